@@ -1,0 +1,57 @@
+// A platform as plain data: what the rank program needs to know, without SimGrid or Boost.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "policies/vocabulary/units.hpp"
+
+namespace tandem::platforms {
+
+/// What a device can do; an entry of the device catalogue, or made from a host's `speed`.
+struct Device {
+  std::string name;
+  FlopsPerSecond speed;        ///< sustained on training work, not the peak
+  BytesPerSecond memory_rate;  ///< sustained by streaming kernels (update, reduce), bytes moved a second
+  Seconds launch;              ///< fixed cost of starting one piece of work
+};
+
+struct Disk {
+  std::string name;
+  BytesPerSecond read_rate;
+  BytesPerSecond write_rate;
+};
+
+struct Host {
+  std::string name;
+  FlopsPerSecond speed;  ///< of one core, as the platform file says
+  int cores = 1;
+  Device device;
+  std::vector<Disk> disks;
+  std::map<std::string, std::string> properties;
+};
+
+struct Link {
+  std::string name;
+  BytesPerSecond bandwidth;
+  Seconds latency;
+  std::string sharing;  ///< "SHARED", "SPLITDUPLEX" or "FATPIPE"
+};
+
+struct Description {
+  std::string file;  ///< path it was loaded from
+  std::vector<Host> hosts;
+  std::vector<Link> links;
+  std::map<std::string, std::string> config;  ///< the file's own <config>, flag -> value
+
+  /// Errors: ConfigError with the nearest host name.
+  const Host& host(const std::string& name) const;
+};
+
+/// Devices that a platform file may name in <prop id="device">. Source of each figure in device_catalog.cpp.
+const std::vector<Device>& device_catalog();
+/// Errors: ConfigError with the nearest device name and all known ones.
+const Device& find_device(const std::string& name);
+
+}  // namespace tandem::platforms

@@ -1,0 +1,46 @@
+// The shape of every cache policy: requests in, decisions out. The cache node owns the bytes, the policy only
+// decides what is kept. No clock, I/O or global state; ties are broken by insertion order.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "policies/vocabulary/catalog.hpp"
+#include "policies/vocabulary/units.hpp"
+
+namespace tandem::cache {
+
+/// Where a requested sample comes from.
+enum class Source { local, storage };
+
+struct Lookup {
+  Source source;
+};
+
+/// What to do with a sample that storage delivered.
+struct Admission {
+  bool keep = false;
+  std::vector<SampleId> evicted = {};
+};
+
+/// Deterministic. A sample larger than the capacity is never kept.
+class CachePolicy {
+ public:
+  virtual ~CachePolicy() = default;
+  virtual Lookup on_request(SampleId id, Bytes size) = 0;
+  /// Pre: `on_request(id, size)` answered `storage`.
+  virtual Admission on_fetched(SampleId id, Bytes size) = 0;
+  /// Bytes kept now; never above the capacity.
+  virtual Bytes used() const = 0;
+};
+
+struct Setting {
+  Bytes capacity;
+  Options options;
+};
+
+using Factory = std::unique_ptr<CachePolicy> (*)(const Setting&);
+const Catalog<Factory>& catalog();
+
+}  // namespace tandem::cache

@@ -1,0 +1,164 @@
+// The shape of every synchronisation algorithm: a worker side and a server side, each a pure object that turns
+// events into decisions. No clock, I/O or global state; time arrives in the events.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "policies/vocabulary/catalog.hpp"
+#include "policies/vocabulary/units.hpp"
+
+namespace tandem::sync {
+
+/// What workers exchange: the gradient of one step, or the change of the model since the last exchange.
+enum class Payload { gradient, change };
+/// How they exchange it: through the parameter server, or by an all-reduce among `members`.
+enum class Route { server, all_reduce };
+
+// ---- Worker side ---------------------------------------------------------------------------------------------
+
+/// Takes part in an exchange. `members` empty means all workers; else the (sorted) worker indices of the group.
+struct Exchange {
+  Payload payload = Payload::gradient;
+  std::vector<int> members = {};
+  bool operator==(const Exchange&) const = default;
+};
+/// Goes on with another local step.
+struct Continue {
+  bool operator==(const Continue&) const = default;
+};
+/// Asks the coordinator (the first server) whether to go on, and waits for its answer.
+struct Ask {
+  bool operator==(const Ask&) const = default;
+};
+using WorkerDecision = std::variant<Continue, Ask, Exchange>;
+
+/// A worker is about to take its next step: `local_steps` were taken since the last exchange.
+struct StepBegin {
+  int local_steps;
+};
+/// A worker finished forward, backward and local update; the exchange, if any, is not part of `duration`.
+struct StepDone {
+  Seconds now;
+  Seconds duration;
+  int samples;
+  int local_steps;  ///< since the last exchange, this one included
+};
+/// The coordinator's answer to `Ask`.
+struct Answer {
+  Seconds now;
+  bool ready;                 ///< exchange now; otherwise take another local step
+  std::vector<int> members;   ///< group to exchange with; empty: all
+};
+
+/// One worker's side of an algorithm. One object a worker; deterministic.
+class WorkerPolicy {
+ public:
+  virtual ~WorkerPolicy() = default;
+  /// True: the gradient of this step is exchanged bucket by bucket while backward goes on, and no local update
+  /// is made. False: the step ends with a local update and `on_step_done` decides.
+  virtual bool exchanges_gradient(const StepBegin& event) = 0;
+  /// Only asked after a step with a local update.
+  virtual WorkerDecision on_step_done(const StepDone& event) = 0;
+  /// Only called after an `Ask`.
+  virtual WorkerDecision on_answer(const Answer& event) = 0;
+};
+
+// ---- Server side ---------------------------------------------------------------------------------------------
+
+/// A worker's whole push has arrived. `version`: of the model it started from.
+struct Push {
+  Seconds now;
+  int worker;
+  int version;
+  int samples;       ///< processed since its last push
+  int local_steps;   ///< taken since its last push
+  Seconds duration;  ///< of its last local step
+};
+/// A worker asks whether to go on.
+struct Report {
+  Seconds now;
+  int worker;
+  int version;
+  int local_steps;
+  Seconds duration;  ///< of its last local step
+};
+/// A worker has left for good.
+struct Left {
+  Seconds now;
+  int worker;
+};
+using ServerEvent = std::variant<Push, Report, Left>;
+
+/// Adds the worker's push to the aggregate with a relative weight.
+struct Accept {
+  int worker;
+  double weight = 1.0;
+};
+/// Drops the worker's push.
+struct Discard {
+  int worker;
+};
+/// One update of the model: by the weighted mean of the aggregate, times `scale`. The version grows by one.
+struct Apply {
+  double scale = 1.0;
+};
+/// Sends the worker the model as it is after the decisions before this one. `batch`: its batch size from now
+/// on, 0 keeps it.
+struct Reply {
+  int worker;
+  int batch = 0;
+};
+/// Answers the worker's report.
+struct AnswerReport {
+  int worker;
+  bool ready;
+  std::vector<int> members = {};
+};
+using ServerDecision = std::variant<Accept, Discard, Apply, Reply, AnswerReport>;
+/// Executed in this order. Sums are taken in worker order whatever the order of arrival.
+using ServerDecisions = std::vector<ServerDecision>;
+
+/// One server shard's side of an algorithm; reports go to the first shard only. Deterministic.
+class ServerPolicy {
+ public:
+  virtual ~ServerPolicy() = default;
+  virtual void on_push(const Push& event, ServerDecisions& decisions) = 0;
+  virtual void on_report(const Report& event, ServerDecisions& decisions) = 0;
+  virtual void on_left(const Left& event, ServerDecisions& decisions) = 0;
+};
+
+// ---- Logs ----------------------------------------------------------------------------------------------------
+
+/// One line each, e.g. "push worker=2 version=7 samples=64 steps=1 duration=0.25 now=3.5". Round-trips exactly.
+std::string to_text(const ServerEvent& event);
+/// Errors: ConfigError when the text is no event.
+ServerEvent parse_server_event(const std::string& text);
+/// "accept 2 1; apply 1; reply 0; reply 1".
+std::string to_text(const ServerDecisions& decisions);
+std::string to_text(const WorkerDecision& decision);
+
+// ---- Catalogue -----------------------------------------------------------------------------------------------
+
+/// What an algorithm may know when it is made.
+struct Setting {
+  int workers;
+  int batch;  ///< configured batch size of each worker
+  Route route;
+  Options options;
+};
+
+struct Factory {
+  Payload payload;                ///< what it exchanges
+  std::vector<Route> routes;      ///< the routes it can use
+  bool timing_driven;             ///< decisions depend on durations or arrival order: replayed, not compared
+  int (*steps_a_round)(const Options&);  ///< local steps of a round, 0 when it varies
+  std::unique_ptr<WorkerPolicy> (*make_worker)(const Setting&, int worker);
+  std::unique_ptr<ServerPolicy> (*make_server)(const Setting&);
+};
+
+const Catalog<Factory>& catalog();
+
+}  // namespace tandem::sync

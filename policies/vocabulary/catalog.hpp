@@ -1,0 +1,54 @@
+// A catalogue: an explicit table of named choices with summary, paper, options and factory. Everything that
+// lists names (help, `tandem list`, error messages, tests) reads it, so a new policy is one file and one line.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "policies/vocabulary/check.hpp"
+#include "policies/vocabulary/options.hpp"
+
+namespace tandem {
+
+template <class Factory>
+struct CatalogEntry {
+  std::string name;
+  std::string summary;  ///< one line
+  std::string paper;    ///< citation, or empty
+  std::vector<OptionSpec> options;
+  Factory make;
+};
+
+template <class Factory>
+class Catalog {
+ public:
+  using Entry = CatalogEntry<Factory>;
+
+  /// `kind` names what is listed, in the singular: "sync algorithm".
+  Catalog(std::string kind, std::vector<Entry> entries) : kind_(std::move(kind)), entries_(std::move(entries)) {}
+
+  const std::string& kind() const { return kind_; }
+  const std::vector<Entry>& entries() const { return entries_; }
+  std::vector<std::string> names() const {
+    std::vector<std::string> names;
+    for (const auto& entry : entries_) names.push_back(entry.name);
+    return names;
+  }
+  /// Errors: ConfigError with the nearest name and the list of all.
+  const Entry& find(const std::string& name) const {
+    for (const auto& entry : entries_)
+      if (entry.name == name) return entry;
+    std::string message = "unknown " + kind_ + " '" + name + "'";
+    if (const auto nearest = nearest_name(name, names()); !nearest.empty())
+      message += "; did you mean '" + nearest + "'?";
+    message += " Known:";
+    for (const auto& entry : entries_) message += ' ' + entry.name;
+    throw ConfigError(message);
+  }
+
+ private:
+  std::string kind_;
+  std::vector<Entry> entries_;
+};
+
+}  // namespace tandem

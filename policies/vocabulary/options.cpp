@@ -1,0 +1,117 @@
+#include "policies/vocabulary/options.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <numeric>
+
+#include "policies/vocabulary/check.hpp"
+
+namespace tandem {
+namespace {
+
+std::string shortest(double number) {
+  char buffer[32];
+  const auto end = std::to_chars(buffer, buffer + sizeof buffer, number).ptr;
+  return std::string(buffer, end);
+}
+
+bool is_number(const OptionValue& value) {
+  return std::holds_alternative<std::int64_t>(value) || std::holds_alternative<double>(value);
+}
+
+double as_number(const OptionValue& value) {
+  if (const auto* integer = std::get_if<std::int64_t>(&value)) return static_cast<double>(*integer);
+  return std::get<double>(value);
+}
+
+bool accepts(const OptionSpec& spec, const OptionValue& value) {
+  if (is_number(spec.default_value)) {
+    if (std::holds_alternative<std::int64_t>(spec.default_value) && !std::holds_alternative<std::int64_t>(value))
+      return false;
+    return is_number(value) && as_number(value) >= spec.minimum && as_number(value) <= spec.maximum;
+  }
+  if (value.index() != spec.default_value.index()) return false;
+  if (spec.choices.empty()) return true;
+  return std::find(spec.choices.begin(), spec.choices.end(), std::get<std::string>(value)) != spec.choices.end();
+}
+
+std::size_t edit_distance(const std::string& a, const std::string& b) {
+  std::vector<std::size_t> row(b.size() + 1);
+  std::iota(row.begin(), row.end(), std::size_t{0});
+  for (std::size_t i = 1; i <= a.size(); ++i) {
+    std::size_t diagonal = row[0];
+    row[0] = i;
+    for (std::size_t j = 1; j <= b.size(); ++j) {
+      const std::size_t substituted = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
+      diagonal = row[j];
+      row[j] = std::min({row[j] + 1, row[j - 1] + 1, substituted});
+    }
+  }
+  return row[b.size()];
+}
+
+}  // namespace
+
+Options Options::resolve(const std::string& owner, const std::vector<OptionSpec>& specs,
+                         const std::map<std::string, OptionValue>& given) {
+  Options resolved;
+  for (const auto& spec : specs) resolved.values_[spec.name] = spec.default_value;
+  for (const auto& [name, value] : given) {
+    const auto spec = std::find_if(specs.begin(), specs.end(), [&](const auto& s) { return s.name == name; });
+    if (spec == specs.end()) {
+      std::vector<std::string> names;
+      for (const auto& s : specs) names.push_back(s.name);
+      const std::string nearest = nearest_name(name, names);
+      throw ConfigError(owner + ": unknown option '" + name + "'" +
+                        (nearest.empty() ? "" : "; did you mean '" + nearest + "'?"));
+    }
+    if (!accepts(*spec, value))
+      throw ConfigError(owner + ": option '" + name + "': expected " + describe_type(*spec) + ", found '" +
+                        to_text(value) + "'");
+    const bool widen = std::holds_alternative<double>(spec->default_value);
+    resolved.values_[name] = widen ? OptionValue(as_number(value)) : value;
+  }
+  return resolved;
+}
+
+bool Options::boolean(const std::string& name) const { return std::get<bool>(values_.at(name)); }
+std::int64_t Options::integer(const std::string& name) const { return std::get<std::int64_t>(values_.at(name)); }
+double Options::real(const std::string& name) const { return std::get<double>(values_.at(name)); }
+const std::string& Options::text(const std::string& name) const {
+  return std::get<std::string>(values_.at(name));
+}
+
+std::string to_text(const OptionValue& value) {
+  if (const auto* boolean = std::get_if<bool>(&value)) return *boolean ? "true" : "false";
+  if (const auto* integer = std::get_if<std::int64_t>(&value)) return std::to_string(*integer);
+  if (const auto* real = std::get_if<double>(&value)) return shortest(*real);
+  return std::get<std::string>(value);
+}
+
+std::string describe_type(const OptionSpec& spec) {
+  if (std::holds_alternative<bool>(spec.default_value)) return "true | false";
+  if (std::holds_alternative<std::string>(spec.default_value)) {
+    std::string text;
+    for (const auto& choice : spec.choices) text += (text.empty() ? "" : " | ") + choice;
+    return text.empty() ? "text" : text;
+  }
+  std::string text = std::holds_alternative<std::int64_t>(spec.default_value) ? "integer" : "number";
+  if (spec.minimum > -std::numeric_limits<double>::infinity()) text += " >= " + shortest(spec.minimum);
+  if (spec.maximum < std::numeric_limits<double>::infinity()) text += " <= " + shortest(spec.maximum);
+  return text;
+}
+
+std::string nearest_name(const std::string& name, const std::vector<std::string>& candidates) {
+  std::string best;
+  std::size_t best_distance = std::max<std::size_t>(2, name.size() / 2) + 1;
+  for (const auto& candidate : candidates) {
+    const std::size_t distance = edit_distance(name, candidate);
+    if (distance < best_distance) {
+      best = candidate;
+      best_distance = distance;
+    }
+  }
+  return best;
+}
+
+}  // namespace tandem

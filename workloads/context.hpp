@@ -1,0 +1,113 @@
+// The seam: everything a role may ask of the world it runs in. Two worlds implement it, sim/ (SimGrid actors) and
+// runtime/ (MPI ranks), and no role can tell which. Operations start without blocking; waiting ends them.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <span>
+
+#include "policies/vocabulary/units.hpp"
+
+namespace tandem {
+
+/// What is computed: enough to price it. `bucket` indexes the model's buckets, -1 when the work is not of one.
+struct Work {
+  enum class Kind : std::uint8_t { forward, backward, update, reduce, decode, evaluate };
+  Kind kind;
+  int bucket = -1;
+  int samples = 0;     ///< of forward, backward, decode, evaluate
+  Bytes bytes{0};      ///< of update, reduce: size of the vector worked on
+};
+
+/// The calculation itself when math is real; empty when it is modelled. Runs once, before the work is done.
+using Kernel = std::function<void()>;
+
+/// Bytes on the wire: a size, and the memory when math is real (null when modelled).
+/// The memory must stay valid and, for a send, unchanged until the operation was waited for.
+struct Slice {
+  Bytes size{0};
+  std::byte* data = nullptr;
+};
+
+/// A small fact that rides on a message. `kind` belongs to the roles (workloads/roles/protocol.hpp); 0 is none.
+struct Note {
+  std::int32_t kind = 0;
+  std::int32_t version = 0;
+  std::int32_t samples = 0;
+  std::int32_t local_steps = 0;
+  double duration_s = 0.0;
+  std::int64_t value = 0;
+};
+
+/// Names a stream of messages between two ranks: messages of one (sender, receiver, channel) arrive in order.
+/// `carries_note`: sender and receiver agree that each message of this channel brings a note.
+struct Channel {
+  std::int32_t number = 0;
+  bool carries_note = false;
+};
+
+/// A started operation. Waited for exactly once; empty afterwards. Only its context looks inside.
+class [[nodiscard]] Pending {
+ public:
+  Pending() = default;
+  explicit Pending(std::uint32_t slot) : slot_(slot) {}
+  Pending(Pending&& other) noexcept : slot_(other.release()) {}
+  Pending& operator=(Pending&& other) noexcept {
+    slot_ = other.release();
+    return *this;
+  }
+  bool empty() const { return slot_ == none; }
+  std::uint32_t slot() const { return slot_; }
+  std::uint32_t release() {
+    const std::uint32_t slot = slot_;
+    slot_ = none;
+    return slot;
+  }
+
+ private:
+  static constexpr std::uint32_t none = 0xffffffffU;
+  std::uint32_t slot_ = none;
+};
+
+/// What a finished operation brought.
+struct Completion {
+  std::size_t index = 0;  ///< in the span given to wait_any; 0 from wait
+  Note note;              ///< of a receive on a channel that carries notes
+};
+
+/// The outside world of one rank. Errors: WorldError (runtime) when the world breaks.
+class Context {
+ public:
+  virtual ~Context() = default;
+
+  virtual Rank rank() const = 0;
+  virtual int world_size() const = 0;
+  /// Time since the job began. To record and to put into events; roles never branch on it.
+  virtual Seconds now() const = 0;
+
+  /// Computes on this rank's device; ranks on one device share it.
+  virtual Pending compute(const Work& work, Kernel kernel = {}) = 0;
+  /// Starts a message. `note` travels with it iff the channel carries notes. Size 0 is allowed.
+  virtual Pending send(Rank to, Channel channel, Slice slice, const Note& note = {}) = 0;
+  /// Posts a receive for the next message of (from, channel). A shorter message may arrive.
+  virtual Pending receive(Rank from, Channel channel, Slice slice) = 0;
+  /// Moves `size` bytes from or to disk number `disk` of this rank's host. `transfer` does the real input or
+  /// output when data are real.
+  virtual Pending read(int disk, Bytes size, Kernel transfer = {}) = 0;
+  virtual Pending write(int disk, Bytes size, Kernel transfer = {}) = 0;
+  virtual Pending sleep(Seconds duration) = 0;
+
+  /// Blocks until the operation is done. Pre: not empty.
+  virtual Completion wait(Pending& pending) = 0;
+  /// Blocks until one is done and empties it; ties resolve to the lowest index. Empty entries are skipped.
+  /// Pre: at least one is not empty.
+  virtual Completion wait_any(std::span<Pending> pendings) = 0;
+
+  void wait_all(std::span<Pending> pendings) {
+    for (auto& pending : pendings)
+      if (!pending.empty()) wait(pending);
+  }
+};
+
+}  // namespace tandem

@@ -1,0 +1,96 @@
+// A training job as the user describes it, fully resolved: every default filled in. Plain data with a lossless
+// JSON form, which is what `tandem run` hands to the rank program. Reading YAML is in experiment_file.hpp.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "policies/vocabulary/options.hpp"
+#include "policies/vocabulary/units.hpp"
+
+namespace tandem {
+
+struct Experiment {
+  std::string name;      ///< default: the file's stem
+  std::string platform;  ///< path, made absolute when loaded
+
+  struct Workload {
+    enum class Math { modelled, real } math = Math::modelled;
+    std::string model = "lenet";    ///< of model_catalog(), or "synthetic"
+    std::string dataset = "fashion-mnist";
+    std::string dataset_directory;  ///< empty: where the package puts it
+    std::int64_t train_samples = 0; ///< 0: all
+    std::int64_t test_samples = 0;  ///< 0: all
+    int batch = 64;                 ///< samples a worker and step
+    Bytes bucket_bytes{1 << 20};    ///< 0: one bucket
+    std::string initial;            ///< checkpoint to start from; empty: from the seed
+    // Only for model "synthetic": a model given by its sizes. Modelled math only.
+    std::int64_t synthetic_parameters = 1'000'000;
+    Flops synthetic_forward{1e7};   ///< a sample
+    Flops synthetic_backward{2e7};  ///< a sample
+    int synthetic_buckets = 1;
+  } workload;
+
+  struct Sync {
+    std::string algorithm = "bsp";   ///< of sync::catalog()
+    std::string over = "server";     ///< "server" | "all-reduce"
+    std::string collective = "ring"; ///< of collectives::catalog()
+    std::map<std::string, OptionValue> options;  ///< of the algorithm, all resolved
+  } sync;
+
+  struct Data {
+    std::string source = "memory";  ///< "memory": each worker holds its shard; "storage": read through cache nodes
+    std::string split = "iid";      ///< of sampling::splits()
+    std::string cache = "lru";      ///< of cache::catalog()
+    std::map<std::string, OptionValue> cache_options;
+    Bytes cache_capacity{0};
+    int prefetch = 1;               ///< batches asked for ahead of use
+  } data;
+
+  struct Placement {  ///< host names, one an instance
+    std::vector<std::string> workers;
+    std::vector<std::string> servers;      ///< shards; empty with all-reduce
+    std::vector<std::string> cache_nodes;  ///< hosts with a disk; worker i asks cache node i mod count
+    std::string evaluator;                 ///< empty: none
+  } placement;
+
+  struct Optimizer {
+    double learning_rate = 0.01;
+    double momentum = 0.0;
+    double weight_decay = 0.0;
+    double global_rate = 1.0;  ///< factor on the mean change of local-update algorithms
+  } optimizer;
+
+  struct Stop {  ///< the first that is reached; 0: not set. At least one is set.
+    std::int64_t rounds = 0;   ///< one round: as many pushes as workers, or one all-reduce
+    double epochs = 0.0;       ///< samples of all workers / samples of the training set
+    Seconds seconds{0.0};      ///< of the experiment's clock; needs a server
+  } stop;
+
+  int evaluate_every = 0;  ///< rounds between checkpoints and evaluations; 0: none
+
+  struct Run {
+    std::string devices = "emulated";  ///< "emulated": as long as the platform says | "native": as fast as it is
+  } run;
+
+  struct Physics {
+    std::string network = "platform";  ///< "platform" | "profile": that of the calibrated machine
+    std::string profile;               ///< path of a calibration profile; empty: none
+  } physics;
+
+  int warmup_steps = 2;  ///< first steps of each worker, left out of step statistics
+  int repetitions = 1;
+  std::uint64_t seed = 1;
+  /// Name -> keys it overrides ("sync.algorithm": "asp"); `tandem validate` takes each. Empty: one, unnamed.
+  std::map<std::string, nlohmann::json> variants;
+};
+
+/// Nested JSON with the same keys as the YAML file; every key present.
+nlohmann::json to_json(const Experiment& experiment);
+/// Inverse of to_json. Errors: ConfigError naming the key.
+Experiment experiment_from_json(const nlohmann::json& json);
+
+}  // namespace tandem

@@ -1,0 +1,37 @@
+// Reads experiments from YAML and checks them key by key. Every error names file, line, key, what was expected
+// and what was found; unknown keys are errors with the nearest known key.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "platforms/description.hpp"
+#include "workloads/experiment.hpp"
+
+namespace tandem {
+
+/// "key=value" pairs from --set, applied after the file ("sync.algorithm", "asp").
+using Overrides = std::vector<std::pair<std::string, std::string>>;
+
+/// Parses "a.b=c". Errors: ConfigError.
+std::pair<std::string, std::string> parse_override(const std::string& text);
+
+/// Loads, overrides and resolves. Checks types, bounds and catalogue names, not the platform.
+/// A relative platform path is taken from the experiment file's folder, then from the working directory.
+Experiment load_experiment(const std::string& path, const Overrides& overrides = {});
+/// The experiment of one variant (see Experiment::variants); its name becomes "experiment/variant".
+Experiment apply_variant(const Experiment& experiment, const std::string& variant);
+
+/// Fills placement defaults (workers: every host that no other role names, unless given) and checks the experiment
+/// against the platform: hosts exist, disks exist where needed, cache fits the disk and the memory of the host
+/// (<prop id="memory">), at least one worker, a server where the route needs one.
+void resolve_placement(Experiment& experiment, const platforms::Description& platform);
+
+/// The experiment as a YAML document that load_experiment reads back to the same experiment.
+std::string to_yaml(const Experiment& experiment);
+
+/// One line a key: "workload.batch  integer >= 1  [64]  samples a worker and step". For `tandem show --keys`.
+std::string describe_keys();
+
+}  // namespace tandem

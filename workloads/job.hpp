@@ -1,0 +1,70 @@
+// A job ready to run in either world: who is which rank, the sizes, the prices, and the shared read-only data.
+// Both executables build it from the same resolved document and start the same roles from it.
+#pragma once
+
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "platforms/description.hpp"
+#include "policies/collectives/schedule.hpp"
+#include "workloads/context.hpp"
+#include "workloads/cost_model.hpp"
+#include "workloads/dataset.hpp"
+#include "workloads/experiment.hpp"
+#include "workloads/model_description.hpp"
+#include "workloads/profile.hpp"
+#include "workloads/records/records.hpp"
+
+namespace tandem {
+
+/// What one rank does, and where.
+struct Seat {
+  enum class Role { worker, server, cache_node, evaluator } role;
+  int index;         ///< among ranks of that role
+  std::string host;
+};
+const char* role_name(Seat::Role role);
+
+/// The document that `tandem run` hands to `tandem-rank`: experiment, platform and seats.
+nlohmann::json job_document(const Experiment& experiment, const platforms::Description& platform);
+
+class Job {
+ public:
+  /// `directory`: the result directory (checkpoints go under it). Loads the data set when math is real.
+  /// Errors: ConfigError.
+  Job(Experiment experiment, platforms::Description platform, std::string directory);
+  static Job from_document(const nlohmann::json& document, std::string directory);
+
+  const Experiment& experiment() const { return experiment_; }
+  const platforms::Description& platform() const { return platform_; }
+  const ModelDescription& model() const { return model_; }
+  const DatasetInfo& dataset_info() const { return dataset_info_; }
+  const Dataset* dataset() const { return dataset_.get(); }  ///< null when math is modelled
+  const std::vector<Seat>& seats() const { return seats_; }  ///< by rank: workers, servers, cache nodes, evaluator
+  const std::string& directory() const { return directory_; }
+  bool real_math() const { return experiment_.workload.math == Experiment::Workload::Math::real; }
+  const platforms::Host& host_of(Rank rank) const;
+  std::vector<Rank> ranks_of(Seat::Role role) const;
+  /// Prices work on the rank's device.
+  CostModel cost_model(Rank rank) const;
+  const Profile* profile() const { return profile_.get(); }
+  /// The shard of training samples of worker `index`.
+  std::vector<SampleId> shard(int index) const;
+
+ private:
+  Experiment experiment_;
+  platforms::Description platform_;
+  std::string directory_;
+  ModelDescription model_;
+  DatasetInfo dataset_info_;
+  std::shared_ptr<const Dataset> dataset_;
+  std::shared_ptr<const Profile> profile_;
+  std::vector<Seat> seats_;
+};
+
+/// Runs the rank's role to its end. The same function in both worlds.
+void run_role(const Job& job, Context& context, Journal& journal);
+
+}  // namespace tandem

@@ -1,0 +1,70 @@
+// Real mathematics behind a plain interface: one replica of a model with flat, bucketed parameters and gradients.
+// The only implementation uses libtorch and lives beside this file; no libtorch header passes this one.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "policies/vocabulary/catalog.hpp"
+#include "workloads/dataset.hpp"
+#include "workloads/model_description.hpp"
+
+namespace tandem {
+
+struct EvaluationResult {
+  double accuracy = 0.0;  ///< correct / total
+  double loss = 0.0;      ///< mean over samples
+};
+
+/// One replica. Not thread-safe; several instances coexist. Uses one thread.
+class Learner {
+ public:
+  virtual ~Learner() = default;
+  virtual const ModelDescription& description() const = 0;
+
+  /// Flat layout of ModelDescription, `elements()` floats each. Views into the live model.
+  virtual std::span<float> model() = 0;
+  /// Gradient of the mean loss over the batch; the statistics' places hold the current running values after
+  /// backward of their bucket.
+  virtual std::span<float> gradient() = 0;
+
+  /// Takes a batch of records (Dataset::record_bytes each): decodes pixels to [0, 1] and normalises them.
+  virtual void load(std::span<const std::byte> records) = 0;
+  /// Forward over the loaded batch; returns the mean loss.
+  virtual double forward() = 0;
+  /// Backward through one bucket; call for buckets 0, 1, ... in order, after forward.
+  virtual void backward(int bucket) = 0;
+  /// Evaluates on records without touching gradient or statistics.
+  virtual EvaluationResult evaluate(std::span<const std::byte> records) = 0;
+};
+
+struct LearnerSetting {
+  std::string model;          ///< a name of model_catalog()
+  DatasetInfo dataset;        ///< image shape and classes
+  Bytes bucket_bytes;         ///< layers are gathered into buckets of at least this size; 0: one bucket
+  std::uint64_t seed = 1;     ///< of the initial parameters: the same seed gives the same model everywhere
+};
+
+/// Names, summaries and papers of the models; the factory is internal.
+const Catalog<int>& model_catalog();
+/// Errors: ConfigError for an unknown model or an image shape that it cannot take.
+std::unique_ptr<Learner> make_learner(const LearnerSetting& setting);
+/// Sizes and flops only, derived from the same definition.
+ModelDescription describe_model(const LearnerSetting& setting);
+
+/// A checkpoint file: model name, step, seed, and the flat model. Written aside and renamed.
+struct Checkpoint {
+  std::string model;
+  std::int64_t step = 0;
+  std::vector<float> values;
+};
+/// Errors: WorldError when it cannot be written.
+void save_checkpoint(const std::string& path, const Checkpoint& checkpoint);
+/// Errors: ConfigError when missing, corrupt, or of another model than `model` (naming both).
+Checkpoint load_checkpoint(const std::string& path, const ModelDescription& model);
+
+}  // namespace tandem

@@ -1,0 +1,44 @@
+// What a model weighs and costs, derived from its one definition in the learner. Plain data.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "policies/vocabulary/units.hpp"
+
+namespace tandem {
+
+/// One tensor of the model, in forward order.
+struct TensorDescription {
+  std::string name;
+  std::vector<std::int64_t> shape;
+  bool statistic = false;  ///< a running statistic (batch normalisation), exchanged as a value, not trained
+};
+
+/// A stretch of consecutive layers whose values travel as one message. Buckets are numbered in backward order:
+/// bucket 0 holds the last layers. The flat layout of model, gradient and change is the same: bucket after bucket,
+/// within a bucket first the trained elements, then the statistics.
+struct BucketDescription {
+  std::int64_t offset = 0;      ///< first element in the flat layout
+  std::int64_t parameters = 0;  ///< trained elements
+  std::int64_t statistics = 0;  ///< elements of running statistics
+  Flops forward;                ///< a sample
+  Flops backward;               ///< a sample
+  std::int64_t elements() const { return parameters + statistics; }
+  Bytes bytes() const { return Bytes(elements() * 4); }
+};
+
+struct ModelDescription {
+  std::string name;
+  std::vector<TensorDescription> tensors;
+  std::vector<BucketDescription> buckets;
+
+  std::int64_t elements() const;
+  std::int64_t parameters() const;
+  Bytes bytes() const { return Bytes(elements() * 4); }
+  Flops forward() const;   ///< a sample, all buckets
+  Flops backward() const;  ///< a sample, all buckets
+};
+
+}  // namespace tandem

@@ -1,0 +1,75 @@
+// What `tandem calibrate` measured on a machine: the figures that the simulator uses instead of guesses, bound to
+// the machine and software they were measured on. Plain data with a JSON form.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "policies/vocabulary/units.hpp"
+#include "workloads/context.hpp"
+
+namespace tandem {
+
+struct Profile {
+  static constexpr int schema_version = 1;
+  std::string machine;   ///< processor name, cores, kernel: what must match for the profile to be fresh
+  std::string software;  ///< versions of MPI, libtorch and Tandem
+  std::string date;
+  std::string command;   ///< that measured it
+
+  /// Seconds of one piece of work on this machine's native device; medians with spread.
+  struct ComputeEntry {
+    std::string model;
+    Work::Kind kind;
+    int bucket;
+    int samples;        ///< 0 where the kind has none
+    std::int64_t bytes; ///< 0 where the kind has none
+    double median_s;
+    double spread;      ///< interquartile range / median
+    std::vector<double> raw_s;
+  };
+  std::vector<ComputeEntry> compute;
+
+  /// One-way time of a message between two ranks, per size; from round trips.
+  struct MessageEntry {
+    std::int64_t bytes;
+    double median_s;
+    double spread;
+    std::vector<double> raw_s;
+  };
+  std::vector<MessageEntry> messages;
+  /// Piecewise fit of `messages`: from `from_bytes` upwards, seconds = alpha_s + bytes * beta_s.
+  struct NetworkSegment {
+    std::int64_t from_bytes;
+    double alpha_s;
+    double beta_s;
+  };
+  std::vector<NetworkSegment> network;
+
+  /// Storage read on this machine: seconds = latency_s + bytes / rate.
+  struct StorageEntry {
+    std::int64_t bytes;
+    double median_s;
+    double spread;
+    std::vector<double> raw_s;
+  };
+  std::vector<StorageEntry> storage;
+
+  /// Seconds for the work, if measured: exact sample count, or interpolated between measured ones.
+  std::optional<Seconds> price(const std::string& model, const Work& work) const;
+};
+
+nlohmann::json to_json(const Profile& profile);
+Profile profile_from_json(const nlohmann::json& json);
+/// Errors: ConfigError when missing or of another schema version.
+Profile load_profile(const std::string& path);
+void save_profile(const std::string& path, const Profile& profile);
+/// Identity of this machine and its software, to compare with a profile's.
+std::string this_machine();
+std::string this_software();
+
+}  // namespace tandem

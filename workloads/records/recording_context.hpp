@@ -1,0 +1,36 @@
+// A context that notes every operation of another one, so that both worlds write the same operations.csv.
+#pragma once
+
+#include <vector>
+
+#include "workloads/context.hpp"
+#include "workloads/records/records.hpp"
+
+namespace tandem {
+
+/// Decorates `inner`, which must outlive it; appends to `log` in the order in which operations start.
+class RecordingContext : public Context {
+ public:
+  RecordingContext(Context& inner, std::vector<OperationRecord>& log);
+
+  Rank rank() const override { return inner_.rank(); }
+  int world_size() const override { return inner_.world_size(); }
+  Seconds now() const override { return inner_.now(); }
+  Pending compute(const Work& work, Kernel kernel) override;
+  Pending send(Rank to, Channel channel, Slice slice, const Note& note) override;
+  Pending receive(Rank from, Channel channel, Slice slice) override;
+  Pending read(int disk, Bytes size, Kernel transfer) override;
+  Pending write(int disk, Bytes size, Kernel transfer) override;
+  Pending sleep(Seconds duration) override;
+  Completion wait(Pending& pending) override;
+  Completion wait_any(std::span<Pending> pendings) override;
+
+ private:
+  Pending note(OperationRecord record, Pending pending);
+  void finish(std::uint32_t slot);
+  Context& inner_;
+  std::vector<OperationRecord>& log_;
+  std::vector<std::size_t> record_of_slot_;
+};
+
+}  // namespace tandem

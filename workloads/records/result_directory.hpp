@@ -1,0 +1,51 @@
+// The result directory: same files from both worlds (see README, "Results"). Marked incomplete until finished.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "workloads/experiment.hpp"
+#include "workloads/records/records.hpp"
+
+namespace tandem {
+
+/// run.json: everything needed to repeat the run.
+struct RunInfo {
+  static constexpr int schema_version = 1;
+  std::string world;                ///< "simulated" | "measured"
+  Experiment experiment;
+  int repetition = 0;
+  std::vector<std::string> roles;   ///< by rank: "worker", "server", ...
+  std::vector<std::string> hosts;   ///< by rank
+  nlohmann::json physics;           ///< effective network model and flags, or what the real network was
+  nlohmann::json versions;
+  std::string machine;
+  std::string command;
+  std::string profile;              ///< used by the simulation; empty: none
+  std::string started;              ///< ISO 8601
+};
+
+/// Creates the directory with a file `INCOMPLETE` in it.
+/// Errors: ConfigError when it exists and is not empty, unless `force` (then its old files are removed).
+void create_result_directory(const std::string& path, bool force);
+/// Writes run.json, summary.json, steps.csv, evaluations.csv, caches.csv, trace.json, and (when present in the journal)
+/// operations.csv and decisions.csv; then removes `INCOMPLETE`. `makespan`: from start to the last rank's end.
+void write_results(const std::string& path, const RunInfo& info, const Journal& journal, Seconds makespan,
+                   bool trace);
+
+struct Results {
+  std::string path;
+  RunInfo info;
+  nlohmann::json summary;
+  Journal journal;
+};
+/// Errors: ConfigError when missing, incomplete, or of another schema version.
+Results read_results(const std::string& path);
+
+/// The figures of summary.json from the journal; documented key by key in the README.
+nlohmann::json summarise(const RunInfo& info, const Journal& journal, Seconds makespan);
+/// Chrome trace format, opens in Perfetto: one track a rank, one slice a phase of a step.
+nlohmann::json chrome_trace(const RunInfo& info, const Journal& journal);
+
+}  // namespace tandem

@@ -43,6 +43,8 @@ class Catalog {
     std::string message = "unknown " + kind_ + " '" + name + "'";
     if (const auto nearest = nearest_name(name, names()); !nearest.empty())
       message += "; did you mean '" + nearest + "'?";
+    else
+      message += '.';
     message += " Known:";
     for (const auto& entry : entries_) message += ' ' + entry.name;
     throw ConfigError(message);

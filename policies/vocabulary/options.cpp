@@ -100,8 +100,11 @@ std::string describe_type(const OptionSpec& spec) {
     return text.empty() ? "text" : text;
   }
   std::string text = std::holds_alternative<std::int64_t>(spec.default_value) ? "integer" : "number";
-  if (spec.minimum > -std::numeric_limits<double>::infinity()) text += " >= " + shortest(spec.minimum);
-  if (spec.maximum < std::numeric_limits<double>::infinity()) text += " <= " + shortest(spec.maximum);
+  const bool from_below = spec.minimum > -std::numeric_limits<double>::infinity();
+  const bool from_above = spec.maximum < std::numeric_limits<double>::infinity();
+  if (from_below) text += " >= " + shortest(spec.minimum);
+  if (from_below && from_above) text += " and";
+  if (from_above) text += " <= " + shortest(spec.maximum);
   return text;
 }
 

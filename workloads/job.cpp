@@ -151,6 +151,17 @@ void Job::report_progress(const Progress& progress) const {
   if (on_progress_) on_progress_(fraction_done(experiment_.stop, dataset_info_.train_samples, progress));
 }
 
+RunInfo describe_run(const Job& job, const std::string& world) {
+  RunInfo info{.world = world, .experiment = job.experiment(), .machine = this_machine()};
+  for (const Seat& seat : job.seats()) {
+    info.roles.emplace_back(role_name(seat.role));
+    info.hosts.push_back(seat.host);
+  }
+  info.versions = {{"tandem", TANDEM_VERSION}};
+  info.profile = job.experiment().physics.profile;
+  return info;
+}
+
 void run_role(const Job& job, Context& context, Journal& journal) {
   const Seat& seat = job.seats().at(static_cast<std::size_t>(context.rank()));
   switch (seat.role) {

@@ -18,6 +18,7 @@
 #include "workloads/model_description.hpp"
 #include "workloads/profile.hpp"
 #include "workloads/records/records.hpp"
+#include "workloads/records/result_directory.hpp"
 #include "workloads/roles/stop.hpp"
 
 namespace tandem {
@@ -85,6 +86,9 @@ class Job {
   const Catalog<sync::Factory>::Entry* algorithm_;
   std::function<void(double)> on_progress_;
 };
+
+/// What is known of a run before it starts. `world`: "simulated" | "measured".
+RunInfo describe_run(const Job& job, const std::string& world);
 
 /// Runs the rank's role to its end. The same function in both worlds.
 void run_role(const Job& job, Context& context, Journal& journal);

@@ -3,6 +3,8 @@
 #include <array>
 #include <boost/property_tree/ptree.hpp>
 #include <boost/property_tree/xml_parser.hpp>
+#include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <regex>
@@ -14,6 +16,8 @@
 namespace tandem::platforms {
 namespace {
 
+// Of a message that is shown.
+constexpr int kMostLines = 12;
 // Each line of SimGrid's log starts with its priority; what has none continues the line before.
 constexpr const char* kLogFormat = "--log=root.fmt:%p|%m%n";
 
@@ -54,13 +58,20 @@ ChildResult ask_simgrid(const std::string& path, const std::function<void()>& on
     std::string log = kLogFormat;
     std::array<char*, 3> arguments{name.data(), log.data(), nullptr};
     int count = 2;
-    simgrid::s4u::Engine engine(&count, arguments.data());
-    on_creation();
-    engine.load_platform(path);
-    engine.seal_platform();
-    question(engine, emit);
-    // The engine's destructor would end the simulation it never ran; the process ends here instead.
-    std::_Exit(0);
+    int status = 0;
+    // Never destroyed: an engine that ends would run the end of a simulation that never was.
+    auto* engine = new simgrid::s4u::Engine(&count, arguments.data());
+    try {
+      on_creation();
+      engine->load_platform(path);
+      engine->seal_platform();
+      question(*engine, emit);
+    } catch (const std::exception& error) {
+      std::fprintf(stderr, "ERROR|%s\n", error.what());
+      status = 1;
+    }
+    std::fflush(stderr);
+    std::_Exit(status);
   });
 }
 
@@ -71,6 +82,7 @@ std::string simgrid_message(const ChildResult& result) {
   std::string message;
   std::string plain;
   bool inside = false;
+  int taken = 0;
   for (std::string line; std::getline(lines, line);) {
     std::smatch parts;
     const bool logged = std::regex_match(line, parts, priority);
@@ -82,7 +94,7 @@ std::string simgrid_message(const ChildResult& result) {
     if (ends_message(line)) {
       if (!message.empty()) break;
       inside = false;
-    } else if (inside && !line.empty()) {
+    } else if (inside && !line.empty() && ++taken <= kMostLines) {
       message += (message.empty() ? "" : "\n  ") + line;
     } else if (!logged && !line.empty()) {
       plain = line;

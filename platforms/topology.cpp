@@ -116,11 +116,14 @@ std::vector<int> Topology::fewest_channels(int from) const {
 
 std::vector<std::vector<bool>> Topology::splits() const {
   const std::size_t n = hosts_.size();
-  std::set<std::vector<bool>> found;
+  std::vector<std::vector<bool>> found;
   const auto cut = [&](const std::vector<int>& order) {
-    std::vector<bool> half(n, false);
-    for (std::size_t i = 0; i < n / 2; ++i) half[static_cast<std::size_t>(order[i])] = true;
-    found.insert(half);
+    // With an odd number of hosts the middle one may go to either side.
+    for (const std::size_t size : {n / 2, n - n / 2}) {
+      std::vector<bool> half(n, false);
+      for (std::size_t i = 0; i < size; ++i) half[static_cast<std::size_t>(order[i])] = true;
+      if (std::find(found.begin(), found.end(), half) == found.end()) found.push_back(half);
+    }
   };
   std::vector<int> order(n);
   std::iota(order.begin(), order.end(), 0);
@@ -141,7 +144,7 @@ std::vector<std::vector<bool>> Topology::splits() const {
       cut(order);
     }
   }
-  return {found.begin(), found.end()};
+  return found;
 }
 
 double Topology::flow_across(const std::vector<bool>& half, bool from_half) const {

@@ -56,7 +56,7 @@ INSTANTIATE_TEST_SUITE_P(
             cluster_xml(10, "topology=\"FAT_TREE\" topo_parameters=\"2;4,4;1,2;1,2\""), "radical"},
         Bad{"bad_unit", zone_xml("Full", "<host id=\"a\" speed=\"1XX\"/>"), "unknown unit: XX"},
         Bad{"bad_attribute", zone_xml("Full", "<host id=\"a\" sped=\"1Gf\"/>"), "sped"},
-        Bad{"bad_routing", zone_xml("Nonsense", "<host id=\"a\" speed=\"1Gf\"/>"), "Nonsense"},
+        Bad{"bad_routing", zone_xml("Nonsense", "<host id=\"a\" speed=\"1Gf\"/>"), "Not a valid model"},
         Bad{"twice", zone_xml("Full", "<host id=\"a\" speed=\"1Gf\"/><host id=\"a\" speed=\"1Gf\"/>"),
             "second host named 'a'"},
         Bad{"unknown_link",
@@ -67,7 +67,9 @@ INSTANTIATE_TEST_SUITE_P(
         Bad{"missing_profile", zone_xml("Full", "<host id=\"a\" speed=\"1Gf\" state_file=\"gone.state\"/>"),
             "gone.state"},
         Bad{"too_old",
-            "<?xml version=\"1.0\"?>\n<platform version=\"3\"><AS id=\"a\" routing=\"Full\"/></platform>\n",
+            "<?xml version=\"1.0\"?>\n<!DOCTYPE platform SYSTEM "
+            "\"https://simgrid.org/simgrid.dtd\">\n<platform version=\"3\"><AS id=\"a\" "
+            "routing=\"Full\"/></platform>\n",
             "TOO OLD"},
         Bad{"unknown_setting",
             platform_xml("<config><prop id=\"network/nodel\" value=\"CM02\"/></config>"

@@ -128,7 +128,7 @@ std::string nested() {
 std::string traced() {
   return zone_xml(
       "Full",
-      "<host id=\"a\" speed=\"1Gf\"/><trace id=\"t\" periodicity=\"1.0\">0.0 1\n 11.0 0.5\n</trace>"
+      "<host id=\"a\" speed=\"1Gf\"/><trace id=\"t\" periodicity=\"12.0\">0.0 1\n 11.0 0.5\n</trace>"
       "<trace_connect kind=\"SPEED\" trace=\"t\" element=\"a\"/>");
 }
 
@@ -157,7 +157,7 @@ INSTANTIATE_TEST_SUITE_P(
         Kind{"loopback", cluster_xml(2, "loopback_bw=\"5GBps\" loopback_lat=\"0\""), 2},
         Kind{"torus", cluster_xml(12, "topology=\"TORUS\" topo_parameters=\"3,2,2\""), 12},
         Kind{"fat_tree", cluster_xml(16, "topology=\"FAT_TREE\" topo_parameters=\"2;4,4;1,2;1,2\""), 16},
-        Kind{"dragonfly", cluster_xml(12, "topology=\"DRAGONFLY\" topo_parameters=\"3,4;3,2;1,1;2\""), 12},
+        Kind{"dragonfly", cluster_xml(18, "topology=\"DRAGONFLY\" topo_parameters=\"3,4;3,2;1,1;2\""), 18},
         Kind{"vivaldi", vivaldi(), 2}, Kind{"nested", nested(), 4}, Kind{"traced", traced(), 1},
         Kind{"cabinets", cabinets(), 3}, Kind{"wifi", wifi(), 2},
         Kind{"old_as", platform_xml("<AS id=\"z\" routing=\"Full\"><host id=\"a\" speed=\"1Gf\"/></AS>"), 1}),

@@ -95,7 +95,8 @@ TEST(Topology, TheNarrowerDirectionCounts) {
 }
 
 TEST(Topology, AHostToItselfUsesTheLoopback) {
-  const auto cluster = load(cluster_xml(2, "loopback_bw=\"5GBps\" loopback_lat=\"3us\""));
+  const TemporaryFile file(cluster_xml(2, "loopback_bw=\"5GBps\" loopback_lat=\"3us\""));
+  const auto cluster = load_topology(file.path());
   EXPECT_EQ(cluster.between("n-0", "n-0")->bandwidth.count(), 5e9);
   EXPECT_DOUBLE_EQ(cluster.between("n-0", "n-0")->latency.count(), 3e-6);
 }

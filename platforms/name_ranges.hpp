@@ -8,6 +8,6 @@ namespace tandem::platforms {
 
 /// Runs of names that differ in one number counted up by one are joined; at most `most` parts, then "and N
 /// more".
-std::string name_ranges(const std::vector<std::string>& names, std::size_t most = 4);
+std::string name_ranges(const std::vector<std::string>& names, std::size_t most = 3);
 
 }  // namespace tandem::platforms

@@ -152,7 +152,10 @@ void Job::report_progress(const Progress& progress) const {
 }
 
 RunInfo describe_run(const Job& job, const std::string& world) {
-  RunInfo info{.world = world, .experiment = job.experiment(), .machine = this_machine()};
+  RunInfo info;
+  info.world = world;
+  info.experiment = job.experiment();
+  info.machine = this_machine();
   for (const Seat& seat : job.seats()) {
     info.roles.emplace_back(role_name(seat.role));
     info.hosts.push_back(seat.host);

@@ -30,7 +30,7 @@ void CheckpointWriter::save(std::int64_t round, std::int64_t samples, std::span<
   Kernel write;
   if (!copy_.empty())
     write = [this, round] {
-      save_checkpoint(checkpoint_path(job_, round), {job_.model().name, round, copy_});
+      save_checkpoint(checkpoint_path(job_, round), {job_.model().name, round, copy_}, job_.model());
     };
   announcement_ = {.kind = protocol::checkpoint,
                    .version = static_cast<std::int32_t>(round),
@@ -48,7 +48,7 @@ void CheckpointWriter::finish(std::int64_t round, std::span<const float> values)
   settle();
   if (!values.empty())
     save_checkpoint(job_.directory() + "/model.pt",
-                    {job_.model().name, round, {values.begin(), values.end()}});
+                    {job_.model().name, round, {values.begin(), values.end()}}, job_.model());
   announce({.kind = protocol::end});
 }
 

@@ -21,6 +21,7 @@ struct Disk {
   std::string name;
   BytesPerSecond read_rate;
   BytesPerSecond write_rate;
+  std::map<std::string, std::string> properties = {};  ///< "size": what it holds
 };
 
 struct Host {

@@ -12,7 +12,8 @@ json host_to_json(const Host& host) {
   for (const auto& disk : host.disks)
     disks.push_back({{"name", disk.name},
                      {"read_bytes_per_second", disk.read_rate.count()},
-                     {"write_bytes_per_second", disk.write_rate.count()}});
+                     {"write_bytes_per_second", disk.write_rate.count()},
+                     {"properties", disk.properties}});
   return {{"name", host.name},
           {"speed_flops_per_second", host.speed.count()},
           {"cores", host.cores},
@@ -38,7 +39,8 @@ Host host_from_json(const json& from) {
   for (const json& disk : from.at("disks"))
     host.disks.push_back({disk.at("name").get<std::string>(),
                           BytesPerSecond(disk.at("read_bytes_per_second").get<double>()),
-                          BytesPerSecond(disk.at("write_bytes_per_second").get<double>())});
+                          BytesPerSecond(disk.at("write_bytes_per_second").get<double>()),
+                          disk.at("properties").get<std::map<std::string, std::string>>()});
   host.properties = from.at("properties").get<std::map<std::string, std::string>>();
   return host;
 }

@@ -60,9 +60,11 @@ Host host_of(const s4u::Host& from) {
   host.name = from.get_name();
   host.speed = FlopsPerSecond(from.get_speed());
   host.cores = from.get_core_count();
-  for (const auto* disk : from.get_disks())
+  for (const auto* disk : from.get_disks()) {
     host.disks.push_back({disk->get_name(), BytesPerSecond(disk->get_read_bandwidth()),
                           BytesPerSecond(disk->get_write_bandwidth())});
+    for (const auto& [name, value] : *disk->get_properties()) host.disks.back().properties[name] = value;
+  }
   for (const auto& [name, value] : *from.get_properties()) host.properties[name] = value;
   return host;
 }

@@ -21,6 +21,7 @@ struct Disk {
   std::string name;
   BytesPerSecond read_rate;
   BytesPerSecond write_rate;
+  std::map<std::string, std::string> properties = {};  ///< "size": what it holds
 };
 
 struct Host {
@@ -36,7 +37,7 @@ struct Link {
   std::string name;
   BytesPerSecond bandwidth;
   Seconds latency;
-  std::string sharing;  ///< "SHARED", "SPLITDUPLEX" or "FATPIPE"
+  std::string sharing;  ///< "SHARED", "SPLITDUPLEX", "FATPIPE" or "WIFI"
 };
 
 struct Description {

@@ -1,7 +1,8 @@
-// The seam: everything a role may ask of the world it runs in. Two worlds implement it, sim/ (SimGrid actors) and
-// runtime/ (MPI ranks), and no role can tell which. Operations start without blocking; waiting ends them.
+// The seam: everything a role may ask of the world it runs in. Two worlds implement it, sim/ (SimGrid actors)
+// and runtime/ (MPI ranks), and no role can tell which. Operations start without blocking; waiting ends them.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -11,14 +12,19 @@
 
 namespace tandem {
 
-/// What is computed: enough to price it. `bucket` indexes the model's buckets, -1 when the work is not of one.
+/// What is computed: enough to price it. `bucket` indexes the model's buckets, -1 when the work is not of
+/// one.
 struct Work {
   enum class Kind : std::uint8_t { forward, backward, update, reduce, decode, evaluate };
   Kind kind;
   int bucket = -1;
-  int samples = 0;     ///< of forward, backward, decode, evaluate
-  Bytes bytes{0};      ///< of update, reduce: size of the vector worked on
+  int samples = 0;  ///< of forward, backward, decode, evaluate
+  Bytes bytes{0};   ///< of update, reduce: size of the vector worked on
 };
+
+inline constexpr std::array<const char*, 6> work_names = {"forward", "backward", "update",
+                                                          "reduce",  "decode",   "evaluate"};
+constexpr const char* name_of(Work::Kind kind) { return work_names[static_cast<std::size_t>(kind)]; }
 
 /// The calculation itself when math is real; empty when it is modelled. Runs once, before the work is done.
 using Kernel = std::function<void()>;
@@ -30,7 +36,8 @@ struct Slice {
   std::byte* data = nullptr;
 };
 
-/// A small fact that rides on a message. `kind` belongs to the roles (workloads/roles/protocol.hpp); 0 is none.
+/// A small fact that rides on a message. `kind` belongs to the roles (workloads/roles/protocol.hpp); 0 is
+/// none.
 struct Note {
   std::int32_t kind = 0;
   std::int32_t version = 0;

@@ -22,7 +22,7 @@ struct DatasetInfo {
   int height = 0;
   int width = 0;
   int classes = 0;
-  float mean = 0.5F;       ///< of pixels scaled to [0, 1], for normalisation
+  float mean = 0.5F;  ///< of pixels scaled to [0, 1], for normalisation
   float deviation = 0.5F;
   Bytes record_bytes() const { return Bytes(1 + std::int64_t{channels} * height * width); }
 };
@@ -47,11 +47,11 @@ class Dataset {
 };
 
 struct DatasetSetting {
-  std::string name;             ///< of dataset_catalog()
-  std::string directory;        ///< where the files are; empty: the place where Debian's package puts them
-  std::int64_t train_samples;   ///< 0: all; otherwise only the first that many (synthetic: how many to make)
+  std::string name;            ///< of dataset_catalog()
+  std::string directory;       ///< where the files are; empty: the place where Debian's package puts them
+  std::int64_t train_samples;  ///< 0: all; otherwise only the first that many (synthetic: how many to make)
   std::int64_t test_samples;
-  std::uint64_t seed;           ///< of synthetic data
+  std::uint64_t seed;  ///< of synthetic data
 };
 
 const Catalog<int>& dataset_catalog();

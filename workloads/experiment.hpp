@@ -1,5 +1,6 @@
-// A training job as the user describes it, fully resolved: every default filled in. Plain data with a lossless
-// JSON form, which is what `tandem run` hands to the rank program. Reading YAML is in experiment_file.hpp.
+// A training job as the user describes it, fully resolved: every default filled in. Plain data with a
+// lossless JSON form, which is what `tandem run` hands to the rank program. Reading YAML is in
+// experiment_file.hpp.
 #pragma once
 
 #include <cstdint>
@@ -19,14 +20,14 @@ struct Experiment {
 
   struct Workload {
     enum class Math { modelled, real } math = Math::modelled;
-    std::string model = "lenet";    ///< of model_catalog(), or "synthetic"
+    std::string model = "lenet";  ///< of model_catalog(), or "synthetic"
     std::string dataset = "fashion-mnist";
-    std::string dataset_directory;  ///< empty: where the package puts it
-    std::int64_t train_samples = 0; ///< 0: all
-    std::int64_t test_samples = 0;  ///< 0: all
-    int batch = 64;                 ///< samples a worker and step
-    Bytes bucket_bytes{1 << 20};    ///< 0: one bucket
-    std::string initial;            ///< checkpoint to start from; empty: from the seed
+    std::string dataset_directory;   ///< empty: where the package puts it
+    std::int64_t train_samples = 0;  ///< 0: all
+    std::int64_t test_samples = 0;   ///< 0: all
+    int batch = 64;                  ///< samples a worker and step
+    Bytes bucket_bytes{1 << 20};     ///< 0: one bucket
+    std::string initial;             ///< checkpoint to start from; empty: from the seed
     // Only for model "synthetic": a model given by its sizes. Modelled math only.
     std::int64_t synthetic_parameters = 1'000'000;
     Flops synthetic_forward{1e7};   ///< a sample
@@ -35,19 +36,20 @@ struct Experiment {
   } workload;
 
   struct Sync {
-    std::string algorithm = "bsp";   ///< of sync::catalog()
-    std::string over = "server";     ///< "server" | "all-reduce"
-    std::string collective = "ring"; ///< of collectives::catalog()
+    std::string algorithm = "bsp";               ///< of sync::catalog()
+    std::string over = "server";                 ///< "server" | "all-reduce"
+    std::string collective = "ring";             ///< of collectives::catalog()
     std::map<std::string, OptionValue> options;  ///< of the algorithm, all resolved
   } sync;
 
   struct Data {
-    std::string source = "memory";  ///< "memory": each worker holds its shard; "storage": read through cache nodes
-    std::string split = "iid";      ///< of sampling::splits()
-    std::string cache = "lru";      ///< of cache::catalog()
+    std::string source =
+        "memory";  ///< "memory": each worker holds its shard; "storage": read through cache nodes
+    std::string split = "iid";  ///< of sampling::splits()
+    std::string cache = "lru";  ///< of cache::catalog()
     std::map<std::string, OptionValue> cache_options;
     Bytes cache_capacity{0};
-    int prefetch = 1;               ///< batches asked for ahead of use
+    int prefetch = 1;  ///< batches asked for ahead of use
   } data;
 
   struct Placement {  ///< host names, one an instance
@@ -64,16 +66,17 @@ struct Experiment {
     double global_rate = 1.0;  ///< factor on the mean change of local-update algorithms
   } optimizer;
 
-  struct Stop {  ///< the first that is reached; 0: not set. At least one is set.
-    std::int64_t rounds = 0;   ///< one round: as many pushes as workers, or one all-reduce
-    double epochs = 0.0;       ///< samples of all workers / samples of the training set
-    Seconds seconds{0.0};      ///< of the experiment's clock; needs a server
+  struct Stop {               ///< the first that is reached; 0: not set. At least one is set.
+    std::int64_t rounds = 0;  ///< one round: as many pushes as workers, or one all-reduce
+    double epochs = 0.0;      ///< samples of all workers / samples of the training set
+    Seconds seconds{0.0};     ///< of the experiment's clock; needs a server
   } stop;
 
   int evaluate_every = 0;  ///< rounds between checkpoints and evaluations; 0: none
 
   struct Run {
-    std::string devices = "emulated";  ///< "emulated": as long as the platform says | "native": as fast as it is
+    std::string devices =
+        "emulated";  ///< "emulated": as long as the platform says | "native": as fast as it is
   } run;
 
   struct Physics {

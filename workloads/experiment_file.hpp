@@ -1,5 +1,5 @@
-// Reads experiments from YAML and checks them key by key. Every error names file, line, key, what was expected
-// and what was found; unknown keys are errors with the nearest known key.
+// Reads experiments from YAML and checks them key by key. Every error names file, line, key, what was
+// expected and what was found; unknown keys are errors with the nearest known key.
 #pragma once
 
 #include <string>
@@ -23,8 +23,9 @@ Experiment load_experiment(const std::string& path, const Overrides& overrides =
 /// The experiment of one variant (see Experiment::variants); its name becomes "experiment/variant".
 Experiment apply_variant(const Experiment& experiment, const std::string& variant);
 
-/// Fills placement defaults (workers: every host that no other role names, unless given) and checks the experiment
-/// against the platform: hosts exist, disks exist where needed, cache fits the disk and the memory of the host
+/// Fills placement defaults (workers: every host that no other role names, unless given) and checks the
+/// experiment against the platform: hosts exist, disks exist where needed, cache fits the disk and the memory
+/// of the host
 /// (<prop id="memory">), at least one worker, a server where the route needs one.
 void resolve_placement(Experiment& experiment, const platforms::Description& platform);
 

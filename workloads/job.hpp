@@ -1,28 +1,32 @@
-// A job ready to run in either world: who is which rank, the sizes, the prices, and the shared read-only data.
-// Both executables build it from the same resolved document and start the same roles from it.
+// A job ready to run in either world: who is which rank, the sizes, the prices, and the shared read-only
+// data. Both executables build it from the same resolved document and start the same roles from it.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
 #include "platforms/description.hpp"
-#include "policies/collectives/schedule.hpp"
+#include "policies/sync/policy.hpp"
 #include "workloads/context.hpp"
 #include "workloads/cost_model.hpp"
 #include "workloads/dataset.hpp"
 #include "workloads/experiment.hpp"
+#include "workloads/learner/learner.hpp"
 #include "workloads/model_description.hpp"
 #include "workloads/profile.hpp"
 #include "workloads/records/records.hpp"
+#include "workloads/records/result_directory.hpp"
+#include "workloads/roles/stop.hpp"
 
 namespace tandem {
 
 /// What one rank does, and where.
 struct Seat {
   enum class Role { worker, server, cache_node, evaluator } role;
-  int index;         ///< among ranks of that role
+  int index;  ///< among ranks of that role
   std::string host;
 };
 const char* role_name(Seat::Role role);
@@ -42,16 +46,32 @@ class Job {
   const ModelDescription& model() const { return model_; }
   const DatasetInfo& dataset_info() const { return dataset_info_; }
   const Dataset* dataset() const { return dataset_.get(); }  ///< null when math is modelled
-  const std::vector<Seat>& seats() const { return seats_; }  ///< by rank: workers, servers, cache nodes, evaluator
+  const std::vector<Seat>& seats() const {
+    return seats_;
+  }  ///< by rank: workers, servers, cache nodes, evaluator
   const std::string& directory() const { return directory_; }
   bool real_math() const { return experiment_.workload.math == Experiment::Workload::Math::real; }
   const platforms::Host& host_of(Rank rank) const;
   std::vector<Rank> ranks_of(Seat::Role role) const;
   /// Prices work on the rank's device.
   CostModel cost_model(Rank rank) const;
+  /// What a rank needs to make its learner.
+  LearnerSetting learner_setting() const;
   const Profile* profile() const { return profile_.get(); }
   /// The shard of training samples of worker `index`.
-  std::vector<SampleId> shard(int index) const;
+  const std::vector<SampleId>& shard(int index) const { return shards_.at(static_cast<std::size_t>(index)); }
+
+  const Catalog<sync::Factory>::Entry& algorithm() const { return *algorithm_; }
+  sync::Setting sync_setting() const;
+  sync::Route route() const;
+  /// Local steps of a round; 1 when it varies.
+  int steps_a_round() const;
+  /// Samples that one batch may hold at most, whatever a policy grants.
+  int largest_batch() const;
+
+  /// Called with the fraction done, 0 to 1, by the rank that knows it. Default: nobody.
+  void on_progress(std::function<void(double)> callback) { on_progress_ = std::move(callback); }
+  void report_progress(const Progress& progress) const;
 
  private:
   Experiment experiment_;
@@ -62,7 +82,13 @@ class Job {
   std::shared_ptr<const Dataset> dataset_;
   std::shared_ptr<const Profile> profile_;
   std::vector<Seat> seats_;
+  std::vector<std::vector<SampleId>> shards_;
+  const Catalog<sync::Factory>::Entry* algorithm_;
+  std::function<void(double)> on_progress_;
 };
+
+/// What is known of a run before it starts. `world`: "simulated" | "measured".
+RunInfo describe_run(const Job& job, const std::string& world);
 
 /// Runs the rank's role to its end. The same function in both worlds.
 void run_role(const Job& job, Context& context, Journal& journal);

@@ -1,5 +1,5 @@
-// What `tandem calibrate` measured on a machine: the figures that the simulator uses instead of guesses, bound to
-// the machine and software they were measured on. Plain data with a JSON form.
+// What `tandem calibrate` measured on a machine: the figures that the simulator uses instead of guesses,
+// bound to the machine and software they were measured on. Plain data with a JSON form.
 #pragma once
 
 #include <cstdint>
@@ -19,17 +19,17 @@ struct Profile {
   std::string machine;   ///< processor name, cores, kernel: what must match for the profile to be fresh
   std::string software;  ///< versions of MPI, libtorch and Tandem
   std::string date;
-  std::string command;   ///< that measured it
+  std::string command;  ///< that measured it
 
   /// Seconds of one piece of work on this machine's native device; medians with spread.
   struct ComputeEntry {
     std::string model;
     Work::Kind kind;
     int bucket;
-    int samples;        ///< 0 where the kind has none
-    std::int64_t bytes; ///< 0 where the kind has none
+    int samples;         ///< 0 where the kind has none
+    std::int64_t bytes;  ///< 0 where the kind has none
     double median_s;
-    double spread;      ///< interquartile range / median
+    double spread;  ///< interquartile range / median
     std::vector<double> raw_s;
   };
   std::vector<ComputeEntry> compute;

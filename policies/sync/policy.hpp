@@ -1,5 +1,5 @@
-// The shape of every synchronisation algorithm: a worker side and a server side, each a pure object that turns
-// events into decisions. No clock, I/O or global state; time arrives in the events.
+// The shape of every synchronisation algorithm: a worker side and a server side, each a pure object that
+// turns events into decisions. No clock, I/O or global state; time arrives in the events.
 #pragma once
 
 #include <memory>
@@ -17,9 +17,11 @@ enum class Payload { gradient, change };
 /// How they exchange it: through the parameter server, or by an all-reduce among `members`.
 enum class Route { server, all_reduce };
 
-// ---- Worker side ---------------------------------------------------------------------------------------------
+// ---- Worker side
+// ---------------------------------------------------------------------------------------------
 
-/// Takes part in an exchange. `members` empty means all workers; else the (sorted) worker indices of the group.
+/// Takes part in an exchange. `members` empty means all workers; else the (sorted) worker indices of the
+/// group.
 struct Exchange {
   Payload payload = Payload::gradient;
   std::vector<int> members = {};
@@ -49,16 +51,16 @@ struct StepDone {
 /// The coordinator's answer to `Ask`.
 struct Answer {
   Seconds now;
-  bool ready;                 ///< exchange now; otherwise take another local step
-  std::vector<int> members;   ///< group to exchange with; empty: all
+  bool ready;                ///< exchange now; otherwise take another local step
+  std::vector<int> members;  ///< group to exchange with; empty: all
 };
 
 /// One worker's side of an algorithm. One object a worker; deterministic.
 class WorkerPolicy {
  public:
   virtual ~WorkerPolicy() = default;
-  /// True: the gradient of this step is exchanged bucket by bucket while backward goes on, and no local update
-  /// is made. False: the step ends with a local update and `on_step_done` decides.
+  /// True: the gradient of this step is exchanged bucket by bucket while backward goes on, and no local
+  /// update is made. False: the step ends with a local update and `on_step_done` decides.
   virtual bool exchanges_gradient(const StepBegin& event) = 0;
   /// Only asked after a step with a local update.
   virtual WorkerDecision on_step_done(const StepDone& event) = 0;
@@ -66,7 +68,8 @@ class WorkerPolicy {
   virtual WorkerDecision on_answer(const Answer& event) = 0;
 };
 
-// ---- Server side ---------------------------------------------------------------------------------------------
+// ---- Server side
+// ---------------------------------------------------------------------------------------------
 
 /// A worker's whole push has arrived. `version`: of the model it started from.
 struct Push {
@@ -130,9 +133,11 @@ class ServerPolicy {
   virtual void on_left(const Left& event, ServerDecisions& decisions) = 0;
 };
 
-// ---- Logs ----------------------------------------------------------------------------------------------------
+// ---- Logs
+// ----------------------------------------------------------------------------------------------------
 
-/// One line each, e.g. "push worker=2 version=7 samples=64 steps=1 duration=0.25 now=3.5". Round-trips exactly.
+/// One line each, e.g. "push worker=2 version=7 samples=64 steps=1 duration=0.25 now=3.5". Round-trips
+/// exactly.
 std::string to_text(const ServerEvent& event);
 /// Errors: ConfigError when the text is no event.
 ServerEvent parse_server_event(const std::string& text);
@@ -140,7 +145,8 @@ ServerEvent parse_server_event(const std::string& text);
 std::string to_text(const ServerDecisions& decisions);
 std::string to_text(const WorkerDecision& decision);
 
-// ---- Catalogue -----------------------------------------------------------------------------------------------
+// ---- Catalogue
+// -----------------------------------------------------------------------------------------------
 
 /// What an algorithm may know when it is made.
 struct Setting {
@@ -151,9 +157,9 @@ struct Setting {
 };
 
 struct Factory {
-  Payload payload;                ///< what it exchanges
-  std::vector<Route> routes;      ///< the routes it can use
-  bool timing_driven;             ///< decisions depend on durations or arrival order: replayed, not compared
+  Payload payload;            ///< what it exchanges
+  std::vector<Route> routes;  ///< the routes it can use
+  bool timing_driven;         ///< decisions depend on durations or arrival order: replayed, not compared
   int (*steps_a_round)(const Options&);  ///< local steps of a round, 0 when it varies
   std::unique_ptr<WorkerPolicy> (*make_worker)(const Setting&, int worker);
   std::unique_ptr<ServerPolicy> (*make_server)(const Setting&);

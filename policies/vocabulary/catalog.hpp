@@ -1,5 +1,5 @@
 // A catalogue: an explicit table of named choices with summary, paper, options and factory. Everything that
-// lists names (help, `tandem list`, error messages, tests) reads it, so a new policy is one file and one line.
+// names policies (help, `tandem list`, errors, tests) reads it, so a new policy is one file and one line.
 #pragma once
 
 #include <string>
@@ -25,7 +25,8 @@ class Catalog {
   using Entry = CatalogEntry<Factory>;
 
   /// `kind` names what is listed, in the singular: "sync algorithm".
-  Catalog(std::string kind, std::vector<Entry> entries) : kind_(std::move(kind)), entries_(std::move(entries)) {}
+  Catalog(std::string kind, std::vector<Entry> entries)
+      : kind_(std::move(kind)), entries_(std::move(entries)) {}
 
   const std::string& kind() const { return kind_; }
   const std::vector<Entry>& entries() const { return entries_; }
@@ -41,6 +42,8 @@ class Catalog {
     std::string message = "unknown " + kind_ + " '" + name + "'";
     if (const auto nearest = nearest_name(name, names()); !nearest.empty())
       message += "; did you mean '" + nearest + "'?";
+    else
+      message += '.';
     message += " Known:";
     for (const auto& entry : entries_) message += ' ' + entry.name;
     throw ConfigError(message);

@@ -35,8 +35,8 @@ std::string join_values(const Values&... values) {
 }  // namespace tandem
 
 /// Always on, also in release builds. `TANDEM_CHECK(a < b, "a", a, "b", b)` prints the values when it fails.
-#define TANDEM_CHECK(condition, ...)                                                                       \
-  do {                                                                                                     \
-    if (!(condition)) [[unlikely]]                                                                         \
-      ::tandem::fail_check(#condition, __FILE__, __LINE__, ::tandem::detail::join_values(__VA_ARGS__));    \
+#define TANDEM_CHECK(condition, ...)                                                                    \
+  do {                                                                                                  \
+    if (!(condition)) [[unlikely]]                                                                      \
+      ::tandem::fail_check(#condition, __FILE__, __LINE__, ::tandem::detail::join_values(__VA_ARGS__)); \
   } while (false)

@@ -26,13 +26,15 @@ double as_number(const OptionValue& value) {
 
 bool accepts(const OptionSpec& spec, const OptionValue& value) {
   if (is_number(spec.default_value)) {
-    if (std::holds_alternative<std::int64_t>(spec.default_value) && !std::holds_alternative<std::int64_t>(value))
+    if (std::holds_alternative<std::int64_t>(spec.default_value) &&
+        !std::holds_alternative<std::int64_t>(value))
       return false;
     return is_number(value) && as_number(value) >= spec.minimum && as_number(value) <= spec.maximum;
   }
   if (value.index() != spec.default_value.index()) return false;
   if (spec.choices.empty()) return true;
-  return std::find(spec.choices.begin(), spec.choices.end(), std::get<std::string>(value)) != spec.choices.end();
+  return std::find(spec.choices.begin(), spec.choices.end(), std::get<std::string>(value)) !=
+         spec.choices.end();
 }
 
 std::size_t edit_distance(const std::string& a, const std::string& b) {
@@ -57,7 +59,8 @@ Options Options::resolve(const std::string& owner, const std::vector<OptionSpec>
   Options resolved;
   for (const auto& spec : specs) resolved.values_[spec.name] = spec.default_value;
   for (const auto& [name, value] : given) {
-    const auto spec = std::find_if(specs.begin(), specs.end(), [&](const auto& s) { return s.name == name; });
+    const auto spec = std::find_if(specs.begin(), specs.end(),
+                                   [&wanted = name](const auto& s) { return s.name == wanted; });
     if (spec == specs.end()) {
       std::vector<std::string> names;
       for (const auto& s : specs) names.push_back(s.name);
@@ -75,7 +78,9 @@ Options Options::resolve(const std::string& owner, const std::vector<OptionSpec>
 }
 
 bool Options::boolean(const std::string& name) const { return std::get<bool>(values_.at(name)); }
-std::int64_t Options::integer(const std::string& name) const { return std::get<std::int64_t>(values_.at(name)); }
+std::int64_t Options::integer(const std::string& name) const {
+  return std::get<std::int64_t>(values_.at(name));
+}
 double Options::real(const std::string& name) const { return std::get<double>(values_.at(name)); }
 const std::string& Options::text(const std::string& name) const {
   return std::get<std::string>(values_.at(name));
@@ -96,8 +101,11 @@ std::string describe_type(const OptionSpec& spec) {
     return text.empty() ? "text" : text;
   }
   std::string text = std::holds_alternative<std::int64_t>(spec.default_value) ? "integer" : "number";
-  if (spec.minimum > -std::numeric_limits<double>::infinity()) text += " >= " + shortest(spec.minimum);
-  if (spec.maximum < std::numeric_limits<double>::infinity()) text += " <= " + shortest(spec.maximum);
+  const bool from_below = spec.minimum > -std::numeric_limits<double>::infinity();
+  const bool from_above = spec.maximum < std::numeric_limits<double>::infinity();
+  if (from_below) text += " >= " + shortest(spec.minimum);
+  if (from_below && from_above) text += " and";
+  if (from_above) text += " <= " + shortest(spec.maximum);
   return text;
 }
 

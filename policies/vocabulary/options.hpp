@@ -1,4 +1,5 @@
-// Named options of a catalogue entry: declared once with type, default and bounds, checked once, read by name.
+// Named options of a catalogue entry: declared once with type, default and bounds, checked once, read by
+// name.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +24,8 @@ struct OptionSpec {
   std::vector<std::string> choices = {};
 };
 
-/// Values for every declared option. Reading an undeclared option or with the wrong type is a programmer's error.
+/// Values for every declared option. Reading an undeclared option or with the wrong type is a programmer's
+/// error.
 class Options {
  public:
   Options() = default;

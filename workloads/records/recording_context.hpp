@@ -31,6 +31,7 @@ class RecordingContext : public Context {
   Context& inner_;
   std::vector<OperationRecord>& log_;
   std::vector<std::size_t> record_of_slot_;
+  std::vector<std::uint32_t> slots_;  ///< of the span being waited for
 };
 
 }  // namespace tandem

@@ -1,5 +1,5 @@
-// What happened, in one schema for both worlds: steps, evaluations, decisions and operations. Roles fill a Journal;
-// result_directory.hpp writes the files. Plain data.
+// What happened, in one schema for both worlds: steps, evaluations, decisions and operations. Roles fill a
+// Journal; result_directory.hpp writes the files. Plain data.
 #pragma once
 
 #include <array>
@@ -24,11 +24,11 @@ struct StepRecord {
   int step = 0;     ///< 0-based, per rank
   int round = 0;    ///< exchanges finished by this rank before this step
   int version = 0;  ///< of the model the step started from
-  Seconds start;
+  Seconds start{};
   std::array<Seconds, phase_count> phases{};
   int samples = 0;
-  double loss = 0.0;       ///< mean over the batch; NaN when math is modelled
-  std::int64_t bytes_sent = 0;      ///< by this rank during the step, payload
+  double loss = 0.0;            ///< mean over the batch; NaN when math is modelled
+  std::int64_t bytes_sent = 0;  ///< by this rank during the step, payload
   std::int64_t bytes_received = 0;
   Seconds duration() const {
     Seconds total;
@@ -40,33 +40,33 @@ struct StepRecord {
 /// One evaluation of a checkpoint. evaluations.csv.
 struct EvaluationRecord {
   std::int64_t round = 0;
-  std::int64_t samples = 0;  ///< processed by all workers up to the checkpoint
-  Seconds checkpoint_time;   ///< when the model was taken
-  Seconds time;              ///< when the result was there
-  double accuracy = 0.0;     ///< NaN when math is modelled
+  std::int64_t samples = 0;   ///< processed by all workers up to the checkpoint
+  Seconds checkpoint_time{};  ///< when the model was taken
+  Seconds time{};             ///< when the result was there
+  double accuracy = 0.0;      ///< NaN when math is modelled
   double loss = 0.0;
 };
 
 /// One policy call. decisions.csv. Texts as printed by the policy's to_text.
 struct DecisionRecord {
   Rank rank = 0;
-  std::string side;  ///< "server", "worker", "cache"
-  std::string event;
-  std::string decisions;
+  std::string side = {};  ///< "server", "worker", "cache"
+  std::string event = {};
+  std::string decisions = {};
 };
 
 /// One operation of the context. operations.csv.
 struct OperationRecord {
   Rank rank = 0;
-  std::string kind;  ///< "compute", "send", "receive", "read", "write", "sleep"
-  int peer = -1;     ///< rank, or disk number
+  std::string kind = {};  ///< "compute", "send", "receive", "read", "write", "sleep"
+  int peer = -1;          ///< rank, or disk number
   int channel = -1;
-  std::string work;  ///< "forward", ...; empty unless compute
+  std::string work = {};  ///< "forward", ...; empty unless compute
   int bucket = -1;
   std::int64_t bytes = 0;
   int samples = 0;
-  Seconds start;
-  Seconds end;       ///< when the rank learned of the end
+  Seconds start{};
+  Seconds end{};  ///< when the rank learned of the end
 };
 
 /// Requests of one worker served by a cache node, by class; they add up to the requests.
@@ -77,7 +77,7 @@ struct CacheRecord {
   std::int64_t storage = 0;
   std::int64_t local_bytes = 0;
   std::int64_t storage_bytes = 0;
-  Seconds storage_time;
+  Seconds storage_time{};
 };
 
 /// What one rank noted. Not thread-safe; one a rank, merged by the world at the end.
@@ -88,7 +88,8 @@ struct Journal {
   std::vector<DecisionRecord> decisions;
   std::vector<CacheRecord> caches;
   std::vector<OperationRecord> operations;
-  std::int64_t late_devices = 0;  ///< times an emulated device's real kernel took longer than its emulated time
+  std::int64_t late_devices =
+      0;  ///< times an emulated device's real kernel took longer than its emulated time
 
   void append(Journal&& other);
 };

@@ -1,0 +1,22 @@
+// The subcommands of `tandem`. Each adds itself to the application; its callback sets the exit code.
+#pragma once
+
+#include <CLI/CLI.hpp>
+
+namespace tandem::cli {
+
+/// Exit codes of the command.
+inline constexpr int exit_fine = 0;
+inline constexpr int exit_beyond_tolerance = 1;
+inline constexpr int exit_bad_input = 2;
+inline constexpr int exit_broken_world = 70;
+
+void add_simulate(CLI::App& app, int& exit_code);
+void add_run(CLI::App& app, int& exit_code);
+void add_compare(CLI::App& app, int& exit_code);
+void add_validate(CLI::App& app, int& exit_code);
+void add_calibrate(CLI::App& app, int& exit_code);
+void add_list(CLI::App& app, int& exit_code);
+void add_show(CLI::App& app, int& exit_code);
+
+}  // namespace tandem::cli

@@ -1,0 +1,60 @@
+#include "cli/job_options.hpp"
+
+#include <fmt/chrono.h>
+
+#include <fstream>
+#include <iterator>
+
+#include "platforms/load.hpp"
+#include "workloads/experiment_file.hpp"
+
+namespace tandem::cli {
+
+void add_experiment_options(CLI::App& command, JobOptions& options) {
+  command.add_option("EXPERIMENT", options.experiment_file, "Experiment file (YAML)")->required();
+  command.add_option("--set", options.settings, "Override a key, e.g. --set sync.algorithm=asp")
+      ->type_name("KEY=VALUE")
+      ->take_all()
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  command.add_option("--variant", options.variant, "Take this variant of the experiment");
+  command.add_option("--out,-o", options.out, "Result directory [results/NAME/...]");
+  command.add_flag("--force", options.force, "Replace the results that are in the directory already");
+}
+
+void add_record_options(CLI::App& command, JobOptions& options) {
+  command.add_flag("--trace", options.trace, "Write trace.json (Chrome trace format, opens in Perfetto)");
+  command.add_flag("--operations", options.operations, "Write operations.csv: every operation of every rank");
+  command.add_flag("--decisions", options.decisions, "Write decisions.csv: every policy event and decision");
+}
+
+LoadedJob load_job(const JobOptions& options) {
+  Overrides overrides;
+  for (const auto& setting : options.settings) overrides.push_back(parse_override(setting));
+  Experiment experiment = load_experiment(options.experiment_file, overrides);
+  if (!options.variant.empty()) experiment = apply_variant(experiment, options.variant);
+  platforms::Description platform = platforms::load_platform(experiment.platform);
+  resolve_placement(experiment, platform);
+  return {std::move(experiment), std::move(platform)};
+}
+
+std::string default_out(const Experiment& experiment, const std::string& last) {
+  return "results/" + experiment.name + "/" + last;
+}
+
+std::string command_line() {
+  std::ifstream file("/proc/self/cmdline", std::ios::binary);
+  std::string text;
+  for (std::string word; std::getline(file, word, '\0');) {
+    const bool plain = word.find_first_not_of(
+                           "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+                           "-_./=:,+@%") == std::string::npos;
+    if (!text.empty()) text += ' ';
+    text += plain && !word.empty() ? word : "'" + word + "'";
+  }
+  return text;
+}
+
+std::string timestamp() { return fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr))); }
+
+}  // namespace tandem::cli

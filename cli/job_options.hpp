@@ -1,0 +1,44 @@
+// What simulate, run, calibrate and validate have in common: an experiment, overrides, and where results go.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <string>
+#include <vector>
+
+#include "platforms/description.hpp"
+#include "workloads/experiment.hpp"
+
+namespace tandem::cli {
+
+struct JobOptions {
+  std::string experiment_file;
+  std::vector<std::string> settings;  ///< --set key=value
+  std::string variant;
+  std::string out;
+  bool force = false;
+  bool trace = false;
+  bool operations = false;
+  bool decisions = false;
+};
+
+/// Adds EXPERIMENT, --set, --variant, --out and --force.
+void add_experiment_options(CLI::App& command, JobOptions& options);
+/// Adds --trace, --operations and --decisions.
+void add_record_options(CLI::App& command, JobOptions& options);
+
+/// An experiment with its platform, checked against each other.
+struct LoadedJob {
+  Experiment experiment;
+  platforms::Description platform;
+};
+/// Errors: ConfigError.
+LoadedJob load_job(const JobOptions& options);
+
+/// "results/NAME/LAST", where a variant "lab/asp" makes two folders.
+std::string default_out(const Experiment& experiment, const std::string& last);
+/// The command line of this process, quoted for a shell.
+std::string command_line();
+/// Now, as ISO 8601 in UTC.
+std::string timestamp();
+
+}  // namespace tandem::cli

@@ -1,0 +1,44 @@
+// The `tandem` command. Links SimGrid and therefore never MPI; `tandem run` starts `tandem-rank` for that.
+#include <fmt/format.h>
+
+#include <cstdio>
+
+#include "cli/commands.hpp"
+#include "policies/vocabulary/check.hpp"
+
+int main(int argc, char** argv) {
+  using namespace tandem;
+  CLI::App app(
+      "Tandem predicts and runs distributed neural-network training, and says how far the two are apart.");
+  app.set_version_flag("--version", TANDEM_VERSION);
+  app.require_subcommand(1);
+  app.footer(
+      "Examples:\n"
+      "  tandem validate workloads/experiments/quick.yaml          simulate, run and compare; writes "
+      "report.html\n"
+      "  tandem simulate workloads/experiments/mixed_lab.yaml --set sync.algorithm=asp\n"
+      "  tandem show platforms/mixed_lab.xml                       hosts, devices, links, bottlenecks\n"
+      "  tandem list sync                                          the synchronisation algorithms and their "
+      "options\n"
+      "\nExit codes: 0 fine; 1 beyond tolerance; 2 bad input; 70 broken world.");
+  int exit_code = cli::exit_fine;
+  cli::add_validate(app, exit_code);
+  cli::add_simulate(app, exit_code);
+  cli::add_run(app, exit_code);
+  cli::add_compare(app, exit_code);
+  cli::add_calibrate(app, exit_code);
+  cli::add_list(app, exit_code);
+  cli::add_show(app, exit_code);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? cli::exit_fine : cli::exit_bad_input;
+  } catch (const ConfigError& error) {
+    fmt::print(stderr, "tandem: {}\n", error.what());
+    return cli::exit_bad_input;
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "tandem: {}\n", error.what());
+    return cli::exit_broken_world;
+  }
+  return exit_code;
+}

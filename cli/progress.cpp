@@ -1,0 +1,48 @@
+#include "cli/progress.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+
+namespace tandem::cli {
+namespace {
+
+constexpr std::chrono::seconds quiet_time(2);
+constexpr std::chrono::milliseconds bar_interval(200);
+constexpr std::chrono::seconds line_interval(10);
+constexpr int bar_width = 30;
+
+}  // namespace
+
+ProgressBar::ProgressBar(std::string label)
+    : label_(std::move(label)),
+      terminal_(isatty(STDERR_FILENO) == 1),
+      start_(Clock::now()),
+      next_(start_ + quiet_time) {}
+
+ProgressBar::~ProgressBar() {
+  if (shown_ && terminal_) fmt::print(stderr, "\r\033[K");
+}
+
+void ProgressBar::update(double fraction) {
+  const auto now = Clock::now();
+  if (now < next_) return;
+  shown_ = true;
+  const double done = std::clamp(fraction, 0.0, 1.0);
+  const double elapsed_s = std::chrono::duration<double>(now - start_).count();
+  const std::string rest = done > 0.01 ? fmt::format(", {:.0f} s left", elapsed_s / done - elapsed_s) : "";
+  if (terminal_) {
+    const int filled = static_cast<int>(done * bar_width);
+    fmt::print(stderr, "\r{} [{:=<{}}{: <{}}] {:3.0f} %{}\033[K", label_, "", filled, "", bar_width - filled,
+               done * 100, rest);
+    std::fflush(stderr);
+    next_ = now + bar_interval;
+  } else {
+    fmt::print(stderr, "{}: {:.0f} %{}\n", label_, done * 100, rest);
+    next_ = now + line_interval;
+  }
+}
+
+}  // namespace tandem::cli

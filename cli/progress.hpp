@@ -1,0 +1,26 @@
+// Progress of long work: a bar on a terminal, a line now and then otherwise; nothing for work under two
+// seconds.
+#pragma once
+
+#include <chrono>
+#include <string>
+
+namespace tandem::cli {
+
+class ProgressBar {
+ public:
+  explicit ProgressBar(std::string label);
+  ~ProgressBar();
+  /// `fraction` done, 0 to 1.
+  void update(double fraction);
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  std::string label_;
+  bool terminal_;
+  bool shown_ = false;
+  Clock::time_point start_;
+  Clock::time_point next_;
+};
+
+}  // namespace tandem::cli

@@ -1,0 +1,26 @@
+#include "cli/results_text.hpp"
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+namespace tandem::cli {
+
+std::string results_line(const Results& results) {
+  const auto& summary = results.summary;
+  std::string line = fmt::format(
+      "{} {}: {} rounds, {} samples in {:.4g} s ({:.4g} samples/s)", results.info.experiment.name,
+      results.info.world, summary.at("rounds").get<int>(), summary.at("samples").get<std::int64_t>(),
+      summary.at("makespan_s").get<double>(), summary.at("throughput").get<double>());
+  if (!results.journal.evaluations.empty())
+    if (const double accuracy = results.journal.evaluations.back().accuracy; !std::isnan(accuracy))
+      line += fmt::format(", test accuracy {:.3f}", accuracy);
+  if (const auto late = results.journal.late_devices; late > 0)
+    line += fmt::format(
+        "\n  warning: {} times an emulated device was not kept up with; this machine is too slow or "
+        "too loaded for it, and the times are too long",
+        late);
+  return line + "\n  " + results.path + "\n";
+}
+
+}  // namespace tandem::cli

@@ -1,0 +1,108 @@
+// `tandem simulate`: the job under a simulated clock.
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "cli/commands.hpp"
+#include "cli/job_options.hpp"
+#include "cli/progress.hpp"
+#include "cli/results_text.hpp"
+#include "platforms/this_machine.hpp"
+#include "sim/simulation.hpp"
+#include "workloads/experiment_file.hpp"
+#include "workloads/job.hpp"
+#include "workloads/records/recording_context.hpp"
+#include "workloads/records/result_directory.hpp"
+
+namespace tandem::cli {
+namespace {
+
+/// The platform to simulate on, and how its network behaves.
+struct Network {
+  std::string platform_file;
+  std::vector<Profile::NetworkSegment> segments;
+};
+
+/// Under "profile" every host of the platform stands on the calibrated machine's network: the twin of a run
+/// whose ranks all live on that machine.
+Network network_of(const Job& job) {
+  const auto& experiment = job.experiment();
+  if (experiment.physics.network == "platform") return {experiment.platform, {}};
+  if (job.profile() == nullptr)
+    throw ConfigError(
+        "physics.network is 'profile', but physics.profile names none; make one with `tandem calibrate`");
+  const auto& segments = job.profile()->network;
+  const platforms::MeasuredNetwork network{Seconds(segments.front().alpha_s),
+                                           BytesPerSecond(1.0 / segments.back().beta_s)};
+  const std::string twin = job.directory() + "/twin.xml";
+  std::ofstream(twin) << platforms::twin_xml(job.platform(), network);
+  return {twin, segments};
+}
+
+void warn_of_stale_profile(const Job& job) {
+  const Profile* profile = job.profile();
+  if (profile == nullptr || profile->machine == this_machine()) return;
+  fmt::print(stderr,
+             "tandem: warning: the profile was measured on another machine ({}), not on this one ({})\n",
+             profile->machine, this_machine());
+}
+
+void simulate_job(const JobOptions& options) {
+  LoadedJob loaded = load_job(options);
+  const std::string out = options.out.empty() ? default_out(loaded.experiment, "simulated") : options.out;
+  create_result_directory(out, options.force);
+  Job job(std::move(loaded.experiment), std::move(loaded.platform), out);
+  warn_of_stale_profile(job);
+  ProgressBar bar("simulate " + job.experiment().name);
+  job.on_progress([&](double fraction) { bar.update(fraction); });
+
+  const Network network = network_of(job);
+  std::vector<Journal> journals(job.seats().size());
+  std::vector<CostModel> prices;
+  sim::SimulationSetting setting;
+  setting.platform_file = network.platform_file;
+  setting.network = network.segments;
+  if (network.segments.empty()) setting.platform_config = job.platform().config;
+  for (std::size_t rank = 0; rank < job.seats().size(); ++rank) {
+    setting.hosts.push_back(job.seats()[rank].host);
+    prices.push_back(job.cost_model(static_cast<Rank>(rank)));
+    journals[rank].keep_decisions = options.decisions;
+  }
+  setting.price = [&](Rank rank, const Work& work) {
+    return prices[static_cast<std::size_t>(rank)].price(work);
+  };
+  setting.body = [&](Context& context) {
+    Journal& journal = journals[static_cast<std::size_t>(context.rank())];
+    if (!options.operations) return run_role(job, context, journal);
+    RecordingContext recording(context, journal.operations);
+    run_role(job, recording, journal);
+  };
+  const sim::SimulationResult result = sim::simulate(setting);
+
+  Journal merged;
+  for (Journal& journal : journals) merged.append(std::move(journal));
+  RunInfo info = describe_run(job, "simulated");
+  info.physics = result.physics;
+  info.command = command_line();
+  info.started = timestamp();
+  write_results(out, info, merged, result.makespan, options.trace);
+  fmt::print("{}", results_line(read_results(out)));
+}
+
+}  // namespace
+
+void add_simulate(CLI::App& app, int&) {
+  auto* command = app.add_subcommand("simulate", "Simulate an experiment on its platform");
+  const auto options = std::make_shared<JobOptions>();
+  add_experiment_options(*command, *options);
+  add_record_options(*command, *options);
+  command->footer(
+      "Examples:\n"
+      "  tandem simulate workloads/experiments/mixed_lab.yaml --variant esync --trace\n"
+      "  tandem simulate workloads/experiments/mixed_lab.yaml --set workload.math=modelled --set "
+      "stop.rounds=1000");
+  command->callback([options] { simulate_job(*options); });
+}
+
+}  // namespace tandem::cli

@@ -1,0 +1,22 @@
+#include "policies/collectives/shapes.hpp"
+
+namespace tandem::collectives {
+
+const Catalog<MakeSchedule>& catalog() {
+  static const Catalog<MakeSchedule> table(
+      "collective",
+      {{"ring",
+        "reduce-scatter and all-gather around a ring: least traffic, 2 (p - 1) rounds",
+        "Patarasuk, Yuan: Bandwidth Optimal All-reduce Algorithms for Clusters of Workstations. "
+        "J. Parallel Distrib. Comput. 69(2), 2009",
+        {},
+        ring},
+       {"halving-doubling",
+        "recursive halving, then recursive doubling: least traffic, 2 lg p rounds",
+        "Rabenseifner: Optimization of Collective Reduction Operations. ICCS 2004",
+        {},
+        halving_doubling}});
+  return table;
+}
+
+}  // namespace tandem::collectives

@@ -1,0 +1,15 @@
+// The schedules of this folder, one file each; everyone else asks the catalogue.
+#pragma once
+
+#include "policies/collectives/schedule.hpp"
+
+namespace tandem::collectives {
+
+/// Ring reduce-scatter, then ring all-gather: 2 (size - 1) rounds.
+Schedule ring(int self, int size, std::int64_t elements);
+
+/// Recursive halving reduce-scatter, then recursive doubling all-gather: 2 lg size rounds for a power of two.
+/// Otherwise the surplus participants first fold their whole vector into a neighbour and get the result last.
+Schedule halving_doubling(int self, int size, std::int64_t elements);
+
+}  // namespace tandem::collectives

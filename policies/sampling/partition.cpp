@@ -1,0 +1,87 @@
+#include "policies/sampling/partition.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+namespace tandem::sampling {
+namespace {
+
+std::vector<SampleId> all_ids(std::int64_t samples) {
+  std::vector<SampleId> ids(static_cast<std::size_t>(samples));
+  std::iota(ids.begin(), ids.end(), SampleId{0});
+  return ids;
+}
+
+/// Contiguous chunks whose sizes differ by at most one, larger ones first.
+std::vector<std::vector<SampleId>> cut(const std::vector<SampleId>& ids, int workers) {
+  TANDEM_CHECK(workers > 0, "workers", workers);
+  const auto count = static_cast<std::size_t>(workers);
+  std::vector<std::vector<SampleId>> shards;
+  auto begin = ids.begin();
+  for (std::size_t worker = 0; worker < count; ++worker) {
+    const std::size_t size = ids.size() / count + (worker < ids.size() % count ? 1 : 0);
+    const auto end = begin + static_cast<std::ptrdiff_t>(size);
+    shards.emplace_back(begin, end);
+    begin = end;
+  }
+  return shards;
+}
+
+std::vector<std::vector<SampleId>> iid(std::int64_t samples, std::span<const std::uint8_t>, int workers,
+                                       std::uint64_t seed) {
+  std::vector<SampleId> ids = all_ids(samples);
+  Rng::stream(seed, "split").shuffle(ids);
+  return cut(ids, workers);
+}
+
+std::vector<std::vector<SampleId>> by_class(std::int64_t samples, std::span<const std::uint8_t> labels,
+                                            int workers, std::uint64_t) {
+  if (labels.size() != static_cast<std::size_t>(samples))
+    throw ConfigError("split 'by-class': expected a label for each of the " + std::to_string(samples) +
+                      " samples, found " + std::to_string(labels.size()));
+  std::vector<SampleId> ids = all_ids(samples);
+  const auto label_of = [&](SampleId id) { return labels[static_cast<std::size_t>(id)]; };
+  std::stable_sort(ids.begin(), ids.end(), [&](SampleId a, SampleId b) { return label_of(a) < label_of(b); });
+  return cut(ids, workers);
+}
+
+}  // namespace
+
+const Catalog<Split>& splits() {
+  static const Catalog<Split> table(
+      "split", {{"iid", "each worker gets a random part, so all see the same distribution", "", {}, iid},
+                {"by-class",
+                 "samples sorted by class and cut into chunks, so workers see different classes",
+                 "Li, Zhou, Yu, Xu: ESync: An Efficient Synchronous Parallel Algorithm for Distributed ML in "
+                 "Heterogeneous Clusters. 2019",
+                 {},
+                 by_class}});
+  return table;
+}
+
+Sampler::Sampler(std::vector<SampleId> shard, std::uint64_t seed, int worker)
+    : shard_(std::move(shard)), seed_(seed), worker_(worker) {
+  TANDEM_CHECK(!shard_.empty(), "worker", worker);
+  reshuffle();
+}
+
+void Sampler::next(int count, std::vector<SampleId>& batch) {
+  batch.clear();
+  for (int taken = 0; taken < count; ++taken) {
+    if (position_ == order_.size()) {
+      ++epoch_;
+      reshuffle();
+    }
+    batch.push_back(order_[position_++]);
+  }
+}
+
+void Sampler::reshuffle() {
+  // The order depends on seed, worker and epoch alone, not on how the epochs before were visited.
+  const auto index = (static_cast<std::uint64_t>(worker_) << 32) | static_cast<std::uint32_t>(epoch_);
+  order_ = shard_;
+  Rng::stream(seed_, "visit order", index).shuffle(order_);
+  position_ = 0;
+}
+
+}  // namespace tandem::sampling

@@ -1,0 +1,13 @@
+// Local SGD (Stich, ICLR 2019; FedAvg, McMahan et al., AISTATS 2017): H local steps, then all workers average
+// the changes of their models. H = 1 with plain SGD is BSP.
+#pragma once
+
+#include "policies/sync/policy.hpp"
+
+namespace tandem::sync {
+
+std::unique_ptr<WorkerPolicy> make_local_sgd_worker(const Setting& setting, int worker);
+std::unique_ptr<ServerPolicy> make_local_sgd_server(const Setting& setting);
+int local_sgd_steps(const Options& options);
+
+}  // namespace tandem::sync

@@ -1,0 +1,114 @@
+// Events and decisions as single lines for decisions.csv; events read back exactly, which is what replay
+// needs.
+#include <charconv>
+#include <map>
+#include <sstream>
+
+#include "policies/sync/policy.hpp"
+#include "policies/vocabulary/check.hpp"
+
+namespace tandem::sync {
+namespace {
+
+std::string number(double value) { return tandem::to_text(OptionValue(value)); }
+
+std::string list(const std::vector<int>& members) {
+  std::string text;
+  for (const int member : members) text += (text.empty() ? "" : ",") + std::to_string(member);
+  return text;
+}
+
+/// "name key=value ..." taken apart.
+struct Fields {
+  std::string name;
+  std::map<std::string, std::string> values;
+
+  explicit Fields(const std::string& text) : text_(text) {
+    std::istringstream words(text);
+    words >> name;
+    for (std::string word; words >> word;) {
+      const auto equals = word.find('=');
+      if (equals == std::string::npos) fail();
+      values[word.substr(0, equals)] = word.substr(equals + 1);
+    }
+  }
+  template <class Number>
+  Number get(const std::string& key) const {
+    const auto found = values.find(key);
+    if (found == values.end()) fail();
+    const std::string& value = found->second;
+    Number result{};
+    const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), result);
+    if (error != std::errc() || end != value.data() + value.size()) fail();
+    return result;
+  }
+  Seconds seconds(const std::string& key) const { return Seconds(get<double>(key)); }
+  [[noreturn]] void fail() const { throw ConfigError("not a recorded server event: '" + text_ + "'"); }
+
+ private:
+  std::string text_;
+};
+
+struct EventText {
+  std::string operator()(const Push& e) const {
+    return "push worker=" + std::to_string(e.worker) + " version=" + std::to_string(e.version) +
+           " samples=" + std::to_string(e.samples) + " steps=" + std::to_string(e.local_steps) +
+           " duration=" + number(e.duration.count()) + " now=" + number(e.now.count());
+  }
+  std::string operator()(const Report& e) const {
+    return "report worker=" + std::to_string(e.worker) + " version=" + std::to_string(e.version) +
+           " steps=" + std::to_string(e.local_steps) + " duration=" + number(e.duration.count()) +
+           " now=" + number(e.now.count());
+  }
+  std::string operator()(const Left& e) const {
+    return "left worker=" + std::to_string(e.worker) + " now=" + number(e.now.count());
+  }
+};
+
+struct DecisionText {
+  std::string operator()(const Accept& d) const {
+    return "accept " + std::to_string(d.worker) + " " + number(d.weight);
+  }
+  std::string operator()(const Discard& d) const { return "discard " + std::to_string(d.worker); }
+  std::string operator()(const Apply& d) const { return "apply " + number(d.scale); }
+  std::string operator()(const Reply& d) const {
+    return "reply " + std::to_string(d.worker) + (d.batch == 0 ? "" : " batch=" + std::to_string(d.batch));
+  }
+  std::string operator()(const AnswerReport& d) const {
+    return std::string("answer ") + std::to_string(d.worker) + (d.ready ? " ready" : " continue") +
+           (d.members.empty() ? "" : " members=" + list(d.members));
+  }
+  std::string operator()(const Continue&) const { return "continue"; }
+  std::string operator()(const Ask&) const { return "ask"; }
+  std::string operator()(const Exchange& d) const {
+    return std::string("exchange ") + (d.payload == Payload::gradient ? "gradient" : "change") +
+           (d.members.empty() ? "" : " members=" + list(d.members));
+  }
+};
+
+}  // namespace
+
+std::string to_text(const ServerEvent& event) { return std::visit(EventText{}, event); }
+
+ServerEvent parse_server_event(const std::string& text) {
+  const Fields fields(text);
+  if (fields.name == "push")
+    return Push{fields.seconds("now"),      fields.get<int>("worker"), fields.get<int>("version"),
+                fields.get<int>("samples"), fields.get<int>("steps"),  fields.seconds("duration")};
+  if (fields.name == "report")
+    return Report{fields.seconds("now"), fields.get<int>("worker"), fields.get<int>("version"),
+                  fields.get<int>("steps"), fields.seconds("duration")};
+  if (fields.name == "left") return Left{fields.seconds("now"), fields.get<int>("worker")};
+  fields.fail();
+}
+
+std::string to_text(const ServerDecisions& decisions) {
+  std::string text;
+  for (const auto& decision : decisions)
+    text += (text.empty() ? "" : "; ") + std::visit(DecisionText{}, decision);
+  return text;
+}
+
+std::string to_text(const WorkerDecision& decision) { return std::visit(DecisionText{}, decision); }
+
+}  // namespace tandem::sync

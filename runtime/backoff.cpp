@@ -1,0 +1,65 @@
+#include "runtime/backoff.hpp"
+
+#include <sched.h>
+#include <sys/prctl.h>
+#include <time.h>
+
+#include <algorithm>
+
+namespace tandem {
+namespace {
+
+using std::chrono::nanoseconds;
+using namespace std::chrono_literals;
+
+// A nap is at most this part of the time waited so far, so that a wait is lengthened by no more than that.
+constexpr int nap_part = 16;
+constexpr nanoseconds shortest_nap = 5us;
+constexpr nanoseconds longest_nap = 150us;
+// Naps end late by tens of microseconds on virtual machines; the last stretch before a deadline is polled.
+constexpr nanoseconds oversleep = 60us;
+constexpr unsigned long timer_slack_ns = 1000;
+
+void nap(nanoseconds duration) {
+  timespec time{};
+  time.tv_sec = std::chrono::duration_cast<std::chrono::seconds>(duration).count();
+  time.tv_nsec = (duration % 1s).count();
+  nanosleep(&time, nullptr);
+}
+
+}  // namespace
+
+Patience Patience::of(int cores, int ranks) {
+  // With a core for each rank polling costs nobody anything, but a wait of a millisecond should not heat one
+  // either.
+  if (cores >= ranks) return {.spin = 300us, .yield = 300us};
+  return {.spin = 0us, .yield = 40us};
+}
+
+Backoff::Backoff(Patience patience) : patience_(patience), start_(std::chrono::steady_clock::now()) {
+  // The kernel's default slack of 50 us would make every nap that much longer. Best effort: without it waits
+  // are coarser.
+  prctl(PR_SET_TIMERSLACK, timer_slack_ns);
+}
+
+void Backoff::pause(std::optional<Seconds> to_deadline, bool may_sleep_through) {
+  const auto waited = std::chrono::steady_clock::now() - start_;
+  auto duration = std::clamp<nanoseconds>(waited / nap_part, shortest_nap, longest_nap);
+  if (to_deadline) {
+    const nanoseconds left(static_cast<std::int64_t>(to_deadline->count() * 1e9));
+    if (may_sleep_through && left > oversleep) return nap(left - oversleep);
+    if (waited >= patience_.yield && left <= oversleep + shortest_nap) {
+      sched_yield();
+      return;
+    }
+    duration = std::min(duration, left - oversleep);
+  }
+  if (waited < patience_.spin) return;
+  if (waited < patience_.yield) {
+    sched_yield();
+    return;
+  }
+  nap(duration);
+}
+
+}  // namespace tandem

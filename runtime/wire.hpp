@@ -1,0 +1,22 @@
+// Messages of any length over MPI, whose counts are ints: beyond 1 GiB a message becomes one element of a
+// derived type.
+#pragma once
+
+#include <mpi.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "policies/vocabulary/units.hpp"
+
+namespace tandem {
+
+/// Errors (both): WorldError. The message may be of any size; a receive may be met by a shorter message.
+MPI_Request start_send(MPI_Comm communicator, Rank to, int tag, const std::byte* data, std::int64_t size);
+MPI_Request start_receive(MPI_Comm communicator, Rank from, int tag, std::byte* data, std::int64_t size);
+
+/// Every rank's bytes, in rank order, on rank 0; empty elsewhere. Collective. Errors: WorldError.
+std::vector<std::vector<std::byte>> gather_bytes(MPI_Comm communicator, const std::vector<std::byte>& own);
+
+}  // namespace tandem

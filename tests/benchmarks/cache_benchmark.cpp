@@ -1,0 +1,93 @@
+// Requests a second of the cache policies, beside the LRU one would write first with std::list and
+// std::unordered_map. Zipf(1) over a million samples of unit size, a cache of a hundred thousand.
+#include <benchmark/benchmark.h>
+
+#include <algorithm>
+#include <list>
+#include <numeric>
+#include <unordered_map>
+
+#include "policies/cache/policy.hpp"
+#include "policies/vocabulary/rng.hpp"
+
+namespace {
+
+using namespace tandem;
+
+constexpr std::size_t sample_count = 1'000'000;
+constexpr std::int64_t capacity = 100'000;
+constexpr std::size_t request_count = 4'000'000;
+
+const std::vector<SampleId>& requests() {
+  static const std::vector<SampleId> stream = [] {
+    Rng rng(1);
+    std::vector<double> cumulated(sample_count);
+    double sum = 0.0;
+    for (std::size_t rank = 0; rank < sample_count; ++rank)
+      cumulated[rank] = sum += 1.0 / static_cast<double>(rank + 1);
+    // Popularity says nothing about ids in a real trace.
+    std::vector<SampleId> ids(sample_count);
+    std::iota(ids.begin(), ids.end(), SampleId{0});
+    rng.shuffle(ids);
+    std::vector<SampleId> drawn(request_count);
+    for (auto& id : drawn) {
+      const auto at = std::lower_bound(cumulated.begin(), cumulated.end(), rng.uniform() * sum);
+      id = ids[static_cast<std::size_t>(std::min(at, cumulated.end() - 1) - cumulated.begin())];
+    }
+    return drawn;
+  }();
+  return stream;
+}
+
+void report(benchmark::State& state, std::int64_t hits) {
+  const auto served = static_cast<double>(state.iterations()) * static_cast<double>(request_count);
+  state.counters["requests"] = benchmark::Counter(served, benchmark::Counter::kIsRate);
+  state.counters["hit_ratio"] = static_cast<double>(hits) / static_cast<double>(request_count);
+}
+
+void policy(benchmark::State& state, const char* name) {
+  const auto& stream = requests();
+  const auto& entry = cache::catalog().find(name);
+  std::int64_t hits = 0;
+  for (auto _ : state) {
+    const auto policy = entry.make({Bytes(capacity), Options::resolve(name, entry.options, {})});
+    hits = 0;
+    for (const SampleId id : stream) {
+      if (policy->on_request(id, Bytes(1)).source == cache::Source::local)
+        ++hits;
+      else
+        benchmark::DoNotOptimize(policy->on_fetched(id, Bytes(1)));
+    }
+  }
+  report(state, hits);
+}
+
+void list_and_map(benchmark::State& state) {
+  const auto& stream = requests();
+  std::int64_t hits = 0;
+  for (auto _ : state) {
+    std::list<SampleId> order;
+    std::unordered_map<SampleId, std::list<SampleId>::iterator> kept;
+    hits = 0;
+    for (const SampleId id : stream) {
+      if (const auto found = kept.find(id); found != kept.end()) {
+        order.splice(order.begin(), order, found->second);
+        ++hits;
+        continue;
+      }
+      if (static_cast<std::int64_t>(kept.size()) == capacity) {
+        kept.erase(order.back());
+        order.pop_back();
+      }
+      order.push_front(id);
+      kept.emplace(id, order.begin());
+    }
+  }
+  report(state, hits);
+}
+
+BENCHMARK_CAPTURE(policy, lru, "lru")->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(policy, minio, "minio")->Unit(benchmark::kMillisecond);
+BENCHMARK(list_and_map)->Unit(benchmark::kMillisecond);
+
+}  // namespace

@@ -1,0 +1,20 @@
+// Collects the scenarios of the three groups into one list.
+#include "tests/conformance/conformance.hpp"
+
+#include <iterator>
+
+#include "tests/conformance/support.hpp"
+
+namespace tandem::conformance {
+
+const std::vector<Scenario>& scenarios() {
+  static const std::vector<Scenario> all = [] {
+    std::vector<Scenario> list = message_scenarios();
+    for (auto group : {waiting_scenarios(), traffic_scenarios()})
+      list.insert(list.end(), std::make_move_iterator(group.begin()), std::make_move_iterator(group.end()));
+    return list;
+  }();
+  return all;
+}
+
+}  // namespace tandem::conformance

@@ -1,0 +1,23 @@
+// What every Context must do, as programs that run on any of them: each scenario is a body for a fixed number
+// of ranks, checks values and never durations, and knows neither world nor test framework.
+#pragma once
+
+#include <functional>
+#include <vector>
+
+#include "workloads/context.hpp"
+
+namespace tandem::conformance {
+
+/// One behaviour. Every rank runs `body` on its own context; the host of each rank has a disk number 0.
+/// Errors: std::runtime_error naming the rank, what was expected and what was found.
+struct Scenario {
+  const char* name;
+  int ranks;
+  std::function<void(Context&)> body;
+};
+
+/// All scenarios, in a fixed order; names are unique and are valid identifiers.
+const std::vector<Scenario>& scenarios();
+
+}  // namespace tandem::conformance

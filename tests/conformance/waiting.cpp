@@ -1,0 +1,212 @@
+// Conformance of starting and waiting: wait_any, ties, empty entries, kernels, sleeps, disks.
+#include <array>
+
+#include "tests/conformance/support.hpp"
+
+namespace tandem::conformance {
+namespace {
+
+constexpr Channel plain{11, false};
+constexpr Channel noted{12, true};
+constexpr Work some_work{Work::Kind::forward, 0, 4, Bytes(0)};
+
+void wait_empties_its_operation(Context& context) {
+  Pending pending = context.sleep(Seconds(0));
+  expect(context, "a started operation is not empty", !pending.empty());
+  const Completion completion = context.wait(pending);
+  expect_equal(context, "index", 0UL, completion.index);
+  expect(context, "a waited operation is empty", pending.empty());
+}
+
+/// Two operations that are done when wait_any is called: the lowest index is first, whatever started first.
+void ties_resolve_to_the_lowest_index(Context& context) {
+  std::array<Pending, 3> pendings;
+  pendings[2] = context.sleep(Seconds(0));
+  pendings[1] = context.sleep(Seconds(0.001));
+  pendings[0] = context.sleep(Seconds(0.002));
+  pause(context, 0.02);
+  for (const std::size_t expected : {0UL, 1UL, 2UL}) {
+    expect_equal(context, "index", expected, context.wait_any(pendings).index);
+    expect(context, "that entry is empty", pendings[expected].empty());
+  }
+}
+
+void wait_any_skips_empty_entries(Context& context) {
+  std::array<Pending, 4> pendings;
+  pendings[3] = context.sleep(Seconds(0));
+  expect_equal(context, "index", 3UL, context.wait_any(pendings).index);
+  for (const Pending& pending : pendings) expect(context, "empty", pending.empty());
+}
+
+void earlier_ends_are_seen_first(Context& context) {
+  std::array<Pending, 3> pendings;
+  pendings[0] = context.sleep(Seconds(0.12));
+  pendings[1] = context.sleep(Seconds(0.01));
+  pendings[2] = context.sleep(Seconds(0.06));
+  for (const std::size_t expected : {1UL, 2UL, 0UL})
+    expect_equal(context, "index", expected, context.wait_any(pendings).index);
+}
+
+void a_message_ends_wait_any_before_a_long_sleep(Context& context) {
+  if (context.rank() == 0) {
+    pause(context, 0.01);
+    send_now(context, 1, noted, {}, Note{5});
+    return;
+  }
+  std::array<Pending, 2> pendings;
+  pendings[0] = context.sleep(Seconds(0.5));
+  pendings[1] = context.receive(0, noted, {});
+  const Completion completion = context.wait_any(pendings);
+  expect_equal(context, "index of the message", 1UL, completion.index);
+  expect_equal(context, "note.kind", 5, completion.note.kind);
+  expect_equal(context, "index of the sleep", 0UL, context.wait_any(pendings).index);
+}
+
+void a_sleep_ends_wait_any_before_a_late_message(Context& context) {
+  if (context.rank() == 0) {
+    receive_now(context, 1, plain, {});
+    send_now(context, 1, plain, {});
+    return;
+  }
+  std::array<Pending, 2> pendings;
+  pendings[0] = context.receive(0, plain, {});
+  pendings[1] = context.sleep(Seconds(0.01));
+  expect_equal(context, "index of the sleep", 1UL, context.wait_any(pendings).index);
+  send_now(context, 0, plain, {});
+  expect_equal(context, "index of the message", 0UL, context.wait_any(pendings).index);
+}
+
+/// Operations of all kinds together; each is reported exactly once.
+void wait_any_takes_all_kinds(Context& context) {
+  const Rank peer = 1 - context.rank();
+  Buffer out = pattern(static_cast<std::uint32_t>(context.rank()), 5000);
+  Buffer in(5000);
+  int kernels = 0;
+  int transfers = 0;
+  std::array<Pending, 6> pendings;
+  pendings[0] = context.receive(peer, plain, slice_of(in));
+  pendings[1] = context.sleep(Seconds(0.005));
+  pendings[2] = context.compute(some_work, [&kernels] { ++kernels; });
+  pendings[3] = context.send(peer, plain, slice_of(out));
+  pendings[4] = context.read(0, Bytes(1000), [&transfers] { ++transfers; });
+  pendings[5] = context.write(0, Bytes(1000), [&transfers] { ++transfers; });
+  std::array<int, 6> seen{};
+  for (std::size_t i = 0; i < pendings.size(); ++i) {
+    const std::size_t index = context.wait_any(pendings).index;
+    ++seen.at(index);
+    if (index == 0) expect_pattern(context, "message", static_cast<std::uint32_t>(peer), in, in.size());
+  }
+  for (const int times : seen) expect_equal(context, "times reported", 1, times);
+  expect_equal(context, "kernels run", 1, kernels);
+  expect_equal(context, "transfers run", 2, transfers);
+}
+
+void operations_may_be_waited_in_any_order(Context& context) {
+  constexpr int count = 6;
+  constexpr std::array<std::size_t, count> order{4, 0, 5, 2, 1, 3};
+  std::array<Buffer, count> buffers;
+  std::array<Pending, count> pendings;
+  for (std::size_t i = 0; i < count; ++i) {
+    const Channel channel{static_cast<std::int32_t>(20 + i), false};
+    buffers[i] = context.rank() == 0 ? pattern(static_cast<std::uint32_t>(i), 700) : Buffer(700);
+    pendings[i] = context.rank() == 0 ? context.send(1, channel, slice_of(buffers[i]))
+                                      : context.receive(0, channel, slice_of(buffers[i]));
+  }
+  for (const std::size_t i : order) {
+    context.wait(pendings[i]);
+    if (context.rank() == 1)
+      expect_pattern(context, "message", static_cast<std::uint32_t>(i), buffers[i], 700);
+  }
+}
+
+void a_kernel_runs_once(Context& context) {
+  int runs = 0;
+  for (int i = 1; i <= 3; ++i) {
+    Pending pending = context.compute(some_work, [&runs] { ++runs; });
+    context.wait(pending);
+    expect_equal(context, "runs", i, runs);
+  }
+  Pending without_kernel = context.compute(some_work);
+  context.wait(without_kernel);
+  expect_equal(context, "runs", 3, runs);
+}
+
+void several_computes_may_be_pending(Context& context) {
+  std::array<int, 4> runs{};
+  std::array<Pending, 4> pendings;
+  for (std::size_t i = 0; i < 4; ++i) pendings[i] = context.compute(some_work, [&runs, i] { ++runs[i]; });
+  context.wait_all(pendings);
+  for (const int times : runs) expect_equal(context, "runs", 1, times);
+}
+
+void time_goes_on(Context& context) {
+  double last = context.now().count();
+  expect(context, "time is not negative", last >= 0);
+  for (const double duration : {0.0, 0.003, 0.02}) {
+    pause(context, duration);
+    const double now = context.now().count();
+    expect(context, "slept at least " + std::to_string(duration) + " s", now - last >= duration * (1 - 1e-9));
+    last = now;
+  }
+  Pending work = context.compute(some_work);
+  context.wait(work);
+  expect(context, "time never goes back", context.now().count() >= last);
+}
+
+void disks_move_data_once(Context& context) {
+  std::array<int, 2> calls{};
+  Buffer storage;
+  Pending write = context.write(0, Bytes(4096), [&] {
+    ++calls[0];
+    storage = pattern(5, 4096);
+  });
+  context.wait(write);
+  Buffer back;
+  Pending read = context.read(0, Bytes(4096), [&] {
+    ++calls[1];
+    back = storage;
+  });
+  context.wait(read);
+  expect_equal(context, "writes", 1, calls[0]);
+  expect_equal(context, "reads", 1, calls[1]);
+  expect_pattern(context, "read back", 5, back, 4096);
+  Pending modelled = context.read(0, Bytes(4096));
+  context.wait(modelled);
+  Pending nothing = context.write(0, Bytes(0));
+  context.wait(nothing);
+}
+
+void ranks_are_numbered(Context& context) {
+  expect_equal(context, "world size", 3, context.world_size());
+  expect(context, "rank within the world", context.rank() >= 0 && context.rank() < 3);
+  if (context.rank() != 0) {
+    Buffer bytes(1, static_cast<std::byte>(context.rank()));
+    send_now(context, 0, plain, slice_of(bytes));
+    return;
+  }
+  for (const Rank from : {1, 2}) {
+    Buffer bytes(1);
+    receive_now(context, from, plain, slice_of(bytes));
+    expect_equal(context, "rank told by its owner", from, std::to_integer<int>(bytes[0]));
+  }
+}
+
+}  // namespace
+
+std::vector<Scenario> waiting_scenarios() {
+  return {{"ranks_are_numbered", 3, ranks_are_numbered},
+          {"wait_empties_its_operation", 1, wait_empties_its_operation},
+          {"ties_resolve_to_the_lowest_index", 1, ties_resolve_to_the_lowest_index},
+          {"wait_any_skips_empty_entries", 1, wait_any_skips_empty_entries},
+          {"earlier_ends_are_seen_first", 1, earlier_ends_are_seen_first},
+          {"a_message_ends_wait_any_before_a_long_sleep", 2, a_message_ends_wait_any_before_a_long_sleep},
+          {"a_sleep_ends_wait_any_before_a_late_message", 2, a_sleep_ends_wait_any_before_a_late_message},
+          {"wait_any_takes_all_kinds", 2, wait_any_takes_all_kinds},
+          {"operations_may_be_waited_in_any_order", 2, operations_may_be_waited_in_any_order},
+          {"a_kernel_runs_once", 1, a_kernel_runs_once},
+          {"several_computes_may_be_pending", 1, several_computes_may_be_pending},
+          {"time_goes_on", 1, time_goes_on},
+          {"disks_move_data_once", 1, disks_move_data_once}};
+}
+
+}  // namespace tandem::conformance

@@ -1,0 +1,103 @@
+// Whatever is wrong with a platform file ends as a ConfigError that names the file and says what is wrong.
+#include <gtest/gtest.h>
+
+#include "platforms/load.hpp"
+#include "platforms/topology.hpp"
+#include "policies/vocabulary/check.hpp"
+#include "tests/platforms/platform_text.hpp"
+
+namespace tandem::platforms {
+namespace {
+
+template <class Action>
+std::string error_of(const Action& action) {
+  try {
+    action();
+  } catch (const ConfigError& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+struct Bad {
+  const char* name;
+  std::string content;
+  const char* said;  ///< part of the message
+};
+void PrintTo(const Bad& bad, std::ostream* out) { *out << bad.name; }
+
+class BadFile : public testing::TestWithParam<Bad> {};
+
+TEST_P(BadFile, NamesFileAndFault) {
+  const TemporaryFile file(GetParam().content);
+  for (const auto& message :
+       {error_of([&] { load_platform(file.path()); }), error_of([&] { load_topology(file.path()); })}) {
+    EXPECT_EQ(message.rfind(file.path(), 0), 0u) << message;
+    EXPECT_NE(message.find(GetParam().said), std::string::npos) << message;
+    for (const char* noise : {"acktrace", "  ->", "[root/", "Existing config keys", "libsimgrid"})
+      EXPECT_EQ(message.find(noise), std::string::npos) << message;
+  }
+}
+
+std::string host_with(const std::string& inside) {
+  return zone_xml("Full", "<host id=\"node-1\" speed=\"1Gf\">" + inside + "</host>");
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Files, BadFile,
+    testing::Values(
+        Bad{"empty", "", "expected"}, Bad{"text", "not XML at all\n", "expected"},
+        Bad{"cut_off", zone_xml("Full", "<host id=\"a\" speed=\"1Gf\"/>").substr(0, 160),
+            "expected well-formed XML"},
+        Bad{"another_root", "<?xml version=\"1.0\"?>\n<html/>\n", "found <html>"},
+        Bad{"no_hosts", zone_xml("Full", ""), "expected at least one host"},
+        Bad{"radical_too_small", cluster_xml(4, "topology=\"TORUS\" topo_parameters=\"3,3\""), "radical"},
+        Bad{"radical_too_large_tree",
+            cluster_xml(10, "topology=\"FAT_TREE\" topo_parameters=\"2;4,4;1,2;1,2\""), "radical"},
+        Bad{"bad_unit", zone_xml("Full", "<host id=\"a\" speed=\"1XX\"/>"), "unknown unit: XX"},
+        Bad{"bad_attribute", zone_xml("Full", "<host id=\"a\" sped=\"1Gf\"/>"), "sped"},
+        Bad{"bad_routing", zone_xml("Nonsense", "<host id=\"a\" speed=\"1Gf\"/>"), "Not a valid model"},
+        Bad{"twice", zone_xml("Full", "<host id=\"a\" speed=\"1Gf\"/><host id=\"a\" speed=\"1Gf\"/>"),
+            "second host named 'a'"},
+        Bad{"unknown_link",
+            zone_xml("Full",
+                     "<host id=\"a\" speed=\"1Gf\"/><host id=\"b\" speed=\"1Gf\"/>"
+                     "<route src=\"a\" dst=\"b\"><link_ctn id=\"nowhere\"/></route>"),
+            "nowhere"},
+        Bad{"missing_profile", zone_xml("Full", "<host id=\"a\" speed=\"1Gf\" state_file=\"gone.state\"/>"),
+            "gone.state"},
+        Bad{"too_old",
+            "<?xml version=\"1.0\"?>\n<!DOCTYPE platform SYSTEM "
+            "\"https://simgrid.org/simgrid.dtd\">\n<platform version=\"3\"><AS id=\"a\" "
+            "routing=\"Full\"/></platform>\n",
+            "TOO OLD"},
+        Bad{"unknown_setting",
+            platform_xml("<config><prop id=\"network/nodel\" value=\"CM02\"/></config>"
+                         "<zone id=\"z\" routing=\"Full\"><host id=\"a\" speed=\"1Gf\"/></zone>"),
+            "network/nodel"},
+        Bad{"unknown_device", host_with("<prop id=\"device\" value=\"v10\"/>"),
+            "host 'node-1': unknown device 'v10'; did you mean 'v100'?"},
+        Bad{"bad_memory_rate", host_with("<prop id=\"tandem:memory_rate\" value=\"0\"/>"),
+            "host 'node-1': property 'tandem:memory_rate': expected a number > 0, found '0'"},
+        Bad{"bad_launch", host_with("<prop id=\"tandem:launch\" value=\"5us\"/>"),
+            "host 'node-1': property 'tandem:launch': expected a number >= 0, found '5us'"}),
+    [](const auto& instance) { return instance.param.name; });
+
+TEST(BadFile, Missing) {
+  EXPECT_EQ(error_of([] { load_platform("/nowhere/lab.xml"); }),
+            "/nowhere/lab.xml: expected a platform file, found no such file");
+}
+
+TEST(BadFile, Directory) {
+  EXPECT_NE(error_of([] { load_platform(TANDEM_PLATFORMS); }).find("found a directory"), std::string::npos);
+}
+
+TEST(BadFile, MalformedNamesTheLine) {
+  const TemporaryFile file(
+      "<?xml version=\"1.0\"?>\n<platform version=\"4.1\">\n  <zone id=\"z\"\n</platform>\n");
+  const auto message = error_of([&] { load_platform(file.path()); });
+  EXPECT_EQ(message.rfind(file.path() + ":4: ", 0), 0u) << message;
+}
+
+}  // namespace
+}  // namespace tandem::platforms

@@ -1,0 +1,63 @@
+// The text of `tandem show`: everything that the file says, short for large platforms.
+#include "platforms/describe.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "platforms/load.hpp"
+#include "platforms/name_ranges.hpp"
+#include "tests/platforms/platform_text.hpp"
+
+namespace tandem::platforms {
+namespace {
+
+std::string described(const std::string& path) { return describe(load_platform(path), load_topology(path)); }
+
+TEST(Describe, MixedLab) {
+  const auto text = described(std::string(TANDEM_PLATFORMS) + "/mixed_lab.xml");
+  for (const char* part :
+       {"7 hosts", "raspberry-pi-4", "7.2 Gflop/s", "disk (read 200 MB/s, write 150 MB/s)", "memory=16GiB",
+        "7 links", "cable-node-5", "12.5 MB/s", "125 MB/s", "SPLITDUPLEX", "server -> node-5", "100 us",
+        // Two fast hosts and the slow one against four fast ones.
+        "bisection, one direction: 262.5 MB/s"})
+    EXPECT_NE(text.find(part), std::string::npos) << part << "\n" << text;
+}
+
+TEST(Describe, ReportsSettingsAndMissingRoutes) {
+  const TemporaryFile file(platform_xml(
+      "<config><prop id=\"network/model\" value=\"CM02\"/></config>"
+      "<zone id=\"z\" routing=\"Full\"><host id=\"a\" speed=\"1Gf\"/><host id=\"b\" speed=\"1Gf\"/></zone>"));
+  const auto text = described(file.path());
+  for (const char* part : {"no links", "no route", "a -> b", "network/model = CM02", "0 B/s"})
+    EXPECT_NE(text.find(part), std::string::npos) << part << "\n" << text;
+}
+
+TEST(Describe, AThousandHostsInUnderFortyLines) {
+  const TemporaryFile file(cluster_xml(1000, "bb_bw=\"10GBps\" bb_lat=\"1us\""));
+  const auto text = described(file.path());
+  EXPECT_LT(std::count(text.begin(), text.end(), '\n'), 40);
+  EXPECT_NE(text.find("n-0..n-999"), std::string::npos) << text;
+  EXPECT_NE(text.find("bisection, one direction: 10 GB/s"), std::string::npos) << text;
+}
+
+TEST(Describe, ManyKindsOfHostsAreCounted) {
+  std::string hosts;
+  for (int i = 1; i <= 300; ++i)
+    hosts += "<host id=\"h" + std::to_string(i) + "\" speed=\"" + std::to_string(i) + "Gf\"/>";
+  const TemporaryFile file(zone_xml("Full", hosts));
+  const auto text = described(file.path());
+  EXPECT_LT(std::count(text.begin(), text.end(), '\n'), 40);
+  EXPECT_NE(text.find("... and 290 more kinds"), std::string::npos) << text;
+}
+
+TEST(NameRanges, JoinsWhatCountsUp) {
+  EXPECT_EQ(name_ranges({"node-1", "node-2", "node-3", "server"}), "node-1..node-3, server");
+  EXPECT_EQ(name_ranges({"a", "b"}), "a, b");
+  EXPECT_EQ(name_ranges({"n1.lab", "n2.lab", "n4.lab"}), "n1.lab, n2.lab, n4.lab");
+  EXPECT_EQ(name_ranges({"rack-1-9", "rack-2-10"}), "rack-1-9, rack-2-10");
+  EXPECT_EQ(name_ranges({"a", "c", "e", "g", "i"}, 2), "a, c and 3 more");
+}
+
+}  // namespace
+}  // namespace tandem::platforms

@@ -1,0 +1,97 @@
+// The catalogue's entries are usable and plausible; names are found; descriptions survive JSON.
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "platforms/description.hpp"
+#include "platforms/description_json.hpp"
+#include "policies/vocabulary/check.hpp"
+
+namespace tandem::platforms {
+namespace {
+
+std::string error_of(const std::function<void()>& action) {
+  try {
+    action();
+  } catch (const ConfigError& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+Description sample() {
+  Description description;
+  description.file = "lab.xml";
+  Host host;
+  host.name = "node-1";
+  host.speed = FlopsPerSecond(1.0 / 3.0 * 1e9);
+  host.cores = 4;
+  host.device = find_device("v100");
+  host.disks = {{"disk", BytesPerSecond(2e8), BytesPerSecond(1.5e8)}};
+  host.properties = {{"price_per_hour", "3.06"}, {"note", "a \"quoted\" <one>"}};
+  description.hosts = {host};
+  description.links = {{"cable", BytesPerSecond(1.25e8), Seconds(5e-5), "SPLITDUPLEX"}};
+  description.config = {{"network/model", "CM02"}};
+  return description;
+}
+
+TEST(DeviceCatalog, NamesAreDistinctAndFound) {
+  std::set<std::string> names;
+  for (const auto& device : device_catalog()) {
+    EXPECT_TRUE(names.insert(device.name).second) << device.name;
+    EXPECT_EQ(&find_device(device.name), &device);
+  }
+}
+
+TEST(DeviceCatalog, FiguresArePlausible) {
+  for (const auto& device : device_catalog()) {
+    EXPECT_GT(device.speed.count(), 1e9) << device.name;
+    EXPECT_LT(device.speed.count(), 1e15) << device.name;
+    EXPECT_GT(device.memory_rate.count(), 1e9) << device.name;
+    EXPECT_LT(device.memory_rate.count(), 1e13) << device.name;
+    EXPECT_GT(device.launch.count(), 0.0) << device.name;
+    EXPECT_LT(device.launch.count(), 1e-3) << device.name;
+  }
+}
+
+TEST(DeviceCatalog, SpeedsFollowFromTheDataSheet) {
+  EXPECT_NEAR(find_device("v100").speed.count(), 0.40 * 15.7e12, 1.0);
+  EXPECT_NEAR(find_device("a100").speed.count(), 0.30 * 156e12, 1.0);
+  EXPECT_NEAR(find_device("xeon-e5-2650-v4").speed.count(), 0.40 * 12 * 2.2e9 * 32, 1.0);
+  EXPECT_NEAR(find_device("raspberry-pi-4").speed.count(), 0.15 * 4 * 1.5e9 * 8, 1.0);
+  EXPECT_NEAR(find_device("espressobin").speed.count(), 0.10 * 2 * 1.2e9 * 8, 1.0);
+}
+
+TEST(DeviceCatalog, UnknownDeviceNamesTheNearestAndAll) {
+  const auto message = error_of([] { find_device("v10"); });
+  EXPECT_NE(message.find("unknown device 'v10'; did you mean 'v100'?"), std::string::npos) << message;
+  for (const auto& device : device_catalog()) EXPECT_NE(message.find(device.name), std::string::npos);
+}
+
+TEST(Description, UnknownHostNamesTheNearest) {
+  const auto message = error_of([] { sample().host("nod-1"); });
+  EXPECT_EQ(message, "lab.xml: no host named 'nod-1'; did you mean 'node-1'?");
+  EXPECT_EQ(sample().host("node-1").cores, 4);
+}
+
+TEST(DescriptionJson, IsLossless) {
+  const auto json = to_json(sample());
+  const auto back = description_from_json(nlohmann::json::parse(json.dump()));
+  EXPECT_EQ(to_json(back), json);
+  EXPECT_EQ(back.hosts[0].speed, sample().hosts[0].speed);
+  EXPECT_EQ(back.hosts[0].device.launch, sample().hosts[0].device.launch);
+  EXPECT_EQ(back.hosts[0].properties, sample().hosts[0].properties);
+  EXPECT_EQ(back.links[0].sharing, "SPLITDUPLEX");
+}
+
+TEST(DescriptionJson, NamesAMissingKeyAndAWrongType) {
+  auto json = to_json(sample());
+  json["hosts"][0].erase("cores");
+  EXPECT_NE(error_of([&] { description_from_json(json); }).find("cores"), std::string::npos);
+  json = to_json(sample());
+  json["links"][0]["bytes_per_second"] = "fast";
+  EXPECT_NE(error_of([&] { description_from_json(json); }).find("number"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace tandem::platforms

@@ -1,0 +1,200 @@
+// Every kind of platform file that SimGrid loads loads here, with order, devices and settings as the file
+// says.
+#include "platforms/load.hpp"
+
+#include <gtest/gtest.h>
+
+#include "policies/vocabulary/check.hpp"
+#include "tests/platforms/platform_text.hpp"
+
+namespace tandem::platforms {
+namespace {
+
+Description load(const std::string& xml) { return load_platform(TemporaryFile(xml).path()); }
+
+std::vector<std::string> host_names(const Description& description) {
+  std::vector<std::string> names;
+  for (const auto& host : description.hosts) names.push_back(host.name);
+  return names;
+}
+
+TEST(Load, ReadsHostsLinksDisksAndPropertiesInTheOrderOfTheFile) {
+  const auto description =
+      load(zone_xml("Full",
+                    "<host id=\"zebra\" speed=\"2Gf,1Gf\" core=\"3\"><disk id=\"disk\" read_bw=\"200MBps\" "
+                    "write_bw=\"150MBps\"/>"
+                    "<prop id=\"region\" value=\"eu\"/><prop id=\"tandem:anything\" value=\"x\"/></host>"
+                    "<host id=\"ant\" speed=\"1Gf\"><prop id=\"device\" value=\"t4\"/></host>"
+                    "<link id=\"z\" bandwidth=\"1GBps\" latency=\"3us\" sharing_policy=\"FATPIPE\"/>"
+                    "<link id=\"m\" bandwidth=\"1Gbps\" latency=\"1ms\" sharing_policy=\"SPLITDUPLEX\"/>"
+                    "<link id=\"a_UP\" bandwidth=\"1MBps\" latency=\"0\" sharing_policy=\"SHARED\"/>"
+                    "<route src=\"zebra\" dst=\"ant\"><link_ctn id=\"m\" direction=\"UP\"/></route>"));
+  EXPECT_EQ(host_names(description), (std::vector<std::string>{"zebra", "ant"}));
+  const Host& zebra = description.hosts[0];
+  EXPECT_EQ(zebra.speed.count(), 2e9);
+  EXPECT_EQ(zebra.cores, 3);
+  EXPECT_EQ(zebra.disks.at(0).name, "disk");
+  EXPECT_EQ(zebra.disks.at(0).read_rate.count(), 200e6);
+  EXPECT_EQ(zebra.disks.at(0).write_rate.count(), 150e6);
+  EXPECT_EQ(zebra.properties.at("region"), "eu");
+  EXPECT_EQ(zebra.properties.at("tandem:anything"), "x");
+  ASSERT_EQ(description.links.size(), 3u);
+  EXPECT_EQ(description.links[0].name, "z");
+  EXPECT_EQ(description.links[0].sharing, "FATPIPE");
+  EXPECT_EQ(description.links[1].name, "m");
+  EXPECT_EQ(description.links[1].sharing, "SPLITDUPLEX");
+  EXPECT_EQ(description.links[1].bandwidth.count(), 125e6);
+  EXPECT_EQ(description.links[1].latency.count(), 1e-3);
+  EXPECT_EQ(description.links[2].name, "a_UP");
+  EXPECT_EQ(description.links[2].sharing, "SHARED");
+}
+
+TEST(Load, AHostWithoutDeviceIsOneOfItsOwnSpeed) {
+  const auto description = load(zone_xml("Full", "<host id=\"a\" speed=\"2Gf\" core=\"4\"/>"));
+  const Device& device = description.hosts[0].device;
+  EXPECT_EQ(device.speed.count(), 8e9);
+  EXPECT_EQ(device.memory_rate.count(), 10e9);
+  EXPECT_EQ(device.launch.count(), 0.0);
+}
+
+TEST(Load, DeviceFiguresComeFromTheCatalogueAndMayBeOverridden) {
+  const auto description =
+      load(zone_xml("Full",
+                    "<host id=\"a\" speed=\"2Gf\"><prop id=\"device\" value=\"t4\"/></host>"
+                    "<host id=\"b\" speed=\"2Gf\"><prop id=\"device\" value=\"t4\"/><prop "
+                    "id=\"tandem:memory_rate\" value=\"5e9\"/>"
+                    "<prop id=\"tandem:launch\" value=\"0\"/></host>"));
+  EXPECT_EQ(description.host("a").device.name, "t4");
+  EXPECT_EQ(description.host("a").device.speed, find_device("t4").speed);
+  EXPECT_EQ(description.host("a").device.memory_rate, find_device("t4").memory_rate);
+  EXPECT_EQ(description.host("b").device.speed, find_device("t4").speed);
+  EXPECT_EQ(description.host("b").device.memory_rate.count(), 5e9);
+  EXPECT_EQ(description.host("b").device.launch.count(), 0.0);
+}
+
+TEST(Load, ReportsTheFilesOwnSettings) {
+  const auto description =
+      load(platform_xml("<config><prop id=\"network/model\" value=\"CM02\"/><prop "
+                        "id=\"network/crosstraffic\" value=\"0\"/></config>"
+                        "<zone id=\"z\" routing=\"Full\"><host id=\"a\" speed=\"1Gf\"/></zone>"));
+  EXPECT_EQ(description.config,
+            (std::map<std::string, std::string>{{"network/model", "CM02"}, {"network/crosstraffic", "0"}}));
+}
+
+TEST(Load, FindsProfilesBesideTheFile) {
+  const TemporaryFile file(
+      zone_xml("Full", "<host id=\"a\" speed=\"1Gf\" state_file=\"a.state\" speed_file=\"a.speed\"/>"));
+  file.add("a.state", "0 1\n5 0\n");
+  file.add("a.speed", "0 1.0\n3 0.5\nPERIODICITY 10\n");
+  EXPECT_EQ(load_platform(file.path()).hosts.size(), 1u);
+}
+
+TEST(Load, TheSameProcessLoadsManyFiles) {
+  const TemporaryFile file(cluster_xml(4));
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(load_platform(file.path()).hosts.size(), 4u);
+  EXPECT_THROW(load("<platform"), ConfigError);
+  EXPECT_EQ(load_platform(file.path()).hosts.size(), 4u);
+}
+
+struct Kind {
+  const char* name;
+  std::string xml;
+  std::size_t hosts;
+};
+void PrintTo(const Kind& kind, std::ostream* out) { *out << kind.name; }
+
+class LoadKind : public testing::TestWithParam<Kind> {};
+
+TEST_P(LoadKind, Loads) { EXPECT_EQ(load(GetParam().xml).hosts.size(), GetParam().hosts); }
+
+std::string vivaldi() {
+  return zone_xml(
+      "Vivaldi",
+      "<peer id=\"p1\" coordinates=\"25.5 9.4 1.4\" speed=\"1Gf\" bw_in=\"2GBps\" bw_out=\"1GBps\"/>"
+      "<peer id=\"p2\" coordinates=\"-12.7 -9.9 2.1\" speed=\"1Gf\" bw_in=\"2GBps\" bw_out=\"1GBps\"/>");
+}
+
+std::string nested() {
+  return zone_xml(
+      "Full",
+      "<cluster id=\"left\" prefix=\"l\" radical=\"0-2\" suffix=\"\" speed=\"1Gf\" bw=\"1GBps\" lat=\"1us\" "
+      "router_id=\"left-out\"/>"
+      "<zone id=\"right\" routing=\"Full\"><host id=\"alone\" speed=\"1Gf\"/></zone>"
+      "<link id=\"between\" bandwidth=\"1GBps\" latency=\"1ms\"/>"
+      "<zoneRoute src=\"left\" dst=\"right\" gw_src=\"left-out\" gw_dst=\"alone\"><link_ctn "
+      "id=\"between\"/></zoneRoute>");
+}
+
+std::string traced() {
+  return zone_xml(
+      "Full",
+      "<host id=\"a\" speed=\"1Gf\"/><trace id=\"t\" periodicity=\"12.0\">0.0 1\n 11.0 0.5\n</trace>"
+      "<trace_connect kind=\"SPEED\" trace=\"t\" element=\"a\"/>");
+}
+
+std::string cabinets() {
+  return zone_xml(
+      "Cluster",
+      "<cabinet id=\"one\" prefix=\"node-\" suffix=\".lab\" radical=\"1-3\" speed=\"1Gf\" bw=\"1GBps\" "
+      "lat=\"1us\"/>"
+      "<backbone id=\"bone\" bandwidth=\"2GBps\" latency=\"1us\"/>");
+}
+
+std::string wifi() {
+  return platform_xml(
+      "<zone id=\"world\" routing=\"Full\"><zone id=\"air\" routing=\"Wifi\">"
+      "<prop id=\"access_point\" value=\"ap\"/><host id=\"s1\" speed=\"1Gf\"/><host id=\"s2\" speed=\"1Gf\"/>"
+      "<router id=\"ap\"/><link id=\"ap-link\" sharing_policy=\"WIFI\" bandwidth=\"54Mbps,36Mbps\" "
+      "latency=\"0ms\"/>"
+      "</zone></zone>");
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Kinds, LoadKind,
+    testing::Values(
+        Kind{"flat", cluster_xml(5), 5},
+        Kind{"backbone", cluster_xml(5, "bb_bw=\"2GBps\" bb_lat=\"1us\""), 5},
+        Kind{"loopback", cluster_xml(2, "loopback_bw=\"5GBps\" loopback_lat=\"0\""), 2},
+        Kind{"torus", cluster_xml(12, "topology=\"TORUS\" topo_parameters=\"3,2,2\""), 12},
+        Kind{"fat_tree", cluster_xml(16, "topology=\"FAT_TREE\" topo_parameters=\"2;4,4;1,2;1,2\""), 16},
+        Kind{"dragonfly", cluster_xml(18, "topology=\"DRAGONFLY\" topo_parameters=\"3,4;3,2;1,1;2\""), 18},
+        Kind{"vivaldi", vivaldi(), 2}, Kind{"nested", nested(), 4}, Kind{"traced", traced(), 1},
+        Kind{"cabinets", cabinets(), 3}, Kind{"wifi", wifi(), 2},
+        Kind{"old_as", platform_xml("<AS id=\"z\" routing=\"Full\"><host id=\"a\" speed=\"1Gf\"/></AS>"), 1}),
+    [](const auto& instance) { return instance.param.name; });
+
+class Shipped : public testing::TestWithParam<std::pair<const char*, std::size_t>> {};
+
+TEST_P(Shipped, Loads) {
+  const auto description = load_platform(std::string(TANDEM_PLATFORMS) + "/" + GetParam().first);
+  EXPECT_EQ(description.hosts.size(), GetParam().second);
+  for (const auto& link : description.links)
+    EXPECT_EQ(link.sharing, link.name == "loopback" ? "FATPIPE" : "SPLITDUPLEX") << link.name;
+}
+
+INSTANTIATE_TEST_SUITE_P(Files, Shipped,
+                         testing::Values(std::pair("homogeneous.xml", 9u), std::pair("mixed_lab.xml", 7u),
+                                         std::pair("rack.xml", 17u), std::pair("this_machine.xml", 8u)));
+
+TEST(MixedLab, IsWhatExperimentsCountOn) {
+  const auto lab = load_platform(std::string(TANDEM_PLATFORMS) + "/mixed_lab.xml");
+  EXPECT_EQ(host_names(lab),
+            (std::vector<std::string>{"server", "node-1", "node-2", "node-3", "node-4", "node-5", "node-6"}));
+  EXPECT_EQ(lab.host("server").disks.size(), 1u);
+  EXPECT_EQ(lab.host("server").properties.count("memory"), 1u);
+  // Forward and backward of a LeNet of 20 and 50 filters take about 13.8 Mflop a sample, 32 samples a step.
+  const Flops step(32 * 13.8e6);
+  for (int i = 1; i <= 6; ++i) {
+    const Host& node = lab.host("node-" + std::to_string(i));
+    EXPECT_GE((step / node.device.speed).count(), 0.060) << node.name;
+    EXPECT_LE((step / node.device.speed).count(), 0.250) << node.name;
+    EXPECT_NEAR(node.speed.count() * node.cores, node.device.speed.count(), 1.0) << node.name;
+  }
+  EXPECT_NEAR(lab.host("node-1").device.speed / lab.host("node-6").device.speed, 4.0, 0.5);
+  int slower = 0;
+  for (const auto& link : lab.links) slower += link.bandwidth < BytesPerSecond(125e6) ? 1 : 0;
+  EXPECT_EQ(slower, 1);
+}
+
+}  // namespace
+}  // namespace tandem::platforms

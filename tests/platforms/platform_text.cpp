@@ -1,0 +1,53 @@
+#include "tests/platforms/platform_text.hpp"
+
+#include <stdlib.h>
+
+#include <fstream>
+
+namespace tandem::platforms {
+
+TemporaryFile::TemporaryFile(const std::string& content, const std::string& name) : name_(name) {
+  std::string pattern = (std::filesystem::temp_directory_path() / "tandem-platform-XXXXXX").string();
+  directory_ = mkdtemp(pattern.data());
+  add(name, content);
+}
+
+TemporaryFile::~TemporaryFile() { std::filesystem::remove_all(directory_); }
+
+void TemporaryFile::add(const std::string& name, const std::string& content) const {
+  std::ofstream(directory_ / name) << content;
+}
+
+std::string platform_xml(const std::string& body) {
+  return "<?xml version=\"1.0\"?>\n<!DOCTYPE platform SYSTEM \"https://simgrid.org/simgrid.dtd\">\n"
+         "<platform version=\"4.1\">\n" +
+         body + "</platform>\n";
+}
+
+std::string zone_xml(const std::string& routing, const std::string& body) {
+  return platform_xml("<zone id=\"zone\" routing=\"" + routing + "\">\n" + body + "</zone>\n");
+}
+
+std::string cluster_xml(int hosts, const std::string& more) {
+  return platform_xml("<cluster id=\"c\" prefix=\"n-\" radical=\"0-" + std::to_string(hosts - 1) +
+                      "\" suffix=\"\" speed=\"1Gf\" bw=\"1GBps\" lat=\"1us\" " + more + "/>\n");
+}
+
+std::string line_xml(int hosts) {
+  std::string declared;
+  std::string links;
+  std::string routes;
+  for (int i = 0; i < hosts; ++i) {
+    const std::string self = std::to_string(i);
+    const std::string next = std::to_string(i + 1);
+    declared += "<host id=\"host-" + self + "\" speed=\"1Gf\"/>\n";
+    if (i + 1 == hosts) break;
+    links += "<link id=\"cable-" + self + "\" bandwidth=\"" + next +
+             "GBps\" latency=\"10us\" sharing_policy=\"SPLITDUPLEX\"/>\n";
+    routes += "<route src=\"host-" + self + "\" dst=\"host-" + next + "\"><link_ctn id=\"cable-" + self +
+              "\" direction=\"UP\"/></route>\n";
+  }
+  return zone_xml("Floyd", declared + links + routes);
+}
+
+}  // namespace tandem::platforms

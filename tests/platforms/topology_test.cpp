@@ -1,0 +1,151 @@
+// Bottleneck, latency and bisection against closed forms on a star, a line, racks and shared or unshared
+// links.
+#include "platforms/topology.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "platforms/load.hpp"
+#include "policies/vocabulary/check.hpp"
+#include "tests/platforms/platform_text.hpp"
+
+namespace tandem::platforms {
+namespace {
+
+Topology load(const std::string& xml) { return load_topology(TemporaryFile(xml).path()); }
+
+TEST(Topology, Star) {
+  const auto star = load(cluster_xml(6));
+  EXPECT_TRUE(star.complete());
+  const auto path = star.between("n-1", "n-4");
+  ASSERT_TRUE(path);
+  EXPECT_EQ(path->bandwidth.count(), 1e9);
+  EXPECT_DOUBLE_EQ(path->latency.count(), 2e-6);
+  EXPECT_EQ(path->channels, (std::vector<std::string>{"c_link_1_UP", "c_link_4_DOWN"}));
+  // Three hosts send to three: each on its own link.
+  EXPECT_DOUBLE_EQ(star.bisection()->bandwidth.count(), 3e9);
+  EXPECT_EQ(star.fewest_channels("n-0"), (std::vector<int>{0, 2, 2, 2, 2, 2}));
+}
+
+TEST(Topology, StarOfAnOddNumber) {
+  EXPECT_DOUBLE_EQ(load(cluster_xml(7)).bisection()->bandwidth.count(), 3e9);
+}
+
+TEST(Topology, BackboneLimitsTheStar) {
+  const auto narrow = load(cluster_xml(8, "bb_bw=\"1.5GBps\" bb_lat=\"2us\""));
+  EXPECT_DOUBLE_EQ(narrow.bisection()->bandwidth.count(), 1.5e9);
+  EXPECT_DOUBLE_EQ(narrow.between("n-0", "n-7")->latency.count(), 4e-6);
+  // Every one of the 16 host pairs across gets 1.5 GB/s of an unshared backbone: the links limit again.
+  const auto unshared =
+      load(cluster_xml(8, "bb_bw=\"1.5GBps\" bb_lat=\"2us\" bb_sharing_policy=\"FATPIPE\""));
+  EXPECT_DOUBLE_EQ(unshared.bisection()->bandwidth.count(), 4e9);
+}
+
+TEST(Topology, Line) {
+  // Cables of 1, 2, 3, 4, 5 GB/s: the middle one, of 3 GB/s, divides six hosts in halves.
+  const auto line = load(line_xml(6));
+  EXPECT_DOUBLE_EQ(line.between("host-0", "host-5")->bandwidth.count(), 1e9);
+  EXPECT_DOUBLE_EQ(line.between("host-4", "host-2")->bandwidth.count(), 3e9);
+  EXPECT_DOUBLE_EQ(line.between("host-4", "host-2")->latency.count(), 20e-6);
+  EXPECT_DOUBLE_EQ(line.bisection()->bandwidth.count(), 3e9);
+  EXPECT_EQ(line.fewest_channels("host-1"), (std::vector<int>{1, 0, 1, 2, 3, 4}));
+}
+
+TEST(Topology, RacksAreCutAtTheirUplinks) {
+  const auto rack = load_topology(std::string(TANDEM_PLATFORMS) + "/rack.xml");
+  EXPECT_DOUBLE_EQ(rack.between("node-1-1", "node-1-2")->latency.count(), 40e-6);
+  EXPECT_DOUBLE_EQ(rack.between("node-1-1", "node-4-2")->latency.count(), 80e-6);
+  EXPECT_EQ(rack.between("node-1-1", "node-4-2")->channels,
+            (std::vector<std::string>{"cable-1-1_UP", "uplink-1_UP", "uplink-4_DOWN", "cable-4-2_DOWN"}));
+  // Two racks against two racks and the server: two uplinks of 2.5 GB/s.
+  EXPECT_DOUBLE_EQ(rack.bisection()->bandwidth.count(), 5e9);
+}
+
+TEST(Topology, RacksAreFoundWhenTheFileMixesThem) {
+  // Two racks of two hosts; the file's order alternates, so that its middle cuts both racks.
+  const auto mixed = load(
+      zone_xml("Floyd",
+               "<host id=\"a0\" speed=\"1Gf\"/><host id=\"b0\" speed=\"1Gf\"/><host id=\"a1\" speed=\"1Gf\"/>"
+               "<host id=\"b1\" speed=\"1Gf\"/><router id=\"ra\"/><router id=\"rb\"/>"
+               "<link id=\"la0\" bandwidth=\"1GBps\" latency=\"1us\" sharing_policy=\"SPLITDUPLEX\"/>"
+               "<link id=\"la1\" bandwidth=\"1GBps\" latency=\"1us\" sharing_policy=\"SPLITDUPLEX\"/>"
+               "<link id=\"lb0\" bandwidth=\"1GBps\" latency=\"1us\" sharing_policy=\"SPLITDUPLEX\"/>"
+               "<link id=\"lb1\" bandwidth=\"1GBps\" latency=\"1us\" sharing_policy=\"SPLITDUPLEX\"/>"
+               "<link id=\"up\" bandwidth=\"0.5GBps\" latency=\"1us\" sharing_policy=\"SPLITDUPLEX\"/>"
+               "<route src=\"a0\" dst=\"ra\"><link_ctn id=\"la0\" direction=\"UP\"/></route>"
+               "<route src=\"a1\" dst=\"ra\"><link_ctn id=\"la1\" direction=\"UP\"/></route>"
+               "<route src=\"b0\" dst=\"rb\"><link_ctn id=\"lb0\" direction=\"UP\"/></route>"
+               "<route src=\"b1\" dst=\"rb\"><link_ctn id=\"lb1\" direction=\"UP\"/></route>"
+               "<route src=\"ra\" dst=\"rb\"><link_ctn id=\"up\" direction=\"UP\"/></route>"));
+  EXPECT_DOUBLE_EQ(mixed.bisection()->bandwidth.count(), 0.5e9);
+}
+
+TEST(Topology, TheNarrowerDirectionCounts) {
+  const auto lopsided =
+      load(zone_xml("Full",
+                    "<host id=\"a\" speed=\"1Gf\"/><host id=\"b\" speed=\"1Gf\"/>"
+                    "<link id=\"there\" bandwidth=\"4GBps\" latency=\"1us\"/><link id=\"back\" "
+                    "bandwidth=\"1GBps\" latency=\"1us\"/>"
+                    "<route src=\"a\" dst=\"b\" symmetrical=\"NO\"><link_ctn id=\"there\"/></route>"
+                    "<route src=\"b\" dst=\"a\" symmetrical=\"NO\"><link_ctn id=\"back\"/></route>"));
+  EXPECT_EQ(lopsided.between("a", "b")->bandwidth.count(), 4e9);
+  EXPECT_EQ(lopsided.between("b", "a")->bandwidth.count(), 1e9);
+  EXPECT_DOUBLE_EQ(lopsided.bisection()->bandwidth.count(), 1e9);
+}
+
+TEST(Topology, AHostToItselfUsesTheLoopback) {
+  const TemporaryFile file(cluster_xml(2, "loopback_bw=\"5GBps\" loopback_lat=\"3us\""));
+  const auto cluster = load_topology(file.path());
+  EXPECT_EQ(cluster.between("n-0", "n-0")->bandwidth.count(), 5e9);
+  EXPECT_DOUBLE_EQ(cluster.between("n-0", "n-0")->latency.count(), 3e-6);
+}
+
+class NoRoute : public testing::TestWithParam<const char*> {};
+
+TEST_P(NoRoute, IsAnAnswerAndNotACrash) {
+  // SimGrid answers with nothing, an exception, an abort or a crash, depending on the routing.
+  const auto apart = load(zone_xml(GetParam(),
+                                   "<host id=\"a\" speed=\"1Gf\"/><host id=\"b\" speed=\"1Gf\"/>"
+                                   "<host id=\"c\" speed=\"1Gf\"/>"));
+  EXPECT_TRUE(apart.complete());
+  EXPECT_FALSE(apart.between("a", "b"));
+  EXPECT_EQ(apart.fewest_channels("a"), (std::vector<int>{0, -1, -1}));
+  EXPECT_EQ(apart.bisection()->bandwidth.count(), 0.0);
+}
+
+INSTANTIATE_TEST_SUITE_P(Routings, NoRoute, testing::Values("Full", "Floyd", "Dijkstra", "None"),
+                         [](const auto& instance) { return instance.param; });
+
+TEST(Topology, OfSomeHostsOnly) {
+  const TemporaryFile file(cluster_xml(50));
+  const auto three = load_topology(file.path(), {.hosts = {"n-7", "n-40", "n-3"}});
+  EXPECT_EQ(three.routes().size(), 6u);
+  EXPECT_TRUE(three.between("n-40", "n-3"));
+  EXPECT_THROW(three.between("n-40", "n-4"), ConfigError);
+  EXPECT_THROW(load_topology(file.path(), {.hosts = {"n-77"}}), ConfigError);
+}
+
+TEST(Topology, ManyHostsAreSampledAndTheRestIsAskedFor) {
+  const int hosts = 1000;
+  const TemporaryFile file(cluster_xml(hosts));
+  const auto large = load_topology(file.path());
+  EXPECT_FALSE(large.complete());
+  EXPECT_LT(large.routes().size(), 30u * hosts);
+  EXPECT_DOUBLE_EQ(large.bisection()->bandwidth.count(), 500e9);
+  int asked = 0;
+  for (int other = 1; other < hosts && asked < 3; ++other) {
+    if (large.routes().count({0, other}) > 0) continue;
+    const auto path = large.between("n-0", "n-" + std::to_string(other));
+    ASSERT_TRUE(path);
+    EXPECT_EQ(path->bandwidth.count(), 1e9);
+    EXPECT_DOUBLE_EQ(path->latency.count(), 2e-6);
+    ++asked;
+  }
+  EXPECT_EQ(asked, 3);
+}
+
+TEST(Topology, OneHostHasNoBisection) { EXPECT_FALSE(load(cluster_xml(1)).bisection()); }
+
+}  // namespace
+}  // namespace tandem::platforms

@@ -1,0 +1,82 @@
+// `price` against the closed forms of the literature. The costs are powers of two, so that both sides are
+// exact and are compared for equality.
+#include <gtest/gtest.h>
+
+#include <bit>
+
+#include "policies/collectives/schedule.hpp"
+
+namespace tandem::collectives {
+namespace {
+
+constexpr double alpha = 0x1p-16;
+constexpr double beta = 0x1p-30;
+constexpr double gamma = 0x1p-32;
+const LinkCost cost{Seconds(alpha), beta, gamma};
+constexpr Bytes float_size{4};
+
+double priced(const char* name, int size, std::int64_t elements) {
+  return price(catalog().find(name).make, size, elements, float_size, cost).count();
+}
+
+TEST(Price, OfARingIsTheClosedForm) {
+  for (int size = 1; size <= 33; ++size) {
+    const std::int64_t elements = 96L * size;
+    const double rounds = size - 1;
+    const double part_bytes = 96 * 4;
+    const double expected = 2 * rounds * alpha + 2 * rounds * part_bytes * beta + rounds * part_bytes * gamma;
+    EXPECT_EQ(priced("ring", size, elements), expected) << "size " << size;
+  }
+}
+
+TEST(Price, OfHalvingDoublingIsTheClosedFormWithTheFold) {
+  for (int size = 1; size <= 33; ++size) {
+    const int acting = static_cast<int>(std::bit_floor(static_cast<unsigned>(size)));
+    const std::int64_t elements = 96L * acting;
+    const double levels = std::countr_zero(static_cast<unsigned>(acting));
+    const double bytes = static_cast<double>(elements) * 4;
+    const double scattered = 96.0 * 4 * (acting - 1);
+    const double fold = size > acting ? 1 : 0;
+    const double expected = (2 * levels + 2 * fold) * alpha + (2 * scattered + 2 * fold * bytes) * beta +
+                            (scattered + fold * bytes) * gamma;
+    EXPECT_EQ(priced("halving-doubling", size, elements), expected) << "size " << size;
+  }
+}
+
+TEST(Price, OfUnequalPiecesFollowsTheMessages) {
+  // Two participants, three elements: pieces of 8 and 4 bytes. Participant 0 sends the longer one first.
+  const double long_message = alpha + 8 * beta;
+  const double first_after = long_message;               // participant 0: sending 8 B outlasts reducing 4 B
+  const double second_after = long_message + 8 * gamma;  // participant 1: receives 8 B and reduces them
+  ASSERT_GT(first_after, alpha + 4 * beta + 4 * gamma);
+  EXPECT_EQ(priced("ring", 2, 3), second_after + long_message);
+}
+
+Schedule gather_to_first(int self, int size, std::int64_t elements) {
+  Round round;
+  for (int peer = 1; peer < size; ++peer) {
+    if (self == 0) round.push_back({Transfer::Kind::receive_and_reduce, peer, part_of(elements, size, peer)});
+    if (self == peer) round.push_back({Transfer::Kind::send, 0, part_of(elements, size, peer)});
+  }
+  return {{round}};
+}
+
+TEST(Price, SerialisesMessagesToOneReceiver) {
+  // Reducing one piece overlaps with receiving the next, so only the last shows.
+  EXPECT_EQ(price(gather_to_first, 5, 50, float_size, cost).count(), 4 * (alpha + 40 * beta) + 40 * gamma);
+}
+
+TEST(Price, ReducesOnePieceAtATime) {
+  const LinkCost slow_processor{Seconds(alpha), beta, 0x1p-10};
+  EXPECT_EQ(price(gather_to_first, 5, 50, float_size, slow_processor).count(),
+            alpha + 40 * beta + 4 * 40 * 0x1p-10);
+}
+
+TEST(Price, OfNothingIsZero) {
+  EXPECT_EQ(priced("ring", 1, 1000), 0.0);
+  EXPECT_EQ(priced("ring", 5, 0), 0.0);
+  EXPECT_EQ(priced("halving-doubling", 12, 0), 0.0);
+}
+
+}  // namespace
+}  // namespace tandem::collectives

@@ -1,0 +1,156 @@
+#include "policies/sampling/partition.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+#include <set>
+
+#include "tests/support/names.hpp"
+#include "tests/support/seeds.hpp"
+
+namespace tandem::sampling {
+namespace {
+
+std::vector<std::uint8_t> random_labels(Rng& rng, std::int64_t samples, std::uint64_t classes) {
+  std::vector<std::uint8_t> labels(static_cast<std::size_t>(samples));
+  for (auto& label : labels) label = static_cast<std::uint8_t>(rng.below(classes));
+  return labels;
+}
+
+class Splits : public ::testing::TestWithParam<std::string> {};
+
+TEST_P(Splits, GiveEverySampleToOneWorkerAndDifferByAtMostOne) {
+  const auto split = splits().find(GetParam()).make;
+  for (const auto seed : testing::seeds(50)) {
+    TANDEM_TRACE_SEED(seed);
+    Rng rng(seed);
+    const auto samples = static_cast<std::int64_t>(rng.below(500));
+    const int workers = 1 + static_cast<int>(rng.below(40));
+    const auto labels = random_labels(rng, samples, 10);
+    const auto shards = split(samples, labels, workers, seed);
+    ASSERT_EQ(shards.size(), static_cast<std::size_t>(workers));
+    std::vector<SampleId> all;
+    for (const auto& shard : shards) {
+      EXPECT_GE(static_cast<std::int64_t>(shard.size()), samples / workers);
+      EXPECT_LE(static_cast<std::int64_t>(shard.size()), (samples + workers - 1) / workers);
+      all.insert(all.end(), shard.begin(), shard.end());
+    }
+    std::sort(all.begin(), all.end());
+    std::vector<SampleId> expected(static_cast<std::size_t>(samples));
+    std::iota(expected.begin(), expected.end(), SampleId{0});
+    EXPECT_EQ(all, expected);
+    EXPECT_EQ(split(samples, labels, workers, seed), shards) << "not deterministic";
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Catalogue, Splits, ::testing::ValuesIn(splits().names()), testing::catalog_name);
+
+TEST(IidSplit, DependsOnTheSeed) {
+  const auto split = splits().find("iid").make;
+  EXPECT_NE(split(1000, {}, 4, 1), split(1000, {}, 4, 2));
+}
+
+TEST(IidSplit, GivesEachWorkerAboutItsShareOfEachClass) {
+  const auto split = splits().find("iid").make;
+  const auto shards = split(60'000, {}, 6, 3);
+  for (const auto& shard : shards) {
+    std::map<SampleId, int> by_class;  // class of sample i: i mod 10
+    for (const SampleId id : shard) ++by_class[id % 10];
+    // Hypergeometric, mean 1000, deviation 27: six deviations.
+    for (const auto& [label, count] : by_class) EXPECT_NEAR(count, 1000, 165) << "class " << label;
+  }
+}
+
+TEST(ByClassSplit, GivesSixWorkersTheClassesOfThePublishedSplit) {
+  Rng rng(11);
+  std::vector<std::uint8_t> labels(60'000);
+  for (std::size_t i = 0; i < labels.size(); ++i) labels[i] = static_cast<std::uint8_t>(i % 10);
+  rng.shuffle(labels);
+  const auto shards = splits().find("by-class").make(60'000, labels, 6, 1);
+  const auto classes_of = [&](std::size_t worker) {
+    std::map<int, int> counts;
+    for (const SampleId id : shards[worker]) ++counts[labels[static_cast<std::size_t>(id)]];
+    return counts;
+  };
+  EXPECT_EQ(classes_of(0), (std::map<int, int>{{0, 6000}, {1, 4000}}));
+  EXPECT_EQ(classes_of(1), (std::map<int, int>{{1, 2000}, {2, 6000}, {3, 2000}}));
+  EXPECT_EQ(classes_of(2), (std::map<int, int>{{3, 4000}, {4, 6000}}));
+}
+
+TEST(ByClassSplit, KeepsTheOriginalOrderInsideAClass) {
+  std::vector<std::uint8_t> labels(1000);
+  std::vector<SampleId> expected;
+  for (const std::size_t label : {0U, 1U, 2U})
+    for (std::size_t id = 0; id < labels.size(); ++id)
+      if ((id * 7) % 3 == label) {
+        labels[id] = static_cast<std::uint8_t>(label);
+        expected.push_back(static_cast<SampleId>(id));
+      }
+  EXPECT_EQ(splits().find("by-class").make(1000, labels, 1, 1),
+            (std::vector<std::vector<SampleId>>{expected}));
+}
+
+TEST(ByClassSplit, NeedsLabels) {
+  try {
+    splits().find("by-class").make(6, {}, 2, 1);
+    FAIL() << "no error";
+  } catch (const ConfigError& error) {
+    EXPECT_STREQ(error.what(), "split 'by-class': expected a label for each of the 6 samples, found 0");
+  }
+}
+
+TEST(Sampler, VisitsEachSampleOnceAnEpochAcrossBatches) {
+  for (const auto seed : testing::seeds(20)) {
+    TANDEM_TRACE_SEED(seed);
+    Rng rng(seed);
+    const auto size = 1 + static_cast<SampleId>(rng.below(50));
+    const int batch_size = 1 + static_cast<int>(rng.below(70));
+    std::vector<SampleId> shard;
+    for (SampleId i = 0; i < size; ++i) shard.push_back(1000 + 3 * i);
+    Sampler sampler(shard, seed, 2);
+    std::vector<SampleId> visited;
+    std::vector<SampleId> batch;
+    while (visited.size() < 5 * shard.size()) {
+      sampler.next(batch_size, batch);
+      ASSERT_EQ(batch.size(), static_cast<std::size_t>(batch_size));
+      visited.insert(visited.end(), batch.begin(), batch.end());
+      EXPECT_EQ(sampler.epoch(), static_cast<int>((visited.size() - 1) / shard.size()));
+    }
+    for (std::size_t begin = 0; begin + shard.size() <= visited.size(); begin += shard.size()) {
+      const auto from = visited.begin() + static_cast<std::ptrdiff_t>(begin);
+      std::vector<SampleId> epoch(from, from + static_cast<std::ptrdiff_t>(shard.size()));
+      std::sort(epoch.begin(), epoch.end());
+      EXPECT_EQ(epoch, shard);
+    }
+  }
+}
+
+TEST(Sampler, OrderDependsOnSeedWorkerAndEpochButNotOnBatchSizes) {
+  std::vector<SampleId> shard(100);
+  std::iota(shard.begin(), shard.end(), SampleId{0});
+  const auto visits = [&](std::uint64_t seed, int worker, int batch_size) {
+    Sampler sampler(shard, seed, worker);
+    std::vector<SampleId> all;
+    std::vector<SampleId> batch;
+    while (all.size() < 200) {
+      sampler.next(batch_size, batch);
+      all.insert(all.end(), batch.begin(), batch.end());
+    }
+    return all;
+  };
+  const auto reference = visits(1, 0, 10);
+  EXPECT_EQ(visits(1, 0, 50), reference);
+  EXPECT_NE(visits(2, 0, 10), reference);
+  EXPECT_NE(visits(1, 1, 10), reference);
+  EXPECT_NE(std::vector<SampleId>(reference.begin(), reference.begin() + 100),
+            std::vector<SampleId>(reference.begin() + 100, reference.end()));
+}
+
+TEST(SamplerDeathTest, AnEmptyShardIsAProgrammersError) {
+  EXPECT_DEATH(Sampler({}, 1, 3), "internal check failed.*\n.*\n.*worker 3");
+}
+
+}  // namespace
+}  // namespace tandem::sampling

@@ -1,0 +1,23 @@
+#include "tests/support/allocations.hpp"
+
+#include <atomic>
+#include <cstdlib>
+#include <new>
+
+namespace {
+std::atomic<long> calls{0};
+}  // namespace
+
+void* operator new(std::size_t size) {
+  ++calls;
+  if (void* memory = std::malloc(size == 0 ? 1 : size)) return memory;
+  throw std::bad_alloc();
+}
+void operator delete(void* memory) noexcept { std::free(memory); }
+void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
+
+namespace tandem::testing {
+
+long allocations() { return calls; }
+
+}  // namespace tandem::testing

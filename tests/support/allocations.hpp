@@ -1,0 +1,9 @@
+// Counts heap allocations of the whole test program. Link allocations.cpp, which replaces operator new.
+#pragma once
+
+namespace tandem::testing {
+
+/// Calls of operator new so far, by all threads.
+long allocations();
+
+}  // namespace tandem::testing

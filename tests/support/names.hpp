@@ -1,0 +1,18 @@
+// Names of parameterised tests, made from names of a catalogue.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+
+namespace tandem::testing {
+
+/// "halving-doubling" becomes "halving_doubling": GoogleTest allows no dash.
+inline std::string catalog_name(const ::testing::TestParamInfo<std::string>& entry) {
+  std::string name = entry.param;
+  std::replace(name.begin(), name.end(), '-', '_');
+  return name;
+}
+
+}  // namespace tandem::testing

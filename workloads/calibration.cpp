@@ -1,0 +1,265 @@
+#include "workloads/calibration.hpp"
+
+#include <algorithm>
+#include <limits>
+
+#include "policies/vocabulary/check.hpp"
+#include "policies/vocabulary/rng.hpp"
+#include "workloads/optimizer.hpp"
+#include "workloads/roles/record_store.hpp"
+#include "workloads/roles/replica.hpp"
+
+namespace tandem {
+namespace {
+
+constexpr Channel ping{1, false};
+constexpr Channel pong{2, false};
+
+double quantile(std::vector<double> sorted, double share) {
+  std::sort(sorted.begin(), sorted.end());
+  const double position = share * static_cast<double>(sorted.size() - 1);
+  const auto below = static_cast<std::size_t>(position);
+  const std::size_t above = std::min(below + 1, sorted.size() - 1);
+  return sorted[below] + (position - static_cast<double>(below)) * (sorted[above] - sorted[below]);
+}
+
+double spread_of(const std::vector<double>& values) {
+  const double median = quantile(values, 0.5);
+  return median > 0.0 ? (quantile(values, 0.75) - quantile(values, 0.25)) / median : 0.0;
+}
+
+/// Every (size, repetition) once, in a seeded random order that all ranks share.
+std::vector<std::size_t> shuffled_plan(std::size_t kinds, int repetitions, std::uint64_t seed) {
+  std::vector<std::size_t> plan;
+  for (int repetition = 0; repetition < repetitions; ++repetition)
+    for (std::size_t kind = 0; kind < kinds; ++kind) plan.push_back(kind);
+  Rng::stream(seed, "calibration").shuffle(plan);
+  return plan;
+}
+
+/// Rank 0's side of one round trip; the time of one way.
+double round_trip(Context& context, Slice out, Slice in) {
+  const Seconds start = context.now();
+  Pending answer = context.receive(1, pong, in);
+  Pending question = context.send(1, ping, out);
+  context.wait(question);
+  context.wait(answer);
+  return (context.now() - start).count() / 2.0;
+}
+
+std::vector<Profile::MessageEntry> measure_messages(Context& context, const CalibrationSetting& setting,
+                                                    std::uint64_t seed) {
+  const auto& sizes = setting.message_bytes;
+  std::vector<std::byte> out(static_cast<std::size_t>(*std::max_element(sizes.begin(), sizes.end())));
+  std::vector<std::byte> in(out.size());
+  std::vector<std::vector<double>> raw(sizes.size());
+  for (const std::size_t kind : shuffled_plan(sizes.size(), setting.message_repetitions, seed)) {
+    const Bytes size(sizes[kind]);
+    if (context.rank() == 0) {
+      raw[kind].push_back(round_trip(context, {size, out.data()}, {size, in.data()}));
+    } else {
+      Pending question = context.receive(0, ping, {size, in.data()});
+      context.wait(question);
+      Pending answer = context.send(0, pong, {size, out.data()});
+      context.wait(answer);
+    }
+  }
+  std::vector<Profile::MessageEntry> entries;
+  for (std::size_t kind = 0; kind < sizes.size() && context.rank() == 0; ++kind)
+    entries.push_back({sizes[kind], quantile(raw[kind], 0.5), spread_of(raw[kind]), raw[kind]});
+  std::sort(entries.begin(), entries.end(), [](const auto& a, const auto& b) { return a.bytes < b.bytes; });
+  return entries;
+}
+
+/// A piece of work and what really does it.
+struct Piece {
+  Work work;
+  Kernel kernel;
+};
+
+/// One training step's pieces in their order; the streaming ones also at half size, to tell cost from
+/// start-up.
+std::vector<Piece> pieces_of_step(const Job& job, Replica& replica, std::span<const std::byte> records,
+                                  std::vector<float>& vector, Sgd& optimizer) {
+  const int batch = job.experiment().workload.batch;
+  std::vector<Piece> pieces;
+  pieces.push_back({{.kind = Work::Kind::decode,
+                     .samples = batch,
+                     .bytes = Bytes(static_cast<std::int64_t>(records.size()))},
+                    replica.load(records)});
+  pieces.push_back({{.kind = Work::Kind::forward, .samples = batch}, replica.forward()});
+  for (int bucket = 0; bucket < replica.buckets(); ++bucket)
+    pieces.push_back(
+        {{.kind = Work::Kind::backward, .bucket = bucket, .samples = batch}, replica.backward(bucket)});
+  for (const std::size_t share : {std::size_t{2}, std::size_t{1}}) {
+    const std::size_t count = vector.size() / (2 * share);
+    const Bytes size(static_cast<std::int64_t>(count * sizeof(float)));
+    const auto target = std::span(vector).first(count);
+    const auto source = std::span<const float>(vector).last(count);
+    pieces.push_back({{.kind = Work::Kind::update, .bytes = size},
+                      [&optimizer, target, source] { optimizer.apply(target, source, 1.0, 0); }});
+    pieces.push_back({{.kind = Work::Kind::reduce, .bytes = size}, [target, source] {
+                        for (std::size_t i = 0; i < target.size(); ++i) target[i] += source[i];
+                      }});
+  }
+  return pieces;
+}
+
+std::vector<Profile::ComputeEntry> measure_compute(const Job& job, Context& context,
+                                                   const CalibrationSetting& setting) {
+  if (!job.real_math()) return {};
+  Replica replica(job);
+  const auto all = job.dataset()->records(Dataset::Part::train);
+  const auto batch_bytes = static_cast<std::size_t>(job.dataset_info().record_bytes().count()) *
+                           static_cast<std::size_t>(job.experiment().workload.batch);
+  std::vector<float> vector(2 * static_cast<std::size_t>(job.model().elements()));
+  Sgd optimizer(job.experiment().optimizer.learning_rate, job.experiment().optimizer.momentum,
+                job.experiment().optimizer.weight_decay, job.model().elements());
+  const auto pieces =
+      pieces_of_step(job, replica, all.first(std::min(batch_bytes, all.size())), vector, optimizer);
+  std::vector<std::vector<double>> raw(pieces.size());
+  // The first repetition warms up and is not kept.
+  for (int repetition = 0; repetition <= setting.compute_repetitions; ++repetition)
+    for (std::size_t i = 0; i < pieces.size(); ++i) {
+      const Seconds start = context.now();
+      Pending done = context.compute(pieces[i].work, pieces[i].kernel);
+      context.wait(done);
+      if (repetition > 0) raw[i].push_back((context.now() - start).count());
+    }
+  std::vector<Profile::ComputeEntry> entries;
+  for (std::size_t i = 0; i < pieces.size(); ++i) {
+    const Work& work = pieces[i].work;
+    entries.push_back({job.model().name, work.kind, work.bucket, work.samples, work.bytes.count(),
+                       quantile(raw[i], 0.5), spread_of(raw[i]), raw[i]});
+  }
+  return entries;
+}
+
+std::vector<Profile::StorageEntry> measure_storage(const Job& job, Context& context,
+                                                   const CalibrationSetting& setting) {
+  if (!job.real_math()) return {};
+  const RecordStore store(job.directory() + "/calibration_records.bin", *job.dataset());
+  const auto record_bytes = static_cast<std::size_t>(job.dataset_info().record_bytes().count());
+  Rng random = Rng::stream(job.experiment().seed, "storage calibration");
+  std::vector<std::byte> record(record_bytes);
+  const std::vector<int> counts = {1, 8, 64, 512};
+  std::vector<std::vector<double>> raw(counts.size());
+  for (const std::size_t kind :
+       shuffled_plan(counts.size(), setting.storage_repetitions, job.experiment().seed)) {
+    const Bytes size(static_cast<std::int64_t>(record_bytes) * counts[kind]);
+    const Seconds start = context.now();
+    Pending reading = context.read(0, size, [&] {
+      for (int i = 0; i < counts[kind]; ++i)
+        store.read(
+            static_cast<SampleId>(random.below(static_cast<std::uint64_t>(job.dataset_info().train_samples))),
+            record);
+    });
+    context.wait(reading);
+    raw[kind].push_back((context.now() - start).count());
+  }
+  std::vector<Profile::StorageEntry> entries;
+  for (std::size_t kind = 0; kind < counts.size(); ++kind)
+    entries.push_back({static_cast<std::int64_t>(record_bytes) * counts[kind], quantile(raw[kind], 0.5),
+                       spread_of(raw[kind]), raw[kind]});
+  return entries;
+}
+
+/// Least squares of the relative error over entries [first, last).
+struct Line {
+  double alpha;
+  double beta;
+  double error;  ///< sum of squared relative errors
+};
+
+Line fit_line(const std::vector<Profile::MessageEntry>& messages, std::size_t first, std::size_t last) {
+  double w = 0, x = 0, y = 0, xx = 0, xy = 0;
+  for (std::size_t i = first; i < last; ++i) {
+    const double weight = 1.0 / (messages[i].median_s * messages[i].median_s);
+    const auto size = static_cast<double>(messages[i].bytes);
+    w += weight;
+    x += weight * size;
+    y += weight * messages[i].median_s;
+    xx += weight * size * size;
+    xy += weight * size * messages[i].median_s;
+  }
+  const double determinant = w * xx - x * x;
+  // Neither a negative slope nor a negative start is a message time.
+  Line line{.alpha = y / w, .beta = 0.0, .error = 0.0};
+  if (determinant > 0.0) line.beta = std::max(0.0, (w * xy - x * y) / determinant);
+  line.alpha = (y - line.beta * x) / w;
+  if (line.alpha < 0.0) line = {.alpha = 0.0, .beta = xy / xx, .error = 0.0};
+  for (std::size_t i = first; i < last; ++i) {
+    const double fitted = line.alpha + line.beta * static_cast<double>(messages[i].bytes);
+    const double error = fitted / messages[i].median_s - 1.0;
+    line.error += error * error;
+  }
+  return line;
+}
+
+}  // namespace
+
+CalibrationSetting default_calibration() {
+  CalibrationSetting setting;
+  for (std::int64_t size = 1; size <= (std::int64_t{16} << 20); size *= 4)
+    setting.message_bytes.push_back(size);
+  for (std::int64_t size = 2048; size <= (std::int64_t{8} << 20); size *= 4)
+    setting.message_bytes.push_back(size);
+  return setting;
+}
+
+Profile calibrate(const Job& job, Context& context, const CalibrationSetting& setting) {
+  TANDEM_CHECK(context.world_size() >= 2, "messages need two ranks");
+  Profile profile;
+  if (context.rank() <= 1) profile.messages = measure_messages(context, setting, job.experiment().seed);
+  if (context.rank() == 0) {
+    profile.network = fit_network(profile.messages);
+    profile.compute = measure_compute(job, context, setting);
+    profile.storage = measure_storage(job, context, setting);
+  }
+  // The others wait here, asleep as in a job, so that what is measured includes their presence.
+  if (context.rank() > 0) {
+    Pending end = context.receive(0, ping, {});
+    context.wait(end);
+  } else {
+    for (Rank rank = 1; rank < context.world_size(); ++rank) {
+      Pending told = context.send(rank, ping, {});
+      context.wait(told);
+    }
+  }
+  return profile;
+}
+
+std::vector<Profile::NetworkSegment> fit_network(const std::vector<Profile::MessageEntry>& messages) {
+  constexpr std::size_t most_segments = 4;
+  constexpr std::size_t fewest_points = 3;
+  const std::size_t points = messages.size();
+  TANDEM_CHECK(points >= 2, "points", points);
+  // best[k][end]: the cheapest cover of the first `end` points by k + 1 segments, and where its last one
+  // begins.
+  struct Cover {
+    double error = std::numeric_limits<double>::infinity();
+    std::size_t begin = 0;
+  };
+  std::vector<std::vector<Cover>> best(most_segments, std::vector<Cover>(points + 1));
+  for (std::size_t end = 2; end <= points; ++end) best[0][end] = {fit_line(messages, 0, end).error, 0};
+  std::size_t chosen = 0;
+  for (std::size_t k = 1; k < most_segments; ++k) {
+    for (std::size_t end = (k + 1) * fewest_points; end <= points; ++end)
+      for (std::size_t begin = k * fewest_points; begin + fewest_points <= end; ++begin) {
+        const double error = best[k - 1][begin].error + fit_line(messages, begin, end).error;
+        if (error < best[k][end].error) best[k][end] = {error, begin};
+      }
+    if (best[k][points].error < 0.8 * best[chosen][points].error) chosen = k;
+  }
+  std::vector<Profile::NetworkSegment> segments;
+  for (std::size_t k = chosen + 1, end = points; k-- > 0;) {
+    const std::size_t begin = best[k][end].begin;
+    const Line line = fit_line(messages, begin, end);
+    segments.push_back({begin == 0 ? 0 : messages[begin].bytes, line.alpha, line.beta});
+    end = begin;
+  }
+  std::reverse(segments.begin(), segments.end());
+  return segments;
+}
+
+}  // namespace tandem

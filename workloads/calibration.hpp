@@ -1,0 +1,33 @@
+// Measures what a world needs for an honest prediction: seconds of each piece of work, message times between
+// ranks, storage reads. Runs on any context, so a simulated cluster can be calibrated to check the method
+// itself.
+#pragma once
+
+#include "workloads/context.hpp"
+#include "workloads/job.hpp"
+#include "workloads/profile.hpp"
+
+namespace tandem {
+
+struct CalibrationSetting {
+  std::vector<std::int64_t> message_bytes;  ///< sizes to send between ranks 0 and 1
+  int message_repetitions = 30;             ///< round trips of each size
+  int compute_repetitions = 9;              ///< of each piece of work
+  int storage_repetitions = 9;              ///< reads of each size
+};
+
+/// 1 B to 16 MiB, log-uniform.
+CalibrationSetting default_calibration();
+
+/// To be called by every rank of the job's world; rank 0 returns what was measured (without machine,
+/// software, date and command), the others an empty profile. All sizes and kinds are measured in one shuffled
+/// order, so that drift becomes spread and not trend. Ranks other than 0 and 1 wait, as they would in a job.
+/// Pre: at least two ranks.
+Profile calibrate(const Job& job, Context& context, const CalibrationSetting& setting);
+
+/// Piecewise linear fit of message times: at most four segments, breakpoints chosen to minimise the squared
+/// relative error, each further segment only if it lowers the error by a fifth. Pre: entries sorted by size,
+/// none empty.
+std::vector<Profile::NetworkSegment> fit_network(const std::vector<Profile::MessageEntry>& messages);
+
+}  // namespace tandem

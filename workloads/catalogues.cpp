@@ -1,0 +1,55 @@
+#include "workloads/catalogues.hpp"
+
+#include "policies/cache/policy.hpp"
+#include "policies/collectives/schedule.hpp"
+#include "policies/sampling/partition.hpp"
+#include "policies/sync/policy.hpp"
+#include "workloads/dataset.hpp"
+#include "workloads/learner/learner.hpp"
+
+namespace tandem {
+namespace {
+
+template <class Factory>
+std::vector<NameCatalog::Entry> without_factories(const Catalog<Factory>& catalog) {
+  std::vector<NameCatalog::Entry> entries;
+  for (const auto& entry : catalog.entries())
+    entries.push_back({entry.name, entry.summary, entry.paper, entry.options, {}});
+  return entries;
+}
+
+template <class Factory>
+NameCatalog names_of(const Catalog<Factory>& catalog) {
+  return {catalog.kind(), without_factories(catalog)};
+}
+
+NameCatalog models() {
+  auto entries = without_factories(model_catalog());
+  entries.push_back(
+      {"synthetic", "given by its sizes (workload.synthetic_*); modelled math only", "", {}, {}});
+  return {model_catalog().kind(), std::move(entries)};
+}
+
+}  // namespace
+
+NameCatalog catalogue_of(Names names) {
+  switch (names) {
+    case Names::model:
+      return models();
+    case Names::dataset:
+      return names_of(dataset_catalog());
+    case Names::sync:
+      return names_of(sync::catalog());
+    case Names::collective:
+      return names_of(collectives::catalog());
+    case Names::cache:
+      return names_of(cache::catalog());
+    case Names::split:
+      return names_of(sampling::splits());
+    case Names::none:
+      break;
+  }
+  fail_check("a catalogue of names", __FILE__, __LINE__, "Names::none");
+}
+
+}  // namespace tandem

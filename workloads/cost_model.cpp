@@ -1,0 +1,49 @@
+#include "workloads/cost_model.hpp"
+
+#include "policies/vocabulary/check.hpp"
+
+namespace tandem {
+namespace {
+
+// Streaming kernels read two vectors and write one; decoding reads a byte and writes a float a pixel.
+constexpr double streams_of_update = 3.0;
+constexpr double streams_of_decode = 5.0;
+
+}  // namespace
+
+CostModel::CostModel(ModelDescription model, platforms::Device device, const Profile* profile)
+    : model_(std::move(model)), device_(std::move(device)), profile_(profile) {}
+
+Seconds CostModel::price(const Work& work) const {
+  if (profile_ != nullptr)
+    if (const auto measured = profile_->price(model_.name, work)) return *measured;
+  return from_device(work);
+}
+
+Seconds CostModel::from_device(const Work& work) const {
+  const auto bucket = static_cast<std::size_t>(work.bucket);
+  TANDEM_CHECK(work.bucket < 0 || bucket < model_.buckets.size(), "bucket", work.bucket);
+  Flops flops;
+  double moved = 0.0;
+  switch (work.kind) {
+    case Work::Kind::forward:
+      flops = work.bucket < 0 ? model_.forward() : model_.buckets[bucket].forward;
+      break;
+    case Work::Kind::backward:
+      flops = work.bucket < 0 ? model_.backward() : model_.buckets[bucket].backward;
+      break;
+    case Work::Kind::evaluate:
+      flops = model_.forward();
+      break;
+    case Work::Kind::update:
+    case Work::Kind::reduce:
+      moved = streams_of_update * static_cast<double>(work.bytes.count());
+      break;
+    case Work::Kind::decode:
+      moved = streams_of_decode * static_cast<double>(work.bytes.count());
+      break;
+  }
+  return device_.launch + flops * work.samples / device_.speed + Seconds(moved / device_.memory_rate.count());
+}
+
+}  // namespace tandem

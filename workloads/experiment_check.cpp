@@ -1,0 +1,121 @@
+#include "workloads/experiment_check.hpp"
+
+#include <algorithm>
+
+#include "policies/sync/policy.hpp"
+#include "policies/vocabulary/check.hpp"
+#include "workloads/catalogues.hpp"
+#include "workloads/experiment_keys.hpp"
+#include "workloads/experiment_layers.hpp"
+
+namespace tandem {
+namespace {
+
+using Math = Experiment::Workload::Math;
+
+class Checker {
+ public:
+  Checker(Experiment& experiment, const Locate& locate) : experiment_(experiment), locate_(locate) {}
+
+  void run() {
+    check_names();
+    resolve_options("sync.options", experiment_.sync.algorithm, Names::sync, experiment_.sync.options);
+    resolve_options("data.cache_options", experiment_.data.cache, Names::cache,
+                    experiment_.data.cache_options);
+    check_workload();
+    check_route();
+    check_stop();
+    check_files();
+  }
+
+ private:
+  [[noreturn]] void refuse_key(const std::string& path, const std::string& expected,
+                               const std::string& found) const {
+    const Origin origin = locate_(path);
+    refuse(origin.place, origin.label, expected, found);
+  }
+
+  void check_names() const {
+    for (const auto& key : experiment_keys()) {
+      if (key.accepts.names == Names::none) continue;
+      const auto catalog = catalogue_of(key.accepts.names);
+      const auto names = catalog.names();
+      const std::string name = key_value(key, experiment_).get<std::string>();
+      if (std::find(names.begin(), names.end(), name) != names.end()) continue;
+      std::string expected;
+      for (const auto& known : names) expected += (expected.empty() ? "" : " | ") + known;
+      const std::string nearest = nearest_name(name, names);
+      refuse_key(key.path, "a " + catalog.kind() + " (" + expected + ")",
+                 quote(name) + (nearest.empty() ? "" : "; did you mean '" + nearest + "'?"));
+    }
+  }
+
+  // One option at a time, so that each error points at its own line.
+  void resolve_options(const std::string& path, const std::string& owner, Names names,
+                       OptionValues& options) const {
+    const auto catalog = catalogue_of(names);
+    const auto& specs = catalog.find(owner).options;
+    for (const auto& [name, value] : options) {
+      const Origin origin = locate_(path + '.' + name);
+      const std::string key = origin.place + ": key '" + locate_(path).label + "' of " + owner;
+      Options::resolve(key, specs, {{name, value}});
+    }
+    options = Options::resolve(owner, specs, options).values();
+  }
+
+  void check_workload() const {
+    const auto& workload = experiment_.workload;
+    if (workload.model != "synthetic") return;
+    if (workload.math == Math::real)
+      refuse_key("workload.model", "a model that can be computed, because workload.math is real",
+                 "'synthetic'");
+    if (workload.synthetic_buckets > workload.synthetic_parameters)
+      refuse_key(
+          "workload.synthetic_buckets",
+          "at most workload.synthetic_parameters (" + std::to_string(workload.synthetic_parameters) + ")",
+          "'" + std::to_string(workload.synthetic_buckets) + "'");
+  }
+
+  void check_route() const {
+    const auto& sync = experiment_.sync;
+    const auto route = sync.over == "server" ? sync::Route::server : sync::Route::all_reduce;
+    std::string able;
+    bool is_able = false;
+    for (const auto& algorithm : sync::catalog().entries()) {
+      const auto& routes = algorithm.make.routes;
+      if (std::find(routes.begin(), routes.end(), route) == routes.end()) continue;
+      able += (able.empty() ? "" : " | ") + algorithm.name;
+      is_able = is_able || algorithm.name == sync.algorithm;
+    }
+    if (!is_able)
+      refuse_key("sync.algorithm", "one that works over " + sync.over + " (" + able + ")",
+                 "'" + sync.algorithm + "'");
+  }
+
+  void check_stop() const {
+    const auto& stop = experiment_.stop;
+    if (stop.rounds == 0 && stop.epochs == 0.0 && stop.seconds == Seconds(0.0))
+      refuse_key("stop", "at least one of rounds, epochs and seconds above 0", "none");
+    if (stop.seconds > Seconds(0.0) && experiment_.sync.over != "server")
+      refuse_key("stop.seconds", "stop.rounds or stop.epochs, because only a server watches the time",
+                 "sync.over '" + experiment_.sync.over + "'");
+  }
+
+  void check_files() const {
+    if (experiment_.platform.empty()) refuse_key("platform", "a SimGrid platform file", "nothing");
+    if (experiment_.data.source == "storage" && experiment_.placement.cache_nodes.empty())
+      refuse_key("placement.cache_nodes", "hosts with a disk, because data.source is storage", "nothing");
+    if (experiment_.physics.network == "profile" && experiment_.physics.profile.empty())
+      refuse_key("physics.profile", "a file made by `tandem calibrate`, because physics.network is profile",
+                 "nothing");
+  }
+
+  Experiment& experiment_;
+  const Locate& locate_;
+};
+
+}  // namespace
+
+void complete_experiment(Experiment& experiment, const Locate& locate) { Checker(experiment, locate).run(); }
+
+}  // namespace tandem

@@ -1,0 +1,156 @@
+#include "workloads/experiment_keys.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+
+namespace tandem {
+namespace {
+
+Accepts at_least(double minimum) { return {.minimum = minimum}; }
+Accepts above(double minimum) { return {.minimum = minimum, .without_minimum = true}; }
+Accepts between(double minimum, double maximum) { return {.minimum = minimum, .maximum = maximum}; }
+Accepts below_one() { return {.minimum = 0, .maximum = 1, .without_maximum = true}; }
+Accepts one_of(std::vector<std::string> choices) { return {.choices = std::move(choices)}; }
+Accepts name_of(Names names) { return {.names = names}; }
+Accepts file() { return {.file_path = true}; }
+
+constexpr double million = 1e6;
+
+// Binds the key to the field of the same path.
+#define KEY(path) #path, [](Experiment & experiment) -> Field { return &experiment.path; }
+
+std::vector<ExperimentKey> make_keys() {
+  return {
+      {KEY(name), {}, "shown in results; by default the file's name"},
+      {KEY(platform), file(), "SimGrid platform file (required)"},
+      {KEY(workload.math), one_of({"modelled", "real"}),
+       "sizes and costs only, or gradients, losses and accuracy"},
+      {KEY(workload.model), name_of(Names::model), "what is trained"},
+      {KEY(workload.dataset), name_of(Names::dataset), "what it is trained on"},
+      {KEY(workload.dataset_directory), file(), "folder of its files; empty: where the package puts them"},
+      {KEY(workload.train_samples), at_least(0), "use only that many; 0: all"},
+      {KEY(workload.test_samples), at_least(0), "use only that many; 0: all"},
+      {KEY(workload.batch), between(1, million), "samples a worker and step"},
+      {KEY(workload.bucket_bytes), at_least(0),
+       "gradients travel in pieces of at least this size; 0: in one"},
+      {KEY(workload.initial), file(), "checkpoint to start from; empty: from the seed"},
+      {KEY(workload.synthetic_parameters), at_least(1), "of model synthetic: size"},
+      {KEY(workload.synthetic_forward), at_least(0), "of model synthetic: forward pass, a sample"},
+      {KEY(workload.synthetic_backward), at_least(0), "of model synthetic: backward pass, a sample"},
+      {KEY(workload.synthetic_buckets), between(1, million), "of model synthetic: pieces of its gradient"},
+      {KEY(sync.algorithm), name_of(Names::sync), "when workers exchange what they learned"},
+      {KEY(sync.over), one_of({"server", "all-reduce"}), "how they exchange it"},
+      {KEY(sync.collective), name_of(Names::collective), "schedule of the all-reduce"},
+      {KEY(sync.options), {}, "of the algorithm; see `tandem list sync`"},
+      {KEY(data.source), one_of({"memory", "storage"}),
+       "each worker holds its shard, or reads it through cache nodes"},
+      {KEY(data.split), name_of(Names::split), "how samples are dealt to workers"},
+      {KEY(data.cache), name_of(Names::cache), "what a cache node keeps"},
+      {KEY(data.cache_options), {}, "of the cache policy; see `tandem list cache`"},
+      {KEY(data.cache_capacity), at_least(0), "of each cache node"},
+      {KEY(data.prefetch), between(0, million), "batches asked for ahead of use"},
+      {KEY(placement.workers), {}, "hosts, one a worker; empty: every host that no other role names"},
+      {KEY(placement.servers), {}, "hosts, one a shard; empty: the first host with a disk, else the first"},
+      {KEY(placement.cache_nodes), {}, "hosts with a disk, one a cache node"},
+      {KEY(placement.evaluator), {}, "host; empty: the first server's, else the first worker's"},
+      {KEY(optimizer.learning_rate), above(0), "step size"},
+      {KEY(optimizer.momentum), below_one(), "share of the last update that is kept"},
+      {KEY(optimizer.weight_decay), at_least(0), "pull of every weight towards zero"},
+      {KEY(optimizer.global_rate), above(0), "factor on the mean change of local-update algorithms"},
+      {KEY(stop.rounds), at_least(0), "after that many rounds; 0: not set"},
+      {KEY(stop.epochs), at_least(0), "after that many passes over the training set; 0: not set"},
+      {KEY(stop.seconds), at_least(0), "after that time of the experiment's clock; 0: not set"},
+      {KEY(evaluate_every), between(0, 1000 * million), "rounds between evaluations; 0: none"},
+      {KEY(run.devices), one_of({"emulated", "native"}),
+       "as fast as the platform says, or as this machine is"},
+      {KEY(physics.network), one_of({"platform", "profile"}),
+       "network of the platform file, or as calibrated"},
+      {KEY(physics.profile), file(), "calibration profile; empty: none"},
+      {KEY(warmup_steps), between(0, 1000 * million), "first steps of a worker, left out of statistics"},
+      {KEY(repetitions), between(1, million), "runs of each variant"},
+      {KEY(seed), {}, "of everything random"},
+      {KEY(variants), {}, "name -> keys that it overrides"},
+  };
+}
+
+#undef KEY
+
+std::string number_text(double number) {
+  char buffer[32];
+  // Bounds are small or whole: digits read better than exponents.
+  return std::string(buffer,
+                     std::to_chars(buffer, buffer + sizeof buffer, number, std::chars_format::fixed).ptr);
+}
+
+// ---- Types as text
+// -------------------------------------------------------------------------------------------
+
+std::string bounds_text(const Accepts& accepts) {
+  const bool has_minimum = std::isfinite(accepts.minimum);
+  const bool has_maximum = std::isfinite(accepts.maximum);
+  std::string text;
+  if (has_minimum) text += (accepts.without_minimum ? " > " : " >= ") + number_text(accepts.minimum);
+  if (has_minimum && has_maximum) text += " and";
+  if (has_maximum) text += (accepts.without_maximum ? " < " : " <= ") + number_text(accepts.maximum);
+  return text;
+}
+
+struct TypeText {
+  const Accepts& accepts;
+  std::string operator()(const std::string*) const {
+    if (accepts.file_path) return "path";
+    return accepts.names == Names::none ? "text" : "name";
+  }
+  std::string operator()(const int*) const { return "integer" + bounds_text(accepts); }
+  std::string operator()(const std::int64_t*) const { return "integer" + bounds_text(accepts); }
+  std::string operator()(const std::uint64_t*) const { return "integer >= 0"; }
+  std::string operator()(const double*) const { return "number" + bounds_text(accepts); }
+  std::string operator()(const Bytes*) const { return "size" + bounds_text(accepts) + " (like 4MiB)"; }
+  std::string operator()(const Seconds*) const { return "time" + bounds_text(accepts) + " (like 10s)"; }
+  std::string operator()(const Flops*) const { return "work" + bounds_text(accepts) + " (like 20Mflop)"; }
+  std::string operator()(const Experiment::Workload::Math*) const { return "name"; }
+  std::string operator()(const std::vector<std::string>*) const { return "list of names"; }
+  std::string operator()(const OptionValues*) const { return "map of options"; }
+  std::string operator()(const Variants*) const { return "map of variants"; }
+};
+
+}  // namespace
+
+const std::vector<ExperimentKey>& experiment_keys() {
+  static const std::vector<ExperimentKey> keys = make_keys();
+  return keys;
+}
+
+const ExperimentKey* find_experiment_key(const std::string& path) {
+  for (const auto& key : experiment_keys()) {
+    if (key.path == path) return &key;
+    Experiment any;
+    if (path.starts_with(key.path + '.') && std::holds_alternative<OptionValues*>(key.field(any)))
+      return &key;
+  }
+  return nullptr;
+}
+
+bool is_experiment_section(const std::string& path) {
+  return std::any_of(experiment_keys().begin(), experiment_keys().end(),
+                     [&](const auto& key) { return key.path.starts_with(path + '.'); });
+}
+
+std::string describe_type(const ExperimentKey& key) {
+  std::string choices;
+  for (const auto& choice : key.accepts.choices) choices += (choices.empty() ? "" : " | ") + choice;
+  if (!choices.empty()) return choices;
+  Experiment any;
+  return std::visit(TypeText{key.accepts}, key.field(any));
+}
+
+bool takes_text(const ExperimentKey& key) {
+  Experiment any;
+  const Field field = key.field(any);
+  return std::holds_alternative<std::string*>(field) ||
+         std::holds_alternative<std::vector<std::string>*>(field) ||
+         std::holds_alternative<Experiment::Workload::Math*>(field);
+}
+
+}  // namespace tandem

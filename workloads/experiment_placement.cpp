@@ -1,0 +1,145 @@
+// Puts the roles of an experiment on the hosts of a platform: defaults first, then checks that they fit.
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "policies/vocabulary/check.hpp"
+#include "workloads/experiment_file.hpp"
+#include "workloads/experiment_layers.hpp"
+#include "workloads/quantity_text.hpp"
+
+namespace tandem {
+namespace {
+
+using platforms::Description;
+using platforms::Host;
+
+class Placer {
+ public:
+  Placer(Experiment& experiment, const Description& platform)
+      : experiment_(experiment), placement_(experiment.placement), platform_(platform) {}
+
+  void run() {
+    if (platform_.hosts.empty())
+      throw ConfigError(platform_.file + ": expected at least one host, found none");
+    check_known("placement.workers", placement_.workers);
+    check_known("placement.servers", placement_.servers);
+    check_known("placement.cache_nodes", placement_.cache_nodes);
+    if (!placement_.evaluator.empty()) check_known("placement.evaluator", {placement_.evaluator});
+    fill_defaults();
+    check_slots();
+    if (experiment_.data.source == "storage") check_storage();
+  }
+
+ private:
+  [[noreturn]] void refuse_key(const std::string& key, const std::string& expected,
+                               const std::string& found) const {
+    refuse("experiment '" + experiment_.name + "'", key, expected, found);
+  }
+
+  void check_known(const std::string& key, const std::vector<std::string>& hosts) const {
+    std::vector<std::string> names;
+    for (const auto& host : platform_.hosts) names.push_back(host.name);
+    const std::set<std::string> known(names.begin(), names.end());
+    for (const auto& host : hosts) {
+      if (known.contains(host)) continue;
+      const std::string nearest = nearest_name(host, names);
+      refuse_key(key, "a host of " + platform_.file,
+                 quote(host) + (nearest.empty() ? "" : "; did you mean '" + nearest + "'?"));
+    }
+  }
+
+  // Workers are chosen while the servers still stand, so that every route gets the same workers.
+  void fill_defaults() {
+    const bool over_server = experiment_.sync.over == "server";
+    if (over_server && placement_.servers.empty()) placement_.servers = {default_server()};
+    if (placement_.workers.empty()) placement_.workers = hosts_without_role();
+    if (placement_.workers.empty())
+      refuse_key("placement.workers", "at least one host that no other role names", "none; list the workers");
+    if (!over_server) placement_.servers.clear();
+    if (experiment_.evaluate_every == 0)
+      placement_.evaluator.clear();
+    else if (placement_.evaluator.empty())
+      placement_.evaluator = over_server ? placement_.servers.front() : placement_.workers.front();
+  }
+
+  std::string default_server() const {
+    for (const auto& host : platform_.hosts)
+      if (!host.disks.empty()) return host.name;
+    return platform_.hosts.front().name;
+  }
+
+  std::vector<std::string> hosts_without_role() const {
+    std::set<std::string> named(placement_.servers.begin(), placement_.servers.end());
+    named.insert(placement_.cache_nodes.begin(), placement_.cache_nodes.end());
+    named.insert(placement_.evaluator);
+    std::vector<std::string> hosts;
+    for (const auto& host : platform_.hosts)
+      if (!named.contains(host.name)) hosts.push_back(host.name);
+    return hosts;
+  }
+
+  std::string place_of(const Host& host) const { return platform_.file + ": host '" + host.name + "'"; }
+
+  int slots_of(const Host& host) const {
+    const auto slots = host.properties.find("slots");
+    if (slots == host.properties.end()) return std::max(1, host.cores);
+    const auto value = parse_bytes(slots->second);
+    const bool is_count = slots->second.find_first_not_of("0123456789") == std::string::npos;
+    if (!value || !is_count || value->count() > 1'000'000)
+      throw ConfigError(place_of(host) + ": property 'slots': expected integer >= 0, found '" +
+                        slots->second + "'");
+    return static_cast<int>(value->count());
+  }
+
+  void check_slots() const {
+    std::map<std::string, int> workers;
+    for (const auto& host : placement_.workers) ++workers[host];
+    for (const auto& host : platform_.hosts) {
+      const auto count = workers.find(host.name);
+      if (count == workers.end() || count->second <= slots_of(host)) continue;
+      refuse_key("placement.workers",
+                 "at most " + std::to_string(slots_of(host)) + " on host '" + host.name +
+                     "' (its property 'slots', or else its cores)",
+                 std::to_string(count->second) + "; name it less often, or raise <prop id=\"slots\"> in " +
+                     platform_.file);
+    }
+  }
+
+  // A size that the platform does not tell is taken to be large enough.
+  void check_fits(const Host& host, const std::map<std::string, std::string>& properties,
+                  const std::string& property, const std::string& what) const {
+    const auto found = properties.find(property);
+    if (found == properties.end()) return;
+    const auto size = parse_bytes(found->second);
+    if (!size)
+      throw ConfigError(place_of(host) + ": property '" + property +
+                        "': expected a size (like 4GiB), found '" + found->second + "'");
+    if (experiment_.data.cache_capacity > *size)
+      refuse_key("data.cache_capacity",
+                 "at most " + found->second + ", the " + what + " of host '" + host.name + "'",
+                 "'" + to_text(experiment_.data.cache_capacity) + "'");
+  }
+
+  void check_storage() const {
+    for (const auto& name : placement_.cache_nodes) {
+      const Host& host = platform_.host(name);
+      if (host.disks.empty())
+        refuse_key("placement.cache_nodes", "hosts with a disk", "'" + name + "', which has none");
+      check_fits(host, host.properties, "memory", "memory");
+      check_fits(host, host.disks.front().properties, "size", "disk");
+    }
+  }
+
+  Experiment& experiment_;
+  Experiment::Placement& placement_;
+  const Description& platform_;
+};
+
+}  // namespace
+
+void resolve_placement(Experiment& experiment, const Description& platform) {
+  Placer(experiment, platform).run();
+}
+
+}  // namespace tandem

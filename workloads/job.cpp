@@ -1,0 +1,182 @@
+#include "workloads/job.hpp"
+
+#include <algorithm>
+
+#include "platforms/description_json.hpp"
+#include "policies/sampling/partition.hpp"
+#include "policies/vocabulary/check.hpp"
+#include "workloads/roles/cache_node.hpp"
+#include "workloads/roles/evaluator.hpp"
+#include "workloads/roles/parameter_server.hpp"
+#include "workloads/roles/worker.hpp"
+
+namespace tandem {
+namespace {
+
+std::vector<Seat> seats_of(const Experiment& experiment) {
+  std::vector<Seat> seats;
+  const auto add = [&](Seat::Role role, const std::vector<std::string>& hosts) {
+    for (std::size_t index = 0; index < hosts.size(); ++index)
+      seats.push_back({role, static_cast<int>(index), hosts[index]});
+  };
+  const auto& placement = experiment.placement;
+  add(Seat::Role::worker, placement.workers);
+  if (experiment.sync.over == "server") add(Seat::Role::server, placement.servers);
+  if (experiment.data.source == "storage") add(Seat::Role::cache_node, placement.cache_nodes);
+  if (experiment.evaluate_every > 0) add(Seat::Role::evaluator, {placement.evaluator});
+  return seats;
+}
+
+DatasetSetting dataset_setting(const Experiment& experiment) {
+  const auto& workload = experiment.workload;
+  return {.name = workload.dataset,
+          .directory = workload.dataset_directory,
+          .train_samples = workload.train_samples,
+          .test_samples = workload.test_samples,
+          .seed = experiment.seed};
+}
+
+/// A model given by its sizes: equal buckets.
+ModelDescription synthetic_model(const Experiment::Workload& workload) {
+  ModelDescription model{.name = "synthetic", .tensors = {}, .buckets = {}};
+  const int count = workload.synthetic_buckets;
+  for (int bucket = 0; bucket < count; ++bucket) {
+    const auto part = collectives::part_of(workload.synthetic_parameters, count, bucket);
+    model.buckets.push_back({.offset = part.begin,
+                             .parameters = part.size(),
+                             .statistics = 0,
+                             .forward = workload.synthetic_forward / count,
+                             .backward = workload.synthetic_backward / count});
+  }
+  return model;
+}
+
+}  // namespace
+
+const char* role_name(Seat::Role role) {
+  switch (role) {
+    case Seat::Role::worker:
+      return "worker";
+    case Seat::Role::server:
+      return "server";
+    case Seat::Role::cache_node:
+      return "cache-node";
+    case Seat::Role::evaluator:
+      return "evaluator";
+  }
+  return "";
+}
+
+nlohmann::json job_document(const Experiment& experiment, const platforms::Description& platform) {
+  return {{"experiment", to_json(experiment)}, {"platform", platforms::to_json(platform)}};
+}
+
+Job Job::from_document(const nlohmann::json& document, std::string directory) {
+  return Job(experiment_from_json(document.at("experiment")),
+             platforms::description_from_json(document.at("platform")), std::move(directory));
+}
+
+Job::Job(Experiment experiment, platforms::Description platform, std::string directory)
+    : experiment_(std::move(experiment)),
+      platform_(std::move(platform)),
+      directory_(std::move(directory)),
+      seats_(seats_of(experiment_)),
+      algorithm_(&sync::catalog().find(experiment_.sync.algorithm)) {
+  const bool needs_labels = experiment_.data.split != "iid";
+  std::vector<std::uint8_t> labels;
+  if (real_math() || needs_labels) {
+    dataset_ = load_dataset(dataset_setting(experiment_));
+    dataset_info_ = dataset_->info();
+    labels = dataset_->train_labels();
+    if (!real_math()) dataset_.reset();
+  } else {
+    dataset_info_ = describe_dataset(dataset_setting(experiment_));
+  }
+  model_ = experiment_.workload.model == "synthetic" ? synthetic_model(experiment_.workload)
+                                                     : describe_model(learner_setting());
+  if (!experiment_.physics.profile.empty())
+    profile_ = std::make_shared<Profile>(load_profile(experiment_.physics.profile));
+  const int workers = static_cast<int>(ranks_of(Seat::Role::worker).size());
+  shards_ = sampling::splits()
+                .find(experiment_.data.split)
+                .make(dataset_info_.train_samples, labels, workers, experiment_.seed);
+  for (const auto& shard : shards_)
+    if (shard.empty())
+      throw ConfigError("fewer training samples (" + std::to_string(dataset_info_.train_samples) +
+                        ") than workers (" + std::to_string(workers) + ")");
+}
+
+LearnerSetting Job::learner_setting() const {
+  return {.model = experiment_.workload.model,
+          .dataset = dataset_info_,
+          .bucket_bytes = experiment_.workload.bucket_bytes,
+          .seed = experiment_.seed};
+}
+
+const platforms::Host& Job::host_of(Rank rank) const {
+  return platform_.host(seats_.at(static_cast<std::size_t>(rank)).host);
+}
+
+std::vector<Rank> Job::ranks_of(Seat::Role role) const {
+  std::vector<Rank> ranks;
+  for (std::size_t rank = 0; rank < seats_.size(); ++rank)
+    if (seats_[rank].role == role) ranks.push_back(static_cast<Rank>(rank));
+  return ranks;
+}
+
+CostModel Job::cost_model(Rank rank) const {
+  // A profile was measured on real devices; emulated ones take what the platform says.
+  const bool native = experiment_.run.devices == "native";
+  return CostModel(model_, host_of(rank).device, native ? profile_.get() : nullptr);
+}
+
+sync::Route Job::route() const {
+  return experiment_.sync.over == "server" ? sync::Route::server : sync::Route::all_reduce;
+}
+
+sync::Setting Job::sync_setting() const {
+  return {.workers = static_cast<int>(ranks_of(Seat::Role::worker).size()),
+          .batch = experiment_.workload.batch,
+          .route = route(),
+          .options = Options::resolve(algorithm_->name, algorithm_->options, experiment_.sync.options)};
+}
+
+int Job::steps_a_round() const { return std::max(1, algorithm_->make.steps_a_round(sync_setting().options)); }
+
+int Job::largest_batch() const {
+  return experiment_.workload.batch * static_cast<int>(ranks_of(Seat::Role::worker).size());
+}
+
+void Job::report_progress(const Progress& progress) const {
+  if (on_progress_) on_progress_(fraction_done(experiment_.stop, dataset_info_.train_samples, progress));
+}
+
+RunInfo describe_run(const Job& job, const std::string& world) {
+  RunInfo info;
+  info.world = world;
+  info.experiment = job.experiment();
+  info.machine = this_machine();
+  for (const Seat& seat : job.seats()) {
+    info.roles.emplace_back(role_name(seat.role));
+    info.hosts.push_back(seat.host);
+  }
+  info.versions = {{"tandem", TANDEM_VERSION}};
+  info.profile = job.experiment().physics.profile;
+  return info;
+}
+
+void run_role(const Job& job, Context& context, Journal& journal) {
+  const Seat& seat = job.seats().at(static_cast<std::size_t>(context.rank()));
+  switch (seat.role) {
+    case Seat::Role::worker:
+      return Worker(job, context, journal, seat.index).run();
+    case Seat::Role::server:
+      return ParameterServer(job, context, journal, seat.index).run();
+    case Seat::Role::cache_node:
+      return CacheNode(job, context, journal, seat.index).run();
+    case Seat::Role::evaluator:
+      return Evaluator(job, context, journal).run();
+  }
+}
+
+}  // namespace tandem

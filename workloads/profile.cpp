@@ -1,0 +1,115 @@
+#include "workloads/profile.hpp"
+
+#include <fmt/format.h>
+#include <sys/utsname.h>
+
+#include <algorithm>
+#include <fstream>
+#include <thread>
+
+#include "policies/vocabulary/check.hpp"
+
+namespace tandem {
+
+// Found by the macros below through the argument's namespace.
+static void to_json(nlohmann::json& json, Work::Kind kind) { json = name_of(kind); }
+static void from_json(const nlohmann::json& json, Work::Kind& kind) {
+  const auto name = json.get<std::string>();
+  const auto found = std::find(work_names.begin(), work_names.end(), name);
+  if (found == work_names.end()) throw ConfigError("a calibration profile knows no work '" + name + "'");
+  kind = static_cast<Work::Kind>(found - work_names.begin());
+}
+
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Profile::ComputeEntry, model, kind, bucket, samples, bytes, median_s,
+                                   spread, raw_s)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Profile::MessageEntry, bytes, median_s, spread, raw_s)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Profile::NetworkSegment, from_bytes, alpha_s, beta_s)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Profile::StorageEntry, bytes, median_s, spread, raw_s)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Profile, machine, software, date, command, compute, messages, network,
+                                   storage)
+
+namespace {
+
+/// Size of a piece of work as its price depends on it.
+std::int64_t extent(Work::Kind kind, std::int64_t samples, std::int64_t bytes) {
+  return kind == Work::Kind::update || kind == Work::Kind::reduce ? bytes : samples;
+}
+
+}  // namespace
+
+std::optional<Seconds> Profile::price(const std::string& model, const Work& work) const {
+  const std::int64_t wanted = extent(work.kind, work.samples, work.bytes.count());
+  const ComputeEntry* below = nullptr;
+  const ComputeEntry* above = nullptr;
+  for (const ComputeEntry& entry : compute) {
+    if (entry.model != model || entry.kind != work.kind || entry.bucket != work.bucket) continue;
+    const std::int64_t size = extent(entry.kind, entry.samples, entry.bytes);
+    if (size <= wanted && (below == nullptr || size > extent(below->kind, below->samples, below->bytes)))
+      below = &entry;
+    if (size >= wanted && (above == nullptr || size < extent(above->kind, above->samples, above->bytes)))
+      above = &entry;
+  }
+  if (below == nullptr && above == nullptr) return std::nullopt;
+  // Outside the measured range time is taken as proportional to size.
+  if (below == nullptr || above == nullptr) {
+    const ComputeEntry& nearest = below != nullptr ? *below : *above;
+    const auto size = static_cast<double>(extent(nearest.kind, nearest.samples, nearest.bytes));
+    return Seconds(nearest.median_s * static_cast<double>(wanted) / size);
+  }
+  const auto low = static_cast<double>(extent(below->kind, below->samples, below->bytes));
+  const auto high = static_cast<double>(extent(above->kind, above->samples, above->bytes));
+  if (high == low) return Seconds(below->median_s);
+  const double share = (static_cast<double>(wanted) - low) / (high - low);
+  return Seconds(below->median_s + share * (above->median_s - below->median_s));
+}
+
+nlohmann::json to_json(const Profile& profile) {
+  nlohmann::json json = profile;
+  json["schema_version"] = Profile::schema_version;
+  return json;
+}
+
+Profile profile_from_json(const nlohmann::json& json) {
+  try {
+    if (const int version = json.at("schema_version"); version != Profile::schema_version)
+      throw ConfigError(
+          fmt::format("profile has schema version {}, expected {}; run `tandem calibrate` again", version,
+                      Profile::schema_version));
+    return json.get<Profile>();
+  } catch (const nlohmann::json::exception& error) {
+    throw ConfigError(std::string("not a calibration profile: ") + error.what());
+  }
+}
+
+Profile load_profile(const std::string& path) {
+  std::ifstream file(path);
+  if (!file)
+    throw ConfigError("calibration profile " + path + " not found; make one with `tandem calibrate`");
+  const auto json = nlohmann::json::parse(file, nullptr, false);
+  if (json.is_discarded()) throw ConfigError(path + ": not JSON");
+  return profile_from_json(json);
+}
+
+void save_profile(const std::string& path, const Profile& profile) {
+  std::ofstream file(path);
+  file << to_json(profile).dump(1) << '\n';
+  if (!file.flush()) throw WorldError("cannot write the calibration profile " + path);
+}
+
+std::string this_machine() {
+  std::string processor = "unknown processor";
+  std::ifstream file("/proc/cpuinfo");
+  for (std::string line; std::getline(file, line);)
+    if (line.starts_with("model name")) {
+      processor = line.substr(line.find(':') + 2);
+      break;
+    }
+  utsname system{};
+  uname(&system);
+  return fmt::format("{}, {} cores, {} {}", processor, std::thread::hardware_concurrency(), system.sysname,
+                     system.machine);
+}
+
+std::string this_software() { return "tandem " TANDEM_VERSION; }
+
+}  // namespace tandem

@@ -1,0 +1,27 @@
+// Sizes, times and amounts of work as people write them: "4MiB", "5min", "20Mflop", or a plain number. What
+// is written here reads back to exactly the same value.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "policies/vocabulary/units.hpp"
+
+namespace tandem {
+
+/// Accepts B, kB, MB, GB, TB (powers of 1000) and KiB, MiB, GiB, TiB (powers of 1024); plain numbers are
+/// bytes. Nothing when the text is no size, or not a whole number of bytes that fits.
+std::optional<Bytes> parse_bytes(const std::string& text);
+/// Accepts ns, us, ms, s, min, h; plain numbers are seconds. Nothing when the text is no finite time.
+std::optional<Seconds> parse_seconds(const std::string& text);
+/// Accepts flop, kflop, Mflop, Gflop, Tflop; plain numbers are operations. Nothing when the text is none.
+std::optional<Flops> parse_flops(const std::string& text);
+
+/// With the unit that needs the fewest digits: "4MiB", "1500MB", "1001".
+std::string to_text(Bytes size);
+/// "10s", "0.25s".
+std::string to_text(Seconds duration);
+/// "20000000".
+std::string to_text(Flops work);
+
+}  // namespace tandem

@@ -1,0 +1,74 @@
+#include "workloads/records/recording_context.hpp"
+
+#include <utility>
+
+namespace tandem {
+RecordingContext::RecordingContext(Context& inner, std::vector<OperationRecord>& log)
+    : inner_(inner), log_(log) {}
+
+Pending RecordingContext::compute(const Work& work, Kernel kernel) {
+  OperationRecord record{.kind = "compute",
+                         .work = name_of(work.kind),
+                         .bucket = work.bucket,
+                         .bytes = work.bytes.count(),
+                         .samples = work.samples,
+                         .start = now()};
+  return note(std::move(record), inner_.compute(work, std::move(kernel)));
+}
+
+Pending RecordingContext::send(Rank to, Channel channel, Slice slice, const Note& message_note) {
+  OperationRecord record{
+      .kind = "send", .peer = to, .channel = channel.number, .bytes = slice.size.count(), .start = now()};
+  return note(std::move(record), inner_.send(to, channel, slice, message_note));
+}
+
+Pending RecordingContext::receive(Rank from, Channel channel, Slice slice) {
+  OperationRecord record{.kind = "receive",
+                         .peer = from,
+                         .channel = channel.number,
+                         .bytes = slice.size.count(),
+                         .start = now()};
+  return note(std::move(record), inner_.receive(from, channel, slice));
+}
+
+Pending RecordingContext::read(int disk, Bytes size, Kernel transfer) {
+  OperationRecord record{.kind = "read", .peer = disk, .bytes = size.count(), .start = now()};
+  return note(std::move(record), inner_.read(disk, size, std::move(transfer)));
+}
+
+Pending RecordingContext::write(int disk, Bytes size, Kernel transfer) {
+  OperationRecord record{.kind = "write", .peer = disk, .bytes = size.count(), .start = now()};
+  return note(std::move(record), inner_.write(disk, size, std::move(transfer)));
+}
+
+Pending RecordingContext::sleep(Seconds duration) {
+  return note({.kind = "sleep", .start = now()}, inner_.sleep(duration));
+}
+
+Completion RecordingContext::wait(Pending& pending) {
+  const std::uint32_t slot = pending.slot();
+  const Completion completion = inner_.wait(pending);
+  finish(slot);
+  return completion;
+}
+
+Completion RecordingContext::wait_any(std::span<Pending> pendings) {
+  slots_.clear();
+  for (const Pending& pending : pendings) slots_.push_back(pending.empty() ? 0 : pending.slot());
+  const Completion completion = inner_.wait_any(pendings);
+  finish(slots_[completion.index]);
+  return completion;
+}
+
+Pending RecordingContext::note(OperationRecord record, Pending pending) {
+  record.rank = rank();
+  record.end = record.start;
+  if (record_of_slot_.size() <= pending.slot()) record_of_slot_.resize(pending.slot() + 1);
+  record_of_slot_[pending.slot()] = log_.size();
+  log_.push_back(std::move(record));
+  return pending;
+}
+
+void RecordingContext::finish(std::uint32_t slot) { log_[record_of_slot_[slot]].end = now(); }
+
+}  // namespace tandem

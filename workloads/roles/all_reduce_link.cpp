@@ -1,0 +1,113 @@
+// Exchange without a server: each bucket's payload is summed over the workers by the collective's schedule.
+#include <algorithm>
+#include <map>
+#include <numeric>
+
+#include "policies/vocabulary/check.hpp"
+#include "workloads/roles/collective.hpp"
+#include "workloads/roles/link.hpp"
+#include "workloads/roles/protocol.hpp"
+#include "workloads/roles/stop.hpp"
+
+namespace tandem {
+namespace {
+
+class AllReduceLink : public Link {
+ public:
+  AllReduceLink(const Job& job, Context& context, Replica& replica)
+      : job_(job),
+        context_(context),
+        replica_(replica),
+        workers_(job.ranks_of(Seat::Role::worker)),
+        make_(collectives::catalog().find(job.experiment().sync.collective).make) {}
+
+  void begin(sync::Payload payload, std::vector<int> members) override {
+    payload_ = payload;
+    if (members.empty()) {
+      members.resize(workers_.size());
+      std::iota(members.begin(), members.end(), 0);
+    }
+    group_ = &group_of(members);
+  }
+
+  void offer(int bucket, const Contribution&) override {
+    const BucketDescription& extent = replica_.description().buckets[static_cast<std::size_t>(bucket)];
+    group_->reduces.start(bucket, replica_.payload(payload_, extent.offset, extent.elements()));
+  }
+
+  void overlap(Pending& until) override { group_->reduces.overlap(until); }
+
+  ExchangeResult finish() override {
+    group_->reduces.finish();
+    ++rounds_;
+    const auto workers = static_cast<std::int64_t>(workers_.size());
+    const std::int64_t samples = rounds_ * workers * job_.experiment().workload.batch * job_.steps_a_round();
+    // Every worker counts alike, so all stop after the same round.
+    const Progress progress{.rounds = rounds_, .samples = samples, .now = Seconds(0.0)};
+    if (context_.rank() == workers_.front()) job_.report_progress(progress);
+    return {.version = static_cast<int>(rounds_),
+            .stop = is_reached(job_.experiment().stop, job_.dataset_info().train_samples, progress),
+            .sum_of = group_->size,
+            .bytes_sent = group_->bytes_sent,
+            .bytes_received = group_->bytes_received};
+  }
+
+  sync::Answer ask(const Contribution&) override {
+    TANDEM_CHECK(false, "an all-reduce has no coordinator");
+    return {};
+  }
+
+  void leave() override {}
+
+ private:
+  /// The all-reduces among one set of workers, kept for their buffers.
+  struct Group {
+    Group(Context& context, collectives::MakeSchedule make, const std::vector<Rank>& ranks,
+          const std::vector<Bytes>& sizes)
+        : reduces(context, make, ranks, sizes, protocol::reduce_bucket(0).number),
+          size(static_cast<int>(ranks.size())) {
+      const auto self = std::find(ranks.begin(), ranks.end(), context.rank()) - ranks.begin();
+      for (const Bytes bytes : sizes) count_traffic(make(static_cast<int>(self), size, bytes.count() / 4));
+    }
+    void count_traffic(const collectives::Schedule& schedule) {
+      for (const auto& round : schedule.rounds)
+        for (const auto& transfer : round)
+          (transfer.kind == collectives::Transfer::Kind::send ? bytes_sent : bytes_received) +=
+              transfer.piece.size() * 4;
+    }
+    AllReduces reduces;
+    int size;
+    std::int64_t bytes_sent = 0;
+    std::int64_t bytes_received = 0;
+  };
+
+  Group& group_of(const std::vector<int>& members) {
+    auto& group = groups_[members];
+    if (!group) {
+      std::vector<Rank> ranks;
+      for (const int member : members) ranks.push_back(workers_.at(static_cast<std::size_t>(member)));
+      std::vector<Bytes> sizes;
+      for (const auto& bucket : replica_.description().buckets) sizes.push_back(bucket.bytes());
+      group = std::make_unique<Group>(context_, make_, ranks, sizes);
+    }
+    return *group;
+  }
+
+  const Job& job_;
+  Context& context_;
+  Replica& replica_;
+  std::vector<Rank> workers_;
+  collectives::MakeSchedule make_;
+  std::map<std::vector<int>, std::unique_ptr<Group>> groups_;
+  Group* group_ = nullptr;
+  sync::Payload payload_ = sync::Payload::gradient;
+  std::int64_t rounds_ = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<Link> make_all_reduce_link(const Job& job, Context& context, Replica& replica) {
+  return std::make_unique<AllReduceLink>(job, context, replica);
+}
+
+}  // namespace tandem

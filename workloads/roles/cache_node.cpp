@@ -1,0 +1,122 @@
+#include "workloads/roles/cache_node.hpp"
+
+#include "workloads/roles/protocol.hpp"
+#include "workloads/roles/record_store.hpp"
+
+namespace tandem {
+
+CacheNode::CacheNode(const Job& job, Context& context, Journal& journal, int index)
+    : job_(job), context_(context), journal_(journal) {
+  const auto& data = job.experiment().data;
+  const auto& entry = cache::catalog().find(data.cache);
+  policy_ =
+      entry.make({data.cache_capacity, Options::resolve(data.cache, entry.options, data.cache_options)});
+  if (job.real_math())
+    store_ = std::make_unique<RecordStore>(job.directory() + "/records_" + std::to_string(index) + ".bin",
+                                           *job.dataset());
+  const auto workers = job.ranks_of(Seat::Role::worker);
+  const auto nodes = job.ranks_of(Seat::Role::cache_node).size();
+  for (std::size_t worker = static_cast<std::size_t>(index); worker < workers.size(); worker += nodes)
+    clients_.emplace_back().rank = workers[worker];
+}
+
+CacheNode::~CacheNode() = default;
+
+void CacheNode::run() {
+  const auto listen = [this](Client& client) {
+    client.ids.resize(static_cast<std::size_t>(job_.largest_batch()));
+    return context_.receive(client.rank, protocol::requests,
+                            {Bytes(static_cast<std::int64_t>(client.ids.size() * sizeof(SampleId))),
+                             reinterpret_cast<std::byte*>(client.ids.data())});
+  };
+  for (Client& client : clients_) inbox_.push_back(listen(client));
+  for (std::size_t open = clients_.size(); open > 0;) {
+    const Completion arrived = context_.wait_any(inbox_);
+    Client& client = clients_[arrived.index];
+    if (arrived.note.kind == protocol::end) {
+      if (!client.sending.empty()) context_.wait(client.sending);
+      --open;
+      continue;
+    }
+    client.ids.resize(static_cast<std::size_t>(arrived.note.samples));
+    serve(client, arrived.note);
+    inbox_[arrived.index] = listen(client);
+  }
+}
+
+void CacheNode::serve(Client& client, const Note& request) {
+  CacheRecord& record = record_of(request.value);
+  decide(client.ids, record);
+  read_missing(record);
+  if (!client.sending.empty()) context_.wait(client.sending);
+  if (store_) fill(client.records);
+  const Bytes size = job_.dataset_info().record_bytes() * static_cast<std::int64_t>(client.ids.size());
+  client.sending =
+      context_.send(client.rank, protocol::batches, {size, store_ ? client.records.data() : nullptr},
+                    Note{.kind = protocol::batch, .samples = request.samples});
+}
+
+/// Asks the policy for every id in order; admission and eviction act at once, so a repeated id can hit.
+void CacheNode::decide(const std::vector<SampleId>& ids, CacheRecord& record) {
+  const Bytes size = job_.dataset_info().record_bytes();
+  served_.clear();
+  for (const SampleId id : ids) {
+    const bool local = policy_->on_request(id, size).source == cache::Source::local;
+    ++(local ? record.local : record.storage);
+    (local ? record.local_bytes : record.storage_bytes) += size.count();
+    Served& served = served_.emplace_back(Served{id, local, {}});
+    if (!local) served.admission = policy_->on_fetched(id, size);
+    if (!journal_.keep_decisions) continue;
+    std::string decisions = local ? "local" : "storage";
+    if (served.admission.keep) decisions += "; keep";
+    for (const SampleId evicted : served.admission.evicted) decisions += "; evict " + std::to_string(evicted);
+    journal_.decisions.push_back({context_.rank(), "cache", "request " + std::to_string(id), decisions});
+  }
+}
+
+/// One read for all that the request misses.
+void CacheNode::read_missing(CacheRecord& record) {
+  const Bytes size = job_.dataset_info().record_bytes();
+  std::vector<SampleId> ids;
+  for (const Served& served : served_)
+    if (!served.local) ids.push_back(served.id);
+  if (ids.empty()) return;
+  const Seconds start = context_.now();
+  Kernel transfer;
+  if (store_)
+    transfer = [&] {
+      missing_.clear();
+      for (const SampleId id : ids) {
+        missing_.emplace_back(static_cast<std::size_t>(size.count()));
+        store_->read(id, missing_.back());
+      }
+    };
+  Pending reading = context_.read(0, size * static_cast<std::int64_t>(ids.size()), std::move(transfer));
+  context_.wait(reading);
+  record.storage_time += context_.now() - start;
+}
+
+/// Puts the batch together and makes the memory hold what the policy thinks it holds.
+void CacheNode::fill(std::vector<std::byte>& records) {
+  records.clear();
+  std::size_t next_missing = 0;
+  for (const Served& served : served_) {
+    if (served.local) {
+      const auto& kept = kept_.at(served.id);
+      records.insert(records.end(), kept.begin(), kept.end());
+      continue;
+    }
+    auto& fetched = missing_[next_missing++];
+    records.insert(records.end(), fetched.begin(), fetched.end());
+    for (const SampleId evicted : served.admission.evicted) kept_.erase(evicted);
+    if (served.admission.keep) kept_[served.id] = std::move(fetched);
+  }
+}
+
+CacheRecord& CacheNode::record_of(std::int64_t epoch) {
+  for (CacheRecord& record : journal_.caches)
+    if (record.epoch == epoch) return record;
+  return journal_.caches.emplace_back(CacheRecord{.rank = context_.rank(), .epoch = epoch});
+}
+
+}  // namespace tandem

@@ -1,0 +1,46 @@
+// Checkpoints on the way and at the end: one writer, a complete file each, and a word to the evaluator.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "workloads/context.hpp"
+#include "workloads/job.hpp"
+
+namespace tandem {
+
+/// Path of the checkpoint taken after `round`.
+std::string checkpoint_path(const Job& job, std::int64_t round);
+
+class CheckpointWriter {
+ public:
+  CheckpointWriter(const Job& job, Context& context);
+
+  bool is_due(std::int64_t round) const;
+  /// Starts writing a copy of `values` (empty when math is modelled) and tells the evaluator once it is
+  /// there. Waits for the checkpoint before. A round is saved once.
+  void save(std::int64_t round, std::int64_t samples, std::span<const float> values);
+  void save_if_due(std::int64_t round, std::int64_t samples, std::span<const float> values) {
+    if (is_due(round)) save(round, samples, values);
+  }
+  /// Evaluates the last model where checkpoints are taken at all, writes `model.pt`, and ends the evaluator.
+  void finish(std::int64_t round, std::span<const float> values);
+
+ private:
+  void settle();
+  void announce(const Note& note);
+
+  const Job& job_;
+  Context& context_;
+  std::vector<Rank> evaluators_;
+  int disk_;  ///< of this rank's host, -1: none
+  std::int64_t last_round_ = 0;
+  std::int64_t last_samples_ = 0;
+  std::vector<float> copy_;
+  Pending writing_;
+  Note announcement_;
+};
+
+}  // namespace tandem

@@ -1,0 +1,178 @@
+#include "workloads/roles/collective.hpp"
+
+#include <algorithm>
+
+namespace tandem {
+namespace {
+
+using collectives::Piece;
+using collectives::Round;
+using collectives::Transfer;
+constexpr std::int64_t element_size = sizeof(float);
+
+Bytes bytes_of(const Piece& piece) { return Bytes(piece.size() * element_size); }
+
+Slice part(const Slice& vector, const Piece& piece) {
+  return {bytes_of(piece), vector.data == nullptr ? nullptr : vector.data + piece.begin * element_size};
+}
+
+std::size_t most_transfers(const collectives::Schedule& schedule) {
+  std::size_t most = 0;
+  for (const Round& round : schedule.rounds) most = std::max(most, round.size());
+  return most;
+}
+
+std::size_t most_reduced_elements(const collectives::Schedule& schedule) {
+  std::size_t most = 0;
+  for (const Round& round : schedule.rounds) {
+    std::size_t elements = 0;
+    for (const Transfer& transfer : round)
+      if (transfer.kind == Transfer::Kind::receive_and_reduce)
+        elements += static_cast<std::size_t>(transfer.piece.size());
+    most = std::max(most, elements);
+  }
+  return most;
+}
+
+int index_of(Rank rank, std::span<const Rank> members) {
+  const auto found = std::find(members.begin(), members.end(), rank);
+  TANDEM_CHECK(found != members.end(), "rank", rank, "members", members.size());
+  return static_cast<int>(found - members.begin());
+}
+
+}  // namespace
+
+AllReduces::AllReduces(Context& context, collectives::MakeSchedule make, std::span<const Rank> members,
+                       std::span<const Bytes> bucket_sizes, std::int32_t first_channel)
+    : context_(context),
+      members_(members.begin(), members.end()),
+      runs_(bucket_sizes.size()),
+      slots_(1),
+      operations_(1) {
+  const int self = index_of(context.rank(), members);
+  for (std::size_t bucket = 0; bucket < runs_.size(); ++bucket) {
+    const std::int64_t size = bucket_sizes[bucket].count();
+    TANDEM_CHECK(size >= 0 && size % element_size == 0, "bucket", bucket, "bytes", size);
+    Run& run = runs_[bucket];
+    run.schedule = make(self, static_cast<int>(members.size()), size / element_size);
+    run.channel = first_channel + static_cast<std::int32_t>(bucket);
+    run.first_slot = slots_.size();
+    run.vector.size = bucket_sizes[bucket];
+    run.arrivals_needed = most_reduced_elements(run.schedule);
+    const std::size_t transfers = most_transfers(run.schedule);
+    run.arrival_of.resize(transfers);
+    for (std::size_t transfer = 0; transfer < transfers; ++transfer)
+      operations_.push_back({bucket, transfer, false});
+    slots_.resize(slots_.size() + transfers);
+  }
+}
+
+void AllReduces::start(int bucket, Slice vector) {
+  Run& run = runs_.at(static_cast<std::size_t>(bucket));
+  TANDEM_CHECK(!run.under_way, "bucket", bucket);
+  TANDEM_CHECK(vector.size == run.vector.size, "bucket", bucket, "bytes", vector.size.count(), "expected",
+               run.vector.size.count());
+  run.vector = vector;
+  if (vector.data != nullptr) run.arrivals.resize(run.arrivals_needed);
+  run.round = 0;
+  run.under_way = true;
+  ++running_;
+  start_round(run);
+}
+
+/// Starts the run's current round, or the next that has transfers, or ends the run after the last.
+void AllReduces::start_round(Run& run) {
+  const auto& rounds = run.schedule.rounds;
+  while (run.round < rounds.size() && rounds[run.round].empty()) ++run.round;
+  if (run.round == rounds.size()) {
+    run.under_way = false;
+    --running_;
+    return;
+  }
+  const Round& round = rounds[run.round];
+  run.unfinished = round.size();
+  std::size_t arrived = 0;
+  // Receives first, so that every message finds its receiver ready.
+  for (std::size_t transfer = 0; transfer < round.size(); ++transfer) {
+    if (round[transfer].kind == Transfer::Kind::send) continue;
+    run.arrival_of[transfer] = arrived;
+    if (round[transfer].kind == Transfer::Kind::receive_and_reduce)
+      arrived += static_cast<std::size_t>(round[transfer].piece.size());
+    post_receive(run, transfer);
+  }
+  for (std::size_t transfer = 0; transfer < round.size(); ++transfer)
+    if (round[transfer].kind == Transfer::Kind::send) post_send(run, transfer);
+}
+
+void AllReduces::post_receive(Run& run, std::size_t transfer) {
+  const Transfer& what = run.schedule.rounds[run.round][transfer];
+  Slice target = part(run.vector, what.piece);
+  if (what.kind == Transfer::Kind::receive_and_reduce && target.data != nullptr)
+    target.data = reinterpret_cast<std::byte*>(run.arrivals.data() + run.arrival_of[transfer]);
+  operations_[run.first_slot + transfer].reducing = false;
+  slots_[run.first_slot + transfer] =
+      context_.receive(members_[static_cast<std::size_t>(what.peer)], Channel{run.channel, false}, target);
+}
+
+void AllReduces::post_send(Run& run, std::size_t transfer) {
+  const Transfer& what = run.schedule.rounds[run.round][transfer];
+  slots_[run.first_slot + transfer] =
+      context_.send(members_[static_cast<std::size_t>(what.peer)], Channel{run.channel, false},
+                    part(run.vector, what.piece));
+}
+
+/// Adds what transfer brought to its piece. Pieces of one round do not overlap, so the order in which they
+/// arrive does not change any sum.
+void AllReduces::reduce(Run& run, std::size_t transfer) {
+  Kernel kernel;
+  if (run.vector.data != nullptr) {
+    // Two words, so that std::function keeps them without allocating.
+    kernel = [running = &run, transfer] {
+      const Piece& piece = running->schedule.rounds[running->round][transfer].piece;
+      float* sum = reinterpret_cast<float*>(part(running->vector, piece).data);
+      const float* arrived = running->arrivals.data() + running->arrival_of[transfer];
+      for (std::int64_t element = 0; element < piece.size(); ++element) sum[element] += arrived[element];
+    };
+  }
+  const std::size_t slot = run.first_slot + transfer;
+  const Work work{.kind = Work::Kind::reduce,
+                  .bucket = static_cast<int>(operations_[slot].bucket),
+                  .bytes = bytes_of(run.schedule.rounds[run.round][transfer].piece)};
+  operations_[slot].reducing = true;
+  slots_[slot] = context_.compute(work, std::move(kernel));
+}
+
+void AllReduces::on_done(std::size_t slot) {
+  const Operation& operation = operations_[slot];
+  Run& run = runs_[operation.bucket];
+  const Transfer& transfer = run.schedule.rounds[run.round][operation.transfer];
+  if (transfer.kind == Transfer::Kind::receive_and_reduce && !operation.reducing) {
+    reduce(run, operation.transfer);
+    return;
+  }
+  if (--run.unfinished > 0) return;
+  ++run.round;
+  start_round(run);
+}
+
+Completion AllReduces::overlap(Pending& until) {
+  TANDEM_CHECK(!until.empty(), "all-reduces under way", running_);
+  slots_[0] = std::move(until);
+  while (true) {
+    const Completion completion = context_.wait_any(slots_);
+    if (completion.index == 0) return completion;
+    on_done(completion.index);
+  }
+}
+
+void AllReduces::progress() { on_done(context_.wait_any(slots_).index); }
+
+void AllReduces::finish(int bucket) {
+  while (under_way(bucket)) progress();
+}
+
+void AllReduces::finish() {
+  while (running_ > 0) progress();
+}
+
+}  // namespace tandem

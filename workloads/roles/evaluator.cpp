@@ -1,0 +1,55 @@
+#include "workloads/roles/evaluator.hpp"
+
+#include <algorithm>
+#include <limits>
+
+#include "workloads/roles/checkpoints.hpp"
+#include "workloads/roles/protocol.hpp"
+#include "workloads/roles/replica.hpp"
+
+namespace tandem {
+
+Evaluator::Evaluator(const Job& job, Context& context, Journal& journal)
+    : job_(job),
+      context_(context),
+      journal_(journal),
+      learner_(job.real_math() ? make_job_learner(job) : nullptr) {}
+
+void Evaluator::run() {
+  // With all-reduce the first worker writes the checkpoints, else the first server; both announce their end.
+  const auto servers = job_.ranks_of(Seat::Role::server);
+  const Rank writer = servers.empty() ? job_.ranks_of(Seat::Role::worker).front() : servers.front();
+  while (true) {
+    Pending next = context_.receive(writer, protocol::checkpoints, {});
+    const Note note = context_.wait(next).note;
+    if (note.kind == protocol::end) return;
+    evaluate(note);
+  }
+}
+
+void Evaluator::evaluate(const Note& checkpoint) {
+  const double unknown = std::numeric_limits<double>::quiet_NaN();
+  EvaluationResult result{unknown, unknown};
+  Kernel kernel;
+  if (learner_)
+    kernel = [&] {
+      const Checkpoint model = load_checkpoint(checkpoint_path(job_, checkpoint.version), job_.model());
+      std::copy(model.values.begin(), model.values.end(), learner_->model().begin());
+      result = learner_->evaluate(job_.dataset()->records(Dataset::Part::test));
+    };
+  if (!job_.host_of(context_.rank()).disks.empty()) {
+    Pending reading = context_.read(0, job_.model().bytes());
+    context_.wait(reading);
+  }
+  const auto samples = static_cast<int>(job_.dataset_info().test_samples);
+  Pending pass = context_.compute({.kind = Work::Kind::evaluate, .samples = samples}, std::move(kernel));
+  context_.wait(pass);
+  journal_.evaluations.push_back({.round = checkpoint.version,
+                                  .samples = checkpoint.value,
+                                  .checkpoint_time = Seconds(checkpoint.duration_s),
+                                  .time = context_.now(),
+                                  .accuracy = result.accuracy,
+                                  .loss = result.loss});
+}
+
+}  // namespace tandem

@@ -1,0 +1,54 @@
+// A worker's way to combine its payload with the other workers': through parameter-server shards, or by an
+// all-reduce. One exchange is: offer every bucket, in backward order, then finish.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "policies/sync/policy.hpp"
+#include "workloads/context.hpp"
+#include "workloads/job.hpp"
+#include "workloads/roles/replica.hpp"
+
+namespace tandem {
+
+/// What a worker tells with its payload.
+struct Contribution {
+  sync::Payload payload = sync::Payload::gradient;
+  std::vector<int> members = {};  ///< worker indices of the group; empty: all
+  int samples = 0;                ///< processed since its last contribution
+  int local_steps = 0;            ///< taken since then
+  Seconds duration;               ///< of its last local step
+};
+
+struct ExchangeResult {
+  int version = 0;
+  int batch = 0;  ///< batch size from now on; 0 keeps it
+  bool stop = false;
+  int sum_of = 0;  ///< > 0: the payload memory holds the sum of so many contributions, to be adopted;
+                   ///< 0: the replica's model is the new one already
+  std::int64_t bytes_sent = 0;
+  std::int64_t bytes_received = 0;
+};
+
+class Link {
+ public:
+  virtual ~Link() = default;
+  /// Starts a new exchange. Pre: the last one is finished.
+  virtual void begin(sync::Payload payload, std::vector<int> members) = 0;
+  /// The payload of this bucket is complete. Buckets in backward order.
+  virtual void offer(int bucket, const Contribution& contribution) = 0;
+  /// Waits for `until` while the exchange goes on.
+  virtual void overlap(Pending& until) = 0;
+  /// Waits for the end of the exchange.
+  virtual ExchangeResult finish() = 0;
+  /// Asks the coordinator whether to go on with local steps. Pre: the route has a coordinator.
+  virtual sync::Answer ask(const Contribution& contribution) = 0;
+  /// Tells the others that this worker has ended.
+  virtual void leave() = 0;
+};
+
+std::unique_ptr<Link> make_server_link(const Job& job, Context& context, Replica& replica);
+std::unique_ptr<Link> make_all_reduce_link(const Job& job, Context& context, Replica& replica);
+
+}  // namespace tandem

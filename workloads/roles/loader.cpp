@@ -1,0 +1,110 @@
+#include "workloads/roles/loader.hpp"
+
+#include <algorithm>
+#include <deque>
+
+#include "policies/sampling/partition.hpp"
+#include "policies/vocabulary/check.hpp"
+#include "workloads/roles/protocol.hpp"
+
+namespace tandem {
+namespace {
+
+/// Every worker holds its shard.
+class MemoryLoader : public Loader {
+ public:
+  MemoryLoader(const Job& job, int worker)
+      : dataset_(job.dataset()), sampler_(job.shard(worker), job.experiment().seed, worker) {}
+
+  std::span<const std::byte> next(int samples) override {
+    if (dataset_ == nullptr) return {};
+    sampler_.next(samples, ids_);
+    records_.clear();
+    for (const SampleId id : ids_) {
+      const auto record = dataset_->record(Dataset::Part::train, id);
+      records_.insert(records_.end(), record.begin(), record.end());
+    }
+    return records_;
+  }
+  void close() override {}
+
+ private:
+  const Dataset* dataset_;
+  sampling::Sampler sampler_;
+  std::vector<SampleId> ids_;
+  std::vector<std::byte> records_;
+};
+
+/// Batches are asked of a cache node ahead of their use.
+class StorageLoader : public Loader {
+ public:
+  StorageLoader(const Job& job, Context& context, int worker)
+      : context_(context),
+        sampler_(job.shard(worker), job.experiment().seed, worker),
+        record_bytes_(job.dataset_info().record_bytes()),
+        real_(job.real_math()),
+        ahead_(static_cast<std::size_t>(job.experiment().data.prefetch)) {
+    const auto nodes = job.ranks_of(Seat::Role::cache_node);
+    node_ = nodes[static_cast<std::size_t>(worker) % nodes.size()];
+  }
+
+  std::span<const std::byte> next(int samples) override {
+    while (asked_.size() <= ahead_) ask(samples);
+    current_ = std::move(asked_.front());
+    asked_.pop_front();
+    context_.wait(current_.request);
+    context_.wait(current_.batch);
+    // A batch that was asked for before the batch size changed is used as it came.
+    return {current_.records.data(), current_.records.size()};
+  }
+
+  void close() override {
+    for (auto& order : asked_) {
+      context_.wait(order.request);
+      context_.wait(order.batch);
+    }
+    asked_.clear();
+    Pending end = context_.send(node_, protocol::requests, {}, Note{.kind = protocol::end});
+    context_.wait(end);
+  }
+
+ private:
+  struct Order {
+    std::vector<SampleId> ids;
+    std::vector<std::byte> records;
+    Pending request;
+    Pending batch;
+  };
+
+  void ask(int samples) {
+    Order& order = asked_.emplace_back();
+    sampler_.next(samples, order.ids);
+    const Bytes size = record_bytes_ * samples;
+    if (real_) order.records.resize(static_cast<std::size_t>(size.count()));
+    order.batch = context_.receive(node_, protocol::batches, {size, real_ ? order.records.data() : nullptr});
+    // The ids travel in both maths: the cache decides by them.
+    order.request =
+        context_.send(node_, protocol::requests,
+                      {Bytes(static_cast<std::int64_t>(order.ids.size() * sizeof(SampleId))),
+                       reinterpret_cast<std::byte*>(order.ids.data())},
+                      Note{.kind = protocol::request, .samples = samples, .value = sampler_.epoch()});
+  }
+
+  Context& context_;
+  sampling::Sampler sampler_;
+  Bytes record_bytes_;
+  bool real_;
+  std::size_t ahead_;
+  Rank node_ = 0;
+  std::deque<Order> asked_;
+  Order current_;
+};
+
+}  // namespace
+
+std::unique_ptr<Loader> make_loader(const Job& job, Context& context, int worker) {
+  if (job.experiment().data.source == "storage") return std::make_unique<StorageLoader>(job, context, worker);
+  return std::make_unique<MemoryLoader>(job, worker);
+}
+
+}  // namespace tandem

@@ -1,0 +1,200 @@
+#include "workloads/roles/parameter_server.hpp"
+
+#include <utility>
+
+#include "policies/vocabulary/check.hpp"
+#include "workloads/roles/protocol.hpp"
+#include "workloads/roles/stop.hpp"
+
+namespace tandem {
+
+ParameterServer::ParameterServer(const Job& job, Context& context, Journal& journal, int shard)
+    : job_(job),
+      context_(context),
+      journal_(journal),
+      shards_(job.ranks_of(Seat::Role::server)),
+      shard_(shard),
+      model_(job, shard),
+      policy_(job.algorithm().make.make_server(job.sync_setting())),
+      checkpoints_(job, context),
+      present_(0) {
+  for (const Rank worker : job.ranks_of(Seat::Role::worker)) {
+    Client& client = clients_.emplace_back();
+    client.rank = worker;
+    client.buckets.resize(model_.pieces().size() - 1);
+    ++present_;
+  }
+  inbox_.resize(clients_.size());
+}
+
+void ParameterServer::run() {
+  for (int worker = 0; worker < static_cast<int>(clients_.size()); ++worker) listen(worker);
+  while (present_ > 0) {
+    const Completion arrived = context_.wait_any(inbox_);
+    handle(static_cast<int>(arrived.index), arrived.note);
+  }
+  const std::vector<float> final_model = gather_model();
+  if (shard_ == 0) {
+    const std::int64_t rounds = pushes_ / static_cast<std::int64_t>(clients_.size());
+    checkpoints_.finish(rounds, final_model);
+  }
+}
+
+/// Expects a whole push.
+void ParameterServer::listen(int worker) {
+  Client& client = clients_[static_cast<std::size_t>(worker)];
+  for (int bucket = 0; bucket < last_bucket(); ++bucket)
+    client.buckets[static_cast<std::size_t>(bucket)] =
+        context_.receive(client.rank, protocol::push_bucket(bucket), model_.slot(worker, bucket));
+  listen_for_note(worker);
+}
+
+void ParameterServer::listen_for_note(int worker) {
+  inbox_[static_cast<std::size_t>(worker)] =
+      context_.receive(clients_[static_cast<std::size_t>(worker)].rank, protocol::to_server,
+                       model_.slot(worker, last_bucket()));
+}
+
+void ParameterServer::handle(int worker, const Note& note) {
+  Client& client = clients_[static_cast<std::size_t>(worker)];
+  decisions_.clear();
+  switch (note.kind) {
+    case protocol::push:
+      context_.wait_all(client.buckets);
+      on_push(worker, note);
+      break;
+    case protocol::report: {
+      const sync::Report event{context_.now(), worker, note.version, note.local_steps,
+                               Seconds(note.duration_s)};
+      policy_->on_report(event, decisions_);
+      listen_for_note(worker);
+      execute(journal_.keep_decisions ? sync::to_text(event) : "");
+      break;
+    }
+    case protocol::leave: {
+      context_.wait_all(client.buckets);
+      finish_reply(client);
+      --present_;
+      const sync::Left event{context_.now(), worker};
+      policy_->on_left(event, decisions_);
+      execute(journal_.keep_decisions ? sync::to_text(event) : "");
+      break;
+    }
+    default:
+      TANDEM_CHECK(false, "note of kind", note.kind, "from worker", worker);
+  }
+}
+
+void ParameterServer::on_push(int worker, const Note& note) {
+  // A worker pushes only after it has its reply, so this does not block.
+  finish_reply(clients_[static_cast<std::size_t>(worker)]);
+  ++pushes_;
+  samples_ += note.samples;
+  const std::int64_t rounds = pushes_ / static_cast<std::int64_t>(clients_.size());
+  const Progress progress{.rounds = rounds, .samples = samples_, .now = context_.now()};
+  stopping_ = stopping_ || is_reached(job_.experiment().stop, job_.dataset_info().train_samples, progress);
+  const sync::Push event{progress.now, worker,           note.version,
+                         note.samples, note.local_steps, Seconds(note.duration_s)};
+  policy_->on_push(event, decisions_);
+  execute(journal_.keep_decisions ? sync::to_text(event) : "");
+  checkpoint_if_due();
+  job_.report_progress(progress);
+}
+
+void ParameterServer::execute(const std::string& event) {
+  if (journal_.keep_decisions)
+    journal_.decisions.push_back({context_.rank(), "server", event, sync::to_text(decisions_)});
+  for (const auto& decision : decisions_) {
+    if (const auto* accept = std::get_if<sync::Accept>(&decision))
+      model_.accept(accept->worker, accept->weight);
+    if (const auto* update = std::get_if<sync::Apply>(&decision)) apply(update->scale);
+    if (const auto* to = std::get_if<sync::Reply>(&decision)) reply(*to);
+    if (const auto* to = std::get_if<sync::AnswerReport>(&decision)) answer(*to);
+    // A discarded push stays in its slot until the next one overwrites it.
+  }
+}
+
+void ParameterServer::fold() {
+  if (model_.accepted() == 0) return;
+  const Bytes size = model_.bytes() * model_.accepted();
+  Pending sum = context_.compute({.kind = Work::Kind::reduce, .bytes = size}, model_.fold());
+  context_.wait(sum);
+}
+
+void ParameterServer::apply(double scale) {
+  fold();
+  Pending update =
+      context_.compute({.kind = Work::Kind::update, .bytes = model_.bytes()}, model_.apply(scale));
+  context_.wait(update);
+  ++version_;
+}
+
+void ParameterServer::reply(const sync::Reply& decision) {
+  // The worker's next push will overwrite its slot.
+  if (model_.has_accepted(decision.worker)) fold();
+  Client& client = clients_[static_cast<std::size_t>(decision.worker)];
+  listen(decision.worker);
+  client.replied_model = model_.snapshot();
+  const Note note{.kind = protocol::reply,
+                  .version = version_,
+                  .samples = decision.batch,
+                  .value = stopping_ && shard_ == 0 ? 1 : 0};
+  for (int bucket = 0; bucket <= last_bucket(); ++bucket) {
+    const Channel channel = bucket == last_bucket() ? protocol::from_server : protocol::reply_bucket(bucket);
+    client.reply.push_back(
+        context_.send(client.rank, channel, model_.slice(client.replied_model, bucket), note));
+  }
+}
+
+void ParameterServer::answer(const sync::AnswerReport& decision) {
+  Pending told = context_.send(clients_[static_cast<std::size_t>(decision.worker)].rank, protocol::answers,
+                               {}, Note{.kind = protocol::answer, .value = decision.ready ? 1 : 0});
+  context_.wait(told);
+}
+
+void ParameterServer::finish_reply(Client& client) {
+  context_.wait_all(client.reply);
+  client.reply.clear();
+  client.replied_model.reset();
+}
+
+void ParameterServer::checkpoint_if_due() {
+  const auto workers = static_cast<std::int64_t>(clients_.size());
+  if (pushes_ % workers != 0 || !checkpoints_.is_due(pushes_ / workers)) return;
+  const std::vector<float> whole = gather_model();
+  checkpoints_.save(pushes_ / workers, samples_, whole);
+}
+
+/// The first shard collects the parts of all; the others send theirs and get an empty vector. Sizes travel
+/// also when math is modelled.
+std::vector<float> ParameterServer::gather_model() {
+  const auto snapshot = model_.snapshot();
+  if (shard_ > 0) {
+    float* data = snapshot ? snapshot->data() : nullptr;
+    Pending part = context_.send(shards_.front(), protocol::checkpoint_parts,
+                                 {model_.bytes(), reinterpret_cast<std::byte*>(data)});
+    context_.wait(part);
+    return {};
+  }
+  std::vector<float> whole(snapshot ? static_cast<std::size_t>(job_.model().elements()) : 0);
+  std::vector<float> received;
+  for (int shard = 0; shard < static_cast<int>(shards_.size()); ++shard) {
+    const auto pieces = shard_pieces(job_.model(), static_cast<int>(shards_.size()), shard);
+    const float* part = snapshot ? snapshot->data() : nullptr;
+    if (shard > 0) {
+      received.resize(snapshot ? static_cast<std::size_t>(shard_elements(pieces)) : 0);
+      std::byte* target = snapshot ? reinterpret_cast<std::byte*>(received.data()) : nullptr;
+      Pending arriving =
+          context_.receive(shards_[static_cast<std::size_t>(shard)], protocol::checkpoint_parts,
+                           {Bytes(shard_elements(pieces) * 4), target});
+      context_.wait(arriving);
+      part = received.data();
+    }
+    if (!snapshot) continue;
+    for (const ShardPiece& piece : pieces)
+      std::copy_n(part + piece.shard_offset, piece.elements, whole.begin() + piece.flat_offset);
+  }
+  return whole;
+}
+
+}  // namespace tandem

@@ -1,0 +1,63 @@
+// One shard of the parameter server: receives pushes, does what the policy decides, sends the model back. The
+// first shard also answers reports, owns the stop condition and writes checkpoints.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "policies/sync/policy.hpp"
+#include "workloads/context.hpp"
+#include "workloads/job.hpp"
+#include "workloads/records/records.hpp"
+#include "workloads/roles/checkpoints.hpp"
+#include "workloads/roles/server_model.hpp"
+
+namespace tandem {
+
+class ParameterServer {
+ public:
+  ParameterServer(const Job& job, Context& context, Journal& journal, int shard);
+  void run();
+
+ private:
+  /// What the server holds for one worker.
+  struct Client {
+    Rank rank = 0;
+    std::vector<Pending> buckets;         ///< receives of all buckets of a push but the last
+    std::vector<Pending> reply;           ///< sends of the model under way
+    ServerModel::Snapshot replied_model;  ///< what they send
+  };
+
+  void listen(int worker);
+  void listen_for_note(int worker);
+  void handle(int worker, const Note& note);
+  void on_push(int worker, const Note& note);
+  void execute(const std::string& event);
+  void fold();
+  void apply(double scale);
+  void reply(const sync::Reply& decision);
+  void answer(const sync::AnswerReport& decision);
+  void finish_reply(Client& client);
+  void checkpoint_if_due();
+  std::vector<float> gather_model();
+  int last_bucket() const { return static_cast<int>(model_.pieces().size()) - 1; }
+
+  const Job& job_;
+  Context& context_;
+  Journal& journal_;
+  std::vector<Rank> shards_;
+  int shard_;
+  ServerModel model_;
+  std::unique_ptr<sync::ServerPolicy> policy_;
+  CheckpointWriter checkpoints_;
+  std::vector<Client> clients_;  ///< by worker
+  std::vector<Pending> inbox_;   ///< by worker: the note that ends a push, or stands alone
+  sync::ServerDecisions decisions_;
+  int present_;  ///< workers that have not left
+  int version_ = 0;
+  std::int64_t pushes_ = 0;
+  std::int64_t samples_ = 0;
+  bool stopping_ = false;
+};
+
+}  // namespace tandem

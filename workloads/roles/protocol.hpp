@@ -1,0 +1,37 @@
+// What roles say to each other: kinds of notes and the channels they travel on. Shared by the roles only.
+#pragma once
+
+#include <cstdint>
+
+#include "workloads/context.hpp"
+
+namespace tandem::protocol {
+
+enum Kind : std::int32_t {
+  push = 1,    ///< worker -> server: a push is complete; version, samples, local_steps, duration_s
+  report,      ///< worker -> coordinator: may I go on? version, local_steps, duration_s
+  leave,       ///< worker -> server: I am done
+  reply,       ///< server -> worker: the model; version, samples = batch size, value = 1 to stop
+  answer,      ///< coordinator -> worker: value = 1 ready
+  request,     ///< worker -> cache node: samples ids follow
+  batch,       ///< cache node -> worker: the records
+  checkpoint,  ///< -> evaluator: version = round, value = samples processed, duration_s = when it was taken
+  end          ///< nothing more will come
+};
+
+/// Worker -> server. The note rides on the last bucket of a push, so its arrival means the push is whole.
+inline constexpr Channel to_server{1, true};
+/// Server -> worker. The note rides on the last bucket of the model.
+inline constexpr Channel from_server{2, true};
+inline constexpr Channel answers{3, true};
+inline constexpr Channel requests{4, true};
+inline constexpr Channel batches{5, true};
+inline constexpr Channel checkpoints{6, true};
+/// Server shard -> first shard: its part of a checkpoint.
+inline constexpr Channel checkpoint_parts{7, false};
+/// The other buckets of a push and of a reply, and the all-reduce of each bucket.
+constexpr Channel push_bucket(int bucket) { return {1000 + bucket, false}; }
+constexpr Channel reply_bucket(int bucket) { return {2000 + bucket, false}; }
+constexpr Channel reduce_bucket(int bucket) { return {3000 + bucket, false}; }
+
+}  // namespace tandem::protocol

@@ -1,0 +1,63 @@
+// A worker's copy of the model. With real math it wraps a learner and hands out kernels and memory; with
+// modelled math the kernels are empty and the slices are sizes. No role needs to know which.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "policies/sync/policy.hpp"
+#include "workloads/context.hpp"
+#include "workloads/job.hpp"
+#include "workloads/learner/learner.hpp"
+#include "workloads/optimizer.hpp"
+
+namespace tandem {
+
+class Replica {
+ public:
+  explicit Replica(const Job& job);
+
+  int buckets() const { return static_cast<int>(model_.buckets.size()); }
+  const ModelDescription& description() const { return model_; }
+
+  /// `records` must stay valid until the kernel ran.
+  Kernel load(std::span<const std::byte> records);
+  Kernel forward();
+  Kernel backward(int bucket);
+  /// One optimiser step by the replica's own gradient.
+  Kernel local_update();
+  /// Of the last forward; NaN when math is modelled.
+  double loss() const { return loss_; }
+
+  /// change = model - model at the last `mark`.
+  Kernel compute_change();
+  /// Remembers the model as the start of a round. Only algorithms that exchange changes need it.
+  void mark();
+  /// Takes over the mean of `count` workers' payloads, of which the payload memory holds the sum: an
+  /// optimiser step by the mean gradient, or the marked model plus the mean change.
+  Kernel adopt_sum(sync::Payload payload, int count);
+
+  Slice model(std::int64_t offset, std::int64_t elements);
+  Slice payload(sync::Payload payload, std::int64_t offset, std::int64_t elements);
+  /// The whole flat model; empty when math is modelled.
+  std::span<const float> values() const;
+
+ private:
+  std::span<float> payload_memory(sync::Payload payload);
+  void step_trained(std::span<const float> gradient, double scale);
+
+  ModelDescription model_;
+  std::unique_ptr<Learner> learner_;
+  Sgd optimizer_;
+  double global_rate_;
+  double loss_;
+  std::vector<float> marked_;
+  std::vector<float> change_;
+};
+
+/// A learner with the job's initial model. Pre: math is real.
+std::unique_ptr<Learner> make_job_learner(const Job& job);
+/// The flat model that every rank starts from: the experiment's checkpoint, or the seed. Pre: math is real.
+std::vector<float> initial_model(const Job& job);
+
+}  // namespace tandem

@@ -1,0 +1,114 @@
+// Push and pull: payload buckets to every shard, the new model back.
+#include "policies/vocabulary/check.hpp"
+#include "workloads/roles/link.hpp"
+#include "workloads/roles/protocol.hpp"
+#include "workloads/roles/shard_layout.hpp"
+
+namespace tandem {
+namespace {
+
+class ServerLink : public Link {
+ public:
+  ServerLink(const Job& job, Context& context, Replica& replica)
+      : context_(context), replica_(replica), servers_(job.ranks_of(Seat::Role::server)) {
+    const int shards = static_cast<int>(servers_.size());
+    for (int shard = 0; shard < shards; ++shard) pieces_.push_back(shard_pieces(job.model(), shards, shard));
+  }
+
+  void begin(sync::Payload payload, std::vector<int> members) override {
+    TANDEM_CHECK(members.empty(), "groups exchange by all-reduce");
+    payload_ = payload;
+    result_ = {};
+  }
+
+  void offer(int bucket, const Contribution& contribution) override {
+    const bool last = bucket == replica_.buckets() - 1;
+    const Channel channel = last ? protocol::to_server : protocol::push_bucket(bucket);
+    const Note note = last ? note_of(protocol::push, contribution) : Note{};
+    for (std::size_t shard = 0; shard < servers_.size(); ++shard) {
+      const ShardPiece& piece = pieces_[shard][static_cast<std::size_t>(bucket)];
+      sends_.push_back(context_.send(servers_[shard], channel,
+                                     replica_.payload(payload_, piece.flat_offset, piece.elements), note));
+      result_.bytes_sent += piece.bytes().count();
+    }
+  }
+
+  // Started messages move by themselves while the worker waits for anything.
+  void overlap(Pending& until) override { context_.wait(until); }
+
+  ExchangeResult finish() override {
+    const int last = replica_.buckets() - 1;
+    for (std::size_t shard = 0; shard < servers_.size(); ++shard) {
+      for (int bucket = 0; bucket <= last; ++bucket) {
+        const ShardPiece& piece = pieces_[shard][static_cast<std::size_t>(bucket)];
+        const Channel channel = bucket == last ? protocol::from_server : protocol::reply_bucket(bucket);
+        receives_.push_back(
+            context_.receive(servers_[shard], channel, replica_.model(piece.flat_offset, piece.elements)));
+        result_.bytes_received += piece.bytes().count();
+      }
+    }
+    context_.wait_all(sends_);
+    sends_.clear();
+    for (std::size_t i = 0; i < receives_.size(); ++i) {
+      const Note note = context_.wait(receives_[i]).note;
+      if (i == static_cast<std::size_t>(last)) take_over(note);  // the first shard's reply, which coordinates
+    }
+    receives_.clear();
+    return result_;
+  }
+
+  sync::Answer ask(const Contribution& contribution) override {
+    Pending answer = context_.receive(servers_.front(), protocol::answers, {});
+    Pending question =
+        context_.send(servers_.front(), protocol::to_server, {}, note_of(protocol::report, contribution));
+    context_.wait(question);
+    const Note note = context_.wait(answer).note;
+    return {.now = context_.now(), .ready = note.value == 1, .members = {}};
+  }
+
+  void leave() override {
+    for (const Rank server : servers_) {
+      // Closes every stream, since the server has posted a receive for each.
+      for (int bucket = 0; bucket + 1 < replica_.buckets(); ++bucket)
+        sends_.push_back(context_.send(server, protocol::push_bucket(bucket), {}));
+      sends_.push_back(context_.send(server, protocol::to_server, {}, Note{.kind = protocol::leave}));
+    }
+    context_.wait_all(sends_);
+    sends_.clear();
+  }
+
+ private:
+  Note note_of(protocol::Kind kind, const Contribution& contribution) const {
+    return {.kind = kind,
+            .version = version_,
+            .samples = contribution.samples,
+            .local_steps = contribution.local_steps,
+            .duration_s = contribution.duration.count()};
+  }
+
+  void take_over(const Note& reply) {
+    TANDEM_CHECK(reply.kind == protocol::reply, "kind", reply.kind);
+    version_ = reply.version;
+    result_.version = reply.version;
+    result_.batch = reply.samples;
+    result_.stop = reply.value == 1;
+  }
+
+  Context& context_;
+  Replica& replica_;
+  std::vector<Rank> servers_;
+  std::vector<std::vector<ShardPiece>> pieces_;  ///< by shard, by bucket
+  sync::Payload payload_ = sync::Payload::gradient;
+  int version_ = 0;
+  ExchangeResult result_;
+  std::vector<Pending> sends_;
+  std::vector<Pending> receives_;
+};
+
+}  // namespace
+
+std::unique_ptr<Link> make_server_link(const Job& job, Context& context, Replica& replica) {
+  return std::make_unique<ServerLink>(job, context, replica);
+}
+
+}  // namespace tandem

@@ -1,0 +1,56 @@
+// The model as one parameter-server shard holds it: contributions in, updates by the optimiser, snapshots
+// out. With modelled math it holds nothing and its kernels are empty.
+#pragma once
+
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "policies/sync/policy.hpp"
+#include "workloads/context.hpp"
+#include "workloads/job.hpp"
+#include "workloads/optimizer.hpp"
+#include "workloads/roles/shard_layout.hpp"
+
+namespace tandem {
+
+class ServerModel {
+ public:
+  ServerModel(const Job& job, int shard);
+
+  const std::vector<ShardPiece>& pieces() const { return pieces_; }
+  Bytes bytes() const { return Bytes(elements_ * 4); }
+  /// Where the worker's contribution to a bucket is received.
+  Slice slot(int worker, int bucket);
+  /// Adds the worker's slot to the aggregate.
+  void accept(int worker, double weight);
+  bool has_accepted(int worker) const;
+  int accepted() const { return static_cast<int>(accepted_.size()); }
+  /// Sums what was accepted, in worker order, into the aggregate; afterwards the slots may be overwritten.
+  Kernel fold();
+  /// One update by the weighted mean of the aggregate, times `scale`. Models that were handed out stay as
+  /// they are.
+  Kernel apply(double scale);
+
+  /// The model as it is now, unchanged as long as somebody holds it; null when math is modelled.
+  using Snapshot = std::shared_ptr<std::vector<float>>;
+  Snapshot snapshot() const { return model_; }
+  Slice slice(const Snapshot& snapshot, int bucket) const;
+
+ private:
+  void add_up();
+  void update(double scale);
+
+  std::vector<ShardPiece> pieces_;
+  std::int64_t elements_;
+  sync::Payload payload_;
+  double global_rate_;
+  Sgd optimizer_;
+  Snapshot model_;
+  std::vector<std::vector<float>> slots_;  ///< by worker
+  std::vector<std::pair<int, double>> accepted_;
+  std::vector<float> aggregate_;
+  double total_weight_ = 0.0;
+};
+
+}  // namespace tandem

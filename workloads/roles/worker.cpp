@@ -1,0 +1,172 @@
+#include "workloads/roles/worker.hpp"
+
+#include <utility>
+
+#include "policies/vocabulary/check.hpp"
+
+namespace tandem {
+namespace {
+
+std::unique_ptr<Link> make_link(const Job& job, Context& context, Replica& replica) {
+  return job.route() == sync::Route::server ? make_server_link(job, context, replica)
+                                            : make_all_reduce_link(job, context, replica);
+}
+
+}  // namespace
+
+Worker::Worker(const Job& job, Context& context, Journal& journal, int index)
+    : job_(job),
+      context_(context),
+      journal_(journal),
+      replica_(job),
+      policy_(job.algorithm().make.make_worker(job.sync_setting(), index)),
+      link_(make_link(job, context, replica_)),
+      loader_(make_loader(job, context, index)),
+      checkpoints_(job, context),
+      writes_checkpoints_(index == 0 && job.route() == sync::Route::all_reduce),
+      batch_(job.experiment().workload.batch) {}
+
+void Worker::run() {
+  if (job_.algorithm().make.payload == sync::Payload::change) replica_.mark();
+  while (!stopping_) step();
+  link_->leave();
+  loader_->close();
+  if (writes_checkpoints_) checkpoints_.finish(round_, replica_.values());
+}
+
+void Worker::step() {
+  record_ = {.rank = context_.rank(), .step = record_.step, .round = round_, .version = version_};
+  record_.start = phase_start_ = context_.now();
+  load(batch_);
+  forward();
+  if (policy_->exchanges_gradient({local_steps_})) {
+    backward_offering();
+    finish_exchange(sync::Payload::gradient);
+  } else {
+    backward_and_update();
+    decide();
+  }
+  journal_.steps.push_back(record_);
+  ++record_.step;
+}
+
+void Worker::load(int step_samples) {
+  const auto records = loader_->next(step_samples);
+  record_.samples = step_samples;
+  Pending decode = context_.compute({.kind = Work::Kind::decode,
+                                     .samples = step_samples,
+                                     .bytes = job_.dataset_info().record_bytes() * step_samples},
+                                    replica_.load(records));
+  context_.wait(decode);
+  end_phase(Phase::load);
+}
+
+void Worker::forward() {
+  Pending pass =
+      context_.compute({.kind = Work::Kind::forward, .samples = record_.samples}, replica_.forward());
+  context_.wait(pass);
+  record_.loss = replica_.loss();
+  end_phase(Phase::forward);
+}
+
+/// Each bucket leaves as soon as its gradient is complete, while backward goes on with the next.
+void Worker::backward_offering() {
+  ++local_steps_;
+  samples_since_exchange_ += record_.samples;
+  link_->begin(sync::Payload::gradient, {});
+  for (int bucket = 0; bucket < replica_.buckets(); ++bucket) {
+    Pending pass =
+        context_.compute({.kind = Work::Kind::backward, .bucket = bucket, .samples = record_.samples},
+                         replica_.backward(bucket));
+    link_->overlap(pass);
+    step_duration_ = context_.now() - record_.start;
+    link_->offer(bucket, contribution(sync::Payload::gradient));
+  }
+  end_phase(Phase::backward);
+}
+
+void Worker::backward_and_update() {
+  for (int bucket = 0; bucket < replica_.buckets(); ++bucket) {
+    Pending pass =
+        context_.compute({.kind = Work::Kind::backward, .bucket = bucket, .samples = record_.samples},
+                         replica_.backward(bucket));
+    context_.wait(pass);
+  }
+  end_phase(Phase::backward);
+  Pending update = context_.compute({.kind = Work::Kind::update, .bytes = replica_.description().bytes()},
+                                    replica_.local_update());
+  context_.wait(update);
+  end_phase(Phase::update);
+  ++local_steps_;
+  samples_since_exchange_ += record_.samples;
+  step_duration_ = context_.now() - record_.start;
+}
+
+void Worker::decide() {
+  const sync::StepDone done{context_.now(), step_duration_, record_.samples, local_steps_};
+  auto decision = logged("step_done steps=" + std::to_string(local_steps_), policy_->on_step_done(done));
+  if (std::holds_alternative<sync::Ask>(decision)) {
+    const sync::Answer answer = link_->ask(contribution(sync::Payload::change));
+    end_phase(Phase::query);
+    decision = logged(answer.ready ? "answer ready" : "answer continue", policy_->on_answer(answer));
+    TANDEM_CHECK(!std::holds_alternative<sync::Ask>(decision), "a policy asked again after an answer");
+  }
+  if (const auto* exchange = std::get_if<sync::Exchange>(&decision)) exchange_change(*exchange);
+}
+
+void Worker::exchange_change(const sync::Exchange& exchange) {
+  Pending change = context_.compute({.kind = Work::Kind::reduce, .bytes = replica_.description().bytes()},
+                                    replica_.compute_change());
+  context_.wait(change);
+  end_phase(Phase::update);
+  link_->begin(sync::Payload::change, exchange.members);
+  for (int bucket = 0; bucket < replica_.buckets(); ++bucket)
+    link_->offer(bucket, contribution(sync::Payload::change));
+  finish_exchange(sync::Payload::change);
+}
+
+void Worker::finish_exchange(sync::Payload payload) {
+  const ExchangeResult result = link_->finish();
+  end_phase(Phase::exchange);
+  if (result.sum_of > 0) {
+    Pending update = context_.compute({.kind = Work::Kind::update, .bytes = replica_.description().bytes()},
+                                      replica_.adopt_sum(payload, result.sum_of));
+    context_.wait(update);
+    end_phase(Phase::update);
+  }
+  if (payload == sync::Payload::change) replica_.mark();
+  record_.bytes_sent += result.bytes_sent;
+  record_.bytes_received += result.bytes_received;
+  version_ = result.version;
+  if (result.batch > 0) batch_ = result.batch;
+  stopping_ = result.stop;
+  local_steps_ = 0;
+  samples_since_exchange_ = 0;
+  ++round_;
+  if (writes_checkpoints_ && !stopping_) {
+    const auto workers = static_cast<std::int64_t>(job_.ranks_of(Seat::Role::worker).size());
+    checkpoints_.save_if_due(round_, std::int64_t{batch_} * workers * round_ * job_.steps_a_round(),
+                             replica_.values());
+  }
+}
+
+Contribution Worker::contribution(sync::Payload payload) const {
+  return {.payload = payload,
+          .samples = samples_since_exchange_,
+          .local_steps = local_steps_,
+          .duration = step_duration_};
+}
+
+void Worker::end_phase(Phase phase) {
+  const Seconds now = context_.now();
+  record_.phases[static_cast<std::size_t>(phase)] += now - phase_start_;
+  phase_start_ = now;
+}
+
+sync::WorkerDecision Worker::logged(const std::string& event, sync::WorkerDecision decision) {
+  if (journal_.keep_decisions)
+    journal_.decisions.push_back({context_.rank(), "worker", event, sync::to_text(decision)});
+  return decision;
+}
+
+}  // namespace tandem

@@ -1,0 +1,55 @@
+// The worker: takes batches, computes gradients, and synchronises as its policy says. Reads like the
+// algorithm.
+#pragma once
+
+#include "policies/sync/policy.hpp"
+#include "workloads/context.hpp"
+#include "workloads/job.hpp"
+#include "workloads/records/records.hpp"
+#include "workloads/roles/checkpoints.hpp"
+#include "workloads/roles/link.hpp"
+#include "workloads/roles/loader.hpp"
+#include "workloads/roles/replica.hpp"
+
+namespace tandem {
+
+class Worker {
+ public:
+  Worker(const Job& job, Context& context, Journal& journal, int index);
+  void run();
+
+ private:
+  void step();
+  void load(int step_samples);
+  void forward();
+  void backward_offering();
+  void backward_and_update();
+  void decide();
+  void exchange_change(const sync::Exchange& exchange);
+  void finish_exchange(sync::Payload payload);
+  void end_phase(Phase phase);
+  sync::WorkerDecision logged(const std::string& event, sync::WorkerDecision decision);
+  Contribution contribution(sync::Payload payload) const;
+
+  const Job& job_;
+  Context& context_;
+  Journal& journal_;
+  Replica replica_;
+  std::unique_ptr<sync::WorkerPolicy> policy_;
+  std::unique_ptr<Link> link_;
+  std::unique_ptr<Loader> loader_;
+  CheckpointWriter checkpoints_;
+  bool writes_checkpoints_;  ///< the first worker does where there is no server
+
+  int batch_;
+  int round_ = 0;
+  int version_ = 0;
+  int local_steps_ = 0;  ///< since the last exchange
+  int samples_since_exchange_ = 0;
+  Seconds step_duration_;  ///< of the last step without its exchange
+  bool stopping_ = false;
+  StepRecord record_;
+  Seconds phase_start_;
+};
+
+}  // namespace tandem

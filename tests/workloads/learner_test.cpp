@@ -3,113 +3,18 @@
 #include "workloads/learner/learner.hpp"
 
 #include <gtest/gtest.h>
-#include <torch/torch.h>
 #include <ucontext.h>
 
 #include <cmath>
-#include <cstdlib>
-#include <filesystem>
-#include <fstream>
+#include <map>
 
 #include "policies/vocabulary/rng.hpp"
+#include "tests/workloads/reference_models.hpp"
 #include "workloads/learner/torch_learner.hpp"
 #include "workloads/optimizer.hpp"
 
 namespace tandem {
 namespace {
-
-using torch::nn::BatchNorm2d;
-using torch::nn::Conv2d;
-using torch::nn::Conv2dOptions;
-using torch::nn::Linear;
-using torch::nn::Sequential;
-
-/// A second definition of each model, with names as PyTorch users write them.
-struct Reference : torch::nn::Module {
-  virtual at::Tensor forward(at::Tensor x) = 0;
-};
-
-struct MlpReference : Reference {
-  Linear fc1, fc2, fc3;
-  MlpReference()
-      : fc1(register_module("fc1", Linear(784, 200))),
-        fc2(register_module("fc2", Linear(200, 200))),
-        fc3(register_module("fc3", Linear(200, 10))) {}
-  at::Tensor forward(at::Tensor x) override { return fc3(torch::relu(fc2(torch::relu(fc1(x.flatten(1)))))); }
-};
-
-struct LenetReference : Reference {
-  Conv2d conv1, conv2;
-  Linear fc1, fc2;
-  LenetReference()
-      : conv1(register_module("conv1", Conv2d(1, 20, 5))),
-        conv2(register_module("conv2", Conv2d(20, 50, 5))),
-        fc1(register_module("fc1", Linear(800, 500))),
-        fc2(register_module("fc2", Linear(500, 10))) {}
-  at::Tensor forward(at::Tensor x) override {
-    x = torch::relu(torch::max_pool2d(conv1(x), 2));
-    x = torch::relu(torch::max_pool2d(conv2(x), 2));
-    return fc2(torch::relu(fc1(x.flatten(1))));
-  }
-};
-
-struct BlockReference : Reference {
-  Conv2d conv1, conv2;
-  BatchNorm2d bn1, bn2;
-  Sequential downsample;
-  BlockReference(int inputs, int outputs, int stride)
-      : conv1(register_module(
-            "conv1", Conv2d(Conv2dOptions(inputs, outputs, 3).stride(stride).padding(1).bias(false)))),
-        conv2(register_module("conv2", Conv2d(Conv2dOptions(outputs, outputs, 3).padding(1).bias(false)))),
-        bn1(register_module("bn1", BatchNorm2d(outputs))),
-        bn2(register_module("bn2", BatchNorm2d(outputs))) {
-    if (inputs == outputs) return;
-    downsample->push_back(Conv2d(Conv2dOptions(inputs, outputs, 1).stride(stride).bias(false)));
-    downsample->push_back(BatchNorm2d(outputs));
-    register_module("downsample", downsample);
-  }
-  at::Tensor forward(at::Tensor x) override {
-    const auto body = bn2(conv2(torch::relu(bn1(conv1(x)))));
-    return torch::relu(body + (downsample->is_empty() ? x : downsample->forward(x)));
-  }
-};
-
-struct ResnetReference : Reference {
-  Conv2d conv1;
-  BatchNorm2d bn1;
-  std::vector<std::shared_ptr<BlockReference>> blocks;
-  Linear fc;
-  explicit ResnetReference(int channels)
-      : conv1(register_module("conv1", Conv2d(Conv2dOptions(channels, 64, 3).padding(1).bias(false)))),
-        bn1(register_module("bn1", BatchNorm2d(64))),
-        fc(register_module("fc", Linear(512, 10))) {
-    const int widths[] = {64, 64, 128, 256, 512};
-    for (int stage = 1; stage <= 4; ++stage) {
-      auto pair = register_module("layer" + std::to_string(stage), std::make_shared<Pair>());
-      const int stride = stage == 1 ? 1 : 2;
-      blocks.push_back(pair->add("0", widths[stage - 1], widths[stage], stride));
-      blocks.push_back(pair->add("1", widths[stage], widths[stage], 1));
-    }
-  }
-  at::Tensor forward(at::Tensor x) override {
-    x = torch::relu(bn1(conv1(x)));
-    for (auto& block : blocks) x = block->forward(x);
-    return fc(torch::adaptive_avg_pool2d(x, {1, 1}).flatten(1));
-  }
-
- private:
-  struct Pair : torch::nn::Module {
-    std::shared_ptr<BlockReference> add(const std::string& name, int inputs, int outputs, int stride) {
-      return register_module(name, std::make_shared<BlockReference>(inputs, outputs, stride));
-    }
-  };
-};
-
-std::shared_ptr<Reference> make_reference(const std::string& model, int channels) {
-  if (model == "mlp") return std::make_shared<MlpReference>();
-  if (model == "lenet") return std::make_shared<LenetReference>();
-  return std::make_shared<ResnetReference>(channels);
-}
 
 std::shared_ptr<const Dataset> images(std::int64_t train, const std::string& name = "synthetic") {
   return load_dataset({.name = name, .directory = "", .train_samples = train, .test_samples = 64, .seed = 5});
@@ -159,7 +64,7 @@ TEST_P(AgainstAutograd, SameLossGradientAndStatistics) {
   const auto dataset = images(8, name);
   const auto& info = dataset->info();
   const auto learner = make_learner(setting(model, info, bucket_bytes));
-  auto reference = make_reference(model, info.channels);
+  auto reference = reference::make(model, info.channels);
   std::map<std::string, at::Tensor> tensors;
   for (const auto& item : reference->named_parameters()) tensors[item.key()] = item.value();
   for (const auto& item : reference->named_buffers())
@@ -291,12 +196,11 @@ TEST(Learner, StatisticsTravelInTheFlatModel) {
   const auto records = dataset->records(Dataset::Part::train);
   const auto trained = make_learner(setting("resnet18", dataset->info(), 1 << 20, 1));
   const auto fresh = make_learner(setting("resnet18", dataset->info(), 1 << 20, 2));
-  const auto before = copy_of(trained->model());
+  auto before = copy_of(trained->model());
   differentiate(*trained, records);
   for (const auto& tensor : trained->description().tensors) {
     const auto now = window(trained->model(), tensor);
-    auto old = before;
-    EXPECT_EQ(!now.equal(window(old, tensor)), tensor.statistic) << tensor.name;
+    EXPECT_EQ(!now.equal(window(before, tensor)), tensor.statistic) << tensor.name;
   }
   std::ranges::copy(trained->model(), fresh->model().begin());
   EXPECT_EQ(fresh->evaluate(records).loss, trained->evaluate(records).loss);
@@ -461,90 +365,6 @@ TEST(Learner, TakesTurnsWithAnotherOnOneThread) {
     differentiate(*alone, dataset->records(Dataset::Part::train));
     EXPECT_EQ(together[actor], copy_of(alone->gradient()));
   }
-}
-
-class CheckpointFile : public testing::Test {
- protected:
-  void SetUp() override {
-    std::string pattern = (std::filesystem::temp_directory_path() / "tandem-checkpoint-XXXXXX").string();
-    ASSERT_NE(mkdtemp(pattern.data()), nullptr);
-    directory_ = pattern;
-    path_ = pattern + "/model.pt";
-  }
-  void TearDown() override { std::filesystem::remove_all(directory_); }
-  void save(Learner& learner) const {
-    const auto& description = learner.description();
-    save_checkpoint(path_, {.model = description.name, .step = 123, .values = copy_of(learner.model())},
-                    description);
-  }
-  std::string error_of_loading(const ModelDescription& model) const {
-    try {
-      load_checkpoint(path_, model);
-      return "no error";
-    } catch (const ConfigError& error) {
-      return error.what();
-    }
-  }
-  std::filesystem::path directory_;
-  std::string path_;
-};
-
-TEST_F(CheckpointFile, RoundTripIsExact) {
-  const auto info = describe_dataset({"synthetic-colour", "", 1, 1, 0});
-  const auto learner = make_learner(setting("resnet18", info, 1 << 20));
-  save(*learner);
-  save(*learner);  // over an older one
-  const auto loaded = load_checkpoint(path_, learner->description());
-  EXPECT_EQ(loaded.model, "resnet18");
-  EXPECT_EQ(loaded.step, 123);
-  EXPECT_EQ(loaded.values, copy_of(learner->model()));
-  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(directory_), {}), 1) << "nothing left aside";
-}
-
-TEST_F(CheckpointFile, AnotherCutIntoBucketsReadsIt) {
-  const auto info = describe_dataset({"synthetic", "", 1, 1, 0});
-  const auto cut = make_learner(setting("lenet", info, 1));
-  const auto whole = make_learner(setting("lenet", info, 0));
-  ASSERT_NE(copy_of(cut->model()), copy_of(whole->model()));
-  save(*cut);
-  EXPECT_EQ(load_checkpoint(path_, whole->description()).values, copy_of(whole->model()));
-}
-
-TEST_F(CheckpointFile, AnotherModelNamesBoth) {
-  const auto info = describe_dataset({"synthetic", "", 1, 1, 0});
-  save(*make_learner(setting("lenet", info, 0)));
-  const auto message = error_of_loading(describe_model(setting("resnet18", info, 0)));
-  EXPECT_NE(message.find("checkpoint of model 'lenet' (431080 values), expected 'resnet18' (111"),
-            std::string::npos)
-      << message;
-  auto fewer_classes = info;
-  fewer_classes.classes = 9;
-  EXPECT_NE(
-      error_of_loading(describe_model(setting("lenet", fewer_classes, 0))).find("expected 'lenet' (430579"),
-      std::string::npos);
-}
-
-TEST_F(CheckpointFile, MissingTruncatedOrForeign) {
-  const auto info = describe_dataset({"synthetic", "", 1, 1, 0});
-  const auto learner = make_learner(setting("lenet", info, 0));
-  EXPECT_NE(error_of_loading(learner->description()).find("cannot be opened"), std::string::npos);
-  save(*learner);
-  std::filesystem::resize_file(path_, std::filesystem::file_size(path_) / 2);
-  EXPECT_NE(error_of_loading(learner->description()).find("corrupt"), std::string::npos);
-  std::ofstream(path_) << "not a model";
-  EXPECT_NE(error_of_loading(learner->description()).find("corrupt"), std::string::npos);
-  std::ofstream(path_, std::ios::trunc).close();
-  EXPECT_NE(error_of_loading(learner->description()).find("corrupt"), std::string::npos);
-  const auto foreign = torch::pickle_save(c10::IValue(3));
-  std::ofstream(path_, std::ios::binary).write(foreign.data(), static_cast<std::streamsize>(foreign.size()));
-  EXPECT_NE(error_of_loading(learner->description()).find("expected entry 'model'"), std::string::npos);
-}
-
-TEST_F(CheckpointFile, CannotBeWritten) {
-  const auto info = describe_dataset({"synthetic", "", 1, 1, 0});
-  const auto learner = make_learner(setting("lenet", info, 0));
-  path_ = (directory_ / "missing" / "model.pt").string();
-  EXPECT_THROW(save(*learner), WorldError);
 }
 
 }  // namespace

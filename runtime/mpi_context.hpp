@@ -24,9 +24,9 @@ namespace tandem {
 /// What is emulated. A null function, or one that answers nullopt, means native speed.
 struct MpiSetting {
   /// Time that the emulated device of this rank needs.
-  std::function<std::optional<Seconds>(const Work&)> emulated;
+  std::function<std::optional<Seconds>(const Work&)> emulated = {};
   /// Time that the emulated disk needs for a read, or a write.
-  std::function<std::optional<Seconds>(int disk, Bytes size, bool write)> emulated_disk;
+  std::function<std::optional<Seconds>(int disk, Bytes size, bool write)> emulated_disk = {};
 };
 
 /// Errors: WorldError with MPI's text from every operation. Not thread-safe; used by the thread that made it.

@@ -36,7 +36,7 @@ struct Link {
   std::string name;
   BytesPerSecond bandwidth;
   Seconds latency;
-  std::string sharing;  ///< "SHARED", "SPLITDUPLEX" or "FATPIPE"
+  std::string sharing;  ///< "SHARED", "SPLITDUPLEX", "FATPIPE" or "WIFI"
 };
 
 struct Description {

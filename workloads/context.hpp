@@ -2,6 +2,7 @@
 // and runtime/ (MPI ranks), and no role can tell which. Operations start without blocking; waiting ends them.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -20,6 +21,10 @@ struct Work {
   int samples = 0;  ///< of forward, backward, decode, evaluate
   Bytes bytes{0};   ///< of update, reduce: size of the vector worked on
 };
+
+inline constexpr std::array<const char*, 6> work_names = {"forward", "backward", "update",
+                                                          "reduce",  "decode",   "evaluate"};
+constexpr const char* name_of(Work::Kind kind) { return work_names[static_cast<std::size_t>(kind)]; }
 
 /// The calculation itself when math is real; empty when it is modelled. Runs once, before the work is done.
 using Kernel = std::function<void()>;

@@ -11,12 +11,15 @@
 
 namespace tandem {
 
-NLOHMANN_JSON_SERIALIZE_ENUM(Work::Kind, {{Work::Kind::forward, "forward"},
-                                          {Work::Kind::backward, "backward"},
-                                          {Work::Kind::update, "update"},
-                                          {Work::Kind::reduce, "reduce"},
-                                          {Work::Kind::decode, "decode"},
-                                          {Work::Kind::evaluate, "evaluate"}})
+// Found by the macros below through the argument's namespace.
+static void to_json(nlohmann::json& json, Work::Kind kind) { json = name_of(kind); }
+static void from_json(const nlohmann::json& json, Work::Kind& kind) {
+  const auto name = json.get<std::string>();
+  const auto found = std::find(work_names.begin(), work_names.end(), name);
+  if (found == work_names.end()) throw ConfigError("a calibration profile knows no work '" + name + "'");
+  kind = static_cast<Work::Kind>(found - work_names.begin());
+}
+
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Profile::ComputeEntry, model, kind, bucket, samples, bytes, median_s,
                                    spread, raw_s)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Profile::MessageEntry, bytes, median_s, spread, raw_s)

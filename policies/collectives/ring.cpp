@@ -8,6 +8,7 @@ Round ring_round(int self, int size, std::int64_t elements, int sent, int receiv
                  Transfer::Kind on_arrival) {
   const auto piece = [&](int index) { return part_of(elements, size, (index % size + size) % size); };
   Round round;
+  round.reserve(2);
   if (const Piece out = piece(sent); out.size() > 0)
     round.push_back({Transfer::Kind::send, (self + 1) % size, out});
   if (const Piece in = piece(received); in.size() > 0)
@@ -20,6 +21,7 @@ Round ring_round(int self, int size, std::int64_t elements, int sent, int receiv
 Schedule ring(int self, int size, std::int64_t elements) {
   TANDEM_CHECK(0 <= self && self < size && elements >= 0, "self", self, "size", size, "elements", elements);
   Schedule schedule;
+  schedule.rounds.reserve(2 * static_cast<std::size_t>(size - 1));
   for (int step = 0; step < size - 1; ++step)
     schedule.rounds.push_back(
         ring_round(self, size, elements, self - step, self - step - 1, Transfer::Kind::receive_and_reduce));

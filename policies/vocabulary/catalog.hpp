@@ -1,6 +1,5 @@
 // A catalogue: an explicit table of named choices with summary, paper, options and factory. Everything that
-// lists names (help, `tandem list`, error messages, tests) reads it, so a new policy is one file and one
-// line.
+// names policies (help, `tandem list`, errors, tests) reads it, so a new policy is one file and one line.
 #pragma once
 
 #include <string>

@@ -59,7 +59,8 @@ Options Options::resolve(const std::string& owner, const std::vector<OptionSpec>
   Options resolved;
   for (const auto& spec : specs) resolved.values_[spec.name] = spec.default_value;
   for (const auto& [name, value] : given) {
-    const auto spec = std::find_if(specs.begin(), specs.end(), [&](const auto& s) { return s.name == name; });
+    const auto spec = std::find_if(specs.begin(), specs.end(),
+                                   [&wanted = name](const auto& s) { return s.name == wanted; });
     if (spec == specs.end()) {
       std::vector<std::string> names;
       for (const auto& s : specs) names.push_back(s.name);

@@ -1,5 +1,6 @@
-// Real mathematics behind a plain interface: one replica of a model with flat, bucketed parameters and gradients.
-// The only implementation uses libtorch and lives beside this file; no libtorch header passes this one.
+// Real mathematics behind a plain interface: one replica of a model with flat, bucketed parameters and
+// gradients. The only implementation uses libtorch and lives beside this file; no libtorch header passes this
+// one.
 #pragma once
 
 #include <cstddef>
@@ -43,27 +44,31 @@ class Learner {
 };
 
 struct LearnerSetting {
-  std::string model;          ///< a name of model_catalog()
-  DatasetInfo dataset;        ///< image shape and classes
-  Bytes bucket_bytes;         ///< layers are gathered into buckets of at least this size; 0: one bucket
-  std::uint64_t seed = 1;     ///< of the initial parameters: the same seed gives the same model everywhere
+  std::string model;       ///< a name of model_catalog()
+  DatasetInfo dataset;     ///< image shape and classes
+  Bytes bucket_bytes;      ///< layers are gathered into buckets of at least this size; 0: one bucket
+  std::uint64_t seed = 1;  ///< of the initial parameters: the same seed gives the same model everywhere
+  int gpu = 0;             ///< which GPU, counted modulo those there; without one the processor computes
 };
 
 /// Names, summaries and papers of the models; the factory is internal.
 const Catalog<int>& model_catalog();
-/// Errors: ConfigError for an unknown model or an image shape that it cannot take.
+/// Errors: ConfigError for an unknown model, an image shape that it cannot take, or a build without libtorch.
 std::unique_ptr<Learner> make_learner(const LearnerSetting& setting);
 /// Sizes and flops only, derived from the same definition.
 ModelDescription describe_model(const LearnerSetting& setting);
 
-/// A checkpoint file: model name, step, seed, and the flat model. Written aside and renamed.
+/// A checkpoint file: model name, step, and the flat model.
 struct Checkpoint {
   std::string model;
   std::int64_t step = 0;
   std::vector<float> values;
 };
-/// Errors: WorldError when it cannot be written.
-void save_checkpoint(const std::string& path, const Checkpoint& checkpoint);
+/// Writes tensor by tensor, so that another cut into buckets reads it, and so does PyTorch: torch.load(path)
+/// is a dict with "model", "step" and "state_dict". Written aside and renamed. Pre: the values are in the
+/// layout of `model`. Errors: WorldError when it cannot be written.
+void save_checkpoint(const std::string& path, const Checkpoint& checkpoint, const ModelDescription& model);
+/// The values in the layout of `model`.
 /// Errors: ConfigError when missing, corrupt, or of another model than `model` (naming both).
 Checkpoint load_checkpoint(const std::string& path, const ModelDescription& model);
 

@@ -3,34 +3,12 @@
 #include <utility>
 
 namespace tandem {
-namespace {
-
-const char* work_name(Work::Kind kind) {
-  switch (kind) {
-    case Work::Kind::forward:
-      return "forward";
-    case Work::Kind::backward:
-      return "backward";
-    case Work::Kind::update:
-      return "update";
-    case Work::Kind::reduce:
-      return "reduce";
-    case Work::Kind::decode:
-      return "decode";
-    case Work::Kind::evaluate:
-      return "evaluate";
-  }
-  return "";
-}
-
-}  // namespace
-
 RecordingContext::RecordingContext(Context& inner, std::vector<OperationRecord>& log)
     : inner_(inner), log_(log) {}
 
 Pending RecordingContext::compute(const Work& work, Kernel kernel) {
   OperationRecord record{.kind = "compute",
-                         .work = work_name(work.kind),
+                         .work = name_of(work.kind),
                          .bucket = work.bucket,
                          .bytes = work.bytes.count(),
                          .samples = work.samples,

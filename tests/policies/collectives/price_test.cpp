@@ -66,6 +66,12 @@ TEST(Price, SerialisesMessagesToOneReceiver) {
   EXPECT_EQ(price(gather_to_first, 5, 50, float_size, cost).count(), 4 * (alpha + 40 * beta) + 40 * gamma);
 }
 
+TEST(Price, ReducesOnePieceAtATime) {
+  const LinkCost slow_processor{Seconds(alpha), beta, 0x1p-10};
+  EXPECT_EQ(price(gather_to_first, 5, 50, float_size, slow_processor).count(),
+            alpha + 40 * beta + 4 * 40 * 0x1p-10);
+}
+
 TEST(Price, OfNothingIsZero) {
   EXPECT_EQ(priced("ring", 1, 1000), 0.0);
   EXPECT_EQ(priced("ring", 5, 0), 0.0);

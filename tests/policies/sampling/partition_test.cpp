@@ -80,9 +80,16 @@ TEST(ByClassSplit, GivesSixWorkersTheClassesOfThePublishedSplit) {
 }
 
 TEST(ByClassSplit, KeepsTheOriginalOrderInsideAClass) {
-  const std::vector<std::uint8_t> labels = {1, 0, 1, 0, 2, 0};
-  EXPECT_EQ(splits().find("by-class").make(6, labels, 2, 1),
-            (std::vector<std::vector<SampleId>>{{1, 3, 5}, {0, 2, 4}}));
+  std::vector<std::uint8_t> labels(1000);
+  std::vector<SampleId> expected;
+  for (const std::size_t label : {0U, 1U, 2U})
+    for (std::size_t id = 0; id < labels.size(); ++id)
+      if ((id * 7) % 3 == label) {
+        labels[id] = static_cast<std::uint8_t>(label);
+        expected.push_back(static_cast<SampleId>(id));
+      }
+  EXPECT_EQ(splits().find("by-class").make(1000, labels, 1, 1),
+            (std::vector<std::vector<SampleId>>{expected}));
 }
 
 TEST(ByClassSplit, NeedsLabels) {

@@ -175,6 +175,37 @@ TEST_P(AllReducesOf, FinishOneBucketOnly) {
   });
 }
 
+/// Three participants: 1 and 2 give the first one different halves, then the other halves, and get all back.
+/// Its rounds have several transfers of a kind, which those of the catalogue have not.
+collectives::Schedule halves_by_way_of_the_first(int self, int, std::int64_t elements) {
+  using Kind = collectives::Transfer::Kind;
+  const collectives::Piece low = collectives::part_of(elements, 2, 0);
+  const collectives::Piece high = collectives::part_of(elements, 2, 1);
+  const collectives::Piece all{0, elements};
+  if (self == 0)
+    return {{{{Kind::receive_and_reduce, 1, low}, {Kind::receive_and_reduce, 2, high}},
+             {{Kind::receive_and_reduce, 1, high}, {Kind::receive_and_reduce, 2, low}},
+             {{Kind::send, 1, all}, {Kind::send, 2, all}}}};
+  const auto& [first, second] = self == 1 ? std::pair(low, high) : std::pair(high, low);
+  return {{{{Kind::send, 0, first}}, {{Kind::send, 0, second}}, {{Kind::receive, 0, all}}}};
+}
+
+TEST(AllReduces, InterpretsRoundsOfSeveralTransfers) {
+  const std::vector<Rank> members = first_ranks(3);
+  for (const auto seed : testing::seeds(20)) {
+    TANDEM_TRACE_SEED(seed);
+    std::atomic<int> wrong{0};
+    FakeWorld(3, seed).run([&](Context& context) {
+      AllReduces all_reduces(context, halves_by_way_of_the_first, members, sizes_of({9}), 0);
+      std::vector<float> vector = contributions(context.rank(), 0, 0, 9);
+      all_reduces.start(0, slice_of(vector));
+      all_reduces.finish();
+      if (vector != sum_over(members, 0, 0, 9)) ++wrong;
+    });
+    EXPECT_EQ(wrong, 0);
+  }
+}
+
 /// Ends every operation at once and counts. Stands for any number of other ranks, whose data are zeros.
 class CountingContext final : public Context {
  public:

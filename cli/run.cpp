@@ -1,0 +1,99 @@
+// `tandem run`: the job under the real clock, through mpirun.
+#include <fmt/format.h>
+
+#include <csignal>
+#include <fstream>
+#include <memory>
+
+#include "cli/commands.hpp"
+#include "cli/job_options.hpp"
+#include "cli/progress.hpp"
+#include "cli/results_text.hpp"
+#include "policies/vocabulary/check.hpp"
+#include "runtime/launcher/launcher.hpp"
+#include "workloads/job.hpp"
+#include "workloads/records/result_directory.hpp"
+
+namespace tandem::cli {
+namespace {
+
+struct RunOptions {
+  JobOptions job;
+  int repetition = 0;
+  bool print_command = false;
+};
+
+void check_runnable(const Experiment& experiment) {
+  const auto& data = experiment.data;
+  if (experiment.run.devices == "native" && data.source == "storage" &&
+      experiment.workload.math == Experiment::Workload::Math::modelled)
+    throw ConfigError(
+        "data.source 'storage' with native devices and modelled math would read nothing; set workload.math "
+        "to real or "
+        "run.devices to emulated");
+}
+
+LaunchSetting launch_setting(const Job& job, const RunOptions& options, const std::string& out) {
+  LaunchSetting setting;
+  setting.ranks = static_cast<int>(job.seats().size());
+  setting.program = {
+      program_beside("tandem-rank"),      out + "/job.json", "--out",       out, "--repetition",
+      std::to_string(options.repetition), "--command",       command_line()};
+  if (options.job.trace) setting.program.emplace_back("--trace");
+  if (options.job.operations) setting.program.emplace_back("--operations");
+  if (options.job.decisions) setting.program.emplace_back("--decisions");
+  return setting;
+}
+
+void write_document(const std::string& out, const LoadedJob& loaded) {
+  std::ofstream file(out + "/job.json");
+  file << job_document(loaded.experiment, loaded.platform).dump(1) << '\n';
+  if (!file.flush()) throw WorldError("cannot write " + out + "/job.json");
+}
+
+int run_job(const RunOptions& options) {
+  const LoadedJob loaded = load_job(options.job);
+  check_runnable(loaded.experiment);
+  const std::string out =
+      options.job.out.empty() ? default_out(loaded.experiment, "measured") : options.job.out;
+  // Building the job here finds bad input before anything is written or started.
+  const Job job(loaded.experiment, loaded.platform, out);
+  const LaunchSetting setting = launch_setting(job, options, out);
+  create_result_directory(out, options.job.force);
+  write_document(out, loaded);
+  if (options.print_command) {
+    fmt::print("{}\n", print_command(setting));
+    return exit_fine;
+  }
+  ProgressBar bar("run " + job.experiment().name);
+  LaunchEvents events;
+  events.output = [](const std::string& line) { fmt::print("{}\n", line); };
+  events.error = [](const std::string& line) { fmt::print(stderr, "{}\n", line); };
+  events.progress = [&](double fraction) { bar.update(fraction); };
+  const LaunchResult result = launch(setting, events);
+  if (result.exit_code != 0) {
+    fmt::print(stderr, "tandem: {}\n  {} is marked incomplete\n", result.message, out);
+    return result.exit_code;
+  }
+  fmt::print("{}", results_line(read_results(out)));
+  return exit_fine;
+}
+
+}  // namespace
+
+void add_run(CLI::App& app, int& exit_code) {
+  auto* command = app.add_subcommand("run", "Run an experiment on this machine through mpirun");
+  const auto options = std::make_shared<RunOptions>();
+  add_experiment_options(*command, options->job);
+  add_record_options(*command, options->job);
+  command->add_option("--repetition", options->repetition, "Number of this repetition, kept in the results");
+  command->add_flag("--print-command", options->print_command,
+                    "Write job.json and print the launch, for use under a batch system");
+  command->footer(
+      "Examples:\n"
+      "  tandem run workloads/experiments/mixed_lab.yaml --variant ring\n"
+      "  tandem run workloads/experiments/mixed_lab.yaml --variant bsp --print-command");
+  command->callback([options, &exit_code] { exit_code = run_job(*options); });
+}
+
+}  // namespace tandem::cli

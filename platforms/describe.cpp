@@ -1,0 +1,175 @@
+#include "platforms/describe.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <map>
+#include <tuple>
+
+#include "platforms/name_ranges.hpp"
+
+namespace tandem::platforms {
+namespace {
+
+constexpr std::size_t kMostRows = 10;
+
+/// 125000000, "B/s" -> "125 MB/s".
+std::string with_prefix(double value, const char* unit) {
+  if (std::isinf(value)) return "unlimited";
+  if (value == 0.0) return fmt::format("0 {}", unit);
+  static constexpr std::array prefixes{"n", "u", "m", "", "k", "M", "G", "T", "P"};
+  constexpr int unity = 3;
+  // Rounded to four digits first, so that 999,999 is 1 M and not 1000 k.
+  const double magnitude = std::floor(std::log10(value) + 1e-4 / std::log(10.0));
+  const int step = std::clamp(static_cast<int>(std::floor(magnitude / 3.0)), -unity,
+                              static_cast<int>(prefixes.size()) - 1 - unity);
+  return fmt::format("{:.4g} {}{}", value / std::pow(1000.0, step),
+                     prefixes[static_cast<std::size_t>(step + unity)], unit);
+}
+
+std::string text(FlopsPerSecond speed) { return with_prefix(speed.count(), "flop/s"); }
+std::string text(BytesPerSecond rate) { return with_prefix(rate.count(), "B/s"); }
+std::string text(Seconds time) { return with_prefix(time.count(), "s"); }
+
+std::string plural(std::size_t count, const char* noun) {
+  return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
+}
+
+/// Columns as wide as their widest cell; the first row is the heading. Rows beyond the limit are counted, not
+/// shown.
+std::string table(const std::vector<std::vector<std::string>>& rows) {
+  std::vector<std::size_t> widths(rows.front().size(), 0);
+  const std::size_t shown = std::min(rows.size(), kMostRows + 1);
+  for (std::size_t r = 0; r < shown; ++r)
+    for (std::size_t c = 0; c < widths.size(); ++c) widths[c] = std::max(widths[c], rows[r][c].size());
+  std::string out;
+  for (std::size_t r = 0; r < shown; ++r) {
+    std::string line = " ";
+    for (std::size_t c = 0; c < widths.size(); ++c) line += fmt::format(" {:<{}} ", rows[r][c], widths[c]);
+    out += line.substr(0, line.find_last_not_of(' ') + 1) + '\n';
+  }
+  if (rows.size() > shown) out += fmt::format("  ... and {} more kinds\n", rows.size() - shown);
+  return out;
+}
+
+/// Groups keep the order of their first members.
+template <class Key>
+class Groups {
+ public:
+  void add(const Key& key, const std::string& member) {
+    const auto [found, fresh] = index_.try_emplace(key, groups_.size());
+    if (fresh) groups_.push_back({key, {}});
+    groups_[found->second].second.push_back(member);
+  }
+  const std::vector<std::pair<Key, std::vector<std::string>>>& all() const { return groups_; }
+
+ private:
+  std::map<Key, std::size_t> index_;
+  std::vector<std::pair<Key, std::vector<std::string>>> groups_;
+};
+
+std::string disks_text(const Host& host) {
+  std::string out;
+  for (const auto& disk : host.disks)
+    out += fmt::format("{}{} (read {}, write {})", out.empty() ? "" : ", ", disk.name, text(disk.read_rate),
+                       text(disk.write_rate));
+  return out.empty() ? "-" : out;
+}
+
+std::string properties_text(const Host& host) {
+  std::string out;
+  for (const auto& [name, value] : host.properties)
+    if (name != "device") out += fmt::format("{}{}={}", out.empty() ? "" : ", ", name, value);
+  return out.empty() ? "-" : out;
+}
+
+std::string hosts_text(const Description& description) {
+  Groups<std::vector<std::string>> alike;
+  for (const auto& host : description.hosts)
+    alike.add(
+        {fmt::format("{} x {}", host.cores, text(host.speed)), host.device.name, text(host.device.speed),
+         text(host.device.memory_rate), text(host.device.launch), disks_text(host), properties_text(host)},
+        host.name);
+  std::vector<std::vector<std::string>> rows{
+      {"count", "host", "cores", "device", "sustained", "memory", "launch", "disks", "properties"}};
+  for (const auto& [cells, names] : alike.all()) {
+    std::vector<std::string> row{std::to_string(names.size()), name_ranges(names)};
+    row.insert(row.end(), cells.begin(), cells.end());
+    rows.push_back(row);
+  }
+  return plural(description.hosts.size(), "host") + '\n' + table(rows);
+}
+
+std::string links_text(const Description& description) {
+  if (description.links.empty()) return "no links\n";
+  Groups<std::tuple<std::string, std::string, std::string>> alike;
+  for (const auto& link : description.links)
+    alike.add({text(link.bandwidth), text(link.latency), link.sharing}, link.name);
+  std::vector<std::vector<std::string>> rows{{"count", "link", "bandwidth", "latency", "sharing"}};
+  for (const auto& [kind, names] : alike.all())
+    rows.push_back({std::to_string(names.size()), name_ranges(names), std::get<0>(kind), std::get<1>(kind),
+                    std::get<2>(kind)});
+  return plural(description.links.size(), "link") + '\n' + table(rows);
+}
+
+struct PairKind {
+  std::size_t count = 0;
+  std::string example;
+};
+
+std::string pairs_text(const Topology& topology) {
+  // Narrowest first: what limits a job stands on top.
+  std::map<std::tuple<bool, double, double>, PairKind> kinds;
+  for (const auto& [pair, route] : topology.routes()) {
+    if (pair.first == pair.second) continue;
+    const auto& from = topology.hosts()[static_cast<std::size_t>(pair.first)];
+    const auto& to = topology.hosts()[static_cast<std::size_t>(pair.second)];
+    const auto path = topology.between(from, to);
+    // Latencies are sums of floating-point numbers in some order: what prints alike is alike.
+    const auto round = [](double value) { return std::stod(fmt::format("{:.4g}", value)); };
+    auto& kind = path ? kinds[{true, round(path->bandwidth.count()), round(path->latency.count())}]
+                      : kinds[{false, 0.0, 0.0}];
+    if (kind.count++ == 0) kind.example = from + " -> " + to;
+  }
+  if (kinds.empty()) return {};
+  std::vector<std::vector<std::string>> rows{{"pairs", "bottleneck", "latency", "for example"}};
+  for (const auto& [figures, kind] : kinds) {
+    const auto [reached, bandwidth, latency] = figures;
+    rows.push_back({std::to_string(kind.count), reached ? text(BytesPerSecond(bandwidth)) : "no route",
+                    reached ? text(Seconds(latency)) : "-", kind.example});
+  }
+  const std::size_t n = topology.hosts().size();
+  const std::string heading = topology.complete()
+                                  ? "host pairs, each direction\n"
+                                  : fmt::format("host pairs, each direction, a sample of {} out of {}\n",
+                                                topology.routes().size(), n * (n - 1));
+  return '\n' + heading + table(rows);
+}
+
+std::string bisection_text(const Topology& topology) {
+  const auto bisection = topology.bisection();
+  if (!bisection) return {};
+  return fmt::format("\nbisection, one direction: {}{}\n  between {} and the rest\n",
+                     text(bisection->bandwidth),
+                     topology.complete() ? "" : " (over the sampled routes, file order cut in the middle)",
+                     name_ranges(bisection->half));
+}
+
+std::string config_text(const Description& description) {
+  if (description.config.empty()) return {};
+  std::string out = "\nSimGrid settings of this file\n";
+  for (const auto& [flag, value] : description.config) out += fmt::format("  {} = {}\n", flag, value);
+  return out;
+}
+
+}  // namespace
+
+std::string describe(const Description& description, const Topology& topology) {
+  return description.file + "\n\n" + hosts_text(description) + '\n' + links_text(description) +
+         pairs_text(topology) + bisection_text(topology) + config_text(description);
+}
+
+}  // namespace tandem::platforms

@@ -1,0 +1,15 @@
+// The text that `tandem show PLATFORM.xml` prints. Reads nothing but its arguments.
+#pragma once
+
+#include <string>
+
+#include "platforms/description.hpp"
+#include "platforms/topology.hpp"
+
+namespace tandem::platforms {
+
+/// Tables of hosts, links and pairs of hosts, each grouped by what is alike, and the bisection; ends with a
+/// newline.
+std::string describe(const Description& description, const Topology& topology);
+
+}  // namespace tandem::platforms

@@ -1,0 +1,29 @@
+// Asks SimGrid about a platform file in a child process: its parser throws, aborts or crashes on bad files,
+// and a process may hold one engine only. This process never gets an engine from here.
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "platforms/child_process.hpp"
+
+namespace simgrid::s4u {
+class Engine;
+}
+
+namespace tandem::platforms {
+
+/// Errors: ConfigError when the file is missing, unreadable, empty, no XML, or no <platform>.
+void check_is_platform_xml(const std::string& path);
+
+/// Loads `path` into an engine in a child process and runs `question` there. `on_creation` runs before
+/// loading, to register SimGrid callbacks. Pre: this process has no engine (a forked one could not be
+/// replaced).
+ChildResult ask_simgrid(const std::string& path, const std::function<void()>& on_creation,
+                        const std::function<void(simgrid::s4u::Engine&, const Emit&)>& question);
+
+/// SimGrid's own words out of what a failed child printed: without prefixes, backtraces and lists of
+/// settings.
+std::string simgrid_message(const ChildResult& result);
+
+}  // namespace tandem::platforms

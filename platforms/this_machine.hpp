@@ -1,0 +1,44 @@
+// Writes platform files: this machine as measured, and the twin of a platform whose hosts all live on one
+// machine.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "platforms/description.hpp"
+
+namespace tandem::platforms {
+
+/// Measured one-way cost of a message between two processes of one machine.
+struct MeasuredNetwork {
+  Seconds latency;
+  BytesPerSecond bandwidth;
+};
+
+struct MeasuredDisk {
+  BytesPerSecond read_rate;
+  BytesPerSecond write_rate;
+};
+
+struct MeasuredMachine {
+  std::string name;            ///< of the processor, for the file's comment
+  std::string command;         ///< that measured it, for the file's comment
+  FlopsPerSecond core_speed;   ///< sustained on training work
+  BytesPerSecond memory_rate;  ///< of one core
+  MeasuredNetwork network;
+  std::optional<MeasuredDisk> disk;
+};
+
+/// A platform file with `hosts` hosts of one core, rank-0 to rank-(hosts - 1), each on its own SPLITDUPLEX
+/// link to one switch, so that any two are `network.latency` apart at `network.bandwidth`. Pre: hosts >= 1;
+/// every figure positive.
+std::string this_machine_xml(const MeasuredMachine& machine, int hosts);
+
+/// A platform file with the hosts of `platform` (speed, cores, properties, disks) on the network of one
+/// machine: any two hosts, and two ranks on one host, are `network.latency` apart at `network.bandwidth`.
+/// `disk`, where given, replaces the figures of every disk. Of the platform's own <config>, what concerns the
+/// network is left out. Pre: every figure positive.
+std::string twin_xml(const Description& platform, const MeasuredNetwork& network,
+                     const std::optional<MeasuredDisk>& disk = {});
+
+}  // namespace tandem::platforms

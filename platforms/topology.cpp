@@ -1,0 +1,202 @@
+#include "platforms/topology.hpp"
+
+#include <algorithm>
+#include <boost/graph/adjacency_list.hpp>
+#include <boost/graph/boykov_kolmogorov_max_flow.hpp>
+#include <boost/graph/breadth_first_search.hpp>
+#include <boost/graph/visitors.hpp>
+#include <limits>
+#include <numeric>
+#include <set>
+#include <tuple>
+
+#include "policies/vocabulary/check.hpp"
+#include "policies/vocabulary/options.hpp"
+
+namespace tandem::platforms {
+namespace {
+
+// Larger than any sum of bandwidths, and still finite: an infinite residual minus an infinite flow is not a
+// number.
+constexpr double kUnlimited = 1e300;
+constexpr std::size_t kSplitStarts = 16;
+
+using Traits = boost::adjacency_list_traits<boost::vecS, boost::vecS, boost::directedS>;
+using FlowGraph = boost::adjacency_list<
+    boost::vecS, boost::vecS, boost::directedS,
+    boost::property<boost::vertex_index_t, std::size_t,
+                    boost::property<boost::vertex_color_t, boost::default_color_type,
+                                    boost::property<boost::vertex_distance_t, double,
+                                                    boost::property<boost::vertex_predecessor_t,
+                                                                    Traits::edge_descriptor>>>>,
+    boost::property<boost::edge_capacity_t, double,
+                    boost::property<boost::edge_residual_capacity_t, double,
+                                    boost::property<boost::edge_reverse_t, Traits::edge_descriptor>>>>;
+
+void add_arc(FlowGraph& graph, std::size_t from, std::size_t to, double capacity) {
+  const auto forward = boost::add_edge(from, to, graph).first;
+  const auto backward = boost::add_edge(to, from, graph).first;
+  put(boost::edge_capacity, graph, forward, capacity);
+  put(boost::edge_capacity, graph, backward, 0.0);
+  put(boost::edge_reverse, graph, forward, backward);
+  put(boost::edge_reverse, graph, backward, forward);
+}
+
+}  // namespace
+
+Topology::Topology(std::vector<std::string> hosts, std::vector<Channel> channels, Routes routes, Ask ask)
+    : hosts_(std::move(hosts)),
+      channels_(std::move(channels)),
+      routes_(std::move(routes)),
+      ask_(std::move(ask)) {
+  for (std::size_t i = 0; i < hosts_.size(); ++i) host_index_[hosts_[i]] = static_cast<int>(i);
+}
+
+bool Topology::complete() const {
+  std::size_t known = 0;
+  for (const auto& [pair, route] : routes_) known += pair.first != pair.second ? 1 : 0;
+  return known == hosts_.size() * (hosts_.size() - 1);
+}
+
+int Topology::index_of(const std::string& host) const {
+  const auto found = host_index_.find(host);
+  if (found != host_index_.end()) return found->second;
+  const auto nearest = nearest_name(host, hosts_);
+  throw ConfigError("topology: no host named '" + host + "'" +
+                    (nearest.empty() ? "" : "; did you mean '" + nearest + "'?"));
+}
+
+std::optional<Path> Topology::between(const std::string& from, const std::string& to) const {
+  const Pair pair{index_of(from), index_of(to)};
+  const auto known = routes_.find(pair);
+  if (known == routes_.end()) {
+    const auto asked = asked_.find(pair);
+    if (asked != asked_.end()) return asked->second;
+    return asked_[pair] = ask_ ? ask_(from, to) : std::nullopt;
+  }
+  if (!known->second) return std::nullopt;
+  const Route& route = *known->second;
+  Path path{BytesPerSecond(std::numeric_limits<double>::infinity()), route.latency, {}};
+  for (const int index : route.channels) {
+    const Channel& channel = channels_[static_cast<std::size_t>(index)];
+    path.bandwidth = std::min(path.bandwidth, channel.bandwidth);
+    path.channels.push_back(channel.name);
+  }
+  return path;
+}
+
+std::vector<int> Topology::fewest_channels(const std::string& from) const {
+  return fewest_channels(index_of(from));
+}
+
+std::vector<int> Topology::fewest_channels(int from) const {
+  // Vertices: hosts sending, hosts receiving, channels; a path over k channels has k + 1 arcs.
+  const std::size_t n = hosts_.size();
+  boost::adjacency_list<boost::setS, boost::vecS, boost::directedS> graph(2 * n + channels_.size());
+  const auto channel_vertex = [&](int channel) { return 2 * n + static_cast<std::size_t>(channel); };
+  for (const auto& [pair, route] : routes_) {
+    if (!route || route->channels.empty() || pair.first == pair.second) continue;
+    std::size_t last = static_cast<std::size_t>(pair.first);
+    for (const int channel : route->channels) {
+      boost::add_edge(last, channel_vertex(channel), graph);
+      last = channel_vertex(channel);
+    }
+    boost::add_edge(last, n + static_cast<std::size_t>(pair.second), graph);
+  }
+  std::vector<int> arcs(boost::num_vertices(graph), 0);
+  boost::breadth_first_search(
+      graph, static_cast<std::size_t>(from),
+      boost::visitor(boost::make_bfs_visitor(boost::record_distances(arcs.data(), boost::on_tree_edge()))));
+  std::vector<int> fewest(n, -1);
+  for (std::size_t i = 0; i < n; ++i)
+    if (arcs[n + i] > 0) fewest[i] = arcs[n + i] - 1;
+  fewest[static_cast<std::size_t>(from)] = 0;
+  return fewest;
+}
+
+std::vector<std::vector<bool>> Topology::splits() const {
+  const std::size_t n = hosts_.size();
+  std::vector<std::vector<bool>> found;
+  const auto cut = [&](const std::vector<int>& order) {
+    // With an odd number of hosts the middle one may go to either side.
+    for (const std::size_t size : {n / 2, n - n / 2}) {
+      std::vector<bool> half(n, false);
+      for (std::size_t i = 0; i < size; ++i) half[static_cast<std::size_t>(order[i])] = true;
+      if (std::find(found.begin(), found.end(), half) == found.end()) found.push_back(half);
+    }
+  };
+  std::vector<int> order(n);
+  std::iota(order.begin(), order.end(), 0);
+  cut(order);
+  if (complete()) {
+    const std::size_t starts = std::min(n, kSplitStarts);
+    for (std::size_t k = 0; k < starts; ++k) {
+      const int start = static_cast<int>(k * n / starts);
+      const auto fewest = fewest_channels(start);
+      const auto distance = [&](int host) {
+        const auto route = routes_.find({start, host});
+        const bool known = route != routes_.end() && route->second;
+        const int channels = fewest[static_cast<std::size_t>(host)];
+        return std::tuple(channels < 0, channels, known ? route->second->latency : Seconds(0.0), host);
+      };
+      std::iota(order.begin(), order.end(), 0);
+      std::sort(order.begin(), order.end(), [&](int a, int b) { return distance(a) < distance(b); });
+      cut(order);
+    }
+  }
+  return found;
+}
+
+double Topology::flow_across(const std::vector<bool>& half, bool from_half) const {
+  const std::size_t n = hosts_.size();
+  const double pairs_across = static_cast<double>(n / 2) * static_cast<double>(n - n / 2);
+  // Vertices: hosts, then each channel's entry and exit, then the source and the sink of all flow.
+  const std::size_t source = n + 2 * channels_.size();
+  const std::size_t sink = source + 1;
+  FlowGraph graph(sink + 1);
+  for (std::size_t i = 0; i < n; ++i)
+    half[i] == from_half ? add_arc(graph, source, i, kUnlimited) : add_arc(graph, i, sink, kUnlimited);
+  const auto entry = [&](int channel) { return n + 2 * static_cast<std::size_t>(channel); };
+  std::set<int> used;
+  std::set<std::pair<std::size_t, std::size_t>> joined;
+  for (const auto& [pair, route] : routes_) {
+    const auto from = static_cast<std::size_t>(pair.first);
+    const auto to = static_cast<std::size_t>(pair.second);
+    if (!route || half[from] != from_half || half[to] == from_half) continue;
+    if (route->channels.empty()) return kUnlimited;
+    std::size_t last = from;
+    for (const int channel : route->channels) {
+      used.insert(channel);
+      joined.insert({last, entry(channel)});
+      last = entry(channel) + 1;
+    }
+    joined.insert({last, to});
+  }
+  for (const int index : used) {
+    const Channel& channel = channels_[static_cast<std::size_t>(index)];
+    const double flows = channel.shared ? 1.0 : pairs_across;
+    add_arc(graph, entry(index), entry(index) + 1, channel.bandwidth.count() * flows);
+  }
+  for (const auto& [from, to] : joined) add_arc(graph, from, to, kUnlimited);
+  return boost::boykov_kolmogorov_max_flow(graph, source, sink);
+}
+
+std::optional<Bisection> Topology::bisection() const {
+  if (hosts_.size() < 2) return std::nullopt;
+  double least = std::numeric_limits<double>::infinity();
+  std::vector<bool> narrowest;
+  for (const auto& half : splits())
+    for (const bool from_half : {true, false}) {
+      const double flow = flow_across(half, from_half);
+      if (!narrowest.empty() && flow >= least) continue;
+      least = flow;
+      narrowest = half;
+    }
+  if (least >= kUnlimited) least = std::numeric_limits<double>::infinity();
+  Bisection result{BytesPerSecond(least), {}};
+  for (std::size_t i = 0; i < hosts_.size(); ++i)
+    if (narrowest[i]) result.half.push_back(hosts_[i]);
+  return result;
+}
+
+}  // namespace tandem::platforms

@@ -1,0 +1,108 @@
+// The network between hosts as a graph, built from the routes that SimGrid itself takes. Pure data and graph
+// algorithms (Boost.Graph); how routes are obtained is in topology_load.cpp.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "policies/vocabulary/units.hpp"
+
+namespace tandem::platforms {
+
+/// What carries bytes in one direction: a half of a SPLITDUPLEX link ("cable_UP"), or a whole link otherwise,
+/// whose capacity both directions share.
+struct Channel {
+  std::string name;
+  BytesPerSecond bandwidth;
+  Seconds latency;
+  bool shared;  ///< false for FATPIPE: every flow gets the whole bandwidth
+};
+
+/// The way from one host to another, as SimGrid takes it.
+struct Route {
+  std::vector<int> channels;  ///< indices into Topology::channels(), in order
+  Seconds latency;  ///< SimGrid's figure: that of the channels, and of coordinates in a Vivaldi zone
+};
+
+/// A host pair's figures.
+struct Path {
+  BytesPerSecond bandwidth;  ///< of the narrowest channel; infinity when there is none on the way
+  Seconds latency;
+  std::vector<std::string> channels;  ///< names, in order
+};
+
+struct Bisection {
+  BytesPerSecond bandwidth;
+  std::vector<std::string> half;  ///< hosts on one side of the narrowest split found
+};
+
+class Topology {
+ public:
+  /// From host, to host (indices into the host list); absent where there is no route.
+  using Pair = std::pair<int, int>;
+  using Routes = std::map<Pair, std::optional<Route>>;
+  /// Asked for pairs that `routes` does not hold; its channels are matched to the topology's by name.
+  using Ask = std::function<std::optional<Path>(const std::string& from, const std::string& to)>;
+
+  Topology(std::vector<std::string> hosts, std::vector<Channel> channels, Routes routes, Ask ask = {});
+
+  const std::vector<std::string>& hosts() const { return hosts_; }
+  const std::vector<Channel>& channels() const { return channels_; }
+  const Routes& routes() const { return routes_; }
+  /// Whether the routes of all ordered host pairs are known, so that nothing below rests on a sample.
+  bool complete() const;
+
+  /// The figures between two hosts, asking for the route where it is not known yet; empty where there is
+  /// none. Errors: ConfigError for an unknown host.
+  std::optional<Path> between(const std::string& from, const std::string& to) const;
+
+  /// The fewest channels from `from` to each host (0 to itself), over the graph below; -1 where it cannot be
+  /// reached.
+  std::vector<int> fewest_channels(const std::string& from) const;
+
+  /// The bisection bandwidth: the least, over splits of the hosts in two halves (of floor(n/2) and
+  /// ceil(n/2)), of the maximum flow from one half to the other, in the direction in which it is smaller.
+  ///
+  /// The graph of a flow: a vertex for every channel, with its bandwidth as capacity, and an arc from one
+  /// channel to another where some known route between the halves takes the one right after the other; hosts
+  /// only send and receive. A FATPIPE channel counts once for each host pair across the split, because flows
+  /// do not share it. By the theorem of Ford and Fulkerson the flow is the least capacity whose removal would
+  /// separate the halves (Boost's Boykov-Kolmogorov algorithm).
+  ///
+  /// Finding the worst of all splits is NP-hard, so it is sought among the order of the file cut in the
+  /// middle, and the halves nearest (by channels, then latency) to each of up to 16 hosts. The figure is thus
+  /// an upper bound of the true bisection, reached exactly on stars, lines, racks and trees of equal
+  /// branches. Where only a sample of routes is known, only the file's order is cut, and flows may only
+  /// follow the sample. Empty with fewer than two hosts.
+  std::optional<Bisection> bisection() const;
+
+ private:
+  int index_of(const std::string& host) const;
+  std::vector<std::vector<bool>> splits() const;
+  double flow_across(const std::vector<bool>& half, bool from_half) const;
+  std::vector<int> fewest_channels(int from) const;
+
+  std::vector<std::string> hosts_;
+  std::unordered_map<std::string, int> host_index_;
+  std::vector<Channel> channels_;
+  Routes routes_;
+  Ask ask_;
+  mutable std::map<Pair, std::optional<Path>> asked_;
+};
+
+struct TopologyOptions {
+  std::vector<std::string> hosts = {};  ///< only between these; empty: all
+  int all_pairs_up_to = 200;  ///< with more hosts, routes are sampled: 12 partners for each host, both ways
+};
+
+/// Asks SimGrid for the routes of a platform file. Pairs for which SimGrid itself crashes or refuses have no
+/// route. Errors: ConfigError as load_platform; also for an unknown host in `options`. Pre: as load_platform;
+/// that also holds for Topology::between of a pair that was not sampled.
+Topology load_topology(const std::string& path, const TopologyOptions& options = {});
+
+}  // namespace tandem::platforms

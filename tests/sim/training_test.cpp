@@ -1,0 +1,248 @@
+// Real mathematics under the simulated clock: what the roles compute together equals what one learner
+// computes alone.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstdlib>
+#include <filesystem>
+
+#include "platforms/load.hpp"
+#include "sim/simulation.hpp"
+#include "tests/sim/temporary_platform.hpp"
+#include "workloads/job.hpp"
+#include "workloads/optimizer.hpp"
+#include "workloads/records/recording_context.hpp"
+#include "workloads/roles/replica.hpp"
+
+namespace tandem {
+namespace {
+
+using testing::TemporaryPlatform;
+
+/// A small job on a star: workers host-1 ..., everything else on host-0.
+Experiment small_experiment(int workers) {
+  Experiment experiment;
+  experiment.workload.math = Experiment::Workload::Math::real;
+  experiment.workload.model = "mlp";
+  experiment.workload.dataset = "synthetic";
+  experiment.workload.train_samples = 96;
+  experiment.workload.test_samples = 50;
+  experiment.workload.batch = 96 / workers;
+  experiment.workload.bucket_bytes = Bytes(4096);
+  experiment.optimizer.learning_rate = 0.05;
+  experiment.optimizer.momentum = 0.9;
+  experiment.stop.rounds = 5;
+  for (int worker = 1; worker <= workers; ++worker)
+    experiment.placement.workers.push_back("host-" + std::to_string(worker));
+  experiment.placement.servers = {"host-0"};
+  return experiment;
+}
+
+class Training : public ::testing::Test {
+ protected:
+  Training()
+      : directory_(std::filesystem::temp_directory_path() / ("tandem_training_" + std::to_string(getpid()))) {
+    std::filesystem::create_directories(directory_ / "checkpoints");
+  }
+  ~Training() override { std::filesystem::remove_all(directory_); }
+
+  /// Runs the job to its end and returns what its ranks noted.
+  Journal train(Experiment experiment, bool operations = false) {
+    const TemporaryPlatform file(TemporaryPlatform::star(10, 1e8, 1e-4));
+    experiment.platform = file.path();
+    job_ = std::make_unique<Job>(std::move(experiment), platforms::load_platform(file.path()),
+                                 directory_.string());
+    std::vector<Journal> journals(job_->seats().size());
+    std::vector<CostModel> prices;
+    sim::SimulationSetting setting;
+    setting.platform_file = file.path();
+    for (const Seat& seat : job_->seats()) {
+      setting.hosts.push_back(seat.host);
+      prices.push_back(job_->cost_model(static_cast<Rank>(prices.size())));
+    }
+    setting.price = [&](Rank rank, const Work& work) {
+      return prices[static_cast<std::size_t>(rank)].price(work);
+    };
+    setting.body = [&](Context& context) {
+      Journal& journal = journals[static_cast<std::size_t>(context.rank())];
+      journal.keep_decisions = true;
+      if (!operations) return run_role(*job_, context, journal);
+      RecordingContext recording(context, journal.operations);
+      run_role(*job_, recording, journal);
+    };
+    sim::simulate(setting);
+    Journal merged;
+    for (auto& journal : journals) merged.append(std::move(journal));
+    return merged;
+  }
+
+  std::vector<float> final_model() const {
+    return load_checkpoint((directory_ / "model.pt").string(), job_->model()).values;
+  }
+
+  /// The same number of optimiser steps by one learner on the union of all batches, which is the whole data
+  /// set.
+  std::vector<float> sequential_model(int steps) const {
+    const auto learner = make_job_learner(*job_);
+    const auto& rates = job_->experiment().optimizer;
+    Sgd optimizer(rates.learning_rate, rates.momentum, rates.weight_decay, job_->model().elements());
+    for (int step = 0; step < steps; ++step) {
+      learner->load(job_->dataset()->records(Dataset::Part::train));
+      learner->forward();
+      for (int bucket = 0; bucket < static_cast<int>(job_->model().buckets.size()); ++bucket)
+        learner->backward(bucket);
+      optimizer.apply(learner->model(), learner->gradient(), 1.0, 0);
+    }
+    return {learner->model().begin(), learner->model().end()};
+  }
+
+  static void expect_close(const std::vector<float>& a, const std::vector<float>& b, float tolerance) {
+    ASSERT_EQ(a.size(), b.size());
+    float worst = 0.0F;
+    for (std::size_t i = 0; i < a.size(); ++i) worst = std::max(worst, std::abs(a[i] - b[i]));
+    EXPECT_LE(worst, tolerance);
+  }
+
+  std::filesystem::path directory_;
+  std::unique_ptr<Job> job_;
+};
+
+TEST_F(Training, BspEqualsOneWorkerOnTheUnionOfTheBatches) {
+  train(small_experiment(4));
+  expect_close(final_model(), sequential_model(5), 1e-5F);
+}
+
+TEST_F(Training, ShardsDoNotChangeTheModel) {
+  Experiment experiment = small_experiment(4);
+  experiment.placement.servers = {"host-0", "host-5", "host-6"};
+  train(experiment);
+  expect_close(final_model(), sequential_model(5), 1e-5F);
+}
+
+TEST_F(Training, RingAllReduceEqualsOneWorkerOnTheUnionOfTheBatches) {
+  Experiment experiment = small_experiment(3);
+  experiment.sync.over = "all-reduce";
+  train(experiment);
+  expect_close(final_model(), sequential_model(5), 1e-5F);
+}
+
+TEST_F(Training, HalvingDoublingEqualsOneWorkerOnTheUnionOfTheBatches) {
+  Experiment experiment = small_experiment(6);
+  experiment.sync.over = "all-reduce";
+  experiment.sync.collective = "halving-doubling";
+  train(experiment);
+  expect_close(final_model(), sequential_model(5), 1e-5F);
+}
+
+TEST_F(Training, AspWithOneWorkerIsSequential) {
+  Experiment experiment = small_experiment(1);
+  experiment.sync.algorithm = "asp";
+  train(experiment);
+  expect_close(final_model(), sequential_model(5), 1e-5F);
+}
+
+TEST_F(Training, LocalSgdWithOneWorkerIsSequentialForAnyH) {
+  Experiment experiment = small_experiment(1);
+  experiment.sync.algorithm = "local-sgd";
+  experiment.sync.options = {{"h", std::int64_t{3}}};
+  train(experiment);
+  expect_close(final_model(), sequential_model(15), 1e-5F);
+}
+
+TEST_F(Training, LocalSgdOfOneStepWithPlainSgdIsBsp) {
+  Experiment experiment = small_experiment(4);
+  experiment.optimizer.momentum = 0.0;
+  experiment.sync.algorithm = "local-sgd";
+  experiment.sync.options = {{"h", std::int64_t{1}}};
+  train(experiment);
+  expect_close(final_model(), sequential_model(5), 1e-5F);
+}
+
+TEST_F(Training, LocalSgdOverAllReduceIsLocalSgdOverAServer) {
+  Experiment experiment = small_experiment(4);
+  experiment.optimizer.momentum = 0.0;
+  experiment.sync.algorithm = "local-sgd";
+  experiment.sync.options = {{"h", std::int64_t{1}}};
+  experiment.sync.over = "all-reduce";
+  train(experiment);
+  expect_close(final_model(), sequential_model(5), 1e-5F);
+}
+
+TEST_F(Training, EsyncWithEqualDevicesIsBsp) {
+  Experiment experiment = small_experiment(4);
+  experiment.optimizer.momentum = 0.0;
+  experiment.sync.algorithm = "esync";
+  train(experiment);
+  expect_close(final_model(), sequential_model(5), 1e-5F);
+}
+
+TEST_F(Training, TheEvaluatorSeesTheModelLearn) {
+  Experiment experiment = small_experiment(2);
+  experiment.evaluate_every = 5;
+  experiment.stop.rounds = 20;
+  experiment.placement.evaluator = "host-0";
+  const Journal journal = train(experiment);
+  ASSERT_EQ(journal.evaluations.size(), 4U);
+  EXPECT_GT(journal.evaluations.back().accuracy, 0.5);
+  EXPECT_LT(journal.evaluations.back().loss, journal.evaluations.front().loss);
+  for (const auto& evaluation : journal.evaluations) EXPECT_LT(evaluation.checkpoint_time, evaluation.time);
+}
+
+TEST_F(Training, StorageThroughACacheNodeTrainsOnTheSameData) {
+  Experiment experiment = small_experiment(4);
+  experiment.data.source = "storage";
+  experiment.data.cache_capacity = Bytes(20 * 785);
+  experiment.placement.cache_nodes = {"host-0"};
+  const Journal journal = train(experiment);
+  expect_close(final_model(), sequential_model(5), 1e-5F);
+  std::int64_t requests = 0;
+  for (const auto& record : journal.caches) requests += record.local + record.storage;
+  EXPECT_EQ(requests, 96 * 6);  // five rounds, and one batch a worker that was asked for ahead
+}
+
+TEST_F(Training, MinioHitsAreItsCapacityInEveryWarmEpoch) {
+  Experiment experiment = small_experiment(2);
+  experiment.workload.math = Experiment::Workload::Math::modelled;
+  experiment.data.source = "storage";
+  experiment.data.cache = "minio";
+  experiment.data.cache_capacity = Bytes(20 * 785);
+  experiment.data.prefetch = 0;
+  experiment.placement.cache_nodes = {"host-0"};
+  const Journal journal = train(experiment);
+  ASSERT_EQ(journal.caches.size(), 5U);
+  EXPECT_EQ(journal.caches[0].local, 0);
+  for (std::size_t epoch = 1; epoch < 5; ++epoch) EXPECT_EQ(journal.caches[epoch].local, 20);
+}
+
+TEST_F(Training, PhasesOfAStepAddUpToItsDuration) {
+  Experiment experiment = small_experiment(3);
+  experiment.sync.algorithm = "esync";
+  const Journal journal = train(experiment);
+  for (std::size_t i = 1; i < journal.steps.size(); ++i) {
+    const auto& before = journal.steps[i - 1];
+    if (before.rank != journal.steps[i].rank) continue;
+    EXPECT_NEAR((before.start + before.duration()).count(), journal.steps[i].start.count(), 1e-9);
+  }
+}
+
+TEST_F(Training, EverySampleIsCountedOnce) {
+  const Journal journal = train(small_experiment(4));
+  std::int64_t samples = 0;
+  for (const auto& step : journal.steps) samples += step.samples;
+  EXPECT_EQ(samples, 96 * 5);
+}
+
+TEST_F(Training, OperationsAreRecordedInPairs) {
+  const Journal journal = train(small_experiment(3), true);
+  std::int64_t sent = 0, received = 0;
+  for (const auto& operation : journal.operations) {
+    EXPECT_LE(operation.start, operation.end);
+    if (operation.kind == "send") ++sent;
+    if (operation.kind == "receive") ++received;
+  }
+  EXPECT_EQ(sent, received);
+  EXPECT_GT(sent, 0);
+}
+
+}  // namespace
+}  // namespace tandem

@@ -1,0 +1,221 @@
+#include "workloads/learner/model_plan.hpp"
+
+#include <cmath>
+#include <utility>
+
+#include "policies/vocabulary/rng.hpp"
+
+namespace tandem {
+namespace {
+
+struct Shape {
+  std::int64_t channels;
+  std::int64_t height;
+  std::int64_t width;
+  std::int64_t elements() const { return channels * height * width; }
+};
+
+std::string to_text(const Shape& shape) {
+  return std::to_string(shape.channels) + 'x' + std::to_string(shape.height) + 'x' +
+         std::to_string(shape.width);
+}
+
+/// Walks the layers forward once, carrying the shape between them.
+class Walk {
+ public:
+  Walk(ModelPlan& plan, Shape shape) : plan_(plan), shape_(shape), input_(to_text(shape)) {}
+
+  void run(std::vector<Layer>& layers) {
+    for (auto& layer : layers) {
+      layer.first_tensor = static_cast<int>(plan_.description.tensors.size());
+      std::visit([&](auto& operation) { apply(layer.name, operation); }, layer.operation);
+    }
+  }
+  /// Flops since the last call.
+  std::pair<Flops, Flops> take_flops() {
+    return {std::exchange(forward_, Flops(0)), std::exchange(backward_, Flops(0))};
+  }
+
+ private:
+  void apply(const std::string& name, const Convolution& convolution) {
+    const std::int64_t inputs = shape_.channels;
+    const std::int64_t kernel = convolution.kernel;
+    shape_ = {convolution.outputs, reduced(name, shape_.height, convolution),
+              reduced(name, shape_.width, convolution)};
+    const double bound = 1.0 / std::sqrt(static_cast<double>(inputs * kernel * kernel));
+    add_tensor(name + ".weight", {convolution.outputs, inputs, kernel, kernel}, bound);
+    if (convolution.bias) add_tensor(name + ".bias", {convolution.outputs}, bound);
+    add_weighted_flops(2 * shape_.elements() * inputs * kernel * kernel);
+  }
+
+  void apply(const std::string& name, const Linear& linear) {
+    const std::int64_t inputs = shape_.elements();
+    shape_ = {linear.outputs, 1, 1};
+    const double bound = 1.0 / std::sqrt(static_cast<double>(inputs));
+    add_tensor(name + ".weight", {linear.outputs, inputs}, bound);
+    add_tensor(name + ".bias", {linear.outputs}, bound);
+    add_weighted_flops(2 * inputs * linear.outputs);
+  }
+
+  void apply(const std::string& name, const BatchNorm&) {
+    add_tensor(name + ".weight", {shape_.channels}, 0.0, 1.0F);
+    add_tensor(name + ".bias", {shape_.channels}, 0.0);
+    add_tensor(name + ".running_mean", {shape_.channels}, 0.0, 0.0F, true);
+    add_tensor(name + ".running_var", {shape_.channels}, 0.0, 1.0F, true);
+    add_flops(4 * shape_.elements());  // an addition to each moment, a scale and a shift
+  }
+
+  void apply(const std::string&, const Relu&) { add_flops(shape_.elements()); }
+
+  void apply(const std::string&, const MaxPool& pool) {
+    require(shape_.height >= pool.size && shape_.width >= pool.size, "max pooling", pool.size);
+    shape_.height /= pool.size;
+    shape_.width /= pool.size;
+    add_flops(shape_.elements() * pool.size * pool.size);
+  }
+
+  void apply(const std::string&, const GlobalAveragePool&) {
+    add_flops(shape_.elements());
+    shape_ = {shape_.channels, 1, 1};
+  }
+
+  void apply(const std::string&, const Flatten&) { shape_ = {shape_.elements(), 1, 1}; }
+
+  void apply(const std::string&, Residual& residual) {
+    const Shape before = shape_;
+    run(residual.body);
+    const Shape after = std::exchange(shape_, before);
+    run(residual.shortcut);
+    TANDEM_CHECK(shape_.elements() == after.elements(), to_text(shape_), to_text(after));
+    add_flops(2 * shape_.elements());
+  }
+
+  std::int64_t reduced(const std::string& name, std::int64_t extent, const Convolution& convolution) const {
+    require(extent + 2 * convolution.padding >= convolution.kernel, name, convolution.kernel);
+    return (extent + 2 * convolution.padding - convolution.kernel) / convolution.stride + 1;
+  }
+
+  void require(bool fits, const std::string& layer, std::int64_t window) const {
+    if (fits) return;
+    throw ConfigError("model '" + plan_.description.name + "' cannot take images of " + input_ + ": " +
+                      layer + " looks at " + std::to_string(window) + 'x' + std::to_string(window) +
+                      " points, but only " + to_text(shape_) + " arrive there");
+  }
+
+  void add_tensor(std::string name, std::vector<std::int64_t> shape, double spread, float centre = 0.0F,
+                  bool statistic = false) {
+    plan_.description.tensors.push_back(
+        {.name = std::move(name), .shape = std::move(shape), .statistic = statistic});
+    plan_.initial_values.push_back({.centre = centre, .spread = static_cast<float>(spread)});
+  }
+
+  void add_flops(std::int64_t forward) {
+    forward_ += Flops(static_cast<double>(forward));
+    backward_ += Flops(2.0 * static_cast<double>(forward));
+  }
+
+  /// Backward computes the gradient of the weights and, except in the first such layer, that of the input.
+  void add_weighted_flops(std::int64_t forward) {
+    forward_ += Flops(static_cast<double>(forward));
+    backward_ += Flops((first_weights_ ? 1.0 : 2.0) * static_cast<double>(forward));
+    first_weights_ = false;
+  }
+
+  ModelPlan& plan_;
+  Shape shape_;
+  std::string input_;
+  Flops forward_;
+  Flops backward_;
+  bool first_weights_ = true;
+};
+
+/// What one segment brings to its bucket: tensors [first, last) of the description, and its flops.
+struct SegmentShare {
+  std::size_t first;
+  std::size_t last;
+  Flops forward;
+  Flops backward;
+};
+
+/// Gathers segments [first, last) into the next bucket and gives their tensors a place.
+void add_bucket(ModelPlan& plan, const std::vector<SegmentShare>& shares, std::size_t first,
+                std::size_t last) {
+  auto& [name, tensors, buckets] = plan.description;
+  BucketDescription bucket;
+  bucket.offset = plan.description.elements();
+  for (const bool statistic : {false, true}) {
+    auto& count = statistic ? bucket.statistics : bucket.parameters;
+    for (std::size_t index = shares[first].first; index < shares[last - 1].last; ++index) {
+      if (tensors[index].statistic != statistic) continue;
+      tensors[index].offset = bucket.offset + bucket.elements();
+      count += tensors[index].elements();
+    }
+  }
+  for (std::size_t segment = first; segment < last; ++segment) {
+    bucket.forward += shares[segment].forward;
+    bucket.backward += shares[segment].backward;
+    plan.bucket_of_segment[segment] = static_cast<int>(buckets.size());
+  }
+  buckets.push_back(bucket);
+}
+
+std::int64_t elements_of(const std::vector<TensorDescription>& tensors, const SegmentShare& share) {
+  std::int64_t sum = 0;
+  for (std::size_t index = share.first; index < share.last; ++index) sum += tensors[index].elements();
+  return sum;
+}
+
+}  // namespace
+
+ModelPlan plan_model(const LearnerSetting& setting) {
+  const auto& images = setting.dataset;
+  if (images.channels < 1 || images.height < 1 || images.width < 1 || images.classes < 1)
+    throw ConfigError("model '" + setting.model +
+                      "' needs images with at least one channel, row, column and class, found " +
+                      to_text(Shape{images.channels, images.height, images.width}) + " of " +
+                      std::to_string(images.classes) + " classes");
+  ModelPlan plan;
+  plan.description.name = setting.model;
+  plan.segments = define_model(setting.model, images.classes);
+  plan.bucket_of_segment.resize(plan.segments.size());
+
+  Walk walk(plan, {images.channels, images.height, images.width});
+  std::vector<SegmentShare> shares;
+  for (auto& segment : plan.segments) {
+    const std::size_t first = plan.description.tensors.size();
+    walk.run(segment.layers);
+    const auto [forward, backward] = walk.take_flops();
+    shares.push_back({first, plan.description.tensors.size(), forward, backward});
+  }
+
+  const std::int64_t wanted = setting.bucket_bytes.count();
+  std::size_t last = shares.size();
+  std::int64_t gathered = 0;
+  for (std::size_t segment = shares.size(); segment-- > 0;) {
+    gathered += elements_of(plan.description.tensors, shares[segment]);
+    const bool full = wanted > 0 && gathered * 4 >= wanted;
+    if (!full && segment > 0) continue;
+    add_bucket(plan, shares, segment, last);
+    last = segment;
+    gathered = 0;
+  }
+  return plan;
+}
+
+std::vector<float> initial_model(const ModelPlan& plan, std::uint64_t seed) {
+  std::vector<float> values(static_cast<std::size_t>(plan.description.elements()));
+  for (std::size_t index = 0; index < plan.description.tensors.size(); ++index) {
+    const auto& tensor = plan.description.tensors[index];
+    const auto [centre, spread] = plan.initial_values[index];
+    Rng rng = Rng::stream(seed, "initial parameters", index);
+    for (std::int64_t element = 0; element < tensor.elements(); ++element) {
+      const auto deviation = spread > 0.0F ? static_cast<float>(2.0 * rng.uniform() - 1.0) * spread : 0.0F;
+      values[static_cast<std::size_t>(tensor.offset + element)] = centre + deviation;
+    }
+  }
+  return values;
+}
+
+ModelDescription describe_model(const LearnerSetting& setting) { return plan_model(setting).description; }
+
+}  // namespace tandem

@@ -1,0 +1,24 @@
+// Stands in for the learner where libtorch was not found: says so when real math is asked for.
+#include "workloads/learner/learner.hpp"
+
+namespace tandem {
+namespace {
+
+[[noreturn]] void fail_without_torch(const char* what) {
+  throw ConfigError(
+      std::string(what) +
+      " needs libtorch, and this Tandem was built without libtorch: apt-get install libtorch-dev and build "
+      "again, or set workload.math to modelled");
+}
+
+}  // namespace
+
+std::unique_ptr<Learner> make_learner(const LearnerSetting&) { fail_without_torch("real math"); }
+void save_checkpoint(const std::string&, const Checkpoint&, const ModelDescription&) {
+  fail_without_torch("writing a checkpoint");
+}
+Checkpoint load_checkpoint(const std::string&, const ModelDescription&) {
+  fail_without_torch("reading a checkpoint");
+}
+
+}  // namespace tandem

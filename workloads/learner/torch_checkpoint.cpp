@@ -1,0 +1,111 @@
+// Checkpoints in PyTorch's own file format. The unpickler of libtorch reads data only, it runs nothing.
+#include <ATen/ATen.h>
+#include <torch/csrc/jit/serialization/pickle.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <fstream>
+#include <iterator>
+
+#include "workloads/learner/learner.hpp"
+
+namespace tandem {
+namespace {
+
+using StateDict = c10::Dict<std::string, at::Tensor>;
+
+/// Leaves either the whole file or what was there before.
+void write_whole(const std::string& path, const std::vector<char>& bytes) {
+  const std::string aside = path + ".partial";
+  {
+    std::ofstream file(aside, std::ios::binary | std::ios::trunc);
+    file.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+    file.close();
+    if (!file) throw WorldError("checkpoint '" + aside + "' cannot be written: " + std::strerror(errno));
+  }
+  if (std::rename(aside.c_str(), path.c_str()) != 0)
+    throw WorldError("checkpoint '" + aside + "' cannot be renamed to '" + path +
+                     "': " + std::strerror(errno));
+}
+
+c10::IValue read_archive(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) throw ConfigError("checkpoint '" + path + "' cannot be opened: " + std::strerror(errno));
+  const std::vector<char> bytes((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+  try {
+    return torch::jit::pickle_load(bytes);
+  } catch (const std::exception&) {
+    throw ConfigError("checkpoint '" + path + "' is corrupt: expected a file of torch.save, found " +
+                      std::to_string(bytes.size()) + " bytes that are none");
+  }
+}
+
+[[noreturn]] void fail_entry(const std::string& path, const std::string& entry) {
+  throw ConfigError("checkpoint '" + path + "' is not one of Tandem: expected entry '" + entry +
+                    "', found none of that type");
+}
+
+c10::IValue entry_of(const c10::IValue& archive, const std::string& path, const std::string& name) {
+  if (!archive.isGenericDict()) fail_entry(path, name);
+  const auto entries = archive.toGenericDict();
+  const auto found = entries.find(name);
+  if (found == entries.end()) fail_entry(path, name);
+  return found->value();
+}
+
+std::int64_t count_values(const c10::impl::GenericDict& state) {
+  std::int64_t count = 0;
+  for (const auto& entry : state)
+    if (entry.value().isTensor()) count += entry.value().toTensor().numel();
+  return count;
+}
+
+}  // namespace
+
+void save_checkpoint(const std::string& path, const Checkpoint& checkpoint, const ModelDescription& model) {
+  TANDEM_CHECK(std::ssize(checkpoint.values) == model.elements(), checkpoint.values.size(), model.elements());
+  StateDict state;
+  for (const auto& tensor : model.tensors) {
+    at::Tensor values = at::empty(tensor.shape, at::kFloat);
+    std::copy_n(checkpoint.values.begin() + tensor.offset, tensor.elements(), values.data_ptr<float>());
+    state.insert(tensor.name, values);
+  }
+  c10::impl::GenericDict archive(c10::StringType::get(), c10::AnyType::get());
+  archive.insert("model", checkpoint.model);
+  archive.insert("step", checkpoint.step);
+  archive.insert("state_dict", state);
+  write_whole(path, torch::jit::pickle_save(archive));
+}
+
+Checkpoint load_checkpoint(const std::string& path, const ModelDescription& model) {
+  const auto archive = read_archive(path);
+  const auto name = entry_of(archive, path, "model");
+  const auto step = entry_of(archive, path, "step");
+  const auto entries = entry_of(archive, path, "state_dict");
+  if (!name.isString()) fail_entry(path, "model");
+  if (!step.isInt()) fail_entry(path, "step");
+  if (!entries.isGenericDict()) fail_entry(path, "state_dict");
+  const auto state = entries.toGenericDict();
+  const auto found_values = count_values(state);
+  if (name.toStringRef() != model.name || found_values != model.elements())
+    throw ConfigError("checkpoint of model '" + name.toStringRef() + "' (" + std::to_string(found_values) +
+                      " values), expected '" + model.name + "' (" + std::to_string(model.elements()) +
+                      " values), in '" + path + "'");
+
+  Checkpoint checkpoint{.model = model.name, .step = step.toInt(), .values = {}};
+  checkpoint.values.resize(static_cast<std::size_t>(model.elements()));
+  for (const auto& tensor : model.tensors) {
+    const auto found = state.find(tensor.name);
+    if (found == state.end() || !found->value().isTensor() ||
+        found->value().toTensor().sizes() != tensor.shape)
+      throw ConfigError("checkpoint '" + path + "' has no tensor '" + tensor.name +
+                        "' of the expected shape");
+    const at::Tensor values = found->value().toTensor().to(at::kFloat).contiguous();
+    std::copy_n(values.data_ptr<float>(), tensor.elements(), checkpoint.values.begin() + tensor.offset);
+  }
+  return checkpoint;
+}
+
+}  // namespace tandem

@@ -54,6 +54,8 @@ class MpiContext : public Context {
   Completion wait(Pending& pending) override;
   Completion wait_any(std::span<Pending> pendings) override;
 
+  /// Waits for all ranks to call it, without burning a core. Collective.
+  void meet();
   /// Times a kernel took longer than its emulated device or disk would have: the emulation was not honest
   /// then.
   std::int64_t late_devices() const { return late_devices_; }

@@ -22,7 +22,7 @@ Journal random_journal(unsigned seed) {
   Journal journal;
   journal.keep_decisions = true;
   journal.late_devices = number();
-  for (unsigned i = random() % 20U; i > 0; --i) {
+  for (auto i = random() % 20U; i > 0; --i) {
     StepRecord step{
         .rank = number(), .step = number(), .round = number(), .version = number(), .start = time()};
     for (auto& phase : step.phases) phase = time();

@@ -1,0 +1,31 @@
+// The flags of SimGrid that shape simulated times: what Tandem sets unless the platform file sets it, a
+// measured network, and a report of what is in effect.
+#pragma once
+
+#include <map>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "workloads/profile.hpp"
+
+namespace tandem::sim {
+
+/// Flags of the file's own <config>. Errors: ConfigError when the file is missing or not XML.
+std::map<std::string, std::string> platform_config(const std::string& platform_file);
+
+/// Sets Tandem's defaults, except for the flags in `own`. Pre: an engine exists, no platform was loaded yet:
+/// SimGrid lets the first who sets a flag win.
+void set_physics(const std::map<std::string, std::string>& own);
+
+/// Makes a message between two hosts take alpha + size * beta of its segment when it is alone; concurrent
+/// messages share links as before. Pre: the platform is loaded. Errors: ConfigError when the segments are not
+/// sorted or start above 0, when the platform sets factors of its own, or (while running) when a route has no
+/// latency.
+void set_measured_network(const std::vector<Profile::NetworkSegment>& segments);
+
+/// The flags in effect, and who set each.
+nlohmann::json report_physics(const std::map<std::string, std::string>& own,
+                              const std::vector<Profile::NetworkSegment>& segments);
+
+}  // namespace tandem::sim

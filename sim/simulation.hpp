@@ -1,0 +1,38 @@
+// Runs the bodies of all ranks under the simulated clock of SimGrid. The only door to the simulator: nothing
+// that includes this file sees SimGrid.
+#pragma once
+
+#include <functional>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "workloads/context.hpp"
+#include "workloads/profile.hpp"
+
+namespace tandem::sim {
+
+struct SimulationSetting {
+  std::string platform_file;
+  std::vector<std::string> hosts;  ///< of each rank; ranks on one host share its device
+  /// Seconds that the work takes alone on the device of the rank. Called once for each compute.
+  std::function<Seconds(Rank, const Work&)> price;
+  std::function<void(Context&)> body;  ///< run by every rank
+  /// Measured cost of a message by its size; empty: the links of the platform alone (CM02). Between two ranks
+  /// of one host the platform's loopback holds in both cases.
+  std::vector<Profile::NetworkSegment> network = {};
+  std::function<void(Seconds)> progress =
+      {};  ///< told the simulated time several times a second of real time
+};
+
+struct SimulationResult {
+  Seconds makespan;        ///< until the last body ended
+  nlohmann::json physics;  ///< the network model and every flag that shapes times, as they were in effect
+};
+
+/// Simulates the job. Once a process: SimGrid keeps one engine.
+/// Errors: what a body threw; ConfigError for a platform, host, route or disk that is missing; WorldError for
+/// a deadlock (says who waits for what), a failed host or link, a second call.
+SimulationResult simulate(const SimulationSetting& setting);
+
+}  // namespace tandem::sim

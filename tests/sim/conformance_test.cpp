@@ -1,0 +1,37 @@
+// The simulator against what every Context must do.
+#include "tests/conformance/conformance.hpp"
+
+#include <gtest/gtest.h>
+
+#include "tests/sim/lab.hpp"
+
+namespace tandem::sim {
+namespace {
+
+using conformance::Scenario;
+
+class Conformance : public testing::TestWithParam<Scenario> {};
+
+const char* const disk = "<disk id=\"d\" read_bw=\"100MBps\" write_bw=\"50MBps\"/>";
+
+TEST_P(Conformance, OneHostARank) {
+  const int ranks = GetParam().ranks;
+  lab::run(lab::star(ranks, "", disk), lab::hosts(ranks), GetParam().body);
+}
+
+TEST_P(Conformance, AllRanksOnOneHost) {
+  const auto ranks = static_cast<std::size_t>(GetParam().ranks);
+  lab::run(lab::star(1, "", disk), std::vector<std::string>(ranks, "h0"), GetParam().body);
+}
+
+TEST_P(Conformance, MeasuredNetwork) {
+  const int ranks = GetParam().ranks;
+  lab::run(lab::star(ranks, "", disk), lab::hosts(ranks), GetParam().body,
+           {{0, 20e-6, 1e-9}, {65536, 80e-6, 0.5e-9}});
+}
+
+INSTANTIATE_TEST_SUITE_P(Simulated, Conformance, testing::ValuesIn(conformance::scenarios()),
+                         [](const auto& instance) { return std::string(instance.param.name); });
+
+}  // namespace
+}  // namespace tandem::sim

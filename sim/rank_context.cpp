@@ -86,7 +86,7 @@ Pending RankContext::transfer_disk(Kind kind, int disk, Bytes size, const Kernel
 Pending RankContext::sleep(Seconds duration) {
   TANDEM_CHECK(duration.count() >= 0, "duration", duration.count(), "rank", rank_);
   Operation& operation = new_operation(Kind::sleep);
-  if (duration.count() == 0) return done_at_once(operation);
+  if (duration.count() <= world_.precision_s()) return done_at_once(operation);
   operation.amount = (now() + duration).count();
   return started(operation);
 }
@@ -192,7 +192,8 @@ Completion RankContext::take(std::uint32_t slot, std::size_t index) {
   if (operation.state == State::failed)
     throw WorldError("rank " + std::to_string(rank_) + ": " + describe(operation) +
                      " failed: a host, link or disk went down");
-  --done_count_;
+  if (operation.state == State::done) --done_count_;
+  ++operation.uses;
   operation.next = free_operation_;
   free_operation_ = slot;
   return {index, operation.note};
@@ -213,9 +214,12 @@ Completion RankContext::wait_any(std::span<Pending> pendings) {
   awaited_any_ = pendings;
   for (;; block()) {
     if (done_count_ == 0) continue;
-    for (std::size_t i = 0; i < pendings.size(); ++i)
-      if (!pendings[i].empty() && operations_[pendings[i].slot()].state != State::pending)
+    for (std::size_t i = 0; i < pendings.size(); ++i) {
+      if (pendings[i].empty()) continue;
+      const Operation& operation = operations_[pendings[i].slot()];
+      if (operation.state != State::pending || operation.is_due(now().count(), world_.precision_s()))
         return take(pendings[i].release(), i);
+    }
   }
 }
 
@@ -280,7 +284,9 @@ void RankContext::start(Operation& operation) {
     }
     case Kind::sleep:
       simgrid::kernel::timer::Timer::set(std::max(operation.amount, now().count()),
-                                         [&operation] { operation.finish(true); });
+                                         [&operation, use = operation.uses] {
+                                           if (operation.uses == use) operation.finish(true);
+                                         });
       break;
     case Kind::read:
     case Kind::write:

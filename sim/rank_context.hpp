@@ -47,8 +47,13 @@ class RankContext final : public Context {
 
   struct Operation final : Finishable {
     void finish(bool succeeded) override { owner->finish(slot, succeeded); }
+    /// Sleeps are timed outside of SimGrid's models, whose rounding they must not lose a tie to.
+    bool is_due(double now_s, double precision_s) const {
+      return kind == Kind::sleep && amount <= now_s + precision_s;
+    }
     RankContext* owner = nullptr;
     std::uint32_t slot = 0;
+    std::uint32_t uses = 0;           ///< of this slot, so that a late timer knows that its sleep is over
     std::uint32_t next = no_slot;     ///< free list, or queue of posted receives
     std::uint32_t message = no_slot;  ///< of a send
     Kind kind = Kind::sleep;

@@ -1,6 +1,8 @@
 // The shared state of a simulation: message pool, routes, the first error.
 #include "sim/world.hpp"
 
+#include <xbt/config.hpp>
+
 #include "policies/vocabulary/check.hpp"
 #include "policies/vocabulary/options.hpp"
 #include "sim/rank_context.hpp"
@@ -36,7 +38,9 @@ void Message::finish(bool succeeded) {
 }
 
 World::World(const SimulationSetting& setting)
-    : setting_(setting), route_known_(setting.hosts.size() * setting.hosts.size(), false) {
+    : setting_(setting),
+      precision_s_(simgrid::config::get_value<double>("surf/precision")),
+      route_known_(setting.hosts.size() * setting.hosts.size(), false) {
   for (std::size_t rank = 0; rank < setting.hosts.size(); ++rank)
     ranks_.push_back(std::make_unique<RankContext>(*this, static_cast<Rank>(rank), find_host(setting, rank)));
 }

@@ -52,6 +52,8 @@ class World {
   ~World();
 
   const SimulationSetting& setting() const { return setting_; }
+  /// Events closer than this are one instant to SimGrid.
+  double precision_s() const { return precision_s_; }
   RankContext& rank(Rank rank) { return *ranks_[static_cast<std::size_t>(rank)]; }
   std::vector<std::unique_ptr<RankContext>>& ranks() { return ranks_; }
 
@@ -71,6 +73,7 @@ class World {
 
  private:
   const SimulationSetting& setting_;
+  double precision_s_;
   std::vector<std::unique_ptr<RankContext>> ranks_;
   std::deque<Message> messages_;
   std::uint32_t free_message_ = no_slot;

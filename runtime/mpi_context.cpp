@@ -281,6 +281,15 @@ void MpiContext::pause_until(std::optional<Seconds> deadline) {
   backoff_.pause(deadline, requests_.empty());
 }
 
+void MpiContext::meet() {
+  MPI_Request request = MPI_REQUEST_NULL;
+  check_mpi(MPI_Ibarrier(communicator_, &request), "MPI_Ibarrier");
+  const auto number = acquire(Slot::State::messages);
+  watch(number, request);
+  Pending pending(number);
+  wait(pending);
+}
+
 Completion MpiContext::wait(Pending& pending) { return wait_any(std::span(&pending, 1)); }
 
 Completion MpiContext::wait_any(std::span<Pending> pendings) {

@@ -26,8 +26,13 @@ struct RunInfo {
   std::string started;              ///< ISO 8601
 };
 
+nlohmann::json to_json(const RunInfo& info);
+/// Inverse of to_json. Errors: ConfigError naming the key, or another schema version.
+RunInfo run_info_from_json(const nlohmann::json& document);
+
 /// Creates the directory with a file `INCOMPLETE` in it.
-/// Errors: ConfigError when it exists and is not empty, unless `force` (then its old files are removed).
+/// Errors: ConfigError when it exists and is not empty, unless `force` (then its old files are removed, if a
+/// file in it shows that it is a result or report directory). WorldError when it cannot be written.
 void create_result_directory(const std::string& path, bool force);
 /// Writes run.json, summary.json, steps.csv, evaluations.csv, caches.csv, trace.json, and (when present in the journal)
 /// operations.csv and decisions.csv; then removes `INCOMPLETE`. `makespan`: from start to the last rank's end.
@@ -43,6 +48,8 @@ struct Results {
 /// Errors: ConfigError when missing, incomplete, or of another schema version.
 Results read_results(const std::string& path);
 
+/// Whether the step enters the statistics of steps: it is not one of its worker's first `warmup_steps`.
+bool counts(const RunInfo& info, const StepRecord& step);
 /// The figures of summary.json from the journal; documented key by key in the README.
 nlohmann::json summarise(const RunInfo& info, const Journal& journal, Seconds makespan);
 /// Chrome trace format, opens in Perfetto: one track a rank, one slice a phase of a step.

@@ -1,0 +1,119 @@
+// The shared state of a simulation: message pool, routes, the first error.
+#include "sim/world.hpp"
+
+#include <xbt/config.hpp>
+
+#include "policies/vocabulary/check.hpp"
+#include "policies/vocabulary/options.hpp"
+#include "sim/rank_context.hpp"
+
+namespace tandem::sim {
+
+namespace s4u = simgrid::s4u;
+
+namespace {
+
+s4u::Host& find_host(const SimulationSetting& setting, std::size_t rank) {
+  const std::string& name = setting.hosts[rank];
+  if (s4u::Host* const host = s4u::Host::by_name_or_null(name)) return *host;
+  std::vector<std::string> known;
+  for (const s4u::Host* host : s4u::Engine::get_instance()->get_all_hosts())
+    known.push_back(host->get_name());
+  const std::string nearest = nearest_name(name, known);
+  throw ConfigError(setting.platform_file + ": rank " + std::to_string(rank) + " is placed on host \"" +
+                    name + "\", which the platform does not have" +
+                    (nearest.empty() ? std::string() : "; did you mean \"" + nearest + "\"?"));
+}
+
+}  // namespace
+
+void Message::finish(bool succeeded) {
+  sender->finish(send_slot, succeeded);
+  if (receive_slot == no_slot && succeeded) {
+    arrived = true;
+    return;
+  }
+  if (receive_slot != no_slot) receiver->finish(receive_slot, succeeded);
+  receiver->world().free_message(*this);
+}
+
+World::World(const SimulationSetting& setting)
+    : setting_(setting),
+      precision_s_(simgrid::config::get_value<double>("surf/precision")),
+      route_known_(setting.hosts.size() * setting.hosts.size(), false) {
+  for (std::size_t rank = 0; rank < setting.hosts.size(); ++rank)
+    ranks_.push_back(std::make_unique<RankContext>(*this, static_cast<Rank>(rank), find_host(setting, rank)));
+}
+
+World::~World() = default;
+
+Message& World::new_message() {
+  if (free_message_ == no_slot) {
+    Message& fresh = messages_.emplace_back();
+    fresh.index = static_cast<std::uint32_t>(messages_.size() - 1);
+    free_message_ = fresh.index;
+  }
+  Message& message = messages_[free_message_];
+  free_message_ = message.next;
+  message.next = no_slot;
+  message.receive_slot = no_slot;
+  message.arrived = false;
+  return message;
+}
+
+void World::free_message(Message& message) {
+  // Its activity stays until the next use: the kernel may be at work on it right now.
+  message.next = free_message_;
+  free_message_ = message.index;
+}
+
+void World::check_route(const RankContext& from, const RankContext& to) {
+  const auto pair =
+      static_cast<std::size_t>(from.rank()) * ranks_.size() + static_cast<std::size_t>(to.rank());
+  if (route_known_[pair]) return;
+  std::vector<s4u::Link*> links;
+  double latency_s = 0;
+  bool joined = true;
+  try {
+    from.host().route_to(&to.host(), links, &latency_s);
+    joined = !links.empty() || latency_s > 0;
+  } catch (const std::exception&) {
+    joined = false;
+  }
+  if (!joined)
+    throw ConfigError(setting_.platform_file + ": no route from host \"" + from.host().get_name() +
+                      "\" (rank " + std::to_string(from.rank()) + ") to host \"" + to.host().get_name() +
+                      "\" (rank " + std::to_string(to.rank()) + ")");
+  route_known_[pair] = true;
+}
+
+void World::fail(std::exception_ptr error) {
+  if (error_) return;
+  error_ = std::move(error);
+  s4u::Actor::kill_all();
+}
+
+void World::note_deadlock() {
+  if (error_) return;
+  constexpr int shown = 8;
+  int stuck = 0;
+  std::string text;
+  for (const auto& rank : ranks_) {
+    const std::string reason = rank->waiting_for();
+    if (reason.empty() || ++stuck > shown) continue;
+    text += "\n  " + reason;
+  }
+  if (stuck > shown) text += "\n  and " + std::to_string(stuck - shown) + " more";
+  error_ = std::make_exception_ptr(
+      WorldError("deadlock at " + std::to_string(s4u::Engine::get_clock()) + " s of simulated time:" + text));
+}
+
+void World::rethrow() const {
+  if (error_) std::rethrow_exception(error_);
+  for (const auto& rank : ranks_)
+    if (!rank->ended())
+      throw WorldError("rank " + std::to_string(rank->rank()) + " did not end: its host \"" +
+                       rank->host().get_name() + "\" went down");
+}
+
+}  // namespace tandem::sim

@@ -1,0 +1,60 @@
+// Comma-separated values as RFC 4180 describes them: one header line, texts quoted where they must be. Numbers are
+// written so that reading them gives the same number; NaN is an empty field. Knows nothing of what the columns mean.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "policies/vocabulary/units.hpp"
+
+namespace tandem::csv {
+
+/// Builds the text of a file row by row.
+class Writer {
+ public:
+  void field(std::int64_t value);
+  void field(int value) { field(std::int64_t{value}); }
+  void field(double value);
+  void field(Seconds value) { field(value.count()); }
+  void field(std::string_view text);
+  void end_row();
+  const std::string& text() const { return text_; }
+
+ private:
+  void separate();
+  std::string text_;
+  bool row_begun_ = false;
+};
+
+/// Reads fields in order. Errors of every member: ConfigError naming file, line and column.
+class Reader {
+ public:
+  /// `name` of the file for messages. The header must be `columns`.
+  Reader(std::string name, std::string text, std::vector<std::string> columns);
+
+  /// Goes to the next row; false at the end of the file.
+  bool next_row();
+  void field(std::int64_t& value);
+  void field(int& value);
+  void field(double& value);
+  void field(Seconds& value);
+  void field(std::string& text);
+
+ private:
+  bool read_row();
+  const std::string& take();
+  [[noreturn]] void fail(const std::string& expected) const;
+
+  std::string name_;
+  std::string text_;
+  std::vector<std::string> columns_;
+  std::size_t position_ = 0;
+  int line_ = 1;      ///< of the next character
+  int row_line_ = 1;  ///< where the current row begins
+  std::vector<std::string> fields_;
+  std::size_t taken_ = 0;
+};
+
+}  // namespace tandem::csv

@@ -28,15 +28,15 @@ Bytes8 idx(std::uint8_t type, const std::vector<std::uint32_t>& extents, const B
 }
 
 Bytes8 images(std::uint32_t count, std::uint32_t side = 28) {
-  Bytes8 body(std::size_t{count} * side * side);
-  for (std::size_t index = 0; index < body.size(); ++index)
-    body[index] = static_cast<std::uint8_t>(index * 7);
+  Bytes8 body;
+  for (std::size_t index = 0; index < std::size_t{count} * side * side; ++index)
+    body.push_back(static_cast<std::uint8_t>(index * 7));
   return idx(8, {count, side, side}, body);
 }
 
 Bytes8 labels(std::uint32_t count) {
-  Bytes8 body(count);
-  for (std::size_t index = 0; index < count; ++index) body[index] = static_cast<std::uint8_t>(index % 10);
+  Bytes8 body;
+  for (std::size_t index = 0; index < count; ++index) body.push_back(static_cast<std::uint8_t>(index % 10));
   return idx(8, {count}, body);
 }
 

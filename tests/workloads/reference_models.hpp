@@ -1,4 +1,4 @@
-// The models once more, written with torch::nn as PyTorch users write them: the learner is compared with these.
+// The models once more, written with torch::nn as PyTorch users write them, to compare the learner with.
 #pragma once
 
 #include <torch/torch.h>

@@ -79,7 +79,6 @@ Pending RankContext::transfer_disk(Kind kind, int disk, Bytes size, const Kernel
   operation.disk = disk;
   if (size.count() == 0) return done_at_once(operation);
   operation.amount = static_cast<double>(size.count());
-  ++disk_transfers_;
   return started(operation);
 }
 
@@ -126,17 +125,13 @@ Pending RankContext::send(Rank to, Channel channel, Slice slice, const Note& not
   TANDEM_CHECK(to >= 0 && to < world_size(), "to", to, "world size", world_size());
   TANDEM_CHECK(slice.size.count() >= 0, "size", slice.size.count(), "rank", rank_);
   RankContext& receiver = world_.rank(to);
-  world_.check_route(*this, receiver);
-
+  Message& message = message_to(receiver);
   Operation& operation = new_operation(Kind::send);
   operation.peer = to;
   operation.channel = channel;
   operation.amount =
       static_cast<double>((slice.size + (channel.carries_note ? note_size : Bytes(0))).count());
-  Message& message = world_.new_message();
   operation.message = message.index;
-  message.sender = this;
-  message.receiver = &receiver;
   message.send_slot = operation.slot;
   message.size = slice.size;
   message.note = channel.carries_note ? note : Note{};
@@ -160,6 +155,28 @@ Pending RankContext::send(Rank to, Channel channel, Slice slice, const Note& not
   return started(operation);
 }
 
+Message& RankContext::message_to(RankContext& receiver) {
+  const auto [found, is_new] = free_messages_.try_emplace(receiver.rank(), no_slot);
+  if (is_new) world_.check_route(*this, receiver);
+  if (found->second == no_slot) {
+    Message& fresh = world_.new_message();
+    fresh.sender = this;
+    fresh.receiver = &receiver;
+    return fresh;
+  }
+  Message& message = world_.message(found->second);
+  found->second = message.next;
+  message.receive_slot = no_slot;
+  message.arrived = false;
+  return message;
+}
+
+void RankContext::recycle(Message& message) {
+  std::uint32_t& first = free_messages_[message.receiver->rank()];
+  message.next = first;
+  first = message.index;
+}
+
 Pending RankContext::receive(Rank from, Channel channel, Slice slice) {
   TANDEM_CHECK(from >= 0 && from < world_size(), "from", from, "world size", world_size());
   Operation& operation = new_operation(Kind::receive);
@@ -178,7 +195,7 @@ Pending RankContext::receive(Rank from, Channel channel, Slice slice) {
   deliver(message, message.bytes.get(), operation);
   message.bytes.reset();
   if (message.arrived) {
-    world_.free_message(message);
+    message.sender->recycle(message);
     return done_at_once(operation);
   }
   message.receive_slot = operation.slot;
@@ -230,8 +247,6 @@ void RankContext::block() {
     blocked_ = true;
     wake_up_->acquire();
   }
-  // A disk transfer that ends at this very instant is reported by an actor that may not have run yet.
-  if (disk_transfers_ > 0) s4u::this_actor::yield();
 }
 
 void RankContext::finish(std::uint32_t slot, bool succeeded) {
@@ -263,57 +278,67 @@ void RankContext::start_operations() {
 
 void RankContext::start(Operation& operation) {
   switch (operation.kind) {
-    case Kind::compute: {
-      operation.exec = s4u::Exec::init();
-      operation.exec->set_flops_amount(operation.amount)->set_host(&host_);
-      if (cores_for_compute_ > 1) operation.exec->set_thread_count(cores_for_compute_);
-      operation.exec->set_data(static_cast<Finishable*>(&operation));
-      operation.exec->start();
-      break;
-    }
-    case Kind::send: {
-      Message& message = world_.message(operation.message);
-      if (!host_.is_on() || !message.receiver->host().is_on()) return message.finish(false);
-      message.comm = s4u::Comm::sendto_init();
-      message.comm->set_data(static_cast<Finishable*>(&message));
-      message.comm->set_payload_size(static_cast<std::uint64_t>(operation.amount));
-      message.comm->set_source(&host_)->set_destination(&message.receiver->host());
-      // SimGrid leaves an empty message to be started by hand.
-      if (message.comm->get_state() != s4u::Activity::State::STARTED) message.comm->vetoable_start();
-      break;
-    }
+    case Kind::compute:
+      return start_compute(operation);
+    case Kind::read:
+    case Kind::write:
+      return start_disk_transfer(operation);
+    case Kind::send:
+      return start_message(operation);
+    case Kind::receive:
+      return;
     case Kind::sleep:
       simgrid::kernel::timer::Timer::set(std::max(operation.amount, now().count()),
                                          [&operation, use = operation.uses] {
                                            if (operation.uses == use) operation.finish(true);
                                          });
-      break;
-    case Kind::read:
-    case Kind::write:
-      start_disk_transfer(operation);
-      break;
-    case Kind::receive:
-      break;
   }
 }
 
-/// A short-lived actor does it: SimGrid 3.32 never forgets a disk activity before its actor ends.
+// Activities are used again and again. This saves their making, and it is vital for messages: SimGrid 3.32
+// puts each new one into a list that it searches from end to end when any message ends, and takes it out for
+// good the first time. A disk activity it never takes out.
+
+void RankContext::start_compute(Operation& operation) {
+  if (!operation.exec) {
+    operation.exec = s4u::Exec::init();
+    operation.exec->set_host(&host_);
+    if (cores_for_compute_ > 1) operation.exec->set_thread_count(cores_for_compute_);
+    operation.exec->set_data(static_cast<Finishable*>(&operation));
+  }
+  operation.exec->set_state(s4u::Activity::State::STARTING);
+  operation.exec->set_flops_amount(operation.amount);
+  operation.exec->start();
+}
+
 void RankContext::start_disk_transfer(Operation& operation) {
-  s4u::Actor::create("disk transfer", &host_, [this, &operation] {
-    bool succeeded = true;
-    try {
-      const auto size = static_cast<sg_size_t>(operation.amount);
-      const s4u::Disk& disk = *disks_[static_cast<std::size_t>(operation.disk)];
-      if (operation.kind == Kind::read)
-        disk.read(size);
-      else
-        disk.write(size);
-    } catch (const simgrid::Exception&) {
-      succeeded = false;
-    }
-    --disk_transfers_;
-    operation.finish(succeeded);
-  });
+  if (!operation.io) {
+    operation.io = s4u::Io::init();
+    operation.io->set_data(static_cast<Finishable*>(&operation));
+  }
+  // Not STARTING before the disk is set: SimGrid would start it there and then.
+  operation.io->set_state(s4u::Activity::State::INITED);
+  operation.io->set_disk(disks_[static_cast<std::size_t>(operation.disk)]);
+  operation.io->set_size(static_cast<sg_size_t>(operation.amount));
+  operation.io->set_op_type(operation.kind == Kind::read ? s4u::Io::OpType::READ : s4u::Io::OpType::WRITE);
+  operation.io->start();
+}
+
+void RankContext::start_message(const Operation& operation) {
+  Message& message = world_.message(operation.message);
+  if (!host_.is_on() || !message.receiver->host().is_on()) return message.finish(false);
+  const auto size = static_cast<std::uint64_t>(operation.amount);
+  if (!message.comm) {
+    message.comm = s4u::Comm::sendto_init();
+    message.comm->set_data(static_cast<Finishable*>(&message));
+    message.comm->set_payload_size(0);
+    message.comm->set_source(&host_)->set_destination(&message.receiver->host());
+  }
+  message.comm->set_state(s4u::Activity::State::STARTING);
+  message.comm->set_payload_size(size);
+  message.comm->start();
+  // A link that is down ends the activity at once and without a report.
+  if (size > 0 && message.comm->get_remaining() == 0) message.finish(false);
 }
 
 std::string RankContext::describe(const Operation& operation) const {

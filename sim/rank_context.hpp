@@ -40,6 +40,8 @@ class RankContext final : public Context {
   std::string waiting_for() const;
   /// Marks the operation as done and wakes the rank if it waits for it. Kernel context.
   void finish(std::uint32_t slot, bool succeeded);
+  /// Keeps a message that is over for the next send to its receiver.
+  void recycle(Message& message);
 
  private:
   enum class Kind : std::uint8_t { compute, send, receive, read, write, sleep };
@@ -64,7 +66,8 @@ class RankContext final : public Context {
     Slice slice;
     double amount = 0;  ///< flops, bytes on the wire or disk, or the date that a sleep ends
     Note note;
-    simgrid::s4u::ExecPtr exec;
+    simgrid::s4u::ExecPtr exec;  ///< kept, like `io`, for the next operation of this slot
+    simgrid::s4u::IoPtr io;
   };
 
   /// Messages of one (sender, channel): either receives wait in it, or messages do, never both.
@@ -90,7 +93,10 @@ class RankContext final : public Context {
   void block();
   void start_operations();
   void start(Operation& operation);
+  void start_compute(Operation& operation);
   void start_disk_transfer(Operation& operation);
+  void start_message(const Operation& operation);
+  Message& message_to(RankContext& receiver);
   std::string describe(const Operation& operation) const;
 
   World& world_;
@@ -102,9 +108,9 @@ class RankContext final : public Context {
   std::deque<Operation> operations_;
   std::uint32_t free_operation_ = no_slot;
   std::size_t done_count_ = 0;  ///< done and not yet waited for
-  int disk_transfers_ = 0;      ///< under way
   std::vector<std::uint32_t> to_start_;
   std::unordered_map<std::uint64_t, Stream> streams_;
+  std::unordered_map<Rank, std::uint32_t> free_messages_;  ///< by receiver; an entry says that a route exists
 
   simgrid::s4u::SemaphorePtr wake_up_;
   bool blocked_ = false;

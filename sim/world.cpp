@@ -34,13 +34,11 @@ void Message::finish(bool succeeded) {
     return;
   }
   if (receive_slot != no_slot) receiver->finish(receive_slot, succeeded);
-  receiver->world().free_message(*this);
+  sender->recycle(*this);
 }
 
 World::World(const SimulationSetting& setting)
-    : setting_(setting),
-      precision_s_(simgrid::config::get_value<double>("surf/precision")),
-      route_known_(setting.hosts.size() * setting.hosts.size(), false) {
+    : setting_(setting), precision_s_(simgrid::config::get_value<double>("surf/precision")) {
   for (std::size_t rank = 0; rank < setting.hosts.size(); ++rank)
     ranks_.push_back(std::make_unique<RankContext>(*this, static_cast<Rank>(rank), find_host(setting, rank)));
 }
@@ -48,29 +46,12 @@ World::World(const SimulationSetting& setting)
 World::~World() = default;
 
 Message& World::new_message() {
-  if (free_message_ == no_slot) {
-    Message& fresh = messages_.emplace_back();
-    fresh.index = static_cast<std::uint32_t>(messages_.size() - 1);
-    free_message_ = fresh.index;
-  }
-  Message& message = messages_[free_message_];
-  free_message_ = message.next;
-  message.next = no_slot;
-  message.receive_slot = no_slot;
-  message.arrived = false;
+  Message& message = messages_.emplace_back();
+  message.index = static_cast<std::uint32_t>(messages_.size() - 1);
   return message;
 }
 
-void World::free_message(Message& message) {
-  // Its activity stays until the next use: the kernel may be at work on it right now.
-  message.next = free_message_;
-  free_message_ = message.index;
-}
-
-void World::check_route(const RankContext& from, const RankContext& to) {
-  const auto pair =
-      static_cast<std::size_t>(from.rank()) * ranks_.size() + static_cast<std::size_t>(to.rank());
-  if (route_known_[pair]) return;
+void World::check_route(const RankContext& from, const RankContext& to) const {
   std::vector<s4u::Link*> links;
   double latency_s = 0;
   bool joined = true;
@@ -84,7 +65,6 @@ void World::check_route(const RankContext& from, const RankContext& to) {
     throw ConfigError(setting_.platform_file + ": no route from host \"" + from.host().get_name() +
                       "\" (rank " + std::to_string(from.rank()) + ") to host \"" + to.host().get_name() +
                       "\" (rank " + std::to_string(to.rank()) + ")");
-  route_known_[pair] = true;
 }
 
 void World::fail(std::exception_ptr error) {

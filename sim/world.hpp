@@ -28,7 +28,8 @@ class Finishable {
   virtual void finish(bool succeeded) = 0;
 };
 
-/// One message from its send to its receive. Its bytes are copied at once, its arrival is simulated.
+/// One message from its send to its receive. Its bytes are copied at once, its arrival is simulated. Used
+/// again by later messages of the same two ranks.
 class Message final : public Finishable {
  public:
   void finish(bool succeeded) override;
@@ -41,7 +42,8 @@ class Message final : public Finishable {
   Note note;
   std::unique_ptr<std::byte[]> bytes;  ///< only of a message that came before its receive
   simgrid::s4u::CommPtr comm;
-  std::uint32_t next = no_slot;  ///< in the queue of unexpected messages, or in the free list
+  std::uint32_t next =
+      no_slot;  ///< in the queue of unexpected messages, or in the free list of the two ranks
   std::uint32_t index = 0;
   bool arrived = false;
 };
@@ -57,12 +59,10 @@ class World {
   RankContext& rank(Rank rank) { return *ranks_[static_cast<std::size_t>(rank)]; }
   std::vector<std::unique_ptr<RankContext>>& ranks() { return ranks_; }
 
-  Message& new_message();
   Message& message(std::uint32_t index) { return messages_[index]; }
-  void free_message(Message& message);
-
+  Message& new_message();
   /// Errors: ConfigError naming both hosts when no route joins them.
-  void check_route(const RankContext& from, const RankContext& to);
+  void check_route(const RankContext& from, const RankContext& to) const;
 
   /// Remembers the first error and ends all ranks but the calling one. Pre: called by a rank's actor.
   void fail(std::exception_ptr error);
@@ -76,8 +76,6 @@ class World {
   double precision_s_;
   std::vector<std::unique_ptr<RankContext>> ranks_;
   std::deque<Message> messages_;
-  std::uint32_t free_message_ = no_slot;
-  std::vector<bool> route_known_;
   std::exception_ptr error_;
 };
 

@@ -8,6 +8,7 @@
 #include "platforms/describe.hpp"
 #include "platforms/load.hpp"
 #include "platforms/topology.hpp"
+#include "policies/vocabulary/check.hpp"
 #include "workloads/experiment_file.hpp"
 
 namespace tandem::cli {

@@ -63,7 +63,6 @@ void simulate_job(const JobOptions& options) {
   sim::SimulationSetting setting;
   setting.platform_file = network.platform_file;
   setting.network = network.segments;
-  if (network.segments.empty()) setting.platform_config = job.platform().config;
   for (std::size_t rank = 0; rank < job.seats().size(); ++rank) {
     setting.hosts.push_back(job.seats()[rank].host);
     prices.push_back(job.cost_model(static_cast<Rank>(rank)));

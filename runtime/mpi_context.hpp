@@ -24,9 +24,9 @@ namespace tandem {
 /// What is emulated. A null function, or one that answers nullopt, means native speed.
 struct MpiSetting {
   /// Time that the emulated device of this rank needs.
-  std::function<std::optional<Seconds>(const Work&)> emulated;
+  std::function<std::optional<Seconds>(const Work&)> emulated = {};
   /// Time that the emulated disk needs for a read, or a write.
-  std::function<std::optional<Seconds>(int disk, Bytes size, bool write)> emulated_disk;
+  std::function<std::optional<Seconds>(int disk, Bytes size, bool write)> emulated_disk = {};
 };
 
 /// Errors: WorldError with MPI's text from every operation. Not thread-safe; used by the thread that made it.
@@ -54,6 +54,8 @@ class MpiContext : public Context {
   Completion wait(Pending& pending) override;
   Completion wait_any(std::span<Pending> pendings) override;
 
+  /// Waits for all ranks to call it, without burning a core. Collective.
+  void meet();
   /// Times a kernel took longer than its emulated device or disk would have: the emulation was not honest
   /// then.
   std::int64_t late_devices() const { return late_devices_; }

@@ -1,22 +1,31 @@
-// The physics of a simulation: SimGrid's network model and flags, decided in one place and reported in every
-// result.
+// The flags of SimGrid that shape simulated times: what Tandem sets unless the platform file sets it, a
+// measured network, and a report of what is in effect.
 #pragma once
 
 #include <map>
-#include <memory>
 #include <nlohmann/json.hpp>
-#include <simgrid/s4u.hpp>
 #include <string>
+#include <vector>
 
-#include "sim/simulation.hpp"
+#include "workloads/profile.hpp"
 
 namespace tandem::sim {
 
-/// The process's engine with Tandem's defaults (exact alpha-beta, max-min sharing), except where the platform
-/// file's own <config> says otherwise. Must be made before the platform is loaded.
-std::unique_ptr<simgrid::s4u::Engine> make_engine(const std::map<std::string, std::string>& own);
+/// Flags of the file's own <config>. Errors: ConfigError when the file is missing or not XML.
+std::map<std::string, std::string> platform_config(const std::string& platform_file);
 
-/// What is in force, and where it comes from. Pre: the engine exists.
-nlohmann::json effective_physics(const SimulationSetting& setting);
+/// Sets Tandem's defaults, except for the flags in `own`. Pre: an engine exists, no platform was loaded yet:
+/// SimGrid lets the first who sets a flag win.
+void set_physics(const std::map<std::string, std::string>& own);
+
+/// Makes a message between two hosts take alpha + size * beta of its segment when it is alone; concurrent
+/// messages share links as before. Pre: the platform is loaded. Errors: ConfigError when the segments are not
+/// sorted or start above 0, when the platform sets factors of its own, or (while running) when a route has no
+/// latency.
+void set_measured_network(const std::vector<Profile::NetworkSegment>& segments);
+
+/// The flags in effect, and who set each.
+nlohmann::json report_physics(const std::map<std::string, std::string>& own,
+                              const std::vector<Profile::NetworkSegment>& segments);
 
 }  // namespace tandem::sim

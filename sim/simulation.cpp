@@ -1,107 +1,107 @@
+// One simulation from platform file to makespan: engine, actors, errors.
 #include "sim/simulation.hpp"
 
-#include <fmt/format.h>
-#include <fmt/ranges.h>
+#include <xbt/log.h>
 
-#include <exception>
-#include <set>
-#include <simgrid/kernel/resource/NetworkModelIntf.hpp>
-#include <simgrid/s4u.hpp>
+#include <chrono>
+#include <csignal>
+#include <simgrid/Exception.hpp>
 
 #include "policies/vocabulary/check.hpp"
 #include "sim/physics.hpp"
-#include "sim/sim_context.hpp"
+#include "sim/rank_context.hpp"
 
 namespace tandem::sim {
+
+namespace s4u = simgrid::s4u;
+
 namespace {
 
-namespace sg = simgrid::s4u;
-
-/// Makes a message cost what its segment says on links of latency and bandwidth that stand for all sizes.
-void use_calibrated_network(const std::vector<Profile::NetworkSegment>& segments, sg::Engine& engine) {
-  const auto segment_of = [segments](double size) {
-    const Profile::NetworkSegment* found = &segments.front();
-    for (const auto& segment : segments)
-      if (static_cast<double>(segment.from_bytes) <= size) found = &segment;
-    return *found;
-  };
-  auto* model = engine.get_netzone_root()->get_network_model();
-  using Links = std::vector<sg::Link*>;
-  using Zones = std::unordered_set<sg::NetZone*>;
-  model->set_lat_factor_cb(
-      [segment_of](double size, const sg::Host*, const sg::Host*, const Links& links, const Zones&) {
-        double latency = 0.0;
-        for (const auto* link : links) latency += link->get_latency();
-        return latency > 0.0 ? segment_of(size).alpha_s / latency : 1.0;
-      });
-  model->set_bw_factor_cb(
-      [segment_of](double size, const sg::Host*, const sg::Host*, const Links& links, const Zones&) {
-        double bandwidth = std::numeric_limits<double>::infinity();
-        for (const auto* link : links) bandwidth = std::min(bandwidth, link->get_bandwidth());
-        return 1.0 / (segment_of(size).beta_s * bandwidth);
-      });
+/// Reports the end of what the kernel started; SimGrid fires it for these activities alone.
+void report_ends() {
+  s4u::Activity::on_completion_cb([](const s4u::Activity& activity) {
+    if (auto* const finishable = activity.get_data<Finishable>())
+      finishable->finish(activity.get_state() == s4u::Activity::State::FINISHED);
+  });
 }
 
-std::vector<sg::Host*> find_hosts(const SimulationSetting& setting, const sg::Engine& engine) {
-  std::vector<sg::Host*> hosts;
-  for (const auto& name : setting.hosts) {
-    sg::Host* host = engine.host_by_name_or_null(name);
-    if (host == nullptr)
-      throw ConfigError("host '" + name + "' is not in the platform " + setting.platform_file);
-    hosts.push_back(host);
+void report_progress(const std::function<void(Seconds)>& progress) {
+  using Clock = std::chrono::steady_clock;
+  s4u::Engine::on_time_advance_cb([progress, advances = 0U, last = Clock::now()](double) mutable {
+    constexpr unsigned advances_between_looks = 1024;
+    if (++advances % advances_between_looks != 0) return;
+    const auto now = Clock::now();
+    if (now - last < std::chrono::milliseconds(200)) return;
+    last = now;
+    progress(Seconds(s4u::Engine::get_clock()));
+  });
+}
+
+void load_platform(const s4u::Engine& engine, const std::string& file) {
+  try {
+    engine.load_platform(file);
+  } catch (const std::exception& error) {
+    throw ConfigError(file + ": " + error.what());
   }
-  return hosts;
+}
+
+/// The handler of Ctrl-C that was there before SimGrid installed its own.
+class KeptInterruptHandler {
+ public:
+  KeptInterruptHandler() { sigaction(SIGINT, nullptr, &before_); }
+  void restore() const { sigaction(SIGINT, &before_, nullptr); }
+
+ private:
+  struct sigaction before_ = {};
+};
+
+void run_body(World& world, RankContext& context) {
+  // The error leaves its handler before the actors switch: they share one stack of caught exceptions.
+  std::exception_ptr error;
+  try {
+    world.setting().body(context);
+    context.end();
+  } catch (const std::exception&) {
+    error = std::current_exception();
+  }
+  if (error) world.fail(error);
 }
 
 }  // namespace
 
 SimulationResult simulate(const SimulationSetting& setting) {
-  const auto owned_engine = make_engine(setting.platform_config);
-  sg::Engine& engine = *owned_engine;
-  engine.load_platform(setting.platform_file);
-  if (!setting.network.empty()) use_calibrated_network(setting.network, engine);
+  TANDEM_CHECK(setting.price && setting.body, "a simulation needs prices and a body");
+  if (setting.hosts.empty())
+    throw ConfigError(setting.platform_file + ": a simulation needs at least one rank");
+  if (s4u::Engine::has_instance())
+    throw WorldError("a process can simulate only once, and this one did already");
+  const auto own_config = platform_config(setting.platform_file);
 
-  World world;
-  world.setting = &setting;
-  const auto hosts = find_hosts(setting, engine);
-  std::vector<std::unique_ptr<SimContext>> contexts;
-  for (std::size_t rank = 0; rank < hosts.size(); ++rank) {
-    contexts.push_back(std::make_unique<SimContext>(world, static_cast<Rank>(rank), hosts[rank]));
-    world.contexts.push_back(contexts.back().get());
-  }
-  std::exception_ptr failure;
-  std::set<Rank> running;
-  Seconds makespan;
-  for (std::size_t rank = 0; rank < hosts.size(); ++rank) {
-    running.insert(static_cast<Rank>(rank));
-    const auto actor = sg::Actor::create(fmt::format("rank {}", rank), hosts[rank], [&, rank] {
-      SimContext& context = *contexts[rank];
-      try {
-        setting.body(context);
-      } catch (const std::exception&) {
-        // The first failure ends the simulation; the actor interface has no other way to hand it out.
-        if (!failure) failure = std::current_exception();
-        sg::Actor::kill_all();
-        return;
-      }
-      context.close();
-      makespan = std::max(makespan, context.now());
-      running.erase(static_cast<Rank>(rank));
-    });
-    contexts[rank]->attach(actor);
-  }
-  std::vector<std::string> stuck;
-  sg::Engine::on_deadlock_cb([&] {
-    for (const Rank rank : running)
-      stuck.push_back(fmt::format("rank {} on {} waits for {}", rank,
-                                  setting.hosts[static_cast<std::size_t>(rank)],
-                                  contexts[static_cast<std::size_t>(rank)]->waits_for()));
-  });
-  engine.run();
-  if (failure) std::rethrow_exception(failure);
-  if (!stuck.empty())
-    throw WorldError(fmt::format("the simulated job is stuck:\n  {}", fmt::join(stuck, "\n  ")));
-  return {makespan, effective_physics(setting)};
+  const KeptInterruptHandler interrupt;
+  char name[] = "tandem";
+  char* arguments[] = {name, nullptr};
+  int count = 1;
+  // Kept until the process ends: SimGrid cannot start a second engine, and flags outlive the first.
+  auto* const engine = new s4u::Engine(&count, arguments);
+  interrupt.restore();
+  xbt_log_control_set("root.thres:critical");
+  set_physics(own_config);
+  load_platform(*engine, setting.platform_file);
+  set_measured_network(setting.network);
+
+  World world(setting);
+  report_ends();
+  if (setting.progress) report_progress(setting.progress);
+  s4u::Engine::on_deadlock_cb([&world] { world.note_deadlock(); });
+  for (const auto& context : world.ranks())
+    s4u::Actor::create("rank " + std::to_string(context->rank()), &context->host(),
+                       [&world, &context = *context] { run_body(world, context); });
+  engine->run();
+  world.rethrow();
+
+  Seconds makespan(0);
+  for (const auto& context : world.ranks()) makespan = std::max(makespan, context->end_time());
+  return {makespan, report_physics(own_config, setting.network)};
 }
 
 }  // namespace tandem::sim

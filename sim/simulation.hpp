@@ -1,9 +1,8 @@
-// Runs a job's ranks as actors on a SimGrid platform under a simulated clock. One simulation a process,
-// because SimGrid allows one engine a process.
+// Runs the bodies of all ranks under the simulated clock of SimGrid. The only door to the simulator: nothing
+// that includes this file sees SimGrid.
 #pragma once
 
 #include <functional>
-#include <map>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
@@ -15,22 +14,25 @@ namespace tandem::sim {
 
 struct SimulationSetting {
   std::string platform_file;
-  std::map<std::string, std::string> platform_config;  ///< the file's own <config>, flag -> value
-  std::vector<std::string> hosts;                      ///< by rank
-  std::function<Seconds(Rank, const Work&)> price;     ///< of the work alone on the rank's device
-  std::function<void(Context&)> body;                  ///< what each rank does
-  /// Calibrated: a message takes alpha_s + size * beta_s of its segment, whatever the platform's links say;
-  /// flows still share those links. Empty: the platform's own latencies and bandwidths.
-  std::vector<Profile::NetworkSegment> network;
+  std::vector<std::string> hosts;  ///< of each rank; ranks on one host share its device
+  /// Seconds that the work takes alone on the device of the rank. Called once for each compute.
+  std::function<Seconds(Rank, const Work&)> price;
+  std::function<void(Context&)> body;  ///< run by every rank
+  /// Measured cost of a message by its size; empty: the links of the platform alone (CM02). Between two ranks
+  /// of one host the platform's loopback holds in both cases.
+  std::vector<Profile::NetworkSegment> network = {};
+  std::function<void(Seconds)> progress =
+      {};  ///< told the simulated time several times a second of real time
 };
 
 struct SimulationResult {
-  Seconds makespan;        ///< when the last rank ended
-  nlohmann::json physics;  ///< effective network model and flags
+  Seconds makespan;        ///< until the last body ended
+  nlohmann::json physics;  ///< the network model and every flag that shapes times, as they were in effect
 };
 
-/// Errors: what a body throws; ConfigError for unknown hosts and missing routes; WorldError for a deadlock,
-/// naming the ranks that are stuck and what each waits for.
+/// Simulates the job. Once a process: SimGrid keeps one engine.
+/// Errors: what a body threw; ConfigError for a platform, host, route or disk that is missing; WorldError for
+/// a deadlock (says who waits for what), a failed host or link, a second call.
 SimulationResult simulate(const SimulationSetting& setting);
 
 }  // namespace tandem::sim

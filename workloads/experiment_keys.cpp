@@ -125,9 +125,9 @@ const std::vector<ExperimentKey>& experiment_keys() {
 const ExperimentKey* find_experiment_key(const std::string& path) {
   for (const auto& key : experiment_keys()) {
     if (key.path == path) return &key;
+    if (!path.starts_with(key.path + '.')) continue;
     Experiment any;
-    if (path.starts_with(key.path + '.') && std::holds_alternative<OptionValues*>(key.field(any)))
-      return &key;
+    if (std::holds_alternative<OptionValues*>(key.field(any))) return &key;
   }
   return nullptr;
 }

@@ -17,7 +17,7 @@ using Json = nlohmann::json;
 std::string last_part(const std::string& path) { return path.substr(path.rfind('.') + 1); }
 
 // Sections are meant where a map was given. A key of another section is meant when its last part is the same,
-// or when no whole path is near.
+// or when no whole path begins like it or is near.
 std::string nearest_key(const Given& given) {
   std::vector<std::string> paths;
   std::vector<std::string> lasts;
@@ -33,6 +33,8 @@ std::string nearest_key(const Given& given) {
     return at == lasts.end() ? std::string() : paths[static_cast<std::size_t>(at - lasts.begin())];
   };
   if (const auto same = path_of(last_part(given.path)); !same.empty()) return same;
+  for (const auto& path : paths)
+    if (path.starts_with(given.path)) return path;
   if (const auto near = nearest_name(given.path, paths); !near.empty()) return near;
   return path_of(nearest_name(last_part(given.path), lasts));
 }

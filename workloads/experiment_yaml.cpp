@@ -4,9 +4,10 @@
 
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <map>
-#include <sstream>
 
 #include "policies/vocabulary/check.hpp"
 #include "workloads/experiment_file.hpp"
@@ -106,14 +107,15 @@ class Reader {
 };
 
 std::string read_text(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::ostringstream text;
-  // A folder opens, but cannot be read; an empty file sets failbit and is reported by its emptiness.
-  if (file) text << file.rdbuf();
-  if (!file || file.bad() || (text.str().empty() && errno == EISDIR))
+  const auto refuse_file = [&](int error) {
     throw ConfigError(path + ": expected an experiment file, found none that can be read (" +
-                      std::strerror(errno) + ")");
-  return text.str();
+                      std::strerror(error) + ")");
+  };
+  // A folder opens like a file and only then cannot be read.
+  if (std::filesystem::is_directory(path)) refuse_file(EISDIR);
+  std::ifstream file(path, std::ios::binary);
+  if (!file) refuse_file(errno);
+  return std::string(std::istreambuf_iterator<char>(file), {});
 }
 
 std::string explain(const YAML::Exception& error, const std::string& source, bool lined) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <ostream>
 #include <vector>
 
 #include "workloads/context.hpp"
@@ -15,6 +16,10 @@ struct Scenario {
   const char* name;
   int ranks;
   std::function<void(Context&)> body;
+
+  friend std::ostream& operator<<(std::ostream& out, const Scenario& scenario) {
+    return out << scenario.name;
+  }
 };
 
 /// All scenarios, in a fixed order; names are unique and are valid identifiers.

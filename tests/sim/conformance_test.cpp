@@ -1,29 +1,37 @@
-// The simulated context does what every context must do.
+// The simulator against what every Context must do.
 #include "tests/conformance/conformance.hpp"
 
 #include <gtest/gtest.h>
 
-#include "sim/simulation.hpp"
-#include "tests/sim/temporary_platform.hpp"
+#include "tests/sim/lab.hpp"
 
 namespace tandem::sim {
 namespace {
 
-class SimConformance : public ::testing::TestWithParam<conformance::Scenario> {};
+using conformance::Scenario;
 
-TEST_P(SimConformance, Holds) {
-  const auto& scenario = GetParam();
-  const testing::TemporaryPlatform platform(testing::TemporaryPlatform::star(scenario.ranks, 1e9, 1e-4));
-  SimulationSetting setting;
-  setting.platform_file = platform.path();
-  for (int rank = 0; rank < scenario.ranks; ++rank) setting.hosts.push_back("host-" + std::to_string(rank));
-  setting.price = [](Rank, const Work&) { return Seconds(0.01); };
-  setting.body = scenario.body;
-  EXPECT_NO_THROW(simulate(setting));
+class Conformance : public testing::TestWithParam<Scenario> {};
+
+const char* const disk = "<disk id=\"d\" read_bw=\"100MBps\" write_bw=\"50MBps\"/>";
+
+TEST_P(Conformance, OneHostARank) {
+  const int ranks = GetParam().ranks;
+  lab::run(lab::star(ranks, "", disk), lab::hosts(ranks), GetParam().body);
 }
 
-INSTANTIATE_TEST_SUITE_P(All, SimConformance, ::testing::ValuesIn(conformance::scenarios()),
-                         [](const auto& scenario) { return std::string(scenario.param.name); });
+TEST_P(Conformance, AllRanksOnOneHost) {
+  const auto ranks = static_cast<std::size_t>(GetParam().ranks);
+  lab::run(lab::star(1, "", disk), std::vector<std::string>(ranks, "h0"), GetParam().body);
+}
+
+TEST_P(Conformance, MeasuredNetwork) {
+  const int ranks = GetParam().ranks;
+  lab::run(lab::star(ranks, "", disk), lab::hosts(ranks), GetParam().body,
+           {{0, 20e-6, 1e-9}, {65536, 80e-6, 0.5e-9}});
+}
+
+INSTANTIATE_TEST_SUITE_P(Simulated, Conformance, testing::ValuesIn(conformance::scenarios()),
+                         [](const auto& instance) { return std::string(instance.param.name); });
 
 }  // namespace
 }  // namespace tandem::sim

@@ -141,7 +141,11 @@ class TorchLearner final : public Learner {
   std::span<float> model() override { return span_of(host_model_); }
   std::span<float> gradient() override { return span_of(gradient_); }
 
-  void load(std::span<const std::byte> records) override { decoder_.decode(records, batch_); }
+  void load(std::span<const std::byte> records) override {
+    // A backward that is under way still reads its images: the next batch gets memory of its own then.
+    if (stretches_.back().output.defined()) batch_ = {};
+    decoder_.decode(records, batch_);
+  }
 
   double forward() override {
     TANDEM_CHECK(batch_.pixels.defined(), "forward before load");
@@ -273,7 +277,7 @@ class TorchLearner final : public Learner {
   std::vector<Stretch> stretches_;             ///< by bucket, from forward to its backward
   Batch batch_;
   at::Tensor gradient_of_output_;  ///< of the next bucket's stretch; undefined stands for 1, the loss's own
-  int next_bucket_ = 0;
+  int next_bucket_ = -1;           ///< whose turn backward is; -1 before the first forward
 };
 
 }  // namespace

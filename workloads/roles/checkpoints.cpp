@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <filesystem>
+
 #include "workloads/learner/learner.hpp"
 #include "workloads/roles/protocol.hpp"
 
@@ -15,7 +17,10 @@ CheckpointWriter::CheckpointWriter(const Job& job, Context& context)
     : job_(job),
       context_(context),
       evaluators_(job.ranks_of(Seat::Role::evaluator)),
-      disk_(job.host_of(context.rank()).disks.empty() ? -1 : 0) {}
+      disk_(job.host_of(context.rank()).disks.empty() ? -1 : 0) {
+  if (job.real_math() && job.experiment().evaluate_every > 0)
+    std::filesystem::create_directories(job.directory() + "/checkpoints");
+}
 
 bool CheckpointWriter::is_due(std::int64_t round) const {
   const int every = job_.experiment().evaluate_every;
@@ -23,39 +28,31 @@ bool CheckpointWriter::is_due(std::int64_t round) const {
 }
 
 void CheckpointWriter::save(std::int64_t round, std::int64_t samples, std::span<const float> values) {
-  settle();
   last_round_ = round;
-  last_samples_ = samples;
-  copy_.assign(values.begin(), values.end());
+  const Seconds taken = context_.now();
   Kernel write;
-  if (!copy_.empty())
-    write = [this, round] {
-      save_checkpoint(checkpoint_path(job_, round), {job_.model().name, round, copy_}, job_.model());
+  if (!values.empty())
+    write = [this, round, values] {
+      save_checkpoint(checkpoint_path(job_, round), {job_.model().name, round, {values.begin(), values.end()}},
+                      job_.model());
     };
-  announcement_ = {.kind = protocol::checkpoint,
-                   .version = static_cast<std::int32_t>(round),
-                   .duration_s = context_.now().count(),
-                   .value = samples};
   if (disk_ >= 0) {
-    writing_ = context_.write(disk_, job_.model().bytes(), std::move(write));
-    return;
+    Pending writing = context_.write(disk_, job_.model().bytes(), std::move(write));
+    context_.wait(writing);
+  } else if (write) {
+    write();
   }
-  if (write) write();
-  announce(announcement_);
+  announce({.kind = protocol::checkpoint,
+            .version = static_cast<std::int32_t>(round),
+            .duration_s = taken.count(),
+            .value = samples});
 }
 
 void CheckpointWriter::finish(std::int64_t round, std::span<const float> values) {
-  settle();
   if (!values.empty())
-    save_checkpoint(job_.directory() + "/model.pt",
-                    {job_.model().name, round, {values.begin(), values.end()}}, job_.model());
+    save_checkpoint(job_.directory() + "/model.pt", {job_.model().name, round, {values.begin(), values.end()}},
+                    job_.model());
   announce({.kind = protocol::end});
-}
-
-void CheckpointWriter::settle() {
-  if (writing_.empty()) return;
-  context_.wait(writing_);
-  announce(announcement_);
 }
 
 void CheckpointWriter::announce(const Note& note) {

@@ -29,7 +29,6 @@ class CheckpointWriter {
   void finish(std::int64_t round, std::span<const float> values);
 
  private:
-  void settle();
   void announce(const Note& note);
 
   const Job& job_;
@@ -37,10 +36,6 @@ class CheckpointWriter {
   std::vector<Rank> evaluators_;
   int disk_;  ///< of this rank's host, -1: none
   std::int64_t last_round_ = 0;
-  std::int64_t last_samples_ = 0;
-  std::vector<float> copy_;
-  Pending writing_;
-  Note announcement_;
 };
 
 }  // namespace tandem

@@ -1,0 +1,89 @@
+// `tandem list`: what can be named in an experiment or a platform.
+#include "cli/list.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+
+#include "cli/commands.hpp"
+#include "platforms/description.hpp"
+#include "policies/vocabulary/check.hpp"
+#include "workloads/catalogues.hpp"
+
+namespace tandem::cli {
+namespace {
+
+std::string names_text(Names names) {
+  const NameCatalog catalog = catalogue_of(names);
+  std::size_t width = 0;
+  for (const auto& entry : catalog.entries()) {
+    width = std::max(width, entry.name.size());
+    for (const auto& option : entry.options) width = std::max(width, option.name.size() + 2);
+  }
+  std::string text;
+  for (const auto& entry : catalog.entries()) {
+    text += fmt::format("  {:<{}}  {}\n", entry.name, width, entry.summary);
+    if (!entry.paper.empty()) text += fmt::format("  {:<{}}  ({})\n", "", width, entry.paper);
+    for (const auto& option : entry.options)
+      text += fmt::format("    {:<{}}  {} [{}]: {}\n", option.name, width - 2, describe_type(option),
+                          to_text(option.default_value), option.summary);
+  }
+  return text;
+}
+
+std::string devices_text(Names) {
+  std::size_t width = 0;
+  for (const auto& device : platforms::device_catalog()) width = std::max(width, device.name.size());
+  std::string text;
+  for (const auto& device : platforms::device_catalog())
+    text += fmt::format("  {:<{}}  {:>9.1f} Gflop/s  {:>7.1f} GB/s  {:>5.1f} us a launch\n", device.name,
+                        width, device.speed.count() * 1e-9, device.memory_rate.count() * 1e-9,
+                        device.launch.count() * 1e6);
+  return text;
+}
+
+struct Kind {
+  std::string name;
+  std::string title;
+  Names names;
+  std::string (*text)(Names);
+};
+
+const std::vector<Kind>& kinds() {
+  static const std::vector<Kind> all = {
+      {"sync", "Synchronisation algorithms (sync.algorithm)", Names::sync, names_text},
+      {"collective", "All-reduce schedules (sync.collective)", Names::collective, names_text},
+      {"cache", "Cache policies (data.cache)", Names::cache, names_text},
+      {"split", "Splits of the samples (data.split)", Names::split, names_text},
+      {"model", "Models (workload.model)", Names::model, names_text},
+      {"dataset", "Data sets (workload.dataset)", Names::dataset, names_text},
+      {"device", "Devices (<prop id=\"device\"> of a host), sustained", Names::none, devices_text},
+  };
+  return all;
+}
+
+}  // namespace
+
+std::string list_text(const std::string& kind) {
+  std::string text;
+  std::vector<std::string> names;
+  for (const auto& each : kinds()) {
+    names.push_back(each.name);
+    if (!kind.empty() && kind != each.name) continue;
+    text += (text.empty() ? "" : "\n") + each.title + '\n' + each.text(each.names);
+  }
+  if (!text.empty()) return text;
+  const std::string nearest = nearest_name(kind, names);
+  throw ConfigError(fmt::format("list: expected {}, found '{}'{}", fmt::join(names, " | "), kind,
+                                nearest.empty() ? "" : "; did you mean '" + nearest + "'?"));
+}
+
+void add_list(CLI::App& app, int&) {
+  auto* command = app.add_subcommand("list", "List what can be named: algorithms, policies, models, devices");
+  const auto kind = std::make_shared<std::string>();
+  command->add_option("KIND", *kind, "sync, collective, cache, split, model, dataset or device [all]");
+  command->callback([kind] { fmt::print("{}", list_text(*kind)); });
+}
+
+}  // namespace tandem::cli

@@ -1,0 +1,16 @@
+// Journals as bytes, to bring those of all ranks to rank 0. For one job on like machines, not for files.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <vector>
+
+#include "workloads/records/records.hpp"
+
+namespace tandem {
+
+std::vector<std::byte> to_bytes(const Journal& journal);
+/// Errors: WorldError when the bytes are not those of one journal.
+Journal journal_from_bytes(std::span<const std::byte> bytes);
+
+}  // namespace tandem

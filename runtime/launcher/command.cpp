@@ -1,0 +1,66 @@
+// The mpirun command: which flags, and why.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <unistd.h>
+
+#include <filesystem>
+
+#include "policies/vocabulary/check.hpp"
+#include "runtime/launcher/launcher.hpp"
+#include "runtime/launcher/single_copy.hpp"
+
+namespace tandem {
+namespace {
+
+using Words = std::vector<std::string>;
+
+std::string shell_word(const std::string& word) {
+  constexpr auto harmless = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=./:,@%";
+  if (!word.empty() && word.find_first_not_of(harmless) == std::string::npos) return word;
+  std::string text = "'";
+  for (const char letter : word) text += letter == '\'' ? std::string("'\\''") : std::string(1, letter);
+  return text + "'";
+}
+
+void append(Words& words, const Words& more) { words.insert(words.end(), more.begin(), more.end()); }
+
+}  // namespace
+
+Words launch_command(const LaunchSetting& setting) {
+  TANDEM_CHECK(setting.ranks > 0 && !setting.program.empty(), "ranks", setting.ranks);
+  if (!setting.hosts.empty() && setting.hosts.size() != static_cast<std::size_t>(setting.ranks))
+    throw ConfigError(fmt::format("hosts: expected one for each of {} ranks, found {}", setting.ranks,
+                                  setting.hosts.size()));
+  Words words = {setting.mpirun, "-n", std::to_string(setting.ranks)};
+  if (geteuid() == 0) words.emplace_back("--allow-run-as-root");
+  // With two ranks or fewer mpirun would bind each to a core, and each machine would start at core 0 again.
+  append(words, {"--bind-to", "none", "--oversubscribe"});
+  // Open MPI's own waits (start, barrier, end) give the core away.
+  append(words, {"--mca", "mpi_yield_when_idle", "1", "--mca", "pml", "ob1"});
+  if (setting.hosts.empty()) {
+    append(words, {"--mca", "plm", "isolated", "--mca", "btl", "self,vader"});
+    if (!single_copy_permitted()) append(words, {"--mca", "btl_vader_single_copy_mechanism", "none"});
+  } else {
+    append(words, {"--host", fmt::format("{}", fmt::join(setting.hosts, ",")), "--map-by", "seq"});
+  }
+  append(words, {"-x", "OMP_NUM_THREADS=1", "-x", "OPENBLAS_NUM_THREADS=1"});
+  append(words, setting.program);
+  return words;
+}
+
+std::string print_command(const LaunchSetting& setting) {
+  Words words = launch_command(setting);
+  for (auto& word : words) word = shell_word(word);
+  return fmt::format("{}", fmt::join(words, " "));
+}
+
+std::string program_beside(const std::string& name) {
+  std::error_code error;
+  const auto self = std::filesystem::read_symlink("/proc/self/exe", error);
+  const auto path = self.parent_path() / name;
+  if (error || access(path.c_str(), X_OK) != 0)
+    throw WorldError(fmt::format("{} is not there: it is built when MPI is found", path.string()));
+  return path.string();
+}
+
+}  // namespace tandem

@@ -1,0 +1,48 @@
+// Starts a program on several ranks through mpirun, watches over it and leaves no process behind. POSIX only:
+// the `tandem` command links this and therefore may not know MPI.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "policies/vocabulary/units.hpp"
+
+namespace tandem {
+
+struct LaunchSetting {
+  int ranks = 1;
+  std::vector<std::string> program = {};  ///< path and arguments
+  std::vector<std::string> hosts = {};    ///< machine of each rank; empty: all on this one
+  std::string mpirun = "mpirun";
+  Seconds grace{5.0};  ///< from asking the job to end to killing it
+};
+
+/// Called while the job runs, from within `launch`. Null functions are left out.
+struct LaunchEvents {
+  std::function<void(const std::string& line)> output = {};  ///< standard output of the ranks
+  std::function<void(const std::string& line)>
+      error;  ///< standard error of the ranks, without mpirun's own talk
+  std::function<void(double fraction)> progress = {};  ///< see rank_lines.hpp
+};
+
+struct LaunchResult {
+  int exit_code = 0;  ///< 0 fine, 2 bad input, 70 broken world, 128 + signal if ended by SIGINT or SIGTERM
+  Rank failed_rank = -1;  ///< -1: none, or unknown
+  std::string message;    ///< empty if fine; names the rank and its host where they are known
+};
+
+/// The words of the command. Errors: ConfigError when `hosts` does not have one for each rank.
+std::vector<std::string> launch_command(const LaunchSetting& setting);
+/// The same as one line for a shell.
+std::string print_command(const LaunchSetting& setting);
+
+/// Runs the job to its end. SIGINT and SIGTERM end it: they are kept from this thread meanwhile and passed
+/// on; a second one, or `grace`, kills. If this process dies the job ends too. Errors: WorldError when mpirun
+/// cannot be started.
+LaunchResult launch(const LaunchSetting& setting, const LaunchEvents& events = {});
+
+/// The program `name` beside the running one. Errors: WorldError when it is not there.
+std::string program_beside(const std::string& name);
+
+}  // namespace tandem

@@ -1,0 +1,43 @@
+#include "runtime/launcher/rank_lines.hpp"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <regex>
+
+namespace tandem {
+namespace {
+
+std::string replace_all(std::string text, const std::string& from, const std::string& to) {
+  for (std::size_t at = 0; (at = text.find(from, at)) != std::string::npos; at += to.size())
+    text.replace(at, from.size(), to);
+  return text;
+}
+
+}  // namespace
+
+std::string failure_line(const RankFailure& failure) {
+  return fmt::format("rank {} on host {}: {}", failure.rank, failure.host,
+                     replace_all(failure.message, "\n", "\\n"));
+}
+
+std::optional<RankFailure> parse_failure_line(const std::string& line) {
+  static const std::regex pattern(R"(rank (\d{1,9}) on host (\S+): (.*))");
+  std::smatch parts;
+  if (!std::regex_match(line, parts, pattern)) return std::nullopt;
+  return RankFailure{std::stoi(parts[1]), parts[2], replace_all(parts[3], "\\n", "\n")};
+}
+
+std::string progress_line(double fraction) { return fmt::format("progress {:.4f}", fraction); }
+
+std::optional<double> parse_progress_line(const std::string& line) {
+  constexpr std::string_view word = "progress ";
+  if (!line.starts_with(word)) return std::nullopt;
+  double fraction = 0.0;
+  const char* const end = line.data() + line.size();
+  const auto [rest, error] = std::from_chars(line.data() + word.size(), end, fraction);
+  if (error != std::errc() || rest != end || !(fraction >= 0.0 && fraction <= 1.0)) return std::nullopt;
+  return fraction;
+}
+
+}  // namespace tandem

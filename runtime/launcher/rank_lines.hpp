@@ -1,0 +1,26 @@
+// The lines by which a rank speaks to whoever started the job: its failure, and how far it is. Standard
+// library only.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "policies/vocabulary/units.hpp"
+
+namespace tandem {
+
+struct RankFailure {
+  Rank rank = -1;
+  std::string host;
+  std::string message;
+};
+
+/// "rank 3 on host lab2: disk full"; a line break in the message becomes the two characters \n.
+std::string failure_line(const RankFailure& failure);
+std::optional<RankFailure> parse_failure_line(const std::string& line);
+
+/// "progress 0.4200". Pre: 0 <= fraction <= 1.
+std::string progress_line(double fraction);
+std::optional<double> parse_progress_line(const std::string& line);
+
+}  // namespace tandem

@@ -1,0 +1,139 @@
+// tandem-rank: one rank of a job under the real clock, as mpirun starts it. Reads the resolved job, plays its
+// role, and on rank 0 writes the results. SIGINT and SIGTERM keep their default: the rank ends and mpirun
+// ends the others.
+#include <fmt/chrono.h>
+#include <mpi.h>
+
+#include <chrono>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "policies/vocabulary/check.hpp"
+#include "runtime/emulation.hpp"
+#include "runtime/journal_wire.hpp"
+#include "runtime/mpi_check.hpp"
+#include "runtime/mpi_context.hpp"
+#include "runtime/rank_options.hpp"
+#include "runtime/rank_process.hpp"
+#include "runtime/wire.hpp"
+#include "workloads/calibration.hpp"
+#include "workloads/job.hpp"
+#include "workloads/profile.hpp"
+#include "workloads/records/recording_context.hpp"
+#include "workloads/records/result_directory.hpp"
+
+namespace tandem {
+namespace {
+
+Job load_job(const RankOptions& options) {
+  std::ifstream file(options.document);
+  if (!file) throw ConfigError(options.document + ": cannot be read");
+  try {
+    return Job::from_document(nlohmann::json::parse(file), options.out);
+  } catch (const nlohmann::json::exception& error) {
+    throw ConfigError(options.document + ": not a job document: " + error.what());
+  }
+}
+
+std::string now_utc() {
+  return fmt::format("{:%FT%TZ}",
+                     fmt::gmtime(std::chrono::system_clock::to_time_t(std::chrono::system_clock::now())));
+}
+
+/// Name of each rank's machine, by rank, on rank 0.
+nlohmann::json machines(MPI_Comm communicator) {
+  char name[MPI_MAX_PROCESSOR_NAME];
+  int length = 0;
+  check_mpi(MPI_Get_processor_name(name, &length), "MPI_Get_processor_name");
+  const auto* begin = reinterpret_cast<const std::byte*>(name);
+  nlohmann::json list = nlohmann::json::array();
+  for (const auto& bytes : gather_bytes(communicator, {begin, begin + length}))
+    list.push_back(std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size()));
+  return list;
+}
+
+std::string mpi_version() {
+  char text[MPI_MAX_LIBRARY_VERSION_STRING];
+  int length = 0;
+  check_mpi(MPI_Get_library_version(text, &length), "MPI_Get_library_version");
+  return {text, static_cast<std::size_t>(length)};
+}
+
+void run_job(const Job& job, const RankOptions& options, MpiContext& context, MPI_Comm communicator) {
+  const int seats = static_cast<int>(job.seats().size());
+  if (context.world_size() != seats)
+    throw ConfigError(fmt::format("{}: the job has {} ranks, mpirun started {}", options.document, seats,
+                                  context.world_size()));
+  const std::string started = now_utc();
+  Journal journal;
+  journal.keep_decisions = options.decisions;
+  if (options.operations) {
+    RecordingContext recording(context, journal.operations);
+    run_role(job, recording, journal);
+  } else {
+    run_role(job, context, journal);
+  }
+  const double own_end = context.now().count();
+  journal.late_devices = context.late_devices();
+  // Early ranks wait here, off their cores, rather than in a collective that spins.
+  context.meet();
+  double makespan = 0.0;
+  check_mpi(MPI_Reduce(&own_end, &makespan, 1, MPI_DOUBLE, MPI_MAX, 0, communicator), "MPI_Reduce");
+  const auto names = machines(communicator);
+  const auto journals = gather_bytes(communicator, to_bytes(journal));
+  if (context.rank() != 0) return;
+
+  Journal merged;
+  for (const auto& bytes : journals) merged.append(journal_from_bytes(bytes));
+  RunInfo info = describe_run(job, "measured");
+  info.repetition = options.repetition;
+  info.command = options.command;
+  info.started = started;
+  info.versions["mpi"] = mpi_version();
+  info.physics = {{"network", "real"}, {"machines", names}, {"devices", job.experiment().run.devices}};
+  write_results(options.out, info, merged, Seconds(makespan), options.trace);
+}
+
+void calibrate_job(const Job& job, const RankOptions& options, MpiContext& context) {
+  Profile profile = calibrate(job, context, default_calibration());
+  context.meet();
+  if (context.rank() != 0) return;
+  profile.machine = this_machine();
+  profile.software = this_software();
+  profile.date = now_utc();
+  profile.command = options.command;
+  save_profile(options.calibrate, profile);
+}
+
+void run_rank(int argc, char** argv) {
+  const RankOptions options = parse_rank_options(argc, argv);
+  Job job = load_job(options);
+  double last_progress = -1.0;
+  job.on_progress([&last_progress](double fraction) { print_progress(fraction, last_progress); });
+  int rank = 0;
+  check_mpi(MPI_Comm_rank(MPI_COMM_WORLD, &rank), "MPI_Comm_rank");
+  const bool emulated = options.calibrate.empty() && job.experiment().run.devices == "emulated";
+  MpiContext context(MPI_COMM_WORLD, emulated ? emulated_setting(job, rank) : MpiSetting{});
+  if (options.calibrate.empty())
+    run_job(job, options, context, MPI_COMM_WORLD);
+  else
+    calibrate_job(job, options, context);
+}
+
+}  // namespace
+}  // namespace tandem
+
+int main(int argc, char** argv) {
+  tandem::end_with_parent();
+  MPI_Init(&argc, &argv);
+  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+  try {
+    tandem::run_rank(argc, argv);
+  } catch (const tandem::ConfigError& error) {
+    tandem::end_job(MPI_COMM_WORLD, 2, error.what());
+  } catch (const std::exception& error) {
+    tandem::end_job(MPI_COMM_WORLD, 70, error.what());
+  }
+  MPI_Finalize();
+  return 0;
+}

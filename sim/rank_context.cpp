@@ -1,0 +1,378 @@
+// Operations of one simulated rank: started lazily, ended by the kernel, matched here.
+#include "sim/rank_context.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <simgrid/kernel/Timer.hpp>
+#include <simgrid/simix.hpp>
+
+#include "policies/vocabulary/check.hpp"
+
+namespace tandem::sim {
+
+namespace s4u = simgrid::s4u;
+
+RankContext::RankContext(World& world, Rank rank, s4u::Host& host)
+    : world_(world),
+      rank_(rank),
+      host_(host),
+      // A device works on one thing at a time, whatever the number of cores of the machine around it.
+      cores_for_compute_(host.get_property("device") != nullptr ? host.get_core_count() : 1),
+      disks_(host.get_disks()),
+      wake_up_(s4u::Semaphore::create(0)) {}
+
+// ---- Starting ----
+
+RankContext::Operation& RankContext::new_operation(Kind kind) {
+  if (free_operation_ == no_slot) {
+    Operation& fresh = operations_.emplace_back();
+    fresh.owner = this;
+    fresh.slot = static_cast<std::uint32_t>(operations_.size() - 1);
+    free_operation_ = fresh.slot;
+  }
+  Operation& operation = operations_[free_operation_];
+  free_operation_ = operation.next;
+  operation.next = no_slot;
+  operation.kind = kind;
+  operation.state = State::pending;
+  operation.note = {};
+  return operation;
+}
+
+Pending RankContext::started(Operation& operation) {
+  to_start_.push_back(operation.slot);
+  return Pending(operation.slot);
+}
+
+Pending RankContext::done_at_once(Operation& operation) {
+  operation.state = State::done;
+  ++done_count_;
+  return Pending(operation.slot);
+}
+
+Pending RankContext::compute(const Work& work, Kernel kernel) {
+  if (kernel) kernel();
+  const double alone_s = world_.setting().price(rank_, work).count();
+  TANDEM_CHECK(alone_s >= 0, "price", alone_s, "rank", rank_);
+  Operation& operation = new_operation(Kind::compute);
+  if (alone_s == 0) return done_at_once(operation);
+  operation.amount = alone_s * host_.get_speed();
+  return started(operation);
+}
+
+Pending RankContext::read(int disk, Bytes size, Kernel transfer) {
+  return transfer_disk(Kind::read, disk, size, transfer);
+}
+
+Pending RankContext::write(int disk, Bytes size, Kernel transfer) {
+  return transfer_disk(Kind::write, disk, size, transfer);
+}
+
+Pending RankContext::transfer_disk(Kind kind, int disk, Bytes size, const Kernel& transfer) {
+  TANDEM_CHECK(size.count() >= 0, "size", size.count(), "rank", rank_);
+  if (disk < 0 || static_cast<std::size_t>(disk) >= disks_.size())
+    throw ConfigError("host \"" + host_.get_name() + "\" of rank " + std::to_string(rank_) + " has " +
+                      std::to_string(disks_.size()) + " disk(s), but disk number " + std::to_string(disk) +
+                      " is used");
+  if (transfer) transfer();
+  Operation& operation = new_operation(kind);
+  operation.disk = disk;
+  if (size.count() == 0) return done_at_once(operation);
+  operation.amount = static_cast<double>(size.count());
+  return started(operation);
+}
+
+Pending RankContext::sleep(Seconds duration) {
+  TANDEM_CHECK(duration.count() >= 0, "duration", duration.count(), "rank", rank_);
+  Operation& operation = new_operation(Kind::sleep);
+  if (duration.count() <= world_.precision_s()) return done_at_once(operation);
+  operation.amount = (now() + duration).count();
+  return started(operation);
+}
+
+// ---- Messages ----
+
+RankContext::Stream& RankContext::stream(Rank from, Channel channel) {
+  const auto key = (static_cast<std::uint64_t>(static_cast<std::uint32_t>(from)) << 32) |
+                   static_cast<std::uint32_t>(channel.number);
+  const auto [found, is_new] = streams_.try_emplace(key);
+  if (is_new) found->second.carries_note = channel.carries_note;
+  TANDEM_CHECK(found->second.carries_note == channel.carries_note, "channel", channel.number, "from", from,
+               "to", rank_, "both ends must agree whether it carries notes");
+  return found->second;
+}
+
+template <class ElementOf, class Element>
+void RankContext::append(Stream& stream, const ElementOf& element_of, Element& element, std::uint32_t index) {
+  element.next = no_slot;
+  if (stream.head == no_slot)
+    stream.head = index;
+  else
+    element_of(stream.tail).next = index;
+  stream.tail = index;
+}
+
+void RankContext::deliver(const Message& message, const std::byte* bytes, Operation& receive) {
+  const auto size = static_cast<std::size_t>(message.size.count());
+  TANDEM_CHECK(message.size <= receive.slice.size, "a message of", message.size.count(), "bytes from",
+               message.sender->rank(), "to", rank_, "meets a receive of", receive.slice.size.count());
+  if (bytes != nullptr && receive.slice.data != nullptr && size > 0)
+    std::memcpy(receive.slice.data, bytes, size);
+  receive.note = message.note;
+}
+
+Pending RankContext::send(Rank to, Channel channel, Slice slice, const Note& note) {
+  TANDEM_CHECK(to >= 0 && to < world_size(), "to", to, "world size", world_size());
+  TANDEM_CHECK(slice.size.count() >= 0, "size", slice.size.count(), "rank", rank_);
+  RankContext& receiver = world_.rank(to);
+  Message& message = message_to(receiver);
+  Operation& operation = new_operation(Kind::send);
+  operation.peer = to;
+  operation.channel = channel;
+  operation.amount =
+      static_cast<double>((slice.size + (channel.carries_note ? note_size : Bytes(0))).count());
+  operation.message = message.index;
+  message.send_slot = operation.slot;
+  message.size = slice.size;
+  message.note = channel.carries_note ? note : Note{};
+
+  Stream& stream = receiver.stream(rank_, channel);
+  if (stream.head != no_slot && stream.holds_receives) {
+    Operation& receive = receiver.operations_[stream.head];
+    stream.head = receive.next;
+    message.receive_slot = receive.slot;
+    receiver.deliver(message, slice.data, receive);
+  } else {
+    if (slice.data != nullptr && slice.size.count() > 0) {
+      const auto size = static_cast<std::size_t>(slice.size.count());
+      message.bytes = std::make_unique_for_overwrite<std::byte[]>(size);
+      std::memcpy(message.bytes.get(), slice.data, size);
+    }
+    stream.holds_receives = false;
+    append(
+        stream, [this](std::uint32_t i) -> Message& { return world_.message(i); }, message, message.index);
+  }
+  return started(operation);
+}
+
+Message& RankContext::message_to(RankContext& receiver) {
+  const auto [found, is_new] = free_messages_.try_emplace(receiver.rank(), no_slot);
+  if (is_new) world_.check_route(*this, receiver);
+  if (found->second == no_slot) {
+    Message& fresh = world_.new_message();
+    fresh.sender = this;
+    fresh.receiver = &receiver;
+    return fresh;
+  }
+  Message& message = world_.message(found->second);
+  found->second = message.next;
+  message.receive_slot = no_slot;
+  message.arrived = false;
+  return message;
+}
+
+void RankContext::recycle(Message& message) {
+  std::uint32_t& first = free_messages_[message.receiver->rank()];
+  message.next = first;
+  first = message.index;
+}
+
+Pending RankContext::receive(Rank from, Channel channel, Slice slice) {
+  TANDEM_CHECK(from >= 0 && from < world_size(), "from", from, "world size", world_size());
+  Operation& operation = new_operation(Kind::receive);
+  operation.peer = from;
+  operation.channel = channel;
+  operation.slice = slice;
+  Stream& stream = this->stream(from, channel);
+  if (stream.head == no_slot || stream.holds_receives) {
+    stream.holds_receives = true;
+    append(
+        stream, [this](std::uint32_t i) -> Operation& { return operations_[i]; }, operation, operation.slot);
+    return Pending(operation.slot);
+  }
+  Message& message = world_.message(stream.head);
+  stream.head = message.next;
+  deliver(message, message.bytes.get(), operation);
+  message.bytes.reset();
+  if (message.arrived) {
+    message.sender->recycle(message);
+    return done_at_once(operation);
+  }
+  message.receive_slot = operation.slot;
+  return Pending(operation.slot);
+}
+
+// ---- Waiting ----
+
+Completion RankContext::take(std::uint32_t slot, std::size_t index) {
+  Operation& operation = operations_[slot];
+  if (operation.state == State::failed)
+    throw WorldError("rank " + std::to_string(rank_) + ": " + describe(operation) +
+                     " failed: a host, link or disk went down");
+  if (operation.state == State::done) --done_count_;
+  ++operation.uses;
+  operation.next = free_operation_;
+  free_operation_ = slot;
+  return {index, operation.note};
+}
+
+Completion RankContext::wait(Pending& pending) {
+  TANDEM_CHECK(!pending.empty(), "rank", rank_);
+  const std::uint32_t slot = pending.release();
+  awaited_ = slot;
+  while (operations_[slot].state == State::pending) block();
+  return take(slot, 0);
+}
+
+Completion RankContext::wait_any(std::span<Pending> pendings) {
+  TANDEM_CHECK(std::any_of(pendings.begin(), pendings.end(), [](const Pending& p) { return !p.empty(); }),
+               "rank", rank_, "entries", pendings.size());
+  awaited_ = no_slot;
+  awaited_any_ = pendings;
+  for (;; block()) {
+    if (done_count_ == 0) continue;
+    for (std::size_t i = 0; i < pendings.size(); ++i) {
+      if (pendings[i].empty()) continue;
+      const Operation& operation = operations_[pendings[i].slot()];
+      if (operation.state != State::pending || operation.is_due(now().count(), world_.precision_s()))
+        return take(pendings[i].release(), i);
+    }
+  }
+}
+
+void RankContext::block() {
+  const std::size_t done_before = done_count_;
+  start_operations();
+  if (done_count_ == done_before) {
+    blocked_ = true;
+    wake_up_->acquire();
+  }
+}
+
+void RankContext::finish(std::uint32_t slot, bool succeeded) {
+  operations_[slot].state = succeeded ? State::done : State::failed;
+  ++done_count_;
+  if (!blocked_ || (awaited_ != no_slot && awaited_ != slot)) return;
+  blocked_ = false;
+  wake_up_->release();
+}
+
+void RankContext::end() {
+  start_operations();
+  streams_.clear();
+  ended_ = true;
+  end_time_ = now();
+}
+
+// ---- SimGrid ----
+
+void RankContext::start_operations() {
+  if (to_start_.empty()) return;
+  // One call into the kernel starts all. SimGrid reports the end of those activities only that the kernel
+  // itself started.
+  simgrid::kernel::actor::simcall_answered([this] {
+    for (const std::uint32_t slot : to_start_) start(operations_[slot]);
+  });
+  to_start_.clear();
+}
+
+void RankContext::start(Operation& operation) {
+  switch (operation.kind) {
+    case Kind::compute:
+      return start_compute(operation);
+    case Kind::read:
+    case Kind::write:
+      return start_disk_transfer(operation);
+    case Kind::send:
+      return start_message(operation);
+    case Kind::receive:
+      return;
+    case Kind::sleep:
+      simgrid::kernel::timer::Timer::set(std::max(operation.amount, now().count()),
+                                         [&operation, use = operation.uses] {
+                                           if (operation.uses == use) operation.finish(true);
+                                         });
+  }
+}
+
+// Activities are used again and again. This saves their making, and it is vital for messages: SimGrid 3.32
+// puts each new one into a list that it searches from end to end when any message ends, and takes it out for
+// good the first time. A disk activity it never takes out.
+
+void RankContext::start_compute(Operation& operation) {
+  if (!operation.exec) {
+    operation.exec = s4u::Exec::init();
+    operation.exec->set_host(&host_);
+    if (cores_for_compute_ > 1) operation.exec->set_thread_count(cores_for_compute_);
+    operation.exec->set_data(static_cast<Finishable*>(&operation));
+  }
+  operation.exec->set_state(s4u::Activity::State::STARTING);
+  operation.exec->set_flops_amount(operation.amount);
+  operation.exec->start();
+}
+
+void RankContext::start_disk_transfer(Operation& operation) {
+  if (!operation.io) {
+    operation.io = s4u::Io::init();
+    operation.io->set_data(static_cast<Finishable*>(&operation));
+  }
+  // Not STARTING before the disk is set: SimGrid would start it there and then.
+  operation.io->set_state(s4u::Activity::State::INITED);
+  operation.io->set_disk(disks_[static_cast<std::size_t>(operation.disk)]);
+  operation.io->set_size(static_cast<sg_size_t>(operation.amount));
+  operation.io->set_op_type(operation.kind == Kind::read ? s4u::Io::OpType::READ : s4u::Io::OpType::WRITE);
+  operation.io->start();
+}
+
+void RankContext::start_message(const Operation& operation) {
+  Message& message = world_.message(operation.message);
+  if (!host_.is_on() || !message.receiver->host().is_on()) return message.finish(false);
+  const auto size = static_cast<std::uint64_t>(operation.amount);
+  if (!message.comm) {
+    message.comm = s4u::Comm::sendto_init();
+    message.comm->set_data(static_cast<Finishable*>(&message));
+    message.comm->set_payload_size(0);
+    message.comm->set_source(&host_)->set_destination(&message.receiver->host());
+  }
+  message.comm->set_state(s4u::Activity::State::STARTING);
+  message.comm->set_payload_size(size);
+  message.comm->start();
+  // A link that is down ends the activity at once and without a report.
+  if (size > 0 && message.comm->get_remaining() == 0) message.finish(false);
+}
+
+std::string RankContext::describe(const Operation& operation) const {
+  const std::string channel = " on channel " + std::to_string(operation.channel.number);
+  switch (operation.kind) {
+    case Kind::compute:
+      return "a compute";
+    case Kind::send:
+      return "its send to rank " + std::to_string(operation.peer) + channel;
+    case Kind::receive:
+      return "a message of rank " + std::to_string(operation.peer) + channel;
+    case Kind::read:
+      return "a read of disk " + std::to_string(operation.disk);
+    case Kind::write:
+      return "a write to disk " + std::to_string(operation.disk);
+    case Kind::sleep:
+      return "a sleep";
+  }
+  return {};
+}
+
+std::string RankContext::waiting_for() const {
+  if (!blocked_) return {};
+  const std::string self = "rank " + std::to_string(rank_) + " waits for ";
+  if (awaited_ != no_slot) return self + describe(operations_[awaited_]);
+  constexpr std::size_t shown = 3;
+  std::size_t count = 0;
+  std::string list;
+  for (const Pending& pending : awaited_any_) {
+    if (pending.empty() || ++count > shown) continue;
+    list += (count > 1 ? " or " : "") + describe(operations_[pending.slot()]);
+  }
+  if (count > shown) list += " or any of " + std::to_string(count - shown) + " more";
+  return self + list;
+}
+
+}  // namespace tandem::sim

@@ -1,0 +1,123 @@
+// The Context of one simulated rank. SimGrid is told of operations in one go, when the rank blocks, and
+// reports their ends to the slots here; a rank sleeps on one semaphore until a slot that it waits for is
+// done.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <span>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "sim/world.hpp"
+
+namespace tandem::sim {
+
+class RankContext final : public Context {
+ public:
+  RankContext(World& world, Rank rank, simgrid::s4u::Host& host);
+
+  Rank rank() const override { return rank_; }
+  int world_size() const override { return static_cast<int>(world_.ranks().size()); }
+  Seconds now() const override { return Seconds(simgrid::s4u::Engine::get_clock()); }
+  Pending compute(const Work& work, Kernel kernel) override;
+  Pending send(Rank to, Channel channel, Slice slice, const Note& note) override;
+  Pending receive(Rank from, Channel channel, Slice slice) override;
+  Pending read(int disk, Bytes size, Kernel transfer) override;
+  Pending write(int disk, Bytes size, Kernel transfer) override;
+  Pending sleep(Seconds duration) override;
+  Completion wait(Pending& pending) override;
+  Completion wait_any(std::span<Pending> pendings) override;
+
+  World& world() const { return world_; }
+  simgrid::s4u::Host& host() const { return host_; }
+  /// The body returned: starts what was never waited for, and lets go of memory that is now gone.
+  void end();
+  bool ended() const { return ended_; }
+  Seconds end_time() const { return end_time_; }
+  /// "rank 3 waits for a message of rank 0 on channel 5"; empty unless the rank is blocked.
+  std::string waiting_for() const;
+  /// Marks the operation as done and wakes the rank if it waits for it. Kernel context.
+  void finish(std::uint32_t slot, bool succeeded);
+  /// Keeps a message that is over for the next send to its receiver.
+  void recycle(Message& message);
+
+ private:
+  enum class Kind : std::uint8_t { compute, send, receive, read, write, sleep };
+  enum class State : std::uint8_t { pending, done, failed };
+
+  struct Operation final : Finishable {
+    void finish(bool succeeded) override { owner->finish(slot, succeeded); }
+    /// Sleeps are timed outside of SimGrid's models, whose rounding they must not lose a tie to.
+    bool is_due(double now_s, double precision_s) const {
+      return kind == Kind::sleep && amount <= now_s + precision_s;
+    }
+    RankContext* owner = nullptr;
+    std::uint32_t slot = 0;
+    std::uint32_t uses = 0;           ///< of this slot, so that a late timer knows that its sleep is over
+    std::uint32_t next = no_slot;     ///< free list, or queue of posted receives
+    std::uint32_t message = no_slot;  ///< of a send
+    Kind kind = Kind::sleep;
+    State state = State::pending;
+    int disk = 0;
+    Rank peer = 0;
+    Channel channel;
+    Slice slice;
+    double amount = 0;  ///< flops, bytes on the wire or disk, or the date that a sleep ends
+    Note note;
+    simgrid::s4u::ExecPtr exec;  ///< kept, like `io`, for the next operation of this slot
+    simgrid::s4u::IoPtr io;
+  };
+
+  /// Messages of one (sender, channel): either receives wait in it, or messages do, never both.
+  struct Stream {
+    std::uint32_t head = no_slot;
+    std::uint32_t tail = no_slot;
+    bool holds_receives = false;
+    bool carries_note = false;
+  };
+
+  Operation& new_operation(Kind kind);
+  Pending started(Operation& operation);
+  Pending done_at_once(Operation& operation);
+  Pending transfer_disk(Kind kind, int disk, Bytes size, const Kernel& transfer);
+  Completion take(std::uint32_t slot, std::size_t index);
+
+  Stream& stream(Rank from, Channel channel);
+  /// `element_of` maps an index to the element that the stream holds under it.
+  template <class ElementOf, class Element>
+  static void append(Stream& stream, const ElementOf& element_of, Element& element, std::uint32_t index);
+  void deliver(const Message& message, const std::byte* bytes, Operation& receive);
+
+  void block();
+  void start_operations();
+  void start(Operation& operation);
+  void start_compute(Operation& operation);
+  void start_disk_transfer(Operation& operation);
+  void start_message(const Operation& operation);
+  Message& message_to(RankContext& receiver);
+  std::string describe(const Operation& operation) const;
+
+  World& world_;
+  Rank rank_;
+  simgrid::s4u::Host& host_;
+  int cores_for_compute_;
+  std::vector<simgrid::s4u::Disk*> disks_;
+
+  std::deque<Operation> operations_;
+  std::uint32_t free_operation_ = no_slot;
+  std::size_t done_count_ = 0;  ///< done and not yet waited for
+  std::vector<std::uint32_t> to_start_;
+  std::unordered_map<std::uint64_t, Stream> streams_;
+  std::unordered_map<Rank, std::uint32_t> free_messages_;  ///< by receiver; an entry says that a route exists
+
+  simgrid::s4u::SemaphorePtr wake_up_;
+  bool blocked_ = false;
+  std::uint32_t awaited_ = no_slot;  ///< the slot waited for; no_slot: any of awaited_any_
+  std::span<const Pending> awaited_any_;
+  bool ended_ = false;
+  Seconds end_time_{0};
+};
+
+}  // namespace tandem::sim

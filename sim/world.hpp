@@ -1,0 +1,85 @@
+// What the ranks of one simulation share: the messages under way and the routes between them.
+// Single-threaded, as SimGrid is; ranks touch it between two simulated instants.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <exception>
+#include <memory>
+#include <simgrid/s4u.hpp>
+#include <string>
+#include <vector>
+
+#include "sim/simulation.hpp"
+
+namespace tandem::sim {
+
+class RankContext;
+
+/// A note adds this to the size of its message.
+constexpr Bytes note_size{sizeof(Note)};
+constexpr std::uint32_t no_slot = 0xffffffffU;
+
+/// Something that SimGrid reports back on, by the user data of an activity.
+class Finishable {
+ public:
+  virtual ~Finishable() = default;
+  /// Called in kernel context at the simulated end; `succeeded` is false when a host or link went down.
+  virtual void finish(bool succeeded) = 0;
+};
+
+/// One message from its send to its receive. Its bytes are copied at once, its arrival is simulated. Used
+/// again by later messages of the same two ranks.
+class Message final : public Finishable {
+ public:
+  void finish(bool succeeded) override;
+
+  RankContext* sender = nullptr;
+  RankContext* receiver = nullptr;
+  std::uint32_t send_slot = no_slot;
+  std::uint32_t receive_slot = no_slot;  ///< no_slot until a receive matches
+  Bytes size{0};
+  Note note;
+  std::unique_ptr<std::byte[]> bytes;  ///< only of a message that came before its receive
+  simgrid::s4u::CommPtr comm;
+  std::uint32_t next =
+      no_slot;  ///< in the queue of unexpected messages, or in the free list of the two ranks
+  std::uint32_t index = 0;
+  bool arrived = false;
+};
+
+class World {
+ public:
+  explicit World(const SimulationSetting& setting);
+  ~World();
+
+  const SimulationSetting& setting() const { return setting_; }
+  /// Events closer than this are one instant to SimGrid.
+  double precision_s() const { return precision_s_; }
+  RankContext& rank(Rank rank) { return *ranks_[static_cast<std::size_t>(rank)]; }
+  std::vector<std::unique_ptr<RankContext>>& ranks() { return ranks_; }
+
+  Message& message(std::uint32_t index) { return messages_[index]; }
+  Message& new_message();
+  /// Errors: ConfigError naming both hosts when no route joins them.
+  void check_route(const RankContext& from, const RankContext& to) const;
+  /// SimGrid 3.32 crashes on a host that no route of its Dijkstra zone mentions; a child process finds it.
+  /// Errors: ConfigError as of check_route.
+  void check_isolated_hosts() const;
+
+  /// Remembers the first error and ends all ranks but the calling one. Pre: called by a rank's actor.
+  void fail(std::exception_ptr error);
+  /// Notes who waits for what; the error comes once the engine stopped.
+  void note_deadlock();
+  /// Errors: whatever went wrong.
+  void rethrow() const;
+
+ private:
+  const SimulationSetting& setting_;
+  double precision_s_;
+  std::vector<std::unique_ptr<RankContext>> ranks_;
+  std::deque<Message> messages_;
+  std::exception_ptr error_;
+};
+
+}  // namespace tandem::sim

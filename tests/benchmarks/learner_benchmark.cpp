@@ -1,0 +1,133 @@
+// One LeNet training step of the learner beside the same step in a bare libtorch loop: batch of 64 assembled,
+// forward, backward, SGD with momentum. The two alternate, so that both see the same state of the machine.
+#include <benchmark/benchmark.h>
+#include <torch/torch.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <vector>
+
+#include "workloads/dataset.hpp"
+#include "workloads/learner/learner.hpp"
+#include "workloads/optimizer.hpp"
+
+namespace tandem {
+namespace {
+
+constexpr std::int64_t batch_samples = 64;
+constexpr double learning_rate = 0.01;
+constexpr double momentum = 0.9;
+constexpr double weight_decay = 5e-4;
+
+using Records = std::span<const std::byte>;
+
+/// What a PyTorch user would write.
+class BareLoop {
+ public:
+  explicit BareLoop(const DatasetInfo& info)
+      : info_(info),
+        optimizer_(network_->parameters(),
+                   torch::optim::SGDOptions(learning_rate).momentum(momentum).weight_decay(weight_decay)),
+        pixels_(torch::empty({batch_samples, info.channels, info.height, info.width})),
+        labels_(torch::empty({batch_samples}, torch::kLong)) {
+    for (std::size_t value = 0; value < 256; ++value)
+      scaled_[value] = (static_cast<float>(value) / 255.0F - info.mean) / info.deviation;
+  }
+
+  void step(Records records) {
+    assemble(records);
+    optimizer_.zero_grad();
+    const auto loss = torch::cross_entropy_loss(network_->forward(pixels_), labels_);
+    loss.backward();
+    optimizer_.step();
+    benchmark::DoNotOptimize(loss.item<double>());
+  }
+
+ private:
+  void assemble(Records records) {
+    float* pixel = pixels_.data_ptr<float>();
+    auto* label = labels_.data_ptr<std::int64_t>();
+    const auto record = static_cast<std::size_t>(info_.record_bytes().count());
+    for (std::size_t at = 0; at < records.size(); at += record) {
+      *label++ = std::to_integer<std::int64_t>(records[at]);
+      for (const auto value : records.subspan(at + 1, record - 1))
+        *pixel++ = scaled_[std::to_integer<std::size_t>(value)];
+    }
+  }
+
+  DatasetInfo info_;
+  torch::nn::Sequential network_{torch::nn::Conv2d(1, 20, 5),  torch::nn::MaxPool2d(2),     torch::nn::ReLU(),
+                                 torch::nn::Conv2d(20, 50, 5), torch::nn::MaxPool2d(2),     torch::nn::ReLU(),
+                                 torch::nn::Flatten(),         torch::nn::Linear(800, 500), torch::nn::ReLU(),
+                                 torch::nn::Linear(500, 10)};
+  torch::optim::SGD optimizer_;
+  at::Tensor pixels_;
+  at::Tensor labels_;
+  std::array<float, 256> scaled_{};
+};
+
+/// The same step through the learner.
+class LearnerLoop {
+ public:
+  LearnerLoop(const DatasetInfo& info, Bytes bucket_bytes)
+      : learner_(make_learner({.model = "lenet", .dataset = info, .bucket_bytes = bucket_bytes, .seed = 1})),
+        sgd_(learning_rate, momentum, weight_decay, learner_->description().elements()) {}
+
+  void step(Records records) {
+    learner_->load(records);
+    benchmark::DoNotOptimize(learner_->forward());
+    const int buckets = static_cast<int>(learner_->description().buckets.size());
+    for (int bucket = 0; bucket < buckets; ++bucket) learner_->backward(bucket);
+    apply_update(sgd_, learner_->description(), 0, learner_->model(), learner_->gradient(), 1.0);
+  }
+
+ private:
+  std::unique_ptr<Learner> learner_;
+  Sgd sgd_;
+};
+
+double median(std::vector<double> values) {
+  std::ranges::nth_element(values, values.begin() + std::ssize(values) / 2);
+  return values[values.size() / 2];
+}
+
+/// Reports the learner's time; the counters give both medians and their ratio.
+void lenet_step(benchmark::State& state) {
+  const auto dataset = load_dataset({"synthetic", "", 8 * batch_samples, 1, 1});
+  const auto batch_bytes = static_cast<std::size_t>((dataset->info().record_bytes() * batch_samples).count());
+  const auto records = dataset->records(Dataset::Part::train);
+  LearnerLoop learner(dataset->info(), Bytes(state.range(0)));
+  BareLoop bare(dataset->info());
+  std::vector<double> learner_s;
+  std::vector<double> bare_s;
+  std::size_t step = 0;
+  const auto time = [&](auto& loop, std::vector<double>& seconds) {
+    const auto batch = records.subspan(step % 8 * batch_bytes, batch_bytes);
+    const auto start = std::chrono::steady_clock::now();
+    loop.step(batch);
+    seconds.push_back(std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+  };
+  for (auto _ : state) {
+    // Whoever comes second finds warmer caches: take turns.
+    if (step % 2 == 0) time(learner, learner_s);
+    time(bare, bare_s);
+    if (step % 2 == 1) time(learner, learner_s);
+    ++step;
+    state.SetIterationTime(learner_s.back());
+  }
+  state.counters["learner_ms"] = 1e3 * median(learner_s);
+  state.counters["bare_ms"] = 1e3 * median(bare_s);
+  state.counters["ratio"] = median(learner_s) / median(bare_s);
+}
+
+BENCHMARK(lenet_step)
+    ->ArgName("bucket_bytes")
+    ->Arg(0)
+    ->Arg(64 << 10)
+    ->Iterations(200)
+    ->UseManualTime()
+    ->Unit(benchmark::kMillisecond);
+
+}  // namespace
+}  // namespace tandem

@@ -1,0 +1,162 @@
+// What the context costs over plain MPI. Both are timed in turn within one run, so that a busy machine slows
+// both; the counters are medians in microseconds, and their ratio. Start with the launcher's flags:
+//   mpirun --oversubscribe --bind-to none --mca mpi_yield_when_idle 1 --mca pml ob1 -n 2 runtime_benchmark
+//   (ping-pong)
+//   ... -n 4 runtime_benchmark  (all-reduce)
+#include <benchmark/benchmark.h>
+#include <mpi.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <functional>
+#include <numeric>
+#include <vector>
+
+#include "policies/collectives/schedule.hpp"
+#include "runtime/mpi_check.hpp"
+#include "runtime/mpi_context.hpp"
+#include "workloads/roles/collective.hpp"
+
+namespace tandem {
+namespace {
+
+constexpr Channel channel{.number = 7, .carries_note = false};
+
+double median(std::vector<double> values) {
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
+}
+
+/// Times `plain` and `ours`, `times` in a row each, turn by turn. Every rank takes part in the same turns:
+/// the number of iterations is fixed where the benchmark is registered.
+void compare(benchmark::State& state, int times, const std::function<void()>& plain,
+             const std::function<void()>& ours) {
+  const auto timed = [times](const std::function<void()>& exchange) {
+    MPI_Barrier(MPI_COMM_WORLD);
+    const double start = MPI_Wtime();
+    for (int i = 0; i < times; ++i) exchange();
+    double seconds = (MPI_Wtime() - start) / times;
+    MPI_Allreduce(MPI_IN_PLACE, &seconds, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
+    return seconds;
+  };
+  timed(plain);
+  timed(ours);
+  std::vector<double> plain_us;
+  std::vector<double> ours_us;
+  bool plain_first = true;
+  for ([[maybe_unused]] auto iteration : state) {
+    for (const bool now_plain : {plain_first, !plain_first})
+      (now_plain ? plain_us : ours_us).push_back(1e6 * timed(now_plain ? plain : ours));
+    plain_first = !plain_first;
+    state.SetIterationTime(1e-6 * ours_us.back());
+  }
+  state.counters["plain_us"] = median(plain_us);
+  state.counters["context_us"] = median(ours_us);
+  state.counters["ratio"] = median(ours_us) / median(plain_us);
+}
+
+/// Ranks 0 and 1 send a message to and fro.
+void ping_pong(benchmark::State& state) {
+  const auto size = static_cast<std::size_t>(state.range(0));
+  MpiContext context(MPI_COMM_WORLD, {});
+  const Rank peer = 1 - context.rank();
+  const bool first = context.rank() == 0;
+  std::vector<std::byte> out(size, std::byte{1});
+  std::vector<std::byte> in(size);
+  const auto plain = [&] {
+    std::array<MPI_Request, 2> requests = {MPI_REQUEST_NULL, MPI_REQUEST_NULL};
+    int index = 0;
+    const auto send = [&] {
+      MPI_Isend(out.data(), static_cast<int>(size), MPI_BYTE, peer, 0, MPI_COMM_WORLD, &requests[1]);
+    };
+    MPI_Irecv(in.data(), static_cast<int>(size), MPI_BYTE, peer, 0, MPI_COMM_WORLD, requests.data());
+    if (first) send();
+    MPI_Waitany(2, requests.data(), &index, MPI_STATUS_IGNORE);
+    if (!first) send();
+    MPI_Waitany(2, requests.data(), &index, MPI_STATUS_IGNORE);
+  };
+  const auto ours = [&] {
+    std::array<Pending, 2> pendings;
+    const Bytes bytes(static_cast<std::int64_t>(size));
+    pendings[0] = context.receive(peer, channel, {bytes, in.data()});
+    if (first) pendings[1] = context.send(peer, channel, {bytes, out.data()}, {});
+    context.wait_any(pendings);
+    if (!first) pendings[1] = context.send(peer, channel, {bytes, out.data()}, {});
+    context.wait_any(pendings);
+  };
+  compare(state, std::max(1, (1 << 20) / static_cast<int>(size)), plain, ours);
+}
+
+/// A ring over the context, run by the interpreter of schedules, and MPI's own all-reduce.
+void all_reduce(benchmark::State& state) {
+  const auto size = static_cast<std::size_t>(state.range(0));
+  MpiContext context(MPI_COMM_WORLD, {});
+  std::vector<Rank> members(static_cast<std::size_t>(context.world_size()));
+  std::iota(members.begin(), members.end(), 0);
+  std::vector<float> vector(size / sizeof(float));
+  const Slice slice{Bytes(static_cast<std::int64_t>(size)), reinterpret_cast<std::byte*>(vector.data())};
+  const std::array<Bytes, 1> buckets = {slice.size};
+  AllReduces ring(context, collectives::catalog().find("ring").make, members, buckets, channel.number);
+  const auto plain = [&] {
+    MPI_Allreduce(MPI_IN_PLACE, vector.data(), static_cast<int>(vector.size()), MPI_FLOAT, MPI_SUM,
+                  MPI_COMM_WORLD);
+  };
+  const auto ours = [&] {
+    ring.start(0, slice);
+    ring.finish();
+  };
+  compare(state, 1, plain, ours);
+}
+
+void add_benchmarks(int ranks) {
+  for (const std::int64_t size : {std::int64_t{64} << 10, std::int64_t{1} << 20, std::int64_t{16} << 20}) {
+    if (ranks != 2) break;
+    benchmark::RegisterBenchmark("ping_pong", ping_pong)
+        ->Arg(size)
+        ->Iterations(size > (1 << 20) ? 100 : 400)
+        ->UseManualTime()
+        ->Unit(benchmark::kMicrosecond);
+  }
+  for (const std::int64_t size : {std::int64_t{1} << 20, std::int64_t{4} << 20, std::int64_t{16} << 20}) {
+    if (ranks == 2) break;
+    benchmark::RegisterBenchmark("ring_all_reduce", all_reduce)
+        ->Arg(size)
+        ->Iterations(size > (1 << 20) ? 100 : 300)
+        ->UseManualTime()
+        ->Unit(benchmark::kMicrosecond);
+  }
+}
+
+/// What ranks other than 0 print.
+class Silence : public benchmark::BenchmarkReporter {
+ public:
+  bool ReportContext(const Context&) override { return true; }
+  void ReportRuns(const std::vector<Run>&) override {}
+};
+
+}  // namespace
+}  // namespace tandem
+
+int main(int argc, char** argv) {
+  MPI_Init(&argc, &argv);
+  int rank = 0;
+  int size = 0;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  benchmark::Initialize(&argc, argv);
+  if (size < 2) {
+    std::fprintf(stderr, "start with mpirun -n 2 or -n 4\n");
+    MPI_Finalize();
+    return 2;
+  }
+  tandem::add_benchmarks(size);
+  tandem::Silence silence;
+  if (rank == 0)
+    benchmark::RunSpecifiedBenchmarks();
+  else
+    benchmark::RunSpecifiedBenchmarks(&silence);
+  MPI_Finalize();
+  return 0;
+}

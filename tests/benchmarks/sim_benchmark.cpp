@@ -1,0 +1,112 @@
+// What the simulator costs: against S4U programs written by hand, and on its own for large jobs. Each
+// simulation runs in a child process, because a process has one engine; ours and the baseline take turns.
+#include <benchmark/benchmark.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "tests/benchmarks/sim_programs.hpp"
+
+namespace tandem::benchmarks {
+namespace {
+
+struct Measured {
+  Outcome outcome;
+  double process_s;  ///< wall time of the whole child
+  double peak_mib;
+};
+
+bool run_in_child(const std::function<Outcome()>& program, Measured& measured) {
+  int ends[2];
+  if (pipe(ends) != 0) return false;
+  const auto begin = std::chrono::steady_clock::now();
+  const pid_t child = fork();
+  if (child == 0) {
+    const Outcome outcome = program();
+    const bool written = write(ends[1], &outcome, sizeof(outcome)) == sizeof(outcome);
+    _exit(written ? 0 : 1);
+  }
+  close(ends[1]);
+  const bool was_read = read(ends[0], &measured.outcome, sizeof(Outcome)) == sizeof(Outcome);
+  close(ends[0]);
+  int status = 0;
+  rusage usage{};
+  wait4(child, &status, 0, &usage);
+  measured.process_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  measured.peak_mib = static_cast<double>(usage.ru_maxrss) / 1024;
+  return was_read && status == 0;
+}
+
+double median(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  return values[values.size() / 2];
+}
+
+/// One iteration is one pair; the counters hold medians, `ratio` is ours over S4U.
+void compare(benchmark::State& state, const std::function<Outcome()>& ours,
+             const std::function<Outcome()>& baseline) {
+  std::vector<double> ours_s;
+  std::vector<double> s4u_s;
+  for (auto _ : state) {
+    Measured a{};
+    Measured b{};
+    const bool ours_first = ours_s.size() % 2 == 0;
+    const bool fine = ours_first ? run_in_child(ours, a) && run_in_child(baseline, b)
+                                 : run_in_child(baseline, b) && run_in_child(ours, a);
+    if (!fine) return state.SkipWithError("a simulation failed");
+    if (std::abs(a.outcome.makespan_s / b.outcome.makespan_s - 1) > 1e-3)
+      return state.SkipWithError("the two programs do not simulate the same");
+    ours_s.push_back(a.outcome.wall_s);
+    s4u_s.push_back(b.outcome.wall_s);
+    state.SetIterationTime(a.outcome.wall_s);
+  }
+  state.counters["ours_ms"] = 1e3 * median(ours_s);
+  state.counters["s4u_ms"] = 1e3 * median(s4u_s);
+  state.counters["ratio"] = median(ours_s) / median(s4u_s);
+}
+
+void parameter_server(benchmark::State& state) {
+  compare(
+      state, [] { return server_on_context(64, 20); }, [] { return server_on_s4u(64, 20); });
+}
+void ring_all_reduce(benchmark::State& state) {
+  compare(
+      state, [] { return ring_on_context(64, 2); }, [] { return ring_on_s4u(64, 2); });
+}
+BENCHMARK(parameter_server)->UseManualTime()->Iterations(15)->Unit(benchmark::kMillisecond);
+BENCHMARK(ring_all_reduce)->UseManualTime()->Iterations(15)->Unit(benchmark::kMillisecond);
+
+/// Arguments: workers, servers, steps, spread in percent.
+void bsp(benchmark::State& state) {
+  Measured measured{};
+  const auto argument = [&state](std::size_t i) { return static_cast<int>(state.range(i)); };
+  for (auto _ : state) {
+    if (!run_in_child(
+            [&] { return bsp_on_context(argument(0), argument(1), argument(2), argument(3) / 100.0); },
+            measured))
+      return state.SkipWithError("the simulation failed");
+    state.SetIterationTime(measured.process_s);
+  }
+  state.counters["simulated_s"] = measured.outcome.makespan_s;
+  state.counters["peak_MiB"] = measured.peak_mib;
+}
+BENCHMARK(bsp)
+    ->ArgNames({"workers", "servers", "steps", "spread_percent"})
+    ->Args({6, 1, 10000, 50})
+    ->Args({1024, 8, 20, 0})
+    ->Args({1024, 8, 1, 50})
+    ->UseManualTime()
+    ->Iterations(1)
+    ->Unit(benchmark::kSecond);
+
+}  // namespace
+}  // namespace tandem::benchmarks
+
+BENCHMARK_MAIN();

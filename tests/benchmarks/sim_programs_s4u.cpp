@@ -1,0 +1,90 @@
+// The baselines: the same executions and messages written by hand on S4U, as its examples do.
+#include <xbt/log.h>
+
+#include <chrono>
+#include <simgrid/s4u.hpp>
+#include <string>
+#include <vector>
+
+#include "tests/benchmarks/sim_bench_platform.hpp"
+#include "tests/benchmarks/sim_programs.hpp"
+
+namespace tandem::benchmarks {
+namespace {
+
+namespace s4u = simgrid::s4u;
+using Clock = std::chrono::steady_clock;
+
+s4u::Mailbox* mailbox_of(int rank) { return s4u::Mailbox::by_name("m" + std::to_string(rank)); }
+
+template <class Body>
+Outcome run(int ranks, const Body& body) {
+  char name[] = "baseline";
+  char* arguments[] = {name, nullptr};
+  int count = 1;
+  s4u::Engine engine(&count, arguments);
+  xbt_log_control_set("root.thres:critical");
+  for (const char* flag : {"network/model:CM02", "network/crosstraffic:0", "network/TCP-gamma:1e15"})
+    s4u::Engine::set_config(flag);
+  const PlatformFile platform(ranks);
+  engine.load_platform(platform.path());
+  Clock::time_point begin{};
+  Clock::time_point end{};
+  double makespan_s = 0;
+  for (int rank = 0; rank < ranks; ++rank)
+    s4u::Actor::create("r" + std::to_string(rank), engine.host_by_name("h" + std::to_string(rank)),
+                       [&, rank] {
+                         if (begin == Clock::time_point{}) begin = Clock::now();
+                         mailbox_of(rank)->set_receiver(s4u::Actor::self());
+                         body(rank);
+                         end = Clock::now();
+                         makespan_s = s4u::Engine::get_clock();
+                       });
+  engine.run();
+  return {std::chrono::duration<double>(end - begin).count(), makespan_s};
+}
+
+void serve(int workers, int rounds) {
+  std::vector<s4u::Mailbox*> answers;
+  for (int worker = 0; worker <= workers; ++worker) answers.push_back(mailbox_of(worker));
+  s4u::Mailbox* const pushes = answers[0];
+  std::vector<s4u::CommPtr> sent(static_cast<std::size_t>(workers) + 1);
+  for (int i = 0; i < workers * rounds; ++i) {
+    const int worker = *pushes->get<int>();
+    s4u::this_actor::execute(update_s * flops_per_s);
+    s4u::CommPtr& previous = sent[static_cast<std::size_t>(worker)];
+    if (previous) previous->wait();
+    previous = answers[static_cast<std::size_t>(worker)]->put_async(&sent, message_size);
+  }
+  for (const s4u::CommPtr& comm : sent)
+    if (comm) comm->wait();
+}
+
+}  // namespace
+
+Outcome server_on_s4u(int workers, int rounds) {
+  return run(workers + 1, [=](int rank) {
+    if (rank == 0) return serve(workers, rounds);
+    s4u::Mailbox* const server = mailbox_of(0);
+    s4u::Mailbox* const own = mailbox_of(rank);
+    for (int i = 0; i < rounds; ++i) {
+      s4u::this_actor::execute(worker_step_s(rank) * flops_per_s);
+      server->put(&rank, message_size);
+      own->get<void>();
+    }
+  });
+}
+
+Outcome ring_on_s4u(int ranks, int repetitions) {
+  return run(ranks, [=](int rank) {
+    s4u::Mailbox* const right = mailbox_of((rank + 1) % ranks);
+    s4u::Mailbox* const own = mailbox_of(rank);
+    for (int round = 0; round < repetitions * 2 * (ranks - 1); ++round) {
+      const s4u::CommPtr sent = right->put_async(&rank, static_cast<std::uint64_t>(ring_size / ranks));
+      own->get<void>();
+      sent->wait();
+    }
+  });
+}
+
+}  // namespace tandem::benchmarks

@@ -1,0 +1,15 @@
+// A process that launches, as `tandem run` does, so that the launcher's tests can signal and kill it.
+#include <cstdio>
+
+#include "runtime/launcher/launcher.hpp"
+
+int main(int argc, char** argv) {
+  tandem::LaunchSetting setting{.ranks = 3, .grace = tandem::Seconds(4.0)};
+  setting.program.assign(argv + 1, argv + argc);
+  const auto result = tandem::launch(setting, {.output = [](const std::string& line) {
+                                       std::printf("%s\n", line.c_str());
+                                       std::fflush(stdout);
+                                     }});
+  std::printf("result %d rank %d %s\n", result.exit_code, result.failed_rank, result.message.c_str());
+  return result.exit_code;
+}

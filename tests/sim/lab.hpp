@@ -1,0 +1,106 @@
+// Small platforms and one-line programs for the tests of the simulator.
+#pragma once
+
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "sim/simulation.hpp"
+
+namespace tandem::sim::lab {
+
+constexpr double flops = 1e9;          ///< speed of a core
+constexpr double bandwidth = 1.25e9;   ///< bytes a second of a host's link, each way
+constexpr double link_latency = 5e-6;  ///< of a host's link; a route crosses two
+constexpr double alpha = 2 * link_latency;
+
+/// A file that goes away with the object.
+class TemporaryFile {
+ public:
+  TemporaryFile(const std::string& name, const std::string& text)
+      : path_(std::filesystem::temp_directory_path() / ("tandem-" + std::to_string(getpid()) + "-" + name)) {
+    std::ofstream(path_) << text;
+  }
+  ~TemporaryFile() { std::filesystem::remove(path_); }
+  TemporaryFile(const TemporaryFile&) = delete;
+  TemporaryFile& operator=(const TemporaryFile&) = delete;
+  std::string path() const { return path_.string(); }
+  std::string name() const { return path_.filename().string(); }
+
+ private:
+  std::filesystem::path path_;
+};
+
+inline std::string platform(const std::string& body, const std::string& config = {}) {
+  return "<?xml version='1.0'?>\n<!DOCTYPE platform SYSTEM \"https://simgrid.org/simgrid.dtd\">\n"
+         "<platform version=\"4.1\">\n" +
+         (config.empty() ? std::string() : "<config>" + config + "</config>\n") + body + "</platform>\n";
+}
+
+/// `count` hosts h0, h1 ... on a switch, each by its own full-duplex link. `inside` goes into every <host>.
+inline std::string star(int count, const std::string& host_attributes = {}, const std::string& inside = {},
+                        const std::string& config = {}) {
+  std::string hosts;
+  std::string links;
+  std::string routes;
+  for (int i = 0; i < count; ++i) {
+    const std::string n = std::to_string(i);
+    hosts += "<host id=\"h" + n + "\" speed=\"1Gf\" " + host_attributes + ">" + inside + "</host>\n";
+    links +=
+        "<link id=\"l" + n + "\" bandwidth=\"1.25GBps\" latency=\"5us\" sharing_policy=\"SPLITDUPLEX\"/>\n";
+    for (int j = 0; j < i; ++j)
+      routes += "<route src=\"h" + n + "\" dst=\"h" + std::to_string(j) + "\"><link_ctn id=\"l" + n +
+                "\" direction=\"UP\"/><link_ctn id=\"l" + std::to_string(j) +
+                "\" direction=\"DOWN\"/></route>\n";
+  }
+  return platform("<zone id=\"z\" routing=\"Full\">\n" + hosts + links + routes + "</zone>\n", config);
+}
+
+inline std::vector<std::string> hosts(int count) {
+  std::vector<std::string> names;
+  for (int i = 0; i < count; ++i) names.push_back("h" + std::to_string(i));
+  return names;
+}
+
+/// `work.samples` milliseconds alone on the device.
+inline Seconds price_by_samples(Rank, const Work& work) { return Seconds(work.samples * 1e-3); }
+
+inline SimulationResult run(const std::string& xml, const std::vector<std::string>& hosts,
+                            const std::function<void(Context&)>& body,
+                            const std::vector<Profile::NetworkSegment>& network = {}) {
+  const TemporaryFile file("platform.xml", xml);
+  SimulationSetting setting;
+  setting.platform_file = file.path();
+  setting.hosts = hosts;
+  setting.price = price_by_samples;
+  setting.body = body;
+  setting.network = network;
+  return simulate(setting);
+}
+
+inline void compute(Context& context, int milliseconds) {
+  Pending pending = context.compute({Work::Kind::forward, -1, milliseconds, Bytes(0)});
+  context.wait(pending);
+}
+
+inline void send(Context& context, Rank to, std::int64_t size, Channel channel = {1, false}) {
+  Pending pending = context.send(to, channel, {Bytes(size), nullptr});
+  context.wait(pending);
+}
+
+inline Note receive(Context& context, Rank from, std::int64_t size, Channel channel = {1, false}) {
+  Pending pending = context.receive(from, channel, {Bytes(size), nullptr});
+  return context.wait(pending).note;
+}
+
+inline void sleep(Context& context, double seconds) {
+  Pending pending = context.sleep(Seconds(seconds));
+  context.wait(pending);
+}
+
+}  // namespace tandem::sim::lab

@@ -1,0 +1,222 @@
+// The network model that is in effect: defaults, the platform file's own flags, measured segments;
+// determinism.
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+
+#include <array>
+#include <cstring>
+#include <random>
+
+#include "policies/vocabulary/check.hpp"
+#include "tests/sim/lab.hpp"
+
+namespace tandem::sim {
+namespace {
+
+using lab::bandwidth;
+constexpr double precision_s = 1e-9;
+
+/// Simulated seconds of one message for each size, one after the other.
+std::vector<double> message_times(const std::string& xml, const std::vector<std::int64_t>& sizes,
+                                  const std::vector<Profile::NetworkSegment>& network,
+                                  nlohmann::json* physics = nullptr) {
+  std::vector<double> times;
+  const auto result = lab::run(
+      xml, lab::hosts(2),
+      [&](Context& context) {
+        for (const std::int64_t size : sizes) {
+          const double start = context.now().count();
+          if (context.rank() == 0) {
+            lab::send(context, 1, size);
+          } else {
+            lab::receive(context, 0, size);
+            times.push_back(context.now().count() - start);
+          }
+        }
+      },
+      network);
+  if (physics != nullptr) *physics = result.physics;
+  return times;
+}
+
+TEST(Physics, DefaultsAreReported) {
+  nlohmann::json physics;
+  message_times(lab::star(2), {1}, {}, &physics);
+  EXPECT_EQ("CM02", physics["flags"]["network/model"]);
+  EXPECT_EQ(false, physics["flags"]["network/crosstraffic"]);
+  EXPECT_EQ(1e15, physics["flags"]["network/TCP-gamma"]);
+  EXPECT_EQ(1e10, physics["flags"]["network/loopback-bw"]);
+  EXPECT_EQ("links of the platform file", physics["network"]);
+  EXPECT_TRUE(physics["set_by_platform_file"].empty());
+}
+
+TEST(Physics, ThePlatformFilesOwnFlagsWin) {
+  nlohmann::json physics;
+  const std::string config =
+      "<prop id=\"network/model\" value=\"LV08\"/><prop id=\"network/crosstraffic\" value=\"1\"/>";
+  const auto times = message_times(lab::star(2, "", "", config), {1'000'000'000}, {}, &physics);
+  EXPECT_NEAR(13.01 * lab::alpha + 1e9 / (0.97 * bandwidth), times[0], 1e-6);
+  EXPECT_EQ("LV08", physics["flags"]["network/model"]);
+  EXPECT_EQ(true, physics["flags"]["network/crosstraffic"]);
+  EXPECT_EQ("LV08", physics["set_by_platform_file"]["network/model"]);
+}
+
+TEST(Physics, MeasuredSegmentsHoldForEverySize) {
+  const std::vector<Profile::NetworkSegment> network{
+      {0, 12e-6, 2e-9}, {4096, 30e-6, 0.9e-9}, {65536, 95e-6, 0.31e-9}};
+  const std::vector<std::int64_t> sizes{0, 1, 4095, 4096, 4097, 65535, 65536, 1'000'000, 80'000'000};
+  nlohmann::json physics;
+  const auto times = message_times(lab::star(2), sizes, network, &physics);
+  for (std::size_t i = 0; i < sizes.size(); ++i) {
+    const auto& segment = network[sizes[i] < 4096 ? 0 : sizes[i] < 65536 ? 1 : 2];
+    EXPECT_NEAR(segment.alpha_s + static_cast<double>(sizes[i]) * segment.beta_s, times[i], precision_s)
+        << sizes[i] << " bytes";
+  }
+  EXPECT_EQ("measured segments", physics["network"]);
+  EXPECT_EQ(3U, physics["measured_segments"].size());
+}
+
+TEST(Physics, MeasuredMessagesShareLinks) {
+  constexpr double beta = 0.4e-9;
+  const auto result = lab::run(lab::star(3), lab::hosts(3),
+                               [](Context& context) {
+                                 if (context.rank() > 0) return lab::send(context, 0, 100'000'000);
+                                 std::array<Pending, 2> pendings;
+                                 for (const Rank from : {1, 2})
+                                   pendings[static_cast<std::size_t>(from - 1)] =
+                                       context.receive(from, {1, false}, {Bytes(100'000'000), nullptr});
+                                 context.wait_all(pendings);
+                               },
+                               {{0, 50e-6, beta}});
+  EXPECT_NEAR(50e-6 + 2 * 1e8 * beta, result.makespan.count(), precision_s);
+}
+
+TEST(Physics, MeasuredSegmentsLeaveLoopbackAlone) {
+  const auto result = lab::run(lab::star(1), {"h0", "h0"},
+                               [](Context& context) {
+                                 if (context.rank() == 0)
+                                   lab::send(context, 1, 1'000'000'000);
+                                 else
+                                   lab::receive(context, 0, 1'000'000'000);
+                               },
+                               {{0, 1e-3, 1e-6}});
+  EXPECT_NEAR(1e-6 + 0.1, result.makespan.count(), precision_s);
+}
+
+/// SimGrid shares a link by the inverse of the routes' latencies, as TCP does by round-trip time: here 3
+/// to 1.
+TEST(Physics, FlowsOfUnequalLatencyShareUnequally) {
+  const std::string xml = lab::platform(
+      "<zone id=\"z\" routing=\"Full\"><host id=\"h0\" speed=\"1Gf\"/><host id=\"h1\" speed=\"1Gf\"/>"
+      "<host id=\"h2\" speed=\"1Gf\"/><link id=\"shared\" bandwidth=\"1GBps\" latency=\"10us\"/>"
+      "<link id=\"far\" bandwidth=\"1GBps\" latency=\"20us\"/>"
+      "<route src=\"h1\" dst=\"h0\"><link_ctn id=\"shared\"/></route>"
+      "<route src=\"h2\" dst=\"h0\"><link_ctn id=\"far\"/><link_ctn id=\"shared\"/></route></zone>");
+  double near_end = 0;
+  lab::run(xml, lab::hosts(3), [&](Context& context) {
+    if (context.rank() > 0) {
+      lab::send(context, 0, 300'000'000);
+      if (context.rank() == 1) near_end = context.now().count();
+      return;
+    }
+    std::array<Pending, 2> pendings;
+    for (const Rank from : {1, 2})
+      pendings[static_cast<std::size_t>(from - 1)] =
+          context.receive(from, {1, false}, {Bytes(300'000'000), nullptr});
+    context.wait_all(pendings);
+  });
+  EXPECT_NEAR(0.4, near_end, 1e-4);
+}
+
+TEST(Physics, UnsortedSegmentsAreRefused) {
+  EXPECT_THROW(message_times(lab::star(2), {1}, {{0, 1e-6, 1e-9}, {100, 1e-6, 1e-9}, {50, 1e-6, 1e-9}}),
+               ConfigError);
+}
+
+TEST(Physics, SegmentsMustStartAtZero) {
+  EXPECT_THROW(message_times(lab::star(2), {1}, {{100, 1e-6, 1e-9}}), ConfigError);
+}
+
+TEST(Physics, MeasuredSegmentsDoNotMixWithFactorsOfThePlatform) {
+  const std::string xml = lab::star(2, "", "", "<prop id=\"network/latency-factor\" value=\"2\"/>");
+  EXPECT_THROW(message_times(xml, {1}, {{0, 1e-6, 1e-9}}), ConfigError);
+}
+
+TEST(Physics, MeasuredSegmentsNeedALatency) {
+  const std::string xml = lab::platform(
+      "<zone id=\"z\" routing=\"Full\"><host id=\"h0\" speed=\"1Gf\"/><host id=\"h1\" speed=\"1Gf\"/>"
+      "<link id=\"l\" bandwidth=\"1GBps\" latency=\"0\"/>"
+      "<route src=\"h0\" dst=\"h1\"><link_ctn id=\"l\"/></route></zone>");
+  EXPECT_THROW(message_times(xml, {1}, {{0, 1e-6, 1e-9}}), ConfigError);
+}
+
+/// Random traffic among unequal ranks; every event's time goes into the sum of bits.
+std::uint64_t fingerprint_of_a_random_job(std::uint32_t seed) {
+  std::uint64_t fingerprint = 0;
+  const auto note_time = [&](const Context& context) {
+    const double now = context.now().count();
+    std::uint64_t bits = 0;
+    std::memcpy(&bits, &now, sizeof(bits));
+    fingerprint = fingerprint * 1099511628211ULL + bits + static_cast<std::uint64_t>(context.rank());
+  };
+  lab::run(lab::star(8), lab::hosts(8), [&](Context& context) {
+    std::mt19937 random(seed + static_cast<std::uint32_t>(context.rank()));
+    std::vector<Pending> pendings;
+    for (int round = 0; round < 20; ++round) {
+      lab::compute(context, static_cast<int>(random() % 20));
+      note_time(context);
+      for (Rank peer = 0; peer < context.world_size(); ++peer) {
+        pendings.push_back(context.send(peer, {1, false}, {Bytes(random() % 1'000'000), nullptr}));
+        pendings.push_back(context.receive(peer, {1, false}, {Bytes(1'000'000), nullptr}));
+      }
+      for (std::size_t i = 0; i < pendings.size(); ++i) {
+        fingerprint += context.wait_any(pendings).index;
+        note_time(context);
+      }
+      pendings.clear();
+    }
+  });
+  return fingerprint;
+}
+
+std::uint64_t in_another_process(std::uint32_t seed) {
+  std::array<int, 2> ends{};
+  EXPECT_EQ(0, pipe(ends.data()));
+  const pid_t child = fork();
+  if (child == 0) {
+    const std::uint64_t fingerprint = fingerprint_of_a_random_job(seed);
+    _exit(write(ends[1], &fingerprint, sizeof(fingerprint)) == sizeof(fingerprint) ? 0 : 1);
+  }
+  close(ends[1]);
+  std::uint64_t fingerprint = 0;
+  EXPECT_EQ(static_cast<ssize_t>(sizeof(fingerprint)), read(ends[0], &fingerprint, sizeof(fingerprint)));
+  close(ends[0]);
+  waitpid(child, nullptr, 0);
+  return fingerprint;
+}
+
+TEST(Determinism, TwoProcessesSimulateTheSameToTheLastBit) {
+  for (const std::uint32_t seed : {1U, 2U, 3U})
+    EXPECT_EQ(in_another_process(seed), in_another_process(seed)) << "seed " << seed;
+  EXPECT_NE(in_another_process(1), in_another_process(2));
+}
+
+TEST(Progress, IsToldTheSimulatedTime) {
+  const lab::TemporaryFile file("platform.xml", lab::star(1));
+  double told = 0;
+  SimulationSetting setting;
+  setting.platform_file = file.path();
+  setting.hosts = {"h0"};
+  setting.price = lab::price_by_samples;
+  // A role cannot know how fast the simulator runs: it goes on until it has been told.
+  setting.body = [&told](Context& context) {
+    for (int i = 0; told == 0 && i < 50'000'000; ++i) lab::compute(context, 1);
+  };
+  setting.progress = [&told](Seconds simulated) { told = simulated.count(); };
+  const auto result = simulate(setting);
+  EXPECT_GT(told, 0);
+  EXPECT_LE(told, result.makespan.count());
+}
+
+}  // namespace
+}  // namespace tandem::sim

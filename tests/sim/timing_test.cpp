@@ -1,0 +1,308 @@
+// Closed-form oracles: what the simulated clock must show for programs that can be worked out by hand.
+#include <gtest/gtest.h>
+
+#include <array>
+
+#include "tests/sim/lab.hpp"
+
+namespace tandem::sim {
+namespace {
+
+using lab::alpha;
+using lab::bandwidth;
+
+/// SimGrid joins events closer than this (surf/precision); everything else is exact to rounding.
+constexpr double precision_s = 1e-9;
+
+void expect_seconds(double expected, Seconds found) { EXPECT_NEAR(expected, found.count(), precision_s); }
+
+TEST(Timing, OneMessageTakesLatencyPlusSizeOverBandwidth) {
+  constexpr std::array<std::int64_t, 5> sizes{0, 1, 1000, 65536, 100'000'000};
+  double expected = 0;
+  for (const std::int64_t size : sizes) expected += alpha + static_cast<double>(size) / bandwidth;
+  std::array<double, 5> found{};
+  const auto result = lab::run(lab::star(2), lab::hosts(2), [&](Context& context) {
+    for (std::size_t i = 0; i < sizes.size(); ++i) {
+      const double start = context.now().count();
+      if (context.rank() == 0)
+        lab::send(context, 1, sizes[i]);
+      else
+        lab::receive(context, 0, sizes[i]);
+      if (context.rank() == 1) found[i] = context.now().count() - start;
+    }
+  });
+  for (std::size_t i = 0; i < sizes.size(); ++i)
+    EXPECT_NEAR(alpha + static_cast<double>(sizes[i]) / bandwidth, found[i], precision_s)
+        << sizes[i] << " bytes";
+  EXPECT_NEAR(expected, result.makespan.count(), 5 * precision_s);
+}
+
+TEST(Timing, ANoteAddsItsSize) {
+  const auto result = lab::run(lab::star(2), lab::hosts(2), [](Context& context) {
+    const Channel noted{2, true};
+    for (int i = 0; i < 100; ++i) {
+      if (context.rank() == 0)
+        lab::send(context, 1, 1'000'000, noted);
+      else
+        lab::receive(context, 0, 1'000'000, noted);
+    }
+  });
+  EXPECT_NEAR(100 * (alpha + (1e6 + sizeof(Note)) / bandwidth), result.makespan.count(), 100 * precision_s);
+}
+
+TEST(Timing, AMessageFlowsBeforeItsReceiveIsPosted) {
+  constexpr std::int64_t size = 12'500'000;
+  double sent_at = 0;
+  const auto result = lab::run(lab::star(2), lab::hosts(2), [&](Context& context) {
+    if (context.rank() == 0) {
+      lab::send(context, 1, size);
+      sent_at = context.now().count();
+    } else {
+      lab::sleep(context, 0.005);
+      lab::receive(context, 0, size);
+    }
+  });
+  EXPECT_NEAR(alpha + 0.01, sent_at, precision_s);
+  expect_seconds(alpha + 0.01, result.makespan);
+}
+
+TEST(Timing, ALateReceiveFindsItsMessage) {
+  const auto result = lab::run(lab::star(2), lab::hosts(2), [](Context& context) {
+    if (context.rank() == 0) {
+      lab::send(context, 1, 1000);
+    } else {
+      lab::sleep(context, 0.5);
+      lab::receive(context, 0, 1000);
+    }
+  });
+  expect_seconds(0.5, result.makespan);
+}
+
+TEST(Timing, TwoMessagesShareALink) {
+  constexpr std::int64_t size = 125'000'000;
+  const auto result = lab::run(lab::star(2), lab::hosts(2), [](Context& context) {
+    std::array<Pending, 2> pendings;
+    for (int i = 0; i < 2; ++i)
+      pendings[static_cast<std::size_t>(i)] = context.rank() == 0
+                                                  ? context.send(1, {i, false}, {Bytes(size), nullptr})
+                                                  : context.receive(0, {i, false}, {Bytes(size), nullptr});
+    context.wait_all(pendings);
+  });
+  expect_seconds(alpha + 2 * static_cast<double>(size) / bandwidth, result.makespan);
+}
+
+TEST(Timing, BothDirectionsRunAtFullSpeed) {
+  constexpr std::int64_t size = 125'000'000;
+  const auto result = lab::run(lab::star(2), lab::hosts(2), [](Context& context) {
+    const Rank peer = 1 - context.rank();
+    std::array<Pending, 2> pendings;
+    pendings[0] = context.receive(peer, {}, {Bytes(size), nullptr});
+    pendings[1] = context.send(peer, {}, {Bytes(size), nullptr});
+    context.wait_all(pendings);
+  });
+  expect_seconds(alpha + 0.1, result.makespan);
+}
+
+TEST(Timing, IncastSharesTheReceiversLink) {
+  constexpr int senders = 7;
+  constexpr std::int64_t size = 12'500'000;
+  const auto result = lab::run(lab::star(senders + 1), lab::hosts(senders + 1), [](Context& context) {
+    if (context.rank() > 0) return lab::send(context, 0, size);
+    std::vector<Pending> pendings;
+    for (Rank from = 1; from <= senders; ++from)
+      pendings.push_back(context.receive(from, {1, false}, {Bytes(size), nullptr}));
+    context.wait_all(pendings);
+  });
+  expect_seconds(alpha + senders * static_cast<double>(size) / bandwidth, result.makespan);
+}
+
+/// A message that arrives early is seen early, even if it was sent after a long one.
+TEST(Timing, ShortMessagesAreNotHeldUpByLongOnesOfOthers) {
+  double short_at = 0;
+  lab::run(lab::star(3), lab::hosts(3), [&](Context& context) {
+    if (context.rank() == 1) return lab::send(context, 0, 1'250'000'000);
+    if (context.rank() == 2) {
+      lab::sleep(context, 0.1);
+      return lab::send(context, 0, 1250);
+    }
+    std::array<Pending, 2> pendings;
+    pendings[0] = context.receive(1, {1, false}, {Bytes(1'250'000'000), nullptr});
+    pendings[1] = context.receive(2, {1, false}, {Bytes(1250), nullptr});
+    EXPECT_EQ(1U, context.wait_any(pendings).index);
+    short_at = context.now().count();
+    EXPECT_EQ(0U, context.wait_any(pendings).index);
+  });
+  EXPECT_NEAR(0.1 + alpha + 2 * 1250 / bandwidth, short_at, precision_s);
+}
+
+TEST(Timing, RanksOfOneHostUseItsLoopback) {
+  const auto result = lab::run(lab::star(1), {"h0", "h0"}, [](Context& context) {
+    if (context.rank() == 0)
+      lab::send(context, 1, 1'000'000'000);
+    else
+      lab::receive(context, 0, 1'000'000'000);
+  });
+  expect_seconds(1e-6 + 0.1, result.makespan);
+}
+
+TEST(Timing, ComputeTakesItsPrice) {
+  const auto result =
+      lab::run(lab::star(1), lab::hosts(1), [](Context& context) { lab::compute(context, 250); });
+  expect_seconds(0.25, result.makespan);
+}
+
+TEST(Timing, RanksOfOneCoreShareIt) {
+  const auto result = lab::run(lab::star(1), {"h0", "h0"}, [](Context& context) {
+    lab::compute(context, context.rank() == 0 ? 100 : 300);
+  });
+  // Both at half speed until 0.2 s, then the second alone for its last 0.2 s.
+  expect_seconds(0.4, result.makespan);
+}
+
+TEST(Timing, RanksOfAManyCoreHostHaveACoreEach) {
+  const auto result = lab::run(lab::star(1, "core=\"4\""), {"h0", "h0", "h0"},
+                               [](Context& context) { lab::compute(context, 100); });
+  expect_seconds(0.1, result.makespan);
+}
+
+TEST(Timing, RanksOfADeviceShareItWhateverTheCores) {
+  const auto result =
+      lab::run(lab::star(1, "core=\"4\"", "<prop id=\"device\" value=\"anything\"/>"), {"h0", "h0"},
+               [](Context& context) { lab::compute(context, context.rank() == 0 ? 100 : 300); });
+  expect_seconds(0.4, result.makespan);
+}
+
+TEST(Timing, ADeviceAloneRunsAtItsPrice) {
+  const auto result = lab::run(lab::star(1, "core=\"4\"", "<prop id=\"device\" value=\"anything\"/>"), {"h0"},
+                               [](Context& context) { lab::compute(context, 100); });
+  expect_seconds(0.1, result.makespan);
+}
+
+TEST(Timing, ComputeForNothingTakesNoTime) {
+  const auto result = lab::run(lab::star(1), lab::hosts(1), [](Context& context) {
+    for (int i = 0; i < 10; ++i) lab::compute(context, 0);
+  });
+  EXPECT_EQ(0.0, result.makespan.count());
+}
+
+TEST(Timing, ComputeOverlapsMessages) {
+  const auto result = lab::run(lab::star(2), lab::hosts(2), [](Context& context) {
+    if (context.rank() == 1) return void(lab::receive(context, 0, 125'000'000));
+    Pending message = context.send(1, {1, false}, {Bytes(125'000'000), nullptr});
+    lab::compute(context, 80);
+    context.wait(message);
+  });
+  expect_seconds(alpha + 0.1, result.makespan);
+}
+
+TEST(Timing, DisksReadAndWriteAtTheirRates) {
+  const std::string disk = "<disk id=\"d\" read_bw=\"100MBps\" write_bw=\"50MBps\"/>";
+  std::array<double, 3> found{};
+  lab::run(lab::star(1, "", disk), lab::hosts(1), [&](Context& context) {
+    Pending read = context.read(0, Bytes(50'000'000), {});
+    context.wait(read);
+    found[0] = context.now().count();
+    Pending write = context.write(0, Bytes(50'000'000), {});
+    context.wait(write);
+    found[1] = context.now().count();
+    std::array<Pending, 2> both;
+    for (Pending& pending : both) pending = context.read(0, Bytes(50'000'000), {});
+    EXPECT_EQ(0U, context.wait_any(both).index);
+    EXPECT_EQ(1U, context.wait_any(both).index);
+    found[2] = context.now().count();
+  });
+  EXPECT_NEAR(0.5, found[0], precision_s);
+  EXPECT_NEAR(1.5, found[1], 2 * precision_s);
+  EXPECT_NEAR(2.5, found[2], 3 * precision_s);
+}
+
+TEST(Timing, SleepsOverlap) {
+  const auto result = lab::run(lab::star(1), lab::hosts(1), [](Context& context) {
+    std::array<Pending, 3> pendings{context.sleep(Seconds(0.3)), context.sleep(Seconds(0.1)),
+                                    context.sleep(Seconds(0.2))};
+    context.wait_all(pendings);
+    lab::sleep(context, 0.25);
+    lab::sleep(context, 0);
+  });
+  EXPECT_DOUBLE_EQ(0.55, result.makespan.count());
+}
+
+/// A compute, a message, a disk read and a sleep that all end at the same instant, in every order in the
+/// span.
+TEST(Timing, TiesResolveToTheLowestIndex) {
+  const std::string disk = "<disk id=\"d\" read_bw=\"100MBps\" write_bw=\"50MBps\"/>";
+  lab::run(lab::star(2, "", disk), lab::hosts(2), [](Context& context) {
+    constexpr std::int64_t size = 12'500'000;  // 10 ms on the wire
+    for (std::size_t turn = 0; turn < 4; ++turn) {
+      if (context.rank() == 1) {
+        lab::sleep(context, 0.01 - alpha);
+        lab::send(context, 0, size);
+        lab::receive(context, 0, 0);
+        continue;
+      }
+      std::array<Pending, 4> started;
+      started[0] = context.compute({Work::Kind::forward, -1, 20, Bytes(0)});
+      started[1] = context.receive(1, {1, false}, {Bytes(size), nullptr});
+      started[2] = context.read(0, Bytes(2'000'000), {});
+      started[3] = context.sleep(Seconds(0.02));
+      std::array<Pending, 4> pendings;
+      for (std::size_t i = 0; i < 4; ++i) pendings[(i + turn) % 4] = std::move(started[i]);
+      const double start = context.now().count();
+      for (std::size_t expected = 0; expected < 4; ++expected) {
+        EXPECT_EQ(expected, context.wait_any(pendings).index) << "turn " << turn;
+        EXPECT_NEAR(0.02, context.now().count() - start, precision_s);
+      }
+      lab::send(context, 1, 0);
+    }
+  });
+}
+
+TEST(Timing, RingAllReduceIsTheTextbookFormula) {
+  constexpr int ranks = 8;
+  constexpr std::int64_t size = 80'000'000;
+  const auto result = lab::run(lab::star(ranks), lab::hosts(ranks), [](Context& context) {
+    const Slice piece{Bytes(size / ranks), nullptr};
+    const Rank right = (context.rank() + 1) % ranks;
+    const Rank left = (context.rank() + ranks - 1) % ranks;
+    for (int round = 0; round < 2 * (ranks - 1); ++round) {
+      std::array<Pending, 2> pendings{context.receive(left, {3, false}, piece),
+                                      context.send(right, {3, false}, piece)};
+      context.wait_all(pendings);
+    }
+  });
+  EXPECT_NEAR(2 * (ranks - 1) * (alpha + static_cast<double>(size) / (ranks * bandwidth)),
+              result.makespan.count(), 2 * ranks * precision_s);
+}
+
+/// Unequal workers: compute, push, wait for the sum. The slowest worker's push goes through an empty network;
+/// then all answers leave the server together.
+TEST(Timing, ABspRoundLastsAsLongAsItsSlowestWorker) {
+  constexpr int workers = 4;
+  constexpr int rounds = 5;
+  constexpr std::int64_t size = 1'250'000;  // 1 ms alone
+  const auto result = lab::run(lab::star(workers + 1), lab::hosts(workers + 1), [](Context& context) {
+    const Slice gradient{Bytes(size), nullptr};
+    for (int round = 0; round < rounds; ++round) {
+      if (context.rank() > 0) {
+        lab::compute(context, 10 * context.rank());
+        lab::send(context, 0, size);
+        lab::receive(context, 0, size);
+        continue;
+      }
+      std::vector<Pending> pendings;
+      for (Rank from = 1; from <= workers; ++from)
+        pendings.push_back(context.receive(from, {1, false}, gradient));
+      for (int i = 0; i < workers; ++i)
+        EXPECT_EQ(static_cast<std::size_t>(i), context.wait_any(pendings).index);
+      for (Rank to = 1; to <= workers; ++to)
+        pendings[static_cast<std::size_t>(to - 1)] = context.send(to, {1, false}, gradient);
+      context.wait_all(pendings);
+    }
+  });
+  const double message_s = static_cast<double>(size) / bandwidth;
+  const double round_s = workers * 10e-3 + (alpha + message_s) + (alpha + workers * message_s);
+  EXPECT_NEAR(rounds * round_s, result.makespan.count(), rounds * 4 * precision_s);
+}
+
+}  // namespace
+}  // namespace tandem::sim

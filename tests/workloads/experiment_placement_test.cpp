@@ -1,0 +1,192 @@
+// Where roles go: defaults, idempotence, and every reason to refuse a placement.
+#include <gtest/gtest.h>
+
+#include "policies/vocabulary/check.hpp"
+#include "workloads/experiment_file.hpp"
+
+namespace tandem {
+namespace {
+
+using Hosts = std::vector<std::string>;
+
+platforms::Host host(const std::string& name, int cores, bool has_disk = false) {
+  platforms::Host made;
+  made.name = name;
+  made.cores = cores;
+  if (has_disk) made.disks.push_back({"disk", BytesPerSecond(1e8), BytesPerSecond(1e8)});
+  return made;
+}
+
+/// Hosts a, b (with a disk), c, of one, four and two cores.
+platforms::Description lab() {
+  platforms::Description platform;
+  platform.file = "lab.xml";
+  platform.hosts = {host("a", 1), host("b", 4, true), host("c", 2)};
+  return platform;
+}
+
+Experiment experiment_over(const std::string& route) {
+  Experiment experiment;
+  experiment.name = "test";
+  experiment.sync.over = route;
+  return experiment;
+}
+
+std::string error_of(Experiment experiment, const platforms::Description& platform = lab()) {
+  try {
+    resolve_placement(experiment, platform);
+  } catch (const ConfigError& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+TEST(Placement, ServerGoesToTheFirstHostWithADisk) {
+  Experiment experiment = experiment_over("server");
+  resolve_placement(experiment, lab());
+  EXPECT_EQ(experiment.placement.servers, Hosts{"b"});
+  EXPECT_EQ(experiment.placement.workers, (Hosts{"a", "c"}));
+  EXPECT_EQ(experiment.placement.evaluator, "");
+}
+
+TEST(Placement, ServerGoesToTheFirstHostWithoutAnyDisk) {
+  auto platform = lab();
+  platform.hosts[1].disks.clear();
+  Experiment experiment = experiment_over("server");
+  resolve_placement(experiment, platform);
+  EXPECT_EQ(experiment.placement.servers, Hosts{"a"});
+  EXPECT_EQ(experiment.placement.workers, (Hosts{"b", "c"}));
+}
+
+TEST(Placement, AllReduceNeedsNoServer) {
+  Experiment experiment = experiment_over("all-reduce");
+  resolve_placement(experiment, lab());
+  EXPECT_TRUE(experiment.placement.servers.empty());
+  EXPECT_EQ(experiment.placement.workers, (Hosts{"a", "b", "c"}));
+}
+
+TEST(Placement, NamedServersKeepTheirHostOverEveryRoute) {
+  Experiment experiment = experiment_over("all-reduce");
+  experiment.placement.servers = {"a"};
+  resolve_placement(experiment, lab());
+  EXPECT_TRUE(experiment.placement.servers.empty());
+  EXPECT_EQ(experiment.placement.workers, (Hosts{"b", "c"}));
+}
+
+TEST(Placement, EvaluatorFollowsServerOrFirstWorker) {
+  Experiment experiment = experiment_over("server");
+  experiment.evaluate_every = 5;
+  resolve_placement(experiment, lab());
+  EXPECT_EQ(experiment.placement.evaluator, "b");
+  experiment = experiment_over("all-reduce");
+  experiment.evaluate_every = 5;
+  experiment.placement.workers = {"c", "b"};
+  resolve_placement(experiment, lab());
+  EXPECT_EQ(experiment.placement.evaluator, "c");
+  experiment.evaluate_every = 0;
+  resolve_placement(experiment, lab());
+  EXPECT_EQ(experiment.placement.evaluator, "");
+}
+
+TEST(Placement, IsKeptWhenResolvedAgain) {
+  for (const char* route : {"server", "all-reduce"}) {
+    Experiment once = experiment_over(route);
+    once.evaluate_every = 3;
+    resolve_placement(once, lab());
+    Experiment twice = once;
+    resolve_placement(twice, lab());
+    EXPECT_EQ(to_json(once), to_json(twice));
+  }
+}
+
+TEST(Placement, SeveralWorkersOnAHostUpToItsSlots) {
+  Experiment experiment = experiment_over("all-reduce");
+  experiment.placement.workers = {"b", "b", "b", "b"};
+  EXPECT_EQ(error_of(experiment), "no error");
+  experiment.placement.workers.push_back("b");
+  EXPECT_EQ(
+      error_of(experiment),
+      "experiment 'test': key 'placement.workers': expected at most 4 on host 'b' (its property 'slots', or "
+      "else its cores), found 5; name it less often, or raise <prop id=\"slots\"> in lab.xml");
+  auto platform = lab();
+  platform.hosts[1].properties["slots"] = "5";
+  EXPECT_EQ(error_of(experiment, platform), "no error");
+  platform.hosts[1].properties["slots"] = "0";
+  experiment.placement.workers = {"b"};
+  EXPECT_NE(error_of(experiment, platform).find("expected at most 0 on host 'b'"), std::string::npos);
+}
+
+TEST(Placement, OtherRolesNeedNoSlots) {
+  Experiment experiment = experiment_over("server");
+  experiment.placement.workers = {"a"};
+  experiment.placement.servers = {"a", "a"};
+  experiment.placement.evaluator = "a";
+  experiment.evaluate_every = 1;
+  EXPECT_EQ(error_of(experiment), "no error");
+}
+
+TEST(Placement, RefusesUnknownHosts) {
+  Experiment experiment = experiment_over("server");
+  experiment.placement.workers = {"bb"};
+  EXPECT_EQ(error_of(experiment),
+            "experiment 'test': key 'placement.workers': expected a host of lab.xml, found 'bb'; did you "
+            "mean 'b'?");
+  experiment = experiment_over("server");
+  experiment.placement.evaluator = "node-1234";
+  EXPECT_EQ(error_of(experiment),
+            "experiment 'test': key 'placement.evaluator': expected a host of lab.xml, found 'node-1234'");
+}
+
+TEST(Placement, RefusesBadSlots) {
+  auto platform = lab();
+  platform.hosts[0].properties["slots"] = "two";
+  Experiment experiment = experiment_over("all-reduce");
+  EXPECT_EQ(error_of(experiment, platform),
+            "lab.xml: host 'a': property 'slots': expected integer >= 0, found 'two'");
+}
+
+TEST(Placement, RefusesAPlatformWithoutRoomForWorkers) {
+  auto platform = lab();
+  platform.hosts.resize(1);
+  EXPECT_EQ(error_of(experiment_over("server"), platform),
+            "experiment 'test': key 'placement.workers': expected at least one host that no other role "
+            "names, found "
+            "none; list the workers");
+  platform.hosts.clear();
+  EXPECT_EQ(error_of(experiment_over("server"), platform), "lab.xml: expected at least one host, found none");
+}
+
+TEST(Placement, CacheNodesNeedADisk) {
+  Experiment experiment = experiment_over("all-reduce");
+  experiment.data.source = "storage";
+  experiment.placement.cache_nodes = {"a"};
+  EXPECT_EQ(error_of(experiment),
+            "experiment 'test': key 'placement.cache_nodes': expected hosts with a disk, found 'a', which "
+            "has none");
+}
+
+TEST(Placement, CacheFitsMemoryAndDisk) {
+  Experiment experiment = experiment_over("all-reduce");
+  experiment.data.source = "storage";
+  experiment.data.cache_capacity = Bytes(std::int64_t{8} << 30);
+  experiment.placement.cache_nodes = {"b"};
+  auto platform = lab();
+  auto& node = platform.hosts[1];
+  EXPECT_EQ(error_of(experiment, platform), "no error");
+  node.properties["memory"] = "4GiB";
+  EXPECT_EQ(error_of(experiment, platform),
+            "experiment 'test': key 'data.cache_capacity': expected at most 4GiB, the memory of host 'b', "
+            "found '8GiB'");
+  node.properties["memory"] = "8GiB";
+  EXPECT_EQ(error_of(experiment, platform), "no error");
+  node.disks[0].properties["size"] = "6GB";
+  EXPECT_EQ(error_of(experiment, platform),
+            "experiment 'test': key 'data.cache_capacity': expected at most 6GB, the disk of host 'b', found "
+            "'8GiB'");
+  node.disks[0].properties["size"] = "big";
+  EXPECT_EQ(error_of(experiment, platform),
+            "lab.xml: host 'b': property 'size': expected a size (like 4GiB), found 'big'");
+}
+
+}  // namespace
+}  // namespace tandem

@@ -13,9 +13,9 @@ using std::chrono::nanoseconds;
 using namespace std::chrono_literals;
 
 // A nap is at most this part of the time waited so far, so that a wait is lengthened by no more than that.
-constexpr int nap_part = 16;
+constexpr int nap_part = 32;
 constexpr nanoseconds shortest_nap = 5us;
-constexpr nanoseconds longest_nap = 150us;
+constexpr nanoseconds longest_nap = 100us;
 // Naps end late by tens of microseconds on virtual machines; the last stretch before a deadline is polled.
 constexpr nanoseconds oversleep = 60us;
 constexpr unsigned long timer_slack_ns = 1000;
@@ -29,11 +29,10 @@ void nap(nanoseconds duration) {
 
 }  // namespace
 
-Patience Patience::of(int cores, int ranks) {
-  // With a core for each rank polling costs nobody anything, but a wait of a millisecond should not heat one
-  // either.
-  if (cores >= ranks) return {.spin = 300us, .yield = 300us};
-  return {.spin = 0us, .yield = 40us};
+Patience Patience::of(int cores, int ranks, bool poll_yields) {
+  // With a core for each rank polling costs nobody anything, but a long wait should not heat one either.
+  if (cores >= ranks) return {.spin = 500us, .yield = 10ms, .poll_yields = poll_yields};
+  return {.spin = 0us, .yield = 500us, .poll_yields = poll_yields};
 }
 
 Backoff::Backoff(Patience patience) : patience_(patience), start_(std::chrono::steady_clock::now()) {
@@ -42,23 +41,24 @@ Backoff::Backoff(Patience patience) : patience_(patience), start_(std::chrono::s
   prctl(PR_SET_TIMERSLACK, timer_slack_ns);
 }
 
-void Backoff::pause(std::optional<Seconds> to_deadline, bool may_sleep_through) {
+void Backoff::yield(bool only_deadline) const {
+  // Twice would be once too often: where others compute, each time costs one of their time slices.
+  if (only_deadline || !patience_.poll_yields) sched_yield();
+}
+
+void Backoff::pause(std::optional<Seconds> to_deadline, bool only_deadline) {
   const auto waited = std::chrono::steady_clock::now() - start_;
   auto duration = std::clamp<nanoseconds>(waited / nap_part, shortest_nap, longest_nap);
   if (to_deadline) {
     const nanoseconds left(static_cast<std::int64_t>(to_deadline->count() * 1e9));
-    if (may_sleep_through && left > oversleep) return nap(left - oversleep);
-    if (waited >= patience_.yield && left <= oversleep + shortest_nap) {
-      sched_yield();
-      return;
-    }
+    if (only_deadline && left > oversleep) return nap(left - oversleep);
+    if (only_deadline || left <= oversleep + shortest_nap) return yield(only_deadline);
     duration = std::min(duration, left - oversleep);
   }
   if (waited < patience_.spin) return;
-  if (waited < patience_.yield) {
-    sched_yield();
-    return;
-  }
+  // With a deadline known, what else may come is seldom urgent: emulated devices must not heat cores.
+  if (waited < (to_deadline ? std::min<nanoseconds>(patience_.yield, 500us) : patience_.yield))
+    return yield(only_deadline);
   nap(duration);
 }
 

@@ -1,6 +1,10 @@
 // The shared state of a simulation: message pool, routes, the first error.
 #include "sim/world.hpp"
 
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
 #include <xbt/config.hpp>
 
 #include "policies/vocabulary/check.hpp"
@@ -25,6 +29,23 @@ s4u::Host& find_host(const SimulationSetting& setting, std::size_t rank) {
                     (nearest.empty() ? std::string() : "; did you mean \"" + nearest + "\"?"));
 }
 
+ConfigError missing_route(const std::string& file, const RankContext& from, const RankContext& to) {
+  return ConfigError(file + ": no route from host \"" + from.host().get_name() + "\" (rank " +
+                     std::to_string(from.rank()) + ") to host \"" + to.host().get_name() + "\" (rank " +
+                     std::to_string(to.rank()) + ")");
+}
+
+bool has_route(const RankContext& from, const RankContext& to) {
+  std::vector<s4u::Link*> links;
+  double latency_s = 0;
+  try {
+    from.host().route_to(&to.host(), links, &latency_s);
+  } catch (const std::exception&) {
+    return false;
+  }
+  return !links.empty() || latency_s > 0;
+}
+
 }  // namespace
 
 void Message::finish(bool succeeded) {
@@ -41,6 +62,7 @@ World::World(const SimulationSetting& setting)
     : setting_(setting), precision_s_(simgrid::config::get_value<double>("surf/precision")) {
   for (std::size_t rank = 0; rank < setting.hosts.size(); ++rank)
     ranks_.push_back(std::make_unique<RankContext>(*this, static_cast<Rank>(rank), find_host(setting, rank)));
+  check_isolated_hosts();
 }
 
 World::~World() = default;
@@ -52,19 +74,33 @@ Message& World::new_message() {
 }
 
 void World::check_route(const RankContext& from, const RankContext& to) const {
-  std::vector<s4u::Link*> links;
-  double latency_s = 0;
-  bool joined = true;
-  try {
-    from.host().route_to(&to.host(), links, &latency_s);
-    joined = !links.empty() || latency_s > 0;
-  } catch (const std::exception&) {
-    joined = false;
+  if (!has_route(from, to)) throw missing_route(setting_.platform_file, from, to);
+}
+
+void World::check_isolated_hosts() const {
+  if (ranks_.size() < 2) return;
+  int ends[2];
+  if (pipe(ends) != 0) throw WorldError("cannot open a pipe to a child process");
+  const pid_t child = fork();
+  if (child == 0) {
+    // Its crash is an answer, not news for the user.
+    std::signal(SIGSEGV, SIG_DFL);
+    close(STDERR_FILENO);
+    for (std::size_t i = 1; i < ranks_.size(); ++i) {
+      const bool told = write(ends[1], &i, sizeof(i)) == sizeof(i);
+      if (!told) _exit(1);
+      has_route(*ranks_[0], *ranks_[i]);
+    }
+    _exit(0);
   }
-  if (!joined)
-    throw ConfigError(setting_.platform_file + ": no route from host \"" + from.host().get_name() +
-                      "\" (rank " + std::to_string(from.rank()) + ") to host \"" + to.host().get_name() +
-                      "\" (rank " + std::to_string(to.rank()) + ")");
+  close(ends[1]);
+  std::size_t last = 0;
+  while (read(ends[0], &last, sizeof(last)) == sizeof(last)) {
+  }
+  close(ends[0]);
+  int status = 0;
+  waitpid(child, &status, 0);
+  if (WIFSIGNALED(status)) throw missing_route(setting_.platform_file, *ranks_[0], *ranks_[last]);
 }
 
 void World::fail(std::exception_ptr error) {

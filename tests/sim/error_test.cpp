@@ -1,6 +1,8 @@
 // What goes wrong in a simulation must come out of it as an error with a name.
 #include <gtest/gtest.h>
 
+#include <csignal>
+
 #include "policies/vocabulary/check.hpp"
 #include "tests/sim/lab.hpp"
 
@@ -130,7 +132,7 @@ TEST(Errors, AHostThatGoesDownIsNamed) {
   const lab::TemporaryFile states("states", "0 1\n0.5 0\n");
   const std::string xml =
       lab::platform("<zone id=\"z\" routing=\"Full\"><host id=\"h0\" speed=\"1Gf\" state_file=\"" +
-                    states.path() + "\"/></zone>");
+                    states.name() + "\"/></zone>");
   expect_error<WorldError>(xml, {"h0"}, [](Context& context) { lab::compute(context, 5000); },
                            {"rank 0", "\"h0\""});
 }
@@ -140,7 +142,7 @@ TEST(Errors, ALinkThatGoesDownFailsItsMessages) {
   const std::string xml = lab::platform(
       "<zone id=\"z\" routing=\"Full\"><host id=\"h0\" speed=\"1Gf\"/><host id=\"h1\" speed=\"1Gf\"/>"
       "<link id=\"l\" bandwidth=\"1GBps\" latency=\"1us\" state_file=\"" +
-      states.path() + "\"/><route src=\"h0\" dst=\"h1\"><link_ctn id=\"l\"/></route></zone>");
+      states.name() + "\"/><route src=\"h0\" dst=\"h1\"><link_ctn id=\"l\"/></route></zone>");
   for (const double start_s : {0.0, 1.0}) {
     const auto body = [start_s](Context& context) {
       lab::sleep(context, start_s);
@@ -169,6 +171,15 @@ TEST(Errors, AMessageLongerThanItsReceiveIsAProgrammersError) {
                             lab::receive(context, 0, 100);
                         }),
                "internal check failed.*200");
+}
+
+TEST(Errors, CtrlCEndsTheProcess) {
+  EXPECT_EXIT(lab::run(lab::star(1), lab::hosts(1),
+                       [](Context& context) {
+                         lab::compute(context, 1);
+                         std::raise(SIGINT);
+                       }),
+              testing::KilledBySignal(SIGINT), "");
 }
 
 TEST(Errors, NothingIsWrittenToStandardOutput) {

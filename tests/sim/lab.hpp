@@ -30,6 +30,7 @@ class TemporaryFile {
   TemporaryFile(const TemporaryFile&) = delete;
   TemporaryFile& operator=(const TemporaryFile&) = delete;
   std::string path() const { return path_.string(); }
+  std::string name() const { return path_.filename().string(); }
 
  private:
   std::filesystem::path path_;

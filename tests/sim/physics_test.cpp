@@ -103,6 +103,31 @@ TEST(Physics, MeasuredSegmentsLeaveLoopbackAlone) {
   EXPECT_NEAR(1e-6 + 0.1, result.makespan.count(), precision_s);
 }
 
+/// SimGrid shares a link by the inverse of the routes' latencies, as TCP does by round-trip time: here 3
+/// to 1.
+TEST(Physics, FlowsOfUnequalLatencyShareUnequally) {
+  const std::string xml = lab::platform(
+      "<zone id=\"z\" routing=\"Full\"><host id=\"h0\" speed=\"1Gf\"/><host id=\"h1\" speed=\"1Gf\"/>"
+      "<host id=\"h2\" speed=\"1Gf\"/><link id=\"shared\" bandwidth=\"1GBps\" latency=\"10us\"/>"
+      "<link id=\"far\" bandwidth=\"1GBps\" latency=\"20us\"/>"
+      "<route src=\"h1\" dst=\"h0\"><link_ctn id=\"shared\"/></route>"
+      "<route src=\"h2\" dst=\"h0\"><link_ctn id=\"far\"/><link_ctn id=\"shared\"/></route></zone>");
+  double near_end = 0;
+  lab::run(xml, lab::hosts(3), [&](Context& context) {
+    if (context.rank() > 0) {
+      lab::send(context, 0, 300'000'000);
+      if (context.rank() == 1) near_end = context.now().count();
+      return;
+    }
+    std::array<Pending, 2> pendings;
+    for (const Rank from : {1, 2})
+      pendings[static_cast<std::size_t>(from - 1)] =
+          context.receive(from, {1, false}, {Bytes(300'000'000), nullptr});
+    context.wait_all(pendings);
+  });
+  EXPECT_NEAR(0.4, near_end, 1e-4);
+}
+
 TEST(Physics, UnsortedSegmentsAreRefused) {
   EXPECT_THROW(message_times(lab::star(2), {1}, {{0, 1e-6, 1e-9}, {100, 1e-6, 1e-9}, {50, 1e-6, 1e-9}}),
                ConfigError);

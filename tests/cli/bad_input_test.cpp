@@ -1,0 +1,129 @@
+// Bad input ends with exit code 2, says what is wrong, and leaves nothing half-written.
+#include <gtest/gtest.h>
+
+#include "tests/cli/command.hpp"
+
+namespace tandem::testing {
+namespace {
+
+class BadInput : public ::testing::Test {
+ protected:
+  /// The command refuses, and its message holds every one of `words`.
+  void refuses(const std::string& arguments, const std::vector<std::string>& words) {
+    const CommandResult result = line_.tandem(arguments);
+    EXPECT_EQ(result.exit_code, 2) << result.output;
+    for (const auto& word : words)
+      EXPECT_NE(result.output.find(word), std::string::npos) << word << "\n" << result.output;
+    EXPECT_FALSE(std::filesystem::exists(line_.folder() / "out"));
+  }
+  CommandLine line_;
+};
+
+TEST_F(BadInput, NoSuchCommand) { refuses("simulat x.yaml", {"simulat"}); }
+TEST_F(BadInput, ExperimentMissing) { refuses("simulate nowhere.yaml --out out", {"nowhere.yaml"}); }
+TEST_F(BadInput, UnknownKeySuggestsTheNearest) {
+  refuses("simulate " + line_.experiment("optimiser: {learning_rate: 1}\n") + " --out out",
+          {"experiment.yaml:5", "optimiser", "optimizer"});
+}
+TEST_F(BadInput, WrongType) {
+  refuses("simulate " + line_.experiment() + " --set workload.batch=many --out out",
+          {"workload.batch", "integer", "many"});
+}
+TEST_F(BadInput, NotPositive) {
+  refuses("simulate " + line_.experiment() + " --set workload.batch=0 --out out", {"workload.batch", "0"});
+}
+TEST_F(BadInput, PlatformMissing) {
+  refuses("simulate " + line_.experiment() + " --set platform=nowhere.xml --out out", {"nowhere.xml"});
+}
+TEST_F(BadInput, PlatformMalformed) {
+  refuses("show " + line_.write("bad.xml", "<platform version='4.1'><zone"), {"bad.xml"});
+}
+TEST_F(BadInput, PlatformWithUnknownDevice) {
+  const auto path =
+      line_.write("device.xml",
+                  "<?xml version='1.0'?>\n<!DOCTYPE platform SYSTEM "
+                  "\"https://simgrid.org/simgrid.dtd\">\n<platform version='4.1'><zone id='z' "
+                  "routing='None'><host id='h' speed='1Gf'><prop id='device' value='v10'/></host>"
+                  "</zone></platform>\n");
+  refuses("show " + path, {"h", "v10", "v100"});
+}
+TEST_F(BadInput, RouteMissingBetweenRoles) {
+  const auto path =
+      line_.write("islands.xml",
+                  "<?xml version='1.0'?>\n<!DOCTYPE platform SYSTEM "
+                  "\"https://simgrid.org/simgrid.dtd\">\n<platform version='4.1'><zone id='z' "
+                  "routing='Full'><host id='left' speed='1Gf'/><host id='right' speed='1Gf'/>"
+                  "<link id='l' bandwidth='1GBps' latency='1us'/>"
+                  "<route src='left' dst='left'><link_ctn id='l'/></route></zone></platform>\n");
+  refuses("simulate " + line_.experiment() + " --set platform=" + path +
+              " --set placement.workers=[left] --set placement.servers=[right] --out out",
+          {"left", "right", "route"});
+}
+TEST_F(BadInput, MoreRolesThanTheHostAllows) {
+  refuses("simulate " + line_.experiment() +
+              " --set 'placement.workers=[node-6, node-6, node-6, node-6]' --out out",
+          {"node-6"});
+}
+TEST_F(BadInput, UnknownHost) {
+  refuses("simulate " + line_.experiment() + " --set placement.workers=[node-11] --out out",
+          {"node-11", "node-1"});
+}
+TEST_F(BadInput, CacheLargerThanTheMemory) {
+  refuses("simulate " + line_.experiment() +
+              " --set data.source=storage --set data.cache_capacity=64GiB --set "
+              "placement.cache_nodes=[server] --out out",
+          {"cache_capacity", "server"});
+}
+TEST_F(BadInput, UnknownModel) {
+  refuses("simulate " + line_.experiment() + " --set workload.model=lennet --out out", {"lennet", "lenet"});
+}
+TEST_F(BadInput, DataSetNotInstalled) {
+  refuses("simulate " + line_.experiment() +
+              " --set workload.dataset=fashion-mnist --set workload.dataset_directory=" +
+              line_.folder().string() + " --out out",
+          {"dataset-fashion-mnist"});
+}
+TEST_F(BadInput, TruncatedDataSet) {
+  line_.shell(
+      "cp /usr/share/datasets/fashion-mnist/* . && gunzip -c train-images-idx3-ubyte.gz | head -c 5000 > t "
+      "&& "
+      "rm train-images-idx3-ubyte.gz && mv t train-images-idx3-ubyte");
+  refuses("simulate " + line_.experiment() +
+              " --set workload.dataset=fashion-mnist --set workload.dataset_directory=" +
+              line_.folder().string() + " --set workload.train_samples=0 --out out",
+          {"train-images-idx3-ubyte"});
+}
+TEST_F(BadInput, CheckpointOfAnotherModel) {
+  ASSERT_EQ(line_.tandem("simulate " + line_.experiment() + " --out first").exit_code, 0);
+  refuses("simulate " + line_.experiment() +
+              " --set workload.initial=first/model.pt --set workload.model=lenet --out out",
+          {"mlp", "lenet"});
+}
+TEST_F(BadInput, ResultsThatExistAreKept) {
+  ASSERT_EQ(line_.tandem("simulate " + line_.experiment() + " --out first").exit_code, 0);
+  const auto again = line_.tandem("simulate " + line_.experiment() + " --out first");
+  EXPECT_EQ(again.exit_code, 2);
+  EXPECT_NE(again.output.find("--force"), std::string::npos) << again.output;
+  EXPECT_EQ(line_.tandem("simulate " + line_.experiment() + " --out first --force").exit_code, 0);
+}
+TEST_F(BadInput, UnknownVariantOptionAndAlgorithm) {
+  refuses("simulate " + line_.experiment() + " --variant fast --out out", {"fast"});
+  refuses("simulate " + line_.experiment() + " --set sync.algorithm=bps --out out", {"bps", "bsp"});
+  refuses("simulate " + line_.experiment() +
+              " --set sync.algorithm=local-sgd --set 'sync.options={hh: 2}' --out out",
+          {"hh"});
+}
+TEST_F(BadInput, CompareOfResultsThatDoNotBelongTogether) {
+  ASSERT_EQ(line_.tandem("simulate " + line_.experiment() + " --out first").exit_code, 0);
+  ASSERT_EQ(line_.tandem("simulate " + line_.experiment() + " --set workload.batch=4 --out second").exit_code,
+            0);
+  refuses("compare first second --out out", {"batch"});
+  refuses("compare first nowhere --out out", {"nowhere"});
+}
+TEST_F(BadInput, StaleOrMissingProfile) {
+  refuses("simulate " + line_.experiment() + " --set physics.profile=none.json --out out",
+          {"none.json", "calibrate"});
+}
+
+}  // namespace
+}  // namespace tandem::testing

@@ -1,0 +1,54 @@
+#include "tests/cli/command.hpp"
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cstdio>
+#include <fstream>
+
+namespace tandem::testing {
+
+namespace fs = std::filesystem;
+
+CommandLine::CommandLine() {
+  std::string pattern = (fs::temp_directory_path() / "tandem_command_XXXXXX").string();
+  folder_ = mkdtemp(pattern.data());
+}
+
+CommandLine::~CommandLine() { fs::remove_all(folder_); }
+
+CommandResult CommandLine::tandem(const std::string& words) const {
+  return shell(std::string(TANDEM_COMMAND) + " " + words);
+}
+
+CommandResult CommandLine::shell(const std::string& command) const {
+  const std::string line =
+      "cd " + folder_.string() + " && TANDEM=" TANDEM_COMMAND " && { " + command + "; } 2>&1";
+  FILE* pipe = popen(line.c_str(), "r");
+  CommandResult result{-1, ""};
+  std::array<char, 4096> buffer{};
+  while (const std::size_t count = fread(buffer.data(), 1, buffer.size(), pipe))
+    result.output.append(buffer.data(), count);
+  const int status = pclose(pipe);
+  result.exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+  return result;
+}
+
+std::string CommandLine::write(const std::string& name, const std::string& text) const {
+  std::ofstream(folder_ / name) << text;
+  return (folder_ / name).string();
+}
+
+std::string CommandLine::experiment(const std::string& more) const {
+  return write("experiment.yaml",
+               "platform: " TANDEM_SOURCE_DIR
+               "/platforms/mixed_lab.xml\n"
+               "workload: {model: mlp, dataset: synthetic, math: real, train_samples: 400, test_samples: "
+               "100, batch: 8}\n"
+               "placement: {workers: [node-1, node-2, node-3, node-6], servers: [server]}\n"
+               "stop: {rounds: 6}\n" +
+                   more);
+}
+
+}  // namespace tandem::testing

@@ -1,0 +1,82 @@
+// `tandem simulate`, show and list as a user sees them.
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <iterator>
+#include <nlohmann/json.hpp>
+
+#include "tests/cli/command.hpp"
+
+namespace tandem::testing {
+namespace {
+
+std::string contents(const std::filesystem::path& path) {
+  std::ifstream file(path);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+TEST(Simulate, TheSameSeedGivesTheSameRecords) {
+  for (const std::string algorithm : {"bsp", "asp", "esync", "local-sgd"}) {
+    CommandLine line;
+    const std::string words = line.experiment("evaluate_every: 2\n") +
+                              " --decisions --operations --set sync.algorithm=" + algorithm;
+    ASSERT_EQ(line.tandem("simulate " + words + " --out a").exit_code, 0);
+    ASSERT_EQ(line.tandem("simulate " + words + " --out b").exit_code, 0);
+    for (const char* file :
+         {"steps.csv", "evaluations.csv", "decisions.csv", "operations.csv", "summary.json"}) {
+      const std::string first = contents(line.folder() / "a" / file);
+      EXPECT_GT(first.size(), 40U) << file;
+      EXPECT_EQ(first, contents(line.folder() / "b" / file)) << algorithm << " " << file;
+    }
+  }
+}
+
+TEST(Simulate, AResolvedExperimentIsAnExperiment) {
+  CommandLine line;
+  const auto shown = line.tandem("show " + line.experiment());
+  ASSERT_EQ(shown.exit_code, 0) << shown.output;
+  const auto again = line.tandem("show " + line.write("resolved.yaml", shown.output));
+  EXPECT_EQ(shown.output, again.output);
+}
+
+TEST(Simulate, ModelledMathTakesTheSameTimeAsRealMath) {
+  CommandLine line;
+  ASSERT_EQ(line.tandem("simulate " + line.experiment() + " --out real").exit_code, 0);
+  ASSERT_EQ(
+      line.tandem("simulate " + line.experiment() + " --set workload.math=modelled --out modelled").exit_code,
+      0);
+  const auto makespan = [&](const char* name) {
+    return nlohmann::json::parse(contents(line.folder() / name / "summary.json"))
+        .at("makespan_s")
+        .get<double>();
+  };
+  EXPECT_DOUBLE_EQ(makespan("real"), makespan("modelled"));
+}
+
+TEST(Simulate, TracesAreJson) {
+  CommandLine line;
+  ASSERT_EQ(line.tandem("simulate " + line.experiment() + " --trace --out out").exit_code, 0);
+  EXPECT_FALSE(nlohmann::json::parse(contents(line.folder() / "out" / "trace.json")).empty());
+}
+
+TEST(Show, AllShippedPlatforms) {
+  CommandLine line;
+  for (const char* name : {"homogeneous", "mixed_lab", "rack", "this_machine"}) {
+    const auto shown = line.tandem(std::string("show " TANDEM_SOURCE_DIR "/platforms/") + name + ".xml");
+    EXPECT_EQ(shown.exit_code, 0) << shown.output;
+    EXPECT_NE(shown.output.find("isection"), std::string::npos) << shown.output;
+  }
+}
+
+TEST(List, NamesEveryKind) {
+  CommandLine line;
+  const auto all = line.tandem("list");
+  ASSERT_EQ(all.exit_code, 0);
+  for (const char* name : {"bsp", "asp", "esync", "local-sgd", "ring", "halving-doubling", "lru", "minio",
+                           "iid", "by-class", "lenet", "resnet18", "mlp", "fashion-mnist", "synthetic"})
+    EXPECT_NE(all.output.find(name), std::string::npos) << name;
+  EXPECT_EQ(line.tandem("list nonsense").exit_code, 2);
+}
+
+}  // namespace
+}  // namespace tandem::testing

@@ -1,0 +1,104 @@
+// Both worlds play the same job: real mpirun against the simulator.
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "tests/cli/command.hpp"
+#include "validation/compare.hpp"
+#include "workloads/records/result_directory.hpp"
+
+namespace tandem::testing {
+namespace {
+
+class Twins : public ::testing::TestWithParam<std::string> {
+ protected:
+  /// Simulates and runs the same experiment; all that differs is the clock.
+  void play(const std::string& settings) {
+    const std::string words =
+        line_.experiment("evaluate_every: 3\n") + " --decisions --operations " + settings;
+    const auto simulated = line_.tandem("simulate " + words + " --out simulated");
+    ASSERT_EQ(simulated.exit_code, 0) << simulated.output;
+    const auto measured = line_.tandem("run " + words + " --out measured");
+    ASSERT_EQ(measured.exit_code, 0) << measured.output;
+    simulated_ = read_results((line_.folder() / "simulated").string());
+    measured_ = read_results((line_.folder() / "measured").string());
+  }
+  CommandLine line_;
+  Results simulated_;
+  Results measured_;
+};
+
+class DeterministicTwins : public Twins {};
+
+TEST_P(DeterministicTwins, SameOperationsDecisionsLossesAndAccuracies) {
+  play(GetParam());
+  const auto comparison = validation::compare(simulated_, {measured_});
+  EXPECT_TRUE(comparison.parity.holds) << comparison.parity.divergence;
+  EXPECT_GT(comparison.parity.operations, 0);
+  ASSERT_EQ(simulated_.journal.steps.size(), measured_.journal.steps.size());
+  const auto losses = [](const Results& results) {
+    std::map<std::pair<Rank, int>, double> by_step;
+    for (const auto& step : results.journal.steps) by_step[{step.rank, step.step}] = step.loss;
+    return by_step;
+  };
+  EXPECT_EQ(losses(simulated_), losses(measured_));
+  ASSERT_EQ(simulated_.journal.evaluations.size(), measured_.journal.evaluations.size());
+  ASSERT_FALSE(simulated_.journal.evaluations.empty());
+  for (std::size_t i = 0; i < simulated_.journal.evaluations.size(); ++i)
+    EXPECT_EQ(simulated_.journal.evaluations[i].accuracy, measured_.journal.evaluations[i].accuracy);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    All, DeterministicTwins,
+    ::testing::Values(
+        "--set sync.algorithm=bsp", "--set sync.algorithm=bsp --set placement.servers=[server,server]",
+        "--set sync.over=all-reduce", "--set sync.over=all-reduce --set sync.collective=halving-doubling",
+        "--set sync.algorithm=local-sgd", "--set sync.algorithm=local-sgd --set sync.over=all-reduce"));
+
+class TimingTwins : public Twins {};
+
+TEST_P(TimingTwins, RecordedEventsReplayToTheRecordedDecisions) {
+  play(GetParam());
+  const auto comparison = validation::compare(simulated_, {measured_});
+  EXPECT_TRUE(comparison.replay.holds) << comparison.replay.divergence;
+  EXPECT_GT(comparison.replay.events, 0);
+}
+
+INSTANTIATE_TEST_SUITE_P(All, TimingTwins,
+                         ::testing::Values("--set sync.algorithm=asp", "--set sync.algorithm=esync"));
+
+TEST_F(Twins, CachesServeTheSameSamples) {
+  play("--set data.source=storage --set data.cache_capacity=100000 --set placement.cache_nodes=[server]");
+  const auto hits = [](const Results& results) {
+    std::int64_t local = 0, storage = 0;
+    for (const auto& record : results.journal.caches) {
+      local += record.local;
+      storage += record.storage;
+    }
+    return std::pair(local, storage);
+  };
+  EXPECT_EQ(hits(simulated_).first + hits(simulated_).second, hits(measured_).first + hits(measured_).second);
+  EXPECT_GT(hits(measured_).second, 0);
+}
+
+TEST_F(Twins, AKilledRankIsNamedAndNothingIsLeft) {
+  const auto result =
+      line_.shell("$TANDEM run " + line_.experiment() +
+                  " --set workload.batch=2000 --set stop.rounds=1000 --out out & run=$!; sleep 6; "
+                  "kill -9 $(pgrep -f \"tandem-rank out/job.json\" | tail -n 1); wait $run; code=$?; "
+                  "sleep 1; pgrep -f \"tandem-rank out/job.json\" && echo ORPHAN; exit $code");
+  EXPECT_EQ(result.exit_code, 70) << result.output;
+  EXPECT_NE(result.output.find("rank "), std::string::npos) << result.output;
+  EXPECT_EQ(result.output.find("ORPHAN"), std::string::npos) << result.output;
+  EXPECT_TRUE(std::filesystem::exists(line_.folder() / "out" / "INCOMPLETE"));
+}
+
+TEST_F(Twins, PrintCommandPrintsTheLaunch) {
+  const auto result = line_.tandem("run " + line_.experiment() + " --out out --print-command");
+  EXPECT_EQ(result.exit_code, 0);
+  EXPECT_NE(result.output.find("mpirun"), std::string::npos);
+  EXPECT_NE(result.output.find("tandem-rank"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace tandem::testing

@@ -40,6 +40,7 @@ void report_progress(const std::function<void(Seconds)>& progress) {
 void load_platform(const s4u::Engine& engine, const std::string& file) {
   try {
     engine.load_platform(file);
+    engine.seal_platform();
   } catch (const std::exception& error) {
     throw ConfigError(file + ": " + error.what());
   }

@@ -57,6 +57,11 @@ std::vector<double> mean_ranks(const std::vector<double>& values) {
   return ranks;
 }
 
+std::vector<double> sorted(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  return values;
+}
+
 }  // namespace
 
 double relative_error(double simulated, double measured) {
@@ -139,10 +144,9 @@ std::optional<double> noise_floor(const std::vector<double>& repetitions) {
 
 std::optional<double> spearman(const std::vector<double>& a, const std::vector<double>& b) {
   TANDEM_CHECK(a.size() == b.size(), a.size(), b.size());
-  if (a.size() < 2) return std::nullopt;
-  const double correlation = boost::math::statistics::correlation_coefficient(mean_ranks(a), mean_ranks(b));
-  if (std::isnan(correlation)) return std::nullopt;
-  return correlation;
+  const auto all_tie = [](const auto& values) { return values.front() == values.back(); };
+  if (a.size() < 2 || all_tie(sorted(a)) || all_tie(sorted(b))) return std::nullopt;
+  return boost::math::statistics::correlation_coefficient(mean_ranks(a), mean_ranks(b));
 }
 
 }  // namespace tandem::validation

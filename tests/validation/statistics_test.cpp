@@ -16,7 +16,7 @@ Series constant(double value, std::size_t positions) {
 }
 
 TEST(RelativeError, IsSignedAndKnowsZero) {
-  EXPECT_DOUBLE_EQ(relative_error(1.1, 1.0), 0.1 + 1.1 - 1.0 - 0.1);
+  EXPECT_DOUBLE_EQ(relative_error(1.5, 1), 0.5);
   EXPECT_DOUBLE_EQ(relative_error(1, 2), -0.5);
   EXPECT_EQ(relative_error(0, 0), 0);
   EXPECT_TRUE(std::isnan(relative_error(1, 0)));

@@ -26,16 +26,12 @@ int compare_results(const CompareArguments& arguments) {
   results.name = results.simulated.info.experiment.name;
   for (const auto& path : arguments.measured) results.measured.push_back(read_results(path));
   const auto validation = validation::validate({results}, arguments.tolerance);
-  fmt::print("{}\n", validation::summary_table(validation));
+  const auto document =
+      validation::report_document({results}, validation, {.title = results.name, .commands = {}});
+  fmt::print("{}\n", validation::summary_table(document));
   if (!arguments.out.empty()) {
     create_result_directory(arguments.out, arguments.force);
-    validation::ReportInfo info;
-    info.title = results.name;
-    info.command = command_line();
-    info.profile = results.simulated.info.profile;
-    info.commands = {results.simulated.info.command};
-    for (const auto& measured : results.measured) info.commands.push_back(measured.info.command);
-    validation::write_report(arguments.out, info, {results}, validation);
+    validation::write_report(arguments.out, document);
     std::filesystem::remove(arguments.out + "/INCOMPLETE");
     fmt::print("{}/report.html\n", arguments.out);
   }

@@ -117,15 +117,13 @@ int validate_experiment(const ValidateOptions& options) {
   const std::vector<Task> tasks = plan(options, experiment, out, profile);
   const auto variants = carry_out(tasks, experiment, out + "/log.txt");
   const auto validation = validation::validate(variants, options.tolerance);
-  validation::ReportInfo info;
-  info.title = experiment.name;
-  info.command = command_line();
-  info.profile = profile;
+  validation::ReportSource source{.title = experiment.name, .commands = {command_line()}};
   for (const Task& task : tasks)
-    info.commands.push_back(fmt::format("tandem {}", fmt::join(task.words, " ")));
-  validation::write_report(out, info, variants, validation);
+    source.commands.push_back(fmt::format("tandem {}", fmt::join(task.words, " ")));
+  const auto document = validation::report_document(variants, validation, source);
+  validation::write_report(out, document);
   std::filesystem::remove(out + "/INCOMPLETE");
-  fmt::print("{}\n{}/report.html\n", validation::summary_table(validation), out);
+  fmt::print("{}\n{}/report.html\n", validation::summary_table(document), out);
   return validation.passed ? exit_fine : exit_beyond_tolerance;
 }
 

@@ -1,3 +1,4 @@
+// The table of cache policies. A new one is a source file and an entry here.
 #include "policies/cache/policies.hpp"
 
 namespace tandem::cache {

@@ -1,3 +1,4 @@
+// The table of all-reduce schedules. A new one is a source file and an entry here.
 #include "policies/collectives/shapes.hpp"
 
 namespace tandem::collectives {

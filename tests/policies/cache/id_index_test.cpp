@@ -1,3 +1,4 @@
+// The index of cached ids against the standard library's map.
 #include "policies/cache/id_index.hpp"
 
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// Splits and samplers: every sample exactly once, seeded, balanced.
 #include "policies/sampling/partition.hpp"
 
 #include <gtest/gtest.h>

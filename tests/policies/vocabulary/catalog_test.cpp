@@ -1,3 +1,4 @@
+// Catalogues: finding by name, and what every entry of every catalogue must have.
 #include "policies/vocabulary/catalog.hpp"
 
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// Options: defaults, every refusal with its message, values as text, nearest names.
 #include "policies/vocabulary/options.hpp"
 
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// Random numbers: known sequences, independent streams, and their distributions.
 #include "policies/vocabulary/rng.hpp"
 
 #include <gtest/gtest.h>

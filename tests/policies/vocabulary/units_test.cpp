@@ -1,3 +1,4 @@
+// Quantities: arithmetic, and that units do not mix.
 #include "policies/vocabulary/units.hpp"
 
 #include <gtest/gtest.h>

@@ -1,0 +1,404 @@
+// Reads every source file of the tree against the layers (who may include what) and the habits that a machine
+// can check. The checks are functions of a path and a text, and are themselves tested on wrong snippets.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <regex>
+#include <sstream>
+#include <string>
+#include <vector>
+
+namespace tandem {
+namespace {
+
+namespace fs = std::filesystem;
+using Texts = std::vector<std::string>;
+
+constexpr std::size_t longest_file = 450;
+constexpr std::size_t longest_function = 80;
+
+// ---- The layers
+// -------------------------------------------------------------------------------------------------
+
+struct Layer {
+  std::string folder;  ///< the longest match counts
+  Texts own;           ///< beginnings of project headers that it may include
+  Texts libraries;     ///< beginnings of library headers that it may include, beside the standard library
+};
+
+const std::vector<Layer>& layers() {
+  static const std::vector<Layer> all = {
+      {"policies/", {"policies/"}, {}},
+      // The rank program reads these two; they know neither SimGrid nor Boost.
+      {"platforms/description", {"policies/vocabulary/", "platforms/description"}, {"nlohmann/"}},
+      {"platforms/device_catalog", {"policies/vocabulary/", "platforms/description"}, {}},
+      {"platforms/",
+       {"policies/vocabulary/", "platforms/"},
+       {"simgrid/", "xbt/", "boost/", "nlohmann/", "fmt/", "sys/", "unistd.h", "poll.h", "fcntl.h"}},
+      {"workloads/roles/",
+       {"policies/", "platforms/description", "workloads/"},
+       {"nlohmann/", "fmt/", "sys/", "unistd.h", "fcntl.h"}},
+      {"workloads/learner/", {"policies/", "workloads/"}, {"torch/", "ATen/", "c10/", "dlfcn.h", "unistd.h"}},
+      {"workloads/",
+       {"policies/", "platforms/description", "workloads/"},
+       {"nlohmann/", "fmt/", "yaml-cpp/", "zlib.h", "sys/", "unistd.h", "fcntl.h"}},
+      {"sim/",
+       {"policies/", "platforms/", "workloads/", "sim/"},
+       {"simgrid/", "xbt/", "boost/property_tree/", "nlohmann/", "fmt/", "sys/", "unistd.h"}},
+      {"runtime/",
+       {"policies/", "platforms/description", "workloads/", "runtime/"},
+       {"mpi.h", "cuda", "nccl.h", "nlohmann/", "fmt/", "sys/", "unistd.h", "fcntl.h", "poll.h", "signal.h",
+        "pthread.h", "sched.h", "time.h", "dlfcn.h", "getopt.h"}},
+      // Replay feeds recorded events to fresh policies, and prices need profiles.
+      {"validation/",
+       {"policies/", "platforms/description", "workloads/", "validation/"},
+       {"nlohmann/", "fmt/", "boost/math/"}},
+      {"cli/",
+       {"policies/", "platforms/", "workloads/", "sim/", "runtime/launcher/", "validation/", "cli/"},
+       {"CLI/", "nlohmann/", "fmt/", "sys/", "unistd.h", "signal.h", "spawn.h", "fcntl.h"}},
+  };
+  return all;
+}
+
+// What of the standard library would let a policy see the world, or differ between machines.
+const Texts& worldly_headers() {
+  static const Texts all = {"chrono",  "ctime",    "thread",         "mutex",      "shared_mutex",
+                            "future",  "atomic",   "fstream",        "filesystem", "condition_variable",
+                            "random",  "iostream", "stop_token",     "semaphore",  "latch",
+                            "barrier", "csignal",  "memory_resource"};
+  return all;
+}
+
+// ---- Helpers
+// ----------------------------------------------------------------------------------------------------
+
+bool begins_with_any(const std::string& text, const Texts& beginnings) {
+  return std::any_of(beginnings.begin(), beginnings.end(),
+                     [&](const auto& beginning) { return text.starts_with(beginning); });
+}
+
+const Layer* layer_of(const std::string& path) {
+  const Layer* best = nullptr;
+  for (const auto& layer : layers())
+    if (path.starts_with(layer.folder) && (best == nullptr || layer.folder.size() > best->folder.size()))
+      best = &layer;
+  return best;
+}
+
+Texts lines_of(const std::string& text) {
+  Texts lines;
+  std::istringstream stream(text);
+  for (std::string line; std::getline(stream, line);) lines.push_back(line);
+  return lines;
+}
+
+bool is_header(const std::string& path) { return path.ends_with(".hpp") || path.ends_with(".cuh"); }
+bool is_source(const std::string& path) {
+  return is_header(path) || path.ends_with(".cpp") || path.ends_with(".cu");
+}
+
+bool is_literal_start(const std::string& text, std::size_t at) {
+  if (text[at] == '"') return true;
+  // An apostrophe inside a number separates digits.
+  return text[at] == '\'' && (at == 0 || std::isalnum(static_cast<unsigned char>(text[at - 1])) == 0);
+}
+
+std::size_t end_of_literal(const std::string& text, std::size_t at) {
+  if (text[at] == '"' && at > 0 && text[at - 1] == 'R') {
+    const auto open = text.find('(', at);
+    const std::string close = ')' + text.substr(at + 1, open - at - 1) + '"';
+    return std::min(text.find(close, open), text.size() - close.size()) + close.size();
+  }
+  const char quote = text[at];
+  for (++at; at < text.size() && text[at] != quote && text[at] != '\n'; ++at)
+    if (text[at] == '\\') ++at;
+  return std::min(at + 1, text.size());
+}
+
+/// The code alone: comments and the insides of literals become blanks, lines stay where they are.
+std::string code_of(std::string text) {
+  const auto blank = [&](std::size_t from, std::size_t to) {
+    for (; from < to; ++from)
+      if (text[from] != '\n') text[from] = ' ';
+  };
+  for (std::size_t at = 0; at < text.size();) {
+    std::size_t end = at + 1;
+    if (text.compare(at, 2, "//") == 0)
+      blank(at, end = std::min(text.find('\n', at), text.size()));
+    else if (text.compare(at, 2, "/*") == 0)
+      blank(at, end = std::min(text.find("*/", at), text.size() - 2) + 2);
+    else if (is_literal_start(text, at))
+      blank(at + 1, (end = end_of_literal(text, at)) - 1);
+    at = end;
+  }
+  return text;
+}
+
+// ---- The checks
+// -------------------------------------------------------------------------------------------------
+
+void check_own_include(const Layer& layer, const std::string& header, Texts& problems) {
+  if (!begins_with_any(header, layer.own)) problems.push_back("may not include \"" + header + "\"");
+}
+
+void check_library_include(const Layer& layer, const std::string& path, const std::string& header,
+                           Texts& problems) {
+  const bool is_standard = header.find('/') == std::string::npos && !header.ends_with(".h");
+  const bool is_policy = layer.folder == "policies/";
+  const auto& worldly = worldly_headers();
+  const bool sees_world = std::find(worldly.begin(), worldly.end(), header) != worldly.end();
+  // A failed check must say so before it aborts.
+  const bool is_check = path == "policies/vocabulary/check.cpp";
+  const bool prints = header == "cstdio" || header == "cstdlib";
+  if (is_standard && is_policy && (sees_world || (prints && !is_check)))
+    problems.push_back("a policy may not include <" + header + ">");
+  else if (!is_standard && !begins_with_any(header, layer.libraries))
+    problems.push_back("may not include <" + header + ">");
+}
+
+void check_includes(const std::string& path, const std::string& text, Texts& problems) {
+  const Layer* layer = layer_of(path);
+  if (layer == nullptr) return;
+  static const std::regex include(R"re(^\s*#\s*include\s*([<"])([^>"]+)[>"])re");
+  for (const auto& line : lines_of(text)) {
+    std::smatch match;
+    if (!std::regex_search(line, match, include)) continue;
+    if (match[1] == "\"")
+      check_own_include(*layer, match[2], problems);
+    else
+      check_library_include(*layer, path, match[2], problems);
+  }
+}
+
+void check_words(const std::string& path, const std::string& text, Texts& problems) {
+  const std::string code = code_of(text);
+  const auto in_code = [&](const char* pattern) { return std::regex_search(code, std::regex(pattern)); };
+  if (std::regex_search(text, std::regex("\\b(TO"
+                                         "DO|FIX"
+                                         "ME|XX"
+                                         "X)\\b")))
+    problems.push_back("leaves something to be done in a comment");
+  const bool is_role = path.starts_with("workloads/roles/");
+  if (is_role && in_code(R"(catch\s*\(\s*\.\.\.\s*\))"))
+    problems.push_back("a role may not catch everything");
+  if ((is_role || path.starts_with("policies/")) && in_code(R"((^|\n)\s*#\s*(if|ifdef|ifndef|elif)\b)"))
+    problems.push_back("may not know which world it is in: no conditional compilation here");
+  if (in_code(R"(\bis_simulated\b)")) problems.push_back("may not ask which world it is in");
+  if (is_header(path) && in_code(R"(\busing\s+namespace\b)"))
+    problems.push_back("a header may not say 'using namespace'");
+  if (is_header(path) && !in_code(R"((^|\n)#pragma once\b)"))
+    problems.push_back("a header needs '#pragma once'");
+}
+
+/// Free functions and members defined outside their class, as clang-format sets them: the body ends with a
+/// brace in the first column, and begins after the last line that starts in the first column.
+void check_functions(const std::string& text, Texts& problems) {
+  const Texts lines = lines_of(code_of(text));
+  const Texts written = lines_of(text);
+  std::size_t start = 0;
+  for (std::size_t at = 0; at < lines.size(); ++at) {
+    const std::string& line = lines[at];
+    if (line.empty() || std::isspace(static_cast<unsigned char>(line.front())) != 0) continue;
+    const std::string code = line.substr(0, line.find_last_not_of(' ') + 1);
+    if (code == "}" && written[at] == "}" && at - start + 1 > longest_function)
+      problems.push_back("function of " + std::to_string(at - start + 1) + " lines: " + written[start]);
+    start = at;
+  }
+}
+
+/// Everything wrong with one file. `has_header`: a header of the same name, whose comment counts for both.
+Texts problems_of(const std::string& path, const std::string& text, bool has_header) {
+  Texts problems;
+  if (!text.starts_with("//") && !has_header) problems.push_back("does not open by saying what it is");
+  check_includes(path, text, problems);
+  check_words(path, text, problems);
+  const auto count = static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n'));
+  if (count > longest_file) problems.push_back("has " + std::to_string(count) + " lines");
+  check_functions(text, problems);
+  return problems;
+}
+
+Texts problems_of_build_file(const std::string& text) {
+  Texts problems;
+  if (std::regex_search(text, std::regex(R"(file\s*\(\s*GLOB)")))
+    problems.push_back("collects files by pattern");
+  return problems;
+}
+
+// ---- The tree
+// ---------------------------------------------------------------------------------------------------
+
+std::string read(const fs::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  return std::string(std::istreambuf_iterator<char>(file), {});
+}
+
+struct Tree {
+  Texts sources;
+  Texts build_files;
+};
+
+Tree tree() {
+  const fs::path root = TANDEM_SOURCE_DIR;
+  Tree found;
+  for (const char* folder :
+       {"policies", "platforms", "workloads", "sim", "runtime", "validation", "cli", "tests"}) {
+    for (const auto& entry : fs::recursive_directory_iterator(root / folder)) {
+      const std::string path = fs::relative(entry.path(), root).string();
+      if (is_source(path)) found.sources.push_back(path);
+      if (path.ends_with("CMakeLists.txt")) found.build_files.push_back(path);
+    }
+  }
+  found.build_files.push_back("CMakeLists.txt");
+  return found;
+}
+
+TEST(Tidy, EverySourceFile) {
+  const fs::path root = TANDEM_SOURCE_DIR;
+  const auto sources = tree().sources;
+  EXPECT_GT(sources.size(), 50U) << "the tree was not found";
+  for (const auto& path : sources) {
+    const bool has_header =
+        path.ends_with(".cpp") && fs::exists(root / fs::path(path).replace_extension(".hpp"));
+    for (const auto& problem : problems_of(path, read(root / path), has_header))
+      ADD_FAILURE() << path << ": " << problem;
+  }
+}
+
+TEST(Tidy, EveryBuildFile) {
+  const fs::path root = TANDEM_SOURCE_DIR;
+  for (const auto& path : tree().build_files)
+    for (const auto& problem : problems_of_build_file(read(root / path)))
+      ADD_FAILURE() << path << ": " << problem;
+}
+
+// ---- The checks, checked
+// ----------------------------------------------------------------------------------------
+
+Texts snippet(const std::string& path, const std::string& text) {
+  const std::string head = is_header(path) ? "// What.\n#pragma once\n" : "// What.\n";
+  return problems_of(path, head + text, false);
+}
+
+std::string include(const std::string& what) { return "#include " + what + "\n"; }
+
+struct Inclusion {
+  std::string path;
+  std::string header;
+};
+
+TEST(TidyChecks, ForbiddenIncludes) {
+  const std::vector<Inclusion> forbidden = {{"policies/sync/a.cpp", "\"workloads/context.hpp\""},
+                                            {"policies/sync/a.cpp", "<chrono>"},
+                                            {"policies/sync/a.cpp", "<thread>"},
+                                            {"policies/sync/a.cpp", "<fstream>"},
+                                            {"policies/sync/a.cpp", "<random>"},
+                                            {"policies/sync/a.cpp", "<cstdio>"},
+                                            {"policies/sync/a.cpp", "<fmt/format.h>"},
+                                            {"policies/sync/a.cpp", "<unistd.h>"},
+                                            {"platforms/load.cpp", "\"policies/sync/policy.hpp\""},
+                                            {"platforms/load.cpp", "<mpi.h>"},
+                                            {"platforms/load.cpp", "\"workloads/job.hpp\""},
+                                            {"platforms/description.cpp", "<simgrid/s4u.hpp>"},
+                                            {"platforms/description.hpp", "<boost/graph/adjacency_list.hpp>"},
+                                            {"workloads/job.cpp", "<simgrid/s4u.hpp>"},
+                                            {"workloads/job.cpp", "<mpi.h>"},
+                                            {"workloads/job.cpp", "<torch/torch.h>"},
+                                            {"workloads/job.cpp", "\"sim/sim_context.hpp\""},
+                                            {"workloads/job.cpp", "\"runtime/mpi_context.hpp\""},
+                                            {"workloads/job.cpp", "\"platforms/load.hpp\""},
+                                            {"workloads/roles/worker.cpp", "<cuda_runtime.h>"},
+                                            {"workloads/roles/worker.cpp", "<torch/torch.h>"},
+                                            {"workloads/learner/torch_learner.cpp", "<mpi.h>"},
+                                            {"sim/a.cpp", "<mpi.h>"},
+                                            {"sim/a.cpp", "\"runtime/wire.hpp\""},
+                                            {"runtime/a.cpp", "<simgrid/s4u.hpp>"},
+                                            {"runtime/a.cpp", "\"sim/physics.hpp\""},
+                                            {"runtime/a.cpp", "\"platforms/load.hpp\""},
+                                            {"validation/a.cpp", "\"sim/simulation.hpp\""},
+                                            {"validation/a.cpp", "\"runtime/wire.hpp\""},
+                                            {"validation/a.cpp", "<simgrid/s4u.hpp>"},
+                                            {"validation/a.cpp", "<mpi.h>"},
+                                            {"cli/a.cpp", "<mpi.h>"},
+                                            {"cli/a.cpp", "\"runtime/mpi_context.hpp\""}};
+  for (const auto& [path, header] : forbidden)
+    EXPECT_EQ(snippet(path, include(header)).size(), 1U) << path << ' ' << header;
+}
+
+TEST(TidyChecks, AllowedIncludes) {
+  const std::vector<Inclusion> allowed = {{"policies/sync/a.cpp", "\"policies/vocabulary/units.hpp\""},
+                                          {"policies/sync/a.cpp", "<vector>"},
+                                          {"policies/vocabulary/check.cpp", "<cstdio>"},
+                                          {"platforms/load.cpp", "<simgrid/s4u/Host.hpp>"},
+                                          {"workloads/job.cpp", "\"platforms/description.hpp\""},
+                                          {"workloads/job.cpp", "<chrono>"},
+                                          {"workloads/learner/torch_learner.cpp", "<torch/nn.h>"},
+                                          {"sim/a.cpp", "\"workloads/context.hpp\""},
+                                          {"runtime/a.cpp", "<mpi.h>"},
+                                          {"validation/a.cpp", "\"policies/sync/policy.hpp\""},
+                                          {"cli/a.cpp", "\"runtime/launcher/launcher.hpp\""},
+                                          {"tests/sim/a.cpp", "<simgrid/s4u.hpp>"}};
+  for (const auto& [path, header] : allowed)
+    EXPECT_EQ(snippet(path, include(header)), Texts()) << path << ' ' << header;
+}
+
+TEST(TidyChecks, Words) {
+  const std::string undone =
+      "// TO"
+      "DO: later\n";
+  EXPECT_EQ(snippet("cli/a.cpp", undone), Texts{"leaves something to be done in a comment"});
+  EXPECT_EQ(snippet("workloads/roles/a.cpp", "void f() try {} catch ( ... ) {}\n"),
+            Texts{"a role may not catch everything"});
+  EXPECT_EQ(snippet("runtime/a.cpp", "void f() try {} catch (...) {}\n"), Texts());
+  const Texts world = {"may not know which world it is in: no conditional compilation here"};
+  EXPECT_EQ(snippet("workloads/roles/a.cpp", "#ifdef SIM\n#endif\n"), world);
+  EXPECT_EQ(snippet("policies/a.hpp", "  # if SIM\n#endif\n"), world);
+  EXPECT_EQ(snippet("runtime/a.cpp", "#ifdef CUDA\n#endif\n"), Texts());
+  EXPECT_EQ(snippet("sim/a.cpp", "if (is_simulated()) return;\n"), Texts{"may not ask which world it is in"});
+  EXPECT_EQ(snippet("sim/a.hpp", "using namespace std;\n"), Texts{"a header may not say 'using namespace'"});
+  EXPECT_EQ(snippet("sim/a.cpp", "using namespace std;\n"), Texts());
+}
+
+TEST(TidyChecks, CommentsAndLiteralsAreNoCode) {
+  EXPECT_EQ(snippet("workloads/roles/a.cpp", "// no catch (...) here\n/* nor\n#ifdef here */\n"), Texts());
+  EXPECT_EQ(
+      snippet("sim/a.hpp", "auto a = \"using namespace\"; auto b = R\"x(\n#if\nusing namespace )x\";\n"),
+      Texts());
+  EXPECT_EQ(code_of("a 1'000 \"b\\\"c\" 'd' // e\nf"), "a 1'000 \"    \" ' '     \nf");
+}
+
+TEST(TidyChecks, OpeningsAndGuards) {
+  EXPECT_EQ(problems_of("sim/a.cpp", "int a;\n", false), Texts{"does not open by saying what it is"});
+  EXPECT_EQ(problems_of("sim/a.cpp", "int a;\n", true), Texts());
+  EXPECT_EQ(problems_of("sim/a.hpp", "// What.\nint a;\n", false), Texts{"a header needs '#pragma once'"});
+}
+
+std::string function_of(std::size_t lines, const std::string& indent) {
+  std::string text = indent + "void long_one(int a,\n" + indent + "              int b) {\n";
+  for (std::size_t line = 3; line < lines; ++line) text += indent + "  a = b;\n";
+  return text + indent + "}\n";
+}
+
+TEST(TidyChecks, Lengths) {
+  EXPECT_EQ(snippet("sim/a.cpp", function_of(longest_function, "")), Texts());
+  EXPECT_EQ(snippet("sim/a.cpp", "int a;\n\n" + function_of(longest_function + 1, "")),
+            Texts{"function of 81 lines: void long_one(int a,"});
+  // A long class or namespace is no long function.
+  EXPECT_EQ(snippet("sim/a.cpp", "struct A {\n" + function_of(longest_function + 1, "  ") + "};\n"), Texts());
+  EXPECT_EQ(snippet("sim/a.cpp", "namespace a {\n" + std::string(100, '\n') + "}  // namespace a\n"),
+            Texts());
+  const std::string full = "// What.\n" + std::string(longest_file - 1, '\n');
+  EXPECT_EQ(problems_of("sim/a.cpp", full, false), Texts());
+  EXPECT_EQ(problems_of("sim/a.cpp", full + '\n', false), Texts{"has 451 lines"});
+}
+
+TEST(TidyChecks, BuildFiles) {
+  EXPECT_EQ(problems_of_build_file("file(GLOB sources *.cpp)\n").size(), 1U);
+  EXPECT_EQ(problems_of_build_file("add_library(a a.cpp)\n"), Texts());
+}
+
+}  // namespace
+}  // namespace tandem

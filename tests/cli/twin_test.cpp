@@ -83,12 +83,29 @@ TEST_F(Twins, CachesServeTheSameSamples) {
   EXPECT_GT(hits(measured_).second, 0);
 }
 
+TEST_F(Twins, ResultsThatDoNotBelongTogetherAreNotCompared) {
+  play("");
+  ASSERT_EQ(line_
+                .tandem("simulate " + line_.experiment("evaluate_every: 3\n") +
+                        " --set workload.batch=4 --out other")
+                .exit_code,
+            0);
+  const auto result = line_.tandem("compare other measured");
+  EXPECT_EQ(result.exit_code, 2);
+  EXPECT_NE(result.output.find("batch"), std::string::npos) << result.output;
+}
+
 TEST_F(Twins, AKilledRankIsNamedAndNothingIsLeft) {
+  // Only this job's ranks: other tests may run beside.
+  const std::string ranks =
+      "ranks() { for p in $(pgrep -x tandem-rank); do [ \"$(readlink /proc/$p/cwd)\" = \"$PWD\" ] && echo "
+      "$p; done; }; ";
   const auto result =
-      line_.shell("$TANDEM run " + line_.experiment() +
-                  " --set workload.batch=2000 --set stop.rounds=1000 --out out & run=$!; sleep 6; "
-                  "kill -9 $(pgrep -f \"tandem-rank out/job.json\" | tail -n 1); wait $run; code=$?; "
-                  "sleep 1; pgrep -f \"tandem-rank out/job.json\" && echo ORPHAN; exit $code");
+      line_.shell(ranks + "$TANDEM run " + line_.experiment() +
+                  " --set stop.rounds=100000 --out out & run=$!; "
+                  "for i in $(seq 100); do sleep 0.3; [ $(ranks | wc -l) -ge 5 ] && break; done; sleep 3; "
+                  "kill -9 $(ranks | tail -n 1); wait $run; code=$?; sleep 2; "
+                  "[ -n \"$(ranks)\" ] && echo ORPHAN; exit $code");
   EXPECT_EQ(result.exit_code, 70) << result.output;
   EXPECT_NE(result.output.find("rank "), std::string::npos) << result.output;
   EXPECT_EQ(result.output.find("ORPHAN"), std::string::npos) << result.output;

@@ -42,6 +42,11 @@ TEST(Rank, SwappedLosersKeepTheBest) {
   EXPECT_FALSE(ranking.same_order);
 }
 
+TEST(Rank, NearEqualVariantsTie) {
+  EXPECT_TRUE(rank({"a", "b", "c"}, {30, 10.1, 10.2}, {30, 10.2, 10.1}).same_order);
+  EXPECT_FALSE(rank({"a", "b", "c"}, {30, 10.1, 10.2}, {30, 10.9, 10.1}).same_order);
+}
+
 TEST(Validate, SmallErrorsPass) {
   const auto validation = validate(six_variants({.compute_bias = 0.02, .exchange_bias = 0.05}), 0.1, quick);
   EXPECT_TRUE(validation.passed) << validation.verdict;

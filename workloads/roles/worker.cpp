@@ -40,6 +40,7 @@ void Worker::step() {
   load(batch_);
   forward();
   if (policy_->exchanges_gradient({local_steps_})) {
+    logged("step_begin", sync::Exchange{sync::Payload::gradient});
     backward_offering();
     finish_exchange(sync::Payload::gradient);
   } else {
@@ -104,7 +105,7 @@ void Worker::backward_and_update() {
 
 void Worker::decide() {
   const sync::StepDone done{context_.now(), step_duration_, record_.samples, local_steps_};
-  auto decision = logged("step_done steps=" + std::to_string(local_steps_), policy_->on_step_done(done));
+  auto decision = logged("step_done", policy_->on_step_done(done));
   if (std::holds_alternative<sync::Ask>(decision)) {
     const sync::Answer answer = link_->ask(contribution(sync::Payload::change));
     end_phase(Phase::query);
@@ -163,7 +164,7 @@ void Worker::end_phase(Phase phase) {
   phase_start_ = now;
 }
 
-sync::WorkerDecision Worker::logged(const std::string& event, sync::WorkerDecision decision) {
+sync::WorkerDecision Worker::logged(const char* event, sync::WorkerDecision decision) {
   if (journal_.keep_decisions)
     journal_.decisions.push_back({context_.rank(), "worker", event, sync::to_text(decision)});
   return decision;

@@ -28,7 +28,7 @@ class Worker {
   void exchange_change(const sync::Exchange& exchange);
   void finish_exchange(sync::Payload payload);
   void end_phase(Phase phase);
-  sync::WorkerDecision logged(const std::string& event, sync::WorkerDecision decision);
+  sync::WorkerDecision logged(const char* event, sync::WorkerDecision decision);
   Contribution contribution(sync::Payload payload) const;
 
   const Job& job_;

@@ -47,7 +47,7 @@ const std::vector<Layer>& layers() {
        {"nlohmann/", "fmt/", "yaml-cpp/", "zlib.h", "sys/", "unistd.h", "fcntl.h"}},
       {"sim/",
        {"policies/", "platforms/", "workloads/", "sim/"},
-       {"simgrid/", "xbt/", "boost/property_tree/", "nlohmann/", "fmt/"}},
+       {"simgrid/", "xbt/", "boost/property_tree/", "nlohmann/", "fmt/", "sys/", "unistd.h"}},
       {"runtime/",
        {"policies/", "platforms/description", "workloads/", "runtime/"},
        {"mpi.h", "cuda", "nccl.h", "nlohmann/", "fmt/", "sys/", "unistd.h", "fcntl.h", "poll.h", "signal.h",

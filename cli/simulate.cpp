@@ -48,11 +48,23 @@ void warn_of_stale_profile(const Job& job) {
              profile->machine, this_machine());
 }
 
+/// Bad input that only the simulation finds (a route that is missing) leaves no half-written directory
+/// either.
+sim::SimulationResult simulate_or_clear(const sim::SimulationSetting& setting, const std::string& out) {
+  try {
+    return sim::simulate(setting);
+  } catch (const ConfigError&) {
+    std::filesystem::remove_all(out);
+    throw;
+  }
+}
+
 void simulate_job(const JobOptions& options) {
   LoadedJob loaded = load_job(options);
   const std::string out = options.out.empty() ? default_out(loaded.experiment, "simulated") : options.out;
-  create_result_directory(out, options.force);
+  // Building the job first finds bad input before anything is written.
   Job job(std::move(loaded.experiment), std::move(loaded.platform), out);
+  create_result_directory(out, options.force);
   warn_of_stale_profile(job);
   ProgressBar bar("simulate " + job.experiment().name);
   job.on_progress([&](double fraction) { bar.update(fraction); });
@@ -77,7 +89,7 @@ void simulate_job(const JobOptions& options) {
     RecordingContext recording(context, journal.operations);
     run_role(job, recording, journal);
   };
-  const sim::SimulationResult result = sim::simulate(setting);
+  const sim::SimulationResult result = simulate_or_clear(setting, out);
 
   Journal merged;
   for (Journal& journal : journals) merged.append(std::move(journal));

@@ -5,17 +5,16 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <spawn.h>
-#include <sys/wait.h>
 
+#include <algorithm>
 #include <filesystem>
-#include <fstream>
 #include <memory>
 
 #include "cli/calibration_run.hpp"
 #include "cli/commands.hpp"
 #include "cli/job_options.hpp"
 #include "cli/progress.hpp"
+#include "cli/self.hpp"
 #include "policies/vocabulary/check.hpp"
 #include "policies/vocabulary/rng.hpp"
 #include "validation/report.hpp"
@@ -36,33 +35,6 @@ struct Task {
   std::string out;
   std::vector<std::string> words;  ///< of the command, without the program
 };
-
-/// Runs this very program with other words; its output goes to a log. Errors: ConfigError or WorldError with
-/// the end of the log.
-void run_self(const std::vector<std::string>& words, const std::string& log) {
-  std::vector<std::string> storage = {std::filesystem::read_symlink("/proc/self/exe").string()};
-  storage.insert(storage.end(), words.begin(), words.end());
-  std::vector<char*> arguments;
-  for (auto& word : storage) arguments.push_back(word.data());
-  arguments.push_back(nullptr);
-  posix_spawn_file_actions_t actions;
-  posix_spawn_file_actions_init(&actions);
-  posix_spawn_file_actions_addopen(&actions, 1, log.c_str(), O_CREAT | O_WRONLY | O_TRUNC, 0644);
-  posix_spawn_file_actions_adddup2(&actions, 1, 2);
-  pid_t child = -1;
-  const int error =
-      posix_spawn(&child, storage.front().c_str(), &actions, nullptr, arguments.data(), environ);
-  posix_spawn_file_actions_destroy(&actions);
-  if (error != 0) throw WorldError("cannot start " + storage.front());
-  int status = 0;
-  while (waitpid(child, &status, 0) < 0 && errno == EINTR) continue;
-  if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return;
-  std::ifstream file(log);
-  const std::string said{std::istreambuf_iterator<char>(file), {}};
-  const std::string message = fmt::format("tandem {} failed:\n{}", fmt::join(words, " "), said);
-  if (WIFEXITED(status) && WEXITSTATUS(status) == exit_bad_input) throw ConfigError(message);
-  throw WorldError(message);
-}
 
 std::vector<std::string> variants_of(const Experiment& experiment) {
   std::vector<std::string> names;
@@ -111,9 +83,31 @@ void calibrate_if_needed(const ValidateOptions& options, const Experiment& exper
   if (run_calibration(calibration, profile) != exit_fine) throw WorldError("the calibration failed");
 }
 
+/// Does all tasks in order and reads their results, by variant in the order of first mention.
+std::vector<validation::VariantResults> carry_out(const std::vector<Task>& tasks,
+                                                  const Experiment& experiment, const std::string& log) {
+  std::vector<validation::VariantResults> variants;
+  ProgressBar bar("validate " + experiment.name);
+  for (std::size_t done = 0; done < tasks.size(); ++done) {
+    const Task& task = tasks[done];
+    bar.update(static_cast<double>(done) / static_cast<double>(tasks.size()));
+    std::filesystem::create_directories(task.out);
+    run_self(task.words, log);
+    Results results = read_results(task.out);
+    const std::string name = task.variant.empty() ? experiment.name : task.variant;
+    const auto known =
+        std::find_if(variants.begin(), variants.end(), [&](const auto& v) { return v.name == name; });
+    if (known == variants.end()) {
+      variants.push_back({name, std::move(results), {}});
+    } else {
+      known->measured.push_back(std::move(results));
+    }
+  }
+  return variants;
+}
+
 int validate_experiment(const ValidateOptions& options) {
-  JobOptions whole = options.job;
-  const Experiment experiment = load_job(whole).experiment;
+  const Experiment experiment = load_job(options.job).experiment;
   const std::string out = options.job.out.empty() ? "results/" + experiment.name : options.job.out;
   create_result_directory(out, options.job.force);
   const std::string profile =
@@ -121,24 +115,35 @@ int validate_experiment(const ValidateOptions& options) {
   calibrate_if_needed(options, experiment, profile);
 
   const std::vector<Task> tasks = plan(options, experiment, out, profile);
-  ProgressBar bar("validate " + experiment.name);
-  std::map<std::string, validation::VariantResults> results;
-  std::vector<std::string> commands;
-  for (std::size_t done = 0; done < tasks.size(); ++done) {
-    const Task& task = tasks[done];
-    bar.update(static_cast<double>(done) / static_cast<double>(tasks.size()));
-    std::filesystem::create_directories(task.out);
-    run_self(task.words, out + "/log.txt");
-    auto& variant = results[task.variant];
-    variant.name = task.variant.empty() ? experiment.name : task.variant;
-    if (task.words.front() == "simulate") {
-      variant.simulated = read_results(task.out);
-    } else {
-      variant.measured.push_back(read_results(task.out));
-    }
-    commands.push_back(fmt::format("tandem {}", fmt::join(task.words, " ")));
-  }
-  return exit_fine;
+  const auto variants = carry_out(tasks, experiment, out + "/log.txt");
+  const auto validation = validation::validate(variants, options.tolerance);
+  validation::ReportSource source{.title = experiment.name, .commands = {command_line()}};
+  for (const Task& task : tasks)
+    source.commands.push_back(fmt::format("tandem {}", fmt::join(task.words, " ")));
+  const auto document = validation::report_document(variants, validation, source);
+  validation::write_report(out, document);
+  std::filesystem::remove(out + "/INCOMPLETE");
+  fmt::print("{}\n{}/report.html\n", validation::summary_table(document), out);
+  return validation.passed ? exit_fine : exit_beyond_tolerance;
 }
 
 }  // namespace
+
+void add_validate(CLI::App& app, int& exit_code) {
+  auto* command =
+      app.add_subcommand("validate", "Simulate and run an experiment, and report how far the two are apart");
+  const auto options = std::make_shared<ValidateOptions>();
+  add_experiment_options(*command, options->job);
+  command->add_option("--profile", options->profile, "Use this calibration profile instead of measuring one");
+  command->add_option("--tolerance", options->tolerance, "Mean absolute error of step time that passes")
+      ->capture_default_str()
+      ->check(CLI::PositiveNumber);
+  command->footer(
+      "Ranks run on this machine, so the simulation takes the platform's devices and disks and this "
+      "machine's\n"
+      "network, as calibrated. Exit code 1: beyond the tolerance. Example:\n"
+      "  tandem validate workloads/experiments/mixed_lab.yaml --set repetitions=3");
+  command->callback([options, &exit_code] { exit_code = validate_experiment(*options); });
+}
+
+}  // namespace tandem::cli

@@ -1,8 +1,6 @@
 // One simulation from platform file to makespan: engine, actors, errors.
 #include "sim/simulation.hpp"
 
-#include <xbt/log.h>
-
 #include <chrono>
 #include <csignal>
 #include <simgrid/Exception.hpp>
@@ -40,10 +38,18 @@ void report_progress(const std::function<void(Seconds)>& progress) {
 void load_platform(const s4u::Engine& engine, const std::string& file) {
   try {
     engine.load_platform(file);
+    engine.seal_platform();
   } catch (const std::exception& error) {
     throw ConfigError(file + ": " + error.what());
   }
 }
+
+/// AddressSanitizer follows threads, but not the stacks that SimGrid switches by default.
+#if defined(__SANITIZE_ADDRESS__)
+constexpr const char* contexts = "--cfg=contexts/factory:thread";
+#else
+constexpr const char* contexts = "--cfg=contexts/factory:raw";
+#endif
 
 /// The handler of Ctrl-C that was there before SimGrid installed its own.
 class KeptInterruptHandler {
@@ -78,13 +84,14 @@ SimulationResult simulate(const SimulationSetting& setting) {
   const auto own_config = platform_config(setting.platform_file);
 
   const KeptInterruptHandler interrupt;
-  char name[] = "tandem";
-  char* arguments[] = {name, nullptr};
-  int count = 1;
+  std::string name = "tandem";
+  std::string quiet = "--log=root.thres:critical";
+  std::string option = contexts;
+  char* arguments[] = {name.data(), quiet.data(), option.data(), nullptr};
+  int count = 3;
   // Kept until the process ends: SimGrid cannot start a second engine, and flags outlive the first.
   auto* const engine = new s4u::Engine(&count, arguments);
   interrupt.restore();
-  xbt_log_control_set("root.thres:critical");
   set_physics(own_config);
   load_platform(*engine, setting.platform_file);
   set_measured_network(setting.network);

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <csignal>
+#include <optional>
 #include <xbt/config.hpp>
 
 #include "policies/vocabulary/check.hpp"
@@ -35,15 +36,17 @@ ConfigError missing_route(const std::string& file, const RankContext& from, cons
                      std::to_string(to.rank()) + ")");
 }
 
-bool has_route(const RankContext& from, const RankContext& to) {
+/// Latency of the route; nothing when there is none.
+std::optional<double> route_latency_s(const RankContext& from, const RankContext& to) {
   std::vector<s4u::Link*> links;
   double latency_s = 0;
   try {
     from.host().route_to(&to.host(), links, &latency_s);
   } catch (const std::exception&) {
-    return false;
+    return std::nullopt;
   }
-  return !links.empty() || latency_s > 0;
+  if (links.empty() && latency_s <= 0) return std::nullopt;
+  return latency_s;
 }
 
 }  // namespace
@@ -74,7 +77,12 @@ Message& World::new_message() {
 }
 
 void World::check_route(const RankContext& from, const RankContext& to) const {
-  if (!has_route(from, to)) throw missing_route(setting_.platform_file, from, to);
+  const std::optional<double> latency_s = route_latency_s(from, to);
+  if (!latency_s) throw missing_route(setting_.platform_file, from, to);
+  if (!setting_.network.empty() && &from.host() != &to.host() && *latency_s <= 0)
+    throw ConfigError(setting_.platform_file + ": the route from host \"" + from.host().get_name() +
+                      "\" to host \"" + to.host().get_name() +
+                      "\" must have a latency above 0 to carry a measured network");
 }
 
 void World::check_isolated_hosts() const {
@@ -89,7 +97,7 @@ void World::check_isolated_hosts() const {
     for (std::size_t i = 1; i < ranks_.size(); ++i) {
       const bool told = write(ends[1], &i, sizeof(i)) == sizeof(i);
       if (!told) _exit(1);
-      has_route(*ranks_[0], *ranks_[i]);
+      route_latency_s(*ranks_[0], *ranks_[i]);
     }
     _exit(0);
   }

@@ -61,7 +61,8 @@ class World {
 
   Message& message(std::uint32_t index) { return messages_[index]; }
   Message& new_message();
-  /// Errors: ConfigError naming both hosts when no route joins them.
+  /// Errors: ConfigError naming both hosts when no route joins them, or one that cannot carry a measured
+  /// network.
   void check_route(const RankContext& from, const RankContext& to) const;
   /// SimGrid 3.32 crashes on a host that no route of its Dijkstra zone mentions; a child process finds it.
   /// Errors: ConfigError as of check_route.

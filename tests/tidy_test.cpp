@@ -58,7 +58,7 @@ const std::vector<Layer>& layers() {
        {"nlohmann/", "fmt/", "boost/math/"}},
       {"cli/",
        {"policies/", "platforms/", "workloads/", "sim/", "runtime/launcher/", "validation/", "cli/"},
-       {"CLI/", "nlohmann/", "fmt/", "sys/", "unistd.h", "signal.h", "spawn.h"}},
+       {"CLI/", "nlohmann/", "fmt/", "sys/", "unistd.h", "signal.h", "spawn.h", "fcntl.h"}},
   };
   return all;
 }

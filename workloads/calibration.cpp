@@ -183,9 +183,10 @@ Line fit_line(const std::vector<Profile::MessageEntry>& messages, std::size_t fi
     xy += weight * size * messages[i].median_s;
   }
   const double determinant = w * xx - x * x;
-  // Neither a negative slope nor a negative start is a message time.
-  Line line{.alpha = y / w, .beta = 0.0, .error = 0.0};
-  if (determinant > 0.0) line.beta = std::max(0.0, (w * xy - x * y) / determinant);
+  // Neither a negative start nor a slope beyond any memory's (a terabyte a second) is a message time.
+  constexpr double least_beta = 1e-12;
+  Line line{.alpha = y / w, .beta = least_beta, .error = 0.0};
+  if (determinant > 0.0) line.beta = std::max(least_beta, (w * xy - x * y) / determinant);
   line.alpha = (y - line.beta * x) / w;
   if (line.alpha < 0.0) line = {.alpha = 0.0, .beta = xy / xx, .error = 0.0};
   for (std::size_t i = first; i < last; ++i) {

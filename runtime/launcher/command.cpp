@@ -1,6 +1,7 @@
 // The mpirun command: which flags, and why.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <sched.h>
 #include <unistd.h>
 
 #include <filesystem>
@@ -22,6 +23,12 @@ std::string shell_word(const std::string& word) {
   return text + "'";
 }
 
+int usable_cores() {
+  cpu_set_t cores;
+  CPU_ZERO(&cores);
+  return sched_getaffinity(0, sizeof(cores), &cores) == 0 ? CPU_COUNT(&cores) : 1;
+}
+
 void append(Words& words, const Words& more) { words.insert(words.end(), more.begin(), more.end()); }
 
 }  // namespace
@@ -35,8 +42,11 @@ Words launch_command(const LaunchSetting& setting) {
   if (geteuid() == 0) words.emplace_back("--allow-run-as-root");
   // With two ranks or fewer mpirun would bind each to a core, and each machine would start at core 0 again.
   append(words, {"--bind-to", "none", "--oversubscribe"});
-  // Open MPI's own waits (start, barrier, end) give the core away.
-  append(words, {"--mca", "mpi_yield_when_idle", "1", "--mca", "pml", "ob1"});
+  append(words, {"--mca", "pml", "ob1"});
+  // Where ranks share cores, waits within Open MPI give the core away; where they do not, that would make
+  // every wait as long as the time slice of whatever else runs there.
+  if (!setting.hosts.empty() || setting.ranks > usable_cores())
+    append(words, {"--mca", "mpi_yield_when_idle", "1"});
   if (setting.hosts.empty()) {
     append(words, {"--mca", "plm", "isolated", "--mca", "btl", "self,vader"});
     if (!single_copy_permitted()) append(words, {"--mca", "btl_vader_single_copy_mechanism", "none"});

@@ -20,9 +20,10 @@ struct LaunchSetting {
 
 /// Called while the job runs, from within `launch`. Null functions are left out.
 struct LaunchEvents {
-  std::function<void(const std::string& line)> output = {};  ///< standard output of the ranks
-  std::function<void(const std::string& line)>
-      error;  ///< standard error of the ranks, without mpirun's own talk
+  /// Standard output of the ranks, without their progress.
+  std::function<void(const std::string& line)> output = {};
+  /// Standard error of the ranks, without mpirun's own talk.
+  std::function<void(const std::string& line)> error = {};
   std::function<void(double fraction)> progress = {};  ///< see rank_lines.hpp
 };
 

@@ -1,8 +1,7 @@
 // What the context costs over plain MPI. Both are timed in turn within one run, so that a busy machine slows
-// both; the counters are medians in microseconds, and their ratio. Start with the launcher's flags:
-//   mpirun --oversubscribe --bind-to none --mca mpi_yield_when_idle 1 --mca pml ob1 -n 2 runtime_benchmark
-//   (ping-pong)
-//   ... -n 4 runtime_benchmark  (all-reduce)
+// both; the counters are medians in microseconds, and their ratio. With the launcher's flags:
+//   mpirun --oversubscribe --bind-to none --mca pml ob1 -n 2 runtime_benchmark (ping-pong) mpirun ... --mca
+//   mpi_yield_when_idle 1 -n 4 runtime_benchmark   (all-reduce; the flag where cores are fewer)
 #include <benchmark/benchmark.h>
 #include <mpi.h>
 

@@ -30,11 +30,16 @@ TEST(LaunchCommand, OneMachine) {
   EXPECT_EQ(words.front(), "mpirun");
   EXPECT_TRUE(contains_in_order(words, {"-n", "4"}));
   EXPECT_TRUE(contains_in_order(words, {"--bind-to", "none"}));
-  EXPECT_TRUE(contains_in_order(words, {"--mca", "mpi_yield_when_idle", "1"}));
   EXPECT_TRUE(contains_in_order(words, {"--mca", "btl", "self,vader"}));
   EXPECT_TRUE(contains_in_order(
       words, {"-x", "OMP_NUM_THREADS=1", "-x", "OPENBLAS_NUM_THREADS=1", "/x/tandem-rank"}));
   EXPECT_EQ(std::count(words.begin(), words.end(), "--allow-run-as-root"), geteuid() == 0 ? 1 : 0);
+}
+
+TEST(LaunchCommand, RanksYieldWhereTheyShareCores) {
+  const std::vector<std::string> flag = {"--mca", "mpi_yield_when_idle", "1"};
+  EXPECT_TRUE(contains_in_order(launch_command({.ranks = 4096, .program = {"p"}}), flag));
+  EXPECT_FALSE(contains_in_order(launch_command({.ranks = 1, .program = {"p"}}), flag));
 }
 
 TEST(LaunchCommand, SeveralMachinesNameTheHostOfEachRank) {

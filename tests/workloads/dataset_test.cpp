@@ -138,7 +138,7 @@ TEST_F(IdxDirectory, TruncatedHeader) {
 
 TEST_F(IdxDirectory, TruncatedBody) {
   auto bytes = images(30);
-  bytes.resize(bytes.size() - 100);
+  bytes.erase(bytes.end() - 100, bytes.end());
   write("train-images-idx3-ubyte.gz", bytes);
   expect_error({"train-images-idx3-ubyte.gz", "truncated", "expected 23520 bytes", "found 23420"}, setting());
   EXPECT_EQ(describe_dataset(setting()).train_samples, 30) << "headers only";

@@ -185,6 +185,7 @@ ModelPlan plan_model(const LearnerSetting& setting) {
     const std::size_t first = plan.description.tensors.size();
     walk.run(segment.layers);
     const auto [forward, backward] = walk.take_flops();
+    plan.segment_of_tensor.resize(plan.description.tensors.size(), shares.size());
     shares.push_back({first, plan.description.tensors.size(), forward, backward});
   }
 

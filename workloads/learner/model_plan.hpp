@@ -2,6 +2,7 @@
 // the buckets, the flops, and the initial values. Pure arithmetic; knows no libtorch.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -18,9 +19,10 @@ struct InitialValue {
 
 struct ModelPlan {
   ModelDescription description;
-  std::vector<Segment> segments;             ///< forward order; every layer knows its first tensor
-  std::vector<int> bucket_of_segment;        ///< by segment
-  std::vector<InitialValue> initial_values;  ///< by tensor of the description
+  std::vector<Segment> segments;               ///< forward order; every layer knows its first tensor
+  std::vector<int> bucket_of_segment;          ///< by segment
+  std::vector<std::size_t> segment_of_tensor;  ///< by tensor of the description
+  std::vector<InitialValue> initial_values;    ///< by tensor of the description
 };
 
 /// Errors: ConfigError for an unknown model or images that it cannot take.

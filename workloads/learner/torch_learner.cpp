@@ -1,5 +1,5 @@
 // The learner on libtorch. The network is the plan's layers applied to tensors that are windows into one flat
-// model; autograd is cut at bucket boundaries, so that each bucket's backward is a call of its own.
+// model; autograd is cut between segments, so that each bucket's backward is a call of its own.
 #include "workloads/learner/torch_learner.hpp"
 
 #include <ATen/ATen.h>
@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <array>
 #include <mutex>
+#include <utility>
 
 #include "workloads/learner/model_plan.hpp"
 
@@ -134,7 +135,7 @@ class TorchLearner final : public Learner {
     const bool apart = place == ModelPlace::own_copy || device_ != at::kCPU;
     model_ = apart ? at::empty(host_model_.sizes(), host_model_.options().device(device_)) : host_model_;
     bind_tensors();
-    stretches_.resize(plan_.description.buckets.size());
+    stretches_.resize(plan_.segments.size());
   }
 
   const ModelDescription& description() const override { return plan_.description; }
@@ -143,7 +144,7 @@ class TorchLearner final : public Learner {
 
   void load(std::span<const std::byte> records) override {
     // A backward that is under way still reads its images: the next batch gets memory of its own then.
-    if (stretches_.back().output.defined()) batch_ = {};
+    if (stretches_.front().output.defined()) batch_ = {};
     decoder_.decode(records, batch_);
   }
 
@@ -153,41 +154,30 @@ class TorchLearner final : public Learner {
     refresh_model();
     const Network network(tensors_, /*training=*/true);
     at::Tensor x = batch_.pixels.to(device_);
-    for (std::size_t segment = 0; segment < plan_.segments.size(); ++segment) {
-      const int bucket = plan_.bucket_of_segment[segment];
-      auto& stretch = stretches_[static_cast<std::size_t>(bucket)];
-      if (segment == 0 || bucket != plan_.bucket_of_segment[segment - 1]) {
-        // Cut from what comes before; nobody asks for the gradient of the images.
-        x = x.detach();
-        if (segment > 0) x.requires_grad_(true);
-        stretch.input = x;
-      }
+    for (std::size_t segment = 0; segment < stretches_.size(); ++segment) {
+      // Cut from what comes before; nobody asks for the gradient of the images.
+      x = x.detach();
+      if (segment > 0) x.requires_grad_(true);
+      stretches_[segment].input = x;
       x = network.run(plan_.segments[segment].layers, x);
-      stretch.output = x;
+      stretches_[segment].output = x;
     }
-    stretches_.front().output = at::cross_entropy_loss(x, batch_.labels.to(device_));
+    auto& loss = stretches_.back().output;
+    loss = at::cross_entropy_loss(x, batch_.labels.to(device_));
     return_statistics();
     next_bucket_ = 0;
     gradient_of_output_ = at::Tensor();
-    return stretches_.front().output.item<double>();
+    return loss.item<double>();
   }
 
   void backward(int bucket) override {
-    const auto index = static_cast<std::size_t>(bucket);
-    TANDEM_CHECK(bucket == next_bucket_ && index < stretches_.size(), "bucket", bucket, "expected",
-                 next_bucket_);
+    TANDEM_CHECK(bucket == next_bucket_ && bucket < std::ssize(plan_.description.buckets), "bucket", bucket,
+                 "expected", next_bucket_);
     ++next_bucket_;
-    const Stretch stretch = std::exchange(stretches_[index], {});
-    const bool last = index + 1 == stretches_.size();
-    std::vector<at::Tensor> sources;
-    for (const auto& trained : trained_[index]) sources.push_back(trained.tensor);
-    if (!last) sources.push_back(stretch.input);
-    const auto gradients = torch::autograd::grad({stretch.output}, sources, {gradient_of_output_});
-    const at::NoGradGuard without_gradients;
-    for (std::size_t tensor = 0; tensor < trained_[index].size(); ++tensor)
-      trained_[index][tensor].gradient.copy_(gradients[tensor]);
+    for (std::size_t segment = stretches_.size(); segment-- > 0;)
+      if (plan_.bucket_of_segment[segment] == bucket) differentiate(segment);
+    const auto index = static_cast<std::size_t>(bucket);
     statistics_of(gradient_, index).copy_(statistics_of(host_model_, index));
-    gradient_of_output_ = last ? at::Tensor() : gradients.back();
   }
 
   EvaluationResult evaluate(std::span<const std::byte> records) override {
@@ -213,7 +203,7 @@ class TorchLearner final : public Learner {
   }
 
  private:
-  /// The part of the network that one bucket differentiates.
+  /// What autograd needs to differentiate one segment on its own.
   struct Stretch {
     at::Tensor input;
     at::Tensor output;
@@ -229,8 +219,9 @@ class TorchLearner final : public Learner {
   }
 
   void bind_tensors() {
-    trained_.resize(plan_.description.buckets.size());
-    for (const auto& description : plan_.description.tensors) {
+    trained_.resize(plan_.segments.size());
+    for (std::size_t index = 0; index < plan_.description.tensors.size(); ++index) {
+      const auto& description = plan_.description.tensors[index];
       // Windows by address rather than by narrow(): views share one version counter, and autograd would take
       // the change of a running statistic for a change of the weights.
       at::Tensor tensor =
@@ -238,17 +229,24 @@ class TorchLearner final : public Learner {
       tensors_.push_back(tensor);
       if (description.statistic) continue;
       tensor.requires_grad_(true);
-      trained_[bucket_at(description.offset)].push_back(
+      trained_[plan_.segment_of_tensor[index]].push_back(
           {tensor, at::from_blob(gradient_.data_ptr<float>() + description.offset, description.shape,
                                  gradient_.options())});
     }
   }
 
-  std::size_t bucket_at(std::int64_t offset) const {
-    std::size_t bucket = 0;
-    while (offset >= plan_.description.buckets[bucket].offset + plan_.description.buckets[bucket].elements())
-      ++bucket;
-    return bucket;
+  /// Copies each gradient while it is still in the processor's cache: that is why segments, not buckets, are
+  /// cut.
+  void differentiate(std::size_t segment) {
+    const Stretch stretch = std::exchange(stretches_[segment], {});
+    const auto& trained = trained_[segment];
+    std::vector<at::Tensor> sources;
+    for (const auto& item : trained) sources.push_back(item.tensor);
+    if (segment > 0) sources.push_back(stretch.input);
+    const auto gradients = torch::autograd::grad({stretch.output}, sources, {gradient_of_output_});
+    const at::NoGradGuard without_gradients;
+    for (std::size_t item = 0; item < trained.size(); ++item) trained[item].gradient.copy_(gradients[item]);
+    gradient_of_output_ = segment > 0 ? gradients.back() : at::Tensor();
   }
 
   at::Tensor statistics_of(const at::Tensor& flat, std::size_t index) const {
@@ -262,7 +260,7 @@ class TorchLearner final : public Learner {
   }
   void return_statistics() {
     if (!is_apart()) return;
-    for (std::size_t bucket = 0; bucket < stretches_.size(); ++bucket)
+    for (std::size_t bucket = 0; bucket < plan_.description.buckets.size(); ++bucket)
       statistics_of(host_model_, bucket).copy_(statistics_of(model_, bucket));
   }
 
@@ -273,10 +271,10 @@ class TorchLearner final : public Learner {
   at::Tensor gradient_;              ///< flat, in host memory
   at::Tensor model_;                 ///< flat, what the network computes with; host_model_ unless apart
   std::vector<at::Tensor> tensors_;  ///< windows into model_, by tensor of the description
-  std::vector<std::vector<Trained>> trained_;  ///< by bucket
-  std::vector<Stretch> stretches_;             ///< by bucket, from forward to its backward
+  std::vector<std::vector<Trained>> trained_;  ///< by segment
+  std::vector<Stretch> stretches_;             ///< by segment, from forward to its backward
   Batch batch_;
-  at::Tensor gradient_of_output_;  ///< of the next bucket's stretch; undefined stands for 1, the loss's own
+  at::Tensor gradient_of_output_;  ///< of the next segment; undefined stands for 1, the loss's own
   int next_bucket_ = -1;           ///< whose turn backward is; -1 before the first forward
 };
 

@@ -64,8 +64,8 @@ Reader::Reader(std::string name, std::string text, std::vector<std::string> colu
 bool Reader::next_row() {
   if (!read_row()) return false;
   if (fields_.size() != columns_.size())
-    throw ConfigError(
-        fmt::format("{}:{}: expected {} fields, found {}", name_, row_line_, columns_.size(), fields_.size()));
+    throw ConfigError(fmt::format("{}:{}: expected {} fields, found {}", name_, row_line_, columns_.size(),
+                                  fields_.size()));
   return true;
 }
 

@@ -1,5 +1,6 @@
-// Comma-separated values as RFC 4180 describes them: one header line, texts quoted where they must be. Numbers are
-// written so that reading them gives the same number; NaN is an empty field. Knows nothing of what the columns mean.
+// Comma-separated values as RFC 4180 describes them: one header line, texts quoted where they must be.
+// Numbers are written so that reading them gives the same number; NaN is an empty field. Knows nothing of
+// what the columns mean.
 #pragma once
 
 #include <cstdint>

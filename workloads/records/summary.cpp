@@ -125,24 +125,24 @@ json summarise(const RunInfo& info, const Journal& journal, Seconds makespan) {
                      {"bytes_sent", t.bytes_sent},
                      {"bytes_received", t.bytes_received}});
   }
-  json summary = {
-      {"schema_version", RunInfo::schema_version},
-      {"world", info.world},
-      {"makespan_s", makespan.count()},
-      {"samples", all.samples},
-      {"throughput", static_cast<double>(all.samples) / makespan.count()},
-      {"steps", all.steps},
-      {"rounds", static_cast<double>(all.exchanges) / static_cast<double>(totals.size())},
-      {"warmup",
-       {{"steps", info.experiment.warmup_steps},
-        {"rule", "step_time_s and phases leave out the first " + std::to_string(info.experiment.warmup_steps) +
-                     " steps of each worker; all other figures are of the whole run"}}},
-      {"step_time_s", time_statistics(durations)},
-      {"phases", phases_of(info, journal)},
-      {"bytes", {{"sent", all.bytes_sent}, {"received", all.bytes_received}}},
-      {"ranks", std::move(ranks)},
-      {"evaluations", evaluations_of(journal)},
-      {"late_devices", journal.late_devices}};
+  json summary = {{"schema_version", RunInfo::schema_version},
+                  {"world", info.world},
+                  {"makespan_s", makespan.count()},
+                  {"samples", all.samples},
+                  {"throughput", static_cast<double>(all.samples) / makespan.count()},
+                  {"steps", all.steps},
+                  {"rounds", static_cast<double>(all.exchanges) / static_cast<double>(totals.size())},
+                  {"warmup",
+                   {{"steps", info.experiment.warmup_steps},
+                    {"rule", "step_time_s and phases leave out the first " +
+                                 std::to_string(info.experiment.warmup_steps) +
+                                 " steps of each worker; all other figures are of the whole run"}}},
+                  {"step_time_s", time_statistics(durations)},
+                  {"phases", phases_of(info, journal)},
+                  {"bytes", {{"sent", all.bytes_sent}, {"received", all.bytes_received}}},
+                  {"ranks", std::move(ranks)},
+                  {"evaluations", evaluations_of(journal)},
+                  {"late_devices", journal.late_devices}};
   if (!journal.caches.empty()) summary["cache"] = cache_of(journal);
   return summary;
 }

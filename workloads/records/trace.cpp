@@ -19,11 +19,8 @@ void name_tracks(const RunInfo& info, int process, json& events) {
   for (std::size_t rank = 0; rank < info.roles.size(); ++rank) {
     const std::string host = rank < info.hosts.size() ? info.hosts[rank] : "?";
     const std::string name = fmt::format("rank {} {} on {}", rank, info.roles[rank], host);
-    events.push_back({{"ph", "M"},
-                      {"name", "thread_name"},
-                      {"pid", process},
-                      {"tid", rank},
-                      {"args", {{"name", name}}}});
+    events.push_back(
+        {{"ph", "M"}, {"name", "thread_name"}, {"pid", process}, {"tid", rank}, {"args", {{"name", name}}}});
     events.push_back({{"ph", "M"},
                       {"name", "thread_sort_index"},
                       {"pid", process},
@@ -61,17 +58,16 @@ json chrome_trace(const RunInfo& info, const Journal& journal) {
     ++steps;
   }
   for (const auto& evaluation : journal.evaluations)
-    events.push_back({{"ph", "i"},
-                      {"s", "p"},
-                      {"name", "evaluation"},
-                      {"cat", "evaluation"},
-                      {"pid", process},
-                      {"tid", 0},
-                      {"ts", microseconds(evaluation.time)},
-                      {"args",
-                       {{"round", evaluation.round},
-                        {"accuracy", evaluation.accuracy},
-                        {"loss", evaluation.loss}}}});
+    events.push_back(
+        {{"ph", "i"},
+         {"s", "p"},
+         {"name", "evaluation"},
+         {"cat", "evaluation"},
+         {"pid", process},
+         {"tid", 0},
+         {"ts", microseconds(evaluation.time)},
+         {"args",
+          {{"round", evaluation.round}, {"accuracy", evaluation.accuracy}, {"loss", evaluation.loss}}}});
   return {{"displayTimeUnit", "ms"},
           {"otherData",
            {{"experiment", info.experiment.name},

@@ -1,0 +1,60 @@
+// `tandem compare`: one simulated run against measured repetitions of the same job.
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <memory>
+
+#include "cli/commands.hpp"
+#include "cli/job_options.hpp"
+#include "validation/report.hpp"
+#include "validation/validate.hpp"
+#include "workloads/records/result_directory.hpp"
+
+namespace tandem::cli {
+namespace {
+
+struct CompareArguments {
+  std::string simulated;
+  std::vector<std::string> measured;
+  std::string out;
+  double tolerance = 0.10;
+  bool force = false;
+};
+
+int compare_results(const CompareArguments& arguments) {
+  validation::VariantResults results{"", read_results(arguments.simulated), {}};
+  results.name = results.simulated.info.experiment.name;
+  for (const auto& path : arguments.measured) results.measured.push_back(read_results(path));
+  const auto validation = validation::validate({results}, arguments.tolerance);
+  const auto document =
+      validation::report_document({results}, validation, {.title = results.name, .commands = {}});
+  fmt::print("{}\n", validation::summary_table(document));
+  if (!arguments.out.empty()) {
+    create_result_directory(arguments.out, arguments.force);
+    validation::write_report(arguments.out, document);
+    std::filesystem::remove(arguments.out + "/INCOMPLETE");
+    fmt::print("{}/report.html\n", arguments.out);
+  }
+  return validation.passed ? exit_fine : exit_beyond_tolerance;
+}
+
+}  // namespace
+
+void add_compare(CLI::App& app, int& exit_code) {
+  auto* command =
+      app.add_subcommand("compare", "Compare a simulated run with measured ones: parity, replay, error");
+  const auto arguments = std::make_shared<CompareArguments>();
+  command->add_option("SIMULATED", arguments->simulated, "Result directory of the simulation")->required();
+  command->add_option("MEASURED", arguments->measured, "Result directories of the runs")->required();
+  command->add_option("--out,-o", arguments->out, "Write report.html, report.md and report.json here");
+  command->add_option("--tolerance", arguments->tolerance, "Mean absolute error of step time that passes")
+      ->capture_default_str()
+      ->check(CLI::PositiveNumber);
+  command->add_flag("--force", arguments->force, "Replace a report that is there already");
+  command->footer(
+      "Parity and replay need results made with --operations and --decisions. Example:\n"
+      "  tandem compare results/lab/simulated results/lab/measured --out results/lab/comparison");
+  command->callback([arguments, &exit_code] { exit_code = compare_results(*arguments); });
+}
+
+}  // namespace tandem::cli

@@ -1,0 +1,263 @@
+// The three gates: records that agree pass; each kind of falsified record fails with a message that names it.
+#include "validation/compare.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "policies/vocabulary/check.hpp"
+#include "tests/support/synthetic_results.hpp"
+
+namespace tandem::validation {
+namespace {
+
+using ::testing::HasSubstr;
+using testing::synthetic_variant;
+using State = Gate::State;
+
+const CompareOptions quick{.resampling = {.resamples = 200}};
+
+OperationRecord& nth_operation(Results& results, Rank rank, const std::string& kind, int n) {
+  auto& operations = results.journal.operations;
+  const auto found = std::find_if(operations.begin(), operations.end(), [&](const auto& record) {
+    return record.rank == rank && record.kind == kind && n-- == 0;
+  });
+  EXPECT_NE(found, operations.end());
+  return *found;
+}
+
+std::string error_of(const VariantResults& variant) {
+  try {
+    compare(variant.simulated, variant.measured, quick);
+  } catch (const ConfigError& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+TEST(Belonging, ResultsOfDifferentExperimentsAreRefused) {
+  auto variant = synthetic_variant({});
+  variant.measured[1].info.experiment.optimizer.momentum = 0.9;
+  EXPECT_THAT(error_of(variant), HasSubstr("'optimizer.momentum' is 0.0 in the first and 0.9 in the second"));
+  EXPECT_THAT(error_of(variant), HasSubstr(variant.measured[1].path));
+}
+
+TEST(Belonging, WhatOnlyTheSimulatorReadsMayDiffer) {
+  auto variant = synthetic_variant({});
+  variant.simulated.info.experiment.physics.profile = "profile.json";
+  variant.simulated.info.experiment.physics.network = "profile";
+  EXPECT_EQ(error_of(variant), "no error");
+}
+
+TEST(Belonging, WorldsAndRolesMustFit) {
+  auto variant = synthetic_variant({});
+  variant.measured[0].info.roles.emplace_back("evaluator");
+  EXPECT_THAT(error_of(variant), HasSubstr("have different roles"));
+  variant = synthetic_variant({});
+  std::swap(variant.simulated, variant.measured[0]);
+  EXPECT_THAT(error_of(variant), HasSubstr("expected a simulated result, found a measured one"));
+  variant.measured.clear();
+  EXPECT_THAT(error_of(variant), HasSubstr("nothing to compare"));
+}
+
+TEST(Belonging, StepsBeyondTheWarmUpAreNeeded) {
+  auto variant = synthetic_variant({.rounds = 2});
+  EXPECT_THAT(error_of(variant), HasSubstr("no step beyond the 2 warm-up steps"));
+}
+
+TEST(Parity, TheSameRunsPass) {
+  for (const char* over : {"server", "all-reduce"}) {
+    const auto variant = synthetic_variant({.over = over});
+    const auto comparison = compare(variant.simulated, variant.measured, quick);
+    EXPECT_EQ(comparison.operations.state, State::passed) << comparison.operations.detail;
+    EXPECT_GT(comparison.operations.checked, 500);
+    EXPECT_TRUE(comparison.gates_hold());
+    EXPECT_EQ(comparison.unmatched_steps, 0);
+  }
+}
+
+TEST(Parity, AnotherSizeIsFoundAndShown) {
+  auto variant = synthetic_variant({});
+  nth_operation(variant.measured[2], 1, "send", 5).bytes = 42;
+  const auto gate = operations_parity(variant.simulated, variant.measured);
+  EXPECT_EQ(gate.state, State::failed);
+  EXPECT_THAT(gate.detail,
+              HasSubstr("1 stream of operations differs; the first: rank 1 (worker on lab-2), send "
+                        "to rank 4, channel 1, operation #5 of 60 simulated and 60 measured: "
+                        "simulated 178000 bytes, measured 42 bytes (" +
+                        variant.measured[2].path));
+  EXPECT_THAT(gate.detail, HasSubstr("> #5: 42 bytes at "));
+}
+
+TEST(Parity, AMissingOperationIsFound) {
+  auto variant = synthetic_variant({});
+  variant.measured[0].journal.operations.erase(variant.measured[0].journal.operations.begin() +
+                                               (&nth_operation(variant.measured[0], 3, "receive", 59) -
+                                                variant.measured[0].journal.operations.data()));
+  const auto gate = operations_parity(variant.simulated, variant.measured);
+  EXPECT_EQ(gate.state, State::failed);
+  EXPECT_THAT(gate.detail, HasSubstr("operation #59 of 60 simulated and 59 measured: simulated 178000 bytes, "
+                                     "measured no such operation"));
+}
+
+TEST(Parity, AnotherPeerIsFoundOnBothStreams) {
+  auto variant = synthetic_variant({});
+  nth_operation(variant.measured[0], 0, "send", 0).peer = 2;
+  const auto gate = operations_parity(variant.simulated, variant.measured);
+  EXPECT_THAT(gate.detail, HasSubstr("2 streams of operations differ"));
+}
+
+TEST(Parity, TheFirstDivergenceInTimeIsShown) {
+  auto variant = synthetic_variant({});
+  nth_operation(variant.measured[0], 0, "send", 30).bytes = 1;
+  nth_operation(variant.measured[0], 3, "send", 4).bytes = 2;
+  EXPECT_THAT(operations_parity(variant.simulated, variant.measured).detail,
+              HasSubstr("the first: rank 3 (worker on lab-4)"));
+}
+
+TEST(Parity, TheOrderBetweenPeersIsFree) {
+  auto variant = synthetic_variant({});
+  auto& operations = variant.measured[0].journal.operations;
+  std::stable_sort(operations.begin(), operations.end(),
+                   [](const auto& a, const auto& b) { return a.kind < b.kind; });
+  EXPECT_EQ(operations_parity(variant.simulated, variant.measured).state, State::passed);
+}
+
+TEST(Parity, IsNotClaimedForTimingDrivenPoliciesOrWithoutRecords) {
+  auto variant = synthetic_variant({.algorithm = "asp"});
+  EXPECT_EQ(operations_parity(variant.simulated, variant.measured).state, State::not_checked);
+  EXPECT_THAT(decisions_parity(variant.simulated, variant.measured).detail, HasSubstr("order of arrival"));
+  variant = synthetic_variant({});
+  variant.measured[0].journal.operations.clear();
+  EXPECT_THAT(operations_parity(variant.simulated, variant.measured).detail,
+              HasSubstr("not recorded in both"));
+}
+
+TEST(Parity, SharedCacheNodesAreExcusedFromWhatArrivalDecides) {
+  auto variant = synthetic_variant({});
+  for (auto* results : {&variant.simulated, &variant.measured[0]}) {
+    results->info.roles.emplace_back("cache-node");
+    results->info.hosts.emplace_back("store");
+    results->journal.operations.push_back({.rank = 5, .kind = "read", .peer = 0, .bytes = 100});
+    results->journal.decisions.push_back({5, "cache", "request 1", "storage; keep"});
+  }
+  variant.measured.resize(1);
+  variant.measured[0].journal.operations.back().bytes = 50;
+  variant.measured[0].journal.decisions.back().decisions = "local";
+  EXPECT_EQ(operations_parity(variant.simulated, variant.measured).state, State::passed);
+  EXPECT_EQ(decisions_parity(variant.simulated, variant.measured).state, State::passed);
+}
+
+TEST(Decisions, OrderOfArrivalInsideABarrierIsFree) {
+  // With 30 % noise workers of nearly equal speed reach the barrier in any order.
+  const auto variant =
+      synthetic_variant({.step_s = {0.02, 0.0201, 0.0202, 0.0203}}, {.noise = 0.3, .repetitions = 3});
+  const auto gate = decisions_parity(variant.simulated, variant.measured);
+  EXPECT_EQ(gate.state, State::passed) << gate.detail;
+}
+
+TEST(Decisions, AnotherServerDecisionIsFound) {
+  auto variant = synthetic_variant({});
+  auto& decisions = variant.measured[1].journal.decisions;
+  const auto record = std::find_if(decisions.begin(), decisions.end(), [](const auto& r) {
+    return r.event.starts_with("push worker=2 version=3");
+  });
+  record->decisions = "discard 2";
+  const auto gate = decisions_parity(variant.simulated, variant.measured);
+  EXPECT_EQ(gate.state, State::failed);
+  EXPECT_THAT(gate.detail, HasSubstr("rank 4 (server on lab-head), decisions on model version #3"));
+  EXPECT_THAT(gate.detail, HasSubstr("discard 2"));
+}
+
+TEST(Decisions, AnotherWorkerDecisionIsFound) {
+  auto variant = synthetic_variant({.algorithm = "local-sgd"});
+  for (auto& record : variant.measured[0].journal.decisions)
+    if (record.side == "worker" && record.rank == 1) {
+      record.decisions = "exchange gradient";
+      break;
+    }
+  const auto gate = decisions_parity(variant.simulated, variant.measured);
+  EXPECT_EQ(gate.state, State::failed);
+  EXPECT_THAT(gate.detail, HasSubstr("rank 1 (worker on lab-2), worker decision #0"));
+}
+
+TEST(Replay, RecordedEventsLeadToRecordedDecisions) {
+  for (const char* algorithm : {"bsp", "asp", "esync", "local-sgd"}) {
+    const auto variant = synthetic_variant({.algorithm = algorithm});
+    const auto gate = server_replay(variant.simulated, variant.measured);
+    EXPECT_EQ(gate.state, State::passed) << gate.detail;
+    EXPECT_GT(gate.checked, 100);
+  }
+}
+
+TEST(Replay, AFalsifiedDecisionIsFound) {
+  auto variant = synthetic_variant({.algorithm = "esync"});
+  auto& decisions = variant.measured[1].journal.decisions;
+  const auto record = std::find_if(decisions.begin(), decisions.end(), [](const auto& r) {
+    return r.side == "server" && r.decisions.ends_with("continue");
+  });
+  ASSERT_NE(record, decisions.end());
+  const std::string recorded = record->decisions = "answer 0 ready and more";
+  const auto gate = server_replay(variant.simulated, variant.measured);
+  EXPECT_EQ(gate.state, State::failed);
+  EXPECT_THAT(gate.detail, HasSubstr(variant.measured[1].path + " (rank 4 (server on lab-head)), event #"));
+  EXPECT_THAT(gate.detail, HasSubstr("recorded: " + recorded));
+  EXPECT_FALSE(compare(variant.simulated, variant.measured, quick).gates_hold());
+}
+
+TEST(Replay, ALostEventIsFound) {
+  auto variant = synthetic_variant({});
+  auto& decisions = variant.simulated.journal.decisions;
+  const auto record =
+      std::find_if(decisions.begin(), decisions.end(), [](const auto& r) { return r.side == "server"; });
+  decisions.erase(record);
+  EXPECT_EQ(server_replay(variant.simulated, variant.measured).state, State::failed);
+}
+
+TEST(Replay, WithoutAServerThereIsNothingToReplay) {
+  const auto variant = synthetic_variant({.over = "all-reduce"});
+  EXPECT_EQ(server_replay(variant.simulated, variant.measured).state, State::not_checked);
+}
+
+TEST(Errors, FollowTheBiasOfTheMeasuredWorld) {
+  // Without noise, and with computations 25 % longer, every compute phase is 1 / 1.25 - 1 = 20 % too short.
+  const auto variant =
+      synthetic_variant({}, {.compute_bias = 0.25, .exchange_bias = 0, .noise = 0, .repetitions = 2});
+  const auto comparison = compare(variant.simulated, variant.measured, quick);
+  for (const char* phase : {"phase.load", "phase.forward", "phase.backward"}) {
+    const auto& figure = comparison.figure(phase);
+    EXPECT_NEAR(figure.error, -0.2, 1e-9) << phase;
+    EXPECT_NEAR(figure.interval->low, -0.2, 1e-9);
+    EXPECT_NEAR(figure.interval->high, -0.2, 1e-9);
+    EXPECT_NEAR(*figure.noise_floor, 0, 1e-9);
+    EXPECT_EQ(figure.verdict, Equivalence::different);
+  }
+  EXPECT_EQ(comparison.figure("phase.query").error, 0);
+  EXPECT_EQ(comparison.figure("bytes_sent").error, 0);
+  EXPECT_NEAR(comparison.figure("makespan").error, -0.2, 0.05);
+  EXPECT_LT(comparison.figure("step_time", 3).error, -0.15);
+  EXPECT_GT(comparison.figure("throughput").error, 0.15);
+}
+
+TEST(Errors, StepTimeIsThatOfTheSummary) {
+  const auto variant = synthetic_variant({}, {.repetitions = 1});
+  const auto& figure = compare(variant.simulated, variant.measured, quick).figure("step_time");
+  EXPECT_NEAR(figure.simulated, variant.simulated.summary["step_time_s"]["mean"], 1e-12);
+  EXPECT_NEAR(figure.measured, variant.measured[0].summary["step_time_s"]["mean"], 1e-12);
+  EXPECT_FALSE(figure.noise_floor);
+  EXPECT_TRUE(figure.interval);
+}
+
+TEST(Errors, CachesAreComparedByClass) {
+  const auto variant = synthetic_variant({.cache = true});
+  const auto comparison = compare(variant.simulated, variant.measured, quick);
+  EXPECT_NEAR(comparison.figure("cache.local").error, 900.0 / 907 - 1, 1e-12);
+  EXPECT_NEAR(comparison.figure("cache.storage").error, 100.0 / 93 - 1, 1e-12);
+  EXPECT_EQ(
+      compare(synthetic_variant({}).simulated, synthetic_variant({}).measured, quick).find("cache.local"),
+      nullptr);
+}
+
+}  // namespace
+}  // namespace tandem::validation

@@ -1,0 +1,91 @@
+// What all variants say together: error, ranking, regret, verdict.
+#include "validation/validate.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "policies/vocabulary/check.hpp"
+#include "tests/support/synthetic_results.hpp"
+
+namespace tandem::validation {
+namespace {
+
+using ::testing::HasSubstr;
+using testing::six_variants;
+using testing::synthetic_variant;
+
+const CompareOptions quick{.resampling = {.resamples = 100}};
+
+TEST(Rank, SameOrderCostsNothing) {
+  const auto ranking = rank({"a", "b", "c"}, {10, 30, 20}, {11, 33, 22});
+  EXPECT_NEAR(*ranking.spearman, 1, 1e-12);
+  EXPECT_TRUE(ranking.same_order);
+  EXPECT_TRUE(ranking.same_best);
+  EXPECT_EQ(ranking.regret, 0);
+  EXPECT_EQ(ranking.variants[0].name, "b");
+  EXPECT_EQ(ranking.variants[2].name, "a");
+}
+
+TEST(Rank, RegretIsWhatTheWrongFavouriteCosts) {
+  const auto ranking = rank({"a", "b"}, {30, 20}, {20, 25});
+  EXPECT_NEAR(*ranking.spearman, -1, 1e-12);
+  EXPECT_FALSE(ranking.same_best);
+  EXPECT_DOUBLE_EQ(ranking.regret, 0.25);
+  EXPECT_EQ(ranking.variants[0].simulated_place, 2);
+}
+
+TEST(Rank, SwappedLosersKeepTheBest) {
+  const auto ranking = rank({"a", "b", "c"}, {30, 20, 10}, {30, 10, 20});
+  EXPECT_TRUE(ranking.same_best);
+  EXPECT_FALSE(ranking.same_order);
+}
+
+TEST(Validate, SmallErrorsPass) {
+  const auto validation = validate(six_variants({.compute_bias = 0.02, .exchange_bias = 0.05}), 0.1, quick);
+  EXPECT_TRUE(validation.passed) << validation.verdict;
+  EXPECT_LT(validation.mape, 0.1);
+  EXPECT_LT(validation.bias, 0);
+  EXPECT_LE(std::abs(validation.bias), validation.mape);
+  EXPECT_LE(validation.mape, std::abs(validation.worst));
+  EXPECT_THAT(validation.verdict,
+              HasSubstr("The simulation predicts step time within 10 %: mean absolute error"));
+  EXPECT_THAT(validation.verdict, HasSubstr("over 6 variants"));
+  EXPECT_EQ(validation.comparisons.size(), 6U);
+}
+
+TEST(Validate, LargeErrorsFail) {
+  const auto validation = validate(six_variants({.compute_bias = 0.4, .exchange_bias = 0.4}), 0.1, quick);
+  EXPECT_FALSE(validation.passed);
+  EXPECT_TRUE(validation.gates_hold);
+  EXPECT_NEAR(validation.mape, 1 - 1 / 1.4, 0.03);
+  EXPECT_THAT(validation.verdict, HasSubstr("does not predict step time within 10 %"));
+}
+
+TEST(Validate, ToleranceDecides) {
+  const auto variants = std::vector{synthetic_variant({})};
+  const double error = validate(variants, 0.1, quick).mape;
+  EXPECT_TRUE(validate(variants, error * 1.01, quick).passed);
+  EXPECT_FALSE(validate(variants, error * 0.99, quick).passed);
+}
+
+TEST(Validate, AFailedGateFailsWhateverTheError) {
+  auto variants = std::vector{synthetic_variant({}, {.compute_bias = 0, .exchange_bias = 0, .noise = 0})};
+  EXPECT_TRUE(validate(variants, 0.1, quick).passed);
+  variants[0].measured[0].journal.operations.pop_back();
+  const auto validation = validate(variants, 0.1, quick);
+  EXPECT_FALSE(validation.passed);
+  EXPECT_EQ(validation.mape, 0);
+  EXPECT_THAT(validation.verdict, HasSubstr("did not do the same: other operations in 'bsp'"));
+}
+
+TEST(Validate, OneVariantHasNoRanking) {
+  const auto validation = validate({synthetic_variant({})}, 0.1, quick);
+  EXPECT_FALSE(validation.ranking.spearman);
+  EXPECT_THAT(validation.verdict, HasSubstr("within 10 %: error "));
+  EXPECT_THROW(validate({}, 0.1, quick), ConfigError);
+}
+
+}  // namespace
+}  // namespace tandem::validation

@@ -1,0 +1,223 @@
+#include "validation/compare.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <boost/math/statistics/univariate_statistics.hpp>
+#include <cmath>
+#include <functional>
+#include <map>
+#include <set>
+
+#include "policies/vocabulary/check.hpp"
+
+namespace tandem::validation {
+namespace {
+
+using nlohmann::json;
+
+// ---- Do they belong together? ----
+
+/// What may differ between the two worlds of one experiment: names, what only the simulator reads, and how
+/// often it is run.
+json comparable(const Experiment& experiment) {
+  json keys = to_json(experiment);
+  for (const char* key : {"name", "physics", "repetitions", "variants"}) keys.erase(key);
+  return keys.flatten();
+}
+
+/// "/sync/algorithm" -> "sync.algorithm".
+std::string dotted(const std::string& pointer) {
+  std::string key = pointer.substr(1);
+  std::replace(key.begin(), key.end(), '/', '.');
+  return key;
+}
+
+void check_experiments(const Results& a, const Results& b) {
+  const json ours = comparable(a.info.experiment), theirs = comparable(b.info.experiment);
+  json all = ours;
+  all.update(theirs);
+  for (const auto& [pointer, unused] : all.items()) {
+    const std::string mine = ours.contains(pointer) ? ours.at(pointer).dump() : "absent";
+    const std::string other = theirs.contains(pointer) ? theirs.at(pointer).dump() : "absent";
+    if (mine != other)
+      throw ConfigError(
+          fmt::format("{} and {} are of different experiments: '{}' is {} in the first and {} in "
+                      "the second",
+                      a.path, b.path, dotted(pointer), mine, other));
+  }
+}
+
+void check_world(const Results& results, const std::string& expected) {
+  if (results.info.world != expected)
+    throw ConfigError(
+        fmt::format("{}: expected a {} result, found a {} one", results.path, expected, results.info.world));
+}
+
+void check_counted_steps(const Results& results) {
+  const auto counted = [&](const StepRecord& step) { return counts(results.info, step); };
+  if (std::none_of(results.journal.steps.begin(), results.journal.steps.end(), counted))
+    throw ConfigError(fmt::format("{}: no step beyond the {} warm-up steps (warmup_steps) of each worker",
+                                  results.path, results.info.experiment.warmup_steps));
+}
+
+void check_together(const Results& simulated, const std::vector<Results>& measured) {
+  if (measured.empty()) throw ConfigError("nothing to compare " + simulated.path + " with");
+  check_world(simulated, "simulated");
+  check_counted_steps(simulated);
+  for (const auto& run : measured) {
+    check_world(run, "measured");
+    check_experiments(simulated, run);
+    if (simulated.info.roles != run.info.roles)
+      throw ConfigError(fmt::format("{} and {} have different roles: {} and {}", simulated.path, run.path,
+                                    fmt::join(simulated.info.roles, " "), fmt::join(run.info.roles, " ")));
+    check_counted_steps(run);
+  }
+}
+
+// ---- Figures ----
+
+using StepValue = std::function<double(const StepRecord&)>;
+
+Series series_of(const Results& results, Rank rank, const StepValue& value) {
+  Series series;
+  for (const auto& step : results.journal.steps) {
+    if (!counts(results.info, step) || (rank >= 0 && step.rank != rank)) continue;
+    const auto position = static_cast<std::size_t>(step.step - results.info.experiment.warmup_steps);
+    if (series.sums.size() <= position) {
+      series.sums.resize(position + 1);
+      series.counts.resize(position + 1);
+    }
+    series.sums[position] += value(step);
+    series.counts[position] += 1;
+  }
+  return series;
+}
+
+/// Fills in what follows from the two worlds' values.
+void finish(Figure& figure, double simulated, const std::vector<double>& measured,
+            const std::vector<double>& errors, double margin) {
+  figure.simulated = simulated;
+  figure.measured = boost::math::statistics::mean(measured);
+  figure.error = relative_error(figure.simulated, figure.measured);
+  figure.noise_floor = noise_floor(measured);
+  figure.interval = percentile_interval(errors, 0.95);
+  figure.verdict = equivalence(errors, margin);
+}
+
+class Figures {
+ public:
+  Figures(const Results& simulated, const std::vector<Results>& measured, const CompareOptions& options)
+      : simulated_(simulated), measured_(measured), options_(options) {}
+
+  /// A mean over steps. Left out when no step of the rank counts in one of the worlds.
+  void add_step_mean(Figure figure, const StepValue& value) {
+    const Series simulation = series_of(simulated_, figure.rank, value);
+    std::vector<Series> runs;
+    std::vector<double> means;
+    for (const auto& run : measured_) {
+      means.push_back(runs.emplace_back(series_of(run, figure.rank, value)).mean());
+      if (runs.back().sums.empty()) return;
+    }
+    if (simulation.sums.empty()) return;
+    finish(figure, simulation.mean(), means, resampled_errors(simulation, runs, options_.resampling),
+           options_.margin);
+    all.push_back(std::move(figure));
+  }
+
+  /// A value of the whole run, at a place of summary.json. Left out when a world does not have it.
+  void add_run_value(Figure figure, const json::json_pointer& place) {
+    const auto has = [&](const Results& results) {
+      return results.summary.contains(place) && results.summary.at(place).is_number();
+    };
+    if (!has(simulated_) || !std::all_of(measured_.begin(), measured_.end(), has)) return;
+    std::vector<double> values;
+    for (const auto& run : measured_) values.push_back(run.summary.at(place).get<double>());
+    const double simulated = simulated_.summary.at(place).get<double>();
+    finish(figure, simulated, values, resampled_errors(simulated, values, options_.resampling),
+           options_.margin);
+    all.push_back(std::move(figure));
+  }
+
+  std::vector<Figure> all;
+
+ private:
+  const Results& simulated_;
+  const std::vector<Results>& measured_;
+  const CompareOptions& options_;
+};
+
+double duration_of(const StepRecord& step) { return step.duration().count(); }
+
+std::vector<Figure> figures_of(const Results& simulated, const std::vector<Results>& measured,
+                               const CompareOptions& options) {
+  Figures figures(simulated, measured, options);
+  figures.add_step_mean({.key = "step_time", .name = "step time"}, duration_of);
+  for (std::size_t i = 0; i < phase_count; ++i)
+    figures.add_step_mean({.key = std::string("phase.") + phase_names[i], .name = phase_names[i]},
+                          [i](const StepRecord& step) { return step.phases[i].count(); });
+  std::set<Rank> workers;
+  for (const auto& step : simulated.journal.steps) workers.insert(step.rank);
+  for (const Rank rank : workers)
+    figures.add_step_mean(
+        {.key = "step_time", .name = "step time of " + describe_rank(simulated.info, rank), .rank = rank},
+        duration_of);
+  const auto add = [&](const char* key, const char* name, Unit unit, const char* place) {
+    figures.add_run_value({.key = key, .name = name, .unit = unit}, json::json_pointer(place));
+  };
+  add("makespan", "makespan", Unit::seconds, "/makespan_s");
+  add("throughput", "throughput", Unit::samples_per_second, "/throughput");
+  add("rounds", "rounds", Unit::count, "/rounds");
+  add("bytes_sent", "sent by workers", Unit::bytes, "/bytes/sent");
+  add("bytes_received", "received by workers", Unit::bytes, "/bytes/received");
+  add("cache.local", "cache hits", Unit::count, "/cache/local");
+  add("cache.storage", "cache misses", Unit::count, "/cache/storage");
+  add("cache.hit_ratio", "hit ratio", Unit::ratio, "/cache/hit_ratio");
+  add("cache.storage_bytes", "read from storage", Unit::bytes, "/cache/storage_bytes");
+  add("cache.storage_time", "time reading storage", Unit::seconds, "/cache/storage_time_s");
+  return std::move(figures.all);
+}
+
+int unmatched_steps(const Results& simulated, const Results& measured) {
+  std::set<std::pair<Rank, int>> unmatched;
+  for (const auto& step : simulated.journal.steps) unmatched.emplace(step.rank, step.step);
+  for (const auto& step : measured.journal.steps)
+    if (const std::pair key{step.rank, step.step}; unmatched.erase(key) == 0) unmatched.insert(key);
+  return static_cast<int>(unmatched.size());
+}
+
+}  // namespace
+
+bool Comparison::gates_hold() const {
+  for (const Gate* gate : {&operations, &decisions, &replay})
+    if (gate->state == Gate::State::failed) return false;
+  return true;
+}
+
+const Figure* Comparison::find(const std::string& key, Rank rank) const {
+  for (const auto& figure : figures)
+    if (figure.key == key && figure.rank == rank) return &figure;
+  return nullptr;
+}
+
+const Figure& Comparison::figure(const std::string& key, Rank rank) const {
+  const Figure* found = find(key, rank);
+  TANDEM_CHECK(found != nullptr, "key", key, "rank", rank);
+  return *found;
+}
+
+Comparison compare(const Results& simulated, const std::vector<Results>& measured,
+                   const CompareOptions& options) {
+  check_together(simulated, measured);
+  Comparison comparison;
+  comparison.operations = operations_parity(simulated, measured);
+  comparison.decisions = decisions_parity(simulated, measured);
+  comparison.replay = server_replay(simulated, measured);
+  comparison.figures = figures_of(simulated, measured, options);
+  for (const auto& run : measured)
+    comparison.unmatched_steps = std::max(comparison.unmatched_steps, unmatched_steps(simulated, run));
+  return comparison;
+}
+
+}  // namespace tandem::validation

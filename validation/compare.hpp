@@ -1,0 +1,56 @@
+// Compares a simulated run with measured repetitions of the same experiment: parity, replay, then errors.
+// Reads records only; prints nothing.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "validation/gates.hpp"
+#include "validation/statistics.hpp"
+#include "workloads/records/result_directory.hpp"
+
+namespace tandem::validation {
+
+enum class Unit { seconds, samples_per_second, bytes, count, ratio };
+
+/// One quantity in both worlds.
+struct Figure {
+  std::string key;   ///< "step_time", "phase.forward", "makespan", "throughput", "bytes_sent", ...
+  std::string name;  ///< for people: "step time", "forward"
+  Unit unit = Unit::seconds;
+  Rank rank = -1;  ///< of one worker; -1: of all
+  double simulated = 0;
+  double measured = 0;                   ///< mean over repetitions
+  double error = 0;                      ///< relative_error of the two
+  std::optional<Interval> interval{};    ///< 95 % interval of the error
+  std::optional<double> noise_floor{};   ///< real against real
+  std::optional<Equivalence> verdict{};  ///< within CompareOptions::margin
+};
+
+struct CompareOptions {
+  double margin = 0.10;  ///< of equivalence
+  Resampling resampling;
+};
+
+struct Comparison {
+  Gate operations;
+  Gate decisions;
+  Gate replay;
+  std::vector<Figure>
+      figures;              ///< step_time and phases (of all, then step_time a worker), then of the whole run
+  int unmatched_steps = 0;  ///< (rank, step) that only one world has, most over the repetitions
+
+  /// No gate failed; gates that could not be checked do not count.
+  bool gates_hold() const;
+  /// Errors: programmer's error when there is no such figure.
+  const Figure& figure(const std::string& key, Rank rank = -1) const;
+  const Figure* find(const std::string& key, Rank rank = -1) const;
+};
+
+/// Errors: ConfigError when the results do not belong together (worlds, first differing key of the
+/// experiment, roles), there is no measured one, or a world has no step beyond the warm-up.
+Comparison compare(const Results& simulated, const std::vector<Results>& measured,
+                   const CompareOptions& options = {});
+
+}  // namespace tandem::validation

@@ -1,0 +1,15 @@
+# Writes the page's pieces into a C++ source as raw strings.
+# cmake -DOUTPUT=pieces.cpp -DDIRECTORY=page -DCHART_LIBRARY=chart.min.js -P embed.cmake
+file(WRITE ${OUTPUT}.new "#include \"validation/page/pieces.hpp\"\n\nnamespace tandem::validation::pieces {\n")
+function(embed name path)
+  file(READ ${path} text)
+  file(APPEND ${OUTPUT}.new "const std::string_view ${name} = R\"~piece~(")
+  file(APPEND ${OUTPUT}.new "${text}")
+  file(APPEND ${OUTPUT}.new ")~piece~\";\n")
+endfunction()
+embed(page ${DIRECTORY}/page.html)
+embed(style ${DIRECTORY}/style.css)
+embed(script ${DIRECTORY}/charts.js)
+embed(chart_library ${CHART_LIBRARY})
+file(APPEND ${OUTPUT}.new "}  // namespace tandem::validation::pieces\n")
+file(RENAME ${OUTPUT}.new ${OUTPUT})

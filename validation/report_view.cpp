@@ -1,0 +1,90 @@
+#include "validation/report_view.hpp"
+
+#include <fmt/format.h>
+
+namespace tandem::validation {
+namespace {
+
+using nlohmann::json;
+
+Unit unit_of(const std::string& name) {
+  if (name == "s") return Unit::seconds;
+  if (name == "samples/s") return Unit::samples_per_second;
+  if (name == "bytes") return Unit::bytes;
+  if (name == "ratio") return Unit::ratio;
+  return Unit::count;
+}
+
+}  // namespace
+
+FigureText figure_text(const json& figure) {
+  const Unit unit = unit_of(figure.at("unit"));
+  const double simulated = number_or_nan(figure.at("simulated"));
+  const double measured = number_or_nan(figure.at("measured"));
+  const double scale = measured == 0 ? simulated : measured;
+  FigureText text{
+      .simulated = with_unit(simulated, unit, scale),
+      .measured = with_unit(measured, unit, scale),
+      .error = signed_percent(number_or_nan(figure.at("error"))),
+      .interval = "-",
+      .noise_floor = percent(number_or_nan(figure.at("noise_floor"))),
+      .verdict = figure.at("verdict").is_string() ? figure.at("verdict").get<std::string>() : "-"};
+  if (const auto& interval = figure.at("interval"); interval.is_array())
+    text.interval = signed_percent(interval[0]) + " to " + signed_percent(interval[1]);
+  return text;
+}
+
+const json* find_figure(const json& variant, const std::string& key) {
+  for (const auto& figure : variant.at("figures"))
+    if (figure.at("key") == key && figure.at("rank") == -1) return &figure;
+  return nullptr;
+}
+
+std::vector<std::pair<std::string, std::string>> failed_gates(const json& document) {
+  std::vector<std::pair<std::string, std::string>> failed;
+  for (const auto& variant : document.at("variants"))
+    for (const char* gate : {"operations", "decisions", "replay"})
+      if (const auto& found = variant.at("gates").at(gate); found.at("state") == "failed")
+        failed.emplace_back(fmt::format("{}: {}", variant.at("name").get<std::string>(), gate),
+                            found.at("detail"));
+  return failed;
+}
+
+std::string parity_state(const json& variant) {
+  const auto& gates = variant.at("gates");
+  const std::string operations = gates.at("operations").at("state");
+  const std::string decisions = gates.at("decisions").at("state");
+  if (operations == "failed" || decisions == "failed") return "failed";
+  return operations == "passed" || decisions == "passed" ? "passed" : "not checked";
+}
+
+std::vector<std::string> remarks(const json& document) {
+  std::vector<std::string> all;
+  const auto& variants = document.at("variants");
+  const int warmup = variants.front().at("warmup_steps");
+  all.push_back(fmt::format(
+      "The first {} steps of each worker are warm-up and left out of step time and phases; makespan, "
+      "throughput and bytes are of whole runs.",
+      warmup));
+  all.push_back(
+      "Error: (simulated - measured) / measured. Its 95 % interval comes from 10,000 moving-block resamples "
+      "of "
+      "steps and repetitions. Noise floor: how far measured repetitions are from each other.");
+  for (const auto& variant : variants) {
+    const std::string name = variant.at("name");
+    if (const int unmatched = variant.at("unmatched_steps"); unmatched > 0)
+      all.push_back(
+          fmt::format("{}: {} steps happened in one world only and have no partner.", name, unmatched));
+    if (const std::int64_t late = variant.at("late_devices"); late > 0)
+      all.push_back(
+          fmt::format("{}: {} times the machine was too slow for the device that it emulated, so the "
+                      "measured times are too long.",
+                      name, late));
+  }
+  if (variants.front().at("repetitions") == 1)
+    all.emplace_back(
+        "With one measured run there is no noise floor; set repetitions to 3 or more to get one.");
+  return all;
+}
+
+}  // namespace tandem::validation

@@ -1,0 +1,152 @@
+#include "validation/statistics.hpp"
+
+#include <math.h>  // Boost 1.74 uses sqrt without including it
+
+#include <algorithm>
+#include <boost/math/statistics/bivariate_statistics.hpp>
+#include <boost/math/statistics/univariate_statistics.hpp>
+#include <cmath>
+#include <limits>
+#include <numeric>
+
+#include "policies/vocabulary/check.hpp"
+#include "policies/vocabulary/rng.hpp"
+#include "workloads/records/quantile.hpp"
+
+namespace tandem::validation {
+namespace {
+
+/// Sums over any range of positions in constant time.
+struct PrefixSums {
+  explicit PrefixSums(const Series& series) : sums(1, 0.0), counts(1, 0.0) {
+    for (std::size_t i = 0; i < series.sums.size(); ++i) {
+      sums.push_back(sums.back() + series.sums[i]);
+      counts.push_back(counts.back() + series.counts[i]);
+    }
+  }
+  std::size_t size() const { return sums.size() - 1; }
+  std::vector<double> sums;
+  std::vector<double> counts;
+};
+
+/// A mean that grows block by block.
+struct Mean {
+  double sum = 0;
+  double count = 0;
+  /// Adds `length` positions beginning at the relative place `place` in [0, 1).
+  void add(const PrefixSums& series, double place, std::size_t length) {
+    length = std::min(length, series.size());
+    const auto begin = static_cast<std::size_t>(place * static_cast<double>(series.size() - length + 1));
+    sum += series.sums[begin + length] - series.sums[begin];
+    count += series.counts[begin + length] - series.counts[begin];
+  }
+  double value() const { return sum / count; }
+};
+
+std::vector<double> mean_ranks(const std::vector<double>& values) {
+  std::vector<std::size_t> order(values.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::sort(order.begin(), order.end(), [&](auto a, auto b) { return values[a] < values[b]; });
+  std::vector<double> ranks(values.size());
+  for (std::size_t first = 0; first < order.size();) {
+    std::size_t end = first;
+    while (end < order.size() && values[order[end]] == values[order[first]]) ++end;
+    const double shared = static_cast<double>(first + end - 1) / 2 + 1;
+    for (; first < end; ++first) ranks[order[first]] = shared;
+  }
+  return ranks;
+}
+
+std::vector<double> sorted(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  return values;
+}
+
+}  // namespace
+
+double relative_error(double simulated, double measured) {
+  if (measured == 0) return simulated == 0 ? 0.0 : std::numeric_limits<double>::quiet_NaN();
+  return (simulated - measured) / measured;
+}
+
+double Series::mean() const {
+  return std::accumulate(sums.begin(), sums.end(), 0.0) / std::accumulate(counts.begin(), counts.end(), 0.0);
+}
+
+std::vector<double> resampled_errors(const Series& simulated, const std::vector<Series>& measured,
+                                     const Resampling& resampling) {
+  TANDEM_CHECK(!measured.empty());
+  std::size_t positions = simulated.sums.size();
+  for (const auto& run : measured) positions = std::min(positions, run.sums.size());
+  if (positions < 2) return {};
+  const PrefixSums simulation(simulated);
+  const std::vector<PrefixSums> runs(measured.begin(), measured.end());
+  const auto block = static_cast<std::size_t>(std::lround(std::cbrt(static_cast<double>(positions))));
+  const std::size_t blocks = (positions + block - 1) / block;
+  Rng rng = Rng::stream(resampling.seed, "bootstrap of steps");
+  std::vector<double> errors;
+  errors.reserve(static_cast<std::size_t>(resampling.resamples));
+  for (int i = 0; i < resampling.resamples; ++i) {
+    Mean simulated_mean, measured_mean;
+    for (std::size_t run = 0; run < runs.size(); ++run) {
+      const auto& drawn = runs[rng.below(runs.size())];
+      for (std::size_t b = 0; b < blocks; ++b) {
+        const double place = rng.uniform();
+        simulated_mean.add(simulation, place, block);
+        measured_mean.add(drawn, place, block);
+      }
+    }
+    errors.push_back(relative_error(simulated_mean.value(), measured_mean.value()));
+  }
+  return errors;
+}
+
+std::vector<double> resampled_errors(double simulated, const std::vector<double>& measured,
+                                     const Resampling& resampling) {
+  if (measured.size() < 2) return {};
+  Rng rng = Rng::stream(resampling.seed, "bootstrap of runs");
+  std::vector<double> errors;
+  errors.reserve(static_cast<std::size_t>(resampling.resamples));
+  for (int i = 0; i < resampling.resamples; ++i) {
+    double sum = 0;
+    for (std::size_t run = 0; run < measured.size(); ++run) sum += measured[rng.below(measured.size())];
+    errors.push_back(relative_error(simulated, sum / static_cast<double>(measured.size())));
+  }
+  return errors;
+}
+
+std::optional<Interval> percentile_interval(const std::vector<double>& values, double level) {
+  if (values.empty() || std::any_of(values.begin(), values.end(), [](double v) { return std::isnan(v); }))
+    return std::nullopt;
+  return Interval{quantile(values, (1 - level) / 2), quantile(values, (1 + level) / 2)};
+}
+
+std::optional<Equivalence> equivalence(const std::vector<double>& errors, double margin) {
+  const auto interval = percentile_interval(errors, 0.9);
+  if (!interval) return std::nullopt;
+  const double bound = std::log1p(margin);
+  const double low = std::log1p(interval->low), high = std::log1p(interval->high);
+  if (low >= -bound && high <= bound) return Equivalence::equivalent;
+  if (high < -bound || low > bound) return Equivalence::different;
+  return Equivalence::inconclusive;
+}
+
+std::optional<double> noise_floor(const std::vector<double>& repetitions) {
+  if (repetitions.size() < 2) return std::nullopt;
+  const double total = std::accumulate(repetitions.begin(), repetitions.end(), 0.0);
+  std::vector<double> distances;
+  for (const double value : repetitions) {
+    const double others = (total - value) / static_cast<double>(repetitions.size() - 1);
+    distances.push_back(std::abs(relative_error(value, others)));
+  }
+  return boost::math::statistics::mean(distances);
+}
+
+std::optional<double> spearman(const std::vector<double>& a, const std::vector<double>& b) {
+  TANDEM_CHECK(a.size() == b.size(), a.size(), b.size());
+  const auto all_tie = [](const auto& values) { return values.front() == values.back(); };
+  if (a.size() < 2 || all_tie(sorted(a)) || all_tie(sorted(b))) return std::nullopt;
+  return boost::math::statistics::correlation_coefficient(mean_ranks(a), mean_ranks(b));
+}
+
+}  // namespace tandem::validation

@@ -19,9 +19,9 @@ using html::typeset;
 using nlohmann::json;
 
 std::string badge(const std::string& state, const std::string& hint = "") {
-  std::string style = state;
-  if (style == "not checked") style = "not-checked";
-  return fmt::format("<span class=\"badge {}\" title=\"{}\">{}</span>", style, escaped(hint), state);
+  const bool checked = state != "not checked";
+  return fmt::format("<span class=\"badge {}\" title=\"{}\">{}</span>", checked ? state : "not-checked",
+                     escaped(hint), checked ? state : "n/a");
 }
 
 std::string tile(const std::string& name, const std::string& value) {
@@ -33,6 +33,14 @@ std::string worlds_legend() {
          "<span><i style=\"background:var(--measured)\"></i>measured</span></div>\n";
 }
 
+std::string tiles_of_one(const json& document) {
+  const auto& variant = document.at("variants").front();
+  const auto step = figure_text(*find_figure(variant, "step_time"));
+  const auto throughput = figure_text(*find_figure(variant, "throughput"));
+  return tile("error of step time", step.error) + tile("its 95&nbsp;% interval", step.interval) +
+         tile("noise floor of step time", step.noise_floor) + tile("error of throughput", throughput.error);
+}
+
 std::string head(const json& document) {
   const bool passed = document.at("passed");
   const auto& ranking = document.at("ranking");
@@ -41,6 +49,7 @@ std::string head(const json& document) {
   text += fmt::format("<div class=\"verdict {0}\"><b>{0}</b>{1}</div>\n", passed ? "passed" : "failed",
                       escaped(document.at("verdict")));
   text += "<div class=\"tiles\">\n";
+  if (document.at("variants").size() == 1) return text + tiles_of_one(document) + "</div>\n";
   text += tile("mean |error| of step time", percent(number_or_nan(document.at("mape"))));
   text += tile("bias of step time", signed_percent(number_or_nan(document.at("bias"))));
   text += tile("worst error", signed_percent(number_or_nan(document.at("worst").at("error"))));
@@ -85,7 +94,8 @@ std::string overview(const json& document) {
       "<div class=\"charts\">\n<div class=\"chart\"><h3>Mean step time</h3>{}<div style=\"height:{}px\">"
       "<canvas id=\"step-time\"></canvas></div></div>\n"
       "<div class=\"chart\"><h3>Error with its 95&nbsp;% interval</h3><div class=\"legend\"><span>"
-      "<i style=\"background:#1a7f3722\"></i>tolerance of {}</span></div><div style=\"height:{}px\">"
+      "<i style=\"background:#1a7f3726;outline:1px solid #1a7f3755\"></i>tolerance of {}</span></div><div "
+      "style=\"height:{}px\">"
       "<canvas id=\"step-error\"></canvas></div></div>\n</div>\n",
       worlds_legend(), height, typeset(fmt::format("{:.3g} %", tolerance * 100)), height);
   return text;
@@ -134,25 +144,25 @@ std::string ranking(const json& document) {
   const auto& rows = document.at("ranking").at("variants");
   if (rows.size() < 2) return "";
   std::string table =
-      "<div class=\"scroll\"><table>\n<tr><th>Variant</th><th>Simulated</th><th>Place</th><th>Measured</th>"
-      "<th>Place</th></tr>\n";
+      "<div class=\"scroll\"><table>\n<tr><th>Variant</th><th>Simulated<br>(samples/s)</th><th>Place</th>"
+      "<th>Measured<br>(samples/s)</th><th>Place</th></tr>\n";
   for (const auto& row : rows) {
     const int simulated = row.at("simulated_place"), measured = row.at("measured_place");
-    table += fmt::format(
-        "<tr><td>{}</td><td>{}</td><td{}>{}</td><td>{}</td><td>{}</td></tr>\n", escaped(row.at("name")),
-        typeset(with_unit(row.at("simulated_throughput"), Unit::samples_per_second)),
-        simulated == measured ? "" : " class=\"beyond\"", simulated,
-        typeset(with_unit(row.at("measured_throughput"), Unit::samples_per_second)), measured);
+    table += fmt::format("<tr><td>{}</td><td>{}</td><td{}>{}</td><td>{}</td><td>{}</td></tr>\n",
+                         escaped(row.at("name")), typeset(three_digits(row.at("simulated_throughput"))),
+                         simulated == measured ? "" : " class=\"beyond\"", simulated,
+                         typeset(three_digits(row.at("measured_throughput"))), measured);
   }
   const double regret = document.at("ranking").at("regret");
   return fmt::format(
       "<h2>Ranking by throughput</h2>\n<p class=\"lead\">Whoever takes the variant that the simulation likes "
       "best "
-      "loses {} of speed against the best measured one.</p>\n<div class=\"charts\"><div class=\"chart\">{}"
+      "loses {} against the best measured one.</p>\n<div class=\"charts\"><div class=\"chart\">{}"
       "</table></div></div>\n<div class=\"chart\">{}<div style=\"height:{}px\"><canvas "
       "id=\"throughput\"></canvas>"
       "</div></div></div>\n",
-      regret == 0 ? "nothing" : typeset(percent(regret)), table, worlds_legend(), 70 + 42 * rows.size());
+      regret == 0 ? "no speed" : typeset(percent(regret)) + " of speed", table, worlds_legend(),
+      70 + 42 * rows.size());
 }
 
 std::string timelines(const json& document) {

@@ -15,6 +15,12 @@ Unit unit_of(const std::string& name) {
   return Unit::count;
 }
 
+/// "-4.41 to -3.45 %": the unit once.
+std::string interval_text(double low, double high) {
+  const std::string begin = signed_percent(low);
+  return begin.substr(0, begin.find(' ')) + " to " + signed_percent(high);
+}
+
 }  // namespace
 
 FigureText figure_text(const json& figure) {
@@ -30,7 +36,7 @@ FigureText figure_text(const json& figure) {
       .noise_floor = percent(number_or_nan(figure.at("noise_floor"))),
       .verdict = figure.at("verdict").is_string() ? figure.at("verdict").get<std::string>() : "-"};
   if (const auto& interval = figure.at("interval"); interval.is_array())
-    text.interval = signed_percent(interval[0]) + " to " + signed_percent(interval[1]);
+    text.interval = interval_text(interval[0], interval[1]);
   return text;
 }
 

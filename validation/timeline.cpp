@@ -42,6 +42,13 @@ double tick_distance(double length) {
   return 10 * power;
 }
 
+/// "0.5 s", "150 ms": multiples of `distance`, which are round numbers, in its unit.
+std::string round_time(double time, double distance) {
+  if (distance >= 0.1) return fmt::format("{:.6g} s", time);
+  if (distance >= 1e-4) return fmt::format("{:.6g} ms", time * 1e3);
+  return fmt::format("{:.6g} µs", time * 1e6);
+}
+
 std::string axis(double length) {
   std::string text = "<span></span><span></span><svg class=\"axis\" height=\"20\">";
   const double distance = tick_distance(length);
@@ -51,7 +58,7 @@ std::string axis(double length) {
     text +=
         fmt::format("<line x1=\"{0:.3f}%\" x2=\"{0:.3f}%\" y1=\"0\" y2=\"5\" stroke=\"#9aa5b4\"/>", place);
     text += fmt::format("<text x=\"{:.3f}%\" y=\"17\" text-anchor=\"{}\">{}</text>", place,
-                        tick == 0 ? "start" : "middle", with_unit(time, Unit::seconds, distance * 1.001));
+                        tick == 0 ? "start" : "middle", round_time(time, distance));
   }
   return text + "</svg>\n";
 }

@@ -20,6 +20,14 @@ std::vector<int> places(const std::vector<double>& throughput) {
   return result;
 }
 
+/// No two variants that measurably differ are the other way round in the simulation.
+bool agree(const std::vector<double>& simulated, const std::vector<double>& measured) {
+  for (std::size_t i = 0; i < measured.size(); ++i)
+    for (std::size_t j = 0; j < measured.size(); ++j)
+      if (measured[i] > measured[j] * (1 + Ranking::tie) && simulated[i] < simulated[j]) return false;
+  return true;
+}
+
 std::string first_failed_gate(const Validation& validation) {
   for (std::size_t i = 0; i < validation.comparisons.size(); ++i) {
     const auto& c = validation.comparisons[i];
@@ -33,7 +41,8 @@ std::string first_failed_gate(const Validation& validation) {
 
 std::string ranking_words(const Ranking& ranking) {
   if (ranking.variants.size() < 2) return "";
-  if (ranking.same_order) return ", and both worlds rank the variants in the same order";
+  if (ranking.same_order) return fmt::format(", and both worlds rank the variants in the same order (within {:.0f} % is a tie)",
+                       Ranking::tie * 100);
   if (ranking.same_best) return ", and both worlds agree on the fastest variant but not on the whole order";
   return fmt::format(", but choosing by simulation would cost {:.3g} % of speed", ranking.regret * 100);
 }
@@ -62,7 +71,7 @@ Ranking rank(const std::vector<std::string>& names, const std::vector<double>& s
   std::stable_sort(ranking.variants.begin(), ranking.variants.end(),
                    [](const auto& a, const auto& b) { return a.measured_place < b.measured_place; });
   ranking.spearman = spearman(simulated, measured);
-  ranking.same_order = simulated_places == measured_places;
+  ranking.same_order = agree(simulated, measured);
   const auto favourite = std::max_element(simulated.begin(), simulated.end()) - simulated.begin();
   const double chosen = measured[static_cast<std::size_t>(favourite)];
   ranking.regret = *std::max_element(measured.begin(), measured.end()) / chosen - 1;

@@ -29,7 +29,9 @@ struct RankedVariant {
 struct Ranking {
   std::vector<RankedVariant> variants;  ///< fastest measured first
   std::optional<double> spearman;       ///< agreement of the two orders; none with one variant
-  bool same_order = true;
+  /// Variants whose measured throughputs are nearer than this tie: repeated runs swap them too.
+  static constexpr double tie = 0.03;
+  bool same_order = true;  ///< up to ties
   bool same_best = true;
   /// Slowdown from taking the simulator's favourite: measured best throughput / that of the favourite - 1.
   double regret = 0;

@@ -87,7 +87,7 @@
     data: {labels: names, datasets: [{label: 'error', data: intervals, backgroundColor: '#9aa5b4', barThickness: 5}]},
     options: {indexAxis: 'y',
               scales: {x: axis('error of step time (%)', {min: -reach, max: reach,
-                       ticks: {callback: value => (value > 0 ? '+' : '') + threeDigits(value), includeBounds: false}}),
+                       ticks: {callback: value => (value > 0 ? '+' : '') + threeDigits(value).replace('-', '−'), includeBounds: false}}),
                        y: categories},
               plugins: {tooltip: {callbacks: {label: item => `${threeDigits(steps[item.dataIndex].error * 100)} %`}}}},
     plugins: [band],
@@ -99,8 +99,9 @@
     new Chart(document.getElementById(`phases-${index}`), {
       type: 'bar',
       data: {labels: report.phases, datasets: worlds(phases.map(phase => phase.simulated * scale.factor),
-                                                     phases.map(phase => phase.measured * scale.factor), 30)},
-      options: {scales: {x: categories, y: axis(`mean time a step (${scale.unit})`, {beginAtZero: true})},
+                                                     phases.map(phase => phase.measured * scale.factor), 60)},
+      options: {datasets: {bar: {categoryPercentage: 0.6}},
+                scales: {x: categories, y: axis(`mean time a step (${scale.unit})`, {beginAtZero: true})},
                 plugins: {tooltip: withUnit(scale.unit)}},
     });
   });

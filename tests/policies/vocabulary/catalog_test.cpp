@@ -1,4 +1,4 @@
-// Catalogues: finding by name, and what every entry of every catalogue must have.
+// Catalogues find their entries by name; a failed check prints its values.
 #include "policies/vocabulary/catalog.hpp"
 
 #include <gtest/gtest.h>

@@ -157,6 +157,9 @@ std::vector<Figure> figures_of(const Results& simulated, const std::vector<Resul
   for (std::size_t i = 0; i < phase_count; ++i)
     figures.add_step_mean({.key = std::string("phase.") + phase_names[i], .name = phase_names[i]},
                           [i](const StepRecord& step) { return step.phases[i].count(); });
+  const double step_time = figures.all.front().measured;
+  for (auto& figure : figures.all)
+    if (figure.key != "step_time") figure.contribution = (figure.simulated - figure.measured) / step_time;
   std::set<Rank> workers;
   for (const auto& step : simulated.journal.steps) workers.insert(step.rank);
   for (const Rank rank : workers)

@@ -21,8 +21,10 @@ struct Figure {
   Unit unit = Unit::seconds;
   Rank rank = -1;  ///< of one worker; -1: of all
   double simulated = 0;
-  double measured = 0;                   ///< mean over repetitions
-  double error = 0;                      ///< relative_error of the two
+  double measured = 0;  ///< mean over repetitions
+  double error = 0;     ///< relative_error of the two
+  /// Of a phase: (simulated - measured) / measured step time; these add up to the error of step time.
+  std::optional<double> contribution{};
   std::optional<Interval> interval{};    ///< 95 % interval of the error
   std::optional<double> noise_floor{};   ///< real against real
   std::optional<Equivalence> verdict{};  ///< within CompareOptions::margin

@@ -4,12 +4,13 @@
 // report.json, schema version 1 (times in seconds, errors as ratios; null: not known):
 //   schema_version, title, verdict (a sentence), passed, tolerance, mape, bias
 //   worst            {variant, error} of step time
-//   ranking          {spearman, same_order, same_best, regret,
+//   ranking          {spearman, same_order, same_best, largest_swapped_gap, regret,
 //                     variants: [{name, simulated_throughput, measured_throughput, simulated_place,
 //                     measured_place}]}
 //   variants         [{name, repetitions, warmup_steps, unmatched_steps, late_devices (of all repetitions),
 //                      gates: {operations, decisions, replay}: each {state, checked, detail},
 //                      figures: [{key, name, unit, rank (-1: all), simulated, measured, error,
+//                                 contribution (of a phase to the error of step time),
 //                                 interval: [low, high] at 95 %, noise_floor, verdict}],
 //                      accuracy: {simulated: curve, measured: [curve, ...]}, curve: [[time_s, accuracy],
 //                      ...], timeline: {length_s, ranks_left_out, ranks: [{label, simulated: slices,

@@ -54,6 +54,7 @@ json figure_json(const Figure& figure) {
           {"simulated", figure.simulated},
           {"measured", figure.measured},
           {"error", figure.error},
+          {"contribution", figure.contribution ? json(*figure.contribution) : json()},
           {"interval", figure.interval ? json{figure.interval->low, figure.interval->high} : json()},
           {"noise_floor", figure.noise_floor ? json(*figure.noise_floor) : json()},
           {"verdict", figure.verdict ? json(verdict_name(*figure.verdict)) : json()}};
@@ -172,6 +173,7 @@ json ranking_json(const Ranking& ranking) {
   return {{"spearman", ranking.spearman ? json(*ranking.spearman) : json()},
           {"same_order", ranking.same_order},
           {"same_best", ranking.same_best},
+          {"largest_swapped_gap", ranking.largest_swapped_gap},
           {"regret", ranking.regret},
           {"variants", std::move(variants)}};
 }

@@ -183,11 +183,11 @@ std::string all_figures(const json& variant) {
     const auto cells = figure_text(figure);
     const bool part = figure.at("key").get<std::string>().starts_with("phase.");
     rows += fmt::format(
-        "<tr{}><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td "
+        "<tr{}><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td "
         "class=\"words\">{}</td></tr>\n",
         part ? " class=\"part\"" : "", escaped(figure.at("name")), typeset(cells.simulated),
-        typeset(cells.measured), typeset(cells.error), typeset(cells.interval), typeset(cells.noise_floor),
-        cells.verdict == "-" ? "-" : badge(cells.verdict));
+        typeset(cells.measured), typeset(cells.error), typeset(cells.contribution), typeset(cells.interval),
+        typeset(cells.noise_floor), cells.verdict == "-" ? "-" : badge(cells.verdict));
   }
   std::string gates;
   for (const char* gate : {"operations", "decisions", "replay"})
@@ -195,19 +195,20 @@ std::string all_figures(const json& variant) {
                          escaped(variant.at("gates").at(gate).at("detail")));
   return fmt::format(
       "<details><summary>{}</summary><dl>{}</dl><div class=\"scroll\"><table>\n<tr><th>Figure</th>"
-      "<th>Simulated</th><th>Measured</th><th>Error</th><th>95&nbsp;% interval</th><th>Noise floor</th>"
+      "<th>Simulated</th><th>Measured</th><th>Error</th><th>Of step time</th><th>95&nbsp;% "
+      "interval</th><th>Noise floor</th>"
       "<th class=\"words\">Within margin</th></tr>\n{}</table></div></details>\n",
       escaped(variant.at("name")), gates, rows);
 }
 
-std::string plain(const json& value) { return value.is_string() ? value.get<std::string>() : value.dump(); }
-
-std::string key_values(const json& object) {
-  if (!object.is_object()) return plain(object);
+/// "key: value · key: value" of an object of any depth; long lists by their length.
+std::string key_values(const json& value, const std::string& prefix = "") {
+  if (value.is_array() && value.size() > 4) return fmt::format("{}{} entries", prefix, value.size());
+  if (!value.is_object()) return prefix + (value.is_string() ? value.get<std::string>() : value.dump());
   std::string text;
-  for (const auto& [key, value] : object.items())
-    text += fmt::format("{}{}: {}", text.empty() ? "" : " · ", key, plain(value));
-  return text.empty() ? "-" : text;
+  for (const auto& [key, inner] : value.items())
+    text += (text.empty() ? "" : " · ") + key_values(inner, key + ": ");
+  return text.empty() ? prefix + "-" : text;
 }
 
 std::string environment(const json& document) {

@@ -57,13 +57,13 @@ void add_markdown_variant(const json& variant, std::string& page) {
                         detail.substr(0, detail.find('\n')));
   }
   page +=
-      "\n| Figure | Simulated | Measured | Error | 95 % interval | Noise floor | Verdict |\n"
-      "| --- | ---: | ---: | ---: | ---: | ---: | --- |\n";
+      "\n| Figure | Simulated | Measured | Error | Of step time | 95 % interval | Noise floor | Verdict |\n"
+      "| --- | ---: | ---: | ---: | ---: | ---: | ---: | --- |\n";
   for (const auto& figure : variant.at("figures")) {
     const auto text = figure_text(figure);
-    page +=
-        fmt::format("| {} | {} | {} | {} | {} | {} | {} |\n", figure.at("name").get<std::string>(),
-                    text.simulated, text.measured, text.error, text.interval, text.noise_floor, text.verdict);
+    page += fmt::format("| {} | {} | {} | {} | {} | {} | {} | {} |\n", figure.at("name").get<std::string>(),
+                        text.simulated, text.measured, text.error, text.contribution, text.interval,
+                        text.noise_floor, text.verdict);
   }
   for (const auto& [world, info] : variant.at("environment").items())
     page += fmt::format("\n{}: {}; {}; {}; physics {}\n", world, info.at("machine").get<std::string>(),
@@ -77,14 +77,14 @@ std::string summary_table(const json& document) {
   std::size_t width = 10;
   for (const auto& variant : document.at("variants"))
     width = std::max(width, variant.at("name").get<std::string>().size());
-  std::string table = fmt::format("{:<{}}  {:<12} {:>16} {:>16} {:>10}\n", "variant", width, "", "simulated",
-                                  "measured", "error");
+  std::string table = fmt::format("{:<{}}  {:<12} {:>16} {:>16} {:>10} {:>13}\n", "variant", width, "",
+                                  "simulated", "measured", "error", "of step time");
   for (const auto& variant : document.at("variants")) {
     std::string name = variant.at("name");
     for (const auto* figure : main_figures(variant)) {
       const auto text = figure_text(*figure);
-      table += fmt::format("{:<{}}  {:<12} {:>16} {:>16} {:>10}\n", name, width, row_name(*figure),
-                           text.simulated, text.measured, text.error);
+      table += fmt::format("{:<{}}  {:<12} {:>16} {:>16} {:>10} {:>13}\n", name, width, row_name(*figure),
+                           text.simulated, text.measured, text.error, text.contribution);
       name.clear();
     }
     table += fmt::format("{:<{}}  parity {}, replay {}\n", "", width, parity_state(variant),

@@ -21,6 +21,16 @@ std::string interval_text(double low, double high) {
   return begin.substr(0, begin.find(' ')) + " to " + signed_percent(high);
 }
 
+/// "asp 4, esync 1": variants where the count is not 0.
+std::string counts_by_variant(const json& variants, const char* key) {
+  std::string text;
+  for (const auto& variant : variants)
+    if (const std::int64_t count = variant.at(key); count > 0)
+      text += fmt::format("{}{} {}", text.empty() ? "" : ", ", variant.at("name").get<std::string>(),
+                          with_unit(static_cast<double>(count), Unit::count));
+  return text;
+}
+
 }  // namespace
 
 FigureText figure_text(const json& figure) {
@@ -32,6 +42,7 @@ FigureText figure_text(const json& figure) {
       .simulated = with_unit(simulated, unit, scale),
       .measured = with_unit(measured, unit, scale),
       .error = signed_percent(number_or_nan(figure.at("error"))),
+      .contribution = signed_percent(number_or_nan(figure.at("contribution"))),
       .interval = "-",
       .noise_floor = percent(number_or_nan(figure.at("noise_floor"))),
       .verdict = figure.at("verdict").is_string() ? figure.at("verdict").get<std::string>() : "-"};
@@ -76,17 +87,13 @@ std::vector<std::string> remarks(const json& document) {
       "Error: (simulated - measured) / measured. Its 95 % interval comes from 10,000 moving-block resamples "
       "of "
       "steps and repetitions. Noise floor: how far measured repetitions are from each other.");
-  for (const auto& variant : variants) {
-    const std::string name = variant.at("name");
-    if (const int unmatched = variant.at("unmatched_steps"); unmatched > 0)
-      all.push_back(
-          fmt::format("{}: {} steps happened in one world only and have no partner.", name, unmatched));
-    if (const std::int64_t late = variant.at("late_devices"); late > 0)
-      all.push_back(
-          fmt::format("{}: {} times the machine was too slow for the device that it emulated, so the "
-                      "measured times are too long.",
-                      name, late));
-  }
+  if (const auto counts = counts_by_variant(variants, "unmatched_steps"); !counts.empty())
+    all.push_back("Steps that happened in one world only and have no partner: " + counts + ".");
+  if (const auto counts = counts_by_variant(variants, "late_devices"); !counts.empty())
+    all.push_back(
+        "This machine was too slow for the devices that it emulated, so that measured times are too long; "
+        "times it was late: " +
+        counts + ".");
   if (variants.front().at("repetitions") == 1)
     all.emplace_back(
         "With one measured run there is no noise floor; set repetitions to 3 or more to get one.");

@@ -21,6 +21,7 @@ struct FigureText {
   std::string simulated;
   std::string measured;
   std::string error;
+  std::string contribution;
   std::string interval;
   std::string noise_floor;
   std::string verdict;

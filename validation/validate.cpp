@@ -41,9 +41,14 @@ std::string first_failed_gate(const Validation& validation) {
 
 std::string ranking_words(const Ranking& ranking) {
   if (ranking.variants.size() < 2) return "";
-  if (ranking.same_order) return fmt::format(", and both worlds rank the variants in the same order (within {:.0f} % is a tie)",
+  if (ranking.same_order)
+    return fmt::format(", and both worlds rank the variants in the same order (within {:.0f} % is a tie)",
                        Ranking::tie * 100);
-  if (ranking.same_best) return ", and both worlds agree on the fastest variant but not on the whole order";
+  if (ranking.same_best)
+    return fmt::format(
+        ", and both worlds agree on the fastest variant; those they order differently are within {:.2g} % of "
+        "each other",
+        ranking.largest_swapped_gap * 100);
   return fmt::format(", but choosing by simulation would cost {:.3g} % of speed", ranking.regret * 100);
 }
 
@@ -76,6 +81,10 @@ Ranking rank(const std::vector<std::string>& names, const std::vector<double>& s
   const double chosen = measured[static_cast<std::size_t>(favourite)];
   ranking.regret = *std::max_element(measured.begin(), measured.end()) / chosen - 1;
   ranking.same_best = ranking.regret == 0;
+  for (std::size_t a = 0; a < names.size(); ++a)
+    for (std::size_t b = 0; b < names.size(); ++b)
+      if (simulated[a] > simulated[b] && measured[a] < measured[b])
+        ranking.largest_swapped_gap = std::max(ranking.largest_swapped_gap, measured[b] / measured[a] - 1);
   return ranking;
 }
 

@@ -33,6 +33,9 @@ struct Ranking {
   static constexpr double tie = 0.03;
   bool same_order = true;  ///< up to ties
   bool same_best = true;
+  /// Of the pairs that the two worlds order differently, the largest measured difference: faster / slower
+  /// - 1.
+  double largest_swapped_gap = 0;
   /// Slowdown from taking the simulator's favourite: measured best throughput / that of the favourite - 1.
   double regret = 0;
 };

@@ -249,6 +249,14 @@ TEST(Errors, StepTimeIsThatOfTheSummary) {
   EXPECT_TRUE(figure.interval);
 }
 
+TEST(Errors, ContributionsOfPhasesAddUpToTheErrorOfStepTime) {
+  const auto variant = synthetic_variant({.algorithm = "esync"});
+  const auto comparison = compare(variant.simulated, variant.measured, quick);
+  double sum = 0;
+  for (const auto& figure : comparison.figures) sum += figure.contribution.value_or(0);
+  EXPECT_NEAR(sum, comparison.figure("step_time").error, 1e-3);
+}
+
 TEST(Errors, CachesAreComparedByClass) {
   const auto variant = synthetic_variant({.cache = true});
   const auto comparison = compare(variant.simulated, variant.measured, quick);

@@ -24,6 +24,7 @@ TEST(Rank, SameOrderCostsNothing) {
   EXPECT_TRUE(ranking.same_order);
   EXPECT_TRUE(ranking.same_best);
   EXPECT_EQ(ranking.regret, 0);
+  EXPECT_EQ(ranking.largest_swapped_gap, 0);
   EXPECT_EQ(ranking.variants[0].name, "b");
   EXPECT_EQ(ranking.variants[2].name, "a");
 }
@@ -40,6 +41,7 @@ TEST(Rank, SwappedLosersKeepTheBest) {
   const auto ranking = rank({"a", "b", "c"}, {30, 20, 10}, {30, 10, 20});
   EXPECT_TRUE(ranking.same_best);
   EXPECT_FALSE(ranking.same_order);
+  EXPECT_DOUBLE_EQ(ranking.largest_swapped_gap, 1.0);  // c is measured twice as fast as b
 }
 
 TEST(Rank, NearEqualVariantsTie) {

@@ -1,6 +1,7 @@
 // `tandem simulate`: the job under a simulated clock.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 
@@ -33,7 +34,8 @@ Network network_of(const Job& job) {
     throw ConfigError(
         "physics.network is 'profile', but physics.profile names none; make one with `tandem calibrate`");
   const auto& segments = job.profile()->network;
-  const platforms::MeasuredNetwork network{Seconds(segments.front().alpha_s),
+  // The links' figures only have to be positive: the segments scale them for each size.
+  const platforms::MeasuredNetwork network{Seconds(std::max(1e-7, segments.front().alpha_s)),
                                            BytesPerSecond(1.0 / segments.back().beta_s)};
   const std::string twin = job.directory() + "/twin.xml";
   std::ofstream(twin) << platforms::twin_xml(job.platform(), network);

@@ -136,7 +136,7 @@ Gate operations_parity(const Results& simulated, const std::vector<Results>& mea
                           streams == 1 ? "" : "s", streams == 1 ? "s" : "", divergence->text)};
   }
   return {Gate::State::passed, checked,
-          fmt::format("{} operations are the same in both worlds, in every one of {} measured run{}", checked,
+          fmt::format("{} operations are the same in both worlds ({} measured run{})", checked,
                       measured.size(), measured.size() == 1 ? "" : "s")};
 }
 

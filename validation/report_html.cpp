@@ -77,7 +77,7 @@ std::string overview(const json& document) {
         "<td class=\"words\">{}</td><td class=\"words\">{}</td></tr>\n",
         escaped(variant.at("name")), typeset(cells.simulated), typeset(cells.measured),
         beyond ? " class=\"beyond\"" : "", typeset(cells.error), typeset(cells.interval),
-        typeset(cells.noise_floor), cells.verdict == "-" ? "-" : badge(cells.verdict),
+        typeset(cells.noise_floor), cells.verdict == "-" ? "–" : badge(cells.verdict),
         badge(parity_state(variant), gates.at("operations").at("detail").get<std::string>() + "\n" +
                                          gates.at("decisions").at("detail").get<std::string>()),
         badge(gates.at("replay").at("state"), gates.at("replay").at("detail")));
@@ -187,7 +187,7 @@ std::string all_figures(const json& variant) {
         "class=\"words\">{}</td></tr>\n",
         part ? " class=\"part\"" : "", escaped(figure.at("name")), typeset(cells.simulated),
         typeset(cells.measured), typeset(cells.error), typeset(cells.contribution), typeset(cells.interval),
-        typeset(cells.noise_floor), cells.verdict == "-" ? "-" : badge(cells.verdict));
+        typeset(cells.noise_floor), cells.verdict == "-" ? "–" : badge(cells.verdict));
   }
   std::string gates;
   for (const char* gate : {"operations", "decisions", "replay"})

@@ -41,14 +41,16 @@ std::string first_failed_gate(const Validation& validation) {
 
 std::string ranking_words(const Ranking& ranking) {
   if (ranking.variants.size() < 2) return "";
+  const std::string gap = fmt::format("{:.2g} %", ranking.largest_swapped_gap * 100);
+  if (ranking.largest_swapped_gap == 0) return ", and both worlds rank the variants in the same order";
   if (ranking.same_order)
-    return fmt::format(", and both worlds rank the variants in the same order (within {:.0f} % is a tie)",
-                       Ranking::tie * 100);
-  if (ranking.same_best)
     return fmt::format(
-        ", and both worlds agree on the fastest variant; those they order differently are within {:.2g} % of "
-        "each other",
-        ranking.largest_swapped_gap * 100);
+        ", and both worlds rank the variants in the same order up to ties: those swapped are within "
+        "{} of each other (a tie is up to {:.0f} %)",
+        gap, Ranking::tie * 100);
+  if (ranking.same_best)
+    return ", and both worlds agree on the fastest variant; those they order differently are within " + gap +
+           " of each other";
   return fmt::format(", but choosing by simulation would cost {:.3g} % of speed", ranking.regret * 100);
 }
 

@@ -49,6 +49,13 @@ TEST(Rank, NearEqualVariantsTie) {
   EXPECT_FALSE(rank({"a", "b", "c"}, {30, 10.1, 10.2}, {30, 10.9, 10.1}).same_order);
 }
 
+TEST(Rank, ASwapExcusedAsATieIsStillTold) {
+  const auto tied = rank({"a", "b", "c"}, {30, 20, 21}, {30, 20.2, 20});
+  EXPECT_TRUE(tied.same_order);
+  EXPECT_NEAR(tied.largest_swapped_gap, 0.01, 1e-12);
+  EXPECT_LT(*tied.spearman, 1) << "ties do not polish the correlation";
+}
+
 TEST(Validate, SmallErrorsPass) {
   const auto validation = validate(six_variants({.compute_bias = 0.02, .exchange_bias = 0.05}), 0.1, quick);
   EXPECT_TRUE(validation.passed) << validation.verdict;

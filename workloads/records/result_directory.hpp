@@ -1,4 +1,5 @@
-// The result directory: same files from both worlds (see README, "Results"). Marked incomplete until finished.
+// The result directory: same files from both worlds (see README, "Results"). Marked incomplete until
+// finished.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -13,17 +14,17 @@ namespace tandem {
 /// run.json: everything needed to repeat the run.
 struct RunInfo {
   static constexpr int schema_version = 1;
-  std::string world;                ///< "simulated" | "measured"
+  std::string world;  ///< "simulated" | "measured"
   Experiment experiment;
   int repetition = 0;
-  std::vector<std::string> roles;   ///< by rank: "worker", "server", ...
-  std::vector<std::string> hosts;   ///< by rank
-  nlohmann::json physics;           ///< effective network model and flags, or what the real network was
+  std::vector<std::string> roles;  ///< by rank: "worker", "server", ...
+  std::vector<std::string> hosts;  ///< by rank
+  nlohmann::json physics;          ///< effective network model and flags, or what the real network was
   nlohmann::json versions;
   std::string machine;
   std::string command;
-  std::string profile;              ///< used by the simulation; empty: none
-  std::string started;              ///< ISO 8601
+  std::string profile;  ///< used by the simulation; empty: none
+  std::string started;  ///< ISO 8601
 };
 
 nlohmann::json to_json(const RunInfo& info);
@@ -34,8 +35,9 @@ RunInfo run_info_from_json(const nlohmann::json& document);
 /// Errors: ConfigError when it exists and is not empty, unless `force` (then its old files are removed, if a
 /// file in it shows that it is a result or report directory). WorldError when it cannot be written.
 void create_result_directory(const std::string& path, bool force);
-/// Writes run.json, summary.json, steps.csv, evaluations.csv, caches.csv, trace.json, and (when present in the journal)
-/// operations.csv and decisions.csv; then removes `INCOMPLETE`. `makespan`: from start to the last rank's end.
+/// Writes run.json, summary.json, steps.csv, evaluations.csv, caches.csv, trace.json, and (when present in
+/// the journal) operations.csv and decisions.csv; then removes `INCOMPLETE`. `makespan`: from start to the
+/// last rank's end.
 void write_results(const std::string& path, const RunInfo& info, const Journal& journal, Seconds makespan,
                    bool trace);
 

@@ -1,4 +1,4 @@
-// How local-update algorithms weigh the workers' changes in the mean.
+// How much each worker's push counts in the mean.
 #pragma once
 
 #include "policies/sync/policy.hpp"

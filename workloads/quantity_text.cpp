@@ -116,8 +116,9 @@ std::optional<Flops> parse_flops(const std::string& text) {
   return value ? std::optional(Flops(*value)) : std::nullopt;
 }
 
+// A unit is always written, so that a size never looks like a count.
 std::string to_text(Bytes size) {
-  std::string best = std::to_string(size.count());
+  std::string best = std::to_string(size.count()) + "B";
   if (size.count() == 0) return best;
   for (const auto& unit : size_units) {
     const std::int64_t factor = bytes_of(unit);
@@ -129,6 +130,15 @@ std::string to_text(Bytes size) {
 }
 
 std::string to_text(Seconds duration) { return shortest(duration.count()) + "s"; }
-std::string to_text(Flops work) { return shortest(work.count()); }
+
+std::string to_text(Flops work) {
+  std::string best = shortest(work.count()) + "flop";
+  for (const auto& unit : work_units) {
+    if (unit.exponent == 0) continue;
+    std::string text = shortest(work.count() / std::pow(10.0, unit.exponent)).append(unit.name);
+    if (text.size() < best.size() && parse_flops(text) == work) best = std::move(text);
+  }
+  return best;
+}
 
 }  // namespace tandem

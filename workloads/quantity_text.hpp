@@ -17,11 +17,11 @@ std::optional<Seconds> parse_seconds(const std::string& text);
 /// Accepts flop, kflop, Mflop, Gflop, Tflop; plain numbers are operations. Nothing when the text is none.
 std::optional<Flops> parse_flops(const std::string& text);
 
-/// With the unit that needs the fewest digits: "4MiB", "1500MB", "1001".
+/// With the unit that needs the fewest digits: "4MiB", "1500MB", "1001B".
 std::string to_text(Bytes size);
 /// "10s", "0.25s".
 std::string to_text(Seconds duration);
-/// "20000000".
+/// With the unit that needs the fewest digits: "20Mflop".
 std::string to_text(Flops work);
 
 }  // namespace tandem

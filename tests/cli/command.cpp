@@ -9,22 +9,13 @@
 
 namespace tandem::testing {
 
-namespace fs = std::filesystem;
-
-CommandLine::CommandLine() {
-  std::string pattern = (fs::temp_directory_path() / "tandem_command_XXXXXX").string();
-  folder_ = mkdtemp(pattern.data());
-}
-
-CommandLine::~CommandLine() { fs::remove_all(folder_); }
-
 CommandResult CommandLine::tandem(const std::string& words) const {
   return shell(std::string(TANDEM_COMMAND) + " " + words);
 }
 
 CommandResult CommandLine::shell(const std::string& command) const {
   const std::string line =
-      "cd " + folder_.string() + " && TANDEM=" TANDEM_COMMAND " && { " + command + "; } 2>&1";
+      "cd " + folder().string() + " && TANDEM=" TANDEM_COMMAND " && { " + command + "; } 2>&1";
   FILE* pipe = popen(line.c_str(), "r");
   CommandResult result{-1, ""};
   std::array<char, 4096> buffer{};
@@ -36,8 +27,7 @@ CommandResult CommandLine::shell(const std::string& command) const {
 }
 
 std::string CommandLine::write(const std::string& name, const std::string& text) const {
-  std::ofstream(folder_ / name) << text;
-  return (folder_ / name).string();
+  return folder_.write(name, text);
 }
 
 std::string CommandLine::experiment(const std::string& more) const {

@@ -4,6 +4,8 @@
 #include <filesystem>
 #include <string>
 
+#include "tests/support/temporary_folder.hpp"
+
 namespace tandem::testing {
 
 struct CommandResult {
@@ -14,24 +16,19 @@ struct CommandResult {
 /// A folder that is removed again, and the command run in it.
 class CommandLine {
  public:
-  CommandLine();
-  ~CommandLine();
-  CommandLine(const CommandLine&) = delete;
-  CommandLine& operator=(const CommandLine&) = delete;
-
   /// Runs `tandem WORDS` through a shell.
   CommandResult tandem(const std::string& words) const;
   /// Runs any shell command in the folder; TANDEM names the command.
   CommandResult shell(const std::string& command) const;
 
-  const std::filesystem::path& folder() const { return folder_; }
+  const std::filesystem::path& folder() const { return folder_.path(); }
   /// Writes a file into the folder and returns its path.
   std::string write(const std::string& name, const std::string& text) const;
   /// A small experiment on the mixed lab: four workers, synthetic data. `more`: further YAML lines.
   std::string experiment(const std::string& more = "") const;
 
  private:
-  std::filesystem::path folder_;
+  TemporaryFolder folder_;
 };
 
 }  // namespace tandem::testing

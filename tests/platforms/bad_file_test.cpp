@@ -26,7 +26,7 @@ struct Bad {
 };
 void PrintTo(const Bad& bad, std::ostream* out) { *out << bad.name; }
 
-class BadFile : public testing::TestWithParam<Bad> {};
+class BadFile : public ::testing::TestWithParam<Bad> {};
 
 TEST_P(BadFile, NamesFileAndFault) {
   const TemporaryFile file(GetParam().content);
@@ -45,7 +45,7 @@ std::string host_with(const std::string& inside) {
 
 INSTANTIATE_TEST_SUITE_P(
     Files, BadFile,
-    testing::Values(
+    ::testing::Values(
         Bad{"empty", "", "expected"}, Bad{"text", "not XML at all\n", "expected"},
         Bad{"cut_off", zone_xml("Full", "<host id=\"a\" speed=\"1Gf\"/>").substr(0, 160),
             "expected well-formed XML"},

@@ -49,10 +49,10 @@ TEST(Load, ReadsHostsLinksDisksAndPropertiesInTheOrderOfTheFile) {
   EXPECT_EQ(description.links[2].sharing, "SHARED");
 }
 
-TEST(Load, AHostWithoutDeviceIsOneOfItsOwnSpeed) {
+TEST(Load, WithoutADeviceARankHasACore) {
   const auto description = load(zone_xml("Full", "<host id=\"a\" speed=\"2Gf\" core=\"4\"/>"));
   const Device& device = description.hosts[0].device;
-  EXPECT_EQ(device.speed.count(), 8e9);
+  EXPECT_EQ(device.speed.count(), 2e9);
   EXPECT_EQ(device.memory_rate.count(), 10e9);
   EXPECT_EQ(device.launch.count(), 0.0);
 }
@@ -103,7 +103,7 @@ struct Kind {
 };
 void PrintTo(const Kind& kind, std::ostream* out) { *out << kind.name; }
 
-class LoadKind : public testing::TestWithParam<Kind> {};
+class LoadKind : public ::testing::TestWithParam<Kind> {};
 
 TEST_P(LoadKind, Loads) { EXPECT_EQ(load(GetParam().xml).hosts.size(), GetParam().hosts); }
 
@@ -151,7 +151,7 @@ std::string wifi() {
 
 INSTANTIATE_TEST_SUITE_P(
     Kinds, LoadKind,
-    testing::Values(
+    ::testing::Values(
         Kind{"flat", cluster_xml(5), 5},
         Kind{"backbone", cluster_xml(5, "bb_bw=\"2GBps\" bb_lat=\"1us\""), 5},
         Kind{"loopback", cluster_xml(2, "loopback_bw=\"5GBps\" loopback_lat=\"0\""), 2},
@@ -163,7 +163,7 @@ INSTANTIATE_TEST_SUITE_P(
         Kind{"old_as", platform_xml("<AS id=\"z\" routing=\"Full\"><host id=\"a\" speed=\"1Gf\"/></AS>"), 1}),
     [](const auto& instance) { return instance.param.name; });
 
-class Shipped : public testing::TestWithParam<std::pair<const char*, std::size_t>> {};
+class Shipped : public ::testing::TestWithParam<std::pair<const char*, std::size_t>> {};
 
 TEST_P(Shipped, Loads) {
   const auto description = load_platform(std::string(TANDEM_PLATFORMS) + "/" + GetParam().first);
@@ -173,8 +173,8 @@ TEST_P(Shipped, Loads) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Files, Shipped,
-                         testing::Values(std::pair("homogeneous.xml", 9u), std::pair("mixed_lab.xml", 7u),
-                                         std::pair("rack.xml", 17u), std::pair("this_machine.xml", 8u)));
+                         ::testing::Values(std::pair("homogeneous.xml", 9u), std::pair("mixed_lab.xml", 7u),
+                                           std::pair("rack.xml", 17u), std::pair("this_machine.xml", 1u)));
 
 TEST(MixedLab, IsWhatExperimentsCountOn) {
   const auto lab = load_platform(std::string(TANDEM_PLATFORMS) + "/mixed_lab.xml");

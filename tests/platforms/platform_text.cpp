@@ -1,21 +1,13 @@
 #include "tests/platforms/platform_text.hpp"
 
-#include <stdlib.h>
-
-#include <fstream>
-
 namespace tandem::platforms {
 
 TemporaryFile::TemporaryFile(const std::string& content, const std::string& name) : name_(name) {
-  std::string pattern = (std::filesystem::temp_directory_path() / "tandem-platform-XXXXXX").string();
-  directory_ = mkdtemp(pattern.data());
   add(name, content);
 }
 
-TemporaryFile::~TemporaryFile() { std::filesystem::remove_all(directory_); }
-
 void TemporaryFile::add(const std::string& name, const std::string& content) const {
-  std::ofstream(directory_ / name) << content;
+  folder_.write(name, content);
 }
 
 std::string platform_xml(const std::string& body) {

@@ -1,8 +1,9 @@
 // Platform files for tests: written to the temporary directory and removed with the object.
 #pragma once
 
-#include <filesystem>
 #include <string>
+
+#include "tests/support/temporary_folder.hpp"
 
 namespace tandem::platforms {
 
@@ -10,15 +11,12 @@ namespace tandem::platforms {
 class TemporaryFile {
  public:
   explicit TemporaryFile(const std::string& content, const std::string& name = "platform.xml");
-  ~TemporaryFile();
-  TemporaryFile(const TemporaryFile&) = delete;
-  TemporaryFile& operator=(const TemporaryFile&) = delete;
-  std::string path() const { return (directory_ / name_).string(); }
+  std::string path() const { return folder_.path(name_); }
   /// Another file beside it.
   void add(const std::string& name, const std::string& content) const;
 
  private:
-  std::filesystem::path directory_;
+  testing::TemporaryFolder folder_;
   std::string name_;
 };
 

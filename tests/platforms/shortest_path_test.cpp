@@ -53,7 +53,7 @@ Network random_network(std::uint64_t seed, const std::string& routing) {
   return network;
 }
 
-class ShortestPath : public testing::TestWithParam<const char*> {};
+class ShortestPath : public ::testing::TestWithParam<const char*> {};
 
 TEST_P(ShortestPath, AgreesWithBoost) {
   for (std::uint64_t seed = 1; seed <= 12; ++seed) {
@@ -78,7 +78,7 @@ TEST_P(ShortestPath, AgreesWithBoost) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Routings, ShortestPath, testing::Values("Floyd", "Dijkstra", "DijkstraCache"),
+INSTANTIATE_TEST_SUITE_P(Routings, ShortestPath, ::testing::Values("Floyd", "Dijkstra", "DijkstraCache"),
                          [](const auto& instance) { return instance.param; });
 
 }  // namespace

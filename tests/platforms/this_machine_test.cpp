@@ -15,6 +15,7 @@ const MeasuredNetwork kNetwork{Seconds(3.3e-6), BytesPerSecond(2.7e9)};
 MeasuredMachine machine() {
   return {"Some Processor -- 2 cores",
           "tandem calibrate --out profile.json",
+          4,
           FlopsPerSecond(12.3e9),
           BytesPerSecond(8.1e9),
           kNetwork,
@@ -32,26 +33,23 @@ void expect_network(const Topology& topology) {
 }
 
 TEST(ThisMachine, LoadsWithTheMeasuredFigures) {
-  const TemporaryFile file(this_machine_xml(machine(), 3));
+  const TemporaryFile file(this_machine_xml(machine()));
   const auto description = load_platform(file.path());
-  ASSERT_EQ(description.hosts.size(), 3u);
-  for (int rank = 0; rank < 3; ++rank) {
-    const Host& host = description.host("rank-" + std::to_string(rank));
-    EXPECT_EQ(host.cores, 1);
-    EXPECT_EQ(host.speed.count(), 12.3e9);
-    EXPECT_EQ(host.device.speed.count(), 12.3e9);
-    EXPECT_EQ(host.device.memory_rate.count(), 8.1e9);
-    EXPECT_EQ(host.device.launch.count(), 0.0);
-    EXPECT_EQ(host.disks.at(0).read_rate.count(), 9e8);
-    EXPECT_EQ(host.disks.at(0).write_rate.count(), 4e8);
-  }
+  ASSERT_EQ(description.hosts.size(), 1u);
+  const Host& host = description.host("this-machine");
+  EXPECT_EQ(host.cores, 4);
+  EXPECT_EQ(host.speed.count(), 12.3e9);
+  EXPECT_EQ(host.device.memory_rate.count(), 8.1e9);
+  EXPECT_EQ(host.device.launch.count(), 0.0);
+  EXPECT_EQ(host.disks.at(0).read_rate.count(), 9e8);
+  EXPECT_EQ(host.disks.at(0).write_rate.count(), 4e8);
   expect_network(load_topology(file.path()));
 }
 
-TEST(ThisMachine, OneHostWithoutADisk) {
+TEST(ThisMachine, WithoutADisk) {
   auto measured = machine();
   measured.disk.reset();
-  const TemporaryFile file(this_machine_xml(measured, 1));
+  const TemporaryFile file(this_machine_xml(measured));
   EXPECT_TRUE(load_platform(file.path()).hosts.at(0).disks.empty());
 }
 

@@ -101,7 +101,7 @@ TEST(Topology, AHostToItselfUsesTheLoopback) {
   EXPECT_DOUBLE_EQ(cluster.between("n-0", "n-0")->latency.count(), 3e-6);
 }
 
-class NoRoute : public testing::TestWithParam<const char*> {};
+class NoRoute : public ::testing::TestWithParam<const char*> {};
 
 TEST_P(NoRoute, IsAnAnswerAndNotACrash) {
   // SimGrid answers with nothing, an exception, an abort or a crash, depending on the routing.
@@ -114,7 +114,7 @@ TEST_P(NoRoute, IsAnAnswerAndNotACrash) {
   EXPECT_EQ(apart.bisection()->bandwidth.count(), 0.0);
 }
 
-INSTANTIATE_TEST_SUITE_P(Routings, NoRoute, testing::Values("Full", "Floyd", "Dijkstra", "None"),
+INSTANTIATE_TEST_SUITE_P(Routings, NoRoute, ::testing::Values("Full", "Floyd", "Dijkstra", "None"),
                          [](const auto& instance) { return instance.param; });
 
 TEST(Topology, OfSomeHostsOnly) {

@@ -10,7 +10,7 @@ namespace {
 
 using conformance::Scenario;
 
-class Conformance : public testing::TestWithParam<Scenario> {};
+class Conformance : public ::testing::TestWithParam<Scenario> {};
 
 const char* const disk = "<disk id=\"d\" read_bw=\"100MBps\" write_bw=\"50MBps\"/>";
 
@@ -30,7 +30,7 @@ TEST_P(Conformance, MeasuredNetwork) {
            {{0, 20e-6, 1e-9}, {65536, 80e-6, 0.5e-9}});
 }
 
-INSTANTIATE_TEST_SUITE_P(Simulated, Conformance, testing::ValuesIn(conformance::scenarios()),
+INSTANTIATE_TEST_SUITE_P(Simulated, Conformance, ::testing::ValuesIn(conformance::scenarios()),
                          [](const auto& instance) { return std::string(instance.param.name); });
 
 }  // namespace

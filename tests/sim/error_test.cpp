@@ -76,7 +76,7 @@ TEST(Errors, AnUnknownHostIsNamedWithTheNearest) {
                             {"rank 1", "\"h11\"", "did you mean"});
 }
 
-class MissingRoute : public testing::TestWithParam<const char*> {};
+class MissingRoute : public ::testing::TestWithParam<const char*> {};
 
 TEST_P(MissingRoute, NamesBothHosts) {
   const std::string xml =
@@ -97,7 +97,7 @@ TEST_P(MissingRoute, NamesBothHosts) {
                             {"no route", "\"north\"", "\"south\""});
 }
 
-INSTANTIATE_TEST_SUITE_P(Routing, MissingRoute, testing::Values("Full", "Floyd", "Dijkstra"),
+INSTANTIATE_TEST_SUITE_P(Routing, MissingRoute, ::testing::Values("Full", "Floyd", "Dijkstra"),
                          [](const auto& instance) { return std::string(instance.param); });
 
 TEST(Errors, AMissingDiskIsNamed) {
@@ -132,7 +132,7 @@ TEST(Errors, AHostThatGoesDownIsNamed) {
   const lab::TemporaryFile states("states", "0 1\n0.5 0\n");
   const std::string xml =
       lab::platform("<zone id=\"z\" routing=\"Full\"><host id=\"h0\" speed=\"1Gf\" state_file=\"" +
-                    states.name() + "\"/></zone>");
+                    states.path_from_another() + "\"/></zone>");
   expect_error<WorldError>(xml, {"h0"}, [](Context& context) { lab::compute(context, 5000); },
                            {"rank 0", "\"h0\""});
 }
@@ -142,7 +142,7 @@ TEST(Errors, ALinkThatGoesDownFailsItsMessages) {
   const std::string xml = lab::platform(
       "<zone id=\"z\" routing=\"Full\"><host id=\"h0\" speed=\"1Gf\"/><host id=\"h1\" speed=\"1Gf\"/>"
       "<link id=\"l\" bandwidth=\"1GBps\" latency=\"1us\" state_file=\"" +
-      states.name() + "\"/><route src=\"h0\" dst=\"h1\"><link_ctn id=\"l\"/></route></zone>");
+      states.path_from_another() + "\"/><route src=\"h0\" dst=\"h1\"><link_ctn id=\"l\"/></route></zone>");
   for (const double start_s : {0.0, 1.0}) {
     const auto body = [start_s](Context& context) {
       lab::sleep(context, start_s);
@@ -157,7 +157,7 @@ TEST(Errors, ALinkThatGoesDownFailsItsMessages) {
           expect_error<WorldError>(xml, {"h0", "h1"}, body, {"failed", "went down"});
           std::exit(HasFailure() ? 1 : 0);
         },
-        testing::ExitedWithCode(0), "")
+        ::testing::ExitedWithCode(0), "")
         << "start at " << start_s << " s";
   }
 }
@@ -179,14 +179,14 @@ TEST(Errors, CtrlCEndsTheProcess) {
                          lab::compute(context, 1);
                          std::raise(SIGINT);
                        }),
-              testing::KilledBySignal(SIGINT), "");
+              ::testing::KilledBySignal(SIGINT), "");
 }
 
 TEST(Errors, NothingIsWrittenToStandardOutput) {
-  testing::internal::CaptureStdout();
+  ::testing::internal::CaptureStdout();
   expect_error<WorldError>(lab::star(2), lab::hosts(2), [](Context& context) { lab::receive(context, 0, 1); },
                            {"deadlock"});
-  EXPECT_EQ("", testing::internal::GetCapturedStdout());
+  EXPECT_EQ("", ::testing::internal::GetCapturedStdout());
 }
 
 }  // namespace

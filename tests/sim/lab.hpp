@@ -1,16 +1,12 @@
 // Small platforms and one-line programs for the tests of the simulator.
 #pragma once
 
-#include <unistd.h>
-
-#include <cstdlib>
-#include <filesystem>
-#include <fstream>
 #include <functional>
 #include <string>
 #include <vector>
 
 #include "sim/simulation.hpp"
+#include "tests/support/temporary_folder.hpp"
 
 namespace tandem::sim::lab {
 
@@ -22,18 +18,16 @@ constexpr double alpha = 2 * link_latency;
 /// A file that goes away with the object.
 class TemporaryFile {
  public:
-  TemporaryFile(const std::string& name, const std::string& text)
-      : path_(std::filesystem::temp_directory_path() / ("tandem-" + std::to_string(getpid()) + "-" + name)) {
-    std::ofstream(path_) << text;
+  TemporaryFile(const std::string& name, const std::string& text) : path_(folder_.write(name, text)) {}
+  const std::string& path() const { return path_; }
+  /// As another temporary file names it: SimGrid opens what a platform file names relative to that file only.
+  std::string path_from_another() const {
+    return "../" + std::filesystem::relative(path_, folder_.path().parent_path()).string();
   }
-  ~TemporaryFile() { std::filesystem::remove(path_); }
-  TemporaryFile(const TemporaryFile&) = delete;
-  TemporaryFile& operator=(const TemporaryFile&) = delete;
-  std::string path() const { return path_.string(); }
-  std::string name() const { return path_.filename().string(); }
 
  private:
-  std::filesystem::path path_;
+  tandem::testing::TemporaryFolder folder_;
+  std::string path_;
 };
 
 inline std::string platform(const std::string& body, const std::string& config = {}) {
@@ -63,7 +57,7 @@ inline std::string star(int count, const std::string& host_attributes = {}, cons
 
 inline std::vector<std::string> hosts(int count) {
   std::vector<std::string> names;
-  for (int i = 0; i < count; ++i) names.push_back("h" + std::to_string(i));
+  for (int i = 0; i < count; ++i) names.push_back(std::string("h").append(std::to_string(i)));
   return names;
 }
 

@@ -2,11 +2,10 @@
 #pragma once
 
 #include <fmt/format.h>
-#include <unistd.h>
 
-#include <cstdio>
-#include <fstream>
 #include <string>
+
+#include "tests/support/temporary_folder.hpp"
 
 namespace tandem::testing {
 
@@ -14,15 +13,11 @@ class TemporaryPlatform {
  public:
   /// `body`: what stands inside <platform>.
   explicit TemporaryPlatform(const std::string& body)
-      : path_(fmt::format("{}/tandem_platform_{}_{}.xml", P_tmpdir, getpid(), counter_++)) {
-    std::ofstream(path_)
-        << "<?xml version='1.0'?>\n"
-           "<!DOCTYPE platform SYSTEM \"https://simgrid.org/simgrid.dtd\">\n<platform version=\"4.1\">\n"
-        << body << "</platform>\n";
-  }
-  ~TemporaryPlatform() { std::remove(path_.c_str()); }
-  TemporaryPlatform(const TemporaryPlatform&) = delete;
-  TemporaryPlatform& operator=(const TemporaryPlatform&) = delete;
+      : path_(folder_.write(
+            "platform.xml",
+            "<?xml version='1.0'?>\n"
+            "<!DOCTYPE platform SYSTEM \"https://simgrid.org/simgrid.dtd\">\n<platform version=\"4.1\">\n" +
+                body + "</platform>\n")) {}
   const std::string& path() const { return path_; }
 
   /// A star of `hosts` hosts host-0, host-1, ... with a disk each: every host on its own full-duplex link of
@@ -46,7 +41,7 @@ class TemporaryPlatform {
   }
 
  private:
-  inline static int counter_ = 0;
+  TemporaryFolder folder_;
   std::string path_;
 };
 

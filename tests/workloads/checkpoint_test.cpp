@@ -2,10 +2,10 @@
 #include <gtest/gtest.h>
 #include <torch/csrc/jit/serialization/pickle.h>
 
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 
+#include "tests/support/temporary_folder.hpp"
 #include "workloads/learner/learner.hpp"
 
 namespace tandem {
@@ -17,15 +17,8 @@ LearnerSetting setting(const std::string& model, const DatasetInfo& info, std::i
 
 std::vector<float> copy_of(std::span<const float> values) { return {values.begin(), values.end()}; }
 
-class CheckpointFile : public testing::Test {
+class CheckpointFile : public ::testing::Test {
  protected:
-  void SetUp() override {
-    std::string pattern = (std::filesystem::temp_directory_path() / "tandem-checkpoint-XXXXXX").string();
-    ASSERT_NE(mkdtemp(pattern.data()), nullptr);
-    directory_ = pattern;
-    path_ = pattern + "/model.pt";
-  }
-  void TearDown() override { std::filesystem::remove_all(directory_); }
   void save(Learner& learner) const {
     const auto& description = learner.description();
     save_checkpoint(path_, {.model = description.name, .step = 123, .values = copy_of(learner.model())},
@@ -39,8 +32,8 @@ class CheckpointFile : public testing::Test {
       return error.what();
     }
   }
-  std::filesystem::path directory_;
-  std::string path_;
+  testing::TemporaryFolder folder_;
+  std::string path_ = folder_.path("model.pt");
 };
 
 TEST_F(CheckpointFile, RoundTripIsExact) {
@@ -52,7 +45,8 @@ TEST_F(CheckpointFile, RoundTripIsExact) {
   EXPECT_EQ(loaded.model, "resnet18");
   EXPECT_EQ(loaded.step, 123);
   EXPECT_EQ(loaded.values, copy_of(learner->model()));
-  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(directory_), {}), 1) << "nothing left aside";
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder_.path()), {}), 1)
+      << "nothing left aside";
 }
 
 TEST_F(CheckpointFile, AnotherCutIntoBucketsReadsIt) {
@@ -97,7 +91,7 @@ TEST_F(CheckpointFile, MissingTruncatedOrForeign) {
 TEST_F(CheckpointFile, CannotBeWritten) {
   const auto info = describe_dataset({"synthetic", "", 1, 1, 0});
   const auto learner = make_learner(setting("lenet", info, 0));
-  path_ = (directory_ / "missing" / "model.pt").string();
+  path_ = (folder_.path() / "missing" / "model.pt").string();
   EXPECT_THROW(save(*learner), WorldError);
 }
 

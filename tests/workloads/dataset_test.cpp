@@ -12,6 +12,7 @@
 #include <filesystem>
 
 #include "policies/vocabulary/check.hpp"
+#include "tests/support/temporary_folder.hpp"
 
 namespace tandem {
 namespace {
@@ -41,20 +42,16 @@ Bytes8 labels(std::uint32_t count) {
 }
 
 /// A directory with a small sound data set, of which tests spoil single files.
-class IdxDirectory : public testing::Test {
+class IdxDirectory : public ::testing::Test {
  protected:
   void SetUp() override {
-    std::string pattern = (std::filesystem::temp_directory_path() / "tandem-idx-XXXXXX").string();
-    ASSERT_NE(mkdtemp(pattern.data()), nullptr);
-    directory_ = pattern;
     write("train-images-idx3-ubyte.gz", images(30));
     write("train-labels-idx1-ubyte.gz", labels(30));
     write("t10k-images-idx3-ubyte.gz", images(20));
     write("t10k-labels-idx1-ubyte.gz", labels(20));
   }
-  void TearDown() override { std::filesystem::remove_all(directory_); }
 
-  std::filesystem::path path(const std::string& name) const { return directory_ / name; }
+  std::filesystem::path path(const std::string& name) const { return folder_.path() / name; }
   void write(const std::string& name, const Bytes8& bytes, bool compressed = true) const {
     gzFile file = gzopen(path(name).c_str(), compressed ? "wb" : "wbT");
     ASSERT_NE(file, nullptr);
@@ -64,7 +61,7 @@ class IdxDirectory : public testing::Test {
   }
   DatasetSetting setting(std::int64_t train = 0, std::int64_t test = 0) const {
     return {.name = "fashion-mnist",
-            .directory = directory_.string(),
+            .directory = folder_.path().string(),
             .train_samples = train,
             .test_samples = test,
             .seed = 0};
@@ -81,7 +78,7 @@ class IdxDirectory : public testing::Test {
     }
   }
 
-  std::filesystem::path directory_;
+  testing::TemporaryFolder folder_;
 };
 
 TEST_F(IdxDirectory, ReadsLabelsAndPixels) {
@@ -118,7 +115,7 @@ TEST_F(IdxDirectory, TakesOnlyTheFirstSamples) {
 
 TEST_F(IdxDirectory, MissingFileSaysHowToInstall) {
   std::filesystem::remove(path("t10k-labels-idx1-ubyte.gz"));
-  expect_error({"t10k-labels-idx1-ubyte", "apt-get install dataset-fashion-mnist", directory_.string()},
+  expect_error({"t10k-labels-idx1-ubyte", "apt-get install dataset-fashion-mnist", folder_.path().string()},
                setting());
   EXPECT_THROW(describe_dataset(setting()), ConfigError);
 }

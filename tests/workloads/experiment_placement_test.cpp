@@ -116,6 +116,16 @@ TEST(Placement, SeveralWorkersOnAHostUpToItsSlots) {
   EXPECT_NE(error_of(experiment, platform).find("expected at most 0 on host 'b'"), std::string::npos);
 }
 
+TEST(Placement, TheOnlyHostTakesAllRoles) {
+  auto platform = lab();
+  platform.hosts.erase(platform.hosts.begin());
+  platform.hosts.resize(1);
+  Experiment experiment = experiment_over("server");
+  resolve_placement(experiment, platform);
+  EXPECT_EQ(experiment.placement.servers, std::vector<std::string>{"b"});
+  EXPECT_EQ(experiment.placement.workers, std::vector<std::string>(4, "b"));
+}
+
 TEST(Placement, OtherRolesNeedNoSlots) {
   Experiment experiment = experiment_over("server");
   experiment.placement.workers = {"a"};
@@ -147,8 +157,10 @@ TEST(Placement, RefusesBadSlots) {
 
 TEST(Placement, RefusesAPlatformWithoutRoomForWorkers) {
   auto platform = lab();
-  platform.hosts.resize(1);
-  EXPECT_EQ(error_of(experiment_over("server"), platform),
+  platform.hosts.resize(2);
+  Experiment experiment = experiment_over("server");
+  experiment.placement.servers = {platform.hosts[0].name, platform.hosts[1].name};
+  EXPECT_EQ(error_of(experiment, platform),
             "experiment 'test': key 'placement.workers': expected at least one host that no other role "
             "names, found "
             "none; list the workers");

@@ -6,7 +6,7 @@
 #include "policies/vocabulary/check.hpp"
 #include "policies/vocabulary/rng.hpp"
 #include "tests/support/seeds.hpp"
-#include "tests/workloads/temporary_folder.hpp"
+#include "tests/support/temporary_folder.hpp"
 #include "workloads/experiment_file.hpp"
 #include "workloads/experiment_keys.hpp"
 

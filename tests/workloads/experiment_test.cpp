@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "policies/vocabulary/check.hpp"
-#include "tests/workloads/temporary_folder.hpp"
+#include "tests/support/temporary_folder.hpp"
 #include "workloads/experiment_file.hpp"
 
 namespace tandem {

@@ -54,12 +54,16 @@ TEST(QuantityText, Work) {
 }
 
 TEST(QuantityText, ShortestForm) {
-  EXPECT_EQ(to_text(Bytes(0)), "0");
-  EXPECT_EQ(to_text(Bytes(1001)), "1001");
+  EXPECT_EQ(to_text(Bytes(0)), "0B");
+  EXPECT_EQ(to_text(Bytes(1001)), "1001B");
+  EXPECT_EQ(to_text(Bytes(128 << 10)), "128KiB");
   EXPECT_EQ(to_text(Bytes(1 << 20)), "1MiB");
   EXPECT_EQ(to_text(Bytes(1'500'000'000)), "1500MB");
   EXPECT_EQ(to_text(Seconds(0.25)), "0.25s");
   EXPECT_EQ(to_text(Seconds(300)), "300s");
+  EXPECT_EQ(to_text(Flops(2e7)), "20Mflop");
+  EXPECT_EQ(to_text(Flops(1001)), "1001flop");
+  EXPECT_EQ(to_text(Flops(0)), "0flop");
 }
 
 TEST(QuantityText, ReadsBackWhatItWrote) {

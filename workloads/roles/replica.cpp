@@ -42,16 +42,7 @@ Kernel Replica::backward(int bucket) {
 
 Kernel Replica::local_update() {
   if (!learner_) return {};
-  return [this] { step_trained(learner_->gradient(), 1.0); };
-}
-
-void Replica::step_trained(std::span<const float> gradient, double scale) {
-  for (const auto& bucket : model_.buckets) {
-    const auto offset = static_cast<std::size_t>(bucket.offset);
-    const auto count = static_cast<std::size_t>(bucket.parameters);
-    optimizer_.apply(learner_->model().subspan(offset, count), gradient.subspan(offset, count), scale,
-                     bucket.offset);
-  }
+  return [this] { apply_update(optimizer_, model_, 0, learner_->model(), learner_->gradient(), 1.0); };
 }
 
 void Replica::mark() {
@@ -70,21 +61,19 @@ Kernel Replica::compute_change() {
 
 Kernel Replica::adopt_sum(sync::Payload payload, int count) {
   if (!learner_) return {};
-  return [this, payload, count] {
-    const auto sum = payload_memory(payload);
+  if (payload == sync::Payload::gradient)
+    return [this, count] {
+      apply_update(optimizer_, model_, 0, learner_->model(), learner_->gradient(), 1.0 / count);
+    };
+  return [this, count] {
+    const auto& sum = change_;
     const auto model = learner_->model();
     const float share = 1.0F / static_cast<float>(count);
-    if (payload == sync::Payload::gradient) step_trained(sum, 1.0 / count);
+    const float rate = share * static_cast<float>(global_rate_);
     for (const auto& bucket : model_.buckets) {
-      // Statistics travel as values beside gradients and as differences beside changes.
       const auto begin = static_cast<std::size_t>(bucket.offset);
       const auto trained_end = begin + static_cast<std::size_t>(bucket.parameters);
       const auto end = begin + static_cast<std::size_t>(bucket.elements());
-      if (payload == sync::Payload::gradient) {
-        for (std::size_t i = trained_end; i < end; ++i) model[i] = sum[i] * share;
-        continue;
-      }
-      const float rate = share * static_cast<float>(global_rate_);
       for (std::size_t i = begin; i < trained_end; ++i) model[i] = marked_[i] + rate * sum[i];
       for (std::size_t i = trained_end; i < end; ++i) model[i] = marked_[i] + share * sum[i];
     }

@@ -44,7 +44,6 @@ class Replica {
 
  private:
   std::span<float> payload_memory(sync::Payload payload);
-  void step_trained(std::span<const float> gradient, double scale);
 
   ModelDescription model_;
   std::unique_ptr<Learner> learner_;

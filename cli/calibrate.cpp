@@ -4,10 +4,12 @@
 #include <filesystem>
 #include <fstream>
 #include <memory>
+#include <thread>
 
 #include "cli/calibration_run.hpp"
 #include "cli/commands.hpp"
 #include "cli/job_options.hpp"
+#include "platforms/this_machine.hpp"
 #include "policies/vocabulary/check.hpp"
 #include "runtime/launcher/launcher.hpp"
 #include "workloads/job.hpp"
@@ -32,10 +34,61 @@ std::string profile_text(const Profile& profile) {
         entry.bucket < 0 ? "" : fmt::format("b{}", entry.bucket),
         entry.samples > 0 ? fmt::format("{} smp", entry.samples) : fmt::format("{} B", entry.bytes),
         entry.median_s * 1e3, entry.spread * 50);
-  if (!profile.storage.empty()) text += "\n  storage read\n";
+  if (!profile.storage.empty()) text += "\n  storage\n";
   for (const auto& entry : profile.storage)
-    text += fmt::format("  {:>10} B  {:>9.1f} us\n", entry.bytes, entry.median_s * 1e6);
+    text += fmt::format("  {:<5} {:>10} B  {:>9.1f} us\n", entry.write ? "write" : "read", entry.bytes,
+                        entry.median_s * 1e6);
   return text;
+}
+
+/// The rate at which time grows with size, so that fixed costs do not count.
+double rate_between(std::int64_t small_bytes, double small_s, std::int64_t large_bytes, double large_s) {
+  const double added_s = std::max(large_s - small_s, 0.1 * large_s);
+  return static_cast<double>(large_bytes - small_bytes) / added_s;
+}
+
+BytesPerSecond storage_rate(const Profile& profile, bool write) {
+  std::vector<Profile::StorageEntry> entries;
+  for (const auto& entry : profile.storage)
+    if (entry.write == write) entries.push_back(entry);
+  const auto by_size = [](const auto& a, const auto& b) { return a.bytes < b.bytes; };
+  const auto [small, large] = std::minmax_element(entries.begin(), entries.end(), by_size);
+  return BytesPerSecond(rate_between(small->bytes, small->median_s, large->bytes, large->median_s));
+}
+
+/// What the profile says of this machine, as a platform file states it.
+platforms::MeasuredMachine measured_machine(const Profile& profile, const ModelDescription& model) {
+  double step_flops = 0;
+  double step_s = 0;
+  std::vector<Profile::ComputeEntry> updates;
+  for (const auto& entry : profile.compute) {
+    if (entry.kind == Work::Kind::update) updates.push_back(entry);
+    if (entry.kind != Work::Kind::forward && entry.kind != Work::Kind::backward) continue;
+    const Flops flops = entry.kind == Work::Kind::forward
+                            ? model.forward()
+                            : model.buckets.at(static_cast<std::size_t>(entry.bucket)).backward;
+    step_flops += flops.count() * entry.samples;
+    step_s += entry.median_s;
+  }
+  const auto by_size = [](const auto& a, const auto& b) { return a.bytes < b.bytes; };
+  const auto [small, large] = std::minmax_element(updates.begin(), updates.end(), by_size);
+  const auto& fastest = *std::min_element(profile.network.begin(), profile.network.end(),
+                                          [](const auto& a, const auto& b) { return a.beta_s < b.beta_s; });
+  return {.name = profile.machine,
+          .command = profile.command,
+          .cores = static_cast<int>(std::thread::hardware_concurrency()),
+          .core_speed = FlopsPerSecond(step_flops / step_s),
+          .memory_rate = BytesPerSecond(
+              streams_of_update * rate_between(small->bytes, small->median_s, large->bytes, large->median_s)),
+          .network = {Seconds(std::max(1e-7, profile.network.front().alpha_s)),
+                      BytesPerSecond(1.0 / fastest.beta_s)},
+          .disk = platforms::MeasuredDisk{storage_rate(profile, false), storage_rate(profile, true)}};
+}
+
+void write_platform(const std::string& path, const Profile& profile, const ModelDescription& model) {
+  std::ofstream file(path);
+  file << platforms::this_machine_xml(measured_machine(profile, model));
+  if (!file.flush()) throw WorldError("cannot write the platform file " + path);
 }
 
 }  // namespace
@@ -60,28 +113,53 @@ int run_calibration(const JobOptions& options, const std::string& profile_path) 
   events.error = [](const std::string& line) { fmt::print(stderr, "{}\n", line); };
   const LaunchResult result = launch(setting, events);
   std::filesystem::remove_all(directory);
-  if (result.exit_code != 0) fmt::print(stderr, "tandem: {}\n", result.message);
-  return result.exit_code;
+  if (result.exit_code != 0) {
+    fmt::print(stderr, "tandem: {}\n", result.message);
+    return result.exit_code;
+  }
+  // Two ranks that only answer each other wait for a core hardly ever, unless others use it.
+  constexpr double busy = 0.05;
+  if (const double share = load_profile(profile_path).core_wait_share; share > busy)
+    fmt::print(
+        stderr,
+        "tandem: warning: this machine was busy with other work: the measuring rank waited {:.0f} % of the "
+        "time for a core, so the profile is too slow; calibrate again when it is quiet\n",
+        share * 100);
+  return exit_fine;
 }
 
 void add_calibrate(CLI::App& app, int& exit_code) {
   auto* command = app.add_subcommand(
       "calibrate", "Measure this machine for an experiment; writes a profile for simulations");
   const auto options = std::make_shared<JobOptions>();
+  const auto platform = std::make_shared<std::string>();
   add_experiment_options(*command, *options);
+  command->add_option("--platform", *platform, "Also write this machine as a platform file");
   command->footer(
-      "Measures messages between ranks, every piece of work of one training step, and storage reads (the "
-      "latter two\n"
-      "with real math), never the runs that are compared. Example:\n"
+      "Measures messages between ranks, every piece of work of one training step, and storage (the latter "
+      "two "
+      "with real\n"
+      "math), never the runs that are compared. Examples:\n"
       "  tandem calibrate workloads/experiments/mixed_lab.yaml --out profile.json\n"
       "  tandem simulate workloads/experiments/mixed_lab.yaml --set physics.network=profile --set "
-      "physics.profile=profile.json");
-  command->callback([options, &exit_code] {
+      "physics.profile=profile.json\n"
+      "  tandem calibrate workloads/experiments/this_machine.yaml --platform platforms/this_machine.xml");
+  command->callback([options, platform, &exit_code] {
     const std::string path = options->out.empty() ? "profile.json" : options->out;
-    if (std::filesystem::exists(path) && !options->force)
-      throw ConfigError(path + " exists already; choose another --out, or --force");
+    for (const std::string& file : {path, *platform})
+      if (!file.empty() && std::filesystem::exists(file) && !options->force)
+        throw ConfigError(file + " exists already; choose another, or --force");
+    const LoadedJob loaded = load_job(*options);
+    const bool real = loaded.experiment.workload.math == Experiment::Workload::Math::real;
+    if (!platform->empty() && !real)
+      throw ConfigError("--platform needs measured work; set workload.math to real");
     exit_code = run_calibration(*options, path);
-    if (exit_code == exit_fine) fmt::print("{}\n{}\n", profile_text(load_profile(path)), path);
+    if (exit_code != exit_fine) return;
+    const Profile profile = load_profile(path);
+    fmt::print("{}\n{}\n", profile_text(profile), path);
+    if (platform->empty()) return;
+    write_platform(*platform, profile, Job(loaded.experiment, loaded.platform, "").model());
+    fmt::print("{}\n", *platform);
   });
 }
 

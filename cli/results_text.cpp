@@ -6,6 +6,9 @@
 
 namespace tandem::cli {
 
+// Share of the makespan above which waiting for a core is told.
+constexpr double worth_telling = 0.1;
+
 std::string results_line(const Results& results) {
   const auto& summary = results.summary;
   std::string line = fmt::format(
@@ -20,6 +23,13 @@ std::string results_line(const Results& results) {
         "\n  warning: {} times an emulated device was not kept up with; this machine is too slow or "
         "too loaded for it, and the times are too long",
         late);
+  const double waited = results.journal.core_wait.count() / summary.at("makespan_s").get<double>();
+  if (waited > worth_telling)
+    line += fmt::format(
+        "\n  note: a rank stood ready without a core for {:.0f} % of the time: more ranks than cores, or "
+        "other "
+        "work on this machine",
+        waited * 100);
   return line + "\n  " + results.path + "\n";
 }
 

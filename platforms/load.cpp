@@ -134,7 +134,7 @@ double figure(const Host& host, const std::string& property, double fallback, bo
 
 Device device_of(const Host& host, const std::string& file) {
   const std::string place = file + ": host '" + host.name + "': ";
-  Device device{"host", host.speed * static_cast<double>(host.cores), kDefaultMemoryRate, Seconds(0.0)};
+  Device device{"host", host.speed, kDefaultMemoryRate, Seconds(0.0)};
   if (const auto named = host.properties.find("device"); named != host.properties.end()) {
     try {
       device = find_device(named->second);

@@ -11,10 +11,10 @@ namespace tandem::platforms {
 /// Loads any platform file that SimGrid loads. Hosts and links come in the order in which the file declares
 /// them; a SPLITDUPLEX link is one link. SimGrid's own loopback, which no file declares, is left out.
 ///
-/// A host's device is the one named by <prop id="device">, of the device catalogue; without it, a device as
-/// fast as the host's cores together, with a memory rate of 10 GB/s and no launch cost. <prop
-/// id="tandem:memory_rate"> (bytes a second) and <prop id="tandem:launch"> (seconds) override the device's
-/// figures.
+/// A host's device is the one named by <prop id="device">, of the device catalogue; without it, each rank
+/// computes on a core of its own while there are enough, with a memory rate of 10 GB/s and no launch cost.
+/// <prop id="tandem:memory_rate"> (bytes a second) and <prop id="tandem:launch"> (seconds) override the
+/// device's figures.
 ///
 /// Errors: ConfigError naming the file, with SimGrid's own message where SimGrid refused it.
 /// Pre: this process has no SimGrid engine yet.

@@ -92,21 +92,19 @@ std::string comment_text(std::string text) {
 
 }  // namespace
 
-std::string this_machine_xml(const MeasuredMachine& machine, int hosts) {
-  TANDEM_CHECK(hosts >= 1, "hosts", hosts);
-  TANDEM_CHECK(machine.core_speed.count() > 0 && machine.memory_rate.count() > 0, "speed",
-               machine.core_speed.count(), "memory", machine.memory_rate.count());
+std::string this_machine_xml(const MeasuredMachine& machine) {
+  TANDEM_CHECK(machine.cores >= 1 && machine.core_speed.count() > 0 && machine.memory_rate.count() > 0,
+               "cores", machine.cores, "speed", machine.core_speed.count(), "memory",
+               machine.memory_rate.count());
   Description platform;
-  for (int rank = 0; rank < hosts; ++rank) {
-    Host host;
-    host.name = fmt::format("rank-{}", rank);
-    host.speed = machine.core_speed;
-    if (machine.disk) host.disks = {{"disk", machine.disk->read_rate, machine.disk->write_rate}};
-    host.properties["tandem:memory_rate"] = fmt::format("{}", machine.memory_rate.count());
-    platform.hosts.push_back(host);
-  }
+  Host& host = platform.hosts.emplace_back();
+  host.name = "this-machine";
+  host.cores = machine.cores;
+  host.speed = machine.core_speed;
+  if (machine.disk) host.disks = {{"disk", machine.disk->read_rate, machine.disk->write_rate}};
+  host.properties["tandem:memory_rate"] = fmt::format("{}", machine.memory_rate.count());
   const std::string comment = comment_text("This machine as measured: " + machine.name +
-                                           ". One host for each rank. Written by: " + machine.command);
+                                           ". Ranks share its cores. Written by: " + machine.command);
   return star_xml(comment, platform, machine.network, machine.disk);
 }
 

@@ -23,16 +23,16 @@ struct MeasuredDisk {
 struct MeasuredMachine {
   std::string name;            ///< of the processor, for the file's comment
   std::string command;         ///< that measured it, for the file's comment
+  int cores;                   ///< that ranks may use
   FlopsPerSecond core_speed;   ///< sustained on training work
   BytesPerSecond memory_rate;  ///< of one core
   MeasuredNetwork network;
   std::optional<MeasuredDisk> disk;
 };
 
-/// A platform file with `hosts` hosts of one core, rank-0 to rank-(hosts - 1), each on its own SPLITDUPLEX
-/// link to one switch, so that any two are `network.latency` apart at `network.bandwidth`. Pre: hosts >= 1;
-/// every figure positive.
-std::string this_machine_xml(const MeasuredMachine& machine, int hosts);
+/// A platform file with one host, `this-machine`: ranks on it share its cores, and any two of them are
+/// `network.latency` apart at `network.bandwidth`. Pre: every figure positive.
+std::string this_machine_xml(const MeasuredMachine& machine);
 
 /// A platform file with the hosts of `platform` (speed, cores, properties, disks) on the network of one
 /// machine: any two hosts, and two ranks on one host, are `network.latency` apart at `network.bandwidth`.

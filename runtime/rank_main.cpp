@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "policies/vocabulary/check.hpp"
+#include "runtime/core_wait.hpp"
 #include "runtime/emulation.hpp"
 #include "runtime/journal_wire.hpp"
 #include "runtime/mpi_check.hpp"
@@ -65,6 +66,7 @@ void run_job(const Job& job, const RankOptions& options, MpiContext& context, MP
     throw ConfigError(fmt::format("{}: the job has {} ranks, mpirun started {}", options.document, seats,
                                   context.world_size()));
   const std::string started = now_utc();
+  const Seconds waited_before = core_wait().value_or(Seconds(0));
   Journal journal;
   journal.keep_decisions = options.decisions;
   if (options.operations) {
@@ -75,6 +77,7 @@ void run_job(const Job& job, const RankOptions& options, MpiContext& context, MP
   }
   const double own_end = context.now().count();
   journal.late_devices = context.late_devices();
+  journal.core_wait = core_wait().value_or(Seconds(0)) - waited_before;
   // Early ranks wait here, off their cores, rather than in a collective that spins.
   context.meet();
   double makespan = 0.0;
@@ -95,7 +98,10 @@ void run_job(const Job& job, const RankOptions& options, MpiContext& context, MP
 }
 
 void calibrate_job(const Job& job, const RankOptions& options, MpiContext& context) {
+  const Seconds waited_before = core_wait().value_or(Seconds(0));
+  const Seconds start = context.now();
   Profile profile = calibrate(job, context, default_calibration());
+  profile.core_wait_share = (core_wait().value_or(Seconds(0)) - waited_before) / (context.now() - start);
   context.meet();
   if (context.rank() != 0) return;
   profile.machine = this_machine();

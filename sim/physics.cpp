@@ -93,15 +93,12 @@ void set_measured_network(const std::vector<Profile::NetworkSegment>& segments) 
   const auto shared = std::make_shared<const std::vector<Profile::NetworkSegment>>(segments);
   auto* const model = s4u::Engine::get_instance()->get_netzone_root()->get_network_model();
   try {
-    model->set_lat_factor_cb([shared](double size, const s4u::Host* from, const s4u::Host* to,
-                                      const std::vector<s4u::Link*>& links, const auto&) {
-      if (from == to) return 1.0;
-      return segment_of(*shared, size).alpha_s / route_latency_s(links);
-    });
-    model->set_bw_factor_cb([shared](double size, const s4u::Host* from, const s4u::Host* to,
-                                     const std::vector<s4u::Link*>& links, const auto&) {
-      return from == to ? 1.0 : 1.0 / (segment_of(*shared, size).beta_s * route_bandwidth(links));
-    });
+    model->set_lat_factor_cb(
+        [shared](double size, const s4u::Host*, const s4u::Host*, const std::vector<s4u::Link*>& links,
+                 const auto&) { return segment_of(*shared, size).alpha_s / route_latency_s(links); });
+    model->set_bw_factor_cb(
+        [shared](double size, const s4u::Host*, const s4u::Host*, const std::vector<s4u::Link*>& links,
+                 const auto&) { return 1.0 / (segment_of(*shared, size).beta_s * route_bandwidth(links)); });
   } catch (const std::invalid_argument& error) {
     throw ConfigError(
         std::string("measured network: the platform file's <config> sets network factors too: ") +

@@ -8,6 +8,7 @@
 //                     variants: [{name, simulated_throughput, measured_throughput, simulated_place,
 //                     measured_place}]}
 //   variants         [{name, repetitions, warmup_steps, unmatched_steps, late_devices (of all repetitions),
+//                      core_wait_share (longest that a rank stood ready without a core, of the makespan),
 //                      gates: {operations, decisions, replay}: each {state, checked, detail},
 //                      figures: [{key, name, unit, rank (-1: all), simulated, measured, error,
 //                                 contribution (of a phase to the error of step time),

@@ -143,12 +143,18 @@ json variant_json(const VariantResults& variant, const Comparison& comparison) {
   json figures = json::array();
   for (const auto& figure : comparison.figures) figures.push_back(figure_json(figure));
   std::int64_t late = 0;
-  for (const auto& run : variant.measured) late += run.journal.late_devices;
+  double core_wait_share = 0.0;
+  for (const auto& run : variant.measured) {
+    late += run.journal.late_devices;
+    core_wait_share =
+        std::max(core_wait_share, run.journal.core_wait.count() / run.summary.at("makespan_s").get<double>());
+  }
   return {{"name", variant.name},
           {"repetitions", variant.measured.size()},
           {"warmup_steps", variant.simulated.info.experiment.warmup_steps},
           {"unmatched_steps", comparison.unmatched_steps},
           {"late_devices", late},
+          {"core_wait_share", core_wait_share},
           {"gates",
            {{"operations", gate_json(comparison.operations)},
             {"decisions", gate_json(comparison.decisions)},

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace tandem::validation {
 namespace {
 
@@ -29,6 +31,17 @@ std::string counts_by_variant(const json& variants, const char* key) {
       text += fmt::format("{}{} {}", text.empty() ? "" : ", ", variant.at("name").get<std::string>(),
                           with_unit(static_cast<double>(count), Unit::count));
   return text;
+}
+
+std::string core_wait_note(const json& variants) {
+  const auto share = [](const json& variant) { return variant.at("core_wait_share").get<double>(); };
+  const auto& worst = *std::max_element(variants.begin(), variants.end(),
+                                        [&](const json& a, const json& b) { return share(a) < share(b); });
+  return fmt::format(
+      "Measured ranks stood ready without a core for up to {:.1f} % of a run ({}); measured times contain "
+      "it, "
+      "simulated ones do not.",
+      share(worst) * 100, worst.at("name").get<std::string>());
 }
 
 }  // namespace
@@ -94,6 +107,7 @@ std::vector<std::string> remarks(const json& document) {
         "This machine was too slow for the devices that it emulated, so that measured times are too long; "
         "times it was late: " +
         counts + ".");
+  all.push_back(core_wait_note(variants));
   if (variants.front().at("repetitions") == 1)
     all.emplace_back(
         "With one measured run there is no noise floor; set repetitions to 3 or more to get one.");

@@ -13,7 +13,7 @@ struct CalibrationSetting {
   std::vector<std::int64_t> message_bytes;  ///< sizes to send between ranks 0 and 1
   int message_repetitions = 30;             ///< round trips of each size
   int compute_repetitions = 9;              ///< of each piece of work
-  int storage_repetitions = 9;              ///< reads of each size
+  int storage_repetitions = 9;              ///< reads and writes of each size
 };
 
 /// 1 B to 16 MiB, log-uniform.

@@ -5,8 +5,7 @@
 namespace tandem {
 namespace {
 
-// Streaming kernels read two vectors and write one; decoding reads a byte and writes a float a pixel.
-constexpr double streams_of_update = 3.0;
+// Decoding reads a byte and writes a float a pixel.
 constexpr double streams_of_decode = 5.0;
 
 }  // namespace

@@ -9,6 +9,9 @@
 
 namespace tandem {
 
+/// Updates and sums read two vectors and write one.
+constexpr double streams_of_update = 3.0;
+
 class CostModel {
  public:
   /// `profile` may be null: then everything comes from the device's figures.

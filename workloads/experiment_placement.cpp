@@ -54,6 +54,9 @@ class Placer {
     const bool over_server = experiment_.sync.over == "server";
     if (over_server && placement_.servers.empty()) placement_.servers = {default_server()};
     if (placement_.workers.empty()) placement_.workers = hosts_without_role();
+    if (placement_.workers.empty() && platform_.hosts.size() == 1)
+      placement_.workers.assign(static_cast<std::size_t>(slots_of(platform_.hosts.front())),
+                                platform_.hosts.front().name);
     if (placement_.workers.empty())
       refuse_key("placement.workers", "at least one host that no other role names", "none; list the workers");
     if (!over_server) placement_.servers.clear();

@@ -15,11 +15,12 @@
 namespace tandem {
 
 struct Profile {
-  static constexpr int schema_version = 1;
+  static constexpr int schema_version = 2;
   std::string machine;   ///< processor name, cores, kernel: what must match for the profile to be fresh
   std::string software;  ///< versions of MPI, libtorch and Tandem
   std::string date;
-  std::string command;  ///< that measured it
+  std::string command;           ///< that measured it
+  double core_wait_share = 0.0;  ///< of the time, in which the measuring rank stood ready without a core
 
   /// Seconds of one piece of work on this machine's native device; medians with spread.
   struct ComputeEntry {
@@ -50,9 +51,10 @@ struct Profile {
   };
   std::vector<NetworkSegment> network;
 
-  /// Storage read on this machine: seconds = latency_s + bytes / rate.
+  /// Storage of this machine, through the page cache as a job meets it.
   struct StorageEntry {
     std::int64_t bytes;
+    bool write;
     double median_s;
     double spread;
     std::vector<double> raw_s;

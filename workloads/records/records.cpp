@@ -1,5 +1,6 @@
 #include "workloads/records/records.hpp"
 
+#include <algorithm>
 #include <iterator>
 
 namespace tandem {
@@ -20,6 +21,7 @@ void Journal::append(Journal&& other) {
   move_to_end(caches, other.caches);
   move_to_end(operations, other.operations);
   late_devices += other.late_devices;
+  core_wait = std::max(core_wait, other.core_wait);
 }
 
 }  // namespace tandem

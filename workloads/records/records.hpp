@@ -89,7 +89,8 @@ struct Journal {
   std::vector<CacheRecord> caches;
   std::vector<OperationRecord> operations;
   std::int64_t late_devices =
-      0;  ///< times an emulated device's real kernel took longer than its emulated time
+      0;                ///< times an emulated device's real kernel took longer than its emulated time
+  Seconds core_wait{};  ///< longest that a rank stood ready without a core; 0 under a simulated clock
 
   void append(Journal&& other);
 };

@@ -153,6 +153,7 @@ Results read_results(const std::string& path) {
   journal.decisions = read_records<DecisionRecord>(directory / "decisions.csv", false);
   journal.keep_decisions = !journal.decisions.empty();
   journal.late_devices = results.summary.value("late_devices", std::int64_t{0});
+  journal.core_wait = Seconds(results.summary.value("core_wait_s", 0.0));
   return results;
 }
 

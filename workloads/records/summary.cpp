@@ -142,7 +142,8 @@ json summarise(const RunInfo& info, const Journal& journal, Seconds makespan) {
                   {"bytes", {{"sent", all.bytes_sent}, {"received", all.bytes_received}}},
                   {"ranks", std::move(ranks)},
                   {"evaluations", evaluations_of(journal)},
-                  {"late_devices", journal.late_devices}};
+                  {"late_devices", journal.late_devices},
+                  {"core_wait_s", journal.core_wait.count()}};
   if (!journal.caches.empty()) summary["cache"] = cache_of(journal);
   return summary;
 }

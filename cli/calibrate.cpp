@@ -18,15 +18,24 @@
 namespace tandem::cli {
 namespace {
 
-std::string profile_text(const Profile& profile) {
-  std::string text = fmt::format("measured on {}\n\n  message size    one way\n", profile.machine);
-  for (const auto& entry : profile.messages)
+std::string path_text(const Profile::Path& path) {
+  std::string text = path.links == 0 ? fmt::format("\n  messages between two ranks of one machine\n")
+                                     : fmt::format("\n  messages from {} to {}: {} links, {:.4g} MB/s\n",
+                                                   path.from, path.to, path.links, path.bandwidth * 1e-6);
+  text += "  message size    one way\n";
+  for (const auto& entry : path.messages)
     text += fmt::format("  {:>10} B  {:>9.1f} us  +-{:.0f} %\n", entry.bytes, entry.median_s * 1e6,
                         entry.spread * 50);
-  text += "\n  fitted network\n";
-  for (const auto& segment : profile.network)
+  text += "  fitted\n";
+  for (const auto& segment : path.segments)
     text += fmt::format("  from {:>9} B: {:.1f} us + size / {:.3g} MB/s\n", segment.from_bytes,
                         segment.alpha_s * 1e6, 1e-6 / segment.beta_s);
+  return text;
+}
+
+std::string profile_text(const Profile& profile) {
+  std::string text = fmt::format("measured on {}\n", profile.machine);
+  for (const auto& path : profile.paths) text += path_text(path);
   if (!profile.compute.empty()) text += "\n  work            size          time\n";
   for (const auto& entry : profile.compute)
     text += fmt::format(
@@ -72,7 +81,8 @@ platforms::MeasuredMachine measured_machine(const Profile& profile, const ModelD
   }
   const auto by_size = [](const auto& a, const auto& b) { return a.bytes < b.bytes; };
   const auto [small, large] = std::minmax_element(updates.begin(), updates.end(), by_size);
-  const auto& fastest = *std::min_element(profile.network.begin(), profile.network.end(),
+  const auto& network = profile.paths.front().segments;
+  const auto& fastest = *std::min_element(network.begin(), network.end(),
                                           [](const auto& a, const auto& b) { return a.beta_s < b.beta_s; });
   return {.name = profile.machine,
           .command = profile.command,
@@ -80,8 +90,7 @@ platforms::MeasuredMachine measured_machine(const Profile& profile, const ModelD
           .core_speed = FlopsPerSecond(step_flops / step_s),
           .memory_rate = BytesPerSecond(
               streams_of_update * rate_between(small->bytes, small->median_s, large->bytes, large->median_s)),
-          .network = {Seconds(std::max(1e-7, profile.network.front().alpha_s)),
-                      BytesPerSecond(1.0 / fastest.beta_s)},
+          .network = {Seconds(std::max(1e-7, network.front().alpha_s)), BytesPerSecond(1.0 / fastest.beta_s)},
           .disk = platforms::MeasuredDisk{storage_rate(profile, false), storage_rate(profile, true)}};
 }
 

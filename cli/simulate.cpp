@@ -22,24 +22,32 @@ namespace {
 /// The platform to simulate on, and how its network behaves.
 struct Network {
   std::string platform_file;
-  std::vector<Profile::NetworkSegment> segments;
+  std::vector<Profile::Path> measured;
 };
 
-/// Under "profile" every host of the platform stands on the calibrated machine's network: the twin of a run
-/// whose ranks all live on that machine.
+/// Under "profile" messages cost what was measured: over the platform's own links if that was its emulated
+/// cluster; else every host stands on the calibrated machine's network, as do the ranks of a plain run.
 Network network_of(const Job& job) {
   const auto& experiment = job.experiment();
   if (experiment.physics.network == "platform") return {experiment.platform, {}};
   if (job.profile() == nullptr)
     throw ConfigError(
         "physics.network is 'profile', but physics.profile names none; make one with `tandem calibrate`");
-  const auto& segments = job.profile()->network;
+  const Profile& profile = *job.profile();
+  if (!profile.cluster.empty()) {
+    if (std::filesystem::path(profile.cluster).filename() !=
+        std::filesystem::path(experiment.platform).filename())
+      throw ConfigError(fmt::format("{}: measured on the emulated cluster {}, not on that of {}",
+                                    experiment.physics.profile, profile.cluster, experiment.platform));
+    return {experiment.platform, profile.paths};
+  }
+  const auto& segments = profile.paths.front().segments;
   // The links' figures only have to be positive: the segments scale them for each size.
   const platforms::MeasuredNetwork network{Seconds(std::max(1e-7, segments.front().alpha_s)),
                                            BytesPerSecond(1.0 / segments.back().beta_s)};
   const std::string twin = job.directory() + "/twin.xml";
   std::ofstream(twin) << platforms::twin_xml(job.platform(), network);
-  return {twin, segments};
+  return {twin, {profile.paths.front()}};
 }
 
 void warn_of_stale_profile(const Job& job) {
@@ -76,7 +84,7 @@ void simulate_job(const JobOptions& options) {
   std::vector<CostModel> prices;
   sim::SimulationSetting setting;
   setting.platform_file = network.platform_file;
-  setting.network = network.segments;
+  setting.network = network.measured;
   for (std::size_t rank = 0; rank < job.seats().size(); ++rank) {
     setting.hosts.push_back(job.seats()[rank].host);
     prices.push_back(job.cost_model(static_cast<Rank>(rank)));

@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <boost/property_tree/ptree.hpp>
 #include <boost/property_tree/xml_parser.hpp>
+#include <cmath>
+#include <limits>
 #include <memory>
 #include <simgrid/kernel/resource/NetworkModelIntf.hpp>
 #include <simgrid/s4u.hpp>
@@ -27,8 +29,8 @@ const std::map<std::string, std::string> defaults = {{"network/model", "CM02"},
                                                      {"network/loopback-bw", "1e10"},
                                                      {"network/loopback-lat", "1e-6"}};
 
-const Profile::NetworkSegment& segment_of(const std::vector<Profile::NetworkSegment>& segments, double size) {
-  const auto above = std::upper_bound(segments.begin(), segments.end(), size,
+const Profile::NetworkSegment& segment_of(const Profile::Path& path, double size) {
+  const auto above = std::upper_bound(path.segments.begin(), path.segments.end(), size,
                                       [](double bytes, const Profile::NetworkSegment& s) {
                                         return bytes < static_cast<double>(s.from_bytes);
                                       });
@@ -45,6 +47,65 @@ double route_bandwidth(const std::vector<s4u::Link*>& links) {
   double lowest = links.front()->get_bandwidth();
   for (const s4u::Link* link : links) lowest = std::min(lowest, link->get_bandwidth());
   return lowest;
+}
+
+/// How unlike two ways are: bandwidths count by their ratio, the number of links breaks ties.
+double unlikeness(const Profile::Path& path, double bandwidth, std::size_t links) {
+  const double ratio = std::abs(std::log(path.bandwidth / bandwidth));
+  return ratio + 1e-3 * std::abs(static_cast<double>(path.links) - static_cast<double>(links));
+}
+
+/// The measured paths, to be asked by route.
+class MeasuredPaths {
+ public:
+  explicit MeasuredPaths(std::vector<Profile::Path> paths) : paths_(std::move(paths)) {}
+
+  /// Factor on the route's latency.
+  double latency_factor(bool within_a_host, double size, const std::vector<s4u::Link*>& links) const {
+    const auto* path = find(within_a_host, links);
+    return path == nullptr ? 1.0 : segment_of(*path, size).alpha_s / route_latency_s(links);
+  }
+
+  /// Factor on the bandwidth of the route's narrowest link.
+  double bandwidth_factor(bool within_a_host, double size, const std::vector<s4u::Link*>& links) const {
+    const auto* path = find(within_a_host, links);
+    if (path == nullptr) return 1.0;
+    const double measured_against = path->links > 0 ? path->bandwidth : route_bandwidth(links);
+    return 1.0 / (segment_of(*path, size).beta_s * measured_against);
+  }
+
+ private:
+  const Profile::Path* find(bool within_a_host, const std::vector<s4u::Link*>& links) const {
+    const Profile::Path* best = nullptr;
+    double least = std::numeric_limits<double>::infinity();
+    for (const auto& path : paths_) {
+      if (path.links == 0 && (within_a_host || paths_.size() == 1)) return &path;
+      if (path.links == 0 || within_a_host) continue;
+      const double unlike = unlikeness(path, route_bandwidth(links), links.size());
+      if (unlike >= least) continue;
+      least = unlike;
+      best = &path;
+    }
+    return best;
+  }
+
+  std::vector<Profile::Path> paths_;
+};
+
+void check_segments(const std::vector<Profile::NetworkSegment>& segments) {
+  if (segments.empty() || segments.front().from_bytes > 0)
+    throw ConfigError("measured network: the first segment must start at 0 bytes, found " +
+                      (segments.empty() ? "none" : std::to_string(segments.front().from_bytes)));
+  for (std::size_t i = 0; i < segments.size(); ++i) {
+    if (i > 0 && segments[i].from_bytes <= segments[i - 1].from_bytes)
+      throw ConfigError("measured network: segments must be sorted by from_bytes, found " +
+                        std::to_string(segments[i].from_bytes) + " after " +
+                        std::to_string(segments[i - 1].from_bytes));
+    if (!(segments[i].alpha_s >= 0) || !(segments[i].beta_s > 0))
+      throw ConfigError("measured network: expected alpha_s >= 0 and beta_s > 0 from " +
+                        std::to_string(segments[i].from_bytes) + " bytes, found " +
+                        std::to_string(segments[i].alpha_s) + " and " + std::to_string(segments[i].beta_s));
+  }
 }
 
 }  // namespace
@@ -75,30 +136,25 @@ void set_physics(const std::map<std::string, std::string>& own) {
     if (!own.contains(flag)) s4u::Engine::set_config(flag + ":" + value);
 }
 
-void set_measured_network(const std::vector<Profile::NetworkSegment>& segments) {
-  if (segments.empty()) return;
-  if (segments.front().from_bytes > 0)
-    throw ConfigError("measured network: the first segment must start at 0 bytes, found " +
-                      std::to_string(segments.front().from_bytes));
-  for (std::size_t i = 0; i < segments.size(); ++i) {
-    if (i > 0 && segments[i].from_bytes <= segments[i - 1].from_bytes)
-      throw ConfigError("measured network: segments must be sorted by from_bytes, found " +
-                        std::to_string(segments[i].from_bytes) + " after " +
-                        std::to_string(segments[i - 1].from_bytes));
-    if (!(segments[i].alpha_s >= 0) || !(segments[i].beta_s > 0))
-      throw ConfigError("measured network: expected alpha_s >= 0 and beta_s > 0 from " +
-                        std::to_string(segments[i].from_bytes) + " bytes, found " +
-                        std::to_string(segments[i].alpha_s) + " and " + std::to_string(segments[i].beta_s));
+void set_measured_network(const std::vector<Profile::Path>& paths) {
+  if (paths.empty()) return;
+  for (const auto& path : paths) {
+    check_segments(path.segments);
+    if (path.links > 0 && !(path.bandwidth > 0))
+      throw ConfigError("measured network: the path from " + path.from + " to " + path.to +
+                        " names links, but no bandwidth");
   }
-  const auto shared = std::make_shared<const std::vector<Profile::NetworkSegment>>(segments);
+  const auto shared = std::make_shared<const MeasuredPaths>(paths);
   auto* const model = s4u::Engine::get_instance()->get_netzone_root()->get_network_model();
   try {
-    model->set_lat_factor_cb(
-        [shared](double size, const s4u::Host*, const s4u::Host*, const std::vector<s4u::Link*>& links,
-                 const auto&) { return segment_of(*shared, size).alpha_s / route_latency_s(links); });
-    model->set_bw_factor_cb(
-        [shared](double size, const s4u::Host*, const s4u::Host*, const std::vector<s4u::Link*>& links,
-                 const auto&) { return 1.0 / (segment_of(*shared, size).beta_s * route_bandwidth(links)); });
+    model->set_lat_factor_cb([shared](double size, const s4u::Host* from, const s4u::Host* to,
+                                      const std::vector<s4u::Link*>& links, const auto&) {
+      return shared->latency_factor(from == to, size, links);
+    });
+    model->set_bw_factor_cb([shared](double size, const s4u::Host* from, const s4u::Host* to,
+                                     const std::vector<s4u::Link*>& links, const auto&) {
+      return shared->bandwidth_factor(from == to, size, links);
+    });
   } catch (const std::invalid_argument& error) {
     throw ConfigError(
         std::string("measured network: the platform file's <config> sets network factors too: ") +
@@ -107,7 +163,7 @@ void set_measured_network(const std::vector<Profile::NetworkSegment>& segments) 
 }
 
 nlohmann::json report_physics(const std::map<std::string, std::string>& own,
-                              const std::vector<Profile::NetworkSegment>& segments) {
+                              const std::vector<Profile::Path>& paths) {
   using simgrid::config::get_value;
   nlohmann::json flags = {
       {"network/model", get_value<std::string>("network/model")},
@@ -123,9 +179,13 @@ nlohmann::json report_physics(const std::map<std::string, std::string>& own,
   for (const auto& [flag, value] : own)
     if (!flags.contains(flag)) flags[flag] = value;
   nlohmann::json measured = nlohmann::json::array();
-  for (const auto& segment : segments)
-    measured.push_back(
-        {{"from_bytes", segment.from_bytes}, {"alpha_s", segment.alpha_s}, {"beta_s", segment.beta_s}});
+  for (const auto& path : paths) {
+    nlohmann::json segments = nlohmann::json::array();
+    for (const auto& segment : path.segments)
+      segments.push_back(
+          {{"from_bytes", segment.from_bytes}, {"alpha_s", segment.alpha_s}, {"beta_s", segment.beta_s}});
+    measured.push_back({{"links", path.links}, {"bandwidth", path.bandwidth}, {"segments", segments}});
+  }
   int major = 0;
   int minor = 0;
   int patch = 0;
@@ -133,8 +193,8 @@ nlohmann::json report_physics(const std::map<std::string, std::string>& own,
   return {{"simulator", "SimGrid " + std::to_string(major) + "." + std::to_string(minor)},
           {"flags", flags},
           {"set_by_platform_file", own},
-          {"network", segments.empty() ? "links of the platform file" : "measured segments"},
-          {"measured_segments", measured},
+          {"network", paths.empty() ? "links of the platform file" : "as measured"},
+          {"measured_paths", measured},
           {"sharing", "max-min, weighted by the inverse of the route latency"}};
 }
 

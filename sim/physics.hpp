@@ -18,14 +18,17 @@ std::map<std::string, std::string> platform_config(const std::string& platform_f
 /// SimGrid lets the first who sets a flag win.
 void set_physics(const std::map<std::string, std::string>& own);
 
-/// Makes a message between two hosts take alpha + size * beta of its segment when it is alone; concurrent
-/// messages share links as before. Pre: the platform is loaded. Errors: ConfigError when the segments are not
-/// sorted or start above 0, when the platform sets factors of its own, or (while running) when a route has no
-/// latency.
-void set_measured_network(const std::vector<Profile::NetworkSegment>& segments);
+/// Makes a message take alpha + size * beta of its segment when it is alone; concurrent messages share links
+/// as before. A way of the platform takes the measured path that is most like it: by the bandwidth of the
+/// narrowest link (the share of it that messages reach carries over), then by the number of links; a path
+/// without links holds within a host, and everywhere when there is no other. Within a host the platform's
+/// loopback holds when no such path was measured. Pre: the platform is loaded. Errors: ConfigError when
+/// segments are not sorted or start above 0, when the platform sets factors of its own, or (while running)
+/// when a route has no latency.
+void set_measured_network(const std::vector<Profile::Path>& paths);
 
 /// The flags in effect, and who set each.
 nlohmann::json report_physics(const std::map<std::string, std::string>& own,
-                              const std::vector<Profile::NetworkSegment>& segments);
+                              const std::vector<Profile::Path>& paths);
 
 }  // namespace tandem::sim

@@ -18,9 +18,9 @@ struct SimulationSetting {
   /// Seconds that the work takes alone on the device of the rank. Called once for each compute.
   std::function<Seconds(Rank, const Work&)> price;
   std::function<void(Context&)> body;  ///< run by every rank
-  /// Measured cost of a message by its size; empty: the links of the platform alone (CM02). Also between
-  /// two ranks of one host, which otherwise talk over the platform's loopback.
-  std::vector<Profile::NetworkSegment> network = {};
+  /// Measured cost of a message by its size on each kind of way; empty: the links of the platform alone
+  /// (CM02).
+  std::vector<Profile::Path> network = {};
   std::function<void(Seconds)> progress =
       {};  ///< told the simulated time several times a second of real time
 };

@@ -39,17 +39,18 @@ std::vector<std::size_t> shuffled_plan(std::size_t kinds, int repetitions, std::
 }
 
 /// Rank 0's side of one round trip; the time of one way.
-double round_trip(Context& context, Slice out, Slice in) {
+double round_trip(Context& context, Rank partner, Slice out, Slice in) {
   const Seconds start = context.now();
-  Pending answer = context.receive(1, pong, in);
-  Pending question = context.send(1, ping, out);
+  Pending answer = context.receive(partner, pong, in);
+  Pending question = context.send(partner, ping, out);
   context.wait(question);
   context.wait(answer);
   return (context.now() - start).count() / 2.0;
 }
 
-std::vector<Profile::MessageEntry> measure_messages(Context& context, const CalibrationSetting& setting,
-                                                    std::uint64_t seed) {
+/// Between rank 0, which gets the result, and its partner.
+std::vector<Profile::MessageEntry> measure_messages(Context& context, Rank partner,
+                                                    const CalibrationSetting& setting, std::uint64_t seed) {
   const auto& sizes = setting.message_bytes;
   std::vector<std::byte> out(static_cast<std::size_t>(*std::max_element(sizes.begin(), sizes.end())));
   std::vector<std::byte> in(out.size());
@@ -57,7 +58,7 @@ std::vector<Profile::MessageEntry> measure_messages(Context& context, const Cali
   for (const std::size_t kind : shuffled_plan(sizes.size(), setting.message_repetitions, seed)) {
     const Bytes size(sizes[kind]);
     if (context.rank() == 0) {
-      raw[kind].push_back(round_trip(context, {size, out.data()}, {size, in.data()}));
+      raw[kind].push_back(round_trip(context, partner, {size, out.data()}, {size, in.data()}));
     } else {
       Pending question = context.receive(0, ping, {size, in.data()});
       context.wait(question);
@@ -70,6 +71,12 @@ std::vector<Profile::MessageEntry> measure_messages(Context& context, const Cali
     entries.push_back({sizes[kind], quantile(raw[kind], 0.5), spread_of(raw[kind]), raw[kind]});
   std::sort(entries.begin(), entries.end(), [](const auto& a, const auto& b) { return a.bytes < b.bytes; });
   return entries;
+}
+
+/// A job of one seat is calibrated with a second rank that has none.
+std::string host_name(const Job& job, Rank rank) {
+  const auto& seats = job.seats();
+  return static_cast<std::size_t>(rank) < seats.size() ? seats[static_cast<std::size_t>(rank)].host : "";
 }
 
 /// A piece of work and what really does it.
@@ -219,9 +226,15 @@ CalibrationSetting default_calibration() {
 Profile calibrate(const Job& job, Context& context, const CalibrationSetting& setting) {
   TANDEM_CHECK(context.world_size() >= 2, "messages need two ranks");
   Profile profile;
-  if (context.rank() <= 1) profile.messages = measure_messages(context, setting, job.experiment().seed);
+  for (const Partner& partner : setting.partners) {
+    if (context.rank() != 0 && context.rank() != partner.rank) continue;
+    auto messages = measure_messages(context, partner.rank, setting, job.experiment().seed);
+    if (context.rank() != 0) continue;
+    auto segments = fit_network(messages);
+    profile.paths.push_back({host_name(job, 0), host_name(job, partner.rank), partner.links,
+                             partner.bandwidth, std::move(messages), std::move(segments)});
+  }
   if (context.rank() == 0) {
-    profile.network = fit_network(profile.messages);
     profile.compute = measure_compute(job, context, setting);
     profile.storage = measure_storage(job, context, setting);
   }

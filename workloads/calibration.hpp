@@ -9,8 +9,16 @@
 
 namespace tandem {
 
+/// A rank to exchange messages with rank 0, and what the platform file says of the way between them.
+struct Partner {
+  Rank rank = 1;
+  int links = 0;  ///< see Profile::Path
+  double bandwidth = 0.0;
+};
+
 struct CalibrationSetting {
-  std::vector<std::int64_t> message_bytes;  ///< sizes to send between ranks 0 and 1
+  std::vector<Partner> partners = {{}};
+  std::vector<std::int64_t> message_bytes;  ///< sizes to send between rank 0 and each partner
   int message_repetitions = 30;             ///< round trips of each size
   int compute_repetitions = 9;              ///< of each piece of work
   int storage_repetitions = 9;              ///< reads and writes of each size
@@ -21,8 +29,8 @@ CalibrationSetting default_calibration();
 
 /// To be called by every rank of the job's world; rank 0 returns what was measured (without machine,
 /// software, date and command), the others an empty profile. All sizes and kinds are measured in one shuffled
-/// order, so that drift becomes spread and not trend. Ranks other than 0 and 1 wait, as they would in a job.
-/// Pre: at least two ranks.
+/// order, so that drift becomes spread and not trend. Ranks that measure nothing wait, as they would in a
+/// job. Pre: at least two ranks.
 Profile calibrate(const Job& job, Context& context, const CalibrationSetting& setting);
 
 /// Piecewise linear fit of message times: at most four segments, breakpoints chosen to minimise the squared

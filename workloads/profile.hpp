@@ -35,21 +35,31 @@ struct Profile {
   };
   std::vector<ComputeEntry> compute;
 
-  /// One-way time of a message between two ranks, per size; from round trips.
+  /// One-way time of a message, per size; from round trips.
   struct MessageEntry {
     std::int64_t bytes;
     double median_s;
     double spread;
     std::vector<double> raw_s;
   };
-  std::vector<MessageEntry> messages;
-  /// Piecewise fit of `messages`: from `from_bytes` upwards, seconds = alpha_s + bytes * beta_s.
+  /// Part of a piecewise fit: from `from_bytes` upwards, seconds = alpha_s + bytes * beta_s.
   struct NetworkSegment {
     std::int64_t from_bytes;
     double alpha_s;
     double beta_s;
   };
-  std::vector<NetworkSegment> network;
+  /// One kind of way between two ranks, by what the platform file says of it, and what was measured there.
+  struct Path {
+    std::string from;  ///< hosts of the two ranks
+    std::string to;
+    int links = 0;           ///< on the way; 0: within one host, or one machine for all
+    double bandwidth = 0.0;  ///< of the narrowest link, bytes a second; 0 without links
+    std::vector<MessageEntry> messages;
+    std::vector<NetworkSegment> segments;
+  };
+  /// The first one is that of ranks 0 and 1.
+  std::vector<Path> paths;
+  std::string cluster;  ///< platform file of the emulated cluster it was measured on; empty: none
 
   /// Storage of this machine, through the page cache as a job meets it.
   struct StorageEntry {

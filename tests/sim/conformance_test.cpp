@@ -27,7 +27,7 @@ TEST_P(Conformance, AllRanksOnOneHost) {
 TEST_P(Conformance, MeasuredNetwork) {
   const int ranks = GetParam().ranks;
   lab::run(lab::star(ranks, "", disk), lab::hosts(ranks), GetParam().body,
-           {{0, 20e-6, 1e-9}, {65536, 80e-6, 0.5e-9}});
+           lab::machine_network({{0, 20e-6, 1e-9}, {65536, 80e-6, 0.5e-9}}));
 }
 
 INSTANTIATE_TEST_SUITE_P(Simulated, Conformance, ::testing::ValuesIn(conformance::scenarios()),

@@ -61,12 +61,17 @@ inline std::vector<std::string> hosts(int count) {
   return names;
 }
 
+/// Measured within one machine.
+inline std::vector<Profile::Path> machine_network(const std::vector<Profile::NetworkSegment>& segments) {
+  return {{.from = "", .to = "", .messages = {}, .segments = segments}};
+}
+
 /// `work.samples` milliseconds alone on the device.
 inline Seconds price_by_samples(Rank, const Work& work) { return Seconds(work.samples * 1e-3); }
 
 inline SimulationResult run(const std::string& xml, const std::vector<std::string>& hosts,
                             const std::function<void(Context&)>& body,
-                            const std::vector<Profile::NetworkSegment>& network = {}) {
+                            const std::vector<Profile::Path>& network = {}) {
   const TemporaryFile file("platform.xml", xml);
   SimulationSetting setting;
   setting.platform_file = file.path();

@@ -34,7 +34,7 @@ std::vector<double> message_times(const std::string& xml, const std::vector<std:
           }
         }
       },
-      network);
+      network.empty() ? std::vector<Profile::Path>{} : lab::machine_network(network));
   if (physics != nullptr) *physics = result.physics;
   return times;
 }
@@ -72,34 +72,36 @@ TEST(Physics, MeasuredSegmentsHoldForEverySize) {
     EXPECT_NEAR(segment.alpha_s + static_cast<double>(sizes[i]) * segment.beta_s, times[i], precision_s)
         << sizes[i] << " bytes";
   }
-  EXPECT_EQ("measured segments", physics["network"]);
-  EXPECT_EQ(3U, physics["measured_segments"].size());
+  EXPECT_EQ("as measured", physics["network"]);
+  EXPECT_EQ(3U, physics["measured_paths"][0]["segments"].size());
 }
 
 TEST(Physics, MeasuredMessagesShareLinks) {
   constexpr double beta = 0.4e-9;
-  const auto result = lab::run(lab::star(3), lab::hosts(3),
-                               [](Context& context) {
-                                 if (context.rank() > 0) return lab::send(context, 0, 100'000'000);
-                                 std::array<Pending, 2> pendings;
-                                 for (const Rank from : {1, 2})
-                                   pendings[static_cast<std::size_t>(from - 1)] =
-                                       context.receive(from, {1, false}, {Bytes(100'000'000), nullptr});
-                                 context.wait_all(pendings);
-                               },
-                               {{0, 50e-6, beta}});
+  const auto result = lab::run(
+      lab::star(3), lab::hosts(3),
+      [](Context& context) {
+        if (context.rank() > 0) return lab::send(context, 0, 100'000'000);
+        std::array<Pending, 2> pendings;
+        for (const Rank from : {1, 2})
+          pendings[static_cast<std::size_t>(from - 1)] =
+              context.receive(from, {1, false}, {Bytes(100'000'000), nullptr});
+        context.wait_all(pendings);
+      },
+      lab::machine_network({{0, 50e-6, beta}}));
   EXPECT_NEAR(50e-6 + 2 * 1e8 * beta, result.makespan.count(), precision_s);
 }
 
 TEST(Physics, MeasuredSegmentsHoldWithinAHost) {
-  const auto result = lab::run(lab::star(1), {"h0", "h0"},
-                               [](Context& context) {
-                                 if (context.rank() == 0)
-                                   lab::send(context, 1, 1'000'000'000);
-                                 else
-                                   lab::receive(context, 0, 1'000'000'000);
-                               },
-                               {{0, 1e-3, 1e-6}});
+  const auto result = lab::run(
+      lab::star(1), {"h0", "h0"},
+      [](Context& context) {
+        if (context.rank() == 0)
+          lab::send(context, 1, 1'000'000'000);
+        else
+          lab::receive(context, 0, 1'000'000'000);
+      },
+      lab::machine_network({{0, 1e-3, 1e-6}}));
   EXPECT_NEAR(1e-3 + 1e9 * 1e-6, result.makespan.count(), precision_s);
 }
 
@@ -126,6 +128,51 @@ TEST(Physics, FlowsOfUnequalLatencyShareUnequally) {
     context.wait_all(pendings);
   });
   EXPECT_NEAR(0.4, near_end, 1e-4);
+}
+
+/// Two paths were measured on the star: at 1.25 GB/s half the bandwidth is reached, at 10 MB/s nine tenths.
+/// A route of 12 MB/s resembles the slow one, so it reaches nine tenths of its own 12 MB/s.
+TEST(Physics, EachWayTakesTheMeasuredPathThatIsMostLikeIt) {
+  const std::vector<Profile::Path> paths{
+      {.from = "a", .to = "a", .links = 0, .bandwidth = 0, .messages = {}, .segments = {{0, 5e-6, 1e-10}}},
+      {.from = "a",
+       .to = "b",
+       .links = 2,
+       .bandwidth = 1.25e9,
+       .messages = {},
+       .segments = {{0, 40e-6, 1 / 0.625e9}}},
+      {.from = "a",
+       .to = "c",
+       .links = 2,
+       .bandwidth = 1e7,
+       .messages = {},
+       .segments = {{0, 60e-6, 1 / 9e6}}}};
+  const std::string xml = lab::platform(
+      "<zone id=\"z\" routing=\"Full\"><host id=\"h0\" speed=\"1Gf\"/><host id=\"h1\" speed=\"1Gf\"/>"
+      "<host id=\"h2\" speed=\"1Gf\"/><link id=\"fast\" bandwidth=\"1.25GBps\" latency=\"5us\"/>"
+      "<link id=\"slow\" bandwidth=\"12MBps\" latency=\"5us\"/>"
+      "<route src=\"h0\" dst=\"h1\"><link_ctn id=\"fast\"/></route>"
+      "<route src=\"h0\" dst=\"h2\"><link_ctn id=\"fast\"/><link_ctn id=\"slow\"/></route>"
+      "<route src=\"h1\" dst=\"h2\"><link_ctn id=\"slow\"/></route></zone>");
+  std::vector<double> times;
+  lab::run(
+      xml, {"h0", "h1", "h2", "h0"},
+      [&](Context& context) {
+        for (const Rank to : {1, 2, 3}) {
+          const double start = context.now().count();
+          if (context.rank() == 0) lab::send(context, to, 1'000'000);
+          if (context.rank() == to) {
+            lab::receive(context, 0, 1'000'000);
+            times.push_back(context.now().count() - start);
+          }
+          lab::sleep(context, 10.0 * to - context.now().count());
+        }
+      },
+      paths);
+  ASSERT_EQ(times.size(), 3U);
+  EXPECT_NEAR(40e-6 + 1e6 / 0.625e9, times[0], precision_s);
+  EXPECT_NEAR(60e-6 + 1e6 / (0.9 * 12e6), times[1], precision_s);
+  EXPECT_NEAR(5e-6 + 1e6 * 1e-10, times[2], precision_s);
 }
 
 TEST(Physics, UnsortedSegmentsAreRefused) {

@@ -242,7 +242,8 @@ TEST(Errors, FollowTheBiasOfTheMeasuredWorld) {
 
 TEST(Errors, StepTimeIsThatOfTheSummary) {
   const auto variant = synthetic_variant({}, {.repetitions = 1});
-  const auto& figure = compare(variant.simulated, variant.measured, quick).figure("step_time");
+  const auto comparison = compare(variant.simulated, variant.measured, quick);
+  const auto& figure = comparison.figure("step_time");
   EXPECT_NEAR(figure.simulated, variant.simulated.summary["step_time_s"]["mean"], 1e-12);
   EXPECT_NEAR(figure.measured, variant.measured[0].summary["step_time_s"]["mean"], 1e-12);
   EXPECT_FALSE(figure.noise_floor);

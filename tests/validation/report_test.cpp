@@ -83,7 +83,8 @@ TEST(ReportDocument, SaysWhatTheComparisonFound) {
 }
 
 TEST(ReportDocument, TimelinesStayInsideTheirWindow) {
-  for (const auto& variant : document_of(six_variants())["variants"]) {
+  const auto document = document_of(six_variants());
+  for (const auto& variant : document["variants"]) {
     const double length = variant["timeline"]["length_s"];
     ASSERT_EQ(variant["timeline"]["ranks"].size(), 4U);
     for (const auto& rank : variant["timeline"]["ranks"])

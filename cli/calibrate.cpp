@@ -10,8 +10,10 @@
 #include "cli/commands.hpp"
 #include "cli/job_options.hpp"
 #include "platforms/this_machine.hpp"
+#include "platforms/topology.hpp"
 #include "policies/vocabulary/check.hpp"
 #include "runtime/launcher/launcher.hpp"
+#include "workloads/calibration.hpp"
 #include "workloads/job.hpp"
 #include "workloads/profile.hpp"
 
@@ -94,6 +96,28 @@ platforms::MeasuredMachine measured_machine(const Profile& profile, const ModelD
           .disk = platforms::MeasuredDisk{storage_rate(profile, false), storage_rate(profile, true)}};
 }
 
+/// Rank 0's partners: one for each kind of way that leads from it over the cluster's links; rank 1 without a
+/// cluster.
+std::vector<Partner> partners_of(const Job& job, const std::string& cluster) {
+  if (cluster.empty()) return {{}};
+  const platforms::Topology topology = platforms::load_topology(cluster);
+  std::vector<Partner> partners;
+  for (Rank rank = 1; rank < static_cast<Rank>(job.seats().size()); ++rank) {
+    const auto path =
+        topology.between(job.seats().front().host, job.seats()[static_cast<std::size_t>(rank)].host);
+    if (!path) continue;
+    const bool within = job.seats().front().host == job.seats()[static_cast<std::size_t>(rank)].host;
+    const Partner partner{.rank = rank,
+                          .links = within ? 0 : static_cast<int>(path->channels.size()),
+                          .bandwidth = within ? 0.0 : path->bandwidth.count()};
+    const auto alike = [&](const Partner& known) {
+      return known.links == partner.links && known.bandwidth == partner.bandwidth;
+    };
+    if (std::none_of(partners.begin(), partners.end(), alike)) partners.push_back(partner);
+  }
+  return partners;
+}
+
 void write_platform(const std::string& path, const Profile& profile, const ModelDescription& model) {
   std::ofstream file(path);
   file << platforms::this_machine_xml(measured_machine(profile, model));
@@ -102,12 +126,14 @@ void write_platform(const std::string& path, const Profile& profile, const Model
 
 }  // namespace
 
-int run_calibration(const JobOptions& options, const std::string& profile_path) {
+int run_calibration(const JobOptions& options, const std::string& profile_path, const std::string& cluster) {
   const LoadedJob loaded = load_job(options);
   const std::string directory = profile_path + ".work";
   std::filesystem::create_directories(directory);
-  std::ofstream(directory + "/job.json") << job_document(loaded.experiment, loaded.platform).dump();
   const Job job(loaded.experiment, loaded.platform, directory);
+  auto document = job_document(loaded.experiment, loaded.platform);
+  document["partners"] = to_json(partners_of(job, cluster));
+  std::ofstream(directory + "/job.json") << document.dump();
   LaunchSetting setting;
   setting.ranks = std::max(2, static_cast<int>(job.seats().size()));
   setting.program = {program_beside("tandem-rank"),
@@ -162,7 +188,7 @@ void add_calibrate(CLI::App& app, int& exit_code) {
     const bool real = loaded.experiment.workload.math == Experiment::Workload::Math::real;
     if (!platform->empty() && !real)
       throw ConfigError("--platform needs measured work; set workload.math to real");
-    exit_code = run_calibration(*options, path);
+    exit_code = run_calibration(*options, path, "");
     if (exit_code != exit_fine) return;
     const Profile profile = load_profile(path);
     fmt::print("{}\n{}\n", profile_text(profile), path);

@@ -7,7 +7,9 @@
 
 namespace tandem::cli {
 
-/// Starts the ranks that measure, and writes the profile. Returns an exit code; what went wrong was printed.
-int run_calibration(const JobOptions& options, const std::string& profile_path);
+/// Starts the ranks that measure, and writes the profile. `cluster`: platform file of the emulated cluster to
+/// measure on; empty: this machine. Returns an exit code; what went wrong was printed.
+int run_calibration(const JobOptions& options, const std::string& profile_path,
+                    const std::string& cluster = {});
 
 }  // namespace tandem::cli

@@ -100,7 +100,10 @@ void run_job(const Job& job, const RankOptions& options, MpiContext& context, MP
 void calibrate_job(const Job& job, const RankOptions& options, MpiContext& context) {
   const Seconds waited_before = core_wait().value_or(Seconds(0));
   const Seconds start = context.now();
-  Profile profile = calibrate(job, context, default_calibration());
+  CalibrationSetting setting = default_calibration();
+  const auto document = nlohmann::json::parse(std::ifstream(options.document));
+  if (document.contains("partners")) setting.partners = partners_from_json(document["partners"]);
+  Profile profile = calibrate(job, context, setting);
   profile.core_wait_share = (core_wait().value_or(Seconds(0)) - waited_before) / (context.now() - start);
   context.meet();
   if (context.rank() != 0) return;

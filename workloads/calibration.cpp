@@ -214,6 +214,20 @@ Line fit_line(const std::vector<Profile::MessageEntry>& messages, std::size_t fi
 
 }  // namespace
 
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Partner, rank, links, bandwidth)
+
+nlohmann::json to_json(const std::vector<Partner>& partners) { return partners; }
+
+std::vector<Partner> partners_from_json(const nlohmann::json& json) {
+  try {
+    auto partners = json.get<std::vector<Partner>>();
+    if (partners.empty()) throw ConfigError("a calibration needs a partner for rank 0");
+    return partners;
+  } catch (const nlohmann::json::exception& error) {
+    throw ConfigError(std::string("not a list of partners: ") + error.what());
+  }
+}
+
 CalibrationSetting default_calibration() {
   CalibrationSetting setting;
   for (std::int64_t size = 1; size <= (std::int64_t{16} << 20); size *= 4)
@@ -271,7 +285,9 @@ std::vector<Profile::NetworkSegment> fit_network(const std::vector<Profile::Mess
         const double error = best[k - 1][begin].error + fit_line(messages, begin, end).error;
         if (error < best[k][end].error) best[k][end] = {error, begin};
       }
-    if (best[k][points].error < 0.8 * best[chosen][points].error) chosen = k;
+    // Below a thousandth there is nothing left to explain.
+    const bool exact = best[chosen][points].error < 1e-6 * static_cast<double>(points);
+    if (!exact && best[k][points].error < 0.8 * best[chosen][points].error) chosen = k;
   }
   std::vector<Profile::NetworkSegment> segments;
   for (std::size_t k = chosen + 1, end = points; k-- > 0;) {

@@ -27,6 +27,11 @@ struct CalibrationSetting {
 /// 1 B to 16 MiB, log-uniform.
 CalibrationSetting default_calibration();
 
+/// Partners as whoever starts the ranks hands them over, beside the job in its document.
+nlohmann::json to_json(const std::vector<Partner>& partners);
+/// Errors: ConfigError when it is no list of partners, or an empty one.
+std::vector<Partner> partners_from_json(const nlohmann::json& json);
+
 /// To be called by every rank of the job's world; rank 0 returns what was measured (without machine,
 /// software, date and command), the others an empty profile. All sizes and kinds are measured in one shuffled
 /// order, so that drift becomes spread and not trend. Ranks that measure nothing wait, as they would in a
@@ -34,7 +39,8 @@ CalibrationSetting default_calibration();
 Profile calibrate(const Job& job, Context& context, const CalibrationSetting& setting);
 
 /// Piecewise linear fit of message times: at most four segments, breakpoints chosen to minimise the squared
-/// relative error, each further segment only if it lowers the error by a fifth. Pre: entries sorted by size,
+/// relative error, each further segment only if it lowers an error above a thousandth by
+/// a fifth. Pre: entries sorted by size,
 /// none empty.
 std::vector<Profile::NetworkSegment> fit_network(const std::vector<Profile::MessageEntry>& messages);
 

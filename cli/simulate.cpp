@@ -82,16 +82,20 @@ void simulate_job(const JobOptions& options) {
   const Network network = network_of(job);
   std::vector<Journal> journals(job.seats().size());
   std::vector<CostModel> prices;
+  std::vector<Rng> noise;
   sim::SimulationSetting setting;
   setting.platform_file = network.platform_file;
   setting.network = network.measured;
   for (std::size_t rank = 0; rank < job.seats().size(); ++rank) {
     setting.hosts.push_back(job.seats()[rank].host);
     prices.push_back(job.cost_model(static_cast<Rank>(rank)));
+    noise.push_back(Rng::stream(job.experiment().seed, "noise", rank));
     journals[rank].keep_decisions = options.decisions;
   }
+  const bool varies = job.experiment().physics.noise == "profile";
   setting.price = [&](Rank rank, const Work& work) {
-    return prices[static_cast<std::size_t>(rank)].price(work);
+    const auto index = static_cast<std::size_t>(rank);
+    return varies ? prices[index].draw(work, noise[index]) : prices[index].price(work);
   };
   setting.body = [&](Context& context) {
     Journal& journal = journals[static_cast<std::size_t>(context.rank())];

@@ -48,8 +48,8 @@ Task make_task(const ValidateOptions& options, const std::string& verb, const st
   Task task{.variant = variant, .out = folder, .words = {verb, options.job.experiment_file}};
   if (!variant.empty()) task.words.insert(task.words.end(), {"--variant", variant});
   for (const auto& setting : options.job.settings) task.words.insert(task.words.end(), {"--set", setting});
-  task.words.insert(task.words.end(),
-                    {"--set", "physics.network=profile", "--set", "physics.profile=" + profile});
+  task.words.insert(task.words.end(), {"--set", "physics.network=profile", "--set", "physics.noise=profile",
+                                       "--set", "physics.profile=" + profile});
   task.words.insert(task.words.end(), {"--out", folder, "--operations", "--decisions", "--trace", "--force"});
   return task;
 }

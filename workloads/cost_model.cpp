@@ -19,6 +19,11 @@ Seconds CostModel::price(const Work& work) const {
   return from_device(work);
 }
 
+Seconds CostModel::draw(const Work& work, Rng& random) const {
+  const double variation = profile_ == nullptr ? 1.0 : profile_->draw_variation(model_.name, work, random);
+  return price(work) * variation;
+}
+
 Seconds CostModel::from_device(const Work& work) const {
   const auto bucket = static_cast<std::size_t>(work.bucket);
   TANDEM_CHECK(work.bucket < 0 || bucket < model_.buckets.size(), "bucket", work.bucket);

@@ -17,6 +17,8 @@ class CostModel {
   /// `profile` may be null: then everything comes from the device's figures.
   CostModel(ModelDescription model, platforms::Device device, const Profile* profile);
   Seconds price(const Work& work) const;
+  /// The price of one execution: varies as measured where the profile knows the work, else as `price`.
+  Seconds draw(const Work& work, Rng& random) const;
 
  private:
   Seconds from_device(const Work& work) const;

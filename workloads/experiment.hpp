@@ -82,6 +82,7 @@ struct Experiment {
   struct Physics {
     std::string network = "platform";  ///< "platform" | "profile": that of the calibrated machine
     std::string profile;               ///< path of a calibration profile; empty: none
+    std::string noise = "none";        ///< "none" | "profile": native work varies as when calibrated
   } physics;
 
   int warmup_steps = 2;  ///< first steps of each worker, left out of step statistics

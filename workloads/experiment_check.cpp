@@ -105,9 +105,13 @@ class Checker {
     if (experiment_.platform.empty()) refuse_key("platform", "a SimGrid platform file", "nothing");
     if (experiment_.data.source == "storage" && experiment_.placement.cache_nodes.empty())
       refuse_key("placement.cache_nodes", "hosts with a disk, because data.source is storage", "nothing");
-    if (experiment_.physics.network == "profile" && experiment_.physics.profile.empty())
-      refuse_key("physics.profile", "a file made by `tandem calibrate`, because physics.network is profile",
-                 "nothing");
+    const auto& physics = experiment_.physics;
+    for (const auto& [key, value] :
+         {std::pair("network", physics.network), std::pair("noise", physics.noise)})
+      if (value == "profile" && physics.profile.empty())
+        refuse_key("physics.profile",
+                   std::string("a file made by `tandem calibrate`, because physics.") + key + " is profile",
+                   "nothing");
   }
 
   Experiment& experiment_;

@@ -69,6 +69,8 @@ std::vector<ExperimentKey> make_keys() {
       {KEY(physics.network), one_of({"platform", "profile"}),
        "network of the platform file, or as calibrated"},
       {KEY(physics.profile), file(), "calibration profile; empty: none"},
+      {KEY(physics.noise), one_of({"none", "profile"}),
+       "native work takes its median, or varies as when calibrated (seeded)"},
       {KEY(warmup_steps), between(0, 1000 * million), "first steps of a worker, left out of statistics"},
       {KEY(repetitions), between(1, million), "runs of each variant"},
       {KEY(seed), {}, "of everything random"},

@@ -13,14 +13,15 @@ namespace tandem {
 struct TensorDescription {
   std::string name;
   std::vector<std::int64_t> shape;
-  bool statistic = false;  ///< a running statistic (batch normalisation), exchanged as a value, not trained
+  bool statistic = false;   ///< a running statistic (batch normalisation), exchanged as a value, not trained
   std::int64_t offset = 0;  ///< first element in the flat layout
   std::int64_t elements() const;
 };
 
-/// A stretch of consecutive layers whose values travel as one message. Buckets are numbered in backward order:
-/// bucket 0 holds the last layers. The flat layout of model, gradient and change is the same: bucket after bucket,
-/// within a bucket first the trained elements, then the statistics, both in forward order of their tensors.
+/// A stretch of consecutive layers whose values travel as one message. Buckets are numbered in backward
+/// order: bucket 0 holds the last layers. The flat layout of model, gradient and change is the same: bucket
+/// after bucket, within a bucket first the trained elements, then the statistics, both in forward order of
+/// their tensors.
 struct BucketDescription {
   std::int64_t offset = 0;      ///< first element in the flat layout
   std::int64_t parameters = 0;  ///< trained elements

@@ -38,7 +38,8 @@ std::int64_t extent(Work::Kind kind, std::int64_t samples, std::int64_t bytes) {
 
 }  // namespace
 
-std::optional<Seconds> Profile::price(const std::string& model, const Work& work) const {
+std::pair<const Profile::ComputeEntry*, const Profile::ComputeEntry*> Profile::around(
+    const std::string& model, const Work& work) const {
   const std::int64_t wanted = extent(work.kind, work.samples, work.bytes.count());
   const ComputeEntry* below = nullptr;
   const ComputeEntry* above = nullptr;
@@ -50,6 +51,19 @@ std::optional<Seconds> Profile::price(const std::string& model, const Work& work
     if (size >= wanted && (above == nullptr || size < extent(above->kind, above->samples, above->bytes)))
       above = &entry;
   }
+  return {below, above};
+}
+
+double Profile::draw_variation(const std::string& model, const Work& work, Rng& random) const {
+  const auto [below, above] = around(model, work);
+  const ComputeEntry* const nearest = below != nullptr ? below : above;
+  if (nearest == nullptr || nearest->raw_s.empty() || nearest->median_s <= 0.0) return 1.0;
+  return nearest->raw_s[random.below(nearest->raw_s.size())] / nearest->median_s;
+}
+
+std::optional<Seconds> Profile::price(const std::string& model, const Work& work) const {
+  const std::int64_t wanted = extent(work.kind, work.samples, work.bytes.count());
+  const auto [below, above] = around(model, work);
   if (below == nullptr && above == nullptr) return std::nullopt;
   // Outside the measured range time is taken as proportional to size.
   if (below == nullptr || above == nullptr) {

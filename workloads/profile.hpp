@@ -7,8 +7,10 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "policies/vocabulary/rng.hpp"
 #include "policies/vocabulary/units.hpp"
 #include "workloads/context.hpp"
 
@@ -73,6 +75,15 @@ struct Profile {
 
   /// Seconds for the work, if measured: exact sample count, or interpolated between measured ones.
   std::optional<Seconds> price(const std::string& model, const Work& work) const;
+  /// One of the measured times of the piece of work that is nearest in size, over their median: how much
+  /// longer or shorter than usual it took that time. 1 where nothing was measured.
+  double draw_variation(const std::string& model, const Work& work, Rng& random) const;
+
+ private:
+  /// Measured pieces of the kind: the largest not above the work in size, and the smallest not below; null
+  /// when there is none.
+  std::pair<const ComputeEntry*, const ComputeEntry*> around(const std::string& model,
+                                                             const Work& work) const;
 };
 
 nlohmann::json to_json(const Profile& profile);

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <map>
 
 #include "platforms/load.hpp"
 #include "policies/vocabulary/rng.hpp"
@@ -75,6 +76,27 @@ TEST(Calibration, FindsTheNetworkAndTheDevicesOfASimulatedCluster) {
   }
   for (const auto& entry : profile.storage)
     EXPECT_NEAR(entry.median_s, static_cast<double>(entry.bytes) / (entry.write ? 50e6 : 100e6), 1e-9);
+}
+
+TEST(Noise, VariesAsMeasuredAndFromItsSeedAlone) {
+  Profile profile;
+  profile.compute = {{"mlp", Work::Kind::forward, -1, 10, 0, 2.0, 0.0, {1.0, 2.0, 6.0}}};
+  ModelDescription model;
+  model.name = "mlp";
+  const CostModel device(model, {}, &profile);
+  const Work work{.kind = Work::Kind::forward, .samples = 20};
+  Rng random(1);
+  Rng same(1);
+  std::map<double, int> counts;
+  constexpr int draws = 3000;
+  for (int i = 0; i < draws; ++i) {
+    const double drawn = device.draw(work, random).count();
+    EXPECT_EQ(drawn, device.draw(work, same).count());
+    ++counts[drawn];
+  }
+  EXPECT_EQ(device.price(work), Seconds(4.0));
+  ASSERT_EQ(counts.size(), 3U);
+  for (const double seconds : {2.0, 4.0, 12.0}) EXPECT_NEAR(counts[seconds], draws / 3, 150) << seconds;
 }
 
 /// Message times of a network with two regimes, each with 2 % noise.

@@ -80,7 +80,10 @@ Experiment random_experiment(std::uint64_t seed, const std::string& platform) {
   experiment.stop.rounds = 1;
   experiment.workload.synthetic_buckets = 1;
   if (experiment.placement.cache_nodes.empty()) experiment.data.source = "memory";
-  if (experiment.physics.profile.empty()) experiment.physics.network = "platform";
+  if (experiment.physics.profile.empty()) {
+    experiment.physics.network = "platform";
+    experiment.physics.noise = "none";
+  }
   if (rng.below(2) == 0) {
     experiment.variants["same"] = Json::object();
     experiment.variants["other"] = {{"workload.bucket_bytes", 1 << rng.below(30)},

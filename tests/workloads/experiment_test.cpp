@@ -269,6 +269,9 @@ INSTANTIATE_TEST_SUITE_P(
         Refusal{"StorageWithoutCacheNodes", minimal + "data: {source: storage}\n",
                 "lab.yaml: key 'placement.cache_nodes': expected hosts with a disk, because data.source is "
                 "storage, found nothing"},
+        Refusal{"NoiseWithoutProfile", minimal + "physics: {noise: profile}\n",
+                "lab.yaml: key 'physics.profile': expected a file made by `tandem calibrate`, because "
+                "physics.noise is profile, found nothing"},
         Refusal{"NetworkWithoutProfile", minimal + "physics: {network: profile}\n",
                 "lab.yaml: key 'physics.profile': expected a file made by `tandem calibrate`, because "
                 "physics.network is profile, found nothing"}),

@@ -28,6 +28,8 @@ std::string path_text(const Profile::Path& path) {
   for (const auto& entry : path.messages)
     text += fmt::format("  {:>10} B  {:>9.1f} us  +-{:.0f} %\n", entry.bytes, entry.median_s * 1e6,
                         entry.spread * 50);
+  if (path.eager_bytes < std::numeric_limits<std::int64_t>::max())
+    text += fmt::format("  above {} B a message waits for its receive\n", path.eager_bytes);
   text += "  fitted\n";
   for (const auto& segment : path.segments)
     text += fmt::format("  from {:>9} B: {:.1f} us + size / {:.3g} MB/s\n", segment.from_bytes,

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <limits>
 
 #include "cli/commands.hpp"
 #include "cli/job_options.hpp"
@@ -23,13 +24,17 @@ namespace {
 struct Network {
   std::string platform_file;
   std::vector<Profile::Path> measured;
+  Bytes eager_limit{std::numeric_limits<std::int64_t>::max()};
 };
+
+/// Of the way that most messages take.
+Bytes eager_limit_of(const Profile& profile) { return Bytes(profile.paths.back().eager_bytes); }
 
 /// Under "profile" messages cost what was measured: over the platform's own links if that was its emulated
 /// cluster; else every host stands on the calibrated machine's network, as do the ranks of a plain run.
 Network network_of(const Job& job) {
   const auto& experiment = job.experiment();
-  if (experiment.physics.network == "platform") return {experiment.platform, {}};
+  if (experiment.physics.network == "platform") return {.platform_file = experiment.platform, .measured = {}};
   if (job.profile() == nullptr)
     throw ConfigError(
         "physics.network is 'profile', but physics.profile names none; make one with `tandem calibrate`");
@@ -39,7 +44,7 @@ Network network_of(const Job& job) {
         std::filesystem::path(experiment.platform).filename())
       throw ConfigError(fmt::format("{}: measured on the emulated cluster {}, not on that of {}",
                                     experiment.physics.profile, profile.cluster, experiment.platform));
-    return {experiment.platform, profile.paths};
+    return {experiment.platform, profile.paths, eager_limit_of(profile)};
   }
   const auto& segments = profile.paths.front().segments;
   // The links' figures only have to be positive: the segments scale them for each size.
@@ -47,7 +52,7 @@ Network network_of(const Job& job) {
                                            BytesPerSecond(1.0 / segments.back().beta_s)};
   const std::string twin = job.directory() + "/twin.xml";
   std::ofstream(twin) << platforms::twin_xml(job.platform(), network);
-  return {twin, {profile.paths.front()}};
+  return {twin, {profile.paths.front()}, eager_limit_of(profile)};
 }
 
 void warn_of_stale_profile(const Job& job) {
@@ -86,6 +91,7 @@ void simulate_job(const JobOptions& options) {
   sim::SimulationSetting setting;
   setting.platform_file = network.platform_file;
   setting.network = network.measured;
+  setting.eager_limit = network.eager_limit;
   for (std::size_t rank = 0; rank < job.seats().size(); ++rank) {
     setting.hosts.push_back(job.seats()[rank].host);
     prices.push_back(job.cost_model(static_cast<Rank>(rank)));

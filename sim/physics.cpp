@@ -163,7 +163,7 @@ void set_measured_network(const std::vector<Profile::Path>& paths) {
 }
 
 nlohmann::json report_physics(const std::map<std::string, std::string>& own,
-                              const std::vector<Profile::Path>& paths) {
+                              const std::vector<Profile::Path>& paths, Bytes eager_limit) {
   using simgrid::config::get_value;
   nlohmann::json flags = {
       {"network/model", get_value<std::string>("network/model")},
@@ -186,6 +186,7 @@ nlohmann::json report_physics(const std::map<std::string, std::string>& own,
           {{"from_bytes", segment.from_bytes}, {"alpha_s", segment.alpha_s}, {"beta_s", segment.beta_s}});
     measured.push_back({{"links", path.links}, {"bandwidth", path.bandwidth}, {"segments", segments}});
   }
+  const bool unlimited = eager_limit.count() == std::numeric_limits<std::int64_t>::max();
   int major = 0;
   int minor = 0;
   int patch = 0;
@@ -195,6 +196,7 @@ nlohmann::json report_physics(const std::map<std::string, std::string>& own,
           {"set_by_platform_file", own},
           {"network", paths.empty() ? "links of the platform file" : "as measured"},
           {"measured_paths", measured},
+          {"eager_limit", unlimited ? nlohmann::json() : nlohmann::json(eager_limit.count())},
           {"sharing", "max-min, weighted by the inverse of the route latency"}};
 }
 

@@ -29,6 +29,6 @@ void set_measured_network(const std::vector<Profile::Path>& paths);
 
 /// The flags in effect, and who set each.
 nlohmann::json report_physics(const std::map<std::string, std::string>& own,
-                              const std::vector<Profile::Path>& paths);
+                              const std::vector<Profile::Path>& paths, Bytes eager_limit);
 
 }  // namespace tandem::sim

@@ -40,7 +40,7 @@ RankContext::Operation& RankContext::new_operation(Kind kind) {
 }
 
 Pending RankContext::started(Operation& operation) {
-  to_start_.push_back(operation.slot);
+  to_start_.push_back(&operation);
   return Pending(operation.slot);
 }
 
@@ -151,6 +151,10 @@ Pending RankContext::send(Rank to, Channel channel, Slice slice, const Note& not
     stream.holds_receives = false;
     append(
         stream, [this](std::uint32_t i) -> Message& { return world_.message(i); }, message, message.index);
+    if (slice.size > world_.setting().eager_limit) {
+      message.waits_for_receive = true;
+      return Pending(operation.slot);
+    }
   }
   return started(operation);
 }
@@ -167,6 +171,7 @@ Message& RankContext::message_to(RankContext& receiver) {
   Message& message = world_.message(found->second);
   found->second = message.next;
   message.receive_slot = no_slot;
+  message.waits_for_receive = false;
   message.arrived = false;
   return message;
 }
@@ -199,6 +204,10 @@ Pending RankContext::receive(Rank from, Channel channel, Slice slice) {
     return done_at_once(operation);
   }
   message.receive_slot = operation.slot;
+  if (message.waits_for_receive) {
+    message.waits_for_receive = false;
+    to_start_.push_back(&message.sender->operations_[message.send_slot]);
+  }
   return Pending(operation.slot);
 }
 
@@ -271,7 +280,7 @@ void RankContext::start_operations() {
   // One call into the kernel starts all. SimGrid reports the end of those activities only that the kernel
   // itself started.
   simgrid::kernel::actor::simcall_answered([this] {
-    for (const std::uint32_t slot : to_start_) start(operations_[slot]);
+    for (Operation* operation : to_start_) operation->owner->start(*operation);
   });
   to_start_.clear();
 }

@@ -107,8 +107,8 @@ class RankContext final : public Context {
 
   std::deque<Operation> operations_;
   std::uint32_t free_operation_ = no_slot;
-  std::size_t done_count_ = 0;  ///< done and not yet waited for
-  std::vector<std::uint32_t> to_start_;
+  std::size_t done_count_ = 0;        ///< done and not yet waited for
+  std::vector<Operation*> to_start_;  ///< own ones, and sends to this rank that waited for its receive
   std::unordered_map<std::uint64_t, Stream> streams_;
   std::unordered_map<Rank, std::uint32_t> free_messages_;  ///< by receiver; an entry says that a route exists
 

@@ -108,7 +108,7 @@ SimulationResult simulate(const SimulationSetting& setting) {
 
   Seconds makespan(0);
   for (const auto& context : world.ranks()) makespan = std::max(makespan, context->end_time());
-  return {makespan, report_physics(own_config, setting.network)};
+  return {makespan, report_physics(own_config, setting.network, setting.eager_limit)};
 }
 
 }  // namespace tandem::sim

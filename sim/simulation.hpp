@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
@@ -21,6 +22,9 @@ struct SimulationSetting {
   /// Measured cost of a message by its size on each kind of way; empty: the links of the platform alone
   /// (CM02).
   std::vector<Profile::Path> network = {};
+  /// Messages above this size move only once their receive is posted (MPI's rendezvous); the others start
+  /// when they are sent.
+  Bytes eager_limit{std::numeric_limits<std::int64_t>::max()};
   std::function<void(Seconds)> progress =
       {};  ///< told the simulated time several times a second of real time
 };

@@ -45,6 +45,7 @@ class Message final : public Finishable {
   std::uint32_t next =
       no_slot;  ///< in the queue of unexpected messages, or in the free list of the two ranks
   std::uint32_t index = 0;
+  bool waits_for_receive = false;  ///< above the eager limit, and its receive is not posted yet
   bool arrived = false;
 };
 

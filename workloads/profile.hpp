@@ -54,8 +54,9 @@ struct Profile {
   struct Path {
     std::string from;  ///< hosts of the two ranks
     std::string to;
-    int links = 0;           ///< on the way; 0: within one host, or one machine for all
-    double bandwidth = 0.0;  ///< of the narrowest link, bytes a second; 0 without links
+    int links = 0;                 ///< on the way; 0: within one host, or one machine for all
+    double bandwidth = 0.0;        ///< of the narrowest link, bytes a second; 0 without links
+    std::int64_t eager_bytes = 0;  ///< largest message that leaves before its receive is posted
     std::vector<MessageEntry> messages;
     std::vector<NetworkSegment> segments;
   };

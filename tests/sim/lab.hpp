@@ -71,7 +71,8 @@ inline Seconds price_by_samples(Rank, const Work& work) { return Seconds(work.sa
 
 inline SimulationResult run(const std::string& xml, const std::vector<std::string>& hosts,
                             const std::function<void(Context&)>& body,
-                            const std::vector<Profile::Path>& network = {}) {
+                            const std::vector<Profile::Path>& network = {},
+                            Bytes eager_limit = SimulationSetting{}.eager_limit) {
   const TemporaryFile file("platform.xml", xml);
   SimulationSetting setting;
   setting.platform_file = file.path();
@@ -79,6 +80,7 @@ inline SimulationResult run(const std::string& xml, const std::vector<std::strin
   setting.price = price_by_samples;
   setting.body = body;
   setting.network = network;
+  setting.eager_limit = eager_limit;
   return simulate(setting);
 }
 

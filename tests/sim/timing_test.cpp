@@ -50,6 +50,52 @@ TEST(Timing, ANoteAddsItsSize) {
   EXPECT_NEAR(100 * (alpha + (1e6 + sizeof(Note)) / bandwidth), result.makespan.count(), 100 * precision_s);
 }
 
+/// The receive comes after a second: a small message is there already, a large one starts only now.
+TEST(Timing, AboveTheEagerLimitAMessageWaitsForItsReceive) {
+  constexpr std::int64_t limit = 65536;
+  const std::array<std::int64_t, 2> sizes{limit, limit + 1};
+  std::array<double, 2> sent{};
+  std::array<double, 2> received{};
+  lab::run(
+      lab::star(2), lab::hosts(2),
+      [&](Context& context) {
+        for (std::size_t i = 0; i < sizes.size(); ++i) {
+          const double start = 10.0 * static_cast<double>(i);
+          lab::sleep(context, start - context.now().count());
+          if (context.rank() == 0) {
+            lab::send(context, 1, sizes[i]);
+            sent[i] = context.now().count() - start;
+          } else {
+            lab::sleep(context, 1.0);
+            lab::receive(context, 0, sizes[i]);
+            received[i] = context.now().count() - start;
+          }
+        }
+      },
+      {}, Bytes(limit));
+  const auto transfer = [](std::int64_t size) { return alpha + static_cast<double>(size) / bandwidth; };
+  EXPECT_NEAR(transfer(limit), sent[0], precision_s);
+  EXPECT_NEAR(1.0, received[0], precision_s);
+  EXPECT_NEAR(1.0 + transfer(limit + 1), sent[1], precision_s);
+  EXPECT_NEAR(1.0 + transfer(limit + 1), received[1], precision_s);
+}
+
+/// A receive that is posted first, and messages of both kinds in one stream.
+TEST(Timing, TheEagerLimitKeepsTheOrderOfAStream) {
+  const std::array<std::int64_t, 4> sizes{100'000, 10, 200'000, 20};
+  lab::run(
+      lab::star(2), lab::hosts(2),
+      [&](Context& context) {
+        std::array<Pending, 4> pendings;
+        lab::sleep(context, context.rank() == 0 ? 0.0 : 0.5);
+        for (std::size_t i = 0; i < sizes.size(); ++i)
+          pendings[i] = context.rank() == 0 ? context.send(1, {1, false}, {Bytes(sizes[i]), nullptr})
+                                            : context.receive(0, {1, false}, {Bytes(sizes[i]), nullptr});
+        context.wait_all(pendings);
+      },
+      {}, Bytes(1000));
+}
+
 TEST(Timing, AMessageFlowsBeforeItsReceiveIsPosted) {
   constexpr std::int64_t size = 12'500'000;
   double sent_at = 0;

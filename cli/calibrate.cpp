@@ -135,6 +135,7 @@ int run_calibration(const JobOptions& options, const std::string& profile_path, 
   const Job job(loaded.experiment, loaded.platform, directory);
   auto document = job_document(loaded.experiment, loaded.platform);
   document["partners"] = to_json(partners_of(job, cluster));
+  document["cluster"] = !cluster.empty();
   std::ofstream(directory + "/job.json") << document.dump();
   LaunchSetting setting;
   setting.ranks = std::max(2, static_cast<int>(job.seats().size()));

@@ -10,6 +10,7 @@
 
 #include "policies/vocabulary/check.hpp"
 #include "runtime/core_wait.hpp"
+#include "runtime/eager_limit.hpp"
 #include "runtime/emulation.hpp"
 #include "runtime/journal_wire.hpp"
 #include "runtime/mpi_check.hpp"
@@ -103,6 +104,8 @@ void calibrate_job(const Job& job, const RankOptions& options, MpiContext& conte
   CalibrationSetting setting = default_calibration();
   const auto document = nlohmann::json::parse(std::ifstream(options.document));
   if (document.contains("partners")) setting.partners = partners_from_json(document["partners"]);
+  const bool over_tcp = document.value("cluster", false);
+  if (const auto limit = eager_limit(over_tcp ? "tcp" : "vader")) setting.eager_bytes = *limit;
   Profile profile = calibrate(job, context, setting);
   profile.core_wait_share = (core_wait().value_or(Seconds(0)) - waited_before) / (context.now() - start);
   context.meet();

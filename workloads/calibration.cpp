@@ -73,52 +73,6 @@ std::vector<Profile::MessageEntry> measure_messages(Context& context, Rank partn
   return entries;
 }
 
-/// Whether rank 0 is rid of a message long before its partner asks for it.
-bool leaves_at_once(Context& context, Rank partner, Slice message) {
-  const Seconds until_asked(0.02);
-  if (context.rank() == partner) {
-    Pending go = context.receive(0, ping, {});
-    context.wait(go);
-    Pending pause = context.sleep(until_asked);
-    context.wait(pause);
-    Pending late = context.receive(0, ping, message);
-    context.wait(late);
-    return false;
-  }
-  Pending go = context.send(partner, ping, {});
-  context.wait(go);
-  const Seconds start = context.now();
-  Pending sent = context.send(partner, ping, message);
-  context.wait(sent);
-  return context.now() - start < until_asked * 0.5;
-}
-
-/// On rank 0 the largest size that leaves at once, by bisection; the largest number if all tried do. The
-/// partner is told each size.
-std::int64_t find_eager_limit(Context& context, Rank partner) {
-  constexpr std::int64_t most = std::int64_t{1} << 22;
-  std::vector<std::byte> bytes(static_cast<std::size_t>(most));
-  std::int64_t eager = 0;
-  std::int64_t rendezvous = most + 1;
-  while (rendezvous - eager > 1) {
-    // The largest first: where it leaves at once, so do all.
-    const std::int64_t size = rendezvous > most ? most : eager + (rendezvous - eager) / 2;
-    // A busy machine can only make an early end look late, so one early end of three is enough.
-    bool early = false;
-    for (int trial = 0; trial < 3; ++trial)
-      early = leaves_at_once(context, partner, {Bytes(size), bytes.data()}) || early;
-    // What rank 0 found decides the next size on both.
-    std::byte verdict{early};
-    Pending told = context.rank() == 0 ? context.send(partner, pong, {Bytes(1), &verdict})
-                                       : context.receive(0, pong, {Bytes(1), &verdict});
-    context.wait(told);
-    const bool at_once = verdict != std::byte{0};
-    if (at_once && size == most) return std::numeric_limits<std::int64_t>::max();
-    (at_once ? eager : rendezvous) = size;
-  }
-  return eager;
-}
-
 /// A job of one seat is calibrated with a second rank that has none.
 std::string host_name(const Job& job, Rank rank) {
   const auto& seats = job.seats();
@@ -289,11 +243,11 @@ Profile calibrate(const Job& job, Context& context, const CalibrationSetting& se
   for (const Partner& partner : setting.partners) {
     if (context.rank() != 0 && context.rank() != partner.rank) continue;
     auto messages = measure_messages(context, partner.rank, setting, job.experiment().seed);
-    const std::int64_t eager_bytes = find_eager_limit(context, partner.rank);
     if (context.rank() != 0) continue;
     auto segments = fit_network(messages);
     profile.paths.push_back({host_name(job, 0), host_name(job, partner.rank), partner.links,
-                             partner.bandwidth, eager_bytes, std::move(messages), std::move(segments)});
+                             partner.bandwidth, setting.eager_bytes, std::move(messages),
+                             std::move(segments)});
   }
   if (context.rank() == 0) {
     profile.compute = measure_compute(job, context, setting);

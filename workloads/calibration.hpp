@@ -3,6 +3,8 @@
 // itself.
 #pragma once
 
+#include <limits>
+
 #include "workloads/context.hpp"
 #include "workloads/job.hpp"
 #include "workloads/profile.hpp"
@@ -19,9 +21,11 @@ struct Partner {
 struct CalibrationSetting {
   std::vector<Partner> partners = {{}};
   std::vector<std::int64_t> message_bytes;  ///< sizes to send between rank 0 and each partner
-  int message_repetitions = 30;             ///< round trips of each size
-  int compute_repetitions = 9;              ///< of each piece of work
-  int storage_repetitions = 9;              ///< reads and writes of each size
+  /// Largest message that the transport sends off before its receive is posted. Kept in the profile.
+  std::int64_t eager_bytes = std::numeric_limits<std::int64_t>::max();
+  int message_repetitions = 30;  ///< round trips of each size
+  int compute_repetitions = 9;   ///< of each piece of work
+  int storage_repetitions = 9;   ///< reads and writes of each size
 };
 
 /// 1 B to 16 MiB, log-uniform.

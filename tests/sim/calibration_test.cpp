@@ -22,7 +22,7 @@ constexpr double latency_s = 1e-4;
 constexpr double bandwidth = 1e8;
 
 Profile calibrate_simulated(const CalibrationSetting& calibration, std::unique_ptr<Job>& job,
-                            const testing::TemporaryFolder& folder, Bytes eager_limit) {
+                            const testing::TemporaryFolder& folder) {
   const testing::TemporaryPlatform file(testing::TemporaryPlatform::star(3, bandwidth, latency_s));
   Experiment experiment;
   experiment.platform = file.path();
@@ -40,7 +40,6 @@ Profile calibrate_simulated(const CalibrationSetting& calibration, std::unique_p
   setting.platform_file = file.path();
   for (const Seat& seat : job->seats()) setting.hosts.push_back(seat.host);
   setting.price = [&](Rank rank, const Work& work) { return job->cost_model(rank).price(work); };
-  setting.eager_limit = eager_limit;
   Profile profile;
   setting.body = [&](Context& context) {
     Profile own = calibrate(*job, context, calibration);
@@ -56,14 +55,13 @@ TEST(Calibration, FindsTheNetworkAndTheDevicesOfASimulatedCluster) {
   calibration.message_repetitions = 2;
   std::unique_ptr<Job> job;
   const testing::TemporaryFolder folder;
-  const Profile profile = calibrate_simulated(calibration, job, folder, Bytes(4097));
+  const Profile profile = calibrate_simulated(calibration, job, folder);
 
   ASSERT_EQ(profile.paths.size(), 2U);
   EXPECT_EQ(profile.paths[1].from, "host-0");
   EXPECT_EQ(profile.paths[1].to, "host-2");
   EXPECT_EQ(profile.paths[1].links, 2);
   for (const auto& path : profile.paths) {
-    EXPECT_EQ(path.eager_bytes, 4097);
     ASSERT_EQ(path.segments.size(), 1U);
     EXPECT_NEAR(path.segments[0].alpha_s, latency_s, 1e-9);
     EXPECT_NEAR(path.segments[0].beta_s, 1 / bandwidth, 1e-14);

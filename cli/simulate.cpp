@@ -30,22 +30,25 @@ struct Network {
 /// Of the way that most messages take.
 Bytes eager_limit_of(const Profile& profile) { return Bytes(profile.paths.back().eager_bytes); }
 
+/// Errors: ConfigError when the profile cannot tell this experiment's network.
+void check_profile(const Job& job) {
+  const auto& experiment = job.experiment();
+  if (experiment.physics.network == "platform") return;
+  const std::string& cluster = job.profile()->cluster;
+  if (!cluster.empty() &&
+      std::filesystem::path(cluster).filename() != std::filesystem::path(experiment.platform).filename())
+    throw ConfigError(fmt::format("{}: measured on the emulated cluster of {}, not on that of {}",
+                                  experiment.physics.profile, cluster, experiment.platform));
+}
+
 /// Under "profile" messages cost what was measured: over the platform's own links if that was its emulated
 /// cluster; else every host stands on the calibrated machine's network, as do the ranks of a plain run.
 Network network_of(const Job& job) {
   const auto& experiment = job.experiment();
-  if (experiment.physics.network == "platform") return {.platform_file = experiment.platform, .measured = {}};
-  if (job.profile() == nullptr)
-    throw ConfigError(
-        "physics.network is 'profile', but physics.profile names none; make one with `tandem calibrate`");
+  if (experiment.physics.network == "platform")
+    return {.platform_file = experiment.platform, .measured = {}};
   const Profile& profile = *job.profile();
-  if (!profile.cluster.empty()) {
-    if (std::filesystem::path(profile.cluster).filename() !=
-        std::filesystem::path(experiment.platform).filename())
-      throw ConfigError(fmt::format("{}: measured on the emulated cluster {}, not on that of {}",
-                                    experiment.physics.profile, profile.cluster, experiment.platform));
-    return {experiment.platform, profile.paths, eager_limit_of(profile)};
-  }
+  if (!profile.cluster.empty()) return {experiment.platform, profile.paths, eager_limit_of(profile)};
   const auto& segments = profile.paths.front().segments;
   // The links' figures only have to be positive: the segments scale them for each size.
   const platforms::MeasuredNetwork network{Seconds(std::max(1e-7, segments.front().alpha_s)),
@@ -57,7 +60,13 @@ Network network_of(const Job& job) {
 
 void warn_of_stale_profile(const Job& job) {
   const Profile* profile = job.profile();
-  if (profile == nullptr || profile->machine == this_machine()) return;
+  if (profile == nullptr) return;
+  // What follows the first comma are the libraries of the ranks, which this program does not know.
+  if (const std::string software = profile->software.substr(0, profile->software.find(','));
+      software != this_software())
+    fmt::print(stderr, "tandem: warning: the profile was measured with {}, this is {}; calibrate again\n",
+               software, this_software());
+  if (profile->machine == this_machine()) return;
   fmt::print(stderr,
              "tandem: warning: the profile was measured on another machine ({}), not on this one ({})\n",
              profile->machine, this_machine());
@@ -79,6 +88,7 @@ void simulate_job(const JobOptions& options) {
   const std::string out = options.out.empty() ? default_out(loaded.experiment, "simulated") : options.out;
   // Building the job first finds bad input before anything is written.
   Job job(std::move(loaded.experiment), std::move(loaded.platform), out);
+  check_profile(job);
   create_result_directory(out, options.force);
   warn_of_stale_profile(job);
   ProgressBar bar("simulate " + job.experiment().name);

@@ -111,7 +111,7 @@ void calibrate_job(const Job& job, const RankOptions& options, MpiContext& conte
   context.meet();
   if (context.rank() != 0) return;
   profile.machine = this_machine();
-  profile.software = this_software();
+  profile.software = this_software() + ", " + mpi_version();
   profile.date = now_utc();
   profile.command = options.command;
   save_profile(options.calibrate, profile);

@@ -90,7 +90,11 @@ Profile profile_from_json(const nlohmann::json& json) {
       throw ConfigError(
           fmt::format("profile has schema version {}, expected {}; run `tandem calibrate` again", version,
                       Profile::schema_version));
-    return json.get<Profile>();
+    Profile profile = json.get<Profile>();
+    const auto measured = [](const Profile::Path& path) { return !path.segments.empty(); };
+    if (profile.paths.empty() || !std::all_of(profile.paths.begin(), profile.paths.end(), measured))
+      throw ConfigError("a calibration profile without message times; run `tandem calibrate` again");
+    return profile;
   } catch (const nlohmann::json::exception& error) {
     throw ConfigError(std::string("not a calibration profile: ") + error.what());
   }

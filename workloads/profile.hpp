@@ -19,7 +19,7 @@ namespace tandem {
 struct Profile {
   static constexpr int schema_version = 2;
   std::string machine;   ///< processor name, cores, kernel: what must match for the profile to be fresh
-  std::string software;  ///< versions of MPI, libtorch and Tandem
+  std::string software;  ///< version of Tandem, then those of the libraries that ranks use
   std::string date;
   std::string command;           ///< that measured it
   double core_wait_share = 0.0;  ///< of the time, in which the measuring rank stood ready without a core

@@ -1,10 +1,30 @@
 // The `tandem` command. Links SimGrid and therefore never MPI; `tandem run` starts `tandem-rank` for that.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdio>
+#include <string>
+#include <vector>
 
 #include "cli/commands.hpp"
 #include "policies/vocabulary/check.hpp"
+#include "policies/vocabulary/options.hpp"
+
+namespace {
+
+/// CLI11 says of a word that is no command only that a command is missing.
+void check_command(const CLI::App& app, int argc, char** argv) {
+  if (argc < 2 || argv[1][0] == '-') return;
+  const std::string word = argv[1];
+  std::vector<std::string> names;
+  for (const auto* command : app.get_subcommands({})) names.push_back(command->get_name());
+  if (std::find(names.begin(), names.end(), word) != names.end()) return;
+  const std::string nearest = tandem::nearest_name(word, names);
+  throw tandem::ConfigError(fmt::format("unknown command '{}'{}; see tandem --help", word,
+                                        nearest.empty() ? "" : ", did you mean '" + nearest + "'?"));
+}
+
+}  // namespace
 
 int main(int argc, char** argv) {
   using namespace tandem;
@@ -30,6 +50,7 @@ int main(int argc, char** argv) {
   cli::add_list(app, exit_code);
   cli::add_show(app, exit_code);
   try {
+    check_command(app, argc, argv);
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? cli::exit_fine : cli::exit_bad_input;

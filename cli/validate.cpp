@@ -18,6 +18,7 @@
 #include "policies/vocabulary/check.hpp"
 #include "policies/vocabulary/rng.hpp"
 #include "validation/report.hpp"
+#include "workloads/profile.hpp"
 #include "workloads/records/result_directory.hpp"
 
 namespace tandem::cli {
@@ -109,6 +110,8 @@ std::vector<validation::VariantResults> carry_out(const std::vector<Task>& tasks
 int validate_experiment(const ValidateOptions& options) {
   const Experiment experiment = load_job(options.job).experiment;
   const std::string out = options.job.out.empty() ? "results/" + experiment.name : options.job.out;
+  // Before anything is written.
+  if (!options.profile.empty()) load_profile(options.profile);
   create_result_directory(out, options.job.force);
   const std::string profile =
       std::filesystem::absolute(options.profile.empty() ? out + "/profile.json" : options.profile);

@@ -24,7 +24,7 @@ void write_file(const fs::path& path, const std::string& text) {
 
 std::string read_file(const fs::path& path) {
   std::ifstream file(path, std::ios::binary);
-  if (!file) throw ConfigError(path.string() + ": no such file, or not readable");
+  if (!file) throw ConfigError(path.string() + ": expected a file of a result directory, found none that can be read");
   return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
 }
 

@@ -16,6 +16,7 @@ void add_run(CLI::App& app, int& exit_code);
 void add_compare(CLI::App& app, int& exit_code);
 void add_validate(CLI::App& app, int& exit_code);
 void add_calibrate(CLI::App& app, int& exit_code);
+void add_cluster(CLI::App& app, int& exit_code);
 void add_list(CLI::App& app, int& exit_code);
 void add_show(CLI::App& app, int& exit_code);
 

@@ -47,6 +47,7 @@ int main(int argc, char** argv) {
   cli::add_run(app, exit_code);
   cli::add_compare(app, exit_code);
   cli::add_calibrate(app, exit_code);
+  cli::add_cluster(app, exit_code);
   cli::add_list(app, exit_code);
   cli::add_show(app, exit_code);
   try {

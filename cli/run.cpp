@@ -2,9 +2,12 @@
 #include <fmt/format.h>
 
 #include <csignal>
+#include <filesystem>
 #include <fstream>
 #include <memory>
+#include <optional>
 
+#include "cli/cluster_use.hpp"
 #include "cli/commands.hpp"
 #include "cli/job_options.hpp"
 #include "cli/progress.hpp"
@@ -21,6 +24,7 @@ struct RunOptions {
   JobOptions job;
   int repetition = 0;
   bool print_command = false;
+  std::string cluster;  ///< platform file of the emulated cluster to run on; empty: no cluster
 };
 
 void check_runnable(const Experiment& experiment) {
@@ -45,6 +49,23 @@ LaunchSetting launch_setting(const Job& job, const RunOptions& options, const st
   return setting;
 }
 
+/// The cluster to run on, if any. Errors: ConfigError when it is another platform's.
+std::optional<ClusterUse> use_cluster(const RunOptions& options, const LoadedJob& loaded) {
+  if (options.cluster.empty()) return std::nullopt;
+  std::error_code error;
+  if (!std::filesystem::equivalent(options.cluster, loaded.experiment.platform, error))
+    throw ConfigError(fmt::format("--cluster {}: the experiment's platform is {}", options.cluster,
+                                  loaded.experiment.platform));
+  return std::optional<ClusterUse>(std::in_place, options.cluster, !options.print_command);
+}
+
+void put_on_cluster(LaunchSetting& setting, const ClusterUse& cluster, const Job& job) {
+  std::vector<std::string> hosts;
+  for (const auto& seat : job.seats()) hosts.push_back(seat.host);
+  cluster.put_ranks(setting, hosts);
+  setting.program.insert(setting.program.end(), {"--cluster", cluster.record().dump()});
+}
+
 void write_document(const std::string& out, const LoadedJob& loaded) {
   std::ofstream file(out + "/job.json");
   file << job_document(loaded.experiment, loaded.platform).dump(1) << '\n';
@@ -58,7 +79,9 @@ int run_job(const RunOptions& options) {
       options.job.out.empty() ? default_out(loaded.experiment, "measured") : options.job.out;
   // Building the job here finds bad input before anything is written or started.
   const Job job(loaded.experiment, loaded.platform, out);
-  const LaunchSetting setting = launch_setting(job, options, out);
+  LaunchSetting setting = launch_setting(job, options, out);
+  const auto cluster = use_cluster(options, loaded);
+  if (cluster) put_on_cluster(setting, *cluster, job);
   create_result_directory(out, options.job.force);
   write_document(out, loaded);
   if (options.print_command) {
@@ -89,10 +112,17 @@ void add_run(CLI::App& app, int& exit_code) {
   command->add_option("--repetition", options->repetition, "Number of this repetition, kept in the results");
   command->add_flag("--print-command", options->print_command,
                     "Write job.json and print the launch, for use under a batch system");
+  command
+      ->add_option(
+          "--cluster", options->cluster,
+          "Run each rank in its host of the emulated cluster of this platform file, which must be the "
+          "experiment's")
+      ->type_name("PLATFORM");
   command->footer(
       "Examples:\n"
       "  tandem run workloads/experiments/mixed_lab.yaml --variant ring\n"
-      "  tandem run workloads/experiments/mixed_lab.yaml --variant bsp --print-command");
+      "  tandem run workloads/experiments/mixed_lab.yaml --variant bsp --print-command\n"
+      "  tandem run --cluster platforms/mixed_lab.xml workloads/experiments/mixed_lab.yaml --variant bsp");
   command->callback([options, &exit_code] { exit_code = run_job(*options); });
 }
 

@@ -4,6 +4,7 @@
 #include <fmt/chrono.h>
 #include <mpi.h>
 
+#include <algorithm>
 #include <chrono>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -13,6 +14,7 @@
 #include "runtime/eager_limit.hpp"
 #include "runtime/emulation.hpp"
 #include "runtime/journal_wire.hpp"
+#include "runtime/link_check.hpp"
 #include "runtime/mpi_check.hpp"
 #include "runtime/mpi_context.hpp"
 #include "runtime/rank_options.hpp"
@@ -95,6 +97,10 @@ void run_job(const Job& job, const RankOptions& options, MpiContext& context, MP
   info.started = started;
   info.versions["mpi"] = mpi_version();
   info.physics = {{"network", "real"}, {"machines", names}, {"devices", job.experiment().run.devices}};
+  if (!options.cluster.empty()) {
+    info.physics["network"] = "emulated cluster";
+    info.physics["cluster"] = nlohmann::json::parse(options.cluster);
+  }
   write_results(options.out, info, merged, Seconds(makespan), options.trace);
 }
 
@@ -117,8 +123,37 @@ void calibrate_job(const Job& job, const RankOptions& options, MpiContext& conte
   save_profile(options.calibrate, profile);
 }
 
+/// Each rank measures its part; rank 0 puts them together.
+void check_links(const RankOptions& options) {
+  std::ifstream file(options.document);
+  if (!file) throw ConfigError(options.document + ": cannot be read");
+  auto measurements = cluster::measurements_from_json(nlohmann::json::parse(file));
+  MpiContext context(MPI_COMM_WORLD, {});
+  double last_progress = -1.0;
+  measure_links(context, measurements, [&](std::size_t done) {
+    const double fraction = static_cast<double>(done) / static_cast<double>(measurements.size());
+    if (context.rank() == 0) print_progress(fraction, last_progress);
+  });
+  const std::string own = cluster::to_json(measurements).dump();
+  const auto* begin = reinterpret_cast<const std::byte*>(own.data());
+  for (const auto& bytes : gather_bytes(MPI_COMM_WORLD, {begin, begin + own.size()})) {
+    const std::string text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+    const auto others = cluster::measurements_from_json(nlohmann::json::parse(text));
+    for (std::size_t i = 0; i < others.size(); ++i) {
+      measurements[i].latency_s = std::max(measurements[i].latency_s, others[i].latency_s);
+      for (std::size_t k = 0; k < others[i].flows.size(); ++k)
+        measurements[i].flows[k].rate = std::max(measurements[i].flows[k].rate, others[i].flows[k].rate);
+    }
+  }
+  if (context.rank() != 0) return;
+  std::ofstream result(options.out);
+  result << cluster::to_json(measurements).dump(1) << '\n';
+  if (!result.flush()) throw WorldError("cannot write " + options.out);
+}
+
 void run_rank(int argc, char** argv) {
   const RankOptions options = parse_rank_options(argc, argv);
+  if (options.links) return check_links(options);
   Job job = load_job(options);
   double last_progress = -1.0;
   job.on_progress([&last_progress](double fraction) { print_progress(fraction, last_progress); });

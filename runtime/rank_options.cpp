@@ -12,8 +12,8 @@ namespace {
 
 constexpr const char* usage =
     "usage: tandem-rank JOB.json --out DIR [--repetition N] [--command TEXT] [--calibrate PROFILE.json] "
-    "[--trace] "
-    "[--operations] [--decisions]";
+    "[--cluster JSON] [--trace] [--operations] [--decisions]\n"
+    "       tandem-rank MEASUREMENTS.json --links --out FILE";
 
 int to_number(const std::string& text) {
   int number = 0;
@@ -26,14 +26,16 @@ int to_number(const std::string& text) {
 }  // namespace
 
 RankOptions parse_rank_options(int argc, char** argv) {
-  const std::array<option, 8> known = {{{"out", required_argument, nullptr, 'o'},
-                                        {"repetition", required_argument, nullptr, 'r'},
-                                        {"command", required_argument, nullptr, 'c'},
-                                        {"calibrate", required_argument, nullptr, 'p'},
-                                        {"trace", no_argument, nullptr, 't'},
-                                        {"operations", no_argument, nullptr, 'x'},
-                                        {"decisions", no_argument, nullptr, 'd'},
-                                        {nullptr, 0, nullptr, 0}}};
+  const std::array<option, 10> known = {{{"out", required_argument, nullptr, 'o'},
+                                         {"repetition", required_argument, nullptr, 'r'},
+                                         {"command", required_argument, nullptr, 'c'},
+                                         {"calibrate", required_argument, nullptr, 'p'},
+                                         {"links", no_argument, nullptr, 'l'},
+                                         {"cluster", required_argument, nullptr, 'e'},
+                                         {"trace", no_argument, nullptr, 't'},
+                                         {"operations", no_argument, nullptr, 'x'},
+                                         {"decisions", no_argument, nullptr, 'd'},
+                                         {nullptr, 0, nullptr, 0}}};
   RankOptions options;
   optind = 0;  // getopt starts anew
   opterr = 0;
@@ -50,6 +52,12 @@ RankOptions parse_rank_options(int argc, char** argv) {
         break;
       case 'p':
         options.calibrate = optarg;
+        break;
+      case 'l':
+        options.links = true;
+        break;
+      case 'e':
+        options.cluster = optarg;
         break;
       case 't':
         options.trace = true;

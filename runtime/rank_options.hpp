@@ -11,6 +11,9 @@ struct RankOptions {
   int repetition = 0;     ///< kept in the results
   std::string command;    ///< what the user typed, kept in the results
   std::string calibrate;  ///< path of a profile to write instead of running the job; empty: run it
+  bool links = false;     ///< `document` lists measurements of links to take; they go to the file `out`
+  std::string
+      cluster;  ///< what is to be known of the emulated cluster, as JSON, kept in the results; empty: none
   bool trace = false;
   bool operations = false;
   bool decisions = false;

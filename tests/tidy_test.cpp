@@ -51,13 +51,13 @@ const std::vector<Layer>& layers() {
       {"runtime/",
        {"policies/", "platforms/description", "workloads/", "runtime/"},
        {"mpi.h", "cuda", "nccl.h", "nlohmann/", "fmt/", "sys/", "unistd.h", "fcntl.h", "poll.h", "signal.h",
-        "pthread.h", "sched.h", "time.h", "dlfcn.h", "getopt.h"}},
+        "pthread.h", "sched.h", "spawn.h", "time.h", "dlfcn.h", "getopt.h"}},
       // Replay feeds recorded events to fresh policies, and prices need profiles.
       {"validation/",
        {"policies/", "platforms/description", "workloads/", "validation/"},
        {"nlohmann/", "fmt/", "boost/math/", "math.h"}},
       {"cli/",
-       {"policies/", "platforms/", "workloads/", "sim/", "runtime/launcher/", "validation/", "cli/"},
+       {"policies/", "platforms/", "workloads/", "sim/", "runtime/cluster/", "runtime/launcher/", "validation/", "cli/"},
        {"CLI/", "nlohmann/", "fmt/", "sys/", "unistd.h", "signal.h", "spawn.h", "fcntl.h"}},
   };
   return all;

@@ -31,14 +31,25 @@ int usable_cores() {
 
 void append(Words& words, const Words& more) { words.insert(words.end(), more.begin(), more.end()); }
 
+/// Ranks and daemons each on a network of their own, so that nothing but the ranks' messages is shaped.
+void append_cluster(Words& words, const ClusterLaunch& cluster) {
+  append(words, {"--mca", "plm", "rsh", "--mca", "plm_rsh_agent", "/bin/sh " + cluster.agent});
+  append(words, {"--mca", "plm_rsh_no_tree_spawn", "1", "--mca", "orte_keep_fqdn_hostnames", "1"});
+  append(words, {"--mca", "oob_tcp_if_include", cluster.control_network});
+  append(words, {"--mca", "btl", "self,tcp", "--mca", "btl_tcp_if_include", cluster.data_network});
+}
+
 }  // namespace
 
 Words launch_command(const LaunchSetting& setting) {
   TANDEM_CHECK(setting.ranks > 0 && !setting.program.empty(), "ranks", setting.ranks);
+  TANDEM_CHECK(!setting.cluster || !setting.hosts.empty(), "a cluster needs the host of each rank");
   if (!setting.hosts.empty() && setting.hosts.size() != static_cast<std::size_t>(setting.ranks))
     throw ConfigError(fmt::format("hosts: expected one for each of {} ranks, found {}", setting.ranks,
                                   setting.hosts.size()));
-  Words words = {setting.mpirun, "-n", std::to_string(setting.ranks)};
+  Words words;
+  if (setting.cluster) words = {"/bin/sh", setting.cluster->enter, setting.cluster->head};
+  append(words, {setting.mpirun, "-n", std::to_string(setting.ranks)});
   if (geteuid() == 0) words.emplace_back("--allow-run-as-root");
   // With two ranks or fewer mpirun would bind each to a core, and each machine would start at core 0 again.
   append(words, {"--bind-to", "none", "--oversubscribe"});
@@ -53,6 +64,7 @@ Words launch_command(const LaunchSetting& setting) {
   } else {
     append(words, {"--host", fmt::format("{}", fmt::join(setting.hosts, ",")), "--map-by", "seq"});
   }
+  if (setting.cluster) append_cluster(words, *setting.cluster);
   append(words, {"-x", "OMP_NUM_THREADS=1", "-x", "OPENBLAS_NUM_THREADS=1"});
   append(words, setting.program);
   return words;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -10,10 +11,20 @@
 
 namespace tandem {
 
+/// How mpirun reaches the hosts of an emulated cluster; see runtime/cluster/cluster.hpp.
+struct ClusterLaunch {
+  std::string enter;            ///< program for sh: HOST WORDS... runs the words as that host
+  std::string agent;            ///< the same, as mpirun calls it in place of ssh
+  std::string head;             ///< the host that mpirun itself runs as
+  std::string data_network;     ///< of the ranks' messages, ADDRESS/BITS
+  std::string control_network;  ///< of mpirun's own
+};
+
 struct LaunchSetting {
   int ranks = 1;
-  std::vector<std::string> program = {};  ///< path and arguments
-  std::vector<std::string> hosts = {};    ///< machine of each rank; empty: all on this one
+  std::vector<std::string> program = {};      ///< path and arguments
+  std::vector<std::string> hosts = {};        ///< machine of each rank; empty: all on this one
+  std::optional<ClusterLaunch> cluster = {};  ///< that the hosts belong to
   std::string mpirun = "mpirun";
   Seconds grace{5.0};  ///< from asking the job to end to killing it
 };

@@ -1,0 +1,126 @@
+// `tandem cluster`: makes, shows, measures and removes the emulated clusters of this machine.
+#include "runtime/cluster/cluster.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <memory>
+
+#include "cli/cluster_check.hpp"
+#include "cli/cluster_use.hpp"
+#include "cli/commands.hpp"
+#include "policies/vocabulary/check.hpp"
+
+namespace tandem::cli {
+namespace {
+
+struct ClusterOptions {
+  std::string target;  ///< platform file, or name of a cluster
+  std::string name;
+  bool force = false;
+  bool all = false;
+};
+
+/// A platform file stands for the cluster of its name.
+std::string id_of(const std::string& target) {
+  return target.ends_with(".xml") ? cluster::cluster_id(target) : target;
+}
+
+void up(const ClusterOptions& options) {
+  const std::string id = cluster::cluster_id(options.name.empty() ? options.target : options.name);
+  const auto made = cluster::bring_up(id, options.target, wiring_of(options.target), options.force);
+  const auto plan = made.plan();
+  fmt::print("cluster '{}' is up: {} hosts, {} pipes\n", id, plan.hosts.size(), plan.pipes.size());
+  report_cluster(made);
+}
+
+void down(const ClusterOptions& options) {
+  std::vector<std::string> ids;
+  if (options.target.empty() && !options.all)
+    throw ConfigError("cluster down: name a platform file or a cluster, or give --all");
+  if (options.all)
+    for (const auto& status : cluster::cluster_statuses()) ids.push_back(status.id);
+  else
+    ids.push_back(id_of(options.target));
+  for (const auto& id : ids)
+    fmt::print("cluster '{}' {}\n", id, cluster::take_down(id) ? "is down" : "was not up");
+}
+
+void print_status(const cluster::ClusterStatus& status) {
+  if (status.cluster)
+    fmt::print("{}: {}, {}\n", status.id, status.cluster->platform,
+               status.whole ? "up" : "damaged: namespaces are missing, or there are too many");
+  else
+    fmt::print("{}: left over in part; `tandem cluster down {}` removes it\n", status.id, status.id);
+  if (status.cluster)
+    fmt::print("  latency of links: {}\n",
+               status.cluster->delays ? "emulated (netem)" : "the kernel's own path (no netem here)");
+  for (const auto& host : status.hosts)
+    fmt::print("  {:<20} {:<12} {}{}{}\n", host.name, host.address, host.space,
+               host.present ? "" : " (missing)",
+               host.processes.empty() ? "" : fmt::format("  processes {}", fmt::join(host.processes, " ")));
+}
+
+void status() {
+  const auto statuses = cluster::cluster_statuses();
+  if (statuses.empty()) fmt::print("no cluster is up\n");
+  for (const auto& one : statuses) print_status(one);
+}
+
+/// The platform file of the only cluster that is up.
+std::string only_platform() {
+  std::string platform;
+  for (const auto& one : cluster::cluster_statuses()) {
+    if (!one.cluster) continue;
+    if (!platform.empty()) throw ConfigError("cluster check: several clusters are up; name a platform file");
+    platform = one.cluster->platform;
+  }
+  if (platform.empty()) throw ConfigError("cluster check: no cluster is up; name a platform file");
+  return platform;
+}
+
+void add_check(CLI::App& parent, int& exit_code) {
+  auto* command = parent.add_subcommand("check", "Measure every link with MPI and compare with the file");
+  const auto options = std::make_shared<ClusterCheckOptions>();
+  command->add_option("PLATFORM", options->platform, "Platform file (.xml) [that of the only cluster]");
+  command->add_option("--json", options->json, "Write the table to this file, too");
+  command->add_option("--tolerance", options->tolerance, "Largest error of a bandwidth that passes [0.05]")
+      ->check(CLI::PositiveNumber);
+  command->callback([options, &exit_code] {
+    if (options->platform.empty()) options->platform = only_platform();
+    exit_code = check_cluster(*options);
+  });
+}
+
+}  // namespace
+
+void add_cluster(CLI::App& app, int& exit_code) {
+  auto* command = app.add_subcommand(
+      "cluster", "Emulate a platform on this machine (Linux, root): hosts, links, sharing");
+  command->require_subcommand(1);
+  const auto options = std::make_shared<ClusterOptions>();
+  auto* make = command->add_subcommand("up", "Make the network that a platform file describes");
+  make->add_option("PLATFORM", options->target, "Platform file (.xml)")->required();
+  make->add_option("--name", options->name, "Name of the cluster [that of the file]");
+  make->add_flag("--force", options->force, "Replace the cluster of that name, or what is left of it");
+  make->callback([options] { up(*options); });
+  command->add_subcommand("status", "List clusters, hosts, addresses and what runs there")->callback([] {
+    status();
+  });
+  add_check(*command, exit_code);
+  auto* remove =
+      command->add_subcommand("down", "Remove a cluster, or what is left of it; ends what runs there");
+  remove->add_option("CLUSTER", options->target, "Platform file (.xml), or name of a cluster");
+  remove->add_flag("--all", options->all, "Remove every cluster of this machine");
+  remove->callback([options] { down(*options); });
+  command->footer(
+      "A link of the file becomes a shaped pair of devices, a host a network namespace. Nothing of the "
+      "machine\n"
+      "outside these changes. Examples:\n"
+      "  tandem cluster up platforms/mixed_lab.xml\n"
+      "  tandem cluster check platforms/mixed_lab.xml\n"
+      "  tandem run --cluster platforms/mixed_lab.xml workloads/experiments/mixed_lab.yaml --variant bsp\n"
+      "  tandem cluster down --all");
+}
+
+}  // namespace tandem::cli

@@ -1,0 +1,17 @@
+// `tandem cluster check`: measures an emulated cluster with MPI itself and sets it beside the platform file.
+#pragma once
+
+#include <string>
+
+namespace tandem::cli {
+
+struct ClusterCheckOptions {
+  std::string platform;
+  std::string json;  ///< file to write as well; empty: none
+  double tolerance = 0.05;
+};
+
+/// Prints the table. Returns an exit code. Errors: as ClusterUse.
+int check_cluster(const ClusterCheckOptions& options);
+
+}  // namespace tandem::cli

@@ -1,0 +1,91 @@
+#include "cli/cluster_use.hpp"
+
+#include <fmt/format.h>
+
+#include <exception>
+
+#include "platforms/load.hpp"
+#include "platforms/topology.hpp"
+#include "policies/vocabulary/check.hpp"
+
+namespace tandem::cli {
+
+cluster::Wiring wiring_of(const std::string& platform_path) {
+  const auto description = platforms::load_platform(platform_path);
+  for (const auto& link : description.links)
+    if (link.sharing == "WIFI")
+      throw ConfigError(
+          fmt::format("{}: link '{}' is WIFI, which cannot be emulated", platform_path, link.name));
+  if (description.hosts.size() > cluster::most_hosts)
+    throw ConfigError(fmt::format("{}: {} hosts; one machine emulates at most {}", platform_path,
+                                  description.hosts.size(), cluster::most_hosts));
+  const auto topology = platforms::load_topology(platform_path);
+  cluster::Wiring wiring{topology.hosts(), {}, {}};
+  for (const auto& channel : topology.channels())
+    wiring.channels.push_back({channel.name, channel.bandwidth, channel.latency, channel.shared});
+  for (const auto& [pair, route] : topology.routes())
+    if (route && pair.first != pair.second) wiring.routes[pair] = {route->channels, route->latency};
+  return wiring;
+}
+
+void report_cluster(const cluster::Cluster& cluster) {
+  if (!cluster.delays)
+    fmt::print(
+        stderr,
+        "tandem: this kernel has no netem: the latency of links is not emulated, it is that of the kernel's "
+        "own path\n        (measure it with `tandem cluster check`)\n");
+}
+
+ClusterUse::ClusterUse(const std::string& platform_path, bool may_make) {
+  const std::string id = cluster::cluster_id(platform_path);
+  const auto wiring = wiring_of(platform_path);
+  cluster_ = cluster::find_cluster(id);
+  if (cluster_ && cluster_->wiring != wiring)
+    throw ConfigError(
+        fmt::format("cluster '{}' was made from {}, which does not describe the same network as {} does "
+                    "now; `tandem cluster up --force {}` makes it anew",
+                    id, cluster_->platform, platform_path, platform_path));
+  if (!cluster_ && !may_make)
+    throw ConfigError(
+        fmt::format("no cluster is up for {0}; `tandem cluster up {0}` makes it", platform_path));
+  if (!cluster_) {
+    fmt::print(stderr, "tandem: no cluster is up for {}; one is made for this job and removed after it\n",
+               platform_path);
+    cluster_ = cluster::bring_up(id, platform_path, wiring, false);
+    temporary_ = true;
+    report_cluster(*cluster_);
+  }
+  lock_.emplace(id);
+}
+
+ClusterUse::~ClusterUse() {
+  if (!temporary_) return;
+  try {
+    cluster::take_down(cluster_->id);
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "tandem: {}\n", error.what());
+  }
+}
+
+void ClusterUse::put_ranks(LaunchSetting& setting, const std::vector<std::string>& hosts) const {
+  const auto plan = cluster_->plan();
+  setting.hosts.clear();
+  for (const auto& name : hosts) {
+    const cluster::PlanHost* found = nullptr;
+    for (const auto& host : plan.hosts)
+      if (host.name == name) found = &host;
+    if (found == nullptr)
+      throw ConfigError(fmt::format("host '{}': cluster '{}' (of {}) has no such host", name, cluster_->id,
+                                    cluster_->platform));
+    setting.hosts.push_back(found->alias);
+  }
+  setting.cluster = cluster_->launch();
+}
+
+nlohmann::json ClusterUse::record() const {
+  return {{"id", cluster_->id},
+          {"platform", cluster_->platform},
+          {"latency", cluster_->delays ? "netem" : "kernel"}};
+}
+
+}  // namespace tandem::cli

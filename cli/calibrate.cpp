@@ -4,9 +4,11 @@
 #include <filesystem>
 #include <fstream>
 #include <memory>
+#include <optional>
 #include <thread>
 
 #include "cli/calibration_run.hpp"
+#include "cli/cluster_use.hpp"
 #include "cli/commands.hpp"
 #include "cli/job_options.hpp"
 #include "platforms/this_machine.hpp"
@@ -135,7 +137,7 @@ int run_calibration(const JobOptions& options, const std::string& profile_path, 
   const Job job(loaded.experiment, loaded.platform, directory);
   auto document = job_document(loaded.experiment, loaded.platform);
   document["partners"] = to_json(partners_of(job, cluster));
-  document["cluster"] = !cluster.empty();
+  document["cluster"] = cluster;
   std::ofstream(directory + "/job.json") << document.dump();
   LaunchSetting setting;
   setting.ranks = std::max(2, static_cast<int>(job.seats().size()));
@@ -147,6 +149,14 @@ int run_calibration(const JobOptions& options, const std::string& profile_path, 
                      profile_path,
                      "--command",
                      command_line()};
+  std::optional<ClusterUse> use;
+  if (!cluster.empty()) {
+    std::vector<std::string> hosts;
+    for (const Seat& seat : job.seats()) hosts.push_back(seat.host);
+    hosts.resize(static_cast<std::size_t>(setting.ranks), hosts.back());
+    use.emplace(cluster, true);
+    use->put_ranks(setting, hosts);
+  }
   LaunchEvents events;
   events.error = [](const std::string& line) { fmt::print(stderr, "{}\n", line); };
   const LaunchResult result = launch(setting, events);
@@ -171,7 +181,9 @@ void add_calibrate(CLI::App& app, int& exit_code) {
       "calibrate", "Measure this machine for an experiment; writes a profile for simulations");
   const auto options = std::make_shared<JobOptions>();
   const auto platform = std::make_shared<std::string>();
+  const auto on_cluster = std::make_shared<bool>(false);
   add_experiment_options(*command, *options);
+  command->add_flag("--cluster", *on_cluster, "Measure on the emulated cluster of the experiment's platform");
   command->add_option("--platform", *platform, "Also write this machine as a platform file");
   command->footer(
       "Measures messages between ranks, every piece of work of one training step, and storage (the latter "
@@ -181,8 +193,9 @@ void add_calibrate(CLI::App& app, int& exit_code) {
       "  tandem calibrate workloads/experiments/mixed_lab.yaml --out profile.json\n"
       "  tandem simulate workloads/experiments/mixed_lab.yaml --set physics.network=profile --set "
       "physics.profile=profile.json\n"
-      "  tandem calibrate workloads/experiments/this_machine.yaml --platform platforms/this_machine.xml");
-  command->callback([options, platform, &exit_code] {
+      "  tandem calibrate workloads/experiments/this_machine.yaml --platform platforms/this_machine.xml\n"
+      "  tandem calibrate workloads/experiments/mixed_lab.yaml --cluster --out mixed_lab_profile.json");
+  command->callback([options, platform, on_cluster, &exit_code] {
     const std::string path = options->out.empty() ? "profile.json" : options->out;
     for (const std::string& file : {path, *platform})
       if (!file.empty() && std::filesystem::exists(file) && !options->force)
@@ -191,7 +204,7 @@ void add_calibrate(CLI::App& app, int& exit_code) {
     const bool real = loaded.experiment.workload.math == Experiment::Workload::Math::real;
     if (!platform->empty() && !real)
       throw ConfigError("--platform needs measured work; set workload.math to real");
-    exit_code = run_calibration(*options, path, "");
+    exit_code = run_calibration(*options, path, *on_cluster ? loaded.experiment.platform : "");
     if (exit_code != exit_fine) return;
     const Profile profile = load_profile(path);
     fmt::print("{}\n{}\n", profile_text(profile), path);

@@ -36,7 +36,7 @@ void report_cluster(const cluster::Cluster& cluster) {
         "own path\n        (measure it with `tandem cluster check`)\n");
 }
 
-ClusterUse::ClusterUse(const std::string& platform_path, bool may_make) {
+ClusterKeeper::ClusterKeeper(const std::string& platform_path, bool may_make) {
   const std::string id = cluster::cluster_id(platform_path);
   const auto wiring = wiring_of(platform_path);
   cluster_ = cluster::find_cluster(id);
@@ -55,10 +55,9 @@ ClusterUse::ClusterUse(const std::string& platform_path, bool may_make) {
     temporary_ = true;
     report_cluster(*cluster_);
   }
-  lock_.emplace(id);
 }
 
-ClusterUse::~ClusterUse() {
+ClusterKeeper::~ClusterKeeper() {
   if (!temporary_) return;
   try {
     cluster::take_down(cluster_->id);
@@ -68,24 +67,24 @@ ClusterUse::~ClusterUse() {
 }
 
 void ClusterUse::put_ranks(LaunchSetting& setting, const std::vector<std::string>& hosts) const {
-  const auto plan = cluster_->plan();
+  const cluster::Cluster& used = cluster();
+  const auto plan = used.plan();
   setting.hosts.clear();
   for (const auto& name : hosts) {
     const cluster::PlanHost* found = nullptr;
     for (const auto& host : plan.hosts)
       if (host.name == name) found = &host;
     if (found == nullptr)
-      throw ConfigError(fmt::format("host '{}': cluster '{}' (of {}) has no such host", name, cluster_->id,
-                                    cluster_->platform));
+      throw ConfigError(
+          fmt::format("host '{}': cluster '{}' (of {}) has no such host", name, used.id, used.platform));
     setting.hosts.push_back(found->alias);
   }
-  setting.cluster = cluster_->launch();
+  setting.cluster = used.launch();
 }
 
 nlohmann::json ClusterUse::record() const {
-  return {{"id", cluster_->id},
-          {"platform", cluster_->platform},
-          {"latency", cluster_->delays ? "netem" : "kernel"}};
+  const cluster::Cluster& used = cluster();
+  return {{"id", used.id}, {"platform", used.platform}, {"latency", used.delays ? "netem" : "kernel"}};
 }
 
 }  // namespace tandem::cli

@@ -19,17 +19,32 @@ cluster::Wiring wiring_of(const std::string& platform_path);
 /// Prints what of the file the cluster that was just made cannot show, if anything.
 void report_cluster(const cluster::Cluster& cluster);
 
-class ClusterUse {
+/// The cluster of a platform file, for several jobs one after the other.
+class ClusterKeeper {
  public:
-  /// Locks the cluster of that platform file; brings it up first if it is not there, and takes it down in the
-  /// end then. Prints what it does on standard error. Errors: ConfigError when the file has changed since the
-  /// cluster was made, when another job uses it, or, unless `may_make`, when it is not up; as bring_up.
-  ClusterUse(const std::string& platform_path, bool may_make);
-  ~ClusterUse();
-  ClusterUse(const ClusterUse&) = delete;
-  ClusterUse& operator=(const ClusterUse&) = delete;
+  /// Brings the cluster up if it is not there, and takes it down in the end then. Prints what it does on
+  /// standard error. Errors: ConfigError when the file has changed since the cluster was made, or, unless
+  /// `may_make`, when it is not up; as bring_up.
+  ClusterKeeper(const std::string& platform_path, bool may_make);
+  ~ClusterKeeper();
+  ClusterKeeper(const ClusterKeeper&) = delete;
+  ClusterKeeper& operator=(const ClusterKeeper&) = delete;
 
   const cluster::Cluster& cluster() const { return *cluster_; }
+
+ private:
+  std::optional<cluster::Cluster> cluster_;
+  bool temporary_ = false;
+};
+
+/// The same for one job, which has it for itself.
+class ClusterUse {
+ public:
+  /// Errors: ConfigError as ClusterKeeper, and when another job uses the cluster.
+  ClusterUse(const std::string& platform_path, bool may_make)
+      : keeper_(platform_path, may_make), lock_(keeper_.cluster().id) {}
+
+  const cluster::Cluster& cluster() const { return keeper_.cluster(); }
   /// Has the launch take place on it: a rank for each of `hosts`, which are names of the platform file.
   /// Errors: ConfigError for a host that the cluster does not have.
   void put_ranks(LaunchSetting& setting, const std::vector<std::string>& hosts) const;
@@ -37,9 +52,8 @@ class ClusterUse {
   nlohmann::json record() const;
 
  private:
-  std::optional<cluster::Cluster> cluster_;
-  bool temporary_ = false;
-  std::optional<cluster::ClusterLock> lock_;
+  ClusterKeeper keeper_;
+  cluster::ClusterLock lock_;
 };
 
 }  // namespace tandem::cli

@@ -45,8 +45,7 @@ void check_profile(const Job& job) {
 /// cluster; else every host stands on the calibrated machine's network, as do the ranks of a plain run.
 Network network_of(const Job& job) {
   const auto& experiment = job.experiment();
-  if (experiment.physics.network == "platform")
-    return {.platform_file = experiment.platform, .measured = {}};
+  if (experiment.physics.network == "platform") return {.platform_file = experiment.platform, .measured = {}};
   const Profile& profile = *job.profile();
   if (!profile.cluster.empty()) return {experiment.platform, profile.paths, eager_limit_of(profile)};
   const auto& segments = profile.paths.front().segments;

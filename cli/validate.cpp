@@ -9,8 +9,10 @@
 #include <algorithm>
 #include <filesystem>
 #include <memory>
+#include <optional>
 
 #include "cli/calibration_run.hpp"
+#include "cli/cluster_use.hpp"
 #include "cli/commands.hpp"
 #include "cli/job_options.hpp"
 #include "cli/progress.hpp"
@@ -28,6 +30,7 @@ struct ValidateOptions {
   JobOptions job;
   std::string profile;      ///< existing one; empty: calibrate
   double tolerance = 0.10;  ///< of the mean absolute error of step time
+  bool on_cluster = false;  ///< runs take place on the emulated cluster of the platform
 };
 
 /// One simulation or run to make.
@@ -65,6 +68,7 @@ std::vector<Task> plan(const ValidateOptions& options, const Experiment& experim
       Task run =
           make_task(options, "run", variant, fmt::format("{}/measured-{}", folder, repetition), profile);
       run.words.insert(run.words.end(), {"--repetition", std::to_string(repetition)});
+      if (options.on_cluster) run.words.insert(run.words.end(), {"--cluster", experiment.platform});
       runs.push_back(std::move(run));
     }
   }
@@ -77,11 +81,12 @@ std::vector<Task> plan(const ValidateOptions& options, const Experiment& experim
 void calibrate_if_needed(const ValidateOptions& options, const Experiment& experiment,
                          const std::string& profile) {
   if (!options.profile.empty()) return;
-  fmt::print("calibrating this machine\n");
+  fmt::print("calibrating {}\n", options.on_cluster ? "the emulated cluster" : "this machine");
   JobOptions calibration = options.job;
   // Any variant will do: model, batch and number of ranks are what is measured.
   calibration.variant = variants_of(experiment).front();
-  if (run_calibration(calibration, profile) != exit_fine) throw WorldError("the calibration failed");
+  const std::string cluster = options.on_cluster ? experiment.platform : std::string();
+  if (run_calibration(calibration, profile, cluster) != exit_fine) throw WorldError("the calibration failed");
 }
 
 /// Does all tasks in order and reads their results, by variant in the order of first mention.
@@ -115,6 +120,8 @@ int validate_experiment(const ValidateOptions& options) {
   create_result_directory(out, options.job.force);
   const std::string profile =
       std::filesystem::absolute(options.profile.empty() ? out + "/profile.json" : options.profile);
+  std::optional<ClusterKeeper> cluster;
+  if (options.on_cluster) cluster.emplace(experiment.platform, true);
   calibrate_if_needed(options, experiment, profile);
 
   const std::vector<Task> tasks = plan(options, experiment, out, profile);
@@ -138,6 +145,8 @@ void add_validate(CLI::App& app, int& exit_code) {
   const auto options = std::make_shared<ValidateOptions>();
   add_experiment_options(*command, options->job);
   command->add_option("--profile", options->profile, "Use this calibration profile instead of measuring one");
+  command->add_flag("--cluster", options->on_cluster,
+                    "Run on the emulated cluster of the experiment's platform (Linux, root)");
   command->add_option("--tolerance", options->tolerance, "Mean absolute error of step time that passes")
       ->capture_default_str()
       ->check(CLI::PositiveNumber);

@@ -110,8 +110,8 @@ void calibrate_job(const Job& job, const RankOptions& options, MpiContext& conte
   CalibrationSetting setting = default_calibration();
   const auto document = nlohmann::json::parse(std::ifstream(options.document));
   if (document.contains("partners")) setting.partners = partners_from_json(document["partners"]);
-  const bool over_tcp = document.value("cluster", false);
-  if (const auto limit = eager_limit(over_tcp ? "tcp" : "vader")) setting.eager_bytes = *limit;
+  const std::string cluster = document.value("cluster", "");
+  if (const auto limit = eager_limit(cluster.empty() ? "vader" : "tcp")) setting.eager_bytes = *limit;
   Profile profile = calibrate(job, context, setting);
   profile.core_wait_share = (core_wait().value_or(Seconds(0)) - waited_before) / (context.now() - start);
   context.meet();
@@ -120,6 +120,7 @@ void calibrate_job(const Job& job, const RankOptions& options, MpiContext& conte
   profile.software = this_software() + ", " + mpi_version();
   profile.date = now_utc();
   profile.command = options.command;
+  profile.cluster = cluster;
   save_profile(options.calibrate, profile);
 }
 

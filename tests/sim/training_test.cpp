@@ -5,6 +5,8 @@
 #include <cmath>
 #include <cstdlib>
 #include <filesystem>
+#include <functional>
+#include <ostream>
 
 #include "platforms/load.hpp"
 #include "sim/simulation.hpp"
@@ -107,74 +109,64 @@ class Training : public ::testing::Test {
   std::unique_ptr<Job> job_;
 };
 
-TEST_F(Training, BspEqualsOneWorkerOnTheUnionOfTheBatches) {
-  train(small_experiment(4));
-  expect_close(final_model(), sequential_model(5), 1e-5F);
-}
+/// A way to train that ends, to rounding, where one worker ends that takes `steps` steps on the union of all
+/// batches.
+struct Sequential {
+  const char* name;
+  int workers;
+  std::function<void(Experiment&)> change;
+  int steps = 5;
+};
+void PrintTo(const Sequential& value, std::ostream* out) { *out << value.name; }
 
-TEST_F(Training, ShardsDoNotChangeTheModel) {
-  Experiment experiment = small_experiment(4);
-  experiment.placement.servers = {"host-0", "host-5", "host-6"};
+class EqualsOneWorker : public Training, public ::testing::WithParamInterface<Sequential> {};
+
+TEST_P(EqualsOneWorker, OnTheUnionOfTheBatches) {
+  Experiment experiment = small_experiment(GetParam().workers);
+  GetParam().change(experiment);
   train(experiment);
-  expect_close(final_model(), sequential_model(5), 1e-5F);
+  expect_close(final_model(), sequential_model(GetParam().steps), 1e-5F);
 }
 
-TEST_F(Training, RingAllReduceEqualsOneWorkerOnTheUnionOfTheBatches) {
-  Experiment experiment = small_experiment(3);
-  experiment.sync.over = "all-reduce";
-  train(experiment);
-  expect_close(final_model(), sequential_model(5), 1e-5F);
-}
-
-TEST_F(Training, HalvingDoublingEqualsOneWorkerOnTheUnionOfTheBatches) {
-  Experiment experiment = small_experiment(6);
-  experiment.sync.over = "all-reduce";
-  experiment.sync.collective = "halving-doubling";
-  train(experiment);
-  expect_close(final_model(), sequential_model(5), 1e-5F);
-}
-
-TEST_F(Training, AspWithOneWorkerIsSequential) {
-  Experiment experiment = small_experiment(1);
-  experiment.sync.algorithm = "asp";
-  train(experiment);
-  expect_close(final_model(), sequential_model(5), 1e-5F);
-}
-
-TEST_F(Training, LocalSgdWithOneWorkerIsSequentialForAnyH) {
-  Experiment experiment = small_experiment(1);
+void use_local_sgd(Experiment& experiment, std::int64_t steps_a_round) {
   experiment.sync.algorithm = "local-sgd";
-  experiment.sync.options = {{"h", std::int64_t{3}}};
-  train(experiment);
-  expect_close(final_model(), sequential_model(15), 1e-5F);
+  experiment.sync.options = {{"h", steps_a_round}};
 }
 
-TEST_F(Training, LocalSgdOfOneStepWithPlainSgdIsBsp) {
-  Experiment experiment = small_experiment(4);
-  experiment.optimizer.momentum = 0.0;
-  experiment.sync.algorithm = "local-sgd";
-  experiment.sync.options = {{"h", std::int64_t{1}}};
-  train(experiment);
-  expect_close(final_model(), sequential_model(5), 1e-5F);
-}
-
-TEST_F(Training, LocalSgdOverAllReduceIsLocalSgdOverAServer) {
-  Experiment experiment = small_experiment(4);
-  experiment.optimizer.momentum = 0.0;
-  experiment.sync.algorithm = "local-sgd";
-  experiment.sync.options = {{"h", std::int64_t{1}}};
-  experiment.sync.over = "all-reduce";
-  train(experiment);
-  expect_close(final_model(), sequential_model(5), 1e-5F);
-}
-
-TEST_F(Training, EsyncWithEqualDevicesIsBsp) {
-  Experiment experiment = small_experiment(4);
-  experiment.optimizer.momentum = 0.0;
-  experiment.sync.algorithm = "esync";
-  train(experiment);
-  expect_close(final_model(), sequential_model(5), 1e-5F);
-}
+INSTANTIATE_TEST_SUITE_P(
+    Ways, EqualsOneWorker,
+    ::testing::Values(Sequential{"Bsp", 4, [](Experiment&) {}},
+                      Sequential{"BspOnThreeShards", 4,
+                                 [](Experiment& e) {
+                                   e.placement.servers = {"host-0", "host-5", "host-6"};
+                                 }},
+                      Sequential{"Ring", 3, [](Experiment& e) { e.sync.over = "all-reduce"; }},
+                      Sequential{"HalvingDoubling", 6,
+                                 [](Experiment& e) {
+                                   e.sync.over = "all-reduce";
+                                   e.sync.collective = "halving-doubling";
+                                 }},
+                      Sequential{"AspOfOneWorker", 1, [](Experiment& e) { e.sync.algorithm = "asp"; }},
+                      Sequential{"LocalSgdOfOneWorkerForAnyH", 1, [](Experiment& e) { use_local_sgd(e, 3); },
+                                 15},
+                      // Momentum is each worker's own, so equality needs plain SGD.
+                      Sequential{"LocalSgdOfOneStep", 4,
+                                 [](Experiment& e) {
+                                   e.optimizer.momentum = 0.0;
+                                   use_local_sgd(e, 1);
+                                 }},
+                      Sequential{"LocalSgdOfOneStepOverAllReduce", 4,
+                                 [](Experiment& e) {
+                                   e.optimizer.momentum = 0.0;
+                                   use_local_sgd(e, 1);
+                                   e.sync.over = "all-reduce";
+                                 }},
+                      Sequential{"EsyncOfEqualDevices", 4,
+                                 [](Experiment& e) {
+                                   e.optimizer.momentum = 0.0;
+                                   e.sync.algorithm = "esync";
+                                 }}),
+    [](const auto& instance) { return std::string(instance.param.name); });
 
 TEST_F(Training, TheEvaluatorSeesTheModelLearn) {
   Experiment experiment = small_experiment(2);

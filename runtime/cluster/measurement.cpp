@@ -39,8 +39,9 @@ class Planner {
   std::vector<Flow> flows_of(const std::vector<Pair>& pairs) const {
     std::vector<Flow> flows;
     const auto rates = max_min_rates(wiring_, pairs);
+    const Seconds duration = pairs.size() == 1 ? setting_.duration : setting_.duration_of_many;
     for (std::size_t i = 0; i < pairs.size(); ++i) {
-      const double bytes = std::min(rates[i].count(), unlimited_rate) * setting_.duration.count();
+      const double bytes = std::min(rates[i].count(), unlimited_rate) * duration.count();
       flows.push_back({pairs[i].first, pairs[i].second,
                        Bytes(static_cast<std::int64_t>(std::max(least_flow_bytes, bytes))), rates[i]});
     }

@@ -151,7 +151,8 @@ std::vector<Measurement> plan_measurements(const Wiring& wiring, const Measureme
     else
       planner.add_flows(fmt::format("{}: {} flows", name, pairs.size()), pairs);
     const Pair back{first.second, first.first};
-    if (planner.routed(back)) planner.add_flows(planner.name_of(first) + ", both ways", {first, back});
+    if (planner.routed(back))
+      planner.add_flows(planner.name_of(std::min(first, back)) + ", both ways", {first, back});
   }
   std::vector<Pair> in, out;
   for (int host = 1; host < hosts; ++host) {

@@ -4,8 +4,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <thread>
 
 #include "cli/cluster_use.hpp"
 #include "cli/commands.hpp"
@@ -98,6 +100,10 @@ void print_rows(const std::vector<Row>& rows, const cluster::Cluster& cluster, d
              static_cast<std::ptrdiff_t>(rows.size()) - off, rows.size(), tolerance * 100,
              cluster.delays ? "is emulated (netem), on top of the kernel's own path"
                             : "is that of the kernel's own path (no netem here)");
+  double load = 0.0;
+  if (off > 0 && getloadavg(&load, 1) == 1)
+    fmt::print("the machine's load was {:.1f} on {} cores; where processes wait for cores, links go unused\n",
+               load, std::thread::hardware_concurrency());
 }
 
 void write_json(const std::string& path, const std::vector<Row>& rows, const ClusterUse& use,

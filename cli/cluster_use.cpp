@@ -36,9 +36,21 @@ void report_cluster(const cluster::Cluster& cluster) {
         "own path\n        (measure it with `tandem cluster check`)\n");
 }
 
+namespace {
+
+void require_whole(const std::string& id, const std::string& platform_path) {
+  for (const auto& status : cluster::cluster_statuses())
+    if (status.id == id && !status.whole)
+      throw ConfigError(fmt::format("cluster '{}' is not whole; `tandem cluster up --force {}` makes it anew",
+                                    id, platform_path));
+}
+
+}  // namespace
+
 ClusterKeeper::ClusterKeeper(const std::string& platform_path, bool may_make) {
   const std::string id = cluster::cluster_id(platform_path);
   const auto wiring = wiring_of(platform_path);
+  require_whole(id, platform_path);
   cluster_ = cluster::find_cluster(id);
   if (cluster_ && cluster_->wiring != wiring)
     throw ConfigError(

@@ -12,6 +12,8 @@ namespace {
 using nlohmann::json;
 
 constexpr double least_flow_bytes = 256 * 1024;
+// Of all flows of a measurement together, so that links wider than the machine can carry take no minutes.
+constexpr double most_bytes = 64e6;
 // What passes without limit on the way is measured with this much, and judged by nothing.
 constexpr double unlimited_rate = 1e9;
 
@@ -39,8 +41,12 @@ class Planner {
   std::vector<Flow> flows_of(const std::vector<Pair>& pairs) const {
     std::vector<Flow> flows;
     const auto rates = max_min_rates(wiring_, pairs);
+    const Seconds duration = pairs.size() == 1 ? setting_.duration : setting_.duration_of_many;
+    double sum = 0.0;
+    for (const auto rate : rates) sum += std::min(rate.count(), unlimited_rate);
+    const double seconds = std::min(duration.count(), most_bytes / sum);
     for (std::size_t i = 0; i < pairs.size(); ++i) {
-      const double bytes = std::min(rates[i].count(), unlimited_rate) * setting_.duration.count();
+      const double bytes = std::min(rates[i].count(), unlimited_rate) * seconds;
       flows.push_back({pairs[i].first, pairs[i].second,
                        Bytes(static_cast<std::int64_t>(std::max(least_flow_bytes, bytes))), rates[i]});
     }
@@ -150,7 +156,8 @@ std::vector<Measurement> plan_measurements(const Wiring& wiring, const Measureme
     else
       planner.add_flows(fmt::format("{}: {} flows", name, pairs.size()), pairs);
     const Pair back{first.second, first.first};
-    if (planner.routed(back)) planner.add_flows(planner.name_of(first) + ", both ways", {first, back});
+    if (planner.routed(back))
+      planner.add_flows(planner.name_of(std::min(first, back)) + ", both ways", {first, back});
   }
   std::vector<Pair> in, out;
   for (int host = 1; host < hosts; ++host) {

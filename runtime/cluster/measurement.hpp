@@ -32,8 +32,9 @@ nlohmann::json to_json(const std::vector<Measurement>& measurements);
 std::vector<Measurement> measurements_from_json(const nlohmann::json& document);
 
 struct MeasurementSetting {
-  Seconds duration{0.3};    ///< of each bandwidth measurement
-  int all_pairs_up_to = 8;  ///< hosts; with more, only pairs that cover every channel
+  Seconds duration{0.15};         ///< of one flow; three such repetitions
+  Seconds duration_of_many{0.5};  ///< of flows that run at once
+  int all_pairs_up_to = 8;        ///< hosts; with more, only pairs that cover every channel
 };
 
 /// Latency and bandwidth of host pairs alone; for every channel the fewest flows that fill it, when one pair

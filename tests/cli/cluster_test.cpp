@@ -1,0 +1,203 @@
+// The emulated cluster as a user makes, measures and removes it, and a job on it. Skips without the rights,
+// or the kernel, to make one.
+#include <gtest/gtest.h>
+
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "platforms/topology.hpp"
+#include "runtime/cluster/plan.hpp"
+#include "tests/cli/command.hpp"
+#include "tests/support/cluster_walk.hpp"
+#include "workloads/records/result_directory.hpp"
+
+namespace tandem::testing {
+namespace {
+
+TEST(ClusterOfShippedPlatforms, EveryPairTakesSimGridsRoute) {
+  for (const char* name : {"homogeneous", "mixed_lab", "rack"}) {
+    const auto topology =
+        platforms::load_topology(std::string(TANDEM_SOURCE_DIR "/platforms/").append(name).append(".xml"));
+    cluster::Wiring wiring{topology.hosts(), {}, {}};
+    for (const auto& channel : topology.channels())
+      wiring.channels.push_back({channel.name, channel.bandwidth, channel.latency, channel.shared});
+    for (const auto& [pair, route] : topology.routes()) {
+      ASSERT_TRUE(route);
+      wiring.routes[pair] = {route->channels, route->latency};
+    }
+    const auto plan = cluster::make_plan("test", wiring, false);
+    for (const auto& [pair, route] : wiring.routes) EXPECT_EQ(walk(plan, pair), route.channels) << name;
+  }
+}
+
+/// A small cluster with a name of its own, which is removed in the end whatever happens.
+class ClusterCommand : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    id_ = line_.folder().filename().string();
+    platform_ = line_.write(id_ + ".xml", star());
+    const auto made = up();
+    if (made.exit_code == 2 && made.output.find("an emulated cluster needs") != std::string::npos)
+      GTEST_SKIP() << made.output;
+    ASSERT_EQ(made.exit_code, 0) << made.output;
+  }
+  void TearDown() override { line_.tandem("cluster down " + platform_); }
+
+  /// Three hosts of 50 Mbit/s around a switch. The cable of the third, of an odd name, carries both
+  /// directions together.
+  static std::string star() {
+    std::string text =
+        "<?xml version='1.0'?>\n<!DOCTYPE platform SYSTEM 'https://simgrid.org/simgrid.dtd'>\n"
+        "<platform version='4.1'><zone id='z' routing='Floyd'>\n";
+    for (const char* host : {"first", "second", "3rd:host"})
+      text.append("<host id='").append(host).append("' speed='100Gf'/>\n");
+    text += "<router id='switch'/>\n";
+    for (const char* host : {"first", "second", "3rd:host"})
+      text.append("<link id='")
+          .append(host)
+          .append("-cable' bandwidth='50Mbps' latency='50us' sharing_policy='")
+          .append(host[0] == '3' ? "SHARED" : "SPLITDUPLEX")
+          .append("'/>\n");
+    for (const char* host : {"first", "second", "3rd:host"})
+      text.append("<route src='")
+          .append(host)
+          .append("' dst='switch'><link_ctn id='")
+          .append(host)
+          .append("-cable'")
+          .append(host[0] == '3' ? "" : " direction='UP'")
+          .append("/></route>\n");
+    return text + "</zone></platform>\n";
+  }
+  std::string experiment(const std::string& more = "") const {
+    return line_.write("job.yaml",
+                       "platform: " + platform_ +
+                           "\nworkload: {model: mlp, dataset: synthetic, math: real, train_samples: 200, "
+                           "test_samples: 50, batch: 8}\n"
+                           "placement: {workers: [second, '3rd:host'], servers: [first]}\n"
+                           "run: {devices: native}\nstop: {rounds: 4}\n" +
+                           more);
+  }
+  CommandResult up(const std::string& more = "") const {
+    return line_.tandem("cluster up " + platform_ + more);
+  }
+  CommandResult down() const { return line_.tandem("cluster down " + id_); }
+  /// Namespaces and state of this cluster.
+  std::string traces() const {
+    return line_.shell("ls /run/netns | grep -F tandem." + id_ + ".; ls -d /run/tandem/clusters/" + id_)
+        .output;
+  }
+  bool gone() const { return traces().find(id_ + ".") == std::string::npos; }
+
+  CommandLine line_;
+  std::string id_;
+  std::string platform_;
+};
+
+TEST_F(ClusterCommand, ChangesNothingOutsideAndLeavesNothing) {
+  // Devices and names of the machine itself, and every file of /etc.
+  const std::string machine =
+      "ip -o link; ip -o addr; ip rule; hostname; find /etc -type f -printf '%p %s %T@\\n' | sort";
+  const auto with = line_.shell(machine).output;
+  EXPECT_NE(line_.tandem("cluster status").output.find("tandem." + id_ + ".second"), std::string::npos);
+  const auto again = up();
+  EXPECT_EQ(again.exit_code, 2);
+  EXPECT_NE(again.output.find("is up already"), std::string::npos) << again.output;
+  EXPECT_EQ(up(" --force").exit_code, 0);
+  EXPECT_EQ(down().exit_code, 0);
+  EXPECT_TRUE(gone()) << traces();
+  EXPECT_EQ(line_.shell(machine).output, with);
+  EXPECT_NE(down().output.find("was not up"), std::string::npos);
+}
+
+TEST_F(ClusterCommand, DownRemovesWhatAKilledUpLeft) {
+  for (const char* moment : {"0.2", "0.35", "0.6"}) {
+    ASSERT_EQ(down().exit_code, 0);
+    line_.shell("timeout -s KILL " + std::string(moment) + " $TANDEM cluster up " + platform_);
+    const auto removed = down();
+    EXPECT_EQ(removed.exit_code, 0) << removed.output;
+    EXPECT_TRUE(gone()) << traces();
+  }
+  // Interrupted, it cleans up itself.
+  line_.shell("timeout -s INT 0.3 $TANDEM cluster up " + platform_);
+  const auto left = line_.tandem("cluster status").output;
+  EXPECT_EQ(left.find(id_ + ": left over"), std::string::npos) << left;
+}
+
+TEST_F(ClusterCommand, LinksCarryWhatTheFileSaysAndShareIt) {
+  // A tolerance that no measurement meets.
+  const auto check = line_.tandem("cluster check " + platform_ + " --tolerance 1e-9 --json check.json");
+  EXPECT_EQ(check.exit_code, 1) << check.output;
+  const auto document = nlohmann::json::parse(line_.shell("cat check.json").output);
+  std::map<std::string, double> file_rate;
+  for (const auto& link : document.at("links")) {
+    file_rate[link.at("between").get<std::string>()] = link.at("file_rate").get<double>();
+    EXPECT_NEAR(link.at("worst_ratio").get<double>(), 1.0, 0.1) << check.output;
+  }
+  EXPECT_EQ(file_rate.at("first -> second"), 6.25e6);
+  EXPECT_EQ(file_rate.at("first -> second, both ways"), 2 * 6.25e6);
+  EXPECT_EQ(file_rate.at("first -> 3rd:host, both ways"), 6.25e6);
+  EXPECT_EQ(file_rate.at("all -> first"), 6.25e6);
+}
+
+TEST_F(ClusterCommand, AJobLearnsTheSameAsWithoutIt) {
+  const std::string job = experiment();
+  const auto on_cluster = line_.tandem("run --cluster " + platform_ + " " + job + " --out on");
+  ASSERT_EQ(on_cluster.exit_code, 0) << on_cluster.output;
+  const auto plain = line_.tandem("run " + job + " --out off");
+  ASSERT_EQ(plain.exit_code, 0) << plain.output;
+  const auto losses = [&](const char* out) {
+    std::map<std::pair<Rank, int>, double> by_step;
+    for (const auto& step : read_results((line_.folder() / out).string()).journal.steps)
+      by_step[{step.rank, step.step}] = step.loss;
+    return by_step;
+  };
+  EXPECT_EQ(losses("on"), losses("off"));
+  EXPECT_EQ(losses("on").size(), 8U);
+  const auto physics = read_results((line_.folder() / "on").string()).info.physics;
+  EXPECT_EQ(physics.at("network"), "emulated cluster");
+  EXPECT_EQ(physics.at("cluster").at("id"), id_);
+  EXPECT_EQ(physics.at("machines"), (nlohmann::json{"second", "host-2", "first"}));
+}
+
+TEST_F(ClusterCommand, AClusterForOneJobGoesWithIt) {
+  ASSERT_EQ(down().exit_code, 0);
+  const std::string job = experiment();
+  const auto refused =
+      line_.tandem("run --cluster " + platform_ + " " + job + " --print-command --out printed");
+  EXPECT_EQ(refused.exit_code, 2) << refused.output;
+  const auto ended = line_.shell("timeout -s INT 4 $TANDEM run --cluster " + platform_ + " " + job +
+                                 " --set stop.rounds=1000000 --out on");
+  EXPECT_NE(ended.output.find("removed after it"), std::string::npos) << ended.output;
+  EXPECT_NE(ended.output.find("ended by signal 2"), std::string::npos) << ended.output;
+  EXPECT_TRUE(gone()) << traces();
+  const auto other =
+      line_.tandem("run --cluster " TANDEM_SOURCE_DIR "/platforms/rack.xml " + job + " --out other");
+  EXPECT_EQ(other.exit_code, 2) << other.output;
+}
+
+TEST_F(ClusterCommand, AKilledRankIsNamedWithItsHostAndNothingIsLeft) {
+  const std::string processes =
+      "processes() { for n in /run/netns/tandem." + id_ + ".*; do ip netns pids $(basename $n); done; }; ";
+  const auto result = line_.shell(
+      processes + "$TANDEM run --cluster " + platform_ + " " + experiment() +
+      " --set stop.rounds=1000000 --out out & run=$!; "
+      "rank() { for p in $(ip netns pids tandem." +
+      id_ +
+      ".second); do [ \"$(cat /proc/$p/comm)\" = tandem-rank ] && echo $p; done; }; "
+      "for i in $(seq 100); do sleep 0.2; [ -n \"$(rank)\" ] && break; done; sleep 1; "
+      "kill -9 $(rank); wait $run; code=$?; sleep 0.5; [ -n \"$(processes)\" ] && echo ORPHAN; exit $code");
+  EXPECT_EQ(result.exit_code, 70) << result.output;
+  EXPECT_NE(result.output.find("rank 0 on host second"), std::string::npos) << result.output;
+  EXPECT_EQ(result.output.find("ORPHAN"), std::string::npos) << result.output;
+}
+
+TEST_F(ClusterCommand, WithoutRightsItSaysWhatItNeeds) {
+  const auto result = line_.shell(
+      "chmod a+rx . && setpriv --reuid=65534 --clear-groups $TANDEM cluster up --force " + platform_);
+  EXPECT_EQ(result.exit_code, 2) << result.output;
+  EXPECT_NE(result.output.find("needs root, or CAP_NET_ADMIN and CAP_SYS_ADMIN"), std::string::npos)
+      << result.output;
+}
+
+}  // namespace
+}  // namespace tandem::testing

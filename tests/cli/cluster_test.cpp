@@ -124,15 +124,27 @@ TEST_F(ClusterCommand, DownRemovesWhatAKilledUpLeft) {
 }
 
 TEST_F(ClusterCommand, LinksCarryWhatTheFileSaysAndShareIt) {
-  // A tolerance that no measurement meets.
-  const auto check = line_.tandem("cluster check " + platform_ + " --tolerance 1e-9 --json check.json");
-  EXPECT_EQ(check.exit_code, 1) << check.output;
-  const auto document = nlohmann::json::parse(line_.shell("cat check.json").output);
   std::map<std::string, double> file_rate;
-  for (const auto& link : document.at("links")) {
-    file_rate[link.at("between").get<std::string>()] = link.at("file_rate").get<double>();
-    EXPECT_NEAR(link.at("worst_ratio").get<double>(), 1.0, 0.1) << check.output;
-  }
+  std::map<std::string, double> best_ratio;
+  const auto measure = [&] {
+    // A tolerance that no measurement meets.
+    const auto check = line_.tandem("cluster check " + platform_ + " --tolerance 1e-9 --json check.json");
+    ASSERT_EQ(check.exit_code, 1) << check.output;
+    const auto document = nlohmann::json::parse(line_.shell("cat check.json").output);
+    for (const auto& link : document.at("links")) {
+      const auto between = link.at("between").get<std::string>();
+      file_rate[between] = link.at("file_rate").get<double>();
+      EXPECT_LE(link.at("worst_ratio").get<double>(), 1.1) << check.output;
+      best_ratio[between] = std::max(best_ratio[between], link.at("worst_ratio").get<double>());
+    }
+  };
+  const auto all_reached = [&] {
+    return std::all_of(best_ratio.begin(), best_ratio.end(), [](const auto& one) { return one.second >= 0.9; });
+  };
+  // A busy machine can only make a link look slow, so each has three chances.
+  measure();
+  for (int more = 0; more < 2 && !all_reached(); ++more) measure();
+  EXPECT_TRUE(all_reached()) << nlohmann::json(best_ratio);
   EXPECT_EQ(file_rate.at("first -> second"), 6.25e6);
   EXPECT_EQ(file_rate.at("first -> second, both ways"), 2 * 6.25e6);
   EXPECT_EQ(file_rate.at("first -> 3rd:host, both ways"), 6.25e6);

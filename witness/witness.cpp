@@ -22,13 +22,12 @@ namespace s4u = simgrid::s4u;
 namespace {
 
 constexpr const char* instance = "tandem";
-constexpr std::int64_t open_mpi_eager_limit = 65536;
+constexpr Bytes open_mpi_eager_limit(65536);
 
 /// What MPI itself does to times: calls are free, and only emulated work and the network take any.
 std::map<std::string, std::string> smpi_flags(Bytes eager_limit) {
-  const bool stated = eager_limit < sim::SimulationSetting{}.eager_limit;
   // SMPI's thresholds are the smallest sizes that wait.
-  const auto threshold = std::to_string((stated ? eager_limit.count() : open_mpi_eager_limit) + 1);
+  const auto threshold = std::to_string(eager_limit.count() + 1);
   return {{"smpi/simulate-computation", "no"},
           {"smpi/host-speed", "1f"},  // unused then, but SMPI complains without
           {"smpi/test", "0"},
@@ -114,7 +113,9 @@ void start_ranks(Shared& shared, const std::vector<sim::Place>& places) {
 
 sim::SimulationResult simulate(const sim::SimulationSetting& setting) {
   const auto own = sim::platform_config(setting.platform_file);
-  const auto flags = smpi_flags(setting.eager_limit);
+  const bool has_limit = setting.eager_limit < sim::SimulationSetting{}.eager_limit;
+  const Bytes eager_limit = has_limit ? setting.eager_limit : open_mpi_eager_limit;
+  const auto flags = smpi_flags(eager_limit);
   s4u::Engine& engine = sim::start_engine(setting, own, [&flags] {
     // Declares SMPI's flags, and prepares the hosts of the platform.
     SMPI_init();
@@ -134,7 +135,7 @@ sim::SimulationResult simulate(const sim::SimulationSetting& setting) {
   if (shared.ended < places.size()) throw WorldError("a rank did not end: its host went down");
   SMPI_finalize();
 
-  auto physics = sim::report_physics(own, setting.network, setting.eager_limit);
+  auto physics = sim::report_physics(own, setting.network, eager_limit);
   for (const auto& [flag, value] : flags) physics["flags"][flag] = value;
   return {shared.makespan, physics};
 }

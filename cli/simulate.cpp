@@ -12,6 +12,7 @@
 #include "cli/results_text.hpp"
 #include "platforms/this_machine.hpp"
 #include "sim/simulation.hpp"
+#include "sim/witness/witness.hpp"
 #include "workloads/experiment_file.hpp"
 #include "workloads/job.hpp"
 #include "workloads/records/recording_context.hpp"
@@ -19,6 +20,10 @@
 
 namespace tandem::cli {
 namespace {
+
+struct SimulateOptions : JobOptions {
+  std::string fidelity = "transfers";
+};
 
 /// The platform to simulate on, and how its network behaves.
 struct Network {
@@ -73,18 +78,20 @@ void warn_of_stale_profile(const Job& job) {
 
 /// Bad input that only the simulation finds (a route that is missing) leaves no half-written directory
 /// either.
-sim::SimulationResult simulate_or_clear(const sim::SimulationSetting& setting, const std::string& out) {
+sim::SimulationResult simulate_or_clear(const sim::SimulationSetting& setting, const std::string& fidelity,
+                                        const std::string& out) {
   try {
-    return sim::simulate(setting);
+    return fidelity == "smpi" ? witness::simulate(setting) : sim::simulate(setting);
   } catch (const ConfigError&) {
     std::filesystem::remove_all(out);
     throw;
   }
 }
 
-void simulate_job(const JobOptions& options) {
+void simulate_job(const SimulateOptions& options) {
   LoadedJob loaded = load_job(options);
-  const std::string out = options.out.empty() ? default_out(loaded.experiment, "simulated") : options.out;
+  const std::string world = options.fidelity == "smpi" ? "smpi" : "simulated";
+  const std::string out = options.out.empty() ? default_out(loaded.experiment, world) : options.out;
   // Building the job first finds bad input before anything is written.
   Job job(std::move(loaded.experiment), std::move(loaded.platform), out);
   check_profile(job);
@@ -118,12 +125,13 @@ void simulate_job(const JobOptions& options) {
     RecordingContext recording(context, journal.operations);
     run_role(job, recording, journal);
   };
-  const sim::SimulationResult result = simulate_or_clear(setting, out);
+  const sim::SimulationResult result = simulate_or_clear(setting, options.fidelity, out);
 
   Journal merged;
   for (Journal& journal : journals) merged.append(std::move(journal));
-  RunInfo info = describe_run(job, "simulated");
+  RunInfo info = describe_run(job, world);
   info.physics = result.physics;
+  info.physics["fidelity"] = options.fidelity;
   info.command = command_line();
   info.started = timestamp();
   write_results(out, info, merged, result.makespan, options.trace);
@@ -134,9 +142,15 @@ void simulate_job(const JobOptions& options) {
 
 void add_simulate(CLI::App& app, int&) {
   auto* command = app.add_subcommand("simulate", "Simulate an experiment on its platform");
-  const auto options = std::make_shared<JobOptions>();
+  const auto options = std::make_shared<SimulateOptions>();
   add_experiment_options(*command, *options);
   add_record_options(*command, *options);
+  command
+      ->add_option("--fidelity", options->fidelity,
+                   "transfers: every message simulated; smpi: the ranks' own MPI code on SimGrid's MPI, as a "
+                   "witness between simulation and measurement")
+      ->capture_default_str()
+      ->check(CLI::IsMember({"transfers", "smpi"}));
   command->footer(
       "Examples:\n"
       "  tandem simulate workloads/experiments/mixed_lab.yaml --variant esync --trace\n"

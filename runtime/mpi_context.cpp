@@ -1,9 +1,6 @@
 #include "runtime/mpi_context.hpp"
 
-#include <sched.h>
-
 #include <algorithm>
-#include <array>
 #include <cstring>
 #include <exception>
 #include <limits>
@@ -36,52 +33,14 @@ MPI_Comm duplicate(MPI_Comm communicator) {
   return copy;
 }
 
-/// Whether Open MPI gives the core away when it has looked for messages in vain. False for other libraries.
-bool mpi_yields_when_idle() {
-  int provided = 0;
-  if (MPI_T_init_thread(MPI_THREAD_SINGLE, &provided) != MPI_SUCCESS) return false;
-  int index = 0;
-  int count = 0;
-  // A bool in some versions and an int in others; both fit, and zero bytes mean no.
-  std::array<std::byte, 16> value{};
-  MPI_T_cvar_handle handle{};
-  if (MPI_T_cvar_get_index("mpi_yield_when_idle", &index) == MPI_SUCCESS &&
-      MPI_T_cvar_handle_alloc(index, nullptr, &handle, &count) == MPI_SUCCESS) {
-    if (count == 1) MPI_T_cvar_read(handle, value.data());
-    MPI_T_cvar_handle_free(&handle);
-  }
-  MPI_T_finalize();
-  return std::ranges::any_of(value, [](std::byte byte) { return byte != std::byte{0}; });
-}
-
-/// From the cores that the ranks of this node may use together. Collective.
-Patience patience_of_node(MPI_Comm communicator) {
-  MPI_Comm node = MPI_COMM_NULL;
-  check_mpi(MPI_Comm_split_type(communicator, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node),
-            "MPI_Comm_split_type");
-  int ranks = 0;
-  check_mpi(MPI_Comm_size(node, &ranks), "MPI_Comm_size");
-  cpu_set_t own;
-  CPU_ZERO(&own);
-  if (sched_getaffinity(0, sizeof(own), &own) != 0) CPU_SET(0, &own);
-  cpu_set_t all;
-  CPU_ZERO(&all);
-  check_mpi(MPI_Allreduce(&own, &all, static_cast<int>(sizeof(own)), MPI_BYTE, MPI_BOR, node),
-            "MPI_Allreduce");
-  check_mpi(MPI_Comm_free(&node), "MPI_Comm_free");
-  return Patience::of(CPU_COUNT(&all), ranks, mpi_yields_when_idle());
-}
-
 }  // namespace
 
 MpiContext::MpiContext(MPI_Comm communicator, MpiSetting setting)
-    : communicator_(duplicate(communicator)),
-      setting_(std::move(setting)),
-      backoff_(patience_of_node(communicator_)) {
+    : communicator_(duplicate(communicator)), setting_(std::move(setting)), time_(host_time(communicator_)) {
   check_mpi(MPI_Comm_rank(communicator_, &rank_), "MPI_Comm_rank");
   check_mpi(MPI_Comm_size(communicator_, &size_), "MPI_Comm_size");
   check_mpi(MPI_Barrier(communicator_), "MPI_Barrier");
-  start_ = std::chrono::steady_clock::now();
+  start_ = time_->now();
 }
 
 MpiContext::~MpiContext() {
@@ -89,9 +48,7 @@ MpiContext::~MpiContext() {
   if (std::uncaught_exceptions() == 0) MPI_Comm_free(&communicator_);
 }
 
-Seconds MpiContext::now() const {
-  return Seconds(std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count());
-}
+Seconds MpiContext::now() const { return time_->now() - start_; }
 
 std::uint32_t MpiContext::acquire(Slot::State state) {
   std::uint32_t number = 0;
@@ -298,7 +255,7 @@ Completion MpiContext::finish(Pending& pending, std::size_t index) {
 
 void MpiContext::pause_until(std::optional<Seconds> deadline) {
   if (deadline) deadline = *deadline - now();
-  backoff_.pause(deadline, requests_.empty());
+  time_->pause(deadline, requests_.empty());
 }
 
 void MpiContext::meet() {
@@ -315,7 +272,7 @@ Completion MpiContext::wait(Pending& pending) { return wait_any(std::span(&pendi
 Completion MpiContext::wait_any(std::span<Pending> pendings) {
   TANDEM_CHECK(std::ranges::any_of(pendings, [](const Pending& pending) { return !pending.empty(); }), "of",
                pendings.size());
-  for (backoff_.restart();;) {
+  for (time_->restart();;) {
     const bool moved = advance();
     std::optional<Seconds> deadline;
     for (std::size_t i = 0; i < pendings.size(); ++i) {
@@ -326,7 +283,7 @@ Completion MpiContext::wait_any(std::span<Pending> pendings) {
         deadline = std::min(deadline.value_or(slot.deadline), slot.deadline);
     }
     if (moved)
-      backoff_.restart();
+      time_->restart();
     else
       pause_until(deadline);
   }

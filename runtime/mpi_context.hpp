@@ -1,11 +1,10 @@
 // The context of a rank in the real world: messages through MPI, kernels run for real, emulated devices and
-// disks as deadlines. May not know SimGrid. There is no progress thread: a waiting rank drives its own
-// messages.
+// disks as deadlines. May not know SimGrid, though SimGrid's own MPI can carry it (sim/witness/). There is no
+// progress thread: a waiting rank drives its own messages.
 #pragma once
 
 #include <mpi.h>
 
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -16,7 +15,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "runtime/backoff.hpp"
+#include "runtime/host_time.hpp"
 #include "workloads/context.hpp"
 
 namespace tandem {
@@ -97,8 +96,8 @@ class MpiContext : public Context {
   MpiSetting setting_;
   Rank rank_ = 0;
   int size_ = 0;
-  Backoff backoff_;
-  std::chrono::steady_clock::time_point start_;
+  std::unique_ptr<HostTime> time_;
+  Seconds start_;
 
   std::deque<Slot> slots_;  ///< a deque keeps their addresses
   std::vector<std::uint32_t> free_;

@@ -1,55 +1,16 @@
 // The shared state of a simulation: message pool, routes, the first error.
 #include "sim/world.hpp"
 
-#include <sys/wait.h>
-#include <unistd.h>
-
-#include <csignal>
 #include <optional>
 #include <xbt/config.hpp>
 
 #include "policies/vocabulary/check.hpp"
-#include "policies/vocabulary/options.hpp"
+#include "sim/places.hpp"
 #include "sim/rank_context.hpp"
 
 namespace tandem::sim {
 
 namespace s4u = simgrid::s4u;
-
-namespace {
-
-s4u::Host& find_host(const SimulationSetting& setting, std::size_t rank) {
-  const std::string& name = setting.hosts[rank];
-  if (s4u::Host* const host = s4u::Host::by_name_or_null(name)) return *host;
-  std::vector<std::string> known;
-  for (const s4u::Host* host : s4u::Engine::get_instance()->get_all_hosts())
-    known.push_back(host->get_name());
-  const std::string nearest = nearest_name(name, known);
-  throw ConfigError(setting.platform_file + ": rank " + std::to_string(rank) + " is placed on host \"" +
-                    name + "\", which the platform does not have" +
-                    (nearest.empty() ? std::string() : "; did you mean \"" + nearest + "\"?"));
-}
-
-ConfigError missing_route(const std::string& file, const RankContext& from, const RankContext& to) {
-  return ConfigError(file + ": no route from host \"" + from.host().get_name() + "\" (rank " +
-                     std::to_string(from.rank()) + ") to host \"" + to.host().get_name() + "\" (rank " +
-                     std::to_string(to.rank()) + ")");
-}
-
-/// Latency of the route; nothing when there is none.
-std::optional<double> route_latency_s(const RankContext& from, const RankContext& to) {
-  std::vector<s4u::Link*> links;
-  double latency_s = 0;
-  try {
-    from.host().route_to(&to.host(), links, &latency_s);
-  } catch (const std::exception&) {
-    return std::nullopt;
-  }
-  if (links.empty() && latency_s <= 0) return std::nullopt;
-  return latency_s;
-}
-
-}  // namespace
 
 void Message::finish(bool succeeded) {
   sender->finish(send_slot, succeeded);
@@ -63,9 +24,9 @@ void Message::finish(bool succeeded) {
 
 World::World(const SimulationSetting& setting)
     : setting_(setting), precision_s_(simgrid::config::get_value<double>("surf/precision")) {
+  const auto places = find_places(setting);
   for (std::size_t rank = 0; rank < setting.hosts.size(); ++rank)
-    ranks_.push_back(std::make_unique<RankContext>(*this, static_cast<Rank>(rank), find_host(setting, rank)));
-  check_isolated_hosts();
+    ranks_.push_back(std::make_unique<RankContext>(*this, static_cast<Rank>(rank), *places[rank].host));
 }
 
 World::~World() = default;
@@ -77,38 +38,14 @@ Message& World::new_message() {
 }
 
 void World::check_route(const RankContext& from, const RankContext& to) const {
-  const std::optional<double> latency_s = route_latency_s(from, to);
-  if (!latency_s) throw missing_route(setting_.platform_file, from, to);
+  const Place sender{from.rank(), &from.host()};
+  const Place receiver{to.rank(), &to.host()};
+  const std::optional<double> latency_s = route_latency_s(sender, receiver);
+  if (!latency_s) throw missing_route(setting_.platform_file, sender, receiver);
   if (!setting_.network.empty() && *latency_s <= 0)
     throw ConfigError(setting_.platform_file + ": the route from host \"" + from.host().get_name() +
                       "\" to host \"" + to.host().get_name() +
                       "\" must have a latency above 0 to carry a measured network");
-}
-
-void World::check_isolated_hosts() const {
-  if (ranks_.size() < 2) return;
-  int ends[2];
-  if (pipe(ends) != 0) throw WorldError("cannot open a pipe to a child process");
-  const pid_t child = fork();
-  if (child == 0) {
-    // Its crash is an answer, not news for the user.
-    std::signal(SIGSEGV, SIG_DFL);
-    close(STDERR_FILENO);
-    for (std::size_t i = 1; i < ranks_.size(); ++i) {
-      const bool told = write(ends[1], &i, sizeof(i)) == sizeof(i);
-      if (!told) _exit(1);
-      route_latency_s(*ranks_[0], *ranks_[i]);
-    }
-    _exit(0);
-  }
-  close(ends[1]);
-  std::size_t last = 0;
-  while (read(ends[0], &last, sizeof(last)) == sizeof(last)) {
-  }
-  close(ends[0]);
-  int status = 0;
-  waitpid(child, &status, 0);
-  if (WIFSIGNALED(status)) throw missing_route(setting_.platform_file, *ranks_[0], *ranks_[last]);
 }
 
 void World::fail(std::exception_ptr error) {

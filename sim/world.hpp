@@ -65,9 +65,6 @@ class World {
   /// Errors: ConfigError naming both hosts when no route joins them, or one that cannot carry a measured
   /// network.
   void check_route(const RankContext& from, const RankContext& to) const;
-  /// SimGrid 3.32 crashes on a host that no route of its Dijkstra zone mentions; a child process finds it.
-  /// Errors: ConfigError as of check_route.
-  void check_isolated_hosts() const;
 
   /// Remembers the first error and ends all ranks but the calling one. Pre: called by a rank's actor.
   void fail(std::exception_ptr error);

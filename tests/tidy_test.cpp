@@ -48,6 +48,10 @@ const std::vector<Layer>& layers() {
       {"sim/",
        {"policies/", "platforms/", "workloads/", "sim/"},
        {"simgrid/", "xbt/", "boost/property_tree/", "nlohmann/", "fmt/", "sys/", "unistd.h"}},
+      // Carries the runtime's MPI code on SimGrid's MPI; its mpi.h is never Open MPI's.
+      {"sim/witness/",
+       {"policies/", "workloads/", "sim/", "runtime/", "sim/witness/"},
+       {"simgrid/", "smpi/", "mpi.h", "nlohmann/"}},
       {"runtime/",
        {"policies/", "platforms/description", "workloads/", "runtime/"},
        {"mpi.h", "cuda", "nccl.h", "nlohmann/", "fmt/", "sys/", "unistd.h", "fcntl.h", "poll.h", "signal.h",
@@ -57,7 +61,8 @@ const std::vector<Layer>& layers() {
        {"policies/", "platforms/description", "workloads/", "validation/"},
        {"nlohmann/", "fmt/", "boost/math/", "math.h"}},
       {"cli/",
-       {"policies/", "platforms/", "workloads/", "sim/", "runtime/cluster/", "runtime/launcher/", "validation/", "cli/"},
+       {"policies/", "platforms/", "workloads/", "sim/", "runtime/cluster/", "runtime/launcher/",
+        "validation/", "cli/"},
        {"CLI/", "nlohmann/", "fmt/", "sys/", "unistd.h", "signal.h", "spawn.h", "fcntl.h"}},
   };
   return all;

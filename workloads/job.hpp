@@ -87,7 +87,7 @@ class Job {
   std::function<void(double)> on_progress_;
 };
 
-/// What is known of a run before it starts. `world`: "simulated" | "measured".
+/// What is known of a run before it starts. `world`: "simulated" | "smpi" | "measured".
 RunInfo describe_run(const Job& job, const std::string& world);
 
 /// Runs the rank's role to its end. The same function in both worlds.

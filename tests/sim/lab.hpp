@@ -69,10 +69,12 @@ inline std::vector<Profile::Path> machine_network(const std::vector<Profile::Net
 /// `work.samples` milliseconds alone on the device.
 inline Seconds price_by_samples(Rank, const Work& work) { return Seconds(work.samples * 1e-3); }
 
-inline SimulationResult run(const std::string& xml, const std::vector<std::string>& hosts,
-                            const std::function<void(Context&)>& body,
-                            const std::vector<Profile::Path>& network = {},
-                            Bytes eager_limit = SimulationSetting{}.eager_limit) {
+/// `simulator`: sim::simulate, or another of its kind.
+inline SimulationResult run_on(const std::function<SimulationResult(const SimulationSetting&)>& simulator,
+                               const std::string& xml, const std::vector<std::string>& hosts,
+                               const std::function<void(Context&)>& body,
+                               const std::vector<Profile::Path>& network = {},
+                               Bytes eager_limit = SimulationSetting{}.eager_limit) {
   const TemporaryFile file("platform.xml", xml);
   SimulationSetting setting;
   setting.platform_file = file.path();
@@ -81,7 +83,14 @@ inline SimulationResult run(const std::string& xml, const std::vector<std::strin
   setting.body = body;
   setting.network = network;
   setting.eager_limit = eager_limit;
-  return simulate(setting);
+  return simulator(setting);
+}
+
+inline SimulationResult run(const std::string& xml, const std::vector<std::string>& hosts,
+                            const std::function<void(Context&)>& body,
+                            const std::vector<Profile::Path>& network = {},
+                            Bytes eager_limit = SimulationSetting{}.eager_limit) {
+  return run_on(simulate, xml, hosts, body, network, eager_limit);
 }
 
 inline void compute(Context& context, int milliseconds) {

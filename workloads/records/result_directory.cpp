@@ -101,8 +101,8 @@ RunInfo run_info_from_json(const json& document) {
   } catch (const json::exception& error) {
     throw ConfigError(error.what());
   }
-  if (info.world != "simulated" && info.world != "measured")
-    throw ConfigError("world: expected simulated | measured, found '" + info.world + "'");
+  if (info.world != "simulated" && info.world != "smpi" && info.world != "measured")
+    throw ConfigError("world: expected simulated | smpi | measured, found '" + info.world + "'");
   return info;
 }
 

@@ -1,0 +1,75 @@
+// The machine's own clock, and waiting that leaves the cores to other ranks. Knows Open MPI's habits.
+#include "runtime/host_time.hpp"
+
+#include <sched.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstddef>
+
+#include "runtime/backoff.hpp"
+#include "runtime/mpi_check.hpp"
+
+namespace tandem {
+namespace {
+
+/// Whether Open MPI gives the core away when it has looked for messages in vain. False for other libraries.
+bool mpi_yields_when_idle() {
+  int provided = 0;
+  if (MPI_T_init_thread(MPI_THREAD_SINGLE, &provided) != MPI_SUCCESS) return false;
+  int index = 0;
+  int count = 0;
+  // A bool in some versions and an int in others; both fit, and zero bytes mean no.
+  std::array<std::byte, 16> value{};
+  MPI_T_cvar_handle handle{};
+  if (MPI_T_cvar_get_index("mpi_yield_when_idle", &index) == MPI_SUCCESS &&
+      MPI_T_cvar_handle_alloc(index, nullptr, &handle, &count) == MPI_SUCCESS) {
+    if (count == 1) MPI_T_cvar_read(handle, value.data());
+    MPI_T_cvar_handle_free(&handle);
+  }
+  MPI_T_finalize();
+  return std::ranges::any_of(value, [](std::byte byte) { return byte != std::byte{0}; });
+}
+
+/// From the cores that the ranks of this node may use together. Collective.
+Patience patience_of_node(MPI_Comm communicator) {
+  MPI_Comm node = MPI_COMM_NULL;
+  check_mpi(MPI_Comm_split_type(communicator, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node),
+            "MPI_Comm_split_type");
+  int ranks = 0;
+  check_mpi(MPI_Comm_size(node, &ranks), "MPI_Comm_size");
+  cpu_set_t own;
+  CPU_ZERO(&own);
+  if (sched_getaffinity(0, sizeof(own), &own) != 0) CPU_SET(0, &own);
+  cpu_set_t all;
+  CPU_ZERO(&all);
+  check_mpi(MPI_Allreduce(&own, &all, static_cast<int>(sizeof(own)), MPI_BYTE, MPI_BOR, node),
+            "MPI_Allreduce");
+  check_mpi(MPI_Comm_free(&node), "MPI_Comm_free");
+  return Patience::of(CPU_COUNT(&all), ranks, mpi_yields_when_idle());
+}
+
+class MachineTime final : public HostTime {
+ public:
+  explicit MachineTime(Patience patience) : backoff_(patience) {}
+  Seconds now() const override {
+    const auto since_boot = std::chrono::steady_clock::now().time_since_epoch();
+    return Seconds(std::chrono::duration<double>(since_boot).count());
+  }
+  void restart() override { backoff_.restart(); }
+  void pause(std::optional<Seconds> to_deadline, bool only_deadline) override {
+    backoff_.pause(to_deadline, only_deadline);
+  }
+
+ private:
+  Backoff backoff_;
+};
+
+}  // namespace
+
+std::unique_ptr<HostTime> host_time(MPI_Comm communicator) {
+  return std::make_unique<MachineTime>(patience_of_node(communicator));
+}
+
+}  // namespace tandem

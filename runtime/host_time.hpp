@@ -1,0 +1,29 @@
+// The clock of the machine that a rank runs on, and how a rank waits by it. Two implementations, of which a
+// program links one: the machine's own (host_time.cpp) and that of a simulated machine (sim/witness/).
+#pragma once
+
+#include <mpi.h>
+
+#include <memory>
+#include <optional>
+
+#include "policies/vocabulary/units.hpp"
+
+namespace tandem {
+
+class HostTime {
+ public:
+  virtual ~HostTime() = default;
+  /// Since some moment that stays the same.
+  virtual Seconds now() const = 0;
+  /// A wait begins, or something happened while waiting.
+  virtual void restart() = 0;
+  /// Call between two polls for messages. `to_deadline`: the wait must go on no later than after this time.
+  /// `only_deadline`: nothing else can end the wait, and there is nothing to poll.
+  virtual void pause(std::optional<Seconds> to_deadline, bool only_deadline) = 0;
+};
+
+/// For the calling rank. Collective over `communicator`. Errors: WorldError.
+std::unique_ptr<HostTime> host_time(MPI_Comm communicator);
+
+}  // namespace tandem

@@ -1,0 +1,17 @@
+// The third witness beside simulation and measurement: the ranks' own MPI code on SimGrid's MPI (SMPI), over
+// the same simulated network as the simulator's. What parts it from the simulation is error of the code path;
+// what parts it from a measured run is error of the network model.
+#pragma once
+
+#include "sim/simulation.hpp"
+
+namespace tandem::witness {
+
+/// Runs every body on an MpiContext as measured runs do. Devices and disks are emulated a rank, as they are
+/// in a measured run, and messages above the eager limit (64 KiB, Open MPI's over TCP, where the setting has
+/// none) wait for their receive. Once a process, and not after sim::simulate.
+/// Errors: as sim::simulate; ConfigError too when no route joins two of the ranks, or when this Tandem was
+/// built without SMPI.
+sim::SimulationResult simulate(const sim::SimulationSetting& setting);
+
+}  // namespace tandem::witness

@@ -61,7 +61,8 @@ const std::vector<Layer>& layers() {
        {"policies/", "platforms/description", "workloads/", "validation/"},
        {"nlohmann/", "fmt/", "boost/math/", "math.h"}},
       {"cli/",
-       {"policies/", "platforms/", "workloads/", "sim/", "witness/", "runtime/launcher/", "validation/", "cli/"},
+       {"policies/", "platforms/", "workloads/", "sim/", "witness/", "runtime/launcher/", "validation/",
+        "cli/"},
        {"CLI/", "nlohmann/", "fmt/", "sys/", "unistd.h", "signal.h", "spawn.h", "fcntl.h"}},
   };
   return all;
@@ -319,6 +320,10 @@ TEST(TidyChecks, ForbiddenIncludes) {
                                             {"workloads/learner/torch_learner.cpp", "<mpi.h>"},
                                             {"sim/a.cpp", "<mpi.h>"},
                                             {"sim/a.cpp", "\"runtime/wire.hpp\""},
+                                            {"sim/a.cpp", "\"witness/witness.hpp\""},
+                                            {"runtime/a.cpp", "\"witness/witness.hpp\""},
+                                            {"witness/a.cpp", "\"cli/progress.hpp\""},
+                                            {"witness/a.cpp", "<cuda_runtime.h>"},
                                             {"runtime/a.cpp", "<simgrid/s4u.hpp>"},
                                             {"runtime/a.cpp", "\"sim/physics.hpp\""},
                                             {"runtime/a.cpp", "\"platforms/load.hpp\""},
@@ -342,6 +347,8 @@ TEST(TidyChecks, AllowedIncludes) {
                                           {"workloads/learner/torch_learner.cpp", "<torch/nn.h>"},
                                           {"sim/a.cpp", "\"workloads/context.hpp\""},
                                           {"runtime/a.cpp", "<mpi.h>"},
+                                          {"witness/a.cpp", "<mpi.h>"},
+                                          {"witness/a.cpp", "\"runtime/mpi_context.hpp\""},
                                           {"validation/a.cpp", "\"policies/sync/policy.hpp\""},
                                           {"cli/a.cpp", "\"runtime/launcher/launcher.hpp\""},
                                           {"tests/sim/a.cpp", "<simgrid/s4u.hpp>"}};

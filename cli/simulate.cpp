@@ -155,7 +155,8 @@ void add_simulate(CLI::App& app, int&) {
       "Examples:\n"
       "  tandem simulate workloads/experiments/mixed_lab.yaml --variant esync --trace\n"
       "  tandem simulate workloads/experiments/mixed_lab.yaml --set workload.math=modelled --set "
-      "stop.rounds=1000");
+      "stop.rounds=1000\n"
+      "  tandem simulate workloads/experiments/mixed_lab.yaml --variant ring --fidelity smpi");
   command->callback([options] { simulate_job(*options); });
 }
 

@@ -261,6 +261,7 @@ void RankContext::block() {
 void RankContext::finish(std::uint32_t slot, bool succeeded) {
   operations_[slot].state = succeeded ? State::done : State::failed;
   ++done_count_;
+  if (succeeded && operations_[slot].kind == Kind::compute) start_next_compute();
   if (!blocked_ || (awaited_ != no_slot && awaited_ != slot)) return;
   blocked_ = false;
   wake_up_->release();
@@ -309,6 +310,8 @@ void RankContext::start(Operation& operation) {
 // good the first time. A disk activity it never takes out.
 
 void RankContext::start_compute(Operation& operation) {
+  if (device_busy_) return computes_waiting_.push_back(&operation);
+  device_busy_ = true;
   if (!operation.exec) {
     operation.exec = s4u::Exec::init();
     operation.exec->set_host(&host_);
@@ -318,6 +321,14 @@ void RankContext::start_compute(Operation& operation) {
   operation.exec->set_state(s4u::Activity::State::STARTING);
   operation.exec->set_flops_amount(operation.amount);
   operation.exec->start();
+}
+
+void RankContext::start_next_compute() {
+  device_busy_ = false;
+  if (computes_waiting_.empty()) return;
+  Operation& next = *computes_waiting_.front();
+  computes_waiting_.pop_front();
+  start_compute(next);
 }
 
 void RankContext::start_disk_transfer(Operation& operation) {

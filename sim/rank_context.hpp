@@ -94,6 +94,7 @@ class RankContext final : public Context {
   void start_operations();
   void start(Operation& operation);
   void start_compute(Operation& operation);
+  void start_next_compute();
   void start_disk_transfer(Operation& operation);
   void start_message(const Operation& operation);
   Message& message_to(RankContext& receiver);
@@ -107,8 +108,10 @@ class RankContext final : public Context {
 
   std::deque<Operation> operations_;
   std::uint32_t free_operation_ = no_slot;
-  std::size_t done_count_ = 0;        ///< done and not yet waited for
-  std::vector<Operation*> to_start_;  ///< own ones, and sends to this rank that waited for its receive
+  std::size_t done_count_ = 0;  ///< done and not yet waited for
+  bool device_busy_ = false;    ///< with this rank's work: what a rank asks for is done one after the other
+  std::deque<Operation*> computes_waiting_;  ///< for the device, in the order they were asked for
+  std::vector<Operation*> to_start_;         ///< own ones, and sends to this rank that waited for its receive
   std::unordered_map<std::uint64_t, Stream> streams_;
   std::unordered_map<Rank, std::uint32_t> free_messages_;  ///< by receiver; an entry says that a route exists
 

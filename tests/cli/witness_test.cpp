@@ -66,13 +66,15 @@ TEST(WitnessCommand, AnUnknownFidelityIsBadInput) {
 
 TEST(WitnessCommand, RunsTheSameTrainingAsTheSimulator) {
   CommandLine line;
-  const std::string words = "simulate " + line.experiment("evaluate_every: 2\n") + " --out ";
+  const std::string words =
+      "simulate " + line.experiment("evaluate_every: 2\n") + " --set placement.evaluator=server --out ";
   ASSERT_EQ(line.tandem(words + "transfers").exit_code, 0);
   const auto witnessed = line.tandem(words + "smpi --fidelity smpi");
   ASSERT_EQ(witnessed.exit_code, 0) << witnessed.output;
   const auto curve = [&](const char* name) {
     std::vector<double> accuracies;
-    for (const auto& point : document(line.folder() / name / "summary.json").at("evaluations"))
+    const auto summary = document(line.folder() / name / "summary.json");
+    for (const auto& point : summary.at("evaluations"))
       accuracies.push_back(point.at("accuracy").get<double>());
     return accuracies;
   };

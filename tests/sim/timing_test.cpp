@@ -197,6 +197,22 @@ TEST(Timing, ComputeTakesItsPrice) {
   expect_seconds(0.25, result.makespan);
 }
 
+TEST(Timing, WorkOfOneRankIsDoneOneAfterTheOther) {
+  // As a measured rank does it: short work that is asked for during long work waits for its end.
+  std::array<double, 2> ends{};
+  lab::run(lab::star(1), lab::hosts(1), [&](Context& context) {
+    std::array<Pending, 2> both = {context.compute({Work::Kind::backward, -1, 300, Bytes(0)}), Pending()};
+    lab::sleep(context, 0.1);
+    both[1] = context.compute({Work::Kind::reduce, -1, 50, Bytes(0)});
+    for (std::size_t i = 0; i < 2; ++i) {
+      EXPECT_EQ(context.wait_any(both).index, i);
+      ends[i] = context.now().count();
+    }
+  });
+  EXPECT_NEAR(ends[0], 0.3, 1e-9);
+  EXPECT_NEAR(ends[1], 0.35, 1e-9);
+}
+
 TEST(Timing, RanksOfOneCoreShareIt) {
   const auto result = lab::run(lab::star(1), {"h0", "h0"}, [](Context& context) {
     lab::compute(context, context.rank() == 0 ? 100 : 300);

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
-#include <limits>
 
 #include "cli/commands.hpp"
 #include "cli/job_options.hpp"
@@ -29,7 +28,7 @@ struct SimulateOptions : JobOptions {
 struct Network {
   std::string platform_file;
   std::vector<Profile::Path> measured;
-  Bytes eager_limit{std::numeric_limits<std::int64_t>::max()};
+  Bytes eager_limit{65536};  ///< that of Open MPI over TCP
 };
 
 /// Of the way that most messages take.

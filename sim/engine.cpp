@@ -69,7 +69,7 @@ s4u::Engine& start_engine(const SimulationSetting& setting, const std::map<std::
   // Kept until the process ends: SimGrid cannot start a second engine, and flags outlive the first.
   auto* const engine = new s4u::Engine(&count, arguments);
   interrupt.restore();
-  set_physics(own);
+  set_physics(own, setting.hosts.size());
   if (before_loading) before_loading();
   load_platform(*engine, setting.platform_file);
   set_measured_network(setting.network);

@@ -131,8 +131,11 @@ std::map<std::string, std::string> platform_config(const std::string& platform_f
   return config;
 }
 
-void set_physics(const std::map<std::string, std::string>& own) {
-  for (const auto& [flag, value] : defaults)
+void set_physics(const std::map<std::string, std::string>& own, std::size_t ranks) {
+  constexpr std::size_t exactly_solved_ranks = 32;
+  auto flags = defaults;
+  if (ranks <= exactly_solved_ranks) flags["network/optim"] = "Full";
+  for (const auto& [flag, value] : flags)
     if (!own.contains(flag)) s4u::Engine::set_config(flag + ":" + value);
 }
 

@@ -175,6 +175,43 @@ TEST(Physics, EachWayTakesTheMeasuredPathThatIsMostLikeIt) {
   EXPECT_NEAR(5e-6 + 1e6 * 1e-10, times[2], precision_s);
 }
 
+/// Two messages for each of four receivers leave together; the last one's link is ten times slower.
+TEST(Physics, MessagesThatStartTogetherDoNotExceedALink) {
+  constexpr double big = 1'600'000;
+  constexpr double small = 100'000;
+  std::string hosts;
+  std::string routes;
+  for (int i = 0; i < 5; ++i) {
+    const std::string n = std::to_string(i);
+    hosts += "<host id=\"h" + n + "\" speed=\"1Gf\"/><link id=\"l" + n + "\" bandwidth=\"" +
+             (i < 4 ? "125" : "12.5") + "MBps\" latency=\"50us\" sharing_policy=\"SPLITDUPLEX\"/>";
+    routes +=
+        "<route src=\"h" + n + "\" dst=\"switch\"><link_ctn id=\"l" + n + "\" direction=\"UP\"/></route>";
+  }
+  double small_end = 0;
+  double big_end = 0;
+  lab::run(lab::platform("<zone id=\"z\" routing=\"Floyd\">" + hosts + "<router id=\"switch\"/>" + routes +
+                         "</zone>"),
+           lab::hosts(5), [&](Context& context) {
+             std::vector<Pending> pendings;
+             const auto size_of = [&](int channel) { return channel == 1 ? big : small; };
+             for (Rank peer = 1; peer < 5; ++peer)
+               for (const int channel : {1, 2}) {
+                 const Slice slice{Bytes(static_cast<std::int64_t>(size_of(channel))), nullptr};
+                 if (context.rank() == 0) pendings.push_back(context.send(peer, {channel, false}, slice));
+                 if (context.rank() == peer) pendings.push_back(context.receive(0, {channel, false}, slice));
+               }
+             if (context.rank() < 4) return context.wait_all(pendings);
+             context.wait(pendings[1]);
+             small_end = context.now().count();
+             context.wait(pendings[0]);
+             big_end = context.now().count();
+           });
+  // They share the slow link equally until the small one is through.
+  EXPECT_NEAR(100e-6 + 2 * small / 12.5e6, small_end, 1e-6);
+  EXPECT_NEAR(100e-6 + (small + big) / 12.5e6, big_end, 1e-6);
+}
+
 TEST(Physics, UnsortedSegmentsAreRefused) {
   EXPECT_THROW(message_times(lab::star(2), {1}, {{0, 1e-6, 1e-9}, {100, 1e-6, 1e-9}, {50, 1e-6, 1e-9}}),
                ConfigError);

@@ -59,7 +59,7 @@ const std::vector<Layer>& layers() {
       // Replay feeds recorded events to fresh policies, and prices need profiles.
       {"validation/",
        {"policies/", "platforms/description", "workloads/", "validation/"},
-       {"nlohmann/", "fmt/", "boost/math/", "math.h"}},
+       {"nlohmann/", "fmt/", "boost/math/", "math.h", "yaml-cpp/"}},
       {"cli/",
        {"policies/", "platforms/", "workloads/", "sim/", "runtime/cluster/", "runtime/launcher/",
         "validation/", "cli/"},

@@ -183,6 +183,26 @@ std::vector<Figure> figures_of(const Results& simulated, const std::vector<Resul
   return std::move(figures.all);
 }
 
+std::vector<double> durations_of(const Results& results) {
+  std::vector<double> durations;
+  for (const auto& step : results.journal.steps)
+    if (counts(results.info, step)) durations.push_back(duration_of(step));
+  return durations;
+}
+
+StepTimes step_times_of(const Results& simulated, const std::vector<Results>& measured) {
+  StepTimes times{.simulated = durations_of(simulated)};
+  for (const auto& run : measured) {
+    const auto durations = durations_of(run);
+    times.measured.insert(times.measured.end(), durations.begin(), durations.end());
+  }
+  for (auto* world : {&times.simulated, &times.measured}) std::sort(world->begin(), world->end());
+  times.kolmogorov = kolmogorov_distance(times.simulated, times.measured);
+  times.wasserstein =
+      wasserstein_distance(times.simulated, times.measured) / boost::math::statistics::mean(times.measured);
+  return times;
+}
+
 int unmatched_steps(const Results& simulated, const Results& measured) {
   std::set<std::pair<Rank, int>> unmatched;
   for (const auto& step : simulated.journal.steps) unmatched.emplace(step.rank, step.step);
@@ -219,6 +239,8 @@ Comparison compare(const Results& simulated, const std::vector<Results>& measure
   comparison.decisions = decisions_parity(simulated, measured);
   comparison.replay = server_replay(simulated, measured);
   comparison.figures = figures_of(simulated, measured, options);
+  comparison.step_times = step_times_of(simulated, measured);
+  comparison.attribution = attribution(simulated, measured);
   for (const auto& run : measured)
     comparison.unmatched_steps = std::max(comparison.unmatched_steps, unmatched_steps(simulated, run));
   return comparison;

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "validation/attribution.hpp"
 #include "validation/gates.hpp"
 #include "validation/statistics.hpp"
 #include "workloads/records/result_directory.hpp"
@@ -30,6 +31,15 @@ struct Figure {
   std::optional<Equivalence> verdict{};  ///< within CompareOptions::margin
 };
 
+/// Durations of all counted steps in both worlds, all ranks and repetitions together.
+struct StepTimes {
+  static constexpr double shares[] = {0.50, 0.90, 0.95, 0.99};
+  std::vector<double> simulated{};  ///< sorted
+  std::vector<double> measured{};   ///< sorted
+  double kolmogorov = 0;
+  double wasserstein = 0;  ///< over the measured mean
+};
+
 struct CompareOptions {
   double margin = 0.10;  ///< of equivalence
   Resampling resampling;
@@ -42,6 +52,8 @@ struct Comparison {
   std::vector<Figure>
       figures;              ///< step_time and phases (of all, then step_time a worker), then of the whole run
   int unmatched_steps = 0;  ///< (rank, step) that only one world has, most over the repetitions
+  StepTimes step_times;
+  std::vector<Contribution> attribution;  ///< to the error of step time, largest first; they add up to it
 
   /// No gate failed; gates that could not be checked do not count.
   bool gates_hold() const;

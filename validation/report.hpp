@@ -1,24 +1,48 @@
 // The report of a validation: one JSON document, and pages made from nothing but that document. Writes files,
 // opens no network connection, and what it writes does not either.
 //
-// report.json, schema version 1 (times in seconds, errors as ratios; null: not known):
-//   schema_version, title, verdict (a sentence), passed, tolerance, mape, bias
-//   worst            {variant, error} of step time
-//   ranking          {spearman, same_order, same_best, largest_swapped_gap, regret,
-//                     variants: [{name, simulated_throughput, measured_throughput, simulated_place,
-//                     measured_place}]}
-//   variants         [{name, repetitions, warmup_steps, unmatched_steps, late_devices (of all repetitions),
+// report.json, schema version 2 (times in seconds, errors as ratios; null: not known):
+//   schema_version, title, verdict (a sentence), passed, tolerance, margin (of equivalence)
+//   mape, bias, worst {configuration, error}: of step time in the headline's set
+//   sets             [set, ...], the headline's first; one is called "all", and with a split there are also
+//                    "hold-out" (the headline) and "calibration". set:
+//                    {name, configurations, failed,
+//                     errors: [{key, name, unit, count, undefined (measured 0 of it), bias, mape, median, p95
+//                               (of |error|), largest, largest_configuration, mape_interval: [low, high] at
+//                               90 % over configurations, noise_floor, error_over_noise, contribution and
+//                               absolute_contribution (of a phase: means, of step time), equivalent,
+//                               different, inconclusive (counts of configurations)}],
+//                     ranking: {spearman, kendall (over all configurations), mean_spearman, mean_kendall,
+//                               same_best (groups), mean_regret, largest_regret (over groups)},
+//                     groups: [{name, spearman, kendall, same_order, same_best, largest_swapped_gap, regret,
+//                               variants: [{name, simulated_throughput, measured_throughput,
+//                               simulated_place, measured_place}]}],
+//                     mean_kolmogorov, mean_wasserstein}
+//   configurations   [{name, group, algorithm, set, failure ("": none; then nothing of the following is there
+//                     when it is not empty),
+//                      repetitions, warmup_steps, unmatched_steps, late_devices (of all repetitions),
 //                      core_wait_share (longest that a rank stood ready without a core, of the makespan),
 //                      gates: {operations, decisions, replay}: each {state, checked, detail},
-//                      figures: [{key, name, unit, rank (-1: all), simulated, measured, error,
+//                      figures: [{key, name, unit, rank (-1: all), host, simulated, measured, error,
 //                                 contribution (of a phase to the error of step time),
 //                                 interval: [low, high] at 95 %, noise_floor, verdict}],
-//                      accuracy: {simulated: curve, measured: [curve, ...]}, curve: [[time_s, accuracy],
-//                      ...], timeline: {length_s, ranks_left_out, ranks: [{label, simulated: slices,
-//                      measured: slices}]},
-//                         slices: [[start_s, duration_s, phase, step], ...], phase indexing `phases`
-//                      environment: {simulated, measured}: run.json without its experiment
-//                      experiment}]
+//                      step_times: {shares: [0.5, ...], simulated: [quantile, ...], measured, kolmogorov,
+//                                   wasserstein (over the measured mean)},
+//                      attribution: {total (error of step time), parts: [{phase, rank, host, kind, peer,
+//                                    peer_host, share}], others {parts, share}}: shares add up to the total,
+//                      environment: {simulated, measured}: run.json without its experiment,
+//                      experiment, commands,
+//                      detail: of chosen configurations (those with the largest errors, and some evenly),
+//                      else
+//                        null: {accuracy: {simulated: curve, measured: [curve, ...]}, curve: [[time_s,
+//                               accuracy], ...], step_times: {simulated: [101 quantiles], measured},
+//                               timeline: {length_s, ranks_left_out, ranks: [{label, simulated: slices,
+//                               measured: slices}]}, slices: [[start_s, duration_s, phase, step], ...], phase
+//                               indexing `phases`}}]
+//   hosts            [{platform, host, configurations, bias, mape}]: of the step time of ranks on them
+//   profiles         [{path, configurations, settings_of (configuration whose settings were calibrated),
+//   date,
+//                      machine, software, command, failure}]
 //   phases           names of the phases of a step
 //   commands         how to repeat everything
 #pragma once
@@ -32,15 +56,26 @@
 namespace tandem::validation {
 
 struct ReportSource {
-  std::string title;                  ///< the experiment's name
-  std::vector<std::string> commands;  ///< empty: those that the results name
+  std::string title;                       ///< the experiment's or suite's name
+  std::vector<std::string> commands;       ///< empty: those that the results name
+  std::vector<nlohmann::json> profiles{};  ///< as in the schema
 };
 
-/// Pre: `validation` is of these `variants`.
+/// How many configurations are shown in detail when there are more: the worst, and as many evenly chosen.
+inline constexpr std::size_t most_worst_details = 12;
+inline constexpr std::size_t most_even_details = 12;
+
+/// What the report says of one configuration.
+nlohmann::json configuration_document(const VariantResults& results, const Comparison& comparison);
+nlohmann::json failed_configuration_document(const Compared& configuration);
+/// Pre: `configurations` are those of `validation`, in its order.
+nlohmann::json report_document(std::vector<nlohmann::json> configurations, const Validation& validation,
+                               const ReportSource& source);
 nlohmann::json report_document(const std::vector<VariantResults>& variants, const Validation& validation,
                                const ReportSource& source);
 
-/// For a terminal: per variant and phase simulated, measured and error, then the verdict.
+/// For a terminal: simulated, measured and error of step time and phases (of few configurations), errors over
+/// configurations, then the verdict.
 std::string summary_table(const nlohmann::json& document);
 std::string report_markdown(const nlohmann::json& document);
 /// One self-contained page.

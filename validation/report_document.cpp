@@ -1,174 +1,47 @@
 // The document that every form of the report is made from.
 #include <algorithm>
 #include <cmath>
-#include <limits>
+#include <filesystem>
+#include <map>
 #include <set>
 
 #include "policies/vocabulary/check.hpp"
 #include "validation/report.hpp"
+#include "validation/report_names.hpp"
 
 namespace tandem::validation {
 namespace {
 
 using nlohmann::json;
 
-constexpr std::size_t most_timeline_ranks = 8;
-
-const char* unit_name(Unit unit) {
-  switch (unit) {
-    case Unit::seconds:
-      return "s";
-    case Unit::samples_per_second:
-      return "samples/s";
-    case Unit::bytes:
-      return "bytes";
-    case Unit::count:
-      return "";
-    case Unit::ratio:
-      return "ratio";
-  }
-  return "";
+template <class T>
+json optional_json(const std::optional<T>& value) {
+  return value ? json(*value) : json();
 }
 
-const char* verdict_name(Equivalence verdict) {
-  switch (verdict) {
-    case Equivalence::equivalent:
-      return "equivalent";
-    case Equivalence::different:
-      return "different";
-    case Equivalence::inconclusive:
-      return "inconclusive";
-  }
-  return "";
+json errors_json(const ErrorSummary& s) {
+  return {{"key", s.key},
+          {"name", s.name},
+          {"unit", unit_name(s.unit)},
+          {"count", s.count},
+          {"undefined", s.undefined},
+          {"bias", s.bias},
+          {"mape", s.mape},
+          {"median", s.median},
+          {"p95", s.p95},
+          {"largest", s.largest},
+          {"largest_configuration", s.largest_name},
+          {"mape_interval", s.mape_interval ? json{s.mape_interval->low, s.mape_interval->high} : json()},
+          {"noise_floor", optional_json(s.noise_floor)},
+          {"error_over_noise", optional_json(s.error_over_noise)},
+          {"contribution", optional_json(s.contribution)},
+          {"absolute_contribution", optional_json(s.absolute_contribution)},
+          {"equivalent", s.equivalent},
+          {"different", s.different},
+          {"inconclusive", s.inconclusive}};
 }
 
-json gate_json(const Gate& gate) {
-  return {{"state", state_name(gate.state)}, {"checked", gate.checked}, {"detail", gate.detail}};
-}
-
-json figure_json(const Figure& figure) {
-  return {{"key", figure.key},
-          {"name", figure.name},
-          {"unit", unit_name(figure.unit)},
-          {"rank", figure.rank},
-          {"simulated", figure.simulated},
-          {"measured", figure.measured},
-          {"error", figure.error},
-          {"contribution", figure.contribution ? json(*figure.contribution) : json()},
-          {"interval", figure.interval ? json{figure.interval->low, figure.interval->high} : json()},
-          {"noise_floor", figure.noise_floor ? json(*figure.noise_floor) : json()},
-          {"verdict", figure.verdict ? json(verdict_name(*figure.verdict)) : json()}};
-}
-
-json curve_json(const Results& results) {
-  json curve = json::array();
-  for (const auto& evaluation : results.journal.evaluations)
-    if (!std::isnan(evaluation.accuracy))
-      curve.push_back({evaluation.checkpoint_time.count(), evaluation.accuracy});
-  return curve;
-}
-
-json accuracy_json(const VariantResults& variant) {
-  json runs = json::array();
-  for (const auto& run : variant.measured) runs.push_back(curve_json(run));
-  return {{"simulated", curve_json(variant.simulated)}, {"measured", std::move(runs)}};
-}
-
-// ---- Timeline ----
-
-double first_counted_start(const Results& results) {
-  double first = std::numeric_limits<double>::infinity();
-  for (const auto& step : results.journal.steps)
-    if (counts(results.info, step)) first = std::min(first, step.start.count());
-  return first;
-}
-
-/// Slices of a rank's phases in a window, cut at its ends.
-json slices_of(const Results& results, Rank rank, double begin, double length) {
-  json slices = json::array();
-  for (const auto& step : results.journal.steps) {
-    if (step.rank != rank) continue;
-    double start = step.start.count() - begin;
-    for (std::size_t phase = 0; phase < phase_count; ++phase) {
-      const double end = start + step.phases[phase].count();
-      const double from = std::max(start, 0.0), to = std::min(end, length);
-      if (to > from) slices.push_back({from, to - from, phase, step.step});
-      start = end;
-    }
-  }
-  return slices;
-}
-
-/// Long enough for one and a half rounds, so that local steps and the exchange after them are both seen.
-double window_length(const Results& results, const Comparison& comparison) {
-  const auto& step = comparison.figure("step_time");
-  const double rounds = std::max(1.0, results.summary.at("rounds").get<double>());
-  std::set<Rank> workers;
-  for (const auto& record : results.journal.steps) workers.insert(record.rank);
-  const double steps_a_round =
-      static_cast<double>(results.journal.steps.size()) / static_cast<double>(workers.size()) / rounds;
-  return std::clamp(1.5 * steps_a_round, 4.0, 16.0) * std::max(step.simulated, step.measured);
-}
-
-json timeline_json(const VariantResults& variant, const Comparison& comparison) {
-  const Results& measured = variant.measured.front();
-  const double length = window_length(variant.simulated, comparison);
-  const double simulated_begin = first_counted_start(variant.simulated);
-  const double measured_begin = first_counted_start(measured);
-  std::set<Rank> workers;
-  for (const auto& step : variant.simulated.journal.steps) workers.insert(step.rank);
-  json ranks = json::array();
-  for (const Rank rank : workers) {
-    if (ranks.size() == most_timeline_ranks) break;
-    const auto index = static_cast<std::size_t>(rank);
-    const auto& hosts = variant.simulated.info.hosts;
-    ranks.push_back({{"label", "rank " + std::to_string(rank) +
-                                   (index < hosts.size() ? " on " + hosts[index] : std::string())},
-                     {"simulated", slices_of(variant.simulated, rank, simulated_begin, length)},
-                     {"measured", slices_of(measured, rank, measured_begin, length)}});
-  }
-  const std::size_t left_out = workers.size() - ranks.size();
-  return {{"length_s", length}, {"ranks_left_out", left_out}, {"ranks", std::move(ranks)}};
-}
-
-// ---- Variants ----
-
-json environment_json(const RunInfo& info) {
-  json environment = to_json(info);
-  environment.erase("experiment");
-  return environment;
-}
-
-json variant_json(const VariantResults& variant, const Comparison& comparison) {
-  json figures = json::array();
-  for (const auto& figure : comparison.figures) figures.push_back(figure_json(figure));
-  std::int64_t late = 0;
-  double core_wait_share = 0.0;
-  for (const auto& run : variant.measured) {
-    late += run.journal.late_devices;
-    core_wait_share =
-        std::max(core_wait_share, run.journal.core_wait.count() / run.summary.at("makespan_s").get<double>());
-  }
-  return {{"name", variant.name},
-          {"repetitions", variant.measured.size()},
-          {"warmup_steps", variant.simulated.info.experiment.warmup_steps},
-          {"unmatched_steps", comparison.unmatched_steps},
-          {"late_devices", late},
-          {"core_wait_share", core_wait_share},
-          {"gates",
-           {{"operations", gate_json(comparison.operations)},
-            {"decisions", gate_json(comparison.decisions)},
-            {"replay", gate_json(comparison.replay)}}},
-          {"figures", std::move(figures)},
-          {"accuracy", accuracy_json(variant)},
-          {"timeline", timeline_json(variant, comparison)},
-          {"environment",
-           {{"simulated", environment_json(variant.simulated.info)},
-            {"measured", environment_json(variant.measured.front().info)}}},
-          {"experiment", to_json(variant.simulated.info.experiment)}};
-}
-
-json ranking_json(const Ranking& ranking) {
+json group_json(const Ranking& ranking) {
   json variants = json::array();
   for (const auto& variant : ranking.variants)
     variants.push_back({{"name", variant.name},
@@ -176,7 +49,9 @@ json ranking_json(const Ranking& ranking) {
                         {"measured_throughput", variant.measured_throughput},
                         {"simulated_place", variant.simulated_place},
                         {"measured_place", variant.measured_place}});
-  return {{"spearman", ranking.spearman ? json(*ranking.spearman) : json()},
+  return {{"name", ranking.group},
+          {"spearman", optional_json(ranking.spearman)},
+          {"kendall", optional_json(ranking.kendall)},
           {"same_order", ranking.same_order},
           {"same_best", ranking.same_best},
           {"largest_swapped_gap", ranking.largest_swapped_gap},
@@ -184,35 +59,136 @@ json ranking_json(const Ranking& ranking) {
           {"variants", std::move(variants)}};
 }
 
-std::vector<std::string> commands_of(const std::vector<VariantResults>& variants) {
-  std::vector<std::string> commands;
-  for (const auto& variant : variants) {
-    commands.push_back(variant.simulated.info.command);
-    for (const auto& run : variant.measured) commands.push_back(run.info.command);
+json set_json(const SetSummary& set) {
+  json errors = json::array(), groups = json::array();
+  for (const auto& summary : set.errors) errors.push_back(errors_json(summary));
+  for (const auto& ranking : set.groups) groups.push_back(group_json(ranking));
+  return {{"name", set.name},
+          {"configurations", set.configurations},
+          {"failed", set.failed},
+          {"errors", std::move(errors)},
+          {"ranking",
+           {{"spearman", optional_json(set.spearman)},
+            {"kendall", optional_json(set.kendall)},
+            {"mean_spearman", optional_json(set.mean_spearman)},
+            {"mean_kendall", optional_json(set.mean_kendall)},
+            {"same_best", set.same_best},
+            {"mean_regret", set.mean_regret},
+            {"largest_regret", set.largest_regret}}},
+          {"groups", std::move(groups)},
+          {"mean_kolmogorov", set.mean_kolmogorov},
+          {"mean_wasserstein", set.mean_wasserstein}};
+}
+
+/// Error of the step time of the ranks on each host, over configurations; largest first.
+json hosts_json(const std::vector<json>& configurations) {
+  struct Host {
+    std::set<std::string> configurations;
+    std::vector<double> errors;
+  };
+  std::map<std::pair<std::string, std::string>, Host> hosts;
+  for (const auto& configuration : configurations) {
+    if (configuration.at("failure") != "") continue;
+    const std::filesystem::path platform(configuration.at("experiment").at("platform").get<std::string>());
+    for (const auto& figure : configuration.at("figures")) {
+      if (figure.at("rank") == -1 || !figure.at("error").is_number()) continue;
+      auto& host = hosts[{platform.stem().string(), figure.at("host")}];
+      host.configurations.insert(configuration.at("name"));
+      host.errors.push_back(figure.at("error"));
+    }
   }
+  std::vector<json> all;
+  for (const auto& [name, host] : hosts) {
+    double sum = 0, magnitude = 0;
+    for (const double error : host.errors) {
+      sum += error;
+      magnitude += std::abs(error);
+    }
+    const auto count = static_cast<double>(host.errors.size());
+    all.push_back({{"platform", name.first},
+                   {"host", name.second},
+                   {"configurations", host.configurations.size()},
+                   {"bias", sum / count},
+                   {"mape", magnitude / count}});
+  }
+  std::stable_sort(all.begin(), all.end(), [](const json& a, const json& b) {
+    return a.at("mape").get<double>() > b.at("mape").get<double>();
+  });
+  return all;
+}
+
+double error_of(const json& configuration) {
+  for (const auto& figure : configuration.at("figures"))
+    if (figure.at("key") == "step_time" && figure.at("rank") == -1 && figure.at("error").is_number())
+      return std::abs(figure.at("error").get<double>());
+  return 0;
+}
+
+/// Keeps the details of the worst configurations and of some evenly chosen ones, so that reports of many
+/// configurations stay small.
+void keep_chosen_details(std::vector<json>& configurations) {
+  std::vector<std::size_t> worked;
+  for (std::size_t i = 0; i < configurations.size(); ++i)
+    if (configurations[i].at("failure") == "") worked.push_back(i);
+  if (worked.size() <= most_worst_details + most_even_details) return;
+  auto by_error = worked;
+  std::stable_sort(by_error.begin(), by_error.end(), [&](std::size_t a, std::size_t b) {
+    return error_of(configurations[a]) > error_of(configurations[b]);
+  });
+  std::set<std::size_t> chosen(by_error.begin(),
+                               by_error.begin() + static_cast<std::ptrdiff_t>(most_worst_details));
+  std::erase_if(worked, [&](std::size_t i) { return chosen.contains(i); });
+  for (std::size_t k = 0; k < most_even_details; ++k)
+    chosen.insert(worked[(2 * k + 1) * worked.size() / (2 * most_even_details)]);
+  for (std::size_t i = 0; i < configurations.size(); ++i)
+    if (!chosen.contains(i) && configurations[i].contains("detail")) configurations[i]["detail"] = nullptr;
+}
+
+json commands_of(const std::vector<json>& configurations) {
+  json commands = json::array();
+  for (const auto& configuration : configurations)
+    if (configuration.contains("commands"))
+      for (const auto& command : configuration.at("commands")) commands.push_back(command);
   return commands;
 }
 
 }  // namespace
 
-json report_document(const std::vector<VariantResults>& variants, const Validation& validation,
+json report_document(std::vector<json> configurations, const Validation& validation,
                      const ReportSource& source) {
-  TANDEM_CHECK(variants.size() == validation.comparisons.size());
-  json all = json::array();
-  for (std::size_t i = 0; i < variants.size(); ++i)
-    all.push_back(variant_json(variants[i], validation.comparisons[i]));
-  return {{"schema_version", 1},
+  TANDEM_CHECK(configurations.size() == validation.configurations.size());
+  keep_chosen_details(configurations);
+  // Without a split there is one set only.
+  if (validation.sets.size() == 1)
+    for (auto& configuration : configurations) configuration["set"] = "all";
+  json sets = json::array();
+  for (const auto& set : validation.sets) sets.push_back(set_json(set));
+  json hosts = hosts_json(configurations);
+  json commands = source.commands.empty() ? commands_of(configurations) : json(source.commands);
+  return {{"schema_version", 2},
           {"title", source.title},
           {"verdict", validation.verdict},
           {"passed", validation.passed},
           {"tolerance", validation.tolerance},
+          {"margin", CompareOptions().margin},
           {"mape", validation.mape},
           {"bias", validation.bias},
-          {"worst", {{"variant", validation.worst_variant}, {"error", validation.worst}}},
-          {"ranking", ranking_json(validation.ranking)},
-          {"variants", std::move(all)},
+          {"worst", {{"configuration", validation.worst_variant}, {"error", validation.worst}}},
+          {"sets", std::move(sets)},
+          {"configurations", std::move(configurations)},
+          {"hosts", std::move(hosts)},
+          {"profiles", source.profiles},
           {"phases", phase_names},
-          {"commands", source.commands.empty() ? commands_of(variants) : source.commands}};
+          {"commands", std::move(commands)}};
+}
+
+json report_document(const std::vector<VariantResults>& variants, const Validation& validation,
+                     const ReportSource& source) {
+  TANDEM_CHECK(variants.size() == validation.configurations.size());
+  std::vector<json> configurations;
+  for (std::size_t i = 0; i < variants.size(); ++i)
+    configurations.push_back(configuration_document(variants[i], *validation.configurations[i].comparison));
+  return report_document(std::move(configurations), validation, source);
 }
 
 }  // namespace tandem::validation

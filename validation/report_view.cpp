@@ -23,20 +23,29 @@ std::string interval_text(double low, double high) {
   return begin.substr(0, begin.find(' ')) + " to " + signed_percent(high);
 }
 
-/// "asp 4, esync 1": variants where the count is not 0.
-std::string counts_by_variant(const json& variants, const char* key) {
+/// "asp 4, esync 1": configurations where the count is not 0.
+std::string counts_by_variant(const std::vector<const json*>& variants, const char* key) {
+  constexpr int most = 8;
   std::string text;
-  for (const auto& variant : variants)
-    if (const std::int64_t count = variant.at(key); count > 0)
-      text += fmt::format("{}{} {}", text.empty() ? "" : ", ", variant.at("name").get<std::string>(),
-                          with_unit(static_cast<double>(count), Unit::count));
-  return text;
+  int told = 0, more = 0;
+  for (const auto* variant : variants) {
+    const std::int64_t count = variant->at(key);
+    if (count == 0) continue;
+    if (told == most) {
+      ++more;
+      continue;
+    }
+    ++told;
+    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", variant->at("name").get<std::string>(),
+                        with_unit(static_cast<double>(count), Unit::count));
+  }
+  return more == 0 ? text : text + fmt::format(" and {} more configurations", more);
 }
 
-std::string core_wait_note(const json& variants) {
+std::string core_wait_note(const std::vector<const json*>& variants) {
   const auto share = [](const json& variant) { return variant.at("core_wait_share").get<double>(); };
-  const auto& worst = *std::max_element(variants.begin(), variants.end(),
-                                        [&](const json& a, const json& b) { return share(a) < share(b); });
+  const auto& worst = **std::max_element(variants.begin(), variants.end(),
+                                         [&](const json* a, const json* b) { return share(*a) < share(*b); });
   return fmt::format(
       "Measured ranks stood ready without a core for up to {:.1f} % of a run ({}); measured times contain "
       "it, "
@@ -64,18 +73,18 @@ FigureText figure_text(const json& figure) {
   return text;
 }
 
-const json* find_figure(const json& variant, const std::string& key) {
-  for (const auto& figure : variant.at("figures"))
+const json* find_figure(const json& configuration, const std::string& key) {
+  for (const auto& figure : configuration.at("figures"))
     if (figure.at("key") == key && figure.at("rank") == -1) return &figure;
   return nullptr;
 }
 
 std::vector<std::pair<std::string, std::string>> failed_gates(const json& document) {
   std::vector<std::pair<std::string, std::string>> failed;
-  for (const auto& variant : document.at("variants"))
+  for (const auto* variant : compared_configurations(document))
     for (const char* gate : {"operations", "decisions", "replay"})
-      if (const auto& found = variant.at("gates").at(gate); found.at("state") == "failed")
-        failed.emplace_back(fmt::format("{}: {}", variant.at("name").get<std::string>(), gate),
+      if (const auto& found = variant->at("gates").at(gate); found.at("state") == "failed")
+        failed.emplace_back(fmt::format("{}: {}", variant->at("name").get<std::string>(), gate),
                             found.at("detail"));
   return failed;
 }
@@ -88,18 +97,94 @@ std::string parity_state(const json& variant) {
   return operations == "passed" || decisions == "passed" ? "passed" : "not checked";
 }
 
+ErrorText error_text(const json& errors) {
+  const auto value = [&](const char* key) { return number_or_nan(errors.at(key)); };
+  ErrorText text{.bias = signed_percent(value("bias")),
+                 .mape = percent(value("mape")),
+                 .interval = "-",
+                 .median = percent(value("median")),
+                 .p95 = percent(value("p95")),
+                 .largest = signed_percent(value("largest")),
+                 .noise_floor = percent(value("noise_floor")),
+                 .over_noise = "-",
+                 .of_step_time = signed_percent(value("contribution")),
+                 .verdicts = "-"};
+  if (errors.at("count") == 0) text.bias = text.mape = text.median = text.p95 = text.largest = "-";
+  if (errors.at("error_over_noise").is_number())
+    text.over_noise = three_digits(errors.at("error_over_noise")) + "x";
+  if (const auto& interval = errors.at("mape_interval"); interval.is_array()) {
+    const std::string low = percent(interval[0]);
+    text.interval = low.substr(0, low.find(' ')) + " to " + percent(interval[1]);
+  }
+  const int counted = errors.at("equivalent").get<int>() + errors.at("different").get<int>() +
+                      errors.at("inconclusive").get<int>();
+  if (counted > 0)
+    text.verdicts = fmt::format("{} / {} / {}", errors.at("equivalent").get<int>(),
+                                errors.at("inconclusive").get<int>(), errors.at("different").get<int>());
+  return text;
+}
+
+std::vector<const json*> compared_configurations(const json& document) {
+  std::vector<const json*> all;
+  for (const auto& configuration : document.at("configurations"))
+    if (configuration.at("failure") == "") all.push_back(&configuration);
+  return all;
+}
+
+std::vector<const json*> failed_configurations(const json& document) {
+  std::vector<const json*> all;
+  for (const auto& configuration : document.at("configurations"))
+    if (configuration.at("failure") != "") all.push_back(&configuration);
+  return all;
+}
+
+std::string attribution_text(const json& part) {
+  const std::string phase = part.at("phase"), kind = part.at("kind"), host = part.at("host");
+  const int rank = part.at("rank"), peer = part.at("peer");
+  if (rank < 0) return "who did how many steps";
+  std::string text = fmt::format("{} of rank {}{}", phase, rank, host.empty() ? "" : " on " + host);
+  if (kind.empty()) return text;
+  if (peer < 0) return text + ": waiting to " + kind;
+  const std::string peer_host = part.at("peer_host");
+  return text + fmt::format(": waiting to {} {} rank {}{}", kind, kind == "send" ? "to" : "from", peer,
+                            peer_host.empty() ? "" : " (" + peer_host + ")");
+}
+
+std::string ranking_text(const json& set) {
+  const std::size_t groups = set.at("groups").size();
+  if (groups == 0) return "";
+  const json& ranking = set.at("ranking");
+  const auto value = [&](const char* key) { return three_digits(number_or_nan(ranking.at(key))); };
+  if (groups == 1)
+    return fmt::format("Ranking by throughput: Spearman {}, Kendall {}, regret of choosing by simulation {}.",
+                       value("spearman"), value("kendall"), percent(ranking.at("mean_regret")));
+  return fmt::format(
+      "Ranking by throughput, over {} groups that differ in the algorithm only: Spearman {}, Kendall {} on "
+      "average; the fastest is picked in {}; regret of choosing by simulation {} on average, at most {}. "
+      "Over "
+      "all configurations: Spearman {}, Kendall {}.",
+      groups, value("mean_spearman"), value("mean_kendall"), ranking.at("same_best").get<int>(),
+      percent(ranking.at("mean_regret")), percent(ranking.at("largest_regret")), value("spearman"),
+      value("kendall"));
+}
+
 std::vector<std::string> remarks(const json& document) {
   std::vector<std::string> all;
-  const auto& variants = document.at("variants");
-  const int warmup = variants.front().at("warmup_steps");
+  const auto variants = compared_configurations(document);
+  if (variants.empty()) return all;
+  if (document.at("sets").size() > 1)
+    all.emplace_back(
+        "The headline is that of the hold-out set: configurations whose settings no calibration used.");
+  const int warmup = variants.front()->at("warmup_steps");
   all.push_back(fmt::format(
       "The first {} steps of each worker are warm-up and left out of step time and phases; makespan, "
       "throughput and bytes are of whole runs.",
       warmup));
-  all.push_back(
-      "Error: (simulated - measured) / measured. Its 95 % interval comes from 10,000 moving-block resamples "
-      "of "
-      "steps and repetitions. Noise floor: how far measured repetitions are from each other.");
+  all.emplace_back(
+      "Error: (simulated - measured) / measured. The 95 % interval of one configuration comes from 10,000 "
+      "moving-block resamples of steps and repetitions, the 90 % interval of a mean error from resampling "
+      "configurations. Noise floor: how far measured repetitions are from each other. Within margin: two "
+      "one-sided tests.");
   if (const auto counts = counts_by_variant(variants, "unmatched_steps"); !counts.empty())
     all.push_back("Steps that happened in one world only and have no partner: " + counts + ".");
   if (const auto counts = counts_by_variant(variants, "late_devices"); !counts.empty())
@@ -108,7 +193,7 @@ std::vector<std::string> remarks(const json& document) {
         "times it was late: " +
         counts + ".");
   all.push_back(core_wait_note(variants));
-  if (variants.front().at("repetitions") == 1)
+  if (variants.front()->at("repetitions") == 1)
     all.emplace_back(
         "With one measured run there is no noise floor; set repetitions to 3 or more to get one.");
   return all;

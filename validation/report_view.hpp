@@ -28,8 +28,33 @@ struct FigureText {
 };
 FigureText figure_text(const nlohmann::json& figure);
 
-/// The figure of all ranks with this key; null when the variant has none.
-const nlohmann::json* find_figure(const nlohmann::json& variant, const std::string& key);
+/// The figure of all ranks with this key; null when the configuration has none.
+const nlohmann::json* find_figure(const nlohmann::json& configuration, const std::string& key);
+
+/// Errors over configurations as texts.
+struct ErrorText {
+  std::string bias;
+  std::string mape;
+  std::string interval;
+  std::string median;
+  std::string p95;
+  std::string largest;
+  std::string noise_floor;
+  std::string over_noise;
+  std::string of_step_time;  ///< of a phase: mean contribution
+  std::string verdicts;      ///< "5 / 1 / 0"
+};
+ErrorText error_text(const nlohmann::json& errors);
+
+/// Those that were compared.
+std::vector<const nlohmann::json*> compared_configurations(const nlohmann::json& document);
+std::vector<const nlohmann::json*> failed_configurations(const nlohmann::json& document);
+
+/// "exchange of rank 3 on node-4, waiting to receive from rank 6 (server)".
+std::string attribution_text(const nlohmann::json& part);
+/// "Spearman 0.94, Kendall 0.87, the fastest is picked in 5 of 6 groups, regret 0.4 % on average, at most 2
+/// %"; empty without groups.
+std::string ranking_text(const nlohmann::json& set);
 
 /// Gates that failed: "bsp: other operations" and the detail.
 std::vector<std::pair<std::string, std::string>> failed_gates(const nlohmann::json& document);

@@ -62,6 +62,31 @@ std::vector<double> sorted(std::vector<double> values) {
   return values;
 }
 
+bool all_tie(const std::vector<double>& values) {
+  return std::all_of(values.begin(), values.end(), [&](double value) { return value == values.front(); });
+}
+
+/// Calls `visit(difference, width)` for each piece of the line on which both distribution functions are flat.
+template <class Visit>
+void between_distributions(std::vector<double> a, std::vector<double> b, Visit&& visit) {
+  TANDEM_CHECK(!a.empty() && !b.empty());
+  a = sorted(std::move(a));
+  b = sorted(std::move(b));
+  std::size_t i = 0, j = 0;
+  while (i < a.size() || j < b.size()) {
+    const double at = i == a.size() ? b[j] : j == b.size() ? a[i] : std::min(a[i], b[j]);
+    while (i < a.size() && a[i] == at) ++i;
+    while (j < b.size() && b[j] == at) ++j;
+    const double next = i < a.size() && j < b.size() ? std::min(a[i], b[j])
+                        : i < a.size()               ? a[i]
+                        : j < b.size()               ? b[j]
+                                                     : at;
+    visit(static_cast<double>(i) / static_cast<double>(a.size()) -
+              static_cast<double>(j) / static_cast<double>(b.size()),
+          next - at);
+  }
+}
+
 }  // namespace
 
 double relative_error(double simulated, double measured) {
@@ -144,9 +169,51 @@ std::optional<double> noise_floor(const std::vector<double>& repetitions) {
 
 std::optional<double> spearman(const std::vector<double>& a, const std::vector<double>& b) {
   TANDEM_CHECK(a.size() == b.size(), a.size(), b.size());
-  const auto all_tie = [](const auto& values) { return values.front() == values.back(); };
-  if (a.size() < 2 || all_tie(sorted(a)) || all_tie(sorted(b))) return std::nullopt;
+  if (a.size() < 2 || all_tie(a) || all_tie(b)) return std::nullopt;
   return boost::math::statistics::correlation_coefficient(mean_ranks(a), mean_ranks(b));
+}
+
+std::optional<double> kendall(const std::vector<double>& a, const std::vector<double>& b) {
+  TANDEM_CHECK(a.size() == b.size(), a.size(), b.size());
+  if (a.size() < 2 || all_tie(a) || all_tie(b)) return std::nullopt;
+  double agreement = 0, untied_a = 0, untied_b = 0;
+  const auto sign = [](double x, double y) { return x < y ? -1.0 : x > y ? 1.0 : 0.0; };
+  for (std::size_t i = 0; i < a.size(); ++i)
+    for (std::size_t j = 0; j < i; ++j) {
+      const double in_a = sign(a[i], a[j]), in_b = sign(b[i], b[j]);
+      agreement += in_a * in_b;
+      untied_a += in_a * in_a;
+      untied_b += in_b * in_b;
+    }
+  return agreement / std::sqrt(untied_a * untied_b);
+}
+
+double kolmogorov_distance(std::vector<double> a, std::vector<double> b) {
+  double largest = 0;
+  between_distributions(std::move(a), std::move(b), [&](double difference, double) {
+    largest = std::max(largest, std::abs(difference));
+  });
+  return largest;
+}
+
+double wasserstein_distance(std::vector<double> a, std::vector<double> b) {
+  double area = 0;
+  between_distributions(std::move(a), std::move(b),
+                        [&](double difference, double width) { area += std::abs(difference) * width; });
+  return area;
+}
+
+std::vector<double> resampled_means(const std::vector<double>& values, const Resampling& resampling) {
+  if (values.size() < 2) return {};
+  Rng rng = Rng::stream(resampling.seed, "bootstrap of configurations");
+  std::vector<double> means;
+  means.reserve(static_cast<std::size_t>(resampling.resamples));
+  for (int i = 0; i < resampling.resamples; ++i) {
+    double sum = 0;
+    for (std::size_t k = 0; k < values.size(); ++k) sum += values[rng.below(values.size())];
+    means.push_back(sum / static_cast<double>(values.size()));
+  }
+  return means;
 }
 
 }  // namespace tandem::validation

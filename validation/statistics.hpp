@@ -1,5 +1,5 @@
-// The statistics of a comparison: relative errors, their intervals by resampling, equivalence, and agreement
-// of rankings. Pure numbers; knows nothing of records.
+// The statistics of a comparison: relative errors, their intervals by resampling, equivalence, agreement
+// of rankings, and distances between distributions. Pure numbers; knows nothing of records.
 #pragma once
 
 #include <cstdint>
@@ -53,5 +53,17 @@ std::optional<double> noise_floor(const std::vector<double>& repetitions);
 /// Spearman's rank correlation, ties on mean ranks. None with fewer than 2 pairs, or when all of one side
 /// tie.
 std::optional<double> spearman(const std::vector<double>& a, const std::vector<double>& b);
+/// Kendall's tau-b, which allows for ties. None as for spearman().
+std::optional<double> kendall(const std::vector<double>& a, const std::vector<double>& b);
+
+/// Kolmogorov's distance: the largest vertical distance between the two empirical distribution functions.
+/// Pre: neither is empty.
+double kolmogorov_distance(std::vector<double> a, std::vector<double> b);
+/// Wasserstein-1: the area between the two empirical distribution functions, in the unit of the values. Pre:
+/// neither is empty.
+double wasserstein_distance(std::vector<double> a, std::vector<double> b);
+
+/// Means of values drawn with replacement. Empty when there are fewer than 2 values.
+std::vector<double> resampled_means(const std::vector<double>& values, const Resampling& resampling);
 
 }  // namespace tandem::validation

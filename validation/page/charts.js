@@ -1,8 +1,10 @@
-// Draws the charts of the report from the document embedded in the page.
-(() => {
+// Draws the charts that are of all configurations, from the data embedded in the page.
+const tandem = (() => {
   const report = JSON.parse(document.getElementById('report').textContent);
-  const color = {simulated: '#2563eb', measured: '#e8710a', line: '#dfe4ea', ink: '#1b2430', soft: '#5b6675'};
-  const names = report.variants.map(variant => variant.name);
+  const color = {simulated: '#2563eb', measured: '#e8710a', line: '#dfe4ea', ink: '#1b2430', soft: '#5b6675',
+                 bias: '#374151', absolute: '#9aa5b4'};
+  const palette = ['#2563eb', '#e8710a', '#1a7f37', '#b4237a', '#7c3aed', '#0e7490', '#a16207', '#b91c1c',
+                   '#4b5563', '#65a30d', '#0891b2', '#be185d', '#1e3a8a', '#92400e'];
   Chart.defaults.animation = false;
   Chart.defaults.maintainAspectRatio = false;
   Chart.defaults.devicePixelRatio = Math.max(2, window.devicePixelRatio || 1);
@@ -11,13 +13,18 @@
   Chart.defaults.color = color.soft;
   Chart.defaults.plugins.legend.display = false;
 
-  const figure = (variant, key) => variant.figures.find(f => f.key === key && f.rank === -1);
   const threeDigits = value => Number(value.toPrecision(3)).toLocaleString('en', {maximumSignificantDigits: 3});
+  const signed = value => (value > 0 ? '+' : '') + threeDigits(value).replace('-', '−');
+  const percent = ratio => `${signed(ratio * 100)} %`;
   /** One scale for all values of an axis. */
   const timeScale = values => {
-    const largest = Math.max(...values);
+    const largest = Math.max(0, ...values);
     if (largest >= 1) return {factor: 1, unit: 's'};
     return largest >= 1e-3 ? {factor: 1e3, unit: 'ms'} : {factor: 1e6, unit: 'µs'};
+  };
+  const timeText = seconds => {
+    const scale = timeScale([Math.abs(seconds)]);
+    return `${threeDigits(seconds * scale.factor)} ${scale.unit}`;
   };
   const axis = (title, more = {}) => ({
     title: {display: true, text: title, color: color.soft},
@@ -25,110 +32,153 @@
     ...more,
   });
   const categories = {grid: {display: false, borderColor: color.line}, ticks: {color: color.ink, autoSkip: false}};
-  const withUnit = unit => ({callbacks: {label: item =>
-    `${item.dataset.label}: ${threeDigits(item.chart.options.indexAxis === 'y' ? item.parsed.x : item.parsed.y)} ${unit}`}});
-  const worlds = (simulated, measured, thickness) => [
-    {label: 'simulated', data: simulated, backgroundColor: color.simulated, maxBarThickness: thickness},
-    {label: 'measured', data: measured, backgroundColor: color.measured, maxBarThickness: thickness},
-  ];
-  /** Horizontal pairs of bars, one pair a name. */
-  const pairs = (id, labels, simulated, measured, title, unit) => {
-    const canvas = document.getElementById(id);
-    if (!canvas) return;
-    new Chart(canvas, {
-      type: 'bar',
-      data: {labels, datasets: worlds(simulated, measured, 14)},
-      options: {indexAxis: 'y', scales: {x: axis(title, {beginAtZero: true}), y: categories},
-                plugins: {tooltip: withUnit(unit)}},
+  const element = id => document.getElementById(id);
+  /** Ticks at 1, 2 and 5 times powers of ten. */
+  const roundTicks = value => [1, 2, 5].includes(Number((value / 10 ** Math.floor(Math.log10(value) + 1e-9)).toPrecision(3)))
+      ? threeDigits(value) : '';
+
+  const algorithms = [...new Set(report.points.map(point => point.algorithm))];
+  const colorOf = algorithm => palette[algorithms.indexOf(algorithm) % palette.length];
+
+  const drawScatter = () => {
+    const values = report.points.flatMap(point => [point.simulated, point.measured]);
+    const scale = timeScale(values);
+    const low = Math.min(...values) * scale.factor / 1.3, high = Math.max(...values) * scale.factor * 1.3;
+    const band = 1 + report.tolerance, line = factor => [{x: low, y: low * factor}, {x: high, y: high * factor}];
+    const guide = (factor, fill) => ({type: 'line', data: line(factor), borderColor: factor === 1 ? '#7a8594' : 'transparent',
+      borderWidth: 1, pointRadius: 0, pointHitRadius: 0, fill, backgroundColor: 'rgba(26, 127, 55, 0.10)', order: 2});
+    const limits = {min: low, max: high, type: 'logarithmic', ticks: {callback: roundTicks, maxRotation: 0}};
+    new Chart(element('scatter'), {
+      type: 'scatter',
+      data: {datasets: [
+        ...algorithms.map(algorithm => ({
+          label: algorithm,
+          data: report.points.filter(point => point.algorithm === algorithm).map(point =>
+            ({x: point.measured * scale.factor, y: point.simulated * scale.factor, point})),
+          backgroundColor: colorOf(algorithm) + 'b0', borderColor: colorOf(algorithm),
+          pointStyle: context => (context.raw && context.raw.point && context.raw.point.set === 'calibration' ? 'triangle' : 'circle'),
+          pointRadius: report.points.length > 100 ? 3.5 : 5.5, order: 1,
+        })),
+        guide(1, false), guide(band, '+1'), guide(1 / band, false),
+      ]},
+      options: {scales: {x: axis(`measured (${scale.unit})`, limits), y: axis(`simulated (${scale.unit})`, limits)},
+                plugins: {tooltip: {filter: item => item.raw.point, callbacks: {label: ({raw}) =>
+                  [raw.point.name, `simulated ${timeText(raw.point.simulated)}, measured ${timeText(raw.point.measured)}`,
+                   `error ${percent(raw.point.error)}`]}}}},
     });
+    const legend = algorithms.map(algorithm =>
+      Object.assign(document.createElement('span'), {textContent: algorithm}));
+    legend.forEach((entry, index) => {
+      const box = document.createElement('i');
+      box.style.background = colorOf(algorithms[index]);
+      entry.prepend(box);
+    });
+    const sets = new Set(report.points.map(point => point.set));
+    if (sets.has('calibration') && sets.size > 1)
+      legend.push(Object.assign(document.createElement('span'), {textContent: '▲ calibration set  ● hold-out set'}));
+    element('algorithms').append(...legend);
   };
 
-  const steps = report.variants.map(variant => figure(variant, 'step_time'));
-  const stepScale = timeScale(steps.flatMap(step => [step.simulated, step.measured]));
-  pairs('step-time', names, steps.map(step => step.simulated * stepScale.factor),
-        steps.map(step => step.measured * stepScale.factor), `mean step time (${stepScale.unit})`, stepScale.unit);
-  const ranked = report.ranking.variants;
-  pairs('throughput', ranked.map(row => row.name), ranked.map(row => row.simulated_throughput),
-        ranked.map(row => row.measured_throughput), 'throughput (samples/s)', 'samples/s');
-
-  /** Error of step time as a dot with its interval, over the band of tolerance. */
-  const band = {
-    id: 'tolerance',
+  /** Errors as dots with their intervals, over the band of tolerance. `along`: the axis of the errors. */
+  const marks = (along, points) => ({
+    id: 'marks',
     beforeDatasetsDraw(chart) {
-      const {ctx, chartArea: area, scales: {x}} = chart;
-      const tolerance = report.tolerance * 100;
-      const left = x.getPixelForValue(-tolerance), right = x.getPixelForValue(tolerance);
+      const {ctx, chartArea: area, scales} = chart;
+      const [low, high, zero] = [-1, 1, 0].map(sign => scales[along].getPixelForValue(sign * report.tolerance * 100));
       ctx.save();
-      ctx.fillStyle = 'rgba(26, 127, 55, 0.10)';
-      ctx.fillRect(left, area.top, right - left, area.bottom - area.top);
-      ctx.strokeStyle = '#7a8594';
       ctx.beginPath();
-      ctx.moveTo(x.getPixelForValue(0), area.top);
-      ctx.lineTo(x.getPixelForValue(0), area.bottom);
+      ctx.rect(area.left, area.top, area.width, area.height);
+      ctx.clip();
+      ctx.fillStyle = 'rgba(26, 127, 55, 0.10)';
+      ctx.strokeStyle = '#7a8594';
+      if (along === 'x') ctx.fillRect(low, area.top, high - low, area.height);
+      else ctx.fillRect(area.left, high, area.width, low - high);
+      ctx.beginPath();
+      if (along === 'x') { ctx.moveTo(zero, area.top); ctx.lineTo(zero, area.bottom); }
+      else { ctx.moveTo(area.left, zero); ctx.lineTo(area.right, zero); }
       ctx.stroke();
+      const other = scales[along === 'x' ? 'y' : 'x'];
+      points.forEach((point, index) => {
+        if (!point.interval) return;
+        const [from, to] = point.interval.map(end => scales[along].getPixelForValue(end * 100));
+        const at = other.getPixelForValue(index);
+        ctx.strokeStyle = '#9aa5b4';
+        ctx.lineWidth = points.length > 100 ? 1 : 3;
+        ctx.beginPath();
+        if (along === 'x') { ctx.moveTo(from, at); ctx.lineTo(to, at); } else { ctx.moveTo(at, from); ctx.lineTo(at, to); }
+        ctx.stroke();
+      });
       ctx.restore();
     },
-    afterDatasetsDraw(chart) {
-      const {ctx, scales: {x}} = chart;
-      chart.getDatasetMeta(0).data.forEach((bar, index) => {
-        ctx.save();
-        ctx.fillStyle = color.ink;
-        ctx.beginPath();
-        ctx.arc(x.getPixelForValue(steps[index].error * 100), bar.y, 5, 0, 2 * Math.PI);
-        ctx.fill();
-        ctx.restore();
-      });
-    },
+  });
+
+  const drawErrors = () => {
+    const points = [...report.points].sort((a, b) => a.error - b.error);
+    const named = points.length <= report.named_lines;
+    const ends = points.flatMap(point => [point.error, ...(point.interval || [])]).map(end => Math.abs(end) * 110);
+    const reach = Math.max(report.tolerance * 120, ...ends);
+    const errors = axis('error of step time (%)', {min: -reach, max: reach,
+      ticks: {callback: signed, includeBounds: false}});
+    const places = named
+      ? {type: 'linear', min: -0.6, max: points.length - 0.4, reverse: true, grid: {display: false, borderColor: color.line},
+         afterBuildTicks: scale => { scale.ticks = points.map((_, value) => ({value})); },
+         ticks: {color: color.ink, autoSkip: false, callback: value => points[value].name}}
+      : axis(`configurations, from most optimistic to most pessimistic (${points.length})`,
+             {type: 'linear', min: -1, max: points.length, ticks: {display: false}, grid: {display: false, borderColor: color.line}});
+    new Chart(element('step-error'), {
+      type: 'scatter',
+      data: {datasets: [{
+        data: points.map((point, index) => named ? {x: point.error * 100, y: index} : {x: index, y: point.error * 100}),
+        backgroundColor: points.map(point => named ? color.ink : colorOf(point.algorithm)),
+        borderColor: 'transparent', pointRadius: points.length > 100 ? 2 : 4.5,
+      }]},
+      options: {scales: named ? {x: errors, y: places} : {x: places, y: errors},
+                plugins: {tooltip: {callbacks: {label: item => {
+                  const point = points[item.dataIndex];
+                  const interval = point.interval ? ` (${percent(point.interval[0])} to ${percent(point.interval[1])})` : '';
+                  return [point.name, `error ${percent(point.error)}${interval}`];
+                }}}}},
+      plugins: [marks(named ? 'x' : 'y', points)],
+    });
   };
-  const intervals = steps.map(step => (step.interval || [step.error, step.error]).map(end => end * 100));
-  const reach = Math.max(report.tolerance * 120, ...intervals.flat().map(end => Math.abs(end) * 1.1));
-  new Chart(document.getElementById('step-error'), {
-    type: 'bar',
-    data: {labels: names, datasets: [{label: 'error', data: intervals, backgroundColor: '#9aa5b4', barThickness: 5}]},
-    options: {indexAxis: 'y',
-              scales: {x: axis('error of step time (%)', {min: -reach, max: reach,
-                       ticks: {callback: value => (value > 0 ? '+' : '') + threeDigits(value).replace('-', '−'), includeBounds: false}}),
-                       y: categories},
-              plugins: {tooltip: {callbacks: {label: item => `${threeDigits(steps[item.dataIndex].error * 100)} %`}}}},
-    plugins: [band],
-  });
 
-  report.variants.forEach((variant, index) => {
-    const phases = report.phases.map(name => figure(variant, `phase.${name}`));
-    const scale = timeScale(phases.flatMap(phase => [phase.simulated, phase.measured]));
-    new Chart(document.getElementById(`phases-${index}`), {
+  /** Signed and absolute means, a pair of bars a label. */
+  const drawPairs = (id, labels, bias, absolute, title) => {
+    if (!element(id) || labels.length === 0) return;
+    const bars = (label, data, backgroundColor) => ({label, data: data.map(value => value * 100), backgroundColor, maxBarThickness: 12});
+    new Chart(element(id), {
       type: 'bar',
-      data: {labels: report.phases, datasets: worlds(phases.map(phase => phase.simulated * scale.factor),
-                                                     phases.map(phase => phase.measured * scale.factor), 60)},
-      options: {datasets: {bar: {categoryPercentage: 0.6}},
-                scales: {x: categories, y: axis(`mean time a step (${scale.unit})`, {beginAtZero: true})},
-                plugins: {tooltip: withUnit(scale.unit)}},
+      data: {labels, datasets: [bars('mean', bias, color.bias), bars('mean of absolute values', absolute, color.absolute)]},
+      options: {indexAxis: 'y', scales: {x: axis(title, {ticks: {callback: signed}}), y: categories},
+                plugins: {tooltip: {callbacks: {label: item => `${item.dataset.label}: ${signed(item.parsed.x)} %`}}}},
     });
-  });
+  };
 
-  const lastTime = curve => curve.length ? curve[curve.length - 1][0] : 0;
-  report.variants.forEach((variant, index) => {
-    const canvas = document.getElementById(`accuracy-${index}`);
-    if (!canvas) return;
-    const curves = [variant.accuracy.simulated, ...variant.accuracy.measured];
-    const scale = timeScale(curves.map(lastTime));
-    const line = (world, curve, width) => ({
-      label: world, data: curve.map(([time, accuracy]) => ({x: time * scale.factor, y: accuracy * 100})),
-      borderColor: color[world], backgroundColor: color[world], borderWidth: width, pointRadius: width, tension: 0,
+  const drawThroughput = ranking => {
+    const bars = world => ({label: world, data: ranking.variants.map(row => row[`${world}_throughput`]),
+                            backgroundColor: color[world], maxBarThickness: 14});
+    new Chart(element('throughput'), {
+      type: 'bar',
+      data: {labels: ranking.variants.map(row => row.name), datasets: [bars('simulated'), bars('measured')]},
+      options: {indexAxis: 'y', scales: {x: axis('throughput (samples/s)', {beginAtZero: true}), y: categories},
+                plugins: {tooltip: {callbacks: {label: item => `${item.dataset.label}: ${threeDigits(item.parsed.x)} samples/s`}}}},
     });
-    new Chart(canvas, {
-      type: 'line',
-      data: {datasets: [line('simulated', variant.accuracy.simulated, 2.5),
-                        ...variant.accuracy.measured.map((curve, run) => line('measured', curve, run === 0 ? 2 : 1))]},
-      options: {scales: {x: axis(`time (${scale.unit})`, {type: 'linear', beginAtZero: true}),
-                         y: axis('test accuracy (%)', {suggestedMin: 0, suggestedMax: 100})},
-                plugins: {tooltip: withUnit('%')}},
-    });
-  });
+  };
 
+  if (report.points.length > 0) {
+    drawScatter();
+    drawErrors();
+    drawPairs('phase-errors', report.phase_errors.map(row => row[0]), report.phase_errors.map(row => row[1]),
+              report.phase_errors.map(row => row[2]), 'part of the error, % of step time');
+    const hosts = report.hosts.slice(0, 16);
+    const platforms = new Set(report.hosts.map(host => host.platform));
+    drawPairs('host-errors', hosts.map(host => platforms.size > 1 ? `${host.platform}: ${host.host}` : host.host),
+              hosts.map(host => host.bias), hosts.map(host => host.mape), 'error of step time (%)');
+    if (report.ranking) drawThroughput(report.ranking);
+  }
   window.addEventListener('beforeprint', () => {
-    document.querySelectorAll('details').forEach(part => { part.open = true; });
+    if (report.points.length <= 24) document.querySelectorAll('details').forEach(part => { part.open = true; });
     Object.values(Chart.instances).forEach(chart => chart.resize());
   });
-  document.body.dataset.drawn = Object.keys(Chart.instances).length;
+  return {report, color, axis, categories, element, percent, signed, threeDigits, timeScale, timeText};
 })();

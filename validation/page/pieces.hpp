@@ -6,9 +6,10 @@
 namespace tandem::validation::pieces {
 
 extern const std::string_view
-    page;  ///< with {{title}}, {{style}}, {{body}}, {{data}}, {{chart_library}}, {{script}}
+    page;  ///< with {{title}}, {{style}}, {{body}}, {{data}}, {{chart_library}}, {{charts}}, {{explore}}
 extern const std::string_view style;
-extern const std::string_view script;
+extern const std::string_view charts;   ///< draws what is of all configurations
+extern const std::string_view explore;  ///< draws the configuration that is chosen
 extern const std::string_view chart_library;  ///< Chart.js, MIT licence, as Debian ships it
 
 }  // namespace tandem::validation::pieces

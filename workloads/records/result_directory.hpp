@@ -54,7 +54,11 @@ Results read_results(const std::string& path);
 bool counts(const RunInfo& info, const StepRecord& step);
 /// The figures of summary.json from the journal; documented key by key in the README.
 nlohmann::json summarise(const RunInfo& info, const Journal& journal, Seconds makespan);
-/// Chrome trace format, opens in Perfetto: one track a rank, one slice a phase of a step.
+/// Chrome trace format, opens in Perfetto: one track a rank, with a slice a step and in it one a phase; with
+/// operations recorded also one a computation, marks for messages, and an arrow for each message. The clock
+/// begins at 0 with the first thing that was recorded.
 nlohmann::json chrome_trace(const RunInfo& info, const Journal& journal);
+/// The same of two worlds in one trace, one group of tracks each.
+nlohmann::json chrome_trace(const Results& simulated, const Results& measured);
 
 }  // namespace tandem

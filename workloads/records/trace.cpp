@@ -1,5 +1,11 @@
-// Chrome trace format: one process a world, one track a rank, so that two traces can be opened side by side.
+// Chrome trace format: one process a world, one track a rank, so that both worlds can stand in one file.
 #include <fmt/format.h>
+
+#include <algorithm>
+#include <deque>
+#include <limits>
+#include <map>
+#include <tuple>
 
 #include "workloads/records/result_directory.hpp"
 
@@ -8,71 +14,216 @@ namespace {
 
 using nlohmann::json;
 
-/// Viewers become slow beyond some hundred thousand slices, so that later steps of long runs are left out.
-constexpr std::size_t most_slices = 300'000;
+/// Viewers become slow beyond some hundred thousand events, so that the end of long runs is left out.
+constexpr std::size_t most_events = 300'000;
+/// A message is a mark where it leaves and where it arrives: while it is under way its rank does other
+/// things.
+constexpr double mark_us = 1.0;
 
-double microseconds(Seconds time) { return time.count() * 1e6; }
+/// Something with a duration on a rank's track.
+struct Slice {
+  double start;  ///< microseconds, as `end`
+  double end;
+  std::string name;
+  const char* category;
+  json arguments;
+  json flow = nullptr;  ///< "s" or "f" with an id, at the slice's start
+};
 
-void name_tracks(const RunInfo& info, int process, json& events) {
-  events.push_back(
-      {{"ph", "M"}, {"name", "process_name"}, {"pid", process}, {"args", {{"name", info.world}}}});
-  for (std::size_t rank = 0; rank < info.roles.size(); ++rank) {
-    const std::string host = rank < info.hosts.size() ? info.hosts[rank] : "?";
-    const std::string name = fmt::format("rank {} {} on {}", rank, info.roles[rank], host);
+/// The slices of one world, by rank.
+class Tracks {
+ public:
+  Tracks(const RunInfo& info, const Journal& journal, int process)
+      : info_(info), journal_(journal), process_(process) {
+    zero_ = std::numeric_limits<double>::infinity();
+    for (const auto& step : journal.steps) zero_ = std::min(zero_, step.start.count());
+    for (const auto& operation : journal.operations) zero_ = std::min(zero_, operation.start.count());
+    if (zero_ == std::numeric_limits<double>::infinity()) zero_ = 0;
+  }
+
+  /// Adds events up to a total of `most`. Returns how many steps are among them.
+  std::size_t write(json& events, std::size_t most) {
+    name_tracks(events);
+    add_steps();
+    add_operations();
+    const std::size_t budget = most > events.size() ? most - events.size() : 0;
+    const double last = last_time_within(budget);
+    std::size_t steps = 0;
+    for (auto& [rank, slices] : tracks_) steps += write_track(rank, slices, last, events);
+    for (const auto& evaluation : journal_.evaluations) add_evaluation(evaluation, events);
+    return steps;
+  }
+
+ private:
+  double microseconds(Seconds time) const { return (time.count() - zero_) * 1e6; }
+
+  void name_tracks(json& events) const {
     events.push_back(
-        {{"ph", "M"}, {"name", "thread_name"}, {"pid", process}, {"tid", rank}, {"args", {{"name", name}}}});
-    events.push_back({{"ph", "M"},
-                      {"name", "thread_sort_index"},
-                      {"pid", process},
-                      {"tid", rank},
-                      {"args", {{"sort_index", rank}}}});
+        {{"ph", "M"}, {"name", "process_name"}, {"pid", process_}, {"args", {{"name", info_.world}}}});
+    for (std::size_t rank = 0; rank < info_.roles.size(); ++rank) {
+      const std::string host = rank < info_.hosts.size() ? info_.hosts[rank] : "?";
+      const std::string name = fmt::format("rank {} {} on {}", rank, info_.roles[rank], host);
+      for (const auto& [key, arguments] : {std::pair<const char*, json>{"thread_name", {{"name", name}}},
+                                           {"thread_sort_index", {{"sort_index", rank}}}})
+        events.push_back({{"ph", "M"}, {"name", key}, {"pid", process_}, {"tid", rank}, {"args", arguments}});
+    }
   }
-}
 
-void add_step(const StepRecord& step, int process, json& events) {
-  Seconds start = step.start;
-  for (std::size_t i = 0; i < phase_count; ++i) {
-    if (step.phases[i].count() <= 0) continue;
-    events.push_back({{"ph", "X"},
-                      {"name", phase_names[i]},
-                      {"cat", "step"},
-                      {"pid", process},
-                      {"tid", step.rank},
-                      {"ts", microseconds(start)},
-                      {"dur", microseconds(step.phases[i])},
-                      {"args", {{"step", step.step}, {"round", step.round}, {"version", step.version}}}});
-    start += step.phases[i];
+  void add_steps() {
+    for (const auto& step : journal_.steps) {
+      const json arguments = {{"step", step.step}, {"round", step.round}, {"version", step.version}};
+      Seconds start = step.start;
+      auto& track = tracks_[step.rank];
+      track.push_back({microseconds(start), microseconds(start + step.duration()),
+                       fmt::format("step {}", step.step), "step", arguments});
+      for (std::size_t i = 0; i < phase_count; ++i) {
+        if (step.phases[i].count() <= 0) continue;
+        track.push_back(
+            {microseconds(start), microseconds(start + step.phases[i]), phase_names[i], "phase", arguments});
+        start += step.phases[i];
+      }
+    }
   }
-}
 
-}  // namespace
-
-json chrome_trace(const RunInfo& info, const Journal& journal) {
-  const int process = info.world == "simulated" ? 1 : 2;
-  json events = json::array();
-  name_tracks(info, process, events);
-  std::size_t steps = 0;
-  for (const auto& step : journal.steps) {
-    if (events.size() + phase_count > most_slices) break;
-    add_step(step, process, events);
-    ++steps;
+  void add_operations() {
+    using Stream = std::tuple<Rank, Rank, int>;  // from, to, channel: messages arrive in order
+    std::map<Stream, std::deque<const OperationRecord*>> sent;
+    for (const auto& operation : journal_.operations) {
+      if (operation.kind == "send")
+        sent[{operation.rank, operation.peer, operation.channel}].push_back(&operation);
+      else if (operation.kind != "receive")
+        add_work(operation);
+    }
+    std::size_t id = 0;
+    std::vector<const OperationRecord*> received;
+    for (const auto& operation : journal_.operations)
+      if (operation.kind == "receive") received.push_back(&operation);
+    for (const auto* operation : received) {
+      auto& waiting = sent[{operation->peer, operation->rank, operation->channel}];
+      if (waiting.empty()) continue;
+      const std::string name = fmt::format("{}-{}", process_, id++);
+      add_mark(*waiting.front(), waiting.front()->start, {{"ph", "s"}, {"id", name}});
+      add_mark(*operation, operation->end, {{"ph", "f"}, {"bp", "e"}, {"id", name}});
+      waiting.pop_front();
+    }
   }
-  for (const auto& evaluation : journal.evaluations)
+
+  void add_work(const OperationRecord& operation) {
+    json arguments = {{"bytes", operation.bytes}, {"samples", operation.samples}};
+    if (operation.bucket >= 0) arguments["bucket"] = operation.bucket;
+    tracks_[operation.rank].push_back({microseconds(operation.start), microseconds(operation.end),
+                                       operation.work.empty() ? operation.kind : operation.work, "operation",
+                                       std::move(arguments)});
+  }
+
+  void add_mark(const OperationRecord& operation, Seconds at, json flow) {
+    const std::string towards = operation.kind == "send" ? "to" : "from";
+    const double time = microseconds(at);
+    tracks_[operation.rank].push_back({time,
+                                       time + mark_us,
+                                       fmt::format("{} {} {}", operation.kind, towards, operation.peer),
+                                       "message",
+                                       {{"bytes", operation.bytes},
+                                        {"channel", operation.channel},
+                                        {"started_us", microseconds(operation.start)},
+                                        {"ended_us", microseconds(operation.end)}},
+                                       std::move(flow)});
+  }
+
+  /// When the budget of events is used up, all tracks together.
+  double last_time_within(std::size_t budget) const {
+    std::vector<double> starts;
+    for (const auto& [rank, slices] : tracks_)
+      for (const auto& slice : slices)
+        for (int events = slice.flow.is_null() ? 1 : 2; events > 0; --events) starts.push_back(slice.start);
+    if (starts.size() <= budget) return std::numeric_limits<double>::infinity();
+    const auto nth = starts.begin() + static_cast<std::ptrdiff_t>(budget);
+    std::nth_element(starts.begin(), nth, starts.end());
+    return *nth;
+  }
+
+  /// Slices of one track must lie within each other: what would stick out is cut, its own end is told.
+  std::size_t write_track(Rank rank, std::vector<Slice>& slices, double last, json& events) const {
+    std::stable_sort(slices.begin(), slices.end(), [](const Slice& a, const Slice& b) {
+      return a.start != b.start ? a.start < b.start : a.end > b.end;
+    });
+    std::vector<double> open;  // ends of the enclosing slices
+    std::size_t steps = 0;
+    for (auto& slice : slices) {
+      if (slice.start >= last) break;
+      while (!open.empty() && open.back() <= slice.start) open.pop_back();
+      if (!open.empty() && slice.end > open.back()) {
+        if (slice.end > open.back() + mark_us) slice.arguments["ends_us"] = slice.end;
+        slice.end = open.back();
+      }
+      open.push_back(slice.end);
+      steps += slice.category == std::string("step");
+      events.push_back({{"ph", "X"},
+                        {"name", slice.name},
+                        {"cat", slice.category},
+                        {"pid", process_},
+                        {"tid", rank},
+                        {"ts", slice.start},
+                        {"dur", slice.end - slice.start},
+                        {"args", std::move(slice.arguments)}});
+      if (slice.flow.is_null()) continue;
+      json flow = std::move(slice.flow);
+      flow.update(
+          {{"name", "message"}, {"cat", "message"}, {"pid", process_}, {"tid", rank}, {"ts", slice.start}});
+      events.push_back(std::move(flow));
+    }
+    return steps;
+  }
+
+  void add_evaluation(const EvaluationRecord& evaluation, json& events) const {
     events.push_back(
         {{"ph", "i"},
          {"s", "p"},
          {"name", "evaluation"},
          {"cat", "evaluation"},
-         {"pid", process},
+         {"pid", process_},
          {"tid", 0},
          {"ts", microseconds(evaluation.time)},
          {"args",
           {{"round", evaluation.round}, {"accuracy", evaluation.accuracy}, {"loss", evaluation.loss}}}});
+  }
+
+  const RunInfo& info_;
+  const Journal& journal_;
+  int process_;
+  double zero_;
+  std::map<Rank, std::vector<Slice>> tracks_;
+};
+
+int process_of(const RunInfo& info) { return info.world == "simulated" ? 1 : 2; }
+
+std::string part_text(std::size_t steps, const Journal& journal) {
+  return fmt::format("{} of {}", steps, journal.steps.size());
+}
+
+}  // namespace
+
+json chrome_trace(const RunInfo& info, const Journal& journal) {
+  json events = json::array();
+  const std::size_t steps = Tracks(info, journal, process_of(info)).write(events, most_events);
+  return {
+      {"displayTimeUnit", "ms"},
+      {"otherData",
+       {{"experiment", info.experiment.name}, {"world", info.world}, {"steps", part_text(steps, journal)}}},
+      {"traceEvents", std::move(events)}};
+}
+
+json chrome_trace(const Results& simulated, const Results& measured) {
+  json events = json::array();
+  const std::size_t simulated_steps =
+      Tracks(simulated.info, simulated.journal, process_of(simulated.info)).write(events, most_events / 2);
+  const std::size_t measured_steps =
+      Tracks(measured.info, measured.journal, process_of(measured.info)).write(events, most_events);
   return {{"displayTimeUnit", "ms"},
           {"otherData",
-           {{"experiment", info.experiment.name},
-            {"world", info.world},
-            {"steps", fmt::format("{} of {}", steps, journal.steps.size())}}},
+           {{"experiment", simulated.info.experiment.name},
+            {"simulated", part_text(simulated_steps, simulated.journal)},
+            {"measured", part_text(measured_steps, measured.journal)}}},
           {"traceEvents", std::move(events)}};
 }
 

@@ -1,0 +1,31 @@
+// Attribution: which phase, rank and link carries the error of step time. An exact decomposition of the
+// difference of two means; says where time differs, not why.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "workloads/records/result_directory.hpp"
+
+namespace tandem::validation {
+
+/// One part of the error of step time.
+struct Contribution {
+  std::string phase;  ///< name of the phase; "share of steps" for what follows from who did how many steps
+  Rank rank = -1;     ///< of the worker whose step it is; -1: of all
+  /// What the rank waited for in that phase: "send", "receive", "read", "compute", ...; empty: not known or
+  /// its own work.
+  std::string kind{};
+  Rank peer = -1;    ///< of a message, -1 otherwise
+  double share = 0;  ///< (simulated - measured) / measured mean step time
+
+  friend bool operator==(const Contribution&, const Contribution&) = default;
+};
+
+/// Largest first; the shares add up to the relative error of step time. With operations recorded, the time
+/// of load, query and exchange is told apart by what the rank waited for: time between two ends of its
+/// operations belongs to the operation that ended it.
+/// Pre: as compare(): counted steps in each world.
+std::vector<Contribution> attribution(const Results& simulated, const std::vector<Results>& measured);
+
+}  // namespace tandem::validation

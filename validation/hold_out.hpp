@@ -1,0 +1,25 @@
+// Calibration never uses the runs that are compared: what a profile says of its origin against the runs.
+// Reads records only.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "workloads/records/result_directory.hpp"
+
+namespace tandem::validation {
+
+/// What a calibration profile says of where it comes from.
+struct ProfileOrigin {
+  std::string path;     ///< of the profile's file
+  std::string date;     ///< when it was measured, ISO 8601 in UTC
+  std::string command;  ///< that measured it
+};
+
+/// Refuses a profile that may have seen the runs: measured after one of them began, lying in one's result
+/// directory, or measured by a command that names one. Errors: ConfigError saying which.
+void check_hold_out(const ProfileOrigin& profile, const std::vector<const Results*>& measured);
+/// The part of it that is known before the runs: the directories they will be written to.
+void check_hold_out(const ProfileOrigin& profile, const std::vector<std::string>& run_directories);
+
+}  // namespace tandem::validation

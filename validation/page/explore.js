@@ -1,0 +1,184 @@
+// Draws the configuration that is chosen: phases, distribution, attribution, accuracy and the timeline.
+(() => {
+  const {report, color, axis, categories, element, percent, threeDigits, timeScale, timeText} = tandem;
+  const chosen = element('chosen');
+  if (!chosen) {
+    document.body.dataset.drawn = Object.keys(Chart.instances).length;
+    return;
+  }
+  const worlds = ['simulated', 'measured'];
+  /** What waits is pale, what computes is strong; in the order of `report.phases`. */
+  const phaseColors = ['#8d99ae', '#2a9d8f', '#17685f', '#8e6bbf', '#f2c14e', '#dfc8bb'];
+  const charts = {};
+  const draw = (id, configuration) => {
+    if (charts[id]) charts[id].destroy();
+    charts[id] = new Chart(element(id), configuration);
+  };
+
+  const drawPhases = detail => {
+    const scale = timeScale(worlds.flatMap(world => detail.phases[world]));
+    draw('phases', {
+      type: 'bar',
+      data: {labels: report.phases, datasets: worlds.map(world => ({
+        label: world, data: detail.phases[world].map(time => time * scale.factor), backgroundColor: color[world], maxBarThickness: 40}))},
+      options: {datasets: {bar: {categoryPercentage: 0.6}},
+                scales: {x: categories, y: axis(`mean time a step (${scale.unit})`, {beginAtZero: true})},
+                plugins: {tooltip: {callbacks: {label: item => `${item.dataset.label}: ${threeDigits(item.parsed.y)} ${scale.unit}`}}}},
+    });
+  };
+
+  const drawDistribution = detail => {
+    const scale = timeScale(worlds.flatMap(world => detail.step_times[world]));
+    draw('cdf', {
+      type: 'line',
+      data: {datasets: worlds.map(world => ({
+        label: world, borderColor: color[world], backgroundColor: color[world], borderWidth: 2, pointRadius: 0, pointHitRadius: 6,
+        data: detail.step_times[world].map((time, index, all) => ({x: time * scale.factor, y: 100 * index / (all.length - 1)}))}))},
+      options: {scales: {x: axis(`step time (${scale.unit})`, {type: 'linear'}), y: axis('steps up to it (%)', {min: 0, max: 100})},
+                plugins: {tooltip: {callbacks: {label: item =>
+                  `${item.dataset.label}: ${threeDigits(item.parsed.y)} % within ${threeDigits(item.parsed.x)} ${scale.unit}`}}}},
+    });
+  };
+
+  const drawAccuracy = detail => {
+    const {simulated, measured} = detail.accuracy, has = simulated.length > 0;
+    element('no-accuracy').textContent =
+      has ? '' : 'None: nothing was evaluated with real mathematics (workload.math, evaluate_every).';
+    element('accuracy').parentElement.hidden = !has;
+    if (!has) {
+      if (charts.accuracy) charts.accuracy.destroy();
+      delete charts.accuracy;
+      return;
+    }
+    const scale = timeScale([simulated, ...measured].flat().map(point => point[0]));
+    const line = (world, curve, width) => ({
+      label: world, data: curve.map(([time, accuracy]) => ({x: time * scale.factor, y: accuracy * 100})),
+      borderColor: color[world], backgroundColor: color[world], borderWidth: width, pointRadius: width, tension: 0});
+    draw('accuracy', {
+      type: 'line',
+      data: {datasets: [line('simulated', simulated, 2.5),
+                        ...measured.map((curve, run) => line('measured', curve, run === 0 ? 2 : 1))]},
+      options: {scales: {x: axis(`time (${scale.unit})`, {type: 'linear', beginAtZero: true}),
+                         y: axis('test accuracy (%)', {suggestedMin: 0, suggestedMax: 100})},
+                plugins: {tooltip: {callbacks: {label: item => `${item.dataset.label}: ${threeDigits(item.parsed.y)} %`}}}},
+    });
+  };
+
+  const drawAttribution = detail => {
+    const {parts, rest, total} = detail.attribution;
+    const rows = [...parts, ...(rest === 0 ? [] : [['all smaller parts', rest]]), ['error of step time', total]];
+    const table = document.createElement('table');
+    rows.forEach(([text, share], index) => {
+      const row = table.insertRow();
+      row.insertCell().textContent = text;
+      row.insertCell().textContent = percent(share);
+      if (index === rows.length - 1) row.className = 'total';
+    });
+    element('attribution').replaceChildren(table);
+  };
+
+  // ---- Timeline: one SVG a rank and world, whose view box is the part of time that is looked at ----
+  const namespace = 'http:' + '//www.w3.org/2000/svg';
+  const svg = (name, attributes, parent) => {
+    const made = document.createElementNS(namespace, name);
+    Object.entries(attributes).forEach(([key, value]) => made.setAttribute(key, value));
+    if (parent) parent.append(made);
+    return made;
+  };
+  const rowHeight = 14;
+  let view = {begin: 0, length: 1}, whole = 1, rows = [], ruler = null;
+
+  const addRow = (world, slices, parent) => {
+    const label = document.createElement('span');
+    label.className = `world ${world}`;
+    label.textContent = world;
+    const picture = svg('svg', {height: rowHeight, preserveAspectRatio: 'none'});
+    slices.forEach(([start, duration, phase, step]) => {
+      const bar = svg('rect', {x: start, y: 0, width: duration, height: rowHeight, fill: phaseColors[phase]}, picture);
+      svg('title', {}, bar).textContent = `step ${step}, ${report.phases[phase]}: ${timeText(duration)}, from ${timeText(start)}`;
+    });
+    parent.append(label, picture);
+    rows.push(picture);
+  };
+  /** 1, 2 or 5 times a power of ten, about six in the view. */
+  const tickDistance = length => {
+    const power = 10 ** Math.floor(Math.log10(length / 5));
+    return [1, 2, 5, 10].map(factor => factor * power).find(distance => length / distance <= 7);
+  };
+  const drawRuler = () => {
+    ruler.replaceChildren();
+    const distance = tickDistance(view.length), scale = timeScale([distance]);
+    for (let tick = Math.ceil(view.begin / distance); tick * distance <= view.begin + view.length * 0.97; ++tick) {
+      const place = `${(tick * distance - view.begin) / view.length * 100}%`;
+      svg('line', {x1: place, x2: place, y1: 0, y2: 5, stroke: '#9aa5b4'}, ruler);
+      svg('text', {x: place, y: 17, 'text-anchor': tick === 0 ? 'start' : 'middle'}, ruler).textContent =
+        `${Number((tick * distance * scale.factor).toPrecision(8))} ${scale.unit}`;
+    }
+  };
+  const show = (begin, length) => {
+    view.length = Math.min(whole, Math.max(whole / 2000, length));
+    view.begin = Math.min(Math.max(0, begin), whole - view.length);
+    rows.forEach(row => row.setAttribute('viewBox', `${view.begin} 0 ${view.length} ${rowHeight}`));
+    drawRuler();
+  };
+  const zoom = (factor, place = 0.5) =>
+    show(view.begin + view.length * place * (1 - factor), view.length * factor);
+
+  const drawTimeline = detail => {
+    const part = element('timeline'), {ranks, length_s: length, ranks_left_out: left} = detail.timeline;
+    rows = [];
+    part.replaceChildren();
+    ranks.forEach(rank => {
+      const name = document.createElement('span');
+      name.className = 'rank';
+      name.textContent = rank.label;
+      part.append(name);
+      worlds.forEach(world => addRow(world, rank[world], part));
+      const gap = document.createElement('span');
+      gap.className = 'gap';
+      part.append(gap);
+    });
+    ruler = svg('svg', {class: 'axis', height: 20});
+    part.append(document.createElement('span'), document.createElement('span'), ruler);
+    whole = length;
+    show(0, length);
+    element('ranks-left-out').textContent = left > 0 ? `${left} further workers are not shown.` : '';
+  };
+
+  const place = event => {
+    const box = rows[0].getBoundingClientRect();
+    return (event.clientX - box.left) / box.width;
+  };
+  const board = element('timeline');
+  board.addEventListener('wheel', event => {
+    event.preventDefault();
+    zoom(event.deltaY > 0 ? 1.25 : 0.8, Math.min(1, Math.max(0, place(event))));
+  }, {passive: false});
+  let grip = null;
+  board.addEventListener('pointerdown', event => {
+    grip = {place: place(event), begin: view.begin};
+    board.setPointerCapture(event.pointerId);
+  });
+  board.addEventListener('pointermove', event => {
+    if (grip) show(grip.begin + (grip.place - place(event)) * view.length, view.length);
+  });
+  ['pointerup', 'pointercancel'].forEach(name => board.addEventListener(name, () => { grip = null; }));
+  element('zoom-in').addEventListener('click', () => zoom(0.5));
+  element('zoom-out').addEventListener('click', () => zoom(2));
+  element('zoom-all').addEventListener('click', () => show(0, whole));
+
+  report.phases.forEach((phase, index) => {
+    const entry = document.createElement('span'), box = document.createElement('i');
+    box.style.background = phaseColors[index];
+    entry.append(box, phase);
+    element('timeline-legend').append(entry);
+  });
+  const choose = () => {
+    const detail = report.details[chosen.selectedIndex];
+    element('chosen-name').textContent = detail.name;
+    [drawPhases, drawDistribution, drawAttribution, drawAccuracy, drawTimeline].forEach(part => part(detail));
+  };
+  chosen.addEventListener('change', choose);
+  choose();
+  document.body.dataset.drawn = Object.keys(Chart.instances).length;
+})();

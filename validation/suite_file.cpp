@@ -1,0 +1,175 @@
+#include "validation/suite_file.hpp"
+
+#include <yaml-cpp/yaml.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <set>
+
+#include "policies/vocabulary/check.hpp"
+#include "policies/vocabulary/options.hpp"
+#include "workloads/experiment_keys.hpp"
+#include "workloads/experiment_layers.hpp"
+
+namespace tandem::validation {
+namespace {
+
+const std::vector<std::string> suite_keys = {"experiments", "variants", "set",       "grid",   "calibration",
+                                             "repetitions", "seed",     "tolerance", "cluster"};
+
+/// Walks the document; every error names the line.
+class SuiteReader {
+ public:
+  explicit SuiteReader(std::string path) : path_(std::move(path)) {}
+
+  SuiteDocument read(const YAML::Node& root) {
+    document_.place = path_;
+    if (!root.IsMap()) refuse_at(path_ + ":1", "", "a map of keys", root);
+    std::set<std::string> seen;
+    for (const auto& child : root) {
+      const std::string key = child.first.Scalar(), place = place_of(child.first);
+      if (!seen.insert(key).second) refuse(place, key, "once", "again");
+      read_key(key, place, child.second);
+    }
+    if (document_.experiments.empty())
+      refuse(path_, "experiments", "an experiment file or a list of them", "nothing");
+    return std::move(document_);
+  }
+
+ private:
+  std::string place_of(const YAML::Node& node) const {
+    return path_ + ':' + std::to_string(node.Mark().line + 1);
+  }
+
+  [[noreturn]] static void refuse_at(const std::string& place, const std::string& key,
+                                     const std::string& expected, const YAML::Node& node) {
+    const std::string found = node.IsSequence() ? "a list"
+                              : node.IsMap()    ? "a map"
+                              : node.IsNull()   ? "nothing"
+                                                : "'" + node.Scalar() + "'";
+    refuse(place, key, expected, found);
+  }
+
+  void read_key(const std::string& key, const std::string& place, const YAML::Node& node) {
+    if (key == "experiments") {
+      document_.experiments = values_of(key, place, node);
+    } else if (key == "variants") {
+      document_.variants = values_of(key, place, node);
+    } else if (key == "set") {
+      read_lists("set", "", place, node, document_.settings);
+    } else if (key == "grid") {
+      read_lists("grid", "", place, node, document_.grid);
+    } else if (key == "calibration") {
+      read_lists("calibration", "", place, node, document_.calibration);
+    } else if (key == "repetitions") {
+      document_.repetitions = number<int>(key, place, node, 1, "an integer >= 1");
+    } else if (key == "seed") {
+      document_.seed = number<int>(key, place, node, 0, "an integer >= 0");
+    } else if (key == "tolerance") {
+      document_.tolerance = number<double>(key, place, node, 1e-9, "a number > 0, like 0.1 for 10 %");
+    } else if (key == "cluster") {
+      if (!node.IsScalar() || !YAML::convert<bool>::decode(node, document_.cluster))
+        refuse_at(place, key, "true or false", node);
+    } else {
+      refuse_unknown_key(key, place, suite_keys);
+    }
+  }
+
+  [[noreturn]] static void refuse_unknown_key(const std::string& key, const std::string& place,
+                                              const std::vector<std::string>& known) {
+    const std::string nearest = nearest_name(key, known);
+    throw ConfigError(place + ": unknown key '" + key + "' of a suite" +
+                      (nearest.empty() ? "" : "; did you mean '" + nearest + "'?"));
+  }
+
+  template <class Number>
+  static Number number(const std::string& key, const std::string& place, const YAML::Node& node,
+                       Number minimum, const std::string& expected) {
+    Number value{};
+    if (!node.IsScalar() || !YAML::convert<Number>::decode(node, value) || !(value >= minimum))
+      refuse_at(place, key, expected, node);
+    return value;
+  }
+
+  /// One value or a list of them.
+  std::vector<SuiteValue> values_of(const std::string& key, const std::string& place,
+                                    const YAML::Node& node) {
+    if (node.IsNull() || node.IsMap() || (node.IsSequence() && node.size() == 0))
+      refuse_at(place, key, "a value or a list of values", node);
+    std::vector<SuiteValue> values;
+    if (!node.IsSequence()) return {{text_of(node), place}};
+    for (const auto& item : node) values.push_back({text_of(item), place_of(item)});
+    return values;
+  }
+
+  /// In one line, as --set takes it.
+  static std::string text_of(const YAML::Node& node) {
+    if (node.IsScalar()) return node.Scalar();
+    YAML::Emitter out;
+    out.SetSeqFormat(YAML::Flow);
+    out.SetMapFormat(YAML::Flow);
+    out << node;
+    return out.c_str();
+  }
+
+  /// `section`: "set", "grid" or "calibration"; `prefix`: of the keys of a nested map.
+  void read_lists(const std::string& section, const std::string& prefix, const std::string& place,
+                  const YAML::Node& node, std::vector<SuiteList>& lists) {
+    if (!node.IsMap()) refuse_at(place, section, "a map of experiment keys", node);
+    for (const auto& child : node) {
+      const std::string key = prefix + child.first.Scalar(), at = place_of(child.first);
+      if (child.second.IsMap() && is_experiment_section(key)) {
+        read_lists(section, key + '.', at, child.second, lists);
+        continue;
+      }
+      const bool axis = section == "calibration" && (key == "variant" || key == "experiment");
+      if (!axis) check_experiment_key(section, key, at);
+      const auto is_same = [&](const SuiteList& known) { return known.key == key; };
+      if (std::any_of(lists.begin(), lists.end(), is_same)) refuse(at, section + '.' + key, "once", "again");
+      SuiteList list{key, at, {}};
+      if (section == "set")
+        list.values = {{text_of(child.second), at}};
+      else
+        list.values = values_of(section + '.' + key, at, child.second);
+      lists.push_back(std::move(list));
+    }
+  }
+
+  static void check_experiment_key(const std::string& section, const std::string& key,
+                                   const std::string& place) {
+    if (key == "name" || key == "variants" || key == "repetitions")
+      refuse(place, section + '.' + key, "a key of what is simulated and run", "'" + key + "'");
+    if (find_experiment_key(key) == nullptr) refuse_unknown({place, "", key, ""});
+  }
+
+  std::string path_;
+  SuiteDocument document_;
+};
+
+}  // namespace
+
+bool is_suite(const std::string& path) {
+  if (!std::filesystem::is_regular_file(path)) return false;
+  try {
+    const YAML::Node root = YAML::LoadFile(path);
+    if (!root.IsMap()) return false;
+    for (const auto& child : root)
+      if (child.first.IsScalar() && (child.first.Scalar() == "experiments" || child.first.Scalar() == "grid"))
+        return true;
+  } catch (const YAML::Exception&) {
+    return false;
+  }
+  return false;
+}
+
+SuiteDocument read_suite_file(const std::string& path) {
+  try {
+    return SuiteReader(path).read(YAML::LoadFile(path));
+  } catch (const YAML::BadFile&) {
+    throw ConfigError(path + ": expected a suite file, found none that can be read");
+  } catch (const YAML::Exception& error) {
+    throw ConfigError(path + ':' + std::to_string(error.mark.line + 1) + ": broken YAML: " + error.msg);
+  }
+}
+
+}  // namespace tandem::validation

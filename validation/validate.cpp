@@ -39,6 +39,8 @@ std::string words_of_one_group(const Ranking& ranking) {
 std::string ranking_words(const SetSummary& set) {
   if (set.groups.empty()) return "";
   if (set.groups.size() == 1) return words_of_one_group(set.groups.front());
+  if (set.largest_regret == 0)
+    return fmt::format(", and choosing by simulation picks the fastest in all {} groups", set.groups.size());
   return fmt::format(
       ", and choosing by simulation picks the fastest in {} of {} groups and costs {:.2g} % of speed on "
       "average "

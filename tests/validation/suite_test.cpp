@@ -133,6 +133,8 @@ TEST_F(Suites, SplitsMustLeaveTwoSidesAndNotOverlap) {
 TEST_F(Suites, TheCommandLineSettlesWhatTheGridDoesNot) {
   const std::string text = experiment_line + "set: {workload.batch: 8}\ngrid: {seed: [1, 2]}\n";
   EXPECT_EQ(load(text, {"workload.batch=16"}).configurations.front().experiment.workload.batch, 16);
+  EXPECT_EQ(load(text + "repetitions: 3\n", {"repetitions=2"}).configurations.front().experiment.repetitions,
+            2);
   EXPECT_THROW(load(text, {"seed=3"}), ConfigError);
 }
 

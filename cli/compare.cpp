@@ -2,12 +2,16 @@
 #include <fmt/format.h>
 
 #include <filesystem>
+#include <fstream>
 #include <memory>
 
 #include "cli/commands.hpp"
 #include "cli/job_options.hpp"
+#include "policies/vocabulary/check.hpp"
+#include "validation/hold_out.hpp"
 #include "validation/report.hpp"
 #include "validation/validate.hpp"
+#include "workloads/profile.hpp"
 #include "workloads/records/result_directory.hpp"
 
 namespace tandem::cli {
@@ -18,13 +22,31 @@ struct CompareArguments {
   std::vector<std::string> measured;
   std::string out;
   double tolerance = 0.10;
+  std::string trace;
   bool force = false;
 };
+
+/// Calibration never uses the runs that are compared. A profile that is gone cannot be asked.
+void check_profile_of(const validation::VariantResults& results) {
+  const std::string& path = results.simulated.info.profile;
+  if (path.empty() || !std::filesystem::exists(path)) return;
+  const Profile profile = load_profile(path);
+  std::vector<const Results*> runs;
+  for (const auto& run : results.measured) runs.push_back(&run);
+  validation::check_hold_out({path, profile.date, profile.command}, runs);
+}
+
+void write_trace(const std::string& path, const validation::VariantResults& results) {
+  std::ofstream file(path);
+  file << chrome_trace(results.simulated, results.measured.front()).dump();
+  if (!file.flush()) throw WorldError("cannot write " + path);
+}
 
 int compare_results(const CompareArguments& arguments) {
   validation::VariantResults results{"", read_results(arguments.simulated), {}};
   results.name = results.simulated.info.experiment.name;
   for (const auto& path : arguments.measured) results.measured.push_back(read_results(path));
+  check_profile_of(results);
   const auto validation = validation::validate({results}, arguments.tolerance);
   const auto document =
       validation::report_document({results}, validation, {.title = results.name, .commands = {}});
@@ -35,6 +57,7 @@ int compare_results(const CompareArguments& arguments) {
     std::filesystem::remove(arguments.out + "/INCOMPLETE");
     fmt::print("{}/report.html\n", arguments.out);
   }
+  if (!arguments.trace.empty()) write_trace(arguments.trace, results);
   return validation.passed ? exit_fine : exit_beyond_tolerance;
 }
 
@@ -50,6 +73,8 @@ void add_compare(CLI::App& app, int& exit_code) {
   command->add_option("--tolerance", arguments->tolerance, "Mean absolute error of step time that passes")
       ->capture_default_str()
       ->check(CLI::PositiveNumber);
+  command->add_option("--trace", arguments->trace,
+                      "Write both worlds, of the measured ones the first, as one trace (opens in Perfetto)");
   command->add_flag("--force", arguments->force, "Replace a report that is there already");
   command->footer(
       "Parity and replay need results made with --operations and --decisions. Example:\n"

@@ -320,7 +320,7 @@ void check_profile(const validation::Suite& suite, const SuiteRunOptions& option
   std::vector<std::string> directories;
   for (const auto& configuration : suite.configurations)
     directories.push_back(options.out + '/' + configuration.folder);
-  validation::check_hold_out({options.profile, profile.date, profile.command}, directories);
+  validation::check_apart({options.profile, profile.date, profile.command}, directories);
 }
 
 SuiteResults run_suite(const validation::Suite& suite, const SuiteRunOptions& options) {

@@ -115,7 +115,14 @@ void add_validate(CLI::App& app, int& exit_code) {
   command->footer(
       "Ranks run on this machine, so the simulation takes the platform's devices and disks and this "
       "machine's\n"
-      "network, as calibrated. Exit code 1: beyond the tolerance, or a configuration failed. Examples:\n"
+      "network, as calibrated. Exit code 1: beyond the tolerance, or a configuration failed.\n\n"
+      "A suite names experiments and a grid; every combination with every variant is a configuration:\n"
+      "  experiments: [a.yaml, b.yaml]         from the suite's folder\n"
+      "  variants: [bsp, asp]                  of the experiments; left out: all\n"
+      "  set: {workload.math: modelled}        keys for all configurations\n"
+      "  grid: {platform: [x.xml, y.xml], seed: [1, 2]}\n"
+      "  calibration: {platform: [x.xml]}      those with these values; all others are the hold-out set\n"
+      "  repetitions: 3     tolerance: 0.1     seed: 1 (of the order)     cluster: false\n\nExamples:\n"
       "  tandem validate workloads/experiments/mixed_lab.yaml --set repetitions=3\n"
       "  tandem validate validation/suites/small.yaml --only quad/mlp");
   command->callback([options, &exit_code] { exit_code = validate_all(*options); });

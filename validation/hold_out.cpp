@@ -33,7 +33,7 @@ bool names(const std::string& command, const fs::path& directory) {
 
 }  // namespace
 
-void check_hold_out(const ProfileOrigin& profile, const std::vector<std::string>& run_directories) {
+void check_apart(const ProfileOrigin& profile, const std::vector<std::string>& run_directories) {
   for (const auto& directory : run_directories) {
     const fs::path run = normal(directory);
     if (lies_in(normal(profile.path), run))
@@ -51,7 +51,7 @@ void check_hold_out(const ProfileOrigin& profile, const std::vector<std::string>
 void check_hold_out(const ProfileOrigin& profile, const std::vector<const Results*>& measured) {
   std::vector<std::string> directories;
   for (const Results* run : measured) directories.push_back(run->path);
-  check_hold_out(profile, directories);
+  check_apart(profile, directories);
   // Both are ISO 8601 in UTC, so that their order is that of their texts.
   for (const Results* run : measured)
     if (run->info.started < profile.date)

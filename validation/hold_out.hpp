@@ -20,6 +20,6 @@ struct ProfileOrigin {
 /// directory, or measured by a command that names one. Errors: ConfigError saying which.
 void check_hold_out(const ProfileOrigin& profile, const std::vector<const Results*>& measured);
 /// The part of it that is known before the runs: the directories they will be written to.
-void check_hold_out(const ProfileOrigin& profile, const std::vector<std::string>& run_directories);
+void check_apart(const ProfileOrigin& profile, const std::vector<std::string>& run_directories);
 
 }  // namespace tandem::validation

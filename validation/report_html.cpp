@@ -111,9 +111,9 @@ json page_data(const json& document) {
   json points = json::array(), details = json::array(), phases = json::array();
   for (const auto* configuration : compared_configurations(document)) {
     points.push_back(point_of(*configuration));
-    if (!configuration->at("detail").is_null())
-      details.push_back(detail_of(*configuration, document.at("phases")));
   }
+  for (const auto* configuration : detailed_configurations(document))
+    details.push_back(detail_of(*configuration, document.at("phases")));
   const json& set = document.at("sets").front();
   for (const auto& errors : set.at("errors"))
     if (errors.at("contribution").is_number() && errors.at("key").get<std::string>().starts_with("phase."))

@@ -28,7 +28,7 @@ bool is_phase(const json& figure) { return figure.at("key").get<std::string>().s
 
 std::string errors_table(const json& set, double tolerance) {
   std::string text =
-      "<div class=\"scroll\"><table>\n<tr><th>Figure</th><th>Bias</th><th>Mean "
+      "<div class=\"scroll\"><table class=\"dense\">\n<tr><th>Figure</th><th>Bias</th><th>Mean "
       "|error|</th><th>90&nbsp;% interval</th><th>Median</th><th>p95</th><th>Largest</th><th "
       "class=\"words\">in</th><th>Noise floor</th><th>Error<br>over noise</th><th>Of step time</th>"
       "<th title=\"configurations by two one-sided tests: within the margin, undecided, beyond it\">"
@@ -72,10 +72,17 @@ std::string group_table(const json& group) {
 
 std::string groups_table(const json& groups) {
   std::string text =
-      "<div class=\"scroll tall\"><table>\n<tr><th>Group</th><th>Configurations</th><th>Spearman</th>"
+      "<div class=\"scroll tall\"><table "
+      "class=\"dense\">\n<thead><tr><th>Group</th><th>Configurations</th><th>Spearman</th>"
       "<th>Kendall</th><th class=\"words\">Simulator's favourite</th><th class=\"words\">Fastest "
-      "measured</th><th>Regret</th></tr>\n";
-  for (const auto& group : groups) {
+      "measured</th><th>Regret</th></tr></thead>\n";
+  std::vector<const json*> by_regret;
+  for (const auto& group : groups) by_regret.push_back(&group);
+  std::stable_sort(by_regret.begin(), by_regret.end(), [](const json* a, const json* b) {
+    return a->at("regret").get<double>() > b->at("regret").get<double>();
+  });
+  for (const json* by : by_regret) {
+    const json& group = *by;
     const auto& variants = group.at("variants");
     const auto favourite =
         std::min_element(variants.begin(), variants.end(), [](const auto& a, const auto& b) {
@@ -170,7 +177,9 @@ std::string configuration_row(const json& configuration, double tolerance, bool 
 
 /// "key: value · key: value" of an object of any depth; long lists by their length.
 std::string key_values(const json& value, const std::string& prefix = "") {
-  if (value.is_array() && value.size() > 4) return fmt::format("{}{} entries", prefix, value.size());
+  constexpr std::size_t longest = 160;
+  if (value.is_array() && (value.size() > 4 || value.dump().size() > longest))
+    return fmt::format("{}{} entries", prefix, value.size());
   if (!value.is_object()) return prefix + (value.is_string() ? value.get<std::string>() : value.dump());
   std::string text;
   for (const auto& [key, inner] : value.items())
@@ -297,9 +306,9 @@ std::string ranking(const json& document) {
 std::string explorer(const json& document) {
   std::string options;
   const auto compared = compared_configurations(document);
-  for (const auto* configuration : compared)
-    if (!configuration->at("detail").is_null())
-      options += fmt::format("<option>{}</option>", escaped(configuration->at("name")));
+  for (const auto* configuration : detailed_configurations(document))
+    options += fmt::format("<option>{} ({})</option>", escaped(configuration->at("name")),
+                           typeset(figure_text(*find_figure(*configuration, "step_time")).error));
   if (options.empty()) return "";
   return fmt::format(
       "<h2>One configuration, closely</h2>\n{}<p{}><label>Configuration <select "
@@ -341,8 +350,7 @@ std::string configurations(const json& document) {
       split ? "<th class=\"words\">Set</th>" : "");
   for (const auto& configuration : all) text += configuration_row(configuration, tolerance, split);
   text += "</table></div>\n" + detail_note(document);
-  for (const auto* configuration : compared_configurations(document))
-    if (!configuration->at("detail").is_null()) text += figures_of(*configuration);
+  for (const auto* configuration : detailed_configurations(document)) text += figures_of(*configuration);
   return text;
 }
 

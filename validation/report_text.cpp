@@ -154,6 +154,8 @@ std::string errors_table(const json& set) {
                                   "errors (" + set.at("name").get<std::string>() + ")", "bias", "mean", "p95",
                                   "largest", "noise floor");
   for (const auto& errors : set.at("errors")) {
+    const bool is_part = errors.at("contribution").is_number();
+    if (is_part && errors.at("mape") == 0.0 && errors.at("undefined") == 0) continue;
     const auto text = error_text(errors);
     table += fmt::format("{:<22} {:>10} {:>10} {:>10} {:>10} {:>12}   {}\n",
                          errors.at("name").get<std::string>(), text.bias, text.mape, text.p95, text.largest,

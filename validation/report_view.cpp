@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 namespace tandem::validation {
 namespace {
@@ -131,6 +132,16 @@ std::vector<const json*> compared_configurations(const json& document) {
   return all;
 }
 
+std::vector<const json*> detailed_configurations(const json& document) {
+  auto all = compared_configurations(document);
+  std::erase_if(all, [](const json* configuration) { return configuration->at("detail").is_null(); });
+  const auto error = [](const json* configuration) {
+    return std::abs(number_or_nan(find_figure(*configuration, "step_time")->at("error")));
+  };
+  std::stable_sort(all.begin(), all.end(), [&](const json* a, const json* b) { return error(a) > error(b); });
+  return all;
+}
+
 std::vector<const json*> failed_configurations(const json& document) {
   std::vector<const json*> all;
   for (const auto& configuration : document.at("configurations"))
@@ -144,6 +155,7 @@ std::string attribution_text(const json& part) {
   if (rank < 0) return "who did how many steps";
   std::string text = fmt::format("{} of rank {}{}", phase, rank, host.empty() ? "" : " on " + host);
   if (kind.empty()) return text;
+  if (kind == "compute" || kind == "sleep") return text + ": " + kind;
   if (peer < 0) return text + ": waiting to " + kind;
   const std::string peer_host = part.at("peer_host");
   return text + fmt::format(": waiting to {} {} rank {}{}", kind, kind == "send" ? "to" : "from", peer,
@@ -160,7 +172,8 @@ std::string ranking_text(const json& set) {
                        value("spearman"), value("kendall"), percent(ranking.at("mean_regret")));
   return fmt::format(
       "Ranking by throughput, over {} groups that differ in the algorithm only: Spearman {}, Kendall {} on "
-      "average; the fastest is picked in {}; regret of choosing by simulation {} on average, at most {}. "
+      "average; the fastest is picked in {} of them; regret of choosing by simulation {} on average, at most "
+      "{}. "
       "Over "
       "all configurations: Spearman {}, Kendall {}.",
       groups, value("mean_spearman"), value("mean_kendall"), ranking.at("same_best").get<int>(),

@@ -48,6 +48,8 @@ ErrorText error_text(const nlohmann::json& errors);
 
 /// Those that were compared.
 std::vector<const nlohmann::json*> compared_configurations(const nlohmann::json& document);
+/// Of these, the ones with details; the largest error of step time first.
+std::vector<const nlohmann::json*> detailed_configurations(const nlohmann::json& document);
 std::vector<const nlohmann::json*> failed_configurations(const nlohmann::json& document);
 
 /// "exchange of rank 3 on node-4, waiting to receive from rank 6 (server)".

@@ -66,6 +66,8 @@ class Expansion {
   Expansion(std::string path, const std::vector<std::string>& settings)
       : path_(std::move(path)), folder_(fs::path(path_).parent_path()), document_(read_suite_file(path_)) {
     for (const auto& list : document_.settings) add_setting(list.key, list.values.front().text, list.place);
+    if (document_.repetitions)
+      add_setting("repetitions", std::to_string(*document_.repetitions), document_.place);
     for (const auto& setting : settings) {
       const auto [key, text] = parse_override(setting);
       const auto varies = [&key = key](const SuiteList& axis) { return axis.key == key; };
@@ -73,8 +75,6 @@ class Expansion {
         refuse("--set", key, "a key that the suite's grid does not vary", "'" + key + "'");
       add_setting(key, text, "--set");
     }
-    if (document_.repetitions)
-      add_setting("repetitions", std::to_string(*document_.repetitions), document_.place);
     for (const auto& axis : document_.calibration) check_calibration(axis);
   }
 

@@ -81,7 +81,7 @@ ErrorSummary errors_of(const Figure& kind, const Configurations& configurations,
       ++summary.undefined;
       continue;
     }
-    if (errors.empty() || std::abs(figure->error) > std::abs(summary.largest)) {
+    if (std::abs(figure->error) > std::abs(summary.largest)) {
       summary.largest = figure->error;
       summary.largest_name = configuration->name;
     }

@@ -36,9 +36,19 @@ std::string words_of_one_group(const Ranking& ranking) {
   return fmt::format(", but choosing by simulation would cost {:.3g} % of speed", ranking.regret * 100);
 }
 
+/// All that was compared is one group, as the variants of an experiment are.
+bool is_one_group(const SetSummary& set) {
+  return set.groups.size() == 1 &&
+         static_cast<int>(set.groups.front().variants.size()) == set.configurations - set.failed;
+}
+
 std::string ranking_words(const SetSummary& set) {
   if (set.groups.empty()) return "";
-  if (set.groups.size() == 1) return words_of_one_group(set.groups.front());
+  if (is_one_group(set)) return words_of_one_group(set.groups.front());
+  if (set.largest_regret == 0)
+    return fmt::format(
+        ", and choosing by simulation picks the fastest in {}",
+        set.groups.size() == 1 ? "its group" : fmt::format("all {} groups", set.groups.size()));
   return fmt::format(
       ", and choosing by simulation picks the fastest in {} of {} groups and costs {:.2g} % of speed on "
       "average "
@@ -72,7 +82,7 @@ std::string verdict_of(const Validation& v) {
   const std::string of = set.name == "all" ? "" : set.name + " ";
   const std::string over =
       set.configurations == 1 && of.empty() ? ""
-      : set.groups.size() <= 1 && of.empty()
+      : is_one_group(set) && of.empty()
           ? fmt::format(" over {} variants", steps->count)
           : fmt::format(" over {} {}configuration{}", steps->count, of, steps->count == 1 ? "" : "s");
   const std::string what = steps->count == 1 ? "error" : "mean absolute error";

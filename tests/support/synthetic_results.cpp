@@ -263,4 +263,31 @@ std::vector<validation::VariantResults> six_variants(const SyntheticReality& rea
   return variants;
 }
 
+std::vector<validation::VariantResults> many_variants(std::size_t count, std::uint64_t seed) {
+  const std::vector<SyntheticJob> algorithms = {
+      {.name = "bsp"},
+      {.name = "asp", .algorithm = "asp", .exchange_s = 0.009},
+      {.name = "esync", .algorithm = "esync", .exchange_s = 0.007},
+      {.name = "bsp-ring", .over = "all-reduce", .exchange_s = 0.010}};
+  Rng rng = Rng::stream(seed, "many variants");
+  std::vector<validation::VariantResults> variants;
+  double size = 1;
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::size_t group = i / algorithms.size();
+    if (i % algorithms.size() == 0) size = std::exp(3 * rng.uniform());
+    SyntheticJob job = algorithms[i % algorithms.size()];
+    const std::string algorithm = job.name;
+    job.name = "lab-" + std::to_string(group) + "/" + algorithm;
+    for (auto& step : job.step_s) step *= size;
+    job.rounds = 12;
+    job.accuracy = group % 2 == 0;
+    const SyntheticReality reality{.compute_bias = 0.05 * rng.normal(), .exchange_bias = 0.15 * rng.normal()};
+    auto& variant = variants.emplace_back(synthetic_variant(job, reality, seed + i));
+    variant.group = "lab-" + std::to_string(group);
+    variant.algorithm = algorithm;
+    variant.calibration = group % 3 == 1;
+  }
+  return variants;
+}
+
 }  // namespace tandem::testing

@@ -37,5 +37,8 @@ validation::VariantResults synthetic_variant(const SyntheticJob& job, const Synt
                                              std::uint64_t seed = 1);
 /// BSP, ASP, ESync, local SGD through a server; BSP over ring and halving-doubling.
 std::vector<validation::VariantResults> six_variants(const SyntheticReality& reality = {});
+/// As a suite makes them: groups of up to four algorithms on models of different size, every third group of
+/// the calibration set, the errors drawn anew for each.
+std::vector<validation::VariantResults> many_variants(std::size_t count, std::uint64_t seed = 1);
 
 }  // namespace tandem::testing

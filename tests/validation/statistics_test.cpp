@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "policies/vocabulary/rng.hpp"
@@ -33,6 +34,98 @@ TEST(Spearman, AgreesWithKnownValues) {
   EXPECT_NEAR(*spearman({1, 1, 2}, {1, 2, 3}), std::sqrt(3.0) / 2, 1e-12);
   EXPECT_FALSE(spearman({1}, {1}));
   EXPECT_FALSE(spearman({1, 1}, {1, 2}));
+}
+
+std::vector<double> drawn(Rng& rng, std::size_t count, bool ties) {
+  std::vector<double> values;
+  for (std::size_t i = 0; i < count; ++i)
+    values.push_back(ties ? static_cast<double>(rng.below(5)) : rng.uniform());
+  return values;
+}
+
+TEST(Kendall, AgreesWithClosedForms) {
+  EXPECT_NEAR(*kendall({1, 2, 3}, {10, 20, 30}), 1, 1e-12);
+  EXPECT_NEAR(*kendall({1, 2, 3}, {3, 2, 1}), -1, 1e-12);
+  EXPECT_NEAR(*kendall({1, 2, 3, 4}, {1, 2, 4, 3}), 4.0 / 6, 1e-12);
+  // One tie in the first: two of three pairs count there, so 2 / sqrt(2 * 3).
+  EXPECT_NEAR(*kendall({1, 1, 2}, {1, 2, 3}), 2 / std::sqrt(6.0), 1e-12);
+  EXPECT_FALSE(kendall({1}, {1}));
+  EXPECT_FALSE(kendall({2, 2}, {1, 2}));
+}
+
+TEST(Kendall, WithoutTiesCountsTheSwapsOfABubbleSort) {
+  for (const auto seed : testing::seeds(50)) {
+    TANDEM_TRACE_SEED(seed);
+    Rng rng(seed);
+    const std::size_t n = 2 + rng.below(20);
+    std::vector<double> places(n);
+    for (std::size_t i = 0; i < n; ++i) places[i] = static_cast<double>(i);
+    auto values = places;
+    rng.shuffle(values);
+    auto sorting = values;
+    int swaps = 0;
+    for (std::size_t pass = 0; pass < n; ++pass)
+      for (std::size_t i = 1; i < n; ++i)
+        if (sorting[i - 1] > sorting[i]) {
+          std::swap(sorting[i - 1], sorting[i]);
+          ++swaps;
+        }
+    const auto pairs = static_cast<double>(n * (n - 1)) / 2;
+    EXPECT_NEAR(*kendall(places, values), 1 - 2 * swaps / pairs, 1e-12);
+  }
+}
+
+TEST(Distances, AgreeWithClosedForms) {
+  EXPECT_EQ(kolmogorov_distance({1, 2, 3}, {3, 1, 2}), 0);
+  EXPECT_EQ(kolmogorov_distance({1, 2, 3}, {4, 5}), 1);
+  EXPECT_DOUBLE_EQ(kolmogorov_distance({1, 2, 3, 4}, {3, 4, 5, 6}), 0.5);
+  EXPECT_EQ(wasserstein_distance({1, 2, 3}, {3, 1, 2}), 0);
+  EXPECT_DOUBLE_EQ(wasserstein_distance({1, 2, 3}, {2, 3, 4}), 1);
+  EXPECT_DOUBLE_EQ(wasserstein_distance({0}, {0, 1, 2, 3}), 1.5);
+}
+
+TEST(Distances, AgreeWithBruteForce) {
+  for (const auto seed : testing::seeds(60)) {
+    TANDEM_TRACE_SEED(seed);
+    Rng rng(seed);
+    const auto a = drawn(rng, 1 + rng.below(12), seed % 2 == 0),
+               b = drawn(rng, 1 + rng.below(12), seed % 2 == 0);
+    const auto share = [](const std::vector<double>& values, double at) {
+      double count = 0;
+      for (const double value : values) count += value <= at;
+      return count / static_cast<double>(values.size());
+    };
+    double largest = 0;
+    for (const auto* values : {&a, &b})
+      for (const double at : *values) largest = std::max(largest, std::abs(share(a, at) - share(b, at)));
+    EXPECT_NEAR(kolmogorov_distance(a, b), largest, 1e-12);
+    // Each value as often as makes both sides equally many: then sorted values are matched one to one.
+    std::vector<double> left, right;
+    for (const double value : a) left.insert(left.end(), b.size(), value);
+    for (const double value : b) right.insert(right.end(), a.size(), value);
+    std::sort(left.begin(), left.end());
+    std::sort(right.begin(), right.end());
+    double sum = 0;
+    for (std::size_t i = 0; i < left.size(); ++i) sum += std::abs(left[i] - right[i]);
+    EXPECT_NEAR(wasserstein_distance(a, b), sum / static_cast<double>(left.size()), 1e-12);
+  }
+}
+
+TEST(Bootstrap, MeansOfConfigurationsSpreadAsTheStandardErrorSays) {
+  for (const auto seed : testing::seeds(10)) {
+    TANDEM_TRACE_SEED(seed);
+    Rng rng(seed);
+    std::vector<double> values;
+    for (int i = 0; i < 100; ++i) values.push_back(rng.normal());
+    double mean = 0, square = 0;
+    for (const double value : values) mean += value / 100;
+    for (const double value : values) square += (value - mean) * (value - mean) / 100;
+    const auto interval = percentile_interval(resampled_means(values, {.seed = seed}), 0.9);
+    const double half = 1.6449 * std::sqrt(square / 100);
+    EXPECT_NEAR(interval->low, mean - half, 0.15 * half);
+    EXPECT_NEAR(interval->high, mean + half, 0.15 * half);
+  }
+  EXPECT_TRUE(resampled_means({1}, {}).empty());
 }
 
 TEST(NoiseFloor, ComparesEachWithTheOthers) {

@@ -33,9 +33,11 @@ const tandem = (() => {
   });
   const categories = {grid: {display: false, borderColor: color.line}, ticks: {color: color.ink, autoSkip: false}};
   const element = id => document.getElementById(id);
-  /** Ticks at 1, 2 and 5 times powers of ten. */
-  const roundTicks = value => [1, 2, 5].includes(Number((value / 10 ** Math.floor(Math.log10(value) + 1e-9)).toPrecision(3)))
-      ? threeDigits(value) : '';
+  /** Ticks of a logarithmic axis: all round ones in a narrow range, else 1, 2 and 5 times powers of ten. */
+  const roundTicks = ratio => value => {
+    const digit = Number((value / 10 ** Math.floor(Math.log10(value) + 1e-9)).toPrecision(3));
+    return (ratio < 8 ? Number.isInteger(digit * 2) : [1, 2, 5].includes(digit)) ? threeDigits(value) : '';
+  };
 
   const algorithms = [...new Set(report.points.map(point => point.algorithm))];
   const colorOf = algorithm => palette[algorithms.indexOf(algorithm) % palette.length];
@@ -47,7 +49,7 @@ const tandem = (() => {
     const band = 1 + report.tolerance, line = factor => [{x: low, y: low * factor}, {x: high, y: high * factor}];
     const guide = (factor, fill) => ({type: 'line', data: line(factor), borderColor: factor === 1 ? '#7a8594' : 'transparent',
       borderWidth: 1, pointRadius: 0, pointHitRadius: 0, fill, backgroundColor: 'rgba(26, 127, 55, 0.10)', order: 2});
-    const limits = {min: low, max: high, type: 'logarithmic', ticks: {callback: roundTicks, maxRotation: 0}};
+    const limits = {min: low, max: high, type: 'logarithmic', ticks: {callback: roundTicks(high / low), maxRotation: 0}};
     new Chart(element('scatter'), {
       type: 'scatter',
       data: {datasets: [

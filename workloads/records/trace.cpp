@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <deque>
 #include <limits>
 #include <map>
@@ -55,7 +56,8 @@ class Tracks {
   }
 
  private:
-  double microseconds(Seconds time) const { return (time.count() - zero_) * 1e6; }
+  /// Whole ones: viewers drop slices that stick out of each other by a rounding error.
+  double microseconds(Seconds time) const { return std::round((time.count() - zero_) * 1e6); }
 
   void name_tracks(json& events) const {
     events.push_back(

@@ -1,0 +1,103 @@
+// A small suite from its file to its report, with real mpirun: what is carried out, kept, refused and told.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "tests/cli/command.hpp"
+
+namespace tandem::testing {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+class SuiteRuns : public ::testing::Test {
+ protected:
+  SuiteRuns() {
+    const std::string experiment = fs::path(line_.experiment()).filename().string();
+    line_.write("suite.yaml", "experiments: " + experiment +
+                                  "\nset:\n  workload.math: modelled\n  stop.rounds: 6\n  warmup_steps: 1\n"
+                                  "grid:\n  workload.batch: [4, 8]\n"
+                                  "calibration:\n  workload.batch: [4]\ntolerance: 1000\n");
+  }
+  json read(const std::string& name) const {
+    std::ifstream file(line_.folder() / name);
+    return json::parse(file);
+  }
+  /// One of the configurations cannot be carried out: a file stands where its folder should be.
+  void goes_on_after_a_failure(const std::string& profile) {
+    line_.write("second/batch=8", "in the way");
+    line_.write("second/INCOMPLETE", "");
+    const auto result = line_.tandem("validate suite.yaml --out second --resume --profile " + profile);
+    EXPECT_EQ(result.exit_code, 1) << result.output;
+    const json report = read("second/report.json");
+    EXPECT_EQ(report["configurations"][0]["failure"], "");
+    EXPECT_THAT(report["configurations"][1]["failure"].get<std::string>(), HasSubstr("batch=8"));
+    EXPECT_FALSE(report["passed"].get<bool>());
+  }
+  CommandLine line_;
+};
+
+TEST_F(SuiteRuns, FromFileToReportAndOnAfterAnInterruption) {
+  const auto first = line_.tandem("validate suite.yaml --out out --trace-both");
+  ASSERT_EQ(first.exit_code, 0) << first.output;
+  const json report = read("out/report.json");
+  ASSERT_EQ(report["configurations"].size(), 2U);
+  goes_on_after_a_failure("out/profile.json");
+  EXPECT_EQ(report["sets"][0]["name"], "hold-out");
+  EXPECT_EQ(report["sets"][0]["configurations"], 1);
+  for (const auto& configuration : report["configurations"]) {
+    EXPECT_EQ(configuration["failure"], "");
+    EXPECT_EQ(configuration["gates"]["operations"]["state"], "passed");
+  }
+  EXPECT_EQ(report["profiles"][0]["settings_of"], "batch=4");
+  EXPECT_EQ(report["configurations"][0]["set"], "calibration");
+
+  // One run is lost, as if the suite had been interrupted in it; the others are kept.
+  const auto kept = fs::last_write_time(line_.folder() / "out/batch=4/measured-0/run.json");
+  const auto calibrated = fs::last_write_time(line_.folder() / "out/profile.json");
+  fs::remove(line_.folder() / "out/batch=8/measured-0/run.json");
+  line_.write("out/batch=8/measured-0/INCOMPLETE", "");
+  line_.write("out/INCOMPLETE", "");
+  const auto resumed = line_.tandem("validate suite.yaml --out out --resume");
+  ASSERT_EQ(resumed.exit_code, 0) << resumed.output;
+  EXPECT_EQ(fs::last_write_time(line_.folder() / "out/batch=4/measured-0/run.json"), kept);
+  EXPECT_EQ(fs::last_write_time(line_.folder() / "out/profile.json"), calibrated);
+  EXPECT_TRUE(fs::exists(line_.folder() / "out/batch=8/measured-0/run.json"));
+  EXPECT_FALSE(fs::exists(line_.folder() / "out/INCOMPLETE"));
+
+  // A profile that was measured after the runs could have seen them.
+  json profile = read("out/profile.json");
+  profile["date"] = "2999-01-01T00:00:00Z";
+  line_.write("late.json", profile.dump());
+  const std::string both = "out/batch=4/simulated out/batch=4/measured-0";
+  ASSERT_EQ(line_.tandem("compare " + both + " --tolerance 1000 --trace both.json").exit_code, 0);
+  EXPECT_EQ(read("both.json"), read("out/batch=4/trace.json"));
+  line_.write("out/profile.json", profile.dump());
+  const auto late = line_.tandem("compare " + both + " --tolerance 1000");
+  EXPECT_EQ(late.exit_code, 2);
+  EXPECT_THAT(late.output, HasSubstr("after the run"));
+  const auto resumed_late = line_.tandem("validate suite.yaml --out out --resume --only batch=4");
+  EXPECT_EQ(resumed_late.exit_code, 2) << resumed_late.output;
+  EXPECT_THAT(resumed_late.output, HasSubstr("after the run"));
+}
+
+TEST_F(SuiteRuns, BadInputWritesNothing) {
+  EXPECT_EQ(line_.tandem("validate suite.yaml --only batch=5 --out out").exit_code, 2);
+  EXPECT_EQ(line_.tandem("validate suite.yaml --set workload.batch=5 --out out").exit_code, 2);
+  EXPECT_EQ(line_.tandem("validate suite.yaml --profile nothing.json --out out").exit_code, 2);
+  EXPECT_EQ(line_.tandem("validate suite.yaml --set stop.rounds=many --out out").exit_code, 2);
+  EXPECT_FALSE(fs::exists(line_.folder() / "out"));
+  const auto list = line_.tandem("validate suite.yaml --list");
+  EXPECT_EQ(list.output, "batch=4  (calibration set)\nbatch=8\n");
+}
+
+}  // namespace
+}  // namespace tandem::testing

@@ -1,0 +1,139 @@
+// Traces: slices of a track nest, arrows go from sends to receives, both worlds begin at 0.
+#include <gtest/gtest.h>
+
+#include <map>
+#include <vector>
+
+#include "policies/vocabulary/rng.hpp"
+#include "tests/support/seeds.hpp"
+#include "workloads/records/result_directory.hpp"
+
+namespace tandem {
+namespace {
+
+constexpr int ranks = 3;
+constexpr int messages_a_pair = 6;
+
+/// Operations that overlap as they like; messages between all pairs, each received after it was sent.
+Results random_world(std::uint64_t seed, const std::string& world, double origin) {
+  Rng rng(seed);
+  Results results;
+  results.info.world = world;
+  results.info.roles.assign(ranks, "worker");
+  results.info.hosts = {"a", "b", "c"};
+  const auto time = [&] { return Seconds(origin + rng.uniform()); };
+  auto& journal = results.journal;
+  for (Rank rank = 0; rank < ranks; ++rank) {
+    Seconds at = Seconds(origin);
+    for (int number = 0; number < 5; ++number) {
+      StepRecord step{.rank = rank, .step = number, .start = at};
+      for (auto& phase : step.phases) phase = Seconds(rng.below(3) == 0 ? 0.0 : 0.05 * rng.uniform());
+      at = step.start + step.duration();
+      journal.steps.push_back(step);
+    }
+    for (int i = 0; i < 20; ++i) {
+      const Seconds start = time();
+      journal.operations.push_back({.rank = rank,
+                                    .kind = "compute",
+                                    .work = "forward",
+                                    .start = start,
+                                    .end = start + Seconds(0.1 * rng.uniform())});
+    }
+    for (Rank peer = 0; peer < ranks; ++peer) {
+      if (peer == rank) continue;
+      double sent = 0;
+      for (int i = 0; i < messages_a_pair; ++i) {
+        sent += 0.1 * rng.uniform();
+        const Seconds start(origin + sent);
+        journal.operations.push_back({.rank = rank,
+                                      .kind = "send",
+                                      .peer = peer,
+                                      .channel = 1,
+                                      .start = start,
+                                      .end = start + Seconds(0.3)});
+        journal.operations.push_back({.rank = peer,
+                                      .kind = "receive",
+                                      .peer = rank,
+                                      .channel = 1,
+                                      .start = Seconds(origin),
+                                      .end = start + Seconds(0.2)});
+      }
+    }
+  }
+  return results;
+}
+
+struct Track {
+  std::vector<double> open;
+  double last = 0;
+};
+
+TEST(JointTrace, SlicesNestAndArrowsGoForward) {
+  for (const auto seed : testing::seeds(25)) {
+    TANDEM_TRACE_SEED(seed);
+    const auto trace =
+        chrome_trace(random_world(seed, "simulated", 0), random_world(seed + 1000, "measured", 5));
+    std::map<std::pair<int, int>, Track> tracks;
+    std::map<std::string, std::pair<double, int>> sent;  // time and process
+    std::map<int, double> first;
+    int arrows = 0;
+    for (const auto& event : trace["traceEvents"]) {
+      const int process = event["pid"];
+      if (event["ph"] == "X") {
+        const double start = event["ts"], end = start + event["dur"].get<double>();
+        first.try_emplace(process, start);
+        first[process] = std::min(first[process], start);
+        auto& track = tracks[{process, event["tid"]}];
+        EXPECT_GE(start, track.last) << "events of a track are in order";
+        track.last = start;
+        while (!track.open.empty() && track.open.back() <= start) track.open.pop_back();
+        if (!track.open.empty()) EXPECT_LE(end, track.open.back()) << event.dump();
+        track.open.push_back(end);
+      }
+      if (event["ph"] == "s") sent[event["id"]] = {event["ts"], process};
+    }
+    for (const auto& event : trace["traceEvents"]) {
+      if (event["ph"] != "f") continue;
+      ++arrows;
+      ASSERT_TRUE(sent.contains(event["id"]));
+      const auto [time, process] = sent[event["id"]];
+      EXPECT_EQ(process, event["pid"]);
+      EXPECT_NEAR(event["ts"].get<double>() - time, 0.2e6, 1.5) << "each message with its own receive";
+    }
+    EXPECT_EQ(arrows, 2 * ranks * (ranks - 1) * messages_a_pair);
+    EXPECT_EQ(sent.size(), static_cast<std::size_t>(arrows));
+    EXPECT_EQ(tracks.size(), 2U * ranks);
+    EXPECT_EQ(first, (std::map<int, double>{{1, 0.0}, {2, 0.0}}));
+  }
+}
+
+TEST(JointTrace, WhatIsCutTellsItsOwnEnd) {
+  Results results;
+  results.info.world = "simulated";
+  StepRecord step{.rank = 0};
+  step.phases[1] = Seconds(1);
+  results.journal.steps = {step};
+  results.journal.operations = {
+      {.rank = 0, .kind = "compute", .work = "forward", .start = Seconds(0.5), .end = Seconds(3)}};
+  const auto trace = chrome_trace(results.info, results.journal);
+  const auto& cut = trace["traceEvents"].back();
+  EXPECT_DOUBLE_EQ(cut["dur"], 0.5e6);
+  EXPECT_DOUBLE_EQ(cut["args"]["ends_us"], 3e6);
+}
+
+TEST(JointTrace, LongRunsAreLeftOutAtTheEnd) {
+  Results results;
+  results.info.world = "simulated";
+  for (int i = 0; i < 400'000; ++i) {
+    StepRecord step{.rank = i % 2, .step = i / 2, .start = Seconds(i / 2)};
+    step.phases[1] = Seconds(0.5);
+    results.journal.steps.push_back(step);
+  }
+  const auto trace = chrome_trace(results.info, results.journal);
+  EXPECT_LE(trace["traceEvents"].size(), 300'000U);
+  EXPECT_GT(trace["traceEvents"].size(), 299'000U);
+  EXPECT_NE(trace["otherData"]["steps"], "400000 of 400000");
+}
+
+}  // namespace
+}  // namespace tandem

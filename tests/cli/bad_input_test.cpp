@@ -19,7 +19,7 @@ class BadInput : public ::testing::Test {
   CommandLine line_;
 };
 
-TEST_F(BadInput, NoSuchCommand) { refuses("simulat x.yaml", {"subcommand", "--help"}); }
+TEST_F(BadInput, NoSuchCommand) { refuses("simulat x.yaml", {"'simulat'", "simulate", "--help"}); }
 TEST_F(BadInput, ExperimentMissing) { refuses("simulate nowhere.yaml --out out", {"nowhere.yaml"}); }
 TEST_F(BadInput, UnknownKeySuggestsTheNearest) {
   refuses("simulate " + line_.experiment("optimiser: {learning_rate: 1}\n") + " --out out",

@@ -12,6 +12,7 @@
 #include "platforms/this_machine.hpp"
 #include "sim/simulation.hpp"
 #include "sim/witness/witness.hpp"
+#include "workloads/eager_limit.hpp"
 #include "workloads/experiment_file.hpp"
 #include "workloads/job.hpp"
 #include "workloads/records/recording_context.hpp"
@@ -28,7 +29,7 @@ struct SimulateOptions : JobOptions {
 struct Network {
   std::string platform_file;
   std::vector<Profile::Path> measured;
-  Bytes eager_limit{65536};  ///< that of Open MPI over TCP
+  Bytes eager_limit = tcp_eager_limit;
 };
 
 /// Of the way that most messages take.

@@ -9,6 +9,7 @@
 #include "policies/vocabulary/check.hpp"
 #include "runtime/launcher/launcher.hpp"
 #include "runtime/launcher/single_copy.hpp"
+#include "workloads/eager_limit.hpp"
 
 namespace tandem {
 namespace {
@@ -62,6 +63,7 @@ Words launch_command(const LaunchSetting& setting) {
     append(words, {"--mca", "plm", "isolated", "--mca", "btl", "self,vader"});
     if (!single_copy_permitted()) append(words, {"--mca", "btl_vader_single_copy_mechanism", "none"});
   } else {
+    append(words, {"--mca", "btl_tcp_eager_limit", std::to_string(tcp_eager_limit.count())});
     append(words, {"--host", fmt::format("{}", fmt::join(setting.hosts, ",")), "--map-by", "seq"});
   }
   if (setting.cluster) append_cluster(words, *setting.cluster);

@@ -14,6 +14,7 @@
 #include "sim/physics.hpp"
 #include "sim/places.hpp"
 #include "sim/witness/simulated_time.hpp"
+#include "workloads/eager_limit.hpp"
 
 namespace tandem::witness {
 
@@ -22,7 +23,6 @@ namespace s4u = simgrid::s4u;
 namespace {
 
 constexpr const char* instance = "tandem";
-constexpr Bytes open_mpi_eager_limit(65536);
 
 /// What MPI itself does to times: calls are free, and only emulated work and the network take any.
 std::map<std::string, std::string> smpi_flags(Bytes eager_limit) {
@@ -114,7 +114,7 @@ void start_ranks(Shared& shared, const std::vector<sim::Place>& places) {
 sim::SimulationResult simulate(const sim::SimulationSetting& setting) {
   const auto own = sim::platform_config(setting.platform_file);
   const bool has_limit = setting.eager_limit < sim::SimulationSetting{}.eager_limit;
-  const Bytes eager_limit = has_limit ? setting.eager_limit : open_mpi_eager_limit;
+  const Bytes eager_limit = has_limit ? setting.eager_limit : tcp_eager_limit;
   const auto flags = smpi_flags(eager_limit);
   s4u::Engine& engine = sim::start_engine(setting, own, [&flags] {
     // Declares SMPI's flags, and prepares the hosts of the platform.

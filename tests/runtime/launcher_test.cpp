@@ -45,6 +45,7 @@ TEST(LaunchCommand, RanksYieldWhereTheyShareCores) {
 TEST(LaunchCommand, SeveralMachinesNameTheHostOfEachRank) {
   const auto words = launch_command({.ranks = 3, .program = {"p"}, .hosts = {"a", "b", "a"}});
   EXPECT_TRUE(contains_in_order(words, {"--host", "a,b,a", "--map-by", "seq"}));
+  EXPECT_TRUE(contains_in_order(words, {"--mca", "btl_tcp_eager_limit", "4194304"}));
   EXPECT_EQ(std::count(words.begin(), words.end(), "self,vader"), 0);
   EXPECT_THROW(launch_command({.ranks = 3, .program = {"p"}, .hosts = {"a"}}), ConfigError);
 }

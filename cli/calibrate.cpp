@@ -165,13 +165,13 @@ int run_calibration(const JobOptions& options, const std::string& profile_path, 
     fmt::print(stderr, "tandem: {}\n", result.message);
     return result.exit_code;
   }
-  // Two ranks that only answer each other wait for a core hardly ever, unless others use it.
-  constexpr double busy = 0.05;
+  // The naps of ranks that wait take up to a seventh on two cores; the rest is other people's work.
+  constexpr double busy = 0.25;
   if (const double share = load_profile(profile_path).core_wait_share; share > busy)
     fmt::print(
         stderr,
-        "tandem: warning: this machine was busy with other work: the measuring rank waited {:.0f} % of the "
-        "time for a core, so the profile is too slow; calibrate again when it is quiet\n",
+        "tandem: warning: the measuring rank waited {:.0f} % of the time for a core, so the profile is too "
+        "slow; calibrate again when this machine is quiet\n",
         share * 100);
   return exit_fine;
 }

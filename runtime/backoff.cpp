@@ -15,7 +15,8 @@ using namespace std::chrono_literals;
 // A nap is at most this part of the time waited so far, so that a wait is lengthened by no more than that.
 constexpr int nap_part = 32;
 constexpr nanoseconds shortest_nap = 5us;
-constexpr nanoseconds longest_nap = 100us;
+// Each nap costs about 15 us of a core, where many ranks wait on few cores the others miss them.
+constexpr nanoseconds longest_nap = 400us;
 // Naps end late by tens of microseconds on virtual machines; the last stretch before a deadline is polled.
 constexpr nanoseconds oversleep = 60us;
 constexpr unsigned long timer_slack_ns = 1000;

@@ -29,12 +29,34 @@ double spread_of(const std::vector<double>& values) {
   return median > 0.0 ? (quantile(values, 0.75) - quantile(values, 0.25)) / median : 0.0;
 }
 
-/// Every (size, repetition) once, in a seeded random order that all ranks share.
-std::vector<std::size_t> shuffled_plan(std::size_t kinds, int repetitions, std::uint64_t seed) {
+/// Every kind as often as `repetitions` says, in a seeded random order that all ranks share.
+std::vector<std::size_t> shuffled_plan(const std::vector<int>& repetitions, std::uint64_t seed) {
   std::vector<std::size_t> plan;
-  for (int repetition = 0; repetition < repetitions; ++repetition)
-    for (std::size_t kind = 0; kind < kinds; ++kind) plan.push_back(kind);
+  for (std::size_t kind = 0; kind < repetitions.size(); ++kind)
+    plan.insert(plan.end(), static_cast<std::size_t>(repetitions[kind]), kind);
   Rng::stream(seed, "calibration").shuffle(plan);
+  return plan;
+}
+
+/// Slow ways get fewer of the large messages, and none that the slope of smaller ones tells as well.
+struct MessagePlan {
+  std::vector<std::int64_t> sizes;
+  std::vector<int> repetitions;
+};
+
+MessagePlan messages_for(const Partner& partner, const CalibrationSetting& setting) {
+  constexpr double longest_s = 0.5;
+  constexpr double all_of_a_size_s = 2.0;
+  constexpr int fewest = 5;
+  MessagePlan plan;
+  for (const std::int64_t size : setting.message_bytes) {
+    const double stated_s = partner.bandwidth > 0.0 ? static_cast<double>(size) / partner.bandwidth : 0.0;
+    if (stated_s > longest_s) continue;
+    const double affordable = all_of_a_size_s / std::max(2.0 * stated_s, 1e-9);
+    plan.sizes.push_back(size);
+    plan.repetitions.push_back(
+        std::min(setting.message_repetitions, static_cast<int>(std::clamp<double>(affordable, fewest, 1e6))));
+  }
   return plan;
 }
 
@@ -49,13 +71,13 @@ double round_trip(Context& context, Rank partner, Slice out, Slice in) {
 }
 
 /// Between rank 0, which gets the result, and its partner.
-std::vector<Profile::MessageEntry> measure_messages(Context& context, Rank partner,
-                                                    const CalibrationSetting& setting, std::uint64_t seed) {
-  const auto& sizes = setting.message_bytes;
+std::vector<Profile::MessageEntry> measure_messages(Context& context, Rank partner, const MessagePlan& plan,
+                                                    std::uint64_t seed) {
+  const auto& sizes = plan.sizes;
   std::vector<std::byte> out(static_cast<std::size_t>(*std::max_element(sizes.begin(), sizes.end())));
   std::vector<std::byte> in(out.size());
   std::vector<std::vector<double>> raw(sizes.size());
-  for (const std::size_t kind : shuffled_plan(sizes.size(), setting.message_repetitions, seed)) {
+  for (const std::size_t kind : shuffled_plan(plan.repetitions, seed)) {
     const Bytes size(sizes[kind]);
     if (context.rank() == 0) {
       raw[kind].push_back(round_trip(context, partner, {size, out.data()}, {size, in.data()}));
@@ -163,7 +185,7 @@ std::vector<Profile::StorageEntry> measure_storage(const Job& job, Context& cont
   const std::vector<int> counts = {1, 8, 64, 512};
   std::vector<std::vector<double>> raw(2 * counts.size());
   for (const std::size_t kind :
-       shuffled_plan(raw.size(), setting.storage_repetitions, job.experiment().seed)) {
+       shuffled_plan(std::vector<int>(raw.size(), setting.storage_repetitions), job.experiment().seed)) {
     const int count = counts[kind / 2];
     const Bytes size(static_cast<std::int64_t>(record_bytes) * count);
     const Seconds start = context.now();
@@ -242,7 +264,8 @@ Profile calibrate(const Job& job, Context& context, const CalibrationSetting& se
   Profile profile;
   for (const Partner& partner : setting.partners) {
     if (context.rank() != 0 && context.rank() != partner.rank) continue;
-    auto messages = measure_messages(context, partner.rank, setting, job.experiment().seed);
+    auto messages =
+        measure_messages(context, partner.rank, messages_for(partner, setting), job.experiment().seed);
     if (context.rank() != 0) continue;
     auto segments = fit_network(messages);
     profile.paths.push_back({host_name(job, 0), host_name(job, partner.rank), partner.links,

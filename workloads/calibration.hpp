@@ -23,7 +23,7 @@ struct CalibrationSetting {
   std::vector<std::int64_t> message_bytes;  ///< sizes to send between rank 0 and each partner
   /// Largest message that the transport sends off before its receive is posted. Kept in the profile.
   std::int64_t eager_bytes = std::numeric_limits<std::int64_t>::max();
-  int message_repetitions = 30;  ///< round trips of each size
+  int message_repetitions = 30;  ///< round trips of each size; fewer of those that take long by the file
   int compute_repetitions = 9;   ///< of each piece of work
   int storage_repetitions = 9;   ///< reads and writes of each size
 };
@@ -44,8 +44,7 @@ Profile calibrate(const Job& job, Context& context, const CalibrationSetting& se
 
 /// Piecewise linear fit of message times: at most four segments, breakpoints chosen to minimise the squared
 /// relative error, each further segment only if it lowers an error above a thousandth by
-/// a fifth. Pre: entries sorted by size,
-/// none empty.
+/// a fifth. Pre: entries sorted by size, none empty.
 std::vector<Profile::NetworkSegment> fit_network(const std::vector<Profile::MessageEntry>& messages);
 
 }  // namespace tandem

@@ -20,6 +20,7 @@ namespace {
 struct CompareArguments {
   std::string simulated;
   std::vector<std::string> measured;
+  std::string witness;
   std::string out;
   double tolerance = 0.10;
   std::string trace;
@@ -46,6 +47,7 @@ int compare_results(const CompareArguments& arguments) {
   validation::VariantResults results{"", read_results(arguments.simulated), {}};
   results.name = results.simulated.info.experiment.name;
   for (const auto& path : arguments.measured) results.measured.push_back(read_results(path));
+  if (!arguments.witness.empty()) results.witness = read_results(arguments.witness);
   check_profile_of(results);
   const auto validation = validation::validate({results}, arguments.tolerance);
   const auto document =
@@ -70,6 +72,8 @@ void add_compare(CLI::App& app, int& exit_code) {
   command->add_option("SIMULATED", arguments->simulated, "Result directory of the simulation")->required();
   command->add_option("MEASURED", arguments->measured, "Result directories of the runs")->required();
   command->add_option("--out,-o", arguments->out, "Write report.html, report.md and report.json here");
+  command->add_option("--witness", arguments->witness,
+                      "Result directory of `tandem simulate --fidelity smpi`, as a third column");
   command->add_option("--tolerance", arguments->tolerance, "Mean absolute error of step time that passes")
       ->capture_default_str()
       ->check(CLI::PositiveNumber);

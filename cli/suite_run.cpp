@@ -30,9 +30,11 @@ using validation::SuiteConfiguration;
 
 /// One simulation or run to make.
 struct Task {
+  enum class Kind { simulation, witness, run };
   std::size_t configuration;
+  Kind kind;
+  int repetition;  ///< of a run, 0 otherwise
   std::string out;
-  int repetition;                  ///< -1: the simulation
   std::vector<std::string> words;  ///< of the command, without the program
 };
 
@@ -198,17 +200,19 @@ class SuiteRun {
   }
 
   /// The only place where the words of a simulation or run are put together.
-  Task make_task(std::size_t index, int repetition) const {
-    const bool simulates = repetition < 0;
-    Task task{index,
-              folder(index) + (simulates ? "/simulated" : fmt::format("/measured-{}", repetition)),
-              repetition,
-              {simulates ? "simulate" : "run", at(index).experiment_file}};
+  Task make_task(std::size_t index, Task::Kind kind, int repetition = 0) const {
+    const bool runs = kind == Task::Kind::run;
+    const std::string out = runs                          ? fmt::format("/measured-{}", repetition)
+                            : kind == Task::Kind::witness ? "/smpi"
+                                                          : "/simulated";
+    Task task{
+        index, kind, repetition, folder(index) + out, {runs ? "run" : "simulate", at(index).experiment_file}};
     if (!at(index).variant.empty()) task.words.insert(task.words.end(), {"--variant", at(index).variant});
     for (const auto& setting : settings(index)) task.words.insert(task.words.end(), {"--set", setting});
     task.words.insert(task.words.end(),
                       {"--out", task.out, "--operations", "--decisions", "--trace", "--force"});
-    if (simulates) return task;
+    if (kind == Task::Kind::witness) task.words.insert(task.words.end(), {"--fidelity", "smpi"});
+    if (!runs) return task;
     task.words.insert(task.words.end(), {"--repetition", std::to_string(repetition)});
     if (options_.on_cluster)
       task.words.insert(task.words.end(), {"--cluster", at(index).experiment.platform});
@@ -218,9 +222,11 @@ class SuiteRun {
   std::vector<Task> plan() const {
     std::vector<Task> simulations, runs;
     for (std::size_t i = 0; i < outcomes_.size(); ++i) {
-      simulations.push_back(make_task(i, -1));
+      simulations.push_back(make_task(i, Task::Kind::simulation));
+      if (options_.witness && at(i).experiment.data.source != "storage")
+        simulations.push_back(make_task(i, Task::Kind::witness));
       for (int repetition = 0; repetition < at(i).experiment.repetitions; ++repetition)
-        runs.push_back(make_task(i, repetition));
+        runs.push_back(make_task(i, Task::Kind::run, repetition));
     }
     // Shuffled, so that a drift of the machine does not favour one configuration.
     Rng::stream(suite_.seed, "order of runs").shuffle(runs);
@@ -239,7 +245,7 @@ class SuiteRun {
     try {
       const Results known = read_results(task.out);
       return to_json(known.info.experiment) == to_json(load_job(job).experiment) &&
-             known.info.repetition == std::max(0, task.repetition);
+             known.info.repetition == task.repetition;
     } catch (const ConfigError&) {
       return false;
     }
@@ -273,10 +279,13 @@ class SuiteRun {
                                          .calibration = outcome.calibration};
       for (const Task& task : tasks) {
         if (task.configuration != index) continue;
-        if (task.repetition < 0)
-          results.simulated = read_results(task.out);
+        Results read = read_results(task.out);
+        if (task.kind == Task::Kind::simulation)
+          results.simulated = std::move(read);
+        else if (task.kind == Task::Kind::witness)
+          results.witness = std::move(read);
         else
-          results.measured.push_back(read_results(task.out));
+          results.measured.push_back(std::move(read));
       }
       check_profile_after(profile_of_[index], results);
       outcome = validation::compared(results);

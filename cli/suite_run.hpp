@@ -16,6 +16,7 @@ struct SuiteRunOptions {
   std::string out;
   std::string profile;      ///< existing one, for all; empty: calibrate
   bool on_cluster = false;  ///< runs take place on the emulated clusters of the platforms
+  bool witness = false;     ///< simulates under SMPI too, where there is no storage
   bool resume = false;      ///< keeps what an interrupted suite has finished
   bool traces = false;      ///< one trace with both worlds for each configuration
 };

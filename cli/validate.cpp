@@ -72,6 +72,7 @@ int validate_all(ValidateOptions options) {
     return exit_fine;
   }
   options.run.on_cluster = options.run.on_cluster || suite.on_cluster;
+  options.run.witness = options.run.witness || suite.with_witness;
   options.run.out = options.job.out.empty() ? "results/" + suite.name : options.job.out;
   check_configurations(suite);
   check_profile(suite, options.run);
@@ -104,6 +105,10 @@ void add_validate(CLI::App& app, int& exit_code) {
                       "Use this calibration profile instead of measuring one");
   command->add_flag("--cluster", options->run.on_cluster,
                     "Run on the emulated cluster of each platform (Linux, root)");
+  command->add_flag(
+      "--witness", options->run.witness,
+      "Also simulate the ranks' own MPI code on SimGrid's MPI: tells errors of the network model "
+      "from those of the simulator's code");
   command->add_option("--tolerance", options->tolerance, "Mean absolute error of step time that passes [0.1]")
       ->check(CLI::PositiveNumber);
   command->add_option("--only", options->only, "Take these configurations only, or those below a name")
@@ -122,9 +127,10 @@ void add_validate(CLI::App& app, int& exit_code) {
       "  set: {workload.math: modelled}        keys for all configurations\n"
       "  grid: {platform: [x.xml, y.xml], seed: [1, 2]}\n"
       "  calibration: {platform: [x.xml]}      those with these values; all others are the hold-out set\n"
-      "  repetitions: 3     tolerance: 0.1     seed: 1 (of the order)     cluster: false\n\nExamples:\n"
+      "  repetitions: 3     tolerance: 0.1     seed: 1 (of the order)     cluster: false     witness: "
+      "false\n\nExamples:\n"
       "  tandem validate workloads/experiments/mixed_lab.yaml --set repetitions=3\n"
-      "  tandem validate validation/suites/small.yaml --only quad/mlp");
+      "  tandem validate validation/suites/lab_small.yaml --only quad/mlp");
   command->callback([options, &exit_code] { exit_code = validate_all(*options); });
 }
 

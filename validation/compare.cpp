@@ -63,17 +63,21 @@ void check_counted_steps(const Results& results) {
                                   results.path, results.info.experiment.warmup_steps));
 }
 
+void check_same_job(const Results& simulated, const Results& other) {
+  check_experiments(simulated, other);
+  if (simulated.info.roles != other.info.roles)
+    throw ConfigError(fmt::format("{} and {} have different roles: {} and {}", simulated.path, other.path,
+                                  fmt::join(simulated.info.roles, " "), fmt::join(other.info.roles, " ")));
+  check_counted_steps(other);
+}
+
 void check_together(const Results& simulated, const std::vector<Results>& measured) {
   if (measured.empty()) throw ConfigError("nothing to compare " + simulated.path + " with");
   check_world(simulated, "simulated");
   check_counted_steps(simulated);
   for (const auto& run : measured) {
     check_world(run, "measured");
-    check_experiments(simulated, run);
-    if (simulated.info.roles != run.info.roles)
-      throw ConfigError(fmt::format("{} and {} have different roles: {} and {}", simulated.path, run.path,
-                                    fmt::join(simulated.info.roles, " "), fmt::join(run.info.roles, " ")));
-    check_counted_steps(run);
+    check_same_job(simulated, run);
   }
 }
 
@@ -109,8 +113,9 @@ void finish(Figure& figure, double simulated, const std::vector<double>& measure
 
 class Figures {
  public:
-  Figures(const Results& simulated, const std::vector<Results>& measured, const CompareOptions& options)
-      : simulated_(simulated), measured_(measured), options_(options) {}
+  Figures(const Results& simulated, const std::vector<Results>& measured, const CompareOptions& options,
+          const Results* witness)
+      : simulated_(simulated), measured_(measured), options_(options), witness_(witness) {}
 
   /// A mean over steps. Left out when no step of the rank counts in one of the worlds.
   void add_step_mean(Figure figure, const StepValue& value) {
@@ -124,6 +129,9 @@ class Figures {
     if (simulation.sums.empty()) return;
     finish(figure, simulation.mean(), means, resampled_errors(simulation, runs, options_.resampling),
            options_.margin);
+    if (witness_ != nullptr)
+      if (const Series series = series_of(*witness_, figure.rank, value); !series.sums.empty())
+        figure.witness = series.mean();
     all.push_back(std::move(figure));
   }
 
@@ -138,6 +146,7 @@ class Figures {
     const double simulated = simulated_.summary.at(place).get<double>();
     finish(figure, simulated, values, resampled_errors(simulated, values, options_.resampling),
            options_.margin);
+    if (witness_ != nullptr && has(*witness_)) figure.witness = witness_->summary.at(place).get<double>();
     all.push_back(std::move(figure));
   }
 
@@ -147,13 +156,14 @@ class Figures {
   const Results& simulated_;
   const std::vector<Results>& measured_;
   const CompareOptions& options_;
+  const Results* witness_;  ///< null: none
 };
 
 double duration_of(const StepRecord& step) { return step.duration().count(); }
 
 std::vector<Figure> figures_of(const Results& simulated, const std::vector<Results>& measured,
-                               const CompareOptions& options) {
-  Figures figures(simulated, measured, options);
+                               const CompareOptions& options, const Results* witness) {
+  Figures figures(simulated, measured, options, witness);
   figures.add_step_mean({.key = "step_time", .name = "step time"}, duration_of);
   for (std::size_t i = 0; i < phase_count; ++i)
     figures.add_step_mean({.key = std::string("phase.") + phase_names[i], .name = phase_names[i]},
@@ -232,13 +242,14 @@ const Figure& Comparison::figure(const std::string& key, Rank rank) const {
 }
 
 Comparison compare(const Results& simulated, const std::vector<Results>& measured,
-                   const CompareOptions& options) {
+                   const CompareOptions& options, const std::optional<Results>& witness) {
   check_together(simulated, measured);
+  if (witness) check_same_job(simulated, *witness);
   Comparison comparison;
   comparison.operations = operations_parity(simulated, measured);
   comparison.decisions = decisions_parity(simulated, measured);
   comparison.replay = server_replay(simulated, measured);
-  comparison.figures = figures_of(simulated, measured, options);
+  comparison.figures = figures_of(simulated, measured, options, witness ? &*witness : nullptr);
   comparison.step_times = step_times_of(simulated, measured);
   comparison.attribution = attribution(simulated, measured);
   for (const auto& run : measured)

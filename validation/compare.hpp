@@ -22,8 +22,9 @@ struct Figure {
   Unit unit = Unit::seconds;
   Rank rank = -1;  ///< of one worker; -1: of all
   double simulated = 0;
-  double measured = 0;  ///< mean over repetitions
-  double error = 0;     ///< relative_error of the two
+  double measured = 0;              ///< mean over repetitions
+  double error = 0;                 ///< relative_error of the two
+  std::optional<double> witness{};  ///< value under SMPI, between the two worlds
   /// Of a phase: (simulated - measured) / measured step time; these add up to the error of step time.
   std::optional<double> contribution{};
   std::optional<Interval> interval{};    ///< 95 % interval of the error
@@ -62,9 +63,10 @@ struct Comparison {
   const Figure* find(const std::string& key, Rank rank = -1) const;
 };
 
+/// `witness`: the same job under SMPI, if there is one; its values are kept beside the two worlds'.
 /// Errors: ConfigError when the results do not belong together (worlds, first differing key of the
 /// experiment, roles), there is no measured one, or a world has no step beyond the warm-up.
 Comparison compare(const Results& simulated, const std::vector<Results>& measured,
-                   const CompareOptions& options = {});
+                   const CompareOptions& options = {}, const std::optional<Results>& witness = std::nullopt);
 
 }  // namespace tandem::validation

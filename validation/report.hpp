@@ -10,7 +10,9 @@
 //                     errors: [{key, name, unit, count, undefined (measured 0 of it), bias, mape, median, p95
 //                               (of |error|), largest, largest_configuration, mape_interval: [low, high] at
 //                               90 % over configurations, noise_floor, error_over_noise, contribution and
-//                               absolute_contribution (of a phase: means, of step time), equivalent,
+//                               absolute_contribution (of a phase: means, of step time), witnessed
+//                               (configurations with an SMPI witness), code_path and model (mean |simulated -
+//                               witness| and |witness - measured| over measured), equivalent,
 //                               different, inconclusive (counts of configurations)}],
 //                     ranking: {spearman, kendall (over all configurations), mean_spearman, mean_kendall,
 //                               same_best (groups), mean_regret, largest_regret (over groups)},
@@ -24,8 +26,8 @@
 //                      core_wait_share (longest that a rank stood ready without a core, of the makespan),
 //                      gates: {operations, decisions, replay}: each {state, checked, detail},
 //                      figures: [{key, name, unit, rank (-1: all), host, simulated, measured, error,
-//                                 contribution (of a phase to the error of step time),
-//                                 interval: [low, high] at 95 %, noise_floor, verdict}],
+//                                 witness (value under SMPI), contribution (of a phase to the error of step
+//                                 time), interval: [low, high] at 95 %, noise_floor, verdict}],
 //                      step_times: {shares: [0.5, ...], simulated: [quantile, ...], measured, kolmogorov,
 //                                   wasserstein (over the measured mean)},
 //                      attribution: {total (error of step time), parts: [{phase, rank, host, kind, peer,

@@ -33,6 +33,7 @@ json figure_json(const Figure& figure, const RunInfo& info) {
           {"simulated", figure.simulated},
           {"measured", figure.measured},
           {"error", figure.error},
+          {"witness", figure.witness ? json(*figure.witness) : json()},
           {"contribution", figure.contribution ? json(*figure.contribution) : json()},
           {"interval", figure.interval ? json{figure.interval->low, figure.interval->high} : json()},
           {"noise_floor", figure.noise_floor ? json(*figure.noise_floor) : json()},
@@ -165,6 +166,7 @@ json environment_json(const RunInfo& info) {
 
 json commands_of(const VariantResults& variant) {
   json commands = json::array({variant.simulated.info.command});
+  if (variant.witness) commands.push_back(variant.witness->info.command);
   for (const auto& run : variant.measured) commands.push_back(run.info.command);
   return commands;
 }

@@ -36,6 +36,9 @@ json errors_json(const ErrorSummary& s) {
           {"error_over_noise", optional_json(s.error_over_noise)},
           {"contribution", optional_json(s.contribution)},
           {"absolute_contribution", optional_json(s.absolute_contribution)},
+          {"witnessed", s.witnessed},
+          {"code_path", optional_json(s.code_path)},
+          {"model", optional_json(s.model)},
           {"equivalent", s.equivalent},
           {"different", s.different},
           {"inconclusive", s.inconclusive}};

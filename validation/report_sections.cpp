@@ -116,13 +116,15 @@ std::string attribution_table(const json& attribution) {
 
 std::string figures_of(const json& configuration) {
   std::string rows;
+  const bool witness = has_witness(configuration);
   for (const auto& figure : configuration.at("figures")) {
     const auto cells = figure_text(figure);
     rows += fmt::format(
-        "<tr{}><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td "
+        "<tr{}><td>{}</td><td>{}</td>{}<td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td "
         "class=\"words\">{}</td></tr>\n",
         is_phase(figure) ? " class=\"part\"" : "", escaped(figure.at("name")), typeset(cells.simulated),
-        typeset(cells.measured), typeset(cells.error), typeset(cells.contribution), typeset(cells.interval),
+        witness ? "<td>" + typeset(cells.witness) + "</td>" : std::string(), typeset(cells.measured),
+        typeset(cells.error), typeset(cells.contribution), typeset(cells.interval),
         typeset(cells.noise_floor), verdict_badge(cells.verdict));
   }
   std::string gates;
@@ -133,10 +135,11 @@ std::string figures_of(const json& configuration) {
   }
   return fmt::format(
       "<details><summary>{}</summary><dl>{}</dl><div class=\"scroll\"><table>\n<tr><th>Figure</th>"
-      "<th>Simulated</th><th>Measured</th><th>Error</th><th>Of step time</th><th>95&nbsp;% "
+      "<th>Simulated</th>{}<th>Measured</th><th>Error</th><th>Of step time</th><th>95&nbsp;% "
       "interval</th><th>Noise floor</th>"
       "<th class=\"words\">Within margin</th></tr>\n{}</table></div>\n{}</details>\n",
-      escaped(configuration.at("name")), gates, rows, attribution_table(configuration.at("attribution")));
+      escaped(configuration.at("name")), gates, witness ? "<th>Under SMPI</th>" : "", rows,
+      attribution_table(configuration.at("attribution")));
 }
 
 std::string quantile_cells(const json& times) {

@@ -85,14 +85,16 @@ void add_markdown_variant(const json& variant, std::string& page) {
     page += fmt::format("- {}: **{}**. {}\n", gate, found.at("state").get<std::string>(),
                         detail.substr(0, detail.find('\n')));
   }
-  page +=
-      "\n| Figure | Simulated | Measured | Error | Of step time | 95 % interval | Noise floor | Verdict |\n"
-      "| --- | ---: | ---: | ---: | ---: | ---: | ---: | --- |\n";
+  const bool witness = has_witness(variant);
+  page += fmt::format(
+      "\n| Figure | Simulated |{} Measured | Error | Of step time | 95 % interval | Noise floor | Verdict |\n"
+      "| --- | ---: |{} ---: | ---: | ---: | ---: | ---: | --- |\n",
+      witness ? " Under SMPI |" : "", witness ? " ---: |" : "");
   for (const auto& figure : variant.at("figures")) {
     const auto text = figure_text(figure);
-    page += fmt::format("| {} | {} | {} | {} | {} | {} | {} | {} |\n", figure.at("name").get<std::string>(),
-                        text.simulated, text.measured, text.error, text.contribution, text.interval,
-                        text.noise_floor, text.verdict);
+    page += fmt::format("| {} | {} |{} {} | {} | {} | {} | {} | {} |\n", figure.at("name").get<std::string>(),
+                        text.simulated, witness ? " " + text.witness + " |" : "", text.measured, text.error,
+                        text.contribution, text.interval, text.noise_floor, text.verdict);
   }
   add_markdown_attribution(variant.at("attribution"), page);
   for (const auto& [world, info] : variant.at("environment").items())

@@ -54,6 +54,19 @@ std::string core_wait_note(const std::vector<const json*>& variants) {
       share(worst) * 100, worst.at("name").get<std::string>());
 }
 
+/// Whether the simulator's own code or what both take for the network and the machine is off.
+std::string witness_note(const json& set) {
+  for (const auto& errors : set.at("errors"))
+    if (errors.at("key") == "step_time" && errors.at("witnessed") != 0)
+      return fmt::format(
+          "SMPI witness (the ranks' own MPI code on SimGrid's MPI and the same network model, {} "
+          "configurations): its step times are {} from the simulator's (code path) and {} from the measured "
+          "ones (network and machine), on average.",
+          errors.at("witnessed").get<int>(), percent(number_or_nan(errors.at("code_path"))),
+          percent(number_or_nan(errors.at("model"))));
+  return "";
+}
+
 }  // namespace
 
 FigureText figure_text(const json& figure) {
@@ -65,6 +78,7 @@ FigureText figure_text(const json& figure) {
       .simulated = with_unit(simulated, unit, scale),
       .measured = with_unit(measured, unit, scale),
       .error = signed_percent(number_or_nan(figure.at("error"))),
+      .witness = with_unit(number_or_nan(figure.at("witness")), unit, scale),
       .contribution = signed_percent(number_or_nan(figure.at("contribution"))),
       .interval = "-",
       .noise_floor = percent(number_or_nan(figure.at("noise_floor"))),
@@ -78,6 +92,11 @@ const json* find_figure(const json& configuration, const std::string& key) {
   for (const auto& figure : configuration.at("figures"))
     if (figure.at("key") == key && figure.at("rank") == -1) return &figure;
   return nullptr;
+}
+
+bool has_witness(const json& configuration) {
+  const json* step_time = find_figure(configuration, "step_time");
+  return step_time != nullptr && step_time->at("witness").is_number();
 }
 
 std::vector<std::pair<std::string, std::string>> failed_gates(const json& document) {
@@ -198,6 +217,7 @@ std::vector<std::string> remarks(const json& document) {
       "moving-block resamples of steps and repetitions, the 90 % interval of a mean error from resampling "
       "configurations. Noise floor: how far measured repetitions are from each other. Within margin: two "
       "one-sided tests.");
+  if (const auto note = witness_note(document.at("sets").front()); !note.empty()) all.push_back(note);
   if (const auto counts = counts_by_variant(variants, "unmatched_steps"); !counts.empty())
     all.push_back("Steps that happened in one world only and have no partner: " + counts + ".");
   if (const auto counts = counts_by_variant(variants, "late_devices"); !counts.empty())

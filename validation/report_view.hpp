@@ -21,6 +21,7 @@ struct FigureText {
   std::string simulated;
   std::string measured;
   std::string error;
+  std::string witness;
   std::string contribution;
   std::string interval;
   std::string noise_floor;
@@ -30,6 +31,9 @@ FigureText figure_text(const nlohmann::json& figure);
 
 /// The figure of all ranks with this key; null when the configuration has none.
 const nlohmann::json* find_figure(const nlohmann::json& configuration, const std::string& key);
+
+/// Whether an SMPI witness was compared too.
+bool has_witness(const nlohmann::json& configuration);
 
 /// Errors over configurations as texts.
 struct ErrorText {

@@ -83,6 +83,7 @@ class Expansion {
     suite_.has_grid = true;
     suite_.tolerance = document_.tolerance;
     suite_.on_cluster = document_.cluster;
+    suite_.with_witness = document_.witness;
     suite_.seed = static_cast<std::uint64_t>(document_.seed.value_or(1));
     for (const auto& experiment : document_.experiments) {
       choices_ = {{"experiment", experiment.text, experiment.place}};

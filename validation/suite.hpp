@@ -29,7 +29,8 @@ struct Suite {
   std::vector<SuiteConfiguration> configurations;
   std::optional<double> tolerance;
   bool on_cluster = false;
-  std::uint64_t seed = 1;  ///< of the order of runs
+  bool with_witness = false;  ///< simulates under SMPI too, where there is no storage
+  std::uint64_t seed = 1;     ///< of the order of runs
 };
 
 /// `settings`: of the command line, over those of the suite.

@@ -14,8 +14,8 @@
 namespace tandem::validation {
 namespace {
 
-const std::vector<std::string> suite_keys = {"experiments", "variants", "set",       "grid",   "calibration",
-                                             "repetitions", "seed",     "tolerance", "cluster"};
+const std::vector<std::string> suite_keys = {"experiments", "variants", "set",       "grid",    "calibration",
+                                             "repetitions", "seed",     "tolerance", "cluster", "witness"};
 
 /// Walks the document; every error names the line.
 class SuiteReader {
@@ -67,8 +67,9 @@ class SuiteReader {
       document_.seed = number<int>(key, place, node, 0, "an integer >= 0");
     } else if (key == "tolerance") {
       document_.tolerance = number<double>(key, place, node, 1e-9, "a number > 0, like 0.1 for 10 %");
-    } else if (key == "cluster") {
-      if (!node.IsScalar() || !YAML::convert<bool>::decode(node, document_.cluster))
+    } else if (key == "cluster" || key == "witness") {
+      bool& value = key == "cluster" ? document_.cluster : document_.witness;
+      if (!node.IsScalar() || !YAML::convert<bool>::decode(node, value))
         refuse_at(place, key, "true or false", node);
     } else {
       refuse_unknown_key(key, place, suite_keys);

@@ -32,6 +32,7 @@ struct SuiteDocument {
   std::optional<int> seed;
   std::optional<double> tolerance;
   bool cluster = false;
+  bool witness = false;
 };
 
 /// Whether the file is a suite rather than an experiment: it has a key `experiments` or `grid`.

@@ -69,7 +69,7 @@ void finish(ErrorSummary& summary, const std::vector<double>& errors, const std:
 ErrorSummary errors_of(const Figure& kind, const Configurations& configurations,
                        const Resampling& resampling) {
   ErrorSummary summary{.key = kind.key, .name = kind.name, .unit = kind.unit};
-  std::vector<double> errors, floors, contributions, magnitudes;
+  std::vector<double> errors, floors, contributions, magnitudes, code_paths, models;
   for (const auto* configuration : configurations) {
     const Figure* figure = configuration->comparison->find(kind.key);
     if (figure == nullptr) continue;
@@ -88,7 +88,13 @@ ErrorSummary errors_of(const Figure& kind, const Configurations& configurations,
     errors.push_back(figure->error);
     if (figure->noise_floor && std::isfinite(*figure->noise_floor)) floors.push_back(*figure->noise_floor);
     count_verdict(*figure, summary);
+    if (!figure->witness || figure->measured == 0) continue;
+    code_paths.push_back(std::abs(figure->simulated - *figure->witness) / figure->measured);
+    models.push_back(std::abs(*figure->witness - figure->measured) / figure->measured);
   }
+  summary.witnessed = static_cast<int>(models.size());
+  summary.code_path = mean_of(code_paths);
+  summary.model = mean_of(models);
   summary.contribution = mean_of(contributions);
   summary.absolute_contribution = mean_of(magnitudes);
   finish(summary, errors, floors, resampling);

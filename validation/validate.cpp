@@ -106,7 +106,7 @@ Compared compared(const VariantResults& results, const CompareOptions& options) 
           .group = results.group,
           .algorithm = results.algorithm,
           .calibration = results.calibration,
-          .comparison = compare(results.simulated, results.measured, options)};
+          .comparison = compare(results.simulated, results.measured, options, results.witness)};
 }
 
 Validation conclude(std::vector<Compared> configurations, double tolerance, const Resampling& resampling) {

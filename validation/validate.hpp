@@ -14,10 +14,11 @@ namespace tandem::validation {
 struct VariantResults {
   std::string name;
   Results simulated;
-  std::vector<Results> measured;  ///< repetitions
-  std::string group{};            ///< configurations of one group differ in the algorithm only
-  std::string algorithm{};        ///< within the group; empty: as `name`
-  bool calibration = false;       ///< of the calibration set; else of the hold-out set
+  std::vector<Results> measured;     ///< repetitions
+  std::string group{};               ///< configurations of one group differ in the algorithm only
+  std::string algorithm{};           ///< within the group; empty: as `name`
+  bool calibration = false;          ///< of the calibration set; else of the hold-out set
+  std::optional<Results> witness{};  ///< the ranks' own MPI code on SimGrid's MPI
 };
 
 /// One configuration after its comparison, without its records.
@@ -76,6 +77,10 @@ struct ErrorSummary {
   /// Of a phase: mean and mean absolute contribution to the error of step time.
   std::optional<double> contribution{};
   std::optional<double> absolute_contribution{};
+  /// Mean absolute parts of the error over the `witnessed` configurations: simulator - witness (two programs
+  /// on one network model) and witness - measured (one program on the model and on the machine).
+  int witnessed = 0;
+  std::optional<double> code_path{}, model{};
   int equivalent = 0, different = 0, inconclusive = 0;  ///< configurations, by TOST
 };
 

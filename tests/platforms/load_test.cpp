@@ -174,7 +174,9 @@ TEST_P(Shipped, Loads) {
 
 INSTANTIATE_TEST_SUITE_P(Files, Shipped,
                          ::testing::Values(std::pair("homogeneous.xml", 9u), std::pair("mixed_lab.xml", 7u),
-                                           std::pair("rack.xml", 17u), std::pair("this_machine.xml", 1u)));
+                                           std::pair("rack.xml", 17u), std::pair("this_machine.xml", 1u),
+                                           std::pair("quad.xml", 5u), std::pair("slow_link.xml", 5u),
+                                           std::pair("two_racks.xml", 7u)));
 
 TEST(MixedLab, IsWhatExperimentsCountOn) {
   const auto lab = load_platform(std::string(TANDEM_PLATFORMS) + "/mixed_lab.xml");

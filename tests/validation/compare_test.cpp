@@ -43,6 +43,29 @@ TEST(Belonging, ResultsOfDifferentExperimentsAreRefused) {
   EXPECT_THAT(error_of(variant), HasSubstr(variant.measured[1].path));
 }
 
+TEST(Witness, ItsValuesStandBesideTheTwoWorlds) {
+  auto variant = synthetic_variant({});
+  variant.witness = variant.simulated;
+  variant.witness->info.world = "smpi";
+  for (auto& step : variant.witness->journal.steps) step.phases[0] += Seconds(0.001);
+  const auto compared = validation::compared(variant, quick);
+  const Figure& step_time = compared.comparison->figure("step_time");
+  ASSERT_TRUE(step_time.witness);
+  EXPECT_NEAR(*step_time.witness, step_time.simulated + 0.001, 1e-12);
+  const auto set = summarise_set("all", {&compared}, {.resamples = 200});
+  const ErrorSummary& errors = *set.find("step_time");
+  EXPECT_EQ(errors.witnessed, 1);
+  EXPECT_NEAR(*errors.code_path, 0.001 / step_time.measured, 1e-9);
+  EXPECT_NEAR(*errors.model, std::abs(*step_time.witness - step_time.measured) / step_time.measured, 1e-9);
+}
+
+TEST(Witness, OfAnotherJobIsRefused) {
+  auto variant = synthetic_variant({});
+  variant.witness = variant.simulated;
+  variant.witness->info.experiment.optimizer.momentum = 0.9;
+  EXPECT_THROW(compared(variant, quick), ConfigError);
+}
+
 TEST(Belonging, WhatOnlyTheSimulatorReadsMayDiffer) {
   auto variant = synthetic_variant({});
   variant.simulated.info.experiment.physics.profile = "profile.json";

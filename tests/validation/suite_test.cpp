@@ -160,11 +160,11 @@ TEST_F(Suites, APlainExperimentIsOneOfItsVariants) {
 }
 
 TEST(ShippedSuites, Expand) {
-  const auto small = load_suite(source + "/validation/suites/small.yaml");
+  const auto small = load_suite(source + "/validation/suites/lab_small.yaml");
   EXPECT_GE(small.configurations.size(), 12U);
-  const auto full = load_suite(source + "/validation/suites/full.yaml");
-  EXPECT_GE(full.configurations.size(), 40U);
-  for (const auto* suite : {&small, &full}) {
+  const auto lab = load_suite(source + "/validation/suites/lab.yaml");
+  EXPECT_GE(lab.configurations.size(), 40U);
+  for (const auto* suite : {&small, &lab}) {
     const auto count = std::count_if(suite->configurations.begin(), suite->configurations.end(),
                                      [](const auto& configuration) { return configuration.calibration; });
     EXPECT_GT(count, 0);

@@ -55,6 +55,10 @@ double unlikeness(const Profile::Path& path, double bandwidth, std::size_t links
   return ratio + 1e-3 * std::abs(static_cast<double>(path.links) - static_cast<double>(links));
 }
 
+/// A message without any latency would get next to nothing of a link that it shares: SimGrid weighs messages
+/// by the inverse of their route's latency, but those by 1.
+constexpr double least_latency_s = 1e-8;
+
 /// The measured paths, to be asked by route.
 class MeasuredPaths {
  public:
@@ -63,7 +67,9 @@ class MeasuredPaths {
   /// Factor on the route's latency.
   double latency_factor(bool within_a_host, double size, const std::vector<s4u::Link*>& links) const {
     const auto* path = find(within_a_host, links);
-    return path == nullptr ? 1.0 : segment_of(*path, size).alpha_s / route_latency_s(links);
+    return path == nullptr
+               ? 1.0
+               : std::max(least_latency_s, segment_of(*path, size).alpha_s) / route_latency_s(links);
   }
 
   /// Factor on the bandwidth of the route's narrowest link.

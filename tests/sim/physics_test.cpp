@@ -92,6 +92,35 @@ TEST(Physics, MeasuredMessagesShareLinks) {
   EXPECT_NEAR(50e-6 + 2 * 1e8 * beta, result.makespan.count(), precision_s);
 }
 
+/// Two messages of unlike sizes, which lie in unlike segments, meet on the receiver's link. SimGrid gives a
+/// message without latency next to nothing beside others.
+class UnlikeSegments : public ::testing::TestWithParam<std::pair<double, double>> {};
+
+TEST_P(UnlikeSegments, ShareALinkEqually) {
+  const auto [alpha_of_small, alpha_of_large] = GetParam();
+  constexpr double beta = 1 / 1.25e9;
+  constexpr std::int64_t small = 500'000, large = 10'000'000;
+  double small_end = 0;
+  lab::run(
+      lab::star(3), lab::hosts(3),
+      [&](Context& context) {
+        if (context.rank() > 0) {
+          lab::send(context, 0, context.rank() == 1 ? small : large);
+          if (context.rank() == 1) small_end = context.now().count();
+          return;
+        }
+        lab::receive(context, 1, small);
+        lab::receive(context, 2, large);
+      },
+      lab::machine_network({{0, alpha_of_small, beta}, {1'000'000, alpha_of_large, beta}}));
+  // Up to the time that one of them has the link for itself because the other starts later.
+  EXPECT_NEAR(alpha_of_small + 2 * static_cast<double>(small) * beta, small_end, 60e-6);
+}
+
+INSTANTIATE_TEST_SUITE_P(Physics, UnlikeSegments,
+                         ::testing::Values(std::pair(50e-6, 50e-6), std::pair(50e-6, 1e-6),
+                                           std::pair(50e-6, 0.0), std::pair(0.0, 50e-6)));
+
 TEST(Physics, MeasuredSegmentsHoldWithinAHost) {
   const auto result = lab::run(
       lab::star(1), {"h0", "h0"},

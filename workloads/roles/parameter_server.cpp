@@ -31,7 +31,11 @@ void ParameterServer::run() {
   for (int worker = 0; worker < static_cast<int>(clients_.size()); ++worker) listen(worker);
   while (present_ > 0) {
     const Completion arrived = context_.wait_any(inbox_);
-    handle(static_cast<int>(arrived.index), arrived.note);
+    const int worker = static_cast<int>(arrived.index);
+    if (clients_[arrived.index].push)
+      collect_push(worker);
+    else
+      handle(worker, arrived.note);
   }
   const std::vector<float> final_model = gather_model();
   if (shard_ == 0) {
@@ -57,11 +61,10 @@ void ParameterServer::listen_for_note(int worker) {
 
 void ParameterServer::handle(int worker, const Note& note) {
   Client& client = clients_[static_cast<std::size_t>(worker)];
-  decisions_.clear();
   switch (note.kind) {
     case protocol::push:
-      context_.wait_all(client.buckets);
-      on_push(worker, note);
+      client.push = note;
+      collect_push(worker);
       break;
     case protocol::report: {
       const sync::Report event{context_.now(), worker, note.version, note.local_steps,
@@ -74,6 +77,7 @@ void ParameterServer::handle(int worker, const Note& note) {
     case protocol::leave: {
       context_.wait_all(client.buckets);
       finish_reply(client);
+      if (!client.answer.empty()) context_.wait(client.answer);
       --present_;
       const sync::Left event{context_.now(), worker};
       policy_->on_left(event, decisions_);
@@ -83,6 +87,17 @@ void ParameterServer::handle(int worker, const Note& note) {
     default:
       TANDEM_CHECK(false, "note of kind", note.kind, "from worker", worker);
   }
+}
+
+/// The note may overtake buckets that came by a slow link; other workers must not wait for these.
+void ParameterServer::collect_push(int worker) {
+  Client& client = clients_[static_cast<std::size_t>(worker)];
+  for (Pending& bucket : client.buckets) {
+    if (bucket.empty()) continue;
+    inbox_[static_cast<std::size_t>(worker)] = std::move(bucket);
+    return;
+  }
+  on_push(worker, *std::exchange(client.push, std::nullopt));
 }
 
 void ParameterServer::on_push(int worker, const Note& note) {
@@ -112,6 +127,7 @@ void ParameterServer::execute(const std::string& event) {
     if (const auto* to = std::get_if<sync::AnswerReport>(&decision)) answer(*to);
     // A discarded push stays in its slot until the next one overwrites it.
   }
+  decisions_.clear();
 }
 
 void ParameterServer::fold() {
@@ -147,9 +163,11 @@ void ParameterServer::reply(const sync::Reply& decision) {
 }
 
 void ParameterServer::answer(const sync::AnswerReport& decision) {
-  Pending told = context_.send(clients_[static_cast<std::size_t>(decision.worker)].rank, protocol::answers,
-                               {}, Note{.kind = protocol::answer, .value = decision.ready ? 1 : 0});
-  context_.wait(told);
+  // A worker asks again only after it has the answer, so the wait for the previous one does not block.
+  Client& client = clients_[static_cast<std::size_t>(decision.worker)];
+  if (!client.answer.empty()) context_.wait(client.answer);
+  client.answer = context_.send(client.rank, protocol::answers, {},
+                                Note{.kind = protocol::answer, .value = decision.ready ? 1 : 0});
 }
 
 void ParameterServer::finish_reply(Client& client) {

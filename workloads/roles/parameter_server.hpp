@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "policies/sync/policy.hpp"
@@ -24,13 +25,16 @@ class ParameterServer {
   struct Client {
     Rank rank = 0;
     std::vector<Pending> buckets;         ///< receives of all buckets of a push but the last
+    std::optional<Note> push{};           ///< of a push whose buckets are not all there
     std::vector<Pending> reply;           ///< sends of the model under way
     ServerModel::Snapshot replied_model;  ///< what they send
+    Pending answer;
   };
 
   void listen(int worker);
   void listen_for_note(int worker);
   void handle(int worker, const Note& note);
+  void collect_push(int worker);
   void on_push(int worker, const Note& note);
   void execute(const std::string& event);
   void fold();
@@ -51,7 +55,7 @@ class ParameterServer {
   std::unique_ptr<sync::ServerPolicy> policy_;
   CheckpointWriter checkpoints_;
   std::vector<Client> clients_;  ///< by worker
-  std::vector<Pending> inbox_;   ///< by worker: the note that ends a push, or stands alone
+  std::vector<Pending> inbox_;   ///< by worker: its next note, or a bucket that its push still lacks
   sync::ServerDecisions decisions_;
   int present_;  ///< workers that have not left
   int version_ = 0;

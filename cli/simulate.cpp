@@ -115,9 +115,13 @@ void simulate_job(const SimulateOptions& options) {
     journals[rank].keep_decisions = options.decisions;
   }
   const bool varies = job.experiment().physics.noise == "profile";
+  const bool comes_late = varies && job.experiment().run.devices == "emulated";
+  if (varies) setting.noise_seed = job.experiment().seed;
   setting.price = [&](Rank rank, const Work& work) {
     const auto index = static_cast<std::size_t>(rank);
-    return varies ? prices[index].draw(work, noise[index]) : prices[index].price(work);
+    if (!varies) return prices[index].price(work);
+    const Seconds duration = prices[index].draw(work, noise[index]);
+    return comes_late ? duration + job.profile()->draw_lateness(noise[index]) : duration;
   };
   setting.body = [&](Context& context) {
     Journal& journal = journals[static_cast<std::size_t>(context.rank())];

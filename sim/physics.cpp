@@ -15,6 +15,7 @@
 #include <xbt/config.hpp>
 
 #include "policies/vocabulary/check.hpp"
+#include "policies/vocabulary/rng.hpp"
 
 namespace tandem::sim {
 
@@ -62,14 +63,17 @@ constexpr double least_latency_s = 1e-8;
 /// The measured paths, to be asked by route.
 class MeasuredPaths {
  public:
-  explicit MeasuredPaths(std::vector<Profile::Path> paths) : paths_(std::move(paths)) {}
+  MeasuredPaths(std::vector<Profile::Path> paths, const std::optional<std::uint64_t>& noise_seed)
+      : paths_(std::move(paths)) {
+    if (noise_seed) random_ = Rng::stream(*noise_seed, "messages");
+  }
 
   /// Factor on the route's latency.
-  double latency_factor(bool within_a_host, double size, const std::vector<s4u::Link*>& links) const {
+  double latency_factor(bool within_a_host, double size, const std::vector<s4u::Link*>& links) {
     const auto* path = find(within_a_host, links);
-    return path == nullptr
-               ? 1.0
-               : std::max(least_latency_s, segment_of(*path, size).alpha_s) / route_latency_s(links);
+    if (path == nullptr) return 1.0;
+    const double seconds = segment_of(*path, size).alpha_s + draw_deviation_s(*path, size);
+    return std::max(least_latency_s, seconds) / route_latency_s(links);
   }
 
   /// Factor on the bandwidth of the route's narrowest link.
@@ -81,6 +85,19 @@ class MeasuredPaths {
   }
 
  private:
+  /// What a message takes more or less than usual.
+  double draw_deviation_s(const Profile::Path& path, double size) {
+    if (!random_ || path.messages.empty()) return 0.0;
+    const auto unlike = [size](const Profile::MessageEntry& entry) {
+      return std::abs(std::log((size + 1) / (static_cast<double>(entry.bytes) + 1)));
+    };
+    const auto& nearest =
+        *std::min_element(path.messages.begin(), path.messages.end(),
+                          [&](const auto& a, const auto& b) { return unlike(a) < unlike(b); });
+    if (nearest.raw_s.empty()) return 0.0;
+    return nearest.raw_s[random_->below(nearest.raw_s.size())] - nearest.median_s;
+  }
+
   const Profile::Path* find(bool within_a_host, const std::vector<s4u::Link*>& links) const {
     const Profile::Path* best = nullptr;
     double least = std::numeric_limits<double>::infinity();
@@ -96,6 +113,7 @@ class MeasuredPaths {
   }
 
   std::vector<Profile::Path> paths_;
+  std::optional<Rng> random_;
 };
 
 void check_segments(const std::vector<Profile::NetworkSegment>& segments) {
@@ -145,7 +163,8 @@ void set_physics(const std::map<std::string, std::string>& own, std::size_t rank
     if (!own.contains(flag)) s4u::Engine::set_config(flag + ":" + value);
 }
 
-void set_measured_network(const std::vector<Profile::Path>& paths) {
+void set_measured_network(const std::vector<Profile::Path>& paths,
+                          const std::optional<std::uint64_t>& noise_seed) {
   if (paths.empty()) return;
   for (const auto& path : paths) {
     check_segments(path.segments);
@@ -153,7 +172,7 @@ void set_measured_network(const std::vector<Profile::Path>& paths) {
       throw ConfigError("measured network: the path from " + path.from + " to " + path.to +
                         " names links, but no bandwidth");
   }
-  const auto shared = std::make_shared<const MeasuredPaths>(paths);
+  const auto shared = std::make_shared<MeasuredPaths>(paths, noise_seed);
   auto* const model = s4u::Engine::get_instance()->get_netzone_root()->get_network_model();
   try {
     model->set_lat_factor_cb([shared](double size, const s4u::Host* from, const s4u::Host* to,

@@ -2,8 +2,10 @@
 // measured network, and a report of what is in effect.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -26,8 +28,10 @@ void set_physics(const std::map<std::string, std::string>& own, std::size_t rank
 /// without links holds within a host, and everywhere when there is no other. Within a host the platform's
 /// loopback holds when no such path was measured. Pre: the platform is loaded. Errors: ConfigError when
 /// segments are not sorted or start above 0, when the platform sets factors of its own, or (while running)
-/// when a route has no latency.
-void set_measured_network(const std::vector<Profile::Path>& paths);
+/// when a route has no latency. With a seed, each message takes as much longer or shorter as one of the
+/// measured messages nearest in size did.
+void set_measured_network(const std::vector<Profile::Path>& paths,
+                          const std::optional<std::uint64_t>& noise_seed = std::nullopt);
 
 /// The flags in effect, and who set each.
 nlohmann::json report_physics(const std::map<std::string, std::string>& own,

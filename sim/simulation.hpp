@@ -2,9 +2,11 @@
 // that includes this file sees SimGrid.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <limits>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -22,6 +24,8 @@ struct SimulationSetting {
   /// Measured cost of a message by its size on each kind of way; empty: the links of the platform alone
   /// (CM02).
   std::vector<Profile::Path> network = {};
+  /// Messages then vary as `network` says that they did, drawn with this seed.
+  std::optional<std::uint64_t> noise_seed = {};
   /// Messages above this size move only once their receive is posted (MPI's rendezvous); the others start
   /// when they are sent.
   Bytes eager_limit{std::numeric_limits<std::int64_t>::max()};

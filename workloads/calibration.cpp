@@ -165,6 +165,29 @@ std::vector<Profile::ComputeEntry> measure_compute(const Job& job, Context& cont
   return entries;
 }
 
+/// Every rank works, as an emulated device does, and sends to the next rank meanwhile: what a job asks of
+/// the cores that ranks share.
+std::vector<double> measure_lateness(Context& context, const CalibrationSetting& setting) {
+  constexpr Seconds work(2e-3);
+  constexpr Bytes size(16 << 10);
+  std::vector<std::byte> out(static_cast<std::size_t>(size.count()));
+  std::vector<std::byte> in(out.size());
+  const Rank next = (context.rank() + 1) % context.world_size();
+  const Rank previous = (context.rank() + context.world_size() - 1) % context.world_size();
+  std::vector<double> lateness;
+  for (int repetition = 0; repetition < setting.lateness_repetitions; ++repetition) {
+    Pending arriving = context.receive(previous, ping, {size, in.data()});
+    Pending leaving = context.send(next, ping, {size, out.data()});
+    const Seconds start = context.now();
+    Pending done = context.sleep(work);
+    context.wait(done);
+    lateness.push_back(std::max(0.0, (context.now() - start - work).count()));
+    context.wait(arriving);
+    context.wait(leaving);
+  }
+  return lateness;
+}
+
 std::vector<Profile::StorageEntry> measure_storage(const Job& job, Context& context,
                                                    const CalibrationSetting& setting) {
   if (!job.real_math()) return {};
@@ -262,6 +285,7 @@ CalibrationSetting default_calibration() {
 Profile calibrate(const Job& job, Context& context, const CalibrationSetting& setting) {
   TANDEM_CHECK(context.world_size() >= 2, "messages need two ranks");
   Profile profile;
+  profile.lateness_s = measure_lateness(context, setting);
   for (const Partner& partner : setting.partners) {
     if (context.rank() != 0 && context.rank() != partner.rank) continue;
     auto messages =

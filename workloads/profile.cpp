@@ -27,7 +27,7 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Profile::NetworkSegment, from_bytes, alpha_s,
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Profile::Path, from, to, links, bandwidth, eager_bytes, messages, segments)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Profile::StorageEntry, bytes, write, median_s, spread, raw_s)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Profile, machine, software, date, command, core_wait_share, compute, paths,
-                                   cluster, storage)
+                                   cluster, storage, lateness_s)
 
 namespace {
 
@@ -59,6 +59,10 @@ double Profile::draw_variation(const std::string& model, const Work& work, Rng& 
   const ComputeEntry* const nearest = below != nullptr ? below : above;
   if (nearest == nullptr || nearest->raw_s.empty() || nearest->median_s <= 0.0) return 1.0;
   return nearest->raw_s[random.below(nearest->raw_s.size())] / nearest->median_s;
+}
+
+Seconds Profile::draw_lateness(Rng& random) const {
+  return Seconds(lateness_s.empty() ? 0.0 : lateness_s[random.below(lateness_s.size())]);
 }
 
 std::optional<Seconds> Profile::price(const std::string& model, const Work& work) const {

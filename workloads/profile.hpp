@@ -17,7 +17,7 @@
 namespace tandem {
 
 struct Profile {
-  static constexpr int schema_version = 2;
+  static constexpr int schema_version = 3;
   std::string machine;   ///< processor name, cores, kernel: what must match for the profile to be fresh
   std::string software;  ///< version of Tandem, then those of the libraries that ranks use
   std::string date;
@@ -74,11 +74,17 @@ struct Profile {
   };
   std::vector<StorageEntry> storage;
 
+  /// How much later than due ranks noticed the end of emulated work, while all of them worked and exchanged
+  /// messages.
+  std::vector<double> lateness_s;
+
   /// Seconds for the work, if measured: exact sample count, or interpolated between measured ones.
   std::optional<Seconds> price(const std::string& model, const Work& work) const;
   /// One of the measured times of the piece of work that is nearest in size, over their median: how much
   /// longer or shorter than usual it took that time. 1 where nothing was measured.
   double draw_variation(const std::string& model, const Work& work, Rng& random) const;
+  /// One of the measured latenesses; 0 where none was measured.
+  Seconds draw_lateness(Rng& random) const;
 
  private:
   /// Measured pieces of the kind: the largest not above the work in size, and the smallest not below; null

@@ -1,0 +1,39 @@
+// The shipped small lab as a user runs it. The machine of a test may be busy, so times are held to a wide
+// tolerance; operations, decisions and bytes are exact everywhere.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "tests/cli/command.hpp"
+
+namespace tandem::testing {
+namespace {
+
+using nlohmann::json;
+
+TEST(LabSuite, BothWorldsDoTheSameOnEveryConfiguration) {
+  const CommandLine line;
+  const auto result = line.tandem("validate " TANDEM_SOURCE_DIR
+                                  "/validation/suites/lab_small.yaml --tolerance 0.5 --out out");
+  ASSERT_EQ(result.exit_code, 0) << result.output;
+  std::ifstream file(line.folder() / "out/report.json");
+  const json report = json::parse(file);
+  EXPECT_GE(report["configurations"].size(), 24U);
+  for (const auto& configuration : report["configurations"]) {
+    const std::string name = configuration["name"];
+    EXPECT_EQ(configuration["failure"], "") << name;
+    for (const char* gate : {"operations", "decisions", "replay"})
+      EXPECT_NE(configuration["gates"][gate]["state"], "failed") << name << ": " << gate;
+    for (const auto& figure : configuration["figures"]) {
+      const std::string key = figure["key"];
+      if (key == "bytes_sent" || key == "bytes_received" || key == "rounds") {
+        EXPECT_EQ(figure["error"], 0.0) << name << ": " << key;
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace tandem::testing

@@ -110,7 +110,6 @@ void calibrate_job(const Job& job, const RankOptions& options, MpiContext& conte
   CalibrationSetting setting = default_calibration();
   const auto document = nlohmann::json::parse(std::ifstream(options.document));
   if (document.contains("partners")) setting.partners = partners_from_json(document["partners"]);
-  setting.sharers = document.value("sharers", std::vector<Rank>{});
   const std::string cluster = document.value("cluster", "");
   if (const auto limit = eager_limit(cluster.empty() ? "vader" : "tcp")) setting.eager_bytes = *limit;
   Profile profile = calibrate(job, context, setting);

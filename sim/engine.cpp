@@ -72,7 +72,7 @@ s4u::Engine& start_engine(const SimulationSetting& setting, const std::map<std::
   set_physics(own, setting.hosts.size());
   if (before_loading) before_loading();
   load_platform(*engine, setting.platform_file);
-  set_measured_network(setting.network, setting.noise ? std::optional(setting.noise->seed) : std::nullopt);
+  set_measured_network(setting.network, setting.noise_seed);
   if (setting.progress) report_progress(setting.progress);
   return *engine;
 }

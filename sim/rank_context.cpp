@@ -357,7 +357,6 @@ void RankContext::start_message(const Operation& operation) {
   message.comm->set_state(s4u::Activity::State::STARTING);
   message.comm->set_payload_size(size);
   message.comm->start();
-  if (size > 0) world_.vary_share();
   // A link that is down ends the activity at once and without a report.
   if (size > 0 && message.comm->get_remaining() == 0) message.finish(false);
 }

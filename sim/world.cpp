@@ -1,10 +1,7 @@
 // The shared state of a simulation: message pool, routes, the first error.
 #include "sim/world.hpp"
 
-#include <cmath>
 #include <optional>
-#include <simgrid/kernel/resource/Action.hpp>
-#include <simgrid/kernel/resource/NetworkModelIntf.hpp>
 #include <xbt/config.hpp>
 
 #include "policies/vocabulary/check.hpp"
@@ -26,9 +23,7 @@ void Message::finish(bool succeeded) {
 }
 
 World::World(const SimulationSetting& setting)
-    : setting_(setting),
-      precision_s_(simgrid::config::get_value<double>("surf/precision")),
-      shares_(Rng::stream(setting.noise ? setting.noise->seed : 0, "shares")) {
+    : setting_(setting), precision_s_(simgrid::config::get_value<double>("surf/precision")) {
   const auto places = find_places(setting);
   for (std::size_t rank = 0; rank < setting.hosts.size(); ++rank)
     ranks_.push_back(std::make_unique<RankContext>(*this, static_cast<Rank>(rank), *places[rank].host));
@@ -51,17 +46,6 @@ void World::check_route(const RankContext& from, const RankContext& to) const {
     throw ConfigError(setting_.platform_file + ": the route from host \"" + from.host().get_name() +
                       "\" to host \"" + to.host().get_name() +
                       "\" must have a latency above 0 to carry a measured network");
-}
-
-void World::vary_share() {
-  if (!setting_.noise || setting_.noise->share_spread <= 0) return;
-  auto* const model = s4u::Engine::get_instance()->get_netzone_root()->get_network_model();
-  auto& moving = *model->get_started_action_set();
-  if (moving.empty()) return;
-  auto& message = moving.back();
-  // The model sets the weight when the latency is over; until then nothing may move.
-  message.set_sharing_penalty_no_update(message.get_sharing_penalty() *
-                                        std::exp(setting_.noise->share_spread * shares_.normal()));
 }
 
 void World::fail(std::exception_ptr error) {

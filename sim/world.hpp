@@ -10,7 +10,6 @@
 #include <string>
 #include <vector>
 
-#include "policies/vocabulary/rng.hpp"
 #include "sim/simulation.hpp"
 
 namespace tandem::sim {
@@ -67,10 +66,6 @@ class World {
   /// network.
   void check_route(const RankContext& from, const RankContext& to) const;
 
-  /// Links are shared by weight, which is not quite the same for two messages. Pre: called when SimGrid has
-  /// just started to move one.
-  void vary_share();
-
   /// Remembers the first error and ends all ranks but the calling one. Pre: called by a rank's actor.
   void fail(std::exception_ptr error);
   /// Notes who waits for what; the error comes once the engine stopped.
@@ -83,7 +78,6 @@ class World {
   double precision_s_;
   std::vector<std::unique_ptr<RankContext>> ranks_;
   std::deque<Message> messages_;
-  Rng shares_;
   std::exception_ptr error_;
 };
 

@@ -1,8 +1,6 @@
 #include "workloads/calibration.hpp"
 
 #include <algorithm>
-#include <boost/math/distributions/normal.hpp>
-#include <cmath>
 #include <fstream>
 #include <limits>
 
@@ -190,52 +188,6 @@ std::vector<double> measure_lateness(Context& context, const CalibrationSetting&
   return lateness;
 }
 
-/// Expected largest of `count` standard normals (Blom 1958).
-double expected_largest(std::size_t count) {
-  const auto n = static_cast<double>(count);
-  return boost::math::quantile(boost::math::normal(), (n - 0.375) / (n + 0.25));
-}
-
-/// The times at which rank 0 has each of the messages that were sent to it at once, sorted.
-std::vector<double> receive_at_once(Context& context, const std::vector<Rank>& sharers, Slice buffer) {
-  std::vector<Pending> arriving;
-  for (const Rank sharer : sharers) arriving.push_back(context.receive(sharer, pong, buffer));
-  for (const Rank sharer : sharers) {
-    Pending go = context.send(sharer, ping, {});
-    context.wait(go);
-  }
-  const Seconds start = context.now();
-  std::vector<double> times;
-  for (std::size_t i = 0; i < sharers.size(); ++i) {
-    context.wait_any(arriving);
-    times.push_back((context.now() - start).count());
-  }
-  return times;
-}
-
-/// Of N messages that begin together, the one with the largest weight w ends first, and the last one when all
-/// bytes are through: last / first = N w / (sum of weights), the largest of N weights over their mean.
-double measure_share_spread(Context& context, const CalibrationSetting& setting) {
-  const auto& sharers = setting.sharers;
-  const bool shares = std::find(sharers.begin(), sharers.end(), context.rank()) != sharers.end();
-  if (sharers.size() < 2 || (context.rank() != 0 && !shares)) return 0.0;
-  constexpr Bytes size(1 << 20);
-  std::vector<std::byte> bytes(static_cast<std::size_t>(size.count()));
-  double sum = 0.0;
-  for (int repetition = 0; repetition < setting.sharing_repetitions; ++repetition) {
-    if (context.rank() == 0) {
-      const auto times = receive_at_once(context, sharers, {size, bytes.data()});
-      sum += std::log(times.back() / times.front());
-    } else {
-      Pending go = context.receive(0, ping, {});
-      context.wait(go);
-      Pending sent = context.send(0, pong, {size, bytes.data()});
-      context.wait(sent);
-    }
-  }
-  return sum / setting.sharing_repetitions / expected_largest(sharers.size());
-}
-
 std::vector<Profile::StorageEntry> measure_storage(const Job& job, Context& context,
                                                    const CalibrationSetting& setting) {
   if (!job.real_math()) return {};
@@ -334,7 +286,6 @@ Profile calibrate(const Job& job, Context& context, const CalibrationSetting& se
   TANDEM_CHECK(context.world_size() >= 2, "messages need two ranks");
   Profile profile;
   profile.lateness_s = measure_lateness(context, setting);
-  profile.share_spread = measure_share_spread(context, setting);
   for (const Partner& partner : setting.partners) {
     if (context.rank() != 0 && context.rank() != partner.rank) continue;
     auto messages =

@@ -77,9 +77,6 @@ struct Profile {
   /// How much later than due ranks noticed the end of emulated work, while all of them worked and exchanged
   /// messages.
   std::vector<double> lateness_s;
-  /// How unequally messages that met on one link shared it: standard deviation of the logarithm of their
-  /// weights.
-  double share_spread = 0.0;
 
   /// Seconds for the work, if measured: exact sample count, or interpolated between measured ones.
   std::optional<Seconds> price(const std::string& model, const Work& work) const;

@@ -7,6 +7,7 @@
 
 #include "cli/commands.hpp"
 #include "cli/job_options.hpp"
+#include "cli/profile_origin.hpp"
 #include "policies/vocabulary/check.hpp"
 #include "validation/hold_out.hpp"
 #include "validation/report.hpp"
@@ -31,16 +32,7 @@ struct CompareArguments {
 void check_profile_of(const validation::VariantResults& results) {
   const std::string& path = results.simulated.info.profile;
   if (path.empty() || !std::filesystem::exists(path)) return;
-  const Profile profile = load_profile(path);
-  std::vector<const Results*> runs;
-  for (const auto& run : results.measured) runs.push_back(&run);
-  validation::check_hold_out({path, profile.date, profile.command}, runs);
-}
-
-void write_trace(const std::string& path, const validation::VariantResults& results) {
-  std::ofstream file(path);
-  file << chrome_trace(results.simulated, results.measured.front()).dump();
-  if (!file.flush()) throw WorldError("cannot write " + path);
+  validation::check_hold_out(origin_of(path), results.measured);
 }
 
 int compare_results(const CompareArguments& arguments) {
@@ -59,7 +51,7 @@ int compare_results(const CompareArguments& arguments) {
     std::filesystem::remove(arguments.out + "/INCOMPLETE");
     fmt::print("{}/report.html\n", arguments.out);
   }
-  if (!arguments.trace.empty()) write_trace(arguments.trace, results);
+  if (!arguments.trace.empty()) write_trace(arguments.trace, results.simulated, results.measured.front());
   return validation.passed ? exit_fine : exit_beyond_tolerance;
 }
 

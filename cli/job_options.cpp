@@ -6,6 +6,7 @@
 #include <iterator>
 
 #include "platforms/load.hpp"
+#include "runtime/launcher/launcher.hpp"
 #include "workloads/experiment_file.hpp"
 
 namespace tandem::cli {
@@ -46,11 +47,8 @@ std::string command_line() {
   std::ifstream file("/proc/self/cmdline", std::ios::binary);
   std::string text;
   for (std::string word; std::getline(file, word, '\0');) {
-    const bool plain = word.find_first_not_of(
-                           "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
-                           "-_./=:,+@%") == std::string::npos;
     if (!text.empty()) text += ' ';
-    text += plain && !word.empty() ? word : "'" + word + "'";
+    text += shell_word(word);
   }
   return text;
 }

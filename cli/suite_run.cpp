@@ -13,10 +13,12 @@
 #include "cli/calibration_run.hpp"
 #include "cli/cluster_use.hpp"
 #include "cli/job_options.hpp"
+#include "cli/profile_origin.hpp"
 #include "cli/progress.hpp"
 #include "cli/self.hpp"
 #include "policies/vocabulary/check.hpp"
 #include "policies/vocabulary/rng.hpp"
+#include "runtime/launcher/launcher.hpp"
 #include "validation/hold_out.hpp"
 #include "workloads/profile.hpp"
 #include "workloads/records/result_directory.hpp"
@@ -45,12 +47,9 @@ struct Calibration {
   std::string failure{};
 };
 
-std::string quoted(const std::vector<std::string>& words) {
+std::string command_of(const std::vector<std::string>& words) {
   std::string text = "tandem";
-  for (const auto& word : words) {
-    const bool plain = !word.empty() && word.find_first_of(" \t'\"[]{}()$*?&;<>|\\`!#~") == std::string::npos;
-    text += plain ? " " + word : " '" + word + "'";
-  }
+  for (const auto& word : words) text += ' ' + shell_word(word);
   return text;
 }
 
@@ -87,7 +86,7 @@ class SuiteRun {
       if (!outcomes_[i].failure.empty())
         documents_[i] = validation::failed_configuration_document(outcomes_[i]);
     SuiteResults results{std::move(outcomes_), std::move(documents_), {}, profile_documents(), first_error_};
-    for (const Task& task : tasks) results.commands.push_back(quoted(task.words));
+    for (const Task& task : tasks) results.commands.push_back(command_of(task.words));
     return results;
   }
 
@@ -287,28 +286,15 @@ class SuiteRun {
         else
           results.measured.push_back(std::move(read));
       }
-      check_profile_after(profile_of_[index], results);
+      validation::check_hold_out(origin_of(profile_of_[index]), results.measured);
       outcome = validation::compared(results);
       documents_[index] = validation::configuration_document(results, *outcome.comparison);
-      if (options_.traces) write_trace(index, results);
+      if (options_.traces)
+        write_trace(folder(index) + "/trace.json", results.simulated, results.measured.front());
     } catch (const ConfigError& error) {
       if (!first_error_) first_error_ = std::current_exception();
       outcome.failure = error.what();
     }
-  }
-
-  static void check_profile_after(const std::string& path, const validation::VariantResults& results) {
-    const Profile profile = load_profile(path);
-    std::vector<const Results*> runs;
-    for (const auto& run : results.measured) runs.push_back(&run);
-    validation::check_hold_out({path, profile.date, profile.command}, runs);
-  }
-
-  void write_trace(std::size_t index, const validation::VariantResults& results) const {
-    const std::string path = folder(index) + "/trace.json";
-    std::ofstream file(path);
-    file << chrome_trace(results.simulated, results.measured.front()).dump();
-    if (!file.flush()) throw WorldError("cannot write " + path);
   }
 
   const validation::Suite& suite_;
@@ -325,11 +311,10 @@ class SuiteRun {
 
 void check_profile(const validation::Suite& suite, const SuiteRunOptions& options) {
   if (options.profile.empty()) return;
-  const Profile profile = load_profile(options.profile);
   std::vector<std::string> directories;
   for (const auto& configuration : suite.configurations)
     directories.push_back(options.out + '/' + configuration.folder);
-  validation::check_apart({options.profile, profile.date, profile.command}, directories);
+  validation::check_apart(origin_of(options.profile), directories);
 }
 
 SuiteResults run_suite(const validation::Suite& suite, const SuiteRunOptions& options) {

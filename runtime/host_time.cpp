@@ -3,34 +3,14 @@
 
 #include <sched.h>
 
-#include <algorithm>
-#include <array>
 #include <chrono>
-#include <cstddef>
 
 #include "runtime/backoff.hpp"
 #include "runtime/mpi_check.hpp"
+#include "runtime/mpi_variable.hpp"
 
 namespace tandem {
 namespace {
-
-/// Whether Open MPI gives the core away when it has looked for messages in vain. False for other libraries.
-bool mpi_yields_when_idle() {
-  int provided = 0;
-  if (MPI_T_init_thread(MPI_THREAD_SINGLE, &provided) != MPI_SUCCESS) return false;
-  int index = 0;
-  int count = 0;
-  // A bool in some versions and an int in others; both fit, and zero bytes mean no.
-  std::array<std::byte, 16> value{};
-  MPI_T_cvar_handle handle{};
-  if (MPI_T_cvar_get_index("mpi_yield_when_idle", &index) == MPI_SUCCESS &&
-      MPI_T_cvar_handle_alloc(index, nullptr, &handle, &count) == MPI_SUCCESS) {
-    if (count == 1) MPI_T_cvar_read(handle, value.data());
-    MPI_T_cvar_handle_free(&handle);
-  }
-  MPI_T_finalize();
-  return std::ranges::any_of(value, [](std::byte byte) { return byte != std::byte{0}; });
-}
 
 /// From the cores that the ranks of this node may use together. Collective.
 Patience patience_of_node(MPI_Comm communicator) {
@@ -47,7 +27,7 @@ Patience patience_of_node(MPI_Comm communicator) {
   check_mpi(MPI_Allreduce(&own, &all, static_cast<int>(sizeof(own)), MPI_BYTE, MPI_BOR, node),
             "MPI_Allreduce");
   check_mpi(MPI_Comm_free(&node), "MPI_Comm_free");
-  return Patience::of(CPU_COUNT(&all), ranks, mpi_yields_when_idle());
+  return Patience::of(CPU_COUNT(&all), ranks, mpi_variable("mpi_yield_when_idle").value_or(0) != 0);
 }
 
 class MachineTime final : public HostTime {

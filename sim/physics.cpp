@@ -85,15 +85,14 @@ class MeasuredPaths {
   }
 
  private:
-  /// What a message takes more or less than usual.
+  /// What a message takes more or less than usual: as one of the next larger size that was measured did.
   double draw_deviation_s(const Profile::Path& path, double size) {
     if (!random_ || path.messages.empty()) return 0.0;
-    const auto unlike = [size](const Profile::MessageEntry& entry) {
-      return std::abs(std::log((size + 1) / (static_cast<double>(entry.bytes) + 1)));
-    };
-    const auto& nearest =
-        *std::min_element(path.messages.begin(), path.messages.end(),
-                          [&](const auto& a, const auto& b) { return unlike(a) < unlike(b); });
+    const auto above = std::lower_bound(path.messages.begin(), path.messages.end(), size,
+                                        [](const Profile::MessageEntry& entry, double bytes) {
+                                          return static_cast<double>(entry.bytes) < bytes;
+                                        });
+    const auto& nearest = above == path.messages.end() ? path.messages.back() : *above;
     if (nearest.raw_s.empty()) return 0.0;
     return nearest.raw_s[random_->below(nearest.raw_s.size())] - nearest.median_s;
   }

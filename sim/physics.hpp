@@ -29,7 +29,7 @@ void set_physics(const std::map<std::string, std::string>& own, std::size_t rank
 /// loopback holds when no such path was measured. Pre: the platform is loaded. Errors: ConfigError when
 /// segments are not sorted or start above 0, when the platform sets factors of its own, or (while running)
 /// when a route has no latency. With a seed, each message takes as much longer or shorter as one of the
-/// measured messages nearest in size did.
+/// measured messages of the next larger size did.
 void set_measured_network(const std::vector<Profile::Path>& paths,
                           const std::optional<std::uint64_t>& noise_seed = std::nullopt);
 

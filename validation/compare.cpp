@@ -244,7 +244,13 @@ const Figure& Comparison::figure(const std::string& key, Rank rank) const {
 Comparison compare(const Results& simulated, const std::vector<Results>& measured,
                    const CompareOptions& options, const std::optional<Results>& witness) {
   check_together(simulated, measured);
-  if (witness) check_same_job(simulated, *witness);
+  if (witness) {
+    if (witness->info.world != "smpi")
+      throw ConfigError(
+          fmt::format("{}: expected a result of `tandem simulate --fidelity smpi`, found a {} one",
+                      witness->path, witness->info.world));
+    check_same_job(simulated, *witness);
+  }
   Comparison comparison;
   comparison.operations = operations_parity(simulated, measured);
   comparison.decisions = decisions_parity(simulated, measured);

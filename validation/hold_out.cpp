@@ -48,18 +48,18 @@ void check_apart(const ProfileOrigin& profile, const std::vector<std::string>& r
   }
 }
 
-void check_hold_out(const ProfileOrigin& profile, const std::vector<const Results*>& measured) {
+void check_hold_out(const ProfileOrigin& profile, const std::vector<Results>& measured) {
   std::vector<std::string> directories;
-  for (const Results* run : measured) directories.push_back(run->path);
+  for (const auto& run : measured) directories.push_back(run.path);
   check_apart(profile, directories);
   // Both are ISO 8601 in UTC, so that their order is that of their texts.
-  for (const Results* run : measured)
-    if (run->info.started < profile.date)
+  for (const auto& run : measured)
+    if (run.info.started < profile.date)
       throw ConfigError(
           fmt::format("profile {}: was measured at {}, after the run {} that is compared (started {}); a "
                       "calibration that "
                       "could know the runs proves nothing",
-                      profile.path, profile.date, run->path, run->info.started));
+                      profile.path, profile.date, run.path, run.info.started));
 }
 
 }  // namespace tandem::validation

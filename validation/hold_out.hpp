@@ -18,7 +18,7 @@ struct ProfileOrigin {
 
 /// Refuses a profile that may have seen the runs: measured after one of them began, lying in one's result
 /// directory, or measured by a command that names one. Errors: ConfigError saying which.
-void check_hold_out(const ProfileOrigin& profile, const std::vector<const Results*>& measured);
+void check_hold_out(const ProfileOrigin& profile, const std::vector<Results>& measured);
 /// The part of it that is known before the runs: the directories they will be written to.
 void check_apart(const ProfileOrigin& profile, const std::vector<std::string>& run_directories);
 

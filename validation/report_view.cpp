@@ -5,16 +5,16 @@
 #include <algorithm>
 #include <cmath>
 
+#include "validation/report_names.hpp"
+
 namespace tandem::validation {
 namespace {
 
 using nlohmann::json;
 
 Unit unit_of(const std::string& name) {
-  if (name == "s") return Unit::seconds;
-  if (name == "samples/s") return Unit::samples_per_second;
-  if (name == "bytes") return Unit::bytes;
-  if (name == "ratio") return Unit::ratio;
+  for (const Unit unit : {Unit::seconds, Unit::samples_per_second, Unit::bytes, Unit::ratio})
+    if (name == unit_name(unit)) return unit;
   return Unit::count;
 }
 

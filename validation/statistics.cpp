@@ -128,15 +128,8 @@ std::vector<double> resampled_errors(const Series& simulated, const std::vector<
 
 std::vector<double> resampled_errors(double simulated, const std::vector<double>& measured,
                                      const Resampling& resampling) {
-  if (measured.size() < 2) return {};
-  Rng rng = Rng::stream(resampling.seed, "bootstrap of runs");
-  std::vector<double> errors;
-  errors.reserve(static_cast<std::size_t>(resampling.resamples));
-  for (int i = 0; i < resampling.resamples; ++i) {
-    double sum = 0;
-    for (std::size_t run = 0; run < measured.size(); ++run) sum += measured[rng.below(measured.size())];
-    errors.push_back(relative_error(simulated, sum / static_cast<double>(measured.size())));
-  }
+  auto errors = resampled_means(measured, resampling);
+  for (double& value : errors) value = relative_error(simulated, value);
   return errors;
 }
 
@@ -205,7 +198,7 @@ double wasserstein_distance(std::vector<double> a, std::vector<double> b) {
 
 std::vector<double> resampled_means(const std::vector<double>& values, const Resampling& resampling) {
   if (values.size() < 2) return {};
-  Rng rng = Rng::stream(resampling.seed, "bootstrap of configurations");
+  Rng rng = Rng::stream(resampling.seed, "bootstrap of means");
   std::vector<double> means;
   means.reserve(static_cast<std::size_t>(resampling.resamples));
   for (int i = 0; i < resampling.resamples; ++i) {

@@ -7,6 +7,7 @@
 #include "policies/vocabulary/check.hpp"
 #include "policies/vocabulary/rng.hpp"
 #include "workloads/optimizer.hpp"
+#include "workloads/records/quantile.hpp"
 #include "workloads/roles/record_store.hpp"
 #include "workloads/roles/replica.hpp"
 
@@ -15,14 +16,6 @@ namespace {
 
 constexpr Channel ping{1, false};
 constexpr Channel pong{2, false};
-
-double quantile(std::vector<double> sorted, double share) {
-  std::sort(sorted.begin(), sorted.end());
-  const double position = share * static_cast<double>(sorted.size() - 1);
-  const auto below = static_cast<std::size_t>(position);
-  const std::size_t above = std::min(below + 1, sorted.size() - 1);
-  return sorted[below] + (position - static_cast<double>(below)) * (sorted[above] - sorted[below]);
-}
 
 double spread_of(const std::vector<double>& values) {
   const double median = quantile(values, 0.5);

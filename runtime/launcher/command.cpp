@@ -16,14 +16,6 @@ namespace {
 
 using Words = std::vector<std::string>;
 
-std::string shell_word(const std::string& word) {
-  constexpr auto harmless = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=./:,@%";
-  if (!word.empty() && word.find_first_not_of(harmless) == std::string::npos) return word;
-  std::string text = "'";
-  for (const char letter : word) text += letter == '\'' ? std::string("'\\''") : std::string(1, letter);
-  return text + "'";
-}
-
 int usable_cores() {
   cpu_set_t cores;
   CPU_ZERO(&cores);
@@ -41,6 +33,14 @@ void append_cluster(Words& words, const ClusterLaunch& cluster) {
 }
 
 }  // namespace
+
+std::string shell_word(const std::string& word) {
+  constexpr auto harmless = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=./:,@%";
+  if (!word.empty() && word.find_first_not_of(harmless) == std::string::npos) return word;
+  std::string text = "'";
+  for (const char letter : word) text += letter == '\'' ? std::string("'\\''") : std::string(1, letter);
+  return text + "'";
+}
 
 Words launch_command(const LaunchSetting& setting) {
   TANDEM_CHECK(setting.ranks > 0 && !setting.program.empty(), "ranks", setting.ranks);

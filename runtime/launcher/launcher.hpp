@@ -48,6 +48,8 @@ struct LaunchResult {
 std::vector<std::string> launch_command(const LaunchSetting& setting);
 /// The same as one line for a shell.
 std::string print_command(const LaunchSetting& setting);
+/// Quoted for a shell where it has to be.
+std::string shell_word(const std::string& word);
 
 /// Runs the job to its end. SIGINT and SIGTERM end it: they are kept from this thread meanwhile and passed
 /// on; a second one, or `grace`, kills. If this process dies the job ends too. Errors: WorldError when mpirun

@@ -22,7 +22,7 @@ Results run(const std::string& path, const std::string& started) {
 void check(const ProfileOrigin& profile) {
   const Results first = run("results/lab/bsp/measured-0", "2026-03-01T10:00:00Z");
   const Results second = run("results/lab/asp/measured-0", "2026-03-01T10:05:00Z");
-  check_hold_out(profile, {&first, &second});
+  check_hold_out(profile, {first, second});
 }
 
 TEST(HoldOut, AProfileOfItsOwnMeasuredBeforeIsFine) {

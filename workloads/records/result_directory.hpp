@@ -60,5 +60,7 @@ nlohmann::json summarise(const RunInfo& info, const Journal& journal, Seconds ma
 nlohmann::json chrome_trace(const RunInfo& info, const Journal& journal);
 /// The same of two worlds in one trace, one group of tracks each.
 nlohmann::json chrome_trace(const Results& simulated, const Results& measured);
+/// Errors: WorldError when the file cannot be written.
+void write_trace(const std::string& path, const Results& simulated, const Results& measured);
 
 }  // namespace tandem

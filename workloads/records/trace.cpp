@@ -4,10 +4,12 @@
 #include <algorithm>
 #include <cmath>
 #include <deque>
+#include <fstream>
 #include <limits>
 #include <map>
 #include <tuple>
 
+#include "policies/vocabulary/check.hpp"
 #include "workloads/records/result_directory.hpp"
 
 namespace tandem {
@@ -227,6 +229,12 @@ json chrome_trace(const Results& simulated, const Results& measured) {
             {"simulated", part_text(simulated_steps, simulated.journal)},
             {"measured", part_text(measured_steps, measured.journal)}}},
           {"traceEvents", std::move(events)}};
+}
+
+void write_trace(const std::string& path, const Results& simulated, const Results& measured) {
+  std::ofstream file(path);
+  file << chrome_trace(simulated, measured).dump();
+  if (!file.flush()) throw WorldError("cannot write " + path);
 }
 
 }  // namespace tandem

@@ -1,0 +1,17 @@
+// Where a calibration profile comes from, as validation asks it.
+#pragma once
+
+#include <string>
+
+#include "validation/hold_out.hpp"
+#include "workloads/profile.hpp"
+
+namespace tandem::cli {
+
+/// Errors: ConfigError as load_profile().
+inline validation::ProfileOrigin origin_of(const std::string& path) {
+  const Profile profile = load_profile(path);
+  return {path, profile.date, profile.command};
+}
+
+}  // namespace tandem::cli

@@ -1,0 +1,14 @@
+// What the MPI library says of its own settings (MPI_T control variables).
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+namespace tandem {
+
+/// A variable that is a number or a bool, by Open MPI's name: "btl_tcp_eager_limit". Nothing when this MPI
+/// does not tell.
+std::optional<std::int64_t> mpi_variable(const std::string& name);
+
+}  // namespace tandem

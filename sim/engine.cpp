@@ -54,7 +54,7 @@ class KeptInterruptHandler {
 }  // namespace
 
 s4u::Engine& start_engine(const SimulationSetting& setting, const std::map<std::string, std::string>& own,
-                          const std::function<void()>& before_loading) {
+                          Network& network, const std::function<void()>& before_loading) {
   TANDEM_CHECK(setting.price && setting.body, "a simulation needs prices and a body");
   if (setting.hosts.empty())
     throw ConfigError(setting.platform_file + ": a simulation needs at least one rank");
@@ -72,7 +72,7 @@ s4u::Engine& start_engine(const SimulationSetting& setting, const std::map<std::
   set_physics(own, setting.hosts.size());
   if (before_loading) before_loading();
   load_platform(*engine, setting.platform_file);
-  set_measured_network(setting.network, setting.noise_seed);
+  network.install();
   if (setting.progress) report_progress(setting.progress);
   return *engine;
 }

@@ -129,11 +129,10 @@ Pending RankContext::send(Rank to, Channel channel, Slice slice, const Note& not
   Operation& operation = new_operation(Kind::send);
   operation.peer = to;
   operation.channel = channel;
-  operation.amount =
-      static_cast<double>((slice.size + (channel.carries_note ? note_size : Bytes(0))).count());
-  operation.message = message.index;
   message.send_slot = operation.slot;
   message.size = slice.size;
+  message.wire_size =
+      static_cast<std::uint64_t>((slice.size + (channel.carries_note ? note_size : Bytes(0))).count());
   message.note = channel.carries_note ? note : Note{};
 
   Stream& stream = receiver.stream(rank_, channel);
@@ -151,35 +150,34 @@ Pending RankContext::send(Rank to, Channel channel, Slice slice, const Note& not
     stream.holds_receives = false;
     append(
         stream, [this](std::uint32_t i) -> Message& { return world_.message(i); }, message, message.index);
-    if (slice.size > world_.setting().eager_limit) {
-      message.waits_for_receive = true;
-      return Pending(operation.slot);
-    }
+    message.waits_for_receive = slice.size > world_.setting().eager_limit;
   }
-  return started(operation);
+  if (!message.waits_for_receive) messages_to_start_.push_back(&message);
+  return Pending(operation.slot);
 }
 
 Message& RankContext::message_to(RankContext& receiver) {
-  const auto [found, is_new] = free_messages_.try_emplace(receiver.rank(), no_slot);
+  const auto [found, is_new] = connections_.try_emplace(receiver.rank());
   if (is_new) world_.check_route(*this, receiver);
-  if (found->second == no_slot) {
+  std::uint32_t& free = found->second.free;
+  if (free == no_slot) {
     Message& fresh = world_.new_message();
     fresh.sender = this;
     fresh.receiver = &receiver;
     return fresh;
   }
-  Message& message = world_.message(found->second);
-  found->second = message.next;
+  Message& message = world_.message(free);
+  free = message.next;
   message.receive_slot = no_slot;
   message.waits_for_receive = false;
-  message.arrived = false;
+  message.end = Message::End::open;
   return message;
 }
 
 void RankContext::recycle(Message& message) {
-  std::uint32_t& first = free_messages_[message.receiver->rank()];
-  message.next = first;
-  first = message.index;
+  std::uint32_t& free = connections_[message.receiver->rank()].free;
+  message.next = free;
+  free = message.index;
 }
 
 Pending RankContext::receive(Rank from, Channel channel, Slice slice) {
@@ -199,14 +197,18 @@ Pending RankContext::receive(Rank from, Channel channel, Slice slice) {
   stream.head = message.next;
   deliver(message, message.bytes.get(), operation);
   message.bytes.reset();
-  if (message.arrived) {
+  if (message.end != Message::End::open) {
+    const bool arrived = message.end == Message::End::arrived;
     message.sender->recycle(message);
-    return done_at_once(operation);
+    if (arrived) return done_at_once(operation);
+    operation.state = State::failed;
+    ++done_count_;
+    return Pending(operation.slot);
   }
   message.receive_slot = operation.slot;
   if (message.waits_for_receive) {
     message.waits_for_receive = false;
-    to_start_.push_back(&message.sender->operations_[message.send_slot]);
+    messages_to_start_.push_back(&message);
   }
   return Pending(operation.slot);
 }
@@ -277,13 +279,15 @@ void RankContext::end() {
 // ---- SimGrid ----
 
 void RankContext::start_operations() {
-  if (to_start_.empty()) return;
+  if (to_start_.empty() && messages_to_start_.empty()) return;
   // One call into the kernel starts all. SimGrid reports the end of those activities only that the kernel
   // itself started.
   simgrid::kernel::actor::simcall_answered([this] {
-    for (Operation* operation : to_start_) operation->owner->start(*operation);
+    for (Operation* operation : to_start_) start(*operation);
+    for (Message* message : messages_to_start_) message->sender->start_message(*message);
   });
   to_start_.clear();
+  messages_to_start_.clear();
 }
 
 void RankContext::start(Operation& operation) {
@@ -294,9 +298,8 @@ void RankContext::start(Operation& operation) {
     case Kind::write:
       return start_disk_transfer(operation);
     case Kind::send:
-      return start_message(operation);
     case Kind::receive:
-      return;
+      return;  // a message of its own starts for them
     case Kind::sleep:
       simgrid::kernel::timer::Timer::set(std::max(operation.amount, now().count()),
                                          [&operation, use = operation.uses] {
@@ -344,10 +347,27 @@ void RankContext::start_disk_transfer(Operation& operation) {
   operation.io->start();
 }
 
-void RankContext::start_message(const Operation& operation) {
-  Message& message = world_.message(operation.message);
+void RankContext::start_message(Message& message) {
+  Connection& connection = connections_[message.receiver->rank()];
+  message.next_to_start = no_slot;
+  message.ready_at_s = now().count();
+  if (connection.under_way != no_slot) {
+    world_.message(connection.last).next_to_start = message.index;
+    connection.last = message.index;
+    return;
+  }
+  connection.under_way = connection.last = message.index;
+  start_transfer(message);
+}
+
+void RankContext::start_next_message(const RankContext& receiver) {
+  Connection& connection = connections_[receiver.rank()];
+  connection.under_way = world_.message(connection.under_way).next_to_start;
+  if (connection.under_way != no_slot) start_transfer(world_.message(connection.under_way));
+}
+
+void RankContext::start_transfer(Message& message) {
   if (!host_.is_on() || !message.receiver->host().is_on()) return message.finish(false);
-  const auto size = static_cast<std::uint64_t>(operation.amount);
   if (!message.comm) {
     message.comm = s4u::Comm::sendto_init();
     message.comm->set_data(static_cast<Finishable*>(&message));
@@ -355,10 +375,11 @@ void RankContext::start_message(const Operation& operation) {
     message.comm->set_source(&host_)->set_destination(&message.receiver->host());
   }
   message.comm->set_state(s4u::Activity::State::STARTING);
-  message.comm->set_payload_size(size);
+  message.comm->set_payload_size(message.wire_size);
+  world_.network().set_waited(now().count() - message.ready_at_s);
   message.comm->start();
   // A link that is down ends the activity at once and without a report.
-  if (size > 0 && message.comm->get_remaining() == 0) message.finish(false);
+  if (message.wire_size > 0 && message.comm->get_remaining() == 0) message.finish(false);
 }
 
 std::string RankContext::describe(const Operation& operation) const {

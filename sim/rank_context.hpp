@@ -40,6 +40,8 @@ class RankContext final : public Context {
   std::string waiting_for() const;
   /// Marks the operation as done and wakes the rank if it waits for it. Kernel context.
   void finish(std::uint32_t slot, bool succeeded);
+  /// The message under way to the receiver is over; the one that waits behind it starts. Kernel context.
+  void start_next_message(const RankContext& receiver);
   /// Keeps a message that is over for the next send to its receiver.
   void recycle(Message& message);
 
@@ -55,16 +57,15 @@ class RankContext final : public Context {
     }
     RankContext* owner = nullptr;
     std::uint32_t slot = 0;
-    std::uint32_t uses = 0;           ///< of this slot, so that a late timer knows that its sleep is over
-    std::uint32_t next = no_slot;     ///< free list, or queue of posted receives
-    std::uint32_t message = no_slot;  ///< of a send
+    std::uint32_t uses = 0;        ///< of this slot, so that a late timer knows that its sleep is over
+    std::uint32_t next = no_slot;  ///< free list, or queue of posted receives
     Kind kind = Kind::sleep;
     State state = State::pending;
     int disk = 0;
     Rank peer = 0;
     Channel channel;
     Slice slice;
-    double amount = 0;  ///< flops, bytes on the wire or disk, or the date that a sleep ends
+    double amount = 0;  ///< flops, bytes on the disk, or the date that a sleep ends
     Note note;
     simgrid::s4u::ExecPtr exec;  ///< kept, like `io`, for the next operation of this slot
     simgrid::s4u::IoPtr io;
@@ -76,6 +77,14 @@ class RankContext final : public Context {
     std::uint32_t tail = no_slot;
     bool holds_receives = false;
     bool carries_note = false;
+  };
+
+  /// The way of messages to one receiver: one after the other, in the order they were sent, as over one TCP
+  /// connection or queue pair. It gets one share of a link, however many messages wait in it.
+  struct Connection {
+    std::uint32_t free = no_slot;       ///< messages to use again
+    std::uint32_t under_way = no_slot;  ///< head of the queue of messages that are to start
+    std::uint32_t last = no_slot;
   };
 
   Operation& new_operation(Kind kind);
@@ -96,7 +105,8 @@ class RankContext final : public Context {
   void start_compute(Operation& operation);
   void start_next_compute();
   void start_disk_transfer(Operation& operation);
-  void start_message(const Operation& operation);
+  void start_message(Message& message);
+  void start_transfer(Message& message);
   Message& message_to(RankContext& receiver);
   std::string describe(const Operation& operation) const;
 
@@ -111,9 +121,10 @@ class RankContext final : public Context {
   std::size_t done_count_ = 0;  ///< done and not yet waited for
   bool device_busy_ = false;    ///< with this rank's work: what a rank asks for is done one after the other
   std::deque<Operation*> computes_waiting_;  ///< for the device, in the order they were asked for
-  std::vector<Operation*> to_start_;         ///< own ones, and sends to this rank that waited for its receive
+  std::vector<Operation*> to_start_;
+  std::vector<Message*> messages_to_start_;  ///< own ones, and those to this rank that waited for its receive
   std::unordered_map<std::uint64_t, Stream> streams_;
-  std::unordered_map<Rank, std::uint32_t> free_messages_;  ///< by receiver; an entry says that a route exists
+  std::unordered_map<Rank, Connection> connections_;  ///< by receiver; an entry says that a route exists
 
   simgrid::s4u::SemaphorePtr wake_up_;
   bool blocked_ = false;

@@ -38,8 +38,9 @@ void run_body(World& world, RankContext& context) {
 
 SimulationResult simulate(const SimulationSetting& setting) {
   const auto own_config = platform_config(setting.platform_file);
-  s4u::Engine& engine = start_engine(setting, own_config);
-  World world(setting);
+  Network network(setting.network, setting.noise_seed);
+  s4u::Engine& engine = start_engine(setting, own_config, network);
+  World world(setting, network);
   report_ends();
   s4u::Engine::on_deadlock_cb([&world] { world.note_deadlock(); });
   for (const auto& context : world.ranks())

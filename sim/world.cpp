@@ -13,17 +13,20 @@ namespace tandem::sim {
 namespace s4u = simgrid::s4u;
 
 void Message::finish(bool succeeded) {
+  sender->start_next_message(*receiver);
   sender->finish(send_slot, succeeded);
-  if (receive_slot == no_slot && succeeded) {
-    arrived = true;
+  if (receive_slot == no_slot) {
+    end = succeeded ? End::arrived : End::failed;
     return;
   }
-  if (receive_slot != no_slot) receiver->finish(receive_slot, succeeded);
+  receiver->finish(receive_slot, succeeded);
   sender->recycle(*this);
 }
 
-World::World(const SimulationSetting& setting)
-    : setting_(setting), precision_s_(simgrid::config::get_value<double>("surf/precision")) {
+World::World(const SimulationSetting& setting, Network& network)
+    : setting_(setting),
+      network_(network),
+      precision_s_(simgrid::config::get_value<double>("surf/precision")) {
   const auto places = find_places(setting);
   for (std::size_t rank = 0; rank < setting.hosts.size(); ++rank)
     ranks_.push_back(std::make_unique<RankContext>(*this, static_cast<Rank>(rank), *places[rank].host));

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "sim/network.hpp"
 #include "sim/simulation.hpp"
 
 namespace tandem::sim {
@@ -39,22 +40,26 @@ class Message final : public Finishable {
   std::uint32_t send_slot = no_slot;
   std::uint32_t receive_slot = no_slot;  ///< no_slot until a receive matches
   Bytes size{0};
+  std::uint64_t wire_size = 0;  ///< with its note
   Note note;
   std::unique_ptr<std::byte[]> bytes;  ///< only of a message that came before its receive
   simgrid::s4u::CommPtr comm;
   std::uint32_t next =
       no_slot;  ///< in the queue of unexpected messages, or in the free list of the two ranks
+  std::uint32_t next_to_start = no_slot;  ///< in its connection, behind this one
+  double ready_at_s = 0;                  ///< when only its connection kept it from starting
   std::uint32_t index = 0;
   bool waits_for_receive = false;  ///< above the eager limit, and its receive is not posted yet
-  bool arrived = false;
+  enum class End : std::uint8_t { open, arrived, failed } end = End::open;  ///< of one before its receive
 };
 
 class World {
  public:
-  explicit World(const SimulationSetting& setting);
+  World(const SimulationSetting& setting, Network& network);
   ~World();
 
   const SimulationSetting& setting() const { return setting_; }
+  Network& network() const { return network_; }
   /// Events closer than this are one instant to SimGrid.
   double precision_s() const { return precision_s_; }
   RankContext& rank(Rank rank) { return *ranks_[static_cast<std::size_t>(rank)]; }
@@ -75,6 +80,7 @@ class World {
 
  private:
   const SimulationSetting& setting_;
+  Network& network_;
   double precision_s_;
   std::vector<std::unique_ptr<RankContext>> ranks_;
   std::deque<Message> messages_;

@@ -197,7 +197,7 @@ TEST_F(ClusterCommand, AKilledRankIsNamedWithItsHostAndNothingIsLeft) {
       id_ +
       ".second); do [ \"$(cat /proc/$p/comm)\" = tandem-rank ] && echo $p; done; }; "
       "for i in $(seq 100); do sleep 0.2; [ -n \"$(rank)\" ] && break; done; sleep 1; "
-      "kill -9 $(rank); wait $run; code=$?; sleep 0.5; [ -n \"$(processes)\" ] && echo ORPHAN; exit $code");
+      "kill -9 $(rank); wait $run; code=$?; sleep 2; [ -n \"$(processes)\" ] && echo ORPHAN; exit $code");
   EXPECT_EQ(result.exit_code, 70) << result.output;
   EXPECT_NE(result.output.find("rank 0 on host second"), std::string::npos) << result.output;
   EXPECT_EQ(result.output.find("ORPHAN"), std::string::npos) << result.output;

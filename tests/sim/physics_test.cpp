@@ -104,12 +104,9 @@ TEST_P(UnlikeSegments, ShareALinkEqually) {
   lab::run(
       lab::star(3), lab::hosts(3),
       [&](Context& context) {
-        if (context.rank() > 0) {
-          lab::send(context, 0, context.rank() == 1 ? small : large);
-          if (context.rank() == 1) small_end = context.now().count();
-          return;
-        }
+        if (context.rank() > 0) return lab::send(context, 0, context.rank() == 1 ? small : large);
         lab::receive(context, 1, small);
+        small_end = context.now().count();
         lab::receive(context, 2, large);
       },
       lab::machine_network({{0, alpha_of_small, beta}, {1'000'000, alpha_of_large, beta}}));
@@ -204,16 +201,18 @@ TEST(Physics, EachWayTakesTheMeasuredPathThatIsMostLikeIt) {
   EXPECT_NEAR(5e-6 + 1e6 * 1e-10, times[2], precision_s);
 }
 
-/// Two messages for each of four receivers leave together; the last one's link is ten times slower.
+/// Two messages for each of four receivers leave together, from two senders; the last receiver's link is ten
+/// times slower.
 TEST(Physics, MessagesThatStartTogetherDoNotExceedALink) {
-  constexpr double big = 1'600'000;
-  constexpr double small = 100'000;
+  constexpr std::int64_t big = 1'600'000;
+  constexpr std::int64_t small = 100'000;
+  constexpr Rank last = 5;
   std::string hosts;
   std::string routes;
-  for (int i = 0; i < 5; ++i) {
+  for (int i = 0; i < 6; ++i) {
     const std::string n = std::to_string(i);
     hosts += "<host id=\"h" + n + "\" speed=\"1Gf\"/><link id=\"l" + n + "\" bandwidth=\"" +
-             (i < 4 ? "125" : "12.5") + "MBps\" latency=\"50us\" sharing_policy=\"SPLITDUPLEX\"/>";
+             (i == last ? "12.5" : "125") + "MBps\" latency=\"50us\" sharing_policy=\"SPLITDUPLEX\"/>";
     routes +=
         "<route src=\"h" + n + "\" dst=\"switch\"><link_ctn id=\"l" + n + "\" direction=\"UP\"/></route>";
   }
@@ -221,16 +220,15 @@ TEST(Physics, MessagesThatStartTogetherDoNotExceedALink) {
   double big_end = 0;
   lab::run(lab::platform("<zone id=\"z\" routing=\"Floyd\">" + hosts + "<router id=\"switch\"/>" + routes +
                          "</zone>"),
-           lab::hosts(5), [&](Context& context) {
+           lab::hosts(6), [&](Context& context) {
              std::vector<Pending> pendings;
-             const auto size_of = [&](int channel) { return channel == 1 ? big : small; };
-             for (Rank peer = 1; peer < 5; ++peer)
-               for (const int channel : {1, 2}) {
-                 const Slice slice{Bytes(static_cast<std::int64_t>(size_of(channel))), nullptr};
-                 if (context.rank() == 0) pendings.push_back(context.send(peer, {channel, false}, slice));
-                 if (context.rank() == peer) pendings.push_back(context.receive(0, {channel, false}, slice));
+             for (Rank peer = 2; peer <= last; ++peer)
+               for (const Rank sender : {0, 1}) {
+                 const Slice slice{Bytes(sender == 0 ? big : small), nullptr};
+                 if (context.rank() == sender) pendings.push_back(context.send(peer, {}, slice));
+                 if (context.rank() == peer) pendings.push_back(context.receive(sender, {}, slice));
                }
-             if (context.rank() < 4) return context.wait_all(pendings);
+             if (context.rank() != last) return context.wait_all(pendings);
              context.wait(pendings[1]);
              small_end = context.now().count();
              context.wait(pendings[0]);

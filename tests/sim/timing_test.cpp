@@ -124,17 +124,59 @@ TEST(Timing, ALateReceiveFindsItsMessage) {
   expect_seconds(0.5, result.makespan);
 }
 
-TEST(Timing, TwoMessagesShareALink) {
+/// One connection joins two ranks: the second message arrives right behind the first, its latency hidden.
+TEST(Timing, MessagesToOneRankFollowEachOther) {
   constexpr std::int64_t size = 125'000'000;
-  const auto result = lab::run(lab::star(2), lab::hosts(2), [](Context& context) {
+  std::array<double, 2> arrived{};
+  lab::run(lab::star(2), lab::hosts(2), [&](Context& context) {
     std::array<Pending, 2> pendings;
     for (int i = 0; i < 2; ++i)
       pendings[static_cast<std::size_t>(i)] = context.rank() == 0
                                                   ? context.send(1, {i, false}, {Bytes(size), nullptr})
                                                   : context.receive(0, {i, false}, {Bytes(size), nullptr});
+    if (context.rank() == 0) return context.wait_all(pendings);
+    for (std::size_t i = 0; i < 2; ++i) {
+      context.wait(pendings[i]);
+      arrived[i] = context.now().count();
+    }
+  });
+  EXPECT_NEAR(alpha + size / bandwidth, arrived[0], precision_s);
+  EXPECT_NEAR(alpha + 2 * size / bandwidth, arrived[1], 20e-9);
+}
+
+/// Sent just before the first one arrives, the second has most of its latency before it.
+TEST(Timing, AMessageThatFollowsPaysTheLatencyThatIsLeft) {
+  constexpr std::int64_t size = 12'500'000;
+  constexpr double send_at = 0.01 + 0.2 * alpha;
+  const auto result = lab::run(lab::star(2), lab::hosts(2), [](Context& context) {
+    std::array<Pending, 2> pendings;
+    for (std::size_t i = 0; i < 2; ++i) {
+      if (context.rank() == 0 && i == 1) lab::sleep(context, send_at);
+      pendings[i] = context.rank() == 0 ? context.send(1, {}, {Bytes(size), nullptr})
+                                        : context.receive(0, {}, {Bytes(size), nullptr});
+    }
     context.wait_all(pendings);
   });
-  expect_seconds(alpha + 2 * static_cast<double>(size) / bandwidth, result.makespan);
+  EXPECT_NEAR(send_at + alpha + size / bandwidth, result.makespan.count(), 20e-9);
+}
+
+/// Two messages of one sender count once where they meet those of another.
+TEST(Timing, AConnectionHasOneShareOfALink) {
+  constexpr std::int64_t size = 12'500'000;
+  double end_of_single = 0;
+  lab::run(lab::star(3), lab::hosts(3), [&](Context& context) {
+    std::vector<Pending> pendings;
+    const auto pend = [&](Rank other, int count) {
+      for (int i = 0; i < count; ++i)
+        pendings.push_back(context.rank() == 0 ? context.receive(other, {i, false}, {Bytes(size), nullptr})
+                                               : context.send(0, {i, false}, {Bytes(size), nullptr}));
+    };
+    if (context.rank() < 2) pend(1, 3);
+    if (context.rank() != 1) pend(2, 1);
+    context.wait_all(pendings);
+    if (context.rank() == 2) end_of_single = context.now().count();
+  });
+  EXPECT_NEAR(alpha + 2 * size / bandwidth, end_of_single, 20e-9);
 }
 
 TEST(Timing, BothDirectionsRunAtFullSpeed) {

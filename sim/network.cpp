@@ -1,0 +1,140 @@
+// Factors on the latency and bandwidth of SimGrid's routes.
+#include "sim/network.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <simgrid/kernel/resource/NetworkModelIntf.hpp>
+#include <stdexcept>
+#include <string>
+#include <xbt/config.hpp>
+
+#include "policies/vocabulary/check.hpp"
+
+namespace tandem::sim {
+
+namespace s4u = simgrid::s4u;
+
+namespace {
+
+const Profile::NetworkSegment& segment_of(const Profile::Path& path, double size) {
+  const auto above = std::upper_bound(path.segments.begin(), path.segments.end(), size,
+                                      [](double bytes, const Profile::NetworkSegment& s) {
+                                        return bytes < static_cast<double>(s.from_bytes);
+                                      });
+  return *std::prev(above);
+}
+
+double route_latency_s(const std::vector<s4u::Link*>& links) {
+  double sum = 0;
+  for (const s4u::Link* link : links) sum += link->get_latency();
+  return sum;
+}
+
+double route_bandwidth(const std::vector<s4u::Link*>& links) {
+  double lowest = links.front()->get_bandwidth();
+  for (const s4u::Link* link : links) lowest = std::min(lowest, link->get_bandwidth());
+  return lowest;
+}
+
+/// How unlike two ways are: bandwidths count by their ratio, the number of links breaks ties.
+double unlikeness(const Profile::Path& path, double bandwidth, std::size_t links) {
+  const double ratio = std::abs(std::log(path.bandwidth / bandwidth));
+  return ratio + 1e-3 * std::abs(static_cast<double>(path.links) - static_cast<double>(links));
+}
+
+/// A message without any latency would get next to nothing of a link that it shares: SimGrid weighs messages
+/// by the inverse of their route's latency, but those by 1.
+constexpr double least_latency_s = 1e-8;
+
+void check_segments(const std::vector<Profile::NetworkSegment>& segments) {
+  if (segments.empty() || segments.front().from_bytes > 0)
+    throw ConfigError("measured network: the first segment must start at 0 bytes, found " +
+                      (segments.empty() ? "none" : std::to_string(segments.front().from_bytes)));
+  for (std::size_t i = 0; i < segments.size(); ++i) {
+    if (i > 0 && segments[i].from_bytes <= segments[i - 1].from_bytes)
+      throw ConfigError("measured network: segments must be sorted by from_bytes, found " +
+                        std::to_string(segments[i].from_bytes) + " after " +
+                        std::to_string(segments[i - 1].from_bytes));
+    if (!(segments[i].alpha_s >= 0) || !(segments[i].beta_s > 0))
+      throw ConfigError("measured network: expected alpha_s >= 0 and beta_s > 0 from " +
+                        std::to_string(segments[i].from_bytes) + " bytes, found " +
+                        std::to_string(segments[i].alpha_s) + " and " + std::to_string(segments[i].beta_s));
+  }
+}
+
+}  // namespace
+
+Network::Network(std::vector<Profile::Path> paths, const std::optional<std::uint64_t>& noise_seed)
+    : paths_(std::move(paths)) {
+  for (const auto& path : paths_) {
+    check_segments(path.segments);
+    if (path.links > 0 && !(path.bandwidth > 0))
+      throw ConfigError("measured network: the path from " + path.from + " to " + path.to +
+                        " names links, but no bandwidth");
+  }
+  if (noise_seed) random_ = Rng::stream(*noise_seed, "messages");
+}
+
+void Network::install() {
+  // Models with factors of their own keep them.
+  if (paths_.empty() && simgrid::config::get_value<std::string>("network/model") != "CM02") return;
+  auto* const model = s4u::Engine::get_instance()->get_netzone_root()->get_network_model();
+  try {
+    model->set_lat_factor_cb([this](double size, const s4u::Host* from, const s4u::Host* to,
+                                    const Links& links,
+                                    const auto&) { return latency_factor(from == to, size, links); });
+    model->set_bw_factor_cb([this](double size, const s4u::Host* from, const s4u::Host* to,
+                                   const Links& links,
+                                   const auto&) { return bandwidth_factor(from == to, size, links); });
+  } catch (const std::invalid_argument& error) {
+    if (paths_.empty()) return;
+    throw ConfigError(
+        std::string("measured network: the platform file's <config> sets network factors too: ") +
+        error.what());
+  }
+}
+
+double Network::latency_factor(bool within_a_host, double size, const Links& links) {
+  const auto* path = find(within_a_host, links);
+  const double usual_s = route_latency_s(links);
+  if (path == nullptr && (waited_s_ == 0 || usual_s == 0)) return 1.0;
+  const double seconds =
+      path == nullptr ? usual_s : segment_of(*path, size).alpha_s + draw_deviation_s(*path, size);
+  return std::max(least_latency_s, seconds - waited_s_) / usual_s;
+}
+
+double Network::bandwidth_factor(bool within_a_host, double size, const Links& links) const {
+  const auto* path = find(within_a_host, links);
+  if (path == nullptr) return 1.0;
+  const double measured_against = path->links > 0 ? path->bandwidth : route_bandwidth(links);
+  return 1.0 / (segment_of(*path, size).beta_s * measured_against);
+}
+
+/// What a message takes more or less than usual: as one of the next larger size that was measured did.
+double Network::draw_deviation_s(const Profile::Path& path, double size) {
+  if (!random_ || path.messages.empty()) return 0.0;
+  const auto above = std::lower_bound(path.messages.begin(), path.messages.end(), size,
+                                      [](const Profile::MessageEntry& entry, double bytes) {
+                                        return static_cast<double>(entry.bytes) < bytes;
+                                      });
+  const auto& nearest = above == path.messages.end() ? path.messages.back() : *above;
+  if (nearest.raw_s.empty()) return 0.0;
+  return nearest.raw_s[random_->below(nearest.raw_s.size())] - nearest.median_s;
+}
+
+const Profile::Path* Network::find(bool within_a_host, const Links& links) const {
+  const Profile::Path* best = nullptr;
+  double least = std::numeric_limits<double>::infinity();
+  for (const auto& path : paths_) {
+    if (path.links == 0 && (within_a_host || paths_.size() == 1)) return &path;
+    if (path.links == 0 || within_a_host) continue;
+    const double unlike = unlikeness(path, route_bandwidth(links), links.size());
+    if (unlike >= least) continue;
+    least = unlike;
+    best = &path;
+  }
+  return best;
+}
+
+}  // namespace tandem::sim

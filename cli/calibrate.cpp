@@ -3,6 +3,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <memory>
 #include <optional>
 #include <thread>
@@ -42,6 +43,9 @@ std::string path_text(const Profile::Path& path) {
 std::string profile_text(const Profile& profile) {
   std::string text = fmt::format("measured on {}\n", profile.machine);
   for (const auto& path : profile.paths) text += path_text(path);
+  if (profile.share_spread > 0)
+    text += fmt::format("\n  shares of messages on one link vary by {:.1f} % (sigma)\n",
+                        profile.share_spread * 100);
   if (!profile.compute.empty()) text += "\n  work            size          time\n";
   for (const auto& entry : profile.compute)
     text += fmt::format(
@@ -122,6 +126,27 @@ std::vector<Partner> partners_of(const Job& job, const std::string& cluster) {
   return partners;
 }
 
+/// The ranks on other hosts that share nothing with rank 0's host but its link, as far as their bandwidth
+/// tells: it is the best that any has.
+std::vector<Rank> sharers_of(const Job& job, const std::string& cluster) {
+  if (cluster.empty()) return {};
+  const platforms::Topology topology = platforms::load_topology(cluster);
+  const std::string& own = job.seats().front().host;
+  std::map<std::string, Rank> first_rank;
+  for (Rank rank = 1; rank < static_cast<Rank>(job.seats().size()); ++rank)
+    first_rank.try_emplace(job.seats()[static_cast<std::size_t>(rank)].host, rank);
+  double best = 0.0;
+  std::vector<Rank> sharers;
+  for (const auto& [host, rank] : first_rank) {
+    const auto path = host == own ? std::nullopt : topology.between(host, own);
+    if (!path || path->bandwidth.count() < best) continue;
+    if (path->bandwidth.count() > best) sharers.clear();
+    best = path->bandwidth.count();
+    sharers.push_back(rank);
+  }
+  return sharers;
+}
+
 void write_platform(const std::string& path, const Profile& profile, const ModelDescription& model) {
   std::ofstream file(path);
   file << platforms::this_machine_xml(measured_machine(profile, model));
@@ -137,6 +162,7 @@ int run_calibration(const JobOptions& options, const std::string& profile_path, 
   const Job job(loaded.experiment, loaded.platform, directory);
   auto document = job_document(loaded.experiment, loaded.platform);
   document["partners"] = to_json(partners_of(job, cluster));
+  document["sharers"] = sharers_of(job, cluster);
   document["cluster"] = cluster;
   std::ofstream(directory + "/job.json") << document.dump();
   LaunchSetting setting;

@@ -116,7 +116,7 @@ void simulate_job(const SimulateOptions& options) {
   }
   const bool varies = job.experiment().physics.noise == "profile";
   const bool comes_late = varies && job.experiment().run.devices == "emulated";
-  if (varies) setting.noise_seed = job.experiment().seed;
+  if (varies) setting.noise = {job.experiment().seed, job.profile()->share_spread};
   setting.price = [&](Rank rank, const Work& work) {
     const auto index = static_cast<std::size_t>(rank);
     if (!varies) return prices[index].price(work);

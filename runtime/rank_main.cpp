@@ -110,6 +110,7 @@ void calibrate_job(const Job& job, const RankOptions& options, MpiContext& conte
   CalibrationSetting setting = default_calibration();
   const auto document = nlohmann::json::parse(std::ifstream(options.document));
   if (document.contains("partners")) setting.partners = partners_from_json(document["partners"]);
+  setting.sharers = document.value("sharers", std::vector<Rank>{});
   const std::string cluster = document.value("cluster", "");
   // It cannot be measured from outside: with shared memory even small sends end only when the receiver looks.
   if (const auto limit = mpi_variable(cluster.empty() ? "btl_vader_eager_limit" : "btl_tcp_eager_limit"))

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <simgrid/kernel/resource/Action.hpp>
+#include <simgrid/kernel/resource/Model.hpp>
 #include <simgrid/kernel/resource/NetworkModelIntf.hpp>
 #include <stdexcept>
 #include <string>
@@ -65,15 +67,17 @@ void check_segments(const std::vector<Profile::NetworkSegment>& segments) {
 
 }  // namespace
 
-Network::Network(std::vector<Profile::Path> paths, const std::optional<std::uint64_t>& noise_seed)
-    : paths_(std::move(paths)) {
+Network::Network(const SimulationSetting& setting) : paths_(setting.network) {
   for (const auto& path : paths_) {
     check_segments(path.segments);
     if (path.links > 0 && !(path.bandwidth > 0))
       throw ConfigError("measured network: the path from " + path.from + " to " + path.to +
                         " names links, but no bandwidth");
   }
-  if (noise_seed) random_ = Rng::stream(*noise_seed, "messages");
+  if (!setting.noise) return;
+  messages_ = Rng::stream(setting.noise->seed, "messages");
+  if (setting.noise->share_spread > 0) shares_ = Rng::stream(setting.noise->seed, "shares");
+  share_spread_ = setting.noise->share_spread;
 }
 
 void Network::install() {
@@ -95,13 +99,30 @@ void Network::install() {
   }
 }
 
+void Network::vary_share(Timer*& timer) {
+  if (!shares_) return;
+  auto& model = dynamic_cast<simgrid::kernel::resource::Model&>(
+      *s4u::Engine::get_instance()->get_netzone_root()->get_network_model());
+  auto* const action = &model.get_started_action_set()->back();
+  const double penalty = penalty_ * std::exp(share_spread_ * shares_->normal());
+  // When the latency is over SimGrid sets a penalty of its own, so this must come after.
+  constexpr double instant_s = 2e-9;
+  timer = Timer::set(s4u::Engine::get_clock() + latency_s_ + instant_s, [action, penalty, &timer] {
+    timer = nullptr;
+    action->set_sharing_penalty(penalty);
+  });
+}
+
 double Network::latency_factor(bool within_a_host, double size, const Links& links) {
   const auto* path = find(within_a_host, links);
   const double usual_s = route_latency_s(links);
+  penalty_ = usual_s;
+  latency_s_ = usual_s;
   if (path == nullptr && (waited_s_ == 0 || usual_s == 0)) return 1.0;
   const double seconds =
       path == nullptr ? usual_s : segment_of(*path, size).alpha_s + draw_deviation_s(*path, size);
-  return std::max(least_latency_s, seconds - waited_s_) / usual_s;
+  latency_s_ = std::max(least_latency_s, seconds - waited_s_);
+  return latency_s_ / usual_s;
 }
 
 double Network::bandwidth_factor(bool within_a_host, double size, const Links& links) const {
@@ -113,14 +134,14 @@ double Network::bandwidth_factor(bool within_a_host, double size, const Links& l
 
 /// What a message takes more or less than usual: as one of the next larger size that was measured did.
 double Network::draw_deviation_s(const Profile::Path& path, double size) {
-  if (!random_ || path.messages.empty()) return 0.0;
+  if (!messages_ || path.messages.empty()) return 0.0;
   const auto above = std::lower_bound(path.messages.begin(), path.messages.end(), size,
                                       [](const Profile::MessageEntry& entry, double bytes) {
                                         return static_cast<double>(entry.bytes) < bytes;
                                       });
   const auto& nearest = above == path.messages.end() ? path.messages.back() : *above;
   if (nearest.raw_s.empty()) return 0.0;
-  return nearest.raw_s[random_->below(nearest.raw_s.size())] - nearest.median_s;
+  return nearest.raw_s[messages_->below(nearest.raw_s.size())] - nearest.median_s;
 }
 
 const Profile::Path* Network::find(bool within_a_host, const Links& links) const {

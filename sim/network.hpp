@@ -2,13 +2,13 @@
 // that keep order.
 #pragma once
 
-#include <cstdint>
 #include <optional>
+#include <simgrid/kernel/Timer.hpp>
 #include <simgrid/s4u.hpp>
 #include <vector>
 
 #include "policies/vocabulary/rng.hpp"
-#include "workloads/profile.hpp"
+#include "sim/simulation.hpp"
 
 namespace tandem::sim {
 
@@ -19,9 +19,10 @@ namespace tandem::sim {
 /// loopback holds when no such path was measured. Without any path the links of the platform hold.
 class Network {
  public:
-  /// With a seed, each message takes as much longer or shorter as one of the measured messages of the next
-  /// larger size did. Errors: ConfigError when segments are not sorted or start above 0.
-  Network(std::vector<Profile::Path> paths, const std::optional<std::uint64_t>& noise_seed);
+  /// With noise, each message takes as much longer or shorter as one of the measured messages of the next
+  /// larger size did, and has a share of links as unequal as measured. Errors: ConfigError when segments are
+  /// not sorted or start above 0.
+  explicit Network(const SimulationSetting& setting);
 
   /// Gives SimGrid the factors of each message. Pre: the platform is loaded; this object outlives the
   /// simulation. Errors: ConfigError when the platform sets factors of its own beside a measured network.
@@ -30,6 +31,12 @@ class Network {
   /// How long the message that starts now has waited for another of its connection. Its latency passed
   /// meanwhile. (Where the platform file sets a network model or factors of its own, it pays it again.)
   void set_waited(double seconds) { waited_s_ = seconds; }
+
+  using Timer = simgrid::kernel::timer::Timer;
+  /// With noise, gives the message that started last a weight of its own where it meets others. SimGrid takes
+  /// it once the latency is over; `timer` is null again then, and must be removed when the message ends
+  /// before. Kernel context.
+  void vary_share(Timer*& timer);
 
  private:
   using Links = std::vector<simgrid::s4u::Link*>;
@@ -42,8 +49,12 @@ class Network {
   const Profile::Path* find(bool within_a_host, const Links& links) const;
 
   std::vector<Profile::Path> paths_;
-  std::optional<Rng> random_;
+  double share_spread_ = 0;
+  std::optional<Rng> messages_;
+  std::optional<Rng> shares_;
   double waited_s_ = 0;
+  double latency_s_ = 0;  ///< of the message that started last
+  double penalty_ = 0;    ///< what SimGrid divides its share by
 };
 
 }  // namespace tandem::sim

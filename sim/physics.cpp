@@ -91,7 +91,7 @@ nlohmann::json report_physics(const std::map<std::string, std::string>& own,
           {"network", paths.empty() ? "links of the platform file" : "as measured"},
           {"measured_paths", measured},
           {"eager_limit", unlimited ? nlohmann::json() : nlohmann::json(eager_limit.count())},
-          {"sharing", "max-min, weighted by the inverse of the route latency"}};
+          {"sharing", "max-min over connections of two ranks, weighted by the inverse of the route latency"}};
 }
 
 }  // namespace tandem::sim

@@ -379,7 +379,8 @@ void RankContext::start_transfer(Message& message) {
   world_.network().set_waited(now().count() - message.ready_at_s);
   message.comm->start();
   // A link that is down ends the activity at once and without a report.
-  if (message.wire_size > 0 && message.comm->get_remaining() == 0) message.finish(false);
+  if (message.wire_size > 0 && message.comm->get_remaining() == 0) return message.finish(false);
+  if (message.wire_size > 0) world_.network().vary_share(message.share_timer);
 }
 
 std::string RankContext::describe(const Operation& operation) const {

@@ -38,7 +38,7 @@ void run_body(World& world, RankContext& context) {
 
 SimulationResult simulate(const SimulationSetting& setting) {
   const auto own_config = platform_config(setting.platform_file);
-  Network network(setting.network, setting.noise_seed);
+  Network network(setting);
   s4u::Engine& engine = start_engine(setting, own_config, network);
   World world(setting, network);
   report_ends();

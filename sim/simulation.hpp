@@ -24,8 +24,12 @@ struct SimulationSetting {
   /// Measured cost of a message by its size on each kind of way; empty: the links of the platform alone
   /// (CM02).
   std::vector<Profile::Path> network = {};
-  /// Messages then vary as `network` says that they did, drawn with this seed.
-  std::optional<std::uint64_t> noise_seed = {};
+  /// Messages then vary as `network` says that they did.
+  struct Noise {
+    std::uint64_t seed;
+    double share_spread = 0;  ///< see Profile; not under SMPI
+  };
+  std::optional<Noise> noise = {};
   /// Messages above this size move only once their receive is posted (MPI's rendezvous); the others start
   /// when they are sent.
   Bytes eager_limit{std::numeric_limits<std::int64_t>::max()};

@@ -13,6 +13,8 @@ namespace tandem::sim {
 namespace s4u = simgrid::s4u;
 
 void Message::finish(bool succeeded) {
+  if (share_timer != nullptr) share_timer->remove();
+  share_timer = nullptr;
   sender->start_next_message(*receiver);
   sender->finish(send_slot, succeeded);
   if (receive_slot == no_slot) {

@@ -44,6 +44,7 @@ class Message final : public Finishable {
   Note note;
   std::unique_ptr<std::byte[]> bytes;  ///< only of a message that came before its receive
   simgrid::s4u::CommPtr comm;
+  Network::Timer* share_timer = nullptr;
   std::uint32_t next =
       no_slot;  ///< in the queue of unexpected messages, or in the free list of the two ranks
   std::uint32_t next_to_start = no_slot;  ///< in its connection, behind this one

@@ -1,6 +1,7 @@
 #include "workloads/calibration.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <fstream>
 #include <limits>
 
@@ -181,6 +182,68 @@ std::vector<double> measure_lateness(Context& context, const CalibrationSetting&
   return lateness;
 }
 
+/// Expected largest of `count` standard normals: the integral of 1 - F^count above 0 less that of F^count
+/// below.
+double expected_largest(std::size_t count) {
+  constexpr double far = 9.0;
+  constexpr double step = 1e-3;
+  double sum = 0.0;
+  for (double x = -far + step / 2; x < far; x += step) {
+    const double all_below = std::pow(0.5 * std::erfc(-x / std::sqrt(2.0)), static_cast<double>(count));
+    sum += step * ((x > 0 ? 1.0 : 0.0) - all_below);
+  }
+  return sum;
+}
+
+/// The times at which rank 0 has each of the messages that were sent to it at once, sorted.
+std::vector<double> receive_at_once(Context& context, const std::vector<Rank>& sharers, Slice buffer) {
+  std::vector<Pending> arriving;
+  for (const Rank sharer : sharers) arriving.push_back(context.receive(sharer, pong, buffer));
+  for (const Rank sharer : sharers) {
+    Pending go = context.send(sharer, ping, {});
+    context.wait(go);
+  }
+  const Seconds start = context.now();
+  std::vector<double> times;
+  for (std::size_t i = 0; i < sharers.size(); ++i) {
+    context.wait_any(arriving);
+    times.push_back((context.now() - start).count());
+  }
+  return times;
+}
+
+/// Standard deviation of the logarithm of the weights of N messages that begin together. The one with the
+/// largest weight w ends first, and the last one when all bytes are through: last / first is w over the mean
+/// weight. Of log-normal weights the logarithm of that is about sigma z - sigma^2 (1 - 1/N) / 2, with z the
+/// expected largest of N standard normals.
+double spread_of_weights(double log_last_over_first, std::size_t count) {
+  const double z = expected_largest(count);
+  const double k = 0.5 * (1.0 - 1.0 / static_cast<double>(count));
+  const double root = std::sqrt(std::max(0.0, z * z - 4 * k * log_last_over_first));
+  return (z - root) / (2 * k);
+}
+
+double measure_share_spread(Context& context, const CalibrationSetting& setting) {
+  const auto& sharers = setting.sharers;
+  const bool shares = std::find(sharers.begin(), sharers.end(), context.rank()) != sharers.end();
+  if (sharers.size() < 2 || (context.rank() != 0 && !shares)) return 0.0;
+  constexpr Bytes size(1 << 20);
+  std::vector<std::byte> bytes(static_cast<std::size_t>(size.count()));
+  double sum = 0.0;
+  for (int repetition = 0; repetition < setting.sharing_repetitions; ++repetition) {
+    if (context.rank() == 0) {
+      const auto times = receive_at_once(context, sharers, {size, bytes.data()});
+      sum += std::log(times.back() / times.front());
+    } else {
+      Pending go = context.receive(0, ping, {});
+      context.wait(go);
+      Pending sent = context.send(0, pong, {size, bytes.data()});
+      context.wait(sent);
+    }
+  }
+  return spread_of_weights(sum / setting.sharing_repetitions, sharers.size());
+}
+
 std::vector<Profile::StorageEntry> measure_storage(const Job& job, Context& context,
                                                    const CalibrationSetting& setting) {
   if (!job.real_math()) return {};
@@ -279,6 +342,7 @@ Profile calibrate(const Job& job, Context& context, const CalibrationSetting& se
   TANDEM_CHECK(context.world_size() >= 2, "messages need two ranks");
   Profile profile;
   profile.lateness_s = measure_lateness(context, setting);
+  profile.share_spread = measure_share_spread(context, setting);
   for (const Partner& partner : setting.partners) {
     if (context.rank() != 0 && context.rank() != partner.rank) continue;
     auto messages =

@@ -20,11 +20,15 @@ struct Partner {
 
 struct CalibrationSetting {
   std::vector<Partner> partners = {{}};
+  /// Ranks that reach rank 0 over its own link, all equally fast: they send to it at once. Fewer than two:
+  /// sharing is not measured.
+  std::vector<Rank> sharers = {};
   std::vector<std::int64_t> message_bytes;  ///< sizes to send between rank 0 and each partner
   /// Largest message that the transport sends off before its receive is posted. Kept in the profile.
   std::int64_t eager_bytes = std::numeric_limits<std::int64_t>::max();
-  int message_repetitions = 30;    ///< round trips of each size; fewer of those that take long by the file
-  int compute_repetitions = 9;     ///< of each piece of work
+  int message_repetitions = 30;  ///< round trips of each size; fewer of those that take long by the file
+  int compute_repetitions = 9;   ///< of each piece of work
+  int sharing_repetitions = 15;
   int lateness_repetitions = 150;  ///< pieces of emulated work of each rank
   int storage_repetitions = 9;     ///< reads and writes of each size
 };

@@ -106,9 +106,11 @@ Experiment load_experiment(const std::string& path, const Overrides& overrides) 
   Experiment experiment;
   experiment.name = fs::path(path).stem().string();
   apply_givens(experiment, from_file);
+  const auto of_variants = override_variants(experiment, from_overrides);
   apply_givens(experiment, from_overrides);
   Origins origins(path);
   origins.add(from_file);
+  origins.add(of_variants);
   origins.add(from_overrides);
   complete_experiment(experiment, origins.of(""));
   for (const auto& [variant, keys] : experiment.variants)

@@ -11,7 +11,8 @@
 
 namespace tandem {
 
-/// "key=value" pairs from --set, applied after the file ("sync.algorithm", "asp").
+/// "key=value" pairs from --set, applied after the file ("sync.algorithm", "asp"), and over what variants
+/// say.
 using Overrides = std::vector<std::pair<std::string, std::string>>;
 
 /// Parses "a.b=c". Errors: ConfigError.

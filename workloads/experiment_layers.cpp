@@ -85,6 +85,18 @@ void store_override(Experiment& experiment, const Given& given) {
   overrides[given.path] = member.empty() ? value : value.at(member);
 }
 
+/// Options go with the algorithm that they belong to.
+void drop_options(Json& overrides, const std::string& path) {
+  const std::string options = path == "sync.algorithm" ? "sync.options."
+                              : path == "data.cache"   ? "data.cache_options."
+                                                       : "";
+  if (options.empty()) return;
+  Json kept = Json::object();
+  for (const auto& [key, value] : overrides.items())
+    if (!key.starts_with(options)) kept[key] = value;
+  overrides = std::move(kept);
+}
+
 }  // namespace
 
 std::string Given::label() const {
@@ -109,6 +121,18 @@ void apply_givens(Experiment& experiment, std::vector<Given> givens) {
   }
   for (const auto& given : givens)
     if (!given.variant.empty()) store_override(experiment, given);
+}
+
+std::vector<Given> override_variants(Experiment& experiment, const std::vector<Given>& layer) {
+  std::vector<Given> givens;
+  for (const auto& given : layer)
+    for (auto& [variant, keys] : experiment.variants) {
+      if (!given.variant.empty() || !keys.contains(given.path)) continue;
+      const Json before = keys.at(given.path);
+      store_override(experiment, givens.emplace_back(given.place, variant, given.path, given.value));
+      if (keys.at(given.path) != before) drop_options(keys, given.path);
+    }
+  return givens;
 }
 
 std::vector<Given> givens_of_variant(const Experiment& experiment, const std::string& variant,

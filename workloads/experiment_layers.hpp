@@ -25,6 +25,10 @@ struct Given {
 /// changes. Errors: ConfigError naming place, key, expected and found.
 void apply_givens(Experiment& experiment, std::vector<Given> givens);
 
+/// Lets a layer for the experiment itself also override the variants that set its keys. Returns what it gave
+/// to them. Errors: as apply_givens.
+std::vector<Given> override_variants(Experiment& experiment, const std::vector<Given>& layer);
+
 /// The overrides of a stored variant, all with `place`.
 std::vector<Given> givens_of_variant(const Experiment& experiment, const std::string& variant,
                                      const std::string& place);

@@ -27,7 +27,7 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Profile::NetworkSegment, from_bytes, alpha_s,
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Profile::Path, from, to, links, bandwidth, eager_bytes, messages, segments)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Profile::StorageEntry, bytes, write, median_s, spread, raw_s)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Profile, machine, software, date, command, core_wait_share, compute, paths,
-                                   cluster, storage, lateness_s)
+                                   cluster, storage, lateness_s, share_spread)
 
 namespace {
 

@@ -17,7 +17,7 @@
 namespace tandem {
 
 struct Profile {
-  static constexpr int schema_version = 3;
+  static constexpr int schema_version = 4;
   std::string machine;   ///< processor name, cores, kernel: what must match for the profile to be fresh
   std::string software;  ///< version of Tandem, then those of the libraries that ranks use
   std::string date;
@@ -77,6 +77,9 @@ struct Profile {
   /// How much later than due ranks noticed the end of emulated work, while all of them worked and exchanged
   /// messages.
   std::vector<double> lateness_s;
+  /// How unequally messages that met on one link shared it: standard deviation of the logarithm of their
+  /// weights.
+  double share_spread = 0.0;
 
   /// Seconds for the work, if measured: exact sample count, or interpolated between measured ones.
   std::optional<Seconds> price(const std::string& model, const Work& work) const;

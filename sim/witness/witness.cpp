@@ -116,7 +116,7 @@ sim::SimulationResult simulate(const sim::SimulationSetting& setting) {
   const bool has_limit = setting.eager_limit < sim::SimulationSetting{}.eager_limit;
   const Bytes eager_limit = has_limit ? setting.eager_limit : tcp_eager_limit;
   const auto flags = smpi_flags(eager_limit);
-  sim::Network network(setting.network, setting.noise_seed);
+  sim::Network network(setting);
   s4u::Engine& engine = sim::start_engine(setting, own, network, [&flags] {
     // Declares SMPI's flags, and prepares the hosts of the platform.
     SMPI_init();

@@ -22,7 +22,7 @@ constexpr double latency_s = 1e-4;
 constexpr double bandwidth = 1e8;
 
 Profile calibrate_simulated(const CalibrationSetting& calibration, std::unique_ptr<Job>& job,
-                            const testing::TemporaryFolder& folder) {
+                            const testing::TemporaryFolder& folder, double share_spread = 0) {
   const testing::TemporaryPlatform file(testing::TemporaryPlatform::star(3, bandwidth, latency_s));
   Experiment experiment;
   experiment.platform = file.path();
@@ -45,6 +45,7 @@ Profile calibrate_simulated(const CalibrationSetting& calibration, std::unique_p
     Profile own = calibrate(*job, context, calibration);
     if (context.rank() == 0) profile = std::move(own);
   };
+  if (share_spread > 0) setting.noise = {.seed = 1, .share_spread = share_spread};
   sim::simulate(setting);
   return profile;
 }
@@ -76,6 +77,26 @@ TEST(Calibration, FindsTheNetworkAndTheDevicesOfASimulatedCluster) {
   }
   for (const auto& entry : profile.storage)
     EXPECT_NEAR(entry.median_s, static_cast<double>(entry.bytes) / (entry.write ? 50e6 : 100e6), 1e-9);
+}
+
+TEST(Calibration, FindsHowUnequallyMessagesShareALink) {
+  CalibrationSetting calibration = default_calibration();
+  calibration.message_bytes = {1, 1000};
+  calibration.sharers = {1, 2};
+  calibration.sharing_repetitions = 1000;
+  std::unique_ptr<Job> job;
+  const testing::TemporaryFolder folder;
+  EXPECT_NEAR(calibrate_simulated(calibration, job, folder, 0.2).share_spread, 0.2, 0.02);
+}
+
+TEST(Calibration, FindsThatMessagesShareALinkEqually) {
+  CalibrationSetting calibration = default_calibration();
+  calibration.message_bytes = {1, 1000};
+  calibration.sharers = {1, 2};
+  std::unique_ptr<Job> job;
+  const testing::TemporaryFolder folder;
+  // The second one is told to go a latency later.
+  EXPECT_NEAR(calibrate_simulated(calibration, job, folder).share_spread, 0.0, 0.01);
 }
 
 TEST(Noise, VariesAsMeasuredAndFromItsSeedAlone) {

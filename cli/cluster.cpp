@@ -9,6 +9,7 @@
 #include "cli/cluster_check.hpp"
 #include "cli/cluster_use.hpp"
 #include "cli/commands.hpp"
+#include "cli/job_options.hpp"
 #include "policies/vocabulary/check.hpp"
 
 namespace tandem::cli {
@@ -85,7 +86,7 @@ void add_check(CLI::App& parent, int& exit_code) {
   command->add_option("PLATFORM", options->platform, "Platform file (.xml) [that of the only cluster]");
   command->add_option("--json", options->json, "Write the table to this file, too");
   command->add_option("--tolerance", options->tolerance, "Largest error of a bandwidth that passes [0.05]")
-      ->check(CLI::PositiveNumber);
+      ->check(above_zero());
   command->callback([options, &exit_code] {
     if (options->platform.empty()) options->platform = only_platform();
     exit_code = check_cluster(*options);

@@ -68,7 +68,7 @@ void add_compare(CLI::App& app, int& exit_code) {
                       "Result directory of `tandem simulate --fidelity smpi`, as a third column");
   command->add_option("--tolerance", arguments->tolerance, "Mean absolute error of step time that passes")
       ->capture_default_str()
-      ->check(CLI::PositiveNumber);
+      ->check(above_zero());
   command->add_option("--trace", arguments->trace,
                       "Write both worlds, of the measured ones the first, as one trace (opens in Perfetto)");
   command->add_flag("--force", arguments->force, "Replace a report that is there already");

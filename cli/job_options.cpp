@@ -11,12 +11,23 @@
 
 namespace tandem::cli {
 
+CLI::Validator above_zero() {
+  return CLI::Validator(
+      [](const std::string& text) {
+        double value = 0.0;
+        const bool fine = CLI::detail::lexical_cast(text, value) && value > 0.0;
+        return fine ? std::string() : "expected a number above 0, found '" + text + "'";
+      },
+      "");
+}
+
 void add_experiment_options(CLI::App& command, JobOptions& options) {
   command.add_option("EXPERIMENT", options.experiment_file, "Experiment file (YAML)")->required();
   command.add_option("--set", options.settings, "Override a key, e.g. --set sync.algorithm=asp")
       ->type_name("KEY=VALUE")
       ->take_all()
       ->expected(1)
+      ->allow_extra_args(false)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   command.add_option("--variant", options.variant, "Take this variant of the experiment");
   command.add_option("--out,-o", options.out, "Result directory [results/NAME/...]");

@@ -21,6 +21,9 @@ struct JobOptions {
   bool decisions = false;
 };
 
+/// For options that take a number above 0; CLI11's own names the largest number there is.
+CLI::Validator above_zero();
+
 /// Adds EXPERIMENT, --set, --variant, --out and --force.
 void add_experiment_options(CLI::App& command, JobOptions& options);
 /// Adds --trace, --operations and --decisions.

@@ -67,10 +67,10 @@ const std::vector<Kind>& kinds() {
 
 std::string list_text(const std::string& kind) {
   std::string text;
-  std::vector<std::string> names;
+  std::vector<std::string> names = {"all"};
   for (const auto& each : kinds()) {
     names.push_back(each.name);
-    if (!kind.empty() && kind != each.name) continue;
+    if (kind != "all" && kind != each.name) continue;
     text += (text.empty() ? "" : "\n") + each.title + '\n' + each.text(each.names);
   }
   if (!text.empty()) return text;
@@ -81,8 +81,8 @@ std::string list_text(const std::string& kind) {
 
 void add_list(CLI::App& app, int&) {
   auto* command = app.add_subcommand("list", "List what can be named: algorithms, policies, models, devices");
-  const auto kind = std::make_shared<std::string>();
-  command->add_option("KIND", *kind, "sync, collective, cache, split, model, dataset or device [all]");
+  const auto kind = std::make_shared<std::string>("all");
+  command->add_option("KIND", *kind, "sync, collective, cache, split, model, dataset, device or all [all]");
   command->callback([kind] { fmt::print("{}", list_text(*kind)); });
 }
 

@@ -2,7 +2,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdio>
+#include <cstring>
 #include <string>
 #include <vector>
 
@@ -40,7 +42,7 @@ int main(int argc, char** argv) {
       "  tandem show platforms/mixed_lab.xml                       hosts, devices, links, bottlenecks\n"
       "  tandem list sync                                          the synchronisation algorithms and their "
       "options\n"
-      "\nExit codes: 0 fine; 1 beyond tolerance; 2 bad input; 70 broken world.");
+      "\nExit codes: 0 fine; 1 beyond tolerance; 2 bad input; 70 broken world; 130 interrupted.");
   int exit_code = cli::exit_fine;
   cli::add_validate(app, exit_code);
   cli::add_simulate(app, exit_code);
@@ -60,6 +62,10 @@ int main(int argc, char** argv) {
     return cli::exit_bad_input;
   } catch (const std::exception& error) {
     fmt::print(stderr, "tandem: {}\n", error.what());
+    return cli::exit_broken_world;
+  }
+  if (std::fflush(stdout) != 0) {
+    fmt::print(stderr, "tandem: cannot write the output: {}\n", std::strerror(errno));
     return cli::exit_broken_world;
   }
   return exit_code;

@@ -109,7 +109,8 @@ void add_run(CLI::App& app, int& exit_code) {
   const auto options = std::make_shared<RunOptions>();
   add_experiment_options(*command, options->job);
   add_record_options(*command, options->job);
-  command->add_option("--repetition", options->repetition, "Number of this repetition, kept in the results");
+  command->add_option("--repetition", options->repetition, "Number of this repetition, kept in the results")
+      ->check(CLI::Range(0, 1'000'000));
   command->add_flag("--print-command", options->print_command,
                     "Write job.json and print the launch, for use under a batch system");
   command

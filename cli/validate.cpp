@@ -110,7 +110,7 @@ void add_validate(CLI::App& app, int& exit_code) {
       "Also simulate the ranks' own MPI code on SimGrid's MPI: tells errors of the network model "
       "from those of the simulator's code");
   command->add_option("--tolerance", options->tolerance, "Mean absolute error of step time that passes [0.1]")
-      ->check(CLI::PositiveNumber);
+      ->check(above_zero());
   command->add_option("--only", options->only, "Take these configurations only, or those below a name")
       ->type_name("NAME");
   command->add_flag("--list", options->list, "Print the names of the configurations and do nothing");

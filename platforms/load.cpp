@@ -4,6 +4,7 @@
 #include <boost/property_tree/ptree.hpp>
 #include <boost/property_tree/xml_parser.hpp>
 #include <charconv>
+#include <cmath>
 #include <simgrid/s4u/Disk.hpp>
 #include <simgrid/s4u/Engine.hpp>
 #include <simgrid/s4u/Host.hpp>
@@ -132,6 +133,27 @@ double figure(const Host& host, const std::string& property, double fallback, bo
   return value;
 }
 
+/// SimGrid takes such values, and fails or never ends with them.
+void check_figures(const Description& description) {
+  const auto check = [&](const std::string& what, const char* name, double value, bool zero_allowed) {
+    if (std::isfinite(value) && (zero_allowed ? value >= 0.0 : value > 0.0)) return;
+    throw ConfigError(description.file + ": " + what + ": expected a " + name +
+                      (zero_allowed ? " >= 0" : " > 0") + ", found " + std::to_string(value));
+  };
+  for (const auto& host : description.hosts) {
+    check("host '" + host.name + "'", "speed", host.speed.count(), false);
+    for (const auto& disk : host.disks) {
+      const std::string place = "disk '" + disk.name + "' of host '" + host.name + "'";
+      check(place, "read_bw", disk.read_rate.count(), false);
+      check(place, "write_bw", disk.write_rate.count(), false);
+    }
+  }
+  for (const auto& link : description.links) {
+    check("link '" + link.name + "'", "bandwidth", link.bandwidth.count(), false);
+    check("link '" + link.name + "'", "latency", link.latency.count(), true);
+  }
+}
+
 Device device_of(const Host& host, const std::string& file) {
   const std::string place = file + ": host '" + host.name + "': ";
   Device device{"host", host.speed, kDefaultMemoryRate, Seconds(0.0)};
@@ -168,6 +190,7 @@ Description load_platform(const std::string& path) {
   Description description = description_from_json(nlohmann::json::parse(answer.output));
   description.file = path;
   if (description.hosts.empty()) throw ConfigError(path + ": expected at least one host, found none");
+  check_figures(description);
   for (auto& host : description.hosts) host.device = device_of(host, path);
   description.config = read_config(path);
   return description;

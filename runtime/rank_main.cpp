@@ -60,7 +60,7 @@ std::string mpi_version() {
   char text[MPI_MAX_LIBRARY_VERSION_STRING];
   int length = 0;
   check_mpi(MPI_Get_library_version(text, &length), "MPI_Get_library_version");
-  return {text, static_cast<std::size_t>(length)};
+  return text;  // Open MPI counts the terminating zero in its length
 }
 
 void run_job(const Job& job, const RankOptions& options, MpiContext& context, MPI_Comm communicator) {

@@ -100,7 +100,7 @@ void Network::install() {
 }
 
 void Network::vary_share(Timer*& timer) {
-  if (!shares_) return;
+  if (!shares_ || penalty_ <= 0) return;
   auto& model = dynamic_cast<simgrid::kernel::resource::Model&>(
       *s4u::Engine::get_instance()->get_netzone_root()->get_network_model());
   auto* const action = &model.get_started_action_set()->back();

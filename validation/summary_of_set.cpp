@@ -66,13 +66,18 @@ void finish(ErrorSummary& summary, const std::vector<double>& errors, const std:
     summary.error_over_noise = summary.mape / *summary.noise_floor;
 }
 
+/// A phase that the configuration does not have says nothing about errors of those that do.
+bool is_absent_phase(const Figure& figure) {
+  return figure.key.starts_with("phase.") && figure.simulated == 0 && figure.measured == 0;
+}
+
 ErrorSummary errors_of(const Figure& kind, const Configurations& configurations,
                        const Resampling& resampling) {
   ErrorSummary summary{.key = kind.key, .name = kind.name, .unit = kind.unit};
   std::vector<double> errors, floors, contributions, magnitudes, code_paths, models;
   for (const auto* configuration : configurations) {
     const Figure* figure = configuration->comparison->find(kind.key);
-    if (figure == nullptr) continue;
+    if (figure == nullptr || is_absent_phase(*figure)) continue;
     if (figure->contribution) {
       contributions.push_back(*figure->contribution);
       magnitudes.push_back(std::abs(*figure->contribution));

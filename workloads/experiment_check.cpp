@@ -1,6 +1,7 @@
 #include "workloads/experiment_check.hpp"
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 
 #include "policies/sync/policy.hpp"
 #include "policies/vocabulary/check.hpp"
@@ -13,11 +14,21 @@ namespace {
 
 using Math = Experiment::Workload::Math;
 
+bool is_utf8(const std::string& text) {
+  try {
+    nlohmann::json(text).dump();
+    return true;
+  } catch (const nlohmann::json::type_error&) {
+    return false;
+  }
+}
+
 class Checker {
  public:
   Checker(Experiment& experiment, const Locate& locate) : experiment_(experiment), locate_(locate) {}
 
   void run() {
+    check_name();
     check_names();
     resolve_options("sync.options", experiment_.sync.algorithm, Names::sync, experiment_.sync.options);
     resolve_options("data.cache_options", experiment_.data.cache, Names::cache,
@@ -33,6 +44,17 @@ class Checker {
                                const std::string& found) const {
     const Origin origin = locate_(path);
     refuse(origin.place, origin.label, expected, found);
+  }
+
+  // Result directories are named after the experiment and its variant.
+  void check_name() const {
+    const std::string& name = experiment_.name;
+    const bool has_control = std::any_of(name.begin(), name.end(), [](unsigned char c) { return c < ' '; });
+    const auto slash = std::count(name.begin(), name.end(), '/');
+    if (name.empty() || name.front() == '.' || name.front() == '/' || has_control || slash > 1 ||
+        name.find("/.") != std::string::npos || !is_utf8(name))
+      refuse_key("name", "a name that a folder can have, in UTF-8",
+                 is_utf8(name) ? quote(name) : "other bytes");
   }
 
   void check_names() const {

@@ -87,7 +87,10 @@ class Reader {
   }
 
   // `as_text`: bare words are taken as they are written.
-  Json value_of(const YAML::Node& node, bool as_text) const {
+  Json value_of(const YAML::Node& node, bool as_text, int depth = 0) const {
+    // An alias may lead a list into itself.
+    constexpr int deepest = 8;
+    if (depth > deepest) throw ConfigError(place_at(line_of(node)) + ": lists lie too deep in each other");
     if (node.IsNull()) return nullptr;
     if (node.IsScalar()) {
       const bool quoted = node.Tag() == "!";
@@ -95,7 +98,7 @@ class Reader {
     }
     Json value = node.IsMap() ? Json::object() : Json::array();
     if (node.IsSequence())
-      for (const auto& item : node) value.push_back(value_of(item, as_text));
+      for (const auto& item : node) value.push_back(value_of(item, as_text, depth + 1));
     return value;
   }
 

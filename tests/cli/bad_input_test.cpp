@@ -38,6 +38,28 @@ TEST_F(BadInput, PlatformMissing) {
 TEST_F(BadInput, PlatformMalformed) {
   refuses("show " + line_.write("bad.xml", "<platform version='4.1'><zone"), {"bad.xml"});
 }
+TEST_F(BadInput, PlatformWithFiguresThatNothingCanHave) {
+  const auto platform = [&](const std::string& speed, const std::string& bandwidth) {
+    return line_.write("figures.xml",
+                       "<?xml version='1.0'?>\n<!DOCTYPE platform SYSTEM "
+                       "\"https://simgrid.org/simgrid.dtd\">\n<platform version='4.1'><zone id='z' "
+                       "routing='None'><host id='h' speed='" +
+                           speed + "'/><link id='l' bandwidth='" + bandwidth +
+                           "' latency='1us'/></zone></platform>\n");
+  };
+  refuses("show " + platform("0", "1GBps"), {"figures.xml", "host 'h'", "speed > 0"});
+  refuses("show " + platform("1Gf", "-3GBps"), {"figures.xml", "link 'l'", "bandwidth > 0"});
+}
+TEST_F(BadInput, ListThatHoldsItself) {
+  refuses("show " + line_.write("self.yaml", "platform: x.xml\na: &a [*a]\n"), {"self.yaml:2", "too deep"});
+}
+TEST_F(BadInput, NameThatLeavesItsFolder) {
+  refuses("simulate " + line_.experiment("name: ../out\n"), {"experiment.yaml:5", "name", "folder"});
+  refuses("simulate " + line_.experiment("name: \xff\n"), {"experiment.yaml:5", "name", "UTF-8"});
+}
+TEST_F(BadInput, NumberOutOfRange) {
+  refuses("validate " + line_.experiment() + " --tolerance 0 --out out", {"--tolerance", "above 0", "'0'"});
+}
 TEST_F(BadInput, PlatformWithUnknownDevice) {
   const auto path =
       line_.write("device.xml",

@@ -139,7 +139,8 @@ TEST_F(ClusterCommand, LinksCarryWhatTheFileSaysAndShareIt) {
     }
   };
   const auto all_reached = [&] {
-    return std::all_of(best_ratio.begin(), best_ratio.end(), [](const auto& one) { return one.second >= 0.9; });
+    return std::all_of(best_ratio.begin(), best_ratio.end(),
+                       [](const auto& one) { return one.second >= 0.9; });
   };
   // A busy machine can only make a link look slow, so each has three chances.
   measure();

@@ -1,5 +1,5 @@
-// The shipped small lab as a user runs it. The machine of a test may be busy, so times are not held to anything
-// here; operations, decisions and bytes are exact everywhere.
+// The shipped small lab as a user runs it. The machine of a test may be busy, so times are not held to
+// anything here; operations, decisions and bytes are exact everywhere.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

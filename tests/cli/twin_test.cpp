@@ -112,6 +112,22 @@ TEST_F(Twins, AKilledRankIsNamedAndNothingIsLeft) {
   EXPECT_TRUE(std::filesystem::exists(line_.folder() / "out" / "INCOMPLETE"));
 }
 
+/// Only validate itself gets the signal, as from `kill`.
+TEST_F(Twins, AnInterruptedValidationEndsWhatItStarted) {
+  const std::string ours =
+      "ours() { for p in $(pgrep -x 'tandem|tandem-rank'); do [ \"$(readlink /proc/$p/cwd)\" = \"$PWD\" ] && "
+      "echo $p; done; }; ";
+  const auto result =
+      line_.shell(ours + "$TANDEM validate " + line_.experiment() +
+                  " --set stop.rounds=100000 --set workload.math=modelled --out out & run=$!; "
+                  "for i in $(seq 200); do sleep 0.3; pgrep -P $run -f ' run ' > /dev/null && [ $(ours | wc "
+                  "-l) -ge 7 ] && "
+                  "break; done; kill -TERM $run; wait $run; code=$?; sleep 2; [ -n \"$(ours)\" ] && echo "
+                  "ORPHAN; exit $code");
+  EXPECT_EQ(result.exit_code, 143) << result.output;
+  EXPECT_EQ(result.output.find("ORPHAN"), std::string::npos) << result.output;
+}
+
 TEST_F(Twins, PrintCommandPrintsTheLaunch) {
   const auto result = line_.tandem("run " + line_.experiment() + " --out out --print-command");
   EXPECT_EQ(result.exit_code, 0);

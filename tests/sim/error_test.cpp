@@ -137,12 +137,17 @@ TEST(Errors, AHostThatGoesDownIsNamed) {
                            {"rank 0", "\"h0\""});
 }
 
-TEST(Errors, ALinkThatGoesDownFailsItsMessages) {
-  const lab::TemporaryFile states("states", "0 1\n0.5 0\n");
-  const std::string xml = lab::platform(
+/// Two hosts and a link that goes down after half a second.
+std::string breaking_link(const lab::TemporaryFile& states) {
+  return lab::platform(
       "<zone id=\"z\" routing=\"Full\"><host id=\"h0\" speed=\"1Gf\"/><host id=\"h1\" speed=\"1Gf\"/>"
       "<link id=\"l\" bandwidth=\"1GBps\" latency=\"1us\" state_file=\"" +
       states.path_from_another() + "\"/><route src=\"h0\" dst=\"h1\"><link_ctn id=\"l\"/></route></zone>");
+}
+
+TEST(Errors, ALinkThatGoesDownFailsItsMessages) {
+  const lab::TemporaryFile states("states", "0 1\n0.5 0\n");
+  const std::string xml = breaking_link(states);
   for (const double start_s : {0.0, 1.0}) {
     const auto body = [start_s](Context& context) {
       lab::sleep(context, start_s);
@@ -160,6 +165,21 @@ TEST(Errors, ALinkThatGoesDownFailsItsMessages) {
         ::testing::ExitedWithCode(0), "")
         << "start at " << start_s << " s";
   }
+}
+
+TEST(Errors, AMessageThatFailedBeforeItsReceiveFailsTheReceive) {
+  const lab::TemporaryFile states("states", "0 1\n0.5 0\n");
+  const auto body = [](Context& context) {
+    if (context.rank() == 0) {
+      [[maybe_unused]] const Pending never_waited_for =
+          context.send(1, {1, false}, {Bytes(5'000'000'000), nullptr});
+      return lab::sleep(context, 3.0);
+    }
+    lab::sleep(context, 2.0);
+    lab::receive(context, 0, 5'000'000'000);
+  };
+  expect_error<WorldError>(breaking_link(states), {"h0", "h1"}, body,
+                           {"rank 1", "a message of rank 0", "failed"});
 }
 
 TEST(Errors, AMessageLongerThanItsReceiveIsAProgrammersError) {

@@ -180,6 +180,19 @@ TEST_F(Training, TheEvaluatorSeesTheModelLearn) {
   for (const auto& evaluation : journal.evaluations) EXPECT_LT(evaluation.checkpoint_time, evaluation.time);
 }
 
+/// Over all-reduce the first worker writes the checkpoints; the last round has one as well.
+TEST_F(Training, TheEvaluatorSeesEveryRoundThatIsDueOverAllReduce) {
+  Experiment experiment = small_experiment(2);
+  experiment.evaluate_every = 2;
+  experiment.stop.rounds = 6;
+  experiment.sync.over = "all-reduce";
+  experiment.placement.servers.clear();
+  experiment.placement.evaluator = "host-0";
+  const Journal journal = train(experiment);
+  ASSERT_EQ(journal.evaluations.size(), 3U);
+  EXPECT_EQ(journal.evaluations.back().round, 6);
+}
+
 TEST_F(Training, StorageThroughACacheNodeTrainsOnTheSameData) {
   Experiment experiment = small_experiment(4);
   experiment.data.source = "storage";

@@ -84,6 +84,23 @@ TEST(Validate, ToleranceDecides) {
   EXPECT_FALSE(validate(variants, error * 0.99, quick).passed);
 }
 
+/// Without this rule a phase that one of five variants has would show a fifth of its error.
+TEST(Validate, AVariantWithoutAPhaseSaysNothingAboutIt) {
+  auto variants = std::vector{synthetic_variant({}), synthetic_variant({.name = "silent"})};
+  const auto with = validate({variants.front()}, 0.1, quick);
+  const auto silence = [](Results& results) {
+    for (auto& step : results.journal.steps)
+      step.phases[static_cast<std::size_t>(Phase::exchange)] = Seconds(0);
+  };
+  silence(variants.back().simulated);
+  for (auto& run : variants.back().measured) silence(run);
+  const auto both = validate(variants, 0.1, quick);
+  const auto* errors = both.headline().find("phase.exchange");
+  ASSERT_NE(errors, nullptr);
+  EXPECT_EQ(errors->count, 1);
+  EXPECT_EQ(errors->mape, with.headline().find("phase.exchange")->mape);
+}
+
 TEST(Validate, AFailedGateFailsWhateverTheError) {
   auto variants = std::vector{synthetic_variant({}, {.compute_bias = 0, .exchange_bias = 0, .noise = 0})};
   EXPECT_TRUE(validate(variants, 0.1, quick).passed);

@@ -55,7 +55,13 @@ struct RandomValue {
     else if (key.accepts.file_path)
       *field = rng.below(2) == 0 ? "" : "/absolute/" + std::to_string(rng.below(100));
     else if (key.accepts.names == Names::none)
-      *field = random_text(rng);
+      *field = key.path == "name" ? random_name() : random_text(rng);
+  }
+  /// A folder is named after it.
+  std::string random_name() const {
+    std::string name = random_text(rng);
+    std::erase_if(name, [](unsigned char c) { return c < ' ' || c == '/' || c == '.'; });
+    return name.empty() ? "lab" : name;
   }
   void operator()(std::vector<std::string>* field) const {
     field->clear();

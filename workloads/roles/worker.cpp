@@ -144,7 +144,7 @@ void Worker::finish_exchange(sync::Payload payload) {
   local_steps_ = 0;
   samples_since_exchange_ = 0;
   ++round_;
-  if (writes_checkpoints_ && !stopping_) {
+  if (writes_checkpoints_) {
     const auto workers = static_cast<std::int64_t>(job_.ranks_of(Seat::Role::worker).size());
     checkpoints_.save_if_due(round_, std::int64_t{batch_} * workers * round_ * job_.steps_a_round(),
                              replica_.values());

@@ -35,12 +35,24 @@ void check_profile_of(const validation::VariantResults& results) {
   validation::check_hold_out(origin_of(path), results.measured);
 }
 
+/// Without a profile or an emulated cluster the two worlds have different networks.
+void tell_of_unlike_networks(const validation::VariantResults& results) {
+  const auto network_of = [](const Results& one) { return one.info.physics.value("network", ""); };
+  if (network_of(results.simulated) != "links of the platform file" ||
+      network_of(results.measured.front()) != "real")
+    return;
+  fmt::print(stderr,
+             "tandem: note: simulated with the platform's links, but measured on those of this machine; "
+             "`tandem calibrate` and physics.network=profile, or --cluster, make them alike\n");
+}
+
 int compare_results(const CompareArguments& arguments) {
   validation::VariantResults results{"", read_results(arguments.simulated), {}};
   results.name = results.simulated.info.experiment.name;
   for (const auto& path : arguments.measured) results.measured.push_back(read_results(path));
   if (!arguments.witness.empty()) results.witness = read_results(arguments.witness);
   check_profile_of(results);
+  tell_of_unlike_networks(results);
   const auto validation = validation::validate({results}, arguments.tolerance);
   const auto document =
       validation::report_document({results}, validation, {.title = results.name, .commands = {}});

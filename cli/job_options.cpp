@@ -6,7 +6,9 @@
 #include <iterator>
 
 #include "platforms/load.hpp"
+#include "policies/vocabulary/check.hpp"
 #include "runtime/launcher/launcher.hpp"
+#include "validation/suite_file.hpp"
 #include "workloads/experiment_file.hpp"
 
 namespace tandem::cli {
@@ -41,6 +43,10 @@ void add_record_options(CLI::App& command, JobOptions& options) {
 }
 
 LoadedJob load_job(const JobOptions& options) {
+  if (validation::is_suite(options.experiment_file))
+    throw ConfigError(
+        options.experiment_file +
+        ": this is a suite; `tandem validate` runs it, with --list it names its configurations");
   Overrides overrides;
   for (const auto& setting : options.settings) overrides.push_back(parse_override(setting));
   Experiment experiment = load_experiment(options.experiment_file, overrides);

@@ -18,6 +18,9 @@ std::string results_line(const Results& results) {
   if (!results.journal.evaluations.empty())
     if (const double accuracy = results.journal.evaluations.back().accuracy; !std::isnan(accuracy))
       line += fmt::format(", test accuracy {:.3f}", accuracy);
+  if (summary.contains("cache"))
+    line += fmt::format(", {:.1f} % of reads from the cache",
+                        100 * summary.at("cache").at("hit_ratio").get<double>());
   if (const auto late = results.journal.late_devices; late > 0)
     line += fmt::format(
         "\n  warning: {} times an emulated device was not kept up with; this machine is too slow or "

@@ -57,6 +57,10 @@ TEST_F(BadInput, NameThatLeavesItsFolder) {
   refuses("simulate " + line_.experiment("name: ../out\n"), {"experiment.yaml:5", "name", "folder"});
   refuses("simulate " + line_.experiment("name: \xff\n"), {"experiment.yaml:5", "name", "UTF-8"});
 }
+TEST_F(BadInput, SuiteInPlaceOfAnExperiment) {
+  refuses("simulate " TANDEM_SOURCE_DIR "/validation/suites/lab.yaml --out out",
+          {"lab.yaml", "suite", "validate"});
+}
 TEST_F(BadInput, NumberOutOfRange) {
   refuses("validate " + line_.experiment() + " --tolerance 0 --out out", {"--tolerance", "above 0", "'0'"});
 }

@@ -95,13 +95,15 @@ TEST_F(Twins, ResultsThatDoNotBelongTogetherAreNotCompared) {
   EXPECT_NE(result.output.find("batch"), std::string::npos) << result.output;
 }
 
+/// A shell function that lists this job's processes with one of the names: other tests may run beside.
+std::string list_processes(const std::string& function, const std::string& names) {
+  return function + "() { for p in $(pgrep -x '" + names +
+         "'); do [ \"$(readlink /proc/$p/cwd)\" = \"$PWD\" ] && echo $p; done; }; ";
+}
+
 TEST_F(Twins, AKilledRankIsNamedAndNothingIsLeft) {
-  // Only this job's ranks: other tests may run beside.
-  const std::string ranks =
-      "ranks() { for p in $(pgrep -x tandem-rank); do [ \"$(readlink /proc/$p/cwd)\" = \"$PWD\" ] && echo "
-      "$p; done; }; ";
   const auto result =
-      line_.shell(ranks + "$TANDEM run " + line_.experiment() +
+      line_.shell(list_processes("ranks", "tandem-rank") + "$TANDEM run " + line_.experiment() +
                   " --set stop.rounds=100000 --out out & run=$!; "
                   "for i in $(seq 100); do sleep 0.3; [ $(ranks | wc -l) -ge 5 ] && break; done; sleep 3; "
                   "kill -9 $(ranks | tail -n 1); wait $run; code=$?; sleep 2; "
@@ -114,12 +116,9 @@ TEST_F(Twins, AKilledRankIsNamedAndNothingIsLeft) {
 
 /// Only validate itself gets the signal, as from `kill`.
 TEST_F(Twins, AnInterruptedValidationEndsWhatItStarted) {
-  const std::string ours =
-      "ours() { for p in $(pgrep -x 'tandem|tandem-rank'); do [ \"$(readlink /proc/$p/cwd)\" = \"$PWD\" ] && "
-      "echo $p; done; }; ";
   const auto result =
-      line_.shell(ours + "$TANDEM validate " + line_.experiment() +
-                  " --set stop.rounds=100000 --set workload.math=modelled --out out & run=$!; "
+      line_.shell(list_processes("ours", "tandem|tandem-rank") + "$TANDEM validate " + line_.experiment() +
+                  " --set stop.rounds=10000 --set workload.math=modelled --out out & run=$!; "
                   "for i in $(seq 200); do sleep 0.3; pgrep -P $run -f ' run ' > /dev/null && [ $(ours | wc "
                   "-l) -ge 7 ] && "
                   "break; done; kill -TERM $run; wait $run; code=$?; sleep 2; [ -n \"$(ours)\" ] && echo "

@@ -27,8 +27,16 @@ std::string id_of(const std::string& target) {
   return target.ends_with(".xml") ? cluster::cluster_id(target) : target;
 }
 
+std::string new_id(const ClusterOptions& options) {
+  if (options.name.empty()) return cluster::cluster_id(options.target);
+  if (cluster::cluster_id(options.name) != options.name)
+    throw ConfigError(
+        fmt::format("cluster up: --name: expected letters, digits, - and _, found '{}'", options.name));
+  return options.name;
+}
+
 void up(const ClusterOptions& options) {
-  const std::string id = cluster::cluster_id(options.name.empty() ? options.target : options.name);
+  const std::string id = new_id(options);
   const auto made = cluster::bring_up(id, options.target, wiring_of(options.target), options.force);
   const auto plan = made.plan();
   fmt::print("cluster '{}' is up: {} hosts, {} pipes\n", id, plan.hosts.size(), plan.pipes.size());
@@ -87,6 +95,10 @@ void add_check(CLI::App& parent, int& exit_code) {
   command->add_option("--json", options->json, "Write the table to this file, too");
   command->add_option("--tolerance", options->tolerance, "Largest error of a bandwidth that passes [0.05]")
       ->check(above_zero());
+  command->footer(
+      "Examples:\n"
+      "  tandem cluster check platforms/mixed_lab.xml       makes the cluster for the check if none is up\n"
+      "  tandem cluster check platforms/mixed_lab.xml --json links.json");
   command->callback([options, &exit_code] {
     if (options->platform.empty()) options->platform = only_platform();
     exit_code = check_cluster(*options);
@@ -104,6 +116,7 @@ void add_cluster(CLI::App& app, int& exit_code) {
   make->add_option("PLATFORM", options->target, "Platform file (.xml)")->required();
   make->add_option("--name", options->name, "Name of the cluster [that of the file]");
   make->add_flag("--force", options->force, "Replace the cluster of that name, or what is left of it");
+  make->footer("Example:\n  tandem cluster up platforms/mixed_lab.xml");
   make->callback([options] { up(*options); });
   command->add_subcommand("status", "List clusters, hosts, addresses and what runs there")->callback([] {
     status();
@@ -113,6 +126,10 @@ void add_cluster(CLI::App& app, int& exit_code) {
       command->add_subcommand("down", "Remove a cluster, or what is left of it; ends what runs there");
   remove->add_option("CLUSTER", options->target, "Platform file (.xml), or name of a cluster");
   remove->add_flag("--all", options->all, "Remove every cluster of this machine");
+  remove->footer(
+      "Examples:\n"
+      "  tandem cluster down platforms/mixed_lab.xml\n"
+      "  tandem cluster down --all");
   remove->callback([options] { down(*options); });
   command->footer(
       "A link of the file becomes a shaped pair of devices, a host a network namespace. Nothing of the "

@@ -23,15 +23,20 @@ CLI::Validator above_zero() {
       "");
 }
 
+CLI::Option* one_at_a_time(CLI::Option* option) {
+  return option->expected(1)->allow_extra_args(false)->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+}
+
+void add_override_options(CLI::App& command, JobOptions& options) {
+  one_at_a_time(
+      command.add_option("--set", options.settings, "Override a key, e.g. --set sync.algorithm=asp"))
+      ->type_name("KEY=VALUE");
+  command.add_option("--variant", options.variant, "Take this variant of the experiment");
+}
+
 void add_experiment_options(CLI::App& command, JobOptions& options) {
   command.add_option("EXPERIMENT", options.experiment_file, "Experiment file (YAML)")->required();
-  command.add_option("--set", options.settings, "Override a key, e.g. --set sync.algorithm=asp")
-      ->type_name("KEY=VALUE")
-      ->take_all()
-      ->expected(1)
-      ->allow_extra_args(false)
-      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
-  command.add_option("--variant", options.variant, "Take this variant of the experiment");
+  add_override_options(command, options);
   command.add_option("--out,-o", options.out, "Result directory [results/NAME/...]");
   command.add_flag("--force", options.force, "Replace the results that are in the directory already");
 }
@@ -49,10 +54,9 @@ LoadedJob load_job(const JobOptions& options) {
         ": this is a suite; `tandem validate` runs it, with --list it names its configurations");
   Overrides overrides;
   for (const auto& setting : options.settings) overrides.push_back(parse_override(setting));
-  Experiment experiment = load_experiment(options.experiment_file, overrides);
-  if (!options.variant.empty()) experiment = apply_variant(experiment, options.variant);
+  auto [experiment, locate] = load_located(options.experiment_file, overrides, options.variant);
   platforms::Description platform = platforms::load_platform(experiment.platform);
-  resolve_placement(experiment, platform);
+  resolve_placement(experiment, platform, locate);
   return {std::move(experiment), std::move(platform)};
 }
 

@@ -24,6 +24,11 @@ struct JobOptions {
 /// For options that take a number above 0; CLI11's own names the largest number there is.
 CLI::Validator above_zero();
 
+/// Lets the option be given several times, with one value each: it never takes the words that follow.
+CLI::Option* one_at_a_time(CLI::Option* option);
+
+/// Adds --set and --variant.
+void add_override_options(CLI::App& command, JobOptions& options);
 /// Adds EXPERIMENT, --set, --variant, --out and --force.
 void add_experiment_options(CLI::App& command, JobOptions& options);
 /// Adds --trace, --operations and --decisions.

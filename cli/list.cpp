@@ -83,6 +83,10 @@ void add_list(CLI::App& app, int&) {
   auto* command = app.add_subcommand("list", "List what can be named: algorithms, policies, models, devices");
   const auto kind = std::make_shared<std::string>("all");
   command->add_option("KIND", *kind, "sync, collective, cache, split, model, dataset, device or all [all]");
+  command->footer(
+      "Examples:\n"
+      "  tandem list\n"
+      "  tandem list sync       algorithms, papers, options with defaults and bounds");
   command->callback([kind] { fmt::print("{}", list_text(*kind)); });
 }
 

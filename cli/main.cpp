@@ -5,6 +5,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <new>
 #include <string>
 #include <vector>
 
@@ -60,6 +61,9 @@ int main(int argc, char** argv) {
   } catch (const ConfigError& error) {
     fmt::print(stderr, "tandem: {}\n", error.what());
     return cli::exit_bad_input;
+  } catch (const std::bad_alloc&) {
+    fmt::print(stderr, "tandem: not enough memory for this\n");
+    return cli::exit_broken_world;
   } catch (const std::exception& error) {
     fmt::print(stderr, "tandem: {}\n", error.what());
     return cli::exit_broken_world;

@@ -72,6 +72,21 @@ void write_document(const std::string& out, const LoadedJob& loaded) {
   if (!file.flush()) throw WorldError("cannot write " + out + "/job.json");
 }
 
+/// Bad input that only a rank finds leaves no half-written directory either.
+void report_failure(const LaunchResult& result, const Job& job, const std::string& out) {
+  std::string message = result.message;
+  if (result.failed_rank >= 0) {
+    const Seat& seat = job.seats()[static_cast<std::size_t>(result.failed_rank)];
+    message += fmt::format("\n  rank {} is the {} on '{}' of the platform", result.failed_rank,
+                           role_name(seat.role), seat.host);
+  }
+  if (result.exit_code == exit_bad_input)
+    std::filesystem::remove_all(out);
+  else
+    message += fmt::format("\n  {} is marked incomplete", out);
+  fmt::print(stderr, "tandem: {}\n", message);
+}
+
 int run_job(const RunOptions& options) {
   const LoadedJob loaded = load_job(options.job);
   check_runnable(loaded.experiment);
@@ -94,12 +109,11 @@ int run_job(const RunOptions& options) {
   events.error = [](const std::string& line) { fmt::print(stderr, "{}\n", line); };
   events.progress = [&](double fraction) { bar.update(fraction); };
   const LaunchResult result = launch(setting, events);
-  if (result.exit_code != 0) {
-    fmt::print(stderr, "tandem: {}\n  {} is marked incomplete\n", result.message, out);
-    return result.exit_code;
-  }
-  fmt::print("{}", results_line(read_results(out)));
-  return exit_fine;
+  if (result.exit_code == exit_fine)
+    fmt::print("{}", results_line(read_results(out)));
+  else
+    report_failure(result, job, out);
+  return result.exit_code;
 }
 
 }  // namespace

@@ -89,7 +89,8 @@ void run_self(const std::vector<std::string>& words, const std::string& log) {
   const int code = WIFEXITED(status) ? WEXITSTATUS(status) : exit_broken_world;
   if (code == exit_fine) return;
   std::ifstream file(log);
-  const std::string said{std::istreambuf_iterator<char>(file), {}};
+  std::string said{std::istreambuf_iterator<char>(file), {}};
+  if (said.empty()) said = "nothing that could be written to " + log + "; is the disk full?";
   const std::string message = fmt::format("tandem {} failed:\n{}", fmt::join(words, " "), said);
   if (code == exit_bad_input) throw ConfigError(message);
   throw WorldError(message);

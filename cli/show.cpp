@@ -15,9 +15,7 @@ namespace tandem::cli {
 namespace {
 
 struct ShowOptions {
-  std::string file;
-  std::vector<std::string> settings;
-  std::string variant;
+  JobOptions job;  ///< its file may be a platform's, too
   bool keys = false;
 };
 
@@ -26,18 +24,13 @@ void show(const ShowOptions& options) {
     fmt::print("{}", describe_keys());
     return;
   }
-  if (options.file.empty())
+  const std::string& file = options.job.experiment_file;
+  if (file.empty())
     throw ConfigError("show: name a platform (.xml) or an experiment (.yaml), or give --keys");
-  if (options.file.ends_with(".xml")) {
-    fmt::print("{}", platforms::describe(platforms::load_platform(options.file),
-                                         platforms::load_topology(options.file)));
-    return;
-  }
-  JobOptions job;
-  job.experiment_file = options.file;
-  job.settings = options.settings;
-  job.variant = options.variant;
-  fmt::print("{}", to_yaml(load_job(job).experiment));
+  if (file.ends_with(".xml"))
+    fmt::print("{}", platforms::describe(platforms::load_platform(file), platforms::load_topology(file)));
+  else
+    fmt::print("{}", to_yaml(load_job(options.job).experiment));
 }
 
 }  // namespace
@@ -46,12 +39,8 @@ void add_show(CLI::App& app, int&) {
   auto* command = app.add_subcommand(
       "show", "Show a platform (hosts, devices, links, bottlenecks) or a resolved experiment");
   const auto options = std::make_shared<ShowOptions>();
-  command->add_option("FILE", options->file, "Platform (.xml) or experiment (.yaml)");
-  command->add_option("--set", options->settings, "Override a key of the experiment")
-      ->type_name("KEY=VALUE")
-      ->expected(1)
-      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
-  command->add_option("--variant", options->variant, "Take this variant of the experiment");
+  command->add_option("FILE", options->job.experiment_file, "Platform (.xml) or experiment (.yaml)");
+  add_override_options(*command, options->job);
   command->add_flag("--keys", options->keys, "Explain every key of an experiment file");
   command->footer(
       "Examples:\n"

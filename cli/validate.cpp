@@ -111,7 +111,9 @@ void add_validate(CLI::App& app, int& exit_code) {
       "from those of the simulator's code");
   command->add_option("--tolerance", options->tolerance, "Mean absolute error of step time that passes [0.1]")
       ->check(above_zero());
-  command->add_option("--only", options->only, "Take these configurations only, or those below a name")
+  one_at_a_time(
+      command->add_option("--only", options->only,
+                          "Take this configuration only, or those below a name; repeat it for more names"))
       ->type_name("NAME");
   command->add_flag("--list", options->list, "Print the names of the configurations and do nothing");
   command->add_flag("--resume", options->run.resume, "Go on with a suite that was interrupted");

@@ -182,6 +182,8 @@ int main(int argc, char** argv) {
     tandem::run_rank(argc, argv);
   } catch (const tandem::ConfigError& error) {
     tandem::end_job(MPI_COMM_WORLD, 2, error.what());
+  } catch (const std::bad_alloc&) {
+    tandem::end_job(MPI_COMM_WORLD, 70, "not enough memory");
   } catch (const std::exception& error) {
     tandem::end_job(MPI_COMM_WORLD, 70, error.what());
   }

@@ -84,6 +84,7 @@ void Network::install() {
   // Models with factors of their own keep them.
   if (paths_.empty() && simgrid::config::get_value<std::string>("network/model") != "CM02") return;
   auto* const model = s4u::Engine::get_instance()->get_netzone_root()->get_network_model();
+  model_ = &dynamic_cast<simgrid::kernel::resource::Model&>(*model);
   try {
     model->set_lat_factor_cb([this](double size, const s4u::Host* from, const s4u::Host* to,
                                     const Links& links,
@@ -101,9 +102,7 @@ void Network::install() {
 
 void Network::vary_share(Timer*& timer) {
   if (!shares_ || penalty_ <= 0) return;
-  auto& model = dynamic_cast<simgrid::kernel::resource::Model&>(
-      *s4u::Engine::get_instance()->get_netzone_root()->get_network_model());
-  auto* const action = &model.get_started_action_set()->back();
+  auto* const action = &model_->get_started_action_set()->back();
   const double penalty = penalty_ * std::exp(share_spread_ * shares_->normal());
   // When the latency is over SimGrid sets a penalty of its own, so this must come after.
   constexpr double instant_s = 2e-9;

@@ -52,6 +52,7 @@ class Network {
   double share_spread_ = 0;
   std::optional<Rng> messages_;
   std::optional<Rng> shares_;
+  simgrid::kernel::resource::Model* model_ = nullptr;  ///< from `install` on
   double waited_s_ = 0;
   double latency_s_ = 0;  ///< of the message that started last
   double penalty_ = 0;    ///< what SimGrid divides its share by

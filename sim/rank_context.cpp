@@ -164,6 +164,7 @@ Message& RankContext::message_to(RankContext& receiver) {
     Message& fresh = world_.new_message();
     fresh.sender = this;
     fresh.receiver = &receiver;
+    fresh.connection = &found->second;
     return fresh;
   }
   Message& message = world_.message(free);
@@ -172,12 +173,6 @@ Message& RankContext::message_to(RankContext& receiver) {
   message.waits_for_receive = false;
   message.end = Message::End::open;
   return message;
-}
-
-void RankContext::recycle(Message& message) {
-  std::uint32_t& free = connections_[message.receiver->rank()].free;
-  message.next = free;
-  free = message.index;
 }
 
 Pending RankContext::receive(Rank from, Channel channel, Slice slice) {
@@ -199,7 +194,7 @@ Pending RankContext::receive(Rank from, Channel channel, Slice slice) {
   message.bytes.reset();
   if (message.end != Message::End::open) {
     const bool arrived = message.end == Message::End::arrived;
-    message.sender->recycle(message);
+    message.connection->recycle(message);
     if (arrived) return done_at_once(operation);
     operation.state = State::failed;
     ++done_count_;
@@ -348,7 +343,7 @@ void RankContext::start_disk_transfer(Operation& operation) {
 }
 
 void RankContext::start_message(Message& message) {
-  Connection& connection = connections_[message.receiver->rank()];
+  Connection& connection = *message.connection;
   message.next_to_start = no_slot;
   message.ready_at_s = now().count();
   if (connection.under_way != no_slot) {
@@ -360,8 +355,7 @@ void RankContext::start_message(Message& message) {
   start_transfer(message);
 }
 
-void RankContext::start_next_message(const RankContext& receiver) {
-  Connection& connection = connections_[receiver.rank()];
+void RankContext::start_next_message(Connection& connection) {
   connection.under_way = world_.message(connection.under_way).next_to_start;
   if (connection.under_way != no_slot) start_transfer(world_.message(connection.under_way));
 }

@@ -40,10 +40,8 @@ class RankContext final : public Context {
   std::string waiting_for() const;
   /// Marks the operation as done and wakes the rank if it waits for it. Kernel context.
   void finish(std::uint32_t slot, bool succeeded);
-  /// The message under way to the receiver is over; the one that waits behind it starts. Kernel context.
-  void start_next_message(const RankContext& receiver);
-  /// Keeps a message that is over for the next send to its receiver.
-  void recycle(Message& message);
+  /// The message under way over the connection is over; the one that waits behind it starts. Kernel context.
+  void start_next_message(Connection& connection);
 
  private:
   enum class Kind : std::uint8_t { compute, send, receive, read, write, sleep };
@@ -77,14 +75,6 @@ class RankContext final : public Context {
     std::uint32_t tail = no_slot;
     bool holds_receives = false;
     bool carries_note = false;
-  };
-
-  /// The way of messages to one receiver: one after the other, in the order they were sent, as over one TCP
-  /// connection or queue pair. It gets one share of a link, however many messages wait in it.
-  struct Connection {
-    std::uint32_t free = no_slot;       ///< messages to use again
-    std::uint32_t under_way = no_slot;  ///< head of the queue of messages that are to start
-    std::uint32_t last = no_slot;
   };
 
   Operation& new_operation(Kind kind);

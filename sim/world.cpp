@@ -15,14 +15,19 @@ namespace s4u = simgrid::s4u;
 void Message::finish(bool succeeded) {
   if (share_timer != nullptr) share_timer->remove();
   share_timer = nullptr;
-  sender->start_next_message(*receiver);
+  sender->start_next_message(*connection);
   sender->finish(send_slot, succeeded);
   if (receive_slot == no_slot) {
     end = succeeded ? End::arrived : End::failed;
     return;
   }
   receiver->finish(receive_slot, succeeded);
-  sender->recycle(*this);
+  connection->recycle(*this);
+}
+
+void Connection::recycle(Message& message) {
+  message.next = free;
+  free = message.index;
 }
 
 World::World(const SimulationSetting& setting, Network& network)

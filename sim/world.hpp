@@ -16,6 +16,7 @@
 namespace tandem::sim {
 
 class RankContext;
+class Message;
 
 /// A note adds this to the size of its message.
 constexpr Bytes note_size{sizeof(Note)};
@@ -29,6 +30,17 @@ class Finishable {
   virtual void finish(bool succeeded) = 0;
 };
 
+/// The way of messages from one rank to another: one after the other, in the order they were sent, as over
+/// one TCP connection or queue pair. It gets one share of a link, however many messages wait in it.
+struct Connection {
+  /// Keeps a message that is over for the next send.
+  void recycle(Message& message);
+
+  std::uint32_t free = no_slot;       ///< messages to use again
+  std::uint32_t under_way = no_slot;  ///< head of the queue of messages that are to start
+  std::uint32_t last = no_slot;
+};
+
 /// One message from its send to its receive. Its bytes are copied at once, its arrival is simulated. Used
 /// again by later messages of the same two ranks.
 class Message final : public Finishable {
@@ -37,6 +49,7 @@ class Message final : public Finishable {
 
   RankContext* sender = nullptr;
   RankContext* receiver = nullptr;
+  Connection* connection = nullptr;
   std::uint32_t send_slot = no_slot;
   std::uint32_t receive_slot = no_slot;  ///< no_slot until a receive matches
   Bytes size{0};

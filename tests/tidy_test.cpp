@@ -20,8 +20,7 @@ using Texts = std::vector<std::string>;
 constexpr std::size_t longest_file = 450;
 constexpr std::size_t longest_function = 80;
 
-// ---- The layers
-// -------------------------------------------------------------------------------------------------
+// ---- The layers ----
 
 struct Layer {
   std::string folder;  ///< the longest match counts
@@ -77,8 +76,7 @@ const Texts& worldly_headers() {
   return all;
 }
 
-// ---- Helpers
-// ----------------------------------------------------------------------------------------------------
+// ---- Helpers ----
 
 bool begins_with_any(const std::string& text, const Texts& beginnings) {
   return std::any_of(beginnings.begin(), beginnings.end(),
@@ -142,8 +140,7 @@ std::string code_of(std::string text) {
   return text;
 }
 
-// ---- The checks
-// -------------------------------------------------------------------------------------------------
+// ---- The checks ----
 
 void check_own_include(const Layer& layer, const std::string& header, Texts& problems) {
   if (!begins_with_any(header, layer.own)) problems.push_back("may not include \"" + header + "\"");
@@ -233,8 +230,7 @@ Texts problems_of_build_file(const std::string& text) {
   return problems;
 }
 
-// ---- The tree
-// ---------------------------------------------------------------------------------------------------
+// ---- The tree ----
 
 std::string read(const fs::path& path) {
   std::ifstream file(path, std::ios::binary);
@@ -280,8 +276,7 @@ TEST(Tidy, EveryBuildFile) {
       ADD_FAILURE() << path << ": " << problem;
 }
 
-// ---- The checks, checked
-// ----------------------------------------------------------------------------------------
+// ---- The checks, checked ----
 
 Texts snippet(const std::string& path, const std::string& text) {
   const std::string head = is_header(path) ? "// What.\n#pragma once\n" : "// What.\n";

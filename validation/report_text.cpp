@@ -186,6 +186,7 @@ std::string summary_table(const json& document) {
     for (const auto& set : sets)
       if (sets.size() == 1 || set.at("name") != "all") table += errors_table(set);
   if (const auto line = ranking_text(sets.front()); !line.empty()) table += "\n" + line;
+  for (const auto& warning : machine_warnings(document)) table += "\nwarning: " + warning + "\n";
   return table + "\n" + document.at("verdict").get<std::string>() + "\n";
 }
 

@@ -54,6 +54,13 @@ std::string core_wait_note(const std::vector<const json*>& variants) {
       share(worst) * 100, worst.at("name").get<std::string>());
 }
 
+bool is_busy(const std::vector<const json*>& variants) {
+  constexpr double share = 0.1;
+  return std::any_of(variants.begin(), variants.end(), [](const json* variant) {
+    return variant->at("core_wait_share").get<double>() > share;
+  });
+}
+
 /// Whether the simulator's own code or what both take for the network and the machine is off.
 std::string witness_note(const json& set) {
   for (const auto& errors : set.at("errors"))
@@ -200,6 +207,20 @@ std::string ranking_text(const json& set) {
       value("kendall"));
 }
 
+std::vector<std::string> machine_warnings(const json& document) {
+  std::vector<std::string> all;
+  const auto variants = compared_configurations(document);
+  if (const auto counts = counts_by_variant(variants, "late_devices"); !counts.empty())
+    all.push_back(
+        "This machine was too slow for the devices that it emulated, so that measured times are too long; "
+        "times it was late: " +
+        counts + ".");
+  if (is_busy(variants))
+    all.push_back(core_wait_note(variants) +
+                  " Other work on this machine, or more ranks than cores, does that.");
+  return all;
+}
+
 std::vector<std::string> remarks(const json& document) {
   std::vector<std::string> all;
   const auto variants = compared_configurations(document);
@@ -220,12 +241,9 @@ std::vector<std::string> remarks(const json& document) {
   if (const auto note = witness_note(document.at("sets").front()); !note.empty()) all.push_back(note);
   if (const auto counts = counts_by_variant(variants, "unmatched_steps"); !counts.empty())
     all.push_back("Steps that happened in one world only and have no partner: " + counts + ".");
-  if (const auto counts = counts_by_variant(variants, "late_devices"); !counts.empty())
-    all.push_back(
-        "This machine was too slow for the devices that it emulated, so that measured times are too long; "
-        "times it was late: " +
-        counts + ".");
-  all.push_back(core_wait_note(variants));
+  const auto warnings = machine_warnings(document);
+  all.insert(all.end(), warnings.begin(), warnings.end());
+  if (!is_busy(variants)) all.push_back(core_wait_note(variants));
   if (variants.front()->at("repetitions") == 1)
     all.emplace_back(
         "With one measured run there is no noise floor; set repetitions to 3 or more to get one.");

@@ -70,5 +70,7 @@ std::string parity_state(const nlohmann::json& variant);
 
 /// Sentences that a reader must know to judge the figures: warm-up, unmatched steps, devices that were late.
 std::vector<std::string> remarks(const nlohmann::json& document);
+/// What makes measured times doubtful: devices that were not kept up with, cores that were not there.
+std::vector<std::string> machine_warnings(const nlohmann::json& document);
 
 }  // namespace tandem::validation

@@ -51,11 +51,12 @@ class Origins {
   }
   /// Of an experiment (`variant` empty) or one of its variants.
   Locate of(const std::string& variant) const {
-    return [this, variant](const std::string& path) -> Origin {
+    return [origins = *this, variant](const std::string& path) -> Origin {
       const std::string label = "variants." + variant + '.' + path;
-      if (const auto own = places_.find(label); own != places_.end()) return {own->second, label};
-      const auto base = places_.find(path);
-      const std::string place = base == places_.end() ? file_ : base->second;
+      const auto& places = origins.places_;
+      if (const auto own = places.find(label); own != places.end()) return {own->second, label};
+      const auto base = places.find(path);
+      const std::string place = base == places.end() ? origins.file_ : base->second;
       return {variant.empty() ? place : place + ": variant '" + variant + "'", path};
     };
   }
@@ -95,6 +96,11 @@ std::pair<std::string, std::string> parse_override(const std::string& text) {
 }
 
 Experiment load_experiment(const std::string& path, const Overrides& overrides) {
+  return load_located(path, overrides, "").experiment;
+}
+
+LocatedExperiment load_located(const std::string& path, const Overrides& overrides,
+                               const std::string& variant) {
   const fs::path folder = fs::path(path).parent_path();
   std::vector<Given> from_file = read_yaml_file(path);
   resolve_paths(from_file, {folder, "."});
@@ -113,9 +119,9 @@ Experiment load_experiment(const std::string& path, const Overrides& overrides) 
   origins.add(of_variants);
   origins.add(from_overrides);
   complete_experiment(experiment, origins.of(""));
-  for (const auto& [variant, keys] : experiment.variants)
-    with_variant(experiment, variant, origins.of(variant));
-  return experiment;
+  for (const auto& [name, keys] : experiment.variants) with_variant(experiment, name, origins.of(name));
+  if (!variant.empty()) experiment = apply_variant(experiment, variant);
+  return {std::move(experiment), origins.of(variant)};
 }
 
 Experiment apply_variant(const Experiment& experiment, const std::string& variant) {

@@ -8,6 +8,7 @@
 
 #include "platforms/description.hpp"
 #include "workloads/experiment.hpp"
+#include "workloads/experiment_check.hpp"
 
 namespace tandem {
 
@@ -24,10 +25,21 @@ Experiment load_experiment(const std::string& path, const Overrides& overrides =
 /// The experiment of one variant (see Experiment::variants); its name becomes "experiment/variant".
 Experiment apply_variant(const Experiment& experiment, const std::string& variant);
 
+/// An experiment, and where its keys were given.
+struct LocatedExperiment {
+  Experiment experiment;
+  Locate locate;
+};
+/// As load_experiment, then takes the variant (empty: the experiment itself).
+LocatedExperiment load_located(const std::string& path, const Overrides& overrides,
+                               const std::string& variant);
+
 /// Fills placement defaults (workers: every host that no other role names, unless given) and checks the
 /// experiment against the platform: hosts exist, disks exist where needed, cache fits the disk and the memory
-/// of the host
-/// (<prop id="memory">), at least one worker, a server where the route needs one.
+/// of the host (<prop id="memory">), at least one worker, a server where the route needs one. Errors:
+/// ConfigError, placed by `locate`.
+void resolve_placement(Experiment& experiment, const platforms::Description& platform, const Locate& locate);
+/// The same, with errors placed at the experiment's name.
 void resolve_placement(Experiment& experiment, const platforms::Description& platform);
 
 /// The experiment as a YAML document that load_experiment reads back to the same experiment.

@@ -16,6 +16,7 @@ Accepts name_of(Names names) { return {.names = names}; }
 Accepts file() { return {.file_path = true}; }
 
 constexpr double million = 1e6;
+constexpr double billion = 1e9;
 
 // Binds the key to the field of the same path.
 #define KEY(path) #path, [](Experiment & experiment) -> Field { return &experiment.path; }
@@ -29,8 +30,8 @@ std::vector<ExperimentKey> make_keys() {
       {KEY(workload.model), name_of(Names::model), "what is trained"},
       {KEY(workload.dataset), name_of(Names::dataset), "what it is trained on"},
       {KEY(workload.dataset_directory), file(), "folder of its files; empty: where the package puts them"},
-      {KEY(workload.train_samples), at_least(0), "use only that many; 0: all"},
-      {KEY(workload.test_samples), at_least(0), "use only that many; 0: all"},
+      {KEY(workload.train_samples), between(0, billion), "use only that many; 0: all"},
+      {KEY(workload.test_samples), between(0, billion), "use only that many; 0: all"},
       {KEY(workload.batch), between(1, million), "samples a worker and step"},
       {KEY(workload.bucket_bytes), at_least(0),
        "gradients travel in pieces of at least this size; 0: in one"},
@@ -60,10 +61,10 @@ std::vector<ExperimentKey> make_keys() {
       {KEY(optimizer.momentum), below_one(), "share of the last update that is kept"},
       {KEY(optimizer.weight_decay), at_least(0), "pull of every weight towards zero"},
       {KEY(optimizer.global_rate), above(0), "factor on the mean change of local-update algorithms"},
-      {KEY(stop.rounds), at_least(0), "after that many rounds; 0: not set"},
-      {KEY(stop.epochs), at_least(0), "after that many passes over the training set; 0: not set"},
+      {KEY(stop.rounds), between(0, billion), "after that many rounds; 0: not set"},
+      {KEY(stop.epochs), between(0, billion), "after that many passes over the training set; 0: not set"},
       {KEY(stop.seconds), at_least(0), "after that time of the experiment's clock; 0: not set"},
-      {KEY(evaluate_every), between(0, 1000 * million), "rounds between evaluations; 0: none"},
+      {KEY(evaluate_every), between(0, billion), "rounds between evaluations; 0: none"},
       {KEY(run.devices), one_of({"emulated", "native"}),
        "as fast as the platform says, or as this machine is"},
       {KEY(physics.network), one_of({"platform", "profile"}),
@@ -71,7 +72,7 @@ std::vector<ExperimentKey> make_keys() {
       {KEY(physics.profile), file(), "calibration profile; empty: none"},
       {KEY(physics.noise), one_of({"none", "profile"}),
        "native work takes its median, or varies as when calibrated (seeded)"},
-      {KEY(warmup_steps), between(0, 1000 * million), "first steps of a worker, left out of statistics"},
+      {KEY(warmup_steps), between(0, billion), "first steps of a worker, left out of statistics"},
       {KEY(repetitions), between(1, million), "runs of each variant"},
       {KEY(seed), {}, "of everything random"},
       {KEY(variants), {}, "name -> keys that it overrides"},
@@ -87,8 +88,7 @@ std::string number_text(double number) {
                      std::to_chars(buffer, buffer + sizeof buffer, number, std::chars_format::fixed).ptr);
 }
 
-// ---- Types as text
-// -------------------------------------------------------------------------------------------
+// ---- Types as text ----
 
 std::string bounds_text(const Accepts& accepts) {
   const bool has_minimum = std::isfinite(accepts.minimum);

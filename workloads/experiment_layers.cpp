@@ -11,9 +11,6 @@ namespace {
 
 using Json = nlohmann::json;
 
-// ---- Layers
-// -----------------------------------------------------------------------------------------------------
-
 std::string last_part(const std::string& path) { return path.substr(path.rfind('.') + 1); }
 
 // Sections are meant where a map was given. A key of another section is meant when its last part is the same,

@@ -16,8 +16,8 @@ using platforms::Host;
 
 class Placer {
  public:
-  Placer(Experiment& experiment, const Description& platform)
-      : experiment_(experiment), placement_(experiment.placement), platform_(platform) {}
+  Placer(Experiment& experiment, const Description& platform, const Locate& locate)
+      : experiment_(experiment), placement_(experiment.placement), platform_(platform), locate_(locate) {}
 
   void run() {
     if (platform_.hosts.empty())
@@ -34,7 +34,8 @@ class Placer {
  private:
   [[noreturn]] void refuse_key(const std::string& key, const std::string& expected,
                                const std::string& found) const {
-    refuse("experiment '" + experiment_.name + "'", key, expected, found);
+    const Origin origin = locate_(key);
+    refuse(origin.place, origin.label, expected, found);
   }
 
   void check_known(const std::string& key, const std::vector<std::string>& hosts) const {
@@ -137,12 +138,20 @@ class Placer {
   Experiment& experiment_;
   Experiment::Placement& placement_;
   const Description& platform_;
+  const Locate& locate_;
 };
 
 }  // namespace
 
+void resolve_placement(Experiment& experiment, const Description& platform, const Locate& locate) {
+  Placer(experiment, platform, locate).run();
+}
+
 void resolve_placement(Experiment& experiment, const Description& platform) {
-  Placer(experiment, platform).run();
+  resolve_placement(experiment, platform,
+                    [place = "experiment '" + experiment.name + "'"](const std::string& path) {
+                      return Origin{place, path};
+                    });
 }
 
 }  // namespace tandem

@@ -19,8 +19,7 @@ bool within(const Accepts& accepts, double number) {
   return accepts.without_maximum ? number < accepts.maximum : number <= accepts.maximum;
 }
 
-// ---- From JSON to a field: one overload a type, false when the value is of another type
-// -------------------------
+// ---- From JSON to a field: one overload a type, false when the value is of another type ----
 
 bool read(std::string& field, const Json& value) {
   if (value.is_null()) field.clear();
@@ -98,8 +97,7 @@ bool read(Experiment::Workload::Math& field, const Json& value) {
   return value == "real" || value == "modelled";
 }
 
-// ---- From a field to JSON
-// ---------------------------------------------------------------------------------------
+// ---- From a field to JSON ----
 
 template <class Value>
 Json written(const Value& field) {
@@ -123,8 +121,7 @@ Json written(const Variants& field) {
   return variants;
 }
 
-// ---- Type and bounds
-// --------------------------------------------------------------------------------------------
+// ---- Type and bounds ----
 
 template <class Value>
 bool bounds_hold(const Accepts& accepts, const Value& field) {

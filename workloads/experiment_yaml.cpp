@@ -160,8 +160,7 @@ std::vector<Given> read_yaml_value(const std::string& place, const std::string& 
   return reader.take();
 }
 
-// ---- Writing
-// ----------------------------------------------------------------------------------------------------
+// ---- Writing ----
 
 namespace {
 

@@ -17,8 +17,7 @@ enum class Payload { gradient, change };
 /// How they exchange it: through the parameter server, or by an all-reduce among `members`.
 enum class Route { server, all_reduce };
 
-// ---- Worker side
-// ---------------------------------------------------------------------------------------------
+// ---- Worker side ----
 
 /// Takes part in an exchange. `members` empty means all workers; else the (sorted) worker indices of the
 /// group.
@@ -68,8 +67,7 @@ class WorkerPolicy {
   virtual WorkerDecision on_answer(const Answer& event) = 0;
 };
 
-// ---- Server side
-// ---------------------------------------------------------------------------------------------
+// ---- Server side ----
 
 /// A worker's whole push has arrived. `version`: of the model it started from.
 struct Push {
@@ -133,8 +131,7 @@ class ServerPolicy {
   virtual void on_left(const Left& event, ServerDecisions& decisions) = 0;
 };
 
-// ---- Logs
-// ----------------------------------------------------------------------------------------------------
+// ---- Logs ----
 
 /// One line each, e.g. "push worker=2 version=7 samples=64 steps=1 duration=0.25 now=3.5". Round-trips
 /// exactly.
@@ -145,8 +142,7 @@ ServerEvent parse_server_event(const std::string& text);
 std::string to_text(const ServerDecisions& decisions);
 std::string to_text(const WorkerDecision& decision);
 
-// ---- Catalogue
-// -----------------------------------------------------------------------------------------------
+// ---- Catalogue ----
 
 /// What an algorithm may know when it is made.
 struct Setting {

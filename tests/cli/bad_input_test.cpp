@@ -32,6 +32,12 @@ TEST_F(BadInput, WrongType) {
 TEST_F(BadInput, NotPositive) {
   refuses("simulate " + line_.experiment() + " --set workload.batch=0 --out out", {"workload.batch", "0"});
 }
+TEST_F(BadInput, MoreThanAnythingCanTake) {
+  refuses("simulate " + line_.experiment() + " --set stop.epochs=1e18 --out out",
+          {"stop.epochs", "<= 1000000000"});
+  refuses("simulate " + line_.experiment() + " --set workload.train_samples=5000000000 --out out",
+          {"workload.train_samples", "<= 1000000000"});
+}
 TEST_F(BadInput, PlatformMissing) {
   refuses("simulate " + line_.experiment() + " --set platform=nowhere.xml --out out", {"nowhere.xml"});
 }
@@ -58,7 +64,7 @@ TEST_F(BadInput, NameThatLeavesItsFolder) {
   refuses("simulate " + line_.experiment("name: \xff\n"), {"experiment.yaml:5", "name", "UTF-8"});
 }
 TEST_F(BadInput, SuiteInPlaceOfAnExperiment) {
-  refuses("simulate " TANDEM_SOURCE_DIR "/validation/suites/lab.yaml --out out",
+  refuses("simulate '" TANDEM_SOURCE_DIR "/validation/suites/lab.yaml' --out out",
           {"lab.yaml", "suite", "validate"});
 }
 TEST_F(BadInput, NumberOutOfRange) {
@@ -92,7 +98,10 @@ TEST_F(BadInput, MoreRolesThanTheHostAllows) {
 }
 TEST_F(BadInput, UnknownHost) {
   refuses("simulate " + line_.experiment() + " --set placement.workers=[node-11] --out out",
-          {"node-11", "node-1"});
+          {"--set", "node-11", "node-1"});
+  refuses("simulate " + line_.experiment("variants: {far: {placement.servers: [node-11]}}\n") +
+              " --variant far --out out",
+          {"experiment.yaml:5", "variants.far.placement.servers", "node-11"});
 }
 TEST_F(BadInput, CacheLargerThanTheMemory) {
   refuses("simulate " + line_.experiment() +
@@ -124,6 +133,15 @@ TEST_F(BadInput, CheckpointOfAnotherModel) {
   refuses("simulate " + line_.experiment() +
               " --set workload.initial=first/model.pt --set workload.model=lenet --out out",
           {"mlp", "lenet"});
+}
+TEST_F(BadInput, ThatOnlyARankFinds) {
+  line_.write("model.pt", "not a checkpoint");
+  refuses("run " + line_.experiment() + " --set workload.initial=model.pt --out out",
+          {"model.pt", "rank ", " on host ", "of the platform"});
+}
+TEST_F(BadInput, ClusterNameThatIsNone) {
+  refuses("cluster up '" TANDEM_SOURCE_DIR "/platforms/mixed_lab.xml' --name 'a b/../c'",
+          {"--name", "a b/../c"});
 }
 TEST_F(BadInput, ResultsThatExistAreKept) {
   ASSERT_EQ(line_.tandem("simulate " + line_.experiment() + " --out first").exit_code, 0);

@@ -112,13 +112,13 @@ TEST_F(ClusterCommand, ChangesNothingOutsideAndLeavesNothing) {
 TEST_F(ClusterCommand, DownRemovesWhatAKilledUpLeft) {
   for (const char* moment : {"0.2", "0.35", "0.6"}) {
     ASSERT_EQ(down().exit_code, 0);
-    line_.shell("timeout -s KILL " + std::string(moment) + " $TANDEM cluster up " + platform_);
+    line_.shell("timeout -s KILL " + std::string(moment) + " \"$TANDEM\" cluster up " + platform_);
     const auto removed = down();
     EXPECT_EQ(removed.exit_code, 0) << removed.output;
     EXPECT_TRUE(gone()) << traces();
   }
   // Interrupted, it cleans up itself.
-  line_.shell("timeout -s INT 0.3 $TANDEM cluster up " + platform_);
+  line_.shell("timeout -s INT 0.3 \"$TANDEM\" cluster up " + platform_);
   const auto left = line_.tandem("cluster status").output;
   EXPECT_EQ(left.find(id_ + ": left over"), std::string::npos) << left;
 }
@@ -178,13 +178,13 @@ TEST_F(ClusterCommand, AClusterForOneJobGoesWithIt) {
   const auto refused =
       line_.tandem("run --cluster " + platform_ + " " + job + " --print-command --out printed");
   EXPECT_EQ(refused.exit_code, 2) << refused.output;
-  const auto ended = line_.shell("timeout -s INT 4 $TANDEM run --cluster " + platform_ + " " + job +
+  const auto ended = line_.shell("timeout -s INT 4 \"$TANDEM\" run --cluster " + platform_ + " " + job +
                                  " --set stop.rounds=1000000 --out on");
   EXPECT_NE(ended.output.find("removed after it"), std::string::npos) << ended.output;
   EXPECT_NE(ended.output.find("ended by signal 2"), std::string::npos) << ended.output;
   EXPECT_TRUE(gone()) << traces();
   const auto other =
-      line_.tandem("run --cluster " TANDEM_SOURCE_DIR "/platforms/rack.xml " + job + " --out other");
+      line_.tandem("run --cluster '" TANDEM_SOURCE_DIR "/platforms/rack.xml' " + job + " --out other");
   EXPECT_EQ(other.exit_code, 2) << other.output;
 }
 
@@ -192,7 +192,7 @@ TEST_F(ClusterCommand, AKilledRankIsNamedWithItsHostAndNothingIsLeft) {
   const std::string processes =
       "processes() { for n in /run/netns/tandem." + id_ + ".*; do ip netns pids $(basename $n); done; }; ";
   const auto result = line_.shell(
-      processes + "$TANDEM run --cluster " + platform_ + " " + experiment() +
+      processes + "\"$TANDEM\" run --cluster " + platform_ + " " + experiment() +
       " --set stop.rounds=1000000 --out out & run=$!; "
       "rank() { for p in $(ip netns pids tandem." +
       id_ +
@@ -206,7 +206,7 @@ TEST_F(ClusterCommand, AKilledRankIsNamedWithItsHostAndNothingIsLeft) {
 
 TEST_F(ClusterCommand, WithoutRightsItSaysWhatItNeeds) {
   const auto result = line_.shell(
-      "chmod a+rx . && setpriv --reuid=65534 --clear-groups $TANDEM cluster up --force " + platform_);
+      "chmod a+rx . && setpriv --reuid=65534 --clear-groups \"$TANDEM\" cluster up --force " + platform_);
   EXPECT_EQ(result.exit_code, 2) << result.output;
   EXPECT_NE(result.output.find("needs root, or CAP_NET_ADMIN and CAP_SYS_ADMIN"), std::string::npos)
       << result.output;

@@ -9,13 +9,11 @@
 
 namespace tandem::testing {
 
-CommandResult CommandLine::tandem(const std::string& words) const {
-  return shell(std::string(TANDEM_COMMAND) + " " + words);
-}
+CommandResult CommandLine::tandem(const std::string& words) const { return shell("\"$TANDEM\" " + words); }
 
 CommandResult CommandLine::shell(const std::string& command) const {
   const std::string line =
-      "cd " + folder().string() + " && TANDEM=" TANDEM_COMMAND " && { " + command + "; } 2>&1";
+      "cd " + folder().string() + " && TANDEM='" TANDEM_COMMAND "' && { " + command + "; } 2>&1";
   FILE* pipe = popen(line.c_str(), "r");
   CommandResult result{-1, ""};
   std::array<char, 4096> buffer{};

@@ -15,8 +15,8 @@ using nlohmann::json;
 
 TEST(LabSuite, BothWorldsDoTheSameOnEveryConfiguration) {
   const CommandLine line;
-  const auto result = line.tandem("validate " TANDEM_SOURCE_DIR
-                                  "/validation/suites/lab_small.yaml --tolerance 1000 --out out");
+  const auto result = line.tandem("validate '" TANDEM_SOURCE_DIR
+                                  "/validation/suites/lab_small.yaml' --tolerance 1000 --out out");
   ASSERT_EQ(result.exit_code, 0) << result.output;
   std::ifstream file(line.folder() / "out/report.json");
   const json report = json::parse(file);

@@ -15,6 +15,10 @@ std::string contents(const std::filesystem::path& path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
+double summary_figure(const CommandLine& line, const std::string& out, const char* key) {
+  return nlohmann::json::parse(contents(line.folder() / out / "summary.json")).at(key).get<double>();
+}
+
 TEST(Simulate, TheSameSeedGivesTheSameRecords) {
   for (const std::string algorithm : {"bsp", "asp", "esync", "local-sgd"}) {
     CommandLine line;
@@ -45,12 +49,8 @@ TEST(Simulate, ModelledMathTakesTheSameTimeAsRealMath) {
   ASSERT_EQ(
       line.tandem("simulate " + line.experiment() + " --set workload.math=modelled --out modelled").exit_code,
       0);
-  const auto makespan = [&](const char* name) {
-    return nlohmann::json::parse(contents(line.folder() / name / "summary.json"))
-        .at("makespan_s")
-        .get<double>();
-  };
-  EXPECT_DOUBLE_EQ(makespan("real"), makespan("modelled"));
+  EXPECT_DOUBLE_EQ(summary_figure(line, "real", "makespan_s"),
+                   summary_figure(line, "modelled", "makespan_s"));
 }
 
 TEST(Simulate, TracesAreJson) {
@@ -59,12 +59,25 @@ TEST(Simulate, TracesAreJson) {
   EXPECT_FALSE(nlohmann::json::parse(contents(line.folder() / "out" / "trace.json")).empty());
 }
 
+/// What cached.yaml says of itself.
+TEST(Simulate, MinioSparesTheStorageThatLruWaitsFor) {
+  CommandLine line;
+  const auto throughput = [&](const std::string& cache) {
+    const auto result =
+        line.tandem("simulate '" TANDEM_SOURCE_DIR "/workloads/experiments/cached.yaml' --variant " + cache +
+                    " --out " + cache);
+    EXPECT_EQ(result.exit_code, 0) << result.output;
+    return summary_figure(line, cache, "throughput");
+  };
+  EXPECT_NEAR(throughput("minio") / throughput("lru"), 1.4, 0.05);
+}
+
 TEST(Show, AllShippedPlatforms) {
   CommandLine line;
   for (const auto& [name, part] :
        {std::pair("homogeneous", "isection"), std::pair("mixed_lab", "isection"),
         std::pair("rack", "isection"), std::pair("this_machine", "this-machine")}) {
-    const auto shown = line.tandem(std::string("show " TANDEM_SOURCE_DIR "/platforms/") + name + ".xml");
+    const auto shown = line.tandem(std::string("show '" TANDEM_SOURCE_DIR "/platforms/") + name + ".xml'");
     EXPECT_EQ(shown.exit_code, 0) << shown.output;
     EXPECT_NE(shown.output.find(part), std::string::npos) << shown.output;
   }

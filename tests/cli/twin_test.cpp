@@ -103,7 +103,7 @@ std::string list_processes(const std::string& function, const std::string& names
 
 TEST_F(Twins, AKilledRankIsNamedAndNothingIsLeft) {
   const auto result =
-      line_.shell(list_processes("ranks", "tandem-rank") + "$TANDEM run " + line_.experiment() +
+      line_.shell(list_processes("ranks", "tandem-rank") + "\"$TANDEM\" run " + line_.experiment() +
                   " --set stop.rounds=100000 --out out & run=$!; "
                   "for i in $(seq 100); do sleep 0.3; [ $(ranks | wc -l) -ge 5 ] && break; done; sleep 3; "
                   "kill -9 $(ranks | tail -n 1); wait $run; code=$?; sleep 2; "
@@ -116,13 +116,13 @@ TEST_F(Twins, AKilledRankIsNamedAndNothingIsLeft) {
 
 /// Only validate itself gets the signal, as from `kill`.
 TEST_F(Twins, AnInterruptedValidationEndsWhatItStarted) {
-  const auto result =
-      line_.shell(list_processes("ours", "tandem|tandem-rank") + "$TANDEM validate " + line_.experiment() +
-                  " --set stop.rounds=10000 --set workload.math=modelled --out out & run=$!; "
-                  "for i in $(seq 200); do sleep 0.3; pgrep -P $run -f ' run ' > /dev/null && [ $(ours | wc "
-                  "-l) -ge 7 ] && "
-                  "break; done; kill -TERM $run; wait $run; code=$?; sleep 2; [ -n \"$(ours)\" ] && echo "
-                  "ORPHAN; exit $code");
+  const auto result = line_.shell(
+      list_processes("ours", "tandem|tandem-rank") + "\"$TANDEM\" validate " + line_.experiment() +
+      " --set stop.rounds=10000 --set workload.math=modelled --out out & run=$!; "
+      "for i in $(seq 200); do sleep 0.3; pgrep -P $run -f ' run ' > /dev/null && [ $(ours | wc "
+      "-l) -ge 7 ] && "
+      "break; done; kill -TERM $run; wait $run; code=$?; sleep 2; [ -n \"$(ours)\" ] && echo "
+      "ORPHAN; exit $code");
   EXPECT_EQ(result.exit_code, 143) << result.output;
   EXPECT_EQ(result.output.find("ORPHAN"), std::string::npos) << result.output;
 }

@@ -84,7 +84,7 @@ TEST(WitnessCommand, RunsTheSameTrainingAsTheSimulator) {
 
 TEST(WitnessCommand, NeedsNoOpenMpi) {
   CommandLine line;
-  const auto result = line.shell("ldd $TANDEM");
+  const auto result = line.shell("ldd \"$TANDEM\"");
   ASSERT_EQ(result.exit_code, 0) << result.output;
   EXPECT_EQ(result.output.find("libmpi"), std::string::npos) << result.output;
 }

@@ -135,6 +135,19 @@ TEST(ReportText, NamesEveryVariantPhaseAndTheVerdict) {
   }
 }
 
+TEST(ReportText, ABusyMachineIsSaidInEveryForm) {
+  auto variants = std::vector{synthetic_variant({})};
+  EXPECT_THAT(summary_table(document_of(variants)), Not(HasSubstr("warning")));
+  variants[0].measured[0].journal.late_devices = 3;
+  variants[0].measured[1].journal.core_wait =
+      Seconds(0.4 * variants[0].measured[1].summary.at("makespan_s").get<double>());
+  const auto document = document_of(variants);
+  for (const auto& text : {summary_table(document), report_markdown(document), report_html(document)}) {
+    EXPECT_THAT(text, HasSubstr("too slow for the devices"));
+    EXPECT_THAT(text, HasSubstr("up to 40.0 % of a run"));
+  }
+}
+
 TEST(ReportText, AFailedGateIsShownWithItsFirstDivergence) {
   auto variants = std::vector{synthetic_variant({})};
   variants[0].measured[0].journal.operations[50].bytes = 3;

@@ -91,6 +91,7 @@ TEST_F(SuiteRuns, FromFileToReportAndOnAfterAnInterruption) {
 
 TEST_F(SuiteRuns, BadInputWritesNothing) {
   EXPECT_EQ(line_.tandem("validate suite.yaml --only batch=5 --out out").exit_code, 2);
+  EXPECT_THAT(line_.tandem("validate --only batch=5 suite.yaml --out out").output, HasSubstr("batch=5"));
   EXPECT_EQ(line_.tandem("validate suite.yaml --set workload.batch=5 --out out").exit_code, 2);
   EXPECT_EQ(line_.tandem("validate suite.yaml --profile nothing.json --out out").exit_code, 2);
   EXPECT_EQ(line_.tandem("validate suite.yaml --set stop.rounds=many --out out").exit_code, 2);

@@ -36,6 +36,10 @@ struct RandomValue {
   }
   void operator()(int* field) const { *field = static_cast<int>(number()); }
   void operator()(std::int64_t* field) const {
+    if (std::isfinite(key.accepts.maximum)) {
+      *field = static_cast<std::int64_t>(number());
+      return;
+    }
     const auto low = static_cast<std::int64_t>(key.accepts.minimum);
     *field = low + static_cast<std::int64_t>(rng.next() >> (2 + rng.below(60)));
   }
@@ -135,8 +139,7 @@ TEST(RoundTrip, RandomExperimentsDifferInEveryKey) {
   }
 }
 
-// ---- The table
-// --------------------------------------------------------------------------------------------------
+// ---- The table ----
 
 TEST(KeyTable, DefaultsAreAccepted) {
   for (const auto& key : experiment_keys()) {
@@ -187,8 +190,7 @@ TEST(KeyTable, BoundsAreThoseOfTheMessage) {
   EXPECT_TRUE(assign(*rate, experiment, 1e-300));
 }
 
-// ---- Documents
-// --------------------------------------------------------------------------------------------------
+// ---- Documents ----
 
 std::string document_error(const Json& document) {
   try {

@@ -33,8 +33,7 @@ class ExperimentFile : public ::testing::Test {
   testing::TemporaryFolder folder_;
 };
 
-// ---- What is accepted
-// -------------------------------------------------------------------------------------------
+// ---- What is accepted ----
 
 TEST_F(ExperimentFile, DefaultsAreThoseOfTheStruct) {
   const Experiment loaded = load(minimal);
@@ -148,8 +147,7 @@ TEST_F(ExperimentFile, OptionsGoWithAnAlgorithmThatTheCommandLineReplaces) {
             OptionValue(std::int64_t{8}));
 }
 
-// ---- What is refused
-// --------------------------------------------------------------------------------------------
+// ---- What is refused ----
 
 struct Refusal {
   std::string name;
@@ -210,12 +208,12 @@ INSTANTIATE_TEST_SUITE_P(
         Refusal{"Zero", minimal + "workload: {batch: 0}\n",
                 "lab.yaml:3: key 'workload.batch': expected integer >= 1 and <= 1000000, found '0'"},
         Refusal{"Negative", minimal + "stop.epochs: -1\n",
-                "lab.yaml:3: key 'stop.epochs': expected number >= 0, found '-1'"},
+                "lab.yaml:3: key 'stop.epochs': expected number >= 0 and <= 1000000000, found '-1'"},
         Refusal{
             "TooLargeForItsType", minimal + "workload: {batch: 99999999999}\n",
             "lab.yaml:3: key 'workload.batch': expected integer >= 1 and <= 1000000, found '99999999999'"},
         Refusal{"NotANumber", minimal + "stop.epochs: .nan\n",
-                "lab.yaml:3: key 'stop.epochs': expected number >= 0, found '.nan'"},
+                "lab.yaml:3: key 'stop.epochs': expected number >= 0 and <= 1000000000, found '.nan'"},
         Refusal{"OpenBound", minimal + "optimizer:\n  learning_rate: 0\n",
                 "lab.yaml:4: key 'optimizer.learning_rate': expected number > 0, found '0'"},
         Refusal{"OpenUpperBound", minimal + "optimizer: {momentum: 1}\n",

@@ -45,6 +45,16 @@ double unlikeness(const Profile::Path& path, double bandwidth, std::size_t links
   return ratio + 1e-3 * std::abs(static_cast<double>(path.links) - static_cast<double>(links));
 }
 
+/// What was measured of messages of the next larger size; null when nothing was.
+const Profile::MessageEntry* entry_for(const Profile::Path& path, double size) {
+  if (path.messages.empty()) return nullptr;
+  const auto above = std::lower_bound(path.messages.begin(), path.messages.end(), size,
+                                      [](const Profile::MessageEntry& entry, double bytes) {
+                                        return static_cast<double>(entry.bytes) < bytes;
+                                      });
+  return above == path.messages.end() ? &path.messages.back() : &*above;
+}
+
 /// A message without any latency would get next to nothing of a link that it shares: SimGrid weighs messages
 /// by the inverse of their route's latency, but those by 1.
 constexpr double least_latency_s = 1e-8;
@@ -76,6 +86,7 @@ Network::Network(const SimulationSetting& setting) : paths_(setting.network) {
   }
   if (!setting.noise) return;
   messages_ = Rng::stream(setting.noise->seed, "messages");
+  sends_ = Rng::stream(setting.noise->seed, "sends");
   if (setting.noise->share_spread > 0) shares_ = Rng::stream(setting.noise->seed, "shares");
   share_spread_ = setting.noise->share_spread;
 }
@@ -86,12 +97,14 @@ void Network::install() {
   auto* const model = s4u::Engine::get_instance()->get_netzone_root()->get_network_model();
   model_ = &dynamic_cast<simgrid::kernel::resource::Model&>(*model);
   try {
-    model->set_lat_factor_cb([this](double size, const s4u::Host* from, const s4u::Host* to,
-                                    const Links& links,
-                                    const auto&) { return latency_factor(from == to, size, links); });
-    model->set_bw_factor_cb([this](double size, const s4u::Host* from, const s4u::Host* to,
-                                   const Links& links,
-                                   const auto&) { return bandwidth_factor(from == to, size, links); });
+    // SimGrid asks for the factor on the bandwidth first.
+    model->set_bw_factor_cb(
+        [this](double size, const s4u::Host* from, const s4u::Host* to, const Links& links, const auto&) {
+          if (!is_told_) look_up(*from, *to, links, size);
+          return next_.bandwidth_factor;
+        });
+    model->set_lat_factor_cb([this](double size, const s4u::Host*, const s4u::Host*, const Links& links,
+                                    const auto&) { return latency_factor(size, links); });
   } catch (const std::invalid_argument& error) {
     if (paths_.empty()) return;
     throw ConfigError(
@@ -100,9 +113,11 @@ void Network::install() {
   }
 }
 
-void Network::vary_share(Timer*& timer) {
-  if (!shares_ || penalty_ <= 0) return;
+void Network::started(Timer*& timer) {
+  if (next_.limit == 0 && !shares_) return;
   auto* const action = &model_->get_started_action_set()->back();
+  if (next_.limit > 0) action->set_bound(next_.limit);
+  if (!shares_ || penalty_ <= 0) return;
   const double penalty = penalty_ * std::exp(share_spread_ * shares_->normal());
   // When the latency is over SimGrid sets a penalty of its own, so this must come after.
   constexpr double instant_s = 2e-9;
@@ -112,35 +127,58 @@ void Network::vary_share(Timer*& timer) {
   });
 }
 
-double Network::latency_factor(bool within_a_host, double size, const Links& links) {
-  const auto* path = find(within_a_host, links);
+void Network::prepare(const Way& way, double size, double waited_s) {
+  is_told_ = true;
+  next_ = {.path = way.path, .waited_s = waited_s, .slowness = draw_slowness(way.path, size)};
+  if (way.path == nullptr) return;
+  const double reached = share_reached(way, size);
+  const bool is_limit = way.path->links > 0 && reached < 1;
+  next_.bandwidth_factor = is_limit ? 1.0 : reached;
+  next_.limit = is_limit ? reached * way.bandwidth : 0.0;
+}
+
+void Network::look_up(const s4u::Host& from, const s4u::Host& to, const Links& links, double size) {
+  const Way way{find(&from == &to, links), links.empty() ? 0.0 : route_bandwidth(links)};
+  next_ = {.path = way.path, .slowness = draw_slowness(way.path, size)};
+  if (way.path != nullptr) next_.bandwidth_factor = share_reached(way, size);
+}
+
+/// Of the bandwidth of the way, by a message that is alone.
+double Network::share_reached(const Way& way, double size) const {
+  const double measured_against = way.path->links > 0 ? way.path->bandwidth : way.bandwidth;
+  return 1.0 / (segment_of(*way.path, size).beta_s * measured_against * next_.slowness);
+}
+
+double Network::latency_factor(double size, const Links& links) {
   const double usual_s = route_latency_s(links);
   penalty_ = usual_s;
   latency_s_ = usual_s;
-  if (path == nullptr && (waited_s_ == 0 || usual_s == 0)) return 1.0;
+  if (next_.path == nullptr && (next_.waited_s == 0 || usual_s == 0)) return 1.0;
   const double seconds =
-      path == nullptr ? usual_s : segment_of(*path, size).alpha_s + draw_deviation_s(*path, size);
-  latency_s_ = std::max(least_latency_s, seconds - waited_s_);
+      next_.path == nullptr ? usual_s : segment_of(*next_.path, size).alpha_s * next_.slowness;
+  latency_s_ = std::max(least_latency_s, seconds - next_.waited_s);
   return latency_s_ / usual_s;
 }
 
-double Network::bandwidth_factor(bool within_a_host, double size, const Links& links) const {
-  const auto* path = find(within_a_host, links);
-  if (path == nullptr) return 1.0;
-  const double measured_against = path->links > 0 ? path->bandwidth : route_bandwidth(links);
-  return 1.0 / (segment_of(*path, size).beta_s * measured_against);
+/// How much longer a message takes than usual, as one of the next larger size that was measured did.
+double Network::draw_slowness(const Profile::Path* path, double size) {
+  const auto* entry = path == nullptr ? nullptr : entry_for(*path, size);
+  if (!messages_ || entry == nullptr || entry->raw_s.empty()) return 1.0;
+  return entry->raw_s[messages_->below(entry->raw_s.size())] / entry->median_s;
 }
 
-/// What a message takes more or less than usual: as one of the next larger size that was measured did.
-double Network::draw_deviation_s(const Profile::Path& path, double size) {
-  if (!messages_ || path.messages.empty()) return 0.0;
-  const auto above = std::lower_bound(path.messages.begin(), path.messages.end(), size,
-                                      [](const Profile::MessageEntry& entry, double bytes) {
-                                        return static_cast<double>(entry.bytes) < bytes;
-                                      });
-  const auto& nearest = above == path.messages.end() ? path.messages.back() : *above;
-  if (nearest.raw_s.empty()) return 0.0;
-  return nearest.raw_s[messages_->below(nearest.raw_s.size())] - nearest.median_s;
+double Network::draw_send_s(const Profile::Path& path, double size) {
+  const auto* entry = entry_for(path, size);
+  if (entry == nullptr) return 0.0;
+  if (!sends_ || entry->send_raw_s.empty()) return entry->send_s;
+  return entry->send_raw_s[sends_->below(entry->send_raw_s.size())];
+}
+
+Network::Way Network::way_between(const s4u::Host& from, const s4u::Host& to) const {
+  if (paths_.empty()) return {};
+  Links links;
+  from.route_to(&to, links, nullptr);
+  return {find(&from == &to, links), links.empty() ? 0.0 : route_bandwidth(links)};
 }
 
 const Profile::Path* Network::find(bool within_a_host, const Links& links) const {

@@ -28,32 +28,53 @@ class Network {
   /// simulation. Errors: ConfigError when the platform sets factors of its own beside a measured network.
   void install();
 
-  /// How long the message that starts now has waited for another of its connection. Its latency passed
-  /// meanwhile. (Where the platform file sets a network model or factors of its own, it pays it again.)
-  void set_waited(double seconds) { waited_s_ = seconds; }
+  /// The route from one host to another, as messages meet it.
+  struct Way {
+    const Profile::Path* path = nullptr;  ///< what was measured and is most like it; null: nothing was
+    double bandwidth = 0;                 ///< of its narrowest link; 0 without links
+  };
+  /// Pre: a route exists.
+  Way way_between(const simgrid::s4u::Host& from, const simgrid::s4u::Host& to) const;
+  /// How long the call that sends a message of this size over the path keeps its rank: the median, or with
+  /// noise one of the measured times.
+  double draw_send_s(const Profile::Path& path, double size);
+
+  /// Says what starts next: a message that waited so long for another one of its connection. Its latency
+  /// passed meanwhile. (Where the platform file sets a network model or factors of its own, it pays it
+  /// again.)
+  void prepare(const Way& way, double size, double waited_s);
 
   using Timer = simgrid::kernel::timer::Timer;
-  /// With noise, gives the message that started last a weight of its own where it meets others. SimGrid takes
-  /// it once the latency is over; `timer` is null again then, and must be removed when the message ends
+  /// The prepared message started. On the links of a platform it gets no more than one that is alone, and
+  /// leaves the rest to others; with noise, it has a weight of its own where it meets them. SimGrid takes
+  /// that once the latency is over; `timer` is null again then, and must be removed when the message ends
   /// before. Kernel context.
-  void vary_share(Timer*& timer);
+  void started(Timer*& timer);
 
  private:
   using Links = std::vector<simgrid::s4u::Link*>;
 
-  /// Factor on the route's latency.
-  double latency_factor(bool within_a_host, double size, const Links& links);
-  /// Factor on the bandwidth of the route's narrowest link.
-  double bandwidth_factor(bool within_a_host, double size, const Links& links) const;
-  double draw_deviation_s(const Profile::Path& path, double size);
+  /// As `prepare`, for messages of SMPI, which are not told of before they start.
+  void look_up(const simgrid::s4u::Host& from, const simgrid::s4u::Host& to, const Links& links, double size);
+  double share_reached(const Way& way, double size) const;
+  double latency_factor(double size, const Links& links);
+  double draw_slowness(const Profile::Path* path, double size);
   const Profile::Path* find(bool within_a_host, const Links& links) const;
 
   std::vector<Profile::Path> paths_;
   double share_spread_ = 0;
   std::optional<Rng> messages_;
+  std::optional<Rng> sends_;
   std::optional<Rng> shares_;
   simgrid::kernel::resource::Model* model_ = nullptr;  ///< from `install` on
-  double waited_s_ = 0;
+  struct {
+    const Profile::Path* path = nullptr;
+    double waited_s = 0;
+    double slowness = 1;  ///< its time over the usual one
+    double bandwidth_factor = 1;
+    double limit = 0;     ///< most bytes a second; 0: what the links give
+  } next_;                ///< message to start
+  bool is_told_ = false;  ///< what starts next; else (under SMPI) messages are looked up as they start
   double latency_s_ = 0;  ///< of the message that started last
   double penalty_ = 0;    ///< what SimGrid divides its share by
 };

@@ -153,12 +153,27 @@ Pending RankContext::send(Rank to, Channel channel, Slice slice, const Note& not
     message.waits_for_receive = slice.size > world_.setting().eager_limit;
   }
   if (!message.waits_for_receive) messages_to_start_.push_back(&message);
-  return Pending(operation.slot);
+  const std::uint32_t slot = operation.slot;
+  hand_over(message);
+  return Pending(slot);
+}
+
+/// The call that sends keeps the rank from anything else, while the message is on its way already.
+void RankContext::hand_over(const Message& message) {
+  if (message.connection->way.path == nullptr) return;
+  const double seconds =
+      world_.network().draw_send_s(*message.connection->way.path, static_cast<double>(message.wire_size));
+  if (seconds <= 0) return;
+  start_operations();
+  s4u::this_actor::sleep_for(seconds);
 }
 
 Message& RankContext::message_to(RankContext& receiver) {
   const auto [found, is_new] = connections_.try_emplace(receiver.rank());
-  if (is_new) world_.check_route(*this, receiver);
+  if (is_new) {
+    world_.check_route(*this, receiver);
+    found->second.way = world_.network().way_between(host_, receiver.host());
+  }
   std::uint32_t& free = found->second.free;
   if (free == no_slot) {
     Message& fresh = world_.new_message();
@@ -368,13 +383,14 @@ void RankContext::start_transfer(Message& message) {
     message.comm->set_payload_size(0);
     message.comm->set_source(&host_)->set_destination(&message.receiver->host());
   }
+  world_.network().prepare(message.connection->way, static_cast<double>(message.wire_size),
+                           now().count() - message.ready_at_s);
   message.comm->set_state(s4u::Activity::State::STARTING);
   message.comm->set_payload_size(message.wire_size);
-  world_.network().set_waited(now().count() - message.ready_at_s);
   message.comm->start();
   // A link that is down ends the activity at once and without a report.
   if (message.wire_size > 0 && message.comm->get_remaining() == 0) return message.finish(false);
-  if (message.wire_size > 0) world_.network().vary_share(message.share_timer);
+  if (message.wire_size > 0) world_.network().started(message.share_timer);
 }
 
 std::string RankContext::describe(const Operation& operation) const {

@@ -87,6 +87,7 @@ class RankContext final : public Context {
   /// `element_of` maps an index to the element that the stream holds under it.
   template <class ElementOf, class Element>
   static void append(Stream& stream, const ElementOf& element_of, Element& element, std::uint32_t index);
+  void hand_over(const Message& message);
   void deliver(const Message& message, const std::byte* bytes, Operation& receive);
 
   void block();

@@ -36,6 +36,7 @@ struct Connection {
   /// Keeps a message that is over for the next send.
   void recycle(Message& message);
 
+  Network::Way way;
   std::uint32_t free = no_slot;       ///< messages to use again
   std::uint32_t under_way = no_slot;  ///< head of the queue of messages that are to start
   std::uint32_t last = no_slot;

@@ -54,14 +54,20 @@ MessagePlan messages_for(const Partner& partner, const CalibrationSetting& setti
   return plan;
 }
 
-/// Rank 0's side of one round trip; the time of one way.
-double round_trip(Context& context, Rank partner, Slice out, Slice in) {
-  const Seconds start = context.now();
+/// Rank 0's side of one round trip.
+struct RoundTrip {
+  double one_way_s;
+  double send_s;  ///< until the call that sends returned
+};
+
+RoundTrip round_trip(Context& context, Rank partner, Slice out, Slice in) {
   Pending answer = context.receive(partner, pong, in);
+  const Seconds start = context.now();
   Pending question = context.send(partner, ping, out);
+  const Seconds sent = context.now();
   context.wait(question);
   context.wait(answer);
-  return (context.now() - start).count() / 2.0;
+  return {(context.now() - start).count() / 2.0, (sent - start).count()};
 }
 
 /// Between rank 0, which gets the result, and its partner.
@@ -70,11 +76,14 @@ std::vector<Profile::MessageEntry> measure_messages(Context& context, Rank partn
   const auto& sizes = plan.sizes;
   std::vector<std::byte> out(static_cast<std::size_t>(*std::max_element(sizes.begin(), sizes.end())));
   std::vector<std::byte> in(out.size());
-  std::vector<std::vector<double>> raw(sizes.size());
+  std::vector<std::vector<double>> one_way(sizes.size());
+  std::vector<std::vector<double>> sends(sizes.size());
   for (const std::size_t kind : shuffled_plan(plan.repetitions, seed)) {
     const Bytes size(sizes[kind]);
     if (context.rank() == 0) {
-      raw[kind].push_back(round_trip(context, partner, {size, out.data()}, {size, in.data()}));
+      const RoundTrip trip = round_trip(context, partner, {size, out.data()}, {size, in.data()});
+      one_way[kind].push_back(trip.one_way_s);
+      sends[kind].push_back(trip.send_s);
     } else {
       Pending question = context.receive(0, ping, {size, in.data()});
       context.wait(question);
@@ -84,7 +93,8 @@ std::vector<Profile::MessageEntry> measure_messages(Context& context, Rank partn
   }
   std::vector<Profile::MessageEntry> entries;
   for (std::size_t kind = 0; kind < sizes.size() && context.rank() == 0; ++kind)
-    entries.push_back({sizes[kind], quantile(raw[kind], 0.5), spread_of(raw[kind]), raw[kind]});
+    entries.push_back({sizes[kind], quantile(one_way[kind], 0.5), spread_of(one_way[kind]), one_way[kind],
+                       quantile(sends[kind], 0.5), sends[kind]});
   std::sort(entries.begin(), entries.end(), [](const auto& a, const auto& b) { return a.bytes < b.bytes; });
   return entries;
 }
@@ -195,20 +205,24 @@ double expected_largest(std::size_t count) {
   return sum;
 }
 
-/// The times at which rank 0 has each of the messages that were sent to it at once, sorted.
-std::vector<double> receive_at_once(Context& context, const std::vector<Rank>& sharers, Slice buffer) {
+/// The times at which rank 0 has each of the messages that were sent to it at once, sorted; it sends as much
+/// to each sender meanwhile, as a server does in a job.
+std::vector<double> receive_at_once(Context& context, const std::vector<Rank>& sharers, Slice out, Slice in) {
   std::vector<Pending> arriving;
-  for (const Rank sharer : sharers) arriving.push_back(context.receive(sharer, pong, buffer));
+  std::vector<Pending> leaving;
+  for (const Rank sharer : sharers) arriving.push_back(context.receive(sharer, pong, in));
   for (const Rank sharer : sharers) {
     Pending go = context.send(sharer, ping, {});
     context.wait(go);
   }
+  for (const Rank sharer : sharers) leaving.push_back(context.send(sharer, ping, out));
   const Seconds start = context.now();
   std::vector<double> times;
   for (std::size_t i = 0; i < sharers.size(); ++i) {
     context.wait_any(arriving);
     times.push_back((context.now() - start).count());
   }
+  context.wait_all(leaving);
   return times;
 }
 
@@ -228,17 +242,20 @@ double measure_share_spread(Context& context, const CalibrationSetting& setting)
   const bool shares = std::find(sharers.begin(), sharers.end(), context.rank()) != sharers.end();
   if (sharers.size() < 2 || (context.rank() != 0 && !shares)) return 0.0;
   constexpr Bytes size(1 << 20);
-  std::vector<std::byte> bytes(static_cast<std::size_t>(size.count()));
+  std::vector<std::byte> out(static_cast<std::size_t>(size.count()));
+  std::vector<std::byte> in(out.size());
   double sum = 0.0;
   for (int repetition = 0; repetition < setting.sharing_repetitions; ++repetition) {
     if (context.rank() == 0) {
-      const auto times = receive_at_once(context, sharers, {size, bytes.data()});
+      const auto times = receive_at_once(context, sharers, {size, out.data()}, {size, in.data()});
       sum += std::log(times.back() / times.front());
     } else {
       Pending go = context.receive(0, ping, {});
+      Pending arriving = context.receive(0, ping, {size, in.data()});
       context.wait(go);
-      Pending sent = context.send(0, pong, {size, bytes.data()});
+      Pending sent = context.send(0, pong, {size, out.data()});
       context.wait(sent);
+      context.wait(arriving);
     }
   }
   return spread_of_weights(sum / setting.sharing_repetitions, sharers.size());

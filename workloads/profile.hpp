@@ -17,7 +17,7 @@
 namespace tandem {
 
 struct Profile {
-  static constexpr int schema_version = 4;
+  static constexpr int schema_version = 5;
   std::string machine;   ///< processor name, cores, kernel: what must match for the profile to be fresh
   std::string software;  ///< version of Tandem, then those of the libraries that ranks use
   std::string date;
@@ -37,12 +37,16 @@ struct Profile {
   };
   std::vector<ComputeEntry> compute;
 
-  /// One-way time of a message, per size; from round trips.
+  /// One-way time of a message, per size; from round trips. And how long the call that sends it keeps its
+  /// rank from anything else: the overhead of LogP (Culler et al., PPoPP 1993), which is part of the one-way
+  /// time.
   struct MessageEntry {
     std::int64_t bytes;
     double median_s;
     double spread;
     std::vector<double> raw_s;
+    double send_s = 0.0;  ///< median
+    std::vector<double> send_raw_s = {};
   };
   /// Part of a piecewise fit: from `from_bytes` upwards, seconds = alpha_s + bytes * beta_s.
   struct NetworkSegment {

@@ -22,7 +22,8 @@ constexpr double latency_s = 1e-4;
 constexpr double bandwidth = 1e8;
 
 Profile calibrate_simulated(const CalibrationSetting& calibration, std::unique_ptr<Job>& job,
-                            const testing::TemporaryFolder& folder, double share_spread = 0) {
+                            const testing::TemporaryFolder& folder, double share_spread = 0,
+                            const std::vector<Profile::Path>& network = {}) {
   const testing::TemporaryPlatform file(testing::TemporaryPlatform::star(3, bandwidth, latency_s));
   Experiment experiment;
   experiment.platform = file.path();
@@ -45,6 +46,7 @@ Profile calibrate_simulated(const CalibrationSetting& calibration, std::unique_p
     Profile own = calibrate(*job, context, calibration);
     if (context.rank() == 0) profile = std::move(own);
   };
+  setting.network = network;
   if (share_spread > 0) setting.noise = {.seed = 1, .share_spread = share_spread};
   sim::simulate(setting);
   return profile;
@@ -77,6 +79,24 @@ TEST(Calibration, FindsTheNetworkAndTheDevicesOfASimulatedCluster) {
   }
   for (const auto& entry : profile.storage)
     EXPECT_NEAR(entry.median_s, static_cast<double>(entry.bytes) / (entry.write ? 50e6 : 100e6), 1e-9);
+}
+
+TEST(Calibration, FindsHowLongSendsKeepTheirRank) {
+  const Profile::Path truth{.from = "host-0",
+                            .to = "host-1",
+                            .links = 2,
+                            .bandwidth = bandwidth,
+                            .messages = {{1'000, 0, 0, {}, 50e-6, {}}, {1'000'000, 0, 0, {}, 1e-3, {}}},
+                            .segments = {{0, latency_s, 1 / bandwidth}}};
+  CalibrationSetting calibration = default_calibration();
+  calibration.message_bytes = {1'000, 1'000'000};
+  calibration.partners = {{.rank = 1, .links = 2, .bandwidth = bandwidth}};
+  std::unique_ptr<Job> job;
+  const testing::TemporaryFolder folder;
+  const auto messages = calibrate_simulated(calibration, job, folder, 0, {truth}).paths.front().messages;
+  ASSERT_EQ(messages.size(), 2U);
+  EXPECT_NEAR(messages[0].send_s, 50e-6, 1e-9);
+  EXPECT_NEAR(messages[1].send_s, 1e-3, 1e-9);
 }
 
 TEST(Calibration, FindsHowUnequallyMessagesShareALink) {

@@ -201,6 +201,34 @@ TEST(Physics, EachWayTakesTheMeasuredPathThatIsMostLikeIt) {
   EXPECT_NEAR(5e-6 + 1e6 * 1e-10, times[2], precision_s);
 }
 
+/// The call that sends keeps its rank, while the message is on its way: 1 MB takes 2 ms on the link, of which
+/// the sender can work during all but the first.
+TEST(Physics, SendingTakesTheSendersTimeToo) {
+  auto network = lab::machine_network({{0, 100e-6, 1.9e-9}});
+  network.front().messages = {{1'000, 0, 0, {}, 50e-6, {}}, {1'000'000, 0, 0, {}, 1e-3, {}}};
+  double sent = 0;
+  double received = 0;
+  lab::run(
+      lab::star(2), lab::hosts(2),
+      [&](Context& context) {
+        if (context.rank() == 1) {
+          lab::receive(context, 0, 1'000'000);
+          received = context.now().count();
+          lab::receive(context, 0, 0);
+          return;
+        }
+        Pending message = context.send(1, {1, false}, {Bytes(1'000'000), nullptr});
+        sent = context.now().count();
+        Pending empty = context.send(1, {1, false}, {});
+        EXPECT_NEAR(context.now().count(), sent + 50e-6, precision_s);
+        context.wait(message);
+        context.wait(empty);
+      },
+      network);
+  EXPECT_NEAR(1e-3, sent, precision_s);
+  EXPECT_NEAR(100e-6 + 1e6 * 1.9e-9, received, precision_s);
+}
+
 /// Two messages for each of four receivers leave together, from two senders; the last receiver's link is ten
 /// times slower.
 TEST(Physics, MessagesThatStartTogetherDoNotExceedALink) {

@@ -16,7 +16,13 @@ const Catalog<MakeSchedule>& catalog() {
         "recursive halving, then recursive doubling: least traffic, 2 lg p rounds",
         "Rabenseifner: Optimization of Collective Reduction Operations. ICCS 2004",
         {},
-        halving_doubling}});
+        halving_doubling},
+       {"recursive-doubling",
+        "whole vectors exchanged in lg p rounds: for small vectors, most traffic",
+        "Thakur, Rabenseifner, Gropp: Optimization of Collective Communication Operations in MPICH. "
+        "Int. J. High Perform. Comput. Appl. 19(1), 2005",
+        {},
+        recursive_doubling}});
   return table;
 }
 

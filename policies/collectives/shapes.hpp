@@ -12,4 +12,8 @@ Schedule ring(int self, int size, std::int64_t elements);
 /// Otherwise the surplus participants first fold their whole vector into a neighbour and get the result last.
 Schedule halving_doubling(int self, int size, std::int64_t elements);
 
+/// Exchanges of the whole vector: lg size rounds for a power of two. Otherwise the surplus participants first
+/// fold their vector into a neighbour and get the result last.
+Schedule recursive_doubling(int self, int size, std::int64_t elements);
+
 }  // namespace tandem::collectives

@@ -2,9 +2,8 @@
 // exact and are compared for equality.
 #include <gtest/gtest.h>
 
-#include <bit>
-
-#include "policies/collectives/schedule.hpp"
+#include "policies/collectives/shapes.hpp"
+#include "tests/policies/collectives/schedules.hpp"
 
 namespace tandem::collectives {
 namespace {
@@ -31,15 +30,26 @@ TEST(Price, OfARingIsTheClosedForm) {
 
 TEST(Price, OfHalvingDoublingIsTheClosedFormWithTheFold) {
   for (int size = 1; size <= 33; ++size) {
-    const int acting = static_cast<int>(std::bit_floor(static_cast<unsigned>(size)));
+    const int acting = acting_of(size);
     const std::int64_t elements = 96L * acting;
-    const double levels = std::countr_zero(static_cast<unsigned>(acting));
+    const double levels = floor_lg(size);
     const double bytes = static_cast<double>(elements) * 4;
     const double scattered = 96.0 * 4 * (acting - 1);
     const double fold = size > acting ? 1 : 0;
     const double expected = (2 * levels + 2 * fold) * alpha + (2 * scattered + 2 * fold * bytes) * beta +
                             (scattered + fold * bytes) * gamma;
     EXPECT_EQ(priced("halving-doubling", size, elements), expected) << "size " << size;
+  }
+}
+
+TEST(Price, OfRecursiveDoublingIsTheClosedFormWithTheFold) {
+  for (int size = 1; size <= 33; ++size) {
+    const double levels = floor_lg(size);
+    const double bytes = 1000 * 4;
+    const double fold = size > acting_of(size) ? 1 : 0;
+    EXPECT_EQ(priced("recursive-doubling", size, 1000),
+              (levels + 2 * fold) * (alpha + bytes * beta) + (levels + fold) * bytes * gamma)
+        << "size " << size;
   }
 }
 
@@ -73,9 +83,10 @@ TEST(Price, ReducesOnePieceAtATime) {
 }
 
 TEST(Price, OfNothingIsZero) {
-  EXPECT_EQ(priced("ring", 1, 1000), 0.0);
-  EXPECT_EQ(priced("ring", 5, 0), 0.0);
-  EXPECT_EQ(priced("halving-doubling", 12, 0), 0.0);
+  for (const auto& name : catalog().names()) {
+    EXPECT_EQ(priced(name.c_str(), 1, 1000), 0.0) << name;
+    EXPECT_EQ(priced(name.c_str(), 12, 0), 0.0) << name;
+  }
 }
 
 }  // namespace

@@ -1,0 +1,120 @@
+// What the schedules send: messages, rounds, all elements, and the elements of each participant, against the
+// closed forms of the literature.
+#include <gtest/gtest.h>
+
+#include <array>
+#include <string>
+
+#include "policies/collectives/shapes.hpp"
+#include "tests/policies/collectives/schedules.hpp"
+#include "tests/support/names.hpp"
+
+namespace tandem::collectives {
+namespace {
+
+MakeSchedule find(const char* name) { return catalog().find(name).make; }
+
+std::int64_t messages(const std::vector<Schedule>& schedules) {
+  std::int64_t count = 0;
+  for (const auto& schedule : schedules)
+    for (const auto& round : schedule.rounds)
+      count += std::count_if(round.begin(), round.end(), [](const auto& t) { return !receives(t); });
+  return count;
+}
+
+std::int64_t elements_moved(const Schedule& schedule, bool received) {
+  std::int64_t sum = 0;
+  for (const auto& round : schedule.rounds)
+    for (const auto& transfer : round) sum += receives(transfer) == received ? transfer.piece.size() : 0;
+  return sum;
+}
+
+std::int64_t elements_sent(const std::vector<Schedule>& schedules) {
+  std::int64_t sum = 0;
+  for (const auto& schedule : schedules) sum += elements_moved(schedule, false);
+  return sum;
+}
+
+/// Expects that each participant sends, and receives, `expected(self)` elements.
+template <class Expected>
+void expect_moved(const std::vector<Schedule>& schedules, Expected expected) {
+  for (int self = 0; self < static_cast<int>(schedules.size()); ++self) {
+    const Schedule& schedule = schedules[static_cast<std::size_t>(self)];
+    EXPECT_EQ(elements_moved(schedule, false), expected(self)) << self << " of " << schedules.size();
+    EXPECT_EQ(elements_moved(schedule, true), expected(self)) << self << " of " << schedules.size();
+  }
+}
+
+class LeastTrafficSchedule : public ::testing::TestWithParam<std::string> {};
+
+TEST_P(LeastTrafficSchedule, MovesNoMoreThanTheLowerBound) {
+  for (int size = 1; size <= most_participants; ++size)
+    for (const std::int64_t elements : element_counts(size))
+      EXPECT_EQ(elements_sent(schedules_of(catalog().find(GetParam()).make, size, elements)),
+                2 * (size - 1) * elements)
+          << "size " << size << " elements " << elements;
+}
+
+std::vector<std::string> all_but_recursive_doubling() {
+  std::vector<std::string> names = catalog().names();
+  std::erase(names, "recursive-doubling");
+  return names;
+}
+
+INSTANTIATE_TEST_SUITE_P(Catalogue, LeastTrafficSchedule, ::testing::ValuesIn(all_but_recursive_doubling()),
+                         testing::catalog_name);
+
+TEST(Ring, SendsTwiceSizeTimesSizeLessOneMessages) {
+  const auto ring = find("ring");
+  for (int size = 1; size <= most_participants; ++size) {
+    const auto schedules = schedules_of(ring, size, 2 * size);
+    EXPECT_EQ(messages(schedules), 2 * size * (size - 1)) << "size " << size;
+    EXPECT_EQ(schedules.front().rounds.size(), static_cast<std::size_t>(2 * (size - 1)));
+    expect_moved(schedules, [&](int) { return 2 * (size - 1) * 2; });
+  }
+  EXPECT_EQ(messages(schedules_of(ring, 5, 1000)), 40);
+  EXPECT_EQ(ring(0, 5, 1000).rounds.size(), 8U);
+}
+
+TEST(HalvingDoubling, SendsWhatTheClosedFormsSay) {
+  const auto make = find("halving-doubling");
+  for (int size = 1; size <= most_participants; ++size) {
+    const int acting = acting_of(size);
+    const int surplus = size - acting;
+    const int levels = floor_lg(size);
+    const int elements = 2 * acting;
+    const auto schedules = schedules_of(make, size, elements);
+    EXPECT_EQ(messages(schedules), 2 * acting * levels + 2 * surplus) << "size " << size;
+    EXPECT_EQ(schedules.front().rounds.size(), static_cast<std::size_t>(2 * levels + (surplus > 0 ? 2 : 0)));
+    expect_moved(schedules, [&](int self) {
+      const int fold = self < 2 * surplus ? elements : 0;
+      const bool acts = fold == 0 || self % 2 == 0;
+      return fold + (acts ? 2 * (acting - 1) * 2 : 0);
+    });
+  }
+  EXPECT_EQ(messages(schedules_of(make, 8, 1000)), 48);
+  EXPECT_EQ(make(0, 8, 1000).rounds.size(), 6U);
+  EXPECT_EQ(messages(schedules_of(make, 12, 1000)), 56);
+}
+
+TEST(RecursiveDoubling, SendsWhatTheClosedFormsSay) {
+  const auto make = find("recursive-doubling");
+  for (int size = 1; size <= most_participants; ++size)
+    for (const std::int64_t elements : element_counts(size)) {
+      const int acting = acting_of(size);
+      const int surplus = size - acting;
+      const int levels = floor_lg(size);
+      const auto schedules = schedules_of(make, size, elements);
+      EXPECT_EQ(messages(schedules), elements > 0 ? acting * levels + 2 * surplus : 0) << "size " << size;
+      EXPECT_EQ(elements_sent(schedules), (acting * levels + 2 * surplus) * elements) << "size " << size;
+      EXPECT_EQ(schedules.front().rounds.size(), static_cast<std::size_t>(levels + (surplus > 0 ? 2 : 0)));
+      expect_moved(schedules, [&](int self) {
+        const bool paired = self < 2 * surplus;
+        return elements * ((paired ? 1 : 0) + (!paired || self % 2 == 0 ? levels : 0));
+      });
+    }
+  EXPECT_EQ(messages(schedules_of(make, 12, 1000)), 32);
+}
+
+}  // namespace
+}  // namespace tandem::collectives

@@ -22,7 +22,13 @@ const Catalog<MakeSchedule>& catalog() {
         "Thakur, Rabenseifner, Gropp: Optimization of Collective Communication Operations in MPICH. "
         "Int. J. High Perform. Comput. Appl. 19(1), 2005",
         {},
-        recursive_doubling}});
+        recursive_doubling},
+       {"tree",
+        "binomial reduction to one rank, then binomial broadcast: the baseline, 2 lg p rounds",
+        "Thakur, Rabenseifner, Gropp: Optimization of Collective Communication Operations in MPICH. "
+        "Int. J. High Perform. Comput. Appl. 19(1), 2005",
+        {},
+        tree}});
   return table;
 }
 

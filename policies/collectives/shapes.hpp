@@ -16,4 +16,7 @@ Schedule halving_doubling(int self, int size, std::int64_t elements);
 /// fold their vector into a neighbour and get the result last.
 Schedule recursive_doubling(int self, int size, std::int64_t elements);
 
+/// Binomial reduction to participant 0, then binomial broadcast: 2 ceil(lg size) rounds.
+Schedule tree(int self, int size, std::int64_t elements);
+
 }  // namespace tandem::collectives

@@ -53,6 +53,15 @@ TEST(Price, OfRecursiveDoublingIsTheClosedFormWithTheFold) {
   }
 }
 
+TEST(Price, OfATreeIsTheClosedForm) {
+  for (int size = 1; size <= 33; ++size) {
+    const double levels = ceil_lg(size);
+    const double bytes = 1000 * 4;
+    EXPECT_EQ(priced("tree", size, 1000), 2 * levels * (alpha + bytes * beta) + levels * bytes * gamma)
+        << "size " << size;
+  }
+}
+
 TEST(Price, OfUnequalPiecesFollowsTheMessages) {
   // Two participants, three elements: pieces of 8 and 4 bytes. Participant 0 sends the longer one first.
   const double long_message = alpha + 8 * beta;

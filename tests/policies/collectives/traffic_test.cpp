@@ -116,5 +116,20 @@ TEST(RecursiveDoubling, SendsWhatTheClosedFormsSay) {
   EXPECT_EQ(messages(schedules_of(make, 12, 1000)), 32);
 }
 
+TEST(Tree, SendsAVectorOverEachEdgeBothWays) {
+  const auto make = find("tree");
+  for (int size = 1; size <= most_participants; ++size) {
+    const auto schedules = schedules_of(make, size, 7);
+    EXPECT_EQ(messages(schedules), 2 * (size - 1)) << "size " << size;
+    EXPECT_EQ(schedules.front().rounds.size(), static_cast<std::size_t>(2 * ceil_lg(size)));
+    std::vector<int> edges(static_cast<std::size_t>(size), 0);
+    for (int child = 1; child < size; ++child) {
+      ++edges[static_cast<std::size_t>(child)];
+      ++edges[static_cast<std::size_t>(child & (child - 1))];  // the parent lacks the lowest bit
+    }
+    expect_moved(schedules, [&](int self) { return 7 * edges[static_cast<std::size_t>(self)]; });
+  }
+}
+
 }  // namespace
 }  // namespace tandem::collectives

@@ -3,9 +3,14 @@
 #include <bit>
 
 namespace tandem::collectives {
-namespace {
 
 using Kind = Transfer::Kind;
+
+int levels_of(int power_of_two) { return std::countr_zero(static_cast<unsigned>(power_of_two)); }
+
+void append(Round& round, Kind kind, int peer, const Piece& piece) {
+  if (piece.size() > 0) round.push_back({kind, peer, piece});
+}
 
 Round mirrored(const Round& round) {
   Round back;
@@ -14,14 +19,6 @@ Round mirrored(const Round& round) {
   for (const auto& transfer : round)
     if (transfer.kind == Kind::send) back.push_back({Kind::receive, transfer.peer, transfer.piece});
   return back;
-}
-
-}  // namespace
-
-int levels_of(int power_of_two) { return std::countr_zero(static_cast<unsigned>(power_of_two)); }
-
-void append(Round& round, Kind kind, int peer, const Piece& piece) {
-  if (piece.size() > 0) round.push_back({kind, peer, piece});
 }
 
 Fold::Fold(int self, int size)

@@ -17,6 +17,10 @@ int levels_of(int power_of_two);
 /// Adds a transfer to a round unless its piece is empty.
 void append(Round& round, Transfer::Kind kind, int peer, const Piece& piece);
 
+/// The round that undoes `round`: what was given away comes back, what was reduced goes out.
+/// Pre: `round` only sends, or receives and reduces.
+Round mirrored(const Round& round);
+
 /// Lets the largest power of two of `size` participants act for all. Participants 2i and 2i + 1 form a pair
 /// for i < surplus, for which the even one acts as number i; the participants behind the pairs follow.
 class Fold {
@@ -58,8 +62,7 @@ class Segments {
 void append_halving(const Segments& segments, int number, int count,
                     const std::function<int(int)>& participant, std::vector<Round>& rounds);
 
-/// Appends the rounds that undo the first `undone` rounds, the last of them first: what was given away comes
-/// back, what was reduced goes out. Pre: these rounds only send, or receive and reduce.
+/// Appends the rounds that undo the first `undone` rounds, the last of them first.
 void append_way_back(std::size_t undone, std::vector<Round>& rounds);
 
 }  // namespace tandem::collectives

@@ -17,6 +17,12 @@ const Catalog<MakeSchedule>& catalog() {
         "Rabenseifner: Optimization of Collective Reduction Operations. ICCS 2004",
         {},
         halving_doubling},
+       {"binary-blocks",
+        "halving and doubling in blocks of powers of two: least traffic for any number of ranks",
+        "Rabenseifner, Träff: More Efficient Reduction Algorithms for Non-Power-of-Two Number of "
+        "Processors in Message-Passing Parallel Systems. EuroPVM/MPI 2004",
+        {},
+        binary_blocks},
        {"recursive-doubling",
         "whole vectors exchanged in lg p rounds: for small vectors, most traffic",
         "Thakur, Rabenseifner, Gropp: Optimization of Collective Communication Operations in MPICH. "

@@ -12,6 +12,10 @@ Schedule ring(int self, int size, std::int64_t elements);
 /// Otherwise the surplus participants first fold their whole vector into a neighbour and get the result last.
 Schedule halving_doubling(int self, int size, std::int64_t elements);
 
+/// Recursive halving in blocks whose sizes are different powers of two; the sums of each block go to the next
+/// larger one, and back. 2 lg size rounds for a power of two, as halving_doubling.
+Schedule binary_blocks(int self, int size, std::int64_t elements);
+
 /// Exchanges of the whole vector: lg size rounds for a power of two. Otherwise the surplus participants first
 /// fold their vector into a neighbour and get the result last.
 Schedule recursive_doubling(int self, int size, std::int64_t elements);

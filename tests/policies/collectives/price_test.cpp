@@ -62,6 +62,42 @@ TEST(Price, OfATreeIsTheClosedForm) {
   }
 }
 
+/// The closed form of Rabenseifner and Träff, as if the blocks handed over one pair after another.
+double binary_blocks_in_turn(const std::vector<int>& exponents, double bytes) {
+  const double scattered = bytes - bytes / (1 << exponents.front());
+  double expected = 2 * exponents.front() * alpha + 2 * scattered * beta + scattered * gamma;
+  for (std::size_t smaller = 1; smaller < exponents.size(); ++smaller) {
+    const double ratio = 1 << (exponents[smaller - 1] - exponents[smaller]);
+    const double segment = bytes / (1 << exponents[smaller]);
+    expected += 2 * (ratio * alpha + segment * beta) + segment / ratio * gamma;
+  }
+  return expected;
+}
+
+TEST(Price, OfBinaryBlocksIsTheClosedForm) {
+  for (int size = 1; size <= 33; ++size) {
+    const std::vector<int> exponents = block_exponents(size);
+    const double bytes = (96 << exponents.front()) * 4;
+    const double in_turn = binary_blocks_in_turn(exponents, bytes);
+    const double price = priced("binary-blocks", size, 96L << exponents.front());
+    // While the last participant of the larger block reduces, the first one already sends its result back.
+    const double hidden = 96 * 4 * gamma;
+    if (exponents.size() == 1)
+      EXPECT_EQ(price, in_turn) << "size " << size;
+    else if (exponents.size() == 2)
+      EXPECT_EQ(price, in_turn - hidden) << "size " << size;
+    else  // some pairs of blocks hand over while others do
+      EXPECT_LT(price, in_turn - hidden) << "size " << size;
+  }
+}
+
+TEST(Price, OfAFoldOrOfBlocksDependsOnTheGap) {
+  // 12 = 8 + 4 is good for blocks, 17 = 16 + 1 is not: 16 messages leave one participant after another.
+  constexpr std::int64_t elements = 96 * 1024;
+  EXPECT_LT(priced("binary-blocks", 12, elements), priced("halving-doubling", 12, elements));
+  EXPECT_GT(priced("binary-blocks", 17, 96), priced("halving-doubling", 17, 96));
+}
+
 TEST(Price, OfUnequalPiecesFollowsTheMessages) {
   // Two participants, three elements: pieces of 8 and 4 bytes. Participant 0 sends the longer one first.
   const double long_message = alpha + 8 * beta;

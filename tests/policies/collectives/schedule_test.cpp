@@ -141,6 +141,28 @@ TEST_P(AllReduceSchedule, LeavesEveryParticipantTheSameBits) {
 INSTANTIATE_TEST_SUITE_P(Catalogue, AllReduceSchedule, ::testing::ValuesIn(catalog().names()),
                          testing::catalog_name);
 
+TEST(BinaryBlocks, AreHalvingAndDoublingForPowersOfTwo) {
+  for (int size = 1; size <= 32; size *= 2)
+    for (const std::int64_t elements : element_counts(size))
+      for (int self = 0; self < size; ++self)
+        EXPECT_EQ(binary_blocks(self, size, elements).rounds, halving_doubling(self, size, elements).rounds)
+            << self << " of " << size << " elements " << elements;
+}
+
+TEST(BinaryBlocks, HandSegmentsUpAndResultsDown) {
+  using Kind = Transfer::Kind;
+  // Of three participants the last is a block of its own, which holds the whole vector.
+  const std::vector<Round> expected = {
+      {},
+      {{Kind::send, 0, {0, 4}}},
+      {{Kind::send, 1, {4, 7}}},
+      {{Kind::receive, 0, {0, 4}}},
+      {{Kind::receive, 1, {4, 7}}},
+      {},
+  };
+  EXPECT_EQ(binary_blocks(2, 3, 7).rounds, expected);
+}
+
 TEST(Ring, IsTheTextbookRing) {
   using Kind = Transfer::Kind;
   const Schedule schedule = catalog().find("ring").make(0, 3, 7);  // pieces [0,3) [3,5) [5,7)

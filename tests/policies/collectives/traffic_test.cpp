@@ -97,6 +97,35 @@ TEST(HalvingDoubling, SendsWhatTheClosedFormsSay) {
   EXPECT_EQ(messages(schedules_of(make, 12, 1000)), 56);
 }
 
+TEST(BinaryBlocks, SendsWhatTheClosedFormsSay) {
+  const auto make = find("binary-blocks");
+  for (int size = 1; size <= most_participants; ++size) {
+    const std::vector<int> exponents = block_exponents(size);
+    const int elements = 2 << exponents.front();
+    const auto schedules = schedules_of(make, size, elements);
+    std::int64_t expected = 0;
+    int rounds = 2 * exponents.front();
+    std::vector<int> moved;  // by each participant
+    for (std::size_t block = 0; block < exponents.size(); ++block) {
+      const int members = 1 << exponents[block];
+      const bool has_larger = block > 0;
+      const bool has_smaller = block + 1 < exponents.size();
+      expected += 2L * exponents[block] * members + (has_smaller ? 2 * members : 0);
+      if (has_larger) rounds += 2 << (exponents[block - 1] - exponents[block]);
+      const int segment = elements / members;
+      moved.insert(moved.end(), static_cast<std::size_t>(members),
+                   2 * (elements - segment) + (has_larger ? segment : 0) + (has_smaller ? segment : 0));
+    }
+    EXPECT_EQ(messages(schedules), expected) << "size " << size;
+    EXPECT_EQ(schedules.front().rounds.size(), static_cast<std::size_t>(rounds));
+    expect_moved(schedules, [&](int self) { return moved[static_cast<std::size_t>(self)]; });
+  }
+  EXPECT_EQ(messages(schedules_of(make, 12, 1000)), 80);
+  EXPECT_EQ(messages(schedules_of(make, 7, 1000)), 32);
+  EXPECT_EQ(messages(schedules_of(make, 13, 1000)), 88);
+  EXPECT_EQ(messages(schedules_of(make, 17, 1000)), 160);
+}
+
 TEST(RecursiveDoubling, SendsWhatTheClosedFormsSay) {
   const auto make = find("recursive-doubling");
   for (int size = 1; size <= most_participants; ++size)

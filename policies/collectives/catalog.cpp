@@ -34,7 +34,13 @@ const Catalog<MakeSchedule>& catalog() {
         "Thakur, Rabenseifner, Gropp: Optimization of Collective Communication Operations in MPICH. "
         "Int. J. High Perform. Comput. Appl. 19(1), 2005",
         {},
-        tree}});
+        tree},
+       {"double-tree",
+        "two binary trees for half of the vector each, in chunks: least traffic, few latencies",
+        "Sanders, Speck, Träff: Two-Tree Algorithms for Full Bandwidth Broadcast, Reduction and Scan. "
+        "Parallel Computing 35(12), 2009",
+        {},
+        double_tree}});
   return table;
 }
 

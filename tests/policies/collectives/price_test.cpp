@@ -91,6 +91,37 @@ TEST(Price, OfBinaryBlocksIsTheClosedForm) {
   }
 }
 
+/// 2 (h + m - 1) rounds up, which reduce, and as many down, each of one chunk, the largest.
+double double_tree_in_full(int size, std::int64_t elements) {
+  const int chunks = double_tree_chunks(size, elements);
+  const double rounds = 2 * (floor_lg(size) + chunks - 1);
+  const double bytes = 4 * static_cast<double>(part_of(elements / 2, chunks, 0).size());
+  return rounds * (2 * (alpha + bytes * beta) + bytes * gamma);
+}
+
+TEST(Price, OfADoubleTreeIsTheClosedForm) {
+  constexpr std::int64_t elements = 1 << 20;  // 16 equal chunks a tree among 8 to 15, one among 3
+  for (const int size : {3, 13, 15})
+    EXPECT_EQ(priced("double-tree", size, elements), double_tree_in_full(size, elements)) << "size " << size;
+  // Where some edge changes colour on every way down to a last leaf, the pipeline fills sooner.
+  for (int size = 2; size <= 33; ++size)
+    EXPECT_LE(priced("double-tree", size, elements), double_tree_in_full(size, elements)) << "size " << size;
+}
+
+TEST(Price, OfADoubleTreeIsLeastForItsNumberOfChunks) {
+  // Here a latency lasts as long as the 4096 elements that the schedule takes it for.
+  const double bytes = (1 << 20) * 4;
+  const auto one_way = [&](double chunks) {
+    return (3 + chunks - 1) * (alpha + bytes / (2 * chunks) * beta);
+  };
+  for (int chunks = 1; chunks < 100; ++chunks)
+    EXPECT_GE(one_way(chunks), one_way(double_tree_chunks(8, 1 << 20)));
+}
+
+TEST(Price, OfTwoIsTheSameOverARingAndADoubleTree) {
+  EXPECT_EQ(priced("double-tree", 2, 1000), priced("ring", 2, 1000));
+}
+
 TEST(Price, OfAFoldOrOfBlocksDependsOnTheGap) {
   // 12 = 8 + 4 is good for blocks, 17 = 16 + 1 is not: 16 messages leave one participant after another.
   constexpr std::int64_t elements = 96 * 1024;

@@ -141,6 +141,15 @@ TEST_P(AllReduceSchedule, LeavesEveryParticipantTheSameBits) {
 INSTANTIATE_TEST_SUITE_P(Catalogue, AllReduceSchedule, ::testing::ValuesIn(catalog().names()),
                          testing::catalog_name);
 
+TEST(DoubleTree, GivesEachContributionOnceInManyChunks) {
+  constexpr std::int64_t elements = 50'003;
+  for (const int size : {4, 7, 8, 13}) {
+    EXPECT_GT(double_tree_chunks(size, elements), 1);
+    expect_each_contribution_once(double_tree, size, elements);
+  }
+  expect_the_same_bits(double_tree, most_participants, elements);
+}
+
 TEST(BinaryBlocks, AreHalvingAndDoublingForPowersOfTwo) {
   for (int size = 1; size <= 32; size *= 2)
     for (const std::int64_t elements : element_counts(size))
@@ -161,6 +170,17 @@ TEST(BinaryBlocks, HandSegmentsUpAndResultsDown) {
       {},
   };
   EXPECT_EQ(binary_blocks(2, 3, 7).rounds, expected);
+}
+
+TEST(DoubleTree, OfTwoSendsOneHalfEachWay) {
+  using Kind = Transfer::Kind;
+  const std::vector<Round> expected = {
+      {},
+      {{Kind::send, 1, {0, 4}}, {Kind::receive_and_reduce, 1, {4, 7}}},
+      {{Kind::send, 1, {4, 7}}, {Kind::receive, 1, {0, 4}}},
+      {},
+  };
+  EXPECT_EQ(double_tree(0, 2, 7).rounds, expected);
 }
 
 TEST(Ring, IsTheTextbookRing) {

@@ -160,5 +160,69 @@ TEST(Tree, SendsAVectorOverEachEdgeBothWays) {
   }
 }
 
+/// How many participants give `self` their sums of the lower and of the upper half of the vector.
+std::array<std::set<int>, 2> children(const Schedule& schedule, std::int64_t elements) {
+  std::array<std::set<int>, 2> children;
+  for (const auto& round : schedule.rounds)
+    for (const auto& transfer : round)
+      if (transfer.kind == Transfer::Kind::receive_and_reduce)
+        children[transfer.piece.begin < elements / 2 ? 0 : 1].insert(transfer.peer);
+  return children;
+}
+
+TEST(DoubleTree, HasNobodyAsInnerNodeOfBothTrees) {
+  const auto make = find("double-tree");
+  constexpr std::int64_t elements = 1000;
+  for (int size = 2; size <= most_participants; ++size) {
+    const auto schedules = schedules_of(make, size, elements);
+    std::array<std::size_t, 2> edges{};
+    std::array<int, 2> roots{};
+    for (const auto& schedule : schedules) {
+      const auto below = children(schedule, elements);
+      EXPECT_TRUE(below[0].empty() || below[1].empty()) << "size " << size;
+      EXPECT_LE(below[0].size() + below[1].size(), 2U) << "size " << size;
+      for (const std::size_t tree : {0U, 1U}) edges[tree] += below[tree].size();
+      const auto up = elements_moved(schedule, false);
+      const auto down = static_cast<std::int64_t>(below[0].size() + below[1].size());
+      // A root has one parent only.
+      if (up == (1 + down) * elements / 2)
+        ++roots[below[0].empty() ? 1 : 0];
+      else
+        EXPECT_EQ(up, (2 + down) * elements / 2) << "size " << size;
+      EXPECT_EQ(elements_moved(schedule, true), up) << "size " << size;
+    }
+    for (const std::size_t tree : {0U, 1U}) {
+      EXPECT_EQ(edges[tree], static_cast<std::size_t>(size - 1)) << "size " << size;
+      EXPECT_EQ(roots[tree], 1) << "size " << size;
+    }
+  }
+}
+
+TEST(DoubleTree, SendsEachChunkOverEachEdgeBothWays) {
+  for (int size = 2; size <= most_participants; ++size)
+    for (const std::int64_t elements : {1000L, 50'000L, 3'000'000L}) {
+      const int chunks = double_tree_chunks(size, elements);
+      const auto schedules = schedules_of(double_tree, size, elements);
+      EXPECT_EQ(messages(schedules), 4 * chunks * (size - 1)) << "size " << size << " elements " << elements;
+      EXPECT_EQ(schedules.front().rounds.size(), static_cast<std::size_t>(4 * (floor_lg(size) + chunks - 1)));
+      EXPECT_EQ(elements_sent(schedules), 2 * (size - 1) * elements);
+      for (const auto& schedule : schedules)
+        for (const auto& round : schedule.rounds) {
+          const auto received = std::count_if(round.begin(), round.end(), receives);
+          EXPECT_LE(received, 1);
+          EXPECT_LE(static_cast<std::int64_t>(round.size()) - received, 1);
+        }
+    }
+}
+
+TEST(DoubleTree, CutsLongVectorsInMoreChunks) {
+  EXPECT_EQ(double_tree_chunks(1, 1 << 20), 1);
+  EXPECT_EQ(double_tree_chunks(3, 1 << 20), 1);  // of height 1: nothing to fill
+  EXPECT_EQ(double_tree_chunks(8, 0), 1);
+  EXPECT_EQ(double_tree_chunks(8, 4096), 1);
+  EXPECT_EQ(double_tree_chunks(8, 1 << 20), 16);  // sqrt(2 * 2^20 / 2^13)
+  EXPECT_EQ(double_tree_chunks(32, 1 << 22), 45);
+}
+
 }  // namespace
 }  // namespace tandem::collectives

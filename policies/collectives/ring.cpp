@@ -1,4 +1,5 @@
 // The bandwidth-optimal ring. Source: Patarasuk and Yuan, J. Parallel Distrib. Comput. 69(2), 2009.
+#include "policies/collectives/building_blocks.hpp"
 #include "policies/collectives/shapes.hpp"
 
 namespace tandem::collectives {
@@ -9,10 +10,8 @@ Round ring_round(int self, int size, std::int64_t elements, int sent, int receiv
   const auto piece = [&](int index) { return part_of(elements, size, (index % size + size) % size); };
   Round round;
   round.reserve(2);
-  if (const Piece out = piece(sent); out.size() > 0)
-    round.push_back({Transfer::Kind::send, (self + 1) % size, out});
-  if (const Piece in = piece(received); in.size() > 0)
-    round.push_back({on_arrival, (self + size - 1) % size, in});
+  append(round, Transfer::Kind::send, (self + 1) % size, piece(sent));
+  append(round, on_arrival, (self + size - 1) % size, piece(received));
   return round;
 }
 

@@ -27,7 +27,9 @@ struct Transfer {
 };
 
 /// All transfers of a round start together; the round ends when all have ended. Received pieces of one round
-/// do not overlap each other nor the pieces sent in it.
+/// do not overlap each other nor the pieces sent in it, but for exchanges: a participant may send a piece to
+/// the one from whom it receives the same piece to reduce it. What it sends is then the value before the
+/// reduction.
 using Round = std::vector<Transfer>;
 struct Schedule {
   std::vector<Round> rounds;

@@ -34,6 +34,15 @@ std::size_t most_reduced_elements(const collectives::Schedule& schedule) {
   return most;
 }
 
+/// The other transfer of an exchange; the round's size when this one is of none.
+std::size_t counterpart(const Round& round, std::size_t transfer) {
+  std::size_t other = 0;
+  while (other < round.size() && (other == transfer || round[other].peer != round[transfer].peer ||
+                                  round[other].piece != round[transfer].piece))
+    ++other;
+  return other;
+}
+
 int index_of(Rank rank, std::span<const Rank> members) {
   const auto found = std::find(members.begin(), members.end(), rank);
   TANDEM_CHECK(found != members.end(), "rank", rank, "members", members.size());
@@ -145,11 +154,16 @@ void AllReduces::reduce(Run& run, std::size_t transfer) {
 void AllReduces::on_done(std::size_t slot) {
   const Operation& operation = operations_[slot];
   Run& run = runs_[operation.bucket];
-  const Transfer& transfer = run.schedule.rounds[run.round][operation.transfer];
+  const Round& round = run.schedule.rounds[run.round];
+  const Transfer& transfer = round[operation.transfer];
+  const std::size_t other = counterpart(round, operation.transfer);
+  const bool other_under_way = other < round.size() && !slots_[run.first_slot + other].empty();
   if (transfer.kind == Transfer::Kind::receive_and_reduce && !operation.reducing) {
-    reduce(run, operation.transfer);
+    if (!other_under_way) reduce(run, operation.transfer);
     return;
   }
+  // In an exchange the piece must not change before it has been sent.
+  if (transfer.kind == Transfer::Kind::send && other < round.size() && !other_under_way) reduce(run, other);
   if (--run.unfinished > 0) return;
   ++run.round;
   start_round(run);

@@ -2,9 +2,8 @@
 // exact and are compared for equality.
 #include <gtest/gtest.h>
 
-#include <bit>
-
-#include "policies/collectives/schedule.hpp"
+#include "policies/collectives/shapes.hpp"
+#include "tests/policies/collectives/schedules.hpp"
 
 namespace tandem::collectives {
 namespace {
@@ -31,9 +30,9 @@ TEST(Price, OfARingIsTheClosedForm) {
 
 TEST(Price, OfHalvingDoublingIsTheClosedFormWithTheFold) {
   for (int size = 1; size <= 33; ++size) {
-    const int acting = static_cast<int>(std::bit_floor(static_cast<unsigned>(size)));
+    const int acting = acting_of(size);
     const std::int64_t elements = 96L * acting;
-    const double levels = std::countr_zero(static_cast<unsigned>(acting));
+    const double levels = floor_lg(size);
     const double bytes = static_cast<double>(elements) * 4;
     const double scattered = 96.0 * 4 * (acting - 1);
     const double fold = size > acting ? 1 : 0;
@@ -41,6 +40,93 @@ TEST(Price, OfHalvingDoublingIsTheClosedFormWithTheFold) {
                             (scattered + fold * bytes) * gamma;
     EXPECT_EQ(priced("halving-doubling", size, elements), expected) << "size " << size;
   }
+}
+
+TEST(Price, OfRecursiveDoublingIsTheClosedFormWithTheFold) {
+  for (int size = 1; size <= 33; ++size) {
+    const double levels = floor_lg(size);
+    const double bytes = 1000 * 4;
+    const double fold = size > acting_of(size) ? 1 : 0;
+    EXPECT_EQ(priced("recursive-doubling", size, 1000),
+              (levels + 2 * fold) * (alpha + bytes * beta) + (levels + fold) * bytes * gamma)
+        << "size " << size;
+  }
+}
+
+TEST(Price, OfATreeIsTheClosedForm) {
+  for (int size = 1; size <= 33; ++size) {
+    const double levels = ceil_lg(size);
+    const double bytes = 1000 * 4;
+    EXPECT_EQ(priced("tree", size, 1000), 2 * levels * (alpha + bytes * beta) + levels * bytes * gamma)
+        << "size " << size;
+  }
+}
+
+/// The closed form of Rabenseifner and Träff, as if the blocks handed over one pair after another.
+double binary_blocks_in_turn(const std::vector<int>& exponents, double bytes) {
+  const double scattered = bytes - bytes / (1 << exponents.front());
+  double expected = 2 * exponents.front() * alpha + 2 * scattered * beta + scattered * gamma;
+  for (std::size_t smaller = 1; smaller < exponents.size(); ++smaller) {
+    const double ratio = 1 << (exponents[smaller - 1] - exponents[smaller]);
+    const double segment = bytes / (1 << exponents[smaller]);
+    expected += 2 * (ratio * alpha + segment * beta) + segment / ratio * gamma;
+  }
+  return expected;
+}
+
+TEST(Price, OfBinaryBlocksIsTheClosedForm) {
+  for (int size = 1; size <= 33; ++size) {
+    const std::vector<int> exponents = block_exponents(size);
+    const double bytes = (96 << exponents.front()) * 4;
+    const double in_turn = binary_blocks_in_turn(exponents, bytes);
+    const double price = priced("binary-blocks", size, 96L << exponents.front());
+    // While the last participant of the larger block reduces, the first one already sends its result back.
+    const double hidden = 96 * 4 * gamma;
+    if (exponents.size() == 1)
+      EXPECT_EQ(price, in_turn) << "size " << size;
+    else if (exponents.size() == 2)
+      EXPECT_EQ(price, in_turn - hidden) << "size " << size;
+    else  // some pairs of blocks hand over while others do
+      EXPECT_LT(price, in_turn - hidden) << "size " << size;
+  }
+}
+
+/// 2 (h + m - 1) rounds up, which reduce, and as many down, each of one chunk, the largest.
+double double_tree_in_full(int size, std::int64_t elements) {
+  const int chunks = double_tree_chunks(size, elements);
+  const double rounds = 2 * (floor_lg(size) + chunks - 1);
+  const double bytes = 4 * static_cast<double>(part_of(elements / 2, chunks, 0).size());
+  return rounds * (2 * (alpha + bytes * beta) + bytes * gamma);
+}
+
+TEST(Price, OfADoubleTreeIsTheClosedForm) {
+  constexpr std::int64_t elements = 1 << 20;  // 16 equal chunks a tree among 8 to 15, one among 3
+  for (const int size : {3, 13, 15})
+    EXPECT_EQ(priced("double-tree", size, elements), double_tree_in_full(size, elements)) << "size " << size;
+  // Where some edge changes colour on every way down to a last leaf, the pipeline fills sooner.
+  for (int size = 2; size <= 33; ++size)
+    EXPECT_LE(priced("double-tree", size, elements), double_tree_in_full(size, elements)) << "size " << size;
+}
+
+TEST(Price, OfADoubleTreeIsLeastForItsNumberOfChunks) {
+  // Here a latency lasts as long as the 4096 elements that the schedule takes it for.
+  const double bytes = (1 << 20) * 4;
+  const auto one_way = [&](double chunks) {
+    return (3 + chunks - 1) * (alpha + bytes / (2 * chunks) * beta);
+  };
+  for (int chunks = 1; chunks < 100; ++chunks)
+    EXPECT_GE(one_way(chunks), one_way(double_tree_chunks(8, 1 << 20)));
+}
+
+TEST(Price, OfTwoIsTheSameOverARingAndADoubleTree) {
+  EXPECT_EQ(priced("double-tree", 2, 1000), priced("ring", 2, 1000));
+}
+
+TEST(Price, OfAFoldOrOfBlocksDependsOnTheGap) {
+  // 12 = 8 + 4 is good for blocks, 17 = 16 + 1 is not: 16 messages leave one participant after another.
+  constexpr std::int64_t elements = 96 * 1024;
+  EXPECT_LT(priced("binary-blocks", 12, elements), priced("halving-doubling", 12, elements));
+  EXPECT_GT(priced("binary-blocks", 17, 96), priced("halving-doubling", 17, 96));
 }
 
 TEST(Price, OfUnequalPiecesFollowsTheMessages) {
@@ -73,9 +159,10 @@ TEST(Price, ReducesOnePieceAtATime) {
 }
 
 TEST(Price, OfNothingIsZero) {
-  EXPECT_EQ(priced("ring", 1, 1000), 0.0);
-  EXPECT_EQ(priced("ring", 5, 0), 0.0);
-  EXPECT_EQ(priced("halving-doubling", 12, 0), 0.0);
+  for (const auto& name : catalog().names()) {
+    EXPECT_EQ(priced(name.c_str(), 1, 1000), 0.0) << name;
+    EXPECT_EQ(priced(name.c_str(), 12, 0), 0.0) << name;
+  }
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
-// A collective as data: what each participant sends, receives and reduces, round by round. Pure functions make
-// schedules; one interpreter (workloads/roles/collective.hpp) runs any of them on any context.
+// A collective as data: what each participant sends, receives and reduces, round by round. Pure functions
+// make schedules; one interpreter (workloads/roles/collective.hpp) runs any of them on any context.
 #pragma once
 
 #include <cstdint>
@@ -48,8 +48,8 @@ struct LinkCost {
   double beta;   ///< s/B
   double gamma;  ///< s/B
 };
-/// Closed-form price of any schedule on a uniform full-duplex network where a participant sends and receives one
-/// message at a time: rounds are matched message by message, so unequal pieces cost what they cost.
+/// Closed-form price of any schedule on a uniform full-duplex network where a participant sends and receives
+/// one message at a time: rounds are matched message by message, so unequal pieces cost what they cost.
 Seconds price(MakeSchedule make, int size, std::int64_t elements, Bytes element_size, const LinkCost& cost);
 
 const Catalog<MakeSchedule>& catalog();

@@ -3,6 +3,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "policies/collectives/schedule.hpp"
+#include "policies/sync/policy.hpp"
 #include "tests/cli/command.hpp"
 #include "validation/compare.hpp"
 #include "workloads/records/result_directory.hpp"
@@ -50,12 +52,21 @@ TEST_P(DeterministicTwins, SameOperationsDecisionsLossesAndAccuracies) {
     EXPECT_EQ(simulated_.journal.evaluations[i].accuracy, measured_.journal.evaluations[i].accuracy);
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    All, DeterministicTwins,
-    ::testing::Values(
-        "--set sync.algorithm=bsp", "--set sync.algorithm=bsp --set placement.servers=[server,server]",
-        "--set sync.over=all-reduce", "--set sync.over=all-reduce --set sync.collective=halving-doubling",
-        "--set sync.algorithm=local-sgd", "--set sync.algorithm=local-sgd --set sync.over=all-reduce"));
+/// Every algorithm over every route that it can use, and every all-reduce, among a number of workers that is
+/// no power of two.
+std::vector<std::string> deterministic() {
+  std::vector<std::string> all = {"--set sync.algorithm=bsp --set placement.servers=[server,server]"};
+  for (const auto& algorithm : sync::catalog().entries())
+    for (const auto route : algorithm.make.routes)
+      if (!algorithm.make.timing_driven)
+        all.push_back("--set sync.algorithm=" + algorithm.name +
+                      (route == sync::Route::server ? "" : " --set sync.over=all-reduce"));
+  for (const auto& collective : collectives::catalog().entries())
+    all.push_back("--set sync.over=all-reduce --set sync.collective=" + collective.name +
+                  " --set placement.workers=[node-1,node-2,node-3,node-4,node-5]");
+  return all;
+}
+INSTANTIATE_TEST_SUITE_P(All, DeterministicTwins, ::testing::ValuesIn(deterministic()));
 
 class TimingTwins : public Twins {};
 
@@ -66,8 +77,13 @@ TEST_P(TimingTwins, RecordedEventsReplayToTheRecordedDecisions) {
   EXPECT_GT(comparison.replay.checked, 0);
 }
 
-INSTANTIATE_TEST_SUITE_P(All, TimingTwins,
-                         ::testing::Values("--set sync.algorithm=asp", "--set sync.algorithm=esync"));
+std::vector<std::string> timing_driven() {
+  std::vector<std::string> all;
+  for (const auto& algorithm : sync::catalog().entries())
+    if (algorithm.make.timing_driven) all.push_back("--set sync.algorithm=" + algorithm.name);
+  return all;
+}
+INSTANTIATE_TEST_SUITE_P(All, TimingTwins, ::testing::ValuesIn(timing_driven()));
 
 TEST_F(Twins, CachesServeTheSameSamples) {
   play("--set data.source=storage --set data.cache_capacity=100000 --set placement.cache_nodes=[server]");

@@ -348,6 +348,25 @@ TEST_F(Training, EverySampleIsCountedOnce) {
   EXPECT_EQ(samples, 96 * 5);
 }
 
+/// Half of the workers are slow enough to come too late, every time.
+TEST_F(Training, SamplesOfDroppedPushesAreCounted) {
+  Experiment experiment = small_experiment(4);
+  experiment.workload.math = Experiment::Workload::Math::modelled;
+  experiment.placement.workers = {"host-1", "host-2", "host-3", "host-3"};
+  experiment.placement.servers = {"host-0", "host-5"};
+  experiment.sync.algorithm = "k-sync";
+  experiment.sync.options = {{"k", std::int64_t{2}}};
+  const Journal journal = train(experiment);
+  std::int64_t processed = 0, of_slow_host = 0;
+  for (const auto& step : journal.steps) {
+    processed += step.samples;
+    if (step.rank >= 2) of_slow_host += step.samples;
+  }
+  EXPECT_GE(processed, 96 * 5);
+  EXPECT_GT(of_slow_host, 0);
+  EXPECT_EQ(journal.dropped_samples, of_slow_host);
+}
+
 TEST_F(Training, OperationsAreRecordedInPairs) {
   const Journal journal = train(small_experiment(3), true);
   std::int64_t sent = 0, received = 0;

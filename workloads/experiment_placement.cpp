@@ -116,15 +116,15 @@ class Placer {
   void check_sync() const {
     if (experiment_.sync.over != "server") return;
     const auto& algorithm = sync::catalog().find(experiment_.sync.algorithm);
-    const Origin origin = locate_("sync.options");
     try {
       algorithm.make.make_server(
           {.workers = static_cast<int>(placement_.workers.size()),
            .batch = experiment_.workload.batch,
            .route = sync::Route::server,
            .options = Options::resolve(algorithm.name, algorithm.options, experiment_.sync.options)});
-    } catch (const ConfigError& error) {
-      throw ConfigError(origin.place + ": key '" + origin.label + "' of " + error.what());
+    } catch (const OptionError& error) {
+      const std::string place = locate_("sync.options." + error.option()).place;
+      throw ConfigError(place + ": key '" + locate_("sync.options").label + "' of " + error.what());
     }
   }
 

@@ -91,20 +91,19 @@ std::vector<OptionSpec> dssp_options() {
            .summary = "steps a worker may always be ahead of the slowest; this project's default",
            .default_value = std::int64_t{3},
            .minimum = 0,
-           .maximum = 1'000'000},
+           .maximum = 1000},
           {.name = "upper",
            .summary = "steps that the controller may let it be ahead; this project's default",
            .default_value = std::int64_t{15},
            .minimum = 0,
-           .maximum = 1'000'000}};
+           .maximum = 1000}};
 }
 
 std::unique_ptr<ServerPolicy> make_dssp_server(const Setting& setting) {
   const std::int64_t lower = setting.options.integer("lower");
   const std::int64_t upper = setting.options.integer("upper");
   if (lower > upper)
-    throw ConfigError("dssp: option 'lower': expected at most option 'upper' (" + std::to_string(upper) +
-                      "), found '" + std::to_string(lower) + "'");
+    throw OptionError("dssp", "lower", "at most option 'upper' (" + std::to_string(upper) + ")", lower);
   return std::make_unique<DsspServer>(setting.workers, lower, upper);
 }
 

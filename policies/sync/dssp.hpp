@@ -12,7 +12,7 @@
 
 namespace tandem::sync {
 
-/// Errors: ConfigError when lower is above upper.
+/// Errors: OptionError when lower is above upper.
 std::unique_ptr<ServerPolicy> make_dssp_server(const Setting& setting);
 std::vector<OptionSpec> dssp_options();
 

@@ -38,8 +38,8 @@ class KSyncServer : public PushServer {
 std::unique_ptr<ServerPolicy> make_k_sync_server(const Setting& setting) {
   const std::int64_t k = or_all_workers(setting, "k");
   if (k > setting.workers)
-    throw ConfigError("k-sync: option 'k': expected at most the number of workers (" +
-                      std::to_string(setting.workers) + "), found '" + std::to_string(k) + "'");
+    throw OptionError("k-sync", "k",
+                      "at most the number of workers (" + std::to_string(setting.workers) + ")", k);
   return std::make_unique<KSyncServer>(setting.workers, k);
 }
 

@@ -9,7 +9,7 @@
 
 namespace tandem::sync {
 
-/// Errors: ConfigError when k is more than the number of workers.
+/// Errors: OptionError when k is more than the number of workers.
 std::unique_ptr<ServerPolicy> make_k_sync_server(const Setting& setting);
 
 }  // namespace tandem::sync

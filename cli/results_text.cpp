@@ -15,6 +15,8 @@ std::string results_line(const Results& results) {
       "{} {}: {} rounds, {} samples in {:.4g} s ({:.4g} samples/s)", results.info.experiment.name,
       results.info.world, summary.at("rounds").get<int>(), summary.at("samples").get<std::int64_t>(),
       summary.at("makespan_s").get<double>(), summary.at("throughput").get<double>());
+  if (const auto dropped = results.journal.dropped_samples; dropped > 0)
+    line += fmt::format(", {} of them dropped as too late", dropped);
   if (!results.journal.evaluations.empty())
     if (const double accuracy = results.journal.evaluations.back().accuracy; !std::isnan(accuracy))
       line += fmt::format(", test accuracy {:.3f}", accuracy);

@@ -36,8 +36,8 @@ LocatedExperiment load_located(const std::string& path, const Overrides& overrid
 
 /// Fills placement defaults (workers: every host that no other role names, unless given) and checks the
 /// experiment against the platform: hosts exist, disks exist where needed, cache fits the disk and the memory
-/// of the host (<prop id="memory">), at least one worker, a server where the route needs one. Errors:
-/// ConfigError, placed by `locate`.
+/// of the host (<prop id="memory">), at least one worker, a server where the route needs one, options of the
+/// algorithm that so many workers can follow. Errors: ConfigError, placed by `locate`.
 void resolve_placement(Experiment& experiment, const platforms::Description& platform, const Locate& locate);
 /// The same, with errors placed at the experiment's name.
 void resolve_placement(Experiment& experiment, const platforms::Description& platform);

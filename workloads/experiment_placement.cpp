@@ -3,6 +3,7 @@
 #include <map>
 #include <set>
 
+#include "policies/sync/policy.hpp"
 #include "policies/vocabulary/check.hpp"
 #include "workloads/experiment_file.hpp"
 #include "workloads/experiment_layers.hpp"
@@ -28,6 +29,7 @@ class Placer {
     if (!placement_.evaluator.empty()) check_known("placement.evaluator", {placement_.evaluator});
     fill_defaults();
     check_slots();
+    check_sync();
     if (experiment_.data.source == "storage") check_storage();
   }
 
@@ -107,6 +109,22 @@ class Placer {
                      "' (its property 'slots', or else its cores)",
                  std::to_string(count->second) + "; name it less often, or raise <prop id=\"slots\"> in " +
                      platform_.file);
+    }
+  }
+
+  // An algorithm refuses options that its number of workers rules out, and here this number is known.
+  void check_sync() const {
+    if (experiment_.sync.over != "server") return;
+    const auto& algorithm = sync::catalog().find(experiment_.sync.algorithm);
+    try {
+      algorithm.make.make_server(
+          {.workers = static_cast<int>(placement_.workers.size()),
+           .batch = experiment_.workload.batch,
+           .route = sync::Route::server,
+           .options = Options::resolve(algorithm.name, algorithm.options, experiment_.sync.options)});
+    } catch (const OptionError& error) {
+      const std::string place = locate_("sync.options." + error.option()).place;
+      throw ConfigError(place + ": key '" + locate_("sync.options").label + "' of " + error.what());
     }
   }
 

@@ -7,10 +7,11 @@
 
 #include "policies/sync/barrier.hpp"
 #include "policies/sync/change_average.hpp"
+#include "policies/sync/push_server.hpp"
 
 namespace tandem::sync {
 
-class AveragingServer : public ServerPolicy {
+class AveragingServer : public PushServer {
  public:
   /// `weights`: a choice of weights_option().
   AveragingServer(int workers, std::string weights) : barrier_(workers), weights_(std::move(weights)) {}
@@ -19,9 +20,6 @@ class AveragingServer : public ServerPolicy {
     decisions.emplace_back(Accept{event.worker, weight_of(weights_, event)});
     barrier_.arrive(event.worker);
     if (barrier_.complete()) barrier_.release(decisions);
-  }
-  void on_report(const Report& event, ServerDecisions& decisions) override {
-    decisions.emplace_back(AnswerReport{event.worker, true});
   }
   void on_left(const Left& event, ServerDecisions& decisions) override {
     barrier_.leave(event.worker);

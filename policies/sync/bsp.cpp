@@ -1,12 +1,9 @@
 #include "policies/sync/bsp.hpp"
 
 #include "policies/sync/averaging_server.hpp"
-#include "policies/sync/gradient_worker.hpp"
 
 namespace tandem::sync {
-std::unique_ptr<WorkerPolicy> make_bsp_worker(const Setting&, int) {
-  return std::make_unique<GradientWorker>();
-}
+
 std::unique_ptr<ServerPolicy> make_bsp_server(const Setting& setting) {
   // Weighted by samples, the mean is the gradient of the union batch also when batches are unequal.
   return std::make_unique<AveragingServer>(setting.workers, "samples");

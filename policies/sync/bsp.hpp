@@ -6,7 +6,6 @@
 
 namespace tandem::sync {
 
-std::unique_ptr<WorkerPolicy> make_bsp_worker(const Setting& setting, int worker);
 std::unique_ptr<ServerPolicy> make_bsp_server(const Setting& setting);
 
 }  // namespace tandem::sync

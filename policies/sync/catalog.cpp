@@ -2,9 +2,18 @@
 #include "policies/sync/asp.hpp"
 #include "policies/sync/bsp.hpp"
 #include "policies/sync/change_average.hpp"
+#include "policies/sync/dssp.hpp"
+#include "policies/sync/dynsgd.hpp"
 #include "policies/sync/esync.hpp"
+#include "policies/sync/gradient_worker.hpp"
+#include "policies/sync/k_batch_sync.hpp"
+#include "policies/sync/k_sync.hpp"
 #include "policies/sync/local_sgd.hpp"
 #include "policies/sync/policy.hpp"
+#include "policies/sync/post_local_sgd.hpp"
+#include "policies/sync/rennala.hpp"
+#include "policies/sync/ringmaster.hpp"
+#include "policies/sync/ssp.hpp"
 
 namespace tandem::sync {
 namespace {
@@ -12,55 +21,130 @@ namespace {
 int one_step(const Options&) { return 1; }
 int varying_steps(const Options&) { return 0; }
 
+/// Pushes the gradient of every step through the server, which answers by the order of arrival.
+Factory by_arrival(std::unique_ptr<ServerPolicy> (*make_server)(const Setting&)) {
+  return {.payload = Payload::gradient,
+          .routes = {Route::server},
+          .timing_driven = true,
+          .steps_a_round = one_step,
+          .make_worker = make_gradient_worker,
+          .make_server = make_server};
+}
+
+/// A number of gradients or updates whose default is the number of workers.
+OptionSpec count_option(const std::string& name, const std::string& summary) {
+  return {.name = name,
+          .summary = summary + "; 0: as many as workers",
+          .default_value = std::int64_t{0},
+          .minimum = 0};
+}
+
+using Entry = Catalog<Factory>::Entry;
+
+/// Workers exchange in rounds.
+std::vector<Entry> in_rounds() {
+  return {
+      {.name = "bsp",
+       .summary = "bulk synchronous: all workers step together on the mean gradient",
+       .paper = "Valiant, CACM 1990; Chen et al., arXiv:1604.00981",
+       .options = {},
+       .make = {.payload = Payload::gradient,
+                .routes = {Route::server, Route::all_reduce},
+                .timing_driven = false,
+                .steps_a_round = one_step,
+                .make_worker = make_gradient_worker,
+                .make_server = make_bsp_server}},
+      {.name = "k-sync",
+       .summary = "as bsp, but a round ends with its first K gradients; those of the slowest are dropped",
+       .paper = "Chen et al., arXiv:1604.00981; Dutta et al., AISTATS 2018",
+       .options = {count_option("k", "gradients that end a round, at most one of each worker")},
+       .make = by_arrival(make_k_sync_server)},
+      {.name = "k-batch-sync",
+       .summary = "as k-sync, but workers go on with batches on the same model until K gradients are in",
+       .paper = "Dutta et al., AISTATS 2018",
+       .options = {count_option("k", "gradients of one model that make an update, whoever computed them")},
+       .make = by_arrival(make_k_batch_sync_server)},
+      {.name = "local-sgd",
+       .summary = "H local steps, then all workers average their models' changes",
+       .paper = "Stich, ICLR 2019; McMahan et al., AISTATS 2017",
+       .options = {{.name = "h",
+                    .summary = "local steps between averages",
+                    .default_value = std::int64_t{4},
+                    .minimum = 1},
+                   weights_option()},
+       .make = {.payload = Payload::change,
+                .routes = {Route::server, Route::all_reduce},
+                .timing_driven = false,
+                .steps_a_round = local_sgd_steps,
+                .make_worker = make_local_sgd_worker,
+                .make_server = make_local_sgd_server}},
+      {.name = "post-local-sgd",
+       .summary = "averages after every step in the first rounds, then after H local steps",
+       .paper = "Lin et al., ICLR 2020",
+       .options = post_local_sgd_options(),
+       .make = {.payload = Payload::change,
+                .routes = {Route::server},
+                .timing_driven = false,
+                .steps_a_round = varying_steps,
+                .make_worker = make_post_local_sgd_worker,
+                .make_server = make_local_sgd_server}},
+      {.name = "esync",
+       .summary = "fast workers take several local steps while the slowest takes one, then all average",
+       .paper = "Li et al., IEEE Transactions on Services Computing 15(4), 2022",
+       .options = esync_options(),
+       .make = {.payload = Payload::change,
+                .routes = {Route::server},
+                .timing_driven = true,
+                .steps_a_round = varying_steps,
+                .make_worker = make_esync_worker,
+                .make_server = make_esync_server}}};
+}
+
+/// Each push is answered by itself.
+std::vector<Entry> asynchronous() {
+  return {
+      {.name = "asp",
+       .summary = "asynchronous: each gradient is applied on arrival, nobody waits",
+       .paper = "Dean et al., NIPS 2012",
+       .options = {},
+       .make = by_arrival(make_asp_server)},
+      {.name = "ssp",
+       .summary = "stale synchronous: as asp, but nobody gets more than s steps ahead of the slowest",
+       .paper = "Ho et al., NIPS 2013",
+       .options = ssp_options(),
+       .make = by_arrival(make_ssp_server)},
+      {.name = "dssp",
+       .summary = "ssp with a bound that moves so that the fastest worker waits least",
+       .paper = "Zhao et al., ICDCS 2019, arXiv:1908.11848",
+       .options = dssp_options(),
+       .make = by_arrival(make_dssp_server)},
+      {.name = "dynsgd",
+       .summary = "as asp, but a gradient counts the less the staler it is",
+       .paper = "Jiang et al., SIGMOD 2017",
+       .options = dynsgd_options(),
+       .make = by_arrival(make_dynsgd_server)},
+      {.name = "rennala",
+       .summary = "asynchronous: B gradients of the current model make an update, older ones are dropped",
+       .paper = "Tyurin, Richtarik, NeurIPS 2023",
+       .options = {count_option("b", "gradients of one model that make an update; this project's default")},
+       .make = by_arrival(make_rennala_server)},
+      {.name = "ringmaster",
+       .summary = "as asp, but gradients that are R or more updates old are dropped",
+       .paper = "Maranjyan, Tyurin, Richtarik, ICML 2025",
+       .options = {count_option("r", "updates after which a gradient is too old; this project's default")},
+       .make = by_arrival(make_ringmaster_server)}};
+}
+
+std::vector<Entry> all() {
+  std::vector<Entry> entries = in_rounds();
+  for (const Entry& entry : asynchronous()) entries.push_back(entry);
+  return entries;
+}
+
 }  // namespace
 
 const Catalog<Factory>& catalog() {
-  static const Catalog<Factory> table(
-      "sync algorithm",
-      {{.name = "bsp",
-        .summary = "bulk synchronous: all workers step together on the mean gradient",
-        .paper = "Valiant, CACM 1990; Chen et al., arXiv:1604.00981",
-        .options = {},
-        .make = {.payload = Payload::gradient,
-                 .routes = {Route::server, Route::all_reduce},
-                 .timing_driven = false,
-                 .steps_a_round = one_step,
-                 .make_worker = make_bsp_worker,
-                 .make_server = make_bsp_server}},
-       {.name = "asp",
-        .summary = "asynchronous: each gradient is applied on arrival, nobody waits",
-        .paper = "Dean et al., NIPS 2012",
-        .options = {},
-        .make = {.payload = Payload::gradient,
-                 .routes = {Route::server},
-                 .timing_driven = true,
-                 .steps_a_round = one_step,
-                 .make_worker = make_asp_worker,
-                 .make_server = make_asp_server}},
-       {.name = "local-sgd",
-        .summary = "H local steps, then all workers average their models' changes",
-        .paper = "Stich, ICLR 2019; McMahan et al., AISTATS 2017",
-        .options = {{.name = "h",
-                     .summary = "local steps between averages",
-                     .default_value = std::int64_t{4},
-                     .minimum = 1},
-                    weights_option()},
-        .make = {.payload = Payload::change,
-                 .routes = {Route::server, Route::all_reduce},
-                 .timing_driven = false,
-                 .steps_a_round = local_sgd_steps,
-                 .make_worker = make_local_sgd_worker,
-                 .make_server = make_local_sgd_server}},
-       {.name = "esync",
-        .summary = "fast workers take several local steps while the slowest takes one, then all average",
-        .paper = "Li et al., IEEE Transactions on Services Computing 15(4), 2022",
-        .options = esync_options(),
-        .make = {.payload = Payload::change,
-                 .routes = {Route::server},
-                 .timing_driven = true,
-                 .steps_a_round = varying_steps,
-                 .make_worker = make_esync_worker,
-                 .make_server = make_esync_server}}});
+  static const Catalog<Factory> table("sync algorithm", all());
   return table;
 }
 

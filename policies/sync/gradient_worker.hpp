@@ -1,5 +1,5 @@
-// The worker side that BSP and ASP share: push the gradient of every step, never update locally. What tells
-// them apart is when the server answers.
+// The worker side of BSP, ASP and all that lies between: push the gradient of every step, never update
+// locally. What tells them apart is when, and with what, the server answers.
 #pragma once
 
 #include "policies/sync/policy.hpp"
@@ -12,5 +12,9 @@ class GradientWorker : public WorkerPolicy {
   WorkerDecision on_step_done(const StepDone&) override { return Exchange{Payload::gradient}; }
   WorkerDecision on_answer(const Answer&) override { return Continue{}; }
 };
+
+inline std::unique_ptr<WorkerPolicy> make_gradient_worker(const Setting&, int) {
+  return std::make_unique<GradientWorker>();
+}
 
 }  // namespace tandem::sync

@@ -54,6 +54,12 @@ std::size_t edit_distance(const std::string& a, const std::string& b) {
 
 }  // namespace
 
+OptionError::OptionError(const std::string& owner, const std::string& option, const std::string& expected,
+                         const OptionValue& found)
+    : ConfigError(owner + ": option '" + option + "': expected " + expected + ", found '" + to_text(found) +
+                  "'"),
+      option_(option) {}
+
 Options Options::resolve(const std::string& owner, const std::vector<OptionSpec>& specs,
                          const std::map<std::string, OptionValue>& given) {
   Options resolved;
@@ -68,9 +74,7 @@ Options Options::resolve(const std::string& owner, const std::vector<OptionSpec>
       throw ConfigError(owner + ": unknown option '" + name + "'" +
                         (nearest.empty() ? "" : "; did you mean '" + nearest + "'?"));
     }
-    if (!accepts(*spec, value))
-      throw ConfigError(owner + ": option '" + name + "': expected " + describe_type(*spec) + ", found '" +
-                        to_text(value) + "'");
+    if (!accepts(*spec, value)) throw OptionError(owner, name, describe_type(*spec), value);
     const bool widen = std::holds_alternative<double>(spec->default_value);
     resolved.values_[name] = widen ? OptionValue(as_number(value)) : value;
   }

@@ -9,10 +9,23 @@
 #include <variant>
 #include <vector>
 
+#include "policies/vocabulary/check.hpp"
+
 namespace tandem {
 
 /// An option's value as written in an experiment.
 using OptionValue = std::variant<bool, std::int64_t, double, std::string>;
+
+/// An option has a value that is not accepted: "OWNER: option 'k': expected EXPECTED, found '5'".
+class OptionError : public ConfigError {
+ public:
+  OptionError(const std::string& owner, const std::string& option, const std::string& expected,
+              const OptionValue& found);
+  const std::string& option() const { return option_; }
+
+ private:
+  std::string option_;
+};
 
 /// Declares one option. The type is that of `default_value`; text with `choices` must be one of them.
 struct OptionSpec {

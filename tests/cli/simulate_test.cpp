@@ -20,7 +20,7 @@ double summary_figure(const CommandLine& line, const std::string& out, const cha
 }
 
 TEST(Simulate, TheSameSeedGivesTheSameRecords) {
-  for (const std::string algorithm : {"bsp", "asp", "esync", "local-sgd"}) {
+  for (const std::string algorithm : {"bsp", "asp", "esync", "local-sgd", "k-sync", "dssp", "rennala"}) {
     CommandLine line;
     const std::string words = line.experiment("evaluate_every: 2\n") +
                               " --decisions --operations --set sync.algorithm=" + algorithm;
@@ -87,8 +87,9 @@ TEST(List, NamesEveryKind) {
   CommandLine line;
   const auto all = line.tandem("list");
   ASSERT_EQ(all.exit_code, 0);
-  for (const char* name : {"bsp", "asp", "esync", "local-sgd", "ring", "halving-doubling", "lru", "minio",
-                           "iid", "by-class", "lenet", "resnet18", "mlp", "fashion-mnist", "synthetic"})
+  for (const char* name :
+       {"bsp", "asp", "esync", "local-sgd", "k-sync", "ssp", "ring", "halving-doubling", "lru", "minio",
+        "iid", "by-class", "lenet", "resnet18", "mlp", "fashion-mnist", "synthetic"})
     EXPECT_NE(all.output.find(name), std::string::npos) << name;
   EXPECT_EQ(line.tandem("list nonsense").exit_code, 2);
 }

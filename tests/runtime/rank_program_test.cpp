@@ -22,6 +22,7 @@ Journal random_journal(unsigned seed) {
   Journal journal;
   journal.keep_decisions = true;
   journal.late_devices = number();
+  journal.dropped_samples = number();
   journal.core_wait = time();
   for (auto i = random() % 20U; i > 0; --i) {
     StepRecord step{
@@ -44,6 +45,7 @@ Journal random_journal(unsigned seed) {
 void expect_equal(const Journal& expected, const Journal& found) {
   EXPECT_EQ(expected.keep_decisions, found.keep_decisions);
   EXPECT_EQ(expected.late_devices, found.late_devices);
+  EXPECT_EQ(expected.dropped_samples, found.dropped_samples);
   EXPECT_EQ(expected.core_wait, found.core_wait);
   ASSERT_EQ(expected.steps.size(), found.steps.size());
   ASSERT_EQ(expected.evaluations.size(), found.evaluations.size());

@@ -2,15 +2,18 @@
 // computes alone.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdlib>
 #include <filesystem>
 #include <functional>
+#include <map>
 #include <ostream>
 
 #include "platforms/load.hpp"
 #include "sim/simulation.hpp"
 #include "tests/sim/temporary_platform.hpp"
+#include "tests/support/server_log.hpp"
 #include "workloads/job.hpp"
 #include "workloads/optimizer.hpp"
 #include "workloads/records/recording_context.hpp"
@@ -133,6 +136,10 @@ void use_local_sgd(Experiment& experiment, std::int64_t steps_a_round) {
   experiment.sync.options = {{"h", steps_a_round}};
 }
 
+Sequential alone(const char* name, const char* algorithm) {
+  return {name, 1, [=](Experiment& experiment) { experiment.sync.algorithm = algorithm; }};
+}
+
 INSTANTIATE_TEST_SUITE_P(
     Ways, EqualsOneWorker,
     ::testing::Values(Sequential{"Bsp", 4, [](Experiment&) {}},
@@ -146,7 +153,25 @@ INSTANTIATE_TEST_SUITE_P(
                                    e.sync.over = "all-reduce";
                                    e.sync.collective = "halving-doubling";
                                  }},
-                      Sequential{"AspOfOneWorker", 1, [](Experiment& e) { e.sync.algorithm = "asp"; }},
+                      alone("AspOfOneWorker", "asp"), alone("KSyncOfOneWorker", "k-sync"),
+                      alone("KBatchSyncOfOneWorker", "k-batch-sync"), alone("SspOfOneWorker", "ssp"),
+                      alone("DsspOfOneWorker", "dssp"), alone("DynSgdOfOneWorker", "dynsgd"),
+                      alone("RennalaOfOneWorker", "rennala"), alone("RingmasterOfOneWorker", "ringmaster"),
+                      Sequential{"KSyncOfAllWorkers", 4, [](Experiment& e) { e.sync.algorithm = "k-sync"; }},
+                      // The mean of two equal gradients, of which the server holds one while the other comes.
+                      Sequential{"RennalaOfTwoGradients", 1,
+                                 [](Experiment& e) {
+                                   e.stop.rounds = 10;
+                                   e.sync.algorithm = "rennala";
+                                   e.sync.options = {{"b", std::int64_t{2}}};
+                                 }},
+                      // One update for each push, so momentum would act four times.
+                      Sequential{"SspOfNoneAheadOnAverage", 4,
+                                 [](Experiment& e) {
+                                   e.optimizer.momentum = 0.0;
+                                   e.sync.algorithm = "ssp";
+                                   e.sync.options = {{"average", true}};
+                                 }},
                       Sequential{"LocalSgdOfOneWorkerForAnyH", 1, [](Experiment& e) { use_local_sgd(e, 3); },
                                  15},
                       // Momentum is each worker's own, so equality needs plain SGD.
@@ -161,12 +186,98 @@ INSTANTIATE_TEST_SUITE_P(
                                    use_local_sgd(e, 1);
                                    e.sync.over = "all-reduce";
                                  }},
+                      Sequential{"PostLocalSgdNeverSwitched", 4,
+                                 [](Experiment& e) {
+                                   e.optimizer.momentum = 0.0;
+                                   e.sync.algorithm = "post-local-sgd";
+                                 }},
                       Sequential{"EsyncOfEqualDevices", 4,
                                  [](Experiment& e) {
                                    e.optimizer.momentum = 0.0;
                                    e.sync.algorithm = "esync";
                                  }}),
     [](const auto& instance) { return std::string(instance.param.name); });
+
+/// An algorithm with options, and a name for the test.
+struct Served {
+  std::string name;
+  std::string algorithm;
+  std::map<std::string, OptionValue> options = {};
+};
+void PrintTo(const Served& value, std::ostream* out) { *out << value.name; }
+
+/// Every algorithm of the catalogue as it comes, and those that hold, drop or count with options that make
+/// them do so often.
+std::vector<Served> every_algorithm() {
+  std::vector<Served> all;
+  for (const std::string& name : sync::catalog().names()) all.push_back({name, name});
+  const auto add = [&](const std::string& algorithm, const std::map<std::string, OptionValue>& options) {
+    all.push_back({algorithm + "-tight", algorithm, options});
+  };
+  add("k-sync", {{"k", std::int64_t{2}}});
+  add("k-batch-sync", {{"k", std::int64_t{7}}});
+  add("rennala", {{"b", std::int64_t{3}}});
+  add("ringmaster", {{"r", std::int64_t{1}}});
+  add("ssp", {{"staleness", std::int64_t{2}}});
+  add("dssp", {{"lower", std::int64_t{1}}, {"upper", std::int64_t{4}}});
+  add("dynsgd", {{"staleness", std::int64_t{1}}});
+  add("post-local-sgd", {{"switch_round", std::int64_t{2}}, {"h", std::int64_t{3}}});
+  return all;
+}
+
+class EveryAlgorithm : public Training, public ::testing::WithParamInterface<Served> {
+ protected:
+  /// Five workers, three of which share a host and so are slower.
+  Experiment uneven_experiment() const {
+    Experiment experiment = small_experiment(1);
+    experiment.workload.math = Experiment::Workload::Math::modelled;
+    experiment.workload.batch = 16;
+    experiment.stop.rounds = 12;
+    experiment.placement.workers = {"host-1", "host-1", "host-2", "host-1", "host-3"};
+    experiment.sync.algorithm = GetParam().algorithm;
+    experiment.sync.options = GetParam().options;
+    return experiment;
+  }
+  std::map<Rank, testing::ServerLog> server_logs(const Journal& journal) const {
+    std::map<Rank, testing::ServerLog> logs;
+    for (const auto& record : journal.decisions)
+      if (record.side == "server") logs[record.rank].push_back({record.event, record.decisions});
+    return logs;
+  }
+  void expect_sound(const Journal& journal, std::size_t shards) const {
+    const auto logs = server_logs(journal);
+    EXPECT_EQ(logs.size(), shards);
+    for (const auto& [rank, log] : logs) {
+      SCOPED_TRACE("server of rank " + std::to_string(rank));
+      testing::ServerLaws::expect_kept(log, 5, true);
+      testing::expect_replays(GetParam().algorithm, job_->sync_setting(), log);
+      const auto pushes = std::count_if(log.begin(), log.end(),
+                                        [](const auto& line) { return line.event.starts_with("push"); });
+      EXPECT_GE(pushes, 5 * 12);
+    }
+  }
+};
+
+TEST_P(EveryAlgorithm, EndsWithEveryPushAnswered) { expect_sound(train(uneven_experiment()), 1); }
+
+/// Pushes reach the shards in different orders, so that these decide differently; still they write
+/// checkpoints together.
+TEST_P(EveryAlgorithm, EndsWithEveryPushAnsweredOnEachShard) {
+  Experiment experiment = uneven_experiment();
+  experiment.evaluate_every = 3;
+  experiment.placement.evaluator = "host-0";
+  experiment.placement.servers = {"host-0", "host-1", "host-2"};
+  const Journal journal = train(experiment);
+  expect_sound(journal, 3);
+  EXPECT_GE(journal.evaluations.size(), 4U);
+}
+
+INSTANTIATE_TEST_SUITE_P(Catalogue, EveryAlgorithm, ::testing::ValuesIn(every_algorithm()),
+                         [](const auto& instance) {
+                           std::string name = instance.param.name;
+                           std::replace(name.begin(), name.end(), '-', '_');
+                           return name;
+                         });
 
 TEST_F(Training, TheEvaluatorSeesTheModelLearn) {
   Experiment experiment = small_experiment(2);
@@ -235,6 +346,25 @@ TEST_F(Training, EverySampleIsCountedOnce) {
   std::int64_t samples = 0;
   for (const auto& step : journal.steps) samples += step.samples;
   EXPECT_EQ(samples, 96 * 5);
+}
+
+/// Half of the workers are slow enough to come too late, every time.
+TEST_F(Training, SamplesOfDroppedPushesAreCounted) {
+  Experiment experiment = small_experiment(4);
+  experiment.workload.math = Experiment::Workload::Math::modelled;
+  experiment.placement.workers = {"host-1", "host-2", "host-3", "host-3"};
+  experiment.placement.servers = {"host-0", "host-5"};
+  experiment.sync.algorithm = "k-sync";
+  experiment.sync.options = {{"k", std::int64_t{2}}};
+  const Journal journal = train(experiment);
+  std::int64_t processed = 0, of_slow_host = 0;
+  for (const auto& step : journal.steps) {
+    processed += step.samples;
+    if (step.rank >= 2) of_slow_host += step.samples;
+  }
+  EXPECT_GE(processed, 96 * 5);
+  EXPECT_GT(of_slow_host, 0);
+  EXPECT_EQ(journal.dropped_samples, of_slow_host);
 }
 
 TEST_F(Training, OperationsAreRecordedInPairs) {

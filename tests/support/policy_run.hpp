@@ -1,28 +1,35 @@
-// Drives an algorithm's worker and server policies with constant step durations and free communication, so that the
-// closed forms of the papers can be checked without any context.
+// Drives an algorithm's worker and server policies with constant or varying step durations and free
+// communication, so that the closed forms of the papers can be checked without any context.
 #pragma once
 
+#include <limits>
 #include <map>
+#include <optional>
 #include <queue>
 #include <string>
 #include <vector>
 
 #include "policies/sync/policy.hpp"
+#include "policies/vocabulary/rng.hpp"
+#include "tests/support/server_log.hpp"
 
 namespace tandem::testing {
 
 class PolicyRun {
  public:
+  /// `varies`: multiplies each step's duration by a random factor between 0.5 and 1.5.
   PolicyRun(const std::string& algorithm, std::vector<double> step_durations,
-            std::map<std::string, OptionValue> options = {})
-      : entry_(sync::catalog().find(algorithm)), durations_(std::move(step_durations)) {
-    const sync::Setting setting{.workers = static_cast<int>(durations_.size()),
-                                .batch = 8,
-                                .route = sync::Route::server,
-                                .options = Options::resolve(algorithm, entry_.options, options)};
-    server_ = entry_.make.make_server(setting);
-    for (int worker = 0; worker < setting.workers; ++worker) {
-      workers_.push_back({.policy = entry_.make.make_worker(setting, worker)});
+            std::map<std::string, OptionValue> options = {}, std::optional<Rng> varies = {})
+      : entry_(sync::catalog().find(algorithm)),
+        durations_(std::move(step_durations)),
+        varies_(std::move(varies)),
+        setting_{.workers = static_cast<int>(durations_.size()),
+                 .batch = 8,
+                 .route = sync::Route::server,
+                 .options = Options::resolve(algorithm, entry_.options, options)},
+        server_(entry_.make.make_server(setting_)) {
+    for (int worker = 0; worker < setting_.workers; ++worker) {
+      workers_.push_back({.policy = entry_.make.make_worker(setting_, worker)});
       start_step(worker, 0.0);
     }
   }
@@ -38,24 +45,37 @@ class PolicyRun {
   /// The worker leaves now, in the middle of its step.
   void leave(int worker) {
     workers_[index(worker)].gone = true;
+    const sync::Left event{Seconds(now_), worker};
     sync::ServerDecisions decisions;
-    server_->on_left({Seconds(now_), worker}, decisions);
-    execute(decisions);
+    server_->on_left(event, decisions);
+    execute(event, decisions);
+  }
+  /// As a job ends: whoever is answered from now on leaves. Runs until nothing can happen any more.
+  void stop() {
+    stopping_ = true;
+    run_updates(std::numeric_limits<int>::max());
   }
 
   double now() const { return now_; }
   int version() const { return version_; }
+  const sync::Setting& setting() const { return setting_; }
+  /// The worker has pushed and has no reply yet.
+  bool is_waiting(int worker) const { return workers_[index(worker)].waits; }
+  bool has_left(int worker) const { return workers_[index(worker)].gone; }
   /// Local steps of each push of a worker, in order.
   const std::vector<int>& steps(int worker) const { return workers_[index(worker)].steps; }
-  /// Updates between the model a push started from and its application, over all pushes.
+  /// Updates between the model a push started from and its arrival, over all pushes.
   const std::vector<int>& staleness() const { return staleness_; }
   const std::vector<double>& update_times() const { return update_times_; }
+  const ServerLog& log() const { return log_; }
 
  private:
   struct Worker {
     std::unique_ptr<sync::WorkerPolicy> policy;
     int version = 0;
     int local_steps = 0;
+    Seconds duration = {};
+    bool waits = false;
     bool gone = false;
     std::vector<int> steps = {};
   };
@@ -68,7 +88,11 @@ class PolicyRun {
   };
 
   static std::size_t index(int worker) { return static_cast<std::size_t>(worker); }
-  void start_step(int worker, double time) { ends_.push({time + durations_[index(worker)], worker}); }
+  void start_step(int worker, double time) {
+    const double factor = varies_ ? 0.5 + varies_->uniform() : 1.0;
+    workers_[index(worker)].duration = Seconds(durations_[index(worker)] * factor);
+    ends_.push({time + workers_[index(worker)].duration.count(), worker});
+  }
 
   void end_step(int number, double time) {
     now_ = time;
@@ -76,52 +100,69 @@ class PolicyRun {
     const bool gradient = worker.policy->exchanges_gradient({worker.local_steps});
     ++worker.local_steps;
     if (gradient) return push(number);
-    const Seconds duration(durations_[index(number)]);
-    auto decision = worker.policy->on_step_done({Seconds(time), duration, 8, worker.local_steps});
-    if (std::holds_alternative<sync::Ask>(decision)) {
-      sync::ServerDecisions decisions;
-      server_->on_report({Seconds(time), number, worker.version, worker.local_steps, duration}, decisions);
-      const auto& answer = std::get<sync::AnswerReport>(decisions.at(0));
-      decision = worker.policy->on_answer({Seconds(time), answer.ready, answer.members});
-    }
+    auto decision = worker.policy->on_step_done({Seconds(time), worker.duration, 8, worker.local_steps});
+    if (std::holds_alternative<sync::Ask>(decision)) decision = ask(number);
     if (std::holds_alternative<sync::Exchange>(decision)) return push(number);
     start_step(number, time);
+  }
+
+  sync::WorkerDecision ask(int number) {
+    Worker& worker = workers_[index(number)];
+    const sync::Report event{Seconds(now_), number, worker.version, worker.local_steps, worker.duration};
+    sync::ServerDecisions decisions;
+    server_->on_report(event, decisions);
+    execute(event, decisions);
+    const auto& answer = std::get<sync::AnswerReport>(decisions.at(0));
+    return worker.policy->on_answer({Seconds(now_), answer.ready, answer.members});
   }
 
   void push(int number) {
     Worker& worker = workers_[index(number)];
     worker.steps.push_back(worker.local_steps);
+    const sync::Push event{Seconds(now_),      number,         worker.version, 8 * worker.local_steps,
+                           worker.local_steps, worker.duration};
     sync::ServerDecisions decisions;
-    server_->on_push({Seconds(now_), number, worker.version, 8 * worker.local_steps, worker.local_steps,
-                      Seconds(durations_[index(number)])},
-                     decisions);
+    server_->on_push(event, decisions);
     staleness_.push_back(version_ - worker.version);
     worker.local_steps = 0;
-    execute(decisions);
+    worker.waits = true;
+    execute(event, decisions);
   }
 
-  void execute(const sync::ServerDecisions& decisions) {
+  void execute(const sync::ServerEvent& event, const sync::ServerDecisions& decisions) {
+    log_.push_back({sync::to_text(event), sync::to_text(decisions)});
+    std::vector<int> leaving;
     for (const auto& decision : decisions) {
       if (std::holds_alternative<sync::Apply>(decision)) {
         ++version_;
         update_times_.push_back(now_);
       }
       if (const auto* reply = std::get_if<sync::Reply>(&decision)) {
-        workers_[index(reply->worker)].version = version_;
-        start_step(reply->worker, now_);
+        Worker& worker = workers_[index(reply->worker)];
+        worker.version = version_;
+        worker.waits = false;
+        if (stopping_)
+          leaving.push_back(reply->worker);
+        else
+          start_step(reply->worker, now_);
       }
     }
+    for (const int worker : leaving) leave(worker);
   }
 
   const Catalog<sync::Factory>::Entry& entry_;
   std::vector<double> durations_;
+  std::optional<Rng> varies_;
+  sync::Setting setting_;
   std::unique_ptr<sync::ServerPolicy> server_;
   std::vector<Worker> workers_;
   std::priority_queue<End, std::vector<End>, std::greater<>> ends_;
   double now_ = 0.0;
   int version_ = 0;
+  bool stopping_ = false;
   std::vector<int> staleness_;
   std::vector<double> update_times_;
+  ServerLog log_;
 };
 
 }  // namespace tandem::testing

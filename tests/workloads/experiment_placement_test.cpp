@@ -147,6 +147,26 @@ TEST(Placement, RefusesUnknownHosts) {
             "experiment 'test': key 'placement.evaluator': expected a host of lab.xml, found 'node-1234'");
 }
 
+TEST(Placement, RefusesOptionsThatItsWorkersRuleOut) {
+  Experiment experiment = experiment_over("server");
+  experiment.sync.algorithm = "k-sync";
+  experiment.sync.options = {{"k", std::int64_t{2}}};
+  EXPECT_EQ(error_of(experiment), "no error");
+  experiment.sync.options = {{"k", std::int64_t{3}}};
+  const Locate locate = [](const std::string& path) {
+    return Origin{path == "sync.options.k" ? "lab.yaml:6" : "lab.yaml", path};
+  };
+  try {
+    resolve_placement(experiment, lab(), locate);
+    FAIL();
+  } catch (const ConfigError& error) {
+    EXPECT_STREQ(
+        error.what(),
+        "lab.yaml:6: key 'sync.options' of k-sync: option 'k': expected at most the number of workers "
+        "(2), found '3'");
+  }
+}
+
 TEST(Placement, RefusesBadSlots) {
   auto platform = lab();
   platform.hosts[0].properties["slots"] = "two";

@@ -1,12 +1,20 @@
 // Reading experiment files: what is accepted, and the exact message of every kind of bad input.
 #include <gtest/gtest.h>
 
+#include "policies/sync/policy.hpp"
 #include "policies/vocabulary/check.hpp"
 #include "tests/support/temporary_folder.hpp"
 #include "workloads/experiment_file.hpp"
 
 namespace tandem {
 namespace {
+
+std::string names_of(const std::vector<std::string>& names) {
+  std::string text;
+  for (const auto& name : names) text += (text.empty() ? "" : " | ") + name;
+  return text;
+}
+const std::string algorithms = names_of(sync::catalog().names());
 
 const std::string minimal = "platform: lab.xml\nstop: {rounds: 5}\n";
 
@@ -258,10 +266,9 @@ INSTANTIATE_TEST_SUITE_P(
         Refusal{
             "StopOfZero", "platform: lab.xml\nstop: {rounds: 0}\n",
             "lab.yaml: key 'stop': expected at least one of rounds, epochs and seconds above 0, found none"},
-        Refusal{
-            "Algorithm", minimal + "sync:\n  algorithm: bps\n",
-            "lab.yaml:4: key 'sync.algorithm': expected a sync algorithm (bsp | asp | local-sgd | esync), "
-            "found 'bps'; did you mean 'bsp'?"},
+        Refusal{"Algorithm", minimal + "sync:\n  algorithm: bps\n",
+                "lab.yaml:4: key 'sync.algorithm': expected a sync algorithm (" + algorithms +
+                    "), found 'bps'; did you mean 'bsp'?"},
         Refusal{"Model", minimal + "workload: {model: lenett}\n",
                 "lab.yaml:3: key 'workload.model': expected a model (mlp | lenet | resnet18 | synthetic), "
                 "found 'lenett'; did you mean 'lenet'?"},
@@ -315,10 +322,9 @@ INSTANTIATE_TEST_SUITE_P(
                 "lab.yaml:3: key 'variants': expected map of variants, found a list"},
         Refusal{"Twice", minimal + "variants:\n  a: {seed: 2}\n  a: {seed: 3}\n",
                 "lab.yaml:5: key 'variants.a': expected once, found again (first in line 4)"},
-        Refusal{
-            "SenseOfItsOwnKey", minimal + "variants:\n  a:\n    sync.algorithm: bps\n",
-            "lab.yaml:5: key 'variants.a.sync.algorithm': expected a sync algorithm (bsp | asp | local-sgd | "
-            "esync), found 'bps'; did you mean 'bsp'?"},
+        Refusal{"SenseOfItsOwnKey", minimal + "variants:\n  a:\n    sync.algorithm: bps\n",
+                "lab.yaml:5: key 'variants.a.sync.algorithm': expected a sync algorithm (" + algorithms +
+                    "), found 'bps'; did you mean 'bsp'?"},
         Refusal{"SenseOfAnInheritedKey",
                 minimal + "sync.algorithm: asp\nvariants: {ring: {sync.over: all-reduce}}\n",
                 "lab.yaml:3: variant 'ring': key 'sync.algorithm': expected one that works over all-reduce "
@@ -386,7 +392,7 @@ TEST(Keys, AreExplainedOneALine) {
   const std::string text = describe_keys();
   EXPECT_NE(text.find("integer >= 1 and <= 1000000  [64]  samples a worker and step\n"), std::string::npos)
       << text;
-  EXPECT_NE(text.find("bsp | asp | local-sgd | esync  [bsp]  "), std::string::npos) << text;
+  EXPECT_NE(text.find(algorithms + "  [bsp]  "), std::string::npos) << text;
   EXPECT_NE(text.find("size >= 0 (like 4MiB)  [1MiB]  "), std::string::npos) << text;
 }
 

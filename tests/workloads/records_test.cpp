@@ -213,6 +213,7 @@ TEST_F(ResultDirectory, ReadsBackWhatWasWritten) {
   journal.operations = {{0, "send", 2, 1, "", -1, 100, 0, Seconds(1), Seconds(2)}};
   journal.evaluations = {{1, 8, Seconds(1), Seconds(2), 0.5, 0.7}};
   journal.late_devices = 3;
+  journal.dropped_samples = 64;
   journal.core_wait = Seconds(0.25);
   create_result_directory(path, false);
   EXPECT_TRUE(fs::exists(path / "INCOMPLETE"));
@@ -226,6 +227,7 @@ TEST_F(ResultDirectory, ReadsBackWhatWasWritten) {
   EXPECT_EQ(to_csv(results.journal.operations), to_csv(journal.operations));
   EXPECT_EQ(to_csv(results.journal.evaluations), to_csv(journal.evaluations));
   EXPECT_EQ(results.journal.late_devices, 3);
+  EXPECT_EQ(results.journal.dropped_samples, 64);
   EXPECT_EQ(results.journal.core_wait, Seconds(0.25));
   EXPECT_EQ(results.summary, summarise(two_workers(), journal, Seconds(12)));
 }

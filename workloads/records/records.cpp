@@ -21,6 +21,7 @@ void Journal::append(Journal&& other) {
   move_to_end(caches, other.caches);
   move_to_end(operations, other.operations);
   late_devices += other.late_devices;
+  dropped_samples += other.dropped_samples;
   core_wait = std::max(core_wait, other.core_wait);
 }
 

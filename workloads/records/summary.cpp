@@ -129,6 +129,7 @@ json summarise(const RunInfo& info, const Journal& journal, Seconds makespan) {
                   {"world", info.world},
                   {"makespan_s", makespan.count()},
                   {"samples", all.samples},
+                  {"dropped_samples", journal.dropped_samples},
                   {"throughput", static_cast<double>(all.samples) / makespan.count()},
                   {"steps", all.steps},
                   {"rounds", static_cast<double>(all.exchanges) / static_cast<double>(totals.size())},

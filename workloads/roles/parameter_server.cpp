@@ -102,7 +102,9 @@ void ParameterServer::collect_push(int worker) {
 
 void ParameterServer::on_push(int worker, const Note& note) {
   // A worker pushes only after it has its reply, so this does not block.
-  finish_reply(clients_[static_cast<std::size_t>(worker)]);
+  Client& client = clients_[static_cast<std::size_t>(worker)];
+  finish_reply(client);
+  client.samples = note.samples;
   ++pushes_;
   samples_ += note.samples;
   const std::int64_t rounds = pushes_ / static_cast<std::int64_t>(clients_.size());
@@ -125,7 +127,7 @@ void ParameterServer::execute(const std::string& event) {
     if (const auto* update = std::get_if<sync::Apply>(&decision)) apply(update->scale);
     if (const auto* to = std::get_if<sync::Reply>(&decision)) reply(*to);
     if (const auto* to = std::get_if<sync::AnswerReport>(&decision)) answer(*to);
-    // A discarded push stays in its slot until the next one overwrites it.
+    if (const auto* late = std::get_if<sync::Discard>(&decision)) discard(*late);
   }
   decisions_.clear();
 }
@@ -143,6 +145,11 @@ void ParameterServer::apply(double scale) {
       context_.compute({.kind = Work::Kind::update, .bytes = model_.bytes()}, model_.apply(scale));
   context_.wait(update);
   ++version_;
+}
+
+/// The push stays in its slot until the next one overwrites it.
+void ParameterServer::discard(const sync::Discard& decision) {
+  if (shard_ == 0) journal_.dropped_samples += clients_[static_cast<std::size_t>(decision.worker)].samples;
 }
 
 void ParameterServer::reply(const sync::Reply& decision) {

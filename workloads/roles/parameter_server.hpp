@@ -26,6 +26,7 @@ class ParameterServer {
     Rank rank = 0;
     std::vector<Pending> buckets;         ///< receives of all buckets of a push but the last
     std::optional<Note> push{};           ///< of a push whose buckets are not all there
+    int samples = 0;                      ///< of its last push
     std::vector<Pending> reply;           ///< sends of the model under way
     ServerModel::Snapshot replied_model;  ///< what they send
     Pending answer;
@@ -39,6 +40,7 @@ class ParameterServer {
   void execute(const std::string& event);
   void fold();
   void apply(double scale);
+  void discard(const sync::Discard& decision);
   void reply(const sync::Reply& decision);
   void answer(const sync::AnswerReport& decision);
   void finish_reply(Client& client);

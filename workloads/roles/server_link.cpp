@@ -10,7 +10,10 @@ namespace {
 class ServerLink : public Link {
  public:
   ServerLink(const Job& job, Context& context, Replica& replica)
-      : context_(context), replica_(replica), servers_(job.ranks_of(Seat::Role::server)) {
+      : context_(context),
+        replica_(replica),
+        servers_(job.ranks_of(Seat::Role::server)),
+        versions_(servers_.size(), 0) {
     const int shards = static_cast<int>(servers_.size());
     for (int shard = 0; shard < shards; ++shard) pieces_.push_back(shard_pieces(job.model(), shards, shard));
   }
@@ -24,8 +27,8 @@ class ServerLink : public Link {
   void offer(int bucket, const Contribution& contribution) override {
     const bool last = bucket == replica_.buckets() - 1;
     const Channel channel = last ? protocol::to_server : protocol::push_bucket(bucket);
-    const Note note = last ? note_of(protocol::push, contribution) : Note{};
     for (std::size_t shard = 0; shard < servers_.size(); ++shard) {
+      const Note note = last ? note_of(protocol::push, contribution, shard) : Note{};
       const ShardPiece& piece = pieces_[shard][static_cast<std::size_t>(bucket)];
       sends_.push_back(context_.send(servers_[shard], channel,
                                      replica_.payload(payload_, piece.flat_offset, piece.elements), note));
@@ -49,9 +52,10 @@ class ServerLink : public Link {
     }
     context_.wait_all(sends_);
     sends_.clear();
+    const std::size_t buckets = receives_.size() / servers_.size();
     for (std::size_t i = 0; i < receives_.size(); ++i) {
       const Note note = context_.wait(receives_[i]).note;
-      if (i == static_cast<std::size_t>(last)) take_over(note);  // the first shard's reply, which coordinates
+      if (i % buckets == buckets - 1) take_over(note, i / buckets);
     }
     receives_.clear();
     return result_;
@@ -60,7 +64,7 @@ class ServerLink : public Link {
   sync::Answer ask(const Contribution& contribution) override {
     Pending answer = context_.receive(servers_.front(), protocol::answers, {});
     Pending question =
-        context_.send(servers_.front(), protocol::to_server, {}, note_of(protocol::report, contribution));
+        context_.send(servers_.front(), protocol::to_server, {}, note_of(protocol::report, contribution, 0));
     context_.wait(question);
     const Note note = context_.wait(answer).note;
     return {.now = context_.now(), .ready = note.value == 1, .members = {}};
@@ -78,17 +82,18 @@ class ServerLink : public Link {
   }
 
  private:
-  Note note_of(protocol::Kind kind, const Contribution& contribution) const {
+  Note note_of(protocol::Kind kind, const Contribution& contribution, std::size_t shard) const {
     return {.kind = kind,
-            .version = version_,
+            .version = versions_[shard],
             .samples = contribution.samples,
             .local_steps = contribution.local_steps,
             .duration_s = contribution.duration.count()};
   }
 
-  void take_over(const Note& reply) {
+  void take_over(const Note& reply, std::size_t shard) {
     TANDEM_CHECK(reply.kind == protocol::reply, "kind", reply.kind);
-    version_ = reply.version;
+    versions_[shard] = reply.version;
+    if (shard > 0) return;  // the first shard coordinates
     result_.version = reply.version;
     result_.batch = reply.samples;
     result_.stop = reply.value == 1;
@@ -98,8 +103,8 @@ class ServerLink : public Link {
   Replica& replica_;
   std::vector<Rank> servers_;
   std::vector<std::vector<ShardPiece>> pieces_;  ///< by shard, by bucket
+  std::vector<int> versions_;  ///< of the model's part, by shard: each counts its own updates
   sync::Payload payload_ = sync::Payload::gradient;
-  int version_ = 0;
   ExchangeResult result_;
   std::vector<Pending> sends_;
   std::vector<Pending> receives_;

@@ -1,0 +1,113 @@
+// What holds for every algorithm of the catalogue with any options: the laws of tests/support/server_log.hpp,
+// progress, an end, and replay.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "policies/sync/policy.hpp"
+#include "tests/support/names.hpp"
+#include "tests/support/policy_run.hpp"
+#include "tests/support/seeds.hpp"
+#include "tests/support/sync_runs.hpp"
+
+namespace tandem::sync {
+namespace {
+
+using testing::PolicyRun;
+
+OptionValue random_value(const OptionSpec& spec, Rng& random) {
+  if (std::holds_alternative<bool>(spec.default_value)) return random.below(2) == 1;
+  if (!spec.choices.empty()) return spec.choices[random.below(spec.choices.size())];
+  if (std::holds_alternative<double>(spec.default_value))
+    return spec.minimum + random.uniform() * std::min(1.0, spec.maximum - spec.minimum);
+  const auto range = static_cast<std::uint64_t>(std::min(6.0, spec.maximum - spec.minimum));
+  return static_cast<std::int64_t>(spec.minimum) + static_cast<std::int64_t>(random.below(range + 1));
+}
+
+/// With random options, drawn until the algorithm takes them.
+PolicyRun random_run(const std::string& algorithm, std::uint64_t seed) {
+  Rng random = Rng::stream(seed, algorithm);
+  for (;;) {
+    std::map<std::string, OptionValue> options;
+    for (const auto& spec : catalog().find(algorithm).options)
+      if (random.below(4) > 0) options[spec.name] = random_value(spec, random);
+    try {
+      return PolicyRun(algorithm, testing::random_durations(random), options, Rng::stream(seed, "steps"));
+    } catch (const ConfigError&) {
+      continue;
+    }
+  }
+}
+
+class SyncAlgorithms : public ::testing::TestWithParam<std::string> {};
+
+TEST_P(SyncAlgorithms, AnswerEveryPushOnceAndNobodyWaitsForEver) {
+  for (const auto seed : testing::seeds(60)) {
+    TANDEM_TRACE_SEED(seed);
+    PolicyRun run = random_run(GetParam(), seed);
+    run.run_updates(100);
+    EXPECT_EQ(run.version(), 100) << "nothing can happen any more";
+    run.stop();
+    testing::ServerLaws::expect_kept(run.log(), run.setting().workers, true);
+    if (HasFailure()) return;
+  }
+}
+
+TEST_P(SyncAlgorithms, GoOnWhenWorkersLeave) {
+  for (const auto seed : testing::seeds(60)) {
+    TANDEM_TRACE_SEED(seed);
+    PolicyRun run = random_run(GetParam(), seed);
+    Rng random = Rng::stream(seed, "leavers");
+    const int workers = run.setting().workers;
+    int updates = 0;
+    for (int left = 0; left + 1 < workers;) {
+      updates += static_cast<int>(random.below(20));
+      run.run_updates(updates);
+      ASSERT_EQ(run.version(), updates) << "after " << left << " have left";
+      updates = run.version();
+      // A worker that waits is not there to leave.
+      std::vector<int> able;
+      for (int worker = 0; worker < workers; ++worker)
+        if (!run.is_waiting(worker) && !run.has_left(worker)) able.push_back(worker);
+      run.leave(able.at(random.below(able.size())));
+      updates = std::max(updates, run.version());
+      ++left;
+    }
+    run.run_updates(updates + 50);
+    EXPECT_EQ(run.version(), updates + 50) << "the last worker is stuck";
+    run.stop();
+    testing::ServerLaws::expect_kept(run.log(), workers, true);
+    if (HasFailure()) return;
+  }
+}
+
+TEST_P(SyncAlgorithms, ReplayFromTheirLog) {
+  for (const auto seed : testing::seeds(10)) {
+    TANDEM_TRACE_SEED(seed);
+    PolicyRun run = random_run(GetParam(), seed);
+    run.run_updates(60);
+    run.stop();
+    testing::expect_replays(GetParam(), run.setting(), run.log());
+  }
+}
+
+TEST_P(SyncAlgorithms, OneWorkerIsSequential) {
+  std::map<std::string, OptionValue> options;
+  for (const auto& spec : catalog().find(GetParam()).options)
+    if (spec.name == "k" || spec.name == "b") options[spec.name] = std::int64_t{1};
+  PolicyRun run(GetParam(), {0.5}, options);
+  run.run_updates(20);
+  for (const auto& line : run.log()) {
+    if (line.event.starts_with("report")) continue;
+    const auto decisions = testing::decisions_of(line);
+    ASSERT_EQ(decisions.size(), 3U) << line.decisions;
+    EXPECT_EQ(decisions[0][0], "accept");
+    EXPECT_EQ(line.decisions.substr(line.decisions.find(';')), "; apply 1; reply 0");
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Catalogue, SyncAlgorithms, ::testing::ValuesIn(catalog().names()),
+                         testing::catalog_name);
+
+}  // namespace
+}  // namespace tandem::sync

@@ -1,0 +1,92 @@
+// Runs <algorithm>.script of this folder for every algorithm of the catalogue: one without a script fails.
+#include "tests/support/script.hpp"
+
+#include <gtest/gtest.h>
+
+#include <charconv>
+
+#include "policies/sync/policy.hpp"
+#include "policies/vocabulary/check.hpp"
+#include "tests/support/names.hpp"
+
+namespace tandem::sync {
+namespace {
+
+using testing::Words;
+
+/// Answers `workers P [OPTION=VALUE ...]`, which starts anew, and then `push WORKER VERSION`, `left WORKER`,
+/// `report WORKER STEPS DURATION` and, for the worker's side, `step LOCAL_STEPS`. A last word `at=SECONDS`
+/// sets the clock.
+class Player {
+ public:
+  explicit Player(const std::string& algorithm) : entry_(catalog().find(algorithm)) {}
+
+  std::string answer(Words words) {
+    if (words.at(0) == "workers") return start(words);
+    if (words.back().starts_with("at=")) {
+      now_ = Seconds(std::stod(words.back().substr(3)));
+      words.pop_back();
+    }
+    const std::string& command = words.at(0);
+    const int number = std::stoi(words.at(1));
+    ServerDecisions decisions;
+    if (command == "push")
+      server_->on_push({now_, number, std::stoi(words.at(2)), 8, 1, Seconds(1)}, decisions);
+    else if (command == "left")
+      server_->on_left({now_, number}, decisions);
+    else if (command == "report")
+      server_->on_report({now_, number, 0, std::stoi(words.at(2)), Seconds(std::stod(words.at(3)))},
+                         decisions);
+    else if (command == "step")
+      return to_text(worker_->on_step_done({now_, Seconds(1), 8, number}));
+    else
+      return "unknown command";
+    return to_text(decisions);
+  }
+
+ private:
+  std::string start(const Words& words) {
+    std::map<std::string, OptionValue> options;
+    for (std::size_t i = 2; i < words.size(); ++i) {
+      const auto equals = words[i].find('=');
+      options[words[i].substr(0, equals)] = value_of(words[i].substr(equals + 1));
+    }
+    try {
+      const Setting setting{std::stoi(words.at(1)), 8, Route::server,
+                            Options::resolve(entry_.name, entry_.options, options)};
+      worker_ = entry_.make.make_worker(setting, 0);
+      server_ = entry_.make.make_server(setting);
+    } catch (const ConfigError& error) {
+      return error.what();
+    }
+    now_ = Seconds(0.0);
+    return "";
+  }
+
+  static OptionValue value_of(const std::string& text) {
+    if (text == "true" || text == "false") return text == "true";
+    std::int64_t integer = 0;
+    const char* end = text.data() + text.size();
+    if (std::from_chars(text.data(), end, integer).ptr == end) return integer;
+    return text.find_first_not_of("0123456789.") == std::string::npos ? OptionValue(std::stod(text)) : text;
+  }
+
+  const Catalog<Factory>::Entry& entry_;
+  std::unique_ptr<WorkerPolicy> worker_;
+  std::unique_ptr<ServerPolicy> server_;
+  Seconds now_;
+};
+
+class SyncScript : public ::testing::TestWithParam<std::string> {};
+
+TEST_P(SyncScript, DecidesAsWritten) {
+  Player player(GetParam());
+  testing::run_script(std::string(TANDEM_SYNC_SCRIPTS) + "/" + GetParam() + ".script",
+                      [&](const Words& words) { return player.answer(words); });
+}
+
+INSTANTIATE_TEST_SUITE_P(Catalogue, SyncScript, ::testing::ValuesIn(catalog().names()),
+                         testing::catalog_name);
+
+}  // namespace
+}  // namespace tandem::sync

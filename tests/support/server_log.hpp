@@ -1,0 +1,113 @@
+// What every server of a synchronisation algorithm owes its workers, checked on its log, whether a test drove
+// the policy or a whole job did.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "policies/sync/policy.hpp"
+#include "tests/support/script.hpp"
+
+namespace tandem::testing {
+
+/// One event and what was decided, as in decisions.csv.
+struct ServerLogLine {
+  std::string event;
+  std::string decisions;
+};
+using ServerLog = std::vector<ServerLogLine>;
+
+/// "accept 2 1; apply 1" as {{"accept", "2", "1"}, {"apply", "1"}}.
+inline std::vector<Words> decisions_of(const ServerLogLine& line) {
+  std::vector<Words> decisions;
+  std::istringstream text(line.decisions);
+  for (std::string one; std::getline(text, one, ';');) decisions.push_back(words_of(one));
+  return decisions;
+}
+
+/// The laws that hold for any algorithm. `ended`: nobody may be waiting any more at the end of the log.
+class ServerLaws {
+ public:
+  static void expect_kept(const ServerLog& log, int workers, bool ended) {
+    ServerLaws laws(workers);
+    for (const auto& line : log) {
+      laws.check(line);
+      if (::testing::Test::HasFailure()) {
+        ADD_FAILURE() << "at: " << line.event << " -> " << line.decisions;
+        return;
+      }
+    }
+    for (std::size_t worker = 0; ended && worker < laws.workers_.size(); ++worker)
+      EXPECT_FALSE(laws.workers_[worker].waits) << "worker " << worker << " was never answered";
+  }
+
+ private:
+  struct Worker {
+    bool waits = false;
+    bool gone = false;
+    int version = 0;  ///< of the model that it was last sent
+  };
+
+  explicit ServerLaws(int workers) : workers_(static_cast<std::size_t>(workers)) {}
+
+  void check(const ServerLogLine& line) {
+    const sync::ServerEvent event = sync::parse_server_event(line.event);
+    const auto* push = std::get_if<sync::Push>(&event);
+    const auto* report = std::get_if<sync::Report>(&event);
+    if (push != nullptr) {
+      Worker& worker = workers_.at(static_cast<std::size_t>(push->worker));
+      EXPECT_FALSE(worker.waits || worker.gone);
+      EXPECT_EQ(push->version, worker.version) << "a push tells the version that its worker was sent";
+      worker.waits = true;
+    }
+    if (const auto* left = std::get_if<sync::Left>(&event))
+      workers_.at(static_cast<std::size_t>(left->worker)).gone = true;
+
+    int verdicts = 0, answers = 0;
+    for (const Words& decision : decisions_of(line)) {
+      const std::string& kind = decision.at(0);
+      const int subject = kind == "apply" ? -1 : std::stoi(decision.at(1));
+      if (kind == "accept" || kind == "discard") {
+        ++verdicts;
+        EXPECT_TRUE(push != nullptr && push->worker == subject);
+        if (kind == "accept") ++accepted_;
+      } else if (kind == "apply") {
+        EXPECT_GT(accepted_, 0) << "an update by nothing";
+        accepted_ = 0;
+        ++version_;
+      } else if (kind == "reply") {
+        Worker& worker = workers_.at(static_cast<std::size_t>(subject));
+        EXPECT_TRUE(worker.waits && !worker.gone) << "a reply to nobody";
+        worker.waits = false;
+        worker.version = version_;
+      } else {
+        ++answers;
+        EXPECT_TRUE(report != nullptr && report->worker == subject);
+      }
+    }
+    EXPECT_EQ(verdicts, push != nullptr ? 1 : 0) << "each push is accepted or dropped, once";
+    EXPECT_EQ(answers, report != nullptr ? 1 : 0) << "each report is answered, once";
+  }
+
+  std::vector<Worker> workers_;
+  int accepted_ = 0;
+  int version_ = 0;
+};
+
+/// Feeds the events, read back from their text, to a fresh server.
+inline void expect_replays(const std::string& algorithm, const sync::Setting& setting, const ServerLog& log) {
+  const auto server = sync::catalog().find(algorithm).make.make_server(setting);
+  for (const auto& line : log) {
+    const sync::ServerEvent event = sync::parse_server_event(line.event);
+    sync::ServerDecisions decisions;
+    if (const auto* push = std::get_if<sync::Push>(&event)) server->on_push(*push, decisions);
+    if (const auto* report = std::get_if<sync::Report>(&event)) server->on_report(*report, decisions);
+    if (const auto* left = std::get_if<sync::Left>(&event)) server->on_left(*left, decisions);
+    ASSERT_EQ(sync::to_text(decisions), line.decisions) << line.event;
+  }
+}
+
+}  // namespace tandem::testing

@@ -142,7 +142,7 @@ void MpiContext::send_with_note(std::uint32_t number, Rank to, int tag, Slice sl
   const Envelope envelope{note, slice.size.count()};
   std::memcpy(staging, &envelope, sizeof(envelope));
   const bool packed = envelope.size <= packed_limit;
-  if (packed) std::memcpy(staging + sizeof(envelope), slice.data, static_cast<std::size_t>(envelope.size));
+  if (packed) std::copy_n(slice.data, envelope.size, staging + sizeof(envelope));
   const auto first = static_cast<std::int64_t>(sizeof(envelope)) + (packed ? envelope.size : 0);
   watch(number, start_send(communicator_, to, tag, staging, first));
   if (!packed) watch(number, start_send(communicator_, to, tag + 1, slice.data, envelope.size));
@@ -200,8 +200,7 @@ void MpiContext::resolve(std::uint32_t number) {
     watch(number, start_receive(communicator_, slot.peer, slot.payload_tag, slot.slice.data, envelope.size));
     return;
   }
-  std::memcpy(slot.slice.data, slot.staging.get() + sizeof(envelope),
-              static_cast<std::size_t>(envelope.size));
+  std::copy_n(slot.staging.get() + sizeof(envelope), envelope.size, slot.slice.data);
   slot.state = Slot::State::done;
 }
 

@@ -130,6 +130,16 @@ TEST_F(Twins, AKilledRankIsNamedAndNothingIsLeft) {
   EXPECT_TRUE(std::filesystem::exists(line_.folder() / "out" / "INCOMPLETE"));
 }
 
+TEST_F(Twins, BadInputThatOnlyARankFindsLeavesNothing) {
+  line_.write("model.pt", "not a checkpoint");
+  const auto result =
+      line_.tandem("run " + line_.experiment() + " --set workload.initial=model.pt --out out");
+  EXPECT_EQ(result.exit_code, 2) << result.output;
+  for (const char* word : {"model.pt", "rank ", " on host ", "of the platform"})
+    EXPECT_NE(result.output.find(word), std::string::npos) << word << "\n" << result.output;
+  EXPECT_FALSE(std::filesystem::exists(line_.folder() / "out"));
+}
+
 /// Only validate itself gets the signal, as from `kill`.
 TEST_F(Twins, AnInterruptedValidationEndsWhatItStarted) {
   const auto result = line_.shell(

@@ -82,7 +82,9 @@ TEST(ReportDocument, ManyRanksAreCutAndSaidToBe) {
 }
 
 TEST(ReportDocument, SharesOfTheErrorAddUp) {
-  for (const auto& configuration : document_of(six_variants())["configurations"]) {
+  const auto document = document_of(six_variants());
+  ASSERT_EQ(document["configurations"].size(), 6U);
+  for (const auto& configuration : document["configurations"]) {
     const auto& attribution = configuration["attribution"];
     double sum = attribution["others"]["share"];
     for (const auto& part : attribution["parts"]) sum += part["share"].get<double>();

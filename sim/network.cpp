@@ -132,9 +132,15 @@ void Network::prepare(const Way& way, double size, double waited_s) {
   next_ = {.path = way.path, .waited_s = waited_s, .slowness = draw_slowness(way.path, size)};
   if (way.path == nullptr) return;
   const double reached = share_reached(way, size);
-  const bool is_limit = way.path->links > 0 && reached < 1;
-  next_.bandwidth_factor = is_limit ? 1.0 : reached;
-  next_.limit = is_limit ? reached * way.bandwidth : 0.0;
+  next_.bandwidth_factor = way.path->links > 0 ? lasting_share(*way.path) : reached;
+  if (reached < next_.bandwidth_factor) next_.limit = reached / next_.bandwidth_factor * way.bandwidth;
+}
+
+/// What the protocol leaves of the bandwidth to messages that follow each other: the share that the largest
+/// messages reach. Small ones that are alone may pass a link faster than it lasts, by what the link lets
+/// through at once; a stream of them may not.
+double Network::lasting_share(const Profile::Path& path) {
+  return std::min(1.0, 1.0 / (path.segments.back().beta_s * path.bandwidth));
 }
 
 void Network::look_up(const s4u::Host& from, const s4u::Host& to, const Links& links, double size) {

@@ -57,6 +57,7 @@ class Network {
   /// As `prepare`, for messages of SMPI, which are not told of before they start.
   void look_up(const simgrid::s4u::Host& from, const simgrid::s4u::Host& to, const Links& links, double size);
   double share_reached(const Way& way, double size) const;
+  static double lasting_share(const Profile::Path& path);
   double latency_factor(double size, const Links& links);
   double draw_slowness(const Profile::Path* path, double size);
   const Profile::Path* find(bool within_a_host, const Links& links) const;

@@ -114,10 +114,11 @@ void Network::install() {
 }
 
 void Network::started(Timer*& timer) {
-  if (next_.limit == 0 && !shares_) return;
+  const bool has_weight = shares_ && penalty_ > 0;
+  if (next_.limit == 0 && !has_weight) return;
   auto* const action = &model_->get_started_action_set()->back();
   if (next_.limit > 0) action->set_bound(next_.limit);
-  if (!shares_ || penalty_ <= 0) return;
+  if (!has_weight) return;
   const double penalty = penalty_ * std::exp(share_spread_ * shares_->normal());
   // When the latency is over SimGrid sets a penalty of its own, so this must come after.
   constexpr double instant_s = 2e-9;
@@ -169,7 +170,7 @@ double Network::latency_factor(double size, const Links& links) {
 /// How much longer a message takes than usual, as one of the next larger size that was measured did.
 double Network::draw_slowness(const Profile::Path* path, double size) {
   const auto* entry = path == nullptr ? nullptr : entry_for(*path, size);
-  if (!messages_ || entry == nullptr || entry->raw_s.empty()) return 1.0;
+  if (!messages_ || entry == nullptr || entry->raw_s.empty() || entry->median_s <= 0) return 1.0;
   return entry->raw_s[messages_->below(entry->raw_s.size())] / entry->median_s;
 }
 

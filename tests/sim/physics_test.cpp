@@ -229,6 +229,22 @@ TEST(Physics, SendingTakesTheSendersTimeToo) {
   EXPECT_NEAR(100e-6 + 1e6 * 1.9e-9, received, precision_s);
 }
 
+/// A platform file may choose a network model of its own, whose messages have no weights to vary.
+TEST(Physics, NoiseOfSharesLeavesAModelOfThePlatformAlone) {
+  const auto noisy = [](SimulationSetting setting) {
+    setting.noise = {.seed = 1, .share_spread = 0.1};
+    return simulate(setting);
+  };
+  double received = 0;
+  lab::run_on(noisy, lab::star(2, {}, {}, "<prop id=\"network/model\" value=\"LV08\"/>"), lab::hosts(2),
+              [&](Context& context) {
+                if (context.rank() == 0) return lab::send(context, 1, 1'000'000);
+                lab::receive(context, 0, 1'000'000);
+                received = context.now().count();
+              });
+  EXPECT_GT(received, 1e6 / lab::bandwidth);
+}
+
 /// Two messages for each of four receivers leave together, from two senders; the last receiver's link is ten
 /// times slower.
 TEST(Physics, MessagesThatStartTogetherDoNotExceedALink) {

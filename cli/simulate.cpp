@@ -123,6 +123,10 @@ void simulate_job(const SimulateOptions& options) {
     const Seconds duration = prices[index].draw(work, noise[index]);
     return comes_late ? duration + job.profile()->draw_lateness(noise[index]) : duration;
   };
+  if (comes_late)
+    setting.disk_delay = [&](Rank rank) {
+      return job.profile()->draw_lateness(noise[static_cast<std::size_t>(rank)]);
+    };
   setting.body = [&](Context& context) {
     Journal& journal = journals[static_cast<std::size_t>(context.rank())];
     if (!options.operations) return run_role(job, context, journal);

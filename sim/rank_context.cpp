@@ -79,6 +79,11 @@ Pending RankContext::transfer_disk(Kind kind, int disk, Bytes size, const Kernel
   operation.disk = disk;
   if (size.count() == 0) return done_at_once(operation);
   operation.amount = static_cast<double>(size.count());
+  if (const auto& delay = world_.setting().disk_delay) {
+    const s4u::Disk& used = *disks_[static_cast<std::size_t>(disk)];
+    const double rate = kind == Kind::read ? used.get_read_bandwidth() : used.get_write_bandwidth();
+    operation.amount += delay(rank_).count() * rate;
+  }
   return started(operation);
 }
 

@@ -86,8 +86,8 @@ class Expansion {
     suite_.with_witness = document_.witness;
     suite_.seed = static_cast<std::uint64_t>(document_.seed.value_or(1));
     for (const auto& experiment : document_.experiments) {
-      choices_ = {{"experiment", experiment.text, experiment.place}};
-      expand_axis(0);
+      choices_ = {{"experiment", experiment.file.text, experiment.file.place}};
+      expand_axis(experiment, 0);
     }
     for (const auto& [variant, place] : unknown_variants_)
       refuse(place, "variants", "a variant of one of the experiments", "'" + variant + "'");
@@ -104,7 +104,7 @@ class Expansion {
   void check_calibration(const SuiteList& axis) const {
     std::vector<std::string> known;
     if (axis.key == "experiment")
-      for (const auto& value : document_.experiments) known.push_back(value.text);
+      for (const auto& experiment : document_.experiments) known.push_back(experiment.file.text);
     const auto in_grid = std::find_if(document_.grid.begin(), document_.grid.end(),
                                       [&](const SuiteList& list) { return list.key == axis.key; });
     if (in_grid != document_.grid.end())
@@ -125,11 +125,15 @@ class Expansion {
     return text;
   }
 
-  void expand_axis(std::size_t axis) {
+  void expand_axis(const SuiteExperiment& experiment, std::size_t axis) {
     if (axis == document_.grid.size()) return add_variants();
-    for (const auto& value : document_.grid[axis].values) {
-      choices_.push_back({document_.grid[axis].key, value.text, value.place});
-      expand_axis(axis + 1);
+    const std::string& key = document_.grid[axis].key;
+    const auto narrowed = std::find_if(experiment.grid.begin(), experiment.grid.end(),
+                                       [&](const SuiteList& list) { return list.key == key; });
+    const auto& list = narrowed == experiment.grid.end() ? document_.grid[axis] : *narrowed;
+    for (const auto& value : list.values) {
+      choices_.push_back({key, value.text, value.place});
+      expand_axis(experiment, axis + 1);
       choices_.pop_back();
     }
   }

@@ -33,6 +33,8 @@ class SuiteReader {
     }
     if (document_.experiments.empty())
       refuse(path_, "experiments", "an experiment file or a list of them", "nothing");
+    for (const auto& experiment : document_.experiments)
+      for (const auto& narrowed : experiment.grid) check_narrowed(narrowed);
     return std::move(document_);
   }
 
@@ -52,7 +54,7 @@ class SuiteReader {
 
   void read_key(const std::string& key, const std::string& place, const YAML::Node& node) {
     if (key == "experiments") {
-      document_.experiments = values_of(key, place, node);
+      read_experiments(place, node);
     } else if (key == "variants") {
       document_.variants = values_of(key, place, node);
     } else if (key == "set") {
@@ -74,6 +76,52 @@ class SuiteReader {
     } else {
       refuse_unknown_key(key, place, suite_keys);
     }
+  }
+
+  /// A file, or a list of files and of maps with `file` and the part of the grid that it takes.
+  void read_experiments(const std::string& place, const YAML::Node& node) {
+    if (!node.IsSequence()) {
+      for (auto& value : values_of("experiments", place, node))
+        document_.experiments.push_back({std::move(value), {}});
+      return;
+    }
+    if (node.size() == 0) refuse_at(place, "experiments", "an experiment file or a list of them", node);
+    for (const auto& item : node) {
+      SuiteExperiment experiment{{text_of(item), place_of(item)}, {}};
+      if (item.IsMap()) read_experiment(item, experiment);
+      document_.experiments.push_back(std::move(experiment));
+    }
+  }
+
+  void read_experiment(const YAML::Node& node, SuiteExperiment& experiment) {
+    experiment.file.text.clear();
+    for (const auto& child : node) {
+      const std::string key = child.first.Scalar(), place = place_of(child.first);
+      if (key == "file" && child.second.IsScalar())
+        experiment.file.text = child.second.Scalar();
+      else if (key == "file")
+        refuse_at(place, "experiments.file", "an experiment file", child.second);
+      else if (key == "grid")
+        read_lists("grid", "", place, child.second, experiment.grid);
+      else
+        refuse_unknown_key(key, place, {"file", "grid"});
+    }
+    if (experiment.file.text.empty())
+      refuse(experiment.file.place, "experiments.file", "an experiment file", "nothing");
+  }
+
+  /// An experiment can leave out values of the suite's grid, but bring none of its own.
+  void check_narrowed(const SuiteList& narrowed) const {
+    const auto wide = std::find_if(document_.grid.begin(), document_.grid.end(),
+                                   [&](const SuiteList& list) { return list.key == narrowed.key; });
+    if (wide == document_.grid.end())
+      refuse(narrowed.place, "experiments.grid." + narrowed.key, "a key of the suite's grid",
+             "'" + narrowed.key + "'");
+    for (const auto& value : narrowed.values)
+      if (std::none_of(wide->values.begin(), wide->values.end(),
+                       [&](const SuiteValue& known) { return known.text == value.text; }))
+        refuse(value.place, "experiments.grid." + narrowed.key, "one of its values in the suite's grid",
+               "'" + value.text + "'");
   }
 
   [[noreturn]] static void refuse_unknown_key(const std::string& key, const std::string& place,

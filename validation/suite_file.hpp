@@ -21,9 +21,14 @@ struct SuiteList {
   std::vector<SuiteValue> values;
 };
 
+struct SuiteExperiment {
+  SuiteValue file;
+  std::vector<SuiteList> grid;  ///< the values of the suite's grid that it takes, of some keys; empty: all
+};
+
 struct SuiteDocument {
   std::string place;  ///< of the whole file
-  std::vector<SuiteValue> experiments;
+  std::vector<SuiteExperiment> experiments;
   std::vector<SuiteValue> variants;  ///< empty: all
   std::vector<SuiteList> settings;   ///< key `set`, one value each
   std::vector<SuiteList> grid;

@@ -320,6 +320,27 @@ TEST(Timing, DisksReadAndWriteAtTheirRates) {
   EXPECT_NEAR(2.5, found[2], 3 * precision_s);
 }
 
+TEST(Timing, ADelayedDiskIsTakenThatMuchLonger) {
+  const std::string disk = "<disk id=\"d\" read_bw=\"100MBps\" write_bw=\"50MBps\"/>";
+  const auto body = [](Context& context) {
+    Pending read = context.read(0, Bytes(50'000'000), {});
+    context.wait(read);
+    Pending write = context.write(0, Bytes(50'000'000), {});
+    context.wait(write);
+  };
+  int asked = 0;
+  const auto delayed = [&](SimulationSetting setting) {
+    setting.disk_delay = [&](Rank rank) {
+      EXPECT_EQ(0, rank);
+      return Seconds(0.125 * ++asked);
+    };
+    return simulate(setting);
+  };
+  const auto result = lab::run_on(delayed, lab::star(1, "", disk), lab::hosts(1), body);
+  EXPECT_EQ(2, asked);
+  EXPECT_NEAR(0.5 + 0.125 + 1.0 + 0.25, result.makespan.count(), 2 * precision_s);
+}
+
 TEST(Timing, SleepsOverlap) {
   const auto result = lab::run(lab::star(1), lab::hosts(1), [](Context& context) {
     std::array<Pending, 3> pendings{context.sleep(Seconds(0.3)), context.sleep(Seconds(0.1)),

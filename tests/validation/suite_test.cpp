@@ -87,6 +87,28 @@ TEST_F(Suites, SyncKeysAreAlgorithms) {
   EXPECT_EQ(suite.configurations[1].algorithm, "bsp");
 }
 
+TEST_F(Suites, AnExperimentCanTakePartOfTheGrid) {
+  folder_.write("other.yaml", "platform: " + source + "/platforms/mixed_lab.xml\nstop: {rounds: 3}\n" +
+                                  "placement: {servers: [server]}\n");
+  const std::string file = source + "/workloads/experiments/quick.yaml";
+  const std::string grid = "grid:\n  workload.model: [mlp, lenet]\n  workload.batch: [8, 16]\n";
+  const auto suite = load("experiments:\n- other.yaml\n- file: " + file +
+                          "\n  grid: {workload: {model: lenet}}\nvariants: [bsp]\n" + grid);
+  EXPECT_THAT(names(suite),
+              ElementsAre("other/mlp/batch=8", "other/mlp/batch=16", "other/lenet/batch=8",
+                          "other/lenet/batch=16", "quick/lenet/batch=8/bsp", "quick/lenet/batch=16/bsp"));
+  const std::string narrowed = "experiments:\n- file: " + file + "\n  grid: ";
+  refuses(narrowed + "{seed: [1]}\n" + grid, "suite.yaml:3",
+          "expected a key of the suite's grid, found 'seed'");
+  refuses(narrowed + "{workload.batch: [8, 32]}\n" + grid, "suite.yaml:3",
+          "expected one of its values in the suite's grid, found '32'");
+  refuses("experiments:\n- grid: {workload.batch: 8}\n" + grid, "suite.yaml:2",
+          "expected an experiment file");
+  refuses("experiments:\n- fiel: a.yaml\n" + grid, "suite.yaml:2", "did you mean 'file'?");
+  refuses("experiments:\n- file: [a.yaml]\n" + grid, "suite.yaml:2",
+          "expected an experiment file, found a list");
+}
+
 TEST_F(Suites, PathsAreMeantFromTheSuitesFolder) {
   std::filesystem::copy(source + "/platforms/mixed_lab.xml", folder_.path("mine.xml"));
   const auto suite =

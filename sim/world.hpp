@@ -6,6 +6,7 @@
 #include <deque>
 #include <exception>
 #include <memory>
+#include <simgrid/kernel/resource/Model.hpp>
 #include <simgrid/s4u.hpp>
 #include <string>
 #include <vector>
@@ -75,6 +76,10 @@ class World {
 
   const SimulationSetting& setting() const { return setting_; }
   Network& network() const { return network_; }
+  /// Whether messages on their way slow work down.
+  bool slows_down() const { return cpu_model_ != nullptr; }
+  /// Pre: slows_down().
+  simgrid::kernel::resource::Model& cpu_model() const { return *cpu_model_; }
   /// Events closer than this are one instant to SimGrid.
   double precision_s() const { return precision_s_; }
   RankContext& rank(Rank rank) { return *ranks_[static_cast<std::size_t>(rank)]; }
@@ -97,6 +102,7 @@ class World {
   const SimulationSetting& setting_;
   Network& network_;
   double precision_s_;
+  simgrid::kernel::resource::Model* cpu_model_;
   std::vector<std::unique_ptr<RankContext>> ranks_;
   std::deque<Message> messages_;
   std::exception_ptr error_;

@@ -103,8 +103,8 @@ void Network::install() {
           if (!is_told_) look_up(*from, *to, links, size);
           return next_.bandwidth_factor;
         });
-    model->set_lat_factor_cb([this](double size, const s4u::Host*, const s4u::Host*, const Links& links,
-                                    const auto&) { return latency_factor(size, links); });
+    model->set_lat_factor_cb([this](double, const s4u::Host*, const s4u::Host*, const Links& links,
+                                    const auto&) { return latency_factor(links); });
   } catch (const std::invalid_argument& error) {
     if (paths_.empty()) return;
     throw ConfigError(
@@ -119,7 +119,7 @@ void Network::started(Timer*& timer) {
   auto* const action = &model_->get_started_action_set()->back();
   if (next_.limit > 0) action->set_bound(next_.limit);
   if (!has_weight) return;
-  const double penalty = penalty_ * std::exp(share_spread_ * shares_->normal());
+  const double penalty = penalty_ * next_.weight;
   // When the latency is over SimGrid sets a penalty of its own, so this must come after.
   constexpr double instant_s = 2e-9;
   timer = Timer::set(s4u::Engine::get_clock() + latency_s_ + instant_s, [action, penalty, &timer] {
@@ -128,13 +128,22 @@ void Network::started(Timer*& timer) {
   });
 }
 
-void Network::prepare(const Way& way, double size, double waited_s) {
+Network::Terms Network::terms_of(const Way& way, double size) {
+  Terms terms{.path = way.path};
+  if (shares_) terms.weight = std::exp(share_spread_ * shares_->normal());
+  if (way.path == nullptr) return terms;
+  const double slowness = draw_slowness(way.path, size);
+  const double reached = share_reached(way, size, slowness);
+  terms.latency_s = segment_of(*way.path, size).alpha_s * slowness;
+  terms.bandwidth_factor = way.path->links > 0 ? lasting_share(*way.path) : reached;
+  if (reached < terms.bandwidth_factor) terms.limit = reached / terms.bandwidth_factor * way.bandwidth;
+  return terms;
+}
+
+void Network::prepare(const Terms& terms, double waited_s) {
   is_told_ = true;
-  next_ = {.path = way.path, .waited_s = waited_s, .slowness = draw_slowness(way.path, size)};
-  if (way.path == nullptr) return;
-  const double reached = share_reached(way, size);
-  next_.bandwidth_factor = way.path->links > 0 ? lasting_share(*way.path) : reached;
-  if (reached < next_.bandwidth_factor) next_.limit = reached / next_.bandwidth_factor * way.bandwidth;
+  next_ = terms;
+  waited_s_ = waited_s;
 }
 
 /// What the protocol leaves of the bandwidth to messages that follow each other: the share that the largest
@@ -146,24 +155,26 @@ double Network::lasting_share(const Profile::Path& path) {
 
 void Network::look_up(const s4u::Host& from, const s4u::Host& to, const Links& links, double size) {
   const Way way{find(&from == &to, links), links.empty() ? 0.0 : route_bandwidth(links)};
-  next_ = {.path = way.path, .slowness = draw_slowness(way.path, size)};
-  if (way.path != nullptr) next_.bandwidth_factor = share_reached(way, size);
+  next_ = {.path = way.path};
+  if (way.path == nullptr) return;
+  const double slowness = draw_slowness(way.path, size);
+  next_.latency_s = segment_of(*way.path, size).alpha_s * slowness;
+  next_.bandwidth_factor = share_reached(way, size, slowness);
 }
 
 /// Of the bandwidth of the way, by a message that is alone.
-double Network::share_reached(const Way& way, double size) const {
+double Network::share_reached(const Way& way, double size, double slowness) {
   const double measured_against = way.path->links > 0 ? way.path->bandwidth : way.bandwidth;
-  return 1.0 / (segment_of(*way.path, size).beta_s * measured_against * next_.slowness);
+  return 1.0 / (segment_of(*way.path, size).beta_s * measured_against * slowness);
 }
 
-double Network::latency_factor(double size, const Links& links) {
+double Network::latency_factor(const Links& links) {
   const double usual_s = route_latency_s(links);
   penalty_ = usual_s;
   latency_s_ = usual_s;
-  if (next_.path == nullptr && (next_.waited_s == 0 || usual_s == 0)) return 1.0;
-  const double seconds =
-      next_.path == nullptr ? usual_s : segment_of(*next_.path, size).alpha_s * next_.slowness;
-  latency_s_ = std::max(least_latency_s, seconds - next_.waited_s);
+  if (next_.path == nullptr && (waited_s_ == 0 || usual_s == 0)) return 1.0;
+  const double seconds = next_.path == nullptr ? usual_s : next_.latency_s;
+  latency_s_ = std::max(least_latency_s, seconds - waited_s_);
   return latency_s_ / usual_s;
 }
 

@@ -33,22 +33,32 @@ class Network {
     const Profile::Path* path = nullptr;  ///< what was measured and is most like it; null: nothing was
     double bandwidth = 0;                 ///< of its narrowest link; 0 without links
   };
+  /// What one message pays and gets.
+  struct Terms {
+    const Profile::Path* path = nullptr;  ///< of its way; null: the links of the platform hold
+    double latency_s = 0;                 ///< with a path
+    double bandwidth_factor = 1;
+    double limit = 0;   ///< most bytes a second; 0: what the links give
+    double weight = 1;  ///< what its share of a link is divided by, where it meets others
+  };
   /// Pre: a route exists.
   Way way_between(const simgrid::s4u::Host& from, const simgrid::s4u::Host& to) const;
   /// How long the call that sends a message of this size over the path keeps its rank: the median, or with
   /// noise one of the measured times.
   double draw_send_s(const Profile::Path& path, double size);
 
-  /// Says what starts next: a message that waited so long for another one of its connection. Its latency
-  /// passed meanwhile. (Where the platform file sets a network model or factors of its own, it pays it
-  /// again.)
-  void prepare(const Way& way, double size, double waited_s);
+  /// Draws what noise leaves open.
+  Terms terms_of(const Way& way, double size);
+  /// Says what starts next: a message, or part of one, that waited so long for another one of its connection.
+  /// Its latency passed meanwhile. (Where the platform file sets a network model or factors of its own, it
+  /// pays it again.)
+  void prepare(const Terms& terms, double waited_s);
 
   using Timer = simgrid::kernel::timer::Timer;
-  /// The prepared message started. On the links of a platform it gets no more than one that is alone, and
+  /// What was prepared started. On the links of a platform it gets no more than a message that is alone, and
   /// leaves the rest to others; with noise, it has a weight of its own where it meets them. SimGrid takes
-  /// that once the latency is over; `timer` is null again then, and must be removed when the message ends
-  /// before. Kernel context.
+  /// that once the latency is over; `timer` is null again then, and must be removed when it ends before.
+  /// Kernel context.
   void started(Timer*& timer);
 
  private:
@@ -56,9 +66,9 @@ class Network {
 
   /// As `prepare`, for messages of SMPI, which are not told of before they start.
   void look_up(const simgrid::s4u::Host& from, const simgrid::s4u::Host& to, const Links& links, double size);
-  double share_reached(const Way& way, double size) const;
+  static double share_reached(const Way& way, double size, double slowness);
   static double lasting_share(const Profile::Path& path);
-  double latency_factor(double size, const Links& links);
+  double latency_factor(const Links& links);
   double draw_slowness(const Profile::Path* path, double size);
   const Profile::Path* find(bool within_a_host, const Links& links) const;
 
@@ -68,15 +78,10 @@ class Network {
   std::optional<Rng> sends_;
   std::optional<Rng> shares_;
   simgrid::kernel::resource::Model* model_ = nullptr;  ///< from `install` on
-  struct {
-    const Profile::Path* path = nullptr;
-    double waited_s = 0;
-    double slowness = 1;  ///< its time over the usual one
-    double bandwidth_factor = 1;
-    double limit = 0;     ///< most bytes a second; 0: what the links give
-  } next_;                ///< message to start
+  Terms next_;                                         ///< of the message to start
+  double waited_s_ = 0;                                ///< by it
   bool is_told_ = false;  ///< what starts next; else (under SMPI) messages are looked up as they start
-  double latency_s_ = 0;  ///< of the message that started last
+  double latency_s_ = 0;  ///< that the message paid that started last
   double penalty_ = 0;    ///< what SimGrid divides its share by
 };
 

@@ -3,8 +3,10 @@
 
 #include <algorithm>
 #include <cstring>
+#include <limits>
 #include <simgrid/kernel/Timer.hpp>
 #include <simgrid/simix.hpp>
+#include <utility>
 
 #include "policies/vocabulary/check.hpp"
 
@@ -57,6 +59,8 @@ Pending RankContext::compute(const Work& work, Kernel kernel) {
   Operation& operation = new_operation(Kind::compute);
   if (alone_s == 0) return done_at_once(operation);
   operation.amount = alone_s * host_.get_speed();
+  operation.slowdown = world_.slows_down() ? world_.setting().slowdown(rank_, work) : 1.0;
+  TANDEM_CHECK(operation.slowdown >= 1, "slowdown", operation.slowdown, "rank", rank_);
   return started(operation);
 }
 
@@ -135,6 +139,7 @@ Pending RankContext::send(Rank to, Channel channel, Slice slice, const Note& not
   operation.peer = to;
   operation.channel = channel;
   message.send_slot = operation.slot;
+  message.send_is_open = true;
   message.size = slice.size;
   message.wire_size =
       static_cast<std::uint64_t>((slice.size + (channel.carries_note ? note_size : Bytes(0))).count());
@@ -278,6 +283,7 @@ void RankContext::block() {
 void RankContext::finish(std::uint32_t slot, bool succeeded) {
   operations_[slot].state = succeeded ? State::done : State::failed;
   ++done_count_;
+  if (operations_[slot].kind == Kind::compute) action_ = nullptr;
   if (succeeded && operations_[slot].kind == Kind::compute) start_next_compute();
   if (!blocked_ || (awaited_ != no_slot && awaited_ != slot)) return;
   blocked_ = false;
@@ -328,8 +334,8 @@ void RankContext::start(Operation& operation) {
 // good the first time. A disk activity it never takes out.
 
 void RankContext::start_compute(Operation& operation) {
-  if (device_busy_) return computes_waiting_.push_back(&operation);
-  device_busy_ = true;
+  if (computing_ != nullptr) return computes_waiting_.push_back(&operation);
+  computing_ = &operation;
   if (!operation.exec) {
     operation.exec = s4u::Exec::init();
     operation.exec->set_host(&host_);
@@ -337,12 +343,42 @@ void RankContext::start_compute(Operation& operation) {
     operation.exec->set_data(static_cast<Finishable*>(&operation));
   }
   operation.exec->set_state(s4u::Activity::State::STARTING);
-  operation.exec->set_flops_amount(operation.amount);
+  const double slowdown = messages_under_way_ > 0 ? operation.slowdown : 1.0;
+  operation.exec->set_flops_amount(operation.amount * slowdown);
   operation.exec->start();
+  if (operation.slowdown > 1) action_ = started_action(operation);
+}
+
+/// Null when it failed at once.
+simgrid::kernel::resource::Action* RankContext::started_action(const Operation& operation) const {
+  auto& started = *world_.cpu_model().get_started_action_set();
+  if (started.empty() || started.back().get_activity() != operation.exec->get_impl()) return nullptr;
+  return &started.back();
+}
+
+void RankContext::message_set_out() {
+  if (world_.slows_down() && messages_under_way_++ == 0 && action_ != nullptr)
+    stretch_compute(computing_->slowdown);
+}
+
+void RankContext::message_over() {
+  if (world_.slows_down() && --messages_under_way_ == 0 && action_ != nullptr)
+    stretch_compute(1.0 / computing_->slowdown);
+}
+
+/// What remains of the work on the device takes `factor` times as long from now on. Its amount changes and
+/// not its speed, so that this holds for ranks that share a device as well.
+void RankContext::stretch_compute(double factor) {
+  // It may have ended at this very instant.
+  if (action_->get_state() != simgrid::kernel::resource::Action::State::STARTED) return;
+  // Suspending brings what remains up to date, and resuming makes SimGrid look for the new end.
+  action_->suspend();
+  action_->set_remains(action_->get_remains_no_update() * factor);
+  action_->resume();
 }
 
 void RankContext::start_next_compute() {
-  device_busy_ = false;
+  computing_ = nullptr;
   if (computes_waiting_.empty()) return;
   Operation& next = *computes_waiting_.front();
   computes_waiting_.pop_front();
@@ -381,21 +417,49 @@ void RankContext::start_next_message(Connection& connection) {
 }
 
 void RankContext::start_transfer(Message& message) {
+  message_set_out();
+  message.receiver->message_set_out();
   if (!host_.is_on() || !message.receiver->host().is_on()) return message.finish(false);
-  if (!message.comm) {
-    message.comm = s4u::Comm::sendto_init();
-    message.comm->set_data(static_cast<Finishable*>(&message));
-    message.comm->set_payload_size(0);
-    message.comm->set_source(&host_)->set_destination(&message.receiver->host());
+  const Network::Way& way = message.connection->way;
+  message.terms = world_.network().terms_of(way, static_cast<double>(message.wire_size));
+  const std::uint64_t held = way.path == nullptr ? 0 : static_cast<std::uint64_t>(way.path->held_bytes);
+  message.rest_size = held > 0 && message.wire_size > held ? held : 0;
+  if (held >= message.wire_size) end_send(message);
+  start_part(message, message.comm, message.wire_size - message.rest_size,
+             now().count() - message.ready_at_s);
+}
+
+void RankContext::start_rest(Message& message) {
+  end_send(message);
+  // Its latency is that of the message, which passed.
+  const std::uint64_t size = std::exchange(message.rest_size, 0);
+  start_part(message, message.rest_comm, size, std::numeric_limits<double>::infinity());
+}
+
+void RankContext::end_send(Message& message) {
+  message.send_is_open = false;
+  finish(message.send_slot, true);
+}
+
+/// `comm`: one that the message keeps for this.
+void RankContext::start_part(Message& message, s4u::CommPtr& comm, std::uint64_t size, double waited_s) {
+  if (!comm) {
+    comm = s4u::Comm::sendto_init();
+    comm->set_data(static_cast<Finishable*>(&message));
+    comm->set_payload_size(0);
+    comm->set_source(&host_)->set_destination(&message.receiver->host());
   }
-  world_.network().prepare(message.connection->way, static_cast<double>(message.wire_size),
-                           now().count() - message.ready_at_s);
-  message.comm->set_state(s4u::Activity::State::STARTING);
-  message.comm->set_payload_size(message.wire_size);
-  message.comm->start();
+  world_.network().prepare(message.terms, waited_s);
+  comm->set_state(s4u::Activity::State::STARTING);
+  comm->set_payload_size(size);
+  comm->start();
+  if (size == 0) return;
   // A link that is down ends the activity at once and without a report.
-  if (message.wire_size > 0 && message.comm->get_remaining() == 0) return message.finish(false);
-  if (message.wire_size > 0) world_.network().started(message.share_timer);
+  if (comm->get_remaining() == 0) {
+    message.rest_size = 0;
+    return message.finish(false);
+  }
+  world_.network().started(message.share_timer);
 }
 
 std::string RankContext::describe(const Operation& operation) const {

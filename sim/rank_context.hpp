@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <simgrid/kernel/resource/Action.hpp>
 #include <span>
 #include <string>
 #include <unordered_map>
@@ -42,6 +43,12 @@ class RankContext final : public Context {
   void finish(std::uint32_t slot, bool succeeded);
   /// The message under way over the connection is over; the one that waits behind it starts. Kernel context.
   void start_next_message(Connection& connection);
+  /// No more of the message is left than the transport holds for its sender: the send is over, and the rest
+  /// follows. Kernel context.
+  void start_rest(Message& message);
+  /// A message of this rank sets out, or is over: work is slower in between. Kernel context.
+  void message_set_out();
+  void message_over();
 
  private:
   enum class Kind : std::uint8_t { compute, send, receive, read, write, sleep };
@@ -63,7 +70,8 @@ class RankContext final : public Context {
     Rank peer = 0;
     Channel channel;
     Slice slice;
-    double amount = 0;  ///< flops, bytes on the disk, or the date that a sleep ends
+    double amount = 0;    ///< flops, bytes on the disk, or the date that a sleep ends
+    double slowdown = 1;  ///< of a compute while messages are on their way
     Note note;
     simgrid::s4u::ExecPtr exec;  ///< kept, like `io`, for the next operation of this slot
     simgrid::s4u::IoPtr io;
@@ -95,9 +103,13 @@ class RankContext final : public Context {
   void start(Operation& operation);
   void start_compute(Operation& operation);
   void start_next_compute();
+  simgrid::kernel::resource::Action* started_action(const Operation& operation) const;
+  void stretch_compute(double factor);
   void start_disk_transfer(Operation& operation);
   void start_message(Message& message);
   void start_transfer(Message& message);
+  void start_part(Message& message, simgrid::s4u::CommPtr& comm, std::uint64_t size, double waited_s);
+  void end_send(Message& message);
   Message& message_to(RankContext& receiver);
   std::string describe(const Operation& operation) const;
 
@@ -109,9 +121,11 @@ class RankContext final : public Context {
 
   std::deque<Operation> operations_;
   std::uint32_t free_operation_ = no_slot;
-  std::size_t done_count_ = 0;  ///< done and not yet waited for
-  bool device_busy_ = false;    ///< with this rank's work: what a rank asks for is done one after the other
-  std::deque<Operation*> computes_waiting_;  ///< for the device, in the order they were asked for
+  std::size_t done_count_ = 0;      ///< done and not yet waited for
+  Operation* computing_ = nullptr;  ///< on the device: what a rank asks for is done one after the other
+  simgrid::kernel::resource::Action* action_ = nullptr;  ///< of `computing_`, if messages slow it down
+  std::deque<Operation*> computes_waiting_;              ///< for the device, in the order they were asked for
+  int messages_under_way_ = 0;  ///< from and to this rank; counted if any work is slowed down
   std::vector<Operation*> to_start_;
   std::vector<Message*> messages_to_start_;  ///< own ones, and those to this rank that waited for its receive
   std::unordered_map<std::uint64_t, Stream> streams_;

@@ -15,8 +15,12 @@ namespace s4u = simgrid::s4u;
 void Message::finish(bool succeeded) {
   if (share_timer != nullptr) share_timer->remove();
   share_timer = nullptr;
+  if (succeeded && rest_size > 0) return sender->start_rest(*this);
+  // The next one first: a stream of messages slows work down without a break.
   sender->start_next_message(*connection);
-  sender->finish(send_slot, succeeded);
+  sender->message_over();
+  receiver->message_over();
+  if (send_is_open) sender->finish(send_slot, succeeded);
   if (receive_slot == no_slot) {
     end = succeeded ? End::arrived : End::failed;
     return;
@@ -30,10 +34,24 @@ void Connection::recycle(Message& message) {
   free = message.index;
 }
 
+namespace {
+
+/// The one of the hosts' processors. Errors: ConfigError when its actions cannot be stretched.
+simgrid::kernel::resource::Model& find_cpu_model(const SimulationSetting& setting) {
+  for (auto* const model : s4u::Engine::get_instance()->get_all_models())
+    if (model->get_name() == "Cpu_Cas01") return *model;
+  throw ConfigError(setting.platform_file +
+                    ": <config> chooses a processor model other than Cas01, on which messages cannot slow "
+                    "work down as calibrated");
+}
+
+}  // namespace
+
 World::World(const SimulationSetting& setting, Network& network)
     : setting_(setting),
       network_(network),
-      precision_s_(simgrid::config::get_value<double>("surf/precision")) {
+      precision_s_(simgrid::config::get_value<double>("surf/precision")),
+      cpu_model_(setting.slowdown ? &find_cpu_model(setting) : nullptr) {
   const auto places = find_places(setting);
   for (std::size_t rank = 0; rank < setting.hosts.size(); ++rank)
     ranks_.push_back(std::make_unique<RankContext>(*this, static_cast<Rank>(rank), *places[rank].host));

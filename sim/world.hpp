@@ -6,6 +6,7 @@
 #include <deque>
 #include <exception>
 #include <memory>
+#include <simgrid/kernel/resource/Model.hpp>
 #include <simgrid/s4u.hpp>
 #include <string>
 #include <vector>
@@ -57,7 +58,11 @@ class Message final : public Finishable {
   std::uint64_t wire_size = 0;  ///< with its note
   Note note;
   std::unique_ptr<std::byte[]> bytes;  ///< only of a message that came before its receive
+  Network::Terms terms;
   simgrid::s4u::CommPtr comm;
+  simgrid::s4u::CommPtr rest_comm;  ///< for what is left when the send is over
+  std::uint64_t rest_size = 0;      ///< that is to follow what is on its way
+  bool send_is_open = false;
   Network::Timer* share_timer = nullptr;
   std::uint32_t next =
       no_slot;  ///< in the queue of unexpected messages, or in the free list of the two ranks
@@ -75,6 +80,10 @@ class World {
 
   const SimulationSetting& setting() const { return setting_; }
   Network& network() const { return network_; }
+  /// Whether messages on their way slow work down.
+  bool slows_down() const { return cpu_model_ != nullptr; }
+  /// Pre: slows_down().
+  simgrid::kernel::resource::Model& cpu_model() const { return *cpu_model_; }
   /// Events closer than this are one instant to SimGrid.
   double precision_s() const { return precision_s_; }
   RankContext& rank(Rank rank) { return *ranks_[static_cast<std::size_t>(rank)]; }
@@ -97,6 +106,7 @@ class World {
   const SimulationSetting& setting_;
   Network& network_;
   double precision_s_;
+  simgrid::kernel::resource::Model* cpu_model_;
   std::vector<std::unique_ptr<RankContext>> ranks_;
   std::deque<Message> messages_;
   std::exception_ptr error_;

@@ -22,9 +22,11 @@ static void from_json(const nlohmann::json& json, Work::Kind& kind) {
 
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Profile::ComputeEntry, model, kind, bucket, samples, bytes, median_s,
                                    spread, raw_s)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Profile::MessageEntry, bytes, median_s, spread, raw_s, send_s, send_raw_s)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Profile::MessageEntry, bytes, median_s, spread, raw_s, send_s, send_raw_s,
+                                   sent_s, sent_raw_s)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Profile::NetworkSegment, from_bytes, alpha_s, beta_s)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Profile::Path, from, to, links, bandwidth, eager_bytes, messages, segments)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Profile::Path, from, to, links, bandwidth, eager_bytes, held_bytes,
+                                   messages, segments)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Profile::StorageEntry, bytes, write, median_s, spread, raw_s)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Profile, machine, software, date, command, core_wait_share, compute, paths,
                                    cluster, storage, lateness_s, share_spread)

@@ -17,7 +17,7 @@
 namespace tandem {
 
 struct Profile {
-  static constexpr int schema_version = 5;
+  static constexpr int schema_version = 6;
   std::string machine;   ///< processor name, cores, kernel: what must match for the profile to be fresh
   std::string software;  ///< version of Tandem, then those of the libraries that ranks use
   std::string date;
@@ -47,6 +47,8 @@ struct Profile {
     std::vector<double> raw_s;
     double send_s = 0.0;  ///< median
     std::vector<double> send_raw_s = {};
+    double sent_s = 0.0;  ///< until its buffer was the sender's again: median
+    std::vector<double> sent_raw_s = {};
   };
   /// Part of a piecewise fit: from `from_bytes` upwards, seconds = alpha_s + bytes * beta_s.
   struct NetworkSegment {
@@ -61,6 +63,9 @@ struct Profile {
     int links = 0;                 ///< on the way; 0: within one host, or one machine for all
     double bandwidth = 0.0;        ///< of the narrowest link, bytes a second; 0 without links
     std::int64_t eager_bytes = 0;  ///< largest message that leaves before its receive is posted
+    /// Of a large message, what the transport still holds for its sender when the send is over: socket
+    /// buffers, say. 0: a send is over when its message arrived.
+    std::int64_t held_bytes = 0;
     std::vector<MessageEntry> messages;
     std::vector<NetworkSegment> segments;
   };

@@ -69,12 +69,13 @@ inline std::vector<Profile::Path> machine_network(const std::vector<Profile::Net
 /// `work.samples` milliseconds alone on the device.
 inline Seconds price_by_samples(Rank, const Work& work) { return Seconds(work.samples * 1e-3); }
 
-/// `simulator`: sim::simulate, or another of its kind.
+/// `simulator`: sim::simulate, or another of its kind. `change` is the last to touch the setting.
 inline SimulationResult run_on(const std::function<SimulationResult(const SimulationSetting&)>& simulator,
                                const std::string& xml, const std::vector<std::string>& hosts,
                                const std::function<void(Context&)>& body,
                                const std::vector<Profile::Path>& network = {},
-                               Bytes eager_limit = SimulationSetting{}.eager_limit) {
+                               Bytes eager_limit = SimulationSetting{}.eager_limit,
+                               const std::function<void(SimulationSetting&)>& change = {}) {
   const TemporaryFile file("platform.xml", xml);
   SimulationSetting setting;
   setting.platform_file = file.path();
@@ -83,14 +84,16 @@ inline SimulationResult run_on(const std::function<SimulationResult(const Simula
   setting.body = body;
   setting.network = network;
   setting.eager_limit = eager_limit;
+  if (change) change(setting);
   return simulator(setting);
 }
 
 inline SimulationResult run(const std::string& xml, const std::vector<std::string>& hosts,
                             const std::function<void(Context&)>& body,
                             const std::vector<Profile::Path>& network = {},
-                            Bytes eager_limit = SimulationSetting{}.eager_limit) {
-  return run_on(simulate, xml, hosts, body, network, eager_limit);
+                            Bytes eager_limit = SimulationSetting{}.eager_limit,
+                            const std::function<void(SimulationSetting&)>& change = {}) {
+  return run_on(simulate, xml, hosts, body, network, eager_limit, change);
 }
 
 inline void compute(Context& context, int milliseconds) {

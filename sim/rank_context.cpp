@@ -3,10 +3,8 @@
 
 #include <algorithm>
 #include <cstring>
-#include <limits>
 #include <simgrid/kernel/Timer.hpp>
 #include <simgrid/simix.hpp>
-#include <utility>
 
 #include "policies/vocabulary/check.hpp"
 
@@ -134,7 +132,7 @@ Pending RankContext::send(Rank to, Channel channel, Slice slice, const Note& not
   TANDEM_CHECK(to >= 0 && to < world_size(), "to", to, "world size", world_size());
   TANDEM_CHECK(slice.size.count() >= 0, "size", slice.size.count(), "rank", rank_);
   RankContext& receiver = world_.rank(to);
-  Message& message = message_to(receiver);
+  Message& message = connection_to(receiver).new_message();
   Operation& operation = new_operation(Kind::send);
   operation.peer = to;
   operation.channel = channel;
@@ -170,34 +168,19 @@ Pending RankContext::send(Rank to, Channel channel, Slice slice, const Note& not
 
 /// The call that sends keeps the rank from anything else, while the message is on its way already.
 void RankContext::hand_over(const Message& message) {
-  if (message.connection->way.path == nullptr) return;
+  if (message.connection->way().path == nullptr) return;
   const double seconds =
-      world_.network().draw_send_s(*message.connection->way.path, static_cast<double>(message.wire_size));
+      world_.network().draw_send_s(*message.connection->way().path, static_cast<double>(message.wire_size));
   if (seconds <= 0) return;
   start_operations();
   s4u::this_actor::sleep_for(seconds);
 }
 
-Message& RankContext::message_to(RankContext& receiver) {
-  const auto [found, is_new] = connections_.try_emplace(receiver.rank());
-  if (is_new) {
-    world_.check_route(*this, receiver);
-    found->second.way = world_.network().way_between(host_, receiver.host());
-  }
-  std::uint32_t& free = found->second.free;
-  if (free == no_slot) {
-    Message& fresh = world_.new_message();
-    fresh.sender = this;
-    fresh.receiver = &receiver;
-    fresh.connection = &found->second;
-    return fresh;
-  }
-  Message& message = world_.message(free);
-  free = message.next;
-  message.receive_slot = no_slot;
-  message.waits_for_receive = false;
-  message.end = Message::End::open;
-  return message;
+Connection& RankContext::connection_to(RankContext& receiver) {
+  const auto found = connections_.find(receiver.rank());
+  if (found != connections_.end()) return found->second;
+  world_.check_route(*this, receiver);
+  return connections_.try_emplace(receiver.rank(), world_, *this, receiver).first->second;
 }
 
 Pending RankContext::receive(Rank from, Channel channel, Slice slice) {
@@ -305,7 +288,7 @@ void RankContext::start_operations() {
   // itself started.
   simgrid::kernel::actor::simcall_answered([this] {
     for (Operation* operation : to_start_) start(*operation);
-    for (Message* message : messages_to_start_) message->sender->start_message(*message);
+    for (Message* message : messages_to_start_) message->connection->start(*message);
   });
   to_start_.clear();
   messages_to_start_.clear();
@@ -396,70 +379,6 @@ void RankContext::start_disk_transfer(Operation& operation) {
   operation.io->set_size(static_cast<sg_size_t>(operation.amount));
   operation.io->set_op_type(operation.kind == Kind::read ? s4u::Io::OpType::READ : s4u::Io::OpType::WRITE);
   operation.io->start();
-}
-
-void RankContext::start_message(Message& message) {
-  Connection& connection = *message.connection;
-  message.next_to_start = no_slot;
-  message.ready_at_s = now().count();
-  if (connection.under_way != no_slot) {
-    world_.message(connection.last).next_to_start = message.index;
-    connection.last = message.index;
-    return;
-  }
-  connection.under_way = connection.last = message.index;
-  start_transfer(message);
-}
-
-void RankContext::start_next_message(Connection& connection) {
-  connection.under_way = world_.message(connection.under_way).next_to_start;
-  if (connection.under_way != no_slot) start_transfer(world_.message(connection.under_way));
-}
-
-void RankContext::start_transfer(Message& message) {
-  message_set_out();
-  message.receiver->message_set_out();
-  if (!host_.is_on() || !message.receiver->host().is_on()) return message.finish(false);
-  const Network::Way& way = message.connection->way;
-  message.terms = world_.network().terms_of(way, static_cast<double>(message.wire_size));
-  const std::uint64_t held = way.path == nullptr ? 0 : static_cast<std::uint64_t>(way.path->held_bytes);
-  message.rest_size = held > 0 && message.wire_size > held ? held : 0;
-  if (held >= message.wire_size) end_send(message);
-  start_part(message, message.comm, message.wire_size - message.rest_size,
-             now().count() - message.ready_at_s);
-}
-
-void RankContext::start_rest(Message& message) {
-  end_send(message);
-  // Its latency is that of the message, which passed.
-  const std::uint64_t size = std::exchange(message.rest_size, 0);
-  start_part(message, message.rest_comm, size, std::numeric_limits<double>::infinity());
-}
-
-void RankContext::end_send(Message& message) {
-  message.send_is_open = false;
-  finish(message.send_slot, true);
-}
-
-/// `comm`: one that the message keeps for this.
-void RankContext::start_part(Message& message, s4u::CommPtr& comm, std::uint64_t size, double waited_s) {
-  if (!comm) {
-    comm = s4u::Comm::sendto_init();
-    comm->set_data(static_cast<Finishable*>(&message));
-    comm->set_payload_size(0);
-    comm->set_source(&host_)->set_destination(&message.receiver->host());
-  }
-  world_.network().prepare(message.terms, waited_s);
-  comm->set_state(s4u::Activity::State::STARTING);
-  comm->set_payload_size(size);
-  comm->start();
-  if (size == 0) return;
-  // A link that is down ends the activity at once and without a report.
-  if (comm->get_remaining() == 0) {
-    message.rest_size = 0;
-    return message.finish(false);
-  }
-  world_.network().started(message.share_timer);
 }
 
 std::string RankContext::describe(const Operation& operation) const {

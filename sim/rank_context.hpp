@@ -41,11 +41,6 @@ class RankContext final : public Context {
   std::string waiting_for() const;
   /// Marks the operation as done and wakes the rank if it waits for it. Kernel context.
   void finish(std::uint32_t slot, bool succeeded);
-  /// The message under way over the connection is over; the one that waits behind it starts. Kernel context.
-  void start_next_message(Connection& connection);
-  /// No more of the message is left than the transport holds for its sender: the send is over, and the rest
-  /// follows. Kernel context.
-  void start_rest(Message& message);
   /// A message of this rank sets out, or is over: work is slower in between. Kernel context.
   void message_set_out();
   void message_over();
@@ -106,11 +101,7 @@ class RankContext final : public Context {
   simgrid::kernel::resource::Action* started_action(const Operation& operation) const;
   void stretch_compute(double factor);
   void start_disk_transfer(Operation& operation);
-  void start_message(Message& message);
-  void start_transfer(Message& message);
-  void start_part(Message& message, simgrid::s4u::CommPtr& comm, std::uint64_t size, double waited_s);
-  void end_send(Message& message);
-  Message& message_to(RankContext& receiver);
+  Connection& connection_to(RankContext& receiver);
   std::string describe(const Operation& operation) const;
 
   World& world_;

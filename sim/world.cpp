@@ -12,28 +12,6 @@ namespace tandem::sim {
 
 namespace s4u = simgrid::s4u;
 
-void Message::finish(bool succeeded) {
-  if (share_timer != nullptr) share_timer->remove();
-  share_timer = nullptr;
-  if (succeeded && rest_size > 0) return sender->start_rest(*this);
-  // The next one first: a stream of messages slows work down without a break.
-  sender->start_next_message(*connection);
-  sender->message_over();
-  receiver->message_over();
-  if (send_is_open) sender->finish(send_slot, succeeded);
-  if (receive_slot == no_slot) {
-    end = succeeded ? End::arrived : End::failed;
-    return;
-  }
-  receiver->finish(receive_slot, succeeded);
-  connection->recycle(*this);
-}
-
-void Connection::recycle(Message& message) {
-  message.next = free;
-  free = message.index;
-}
-
 namespace {
 
 /// The one of the hosts' processors. Errors: ConfigError when its actions cannot be stretched.

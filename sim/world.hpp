@@ -11,67 +11,14 @@
 #include <string>
 #include <vector>
 
+#include "sim/connection.hpp"
 #include "sim/network.hpp"
 #include "sim/simulation.hpp"
 
 namespace tandem::sim {
 
-class RankContext;
-class Message;
-
 /// A note adds this to the size of its message.
 constexpr Bytes note_size{sizeof(Note)};
-constexpr std::uint32_t no_slot = 0xffffffffU;
-
-/// Something that SimGrid reports back on, by the user data of an activity.
-class Finishable {
- public:
-  virtual ~Finishable() = default;
-  /// Called in kernel context at the simulated end; `succeeded` is false when a host or link went down.
-  virtual void finish(bool succeeded) = 0;
-};
-
-/// The way of messages from one rank to another: one after the other, in the order they were sent, as over
-/// one TCP connection or queue pair. It gets one share of a link, however many messages wait in it.
-struct Connection {
-  /// Keeps a message that is over for the next send.
-  void recycle(Message& message);
-
-  Network::Way way;
-  std::uint32_t free = no_slot;       ///< messages to use again
-  std::uint32_t under_way = no_slot;  ///< head of the queue of messages that are to start
-  std::uint32_t last = no_slot;
-};
-
-/// One message from its send to its receive. Its bytes are copied at once, its arrival is simulated. Used
-/// again by later messages of the same two ranks.
-class Message final : public Finishable {
- public:
-  void finish(bool succeeded) override;
-
-  RankContext* sender = nullptr;
-  RankContext* receiver = nullptr;
-  Connection* connection = nullptr;
-  std::uint32_t send_slot = no_slot;
-  std::uint32_t receive_slot = no_slot;  ///< no_slot until a receive matches
-  Bytes size{0};
-  std::uint64_t wire_size = 0;  ///< with its note
-  Note note;
-  std::unique_ptr<std::byte[]> bytes;  ///< only of a message that came before its receive
-  Network::Terms terms;
-  simgrid::s4u::CommPtr comm;
-  simgrid::s4u::CommPtr rest_comm;  ///< for what is left when the send is over
-  std::uint64_t rest_size = 0;      ///< that is to follow what is on its way
-  bool send_is_open = false;
-  Network::Timer* share_timer = nullptr;
-  std::uint32_t next =
-      no_slot;  ///< in the queue of unexpected messages, or in the free list of the two ranks
-  std::uint32_t next_to_start = no_slot;  ///< in its connection, behind this one
-  double ready_at_s = 0;                  ///< when only its connection kept it from starting
-  std::uint32_t index = 0;
-  bool waits_for_receive = false;  ///< above the eager limit, and its receive is not posted yet
-  enum class End : std::uint8_t { open, arrived, failed } end = End::open;  ///< of one before its receive
-};
 
 class World {
  public:

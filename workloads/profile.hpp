@@ -63,11 +63,11 @@ struct Profile {
     int links = 0;                 ///< on the way; 0: within one host, or one machine for all
     double bandwidth = 0.0;        ///< of the narrowest link, bytes a second; 0 without links
     std::int64_t eager_bytes = 0;  ///< largest message that leaves before its receive is posted
+    std::vector<MessageEntry> messages;
+    std::vector<NetworkSegment> segments;
     /// Of a large message, what the transport still holds for its sender when the send is over: socket
     /// buffers, say. 0: a send is over when its message arrived.
     std::int64_t held_bytes = 0;
-    std::vector<MessageEntry> messages;
-    std::vector<NetworkSegment> segments;
   };
   /// The first one is that of ranks 0 and 1.
   std::vector<Path> paths;

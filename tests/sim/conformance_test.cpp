@@ -30,6 +30,13 @@ TEST_P(Conformance, MeasuredNetwork) {
            lab::machine_network({{0, 20e-6, 1e-9}, {65536, 80e-6, 0.5e-9}}));
 }
 
+TEST_P(Conformance, ATransportThatHoldsMessages) {
+  const int ranks = GetParam().ranks;
+  auto network = lab::machine_network({{0, 20e-6, 1e-9}});
+  network[0].held_bytes = 4096;
+  lab::run(lab::star(ranks, "", disk), lab::hosts(ranks), GetParam().body, network);
+}
+
 INSTANTIATE_TEST_SUITE_P(Simulated, Conformance, ::testing::ValuesIn(conformance::scenarios()),
                          [](const auto& instance) { return std::string(instance.param.name); });
 

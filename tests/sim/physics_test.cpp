@@ -230,6 +230,44 @@ TEST(Physics, SendingTakesTheSendersTimeToo) {
 }
 
 /// A platform file may choose a network model of its own, whose messages have no weights to vary.
+TEST(Physics, ASendIsOverWhenTheTransportHoldsTheRest) {
+  constexpr double alpha_s = 1e-3;
+  constexpr double beta_s = 2e-9;
+  auto network = lab::machine_network({{0, alpha_s, beta_s}});
+  network[0].held_bytes = 250'000;
+  std::array<double, 3> sent{};
+  std::array<double, 3> arrived{};
+  lab::run(
+      lab::star(2), lab::hosts(2),
+      [&](Context& context) {
+        if (context.rank() == 1) {
+          for (double& time : arrived) {
+            lab::receive(context, 0, 1'000'000);
+            time = context.now().count();
+          }
+          return;
+        }
+        // The transport takes a small message at once, a large one but for the last of it, and one that waits
+        // behind that when its turn comes.
+        std::array<Pending, 3> pendings;
+        const std::array<std::int64_t, 3> sizes{250'000, 1'000'000, 100'000};
+        for (std::size_t i = 0; i < sizes.size(); ++i)
+          pendings[i] = context.send(1, {1, false}, {Bytes(sizes[i]), nullptr});
+        for (std::size_t i = 0; i < sizes.size(); ++i) {
+          context.wait(pendings[i]);
+          sent[i] = context.now().count();
+        }
+      },
+      network);
+  EXPECT_NEAR(0.0, sent[0], precision_s);
+  EXPECT_NEAR(alpha_s + 0.25e6 * beta_s, arrived[0], precision_s);
+  // Its latency passed while it waited.
+  EXPECT_NEAR(arrived[0] + 0.75e6 * beta_s, sent[1], 1e-7);
+  EXPECT_NEAR(arrived[0] + 1e6 * beta_s, arrived[1], 1e-7);
+  EXPECT_NEAR(arrived[1], sent[2], 1e-7);
+  EXPECT_NEAR(arrived[1] + 0.1e6 * beta_s, arrived[2], 1e-7);
+}
+
 TEST(Physics, NoiseOfSharesLeavesAModelOfThePlatformAlone) {
   const auto noisy = [](SimulationSetting setting) {
     setting.noise = {.seed = 1, .share_spread = 0.1};

@@ -1,0 +1,129 @@
+#include "sim/connection.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+#include "sim/rank_context.hpp"
+
+namespace tandem::sim {
+
+namespace s4u = simgrid::s4u;
+
+void Message::finish(bool succeeded) { connection->part_over(*this, succeeded); }
+
+Connection::Connection(World& world, RankContext& sender, RankContext& receiver)
+    : world_(world),
+      sender_(sender),
+      receiver_(receiver),
+      way_(world.network().way_between(sender.host(), receiver.host())),
+      held_(way_.path == nullptr ? 0 : static_cast<std::uint64_t>(way_.path->held_bytes)) {}
+
+Message& Connection::new_message() {
+  if (free_ == nullptr) {
+    Message& fresh = world_.new_message();
+    fresh.sender = &sender_;
+    fresh.connection = this;
+    return fresh;
+  }
+  Message& message = *std::exchange(free_, free_->next_to_start);
+  message.receive_slot = no_slot;
+  message.waits_for_receive = false;
+  message.end = Message::End::open;
+  return message;
+}
+
+void Connection::recycle(Message& message) { message.next_to_start = std::exchange(free_, &message); }
+
+void Connection::start(Message& message) {
+  message.next_to_start = nullptr;
+  message.ready_at_s = s4u::Engine::get_clock();
+  if (held_ > 0 && to_accept_ == nullptr) to_accept_ = &message;
+  if (under_way_ != nullptr) {
+    last_->next_to_start = &message;
+    last_ = &message;
+    if (held_ > 0) accept(left_ + static_cast<std::uint64_t>(under_way_->comm->get_remaining()));
+    return;
+  }
+  under_way_ = last_ = &message;
+  start_transfer(message);
+}
+
+void Connection::part_over(Message& message, bool succeeded) {
+  if (message.share_timer != nullptr) message.share_timer->remove();
+  message.share_timer = nullptr;
+  // Its latency is that of the message, which passed.
+  if (succeeded && left_ > 0) return start_part(message, std::numeric_limits<double>::infinity());
+  // The next one first: a stream of messages slows work down without a break.
+  start_next();
+  sender_.message_over();
+  receiver_.message_over();
+  if (std::exchange(message.send_is_open, false)) sender_.finish(message.send_slot, succeeded);
+  if (message.receive_slot == no_slot) {
+    message.end = succeeded ? Message::End::arrived : Message::End::failed;
+    return;
+  }
+  receiver_.finish(message.receive_slot, succeeded);
+  recycle(message);
+}
+
+void Connection::start_next() {
+  if (to_accept_ == under_way_) to_accept_ = under_way_->next_to_start;
+  under_way_ = under_way_->next_to_start;
+  if (under_way_ == nullptr) return;
+  if (!under_way_->send_is_open) accepted_behind_ -= under_way_->wire_size;
+  start_transfer(*under_way_);
+}
+
+void Connection::start_transfer(Message& message) {
+  sender_.message_set_out();
+  receiver_.message_set_out();
+  left_ = 0;
+  if (!sender_.host().is_on() || !receiver_.host().is_on()) return part_over(message, false);
+  message.terms = world_.network().terms_of(way_, static_cast<double>(message.wire_size));
+  left_ = message.wire_size;
+  start_part(message, s4u::Engine::get_clock() - message.ready_at_s);
+}
+
+/// As much of the message as brings the next send to its end, or all that is left.
+void Connection::start_part(Message& message, double waited_s) {
+  std::uint64_t size = left_;
+  if (held_ > 0) {
+    accept(left_);
+    if (to_accept_ != nullptr) size = std::min(left_, bytes_until(*to_accept_, left_) - held_);
+  }
+  left_ -= size;
+  std::swap(message.comm, message.other_comm);
+  s4u::CommPtr& comm = message.comm;
+  if (!comm) {
+    comm = s4u::Comm::sendto_init();
+    comm->set_data(static_cast<Finishable*>(&message));
+    comm->set_payload_size(0);
+    comm->set_source(&sender_.host())->set_destination(&receiver_.host());
+  }
+  world_.network().prepare(message.terms, waited_s);
+  comm->set_state(s4u::Activity::State::STARTING);
+  comm->set_payload_size(size);
+  comm->start();
+  if (size == 0) return;
+  // A link that is down ends the activity at once and without a report.
+  if (comm->get_remaining() == 0) return part_over(message, false);
+  world_.network().started(message.share_timer);
+}
+
+/// To the end of the message, when `left` are left of the one under way. Pre: the sends before it are over.
+std::uint64_t Connection::bytes_until(const Message& message, std::uint64_t left) const {
+  return &message == under_way_ ? left : left + accepted_behind_ + message.wire_size;
+}
+
+/// Ends the sends whose messages the transport can hold when `left` are left of the one under way.
+void Connection::accept(std::uint64_t left) {
+  while (to_accept_ != nullptr && bytes_until(*to_accept_, left) <= held_) {
+    Message& message = *std::exchange(to_accept_, to_accept_->next_to_start);
+    if (&message != under_way_) accepted_behind_ += message.wire_size;
+    message.send_is_open = false;
+    sender_.finish(message.send_slot, true);
+  }
+}
+
+}  // namespace tandem::sim

@@ -1,0 +1,92 @@
+// The messages from one rank to another: one after the other, in the order they were sent, as over one TCP
+// connection or queue pair. Together they get one share of a link, however many wait.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <simgrid/s4u.hpp>
+
+#include "sim/network.hpp"
+#include "workloads/context.hpp"
+
+namespace tandem::sim {
+
+class Connection;
+class RankContext;
+class World;
+
+constexpr std::uint32_t no_slot = 0xffffffffU;
+
+/// Something that SimGrid reports back on, by the user data of an activity.
+class Finishable {
+ public:
+  virtual ~Finishable() = default;
+  /// Called in kernel context at the simulated end; `succeeded` is false when a host or link went down.
+  virtual void finish(bool succeeded) = 0;
+};
+
+/// One message from its send to its receive. Its bytes are copied at once, its arrival is simulated. Used
+/// again by later messages of the same connection.
+class Message final : public Finishable {
+ public:
+  void finish(bool succeeded) override;
+
+  RankContext* sender = nullptr;
+  Connection* connection = nullptr;
+  std::uint32_t send_slot = no_slot;
+  std::uint32_t receive_slot = no_slot;  ///< no_slot until a receive matches
+  Bytes size{0};
+  std::uint64_t wire_size = 0;  ///< with its note
+  Note note;
+  std::unique_ptr<std::byte[]> bytes;  ///< only of a message that came before its receive
+  Network::Terms terms;
+  simgrid::s4u::CommPtr comm;        ///< what is on its way of it
+  simgrid::s4u::CommPtr other_comm;  ///< for the next part, since an activity cannot start again as it ends
+  Network::Timer* share_timer = nullptr;
+  std::uint32_t next = no_slot;      ///< in the queue of unexpected messages
+  Message* next_to_start = nullptr;  ///< in its connection, behind this one; or in the list of free ones
+  double ready_at_s = 0;             ///< when only its connection kept it from starting
+  std::uint32_t index = 0;
+  bool waits_for_receive = false;  ///< above the eager limit, and its receive is not posted yet
+  bool send_is_open = false;
+  enum class End : std::uint8_t { open, arrived, failed } end = End::open;  ///< of one before its receive
+};
+
+class Connection {
+ public:
+  /// Pre: a route exists.
+  Connection(World& world, RankContext& sender, RankContext& receiver);
+
+  const Network::Way& way() const { return way_; }
+  Message& new_message();
+  /// Keeps a message that is over for the next send.
+  void recycle(Message& message);
+  /// The message starts, or waits for those before it. Kernel context.
+  void start(Message& message);
+  /// What was on its way of the message arrived, or was lost. Kernel context.
+  void part_over(Message& message, bool succeeded);
+
+ private:
+  void start_next();
+  void start_transfer(Message& message);
+  void start_part(Message& message, double waited_s);
+  std::uint64_t bytes_until(const Message& message, std::uint64_t left) const;
+  void accept(std::uint64_t left);
+
+  World& world_;
+  RankContext& sender_;
+  RankContext& receiver_;
+  Network::Way way_;
+  /// The transport takes this much off the sender's hands: a send is over when no more is left of it and of
+  /// what was sent before. 0: when its message arrived.
+  std::uint64_t held_;
+  Message* free_ = nullptr;
+  Message* under_way_ = nullptr;  ///< head of the queue of messages that are to start
+  Message* last_ = nullptr;
+  std::uint64_t left_ = 0;  ///< of the one under way, after what is on its way of it
+  Message* to_accept_ =
+      nullptr;  ///< first one whose send is not over; null: none, or no transport that holds
+  std::uint64_t accepted_behind_ = 0;  ///< bytes of those behind the one under way whose sends are over
+};
+
+}  // namespace tandem::sim

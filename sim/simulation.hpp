@@ -20,6 +20,7 @@ struct SimulationSetting {
   std::vector<std::string> hosts;  ///< of each rank; ranks on one host share its device
   /// Seconds that the work takes alone on the device of the rank. Called once for each compute.
   std::function<Seconds(Rank, const Work&)> price;
+  std::function<void(Context&)> body;  ///< run by every rank
   /// How many times as long the work takes while messages of the rank are on their way; at least 1. Called
   /// once for each compute; empty: messages do not disturb work. Not under SMPI.
   std::function<double(Rank, const Work&)> slowdown = {};
@@ -27,7 +28,6 @@ struct SimulationSetting {
   /// Seconds that a transfer of the rank with its disk takes beyond what the disk's rate says. Called once
   /// for each; null: none.
   std::function<Seconds(Rank)> disk_delay = {};
-  std::function<void(Context&)> body;  ///< run by every rank
   /// Measured cost of a message by its size on each kind of way; empty: the links of the platform alone
   /// (CM02).
   std::vector<Profile::Path> network = {};

@@ -23,11 +23,16 @@ struct CalibrationSetting {
   /// Ranks that reach rank 0 over its own link, all equally fast: they send to it at once. Fewer than two:
   /// sharing is not measured.
   std::vector<Rank> sharers = {};
+  std::string cluster = {};                 ///< see Profile
   std::vector<std::int64_t> message_bytes;  ///< sizes to send between rank 0 and each partner
   /// Largest message that the transport sends off before its receive is posted. Kept in the profile.
   std::int64_t eager_bytes = std::numeric_limits<std::int64_t>::max();
+  /// One rank of each host other than rank 0's, to measure its device too. Empty: one host is as good as
+  /// another.
+  std::vector<Rank> host_ranks = {};
   int message_repetitions = 30;  ///< round trips of each size; fewer of those that take long by the file
-  int compute_repetitions = 9;   ///< of each piece of work
+  int compute_repetitions = 9;   ///< of each piece of work; amid messages fewer of those that take long
+  int host_repetitions = 5;      ///< of a step, on each further host
   int sharing_repetitions = 15;
   int lateness_repetitions = 150;  ///< pieces of emulated work of each rank
   int storage_repetitions = 9;     ///< reads and writes of each size

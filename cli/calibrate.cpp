@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <thread>
 
 #include "cli/calibration_run.hpp"
@@ -33,10 +34,42 @@ std::string path_text(const Profile::Path& path) {
                         entry.spread * 50);
   if (path.eager_bytes < std::numeric_limits<std::int64_t>::max())
     text += fmt::format("  above {} B a message waits for its receive\n", path.eager_bytes);
+  if (path.held_bytes > 0)
+    text += fmt::format("  a send is over when {} B are left of it\n", path.held_bytes);
   text += "  fitted\n";
   for (const auto& segment : path.segments)
     text += fmt::format("  from {:>9} B: {:.1f} us + size / {:.3g} MB/s\n", segment.from_bytes,
                         segment.alpha_s * 1e6, 1e-6 / segment.beta_s);
+  return text;
+}
+
+/// What calibration found around the prices of work: a line each.
+std::string disturbance_text(const Profile& profile) {
+  std::string text;
+  const auto separated = [](const std::string& list) { return list.empty() ? "" : ", "; };
+  if (!profile.compute.empty()) {
+    std::string slower;
+    double first_s = 0.0;
+    for (std::size_t i = 0; i < work_names.size(); ++i) {
+      const auto kind = static_cast<Work::Kind>(i);
+      const double slowdown = profile.slowdown(profile.compute.front().model, kind);
+      if (slowdown > 1.0) slower += fmt::format("{}{} x{:.2f}", separated(slower), name_of(kind), slowdown);
+    }
+    for (const auto& entry : profile.compute) first_s += std::max(0.0, entry.first_s - entry.median_s);
+    text += fmt::format("\n  amid messages of {} B: {}\n", profile.disturbing_bytes,
+                        slower.empty() ? "no work is slower" : slower);
+    text += fmt::format("  the first step takes {:.1f} ms more\n", first_s * 1e3);
+  }
+  if (const auto& begins = profile.begins.raw_s; !begins.empty()) {
+    const auto [first, last] = std::minmax_element(begins.begin(), begins.end());
+    text += fmt::format("  {} ranks begin {:.2f} to {:.2f} ms after time zero\n", begins.size(), *first * 1e3,
+                        *last * 1e3);
+  }
+  std::string hosts;
+  for (const auto& entry : profile.hosts)
+    hosts +=
+        fmt::format("{}{} x{:.3f} +-{:.1f} %", separated(hosts), entry.host, entry.ratio, entry.spread * 50);
+  if (!hosts.empty()) text += "  time of a step by host: " + hosts + "\n";
   return text;
 }
 
@@ -53,6 +86,7 @@ std::string profile_text(const Profile& profile) {
         entry.bucket < 0 ? "" : fmt::format("b{}", entry.bucket),
         entry.samples > 0 ? fmt::format("{} smp", entry.samples) : fmt::format("{} B", entry.bytes),
         entry.median_s * 1e3, entry.spread * 50);
+  text += disturbance_text(profile);
   if (!profile.storage.empty()) text += "\n  storage\n";
   for (const auto& entry : profile.storage)
     text += fmt::format("  {:<5} {:>10} B  {:>9.1f} us\n", entry.write ? "write" : "read", entry.bytes,
@@ -147,6 +181,16 @@ std::vector<Rank> sharers_of(const Job& job, const std::string& cluster) {
   return sharers;
 }
 
+/// The first rank of each host but rank 0's, where the job uses the devices that the hosts really have.
+std::vector<Rank> host_ranks_of(const Job& job, const std::string& cluster) {
+  if (cluster.empty() || job.experiment().run.devices != "native") return {};
+  std::set<std::string> known{job.seats().front().host};
+  std::vector<Rank> ranks;
+  for (Rank rank = 1; rank < static_cast<Rank>(job.seats().size()); ++rank)
+    if (known.insert(job.seats()[static_cast<std::size_t>(rank)].host).second) ranks.push_back(rank);
+  return ranks;
+}
+
 void write_platform(const std::string& path, const Profile& profile, const ModelDescription& model) {
   std::ofstream file(path);
   file << platforms::this_machine_xml(measured_machine(profile, model));
@@ -163,6 +207,7 @@ int run_calibration(const JobOptions& options, const std::string& profile_path, 
   auto document = job_document(loaded.experiment, loaded.platform);
   document["partners"] = to_json(partners_of(job, cluster));
   document["sharers"] = sharers_of(job, cluster);
+  document["host_ranks"] = host_ranks_of(job, cluster);
   document["cluster"] = cluster;
   std::ofstream(directory + "/job.json") << document.dump();
   LaunchSetting setting;

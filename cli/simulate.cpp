@@ -12,6 +12,7 @@
 #include "platforms/this_machine.hpp"
 #include "sim/simulation.hpp"
 #include "sim/witness/witness.hpp"
+#include "workloads/device_time.hpp"
 #include "workloads/eager_limit.hpp"
 #include "workloads/experiment_file.hpp"
 #include "workloads/job.hpp"
@@ -102,30 +103,25 @@ void simulate_job(const SimulateOptions& options) {
 
   const Network network = network_of(job);
   std::vector<Journal> journals(job.seats().size());
-  std::vector<CostModel> prices;
-  std::vector<Rng> noise;
+  std::vector<DeviceTime> devices;
   sim::SimulationSetting setting;
   setting.platform_file = network.platform_file;
   setting.network = network.measured;
   setting.eager_limit = network.eager_limit;
   for (std::size_t rank = 0; rank < job.seats().size(); ++rank) {
     setting.hosts.push_back(job.seats()[rank].host);
-    prices.push_back(job.cost_model(static_cast<Rank>(rank)));
-    noise.push_back(Rng::stream(job.experiment().seed, "noise", rank));
+    setting.begins.push_back(devices.emplace_back(job, static_cast<Rank>(rank)).begin());
     journals[rank].keep_decisions = options.decisions;
   }
-  const bool varies = job.experiment().physics.noise == "profile";
-  const bool comes_late = varies && job.experiment().run.devices == "emulated";
-  if (varies) setting.noise = {job.experiment().seed, job.profile()->share_spread};
+  if (job.experiment().physics.noise == "profile")
+    setting.noise = {job.experiment().seed, job.profile()->share_spread};
   setting.price = [&](Rank rank, const Work& work) {
-    const auto index = static_cast<std::size_t>(rank);
-    if (!varies) return prices[index].price(work);
-    const Seconds duration = prices[index].draw(work, noise[index]);
-    return comes_late ? duration + job.profile()->draw_lateness(noise[index]) : duration;
+    return devices[static_cast<std::size_t>(rank)].next(work);
   };
-  if (comes_late)
-    setting.disk_delay = [&](Rank rank) {
-      return job.profile()->draw_lateness(noise[static_cast<std::size_t>(rank)]);
+  setting.disk_delay = [&](Rank rank) { return devices[static_cast<std::size_t>(rank)].disk_delay(); };
+  if (DeviceTime::any_slowdown(job))
+    setting.slowdown = [&](Rank rank, const Work& work) {
+      return devices[static_cast<std::size_t>(rank)].slowdown(work);
     };
   setting.body = [&](Context& context) {
     Journal& journal = journals[static_cast<std::size_t>(context.rank())];

@@ -104,17 +104,24 @@ void run_job(const Job& job, const RankOptions& options, MpiContext& context, MP
   write_results(options.out, info, merged, Seconds(makespan), options.trace);
 }
 
-void calibrate_job(const Job& job, const RankOptions& options, MpiContext& context) {
-  const Seconds waited_before = core_wait().value_or(Seconds(0));
-  const Seconds start = context.now();
+CalibrationSetting calibration_setting(const RankOptions& options) {
   CalibrationSetting setting = default_calibration();
   const auto document = nlohmann::json::parse(std::ifstream(options.document));
   if (document.contains("partners")) setting.partners = partners_from_json(document["partners"]);
   setting.sharers = document.value("sharers", std::vector<Rank>{});
-  const std::string cluster = document.value("cluster", "");
+  setting.host_ranks = document.value("host_ranks", std::vector<Rank>{});
+  setting.cluster = document.value("cluster", "");
   // It cannot be measured from outside: with shared memory even small sends end only when the receiver looks.
-  if (const auto limit = mpi_variable(cluster.empty() ? "btl_vader_eager_limit" : "btl_tcp_eager_limit"))
+  if (const auto limit =
+          mpi_variable(setting.cluster.empty() ? "btl_vader_eager_limit" : "btl_tcp_eager_limit"))
     setting.eager_bytes = *limit;
+  return setting;
+}
+
+void calibrate_job(const Job& job, const RankOptions& options, const CalibrationSetting& setting,
+                   MpiContext& context) {
+  const Seconds waited_before = core_wait().value_or(Seconds(0));
+  const Seconds start = context.now();
   Profile profile = calibrate(job, context, setting);
   profile.core_wait_share = (core_wait().value_or(Seconds(0)) - waited_before) / (context.now() - start);
   context.meet();
@@ -123,7 +130,6 @@ void calibrate_job(const Job& job, const RankOptions& options, MpiContext& conte
   profile.software = this_software() + ", " + mpi_version();
   profile.date = now_utc();
   profile.command = options.command;
-  profile.cluster = cluster;
   save_profile(options.calibrate, profile);
 }
 
@@ -163,12 +169,15 @@ void run_rank(int argc, char** argv) {
   job.on_progress([&last_progress](double fraction) { print_progress(fraction, last_progress); });
   int rank = 0;
   check_mpi(MPI_Comm_rank(MPI_COMM_WORLD, &rank), "MPI_Comm_rank");
-  const bool emulated = options.calibrate.empty() && job.experiment().run.devices == "emulated";
+  if (!options.calibrate.empty()) {
+    // Read before time zero, as is all that a job reads.
+    const CalibrationSetting setting = calibration_setting(options);
+    MpiContext context(MPI_COMM_WORLD, {});
+    return calibrate_job(job, options, setting, context);
+  }
+  const bool emulated = job.experiment().run.devices == "emulated";
   MpiContext context(MPI_COMM_WORLD, emulated ? emulated_setting(job, rank) : MpiSetting{});
-  if (options.calibrate.empty())
-    run_job(job, options, context, MPI_COMM_WORLD);
-  else
-    calibrate_job(job, options, context);
+  run_job(job, options, context, MPI_COMM_WORLD);
 }
 
 }  // namespace

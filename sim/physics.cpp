@@ -78,7 +78,10 @@ nlohmann::json report_physics(const std::map<std::string, std::string>& own,
     for (const auto& segment : path.segments)
       segments.push_back(
           {{"from_bytes", segment.from_bytes}, {"alpha_s", segment.alpha_s}, {"beta_s", segment.beta_s}});
-    measured.push_back({{"links", path.links}, {"bandwidth", path.bandwidth}, {"segments", segments}});
+    measured.push_back({{"links", path.links},
+                        {"bandwidth", path.bandwidth},
+                        {"segments", segments},
+                        {"held_bytes", path.held_bytes}});
   }
   const bool unlimited = eager_limit.count() == std::numeric_limits<std::int64_t>::max();
   int major = 0;

@@ -23,11 +23,16 @@ struct CalibrationSetting {
   /// Ranks that reach rank 0 over its own link, all equally fast: they send to it at once. Fewer than two:
   /// sharing is not measured.
   std::vector<Rank> sharers = {};
+  std::string cluster = {};                 ///< see Profile
   std::vector<std::int64_t> message_bytes;  ///< sizes to send between rank 0 and each partner
   /// Largest message that the transport sends off before its receive is posted. Kept in the profile.
   std::int64_t eager_bytes = std::numeric_limits<std::int64_t>::max();
+  /// One rank of each host other than rank 0's, to measure its device too. Empty: one host is as good as
+  /// another.
+  std::vector<Rank> host_ranks = {};
   int message_repetitions = 30;  ///< round trips of each size; fewer of those that take long by the file
-  int compute_repetitions = 9;   ///< of each piece of work
+  int compute_repetitions = 9;   ///< of each piece of work; amid messages fewer of those that take long
+  int host_repetitions = 5;      ///< of a step, on each further host
   int sharing_repetitions = 15;
   int lateness_repetitions = 150;  ///< pieces of emulated work of each rank
   int storage_repetitions = 9;     ///< reads and writes of each size
@@ -51,5 +56,10 @@ Profile calibrate(const Job& job, Context& context, const CalibrationSetting& se
 /// relative error, each further segment only if it lowers an error above a thousandth by
 /// a fifth. Pre: entries sorted by size, none empty.
 std::vector<Profile::NetworkSegment> fit_network(const std::vector<Profile::MessageEntry>& messages);
+
+/// What the transport holds for a sender when its send is over, from the largest messages: what of them had
+/// not arrived then. Pre: as fit_network; `segments`: fitted to the messages.
+std::int64_t fit_held(const std::vector<Profile::MessageEntry>& messages,
+                      const std::vector<Profile::NetworkSegment>& segments);
 
 }  // namespace tandem

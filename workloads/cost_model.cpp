@@ -10,18 +10,29 @@ constexpr double streams_of_decode = 5.0;
 
 }  // namespace
 
-CostModel::CostModel(ModelDescription model, platforms::Device device, const Profile* profile)
-    : model_(std::move(model)), device_(std::move(device)), profile_(profile) {}
+CostModel::CostModel(ModelDescription model, platforms::Device device, const Profile* profile,
+                     const std::string& host)
+    : model_(std::move(model)), device_(std::move(device)), profile_(profile) {
+  slowdowns_.fill(1.0);
+  if (profile == nullptr) return;
+  host_ratio_ = profile->host_ratio(host);
+  for (std::size_t kind = 0; kind < slowdowns_.size(); ++kind)
+    slowdowns_[kind] = profile->slowdown(model_.name, static_cast<Work::Kind>(kind));
+}
 
 Seconds CostModel::price(const Work& work) const {
   if (profile_ != nullptr)
-    if (const auto measured = profile_->price(model_.name, work)) return *measured;
+    if (const auto measured = profile_->price(model_.name, work)) return *measured * host_ratio_;
   return from_device(work);
 }
 
 Seconds CostModel::draw(const Work& work, Rng& random) const {
   const double variation = profile_ == nullptr ? 1.0 : profile_->draw_variation(model_.name, work, random);
   return price(work) * variation;
+}
+
+Seconds CostModel::first_extra(const Work& work) const {
+  return profile_ == nullptr ? Seconds(0) : profile_->first_extra(model_.name, work) * host_ratio_;
 }
 
 Seconds CostModel::from_device(const Work& work) const {

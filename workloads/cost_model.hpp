@@ -14,17 +14,25 @@ constexpr double streams_of_update = 3.0;
 
 class CostModel {
  public:
-  /// `profile` may be null: then everything comes from the device's figures.
-  CostModel(ModelDescription model, platforms::Device device, const Profile* profile);
+  /// `profile` may be null: then everything comes from the device's figures. `host`: what the profile may
+  /// know by name.
+  CostModel(ModelDescription model, platforms::Device device, const Profile* profile,
+            const std::string& host = {});
   Seconds price(const Work& work) const;
   /// The price of one execution: varies as measured where the profile knows the work, else as `price`.
   Seconds draw(const Work& work, Rng& random) const;
+  /// What the first execution of this kind and bucket takes beyond that.
+  Seconds first_extra(const Work& work) const;
+  /// How many times as long the work takes amid messages; at least 1.
+  double slowdown(const Work& work) const { return slowdowns_[static_cast<std::size_t>(work.kind)]; }
 
  private:
   Seconds from_device(const Work& work) const;
   ModelDescription model_;
   platforms::Device device_;
   const Profile* profile_;
+  double host_ratio_ = 1.0;  ///< of times that the profile knows
+  std::array<double, work_names.size()> slowdowns_{};
 };
 
 }  // namespace tandem

@@ -127,7 +127,7 @@ std::vector<Rank> Job::ranks_of(Seat::Role role) const {
 CostModel Job::cost_model(Rank rank) const {
   // A profile was measured on real devices; emulated ones take what the platform says.
   const bool native = experiment_.run.devices == "native";
-  return CostModel(model_, host_of(rank).device, native ? profile_.get() : nullptr);
+  return CostModel(model_, host_of(rank).device, native ? profile_.get() : nullptr, host_of(rank).name);
 }
 
 sync::Route Job::route() const {

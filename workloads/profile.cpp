@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "policies/vocabulary/check.hpp"
+#include "workloads/records/quantile.hpp"
 
 namespace tandem {
 
@@ -21,15 +22,18 @@ static void from_json(const nlohmann::json& json, Work::Kind& kind) {
 }
 
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Profile::ComputeEntry, model, kind, bucket, samples, bytes, median_s,
-                                   spread, raw_s)
+                                   spread, raw_s, first_s, disturbed_raw_s)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Profile::HostEntry, host, ratio, spread, raw_s)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Profile::Begins, model, raw_s)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Profile::MessageEntry, bytes, median_s, spread, raw_s, send_s, send_raw_s,
                                    sent_s, sent_raw_s)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Profile::NetworkSegment, from_bytes, alpha_s, beta_s)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Profile::Path, from, to, links, bandwidth, eager_bytes, held_bytes,
                                    messages, segments)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Profile::StorageEntry, bytes, write, median_s, spread, raw_s)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Profile, machine, software, date, command, core_wait_share, compute, paths,
-                                   cluster, storage, lateness_s, share_spread)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Profile, machine, software, date, command, core_wait_share, compute,
+                                   disturbing_bytes, hosts, begins, paths, cluster, storage, lateness_s,
+                                   share_spread)
 
 namespace {
 
@@ -65,6 +69,38 @@ double Profile::draw_variation(const std::string& model, const Work& work, Rng& 
 
 Seconds Profile::draw_lateness(Rng& random) const {
   return Seconds(lateness_s.empty() ? 0.0 : lateness_s[random.below(lateness_s.size())]);
+}
+
+double Profile::slowdown(const std::string& model, Work::Kind kind) const {
+  double alone_s = 0.0;
+  double disturbed_s = 0.0;
+  for (const ComputeEntry& entry : compute) {
+    if (entry.model != model || entry.kind != kind || entry.disturbed_raw_s.empty()) continue;
+    alone_s += entry.median_s;
+    disturbed_s += quantile(entry.disturbed_raw_s, 0.5);
+  }
+  return alone_s > 0.0 ? std::max(1.0, disturbed_s / alone_s) : 1.0;
+}
+
+Seconds Profile::first_extra(const std::string& model, const Work& work) const {
+  double extra_s = 0.0;
+  // A kind that was measured in several sizes had its first time in parts.
+  for (const ComputeEntry& entry : compute)
+    if (entry.model == model && entry.kind == work.kind && entry.bucket == work.bucket)
+      extra_s += std::max(0.0, entry.first_s - entry.median_s);
+  return Seconds(extra_s);
+}
+
+double Profile::host_ratio(const std::string& host) const {
+  const auto found =
+      std::find_if(hosts.begin(), hosts.end(), [&](const HostEntry& entry) { return entry.host == host; });
+  return found == hosts.end() ? 1.0 : found->ratio;
+}
+
+Seconds Profile::begin(const std::string& model, Rng* random) const {
+  if (begins.raw_s.empty() || begins.model != model) return Seconds(0);
+  if (random == nullptr) return Seconds(quantile(begins.raw_s, 0.5));
+  return Seconds(begins.raw_s[random->below(begins.raw_s.size())]);
 }
 
 std::optional<Seconds> Profile::price(const std::string& model, const Work& work) const {

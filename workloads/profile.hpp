@@ -24,7 +24,8 @@ struct Profile {
   std::string command;           ///< that measured it
   double core_wait_share = 0.0;  ///< of the time, in which the measuring rank stood ready without a core
 
-  /// Seconds of one piece of work on this machine's native device; medians with spread.
+  /// Seconds of one piece of work on this machine's native device; medians with spread. All of them alone,
+  /// but for those that were also measured in the midst of messages.
   struct ComputeEntry {
     std::string model;
     Work::Kind kind;
@@ -34,8 +35,30 @@ struct Profile {
     double median_s;
     double spread;  ///< interquartile range / median
     std::vector<double> raw_s;
+    double first_s = 0.0;  ///< the first time ever, which is not among the raw ones
+    /// While messages went from and to the rank without a break; each is the mean of some steps. Empty: not
+    /// measured.
+    std::vector<double> disturbed_raw_s = {};
   };
   std::vector<ComputeEntry> compute;
+  std::int64_t disturbing_bytes = 0;  ///< size of the messages that disturbed
+
+  /// Speed of the hosts' native devices, where ranks of several hosts were calibrated. Not empty then.
+  struct HostEntry {
+    std::string host;
+    double ratio;   ///< median time of a step's work over that of the host that `compute` is of
+    double spread;  ///< interquartile range / median
+    std::vector<double> raw_s;
+  };
+  std::vector<HostEntry> hosts;
+
+  /// When ranks began their first operation, counted from the first rank that left the barrier at time zero;
+  /// one entry a rank.
+  struct Begins {
+    std::string model;  ///< that the ranks made; empty when math was modelled
+    std::vector<double> raw_s;
+  };
+  Begins begins;
 
   /// One-way time of a message, per size; from round trips. And how long the call that sends it keeps its
   /// rank from anything else: the overhead of LogP (Culler et al., PPoPP 1993), which is part of the one-way
@@ -97,6 +120,16 @@ struct Profile {
   double draw_variation(const std::string& model, const Work& work, Rng& random) const;
   /// One of the measured latenesses; 0 where none was measured.
   Seconds draw_lateness(Rng& random) const;
+  /// How many times as long work of this kind takes amid messages: the medians of its pieces disturbed, over
+  /// those alone. At least 1, which it also is where nothing was measured.
+  double slowdown(const std::string& model, Work::Kind kind) const;
+  /// How much longer than usual the first execution of this kind and bucket takes.
+  Seconds first_extra(const std::string& model, const Work& work) const;
+  /// Factor on the time of native work on the host; 1 where it was not measured.
+  double host_ratio(const std::string& host) const;
+  /// When a rank begins that makes this model (empty: math is modelled): one of the measured times, or their
+  /// median without a generator; 0 where another model, or none, was measured.
+  Seconds begin(const std::string& model, Rng* random) const;
 
  private:
   /// Measured pieces of the kind: the largest not above the work in size, and the smallest not below; null

@@ -5,7 +5,9 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <functional>
 #include <map>
+#include <set>
 
 #include "platforms/load.hpp"
 #include "policies/vocabulary/rng.hpp"
@@ -13,6 +15,7 @@
 #include "tests/sim/temporary_platform.hpp"
 #include "tests/support/seeds.hpp"
 #include "tests/support/temporary_folder.hpp"
+#include "workloads/device_time.hpp"
 #include "workloads/job.hpp"
 
 namespace tandem {
@@ -21,12 +24,10 @@ namespace {
 constexpr double latency_s = 1e-4;
 constexpr double bandwidth = 1e8;
 
-Profile calibrate_simulated(const CalibrationSetting& calibration, std::unique_ptr<Job>& job,
-                            const testing::TemporaryFolder& folder, double share_spread = 0,
-                            const std::vector<Profile::Path>& network = {}) {
-  const testing::TemporaryPlatform file(testing::TemporaryPlatform::star(3, bandwidth, latency_s));
+/// Three native hosts on a star, with real math.
+Experiment star_experiment(const std::string& platform_file) {
   Experiment experiment;
-  experiment.platform = file.path();
+  experiment.platform = platform_file;
   experiment.workload.math = Experiment::Workload::Math::real;
   experiment.workload.model = "mlp";
   experiment.workload.dataset = "synthetic";
@@ -36,18 +37,37 @@ Profile calibrate_simulated(const CalibrationSetting& calibration, std::unique_p
   experiment.stop.rounds = 1;
   experiment.placement.workers = {"host-0", "host-1"};
   experiment.placement.servers = {"host-2"};
+  experiment.run.devices = "native";
+  return experiment;
+}
+
+/// `truth`: what the simulated devices do; empty: what the platform says of them. `change` is the last to
+/// touch the setting.
+Profile calibrate_simulated(const CalibrationSetting& calibration, std::unique_ptr<Job>& job,
+                            const testing::TemporaryFolder& folder,
+                            const std::function<void(sim::SimulationSetting&)>& change = {},
+                            const std::string& truth = {}) {
+  const testing::TemporaryPlatform file(testing::TemporaryPlatform::star(3, bandwidth, latency_s));
+  Experiment experiment = star_experiment(file.path());
+  experiment.physics.profile = truth;
   job = std::make_unique<Job>(experiment, platforms::load_platform(file.path()), folder.path().string());
   sim::SimulationSetting setting;
   setting.platform_file = file.path();
-  for (const Seat& seat : job->seats()) setting.hosts.push_back(seat.host);
-  setting.price = [&](Rank rank, const Work& work) { return job->cost_model(rank).price(work); };
+  std::vector<DeviceTime> devices;
+  for (std::size_t rank = 0; rank < job->seats().size(); ++rank) {
+    setting.hosts.push_back(job->seats()[rank].host);
+    devices.emplace_back(*job, static_cast<Rank>(rank));
+  }
+  const auto device = [&](Rank rank) -> DeviceTime& { return devices[static_cast<std::size_t>(rank)]; };
+  setting.price = [&](Rank rank, const Work& work) { return device(rank).next(work); };
+  if (DeviceTime::any_slowdown(*job))
+    setting.slowdown = [&](Rank rank, const Work& work) { return device(rank).slowdown(work); };
   Profile profile;
   setting.body = [&](Context& context) {
     Profile own = calibrate(*job, context, calibration);
     if (context.rank() == 0) profile = std::move(own);
   };
-  setting.network = network;
-  if (share_spread > 0) setting.noise = {.seed = 1, .share_spread = share_spread};
+  if (change) change(setting);
   sim::simulate(setting);
   return profile;
 }
@@ -68,6 +88,7 @@ TEST(Calibration, FindsTheNetworkAndTheDevicesOfASimulatedCluster) {
     ASSERT_EQ(path.segments.size(), 1U);
     EXPECT_NEAR(path.segments[0].alpha_s, latency_s, 1e-9);
     EXPECT_NEAR(path.segments[0].beta_s, 1 / bandwidth, 1e-14);
+    EXPECT_NEAR(static_cast<double>(path.held_bytes), 0.0, 100.0);
   }
   ASSERT_FALSE(profile.compute.empty());
   const CostModel device = job->cost_model(0);
@@ -93,10 +114,32 @@ TEST(Calibration, FindsHowLongSendsKeepTheirRank) {
   calibration.partners = {{.rank = 1, .links = 2, .bandwidth = bandwidth}};
   std::unique_ptr<Job> job;
   const testing::TemporaryFolder folder;
-  const auto messages = calibrate_simulated(calibration, job, folder, 0, {truth}).paths.front().messages;
+  const auto messages =
+      calibrate_simulated(calibration, job, folder,
+                          [&](sim::SimulationSetting& setting) { setting.network = {truth}; })
+          .paths.front()
+          .messages;
   ASSERT_EQ(messages.size(), 2U);
   EXPECT_NEAR(messages[0].send_s, 50e-6, 1e-9);
   EXPECT_NEAR(messages[1].send_s, 1e-3, 1e-9);
+}
+
+TEST(Calibration, FindsWhatTheTransportHoldsOfASend) {
+  const Profile::Path truth{.from = "host-0",
+                            .to = "host-1",
+                            .links = 2,
+                            .bandwidth = bandwidth,
+                            .messages = {},
+                            .segments = {{0, latency_s, 1 / bandwidth}},
+                            .held_bytes = 300'000};
+  CalibrationSetting calibration = default_calibration();
+  calibration.partners = {{.rank = 1, .links = 2, .bandwidth = bandwidth}};
+  calibration.message_repetitions = 2;
+  std::unique_ptr<Job> job;
+  const testing::TemporaryFolder folder;
+  const Profile profile = calibrate_simulated(
+      calibration, job, folder, [&](sim::SimulationSetting& setting) { setting.network = {truth}; });
+  EXPECT_NEAR(static_cast<double>(profile.paths.front().held_bytes), 300e3, 100.0);
 }
 
 TEST(Calibration, FindsHowUnequallyMessagesShareALink) {
@@ -106,7 +149,10 @@ TEST(Calibration, FindsHowUnequallyMessagesShareALink) {
   calibration.sharing_repetitions = 1000;
   std::unique_ptr<Job> job;
   const testing::TemporaryFolder folder;
-  EXPECT_NEAR(calibrate_simulated(calibration, job, folder, 0.2).share_spread, 0.2, 0.02);
+  const Profile profile = calibrate_simulated(calibration, job, folder, [](sim::SimulationSetting& setting) {
+    setting.noise = {.seed = 1, .share_spread = 0.2};
+  });
+  EXPECT_NEAR(profile.share_spread, 0.2, 0.02);
 }
 
 TEST(Calibration, FindsThatMessagesShareALinkEqually) {
@@ -117,6 +163,128 @@ TEST(Calibration, FindsThatMessagesShareALinkEqually) {
   const testing::TemporaryFolder folder;
   // The second one is told to go a latency later.
   EXPECT_NEAR(calibrate_simulated(calibration, job, folder).share_spread, 0.0, 0.01);
+}
+
+TEST(Calibration, FindsWhenEachRankBegins) {
+  CalibrationSetting calibration = default_calibration();
+  calibration.message_bytes = {1, 1000};
+  const std::vector<Seconds> begins = {Seconds(0.002), Seconds(0.0005), Seconds(0.007)};
+  std::unique_ptr<Job> job;
+  const testing::TemporaryFolder folder;
+  const Profile profile = calibrate_simulated(
+      calibration, job, folder, [&](sim::SimulationSetting& setting) { setting.begins = begins; });
+  EXPECT_EQ(profile.begins.model, "mlp");
+  ASSERT_EQ(profile.begins.raw_s.size(), begins.size());
+  for (std::size_t rank = 0; rank < begins.size(); ++rank)
+    EXPECT_NEAR(profile.begins.raw_s[rank], begins[rank].count(), 1e-8) << rank;
+}
+
+/// A device's pieces of work, of which all but decoding are slower amid messages, and some the first time.
+Profile disturbed_devices(const ModelDescription& model, int batch) {
+  Profile profile;
+  profile.paths = {{.from = "host-0", .to = "host-1", .messages = {}, .segments = {{0, 1e-4, 1e-8}}}};
+  const auto add = [&](Work::Kind kind, int bucket, double usual_s, double extra_s, double slowdown) {
+    const bool has_samples = kind != Work::Kind::update && kind != Work::Kind::reduce;
+    profile.compute.push_back({model.name,
+                               kind,
+                               bucket,
+                               has_samples ? batch : 0,
+                               model.bytes().count(),
+                               usual_s,
+                               0.0,
+                               {usual_s},
+                               usual_s + extra_s,
+                               {usual_s * slowdown}});
+  };
+  add(Work::Kind::decode, -1, 0.5e-3, 0, 1.0);
+  add(Work::Kind::forward, -1, 4e-3, 7e-3, 1.5);
+  for (int bucket = 0; bucket < static_cast<int>(model.buckets.size()); ++bucket)
+    add(Work::Kind::backward, bucket, (5 + bucket) * 1e-3, 1e-3 * bucket, 1.25);
+  add(Work::Kind::update, -1, 1e-3, 2e-3, 1.1);
+  add(Work::Kind::reduce, -1, 0.8e-3, 0, 2.0);
+  profile.hosts = {{"host-0", 1.0, 0.0, {}}, {"host-1", 1.3, 0.0, {}}, {"host-2", 0.8, 0.0, {}}};
+  return profile;
+}
+
+TEST(Calibration, OfASimulationGivesItsProfileBack) {
+  const testing::TemporaryFolder folder;
+  const testing::TemporaryPlatform file(testing::TemporaryPlatform::star(3, bandwidth, latency_s));
+  const Job known(star_experiment(file.path()), platforms::load_platform(file.path()), "");
+  const Profile truth = disturbed_devices(known.model(), known.experiment().workload.batch);
+  const std::string path = folder.path().string() + "/truth.json";
+  save_profile(path, truth);
+  CalibrationSetting calibration = default_calibration();
+  calibration.partners = {{.rank = 1, .links = 2, .bandwidth = bandwidth}};
+  calibration.message_bytes = {1, 1000, 1'000'000};
+  calibration.host_ranks = {1, 2};
+  std::unique_ptr<Job> job;
+  const Profile found = calibrate_simulated(calibration, job, folder, {}, path);
+
+  for (const auto& entry : truth.compute) {
+    const Work work{
+        .kind = entry.kind, .bucket = entry.bucket, .samples = entry.samples, .bytes = Bytes(entry.bytes)};
+    EXPECT_NEAR(found.price("mlp", work)->count(), entry.median_s, 1e-8) << name_of(entry.kind);
+    EXPECT_NEAR(found.first_extra("mlp", work).count(), entry.first_s - entry.median_s, 1e-8)
+        << name_of(entry.kind) << entry.bucket;
+    EXPECT_NEAR(found.slowdown("mlp", entry.kind), truth.slowdown("mlp", entry.kind), 1e-5)
+        << name_of(entry.kind);
+  }
+  ASSERT_EQ(found.hosts.size(), 3U);
+  for (const auto& host : truth.hosts)
+    EXPECT_NEAR(found.host_ratio(host.host), host.ratio, 1e-6) << host.host;
+  ASSERT_EQ(found.begins.raw_s.size(), 3U);
+  for (const double begin_s : found.begins.raw_s) EXPECT_NEAR(begin_s, 0.0, 1e-12);
+}
+
+TEST(Calibration, OfOneHostKnowsNoOther) {
+  CalibrationSetting calibration = default_calibration();
+  calibration.message_bytes = {1, 1000};
+  std::unique_ptr<Job> job;
+  const testing::TemporaryFolder folder;
+  const Profile profile = calibrate_simulated(calibration, job, folder);
+  EXPECT_TRUE(profile.hosts.empty());
+  EXPECT_EQ(profile.host_ratio("host-1"), 1.0);
+}
+
+/// What calibration measured is of native devices; emulated ones are as the platform says.
+TEST(DeviceTime, OfEmulatedDevicesKnowsNoDisturbance) {
+  const testing::TemporaryFolder folder;
+  const testing::TemporaryPlatform file(testing::TemporaryPlatform::star(3, bandwidth, latency_s));
+  Experiment experiment = star_experiment(file.path());
+  experiment.workload.math = Experiment::Workload::Math::modelled;
+  const auto platform = platforms::load_platform(file.path());
+  const ModelDescription model = Job(experiment, platform, "").model();
+  Profile profile = disturbed_devices(model, experiment.workload.batch);
+  profile.begins = {.model = "", .raw_s = {1e-3, 3e-3, 8e-3}};
+  experiment.physics.profile = folder.path().string() + "/profile.json";
+  save_profile(experiment.physics.profile, profile);
+
+  const Work work{.kind = Work::Kind::forward, .samples = experiment.workload.batch};
+  const Job native(experiment, platform, "");
+  DeviceTime measured(native, 1);
+  EXPECT_TRUE(DeviceTime::any_slowdown(native));
+  EXPECT_EQ(measured.begin(), Seconds(3e-3));
+  EXPECT_NEAR(measured.next(work).count(), 1.3 * (4e-3 + 7e-3), 1e-12);
+  EXPECT_NEAR(measured.next(work).count(), 1.3 * 4e-3, 1e-12);
+  EXPECT_EQ(measured.slowdown(work), 1.5);
+
+  experiment.run.devices = "emulated";
+  const Job job(experiment, platform, "");
+  DeviceTime emulated(job, 1);
+  EXPECT_FALSE(DeviceTime::any_slowdown(job));
+  EXPECT_EQ(emulated.begin(), Seconds(3e-3));
+  EXPECT_EQ(emulated.next(work), job.cost_model(1).price(work));
+  EXPECT_EQ(emulated.next(work), job.cost_model(1).price(work));
+  EXPECT_EQ(emulated.slowdown(work), 1.0);
+
+  experiment.physics.noise = "profile";
+  const Job noisy(experiment, platform, "");
+  std::set<double> begins;
+  for (Rank rank = 0; rank < 3; ++rank) {
+    begins.insert(DeviceTime(noisy, rank).begin().count());
+    EXPECT_EQ(DeviceTime(noisy, rank).begin(), DeviceTime(noisy, rank).begin());
+  }
+  for (const double begin_s : begins) EXPECT_TRUE(begin_s == 1e-3 || begin_s == 3e-3 || begin_s == 8e-3);
 }
 
 TEST(Noise, VariesAsMeasuredAndFromItsSeedAlone) {

@@ -1,0 +1,248 @@
+// Times of a training step's pieces: the first time, alone, amid messages, and on other hosts.
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "policies/vocabulary/check.hpp"
+#include "workloads/calibration/measurement.hpp"
+#include "workloads/optimizer.hpp"
+#include "workloads/records/quantile.hpp"
+#include "workloads/roles/replica.hpp"
+
+namespace tandem::calibration {
+namespace {
+
+/// A piece of work and what really does it.
+struct Piece {
+  Work work;
+  Kernel kernel;
+  bool in_step = true;
+};
+
+/// One training step's pieces in their order; the streaming ones also at half size, which is in no step, to
+/// tell cost from start-up.
+class Step {
+ public:
+  explicit Step(const Job& job)
+      : replica_(job),
+        vector_(2 * static_cast<std::size_t>(job.model().elements())),
+        optimizer_(job.experiment().optimizer.learning_rate, job.experiment().optimizer.momentum,
+                   job.experiment().optimizer.weight_decay, job.model().elements()) {
+    const int batch = job.experiment().workload.batch;
+    const auto all = job.dataset()->records(Dataset::Part::train);
+    const auto batch_bytes =
+        static_cast<std::size_t>(job.dataset_info().record_bytes().count()) * static_cast<std::size_t>(batch);
+    const auto records = all.first(std::min(batch_bytes, all.size()));
+    pieces_.push_back({{.kind = Work::Kind::decode,
+                        .samples = batch,
+                        .bytes = Bytes(static_cast<std::int64_t>(records.size()))},
+                       replica_.load(records)});
+    pieces_.push_back({{.kind = Work::Kind::forward, .samples = batch}, replica_.forward()});
+    for (int bucket = 0; bucket < replica_.buckets(); ++bucket)
+      pieces_.push_back(
+          {{.kind = Work::Kind::backward, .bucket = bucket, .samples = batch}, replica_.backward(bucket)});
+    add_streaming(vector_.size() / 4, false);
+    add_streaming(vector_.size() / 2, true);
+  }
+
+  const std::vector<Piece>& pieces() const { return pieces_; }
+
+ private:
+  void add_streaming(std::size_t count, bool in_step) {
+    const Bytes size(static_cast<std::int64_t>(count * sizeof(float)));
+    const auto target = std::span(vector_).first(count);
+    const auto source = std::span<const float>(vector_).last(count);
+    pieces_.push_back({{.kind = Work::Kind::update, .bytes = size},
+                       [this, target, source] { optimizer_.apply(target, source, 1.0, 0); },
+                       in_step});
+    pieces_.push_back({{.kind = Work::Kind::reduce, .bytes = size},
+                       [target, source] {
+                         for (std::size_t i = 0; i < target.size(); ++i) target[i] += source[i];
+                       },
+                       in_step});
+  }
+
+  Replica replica_;
+  std::vector<float> vector_;
+  Sgd optimizer_;
+  std::vector<Piece> pieces_;
+};
+
+double time_of(Context& context, const Piece& piece) {
+  const Seconds start = context.now();
+  Pending done = context.compute(piece.work, piece.kernel);
+  context.wait(done);
+  return (context.now() - start).count();
+}
+
+/// Every piece once; returns the time of those that make a step.
+double run_alone(Context& context, const Step& step, std::vector<Profile::ComputeEntry>& entries) {
+  double step_s = 0.0;
+  for (std::size_t i = 0; i < entries.size(); ++i) {
+    const double seconds = time_of(context, step.pieces()[i]);
+    entries[i].raw_s.push_back(seconds);
+    if (step.pieces()[i].in_step) step_s += seconds;
+  }
+  return step_s;
+}
+
+/// What disturbs: messages of a bucket's size, but not so large that a slow way would carry only few.
+struct Disturbance {
+  Rank partner;
+  Bytes size;
+  double message_s;  ///< that one takes at least
+
+  Disturbance(const Job& job, Rank other, const Profile::Path& path) : partner(other) {
+    constexpr double longest_s = 0.02;
+    constexpr double least_bytes = 1024;
+    const double beta_s = path.segments.back().beta_s;
+    double bytes = 0.0;
+    for (const auto& bucket : job.model().buckets)
+      bytes = std::max(bytes, static_cast<double>(bucket.parameters) * sizeof(float));
+    size = Bytes(static_cast<std::int64_t>(std::max(least_bytes, std::min(bytes, longest_s / beta_s))));
+    message_s = static_cast<double>(size.count()) * beta_s;
+  }
+
+  /// Messages each way that take this time; as many as MPI handles without much ado.
+  int messages_for(double seconds) const {
+    constexpr double most = 1024;
+    return 2 + static_cast<int>(std::min(most, std::ceil(seconds / message_s)));
+  }
+};
+
+void order_stream(Context& context, Rank partner, int messages, Bytes size) {
+  Pending order = context.send(partner, words, {}, {.kind = 1, .samples = messages, .value = size.count()});
+  context.wait(order);
+}
+
+/// Some steps amid messages; the means become the pieces' times. Returns how long they took. The messages
+/// outlast `expected_s`.
+double run_disturbed(Context& context, const Step& step, const Disturbance& disturbance, double expected_s,
+                     int steps, std::vector<Profile::ComputeEntry>& entries) {
+  const int messages = disturbance.messages_for(1.25 * expected_s);
+  std::vector<std::byte> out(static_cast<std::size_t>(disturbance.size.count()));
+  std::vector<std::byte> in(out.size());
+  std::vector<Pending> arriving;
+  std::vector<Pending> leaving;
+  for (int i = 0; i < messages; ++i)
+    arriving.push_back(context.receive(disturbance.partner, pong, {disturbance.size, in.data()}));
+  order_stream(context, disturbance.partner, messages, disturbance.size);
+  for (int i = 0; i < messages; ++i)
+    leaving.push_back(context.send(disturbance.partner, ping, {disturbance.size, out.data()}));
+  context.wait(arriving.front());
+  std::vector<double> sums(entries.size());
+  const Seconds start = context.now();
+  for (int repetition = 0; repetition < steps; ++repetition)
+    for (std::size_t i = 0; i < entries.size(); ++i)
+      if (step.pieces()[i].in_step) sums[i] += time_of(context, step.pieces()[i]);
+  const double taken_s = (context.now() - start).count();
+  context.wait_all(arriving);
+  context.wait_all(leaving);
+  for (std::size_t i = 0; i < entries.size(); ++i)
+    if (step.pieces()[i].in_step) entries[i].disturbed_raw_s.push_back(sums[i] / steps);
+  return taken_s;
+}
+
+/// The pieces' first execution, which nothing preceded.
+std::vector<Profile::ComputeEntry> first_times(const Job& job, Context& context, const Step& step) {
+  std::vector<Profile::ComputeEntry> entries;
+  for (const Piece& piece : step.pieces())
+    entries.push_back({.model = job.model().name,
+                       .kind = piece.work.kind,
+                       .bucket = piece.work.bucket,
+                       .samples = piece.work.samples,
+                       .bytes = piece.work.bytes.count(),
+                       .median_s = 0.0,
+                       .spread = 0.0,
+                       .raw_s = {},
+                       .first_s = time_of(context, piece)});
+  return entries;
+}
+
+}  // namespace
+
+ComputeTimes measure_compute(const Job& job, Context& context, const CalibrationSetting& setting,
+                             const Profile::Path& path) {
+  const Step step(job);
+  const Disturbance disturbance(job, setting.partners.front().rank, path);
+  ComputeTimes times{first_times(job, context, step), disturbance.size.count(), {}};
+  times.step_s.push_back(run_alone(context, step, times.entries));
+
+  // Short steps come several at a time, so that a stream of messages disturbs them and not its beginning.
+  constexpr double least_s = 0.02;
+  constexpr double share_of_all = 0.25;
+  constexpr double stream_over_steps = 1.5;
+  const double alone_s = std::max(1e-6, times.step_s.front());
+  const int steps = std::max(1, static_cast<int>(std::ceil(least_s / alone_s)));
+  double expected_s = alone_s * steps;
+  const double so_far_s = context.now().count() + alone_s * setting.compute_repetitions;
+  const int affordable =
+      static_cast<int>(std::min(1e6, share_of_all * so_far_s / (stream_over_steps * expected_s)));
+  const int disturbed = std::clamp(affordable, 3, std::max(3, setting.compute_repetitions));
+  for (const std::size_t kind :
+       shuffled_plan({setting.compute_repetitions - 1, disturbed}, job.experiment().seed)) {
+    if (kind == 0)
+      times.step_s.push_back(run_alone(context, step, times.entries));
+    else
+      expected_s =
+          std::max(expected_s, run_disturbed(context, step, disturbance, expected_s, steps, times.entries));
+  }
+  order_stream(context, disturbance.partner, 0, Bytes(0));
+  for (auto& entry : times.entries) {
+    entry.median_s = quantile(entry.raw_s, 0.5);
+    entry.spread = spread_of(entry.raw_s);
+  }
+  return times;
+}
+
+void answer_streams(Context& context) {
+  for (;;) {
+    Pending order = context.receive(0, words, {});
+    const Note note = context.wait(order).note;
+    if (note.samples == 0) return;
+    const Bytes size(note.value);
+    std::vector<std::byte> out(static_cast<std::size_t>(size.count()));
+    std::vector<std::byte> in(out.size());
+    std::vector<Pending> messages;
+    for (int i = 0; i < note.samples; ++i) {
+      messages.push_back(context.receive(0, ping, {size, in.data()}));
+      messages.push_back(context.send(0, pong, {size, out.data()}));
+    }
+    context.wait_all(messages);
+  }
+}
+
+std::vector<Profile::HostEntry> measure_hosts(const Job& job, Context& context,
+                                              const CalibrationSetting& setting,
+                                              const std::vector<double>& own_step_s) {
+  if (setting.host_ranks.empty()) return {};
+  const auto repetitions = static_cast<std::size_t>(setting.host_repetitions);
+  std::vector<double> step_s(repetitions);
+  const Slice result{Bytes(static_cast<std::int64_t>(repetitions * sizeof(double))),
+                     reinterpret_cast<std::byte*>(step_s.data())};
+  const auto& ranks = setting.host_ranks;
+  if (context.rank() > 0) {
+    if (std::find(ranks.begin(), ranks.end(), context.rank()) == ranks.end()) return {};
+    Pending go = context.receive(0, ping, {});
+    context.wait(go);
+    const Step step(job);
+    auto entries = first_times(job, context, step);
+    for (double& seconds : step_s) seconds = run_alone(context, step, entries);
+    Pending told = context.send(0, pong, result);
+    context.wait(told);
+    return {};
+  }
+  const double own_s = quantile(own_step_s, 0.5);
+  const auto host = [&](Rank rank) { return job.seats().at(static_cast<std::size_t>(rank)).host; };
+  std::vector<Profile::HostEntry> hosts{{host(0), 1.0, spread_of(own_step_s), own_step_s}};
+  for (const Rank rank : ranks) {
+    Pending told = context.receive(rank, pong, result);
+    Pending go = context.send(rank, ping, {});
+    context.wait(go);
+    context.wait(told);
+    hosts.push_back({host(rank), quantile(step_s, 0.5) / own_s, spread_of(step_s), step_s});
+  }
+  return hosts;
+}
+
+}  // namespace tandem::calibration

@@ -1,0 +1,104 @@
+// What happens when all ranks are busy at once: emulated devices come late, and messages share a link
+// unequally.
+#include <algorithm>
+#include <cmath>
+
+#include "workloads/calibration/measurement.hpp"
+
+namespace tandem::calibration {
+
+std::vector<double> measure_lateness(Context& context, const CalibrationSetting& setting) {
+  constexpr Seconds work(2e-3);
+  constexpr Bytes size(16 << 10);
+  std::vector<std::byte> out(static_cast<std::size_t>(size.count()));
+  std::vector<std::byte> in(out.size());
+  const Rank next = (context.rank() + 1) % context.world_size();
+  const Rank previous = (context.rank() + context.world_size() - 1) % context.world_size();
+  std::vector<double> lateness;
+  for (int repetition = 0; repetition < setting.lateness_repetitions; ++repetition) {
+    Pending arriving = context.receive(previous, ping, {size, in.data()});
+    Pending leaving = context.send(next, ping, {size, out.data()});
+    const Seconds start = context.now();
+    Pending done = context.sleep(work);
+    context.wait(done);
+    lateness.push_back(std::max(0.0, (context.now() - start - work).count()));
+    context.wait(arriving);
+    context.wait(leaving);
+  }
+  return lateness;
+}
+
+namespace {
+
+/// Expected largest of `count` standard normals: the integral of 1 - F^count above 0 less that of F^count
+/// below.
+double expected_largest(std::size_t count) {
+  constexpr double far = 9.0;
+  constexpr double step = 1e-3;
+  double sum = 0.0;
+  for (double x = -far + step / 2; x < far; x += step) {
+    const double all_below = std::pow(0.5 * std::erfc(-x / std::sqrt(2.0)), static_cast<double>(count));
+    sum += step * ((x > 0 ? 1.0 : 0.0) - all_below);
+  }
+  return sum;
+}
+
+/// The times at which rank 0 has each of the messages that were sent to it at once, sorted; it sends as much
+/// to each sender meanwhile, as a server does in a job.
+std::vector<double> receive_at_once(Context& context, const std::vector<Rank>& sharers, Slice out, Slice in) {
+  std::vector<Pending> arriving;
+  std::vector<Pending> leaving;
+  for (const Rank sharer : sharers) arriving.push_back(context.receive(sharer, pong, in));
+  for (const Rank sharer : sharers) {
+    Pending go = context.send(sharer, ping, {});
+    context.wait(go);
+  }
+  for (const Rank sharer : sharers) leaving.push_back(context.send(sharer, ping, out));
+  const Seconds start = context.now();
+  std::vector<double> times;
+  for (std::size_t i = 0; i < sharers.size(); ++i) {
+    context.wait_any(arriving);
+    times.push_back((context.now() - start).count());
+  }
+  context.wait_all(leaving);
+  return times;
+}
+
+/// Standard deviation of the logarithm of the weights of N messages that begin together. The one with the
+/// largest weight w ends first, and the last one when all bytes are through: last / first is w over the mean
+/// weight. Of log-normal weights the logarithm of that is about sigma z - sigma^2 (1 - 1/N) / 2, with z the
+/// expected largest of N standard normals.
+double spread_of_weights(double log_last_over_first, std::size_t count) {
+  const double z = expected_largest(count);
+  const double k = 0.5 * (1.0 - 1.0 / static_cast<double>(count));
+  const double root = std::sqrt(std::max(0.0, z * z - 4 * k * log_last_over_first));
+  return (z - root) / (2 * k);
+}
+
+}  // namespace
+
+double measure_share_spread(Context& context, const CalibrationSetting& setting) {
+  const auto& sharers = setting.sharers;
+  const bool shares = std::find(sharers.begin(), sharers.end(), context.rank()) != sharers.end();
+  if (sharers.size() < 2 || (context.rank() != 0 && !shares)) return 0.0;
+  constexpr Bytes size(1 << 20);
+  std::vector<std::byte> out(static_cast<std::size_t>(size.count()));
+  std::vector<std::byte> in(out.size());
+  double sum = 0.0;
+  for (int repetition = 0; repetition < setting.sharing_repetitions; ++repetition) {
+    if (context.rank() == 0) {
+      const auto times = receive_at_once(context, sharers, {size, out.data()}, {size, in.data()});
+      sum += std::log(times.back() / times.front());
+    } else {
+      Pending go = context.receive(0, ping, {});
+      Pending arriving = context.receive(0, ping, {size, in.data()});
+      context.wait(go);
+      Pending sent = context.send(0, pong, {size, out.data()});
+      context.wait(sent);
+      context.wait(arriving);
+    }
+  }
+  return spread_of_weights(sum / setting.sharing_repetitions, sharers.size());
+}
+
+}  // namespace tandem::calibration

@@ -1,0 +1,37 @@
+#include "workloads/device_time.hpp"
+
+#include <algorithm>
+
+namespace tandem {
+
+DeviceTime::DeviceTime(const Job& job, Rank rank)
+    : job_(job), costs_(job.cost_model(rank)), comes_late_(job.experiment().run.devices == "emulated") {
+  if (job.experiment().physics.noise == "profile")
+    noise_ = Rng::stream(job.experiment().seed, "noise", static_cast<std::uint64_t>(rank));
+}
+
+Seconds DeviceTime::begin() {
+  if (job_.profile() == nullptr) return Seconds(0);
+  return job_.profile()->begin(job_.real_math() ? job_.model().name : "", noise_ ? &*noise_ : nullptr);
+}
+
+Seconds DeviceTime::next(const Work& work) {
+  const bool is_first = executed_.emplace(work.kind, work.bucket).second;
+  const Seconds extra = is_first ? costs_.first_extra(work) : Seconds(0);
+  if (!noise_) return costs_.price(work) + extra;
+  const Seconds duration = costs_.draw(work, *noise_) + extra;
+  return comes_late_ ? duration + job_.profile()->draw_lateness(*noise_) : duration;
+}
+
+Seconds DeviceTime::disk_delay() {
+  return noise_ && comes_late_ ? job_.profile()->draw_lateness(*noise_) : Seconds(0);
+}
+
+bool DeviceTime::any_slowdown(const Job& job) {
+  if (job.profile() == nullptr || job.experiment().run.devices != "native") return false;
+  for (std::size_t kind = 0; kind < work_names.size(); ++kind)
+    if (job.profile()->slowdown(job.model().name, static_cast<Work::Kind>(kind)) > 1.0) return true;
+  return false;
+}
+
+}  // namespace tandem

@@ -1,0 +1,42 @@
+// How long a simulated rank's work takes, execution by execution: prices, and what calibration found around
+// them. May not know the simulator.
+#pragma once
+
+#include <optional>
+#include <set>
+#include <utility>
+
+#include "policies/vocabulary/rng.hpp"
+#include "workloads/cost_model.hpp"
+#include "workloads/job.hpp"
+
+namespace tandem {
+
+/// With a profile, native devices take what was measured on their host, and longer the first time; with
+/// physics.noise "profile" work varies as measured, and emulated devices come late. Draws are from the job's
+/// seed and the rank alone.
+class DeviceTime {
+ public:
+  /// `job` must outlive it.
+  DeviceTime(const Job& job, Rank rank);
+
+  /// When the rank begins its first operation. Pre: called once, before all else.
+  Seconds begin();
+  /// Of the execution that comes next.
+  Seconds next(const Work& work);
+  /// What a transfer with the rank's disk, emulated like its device, takes beyond what the disk's rate says.
+  Seconds disk_delay();
+  /// How many times as long the work takes while messages of the rank are on their way.
+  double slowdown(const Work& work) const { return costs_.slowdown(work); }
+  /// Whether that is ever above 1.
+  static bool any_slowdown(const Job& job);
+
+ private:
+  const Job& job_;
+  CostModel costs_;
+  std::optional<Rng> noise_;
+  bool comes_late_;
+  std::set<std::pair<Work::Kind, int>> executed_;  ///< kinds and buckets; few
+};
+
+}  // namespace tandem

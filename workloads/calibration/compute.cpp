@@ -162,9 +162,9 @@ std::vector<Profile::ComputeEntry> first_times(const Job& job, Context& context,
 }  // namespace
 
 ComputeTimes measure_compute(const Job& job, Context& context, const CalibrationSetting& setting,
-                             const Profile::Path& path) {
+                             Rank partner, const Profile::Path& path) {
   const Step step(job);
-  const Disturbance disturbance(job, setting.partners.front().rank, path);
+  const Disturbance disturbance(job, partner, path);
   ComputeTimes times{first_times(job, context, step), disturbance.size.count(), {}};
   times.step_s.push_back(run_alone(context, step, times.entries));
 

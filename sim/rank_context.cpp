@@ -50,18 +50,6 @@ Pending RankContext::done_at_once(Operation& operation) {
   return Pending(operation.slot);
 }
 
-Pending RankContext::compute(const Work& work, Kernel kernel) {
-  if (kernel) kernel();
-  const double alone_s = world_.setting().price(rank_, work).count();
-  TANDEM_CHECK(alone_s >= 0, "price", alone_s, "rank", rank_);
-  Operation& operation = new_operation(Kind::compute);
-  if (alone_s == 0) return done_at_once(operation);
-  operation.amount = alone_s * host_.get_speed();
-  operation.slowdown = world_.slows_down() ? world_.setting().slowdown(rank_, work) : 1.0;
-  TANDEM_CHECK(operation.slowdown >= 1, "slowdown", operation.slowdown, "rank", rank_);
-  return started(operation);
-}
-
 Pending RankContext::read(int disk, Bytes size, Kernel transfer) {
   return transfer_disk(Kind::read, disk, size, transfer);
 }
@@ -315,58 +303,6 @@ void RankContext::start(Operation& operation) {
 // Activities are used again and again. This saves their making, and it is vital for messages: SimGrid 3.32
 // puts each new one into a list that it searches from end to end when any message ends, and takes it out for
 // good the first time. A disk activity it never takes out.
-
-void RankContext::start_compute(Operation& operation) {
-  if (computing_ != nullptr) return computes_waiting_.push_back(&operation);
-  computing_ = &operation;
-  if (!operation.exec) {
-    operation.exec = s4u::Exec::init();
-    operation.exec->set_host(&host_);
-    if (cores_for_compute_ > 1) operation.exec->set_thread_count(cores_for_compute_);
-    operation.exec->set_data(static_cast<Finishable*>(&operation));
-  }
-  operation.exec->set_state(s4u::Activity::State::STARTING);
-  const double slowdown = messages_under_way_ > 0 ? operation.slowdown : 1.0;
-  operation.exec->set_flops_amount(operation.amount * slowdown);
-  operation.exec->start();
-  if (operation.slowdown > 1) action_ = started_action(operation);
-}
-
-/// Null when it failed at once.
-simgrid::kernel::resource::Action* RankContext::started_action(const Operation& operation) const {
-  auto& started = *world_.cpu_model().get_started_action_set();
-  if (started.empty() || started.back().get_activity() != operation.exec->get_impl()) return nullptr;
-  return &started.back();
-}
-
-void RankContext::message_set_out() {
-  if (world_.slows_down() && messages_under_way_++ == 0 && action_ != nullptr)
-    stretch_compute(computing_->slowdown);
-}
-
-void RankContext::message_over() {
-  if (world_.slows_down() && --messages_under_way_ == 0 && action_ != nullptr)
-    stretch_compute(1.0 / computing_->slowdown);
-}
-
-/// What remains of the work on the device takes `factor` times as long from now on. Its amount changes and
-/// not its speed, so that this holds for ranks that share a device as well.
-void RankContext::stretch_compute(double factor) {
-  // It may have ended at this very instant.
-  if (action_->get_state() != simgrid::kernel::resource::Action::State::STARTED) return;
-  // Suspending brings what remains up to date, and resuming makes SimGrid look for the new end.
-  action_->suspend();
-  action_->set_remains(action_->get_remains_no_update() * factor);
-  action_->resume();
-}
-
-void RankContext::start_next_compute() {
-  computing_ = nullptr;
-  if (computes_waiting_.empty()) return;
-  Operation& next = *computes_waiting_.front();
-  computes_waiting_.pop_front();
-  start_compute(next);
-}
 
 void RankContext::start_disk_transfer(Operation& operation) {
   if (!operation.io) {

@@ -1,5 +1,7 @@
 #include "workloads/calibration.hpp"
 
+#include <algorithm>
+
 #include "policies/vocabulary/check.hpp"
 #include "policies/vocabulary/rng.hpp"
 #include "workloads/calibration/measurement.hpp"
@@ -45,12 +47,22 @@ void measure_paths(const Job& job, Context& context, const CalibrationSetting& s
   }
 }
 
+/// The first partner on another host: what disturbs most of a job's work passes links. Within one host, any.
+std::size_t disturbing_partner(const CalibrationSetting& setting) {
+  const auto& partners = setting.partners;
+  const auto found =
+      std::find_if(partners.begin(), partners.end(), [](const Partner& p) { return p.links > 0; });
+  return found == partners.end() ? 0 : static_cast<std::size_t>(found - partners.begin());
+}
+
 /// Pre: math is real.
 void measure_devices(const Job& job, Context& context, const CalibrationSetting& setting, Profile& profile) {
   calibration::ComputeTimes times;
+  const std::size_t way = disturbing_partner(setting);
+  const Rank partner = setting.partners[way].rank;
   if (context.rank() == 0)
-    times = calibration::measure_compute(job, context, setting, profile.paths.front());
-  else if (context.rank() == setting.partners.front().rank)
+    times = calibration::measure_compute(job, context, setting, partner, profile.paths[way]);
+  else if (context.rank() == partner)
     calibration::answer_streams(context);
   profile.hosts = calibration::measure_hosts(job, context, setting, times.step_s);
   profile.compute = std::move(times.entries);

@@ -214,7 +214,7 @@ TEST(Calibration, OfASimulationGivesItsProfileBack) {
   const std::string path = folder.path().string() + "/truth.json";
   save_profile(path, truth);
   CalibrationSetting calibration = default_calibration();
-  calibration.partners = {{.rank = 1, .links = 2, .bandwidth = bandwidth}};
+  calibration.partners = {{.rank = 1}, {.rank = 2, .links = 2, .bandwidth = bandwidth}};
   calibration.message_bytes = {1, 1000, 1'000'000};
   calibration.host_ranks = {1, 2};
   std::unique_ptr<Job> job;

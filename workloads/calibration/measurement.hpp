@@ -43,7 +43,7 @@ struct ComputeTimes {
 /// One training step's pieces: the first time, alone, and while messages go to and from the partner, which
 /// answers meanwhile. `path`: the way to it. Pre: math is real.
 ComputeTimes measure_compute(const Job& job, Context& context, const CalibrationSetting& setting,
-                             const Profile::Path& path);
+                             Rank partner, const Profile::Path& path);
 /// The partner's side.
 void answer_streams(Context& context);
 

@@ -19,9 +19,9 @@ constexpr int first_table = 1000;
 constexpr int first_exit_table = 20000;
 
 // Credit of an idle pipe. Its timer may be late by as much before throughput is lost; a message is early by
-// as much. About what a message needs through the devices anyhow.
-constexpr double burst_s = 200e-6;
-constexpr double least_burst_bytes = 3200;
+// as much. Where four pipes follow each other, a third of it lost up to a fifth of their rate.
+constexpr double burst_s = 600e-6;
+constexpr double least_burst_bytes = 3200;  // two packets
 constexpr double leaf_bits_per_second = 64e3;
 
 using Out = std::back_insert_iterator<std::string>;

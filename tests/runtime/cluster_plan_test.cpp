@@ -169,12 +169,12 @@ TEST(ClusterScript, Golden) {
   EXPECT_EQ(
       shaping(plan),
       "qdisc add dev a0 root handle 1: htb default 0\n"
-      "class add dev a0 parent 1: classid 1:1 htb rate 104558011bit burst 3200 cburst 3200 quantum 3028\n"
-      "class add dev a0 parent 1:1 classid 1:2 htb rate 64000bit ceil 104558011bit burst 1514 cburst 3200 "
+      "class add dev a0 parent 1: classid 1:1 htb rate 104558011bit burst 7841 cburst 7841 quantum 3028\n"
+      "class add dev a0 parent 1:1 classid 1:2 htb rate 64000bit ceil 104558011bit burst 1514 cburst 7841 "
       "quantum "
       "3028\n"
       "qdisc add dev a0 parent 1:2 pfifo limit 1000000\n"
-      "class add dev a0 parent 1:1 classid 1:3 htb rate 64000bit ceil 104558011bit burst 1514 cburst 3200 "
+      "class add dev a0 parent 1:1 classid 1:3 htb rate 64000bit ceil 104558011bit burst 1514 cburst 7841 "
       "quantum "
       "3028\n"
       "qdisc add dev a0 parent 1:3 pfifo limit 1000000\n"

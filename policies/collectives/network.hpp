@@ -37,7 +37,8 @@ using ReduceTime = std::function<Seconds(int participant, Bytes size)>;
 /// Price of the schedules of all participants on a network whose channels are shared: a message starts when
 /// both its ends are in the round, and takes the latency of its way and as long as the slowest channel on it
 /// takes for all messages of that round that cross it. A participant reduces one piece after the other. Exact
-/// where all keep step; then equal to the closed form on a uniform network.
+/// where all keep step; then equal to the closed form on a uniform network. Messages of different rounds are
+/// taken not to meet: where some participants pass rounds in which others fold, the price may be a fifth low.
 Seconds price(const std::vector<Schedule>& schedules, Bytes element_size, const Network& network,
               const ReduceTime& reduce);
 

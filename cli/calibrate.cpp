@@ -203,8 +203,8 @@ int run_calibration(const JobOptions& options, const std::string& profile_path, 
   const LoadedJob loaded = load_job(options);
   const std::string directory = profile_path + ".work";
   std::filesystem::create_directories(directory);
-  const Job job(loaded.experiment, loaded.platform, directory);
-  auto document = job_document(loaded.experiment, loaded.platform);
+  const Job job(loaded.experiment, loaded.platform, directory, network_of_workers(loaded));
+  auto document = job_document(job);
   document["partners"] = to_json(partners_of(job, cluster));
   document["sharers"] = sharers_of(job, cluster);
   document["host_ranks"] = host_ranks_of(job, cluster);
@@ -280,7 +280,8 @@ void add_calibrate(CLI::App& app, int& exit_code) {
     const Profile profile = load_profile(path);
     fmt::print("{}\n{}\n", profile_text(profile), path);
     if (platform->empty()) return;
-    write_platform(*platform, profile, Job(loaded.experiment, loaded.platform, "").model());
+    write_platform(*platform, profile,
+                   Job(loaded.experiment, loaded.platform, "", network_of_workers(loaded)).model());
     fmt::print("{}\n", *platform);
   });
 }

@@ -2,10 +2,12 @@
 
 #include <fmt/chrono.h>
 
+#include <algorithm>
 #include <fstream>
 #include <iterator>
 
 #include "platforms/load.hpp"
+#include "platforms/neighbours.hpp"
 #include "policies/vocabulary/check.hpp"
 #include "runtime/launcher/launcher.hpp"
 #include "validation/suite_file.hpp"
@@ -58,6 +60,18 @@ LoadedJob load_job(const JobOptions& options) {
   platforms::Description platform = platforms::load_platform(experiment.platform);
   resolve_placement(experiment, platform, locate);
   return {std::move(experiment), std::move(platform)};
+}
+
+platforms::Network network_of_workers(const LoadedJob& loaded) {
+  const auto& sync = loaded.experiment.sync;
+  const auto& workers = loaded.experiment.placement.workers;
+  const bool depends = sync.order != "rank" || sync.collective == "hierarchical" || sync.collective == "auto";
+  if (sync.over == "server" || !depends) return {};
+  std::vector<std::string> hosts;
+  for (const auto& host : workers)
+    if (std::find(hosts.begin(), hosts.end(), host) == hosts.end()) hosts.push_back(host);
+  if (hosts.size() < 2 && sync.collective != "auto") return {};
+  return platforms::load_network(loaded.experiment.platform, hosts);
 }
 
 std::string default_out(const Experiment& experiment, const std::string& last) {

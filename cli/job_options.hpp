@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "platforms/description.hpp"
+#include "platforms/description_network.hpp"
 #include "workloads/experiment.hpp"
 
 namespace tandem::cli {
@@ -41,6 +42,10 @@ struct LoadedJob {
 };
 /// Errors: ConfigError.
 LoadedJob load_job(const JobOptions& options);
+
+/// The network between the workers' hosts, for those settings of an all-reduce that depend on it; else
+/// nothing is known of it. Errors: ConfigError.
+platforms::Network network_of_workers(const LoadedJob& loaded);
 
 /// "results/NAME/LAST", where a variant "lab/asp" makes two folders.
 std::string default_out(const Experiment& experiment, const std::string& last);

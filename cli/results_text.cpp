@@ -23,6 +23,8 @@ std::string results_line(const Results& results) {
   if (summary.contains("cache"))
     line += fmt::format(", {:.1f} % of reads from the cache",
                         100 * summary.at("cache").at("hit_ratio").get<double>());
+  if (const auto& sums = results.info.all_reduce; sums.is_object())
+    line += "\n  all-reduce: " + sums.at("summary").get<std::string>();
   if (const auto late = results.journal.late_devices; late > 0)
     line += fmt::format(
         "\n  warning: {} times an emulated device was not kept up with; this machine is too slow or "

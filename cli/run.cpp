@@ -66,9 +66,9 @@ void put_on_cluster(LaunchSetting& setting, const ClusterUse& cluster, const Job
   setting.program.insert(setting.program.end(), {"--cluster", cluster.record().dump()});
 }
 
-void write_document(const std::string& out, const LoadedJob& loaded) {
+void write_document(const std::string& out, const Job& job) {
   std::ofstream file(out + "/job.json");
-  file << job_document(loaded.experiment, loaded.platform).dump(1) << '\n';
+  file << job_document(job).dump(1) << '\n';
   if (!file.flush()) throw WorldError("cannot write " + out + "/job.json");
 }
 
@@ -93,12 +93,12 @@ int run_job(const RunOptions& options) {
   const std::string out =
       options.job.out.empty() ? default_out(loaded.experiment, "measured") : options.job.out;
   // Building the job here finds bad input before anything is written or started.
-  const Job job(loaded.experiment, loaded.platform, out);
+  const Job job(loaded.experiment, loaded.platform, out, network_of_workers(loaded));
   LaunchSetting setting = launch_setting(job, options, out);
   const auto cluster = use_cluster(options, loaded);
   if (cluster) put_on_cluster(setting, *cluster, job);
   create_result_directory(out, options.job.force);
-  write_document(out, loaded);
+  write_document(out, job);
   if (options.print_command) {
     fmt::print("{}\n", print_command(setting));
     return exit_fine;

@@ -94,7 +94,8 @@ void simulate_job(const SimulateOptions& options) {
   const std::string world = options.fidelity == "smpi" ? "smpi" : "simulated";
   const std::string out = options.out.empty() ? default_out(loaded.experiment, world) : options.out;
   // Building the job first finds bad input before anything is written.
-  Job job(std::move(loaded.experiment), std::move(loaded.platform), out);
+  const platforms::Network between = network_of_workers(loaded);
+  Job job(std::move(loaded.experiment), std::move(loaded.platform), out, between);
   check_profile(job);
   create_result_directory(out, options.force);
   warn_of_stale_profile(job);

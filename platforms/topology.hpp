@@ -10,24 +10,10 @@
 #include <utility>
 #include <vector>
 
+#include "platforms/description_network.hpp"
 #include "policies/vocabulary/units.hpp"
 
 namespace tandem::platforms {
-
-/// What carries bytes in one direction: a half of a SPLITDUPLEX link ("cable_UP"), or a whole link otherwise,
-/// whose capacity both directions share.
-struct Channel {
-  std::string name;
-  BytesPerSecond bandwidth;
-  Seconds latency;
-  bool shared;  ///< false for FATPIPE: every flow gets the whole bandwidth
-};
-
-/// The way from one host to another, as SimGrid takes it.
-struct Route {
-  std::vector<int> channels;  ///< indices into Topology::channels(), in order
-  Seconds latency;  ///< SimGrid's figure: that of the channels, and of coordinates in a Vivaldi zone
-};
 
 /// A host pair's figures.
 struct Path {
@@ -97,7 +83,8 @@ class Topology {
 
 struct TopologyOptions {
   std::vector<std::string> hosts = {};  ///< only between these; empty: all
-  int all_pairs_up_to = 200;  ///< with more hosts, routes are sampled: 12 partners for each host, both ways
+  int all_pairs_up_to = 200;   ///< with more hosts, routes are sampled: 12 partners for each host, both ways
+  bool to_themselves = false;  ///< also the route from each host to itself, where all pairs are asked for
 };
 
 /// Asks SimGrid for the routes of a platform file. Pairs for which SimGrid itself crashes or refuses have no

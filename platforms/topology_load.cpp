@@ -115,11 +115,11 @@ Answers obtain_routes(const std::string& path, const std::vector<std::string>& h
   return answers;
 }
 
-Pairs all_pairs(int hosts) {
+Pairs all_pairs(int hosts, bool to_themselves) {
   Pairs pairs;
   for (int from = 0; from < hosts; ++from)
     for (int to = 0; to < hosts; ++to)
-      if (from != to) pairs.emplace_back(from, to);
+      if (from != to || to_themselves) pairs.emplace_back(from, to);
   return pairs;
 }
 
@@ -157,7 +157,8 @@ Topology load_topology(const std::string& path, const TopologyOptions& options) 
   for (const auto& name : options.hosts) hosts.push_back(description.host(name).name);
   const int count = static_cast<int>(hosts.size());
   const bool sample = count > std::max(options.all_pairs_up_to, 2 * kSampledPartners);
-  Answers answers = obtain_routes(path, hosts, sample ? sampled_pairs(count) : all_pairs(count));
+  Answers answers =
+      obtain_routes(path, hosts, sample ? sampled_pairs(count) : all_pairs(count, options.to_themselves));
   return Topology(std::move(hosts), std::move(answers.channels), std::move(answers.routes),
                   [path](const std::string& from, const std::string& to) { return ask_one(path, from, to); });
 }

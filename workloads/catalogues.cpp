@@ -30,6 +30,12 @@ NameCatalog models() {
   return {model_catalog().kind(), std::move(entries)};
 }
 
+NameCatalog all_reduces() {
+  auto entries = without_factories(collectives::catalog());
+  entries.push_back({"auto", "for each bucket, what costs least by the network of the platform", "", {}, {}});
+  return {collectives::catalog().kind(), std::move(entries)};
+}
+
 }  // namespace
 
 NameCatalog catalogue_of(Names names) {
@@ -41,7 +47,7 @@ NameCatalog catalogue_of(Names names) {
     case Names::sync:
       return names_of(sync::catalog());
     case Names::collective:
-      return names_of(collectives::catalog());
+      return all_reduces();
     case Names::cache:
       return names_of(cache::catalog());
     case Names::split:

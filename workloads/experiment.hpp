@@ -39,6 +39,7 @@ struct Experiment {
     std::string algorithm = "bsp";               ///< of sync::catalog()
     std::string over = "server";                 ///< "server" | "all-reduce"
     std::string collective = "ring";             ///< of collectives::catalog()
+    std::string order = "topology";              ///< of the collective's workers: "topology" | "rank"
     std::map<std::string, OptionValue> options;  ///< of the algorithm, all resolved
   } sync;
 

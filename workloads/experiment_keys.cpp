@@ -43,6 +43,8 @@ std::vector<ExperimentKey> make_keys() {
       {KEY(sync.algorithm), name_of(Names::sync), "when workers exchange what they learned"},
       {KEY(sync.over), one_of({"server", "all-reduce"}), "how they exchange it"},
       {KEY(sync.collective), name_of(Names::collective), "schedule of the all-reduce"},
+      {KEY(sync.order), one_of({"topology", "rank"}),
+       "of workers in that schedule: near ones side by side where that costs less, or always by rank"},
       {KEY(sync.options), {}, "of the algorithm; see `tandem list sync`"},
       {KEY(data.source), one_of({"memory", "storage"}),
        "each worker holds its shard, or reads it through cache nodes"},

@@ -67,16 +67,28 @@ const char* role_name(Seat::Role role) {
   return "";
 }
 
-nlohmann::json job_document(const Experiment& experiment, const platforms::Description& platform) {
-  return {{"experiment", to_json(experiment)}, {"platform", platforms::to_json(platform)}};
+nlohmann::json job_document(const Job& job) {
+  nlohmann::json document = {{"experiment", to_json(job.experiment())},
+                             {"platform", platforms::to_json(job.platform())}};
+  if (const auto* plan = job.all_reduce()) document["all_reduce"] = to_json(*plan);
+  return document;
 }
 
 Job Job::from_document(const nlohmann::json& document, std::string directory) {
-  return Job(experiment_from_json(document.at("experiment")),
-             platforms::description_from_json(document.at("platform")), std::move(directory));
+  Job job(WithoutPlan{}, experiment_from_json(document.at("experiment")),
+          platforms::description_from_json(document.at("platform")), std::move(directory));
+  if (job.route() == sync::Route::all_reduce)
+    job.all_reduce_ = all_reduce_plan_from_json(document.at("all_reduce"));
+  return job;
 }
 
-Job::Job(Experiment experiment, platforms::Description platform, std::string directory)
+Job::Job(Experiment experiment, platforms::Description platform, std::string directory,
+         const platforms::Network& network)
+    : Job(WithoutPlan{}, std::move(experiment), std::move(platform), std::move(directory)) {
+  if (route() == sync::Route::all_reduce) plan(network);
+}
+
+Job::Job(WithoutPlan, Experiment experiment, platforms::Description platform, std::string directory)
     : experiment_(std::move(experiment)),
       platform_(std::move(platform)),
       directory_(std::move(directory)),
@@ -104,6 +116,24 @@ Job::Job(Experiment experiment, platforms::Description platform, std::string dir
     if (shard.empty())
       throw ConfigError("fewer training samples (" + std::to_string(dataset_info_.train_samples) +
                         ") than workers (" + std::to_string(workers) + ")");
+}
+
+void Job::plan(const platforms::Network& network) {
+  AllReduceSetting setting{.collective = experiment_.sync.collective,
+                           .by_rank = experiment_.sync.order == "rank",
+                           .hosts = {},
+                           .bucket_elements = {},
+                           .reduce = {}};
+  std::vector<CostModel> costs;
+  for (const Rank rank : ranks_of(Seat::Role::worker)) {
+    setting.hosts.push_back(seats_[static_cast<std::size_t>(rank)].host);
+    costs.push_back(cost_model(rank));
+  }
+  for (const auto& bucket : model_.buckets) setting.bucket_elements.push_back(bucket.elements());
+  setting.reduce = [&](int worker, Bytes size) {
+    return costs[static_cast<std::size_t>(worker)].price({.kind = Work::Kind::reduce, .bytes = size});
+  };
+  all_reduce_ = plan_all_reduce(setting, network);
 }
 
 LearnerSetting Job::learner_setting() const {
@@ -162,6 +192,10 @@ RunInfo describe_run(const Job& job, const std::string& world) {
   }
   info.versions = {{"tandem", TANDEM_VERSION}};
   info.profile = job.experiment().physics.profile;
+  if (const auto* plan = job.all_reduce()) {
+    info.all_reduce = to_json(*plan);
+    info.all_reduce["summary"] = describe(*plan);
+  }
   return info;
 }
 

@@ -5,11 +5,14 @@
 #include <functional>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "platforms/description.hpp"
+#include "platforms/description_network.hpp"
 #include "policies/sync/policy.hpp"
+#include "workloads/all_reduce_plan.hpp"
 #include "workloads/context.hpp"
 #include "workloads/cost_model.hpp"
 #include "workloads/dataset.hpp"
@@ -31,14 +34,12 @@ struct Seat {
 };
 const char* role_name(Seat::Role role);
 
-/// The document that `tandem run` hands to `tandem-rank`: experiment, platform and seats.
-nlohmann::json job_document(const Experiment& experiment, const platforms::Description& platform);
-
 class Job {
  public:
   /// `directory`: the result directory (checkpoints go under it). Loads the data set when math is real.
-  /// Errors: ConfigError.
-  Job(Experiment experiment, platforms::Description platform, std::string directory);
+  /// `network`: between the workers' hosts, if it is known. Errors: ConfigError.
+  Job(Experiment experiment, platforms::Description platform, std::string directory,
+      const platforms::Network& network = {});
   static Job from_document(const nlohmann::json& document, std::string directory);
 
   const Experiment& experiment() const { return experiment_; }
@@ -68,12 +69,18 @@ class Job {
   int steps_a_round() const;
   /// Samples that one batch may hold at most, whatever a policy grants.
   int largest_batch() const;
+  /// How workers sum; null over a server.
+  const AllReducePlan* all_reduce() const { return all_reduce_ ? &*all_reduce_ : nullptr; }
 
   /// Called with the fraction done, 0 to 1, by the rank that knows it. Default: nobody.
   void on_progress(std::function<void(double)> callback) { on_progress_ = std::move(callback); }
   void report_progress(const Progress& progress) const;
 
  private:
+  struct WithoutPlan {};
+  Job(WithoutPlan, Experiment experiment, platforms::Description platform, std::string directory);
+  void plan(const platforms::Network& network);
+
   Experiment experiment_;
   platforms::Description platform_;
   std::string directory_;
@@ -84,8 +91,12 @@ class Job {
   std::vector<Seat> seats_;
   std::vector<std::vector<SampleId>> shards_;
   const Catalog<sync::Factory>::Entry* algorithm_;
+  std::optional<AllReducePlan> all_reduce_;
   std::function<void(double)> on_progress_;
 };
+
+/// The document that `tandem run` hands to `tandem-rank`, with all that was resolved for both worlds.
+nlohmann::json job_document(const Job& job);
 
 /// What is known of a run before it starts. `world`: "simulated" | "smpi" | "measured".
 RunInfo describe_run(const Job& job, const std::string& world);

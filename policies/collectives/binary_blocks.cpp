@@ -49,7 +49,8 @@ std::vector<Round> handover(const Block& smaller, const Block& larger, int self,
 
 }  // namespace
 
-Schedule binary_blocks(int self, int size, std::int64_t elements) {
+Schedule binary_blocks(int self, const Groups& groups, std::int64_t elements) {
+  const int size = groups.participants();
   TANDEM_CHECK(0 <= self && self < size && elements >= 0, "self", self, "size", size, "elements", elements);
   const std::vector<Block> blocks = blocks_of(size);
   const int largest = blocks.front().size;

@@ -40,8 +40,16 @@ const Catalog<MakeSchedule>& catalog() {
         "Sanders, Speck, Träff: Two-Tree Algorithms for Full Bandwidth Broadcast, Reduction and Scan. "
         "Parallel Computing 35(12), 2009",
         {},
-        double_tree}});
+        double_tree},
+       {"hierarchical",
+        "rings inside hosts or racks, then across them: least traffic where groups are equal, few rounds",
+        "Mikami et al.: Massively Distributed SGD: ImageNet/ResNet-50 Training in a Flash. "
+        "arXiv:1811.05233, 2018",
+        {},
+        hierarchical}});
   return table;
 }
+
+bool takes_groups(MakeSchedule make) { return make == hierarchical; }
 
 }  // namespace tandem::collectives

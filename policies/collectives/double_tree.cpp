@@ -134,7 +134,8 @@ int double_tree_chunks(int size, std::int64_t elements) {
   return std::max(1, static_cast<int>(std::lround(best)));
 }
 
-Schedule double_tree(int self, int size, std::int64_t elements) {
+Schedule double_tree(int self, const Groups& groups, std::int64_t elements) {
+  const int size = groups.participants();
   TANDEM_CHECK(0 <= self && self < size && elements >= 0, "self", self, "size", size, "elements", elements);
   const std::vector<Edge> edges = Trees(size).edges_of(self);
   const int chunks = double_tree_chunks(size, elements);

@@ -5,7 +5,8 @@
 
 namespace tandem::collectives {
 
-Schedule recursive_doubling(int self, int size, std::int64_t elements) {
+Schedule recursive_doubling(int self, const Groups& groups, std::int64_t elements) {
+  const int size = groups.participants();
   TANDEM_CHECK(0 <= self && self < size && elements >= 0, "self", self, "size", size, "elements", elements);
   const Fold fold(self, size);
   std::vector<Round> rounds = fold.rounds(elements);

@@ -17,7 +17,8 @@ Round ring_round(int self, int size, std::int64_t elements, int sent, int receiv
 
 }  // namespace
 
-Schedule ring(int self, int size, std::int64_t elements) {
+Schedule ring(int self, const Groups& groups, std::int64_t elements) {
+  const int size = groups.participants();
   TANDEM_CHECK(0 <= self && self < size && elements >= 0, "self", self, "size", size, "elements", elements);
   Schedule schedule;
   schedule.rounds.reserve(2 * static_cast<std::size_t>(size - 1));

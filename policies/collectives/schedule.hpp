@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "policies/vocabulary/catalog.hpp"
@@ -35,9 +36,26 @@ struct Schedule {
   std::vector<Round> rounds;
 };
 
-/// The part of an all-reduce of `elements` elements that participant `self` of `size` performs.
-/// Pre: 0 <= self < size, elements >= 0. For each (round, sender, receiver) there is at most one transfer.
-using MakeSchedule = Schedule (*)(int self, int size, std::int64_t elements);
+/// Participants 0, 1, ... in groups of those that are near each other, which have numbers that follow each
+/// other.
+class Groups {
+ public:
+  /// One group of all: a number of participants stands for it.
+  Groups(int size) : sizes_{size}, participants_(size) {}
+  /// Pre: at least one group; none is empty.
+  explicit Groups(std::vector<int> sizes);
+  const std::vector<int>& sizes() const { return sizes_; }
+  int participants() const { return participants_; }
+
+ private:
+  std::vector<int> sizes_;
+  int participants_;
+};
+
+/// The part of an all-reduce of `elements` elements that participant `self` performs. Most schedules need
+/// only the number of participants. Pre: 0 <= self < participants, elements >= 0. For each (round, sender,
+/// receiver) there is at most one transfer.
+using MakeSchedule = Schedule (*)(int self, const Groups& groups, std::int64_t elements);
 
 /// Elements [0, elements) cut in `parts` pieces whose sizes differ by at most one, larger ones first.
 Piece part_of(std::int64_t elements, int parts, int index);
@@ -50,8 +68,22 @@ struct LinkCost {
 };
 /// Closed-form price of any schedule on a uniform full-duplex network where a participant sends and receives
 /// one message at a time: rounds are matched message by message, so unequal pieces cost what they cost.
-Seconds price(MakeSchedule make, int size, std::int64_t elements, Bytes element_size, const LinkCost& cost);
+Seconds price(MakeSchedule make, const Groups& groups, std::int64_t elements, Bytes element_size,
+              const LinkCost& cost);
+
+/// Who acts under which number, and in which groups.
+struct Arrangement {
+  std::vector<int> order;   ///< participant order[i] acts as number i
+  std::vector<int> groups;  ///< sizes, of numbers that follow each other
+};
+/// As `make`, for participants so arranged. Pre: the order names each participant once.
+Schedule arranged(MakeSchedule make, const Arrangement& arrangement, int self, std::int64_t elements);
+/// What remains of an arrangement for these participants alone, as indices of `members`. Pre: the order names
+/// each of them.
+Arrangement among(const Arrangement& arrangement, std::span<const int> members);
 
 const Catalog<MakeSchedule>& catalog();
+/// Whether groups change the schedule, and not the number of participants alone.
+bool takes_groups(MakeSchedule make);
 
 }  // namespace tandem::collectives

@@ -5,7 +5,8 @@
 
 namespace tandem::collectives {
 
-Schedule tree(int self, int size, std::int64_t elements) {
+Schedule tree(int self, const Groups& groups, std::int64_t elements) {
+  const int size = groups.participants();
   TANDEM_CHECK(0 <= self && self < size && elements >= 0, "self", self, "size", size, "elements", elements);
   std::vector<Round> rounds;
   for (int distance = 1; distance < size; distance *= 2) {

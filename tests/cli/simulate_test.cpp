@@ -53,6 +53,42 @@ TEST(Simulate, ModelledMathTakesTheSameTimeAsRealMath) {
                    summary_figure(line, "modelled", "makespan_s"));
 }
 
+/// Workers of two racks over an all-reduce.
+std::string on_two_racks(const CommandLine& line, const std::string& workers) {
+  return line.experiment() +
+         " --set platform=" TANDEM_SOURCE_DIR
+         "/platforms/two_racks.xml --set workload.math=modelled"
+         " --set sync.over=all-reduce --set placement.workers=[" +
+         workers + "]";
+}
+const char* const in_turn = "node-1-1,node-2-1,node-1-2,node-2-2,node-1-3,node-2-3";
+
+TEST(Simulate, ARingTakesNoLongerWhenWorkersAreListedInTurn) {
+  CommandLine line;
+  const auto makespan = [&](const std::string& workers, const std::string& more, const std::string& out) {
+    const auto result = line.tandem("simulate " + on_two_racks(line, workers) + more + " --out " + out);
+    EXPECT_EQ(result.exit_code, 0) << result.output;
+    return summary_figure(line, out, "makespan_s");
+  };
+  const double good = makespan("node-1-1,node-1-2,node-1-3,node-2-1,node-2-2,node-2-3", "", "good");
+  EXPECT_NEAR(makespan(in_turn, "", "turn"), good, 1e-9 * good);
+  EXPECT_GT(makespan(in_turn, " --set sync.order=rank", "rank"), 1.05 * good);
+}
+
+TEST(Simulate, TellsHowWorkersSum) {
+  CommandLine line;
+  const auto result =
+      line.tandem("simulate " + on_two_racks(line, in_turn) + " --set sync.collective=auto --out out");
+  ASSERT_EQ(result.exit_code, 0) << result.output;
+  const auto run = nlohmann::json::parse(contents(line.folder() / "out" / "run.json"));
+  const auto& sums = run.at("all_reduce");
+  EXPECT_TRUE(sums.at("picked").get<bool>());
+  EXPECT_FALSE(sums.at("collectives").empty());
+  const auto summary = sums.at("summary").get<std::string>();
+  EXPECT_EQ(summary.find("auto picked "), 0U) << summary;
+  EXPECT_NE(result.output.find("all-reduce: " + summary), std::string::npos) << result.output;
+}
+
 TEST(Simulate, TracesAreJson) {
   CommandLine line;
   ASSERT_EQ(line.tandem("simulate " + line.experiment() + " --trace --out out").exit_code, 0);

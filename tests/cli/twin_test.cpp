@@ -64,6 +64,13 @@ std::vector<std::string> deterministic() {
   for (const auto& collective : collectives::catalog().entries())
     all.push_back("--set sync.over=all-reduce --set sync.collective=" + collective.name +
                   " --set placement.workers=[node-1,node-2,node-3,node-4,node-5]");
+  // Racks of three and two, listed in turn: what the network decides must reach both worlds.
+  const std::string racks =
+      " --set sync.over=all-reduce --set platform=" TANDEM_SOURCE_DIR
+      "/platforms/two_racks.xml --set placement.workers=[node-1-1,node-2-1,node-1-2,node-2-2,node-1-3]";
+  for (const char* collective : {"ring", "double-tree", "hierarchical", "auto"})
+    all.push_back("--set sync.collective=" + (collective + racks));
+  all.push_back("--set sync.collective=hierarchical --set sync.order=rank" + racks);
   return all;
 }
 INSTANTIATE_TEST_SUITE_P(All, DeterministicTwins, ::testing::ValuesIn(deterministic()));

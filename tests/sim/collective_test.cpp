@@ -4,12 +4,17 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <fstream>
+#include <iterator>
 #include <numeric>
+#include <ostream>
 #include <string>
 #include <tuple>
 #include <vector>
 
+#include "platforms/neighbours.hpp"
 #include "tests/sim/lab.hpp"
+#include "workloads/all_reduce_plan.hpp"
 
 namespace tandem::sim {
 namespace {
@@ -49,6 +54,105 @@ TEST_P(SimulatedAllReduce, TakesWhatItsPriceSays) {
   EXPECT_NEAR(simulated(make, size).count(), priced.count(), 1e-6 * priced.count());
 }
 
+/// The schedules of all workers, run on their hosts.
+Seconds simulated(const AllReducePlan& plan, const std::string& xml, const std::vector<std::string>& hosts) {
+  std::vector<Rank> members(hosts.size());
+  std::iota(members.begin(), members.end(), 0);
+  const std::vector<Bytes> buckets{Bytes(4 * elements)};
+  const auto one_all_reduce = [&](Context& context) {
+    AllReduces all_reduces(context, {plan.schedule(0, members, context.rank(), elements)}, members, buckets,
+                           1);
+    all_reduces.start(0, {buckets.front(), nullptr});
+    all_reduces.finish();
+  };
+  return lab::run_on(simulate_reductions, xml, hosts, one_all_reduce, {}, Bytes(0)).makespan;
+}
+
+class SimulatedHierarchy : public ::testing::TestWithParam<std::vector<int>> {};
+
+TEST_P(SimulatedHierarchy, TakesWhatItsPriceSays) {
+  const collectives::Groups groups(GetParam());
+  AllReducePlan plan{.workers = {.order = {}, .groups = groups.sizes()}, .collectives = {"hierarchical"}};
+  for (int worker = 0; worker < groups.participants(); ++worker) plan.workers.order.push_back(worker);
+  const Seconds priced =
+      collectives::price(collectives::catalog().find("hierarchical").make, groups, elements, Bytes(4),
+                         {Seconds(lab::alpha), 1 / lab::bandwidth, reduction_s_per_byte});
+  const int size = groups.participants();
+  EXPECT_NEAR(simulated(plan, lab::star(size), lab::hosts(size)).count(), priced.count(),
+              1e-6 * priced.count());
+}
+
+INSTANTIATE_TEST_SUITE_P(Groups, SimulatedHierarchy,
+                         ::testing::Values(std::vector<int>{4, 4}, std::vector<int>{2, 2, 2, 2},
+                                           std::vector<int>{3, 2}, std::vector<int>{5, 4},
+                                           std::vector<int>{4, 1}, std::vector<int>{7, 3, 5},
+                                           std::vector<int>{1, 1, 1}));
+
+/// Workers of two racks whose uplink is as fast as one of their links, as an experiment may list them.
+struct Listing {
+  std::string name;
+  std::string order;  ///< sync.order
+  std::vector<std::string> hosts;
+  double flows;  ///< that meet on an uplink
+};
+void PrintTo(const Listing& listing, std::ostream* out) { *out << listing.name; }
+
+const std::vector<std::string> rack_by_rack = {"node-1-1", "node-1-2", "node-1-3",
+                                               "node-2-1", "node-2-2", "node-2-3"};
+const std::vector<std::string> in_turn = {"node-1-1", "node-2-1", "node-1-2",
+                                          "node-2-2", "node-1-3", "node-2-3"};
+
+/// An all-reduce of these workers, priced and simulated.
+struct Outcome {
+  double priced;
+  double took;
+};
+Outcome on_two_racks(const std::string& collective, bool by_rank, const std::vector<std::string>& hosts) {
+  const std::string file = TANDEM_PLATFORMS "/two_racks.xml";
+  const AllReduceSetting setting{.collective = collective,
+                                 .by_rank = by_rank,
+                                 .hosts = hosts,
+                                 .bucket_elements = {elements},
+                                 .reduce = [](int, Bytes size) {
+                                   return Seconds(static_cast<double>(size.count()) * reduction_s_per_byte);
+                                 }};
+  const auto network = platforms::load_network(file, hosts);
+  const auto plan = plan_all_reduce(setting, network);
+  std::ifstream xml(file);
+  const std::string text((std::istreambuf_iterator<char>(xml)), std::istreambuf_iterator<char>());
+  return {price(plan, setting, network).count(), simulated(plan, text, hosts).count()};
+}
+
+class RingOnTwoRacks : public ::testing::TestWithParam<Listing> {};
+
+TEST_P(RingOnTwoRacks, TakesWhatItsMostLoadedUplinkTakes) {
+  const auto outcome = on_two_racks("ring", GetParam().order == "rank", GetParam().hosts);
+  constexpr double uplink = 30e6;
+  constexpr double latency = 4 * 50e-6;
+  const double part = 4 * elements / 6.0;
+  const double expected = 10 * (latency + GetParam().flows * part / uplink) + 5 * part * reduction_s_per_byte;
+  EXPECT_NEAR(outcome.priced, expected, 1e-9 * expected);
+  EXPECT_NEAR(outcome.took, expected, 1e-6 * expected);
+}
+
+INSTANTIATE_TEST_SUITE_P(Listings, RingOnTwoRacks,
+                         ::testing::Values(Listing{"RackByRack", "rank", rack_by_rack, 1},
+                                           Listing{"RackByRackAnyway", "topology", rack_by_rack, 1},
+                                           Listing{"InTurnReordered", "topology", in_turn, 1},
+                                           Listing{"InTurnByRank", "rank", in_turn, 3}),
+                         [](const auto& instance) { return instance.param.name; });
+
+class CollectiveOnTwoRacks : public ::testing::TestWithParam<std::tuple<std::string, int>> {};
+
+/// A price knows which messages of a round share a link. Those of different rounds do, too, where some
+/// workers have nothing to do in a round that others spend folding: with five of them.
+TEST_P(CollectiveOnTwoRacks, TakesWhatItsPriceSaysWhileWorkersKeepStep) {
+  const auto& [name, workers] = GetParam();
+  const auto outcome = on_two_racks(name, false, {in_turn.begin(), in_turn.begin() + workers});
+  const double tolerance = workers == 5 ? 0.25 : 0.025;
+  EXPECT_NEAR(outcome.priced, outcome.took, tolerance * outcome.took);
+}
+
 std::string name_and_size(const ::testing::TestParamInfo<std::tuple<std::string, int>>& instance) {
   std::string name = std::get<0>(instance.param);
   std::replace(name.begin(), name.end(), '-', '_');
@@ -58,6 +162,11 @@ std::string name_and_size(const ::testing::TestParamInfo<std::tuple<std::string,
 INSTANTIATE_TEST_SUITE_P(Catalogue, SimulatedAllReduce,
                          ::testing::Combine(::testing::ValuesIn(collectives::catalog().names()),
                                             ::testing::Values(2, 7, 8, 12, 13)),
+                         name_and_size);
+
+INSTANTIATE_TEST_SUITE_P(Catalogue, CollectiveOnTwoRacks,
+                         ::testing::Combine(::testing::ValuesIn(collectives::catalog().names()),
+                                            ::testing::Values(4, 5, 6)),
                          name_and_size);
 
 }  // namespace

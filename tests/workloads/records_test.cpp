@@ -45,6 +45,7 @@ RunInfo two_workers() {
   info.roles = {"worker", "worker", "server"};
   info.hosts = {"a", "b", "c"};
   info.physics = {{"network/model", "CM02"}};
+  info.all_reduce = {{"summary", "ring, workers by rank"}};
   info.versions = {{"tandem", "0.1.0"}};
   info.command = "tandem simulate small.yaml";
   return info;

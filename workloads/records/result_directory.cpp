@@ -24,7 +24,8 @@ void write_file(const fs::path& path, const std::string& text) {
 
 std::string read_file(const fs::path& path) {
   std::ifstream file(path, std::ios::binary);
-  if (!file) throw ConfigError(path.string() + ": expected a file of a result directory, found none that can be read");
+  if (!file)
+    throw ConfigError(path.string() + ": expected a file of a result directory, found none that can be read");
   return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
 }
 
@@ -74,6 +75,7 @@ json to_json(const RunInfo& info) {
           {"machine", info.machine},
           {"profile", info.profile},
           {"physics", info.physics},
+          {"all_reduce", info.all_reduce},
           {"versions", info.versions},
           {"roles", info.roles},
           {"hosts", info.hosts},
@@ -96,6 +98,7 @@ RunInfo run_info_from_json(const json& document) {
     document.at("roles").get_to(info.roles);
     document.at("hosts").get_to(info.hosts);
     info.physics = document.at("physics");
+    info.all_reduce = document.value("all_reduce", json());
     info.versions = document.at("versions");
     info.experiment = experiment_from_json(document.at("experiment"));
   } catch (const json::exception& error) {

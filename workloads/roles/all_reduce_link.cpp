@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <map>
 #include <numeric>
+#include <optional>
 
 #include "policies/vocabulary/check.hpp"
 #include "workloads/roles/collective.hpp"
@@ -15,11 +16,7 @@ namespace {
 class AllReduceLink : public Link {
  public:
   AllReduceLink(const Job& job, Context& context, Replica& replica)
-      : job_(job),
-        context_(context),
-        replica_(replica),
-        workers_(job.ranks_of(Seat::Role::worker)),
-        make_(collectives::catalog().find(job.experiment().sync.collective).make) {}
+      : job_(job), context_(context), replica_(replica), workers_(job.ranks_of(Seat::Role::worker)) {}
 
   void begin(sync::Payload payload, std::vector<int> members) override {
     payload_ = payload;
@@ -32,13 +29,13 @@ class AllReduceLink : public Link {
 
   void offer(int bucket, const Contribution&) override {
     const BucketDescription& extent = replica_.description().buckets[static_cast<std::size_t>(bucket)];
-    group_->reduces.start(bucket, replica_.payload(payload_, extent.offset, extent.elements()));
+    group_->reduces->start(bucket, replica_.payload(payload_, extent.offset, extent.elements()));
   }
 
-  void overlap(Pending& until) override { group_->reduces.overlap(until); }
+  void overlap(Pending& until) override { group_->reduces->overlap(until); }
 
   ExchangeResult finish() override {
-    group_->reduces.finish();
+    group_->reduces->finish();
     ++rounds_;
     const auto workers = static_cast<std::int64_t>(workers_.size());
     const std::int64_t samples = rounds_ * workers * job_.experiment().workload.batch * job_.steps_a_round();
@@ -62,12 +59,11 @@ class AllReduceLink : public Link {
  private:
   /// The all-reduces among one set of workers, kept for their buffers.
   struct Group {
-    Group(Context& context, collectives::MakeSchedule make, const std::vector<Rank>& ranks,
+    Group(Context& context, std::vector<collectives::Schedule> schedules, const std::vector<Rank>& ranks,
           const std::vector<Bytes>& sizes)
-        : reduces(context, make, ranks, sizes, protocol::reduce_bucket(0).number),
-          size(static_cast<int>(ranks.size())) {
-      const auto self = std::find(ranks.begin(), ranks.end(), context.rank()) - ranks.begin();
-      for (const Bytes bytes : sizes) count_traffic(make(static_cast<int>(self), size, bytes.count() / 4));
+        : size(static_cast<int>(ranks.size())) {
+      for (const auto& schedule : schedules) count_traffic(schedule);
+      reduces.emplace(context, std::move(schedules), ranks, sizes, protocol::reduce_bucket(0).number);
     }
     void count_traffic(const collectives::Schedule& schedule) {
       for (const auto& round : schedule.rounds)
@@ -75,7 +71,7 @@ class AllReduceLink : public Link {
           (transfer.kind == collectives::Transfer::Kind::send ? bytes_sent : bytes_received) +=
               transfer.piece.size() * 4;
     }
-    AllReduces reduces;
+    std::optional<AllReduces> reduces;
     int size;
     std::int64_t bytes_sent = 0;
     std::int64_t bytes_received = 0;
@@ -86,9 +82,16 @@ class AllReduceLink : public Link {
     if (!group) {
       std::vector<Rank> ranks;
       for (const int member : members) ranks.push_back(workers_.at(static_cast<std::size_t>(member)));
+      const auto self = std::find(ranks.begin(), ranks.end(), context_.rank()) - ranks.begin();
       std::vector<Bytes> sizes;
-      for (const auto& bucket : replica_.description().buckets) sizes.push_back(bucket.bytes());
-      group = std::make_unique<Group>(context_, make_, ranks, sizes);
+      const auto& buckets = replica_.description().buckets;
+      std::vector<collectives::Schedule> schedules;
+      for (std::size_t bucket = 0; bucket < buckets.size(); ++bucket) {
+        sizes.push_back(buckets[bucket].bytes());
+        schedules.push_back(
+            job_.all_reduce()->schedule(bucket, members, static_cast<int>(self), buckets[bucket].elements()));
+      }
+      group = std::make_unique<Group>(context_, std::move(schedules), ranks, sizes);
     }
     return *group;
   }
@@ -97,7 +100,6 @@ class AllReduceLink : public Link {
   Context& context_;
   Replica& replica_;
   std::vector<Rank> workers_;
-  collectives::MakeSchedule make_;
   std::map<std::vector<int>, std::unique_ptr<Group>> groups_;
   Group* group_ = nullptr;
   sync::Payload payload_ = sync::Payload::gradient;

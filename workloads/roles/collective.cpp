@@ -49,21 +49,36 @@ int index_of(Rank rank, std::span<const Rank> members) {
   return static_cast<int>(found - members.begin());
 }
 
+std::vector<collectives::Schedule> schedules_of(collectives::MakeSchedule make, int self, int size,
+                                                std::span<const Bytes> bucket_sizes) {
+  std::vector<collectives::Schedule> schedules;
+  for (const Bytes bytes : bucket_sizes) schedules.push_back(make(self, size, bytes.count() / element_size));
+  return schedules;
+}
+
 }  // namespace
 
 AllReduces::AllReduces(Context& context, collectives::MakeSchedule make, std::span<const Rank> members,
                        std::span<const Bytes> bucket_sizes, std::int32_t first_channel)
+    : AllReduces(context,
+                 schedules_of(make, index_of(context.rank(), members), static_cast<int>(members.size()),
+                              bucket_sizes),
+                 members, bucket_sizes, first_channel) {}
+
+AllReduces::AllReduces(Context& context, std::vector<collectives::Schedule> schedules,
+                       std::span<const Rank> members, std::span<const Bytes> bucket_sizes,
+                       std::int32_t first_channel)
     : context_(context),
       members_(members.begin(), members.end()),
       runs_(bucket_sizes.size()),
       slots_(1),
       operations_(1) {
-  const int self = index_of(context.rank(), members);
+  TANDEM_CHECK(schedules.size() == runs_.size(), "schedules", schedules.size(), "buckets", runs_.size());
   for (std::size_t bucket = 0; bucket < runs_.size(); ++bucket) {
     const std::int64_t size = bucket_sizes[bucket].count();
     TANDEM_CHECK(size >= 0 && size % element_size == 0, "bucket", bucket, "bytes", size);
     Run& run = runs_[bucket];
-    run.schedule = make(self, static_cast<int>(members.size()), size / element_size);
+    run.schedule = std::move(schedules[bucket]);
     run.channel = first_channel + static_cast<std::int32_t>(bucket);
     run.first_slot = slots_.size();
     run.vector.size = bucket_sizes[bucket];

@@ -22,6 +22,9 @@ class AllReduces {
   /// each bucket size is a multiple of 4 bytes. The context outlives this object.
   AllReduces(Context& context, collectives::MakeSchedule make, std::span<const Rank> members,
              std::span<const Bytes> bucket_sizes, std::int32_t first_channel);
+  /// The same with this rank's schedule for each bucket; peers are indices of `members`.
+  AllReduces(Context& context, std::vector<collectives::Schedule> schedules, std::span<const Rank> members,
+             std::span<const Bytes> bucket_sizes, std::int32_t first_channel);
   AllReduces(const AllReduces&) = delete;
   AllReduces& operator=(const AllReduces&) = delete;
 

@@ -118,6 +118,32 @@ TEST(Price, OfADoubleTreeIsLeastForItsNumberOfChunks) {
     EXPECT_GE(one_way(chunks), one_way(double_tree_chunks(8, 1 << 20)));
 }
 
+TEST(Price, OfAHierarchyOfEqualGroupsIsTheClosedForm) {
+  for (int members = 1; members <= 6; ++members)
+    for (int groups = 1; groups <= 5; ++groups) {
+      const std::int64_t elements = 96L * members * groups;
+      const double inside = members - 1;
+      const double across = groups - 1;
+      const double segment = 96.0 * groups * 4;
+      const double part = 96.0 * 4;
+      const double expected = 2 * (inside * (alpha + segment * beta) + across * (alpha + part * beta)) +
+                              inside * segment * gamma + across * part * gamma;
+      const Groups equal(std::vector<int>(static_cast<std::size_t>(groups), members));
+      EXPECT_EQ(price(hierarchical, equal, elements, float_size, cost).count(), expected)
+          << groups << " groups of " << members;
+    }
+}
+
+TEST(Price, OfAHierarchyHardlyRisesWithOneMemberLess) {
+  const auto priced_for = [](const std::vector<int>& sizes) {
+    return price(hierarchical, Groups(sizes), 1 << 20, float_size, cost).count();
+  };
+  EXPECT_LT(priced_for({16, 15}), 1.2 * priced_for({16, 16}));
+  // A lone participant takes the whole vector; gathering it costs a group no more than once more its vector.
+  const double vector_s = (1 << 22) * (beta + gamma);
+  EXPECT_LT(priced_for({16, 1}), priced_for({16}) + 4.2 * vector_s);
+}
+
 TEST(Price, OfTwoIsTheSameOverARingAndADoubleTree) {
   EXPECT_EQ(priced("double-tree", 2, 1000), priced("ring", 2, 1000));
 }
@@ -138,7 +164,8 @@ TEST(Price, OfUnequalPiecesFollowsTheMessages) {
   EXPECT_EQ(priced("ring", 2, 3), second_after + long_message);
 }
 
-Schedule gather_to_first(int self, int size, std::int64_t elements) {
+Schedule gather_to_first(int self, const Groups& groups, std::int64_t elements) {
+  const int size = groups.participants();
   Round round;
   for (int peer = 1; peer < size; ++peer) {
     if (self == 0) round.push_back({Transfer::Kind::receive_and_reduce, peer, part_of(elements, size, peer)});

@@ -5,11 +5,14 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <numeric>
 #include <string>
 
 #include "policies/collectives/shapes.hpp"
+#include "policies/vocabulary/rng.hpp"
 #include "tests/policies/collectives/schedules.hpp"
 #include "tests/support/names.hpp"
+#include "tests/support/seeds.hpp"
 
 namespace tandem::collectives {
 namespace {
@@ -90,11 +93,12 @@ void execute(const std::vector<Schedule>& schedules, std::int64_t elements,
   }
 }
 
-void expect_each_contribution_once(MakeSchedule make, int size, std::int64_t elements) {
+void expect_each_contribution_once(MakeSchedule make, const Groups& groups, std::int64_t elements) {
+  const int size = groups.participants();
   SCOPED_TRACE("size " + std::to_string(size) + " elements " + std::to_string(elements));
   Counts everyone{};
   std::fill_n(everyone.begin(), size, std::uint8_t{1});
-  const auto schedules = schedules_of(make, size, elements);
+  const auto schedules = schedules_of(make, groups, elements);
   for (const auto& schedule : schedules) ASSERT_EQ(schedule.rounds.size(), schedules.front().rounds.size());
   std::vector<std::vector<Counts>> vectors;
   for (std::size_t self = 0; self < schedules.size(); ++self) {
@@ -108,14 +112,25 @@ void expect_each_contribution_once(MakeSchedule make, int size, std::int64_t ele
 }
 
 /// Sums of thirds, which depend on the order in which they are taken.
-void expect_the_same_bits(MakeSchedule make, int size, std::int64_t elements) {
+void expect_the_same_bits(MakeSchedule make, const Groups& groups, std::int64_t elements) {
+  const int size = groups.participants();
   SCOPED_TRACE("size " + std::to_string(size) + " elements " + std::to_string(elements));
   std::vector<std::vector<float>> vectors(static_cast<std::size_t>(size));
   for (std::size_t self = 0; self < vectors.size(); ++self)
     for (std::int64_t element = 0; element < elements; ++element)
       vectors[self].push_back(static_cast<float>((7 * self + 1) * static_cast<std::size_t>(element + 1)) / 3);
-  execute(schedules_of(make, size, elements), elements, vectors);
+  execute(schedules_of(make, groups, elements), elements, vectors);
   for (const auto& vector : vectors) ASSERT_EQ(vector, vectors.front());
+}
+
+/// Up to 33 participants in groups of any sizes.
+Groups random_groups(std::uint64_t seed) {
+  Rng rng(seed);
+  const int participants = 1 + static_cast<int>(rng.below(most_participants));
+  std::vector<int> sizes;
+  for (int left = participants; left > 0; left -= sizes.back())
+    sizes.push_back(1 + static_cast<int>(rng.below(static_cast<std::uint64_t>(left))));
+  return Groups(sizes);
 }
 
 class AllReduceSchedule : public ::testing::TestWithParam<std::string> {
@@ -181,6 +196,101 @@ TEST(DoubleTree, OfTwoSendsOneHalfEachWay) {
       {},
   };
   EXPECT_EQ(double_tree(0, 2, 7).rounds, expected);
+}
+
+TEST(Hierarchical, GivesEachContributionOnceInAnyGroups) {
+  for (const auto seed : testing::seeds(60)) {
+    TANDEM_TRACE_SEED(seed);
+    const Groups groups = random_groups(seed);
+    for (const std::int64_t elements : element_counts(groups.participants()))
+      expect_each_contribution_once(hierarchical, groups, elements);
+    expect_the_same_bits(hierarchical, groups, 97);
+    if (HasFailure()) return;
+  }
+}
+
+TEST(Hierarchical, LetsEveryoneSendAndReceiveOneMessageAtATime) {
+  for (const auto seed : testing::seeds(60)) {
+    TANDEM_TRACE_SEED(seed);
+    const Groups groups = random_groups(seed);
+    for (const auto& schedule : schedules_of(hierarchical, groups, 997))
+      for (const Round& round : schedule.rounds) {
+        const auto received = std::count_if(round.begin(), round.end(), receives);
+        EXPECT_LE(received, 1);
+        EXPECT_LE(static_cast<std::ptrdiff_t>(round.size()) - received, 1);
+      }
+  }
+}
+
+TEST(Hierarchical, IsARingWhereGroupsAreOneOrOfOne) {
+  EXPECT_EQ(hierarchical(2, Groups({1, 1, 1, 1}), 103).rounds, ring(2, 4, 103).rounds);
+  EXPECT_EQ(hierarchical(2, 4, 103).rounds.size(), ring(2, 4, 103).rounds.size());
+}
+
+TEST(Hierarchical, OfTwoPairsSumsHalvesAcross) {
+  using Kind = Transfer::Kind;
+  const std::vector<Round> expected = {
+      {{Kind::send, 1, {4, 8}}, {Kind::receive_and_reduce, 1, {0, 4}}},
+      {{Kind::send, 2, {0, 2}}, {Kind::receive_and_reduce, 2, {2, 4}}},
+      {{Kind::send, 2, {2, 4}}, {Kind::receive, 2, {0, 2}}},
+      {{Kind::send, 1, {0, 4}}, {Kind::receive, 1, {4, 8}}},
+  };
+  EXPECT_EQ(hierarchical(0, Groups({2, 2}), 8).rounds, expected);
+}
+
+TEST(Hierarchical, OfALoneParticipantGathersTheVectorFirst) {
+  using Kind = Transfer::Kind;
+  // Two members reduce halves, the second hands its half over, and the first exchanges with the lone one.
+  const std::vector<Round> expected = {
+      {{Kind::send, 0, {0, 4}}, {Kind::receive_and_reduce, 0, {4, 8}}},
+      {},
+      {{Kind::send, 0, {4, 8}}},
+      {},
+      {},
+      {{Kind::receive, 0, {4, 8}}},
+      {},
+      {{Kind::send, 0, {4, 8}}, {Kind::receive, 0, {0, 4}}},
+  };
+  EXPECT_EQ(hierarchical(1, Groups({2, 1}), 8).rounds, expected);
+}
+
+TEST(Arranged, GivesEachContributionOnceInAnyOrder) {
+  for (const auto seed : testing::seeds(20)) {
+    TANDEM_TRACE_SEED(seed);
+    const Groups groups = random_groups(seed);
+    Arrangement arrangement{.order = {}, .groups = groups.sizes()};
+    for (int i = 0; i < groups.participants(); ++i) arrangement.order.push_back(i);
+    Rng rng(seed);
+    for (std::size_t i = arrangement.order.size(); i > 1; --i)
+      std::swap(arrangement.order[i - 1], arrangement.order[rng.below(i)]);
+    for (const auto& entry : catalog().entries()) {
+      std::vector<Schedule> schedules;
+      for (int self = 0; self < groups.participants(); ++self)
+        schedules.push_back(arranged(entry.make, arrangement, self, 97));
+      std::vector<std::vector<float>> vectors;
+      for (int self = 0; self < groups.participants(); ++self)
+        vectors.emplace_back(97, static_cast<float>(1 << (self % 16)));
+      const float sum = std::accumulate(vectors.begin(), vectors.end(), 0.0F,
+                                        [](float all, const auto& vector) { return all + vector.front(); });
+      execute(schedules, 97, vectors);
+      for (const auto& vector : vectors) ASSERT_EQ(vector, std::vector<float>(97, sum)) << entry.name;
+    }
+  }
+}
+
+TEST(Arranged, LetsTheFirstOfTheOrderActAsNumberZero) {
+  const Arrangement arrangement{.order = {2, 0, 1}, .groups = {3}};
+  const Schedule schedule = arranged(ring, arrangement, 2, 7);
+  EXPECT_EQ(schedule.rounds.front().front(), (Transfer{Transfer::Kind::send, 0, {0, 3}}));
+  EXPECT_EQ(schedule.rounds.front().back(), (Transfer{Transfer::Kind::receive_and_reduce, 1, {5, 7}}));
+}
+
+TEST(Among, KeepsTheOrderAndTheGroupsOfWhoIsLeft) {
+  const Arrangement all{.order = {4, 0, 2, 5, 1, 3}, .groups = {2, 3, 1}};
+  const std::vector<int> members = {1, 2, 3, 5};
+  const Arrangement left = among(all, members);
+  EXPECT_EQ(left.order, (std::vector<int>{1, 3, 0, 2}));  // 2, 5, 1, 3
+  EXPECT_EQ(left.groups, (std::vector<int>{3, 1}));
 }
 
 TEST(Ring, IsTheTextbookRing) {

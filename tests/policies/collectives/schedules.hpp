@@ -13,9 +13,9 @@ namespace tandem::collectives {
 
 inline constexpr int most_participants = 33;
 
-inline std::vector<Schedule> schedules_of(MakeSchedule make, int size, std::int64_t elements) {
+inline std::vector<Schedule> schedules_of(MakeSchedule make, const Groups& groups, std::int64_t elements) {
   std::vector<Schedule> schedules;
-  for (int self = 0; self < size; ++self) schedules.push_back(make(self, size, elements));
+  for (int self = 0; self < groups.participants(); ++self) schedules.push_back(make(self, groups, elements));
   return schedules;
 }
 

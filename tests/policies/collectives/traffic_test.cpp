@@ -64,6 +64,28 @@ std::vector<std::string> all_but_recursive_doubling() {
 INSTANTIATE_TEST_SUITE_P(Catalogue, LeastTrafficSchedule, ::testing::ValuesIn(all_but_recursive_doubling()),
                          testing::catalog_name);
 
+TEST(Hierarchical, SendsLeastInEqualGroups) {
+  for (int members = 1; members <= 5; ++members)
+    for (int groups = 1; groups <= 6; ++groups) {
+      const Groups equal(std::vector<int>(static_cast<std::size_t>(groups), members));
+      const int size = members * groups;
+      const auto schedules = schedules_of(find("hierarchical"), equal, 2 * size);
+      EXPECT_EQ(messages(schedules), 2 * groups * members * (members - 1 + groups - 1)) << size;
+      EXPECT_EQ(schedules.front().rounds.size(), static_cast<std::size_t>(2 * (members - 1 + groups - 1)));
+      EXPECT_EQ(elements_sent(schedules), 2 * (size - 1) * 2 * size);
+      // Only what is summed across groups leaves a member's group: two parts of its segment for each other
+      // one.
+      for (int self = 0; self < size; ++self) {
+        std::int64_t left = 0;
+        for (const auto& round : schedules[static_cast<std::size_t>(self)].rounds)
+          for (const auto& transfer : round)
+            if (!receives(transfer) && transfer.peer / members != self / members)
+              left += transfer.piece.size();
+        EXPECT_EQ(left, 2 * (groups - 1) * 2);
+      }
+    }
+}
+
 TEST(Ring, SendsTwiceSizeTimesSizeLessOneMessages) {
   const auto ring = find("ring");
   for (int size = 1; size <= most_participants; ++size) {

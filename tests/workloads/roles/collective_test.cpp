@@ -177,7 +177,8 @@ TEST_P(AllReducesOf, FinishOneBucketOnly) {
 
 /// Three participants: 1 and 2 give the first one different halves, then the other halves, and get all back.
 /// Its rounds have several transfers of a kind, which those of the catalogue have not.
-collectives::Schedule halves_by_way_of_the_first(int self, int, std::int64_t elements) {
+collectives::Schedule halves_by_way_of_the_first(int self, const collectives::Groups&,
+                                                 std::int64_t elements) {
   using Kind = collectives::Transfer::Kind;
   const collectives::Piece low = collectives::part_of(elements, 2, 0);
   const collectives::Piece high = collectives::part_of(elements, 2, 1);

@@ -1,0 +1,53 @@
+// How the workers of a job sum over an all-reduce: resolved once, before the job starts, and the same in both
+// worlds.
+#pragma once
+
+#include <functional>
+#include <nlohmann/json.hpp>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "platforms/description_network.hpp"
+#include "policies/collectives/schedule.hpp"
+
+namespace tandem {
+
+struct AllReducePlan {
+  collectives::Arrangement workers = {};
+  bool by_rank = true;                        ///< whether the workers act in the order of their ranks
+  bool picked = false;                        ///< whether the collectives were left to be chosen
+  std::vector<std::string> collectives = {};  ///< by bucket; of collectives::catalog()
+
+  /// The schedule of worker members[self] for a bucket, among these workers; its peers are indices of
+  /// `members`.
+  collectives::Schedule schedule(std::size_t bucket, std::span<const int> members, int self,
+                                 std::int64_t elements) const;
+};
+
+nlohmann::json to_json(const AllReducePlan& plan);
+AllReducePlan all_reduce_plan_from_json(const nlohmann::json& document);
+/// "auto picked ring for 3 buckets and tree for 1, workers in the order of the network".
+std::string describe(const AllReducePlan& plan);
+
+/// What the plan depends on.
+struct AllReduceSetting {
+  std::string collective;          ///< of collectives::catalog(), or "auto"
+  bool by_rank = false;            ///< whether workers keep the order of their ranks
+  std::vector<std::string> hosts;  ///< by worker
+  std::vector<std::int64_t> bucket_elements;
+  std::function<Seconds(int worker, Bytes size)> reduce;  ///< how long a worker sums
+};
+
+/// Of the orders of ranks and of the network, and of the groups that hosts or a level of the network make in
+/// each, those with which the buckets together cost least (collectives::price on the network). The order of
+/// ranks is one of them, and stays where none costs less: so no order is taken whose price is worse. With
+/// "auto", each bucket takes the collective that costs least there.
+/// The platform's links hold, also where the simulation takes messages as a profile measured them.
+/// Only the order of ranks and the groups of hosts are known where the network's routes are not. Pre: `auto`
+/// knows the network, or at least its typical route.
+AllReducePlan plan_all_reduce(const AllReduceSetting& setting, const platforms::Network& network);
+/// What the buckets together cost by a plan for this setting. Pre: as for "auto".
+Seconds price(const AllReducePlan& plan, const AllReduceSetting& setting, const platforms::Network& network);
+
+}  // namespace tandem

@@ -81,7 +81,7 @@ struct Push {
   int local_steps;   ///< taken since its last push
   Seconds duration;  ///< of its last local step
   double loss;       ///< mean of its steps since its last push; NaN when math is modelled
-  double done;       ///< share of the job that is done, in whole rounds where these limit it; 1 or more: the job ends
+  double done;       ///< share of the job, whole rounds where these limit it; 1 or more: it ends
 };
 /// A worker asks whether to go on.
 struct Report {

@@ -56,10 +56,13 @@ class Placer {
   void fill_defaults() {
     const bool over_server = experiment_.sync.over == "server";
     if (over_server && placement_.servers.empty()) placement_.servers = {default_server()};
-    if (placement_.workers.empty()) placement_.workers = hosts_without_role();
+    const bool workers_by_default = placement_.workers.empty();
+    if (workers_by_default) placement_.workers = hosts_without_role();
     if (placement_.workers.empty() && platform_.hosts.size() == 1)
       placement_.workers.assign(static_cast<std::size_t>(slots_of(platform_.hosts.front())),
                                 platform_.hosts.front().name);
+    const auto most = static_cast<std::size_t>(algorithm().make.most_workers);
+    if (workers_by_default && most > 0 && placement_.workers.size() > most) placement_.workers.resize(most);
     if (placement_.workers.empty())
       refuse_key("placement.workers", "at least one host that no other role names", "none; list the workers");
     if (!over_server) placement_.servers.clear();
@@ -112,16 +115,24 @@ class Placer {
     }
   }
 
+  const Catalog<sync::Factory>::Entry& algorithm() const {
+    return sync::catalog().find(experiment_.sync.algorithm);
+  }
+
   // An algorithm refuses options that its number of workers rules out, and here this number is known.
   void check_sync() const {
+    const auto& chosen = algorithm();
+    const int most = chosen.make.most_workers;
+    if (most > 0 && static_cast<int>(placement_.workers.size()) > most)
+      refuse_key("placement.workers", "at most " + std::to_string(most) + " for " + chosen.name,
+                 std::to_string(placement_.workers.size()));
     if (experiment_.sync.over != "server") return;
-    const auto& algorithm = sync::catalog().find(experiment_.sync.algorithm);
     try {
-      algorithm.make.make_server(
+      chosen.make.make_server(
           {.workers = static_cast<int>(placement_.workers.size()),
            .batch = experiment_.workload.batch,
            .route = sync::Route::server,
-           .options = Options::resolve(algorithm.name, algorithm.options, experiment_.sync.options)});
+           .options = Options::resolve(chosen.name, chosen.options, experiment_.sync.options)});
     } catch (const OptionError& error) {
       const std::string place = locate_("sync.options." + error.option()).place;
       throw ConfigError(place + ": key '" + locate_("sync.options").label + "' of " + error.what());

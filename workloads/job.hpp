@@ -64,6 +64,7 @@ class Job {
 
   const Catalog<sync::Factory>::Entry& algorithm() const { return *algorithm_; }
   sync::Setting sync_setting() const;
+  sync::UpdateRule update_rule() const { return algorithm_->make.update_rule(sync_setting()); }
   sync::Route route() const;
   /// Local steps of a round; 1 when it varies.
   int steps_a_round() const;

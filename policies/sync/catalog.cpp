@@ -1,19 +1,27 @@
 // The table of synchronisation algorithms. A new one is a source file and an entry here.
+#include <utility>
+
+#include "policies/sync/adacomm.hpp"
 #include "policies/sync/asp.hpp"
 #include "policies/sync/bsp.hpp"
 #include "policies/sync/change_average.hpp"
+#include "policies/sync/dc_asgd.hpp"
 #include "policies/sync/dssp.hpp"
 #include "policies/sync/dynsgd.hpp"
+#include "policies/sync/easgd.hpp"
 #include "policies/sync/esync.hpp"
 #include "policies/sync/gradient_worker.hpp"
 #include "policies/sync/k_batch_sync.hpp"
 #include "policies/sync/k_sync.hpp"
+#include "policies/sync/lb_bsp.hpp"
 #include "policies/sync/local_sgd.hpp"
+#include "policies/sync/outer.hpp"
 #include "policies/sync/policy.hpp"
 #include "policies/sync/post_local_sgd.hpp"
 #include "policies/sync/rennala.hpp"
 #include "policies/sync/ringmaster.hpp"
 #include "policies/sync/ssp.hpp"
+#include "policies/sync/sync_switch.hpp"
 
 namespace tandem::sync {
 namespace {
@@ -41,9 +49,20 @@ OptionSpec count_option(const std::string& name, const std::string& summary) {
 
 using Entry = Catalog<Factory>::Entry;
 
-/// Workers exchange in rounds.
+/// Workers exchange their gradients in rounds.
 std::vector<Entry> in_rounds() {
   return {
+      {.name = "sequential",
+       .summary = "one worker alone: what the accuracy of the others is measured against",
+       .paper = "Robbins, Monro, Annals of Mathematical Statistics 1951",
+       .options = {},
+       .make = {.payload = Payload::gradient,
+                .routes = {Route::server, Route::all_reduce},
+                .timing_driven = false,
+                .steps_a_round = one_step,
+                .make_worker = make_gradient_worker,
+                .make_server = make_bsp_server,
+                .most_workers = 1}},
       {.name = "bsp",
        .summary = "bulk synchronous: all workers step together on the mean gradient",
        .paper = "Valiant, CACM 1990; Chen et al., arXiv:1604.00981",
@@ -64,40 +83,98 @@ std::vector<Entry> in_rounds() {
        .paper = "Dutta et al., AISTATS 2018",
        .options = {count_option("k", "gradients of one model that make an update, whoever computed them")},
        .make = by_arrival(make_k_batch_sync_server)},
-      {.name = "local-sgd",
-       .summary = "H local steps, then all workers average their models' changes",
-       .paper = "Stich, ICLR 2019; McMahan et al., AISTATS 2017",
-       .options = {{.name = "h",
-                    .summary = "local steps between averages",
-                    .default_value = std::int64_t{4},
-                    .minimum = 1},
-                   weights_option()},
+      {.name = "lb-bsp",
+       .summary = "as bsp, with batches in proportion to the workers' speeds, so that all finish together",
+       .paper = "Chen et al., SoCC 2020",
+       .options = lb_bsp_options(),
+       .make = by_arrival(make_lb_bsp_server)}};
+}
+
+/// Workers take steps of their own, then average in rounds.
+std::vector<Entry> of_local_steps() {
+  return {{.name = "local-sgd",
+           .summary = "H local steps, then all workers average their models' changes",
+           .paper = "Stich, ICLR 2019; McMahan et al., AISTATS 2017",
+           .options = {{.name = "h",
+                        .summary = "local steps between averages",
+                        .default_value = std::int64_t{4},
+                        .minimum = 1},
+                       weights_option()},
+           .make = {.payload = Payload::change,
+                    .routes = {Route::server, Route::all_reduce},
+                    .timing_driven = false,
+                    .steps_a_round = local_sgd_steps,
+                    .make_worker = make_local_sgd_worker,
+                    .make_server = make_local_sgd_server}},
+          {.name = "post-local-sgd",
+           .summary = "averages after every step in the first rounds, then after H local steps",
+           .paper = "Lin et al., ICLR 2020",
+           .options = post_local_sgd_options(),
+           .make = {.payload = Payload::change,
+                    .routes = {Route::server},
+                    .timing_driven = false,
+                    .steps_a_round = varying_steps,
+                    .make_worker = make_post_local_sgd_worker,
+                    .make_server = make_local_sgd_server}},
+          {.name = "adacomm",
+           .summary = "local-sgd whose local steps grow fewer as the loss falls",
+           .paper = "Wang, Joshi, SysML 2019",
+           .options = adacomm_options(),
+           .make = {.payload = Payload::change,
+                    .routes = {Route::server},
+                    .timing_driven = true,
+                    .steps_a_round = varying_steps,
+                    .make_worker = make_adacomm_worker,
+                    .make_server = make_adacomm_server}},
+          {.name = "esync",
+           .summary = "fast workers take several local steps while the slowest takes one, then all average",
+           .paper = "Li et al., IEEE Transactions on Services Computing 15(4), 2022",
+           .options = esync_options(),
+           .make = {.payload = Payload::change,
+                    .routes = {Route::server},
+                    .timing_driven = true,
+                    .steps_a_round = varying_steps,
+                    .make_worker = make_esync_worker,
+                    .make_server = make_esync_server}}};
+}
+
+/// Local SGD with an optimiser over rounds: the same but for defaults.
+std::vector<Entry> over_rounds() {
+  const auto entry = [](const std::string& name, const std::string& summary, const std::string& paper,
+                        const OuterDefaults& defaults) {
+    return Entry{.name = name,
+                 .summary = summary,
+                 .paper = paper,
+                 .options = outer_options(defaults),
+                 .make = {.payload = Payload::change,
+                          .routes = {Route::server, Route::all_reduce},
+                          .timing_driven = false,
+                          .steps_a_round = local_sgd_steps,
+                          .make_worker = make_local_sgd_worker,
+                          .make_server = make_local_sgd_server,
+                          .update_rule = outer_update}};
+  };
+  return {
+      entry("fedavg", "local-sgd whose average is weighted by samples and may go through an outer optimiser",
+            "McMahan et al., AISTATS 2017",
+            {.h = 4, .rate = 1.0, .momentum = 0.0, .nesterov = false, .weights = "samples"}),
+      entry("slowmo", "local-sgd with momentum over its rounds; momentum and h are this project's defaults",
+            "Wang et al., ICLR 2020",
+            {.h = 12, .rate = 1.0, .momentum = 0.7, .nesterov = false, .weights = "uniform"}),
+      entry("diloco", "many local steps, then Nesterov's momentum on the mean change",
+            "Douillard et al., arXiv:2311.08105",
+            {.h = 500, .rate = 0.7, .momentum = 0.9, .nesterov = true, .weights = "uniform"}),
+      {.name = "easgd",
+       .summary = "workers keep their own models and are drawn to a common centre, as it is to them",
+       .paper = "Zhang, Choromanska, LeCun, NIPS 2015 (the synchronous form)",
+       .options = easgd_options(),
        .make = {.payload = Payload::change,
                 .routes = {Route::server, Route::all_reduce},
                 .timing_driven = false,
-                .steps_a_round = local_sgd_steps,
-                .make_worker = make_local_sgd_worker,
-                .make_server = make_local_sgd_server}},
-      {.name = "post-local-sgd",
-       .summary = "averages after every step in the first rounds, then after H local steps",
-       .paper = "Lin et al., ICLR 2020",
-       .options = post_local_sgd_options(),
-       .make = {.payload = Payload::change,
-                .routes = {Route::server},
-                .timing_driven = false,
-                .steps_a_round = varying_steps,
-                .make_worker = make_post_local_sgd_worker,
-                .make_server = make_local_sgd_server}},
-      {.name = "esync",
-       .summary = "fast workers take several local steps while the slowest takes one, then all average",
-       .paper = "Li et al., IEEE Transactions on Services Computing 15(4), 2022",
-       .options = esync_options(),
-       .make = {.payload = Payload::change,
-                .routes = {Route::server},
-                .timing_driven = true,
-                .steps_a_round = varying_steps,
-                .make_worker = make_esync_worker,
-                .make_server = make_esync_server}}};
+                .steps_a_round = easgd_steps,
+                .make_worker = make_easgd_worker,
+                .make_server = make_easgd_server,
+                .update_rule = easgd_update}}};
 }
 
 /// Each push is answered by itself.
@@ -132,12 +209,39 @@ std::vector<Entry> asynchronous() {
        .summary = "as asp, but gradients that are R or more updates old are dropped",
        .paper = "Maranjyan, Tyurin, Richtarik, ICML 2025",
        .options = {count_option("r", "updates after which a gradient is too old; this project's default")},
-       .make = by_arrival(make_ringmaster_server)}};
+       .make = by_arrival(make_ringmaster_server)},
+      {.name = "sync-switch",
+       .summary = "bsp for the first part of the job, then asp",
+       .paper = "Li, Mangoubi, Xu, Guo, ICDCS 2021",
+       .options = sync_switch_options(),
+       .make = by_arrival(make_sync_switch_server)}};
+}
+
+/// As asp, but each gradient is corrected for its age.
+std::vector<Entry> delay_compensated() {
+  const auto entry = [](const std::string& name, const std::string& summary, const std::string& paper,
+                        std::vector<OptionSpec> options, UpdateRule (*update_rule)(const Setting&)) {
+    Entry made{.name = name,
+               .summary = summary,
+               .paper = paper,
+               .options = std::move(options),
+               .make = by_arrival(make_asp_server)};
+    made.make.update_rule = update_rule;
+    return made;
+  };
+  return {
+      entry("dc-asgd", "as asp, but gradients are corrected for what the model moved since they were taken",
+            "Zheng et al., ICML 2017", dc_asgd_options(), dc_asgd_update),
+      entry("dc-asgd-adaptive", "dc-asgd whose lambda shrinks as gradients grow", "Zheng et al., ICML 2017",
+            dc_asgd_adaptive_options(), dc_asgd_adaptive_update),
+      entry("dc-asgd-mxnet", "dc-asgd with one backup: corrects for the last update, whoever's it was",
+            "MXNet's optimizer DCASGD; Zheng et al., ICML 2017", dc_asgd_options(), dc_asgd_mxnet_update)};
 }
 
 std::vector<Entry> all() {
   std::vector<Entry> entries = in_rounds();
-  for (const Entry& entry : asynchronous()) entries.push_back(entry);
+  for (const auto& more : {of_local_steps(), over_rounds(), asynchronous(), delay_compensated()})
+    entries.insert(entries.end(), more.begin(), more.end());
   return entries;
 }
 

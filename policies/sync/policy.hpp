@@ -7,6 +7,7 @@
 #include <variant>
 #include <vector>
 
+#include "policies/sync/update_rule.hpp"
 #include "policies/vocabulary/catalog.hpp"
 #include "policies/vocabulary/units.hpp"
 
@@ -65,6 +66,8 @@ class WorkerPolicy {
   virtual WorkerDecision on_step_done(const StepDone& event) = 0;
   /// Only called after an `Ask`.
   virtual WorkerDecision on_answer(const Answer& event) = 0;
+  /// The server wants so many local steps from now on.
+  virtual void on_local_steps(int) {}
 };
 
 // ---- Server side ----
@@ -77,6 +80,8 @@ struct Push {
   int samples;       ///< processed since its last push
   int local_steps;   ///< taken since its last push
   Seconds duration;  ///< of its last local step
+  double loss;       ///< mean of its steps since its last push; NaN when math is modelled
+  double done;       ///< share of the job, whole rounds where these limit it; 1 or more: it ends
 };
 /// A worker asks whether to go on.
 struct Report {
@@ -106,11 +111,11 @@ struct Discard {
 struct Apply {
   double scale = 1.0;
 };
-/// Sends the worker the model as it is after the decisions before this one. `batch`: its batch size from now
-/// on, 0 keeps it.
+/// Sends the worker the model as it is after the decisions before this one.
 struct Reply {
   int worker;
-  int batch = 0;
+  int batch = 0;        ///< its batch size from now on; 0 keeps it
+  int local_steps = 0;  ///< that it shall take until it exchanges, from now on; 0 keeps them
 };
 /// Answers the worker's report.
 struct AnswerReport {
@@ -133,8 +138,8 @@ class ServerPolicy {
 
 // ---- Logs ----
 
-/// One line each, e.g. "push worker=2 version=7 samples=64 steps=1 duration=0.25 now=3.5". Round-trips
-/// exactly.
+/// One line each, e.g. "push worker=2 version=7 samples=64 steps=1 duration=0.25 loss=1.5 done=0.5
+/// now=3.5". Round-trips exactly.
 std::string to_text(const ServerEvent& event);
 /// Errors: ConfigError when the text is no event.
 ServerEvent parse_server_event(const std::string& text);
@@ -152,6 +157,8 @@ struct Setting {
   Options options;
 };
 
+inline UpdateRule plain_update(const Setting&) { return PlainUpdate{}; }
+
 struct Factory {
   Payload payload;            ///< what it exchanges
   std::vector<Route> routes;  ///< the routes it can use
@@ -159,6 +166,8 @@ struct Factory {
   int (*steps_a_round)(const Options&);  ///< local steps of a round, 0 when it varies
   std::unique_ptr<WorkerPolicy> (*make_worker)(const Setting&, int worker);
   std::unique_ptr<ServerPolicy> (*make_server)(const Setting&);
+  UpdateRule (*update_rule)(const Setting&) = plain_update;  ///< for all who hold a model
+  int most_workers = 0;                                      ///< that it can have; 0: any number
 };
 
 const Catalog<Factory>& catalog();

@@ -53,7 +53,8 @@ struct EventText {
   std::string operator()(const Push& e) const {
     return "push worker=" + std::to_string(e.worker) + " version=" + std::to_string(e.version) +
            " samples=" + std::to_string(e.samples) + " steps=" + std::to_string(e.local_steps) +
-           " duration=" + number(e.duration.count()) + " now=" + number(e.now.count());
+           " duration=" + number(e.duration.count()) + " loss=" + number(e.loss) + " done=" + number(e.done) +
+           " now=" + number(e.now.count());
   }
   std::string operator()(const Report& e) const {
     return "report worker=" + std::to_string(e.worker) + " version=" + std::to_string(e.version) +
@@ -72,7 +73,8 @@ struct DecisionText {
   std::string operator()(const Discard& d) const { return "discard " + std::to_string(d.worker); }
   std::string operator()(const Apply& d) const { return "apply " + number(d.scale); }
   std::string operator()(const Reply& d) const {
-    return "reply " + std::to_string(d.worker) + (d.batch == 0 ? "" : " batch=" + std::to_string(d.batch));
+    return "reply " + std::to_string(d.worker) + (d.batch == 0 ? "" : " batch=" + std::to_string(d.batch)) +
+           (d.local_steps == 0 ? "" : " steps=" + std::to_string(d.local_steps));
   }
   std::string operator()(const AnswerReport& d) const {
     return std::string("answer ") + std::to_string(d.worker) + (d.ready ? " ready" : " continue") +
@@ -94,7 +96,8 @@ ServerEvent parse_server_event(const std::string& text) {
   const Fields fields(text);
   if (fields.name == "push")
     return Push{fields.seconds("now"),      fields.get<int>("worker"), fields.get<int>("version"),
-                fields.get<int>("samples"), fields.get<int>("steps"),  fields.seconds("duration")};
+                fields.get<int>("samples"), fields.get<int>("steps"),  fields.seconds("duration"),
+                fields.get<double>("loss"), fields.get<double>("done")};
   if (fields.name == "report")
     return Report{fields.seconds("now"), fields.get<int>("worker"), fields.get<int>("version"),
                   fields.get<int>("steps"), fields.seconds("duration")};

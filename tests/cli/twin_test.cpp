@@ -52,6 +52,15 @@ TEST_P(DeterministicTwins, SameOperationsDecisionsLossesAndAccuracies) {
     EXPECT_EQ(simulated_.journal.evaluations[i].accuracy, measured_.journal.evaluations[i].accuracy);
 }
 
+/// One more worker than its algorithm can have is refused, and rounds of hundreds of steps take long.
+std::string settings_for(const Catalog<sync::Factory>::Entry& algorithm) {
+  std::string settings = "--set sync.algorithm=" + algorithm.name;
+  if (algorithm.make.most_workers == 1) settings += " --set placement.workers=[node-1]";
+  if (algorithm.make.steps_a_round(Options::resolve(algorithm.name, algorithm.options, {})) > 10)
+    settings += " --set sync.options.h=5";
+  return settings;
+}
+
 /// Every algorithm over every route that it can use, and every all-reduce, among a number of workers that is
 /// no power of two.
 std::vector<std::string> deterministic() {
@@ -59,7 +68,7 @@ std::vector<std::string> deterministic() {
   for (const auto& algorithm : sync::catalog().entries())
     for (const auto route : algorithm.make.routes)
       if (!algorithm.make.timing_driven)
-        all.push_back("--set sync.algorithm=" + algorithm.name +
+        all.push_back(settings_for(algorithm) +
                       (route == sync::Route::server ? "" : " --set sync.over=all-reduce"));
   for (const auto& collective : collectives::catalog().entries())
     all.push_back("--set sync.over=all-reduce --set sync.collective=" + collective.name +
@@ -87,7 +96,7 @@ TEST_P(TimingTwins, RecordedEventsReplayToTheRecordedDecisions) {
 std::vector<std::string> timing_driven() {
   std::vector<std::string> all;
   for (const auto& algorithm : sync::catalog().entries())
-    if (algorithm.make.timing_driven) all.push_back("--set sync.algorithm=" + algorithm.name);
+    if (algorithm.make.timing_driven) all.push_back(settings_for(algorithm));
   return all;
 }
 INSTANTIATE_TEST_SUITE_P(All, TimingTwins, ::testing::ValuesIn(timing_driven()));

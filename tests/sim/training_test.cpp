@@ -1,116 +1,22 @@
 // Real mathematics under the simulated clock: what the roles compute together equals what one learner
 // computes alone.
+#include "tests/sim/training.hpp"
+
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cmath>
-#include <cstdlib>
-#include <filesystem>
 #include <functional>
 #include <map>
+#include <optional>
 #include <ostream>
 
-#include "platforms/load.hpp"
-#include "sim/simulation.hpp"
-#include "tests/sim/temporary_platform.hpp"
 #include "tests/support/server_log.hpp"
-#include "workloads/job.hpp"
-#include "workloads/optimizer.hpp"
-#include "workloads/records/recording_context.hpp"
-#include "workloads/roles/replica.hpp"
 
 namespace tandem {
 namespace {
 
-using testing::TemporaryPlatform;
-
-/// A small job on a star: workers host-1 ..., everything else on host-0.
-Experiment small_experiment(int workers) {
-  Experiment experiment;
-  experiment.workload.math = Experiment::Workload::Math::real;
-  experiment.workload.model = "mlp";
-  experiment.workload.dataset = "synthetic";
-  experiment.workload.train_samples = 96;
-  experiment.workload.test_samples = 50;
-  experiment.workload.batch = 96 / workers;
-  experiment.workload.bucket_bytes = Bytes(4096);
-  experiment.optimizer.learning_rate = 0.05;
-  experiment.optimizer.momentum = 0.9;
-  experiment.stop.rounds = 5;
-  for (int worker = 1; worker <= workers; ++worker)
-    experiment.placement.workers.push_back("host-" + std::to_string(worker));
-  experiment.placement.servers = {"host-0"};
-  return experiment;
-}
-
-class Training : public ::testing::Test {
- protected:
-  Training()
-      : directory_(std::filesystem::temp_directory_path() / ("tandem_training_" + std::to_string(getpid()))) {
-    std::filesystem::create_directories(directory_ / "checkpoints");
-  }
-  ~Training() override { std::filesystem::remove_all(directory_); }
-
-  /// Runs the job to its end and returns what its ranks noted.
-  Journal train(Experiment experiment, bool operations = false) {
-    const TemporaryPlatform file(TemporaryPlatform::star(10, 1e8, 1e-4));
-    experiment.platform = file.path();
-    job_ = std::make_unique<Job>(std::move(experiment), platforms::load_platform(file.path()),
-                                 directory_.string());
-    std::vector<Journal> journals(job_->seats().size());
-    std::vector<CostModel> prices;
-    sim::SimulationSetting setting;
-    setting.platform_file = file.path();
-    for (const Seat& seat : job_->seats()) {
-      setting.hosts.push_back(seat.host);
-      prices.push_back(job_->cost_model(static_cast<Rank>(prices.size())));
-    }
-    setting.price = [&](Rank rank, const Work& work) {
-      return prices[static_cast<std::size_t>(rank)].price(work);
-    };
-    setting.body = [&](Context& context) {
-      Journal& journal = journals[static_cast<std::size_t>(context.rank())];
-      journal.keep_decisions = true;
-      if (!operations) return run_role(*job_, context, journal);
-      RecordingContext recording(context, journal.operations);
-      run_role(*job_, recording, journal);
-    };
-    sim::simulate(setting);
-    Journal merged;
-    for (auto& journal : journals) merged.append(std::move(journal));
-    return merged;
-  }
-
-  std::vector<float> final_model() const {
-    return load_checkpoint((directory_ / "model.pt").string(), job_->model()).values;
-  }
-
-  /// The same number of optimiser steps by one learner on the union of all batches, which is the whole data
-  /// set.
-  std::vector<float> sequential_model(int steps) const {
-    const auto learner = make_job_learner(*job_);
-    const auto& rates = job_->experiment().optimizer;
-    Sgd optimizer(rates.learning_rate, rates.momentum, rates.weight_decay, job_->model().elements());
-    for (int step = 0; step < steps; ++step) {
-      learner->load(job_->dataset()->records(Dataset::Part::train));
-      learner->forward();
-      for (int bucket = 0; bucket < static_cast<int>(job_->model().buckets.size()); ++bucket)
-        learner->backward(bucket);
-      optimizer.apply(learner->model(), learner->gradient(), 1.0, 0);
-    }
-    return {learner->model().begin(), learner->model().end()};
-  }
-
-  static void expect_close(const std::vector<float>& a, const std::vector<float>& b, float tolerance) {
-    ASSERT_EQ(a.size(), b.size());
-    float worst = 0.0F;
-    for (std::size_t i = 0; i < a.size(); ++i) worst = std::max(worst, std::abs(a[i] - b[i]));
-    EXPECT_LE(worst, tolerance);
-  }
-
-  std::filesystem::path directory_;
-  std::unique_ptr<Job> job_;
-};
+using testing::small_experiment;
+using testing::Training;
 
 /// A way to train that ends, to rounding, where one worker ends that takes `steps` steps on the union of all
 /// batches.
@@ -119,6 +25,7 @@ struct Sequential {
   int workers;
   std::function<void(Experiment&)> change;
   int steps = 5;
+  std::optional<double> momentum = {};  ///< of the one worker, if it is not that of the experiment
 };
 void PrintTo(const Sequential& value, std::ostream* out) { *out << value.name; }
 
@@ -128,7 +35,7 @@ TEST_P(EqualsOneWorker, OnTheUnionOfTheBatches) {
   Experiment experiment = small_experiment(GetParam().workers);
   GetParam().change(experiment);
   train(experiment);
-  expect_close(final_model(), sequential_model(GetParam().steps), 1e-5F);
+  expect_close(final_model(), sequential_model(GetParam().steps, GetParam().momentum), 1e-5F);
 }
 
 void use_local_sgd(Experiment& experiment, std::int64_t steps_a_round) {
@@ -142,60 +49,83 @@ Sequential alone(const char* name, const char* algorithm) {
 
 INSTANTIATE_TEST_SUITE_P(
     Ways, EqualsOneWorker,
-    ::testing::Values(Sequential{"Bsp", 4, [](Experiment&) {}},
-                      Sequential{"BspOnThreeShards", 4,
-                                 [](Experiment& e) {
-                                   e.placement.servers = {"host-0", "host-5", "host-6"};
-                                 }},
-                      Sequential{"Ring", 3, [](Experiment& e) { e.sync.over = "all-reduce"; }},
-                      Sequential{"HalvingDoubling", 6,
-                                 [](Experiment& e) {
-                                   e.sync.over = "all-reduce";
-                                   e.sync.collective = "halving-doubling";
-                                 }},
-                      alone("AspOfOneWorker", "asp"), alone("KSyncOfOneWorker", "k-sync"),
-                      alone("KBatchSyncOfOneWorker", "k-batch-sync"), alone("SspOfOneWorker", "ssp"),
-                      alone("DsspOfOneWorker", "dssp"), alone("DynSgdOfOneWorker", "dynsgd"),
-                      alone("RennalaOfOneWorker", "rennala"), alone("RingmasterOfOneWorker", "ringmaster"),
-                      Sequential{"KSyncOfAllWorkers", 4, [](Experiment& e) { e.sync.algorithm = "k-sync"; }},
-                      // The mean of two equal gradients, of which the server holds one while the other comes.
-                      Sequential{"RennalaOfTwoGradients", 1,
-                                 [](Experiment& e) {
-                                   e.stop.rounds = 10;
-                                   e.sync.algorithm = "rennala";
-                                   e.sync.options = {{"b", std::int64_t{2}}};
-                                 }},
-                      // One update for each push, so momentum would act four times.
-                      Sequential{"SspOfNoneAheadOnAverage", 4,
-                                 [](Experiment& e) {
-                                   e.optimizer.momentum = 0.0;
-                                   e.sync.algorithm = "ssp";
-                                   e.sync.options = {{"average", true}};
-                                 }},
-                      Sequential{"LocalSgdOfOneWorkerForAnyH", 1, [](Experiment& e) { use_local_sgd(e, 3); },
-                                 15},
-                      // Momentum is each worker's own, so equality needs plain SGD.
-                      Sequential{"LocalSgdOfOneStep", 4,
-                                 [](Experiment& e) {
-                                   e.optimizer.momentum = 0.0;
-                                   use_local_sgd(e, 1);
-                                 }},
-                      Sequential{"LocalSgdOfOneStepOverAllReduce", 4,
-                                 [](Experiment& e) {
-                                   e.optimizer.momentum = 0.0;
-                                   use_local_sgd(e, 1);
-                                   e.sync.over = "all-reduce";
-                                 }},
-                      Sequential{"PostLocalSgdNeverSwitched", 4,
-                                 [](Experiment& e) {
-                                   e.optimizer.momentum = 0.0;
-                                   e.sync.algorithm = "post-local-sgd";
-                                 }},
-                      Sequential{"EsyncOfEqualDevices", 4,
-                                 [](Experiment& e) {
-                                   e.optimizer.momentum = 0.0;
-                                   e.sync.algorithm = "esync";
-                                 }}),
+    ::testing::Values(
+        Sequential{"Bsp", 4, [](Experiment&) {}},
+        Sequential{"BspOnThreeShards", 4,
+                   [](Experiment& e) {
+                     e.placement.servers = {"host-0", "host-5", "host-6"};
+                   }},
+        Sequential{"Ring", 3, [](Experiment& e) { e.sync.over = "all-reduce"; }},
+        Sequential{"HalvingDoubling", 6,
+                   [](Experiment& e) {
+                     e.sync.over = "all-reduce";
+                     e.sync.collective = "halving-doubling";
+                   }},
+        alone("Sequential", "sequential"), alone("AspOfOneWorker", "asp"),
+        alone("KSyncOfOneWorker", "k-sync"), alone("KBatchSyncOfOneWorker", "k-batch-sync"),
+        alone("SspOfOneWorker", "ssp"), alone("DsspOfOneWorker", "dssp"),
+        alone("DynSgdOfOneWorker", "dynsgd"), alone("RennalaOfOneWorker", "rennala"),
+        alone("RingmasterOfOneWorker", "ringmaster"), alone("LbBspOfOneWorker", "lb-bsp"),
+        alone("SyncSwitchOfOneWorker", "sync-switch"), alone("DcAsgdOfOneWorker", "dc-asgd"),
+        alone("DcAsgdAdaptiveOfOneWorker", "dc-asgd-adaptive"),
+        Sequential{"LbBspOfEqualDevices", 4, [](Experiment& e) { e.sync.algorithm = "lb-bsp"; }},
+        Sequential{"SyncSwitchNeverSwitched", 4,
+                   [](Experiment& e) {
+                     e.sync.algorithm = "sync-switch";
+                     e.sync.options = {{"fraction", 1.0}};
+                   }},
+        Sequential{"KSyncOfAllWorkers", 4, [](Experiment& e) { e.sync.algorithm = "k-sync"; }},
+        // The mean of two equal gradients, of which the server holds one while the other comes.
+        Sequential{"RennalaOfTwoGradients", 1,
+                   [](Experiment& e) {
+                     e.stop.rounds = 10;
+                     e.sync.algorithm = "rennala";
+                     e.sync.options = {{"b", std::int64_t{2}}};
+                   }},
+        // One update for each push, so momentum would act four times.
+        Sequential{"SspOfNoneAheadOnAverage", 4,
+                   [](Experiment& e) {
+                     e.optimizer.momentum = 0.0;
+                     e.sync.algorithm = "ssp";
+                     e.sync.options = {{"average", true}};
+                   }},
+        Sequential{"LocalSgdOfOneWorkerForAnyH", 1, [](Experiment& e) { use_local_sgd(e, 3); }, 15},
+        // Momentum is each worker's own, so equality needs plain SGD.
+        Sequential{"LocalSgdOfOneStep", 4,
+                   [](Experiment& e) {
+                     e.optimizer.momentum = 0.0;
+                     use_local_sgd(e, 1);
+                   }},
+        Sequential{"LocalSgdOfOneStepOverAllReduce", 4,
+                   [](Experiment& e) {
+                     e.optimizer.momentum = 0.0;
+                     use_local_sgd(e, 1);
+                     e.sync.over = "all-reduce";
+                   }},
+        Sequential{"AdaCommOfOneStep", 4,
+                   [](Experiment& e) {
+                     e.optimizer.momentum = 0.0;
+                     e.sync.algorithm = "adacomm";
+                     e.sync.options = {{"tau", std::int64_t{1}}, {"period_s", 0.0}};
+                   }},
+        // Momentum over rounds of one plain step is momentum over steps.
+        Sequential{"SlowMoOfOneStep", 4,
+                   [](Experiment& e) {
+                     e.sync.algorithm = "slowmo";
+                     e.sync.options = {{"h", std::int64_t{1}}, {"outer_momentum", e.optimizer.momentum}};
+                     e.optimizer.momentum = 0.0;
+                   },
+                   5, 0.9},
+        Sequential{"PostLocalSgdNeverSwitched", 4,
+                   [](Experiment& e) {
+                     e.optimizer.momentum = 0.0;
+                     e.sync.algorithm = "post-local-sgd";
+                   }},
+        Sequential{"EsyncOfEqualDevices", 4,
+                   [](Experiment& e) {
+                     e.optimizer.momentum = 0.0;
+                     e.sync.algorithm = "esync";
+                   }}),
     [](const auto& instance) { return std::string(instance.param.name); });
 
 /// An algorithm with options, and a name for the test.
@@ -211,6 +141,9 @@ void PrintTo(const Served& value, std::ostream* out) { *out << value.name; }
 std::vector<Served> every_algorithm() {
   std::vector<Served> all;
   for (const std::string& name : sync::catalog().names()) all.push_back({name, name});
+  const auto diloco =
+      std::find_if(all.begin(), all.end(), [](const auto& one) { return one.name == "diloco"; });
+  diloco->options = {{"h", std::int64_t{20}}};  // as it comes, its rounds are long
   const auto add = [&](const std::string& algorithm, const std::map<std::string, OptionValue>& options) {
     all.push_back({algorithm + "-tight", algorithm, options});
   };
@@ -221,6 +154,9 @@ std::vector<Served> every_algorithm() {
   add("ssp", {{"staleness", std::int64_t{2}}});
   add("dssp", {{"lower", std::int64_t{1}}, {"upper", std::int64_t{4}}});
   add("dynsgd", {{"staleness", std::int64_t{1}}});
+  add("adacomm", {{"tau", std::int64_t{6}}, {"period_s", 0.0}});
+  add("lb-bsp", {{"every", std::int64_t{2}}, {"smoothing", 0.3}});
+  add("sync-switch", {{"fraction", 0.6}});
   add("post-local-sgd", {{"switch_round", std::int64_t{2}}, {"h", std::int64_t{3}}});
   return all;
 }
@@ -234,6 +170,8 @@ class EveryAlgorithm : public Training, public ::testing::WithParamInterface<Ser
     experiment.workload.batch = 16;
     experiment.stop.rounds = 12;
     experiment.placement.workers = {"host-1", "host-1", "host-2", "host-1", "host-3"};
+    if (const int most = sync::catalog().find(GetParam().algorithm).make.most_workers; most > 0)
+      experiment.placement.workers.resize(static_cast<std::size_t>(most));
     experiment.sync.algorithm = GetParam().algorithm;
     experiment.sync.options = GetParam().options;
     return experiment;
@@ -246,14 +184,15 @@ class EveryAlgorithm : public Training, public ::testing::WithParamInterface<Ser
   }
   void expect_sound(const Journal& journal, std::size_t shards) const {
     const auto logs = server_logs(journal);
+    const int workers = job_->sync_setting().workers;
     EXPECT_EQ(logs.size(), shards);
     for (const auto& [rank, log] : logs) {
       SCOPED_TRACE("server of rank " + std::to_string(rank));
-      testing::ServerLaws::expect_kept(log, 5, true);
+      testing::ServerLaws::expect_kept(log, workers, true);
       testing::expect_replays(GetParam().algorithm, job_->sync_setting(), log);
       const auto pushes = std::count_if(log.begin(), log.end(),
                                         [](const auto& line) { return line.event.starts_with("push"); });
-      EXPECT_GE(pushes, 5 * 12);
+      EXPECT_GE(pushes, workers * 12);
     }
   }
 };

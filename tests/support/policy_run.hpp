@@ -2,6 +2,7 @@
 // communication, so that the closed forms of the papers can be checked without any context.
 #pragma once
 
+#include <functional>
 #include <limits>
 #include <map>
 #include <optional>
@@ -17,6 +18,10 @@ namespace tandem::testing {
 
 class PolicyRun {
  public:
+  static constexpr int configured_batch = 8;
+  /// Pushes of each worker, on average, that make the job.
+  static constexpr int pushes_of_job = 100;
+
   /// `varies`: multiplies each step's duration by a random factor between 0.5 and 1.5.
   PolicyRun(const std::string& algorithm, std::vector<double> step_durations,
             std::map<std::string, OptionValue> options = {}, std::optional<Rng> varies = {})
@@ -24,7 +29,7 @@ class PolicyRun {
         durations_(std::move(step_durations)),
         varies_(std::move(varies)),
         setting_{.workers = static_cast<int>(durations_.size()),
-                 .batch = 8,
+                 .batch = configured_batch,
                  .route = sync::Route::server,
                  .options = Options::resolve(algorithm, entry_.options, options)},
         server_(entry_.make.make_server(setting_)) {
@@ -34,6 +39,12 @@ class PolicyRun {
     }
   }
 
+  /// Steps that start from now on take so long, instead of in proportion to their batches.
+  void let_steps_take(std::function<Seconds(int worker, int batch)> duration) {
+    duration_of_ = std::move(duration);
+  }
+  /// Pushes tell this loss from now on.
+  void set_loss(double loss) { loss_ = loss; }
   /// Until the model has been updated that often, or nothing can happen any more.
   void run_updates(int updates) {
     while (version_ < updates && !ends_.empty()) {
@@ -57,6 +68,9 @@ class PolicyRun {
   }
 
   double now() const { return now_; }
+  /// Share of the job that is done; the run may go on beyond its end.
+  double done() const { return pushes_ / (static_cast<double>(workers_.size()) * pushes_of_job); }
+  int batch(int worker) const { return workers_[index(worker)].batch; }
   int version() const { return version_; }
   const sync::Setting& setting() const { return setting_; }
   /// The worker has pushed and has no reply yet.
@@ -72,8 +86,10 @@ class PolicyRun {
  private:
   struct Worker {
     std::unique_ptr<sync::WorkerPolicy> policy;
+    int batch = configured_batch;
     int version = 0;
-    int local_steps = 0;
+    int local_steps = 0;  ///< since its last push
+    int samples = 0;      ///< since its last push
     Seconds duration = {};
     bool waits = false;
     bool gone = false;
@@ -87,11 +103,17 @@ class PolicyRun {
     }
   };
 
+  Seconds duration_of(int worker) const {
+    const int batch = workers_[index(worker)].batch;
+    if (duration_of_) return duration_of_(worker, batch);
+    return Seconds(durations_[index(worker)] * batch / configured_batch);
+  }
   static std::size_t index(int worker) { return static_cast<std::size_t>(worker); }
   void start_step(int worker, double time) {
     const double factor = varies_ ? 0.5 + varies_->uniform() : 1.0;
-    workers_[index(worker)].duration = Seconds(durations_[index(worker)] * factor);
-    ends_.push({time + workers_[index(worker)].duration.count(), worker});
+    Worker& one = workers_[index(worker)];
+    one.duration = duration_of(worker) * factor;
+    ends_.push({time + one.duration.count(), worker});
   }
 
   void end_step(int number, double time) {
@@ -99,8 +121,10 @@ class PolicyRun {
     Worker& worker = workers_[index(number)];
     const bool gradient = worker.policy->exchanges_gradient({worker.local_steps});
     ++worker.local_steps;
+    worker.samples += worker.batch;
     if (gradient) return push(number);
-    auto decision = worker.policy->on_step_done({Seconds(time), worker.duration, 8, worker.local_steps});
+    auto decision =
+        worker.policy->on_step_done({Seconds(time), worker.duration, worker.batch, worker.local_steps});
     if (std::holds_alternative<sync::Ask>(decision)) decision = ask(number);
     if (std::holds_alternative<sync::Exchange>(decision)) return push(number);
     start_step(number, time);
@@ -119,12 +143,14 @@ class PolicyRun {
   void push(int number) {
     Worker& worker = workers_[index(number)];
     worker.steps.push_back(worker.local_steps);
-    const sync::Push event{Seconds(now_),      number,         worker.version, 8 * worker.local_steps,
-                           worker.local_steps, worker.duration};
+    ++pushes_;
+    const sync::Push event{Seconds(now_),      number,          worker.version, worker.samples,
+                           worker.local_steps, worker.duration, loss_,          done()};
     sync::ServerDecisions decisions;
     server_->on_push(event, decisions);
     staleness_.push_back(version_ - worker.version);
     worker.local_steps = 0;
+    worker.samples = 0;
     worker.waits = true;
     execute(event, decisions);
   }
@@ -141,6 +167,8 @@ class PolicyRun {
         Worker& worker = workers_[index(reply->worker)];
         worker.version = version_;
         worker.waits = false;
+        if (reply->batch > 0) worker.batch = reply->batch;
+        if (reply->local_steps > 0) worker.policy->on_local_steps(reply->local_steps);
         if (stopping_)
           leaving.push_back(reply->worker);
         else
@@ -152,6 +180,7 @@ class PolicyRun {
 
   const Catalog<sync::Factory>::Entry& entry_;
   std::vector<double> durations_;
+  std::function<Seconds(int worker, int batch)> duration_of_;
   std::optional<Rng> varies_;
   sync::Setting setting_;
   std::unique_ptr<sync::ServerPolicy> server_;
@@ -159,6 +188,8 @@ class PolicyRun {
   std::priority_queue<End, std::vector<End>, std::greater<>> ends_;
   double now_ = 0.0;
   int version_ = 0;
+  int pushes_ = 0;
+  double loss_ = 1.0;
   bool stopping_ = false;
   std::vector<int> staleness_;
   std::vector<double> update_times_;

@@ -137,7 +137,7 @@ class SyntheticRun {
     ++pushes_;
     note(number, "send", workers(), model_bytes);
     const auto decisions = told(sync::Push{Seconds(now_), number, worker.version, batch * worker.local_steps,
-                                           worker.local_steps, Seconds(worker.own_time)});
+                                           worker.local_steps, Seconds(worker.own_time), 0.5, 0.0});
     for (const auto& decision : decisions) {
       if (std::holds_alternative<sync::Apply>(decision)) applied();
       if (const auto* reply = std::get_if<sync::Reply>(&decision)) replied(reply->worker);

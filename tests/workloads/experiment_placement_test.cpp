@@ -167,6 +167,20 @@ TEST(Placement, RefusesOptionsThatItsWorkersRuleOut) {
   }
 }
 
+TEST(Placement, GivesSequentialOneWorkerAndRefusesMore) {
+  for (const char* route : {"server", "all-reduce"}) {
+    Experiment experiment = experiment_over(route);
+    experiment.sync.algorithm = "sequential";
+    resolve_placement(experiment, lab());
+    EXPECT_EQ(experiment.placement.workers, Hosts{"a"});
+    experiment.placement.workers = {"a", "c"};
+    const std::string error = error_of(experiment);
+    EXPECT_NE(error.find("'placement.workers': expected at most 1 for sequential, found 2"),
+              std::string::npos)
+        << error;
+  }
+}
+
 TEST(Placement, RefusesBadSlots) {
   auto platform = lab();
   platform.hosts[0].properties["slots"] = "two";

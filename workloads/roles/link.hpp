@@ -19,11 +19,13 @@ struct Contribution {
   int samples = 0;                ///< processed since its last contribution
   int local_steps = 0;            ///< taken since then
   Seconds duration;               ///< of its last local step
+  double loss = 0.0;              ///< mean of these steps; NaN when math is modelled
 };
 
 struct ExchangeResult {
   int version = 0;
-  int batch = 0;  ///< batch size from now on; 0 keeps it
+  int batch = 0;        ///< batch size from now on; 0 keeps it
+  int local_steps = 0;  ///< of a round from now on; 0 keeps them
   bool stop = false;
   int sum_of = 0;  ///< > 0: the payload memory holds the sum of so many contributions, to be adopted;
                    ///< 0: the replica's model is the new one already

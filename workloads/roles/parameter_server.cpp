@@ -1,5 +1,6 @@
 #include "workloads/roles/parameter_server.hpp"
 
+#include <bit>
 #include <utility>
 
 #include "policies/vocabulary/check.hpp"
@@ -109,9 +110,16 @@ void ParameterServer::on_push(int worker, const Note& note) {
   samples_ += note.samples;
   const std::int64_t rounds = pushes_ / static_cast<std::int64_t>(clients_.size());
   const Progress progress{.rounds = rounds, .samples = samples_, .now = context_.now()};
-  stopping_ = stopping_ || is_reached(job_.experiment().stop, job_.dataset_info().train_samples, progress);
-  const sync::Push event{progress.now, worker,           note.version,
-                         note.samples, note.local_steps, Seconds(note.duration_s)};
+  const double done = fraction_done(job_.experiment().stop, job_.dataset_info().train_samples, progress);
+  stopping_ = stopping_ || done >= 1.0;
+  const sync::Push event{.now = progress.now,
+                         .worker = worker,
+                         .version = note.version,
+                         .samples = note.samples,
+                         .local_steps = note.local_steps,
+                         .duration = Seconds(note.duration_s),
+                         .loss = std::bit_cast<double>(note.value),
+                         .done = done};
   policy_->on_push(event, decisions_);
   execute(journal_.keep_decisions ? sync::to_text(event) : "");
   checkpoint_if_due();
@@ -157,10 +165,11 @@ void ParameterServer::reply(const sync::Reply& decision) {
   if (model_.has_accepted(decision.worker)) fold();
   Client& client = clients_[static_cast<std::size_t>(decision.worker)];
   listen(decision.worker);
-  client.replied_model = model_.snapshot();
+  client.replied_model = model_.hand_out(decision.worker);
   const Note note{.kind = protocol::reply,
                   .version = version_,
                   .samples = decision.batch,
+                  .local_steps = decision.local_steps,
                   .value = stopping_ && shard_ == 0 ? 1 : 0};
   for (int bucket = 0; bucket <= last_bucket(); ++bucket) {
     const Channel channel = bucket == last_bucket() ? protocol::from_server : protocol::reply_bucket(bucket);

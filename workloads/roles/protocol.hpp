@@ -8,10 +8,12 @@
 namespace tandem::protocol {
 
 enum Kind : std::int32_t {
-  push = 1,    ///< worker -> server: a push is complete; version, samples, local_steps, duration_s
+  push = 1,    ///< worker -> server: a push is complete; version, samples, local_steps, duration_s, and
+               ///< value = the bits of the loss
   report,      ///< worker -> coordinator: may I go on? version, local_steps, duration_s
   leave,       ///< worker -> server: I am done
-  reply,       ///< server -> worker: the model; version, samples = batch size, value = 1 to stop
+  reply,       ///< server -> worker: the model; version, samples = batch size, local_steps = of the next
+               ///< rounds, value = 1 to stop
   answer,      ///< coordinator -> worker: value = 1 ready
   request,     ///< worker -> cache node: samples ids follow
   batch,       ///< cache node -> worker: the records

@@ -22,8 +22,13 @@ Replica::Replica(const Job& job)
       learner_(job.real_math() ? make_job_learner(job) : nullptr),
       optimizer_(job.experiment().optimizer.learning_rate, job.experiment().optimizer.momentum,
                  job.experiment().optimizer.weight_decay, learner_ ? model_.elements() : 0),
-      global_rate_(job.experiment().optimizer.global_rate),
-      loss_(std::numeric_limits<double>::quiet_NaN()) {}
+      change_update_(job.update_rule(), job.experiment().optimizer.global_rate,
+                     learner_ ? model_.elements() : 0),
+      loss_(std::numeric_limits<double>::quiet_NaN()) {
+  const sync::UpdateRule rule = job.update_rule();
+  if (const auto* tie = std::get_if<sync::ElasticTie>(&rule)) tie_ = *tie;
+  if (tie_ && learner_) incoming_.resize(static_cast<std::size_t>(model_.elements()));
+}
 
 Kernel Replica::load(std::span<const std::byte> records) {
   if (!learner_) return {};
@@ -46,7 +51,7 @@ Kernel Replica::local_update() {
 }
 
 void Replica::mark() {
-  if (!learner_) return;
+  if (!learner_ || (tie_ && !marked_.empty())) return;
   marked_.assign(learner_->model().begin(), learner_->model().end());
 }
 
@@ -66,17 +71,42 @@ Kernel Replica::adopt_sum(sync::Payload payload, int count) {
       apply_update(optimizer_, model_, 0, learner_->model(), learner_->gradient(), 1.0 / count);
     };
   return [this, count] {
-    const auto& sum = change_;
-    const auto model = learner_->model();
-    const float share = 1.0F / static_cast<float>(count);
-    const float rate = share * static_cast<float>(global_rate_);
-    for (const auto& bucket : model_.buckets) {
-      const auto begin = static_cast<std::size_t>(bucket.offset);
-      const auto trained_end = begin + static_cast<std::size_t>(bucket.parameters);
-      const auto end = begin + static_cast<std::size_t>(bucket.elements());
-      for (std::size_t i = begin; i < trained_end; ++i) model[i] = marked_[i] + rate * sum[i];
-      for (std::size_t i = trained_end; i < end; ++i) model[i] = marked_[i] + share * sum[i];
+    if (tie_) give_way_to_centre();
+    adopt_mean_change(1.0 / count);
+  };
+}
+
+void Replica::adopt_mean_change(double share) {
+  const std::span<float> target = tie_ ? std::span<float>(marked_) : learner_->model();
+  const std::span<const float> base = marked_, sum = change_;
+  for (const auto& bucket : model_.buckets) {
+    const auto begin = static_cast<std::size_t>(bucket.offset);
+    const auto trained = static_cast<std::size_t>(bucket.parameters);
+    const auto end = begin + static_cast<std::size_t>(bucket.elements());
+    change_update_.apply(target.subspan(begin, trained), base.subspan(begin, trained),
+                         sum.subspan(begin, trained), share, 1.0, bucket.offset);
+    for (std::size_t i = begin + trained; i < end; ++i)
+      target[i] = base[i] + static_cast<float>(share) * sum[i];
+  }
+}
+
+/// Statistics are not pulled: they belong to the worker's own parameters.
+void Replica::give_way_to_centre() {
+  const auto model = learner_->model();
+  const auto pull = static_cast<float>(tie_->pull);
+  for (const auto& bucket : model_.buckets)
+    for (std::int64_t at = bucket.offset; at < bucket.offset + bucket.parameters; ++at) {
+      const auto i = static_cast<std::size_t>(at);
+      model[i] -= pull * (model[i] - marked_[i]);
     }
+}
+
+Kernel Replica::adopt_centre() {
+  TANDEM_CHECK(is_tied(), "the model is the server's");
+  if (!learner_) return {};
+  return [this] {
+    give_way_to_centre();
+    marked_ = incoming_;
   };
 }
 
@@ -84,8 +114,9 @@ std::span<float> Replica::payload_memory(sync::Payload payload) {
   return payload == sync::Payload::gradient ? learner_->gradient() : std::span<float>(change_);
 }
 
-Slice Replica::model(std::int64_t offset, std::int64_t elements) {
-  float* data = learner_ ? learner_->model().data() + offset : nullptr;
+Slice Replica::incoming(std::int64_t offset, std::int64_t elements) {
+  float* data = nullptr;
+  if (learner_) data = (tie_ ? incoming_.data() : learner_->model().data()) + offset;
   return {Bytes(elements * 4), reinterpret_cast<std::byte*>(data)};
 }
 
@@ -95,7 +126,8 @@ Slice Replica::payload(sync::Payload payload, std::int64_t offset, std::int64_t 
 }
 
 std::span<const float> Replica::values() const {
-  return learner_ ? std::span<const float>(learner_->model()) : std::span<const float>();
+  if (!learner_) return {};
+  return tie_ ? std::span<const float>(marked_) : std::span<const float>(learner_->model());
 }
 
 std::vector<float> initial_model(const Job& job) {

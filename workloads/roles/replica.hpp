@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "policies/sync/policy.hpp"
@@ -10,6 +11,7 @@
 #include "workloads/job.hpp"
 #include "workloads/learner/learner.hpp"
 #include "workloads/optimizer.hpp"
+#include "workloads/update_rules.hpp"
 
 namespace tandem {
 
@@ -31,27 +33,38 @@ class Replica {
 
   /// change = model - model at the last `mark`.
   Kernel compute_change();
-  /// Remembers the model as the start of a round. Only algorithms that exchange changes need it.
+  /// Remembers the model as the start of a round, unless it is tied to a centre, which then stands in for it.
+  /// Only algorithms that exchange changes need it.
   void mark();
   /// Takes over the mean of `count` workers' payloads, of which the payload memory holds the sum: an
   /// optimiser step by the mean gradient, or the marked model plus the mean change.
   Kernel adopt_sum(sync::Payload payload, int count);
+  /// The model is the worker's own and only tied to the server's, the centre.
+  bool is_tied() const { return tie_.has_value(); }
+  /// Lets the centre pull the model, and takes over the new one that has come. Pre: is_tied().
+  Kernel adopt_centre();
 
-  Slice model(std::int64_t offset, std::int64_t elements);
+  /// Where the server's model is received: the model itself, unless it is tied.
+  Slice incoming(std::int64_t offset, std::int64_t elements);
   Slice payload(sync::Payload payload, std::int64_t offset, std::int64_t elements);
-  /// The whole flat model; empty when math is modelled.
+  /// The whole flat model that training is about, which is the centre where there is one; empty when math is
+  /// modelled.
   std::span<const float> values() const;
 
  private:
   std::span<float> payload_memory(sync::Payload payload);
+  void adopt_mean_change(double share);
+  void give_way_to_centre();
 
   ModelDescription model_;
   std::unique_ptr<Learner> learner_;
   Sgd optimizer_;
-  double global_rate_;
+  ChangeUpdate change_update_;
+  std::optional<sync::ElasticTie> tie_;
   double loss_;
-  std::vector<float> marked_;
+  std::vector<float> marked_;  ///< the model at the start of the round, or the centre as last known
   std::vector<float> change_;
+  std::vector<float> incoming_;  ///< the centre as it comes
 };
 
 /// A learner with the job's initial model. Pre: math is real.

@@ -1,4 +1,6 @@
 // Push and pull: payload buckets to every shard, the new model back.
+#include <bit>
+
 #include "policies/vocabulary/check.hpp"
 #include "workloads/roles/link.hpp"
 #include "workloads/roles/protocol.hpp"
@@ -46,7 +48,7 @@ class ServerLink : public Link {
         const ShardPiece& piece = pieces_[shard][static_cast<std::size_t>(bucket)];
         const Channel channel = bucket == last ? protocol::from_server : protocol::reply_bucket(bucket);
         receives_.push_back(
-            context_.receive(servers_[shard], channel, replica_.model(piece.flat_offset, piece.elements)));
+            context_.receive(servers_[shard], channel, replica_.incoming(piece.flat_offset, piece.elements)));
         result_.bytes_received += piece.bytes().count();
       }
     }
@@ -87,7 +89,8 @@ class ServerLink : public Link {
             .version = versions_[shard],
             .samples = contribution.samples,
             .local_steps = contribution.local_steps,
-            .duration_s = contribution.duration.count()};
+            .duration_s = contribution.duration.count(),
+            .value = std::bit_cast<std::int64_t>(contribution.loss)};
   }
 
   void take_over(const Note& reply, std::size_t shard) {
@@ -96,6 +99,7 @@ class ServerLink : public Link {
     if (shard > 0) return;  // the first shard coordinates
     result_.version = reply.version;
     result_.batch = reply.samples;
+    result_.local_steps = reply.local_steps;
     result_.stop = reply.value == 1;
   }
 

@@ -6,13 +6,17 @@
 
 namespace tandem {
 
+using Since = sync::DelayCompensation::Since;
+
 ServerModel::ServerModel(const Job& job, int shard)
     : pieces_(shard_pieces(job.model(), static_cast<int>(job.ranks_of(Seat::Role::server).size()), shard)),
       elements_(shard_elements(pieces_)),
       payload_(job.algorithm().make.payload),
-      global_rate_(job.experiment().optimizer.global_rate),
       optimizer_(job.experiment().optimizer.learning_rate, job.experiment().optimizer.momentum,
-                 job.experiment().optimizer.weight_decay, job.real_math() ? elements_ : 0) {
+                 job.experiment().optimizer.weight_decay, job.real_math() ? elements_ : 0),
+      compensator_(job.update_rule(), job.real_math() ? elements_ : 0),
+      change_update_(job.update_rule(), job.experiment().optimizer.global_rate,
+                     job.real_math() ? elements_ : 0) {
   if (!job.real_math()) return;
   const std::vector<float> whole = initial_model(job);
   model_ = std::make_shared<std::vector<float>>();
@@ -21,6 +25,11 @@ ServerModel::ServerModel(const Job& job, int shard)
                    whole.begin() + piece.flat_offset + piece.elements);
   slots_.assign(job.ranks_of(Seat::Role::worker).size(), std::vector<float>(model_->size()));
   aggregate_.assign(model_->size(), 0.0F);
+  const sync::UpdateRule rule = job.update_rule();
+  if (const auto* compensation = std::get_if<sync::DelayCompensation>(&rule)) {
+    keeps_older_ = compensation->since;
+    older_.assign(slots_.size(), model_);
+  }
 }
 
 Slice ServerModel::slot(int worker, int bucket) {
@@ -30,7 +39,10 @@ Slice ServerModel::slot(int worker, int bucket) {
   return {piece.bytes(), reinterpret_cast<std::byte*>(data)};
 }
 
-void ServerModel::accept(int worker, double weight) { accepted_.emplace_back(worker, weight); }
+void ServerModel::accept(int worker, double weight) {
+  accepted_.emplace_back(worker, weight);
+  pusher_ = worker;
+}
 
 bool ServerModel::has_accepted(int worker) const {
   return std::any_of(accepted_.begin(), accepted_.end(),
@@ -65,28 +77,53 @@ Kernel ServerModel::apply(double scale) {
   return [this, scale] { update(scale); };
 }
 
+ServerModel::Snapshot ServerModel::hand_out(int worker) {
+  if (keeps_older_ == Since::handed_out) older_[static_cast<std::size_t>(worker)] = model_;
+  return model_;
+}
+
 void ServerModel::update(double scale) {
+  const Snapshot older = keeps_older_ ? older_[static_cast<std::size_t>(pusher_)] : nullptr;
+  if (keeps_older_ == Since::last_update) std::fill(older_.begin(), older_.end(), model_);
   if (model_.use_count() > 1) model_ = std::make_shared<std::vector<float>>(*model_);
-  const auto share = static_cast<float>(1.0 / total_weight_);
-  for (float& value : aggregate_) value *= share;
   for (const ShardPiece& piece : pieces_) {
-    const auto begin = static_cast<std::size_t>(piece.shard_offset);
-    const auto trained = static_cast<std::size_t>(piece.parameters);
-    const auto end = begin + static_cast<std::size_t>(piece.elements);
-    const auto model = std::span(*model_);
-    const auto mean = std::span<const float>(aggregate_);
-    if (payload_ == sync::Payload::gradient) {
-      optimizer_.apply(model.subspan(begin, trained), mean.subspan(begin, trained), scale,
-                       piece.shard_offset);
-      for (std::size_t i = begin + trained; i < end; ++i) model[i] = mean[i];
-      continue;
-    }
-    const auto rate = static_cast<float>(global_rate_ * scale);
-    for (std::size_t i = begin; i < begin + trained; ++i) model[i] += rate * mean[i];
-    for (std::size_t i = begin + trained; i < end; ++i) model[i] += mean[i];
+    if (payload_ == sync::Payload::gradient)
+      step_by_gradient(piece, scale, older.get());
+    else
+      move_by_change(piece, scale);
   }
   std::fill(aggregate_.begin(), aggregate_.end(), 0.0F);
   total_weight_ = 0.0;
+}
+
+ServerModel::Stretch ServerModel::stretch_of(const ShardPiece& piece) {
+  const auto begin = static_cast<std::size_t>(piece.shard_offset);
+  const auto trained = static_cast<std::size_t>(piece.parameters);
+  const auto statistics = static_cast<std::size_t>(piece.elements) - trained;
+  const auto model = std::span(*model_), aggregate = std::span(aggregate_);
+  return {model.subspan(begin, trained), aggregate.subspan(begin, trained),
+          model.subspan(begin + trained, statistics), aggregate.subspan(begin + trained, statistics)};
+}
+
+void ServerModel::step_by_gradient(const ShardPiece& piece, double scale, const std::vector<float>* older) {
+  const Stretch at = stretch_of(piece);
+  const auto share = static_cast<float>(1.0 / total_weight_);
+  for (float& value : at.trained_sum) value *= share;
+  if (older != nullptr)
+    compensator_.correct(
+        at.trained_sum, at.trained,
+        std::span(*older).subspan(static_cast<std::size_t>(piece.shard_offset), at.trained.size()),
+        piece.shard_offset);
+  optimizer_.apply(at.trained, at.trained_sum, scale, piece.shard_offset);
+  for (std::size_t i = 0; i < at.statistics.size(); ++i) at.statistics[i] = share * at.statistics_sum[i];
+}
+
+void ServerModel::move_by_change(const ShardPiece& piece, double scale) {
+  const Stretch at = stretch_of(piece);
+  const double share = 1.0 / total_weight_;
+  change_update_.apply(at.trained, at.trained, at.trained_sum, share, scale, piece.shard_offset);
+  for (std::size_t i = 0; i < at.statistics.size(); ++i)
+    at.statistics[i] += static_cast<float>(share) * at.statistics_sum[i];
 }
 
 Slice ServerModel::slice(const Snapshot& snapshot, int bucket) const {

@@ -3,6 +3,8 @@
 #pragma once
 
 #include <memory>
+#include <optional>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -11,6 +13,7 @@
 #include "workloads/job.hpp"
 #include "workloads/optimizer.hpp"
 #include "workloads/roles/shard_layout.hpp"
+#include "workloads/update_rules.hpp"
 
 namespace tandem {
 
@@ -35,18 +38,35 @@ class ServerModel {
   /// The model as it is now, unchanged as long as somebody holds it; null when math is modelled.
   using Snapshot = std::shared_ptr<std::vector<float>>;
   Snapshot snapshot() const { return model_; }
+  /// The same, to be sent to the worker.
+  Snapshot hand_out(int worker);
   Slice slice(const Snapshot& snapshot, int bucket) const;
 
  private:
+  /// A piece's part of the model and of the aggregate.
+  struct Stretch {
+    std::span<float> trained;
+    std::span<float> trained_sum;
+    std::span<float> statistics;
+    std::span<const float> statistics_sum;
+  };
+
   void add_up();
   void update(double scale);
+  Stretch stretch_of(const ShardPiece& piece);
+  void step_by_gradient(const ShardPiece& piece, double scale, const std::vector<float>* older);
+  void move_by_change(const ShardPiece& piece, double scale);
 
   std::vector<ShardPiece> pieces_;
   std::int64_t elements_;
   sync::Payload payload_;
-  double global_rate_;
   Sgd optimizer_;
+  DelayCompensator compensator_;
+  ChangeUpdate change_update_;
   Snapshot model_;
+  std::optional<sync::DelayCompensation::Since> keeps_older_;  ///< which older models are kept, if any
+  std::vector<Snapshot> older_;            ///< by worker: what its gradient is compared with
+  int pusher_ = 0;                         ///< whose push was accepted last
   std::vector<std::vector<float>> slots_;  ///< by worker
   std::vector<std::pair<int, double>> accepted_;
   std::vector<float> aggregate_;

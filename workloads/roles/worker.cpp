@@ -72,8 +72,7 @@ void Worker::forward() {
 
 /// Each bucket leaves as soon as its gradient is complete, while backward goes on with the next.
 void Worker::backward_offering() {
-  ++local_steps_;
-  samples_since_exchange_ += record_.samples;
+  count_step();
   link_->begin(sync::Payload::gradient, {});
   for (int bucket = 0; bucket < replica_.buckets(); ++bucket) {
     Pending pass =
@@ -98,9 +97,14 @@ void Worker::backward_and_update() {
                                     replica_.local_update());
   context_.wait(update);
   end_phase(Phase::update);
+  count_step();
+  step_duration_ = context_.now() - record_.start;
+}
+
+void Worker::count_step() {
   ++local_steps_;
   samples_since_exchange_ += record_.samples;
-  step_duration_ = context_.now() - record_.start;
+  losses_since_exchange_ += record_.loss;
 }
 
 void Worker::decide() {
@@ -129,9 +133,10 @@ void Worker::exchange_change(const sync::Exchange& exchange) {
 void Worker::finish_exchange(sync::Payload payload) {
   const ExchangeResult result = link_->finish();
   end_phase(Phase::exchange);
-  if (result.sum_of > 0) {
-    Pending update = context_.compute({.kind = Work::Kind::update, .bytes = replica_.description().bytes()},
-                                      replica_.adopt_sum(payload, result.sum_of));
+  if (result.sum_of > 0 || replica_.is_tied()) {
+    Pending update = context_.compute(
+        {.kind = Work::Kind::update, .bytes = replica_.description().bytes()},
+        result.sum_of > 0 ? replica_.adopt_sum(payload, result.sum_of) : replica_.adopt_centre());
     context_.wait(update);
     end_phase(Phase::update);
   }
@@ -140,9 +145,11 @@ void Worker::finish_exchange(sync::Payload payload) {
   record_.bytes_received += result.bytes_received;
   version_ = result.version;
   if (result.batch > 0) batch_ = result.batch;
+  if (result.local_steps > 0) policy_->on_local_steps(result.local_steps);
   stopping_ = result.stop;
   local_steps_ = 0;
   samples_since_exchange_ = 0;
+  losses_since_exchange_ = 0.0;
   ++round_;
   if (writes_checkpoints_) {
     const auto workers = static_cast<std::int64_t>(job_.ranks_of(Seat::Role::worker).size());
@@ -155,7 +162,8 @@ Contribution Worker::contribution(sync::Payload payload) const {
   return {.payload = payload,
           .samples = samples_since_exchange_,
           .local_steps = local_steps_,
-          .duration = step_duration_};
+          .duration = step_duration_,
+          .loss = losses_since_exchange_ / local_steps_};
 }
 
 void Worker::end_phase(Phase phase) {

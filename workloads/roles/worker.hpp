@@ -24,6 +24,7 @@ class Worker {
   void forward();
   void backward_offering();
   void backward_and_update();
+  void count_step();
   void decide();
   void exchange_change(const sync::Exchange& exchange);
   void finish_exchange(sync::Payload payload);
@@ -46,7 +47,8 @@ class Worker {
   int version_ = 0;
   int local_steps_ = 0;  ///< since the last exchange
   int samples_since_exchange_ = 0;
-  Seconds step_duration_;  ///< of the last step without its exchange
+  double losses_since_exchange_ = 0.0;  ///< their sum
+  Seconds step_duration_;               ///< of the last step without its exchange
   bool stopping_ = false;
   StepRecord record_;
   Seconds phase_start_;

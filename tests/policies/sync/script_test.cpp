@@ -15,24 +15,25 @@ namespace {
 using testing::Words;
 
 /// Answers `workers P [OPTION=VALUE ...]`, which starts anew, and then `push WORKER VERSION`, `left WORKER`,
-/// `report WORKER STEPS DURATION` and, for the worker's side, `step LOCAL_STEPS`. A last word `at=SECONDS`
-/// sets the clock.
+/// `report WORKER STEPS DURATION` and, for the worker's side, `step LOCAL_STEPS`. Last words tell more:
+/// `at=SECONDS` sets the clock, and of a push `samples=8`, `took=SECONDS`, `loss=1` and `done=SHARE`.
 class Player {
  public:
   explicit Player(const std::string& algorithm) : entry_(catalog().find(algorithm)) {}
 
   std::string answer(Words words) {
     if (words.at(0) == "workers") return start(words);
-    if (words.back().starts_with("at=")) {
-      now_ = Seconds(std::stod(words.back().substr(3)));
-      words.pop_back();
-    }
+    Push push{now_, 0, 0, 8, 1, Seconds(1), 1.0, 0.0};
+    for (; words.back().find('=') != std::string::npos; words.pop_back()) tell(words.back(), push);
+    push.now = now_;
     const std::string& command = words.at(0);
     const int number = std::stoi(words.at(1));
     ServerDecisions decisions;
-    if (command == "push")
-      server_->on_push({now_, number, std::stoi(words.at(2)), 8, 1, Seconds(1)}, decisions);
-    else if (command == "left")
+    if (command == "push") {
+      push.worker = number;
+      push.version = std::stoi(words.at(2));
+      server_->on_push(push, decisions);
+    } else if (command == "left")
       server_->on_left({now_, number}, decisions);
     else if (command == "report")
       server_->on_report({now_, number, 0, std::stoi(words.at(2)), Seconds(std::stod(words.at(3)))},
@@ -45,6 +46,17 @@ class Player {
   }
 
  private:
+  void tell(const std::string& word, Push& push) {
+    const auto equals = word.find('=');
+    const std::string key = word.substr(0, equals);
+    const double value = std::stod(word.substr(equals + 1));
+    if (key == "at") now_ = Seconds(value);
+    if (key == "samples") push.samples = static_cast<int>(value);
+    if (key == "took") push.duration = Seconds(value);
+    if (key == "loss") push.loss = value;
+    if (key == "done") push.done = value;
+  }
+
   std::string start(const Words& words) {
     std::map<std::string, OptionValue> options;
     for (std::size_t i = 2; i < words.size(); ++i) {

@@ -25,7 +25,8 @@ TEST(Bsp, RepliesInWorkerOrderOnceAllHavePushed) {
   const auto& factory = catalog().find("bsp").make;
   const auto server = factory.make_server({3, 8, Route::server, {}});
   ServerDecisions decisions;
-  for (const int worker : {2, 0, 1}) server->on_push({Seconds(1), worker, 0, 8, 1, Seconds(1)}, decisions);
+  for (const int worker : {2, 0, 1})
+    server->on_push({Seconds(1), worker, 0, 8, 1, Seconds(1), 1.0, 0.0}, decisions);
   EXPECT_EQ(to_text(decisions), "accept 2 8; accept 0 8; accept 1 8; apply 1; reply 0; reply 1; reply 2");
 }
 
@@ -48,8 +49,8 @@ TEST(Asp, MeanStalenessIsWorkersMinusOneForAnyMixOfSpeeds) {
     PolicyRun run("asp", durations);
     run.run_updates(20000);
     const auto& staleness = run.staleness();
-    const double mean = std::accumulate(staleness.begin(), staleness.end(), 0.0) /
-                        static_cast<double>(staleness.size());
+    const double mean =
+        std::accumulate(staleness.begin(), staleness.end(), 0.0) / static_cast<double>(staleness.size());
     EXPECT_NEAR(mean, static_cast<double>(durations.size()) - 1.0, 0.01);
   }
 }
@@ -140,8 +141,8 @@ TEST(Logs, EventsReadBackExactly) {
   for (int i = 0; i < 1000; ++i) {
     const Seconds now(random.uniform() * 1e6), duration(random.uniform());
     const int worker = static_cast<int>(random.below(1000));
-    const ServerEvent events[] = {Push{now, worker, i, 64, 3, duration}, Report{now, worker, i, 2, duration},
-                                  Left{now, worker}};
+    const ServerEvent events[] = {Push{now, worker, i, 64, 3, duration, random.normal(), random.uniform()},
+                                  Report{now, worker, i, 2, duration}, Left{now, worker}};
     for (const auto& event : events) EXPECT_EQ(to_text(parse_server_event(to_text(event))), to_text(event));
   }
 }

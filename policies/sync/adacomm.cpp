@@ -1,0 +1,119 @@
+#include "policies/sync/adacomm.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "policies/sync/barrier.hpp"
+#include "policies/sync/change_average.hpp"
+#include "policies/sync/push_server.hpp"
+
+namespace tandem::sync {
+namespace {
+
+class AdaCommWorker : public WorkerPolicy {
+ public:
+  explicit AdaCommWorker(int steps) : steps_(steps) {}
+  bool exchanges_gradient(const StepBegin&) override { return false; }
+  WorkerDecision on_step_done(const StepDone& event) override {
+    if (event.local_steps < steps_) return Continue{};
+    return Exchange{Payload::change};
+  }
+  WorkerDecision on_answer(const Answer&) override { return Continue{}; }
+  void on_local_steps(int steps) override { steps_ = steps; }
+
+ private:
+  int steps_;
+};
+
+int first_steps(const Setting& setting) { return static_cast<int>(setting.options.integer("tau")); }
+
+class AdaCommServer : public PushServer {
+ public:
+  explicit AdaCommServer(const Setting& setting)
+      : barrier_(setting.workers),
+        first_steps_(first_steps(setting)),
+        steps_(first_steps_),
+        period_(setting.options.real("period_s")),
+        decay_(setting.options.real("decay")),
+        weights_(setting.options.text("weights")),
+        next_change_(period_) {}
+
+  void on_push(const Push& event, ServerDecisions& decisions) override {
+    decisions.emplace_back(Accept{event.worker, weight_of(weights_, event)});
+    losses_ += event.loss;
+    ++pushes_;
+    barrier_.arrive(event.worker);
+    if (barrier_.complete()) finish_round(event.now, decisions);
+  }
+  void on_left(const Left& event, ServerDecisions& decisions) override {
+    barrier_.leave(event.worker);
+    if (barrier_.complete()) finish_round(event.now, decisions);
+  }
+
+ private:
+  void finish_round(Seconds now, ServerDecisions& decisions) {
+    const std::size_t begin = decisions.size();
+    barrier_.release(decisions);
+    const double loss = losses_ / pushes_;
+    if (!started_) first_loss_ = loss;
+    started_ = true;
+    losses_ = 0.0;
+    pushes_ = 0;
+    if (now < next_change_) return;
+    next_change_ = now + period_;
+    const int steps = steps_for(loss);
+    if (steps == steps_) return;
+    steps_ = steps;
+    for (std::size_t i = begin; i < decisions.size(); ++i)
+      if (auto* reply = std::get_if<Reply>(&decisions[i])) reply->local_steps = steps;
+  }
+
+  /// As many as the loss asks for, if these are fewer; otherwise, and where no loss is known, a share of the
+  /// last.
+  int steps_for(double loss) const {
+    const double wanted = std::ceil(std::sqrt(loss / first_loss_) * first_steps_);
+    if (wanted >= 1.0 && wanted < steps_) return static_cast<int>(wanted);
+    return std::max(1, static_cast<int>(decay_ * steps_));
+  }
+
+  Barrier barrier_;
+  int first_steps_;
+  int steps_;
+  Seconds period_;
+  double decay_;
+  std::string weights_;
+  Seconds next_change_;
+  bool started_ = false;  ///< the first loss is known
+  double first_loss_ = 0.0;
+  double losses_ = 0.0;  ///< sum over the pushes of the round
+  int pushes_ = 0;
+};
+
+}  // namespace
+
+std::vector<OptionSpec> adacomm_options() {
+  return {{.name = "tau",
+           .summary = "local steps of the first rounds; this project's default",
+           .default_value = std::int64_t{16},
+           .minimum = 1},
+          {.name = "period_s",
+           .summary = "seconds between changes of the local steps",
+           .default_value = 60.0,
+           .minimum = 0.0},
+          {.name = "decay",
+           .summary = "share of the local steps that is kept where the loss does not ask for fewer",
+           .default_value = 0.5,
+           .minimum = 0.0,
+           .maximum = 1.0},
+          weights_option()};
+}
+
+std::unique_ptr<WorkerPolicy> make_adacomm_worker(const Setting& setting, int) {
+  return std::make_unique<AdaCommWorker>(first_steps(setting));
+}
+
+std::unique_ptr<ServerPolicy> make_adacomm_server(const Setting& setting) {
+  return std::make_unique<AdaCommServer>(setting);
+}
+
+}  // namespace tandem::sync

@@ -1,0 +1,128 @@
+// Outer optimisers, EASGD, AdaComm and Sync-Switch: whose rounds they have, and what they become at the ends
+// of their options. What becomes of models is tested where these are.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "policies/sync/policy.hpp"
+#include "tests/support/policy_run.hpp"
+#include "tests/support/seeds.hpp"
+#include "tests/support/sync_runs.hpp"
+
+namespace tandem::sync {
+namespace {
+
+using testing::expect_same_log;
+using testing::PolicyRun;
+
+UpdateRule rule_of(const std::string& algorithm, int workers,
+                   const std::map<std::string, OptionValue>& options = {}) {
+  const auto& entry = catalog().find(algorithm);
+  return entry.make.update_rule(
+      {workers, 8, Route::server, Options::resolve(algorithm, entry.options, options)});
+}
+
+class RoundsOfLocalSgd : public ::testing::TestWithParam<const char*> {};
+
+TEST_P(RoundsOfLocalSgd, WhateverHappensToModels) {
+  const std::string algorithm = GetParam();
+  const std::string steps = algorithm == "easgd" ? "tau" : "h";
+  std::map<std::string, OptionValue> options = {{steps, std::int64_t{3}}};
+  if (algorithm == "fedavg") options["weights"] = std::string("uniform");
+  expect_same_log({algorithm, options}, {"local-sgd", {{"h", std::int64_t{3}}}});
+}
+
+INSTANTIATE_TEST_SUITE_P(Outer, RoundsOfLocalSgd, ::testing::Values("fedavg", "slowmo", "diloco", "easgd"));
+
+TEST(FedAvg, IsTheMeanByDefault) {
+  const auto rule = std::get<OuterMomentum>(rule_of("fedavg", 4));
+  EXPECT_EQ(rule.rate, 1.0);
+  EXPECT_EQ(rule.momentum, 0.0);
+  expect_same_log({"fedavg", {{"h", std::int64_t{5}}}},
+                  {"local-sgd", {{"h", std::int64_t{5}}, {"weights", std::string("samples")}}});
+}
+
+TEST(DiLoCo, TakesThePapersOuterOptimiser) {
+  const auto rule = std::get<OuterMomentum>(rule_of("diloco", 4));
+  EXPECT_EQ(rule.rate, 0.7);
+  EXPECT_EQ(rule.momentum, 0.9);
+  EXPECT_TRUE(rule.nesterov);
+  PolicyRun run("diloco", {1.0, 2.0});
+  run.run_updates(1);
+  EXPECT_DOUBLE_EQ(run.now(), 500 * 2.0);
+}
+
+TEST(Easgd, EachWorkerIsTiedByItsShareOfBeta) {
+  EXPECT_DOUBLE_EQ(std::get<ElasticTie>(rule_of("easgd", 5, {{"beta", 0.8}})).pull, 0.16);
+}
+
+TEST(AdaComm, OfOneStepIsLocalSgdOfOneStep) {
+  expect_same_log({"adacomm", {{"tau", std::int64_t{1}}, {"period_s", 0.0}}},
+                  {"local-sgd", {{"h", std::int64_t{1}}}});
+}
+
+TEST(AdaComm, BeforeItsFirstPeriodEndsIsLocalSgd) {
+  expect_same_log({"adacomm", {{"tau", std::int64_t{4}}, {"period_s", 1e9}}},
+                  {"local-sgd", {{"h", std::int64_t{4}}}});
+}
+
+TEST(AdaComm, TakesTheRootOfTheLossesShare) {
+  PolicyRun run("adacomm", {1.0, 2.0}, {{"tau", std::int64_t{20}}, {"period_s", 100.0}});
+  run.run_updates(2);  // ends at 80 s
+  run.set_loss(0.25);
+  run.run_updates(3);  // ends at 120 s, with half the steps from then on
+  run.run_updates(5);
+  EXPECT_EQ(run.steps(0), (std::vector<int>{20, 20, 20, 10, 10}));
+  EXPECT_DOUBLE_EQ(run.now(), 2.0 * (3 * 20 + 2 * 10));
+}
+
+TEST(AdaComm, NeverTakesMoreStepsThanBefore) {
+  for (const auto seed : testing::seeds(40)) {
+    TANDEM_TRACE_SEED(seed);
+    Rng random = Rng::stream(seed, "adacomm test");
+    PolicyRun run("adacomm", testing::random_durations(random), {{"period_s", 5.0 * random.uniform()}});
+    for (int update = 1; update <= 60; ++update) {
+      run.set_loss(random.below(10) == 0 ? std::nan("") : random.uniform() * 3.0);
+      run.run_updates(update);
+    }
+    const auto& steps = run.steps(0);
+    EXPECT_TRUE(std::is_sorted(steps.rbegin(), steps.rend()));
+    EXPECT_EQ(steps.front(), 16);
+    EXPECT_EQ(steps.back(), 1);
+    for (int worker = 1; worker < run.setting().workers; ++worker) EXPECT_EQ(run.steps(worker), steps);
+  }
+}
+
+TEST(SyncSwitch, OfTheWholeJobIsBsp) {
+  // The job ends where PolicyRun's does: until then nothing is switched.
+  const std::vector<double> durations = {1.0, 3.0, 2.0};
+  PolicyRun switching("sync-switch", durations, {{"fraction", 1.0}}, Rng(5)),
+      bsp("bsp", durations, {}, Rng(5));
+  for (PolicyRun* run : {&switching, &bsp}) run->run_updates(PolicyRun::pushes_of_job - 1);
+  ASSERT_EQ(switching.log().size(), bsp.log().size());
+  for (std::size_t i = 0; i < bsp.log().size(); ++i) {
+    ASSERT_EQ(switching.log()[i].event, bsp.log()[i].event);
+    ASSERT_EQ(switching.log()[i].decisions, bsp.log()[i].decisions);
+  }
+}
+
+TEST(SyncSwitch, OfNothingIsAsp) { expect_same_log({"sync-switch", {{"fraction", 0.0}}}, {"asp", {}}); }
+
+/// A quarter of the pushes in rounds, one update each for the others; all of them count.
+TEST(SyncSwitch, SwitchesAtItsShareOfTheJob) {
+  PolicyRun run("sync-switch", {1.0, 3.0, 2.0, 2.5}, {{"fraction", 0.25}});
+  const int rounds = PolicyRun::pushes_of_job / 4;
+  run.run_updates(rounds);
+  EXPECT_DOUBLE_EQ(run.now(), rounds * 3.0);
+  EXPECT_DOUBLE_EQ(run.done(), 0.25);
+  run.run_updates(rounds + 3 * PolicyRun::pushes_of_job);
+  EXPECT_DOUBLE_EQ(run.done(), 1.0);
+  const auto waiting = [&](int worker) { return run.is_waiting(worker); };
+  EXPECT_FALSE(waiting(0) || waiting(1) || waiting(2) || waiting(3));
+  const double rates = 1.0 + 1.0 / 3.0 + 1.0 / 2.0 + 1.0 / 2.5;
+  EXPECT_NEAR(run.now() - rounds * 3.0, 3 * PolicyRun::pushes_of_job / rates, 3.0);
+}
+
+}  // namespace
+}  // namespace tandem::sync

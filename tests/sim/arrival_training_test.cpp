@@ -1,0 +1,97 @@
+// Algorithms that update at each push, with real mathematics: their servers' logs, done again by one learner
+// alone, lead to the same model.
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <map>
+
+#include "tests/sim/training.hpp"
+
+namespace tandem {
+namespace {
+
+using testing::small_experiment;
+using testing::Training;
+
+/// How a gradient that was taken on an old model moves the current one; `previous`: before the last update.
+using Correct = std::function<double(double gradient, double model, double old, double previous)>;
+
+class OnArrival : public Training {
+ protected:
+  std::vector<float> train_unevenly(const std::string& algorithm,
+                                    const std::map<std::string, OptionValue>& options) {
+    Experiment experiment = small_experiment(3);
+    experiment.optimizer.momentum = 0.0;
+    experiment.optimizer.learning_rate = 0.5;
+    experiment.placement.workers = {"host-1", "host-1", "host-2"};
+    experiment.sync.algorithm = algorithm;
+    experiment.sync.options = options;
+    journal_ = train(experiment);
+    return final_model();
+  }
+
+  std::vector<float> model_of_the_log(const Correct& correct) {
+    const auto learner = make_job_learner(*job_);
+    std::vector<double> model(learner->model().begin(), learner->model().end());
+    std::vector<double> previous = model;
+    std::vector<std::vector<double>> sent(3, model);
+    for (const auto& record : journal_.decisions) {
+      if (record.side != "server" || !record.event.starts_with("push")) continue;
+      const auto push = std::get<sync::Push>(sync::parse_server_event(record.event));
+      auto& old = sent[static_cast<std::size_t>(push.worker)];
+      const auto gradient = gradient_at(*learner, old, push.worker);
+      const std::vector<double> before = model;
+      for (std::size_t i = 0; i < model.size(); ++i)
+        model[i] -= 0.5 * correct(gradient[i], before[i], old[i], previous[i]);
+      previous = before;
+      old = model;
+    }
+    return {model.begin(), model.end()};
+  }
+
+  Journal journal_;
+};
+
+TEST_F(OnArrival, AspStepsByTheGradientAsItIs) {
+  const auto trained = train_unevenly("asp", {});
+  expect_close(trained, model_of_the_log([](double g, double, double, double) { return g; }), 1e-5F);
+}
+
+class OfLambdaZero : public OnArrival, public ::testing::WithParamInterface<const char*> {};
+TEST_P(OfLambdaZero, IsAsp) {
+  const auto trained = train_unevenly(GetParam(), {{"lambda", 0.0}});
+  expect_close(trained, model_of_the_log([](double g, double, double, double) { return g; }), 1e-5F);
+}
+INSTANTIATE_TEST_SUITE_P(DcAsgd, OfLambdaZero,
+                         ::testing::Values("dc-asgd", "dc-asgd-adaptive", "dc-asgd-mxnet"));
+
+TEST_F(OnArrival, DcAsgdCorrectsForWhatTheModelMovedSinceItWasSent) {
+  const auto trained = train_unevenly("dc-asgd", {{"lambda", 20.0}});
+  const auto repeated = model_of_the_log(
+      [](double g, double model, double old, double) { return g + 20.0 * g * g * (model - old); });
+  expect_close(trained, repeated, 1e-4F);  // the correction makes more of rounding
+  EXPECT_GT(distance(trained, model_of_the_log([](double g, double, double, double) { return g; })), 1e-3F);
+}
+
+TEST_F(OnArrival, DcAsgdOfMxnetCorrectsForTheLastUpdate) {
+  const auto trained = train_unevenly("dc-asgd-mxnet", {{"lambda", 20.0}});
+  const auto repeated = model_of_the_log(
+      [](double g, double model, double, double previous) { return g + 20.0 * g * g * (model - previous); });
+  expect_close(trained, repeated, 1e-4F);  // the correction makes more of rounding
+  EXPECT_GT(distance(trained, model_of_the_log([](double g, double model, double old, double) {
+                       return g + 20.0 * g * g * (model - old);
+                     })),
+            1e-3F);
+}
+
+/// The one backup takes the worker's own last step for drift.
+TEST_F(Training, DcAsgdOfMxnetIsNotSequentialEvenOfOneWorker) {
+  Experiment experiment = small_experiment(1);
+  experiment.sync.algorithm = "dc-asgd-mxnet";
+  experiment.sync.options = {{"lambda", 200.0}};
+  train(experiment);
+  EXPECT_GT(distance(final_model(), sequential_model(5)), 1e-4F);
+}
+
+}  // namespace
+}  // namespace tandem

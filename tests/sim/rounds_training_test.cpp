@@ -1,0 +1,128 @@
+// Algorithms of local steps with rules of their own for what becomes of models: done again, by one learner
+// that plays every worker, they lead to the same model over any route.
+#include <gtest/gtest.h>
+
+#include <map>
+#include <ostream>
+
+#include "tests/sim/training.hpp"
+
+namespace tandem {
+namespace {
+
+using testing::small_experiment;
+using testing::Training;
+using Model = std::vector<double>;
+
+constexpr double rate = 0.1;
+constexpr int workers = 3;
+constexpr int rounds = 5;
+
+/// A way from the workers to each other.
+struct Route {
+  const char* name;
+  std::string over;
+  std::vector<std::string> servers;
+};
+void PrintTo(const Route& value, std::ostream* out) { *out << value.name; }
+
+class Rounds : public Training, public ::testing::WithParamInterface<Route> {
+ protected:
+  std::vector<float> train_rounds(const std::string& algorithm,
+                                  const std::map<std::string, OptionValue>& options) {
+    Experiment experiment = small_experiment(workers);
+    experiment.optimizer.momentum = 0.0;
+    experiment.optimizer.learning_rate = rate;
+    experiment.stop.rounds = rounds;
+    experiment.sync.algorithm = algorithm;
+    experiment.sync.options = options;
+    experiment.sync.over = GetParam().over;
+    experiment.placement.servers = GetParam().servers;
+    train(experiment);
+    return final_model();
+  }
+
+  Model initial() const {
+    const auto values = initial_model(*job_);
+    return {values.begin(), values.end()};
+  }
+  void take_local_steps(Model& model, int worker, int steps) const {
+    const auto learner = make_job_learner(*job_);
+    for (int step = 0; step < steps; ++step) {
+      const Model gradient = gradient_at(*learner, model, worker);
+      for (std::size_t i = 0; i < model.size(); ++i) model[i] -= rate * gradient[i];
+    }
+  }
+
+  /// Local steps from the common model, then PyTorch's SGD on minus the mean change.
+  std::vector<float> outer_by_hand(int steps, double outer_rate, double momentum, bool nesterov) const {
+    Model model = initial(), velocity(model.size(), 0.0);
+    for (int round = 0; round < rounds; ++round) {
+      Model change(model.size(), 0.0);
+      for (int worker = 0; worker < workers; ++worker) {
+        Model local = model;
+        take_local_steps(local, worker, steps);
+        for (std::size_t i = 0; i < model.size(); ++i) change[i] += (local[i] - model[i]) / workers;
+      }
+      for (std::size_t i = 0; i < model.size(); ++i) {
+        velocity[i] = momentum * velocity[i] - change[i];
+        model[i] -= outer_rate * (nesterov ? momentum * velocity[i] - change[i] : velocity[i]);
+      }
+    }
+    return {model.begin(), model.end()};
+  }
+
+  /// The centre. Each elastic step keeps the sum of all models.
+  std::vector<float> elastic_by_hand(int steps, double beta) const {
+    Model centre = initial();
+    std::vector<Model> models(workers, centre);
+    for (int round = 0; round < rounds; ++round) {
+      for (int worker = 0; worker < workers; ++worker)
+        take_local_steps(models[static_cast<std::size_t>(worker)], worker, steps);
+      const Model before = centre;
+      for (Model& model : models)
+        for (std::size_t i = 0; i < model.size(); ++i) {
+          const double given = beta / workers * (model[i] - before[i]);
+          model[i] -= given;
+          centre[i] += given;
+        }
+    }
+    return {centre.begin(), centre.end()};
+  }
+};
+
+TEST_P(Rounds, FedAvgIsTheMeanOfLocalModels) {
+  const auto trained = train_rounds("fedavg", {{"h", std::int64_t{3}}});
+  expect_close(trained, outer_by_hand(3, 1.0, 0.0, false), 1e-5F);
+}
+
+TEST_P(Rounds, SlowMoKeepsMomentumOverRounds) {
+  const auto trained = train_rounds("slowmo", {{"h", std::int64_t{2}}, {"outer_rate", 0.8}});
+  expect_close(trained, outer_by_hand(2, 0.8, 0.7, false), 1e-5F);
+}
+
+TEST_P(Rounds, DiLoCoStepsByNesterov) {
+  const auto trained = train_rounds("diloco", {{"h", std::int64_t{2}}});
+  expect_close(trained, outer_by_hand(2, 0.7, 0.9, true), 1e-5F);
+  EXPECT_GT(distance(trained, outer_by_hand(2, 0.7, 0.9, false)), 1e-3F);
+}
+
+TEST_P(Rounds, EasgdDrawsModelsAndCentreToEachOther) {
+  const auto trained = train_rounds("easgd", {{"tau", std::int64_t{2}}, {"beta", 0.6}});
+  expect_close(trained, elastic_by_hand(2, 0.6), 1e-5F);
+  EXPECT_GT(distance(trained, outer_by_hand(2, 0.6, 0.0, false)), 1e-3F) << "models are not their own";
+}
+
+TEST_P(Rounds, EasgdWithoutTieLeavesTheCentreAlone) {
+  const auto trained = train_rounds("easgd", {{"beta", 0.0}});
+  EXPECT_EQ(trained, initial_model(*job_));
+}
+
+INSTANTIATE_TEST_SUITE_P(Over, Rounds,
+                         ::testing::Values(Route{"Server", "server", {"host-0"}},
+                                           Route{"ThreeShards", "server", {"host-0", "host-4", "host-5"}},
+                                           Route{"AllReduce", "all-reduce", {}}),
+                         [](const auto& instance) { return std::string(instance.param.name); });
+
+}  // namespace
+}  // namespace tandem

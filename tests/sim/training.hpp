@@ -1,0 +1,133 @@
+// A small job with real mathematics under the simulated clock, its final model, and what one learner makes
+// alone.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "platforms/load.hpp"
+#include "sim/simulation.hpp"
+#include "tests/sim/temporary_platform.hpp"
+#include "workloads/job.hpp"
+#include "workloads/optimizer.hpp"
+#include "workloads/records/recording_context.hpp"
+#include "workloads/roles/replica.hpp"
+
+namespace tandem::testing {
+
+/// A small job on a star: workers host-1 ..., everything else on host-0.
+inline Experiment small_experiment(int workers) {
+  Experiment experiment;
+  experiment.workload.math = Experiment::Workload::Math::real;
+  experiment.workload.model = "mlp";
+  experiment.workload.dataset = "synthetic";
+  experiment.workload.train_samples = 96;
+  experiment.workload.test_samples = 50;
+  experiment.workload.batch = 96 / workers;
+  experiment.workload.bucket_bytes = Bytes(4096);
+  experiment.optimizer.learning_rate = 0.05;
+  experiment.optimizer.momentum = 0.9;
+  experiment.stop.rounds = 5;
+  for (int worker = 1; worker <= workers; ++worker)
+    experiment.placement.workers.push_back("host-" + std::to_string(worker));
+  experiment.placement.servers = {"host-0"};
+  return experiment;
+}
+
+class Training : public ::testing::Test {
+ protected:
+  Training()
+      : directory_(std::filesystem::temp_directory_path() / ("tandem_training_" + std::to_string(getpid()))) {
+    std::filesystem::create_directories(directory_ / "checkpoints");
+  }
+  ~Training() override { std::filesystem::remove_all(directory_); }
+
+  /// Runs the job to its end and returns what its ranks noted.
+  Journal train(Experiment experiment, bool operations = false) {
+    const TemporaryPlatform file(TemporaryPlatform::star(10, 1e8, 1e-4));
+    experiment.platform = file.path();
+    job_ = std::make_unique<Job>(std::move(experiment), platforms::load_platform(file.path()),
+                                 directory_.string());
+    std::vector<Journal> journals(job_->seats().size());
+    std::vector<CostModel> prices;
+    sim::SimulationSetting setting;
+    setting.platform_file = file.path();
+    for (const Seat& seat : job_->seats()) {
+      setting.hosts.push_back(seat.host);
+      prices.push_back(job_->cost_model(static_cast<Rank>(prices.size())));
+    }
+    setting.price = [&](Rank rank, const Work& work) {
+      return prices[static_cast<std::size_t>(rank)].price(work);
+    };
+    setting.body = [&](Context& context) {
+      Journal& journal = journals[static_cast<std::size_t>(context.rank())];
+      journal.keep_decisions = true;
+      if (!operations) return run_role(*job_, context, journal);
+      RecordingContext recording(context, journal.operations);
+      run_role(*job_, recording, journal);
+    };
+    sim::simulate(setting);
+    Journal merged;
+    for (auto& journal : journals) merged.append(std::move(journal));
+    return merged;
+  }
+
+  std::vector<float> final_model() const {
+    return load_checkpoint((directory_ / "model.pt").string(), job_->model()).values;
+  }
+
+  /// The same number of optimiser steps by one learner on the union of all batches, which is the whole data
+  /// set.
+  std::vector<float> sequential_model(int steps, std::optional<double> momentum = {}) const {
+    const auto learner = make_job_learner(*job_);
+    const auto& rates = job_->experiment().optimizer;
+    Sgd optimizer(rates.learning_rate, momentum.value_or(rates.momentum), rates.weight_decay,
+                  job_->model().elements());
+    for (int step = 0; step < steps; ++step) {
+      learner->load(job_->dataset()->records(Dataset::Part::train));
+      learner->forward();
+      for (int bucket = 0; bucket < static_cast<int>(job_->model().buckets.size()); ++bucket)
+        learner->backward(bucket);
+      optimizer.apply(learner->model(), learner->gradient(), 1.0, 0);
+    }
+    return {learner->model().begin(), learner->model().end()};
+  }
+
+  /// Of the mean loss over a worker's whole shard, which is its batch in every step.
+  std::vector<double> gradient_at(Learner& learner, const std::vector<double>& model, int worker) const {
+    std::copy(model.begin(), model.end(), learner.model().begin());
+    std::vector<std::byte> batch;
+    for (const SampleId id : job_->shard(worker)) {
+      const auto record = job_->dataset()->record(Dataset::Part::train, id);
+      batch.insert(batch.end(), record.begin(), record.end());
+    }
+    learner.load(batch);
+    learner.forward();
+    for (int bucket = 0; bucket < static_cast<int>(job_->model().buckets.size()); ++bucket)
+      learner.backward(bucket);
+    return {learner.gradient().begin(), learner.gradient().end()};
+  }
+
+  /// The largest of any element.
+  static float distance(const std::vector<float>& a, const std::vector<float>& b) {
+    float worst = a.size() == b.size() ? 0.0F : std::numeric_limits<float>::infinity();
+    for (std::size_t i = 0; i < std::min(a.size(), b.size()); ++i)
+      worst = std::max(worst, std::abs(a[i] - b[i]));
+    return worst;
+  }
+  static void expect_close(const std::vector<float>& a, const std::vector<float>& b, float tolerance) {
+    EXPECT_LE(distance(a, b), tolerance);
+  }
+
+  std::filesystem::path directory_;
+  std::unique_ptr<Job> job_;
+};
+
+}  // namespace tandem::testing

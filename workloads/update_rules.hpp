@@ -1,0 +1,44 @@
+// The arithmetic of sync::UpdateRule over flat vectors, for whoever holds a model: a server's shard or a
+// worker. Positions are those of the memory that the object was made for.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "policies/sync/update_rule.hpp"
+
+namespace tandem {
+
+/// Corrects gradients for their age. Any other rule than DelayCompensation corrects nothing.
+class DelayCompensator {
+ public:
+  DelayCompensator(const sync::UpdateRule& rule, std::int64_t elements);
+  /// `model`: as it is now; `older`: what the rule says. Pre: equal sizes.
+  void correct(std::span<float> gradient, std::span<const float> model, std::span<const float> older,
+               std::int64_t position);
+
+ private:
+  bool active_ = false;
+  sync::DelayCompensation rule_;
+  std::vector<float> mean_square_;  ///< empty with a fixed lambda
+};
+
+/// Moves a model by the changes of workers' models.
+class ChangeUpdate {
+ public:
+  ChangeUpdate(const sync::UpdateRule& rule, double global_rate, std::int64_t elements);
+  /// model = base + the rule's step for the changes' sum, of which `share` times is their mean, times
+  /// `scale`. `base` may be `model`.
+  void apply(std::span<float> model, std::span<const float> base, std::span<const float> sum, double share,
+             double scale, std::int64_t position);
+
+ private:
+  double rate_;
+  bool takes_sum_ = false;  ///< instead of the mean
+  float momentum_ = 0.0F;
+  bool nesterov_ = false;
+  std::vector<float> velocity_;  ///< empty without momentum
+};
+
+}  // namespace tandem

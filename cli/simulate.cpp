@@ -39,7 +39,8 @@ Bytes eager_limit_of(const Profile& profile) { return Bytes(profile.paths.back()
 /// Errors: ConfigError when the profile cannot tell this experiment's network.
 void check_profile(const Job& job) {
   const auto& experiment = job.experiment();
-  if (experiment.physics.network == "platform") return;
+  if (job.profile() == nullptr) return;
+  if (experiment.physics.network == "platform" && job.profile()->hosts.empty()) return;
   const std::string& cluster = job.profile()->cluster;
   if (!cluster.empty() &&
       std::filesystem::path(cluster).filename() != std::filesystem::path(experiment.platform).filename())

@@ -42,7 +42,7 @@ void Connection::start(Message& message) {
   if (under_way_ != nullptr) {
     last_->next_to_start = &message;
     last_ = &message;
-    if (held_ > 0) accept(left_ + static_cast<std::uint64_t>(under_way_->comm->get_remaining()));
+    if (to_accept_ == &message) accept(left_ + static_cast<std::uint64_t>(under_way_->comm->get_remaining()));
     return;
   }
   under_way_ = last_ = &message;
@@ -52,8 +52,11 @@ void Connection::start(Message& message) {
 void Connection::part_over(Message& message, bool succeeded) {
   if (message.share_timer != nullptr) message.share_timer->remove();
   message.share_timer = nullptr;
-  // Its latency is that of the message, which passed.
-  if (succeeded && left_ > 0) return start_part(message, std::numeric_limits<double>::infinity());
+  if (succeeded && left_ > 0) {
+    std::swap(message.comm, message.other_comm);
+    // Its latency is that of the message, which passed.
+    return start_part(message, std::numeric_limits<double>::infinity());
+  }
   // The next one first: a stream of messages slows work down without a break.
   start_next();
   sender_.message_over();
@@ -93,7 +96,6 @@ void Connection::start_part(Message& message, double waited_s) {
     if (to_accept_ != nullptr) size = std::min(left_, bytes_until(*to_accept_, left_) - held_);
   }
   left_ -= size;
-  std::swap(message.comm, message.other_comm);
   s4u::CommPtr& comm = message.comm;
   if (!comm) {
     comm = s4u::Comm::sendto_init();

@@ -78,7 +78,8 @@ class Connection {
   RankContext& receiver_;
   Network::Way way_;
   /// The transport takes this much off the sender's hands: a send is over when no more is left of it and of
-  /// what was sent before. 0: when its message arrived.
+  /// what was sent before, whether that arrives or a link fails; one that begins while the last part of what
+  /// was sent before is on its way, with that part at the latest. 0: when its message arrived.
   std::uint64_t held_;
   Message* free_ = nullptr;
   Message* under_way_ = nullptr;  ///< head of the queue of messages that are to start

@@ -25,8 +25,8 @@ struct SimulationSetting {
   /// once for each compute; empty: messages do not disturb work. Not under SMPI.
   std::function<double(Rank, const Work&)> slowdown = {};
   std::vector<Seconds> begins = {};  ///< when each rank begins; empty: all at once. Not under SMPI
-  /// Seconds that a transfer of the rank with its disk takes beyond what the disk's rate says. Called once
-  /// for each; null: none.
+  /// Seconds that a transfer of the rank with its disk takes beyond what the disk's rate says, as more to
+  /// transfer: others on the disk meanwhile wait for it. Called once for each; null: none.
   std::function<Seconds(Rank)> disk_delay = {};
   /// Measured cost of a message by its size on each kind of way; empty: the links of the platform alone
   /// (CM02).

@@ -16,7 +16,9 @@ Seconds DeviceTime::begin() {
 }
 
 Seconds DeviceTime::next(const Work& work) {
-  const bool is_first = executed_.emplace(work.kind, work.bucket).second;
+  // Buckets have a backward pass each; other work is the same for all.
+  const int bucket = work.kind == Work::Kind::backward ? work.bucket : -1;
+  const bool is_first = executed_.emplace(work.kind, bucket).second;
   const Seconds extra = is_first ? costs_.first_extra(work) : Seconds(0);
   if (!noise_) return costs_.price(work) + extra;
   const Seconds duration = costs_.draw(work, *noise_) + extra;

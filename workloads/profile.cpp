@@ -42,6 +42,11 @@ std::int64_t extent(Work::Kind kind, std::int64_t samples, std::int64_t bytes) {
   return kind == Work::Kind::update || kind == Work::Kind::reduce ? bytes : samples;
 }
 
+/// What was measured without a bucket holds for each of them.
+bool is_of(const Profile::ComputeEntry& entry, const std::string& model, const Work& work) {
+  return entry.model == model && entry.kind == work.kind && (entry.bucket < 0 || entry.bucket == work.bucket);
+}
+
 }  // namespace
 
 std::pair<const Profile::ComputeEntry*, const Profile::ComputeEntry*> Profile::around(
@@ -50,7 +55,7 @@ std::pair<const Profile::ComputeEntry*, const Profile::ComputeEntry*> Profile::a
   const ComputeEntry* below = nullptr;
   const ComputeEntry* above = nullptr;
   for (const ComputeEntry& entry : compute) {
-    if (entry.model != model || entry.kind != work.kind || entry.bucket != work.bucket) continue;
+    if (!is_of(entry, model, work)) continue;
     const std::int64_t size = extent(entry.kind, entry.samples, entry.bytes);
     if (size <= wanted && (below == nullptr || size > extent(below->kind, below->samples, below->bytes)))
       below = &entry;
@@ -86,8 +91,7 @@ Seconds Profile::first_extra(const std::string& model, const Work& work) const {
   double extra_s = 0.0;
   // A kind that was measured in several sizes had its first time in parts.
   for (const ComputeEntry& entry : compute)
-    if (entry.model == model && entry.kind == work.kind && entry.bucket == work.bucket)
-      extra_s += std::max(0.0, entry.first_s - entry.median_s);
+    if (is_of(entry, model, work)) extra_s += std::max(0.0, entry.first_s - entry.median_s);
   return Seconds(extra_s);
 }
 

@@ -43,7 +43,7 @@ void DelayCompensator::correct(std::span<float> gradient, std::span<const float>
 ChangeUpdate::ChangeUpdate(const sync::UpdateRule& rule, double global_rate, std::int64_t elements)
     : rate_(global_rate) {
   if (const auto* tie = std::get_if<sync::ElasticTie>(&rule)) {
-    rate_ *= tie->pull;
+    rate_ = tie->pull;  // as much as the workers give up
     takes_sum_ = true;
   }
   const auto* outer = std::get_if<sync::OuterMomentum>(&rule);

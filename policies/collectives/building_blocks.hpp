@@ -18,7 +18,7 @@ int levels_of(int power_of_two);
 void append(Round& round, Transfer::Kind kind, int peer, const Piece& piece);
 
 /// The round that undoes `round`: what was given away comes back, what was reduced goes out.
-/// Pre: `round` only sends, or receives and reduces.
+/// Pre: `round` exchanges no piece both ways with one peer.
 Round mirrored(const Round& round);
 
 /// Lets the largest power of two of `size` participants act for all. Participants 2i and 2i + 1 form a pair

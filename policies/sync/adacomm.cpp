@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 
 #include "policies/sync/barrier.hpp"
 #include "policies/sync/change_average.hpp"
@@ -40,8 +41,7 @@ class AdaCommServer : public PushServer {
 
   void on_push(const Push& event, ServerDecisions& decisions) override {
     decisions.emplace_back(Accept{event.worker, weight_of(weights_, event)});
-    losses_ += event.loss;
-    ++pushes_;
+    losses_[event.worker] = event.loss;
     barrier_.arrive(event.worker);
     if (barrier_.complete()) finish_round(event.now, decisions);
   }
@@ -54,13 +54,14 @@ class AdaCommServer : public PushServer {
   void finish_round(Seconds now, ServerDecisions& decisions) {
     const std::size_t begin = decisions.size();
     barrier_.release(decisions);
-    const double loss = losses_ / pushes_;
+    // In the order of workers, not of arrival.
+    double loss = 0.0;
+    for (const auto& [worker, of_worker] : losses_) loss += of_worker / static_cast<double>(losses_.size());
     if (!started_) first_loss_ = loss;
     started_ = true;
-    losses_ = 0.0;
-    pushes_ = 0;
+    losses_.clear();
     if (now < next_change_) return;
-    next_change_ = now + period_;
+    next_change_ = std::max(next_change_ + period_, now);
     const int steps = steps_for(loss);
     if (steps == steps_) return;
     steps_ = steps;
@@ -85,8 +86,7 @@ class AdaCommServer : public PushServer {
   Seconds next_change_;
   bool started_ = false;  ///< the first loss is known
   double first_loss_ = 0.0;
-  double losses_ = 0.0;  ///< sum over the pushes of the round
-  int pushes_ = 0;
+  std::map<int, double> losses_;  ///< of the round, by worker
 };
 
 }  // namespace
@@ -95,7 +95,8 @@ std::vector<OptionSpec> adacomm_options() {
   return {{.name = "tau",
            .summary = "local steps of the first rounds; this project's default",
            .default_value = std::int64_t{16},
-           .minimum = 1},
+           .minimum = 1,
+           .maximum = 1e6},
           {.name = "period_s",
            .summary = "seconds between changes of the local steps",
            .default_value = 60.0,

@@ -235,7 +235,8 @@ std::vector<Entry> delay_compensated() {
       entry("dc-asgd-adaptive", "dc-asgd whose lambda shrinks as gradients grow", "Zheng et al., ICML 2017",
             dc_asgd_adaptive_options(), dc_asgd_adaptive_update),
       entry("dc-asgd-mxnet", "dc-asgd with one backup: corrects for the last update, whoever's it was",
-            "MXNet's optimizer DCASGD; Zheng et al., ICML 2017", dc_asgd_options(), dc_asgd_mxnet_update)};
+            "MXNet's optimizer DCASGD, whose lambda is of summed gradients; Zheng et al., ICML 2017",
+            dc_asgd_options(), dc_asgd_mxnet_update)};
 }
 
 std::vector<Entry> all() {

@@ -34,7 +34,7 @@ std::vector<OptionSpec> dc_asgd_adaptive_options() {
            .summary = "share of the past in the running mean of squared gradients",
            .default_value = 0.95,
            .minimum = 0.0,
-           .maximum = 1.0}};
+           .maximum = 0.9999}};
 }
 
 }  // namespace tandem::sync

@@ -24,7 +24,8 @@ std::vector<OptionSpec> easgd_options() {
       {.name = "tau",
        .summary = "local steps between elastic steps; this project's default",
        .default_value = std::int64_t{4},
-       .minimum = 1},
+       .minimum = 1,
+       .maximum = 1e6},
       {.name = "beta",
        .summary = "strength of the tie: a worker gives up this over the number of workers of its distance "
                   "to the centre",

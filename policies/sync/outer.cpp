@@ -17,7 +17,7 @@ std::vector<OptionSpec> outer_options(const OuterDefaults& defaults) {
        .summary = "share of the last outer step that goes on; SlowMo's beta",
        .default_value = defaults.momentum,
        .minimum = 0.0,
-       .maximum = 1.0},
+       .maximum = 0.9999},
       {.name = "nesterov", .summary = "the outer momentum is Nesterov's", .default_value = defaults.nesterov},
       weights};
 }

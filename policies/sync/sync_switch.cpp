@@ -57,7 +57,7 @@ std::vector<OptionSpec> sync_switch_options() {
            .minimum = 0.0,
            .maximum = 1.0},
           {.name = "scale_after",
-           .summary = "factor on updates after the switch, to change the learning rate",
+           .summary = "factor on gradients after the switch, as a change of the learning rate",
            .default_value = 1.0,
            .minimum = 0.0}};
 }

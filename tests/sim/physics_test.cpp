@@ -229,7 +229,6 @@ TEST(Physics, SendingTakesTheSendersTimeToo) {
   EXPECT_NEAR(100e-6 + 1e6 * 1.9e-9, received, precision_s);
 }
 
-/// A platform file may choose a network model of its own, whose messages have no weights to vary.
 TEST(Physics, ASendIsOverWhenTheTransportHoldsTheRest) {
   constexpr double alpha_s = 1e-3;
   constexpr double beta_s = 2e-9;
@@ -248,7 +247,7 @@ TEST(Physics, ASendIsOverWhenTheTransportHoldsTheRest) {
           return;
         }
         // The transport takes a small message at once, a large one but for the last of it, and one that waits
-        // behind that when its turn comes.
+        // behind that when both fit.
         std::array<Pending, 3> pendings;
         const std::array<std::int64_t, 3> sizes{250'000, 1'000'000, 100'000};
         for (std::size_t i = 0; i < sizes.size(); ++i)
@@ -264,10 +263,11 @@ TEST(Physics, ASendIsOverWhenTheTransportHoldsTheRest) {
   // Its latency passed while it waited.
   EXPECT_NEAR(arrived[0] + 0.75e6 * beta_s, sent[1], 1e-7);
   EXPECT_NEAR(arrived[0] + 1e6 * beta_s, arrived[1], 1e-7);
-  EXPECT_NEAR(arrived[1], sent[2], 1e-7);
+  EXPECT_NEAR(arrived[1] - 0.15e6 * beta_s, sent[2], 1e-7);
   EXPECT_NEAR(arrived[1] + 0.1e6 * beta_s, arrived[2], 1e-7);
 }
 
+/// A platform file may choose a network model of its own, whose messages have no weights to vary.
 TEST(Physics, NoiseOfSharesLeavesAModelOfThePlatformAlone) {
   const auto noisy = [](SimulationSetting setting) {
     setting.noise = {.seed = 1, .share_spread = 0.1};

@@ -33,8 +33,8 @@ void CheckpointWriter::save(std::int64_t round, std::int64_t samples, std::span<
   Kernel write;
   if (!values.empty())
     write = [this, round, values] {
-      save_checkpoint(checkpoint_path(job_, round), {job_.model().name, round, {values.begin(), values.end()}},
-                      job_.model());
+      save_checkpoint(checkpoint_path(job_, round),
+                      {job_.model().name, round, {values.begin(), values.end()}}, job_.model());
     };
   if (disk_ >= 0) {
     Pending writing = context_.write(disk_, job_.model().bytes(), std::move(write));
@@ -50,8 +50,8 @@ void CheckpointWriter::save(std::int64_t round, std::int64_t samples, std::span<
 
 void CheckpointWriter::finish(std::int64_t round, std::span<const float> values) {
   if (!values.empty())
-    save_checkpoint(job_.directory() + "/model.pt", {job_.model().name, round, {values.begin(), values.end()}},
-                    job_.model());
+    save_checkpoint(job_.directory() + "/model.pt",
+                    {job_.model().name, round, {values.begin(), values.end()}}, job_.model());
   announce({.kind = protocol::end});
 }
 

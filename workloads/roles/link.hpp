@@ -28,7 +28,7 @@ struct ExchangeResult {
   int local_steps = 0;  ///< of a round from now on; 0 keeps them
   bool stop = false;
   int sum_of = 0;  ///< > 0: the payload memory holds the sum of so many contributions, to be adopted;
-                   ///< 0: the replica's model is the new one already
+                   ///< 0: the replica's model, or its centre, is the new one already
   std::int64_t bytes_sent = 0;
   std::int64_t bytes_received = 0;
 };

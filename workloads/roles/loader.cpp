@@ -16,15 +16,15 @@ class MemoryLoader : public Loader {
   MemoryLoader(const Job& job, int worker)
       : dataset_(job.dataset()), sampler_(job.shard(worker), job.experiment().seed, worker) {}
 
-  std::span<const std::byte> next(int samples) override {
-    if (dataset_ == nullptr) return {};
+  Batch next(int samples) override {
+    if (dataset_ == nullptr) return {samples, {}};
     sampler_.next(samples, ids_);
     records_.clear();
     for (const SampleId id : ids_) {
       const auto record = dataset_->record(Dataset::Part::train, id);
       records_.insert(records_.end(), record.begin(), record.end());
     }
-    return records_;
+    return {samples, records_};
   }
   void close() override {}
 
@@ -48,14 +48,13 @@ class StorageLoader : public Loader {
     node_ = nodes[static_cast<std::size_t>(worker) % nodes.size()];
   }
 
-  std::span<const std::byte> next(int samples) override {
+  Batch next(int samples) override {
     while (asked_.size() <= ahead_) ask(samples);
     current_ = std::move(asked_.front());
     asked_.pop_front();
     context_.wait(current_.request);
     context_.wait(current_.batch);
-    // A batch that was asked for before the batch size changed is used as it came.
-    return {current_.records.data(), current_.records.size()};
+    return {static_cast<int>(current_.ids.size()), current_.records};
   }
 
   void close() override {

@@ -13,8 +13,12 @@ namespace tandem {
 class Loader {
  public:
   virtual ~Loader() = default;
-  /// The records of the next `samples` samples, valid until the next call; empty when math is modelled.
-  virtual std::span<const std::byte> next(int samples) = 0;
+  struct Batch {
+    int samples;
+    std::span<const std::byte> records;  ///< valid until the next call; empty when math is modelled
+  };
+  /// The next `samples` samples; as many as before where they were asked for before the batch size changed.
+  virtual Batch next(int samples) = 0;
   /// Ends the streams that are open.
   virtual void close() = 0;
 };

@@ -23,7 +23,7 @@ Replica::Replica(const Job& job)
       optimizer_(job.experiment().optimizer.learning_rate, job.experiment().optimizer.momentum,
                  job.experiment().optimizer.weight_decay, learner_ ? model_.elements() : 0),
       change_update_(job.update_rule(), job.experiment().optimizer.global_rate,
-                     learner_ ? model_.elements() : 0),
+                     learner_ && job.route() == sync::Route::all_reduce ? model_.elements() : 0),
       loss_(std::numeric_limits<double>::quiet_NaN()) {
   const sync::UpdateRule rule = job.update_rule();
   if (const auto* tie = std::get_if<sync::ElasticTie>(&rule)) tie_ = *tie;

@@ -52,12 +52,12 @@ void Worker::step() {
 }
 
 void Worker::load(int step_samples) {
-  const auto records = loader_->next(step_samples);
-  record_.samples = step_samples;
+  const Loader::Batch batch = loader_->next(step_samples);
+  record_.samples = batch.samples;
   Pending decode = context_.compute({.kind = Work::Kind::decode,
-                                     .samples = step_samples,
-                                     .bytes = job_.dataset_info().record_bytes() * step_samples},
-                                    replica_.load(records));
+                                     .samples = batch.samples,
+                                     .bytes = job_.dataset_info().record_bytes() * batch.samples},
+                                    replica_.load(batch.records));
   context_.wait(decode);
   end_phase(Phase::load);
 }

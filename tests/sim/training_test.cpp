@@ -9,8 +9,10 @@
 #include <map>
 #include <optional>
 #include <ostream>
+#include <set>
 
 #include "tests/support/server_log.hpp"
+#include "workloads/roles/protocol.hpp"
 
 namespace tandem {
 namespace {
@@ -253,6 +255,29 @@ TEST_F(Training, StorageThroughACacheNodeTrainsOnTheSameData) {
   std::int64_t requests = 0;
   for (const auto& record : journal.caches) requests += record.local + record.storage;
   EXPECT_EQ(requests, 96 * 6);  // five rounds, and one batch a worker that was asked for ahead
+}
+
+/// Batches that were asked for ahead come as large as they were asked for, and count as that.
+TEST_F(Training, AStepCountsTheSamplesThatCameFromStorage) {
+  Experiment experiment = small_experiment(3);
+  experiment.sync.algorithm = "lb-bsp";
+  experiment.data.source = "storage";
+  experiment.data.cache_capacity = Bytes(20 * 785);
+  experiment.placement.workers = {"host-1", "host-2", "host-2"};  // two share a device
+  experiment.placement.cache_nodes = {"host-0"};
+  experiment.stop.rounds = 8;
+  const Journal journal = train(experiment, true);
+  std::map<Rank, std::vector<std::int64_t>> came;
+  for (const auto& operation : journal.operations)
+    if (operation.kind == "receive" && operation.channel == protocol::batches.number)
+      came[operation.rank].push_back(operation.bytes / 785);
+  std::map<Rank, std::size_t> taken;
+  std::set<int> sizes;
+  for (const auto& step : journal.steps) {
+    EXPECT_EQ(step.samples, came[step.rank].at(taken[step.rank]++)) << step.rank << ' ' << step.step;
+    sizes.insert(step.samples);
+  }
+  EXPECT_GT(sizes.size(), 2U);
 }
 
 TEST_F(Training, MinioHitsAreItsCapacityInEveryWarmEpoch) {

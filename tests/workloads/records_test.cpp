@@ -273,7 +273,7 @@ TEST_F(ResultDirectory, UnfitDirectoriesAreRefused) {
   auto run = to_json(two_workers());
   run["schema_version"] = 99;
   put("run.json", run.dump());
-  EXPECT_THAT(message(), HasSubstr("run.json: schema_version: expected 1, found 99"));
+  EXPECT_THAT(message(), HasSubstr("run.json: schema_version: expected 2, found 99"));
   put("run.json", "{");
   EXPECT_THAT(message(), HasSubstr("run.json: "));
 }

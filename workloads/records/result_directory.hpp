@@ -13,7 +13,7 @@ namespace tandem {
 
 /// run.json: everything needed to repeat the run.
 struct RunInfo {
-  static constexpr int schema_version = 1;
+  static constexpr int schema_version = 2;
   std::string world;  ///< "simulated" | "smpi" (the witness) | "measured"
   Experiment experiment;
   int repetition = 0;

@@ -96,7 +96,7 @@ std::vector<OptionSpec> adacomm_options() {
            .summary = "local steps of the first rounds; this project's default",
            .default_value = std::int64_t{16},
            .minimum = 1,
-           .maximum = 1e6},
+           .maximum = 10000},
           {.name = "period_s",
            .summary = "seconds between changes of the local steps",
            .default_value = 60.0,

@@ -25,7 +25,7 @@ std::vector<OptionSpec> easgd_options() {
        .summary = "local steps between elastic steps; this project's default",
        .default_value = std::int64_t{4},
        .minimum = 1,
-       .maximum = 1e6},
+       .maximum = 10000},
       {.name = "beta",
        .summary = "strength of the tie: a worker gives up this over the number of workers of its distance "
                   "to the centre",

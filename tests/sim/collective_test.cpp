@@ -127,7 +127,7 @@ class RingOnTwoRacks : public ::testing::TestWithParam<Listing> {};
 
 TEST_P(RingOnTwoRacks, TakesWhatItsMostLoadedUplinkTakes) {
   const auto outcome = on_two_racks("ring", GetParam().order == "rank", GetParam().hosts);
-  constexpr double uplink = 30e6;
+  constexpr double uplink = 12.5e6;
   constexpr double latency = 4 * 50e-6;
   const double part = 4 * elements / 6.0;
   const double expected = 10 * (latency + GetParam().flows * part / uplink) + 5 * part * reduction_s_per_byte;

@@ -276,10 +276,10 @@ INSTANTIATE_TEST_SUITE_P(
                 "lab.yaml:6: key 'sync.options' of local-sgd: option 'h': expected integer >= 1, found '0'"},
         Refusal{"UnknownOption", minimal + "sync:\n  algorithm: local-sgd\n  options: {g: 3}\n",
                 "lab.yaml:5: key 'sync.options' of local-sgd: unknown option 'g'; did you mean 'h'?"},
-        Refusal{
-            "Route", minimal + "sync:\n  algorithm: asp\n  over: all-reduce\n",
-            "lab.yaml:4: key 'sync.algorithm': expected one that works over all-reduce (bsp | local-sgd), "
-            "found 'asp'"},
+        Refusal{"Route", minimal + "sync:\n  algorithm: asp\n  over: all-reduce\n",
+                "lab.yaml:4: key 'sync.algorithm': expected one that works over all-reduce (sequential | bsp "
+                "| local-sgd | fedavg | slowmo | diloco | easgd), "
+                "found 'asp'"},
         Refusal{"TimeWithoutServer", "platform: lab.xml\nsync: {over: all-reduce}\nstop:\n  seconds: 10s\n",
                 "lab.yaml:4: key 'stop.seconds': expected stop.rounds or stop.epochs, because only a server "
                 "watches the time, found sync.over 'all-reduce'"},
@@ -328,7 +328,7 @@ INSTANTIATE_TEST_SUITE_P(
         Refusal{"SenseOfAnInheritedKey",
                 minimal + "sync.algorithm: asp\nvariants: {ring: {sync.over: all-reduce}}\n",
                 "lab.yaml:3: variant 'ring': key 'sync.algorithm': expected one that works over all-reduce "
-                "(bsp | local-sgd), found 'asp'"}),
+                "(sequential | bsp | local-sgd | fedavg | slowmo | diloco | easgd), found 'asp'"}),
     [](const auto& test) { return test.param.name; });
 
 TEST_F(ExperimentFile, RefusesOverrides) {
@@ -341,9 +341,9 @@ TEST_F(ExperimentFile, RefusesOverrides) {
   EXPECT_EQ(error_of(minimal, {{"placement.workers", "[a"}}),
             "--set: key 'placement.workers': broken YAML: end of sequence flow not found");
   EXPECT_EQ(error_of(minimal, {{"sync", "asp"}}), "--set: key 'sync': expected a map of keys, found 'asp'");
-  EXPECT_EQ(
-      error_of(minimal, {{"sync.algorithm", "asp"}, {"sync.over", "all-reduce"}}),
-      "--set: key 'sync.algorithm': expected one that works over all-reduce (bsp | local-sgd), found 'asp'");
+  EXPECT_EQ(error_of(minimal, {{"sync.algorithm", "asp"}, {"sync.over", "all-reduce"}}),
+            "--set: key 'sync.algorithm': expected one that works over all-reduce (sequential | bsp | "
+            "local-sgd | fedavg | slowmo | diloco | easgd), found 'asp'");
 }
 
 TEST_F(ExperimentFile, RefusesMissingFiles) {

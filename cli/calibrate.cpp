@@ -3,20 +3,14 @@
 
 #include <filesystem>
 #include <fstream>
-#include <map>
 #include <memory>
-#include <optional>
-#include <set>
 #include <thread>
 
 #include "cli/calibration_run.hpp"
-#include "cli/cluster_use.hpp"
 #include "cli/commands.hpp"
 #include "cli/job_options.hpp"
 #include "platforms/this_machine.hpp"
-#include "platforms/topology.hpp"
 #include "policies/vocabulary/check.hpp"
-#include "runtime/launcher/launcher.hpp"
 #include "workloads/calibration.hpp"
 #include "workloads/job.hpp"
 #include "workloads/profile.hpp"
@@ -138,59 +132,6 @@ platforms::MeasuredMachine measured_machine(const Profile& profile, const ModelD
           .disk = platforms::MeasuredDisk{storage_rate(profile, false), storage_rate(profile, true)}};
 }
 
-/// Rank 0's partners: one for each kind of way that leads from it over the cluster's links; rank 1 without a
-/// cluster.
-std::vector<Partner> partners_of(const Job& job, const std::string& cluster) {
-  if (cluster.empty()) return {{}};
-  const platforms::Topology topology = platforms::load_topology(cluster);
-  std::vector<Partner> partners;
-  for (Rank rank = 1; rank < static_cast<Rank>(job.seats().size()); ++rank) {
-    const auto path =
-        topology.between(job.seats().front().host, job.seats()[static_cast<std::size_t>(rank)].host);
-    if (!path) continue;
-    const bool within = job.seats().front().host == job.seats()[static_cast<std::size_t>(rank)].host;
-    const Partner partner{.rank = rank,
-                          .links = within ? 0 : static_cast<int>(path->channels.size()),
-                          .bandwidth = within ? 0.0 : path->bandwidth.count()};
-    const auto alike = [&](const Partner& known) {
-      return known.links == partner.links && known.bandwidth == partner.bandwidth;
-    };
-    if (std::none_of(partners.begin(), partners.end(), alike)) partners.push_back(partner);
-  }
-  return partners;
-}
-
-/// The ranks on other hosts that share nothing with rank 0's host but its link, as far as their bandwidth
-/// tells: it is the best that any has.
-std::vector<Rank> sharers_of(const Job& job, const std::string& cluster) {
-  if (cluster.empty()) return {};
-  const platforms::Topology topology = platforms::load_topology(cluster);
-  const std::string& own = job.seats().front().host;
-  std::map<std::string, Rank> first_rank;
-  for (Rank rank = 1; rank < static_cast<Rank>(job.seats().size()); ++rank)
-    first_rank.try_emplace(job.seats()[static_cast<std::size_t>(rank)].host, rank);
-  double best = 0.0;
-  std::vector<Rank> sharers;
-  for (const auto& [host, rank] : first_rank) {
-    const auto path = host == own ? std::nullopt : topology.between(host, own);
-    if (!path || path->bandwidth.count() < best) continue;
-    if (path->bandwidth.count() > best) sharers.clear();
-    best = path->bandwidth.count();
-    sharers.push_back(rank);
-  }
-  return sharers;
-}
-
-/// The first rank of each host but rank 0's, where the job uses the devices that the hosts really have.
-std::vector<Rank> host_ranks_of(const Job& job, const std::string& cluster) {
-  if (cluster.empty() || job.experiment().run.devices != "native") return {};
-  std::set<std::string> known{job.seats().front().host};
-  std::vector<Rank> ranks;
-  for (Rank rank = 1; rank < static_cast<Rank>(job.seats().size()); ++rank)
-    if (known.insert(job.seats()[static_cast<std::size_t>(rank)].host).second) ranks.push_back(rank);
-  return ranks;
-}
-
 void write_platform(const std::string& path, const Profile& profile, const ModelDescription& model) {
   std::ofstream file(path);
   file << platforms::this_machine_xml(measured_machine(profile, model));
@@ -198,54 +139,6 @@ void write_platform(const std::string& path, const Profile& profile, const Model
 }
 
 }  // namespace
-
-int run_calibration(const JobOptions& options, const std::string& profile_path, const std::string& cluster) {
-  const LoadedJob loaded = load_job(options);
-  const std::string directory = profile_path + ".work";
-  std::filesystem::create_directories(directory);
-  const Job job(loaded.experiment, loaded.platform, directory, network_of_workers(loaded));
-  auto document = job_document(job);
-  document["partners"] = to_json(partners_of(job, cluster));
-  document["sharers"] = sharers_of(job, cluster);
-  document["host_ranks"] = host_ranks_of(job, cluster);
-  document["cluster"] = cluster;
-  std::ofstream(directory + "/job.json") << document.dump();
-  LaunchSetting setting;
-  setting.ranks = std::max(2, static_cast<int>(job.seats().size()));
-  setting.program = {program_beside("tandem-rank"),
-                     directory + "/job.json",
-                     "--out",
-                     directory,
-                     "--calibrate",
-                     profile_path,
-                     "--command",
-                     command_line()};
-  std::optional<ClusterUse> use;
-  if (!cluster.empty()) {
-    std::vector<std::string> hosts;
-    for (const Seat& seat : job.seats()) hosts.push_back(seat.host);
-    hosts.resize(static_cast<std::size_t>(setting.ranks), hosts.back());
-    use.emplace(cluster, true);
-    use->put_ranks(setting, hosts);
-  }
-  LaunchEvents events;
-  events.error = [](const std::string& line) { fmt::print(stderr, "{}\n", line); };
-  const LaunchResult result = launch(setting, events);
-  std::filesystem::remove_all(directory);
-  if (result.exit_code != 0) {
-    fmt::print(stderr, "tandem: {}\n", result.message);
-    return result.exit_code;
-  }
-  // The naps of ranks that wait take up to a seventh on two cores; the rest is other people's work.
-  constexpr double busy = 0.25;
-  if (const double share = load_profile(profile_path).core_wait_share; share > busy)
-    fmt::print(
-        stderr,
-        "tandem: warning: the measuring rank waited {:.0f} % of the time for a core, so the profile is too "
-        "slow; calibrate again when this machine is quiet\n",
-        share * 100);
-  return exit_fine;
-}
 
 void add_calibrate(CLI::App& app, int& exit_code) {
   auto* command = app.add_subcommand(

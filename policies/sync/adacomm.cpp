@@ -6,25 +6,11 @@
 
 #include "policies/sync/barrier.hpp"
 #include "policies/sync/change_average.hpp"
+#include "policies/sync/local_sgd.hpp"
 #include "policies/sync/push_server.hpp"
 
 namespace tandem::sync {
 namespace {
-
-class AdaCommWorker : public WorkerPolicy {
- public:
-  explicit AdaCommWorker(int steps) : steps_(steps) {}
-  bool exchanges_gradient(const StepBegin&) override { return false; }
-  WorkerDecision on_step_done(const StepDone& event) override {
-    if (event.local_steps < steps_) return Continue{};
-    return Exchange{Payload::change};
-  }
-  WorkerDecision on_answer(const Answer&) override { return Continue{}; }
-  void on_local_steps(int steps) override { steps_ = steps; }
-
- private:
-  int steps_;
-};
 
 int first_steps(const Setting& setting) { return static_cast<int>(setting.options.integer("tau")); }
 
@@ -110,7 +96,7 @@ std::vector<OptionSpec> adacomm_options() {
 }
 
 std::unique_ptr<WorkerPolicy> make_adacomm_worker(const Setting& setting, int) {
-  return std::make_unique<AdaCommWorker>(first_steps(setting));
+  return make_local_steps_worker(first_steps(setting));
 }
 
 std::unique_ptr<ServerPolicy> make_adacomm_server(const Setting& setting) {

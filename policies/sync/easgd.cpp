@@ -6,7 +6,7 @@
 namespace tandem::sync {
 
 std::unique_ptr<WorkerPolicy> make_easgd_worker(const Setting& setting, int) {
-  return make_fixed_steps_worker(easgd_steps(setting.options));
+  return make_local_steps_worker(easgd_steps(setting.options));
 }
 
 std::unique_ptr<ServerPolicy> make_easgd_server(const Setting& setting) {

@@ -14,6 +14,7 @@ class LocalSgdWorker : public WorkerPolicy {
     return Exchange{Payload::change};
   }
   WorkerDecision on_answer(const Answer&) override { return Continue{}; }
+  void on_local_steps(int steps) override { steps_ = steps; }
 
  private:
   int steps_;
@@ -21,11 +22,11 @@ class LocalSgdWorker : public WorkerPolicy {
 
 }  // namespace
 
-std::unique_ptr<WorkerPolicy> make_fixed_steps_worker(int steps) {
+std::unique_ptr<WorkerPolicy> make_local_steps_worker(int steps) {
   return std::make_unique<LocalSgdWorker>(steps);
 }
 std::unique_ptr<WorkerPolicy> make_local_sgd_worker(const Setting& setting, int) {
-  return make_fixed_steps_worker(local_sgd_steps(setting.options));
+  return make_local_steps_worker(local_sgd_steps(setting.options));
 }
 std::unique_ptr<ServerPolicy> make_local_sgd_server(const Setting& setting) {
   return std::make_unique<AveragingServer>(setting.workers, setting.options.text("weights"));

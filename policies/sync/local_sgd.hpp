@@ -6,8 +6,8 @@
 
 namespace tandem::sync {
 
-/// Exchanges its change after so many local steps, every time.
-std::unique_ptr<WorkerPolicy> make_fixed_steps_worker(int steps);
+/// Exchanges its change after so many local steps, or as many as the server wants from then on.
+std::unique_ptr<WorkerPolicy> make_local_steps_worker(int steps);
 std::unique_ptr<WorkerPolicy> make_local_sgd_worker(const Setting& setting, int worker);
 std::unique_ptr<ServerPolicy> make_local_sgd_server(const Setting& setting);
 int local_sgd_steps(const Options& options);

@@ -1,0 +1,61 @@
+#include "runtime/launcher/other_load.hpp"
+
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <thread>
+
+namespace tandem {
+namespace {
+
+constexpr double hertz = 100.0;
+
+TEST(OtherLoad, CountsProcessesAndTheHostButNoInterrupts) {
+  const auto times = parse_core_times("cpu  100 20 30 400 50 6 7 8 0 0", hertz);
+  ASSERT_TRUE(times);
+  EXPECT_DOUBLE_EQ(times->total.count(), 6.21);
+  EXPECT_DOUBLE_EQ(times->busy.count(), 1.58);
+}
+
+TEST(OtherLoad, KnowsNothingFromOtherText) {
+  EXPECT_FALSE(parse_core_times("cpu0 1 2 3 4 5 6 7 8", hertz));
+  EXPECT_FALSE(parse_core_times("cpu  1 2 3", hertz));
+  EXPECT_FALSE(parse_core_times("", hertz));
+}
+
+TEST(OtherLoad, LeavesOutWhatWasComputedHere) {
+  const CoreTimes before{Seconds(100), Seconds(40)};
+  const CoreTimes after{Seconds(120), Seconds(50)};
+  EXPECT_DOUBLE_EQ(share_of_others(before, after, Seconds(0)), 0.5);
+  EXPECT_DOUBLE_EQ(share_of_others(before, after, Seconds(9)), 0.05);
+  EXPECT_DOUBLE_EQ(share_of_others(before, after, Seconds(11)), 0.0);
+  EXPECT_DOUBLE_EQ(share_of_others(before, before, Seconds(0)), 0.0);
+}
+
+/// Computes until it is killed.
+pid_t start_spinner() {
+  const pid_t child = fork();
+  if (child != 0) return child;
+  for (volatile unsigned i = 0;; i = i + 1) {
+  }
+}
+
+TEST(OtherLoad, SeesAProcessThatComputes) {
+  const OtherLoad load;
+  const pid_t spinner = start_spinner();
+  std::this_thread::sleep_for(std::chrono::milliseconds(400));
+  const auto share = load.share();
+  kill(spinner, SIGKILL);
+  waitpid(spinner, nullptr, 0);
+  ASSERT_TRUE(share);
+  EXPECT_GT(*share, 0.5 / static_cast<double>(std::max(1U, std::thread::hardware_concurrency())));
+  // Once it was waited for it counts as one's own, so the share falls by it.
+  EXPECT_LT(*load.share(), *share);
+}
+
+}  // namespace
+}  // namespace tandem

@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <functional>
 #include <numeric>
+#include <utility>
 #include <vector>
 
 #include "policies/collectives/schedule.hpp"
@@ -88,22 +89,25 @@ void ping_pong(benchmark::State& state) {
   compare(state, std::max(1, (1 << 20) / static_cast<int>(size)), plain, ours);
 }
 
-/// A ring over the context, run by the interpreter of schedules, and MPI's own all-reduce.
+/// A ring over the context, run by the interpreter of schedules, and MPI's own all-reduce. Arguments: bytes
+/// of all, bytes of a bucket; the ring has all buckets under way at once, as a job has once backward is over.
 void all_reduce(benchmark::State& state) {
   const auto size = static_cast<std::size_t>(state.range(0));
   MpiContext context(MPI_COMM_WORLD, {});
   std::vector<Rank> members(static_cast<std::size_t>(context.world_size()));
   std::iota(members.begin(), members.end(), 0);
   std::vector<float> vector(size / sizeof(float));
-  const Slice slice{Bytes(static_cast<std::int64_t>(size)), reinterpret_cast<std::byte*>(vector.data())};
-  const std::array<Bytes, 1> buckets = {slice.size};
+  const auto bucket_size = static_cast<std::size_t>(state.range(1));
+  const std::vector<Bytes> buckets(size / bucket_size, Bytes(state.range(1)));
   AllReduces ring(context, collectives::catalog().find("ring").make, members, buckets, channel.number);
   const auto plain = [&] {
     MPI_Allreduce(MPI_IN_PLACE, vector.data(), static_cast<int>(vector.size()), MPI_FLOAT, MPI_SUM,
                   MPI_COMM_WORLD);
   };
   const auto ours = [&] {
-    ring.start(0, slice);
+    auto* data = reinterpret_cast<std::byte*>(vector.data());
+    for (std::size_t bucket = 0; bucket < buckets.size(); ++bucket)
+      ring.start(static_cast<int>(bucket), {buckets[bucket], data + bucket * bucket_size});
     ring.finish();
   };
   compare(state, 1, plain, ours);
@@ -118,11 +122,14 @@ void add_benchmarks(int ranks) {
         ->UseManualTime()
         ->Unit(benchmark::kMicrosecond);
   }
-  for (const std::int64_t size : {std::int64_t{1} << 20, std::int64_t{4} << 20, std::int64_t{16} << 20}) {
+  constexpr std::int64_t mebibyte = 1 << 20;
+  using Sizes = std::pair<std::int64_t, std::int64_t>;
+  for (const auto& [size, bucket] : {Sizes{1, 1}, Sizes{4, 1}, Sizes{16, 1}, Sizes{4, 4}, Sizes{16, 16}}) {
     if (ranks == 2) break;
     benchmark::RegisterBenchmark("ring_all_reduce", all_reduce)
-        ->Arg(size)
-        ->Iterations(size > (1 << 20) ? 100 : 300)
+        ->ArgNames({"bytes", "bucket_bytes"})
+        ->Args({size * mebibyte, bucket * mebibyte})
+        ->Iterations(size > 1 ? 100 : 300)
         ->UseManualTime()
         ->Unit(benchmark::kMicrosecond);
   }

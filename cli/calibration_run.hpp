@@ -8,7 +8,7 @@
 namespace tandem::cli {
 
 /// Starts the ranks that measure, and writes the profile. `cluster`: platform file of the emulated cluster to
-/// measure on; empty: this machine. Measures again, twice at most, when other programs were busy meanwhile.
+/// measure on; empty: this machine. Measures again, once, when other programs were busy meanwhile.
 /// Returns an exit code; what went wrong was printed.
 int run_calibration(const JobOptions& options, const std::string& profile_path,
                     const std::string& cluster = {});

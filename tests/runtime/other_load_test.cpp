@@ -1,3 +1,4 @@
+// What others used of the machine: read from the kernel, and computed by this process and its children.
 #include "runtime/launcher/other_load.hpp"
 
 #include <gtest/gtest.h>

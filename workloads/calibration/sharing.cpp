@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "workloads/calibration/measurement.hpp"
+#include "workloads/records/quantile.hpp"
 
 namespace tandem::calibration {
 
@@ -30,17 +31,17 @@ std::vector<double> measure_lateness(Context& context, const CalibrationSetting&
 
 namespace {
 
-/// Expected largest of `count` standard normals: the integral of 1 - F^count above 0 less that of F^count
-/// below.
-double expected_largest(std::size_t count) {
-  constexpr double far = 9.0;
-  constexpr double step = 1e-3;
-  double sum = 0.0;
-  for (double x = -far + step / 2; x < far; x += step) {
-    const double all_below = std::pow(0.5 * std::erfc(-x / std::sqrt(2.0)), static_cast<double>(count));
-    sum += step * ((x > 0 ? 1.0 : 0.0) - all_below);
+/// Median of the largest of `count` standard normals: below it lies one of them with probability
+/// 0.5^(1/count).
+double median_largest(std::size_t count) {
+  const double wanted = std::pow(0.5, 1.0 / static_cast<double>(count));
+  double low = -9.0;
+  double high = 9.0;
+  while (high - low > 1e-9) {
+    const double middle = (low + high) / 2;
+    (0.5 * std::erfc(-middle / std::sqrt(2.0)) < wanted ? low : high) = middle;
   }
-  return sum;
+  return low;
 }
 
 /// The times at which rank 0 has each of the messages that were sent to it at once, sorted; it sends as much
@@ -67,9 +68,9 @@ std::vector<double> receive_at_once(Context& context, const std::vector<Rank>& s
 /// Standard deviation of the logarithm of the weights of N messages that begin together. The one with the
 /// largest weight w ends first, and the last one when all bytes are through: last / first is w over the mean
 /// weight. Of log-normal weights the logarithm of that is about sigma z - sigma^2 (1 - 1/N) / 2, with z the
-/// expected largest of N standard normals.
+/// largest of N standard normals; its median, which a stall of the machine in one repetition does not move.
 double spread_of_weights(double log_last_over_first, std::size_t count) {
-  const double z = expected_largest(count);
+  const double z = median_largest(count);
   const double k = 0.5 * (1.0 - 1.0 / static_cast<double>(count));
   const double root = std::sqrt(std::max(0.0, z * z - 4 * k * log_last_over_first));
   return (z - root) / (2 * k);
@@ -84,11 +85,11 @@ double measure_share_spread(Context& context, const CalibrationSetting& setting)
   constexpr Bytes size(1 << 20);
   std::vector<std::byte> out(static_cast<std::size_t>(size.count()));
   std::vector<std::byte> in(out.size());
-  double sum = 0.0;
+  std::vector<double> log_last_over_first;
   for (int repetition = 0; repetition < setting.sharing_repetitions; ++repetition) {
     if (context.rank() == 0) {
       const auto times = receive_at_once(context, sharers, {size, out.data()}, {size, in.data()});
-      sum += std::log(times.back() / times.front());
+      log_last_over_first.push_back(std::log(times.back() / times.front()));
     } else {
       Pending go = context.receive(0, ping, {});
       Pending arriving = context.receive(0, ping, {size, in.data()});
@@ -98,7 +99,7 @@ double measure_share_spread(Context& context, const CalibrationSetting& setting)
       context.wait(arriving);
     }
   }
-  return spread_of_weights(sum / setting.sharing_repetitions, sharers.size());
+  return context.rank() == 0 ? spread_of_weights(quantile(log_last_over_first, 0.5), sharers.size()) : 0.0;
 }
 
 }  // namespace tandem::calibration

@@ -9,7 +9,7 @@
 #include <fstream>
 #include <iterator>
 
-#include "workloads/learner/learner.hpp"
+#include "workloads/learner/torch_learner.hpp"
 
 namespace tandem {
 namespace {
@@ -64,7 +64,8 @@ std::int64_t count_values(const c10::impl::GenericDict& state) {
 
 }  // namespace
 
-void save_checkpoint(const std::string& path, const Checkpoint& checkpoint, const ModelDescription& model) {
+void save_torch_checkpoint(const std::string& path, const Checkpoint& checkpoint,
+                           const ModelDescription& model) {
   TANDEM_CHECK(std::ssize(checkpoint.values) == model.elements(), checkpoint.values.size(), model.elements());
   StateDict state;
   for (const auto& tensor : model.tensors) {
@@ -79,7 +80,7 @@ void save_checkpoint(const std::string& path, const Checkpoint& checkpoint, cons
   write_whole(path, torch::jit::pickle_save(archive));
 }
 
-Checkpoint load_checkpoint(const std::string& path, const ModelDescription& model) {
+Checkpoint load_torch_checkpoint(const std::string& path, const ModelDescription& model) {
   const auto archive = read_archive(path);
   const auto name = entry_of(archive, path, "model");
   const auto step = entry_of(archive, path, "step");

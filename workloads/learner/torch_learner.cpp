@@ -284,8 +284,4 @@ std::unique_ptr<Learner> make_torch_learner(const LearnerSetting& setting, Model
   return std::make_unique<TorchLearner>(setting, place);
 }
 
-std::unique_ptr<Learner> make_learner(const LearnerSetting& setting) {
-  return make_torch_learner(setting, ModelPlace::in_host_spans);
-}
-
 }  // namespace tandem

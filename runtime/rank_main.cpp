@@ -29,11 +29,14 @@
 namespace tandem {
 namespace {
 
+/// With all that takes time before the first operation, so that time zero comes after it.
 Job load_job(const RankOptions& options) {
   std::ifstream file(options.document);
   if (!file) throw ConfigError(options.document + ": cannot be read");
   try {
-    return Job::from_document(nlohmann::json::parse(file), options.out);
+    Job job = Job::from_document(nlohmann::json::parse(file), options.out);
+    if (job.real_math()) prepare_learner();
+    return job;
   } catch (const nlohmann::json::exception& error) {
     throw ConfigError(options.document + ": not a job document: " + error.what());
   }

@@ -115,6 +115,13 @@ TEST_F(Twins, CachesServeTheSameSamples) {
   EXPECT_GT(hits(measured_).second, 0);
 }
 
+TEST_F(Twins, TimeBeginsWhenALearnerIsReady) {
+  play("");
+  for (const auto& step : measured_.journal.steps)
+    if (step.step == 0)
+      EXPECT_LT(step.start.count(), 0.5) << "libtorch alone takes longer than that to load";
+}
+
 TEST_F(Twins, ResultsThatDoNotBelongTogetherAreNotCompared) {
   play("");
   ASSERT_EQ(line_

@@ -55,6 +55,9 @@ struct LearnerSetting {
 const Catalog<int>& model_catalog();
 /// Errors: ConfigError for an unknown model, an image shape that it cannot take, or a build without libtorch.
 std::unique_ptr<Learner> make_learner(const LearnerSetting& setting);
+/// Does now what the first use of a learner or a checkpoint does first, which takes a second. In a build
+/// without libtorch it does nothing.
+void prepare_learner();
 /// Sizes and flops only, derived from the same definition.
 ModelDescription describe_model(const LearnerSetting& setting);
 

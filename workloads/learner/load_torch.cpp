@@ -26,6 +26,7 @@ const TorchFunctions& torch() {
 
 }  // namespace
 
+void prepare_learner() { torch(); }
 std::unique_ptr<Learner> make_learner(const LearnerSetting& setting) { return torch().make_learner(setting); }
 void save_checkpoint(const std::string& path, const Checkpoint& checkpoint, const ModelDescription& model) {
   torch().save_checkpoint(path, checkpoint, model);

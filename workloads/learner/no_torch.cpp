@@ -13,6 +13,7 @@ namespace {
 
 }  // namespace
 
+void prepare_learner() {}
 std::unique_ptr<Learner> make_learner(const LearnerSetting&) { fail_without_torch("real math"); }
 void save_checkpoint(const std::string&, const Checkpoint&, const ModelDescription&) {
   fail_without_torch("writing a checkpoint");

@@ -16,7 +16,6 @@
 #include "cli/commands.hpp"
 #include "platforms/topology.hpp"
 #include "runtime/launcher/launcher.hpp"
-#include "runtime/launcher/other_load.hpp"
 #include "workloads/calibration.hpp"
 #include "workloads/job.hpp"
 #include "workloads/profile.hpp"
@@ -125,12 +124,11 @@ int measure_undisturbed(const LoadedJob& loaded, const std::string& profile_path
   const std::string best = profile_path + ".best";
   double least = std::numeric_limits<double>::infinity();
   for (int attempt = 1; attempt <= attempts; ++attempt) {
-    const OtherLoad others;
     if (const int exit_code = measure(loaded, fresh, cluster); exit_code != exit_fine) {
       std::filesystem::remove(best);
       return exit_code;
     }
-    const double share = others.share().value_or(0.0);
+    const double share = load_profile(fresh).other_load;
     if (share < least) std::filesystem::rename(fresh, best);
     least = std::min(least, share);
     if (share <= disturbing) break;

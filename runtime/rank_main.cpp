@@ -17,6 +17,7 @@
 #include "runtime/mpi_check.hpp"
 #include "runtime/mpi_context.hpp"
 #include "runtime/mpi_variable.hpp"
+#include "runtime/other_load.hpp"
 #include "runtime/rank_options.hpp"
 #include "runtime/rank_process.hpp"
 #include "runtime/wire.hpp"
@@ -122,12 +123,17 @@ CalibrationSetting calibration_setting(const RankOptions& options) {
 }
 
 void calibrate_job(const Job& job, const RankOptions& options, const CalibrationSetting& setting,
-                   MpiContext& context) {
+                   MpiContext& context, MPI_Comm communicator) {
   const Seconds waited_before = core_wait().value_or(Seconds(0));
   const Seconds start = context.now();
+  const OtherLoad others;
   Profile profile = calibrate(job, context, setting);
   profile.core_wait_share = (core_wait().value_or(Seconds(0)) - waited_before) / (context.now() - start);
+  // As after a job: off their cores, while others still measure.
   context.meet();
+  double ours_s = others.own().count();
+  check_mpi(MPI_Allreduce(MPI_IN_PLACE, &ours_s, 1, MPI_DOUBLE, MPI_SUM, communicator), "MPI_Allreduce");
+  profile.other_load = others.share(Seconds(ours_s)).value_or(0.0);
   if (context.rank() != 0) return;
   profile.machine = this_machine();
   profile.software = this_software() + ", " + mpi_version();
@@ -176,7 +182,7 @@ void run_rank(int argc, char** argv) {
     // Read before time zero, as is all that a job reads.
     const CalibrationSetting setting = calibration_setting(options);
     MpiContext context(MPI_COMM_WORLD, {});
-    return calibrate_job(job, options, setting, context);
+    return calibrate_job(job, options, setting, context, MPI_COMM_WORLD);
   }
   const bool emulated = job.experiment().run.devices == "emulated";
   MpiContext context(MPI_COMM_WORLD, emulated ? emulated_setting(job, rank) : MpiSetting{});

@@ -17,12 +17,13 @@
 namespace tandem {
 
 struct Profile {
-  static constexpr int schema_version = 6;
+  static constexpr int schema_version = 7;
   std::string machine;   ///< processor name, cores, kernel: what must match for the profile to be fresh
   std::string software;  ///< version of Tandem, then those of the libraries that ranks use
   std::string date;
   std::string command;           ///< that measured it
   double core_wait_share = 0.0;  ///< of the time, in which the measuring rank stood ready without a core
+  double other_load = 0.0;       ///< share of all cores' time that others than the ranks had meanwhile
 
   /// Seconds of one piece of work on this machine's native device; medians with spread. All of them alone,
   /// but for those that were also measured in the midst of messages.

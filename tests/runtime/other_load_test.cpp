@@ -1,5 +1,5 @@
-// What others used of the machine: read from the kernel, and computed by this process and its children.
-#include "runtime/launcher/other_load.hpp"
+// What others used of the machine: read from the kernel, and what this process computed itself.
+#include "runtime/other_load.hpp"
 
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -28,7 +28,7 @@ TEST(OtherLoad, KnowsNothingFromOtherText) {
   EXPECT_FALSE(parse_core_times("", hertz));
 }
 
-TEST(OtherLoad, LeavesOutWhatWasComputedHere) {
+TEST(OtherLoad, LeavesOutOurs) {
   const CoreTimes before{Seconds(100), Seconds(40)};
   const CoreTimes after{Seconds(120), Seconds(50)};
   EXPECT_DOUBLE_EQ(share_of_others(before, after, Seconds(0)), 0.5);
@@ -49,13 +49,22 @@ TEST(OtherLoad, SeesAProcessThatComputes) {
   const OtherLoad load;
   const pid_t spinner = start_spinner();
   std::this_thread::sleep_for(std::chrono::milliseconds(400));
-  const auto share = load.share();
+  const auto share = load.share(load.own());
+  const auto without = load.share(load.own() + Seconds(0.2));
   kill(spinner, SIGKILL);
   waitpid(spinner, nullptr, 0);
-  ASSERT_TRUE(share);
+  ASSERT_TRUE(share && without);
   EXPECT_GT(*share, 0.5 / static_cast<double>(std::max(1U, std::thread::hardware_concurrency())));
-  // Once it was waited for it counts as one's own, so the share falls by it.
-  EXPECT_LT(*load.share(), *share);
+  EXPECT_LT(*without, *share);
+}
+
+TEST(OtherLoad, KnowsWhatThisProcessComputed) {
+  const OtherLoad load;
+  const auto begin = std::chrono::steady_clock::now();
+  while (std::chrono::steady_clock::now() - begin < std::chrono::milliseconds(300)) {
+  }
+  EXPECT_GT(load.own(), Seconds(0.01));
+  EXPECT_LT(load.own(), Seconds(0.6));
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-#include "runtime/launcher/other_load.hpp"
+#include "runtime/other_load.hpp"
 
 #include <sys/resource.h>
 #include <unistd.h>
@@ -19,16 +19,14 @@ std::optional<CoreTimes> core_times() {
   return parse_core_times(line, static_cast<double>(sysconf(_SC_CLK_TCK)));
 }
 
-Seconds computed(int who) {
+Seconds computed_here() {
   rusage usage{};
-  if (getrusage(who, &usage) != 0) return Seconds(0);
+  if (getrusage(RUSAGE_SELF, &usage) != 0) return Seconds(0);
   const auto seconds = [](const timeval& time) {
     return static_cast<double>(time.tv_sec) + 1e-6 * static_cast<double>(time.tv_usec);
   };
   return Seconds(seconds(usage.ru_utime) + seconds(usage.ru_stime));
 }
-
-Seconds computed_here() { return computed(RUSAGE_SELF) + computed(RUSAGE_CHILDREN); }
 
 }  // namespace
 
@@ -44,18 +42,20 @@ std::optional<CoreTimes> parse_core_times(const std::string& line, double ticks_
                    Seconds((ticks[user] + ticks[nice] + ticks[system] + ticks[steal]) / ticks_a_second)};
 }
 
-double share_of_others(const CoreTimes& before, const CoreTimes& after, Seconds own) {
+double share_of_others(const CoreTimes& before, const CoreTimes& after, Seconds ours) {
   const Seconds total = after.total - before.total;
   if (total <= Seconds(0)) return 0.0;
-  return std::clamp((after.busy - before.busy - own) / total, 0.0, 1.0);
+  return std::clamp((after.busy - before.busy - ours) / total, 0.0, 1.0);
 }
 
-OtherLoad::OtherLoad() : began_(core_times()), own_(computed_here()) {}
+OtherLoad::OtherLoad() : began_(core_times()), own_before_(computed_here()) {}
 
-std::optional<double> OtherLoad::share() const {
+Seconds OtherLoad::own() const { return computed_here() - own_before_; }
+
+std::optional<double> OtherLoad::share(Seconds ours) const {
   const std::optional<CoreTimes> now = core_times();
   if (!began_ || !now) return std::nullopt;
-  return share_of_others(*began_, *now, computed_here() - own_);
+  return share_of_others(*began_, *now, ours);
 }
 
 }  // namespace tandem

@@ -19,20 +19,21 @@ struct CoreTimes {
 /// 1 / `ticks_a_second` s; nothing when it is not of that form.
 std::optional<CoreTimes> parse_core_times(const std::string& line, double ticks_a_second);
 
-/// 0 to 1, of the time of all cores. `own`: computed by the one who asks.
-double share_of_others(const CoreTimes& before, const CoreTimes& after, Seconds own);
+/// 0 to 1, of the time of all cores. `ours`: what those computed who are no others.
+double share_of_others(const CoreTimes& before, const CoreTimes& after, Seconds ours);
 
 /// Watches from its construction on.
 class OtherLoad {
  public:
   OtherLoad();
-  /// Of the time of all cores, without this process and those of its children that ended and were waited for;
-  /// nothing where the system does not tell.
-  std::optional<double> share() const;
+  /// Computed by this process.
+  Seconds own() const;
+  /// As share_of_others; nothing where the system does not tell.
+  std::optional<double> share(Seconds ours) const;
 
  private:
   std::optional<CoreTimes> began_;
-  Seconds own_;
+  Seconds own_before_;
 };
 
 }  // namespace tandem

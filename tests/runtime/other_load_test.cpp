@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <thread>
 
@@ -41,8 +42,7 @@ TEST(OtherLoad, LeavesOutOurs) {
 pid_t start_spinner() {
   const pid_t child = fork();
   if (child != 0) return child;
-  for (volatile unsigned i = 0;; i = i + 1) {
-  }
+  for (std::atomic<unsigned> i = 0;;) ++i;
 }
 
 TEST(OtherLoad, SeesAProcessThatComputes) {

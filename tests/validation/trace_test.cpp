@@ -87,7 +87,9 @@ TEST(JointTrace, SlicesNestAndArrowsGoForward) {
         EXPECT_GE(start, track.last) << "events of a track are in order";
         track.last = start;
         while (!track.open.empty() && track.open.back() <= start) track.open.pop_back();
-        if (!track.open.empty()) EXPECT_LE(end, track.open.back()) << event.dump();
+        if (!track.open.empty()) {
+          EXPECT_LE(end, track.open.back()) << event.dump();
+        }
         track.open.push_back(end);
       }
       if (event["ph"] == "s") sent[event["id"]] = {event["ts"], process};

@@ -14,6 +14,7 @@
 
 #include "cli/cluster_use.hpp"
 #include "cli/commands.hpp"
+#include "cli/disturbance.hpp"
 #include "platforms/topology.hpp"
 #include "runtime/launcher/launcher.hpp"
 #include "workloads/calibration.hpp"
@@ -116,9 +117,6 @@ int measure(const LoadedJob& loaded, const std::string& profile_path, const std:
 /// Keeps the profile that others disturbed least.
 int measure_undisturbed(const LoadedJob& loaded, const std::string& profile_path,
                         const std::string& cluster) {
-  // Of all cores. A machine of its own is at 0.01; a virtual one among busy neighbours stays at 0.05, which
-  // measuring again does not help.
-  constexpr double disturbing = 0.1;
   constexpr int attempts = 2;
   const std::string fresh = profile_path + ".new";
   const std::string best = profile_path + ".best";
@@ -131,7 +129,7 @@ int measure_undisturbed(const LoadedJob& loaded, const std::string& profile_path
     const double share = load_profile(fresh).other_load;
     if (share < least) std::filesystem::rename(fresh, best);
     least = std::min(least, share);
-    if (share <= disturbing) break;
+    if (share <= disturbing_load) break;
     fmt::print(stderr, "tandem: {}other programs had {:.0f} % of this machine during the calibration{}\n",
                attempt < attempts ? "" : "warning: ", share * 100,
                attempt < attempts ? "; measuring again"

@@ -47,6 +47,10 @@ void add_record_options(CLI::App& command, JobOptions& options) {
   command.add_flag("--trace", options.trace, "Write trace.json (Chrome trace format, opens in Perfetto)");
   command.add_flag("--operations", options.operations, "Write operations.csv: every operation of every rank");
   command.add_flag("--decisions", options.decisions, "Write decisions.csv: every policy event and decision");
+  command
+      .add_option("--repetition", options.repetition,
+                  "Number of this repetition, kept in the results; each draws the noise of a simulation anew")
+      ->check(CLI::Range(0, 1'000'000));
 }
 
 LoadedJob load_job(const JobOptions& options) {
@@ -66,7 +70,7 @@ platforms::Network network_of_workers(const LoadedJob& loaded) {
   const auto& sync = loaded.experiment.sync;
   const auto& workers = loaded.experiment.placement.workers;
   const bool depends = sync.order != "rank" || sync.collective == "hierarchical" || sync.collective == "auto";
-  if (sync.over == "server" || !depends) return {};
+  if (sync.over != "all-reduce" || !depends) return {};
   std::vector<std::string> hosts;
   for (const auto& host : workers)
     if (std::find(hosts.begin(), hosts.end(), host) == hosts.end()) hosts.push_back(host);

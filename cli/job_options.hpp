@@ -20,6 +20,7 @@ struct JobOptions {
   bool trace = false;
   bool operations = false;
   bool decisions = false;
+  int repetition = 0;
 };
 
 /// For options that take a number above 0; CLI11's own names the largest number there is.
@@ -32,7 +33,7 @@ CLI::Option* one_at_a_time(CLI::Option* option);
 void add_override_options(CLI::App& command, JobOptions& options);
 /// Adds EXPERIMENT, --set, --variant, --out and --force.
 void add_experiment_options(CLI::App& command, JobOptions& options);
-/// Adds --trace, --operations and --decisions.
+/// Adds --trace, --operations, --decisions and --repetition.
 void add_record_options(CLI::App& command, JobOptions& options);
 
 /// An experiment with its platform, checked against each other.

@@ -22,7 +22,6 @@ namespace {
 
 struct RunOptions {
   JobOptions job;
-  int repetition = 0;
   bool print_command = false;
   std::string cluster;  ///< platform file of the emulated cluster to run on; empty: no cluster
 };
@@ -41,8 +40,8 @@ LaunchSetting launch_setting(const Job& job, const RunOptions& options, const st
   LaunchSetting setting;
   setting.ranks = static_cast<int>(job.seats().size());
   setting.program = {
-      program_beside("tandem-rank"),      out + "/job.json", "--out",       out, "--repetition",
-      std::to_string(options.repetition), "--command",       command_line()};
+      program_beside("tandem-rank"),          out + "/job.json", "--out",       out, "--repetition",
+      std::to_string(options.job.repetition), "--command",       command_line()};
   if (options.job.trace) setting.program.emplace_back("--trace");
   if (options.job.operations) setting.program.emplace_back("--operations");
   if (options.job.decisions) setting.program.emplace_back("--decisions");
@@ -123,8 +122,6 @@ void add_run(CLI::App& app, int& exit_code) {
   const auto options = std::make_shared<RunOptions>();
   add_experiment_options(*command, options->job);
   add_record_options(*command, options->job);
-  command->add_option("--repetition", options->repetition, "Number of this repetition, kept in the results")
-      ->check(CLI::Range(0, 1'000'000));
   command->add_flag("--print-command", options->print_command,
                     "Write job.json and print the launch, for use under a batch system");
   command

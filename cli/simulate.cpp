@@ -10,6 +10,7 @@
 #include "cli/progress.hpp"
 #include "cli/results_text.hpp"
 #include "platforms/this_machine.hpp"
+#include "policies/vocabulary/rng.hpp"
 #include "sim/simulation.hpp"
 #include "sim/witness/witness.hpp"
 #include "workloads/device_time.hpp"
@@ -78,6 +79,12 @@ void warn_of_stale_profile(const Job& job) {
              profile->machine, this_machine());
 }
 
+/// Of what repetition 0 draws, and every other repetition anew.
+std::uint64_t noise_seed_of(const Experiment& experiment, int repetition) {
+  if (repetition == 0) return experiment.seed;
+  return Rng::stream(experiment.seed, "repetition", static_cast<std::uint64_t>(repetition)).next();
+}
+
 /// Bad input that only the simulation finds (a route that is missing) leaves no half-written directory
 /// either.
 sim::SimulationResult simulate_or_clear(const sim::SimulationSetting& setting, const std::string& fidelity,
@@ -106,17 +113,17 @@ void simulate_job(const SimulateOptions& options) {
   const Network network = network_of(job);
   std::vector<Journal> journals(job.seats().size());
   std::vector<DeviceTime> devices;
+  const std::uint64_t noise_seed = noise_seed_of(job.experiment(), options.repetition);
   sim::SimulationSetting setting;
   setting.platform_file = network.platform_file;
   setting.network = network.measured;
   setting.eager_limit = network.eager_limit;
   for (std::size_t rank = 0; rank < job.seats().size(); ++rank) {
     setting.hosts.push_back(job.seats()[rank].host);
-    setting.begins.push_back(devices.emplace_back(job, static_cast<Rank>(rank)).begin());
+    setting.begins.push_back(devices.emplace_back(job, static_cast<Rank>(rank), noise_seed).begin());
     journals[rank].keep_decisions = options.decisions;
   }
-  if (job.experiment().physics.noise == "profile")
-    setting.noise = {job.experiment().seed, job.profile()->share_spread};
+  if (job.experiment().physics.noise == "profile") setting.noise = {noise_seed, job.profile()->share_spread};
   setting.price = [&](Rank rank, const Work& work) {
     return devices[static_cast<std::size_t>(rank)].next(work);
   };
@@ -138,6 +145,7 @@ void simulate_job(const SimulateOptions& options) {
   RunInfo info = describe_run(job, world);
   info.physics = result.physics;
   info.physics["fidelity"] = options.fidelity;
+  info.repetition = options.repetition;
   info.command = command_line();
   info.started = timestamp();
   write_results(out, info, merged, result.makespan, options.trace);

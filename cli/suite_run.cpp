@@ -12,6 +12,7 @@
 
 #include "cli/calibration_run.hpp"
 #include "cli/cluster_use.hpp"
+#include "cli/disturbance.hpp"
 #include "cli/job_options.hpp"
 #include "cli/profile_origin.hpp"
 #include "cli/progress.hpp"
@@ -35,7 +36,7 @@ struct Task {
   enum class Kind { simulation, witness, run };
   std::size_t configuration;
   Kind kind;
-  int repetition;  ///< of a run, 0 otherwise
+  int repetition;
   std::string out;
   std::vector<std::string> words;  ///< of the command, without the program
 };
@@ -56,6 +57,15 @@ std::string command_of(const std::vector<std::string>& words) {
 std::string first_lines(const std::string& text) {
   constexpr std::size_t longest = 1500;
   return text.size() <= longest ? text : text.substr(0, longest) + " ...";
+}
+
+/// The one with the middle throughput.
+Results middle_of(std::vector<Results> draws) {
+  const auto middle = draws.begin() + std::ssize(draws) / 2;
+  std::nth_element(draws.begin(), middle, draws.end(), [](const Results& a, const Results& b) {
+    return a.summary.at("throughput").get<double>() < b.summary.at("throughput").get<double>();
+  });
+  return std::move(*middle);
 }
 
 class SuiteRun {
@@ -81,6 +91,12 @@ class SuiteRun {
       bar.update(static_cast<double>(done) / static_cast<double>(tasks.size()));
       carry_out(tasks[done]);
     }
+    if (made_again_ > 0)
+      fmt::print(
+          stderr,
+          "tandem: {} runs were made twice, since other programs used more than {:.0f} % of this machine "
+          "meanwhile; the less disturbed ones are kept\n",
+          made_again_, disturbing_load * 100);
     for (std::size_t i = 0; i < outcomes_.size(); ++i) conclude(i, tasks);
     for (std::size_t i = 0; i < outcomes_.size(); ++i)
       if (!outcomes_[i].failure.empty())
@@ -201,9 +217,10 @@ class SuiteRun {
   /// The only place where the words of a simulation or run are put together.
   Task make_task(std::size_t index, Task::Kind kind, int repetition = 0) const {
     const bool runs = kind == Task::Kind::run;
-    const std::string out = runs                          ? fmt::format("/measured-{}", repetition)
-                            : kind == Task::Kind::witness ? "/smpi"
-                                                          : "/simulated";
+    std::string out = runs                          ? fmt::format("/measured-{}", repetition)
+                      : kind == Task::Kind::witness ? "/smpi"
+                                                    : "/simulated";
+    if (kind == Task::Kind::simulation && repetition > 0) out += fmt::format("-{}", repetition);
     Task task{
         index, kind, repetition, folder(index) + out, {runs ? "run" : "simulate", at(index).experiment_file}};
     if (!at(index).variant.empty()) task.words.insert(task.words.end(), {"--variant", at(index).variant});
@@ -211,17 +228,24 @@ class SuiteRun {
     task.words.insert(task.words.end(),
                       {"--out", task.out, "--operations", "--decisions", "--trace", "--force"});
     if (kind == Task::Kind::witness) task.words.insert(task.words.end(), {"--fidelity", "smpi"});
-    if (!runs) return task;
-    task.words.insert(task.words.end(), {"--repetition", std::to_string(repetition)});
-    if (options_.on_cluster)
+    if (repetition > 0 || runs)
+      task.words.insert(task.words.end(), {"--repetition", std::to_string(repetition)});
+    if (runs && options_.on_cluster)
       task.words.insert(task.words.end(), {"--cluster", at(index).experiment.platform});
     return task;
+  }
+
+  /// How often a configuration is simulated, each time with the noise drawn anew. What workers meet of each
+  /// other may hang on a few draws. Real mathematics takes as long as computing it, once is enough.
+  static int draws_of(const SuiteConfiguration& configuration) {
+    return configuration.experiment.workload.math == Experiment::Workload::Math::modelled ? 3 : 1;
   }
 
   std::vector<Task> plan() const {
     std::vector<Task> simulations, runs;
     for (std::size_t i = 0; i < outcomes_.size(); ++i) {
-      simulations.push_back(make_task(i, Task::Kind::simulation));
+      for (int draw = 0; draw < draws_of(at(i)); ++draw)
+        simulations.push_back(make_task(i, Task::Kind::simulation, draw));
       if (options_.witness && at(i).experiment.data.source != "storage")
         simulations.push_back(make_task(i, Task::Kind::witness));
       for (int repetition = 0; repetition < at(i).experiment.repetitions; ++repetition)
@@ -250,12 +274,37 @@ class SuiteRun {
     }
   }
 
+  void do_task(const Task& task) const {
+    fs::create_directories(task.out);
+    run_self(task.words, options_.out + "/log.txt");
+  }
+
+  static double other_load_of(const Task& task) {
+    return json::parse(std::ifstream(task.out + "/summary.json")).at("other_load").get<double>();
+  }
+
+  /// A run whose machine was used by others is made once more; the less disturbed one is kept.
+  void do_again_if_disturbed(const Task& task) {
+    const double share = other_load_of(task);
+    if (share <= disturbing_load) return;
+    ++made_again_;
+    const std::string first = task.out + "-disturbed";
+    fs::remove_all(first);
+    fs::rename(task.out, first);
+    do_task(task);
+    if (other_load_of(task) > share) {
+      fs::remove_all(task.out);
+      fs::rename(first, task.out);
+    }
+    fs::remove_all(first);
+  }
+
   void carry_out(const Task& task) {
     auto& outcome = outcomes_[task.configuration];
     if (!outcome.failure.empty() || is_done(task)) return;
     try {
-      fs::create_directories(task.out);
-      run_self(task.words, options_.out + "/log.txt");
+      do_task(task);
+      if (task.kind == Task::Kind::run) do_again_if_disturbed(task);
     } catch (const std::exception& error) {
       if (!first_error_) first_error_ = std::current_exception();
       outcome.failure = first_lines(error.what());
@@ -276,16 +325,19 @@ class SuiteRun {
                                          .group = outcome.group,
                                          .algorithm = outcome.algorithm,
                                          .calibration = outcome.calibration};
+      std::vector<Results> draws;
       for (const Task& task : tasks) {
         if (task.configuration != index) continue;
         Results read = read_results(task.out);
         if (task.kind == Task::Kind::simulation)
-          results.simulated = std::move(read);
+          draws.push_back(std::move(read));
         else if (task.kind == Task::Kind::witness)
           results.witness = std::move(read);
         else
           results.measured.push_back(std::move(read));
       }
+      results.draws = static_cast<int>(draws.size());
+      results.simulated = middle_of(std::move(draws));
       validation::check_hold_out(origin_of(profile_of_[index]), results.measured);
       outcome = validation::compared(results);
       documents_[index] = validation::configuration_document(results, *outcome.comparison);
@@ -305,6 +357,7 @@ class SuiteRun {
   std::vector<Calibration> calibrations_;
   std::map<std::string, std::unique_ptr<ClusterKeeper>> clusters_;
   std::exception_ptr first_error_;
+  int made_again_ = 0;  ///< runs
 };
 
 }  // namespace

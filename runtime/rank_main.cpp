@@ -67,6 +67,13 @@ std::string mpi_version() {
   return text;  // Open MPI counts the terminating zero in its length
 }
 
+/// As OtherLoad::share, where `ours` is what all ranks computed. Collective.
+double share_of_others(const OtherLoad& others, MPI_Comm communicator) {
+  double ours_s = others.own().count();
+  check_mpi(MPI_Allreduce(MPI_IN_PLACE, &ours_s, 1, MPI_DOUBLE, MPI_SUM, communicator), "MPI_Allreduce");
+  return others.share(Seconds(ours_s)).value_or(0.0);
+}
+
 void run_job(const Job& job, const RankOptions& options, MpiContext& context, MPI_Comm communicator) {
   const int seats = static_cast<int>(job.seats().size());
   if (context.world_size() != seats)
@@ -74,6 +81,7 @@ void run_job(const Job& job, const RankOptions& options, MpiContext& context, MP
                                   context.world_size()));
   const std::string started = now_utc();
   const Seconds waited_before = core_wait().value_or(Seconds(0));
+  const OtherLoad others;
   Journal journal;
   journal.keep_decisions = options.decisions;
   if (options.operations) {
@@ -87,6 +95,7 @@ void run_job(const Job& job, const RankOptions& options, MpiContext& context, MP
   journal.core_wait = core_wait().value_or(Seconds(0)) - waited_before;
   // Early ranks wait here, off their cores, rather than in a collective that spins.
   context.meet();
+  journal.other_load = share_of_others(others, communicator);
   double makespan = 0.0;
   check_mpi(MPI_Reduce(&own_end, &makespan, 1, MPI_DOUBLE, MPI_MAX, 0, communicator), "MPI_Reduce");
   const auto names = machines(communicator);
@@ -131,9 +140,7 @@ void calibrate_job(const Job& job, const RankOptions& options, const Calibration
   profile.core_wait_share = (core_wait().value_or(Seconds(0)) - waited_before) / (context.now() - start);
   // As after a job: off their cores, while others still measure.
   context.meet();
-  double ours_s = others.own().count();
-  check_mpi(MPI_Allreduce(MPI_IN_PLACE, &ours_s, 1, MPI_DOUBLE, MPI_SUM, communicator), "MPI_Allreduce");
-  profile.other_load = others.share(Seconds(ours_s)).value_or(0.0);
+  profile.other_load = share_of_others(others, communicator);
   if (context.rank() != 0) return;
   profile.machine = this_machine();
   profile.software = this_software() + ", " + mpi_version();

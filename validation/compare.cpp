@@ -254,7 +254,7 @@ Comparison compare(const Results& simulated, const std::vector<Results>& measure
   Comparison comparison;
   comparison.operations = operations_parity(simulated, measured);
   comparison.decisions = decisions_parity(simulated, measured);
-  comparison.replay = server_replay(simulated, measured);
+  comparison.replay = replay(simulated, measured);
   comparison.figures = figures_of(simulated, measured, options, witness ? &*witness : nullptr);
   comparison.step_times = step_times_of(simulated, measured);
   comparison.attribution = attribution(simulated, measured);

@@ -31,8 +31,9 @@ Gate operations_parity(const Results& simulated, const std::vector<Results>& mea
 /// same multiset of decisions in each version of the model, since workers may arrive in another order.
 Gate decisions_parity(const Results& simulated, const std::vector<Results>& measured);
 
-/// A fresh policy object, given the recorded events of a server, decides what was recorded.
-Gate server_replay(const Results& simulated, const std::vector<Results>& measured);
+/// A fresh policy object, given the recorded events of a server, decides what was recorded. So do fresh
+/// workers where there is no server and each decides by its own lot whom it averages with.
+Gate replay(const Results& simulated, const std::vector<Results>& measured);
 
 /// "rank 3 (worker on lab-2)"
 std::string describe_rank(const RunInfo& info, Rank rank);

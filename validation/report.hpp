@@ -22,8 +22,10 @@
 //                     mean_kolmogorov, mean_wasserstein}
 //   configurations   [{name, group, algorithm, set, failure ("": none; then nothing of the following is there
 //                     when it is not empty),
-//                      repetitions, warmup_steps, unmatched_steps, late_devices (of all repetitions),
+//                      repetitions, draws (simulations of which the one with the middle throughput is
+//                      compared), warmup_steps, unmatched_steps, late_devices (of all repetitions),
 //                      core_wait_share (longest that a rank stood ready without a core, of the makespan),
+//                      other_load (largest share of the cores that other programs had during a run),
 //                      gates: {operations, decisions, replay}: each {state, checked, detail},
 //                      figures: [{key, name, unit, rank (-1: all), host, simulated, measured, error,
 //                                 witness (value under SMPI), contribution (of a phase to the error of step

@@ -179,8 +179,10 @@ json configuration_document(const VariantResults& variant, const Comparison& com
   for (const auto& figure : comparison.figures) figures.push_back(figure_json(figure, info));
   std::int64_t late = 0;
   double core_wait_share = 0.0;
+  double other_load = 0.0;
   for (const auto& run : variant.measured) {
     late += run.journal.late_devices;
+    other_load = std::max(other_load, run.journal.other_load);
     core_wait_share =
         std::max(core_wait_share, run.journal.core_wait.count() / run.summary.at("makespan_s").get<double>());
   }
@@ -190,10 +192,12 @@ json configuration_document(const VariantResults& variant, const Comparison& com
           {"set", variant.calibration ? "calibration" : "hold-out"},
           {"failure", ""},
           {"repetitions", variant.measured.size()},
+          {"draws", variant.draws},
           {"warmup_steps", info.experiment.warmup_steps},
           {"unmatched_steps", comparison.unmatched_steps},
           {"late_devices", late},
           {"core_wait_share", core_wait_share},
+          {"other_load", other_load},
           {"gates",
            {{"operations", gate_json(comparison.operations)},
             {"decisions", gate_json(comparison.decisions)},

@@ -54,6 +54,25 @@ std::string core_wait_note(const std::vector<const json*>& variants) {
       share(worst) * 100, worst.at("name").get<std::string>());
 }
 
+/// Empty when other programs never had much of the machine.
+std::string other_load_note(const std::vector<const json*>& variants) {
+  constexpr double worth_telling = 0.1;
+  int count = 0;
+  const json* worst = nullptr;
+  double most = worth_telling;
+  for (const json* variant : variants) {
+    const double share = variant->at("other_load");
+    if (share > worth_telling) ++count;
+    if (share > most) worst = variant;
+    most = std::max(most, share);
+  }
+  if (count == 0) return "";
+  return fmt::format(
+      "Other programs used this machine while {} of {} configurations were measured: up to {:.0f} % "
+      "of its cores ({}).",
+      count, variants.size(), most * 100, worst->at("name").get<std::string>());
+}
+
 bool is_busy(const std::vector<const json*>& variants) {
   constexpr double share = 0.1;
   return std::any_of(variants.begin(), variants.end(), [](const json* variant) {
@@ -218,6 +237,7 @@ std::vector<std::string> machine_warnings(const json& document) {
   if (is_busy(variants))
     all.push_back(core_wait_note(variants) +
                   " Other work on this machine, or more ranks than cores, does that.");
+  if (auto note = other_load_note(variants); !note.empty()) all.push_back(std::move(note));
   return all;
 }
 
@@ -238,6 +258,11 @@ std::vector<std::string> remarks(const json& document) {
       "moving-block resamples of steps and repetitions, the 90 % interval of a mean error from resampling "
       "configurations. Noise floor: how far measured repetitions are from each other. Within margin: two "
       "one-sided tests.");
+  if (std::ranges::any_of(variants, [](const json* variant) { return variant->at("draws") > 1; }))
+    all.emplace_back(
+        "Where sizes alone are simulated, it is done three times, each with the measured variations drawn "
+        "anew, and "
+        "the one with the middle throughput is compared.");
   if (const auto note = witness_note(document.at("sets").front()); !note.empty()) all.push_back(note);
   if (const auto counts = counts_by_variant(variants, "unmatched_steps"); !counts.empty())
     all.push_back("Steps that happened in one world only and have no partner: " + counts + ".");

@@ -19,6 +19,7 @@ struct VariantResults {
   std::string algorithm{};           ///< within the group; empty: as `name`
   bool calibration = false;          ///< of the calibration set; else of the hold-out set
   std::optional<Results> witness{};  ///< the ranks' own MPI code on SimGrid's MPI
+  int draws = 1;                     ///< simulations of which `simulated` is the middle one
 };
 
 /// One configuration after its comparison, without its records.

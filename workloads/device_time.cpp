@@ -4,10 +4,10 @@
 
 namespace tandem {
 
-DeviceTime::DeviceTime(const Job& job, Rank rank)
+DeviceTime::DeviceTime(const Job& job, Rank rank, std::uint64_t noise_seed)
     : job_(job), costs_(job.cost_model(rank)), comes_late_(job.experiment().run.devices == "emulated") {
   if (job.experiment().physics.noise == "profile")
-    noise_ = Rng::stream(job.experiment().seed, "noise", static_cast<std::uint64_t>(rank));
+    noise_ = Rng::stream(noise_seed, "noise", static_cast<std::uint64_t>(rank));
 }
 
 Seconds DeviceTime::begin() {

@@ -2,6 +2,7 @@
 // them. May not know the simulator.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <set>
 #include <utility>
@@ -13,12 +14,12 @@
 namespace tandem {
 
 /// With a profile, native devices take what was measured on their host, and longer the first time; with
-/// physics.noise "profile" work varies as measured, and emulated devices come late. Draws are from the job's
-/// seed and the rank alone.
+/// physics.noise "profile" work varies as measured, and emulated devices come late. Draws are from
+/// `noise_seed` and the rank alone.
 class DeviceTime {
  public:
   /// `job` must outlive it.
-  DeviceTime(const Job& job, Rank rank);
+  DeviceTime(const Job& job, Rank rank, std::uint64_t noise_seed);
 
   /// When the rank begins its first operation. Pre: called once, before all else.
   Seconds begin();

@@ -37,7 +37,7 @@ struct Experiment {
 
   struct Sync {
     std::string algorithm = "bsp";               ///< of sync::catalog()
-    std::string over = "server";                 ///< "server" | "all-reduce"
+    std::string over = "server";                 ///< "server" | "all-reduce" | "peers"
     std::string collective = "ring";             ///< of collectives::catalog()
     std::string order = "topology";              ///< of the collective's workers: "topology" | "rank"
     std::map<std::string, OptionValue> options;  ///< of the algorithm, all resolved
@@ -70,7 +70,7 @@ struct Experiment {
   struct Stop {               ///< the first that is reached; 0: not set. At least one is set.
     std::int64_t rounds = 0;  ///< one round: as many pushes as workers, or one all-reduce
     double epochs = 0.0;      ///< samples of all workers / samples of the training set
-    Seconds seconds{0.0};     ///< of the experiment's clock; needs a server
+    Seconds seconds{0.0};     ///< of the experiment's clock; where one rank watches it
   } stop;
 
   int evaluate_every = 0;  ///< rounds between checkpoints and evaluations; 0: none

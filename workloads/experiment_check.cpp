@@ -23,6 +23,10 @@ bool is_utf8(const std::string& text) {
   }
 }
 
+bool works_over(const sync::Factory& algorithm, sync::Route route) {
+  return std::find(algorithm.routes.begin(), algorithm.routes.end(), route) != algorithm.routes.end();
+}
+
 class Checker {
  public:
   Checker(Experiment& experiment, const Locate& locate) : experiment_(experiment), locate_(locate) {}
@@ -100,27 +104,30 @@ class Checker {
 
   void check_route() const {
     const auto& sync = experiment_.sync;
-    const auto route = sync.over == "server" ? sync::Route::server : sync::Route::all_reduce;
+    const auto route = sync::parse_route(sync.over);
     std::string able;
-    bool is_able = false;
-    for (const auto& algorithm : sync::catalog().entries()) {
-      const auto& routes = algorithm.make.routes;
-      if (std::find(routes.begin(), routes.end(), route) == routes.end()) continue;
-      able += (able.empty() ? "" : " | ") + algorithm.name;
-      is_able = is_able || algorithm.name == sync.algorithm;
-    }
-    if (!is_able)
-      refuse_key("sync.algorithm", "one that works over " + sync.over + " (" + able + ")",
-                 "'" + sync.algorithm + "'");
+    for (const auto& algorithm : sync::catalog().entries())
+      if (works_over(algorithm.make, route)) able += (able.empty() ? "" : " | ") + algorithm.name;
+    const auto& chosen = sync::catalog().find(sync.algorithm).make;
+    if (works_over(chosen, route)) return;
+    std::string routes;
+    for (const auto other : chosen.routes) routes += (routes.empty() ? "" : " or ") + to_text(other);
+    refuse_key("sync.algorithm", "one that works over " + sync.over + " (" + able + ")",
+               "'" + sync.algorithm + "', for which sync.over is " + routes);
   }
 
   void check_stop() const {
     const auto& stop = experiment_.stop;
     if (stop.rounds == 0 && stop.epochs == 0.0 && stop.seconds == Seconds(0.0))
       refuse_key("stop", "at least one of rounds, epochs and seconds above 0", "none");
-    if (stop.seconds > Seconds(0.0) && experiment_.sync.over != "server")
-      refuse_key("stop.seconds", "stop.rounds or stop.epochs, because only a server watches the time",
-                 "sync.over '" + experiment_.sync.over + "'");
+    const auto& sync = experiment_.sync;
+    const bool counts_rounds_alike =
+        sync.over != "server" && !sync::catalog().find(sync.algorithm).make.timing_driven;
+    if (stop.seconds > Seconds(0.0) && counts_rounds_alike)
+      refuse_key("stop.seconds",
+                 "stop.rounds or stop.epochs, because all workers of " + sync.algorithm + " over " +
+                     sync.over + " stop after the same round",
+                 "a limit of time");
   }
 
   void check_files() const {

@@ -41,7 +41,7 @@ std::vector<ExperimentKey> make_keys() {
       {KEY(workload.synthetic_backward), at_least(0), "of model synthetic: backward pass, a sample"},
       {KEY(workload.synthetic_buckets), between(1, million), "of model synthetic: pieces of its gradient"},
       {KEY(sync.algorithm), name_of(Names::sync), "when workers exchange what they learned"},
-      {KEY(sync.over), one_of({"server", "all-reduce"}), "how they exchange it"},
+      {KEY(sync.over), one_of({"server", "all-reduce", "peers"}), "how they exchange it"},
       {KEY(sync.collective), name_of(Names::collective), "schedule of the all-reduce"},
       {KEY(sync.order), one_of({"topology", "rank"}),
        "of workers in that schedule: near ones side by side where that costs less, or always by rank"},

@@ -126,13 +126,15 @@ class Placer {
     if (most > 0 && static_cast<int>(placement_.workers.size()) > most)
       refuse_key("placement.workers", "at most " + std::to_string(most) + " for " + chosen.name,
                  std::to_string(placement_.workers.size()));
-    if (experiment_.sync.over != "server") return;
+    const sync::Setting setting{
+        .workers = static_cast<int>(placement_.workers.size()),
+        .batch = experiment_.workload.batch,
+        .route = sync::parse_route(experiment_.sync.over),
+        .options = Options::resolve(chosen.name, chosen.options, experiment_.sync.options),
+        .seed = experiment_.seed};
     try {
-      chosen.make.make_server(
-          {.workers = static_cast<int>(placement_.workers.size()),
-           .batch = experiment_.workload.batch,
-           .route = sync::Route::server,
-           .options = Options::resolve(chosen.name, chosen.options, experiment_.sync.options)});
+      chosen.make.make_worker(setting, 0);
+      if (setting.route == sync::Route::server) chosen.make.make_server(setting);
     } catch (const OptionError& error) {
       const std::string place = locate_("sync.options." + error.option()).place;
       throw ConfigError(place + ": key '" + locate_("sync.options").label + "' of " + error.what());

@@ -160,15 +160,14 @@ CostModel Job::cost_model(Rank rank) const {
   return CostModel(model_, host_of(rank).device, native ? profile_.get() : nullptr, host_of(rank).name);
 }
 
-sync::Route Job::route() const {
-  return experiment_.sync.over == "server" ? sync::Route::server : sync::Route::all_reduce;
-}
+sync::Route Job::route() const { return sync::parse_route(experiment_.sync.over); }
 
 sync::Setting Job::sync_setting() const {
   return {.workers = static_cast<int>(ranks_of(Seat::Role::worker).size()),
           .batch = experiment_.workload.batch,
           .route = route(),
-          .options = Options::resolve(algorithm_->name, algorithm_->options, experiment_.sync.options)};
+          .options = Options::resolve(algorithm_->name, algorithm_->options, experiment_.sync.options),
+          .seed = experiment_.seed};
 }
 
 int Job::steps_a_round() const { return std::max(1, algorithm_->make.steps_a_round(sync_setting().options)); }

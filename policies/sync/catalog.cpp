@@ -1,16 +1,20 @@
 // The table of synchronisation algorithms. A new one is a source file and an entry here.
 #include <utility>
 
+#include "policies/sync/ad_psgd.hpp"
 #include "policies/sync/adacomm.hpp"
+#include "policies/sync/adsp.hpp"
 #include "policies/sync/asp.hpp"
 #include "policies/sync/bsp.hpp"
 #include "policies/sync/change_average.hpp"
+#include "policies/sync/d_psgd.hpp"
 #include "policies/sync/dc_asgd.hpp"
 #include "policies/sync/dssp.hpp"
 #include "policies/sync/dynsgd.hpp"
 #include "policies/sync/easgd.hpp"
 #include "policies/sync/esync.hpp"
 #include "policies/sync/gradient_worker.hpp"
+#include "policies/sync/group_average.hpp"
 #include "policies/sync/k_batch_sync.hpp"
 #include "policies/sync/k_sync.hpp"
 #include "policies/sync/lb_bsp.hpp"
@@ -214,7 +218,17 @@ std::vector<Entry> asynchronous() {
        .summary = "bsp for the first part of the job, then asp",
        .paper = "Li, Mangoubi, Xu, Guo, ICDCS 2021",
        .options = sync_switch_options(),
-       .make = by_arrival(make_sync_switch_server)}};
+       .make = by_arrival(make_sync_switch_server)},
+      {.name = "adsp",
+       .summary = "local steps without waiting: all workers push their changes equally often",
+       .paper = "Hu, Wang, Wu, AAAI 2020",
+       .options = adsp_options(),
+       .make = {.payload = Payload::change,
+                .routes = {Route::server},
+                .timing_driven = true,
+                .steps_a_round = varying_steps,
+                .make_worker = make_adsp_worker,
+                .make_server = make_adsp_server}}};
 }
 
 /// As asp, but each gradient is corrected for its age.
@@ -239,9 +253,41 @@ std::vector<Entry> delay_compensated() {
             dc_asgd_options(), dc_asgd_mxnet_update)};
 }
 
+/// No server: every worker has a model of its own and averages it with others'.
+std::vector<Entry> decentralised() {
+  return {{.name = "d-psgd",
+           .summary = "each worker averages its model with its neighbours' in every step",
+           .paper = "Lian et al., NIPS 2017; with global_every: Chen et al., ICML 2021",
+           .options = d_psgd_options(),
+           .make = {.payload = Payload::model,
+                    .routes = {Route::peers},
+                    .timing_driven = false,
+                    .steps_a_round = one_step,
+                    .make_worker = make_d_psgd_worker}},
+          {.name = "ad-psgd",
+           .summary = "asynchronous: each active worker averages its model with a random passive one's",
+           .paper = "Lian et al., ICML 2018",
+           .options = ad_psgd_options(),
+           .make = {.payload = Payload::model,
+                    .routes = {Route::peers},
+                    .timing_driven = true,
+                    .steps_a_round = one_step,
+                    .make_worker = make_ad_psgd_worker}},
+          {.name = "group-average",
+           .summary = "partial all-reduce: after each step, workers average their models in random groups",
+           .paper = "Luo et al., ASPLOS 2020 (Prague), with groups drawn at random",
+           .options = group_average_options(),
+           .make = {.payload = Payload::model,
+                    .routes = {Route::all_reduce},
+                    .timing_driven = false,
+                    .steps_a_round = one_step,
+                    .make_worker = make_group_average_worker}}};
+}
+
 std::vector<Entry> all() {
   std::vector<Entry> entries = in_rounds();
-  for (const auto& more : {of_local_steps(), over_rounds(), asynchronous(), delay_compensated()})
+  for (const auto& more :
+       {of_local_steps(), over_rounds(), asynchronous(), delay_compensated(), decentralised()})
     entries.insert(entries.end(), more.begin(), more.end());
   return entries;
 }

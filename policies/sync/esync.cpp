@@ -8,7 +8,6 @@ namespace {
 
 class EsyncWorker : public WorkerPolicy {
  public:
-  bool exchanges_gradient(const StepBegin&) override { return false; }
   WorkerDecision on_step_done(const StepDone&) override { return Ask{}; }
   WorkerDecision on_answer(const Answer& event) override {
     if (!event.ready) return Continue{};

@@ -8,9 +8,7 @@ namespace tandem::sync {
 
 class GradientWorker : public WorkerPolicy {
  public:
-  bool exchanges_gradient(const StepBegin&) override { return true; }
-  WorkerDecision on_step_done(const StepDone&) override { return Exchange{Payload::gradient}; }
-  WorkerDecision on_answer(const Answer&) override { return Continue{}; }
+  std::optional<Exchange> on_step_begin(const StepBegin&) override { return Exchange{Payload::gradient}; }
 };
 
 inline std::unique_ptr<WorkerPolicy> make_gradient_worker(const Setting&, int) {

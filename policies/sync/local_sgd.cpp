@@ -8,12 +8,10 @@ namespace {
 class LocalSgdWorker : public WorkerPolicy {
  public:
   explicit LocalSgdWorker(int steps) : steps_(steps) {}
-  bool exchanges_gradient(const StepBegin&) override { return false; }
   WorkerDecision on_step_done(const StepDone& event) override {
     if (event.local_steps < steps_) return Continue{};
     return Exchange{Payload::change};
   }
-  WorkerDecision on_answer(const Answer&) override { return Continue{}; }
   void on_local_steps(int steps) override { steps_ = steps; }
 
  private:

@@ -2,7 +2,9 @@
 // turns events into decisions. No clock, I/O or global state; time arrives in the events.
 #pragma once
 
+#include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -13,15 +15,21 @@
 
 namespace tandem::sync {
 
-/// What workers exchange: the gradient of one step, or the change of the model since the last exchange.
-enum class Payload { gradient, change };
-/// How they exchange it: through the parameter server, or by an all-reduce among `members`.
-enum class Route { server, all_reduce };
+/// What workers exchange: the gradient of one step, the change of the model since the last exchange, or the
+/// model itself, where each worker has one of its own.
+enum class Payload { gradient, change, model };
+/// How they exchange it: through the parameter server, by an all-reduce among `members`, or each directly
+/// with the other `members`.
+enum class Route { server, all_reduce, peers };
+/// "server", "all-reduce", "peers".
+std::string to_text(Route route);
+/// Errors: ConfigError for another name.
+Route parse_route(const std::string& name);
 
 // ---- Worker side ----
 
-/// Takes part in an exchange. `members` empty means all workers; else the (sorted) worker indices of the
-/// group.
+/// Takes part in an exchange. `members` empty means all workers; else the (sorted) worker indices of those
+/// whom the worker averages with, itself among them.
 struct Exchange {
   Payload payload = Payload::gradient;
   std::vector<int> members = {};
@@ -55,19 +63,28 @@ struct Answer {
   std::vector<int> members;  ///< group to exchange with; empty: all
 };
 
+/// Between peers: who begins exchanges of models without the other's doing. Worker indices, sorted.
+struct Acquaintances {
+  std::vector<int> callers = {};  ///< may take this worker's model, and leave it their mean, during its steps
+  std::vector<int> called = {};   ///< of whom this worker may do so
+};
+
 /// One worker's side of an algorithm. One object a worker; deterministic.
 class WorkerPolicy {
  public:
   virtual ~WorkerPolicy() = default;
-  /// True: the gradient of this step is exchanged bucket by bucket while backward goes on, and no local
-  /// update is made. False: the step ends with a local update and `on_step_done` decides.
-  virtual bool exchanges_gradient(const StepBegin& event) = 0;
-  /// Only asked after a step with a local update.
-  virtual WorkerDecision on_step_done(const StepDone& event) = 0;
+  /// An exchange that goes on during the step. Of the gradient: bucket by bucket as backward completes it,
+  /// without a local update. Of the model: as it is when the step begins, while the gradient is computed at
+  /// it; then the mean takes the worker's own gradient as its update. Without one the step ends with a local
+  /// update and `on_step_done` decides.
+  virtual std::optional<Exchange> on_step_begin(const StepBegin&) { return std::nullopt; }
+  /// Only asked after a step without an exchange of its own.
+  virtual WorkerDecision on_step_done(const StepDone&) { return Continue{}; }
   /// Only called after an `Ask`.
-  virtual WorkerDecision on_answer(const Answer& event) = 0;
+  virtual WorkerDecision on_answer(const Answer&) { return Continue{}; }
   /// The server wants so many local steps from now on.
   virtual void on_local_steps(int) {}
+  virtual Acquaintances acquaintances() const { return {}; }
 };
 
 // ---- Server side ----
@@ -155,6 +172,7 @@ struct Setting {
   int batch;  ///< configured batch size of each worker
   Route route;
   Options options;
+  std::uint64_t seed = 1;
 };
 
 inline UpdateRule plain_update(const Setting&) { return PlainUpdate{}; }
@@ -165,9 +183,9 @@ struct Factory {
   bool timing_driven;         ///< decisions depend on durations or arrival order: replayed, not compared
   int (*steps_a_round)(const Options&);  ///< local steps of a round, 0 when it varies
   std::unique_ptr<WorkerPolicy> (*make_worker)(const Setting&, int worker);
-  std::unique_ptr<ServerPolicy> (*make_server)(const Setting&);
-  UpdateRule (*update_rule)(const Setting&) = plain_update;  ///< for all who hold a model
-  int most_workers = 0;                                      ///< that it can have; 0: any number
+  std::unique_ptr<ServerPolicy> (*make_server)(const Setting&) = nullptr;  ///< null: without servers
+  UpdateRule (*update_rule)(const Setting&) = plain_update;                ///< for all who hold a model
+  int most_workers = 0;  ///< that it can have; 0: any number
 };
 
 const Catalog<Factory>& catalog();

@@ -10,14 +10,12 @@ class PostLocalSgdWorker : public WorkerPolicy {
   PostLocalSgdWorker(std::int64_t switch_round, std::int64_t steps)
       : rounds_until_switch_(switch_round), steps_(steps) {}
 
-  bool exchanges_gradient(const StepBegin&) override { return false; }
   WorkerDecision on_step_done(const StepDone& event) override {
     const bool is_switched = rounds_until_switch_ == 0;
     if (is_switched && event.local_steps < steps_) return Continue{};
     if (!is_switched) --rounds_until_switch_;
     return Exchange{Payload::change};
   }
-  WorkerDecision on_answer(const Answer&) override { return Continue{}; }
 
  private:
   std::int64_t rounds_until_switch_;

@@ -1,5 +1,7 @@
 // Events and decisions as single lines for decisions.csv; events read back exactly, which is what replay
 // needs.
+#include <algorithm>
+#include <array>
 #include <charconv>
 #include <map>
 #include <sstream>
@@ -9,6 +11,9 @@
 
 namespace tandem::sync {
 namespace {
+
+constexpr std::array payload_names = {"gradient", "change", "model"};
+constexpr std::array route_names = {"server", "all-reduce", "peers"};
 
 std::string number(double value) { return tandem::to_text(OptionValue(value)); }
 
@@ -83,12 +88,20 @@ struct DecisionText {
   std::string operator()(const Continue&) const { return "continue"; }
   std::string operator()(const Ask&) const { return "ask"; }
   std::string operator()(const Exchange& d) const {
-    return std::string("exchange ") + (d.payload == Payload::gradient ? "gradient" : "change") +
+    return std::string("exchange ") + payload_names.at(static_cast<std::size_t>(d.payload)) +
            (d.members.empty() ? "" : " members=" + list(d.members));
   }
 };
 
 }  // namespace
+
+std::string to_text(Route route) { return route_names.at(static_cast<std::size_t>(route)); }
+
+Route parse_route(const std::string& name) {
+  const auto found = std::find(route_names.begin(), route_names.end(), name);
+  if (found == route_names.end()) throw ConfigError("not a route: '" + name + "'");
+  return static_cast<Route>(found - route_names.begin());
+}
 
 std::string to_text(const ServerEvent& event) { return std::visit(EventText{}, event); }
 

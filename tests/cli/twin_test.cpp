@@ -52,10 +52,12 @@ TEST_P(DeterministicTwins, SameOperationsDecisionsLossesAndAccuracies) {
     EXPECT_EQ(simulated_.journal.evaluations[i].accuracy, measured_.journal.evaluations[i].accuracy);
 }
 
-/// One more worker than its algorithm can have is refused, and rounds of hundreds of steps take long.
+/// One more worker than its algorithm can have is refused, and rounds of hundreds of steps or seconds take
+/// long.
 std::string settings_for(const Catalog<sync::Factory>::Entry& algorithm) {
   std::string settings = "--set sync.algorithm=" + algorithm.name;
   if (algorithm.make.most_workers == 1) settings += " --set placement.workers=[node-1]";
+  if (algorithm.name == "adsp") settings += " --set sync.options.period_s=0.5";
   if (algorithm.make.steps_a_round(Options::resolve(algorithm.name, algorithm.options, {})) > 10)
     settings += " --set sync.options.h=5";
   return settings;
@@ -68,8 +70,7 @@ std::vector<std::string> deterministic() {
   for (const auto& algorithm : sync::catalog().entries())
     for (const auto route : algorithm.make.routes)
       if (!algorithm.make.timing_driven)
-        all.push_back(settings_for(algorithm) +
-                      (route == sync::Route::server ? "" : " --set sync.over=all-reduce"));
+        all.push_back(settings_for(algorithm) + " --set sync.over=" + to_text(route));
   for (const auto& collective : collectives::catalog().entries())
     all.push_back("--set sync.over=all-reduce --set sync.collective=" + collective.name +
                   " --set placement.workers=[node-1,node-2,node-3,node-4,node-5]");
@@ -96,7 +97,9 @@ TEST_P(TimingTwins, RecordedEventsReplayToTheRecordedDecisions) {
 std::vector<std::string> timing_driven() {
   std::vector<std::string> all;
   for (const auto& algorithm : sync::catalog().entries())
-    if (algorithm.make.timing_driven) all.push_back(settings_for(algorithm));
+    for (const auto route : algorithm.make.routes)
+      if (algorithm.make.timing_driven)
+        all.push_back(settings_for(algorithm) + " --set sync.over=" + to_text(route));
   return all;
 }
 INSTANTIATE_TEST_SUITE_P(All, TimingTwins, ::testing::ValuesIn(timing_driven()));

@@ -24,6 +24,7 @@ Journal random_journal(unsigned seed) {
   journal.late_devices = number();
   journal.dropped_samples = number();
   journal.core_wait = time();
+  journal.other_load = 0.25;
   for (auto i = random() % 20U; i > 0; --i) {
     StepRecord step{
         .rank = number(), .step = number(), .round = number(), .version = number(), .start = time()};
@@ -47,6 +48,7 @@ void expect_equal(const Journal& expected, const Journal& found) {
   EXPECT_EQ(expected.late_devices, found.late_devices);
   EXPECT_EQ(expected.dropped_samples, found.dropped_samples);
   EXPECT_EQ(expected.core_wait, found.core_wait);
+  EXPECT_EQ(expected.other_load, found.other_load);
   ASSERT_EQ(expected.steps.size(), found.steps.size());
   ASSERT_EQ(expected.evaluations.size(), found.evaluations.size());
   ASSERT_EQ(expected.decisions.size(), found.decisions.size());

@@ -56,7 +56,7 @@ Profile calibrate_simulated(const CalibrationSetting& calibration, std::unique_p
   std::vector<DeviceTime> devices;
   for (std::size_t rank = 0; rank < job->seats().size(); ++rank) {
     setting.hosts.push_back(job->seats()[rank].host);
-    devices.emplace_back(*job, static_cast<Rank>(rank));
+    devices.emplace_back(*job, static_cast<Rank>(rank), experiment.seed);
   }
   const auto device = [&](Rank rank) -> DeviceTime& { return devices[static_cast<std::size_t>(rank)]; };
   setting.price = [&](Rank rank, const Work& work) { return device(rank).next(work); };
@@ -261,7 +261,7 @@ TEST(DeviceTime, OfEmulatedDevicesKnowsNoDisturbance) {
 
   const Work work{.kind = Work::Kind::forward, .samples = experiment.workload.batch};
   const Job native(experiment, platform, "");
-  DeviceTime measured(native, 1);
+  DeviceTime measured(native, 1, 1);
   EXPECT_TRUE(DeviceTime::any_slowdown(native));
   EXPECT_EQ(measured.begin(), Seconds(3e-3));
   EXPECT_NEAR(measured.next(work).count(), 1.3 * (4e-3 + 7e-3), 1e-12);
@@ -270,7 +270,7 @@ TEST(DeviceTime, OfEmulatedDevicesKnowsNoDisturbance) {
 
   experiment.run.devices = "emulated";
   const Job job(experiment, platform, "");
-  DeviceTime emulated(job, 1);
+  DeviceTime emulated(job, 1, 1);
   EXPECT_FALSE(DeviceTime::any_slowdown(job));
   EXPECT_EQ(emulated.begin(), Seconds(3e-3));
   EXPECT_EQ(emulated.next(work), job.cost_model(1).price(work));
@@ -281,8 +281,8 @@ TEST(DeviceTime, OfEmulatedDevicesKnowsNoDisturbance) {
   const Job noisy(experiment, platform, "");
   std::set<double> begins;
   for (Rank rank = 0; rank < 3; ++rank) {
-    begins.insert(DeviceTime(noisy, rank).begin().count());
-    EXPECT_EQ(DeviceTime(noisy, rank).begin(), DeviceTime(noisy, rank).begin());
+    begins.insert(DeviceTime(noisy, rank, 1).begin().count());
+    EXPECT_EQ(DeviceTime(noisy, rank, 1).begin(), DeviceTime(noisy, rank, 1).begin());
   }
   for (const double begin_s : begins) EXPECT_TRUE(begin_s == 1e-3 || begin_s == 3e-3 || begin_s == 8e-3);
 }

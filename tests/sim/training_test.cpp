@@ -11,6 +11,7 @@
 #include <ostream>
 #include <set>
 
+#include "tests/support/algorithms.hpp"
 #include "tests/support/server_log.hpp"
 #include "workloads/roles/protocol.hpp"
 
@@ -110,6 +111,12 @@ INSTANTIATE_TEST_SUITE_P(
                      e.sync.algorithm = "adacomm";
                      e.sync.options = {{"tau", std::int64_t{1}}, {"period_s", 0.0}};
                    }},
+        Sequential{"AdspOfOneStepOfOneWorker", 1,
+                   [](Experiment& e) {
+                     e.optimizer.momentum = 0.0;
+                     e.sync.algorithm = "adsp";
+                     e.sync.options = {{"commits", std::int64_t{1'000'000}}};
+                   }},
         // Momentum over rounds of one plain step is momentum over steps.
         Sequential{"SlowMoOfOneStep", 4,
                    [](Experiment& e) {
@@ -142,10 +149,13 @@ void PrintTo(const Served& value, std::ostream* out) { *out << value.name; }
 /// them do so often.
 std::vector<Served> every_algorithm() {
   std::vector<Served> all;
-  for (const std::string& name : sync::catalog().names()) all.push_back({name, name});
-  const auto diloco =
-      std::find_if(all.begin(), all.end(), [](const auto& one) { return one.name == "diloco"; });
-  diloco->options = {{"h", std::int64_t{20}}};  // as it comes, its rounds are long
+  for (const std::string& name : testing::algorithms_over(sync::Route::server)) all.push_back({name, name});
+  const auto set = [&](const std::string& name, const std::map<std::string, OptionValue>& options) {
+    std::ranges::find(all, name, &Served::name)->options = options;
+  };
+  // As they come, their rounds or periods are long.
+  set("diloco", {{"h", std::int64_t{20}}});
+  set("adsp", {{"period_s", 0.5}});
   const auto add = [&](const std::string& algorithm, const std::map<std::string, OptionValue>& options) {
     all.push_back({algorithm + "-tight", algorithm, options});
   };
@@ -157,6 +167,7 @@ std::vector<Served> every_algorithm() {
   add("dssp", {{"lower", std::int64_t{1}}, {"upper", std::int64_t{4}}});
   add("dynsgd", {{"staleness", std::int64_t{1}}});
   add("adacomm", {{"tau", std::int64_t{6}}, {"period_s", 0.0}});
+  add("adsp", {{"period_s", 0.1}, {"search_every", std::int64_t{1}}});
   add("lb-bsp", {{"every", std::int64_t{2}}, {"smoothing", 0.3}});
   add("sync-switch", {{"fraction", 0.6}});
   add("post-local-sgd", {{"switch_round", std::int64_t{2}}, {"h", std::int64_t{3}}});

@@ -119,7 +119,7 @@ class PolicyRun {
   void end_step(int number, double time) {
     now_ = time;
     Worker& worker = workers_[index(number)];
-    const bool gradient = worker.policy->exchanges_gradient({worker.local_steps});
+    const bool gradient = worker.policy->on_step_begin({worker.local_steps}).has_value();
     ++worker.local_steps;
     worker.samples += worker.batch;
     if (gradient) return push(number);

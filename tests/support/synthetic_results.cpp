@@ -43,7 +43,7 @@ class SyntheticRun {
     const sync::Setting setting{
         .workers = workers(),
         .batch = batch,
-        .route = job.over == "server" ? sync::Route::server : sync::Route::all_reduce,
+        .route = sync::parse_route(job.over),
         .options = Options::resolve(job.algorithm, entry_.options, experiment_of(job).sync.options)};
     server_ = entry_.make.make_server(setting);
     for (int worker = 0; worker < workers(); ++worker) {
@@ -116,7 +116,7 @@ class SyntheticRun {
 
   void end_step(int number) {
     Worker& worker = at(number);
-    const bool gradient = worker.policy->exchanges_gradient({worker.local_steps});
+    const bool gradient = worker.policy->on_step_begin({worker.local_steps}).has_value();
     ++worker.local_steps;
     if (gradient) return push(number);
     auto decision = decided(number, worker.policy->on_step_done({Seconds(now_), Seconds(worker.own_time),

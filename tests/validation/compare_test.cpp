@@ -208,7 +208,7 @@ TEST(Decisions, AnotherWorkerDecisionIsFound) {
 TEST(Replay, RecordedEventsLeadToRecordedDecisions) {
   for (const char* algorithm : {"bsp", "asp", "esync", "local-sgd"}) {
     const auto variant = synthetic_variant({.algorithm = algorithm});
-    const auto gate = server_replay(variant.simulated, variant.measured);
+    const auto gate = replay(variant.simulated, variant.measured);
     EXPECT_EQ(gate.state, State::passed) << gate.detail;
     EXPECT_GT(gate.checked, 100);
   }
@@ -222,7 +222,7 @@ TEST(Replay, AFalsifiedDecisionIsFound) {
   });
   ASSERT_NE(record, decisions.end());
   const std::string recorded = record->decisions = "answer 0 ready and more";
-  const auto gate = server_replay(variant.simulated, variant.measured);
+  const auto gate = replay(variant.simulated, variant.measured);
   EXPECT_EQ(gate.state, State::failed);
   EXPECT_THAT(gate.detail, HasSubstr(variant.measured[1].path + " (rank 4 (server on lab-head)), event #"));
   EXPECT_THAT(gate.detail, HasSubstr("recorded: " + recorded));
@@ -235,12 +235,12 @@ TEST(Replay, ALostEventIsFound) {
   const auto record =
       std::find_if(decisions.begin(), decisions.end(), [](const auto& r) { return r.side == "server"; });
   decisions.erase(record);
-  EXPECT_EQ(server_replay(variant.simulated, variant.measured).state, State::failed);
+  EXPECT_EQ(replay(variant.simulated, variant.measured).state, State::failed);
 }
 
 TEST(Replay, WithoutAServerThereIsNothingToReplay) {
   const auto variant = synthetic_variant({.over = "all-reduce"});
-  EXPECT_EQ(server_replay(variant.simulated, variant.measured).state, State::not_checked);
+  EXPECT_EQ(replay(variant.simulated, variant.measured).state, State::not_checked);
 }
 
 TEST(Errors, FollowTheBiasOfTheMeasuredWorld) {

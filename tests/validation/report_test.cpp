@@ -143,8 +143,12 @@ TEST(ReportText, ABusyMachineIsSaidInEveryForm) {
   variants[0].measured[0].journal.late_devices = 3;
   variants[0].measured[1].journal.core_wait =
       Seconds(0.4 * variants[0].measured[1].summary.at("makespan_s").get<double>());
+  variants[0].measured[1].journal.other_load = 0.23;
   const auto document = document_of(variants);
   for (const auto& text : {summary_table(document), report_markdown(document), report_html(document)}) {
+    EXPECT_THAT(text,
+                HasSubstr("Other programs used this machine while 1 of 1 configurations were measured: up "
+                          "to 23 % of its cores"));
     EXPECT_THAT(text, HasSubstr("too slow for the devices"));
     EXPECT_THAT(text, HasSubstr("up to 40.0 % of a run"));
   }

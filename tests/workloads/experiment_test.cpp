@@ -238,7 +238,7 @@ INSTANTIATE_TEST_SUITE_P(
                 "lab.yaml:3: key 'workload.synthetic_forward': expected work >= 0 (like 20Mflop), found "
                 "'1Gflops'"},
         Refusal{"Choice", minimal + "sync:\n  over: mail\n",
-                "lab.yaml:4: key 'sync.over': expected server | all-reduce, found 'mail'"},
+                "lab.yaml:4: key 'sync.over': expected server | all-reduce | peers, found 'mail'"},
         Refusal{"Math", minimal + "workload: {math: yes}\n",
                 "lab.yaml:3: key 'workload.math': expected modelled | real, found 'yes'"},
         Refusal{"MapForValue", minimal + "seed: {a: 1}\n",
@@ -278,11 +278,12 @@ INSTANTIATE_TEST_SUITE_P(
                 "lab.yaml:5: key 'sync.options' of local-sgd: unknown option 'g'; did you mean 'h'?"},
         Refusal{"Route", minimal + "sync:\n  algorithm: asp\n  over: all-reduce\n",
                 "lab.yaml:4: key 'sync.algorithm': expected one that works over all-reduce (sequential | bsp "
-                "| local-sgd | fedavg | slowmo | diloco | easgd), "
-                "found 'asp'"},
-        Refusal{"TimeWithoutServer", "platform: lab.xml\nsync: {over: all-reduce}\nstop:\n  seconds: 10s\n",
-                "lab.yaml:4: key 'stop.seconds': expected stop.rounds or stop.epochs, because only a server "
-                "watches the time, found sync.over 'all-reduce'"},
+                "| local-sgd | fedavg | slowmo | diloco | easgd | group-average), "
+                "found 'asp', for which sync.over is server"},
+        Refusal{
+            "TimeWithoutServer", "platform: lab.xml\nsync: {over: all-reduce}\nstop:\n  seconds: 10s\n",
+            "lab.yaml:4: key 'stop.seconds': expected stop.rounds or stop.epochs, because all workers of bsp "
+            "over all-reduce stop after the same round, found a limit of time"},
         Refusal{
             "RealSynthetic", minimal + "workload:\n  math: real\n  model: synthetic\n",
             "lab.yaml:5: key 'workload.model': expected a model that can be computed, because workload.math "
@@ -325,10 +326,12 @@ INSTANTIATE_TEST_SUITE_P(
         Refusal{"SenseOfItsOwnKey", minimal + "variants:\n  a:\n    sync.algorithm: bps\n",
                 "lab.yaml:5: key 'variants.a.sync.algorithm': expected a sync algorithm (" + algorithms +
                     "), found 'bps'; did you mean 'bsp'?"},
-        Refusal{"SenseOfAnInheritedKey",
-                minimal + "sync.algorithm: asp\nvariants: {ring: {sync.over: all-reduce}}\n",
-                "lab.yaml:3: variant 'ring': key 'sync.algorithm': expected one that works over all-reduce "
-                "(sequential | bsp | local-sgd | fedavg | slowmo | diloco | easgd), found 'asp'"}),
+        Refusal{
+            "SenseOfAnInheritedKey",
+            minimal + "sync.algorithm: asp\nvariants: {ring: {sync.over: all-reduce}}\n",
+            "lab.yaml:3: variant 'ring': key 'sync.algorithm': expected one that works over all-reduce "
+            "(sequential | bsp | local-sgd | fedavg | slowmo | diloco | easgd | group-average), found 'asp', "
+            "for which sync.over is server"}),
     [](const auto& test) { return test.param.name; });
 
 TEST_F(ExperimentFile, RefusesOverrides) {
@@ -343,7 +346,8 @@ TEST_F(ExperimentFile, RefusesOverrides) {
   EXPECT_EQ(error_of(minimal, {{"sync", "asp"}}), "--set: key 'sync': expected a map of keys, found 'asp'");
   EXPECT_EQ(error_of(minimal, {{"sync.algorithm", "asp"}, {"sync.over", "all-reduce"}}),
             "--set: key 'sync.algorithm': expected one that works over all-reduce (sequential | bsp | "
-            "local-sgd | fedavg | slowmo | diloco | easgd), found 'asp'");
+            "local-sgd | fedavg | slowmo | diloco | easgd | group-average), found 'asp', for which sync.over "
+            "is server");
 }
 
 TEST_F(ExperimentFile, RefusesMissingFiles) {

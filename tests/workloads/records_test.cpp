@@ -216,6 +216,7 @@ TEST_F(ResultDirectory, ReadsBackWhatWasWritten) {
   journal.late_devices = 3;
   journal.dropped_samples = 64;
   journal.core_wait = Seconds(0.25);
+  journal.other_load = 0.125;
   create_result_directory(path, false);
   EXPECT_TRUE(fs::exists(path / "INCOMPLETE"));
   write_results(path, two_workers(), journal, Seconds(12), true);
@@ -230,6 +231,7 @@ TEST_F(ResultDirectory, ReadsBackWhatWasWritten) {
   EXPECT_EQ(results.journal.late_devices, 3);
   EXPECT_EQ(results.journal.dropped_samples, 64);
   EXPECT_EQ(results.journal.core_wait, Seconds(0.25));
+  EXPECT_EQ(results.journal.other_load, 0.125);
   EXPECT_EQ(results.summary, summarise(two_workers(), journal, Seconds(12)));
 }
 

@@ -23,6 +23,7 @@ void Journal::append(Journal&& other) {
   late_devices += other.late_devices;
   dropped_samples += other.dropped_samples;
   core_wait = std::max(core_wait, other.core_wait);
+  other_load = std::max(other_load, other.other_load);
 }
 
 }  // namespace tandem

@@ -144,7 +144,8 @@ json summarise(const RunInfo& info, const Journal& journal, Seconds makespan) {
                   {"ranks", std::move(ranks)},
                   {"evaluations", evaluations_of(journal)},
                   {"late_devices", journal.late_devices},
-                  {"core_wait_s", journal.core_wait.count()}};
+                  {"core_wait_s", journal.core_wait.count()},
+                  {"other_load", journal.other_load}};
   if (!journal.caches.empty()) summary["cache"] = cache_of(journal);
   return summary;
 }

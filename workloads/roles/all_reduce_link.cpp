@@ -32,7 +32,12 @@ class AllReduceLink : public Link {
     group_->reduces->start(bucket, replica_.payload(payload_, extent.offset, extent.elements()));
   }
 
-  void overlap(Pending& until) override { group_->reduces->overlap(until); }
+  void overlap(Pending& until) override {
+    if (group_ == nullptr)
+      context_.wait(until);
+    else
+      group_->reduces->overlap(until);
+  }
 
   ExchangeResult finish() override {
     group_->reduces->finish();
@@ -44,6 +49,7 @@ class AllReduceLink : public Link {
     if (context_.rank() == workers_.front()) job_.report_progress(progress);
     return {.version = static_cast<int>(rounds_),
             .stop = is_reached(job_.experiment().stop, job_.dataset_info().train_samples, progress),
+            .samples = samples,
             .sum_of = group_->size,
             .bytes_sent = group_->bytes_sent,
             .bytes_received = group_->bytes_received};
@@ -54,7 +60,9 @@ class AllReduceLink : public Link {
     return {};
   }
 
-  void leave() override {}
+  void leave() override {
+    if (job_.algorithm().make.payload == sync::Payload::model) average_all();
+  }
 
  private:
   /// The all-reduces among one set of workers, kept for their buffers.
@@ -76,6 +84,15 @@ class AllReduceLink : public Link {
     std::int64_t bytes_sent = 0;
     std::int64_t bytes_received = 0;
   };
+
+  void average_all() {
+    begin(sync::Payload::model, {});
+    for (int bucket = 0; bucket < replica_.buckets(); ++bucket) offer(bucket, {});
+    group_->reduces->finish();
+    Pending mean = context_.compute({.kind = Work::Kind::reduce, .bytes = replica_.description().bytes()},
+                                    replica_.adopt_sum(sync::Payload::model, group_->size));
+    context_.wait(mean);
+  }
 
   Group& group_of(const std::vector<int>& members) {
     auto& group = groups_[members];

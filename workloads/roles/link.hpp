@@ -1,5 +1,6 @@
-// A worker's way to combine its payload with the other workers': through parameter-server shards, or by an
-// all-reduce. One exchange is: offer every bucket, in backward order, then finish.
+// A worker's way to combine its payload with the other workers': through parameter-server shards, by an
+// all-reduce, or with each of them directly. One exchange is: begin, offer every bucket in backward order,
+// finish.
 #pragma once
 
 #include <memory>
@@ -27,6 +28,7 @@ struct ExchangeResult {
   int batch = 0;        ///< batch size from now on; 0 keeps it
   int local_steps = 0;  ///< of a round from now on; 0 keeps them
   bool stop = false;
+  std::int64_t samples = 0;  ///< processed by all workers so far, where this rank knows; else 0
   int sum_of = 0;  ///< > 0: the payload memory holds the sum of so many contributions, to be adopted;
                    ///< 0: the replica's model, or its centre, is the new one already
   std::int64_t bytes_sent = 0;
@@ -36,7 +38,8 @@ struct ExchangeResult {
 class Link {
  public:
   virtual ~Link() = default;
-  /// Starts a new exchange. Pre: the last one is finished.
+  /// Starts a new exchange. Pre: the last one is finished. A model is taken as it is now, and others may add
+  /// theirs until the exchange is finished.
   virtual void begin(sync::Payload payload, std::vector<int> members) = 0;
   /// The payload of this bucket is complete. Buckets in backward order.
   virtual void offer(int bucket, const Contribution& contribution) = 0;
@@ -46,11 +49,14 @@ class Link {
   virtual ExchangeResult finish() = 0;
   /// Asks the coordinator whether to go on with local steps. Pre: the route has a coordinator.
   virtual sync::Answer ask(const Contribution& contribution) = 0;
-  /// Tells the others that this worker has ended.
+  /// Tells the others that this worker has ended. Where every worker has a model of its own, the first
+  /// worker's is their mean afterwards.
   virtual void leave() = 0;
 };
 
 std::unique_ptr<Link> make_server_link(const Job& job, Context& context, Replica& replica);
 std::unique_ptr<Link> make_all_reduce_link(const Job& job, Context& context, Replica& replica);
+std::unique_ptr<Link> make_peer_link(const Job& job, Context& context, Replica& replica,
+                                     const sync::Acquaintances& acquaintances);
 
 }  // namespace tandem

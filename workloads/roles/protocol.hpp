@@ -18,7 +18,9 @@ enum Kind : std::int32_t {
   request,     ///< worker -> cache node: samples ids follow
   batch,       ///< cache node -> worker: the records
   checkpoint,  ///< -> evaluator: version = round, value = samples processed, duration_s = when it was taken
-  end          ///< nothing more will come
+  end,         ///< nothing more will come
+  call,        ///< active worker -> passive one: my model; give me yours, and let both be their mean
+  stepped      ///< worker -> first worker: another step is done
 };
 
 /// Worker -> server. The note rides on the last bucket of a push, so its arrival means the push is whole.
@@ -31,6 +33,14 @@ inline constexpr Channel batches{5, true};
 inline constexpr Channel checkpoints{6, true};
 /// Server shard -> first shard: its part of a checkpoint.
 inline constexpr Channel checkpoint_parts{7, false};
+/// A worker's model: -> every other member of an exchange, and in reply to a call.
+inline constexpr Channel models{8, false};
+inline constexpr Channel calls{9, true};
+/// Worker -> first worker, which counts the steps of all; and back, once: no more steps.
+inline constexpr Channel counts{10, true};
+inline constexpr Channel ends{11, true};
+/// Worker -> first worker: its model, when all have ended.
+inline constexpr Channel last_models{12, false};
 /// The other buckets of a push and of a reply, and the all-reduce of each bucket.
 constexpr Channel push_bucket(int bucket) { return {1000 + bucket, false}; }
 constexpr Channel reply_bucket(int bucket) { return {2000 + bucket, false}; }

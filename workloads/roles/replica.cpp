@@ -70,6 +70,10 @@ Kernel Replica::adopt_sum(sync::Payload payload, int count) {
     return [this, count] {
       apply_update(optimizer_, model_, 0, learner_->model(), learner_->gradient(), 1.0 / count);
     };
+  if (payload == sync::Payload::model)
+    return [this, count] {
+      for (float& value : learner_->model()) value /= static_cast<float>(count);
+    };
   return [this, count] {
     if (tie_) give_way_to_centre();
     adopt_mean_change(1.0 / count);
@@ -111,7 +115,15 @@ Kernel Replica::adopt_centre() {
 }
 
 std::span<float> Replica::payload_memory(sync::Payload payload) {
-  return payload == sync::Payload::gradient ? learner_->gradient() : std::span<float>(change_);
+  switch (payload) {
+    case sync::Payload::gradient:
+      return learner_->gradient();
+    case sync::Payload::change:
+      return change_;
+    case sync::Payload::model:
+      break;
+  }
+  return learner_->model();
 }
 
 Slice Replica::incoming(std::int64_t offset, std::int64_t elements) {

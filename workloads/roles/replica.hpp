@@ -37,7 +37,7 @@ class Replica {
   /// Only algorithms that exchange changes need it.
   void mark();
   /// Takes over the mean of `count` workers' payloads, of which the payload memory holds the sum: an
-  /// optimiser step by the mean gradient, or the marked model plus the mean change.
+  /// optimiser step by the mean gradient, the marked model plus the mean change, or the mean model.
   Kernel adopt_sum(sync::Payload payload, int count);
   /// The model is the worker's own and only tied to the server's, the centre.
   bool is_tied() const { return tie_.has_value(); }
@@ -47,6 +47,8 @@ class Replica {
   /// Where the server's model is received: the model itself, unless it is tied.
   Slice incoming(std::int64_t offset, std::int64_t elements);
   Slice payload(sync::Payload payload, std::int64_t offset, std::int64_t elements);
+  /// The worker's own flat model; empty when math is modelled.
+  std::span<float> model() { return learner_ ? learner_->model() : std::span<float>(); }
   /// The whole flat model that training is about, which is the centre where there is one; empty when math is
   /// modelled.
   std::span<const float> values() const;

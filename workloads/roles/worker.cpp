@@ -7,9 +7,17 @@
 namespace tandem {
 namespace {
 
-std::unique_ptr<Link> make_link(const Job& job, Context& context, Replica& replica) {
-  return job.route() == sync::Route::server ? make_server_link(job, context, replica)
-                                            : make_all_reduce_link(job, context, replica);
+std::unique_ptr<Link> make_link(const Job& job, Context& context, Replica& replica,
+                                const sync::WorkerPolicy& policy) {
+  switch (job.route()) {
+    case sync::Route::server:
+      return make_server_link(job, context, replica);
+    case sync::Route::all_reduce:
+      return make_all_reduce_link(job, context, replica);
+    case sync::Route::peers:
+      break;
+  }
+  return make_peer_link(job, context, replica, policy.acquaintances());
 }
 
 }  // namespace
@@ -20,10 +28,10 @@ Worker::Worker(const Job& job, Context& context, Journal& journal, int index)
       journal_(journal),
       replica_(job),
       policy_(job.algorithm().make.make_worker(job.sync_setting(), index)),
-      link_(make_link(job, context, replica_)),
+      link_(make_link(job, context, replica_, *policy_)),
       loader_(make_loader(job, context, index)),
       checkpoints_(job, context),
-      writes_checkpoints_(index == 0 && job.route() == sync::Route::all_reduce),
+      writes_checkpoints_(index == 0 && job.route() != sync::Route::server),
       batch_(job.experiment().workload.batch) {}
 
 void Worker::run() {
@@ -37,16 +45,18 @@ void Worker::run() {
 void Worker::step() {
   record_ = {.rank = context_.rank(), .step = record_.step, .round = round_, .version = version_};
   record_.start = phase_start_ = context_.now();
+  const auto during = policy_->on_step_begin({local_steps_});
+  if (during) {
+    logged("step_begin", *during);
+    link_->begin(during->payload, during->members);
+    end_phase(Phase::exchange);
+  }
   load(batch_);
   forward();
-  if (policy_->exchanges_gradient({local_steps_})) {
-    logged("step_begin", sync::Exchange{sync::Payload::gradient});
-    backward_offering();
-    finish_exchange(sync::Payload::gradient);
-  } else {
-    backward_and_update();
-    decide();
-  }
+  backward(during ? &*during : nullptr);
+  if (during) finish_exchange(during->payload);
+  if (!during || during->payload == sync::Payload::model) update();
+  if (!during) decide();
   journal_.steps.push_back(record_);
   ++record_.step;
 }
@@ -65,49 +75,36 @@ void Worker::load(int step_samples) {
 void Worker::forward() {
   Pending pass =
       context_.compute({.kind = Work::Kind::forward, .samples = record_.samples}, replica_.forward());
-  context_.wait(pass);
+  link_->overlap(pass);
   record_.loss = replica_.loss();
   end_phase(Phase::forward);
 }
 
-/// Each bucket leaves as soon as its gradient is complete, while backward goes on with the next.
-void Worker::backward_offering() {
-  count_step();
-  link_->begin(sync::Payload::gradient, {});
+/// Each bucket of a gradient leaves as soon as it is complete, while backward goes on with the next.
+void Worker::backward(const sync::Exchange* during) {
+  ++local_steps_;
+  samples_since_exchange_ += record_.samples;
+  losses_since_exchange_ += record_.loss;
   for (int bucket = 0; bucket < replica_.buckets(); ++bucket) {
     Pending pass =
         context_.compute({.kind = Work::Kind::backward, .bucket = bucket, .samples = record_.samples},
                          replica_.backward(bucket));
     link_->overlap(pass);
     step_duration_ = context_.now() - record_.start;
-    link_->offer(bucket, contribution(sync::Payload::gradient));
+    if (during != nullptr) link_->offer(bucket, contribution(during->payload));
   }
   end_phase(Phase::backward);
 }
 
-void Worker::backward_and_update() {
-  for (int bucket = 0; bucket < replica_.buckets(); ++bucket) {
-    Pending pass =
-        context_.compute({.kind = Work::Kind::backward, .bucket = bucket, .samples = record_.samples},
-                         replica_.backward(bucket));
-    context_.wait(pass);
-  }
-  end_phase(Phase::backward);
+void Worker::update() {
   Pending update = context_.compute({.kind = Work::Kind::update, .bytes = replica_.description().bytes()},
                                     replica_.local_update());
   context_.wait(update);
   end_phase(Phase::update);
-  count_step();
-  step_duration_ = context_.now() - record_.start;
-}
-
-void Worker::count_step() {
-  ++local_steps_;
-  samples_since_exchange_ += record_.samples;
-  losses_since_exchange_ += record_.loss;
 }
 
 void Worker::decide() {
+  step_duration_ = context_.now() - record_.start;
   const sync::StepDone done{context_.now(), step_duration_, record_.samples, local_steps_};
   auto decision = logged("step_done", policy_->on_step_done(done));
   if (std::holds_alternative<sync::Ask>(decision)) {
@@ -116,18 +113,20 @@ void Worker::decide() {
     decision = logged(answer.ready ? "answer ready" : "answer continue", policy_->on_answer(answer));
     TANDEM_CHECK(!std::holds_alternative<sync::Ask>(decision), "a policy asked again after an answer");
   }
-  if (const auto* exchange = std::get_if<sync::Exchange>(&decision)) exchange_change(*exchange);
+  if (const auto* exchange = std::get_if<sync::Exchange>(&decision)) exchange_after_step(*exchange);
 }
 
-void Worker::exchange_change(const sync::Exchange& exchange) {
-  Pending change = context_.compute({.kind = Work::Kind::reduce, .bytes = replica_.description().bytes()},
-                                    replica_.compute_change());
-  context_.wait(change);
-  end_phase(Phase::update);
-  link_->begin(sync::Payload::change, exchange.members);
+void Worker::exchange_after_step(const sync::Exchange& exchange) {
+  if (exchange.payload == sync::Payload::change) {
+    Pending change = context_.compute({.kind = Work::Kind::reduce, .bytes = replica_.description().bytes()},
+                                      replica_.compute_change());
+    context_.wait(change);
+    end_phase(Phase::update);
+  }
+  link_->begin(exchange.payload, exchange.members);
   for (int bucket = 0; bucket < replica_.buckets(); ++bucket)
-    link_->offer(bucket, contribution(sync::Payload::change));
-  finish_exchange(sync::Payload::change);
+    link_->offer(bucket, contribution(exchange.payload));
+  finish_exchange(exchange.payload);
 }
 
 void Worker::finish_exchange(sync::Payload payload) {
@@ -151,11 +150,7 @@ void Worker::finish_exchange(sync::Payload payload) {
   samples_since_exchange_ = 0;
   losses_since_exchange_ = 0.0;
   ++round_;
-  if (writes_checkpoints_) {
-    const auto workers = static_cast<std::int64_t>(job_.ranks_of(Seat::Role::worker).size());
-    checkpoints_.save_if_due(round_, std::int64_t{batch_} * workers * round_ * job_.steps_a_round(),
-                             replica_.values());
-  }
+  if (writes_checkpoints_) checkpoints_.save_if_due(round_, result.samples, replica_.values());
 }
 
 Contribution Worker::contribution(sync::Payload payload) const {

@@ -22,11 +22,10 @@ class Worker {
   void step();
   void load(int step_samples);
   void forward();
-  void backward_offering();
-  void backward_and_update();
-  void count_step();
+  void backward(const sync::Exchange* during);
+  void update();
   void decide();
-  void exchange_change(const sync::Exchange& exchange);
+  void exchange_after_step(const sync::Exchange& exchange);
   void finish_exchange(sync::Payload payload);
   void end_phase(Phase phase);
   sync::WorkerDecision logged(const char* event, sync::WorkerDecision decision);
@@ -40,7 +39,7 @@ class Worker {
   std::unique_ptr<Link> link_;
   std::unique_ptr<Loader> loader_;
   CheckpointWriter checkpoints_;
-  bool writes_checkpoints_;  ///< the first worker does where there is no server
+  bool writes_checkpoints_;  ///< the first worker does where there is no server: of its own model
 
   int batch_;
   int round_ = 0;

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "policies/sync/policy.hpp"
+#include "tests/support/algorithms.hpp"
 #include "tests/support/names.hpp"
 #include "tests/support/policy_run.hpp"
 #include "tests/support/seeds.hpp"
@@ -110,8 +111,8 @@ TEST_P(SyncAlgorithms, OneWorkerIsSequential) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Catalogue, SyncAlgorithms, ::testing::ValuesIn(catalog().names()),
-                         testing::catalog_name);
+INSTANTIATE_TEST_SUITE_P(Catalogue, SyncAlgorithms,
+                         ::testing::ValuesIn(testing::algorithms_over(Route::server)), testing::catalog_name);
 
 }  // namespace
 }  // namespace tandem::sync

@@ -15,8 +15,9 @@ namespace {
 using testing::Words;
 
 /// Answers `workers P [OPTION=VALUE ...]`, which starts anew, and then `push WORKER VERSION`, `left WORKER`,
-/// `report WORKER STEPS DURATION` and, for the worker's side, `step LOCAL_STEPS`. Last words tell more:
-/// `at=SECONDS` sets the clock, and of a push `samples=8`, `took=SECONDS`, `loss=1` and `done=SHARE`.
+/// `report WORKER STEPS DURATION` and, for the worker's side, `begin WORKER` and `step LOCAL_STEPS` (of
+/// worker 0). Last words tell more: `worker=2` whose step it is, `at=SECONDS` sets the clock, and of a push
+/// `samples=8`, `steps=1`, `took=SECONDS`, `loss=1` and `done=SHARE`.
 class Player {
  public:
   explicit Player(const std::string& algorithm) : entry_(catalog().find(algorithm)) {}
@@ -24,6 +25,7 @@ class Player {
   std::string answer(Words words) {
     if (words.at(0) == "workers") return start(words);
     Push push{now_, 0, 0, 8, 1, Seconds(1), 1.0, 0.0};
+    who_ = 0;
     for (; words.back().find('=') != std::string::npos; words.pop_back()) tell(words.back(), push);
     push.now = now_;
     const std::string& command = words.at(0);
@@ -38,20 +40,29 @@ class Player {
     else if (command == "report")
       server_->on_report({now_, number, 0, std::stoi(words.at(2)), Seconds(std::stod(words.at(3)))},
                          decisions);
+    else if (command == "begin")
+      return began(number);
     else if (command == "step")
-      return to_text(worker_->on_step_done({now_, Seconds(1), 8, number}));
+      return to_text(workers_.at(who_)->on_step_done({now_, Seconds(1), 8, number}));
     else
       return "unknown command";
     return to_text(decisions);
   }
 
  private:
+  std::string began(int worker) {
+    const auto exchange = workers_.at(static_cast<std::size_t>(worker))->on_step_begin({0});
+    return exchange ? to_text(WorkerDecision(*exchange)) : "local";
+  }
+
   void tell(const std::string& word, Push& push) {
     const auto equals = word.find('=');
     const std::string key = word.substr(0, equals);
     const double value = std::stod(word.substr(equals + 1));
+    if (key == "worker") who_ = static_cast<std::size_t>(value);
     if (key == "at") now_ = Seconds(value);
     if (key == "samples") push.samples = static_cast<int>(value);
+    if (key == "steps") push.local_steps = static_cast<int>(value);
     if (key == "took") push.duration = Seconds(value);
     if (key == "loss") push.loss = value;
     if (key == "done") push.done = value;
@@ -64,10 +75,12 @@ class Player {
       options[words[i].substr(0, equals)] = value_of(words[i].substr(equals + 1));
     }
     try {
-      const Setting setting{std::stoi(words.at(1)), 8, Route::server,
+      const Setting setting{std::stoi(words.at(1)), 8, entry_.make.routes.front(),
                             Options::resolve(entry_.name, entry_.options, options)};
-      worker_ = entry_.make.make_worker(setting, 0);
-      server_ = entry_.make.make_server(setting);
+      workers_.clear();
+      for (int worker = 0; worker < setting.workers; ++worker)
+        workers_.push_back(entry_.make.make_worker(setting, worker));
+      if (entry_.make.make_server != nullptr) server_ = entry_.make.make_server(setting);
     } catch (const ConfigError& error) {
       return error.what();
     }
@@ -84,7 +97,8 @@ class Player {
   }
 
   const Catalog<Factory>::Entry& entry_;
-  std::unique_ptr<WorkerPolicy> worker_;
+  std::vector<std::unique_ptr<WorkerPolicy>> workers_;
+  std::size_t who_ = 0;
   std::unique_ptr<ServerPolicy> server_;
   Seconds now_;
 };

@@ -13,14 +13,18 @@
 namespace tandem::validation {
 namespace {
 
-std::unique_ptr<sync::ServerPolicy> fresh_server(const RunInfo& info) {
+const sync::Factory& factory_of(const RunInfo& info) {
+  return sync::catalog().find(info.experiment.sync.algorithm).make;
+}
+
+sync::Setting setting_of(const RunInfo& info) {
   const auto& sync = info.experiment.sync;
   const auto& algorithm = sync::catalog().find(sync.algorithm);
-  return algorithm.make.make_server(
-      {.workers = static_cast<int>(std::count(info.roles.begin(), info.roles.end(), "worker")),
-       .batch = info.experiment.workload.batch,
-       .route = sync.over == "server" ? sync::Route::server : sync::Route::all_reduce,
-       .options = Options::resolve(algorithm.name, algorithm.options, sync.options)});
+  return {.workers = static_cast<int>(std::count(info.roles.begin(), info.roles.end(), "worker")),
+          .batch = info.experiment.workload.batch,
+          .route = sync::parse_route(sync.over),
+          .options = Options::resolve(algorithm.name, algorithm.options, sync.options),
+          .seed = info.experiment.seed};
 }
 
 std::string decide(sync::ServerPolicy& policy, const sync::ServerEvent& event) {
@@ -31,16 +35,46 @@ std::string decide(sync::ServerPolicy& policy, const sync::ServerEvent& event) {
   return sync::to_text(decisions);
 }
 
+/// Fresh policy objects of one run.
+class Fresh {
+ public:
+  explicit Fresh(const RunInfo& info) : info_(info), factory_(factory_of(info)), setting_(setting_of(info)) {}
+
+  /// What the record's rank decides now; nothing when its decisions are not replayed.
+  std::optional<std::string> decide_again(const DecisionRecord& record) {
+    if (record.side == "server") {
+      auto& server = servers_[record.rank];
+      if (!server) server = factory_.make_server(setting_);
+      return decide(*server, sync::parse_server_event(record.event));
+    }
+    if (setting_.route != sync::Route::peers || record.event != "step_begin") return std::nullopt;
+    auto& worker = workers_[record.rank];
+    if (!worker) worker = factory_.make_worker(setting_, worker_index(record.rank));
+    const auto exchange = worker->on_step_begin({.local_steps = 0});
+    return exchange ? sync::to_text(sync::WorkerDecision(*exchange)) : "";
+  }
+
+ private:
+  int worker_index(Rank rank) const {
+    return static_cast<int>(std::count(info_.roles.begin(), info_.roles.begin() + rank, "worker"));
+  }
+
+  const RunInfo& info_;
+  const sync::Factory& factory_;
+  sync::Setting setting_;
+  std::map<Rank, std::unique_ptr<sync::ServerPolicy>> servers_;
+  std::map<Rank, std::unique_ptr<sync::WorkerPolicy>> workers_;
+};
+
 /// The first event after which the fresh object decides otherwise. Adds to `checked` what was replayed.
 std::optional<std::string> first_divergence(const Results& results, std::int64_t& checked) {
-  std::map<Rank, std::unique_ptr<sync::ServerPolicy>> servers;
+  Fresh fresh(results.info);
   std::map<Rank, std::pair<int, std::string>> before;
   for (const auto& record : results.journal.decisions) {
-    if (record.side != "server") continue;
-    auto& server = servers[record.rank];
-    if (!server) server = fresh_server(results.info);
+    const auto again = fresh.decide_again(record);
+    if (!again) continue;
+    const std::string& decided = *again;
     auto& [number, previous] = before[record.rank];
-    const std::string decided = decide(*server, sync::parse_server_event(record.event));
     ++checked;
     if (decided != record.decisions)
       return fmt::format(
@@ -57,14 +91,14 @@ std::optional<std::string> first_divergence(const Results& results, std::int64_t
 
 }  // namespace
 
-Gate server_replay(const Results& simulated, const std::vector<Results>& measured) {
+Gate replay(const Results& simulated, const std::vector<Results>& measured) {
   std::vector<const Results*> all = {&simulated};
   for (const auto& run : measured) all.push_back(&run);
   std::int64_t checked = 0;
   for (const auto* results : all)
     if (auto divergence = first_divergence(*results, checked))
       return {Gate::State::failed, checked, std::move(*divergence)};
-  if (checked == 0) return {Gate::State::not_checked, 0, "no server decisions were recorded"};
+  if (checked == 0) return {Gate::State::not_checked, 0, "no decisions that can be replayed were recorded"};
   return {Gate::State::passed, checked,
           fmt::format("{} recorded events lead fresh policies to the recorded decisions", checked)};
 }

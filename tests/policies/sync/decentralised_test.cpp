@@ -1,0 +1,109 @@
+// Algorithms without a server: who averages with whom.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "policies/sync/peer_graph.hpp"
+#include "policies/sync/policy.hpp"
+#include "policies/vocabulary/rng.hpp"
+#include "tests/support/seeds.hpp"
+
+namespace tandem::sync {
+namespace {
+
+/// All workers of an algorithm.
+std::vector<std::unique_ptr<WorkerPolicy>> make_workers(
+    const std::string& algorithm, int workers, std::uint64_t seed,
+    const std::map<std::string, OptionValue>& options = {}) {
+  const auto& entry = catalog().find(algorithm);
+  const Setting setting{workers, 8, entry.make.routes.front(),
+                        Options::resolve(algorithm, entry.options, options), seed};
+  std::vector<std::unique_ptr<WorkerPolicy>> made;
+  for (int worker = 0; worker < workers; ++worker) made.push_back(entry.make.make_worker(setting, worker));
+  return made;
+}
+
+/// Mixing with equal shares keeps the mean of all models iff everybody has as many neighbours as those have.
+TEST(PeerGraph, IsMutualAndRegular) {
+  for (const char* graph : {"ring", "exponential", "complete"})
+    for (int workers = 1; workers <= 33; ++workers) {
+      SCOPED_TRACE(std::string(graph) + " of " + std::to_string(workers));
+      const std::size_t degree = neighbourhood(graph, workers, 0).size();
+      for (int worker = 0; worker < workers; ++worker) {
+        const auto members = neighbourhood(graph, workers, worker);
+        EXPECT_EQ(members.size(), degree);
+        EXPECT_TRUE(std::ranges::is_sorted(members));
+        EXPECT_TRUE(std::ranges::binary_search(members, worker));
+        for (const int other : members)
+          EXPECT_TRUE(std::ranges::binary_search(neighbourhood(graph, workers, other), worker));
+      }
+    }
+}
+
+TEST(PeerGraph, ExponentialReachesEverybodyInFewSteps) {
+  std::set<int> reached = {0};
+  for (int step = 0; step < 6; ++step)
+    for (const int from : std::set(reached))
+      for (const int to : neighbourhood("exponential", 64, from)) reached.insert(to);
+  EXPECT_EQ(reached.size(), 64U);
+}
+
+TEST(AdPsgd, ActiveWorkersCallPassiveOnesWhoExpectThem) {
+  for (const auto seed : testing::seeds(20)) {
+    TANDEM_TRACE_SEED(seed);
+    Rng random = Rng::stream(seed, "ad-psgd test");
+    const int workers = 1 + static_cast<int>(random.below(9));
+    const std::string graph = random.below(2) == 0 ? "ring" : "complete";
+    const auto all = make_workers("ad-psgd", workers, seed, {{"graph", graph}});
+    for (int worker = 0; worker < workers; ++worker) {
+      const auto own = all[static_cast<std::size_t>(worker)]->acquaintances();
+      EXPECT_TRUE(own.callers.empty() || own.called.empty()) << "who waits for others must not be waited for";
+      std::set<int> chosen;
+      for (int step = 0; step < 400; ++step) {
+        const auto exchange = all[static_cast<std::size_t>(worker)]->on_step_begin({0});
+        ASSERT_TRUE(exchange && exchange->payload == Payload::model);
+        for (const int member : exchange->members)
+          if (member != worker) chosen.insert(member);
+      }
+      EXPECT_EQ(std::vector<int>(chosen.begin(), chosen.end()), own.called);
+      for (const int other : own.called) {
+        const auto callers = all[static_cast<std::size_t>(other)]->acquaintances().callers;
+        EXPECT_TRUE(std::ranges::binary_search(callers, worker));
+      }
+    }
+  }
+}
+
+TEST(GroupAverage, GroupsOfARoundAreAPartitionOfAllWorkers) {
+  for (const auto seed : testing::seeds(20)) {
+    TANDEM_TRACE_SEED(seed);
+    Rng random = Rng::stream(seed, "groups test");
+    const int size = 1 + static_cast<int>(random.below(4));
+    const int workers = size * (1 + static_cast<int>(random.below(4)));
+    const auto all = make_workers("group-average", workers, seed, {{"group_size", std::int64_t{size}}});
+    std::set<std::vector<int>> seen;
+    for (int round = 0; round < 50; ++round) {
+      std::map<int, std::vector<int>> group_of;
+      for (int worker = 0; worker < workers; ++worker) {
+        const StepDone done{Seconds(0), Seconds(1), 8, 1};
+        const auto decision = all[static_cast<std::size_t>(worker)]->on_step_done(done);
+        group_of[worker] = std::get<Exchange>(decision).members;
+        seen.insert(group_of[worker]);
+      }
+      for (const auto& [worker, members] : group_of) {
+        ASSERT_EQ(std::ssize(members), size);
+        ASSERT_TRUE(std::ranges::is_sorted(members));
+        ASSERT_TRUE(std::ranges::binary_search(members, worker));
+        for (const int member : members) ASSERT_EQ(group_of[member], members);
+      }
+    }
+    if (size > 1 && workers > size) {
+      EXPECT_GT(std::ssize(seen), workers / size) << "always the same groups";
+    }
+  }
+}
+
+}  // namespace
+}  // namespace tandem::sync

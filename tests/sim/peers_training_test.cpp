@@ -1,0 +1,226 @@
+// Training without a server, where every worker has a model of its own: done again, by one learner that plays
+// every worker, it leads to the same models; and where workers go at different paces, nobody waits and all
+// end.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <functional>
+#include <map>
+#include <numeric>
+
+#include "policies/sync/peer_graph.hpp"
+#include "policies/vocabulary/rng.hpp"
+#include "tests/sim/training.hpp"
+#include "tests/support/algorithms.hpp"
+#include "tests/support/names.hpp"
+#include "workloads/roles/peer_model.hpp"
+
+namespace tandem {
+namespace {
+
+using testing::small_experiment;
+using testing::Training;
+using Model = std::vector<double>;
+
+constexpr double rate = 0.1;
+constexpr int workers = 4;
+constexpr int rounds = 5;
+
+Experiment without_server(const std::string& algorithm, const std::string& over,
+                          const std::map<std::string, OptionValue>& options = {}, int count = workers) {
+  Experiment experiment = small_experiment(count);
+  experiment.optimizer.momentum = 0.0;
+  experiment.optimizer.learning_rate = rate;
+  experiment.stop.rounds = rounds;
+  experiment.sync.algorithm = algorithm;
+  experiment.sync.options = options;
+  experiment.sync.over = over;
+  experiment.placement.servers.clear();
+  return experiment;
+}
+
+class Peers : public Training {
+ protected:
+  /// Whose models a worker takes the mean of in a round.
+  using Members = std::function<std::vector<int>(int round, int worker)>;
+
+  /// The mean of all models after the job.
+  std::vector<float> by_hand(const Members& members, bool step_first) const {
+    const auto values = initial_model(*job_);
+    const auto learner = make_job_learner(*job_);
+    std::vector<Model> models(workers, Model(values.begin(), values.end()));
+    for (int round = 0; round < rounds; ++round) {
+      std::vector<Model> steps;
+      for (int worker = 0; worker < workers; ++worker)
+        steps.push_back(gradient_at(*learner, models[static_cast<std::size_t>(worker)], worker));
+      if (step_first) descend(models, steps);
+      const std::vector<Model> before = models;
+      for (int worker = 0; worker < workers; ++worker)
+        models[static_cast<std::size_t>(worker)] = mean_of(before, members(round, worker));
+      if (!step_first) descend(models, steps);
+    }
+    std::vector<int> all(workers);
+    std::iota(all.begin(), all.end(), 0);
+    const Model mean = mean_of(models, all);
+    return {mean.begin(), mean.end()};
+  }
+
+  static void descend(std::vector<Model>& models, const std::vector<Model>& gradients) {
+    for (std::size_t worker = 0; worker < models.size(); ++worker)
+      for (std::size_t i = 0; i < models[worker].size(); ++i)
+        models[worker][i] -= rate * gradients[worker][i];
+  }
+  static Model mean_of(const std::vector<Model>& models, const std::vector<int>& members) {
+    Model mean(models.front().size(), 0.0);
+    for (const int member : members)
+      for (std::size_t i = 0; i < mean.size(); ++i)
+        mean[i] += models[static_cast<std::size_t>(member)][i] / static_cast<double>(members.size());
+    return mean;
+  }
+};
+
+TEST_F(Peers, DPsgdAveragesTheOldModelsAndStepsFromTheirMean) {
+  train(without_server("d-psgd", "peers"));
+  const Members ring = [](int, int worker) { return sync::neighbourhood("ring", workers, worker); };
+  expect_close(final_model(), by_hand(ring, false), 1e-5F);
+  EXPECT_GT(distance(final_model(), by_hand(ring, true)), 1e-5F) << "the orders are too alike to tell";
+}
+
+TEST_F(Peers, DPsgdStepsThenAverages) {
+  train(without_server("d-psgd", "peers", {{"order", std::string("step-first")}}));
+  const Members ring = [](int, int worker) { return sync::neighbourhood("ring", workers, worker); };
+  expect_close(final_model(), by_hand(ring, true), 1e-5F);
+}
+
+/// With momentum as well: velocities average as models do.
+class AveragingWithAll : public Peers,
+                         public ::testing::WithParamInterface<std::map<std::string, OptionValue>> {};
+
+TEST_P(AveragingWithAll, AfterTheStepIsBsp) {
+  Experiment experiment = without_server("d-psgd", "peers", GetParam());
+  experiment.sync.options["order"] = std::string("step-first");
+  experiment.optimizer.momentum = 0.9;
+  train(experiment);
+  expect_close(final_model(), sequential_model(rounds), 1e-5F);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Settings, AveragingWithAll,
+    ::testing::Values(std::map<std::string, OptionValue>{{"graph", std::string("complete")}},
+                      std::map<std::string, OptionValue>{{"global_every", std::int64_t{1}}}));
+
+TEST_F(Peers, AveragingInOneGroupOfAllIsBsp) {
+  Experiment experiment =
+      without_server("group-average", "all-reduce", {{"group_size", std::int64_t{workers}}});
+  experiment.optimizer.momentum = 0.9;
+  train(experiment);
+  expect_close(final_model(), sequential_model(rounds), 1e-5F);
+}
+
+TEST_F(Peers, GroupsAverageAmongThemselves) {
+  train(without_server("group-average", "all-reduce"));
+  std::vector<std::unique_ptr<sync::WorkerPolicy>> policies;
+  for (int worker = 0; worker < workers; ++worker)
+    policies.push_back(job_->algorithm().make.make_worker(job_->sync_setting(), worker));
+  const Members groups = [&](int, int worker) {
+    const auto decision = policies[static_cast<std::size_t>(worker)]->on_step_done({{}, {}, 8, 1});
+    return std::get<sync::Exchange>(decision).members;
+  };
+  expect_close(final_model(), by_hand(groups, true), 1e-5F);
+}
+
+class OneWorker : public Peers, public ::testing::WithParamInterface<std::string> {};
+
+TEST_P(OneWorker, AloneIsSequential) {
+  Experiment experiment = without_server(GetParam(), "peers", {}, 1);
+  experiment.optimizer.momentum = 0.9;
+  train(experiment);
+  expect_close(final_model(), sequential_model(rounds), 1e-6F);
+}
+
+INSTANTIATE_TEST_SUITE_P(Catalogue, OneWorker,
+                         ::testing::ValuesIn(testing::algorithms_over(sync::Route::peers)),
+                         testing::catalog_name);
+
+TEST_F(Peers, ACallLeavesBothWithTheirMean) {
+  train(without_server("ad-psgd", "peers"));
+  Replica caller(*job_), called(*job_);
+  Rng random(5);
+  for (Replica* replica : {&caller, &called})
+    for (float& value : replica->model()) value = static_cast<float>(random.normal());
+  const std::vector<float> a(caller.model().begin(), caller.model().end());
+  const std::vector<float> b(called.model().begin(), called.model().end());
+  PeerModel one(caller, 0), other(called, 1);
+  one.begin()();
+  other.begin()();
+  std::copy_n(one.begun().data, one.begun().size.count(), other.call(0).data);
+  const Slice reply = other.reply(0);
+  other.average_with(0)();
+  std::copy_n(reply.data, reply.size.count(), one.arrival(0).data);
+  one.mix(1, 0)();
+  one.take_over()();
+  other.take_over()();
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    ASSERT_FLOAT_EQ(caller.model()[i], (a[i] + b[i]) / 2.0F);
+    ASSERT_EQ(called.model()[i], caller.model()[i]);
+  }
+}
+
+TEST_F(Peers, AdPsgdLearns) {
+  Experiment experiment = without_server("ad-psgd", "peers");
+  experiment.stop.rounds = 30;
+  experiment.evaluate_every = 5;
+  experiment.placement.evaluator = "host-0";
+  const Journal journal = train(experiment);
+  ASSERT_GE(journal.evaluations.size(), 4U);
+  EXPECT_LT(journal.evaluations.back().loss, 0.7 * journal.evaluations.front().loss);
+}
+
+class Paces : public Peers, public ::testing::WithParamInterface<std::uint64_t> {};
+
+/// Whatever the paces, as many steps as asked for are taken and everybody comes to an end.
+TEST_P(Paces, AdPsgdEnds) {
+  Rng random = Rng::stream(GetParam(), "paces");
+  const int count = 2 + static_cast<int>(random.below(8));
+  Experiment experiment = without_server("ad-psgd", "peers", {}, count);
+  experiment.workload.math = Experiment::Workload::Math::modelled;
+  experiment.workload.batch = 16;
+  experiment.seed = GetParam();
+  if (random.below(2) == 0) experiment.sync.options = {{"graph", std::string("ring")}};
+  // Workers that share a host may be slower.
+  for (std::string& host : experiment.placement.workers) host = "host-" + std::to_string(1 + random.below(3));
+  const Journal journal = train(experiment);
+  EXPECT_GE(std::ssize(journal.steps), rounds * count);
+  EXPECT_LE(std::ssize(journal.steps), rounds * count + 3 * count) << "the end is told late";
+}
+
+INSTANTIATE_TEST_SUITE_P(Seeds, Paces, ::testing::Range<std::uint64_t>(1, 13));
+
+TEST_F(Peers, InAdPsgdNobodyWaitsForASlowerWorker) {
+  Experiment experiment = without_server("ad-psgd", "peers");
+  experiment.workload.math = Experiment::Workload::Math::modelled;
+  experiment.workload.model = "synthetic";
+  experiment.workload.synthetic_parameters = 100;
+  experiment.stop.rounds = 200;
+  // Three share two cores. One of each kind is slow.
+  experiment.placement.workers = {"host-1", "host-2", "host-2", "host-2"};
+  const Journal journal = train(experiment);
+  std::map<Rank, int> steps;
+  for (const auto& step : journal.steps) ++steps[step.rank];
+  for (const Rank slow : {1, 2, 3}) EXPECT_NEAR(2 * steps[0], 3 * steps[slow], 12);
+}
+
+TEST_F(Peers, AdPsgdCanEndByTheClock) {
+  Experiment experiment = without_server("ad-psgd", "peers");
+  experiment.workload.math = Experiment::Workload::Math::modelled;
+  experiment.stop.rounds = 0;
+  experiment.stop.seconds = Seconds(0.5);
+  const Journal journal = train(experiment);
+  Seconds last;
+  for (const auto& step : journal.steps) last = std::max(last, step.start + step.duration());
+  EXPECT_GE(last, Seconds(0.5));
+  EXPECT_LE(last, Seconds(0.6));
+}
+
+}  // namespace
+}  // namespace tandem

@@ -1,0 +1,248 @@
+// Exchange of whole models with other workers directly. Two ways share it: members that all begin the
+// exchange send each other their models (D-PSGD); a worker that calls another gets its model and leaves both
+// their mean, while the other computes (AD-PSGD). Where workers go at different paces, the first one counts
+// their steps and tells all when the job ends.
+#include <algorithm>
+#include <functional>
+#include <numeric>
+#include <utility>
+
+#include "policies/vocabulary/check.hpp"
+#include "workloads/roles/link.hpp"
+#include "workloads/roles/peer_model.hpp"
+#include "workloads/roles/protocol.hpp"
+#include "workloads/roles/stop.hpp"
+
+namespace tandem {
+namespace {
+
+class PeerLink : public Link {
+ public:
+  PeerLink(const Job& job, Context& context, Replica& replica, const sync::Acquaintances& acquaintances)
+      : job_(job),
+        context_(context),
+        replica_(replica),
+        workers_(job.ranks_of(Seat::Role::worker)),
+        acquaintances_(acquaintances),
+        counts_alike_(!job.algorithm().make.timing_driven),
+        model_(replica, acquaintances.callers.size()),
+        replies_(acquaintances.callers.size()) {
+    inbox_.resize(1);
+    for (std::size_t caller = 0; caller < acquaintances_.callers.size(); ++caller) {
+      inbox_.emplace_back();
+      listen_to_caller(caller);
+    }
+    if (counts_alike_) return;
+    if (is_first()) {
+      for (std::size_t other = 1; other < workers_.size(); ++other)
+        inbox_.push_back(context_.receive(workers_[other], protocol::counts, {}));
+    } else {
+      inbox_.push_back(context_.receive(workers_.front(), protocol::ends, {}));
+    }
+  }
+
+  void begin(sync::Payload payload, std::vector<int> members) override {
+    TANDEM_CHECK(payload == sync::Payload::model, "peers exchange models");
+    if (members.empty()) {
+      members.resize(workers_.size());
+      std::iota(members.begin(), members.end(), 0);
+    }
+    members_ = std::move(members);
+    compute(1, model_.begin());
+    std::size_t index = 0;
+    for (const int member : members_) {
+      const Rank rank = rank_of(member);
+      if (rank == context_.rank()) continue;
+      const bool calls = std::ranges::binary_search(acquaintances_.called, member);
+      receives_.push_back(context_.receive(rank, protocol::models, model_.arrival(index++)));
+      sends_.push_back(context_.send(rank, calls ? protocol::calls : protocol::models, model_.begun(),
+                                     Note{.kind = protocol::call}));
+      bytes_sent_ += model_.begun().size.count();
+    }
+  }
+
+  // The model left whole when the exchange began.
+  void offer(int, const Contribution&) override {}
+
+  void overlap(Pending& until) override {
+    if (inbox_.size() == 1) {
+      context_.wait(until);
+      return;
+    }
+    inbox_.front() = std::move(until);
+    while (!inbox_.front().empty()) serve(context_.wait_any(inbox_));
+  }
+
+  ExchangeResult finish() override {
+    const std::size_t others = receives_.size();
+    for (auto* operations : {&receives_, &sends_}) {
+      for (Pending& operation : *operations) overlap(operation);
+      operations->clear();
+    }
+    if (others > 0) compute(others, model_.mix(others, place_among_members()));
+    count_own_step();
+    // Nobody is served from here on until the next exchange begins.
+    compute(1, model_.take_over());
+    bytes_received_ += bytes().count() * static_cast<std::int64_t>(others);
+    return {.version = static_cast<int>(own_steps_),
+            .stop = stopping_,
+            .samples = progress().samples,
+            .bytes_sent = std::exchange(bytes_sent_, 0),
+            .bytes_received = std::exchange(bytes_received_, 0)};
+  }
+
+  sync::Answer ask(const Contribution&) override {
+    TANDEM_CHECK(false, "peers have no coordinator");
+    return {};
+  }
+
+  void leave() override {
+    if (!counts_alike_) serve_until_all_have_left();
+    for (auto* operations : {&sends_, &replies_, &told_}) context_.wait_all(*operations);
+    average_at_first();
+  }
+
+ private:
+  Rank rank_of(int worker) const { return workers_.at(static_cast<std::size_t>(worker)); }
+  bool is_first() const { return context_.rank() == workers_.front(); }
+  Bytes bytes() const { return replica_.description().bytes(); }
+
+  /// Computes on so many models.
+  void compute(std::size_t models, Kernel kernel) {
+    Pending work =
+        context_.compute({.kind = Work::Kind::reduce, .bytes = bytes() * static_cast<std::int64_t>(models)},
+                         std::move(kernel));
+    context_.wait(work);
+  }
+
+  std::size_t place_among_members() const {
+    const auto self = std::ranges::find(members_, context_.rank(), [this](int w) { return rank_of(w); });
+    return static_cast<std::size_t>(self - members_.begin());
+  }
+
+  // ---- What others ask for ----
+  // `inbox_`: what `overlap` waits for; each caller's next call; what the first worker hears from each other
+  // one, or what it tells this one.
+
+  void listen_to_caller(std::size_t caller) {
+    inbox_[1 + caller] =
+        context_.receive(rank_of(acquaintances_.callers[caller]), protocol::calls, model_.call(caller));
+  }
+
+  void serve(const Completion& arrived) {
+    const std::size_t callers = acquaintances_.callers.size();
+    if (arrived.index == 0 || arrived.note.kind == protocol::leave) return;
+    if (arrived.index <= callers) {
+      answer(arrived.index - 1);
+    } else if (is_first()) {
+      inbox_[arrived.index] = context_.receive(workers_[arrived.index - callers], protocol::counts, {});
+      count_step();
+    } else {
+      stopping_ = true;
+    }
+  }
+
+  void serve_until_all_have_left() {
+    compute(1, model_.begin());
+    for (const int other : acquaintances_.called)
+      sends_.push_back(context_.send(rank_of(other), protocol::calls, {}, Note{.kind = protocol::leave}));
+    if (!is_first()) tell_first(protocol::leave);
+    while (std::ranges::any_of(inbox_, [](const Pending& pending) { return !pending.empty(); }))
+      serve(context_.wait_any(inbox_));
+    compute(1, model_.take_over());
+  }
+
+  void answer(std::size_t caller) {
+    // A worker calls again only after it has the reply, so this does not block.
+    if (!replies_[caller].empty()) context_.wait(replies_[caller]);
+    replies_[caller] =
+        context_.send(rank_of(acquaintances_.callers[caller]), protocol::models, model_.reply(caller));
+    compute(1, model_.average_with(caller));
+    bytes_sent_ += bytes().count();
+    bytes_received_ += bytes().count();
+    listen_to_caller(caller);
+  }
+
+  // ---- When the job ends ----
+
+  Progress progress() const {
+    const auto workers = static_cast<std::int64_t>(workers_.size());
+    return {.rounds = steps_ / workers,
+            .samples = steps_ * job_.experiment().workload.batch,
+            .now = counts_alike_ ? Seconds(0.0) : context_.now()};
+  }
+
+  void count_own_step() {
+    ++own_steps_;
+    if (!counts_alike_ && !is_first()) return tell_first(protocol::stepped);
+    if (counts_alike_) steps_ += static_cast<std::int64_t>(workers_.size()) - 1;
+    count_step();
+  }
+
+  void count_step() {
+    ++steps_;
+    if (is_first()) job_.report_progress(progress());
+    if (stopping_ || !is_reached(job_.experiment().stop, job_.dataset_info().train_samples, progress()))
+      return;
+    stopping_ = true;
+    if (counts_alike_) return;
+    for (std::size_t other = 1; other < workers_.size(); ++other)
+      told_.push_back(context_.send(workers_[other], protocol::ends, {}, Note{.kind = protocol::end}));
+  }
+
+  void tell_first(protocol::Kind kind) {
+    for (Pending& before : told_) overlap(before);
+    told_.clear();
+    told_.push_back(context_.send(workers_.front(), protocol::counts, {}, Note{.kind = kind}));
+  }
+
+  /// The first worker's model becomes the mean of all.
+  void average_at_first() {
+    if (workers_.size() == 1) return;
+    const Slice own = replica_.payload(sync::Payload::model, 0, replica_.description().elements());
+    if (!is_first()) {
+      Pending last = context_.send(workers_.front(), protocol::last_models, own);
+      context_.wait(last);
+      return;
+    }
+    std::vector<float> other(replica_.model().size());
+    const Slice arrival{own.size, own.data == nullptr ? nullptr : reinterpret_cast<std::byte*>(other.data())};
+    for (std::size_t worker = 1; worker < workers_.size(); ++worker) {
+      Pending arriving = context_.receive(workers_[worker], protocol::last_models, arrival);
+      context_.wait(arriving);
+      compute(
+          1, own.data == nullptr ? Kernel() : [&] {
+            std::ranges::transform(replica_.model(), other, replica_.model().begin(), std::plus<>());
+          });
+    }
+    compute(1, replica_.adopt_sum(sync::Payload::model, static_cast<int>(workers_.size())));
+  }
+
+  const Job& job_;
+  Context& context_;
+  Replica& replica_;
+  std::vector<Rank> workers_;
+  sync::Acquaintances acquaintances_;
+  bool counts_alike_;  ///< all workers take the same number of steps
+  PeerModel model_;
+  std::vector<int> members_;  ///< of the exchange under way
+  std::vector<Pending> inbox_;
+  std::vector<Pending> receives_;
+  std::vector<Pending> sends_;
+  std::vector<Pending> replies_;  ///< by caller
+  std::vector<Pending> told_;     ///< to the first worker, or by it
+  std::int64_t own_steps_ = 0;
+  std::int64_t steps_ = 0;  ///< of all workers, as far as this one knows
+  bool stopping_ = false;
+  std::int64_t bytes_sent_ = 0;
+  std::int64_t bytes_received_ = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<Link> make_peer_link(const Job& job, Context& context, Replica& replica,
+                                     const sync::Acquaintances& acquaintances) {
+  return std::make_unique<PeerLink>(job, context, replica, acquaintances);
+}
+
+}  // namespace tandem

@@ -45,6 +45,7 @@ struct Note {
   std::int32_t local_steps = 0;
   double duration_s = 0.0;
   std::int64_t value = 0;
+  std::int64_t all_samples = 0;
 };
 
 /// Names a stream of messages between two ranks: messages of one (sender, receiver, channel) arrive in order.

@@ -55,7 +55,7 @@ struct Experiment {
 
   struct Placement {  ///< host names, one an instance
     std::vector<std::string> workers;
-    std::vector<std::string> servers;      ///< shards; empty with all-reduce
+    std::vector<std::string> servers;      ///< shards; without server: the coordinator, where there is one
     std::vector<std::string> cache_nodes;  ///< hosts with a disk; worker i asks cache node i mod count
     std::string evaluator;                 ///< empty: none
   } placement;

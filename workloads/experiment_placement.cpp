@@ -54,8 +54,10 @@ class Placer {
 
   // Workers are chosen while the servers still stand, so that every route gets the same workers.
   void fill_defaults() {
-    const bool over_server = experiment_.sync.over == "server";
-    if (over_server && placement_.servers.empty()) placement_.servers = {default_server()};
+    const auto route = sync::parse_route(experiment_.sync.over);
+    const bool coordinated = sync::has_coordinator(algorithm().make, route);
+    const bool has_server = route == sync::Route::server || coordinated;
+    if (has_server && placement_.servers.empty()) placement_.servers = {default_server()};
     const bool workers_by_default = placement_.workers.empty();
     if (workers_by_default) placement_.workers = hosts_without_role();
     if (placement_.workers.empty() && platform_.hosts.size() == 1)
@@ -65,11 +67,12 @@ class Placer {
     if (workers_by_default && most > 0 && placement_.workers.size() > most) placement_.workers.resize(most);
     if (placement_.workers.empty())
       refuse_key("placement.workers", "at least one host that no other role names", "none; list the workers");
-    if (!over_server) placement_.servers.clear();
+    if (!has_server) placement_.servers.clear();
+    if (coordinated) placement_.servers.resize(1);
     if (experiment_.evaluate_every == 0)
       placement_.evaluator.clear();
     else if (placement_.evaluator.empty())
-      placement_.evaluator = over_server ? placement_.servers.front() : placement_.workers.front();
+      placement_.evaluator = has_server ? placement_.servers.front() : placement_.workers.front();
   }
 
   std::string default_server() const {
@@ -134,7 +137,8 @@ class Placer {
         .seed = experiment_.seed};
     try {
       chosen.make.make_worker(setting, 0);
-      if (setting.route == sync::Route::server) chosen.make.make_server(setting);
+      chosen.make.update_rule(setting);
+      if (chosen.make.make_server != nullptr) chosen.make.make_server(setting);
     } catch (const OptionError& error) {
       const std::string place = locate_("sync.options." + error.option()).place;
       throw ConfigError(place + ": key '" + locate_("sync.options").label + "' of " + error.what());

@@ -21,7 +21,11 @@ std::vector<Seat> seats_of(const Experiment& experiment) {
   };
   const auto& placement = experiment.placement;
   add(Seat::Role::worker, placement.workers);
-  if (experiment.sync.over == "server") add(Seat::Role::server, placement.servers);
+  const auto route = sync::parse_route(experiment.sync.over);
+  if (route == sync::Route::server)
+    add(Seat::Role::server, placement.servers);
+  else if (sync::has_coordinator(sync::catalog().find(experiment.sync.algorithm).make, route))
+    add(Seat::Role::coordinator, {placement.servers.front()});
   if (experiment.data.source == "storage") add(Seat::Role::cache_node, placement.cache_nodes);
   if (experiment.evaluate_every > 0) add(Seat::Role::evaluator, {placement.evaluator});
   return seats;
@@ -59,6 +63,8 @@ const char* role_name(Seat::Role role) {
       return "worker";
     case Seat::Role::server:
       return "server";
+    case Seat::Role::coordinator:
+      return "coordinator";
     case Seat::Role::cache_node:
       return "cache-node";
     case Seat::Role::evaluator:
@@ -204,6 +210,7 @@ void run_role(const Job& job, Context& context, Journal& journal) {
     case Seat::Role::worker:
       return Worker(job, context, journal, seat.index).run();
     case Seat::Role::server:
+    case Seat::Role::coordinator:
       return ParameterServer(job, context, journal, seat.index).run();
     case Seat::Role::cache_node:
       return CacheNode(job, context, journal, seat.index).run();

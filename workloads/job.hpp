@@ -28,7 +28,7 @@ namespace tandem {
 
 /// What one rank does, and where.
 struct Seat {
-  enum class Role { worker, server, cache_node, evaluator } role;
+  enum class Role { worker, server, coordinator, cache_node, evaluator } role;
   int index;  ///< among ranks of that role
   std::string host;
 };
@@ -49,7 +49,7 @@ class Job {
   const Dataset* dataset() const { return dataset_.get(); }  ///< null when math is modelled
   const std::vector<Seat>& seats() const {
     return seats_;
-  }  ///< by rank: workers, servers, cache nodes, evaluator
+  }  ///< by rank: workers, servers or coordinator, cache nodes, evaluator
   const std::string& directory() const { return directory_; }
   bool real_math() const { return experiment_.workload.math == Experiment::Workload::Math::real; }
   const platforms::Host& host_of(Rank rank) const;

@@ -13,10 +13,12 @@ inline OptionSpec weights_option() {
           .choices = {"uniform", "samples", "steps"}};
 }
 
+inline double weight_of(const std::string& weights, int samples, int local_steps) {
+  if (weights == "samples") return samples;
+  return weights == "steps" ? local_steps : 1.0;
+}
 inline double weight_of(const std::string& weights, const Push& push) {
-  if (weights == "samples") return static_cast<double>(push.samples);
-  if (weights == "steps") return static_cast<double>(push.local_steps);
-  return 1.0;
+  return weight_of(weights, push.samples, push.local_steps);
 }
 
 }  // namespace tandem::sync

@@ -17,6 +17,14 @@ UpdateRule easgd_update(const Setting& setting) {
   return ElasticTie{.pull = setting.options.real("beta") / setting.workers};
 }
 
+UpdateRule easgd_async_update(const Setting& setting) {
+  const double beta = setting.options.real("beta");
+  if (beta >= setting.workers)
+    throw OptionError("easgd-async", "beta",
+                      "below the number of workers (" + std::to_string(setting.workers) + ")", beta);
+  return ElasticTie{.pull = beta / setting.workers, .asynchronous = true};
+}
+
 int easgd_steps(const Options& options) { return static_cast<int>(options.integer("tau")); }
 
 std::vector<OptionSpec> easgd_options() {

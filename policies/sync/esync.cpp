@@ -1,18 +1,49 @@
 #include "policies/sync/esync.hpp"
 
+#include <algorithm>
+#include <utility>
+
 #include "policies/sync/barrier.hpp"
 #include "policies/sync/change_average.hpp"
 
 namespace tandem::sync {
 namespace {
 
+bool asks_ahead(const Setting& setting) { return setting.options.text("query") == "ahead"; }
+
 class EsyncWorker : public WorkerPolicy {
  public:
-  WorkerDecision on_step_done(const StepDone&) override { return Ask{}; }
+  explicit EsyncWorker(const Setting& setting)
+      : ahead_(asks_ahead(setting)),
+        max_local_steps_(static_cast<int>(setting.options.integer("max_local_steps"))),
+        weights_(setting.options.text("weights")) {}
+
+  bool reports(const StepBegin&) override { return ahead_; }
+  WorkerDecision on_step_done(const StepDone& event) override {
+    if (event.local_steps == 1) samples_ = 0;
+    samples_ += event.samples;
+    local_steps_ = event.local_steps;
+    if (!ahead_) return Ask{};
+    if (!event.told.value_or(local_steps_ >= max_local_steps_)) return Continue{};
+    return exchange();
+  }
   WorkerDecision on_answer(const Answer& event) override {
     if (!event.ready) return Continue{};
-    return Exchange{Payload::change, event.members};
+    return exchange();
   }
+
+ private:
+  Exchange exchange() const {
+    Exchange exchange{Payload::change};
+    if (weights_ != "uniform") exchange.weight = weight_of(weights_, samples_, local_steps_);
+    return exchange;
+  }
+
+  bool ahead_;
+  int max_local_steps_;
+  std::string weights_;
+  int samples_ = 0;      ///< of this round
+  int local_steps_ = 0;  ///< of this round
 };
 
 class EsyncServer : public ServerPolicy {
@@ -20,22 +51,31 @@ class EsyncServer : public ServerPolicy {
   explicit EsyncServer(const Setting& setting)
       : barrier_(setting.workers),
         records_(static_cast<std::size_t>(setting.workers)),
+        ahead_(asks_ahead(setting)),
+        communication_aware_(setting.options.boolean("communication_aware")),
         epsilon_(setting.options.real("epsilon_s")),
         smoothing_(setting.options.real("smoothing")),
         max_local_steps_(static_cast<int>(setting.options.integer("max_local_steps"))),
         weights_(setting.options.text("weights")) {}
 
   void on_report(const Report& event, ServerDecisions& decisions) override {
-    Record& record = records_[static_cast<std::size_t>(event.worker)];
-    record.step =
-        record.measured ? record.step * (1.0 - smoothing_) + event.duration * smoothing_ : event.duration;
-    record.measured = true;
-    record.last_end = event.now;
-    record.ready = first_round_ || event.local_steps >= max_local_steps_ || is_ready(event.worker, event.now);
+    Record& record = at(event.worker);
+    if (event.duration > Seconds(0.0)) smooth(record.step, event.duration);
+    record.reported = event.now;
+    record.step_end = event.now + record.step.value;
+    const int steps = event.local_steps + (ahead_ ? 1 : 0);
+    record.ready = first_round_ || steps >= max_local_steps_ || is_ready(event.worker);
     decisions.emplace_back(AnswerReport{event.worker, record.ready});
   }
 
   void on_push(const Push& event, ServerDecisions& decisions) override {
+    Record& record = at(event.worker);
+    if (record.reported) {
+      const Seconds stepped = *record.reported + (ahead_ ? event.duration : Seconds(0.0));
+      smooth(record.exchange, std::max(Seconds(0.0), event.now - stepped));
+    }
+    if (!record.step.known) smooth(record.step, event.duration);
+    record.pushed = true;
     decisions.emplace_back(Accept{event.worker, weight_of(weights_, event)});
     barrier_.arrive(event.worker);
     if (barrier_.complete()) finish_round(event.now, decisions);
@@ -47,29 +87,52 @@ class EsyncServer : public ServerPolicy {
   }
 
  private:
+  struct Smoothed {
+    bool known = false;
+    Seconds value = {};
+  };
   struct Record {
-    bool measured = false;  ///< a duration is known
-    bool ready = false;     ///< told to exchange in this round
-    Seconds step;           ///< duration of a local step
-    Seconds last_end;       ///< when its last step, or the last exchange, ended
+    Smoothed step;                      ///< duration of a local step
+    Smoothed exchange;                  ///< from the end of its last step until its push was there
+    std::optional<Seconds> reported{};  ///< when its last report of this round came
+    Seconds step_end = {};              ///< when the step that it is taking ends, or would end
+    bool ready = false;                 ///< told to exchange in this round
+    bool pushed = false;                ///< in this round
   };
 
-  /// Another step of this worker would end after the slowest worker's current one.
-  bool is_ready(int worker, Seconds now) const {
-    const int slowest = find_slowest();
-    if (worker == slowest || records_[static_cast<std::size_t>(slowest)].ready) return true;
-    const Record& pace = records_[static_cast<std::size_t>(slowest)];
-    const Seconds rest = pace.last_end + pace.step - now;
-    return records_[static_cast<std::size_t>(worker)].step + epsilon_ > rest;
+  Record& at(int worker) { return records_[static_cast<std::size_t>(worker)]; }
+  const Record& at(int worker) const { return records_[static_cast<std::size_t>(worker)]; }
+
+  void smooth(Smoothed& mean, Seconds newest) const {
+    mean.value = mean.known ? mean.value * (1.0 - smoothing_) + newest * smoothing_ : newest;
+    mean.known = true;
+  }
+  /// How long after the end of a step the worker's push is there, as far as that counts.
+  Seconds exchange_of(const Record& record) const {
+    return communication_aware_ ? record.exchange.value : Seconds(0.0);
   }
 
-  /// Longest step among those who take part; ties: lowest index.
+  /// With another step, this worker's push would come after the slowest worker's. A report before the step
+  /// asks about the step after it.
+  bool is_ready(int worker) const {
+    const int slowest = find_slowest();
+    const Record& pace = at(slowest);
+    if (worker == slowest || (ahead_ ? pace.pushed : pace.ready)) return true;
+    const Record& record = at(worker);
+    const Seconds next_end = record.step_end + (ahead_ ? record.step.value : Seconds(0.0));
+    return next_end + exchange_of(record) + epsilon_ > pace.step_end + exchange_of(pace);
+  }
+
+  /// Longest step and exchange among those who take part; ties: lowest index.
   int find_slowest() const {
     int slowest = -1;
+    Seconds longest;
     for (std::size_t worker = 0; worker < records_.size(); ++worker) {
       if (!barrier_.is_active(static_cast<int>(worker))) continue;
-      if (slowest < 0 || records_[worker].step > records_[static_cast<std::size_t>(slowest)].step)
-        slowest = static_cast<int>(worker);
+      const Seconds duration = records_[worker].step.value + exchange_of(records_[worker]);
+      if (slowest >= 0 && duration <= longest) continue;
+      slowest = static_cast<int>(worker);
+      longest = duration;
     }
     return slowest;
   }
@@ -79,13 +142,17 @@ class EsyncServer : public ServerPolicy {
     first_round_ = false;
     for (Record& record : records_) {
       record.ready = false;
-      record.last_end = now;
+      record.pushed = false;
+      record.reported.reset();
+      record.step_end = now + record.step.value;
     }
   }
 
   Barrier barrier_;
   std::vector<Record> records_;
   bool first_round_ = true;
+  bool ahead_;
+  bool communication_aware_;
   Seconds epsilon_;
   double smoothing_;
   int max_local_steps_;
@@ -94,10 +161,18 @@ class EsyncServer : public ServerPolicy {
 
 }  // namespace
 
-std::vector<OptionSpec> esync_options() {
-  return {{.name = "epsilon_s",
+std::vector<OptionSpec> esync_options(const EsyncDefaults& defaults) {
+  return {{.name = "query",
+           .summary = "ahead: reports as a step begins and goes on meanwhile; blocking: asks after each step "
+                      "and waits, as published",
+           .default_value = defaults.query,
+           .choices = {"ahead", "blocking"}},
+          {.name = "communication_aware",
+           .summary = "whether the time counts that a worker's exchange takes, as measured; published: no",
+           .default_value = defaults.communication_aware},
+          {.name = "epsilon_s",
            .summary = "margin in seconds by which a step must end before the slowest worker's",
-           .default_value = 0.0,
+           .default_value = defaults.epsilon_s,
            .minimum = 0.0},
           {.name = "smoothing",
            .summary = "weight of the newest duration; 1 takes the last one as published",
@@ -111,8 +186,8 @@ std::vector<OptionSpec> esync_options() {
           weights_option()};
 }
 
-std::unique_ptr<WorkerPolicy> make_esync_worker(const Setting&, int) {
-  return std::make_unique<EsyncWorker>();
+std::unique_ptr<WorkerPolicy> make_esync_worker(const Setting& setting, int) {
+  return std::make_unique<EsyncWorker>(setting);
 }
 std::unique_ptr<ServerPolicy> make_esync_server(const Setting& setting) {
   return std::make_unique<EsyncServer>(setting);

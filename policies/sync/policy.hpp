@@ -33,13 +33,16 @@ Route parse_route(const std::string& name);
 struct Exchange {
   Payload payload = Payload::gradient;
   std::vector<int> members = {};
+  /// Of this worker's payload in the mean, relative to the others'; none: all alike. Set by all members or by
+  /// none. A server weighs by itself.
+  std::optional<double> weight = {};
   bool operator==(const Exchange&) const = default;
 };
 /// Goes on with another local step.
 struct Continue {
   bool operator==(const Continue&) const = default;
 };
-/// Asks the coordinator (the first server) whether to go on, and waits for its answer.
+/// Asks the coordinator whether to go on, and waits for its answer.
 struct Ask {
   bool operator==(const Ask&) const = default;
 };
@@ -55,6 +58,9 @@ struct StepDone {
   Seconds duration;
   int samples;
   int local_steps;  ///< since the last exchange, this one included
+  /// What the coordinator answered to the report made as this step began: exchange now, or not. Nothing when
+  /// no answer has come.
+  std::optional<bool> told = {};
 };
 /// The coordinator's answer to `Ask`.
 struct Answer {
@@ -78,6 +84,8 @@ class WorkerPolicy {
   /// it; then the mean takes the worker's own gradient as its update. Without one the step ends with a local
   /// update and `on_step_done` decides.
   virtual std::optional<Exchange> on_step_begin(const StepBegin&) { return std::nullopt; }
+  /// True: as the step begins, the worker reports to the coordinator and does not wait for the answer.
+  virtual bool reports(const StepBegin&) { return false; }
   /// Only asked after a step without an exchange of its own.
   virtual WorkerDecision on_step_done(const StepDone&) { return Continue{}; }
   /// Only called after an `Ask`.
@@ -100,13 +108,13 @@ struct Push {
   double loss;       ///< mean of its steps since its last push; NaN when math is modelled
   double done;       ///< share of the job, whole rounds where these limit it; 1 or more: it ends
 };
-/// A worker asks whether to go on.
+/// A worker asks whether to go on, or reports as it begins another step.
 struct Report {
   Seconds now;
   int worker;
   int version;
-  int local_steps;
-  Seconds duration;  ///< of its last local step
+  int local_steps;   ///< done since its last push
+  Seconds duration;  ///< of its last local step; 0 before the first
 };
 /// A worker has left for good.
 struct Left {
@@ -185,8 +193,14 @@ struct Factory {
   std::unique_ptr<WorkerPolicy> (*make_worker)(const Setting&, int worker);
   std::unique_ptr<ServerPolicy> (*make_server)(const Setting&) = nullptr;  ///< null: without servers
   UpdateRule (*update_rule)(const Setting&) = plain_update;                ///< for all who hold a model
-  int most_workers = 0;  ///< that it can have; 0: any number
+  bool coordinated = false;  ///< the server policy also decides over all-reduce, on a rank of its own
+  int most_workers = 0;      ///< that it can have; 0: any number
 };
+
+/// A rank that holds no model and decides for all.
+inline bool has_coordinator(const Factory& algorithm, Route route) {
+  return algorithm.coordinated && route == Route::all_reduce;
+}
 
 const Catalog<Factory>& catalog();
 

@@ -89,7 +89,8 @@ struct DecisionText {
   std::string operator()(const Ask&) const { return "ask"; }
   std::string operator()(const Exchange& d) const {
     return std::string("exchange ") + payload_names.at(static_cast<std::size_t>(d.payload)) +
-           (d.members.empty() ? "" : " members=" + list(d.members));
+           (d.members.empty() ? "" : " members=" + list(d.members)) +
+           (d.weight ? " weight=" + number(*d.weight) : "");
   }
 };
 

@@ -36,7 +36,9 @@ struct OuterMomentum {
 /// up the share `pull` of it, and the centre takes as much of every worker's. Source: Zhang et al., NIPS
 /// 2015.
 struct ElasticTie {
-  double pull = 0.0;
+  double pull = 0.0;  ///< below 1 where it is asynchronous
+  /// Each worker by itself, and against the centre as it is when the worker's change arrives.
+  bool asynchronous = false;
 };
 
 using UpdateRule = std::variant<PlainUpdate, DelayCompensation, OuterMomentum, ElasticTie>;

@@ -84,6 +84,28 @@ TEST_F(OnArrival, DcAsgdOfMxnetCorrectsForTheLastUpdate) {
             1e-3F);
 }
 
+/// Each elastic step keeps the sum of the worker's model and the centre.
+TEST_F(OnArrival, AsynchronousEasgdDrawsTheWorkerAndTheCentreAsItIs) {
+  constexpr double pull = 0.6 / 3;
+  const auto trained = train_unevenly("easgd-async", {{"tau", std::int64_t{1}}, {"beta", 0.6}});
+  const auto learner = make_job_learner(*job_);
+  std::vector<double> centre(learner->model().begin(), learner->model().end());
+  std::vector<std::vector<double>> models(3, centre);
+  for (const auto& record : journal_.decisions) {
+    if (record.side != "server" || !record.event.starts_with("push")) continue;
+    const auto push = std::get<sync::Push>(sync::parse_server_event(record.event));
+    auto& model = models[static_cast<std::size_t>(push.worker)];
+    const auto gradient = gradient_at(*learner, model, push.worker);
+    for (std::size_t i = 0; i < model.size(); ++i) {
+      model[i] -= 0.5 * gradient[i];
+      const double given = pull * (model[i] - centre[i]);
+      model[i] -= given;
+      centre[i] += given;
+    }
+  }
+  expect_close(trained, {centre.begin(), centre.end()}, 1e-5F);
+}
+
 /// The one backup takes the worker's own last step for drift.
 TEST_F(Training, DcAsgdOfMxnetIsNotSequentialEvenOfOneWorker) {
   Experiment experiment = small_experiment(1);

@@ -118,6 +118,39 @@ TEST_P(Rounds, EasgdWithoutTieLeavesTheCentreAlone) {
   EXPECT_EQ(trained, initial_model(*job_));
 }
 
+/// Workers take different numbers of steps, by which their changes count.
+TEST_P(Rounds, EsyncWeighsBySteps) {
+  Experiment experiment = small_experiment(6);
+  experiment.optimizer.momentum = 0.0;
+  experiment.optimizer.learning_rate = rate;
+  experiment.stop.rounds = rounds;
+  experiment.sync.algorithm = "esync";
+  experiment.sync.options = {{"weights", std::string("steps")}, {"max_local_steps", std::int64_t{2}}};
+  experiment.sync.over = GetParam().over;
+  experiment.placement.servers = GetParam().servers;
+  if (experiment.placement.servers.empty()) experiment.placement.servers = {"host-0"};
+  experiment.workload.batch = 16;
+  // Five share two cores.
+  experiment.placement.workers = {"host-1", "host-1", "host-1", "host-1", "host-1", "host-2"};
+  const Journal journal = train(experiment);
+  std::vector<std::map<int, int>> steps(rounds);  // of each round, by worker
+  for (const auto& step : journal.steps) ++steps.at(static_cast<std::size_t>(step.round))[step.rank];
+  EXPECT_NE(steps.back()[0], steps.back()[5]) << "all take as many steps";
+  Model model = initial();
+  for (const auto& of_round : steps) {
+    Model sum(model.size(), 0.0);
+    double weight = 0.0;
+    for (const auto& [worker, count] : of_round) {
+      Model local = model;
+      take_local_steps(local, worker, count);
+      for (std::size_t i = 0; i < model.size(); ++i) sum[i] += count * (local[i] - model[i]);
+      weight += count;
+    }
+    for (std::size_t i = 0; i < model.size(); ++i) model[i] += sum[i] / weight;
+  }
+  expect_close(final_model(), {model.begin(), model.end()}, 1e-5F);
+}
+
 INSTANTIATE_TEST_SUITE_P(Over, Rounds,
                          ::testing::Values(Route{"Server", "server", {"host-0"}},
                                            Route{"ThreeShards", "server", {"host-0", "host-4", "host-5"}},

@@ -134,6 +134,13 @@ INSTANTIATE_TEST_SUITE_P(
                    [](Experiment& e) {
                      e.optimizer.momentum = 0.0;
                      e.sync.algorithm = "esync";
+                   }},
+        Sequential{"EsyncOfEqualDevicesOverAllReduce", 4,
+                   [](Experiment& e) {
+                     e.optimizer.momentum = 0.0;
+                     e.sync.algorithm = "esync";
+                     e.sync.over = "all-reduce";
+                     e.sync.options = {{"weights", std::string("samples")}};
                    }}),
     [](const auto& instance) { return std::string(instance.param.name); });
 
@@ -223,6 +230,29 @@ TEST_P(EveryAlgorithm, EndsWithEveryPushAnsweredOnEachShard) {
   expect_sound(journal, 3);
   EXPECT_GE(journal.evaluations.size(), 4U);
 }
+
+class Coordinated : public EveryAlgorithm {};
+
+/// Over an all-reduce a coordinator decides, and the first worker writes the checkpoints.
+TEST_P(Coordinated, EndsWithEveryExchangeAnswered) {
+  Experiment experiment = uneven_experiment();
+  experiment.sync.over = "all-reduce";
+  experiment.evaluate_every = 3;
+  experiment.placement.workers = {"host-1", "host-1", "host-1", "host-1", "host-1", "host-2"};
+  experiment.placement.evaluator = "host-0";
+  const Journal journal = train(experiment);
+  expect_sound(journal, 1);
+  EXPECT_EQ(journal.evaluations.size(), 4U);
+  std::map<Rank, int> steps;
+  for (const auto& step : journal.steps) ++steps[step.rank];
+  EXPECT_GT(steps[5], steps[0]) << "a fast worker takes more steps";
+}
+
+INSTANTIATE_TEST_SUITE_P(Catalogue, Coordinated,
+                         ::testing::Values(Served{"esync", "esync"},
+                                           Served{"esync_published", "esync-published"},
+                                           Served{"esync_by_steps", "esync", {{"weights", std::string("steps")}}}),
+                         [](const auto& instance) { return instance.param.name; });
 
 INSTANTIATE_TEST_SUITE_P(Catalogue, EveryAlgorithm, ::testing::ValuesIn(every_algorithm()),
                          [](const auto& instance) {

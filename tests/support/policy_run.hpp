@@ -43,6 +43,8 @@ class PolicyRun {
   void let_steps_take(std::function<Seconds(int worker, int batch)> duration) {
     duration_of_ = std::move(duration);
   }
+  /// Of the answers to reports made as a step begins, half never arrive.
+  void lose_answers(Rng rng) { loses_answers_ = rng; }
   /// Pushes tell this loss from now on.
   void set_loss(double loss) { loss_ = loss; }
   /// Until the model has been updated that often, or nothing can happen any more.
@@ -88,8 +90,9 @@ class PolicyRun {
     std::unique_ptr<sync::WorkerPolicy> policy;
     int batch = configured_batch;
     int version = 0;
-    int local_steps = 0;  ///< since its last push
-    int samples = 0;      ///< since its last push
+    int local_steps = 0;            ///< since its last push
+    int samples = 0;                ///< since its last push
+    std::optional<bool> told = {};  ///< since its last push
     Seconds duration = {};
     bool waits = false;
     bool gone = false;
@@ -112,6 +115,11 @@ class PolicyRun {
   void start_step(int worker, double time) {
     const double factor = varies_ ? 0.5 + varies_->uniform() : 1.0;
     Worker& one = workers_[index(worker)];
+    now_ = time;
+    if (one.policy->reports({one.local_steps})) {
+      const bool ready = report(worker).ready;
+      if (!loses_answers_ || loses_answers_->below(2) == 0) one.told = one.told.value_or(false) || ready;
+    }
     one.duration = duration_of(worker) * factor;
     ends_.push({time + one.duration.count(), worker});
   }
@@ -123,21 +131,21 @@ class PolicyRun {
     ++worker.local_steps;
     worker.samples += worker.batch;
     if (gradient) return push(number);
-    auto decision =
-        worker.policy->on_step_done({Seconds(time), worker.duration, worker.batch, worker.local_steps});
-    if (std::holds_alternative<sync::Ask>(decision)) decision = ask(number);
+    auto decision = worker.policy->on_step_done(
+        {Seconds(time), worker.duration, worker.batch, worker.local_steps, worker.told});
+    if (std::holds_alternative<sync::Ask>(decision)) decision = worker.policy->on_answer(report(number));
     if (std::holds_alternative<sync::Exchange>(decision)) return push(number);
     start_step(number, time);
   }
 
-  sync::WorkerDecision ask(int number) {
+  sync::Answer report(int number) {
     Worker& worker = workers_[index(number)];
     const sync::Report event{Seconds(now_), number, worker.version, worker.local_steps, worker.duration};
     sync::ServerDecisions decisions;
     server_->on_report(event, decisions);
     execute(event, decisions);
     const auto& answer = std::get<sync::AnswerReport>(decisions.at(0));
-    return worker.policy->on_answer({Seconds(now_), answer.ready, answer.members});
+    return {Seconds(now_), answer.ready, answer.members};
   }
 
   void push(int number) {
@@ -151,6 +159,7 @@ class PolicyRun {
     staleness_.push_back(version_ - worker.version);
     worker.local_steps = 0;
     worker.samples = 0;
+    worker.told.reset();
     worker.waits = true;
     execute(event, decisions);
   }
@@ -182,6 +191,7 @@ class PolicyRun {
   std::vector<double> durations_;
   std::function<Seconds(int worker, int batch)> duration_of_;
   std::optional<Rng> varies_;
+  std::optional<Rng> loses_answers_;
   sync::Setting setting_;
   std::unique_ptr<sync::ServerPolicy> server_;
   std::vector<Worker> workers_;

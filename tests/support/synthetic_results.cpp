@@ -71,6 +71,7 @@ class SyntheticRun {
     int local_steps = 0;
     int rounds = 0;
     double own_time = 0;
+    std::optional<bool> told{};  ///< by the coordinator, since the last exchange
   };
   using End = std::pair<double, int>;
 
@@ -109,6 +110,7 @@ class SyntheticRun {
     phase(worker.step, Phase::backward) = Seconds(noisy(own * 0.65));
     if (entry_.make.payload == sync::Payload::change)
       phase(worker.step, Phase::update) = Seconds(noisy(0.0006 * compute_));
+    if (worker.policy->reports({worker.local_steps})) worker.told = report(number).ready;
     worker.own_time = worker.step.duration().count();
     note(number, "compute", -1, 0);
     ends_.push({time + worker.own_time, number});
@@ -120,16 +122,21 @@ class SyntheticRun {
     ++worker.local_steps;
     if (gradient) return push(number);
     auto decision = decided(number, worker.policy->on_step_done({Seconds(now_), Seconds(worker.own_time),
-                                                                 batch, worker.local_steps}));
+                                                                 batch, worker.local_steps, worker.told}));
     if (std::holds_alternative<sync::Ask>(decision)) {
       phase(worker.step, Phase::query) = Seconds(noisy(0.0004 * exchange_));
-      const auto decisions = told(
-          sync::Report{Seconds(now_), number, worker.version, worker.local_steps, Seconds(worker.own_time)});
-      const auto& answer = std::get<sync::AnswerReport>(decisions.at(0));
-      decision = decided(number, worker.policy->on_answer({Seconds(now_), answer.ready, answer.members}));
+      decision = decided(number, worker.policy->on_answer(report(number)));
     }
     if (std::holds_alternative<sync::Exchange>(decision)) return push(number);
     finish_step(number, worker.step.start.count() + worker.step.duration().count());
+  }
+
+  sync::Answer report(int number) {
+    const Worker& worker = at(number);
+    const auto decisions = told(
+        sync::Report{Seconds(now_), number, worker.version, worker.local_steps, Seconds(worker.own_time)});
+    const auto& answer = std::get<sync::AnswerReport>(decisions.at(0));
+    return {Seconds(now_), answer.ready, answer.members};
   }
 
   void push(int number) {
@@ -152,6 +159,7 @@ class SyntheticRun {
     worker.step.bytes_sent = worker.step.bytes_received = model_bytes;
     worker.version = version_;
     worker.local_steps = 0;
+    worker.told.reset();
     ++worker.rounds;
     finish_step(number, end);
   }

@@ -42,6 +42,7 @@ class AllReduces {
   /// Blocks until all are done.
   void finish();
 
+  bool running() const { return running_ > 0; }
   bool under_way(int bucket) const { return runs_[static_cast<std::size_t>(bucket)].under_way; }
 
  private:

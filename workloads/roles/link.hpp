@@ -4,6 +4,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "policies/sync/policy.hpp"
@@ -15,12 +16,10 @@ namespace tandem {
 
 /// What a worker tells with its payload.
 struct Contribution {
-  sync::Payload payload = sync::Payload::gradient;
-  std::vector<int> members = {};  ///< worker indices of the group; empty: all
-  int samples = 0;                ///< processed since its last contribution
-  int local_steps = 0;            ///< taken since then
-  Seconds duration;               ///< of its last local step
-  double loss = 0.0;              ///< mean of these steps; NaN when math is modelled
+  int samples = 0;      ///< processed since its last contribution
+  int local_steps = 0;  ///< taken since then
+  Seconds duration;     ///< of its last local step
+  double loss = 0.0;    ///< mean of these steps; NaN when math is modelled
 };
 
 struct ExchangeResult {
@@ -29,8 +28,9 @@ struct ExchangeResult {
   int local_steps = 0;  ///< of a round from now on; 0 keeps them
   bool stop = false;
   std::int64_t samples = 0;  ///< processed by all workers so far, where this rank knows; else 0
-  int sum_of = 0;  ///< > 0: the payload memory holds the sum of so many contributions, to be adopted;
-                   ///< 0: the replica's model, or its centre, is the new one already
+  double sum_of =
+      0;  ///< > 0: the payload memory holds the sum of contributions of so much weight together, each
+          ///< times its own, to be adopted; 0: the replica's model, or its centre, is the new one already
   std::int64_t bytes_sent = 0;
   std::int64_t bytes_received = 0;
 };
@@ -40,19 +40,26 @@ class Link {
   virtual ~Link() = default;
   /// Starts a new exchange. Pre: the last one is finished. A model is taken as it is now, and others may add
   /// theirs until the exchange is finished.
-  virtual void begin(sync::Payload payload, std::vector<int> members) = 0;
+  virtual void begin(const sync::Exchange& exchange) = 0;
   /// The payload of this bucket is complete. Buckets in backward order.
   virtual void offer(int bucket, const Contribution& contribution) = 0;
   /// Waits for `until` while the exchange goes on.
   virtual void overlap(Pending& until) = 0;
   /// Waits for the end of the exchange.
   virtual ExchangeResult finish() = 0;
-  /// Asks the coordinator whether to go on with local steps. Pre: the route has a coordinator.
-  virtual sync::Answer ask(const Contribution& contribution) = 0;
+  /// Asks the coordinator whether to go on with local steps, and waits for the answer; or reports to it, and
+  /// does not. Pre (both): there is a coordinator.
+  virtual sync::Answer ask(const Contribution& contribution);
+  virtual void report(const Contribution& contribution);
+  /// What the coordinator has said to the reports since the last exchange; nothing when no answer has come.
+  virtual std::optional<bool> told() const { return std::nullopt; }
   /// Tells the others that this worker has ended. Where every worker has a model of its own, the first
   /// worker's is their mean afterwards.
   virtual void leave() = 0;
 };
+
+/// Worker indices of an exchange among so many workers.
+std::vector<int> members_of(const sync::Exchange& exchange, std::size_t workers);
 
 std::unique_ptr<Link> make_server_link(const Job& job, Context& context, Replica& replica);
 std::unique_ptr<Link> make_all_reduce_link(const Job& job, Context& context, Replica& replica);

@@ -14,6 +14,7 @@ ParameterServer::ParameterServer(const Job& job, Context& context, Journal& jour
       context_(context),
       journal_(journal),
       shards_(job.ranks_of(Seat::Role::server)),
+      holds_model_(job.route() == sync::Route::server),
       shard_(shard),
       model_(job, shard),
       policy_(job.algorithm().make.make_server(job.sync_setting())),
@@ -38,6 +39,7 @@ void ParameterServer::run() {
     else
       handle(worker, arrived.note);
   }
+  if (!holds_model_) return;
   const std::vector<float> final_model = gather_model();
   if (shard_ == 0) {
     const std::int64_t rounds = pushes_ / static_cast<std::int64_t>(clients_.size());
@@ -70,6 +72,7 @@ void ParameterServer::handle(int worker, const Note& note) {
     case protocol::report: {
       const sync::Report event{context_.now(), worker, note.version, note.local_steps,
                                Seconds(note.duration_s)};
+      client.reported_version = note.version;
       policy_->on_report(event, decisions_);
       listen_for_note(worker);
       execute(journal_.keep_decisions ? sync::to_text(event) : "");
@@ -170,7 +173,8 @@ void ParameterServer::reply(const sync::Reply& decision) {
                   .version = version_,
                   .samples = decision.batch,
                   .local_steps = decision.local_steps,
-                  .value = stopping_ && shard_ == 0 ? 1 : 0};
+                  .value = stopping_ && shard_ == 0 ? 1 : 0,
+                  .all_samples = samples_};
   for (int bucket = 0; bucket <= last_bucket(); ++bucket) {
     const Channel channel = bucket == last_bucket() ? protocol::from_server : protocol::reply_bucket(bucket);
     client.reply.push_back(
@@ -179,11 +183,12 @@ void ParameterServer::reply(const sync::Reply& decision) {
 }
 
 void ParameterServer::answer(const sync::AnswerReport& decision) {
-  // A worker asks again only after it has the answer, so the wait for the previous one does not block.
+  // The worker expects each answer before it asks again, so the wait for the previous one does not block.
   Client& client = clients_[static_cast<std::size_t>(decision.worker)];
   if (!client.answer.empty()) context_.wait(client.answer);
-  client.answer = context_.send(client.rank, protocol::answers, {},
-                                Note{.kind = protocol::answer, .value = decision.ready ? 1 : 0});
+  client.answer = context_.send(
+      client.rank, protocol::answers, {},
+      Note{.kind = protocol::answer, .version = client.reported_version, .value = decision.ready ? 1 : 0});
 }
 
 void ParameterServer::finish_reply(Client& client) {
@@ -194,6 +199,7 @@ void ParameterServer::finish_reply(Client& client) {
 
 void ParameterServer::checkpoint_if_due() {
   const auto workers = static_cast<std::int64_t>(clients_.size());
+  if (!holds_model_) return;
   if (pushes_ % workers != 0 || !checkpoints_.is_due(pushes_ / workers)) return;
   const std::vector<float> whole = gather_model();
   checkpoints_.save(pushes_ / workers, samples_, whole);

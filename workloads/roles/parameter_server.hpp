@@ -1,5 +1,6 @@
 // One shard of the parameter server: receives pushes, does what the policy decides, sends the model back. The
-// first shard also answers reports, owns the stop condition and writes checkpoints.
+// first shard also answers reports, owns the stop condition and writes checkpoints. Over an all-reduce it is
+// the coordinator: it hears that workers exchange, answers them, and holds no part of the model.
 #pragma once
 
 #include <memory>
@@ -27,6 +28,7 @@ class ParameterServer {
     std::vector<Pending> buckets;         ///< receives of all buckets of a push but the last
     std::optional<Note> push{};           ///< of a push whose buckets are not all there
     int samples = 0;                      ///< of its last push
+    int reported_version = 0;             ///< of its last report
     std::vector<Pending> reply;           ///< sends of the model under way
     ServerModel::Snapshot replied_model;  ///< what they send
     Pending answer;
@@ -52,6 +54,7 @@ class ParameterServer {
   Context& context_;
   Journal& journal_;
   std::vector<Rank> shards_;
+  bool holds_model_;
   int shard_;
   ServerModel model_;
   std::unique_ptr<sync::ServerPolicy> policy_;

@@ -4,7 +4,6 @@
 // their steps and tells all when the job ends.
 #include <algorithm>
 #include <functional>
-#include <numeric>
 #include <utility>
 
 #include "policies/vocabulary/check.hpp"
@@ -41,13 +40,9 @@ class PeerLink : public Link {
     }
   }
 
-  void begin(sync::Payload payload, std::vector<int> members) override {
-    TANDEM_CHECK(payload == sync::Payload::model, "peers exchange models");
-    if (members.empty()) {
-      members.resize(workers_.size());
-      std::iota(members.begin(), members.end(), 0);
-    }
-    members_ = std::move(members);
+  void begin(const sync::Exchange& exchange) override {
+    TANDEM_CHECK(exchange.payload == sync::Payload::model, "peers exchange models");
+    members_ = members_of(exchange, workers_.size());
     compute(1, model_.begin());
     std::size_t index = 0;
     for (const int member : members_) {
@@ -89,11 +84,6 @@ class PeerLink : public Link {
             .samples = progress().samples,
             .bytes_sent = std::exchange(bytes_sent_, 0),
             .bytes_received = std::exchange(bytes_received_, 0)};
-  }
-
-  sync::Answer ask(const Contribution&) override {
-    TANDEM_CHECK(false, "peers have no coordinator");
-    return {};
   }
 
   void leave() override {

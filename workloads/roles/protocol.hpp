@@ -13,8 +13,8 @@ enum Kind : std::int32_t {
   report,      ///< worker -> coordinator: may I go on? version, local_steps, duration_s
   leave,       ///< worker -> server: I am done
   reply,       ///< server -> worker: the model; version, samples = batch size, local_steps = of the next
-               ///< rounds, value = 1 to stop
-  answer,      ///< coordinator -> worker: value = 1 ready
+               ///< rounds, value = 1 to stop, all_samples = processed by all workers
+  answer,      ///< coordinator -> worker: value = 1 ready, version = that of the report
   request,     ///< worker -> cache node: samples ids follow
   batch,       ///< cache node -> worker: the records
   checkpoint,  ///< -> evaluator: version = round, value = samples processed, duration_s = when it was taken
@@ -23,7 +23,8 @@ enum Kind : std::int32_t {
   stepped      ///< worker -> first worker: another step is done
 };
 
-/// Worker -> server. The note rides on the last bucket of a push, so its arrival means the push is whole.
+/// Worker -> server or coordinator. The note rides on the last bucket of a push, so its arrival means the
+/// push is whole.
 inline constexpr Channel to_server{1, true};
 /// Server -> worker. The note rides on the last bucket of the model.
 inline constexpr Channel from_server{2, true};

@@ -64,19 +64,25 @@ Kernel Replica::compute_change() {
   };
 }
 
-Kernel Replica::adopt_sum(sync::Payload payload, int count) {
+Kernel Replica::weigh(sync::Payload payload, double weight) {
   if (!learner_) return {};
-  if (payload == sync::Payload::gradient)
-    return [this, count] {
-      apply_update(optimizer_, model_, 0, learner_->model(), learner_->gradient(), 1.0 / count);
-    };
-  if (payload == sync::Payload::model)
-    return [this, count] {
-      for (float& value : learner_->model()) value /= static_cast<float>(count);
-    };
-  return [this, count] {
-    if (tie_) give_way_to_centre();
-    adopt_mean_change(1.0 / count);
+  return [this, payload, weight] {
+    for (float& value : payload_memory(payload)) value *= static_cast<float>(weight);
+  };
+}
+
+Kernel Replica::adopt_sum(sync::Payload payload, double weight) {
+  if (!learner_) return {};
+  return [this, payload, weight] {
+    switch (payload) {
+      case sync::Payload::gradient:
+        return apply_update(optimizer_, model_, 0, learner_->model(), learner_->gradient(), 1.0 / weight);
+      case sync::Payload::change:
+        if (tie_) give_way_to_centre(tie_->pull);
+        return adopt_mean_change(1.0 / weight);
+      case sync::Payload::model:
+        for (float& value : learner_->model()) value /= static_cast<float>(weight);
+    }
   };
 }
 
@@ -95,9 +101,9 @@ void Replica::adopt_mean_change(double share) {
 }
 
 /// Statistics are not pulled: they belong to the worker's own parameters.
-void Replica::give_way_to_centre() {
+void Replica::give_way_to_centre(double share) {
   const auto model = learner_->model();
-  const auto pull = static_cast<float>(tie_->pull);
+  const auto pull = static_cast<float>(share);
   for (const auto& bucket : model_.buckets)
     for (std::int64_t at = bucket.offset; at < bucket.offset + bucket.parameters; ++at) {
       const auto i = static_cast<std::size_t>(at);
@@ -108,9 +114,15 @@ void Replica::give_way_to_centre() {
 Kernel Replica::adopt_centre() {
   TANDEM_CHECK(is_tied(), "the model is the server's");
   if (!learner_) return {};
+  if (!tie_->asynchronous)
+    return [this] {
+      give_way_to_centre(tie_->pull);
+      marked_ = incoming_;
+    };
+  // The centre has moved by its share of the distance already: what is left of that distance tells how long it was.
   return [this] {
-    give_way_to_centre();
     marked_ = incoming_;
+    give_way_to_centre(tie_->pull / (1.0 - tie_->pull));
   };
 }
 

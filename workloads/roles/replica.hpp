@@ -36,9 +36,11 @@ class Replica {
   /// Remembers the model as the start of a round, unless it is tied to a centre, which then stands in for it.
   /// Only algorithms that exchange changes need it.
   void mark();
-  /// Takes over the mean of `count` workers' payloads, of which the payload memory holds the sum: an
-  /// optimiser step by the mean gradient, the marked model plus the mean change, or the mean model.
-  Kernel adopt_sum(sync::Payload payload, int count);
+  /// Multiplies the payload by its weight in a sum.
+  Kernel weigh(sync::Payload payload, double weight);
+  /// Takes over the mean of workers' payloads of so much weight together, of which the memory holds the sum:
+  /// an optimiser step by the mean gradient, the marked model plus the mean change, or the mean model.
+  Kernel adopt_sum(sync::Payload payload, double weight);
   /// The model is the worker's own and only tied to the server's, the centre.
   bool is_tied() const { return tie_.has_value(); }
   /// Lets the centre pull the model, and takes over the new one that has come. Pre: is_tied().
@@ -56,7 +58,7 @@ class Replica {
  private:
   std::span<float> payload_memory(sync::Payload payload);
   void adopt_mean_change(double share);
-  void give_way_to_centre();
+  void give_way_to_centre(double share);
 
   ModelDescription model_;
   std::unique_ptr<Learner> learner_;

@@ -1,7 +1,6 @@
 // Push and pull: payload buckets to every shard, the new model back.
-#include <bit>
-
 #include "policies/vocabulary/check.hpp"
+#include "workloads/roles/coordinator_line.hpp"
 #include "workloads/roles/link.hpp"
 #include "workloads/roles/protocol.hpp"
 #include "workloads/roles/shard_layout.hpp"
@@ -15,14 +14,15 @@ class ServerLink : public Link {
       : context_(context),
         replica_(replica),
         servers_(job.ranks_of(Seat::Role::server)),
-        versions_(servers_.size(), 0) {
+        versions_(servers_.size(), 0),
+        coordinator_(context, servers_.front()) {
     const int shards = static_cast<int>(servers_.size());
     for (int shard = 0; shard < shards; ++shard) pieces_.push_back(shard_pieces(job.model(), shards, shard));
   }
 
-  void begin(sync::Payload payload, std::vector<int> members) override {
-    TANDEM_CHECK(members.empty(), "groups exchange by all-reduce");
-    payload_ = payload;
+  void begin(const sync::Exchange& exchange) override {
+    TANDEM_CHECK(exchange.members.empty(), "groups exchange by all-reduce");
+    payload_ = exchange.payload;
     result_ = {};
   }
 
@@ -30,7 +30,8 @@ class ServerLink : public Link {
     const bool last = bucket == replica_.buckets() - 1;
     const Channel channel = last ? protocol::to_server : protocol::push_bucket(bucket);
     for (std::size_t shard = 0; shard < servers_.size(); ++shard) {
-      const Note note = last ? note_of(protocol::push, contribution, shard) : Note{};
+      const Note note =
+          last ? CoordinatorLine::note_of(protocol::push, contribution, versions_[shard]) : Note{};
       const ShardPiece& piece = pieces_[shard][static_cast<std::size_t>(bucket)];
       sends_.push_back(context_.send(servers_[shard], channel,
                                      replica_.payload(payload_, piece.flat_offset, piece.elements), note));
@@ -39,7 +40,7 @@ class ServerLink : public Link {
   }
 
   // Started messages move by themselves while the worker waits for anything.
-  void overlap(Pending& until) override { context_.wait(until); }
+  void overlap(Pending& until) override { coordinator_.overlap(until); }
 
   ExchangeResult finish() override {
     const int last = replica_.buckets() - 1;
@@ -64,13 +65,13 @@ class ServerLink : public Link {
   }
 
   sync::Answer ask(const Contribution& contribution) override {
-    Pending answer = context_.receive(servers_.front(), protocol::answers, {});
-    Pending question =
-        context_.send(servers_.front(), protocol::to_server, {}, note_of(protocol::report, contribution, 0));
-    context_.wait(question);
-    const Note note = context_.wait(answer).note;
-    return {.now = context_.now(), .ready = note.value == 1, .members = {}};
+    const bool ready = coordinator_.ask(contribution, versions_.front());
+    return {.now = context_.now(), .ready = ready, .members = {}};
   }
+  void report(const Contribution& contribution) override {
+    coordinator_.report(contribution, versions_.front());
+  }
+  std::optional<bool> told() const override { return coordinator_.told(); }
 
   void leave() override {
     for (const Rank server : servers_) {
@@ -81,26 +82,20 @@ class ServerLink : public Link {
     }
     context_.wait_all(sends_);
     sends_.clear();
+    coordinator_.close();
   }
 
  private:
-  Note note_of(protocol::Kind kind, const Contribution& contribution, std::size_t shard) const {
-    return {.kind = kind,
-            .version = versions_[shard],
-            .samples = contribution.samples,
-            .local_steps = contribution.local_steps,
-            .duration_s = contribution.duration.count(),
-            .value = std::bit_cast<std::int64_t>(contribution.loss)};
-  }
-
   void take_over(const Note& reply, std::size_t shard) {
     TANDEM_CHECK(reply.kind == protocol::reply, "kind", reply.kind);
     versions_[shard] = reply.version;
     if (shard > 0) return;  // the first shard coordinates
+    coordinator_.begin_round(reply.version);
     result_.version = reply.version;
     result_.batch = reply.samples;
     result_.local_steps = reply.local_steps;
     result_.stop = reply.value == 1;
+    result_.samples = reply.all_samples;
   }
 
   Context& context_;
@@ -108,6 +103,7 @@ class ServerLink : public Link {
   std::vector<Rank> servers_;
   std::vector<std::vector<ShardPiece>> pieces_;  ///< by shard, by bucket
   std::vector<int> versions_;  ///< of the model's part, by shard: each counts its own updates
+  CoordinatorLine coordinator_;
   sync::Payload payload_ = sync::Payload::gradient;
   ExchangeResult result_;
   std::vector<Pending> sends_;

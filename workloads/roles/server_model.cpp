@@ -8,8 +8,18 @@ namespace tandem {
 
 using Since = sync::DelayCompensation::Since;
 
+namespace {
+
+/// A coordinator has one piece of no elements: what is a message with part of the model, is a note alone.
+std::vector<ShardPiece> pieces_of(const Job& job, int shard) {
+  if (job.route() != sync::Route::server) return {ShardPiece{}};
+  return shard_pieces(job.model(), static_cast<int>(job.ranks_of(Seat::Role::server).size()), shard);
+}
+
+}  // namespace
+
 ServerModel::ServerModel(const Job& job, int shard)
-    : pieces_(shard_pieces(job.model(), static_cast<int>(job.ranks_of(Seat::Role::server).size()), shard)),
+    : pieces_(pieces_of(job, shard)),
       elements_(shard_elements(pieces_)),
       payload_(job.algorithm().make.payload),
       optimizer_(job.experiment().optimizer.learning_rate, job.experiment().optimizer.momentum,
@@ -26,10 +36,13 @@ ServerModel::ServerModel(const Job& job, int shard)
   slots_.assign(job.ranks_of(Seat::Role::worker).size(), std::vector<float>(model_->size()));
   aggregate_.assign(model_->size(), 0.0F);
   const sync::UpdateRule rule = job.update_rule();
-  if (const auto* compensation = std::get_if<sync::DelayCompensation>(&rule)) {
+  if (const auto* compensation = std::get_if<sync::DelayCompensation>(&rule))
     keeps_older_ = compensation->since;
-    older_.assign(slots_.size(), model_);
+  if (const auto* tie = std::get_if<sync::ElasticTie>(&rule); tie != nullptr && tie->asynchronous) {
+    keeps_older_ = Since::handed_out;
+    pull_ = static_cast<float>(tie->pull);
   }
+  if (keeps_older_) older_.assign(slots_.size(), model_);
 }
 
 Slice ServerModel::slot(int worker, int bucket) {
@@ -90,7 +103,7 @@ void ServerModel::update(double scale) {
     if (payload_ == sync::Payload::gradient)
       step_by_gradient(piece, scale, older.get());
     else
-      move_by_change(piece, scale);
+      move_by_change(piece, scale, older.get());
   }
   std::fill(aggregate_.begin(), aggregate_.end(), 0.0F);
   total_weight_ = 0.0;
@@ -118,12 +131,24 @@ void ServerModel::step_by_gradient(const ShardPiece& piece, double scale, const 
   for (std::size_t i = 0; i < at.statistics.size(); ++i) at.statistics[i] = share * at.statistics_sum[i];
 }
 
-void ServerModel::move_by_change(const ShardPiece& piece, double scale) {
+void ServerModel::move_by_change(const ShardPiece& piece, double scale, const std::vector<float>* older) {
   const Stretch at = stretch_of(piece);
+  if (older != nullptr) return give_way_to_worker(piece, at, *older);
   const double share = 1.0 / total_weight_;
   change_update_.apply(at.trained, at.trained, at.trained_sum, share, scale, piece.shard_offset);
   for (std::size_t i = 0; i < at.statistics.size(); ++i)
     at.statistics[i] += static_cast<float>(share) * at.statistics_sum[i];
+}
+
+/// The pusher's model is the centre that it was sent, and its change.
+void ServerModel::give_way_to_worker(const ShardPiece& piece, const Stretch& at,
+                                     const std::vector<float>& handed_out) {
+  const auto sent = std::span(handed_out).subspan(static_cast<std::size_t>(piece.shard_offset));
+  const std::size_t trained = at.trained.size();
+  for (std::size_t i = 0; i < trained; ++i)
+    at.trained[i] += pull_ * (sent[i] + at.trained_sum[i] - at.trained[i]);
+  for (std::size_t i = 0; i < at.statistics.size(); ++i)
+    at.statistics[i] += pull_ * (sent[trained + i] + at.statistics_sum[i] - at.statistics[i]);
 }
 
 Slice ServerModel::slice(const Snapshot& snapshot, int bucket) const {

@@ -55,7 +55,8 @@ class ServerModel {
   void update(double scale);
   Stretch stretch_of(const ShardPiece& piece);
   void step_by_gradient(const ShardPiece& piece, double scale, const std::vector<float>* older);
-  void move_by_change(const ShardPiece& piece, double scale);
+  void move_by_change(const ShardPiece& piece, double scale, const std::vector<float>* older);
+  void give_way_to_worker(const ShardPiece& piece, const Stretch& at, const std::vector<float>& handed_out);
 
   std::vector<ShardPiece> pieces_;
   std::int64_t elements_;
@@ -65,7 +66,8 @@ class ServerModel {
   ChangeUpdate change_update_;
   Snapshot model_;
   std::optional<sync::DelayCompensation::Since> keeps_older_;  ///< which older models are kept, if any
-  std::vector<Snapshot> older_;            ///< by worker: what its gradient is compared with
+  std::vector<Snapshot> older_;            ///< by worker: what its gradient or model is compared with
+  float pull_ = 0.0F;                      ///< of one worker at the centre
   int pusher_ = 0;                         ///< whose push was accepted last
   std::vector<std::vector<float>> slots_;  ///< by worker
   std::vector<std::pair<int, double>> accepted_;

@@ -1,5 +1,6 @@
 #include "workloads/roles/worker.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include "policies/vocabulary/check.hpp"
@@ -48,9 +49,10 @@ void Worker::step() {
   const auto during = policy_->on_step_begin({local_steps_});
   if (during) {
     logged("step_begin", *during);
-    link_->begin(during->payload, during->members);
+    link_->begin(*during);
     end_phase(Phase::exchange);
   }
+  if (policy_->reports({local_steps_})) link_->report(contribution());
   load(batch_);
   forward();
   backward(during ? &*during : nullptr);
@@ -91,7 +93,7 @@ void Worker::backward(const sync::Exchange* during) {
                          replica_.backward(bucket));
     link_->overlap(pass);
     step_duration_ = context_.now() - record_.start;
-    if (during != nullptr) link_->offer(bucket, contribution(during->payload));
+    if (during != nullptr) link_->offer(bucket, contribution());
   }
   end_phase(Phase::backward);
 }
@@ -105,10 +107,10 @@ void Worker::update() {
 
 void Worker::decide() {
   step_duration_ = context_.now() - record_.start;
-  const sync::StepDone done{context_.now(), step_duration_, record_.samples, local_steps_};
+  const sync::StepDone done{context_.now(), step_duration_, record_.samples, local_steps_, link_->told()};
   auto decision = logged("step_done", policy_->on_step_done(done));
   if (std::holds_alternative<sync::Ask>(decision)) {
-    const sync::Answer answer = link_->ask(contribution(sync::Payload::change));
+    const sync::Answer answer = link_->ask(contribution());
     end_phase(Phase::query);
     decision = logged(answer.ready ? "answer ready" : "answer continue", policy_->on_answer(answer));
     TANDEM_CHECK(!std::holds_alternative<sync::Ask>(decision), "a policy asked again after an answer");
@@ -123,9 +125,8 @@ void Worker::exchange_after_step(const sync::Exchange& exchange) {
     context_.wait(change);
     end_phase(Phase::update);
   }
-  link_->begin(exchange.payload, exchange.members);
-  for (int bucket = 0; bucket < replica_.buckets(); ++bucket)
-    link_->offer(bucket, contribution(exchange.payload));
+  link_->begin(exchange);
+  for (int bucket = 0; bucket < replica_.buckets(); ++bucket) link_->offer(bucket, contribution());
   finish_exchange(exchange.payload);
 }
 
@@ -153,12 +154,11 @@ void Worker::finish_exchange(sync::Payload payload) {
   if (writes_checkpoints_) checkpoints_.save_if_due(round_, result.samples, replica_.values());
 }
 
-Contribution Worker::contribution(sync::Payload payload) const {
-  return {.payload = payload,
-          .samples = samples_since_exchange_,
+Contribution Worker::contribution() const {
+  return {.samples = samples_since_exchange_,
           .local_steps = local_steps_,
           .duration = step_duration_,
-          .loss = losses_since_exchange_ / local_steps_};
+          .loss = losses_since_exchange_ / std::max(1, local_steps_)};
 }
 
 void Worker::end_phase(Phase phase) {

@@ -29,7 +29,7 @@ class Worker {
   void finish_exchange(sync::Payload payload);
   void end_phase(Phase phase);
   sync::WorkerDecision logged(const char* event, sync::WorkerDecision decision);
-  Contribution contribution(sync::Payload payload) const;
+  Contribution contribution() const;
 
   const Job& job_;
   Context& context_;

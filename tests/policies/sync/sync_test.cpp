@@ -7,7 +7,9 @@
 
 #include "policies/sync/policy.hpp"
 #include "policies/vocabulary/rng.hpp"
+#include "tests/support/names.hpp"
 #include "tests/support/policy_run.hpp"
+#include "tests/support/seeds.hpp"
 
 namespace tandem::sync {
 namespace {
@@ -76,26 +78,29 @@ TEST(LocalSgd, OneStepIsBsp) {
   EXPECT_EQ(local.update_times(), bsp.update_times());
 }
 
-TEST(Esync, EqualWorkersAreBsp) {
+/// The published questions and the reports ahead of them: without a network to cross, they decide alike.
+class Esync : public ::testing::TestWithParam<std::string> {};
+
+TEST_P(Esync, EqualWorkersAreBsp) {
   for (const double epsilon : {0.0, 0.3}) {
-    PolicyRun run("esync", {2.0, 2.0, 2.0}, {{"epsilon_s", epsilon}});
+    PolicyRun run(GetParam(), {2.0, 2.0, 2.0}, {{"epsilon_s", epsilon}});
     run.run_updates(5);
     for (const int worker : {0, 1, 2}) EXPECT_EQ(run.steps(worker), (std::vector<int>{1, 1, 1, 1, 1}));
     EXPECT_DOUBLE_EQ(run.now(), 10.0);
   }
 }
 
-TEST(Esync, ExampleOfTheReference) {
-  PolicyRun run("esync", {4.0, 1.0});
+TEST_P(Esync, ExampleOfTheReference) {
+  PolicyRun run(GetParam(), {4.0, 1.0}, {{"epsilon_s", 0.0}});
   run.run_updates(4);
   EXPECT_EQ(run.steps(0), (std::vector<int>{1, 1, 1, 1}));
   EXPECT_EQ(run.steps(1), (std::vector<int>{1, 4, 4, 4}));  // the first round measures
-  PolicyRun with_margin("esync", {4.0, 1.0}, {{"epsilon_s", 0.5}});
+  PolicyRun with_margin(GetParam(), {4.0, 1.0}, {{"epsilon_s", 0.5}});
   with_margin.run_updates(3);
   EXPECT_EQ(with_margin.steps(1), (std::vector<int>{1, 3, 3}));
 }
 
-TEST(Esync, StepsOfARoundFollowTheClosedForm) {
+TEST_P(Esync, StepsOfARoundFollowTheClosedForm) {
   for (std::uint64_t seed = 1; seed <= 100; ++seed) {
     SCOPED_TRACE(seed);
     Rng random = Rng::stream(seed, "esync test");
@@ -103,7 +108,7 @@ TEST(Esync, StepsOfARoundFollowTheClosedForm) {
     for (double& duration : durations) duration = 0.05 + random.uniform();
     const double slowest = *std::max_element(durations.begin(), durations.end());
     const double epsilon = 0.2 * random.uniform();
-    PolicyRun run("esync", durations, {{"epsilon_s", epsilon}});
+    PolicyRun run(GetParam(), durations, {{"epsilon_s", epsilon}});
     run.run_updates(4);
     for (std::size_t worker = 0; worker < durations.size(); ++worker) {
       const int expected = std::max(1, static_cast<int>(std::floor((slowest - epsilon) / durations[worker])));
@@ -113,14 +118,14 @@ TEST(Esync, StepsOfARoundFollowTheClosedForm) {
   }
 }
 
-TEST(Esync, ASingleWorkerIsSequential) {
-  PolicyRun run("esync", {0.7});
+TEST_P(Esync, ASingleWorkerIsSequential) {
+  PolicyRun run(GetParam(), {0.7});
   run.run_updates(5);
   EXPECT_EQ(run.steps(0), (std::vector<int>{1, 1, 1, 1, 1}));
 }
 
-TEST(Esync, LosingTheSlowestNeverBlocksTheRest) {
-  PolicyRun run("esync", {10.0, 1.0, 2.0});
+TEST_P(Esync, LosingTheSlowestNeverBlocksTheRest) {
+  PolicyRun run(GetParam(), {10.0, 1.0, 2.0}, {{"epsilon_s", 0.0}});
   run.run_updates(2);
   run.leave(0);
   const double left_at = run.now();
@@ -130,10 +135,25 @@ TEST(Esync, LosingTheSlowestNeverBlocksTheRest) {
   EXPECT_EQ(run.steps(1).back(), 2);  // the pace is that of worker 2 now
 }
 
-TEST(Esync, CapsTheStepsOfARound) {
-  PolicyRun run("esync", {100.0, 1.0}, {{"max_local_steps", std::int64_t{7}}});
+TEST_P(Esync, CapsTheStepsOfARound) {
+  PolicyRun run(GetParam(), {100.0, 1.0}, {{"max_local_steps", std::int64_t{7}}});
   run.run_updates(3);
   EXPECT_EQ(run.steps(1), (std::vector<int>{1, 7, 7}));
+}
+
+INSTANTIATE_TEST_SUITE_P(Variants, Esync, ::testing::Values("esync", "esync-published"),
+                         testing::catalog_name);
+
+TEST(EsyncAhead, RoundsEndThoughAnswersAreLost) {
+  for (const auto seed : testing::seeds(20)) {
+    TANDEM_TRACE_SEED(seed);
+    PolicyRun run("esync", {4.0, 1.0, 1.5}, {{"max_local_steps", std::int64_t{20}}});
+    run.lose_answers(Rng::stream(seed, "lost answers"));
+    run.run_updates(50);
+    EXPECT_EQ(run.version(), 50);
+    for (const int worker : {0, 1, 2})
+      for (const int steps : run.steps(worker)) EXPECT_LE(steps, 20);
+  }
 }
 
 TEST(Logs, EventsReadBackExactly) {

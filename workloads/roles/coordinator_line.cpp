@@ -1,0 +1,83 @@
+#include "workloads/roles/coordinator_line.hpp"
+
+#include <bit>
+#include <utility>
+
+namespace tandem {
+
+Note CoordinatorLine::note_of(protocol::Kind kind, const Contribution& contribution, int version) {
+  return {.kind = kind,
+          .version = version,
+          .samples = contribution.samples,
+          .local_steps = contribution.local_steps,
+          .duration_s = contribution.duration.count(),
+          .value = std::bit_cast<std::int64_t>(contribution.loss)};
+}
+
+bool CoordinatorLine::ask(const Contribution& contribution, int version) {
+  Pending answer = context_.receive(coordinator_, protocol::answers, {});
+  tell(note_of(protocol::report, contribution, version));
+  return context_.wait(answer).note.value == 1;
+}
+
+void CoordinatorLine::push(const Contribution& contribution, int version) {
+  tell(note_of(protocol::push, contribution, version));
+}
+
+Note CoordinatorLine::reply() {
+  Pending reply = context_.receive(coordinator_, protocol::from_server, {});
+  const Note note = context_.wait(reply).note;
+  begin_round(note.version);
+  return note;
+}
+
+void CoordinatorLine::leave() {
+  tell({.kind = protocol::leave});
+  close();
+}
+
+void CoordinatorLine::tell(const Note& note) {
+  if (!question_.empty()) context_.wait(question_);
+  question_ = context_.send(coordinator_, protocol::to_server, {}, note);
+}
+
+void CoordinatorLine::report(const Contribution& contribution, int version) {
+  answers_.push_back(context_.receive(coordinator_, protocol::answers, {}));
+  tell(note_of(protocol::report, contribution, version));
+}
+
+void CoordinatorLine::overlap(Pending& until) {
+  either_[0] = std::move(until);
+  while (!either_[0].empty()) {
+    if (answers_.empty()) {
+      context_.wait(either_[0]);
+      return;
+    }
+    either_[1] = std::move(answers_.front());
+    const Completion done = context_.wait_any(either_);
+    if (done.index == 0) {
+      answers_.front() = std::move(either_[1]);
+    } else {
+      answers_.pop_front();
+      hear(done.note);
+    }
+  }
+}
+
+/// One that speaks of a round gone by says nothing.
+void CoordinatorLine::hear(const Note& answer) {
+  if (answer.version == version_) told_ = told_.value_or(false) || answer.value == 1;
+}
+
+void CoordinatorLine::begin_round(int version) {
+  version_ = version;
+  told_.reset();
+}
+
+void CoordinatorLine::close() {
+  if (!question_.empty()) context_.wait(question_);
+  for (Pending& answer : answers_) context_.wait(answer);
+  answers_.clear();
+}
+
+}  // namespace tandem

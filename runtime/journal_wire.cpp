@@ -29,6 +29,8 @@ void fields(auto& wire, auto& journal) requires
     wire.all(cache.rank, cache.epoch, cache.local, cache.storage, cache.local_bytes, cache.storage_bytes,
              cache.storage_time);
   });
+  wire.list(journal.staleness,
+            [&](auto& record) { wire.all(record.rank, record.staleness, record.pushes, record.samples); });
   wire.list(journal.operations, [&](auto& operation) {
     wire.all(operation.rank, operation.kind, operation.peer, operation.channel, operation.work,
              operation.bucket, operation.bytes, operation.samples, operation.start, operation.end);

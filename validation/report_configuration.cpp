@@ -19,11 +19,6 @@ json gate_json(const Gate& gate) {
   return {{"state", state_name(gate.state)}, {"checked", gate.checked}, {"detail", gate.detail}};
 }
 
-std::string host_of(const RunInfo& info, Rank rank) {
-  const auto index = static_cast<std::size_t>(rank);
-  return rank >= 0 && index < info.hosts.size() ? info.hosts[index] : "";
-}
-
 json figure_json(const Figure& figure, const RunInfo& info) {
   return {{"key", figure.key},
           {"name", figure.name},

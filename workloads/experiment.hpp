@@ -73,7 +73,8 @@ struct Experiment {
     Seconds seconds{0.0};     ///< of the experiment's clock; where one rank watches it
   } stop;
 
-  int evaluate_every = 0;  ///< rounds between checkpoints and evaluations; 0: none
+  int evaluate_every = 0;        ///< rounds between checkpoints and evaluations; 0: none
+  double target_accuracy = 0.0;  ///< on the test set; results tell when it was reached. 0: none
 
   struct Run {
     std::string devices =

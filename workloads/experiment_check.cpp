@@ -40,6 +40,7 @@ class Checker {
     check_workload();
     check_route();
     check_stop();
+    check_target();
     check_files();
   }
 
@@ -128,6 +129,14 @@ class Checker {
                  "stop.rounds or stop.epochs, because all workers of " + sync.algorithm + " over " +
                      sync.over + " stop after the same round",
                  "a limit of time");
+  }
+
+  // Without real mathematics nothing is evaluated whatever else is set, which the results say.
+  void check_target() const {
+    if (experiment_.target_accuracy > 0.0 && experiment_.evaluate_every == 0 &&
+        experiment_.workload.math == Math::real)
+      refuse_key("target_accuracy", "0, because nothing is evaluated (evaluate_every is 0)",
+                 quote(experiment_.target_accuracy));
   }
 
   void check_files() const {

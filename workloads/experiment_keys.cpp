@@ -67,6 +67,7 @@ std::vector<ExperimentKey> make_keys() {
       {KEY(stop.epochs), between(0, billion), "after that many passes over the training set; 0: not set"},
       {KEY(stop.seconds), at_least(0), "after that time of the experiment's clock; 0: not set"},
       {KEY(evaluate_every), between(0, billion), "rounds between evaluations; 0: none"},
+      {KEY(target_accuracy), between(0, 1), "results tell when the test accuracy reached it; 0: none"},
       {KEY(run.devices), one_of({"emulated", "native"}),
        "as fast as the platform says, or as this machine is"},
       {KEY(physics.network), one_of({"platform", "profile"}),

@@ -37,6 +37,7 @@ Journal random_journal(unsigned seed) {
     journal.evaluations.push_back({number(), number(), time(), time(), number() / 9.0, number() / 9.0});
     journal.decisions.push_back({number(), text(), text(), text()});
     journal.caches.push_back({number(), number(), number(), number(), number(), number(), time()});
+    journal.staleness.push_back({number(), number(), number(), number()});
     journal.operations.push_back(
         {number(), text(), number(), number(), text(), number(), number(), number(), time(), time()});
   }
@@ -53,6 +54,7 @@ void expect_equal(const Journal& expected, const Journal& found) {
   ASSERT_EQ(expected.evaluations.size(), found.evaluations.size());
   ASSERT_EQ(expected.decisions.size(), found.decisions.size());
   ASSERT_EQ(expected.caches.size(), found.caches.size());
+  ASSERT_EQ(expected.staleness.size(), found.staleness.size());
   ASSERT_EQ(expected.operations.size(), found.operations.size());
   for (std::size_t i = 0; i < expected.steps.size(); ++i) {
     const auto tie = [](const StepRecord& r) {
@@ -76,6 +78,12 @@ void expect_equal(const Journal& expected, const Journal& found) {
       return std::tuple(r.rank, r.epoch, r.local, r.storage, r.local_bytes, r.storage_bytes, r.storage_time);
     };
     EXPECT_TRUE(tie(expected.caches[i]) == tie(found.caches[i]));
+  }
+  for (std::size_t i = 0; i < expected.staleness.size(); ++i) {
+    const auto tie = [](const StalenessRecord& r) {
+      return std::tuple(r.rank, r.staleness, r.pushes, r.samples);
+    };
+    EXPECT_TRUE(tie(expected.staleness[i]) == tie(found.staleness[i]));
   }
   for (std::size_t i = 0; i < expected.operations.size(); ++i) {
     const auto tie = [](const OperationRecord& r) {

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <functional>
 #include <limits>
 #include <memory>
 #include <optional>
@@ -64,7 +65,7 @@ class Training : public ::testing::Test {
       prices.push_back(job_->cost_model(static_cast<Rank>(prices.size())));
     }
     setting.price = [&](Rank rank, const Work& work) {
-      return prices[static_cast<std::size_t>(rank)].price(work);
+      return price_ ? price_(rank, work) : prices[static_cast<std::size_t>(rank)].price(work);
     };
     setting.body = [&](Context& context) {
       Journal& journal = journals[static_cast<std::size_t>(context.rank())];
@@ -73,7 +74,7 @@ class Training : public ::testing::Test {
       RecordingContext recording(context, journal.operations);
       run_role(*job_, recording, journal);
     };
-    sim::simulate(setting);
+    makespan_ = sim::simulate(setting).makespan;
     Journal merged;
     for (auto& journal : journals) merged.append(std::move(journal));
     return merged;
@@ -128,6 +129,8 @@ class Training : public ::testing::Test {
 
   std::filesystem::path directory_;
   std::unique_ptr<Job> job_;
+  std::function<Seconds(Rank, const Work&)> price_;  ///< of work; empty: what the devices take
+  Seconds makespan_;                                 ///< of the last training
 };
 
 }  // namespace tandem::testing

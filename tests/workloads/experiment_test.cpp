@@ -278,12 +278,17 @@ INSTANTIATE_TEST_SUITE_P(
                 "lab.yaml:5: key 'sync.options' of local-sgd: unknown option 'g'; did you mean 'h'?"},
         Refusal{"Route", minimal + "sync:\n  algorithm: asp\n  over: all-reduce\n",
                 "lab.yaml:4: key 'sync.algorithm': expected one that works over all-reduce (sequential | bsp "
-                "| local-sgd | fedavg | slowmo | diloco | easgd | group-average), "
+                "| local-sgd | esync | esync-published | fedavg | slowmo | diloco | easgd | group-average), "
                 "found 'asp', for which sync.over is server"},
         Refusal{
             "TimeWithoutServer", "platform: lab.xml\nsync: {over: all-reduce}\nstop:\n  seconds: 10s\n",
             "lab.yaml:4: key 'stop.seconds': expected stop.rounds or stop.epochs, because all workers of bsp "
             "over all-reduce stop after the same round, found a limit of time"},
+        Refusal{"TargetOverOne", minimal + "target_accuracy: 85\n",
+                "lab.yaml:3: key 'target_accuracy': expected number >= 0 and <= 1, found '85'"},
+        Refusal{"TargetWithoutEvaluation", minimal + "workload: {math: real}\ntarget_accuracy: 0.85\n",
+                "lab.yaml:4: key 'target_accuracy': expected 0, because nothing is evaluated (evaluate_every "
+                "is 0), found '0.85'"},
         Refusal{
             "RealSynthetic", minimal + "workload:\n  math: real\n  model: synthetic\n",
             "lab.yaml:5: key 'workload.model': expected a model that can be computed, because workload.math "
@@ -330,7 +335,8 @@ INSTANTIATE_TEST_SUITE_P(
             "SenseOfAnInheritedKey",
             minimal + "sync.algorithm: asp\nvariants: {ring: {sync.over: all-reduce}}\n",
             "lab.yaml:3: variant 'ring': key 'sync.algorithm': expected one that works over all-reduce "
-            "(sequential | bsp | local-sgd | fedavg | slowmo | diloco | easgd | group-average), found 'asp', "
+            "(sequential | bsp | local-sgd | esync | esync-published | fedavg | slowmo | diloco | easgd | "
+                "group-average), found 'asp', "
             "for which sync.over is server"}),
     [](const auto& test) { return test.param.name; });
 
@@ -346,7 +352,7 @@ TEST_F(ExperimentFile, RefusesOverrides) {
   EXPECT_EQ(error_of(minimal, {{"sync", "asp"}}), "--set: key 'sync': expected a map of keys, found 'asp'");
   EXPECT_EQ(error_of(minimal, {{"sync.algorithm", "asp"}, {"sync.over", "all-reduce"}}),
             "--set: key 'sync.algorithm': expected one that works over all-reduce (sequential | bsp | "
-            "local-sgd | fedavg | slowmo | diloco | easgd | group-average), found 'asp', for which sync.over "
+            "local-sgd | esync | esync-published | fedavg | slowmo | diloco | easgd | group-average), found 'asp', for which sync.over "
             "is server");
 }
 

@@ -114,6 +114,7 @@ TEST(Csv, NumbersReadBackExactly) {
 TEST(Csv, EveryKindOfRecordReadsBack) {
   expect_same_csv<EvaluationRecord>({{3, 64, Seconds(1.5), Seconds(2.25), 0.5, 1.25}});
   expect_same_csv<CacheRecord>({{4, 1, 10, 5, 1000, 500, Seconds(0.125)}});
+  expect_same_csv<StalenessRecord>({{1, 0, 7, 448}, {1, 3, 1, 64}});
   expect_same_csv<OperationRecord>({{1, "send", 2, 7, "", -1, 4096, 0, Seconds(0.1), Seconds(0.3)}});
   expect_same_csv<StepRecord>({});
 }
@@ -215,6 +216,7 @@ TEST_F(ResultDirectory, ReadsBackWhatWasWritten) {
   journal.evaluations = {{1, 8, Seconds(1), Seconds(2), 0.5, 0.7}};
   journal.late_devices = 3;
   journal.dropped_samples = 64;
+  journal.staleness = {{0, 0, 3, 12}, {1, 2, 1, 4}};
   journal.core_wait = Seconds(0.25);
   journal.other_load = 0.125;
   create_result_directory(path, false);
@@ -228,6 +230,7 @@ TEST_F(ResultDirectory, ReadsBackWhatWasWritten) {
   EXPECT_EQ(to_csv(results.journal.decisions), to_csv(journal.decisions));
   EXPECT_EQ(to_csv(results.journal.operations), to_csv(journal.operations));
   EXPECT_EQ(to_csv(results.journal.evaluations), to_csv(journal.evaluations));
+  EXPECT_EQ(to_csv(results.journal.staleness), to_csv(journal.staleness));
   EXPECT_EQ(results.journal.late_devices, 3);
   EXPECT_EQ(results.journal.dropped_samples, 64);
   EXPECT_EQ(results.journal.core_wait, Seconds(0.25));
@@ -273,9 +276,10 @@ TEST_F(ResultDirectory, UnfitDirectoriesAreRefused) {
   write_results(path, two_workers(), small_journal(), Seconds(12), false);
   EXPECT_EQ(message(), "no error");
   auto run = to_json(two_workers());
-  run["schema_version"] = 99;
+  run["schema_version"] = 2;
   put("run.json", run.dump());
-  EXPECT_THAT(message(), HasSubstr("run.json: schema_version: expected 2, found 99"));
+  EXPECT_THAT(message(),
+              HasSubstr("run.json: schema_version: expected 3, found 2: written by another version"));
   put("run.json", "{");
   EXPECT_THAT(message(), HasSubstr("run.json: "));
 }

@@ -85,6 +85,17 @@ struct Columns<CacheRecord> {
   }
 };
 
+template <>
+struct Columns<StalenessRecord> {
+  template <class R, class Visitor>
+  static void visit(R& r, Visitor&& column) {
+    column("rank", r.rank);
+    column("staleness", r.staleness);
+    column("pushes", r.pushes);
+    column("samples", r.samples);
+  }
+};
+
 template <class Record>
 std::string to_csv(const std::vector<Record>& records) {
   csv::Writer writer;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <utility>
 
 namespace tandem {
 namespace {
@@ -13,12 +14,27 @@ void move_to_end(std::vector<Record>& target, std::vector<Record>& source) {
 
 }  // namespace
 
+void Journal::note_applied(Rank worker, int staleness_of_push, std::int64_t samples) {
+  const std::pair place{worker, staleness_of_push};
+  const auto place_of = [](const StalenessRecord& record) {
+    return std::pair{record.rank, record.staleness};
+  };
+  auto at = std::lower_bound(
+      staleness.begin(), staleness.end(), place,
+      [&](const StalenessRecord& record, const auto& wanted) { return place_of(record) < wanted; });
+  if (at == staleness.end() || place_of(*at) != place)
+    at = staleness.insert(at, StalenessRecord{.rank = worker, .staleness = staleness_of_push});
+  ++at->pushes;
+  at->samples += samples;
+}
+
 void Journal::append(Journal&& other) {
   keep_decisions = keep_decisions || other.keep_decisions;
   move_to_end(steps, other.steps);
   move_to_end(evaluations, other.evaluations);
   move_to_end(decisions, other.decisions);
   move_to_end(caches, other.caches);
+  move_to_end(staleness, other.staleness);
   move_to_end(operations, other.operations);
   late_devices += other.late_devices;
   dropped_samples += other.dropped_samples;

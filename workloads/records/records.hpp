@@ -1,5 +1,5 @@
-// What happened, in one schema for both worlds: steps, evaluations, decisions and operations. Roles fill a
-// Journal; result_directory.hpp writes the files. Plain data.
+// What happened, in one schema for both worlds: steps, evaluations, staleness, decisions and operations.
+// Roles fill a Journal; result_directory.hpp writes the files. Plain data.
 #pragma once
 
 #include <array>
@@ -69,6 +69,14 @@ struct OperationRecord {
   Seconds end{};  ///< when the rank learned of the end
 };
 
+/// Pushes of one worker that a server applied with one staleness. staleness.csv.
+struct StalenessRecord {
+  Rank rank = 0;      ///< worker
+  int staleness = 0;  ///< version of the model that they were applied to - version that they were computed on
+  std::int64_t pushes = 0;
+  std::int64_t samples = 0;  ///< of these pushes
+};
+
 /// Requests of one worker served by a cache node, by class; they add up to the requests.
 struct CacheRecord {
   Rank rank = 0;  ///< cache node
@@ -87,6 +95,7 @@ struct Journal {
   std::vector<EvaluationRecord> evaluations;
   std::vector<DecisionRecord> decisions;
   std::vector<CacheRecord> caches;
+  std::vector<StalenessRecord> staleness;  ///< of the server's first shard; by worker, then by staleness
   std::vector<OperationRecord> operations;
   std::int64_t late_devices =
       0;                    ///< times an emulated device's real kernel took longer than its emulated time
@@ -94,6 +103,8 @@ struct Journal {
   double other_load = 0.0;  ///< share of the cores' time that other programs had; 0 under a simulated clock
   std::int64_t dropped_samples = 0;  ///< of pushes that the server's first shard dropped, as too late
 
+  /// A push of that worker became part of an update. See StalenessRecord.
+  void note_applied(Rank worker, int staleness, std::int64_t samples);
   void append(Journal&& other);
 };
 

@@ -66,6 +66,16 @@ void prepare_directory(const fs::path& path, bool force) {
 
 }  // namespace
 
+std::string role_of(const RunInfo& info, Rank rank) {
+  const auto index = static_cast<std::size_t>(rank);
+  return rank >= 0 && index < info.roles.size() ? info.roles[index] : "";
+}
+
+std::string host_of(const RunInfo& info, Rank rank) {
+  const auto index = static_cast<std::size_t>(rank);
+  return rank >= 0 && index < info.hosts.size() ? info.hosts[index] : "";
+}
+
 json to_json(const RunInfo& info) {
   return {{"schema_version", RunInfo::schema_version},
           {"world", info.world},
@@ -88,7 +98,8 @@ RunInfo run_info_from_json(const json& document) {
     const int version = document.at("schema_version").get<int>();
     if (version != RunInfo::schema_version)
       throw ConfigError("schema_version: expected " + std::to_string(RunInfo::schema_version) + ", found " +
-                        std::to_string(version));
+                        std::to_string(version) +
+                        ": written by another version of Tandem, which can read it");
     document.at("world").get_to(info.world);
     document.at("repetition").get_to(info.repetition);
     document.at("started").get_to(info.started);
@@ -126,6 +137,7 @@ void write_results(const std::string& path, const RunInfo& info, const Journal& 
   write_file(directory / "steps.csv", to_csv(journal.steps));
   write_file(directory / "evaluations.csv", to_csv(journal.evaluations));
   write_file(directory / "caches.csv", to_csv(journal.caches));
+  write_file(directory / "staleness.csv", to_csv(journal.staleness));
   if (!journal.operations.empty()) write_file(directory / "operations.csv", to_csv(journal.operations));
   if (!journal.decisions.empty()) write_file(directory / "decisions.csv", to_csv(journal.decisions));
   if (trace) write_file(directory / "trace.json", chrome_trace(info, journal).dump());
@@ -152,6 +164,7 @@ Results read_results(const std::string& path) {
   journal.steps = read_records<StepRecord>(directory / "steps.csv", true);
   journal.evaluations = read_records<EvaluationRecord>(directory / "evaluations.csv", true);
   journal.caches = read_records<CacheRecord>(directory / "caches.csv", true);
+  journal.staleness = read_records<StalenessRecord>(directory / "staleness.csv", true);
   journal.operations = read_records<OperationRecord>(directory / "operations.csv", false);
   journal.decisions = read_records<DecisionRecord>(directory / "decisions.csv", false);
   journal.keep_decisions = !journal.decisions.empty();

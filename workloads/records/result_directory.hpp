@@ -13,7 +13,7 @@ namespace tandem {
 
 /// run.json: everything needed to repeat the run.
 struct RunInfo {
-  static constexpr int schema_version = 2;
+  static constexpr int schema_version = 3;
   std::string world;  ///< "simulated" | "smpi" (the witness) | "measured"
   Experiment experiment;
   int repetition = 0;
@@ -28,6 +28,10 @@ struct RunInfo {
   std::string started;  ///< ISO 8601
 };
 
+/// Of a rank; empty when it is not known.
+std::string role_of(const RunInfo& info, Rank rank);
+std::string host_of(const RunInfo& info, Rank rank);
+
 nlohmann::json to_json(const RunInfo& info);
 /// Inverse of to_json. Errors: ConfigError naming the key, or another schema version.
 RunInfo run_info_from_json(const nlohmann::json& document);
@@ -36,9 +40,9 @@ RunInfo run_info_from_json(const nlohmann::json& document);
 /// Errors: ConfigError when it exists and is not empty, unless `force` (then its old files are removed, if a
 /// file in it shows that it is a result or report directory). WorldError when it cannot be written.
 void create_result_directory(const std::string& path, bool force);
-/// Writes run.json, summary.json, steps.csv, evaluations.csv, caches.csv, trace.json, and (when present in
-/// the journal) operations.csv and decisions.csv; then removes `INCOMPLETE`. `makespan`: from start to the
-/// last rank's end.
+/// Writes run.json, summary.json, steps.csv, evaluations.csv, caches.csv, staleness.csv, trace.json, and
+/// (when present in the journal) operations.csv and decisions.csv; then removes `INCOMPLETE`. `makespan`:
+/// from start to the last rank's end.
 void write_results(const std::string& path, const RunInfo& info, const Journal& journal, Seconds makespan,
                    bool trace);
 
@@ -53,7 +57,8 @@ Results read_results(const std::string& path);
 
 /// Whether the step enters the statistics of steps: it is not one of its worker's first `warmup_steps`.
 bool counts(const RunInfo& info, const StepRecord& step);
-/// The figures of summary.json from the journal; documented key by key in the README.
+/// The figures of summary.json from the journal: those of metrics.hpp and statistics of steps. Documented key
+/// by key in the README.
 nlohmann::json summarise(const RunInfo& info, const Journal& journal, Seconds makespan);
 /// Chrome trace format, opens in Perfetto: one track a rank, with a slice a step and in it one a phase; with
 /// operations recorded also one a computation, marks for messages, and an arrow for each message. The clock

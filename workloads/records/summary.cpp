@@ -1,10 +1,12 @@
-// The figures of summary.json.
+// summary.json: the figures of metrics.hpp and statistics of steps, as one document.
 #include <algorithm>
 #include <cmath>
 #include <limits>
 #include <map>
 #include <numeric>
+#include <optional>
 
+#include "workloads/records/metrics.hpp"
 #include "workloads/records/quantile.hpp"
 #include "workloads/records/result_directory.hpp"
 
@@ -99,6 +101,104 @@ json evaluations_of(const Journal& journal) {
   return curve;
 }
 
+template <class T>
+json optional_json(const std::optional<T>& value) {
+  return value ? json(*value) : json();
+}
+
+/// With `counts`, a pair [value, how often] for each value, or without; null when empty.
+json distribution_json(const Distribution& distribution, bool counts) {
+  if (distribution.empty()) return nullptr;
+  json result = {{"count", distribution.total()},
+                 {"min", distribution.min()},
+                 {"mean", distribution.mean()},
+                 {"max", distribution.max()}};
+  if (!counts) return result;
+  json& pairs = result["counts"] = json::array();
+  for (const auto& [value, times] : distribution.counts()) pairs.push_back({value, times});
+  return result;
+}
+
+json of_rank(const std::map<Rank, Distribution>& ranks, Rank rank) {
+  const auto found = ranks.find(rank);
+  return found == ranks.end() ? json() : distribution_json(found->second, false);
+}
+
+json shares_json(const TimeShares& shares) {
+  return {{"computing", shares.computing},
+          {"data", shares.data},
+          {"query", shares.query},
+          {"exchange", shares.exchange},
+          {"other", shares.other}};
+}
+
+json shares_json(const ExchangeShares& shares) {
+  return {{"communicating", shares.communicating}, {"waiting", shares.waiting}};
+}
+
+json target_json(const std::optional<TimeToTarget>& result) {
+  if (!result) return nullptr;
+  json target = {{"target", result->target},
+                 {"evaluations", result->evaluations},
+                 {"best", optional_json(result->best)},
+                 {"reached", result->reached.has_value()},
+                 {"round", nullptr},
+                 {"samples", nullptr},
+                 {"checkpoint_time_s", nullptr},
+                 {"time_s", nullptr}};
+  if (!result->reached) return target;
+  target.update({{"round", result->reached->round},
+                 {"samples", result->reached->samples},
+                 {"checkpoint_time_s", result->reached->checkpoint_time.count()},
+                 {"time_s", result->reached->time.count()}});
+  return target;
+}
+
+json servers_json(const RunInfo& info, const Journal& journal, Seconds makespan) {
+  json servers = json::array();
+  for (const auto& [rank, figures] : server_figures(info, journal, makespan))
+    servers.push_back({{"rank", rank},
+                       {"host", host_of(info, rank)},
+                       {"bytes_sent", optional_json(figures.bytes_sent)},
+                       {"bytes_received", optional_json(figures.bytes_received)},
+                       {"computing", optional_json(figures.computing)}});
+  return servers;
+}
+
+/// Adds what is of all workers and of each: shares of time, staleness and local steps. Pre: `ranks` has one
+/// entry for each worker.
+void add_by_worker(const RunInfo& info, const Journal& journal, Seconds makespan, json& summary) {
+  const auto shares = time_shares(journal, makespan);
+  const auto exchanges = exchange_shares(info, journal, makespan);
+  const auto stale = staleness(journal), steps = local_steps(journal);
+  summary["shares"] = shares.empty() ? json() : shares_json(mean_of(shares));
+  summary["exchange_shares"] = exchanges.empty() ? json() : shares_json(mean_of(exchanges));
+  summary["staleness"] = distribution_json(merged(stale), true);
+  summary["local_steps"] = distribution_json(merged(steps), true);
+  for (json& entry : summary["ranks"]) {
+    const Rank rank = entry["rank"];
+    entry["shares"] = shares_json(shares.at(rank));
+    const auto exchange = exchanges.find(rank);
+    entry["exchange_shares"] = exchange == exchanges.end() ? json() : shares_json(exchange->second);
+    entry["staleness"] = of_rank(stale, rank);
+    entry["local_steps"] = of_rank(steps, rank);
+  }
+}
+
+json ranks_json(const RunInfo& info, const std::map<Rank, RankTotals>& totals) {
+  json ranks = json::array();
+  for (const auto& [rank, t] : totals)
+    ranks.push_back({{"rank", rank},
+                     {"role", role_of(info, rank)},
+                     {"host", host_of(info, rank)},
+                     {"steps", t.steps},
+                     {"samples", t.samples},
+                     {"step_time_s", time_statistics(t.durations)},
+                     {"bytes_sent", t.bytes_sent},
+                     {"bytes_received", t.bytes_received}});
+  return ranks;
+}
+
 }  // namespace
 
 bool counts(const RunInfo& info, const StepRecord& step) { return step.step >= info.experiment.warmup_steps; }
@@ -106,31 +206,25 @@ bool counts(const RunInfo& info, const StepRecord& step) { return step.step >= i
 json summarise(const RunInfo& info, const Journal& journal, Seconds makespan) {
   const auto totals = totals_by_rank(info, journal);
   std::vector<double> durations;
-  json ranks = json::array();
   RankTotals all;
   for (const auto& [rank, t] : totals) {
     durations.insert(durations.end(), t.durations.begin(), t.durations.end());
     all.steps += t.steps;
-    all.samples += t.samples;
     all.bytes_sent += t.bytes_sent;
     all.bytes_received += t.bytes_received;
     all.exchanges += t.exchanges;
-    const auto index = static_cast<std::size_t>(rank);
-    ranks.push_back({{"rank", rank},
-                     {"role", index < info.roles.size() ? info.roles[index] : ""},
-                     {"host", index < info.hosts.size() ? info.hosts[index] : ""},
-                     {"steps", t.steps},
-                     {"samples", t.samples},
-                     {"step_time_s", time_statistics(t.durations)},
-                     {"bytes_sent", t.bytes_sent},
-                     {"bytes_received", t.bytes_received}});
   }
+  const SampleCounts samples = sample_counts(info, journal);
+  const auto rate = [&](std::int64_t count) { return static_cast<double>(count) / makespan.count(); };
   json summary = {{"schema_version", RunInfo::schema_version},
                   {"world", info.world},
                   {"makespan_s", makespan.count()},
-                  {"samples", all.samples},
-                  {"dropped_samples", journal.dropped_samples},
-                  {"throughput", static_cast<double>(all.samples) / makespan.count()},
+                  {"samples", samples.processed},
+                  {"applied_samples", optional_json(samples.applied)},
+                  {"dropped_samples", samples.dropped},
+                  {"pending_samples", optional_json(samples.pending)},
+                  {"throughput", rate(samples.processed)},
+                  {"applied_throughput", samples.applied ? json(rate(*samples.applied)) : json()},
                   {"steps", all.steps},
                   {"rounds", static_cast<double>(all.exchanges) / static_cast<double>(totals.size())},
                   {"warmup",
@@ -141,11 +235,14 @@ json summarise(const RunInfo& info, const Journal& journal, Seconds makespan) {
                   {"step_time_s", time_statistics(durations)},
                   {"phases", phases_of(info, journal)},
                   {"bytes", {{"sent", all.bytes_sent}, {"received", all.bytes_received}}},
-                  {"ranks", std::move(ranks)},
+                  {"ranks", ranks_json(info, totals)},
+                  {"servers", servers_json(info, journal, makespan)},
                   {"evaluations", evaluations_of(journal)},
+                  {"time_to_target", target_json(time_to_target(info, journal))},
                   {"late_devices", journal.late_devices},
                   {"core_wait_s", journal.core_wait.count()},
                   {"other_load", journal.other_load}};
+  add_by_worker(info, journal, makespan, summary);
   if (!journal.caches.empty()) summary["cache"] = cache_of(journal);
   return summary;
 }

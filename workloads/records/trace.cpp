@@ -3,13 +3,12 @@
 
 #include <algorithm>
 #include <cmath>
-#include <deque>
 #include <fstream>
 #include <limits>
 #include <map>
-#include <tuple>
 
 #include "policies/vocabulary/check.hpp"
+#include "workloads/records/messages.hpp"
 #include "workloads/records/result_directory.hpp"
 
 namespace tandem {
@@ -90,25 +89,13 @@ class Tracks {
   }
 
   void add_operations() {
-    using Stream = std::tuple<Rank, Rank, int>;  // from, to, channel: messages arrive in order
-    std::map<Stream, std::deque<const OperationRecord*>> sent;
-    for (const auto& operation : journal_.operations) {
-      if (operation.kind == "send")
-        sent[{operation.rank, operation.peer, operation.channel}].push_back(&operation);
-      else if (operation.kind != "receive")
-        add_work(operation);
-    }
-    std::size_t id = 0;
-    std::vector<const OperationRecord*> received;
     for (const auto& operation : journal_.operations)
-      if (operation.kind == "receive") received.push_back(&operation);
-    for (const auto* operation : received) {
-      auto& waiting = sent[{operation->peer, operation->rank, operation->channel}];
-      if (waiting.empty()) continue;
+      if (operation.kind != "send" && operation.kind != "receive") add_work(operation);
+    std::size_t id = 0;
+    for (const auto& [send, receive] : messages_of(journal_)) {
       const std::string name = fmt::format("{}-{}", process_, id++);
-      add_mark(*waiting.front(), waiting.front()->start, {{"ph", "s"}, {"id", name}});
-      add_mark(*operation, operation->end, {{"ph", "f"}, {"bp", "e"}, {"id", name}});
-      waiting.pop_front();
+      add_mark(*send, send->start, {{"ph", "s"}, {"id", name}});
+      add_mark(*receive, receive->end, {{"ph", "f"}, {"bp", "e"}, {"id", name}});
     }
   }
 

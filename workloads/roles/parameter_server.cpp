@@ -109,6 +109,7 @@ void ParameterServer::on_push(int worker, const Note& note) {
   Client& client = clients_[static_cast<std::size_t>(worker)];
   finish_reply(client);
   client.samples = note.samples;
+  client.version = note.version;
   ++pushes_;
   samples_ += note.samples;
   const std::int64_t rounds = pushes_ / static_cast<std::int64_t>(clients_.size());
@@ -133,14 +134,19 @@ void ParameterServer::execute(const std::string& event) {
   if (journal_.keep_decisions)
     journal_.decisions.push_back({context_.rank(), "server", event, sync::to_text(decisions_)});
   for (const auto& decision : decisions_) {
-    if (const auto* accept = std::get_if<sync::Accept>(&decision))
-      model_.accept(accept->worker, accept->weight);
+    if (const auto* from = std::get_if<sync::Accept>(&decision)) accept(*from);
     if (const auto* update = std::get_if<sync::Apply>(&decision)) apply(update->scale);
     if (const auto* to = std::get_if<sync::Reply>(&decision)) reply(*to);
     if (const auto* to = std::get_if<sync::AnswerReport>(&decision)) answer(*to);
     if (const auto* late = std::get_if<sync::Discard>(&decision)) discard(*late);
   }
   decisions_.clear();
+}
+
+void ParameterServer::accept(const sync::Accept& decision) {
+  model_.accept(decision.worker, decision.weight);
+  const Client& client = clients_[static_cast<std::size_t>(decision.worker)];
+  accepted_.push_back({client.rank, client.version, client.samples});
 }
 
 void ParameterServer::fold() {
@@ -155,6 +161,11 @@ void ParameterServer::apply(double scale) {
   Pending update =
       context_.compute({.kind = Work::Kind::update, .bytes = model_.bytes()}, model_.apply(scale));
   context_.wait(update);
+  // Shards count their own updates; the first one speaks for all, as in everything that is told of a push.
+  if (shard_ == 0)
+    for (const Accepted& push : accepted_)
+      journal_.note_applied(push.rank, version_ - push.version, push.samples);
+  accepted_.clear();
   ++version_;
 }
 

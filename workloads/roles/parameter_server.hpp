@@ -29,9 +29,17 @@ class ParameterServer {
     std::optional<Note> push{};           ///< of a push whose buckets are not all there
     int samples = 0;                      ///< of its last push
     int reported_version = 0;             ///< of its last report
+    int version = 0;                      ///< of the model that its last push was computed on
     std::vector<Pending> reply;           ///< sends of the model under way
     ServerModel::Snapshot replied_model;  ///< what they send
     Pending answer;
+  };
+
+  /// A push that the next update is made of.
+  struct Accepted {
+    Rank rank;
+    int version;  ///< that it was computed on
+    int samples;
   };
 
   void listen(int worker);
@@ -40,6 +48,7 @@ class ParameterServer {
   void collect_push(int worker);
   void on_push(int worker, const Note& note);
   void execute(const std::string& event);
+  void accept(const sync::Accept& decision);
   void fold();
   void apply(double scale);
   void discard(const sync::Discard& decision);
@@ -62,7 +71,8 @@ class ParameterServer {
   std::vector<Client> clients_;  ///< by worker
   std::vector<Pending> inbox_;   ///< by worker: its next note, or a bucket that its push still lacks
   sync::ServerDecisions decisions_;
-  int present_;  ///< workers that have not left
+  std::vector<Accepted> accepted_;  ///< since the last update
+  int present_;                     ///< workers that have not left
   int version_ = 0;
   std::int64_t pushes_ = 0;
   std::int64_t samples_ = 0;

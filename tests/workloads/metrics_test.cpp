@@ -1,0 +1,275 @@
+// The figures of a run: closed forms on small journals, and identities that hold for any.
+#include "workloads/records/metrics.hpp"
+
+#include <gtest/gtest.h>
+
+#include <limits>
+
+#include "policies/vocabulary/rng.hpp"
+#include "tests/support/seeds.hpp"
+
+namespace tandem {
+namespace {
+
+RunInfo info_of(std::vector<std::string> roles, const std::string& over = "server") {
+  RunInfo info;
+  info.world = "simulated";
+  info.experiment.sync.over = over;
+  info.experiment.warmup_steps = 0;
+  info.roles = std::move(roles);
+  info.hosts.assign(info.roles.size(), "host");
+  return info;
+}
+
+const std::vector<std::string> two_and_a_server = {"worker", "worker", "server"};
+
+Seconds& phase(StepRecord& step, Phase which) { return step.phases[static_cast<std::size_t>(which)]; }
+
+StepRecord step_of(Rank rank, int step, int round, double start = 0, double backward = 0,
+                   double exchange = 0) {
+  StepRecord record{
+      .rank = rank, .step = step, .round = round, .start = Seconds(start), .samples = 8, .bytes_sent = 100};
+  record.bytes_received = 70;
+  phase(record, Phase::backward) = Seconds(backward);
+  phase(record, Phase::exchange) = Seconds(exchange);
+  return record;
+}
+
+OperationRecord operation(Rank rank, const char* kind, Rank peer, double start, double end,
+                          std::int64_t bytes = 0) {
+  return {.rank = rank,
+          .kind = kind,
+          .peer = peer,
+          .channel = kind == std::string("compute") ? -1 : 1,
+          .bytes = bytes,
+          .start = Seconds(start),
+          .end = Seconds(end)};
+}
+
+TEST(Distributions, AreDescribedByTheirCounts) {
+  Distribution distribution;
+  EXPECT_TRUE(distribution.empty());
+  distribution.add(4);
+  distribution.add(1, 3);
+  distribution.add(4);
+  EXPECT_EQ(distribution.counts(), (std::map<std::int64_t, std::int64_t>{{1, 3}, {4, 2}}));
+  EXPECT_EQ(distribution.total(), 5);
+  EXPECT_EQ(distribution.min(), 1);
+  EXPECT_EQ(distribution.max(), 4);
+  EXPECT_DOUBLE_EQ(distribution.mean(), 11.0 / 5);
+}
+
+TEST(Staleness, IsCountedByWorker) {
+  Journal journal;
+  journal.note_applied(1, 2, 10);
+  journal.note_applied(0, 0, 8);
+  journal.note_applied(1, 0, 10);
+  journal.note_applied(1, 2, 6);
+  ASSERT_EQ(journal.staleness.size(), 3U);
+  EXPECT_EQ(journal.staleness.front().rank, 0);
+  EXPECT_EQ(journal.staleness.back().pushes, 2);
+  EXPECT_EQ(journal.staleness.back().samples, 16);
+  const auto ranks = staleness(journal);
+  EXPECT_EQ(ranks.at(0).max(), 0);
+  EXPECT_DOUBLE_EQ(ranks.at(1).mean(), 4.0 / 3);
+  EXPECT_EQ(merged(ranks).total(), 4);
+  EXPECT_TRUE(staleness(Journal()).empty());
+}
+
+TEST(LocalSteps, AreThoseOfOneRoundOfOneWorker) {
+  Journal journal;
+  journal.steps = {step_of(0, 0, 0), step_of(1, 0, 0), step_of(1, 1, 0),
+                   step_of(0, 1, 1), step_of(1, 2, 1), step_of(0, 2, 2)};
+  const auto ranks = local_steps(journal);
+  EXPECT_EQ(ranks.at(0).counts(), (std::map<std::int64_t, std::int64_t>{{1, 3}}));
+  EXPECT_EQ(ranks.at(1).counts(), (std::map<std::int64_t, std::int64_t>{{1, 1}, {2, 1}}));
+  EXPECT_DOUBLE_EQ(merged(ranks).mean(), 6.0 / 5);
+}
+
+TEST(Samples, AreAppliedDroppedOrPending) {
+  Journal journal;
+  journal.steps = {step_of(0, 0, 0), step_of(1, 0, 0), step_of(0, 1, 1), step_of(1, 1, 1)};
+  journal.note_applied(0, 0, 8);
+  journal.dropped_samples = 16;
+  const SampleCounts samples = sample_counts(info_of(two_and_a_server), journal);
+  EXPECT_EQ(samples.processed, 32);
+  EXPECT_EQ(samples.applied, 8);
+  EXPECT_EQ(samples.pending, 8);
+}
+
+TEST(Samples, AnAllReduceAppliesAll) {
+  Journal journal;
+  journal.steps = {step_of(0, 0, 0), step_of(1, 0, 0)};
+  EXPECT_EQ(sample_counts(info_of({"worker", "worker"}, "all-reduce"), journal).applied, 16);
+  EXPECT_EQ(sample_counts(info_of({"worker", "worker"}, "all-reduce"), journal).pending, 0);
+  EXPECT_FALSE(sample_counts(info_of({"worker", "worker"}), journal).applied) << "nobody who applied them";
+}
+
+TEST(Shares, AreOfTheWholeRun) {
+  Journal journal;
+  journal.steps = {step_of(0, 0, 0, 1, 2, 3)};
+  phase(journal.steps[0], Phase::load) = Seconds(0.5);
+  phase(journal.steps[0], Phase::forward) = Seconds(1);
+  phase(journal.steps[0], Phase::update) = Seconds(0.25);
+  phase(journal.steps[0], Phase::query) = Seconds(0.25);
+  const TimeShares shares = time_shares(journal, Seconds(10)).at(0);
+  EXPECT_DOUBLE_EQ(shares.computing, 0.325);
+  EXPECT_DOUBLE_EQ(shares.data, 0.05);
+  EXPECT_DOUBLE_EQ(shares.query, 0.025);
+  EXPECT_DOUBLE_EQ(shares.exchange, 0.3);
+  EXPECT_DOUBLE_EQ(shares.other, 0.3);
+}
+
+TEST(Shares, AddUpToOneExactly) {
+  for (const auto seed : testing::seeds(200)) {
+    TANDEM_TRACE_SEED(seed);
+    Rng rng(seed);
+    Journal journal;
+    double now = rng.uniform();
+    for (int step = 0; step < 40; ++step) {
+      StepRecord record{.rank = step % 3, .step = step / 3, .start = Seconds(now)};
+      for (auto& time : record.phases) time = Seconds(rng.uniform() * 1e-2);
+      now += record.duration().count();
+      journal.steps.push_back(record);
+    }
+    const auto ranks = time_shares(journal, Seconds(now * (1 + rng.uniform())));
+    ASSERT_EQ(ranks.size(), 3U);
+    for (const auto& [rank, s] : ranks)
+      EXPECT_EQ(s.computing + s.data + s.query + s.exchange + s.other, 1.0) << rank;
+    const TimeShares mean = mean_of(ranks);
+    EXPECT_EQ(mean.computing + mean.data + mean.query + mean.exchange + mean.other, 1.0);
+  }
+}
+
+/// Gradient from 0 to 2; the send goes on until 3, the server answers from 6 to 8.
+TEST(ExchangeShares, TellTheWaitForOthersFromTheTransfer) {
+  Journal journal;
+  journal.steps = {step_of(0, 0, 0, 0, 2, 6)};
+  journal.operations = {operation(0, "compute", -1, 0, 2), operation(0, "send", 2, 1, 3),
+                        operation(0, "receive", 2, 2, 8), operation(2, "receive", 0, 0, 3),
+                        operation(2, "send", 0, 6, 9)};
+  const RunInfo info = info_of(two_and_a_server);
+  const ExchangeShares shares = exchange_shares(info, journal, Seconds(10)).at(0);
+  EXPECT_DOUBLE_EQ(shares.communicating, 0.3);
+  EXPECT_DOUBLE_EQ(shares.waiting, 0.3);
+  journal.operations.clear();
+  EXPECT_TRUE(exchange_shares(info, journal, Seconds(10)).empty());
+}
+
+/// The exchange is not the end of its step: what came is taken over from 8 to 9.
+TEST(ExchangeShares, AnUpdateAfterTheExchangeIsNoPartOfIt) {
+  Journal journal;
+  journal.steps = {step_of(0, 0, 0, 0, 2, 6), step_of(0, 1, 1, 9, 1, 2)};
+  phase(journal.steps[0], Phase::update) = Seconds(1);
+  journal.operations = {operation(0, "compute", -1, 0, 2),  operation(0, "receive", 1, 2, 8),
+                        operation(1, "send", 0, 7, 8),      operation(0, "compute", -1, 8, 9),
+                        operation(0, "compute", -1, 9, 10), operation(0, "receive", 1, 10, 12),
+                        operation(1, "send", 0, 10.5, 11.5)};
+  const ExchangeShares shares = exchange_shares(info_of({"worker", "worker"}), journal, Seconds(12)).at(0);
+  EXPECT_DOUBLE_EQ(shares.communicating, 2.5 / 12);
+  EXPECT_DOUBLE_EQ(shares.waiting, 5.5 / 12);
+}
+
+/// Batches that are fetched ahead move while the worker waits for its exchange.
+TEST(ExchangeShares, DataOnItsWayIsNoCommunicationOfTheExchange) {
+  Journal journal;
+  journal.steps = {step_of(0, 0, 0, 0, 2, 6)};
+  journal.operations = {operation(0, "compute", -1, 0, 2), operation(0, "receive", 3, 0, 8),
+                        operation(3, "send", 0, 0, 8)};
+  const RunInfo info = info_of({"worker", "worker", "server", "cache-node"});
+  EXPECT_DOUBLE_EQ(exchange_shares(info, journal, Seconds(10)).at(0).communicating, 0);
+  EXPECT_DOUBLE_EQ(exchange_shares(info, journal, Seconds(10)).at(0).waiting, 0.6);
+}
+
+TEST(Servers, TheOnlyOneGetsWhatWorkersSend) {
+  Journal journal;
+  journal.steps = {step_of(0, 0, 0), step_of(1, 0, 0), step_of(1, 1, 1)};
+  const auto servers = server_figures(info_of(two_and_a_server), journal, Seconds(1));
+  ASSERT_EQ(servers.size(), 1U);
+  EXPECT_EQ(servers.at(2).bytes_received, 300);
+  EXPECT_EQ(servers.at(2).bytes_sent, 210);
+  EXPECT_FALSE(servers.at(2).computing) << "its operations were not recorded";
+}
+
+TEST(Servers, OfSeveralOnlyOperationsTellWhoGotWhat) {
+  const RunInfo info = info_of({"worker", "server", "server", "evaluator"});
+  Journal journal;
+  journal.steps = {step_of(0, 0, 0)};
+  EXPECT_FALSE(server_figures(info, journal, Seconds(1)).at(1).bytes_sent);
+  journal.operations = {operation(0, "send", 1, 0, 1, 60),  operation(0, "send", 2, 0, 1, 40),
+                        operation(1, "send", 0, 2, 3, 50),  operation(1, "receive", 0, 0, 1, 999),
+                        operation(2, "send", 1, 2, 3, 777), operation(1, "compute", -1, 1, 2),
+                        operation(1, "send", 3, 2, 3, 5)};
+  const auto servers = server_figures(info, journal, Seconds(4));
+  EXPECT_EQ(servers.at(1).bytes_received, 60);
+  EXPECT_EQ(servers.at(1).bytes_sent, 50) << "checkpoints are not for workers";
+  EXPECT_EQ(servers.at(2).bytes_received, 40);
+  EXPECT_EQ(servers.at(2).bytes_sent, 0);
+  EXPECT_DOUBLE_EQ(*servers.at(1).computing, 0.25);
+}
+
+TEST(Target, IsReachedByTheFirstEvaluationThatIsGoodEnough) {
+  RunInfo info = info_of(two_and_a_server);
+  Journal journal;
+  journal.evaluations = {{1, 100, Seconds(1), Seconds(1.5), 0.3, 0},
+                         {2, 200, Seconds(2), Seconds(2.5), 0.8, 0},
+                         {3, 300, Seconds(3), Seconds(3.5), 0.7, 0},
+                         {4, 400, Seconds(4), Seconds(4.5), 0.9, 0}};
+  EXPECT_FALSE(time_to_target(info, journal)) << "no target is named";
+  info.experiment.target_accuracy = 0.8;
+  const auto reached = time_to_target(info, journal);
+  ASSERT_TRUE(reached && reached->reached);
+  EXPECT_EQ(reached->reached->round, 2);
+  EXPECT_EQ(reached->reached->checkpoint_time, Seconds(2));
+  EXPECT_EQ(reached->evaluations, 4);
+  info.experiment.target_accuracy = 0.95;
+  EXPECT_FALSE(time_to_target(info, journal)->reached);
+  EXPECT_DOUBLE_EQ(*time_to_target(info, journal)->best, 0.9);
+}
+
+TEST(Target, OfModelledMathematicsIsNotEvaluated) {
+  RunInfo info = info_of(two_and_a_server);
+  info.experiment.target_accuracy = 0.5;
+  Journal journal;
+  journal.evaluations = {{1, 100, Seconds(1), Seconds(1.5), std::numeric_limits<double>::quiet_NaN(), 0}};
+  const auto result = time_to_target(info, journal);
+  EXPECT_EQ(result->evaluations, 0);
+  EXPECT_FALSE(result->best);
+  EXPECT_FALSE(result->reached);
+}
+
+TEST(SummaryOfMetrics, HoldsThemAll) {
+  RunInfo info = info_of(two_and_a_server);
+  info.experiment.target_accuracy = 0.5;
+  Journal journal;
+  journal.steps = {step_of(0, 0, 0, 0, 1, 1), step_of(1, 0, 0, 0, 1, 0), step_of(1, 1, 0, 1, 1, 2)};
+  journal.note_applied(0, 0, 8);
+  journal.note_applied(1, 1, 16);
+  journal.evaluations = {{1, 24, Seconds(2), Seconds(3), 0.6, 0}};
+  const auto summary = summarise(info, journal, Seconds(4));
+  EXPECT_EQ(summary["applied_samples"], 24);
+  EXPECT_EQ(summary["pending_samples"], 0);
+  EXPECT_DOUBLE_EQ(summary["applied_throughput"], 6);
+  EXPECT_DOUBLE_EQ(summary["shares"]["computing"], 0.375);
+  EXPECT_DOUBLE_EQ(summary["ranks"][1]["shares"]["exchange"], 0.5);
+  EXPECT_TRUE(summary["exchange_shares"].is_null());
+  EXPECT_EQ(summary["staleness"]["counts"].dump(), "[[0,1],[1,1]]");
+  EXPECT_EQ(summary["ranks"][1]["staleness"]["mean"], 1);
+  EXPECT_EQ(summary["local_steps"]["max"], 2);
+  EXPECT_EQ(summary["ranks"][0]["local_steps"]["count"], 1);
+  EXPECT_EQ(summary["servers"][0]["bytes_received"], 300);
+  EXPECT_EQ(summary["time_to_target"]["samples"], 24);
+  EXPECT_EQ(summary["time_to_target"]["time_s"], 3.0);
+}
+
+TEST(SummaryOfMetrics, WhatIsNotKnownIsNull) {
+  Journal journal;
+  journal.steps = {step_of(0, 0, 0, 0, 1, 1)};
+  const auto summary = summarise(info_of({"worker"}, "all-reduce"), journal, Seconds(4));
+  for (const char* key : {"staleness", "exchange_shares", "time_to_target"})
+    EXPECT_TRUE(summary[key].is_null()) << key;
+  EXPECT_TRUE(summary["servers"].empty());
+}
+
+}  // namespace
+}  // namespace tandem

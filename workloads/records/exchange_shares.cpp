@@ -1,0 +1,108 @@
+// The exchange phases of workers, split by the record of operations into communicating and waiting.
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "workloads/records/messages.hpp"
+#include "workloads/records/metrics.hpp"
+
+namespace tandem {
+namespace {
+
+struct Interval {
+  Seconds begin;
+  Seconds end;
+};
+using Intervals = std::vector<Interval>;
+
+/// In order, those that touch made one.
+Intervals united(Intervals all) {
+  std::sort(all.begin(), all.end(), [](const auto& a, const auto& b) { return a.begin < b.begin; });
+  Intervals apart;
+  for (const Interval& next : all) {
+    if (!apart.empty() && next.begin <= apart.back().end)
+      apart.back().end = std::max(apart.back().end, next.end);
+    else
+      apart.push_back(next);
+  }
+  return apart;
+}
+
+/// Time that lies in both. Pre: each in order and apart.
+Seconds common(const Intervals& a, const Intervals& b) {
+  Seconds sum{};
+  for (std::size_t i = 0, j = 0; i < a.size() && j < b.size();) {
+    const Seconds begin = std::max(a[i].begin, b[j].begin), end = std::min(a[i].end, b[j].end);
+    if (end > begin) sum += end - begin;
+    if (a[i].end < b[j].end)
+      ++i;
+    else
+      ++j;
+  }
+  return sum;
+}
+
+/// What one worker recorded, in order of time.
+struct OfWorker {
+  std::vector<const StepRecord*> steps;
+  Intervals computations;
+  Intervals messages;
+};
+
+/// Where the exchange of each step lies. An exchange ends its step, or is followed by one computation that
+/// takes over what came.
+Intervals exchanges_of(const OfWorker& worker) {
+  Intervals exchanges;
+  auto next = worker.computations.begin();
+  for (const StepRecord* step : worker.steps) {
+    const Seconds length = step->phases[static_cast<std::size_t>(Phase::exchange)];
+    const Seconds step_end = step->start + step->duration();
+    while (next != worker.computations.end() && next->begin < step_end) ++next;
+    if (length <= Seconds(0)) continue;
+    Seconds end = step_end;
+    if (next != worker.computations.begin())
+      // Half of the exchange is more than clocks and sums of phases are off by.
+      if (const Interval& last = *(next - 1); last.end > step_end - length * 0.5) end = last.begin;
+    exchanges.push_back({end - length, end});
+  }
+  return exchanges;
+}
+
+std::map<Rank, OfWorker> workers_of(const RunInfo& info, const Journal& journal) {
+  std::map<Rank, OfWorker> workers;
+  for (const auto& step : journal.steps) workers[step.rank].steps.push_back(&step);
+  for (const auto& operation : journal.operations)
+    if (const auto own = workers.find(operation.rank); own != workers.end() && operation.kind == "compute")
+      own->second.computations.push_back({operation.start, operation.end});
+  const auto trains = [&](Rank rank) {
+    const std::string role = role_of(info, rank);
+    return role == "worker" || role == "server";
+  };
+  for (const auto& [send, receive] : messages_of(journal)) {
+    if (!trains(send->rank) || !trains(receive->rank)) continue;
+    if (const auto from = workers.find(send->rank); from != workers.end())
+      from->second.messages.push_back({send->start, send->end});
+    if (const auto to = workers.find(receive->rank); to != workers.end())
+      to->second.messages.push_back({send->start, receive->end});
+  }
+  return workers;
+}
+
+}  // namespace
+
+std::map<Rank, ExchangeShares> exchange_shares(const RunInfo& info, const Journal& journal,
+                                               Seconds makespan) {
+  std::map<Rank, ExchangeShares> ranks;
+  if (journal.operations.empty()) return ranks;
+  for (auto& [rank, worker] : workers_of(info, journal)) {
+    const Intervals exchanges = exchanges_of(worker);
+    worker.messages.insert(worker.messages.end(), worker.computations.begin(), worker.computations.end());
+    const Seconds communicating = common(exchanges, united(std::move(worker.messages)));
+    Seconds all{};
+    for (const Interval& exchange : exchanges) all += exchange.end - exchange.begin;
+    ranks[rank] = {communicating / makespan, (all - communicating) / makespan};
+  }
+  return ranks;
+}
+
+}  // namespace tandem

@@ -1,0 +1,21 @@
+// The two records of each message, put together. Pure.
+#pragma once
+
+#include <vector>
+
+#include "workloads/records/records.hpp"
+
+namespace tandem {
+
+/// One message, as its sender and its receiver recorded it.
+struct MessageRecords {
+  const OperationRecord* send;
+  const OperationRecord* receive;
+};
+
+/// In the order in which the receives were recorded. Messages of one channel between two ranks arrive in the
+/// order in which they were sent; those of which one side was not recorded are left out. The pointers are
+/// into `journal`.
+std::vector<MessageRecords> messages_of(const Journal& journal);
+
+}  // namespace tandem

@@ -1,0 +1,160 @@
+#include "workloads/records/metrics.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+namespace tandem {
+namespace {
+
+std::vector<Rank> servers_of(const RunInfo& info) {
+  std::vector<Rank> servers;
+  for (std::size_t rank = 0; rank < info.roles.size(); ++rank)
+    if (info.roles[rank] == "server") servers.push_back(static_cast<Rank>(rank));
+  return servers;
+}
+
+double& share_of(TimeShares& shares, Phase phase) {
+  switch (phase) {
+    case Phase::load:
+      return shares.data;
+    case Phase::query:
+      return shares.query;
+    case Phase::exchange:
+      return shares.exchange;
+    case Phase::forward:
+    case Phase::backward:
+    case Phase::update:
+      break;
+  }
+  return shares.computing;
+}
+
+double rest_of(const TimeShares& shares) {
+  return 1.0 - (shares.computing + shares.data + shares.query + shares.exchange);
+}
+
+}  // namespace
+
+void Distribution::add(const Distribution& other) {
+  for (const auto& [value, times] : other.counts_) add(value, times);
+}
+
+std::int64_t Distribution::total() const {
+  std::int64_t sum = 0;
+  for (const auto& [value, times] : counts_) sum += times;
+  return sum;
+}
+
+double Distribution::mean() const {
+  double sum = 0;
+  for (const auto& [value, times] : counts_) sum += static_cast<double>(value) * static_cast<double>(times);
+  return sum / static_cast<double>(total());
+}
+
+SampleCounts sample_counts(const RunInfo& info, const Journal& journal) {
+  SampleCounts samples{.dropped = journal.dropped_samples};
+  for (const auto& step : journal.steps) samples.processed += step.samples;
+  if (!servers_of(info).empty()) {
+    samples.applied = 0;
+    for (const auto& record : journal.staleness) *samples.applied += record.samples;
+  } else if (info.experiment.sync.over == "all-reduce") {
+    samples.applied = samples.processed;
+  }
+  if (samples.applied) samples.pending = samples.processed - *samples.applied - samples.dropped;
+  return samples;
+}
+
+std::map<Rank, Distribution> staleness(const Journal& journal) {
+  std::map<Rank, Distribution> ranks;
+  for (const auto& record : journal.staleness) ranks[record.rank].add(record.staleness, record.pushes);
+  return ranks;
+}
+
+std::map<Rank, Distribution> local_steps(const Journal& journal) {
+  std::map<std::pair<Rank, int>, std::int64_t> rounds;
+  for (const auto& step : journal.steps) ++rounds[{step.rank, step.round}];
+  std::map<Rank, Distribution> ranks;
+  for (const auto& [round, steps] : rounds) ranks[round.first].add(steps);
+  return ranks;
+}
+
+Distribution merged(const std::map<Rank, Distribution>& ranks) {
+  Distribution all;
+  for (const auto& [rank, distribution] : ranks) all.add(distribution);
+  return all;
+}
+
+std::map<Rank, TimeShares> time_shares(const Journal& journal, Seconds makespan) {
+  std::map<Rank, TimeShares> ranks;
+  for (const auto& step : journal.steps)
+    for (std::size_t i = 0; i < phase_count; ++i)
+      share_of(ranks[step.rank], static_cast<Phase>(i)) += step.phases[i] / makespan;
+  for (auto& [rank, shares] : ranks) shares.other = rest_of(shares);
+  return ranks;
+}
+
+TimeShares mean_of(const std::map<Rank, TimeShares>& ranks) {
+  TimeShares mean;
+  const auto count = static_cast<double>(ranks.size());
+  for (const auto& [rank, shares] : ranks) {
+    mean.computing += shares.computing / count;
+    mean.data += shares.data / count;
+    mean.query += shares.query / count;
+    mean.exchange += shares.exchange / count;
+  }
+  mean.other = rest_of(mean);
+  return mean;
+}
+
+ExchangeShares mean_of(const std::map<Rank, ExchangeShares>& ranks) {
+  ExchangeShares mean;
+  const auto count = static_cast<double>(ranks.size());
+  for (const auto& [rank, shares] : ranks) {
+    mean.communicating += shares.communicating / count;
+    mean.waiting += shares.waiting / count;
+  }
+  return mean;
+}
+
+std::map<Rank, ServerFigures> server_figures(const RunInfo& info, const Journal& journal, Seconds makespan) {
+  std::map<Rank, ServerFigures> figures;
+  for (const Rank server : servers_of(info)) figures[server] = {};
+  if (!journal.operations.empty()) {
+    for (auto& [server, of_server] : figures) of_server = {0, 0, 0.0};
+    for (const auto& operation : journal.operations) {
+      const auto own = figures.find(operation.rank);
+      if (operation.kind == "compute" && own != figures.end())
+        *own->second.computing += (operation.end - operation.start) / makespan;
+      // What a receive was made ready for is not always what came, so that only sends are added up.
+      if (operation.kind != "send") continue;
+      if (own != figures.end() && role_of(info, operation.peer) == "worker")
+        *own->second.bytes_sent += operation.bytes;
+      if (const auto to = figures.find(operation.peer);
+          to != figures.end() && role_of(info, operation.rank) == "worker")
+        *to->second.bytes_received += operation.bytes;
+    }
+  } else if (figures.size() == 1 && info.experiment.sync.over == "server") {
+    ServerFigures& only = figures.begin()->second;
+    only = {0, 0, std::nullopt};
+    for (const auto& step : journal.steps) {
+      *only.bytes_sent += step.bytes_received;
+      *only.bytes_received += step.bytes_sent;
+    }
+  }
+  return figures;
+}
+
+std::optional<TimeToTarget> time_to_target(const RunInfo& info, const Journal& journal) {
+  if (info.experiment.target_accuracy <= 0) return std::nullopt;
+  TimeToTarget result{.target = info.experiment.target_accuracy};
+  for (const auto& evaluation : journal.evaluations) {
+    if (std::isnan(evaluation.accuracy)) continue;
+    ++result.evaluations;
+    result.best = std::max(result.best.value_or(evaluation.accuracy), evaluation.accuracy);
+    if (!result.reached && evaluation.accuracy >= result.target) result.reached = evaluation;
+  }
+  return result;
+}
+
+}  // namespace tandem

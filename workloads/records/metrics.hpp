@@ -1,0 +1,99 @@
+// What the records of a run say, each figure defined once for both worlds and for every form in which it is
+// shown; summary.json holds all of them. Pure.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+
+#include "workloads/records/result_directory.hpp"
+
+namespace tandem {
+
+/// How often each whole number occurred.
+class Distribution {
+ public:
+  void add(std::int64_t value, std::int64_t times = 1) { counts_[value] += times; }
+  void add(const Distribution& other);
+  bool empty() const { return counts_.empty(); }
+  const std::map<std::int64_t, std::int64_t>& counts() const { return counts_; }
+  std::int64_t total() const;
+  /// Pre: not empty, as for the following.
+  double mean() const;
+  std::int64_t min() const { return counts_.begin()->first; }
+  std::int64_t max() const { return counts_.rbegin()->first; }
+
+ private:
+  std::map<std::int64_t, std::int64_t> counts_;
+};
+
+/// What became of the samples that workers processed: processed = applied + dropped + pending.
+struct SampleCounts {
+  std::int64_t processed = 0;
+  std::int64_t dropped = 0;  ///< with pushes that the server dropped, as too late
+  /// Part of an update of the model. None when neither a server nor an all-reduce makes the updates.
+  std::optional<std::int64_t> applied{};
+  /// Pushed, but the job ended before the update that they would have been part of. None as `applied`.
+  std::optional<std::int64_t> pending{};
+};
+/// Of several server shards, what the first one did. An all-reduce applies all.
+SampleCounts sample_counts(const RunInfo& info, const Journal& journal);
+
+/// Staleness of the pushes that the server applied, by worker: updates that the model had seen since the
+/// version that a push was computed on, when it was applied itself. Empty without a server.
+std::map<Rank, Distribution> staleness(const Journal& journal);
+
+/// Steps that a worker took from one exchange to the next, one value a round, by worker.
+std::map<Rank, Distribution> local_steps(const Journal& journal);
+
+/// All ranks together.
+Distribution merged(const std::map<Rank, Distribution>& ranks);
+
+/// Where a worker's time went, as shares of the makespan. The five add up to 1, exactly when in this order.
+struct TimeShares {
+  double computing = 0;  ///< forward, backward, update; also what messages took that moved meanwhile
+  double data = 0;       ///< until the batch was there and decoded
+  double query = 0;      ///< asking the coordinator and waiting for its answer
+  double exchange = 0;   ///< from the last gradient, or the change, to the new model, less what was hidden
+  double other = 1;      ///< before the first step, after the last one, and writing checkpoints
+};
+/// Of each worker, over all of its steps.
+std::map<Rank, TimeShares> time_shares(const Journal& journal, Seconds makespan);
+
+/// The exchange of TimeShares in two parts.
+struct ExchangeShares {
+  /// A message between the rank and a worker or server was under way: sent, and its end not yet noticed by
+  /// the rank; or the rank was adding up what had come.
+  double communicating = 0;
+  double waiting = 0;  ///< the rest: others were not there yet
+};
+/// Of each worker. Empty when operations were not recorded: a worker alone cannot tell the wait for others
+/// from the transfer. The clocks of the ranks must agree, as they do on one machine.
+std::map<Rank, ExchangeShares> exchange_shares(const RunInfo& info, const Journal& journal, Seconds makespan);
+
+/// The mean of each share over ranks. Pre: not empty.
+TimeShares mean_of(const std::map<Rank, TimeShares>& ranks);
+ExchangeShares mean_of(const std::map<Rank, ExchangeShares>& ranks);
+
+/// Of one server shard, what the records tell.
+struct ServerFigures {
+  /// Payload to and from workers. None with several shards when operations were not recorded.
+  std::optional<std::int64_t> bytes_sent{}, bytes_received{};
+  /// Share of the makespan in which it added up and updated. None when operations were not recorded.
+  std::optional<double> computing{};
+};
+std::map<Rank, ServerFigures> server_figures(const RunInfo& info, const Journal& journal, Seconds makespan);
+
+/// When the model was good enough. An evaluation counts as it is, without smoothing.
+struct TimeToTarget {
+  double target = 0;
+  int evaluations = 0;  ///< that gave an accuracy; 0 when math is modelled
+  std::optional<double> best{};
+  /// The first with at least that accuracy. Its checkpoint_time leaves out what evaluating took, its time
+  /// does not.
+  std::optional<EvaluationRecord> reached{};
+};
+/// None when the experiment names no target.
+std::optional<TimeToTarget> time_to_target(const RunInfo& info, const Journal& journal);
+
+}  // namespace tandem

@@ -11,6 +11,7 @@
 #include <set>
 
 #include "policies/vocabulary/check.hpp"
+#include "workloads/records/metrics.hpp"
 
 namespace tandem::validation {
 namespace {
@@ -159,6 +160,44 @@ class Figures {
   const Results* witness_;  ///< null: none
 };
 
+/// What only some algorithms have: samples that are not applied, staleness, local steps.
+void add_of_algorithm(const Results& simulated, const std::vector<Results>& measured, Figures& figures) {
+  const auto in_a_world = [&](const auto& holds) {
+    return holds(simulated.summary) || std::any_of(measured.begin(), measured.end(),
+                                                   [&](const Results& run) { return holds(run.summary); });
+  };
+  const auto exceeds = [&](const char* place, int bound) {
+    return in_a_world([&, at = json::json_pointer(place)](const json& summary) {
+      return summary.contains(at) && summary.at(at).is_number() && summary.at(at) > bound;
+    });
+  };
+  const auto add = [&](const char* key, const char* name, Unit unit, const char* place) {
+    figures.add_run_value({.key = key, .name = name, .unit = unit}, json::json_pointer(place));
+  };
+  if (exceeds("/dropped_samples", 0) || exceeds("/pending_samples", 0))
+    add("applied_throughput", "applied samples", Unit::samples_per_second, "/applied_throughput");
+  if (exceeds("/staleness/max", 0)) add("staleness", "mean staleness", Unit::count, "/staleness/mean");
+  if (exceeds("/local_steps/max", 1))
+    add("local_steps", "local steps a round", Unit::count, "/local_steps/mean");
+}
+
+std::optional<TargetTimes> target_of(const Results& simulated, const std::vector<Results>& measured) {
+  const double target = simulated.info.experiment.target_accuracy;
+  if (target <= 0) return std::nullopt;
+  const auto time_of = [](const Results& results) -> std::optional<double> {
+    const auto outcome = time_to_target(results.info, results.journal);
+    if (!outcome || !outcome->reached) return std::nullopt;
+    return outcome->reached->checkpoint_time.count();
+  };
+  TargetTimes times{.target = target, .simulated = time_of(simulated), .measured = 0.0};
+  for (const auto& run : measured) {
+    const auto time = time_of(run);
+    if (!time) times.measured.reset();
+    if (times.measured) *times.measured += *time / static_cast<double>(measured.size());
+  }
+  return times;
+}
+
 double duration_of(const StepRecord& step) { return step.duration().count(); }
 
 std::vector<Figure> figures_of(const Results& simulated, const std::vector<Results>& measured,
@@ -182,6 +221,10 @@ std::vector<Figure> figures_of(const Results& simulated, const std::vector<Resul
   };
   add("makespan", "makespan", Unit::seconds, "/makespan_s");
   add("throughput", "throughput", Unit::samples_per_second, "/throughput");
+  add("computing_share", "share of time computing", Unit::ratio, "/shares/computing");
+  add_of_algorithm(simulated, measured, figures);
+  add("time_to_target", "time to target accuracy", Unit::seconds, "/time_to_target/checkpoint_time_s");
+  add("samples_to_target", "samples to target accuracy", Unit::count, "/time_to_target/samples");
   add("rounds", "rounds", Unit::count, "/rounds");
   add("bytes_sent", "sent by workers", Unit::bytes, "/bytes/sent");
   add("bytes_received", "received by workers", Unit::bytes, "/bytes/received");
@@ -257,6 +300,7 @@ Comparison compare(const Results& simulated, const std::vector<Results>& measure
   comparison.replay = replay(simulated, measured);
   comparison.figures = figures_of(simulated, measured, options, witness ? &*witness : nullptr);
   comparison.step_times = step_times_of(simulated, measured);
+  comparison.target = target_of(simulated, measured);
   comparison.attribution = attribution(simulated, measured);
   for (const auto& run : measured)
     comparison.unmatched_steps = std::max(comparison.unmatched_steps, unmatched_steps(simulated, run));

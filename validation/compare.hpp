@@ -17,7 +17,7 @@ enum class Unit { seconds, samples_per_second, bytes, count, ratio };
 
 /// One quantity in both worlds.
 struct Figure {
-  std::string key;   ///< "step_time", "phase.forward", "makespan", "throughput", "bytes_sent", ...
+  std::string key;   ///< "step_time", "phase.forward", "makespan", "throughput", "staleness", ...
   std::string name;  ///< for people: "step time", "forward"
   Unit unit = Unit::seconds;
   Rank rank = -1;  ///< of one worker; -1: of all
@@ -41,6 +41,13 @@ struct StepTimes {
   double wasserstein = 0;  ///< over the measured mean
 };
 
+/// Times to the experiment's target accuracy, without what evaluating took.
+struct TargetTimes {
+  double target = 0;
+  std::optional<double> simulated{};  ///< seconds; none: not reached
+  std::optional<double> measured{};   ///< mean over repetitions; none: one of them did not reach it
+};
+
 struct CompareOptions {
   double margin = 0.10;  ///< of equivalence
   Resampling resampling;
@@ -51,8 +58,9 @@ struct Comparison {
   Gate decisions;
   Gate replay;
   std::vector<Figure>
-      figures;              ///< step_time and phases (of all, then step_time a worker), then of the whole run
-  int unmatched_steps = 0;  ///< (rank, step) that only one world has, most over the repetitions
+      figures;  ///< step_time and phases (of all, then step_time a worker), then of the whole run
+  std::optional<TargetTimes> target;  ///< none when the experiment names none
+  int unmatched_steps = 0;            ///< (rank, step) that only one world has, most over the repetitions
   StepTimes step_times;
   std::vector<Contribution> attribution;  ///< to the error of step time, largest first; they add up to it
 

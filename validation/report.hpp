@@ -1,7 +1,7 @@
 // The report of a validation: one JSON document, and pages made from nothing but that document. Writes files,
 // opens no network connection, and what it writes does not either.
 //
-// report.json, schema version 2 (times in seconds, errors as ratios; null: not known):
+// report.json, schema version 3 (times in seconds, errors as ratios; null: not known):
 //   schema_version, title, verdict (a sentence), passed, tolerance, margin (of equivalence)
 //   mape, bias, worst {configuration, error}: of step time in the headline's set
 //   sets             [set, ...], the headline's first; one is called "all", and with a split there are also
@@ -15,10 +15,16 @@
 //                               witness| and |witness - measured| over measured), equivalent,
 //                               different, inconclusive (counts of configurations)}],
 //                     ranking: {spearman, kendall (over all configurations), mean_spearman, mean_kendall,
-//                               same_best (groups), mean_regret, largest_regret (over groups)},
+//                               same_best (groups), mean_regret, largest_regret (over groups), speed_ups
+//                               (variants with one over another), speed_up_mape (mean |error| of these)},
 //                     groups: [{name, spearman, kendall, same_order, same_best, largest_swapped_gap, regret,
 //                               variants: [{name, simulated_throughput, measured_throughput,
-//                               simulated_place, measured_place}]}],
+//                               simulated_place, measured_place, baseline (the group's bsp of the same
+//                               platform, model and data set), speed_up: worlds (throughput over that of the
+//                               baseline), target (accuracy), time_to_target: worlds (without evaluations;
+//                               mean of all repetitions, null if one did not reach it), target_speed_up:
+//                               worlds (the baseline's time to the target over its own)}]}],
+//                               worlds: {simulated, measured}
 //                     mean_kolmogorov, mean_wasserstein}
 //   configurations   [{name, group, algorithm, set, failure ("": none; then nothing of the following is there
 //                     when it is not empty),
@@ -30,6 +36,10 @@
 //                      figures: [{key, name, unit, rank (-1: all), host, simulated, measured, error,
 //                                 witness (value under SMPI), contribution (of a phase to the error of step
 //                                 time), interval: [low, high] at 95 %, noise_floor, verdict}],
+//                      metrics: {simulated: run, measured: [run, ...]}, run: samples, applied_samples,
+//                               dropped_samples, pending_samples, applied_throughput, shares,
+//                               exchange_shares, staleness, local_steps, servers and time_to_target of its
+//                               summary.json,
 //                      step_times: {shares: [0.5, ...], simulated: [quantile, ...], measured, kolmogorov,
 //                                   wasserstein (over the measured mean)},
 //                      attribution: {total (error of step time), parts: [{phase, rank, host, kind, peer,
@@ -38,8 +48,11 @@
 //                      experiment, commands,
 //                      detail: of chosen configurations (those with the largest errors, and some evenly),
 //                      else
-//                        null: {accuracy: {simulated: curve, measured: [curve, ...]}, curve: [[time_s,
-//                               accuracy], ...], step_times: {simulated: [101 quantiles], measured},
+//                        null: {accuracy: {simulated: curve, measured: [curve, ...]}, curve:
+//                               [[checkpoint_time_s, samples, accuracy], ...], ranks: {left_out, ranks:
+//                               [{label, simulated: run, measured: run (the first)}]}, run: {shares,
+//                               exchange_shares, bytes_sent, bytes_received} of the worker in summary.json,
+//                               step_times: {simulated: [101 quantiles], measured},
 //                               timeline: {length_s, ranks_left_out, ranks: [{label, simulated: slices,
 //                               measured: slices}]}, slices: [[start_s, duration_s, phase, step], ...], phase
 //                               indexing `phases`}}]

@@ -13,7 +13,8 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::size_t most_timeline_ranks = 8;
+/// Of workers that are shown one by one.
+constexpr std::size_t most_ranks = 8;
 
 json gate_json(const Gate& gate) {
   return {{"state", state_name(gate.state)}, {"checked", gate.checked}, {"detail", gate.detail}};
@@ -39,7 +40,7 @@ json curve_json(const Results& results) {
   json curve = json::array();
   for (const auto& evaluation : results.journal.evaluations)
     if (!std::isnan(evaluation.accuracy))
-      curve.push_back({evaluation.checkpoint_time.count(), evaluation.accuracy});
+      curve.push_back({evaluation.checkpoint_time.count(), evaluation.samples, evaluation.accuracy});
   return curve;
 }
 
@@ -47,6 +48,53 @@ json accuracy_json(const VariantResults& variant) {
   json runs = json::array();
   for (const auto& run : variant.measured) runs.push_back(curve_json(run));
   return {{"simulated", curve_json(variant.simulated)}, {"measured", std::move(runs)}};
+}
+
+// ---- Metrics ----
+
+json chosen(const json& summary, const std::vector<const char*>& keys) {
+  json picked = json::object();
+  for (const char* key : keys) picked[key] = summary.at(key);
+  return picked;
+}
+
+json metrics_of(const Results& results) {
+  return chosen(results.summary,
+                {"samples", "applied_samples", "dropped_samples", "pending_samples", "applied_throughput",
+                 "shares", "exchange_shares", "staleness", "local_steps", "servers", "time_to_target"});
+}
+
+json metrics_json(const VariantResults& variant) {
+  json runs = json::array();
+  for (const auto& run : variant.measured) runs.push_back(metrics_of(run));
+  return {{"simulated", metrics_of(variant.simulated)}, {"measured", std::move(runs)}};
+}
+
+std::string label_of(const RunInfo& info, Rank rank) {
+  const std::string host = host_of(info, rank);
+  return "rank " + std::to_string(rank) + (host.empty() ? "" : " on " + host);
+}
+
+/// Null when the rank took no step.
+json rank_json(const Results& results, Rank rank) {
+  for (const auto& entry : results.summary.at("ranks"))
+    if (entry.at("rank") == rank)
+      return chosen(entry, {"shares", "exchange_shares", "bytes_sent", "bytes_received"});
+  return nullptr;
+}
+
+json ranks_json(const VariantResults& variant) {
+  const auto& all = variant.simulated.summary.at("ranks");
+  json ranks = json::array();
+  for (const auto& entry : all) {
+    if (ranks.size() == most_ranks) break;
+    const Rank rank = entry.at("rank");
+    ranks.push_back({{"label", label_of(variant.simulated.info, rank)},
+                     {"simulated", rank_json(variant.simulated, rank)},
+                     {"measured", rank_json(variant.measured.front(), rank)}});
+  }
+  const std::size_t left_out = all.size() - ranks.size();
+  return {{"left_out", left_out}, {"ranks", std::move(ranks)}};
 }
 
 // ---- Timeline ----
@@ -94,9 +142,8 @@ json timeline_json(const VariantResults& variant, const Comparison& comparison) 
   for (const auto& step : variant.simulated.journal.steps) workers.insert(step.rank);
   json ranks = json::array();
   for (const Rank rank : workers) {
-    if (ranks.size() == most_timeline_ranks) break;
-    const std::string host = host_of(variant.simulated.info, rank);
-    ranks.push_back({{"label", "rank " + std::to_string(rank) + (host.empty() ? "" : " on " + host)},
+    if (ranks.size() == most_ranks) break;
+    ranks.push_back({{"label", label_of(variant.simulated.info, rank)},
                      {"simulated", slices_of(variant.simulated, rank, simulated_begin, length)},
                      {"measured", slices_of(measured, rank, measured_begin, length)}});
   }
@@ -198,6 +245,7 @@ json configuration_document(const VariantResults& variant, const Comparison& com
             {"decisions", gate_json(comparison.decisions)},
             {"replay", gate_json(comparison.replay)}}},
           {"figures", std::move(figures)},
+          {"metrics", metrics_json(variant)},
           {"step_times", step_times_json(comparison.step_times)},
           {"attribution", attribution_json(comparison, info)},
           {"environment",
@@ -207,6 +255,7 @@ json configuration_document(const VariantResults& variant, const Comparison& com
           {"commands", commands_of(variant)},
           {"detail",
            {{"accuracy", accuracy_json(variant)},
+            {"ranks", ranks_json(variant)},
             {"step_times",
              {{"simulated", quantiles(comparison.step_times.simulated, 100)},
               {"measured", quantiles(comparison.step_times.measured, 100)}}},

@@ -44,6 +44,10 @@ json errors_json(const ErrorSummary& s) {
           {"inconclusive", s.inconclusive}};
 }
 
+json worlds_json(const BothWorlds& value) {
+  return {{"simulated", optional_json(value.simulated)}, {"measured", optional_json(value.measured)}};
+}
+
 json group_json(const Ranking& ranking) {
   json variants = json::array();
   for (const auto& variant : ranking.variants)
@@ -51,7 +55,12 @@ json group_json(const Ranking& ranking) {
                         {"simulated_throughput", variant.simulated_throughput},
                         {"measured_throughput", variant.measured_throughput},
                         {"simulated_place", variant.simulated_place},
-                        {"measured_place", variant.measured_place}});
+                        {"measured_place", variant.measured_place},
+                        {"baseline", variant.baseline.empty() ? json() : json(variant.baseline)},
+                        {"speed_up", worlds_json(variant.speed_up)},
+                        {"target", optional_json(variant.target)},
+                        {"time_to_target", worlds_json(variant.time_to_target)},
+                        {"target_speed_up", worlds_json(variant.target_speed_up)}});
   return {{"name", ranking.group},
           {"spearman", optional_json(ranking.spearman)},
           {"kendall", optional_json(ranking.kendall)},
@@ -77,7 +86,9 @@ json set_json(const SetSummary& set) {
             {"mean_kendall", optional_json(set.mean_kendall)},
             {"same_best", set.same_best},
             {"mean_regret", set.mean_regret},
-            {"largest_regret", set.largest_regret}}},
+            {"largest_regret", set.largest_regret},
+            {"speed_ups", set.speed_ups},
+            {"speed_up_mape", optional_json(set.speed_up_mape)}}},
           {"groups", std::move(groups)},
           {"mean_kolmogorov", set.mean_kolmogorov},
           {"mean_wasserstein", set.mean_wasserstein}};
@@ -168,7 +179,7 @@ json report_document(std::vector<json> configurations, const Validation& validat
   for (const auto& set : validation.sets) sets.push_back(set_json(set));
   json hosts = hosts_json(configurations);
   json commands = source.commands.empty() ? commands_of(configurations) : json(source.commands);
-  return {{"schema_version", 2},
+  return {{"schema_version", 3},
           {"title", source.title},
           {"verdict", validation.verdict},
           {"passed", validation.passed},

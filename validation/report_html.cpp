@@ -86,6 +86,10 @@ json point_of(const json& configuration) {
 json detail_of(const json& configuration, const json& phases) {
   json detail = configuration.at("detail");
   detail["name"] = configuration.at("name");
+  detail["target"] = configuration.at("experiment").at("target_accuracy");
+  for (const char* key : {"staleness", "local_steps"})
+    detail[key] = {{"simulated", configuration.at("metrics").at("simulated").at(key)},
+                   {"measured", configuration.at("metrics").at("measured").front().at(key)}};
   json simulated = json::array(), measured = json::array();
   for (const auto& phase : phases) {
     const json* figure = find_figure(configuration, "phase." + phase.get<std::string>());

@@ -56,50 +56,6 @@ std::string errors_table(const json& set, double tolerance) {
   return text;
 }
 
-std::string group_table(const json& group) {
-  std::string text =
-      "<table>\n<tr><th>Algorithm</th><th>Simulated<br>(samples/s)</th><th>Place</th>"
-      "<th>Measured<br>(samples/s)</th><th>Place</th></tr>\n";
-  for (const auto& row : group.at("variants")) {
-    const int simulated = row.at("simulated_place"), measured = row.at("measured_place");
-    text += fmt::format("<tr><td>{}</td><td>{}</td><td{}>{}</td><td>{}</td><td>{}</td></tr>\n",
-                        escaped(row.at("name")), typeset(three_digits(row.at("simulated_throughput"))),
-                        simulated == measured ? "" : " class=\"beyond\"", simulated,
-                        typeset(three_digits(row.at("measured_throughput"))), measured);
-  }
-  return text + "</table>\n";
-}
-
-std::string groups_table(const json& groups) {
-  std::string text =
-      "<div class=\"scroll tall\"><table "
-      "class=\"dense\">\n<thead><tr><th>Group</th><th>Configurations</th><th>Spearman</th>"
-      "<th>Kendall</th><th class=\"words\">Simulator's favourite</th><th class=\"words\">Fastest "
-      "measured</th><th>Regret</th></tr></thead>\n";
-  std::vector<const json*> by_regret;
-  for (const auto& group : groups) by_regret.push_back(&group);
-  std::stable_sort(by_regret.begin(), by_regret.end(), [](const json* a, const json* b) {
-    return a->at("regret").get<double>() > b->at("regret").get<double>();
-  });
-  for (const json* by : by_regret) {
-    const json& group = *by;
-    const auto& variants = group.at("variants");
-    const auto favourite =
-        std::min_element(variants.begin(), variants.end(), [](const auto& a, const auto& b) {
-          return a.at("simulated_place").template get<int>() < b.at("simulated_place").template get<int>();
-        });
-    text += fmt::format(
-        "<tr><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td class=\"words\">{}</td><td "
-        "class=\"words\">{}</td><td{}>{}</td></tr>\n",
-        escaped(group.at("name")), variants.size(),
-        typeset(three_digits(number_or_nan(group.at("spearman")))),
-        typeset(three_digits(number_or_nan(group.at("kendall")))), escaped(favourite->at("name")),
-        escaped(variants.front().at("name")), group.at("same_best").get<bool>() ? "" : " class=\"beyond\"",
-        typeset(percent(group.at("regret"))));
-  }
-  return text + "</table></div>\n";
-}
-
 std::string attribution_table(const json& attribution) {
   std::string text =
       "<table class=\"narrow\">\n<tr><th>Where the error of step time comes from</th><th>Share</th></tr>\n";
@@ -112,6 +68,54 @@ std::string attribution_table(const json& attribution) {
                         typeset(signed_percent(others.at("share"))));
   return text + fmt::format("<tr class=\"total\"><td>error of step time</td><td>{}</td></tr></table>\n",
                             typeset(signed_percent(attribution.at("total"))));
+}
+
+std::string metrics_table(const json& configuration) {
+  std::string text =
+      "<table class=\"narrow\">\n<tr><th>Of the whole run</th><th>Simulated</th><th>Measured</th></tr>\n";
+  for (const auto& row : metric_rows(configuration))
+    text += fmt::format("<tr><td>{}</td><td>{}</td><td>{}</td></tr>\n", escaped(row.name),
+                        typeset(row.simulated), typeset(row.measured));
+  text += "</table>\n";
+  const std::string target = target_text(configuration);
+  return target.empty() ? text : text + "<p>" + escaped(target) + "</p>\n";
+}
+
+/// Shares of time and bytes of single workers, "simulated / measured" in a cell.
+std::string workers_table(const json& ranks) {
+  struct Column {
+    const char* title;
+    const char* place;
+    Unit unit;
+  };
+  constexpr Column columns[] = {{"Computing", "/shares/computing", Unit::ratio},
+                                {"Data", "/shares/data", Unit::ratio},
+                                {"Query", "/shares/query", Unit::ratio},
+                                {"Exchange", "/shares/exchange", Unit::ratio},
+                                {"of it waiting", "/exchange_shares/waiting", Unit::ratio},
+                                {"Other", "/shares/other", Unit::ratio},
+                                {"Sent", "/bytes_sent", Unit::bytes},
+                                {"Received", "/bytes_received", Unit::bytes}};
+  std::string text =
+      "<div class=\"scroll\"><table class=\"dense\">\n<tr><th>Worker, simulated / measured</th>";
+  for (const auto& column : columns) text += fmt::format("<th>{}</th>", column.title);
+  text += "</tr>\n";
+  for (const auto& rank : ranks.at("ranks")) {
+    text += "<tr><td>" + escaped(rank.at("label")) + "</td>";
+    for (const auto& column : columns) {
+      const auto value = [&](const char* world) {
+        const json::json_pointer at(std::string("/") + world + column.place);
+        return with_unit(rank.contains(at) ? number_or_nan(rank.at(at)) : number_or_nan(nullptr),
+                         column.unit);
+      };
+      text += fmt::format("<td>{} / {}</td>", typeset(value("simulated")), typeset(value("measured")));
+    }
+    text += "</tr>\n";
+  }
+  text += "</table></div>\n";
+  if (const int left = ranks.at("left_out"); left > 0)
+    text += fmt::format("<p class=\"lead\">{} further workers are in summary.json.</p>\n", left);
+  return text;
 }
 
 std::string figures_of(const json& configuration) {
@@ -137,9 +141,10 @@ std::string figures_of(const json& configuration) {
       "<details><summary>{}</summary><dl>{}</dl><div class=\"scroll\"><table>\n<tr><th>Figure</th>"
       "<th>Simulated</th>{}<th>Measured</th><th>Error</th><th>Of step time</th><th>95&nbsp;% "
       "interval</th><th>Noise floor</th>"
-      "<th class=\"words\">Within margin</th></tr>\n{}</table></div>\n{}</details>\n",
+      "<th class=\"words\">Within margin</th></tr>\n{}</table></div>\n{}{}{}</details>\n",
       escaped(configuration.at("name")), gates, witness ? "<th>Under SMPI</th>" : "", rows,
-      attribution_table(configuration.at("attribution")));
+      attribution_table(configuration.at("attribution")), metrics_table(configuration),
+      workers_table(configuration.at("detail").at("ranks")));
 }
 
 std::string quantile_cells(const json& times) {
@@ -216,6 +221,14 @@ std::string commands(const json& document) {
   return text;
 }
 
+/// A chart that a configuration may have nothing for; then a sentence says why.
+std::string optional_chart(const std::string& id, const std::string& title) {
+  return fmt::format(
+      "<div class=\"chart\"><h3>{1}</h3><div style=\"height:250px\"><canvas id=\"{0}\"></canvas></div><p "
+      "class=\"lead\" id=\"no-{0}\"></p></div>\n",
+      id, title);
+}
+
 std::string detail_note(const json& document) {
   const auto compared = compared_configurations(document);
   const auto shown = std::count_if(compared.begin(), compared.end(),
@@ -284,28 +297,6 @@ std::string phases_and_hosts(const json& document) {
       std::max<std::size_t>(150, 60 + 34 * hosts), note);
 }
 
-std::string ranking(const json& document) {
-  const json& set = document.at("sets").front();
-  const auto& groups = set.at("groups");
-  if (groups.empty()) return "";
-  std::string text =
-      fmt::format("<h2>Ranking by throughput</h2>\n<p class=\"lead\">{}</p>\n", escaped(ranking_text(set)));
-  if (groups.size() == 1)
-    return text + fmt::format(
-                      "<div class=\"charts\"><div class=\"chart\"><div class=\"scroll\">{}</div></div><div "
-                      "class=\"chart\"><div style=\"height:{}px\"><canvas id=\"throughput\"></canvas></div>"
-                      "</div></div>\n",
-                      group_table(groups.front()), 70 + 42 * groups.front().at("variants").size());
-  text += groups_table(groups);
-  constexpr std::size_t most_tables = 24;
-  if (groups.size() > most_tables) return text;
-  text += "<details><summary>Every place in every group</summary><div class=\"charts\">\n";
-  for (const auto& group : groups)
-    text += fmt::format("<div class=\"chart\"><h3>{}</h3>{}</div>\n", escaped(group.at("name")),
-                        group_table(group));
-  return text + "</div></details>\n";
-}
-
 std::string explorer(const json& document) {
   std::string options;
   const auto compared = compared_configurations(document);
@@ -324,17 +315,20 @@ std::string explorer(const json& document) {
       "id=\"cdf\">"
       "</canvas></div></div>\n"
       "<div class=\"chart\"><h3>Largest parts of the error of step time</h3><div id=\"attribution\"></div>"
-      "</div>\n<div class=\"chart\" id=\"accuracy-part\"><h3>Test accuracy over time</h3><div "
-      "style=\"height:250px\"><canvas id=\"accuracy\"></canvas></div><p class=\"lead\" "
-      "id=\"no-accuracy\"></p>"
-      "</div>\n</div>\n"
+      "</div>\n<div class=\"chart\"><h3>Where the time of workers went</h3><div id=\"shares-legend\" "
+      "class=\"legend\"></div><div id=\"shares-part\"><canvas id=\"shares\"></canvas></div><p class=\"lead\" "
+      "id=\"no-shares\"></p></div>\n{}</div>\n"
       "<div class=\"timeline-part\"><h3>A few steps, simulated above measured</h3><p class=\"lead\">From the "
       "first step after the warm-up; the first measured run. <span class=\"screen\">Wheel or buttons zoom, "
       "dragging moves, pointing tells.</span></p><div class=\"toolbar\"><button id=\"zoom-in\" "
       "type=\"button\">Zoom in</button><button id=\"zoom-out\" type=\"button\">Zoom out</button><button "
       "id=\"zoom-all\" type=\"button\">All</button></div><div id=\"timeline-legend\" class=\"legend\"></div>"
       "<div id=\"timeline\" class=\"timeline\"></div><p class=\"lead\" id=\"ranks-left-out\"></p></div>\n",
-      detail_note(document), compared.size() == 1 ? " hidden" : "", options);
+      detail_note(document), compared.size() == 1 ? " hidden" : "", options,
+      optional_chart("accuracy", "Test accuracy over time") +
+          optional_chart("accuracy-samples", "Test accuracy over samples") +
+          optional_chart("staleness", "Staleness of applied pushes") +
+          optional_chart("local-steps", "Local steps a round"));
 }
 
 std::string configurations(const json& document) {

@@ -9,7 +9,7 @@ namespace {
 
 using nlohmann::json;
 
-/// Rows of the summary: step time, phases that take time in one of the worlds, throughput.
+/// Rows of the summary: step time, phases that take time in one of the worlds, throughput, time to a target.
 std::vector<const json*> main_figures(const json& variant) {
   std::vector<const json*> rows;
   for (const auto& figure : variant.at("figures")) {
@@ -17,7 +17,8 @@ std::vector<const json*> main_figures(const json& variant) {
     const std::string key = figure.at("key");
     const bool silent_phase =
         key.starts_with("phase.") && figure.at("simulated") == 0.0 && figure.at("measured") == 0.0;
-    if (key == "step_time" || key == "throughput" || (key.starts_with("phase.") && !silent_phase))
+    if (key == "step_time" || key == "throughput" || key == "time_to_target" ||
+        (key.starts_with("phase.") && !silent_phase))
       rows.push_back(&figure);
   }
   return rows;
@@ -53,17 +54,24 @@ void add_markdown_errors(const json& set, std::string& page) {
 void add_markdown_ranking(const json& set, std::string& page) {
   if (set.at("groups").empty()) return;
   page += "\n## Ranking by throughput\n\n" + ranking_text(set) + "\n";
+  if (const auto gains = speed_up_text(set); !gains.empty()) page += "\n" + gains + "\n";
   for (const auto& group : set.at("groups")) {
     page += fmt::format(
-        "\n{}: regret {}\n\n| Algorithm | Simulated | Place | Measured | Place |\n"
-        "| --- | ---: | ---: | ---: | ---: |\n",
+        "\n{}: regret {}\n\n| Algorithm | Simulated | Place | Measured | Place | Speed-up over bsp, "
+        "simulated | "
+        "measured | Speed-up to target accuracy, simulated | measured |\n"
+        "| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |\n",
         group.at("name").get<std::string>(), percent(group.at("regret")));
+    const auto ratio = [](const json& number) { return three_digits(number_or_nan(number)); };
     for (const auto& row : group.at("variants"))
-      page += fmt::format("| {} | {} | {} | {} | {} |\n", row.at("name").get<std::string>(),
-                          with_unit(row.at("simulated_throughput"), Unit::samples_per_second),
-                          row.at("simulated_place").get<int>(),
-                          with_unit(row.at("measured_throughput"), Unit::samples_per_second),
-                          row.at("measured_place").get<int>());
+      page += fmt::format(
+          "| {} | {} | {} | {} | {} | {} | {} | {} | {} |\n", row.at("name").get<std::string>(),
+          with_unit(row.at("simulated_throughput"), Unit::samples_per_second),
+          row.at("simulated_place").get<int>(),
+          with_unit(row.at("measured_throughput"), Unit::samples_per_second),
+          row.at("measured_place").get<int>(), ratio(row.at("speed_up").at("simulated")),
+          ratio(row.at("speed_up").at("measured")), ratio(row.at("target_speed_up").at("simulated")),
+          ratio(row.at("target_speed_up").at("measured")));
   }
 }
 
@@ -97,6 +105,10 @@ void add_markdown_variant(const json& variant, std::string& page) {
                         text.contribution, text.interval, text.noise_floor, text.verdict);
   }
   add_markdown_attribution(variant.at("attribution"), page);
+  page += "\n| Of the whole run | Simulated | Measured |\n| --- | ---: | ---: |\n";
+  for (const auto& row : metric_rows(variant))
+    page += fmt::format("| {} | {} | {} |\n", row.name, row.simulated, row.measured);
+  if (const auto target = target_text(variant); !target.empty()) page += "\n" + target + "\n";
   for (const auto& [world, info] : variant.at("environment").items())
     page += fmt::format("\n{}: {}; {}; {}; physics {}\n", world, info.at("machine").get<std::string>(),
                         info.at("started").get<std::string>(), info.at("versions").dump(),
@@ -146,6 +158,8 @@ void add_configuration_lines(const json& configuration, std::size_t width, bool 
                          text.simulated, text.measured, text.error, text.contribution);
     name.clear();
   }
+  if (const auto target = target_text(configuration); phases && !target.empty())
+    table += fmt::format("{:<{}}  {}\n", "", width, target);
   if (phases || parity_state(configuration) == "failed")
     table += fmt::format("{:<{}}  parity {}, replay {}\n", "", width, parity_state(configuration),
                          configuration.at("gates").at("replay").at("state").get<std::string>());
@@ -185,7 +199,8 @@ std::string summary_table(const json& document) {
   if (configurations.size() > 1)
     for (const auto& set : sets)
       if (sets.size() == 1 || set.at("name") != "all") table += errors_table(set);
-  if (const auto line = ranking_text(sets.front()); !line.empty()) table += "\n" + line;
+  for (const auto& line : {ranking_text(sets.front()), speed_up_text(sets.front())})
+    if (!line.empty()) table += "\n" + line;
   for (const auto& warning : machine_warnings(document)) table += "\nwarning: " + warning + "\n";
   return table + "\n" + document.at("verdict").get<std::string>() + "\n";
 }

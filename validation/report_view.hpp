@@ -62,6 +62,21 @@ std::string attribution_text(const nlohmann::json& part);
 /// %"; empty without groups.
 std::string ranking_text(const nlohmann::json& set);
 
+/// A figure of whole runs in both worlds, for which there is no error; measured: mean over repetitions.
+struct MetricRow {
+  std::string name;
+  std::string simulated;
+  std::string measured;
+};
+/// Where time went, samples, staleness, local steps, servers.
+std::vector<MetricRow> metric_rows(const nlohmann::json& configuration);
+/// "Target accuracy 0.8: simulated after 3.21 s and 5,120 samples; measured not reached (best 0.631)."; empty
+/// without a target.
+std::string target_text(const nlohmann::json& configuration);
+/// What variants gain over bsp, of one group each, of several the error of the prediction; says so when there
+/// is no bsp. Empty without groups, and when nothing but bsp is there.
+std::string speed_up_text(const nlohmann::json& set);
+
 /// Gates that failed: "bsp: other operations" and the detail.
 std::vector<std::pair<std::string, std::string>> failed_gates(const nlohmann::json& document);
 

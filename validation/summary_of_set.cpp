@@ -117,7 +117,7 @@ Ranking rank_of(const Configurations& configurations) {
   std::vector<std::string> names;
   std::vector<double> simulated, measured;
   for (const auto* configuration : configurations) {
-    names.push_back(configuration->algorithm.empty() ? configuration->name : configuration->algorithm);
+    names.push_back(configuration->label());
     const auto& throughput = configuration->comparison->figure("throughput");
     simulated.push_back(throughput.simulated);
     measured.push_back(throughput.measured);
@@ -130,7 +130,7 @@ void add_rankings(const Configurations& configurations, SetSummary& set) {
   for (const auto* configuration : configurations)
     if (std::find(groups.begin(), groups.end(), configuration->group) == groups.end())
       groups.push_back(configuration->group);
-  std::vector<double> regrets, spearmans, kendalls;
+  std::vector<double> regrets, spearmans, kendalls, speed_up_errors;
   for (const auto& group : groups) {
     Configurations members;
     for (const auto* configuration : configurations)
@@ -138,6 +138,11 @@ void add_rankings(const Configurations& configurations, SetSummary& set) {
     if (members.size() < 2) continue;
     Ranking& ranking = set.groups.emplace_back(rank_of(members));
     ranking.group = group;
+    add_speed_ups(members, ranking);
+    for (const auto& variant : ranking.variants)
+      if (!variant.baseline.empty() && variant.baseline != variant.name)
+        speed_up_errors.push_back(
+            std::abs(relative_error(*variant.speed_up.simulated, *variant.speed_up.measured)));
     set.same_best += ranking.same_best;
     regrets.push_back(ranking.regret);
     if (ranking.spearman) spearmans.push_back(*ranking.spearman);
@@ -145,6 +150,8 @@ void add_rankings(const Configurations& configurations, SetSummary& set) {
   }
   set.mean_regret = mean_of(regrets).value_or(0);
   set.largest_regret = regrets.empty() ? 0 : *std::max_element(regrets.begin(), regrets.end());
+  set.speed_ups = static_cast<int>(speed_up_errors.size());
+  set.speed_up_mape = mean_of(speed_up_errors);
   set.mean_spearman = mean_of(spearmans);
   set.mean_kendall = mean_of(kendalls);
   if (configurations.size() < 2) return;

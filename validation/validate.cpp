@@ -102,10 +102,15 @@ const SetSummary& Validation::set(const std::string& name) const {
 }
 
 Compared compared(const VariantResults& results, const CompareOptions& options) {
+  const Experiment& experiment = results.simulated.info.experiment;
   return {.name = results.name,
           .group = results.group,
           .algorithm = results.algorithm,
           .calibration = results.calibration,
+          .synchronisation = experiment.sync.algorithm,
+          .over_server = experiment.sync.over == "server",
+          .task = fmt::format("{} {} {}", experiment.platform, experiment.workload.model,
+                              experiment.workload.dataset),
           .comparison = compare(results.simulated, results.measured, options, results.witness)};
 }
 

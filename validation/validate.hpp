@@ -28,11 +28,23 @@ struct Compared {
   std::string group{};
   std::string algorithm{};
   bool calibration = false;
+  std::string synchronisation{};           ///< the experiment's sync.algorithm
+  bool over_server = false;                ///< else by all-reduce
+  std::string task{};                      ///< platform, model and data set; speed-ups are among those of one
   std::string failure{};                   ///< why there is no comparison; empty when there is one
   std::optional<Comparison> comparison{};  ///< none when it failed
+
+  /// Its name within the group.
+  const std::string& label() const { return algorithm.empty() ? name : algorithm; }
 };
 /// Errors: as compare().
 Compared compared(const VariantResults& results, const CompareOptions& options = {});
+
+/// A quantity in both worlds; none where a world does not have it.
+struct BothWorlds {
+  std::optional<double> simulated{};
+  std::optional<double> measured{};
+};
 
 /// A configuration's place in its group, by throughput; 1 is the fastest.
 struct RankedVariant {
@@ -41,6 +53,11 @@ struct RankedVariant {
   double measured_throughput;
   int simulated_place;
   int measured_place;
+  std::string baseline{};          ///< the group's bsp, of the same task; empty: none, so no speed-up
+  BothWorlds speed_up{};           ///< throughput over the baseline's
+  std::optional<double> target{};  ///< accuracy that the experiment names
+  BothWorlds time_to_target{};     ///< seconds; see TargetTimes
+  BothWorlds target_speed_up{};    ///< the baseline's time to the same target over its own
 };
 
 struct Ranking {
@@ -97,6 +114,8 @@ struct SetSummary {
   int same_best = 0;       ///< groups whose favourite is the fastest
   double mean_regret = 0;  ///< over groups
   double largest_regret = 0;
+  int speed_ups = 0;                      ///< variants with a speed-up over another one
+  std::optional<double> speed_up_mape{};  ///< mean |error| of these speed-ups
   std::optional<double> mean_spearman{};  ///< over groups
   std::optional<double> mean_kendall{};
   double mean_kolmogorov = 0;  ///< of step times, over configurations
@@ -135,6 +154,9 @@ Validation validate(const std::vector<VariantResults>& variants, double toleranc
 /// The order of variants by throughput in both worlds. Pre: as many of each, at least one.
 Ranking rank(const std::vector<std::string>& names, const std::vector<double>& simulated,
              const std::vector<double>& measured);
+/// Fills in what the variants of a group gain over its bsp. Of several that are bsp, one over a server is the
+/// baseline if there is one, else the first. Pre: `ranking` is that of `members`.
+void add_speed_ups(const std::vector<const Compared*>& members, Ranking& ranking);
 /// Errors, rankings and distributions of those of `configurations` that `belongs` picks.
 SetSummary summarise_set(const std::string& name, const std::vector<const Compared*>& configurations,
                          const Resampling& resampling);

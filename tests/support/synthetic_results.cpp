@@ -26,6 +26,7 @@ Experiment experiment_of(const SyntheticJob& job) {
     experiment.sync.options[option.name] = option.default_value;
   experiment.workload.batch = batch;
   experiment.stop.rounds = job.rounds;
+  experiment.target_accuracy = job.target_accuracy;
   return experiment;
 }
 
@@ -72,6 +73,8 @@ class SyntheticRun {
     int rounds = 0;
     double own_time = 0;
     std::optional<bool> told{};  ///< by the coordinator, since the last exchange
+    int pushed_version = 0;  ///< of the model that its last push was computed on
+    int pushed_samples = 0;
   };
   using End = std::pair<double, int>;
 
@@ -81,7 +84,11 @@ class SyntheticRun {
   static Seconds& phase(StepRecord& step, Phase which) {
     return step.phases[static_cast<std::size_t>(which)];
   }
-  void note(int rank, const char* kind, int peer, std::int64_t bytes) {
+  bool has_server() const { return job_.over == "server"; }
+  /// Of a push, and of what comes back: the server, or the neighbours in a ring.
+  int receiver(int number) const { return has_server() ? workers() : (number + 1) % workers(); }
+  int sender(int number) const { return has_server() ? workers() : (number + workers() - 1) % workers(); }
+  void note(int rank, const char* kind, int peer, std::int64_t bytes, double end) {
     const bool compute = kind == std::string("compute");
     journal_.operations.push_back({.rank = rank,
                                    .kind = kind,
@@ -91,7 +98,7 @@ class SyntheticRun {
                                    .bytes = bytes,
                                    .samples = compute ? batch : 0,
                                    .start = Seconds(now_),
-                                   .end = Seconds(now_)});
+                                   .end = Seconds(end)});
   }
 
   void begin_step(int number, double time) {
@@ -112,7 +119,7 @@ class SyntheticRun {
       phase(worker.step, Phase::update) = Seconds(noisy(0.0006 * compute_));
     if (worker.policy->reports({worker.local_steps})) worker.told = report(number).ready;
     worker.own_time = worker.step.duration().count();
-    note(number, "compute", -1, 0);
+    note(number, "compute", -1, 0, now_);
     ends_.push({time + worker.own_time, number});
   }
 
@@ -142,10 +149,13 @@ class SyntheticRun {
   void push(int number) {
     Worker& worker = at(number);
     ++pushes_;
-    note(number, "send", workers(), model_bytes);
+    note(number, "send", receiver(number), model_bytes, now_);
+    worker.pushed_version = worker.version;
+    worker.pushed_samples = batch * worker.local_steps;
     const auto decisions = told(sync::Push{Seconds(now_), number, worker.version, batch * worker.local_steps,
                                            worker.local_steps, Seconds(worker.own_time), 0.5, 0.0});
     for (const auto& decision : decisions) {
+      if (const auto* accept = std::get_if<sync::Accept>(&decision)) accepted_.push_back(accept->worker);
       if (std::holds_alternative<sync::Apply>(decision)) applied();
       if (const auto* reply = std::get_if<sync::Reply>(&decision)) replied(reply->worker);
     }
@@ -153,8 +163,9 @@ class SyntheticRun {
 
   void replied(int number) {
     Worker& worker = at(number);
-    note(number, "receive", workers(), model_bytes);
     const double end = now_ + noisy(job_.exchange_s * exchange_);
+    if (has_server()) note(workers(), "send", number, model_bytes, end);
+    note(number, "receive", sender(number), model_bytes, end);
     phase(worker.step, Phase::exchange) = Seconds(end - worker.step.start.count()) - worker.step.duration();
     worker.step.bytes_sent = worker.step.bytes_received = model_bytes;
     worker.version = version_;
@@ -170,6 +181,10 @@ class SyntheticRun {
   }
 
   void applied() {
+    for (const int number : accepted_)
+      if (has_server())
+        journal_.note_applied(number, version_ - at(number).pushed_version, at(number).pushed_samples);
+    accepted_.clear();
     ++version_;
     if (pushes_ / workers() % 5 != 0 || pushes_ % workers() != 0) return;
     const double seen = static_cast<double>(journal_.steps.size());
@@ -188,7 +203,7 @@ class SyntheticRun {
     sync::ServerDecisions decisions;
     if (const auto* push = std::get_if<sync::Push>(&event)) server_->on_push(*push, decisions);
     if (const auto* report = std::get_if<sync::Report>(&event)) server_->on_report(*report, decisions);
-    if (job_.over == "server")
+    if (has_server())
       journal_.decisions.push_back({workers(), "server", sync::to_text(event), sync::to_text(decisions)});
     return decisions;
   }
@@ -203,6 +218,7 @@ class SyntheticRun {
   const Catalog<sync::Factory>::Entry& entry_;
   std::unique_ptr<sync::ServerPolicy> server_;
   std::vector<Worker> workers_;
+  std::vector<int> accepted_;  ///< since the last update
   std::priority_queue<End, std::vector<End>, std::greater<>> ends_;
   double now_ = 0;
   int version_ = 0;

@@ -20,6 +20,7 @@ struct SyntheticJob {
   double exchange_s = 0.006;                                  ///< there and back, alone on the wire
   int rounds = 60;
   bool accuracy = true;
+  double target_accuracy = 0;
   bool cache = false;
 };
 

@@ -128,30 +128,31 @@ void expect_good(const Browser& browser, int charts) {
   EXPECT_GT(std::atoi(browser.noted("slices").c_str()), 20);
 }
 
-// Scatter, errors, phases and hosts; of the chosen one phases, distribution and accuracy; throughput of one
-// group.
+// Scatter, errors, phases and hosts; of the chosen one phases, distribution, shares of time, and accuracy
+// over time and samples; throughput of one group. In the last two tests the first choice has local steps or
+// staleness.
 TEST(ReportInABrowser, OneConfiguration) {
   if (!Browser::is_installed()) GTEST_SKIP() << "chromium is not installed";
-  expect_good(Browser(page_of({synthetic_variant({})})), 7);
+  expect_good(Browser(page_of({synthetic_variant({})})), 9);
 }
 
 TEST(ReportInABrowser, OneWithoutAccuracy) {
   if (!Browser::is_installed()) GTEST_SKIP() << "chromium is not installed";
   const Browser browser(page_of({synthetic_variant({.accuracy = false, .cache = true}, {.repetitions = 1})}));
-  expect_good(browser, 6);
+  expect_good(browser, 7);
   EXPECT_THAT(browser.dom, HasSubstr("nothing was evaluated with real mathematics"));
 }
 
 TEST(ReportInABrowser, SixConfigurations) {
   if (!Browser::is_installed()) GTEST_SKIP() << "chromium is not installed";
-  expect_good(Browser(page_of(six_variants())), 8);
+  expect_good(Browser(page_of(six_variants())), 11);
 }
 
 TEST(ReportInABrowser, FiveHundredConfigurations) {
   if (!Browser::is_installed()) GTEST_SKIP() << "chromium is not installed";
   const std::string page = page_of(many_variants(500));
   EXPECT_LT(page.size(), 15'000'000U);
-  expect_good(Browser(page), 7);
+  expect_good(Browser(page), 10);
 }
 
 TEST(ReportInABrowser, AScriptErrorWouldBeNoticed) {

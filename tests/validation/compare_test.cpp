@@ -172,6 +172,36 @@ TEST(Parity, SharedCacheNodesAreExcusedFromWhatArrivalDecides) {
   EXPECT_EQ(decisions_parity(variant.simulated, variant.measured).state, State::passed);
 }
 
+TEST(Figures, OfStalenessAndLocalStepsAreThereWhereTheyDiffer) {
+  const auto of = [](const testing::SyntheticJob& job) {
+    const auto variant = synthetic_variant(job);
+    return compare(variant.simulated, variant.measured, quick);
+  };
+  const auto bsp = of({});
+  EXPECT_GT(bsp.figure("computing_share").simulated, 0.3);
+  for (const char* key : {"staleness", "local_steps", "applied_throughput", "time_to_target"})
+    EXPECT_EQ(bsp.find(key), nullptr) << key;
+  EXPECT_FALSE(bsp.target);
+  const auto asp = of({.algorithm = "asp"});
+  EXPECT_NEAR(asp.figure("staleness").simulated, 3, 0.1);
+  EXPECT_NEAR(asp.figure("staleness").measured, 3, 0.1);
+  EXPECT_DOUBLE_EQ(of({.algorithm = "local-sgd", .rounds = 20}).figure("local_steps").simulated, 4);
+}
+
+TEST(Figures, OfATargetNeedBothWorldsToReachIt) {
+  auto variant = synthetic_variant({.target_accuracy = 0.6});
+  auto comparison = compare(variant.simulated, variant.measured, quick);
+  const Figure& time = comparison.figure("time_to_target");
+  EXPECT_EQ(time.simulated, comparison.target->simulated);
+  EXPECT_NEAR(time.measured, *comparison.target->measured, 1e-12);
+  EXPECT_GT(comparison.figure("samples_to_target").simulated, 0);
+  variant = synthetic_variant({.target_accuracy = 0.99});
+  comparison = compare(variant.simulated, variant.measured, quick);
+  EXPECT_EQ(comparison.find("time_to_target"), nullptr);
+  EXPECT_EQ(comparison.target->target, 0.99);
+  EXPECT_FALSE(comparison.target->simulated);
+}
+
 TEST(Decisions, OrderOfArrivalInsideABarrierIsFree) {
   // With 30 % noise workers of nearly equal speed reach the barrier in any order.
   const auto variant =

@@ -56,6 +56,63 @@ TEST(ReportDocument, SaysWhatTheComparisonFound) {
   EXPECT_EQ(json::parse(document.dump()), document);
 }
 
+TEST(ReportDocument, HoldsTheMetricsOfBothWorlds) {
+  const auto variants = six_variants();
+  const auto document = document_of(variants);
+  for (std::size_t i = 0; i < variants.size(); ++i) {
+    const auto& configuration = document["configurations"][i];
+    const auto& metrics = configuration["metrics"];
+    ASSERT_EQ(metrics["measured"].size(), 3U);
+    EXPECT_EQ(metrics["simulated"]["staleness"], variants[i].simulated.summary["staleness"]);
+    EXPECT_EQ(metrics["measured"][2]["shares"], variants[i].measured[2].summary["shares"]);
+    const auto& ranks = configuration["detail"]["ranks"]["ranks"];
+    ASSERT_EQ(ranks.size(), 4U);
+    EXPECT_EQ(ranks[3]["measured"]["shares"], variants[i].measured[0].summary["ranks"][3]["shares"]);
+    const auto& curve = configuration["detail"]["accuracy"]["simulated"];
+    ASSERT_FALSE(curve.empty());
+    EXPECT_EQ(curve.back()[1], variants[i].simulated.journal.evaluations.back().samples);
+  }
+  const auto& fastest = document["sets"][0]["groups"][0]["variants"][0];
+  EXPECT_EQ(fastest["baseline"], "bsp");
+  EXPECT_GT(fastest["speed_up"]["measured"], 1.0);
+  EXPECT_TRUE(fastest["target"].is_null());
+}
+
+TEST(ReportText, SpeedUpsAndTargetsAreInEveryForm) {
+  std::vector<VariantResults> variants = {
+      synthetic_variant({.target_accuracy = 0.7}),
+      synthetic_variant({.name = "asp", .algorithm = "asp", .exchange_s = 0.009, .target_accuracy = 0.7}),
+      synthetic_variant({.name = "short", .algorithm = "asp", .rounds = 6, .target_accuracy = 0.7})};
+  const auto document = document_of(variants);
+  for (const auto& text : {summary_table(document), report_markdown(document)}) {
+    EXPECT_THAT(text, HasSubstr("Speed-up by throughput, simulated / measured: "));
+    EXPECT_THAT(text, HasSubstr("asp over bsp "));
+    EXPECT_THAT(text, HasSubstr("By time to the target accuracy: asp "));
+  }
+  for (const auto& text : {summary_table(document), report_markdown(document), report_html(document)}) {
+    EXPECT_THAT(text, HasSubstr("Target accuracy 0.7: simulated after "));
+    EXPECT_THAT(text, HasSubstr("Target accuracy 0.7: simulated not reached (best "));
+    EXPECT_THAT(text, HasSubstr("reached by 0 of 3 runs"));
+  }
+  EXPECT_THAT(report_html(document), HasSubstr("Speed-up to target"));
+  EXPECT_THAT(report_html(document), HasSubstr("<td>not reached</td>"));
+}
+
+TEST(ReportText, WithoutBspThatIsSaid) {
+  const auto document = document_of({synthetic_variant({.name = "asp", .algorithm = "asp"}),
+                                     synthetic_variant({.name = "esync", .algorithm = "esync"})});
+  for (const auto& text : {summary_table(document), report_markdown(document), report_html(document)})
+    EXPECT_THAT(text, HasSubstr("No speed-up over bsp is told"));
+}
+
+TEST(ReportText, OfManyGroupsSpeedUpsAreSummedUp) {
+  const auto text = summary_table(document_of(many_variants(40)));
+  EXPECT_THAT(
+      text,
+      HasSubstr(
+          "Speed-up by throughput over the bsp of the group: predicted with a mean absolute error of "));
+}
+
 TEST(ReportDocument, TimelinesStayInsideTheirWindow) {
   const auto document = document_of(six_variants());
   for (const auto& variant : document["configurations"]) {

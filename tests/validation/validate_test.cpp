@@ -15,6 +15,7 @@ namespace {
 using ::testing::HasSubstr;
 using testing::six_variants;
 using testing::synthetic_variant;
+using testing::SyntheticReality;
 
 const CompareOptions quick{.resampling = {.resamples = 100}};
 
@@ -54,6 +55,79 @@ TEST(Rank, ASwapExcusedAsATieIsStillTold) {
   EXPECT_TRUE(tied.same_order);
   EXPECT_NEAR(tied.largest_swapped_gap, 0.01, 1e-12);
   EXPECT_LT(*tied.spearman, 1) << "ties do not polish the correlation";
+}
+
+// ---- Speed-ups ----
+
+const RankedVariant& variant_of(const Ranking& ranking, const std::string& name) {
+  for (const auto& variant : ranking.variants)
+    if (variant.name == name) return variant;
+  ADD_FAILURE() << "no variant " << name;
+  return ranking.variants.front();
+}
+
+TEST(SpeedUp, IsThroughputOverThatOfBspInBothWorlds) {
+  const auto validation = validate(six_variants(), 0.1, quick);
+  const auto& group = validation.headline().groups.front();
+  const auto throughput = [&](std::size_t i) {
+    return validation.configurations[i].comparison->figure("throughput");
+  };
+  const auto& asp = variant_of(group, "asp");
+  EXPECT_EQ(asp.baseline, "bsp") << "not one of those over an all-reduce";
+  EXPECT_DOUBLE_EQ(*asp.speed_up.simulated, throughput(1).simulated / throughput(0).simulated);
+  EXPECT_DOUBLE_EQ(*asp.speed_up.measured, throughput(1).measured / throughput(0).measured);
+  EXPECT_GT(*asp.speed_up.measured, 1);
+  EXPECT_EQ(variant_of(group, "bsp").speed_up.simulated, 1);
+  EXPECT_FALSE(asp.target);
+  EXPECT_EQ(validation.headline().speed_ups, 5);
+  double sum = 0;
+  for (const auto& variant : group.variants)
+    sum += std::abs(relative_error(*variant.speed_up.simulated, *variant.speed_up.measured));
+  EXPECT_NEAR(*validation.headline().speed_up_mape, sum / 5, 1e-12);
+}
+
+TEST(SpeedUp, OverAnAllReduceIsTheBaselineWhereNoServerIs) {
+  const auto validation = validate({synthetic_variant({.name = "local-sgd", .algorithm = "local-sgd"}),
+                                    synthetic_variant({.name = "ring", .over = "all-reduce"})},
+                                   0.1, quick);
+  EXPECT_EQ(variant_of(validation.headline().groups.front(), "local-sgd").baseline, "ring");
+}
+
+TEST(SpeedUp, IsNoneWithoutBspOfTheSameTask) {
+  auto variants = std::vector{synthetic_variant({}), synthetic_variant({.name = "asp", .algorithm = "asp"}),
+                              synthetic_variant({.name = "esync", .algorithm = "esync"})};
+  const auto rename = [](Results& results) { results.info.experiment.workload.model = "resnet18"; };
+  rename(variants[1].simulated);
+  for (auto& run : variants[1].measured) rename(run);
+  const auto validation = validate(variants, 0.1, quick);
+  const auto& group = validation.headline().groups.front();
+  EXPECT_EQ(variant_of(group, "asp").baseline, "");
+  EXPECT_FALSE(variant_of(group, "asp").speed_up.simulated);
+  EXPECT_EQ(variant_of(group, "esync").baseline, "bsp");
+  EXPECT_EQ(validation.headline().speed_ups, 1);
+}
+
+TEST(SpeedUp, ToATargetIsTheRatioOfTimes) {
+  const SyntheticReality exact{.compute_bias = 0, .exchange_bias = 0, .noise = 0};
+  auto variants = std::vector{
+      synthetic_variant({.target_accuracy = 0.7}, exact),
+      synthetic_variant({.name = "asp", .algorithm = "asp", .exchange_s = 0.009, .target_accuracy = 0.7},
+                        exact)};
+  auto validation = validate(variants, 0.1, quick);
+  const auto time = [&](std::size_t i) {
+    return *validation.configurations[i].comparison->target->simulated;
+  };
+  const RankedVariant asp = variant_of(validation.headline().groups.front(), "asp");
+  EXPECT_EQ(asp.target, 0.7);
+  EXPECT_DOUBLE_EQ(*asp.target_speed_up.simulated, time(0) / time(1));
+  EXPECT_NEAR(*asp.target_speed_up.measured, *asp.target_speed_up.simulated, 1e-9);
+  // A repetition that misses the target leaves no mean time.
+  for (auto& evaluation : variants[1].measured.back().journal.evaluations) evaluation.accuracy = 0.1;
+  validation = validate(variants, 0.1, quick);
+  const RankedVariant& missed = variant_of(validation.headline().groups.front(), "asp");
+  EXPECT_TRUE(missed.target_speed_up.simulated);
+  EXPECT_FALSE(missed.time_to_target.measured);
+  EXPECT_FALSE(missed.target_speed_up.measured);
 }
 
 TEST(Validate, SmallErrorsPass) {

@@ -1,4 +1,5 @@
-// Draws the configuration that is chosen: phases, distribution, attribution, accuracy and the timeline.
+// Draws the configuration that is chosen: phases, distribution, attribution, shares of time, accuracy, staleness,
+// local steps and the timeline.
 (() => {
   const {report, color, axis, categories, element, percent, threeDigits, timeScale, timeText} = tandem;
   const chosen = element('chosen');
@@ -40,29 +41,102 @@
     });
   };
 
-  const drawAccuracy = detail => {
-    const {simulated, measured} = detail.accuracy, has = simulated.length > 0;
-    element('no-accuracy').textContent =
-      has ? '' : 'None: nothing was evaluated with real mathematics (workload.math, evaluate_every).';
-    element('accuracy').parentElement.hidden = !has;
-    if (!has) {
-      if (charts.accuracy) charts.accuracy.destroy();
-      delete charts.accuracy;
-      return;
+  /** A chart that a configuration may have nothing for; then `why` stands in its place. */
+  const drawIf = (id, has, why, configuration) => {
+    element(`no-${id}`).textContent = has ? '' : why;
+    element(id).parentElement.hidden = !has;
+    if (has) {
+      draw(id, configuration());
+    } else if (charts[id]) {
+      charts[id].destroy();
+      delete charts[id];
     }
-    const scale = timeScale([simulated, ...measured].flat().map(point => point[0]));
+  };
+
+  /** `pick`: what stands along x, of a point [time, samples, accuracy]. */
+  const accuracyChart = (detail, pick, title) => {
+    const {simulated, measured} = detail.accuracy;
+    const last = Math.max(...[simulated, ...measured].flat().map(pick));
     const line = (world, curve, width) => ({
-      label: world, data: curve.map(([time, accuracy]) => ({x: time * scale.factor, y: accuracy * 100})),
+      label: world, data: curve.map(point => ({x: pick(point), y: point[2] * 100})),
       borderColor: color[world], backgroundColor: color[world], borderWidth: width, pointRadius: width, tension: 0});
-    draw('accuracy', {
+    const target = {label: 'target', data: [0, last].map(x => ({x, y: detail.target * 100})),
+                    borderColor: color.soft, borderDash: [5, 4], borderWidth: 1, pointRadius: 0};
+    return {
       type: 'line',
       data: {datasets: [line('simulated', simulated, 2.5),
-                        ...measured.map((curve, run) => line('measured', curve, run === 0 ? 2 : 1))]},
-      options: {scales: {x: axis(`time (${scale.unit})`, {type: 'linear', beginAtZero: true}),
+                        ...measured.map((curve, run) => line('measured', curve, run === 0 ? 2 : 1)),
+                        ...(detail.target > 0 ? [target] : [])]},
+      options: {scales: {x: axis(title, {type: 'linear', beginAtZero: true}),
                          y: axis('test accuracy (%)', {suggestedMin: 0, suggestedMax: 100})},
                 plugins: {tooltip: {callbacks: {label: item => `${item.dataset.label}: ${threeDigits(item.parsed.y)} %`}}}},
+    };
+  };
+  const drawAccuracy = detail => {
+    const {simulated, measured} = detail.accuracy, has = simulated.length > 0;
+    const scale = timeScale([simulated, ...measured].flat().map(point => point[0]));
+    drawIf('accuracy', has, 'None: nothing was evaluated with real mathematics (workload.math, evaluate_every).',
+           () => accuracyChart(detail, point => point[0] * scale.factor, `time (${scale.unit})`));
+    drawIf('accuracy-samples', has, '', () => accuracyChart(detail, point => point[1], 'samples processed by all workers'));
+  };
+
+  const drawShares = detail => {
+    const {ranks, left_out: left} = detail.ranks;
+    const rows = ranks.flatMap(rank => worlds.map(world => ({label: `${rank.label}, ${world}`, run: rank[world]})));
+    const split = rows.every(({run}) => !run || run.exchange_shares);
+    const share = name => run => run.shares[name], part = name => run => run.exchange_shares[name];
+    const parts = [
+      ['computing', '#17685f', share('computing')], ['data', '#8d99ae', share('data')], ['query', '#f2c14e', share('query')],
+      ...(split ? [['exchange: communicating', '#b98a6c', part('communicating')], ['exchange: waiting', '#dfc8bb', part('waiting')]]
+                : [['exchange', '#dfc8bb', share('exchange')]]),
+      ['other', '#e9edf2', share('other')]];
+    element('shares-legend').replaceChildren(...parts.map(([name, shade]) => {
+      const entry = document.createElement('span'), box = document.createElement('i');
+      box.style.background = shade;
+      entry.append(box, name);
+      return entry;
+    }));
+    element('shares-part').style.height = `${60 + 22 * rows.length}px`;
+    element('no-shares').textContent = left > 0 ? `${left} further workers are not shown.` : '';
+    draw('shares', {
+      type: 'bar',
+      data: {labels: rows.map(row => row.label), datasets: parts.map(([label, backgroundColor, value]) => ({
+        label, backgroundColor, data: rows.map(({run}) => run ? value(run) * 100 : 0), maxBarThickness: 14}))},
+      options: {indexAxis: 'y', scales: {x: axis('of the makespan (%)', {stacked: true, min: 0, max: 100}), y: {...categories, stacked: true}},
+                plugins: {tooltip: {callbacks: {label: item => `${item.dataset.label}: ${threeDigits(item.parsed.x)} %`}}}},
     });
   };
+
+  /** How often each value occurred, in both worlds; values of a wide range in bins of equal width. */
+  const distributionChart = (distributions, title, what) => {
+    const most = 40, present = worlds.map(world => distributions[world]).filter(Boolean);
+    const low = Math.min(...present.map(one => one.min)), high = Math.max(...present.map(one => one.max));
+    const width = Math.ceil((high - low + 1) / most), bins = Math.ceil((high - low + 1) / width);
+    const shares = one => {
+      const sums = new Array(bins).fill(0);
+      (one ? one.counts : []).forEach(([value, times]) => { sums[Math.floor((value - low) / width)] += 100 * times / one.count; });
+      return sums;
+    };
+    const labels = Array.from({length: bins}, (_, bin) =>
+      width === 1 ? `${low + bin}` : `${low + bin * width} to ${low + (bin + 1) * width - 1}`);
+    return {
+      type: 'bar',
+      data: {labels, datasets: worlds.map(world => ({
+        label: world, data: shares(distributions[world]), backgroundColor: color[world], maxBarThickness: 40}))},
+      options: {scales: {x: {...axis(title), grid: {display: false, borderColor: color.line}}, y: axis(`${what} (%)`, {beginAtZero: true})},
+                plugins: {tooltip: {callbacks: {label: item => `${item.dataset.label}: ${threeDigits(item.parsed.y)} %`}}}},
+    };
+  };
+  const exceeds = (distributions, bound) => worlds.some(world => distributions[world] && distributions[world].max > bound);
+  const drawStaleness = detail => {
+    const all = detail.staleness;
+    drawIf('staleness', exceeds(all, 0),
+           all.simulated ? 'None: every push was computed on the model that it was applied to.' : 'None: there is no server.',
+           () => distributionChart(all, 'updates since the model that a push was computed on', 'pushes'));
+  };
+  const drawLocalSteps = detail =>
+    drawIf('local-steps', exceeds(detail.local_steps, 1), 'Every worker exchanges after each step.',
+           () => distributionChart(detail.local_steps, 'steps from one exchange to the next', 'rounds of a worker'));
 
   const drawAttribution = detail => {
     const {parts, rest, total} = detail.attribution;
@@ -176,7 +250,7 @@
   const choose = () => {
     const detail = report.details[chosen.selectedIndex];
     element('chosen-name').textContent = detail.name;
-    [drawPhases, drawDistribution, drawAttribution, drawAccuracy, drawTimeline].forEach(part => part(detail));
+    [drawPhases, drawDistribution, drawAttribution, drawShares, drawAccuracy, drawStaleness, drawLocalSteps, drawTimeline].forEach(part => part(detail));
   };
   chosen.addEventListener('change', choose);
   choose();

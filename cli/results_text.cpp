@@ -2,12 +2,71 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 
 namespace tandem::cli {
+namespace {
+
+using nlohmann::json;
 
 // Share of the makespan above which waiting for a core is told.
 constexpr double worth_telling = 0.1;
+
+/// "\n  workers: computing 71.2 % of the time (45.0 to 98.1 %), exchange 28.1 %".
+std::string shares_line(const json& summary) {
+  // What rounds to nothing is left out.
+  constexpr double least = 0.0005;
+  std::string line = "\n  workers: ";
+  double lowest = 1, highest = 0;
+  for (const auto& rank : summary.at("ranks")) {
+    const double computing = rank.at("shares").at("computing");
+    lowest = std::min(lowest, computing);
+    highest = std::max(highest, computing);
+  }
+  const auto& shares = summary.at("shares");
+  line += fmt::format("computing {:.1f} % of the time", 100 * shares.at("computing").get<double>());
+  if (highest - lowest >= 0.01) line += fmt::format(" ({:.1f} to {:.1f} %)", 100 * lowest, 100 * highest);
+  for (const char* name : {"data", "query", "exchange", "other"}) {
+    const double share = shares.at(name);
+    if (share < least) continue;
+    line += fmt::format(", {} {:.1f} %", name, 100 * share);
+    if (const auto& parts = summary.at("exchange_shares");
+        parts.is_object() && name == std::string("exchange"))
+      line += fmt::format(" ({:.1f} % waiting)", 100 * parts.at("waiting").get<double>());
+  }
+  return line;
+}
+
+/// What an algorithm that waits for everybody after each step has nothing of.
+std::string rounds_line(const json& summary) {
+  std::string line;
+  const auto& staleness = summary.at("staleness");
+  if (staleness.is_object() && staleness.at("max") > 0)
+    line += fmt::format("staleness {:.3g} on average, at most {}", staleness.at("mean").get<double>(),
+                        staleness.at("max").get<int>());
+  const auto& steps = summary.at("local_steps");
+  if (steps.is_object() && steps.at("max") > 1)
+    line +=
+        fmt::format("{}{} to {} local steps a round, {:.3g} on average", line.empty() ? "" : "; ",
+                    steps.at("min").get<int>(), steps.at("max").get<int>(), steps.at("mean").get<double>());
+  return line.empty() ? "" : "\n  " + line;
+}
+
+std::string target_line(const json& summary) {
+  const auto& target = summary.at("time_to_target");
+  if (!target.is_object()) return "";
+  const std::string begin = fmt::format("\n  target accuracy {:.4g}: ", target.at("target").get<double>());
+  if (target.at("evaluations") == 0) return begin + "nothing was evaluated with real mathematics";
+  if (!target.at("reached").get<bool>())
+    return begin + fmt::format("not reached in {} evaluations, best {:.3f}",
+                               target.at("evaluations").get<int>(), target.at("best").get<double>());
+  return begin + fmt::format("reached after {:.4g} s ({:.4g} s with its evaluation) and {} samples",
+                             target.at("checkpoint_time_s").get<double>(), target.at("time_s").get<double>(),
+                             target.at("samples").get<std::int64_t>());
+}
+
+}  // namespace
 
 std::string results_line(const Results& results) {
   const auto& summary = results.summary;
@@ -23,6 +82,7 @@ std::string results_line(const Results& results) {
   if (summary.contains("cache"))
     line += fmt::format(", {:.1f} % of reads from the cache",
                         100 * summary.at("cache").at("hit_ratio").get<double>());
+  line += shares_line(summary) + rounds_line(summary) + target_line(summary);
   if (const auto& sums = results.info.all_reduce; sums.is_object())
     line += "\n  all-reduce: " + sums.at("summary").get<std::string>();
   if (const auto late = results.journal.late_devices; late > 0)

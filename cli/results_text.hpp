@@ -7,7 +7,8 @@
 
 namespace tandem::cli {
 
-/// "lab/asp simulated: 512 samples/s, step 124 ms, ... \n  results/lab/asp/simulated\n".
+/// "lab/asp simulated: 20 rounds, 2560 samples in 5 s (512 samples/s) ...", lines about where the time of
+/// workers went, staleness, local steps and a target accuracy, and at last the directory.
 std::string results_line(const Results& results);
 
 }  // namespace tandem::cli

@@ -89,6 +89,27 @@ TEST(Simulate, TellsHowWorkersSum) {
   EXPECT_NE(result.output.find("all-reduce: " + summary), std::string::npos) << result.output;
 }
 
+TEST(Simulate, TellsWhereTimeWentAndWhenATargetWasReached) {
+  CommandLine line;
+  const std::string words =
+      "simulate " + line.experiment("evaluate_every: 2\n") + " --set placement.evaluator=server";
+  const auto told = [&](const std::string& more) {
+    const auto result = line.tandem(words + more);
+    EXPECT_EQ(result.exit_code, 0) << result.output;
+    return result.output;
+  };
+  const std::string reached = told(" --set sync.algorithm=asp --set target_accuracy=0.01 --out reached");
+  EXPECT_NE(reached.find("workers: computing "), std::string::npos) << reached;
+  EXPECT_NE(reached.find("staleness "), std::string::npos) << reached;
+  EXPECT_NE(reached.find("target accuracy 0.01: reached after "), std::string::npos) << reached;
+  const std::string missed = told(" --set target_accuracy=1 --out missed");
+  EXPECT_NE(missed.find("target accuracy 1: not reached in 3 evaluations, best "), std::string::npos)
+      << missed;
+  EXPECT_EQ(missed.find("staleness"), std::string::npos) << missed;
+  const std::string modelled = told(" --set target_accuracy=1 --set workload.math=modelled --out modelled");
+  EXPECT_NE(modelled.find("target accuracy 1: nothing was evaluated"), std::string::npos) << modelled;
+}
+
 TEST(Simulate, TracesAreJson) {
   CommandLine line;
   ASSERT_EQ(line.tandem("simulate " + line.experiment() + " --trace --out out").exit_code, 0);

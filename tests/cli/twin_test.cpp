@@ -50,6 +50,9 @@ TEST_P(DeterministicTwins, SameOperationsDecisionsLossesAndAccuracies) {
   ASSERT_FALSE(simulated_.journal.evaluations.empty());
   for (std::size_t i = 0; i < simulated_.journal.evaluations.size(); ++i)
     EXPECT_EQ(simulated_.journal.evaluations[i].accuracy, measured_.journal.evaluations[i].accuracy);
+  for (const char* key :
+       {"samples", "applied_samples", "pending_samples", "staleness", "local_steps", "bytes"})
+    EXPECT_EQ(simulated_.summary.at(key), measured_.summary.at(key)) << key;
 }
 
 /// One more worker than its algorithm can have is refused, and rounds of hundreds of steps or seconds take
@@ -92,6 +95,12 @@ TEST_P(TimingTwins, RecordedEventsReplayToTheRecordedDecisions) {
   const auto comparison = validation::compare(simulated_, {measured_});
   EXPECT_EQ(comparison.replay.state, validation::Gate::State::passed) << comparison.replay.detail;
   EXPECT_GT(comparison.replay.checked, 0);
+  for (const Results* results : {&simulated_, &measured_}) {
+    const auto& summary = results->summary;
+    EXPECT_GT(summary.at("staleness").at("count"), 0);
+    EXPECT_GE(summary.at("pending_samples"), 0);
+    EXPECT_TRUE(summary.at("exchange_shares").is_object());
+  }
 }
 
 std::vector<std::string> timing_driven() {

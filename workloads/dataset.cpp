@@ -1,118 +1,145 @@
 #include "workloads/dataset.hpp"
 
-#include <cstring>
 #include <filesystem>
 #include <utility>
 
 #include "policies/vocabulary/check.hpp"
-#include "workloads/idx.hpp"
+#include "workloads/dataset_files.hpp"
 #include "workloads/synthetic.hpp"
 
 namespace tandem {
 namespace {
 
-/// One row of the catalogue: `info` with the sizes that a setting does not change, and where it comes from.
+/// One row of the catalogue: `info` with what a setting does not change, and where it comes from.
 struct Source {
-  DatasetInfo info;
-  std::string directory;  ///< of IDX files; empty: synthetic
-  std::string package;    ///< that brings them
+  enum class Format { synthetic, idx, cifar };
+  CatalogEntry<int> entry;  ///< but for its place in the table
+  DatasetInfo info;         ///< sample counts are the defaults of synthetic ones
+  Format format = Format::synthetic;
+  std::string directory = "";           ///< of its files
+  std::string origin = "";              ///< how they are got, for whoever does not have them
+  std::vector<std::string> train = {};  ///< names of files; of IDX the labels, then the images
+  std::vector<std::string> test = {};
+  std::vector<int> label_limits = {};  ///< of CIFAR's labels
 };
 
-/// In the order of the catalogue. Sample counts are the synthetic ones' defaults.
-const std::vector<Source>& sources() {
-  static const std::vector<Source> rows = {
-      {{.name = "fashion-mnist",
-        .channels = 1,
-        .height = 28,
-        .width = 28,
-        .classes = 10,
-        .mean = 0.2860F,
-        .deviation = 0.3530F},
-       "/usr/share/datasets/fashion-mnist",
-       "dataset-fashion-mnist"},
-      {{.name = "synthetic",
-        .train_samples = 10'000,
-        .test_samples = 2'000,
-        .channels = 1,
-        .height = 28,
-        .width = 28,
-        .classes = 10,
-        .mean = 0.3F,
-        .deviation = 0.2F},
-       "",
-       ""},
-      {{.name = "synthetic-colour",
-        .train_samples = 10'000,
-        .test_samples = 2'000,
-        .channels = 3,
-        .height = 32,
-        .width = 32,
-        .classes = 10,
-        .mean = 0.3F,
-        .deviation = 0.2F},
-       "",
-       ""},
+DatasetInfo grey(float mean, float deviation) {
+  return {.name = "",
+          .channels = 1,
+          .height = 28,
+          .width = 28,
+          .classes = 10,
+          .mean = mean,
+          .deviation = deviation};
+}
+DatasetInfo colour(int classes, float mean, float deviation) {
+  return {.name = "",
+          .channels = 3,
+          .height = 32,
+          .width = 32,
+          .classes = classes,
+          .mean = mean,
+          .deviation = deviation};
+}
+
+Source synthetic(const std::string& name, const std::string& summary, DatasetInfo info) {
+  info.train_samples = 10'000;
+  info.test_samples = 2'000;
+  return {.entry = {name, summary, "", {}, 0}, .info = info};
+}
+
+/// MNIST, or one that took its place file by file.
+Source idx(const std::string& name, const std::string& summary, const std::string& paper,
+           const DatasetInfo& info, const std::string& origin) {
+  return {.entry = {name, summary, paper, {}, 0},
+          .info = info,
+          .format = Source::Format::idx,
+          .directory = "/usr/share/datasets/" + name,
+          .origin = origin,
+          .train = {"train-labels-idx1-ubyte", "train-images-idx3-ubyte"},
+          .test = {"t10k-labels-idx1-ubyte", "t10k-images-idx3-ubyte"}};
+}
+
+Source cifar(const std::string& name, const std::string& summary, const DatasetInfo& info,
+             std::vector<std::string> train, std::vector<std::string> test, std::vector<int> label_limits) {
+  return {.entry = {name, summary, "Krizhevsky (2009)", {}, 0},
+          .info = info,
+          .format = Source::Format::cifar,
+          .directory = "/usr/share/datasets/" + name,
+          .origin = "the archive " + name + "-binary.tar.gz of its authors has it",
+          .train = std::move(train),
+          .test = std::move(test),
+          .label_limits = std::move(label_limits)};
+}
+
+/// In the order of the catalogue.
+std::vector<Source> make_sources() {
+  return {
+      idx("fashion-mnist", "60,000 and 10,000 grey images of clothes, 28x28, 10 classes (IDX files)",
+          "Xiao, Rasul and Vollgraf (2017)", grey(0.2860F, 0.3530F),
+          "apt-get install dataset-fashion-mnist brings it"),
+      idx("mnist", "60,000 and 10,000 grey images of digits, 28x28, 10 classes (IDX files)",
+          "LeCun, Bottou, Bengio and Haffner (1998)", grey(0.1307F, 0.3081F),
+          "it is one of the four files of its authors"),
+      cifar("cifar-10", "50,000 and 10,000 colour images, 32x32, 10 classes (binary version)",
+            colour(10, 0.4734F, 0.2516F),
+            {"data_batch_1.bin", "data_batch_2.bin", "data_batch_3.bin", "data_batch_4.bin",
+             "data_batch_5.bin"},
+            {"test_batch.bin"}, {10}),
+      cifar("cifar-100",
+            "50,000 and 10,000 colour images, 32x32, 100 classes, the fine ones (binary version)",
+            colour(100, 0.4782F, 0.2682F), {"train.bin"}, {"test.bin"}, {20, 100}),
+      synthetic("synthetic", "any number of made grey images, 28x28, 10 classes; made from the seed",
+                grey(0.3F, 0.2F)),
+      synthetic("synthetic-colour", "any number of made colour images, 32x32, 10 classes; made from the seed",
+                colour(10, 0.3F, 0.2F)),
   };
+}
+
+const std::vector<Source>& sources() {
+  static const std::vector<Source> rows = [] {
+    auto made = make_sources();
+    for (auto& row : made) row.info.name = row.entry.name;
+    return made;
+  }();
   return rows;
 }
 
-/// Path of "train-images-idx3-ubyte" and the like, compressed or not.
+/// Path of a file, which may be compressed if it is IDX.
 std::string find_file(const Source& source, const std::string& directory, const std::string& name) {
-  for (const char* ending : {".gz", ""})
-    if (const auto path = std::filesystem::path(directory) / (name + ending); std::filesystem::exists(path))
-      return path.string();
-  throw ConfigError("data set '" + source.info.name + "': expected '" + name + ".gz' (or without .gz) in '" +
-                    directory + "', found neither; apt-get install " + source.package +
-                    " brings it, or name another directory");
+  const bool may_be_compressed = source.format == Source::Format::idx;
+  const auto plain = std::filesystem::path(directory) / name;
+  const auto compressed = plain.string() + ".gz";
+  if (may_be_compressed && std::filesystem::exists(compressed)) return compressed;
+  if (std::filesystem::exists(plain)) return plain.string();
+  throw ConfigError("data set '" + source.info.name + "': expected '" + name + "'" +
+                    (may_be_compressed ? " or '" + name + ".gz'" : "") + " in '" + directory +
+                    "', found none; " + source.origin +
+                    ", and workload.dataset_directory names the folder that it is in");
 }
 
-/// Labels and images of one part, headers read and checked against each other.
+/// Opened, with the number of samples to use.
 struct Part {
-  IdxFile labels;
-  IdxFile images;
+  std::unique_ptr<PartFiles> files;
   std::int64_t samples;
 };
 
-Part open_part(const Source& source, const DatasetSetting& setting, const std::string& prefix,
-               std::int64_t wanted) {
+Part open_part(const Source& source, const DatasetSetting& setting, Dataset::Part which) {
+  const bool training = which == Dataset::Part::train;
   const auto& directory = setting.directory.empty() ? source.directory : setting.directory;
-  IdxFile labels(find_file(source, directory, prefix + "-labels-idx1-ubyte"), 1);
-  IdxFile images(find_file(source, directory, prefix + "-images-idx3-ubyte"), 3);
-  if (labels.items() != images.items())
-    throw ConfigError("data set '" + source.info.name + "': expected as many labels as images, found " +
-                      std::to_string(labels.items()) + " labels in '" + labels.path() + "' and " +
-                      std::to_string(images.items()) + " images in '" + images.path() + "'");
-  const auto& extents = images.extents();
-  if (extents[1] != source.info.height || extents[2] != source.info.width)
-    throw ConfigError("IDX file '" + images.path() + "': expected images of " +
-                      std::to_string(source.info.height) + 'x' + std::to_string(source.info.width) +
-                      ", found " + std::to_string(extents[1]) + 'x' + std::to_string(extents[2]));
-  if (wanted > images.items())
-    throw ConfigError("IDX file '" + images.path() + "': expected at least the " + std::to_string(wanted) +
-                      " samples asked for, found " + std::to_string(images.items()));
-  const std::int64_t samples = wanted > 0 ? wanted : images.items();
-  return {std::move(labels), std::move(images), samples};
-}
-
-std::vector<std::byte> read_records(Part part, const DatasetInfo& info) {
-  const auto labels = part.labels.read(part.samples);
-  const auto images = part.images.read(part.samples);
-  if (part.samples == part.images.items()) {
-    part.labels.expect_end();
-    part.images.expect_end();
-  }
-  const auto record = static_cast<std::size_t>(info.record_bytes().count());
-  std::vector<std::byte> records(labels.size() * record);
-  for (std::size_t sample = 0; sample < labels.size(); ++sample) {
-    const auto label = std::to_integer<int>(labels[sample]);
-    if (label >= info.classes)
-      throw ConfigError("IDX file '" + part.labels.path() + "': expected labels below " +
-                        std::to_string(info.classes) + ", found " + std::to_string(label) + " at item " +
-                        std::to_string(sample));
-    records[sample * record] = labels[sample];
-    std::memcpy(&records[sample * record + 1], &images[sample * (record - 1)], record - 1);
-  }
-  return records;
+  std::vector<std::string> paths;
+  for (const auto& name : training ? source.train : source.test)
+    paths.push_back(find_file(source, directory, name));
+  auto files = source.format == Source::Format::idx
+                   ? open_idx_part(source.info, paths[0], paths[1])
+                   : open_cifar_part(source.info, source.label_limits, paths);
+  const std::int64_t wanted = training ? setting.train_samples : setting.test_samples;
+  if (wanted > files->samples())
+    throw ConfigError("data set '" + source.info.name + "': expected at least the " + std::to_string(wanted) +
+                      " samples asked for, found " + std::to_string(files->samples()) + " in '" +
+                      paths.back() + "'" + (paths.size() > 1 ? " and its like" : ""));
+  const std::int64_t samples = wanted > 0 ? wanted : files->samples();
+  return {std::move(files), samples};
 }
 
 const Source& source_of(const DatasetSetting& setting) {
@@ -160,41 +187,37 @@ std::vector<std::uint8_t> Dataset::train_labels() const {
 
 const Catalog<int>& dataset_catalog() {
   // `make` indexes `sources`.
-  static const Catalog<int> catalog(
-      "data set",
-      {{"fashion-mnist",
-        "60,000 and 10,000 grey images of clothes, 28x28, 10 classes (IDX files)",
-        "Xiao, Rasul and Vollgraf (2017)",
-        {},
-        0},
-       {"synthetic", "any number of made grey images, 28x28, 10 classes; made from the seed", "", {}, 1},
-       {"synthetic-colour",
-        "any number of made colour images, 32x32, 10 classes; made from the seed",
-        "",
-        {},
-        2}});
+  static const Catalog<int> catalog("data set", [] {
+    std::vector<CatalogEntry<int>> entries;
+    for (const auto& source : sources()) {
+      entries.push_back(source.entry);
+      entries.back().make = static_cast<int>(entries.size()) - 1;
+    }
+    return entries;
+  }());
   return catalog;
 }
 
 DatasetInfo describe_dataset(const DatasetSetting& setting) {
   const Source& source = source_of(setting);
-  if (source.directory.empty()) return describe_synthetic(source, setting);
+  if (source.format == Source::Format::synthetic) return describe_synthetic(source, setting);
   DatasetInfo info = source.info;
-  info.train_samples = open_part(source, setting, "train", setting.train_samples).samples;
-  info.test_samples = open_part(source, setting, "t10k", setting.test_samples).samples;
+  info.train_samples = open_part(source, setting, Dataset::Part::train).samples;
+  info.test_samples = open_part(source, setting, Dataset::Part::test).samples;
   return info;
 }
 
 std::shared_ptr<const Dataset> load_dataset(const DatasetSetting& setting) {
   const Source& source = source_of(setting);
   const DatasetInfo info = describe_dataset(setting);
-  if (source.directory.empty())
-    return std::make_shared<Dataset>(
-        info, make_synthetic(info, Dataset::Part::train, info.train_samples, setting.seed),
-        make_synthetic(info, Dataset::Part::test, info.test_samples, setting.seed));
-  return std::make_shared<Dataset>(
-      info, read_records(open_part(source, setting, "train", setting.train_samples), info),
-      read_records(open_part(source, setting, "t10k", setting.test_samples), info));
+  const auto records = [&](Dataset::Part which) {
+    if (source.format == Source::Format::synthetic)
+      return make_synthetic(
+          info, which, which == Dataset::Part::train ? info.train_samples : info.test_samples, setting.seed);
+    const Part part = open_part(source, setting, which);
+    return part.files->read(part.samples);
+  };
+  return std::make_shared<Dataset>(info, records(Dataset::Part::train), records(Dataset::Part::test));
 }
 
 }  // namespace tandem

@@ -1,5 +1,6 @@
-// Data sets as fixed-size records: one label byte, then the pixels. Reads IDX files (gzip or plain) or makes
-// synthetic images; the same record bytes travel from storage through caches to the learner.
+// Data sets as fixed-size records: one label byte, then the pixels, channel after channel. Reads them from
+// their own files or makes synthetic images; the same record bytes travel from storage through caches to the
+// learner.
 #pragma once
 
 #include <cstddef>
@@ -22,7 +23,7 @@ struct DatasetInfo {
   int height = 0;
   int width = 0;
   int classes = 0;
-  float mean = 0.5F;  ///< of pixels scaled to [0, 1], for normalisation
+  float mean = 0.5F;  ///< of pixels scaled to [0, 1], over all channels, for normalisation
   float deviation = 0.5F;
   Bytes record_bytes() const { return Bytes(1 + std::int64_t{channels} * height * width); }
 };
@@ -47,17 +48,18 @@ class Dataset {
 };
 
 struct DatasetSetting {
-  std::string name;            ///< of dataset_catalog()
-  std::string directory;       ///< where the files are; empty: the place where Debian's package puts them
+  std::string name;       ///< of dataset_catalog()
+  std::string directory;  ///< where the files are; empty: /usr/share/datasets/NAME, as Debian's packages do
   std::int64_t train_samples;  ///< 0: all; otherwise only the first that many (synthetic: how many to make)
   std::int64_t test_samples;
   std::uint64_t seed;  ///< of synthetic data
 };
 
 const Catalog<int>& dataset_catalog();
-/// Sizes only; for IDX files read from their headers, so it needs the files too.
-/// Errors: ConfigError when missing (says how to install), truncated or corrupt.
+/// Sizes only; of files read from their headers or lengths, so it needs the files too.
+/// Errors: ConfigError when missing (says where it looked and how to get them), truncated or corrupt.
 DatasetInfo describe_dataset(const DatasetSetting& setting);
+/// Errors: as describe_dataset, and for labels that are none.
 std::shared_ptr<const Dataset> load_dataset(const DatasetSetting& setting);
 
 }  // namespace tandem

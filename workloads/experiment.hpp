@@ -22,7 +22,7 @@ struct Experiment {
     enum class Math { modelled, real } math = Math::modelled;
     std::string model = "lenet";  ///< of model_catalog(), or "synthetic"
     std::string dataset = "fashion-mnist";
-    std::string dataset_directory;   ///< empty: where the package puts it
+    std::string dataset_directory;   ///< empty: /usr/share/datasets/NAME
     std::int64_t train_samples = 0;  ///< 0: all
     std::int64_t test_samples = 0;   ///< 0: all
     int batch = 64;                  ///< samples a worker and step

@@ -3,10 +3,10 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <memory>
-#include <span>
 #include <string>
 #include <vector>
+
+#include "workloads/data_file.hpp"
 
 namespace tandem {
 
@@ -15,9 +15,10 @@ namespace tandem {
 class IdxFile {
  public:
   /// Reads the header. Errors: cannot be opened; not IDX with unsigned bytes and `dimensions` extents.
-  IdxFile(std::string path, int dimensions);
+  IdxFile(const std::string& path, int dimensions);
 
-  const std::string& path() const { return path_; }
+  /// "IDX file '/data/train-images-idx3-ubyte.gz'".
+  const std::string& name() const { return file_.name(); }
   /// Number of items, then the extents of each.
   const std::vector<std::int64_t>& extents() const { return extents_; }
   std::int64_t items() const { return extents_.front(); }
@@ -26,15 +27,10 @@ class IdxFile {
   /// The next `count` items. Errors: truncated or corrupt.
   std::vector<std::byte> read(std::int64_t count);
   /// Errors: more bytes follow, or the checksum of a gzip file is wrong.
-  void expect_end();
+  void expect_end() { file_.expect_end(std::to_string(items()) + " items"); }
 
  private:
-  std::size_t read_some(std::span<std::byte> into);
-  struct Close {
-    void operator()(void* file) const;
-  };
-  std::string path_;
-  std::unique_ptr<void, Close> file_;
+  DataFile file_;
   std::vector<std::int64_t> extents_;
 };
 

@@ -1,4 +1,4 @@
-// Data sets: the real Fashion-MNIST, broken IDX files made here, and synthetic images.
+// Data sets: the real Fashion-MNIST, sound and broken IDX files made here, and synthetic images.
 #include "workloads/dataset.hpp"
 
 #include <gtest/gtest.h>
@@ -12,7 +12,7 @@
 #include <filesystem>
 
 #include "policies/vocabulary/check.hpp"
-#include "tests/support/temporary_folder.hpp"
+#include "tests/workloads/dataset_folder.hpp"
 
 namespace tandem {
 namespace {
@@ -41,8 +41,8 @@ Bytes8 labels(std::uint32_t count) {
   return idx(8, {count}, body);
 }
 
-/// A directory with a small sound data set, of which tests spoil single files.
-class IdxDirectory : public ::testing::Test {
+/// With a sound data set.
+class IdxDirectory : public testing::DatasetFolder {
  protected:
   void SetUp() override {
     write("train-images-idx3-ubyte.gz", images(30));
@@ -51,7 +51,6 @@ class IdxDirectory : public ::testing::Test {
     write("t10k-labels-idx1-ubyte.gz", labels(20));
   }
 
-  std::filesystem::path path(const std::string& name) const { return folder_.path() / name; }
   void write(const std::string& name, const Bytes8& bytes, bool compressed = true) const {
     gzFile file = gzopen(path(name).c_str(), compressed ? "wb" : "wbT");
     ASSERT_NE(file, nullptr);
@@ -60,25 +59,8 @@ class IdxDirectory : public ::testing::Test {
     ASSERT_EQ(gzclose(file), Z_OK);
   }
   DatasetSetting setting(std::int64_t train = 0, std::int64_t test = 0) const {
-    return {.name = "fashion-mnist",
-            .directory = folder_.path().string(),
-            .train_samples = train,
-            .test_samples = test,
-            .seed = 0};
+    return setting_of("fashion-mnist", train, test);
   }
-  /// Loading ends in a ConfigError that contains each of `parts`.
-  void expect_error(const std::vector<std::string>& parts, const DatasetSetting& what) const {
-    try {
-      load_dataset(what);
-      ADD_FAILURE() << "no error";
-    } catch (const ConfigError& error) {
-      for (const auto& part : parts)
-        EXPECT_NE(std::string(error.what()).find(part), std::string::npos)
-            << part << " not in: " << error.what();
-    }
-  }
-
-  testing::TemporaryFolder folder_;
 };
 
 TEST_F(IdxDirectory, ReadsLabelsAndPixels) {
@@ -118,6 +100,22 @@ TEST_F(IdxDirectory, MissingFileSaysHowToInstall) {
   expect_error({"t10k-labels-idx1-ubyte", "apt-get install dataset-fashion-mnist", folder_.path().string()},
                setting());
   EXPECT_THROW(describe_dataset(setting()), ConfigError);
+}
+
+/// The same files under the same names, with digits in them.
+TEST_F(IdxDirectory, MnistIsReadAsFashionMnistIs) {
+  const auto fashion = load_dataset(setting());
+  const auto digits = load_dataset(setting_of("mnist", 0, 0));
+  EXPECT_EQ(digits->info().name, "mnist");
+  EXPECT_EQ(digits->info().train_samples, 30);
+  EXPECT_EQ(digits->info().test_samples, 20);
+  EXPECT_FLOAT_EQ(digits->info().mean, 0.1307F);
+  EXPECT_TRUE(
+      std::ranges::equal(digits->records(Dataset::Part::train), fashion->records(Dataset::Part::train)));
+  std::filesystem::remove(path("train-labels-idx1-ubyte.gz"));
+  expect_error({"'mnist'", "'train-labels-idx1-ubyte' or 'train-labels-idx1-ubyte.gz'",
+                "in '" + folder_.path().string() + "'", "workload.dataset_directory"},
+               setting_of("mnist", 0, 0));
 }
 
 TEST_F(IdxDirectory, BadMagicNumber) {

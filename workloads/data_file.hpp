@@ -1,0 +1,37 @@
+// Reads a data set's file from front to back, gzip or plain.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace tandem {
+
+/// An open file. Every error is a ConfigError that names the file, what was expected and what was found.
+class DataFile {
+ public:
+  /// `kind`: what errors call it. Errors: cannot be opened.
+  DataFile(const std::string& kind, const std::string& path);
+
+  /// "IDX file '/data/train-images-idx3-ubyte.gz'".
+  const std::string& name() const { return name_; }
+
+  /// As many of the next bytes as there are. Errors: corrupt.
+  std::size_t read_some(std::span<std::byte> into);
+  /// The next `count` bytes, which are `what`. Errors: truncated or corrupt.
+  std::vector<std::byte> read(std::size_t count, const std::string& what);
+  /// Errors: more bytes follow `what`, or the checksum of a gzip file is wrong.
+  void expect_end(const std::string& what);
+
+ private:
+  struct Close {
+    void operator()(void* file) const;
+  };
+  std::string name_;
+  std::unique_ptr<void, Close> file_;
+};
+
+}  // namespace tandem

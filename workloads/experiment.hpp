@@ -47,6 +47,7 @@ struct Experiment {
     std::string source =
         "memory";  ///< "memory": each worker holds its shard; "storage": read through cache nodes
     std::string split = "iid";  ///< of sampling::splits()
+    std::map<std::string, OptionValue> split_options;
     std::string cache = "lru";  ///< of cache::catalog()
     std::map<std::string, OptionValue> cache_options;
     Bytes cache_capacity{0};

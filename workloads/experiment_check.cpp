@@ -37,6 +37,8 @@ class Checker {
     resolve_options("sync.options", experiment_.sync.algorithm, Names::sync, experiment_.sync.options);
     resolve_options("data.cache_options", experiment_.data.cache, Names::cache,
                     experiment_.data.cache_options);
+    resolve_options("data.split_options", experiment_.data.split, Names::split,
+                    experiment_.data.split_options);
     check_workload();
     check_route();
     check_stop();

@@ -51,6 +51,7 @@ std::vector<ExperimentKey> make_keys() {
        "each worker holds its shard, or reads it through cache nodes"},
       {KEY(data.split), name_of(Names::split), "how samples are dealt to workers"},
       {KEY(data.cache), name_of(Names::cache), "what a cache node keeps"},
+      {KEY(data.split_options), {}, "of the split; see `tandem list split`"},
       {KEY(data.cache_options), {}, "of the cache policy; see `tandem list cache`"},
       {KEY(data.cache_capacity), at_least(0), "of each cache node"},
       {KEY(data.prefetch), between(0, million), "batches asked for ahead of use"},

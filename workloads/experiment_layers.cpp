@@ -82,16 +82,32 @@ void store_override(Experiment& experiment, const Given& given) {
   overrides[given.path] = member.empty() ? value : value.at(member);
 }
 
+/// Where the options stand of what a key names; empty when it names nothing that has any.
+std::string options_of(const std::string& path) {
+  if (path == "sync.algorithm") return "sync.options";
+  if (path == "data.cache") return "data.cache_options";
+  if (path == "data.split") return "data.split_options";
+  return "";
+}
+
 /// Options go with the algorithm that they belong to.
 void drop_options(Json& overrides, const std::string& path) {
-  const std::string options = path == "sync.algorithm" ? "sync.options."
-                              : path == "data.cache"   ? "data.cache_options."
-                                                       : "";
+  const std::string options = options_of(path);
   if (options.empty()) return;
   Json kept = Json::object();
   for (const auto& [key, value] : overrides.items())
-    if (!key.starts_with(options)) kept[key] = value;
+    if (!key.starts_with(options + '.')) kept[key] = value;
   overrides = std::move(kept);
+}
+
+/// Sets the key of a given; options of what it replaces are dropped. Pre: the table has the owner before its
+/// options, and givens come in that order.
+void assign_and_drop(const ExperimentKey& key, Experiment& experiment, const Given& given) {
+  const Json before = key_value(key, experiment);
+  assign_given(key, experiment, given);
+  const std::string options = options_of(key.path);
+  if (options.empty() || key_value(key, experiment) == before) return;
+  std::get<OptionValues*>(find_experiment_key(options)->field(experiment))->clear();
 }
 
 }  // namespace
@@ -106,16 +122,8 @@ void apply_givens(Experiment& experiment, std::vector<Given> givens) {
     if (!given.path.empty() && find_experiment_key(given.path) == nullptr) refuse_unknown(given);
   std::stable_sort(givens.begin(), givens.end(),
                    [](const auto& a, const auto& b) { return position(a) < position(b); });
-  const std::string algorithm = experiment.sync.algorithm;
-  const std::string cache = experiment.data.cache;
-  for (const auto& given : givens) {
-    if (!given.variant.empty()) continue;
-    const auto* key = find_experiment_key(given.path);
-    assign_given(*key, experiment, given);
-    if (key->path == "sync.algorithm" && experiment.sync.algorithm != algorithm)
-      experiment.sync.options.clear();
-    if (key->path == "data.cache" && experiment.data.cache != cache) experiment.data.cache_options.clear();
-  }
+  for (const auto& given : givens)
+    if (given.variant.empty()) assign_and_drop(*find_experiment_key(given.path), experiment, given);
   for (const auto& given : givens)
     if (!given.variant.empty()) store_override(experiment, given);
 }

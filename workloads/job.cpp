@@ -100,9 +100,9 @@ Job::Job(WithoutPlan, Experiment experiment, platforms::Description platform, st
       directory_(std::move(directory)),
       seats_(seats_of(experiment_)),
       algorithm_(&sync::catalog().find(experiment_.sync.algorithm)) {
-  const bool needs_labels = experiment_.data.split != "iid";
+  const auto& split = sampling::splits().find(experiment_.data.split);
   std::vector<std::uint8_t> labels;
-  if (real_math() || needs_labels) {
+  if (real_math() || split.make.needs_labels) {
     dataset_ = load_dataset(dataset_setting(experiment_));
     dataset_info_ = dataset_->info();
     labels = dataset_->train_labels();
@@ -115,9 +115,12 @@ Job::Job(WithoutPlan, Experiment experiment, platforms::Description platform, st
   if (!experiment_.physics.profile.empty())
     profile_ = std::make_shared<Profile>(load_profile(experiment_.physics.profile));
   const int workers = static_cast<int>(ranks_of(Seat::Role::worker).size());
-  shards_ = sampling::splits()
-                .find(experiment_.data.split)
-                .make(dataset_info_.train_samples, labels, workers, experiment_.seed);
+  shards_ = split.make.deal(
+      {.samples = dataset_info_.train_samples,
+       .labels = labels,
+       .workers = workers,
+       .seed = experiment_.seed,
+       .options = Options::resolve(split.name, split.options, experiment_.data.split_options)});
   for (const auto& shard : shards_)
     if (shard.empty())
       throw ConfigError("fewer training samples (" + std::to_string(dataset_info_.train_samples) +

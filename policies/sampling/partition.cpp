@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <numeric>
 
+#include "policies/sampling/dirichlet.hpp"
+
 namespace tandem::sampling {
 namespace {
 
@@ -13,10 +15,10 @@ std::vector<SampleId> all_ids(std::int64_t samples) {
 }
 
 /// Contiguous chunks whose sizes differ by at most one, larger ones first.
-std::vector<std::vector<SampleId>> cut(const std::vector<SampleId>& ids, int workers) {
+Shards cut(const std::vector<SampleId>& ids, int workers) {
   TANDEM_CHECK(workers > 0, "workers", workers);
   const auto count = static_cast<std::size_t>(workers);
-  std::vector<std::vector<SampleId>> shards;
+  Shards shards;
   auto begin = ids.begin();
   for (std::size_t worker = 0; worker < count; ++worker) {
     const std::size_t size = ids.size() / count + (worker < ids.size() % count ? 1 : 0);
@@ -27,35 +29,54 @@ std::vector<std::vector<SampleId>> cut(const std::vector<SampleId>& ids, int wor
   return shards;
 }
 
-std::vector<std::vector<SampleId>> iid(std::int64_t samples, std::span<const std::uint8_t>, int workers,
-                                       std::uint64_t seed) {
-  std::vector<SampleId> ids = all_ids(samples);
-  Rng::stream(seed, "split").shuffle(ids);
-  return cut(ids, workers);
+Shards iid(const Setting& setting) {
+  std::vector<SampleId> ids = all_ids(setting.samples);
+  Rng::stream(setting.seed, "split").shuffle(ids);
+  return cut(ids, setting.workers);
 }
 
-std::vector<std::vector<SampleId>> by_class(std::int64_t samples, std::span<const std::uint8_t> labels,
-                                            int workers, std::uint64_t) {
-  if (labels.size() != static_cast<std::size_t>(samples))
-    throw ConfigError("split 'by-class': expected a label for each of the " + std::to_string(samples) +
-                      " samples, found " + std::to_string(labels.size()));
-  std::vector<SampleId> ids = all_ids(samples);
-  const auto label_of = [&](SampleId id) { return labels[static_cast<std::size_t>(id)]; };
+Shards by_class(const Setting& setting) {
+  expect_labels("by-class", setting);
+  std::vector<SampleId> ids = all_ids(setting.samples);
+  const auto label_of = [&](SampleId id) { return setting.labels[static_cast<std::size_t>(id)]; };
   std::stable_sort(ids.begin(), ids.end(), [&](SampleId a, SampleId b) { return label_of(a) < label_of(b); });
-  return cut(ids, workers);
+  return cut(ids, setting.workers);
+}
+
+Shards replicated(const Setting& setting) {
+  TANDEM_CHECK(setting.workers > 0, "workers", setting.workers);
+  return Shards(static_cast<std::size_t>(setting.workers), all_ids(setting.samples));
 }
 
 }  // namespace
 
+void expect_labels(const std::string& split, const Setting& setting) {
+  if (setting.labels.size() != static_cast<std::size_t>(setting.samples))
+    throw ConfigError("split '" + split + "': expected a label for each of the " +
+                      std::to_string(setting.samples) + " samples, found " +
+                      std::to_string(setting.labels.size()));
+}
+
 const Catalog<Split>& splits() {
   static const Catalog<Split> table(
-      "split", {{"iid", "each worker gets a random part, so all see the same distribution", "", {}, iid},
-                {"by-class",
-                 "samples sorted by class and cut into chunks, so workers see different classes",
-                 "Li, Zhou, Yu, Xu: ESync: An Efficient Synchronous Parallel Algorithm for Distributed ML in "
-                 "Heterogeneous Clusters. 2019",
-                 {},
-                 by_class}});
+      "split",
+      {{"iid", "each worker gets a random part, so all see the same distribution", "", {}, {.deal = iid}},
+       {"by-class",
+        "samples sorted by class and cut into chunks, so workers see different classes",
+        "Li, Zhou, Yu, Xu: ESync: An Efficient Synchronous Parallel Algorithm for Distributed ML in "
+        "Heterogeneous Clusters. 2019",
+        {},
+        {.deal = by_class, .needs_labels = true}},
+       {"dirichlet",
+        "each worker draws its own mixture of classes, the more uneven the smaller alpha",
+        "Hsu, Qi, Brown, arXiv:1909.06335",
+        dirichlet_options(),
+        {.deal = dirichlet, .needs_labels = true}},
+       {"replicated",
+        "every worker has all samples and shuffles them by itself",
+        "",
+        {},
+        {.deal = replicated, .replicates = true}}});
   return table;
 }
 

@@ -1,4 +1,5 @@
-// Which samples a worker owns, and in which order it visits them. Pure functions of the seed; nothing dropped.
+// Which samples a worker owns, and in which order it visits them. Pure functions of the seed; nothing
+// dropped.
 #pragma once
 
 #include <cstdint>
@@ -12,12 +13,29 @@
 
 namespace tandem::sampling {
 
-/// Splits sample ids over `workers` shards; shard sizes differ by at most one and every id is in exactly one.
-/// `labels`: one class a sample (empty for splits that ignore it).
-using Split = std::vector<std::vector<SampleId>> (*)(std::int64_t samples, std::span<const std::uint8_t> labels,
-                                                     int workers, std::uint64_t seed);
-/// Names: "iid" (seeded random), "by-class" (sorted by class, cut into contiguous chunks).
+/// What a split deals, and to how many.
+struct Setting {
+  std::int64_t samples;
+  std::span<const std::uint8_t> labels;  ///< the class of each sample; empty for splits that ignore it
+  int workers;
+  std::uint64_t seed;
+  Options options = {};
+};
+
+/// The ids of each worker.
+using Shards = std::vector<std::vector<SampleId>>;
+
+struct Split {
+  /// Every id is in exactly one shard and sizes differ by at most one, unless the split replicates.
+  /// Errors: ConfigError without a label for each sample where they are needed.
+  Shards (*deal)(const Setting& setting);
+  bool needs_labels = false;
+  bool replicates = false;  ///< every worker has all samples
+};
 const Catalog<Split>& splits();
+
+/// Errors: ConfigError unless there is a label for each sample.
+void expect_labels(const std::string& split, const Setting& setting);
 
 /// Visits a shard epoch after epoch, reshuffled each time; a batch may span two epochs, so none is short.
 class Sampler {

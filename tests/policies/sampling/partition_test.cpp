@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <map>
 #include <numeric>
-#include <set>
 
 #include "tests/support/names.hpp"
 #include "tests/support/seeds.hpp"
@@ -20,42 +19,65 @@ std::vector<std::uint8_t> random_labels(Rng& rng, std::int64_t samples, std::uin
   return labels;
 }
 
+/// With the options' defaults.
+Shards deal(const std::string& split, std::int64_t samples, std::span<const std::uint8_t> labels, int workers,
+            std::uint64_t seed) {
+  const auto& entry = splits().find(split);
+  return entry.make.deal({.samples = samples,
+                          .labels = labels,
+                          .workers = workers,
+                          .seed = seed,
+                          .options = Options::resolve(split, entry.options, {})});
+}
+
 class Splits : public ::testing::TestWithParam<std::string> {};
 
-TEST_P(Splits, GiveEverySampleToOneWorkerAndDifferByAtMostOne) {
-  const auto split = splits().find(GetParam()).make;
+TEST_P(Splits, GiveEverySampleToOneWorkerOrToAll) {
+  const bool replicates = splits().find(GetParam()).make.replicates;
   for (const auto seed : testing::seeds(50)) {
     TANDEM_TRACE_SEED(seed);
     Rng rng(seed);
     const auto samples = static_cast<std::int64_t>(rng.below(500));
     const int workers = 1 + static_cast<int>(rng.below(40));
-    const auto labels = random_labels(rng, samples, 10);
-    const auto shards = split(samples, labels, workers, seed);
+    const auto labels = random_labels(rng, samples, 1 + rng.below(10));
+    const auto shards = deal(GetParam(), samples, labels, workers, seed);
     ASSERT_EQ(shards.size(), static_cast<std::size_t>(workers));
-    std::vector<SampleId> all;
-    for (const auto& shard : shards) {
-      EXPECT_GE(static_cast<std::int64_t>(shard.size()), samples / workers);
-      EXPECT_LE(static_cast<std::int64_t>(shard.size()), (samples + workers - 1) / workers);
-      all.insert(all.end(), shard.begin(), shard.end());
-    }
-    std::sort(all.begin(), all.end());
     std::vector<SampleId> expected(static_cast<std::size_t>(samples));
     std::iota(expected.begin(), expected.end(), SampleId{0});
+    std::vector<SampleId> all;
+    for (const auto& shard : shards) {
+      const auto size = static_cast<std::int64_t>(shard.size());
+      EXPECT_GE(size, replicates ? samples : samples / workers);
+      EXPECT_LE(size, replicates ? samples : (samples + workers - 1) / workers);
+      all.insert(all.end(), shard.begin(), shard.end());
+    }
+    if (replicates) all = shards[rng.below(shards.size())];
+    std::sort(all.begin(), all.end());
     EXPECT_EQ(all, expected);
-    EXPECT_EQ(split(samples, labels, workers, seed), shards) << "not deterministic";
+    EXPECT_EQ(deal(GetParam(), samples, labels, workers, seed), shards) << "not deterministic";
+  }
+}
+
+TEST_P(Splits, NeedLabelsOnlyIfTheySaySo) {
+  if (!splits().find(GetParam()).make.needs_labels) {
+    EXPECT_EQ(deal(GetParam(), 6, {}, 2, 1).size(), 2U);
+    return;
+  }
+  try {
+    deal(GetParam(), 6, {}, 2, 1);
+    FAIL() << "no error";
+  } catch (const ConfigError& error) {
+    EXPECT_EQ(error.what(),
+              "split '" + GetParam() + "': expected a label for each of the 6 samples, found 0");
   }
 }
 
 INSTANTIATE_TEST_SUITE_P(Catalogue, Splits, ::testing::ValuesIn(splits().names()), testing::catalog_name);
 
-TEST(IidSplit, DependsOnTheSeed) {
-  const auto split = splits().find("iid").make;
-  EXPECT_NE(split(1000, {}, 4, 1), split(1000, {}, 4, 2));
-}
+TEST(IidSplit, DependsOnTheSeed) { EXPECT_NE(deal("iid", 1000, {}, 4, 1), deal("iid", 1000, {}, 4, 2)); }
 
 TEST(IidSplit, GivesEachWorkerAboutItsShareOfEachClass) {
-  const auto split = splits().find("iid").make;
-  const auto shards = split(60'000, {}, 6, 3);
+  const auto shards = deal("iid", 60'000, {}, 6, 3);
   for (const auto& shard : shards) {
     std::map<SampleId, int> by_class;  // class of sample i: i mod 10
     for (const SampleId id : shard) ++by_class[id % 10];
@@ -69,7 +91,7 @@ TEST(ByClassSplit, GivesSixWorkersTheClassesOfThePublishedSplit) {
   std::vector<std::uint8_t> labels(60'000);
   for (std::size_t i = 0; i < labels.size(); ++i) labels[i] = static_cast<std::uint8_t>(i % 10);
   rng.shuffle(labels);
-  const auto shards = splits().find("by-class").make(60'000, labels, 6, 1);
+  const auto shards = deal("by-class", 60'000, labels, 6, 1);
   const auto classes_of = [&](std::size_t worker) {
     std::map<int, int> counts;
     for (const SampleId id : shards[worker]) ++counts[labels[static_cast<std::size_t>(id)]];
@@ -89,17 +111,7 @@ TEST(ByClassSplit, KeepsTheOriginalOrderInsideAClass) {
         labels[id] = static_cast<std::uint8_t>(label);
         expected.push_back(static_cast<SampleId>(id));
       }
-  EXPECT_EQ(splits().find("by-class").make(1000, labels, 1, 1),
-            (std::vector<std::vector<SampleId>>{expected}));
-}
-
-TEST(ByClassSplit, NeedsLabels) {
-  try {
-    splits().find("by-class").make(6, {}, 2, 1);
-    FAIL() << "no error";
-  } catch (const ConfigError& error) {
-    EXPECT_STREQ(error.what(), "split 'by-class': expected a label for each of the 6 samples, found 0");
-  }
+  EXPECT_EQ(deal("by-class", 1000, labels, 1, 1), (Shards{expected}));
 }
 
 TEST(Sampler, VisitsEachSampleOnceAnEpochAcrossBatches) {

@@ -1,0 +1,116 @@
+#include "policies/sampling/dirichlet.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace tandem::sampling {
+namespace {
+
+/// Logarithm of a Gamma variate: small shapes give numbers that a double cannot hold. Source: Marsaglia and
+/// Tsang (2000), whose way to shapes below one serves for all.
+double log_gamma_variate(Rng& rng, double shape) {
+  const double d = shape + 1.0 - 1.0 / 3.0;
+  const double c = 1.0 / std::sqrt(9.0 * d);
+  while (true) {
+    const double x = rng.normal();
+    const double root = 1.0 + c * x;
+    if (root <= 0.0) continue;
+    const double v = root * root * root;
+    const double bound = 0.5 * x * x + d - d * v + d * std::log(v);
+    if (std::log(1.0 - rng.uniform()) < bound) return std::log(d * v) + std::log(1.0 - rng.uniform()) / shape;
+  }
+}
+
+/// Shares of the classes up to a common factor; of those that do not occur, 0.
+std::vector<double> draw_shares(Rng& rng, const std::vector<double>& shapes) {
+  std::vector<double> logs;
+  for (const double shape : shapes)
+    logs.push_back(shape > 0.0 ? log_gamma_variate(rng, shape) : -std::numeric_limits<double>::infinity());
+  const double largest = *std::max_element(logs.begin(), logs.end());
+  std::vector<double> shares;
+  for (const double log : logs) shares.push_back(std::exp(log - largest));
+  return shares;
+}
+
+/// The samples of each class that nobody has taken.
+class Pile {
+ public:
+  explicit Pile(const Setting& setting) {
+    for (SampleId id = 0; id < setting.samples; ++id) {
+      const std::size_t label = setting.labels[static_cast<std::size_t>(id)];
+      if (label >= left_.size()) left_.resize(label + 1);
+      left_[label].push_back(id);
+    }
+    Rng rng = Rng::stream(setting.seed, "split");
+    for (auto& ids : left_) rng.shuffle(ids);
+  }
+
+  /// Times `alpha`, the share of each class.
+  std::vector<double> shapes(double alpha, std::int64_t samples) const {
+    std::vector<double> shapes;
+    for (const auto& ids : left_)
+      shapes.push_back(alpha * static_cast<double>(ids.size()) / static_cast<double>(samples));
+    return shapes;
+  }
+
+  /// A sample of a class drawn by these shares, among those that have any left. Pre: not empty.
+  SampleId take(const std::vector<double>& shares, Rng& rng) {
+    double total = 0.0;
+    for (std::size_t label = 0; label < left_.size(); ++label)
+      if (!left_[label].empty()) total += shares[label];
+    // All that the worker wants is gone: then it takes of what there is.
+    const bool indifferent = total <= 0.0;
+    double way = rng.uniform() * (indifferent ? static_cast<double>(remaining()) : total);
+    std::size_t chosen = left_.size();
+    for (std::size_t label = 0; label < left_.size() && (chosen == left_.size() || way >= 0.0); ++label) {
+      const double weight = indifferent ? static_cast<double>(left_[label].size()) : shares[label];
+      if (left_[label].empty() || weight <= 0.0) continue;
+      chosen = label;
+      way -= weight;
+    }
+    const SampleId id = left_[chosen].back();
+    left_[chosen].pop_back();
+    return id;
+  }
+
+ private:
+  std::size_t remaining() const {
+    std::size_t count = 0;
+    for (const auto& ids : left_) count += ids.size();
+    return count;
+  }
+
+  std::vector<std::vector<SampleId>> left_;  ///< by class
+};
+
+}  // namespace
+
+std::vector<OptionSpec> dirichlet_options() {
+  return {{.name = "alpha",
+           .summary = "towards 0: each worker has few classes; large: all have the same shares",
+           .default_value = 0.5,
+           .minimum = 1e-3,
+           .maximum = 1e6}};
+}
+
+Shards dirichlet(const Setting& setting) {
+  TANDEM_CHECK(setting.workers > 0, "workers", setting.workers);
+  expect_labels("dirichlet", setting);
+  const auto workers = static_cast<std::size_t>(setting.workers);
+  Shards shards(workers);
+  if (setting.samples == 0) return shards;
+  Pile pile(setting);
+  const auto shapes = pile.shapes(setting.options.real("alpha"), setting.samples);
+  std::vector<std::vector<double>> shares;
+  for (std::size_t worker = 0; worker < workers; ++worker) {
+    Rng rng = Rng::stream(setting.seed, "dirichlet", worker);
+    shares.push_back(draw_shares(rng, shapes));
+  }
+  Rng rng = Rng::stream(setting.seed, "dirichlet turns");
+  for (std::size_t turn = 0; turn < static_cast<std::size_t>(setting.samples); ++turn)
+    shards[turn % workers].push_back(pile.take(shares[turn % workers], rng));
+  return shards;
+}
+
+}  // namespace tandem::sampling

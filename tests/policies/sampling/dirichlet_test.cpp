@@ -1,0 +1,128 @@
+// The Dirichlet split: how far its shards lean to classes, over many seeds.
+#include "policies/sampling/dirichlet.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "tests/support/seeds.hpp"
+
+namespace tandem::sampling {
+namespace {
+
+constexpr std::size_t classes = 10;
+
+/// Class c makes up about the share (c + 1) / 55.
+std::vector<std::uint8_t> uneven_labels(std::size_t samples) {
+  std::vector<std::uint8_t> labels;
+  while (labels.size() < samples)
+    for (std::size_t label = 0; label < classes; ++label)
+      labels.insert(labels.end(), label + 1, static_cast<std::uint8_t>(label));
+  labels.resize(samples);
+  return labels;
+}
+
+std::vector<std::uint8_t> even_labels(std::size_t samples) {
+  std::vector<std::uint8_t> labels(samples);
+  for (std::size_t i = 0; i < samples; ++i) labels[i] = static_cast<std::uint8_t>(i % classes);
+  return labels;
+}
+
+Shards deal(const std::vector<std::uint8_t>& labels, int workers, std::uint64_t seed, double alpha) {
+  return dirichlet({.samples = static_cast<std::int64_t>(labels.size()),
+                    .labels = labels,
+                    .workers = workers,
+                    .seed = seed,
+                    .options = Options::resolve("dirichlet", dirichlet_options(), {{"alpha", alpha}})});
+}
+
+std::vector<double> class_shares(const std::vector<SampleId>& shard,
+                                 const std::vector<std::uint8_t>& labels) {
+  std::vector<double> shares(classes, 0.0);
+  for (const SampleId id : shard)
+    shares[labels[static_cast<std::size_t>(id)]] += 1.0 / static_cast<double>(shard.size());
+  return shares;
+}
+
+/// Of a worker's largest class, the share in its shard, on the mean of workers.
+double concentration(const Shards& shards, const std::vector<std::uint8_t>& labels) {
+  double sum = 0.0;
+  for (const auto& shard : shards) {
+    const auto shares = class_shares(shard, labels);
+    sum += *std::max_element(shares.begin(), shares.end());
+  }
+  return sum / static_cast<double>(shards.size());
+}
+
+TEST(Dirichlet, OfLargeAlphaHasTheSharesOfTheWhole) {
+  const auto labels = uneven_labels(22'000);
+  std::vector<SampleId> all(labels.size());
+  std::iota(all.begin(), all.end(), SampleId{0});
+  const auto whole = class_shares(all, labels);
+  for (const auto seed : testing::seeds(20)) {
+    TANDEM_TRACE_SEED(seed);
+    for (const auto& shard : deal(labels, 8, seed, 1e6)) {
+      const auto shares = class_shares(shard, labels);
+      for (std::size_t label = 0; label < classes; ++label) {
+        // Six standard deviations of drawing 2750 samples.
+        const double deviation = std::sqrt(whole[label] * (1.0 - whole[label]) / 2750.0);
+        EXPECT_NEAR(shares[label], whole[label], 6.0 * deviation) << "class " << label;
+      }
+    }
+  }
+}
+
+TEST(Dirichlet, OfSmallAlphaGivesAWorkerOneClassWhileItLasts) {
+  const auto labels = even_labels(20'000);
+  double sum = 0.0;
+  const auto seeds = testing::seeds(20);
+  // Each worker has half a class; classes that more than two want run out.
+  for (const auto seed : seeds) sum += concentration(deal(labels, 20, seed, 1e-3), labels);
+  EXPECT_GT(sum / static_cast<double>(seeds.size()), 0.6);
+}
+
+TEST(Dirichlet, LeansTheMoreTheSmallerAlpha) {
+  const auto labels = even_labels(10'000);
+  for (const auto seed : testing::seeds(10)) {
+    TANDEM_TRACE_SEED(seed);
+    double last = 1.0;
+    for (const double alpha : {0.01, 1.0, 10.0, 1000.0}) {
+      const double now = concentration(deal(labels, 20, seed, alpha), labels);
+      EXPECT_LT(now, last) << "alpha " << alpha;
+      last = now;
+    }
+    EXPECT_LT(last, 0.17);
+  }
+}
+
+/// A share p varies by p (1 - p) / (alpha + 1), and more because samples are drawn. So many workers want
+/// every class about equally in sum, and none runs out early.
+TEST(Dirichlet, SharesVaryAsTheDistributionSays) {
+  constexpr double alpha = 40.0;
+  constexpr double samples_each = 100.0;
+  const auto labels = even_labels(20'000);
+  double squares = 0.0, count = 0.0;
+  for (std::uint64_t seed = 1; seed <= 20; ++seed)
+    for (const auto& shard : deal(labels, 200, seed, alpha))
+      for (const double share : class_shares(shard, labels)) {
+        squares += (share - 0.1) * (share - 0.1);
+        count += 1.0;
+      }
+  const double expected = 0.09 / (alpha + 1.0) * (1.0 + alpha / samples_each);
+  EXPECT_NEAR(squares / count, expected, 0.1 * expected);
+}
+
+TEST(Dirichlet, DependsOnTheSeed) {
+  const auto labels = even_labels(1'000);
+  EXPECT_NE(deal(labels, 4, 1, 0.5), deal(labels, 4, 2, 0.5));
+}
+
+TEST(Dirichlet, RefusesAnAlphaThatIsNone) {
+  for (const double alpha : {0.0, -1.0, 1e7})
+    EXPECT_THROW(deal(even_labels(10), 2, 1, alpha), OptionError) << alpha;
+}
+
+}  // namespace
+}  // namespace tandem::sampling

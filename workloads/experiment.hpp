@@ -62,10 +62,21 @@ struct Experiment {
   } placement;
 
   struct Optimizer {
+    std::string kind = "sgd";  ///< "sgd" | "adam" | "adamw"
     double learning_rate = 0.01;
-    double momentum = 0.0;
+    double momentum = 0.0;  ///< of sgd
+    bool nesterov = false;  ///< of sgd
     double weight_decay = 0.0;
-    double global_rate = 1.0;  ///< factor on the mean change of local-update algorithms
+    double beta1 = 0.9;  ///< of adam and adamw, as the next two
+    double beta2 = 0.999;
+    double epsilon = 1e-8;
+    double global_rate = 1.0;           ///< factor on the mean change of local-update algorithms
+    std::string schedule = "constant";  ///< "constant" | "step" | "cosine"
+    std::int64_t warmup_rounds = 0;
+    std::int64_t step_every = 0;  ///< rounds
+    double step_factor = 0.1;
+    std::int64_t cosine_rounds = 0;  ///< 0: those of stop
+    double cosine_floor = 0.0;
   } optimizer;
 
   struct Stop {               ///< the first that is reached; 0: not set. At least one is set.

@@ -43,6 +43,7 @@ class Checker {
     check_route();
     check_stop();
     check_target();
+    check_optimizer();
     check_files();
   }
 
@@ -139,6 +140,40 @@ class Checker {
         experiment_.workload.math == Math::real)
       refuse_key("target_accuracy", "0, because nothing is evaluated (evaluate_every is 0)",
                  quote(experiment_.target_accuracy));
+  }
+
+  void check_optimizer() const {
+    const auto& optimizer = experiment_.optimizer;
+    if (optimizer.kind != "sgd" && optimizer.momentum > 0.0)
+      refuse_key("optimizer.momentum", "0, because " + optimizer.kind + " has beta1 instead",
+                 quote(optimizer.momentum));
+    if (optimizer.nesterov && optimizer.momentum == 0.0)
+      refuse_key("optimizer.nesterov", "false, because there is no momentum that could be Nesterov's",
+                 "'true'");
+    if (optimizer.schedule == "step" && optimizer.step_every == 0)
+      refuse_key("optimizer.step_every", "1 round or more between drops, because optimizer.schedule is step",
+                 "'0'");
+    if (optimizer.schedule == "cosine") check_cosine();
+  }
+
+  /// Its length must be known before it begins.
+  void check_cosine() const {
+    const auto& optimizer = experiment_.optimizer;
+    const auto& stop = experiment_.stop;
+    const auto& algorithm = sync::catalog().find(experiment_.sync.algorithm);
+    const bool rounds_vary = algorithm.make.steps_a_round(Options::resolve(algorithm.name, algorithm.options,
+                                                                           experiment_.sync.options)) == 0;
+    const std::int64_t rounds = optimizer.cosine_rounds > 0 ? optimizer.cosine_rounds : stop.rounds;
+    if (rounds > 0 && optimizer.warmup_rounds >= rounds)
+      refuse_key("optimizer.warmup_rounds",
+                 "fewer than the " + std::to_string(rounds) + " rounds of the cosine",
+                 quote(optimizer.warmup_rounds));
+    if (rounds > 0 || (stop.epochs > 0.0 && !rounds_vary)) return;
+    refuse_key("optimizer.cosine_rounds",
+               stop.epochs > 0.0 ? "the rounds until the cosine ends, because with " + algorithm.name +
+                                       " stop.epochs does not tell them"
+                                 : "the rounds until the cosine ends, or stop.rounds or stop.epochs",
+               "'0'");
   }
 
   void check_files() const {

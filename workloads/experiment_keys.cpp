@@ -11,6 +11,7 @@ Accepts at_least(double minimum) { return {.minimum = minimum}; }
 Accepts above(double minimum) { return {.minimum = minimum, .without_minimum = true}; }
 Accepts between(double minimum, double maximum) { return {.minimum = minimum, .maximum = maximum}; }
 Accepts below_one() { return {.minimum = 0, .maximum = 1, .without_maximum = true}; }
+Accepts share() { return {.minimum = 0, .maximum = 1, .without_minimum = true}; }
 Accepts one_of(std::vector<std::string> choices) { return {.choices = std::move(choices)}; }
 Accepts name_of(Names names) { return {.names = names}; }
 Accepts file() { return {.file_path = true}; }
@@ -50,8 +51,8 @@ std::vector<ExperimentKey> make_keys() {
       {KEY(data.source), one_of({"memory", "storage"}),
        "each worker holds its shard, or reads it through cache nodes"},
       {KEY(data.split), name_of(Names::split), "how samples are dealt to workers"},
-      {KEY(data.cache), name_of(Names::cache), "what a cache node keeps"},
       {KEY(data.split_options), {}, "of the split; see `tandem list split`"},
+      {KEY(data.cache), name_of(Names::cache), "what a cache node keeps"},
       {KEY(data.cache_options), {}, "of the cache policy; see `tandem list cache`"},
       {KEY(data.cache_capacity), at_least(0), "of each cache node"},
       {KEY(data.prefetch), between(0, million), "batches asked for ahead of use"},
@@ -61,10 +62,29 @@ std::vector<ExperimentKey> make_keys() {
       {KEY(placement.servers), {}, "hosts, one a shard; empty: the first host with a disk, else the first"},
       {KEY(placement.cache_nodes), {}, "hosts with a disk, one a cache node"},
       {KEY(placement.evaluator), {}, "host; empty: the first server's, else the first worker's"},
+      {KEY(optimizer.kind), one_of({"sgd", "adam", "adamw"}),
+       "its state is kept by whoever steps a model: servers, or each worker"},
       {KEY(optimizer.learning_rate), above(0), "step size"},
-      {KEY(optimizer.momentum), below_one(), "share of the last update that is kept"},
-      {KEY(optimizer.weight_decay), at_least(0), "pull of every weight towards zero"},
+      {KEY(optimizer.momentum), below_one(), "of sgd: share of the last update that is kept"},
+      {KEY(optimizer.nesterov), {}, "of sgd: the momentum is Nesterov's"},
+      {KEY(optimizer.weight_decay), at_least(0),
+       "pull of every weight towards zero; adamw takes it apart from the gradient"},
+      {KEY(optimizer.beta1), below_one(), "of adam: share of the mean gradient that is kept"},
+      {KEY(optimizer.beta2), below_one(), "of adam: share of the mean square that is kept"},
+      {KEY(optimizer.epsilon), at_least(1e-12),
+       "of adam: keeps the division by the root of the mean square finite"},
       {KEY(optimizer.global_rate), above(0), "factor on the mean change of local-update algorithms"},
+      {KEY(optimizer.schedule), one_of({"constant", "step", "cosine"}),
+       "of the learning rate, by rounds: a server's, as many pushes as workers, or those of a worker that "
+       "steps its own model, whose local steps are parts of a round if their number is fixed"},
+      {KEY(optimizer.warmup_rounds), between(0, billion),
+       "until the learning rate, growing from near 0 in a line, is whole"},
+      {KEY(optimizer.step_every), between(0, billion), "of schedule step: rounds between two drops"},
+      {KEY(optimizer.step_factor), share(), "of schedule step: what a drop leaves of the rate"},
+      {KEY(optimizer.cosine_rounds), between(0, billion),
+       "of schedule cosine: rounds until its end; 0: those of stop"},
+      {KEY(optimizer.cosine_floor), between(0, 1),
+       "of schedule cosine: share of the rate that its end leaves"},
       {KEY(stop.rounds), between(0, billion), "after that many rounds; 0: not set"},
       {KEY(stop.epochs), between(0, billion), "after that many passes over the training set; 0: not set"},
       {KEY(stop.seconds), at_least(0), "after that time of the experiment's clock; 0: not set"},
@@ -111,6 +131,7 @@ struct TypeText {
     if (accepts.file_path) return "path";
     return accepts.names == Names::none ? "text" : "name";
   }
+  std::string operator()(const bool*) const { return "true | false"; }
   std::string operator()(const int*) const { return "integer" + bounds_text(accepts); }
   std::string operator()(const std::int64_t*) const { return "integer" + bounds_text(accepts); }
   std::string operator()(const std::uint64_t*) const { return "integer >= 0"; }

@@ -34,7 +34,7 @@ using OptionValues = std::map<std::string, OptionValue>;
 using Variants = std::map<std::string, nlohmann::json>;
 /// The field that a key is bound to; its type is the type of the key.
 using Field =
-    std::variant<std::string*, int*, std::int64_t*, std::uint64_t*, double*, Bytes*, Seconds*, Flops*,
+    std::variant<std::string*, bool*, int*, std::int64_t*, std::uint64_t*, double*, Bytes*, Seconds*, Flops*,
                  Experiment::Workload::Math*, std::vector<std::string>*, OptionValues*, Variants*>;
 
 struct ExperimentKey {

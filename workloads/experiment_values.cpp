@@ -27,6 +27,11 @@ bool read(std::string& field, const Json& value) {
   return value.is_null() || value.is_string();
 }
 
+bool read(bool& field, const Json& value) {
+  if (value.is_boolean()) field = value.get<bool>();
+  return value.is_boolean();
+}
+
 template <class Integer>
 requires std::is_integral_v<Integer>
 bool read(Integer& field, const Json& value) {

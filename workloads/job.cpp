@@ -1,6 +1,7 @@
 #include "workloads/job.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 #include "platforms/description_json.hpp"
 #include "policies/sampling/partition.hpp"
@@ -53,6 +54,37 @@ ModelDescription synthetic_model(const Experiment::Workload& workload) {
                              .backward = workload.synthetic_backward / count});
   }
   return model;
+}
+
+/// `rounds`: of the whole job, where its limits tell.
+OptimizerSetting optimizer_from(const Experiment::Optimizer& from, double rounds) {
+  using Kind = OptimizerSetting::Kind;
+  using Decay = RateSchedule::Decay;
+  OptimizerSetting setting{
+      .kind = from.kind == "adam" ? Kind::adam : (from.kind == "adamw" ? Kind::adamw : Kind::sgd),
+      .learning_rate = from.learning_rate,
+      .momentum = from.momentum,
+      .nesterov = from.nesterov,
+      .weight_decay = from.weight_decay,
+      .beta1 = from.beta1,
+      .beta2 = from.beta2,
+      .epsilon = from.epsilon};
+  auto& schedule = setting.schedule;
+  schedule.warmup_rounds = static_cast<double>(from.warmup_rounds);
+  if (from.schedule == "step") {
+    schedule.decay = Decay::step;
+    schedule.step_every = static_cast<double>(from.step_every);
+    schedule.step_factor = from.step_factor;
+  }
+  if (from.schedule != "cosine") return setting;
+  schedule.decay = Decay::cosine;
+  schedule.cosine_floor = from.cosine_floor;
+  schedule.cosine_rounds = from.cosine_rounds > 0 ? static_cast<double>(from.cosine_rounds) : rounds;
+  if (schedule.warmup_rounds >= schedule.cosine_rounds)
+    throw ConfigError("optimizer.warmup_rounds: expected fewer than the " +
+                      std::to_string(std::llround(schedule.cosine_rounds)) + " rounds of the cosine, found " +
+                      std::to_string(from.warmup_rounds));
+  return setting;
 }
 
 }  // namespace
@@ -125,6 +157,20 @@ Job::Job(WithoutPlan, Experiment experiment, platforms::Description platform, st
     if (shard.empty())
       throw ConfigError("fewer training samples (" + std::to_string(dataset_info_.train_samples) +
                         ") than workers (" + std::to_string(workers) + ")");
+  optimizer_ = optimizer_from(experiment_.optimizer, rounds_until_stop());
+  optimizer_.schedule.steps_a_round = algorithm_->make.steps_a_round(sync_setting().options);
+}
+
+/// Of the limits that count rounds or samples, the first; 0 when there is none.
+double Job::rounds_until_stop() const {
+  const auto& stop = experiment_.stop;
+  double rounds = stop.rounds > 0 ? static_cast<double>(stop.rounds) : 0.0;
+  if (stop.epochs > 0.0) {
+    const double samples = stop.epochs * static_cast<double>(dataset_info_.train_samples);
+    const double of_epochs = std::ceil(samples / (static_cast<double>(largest_batch()) * steps_a_round()));
+    rounds = rounds > 0.0 ? std::min(rounds, of_epochs) : of_epochs;
+  }
+  return rounds;
 }
 
 void Job::plan(const platforms::Network& network) {

@@ -19,6 +19,7 @@
 #include "workloads/experiment.hpp"
 #include "workloads/learner/learner.hpp"
 #include "workloads/model_description.hpp"
+#include "workloads/optimizer.hpp"
 #include "workloads/profile.hpp"
 #include "workloads/records/records.hpp"
 #include "workloads/records/result_directory.hpp"
@@ -66,6 +67,8 @@ class Job {
   sync::Setting sync_setting() const;
   sync::UpdateRule update_rule() const { return algorithm_->make.update_rule(sync_setting()); }
   sync::Route route() const;
+  /// The experiment's optimiser, with the length that its schedule has in this job.
+  const OptimizerSetting& optimizer_setting() const { return optimizer_; }
   /// Local steps of a round; 1 when it varies.
   int steps_a_round() const;
   /// Samples that one batch may hold at most, whatever a policy grants.
@@ -81,6 +84,7 @@ class Job {
   struct WithoutPlan {};
   Job(WithoutPlan, Experiment experiment, platforms::Description platform, std::string directory);
   void plan(const platforms::Network& network);
+  double rounds_until_stop() const;
 
   Experiment experiment_;
   platforms::Description platform_;
@@ -92,6 +96,7 @@ class Job {
   std::vector<Seat> seats_;
   std::vector<std::vector<SampleId>> shards_;
   const Catalog<sync::Factory>::Entry* algorithm_;
+  OptimizerSetting optimizer_;
   std::optional<AllReducePlan> all_reduce_;
   std::function<void(double)> on_progress_;
 };

@@ -1,6 +1,7 @@
 #include "workloads/optimizer.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <iterator>
 
 #include "policies/vocabulary/check.hpp"
@@ -29,6 +30,47 @@ void step_with_momentum(float* __restrict model, const float* __restrict gradien
   }
 }
 
+void step_with_nesterov(float* __restrict model, const float* __restrict gradient, float* __restrict velocity,
+                        std::size_t count, Step step) {
+  for (std::size_t i = 0; i < count; ++i) {
+    const float g = step.scale * gradient[i] + step.weight_decay * model[i];
+    velocity[i] = step.momentum * velocity[i] + g;
+    model[i] -= step.learning_rate * (g + step.momentum * velocity[i]);
+  }
+}
+
+struct AdamStep {
+  float scale;
+  float kept;          ///< share of the model that decoupled decay leaves
+  float weight_decay;  ///< that goes through the moments
+  float beta1;
+  float beta2;
+  float new_mean;    ///< 1 - beta1
+  float new_square;  ///< 1 - beta2
+  float rate;        ///< learning rate over the correction of the mean
+  float root;        ///< one over the root of the correction of the squares
+  float epsilon;
+};
+
+void step_adam(float* __restrict model, const float* __restrict gradient, float* __restrict mean,
+               float* __restrict square, std::size_t count, AdamStep step) {
+  for (std::size_t i = 0; i < count; ++i) {
+    const float kept = step.kept * model[i];
+    const float g = step.scale * gradient[i] + step.weight_decay * kept;
+    mean[i] = step.beta1 * mean[i] + step.new_mean * g;
+    square[i] = step.beta2 * square[i] + step.new_square * g * g;
+    model[i] = kept - step.rate * mean[i] / (step.root * std::sqrt(square[i]) + step.epsilon);
+  }
+}
+
+/// One who takes care of elements [first, first + elements) can step a stretch of `size` at `position`.
+void check_stretch(std::size_t size, std::size_t gradient_size, std::int64_t position, std::int64_t first,
+                   std::int64_t elements) {
+  TANDEM_CHECK(size == gradient_size, size, gradient_size);
+  TANDEM_CHECK(position >= first && position + static_cast<std::int64_t>(size) <= first + elements,
+               "position", position, "size", size, "first", first, "elements", elements);
+}
+
 /// Start and length of the overlap of two stretches; length 0 when there is none.
 struct Overlap {
   std::int64_t begin;
@@ -45,10 +87,11 @@ Overlap overlap(std::int64_t begin, std::int64_t length, std::int64_t other_begi
 }  // namespace
 
 Sgd::Sgd(double learning_rate, double momentum, double weight_decay, std::int64_t elements,
-         std::int64_t first)
+         std::int64_t first, bool nesterov)
     : learning_rate_(static_cast<float>(learning_rate)),
       momentum_(static_cast<float>(momentum)),
       weight_decay_(static_cast<float>(weight_decay)),
+      nesterov_(nesterov),
       first_(first),
       elements_(elements),
       velocity_(momentum > 0.0 ? static_cast<std::size_t>(elements) : 0) {}
@@ -60,18 +103,71 @@ void Sgd::apply(std::span<float> model, std::span<const float> gradient, double 
 
 void Sgd::apply(std::span<float> model, std::span<const float> gradient, double scale,
                 std::int64_t position) {
-  TANDEM_CHECK(model.size() == gradient.size(), model.size(), gradient.size());
-  TANDEM_CHECK(position >= first_ && position + std::ssize(model) <= first_ + elements_, "position", position,
-               "size", model.size(), "first", first_, "elements", elements_);
+  check_stretch(model.size(), gradient.size(), position, first_, elements_);
   const Step step{static_cast<float>(scale), learning_rate_, momentum_, weight_decay_};
-  if (velocity_.empty())
-    step_plain(model.data(), gradient.data(), model.size(), step);
-  else
-    step_with_momentum(model.data(), gradient.data(), velocity_.data() + (position - first_), model.size(),
-                       step);
+  if (velocity_.empty()) return step_plain(model.data(), gradient.data(), model.size(), step);
+  const auto step_moving = nesterov_ ? step_with_nesterov : step_with_momentum;
+  step_moving(model.data(), gradient.data(), velocity_.data() + (position - first_), model.size(), step);
 }
 
-void apply_update(Sgd& sgd, const ModelDescription& description, std::int64_t position,
+Adam::Adam(const OptimizerSetting& setting, std::int64_t elements, std::int64_t first)
+    : beta1_(setting.beta1),
+      beta2_(setting.beta2),
+      weight_decay_(setting.weight_decay),
+      epsilon_(static_cast<float>(setting.epsilon)),
+      decoupled_(setting.kind == OptimizerSetting::Kind::adamw),
+      first_(first),
+      elements_(elements),
+      mean_(static_cast<std::size_t>(elements)),
+      square_(static_cast<std::size_t>(elements)) {}
+
+void Adam::begin_update(double learning_rate) {
+  learning_rate_ = learning_rate;
+  ++updates_;
+}
+
+void Adam::apply(std::span<float> model, std::span<const float> gradient, double scale,
+                 std::int64_t position) {
+  check_stretch(model.size(), gradient.size(), position, first_, elements_);
+  TANDEM_CHECK(updates_ > 0, "no update has begun");
+  const auto updates = static_cast<double>(updates_);
+  const double kept = decoupled_ ? 1.0 - learning_rate_ * weight_decay_ : 1.0;
+  const AdamStep step{.scale = static_cast<float>(scale),
+                      .kept = static_cast<float>(kept),
+                      .weight_decay = decoupled_ ? 0.0F : static_cast<float>(weight_decay_),
+                      .beta1 = static_cast<float>(beta1_),
+                      .beta2 = static_cast<float>(beta2_),
+                      .new_mean = static_cast<float>(1.0 - beta1_),
+                      .new_square = static_cast<float>(1.0 - beta2_),
+                      .rate = static_cast<float>(learning_rate_ / (1.0 - std::pow(beta1_, updates))),
+                      .root = static_cast<float>(1.0 / std::sqrt(1.0 - std::pow(beta2_, updates))),
+                      .epsilon = epsilon_};
+  step_adam(model.data(), gradient.data(), mean_.data() + (position - first_),
+            square_.data() + (position - first_), model.size(), step);
+}
+
+Optimizer::Optimizer(const OptimizerSetting& setting, std::int64_t elements, std::int64_t first)
+    : learning_rate_(setting.learning_rate),
+      schedule_(setting.schedule),
+      rule_(setting.kind == OptimizerSetting::Kind::sgd
+                ? std::variant<Sgd, Adam>(Sgd(setting.learning_rate, setting.momentum, setting.weight_decay,
+                                              elements, first, setting.nesterov))
+                : std::variant<Sgd, Adam>(Adam(setting, elements, first))) {}
+
+void Optimizer::begin_update(UpdateTime time, double weight) {
+  const double rate = rate_at(time);
+  if (auto* adam = std::get_if<Adam>(&rule_)) return adam->begin_update(rate * weight);
+  std::get<Sgd>(rule_).set_learning_rate(rate);
+  gradient_weight_ = weight;
+}
+
+void Optimizer::apply(std::span<float> model, std::span<const float> gradient, double scale,
+                      std::int64_t position) {
+  std::visit([&](auto& rule) { rule.apply(model, gradient, gradient_weight_ * scale, position); }, rule_);
+}
+
+template <class Rule>
+void apply_update(Rule& rule, const ModelDescription& description, std::int64_t position,
                   std::span<float> model, std::span<const float> gradient, double scale) {
   TANDEM_CHECK(model.size() == gradient.size(), model.size(), gradient.size());
   TANDEM_CHECK(position >= 0 && position + std::ssize(model) <= description.elements(), "position", position,
@@ -82,7 +178,7 @@ void apply_update(Sgd& sgd, const ModelDescription& description, std::int64_t po
     if (trained.length > 0) {
       const auto from = static_cast<std::size_t>(trained.begin - position);
       const auto count = static_cast<std::size_t>(trained.length);
-      sgd.apply(model.subspan(from, count), gradient.subspan(from, count), scale, trained.begin);
+      rule.apply(model.subspan(from, count), gradient.subspan(from, count), scale, trained.begin);
     }
     const auto statistics = overlap(position, length, bucket.offset + bucket.parameters, bucket.statistics);
     for (std::int64_t at = statistics.begin; at < statistics.begin + statistics.length; ++at) {
@@ -91,5 +187,10 @@ void apply_update(Sgd& sgd, const ModelDescription& description, std::int64_t po
     }
   }
 }
+
+template void apply_update(Sgd&, const ModelDescription&, std::int64_t, std::span<float>,
+                           std::span<const float>, double);
+template void apply_update(Optimizer&, const ModelDescription&, std::int64_t, std::span<float>,
+                           std::span<const float>, double);
 
 }  // namespace tandem

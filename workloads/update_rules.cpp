@@ -50,8 +50,17 @@ ChangeUpdate::ChangeUpdate(const sync::UpdateRule& rule, double global_rate, std
   if (outer == nullptr) return;
   rate_ *= outer->rate;
   momentum_ = static_cast<float>(outer->momentum);
+  kept_ = momentum_;
   nesterov_ = outer->nesterov;
+  follows_learning_rate_ = outer->follows_learning_rate;
   if (outer->momentum > 0.0) velocity_.resize(static_cast<std::size_t>(elements));
+}
+
+void ChangeUpdate::begin_update(double learning_rate) {
+  if (!follows_learning_rate_) return;
+  const double ratio = learning_rate_ > 0.0 ? learning_rate / learning_rate_ : 1.0;
+  kept_ = static_cast<float>(ratio) * momentum_;
+  learning_rate_ = learning_rate;
 }
 
 void ChangeUpdate::apply(std::span<float> model, std::span<const float> base, std::span<const float> sum,
@@ -69,7 +78,7 @@ void ChangeUpdate::apply(std::span<float> model, std::span<const float> base, st
   for (std::size_t i = 0; i < model.size(); ++i) {
     const float change = static_cast<float>(share) * sum[i];
     float& velocity = velocity_[first + i];
-    velocity = momentum_ * velocity + change;
+    velocity = kept_ * velocity + change;
     model[i] = base[i] + rate * (nesterov_ ? change + momentum_ * velocity : velocity);
   }
 }

@@ -28,6 +28,9 @@ class DelayCompensator {
 class ChangeUpdate {
  public:
   ChangeUpdate(const sync::UpdateRule& rule, double global_rate, std::int64_t elements);
+  /// Begins an update, of which the stretches come next. `learning_rate`: of the round whose changes these
+  /// are.
+  void begin_update(double learning_rate);
   /// model = base + the rule's step for the changes' sum, of which `share` times is their mean, times
   /// `scale`. `base` may be `model`.
   void apply(std::span<float> model, std::span<const float> base, std::span<const float> sum, double share,
@@ -38,6 +41,9 @@ class ChangeUpdate {
   bool takes_sum_ = false;  ///< instead of the mean
   float momentum_ = 0.0F;
   bool nesterov_ = false;
+  bool follows_learning_rate_ = false;
+  double learning_rate_ = 0.0;   ///< of the update under way; 0 before the first
+  float kept_ = 0.0F;            ///< share of the velocity that goes into the update under way
   std::vector<float> velocity_;  ///< empty without momentum
 };
 

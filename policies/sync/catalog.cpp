@@ -154,7 +154,7 @@ std::vector<Entry> of_local_steps() {
 /// Local SGD with an optimiser over rounds: the same but for defaults.
 std::vector<Entry> over_rounds() {
   const auto entry = [](const std::string& name, const std::string& summary, const std::string& paper,
-                        const OuterDefaults& defaults) {
+                        const OuterDefaults& defaults, UpdateRule (*update_rule)(const Setting&)) {
     return Entry{.name = name,
                  .summary = summary,
                  .paper = paper,
@@ -165,18 +165,18 @@ std::vector<Entry> over_rounds() {
                           .steps_a_round = local_sgd_steps,
                           .make_worker = make_local_sgd_worker,
                           .make_server = make_local_sgd_server,
-                          .update_rule = outer_update}};
+                          .update_rule = update_rule}};
   };
   return {
       entry("fedavg", "local-sgd whose average is weighted by samples and may go through an outer optimiser",
             "McMahan et al., AISTATS 2017",
-            {.h = 4, .rate = 1.0, .momentum = 0.0, .nesterov = false, .weights = "samples"}),
+            {.h = 4, .rate = 1.0, .momentum = 0.0, .nesterov = false, .weights = "samples"}, outer_update),
       entry("slowmo", "local-sgd with momentum over its rounds; momentum and h are this project's defaults",
             "Wang et al., ICLR 2020",
-            {.h = 12, .rate = 1.0, .momentum = 0.7, .nesterov = false, .weights = "uniform"}),
+            {.h = 12, .rate = 1.0, .momentum = 0.7, .nesterov = false, .weights = "uniform"}, slowmo_update),
       entry("diloco", "many local steps, then Nesterov's momentum on the mean change",
             "Douillard et al., arXiv:2311.08105",
-            {.h = 500, .rate = 0.7, .momentum = 0.9, .nesterov = true, .weights = "uniform"}),
+            {.h = 500, .rate = 0.7, .momentum = 0.9, .nesterov = true, .weights = "uniform"}, outer_update),
       {.name = "easgd",
        .summary = "workers keep their own models and are drawn to a common centre, as it is to them",
        .paper = "Zhang, Choromanska, LeCun, NIPS 2015 (the synchronous form)",

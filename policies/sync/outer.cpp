@@ -23,10 +23,15 @@ std::vector<OptionSpec> outer_options(const OuterDefaults& defaults) {
 }
 
 UpdateRule outer_update(const Setting& setting) {
-  // SlowMo divides by the inner rate and multiplies by it again; it does not change within a job.
   return OuterMomentum{.rate = setting.options.real("outer_rate"),
                        .momentum = setting.options.real("outer_momentum"),
                        .nesterov = setting.options.boolean("nesterov")};
+}
+
+UpdateRule slowmo_update(const Setting& setting) {
+  auto rule = std::get<OuterMomentum>(outer_update(setting));
+  rule.follows_learning_rate = true;
+  return rule;
 }
 
 }  // namespace tandem::sync

@@ -17,5 +17,7 @@ struct OuterDefaults {
 };
 std::vector<OptionSpec> outer_options(const OuterDefaults& defaults);
 UpdateRule outer_update(const Setting& setting);
+/// The same, whose momentum follows the learning rate of local steps.
+UpdateRule slowmo_update(const Setting& setting);
 
 }  // namespace tandem::sync

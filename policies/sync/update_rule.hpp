@@ -30,6 +30,9 @@ struct OuterMomentum {
   double rate = 1.0;
   double momentum = 0.0;
   bool nesterov = false;
+  /// SlowMo divides d by the learning rate of its round and multiplies the step by it: v shrinks and grows
+  /// with that rate.
+  bool follows_learning_rate = false;
 };
 
 /// Workers keep models of their own, tied to a centre. The change is that against the centre; a worker gives

@@ -29,8 +29,14 @@ void PrintTo(const Route& value, std::ostream* out) { *out << value.name; }
 class Rounds : public Training, public ::testing::WithParamInterface<Route> {
  protected:
   std::vector<float> train_rounds(const std::string& algorithm,
-                                  const std::map<std::string, OptionValue>& options) {
+                                  const std::map<std::string, OptionValue>& options,
+                                  std::int64_t halves_after = 0) {
     Experiment experiment = small_experiment(workers);
+    if (halves_after > 0) {
+      experiment.optimizer.schedule = "step";
+      experiment.optimizer.step_every = halves_after;
+      experiment.optimizer.step_factor = 0.5;
+    }
     experiment.optimizer.momentum = 0.0;
     experiment.optimizer.learning_rate = rate;
     experiment.stop.rounds = rounds;
@@ -46,11 +52,11 @@ class Rounds : public Training, public ::testing::WithParamInterface<Route> {
     const auto values = initial_model(*job_);
     return {values.begin(), values.end()};
   }
-  void take_local_steps(Model& model, int worker, int steps) const {
+  void take_local_steps(Model& model, int worker, int steps, double at_rate = rate) const {
     const auto learner = make_job_learner(*job_);
     for (int step = 0; step < steps; ++step) {
       const Model gradient = gradient_at(*learner, model, worker);
-      for (std::size_t i = 0; i < model.size(); ++i) model[i] -= rate * gradient[i];
+      for (std::size_t i = 0; i < model.size(); ++i) model[i] -= at_rate * gradient[i];
     }
   }
 
@@ -67,6 +73,25 @@ class Rounds : public Training, public ::testing::WithParamInterface<Route> {
       for (std::size_t i = 0; i < model.size(); ++i) {
         velocity[i] = momentum * velocity[i] - change[i];
         model[i] -= outer_rate * (nesterov ? momentum * velocity[i] - change[i] : velocity[i]);
+      }
+    }
+    return {model.begin(), model.end()};
+  }
+
+  /// SlowMo as it is written, with a rate of local steps that changes from round to round.
+  std::vector<float> slowmo_by_hand(int steps, double outer_rate, double momentum,
+                                    const std::vector<double>& rates) const {
+    Model model = initial(), velocity(model.size(), 0.0);
+    for (const double of_round : rates) {
+      Model change(model.size(), 0.0);
+      for (int worker = 0; worker < workers; ++worker) {
+        Model local = model;
+        take_local_steps(local, worker, steps, of_round);
+        for (std::size_t i = 0; i < model.size(); ++i) change[i] += (model[i] - local[i]) / workers;
+      }
+      for (std::size_t i = 0; i < model.size(); ++i) {
+        velocity[i] = momentum * velocity[i] + change[i] / of_round;
+        model[i] -= outer_rate * of_round * velocity[i];
       }
     }
     return {model.begin(), model.end()};
@@ -99,6 +124,16 @@ TEST_P(Rounds, FedAvgIsTheMeanOfLocalModels) {
 TEST_P(Rounds, SlowMoKeepsMomentumOverRounds) {
   const auto trained = train_rounds("slowmo", {{"h", std::int64_t{2}}, {"outer_rate", 0.8}});
   expect_close(trained, outer_by_hand(2, 0.8, 0.7, false), 1e-5F);
+}
+
+TEST_P(Rounds, SlowMoFollowsTheRateOfLocalSteps) {
+  const auto trained = train_rounds("slowmo", {{"h", std::int64_t{2}}, {"outer_rate", 0.8}}, 2);
+  expect_close(trained, slowmo_by_hand(2, 0.8, 0.7, {rate, rate, rate / 2, rate / 2, rate / 4}), 1e-5F);
+}
+
+TEST_P(Rounds, LocalStepsTakeTheRateOfTheirRound) {
+  const auto trained = train_rounds("fedavg", {{"h", std::int64_t{2}}}, 2);
+  expect_close(trained, slowmo_by_hand(2, 1.0, 0.0, {rate, rate, rate / 2, rate / 2, rate / 4}), 1e-5F);
 }
 
 TEST_P(Rounds, DiLoCoStepsByNesterov) {

@@ -87,15 +87,20 @@ class Training : public ::testing::Test {
   /// The same number of optimiser steps by one learner on the union of all batches, which is the whole data
   /// set.
   std::vector<float> sequential_model(int steps, std::optional<double> momentum = {}) const {
+    OptimizerSetting setting = job_->optimizer_setting();
+    setting.momentum = momentum.value_or(setting.momentum);
+    return sequential_model(steps, setting);
+  }
+  std::vector<float> sequential_model(int steps, const OptimizerSetting& setting) const {
     const auto learner = make_job_learner(*job_);
-    const auto& rates = job_->experiment().optimizer;
-    Sgd optimizer(rates.learning_rate, momentum.value_or(rates.momentum), rates.weight_decay,
-                  job_->model().elements());
+    Optimizer optimizer(setting, job_->model().elements());
+    const int steps_a_round = job_->steps_a_round();
     for (int step = 0; step < steps; ++step) {
       learner->load(job_->dataset()->records(Dataset::Part::train));
       learner->forward();
       for (int bucket = 0; bucket < static_cast<int>(job_->model().buckets.size()); ++bucket)
         learner->backward(bucket);
+      optimizer.begin_update({step / steps_a_round, step % steps_a_round});
       optimizer.apply(learner->model(), learner->gradient(), 1.0, 0);
     }
     return {learner->model().begin(), learner->model().end()};

@@ -34,6 +34,7 @@ struct RandomValue {
     if (std::isfinite(accepts.maximum)) return low + (accepts.maximum - low) * rng.uniform();
     return rng.below(4) == 0 ? low : low + rng.uniform() * std::pow(10.0, static_cast<double>(rng.below(12)));
   }
+  void operator()(bool* field) const { *field = rng.below(2) == 0; }
   void operator()(int* field) const { *field = static_cast<int>(number()); }
   void operator()(std::int64_t* field) const {
     if (std::isfinite(key.accepts.maximum)) {
@@ -75,6 +76,13 @@ struct RandomValue {
   void operator()(Variants*) const {}
 };
 
+void make_optimizer_sensible(Experiment::Optimizer& optimizer) {
+  if (optimizer.kind != "sgd") optimizer.momentum = 0.0;
+  if (optimizer.momentum == 0.0) optimizer.nesterov = false;
+  if (optimizer.schedule == "step") ++optimizer.step_every;
+  if (optimizer.schedule == "cosine") optimizer.cosine_rounds = optimizer.warmup_rounds + 1;
+}
+
 // Only experiments that make sense as a whole, because reading checks that too.
 Experiment random_experiment(std::uint64_t seed, const std::string& platform) {
   Rng rng(seed);
@@ -88,6 +96,11 @@ Experiment random_experiment(std::uint64_t seed, const std::string& platform) {
     experiment.sync.options["weights"] = std::string(rng.below(2) == 0 ? "samples" : "uniform");
   }
   experiment.stop.rounds = 1;
+  make_optimizer_sensible(experiment.optimizer);
+  if (rng.below(2) == 0) {
+    experiment.data.split = "dirichlet";
+    experiment.data.split_options["alpha"] = 0.001 + rng.uniform();
+  }
   experiment.workload.synthetic_buckets = 1;
   if (experiment.placement.cache_nodes.empty()) experiment.data.source = "memory";
   if (experiment.physics.profile.empty()) {

@@ -3,11 +3,16 @@
 
 #include "policies/sync/policy.hpp"
 #include "policies/vocabulary/check.hpp"
-#include "tests/support/temporary_folder.hpp"
+#include "tests/workloads/experiment_text.hpp"
 #include "workloads/experiment_file.hpp"
 
 namespace tandem {
 namespace {
+
+using testing::ExperimentFile;
+using testing::minimal;
+using testing::Refusal;
+using testing::RefusedFile;
 
 std::string names_of(const std::vector<std::string>& names) {
   std::string text;
@@ -15,31 +20,6 @@ std::string names_of(const std::vector<std::string>& names) {
   return text;
 }
 const std::string algorithms = names_of(sync::catalog().names());
-
-const std::string minimal = "platform: lab.xml\nstop: {rounds: 5}\n";
-
-class ExperimentFile : public ::testing::Test {
- protected:
-  void SetUp() override { folder_.write("lab.xml", "<platform/>"); }
-
-  Experiment load(const std::string& text, const Overrides& overrides = {}) {
-    return load_experiment(folder_.write("lab.yaml", text), overrides);
-  }
-  /// The error without the folder's name.
-  std::string error_of(const std::string& text, const Overrides& overrides = {}) {
-    try {
-      load(text, overrides);
-    } catch (const ConfigError& error) {
-      std::string message = error.what();
-      const std::string prefix = folder_.path("");
-      for (auto at = message.find(prefix); at != std::string::npos; at = message.find(prefix))
-        message.erase(at, prefix.size());
-      return message;
-    }
-    return "no error";
-  }
-  testing::TemporaryFolder folder_;
-};
 
 // ---- What is accepted ----
 
@@ -156,15 +136,6 @@ TEST_F(ExperimentFile, OptionsGoWithAnAlgorithmThatTheCommandLineReplaces) {
 }
 
 // ---- What is refused ----
-
-struct Refusal {
-  std::string name;
-  std::string text;
-  std::string message;
-};
-std::ostream& operator<<(std::ostream& out, const Refusal& refusal) { return out << refusal.name; }
-
-class RefusedFile : public ExperimentFile, public ::testing::WithParamInterface<Refusal> {};
 
 TEST_P(RefusedFile, SaysWhereAndWhy) { EXPECT_EQ(error_of(GetParam().text), GetParam().message); }
 

@@ -93,6 +93,30 @@ TEST(ChangeUpdate, FollowsTheDefinitionOfMomentum) {
     }
 }
 
+/// SlowMo as it is written: u = beta u + d / gamma, and the model moves by alpha gamma u, where gamma
+/// changes.
+TEST(ChangeUpdate, MomentumThatFollowsTheLearningRateIsThatOfSlowMo) {
+  constexpr double alpha = 0.8, beta = 0.7;
+  ChangeUpdate update(sync::OuterMomentum{.rate = alpha, .momentum = beta, .follows_learning_rate = true},
+                      1.0, 1);
+  ChangeUpdate steady(sync::OuterMomentum{.rate = alpha, .momentum = beta}, 1.0, 1);
+  std::vector<float> model = {1.0F}, other = {1.0F};
+  double expected = 1.0, velocity = 0.0;
+  for (const double gamma : {0.1, 0.1, 0.05, 0.01, 0.005}) {
+    velocity = beta * velocity + 0.3 / gamma;
+    expected += alpha * gamma * velocity;
+    update.begin_update(gamma);
+    update.apply(model, model, std::vector<float>{0.6F}, 0.5, 1.0, 0);
+    EXPECT_NEAR(model[0], expected, 1e-5);
+    steady.begin_update(gamma);
+    steady.apply(other, other, std::vector<float>{0.6F}, 0.5, 1.0, 0);
+    if (gamma == 0.1) {
+      EXPECT_EQ(model, other) << "the rate has not changed";
+    }
+  }
+  EXPECT_GT(other[0], model[0] + 0.1F);
+}
+
 TEST(ChangeUpdate, OfRateOneWithoutMomentumIsTheMean) {
   ChangeUpdate outer(sync::OuterMomentum{}, 1.0, 2);
   ChangeUpdate plain(sync::PlainUpdate{}, 1.0, 2);

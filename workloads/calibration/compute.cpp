@@ -26,8 +26,7 @@ class Step {
   explicit Step(const Job& job)
       : replica_(job),
         vector_(2 * static_cast<std::size_t>(job.model().elements())),
-        optimizer_(job.experiment().optimizer.learning_rate, job.experiment().optimizer.momentum,
-                   job.experiment().optimizer.weight_decay, job.model().elements()) {
+        optimizer_(job.optimizer_setting(), job.model().elements()) {
     const int batch = job.experiment().workload.batch;
     const auto all = job.dataset()->records(Dataset::Part::train);
     const auto batch_bytes =
@@ -53,7 +52,10 @@ class Step {
     const auto target = std::span(vector_).first(count);
     const auto source = std::span<const float>(vector_).last(count);
     pieces_.push_back({{.kind = Work::Kind::update, .bytes = size},
-                       [this, target, source] { optimizer_.apply(target, source, 1.0, 0); },
+                       [this, target, source] {
+                         optimizer_.begin_update({});
+                         optimizer_.apply(target, source, 1.0, 0);
+                       },
                        in_step});
     pieces_.push_back({{.kind = Work::Kind::reduce, .bytes = size},
                        [target, source] {
@@ -64,7 +66,7 @@ class Step {
 
   Replica replica_;
   std::vector<float> vector_;
-  Sgd optimizer_;
+  Optimizer optimizer_;
   std::vector<Piece> pieces_;
 };
 

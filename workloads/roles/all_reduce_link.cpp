@@ -120,7 +120,7 @@ class AllReduceLink : public Link {
     for (int bucket = 0; bucket < replica_.buckets(); ++bucket) offer(bucket, {});
     group_->reduces->finish();
     Pending mean = context_.compute({.kind = Work::Kind::reduce, .bytes = replica_.description().bytes()},
-                                    replica_.adopt_sum(sync::Payload::model, group_->size));
+                                    replica_.adopt_sum(sync::Payload::model, group_->size, {}));
     context_.wait(mean);
   }
 

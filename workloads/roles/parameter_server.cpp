@@ -1,5 +1,6 @@
 #include "workloads/roles/parameter_server.hpp"
 
+#include <algorithm>
 #include <bit>
 #include <utility>
 
@@ -149,6 +150,11 @@ void ParameterServer::accept(const sync::Accept& decision) {
   accepted_.push_back({client.rank, client.version, client.samples});
 }
 
+/// Of the last push: as many rounds had ended before it.
+std::int64_t ParameterServer::round() const {
+  return std::max<std::int64_t>(0, pushes_ - 1) / static_cast<std::int64_t>(clients_.size());
+}
+
 void ParameterServer::fold() {
   if (model_.accepted() == 0) return;
   const Bytes size = model_.bytes() * model_.accepted();
@@ -159,7 +165,7 @@ void ParameterServer::fold() {
 void ParameterServer::apply(double scale) {
   fold();
   Pending update =
-      context_.compute({.kind = Work::Kind::update, .bytes = model_.bytes()}, model_.apply(scale));
+      context_.compute({.kind = Work::Kind::update, .bytes = model_.bytes()}, model_.apply(scale, round()));
   context_.wait(update);
   // Shards count their own updates; the first one speaks for all, as in everything that is told of a push.
   if (shard_ == 0)

@@ -49,6 +49,7 @@ class ParameterServer {
   void on_push(int worker, const Note& note);
   void execute(const std::string& event);
   void accept(const sync::Accept& decision);
+  std::int64_t round() const;
   void fold();
   void apply(double scale);
   void discard(const sync::Discard& decision);

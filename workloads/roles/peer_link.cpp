@@ -205,7 +205,7 @@ class PeerLink : public Link {
             std::ranges::transform(replica_.model(), other, replica_.model().begin(), std::plus<>());
           });
     }
-    compute(1, replica_.adopt_sum(sync::Payload::model, static_cast<int>(workers_.size())));
+    compute(1, replica_.adopt_sum(sync::Payload::model, static_cast<double>(workers_.size()), {}));
   }
 
   const Job& job_;

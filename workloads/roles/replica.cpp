@@ -20,8 +20,7 @@ std::unique_ptr<Learner> make_job_learner(const Job& job) {
 Replica::Replica(const Job& job)
     : model_(job.model()),
       learner_(job.real_math() ? make_job_learner(job) : nullptr),
-      optimizer_(job.experiment().optimizer.learning_rate, job.experiment().optimizer.momentum,
-                 job.experiment().optimizer.weight_decay, learner_ ? model_.elements() : 0),
+      optimizer_(job.optimizer_setting(), learner_ ? model_.elements() : 0),
       change_update_(job.update_rule(), job.experiment().optimizer.global_rate,
                      learner_ && job.route() == sync::Route::all_reduce ? model_.elements() : 0),
       loss_(std::numeric_limits<double>::quiet_NaN()) {
@@ -45,9 +44,12 @@ Kernel Replica::backward(int bucket) {
   return [this, bucket] { learner_->backward(bucket); };
 }
 
-Kernel Replica::local_update() {
+Kernel Replica::local_update(UpdateTime time) {
   if (!learner_) return {};
-  return [this] { apply_update(optimizer_, model_, 0, learner_->model(), learner_->gradient(), 1.0); };
+  return [this, time] {
+    optimizer_.begin_update(time);
+    apply_update(optimizer_, model_, 0, learner_->model(), learner_->gradient(), 1.0);
+  };
 }
 
 void Replica::mark() {
@@ -71,14 +73,16 @@ Kernel Replica::weigh(sync::Payload payload, double weight) {
   };
 }
 
-Kernel Replica::adopt_sum(sync::Payload payload, double weight) {
+Kernel Replica::adopt_sum(sync::Payload payload, double weight, UpdateTime time) {
   if (!learner_) return {};
-  return [this, payload, weight] {
+  return [this, payload, weight, time] {
     switch (payload) {
       case sync::Payload::gradient:
+        optimizer_.begin_update(time);
         return apply_update(optimizer_, model_, 0, learner_->model(), learner_->gradient(), 1.0 / weight);
       case sync::Payload::change:
         if (tie_) give_way_to_centre(tie_->pull);
+        change_update_.begin_update(optimizer_.rate_at(time));
         return adopt_mean_change(1.0 / weight);
       case sync::Payload::model:
         for (float& value : learner_->model()) value /= static_cast<float>(weight);

@@ -27,7 +27,7 @@ class Replica {
   Kernel forward();
   Kernel backward(int bucket);
   /// One optimiser step by the replica's own gradient.
-  Kernel local_update();
+  Kernel local_update(UpdateTime time);
   /// Of the last forward; NaN when math is modelled.
   double loss() const { return loss_; }
 
@@ -39,8 +39,9 @@ class Replica {
   /// Multiplies the payload by its weight in a sum.
   Kernel weigh(sync::Payload payload, double weight);
   /// Takes over the mean of workers' payloads of so much weight together, of which the memory holds the sum:
-  /// an optimiser step by the mean gradient, the marked model plus the mean change, or the mean model.
-  Kernel adopt_sum(sync::Payload payload, double weight);
+  /// an optimiser step by the mean gradient, the marked model plus the mean change, or the mean model. `time`:
+  /// of the round's beginning.
+  Kernel adopt_sum(sync::Payload payload, double weight, UpdateTime time);
   /// The model is the worker's own and only tied to the server's, the centre.
   bool is_tied() const { return tie_.has_value(); }
   /// Lets the centre pull the model, and takes over the new one that has come. Pre: is_tied().
@@ -62,7 +63,7 @@ class Replica {
 
   ModelDescription model_;
   std::unique_ptr<Learner> learner_;
-  Sgd optimizer_;
+  Optimizer optimizer_;
   ChangeUpdate change_update_;
   std::optional<sync::ElasticTie> tie_;
   double loss_;

@@ -22,8 +22,7 @@ ServerModel::ServerModel(const Job& job, int shard)
     : pieces_(pieces_of(job, shard)),
       elements_(shard_elements(pieces_)),
       payload_(job.algorithm().make.payload),
-      optimizer_(job.experiment().optimizer.learning_rate, job.experiment().optimizer.momentum,
-                 job.experiment().optimizer.weight_decay, job.real_math() ? elements_ : 0),
+      optimizer_(job.optimizer_setting(), job.real_math() ? elements_ : 0),
       compensator_(job.update_rule(), job.real_math() ? elements_ : 0),
       change_update_(job.update_rule(), job.experiment().optimizer.global_rate,
                      job.real_math() ? elements_ : 0) {
@@ -82,12 +81,12 @@ void ServerModel::add_up() {
   accepted_.clear();
 }
 
-Kernel ServerModel::apply(double scale) {
+Kernel ServerModel::apply(double scale, std::int64_t round) {
   if (!model_) {
     total_weight_ = 0.0;
     return {};
   }
-  return [this, scale] { update(scale); };
+  return [this, scale, round] { update(scale, {round}); };
 }
 
 ServerModel::Snapshot ServerModel::hand_out(int worker) {
@@ -95,13 +94,15 @@ ServerModel::Snapshot ServerModel::hand_out(int worker) {
   return model_;
 }
 
-void ServerModel::update(double scale) {
+void ServerModel::update(double scale, UpdateTime time) {
   const Snapshot older = keeps_older_ ? older_[static_cast<std::size_t>(pusher_)] : nullptr;
   if (keeps_older_ == Since::last_update) std::fill(older_.begin(), older_.end(), model_);
   if (model_.use_count() > 1) model_ = std::make_shared<std::vector<float>>(*model_);
+  optimizer_.begin_update(time, scale);
+  change_update_.begin_update(optimizer_.rate_at(time));
   for (const ShardPiece& piece : pieces_) {
     if (payload_ == sync::Payload::gradient)
-      step_by_gradient(piece, scale, older.get());
+      step_by_gradient(piece, older.get());
     else
       move_by_change(piece, scale, older.get());
   }
@@ -118,7 +119,7 @@ ServerModel::Stretch ServerModel::stretch_of(const ShardPiece& piece) {
           model.subspan(begin + trained, statistics), aggregate.subspan(begin + trained, statistics)};
 }
 
-void ServerModel::step_by_gradient(const ShardPiece& piece, double scale, const std::vector<float>* older) {
+void ServerModel::step_by_gradient(const ShardPiece& piece, const std::vector<float>* older) {
   const Stretch at = stretch_of(piece);
   const auto share = static_cast<float>(1.0 / total_weight_);
   for (float& value : at.trained_sum) value *= share;
@@ -127,7 +128,7 @@ void ServerModel::step_by_gradient(const ShardPiece& piece, double scale, const 
         at.trained_sum, at.trained,
         std::span(*older).subspan(static_cast<std::size_t>(piece.shard_offset), at.trained.size()),
         piece.shard_offset);
-  optimizer_.apply(at.trained, at.trained_sum, scale, piece.shard_offset);
+  optimizer_.apply(at.trained, at.trained_sum, 1.0, piece.shard_offset);
   for (std::size_t i = 0; i < at.statistics.size(); ++i) at.statistics[i] = share * at.statistics_sum[i];
 }
 

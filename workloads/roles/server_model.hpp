@@ -31,9 +31,9 @@ class ServerModel {
   int accepted() const { return static_cast<int>(accepted_.size()); }
   /// Sums what was accepted, in worker order, into the aggregate; afterwards the slots may be overwritten.
   Kernel fold();
-  /// One update by the weighted mean of the aggregate, times `scale`. Models that were handed out stay as
-  /// they are.
-  Kernel apply(double scale);
+  /// One update by the weighted mean of the aggregate, times `scale`, in a round of the job. Models that were
+  /// handed out stay as they are.
+  Kernel apply(double scale, std::int64_t round);
 
   /// The model as it is now, unchanged as long as somebody holds it; null when math is modelled.
   using Snapshot = std::shared_ptr<std::vector<float>>;
@@ -52,16 +52,16 @@ class ServerModel {
   };
 
   void add_up();
-  void update(double scale);
+  void update(double scale, UpdateTime time);
   Stretch stretch_of(const ShardPiece& piece);
-  void step_by_gradient(const ShardPiece& piece, double scale, const std::vector<float>* older);
+  void step_by_gradient(const ShardPiece& piece, const std::vector<float>* older);
   void move_by_change(const ShardPiece& piece, double scale, const std::vector<float>* older);
   void give_way_to_worker(const ShardPiece& piece, const Stretch& at, const std::vector<float>& handed_out);
 
   std::vector<ShardPiece> pieces_;
   std::int64_t elements_;
   sync::Payload payload_;
-  Sgd optimizer_;
+  Optimizer optimizer_;
   DelayCompensator compensator_;
   ChangeUpdate change_update_;
   Snapshot model_;

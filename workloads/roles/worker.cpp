@@ -46,6 +46,7 @@ void Worker::run() {
 void Worker::step() {
   record_ = {.rank = context_.rank(), .step = record_.step, .round = round_, .version = version_};
   record_.start = phase_start_ = context_.now();
+  const UpdateTime began{round_, local_steps_};
   const auto during = policy_->on_step_begin({local_steps_});
   if (during) {
     logged("step_begin", *during);
@@ -57,7 +58,7 @@ void Worker::step() {
   forward();
   backward(during ? &*during : nullptr);
   if (during) finish_exchange(during->payload);
-  if (!during || during->payload == sync::Payload::model) update();
+  if (!during || during->payload == sync::Payload::model) update(began);
   if (!during) decide();
   journal_.steps.push_back(record_);
   ++record_.step;
@@ -98,9 +99,9 @@ void Worker::backward(const sync::Exchange* during) {
   end_phase(Phase::backward);
 }
 
-void Worker::update() {
+void Worker::update(UpdateTime time) {
   Pending update = context_.compute({.kind = Work::Kind::update, .bytes = replica_.description().bytes()},
-                                    replica_.local_update());
+                                    replica_.local_update(time));
   context_.wait(update);
   end_phase(Phase::update);
 }
@@ -136,7 +137,7 @@ void Worker::finish_exchange(sync::Payload payload) {
   if (result.sum_of > 0 || replica_.is_tied()) {
     Pending update = context_.compute(
         {.kind = Work::Kind::update, .bytes = replica_.description().bytes()},
-        result.sum_of > 0 ? replica_.adopt_sum(payload, result.sum_of) : replica_.adopt_centre());
+        result.sum_of > 0 ? replica_.adopt_sum(payload, result.sum_of, {round_}) : replica_.adopt_centre());
     context_.wait(update);
     end_phase(Phase::update);
   }

@@ -23,7 +23,7 @@ class Worker {
   void load(int step_samples);
   void forward();
   void backward(const sync::Exchange* during);
-  void update();
+  void update(UpdateTime time);
   void decide();
   void exchange_after_step(const sync::Exchange& exchange);
   void finish_exchange(sync::Payload payload);

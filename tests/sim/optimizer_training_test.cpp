@@ -1,0 +1,177 @@
+// Optimisers and learning-rate schedules under the simulated clock: whoever holds the model, it takes the
+// same steps at the same rates.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <ostream>
+#include <string>
+#include <tuple>
+
+#include "policies/vocabulary/check.hpp"
+#include "tests/sim/training.hpp"
+
+namespace tandem {
+namespace {
+
+using testing::small_experiment;
+using testing::Training;
+
+/// A named change of an experiment.
+struct Change {
+  std::string name;
+  std::function<void(Experiment&)> make;
+  int workers = 4;
+  int steps = 5;  ///< that one worker takes instead
+};
+void PrintTo(const Change& value, std::ostream* out) { *out << value.name; }
+
+/// Ways to train that end, to rounding, where one worker alone ends.
+std::vector<Change> ways() {
+  const auto over_all_reduce = [](Experiment& e) { e.sync.over = "all-reduce"; };
+  return {{"Server", [](Experiment&) {}},
+          {"ThreeShards",
+           [](Experiment& e) {
+             e.placement.servers = {"host-0", "host-5", "host-6"};
+           }},
+          {"AllReduce", over_all_reduce, 3},
+          {"KSyncOfAll", [](Experiment& e) { e.sync.algorithm = "k-sync"; }},
+          {"LocalStepsOfOne",
+           [](Experiment& e) {
+             e.sync.algorithm = "local-sgd";
+             e.sync.options = {{"h", std::int64_t{3}}};
+           },
+           1, 15},
+          {"LocalStepsOfOneOverAllReduce",
+           [=](Experiment& e) {
+             over_all_reduce(e);
+             e.sync.algorithm = "fedavg";
+             e.sync.options = {{"h", std::int64_t{3}}};
+           },
+           1, 15}};
+}
+
+/// Of Adam, an epsilon that does not make the smallest gradients as important as the others: these are all
+/// rounding.
+std::vector<Change> optimizers() {
+  const auto adam = [](Experiment& e, const std::string& kind) {
+    e.optimizer.kind = kind;
+    e.optimizer.momentum = 0.0;
+    e.optimizer.epsilon = 1e-2;
+  };
+  return {{"NesterovInSteps",
+           [](Experiment& e) {
+             e.optimizer.nesterov = true;
+             e.optimizer.schedule = "step";
+             e.optimizer.step_every = 2;
+             e.optimizer.step_factor = 0.25;
+           }},
+          {"AdamAlongACosine",
+           [=](Experiment& e) {
+             adam(e, "adam");
+             e.optimizer.schedule = "cosine";
+             e.optimizer.warmup_rounds = 2;
+           }},
+          {"AdamWWarmingUp", [=](Experiment& e) {
+             adam(e, "adamw");
+             e.optimizer.weight_decay = 0.1;
+             e.optimizer.warmup_rounds = 4;
+           }}};
+}
+
+class WhoeverHoldsTheModel : public Training,
+                             public ::testing::WithParamInterface<std::tuple<Change, Change>> {};
+
+TEST_P(WhoeverHoldsTheModel, ItTakesTheStepsOfOneWorker) {
+  const auto& [way, optimizer] = GetParam();
+  Experiment experiment = small_experiment(way.workers);
+  way.make(experiment);
+  optimizer.make(experiment);
+  train(experiment);
+  expect_close(final_model(), sequential_model(way.steps), 2e-5F);
+  OptimizerSetting constant = job_->optimizer_setting();
+  constant.schedule = {};
+  EXPECT_GT(distance(final_model(), sequential_model(way.steps, constant)), 1e-3F) << "there is no schedule";
+}
+
+INSTANTIATE_TEST_SUITE_P(Training, WhoeverHoldsTheModel,
+                         ::testing::Combine(::testing::ValuesIn(ways()), ::testing::ValuesIn(optimizers())),
+                         [](const auto& instance) {
+                           return std::get<0>(instance.param).name + "_" + std::get<1>(instance.param).name;
+                         });
+
+/// Each push is an update of its own, and all of a round have its rate.
+TEST_F(Training, UpdatesByEachPushHaveTheRateOfTheirRound) {
+  Experiment experiment = small_experiment(4);
+  experiment.optimizer.momentum = 0.0;
+  experiment.optimizer.schedule = "cosine";
+  experiment.sync.algorithm = "ssp";
+  experiment.sync.options = {{"average", true}};
+  train(experiment);
+  expect_close(final_model(), sequential_model(5), 1e-5F);
+}
+
+/// Every algorithm takes any optimiser, with its state at whoever steps the model.
+class EveryAlgorithmSteps : public Training, public ::testing::WithParamInterface<std::string> {};
+
+TEST_P(EveryAlgorithmSteps, ByAdamW) {
+  const auto& factory = sync::catalog().find(GetParam()).make;
+  Experiment experiment = small_experiment(factory.most_workers == 1 ? 1 : 3);
+  experiment.stop.rounds = 3;
+  experiment.sync.algorithm = GetParam();
+  if (GetParam() == "diloco") experiment.sync.options = {{"h", std::int64_t{5}}};
+  experiment.optimizer.kind = "adamw";
+  experiment.optimizer.momentum = 0.0;
+  experiment.optimizer.learning_rate = 1e-3;
+  experiment.optimizer.schedule = "cosine";
+  experiment.optimizer.warmup_rounds = 1;
+  experiment.optimizer.cosine_floor = 0.1;
+  const Journal journal = train(experiment);
+  const auto model = final_model();
+  for (const float value : model) ASSERT_TRUE(std::isfinite(value));
+  const float moved = distance(model, initial_model(*job_));
+  EXPECT_GT(moved, 1e-4F);
+  EXPECT_LT(moved, 1e-2F * static_cast<float>(journal.steps.size())) << "of Adam, a step is about its rate";
+}
+
+INSTANTIATE_TEST_SUITE_P(Catalogue, EveryAlgorithmSteps, ::testing::ValuesIn(sync::catalog().names()),
+                         [](const auto& instance) {
+                           std::string name = instance.param;
+                           std::replace(name.begin(), name.end(), '-', '_');
+                           return name;
+                         });
+
+/// Four workers of 24 of 96 samples.
+TEST_F(Training, TheCosineEndsWhereTheJobDoes) {
+  Experiment experiment = small_experiment(4);
+  experiment.workload.math = Experiment::Workload::Math::modelled;
+  experiment.optimizer.schedule = "cosine";
+  const testing::TemporaryPlatform file(testing::TemporaryPlatform::star(10, 1e8, 1e-4));
+  const auto platform = platforms::load_platform(file.path());
+  const auto rounds = [&] {
+    return Job(experiment, platform, directory_.string()).optimizer_setting().schedule.cosine_rounds;
+  };
+  EXPECT_EQ(rounds(), 5.0);
+  experiment.stop.epochs = 2.5;
+  EXPECT_EQ(rounds(), 3.0);
+  experiment.stop.rounds = 0;
+  EXPECT_EQ(rounds(), 3.0);
+  experiment.optimizer.cosine_rounds = 40;
+  EXPECT_EQ(rounds(), 40.0);
+  experiment.optimizer.cosine_rounds = 0;
+  experiment.sync.algorithm = "local-sgd";
+  experiment.sync.options = {{"h", std::int64_t{2}}};
+  EXPECT_EQ(rounds(), 2.0);
+  experiment.optimizer.warmup_rounds = 2;
+  try {
+    rounds();
+    ADD_FAILURE() << "no error";
+  } catch (const ConfigError& error) {
+    EXPECT_STREQ(error.what(),
+                 "optimizer.warmup_rounds: expected fewer than the 2 rounds of the cosine, found 2");
+  }
+}
+
+}  // namespace
+}  // namespace tandem

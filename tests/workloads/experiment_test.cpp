@@ -4,6 +4,7 @@
 #include "policies/sync/policy.hpp"
 #include "policies/vocabulary/check.hpp"
 #include "tests/workloads/experiment_text.hpp"
+#include "workloads/catalogues.hpp"
 #include "workloads/experiment_file.hpp"
 
 namespace tandem {
@@ -20,6 +21,7 @@ std::string names_of(const std::vector<std::string>& names) {
   return text;
 }
 const std::string algorithms = names_of(sync::catalog().names());
+const std::string models = names_of(catalogue_of(Names::model).names());
 
 // ---- What is accepted ----
 
@@ -241,8 +243,8 @@ INSTANTIATE_TEST_SUITE_P(
                 "lab.yaml:4: key 'sync.algorithm': expected a sync algorithm (" + algorithms +
                     "), found 'bps'; did you mean 'bsp'?"},
         Refusal{"Model", minimal + "workload: {model: lenett}\n",
-                "lab.yaml:3: key 'workload.model': expected a model (mlp | lenet | resnet18 | synthetic), "
-                "found 'lenett'; did you mean 'lenet'?"},
+                "lab.yaml:3: key 'workload.model': expected a model (" + models +
+                    "), found 'lenett'; did you mean 'lenet'?"},
         Refusal{"Option", minimal + "sync:\n  algorithm: local-sgd\n  options:\n    h: 0\n",
                 "lab.yaml:6: key 'sync.options' of local-sgd: option 'h': expected integer >= 1, found '0'"},
         Refusal{"UnknownOption", minimal + "sync:\n  algorithm: local-sgd\n  options: {g: 3}\n",

@@ -24,7 +24,7 @@ struct Piece {
 class Step {
  public:
   explicit Step(const Job& job)
-      : replica_(job),
+      : replica_(job, 0),
         vector_(2 * static_cast<std::size_t>(job.model().elements())),
         optimizer_(job.optimizer_setting(), job.model().elements()) {
     const int batch = job.experiment().workload.batch;

@@ -35,7 +35,8 @@ class Learner {
 
   /// Takes a batch of records (Dataset::record_bytes each): decodes pixels to [0, 1] and normalises them.
   virtual void load(std::span<const std::byte> records) = 0;
-  /// Forward over the loaded batch; returns the mean loss.
+  /// Forward over the loaded batch, a training step: dropout leaves out other values each time. Returns the
+  /// mean loss.
   virtual double forward() = 0;
   /// Backward through one bucket; call for buckets 0, 1, ... in order, after forward.
   virtual void backward(int bucket) = 0;
@@ -48,6 +49,7 @@ struct LearnerSetting {
   DatasetInfo dataset;     ///< image shape and classes
   Bytes bucket_bytes;      ///< layers are gathered into buckets of at least this size; 0: one bucket
   std::uint64_t seed = 1;  ///< of the initial parameters: the same seed gives the same model everywhere
+  int replica = 0;         ///< which worker's: what dropout leaves out depends on it, the seed and the step
   int gpu = 0;             ///< which GPU, counted modulo those there; without one the processor computes
 };
 

@@ -1,5 +1,6 @@
 #include "workloads/learner/model_plan.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <utility>
 
@@ -13,6 +14,7 @@ struct Shape {
   std::int64_t height;
   std::int64_t width;
   std::int64_t elements() const { return channels * height * width; }
+  bool operator==(const Shape&) const = default;
 };
 
 std::string to_text(const Shape& shape) {
@@ -38,14 +40,16 @@ class Walk {
 
  private:
   void apply(const std::string& name, const Convolution& convolution) {
-    const std::int64_t inputs = shape_.channels;
-    const std::int64_t kernel = convolution.kernel;
-    shape_ = {convolution.outputs, reduced(name, shape_.height, convolution),
-              reduced(name, shape_.width, convolution)};
-    const double bound = 1.0 / std::sqrt(static_cast<double>(inputs * kernel * kernel));
-    add_tensor(name + ".weight", {convolution.outputs, inputs, kernel, kernel}, bound);
-    if (convolution.bias) add_tensor(name + ".bias", {convolution.outputs}, bound);
-    add_weighted_flops(2 * shape_.elements() * inputs * kernel * kernel);
+    const auto& [outputs, kernel, stride, padding, bias, groups, gain] = convolution;
+    TANDEM_CHECK(shape_.channels % groups == 0 && outputs % groups == 0, name, shape_.channels, groups);
+    const std::int64_t inputs = shape_.channels / groups;
+    slide(name, kernel, stride, padding);
+    shape_.channels = outputs;
+    const std::int64_t window = inputs * kernel.height * kernel.width;
+    const double bound = 1.0 / std::sqrt(static_cast<double>(window));
+    add_tensor(name + ".weight", {outputs, inputs, kernel.height, kernel.width}, gain * bound);
+    if (bias) add_tensor(name + ".bias", {outputs}, bound);
+    add_weighted_flops(2 * shape_.elements() * window);
   }
 
   void apply(const std::string& name, const Linear& linear) {
@@ -66,12 +70,21 @@ class Walk {
   }
 
   void apply(const std::string&, const Relu&) { add_flops(shape_.elements()); }
+  void apply(const std::string&, const Relu6&) { add_flops(shape_.elements()); }
 
   void apply(const std::string&, const MaxPool& pool) {
-    require(shape_.height >= pool.size && shape_.width >= pool.size, "max pooling", pool.size);
-    shape_.height /= pool.size;
-    shape_.width /= pool.size;
+    slide("max pooling", pool.size, pool.stride, pool.padding);
     add_flops(shape_.elements() * pool.size * pool.size);
+  }
+
+  void apply(const std::string&, const AveragePool& pool) {
+    slide("average pooling", pool.size, pool.stride, pool.padding);
+    add_flops(shape_.elements() * pool.size * pool.size);
+  }
+
+  void apply(const std::string&, const AdaptiveAveragePool& pool) {
+    const Shape before = std::exchange(shape_, {shape_.channels, pool.outputs, pool.outputs});
+    add_flops(std::max(before.elements(), shape_.elements()));
   }
 
   void apply(const std::string&, const GlobalAveragePool&) {
@@ -81,25 +94,47 @@ class Walk {
 
   void apply(const std::string&, const Flatten&) { shape_ = {shape_.elements(), 1, 1}; }
 
+  void apply(const std::string&, const Dropout&) { add_flops(shape_.elements()); }
+
+  void apply(const std::string&, const PadChannels& pad) {
+    TANDEM_CHECK(pad.outputs >= shape_.channels, pad.outputs, shape_.channels);
+    slide("a shortcut", 1, pad.stride, 0);
+    shape_.channels = pad.outputs;
+  }
+
   void apply(const std::string&, Residual& residual) {
     const Shape before = shape_;
     run(residual.body);
     const Shape after = std::exchange(shape_, before);
     run(residual.shortcut);
-    TANDEM_CHECK(shape_.elements() == after.elements(), to_text(shape_), to_text(after));
-    add_flops(2 * shape_.elements());
+    TANDEM_CHECK(shape_ == after, to_text(shape_), to_text(after));
+    add_flops((residual.rectified ? 2 : 1) * shape_.elements());
   }
 
-  std::int64_t reduced(const std::string& name, std::int64_t extent, const Convolution& convolution) const {
-    require(extent + 2 * convolution.padding >= convolution.kernel, name, convolution.kernel);
-    return (extent + 2 * convolution.padding - convolution.kernel) / convolution.stride + 1;
+  void apply(const std::string&, Branches& branches) {
+    const Shape before = shape_;
+    std::int64_t channels = 0;
+    for (auto& branch : branches.branches) {
+      const Shape earlier = std::exchange(shape_, before);
+      run(branch);
+      const bool same = earlier.height == shape_.height && earlier.width == shape_.width;
+      TANDEM_CHECK(same || channels == 0, to_text(earlier), to_text(shape_));
+      channels += shape_.channels;
+    }
+    shape_.channels = channels;
   }
 
-  void require(bool fits, const std::string& layer, std::int64_t window) const {
-    if (fits) return;
-    throw ConfigError("model '" + plan_.description.name + "' cannot take images of " + input_ + ": " +
-                      layer + " looks at " + std::to_string(window) + 'x' + std::to_string(window) +
-                      " points, but only " + to_text(shape_) + " arrive there");
+  /// What is left of height and width behind a window that moves over them.
+  void slide(const std::string& layer, Extent window, std::int64_t stride, Extent padding) {
+    const Extent room(shape_.height + 2 * padding.height - window.height,
+                      shape_.width + 2 * padding.width - window.width);
+    if (room.height < 0 || room.width < 0)
+      throw ConfigError("model '" + plan_.description.name + "' cannot take images of " + input_ + ": " +
+                        layer + " looks at " + std::to_string(window.height) + 'x' +
+                        std::to_string(window.width) + " points, but only " + to_text(shape_) +
+                        " arrive there");
+    shape_.height = room.height / stride + 1;
+    shape_.width = room.width / stride + 1;
   }
 
   void add_tensor(std::string name, std::vector<std::int64_t> shape, double spread, float centre = 0.0F,
@@ -129,20 +164,12 @@ class Walk {
   bool first_weights_ = true;
 };
 
-/// What one segment brings to its bucket: tensors [first, last) of the description, and its flops.
-struct SegmentShare {
-  std::size_t first;
-  std::size_t last;
-  Flops forward;
-  Flops backward;
-};
-
 /// Gathers segments [first, last) into the next bucket and gives their tensors a place.
-void add_bucket(ModelPlan& plan, const std::vector<SegmentShare>& shares, std::size_t first,
+void add_bucket(ModelDescription& description, const std::vector<SegmentShare>& shares, std::size_t first,
                 std::size_t last) {
-  auto& [name, tensors, buckets] = plan.description;
+  auto& [name, tensors, buckets] = description;
   BucketDescription bucket;
-  bucket.offset = plan.description.elements();
+  bucket.offset = description.elements();
   for (const bool statistic : {false, true}) {
     auto& count = statistic ? bucket.statistics : bucket.parameters;
     for (std::size_t index = shares[first].first; index < shares[last - 1].last; ++index) {
@@ -154,7 +181,6 @@ void add_bucket(ModelPlan& plan, const std::vector<SegmentShare>& shares, std::s
   for (std::size_t segment = first; segment < last; ++segment) {
     bucket.forward += shares[segment].forward;
     bucket.backward += shares[segment].backward;
-    plan.bucket_of_segment[segment] = static_cast<int>(buckets.size());
   }
   buckets.push_back(bucket);
 }
@@ -167,6 +193,23 @@ std::int64_t elements_of(const std::vector<TensorDescription>& tensors, const Se
 
 }  // namespace
 
+std::vector<int> cut_into_buckets(ModelDescription& description, const std::vector<SegmentShare>& shares,
+                                  Bytes wanted) {
+  std::vector<int> bucket_of_segment(shares.size());
+  std::size_t last = shares.size();
+  Bytes gathered;
+  for (std::size_t segment = shares.size(); segment-- > 0;) {
+    bucket_of_segment[segment] = static_cast<int>(description.buckets.size());
+    gathered += Bytes(4 * elements_of(description.tensors, shares[segment]));
+    const bool full = wanted > Bytes(0) && gathered >= wanted;
+    if (!full && segment > 0) continue;
+    add_bucket(description, shares, segment, last);
+    last = segment;
+    gathered = Bytes(0);
+  }
+  return bucket_of_segment;
+}
+
 ModelPlan plan_model(const LearnerSetting& setting) {
   const auto& images = setting.dataset;
   if (images.channels < 1 || images.height < 1 || images.width < 1 || images.classes < 1)
@@ -176,8 +219,7 @@ ModelPlan plan_model(const LearnerSetting& setting) {
                       std::to_string(images.classes) + " classes");
   ModelPlan plan;
   plan.description.name = setting.model;
-  plan.segments = define_model(setting.model, images.classes);
-  plan.bucket_of_segment.resize(plan.segments.size());
+  plan.segments = define_model(setting.model, images);
 
   Walk walk(plan, {images.channels, images.height, images.width});
   std::vector<SegmentShare> shares;
@@ -189,17 +231,7 @@ ModelPlan plan_model(const LearnerSetting& setting) {
     shares.push_back({first, plan.description.tensors.size(), forward, backward});
   }
 
-  const std::int64_t wanted = setting.bucket_bytes.count();
-  std::size_t last = shares.size();
-  std::int64_t gathered = 0;
-  for (std::size_t segment = shares.size(); segment-- > 0;) {
-    gathered += elements_of(plan.description.tensors, shares[segment]);
-    const bool full = wanted > 0 && gathered * 4 >= wanted;
-    if (!full && segment > 0) continue;
-    add_bucket(plan, shares, segment, last);
-    last = segment;
-    gathered = 0;
-  }
+  plan.bucket_of_segment = cut_into_buckets(plan.description, shares, setting.bucket_bytes);
   return plan;
 }
 

@@ -25,6 +25,18 @@ struct ModelPlan {
   std::vector<InitialValue> initial_values;    ///< by tensor of the description
 };
 
+/// What one segment brings to its bucket: tensors [first, last) of the description, and its flops.
+struct SegmentShare {
+  std::size_t first;
+  std::size_t last;
+  Flops forward;
+  Flops backward;
+};
+/// Gathers segments, given in forward order, from the last one on into buckets of at least `wanted` (0: one
+/// bucket), and gives every tensor its place. Returns the bucket of each segment.
+std::vector<int> cut_into_buckets(ModelDescription& description, const std::vector<SegmentShare>& shares,
+                                  Bytes wanted);
+
 /// Errors: ConfigError for an unknown model or images that it cannot take.
 ModelPlan plan_model(const LearnerSetting& setting);
 

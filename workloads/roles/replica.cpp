@@ -7,9 +7,11 @@
 
 namespace tandem {
 
-std::unique_ptr<Learner> make_job_learner(const Job& job) {
+std::unique_ptr<Learner> make_job_learner(const Job& job, int worker) {
   TANDEM_CHECK(job.real_math(), "math is modelled");
-  auto learner = make_learner(job.learner_setting());
+  LearnerSetting setting = job.learner_setting();
+  setting.replica = worker;
+  auto learner = make_learner(setting);
   if (const std::string& initial = job.experiment().workload.initial; !initial.empty()) {
     const Checkpoint checkpoint = load_checkpoint(initial, job.model());
     std::copy(checkpoint.values.begin(), checkpoint.values.end(), learner->model().begin());
@@ -17,9 +19,9 @@ std::unique_ptr<Learner> make_job_learner(const Job& job) {
   return learner;
 }
 
-Replica::Replica(const Job& job)
+Replica::Replica(const Job& job, int worker)
     : model_(job.model()),
-      learner_(job.real_math() ? make_job_learner(job) : nullptr),
+      learner_(job.real_math() ? make_job_learner(job, worker) : nullptr),
       optimizer_(job.optimizer_setting(), learner_ ? model_.elements() : 0),
       change_update_(job.update_rule(), job.experiment().optimizer.global_rate,
                      learner_ && job.route() == sync::Route::all_reduce ? model_.elements() : 0),

@@ -17,7 +17,8 @@ namespace tandem {
 
 class Replica {
  public:
-  explicit Replica(const Job& job);
+  /// `worker`: its index.
+  Replica(const Job& job, int worker);
 
   int buckets() const { return static_cast<int>(model_.buckets.size()); }
   const ModelDescription& description() const { return model_; }
@@ -72,8 +73,9 @@ class Replica {
   std::vector<float> incoming_;  ///< the centre as it comes
 };
 
-/// A learner with the job's initial model. Pre: math is real.
-std::unique_ptr<Learner> make_job_learner(const Job& job);
+/// A learner with the job's initial model, for the worker of this index; who does not train needs none.
+/// Pre: math is real.
+std::unique_ptr<Learner> make_job_learner(const Job& job, int worker = 0);
 /// The flat model that every rank starts from: the experiment's checkpoint, or the seed. Pre: math is real.
 std::vector<float> initial_model(const Job& job);
 

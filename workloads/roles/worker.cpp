@@ -27,7 +27,7 @@ Worker::Worker(const Job& job, Context& context, Journal& journal, int index)
     : job_(job),
       context_(context),
       journal_(journal),
-      replica_(job),
+      replica_(job, index),
       policy_(job.algorithm().make.make_worker(job.sync_setting(), index)),
       link_(make_link(job, context, replica_, *policy_)),
       loader_(make_loader(job, context, index)),

@@ -1,0 +1,63 @@
+#include "workloads/learner/torch_network.hpp"
+
+#include <span>
+
+namespace tandem {
+namespace {
+
+constexpr double batch_norm_momentum = 0.1;
+
+}  // namespace
+
+at::Tensor Network::run(const std::vector<Layer>& layers, at::Tensor x) const {
+  for (const auto& layer : layers) {
+    const at::Tensor* first = layer.name.empty() ? nullptr : tensors_.data() + layer.first_tensor;
+    x = std::visit([&](const auto& operation) { return apply(operation, first, x); }, layer.operation);
+  }
+  return x;
+}
+
+at::Tensor Network::apply(const Convolution& convolution, const at::Tensor* tensor,
+                          const at::Tensor& x) const {
+  const auto& padding = convolution.padding;
+  return at::conv2d(x, tensor[0], convolution.bias ? tensor[1] : at::Tensor(), convolution.stride,
+                    {padding.height, padding.width}, /*dilation=*/1, convolution.groups);
+}
+
+at::Tensor Network::apply(const Linear&, const at::Tensor* tensor, const at::Tensor& x) const {
+  return at::linear(x, tensor[0], tensor[1]);
+}
+
+at::Tensor Network::apply(const BatchNorm& norm, const at::Tensor* tensor, const at::Tensor& x) const {
+  const bool training = dropout_ != nullptr;
+  return at::batch_norm(x, tensor[0], tensor[1], tensor[2], tensor[3], training, batch_norm_momentum,
+                        norm.epsilon, /*cudnn_enabled=*/true);
+}
+
+at::Tensor Network::apply(const Dropout& dropout, const at::Tensor*, const at::Tensor& x) const {
+  if (dropout_ == nullptr) return x;
+  // Drawn on the processor by Tandem's own generator: the same on every machine, also beside a GPU.
+  const at::Tensor factors = at::empty(x.sizes(), at::kFloat);
+  const auto kept = static_cast<float>(1.0 / (1.0 - dropout.probability));
+  for (float& factor : std::span(factors.data_ptr<float>(), static_cast<std::size_t>(factors.numel())))
+    factor = dropout_->uniform() < dropout.probability ? 0.0F : kept;
+  return x * factors.to(x.device());
+}
+
+at::Tensor Network::apply(const PadChannels& pad, const at::Tensor*, const at::Tensor& x) const {
+  const at::Tensor fewer = x.slice(2, 0, x.size(2), pad.stride).slice(3, 0, x.size(3), pad.stride);
+  return at::constant_pad_nd(fewer, {0, 0, 0, 0, 0, pad.outputs - x.size(1)});
+}
+
+at::Tensor Network::apply(const Residual& residual, const at::Tensor*, const at::Tensor& x) const {
+  const at::Tensor sum = run(residual.body, x) + run(residual.shortcut, x);
+  return residual.rectified ? at::relu(sum) : sum;
+}
+
+at::Tensor Network::apply(const Branches& branches, const at::Tensor*, const at::Tensor& x) const {
+  std::vector<at::Tensor> outputs;
+  for (const auto& branch : branches.branches) outputs.push_back(run(branch, x));
+  return at::cat(outputs, 1);
+}
+
+}  // namespace tandem

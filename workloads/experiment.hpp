@@ -25,6 +25,7 @@ struct Experiment {
     std::string dataset_directory;   ///< empty: /usr/share/datasets/NAME
     std::int64_t train_samples = 0;  ///< 0: all
     std::int64_t test_samples = 0;   ///< 0: all
+    int image_size = 0;              ///< side to which images are scaled for the model; 0: as they are
     int batch = 64;                  ///< samples a worker and step
     Bytes bucket_bytes{1 << 20};     ///< 0: one bucket
     std::string initial;             ///< checkpoint to start from; empty: from the seed

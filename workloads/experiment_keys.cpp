@@ -34,6 +34,8 @@ std::vector<ExperimentKey> make_keys() {
        "folder of its files; empty: /usr/share/datasets/NAME, where packages put them"},
       {KEY(workload.train_samples), between(0, billion), "use only that many; 0: all"},
       {KEY(workload.test_samples), between(0, billion), "use only that many; 0: all"},
+      {KEY(workload.image_size), between(0, 4096),
+       "side to which images are scaled for the model; 0: as they are"},
       {KEY(workload.batch), between(1, million), "samples a worker and step"},
       {KEY(workload.bucket_bytes), at_least(0),
        "gradients travel in pieces of at least this size; 0: in one"},

@@ -194,6 +194,7 @@ void Job::plan(const platforms::Network& network) {
 LearnerSetting Job::learner_setting() const {
   return {.model = experiment_.workload.model,
           .dataset = dataset_info_,
+          .image_size = experiment_.workload.image_size,
           .bucket_bytes = experiment_.workload.bucket_bytes,
           .seed = experiment_.seed};
 }

@@ -146,6 +146,37 @@ std::string name_of_model(const testing::TestParamInfo<std::string>& info) {
 
 INSTANTIATE_TEST_SUITE_P(Models, EveryModel, testing::ValuesIn(model_catalog().names()), name_of_model);
 
+TEST(ImageSize, ScalesWhatTheModelSees) {
+  LearnerSetting scaled = smallest_setting("lenet", mebi);
+  scaled.image_size = 42;
+  LearnerSetting native = smallest_setting("lenet", mebi);
+  native.dataset.height = native.dataset.width = 42;
+  EXPECT_EQ(describe_model(scaled).forward(), describe_model(native).forward());
+  // Images of one grey each are the same at every size.
+  const auto grey = [](const DatasetInfo& info) {
+    std::vector<std::byte> records = records_for(info, 4);
+    const auto record = static_cast<std::size_t>(info.record_bytes().count());
+    for (std::size_t i = 0; i < records.size(); ++i)
+      if (i % record != 0) records[i] = static_cast<std::byte>(50 * (i / record));
+    return records;
+  };
+  const auto one = make_learner(scaled);
+  const auto other = make_learner(native);
+  EXPECT_NEAR(differentiate(*one, grey(scaled.dataset)), differentiate(*other, grey(native.dataset)), 1e-6);
+  EXPECT_NEAR(one->evaluate(grey(scaled.dataset)).loss, other->evaluate(grey(native.dataset)).loss, 1e-6);
+  for (std::size_t i = 0; i < one->gradient().size(); ++i)
+    ASSERT_NEAR(one->gradient()[i], other->gradient()[i], 1e-5);
+}
+
+TEST(ImageSize, MakesRoomForModelsOfPhotographs) {
+  LearnerSetting setting = smallest_setting("lenet");
+  setting.model = "alexnet";
+  EXPECT_THROW(describe_model(setting), ConfigError);
+  setting.image_size = 63;
+  const auto records = records_for(setting.dataset, 2);
+  EXPECT_TRUE(std::isfinite(differentiate(*make_learner(setting), records)));
+}
+
 TEST(DropoutInTraining, DependsOnSeedReplicaAndStepAlone) {
   LearnerSetting setting = smallest_setting("mobilenet-v2", mebi);
   const auto records = records_for(setting.dataset, 4);

@@ -64,6 +64,7 @@ void Decoder::decode(std::span<const std::byte> records, Batch& batch) const {
 FlatLearner::FlatLearner(const LearnerSetting& setting, ModelDescription description, ModelPlace place)
     : description_(std::move(description)),
       decoder_(setting.dataset),
+      image_size_(setting.image_size),
       device_(device_for(setting)),
       random_seed_(Rng::stream(setting.seed, "dropout", static_cast<std::uint64_t>(setting.replica)).next()) {
   use_one_thread();
@@ -84,8 +85,8 @@ double FlatLearner::forward() {
   TANDEM_CHECK(batch_.pixels.defined(), "forward before load");
   const at::AutoGradMode with_gradients(true);
   refresh_model();
-  const at::Tensor loss = train(batch_.pixels.to(device_), batch_.labels.to(device_),
-                                Rng::stream(random_seed_, "step", steps_++));
+  const at::Tensor loss =
+      train(pixels_of(batch_), batch_.labels.to(device_), Rng::stream(random_seed_, "step", steps_++));
   return_statistics();
   next_bucket_ = 0;
   return loss.item<double>();
@@ -110,7 +111,7 @@ EvaluationResult FlatLearner::evaluate(std::span<const std::byte> records) {
   Batch batch;
   for (auto rest = records; !rest.empty(); rest = rest.subspan(std::min(chunk, rest.size()))) {
     decoder_.decode(rest.first(std::min(chunk, rest.size())), batch);
-    const at::Tensor outputs = evaluate_pixels(batch.pixels.to(device_));
+    const at::Tensor outputs = evaluate_pixels(pixels_of(batch));
     const at::Tensor labels = batch.labels.to(device_);
     loss += at::cross_entropy_loss(outputs, labels, {}, at::Reduction::Sum).item<double>();
     correct += outputs.argmax(1).eq(labels).sum().item<std::int64_t>();
@@ -133,6 +134,12 @@ at::Tensor FlatLearner::window(const at::Tensor& flat, const TensorDescription& 
 at::Tensor FlatLearner::statistics_of(const at::Tensor& flat, std::size_t bucket) const {
   const auto& part = description_.buckets[bucket];
   return flat.narrow(0, part.offset + part.parameters, part.statistics);
+}
+
+at::Tensor FlatLearner::pixels_of(const Batch& batch) const {
+  const at::Tensor pixels = batch.pixels.to(device_);
+  if (image_size_ == 0) return pixels;
+  return at::upsample_bilinear2d(pixels, {image_size_, image_size_}, /*align_corners=*/false);
 }
 
 void FlatLearner::refresh_model() {

@@ -64,11 +64,13 @@ class FlatLearner : public Learner {
   static at::Tensor window(const at::Tensor& flat, const TensorDescription& tensor);
   at::Tensor statistics_of(const at::Tensor& flat, std::size_t bucket) const;
   bool is_apart() const { return !model_.is_same(host_model_); }
+  at::Tensor pixels_of(const Batch& batch) const;
   void refresh_model();
   void return_statistics();
 
   ModelDescription description_;
   Decoder decoder_;
+  std::int64_t image_size_;
   at::Device device_;
   at::Tensor host_model_;  ///< flat, what model() shows
   at::Tensor gradient_;    ///< flat, in host memory

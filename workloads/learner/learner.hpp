@@ -47,6 +47,7 @@ class Learner {
 struct LearnerSetting {
   std::string model;       ///< a name of model_catalog()
   DatasetInfo dataset;     ///< image shape and classes
+  int image_size = 0;      ///< side to which images are scaled for the model; 0: as they are
   Bytes bucket_bytes;      ///< layers are gathered into buckets of at least this size; 0: one bucket
   std::uint64_t seed = 1;  ///< of the initial parameters: the same seed gives the same model everywhere
   int replica = 0;         ///< which worker's: what dropout leaves out depends on it, the seed and the step
@@ -55,6 +56,12 @@ struct LearnerSetting {
 
 /// Names, summaries and papers of the models; the factory is internal.
 const Catalog<int>& model_catalog();
+/// The images as the model sees them.
+inline DatasetInfo scaled_images(const LearnerSetting& setting) {
+  DatasetInfo images = setting.dataset;
+  if (setting.image_size > 0) images.height = images.width = setting.image_size;
+  return images;
+}
 /// Errors: ConfigError for an unknown model, an image shape that it cannot take, or a build without libtorch.
 std::unique_ptr<Learner> make_learner(const LearnerSetting& setting);
 /// Does now what the first use of a learner or a checkpoint does first, which takes a second. In a build

@@ -211,7 +211,7 @@ std::vector<int> cut_into_buckets(ModelDescription& description, const std::vect
 }
 
 ModelPlan plan_model(const LearnerSetting& setting) {
-  const auto& images = setting.dataset;
+  const DatasetInfo images = scaled_images(setting);
   if (images.channels < 1 || images.height < 1 || images.width < 1 || images.classes < 1)
     throw ConfigError("model '" + setting.model +
                       "' needs images with at least one channel, row, column and class, found " +

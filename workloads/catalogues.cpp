@@ -27,6 +27,7 @@ NameCatalog models() {
   auto entries = without_factories(model_catalog());
   entries.push_back(
       {"synthetic", "given by its sizes (workload.synthetic_*); modelled math only", "", {}, {}});
+  entries.push_back({"FILE.pt", "any TorchScript module: a network as torch.jit.save writes it", "", {}, {}});
   return {model_catalog().kind(), std::move(entries)};
 }
 

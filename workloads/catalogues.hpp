@@ -11,7 +11,8 @@ namespace tandem {
 
 using NameCatalog = Catalog<std::monostate>;
 
-/// Model names include "synthetic", the model given by its sizes, and collectives "auto", a choice of one.
+/// Model names include "synthetic", the model given by its sizes, and "FILE.pt", which stands for files;
+/// collectives include "auto", a choice of one.
 /// Pre: not Names::none.
 NameCatalog catalogue_of(Names names);
 

@@ -20,7 +20,7 @@ struct Experiment {
 
   struct Workload {
     enum class Math { modelled, real } math = Math::modelled;
-    std::string model = "lenet";  ///< of model_catalog(), or "synthetic"
+    std::string model = "lenet";  ///< of model_catalog(), "synthetic", or the path of a TorchScript file
     std::string dataset = "fashion-mnist";
     std::string dataset_directory;   ///< empty: /usr/share/datasets/NAME
     std::int64_t train_samples = 0;  ///< 0: all

@@ -71,7 +71,8 @@ class Checker {
       const auto catalog = catalogue_of(key.accepts.names);
       const auto names = catalog.names();
       const std::string name = key_value(key, experiment_).get<std::string>();
-      if (std::find(names.begin(), names.end(), name) != names.end()) continue;
+      const bool is_file = key.accepts.is_path(name);
+      if (is_file || std::find(names.begin(), names.end(), name) != names.end()) continue;
       std::string expected;
       for (const auto& known : names) expected += (expected.empty() ? "" : " | ") + known;
       const std::string nearest = nearest_name(name, names);

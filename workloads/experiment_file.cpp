@@ -30,14 +30,16 @@ std::string absolute_path(const Given& given, const std::vector<fs::path>& folde
       tried += (tried.empty() ? "" : " or ") + ("'" + candidate.string() + "'");
   }
   if (given.path == "platform") refuse(given.place, given.label(), "a platform file at " + tried, "none");
+  if (given.path == "workload.model")
+    refuse(given.place, given.label(), "a TorchScript file at " + tried, "none");
   return fs::absolute(folders.front() / path).lexically_normal().string();
 }
 
 void resolve_paths(std::vector<Given>& givens, const std::vector<fs::path>& folders) {
   for (auto& given : givens) {
     const auto* key = find_experiment_key(given.path);
-    if (key == nullptr || !key->accepts.file_path || !given.value.is_string() || given.value == "") continue;
-    given.value = absolute_path(given, folders);
+    if (key == nullptr || !given.value.is_string() || given.value == "") continue;
+    if (key->accepts.is_path(given.value.get<std::string>())) given.value = absolute_path(given, folders);
   }
 }
 

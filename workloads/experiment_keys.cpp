@@ -14,6 +14,9 @@ Accepts below_one() { return {.minimum = 0, .maximum = 1, .without_maximum = tru
 Accepts share() { return {.minimum = 0, .maximum = 1, .without_minimum = true}; }
 Accepts one_of(std::vector<std::string> choices) { return {.choices = std::move(choices)}; }
 Accepts name_of(Names names) { return {.names = names}; }
+Accepts name_or_file(Names names, std::string ending) {
+  return {.names = names, .file_ending = std::move(ending)};
+}
 Accepts file() { return {.file_path = true}; }
 
 constexpr double million = 1e6;
@@ -28,7 +31,7 @@ std::vector<ExperimentKey> make_keys() {
       {KEY(platform), file(), "SimGrid platform file (required)"},
       {KEY(workload.math), one_of({"modelled", "real"}),
        "sizes and costs only, or gradients, losses and accuracy"},
-      {KEY(workload.model), name_of(Names::model), "what is trained"},
+      {KEY(workload.model), name_or_file(Names::model, ".pt"), "what is trained"},
       {KEY(workload.dataset), name_of(Names::dataset), "what it is trained on"},
       {KEY(workload.dataset_directory), file(),
        "folder of its files; empty: /usr/share/datasets/NAME, where packages put them"},

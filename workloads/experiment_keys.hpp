@@ -28,6 +28,11 @@ struct Accepts {
   Names names = Names::none;
   bool file_path =
       false;  ///< relative ones are taken from the experiment's folder, then the working directory
+  std::string file_ending = {};  ///< texts that end so are file paths too, whatever else is accepted
+
+  bool is_path(const std::string& text) const {
+    return file_path || (!file_ending.empty() && text.ends_with(file_ending));
+  }
 };
 
 using OptionValues = std::map<std::string, OptionValue>;

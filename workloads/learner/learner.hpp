@@ -45,7 +45,7 @@ class Learner {
 };
 
 struct LearnerSetting {
-  std::string model;       ///< a name of model_catalog()
+  std::string model;       ///< a name of model_catalog(), or the path of a TorchScript file
   DatasetInfo dataset;     ///< image shape and classes
   int image_size = 0;      ///< side to which images are scaled for the model; 0: as they are
   Bytes bucket_bytes;      ///< layers are gathered into buckets of at least this size; 0: one bucket
@@ -62,12 +62,16 @@ inline DatasetInfo scaled_images(const LearnerSetting& setting) {
   if (setting.image_size > 0) images.height = images.width = setting.image_size;
   return images;
 }
-/// Errors: ConfigError for an unknown model, an image shape that it cannot take, or a build without libtorch.
+/// True for a model that is a TorchScript file.
+inline bool is_script(const std::string& model) { return model.ends_with(".pt"); }
+/// Errors: ConfigError for an unknown model or file, an image shape that it cannot take, or a build without
+/// libtorch.
 std::unique_ptr<Learner> make_learner(const LearnerSetting& setting);
 /// Does now what the first use of a learner or a checkpoint does first, which takes a second. In a build
 /// without libtorch it does nothing.
 void prepare_learner();
-/// Sizes and flops only, derived from the same definition.
+/// Sizes and flops only, derived from the same definition. Those of a TorchScript file need libtorch.
+/// Errors: ConfigError as make_learner.
 ModelDescription describe_model(const LearnerSetting& setting);
 
 /// A checkpoint file: model name, step, and the flat model.

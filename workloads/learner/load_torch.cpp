@@ -3,6 +3,7 @@
 
 #include <filesystem>
 
+#include "workloads/learner/model_plan.hpp"
 #include "workloads/learner/torch_library.hpp"
 
 namespace tandem {
@@ -28,6 +29,9 @@ const TorchFunctions& torch() {
 
 void prepare_learner() { torch(); }
 std::unique_ptr<Learner> make_learner(const LearnerSetting& setting) { return torch().make_learner(setting); }
+ModelDescription describe_model(const LearnerSetting& setting) {
+  return is_script(setting.model) ? torch().describe_script(setting) : plan_model(setting).description;
+}
 void save_checkpoint(const std::string& path, const Checkpoint& checkpoint, const ModelDescription& model) {
   torch().save_checkpoint(path, checkpoint, model);
 }

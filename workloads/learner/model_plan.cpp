@@ -249,6 +249,4 @@ std::vector<float> initial_model(const ModelPlan& plan, std::uint64_t seed) {
   return values;
 }
 
-ModelDescription describe_model(const LearnerSetting& setting) { return plan_model(setting).description; }
-
 }  // namespace tandem

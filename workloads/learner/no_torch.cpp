@@ -1,5 +1,5 @@
 // Stands in for the learner where libtorch was not found: says so when real math is asked for.
-#include "workloads/learner/learner.hpp"
+#include "workloads/learner/model_plan.hpp"
 
 namespace tandem {
 namespace {
@@ -15,6 +15,13 @@ namespace {
 
 void prepare_learner() {}
 std::unique_ptr<Learner> make_learner(const LearnerSetting&) { fail_without_torch("real math"); }
+ModelDescription describe_model(const LearnerSetting& setting) {
+  if (!is_script(setting.model)) return plan_model(setting).description;
+  throw ConfigError(
+      "model '" + setting.model +
+      "': reading TorchScript needs libtorch, and this Tandem was built without libtorch: apt-get "
+      "install libtorch-dev and build again, or name a model of `tandem list model`");
+}
 void save_checkpoint(const std::string&, const Checkpoint&, const ModelDescription&) {
   fail_without_torch("writing a checkpoint");
 }

@@ -9,6 +9,7 @@
 
 #include "workloads/learner/flat_learner.hpp"
 #include "workloads/learner/model_plan.hpp"
+#include "workloads/learner/script_learner.hpp"
 #include "workloads/learner/torch_network.hpp"
 
 namespace tandem {
@@ -99,6 +100,7 @@ class TorchLearner final : public FlatLearner {
 }  // namespace
 
 std::unique_ptr<Learner> make_torch_learner(const LearnerSetting& setting, ModelPlace place) {
+  if (is_script(setting.model)) return make_script_learner(setting, place);
   return std::make_unique<TorchLearner>(setting, plan_model(setting), place);
 }
 

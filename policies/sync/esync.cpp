@@ -24,7 +24,7 @@ class EsyncWorker : public WorkerPolicy {
     samples_ += event.samples;
     local_steps_ = event.local_steps;
     if (!ahead_) return Ask{};
-    if (!event.told.value_or(local_steps_ >= max_local_steps_)) return Continue{};
+    if (!event.told.value_or(false) && local_steps_ < max_local_steps_) return Continue{};
     return exchange();
   }
   WorkerDecision on_answer(const Answer& event) override {

@@ -14,6 +14,15 @@ namespace {
 
 constexpr std::int64_t evaluation_batch = 256;
 
+at::Device device_for(const LearnerSetting& setting) {
+  const auto gpus = at::getNumGPUs();
+  if (gpus == 0) return at::kCPU;
+  const auto index = static_cast<std::size_t>(setting.gpu) % gpus;
+  return {at::kCUDA, static_cast<at::DeviceIndex>(index)};
+}
+
+}  // namespace
+
 void use_one_thread() {
   static std::once_flag once;
   std::call_once(once, [] {
@@ -27,15 +36,6 @@ void use_one_thread() {
     at::globalContext().setDeterministicCuDNN(true);
   });
 }
-
-at::Device device_for(const LearnerSetting& setting) {
-  const auto gpus = at::getNumGPUs();
-  if (gpus == 0) return at::kCPU;
-  const auto index = static_cast<std::size_t>(setting.gpu) % gpus;
-  return {at::kCUDA, static_cast<at::DeviceIndex>(index)};
-}
-
-}  // namespace
 
 Decoder::Decoder(const DatasetInfo& info) : info_(info) {
   for (std::size_t value = 0; value < scaled_.size(); ++value)

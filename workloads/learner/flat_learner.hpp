@@ -15,6 +15,9 @@
 
 namespace tandem {
 
+/// Keeps libtorch to the thread that calls it, in the whole process. Before its first computation.
+void use_one_thread();
+
 struct Batch {
   at::Tensor pixels;
   at::Tensor labels;

@@ -187,6 +187,7 @@ class ScriptLearner final : public FlatLearner {
 }  // namespace
 
 ModelDescription describe_torch_script(const LearnerSetting& setting) {
+  use_one_thread();
   ScriptModel script(setting, at::kCPU);
   const auto tensors = script.tensors();
   const at::AutoGradMode with_gradients(true);

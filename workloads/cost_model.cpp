@@ -36,16 +36,19 @@ Seconds CostModel::first_extra(const Work& work) const {
 }
 
 Seconds CostModel::from_device(const Work& work) const {
-  const auto bucket = static_cast<std::size_t>(work.bucket);
-  TANDEM_CHECK(work.bucket < 0 || bucket < model_.buckets.size(), "bucket", work.bucket);
+  const auto bucket = [&]() -> const BucketDescription& {
+    const auto index = static_cast<std::size_t>(work.bucket);
+    TANDEM_CHECK(index < model_.buckets.size(), "bucket", work.bucket);
+    return model_.buckets[index];
+  };
   Flops flops;
   double moved = 0.0;
   switch (work.kind) {
     case Work::Kind::forward:
-      flops = work.bucket < 0 ? model_.forward() : model_.buckets[bucket].forward;
+      flops = work.bucket < 0 ? model_.forward() : bucket().forward;
       break;
     case Work::Kind::backward:
-      flops = work.bucket < 0 ? model_.backward() : model_.buckets[bucket].backward;
+      flops = work.bucket < 0 ? model_.backward() : bucket().backward;
       break;
     case Work::Kind::evaluate:
       flops = model_.forward();

@@ -248,11 +248,12 @@ TEST_P(Coordinated, EndsWithEveryExchangeAnswered) {
   EXPECT_GT(steps[5], steps[0]) << "a fast worker takes more steps";
 }
 
-INSTANTIATE_TEST_SUITE_P(Catalogue, Coordinated,
-                         ::testing::Values(Served{"esync", "esync"},
-                                           Served{"esync_published", "esync-published"},
-                                           Served{"esync_by_steps", "esync", {{"weights", std::string("steps")}}}),
-                         [](const auto& instance) { return instance.param.name; });
+INSTANTIATE_TEST_SUITE_P(
+    Catalogue, Coordinated,
+    ::testing::Values(Served{"esync", "esync"},
+                      Served{"esync_published", "esync-published", {{"epsilon_s", 0.0}}},
+                      Served{"esync_by_steps", "esync", {{"weights", std::string("steps")}}}),
+    [](const auto& instance) { return instance.param.name; });
 
 INSTANTIATE_TEST_SUITE_P(Catalogue, EveryAlgorithm, ::testing::ValuesIn(every_algorithm()),
                          [](const auto& instance) {

@@ -77,7 +77,12 @@ TEST_F(SuiteRuns, FromFileToReportAndOnAfterAnInterruption) {
   json profile = read("out/profile.json");
   profile["date"] = "2999-01-01T00:00:00Z";
   line_.write("late.json", profile.dump());
-  const std::string both = "out/batch=4/simulated out/batch=4/measured-0";
+  // Of several draws the middle one was compared, which its command names.
+  const std::string simulated =
+      report["configurations"][0]["environment"]["simulated"]["command"].get<std::string>();
+  const auto name = simulated.find("out/batch=4/simulated");
+  const std::string both =
+      simulated.substr(name, simulated.find(' ', name) - name) + " out/batch=4/measured-0";
   ASSERT_EQ(line_.tandem("compare " + both + " --tolerance 1000 --trace both.json").exit_code, 0);
   EXPECT_EQ(read("both.json"), read("out/batch=4/trace.json"));
   line_.write("out/profile.json", profile.dump());

@@ -25,7 +25,8 @@ constexpr double billion = 1e9;
 // Binds the key to the field of the same path.
 #define KEY(path) #path, [](Experiment & experiment) -> Field { return &experiment.path; }
 
-std::vector<ExperimentKey> make_keys() {
+/// What is trained, on what, and by whom.
+std::vector<ExperimentKey> job_keys() {
   return {
       {KEY(name), {}, "shown in results; by default the file's name"},
       {KEY(platform), file(), "SimGrid platform file (required)"},
@@ -52,6 +53,10 @@ std::vector<ExperimentKey> make_keys() {
       {KEY(sync.collective), name_of(Names::collective), "schedule of the all-reduce"},
       {KEY(sync.order), one_of({"topology", "rank"}),
        "of workers in that schedule: near ones side by side where that costs less, or always by rank"},
+      {KEY(sync.average_statistics),
+       {},
+       "running statistics (batch normalisation) travel with the model and are averaged; false: each worker "
+       "keeps its own, checkpoints have the first worker's, and a server's those of the start"},
       {KEY(sync.options), {}, "of the algorithm; see `tandem list sync`"},
       {KEY(data.source), one_of({"memory", "storage"}),
        "each worker holds its shard, or reads it through cache nodes"},
@@ -67,6 +72,11 @@ std::vector<ExperimentKey> make_keys() {
       {KEY(placement.servers), {}, "hosts, one a shard; empty: the first host with a disk, else the first"},
       {KEY(placement.cache_nodes), {}, "hosts with a disk, one a cache node"},
       {KEY(placement.evaluator), {}, "host; empty: the first server's, else the first worker's"},
+  };
+}
+
+std::vector<ExperimentKey> optimizer_keys() {
+  return {
       {KEY(optimizer.kind), one_of({"sgd", "adam", "adamw"}),
        "its state is kept by whoever steps a model: servers, or each worker"},
       {KEY(optimizer.learning_rate), above(0), "step size"},
@@ -90,6 +100,12 @@ std::vector<ExperimentKey> make_keys() {
        "of schedule cosine: rounds until its end; 0: those of stop"},
       {KEY(optimizer.cosine_floor), between(0, 1),
        "of schedule cosine: share of the rate that its end leaves"},
+  };
+}
+
+/// When it ends, and how it is run.
+std::vector<ExperimentKey> run_keys() {
+  return {
       {KEY(stop.rounds), between(0, billion), "after that many rounds; 0: not set"},
       {KEY(stop.epochs), between(0, billion), "after that many passes over the training set; 0: not set"},
       {KEY(stop.seconds), at_least(0), "after that time of the experiment's clock; 0: not set"},
@@ -110,6 +126,12 @@ std::vector<ExperimentKey> make_keys() {
 }
 
 #undef KEY
+
+std::vector<ExperimentKey> make_keys() {
+  std::vector<ExperimentKey> keys = job_keys();
+  for (const auto& more : {optimizer_keys(), run_keys()}) keys.insert(keys.end(), more.begin(), more.end());
+  return keys;
+}
 
 std::string number_text(double number) {
   char buffer[32];

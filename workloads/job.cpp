@@ -144,6 +144,7 @@ Job::Job(WithoutPlan, Experiment experiment, platforms::Description platform, st
   }
   model_ = experiment_.workload.model == "synthetic" ? synthetic_model(experiment_.workload)
                                                      : describe_model(learner_setting());
+  for (auto& bucket : model_.buckets) bucket.shares_statistics = experiment_.sync.average_statistics;
   if (!experiment_.physics.profile.empty())
     profile_ = std::make_shared<Profile>(load_profile(experiment_.physics.profile));
   const int workers = static_cast<int>(ranks_of(Seat::Role::worker).size());
@@ -157,8 +158,23 @@ Job::Job(WithoutPlan, Experiment experiment, platforms::Description platform, st
     if (shard.empty())
       throw ConfigError("fewer training samples (" + std::to_string(dataset_info_.train_samples) +
                         ") than workers (" + std::to_string(workers) + ")");
+  check_statistics();
   optimizer_ = optimizer_from(experiment_.optimizer, rounds_until_stop());
   optimizer_.schedule.steps_a_round = algorithm_->make.steps_a_round(sync_setting().options);
+}
+
+/// Only a worker that holds the model it trains has statistics of its own to evaluate with.
+void Job::check_statistics() const {
+  const bool has_any = std::any_of(model_.buckets.begin(), model_.buckets.end(),
+                                   [](const auto& bucket) { return bucket.exchanged() < bucket.elements(); });
+  const bool evaluates = real_math() && experiment_.evaluate_every > 0;
+  const bool by_worker =
+      route() == sync::Route::all_reduce && !std::holds_alternative<sync::ElasticTie>(update_rule());
+  if (has_any && evaluates && !by_worker)
+    throw ConfigError("sync.average_statistics: expected true, because with " + experiment_.sync.algorithm +
+                      " over " + experiment_.sync.over +
+                      " the model that is evaluated has no statistics of '" + model_.name +
+                      "' otherwise, found false");
 }
 
 /// Of the limits that count rounds or samples, the first; 0 when there is none.
@@ -184,7 +200,7 @@ void Job::plan(const platforms::Network& network) {
     setting.hosts.push_back(seats_[static_cast<std::size_t>(rank)].host);
     costs.push_back(cost_model(rank));
   }
-  for (const auto& bucket : model_.buckets) setting.bucket_elements.push_back(bucket.elements());
+  for (const auto& bucket : model_.buckets) setting.bucket_elements.push_back(bucket.exchanged());
   setting.reduce = [&](int worker, Bytes size) {
     return costs[static_cast<std::size_t>(worker)].price({.kind = Work::Kind::reduce, .bytes = size});
   };

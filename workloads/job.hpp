@@ -85,6 +85,7 @@ class Job {
   Job(WithoutPlan, Experiment experiment, platforms::Description platform, std::string directory);
   void plan(const platforms::Network& network);
   double rounds_until_stop() const;
+  void check_statistics() const;
 
   Experiment experiment_;
   platforms::Description platform_;

@@ -23,13 +23,17 @@ struct TensorDescription {
 /// after bucket, within a bucket first the trained elements, then the statistics, both in forward order of
 /// their tensors.
 struct BucketDescription {
-  std::int64_t offset = 0;      ///< first element in the flat layout
-  std::int64_t parameters = 0;  ///< trained elements
-  std::int64_t statistics = 0;  ///< elements of running statistics
-  Flops forward;                ///< a sample
-  Flops backward;               ///< a sample
+  std::int64_t offset = 0;        ///< first element in the flat layout
+  std::int64_t parameters = 0;    ///< trained elements
+  std::int64_t statistics = 0;    ///< elements of running statistics
+  Flops forward;                  ///< a sample
+  Flops backward;                 ///< a sample
+  bool shares_statistics = true;  ///< whether they travel with the trained elements
   std::int64_t elements() const { return parameters + statistics; }
-  Bytes bytes() const { return Bytes(elements() * 4); }
+  /// The first so many travel.
+  std::int64_t exchanged() const { return parameters + (shares_statistics ? statistics : 0); }
+  /// Of what travels.
+  Bytes bytes() const { return Bytes(exchanged() * 4); }
 };
 
 struct ModelDescription {

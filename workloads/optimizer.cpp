@@ -180,7 +180,8 @@ void apply_update(Rule& rule, const ModelDescription& description, std::int64_t 
       const auto count = static_cast<std::size_t>(trained.length);
       rule.apply(model.subspan(from, count), gradient.subspan(from, count), scale, trained.begin);
     }
-    const auto statistics = overlap(position, length, bucket.offset + bucket.parameters, bucket.statistics);
+    const auto statistics =
+        overlap(position, length, bucket.offset + bucket.parameters, bucket.exchanged() - bucket.parameters);
     for (std::int64_t at = statistics.begin; at < statistics.begin + statistics.length; ++at) {
       const auto index = static_cast<std::size_t>(at - position);
       model[index] = static_cast<float>(scale) * gradient[index];

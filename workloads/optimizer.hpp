@@ -107,9 +107,9 @@ class Optimizer {
 };
 
 /// Steps a stretch of the flat layout that begins at `position` and may cross buckets: trained elements
-/// through `rule`, an Optimizer or an Sgd alone; running statistics take the value scale * gradient (so a sum
-/// over N workers with scale 1/N is their mean). Pre: equal sizes, within the description and the range of
-/// `rule`.
+/// through `rule`, an Optimizer or an Sgd alone; running statistics that travel take the value
+/// scale * gradient (so a sum over N workers with scale 1/N is their mean), others stay. Pre: equal sizes,
+/// within the description and the range of `rule`.
 template <class Rule>
 void apply_update(Rule& rule, const ModelDescription& description, std::int64_t position,
                   std::span<float> model, std::span<const float> gradient, double scale);

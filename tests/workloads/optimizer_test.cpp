@@ -251,6 +251,22 @@ TEST(ApplyUpdate, TakesStatisticsAsValues) {
     EXPECT_FLOAT_EQ(model[i], before[i] - 0.1F * 0.5F * gradient[i]) << i;
 }
 
+TEST(ApplyUpdate, LeavesStatisticsThatDoNotTravel) {
+  auto description = three_buckets();
+  for (auto& bucket : description.buckets) bucket.shares_statistics = false;
+  EXPECT_EQ(description.elements(), 15);
+  EXPECT_EQ(description.buckets[2].bytes(), Bytes(4));
+  Rng rng(1);
+  auto model = random_values(rng, 15);
+  const auto before = model;
+  const auto gradient = random_values(rng, 15);
+  Sgd sgd(0.1, 0.0, 0.0, 15);
+  apply_update(sgd, description, 0, model, gradient, 0.5);
+  for (const std::size_t i : {5U, 6U, 12U, 13U, 14U}) EXPECT_EQ(model[i], before[i]) << i;
+  for (const std::size_t i : {0U, 4U, 7U, 10U, 11U})
+    EXPECT_FLOAT_EQ(model[i], before[i] - 0.1F * 0.5F * gradient[i]) << i;
+}
+
 TEST(ApplyUpdate, ShardsTogetherDoWhatOneDoes) {
   const auto description = three_buckets();
   for (std::int64_t cut = 1; cut < 15; ++cut) {

@@ -36,7 +36,7 @@ class AllReduceLink : public Link {
 
   void offer(int bucket, const Contribution& contribution) override {
     const BucketDescription& extent = replica_.description().buckets[static_cast<std::size_t>(bucket)];
-    group_->reduces->start(bucket, replica_.payload(payload_, extent.offset, extent.elements()));
+    group_->reduces->start(bucket, replica_.payload(payload_, extent.offset, extent.exchanged()));
     if (coordinator_ && bucket == replica_.buckets() - 1) coordinator_->push(contribution, version_);
   }
 
@@ -137,7 +137,7 @@ class AllReduceLink : public Link {
         sizes.emplace_back(elements * 4);
         schedules.push_back(job_.all_reduce()->schedule(bucket, members, static_cast<int>(self), elements));
       };
-      for (std::size_t bucket = 0; bucket < buckets.size(); ++bucket) add(bucket, buckets[bucket].elements());
+      for (std::size_t bucket = 0; bucket < buckets.size(); ++bucket) add(bucket, buckets[bucket].exchanged());
       add(buckets.size() - 1, 1);
       group = std::make_unique<Group>(context_, std::move(schedules), ranks, sizes);
     }

@@ -233,7 +233,8 @@ std::vector<float> ParameterServer::gather_model() {
     context_.wait(part);
     return {};
   }
-  std::vector<float> whole(snapshot ? static_cast<std::size_t>(job_.model().elements()) : 0);
+  std::vector<float> whole = model_.initial();
+  whole.resize(snapshot ? static_cast<std::size_t>(job_.model().elements()) : 0);
   std::vector<float> received;
   for (int shard = 0; shard < static_cast<int>(shards_.size()); ++shard) {
     const auto pieces = shard_pieces(job_.model(), static_cast<int>(shards_.size()), shard);

@@ -98,7 +98,7 @@ void Replica::adopt_mean_change(double share) {
   for (const auto& bucket : model_.buckets) {
     const auto begin = static_cast<std::size_t>(bucket.offset);
     const auto trained = static_cast<std::size_t>(bucket.parameters);
-    const auto end = begin + static_cast<std::size_t>(bucket.elements());
+    const auto end = begin + static_cast<std::size_t>(bucket.exchanged());
     change_update_.apply(target.subspan(begin, trained), base.subspan(begin, trained),
                          sum.subspan(begin, trained), share, 1.0, bucket.offset);
     for (std::size_t i = begin + trained; i < end; ++i)

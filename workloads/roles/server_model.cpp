@@ -27,11 +27,12 @@ ServerModel::ServerModel(const Job& job, int shard)
       change_update_(job.update_rule(), job.experiment().optimizer.global_rate,
                      job.real_math() ? elements_ : 0) {
   if (!job.real_math()) return;
-  const std::vector<float> whole = initial_model(job);
+  std::vector<float> whole = initial_model(job);
   model_ = std::make_shared<std::vector<float>>();
   for (const ShardPiece& piece : pieces_)
     model_->insert(model_->end(), whole.begin() + piece.flat_offset,
                    whole.begin() + piece.flat_offset + piece.elements);
+  if (!job.experiment().sync.average_statistics) initial_ = std::move(whole);
   slots_.assign(job.ranks_of(Seat::Role::worker).size(), std::vector<float>(model_->size()));
   aggregate_.assign(model_->size(), 0.0F);
   const sync::UpdateRule rule = job.update_rule();

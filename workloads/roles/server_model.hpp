@@ -41,6 +41,8 @@ class ServerModel {
   /// The same, to be sent to the worker.
   Snapshot hand_out(int worker);
   Slice slice(const Snapshot& snapshot, int bucket) const;
+  /// The flat model at the start if there is more of it than travels, and math is real; else empty.
+  const std::vector<float>& initial() const { return initial_; }
 
  private:
   /// A piece's part of the model and of the aggregate.
@@ -64,6 +66,7 @@ class ServerModel {
   Optimizer optimizer_;
   DelayCompensator compensator_;
   ChangeUpdate change_update_;
+  std::vector<float> initial_;
   Snapshot model_;
   std::optional<sync::DelayCompensation::Since> keeps_older_;  ///< which older models are kept, if any
   std::vector<Snapshot> older_;            ///< by worker: what its gradient or model is compared with

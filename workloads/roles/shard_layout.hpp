@@ -1,5 +1,5 @@
-// How the model is spread over parameter-server shards: every shard holds an equal part of every bucket, so
-// that shards are balanced to an element and one bucket's traffic goes to all of them.
+// How the model is spread over parameter-server shards: every shard holds an equal part of what travels of
+// every bucket, so that shards are balanced to an element and one bucket's traffic goes to all of them.
 #pragma once
 
 #include <vector>
@@ -23,7 +23,7 @@ inline std::vector<ShardPiece> shard_pieces(const ModelDescription& model, int s
   std::vector<ShardPiece> pieces;
   std::int64_t shard_offset = 0;
   for (const auto& bucket : model.buckets) {
-    const collectives::Piece part = collectives::part_of(bucket.elements(), shards, shard);
+    const collectives::Piece part = collectives::part_of(bucket.exchanged(), shards, shard);
     const std::int64_t trained_end = std::min(part.end, bucket.parameters);
     pieces.push_back({.flat_offset = bucket.offset + part.begin,
                       .shard_offset = shard_offset,

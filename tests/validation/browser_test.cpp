@@ -129,8 +129,8 @@ void expect_good(const Browser& browser, int charts) {
 }
 
 // Scatter, errors, phases and hosts; of the chosen one phases, distribution, shares of time, and accuracy
-// over time and samples; throughput of one group. In the last two tests the first choice has local steps or
-// staleness.
+// over time and samples; throughput of one group. Of six the first choice has staleness, of many it has no
+// accuracy.
 TEST(ReportInABrowser, OneConfiguration) {
   if (!Browser::is_installed()) GTEST_SKIP() << "chromium is not installed";
   expect_good(Browser(page_of({synthetic_variant({})})), 9);
@@ -152,7 +152,7 @@ TEST(ReportInABrowser, FiveHundredConfigurations) {
   if (!Browser::is_installed()) GTEST_SKIP() << "chromium is not installed";
   const std::string page = page_of(many_variants(500));
   EXPECT_LT(page.size(), 15'000'000U);
-  expect_good(Browser(page), 10);
+  expect_good(Browser(page), 7);
 }
 
 TEST(ReportInABrowser, AScriptErrorWouldBeNoticed) {

@@ -36,11 +36,12 @@ StepRecord step_of(Rank rank, int step, int round, double start = 0, double back
 }
 
 OperationRecord operation(Rank rank, const char* kind, Rank peer, double start, double end,
-                          std::int64_t bytes = 0) {
+                          std::int64_t bytes = 64) {
   return {.rank = rank,
           .kind = kind,
           .peer = peer,
           .channel = kind == std::string("compute") ? -1 : 1,
+          .work = kind == std::string("compute") ? "update" : "",
           .bytes = bytes,
           .start = Seconds(start),
           .end = Seconds(end)};
@@ -102,7 +103,7 @@ TEST(Samples, AnAllReduceAppliesAll) {
   journal.steps = {step_of(0, 0, 0), step_of(1, 0, 0)};
   EXPECT_EQ(sample_counts(info_of({"worker", "worker"}, "all-reduce"), journal).applied, 16);
   EXPECT_EQ(sample_counts(info_of({"worker", "worker"}, "all-reduce"), journal).pending, 0);
-  EXPECT_FALSE(sample_counts(info_of({"worker", "worker"}), journal).applied) << "nobody who applied them";
+  EXPECT_FALSE(sample_counts(info_of({"worker", "worker"}, "peers"), journal).applied);
 }
 
 TEST(Shares, AreOfTheWholeRun) {
@@ -168,6 +169,18 @@ TEST(ExchangeShares, AnUpdateAfterTheExchangeIsNoPartOfIt) {
   const ExchangeShares shares = exchange_shares(info_of({"worker", "worker"}), journal, Seconds(12)).at(0);
   EXPECT_DOUBLE_EQ(shares.communicating, 2.5 / 12);
   EXPECT_DOUBLE_EQ(shares.waiting, 5.5 / 12);
+}
+
+/// Asked at 2, answered at once; the worker notices at 8 that its question is over.
+TEST(ExchangeShares, QuestionsToTheCoordinatorAreNoCommunication) {
+  Journal journal;
+  journal.steps = {step_of(0, 0, 0, 0, 2, 6)};
+  journal.operations = {operation(0, "compute", -1, 0, 2), operation(0, "send", 2, 1, 8, 0),
+                        operation(2, "receive", 0, 0, 2, 0), operation(0, "send", 2, 2, 8),
+                        operation(2, "receive", 0, 2, 5)};
+  const RunInfo info = info_of(two_and_a_server);
+  EXPECT_DOUBLE_EQ(exchange_shares(info, journal, Seconds(10)).at(0).communicating, 0.3);
+  EXPECT_TRUE(exchange_shares(info_of({"worker", "worker"}, "peers"), journal, Seconds(10)).empty());
 }
 
 /// Batches that are fetched ahead move while the worker waits for its exchange.

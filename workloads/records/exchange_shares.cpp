@@ -45,24 +45,25 @@ Seconds common(const Intervals& a, const Intervals& b) {
 /// What one worker recorded, in order of time.
 struct OfWorker {
   std::vector<const StepRecord*> steps;
-  Intervals computations;
+  std::vector<const OperationRecord*> computations;
   Intervals messages;
 };
 
-/// Where the exchange of each step lies. An exchange ends its step, or is followed by one computation that
-/// takes over what came.
+/// Where the exchange of each step lies. It ends its step, but for updates that take over what came.
 Intervals exchanges_of(const OfWorker& worker) {
   Intervals exchanges;
   auto next = worker.computations.begin();
   for (const StepRecord* step : worker.steps) {
     const Seconds length = step->phases[static_cast<std::size_t>(Phase::exchange)];
-    const Seconds step_end = step->start + step->duration();
-    while (next != worker.computations.end() && next->begin < step_end) ++next;
+    Seconds end = step->start + step->duration();
+    while (next != worker.computations.end() && (*next)->start < end) ++next;
     if (length <= Seconds(0)) continue;
-    Seconds end = step_end;
-    if (next != worker.computations.begin())
-      // Half of the exchange is more than clocks and sums of phases are off by.
-      if (const Interval& last = *(next - 1); last.end > step_end - length * 0.5) end = last.begin;
+    // Half of the exchange is more than clocks and sums of phases are off by.
+    for (auto last = next; last != worker.computations.begin(); --last) {
+      const OperationRecord& before = **(last - 1);
+      if (before.work != name_of(Work::Kind::update) || before.end < end - length * 0.5) break;
+      end = before.start;
+    }
     exchanges.push_back({end - length, end});
   }
   return exchanges;
@@ -73,15 +74,16 @@ std::map<Rank, OfWorker> workers_of(const RunInfo& info, const Journal& journal)
   for (const auto& step : journal.steps) workers[step.rank].steps.push_back(&step);
   for (const auto& operation : journal.operations)
     if (const auto own = workers.find(operation.rank); own != workers.end() && operation.kind == "compute")
-      own->second.computations.push_back({operation.start, operation.end});
+      own->second.computations.push_back(&operation);
   const auto trains = [&](Rank rank) {
     const std::string role = role_of(info, rank);
     return role == "worker" || role == "server";
   };
   for (const auto& [send, receive] : messages_of(journal)) {
-    if (!trains(send->rank) || !trains(receive->rank)) continue;
+    // A question to the coordinator carries nothing, and its end may be noticed long after.
+    if (send->bytes == 0 || !trains(send->rank) || !trains(receive->rank)) continue;
     if (const auto from = workers.find(send->rank); from != workers.end())
-      from->second.messages.push_back({send->start, send->end});
+      from->second.messages.push_back({send->start, std::min(send->end, receive->end)});
     if (const auto to = workers.find(receive->rank); to != workers.end())
       to->second.messages.push_back({send->start, receive->end});
   }
@@ -93,10 +95,11 @@ std::map<Rank, OfWorker> workers_of(const RunInfo& info, const Journal& journal)
 std::map<Rank, ExchangeShares> exchange_shares(const RunInfo& info, const Journal& journal,
                                                Seconds makespan) {
   std::map<Rank, ExchangeShares> ranks;
-  if (journal.operations.empty()) return ranks;
+  if (journal.operations.empty() || info.experiment.sync.over == "peers") return ranks;
   for (auto& [rank, worker] : workers_of(info, journal)) {
     const Intervals exchanges = exchanges_of(worker);
-    worker.messages.insert(worker.messages.end(), worker.computations.begin(), worker.computations.end());
+    for (const auto* computation : worker.computations)
+      worker.messages.push_back({computation->start, computation->end});
     const Seconds communicating = common(exchanges, united(std::move(worker.messages)));
     Seconds all{};
     for (const Interval& exchange : exchanges) all += exchange.end - exchange.begin;

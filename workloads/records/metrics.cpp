@@ -55,10 +55,11 @@ double Distribution::mean() const {
 SampleCounts sample_counts(const RunInfo& info, const Journal& journal) {
   SampleCounts samples{.dropped = journal.dropped_samples};
   for (const auto& step : journal.steps) samples.processed += step.samples;
-  if (!servers_of(info).empty()) {
+  const std::string& over = info.experiment.sync.over;
+  if (over == "server") {
     samples.applied = 0;
     for (const auto& record : journal.staleness) *samples.applied += record.samples;
-  } else if (info.experiment.sync.over == "all-reduce") {
+  } else if (over == "all-reduce") {
     samples.applied = samples.processed;
   }
   if (samples.applied) samples.pending = samples.processed - *samples.applied - samples.dropped;

@@ -31,7 +31,7 @@ class Distribution {
 struct SampleCounts {
   std::int64_t processed = 0;
   std::int64_t dropped = 0;  ///< with pushes that the server dropped, as too late
-  /// Part of an update of the model. None when neither a server nor an all-reduce makes the updates.
+  /// Part of an update of the model. None over peers, where every worker has a model of its own.
   std::optional<std::int64_t> applied{};
   /// Pushed, but the job ended before the update that they would have been part of. None as `applied`.
   std::optional<std::int64_t> pending{};
@@ -62,13 +62,14 @@ std::map<Rank, TimeShares> time_shares(const Journal& journal, Seconds makespan)
 
 /// The exchange of TimeShares in two parts.
 struct ExchangeShares {
-  /// A message between the rank and a worker or server was under way: sent, and its end not yet noticed by
-  /// the rank; or the rank was adding up what had come.
+  /// A message with payload between the rank and a worker or server was under way: from the start of its send
+  /// until the receiver noticed its end, or this rank as its sender; or the rank was adding up what had come.
   double communicating = 0;
   double waiting = 0;  ///< the rest: others were not there yet
 };
 /// Of each worker. Empty when operations were not recorded: a worker alone cannot tell the wait for others
-/// from the transfer. The clocks of the ranks must agree, as they do on one machine.
+/// from the transfer; and over peers, where an exchange lies on both sides of the gradient. The clocks of the
+/// ranks must agree, as they do on one machine.
 std::map<Rank, ExchangeShares> exchange_shares(const RunInfo& info, const Journal& journal, Seconds makespan);
 
 /// The mean of each share over ranks. Pre: not empty.

@@ -291,8 +291,14 @@ class SuiteRun {
     const std::string first = task.out + "-disturbed";
     fs::remove_all(first);
     fs::rename(task.out, first);
-    do_task(task);
-    if (other_load_of(task) > share) {
+    try {
+      do_task(task);
+    } catch (const std::exception& error) {
+      fmt::print(stderr, "tandem: {}: {}\n  (the disturbed run is kept)\n",
+                 outcomes_[task.configuration].name, first_lines(error.what()));
+      fs::remove(task.out + "/summary.json");
+    }
+    if (!fs::exists(task.out + "/summary.json") || other_load_of(task) > share) {
       fs::remove_all(task.out);
       fs::rename(first, task.out);
     }

@@ -167,6 +167,9 @@ Job::Job(WithoutPlan, Experiment experiment, platforms::Description platform, st
 void Job::check_statistics() const {
   const bool has_any = std::any_of(model_.buckets.begin(), model_.buckets.end(),
                                    [](const auto& bucket) { return bucket.exchanged() < bucket.elements(); });
+  if (has_any && algorithm_->make.payload == sync::Payload::model)
+    throw ConfigError("sync.average_statistics: expected true, because " + experiment_.sync.algorithm +
+                      " averages whole models, found false");
   const bool evaluates = real_math() && experiment_.evaluate_every > 0;
   const bool by_worker =
       route() == sync::Route::all_reduce && !std::holds_alternative<sync::ElasticTie>(update_rule());

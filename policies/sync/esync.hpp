@@ -9,8 +9,8 @@
 // that left is no longer the slowest.
 //
 // "esync" improves on it: a worker reports as a step begins and hears by its end whether it is the last (no
-// answer means that it is not), so that asking takes no time; and the time that each worker's exchange takes
-// counts.
+// answer means that it is not), so that asking takes no time; and the time counts until each worker's push is
+// there, which over an all-reduce is that until its word is.
 #pragma once
 
 #include "policies/sync/policy.hpp"

@@ -58,7 +58,7 @@ struct StepDone {
   Seconds duration;
   int samples;
   int local_steps;  ///< since the last exchange, this one included
-  /// What the coordinator answered to the report made as this step began: exchange now, or not. Nothing when
+  /// What the coordinator has said to reports since the last exchange: exchange now, or not yet. Nothing when
   /// no answer has come.
   std::optional<bool> told = {};
 };

@@ -155,7 +155,7 @@ TEST_F(Peers, ACallLeavesBothWithTheirMean) {
   other.begin()();
   std::copy_n(one.begun().data, one.begun().size.count(), other.call(0).data);
   const Slice reply = other.reply(0);
-  other.average_with(0)();
+  other.average_with(0);
   std::copy_n(reply.data, reply.size.count(), one.arrival(0).data);
   one.mix(1, 0)();
   one.take_over()();

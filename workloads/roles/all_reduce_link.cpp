@@ -106,13 +106,17 @@ class AllReduceLink : public Link {
     if (context_.rank() == workers_.front()) job_.report_progress(progress);
     return {.version = version_,
             .stop = is_reached(job_.experiment().stop, job_.dataset_info().train_samples, progress),
+            .rounds = version_,
             .samples = samples};
   }
 
   ExchangeResult told_by_coordinator() {
     const Note reply = coordinator_->reply();
     version_ = reply.version;
-    return {.version = reply.version, .stop = reply.value == 1, .samples = reply.all_samples};
+    return {.version = reply.version,
+            .stop = reply.value == 1,
+            .rounds = reply.version,
+            .samples = reply.all_samples};
   }
 
   void average_all() {
@@ -125,6 +129,7 @@ class AllReduceLink : public Link {
   }
 
   Group& group_of(const std::vector<int>& members) {
+    if (!groups_.contains(members) && groups_.size() == most_groups) groups_.clear();
     auto& group = groups_[members];
     if (!group) {
       std::vector<Rank> ranks;
@@ -137,12 +142,16 @@ class AllReduceLink : public Link {
         sizes.emplace_back(elements * 4);
         schedules.push_back(job_.all_reduce()->schedule(bucket, members, static_cast<int>(self), elements));
       };
-      for (std::size_t bucket = 0; bucket < buckets.size(); ++bucket) add(bucket, buckets[bucket].exchanged());
+      for (std::size_t bucket = 0; bucket < buckets.size(); ++bucket)
+        add(bucket, buckets[bucket].exchanged());
       add(buckets.size() - 1, 1);
       group = std::make_unique<Group>(context_, std::move(schedules), ranks, sizes);
     }
     return *group;
   }
+
+  /// Each keeps buffers of a model's size, and random groups are ever new ones.
+  static constexpr std::size_t most_groups = 4;
 
   const Job& job_;
   Context& context_;

@@ -24,7 +24,7 @@ CheckpointWriter::CheckpointWriter(const Job& job, Context& context)
 
 bool CheckpointWriter::is_due(std::int64_t round) const {
   const int every = job_.experiment().evaluate_every;
-  return every > 0 && round > last_round_ && round % every == 0;
+  return every > 0 && round / every > last_round_ / every;
 }
 
 void CheckpointWriter::save(std::int64_t round, std::int64_t samples, std::span<const float> values) {

@@ -18,6 +18,7 @@ class CheckpointWriter {
  public:
   CheckpointWriter(const Job& job, Context& context);
 
+  /// A multiple of the experiment's interval has come since the last one.
   bool is_due(std::int64_t round) const;
   /// Starts writing a copy of `values` (empty when math is modelled) and tells the evaluator once it is
   /// there. Waits for the checkpoint before. A round is saved once.
@@ -25,7 +26,7 @@ class CheckpointWriter {
   void save_if_due(std::int64_t round, std::int64_t samples, std::span<const float> values) {
     if (is_due(round)) save(round, samples, values);
   }
-  /// Evaluates the last model where checkpoints are taken at all, writes `model.pt`, and ends the evaluator.
+  /// Writes `model.pt`, and ends the evaluator.
   void finish(std::int64_t round, std::span<const float> values);
 
  private:

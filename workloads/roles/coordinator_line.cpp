@@ -47,21 +47,19 @@ void CoordinatorLine::report(const Contribution& contribution, int version) {
 }
 
 void CoordinatorLine::overlap(Pending& until) {
-  either_[0] = std::move(until);
-  while (!either_[0].empty()) {
-    if (answers_.empty()) {
-      context_.wait(either_[0]);
+  auto& [answer, awaited] = either_;
+  awaited = std::move(until);
+  while (!answers_.empty()) {
+    answer = std::move(answers_.front());
+    const Completion done = context_.wait_any(either_);
+    if (awaited.empty()) {
+      answers_.front() = std::move(answer);
       return;
     }
-    either_[1] = std::move(answers_.front());
-    const Completion done = context_.wait_any(either_);
-    if (done.index == 0) {
-      answers_.front() = std::move(either_[1]);
-    } else {
-      answers_.pop_front();
-      hear(done.note);
-    }
+    answers_.pop_front();
+    hear(done.note);
   }
+  context_.wait(awaited);
 }
 
 /// One that speaks of a round gone by says nothing.

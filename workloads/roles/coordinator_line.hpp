@@ -44,9 +44,10 @@ class CoordinatorLine {
   Rank coordinator_;
   int version_ = 0;
   std::optional<bool> told_;
-  std::deque<Pending> answers_;    ///< still to come, in the order of the reports
-  Pending question_;               ///< or what else was told last
-  std::array<Pending, 2> either_;  ///< what overlap waits for, and the next answer
+  std::deque<Pending> answers_;  ///< still to come, in the order of the reports
+  Pending question_;             ///< or what else was told last
+  /// The next answer, and what overlap waits for: in this order, since that may be done already.
+  std::array<Pending, 2> either_;
 };
 
 }  // namespace tandem

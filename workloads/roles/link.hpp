@@ -27,6 +27,7 @@ struct ExchangeResult {
   int batch = 0;        ///< batch size from now on; 0 keeps it
   int local_steps = 0;  ///< of a round from now on; 0 keeps them
   bool stop = false;
+  std::int64_t rounds = 0;   ///< of the job so far, as its limit counts them; where this rank knows, else 0
   std::int64_t samples = 0;  ///< processed by all workers so far, where this rank knows; else 0
   double sum_of =
       0;  ///< > 0: the payload memory holds the sum of contributions of so much weight together, each

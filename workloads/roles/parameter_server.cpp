@@ -168,7 +168,7 @@ void ParameterServer::apply(double scale) {
       context_.compute({.kind = Work::Kind::update, .bytes = model_.bytes()}, model_.apply(scale, round()));
   context_.wait(update);
   // Shards count their own updates; the first one speaks for all, as in everything that is told of a push.
-  if (shard_ == 0)
+  if (shard_ == 0 && holds_model_)
     for (const Accepted& push : accepted_)
       journal_.note_applied(push.rank, version_ - push.version, push.samples);
   accepted_.clear();

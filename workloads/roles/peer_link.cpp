@@ -26,18 +26,16 @@ class PeerLink : public Link {
         counts_alike_(!job.algorithm().make.timing_driven),
         model_(replica, acquaintances.callers.size()),
         replies_(acquaintances.callers.size()) {
-    inbox_.resize(1);
     for (std::size_t caller = 0; caller < acquaintances_.callers.size(); ++caller) {
       inbox_.emplace_back();
       listen_to_caller(caller);
     }
-    if (counts_alike_) return;
-    if (is_first()) {
+    if (!counts_alike_ && is_first())
       for (std::size_t other = 1; other < workers_.size(); ++other)
         inbox_.push_back(context_.receive(workers_[other], protocol::counts, {}));
-    } else {
+    if (!counts_alike_ && !is_first())
       inbox_.push_back(context_.receive(workers_.front(), protocol::ends, {}));
-    }
+    inbox_.emplace_back();
   }
 
   void begin(const sync::Exchange& exchange) override {
@@ -64,8 +62,8 @@ class PeerLink : public Link {
       context_.wait(until);
       return;
     }
-    inbox_.front() = std::move(until);
-    while (!inbox_.front().empty()) serve(context_.wait_any(inbox_));
+    inbox_.back() = std::move(until);
+    while (!inbox_.back().empty()) serve(context_.wait_any(inbox_));
   }
 
   ExchangeResult finish() override {
@@ -76,11 +74,11 @@ class PeerLink : public Link {
     }
     if (others > 0) compute(others, model_.mix(others, place_among_members()));
     count_own_step();
-    // Nobody is served from here on until the next exchange begins.
-    compute(1, model_.take_over());
+    take_over();
     bytes_received_ += bytes().count() * static_cast<std::int64_t>(others);
     return {.version = static_cast<int>(own_steps_),
             .stop = stopping_,
+            .rounds = progress().rounds,
             .samples = progress().samples,
             .bytes_sent = std::exchange(bytes_sent_, 0),
             .bytes_received = std::exchange(bytes_received_, 0)};
@@ -111,21 +109,21 @@ class PeerLink : public Link {
   }
 
   // ---- What others ask for ----
-  // `inbox_`: what `overlap` waits for; each caller's next call; what the first worker hears from each other
-  // one, or what it tells this one.
+  // `inbox_`: each caller's next call; what the first worker hears from each other one, or what it tells this
+  // one; and last, since it may be done already, what `overlap` waits for.
 
   void listen_to_caller(std::size_t caller) {
-    inbox_[1 + caller] =
+    inbox_[caller] =
         context_.receive(rank_of(acquaintances_.callers[caller]), protocol::calls, model_.call(caller));
   }
 
   void serve(const Completion& arrived) {
     const std::size_t callers = acquaintances_.callers.size();
-    if (arrived.index == 0 || arrived.note.kind == protocol::leave) return;
-    if (arrived.index <= callers) {
-      answer(arrived.index - 1);
+    if (arrived.index + 1 == inbox_.size() || arrived.note.kind == protocol::leave) return;
+    if (arrived.index < callers) {
+      answer(arrived.index);
     } else if (is_first()) {
-      inbox_[arrived.index] = context_.receive(workers_[arrived.index - callers], protocol::counts, {});
+      inbox_[arrived.index] = context_.receive(workers_[arrived.index - callers + 1], protocol::counts, {});
       count_step();
     } else {
       stopping_ = true;
@@ -139,18 +137,28 @@ class PeerLink : public Link {
     if (!is_first()) tell_first(protocol::leave);
     while (std::ranges::any_of(inbox_, [](const Pending& pending) { return !pending.empty(); }))
       serve(context_.wait_any(inbox_));
-    compute(1, model_.take_over());
+    take_over();
   }
 
+  /// The average is made at once, so that the next caller meets it; what it costs, this worker's device takes
+  /// when it comes to it. Nobody waits for that.
   void answer(std::size_t caller) {
     // A worker calls again only after it has the reply, so this does not block.
     if (!replies_[caller].empty()) context_.wait(replies_[caller]);
     replies_[caller] =
         context_.send(rank_of(acquaintances_.callers[caller]), protocol::models, model_.reply(caller));
-    compute(1, model_.average_with(caller));
+    model_.average_with(caller);
+    averages_.push_back(context_.compute({.kind = Work::Kind::reduce, .bytes = bytes()}));
     bytes_sent_ += bytes().count();
     bytes_received_ += bytes().count();
     listen_to_caller(caller);
+  }
+
+  /// Nobody is served from here on until the next exchange begins.
+  void take_over() {
+    context_.wait_all(averages_);
+    averages_.clear();
+    compute(1, model_.take_over());
   }
 
   // ---- When the job ends ----
@@ -219,8 +227,9 @@ class PeerLink : public Link {
   std::vector<Pending> inbox_;
   std::vector<Pending> receives_;
   std::vector<Pending> sends_;
-  std::vector<Pending> replies_;  ///< by caller
-  std::vector<Pending> told_;     ///< to the first worker, or by it
+  std::vector<Pending> replies_;   ///< by caller
+  std::vector<Pending> averages_;  ///< that this worker's device has still to make
+  std::vector<Pending> told_;      ///< to the first worker, or by it
   std::int64_t own_steps_ = 0;
   std::int64_t steps_ = 0;  ///< of all workers, as far as this one knows
   bool stopping_ = false;

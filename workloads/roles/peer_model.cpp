@@ -54,14 +54,11 @@ Slice PeerModel::reply(std::size_t caller) {
   return slice(*mean_);
 }
 
-Kernel PeerModel::average_with(std::size_t caller) {
-  if (!real_) return {};
-  return [this, caller] {
-    auto mean = std::make_shared<std::vector<float>>(mean_->size());
-    std::ranges::transform(*mean_, calls_[caller], mean->begin(),
-                           [](float own, float other) { return (own + other) / 2.0F; });
-    mean_ = std::move(mean);
-  };
+void PeerModel::average_with(std::size_t caller) {
+  auto mean = std::make_shared<std::vector<float>>(mean_->size());
+  std::ranges::transform(*mean_, calls_[caller], mean->begin(),
+                         [](float own, float other) { return (own + other) / 2.0F; });
+  mean_ = std::move(mean);
 }
 
 Kernel PeerModel::take_over() {

@@ -33,7 +33,7 @@ class PeerModel {
   /// the caller need not wait for what this worker computes.
   Slice reply(std::size_t caller);
   /// Then the copy becomes the mean of itself and the caller's model.
-  Kernel average_with(std::size_t caller);
+  void average_with(std::size_t caller);
 
   /// The model takes over the copy. Running statistics keep besides what the worker's own batch did to them.
   Kernel take_over();

@@ -50,7 +50,13 @@ Kernel Replica::local_update(UpdateTime time) {
   if (!learner_) return {};
   return [this, time] {
     optimizer_.begin_update(time);
-    apply_update(optimizer_, model_, 0, learner_->model(), learner_->gradient(), 1.0);
+    const std::span<float> model = learner_->model(), gradient = learner_->gradient();
+    // Statistics are the worker's own already, or have been averaged since.
+    for (const auto& bucket : model_.buckets) {
+      const auto begin = static_cast<std::size_t>(bucket.offset);
+      const auto trained = static_cast<std::size_t>(bucket.parameters);
+      optimizer_.apply(model.subspan(begin, trained), gradient.subspan(begin, trained), 1.0, bucket.offset);
+    }
   };
 }
 
@@ -125,7 +131,8 @@ Kernel Replica::adopt_centre() {
       give_way_to_centre(tie_->pull);
       marked_ = incoming_;
     };
-  // The centre has moved by its share of the distance already: what is left of that distance tells how long it was.
+  // The centre has moved by its share of the distance already: what is left of that distance tells how long
+  // it was.
   return [this] {
     marked_ = incoming_;
     give_way_to_centre(tie_->pull / (1.0 - tie_->pull));

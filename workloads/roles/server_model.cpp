@@ -139,7 +139,7 @@ void ServerModel::move_by_change(const ShardPiece& piece, double scale, const st
   const double share = 1.0 / total_weight_;
   change_update_.apply(at.trained, at.trained, at.trained_sum, share, scale, piece.shard_offset);
   for (std::size_t i = 0; i < at.statistics.size(); ++i)
-    at.statistics[i] += static_cast<float>(share) * at.statistics_sum[i];
+    at.statistics[i] += static_cast<float>(share * scale) * at.statistics_sum[i];
 }
 
 /// The pusher's model is the centre that it was sent, and its change.

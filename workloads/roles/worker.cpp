@@ -33,6 +33,7 @@ Worker::Worker(const Job& job, Context& context, Journal& journal, int index)
       loader_(make_loader(job, context, index)),
       checkpoints_(job, context),
       writes_checkpoints_(index == 0 && job.route() != sync::Route::server),
+      has_own_model_(job.algorithm().make.payload == sync::Payload::model),
       batch_(job.experiment().workload.batch) {}
 
 void Worker::run() {
@@ -40,7 +41,10 @@ void Worker::run() {
   while (!stopping_) step();
   link_->leave();
   loader_->close();
-  if (writes_checkpoints_) checkpoints_.finish(round_, replica_.values());
+  if (!writes_checkpoints_) return;
+  if (has_own_model_ && job_.experiment().evaluate_every > 0)
+    checkpoints_.save(done_rounds_, done_samples_, replica_.values());
+  checkpoints_.finish(done_rounds_, replica_.values());
 }
 
 void Worker::step() {
@@ -60,6 +64,9 @@ void Worker::step() {
   if (during) finish_exchange(during->payload);
   if (!during || during->payload == sync::Payload::model) update(began);
   if (!during) decide();
+  // The last one is the mean of all, where each worker has a model of its own.
+  if (writes_checkpoints_ && !(stopping_ && has_own_model_))
+    checkpoints_.save_if_due(done_rounds_, done_samples_, replica_.values());
   journal_.steps.push_back(record_);
   ++record_.step;
 }
@@ -152,7 +159,8 @@ void Worker::finish_exchange(sync::Payload payload) {
   samples_since_exchange_ = 0;
   losses_since_exchange_ = 0.0;
   ++round_;
-  if (writes_checkpoints_) checkpoints_.save_if_due(round_, result.samples, replica_.values());
+  done_rounds_ = result.rounds;
+  done_samples_ = result.samples;
 }
 
 Contribution Worker::contribution() const {

@@ -41,8 +41,12 @@ class Worker {
   CheckpointWriter checkpoints_;
   bool writes_checkpoints_;  ///< the first worker does where there is no server: of its own model
 
+  bool has_own_model_;  ///< every worker does: models are what they exchange
+
   int batch_;
-  int round_ = 0;
+  int round_ = 0;                  ///< of this worker
+  std::int64_t done_rounds_ = 0;   ///< of the job, at the last exchange
+  std::int64_t done_samples_ = 0;  ///< of all workers, by then
   int version_ = 0;
   int local_steps_ = 0;  ///< since the last exchange
   int samples_since_exchange_ = 0;

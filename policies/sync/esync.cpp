@@ -18,7 +18,8 @@ class EsyncWorker : public WorkerPolicy {
         max_local_steps_(static_cast<int>(setting.options.integer("max_local_steps"))),
         weights_(setting.options.text("weights")) {}
 
-  bool reports(const StepBegin&) override { return ahead_; }
+  /// Who asks afterwards reports that its round begins, once it has the new model.
+  bool reports(const StepBegin& event) override { return ahead_ || event.local_steps == 0; }
   WorkerDecision on_step_done(const StepDone& event) override {
     if (event.local_steps == 1) samples_ = 0;
     samples_ += event.samples;
@@ -60,11 +61,12 @@ class EsyncServer : public ServerPolicy {
 
   void on_report(const Report& event, ServerDecisions& decisions) override {
     Record& record = at(event.worker);
-    if (event.duration > Seconds(0.0)) smooth(record.step, event.duration);
+    const bool asks = ahead_ || event.local_steps > 0;
+    if (asks && event.duration > Seconds(0.0)) smooth(record.step, event.duration);
     record.reported = event.now;
     record.step_end = event.now + record.step.value;
     const int steps = event.local_steps + (ahead_ ? 1 : 0);
-    record.ready = first_round_ || steps >= max_local_steps_ || is_ready(event.worker);
+    record.ready = asks && (first_round_ || steps >= max_local_steps_ || is_ready(event.worker));
     decisions.emplace_back(AnswerReport{event.worker, record.ready});
   }
 
@@ -118,6 +120,7 @@ class EsyncServer : public ServerPolicy {
     const int slowest = find_slowest();
     const Record& pace = at(slowest);
     if (worker == slowest || (ahead_ ? pace.pushed : pace.ready)) return true;
+    if (!ahead_ && !pace.reported) return false;  // it has not begun
     const Record& record = at(worker);
     const Seconds next_end = record.step_end + (ahead_ ? record.step.value : Seconds(0.0));
     return next_end + exchange_of(record) + epsilon_ > pace.step_end + exchange_of(pace);

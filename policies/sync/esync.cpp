@@ -63,6 +63,7 @@ class EsyncServer : public ServerPolicy {
     Record& record = at(event.worker);
     const bool asks = ahead_ || event.local_steps > 0;
     if (asks && event.duration > Seconds(0.0)) smooth(record.step, event.duration);
+    if (event.local_steps == 0 && !first_round_) smooth(record.reply, event.now - round_began_);
     record.reported = event.now;
     record.step_end = event.now + record.step.value;
     const int steps = event.local_steps + (ahead_ ? 1 : 0);
@@ -96,6 +97,7 @@ class EsyncServer : public ServerPolicy {
   struct Record {
     Smoothed step;                      ///< duration of a local step
     Smoothed exchange;                  ///< from the end of its last step until its push was there
+    Smoothed reply;                     ///< until it has the new model and says so
     std::optional<Seconds> reported{};  ///< when its last report of this round came
     Seconds step_end = {};              ///< when the step that it is taking ends, or would end
     bool ready = false;                 ///< told to exchange in this round
@@ -147,13 +149,15 @@ class EsyncServer : public ServerPolicy {
       record.ready = false;
       record.pushed = false;
       record.reported.reset();
-      record.step_end = now + record.step.value;
+      record.step_end = now + record.reply.value + record.step.value;
     }
+    round_began_ = now;
   }
 
   Barrier barrier_;
   std::vector<Record> records_;
   bool first_round_ = true;
+  Seconds round_began_{};
   bool ahead_;
   bool communication_aware_;
   Seconds epsilon_;

@@ -117,9 +117,10 @@ class EveryAlgorithmSteps : public Training, public ::testing::WithParamInterfac
 
 TEST_P(EveryAlgorithmSteps, ByAdamW) {
   const auto& factory = sync::catalog().find(GetParam()).make;
-  Experiment experiment = small_experiment(factory.most_workers == 1 ? 1 : 3);
+  Experiment experiment = small_experiment(factory.most_workers == 1 ? 1 : 4);
   experiment.stop.rounds = 3;
   experiment.sync.algorithm = GetParam();
+  experiment.sync.over = to_text(factory.routes.front());
   if (GetParam() == "diloco") experiment.sync.options = {{"h", std::int64_t{5}}};
   experiment.optimizer.kind = "adamw";
   experiment.optimizer.momentum = 0.0;

@@ -9,6 +9,7 @@
 #include <map>
 
 #include "policies/vocabulary/rng.hpp"
+#include "tests/workloads/learner_probe.hpp"
 #include "tests/workloads/reference_models.hpp"
 #include "workloads/learner/torch_learner.hpp"
 #include "workloads/optimizer.hpp"
@@ -23,22 +24,6 @@ std::shared_ptr<const Dataset> images(std::int64_t train, const std::string& nam
 LearnerSetting setting(const std::string& model, const DatasetInfo& info, std::int64_t bucket_bytes,
                        std::uint64_t seed = 1) {
   return {.model = model, .dataset = info, .bucket_bytes = Bytes(bucket_bytes), .seed = seed};
-}
-
-/// Forward and backward of all buckets; returns the loss.
-double differentiate(Learner& learner, std::span<const std::byte> records) {
-  learner.load(records);
-  const double loss = learner.forward();
-  for (int bucket = 0; bucket < static_cast<int>(learner.description().buckets.size()); ++bucket)
-    learner.backward(bucket);
-  return loss;
-}
-
-std::vector<float> copy_of(std::span<const float> values) { return {values.begin(), values.end()}; }
-
-/// The window of a flat vector that one tensor has.
-at::Tensor window(std::span<float> flat, const TensorDescription& tensor) {
-  return torch::from_blob(flat.data() + tensor.offset, tensor.shape);
 }
 
 double largest_difference(std::span<const float> one, std::span<const float> other) {

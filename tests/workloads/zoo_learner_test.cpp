@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "tests/workloads/learner_probe.hpp"
 #include "tests/workloads/reference_zoo.hpp"
 #include "workloads/learner/learner.hpp"
 
@@ -34,20 +35,6 @@ std::vector<std::byte> records_for(const DatasetInfo& info, std::size_t samples)
   for (std::size_t i = 0; i < records.size(); ++i)
     records[i] = static_cast<std::byte>(i % record == 0 ? i / record : rng.below(256));
   return records;
-}
-
-double differentiate(Learner& learner, std::span<const std::byte> records) {
-  learner.load(records);
-  const double loss = learner.forward();
-  for (int bucket = 0; bucket < static_cast<int>(learner.description().buckets.size()); ++bucket)
-    learner.backward(bucket);
-  return loss;
-}
-
-std::vector<float> copy_of(std::span<const float> values) { return {values.begin(), values.end()}; }
-
-at::Tensor window(std::span<float> flat, const TensorDescription& tensor) {
-  return torch::from_blob(flat.data() + tensor.offset, tensor.shape);
 }
 
 at::Tensor pixels_of(std::span<const std::byte> records, const DatasetInfo& info) {

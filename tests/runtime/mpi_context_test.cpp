@@ -8,12 +8,15 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <cstring>
 #include <numeric>
 #include <random>
 #include <thread>
 
+#include "policies/collectives/schedule.hpp"
 #include "policies/vocabulary/check.hpp"
+#include "workloads/roles/collective.hpp"
 
 namespace tandem {
 namespace {
@@ -254,6 +257,29 @@ TEST(MpiContext, AWaitingRankLeavesItsCoreToOthers) {
   }
   const double wall = (context.now() - start).count();
   EXPECT_LT(cpu_seconds() - cpu, 0.3 * wall) << "of " << wall << " s";
+}
+
+// Work on a device that is not emulated is done when `compute` returns.
+TEST(MpiContext, AnAllReduceGoesOnWhileADeviceComputes) {
+  MpiContext context(MPI_COMM_WORLD, {});
+  std::vector<Rank> members(static_cast<std::size_t>(context.world_size()));
+  std::iota(members.begin(), members.end(), 0);
+  std::vector<float> vector(1000, static_cast<float>(context.rank() + 1));
+  const std::array<Bytes, 1> sizes = {Bytes(4000)};
+  AllReduces all_reduces(context, collectives::catalog().find("ring").make, members, sizes, 10);
+  all_reduces.start(0, {sizes[0], reinterpret_cast<std::byte*>(vector.data())});
+  if (context.rank() == 0) {
+    const Seconds enough = context.now() + Seconds(60.0);
+    while (all_reduces.under_way(0) && context.now() < enough) {
+      auto backward = context.compute({.kind = Work::Kind::backward},
+                                      [] { std::this_thread::sleep_for(std::chrono::microseconds(200)); });
+      all_reduces.overlap(backward);
+    }
+    EXPECT_FALSE(all_reduces.under_way(0));
+  }
+  all_reduces.finish();
+  const auto sum = static_cast<float>(context.world_size() * (context.world_size() + 1) / 2);
+  EXPECT_EQ(vector, std::vector<float>(1000, sum));
 }
 
 // On request: needs 5 GiB of memory.

@@ -68,11 +68,7 @@ AllReduces::AllReduces(Context& context, collectives::MakeSchedule make, std::sp
 AllReduces::AllReduces(Context& context, std::vector<collectives::Schedule> schedules,
                        std::span<const Rank> members, std::span<const Bytes> bucket_sizes,
                        std::int32_t first_channel)
-    : context_(context),
-      members_(members.begin(), members.end()),
-      runs_(bucket_sizes.size()),
-      slots_(1),
-      operations_(1) {
+    : context_(context), members_(members.begin(), members.end()), runs_(bucket_sizes.size()) {
   TANDEM_CHECK(schedules.size() == runs_.size(), "schedules", schedules.size(), "buckets", runs_.size());
   for (std::size_t bucket = 0; bucket < runs_.size(); ++bucket) {
     const std::int64_t size = bucket_sizes[bucket].count();
@@ -89,6 +85,7 @@ AllReduces::AllReduces(Context& context, std::vector<collectives::Schedule> sche
       operations_.push_back({bucket, transfer, false});
     slots_.resize(slots_.size() + transfers);
   }
+  slots_.emplace_back();
 }
 
 void AllReduces::start(int bucket, Slice vector) {
@@ -186,10 +183,13 @@ void AllReduces::on_done(std::size_t slot) {
 
 Completion AllReduces::overlap(Pending& until) {
   TANDEM_CHECK(!until.empty(), "all-reduces under way", running_);
-  slots_[0] = std::move(until);
+  slots_.back() = std::move(until);
   while (true) {
-    const Completion completion = context_.wait_any(slots_);
-    if (completion.index == 0) return completion;
+    Completion completion = context_.wait_any(slots_);
+    if (completion.index + 1 == slots_.size()) {
+      completion.index = 0;
+      return completion;
+    }
     on_done(completion.index);
   }
 }

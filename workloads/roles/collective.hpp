@@ -77,7 +77,8 @@ class AllReduces {
   std::vector<Rank> members_;
   std::vector<Run> runs_;
   int running_ = 0;
-  /// Slot 0 is what `overlap` waits for; then the transfers of each bucket. `operations_` says whose each is.
+  /// The transfers of each bucket, of which `operations_` says whose each is; and last, since it may be done
+  /// already while transfers still can go on, what `overlap` waits for.
   std::vector<Pending> slots_;
   std::vector<Operation> operations_;
 };

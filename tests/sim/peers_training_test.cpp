@@ -210,6 +210,24 @@ TEST_F(Peers, InAdPsgdNobodyWaitsForASlowerWorker) {
   for (const Rank slow : {1, 2, 3}) EXPECT_NEAR(2 * steps[0], 3 * steps[slow], 12);
 }
 
+TEST_F(Peers, InAdPsgdNobodyWaitsForAWorkerThatDecodes) {
+  Experiment experiment = without_server("ad-psgd", "peers");
+  experiment.workload.math = Experiment::Workload::Math::modelled;
+  experiment.workload.model = "synthetic";
+  experiment.workload.synthetic_parameters = 100;
+  experiment.stop.rounds = 200;
+  // One of each kind is slow.
+  price_ = [](Rank rank, const Work& work) {
+    if (work.kind == Work::Kind::decode && rank >= 2) return Seconds(0.5);
+    return Seconds(work.kind == Work::Kind::forward ? 0.01 : 0.0);
+  };
+  const Journal journal = train(experiment);
+  std::map<Rank, int> steps;
+  for (const auto& step : journal.steps) ++steps[step.rank];
+  for (const Rank slow : {2, 3})
+    for (const Rank fast : {0, 1}) EXPECT_GT(steps[fast], 20 * steps[slow]);
+}
+
 TEST_F(Peers, AdPsgdCanEndByTheClock) {
   Experiment experiment = without_server("ad-psgd", "peers");
   experiment.workload.math = Experiment::Workload::Math::modelled;

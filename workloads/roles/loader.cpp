@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <deque>
+#include <utility>
 
 #include "policies/sampling/partition.hpp"
 #include "policies/vocabulary/check.hpp"
@@ -38,8 +39,9 @@ class MemoryLoader : public Loader {
 /// Batches are asked of a cache node ahead of their use.
 class StorageLoader : public Loader {
  public:
-  StorageLoader(const Job& job, Context& context, int worker)
+  StorageLoader(const Job& job, Context& context, int worker, std::function<void(Pending&)> wait)
       : context_(context),
+        wait_(std::move(wait)),
         sampler_(job.shard(worker), job.experiment().seed, worker),
         record_bytes_(job.dataset_info().record_bytes()),
         real_(job.real_math()),
@@ -52,8 +54,8 @@ class StorageLoader : public Loader {
     while (asked_.size() <= ahead_) ask(samples);
     current_ = std::move(asked_.front());
     asked_.pop_front();
-    context_.wait(current_.request);
-    context_.wait(current_.batch);
+    wait_(current_.request);
+    wait_(current_.batch);
     return {static_cast<int>(current_.ids.size()), current_.records};
   }
 
@@ -90,6 +92,7 @@ class StorageLoader : public Loader {
   }
 
   Context& context_;
+  std::function<void(Pending&)> wait_;
   sampling::Sampler sampler_;
   Bytes record_bytes_;
   bool real_;
@@ -101,8 +104,10 @@ class StorageLoader : public Loader {
 
 }  // namespace
 
-std::unique_ptr<Loader> make_loader(const Job& job, Context& context, int worker) {
-  if (job.experiment().data.source == "storage") return std::make_unique<StorageLoader>(job, context, worker);
+std::unique_ptr<Loader> make_loader(const Job& job, Context& context, int worker,
+                                    std::function<void(Pending&)> wait) {
+  if (job.experiment().data.source == "storage")
+    return std::make_unique<StorageLoader>(job, context, worker, std::move(wait));
   return std::make_unique<MemoryLoader>(job, worker);
 }
 

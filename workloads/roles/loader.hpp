@@ -1,6 +1,7 @@
 // Where a worker's batches come from: its own memory, or a cache node in front of storage.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <span>
 #include <vector>
@@ -23,7 +24,9 @@ class Loader {
   virtual void close() = 0;
 };
 
-/// The loader of worker `worker` as the experiment says.
-std::unique_ptr<Loader> make_loader(const Job& job, Context& context, int worker);
+/// The loader of worker `worker` as the experiment says. `wait` ends what the worker's next step needs, and may
+/// do other things meanwhile.
+std::unique_ptr<Loader> make_loader(const Job& job, Context& context, int worker,
+                                    std::function<void(Pending&)> wait);
 
 }  // namespace tandem

@@ -30,7 +30,7 @@ Worker::Worker(const Job& job, Context& context, Journal& journal, int index)
       replica_(job, index),
       policy_(job.algorithm().make.make_worker(job.sync_setting(), index)),
       link_(make_link(job, context, replica_, *policy_)),
-      loader_(make_loader(job, context, index)),
+      loader_(make_loader(job, context, index, [this](Pending& until) { link_->overlap(until); })),
       checkpoints_(job, context),
       writes_checkpoints_(index == 0 && job.route() != sync::Route::server),
       has_own_model_(job.algorithm().make.payload == sync::Payload::model),
@@ -78,7 +78,7 @@ void Worker::load(int step_samples) {
                                      .samples = batch.samples,
                                      .bytes = job_.dataset_info().record_bytes() * batch.samples},
                                     replica_.load(batch.records));
-  context_.wait(decode);
+  link_->overlap(decode);
   end_phase(Phase::load);
 }
 

@@ -41,6 +41,7 @@ struct Experiment {
     std::string over = "server";                 ///< "server" | "all-reduce" | "peers"
     std::string collective = "ring";             ///< of collectives::catalog()
     std::string order = "topology";              ///< of the collective's workers: "topology" | "rank"
+    std::string overlap = "backward";            ///< with computing: "none" | "backward" | "both" passes
     bool average_statistics = true;              ///< running statistics travel with the model
     std::map<std::string, OptionValue> options;  ///< of the algorithm, all resolved
   } sync;

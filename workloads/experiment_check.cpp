@@ -41,6 +41,7 @@ class Checker {
                     experiment_.data.split_options);
     check_workload();
     check_route();
+    check_overlap();
     check_stop();
     check_target();
     check_optimizer();
@@ -119,6 +120,17 @@ class Checker {
     for (const auto other : chosen.routes) routes += (routes.empty() ? "" : " or ") + to_text(other);
     refuse_key("sync.algorithm", "one that works over " + sync.over + " (" + able + ")",
                "'" + sync.algorithm + "', for which sync.over is " + routes);
+  }
+
+  void check_overlap() const {
+    if (experiment_.sync.overlap != "both") return;
+    const auto refuse = [this](const std::string& why) {
+      refuse_key("sync.overlap", "none or backward, because " + why, "'both'");
+    };
+    if (sync::catalog().find(experiment_.sync.algorithm).make.payload != sync::Payload::gradient)
+      refuse("workers of " + experiment_.sync.algorithm + " need their whole model between exchanges");
+    if (experiment_.run.devices == "native")
+      refuse("the forward pass of a native device is one piece (run.devices)");
   }
 
   void check_stop() const {

@@ -53,6 +53,9 @@ std::vector<ExperimentKey> job_keys() {
       {KEY(sync.collective), name_of(Names::collective), "schedule of the all-reduce"},
       {KEY(sync.order), one_of({"topology", "rank"}),
        "of workers in that schedule: near ones side by side where that costs less, or always by rank"},
+      {KEY(sync.overlap), one_of({"none", "backward", "both"}),
+       "gradients leave after backward; during it, each bucket as it is complete; or also the layers of the "
+       "next forward wait for their own bucket only, which come in the order in which they are needed"},
       {KEY(sync.average_statistics),
        {},
        "running statistics (batch normalisation) travel with the model and are averaged; false: each worker "

@@ -95,6 +95,7 @@ Experiment random_experiment(std::uint64_t seed, const std::string& platform) {
     experiment.sync.options["h"] = static_cast<std::int64_t>(1 + rng.below(9));
     experiment.sync.options["weights"] = std::string(rng.below(2) == 0 ? "samples" : "uniform");
   }
+  if (experiment.sync.overlap == "both") experiment.sync.overlap = "none";
   experiment.stop.rounds = 1;
   make_optimizer_sensible(experiment.optimizer);
   if (rng.below(2) == 0) {

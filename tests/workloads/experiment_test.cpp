@@ -254,6 +254,13 @@ INSTANTIATE_TEST_SUITE_P(
                 "| local-sgd | esync | esync-published | fedavg | slowmo | diloco | easgd | group-average), "
                 "found 'asp', for which sync.over is server"},
         Refusal{
+            "OverlapOfChanges", minimal + "sync:\n  algorithm: local-sgd\n  overlap: both\n",
+            "lab.yaml:5: key 'sync.overlap': expected none or backward, because workers of local-sgd need "
+            "their whole model between exchanges, found 'both'"},
+        Refusal{"OverlapOfNativeDevices", minimal + "sync: {overlap: both}\nrun: {devices: native}\n",
+                "lab.yaml:3: key 'sync.overlap': expected none or backward, because the forward pass of a "
+                "native device is one piece (run.devices), found 'both'"},
+        Refusal{
             "TimeWithoutServer", "platform: lab.xml\nsync: {over: all-reduce}\nstop:\n  seconds: 10s\n",
             "lab.yaml:4: key 'stop.seconds': expected stop.rounds or stop.epochs, because all workers of bsp "
             "over all-reduce stop after the same round, found a limit of time"},
@@ -309,7 +316,7 @@ INSTANTIATE_TEST_SUITE_P(
             minimal + "sync.algorithm: asp\nvariants: {ring: {sync.over: all-reduce}}\n",
             "lab.yaml:3: variant 'ring': key 'sync.algorithm': expected one that works over all-reduce "
             "(sequential | bsp | local-sgd | esync | esync-published | fedavg | slowmo | diloco | easgd | "
-                "group-average), found 'asp', "
+            "group-average), found 'asp', "
             "for which sync.over is server"}),
     [](const auto& test) { return test.param.name; });
 
@@ -325,7 +332,8 @@ TEST_F(ExperimentFile, RefusesOverrides) {
   EXPECT_EQ(error_of(minimal, {{"sync", "asp"}}), "--set: key 'sync': expected a map of keys, found 'asp'");
   EXPECT_EQ(error_of(minimal, {{"sync.algorithm", "asp"}, {"sync.over", "all-reduce"}}),
             "--set: key 'sync.algorithm': expected one that works over all-reduce (sequential | bsp | "
-            "local-sgd | esync | esync-published | fedavg | slowmo | diloco | easgd | group-average), found 'asp', for which sync.over "
+            "local-sgd | esync | esync-published | fedavg | slowmo | diloco | easgd | group-average), found "
+            "'asp', for which sync.over "
             "is server");
 }
 

@@ -95,7 +95,8 @@ std::map<Rank, OfWorker> workers_of(const RunInfo& info, const Journal& journal)
 std::map<Rank, ExchangeShares> exchange_shares(const RunInfo& info, const Journal& journal,
                                                Seconds makespan) {
   std::map<Rank, ExchangeShares> ranks;
-  if (journal.operations.empty() || info.experiment.sync.over == "peers") return ranks;
+  const auto& sync = info.experiment.sync;
+  if (journal.operations.empty() || sync.over == "peers" || sync.overlap == "both") return ranks;
   for (auto& [rank, worker] : workers_of(info, journal)) {
     const Intervals exchanges = exchanges_of(worker);
     for (const auto* computation : worker.computations)

@@ -16,7 +16,11 @@ namespace {
 class AllReduceLink : public Link {
  public:
   AllReduceLink(const Job& job, Context& context, Replica& replica)
-      : job_(job), context_(context), replica_(replica), workers_(job.ranks_of(Seat::Role::worker)) {
+      : job_(job),
+        context_(context),
+        replica_(replica),
+        workers_(job.ranks_of(Seat::Role::worker)),
+        leaves_buckets_open_(job.experiment().sync.overlap == "both") {
     const auto coordinators = job.ranks_of(Seat::Role::coordinator);
     if (!coordinators.empty()) coordinator_.emplace(context, coordinators.front());
   }
@@ -50,7 +54,7 @@ class AllReduceLink : public Link {
   }
 
   ExchangeResult finish() override {
-    group_->reduces->finish();
+    if (!leaves_buckets_open_) group_->reduces->finish();
     ExchangeResult result = coordinator_ ? told_by_coordinator() : counted_alike();
     result.sum_of = weight_ && job_.real_math() ? static_cast<double>(total_weight_) : group_->size;
     const std::size_t reduced = group_->traffic.size() - (weight_ ? 0 : 1);
@@ -60,6 +64,8 @@ class AllReduceLink : public Link {
     }
     return result;
   }
+
+  void await(int bucket) override { group_->reduces->finish(bucket); }
 
   sync::Answer ask(const Contribution& contribution) override {
     return {.now = context_.now(), .ready = coordinator_.value().ask(contribution, version_), .members = {}};
@@ -157,6 +163,7 @@ class AllReduceLink : public Link {
   Context& context_;
   Replica& replica_;
   std::vector<Rank> workers_;
+  bool leaves_buckets_open_;  ///< when an exchange is finished
   std::map<std::vector<int>, std::unique_ptr<Group>> groups_;
   Group* group_ = nullptr;
   std::optional<CoordinatorLine> coordinator_;

@@ -46,8 +46,11 @@ class Link {
   virtual void offer(int bucket, const Contribution& contribution) = 0;
   /// Waits for `until` while the exchange goes on.
   virtual void overlap(Pending& until) = 0;
-  /// Waits for the end of the exchange.
+  /// Waits for the end of the exchange; with sync.overlap "both", only until it is known what it brings: then
+  /// each bucket is to be awaited before the next exchange begins.
   virtual ExchangeResult finish() = 0;
+  /// Waits for what a finished exchange brings of this bucket.
+  virtual void await(int) {}
   /// Asks the coordinator whether to go on with local steps, and waits for the answer; or reports to it, and
   /// does not. Pre (both): there is a coordinator.
   virtual sync::Answer ask(const Contribution& contribution);

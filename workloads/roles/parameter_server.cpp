@@ -192,7 +192,8 @@ void ParameterServer::reply(const sync::Reply& decision) {
                   .local_steps = decision.local_steps,
                   .value = stopping_ && shard_ == 0 ? 1 : 0,
                   .all_samples = samples_};
-  for (int bucket = 0; bucket <= last_bucket(); ++bucket) {
+  // In the order in which the next forward needs them.
+  for (int bucket = last_bucket(); bucket >= 0; --bucket) {
     const Channel channel = bucket == last_bucket() ? protocol::from_server : protocol::reply_bucket(bucket);
     client.reply.push_back(
         context_.send(client.rank, channel, model_.slice(client.replied_model, bucket), note));

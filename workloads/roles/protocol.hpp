@@ -26,7 +26,7 @@ enum Kind : std::int32_t {
 /// Worker -> server or coordinator. The note rides on the last bucket of a push, so its arrival means the
 /// push is whole.
 inline constexpr Channel to_server{1, true};
-/// Server -> worker. The note rides on the last bucket of the model.
+/// Server -> worker. The note rides on the last bucket of the model, which is sent first.
 inline constexpr Channel from_server{2, true};
 inline constexpr Channel answers{3, true};
 inline constexpr Channel requests{4, true};

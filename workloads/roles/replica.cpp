@@ -98,6 +98,18 @@ Kernel Replica::adopt_sum(sync::Payload payload, double weight, UpdateTime time)
   };
 }
 
+Kernel Replica::adopt_sum_of(int bucket, double weight, UpdateTime time) {
+  if (!learner_) return {};
+  return [this, bucket, weight, time] {
+    if (bucket + 1 == buckets()) optimizer_.begin_update(time);
+    const BucketDescription& extent = model_.buckets[static_cast<std::size_t>(bucket)];
+    const auto begin = static_cast<std::size_t>(extent.offset);
+    const auto size = static_cast<std::size_t>(extent.elements());
+    apply_update(optimizer_, model_, extent.offset, learner_->model().subspan(begin, size),
+                 learner_->gradient().subspan(begin, size), 1.0 / weight);
+  };
+}
+
 void Replica::adopt_mean_change(double share) {
   const std::span<float> target = tie_ ? std::span<float>(marked_) : learner_->model();
   const std::span<const float> base = marked_, sum = change_;

@@ -40,9 +40,11 @@ class Replica {
   /// Multiplies the payload by its weight in a sum.
   Kernel weigh(sync::Payload payload, double weight);
   /// Takes over the mean of workers' payloads of so much weight together, of which the memory holds the sum:
-  /// an optimiser step by the mean gradient, the marked model plus the mean change, or the mean model. `time`:
-  /// of the round's beginning.
+  /// an optimiser step by the mean gradient, the marked model plus the mean change, or the mean model.
+  /// `time`: of the round's beginning.
   Kernel adopt_sum(sync::Payload payload, double weight, UpdateTime time);
+  /// The same for one bucket of the gradient, first the last bucket. Pre: every bucket has its turn.
+  Kernel adopt_sum_of(int bucket, double weight, UpdateTime time);
   /// The model is the worker's own and only tied to the server's, the centre.
   bool is_tied() const { return tie_.has_value(); }
   /// Lets the centre pull the model, and takes over the new one that has come. Pre: is_tied().

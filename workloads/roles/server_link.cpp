@@ -14,6 +14,7 @@ class ServerLink : public Link {
       : context_(context),
         replica_(replica),
         servers_(job.ranks_of(Seat::Role::server)),
+        leaves_buckets_open_(job.experiment().sync.overlap == "both"),
         versions_(servers_.size(), 0),
         coordinator_(context, servers_.front()) {
     const int shards = static_cast<int>(servers_.size());
@@ -44,6 +45,7 @@ class ServerLink : public Link {
 
   ExchangeResult finish() override {
     const int last = replica_.buckets() - 1;
+    receives_.clear();
     for (std::size_t shard = 0; shard < servers_.size(); ++shard) {
       for (int bucket = 0; bucket <= last; ++bucket) {
         const ShardPiece& piece = pieces_[shard][static_cast<std::size_t>(bucket)];
@@ -55,13 +57,15 @@ class ServerLink : public Link {
     }
     context_.wait_all(sends_);
     sends_.clear();
-    const std::size_t buckets = receives_.size() / servers_.size();
-    for (std::size_t i = 0; i < receives_.size(); ++i) {
-      const Note note = context_.wait(receives_[i]).note;
-      if (i % buckets == buckets - 1) take_over(note, i / buckets);
-    }
-    receives_.clear();
+    for (std::size_t shard = 0; shard < servers_.size(); ++shard)
+      take_over(context_.wait(receive_of(shard, last)).note, shard);
+    if (!leaves_buckets_open_) context_.wait_all(receives_);
     return result_;
+  }
+
+  void await(int bucket) override {
+    for (std::size_t shard = 0; shard < servers_.size(); ++shard)
+      if (Pending& arriving = receive_of(shard, bucket); !arriving.empty()) context_.wait(arriving);
   }
 
   sync::Answer ask(const Contribution& contribution) override {
@@ -86,6 +90,10 @@ class ServerLink : public Link {
   }
 
  private:
+  Pending& receive_of(std::size_t shard, int bucket) {
+    return receives_[shard * static_cast<std::size_t>(replica_.buckets()) + static_cast<std::size_t>(bucket)];
+  }
+
   void take_over(const Note& reply, std::size_t shard) {
     TANDEM_CHECK(reply.kind == protocol::reply, "kind", reply.kind);
     versions_[shard] = reply.version;
@@ -102,12 +110,13 @@ class ServerLink : public Link {
   Replica& replica_;
   std::vector<Rank> servers_;
   std::vector<std::vector<ShardPiece>> pieces_;  ///< by shard, by bucket
+  bool leaves_buckets_open_;                     ///< when an exchange is finished
   std::vector<int> versions_;  ///< of the model's part, by shard: each counts its own updates
   CoordinatorLine coordinator_;
   sync::Payload payload_ = sync::Payload::gradient;
   ExchangeResult result_;
   std::vector<Pending> sends_;
-  std::vector<Pending> receives_;
+  std::vector<Pending> receives_;  ///< by shard, by bucket
 };
 
 }  // namespace

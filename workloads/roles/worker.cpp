@@ -33,6 +33,8 @@ Worker::Worker(const Job& job, Context& context, Journal& journal, int index)
       loader_(make_loader(job, context, index, [this](Pending& until) { link_->overlap(until); })),
       checkpoints_(job, context),
       writes_checkpoints_(index == 0 && job.route() != sync::Route::server),
+      overlaps_backward_(job.experiment().sync.overlap != "none"),
+      overlaps_forward_(job.experiment().sync.overlap == "both"),
       has_own_model_(job.algorithm().make.payload == sync::Payload::model),
       batch_(job.experiment().workload.batch) {}
 
@@ -54,16 +56,18 @@ void Worker::step() {
   const auto during = policy_->on_step_begin({local_steps_});
   if (during) {
     logged("step_begin", *during);
-    link_->begin(*during);
+    if (!overlaps_forward_) link_->begin(*during);
     end_phase(Phase::exchange);
   }
   if (policy_->reports({local_steps_})) link_->report(contribution());
   load(batch_);
   forward();
+  if (during && overlaps_forward_) link_->begin(*during);
   backward(during ? &*during : nullptr);
   if (during) finish_exchange(during->payload);
   if (!during || during->payload == sync::Payload::model) update(began);
   if (!during) decide();
+  if (open_ && (stopping_ || (writes_checkpoints_ && checkpoints_.is_due(done_rounds_)))) take_over_all();
   // The last one is the mean of all, where each worker has a model of its own.
   if (writes_checkpoints_ && !(stopping_ && has_own_model_))
     checkpoints_.save_if_due(done_rounds_, done_samples_, replica_.values());
@@ -82,15 +86,23 @@ void Worker::load(int step_samples) {
   end_phase(Phase::load);
 }
 
+/// In one piece; or bucket by bucket from the first layers, of which the last ends with the calculation.
 void Worker::forward() {
-  Pending pass =
-      context_.compute({.kind = Work::Kind::forward, .samples = record_.samples}, replica_.forward());
-  link_->overlap(pass);
+  taking_over_ = Seconds(0.0);
+  for (int bucket = overlaps_forward_ ? replica_.buckets() - 1 : 0; bucket >= 0; --bucket) {
+    if (open_) take_over(bucket);
+    Pending pass = context_.compute(
+        {.kind = Work::Kind::forward, .bucket = overlaps_forward_ ? bucket : -1, .samples = record_.samples},
+        bucket == 0 ? replica_.forward() : Kernel());
+    link_->overlap(pass);
+    end_phase(Phase::forward);
+  }
+  open_.reset();
   record_.loss = replica_.loss();
-  end_phase(Phase::forward);
 }
 
-/// Each bucket of a gradient leaves as soon as it is complete, while backward goes on with the next.
+/// Where backward is overlapped, each bucket of a gradient leaves as soon as it is complete, while backward
+/// goes on with the next.
 void Worker::backward(const sync::Exchange* during) {
   ++local_steps_;
   samples_since_exchange_ += record_.samples;
@@ -100,9 +112,11 @@ void Worker::backward(const sync::Exchange* during) {
         context_.compute({.kind = Work::Kind::backward, .bucket = bucket, .samples = record_.samples},
                          replica_.backward(bucket));
     link_->overlap(pass);
-    step_duration_ = context_.now() - record_.start;
-    if (during != nullptr) link_->offer(bucket, contribution());
+    step_duration_ = context_.now() - record_.start - taking_over_;
+    if (during != nullptr && overlaps_backward_) link_->offer(bucket, contribution());
   }
+  if (during != nullptr && !overlaps_backward_)
+    for (int bucket = 0; bucket < replica_.buckets(); ++bucket) link_->offer(bucket, contribution());
   end_phase(Phase::backward);
 }
 
@@ -141,7 +155,9 @@ void Worker::exchange_after_step(const sync::Exchange& exchange) {
 void Worker::finish_exchange(sync::Payload payload) {
   const ExchangeResult result = link_->finish();
   end_phase(Phase::exchange);
-  if (result.sum_of > 0 || replica_.is_tied()) {
+  if (overlaps_forward_) {
+    open_ = {result.sum_of, {round_}};
+  } else if (result.sum_of > 0 || replica_.is_tied()) {
     Pending update = context_.compute(
         {.kind = Work::Kind::update, .bytes = replica_.description().bytes()},
         result.sum_of > 0 ? replica_.adopt_sum(payload, result.sum_of, {round_}) : replica_.adopt_centre());
@@ -161,6 +177,25 @@ void Worker::finish_exchange(sync::Payload payload) {
   ++round_;
   done_rounds_ = result.rounds;
   done_samples_ = result.samples;
+}
+
+void Worker::take_over(int bucket) {
+  const Seconds start = context_.now();
+  link_->await(bucket);
+  end_phase(Phase::exchange);
+  if (open_->sum_of > 0) {
+    const Bytes size = replica_.description().buckets[static_cast<std::size_t>(bucket)].bytes();
+    Pending update = context_.compute({.kind = Work::Kind::update, .bytes = size},
+                                      replica_.adopt_sum_of(bucket, open_->sum_of, open_->time));
+    link_->overlap(update);
+    end_phase(Phase::update);
+  }
+  taking_over_ += context_.now() - start;
+}
+
+void Worker::take_over_all() {
+  for (int bucket = replica_.buckets() - 1; bucket >= 0; --bucket) take_over(bucket);
+  open_.reset();
 }
 
 Contribution Worker::contribution() const {

@@ -2,6 +2,9 @@
 // algorithm.
 #pragma once
 
+#include <memory>
+#include <optional>
+
 #include "policies/sync/policy.hpp"
 #include "workloads/context.hpp"
 #include "workloads/job.hpp"
@@ -27,6 +30,8 @@ class Worker {
   void decide();
   void exchange_after_step(const sync::Exchange& exchange);
   void finish_exchange(sync::Payload payload);
+  void take_over(int bucket);
+  void take_over_all();
   void end_phase(Phase phase);
   sync::WorkerDecision logged(const char* event, sync::WorkerDecision decision);
   Contribution contribution() const;
@@ -40,6 +45,16 @@ class Worker {
   std::unique_ptr<Loader> loader_;
   CheckpointWriter checkpoints_;
   bool writes_checkpoints_;  ///< the first worker does where there is no server: of its own model
+
+  bool overlaps_backward_;  ///< a bucket leaves as soon as it is complete
+  bool overlaps_forward_;   ///< a layer waits for its own bucket only
+  /// A finished exchange whose buckets are taken over during the next forward.
+  struct OpenExchange {
+    double sum_of;  ///< as in ExchangeResult
+    UpdateTime time;
+  };
+  std::optional<OpenExchange> open_;
+  Seconds taking_over_;  ///< the part of this step's forward that waited for buckets and adopted them
 
   bool has_own_model_;  ///< every worker does: models are what they exchange
 

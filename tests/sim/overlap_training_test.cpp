@@ -1,0 +1,123 @@
+// What an exchange goes on during changes when a model is there, never which: the same model bit by bit, and
+// the time that each way saves.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cctype>
+#include <ostream>
+#include <string>
+#include <utility>
+
+#include "tests/sim/training.hpp"
+
+namespace tandem {
+namespace {
+
+using testing::small_experiment;
+using testing::Training;
+
+struct Way {
+  const char* name;
+  std::string over;
+  std::string algorithm;
+  std::string optimizer;
+  std::vector<std::string> servers;
+};
+void PrintTo(const Way& value, std::ostream* out) { *out << value.name; }
+
+class Overlap : public Training {};
+
+class OverlapOver : public Overlap, public ::testing::WithParamInterface<Way> {
+ protected:
+  std::vector<float> trained(const std::string& overlap) {
+    Experiment experiment = small_experiment(4);
+    experiment.sync.overlap = overlap;
+    experiment.sync.over = GetParam().over;
+    experiment.sync.collective = "halving-doubling";
+    experiment.sync.algorithm = GetParam().algorithm;
+    experiment.optimizer.kind = GetParam().optimizer;
+    if (GetParam().optimizer != "sgd") experiment.optimizer.momentum = 0.0;
+    experiment.placement.servers = GetParam().servers;
+    experiment.evaluate_every = 2;
+    experiment.placement.evaluator = "host-0";
+    const Journal journal = train(experiment);
+    for (const auto& evaluation : journal.evaluations) losses_.push_back(evaluation.loss);
+    EXPECT_GT(job_->model().buckets.size(), 2U) << "there is nothing to overlap";
+    return final_model();
+  }
+  std::vector<double> losses_;  ///< of evaluations
+};
+
+TEST_P(OverlapOver, TheModelIsTheSame) {
+  const auto none = trained("none");
+  const auto losses = std::exchange(losses_, {});
+  EXPECT_GE(losses.size(), 2U);
+  EXPECT_EQ(trained("backward"), none);
+  EXPECT_EQ(std::exchange(losses_, {}), losses);
+  EXPECT_EQ(trained("both"), none);
+  EXPECT_EQ(std::exchange(losses_, {}), losses);
+}
+
+INSTANTIATE_TEST_SUITE_P(Ways, OverlapOver,
+                         ::testing::Values(Way{"server", "server", "bsp", "sgd", {"host-0"}},
+                                           Way{"shards", "server", "bsp", "adam", {"host-0", "host-5"}},
+                                           Way{"all-reduce", "all-reduce", "bsp", "sgd", {}},
+                                           Way{"all-reduce with Adam", "all-reduce", "bsp", "adam", {}}),
+                         [](const auto& way) {
+                           std::string name = way.param.name;
+                           std::replace_if(
+                               name.begin(), name.end(), [](char c) { return !std::isalnum(c); }, '_');
+                           return name;
+                         });
+
+/// One worker and one server, 4 buckets of 1 ms each way. A pass over a bucket takes less.
+class OverlapOfOne : public Overlap {
+ protected:
+  static constexpr int rounds = 10;
+  static constexpr double pass = 0.0005;
+
+  double makespan(const std::string& overlap) {
+    Experiment experiment = small_experiment(1);
+    experiment.sync.overlap = overlap;
+    experiment.workload.math = Experiment::Workload::Math::modelled;
+    experiment.workload.model = "synthetic";
+    experiment.workload.synthetic_buckets = 4;
+    experiment.workload.synthetic_parameters = 4 * 25'000;  // 100 kB a bucket at 100 MB/s
+    experiment.stop.rounds = rounds;
+    price_ = [](Rank, const Work& work) {
+      const int buckets = work.bucket < 0 ? 4 : 1;
+      const bool passes = work.kind == Work::Kind::forward || work.kind == Work::Kind::backward;
+      return Seconds(passes ? pass * buckets : 0.0);
+    };
+    train(experiment);
+    return makespan_.count();
+  }
+};
+
+TEST_F(OverlapOfOne, BackwardHidesAllPassesButTheFirst) {
+  EXPECT_NEAR(makespan("none") - makespan("backward"), rounds * 3 * pass, 1e-9);
+}
+
+TEST_F(OverlapOfOne, ForwardHidesAllPassesButTheLast) {
+  EXPECT_NEAR(makespan("backward") - makespan("both"), (rounds - 1) * 3 * pass, 1e-9);
+}
+
+TEST_F(Overlap, StepDurationsAreWithoutWaitingForBuckets) {
+  Experiment experiment = small_experiment(2);
+  experiment.sync.overlap = "both";
+  experiment.workload.math = Experiment::Workload::Math::modelled;
+  price_ = [](Rank, const Work& work) {
+    return Seconds(work.kind == Work::Kind::backward && work.bucket == 0 ? 0.25 : 0.0);
+  };
+  const Journal journal = train(experiment);
+  int pushes = 0;
+  for (const auto& decision : journal.decisions)
+    if (const auto at = decision.event.find("duration="); at != std::string::npos) {
+      EXPECT_NEAR(std::stod(decision.event.substr(at + 9)), 0.25, 1e-9);
+      ++pushes;
+    }
+  EXPECT_EQ(pushes, 2 * 5);
+}
+
+}  // namespace
+}  // namespace tandem

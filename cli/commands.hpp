@@ -14,6 +14,7 @@ inline constexpr int exit_broken_world = 70;
 void add_simulate(CLI::App& app, int& exit_code);
 void add_run(CLI::App& app, int& exit_code);
 void add_compare(CLI::App& app, int& exit_code);
+void add_study(CLI::App& app, int& exit_code);
 void add_validate(CLI::App& app, int& exit_code);
 void add_calibrate(CLI::App& app, int& exit_code);
 void add_cluster(CLI::App& app, int& exit_code);

@@ -55,9 +55,9 @@ void add_record_options(CLI::App& command, JobOptions& options) {
 
 LoadedJob load_job(const JobOptions& options) {
   if (validation::is_suite(options.experiment_file))
-    throw ConfigError(
-        options.experiment_file +
-        ": this is a suite; `tandem validate` runs it, with --list it names its configurations");
+    throw ConfigError(options.experiment_file +
+                      ": this is a suite; `tandem study` simulates it and `tandem validate` runs it too, "
+                      "with --list they name its configurations");
   Overrides overrides;
   for (const auto& setting : options.settings) overrides.push_back(parse_override(setting));
   auto [experiment, locate] = load_located(options.experiment_file, overrides, options.variant);

@@ -39,6 +39,8 @@ int main(int argc, char** argv) {
       "Examples:\n"
       "  tandem validate workloads/experiments/quick.yaml          simulate, run and compare; writes "
       "report.html\n"
+      "  tandem study workloads/studies/stragglers.yaml            simulate a grid side by side; writes "
+      "report.html\n"
       "  tandem simulate workloads/experiments/mixed_lab.yaml --set sync.algorithm=asp\n"
       "  tandem show platforms/mixed_lab.xml                       hosts, devices, links, bottlenecks\n"
       "  tandem list sync                                          the synchronisation algorithms and their "
@@ -46,6 +48,7 @@ int main(int argc, char** argv) {
       "\nExit codes: 0 fine; 1 beyond tolerance; 2 bad input; 70 broken world; 130 interrupted.");
   int exit_code = cli::exit_fine;
   cli::add_validate(app, exit_code);
+  cli::add_study(app, exit_code);
   cli::add_simulate(app, exit_code);
   cli::add_run(app, exit_code);
   cli::add_compare(app, exit_code);

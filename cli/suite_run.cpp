@@ -17,6 +17,7 @@
 #include "cli/profile_origin.hpp"
 #include "cli/progress.hpp"
 #include "cli/self.hpp"
+#include "cli/suite_input.hpp"
 #include "policies/vocabulary/check.hpp"
 #include "policies/vocabulary/rng.hpp"
 #include "runtime/launcher/launcher.hpp"
@@ -47,17 +48,6 @@ struct Calibration {
   std::vector<std::size_t> configurations;
   std::string failure{};
 };
-
-std::string command_of(const std::vector<std::string>& words) {
-  std::string text = "tandem";
-  for (const auto& word : words) text += ' ' + shell_word(word);
-  return text;
-}
-
-std::string first_lines(const std::string& text) {
-  constexpr std::size_t longest = 1500;
-  return text.size() <= longest ? text : text.substr(0, longest) + " ...";
-}
 
 /// The one with the middle throughput.
 Results middle_of(std::vector<Results> draws) {
@@ -221,10 +211,8 @@ class SuiteRun {
                       : kind == Task::Kind::witness ? "/smpi"
                                                     : "/simulated";
     if (kind == Task::Kind::simulation && repetition > 0) out += fmt::format("-{}", repetition);
-    Task task{
-        index, kind, repetition, folder(index) + out, {runs ? "run" : "simulate", at(index).experiment_file}};
-    if (!at(index).variant.empty()) task.words.insert(task.words.end(), {"--variant", at(index).variant});
-    for (const auto& setting : settings(index)) task.words.insert(task.words.end(), {"--set", setting});
+    Task task{index, kind, repetition, folder(index) + out,
+              words_for(runs ? "run" : "simulate", at(index), settings(index))};
     task.words.insert(task.words.end(),
                       {"--out", task.out, "--operations", "--decisions", "--trace", "--force"});
     if (kind == Task::Kind::witness) task.words.insert(task.words.end(), {"--fidelity", "smpi"});
@@ -276,7 +264,7 @@ class SuiteRun {
 
   void do_task(const Task& task) const {
     fs::create_directories(task.out);
-    run_self(task.words, options_.out + "/log.txt");
+    run_self({task.words, options_.out + "/log.txt"});
   }
 
   static double other_load_of(const Task& task) {

@@ -10,11 +10,11 @@
 
 #include "cli/commands.hpp"
 #include "cli/job_options.hpp"
+#include "cli/suite_input.hpp"
 #include "cli/suite_run.hpp"
 #include "policies/vocabulary/check.hpp"
 #include "validation/report.hpp"
 #include "validation/suite.hpp"
-#include "validation/suite_file.hpp"
 #include "workloads/records/result_directory.hpp"
 
 namespace tandem::cli {
@@ -24,36 +24,10 @@ struct ValidateOptions {
   JobOptions job;
   SuiteRunOptions run;
   std::optional<double> tolerance;  ///< of the mean absolute error of step time
-  std::vector<std::string> only;
-  bool list = false;
+  SuiteInputOptions input;
 };
 
 constexpr double default_tolerance = 0.10;
-
-validation::Suite suite_of(const ValidateOptions& options) {
-  const auto& job = options.job;
-  if (!validation::is_suite(job.experiment_file))
-    return validation::suite_of_experiment(job.experiment_file, job.settings, job.variant);
-  if (!job.variant.empty())
-    throw ConfigError("--variant is for experiments; of a suite, --only picks configurations");
-  return validation::load_suite(job.experiment_file, job.settings);
-}
-
-/// Bad input anywhere is found before anything is written or started.
-void check_configurations(const validation::Suite& suite) {
-  for (const auto& configuration : suite.configurations) {
-    JobOptions job;
-    job.experiment_file = configuration.experiment_file;
-    job.settings = configuration.settings;
-    job.variant = configuration.variant;
-    try {
-      load_job(job);
-    } catch (const ConfigError& error) {
-      if (!suite.has_grid) throw;
-      throw ConfigError(fmt::format("configuration '{}': {}", configuration.name, error.what()));
-    }
-  }
-}
 
 void prepare_directory(const ValidateOptions& options) {
   const std::string& out = options.run.out;
@@ -64,17 +38,14 @@ void prepare_directory(const ValidateOptions& options) {
 }
 
 int validate_all(ValidateOptions options) {
-  validation::Suite suite = suite_of(options);
-  validation::keep_only(suite, options.only);
-  if (options.list) {
-    for (const auto& configuration : suite.configurations)
-      fmt::print("{}{}\n", configuration.name, configuration.calibration ? "  (calibration set)" : "");
+  const validation::Suite suite = read_suite(options.job, options.input);
+  if (options.input.list) {
+    print_names(suite);
     return exit_fine;
   }
   options.run.on_cluster = options.run.on_cluster || suite.on_cluster;
   options.run.witness = options.run.witness || suite.with_witness;
   options.run.out = options.job.out.empty() ? "results/" + suite.name : options.job.out;
-  check_configurations(suite);
   check_profile(suite, options.run);
   prepare_directory(options);
   const SuiteResults results = run_suite(suite, options.run);
@@ -100,7 +71,7 @@ void add_validate(CLI::App& app, int& exit_code) {
       "validate", "Simulate and run an experiment or a suite, and report how far the two are apart");
   const auto options = std::make_shared<ValidateOptions>();
   add_experiment_options(*command, options->job);
-  command->get_option("EXPERIMENT")->description("Experiment or suite file (YAML)");
+  add_suite_options(*command, options->input);
   command->add_option("--profile", options->run.profile,
                       "Use this calibration profile instead of measuring one");
   command->add_flag("--cluster", options->run.on_cluster,
@@ -111,11 +82,6 @@ void add_validate(CLI::App& app, int& exit_code) {
       "from those of the simulator's code");
   command->add_option("--tolerance", options->tolerance, "Mean absolute error of step time that passes [0.1]")
       ->check(above_zero());
-  one_at_a_time(
-      command->add_option("--only", options->only,
-                          "Take this configuration only, or those below a name; repeat it for more names"))
-      ->type_name("NAME");
-  command->add_flag("--list", options->list, "Print the names of the configurations and do nothing");
   command->add_flag("--resume", options->run.resume, "Go on with a suite that was interrupted");
   command->add_flag("--trace-both", options->run.traces,
                     "Write trace.json with both worlds for each configuration (opens in Perfetto)");
@@ -130,7 +96,8 @@ void add_validate(CLI::App& app, int& exit_code) {
       "  grid: {platform: [x.xml, y.xml], seed: [1, 2]}\n"
       "  calibration: {platform: [x.xml]}      those with these values; all others are the hold-out set\n"
       "  repetitions: 3     tolerance: 0.1     seed: 1 (of the order)     cluster: false     witness: "
-      "false\n\nExamples:\n"
+      "false\n  study: {...}                          of `tandem study`, which simulates them "
+      "only\n\nExamples:\n"
       "  tandem validate workloads/experiments/mixed_lab.yaml --set repetitions=3\n"
       "  tandem validate validation/suites/lab_small.yaml --only quad/mlp");
   command->callback([options, &exit_code] { exit_code = validate_all(*options); });

@@ -4,6 +4,7 @@
 
 #include "runtime/mpi_context.hpp"
 #include "workloads/job.hpp"
+#include "workloads/slowdown.hpp"
 
 namespace tandem {
 
@@ -13,7 +14,8 @@ inline MpiSetting emulated_setting(const Job& job, Rank rank) {
   if (rank >= static_cast<int>(job.seats().size())) return {};
   const auto& disks = job.host_of(rank).disks;
   return {.emulated =
-              [model = job.cost_model(rank)](const Work& work) { return std::optional(model.price(work)); },
+              [model = job.cost_model(rank), slow = Slowdown(job.experiment(), rank)](
+                  const Work& work) mutable { return std::optional(model.price(work) * slow.next(work)); },
           .emulated_disk = [&disks](int disk, Bytes size, bool write) -> std::optional<Seconds> {
             const auto& priced = disks.at(static_cast<std::size_t>(disk));
             return size / (write ? priced.write_rate : priced.read_rate);

@@ -56,6 +56,8 @@ std::string json_in_script(const nlohmann::json& document) {
   return result;
 }
 
+std::string script(std::string_view text) { return "<script>" + std::string(text) + "</script>\n"; }
+
 std::string fill(std::string_view page, const std::map<std::string, std::string>& values) {
   std::string result;
   while (true) {

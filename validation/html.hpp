@@ -14,6 +14,8 @@ std::string escaped(const std::string& text);
 std::string typeset(const std::string& text);
 /// JSON that can stand inside a <script> element: no text in it can end the element or open a comment.
 std::string json_in_script(const nlohmann::json& document);
+/// A script as an element of a page. Pre: it does not contain the end of such an element.
+std::string script(std::string_view text);
 /// The page with each {{name}} replaced by its value. A placeholder without value is a programmer's error.
 std::string fill(std::string_view page, const std::map<std::string, std::string>& values);
 

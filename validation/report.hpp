@@ -98,6 +98,10 @@ std::string report_markdown(const nlohmann::json& document);
 /// One self-contained page.
 std::string report_html(const nlohmann::json& document);
 
+/// Writes report.json, report.md and report.html of any kind of report. Errors: as write_report.
+void write_report_files(const std::string& directory, const nlohmann::json& document,
+                        const std::string& markdown, const std::string& page);
+
 /// Writes report.json, report.md and report.html. Errors: WorldError when a file cannot be written.
 void write_report(const std::string& directory, const nlohmann::json& document);
 

@@ -143,13 +143,15 @@ std::string body(const json& document) {
 }  // namespace
 
 std::string report_html(const json& document) {
-  return html::fill(pieces::page, {{"title", escaped(document.at("title"))},
-                                   {"style", std::string(pieces::style)},
-                                   {"body", body(document)},
-                                   {"data", html::json_in_script(page_data(document))},
-                                   {"chart_library", std::string(pieces::chart_library)},
-                                   {"charts", std::string(pieces::charts)},
-                                   {"explore", std::string(pieces::explore)}});
+  const std::string title = document.at("title").get<std::string>() + ": simulated against measured";
+  return html::fill(pieces::page,
+                    {{"title", escaped(title)},
+                     {"style", std::string(pieces::style)},
+                     {"body", body(document)},
+                     {"data", html::json_in_script(page_data(document))},
+                     {"chart_library", std::string(pieces::chart_library)},
+                     {"base", std::string(pieces::base)},
+                     {"scripts", html::script(pieces::charts) + html::script(pieces::explore)}});
 }
 
 }  // namespace tandem::validation

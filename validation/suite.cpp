@@ -24,6 +24,9 @@ struct Choice {
   std::string place;
 };
 
+/// What a study draws its lines along.
+const char* const worker_count_key = "placement.worker_count";
+
 bool is_algorithm_key(const std::string& key) { return key == "variant" || key.starts_with("sync."); }
 
 std::string plain(std::string text) {
@@ -61,6 +64,28 @@ std::string resolved_text(const std::string& key, const std::string& text, const
   return fs::proximate(fs::absolute(folder / text).lexically_normal()).string();
 }
 
+/// The names that a study gives must be those of configurations.
+void check_study(const Suite& suite) {
+  const StudySection& study = suite.study;
+  std::vector<std::string> names, algorithms;
+  for (const auto& configuration : suite.configurations) {
+    names.push_back(configuration.name);
+    algorithms.push_back(configuration.algorithm);
+  }
+  const auto check = [](const std::string& place, const std::string& key, const std::string& what,
+                        const std::string& name, const std::vector<std::string>& known) {
+    if (std::find(known.begin(), known.end(), name) != known.end()) return;
+    const std::string nearest = nearest_name(name, known);
+    refuse(place, key, what + ", like '" + known.front() + "'",
+           "'" + name + "'" + (nearest.empty() ? "" : "; did you mean '" + nearest + "'?"));
+  };
+  if (!study.baseline.empty())
+    check(study.place, "study.baseline", "the algorithm of a configuration", study.baseline, algorithms);
+  for (const auto& published : study.published)
+    check(published.place, "study.published.configuration", "the name of a configuration",
+          published.configuration, names);
+}
+
 class Expansion {
  public:
   Expansion(std::string path, const std::vector<std::string>& settings)
@@ -92,6 +117,8 @@ class Expansion {
     for (const auto& [variant, place] : unknown_variants_)
       refuse(place, "variants", "a variant of one of the experiments", "'" + variant + "'");
     check_split();
+    if (document_.study) suite_.study = *document_.study;
+    check_study(suite_);
     return std::move(suite_);
   }
 
@@ -208,13 +235,15 @@ class Expansion {
 
   /// Parts of the name: what varies, the algorithm last.
   void name(SuiteConfiguration& configuration, const std::string& variant) const {
-    std::vector<std::string> group, algorithm;
+    std::vector<std::string> group, algorithm, line;
     for (const auto& choice : choices_) {
       const auto axis = std::find_if(document_.grid.begin(), document_.grid.end(),
                                      [&](const SuiteList& list) { return list.key == choice.key; });
       const std::size_t values =
           choice.key == "experiment" ? document_.experiments.size() : axis->values.size();
-      if (values > 1) (is_algorithm_key(choice.key) ? algorithm : group).push_back(label_of(choice));
+      if (values <= 1) continue;
+      (is_algorithm_key(choice.key) ? algorithm : group).push_back(label_of(choice));
+      if (choice.key != worker_count_key && !is_algorithm_key(choice.key)) line.push_back(label_of(choice));
     }
     if (!variant.empty()) algorithm.insert(algorithm.begin(), variant);
     configuration.algorithm = algorithm.empty() ? configuration.experiment.sync.algorithm : joined(algorithm);
@@ -222,6 +251,8 @@ class Expansion {
     auto parts = group;
     parts.insert(parts.end(), algorithm.begin(), algorithm.end());
     configuration.name = parts.empty() ? configuration.experiment.name : joined(parts);
+    line.insert(line.end(), algorithm.begin(), algorithm.end());
+    configuration.line = line.empty() ? configuration.algorithm : joined(line);
     configuration.folder = configuration.name;
   }
 
@@ -298,6 +329,7 @@ Suite suite_of_experiment(const std::string& path, const std::vector<std::string
     configuration.experiment = name.empty() ? base : apply_variant(base, name);
     configuration.name = configuration.algorithm = name.empty() ? base.name : name;
     configuration.group = base.name;
+    configuration.line = configuration.algorithm;
     configuration.folder = name.empty() ? "job" : name;
     configuration.experiment_file = path;
     configuration.variant = name;

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "validation/study_section.hpp"
 #include "workloads/experiment.hpp"
 
 namespace tandem::validation {
@@ -15,6 +16,7 @@ struct SuiteConfiguration {
   std::string name;       ///< "quad/mlp/bsp"; no other configuration has it
   std::string group;      ///< what it shares with those that differ from it in the algorithm only
   std::string algorithm;  ///< its variant and sync.* values
+  std::string line;       ///< its name without the number of workers, where the grid varies that
   std::string folder;     ///< for its results, relative
   bool calibration = false;
   std::string experiment_file;
@@ -31,6 +33,7 @@ struct Suite {
   bool on_cluster = false;
   bool with_witness = false;  ///< simulates under SMPI too, where there is no storage
   std::uint64_t seed = 1;     ///< of the order of runs
+  StudySection study{};       ///< what its study says; of the defaults when it has none
 };
 
 /// `settings`: of the command line, over those of the suite.

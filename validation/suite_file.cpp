@@ -7,24 +7,25 @@
 #include <set>
 
 #include "policies/vocabulary/check.hpp"
-#include "policies/vocabulary/options.hpp"
+#include "validation/suite_nodes.hpp"
 #include "workloads/experiment_keys.hpp"
 #include "workloads/experiment_layers.hpp"
 
 namespace tandem::validation {
 namespace {
 
-const std::vector<std::string> suite_keys = {"experiments", "variants", "set",       "grid",    "calibration",
-                                             "repetitions", "seed",     "tolerance", "cluster", "witness"};
+const std::vector<std::string> suite_keys = {"experiments", "variants",    "set",  "grid",
+                                             "calibration", "repetitions", "seed", "tolerance",
+                                             "cluster",     "witness",     "study"};
 
 /// Walks the document; every error names the line.
-class SuiteReader {
+class SuiteReader : SuiteNodes {
  public:
-  explicit SuiteReader(std::string path) : path_(std::move(path)) {}
+  explicit SuiteReader(const std::string& file) : SuiteNodes{file} {}
 
   SuiteDocument read(const YAML::Node& root) {
-    document_.place = path_;
-    if (!root.IsMap()) refuse_at(path_ + ":1", "", "a map of keys", root);
+    document_.place = path;
+    if (!root.IsMap()) refuse_at(path + ":1", "", "a map of keys", root);
     std::set<std::string> seen;
     for (const auto& child : root) {
       const std::string key = child.first.Scalar(), place = place_of(child.first);
@@ -32,26 +33,13 @@ class SuiteReader {
       read_key(key, place, child.second);
     }
     if (document_.experiments.empty())
-      refuse(path_, "experiments", "an experiment file or a list of them", "nothing");
+      refuse(path, "experiments", "an experiment file or a list of them", "nothing");
     for (const auto& experiment : document_.experiments)
       for (const auto& narrowed : experiment.grid) check_narrowed(narrowed);
     return std::move(document_);
   }
 
  private:
-  std::string place_of(const YAML::Node& node) const {
-    return path_ + ':' + std::to_string(node.Mark().line + 1);
-  }
-
-  [[noreturn]] static void refuse_at(const std::string& place, const std::string& key,
-                                     const std::string& expected, const YAML::Node& node) {
-    const std::string found = node.IsSequence() ? "a list"
-                              : node.IsMap()    ? "a map"
-                              : node.IsNull()   ? "nothing"
-                                                : "'" + node.Scalar() + "'";
-    refuse(place, key, expected, found);
-  }
-
   void read_key(const std::string& key, const std::string& place, const YAML::Node& node) {
     if (key == "experiments") {
       read_experiments(place, node);
@@ -69,10 +57,12 @@ class SuiteReader {
       document_.seed = number<int>(key, place, node, 0, "an integer >= 0");
     } else if (key == "tolerance") {
       document_.tolerance = number<double>(key, place, node, 1e-9, "a number > 0, like 0.1 for 10 %");
-    } else if (key == "cluster" || key == "witness") {
-      bool& value = key == "cluster" ? document_.cluster : document_.witness;
-      if (!node.IsScalar() || !YAML::convert<bool>::decode(node, value))
-        refuse_at(place, key, "true or false", node);
+    } else if (key == "cluster") {
+      document_.cluster = boolean(key, place, node);
+    } else if (key == "witness") {
+      document_.witness = boolean(key, place, node);
+    } else if (key == "study") {
+      document_.study = read_study(*this, place, node);
     } else {
       refuse_unknown_key(key, place, suite_keys);
     }
@@ -124,43 +114,6 @@ class SuiteReader {
                "'" + value.text + "'");
   }
 
-  [[noreturn]] static void refuse_unknown_key(const std::string& key, const std::string& place,
-                                              const std::vector<std::string>& known) {
-    const std::string nearest = nearest_name(key, known);
-    throw ConfigError(place + ": unknown key '" + key + "' of a suite" +
-                      (nearest.empty() ? "" : "; did you mean '" + nearest + "'?"));
-  }
-
-  template <class Number>
-  static Number number(const std::string& key, const std::string& place, const YAML::Node& node,
-                       Number minimum, const std::string& expected) {
-    Number value{};
-    if (!node.IsScalar() || !YAML::convert<Number>::decode(node, value) || !(value >= minimum))
-      refuse_at(place, key, expected, node);
-    return value;
-  }
-
-  /// One value or a list of them.
-  std::vector<SuiteValue> values_of(const std::string& key, const std::string& place,
-                                    const YAML::Node& node) {
-    if (node.IsNull() || node.IsMap() || (node.IsSequence() && node.size() == 0))
-      refuse_at(place, key, "a value or a list of values", node);
-    std::vector<SuiteValue> values;
-    if (!node.IsSequence()) return {{text_of(node), place}};
-    for (const auto& item : node) values.push_back({text_of(item), place_of(item)});
-    return values;
-  }
-
-  /// In one line, as --set takes it.
-  static std::string text_of(const YAML::Node& node) {
-    if (node.IsScalar()) return node.Scalar();
-    YAML::Emitter out;
-    out.SetSeqFormat(YAML::Flow);
-    out.SetMapFormat(YAML::Flow);
-    out << node;
-    return out.c_str();
-  }
-
   /// `section`: "set", "grid" or "calibration"; `prefix`: of the keys of a nested map.
   void read_lists(const std::string& section, const std::string& prefix, const std::string& place,
                   const YAML::Node& node, std::vector<SuiteList>& lists) {
@@ -191,7 +144,6 @@ class SuiteReader {
     if (find_experiment_key(key) == nullptr) refuse_unknown({place, "", key, ""});
   }
 
-  std::string path_;
   SuiteDocument document_;
 };
 

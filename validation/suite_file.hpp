@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "validation/study_section.hpp"
+
 namespace tandem::validation {
 
 /// `text`: as --set takes it.
@@ -38,6 +40,7 @@ struct SuiteDocument {
   std::optional<double> tolerance;
   bool cluster = false;
   bool witness = false;
+  std::optional<StudySection> study;  ///< key `study`
 };
 
 /// Whether the file is a suite rather than an experiment: it has a key `experiments` or `grid`.

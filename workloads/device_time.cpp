@@ -5,7 +5,10 @@
 namespace tandem {
 
 DeviceTime::DeviceTime(const Job& job, Rank rank, std::uint64_t noise_seed)
-    : job_(job), costs_(job.cost_model(rank)), comes_late_(job.experiment().run.devices == "emulated") {
+    : job_(job),
+      costs_(job.cost_model(rank)),
+      slow_steps_(job.experiment(), rank),
+      comes_late_(job.experiment().run.devices == "emulated") {
   if (job.experiment().physics.noise == "profile")
     noise_ = Rng::stream(noise_seed, "noise", static_cast<std::uint64_t>(rank));
 }
@@ -20,8 +23,9 @@ Seconds DeviceTime::next(const Work& work) {
   const int bucket = work.kind == Work::Kind::backward ? work.bucket : -1;
   const bool is_first = executed_.emplace(work.kind, bucket).second;
   const Seconds extra = is_first ? costs_.first_extra(work) : Seconds(0);
-  if (!noise_) return costs_.price(work) + extra;
-  const Seconds duration = costs_.draw(work, *noise_) + extra;
+  const double slow = slow_steps_.next(work);
+  if (!noise_) return costs_.price(work) * slow + extra;
+  const Seconds duration = costs_.draw(work, *noise_) * slow + extra;
   return comes_late_ ? duration + job_.profile()->draw_lateness(*noise_) : duration;
 }
 

@@ -10,12 +10,13 @@
 #include "policies/vocabulary/rng.hpp"
 #include "workloads/cost_model.hpp"
 #include "workloads/job.hpp"
+#include "workloads/slowdown.hpp"
 
 namespace tandem {
 
 /// With a profile, native devices take what was measured on their host, and longer the first time; with
 /// physics.noise "profile" work varies as measured, and emulated devices come late. Draws are from
-/// `noise_seed` and the rank alone.
+/// `noise_seed` and the rank alone, those of slow steps from the experiment's seed.
 class DeviceTime {
  public:
   /// `job` must outlive it.
@@ -35,6 +36,7 @@ class DeviceTime {
  private:
   const Job& job_;
   CostModel costs_;
+  Slowdown slow_steps_;
   std::optional<Rng> noise_;
   bool comes_late_;
   std::set<std::pair<Work::Kind, int>> executed_;  ///< kinds and buckets; few

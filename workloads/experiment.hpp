@@ -59,6 +59,7 @@ struct Experiment {
 
   struct Placement {  ///< host names, one an instance
     std::vector<std::string> workers;
+    int worker_count = 0;                  ///< so many of them, the first; 0: all
     std::vector<std::string> servers;      ///< shards; without server: the coordinator, where there is one
     std::vector<std::string> cache_nodes;  ///< hosts with a disk; worker i asks cache node i mod count
     std::string evaluator;                 ///< empty: none
@@ -94,6 +95,8 @@ struct Experiment {
   struct Run {
     std::string devices =
         "emulated";  ///< "emulated": as long as the platform says | "native": as fast as it is
+    double slowdown_probability = 0.0;  ///< of a step of a worker, on an emulated device
+    double slowdown_factor = 4.0;       ///< on the time of all work of such a step
   } run;
 
   struct Physics {

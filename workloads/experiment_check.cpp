@@ -45,6 +45,7 @@ class Checker {
     check_stop();
     check_target();
     check_optimizer();
+    check_slowdown();
     check_files();
   }
 
@@ -187,6 +188,13 @@ class Checker {
                                        " stop.epochs does not tell them"
                                  : "the rounds until the cosine ends, or stop.rounds or stop.epochs",
                "'0'");
+  }
+
+  void check_slowdown() const {
+    if (experiment_.run.slowdown_probability > 0.0 && experiment_.run.devices == "native")
+      refuse_key("run.slowdown_probability",
+                 "0, because native devices are as fast as they are (run.devices)",
+                 quote(experiment_.run.slowdown_probability));
   }
 
   void check_files() const {

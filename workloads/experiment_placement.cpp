@@ -63,8 +63,10 @@ class Placer {
     if (placement_.workers.empty() && platform_.hosts.size() == 1)
       placement_.workers.assign(static_cast<std::size_t>(slots_of(platform_.hosts.front())),
                                 platform_.hosts.front().name);
+    keep_so_many_workers();
     const auto most = static_cast<std::size_t>(algorithm().make.most_workers);
     if (workers_by_default && most > 0 && placement_.workers.size() > most) placement_.workers.resize(most);
+    if (placement_.worker_count > 0) placement_.worker_count = static_cast<int>(placement_.workers.size());
     if (placement_.workers.empty())
       refuse_key("placement.workers", "at least one host that no other role names", "none; list the workers");
     if (!has_server) placement_.servers.clear();
@@ -73,6 +75,15 @@ class Placer {
       placement_.evaluator.clear();
     else if (placement_.evaluator.empty())
       placement_.evaluator = has_server ? placement_.servers.front() : placement_.workers.front();
+  }
+
+  void keep_so_many_workers() {
+    const auto wanted = static_cast<std::size_t>(placement_.worker_count);
+    if (wanted > placement_.workers.size())
+      refuse_key("placement.worker_count",
+                 "at most " + std::to_string(placement_.workers.size()) + ", the workers that there are",
+                 "'" + std::to_string(wanted) + "'");
+    if (wanted > 0) placement_.workers.resize(wanted);
   }
 
   std::string default_server() const {

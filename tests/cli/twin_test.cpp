@@ -1,6 +1,8 @@
 // Both worlds play the same job: real mpirun against the simulator.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <map>
 #include <nlohmann/json.hpp>
 
 #include "policies/collectives/schedule.hpp"
@@ -134,6 +136,34 @@ TEST_F(Twins, CachesServeTheSameSamples) {
   };
   EXPECT_EQ(hits(simulated_).first + hits(simulated_).second, hits(measured_).first + hits(measured_).second);
   EXPECT_GT(hits(measured_).second, 0);
+}
+
+/// An emulated device is never early, so that slow steps are slow in both worlds; the others are not.
+TEST_F(Twins, TheSameStepsAreSlow) {
+  play("--set workload.batch=50 --set run.slowdown_probability=0.3 --set run.slowdown_factor=100");
+  const auto forward_s = [](const Results& results) {
+    std::map<std::pair<Rank, int>, double> by_step;
+    for (const auto& step : results.journal.steps)
+      by_step[{step.rank, step.step}] = step.phases[static_cast<std::size_t>(Phase::forward)].count();
+    return by_step;
+  };
+  const auto simulated = forward_s(simulated_), measured = forward_s(measured_);
+  ASSERT_EQ(simulated.size(), 24U);
+  ASSERT_EQ(measured.size(), 24U);
+  std::map<Rank, double> quick;
+  for (const auto& [place, seconds] : simulated)
+    quick[place.first] = std::min(quick.try_emplace(place.first, seconds).first->second, seconds);
+  double all_slow = 0.0, sum = 0.0;
+  int slow_steps = 0;
+  for (const auto& [place, seconds] : simulated) {
+    all_slow += 100 * quick.at(place.first);
+    sum += measured.at(place);
+    if (seconds < 50 * quick.at(place.first)) continue;
+    ++slow_steps;
+    EXPECT_GE(measured.at(place), 0.99 * seconds) << "rank " << place.first << " step " << place.second;
+  }
+  EXPECT_GT(slow_steps, 0);
+  EXPECT_LT(sum, 0.8 * all_slow);
 }
 
 TEST_F(Twins, TimeBeginsWhenALearnerIsReady) {

@@ -11,8 +11,10 @@
 #include <regex>
 #include <sstream>
 
+#include "tests/support/made_study.hpp"
 #include "tests/support/synthetic_results.hpp"
 #include "validation/report.hpp"
+#include "validation/study.hpp"
 
 namespace tandem::validation {
 namespace {
@@ -57,7 +59,8 @@ const char* const probe = R"js(<script>
   }
   const bar = document.querySelector('#timeline svg');
   const before = bar && bar.getAttribute('viewBox');
-  document.getElementById('zoom-in').click();
+  const zoom = document.getElementById('zoom-in');
+  if (zoom) zoom.click();
   document.body.dataset.zooms = bar && document.querySelector('#timeline svg').getAttribute('viewBox') !== before;
   document.body.dataset.slices = document.querySelectorAll('#timeline rect').length;
   window.addEventListener('load', () => {
@@ -153,6 +156,31 @@ TEST(ReportInABrowser, FiveHundredConfigurations) {
   const std::string page = page_of(many_variants(500));
   EXPECT_LT(page.size(), 15'000'000U);
   expect_good(Browser(page), 7);
+}
+
+void expect_good_study(const nlohmann::json& document, int charts) {
+  const Browser browser(study_html(document));
+  ASSERT_EQ(browser.status, 0) << browser.log;
+  EXPECT_EQ(browser.console(), "");
+  EXPECT_EQ(browser.noted("charts"), std::to_string(charts));
+  EXPECT_EQ(browser.noted("drawn"), std::to_string(charts));
+  EXPECT_EQ(browser.noted("blank"), "none");
+  EXPECT_EQ(browser.noted("requests"), "0");
+}
+
+// What was published; throughput and efficiency along the workers; accuracy over time and samples; shares.
+TEST(StudyInABrowser, AlongTheWorkers) {
+  if (!Browser::is_installed()) GTEST_SKIP() << "chromium is not installed";
+  expect_good_study(testing::made_study(), 6);
+}
+
+// Throughput by configuration, and shares.
+TEST(StudyInABrowser, OfOneNumberOfWorkersWithoutAccuracy) {
+  if (!Browser::is_installed()) GTEST_SKIP() << "chromium is not installed";
+  expect_good_study(study_document({testing::made_configuration({.algorithm = "bsp", .reached_s = 0}),
+                                    testing::made_configuration({.algorithm = "asp", .reached_s = 0})},
+                                   "two", {}, {}),
+                    2);
 }
 
 TEST(ReportInABrowser, AScriptErrorWouldBeNoticed) {

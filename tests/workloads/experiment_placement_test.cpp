@@ -99,6 +99,35 @@ TEST(Placement, IsKeptWhenResolvedAgain) {
   }
 }
 
+TEST(Placement, SoManyWorkersAreTheFirst) {
+  Experiment experiment = experiment_over("all-reduce");
+  experiment.placement.worker_count = 2;
+  resolve_placement(experiment, lab());
+  EXPECT_EQ(experiment.placement.workers, (Hosts{"a", "b"}));
+  experiment.placement.workers = {"c", "b", "a"};
+  resolve_placement(experiment, lab());
+  EXPECT_EQ(experiment.placement.workers, (Hosts{"c", "b"}));
+  const Experiment once = experiment;
+  resolve_placement(experiment, lab());
+  EXPECT_EQ(to_json(once), to_json(experiment));
+  experiment.placement.worker_count = 3;
+  EXPECT_EQ(
+      error_of(experiment),
+      "experiment 'test': key 'placement.worker_count': expected at most 2, the workers that there are, "
+      "found '3'");
+}
+
+TEST(Placement, AnAlgorithmOfOneWorkerTakesOneOfSoMany) {
+  Experiment experiment = experiment_over("server");
+  experiment.sync.algorithm = "sequential";
+  experiment.placement.worker_count = 2;
+  resolve_placement(experiment, lab());
+  EXPECT_EQ(experiment.placement.workers, Hosts{"a"});
+  const Experiment once = experiment;
+  resolve_placement(experiment, lab());
+  EXPECT_EQ(to_json(once), to_json(experiment));
+}
+
 TEST(Placement, SeveralWorkersOnAHostUpToItsSlots) {
   Experiment experiment = experiment_over("all-reduce");
   experiment.placement.workers = {"b", "b", "b", "b"};

@@ -98,6 +98,7 @@ Experiment random_experiment(std::uint64_t seed, const std::string& platform) {
   if (experiment.sync.overlap == "both") experiment.sync.overlap = "none";
   experiment.stop.rounds = 1;
   make_optimizer_sensible(experiment.optimizer);
+  if (experiment.run.devices == "native") experiment.run.slowdown_probability = 0.0;
   if (rng.below(2) == 0) {
     experiment.data.split = "dirichlet";
     experiment.data.split_options["alpha"] = 0.001 + rng.uniform();

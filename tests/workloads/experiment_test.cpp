@@ -264,6 +264,12 @@ INSTANTIATE_TEST_SUITE_P(
             "TimeWithoutServer", "platform: lab.xml\nsync: {over: all-reduce}\nstop:\n  seconds: 10s\n",
             "lab.yaml:4: key 'stop.seconds': expected stop.rounds or stop.epochs, because all workers of bsp "
             "over all-reduce stop after the same round, found a limit of time"},
+        Refusal{
+            "SlowNativeDevices", minimal + "run: {devices: native, slowdown_probability: 0.1}\n",
+            "lab.yaml:3: key 'run.slowdown_probability': expected 0, because native devices are as fast as "
+            "they are (run.devices), found '0.1'"},
+        Refusal{"SlowdownThatSpeedsUp", minimal + "run.slowdown_factor: 0.5\n",
+                "lab.yaml:3: key 'run.slowdown_factor': expected number >= 1, found '0.5'"},
         Refusal{"TargetOverOne", minimal + "target_accuracy: 85\n",
                 "lab.yaml:3: key 'target_accuracy': expected number >= 0 and <= 1, found '85'"},
         Refusal{"TargetWithoutEvaluation", minimal + "workload: {math: real}\ntarget_accuracy: 0.85\n",

@@ -1,43 +1,7 @@
 // Draws the charts that are of all configurations, from the data embedded in the page.
-const tandem = (() => {
-  const report = JSON.parse(document.getElementById('report').textContent);
-  const color = {simulated: '#2563eb', measured: '#e8710a', line: '#dfe4ea', ink: '#1b2430', soft: '#5b6675',
-                 bias: '#374151', absolute: '#9aa5b4'};
-  const palette = ['#2563eb', '#e8710a', '#1a7f37', '#b4237a', '#7c3aed', '#0e7490', '#a16207', '#b91c1c',
-                   '#4b5563', '#65a30d', '#0891b2', '#be185d', '#1e3a8a', '#92400e'];
-  Chart.defaults.animation = false;
-  Chart.defaults.maintainAspectRatio = false;
-  Chart.defaults.devicePixelRatio = Math.max(2, window.devicePixelRatio || 1);
-  Chart.defaults.font.family = getComputedStyle(document.body).fontFamily;
-  Chart.defaults.font.size = 13;
-  Chart.defaults.color = color.soft;
-  Chart.defaults.plugins.legend.display = false;
-
-  const threeDigits = value => Number(value.toPrecision(3)).toLocaleString('en', {maximumSignificantDigits: 3});
-  const signed = value => (value > 0 ? '+' : '') + threeDigits(value).replace('-', '−');
-  const percent = ratio => `${signed(ratio * 100)} %`;
-  /** One scale for all values of an axis. */
-  const timeScale = values => {
-    const largest = Math.max(0, ...values);
-    if (largest >= 1) return {factor: 1, unit: 's'};
-    return largest >= 1e-3 ? {factor: 1e3, unit: 'ms'} : {factor: 1e6, unit: 'µs'};
-  };
-  const timeText = seconds => {
-    const scale = timeScale([Math.abs(seconds)]);
-    return `${threeDigits(seconds * scale.factor)} ${scale.unit}`;
-  };
-  const axis = (title, more = {}) => ({
-    title: {display: true, text: title, color: color.soft},
-    grid: {color: color.line, borderColor: color.line},
-    ...more,
-  });
-  const categories = {grid: {display: false, borderColor: color.line}, ticks: {color: color.ink, autoSkip: false}};
-  const element = id => document.getElementById(id);
-  /** Ticks of a logarithmic axis: all round ones in a narrow range, else 1, 2 and 5 times powers of ten. */
-  const roundTicks = ratio => value => {
-    const digit = Number((value / 10 ** Math.floor(Math.log10(value) + 1e-9)).toPrecision(3));
-    return (ratio < 8 ? Number.isInteger(digit * 2) : [1, 2, 5].includes(digit)) ? threeDigits(value) : '';
-  };
+(() => {
+  const {report, color, palette, axis, categories, element, legend, percent, roundTicks, signed, threeDigits, timeScale,
+         timeText} = tandem;
 
   const algorithms = [...new Set(report.points.map(point => point.algorithm))];
   const colorOf = algorithm => palette[algorithms.indexOf(algorithm) % palette.length];
@@ -68,17 +32,10 @@ const tandem = (() => {
                   [raw.point.name, `simulated ${timeText(raw.point.simulated)}, measured ${timeText(raw.point.measured)}`,
                    `error ${percent(raw.point.error)}`]}}}},
     });
-    const legend = algorithms.map(algorithm =>
-      Object.assign(document.createElement('span'), {textContent: algorithm}));
-    legend.forEach((entry, index) => {
-      const box = document.createElement('i');
-      box.style.background = colorOf(algorithms[index]);
-      entry.prepend(box);
-    });
+    legend(element('algorithms'), algorithms.map(algorithm => [algorithm, colorOf(algorithm)]));
     const sets = new Set(report.points.map(point => point.set));
     if (sets.has('calibration') && sets.size > 1)
-      legend.push(Object.assign(document.createElement('span'), {textContent: '▲ calibration set  ● hold-out set'}));
-    element('algorithms').append(...legend);
+      element('algorithms').append(Object.assign(document.createElement('span'), {textContent: '▲ calibration set  ● hold-out set'}));
   };
 
   /** Errors as dots with their intervals, over the band of tolerance. `along`: the axis of the errors. */
@@ -178,9 +135,4 @@ const tandem = (() => {
               hosts.map(host => host.bias), hosts.map(host => host.mape), 'error of step time (%)');
     if (report.ranking) drawThroughput(report.ranking);
   }
-  window.addEventListener('beforeprint', () => {
-    if (report.points.length <= 24) document.querySelectorAll('details').forEach(part => { part.open = true; });
-    Object.values(Chart.instances).forEach(chart => chart.resize());
-  });
-  return {report, color, axis, categories, element, percent, signed, threeDigits, timeScale, timeText};
 })();

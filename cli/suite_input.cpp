@@ -1,0 +1,79 @@
+#include "cli/suite_input.hpp"
+
+#include <fmt/format.h>
+
+#include "policies/vocabulary/check.hpp"
+#include "runtime/launcher/launcher.hpp"
+#include "validation/suite_file.hpp"
+
+namespace tandem::cli {
+namespace {
+
+validation::Suite suite_of(const JobOptions& job) {
+  if (!validation::is_suite(job.experiment_file))
+    return validation::suite_of_experiment(job.experiment_file, job.settings, job.variant);
+  if (!job.variant.empty())
+    throw ConfigError("--variant is for experiments; of a suite, --only picks configurations");
+  return validation::load_suite(job.experiment_file, job.settings);
+}
+
+/// Bad input anywhere is found before anything is written or started.
+void check_configurations(const validation::Suite& suite) {
+  for (const auto& configuration : suite.configurations) {
+    JobOptions job;
+    job.experiment_file = configuration.experiment_file;
+    job.settings = configuration.settings;
+    job.variant = configuration.variant;
+    try {
+      load_job(job);
+    } catch (const ConfigError& error) {
+      if (!suite.has_grid) throw;
+      throw ConfigError(fmt::format("configuration '{}': {}", configuration.name, error.what()));
+    }
+  }
+}
+
+}  // namespace
+
+void add_suite_options(CLI::App& command, SuiteInputOptions& options) {
+  command.get_option("EXPERIMENT")->description("Experiment or suite file (YAML)");
+  one_at_a_time(
+      command.add_option("--only", options.only,
+                         "Take this configuration only, or those below a name; repeat it for more names"))
+      ->type_name("NAME");
+  command.add_flag("--list", options.list, "Print the names of the configurations and do nothing");
+}
+
+validation::Suite read_suite(const JobOptions& job, const SuiteInputOptions& options) {
+  validation::Suite suite = suite_of(job);
+  validation::keep_only(suite, options.only);
+  if (!options.list) check_configurations(suite);
+  return suite;
+}
+
+void print_names(const validation::Suite& suite) {
+  for (const auto& configuration : suite.configurations)
+    fmt::print("{}{}\n", configuration.name, configuration.calibration ? "  (calibration set)" : "");
+}
+
+std::vector<std::string> words_for(const std::string& what,
+                                   const validation::SuiteConfiguration& configuration,
+                                   const std::vector<std::string>& settings) {
+  std::vector<std::string> words = {what, configuration.experiment_file};
+  if (!configuration.variant.empty()) words.insert(words.end(), {"--variant", configuration.variant});
+  for (const auto& setting : settings) words.insert(words.end(), {"--set", setting});
+  return words;
+}
+
+std::string command_of(const std::vector<std::string>& words) {
+  std::string text = "tandem";
+  for (const auto& word : words) text += ' ' + shell_word(word);
+  return text;
+}
+
+std::string first_lines(const std::string& text) {
+  constexpr std::size_t longest = 1500;
+  return text.size() <= longest ? text : text.substr(0, longest) + " ...";
+}
+
+}  // namespace tandem::cli

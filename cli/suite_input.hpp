@@ -1,0 +1,38 @@
+// What validate and study have in common: a suite, or an experiment with its variants, read and checked.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <string>
+#include <vector>
+
+#include "cli/job_options.hpp"
+#include "validation/suite.hpp"
+
+namespace tandem::cli {
+
+struct SuiteInputOptions {
+  std::vector<std::string> only;
+  bool list = false;
+};
+
+/// Adds --only and --list.
+void add_suite_options(CLI::App& command, SuiteInputOptions& options);
+
+/// The configurations that are asked for, all of them checked against their platforms. Errors: ConfigError.
+validation::Suite read_suite(const JobOptions& job, const SuiteInputOptions& options);
+
+/// Prints the names of the configurations.
+void print_names(const validation::Suite& suite);
+
+/// The words of `tandem WHAT` for a configuration: experiment, variant and settings.
+std::vector<std::string> words_for(const std::string& what,
+                                   const validation::SuiteConfiguration& configuration,
+                                   const std::vector<std::string>& settings);
+
+/// "tandem simulate ...", quoted for a shell.
+std::string command_of(const std::vector<std::string>& words);
+
+/// The beginning of a long message.
+std::string first_lines(const std::string& text);
+
+}  // namespace tandem::cli

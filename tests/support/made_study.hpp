@@ -1,0 +1,94 @@
+// Documents of studies without any simulation, with figures that are easy to check by hand.
+#pragma once
+
+#include <string>
+
+#include "validation/study.hpp"
+
+namespace tandem::testing {
+
+struct MadeConfiguration {
+  std::string algorithm = "bsp";
+  int workers = 8;
+  double throughput = 100;
+  std::int64_t samples = 1000;
+  std::int64_t sent = 4000;
+  std::int64_t received = 4000;
+  double reached_s = 10;  ///< accuracy 0.8; below 0: not reached; 0: nothing was evaluated
+};
+
+/// Of the group and name that a suite over placement.worker_count gives it.
+inline nlohmann::json made_configuration(const MadeConfiguration& made) {
+  using nlohmann::json;
+  json evaluations = json::array(), target;
+  if (made.reached_s != 0) {
+    const double last = made.reached_s > 0 ? 0.8 : 0.7;
+    const double end = made.reached_s > 0 ? made.reached_s : 12.0;
+    for (const auto& [part, accuracy] : {std::pair(0.25, 0.4), std::pair(0.5, 0.6), std::pair(1.0, last)})
+      evaluations.push_back(
+          {{"accuracy", accuracy}, {"checkpoint_time_s", part * end}, {"samples", part * 1000}});
+    target = {{"target", 0.8},
+              {"evaluations", 3},
+              {"reached", made.reached_s > 0},
+              {"checkpoint_time_s", made.reached_s > 0 ? json(made.reached_s) : json()}};
+  }
+  const json summary = {
+      {"throughput", made.throughput},
+      {"applied_throughput", made.throughput},
+      {"step_time_s", {{"mean", 0.05}}},
+      {"makespan_s", 20.0},
+      {"rounds", 10},
+      {"samples", made.samples},
+      {"bytes", {{"sent", made.sent}, {"received", made.received}}},
+      {"shares", {{"computing", 0.6}, {"data", 0.05}, {"query", 0.0}, {"exchange", 0.3}, {"other", 0.05}}},
+      {"exchange_shares", {{"communicating", 0.2}, {"waiting", 0.1}}},
+      {"staleness", nullptr},
+      {"local_steps", {{"mean", 1.0}}},
+      {"time_to_target", target},
+      {"evaluations", evaluations}};
+  const json run = {
+      {"experiment",
+       {{"sync", {{"algorithm", made.algorithm}, {"over", "server"}}},
+        {"placement",
+         {{"workers", json(std::vector<std::string>(static_cast<std::size_t>(made.workers), "node"))}}},
+        {"platform", "/somewhere/lab.xml"},
+        {"target_accuracy", 0.8}}},
+      {"command", "tandem simulate made.yaml"},
+      {"physics", {{"network", "CM02"}}},
+      {"versions", {{"tandem", "1"}}}};
+  const std::string group = "count=" + std::to_string(made.workers);
+  return validation::study_configuration({.name = group + "/" + made.algorithm,
+                                          .group = group,
+                                          .algorithm = made.algorithm,
+                                          .line = made.algorithm},
+                                         summary, run);
+}
+
+/// bsp bends at 16 workers, asp does not.
+inline nlohmann::json made_study() {
+  validation::StudySection section;
+  section.about = "what is asked";
+  section.notes = {"a note"};
+  section.published = {{.place = "made.yaml:1",
+                        .configuration = "count=8/asp",
+                        .figure = "speed_up",
+                        .what = "time to accuracy 0.8",
+                        .value = 3,
+                        .source = "Somebody, Table 1"},
+                       {.place = "made.yaml:2",
+                        .configuration = "count=32/asp",
+                        .figure = "target_speed_up",
+                        .what = "",
+                        .value = 7,
+                        .source = "Somebody, Table 1"}};
+  return validation::study_document(
+      {made_configuration({.algorithm = "bsp", .workers = 8, .throughput = 100}),
+       made_configuration({.algorithm = "asp", .workers = 8, .throughput = 150, .reached_s = 4}),
+       made_configuration({.algorithm = "bsp", .workers = 16, .throughput = 190}),
+       made_configuration({.algorithm = "asp", .workers = 16, .throughput = 310, .reached_s = 3}),
+       made_configuration({.algorithm = "bsp", .workers = 32, .throughput = 240}),
+       made_configuration({.algorithm = "asp", .workers = 32, .throughput = 640, .reached_s = -1})},
+      "made", section, {"tandem study made.yaml"});
+}
+
+}  // namespace tandem::testing

@@ -1,0 +1,71 @@
+// Random slowdowns: when they are drawn, how often, and what they last for.
+#include "workloads/slowdown.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <vector>
+
+namespace tandem {
+namespace {
+
+Experiment slow(double probability, double factor, std::uint64_t seed = 1) {
+  Experiment experiment;
+  experiment.run.slowdown_probability = probability;
+  experiment.run.slowdown_factor = factor;
+  experiment.seed = seed;
+  return experiment;
+}
+
+Work work(Work::Kind kind) { return {.kind = kind}; }
+
+std::vector<double> draws(const Experiment& experiment, Rank rank, int steps) {
+  Slowdown slowdown(experiment, rank);
+  std::vector<double> factors;
+  for (int step = 0; step < steps; ++step) factors.push_back(slowdown.next(work(Work::Kind::forward)));
+  return factors;
+}
+
+TEST(Slowdown, LastsForTheWholeStep) {
+  Slowdown slowdown(slow(0.5, 3), 0);
+  int slow_steps = 0;
+  for (int step = 0; step < 100; ++step) {
+    const double factor = slowdown.next(work(Work::Kind::forward));
+    EXPECT_TRUE(factor == 1.0 || factor == 3.0) << factor;
+    slow_steps += factor == 3.0 ? 1 : 0;
+    for (const auto kind : {Work::Kind::backward, Work::Kind::update, Work::Kind::reduce, Work::Kind::decode})
+      EXPECT_EQ(slowdown.next(work(kind)), factor);
+  }
+  EXPECT_GT(slow_steps, 20);
+  EXPECT_LT(slow_steps, 80);
+}
+
+TEST(Slowdown, WhoTakesNoStepsIsNeverSlow) {
+  Slowdown slowdown(slow(1, 3), 0);
+  for (const auto kind : {Work::Kind::update, Work::Kind::reduce, Work::Kind::evaluate})
+    EXPECT_EQ(slowdown.next(work(kind)), 1.0);
+}
+
+TEST(Slowdown, IsAlwaysOrNeverAtTheEnds) {
+  EXPECT_EQ(draws(slow(0, 3), 2, 50), std::vector<double>(50, 1.0));
+  EXPECT_EQ(draws(slow(1, 3), 2, 50), std::vector<double>(50, 3.0));
+}
+
+/// Within five standard errors.
+TEST(Slowdown, IsAsFrequentAsAsked) {
+  constexpr int steps = 20'000;
+  constexpr double probability = 0.1;
+  int slow_steps = 0;
+  for (const double factor : draws(slow(probability, 2), 3, steps)) slow_steps += factor == 2.0 ? 1 : 0;
+  const double error = std::sqrt(probability * (1 - probability) / steps);
+  EXPECT_NEAR(static_cast<double>(slow_steps) / steps, probability, 5 * error);
+}
+
+TEST(Slowdown, DependsOnSeedAndRankAlone) {
+  EXPECT_EQ(draws(slow(0.3, 2), 1, 200), draws(slow(0.3, 2), 1, 200));
+  EXPECT_NE(draws(slow(0.3, 2), 1, 200), draws(slow(0.3, 2), 2, 200));
+  EXPECT_NE(draws(slow(0.3, 2, 1), 1, 200), draws(slow(0.3, 2, 2), 1, 200));
+}
+
+}  // namespace
+}  // namespace tandem

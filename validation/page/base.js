@@ -1,0 +1,55 @@
+// What the charts of all reports share: the data embedded in the page, colours, axes and texts of numbers.
+const tandem = (() => {
+  const report = JSON.parse(document.getElementById('report').textContent);
+  const color = {simulated: '#2563eb', measured: '#e8710a', line: '#dfe4ea', ink: '#1b2430', soft: '#5b6675',
+                 bias: '#374151', absolute: '#9aa5b4'};
+  const palette = ['#2563eb', '#e8710a', '#1a7f37', '#b4237a', '#7c3aed', '#0e7490', '#a16207', '#b91c1c',
+                   '#4b5563', '#65a30d', '#0891b2', '#be185d', '#1e3a8a', '#92400e'];
+  Chart.defaults.animation = false;
+  Chart.defaults.maintainAspectRatio = false;
+  Chart.defaults.devicePixelRatio = Math.max(2, window.devicePixelRatio || 1);
+  Chart.defaults.font.family = getComputedStyle(document.body).fontFamily;
+  Chart.defaults.font.size = 13;
+  Chart.defaults.color = color.soft;
+  Chart.defaults.plugins.legend.display = false;
+
+  const threeDigits = value => Number(value.toPrecision(3)).toLocaleString('en', {maximumSignificantDigits: 3});
+  const signed = value => (value > 0 ? '+' : '') + threeDigits(value).replace('-', '−');
+  const percent = ratio => `${signed(ratio * 100)} %`;
+  /** One scale for all values of an axis. */
+  const timeScale = values => {
+    const largest = Math.max(0, ...values);
+    if (largest >= 1) return {factor: 1, unit: 's'};
+    return largest >= 1e-3 ? {factor: 1e3, unit: 'ms'} : {factor: 1e6, unit: 'µs'};
+  };
+  const timeText = seconds => {
+    const scale = timeScale([Math.abs(seconds)]);
+    return `${threeDigits(seconds * scale.factor)} ${scale.unit}`;
+  };
+  const axis = (title, more = {}) => ({
+    title: {display: true, text: title, color: color.soft},
+    grid: {color: color.line, borderColor: color.line},
+    ...more,
+  });
+  const categories = {grid: {display: false, borderColor: color.line}, ticks: {color: color.ink, autoSkip: false}};
+  const element = id => document.getElementById(id);
+  /** Ticks of a logarithmic axis: all round ones in a narrow range, else 1, 2 and 5 times powers of ten. */
+  const roundTicks = ratio => value => {
+    const digit = Number((value / 10 ** Math.floor(Math.log10(value) + 1e-9)).toPrecision(3));
+    return (ratio < 8 ? Number.isInteger(digit * 2) : [1, 2, 5].includes(digit)) ? threeDigits(value) : '';
+  };
+  /** Entries for a legend of its own: a box in each colour, and a text. */
+  const legend = (part, entries) => part.append(...entries.map(([text, shade]) => {
+    const entry = document.createElement('span'), box = document.createElement('i');
+    box.style.background = shade;
+    entry.append(box, text);
+    return entry;
+  }));
+  window.addEventListener('beforeprint', () => {
+    const all = report.points || report.configurations;
+    if (all.length <= 24) document.querySelectorAll('details').forEach(part => { part.open = true; });
+    Object.values(Chart.instances).forEach(chart => chart.resize());
+  });
+  return {report, color, palette, axis, categories, element, legend, percent, roundTicks, signed, threeDigits, timeScale,
+          timeText};
+})();

@@ -1,0 +1,102 @@
+// Draws a study: throughput along the numbers of workers or by configuration, shares of time, accuracy, and what was
+// published. A chart whose canvas the page does not have is not drawn.
+(() => {
+  const {report, color, palette, axis, categories, element, legend, roundTicks, threeDigits, timeScale} = tandem;
+  const draw = (id, configuration) => { if (element(id)) new Chart(element(id), configuration()); };
+  const shade = index => palette[index % palette.length];
+  const range = values => [Math.min(...values), Math.max(...values)];
+  const tooltip = label => ({plugins: {tooltip: {callbacks: {label}}}});
+  const {lines, configurations} = report;
+
+  /** A line of each name along the numbers of workers; the knee is the large point. */
+  const drawLines = (id, pick, title, more, unit) => draw(id, () => {
+    const [few, many] = range(lines.flatMap(line => line.workers));
+    return {
+      type: 'line',
+      data: {datasets: lines.map((line, index) => ({
+        label: line.name, borderColor: shade(index), backgroundColor: shade(index), borderWidth: 2,
+        data: line.workers.map((workers, at) => ({x: workers, y: pick(line, at)})),
+        pointRadius: line.workers.map(workers => (workers === line.knee ? 7 : 3)),
+        pointStyle: line.workers.map(workers => (workers === line.knee ? 'rectRot' : 'circle'))}))},
+      options: {
+        scales: {
+          x: axis('workers', {type: 'logarithmic', min: few, max: many,
+            afterBuildTicks: scale => { scale.ticks = [...new Set(lines.flatMap(line => line.workers))].sort((a, b) => a - b).map(value => ({value})); },
+            ticks: {callback: value => threeDigits(value), autoSkip: true, maxRotation: 0}}),
+          y: axis(title, more)},
+        ...tooltip(item => `${item.dataset.label}, ${threeDigits(item.parsed.x)} workers: ${threeDigits(item.parsed.y)} ${unit}`)},
+    };
+  });
+  if (lines.length > 0) {
+    const [low, high] = range(lines.flatMap(line => line.throughput));
+    drawLines('line-throughput', (line, at) => line.throughput[at], 'throughput (samples/s)',
+              {type: 'logarithmic', ticks: {callback: roundTicks(high / low)}}, 'samples/s');
+    drawLines('line-efficiency', (line, at) => line.efficiency[at] * 100, 'efficiency (%)', {beginAtZero: true}, '%');
+    ['line-throughput', 'line-efficiency'].forEach(id =>
+      legend(element(`${id}-legend`), lines.map((line, index) => [line.name, shade(index)])));
+  }
+
+  const names = configurations.map(own => own.name);
+  draw('throughput', () => ({
+    type: 'bar',
+    data: {labels: names, datasets: [{data: configurations.map(own => own.throughput), backgroundColor: color.simulated, maxBarThickness: 14}]},
+    options: {indexAxis: 'y', scales: {x: axis('throughput (samples/s)', {beginAtZero: true}), y: categories},
+              ...tooltip(item => `${threeDigits(item.parsed.x)} samples/s`)},
+  }));
+
+  const exchange = (own, part) => (own.exchange_shares ? own.exchange_shares[part] : 0);
+  const parts = [
+    ['computing', '#17685f', own => own.shares.computing], ['data', '#8d99ae', own => own.shares.data],
+    ['query', '#f2c14e', own => own.shares.query],
+    ['communicating', '#b98a6c', own => exchange(own, 'communicating')],
+    ['waiting', '#dfc8bb', own => exchange(own, 'waiting')],
+    ['exchange, not told apart', '#c9a0dc', own => (own.exchange_shares ? 0 : own.shares.exchange)],
+    ['other', '#e9edf2', own => own.shares.other],
+  ].filter(([, , value]) => configurations.some(own => own.shares && value(own) > 0));
+  draw('shares', () => ({
+    type: 'bar',
+    data: {labels: names, datasets: parts.map(([label, backgroundColor, value]) => ({
+      label, backgroundColor, data: configurations.map(own => (own.shares ? value(own) * 100 : 0)), maxBarThickness: 14}))},
+    options: {indexAxis: 'y', scales: {x: axis('of the makespan, mean over workers (%)', {stacked: true, min: 0, max: 100}), y: {...categories, stacked: true}},
+              ...tooltip(item => `${item.dataset.label}: ${threeDigits(item.parsed.x)} %`)},
+  }));
+  if (element('shares')) legend(element('shares-legend'), parts.map(([label, box]) => [label, box]));
+
+  const curves = configurations.filter(own => own.curve.length > 0);
+  /** `pick`: what stands along x, of a point [time, samples, accuracy]. */
+  const drawAccuracy = (id, pick, title) => draw(id, () => {
+    const target = Math.max(0, ...curves.map(own => own.target || 0));
+    const [first, last] = range(curves.flatMap(own => own.curve.map(pick)).filter(x => x > 0));
+    const wide = last > 30 * first;
+    return {
+      type: 'line',
+      data: {datasets: [
+        ...curves.map((own, index) => ({
+          label: own.name, borderColor: shade(index), backgroundColor: shade(index), borderWidth: 2, pointRadius: 2,
+          data: own.curve.filter(point => pick(point) > 0).map(point => ({x: pick(point), y: point[2] * 100}))})),
+        ...(target > 0 ? [{label: 'target', data: [first, last].map(x => ({x, y: target * 100})), borderColor: color.soft,
+                           borderDash: [5, 4], borderWidth: 1, pointRadius: 0}] : [])]},
+      options: {scales: {x: axis(title, wide ? {type: 'logarithmic', ticks: {callback: roundTicks(last / first), maxRotation: 0}}
+                                             : {type: 'linear', beginAtZero: true}),
+                         y: axis('test accuracy (%)', {suggestedMin: 0, suggestedMax: 100})},
+                ...tooltip(item => `${item.dataset.label}: ${threeDigits(item.parsed.y)} %`)},
+    };
+  });
+  if (curves.length > 0) {
+    const scale = timeScale(curves.flatMap(own => own.curve.map(point => point[0])));
+    drawAccuracy('accuracy', point => point[0] * scale.factor, `time (${scale.unit})`);
+    drawAccuracy('accuracy-samples', point => point[1], 'samples processed by all workers');
+    if (element('accuracy-legend')) legend(element('accuracy-legend'), curves.map((own, index) => [own.name, shade(index)]));
+  }
+
+  const gains = report.published.filter(row => row.figure.endsWith('speed_up') && row.ours !== null);
+  draw('published', () => ({
+    type: 'bar',
+    data: {labels: gains.map(row => row.configuration), datasets: [
+      {label: 'published', data: gains.map(row => row.value), backgroundColor: color.measured, maxBarThickness: 12},
+      {label: 'ours', data: gains.map(row => row.ours), backgroundColor: color.simulated, maxBarThickness: 12}]},
+    options: {indexAxis: 'y', scales: {x: axis('speed-up', {beginAtZero: true}), y: categories},
+              ...tooltip(item => `${item.dataset.label}: ${threeDigits(item.parsed.x)}`)},
+  }));
+  document.body.dataset.drawn = Object.keys(Chart.instances).length;
+})();

@@ -240,7 +240,7 @@ TEST(ReportPage, TextsCannotBreakOutOfTheirPlace) {
   EXPECT_THAT(page, HasSubstr("&lt;/script&gt;"));
   std::size_t ends = 0;
   for (auto at = page.find("</script>"); at != std::string::npos; at = page.find("</script>", at + 1)) ++ends;
-  EXPECT_EQ(ends, 4U);
+  EXPECT_EQ(ends, 5U);
 }
 
 TEST(WriteReport, WritesThreeForms) {

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -21,6 +23,8 @@ struct JobOptions {
   bool operations = false;
   bool decisions = false;
   int repetition = 0;
+  std::string resume;                       ///< result directory whose job goes on; empty: a new job
+  std::optional<std::int64_t> resume_from;  ///< round of the checkpoint; none: the newest
 };
 
 /// For options that take a number above 0; CLI11's own names the largest number there is.

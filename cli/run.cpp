@@ -3,7 +3,6 @@
 
 #include <csignal>
 #include <filesystem>
-#include <fstream>
 #include <memory>
 #include <optional>
 
@@ -12,6 +11,7 @@
 #include "cli/job_options.hpp"
 #include "cli/progress.hpp"
 #include "cli/results_text.hpp"
+#include "cli/resume.hpp"
 #include "policies/vocabulary/check.hpp"
 #include "runtime/launcher/launcher.hpp"
 #include "workloads/job.hpp"
@@ -65,12 +65,6 @@ void put_on_cluster(LaunchSetting& setting, const ClusterUse& cluster, const Job
   setting.program.insert(setting.program.end(), {"--cluster", cluster.record().dump()});
 }
 
-void write_document(const std::string& out, const Job& job) {
-  std::ofstream file(out + "/job.json");
-  file << job_document(job).dump(1) << '\n';
-  if (!file.flush()) throw WorldError("cannot write " + out + "/job.json");
-}
-
 /// Bad input that only a rank finds leaves no half-written directory either.
 void report_failure(const LaunchResult& result, const Job& job, const std::string& out) {
   std::string message = result.message;
@@ -87,12 +81,12 @@ void report_failure(const LaunchResult& result, const Job& job, const std::strin
 }
 
 int run_job(const RunOptions& options) {
-  const LoadedJob loaded = load_job(options.job);
+  const LoadedJob loaded = load_job_or_resumed(options.job);
   check_runnable(loaded.experiment);
-  const std::string out =
-      options.job.out.empty() ? default_out(loaded.experiment, "measured") : options.job.out;
+  const std::string out = result_directory_of(options.job, loaded.experiment, "measured");
   // Building the job here finds bad input before anything is written or started.
-  const Job job(loaded.experiment, loaded.platform, out, network_of_workers(loaded));
+  Job job(loaded.experiment, loaded.platform, out, network_of_workers(loaded));
+  resume_if_asked(job, options.job);
   LaunchSetting setting = launch_setting(job, options, out);
   const auto cluster = use_cluster(options, loaded);
   if (cluster) put_on_cluster(setting, *cluster, job);
@@ -121,6 +115,7 @@ void add_run(CLI::App& app, int& exit_code) {
   auto* command = app.add_subcommand("run", "Run an experiment on this machine through mpirun");
   const auto options = std::make_shared<RunOptions>();
   add_experiment_options(*command, options->job);
+  add_resume_options(*command, options->job);
   add_record_options(*command, options->job);
   command->add_flag("--print-command", options->print_command,
                     "Write job.json and print the launch, for use under a batch system");
@@ -134,6 +129,7 @@ void add_run(CLI::App& app, int& exit_code) {
       "Examples:\n"
       "  tandem run workloads/experiments/mixed_lab.yaml --variant ring\n"
       "  tandem run workloads/experiments/mixed_lab.yaml --variant bsp --print-command\n"
+      "  tandem run --resume results/mixed_lab/bsp/measured --set stop.rounds=64\n"
       "  tandem run --cluster platforms/mixed_lab.xml workloads/experiments/mixed_lab.yaml --variant bsp");
   command->callback([options, &exit_code] { exit_code = run_job(*options); });
 }

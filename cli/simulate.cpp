@@ -9,6 +9,7 @@
 #include "cli/job_options.hpp"
 #include "cli/progress.hpp"
 #include "cli/results_text.hpp"
+#include "cli/resume.hpp"
 #include "platforms/this_machine.hpp"
 #include "policies/vocabulary/rng.hpp"
 #include "sim/simulation.hpp"
@@ -98,14 +99,16 @@ sim::SimulationResult simulate_or_clear(const sim::SimulationSetting& setting, c
 }
 
 void simulate_job(const SimulateOptions& options) {
-  LoadedJob loaded = load_job(options);
+  LoadedJob loaded = load_job_or_resumed(options);
   const std::string world = options.fidelity == "smpi" ? "smpi" : "simulated";
-  const std::string out = options.out.empty() ? default_out(loaded.experiment, world) : options.out;
+  const std::string out = result_directory_of(options, loaded.experiment, world);
   // Building the job first finds bad input before anything is written.
   const platforms::Network between = network_of_workers(loaded);
   Job job(std::move(loaded.experiment), std::move(loaded.platform), out, between);
   check_profile(job);
+  resume_if_asked(job, options);
   create_result_directory(out, options.force);
+  write_document(out, job);
   warn_of_stale_profile(job);
   ProgressBar bar("simulate " + job.experiment().name);
   job.on_progress([&](double fraction) { bar.update(fraction); });
@@ -158,6 +161,7 @@ void add_simulate(CLI::App& app, int&) {
   auto* command = app.add_subcommand("simulate", "Simulate an experiment on its platform");
   const auto options = std::make_shared<SimulateOptions>();
   add_experiment_options(*command, *options);
+  add_resume_options(*command, *options);
   add_record_options(*command, *options);
   command
       ->add_option("--fidelity", options->fidelity,

@@ -1,11 +1,12 @@
 // Replay: a policy is a pure object, so its recorded events must lead a fresh one to its recorded decisions.
+#include "policies/sync/replay.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <map>
 #include <memory>
 #include <optional>
-#include <variant>
 
 #include "policies/sync/policy.hpp"
 #include "validation/gates.hpp"
@@ -27,14 +28,6 @@ sync::Setting setting_of(const RunInfo& info) {
           .seed = info.experiment.seed};
 }
 
-std::string decide(sync::ServerPolicy& policy, const sync::ServerEvent& event) {
-  sync::ServerDecisions decisions;
-  if (const auto* push = std::get_if<sync::Push>(&event)) policy.on_push(*push, decisions);
-  if (const auto* report = std::get_if<sync::Report>(&event)) policy.on_report(*report, decisions);
-  if (const auto* left = std::get_if<sync::Left>(&event)) policy.on_left(*left, decisions);
-  return sync::to_text(decisions);
-}
-
 /// Fresh policy objects of one run.
 class Fresh {
  public:
@@ -45,16 +38,23 @@ class Fresh {
     if (record.side == "server") {
       auto& server = servers_[record.rank];
       if (!server) server = factory_.make_server(setting_);
-      return decide(*server, sync::parse_server_event(record.event));
+      return sync::to_text(sync::decide(*server, sync::parse_server_event(record.event)));
     }
     if (setting_.route != sync::Route::peers || record.event != "step_begin") return std::nullopt;
     auto& worker = workers_[record.rank];
-    if (!worker) worker = factory_.make_worker(setting_, worker_index(record.rank));
+    if (!worker) worker = worker_at_begin(record.rank);
     const auto exchange = worker->on_step_begin({.local_steps = 0});
     return exchange ? sync::to_text(sync::WorkerDecision(*exchange)) : "";
   }
 
  private:
+  /// As it was when the run began, which may go on with another one.
+  std::unique_ptr<sync::WorkerPolicy> worker_at_begin(Rank rank) const {
+    auto worker = factory_.make_worker(setting_, worker_index(rank));
+    if (info_.resumed.is_object() && !factory_.timing_driven)
+      sync::fast_forward(*worker, info_.resumed.at("round").get<std::int64_t>(), setting_.batch);
+    return worker;
+  }
   int worker_index(Rank rank) const {
     return static_cast<int>(std::count(info_.roles.begin(), info_.roles.begin() + rank, "worker"));
   }

@@ -43,6 +43,13 @@ void resolve_paths(std::vector<Given>& givens, const std::vector<fs::path>& fold
   }
 }
 
+std::vector<Given> givens_of(const Overrides& overrides) {
+  std::vector<Given> givens;
+  for (const auto& [key, text] : overrides)
+    for (auto& given : read_yaml_value(override_place, key, text)) givens.push_back(std::move(given));
+  return givens;
+}
+
 // Remembers where each key was given last, to say so when the experiment as a whole is wrong.
 class Origins {
  public:
@@ -106,9 +113,7 @@ LocatedExperiment load_located(const std::string& path, const Overrides& overrid
   const fs::path folder = fs::path(path).parent_path();
   std::vector<Given> from_file = read_yaml_file(path);
   resolve_paths(from_file, {folder, "."});
-  std::vector<Given> from_overrides;
-  for (const auto& [key, text] : overrides)
-    for (auto& given : read_yaml_value(override_place, key, text)) from_overrides.push_back(std::move(given));
+  std::vector<Given> from_overrides = givens_of(overrides);
   resolve_paths(from_overrides, {".", folder});
 
   Experiment experiment;
@@ -124,6 +129,16 @@ LocatedExperiment load_located(const std::string& path, const Overrides& overrid
   for (const auto& [name, keys] : experiment.variants) with_variant(experiment, name, origins.of(name));
   if (!variant.empty()) experiment = apply_variant(experiment, variant);
   return {std::move(experiment), origins.of(variant)};
+}
+
+Experiment with_overrides(Experiment experiment, const Overrides& overrides, const std::string& place) {
+  std::vector<Given> givens = givens_of(overrides);
+  resolve_paths(givens, {"."});
+  apply_givens(experiment, givens);
+  Origins origins(place);
+  origins.add(givens);
+  complete_experiment(experiment, origins.of(""));
+  return experiment;
 }
 
 Experiment apply_variant(const Experiment& experiment, const std::string& variant) {

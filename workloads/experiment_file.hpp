@@ -34,6 +34,10 @@ struct LocatedExperiment {
 LocatedExperiment load_located(const std::string& path, const Overrides& overrides,
                                const std::string& variant);
 
+/// The resolved experiment with overrides that a resolved one can have; `place`: where it stands, for errors.
+/// Relative paths are taken from the working directory. Errors: ConfigError.
+Experiment with_overrides(Experiment experiment, const Overrides& overrides, const std::string& place);
+
 /// Fills placement defaults (workers: every host that no other role names, unless given) and checks the
 /// experiment against the platform: hosts exist, disks exist where needed, cache fits the disk and the memory
 /// of the host (<prop id="memory">), at least one worker, a server where the route needs one, options of the

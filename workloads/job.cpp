@@ -109,6 +109,7 @@ nlohmann::json job_document(const Job& job) {
   nlohmann::json document = {{"experiment", to_json(job.experiment())},
                              {"platform", platforms::to_json(job.platform())}};
   if (const auto* plan = job.all_reduce()) document["all_reduce"] = to_json(*plan);
+  if (const auto* point = job.resume()) document["resume"] = to_json(*point);
   return document;
 }
 
@@ -117,6 +118,7 @@ Job Job::from_document(const nlohmann::json& document, std::string directory) {
           platforms::description_from_json(document.at("platform")), std::move(directory));
   if (job.route() == sync::Route::all_reduce)
     job.all_reduce_ = all_reduce_plan_from_json(document.at("all_reduce"));
+  if (document.contains("resume")) job.go_on_from(resume_point_from_json(document["resume"]));
   return job;
 }
 
@@ -270,6 +272,8 @@ RunInfo describe_run(const Job& job, const std::string& world) {
     info.all_reduce = to_json(*plan);
     info.all_reduce["summary"] = describe(*plan);
   }
+  if (const auto* point = job.resume())
+    info.resumed = {{"directory", point->directory}, {"round", point->round}};
   return info;
 }
 

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "platforms/description.hpp"
@@ -23,6 +24,7 @@
 #include "workloads/profile.hpp"
 #include "workloads/records/records.hpp"
 #include "workloads/records/result_directory.hpp"
+#include "workloads/resume_point.hpp"
 #include "workloads/roles/stop.hpp"
 
 namespace tandem {
@@ -76,6 +78,10 @@ class Job {
   /// How workers sum; null over a server.
   const AllReducePlan* all_reduce() const { return all_reduce_ ? &*all_reduce_ : nullptr; }
 
+  /// Where it goes on; null: it begins.
+  const ResumePoint* resume() const { return resume_ ? &*resume_ : nullptr; }
+  void go_on_from(ResumePoint point) { resume_ = std::move(point); }
+
   /// Called with the fraction done, 0 to 1, by the rank that knows it. Default: nobody.
   void on_progress(std::function<void(double)> callback) { on_progress_ = std::move(callback); }
   void report_progress(const Progress& progress) const;
@@ -99,6 +105,7 @@ class Job {
   const Catalog<sync::Factory>::Entry* algorithm_;
   OptimizerSetting optimizer_;
   std::optional<AllReducePlan> all_reduce_;
+  std::optional<ResumePoint> resume_;
   std::function<void(double)> on_progress_;
 };
 

@@ -110,6 +110,8 @@ void Sgd::apply(std::span<float> model, std::span<const float> gradient, double 
   step_moving(model.data(), gradient.data(), velocity_.data() + (position - first_), model.size(), step);
 }
 
+void Sgd::remember(StateArchive& state) { state.floats("optimizer.velocity", velocity_); }
+
 Adam::Adam(const OptimizerSetting& setting, std::int64_t elements, std::int64_t first)
     : beta1_(setting.beta1),
       beta2_(setting.beta2),
@@ -146,6 +148,12 @@ void Adam::apply(std::span<float> model, std::span<const float> gradient, double
             square_.data() + (position - first_), model.size(), step);
 }
 
+void Adam::remember(StateArchive& state) {
+  state.number("optimizer.updates", updates_);
+  state.floats("optimizer.mean", mean_);
+  state.floats("optimizer.square", square_);
+}
+
 Optimizer::Optimizer(const OptimizerSetting& setting, std::int64_t elements, std::int64_t first)
     : learning_rate_(setting.learning_rate),
       schedule_(setting.schedule),
@@ -164,6 +172,10 @@ void Optimizer::begin_update(UpdateTime time, double weight) {
 void Optimizer::apply(std::span<float> model, std::span<const float> gradient, double scale,
                       std::int64_t position) {
   std::visit([&](auto& rule) { rule.apply(model, gradient, gradient_weight_ * scale, position); }, rule_);
+}
+
+void Optimizer::remember(StateArchive& state) {
+  std::visit([&](auto& rule) { rule.remember(state); }, rule_);
 }
 
 template <class Rule>

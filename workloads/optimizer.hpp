@@ -9,6 +9,7 @@
 
 #include "workloads/model_description.hpp"
 #include "workloads/rate_schedule.hpp"
+#include "workloads/state_archive.hpp"
 
 namespace tandem {
 
@@ -30,6 +31,7 @@ class Sgd {
   /// Steps the stretch that begins at `position` of the flat layout. Pre: equal sizes, within this one's
   /// range.
   void apply(std::span<float> model, std::span<const float> gradient, double scale, std::int64_t position);
+  void remember(StateArchive& state);
 
  private:
   float learning_rate_;
@@ -69,6 +71,7 @@ class Adam {
   /// Steps the stretch that begins at `position` of the flat layout. Pre: an update has begun; equal sizes,
   /// within this one's range.
   void apply(std::span<float> model, std::span<const float> gradient, double scale, std::int64_t position);
+  void remember(StateArchive& state);
 
  private:
   double beta1_;
@@ -98,6 +101,8 @@ class Optimizer {
   /// Steps the stretch that begins at `position` of the flat layout, by scale * gradient. Pre: an update has
   /// begun; equal sizes, within this one's range.
   void apply(std::span<float> model, std::span<const float> gradient, double scale, std::int64_t position);
+  /// What later updates depend on. The learning rate is not part of it: each update brings its time.
+  void remember(StateArchive& state);
 
  private:
   double learning_rate_;

@@ -40,6 +40,10 @@ void DelayCompensator::correct(std::span<float> gradient, std::span<const float>
   }
 }
 
+void DelayCompensator::remember(StateArchive& state) {
+  state.floats("compensation.mean_square", mean_square_);
+}
+
 ChangeUpdate::ChangeUpdate(const sync::UpdateRule& rule, double global_rate, std::int64_t elements)
     : rate_(global_rate) {
   if (const auto* tie = std::get_if<sync::ElasticTie>(&rule)) {
@@ -81,6 +85,11 @@ void ChangeUpdate::apply(std::span<float> model, std::span<const float> base, st
     velocity = kept_ * velocity + change;
     model[i] = base[i] + rate * (nesterov_ ? change + momentum_ * velocity : velocity);
   }
+}
+
+void ChangeUpdate::remember(StateArchive& state) {
+  state.number("outer.learning_rate", learning_rate_);
+  state.floats("outer.velocity", velocity_);
 }
 
 }  // namespace tandem

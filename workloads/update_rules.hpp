@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "policies/sync/update_rule.hpp"
+#include "workloads/state_archive.hpp"
 
 namespace tandem {
 
@@ -17,6 +18,7 @@ class DelayCompensator {
   /// `model`: as it is now; `older`: what the rule says. Pre: equal sizes.
   void correct(std::span<float> gradient, std::span<const float> model, std::span<const float> older,
                std::int64_t position);
+  void remember(StateArchive& state);
 
  private:
   bool active_ = false;
@@ -35,6 +37,7 @@ class ChangeUpdate {
   /// `scale`. `base` may be `model`.
   void apply(std::span<float> model, std::span<const float> base, std::span<const float> sum, double share,
              double scale, std::int64_t position);
+  void remember(StateArchive& state);
 
  private:
   double rate_;

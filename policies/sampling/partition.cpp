@@ -97,6 +97,18 @@ void Sampler::next(int count, std::vector<SampleId>& batch) {
   }
 }
 
+void Sampler::skip(std::int64_t count) {
+  const auto size = static_cast<std::int64_t>(order_.size());
+  const std::int64_t taken = epoch_ * size + static_cast<std::int64_t>(position_) + count;
+  // An epoch begins with its first id, not with the last one of the epoch before.
+  const std::int64_t epoch = taken > 0 ? (taken - 1) / size : 0;
+  if (epoch != epoch_) {
+    epoch_ = static_cast<int>(epoch);
+    reshuffle();
+  }
+  position_ = static_cast<std::size_t>(taken - epoch * size);
+}
+
 void Sampler::reshuffle() {
   // The order depends on seed, worker and epoch alone, not on how the epochs before were visited.
   const auto index = (static_cast<std::uint64_t>(worker_) << 32) | static_cast<std::uint32_t>(epoch_);

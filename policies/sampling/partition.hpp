@@ -44,6 +44,8 @@ class Sampler {
   Sampler(std::vector<SampleId> shard, std::uint64_t seed, int worker);
   /// The next `count` ids, appended after clearing `batch`.
   void next(int count, std::vector<SampleId>& batch);
+  /// Goes on as after `count` more ids.
+  void skip(std::int64_t count);
   int epoch() const { return epoch_; }
 
  private:

@@ -45,6 +45,7 @@ class FlatLearner : public Learner {
   void load(std::span<const std::byte> records) final;
   double forward() final;
   void backward(int bucket) final;
+  void begin_at(std::int64_t step) final { steps_ = static_cast<std::uint64_t>(step); }
   EvaluationResult evaluate(std::span<const std::byte> records) final;
 
  protected:

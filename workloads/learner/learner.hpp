@@ -40,6 +40,8 @@ class Learner {
   virtual double forward() = 0;
   /// Backward through one bucket; call for buckets 0, 1, ... in order, after forward.
   virtual void backward(int bucket) = 0;
+  /// The next forward is that of step number `step`, counted from 0: dropout leaves out what it does there.
+  virtual void begin_at(std::int64_t step) = 0;
   /// Evaluates on records without touching gradient or statistics.
   virtual EvaluationResult evaluate(std::span<const std::byte> records) = 0;
 };

@@ -89,6 +89,7 @@ json to_json(const RunInfo& info) {
           {"versions", info.versions},
           {"roles", info.roles},
           {"hosts", info.hosts},
+          {"resumed", info.resumed},
           {"experiment", to_json(info.experiment)}};
 }
 
@@ -110,6 +111,7 @@ RunInfo run_info_from_json(const json& document) {
     document.at("hosts").get_to(info.hosts);
     info.physics = document.at("physics");
     info.all_reduce = document.value("all_reduce", json());
+    info.resumed = document.value("resumed", json());
     info.versions = document.at("versions");
     info.experiment = experiment_from_json(document.at("experiment"));
   } catch (const json::exception& error) {

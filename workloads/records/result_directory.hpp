@@ -24,8 +24,9 @@ struct RunInfo {
   nlohmann::json versions;
   std::string machine;
   std::string command;
-  std::string profile;  ///< used by the simulation; empty: none
-  std::string started;  ///< ISO 8601
+  std::string profile;     ///< used by the simulation; empty: none
+  std::string started;     ///< ISO 8601
+  nlohmann::json resumed;  ///< the "directory" whose job it goes on with, after "round"; null: none
 };
 
 /// Of a rank; empty when it is not known.

@@ -75,6 +75,11 @@ class AllReduceLink : public Link {
   }
   std::optional<bool> told() const override { return coordinator_ ? coordinator_->told() : std::nullopt; }
 
+  void remember(StateArchive& state) override {
+    state.number("link.version", version_);
+    if (coordinator_ && state.restores()) coordinator_->begin_round(version_);
+  }
+
   void leave() override {
     if (coordinator_) coordinator_->leave();
     if (job_.algorithm().make.payload == sync::Payload::model) average_all();

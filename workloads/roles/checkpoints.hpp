@@ -13,6 +13,8 @@ namespace tandem {
 
 /// Path of the checkpoint taken after `round`.
 std::string checkpoint_path(const Job& job, std::int64_t round);
+/// A multiple of the experiment's interval has come since round `last`.
+bool interval_has_passed(const Job& job, std::int64_t last, std::int64_t round);
 
 class CheckpointWriter {
  public:
@@ -36,7 +38,7 @@ class CheckpointWriter {
   Context& context_;
   std::vector<Rank> evaluators_;
   int disk_;  ///< of this rank's host, -1: none
-  std::int64_t last_round_ = 0;
+  std::int64_t last_round_;
 };
 
 }  // namespace tandem

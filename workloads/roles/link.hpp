@@ -57,6 +57,8 @@ class Link {
   virtual void report(const Contribution& contribution);
   /// What the coordinator has said to the reports since the last exchange; nothing when no answer has come.
   virtual std::optional<bool> told() const { return std::nullopt; }
+  /// What it counts from exchange to exchange. Pre: none is under way.
+  virtual void remember(StateArchive&) {}
   /// Tells the others that this worker has ended. Where every worker has a model of its own, the first
   /// worker's is their mean afterwards.
   virtual void leave() = 0;

@@ -27,6 +27,7 @@ class MemoryLoader : public Loader {
     }
     return {samples, records_};
   }
+  void skip(std::int64_t samples) override { sampler_.skip(samples); }
   void close() override {}
 
  private:
@@ -58,6 +59,8 @@ class StorageLoader : public Loader {
     wait_(current_.batch);
     return {static_cast<int>(current_.ids.size()), current_.records};
   }
+
+  void skip(std::int64_t samples) override { sampler_.skip(samples); }
 
   void close() override {
     for (auto& order : asked_) {

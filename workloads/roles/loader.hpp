@@ -20,6 +20,8 @@ class Loader {
   };
   /// The next `samples` samples; as many as before where they were asked for before the batch size changed.
   virtual Batch next(int samples) = 0;
+  /// Goes on as after so many more samples. Pre: none was asked for.
+  virtual void skip(std::int64_t samples) = 0;
   /// Ends the streams that are open.
   virtual void close() = 0;
 };

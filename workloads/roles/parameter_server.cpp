@@ -4,11 +4,17 @@
 #include <bit>
 #include <utility>
 
+#include "policies/sync/replay.hpp"
 #include "policies/vocabulary/check.hpp"
 #include "workloads/roles/protocol.hpp"
 #include "workloads/roles/stop.hpp"
 
 namespace tandem {
+namespace {
+
+const Seat& seat_of(const Job& job, Rank rank) { return job.seats().at(static_cast<std::size_t>(rank)); }
+
+}  // namespace
 
 ParameterServer::ParameterServer(const Job& job, Context& context, Journal& journal, int shard)
     : job_(job),
@@ -20,6 +26,8 @@ ParameterServer::ParameterServer(const Job& job, Context& context, Journal& jour
       model_(job, shard),
       policy_(job.algorithm().make.make_server(job.sync_setting())),
       checkpoints_(job, context),
+      states_(job, context.rank()),
+      events_(keeps_states(job) ? events_path(job.directory(), seat_of(job, context.rank())) : ""),
       present_(0) {
   for (const Rank worker : job.ranks_of(Seat::Role::worker)) {
     Client& client = clients_.emplace_back();
@@ -28,6 +36,7 @@ ParameterServer::ParameterServer(const Job& job, Context& context, Journal& jour
     ++present_;
   }
   inbox_.resize(clients_.size());
+  if (job.resume() != nullptr) go_on();
 }
 
 void ParameterServer::run() {
@@ -71,12 +80,12 @@ void ParameterServer::handle(int worker, const Note& note) {
       collect_push(worker);
       break;
     case protocol::report: {
-      const sync::Report event{context_.now(), worker, note.version, note.local_steps,
-                               Seconds(note.duration_s)};
+      const sync::Report event{now(), worker, note.version, note.local_steps, Seconds(note.duration_s)};
       client.reported_version = note.version;
+      ++client.unanswered;
       policy_->on_report(event, decisions_);
       listen_for_note(worker);
-      execute(journal_.keep_decisions ? sync::to_text(event) : "");
+      execute(told(event));
       break;
     }
     case protocol::leave: {
@@ -84,9 +93,9 @@ void ParameterServer::handle(int worker, const Note& note) {
       finish_reply(client);
       if (!client.answer.empty()) context_.wait(client.answer);
       --present_;
-      const sync::Left event{context_.now(), worker};
+      const sync::Left event{now(), worker};
       policy_->on_left(event, decisions_);
-      execute(journal_.keep_decisions ? sync::to_text(event) : "");
+      execute(told(event));
       break;
     }
     default:
@@ -111,10 +120,14 @@ void ParameterServer::on_push(int worker, const Note& note) {
   finish_reply(client);
   client.samples = note.samples;
   client.version = note.version;
+  client.waits = true;
+  ++client.pushes;
+  client.all_samples += note.samples;
+  client.steps += note.local_steps;
   ++pushes_;
   samples_ += note.samples;
   const std::int64_t rounds = pushes_ / static_cast<std::int64_t>(clients_.size());
-  const Progress progress{.rounds = rounds, .samples = samples_, .now = context_.now()};
+  const Progress progress{.rounds = rounds, .samples = samples_, .now = now()};
   const double done = fraction_done(job_.experiment().stop, job_.dataset_info().train_samples, progress);
   stopping_ = stopping_ || done >= 1.0;
   const sync::Push event{.now = progress.now,
@@ -126,7 +139,7 @@ void ParameterServer::on_push(int worker, const Note& note) {
                          .loss = std::bit_cast<double>(note.value),
                          .done = done};
   policy_->on_push(event, decisions_);
-  execute(journal_.keep_decisions ? sync::to_text(event) : "");
+  execute(told(event));
   checkpoint_if_due();
   job_.report_progress(progress);
 }
@@ -186,6 +199,10 @@ void ParameterServer::reply(const sync::Reply& decision) {
   Client& client = clients_[static_cast<std::size_t>(decision.worker)];
   listen(decision.worker);
   client.replied_model = model_.hand_out(decision.worker);
+  client.replied_version = version_;
+  client.waits = false;
+  if (decision.batch > 0) client.batch = decision.batch;
+  if (decision.local_steps > 0) client.local_steps = decision.local_steps;
   const Note note{.kind = protocol::reply,
                   .version = version_,
                   .samples = decision.batch,
@@ -204,6 +221,7 @@ void ParameterServer::answer(const sync::AnswerReport& decision) {
   // The worker expects each answer before it asks again, so the wait for the previous one does not block.
   Client& client = clients_[static_cast<std::size_t>(decision.worker)];
   if (!client.answer.empty()) context_.wait(client.answer);
+  --client.unanswered;
   client.answer = context_.send(
       client.rank, protocol::answers, {},
       Note{.kind = protocol::answer, .version = client.reported_version, .value = decision.ready ? 1 : 0});
@@ -217,10 +235,73 @@ void ParameterServer::finish_reply(Client& client) {
 
 void ParameterServer::checkpoint_if_due() {
   const auto workers = static_cast<std::int64_t>(clients_.size());
-  if (!holds_model_) return;
-  if (pushes_ % workers != 0 || !checkpoints_.is_due(pushes_ / workers)) return;
+  if (pushes_ % workers != 0) return;
+  const std::int64_t round = pushes_ / workers;
+  if (states_.is_due(round)) save_state(round);
+  if (!holds_model_ || !checkpoints_.is_due(round)) return;
   const std::vector<float> whole = gather_model();
-  checkpoints_.save(pushes_ / workers, samples_, whole);
+  checkpoints_.save(round, samples_, whole);
+}
+
+/// Of an event, for those who want to know it now or when the job goes on.
+std::string ParameterServer::told(const sync::ServerEvent& event) {
+  if (!journal_.keep_decisions && !events_.keeps()) return "";
+  std::string text = sync::to_text(event);
+  events_.add(text);
+  return text;
+}
+
+/// What it knows beside the model between two pushes, but for its policy.
+void ParameterServer::remember(StateArchive& state) {
+  state.number("pushes", pushes_);
+  state.number("samples", samples_);
+  state.number("version", version_);
+  double elapsed = now().count();
+  state.number("elapsed_s", elapsed);
+  if (state.restores()) before_ = Seconds(elapsed);
+  for (std::size_t worker = 0; worker < clients_.size(); ++worker) {
+    Client& client = clients_[worker];
+    const std::string of_worker = "worker." + std::to_string(worker) + '.';
+    state.number(of_worker + "pushes", client.pushes);
+    state.number(of_worker + "samples", client.all_samples);
+    state.number(of_worker + "steps", client.steps);
+    state.number(of_worker + "batch", client.batch);
+    state.number(of_worker + "local_steps", client.local_steps);
+  }
+  model_.remember(state);
+}
+
+void ParameterServer::save_state(std::int64_t round) {
+  SavedState state;
+  remember(state);
+  model_.remember_sum(state);
+  const bool answered =
+      std::ranges::none_of(clients_, [](const Client& c) { return c.waits || c.unanswered > 0; });
+  const bool current = answered && std::ranges::all_of(clients_, [this](const Client& c) {
+                         return c.replied_version == version_;
+                       });
+  state.set("all_answered", answered ? 1 : 0);
+  state.set("all_current", current ? 1 : 0);
+  state.set("events_bytes", events_.flush());
+  states_.save(round, state);
+}
+
+void ParameterServer::go_on() {
+  SavedState state = state_of_server(job_, shard_);
+  remember(state);
+  for (Client& client : clients_) client.replied_version = version_;
+  const ResumePoint& from = *job_.resume();
+  if (!from.policies_remember) return;
+  model_.remember_sum(state);
+  const std::string path = events_path(from.directory, seat_of(job_, context_.rank()));
+  for (const auto& event : events_.take_over(path, state.integer("events_bytes"))) see_again(event);
+}
+
+/// Whoever replays this run needs the events before it as well.
+void ParameterServer::see_again(const std::string& event) {
+  const auto decisions = sync::decide(*policy_, sync::parse_server_event(event));
+  if (journal_.keep_decisions)
+    journal_.decisions.push_back({context_.rank(), "server", event, sync::to_text(decisions)});
 }
 
 /// The first shard collects the parts of all; the others send theirs and get an empty vector. Sizes travel

@@ -12,7 +12,9 @@
 #include "workloads/job.hpp"
 #include "workloads/records/records.hpp"
 #include "workloads/roles/checkpoints.hpp"
+#include "workloads/roles/event_log.hpp"
 #include "workloads/roles/server_model.hpp"
+#include "workloads/roles/state_files.hpp"
 
 namespace tandem {
 
@@ -33,6 +35,14 @@ class ParameterServer {
     std::vector<Pending> reply;           ///< sends of the model under way
     ServerModel::Snapshot replied_model;  ///< what they send
     Pending answer;
+    std::int64_t pushes = 0;
+    std::int64_t all_samples = 0;  ///< of all its pushes
+    std::int64_t steps = 0;
+    int batch = 0;  ///< that it was granted last; 0: none. As the next one
+    int local_steps = 0;
+    int replied_version = 0;  ///< of the model that it has
+    bool waits = false;       ///< has pushed, and has no reply yet
+    int unanswered = 0;       ///< reports
   };
 
   /// A push that the next update is made of.
@@ -56,6 +66,13 @@ class ParameterServer {
   void reply(const sync::Reply& decision);
   void answer(const sync::AnswerReport& decision);
   void finish_reply(Client& client);
+  std::string told(const sync::ServerEvent& event);
+  void remember(StateArchive& state);
+  void save_state(std::int64_t round);
+  void go_on();
+  void see_again(const std::string& event);
+  /// Since the job began, which may go on after another one.
+  Seconds now() const { return before_ + context_.now(); }
   void checkpoint_if_due();
   std::vector<float> gather_model();
   int last_bucket() const { return static_cast<int>(model_.pieces().size()) - 1; }
@@ -69,6 +86,9 @@ class ParameterServer {
   ServerModel model_;
   std::unique_ptr<sync::ServerPolicy> policy_;
   CheckpointWriter checkpoints_;
+  StateFiles states_;
+  EventLog events_;
+  Seconds before_{};             ///< how long the job has been under way before this run
   std::vector<Client> clients_;  ///< by worker
   std::vector<Pending> inbox_;   ///< by worker: its next note, or a bucket that its push still lacks
   sync::ServerDecisions decisions_;

@@ -84,6 +84,14 @@ class PeerLink : public Link {
             .bytes_received = std::exchange(bytes_received_, 0)};
   }
 
+  void remember(StateArchive& state) override {
+    state.number("link.own_steps", own_steps_);
+    state.number("link.steps", steps_);
+    double elapsed = now().count();
+    state.number("elapsed_s", elapsed);
+    if (state.restores()) before_ = Seconds(elapsed);
+  }
+
   void leave() override {
     if (!counts_alike_) serve_until_all_have_left();
     for (auto* operations : {&sends_, &replies_, &told_}) context_.wait_all(*operations);
@@ -167,8 +175,10 @@ class PeerLink : public Link {
     const auto workers = static_cast<std::int64_t>(workers_.size());
     return {.rounds = steps_ / workers,
             .samples = steps_ * job_.experiment().workload.batch,
-            .now = counts_alike_ ? Seconds(0.0) : context_.now()};
+            .now = counts_alike_ ? Seconds(0.0) : now()};
   }
+  /// Since the job began, which may go on after another one.
+  Seconds now() const { return before_ + context_.now(); }
 
   void count_own_step() {
     ++own_steps_;
@@ -230,6 +240,7 @@ class PeerLink : public Link {
   std::vector<Pending> replies_;   ///< by caller
   std::vector<Pending> averages_;  ///< that this worker's device has still to make
   std::vector<Pending> told_;      ///< to the first worker, or by it
+  Seconds before_{};               ///< how long the job has been under way before this run
   std::int64_t own_steps_ = 0;
   std::int64_t steps_ = 0;  ///< of all workers, as far as this one knows
   bool stopping_ = false;

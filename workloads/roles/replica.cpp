@@ -12,7 +12,10 @@ std::unique_ptr<Learner> make_job_learner(const Job& job, int worker) {
   LearnerSetting setting = job.learner_setting();
   setting.replica = worker;
   auto learner = make_learner(setting);
-  if (const std::string& initial = job.experiment().workload.initial; !initial.empty()) {
+  const ResumePoint* from = job.resume();
+  const std::string initial =
+      from ? checkpoint_path(from->directory, from->round) : job.experiment().workload.initial;
+  if (!initial.empty()) {
     const Checkpoint checkpoint = load_checkpoint(initial, job.model());
     std::copy(checkpoint.values.begin(), checkpoint.values.end(), learner->model().begin());
   }
@@ -29,6 +32,11 @@ Replica::Replica(const Job& job, int worker)
   const sync::UpdateRule rule = job.update_rule();
   if (const auto* tie = std::get_if<sync::ElasticTie>(&rule)) tie_ = *tie;
   if (tie_ && learner_) incoming_.resize(static_cast<std::size_t>(model_.elements()));
+  const bool by_server = job.route() == sync::Route::server;
+  server_has_model_ = by_server && !tie_ && std::ranges::all_of(model_.buckets, [](const auto& bucket) {
+                        return bucket.exchanged() == bucket.elements();
+                      });
+  server_steps_ = by_server && job.algorithm().make.payload == sync::Payload::gradient;
 }
 
 Kernel Replica::load(std::span<const std::byte> records) {
@@ -161,6 +169,22 @@ std::span<float> Replica::payload_memory(sync::Payload payload) {
       break;
   }
   return learner_->model();
+}
+
+void Replica::remember(StateArchive& state) {
+  if (!learner_) return;
+  if (!server_has_model_) state.floats("model", learner_->model());
+  if (tie_) {
+    mark();
+    state.floats("centre", marked_);
+  }
+  if (server_steps_) return;
+  optimizer_.remember(state);
+  change_update_.remember(state);
+}
+
+void Replica::begin_at(std::int64_t step) {
+  if (learner_) learner_->begin_at(step);
 }
 
 Slice Replica::incoming(std::int64_t offset, std::int64_t elements) {

@@ -11,6 +11,7 @@
 #include "workloads/job.hpp"
 #include "workloads/learner/learner.hpp"
 #include "workloads/optimizer.hpp"
+#include "workloads/state_archive.hpp"
 #include "workloads/update_rules.hpp"
 
 namespace tandem {
@@ -53,6 +54,11 @@ class Replica {
   /// Where the server's model is received: the model itself, unless it is tied.
   Slice incoming(std::int64_t offset, std::int64_t elements);
   Slice payload(sync::Payload payload, std::int64_t offset, std::int64_t elements);
+  /// What the worker alone knows of its model after an exchange, and of its optimiser. Nothing when math is
+  /// modelled.
+  void remember(StateArchive& state);
+  /// The next forward is that of this step.
+  void begin_at(std::int64_t step);
   /// The worker's own flat model; empty when math is modelled.
   std::span<float> model() { return learner_ ? learner_->model() : std::span<float>(); }
   /// The whole flat model that training is about, which is the centre where there is one; empty when math is
@@ -69,6 +75,8 @@ class Replica {
   Optimizer optimizer_;
   ChangeUpdate change_update_;
   std::optional<sync::ElasticTie> tie_;
+  bool server_has_model_;  ///< all of it, as it is after an exchange
+  bool server_steps_;      ///< and it takes every step
   double loss_;
   std::vector<float> marked_;  ///< the model at the start of the round, or the centre as last known
   std::vector<float> change_;
@@ -78,7 +86,8 @@ class Replica {
 /// A learner with the job's initial model, for the worker of this index; who does not train needs none.
 /// Pre: math is real.
 std::unique_ptr<Learner> make_job_learner(const Job& job, int worker = 0);
-/// The flat model that every rank starts from: the experiment's checkpoint, or the seed. Pre: math is real.
+/// The flat model that every rank starts from: the checkpoint that the job goes on from, or the experiment's,
+/// or the seed. Pre: math is real.
 std::vector<float> initial_model(const Job& job);
 
 }  // namespace tandem

@@ -77,6 +77,12 @@ class ServerLink : public Link {
   }
   std::optional<bool> told() const override { return coordinator_.told(); }
 
+  void remember(StateArchive& state) override {
+    for (std::size_t shard = 0; shard < versions_.size(); ++shard)
+      state.number("link.version." + std::to_string(shard), versions_[shard]);
+    if (state.restores()) coordinator_.begin_round(versions_.front());
+  }
+
   void leave() override {
     for (const Rank server : servers_) {
       // Closes every stream, since the server has posted a receive for each.

@@ -153,6 +153,17 @@ void ServerModel::give_way_to_worker(const ShardPiece& piece, const Stretch& at,
     at.statistics[i] += pull_ * (sent[trained + i] + at.statistics_sum[i] - at.statistics[i]);
 }
 
+void ServerModel::remember(StateArchive& state) {
+  optimizer_.remember(state);
+  compensator_.remember(state);
+  change_update_.remember(state);
+}
+
+void ServerModel::remember_sum(StateArchive& state) {
+  state.number("sum.weight", total_weight_);
+  if (total_weight_ > 0.0) state.floats("sum", aggregate_);
+}
+
 Slice ServerModel::slice(const Snapshot& snapshot, int bucket) const {
   const ShardPiece& piece = pieces_[static_cast<std::size_t>(bucket)];
   if (!snapshot) return {piece.bytes(), nullptr};

@@ -13,6 +13,7 @@
 #include "workloads/job.hpp"
 #include "workloads/optimizer.hpp"
 #include "workloads/roles/shard_layout.hpp"
+#include "workloads/state_archive.hpp"
 #include "workloads/update_rules.hpp"
 
 namespace tandem {
@@ -41,6 +42,9 @@ class ServerModel {
   /// The same, to be sent to the worker.
   Snapshot hand_out(int worker);
   Slice slice(const Snapshot& snapshot, int bucket) const;
+  /// What later updates depend on beside the model; and what was accepted for the next one.
+  void remember(StateArchive& state);
+  void remember_sum(StateArchive& state);
   /// The flat model at the start if there is more of it than travels, and math is real; else empty.
   const std::vector<float>& initial() const { return initial_; }
 

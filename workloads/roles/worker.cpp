@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "policies/sync/replay.hpp"
 #include "policies/vocabulary/check.hpp"
 
 namespace tandem {
@@ -32,11 +33,14 @@ Worker::Worker(const Job& job, Context& context, Journal& journal, int index)
       link_(make_link(job, context, replica_, *policy_)),
       loader_(make_loader(job, context, index, [this](Pending& until) { link_->overlap(until); })),
       checkpoints_(job, context),
+      states_(job, context.rank()),
       writes_checkpoints_(index == 0 && job.route() != sync::Route::server),
       overlaps_backward_(job.experiment().sync.overlap != "none"),
       overlaps_forward_(job.experiment().sync.overlap == "both"),
       has_own_model_(job.algorithm().make.payload == sync::Payload::model),
-      batch_(job.experiment().workload.batch) {}
+      batch_(job.experiment().workload.batch) {
+  if (job.resume() != nullptr) go_on(index);
+}
 
 void Worker::run() {
   if (job_.algorithm().make.payload == sync::Payload::change) replica_.mark();
@@ -67,17 +71,19 @@ void Worker::step() {
   if (during) finish_exchange(during->payload);
   if (!during || during->payload == sync::Payload::model) update(began);
   if (!during) decide();
-  if (open_ && (stopping_ || (writes_checkpoints_ && checkpoints_.is_due(done_rounds_)))) take_over_all();
+  if (open_ && (stopping_ || checkpoint_has_come())) take_over_all();
+  journal_.steps.push_back(record_);
+  ++record_.step;
+  save_state_if_due();
   // The last one is the mean of all, where each worker has a model of its own.
   if (writes_checkpoints_ && !(stopping_ && has_own_model_))
     checkpoints_.save_if_due(done_rounds_, done_samples_, replica_.values());
-  journal_.steps.push_back(record_);
-  ++record_.step;
 }
 
 void Worker::load(int step_samples) {
   const Loader::Batch batch = loader_->next(step_samples);
   record_.samples = batch.samples;
+  samples_taken_ += batch.samples;
   Pending decode = context_.compute({.kind = Work::Kind::decode,
                                      .samples = batch.samples,
                                      .bytes = job_.dataset_info().record_bytes() * batch.samples},
@@ -169,7 +175,7 @@ void Worker::finish_exchange(sync::Payload payload) {
   record_.bytes_received += result.bytes_received;
   version_ = result.version;
   if (result.batch > 0) batch_ = result.batch;
-  if (result.local_steps > 0) policy_->on_local_steps(result.local_steps);
+  if (result.local_steps > 0) policy_->on_local_steps(granted_steps_ = result.local_steps);
   stopping_ = result.stop;
   local_steps_ = 0;
   samples_since_exchange_ = 0;
@@ -193,6 +199,14 @@ void Worker::take_over(int bucket) {
   taking_over_ += context_.now() - start;
 }
 
+/// Since the last call. Then the model must be whole, on every worker alike.
+bool Worker::checkpoint_has_come() {
+  const std::int64_t round = writes_checkpoints_ ? done_rounds_ : round_;
+  if (!interval_has_passed(job_, whole_at_, round)) return false;
+  whole_at_ = round;
+  return true;
+}
+
 void Worker::take_over_all() {
   for (int bucket = replica_.buckets() - 1; bucket >= 0; --bucket) take_over(bucket);
   open_.reset();
@@ -209,6 +223,40 @@ void Worker::end_phase(Phase phase) {
   const Seconds now = context_.now();
   record_.phases[static_cast<std::size_t>(phase)] += now - phase_start_;
   phase_start_ = now;
+}
+
+/// What it knows between an exchange and the next step, but for its policy.
+void Worker::remember(StateArchive& state) {
+  state.number("round", round_);
+  state.number("step", record_.step);
+  state.number("version", version_);
+  state.number("batch", batch_);
+  state.number("local_steps", granted_steps_);
+  state.number("samples_taken", samples_taken_);
+  state.number("rounds", done_rounds_);
+  state.number("samples", done_samples_);
+  replica_.remember(state);
+  link_->remember(state);
+}
+
+/// A checkpoint has the name of its writer's round; the others' are the same where rounds are common.
+void Worker::save_state_if_due() {
+  const std::int64_t round = writes_checkpoints_ ? done_rounds_ : round_;
+  if (local_steps_ > 0 || !states_.is_due(round)) return;
+  SavedState state;
+  remember(state);
+  states_.save(round, state);
+}
+
+void Worker::go_on(int index) {
+  SavedState state = state_of_worker(job_, index);
+  remember(state);
+  replica_.begin_at(record_.step);
+  whole_at_ = writes_checkpoints_ ? done_rounds_ : round_;
+  loader_->skip(samples_taken_);
+  if (!job_.algorithm().make.timing_driven)
+    sync::fast_forward(*policy_, round_, job_.experiment().workload.batch);
+  if (granted_steps_ > 0) policy_->on_local_steps(granted_steps_);
 }
 
 sync::WorkerDecision Worker::logged(const char* event, sync::WorkerDecision decision) {

@@ -13,6 +13,7 @@
 #include "workloads/roles/link.hpp"
 #include "workloads/roles/loader.hpp"
 #include "workloads/roles/replica.hpp"
+#include "workloads/roles/state_files.hpp"
 
 namespace tandem {
 
@@ -32,7 +33,11 @@ class Worker {
   void finish_exchange(sync::Payload payload);
   void take_over(int bucket);
   void take_over_all();
+  bool checkpoint_has_come();
   void end_phase(Phase phase);
+  void remember(StateArchive& state);
+  void save_state_if_due();
+  void go_on(int index);
   sync::WorkerDecision logged(const char* event, sync::WorkerDecision decision);
   Contribution contribution() const;
 
@@ -44,6 +49,7 @@ class Worker {
   std::unique_ptr<Link> link_;
   std::unique_ptr<Loader> loader_;
   CheckpointWriter checkpoints_;
+  StateFiles states_;
   bool writes_checkpoints_;  ///< the first worker does where there is no server: of its own model
 
   bool overlaps_backward_;  ///< a bucket leaves as soon as it is complete
@@ -54,11 +60,14 @@ class Worker {
     UpdateTime time;
   };
   std::optional<OpenExchange> open_;
-  Seconds taking_over_;  ///< the part of this step's forward that waited for buckets and adopted them
+  std::int64_t whole_at_ = 0;  ///< the last round of a checkpoint
+  Seconds taking_over_;        ///< the part of this step's forward that waited for buckets and adopted them
 
   bool has_own_model_;  ///< every worker does: models are what they exchange
 
   int batch_;
+  int granted_steps_ = 0;  ///< local steps that the server last wanted; 0: never any
+  std::int64_t samples_taken_ = 0;
   int round_ = 0;                  ///< of this worker
   std::int64_t done_rounds_ = 0;   ///< of the job, at the last exchange
   std::int64_t done_samples_ = 0;  ///< of all workers, by then

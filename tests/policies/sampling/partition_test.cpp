@@ -114,6 +114,25 @@ TEST(ByClassSplit, KeepsTheOriginalOrderInsideAClass) {
   EXPECT_EQ(deal("by-class", 1000, labels, 1, 1), (Shards{expected}));
 }
 
+TEST(Sampler, SkipsWhatItWouldHaveVisited) {
+  for (const int size : {1, 7, 50})
+    for (const int first : {0, 3, 7})
+      for (const int skipped : {0, 1, 4, 7, 50, 64, 100, 343}) {
+        SCOPED_TRACE(std::to_string(size) + " " + std::to_string(first) + " " + std::to_string(skipped));
+        std::vector<SampleId> shard(static_cast<std::size_t>(size));
+        std::iota(shard.begin(), shard.end(), SampleId{100});
+        Sampler visits(shard, 5, 1), skips(shard, 5, 1);
+        std::vector<SampleId> expected, found;
+        for (Sampler* sampler : {&visits, &skips}) sampler->next(first, found);
+        visits.next(skipped, expected);
+        skips.skip(skipped);
+        EXPECT_EQ(skips.epoch(), visits.epoch());
+        visits.next(120, expected);
+        skips.next(120, found);
+        EXPECT_EQ(found, expected);
+      }
+}
+
 TEST(Sampler, VisitsEachSampleOnceAnEpochAcrossBatches) {
   for (const auto seed : testing::seeds(20)) {
     TANDEM_TRACE_SEED(seed);

@@ -1,0 +1,32 @@
+#include "policies/sync/replay.hpp"
+
+#include "policies/vocabulary/check.hpp"
+
+namespace tandem::sync {
+
+ServerDecisions decide(ServerPolicy& policy, const ServerEvent& event) {
+  ServerDecisions decisions;
+  if (const auto* push = std::get_if<Push>(&event)) policy.on_push(*push, decisions);
+  if (const auto* report = std::get_if<Report>(&event)) policy.on_report(*report, decisions);
+  if (const auto* left = std::get_if<Left>(&event)) policy.on_left(*left, decisions);
+  return decisions;
+}
+
+void fast_forward(WorkerPolicy& policy, std::int64_t exchanges, int batch) {
+  int local_steps = 0;
+  for (std::int64_t done = 0; done < exchanges;) {
+    bool exchanged = policy.on_step_begin({local_steps}).has_value();
+    ++local_steps;
+    if (!exchanged) {
+      const auto decision = policy.on_step_done(
+          {.now = Seconds(0.0), .duration = Seconds(0.0), .samples = batch, .local_steps = local_steps});
+      TANDEM_CHECK(!std::holds_alternative<Ask>(decision), "asks a coordinator, which is a matter of timing");
+      exchanged = std::holds_alternative<Exchange>(decision);
+    }
+    if (!exchanged) continue;
+    ++done;
+    local_steps = 0;
+  }
+}
+
+}  // namespace tandem::sync

@@ -1,0 +1,74 @@
+// Jobs that are broken off and go on, beside the same jobs without a break.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <fstream>
+#include <iterator>
+#include <map>
+#include <string>
+#include <utility>
+
+#include "tests/cli/command.hpp"
+#include "workloads/records/result_directory.hpp"
+
+namespace tandem::testing {
+
+class ResumeJobs : public ::testing::Test {
+ protected:
+  std::string contents(const std::string& file) const {
+    std::ifstream stream(line_.folder() / file, std::ios::binary);
+    return {std::istreambuf_iterator<char>(stream), {}};
+  }
+  Results results(const std::string& directory) const {
+    return read_results((line_.folder() / directory).string());
+  }
+  std::string plays(const std::string& words) const {
+    const auto result = line_.tandem(words);
+    EXPECT_EQ(result.exit_code, 0) << words << '\n' << result.output;
+    return result.output;
+  }
+  /// A checkpoint every second round. `rounds`: of the job.
+  std::string experiment(int rounds, const std::string& settings = "") const {
+    return line_.experiment("evaluate_every: 2\n") + " --set stop.rounds=" + std::to_string(rounds) + " " +
+           settings;
+  }
+
+  /// The same model to the byte, and of the steps and evaluations after `round` the same, but for their
+  /// times.
+  void expect_same_end(const std::string& whole, const std::string& resumed, int round) const {
+    const std::string model = contents(whole + "/model.pt");
+    EXPECT_GT(model.size(), 1000U);
+    EXPECT_TRUE(model == contents(resumed + "/model.pt")) << "another model";
+    const Results before = results(whole), after = results(resumed);
+    std::map<std::pair<Rank, int>, StepRecord> steps;
+    for (const auto& step : before.journal.steps)
+      if (step.round >= round) steps[{step.rank, step.step}] = step;
+    EXPECT_FALSE(steps.empty());
+    EXPECT_EQ(after.journal.steps.size(), steps.size());
+    for (const auto& step : after.journal.steps) {
+      const auto found = steps.find({step.rank, step.step});
+      ASSERT_NE(found, steps.end()) << "rank " << step.rank << " step " << step.step;
+      EXPECT_EQ(step.loss, found->second.loss) << "rank " << step.rank << " step " << step.step;
+      EXPECT_EQ(step.samples, found->second.samples);
+      EXPECT_EQ(step.round, found->second.round);
+      EXPECT_EQ(step.version, found->second.version);
+      EXPECT_EQ(step.bytes_sent, found->second.bytes_sent);
+    }
+    std::map<std::int64_t, EvaluationRecord> evaluations;
+    for (const auto& evaluation : before.journal.evaluations)
+      if (evaluation.round > round) evaluations[evaluation.round] = evaluation;
+    EXPECT_EQ(after.journal.evaluations.size(), evaluations.size());
+    for (const auto& evaluation : after.journal.evaluations) {
+      EXPECT_EQ(evaluation.samples, evaluations[evaluation.round].samples);
+      EXPECT_EQ(evaluation.accuracy, evaluations[evaluation.round].accuracy);
+      EXPECT_EQ(evaluation.loss, evaluations[evaluation.round].loss);
+    }
+    EXPECT_EQ(after.info.resumed.at("round"), round);
+  }
+
+  CommandLine line_;
+};
+
+}  // namespace tandem::testing

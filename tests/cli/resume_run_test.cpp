@@ -1,0 +1,54 @@
+// `tandem run --resume`: ranks of a real mpirun end where the simulator ends, with and without a break.
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "tests/cli/resume_jobs.hpp"
+
+namespace tandem::testing {
+namespace {
+
+class ResumeRun : public ResumeJobs, public ::testing::WithParamInterface<std::string> {};
+
+TEST_P(ResumeRun, EndsAsIfItHadNotBeenBrokenOff) {
+  plays("run " + experiment(8, GetParam()) + " --out whole");
+  plays("run " + experiment(4, GetParam()) + " --out first");
+  plays("run --resume first --set stop.rounds=8 --out second");
+  expect_same_end("whole", "second", 4);
+  plays("simulate --resume first --set stop.rounds=8 --out third");
+  expect_same_end("whole", "third", 4);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    All, ResumeRun,
+    ::testing::Values("--set optimizer.momentum=0.9",
+                      "--set sync.algorithm=local-sgd --set sync.over=all-reduce --set optimizer.kind=adam",
+                      "--set sync.algorithm=d-psgd --set sync.over=peers --set optimizer.momentum=0.9"));
+
+TEST_F(ResumeJobs, AKilledRunGoesOnFromItsLastWholeCheckpoint) {
+  // The ranks end with mpirun, and mpirun with the command.
+  const auto killed = line_.shell(
+      "\"$TANDEM\" run " + experiment(100000, "--set optimizer.momentum=0.9") +
+      " --out killed & job=$!; "
+      "while [ ! -e killed/checkpoints/round_00000004.pt ]; do kill -0 $job || exit 9; sleep 0.02; done; "
+      "kill -KILL $job; wait $job; "
+      "before=; while now=$(ls killed/checkpoints); [ \"$now\" != \"$before\" ]; do before=$now; sleep 2; "
+      "done; "
+      "[ -e killed/INCOMPLETE ]");
+  ASSERT_EQ(killed.exit_code, 0) << killed.output;
+  plays("run --resume killed --set stop.rounds=40 --out resumed");
+  const int round = results("resumed").info.resumed.at("round").get<int>();
+  ASSERT_GE(round, 2);
+  ASSERT_LT(round, 40);
+  plays("simulate " + experiment(40, "--set optimizer.momentum=0.9") + " --out whole");
+  expect_same_end("whole", "resumed", round);
+}
+
+TEST_F(ResumeJobs, AJobDrivenByTimingGoesOn) {
+  plays("run " + experiment(4, "--set sync.algorithm=asp") + " --out first");
+  const std::string told = plays("run --resume first --set stop.rounds=8 --out second");
+  EXPECT_NE(told.find("may differ from the job without a break"), std::string::npos) << told;
+  EXPECT_EQ(results("second").journal.evaluations.back().round, 8);
+}
+
+}  // namespace
+}  // namespace tandem::testing

@@ -1,0 +1,251 @@
+// `tandem simulate --resume`: the same end as without a break, and what is refused.
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "policies/sync/policy.hpp"
+#include "policies/vocabulary/check.hpp"
+#include "tests/cli/resume_jobs.hpp"
+
+namespace tandem::testing {
+namespace {
+
+/// One more worker than its algorithm can have is refused, and rounds of hundreds of steps take long.
+std::string settings_for(const Catalog<sync::Factory>::Entry& algorithm, sync::Route route) {
+  std::string settings = "--set sync.algorithm=" + algorithm.name + " --set sync.over=" + to_text(route);
+  if (algorithm.make.most_workers == 1) settings += " --set placement.workers=[node-1]";
+  if (algorithm.name == "adsp") settings += " --set sync.options.period_s=0.5";
+  if (algorithm.make.steps_a_round(Options::resolve(algorithm.name, algorithm.options, {})) > 10)
+    settings += " --set sync.options.h=5";
+  return settings;
+}
+
+class ResumeWithoutTiming : public ResumeJobs, public ::testing::WithParamInterface<std::string> {};
+
+TEST_P(ResumeWithoutTiming, EndsAsIfItHadNotBeenBrokenOff) {
+  plays("simulate " + experiment(8, GetParam()) + " --out whole");
+  plays("simulate " + experiment(4, GetParam()) + " --out first");
+  const std::string told = plays("simulate --resume first/ --set stop.rounds=8");
+  EXPECT_NE(told.find("resume: goes on after round 4 of "), std::string::npos) << told;
+  EXPECT_EQ(told.find("may differ"), std::string::npos) << told;
+  expect_same_end("whole", "first-resumed", 4);
+}
+
+/// Every algorithm over every route, and then all that a rank must remember: moments of each kind, the way of
+/// a schedule, statistics that stay a worker's own, what dropout leaves out, batches that are on their way.
+std::vector<std::string> without_timing() {
+  const std::string momentum =
+      " --set optimizer.momentum=0.9 --set optimizer.nesterov=true --set optimizer.schedule=step"
+      " --set optimizer.step_every=3 --set optimizer.warmup_rounds=5";
+  const std::string adam =
+      " --set optimizer.kind=adamw --set optimizer.learning_rate=0.001 --set optimizer.schedule=cosine"
+      " --set optimizer.cosine_rounds=9 --set optimizer.warmup_rounds=2";
+  const std::string with_dropout =
+      " --set workload.model=mobilenet-v2 --set workload.image_size=32 --set workload.batch=2"
+      " --set workload.test_samples=4 --set placement.workers=[node-1,node-2]";
+  const std::string two_shards = " --set placement.servers=[server,node-4]";
+  std::vector<std::string> all = {
+      two_shards + momentum,
+      two_shards + adam,
+      "--set sync.algorithm=slowmo --set sync.options.h=3" + two_shards + momentum,
+      "--set sync.algorithm=diloco --set sync.options.h=3 --set sync.over=all-reduce" + adam,
+      "--set sync.algorithm=easgd --set sync.over=all-reduce" + momentum,
+      "--set sync.algorithm=post-local-sgd --set sync.options.switch_round=6" + adam,
+      "--set sync.algorithm=d-psgd --set sync.over=peers --set sync.options.global_every=3" + adam,
+      "--set sync.algorithm=group-average --set sync.over=all-reduce" + momentum,
+      "--set data.source=storage --set placement.cache_nodes=[server] --set data.prefetch=3" + momentum,
+      with_dropout + momentum,
+      "--set sync.over=all-reduce --set sync.average_statistics=false" + with_dropout + adam};
+  for (const auto& algorithm : sync::catalog().entries())
+    for (const auto route : algorithm.make.routes)
+      if (!algorithm.make.timing_driven) all.push_back(settings_for(algorithm, route) + momentum);
+  return all;
+}
+INSTANTIATE_TEST_SUITE_P(All, ResumeWithoutTiming, ::testing::ValuesIn(without_timing()));
+
+class ResumeByTiming : public ResumeJobs, public ::testing::WithParamInterface<std::string> {};
+
+/// Nobody waits for what was lost, and everything is counted on.
+TEST_P(ResumeByTiming, GoesOnToItsEnd) {
+  plays("simulate " + experiment(5, GetParam()) + " --out first");
+  const std::string told = plays("simulate --resume first --set stop.rounds=8 --out second");
+  EXPECT_NE(told.find("may differ from the job without a break"), std::string::npos) << told;
+  const Results first = results("first"), second = results("second");
+  const int round = second.info.resumed.at("round").get<int>();
+  EXPECT_GE(round, 2);
+  std::map<Rank, int> steps;
+  for (const auto& step : second.journal.steps) {
+    EXPECT_TRUE(std::isfinite(step.loss));
+    const auto [found, is_first] = steps.emplace(step.rank, step.step);
+    if (!is_first) {
+      EXPECT_EQ(step.step, ++found->second);
+    }
+  }
+  EXPECT_EQ(steps.size(), 4U) << "all workers go on";
+  ASSERT_FALSE(second.journal.evaluations.empty());
+  EXPECT_GT(second.journal.evaluations.front().round, round);
+  EXPECT_GE(second.journal.evaluations.back().round, 8);
+  const auto before = std::ranges::find(first.journal.evaluations, round, &EvaluationRecord::round);
+  ASSERT_NE(before, first.journal.evaluations.end());
+  EXPECT_GT(second.journal.evaluations.front().samples, before->samples);
+}
+
+std::vector<std::string> by_timing() {
+  std::vector<std::string> all = {
+      "--set sync.algorithm=ssp --set sync.options.s=1 --set placement.servers=[server,node-4]",
+      "--set sync.algorithm=k-batch-sync --set sync.options.k=3 --set placement.servers=[server,node-4]",
+      "--set sync.algorithm=easgd-async --set optimizer.momentum=0.9 --set "
+      "placement.servers=[server,node-4]"};
+  for (const auto& algorithm : sync::catalog().entries())
+    for (const auto route : algorithm.make.routes)
+      if (algorithm.make.timing_driven) all.push_back(settings_for(algorithm, route));
+  return all;
+}
+INSTANTIATE_TEST_SUITE_P(All, ResumeByTiming, ::testing::ValuesIn(by_timing()));
+
+/// Servers that go on know what they knew: the steps of a round that this one has come to.
+TEST_F(ResumeJobs, APolicyThatLearntIsAsItWas) {
+  const std::string words = experiment(
+      4, "--set sync.algorithm=adacomm --set sync.options.tau=8 --set sync.options.period_s=0.001");
+  plays("simulate " + words + " --out first");
+  plays("simulate --resume first --set stop.rounds=6 --decisions --out second");
+  const auto steps_of_round = [this](const std::string& directory, int round) {
+    const Results all = results(directory);
+    return std::ranges::count_if(all.journal.steps,
+                                 [&](const auto& step) { return step.rank == 0 && step.round == round; });
+  };
+  EXPECT_EQ(steps_of_round("first", 0), 8);
+  EXPECT_LT(steps_of_round("second", 4), 8);
+  EXPECT_LE(steps_of_round("second", 4), steps_of_round("first", 3));
+  const Results second = results("second");
+  EXPECT_EQ(std::ranges::count_if(second.journal.decisions,
+                                  [](const auto& record) { return record.event.starts_with("push"); }),
+            4 * 6)
+      << "whoever replays the run needs all events of the job";
+}
+
+// ---- Breaks ----
+
+TEST_F(ResumeJobs, AKilledSimulationGoesOnFromItsLastWholeCheckpoint) {
+  const auto killed = line_.shell(
+      "\"$TANDEM\" simulate " + experiment(1000000, "--set optimizer.momentum=0.9") +
+      " --out killed & job=$!; "
+      "while [ ! -e killed/checkpoints/round_00000006.pt ]; do kill -0 $job || exit 9; sleep 0.02; done; "
+      "kill -KILL $job; wait $job; [ -e killed/INCOMPLETE ]");
+  ASSERT_EQ(killed.exit_code, 0) << killed.output;
+  const std::string newest =
+      line_
+          .shell(
+              "ls killed/checkpoints | sed -n 's/^round_0*\\([1-9][0-9]*\\)[.]pt$/\\1/p' | sort -n | tail -1")
+          .output;
+  const int end = std::stoi(newest) + 3;
+  plays("simulate " + experiment(end, "--set optimizer.momentum=0.9") + " --out whole");
+  plays("simulate --resume killed --out resumed --set stop.rounds=" + std::to_string(end));
+  const int round = results("resumed").info.resumed.at("round").get<int>();
+  EXPECT_GE(round, 4);
+  expect_same_end("whole", "resumed", round);
+}
+
+TEST_F(ResumeJobs, WhatIsHalfWrittenIsPassedOver) {
+  plays("simulate " + experiment(6) + " --out whole");
+  plays("simulate " + experiment(4) + " --out first");
+  const auto state = line_.folder() / "first/checkpoints/round_00000004.worker_2.state";
+  std::filesystem::resize_file(state, std::filesystem::file_size(state) - 1);
+  plays("simulate --resume first --out second --set stop.rounds=6");
+  expect_same_end("whole", "second", 2);
+  const auto refused =
+      line_.tandem("simulate --resume first --resume-from 4 --out third --set stop.rounds=6");
+  EXPECT_EQ(refused.exit_code, 2);
+  EXPECT_NE(refused.output.find("round_00000004.worker_2.state': not whole: expected "), std::string::npos)
+      << refused.output;
+  EXPECT_FALSE(std::filesystem::exists(line_.folder() / "third"));
+}
+
+TEST_F(ResumeJobs, AResumedJobGoesOnAgain) {
+  plays("simulate " + experiment(8, "--set optimizer.momentum=0.9") + " --out whole");
+  plays("simulate " + experiment(2, "--set optimizer.momentum=0.9") + " --out first");
+  plays("simulate --resume first --set stop.rounds=4 --out second");
+  plays("simulate --resume second --set stop.rounds=8 --out third");
+  expect_same_end("whole", "third", 4);
+}
+
+TEST_F(ResumeJobs, TheExperimentMayBeGivenAgain) {
+  plays("simulate " + experiment(4) + " --out first");
+  plays("simulate " + experiment(6) + " --resume first --out second");
+  EXPECT_EQ(results("second").journal.evaluations.back().round, 6);
+}
+
+// ---- Refusals ----
+
+class ResumeRefuses : public ResumeJobs {
+ protected:
+  void refuses(const std::string& words, const std::string& expected) const {
+    const auto result = line_.tandem("simulate " + words);
+    EXPECT_EQ(result.exit_code, 2) << words;
+    EXPECT_NE(result.output.find(expected), std::string::npos) << words << '\n' << result.output;
+  }
+};
+
+TEST_F(ResumeRefuses, AnotherJob) {
+  plays("simulate " + experiment(2) + " --out first");
+  const std::string more = " --resume first --out second --set stop.rounds=4";
+  refuses("--set optimizer.learning_rate=0.5" + more,
+          "expected its own job (only stop may change), found optimizer.learning_rate 0.5 in place of 0.01");
+  refuses("--set sync.algorithm=asp" + more, "found sync.algorithm \"asp\" in place of \"bsp\"");
+  refuses(experiment(4, "--set workload.model=lenet") + " --resume first --out second",
+          "workload.model \"lenet\" in place of \"mlp\"");
+  refuses("--set sync.algorthm=asp" + more, "unknown key 'sync.algorthm'");
+  refuses("--variant x" + more, "--variant: expected an experiment file");
+  EXPECT_FALSE(std::filesystem::exists(line_.folder() / "second"));
+}
+
+TEST_F(ResumeRefuses, AJobThatHasNothingToGoOnFrom) {
+  plays("simulate " + experiment(2, "--set workload.math=modelled") + " --out modelled");
+  refuses("--resume modelled --set stop.rounds=4", "found workload.math modelled");
+  plays("simulate " + experiment(2, "--set evaluate_every=0") + " --out unwatched");
+  refuses("--resume unwatched --set stop.rounds=4", "found evaluate_every 0");
+  plays("simulate " + experiment(2) + " --out first");
+  refuses("--resume first", "its job has ended by round 2, with 64 samples");
+  refuses("--resume first --resume-from 4 --set stop.rounds=6",
+          "round_00000004.server_0.state': cannot be opened");
+  refuses("--resume nowhere", "expected a result directory, found none");
+  refuses("--resume .", "expected job.json in it, found none");
+  refuses("--out out", "expected an experiment file, or --resume DIR, found neither");
+  refuses(experiment(2) + " --resume-from 2", "--resume");
+}
+
+TEST_F(ResumeRefuses, CheckpointsThatAreNone) {
+  plays("simulate " + experiment(2) + " --out first");
+  plays("simulate " + experiment(2, "--set workload.model=lenet") + " --out other");
+  const auto checkpoint = [this](const std::string& directory) {
+    return line_.folder() / directory / "checkpoints/round_00000002.pt";
+  };
+  std::filesystem::copy_file(checkpoint("other"), checkpoint("first"),
+                             std::filesystem::copy_options::overwrite_existing);
+  refuses(
+      "--resume first --set stop.rounds=4",
+      "expected a whole checkpoint in it, found none; the newest is of round 2: checkpoint of model 'lenet'");
+  std::filesystem::remove(checkpoint("first"));
+  refuses("--resume first --set stop.rounds=4", "expected a whole checkpoint in it, found none");
+}
+
+TEST_F(ResumeRefuses, ToReplaceWhatItReads) {
+  plays("simulate " + experiment(2) + " --out first");
+  for (const char* out : {"first", "./first/", "."})
+    refuses(std::string("--resume first --set stop.rounds=4 --force --out ") + out,
+            "found one that holds it");
+  EXPECT_TRUE(std::filesystem::exists(line_.folder() / "first/checkpoints/round_00000002.pt"));
+}
+
+TEST_F(ResumeRefuses, AScheduleThatWouldBeAnother) {
+  plays("simulate " + experiment(4, "--set optimizer.schedule=cosine") + " --out first");
+  refuses("--resume first --set stop.rounds=8", "optimizer.cosine_rounds is 0");
+  plays("simulate --resume first --resume-from 2 --out second");
+  expect_same_end("first", "second", 2);
+}
+
+}  // namespace
+}  // namespace tandem::testing

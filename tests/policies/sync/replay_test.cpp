@@ -1,0 +1,118 @@
+// Fresh policies that are brought to where others were decide as those do from then on.
+#include "policies/sync/replay.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <ostream>
+#include <string>
+#include <vector>
+
+#include "tests/support/policy_run.hpp"
+#include "tests/support/seeds.hpp"
+
+namespace tandem::sync {
+namespace {
+
+constexpr int batch = 8;
+constexpr int workers = 4;
+
+struct Worker {
+  std::string algorithm;
+  Route route = Route::server;
+  std::map<std::string, OptionValue> options = {};
+
+  std::unique_ptr<WorkerPolicy> make(int index) const {
+    const auto& entry = catalog().find(algorithm);
+    return entry.make.make_worker({entry.make.most_workers == 1 ? 1 : workers, batch, route,
+                                   Options::resolve(algorithm, entry.options, options), 7},
+                                  index);
+  }
+};
+void PrintTo(const Worker& worker, std::ostream* out) {
+  *out << worker.algorithm << " over " << to_text(worker.route);
+}
+
+/// What the worker decides in each of so many steps of no duration.
+std::vector<std::string> decisions(WorkerPolicy& policy, int steps) {
+  std::vector<std::string> all;
+  int local_steps = 0;
+  for (int step = 0; step < steps; ++step) {
+    WorkerDecision decision = Continue{};
+    if (const auto during = policy.on_step_begin({local_steps}))
+      decision = *during;
+    else
+      decision = policy.on_step_done({Seconds(step), Seconds(0.5), batch, local_steps + 1});
+    ++local_steps;
+    if (std::holds_alternative<Exchange>(decision)) local_steps = 0;
+    all.push_back(to_text(decision));
+  }
+  return all;
+}
+
+std::ptrdiff_t steps_of(const std::vector<std::string>& decided, int exchanges) {
+  auto at = decided.begin();
+  for (; exchanges > 0; ++at)
+    if (at->starts_with("exchange")) --exchanges;
+  return at - decided.begin();
+}
+
+class FastForward : public ::testing::TestWithParam<Worker> {};
+
+TEST_P(FastForward, DecidesAsIfItHadTakenTheSteps) {
+  for (int index = 0; index < (GetParam().algorithm == "sequential" ? 1 : workers); ++index)
+    for (const int exchanges : {0, 1, 5, 11}) {
+      const auto whole = decisions(*GetParam().make(index), 200);
+      const auto rest = GetParam().make(index);
+      fast_forward(*rest, exchanges, batch);
+      const auto begin = steps_of(whole, exchanges);
+      EXPECT_EQ(decisions(*rest, 200 - static_cast<int>(begin)),
+                std::vector(whole.begin() + begin, whole.end()))
+          << exchanges;
+    }
+}
+
+std::vector<Worker> not_driven_by_timing() {
+  std::vector<Worker> all = {{"d-psgd", Route::peers, {{"global_every", std::int64_t{3}}}},
+                             {"d-psgd", Route::peers, {{"order", "step-first"}}}};
+  for (const auto& entry : catalog().entries())
+    for (const auto route : entry.make.routes) {
+      if (entry.make.timing_driven) continue;
+      all.push_back({entry.name, route});
+      const auto has = [&](const char* name) {
+        return std::ranges::any_of(entry.options, [&](const auto& option) { return option.name == name; });
+      };
+      if (has("h")) all.back().options["h"] = std::int64_t{3};
+      if (has("tau")) all.back().options["tau"] = std::int64_t{3};
+    }
+  return all;
+}
+INSTANTIATE_TEST_SUITE_P(Catalogue, FastForward, ::testing::ValuesIn(not_driven_by_timing()));
+
+class ServerReplay : public ::testing::TestWithParam<std::string> {};
+
+/// The same events, of which the first half comes through text.
+TEST_P(ServerReplay, EventsLeadAFreshPolicyToTheSameDecisions) {
+  const auto& entry = catalog().find(GetParam());
+  for (const auto seed : testing::seeds(10)) {
+    TANDEM_TRACE_SEED(seed);
+    const std::vector<double> durations =
+        entry.make.most_workers == 1 ? std::vector{1.0} : std::vector{1.0, 1.3, 0.6, 2.2};
+    testing::PolicyRun run(GetParam(), durations, {}, Rng::stream(seed, "steps"));
+    run.run_updates(40);
+    const auto fresh = entry.make.make_server(run.setting());
+    for (const auto& line : run.log())
+      ASSERT_EQ(to_text(decide(*fresh, parse_server_event(line.event))), line.decisions) << line.event;
+  }
+}
+
+std::vector<std::string> with_servers() {
+  std::vector<std::string> names;
+  for (const auto& entry : catalog().entries())
+    if (entry.make.make_server != nullptr) names.push_back(entry.name);
+  return names;
+}
+INSTANTIATE_TEST_SUITE_P(Catalogue, ServerReplay, ::testing::ValuesIn(with_servers()));
+
+}  // namespace
+}  // namespace tandem::sync

@@ -82,6 +82,10 @@ Schedule arranged(MakeSchedule make, const Arrangement& arrangement, int self, s
 /// each of them.
 Arrangement among(const Arrangement& arrangement, std::span<const int> members);
 
+/// An all-gather: the vector has `elements` of each participant, one after the other in the order of their
+/// numbers, and everybody starts with its own. size - 1 rounds, and (size - 1) size `elements` travel.
+Schedule ring_gather(int self, const Groups& groups, std::int64_t elements);
+
 const Catalog<MakeSchedule>& catalog();
 /// Whether groups change the schedule, and not the number of participants alone.
 bool takes_groups(MakeSchedule make);

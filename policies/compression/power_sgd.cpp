@@ -1,0 +1,221 @@
+// Each matrix as a product of two of `rank` columns, found by one step of subspace iteration that starts from
+// the last one's factor. Vectors, and matrices that would not get smaller, are sent as they are.
+#include <algorithm>
+#include <cmath>
+
+#include "policies/compression/methods.hpp"
+#include "policies/compression/packing.hpp"
+#include "policies/vocabulary/rng.hpp"
+
+namespace tandem::compression {
+namespace {
+
+/// A part that is factored: where it is in the stretch and its factors, rows x rank and columns x rank, in
+/// their messages.
+struct Matrix {
+  Part part;
+  std::size_t left = 0;
+  std::size_t right = 0;
+};
+/// A part that is sent as it is, behind the left factors.
+struct Plain {
+  Part part;
+  std::size_t at = 0;
+};
+
+class LowRank final : public SharedFactors {
+ public:
+  explicit LowRank(const Setting& setting)
+      : rank_(static_cast<std::size_t>(setting.options.integer("rank"))), setting_(setting) {
+    for (const Part& part : setting.stretch.parts) {
+      const std::int64_t factored = setting.options.integer("rank") * (part.rows + part.columns);
+      if (factored >= part.size()) {
+        plain_.push_back({part});
+        continue;
+      }
+      matrices_.push_back({part, left_size_, right_size_});
+      left_size_ += rank_ * static_cast<std::size_t>(part.rows);
+      right_size_ += rank_ * static_cast<std::size_t>(part.columns);
+    }
+    for (Plain& part : plain_) {
+      part.at = left_size_;
+      left_size_ += static_cast<std::size_t>(part.part.size());
+    }
+  }
+
+  std::int64_t left_elements() const override { return static_cast<std::int64_t>(left_size_); }
+  std::int64_t right_elements() const override { return static_cast<std::int64_t>(right_size_); }
+
+  void project(std::span<const float> values, std::span<float> left) override {
+    if (start_.size() != right_size_) draw_start();
+    for (const Matrix& matrix : matrices_) {
+      const float* row = values.data() + matrix.part.begin;
+      float* product = left.data() + matrix.left;
+      for (std::int64_t i = 0; i < matrix.part.rows; ++i, row += matrix.part.columns, product += rank_)
+        for (std::size_t k = 0; k < rank_; ++k) {
+          const float* factor = start_.data() + matrix.right + k;
+          float sum = 0.0F;
+          for (std::int64_t j = 0; j < matrix.part.columns; ++j, factor += rank_) sum += row[j] * *factor;
+          product[k] = sum;
+        }
+    }
+    for (const Plain& plain : plain_)
+      std::copy_n(values.data() + plain.part.begin, plain.part.size(), left.data() + plain.at);
+  }
+
+  void orthonormalise(std::span<float> left) const override {
+    for (const Matrix& matrix : matrices_)
+      orthonormalise_columns(left.subspan(matrix.left, rank_ * static_cast<std::size_t>(matrix.part.rows)));
+  }
+
+  void reproject(std::span<const float> values, std::span<const float> left,
+                 std::span<float> right) const override {
+    std::fill(right.begin(), right.end(), 0.0F);
+    for (const Matrix& matrix : matrices_) {
+      const float* row = values.data() + matrix.part.begin;
+      const float* factor = left.data() + matrix.left;
+      for (std::int64_t i = 0; i < matrix.part.rows; ++i, row += matrix.part.columns, factor += rank_) {
+        float* sums = right.data() + matrix.right;
+        for (std::int64_t j = 0; j < matrix.part.columns; ++j, sums += rank_)
+          for (std::size_t k = 0; k < rank_; ++k) sums[k] += row[j] * factor[k];
+      }
+    }
+  }
+
+  void expand(std::span<const float> left, std::span<const float> right,
+              std::span<float> values) const override {
+    for (const Matrix& matrix : matrices_) {
+      float* row = values.data() + matrix.part.begin;
+      const float* of_row = left.data() + matrix.left;
+      for (std::int64_t i = 0; i < matrix.part.rows; ++i, row += matrix.part.columns, of_row += rank_) {
+        const float* of_column = right.data() + matrix.right;
+        for (std::int64_t j = 0; j < matrix.part.columns; ++j, of_column += rank_) {
+          float sum = 0.0F;
+          for (std::size_t k = 0; k < rank_; ++k) sum += of_row[k] * of_column[k];
+          row[j] = sum;
+        }
+      }
+    }
+    for (const Plain& plain : plain_)
+      std::copy_n(left.data() + plain.at, plain.part.size(), values.data() + plain.part.begin);
+  }
+
+  void copy_plain(std::span<const float> from, std::span<float> to) const override {
+    for (const Plain& plain : plain_)
+      std::copy_n(from.data() + plain.part.begin, plain.part.size(), to.data() + plain.part.begin);
+  }
+
+  /// A column that came out empty stays as it was: from nothing, the next exchange would find nothing.
+  void keep(std::span<const float> right) override {
+    for (const Matrix& matrix : matrices_)
+      for (std::size_t k = 0; k < rank_; ++k) {
+        const auto columns = static_cast<std::size_t>(matrix.part.columns);
+        const auto at = [&](std::size_t j) { return matrix.right + j * rank_ + k; };
+        bool empty = true;
+        for (std::size_t j = 0; j < columns && empty; ++j) empty = right[at(j)] == 0.0F;
+        for (std::size_t j = 0; j < columns && !empty; ++j) start_[at(j)] = right[at(j)];
+      }
+  }
+
+ private:
+  /// The same for every worker.
+  void draw_start() {
+    Rng random =
+        Rng::stream(setting_.seed, "power-sgd", static_cast<std::uint64_t>(setting_.stretch.position));
+    start_.resize(right_size_);
+    for (float& value : start_) value = static_cast<float>(random.normal());
+  }
+
+  /// Gram and Schmidt's process, twice for each column. One that depends on those before it becomes zero.
+  void orthonormalise_columns(std::span<float> factor) const {
+    constexpr double negligible = 1e-6;  // of its length: rounding, and no direction of its own
+    for (std::size_t k = 0; k < rank_; ++k) {
+      const double before = std::sqrt(dot(factor, k, k));
+      for (int pass = 0; pass < 2; ++pass)
+        for (std::size_t earlier = 0; earlier < k; ++earlier) {
+          const auto overlap = static_cast<float>(dot(factor, earlier, k));
+          for (std::size_t i = 0; i < factor.size(); i += rank_)
+            factor[i + k] -= overlap * factor[i + earlier];
+        }
+      const double length = std::sqrt(dot(factor, k, k));
+      const auto scale = static_cast<float>(length <= negligible * before ? 0.0 : 1.0 / length);
+      for (std::size_t i = 0; i < factor.size(); i += rank_) factor[i + k] *= scale;
+    }
+  }
+
+  /// Of two columns.
+  double dot(std::span<const float> factor, std::size_t a, std::size_t b) const {
+    double sum = 0.0;
+    for (std::size_t i = 0; i < factor.size(); i += rank_)
+      sum += static_cast<double>(factor[i + a]) * static_cast<double>(factor[i + b]);
+    return sum;
+  }
+
+  std::size_t rank_;
+  Setting setting_;
+  std::vector<Matrix> matrices_;
+  std::vector<Plain> plain_;
+  std::size_t left_size_ = 0;
+  std::size_t right_size_ = 0;
+  std::vector<float> start_;  ///< right factors to start from
+};
+
+/// Both factors of this worker's own matrices in one message.
+class PowerSgd final : public Codec {
+ public:
+  explicit PowerSgd(const Setting& setting) : elements_(setting.stretch.elements), factors_(setting) {}
+
+  std::int64_t message_bytes() const override {
+    return (factors_.left_elements() + factors_.right_elements()) * static_cast<std::int64_t>(sizeof(float));
+  }
+
+  void encode(std::span<const float> values, std::int64_t, std::span<std::byte> message) override {
+    check_sizes(values.size(), elements_, message.size(), message_bytes());
+    resize();
+    factors_.project(values, left_);
+    factors_.orthonormalise(left_);
+    factors_.reproject(values, left_, right_);
+    factors_.keep(right_);
+    const auto left = std::as_bytes(std::span(left_)), right = std::as_bytes(std::span(right_));
+    std::copy(left.begin(), left.end(), message.begin());
+    std::copy(right.begin(), right.end(), message.begin() + static_cast<std::ptrdiff_t>(left.size()));
+  }
+
+  void decode(std::span<const std::byte> message, std::int64_t, std::span<float> values) override {
+    check_sizes(values.size(), elements_, message.size(), message_bytes());
+    resize();
+    const auto left = std::as_writable_bytes(std::span(left_));
+    const auto right = std::as_writable_bytes(std::span(right_));
+    std::copy_n(message.begin(), left.size(), left.begin());
+    std::copy_n(message.begin() + static_cast<std::ptrdiff_t>(left.size()), right.size(), right.begin());
+    factors_.expand(left_, right_, values);
+  }
+
+ private:
+  void resize() {
+    left_.resize(static_cast<std::size_t>(factors_.left_elements()));
+    right_.resize(static_cast<std::size_t>(factors_.right_elements()));
+  }
+
+  std::int64_t elements_;
+  LowRank factors_;
+  std::vector<float> left_;
+  std::vector<float> right_;
+};
+
+}  // namespace
+
+std::unique_ptr<Codec> make_power_sgd(const Setting& setting) { return std::make_unique<PowerSgd>(setting); }
+
+std::unique_ptr<SharedFactors> make_shared_factors(const Setting& setting) {
+  return std::make_unique<LowRank>(setting);
+}
+
+Efforts power_sgd_efforts(const Options& options) {
+  const auto rank = static_cast<double>(options.integer("rank"));
+  constexpr double width = sizeof(float);
+  const double own = has_error_feedback(options) ? 2.0 * rank : 0.0;  // what was sent, to keep the rest
+  return {{2.0 * width + feedback_bytes(options), 4.0 * rank + own}, {width, 2.0 * rank}};
+}
+
+}  // namespace tandem::compression

@@ -1,0 +1,62 @@
+// The sign of each element, times the mean magnitude of its tensor.
+#include <algorithm>
+#include <cmath>
+
+#include "policies/compression/methods.hpp"
+#include "policies/compression/packing.hpp"
+
+namespace tandem::compression {
+namespace {
+
+class Sign final : public Codec {
+ public:
+  explicit Sign(const Setting& setting) : stretch_(setting.stretch) {}
+
+  std::int64_t message_bytes() const override {
+    return sign_bytes() + static_cast<std::int64_t>(stretch_.parts.size() * sizeof(float));
+  }
+
+  void encode(std::span<const float> values, std::int64_t, std::span<std::byte> message) override {
+    check_sizes(values.size(), stretch_.elements, message.size(), message_bytes());
+    const auto means = message.subspan(static_cast<std::size_t>(sign_bytes()));
+    BitWriter signs(message, 1);
+    for (std::size_t part = 0; part < stretch_.parts.size(); ++part) {
+      double sum = 0.0;
+      for (const float value : of(values, stretch_.parts[part])) {
+        sum += std::abs(static_cast<double>(value));
+        signs.put(std::signbit(value) ? 1 : 0);
+      }
+      put(means, part, static_cast<float>(sum / static_cast<double>(stretch_.parts[part].size())));
+    }
+  }
+
+  void decode(std::span<const std::byte> message, std::int64_t, std::span<float> values) override {
+    check_sizes(values.size(), stretch_.elements, message.size(), message_bytes());
+    const auto means = message.subspan(static_cast<std::size_t>(sign_bytes()));
+    BitReader signs(message, 1);
+    for (std::size_t part = 0; part < stretch_.parts.size(); ++part) {
+      const auto mean = get<float>(means, part);
+      for (float& value : of(values, stretch_.parts[part])) value = signs.get() == 1 ? -mean : mean;
+    }
+  }
+
+ private:
+  std::int64_t sign_bytes() const { return packed_bytes(stretch_.elements, 1); }
+  template <class T>
+  static std::span<T> of(std::span<T> values, const Part& part) {
+    return values.subspan(static_cast<std::size_t>(part.begin), static_cast<std::size_t>(part.size()));
+  }
+
+  Stretch stretch_;
+};
+
+}  // namespace
+
+std::unique_ptr<Codec> make_sign(const Setting& setting) { return std::make_unique<Sign>(setting); }
+
+Efforts sign_efforts(const Options& options) {
+  constexpr double width = sizeof(float) + 0.125;
+  return {{width + feedback_bytes(options), 3.0}, {width, 2.0}};
+}
+
+}  // namespace tandem::compression

@@ -1,0 +1,195 @@
+// What holds for every compression of the catalogue: lengths, sizes, conservation with error feedback, sums,
+// determinism, and that numbers which are none are seen.
+#include "policies/compression/codec.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <set>
+
+#include "policies/compression/error_feedback.hpp"
+#include "tests/policies/compression/stretches.hpp"
+#include "tests/support/names.hpp"
+#include "tests/support/seeds.hpp"
+
+namespace tandem::compression {
+namespace {
+
+class Compressions : public ::testing::TestWithParam<std::string> {
+ protected:
+  const Factory& factory() const { return catalog().find(GetParam()).make; }
+  bool has_option(const std::string& name) const { return options_of(GetParam()).values().contains(name); }
+};
+INSTANTIATE_TEST_SUITE_P(All, Compressions, ::testing::ValuesIn(methods()), testing::catalog_name);
+
+const std::vector<Shapes>& all_shapes() {
+  static const std::vector<Shapes> shapes = {
+      {},         {{1, 1}}, {{1, 2}}, {{1, 127}}, {{7, 13}}, {{1, 5}, {30, 17}, {1, 17}}, {{64, 64}, {1, 64}},
+      {{1, 1000}}};
+  return shapes;
+}
+
+TEST_P(Compressions, TakeEverySizeAndFillEveryElement) {
+  for (const Shapes& shapes : all_shapes())
+    for (const auto seed : testing::seeds(5)) {
+      TANDEM_TRACE_SEED(seed);
+      Rng random(seed);
+      const auto codec = make(GetParam(), shapes);
+      const auto values = random_values(stretch_with(shapes).elements, random);
+      for (const float value : sent(*codec, values)) {
+        ASSERT_TRUE(std::isfinite(value));
+        ASSERT_NE(value, -77.0F) << "an element was left as it was";
+      }
+      EXPECT_LT(codec->message_bytes(), 4 * std::ssize(values) + 16);
+    }
+}
+
+TEST_P(Compressions, OfTheSameValuesAreTheSame) {
+  Rng random(3);
+  const Shapes shapes = {{20, 30}, {1, 30}};
+  const auto one = make(GetParam(), shapes), other = make(GetParam(), shapes);
+  for (int exchange = 0; exchange < 4; ++exchange) {
+    const auto values = random_values(630, random);
+    EXPECT_EQ(encoded(*one, values, exchange), encoded(*other, values, exchange));
+  }
+}
+
+TEST_P(Compressions, OfZerosAreZeros) {
+  const auto codec = make(GetParam(), {{20, 30}, {1, 30}});
+  for (int exchange = 0; exchange < 2; ++exchange)
+    for (const float value : sent(*codec, std::vector<float>(630), exchange)) EXPECT_EQ(value, 0.0F);
+  // And what comes after zeros is not lost.
+  Rng random(4);
+  const auto values = random_values(630, random);
+  EXPECT_GT(square(sent(*codec, values, 2)), 0.0);
+}
+
+/// Sum of what was sent + what is still kept = sum of what there was.
+TEST_P(Compressions, WithErrorFeedbackLoseNothing) {
+  if (!has_option("error_feedback")) return;
+  const Shapes shapes = {{12, 25}, {1, 25}};
+  for (const auto seed : testing::seeds(10)) {
+    TANDEM_TRACE_SEED(seed);
+    Rng random(seed);
+    const auto codec = make(GetParam(), shapes, {{"error_feedback", true}});
+    ErrorFeedback feedback;
+    std::vector<double> balance(325);
+    for (int exchange = 0; exchange < 50; ++exchange) {
+      const auto values = random_values(325, random);
+      const auto to_send = feedback.add(values);
+      const auto gone = sent(*codec, {to_send.begin(), to_send.end()}, exchange);
+      feedback.subtract(gone);
+      for (std::size_t i = 0; i < balance.size(); ++i)
+        balance[i] += static_cast<double>(values[i]) - static_cast<double>(gone[i]);
+    }
+    for (std::size_t i = 0; i < balance.size(); ++i)
+      ASSERT_NEAR(balance[i], static_cast<double>(feedback.unsent()[i]), 1e-4) << i;
+  }
+}
+
+/// Without that, what is kept would grow for ever (Stich et al. 2018).
+TEST_P(Compressions, WithErrorFeedbackKeepLessThanThereWas) {
+  if (!has_option("error_feedback")) return;
+  for (const auto seed : testing::seeds(20)) {
+    TANDEM_TRACE_SEED(seed);
+    Rng random(seed);
+    const auto codec = make(GetParam(), {{12, 25}, {1, 25}}, {{"error_feedback", true}});
+    auto rest = random_values(325, random);
+    const double before = square(rest);
+    const auto gone = sent(*codec, rest);
+    for (std::size_t i = 0; i < rest.size(); ++i) rest[i] -= gone[i];
+    EXPECT_LT(square(rest), before);
+  }
+}
+
+TEST_P(Compressions, WhatIsNoNumberIsSeen) {
+  for (const float strange :
+       {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity()}) {
+    if (GetParam() == "random-k") return;  // of what it does not choose it sees nothing
+    Rng random(5);
+    auto values = random_values(630, random);
+    values[100] = strange;
+    const auto codec = make(GetParam(), {{20, 30}, {1, 30}});
+    bool seen = false;
+    for (const float value : sent(*codec, values)) seen = seen || !std::isfinite(value);
+    EXPECT_TRUE(seen);
+  }
+}
+
+TEST_P(Compressions, ThatAddUpDecodeToTheSum) {
+  if (factory().sharing != Sharing::summed) return;
+  Rng random(6);
+  const Shapes shapes = {{20, 30}, {1, 30}};
+  const auto first = make(GetParam(), shapes, {}, 0), second = make(GetParam(), shapes, {}, 1);
+  for (int exchange = 0; exchange < 3; ++exchange) {
+    const auto a = random_values(630, random), b = random_values(630, random);
+    auto message = encoded(*first, a, exchange);
+    const auto other = encoded(*second, b, exchange);
+    const auto& element = *factory().element;
+    ASSERT_EQ(std::ssize(message) % element.bytes, 0);
+    element.add(message.data(), other.data(), std::ssize(message) / element.bytes);
+    const auto sum = decoded(*first, message, 630, exchange);
+    const auto ours = sent(*first, a, exchange), theirs = sent(*second, b, exchange);
+    for (std::size_t i = 0; i < sum.size(); ++i)
+      EXPECT_NEAR(sum[i], ours[i] + theirs[i], std::abs(ours[i] + theirs[i]) * 0x1.0p-8F);
+  }
+}
+
+TEST(CompressionCatalog, NamesEachOnceWithPaperAndCost) {
+  std::set<std::string> names;
+  for (const auto& entry : catalog().entries()) {
+    EXPECT_TRUE(names.insert(entry.name).second) << entry.name;
+    if (entry.make.make == nullptr) continue;
+    EXPECT_FALSE(entry.paper.empty()) << entry.name;
+    const Efforts efforts = entry.make.efforts(options_of(entry.name));
+    EXPECT_GT(efforts.compress.bytes, 0.0) << entry.name;
+    EXPECT_GT(efforts.decompress.bytes, 0.0) << entry.name;
+    EXPECT_EQ(entry.make.sharing == Sharing::summed, entry.make.element != nullptr) << entry.name;
+    EXPECT_EQ(entry.make.sharing == Sharing::factored, entry.make.make_factors != nullptr) << entry.name;
+  }
+  EXPECT_EQ(names.count("none"), 1U);
+}
+
+TEST(CompressionCatalog, DescribesAMethodWithItsOptions) {
+  EXPECT_EQ(describe("top-k", options_of("top-k", {{"ratio", 0.5}})),
+            "top-k (error_feedback true, ratio 0.5)");
+  EXPECT_EQ(describe("none", options_of("none")), "none");
+}
+
+struct Length {
+  std::string method;
+  std::map<std::string, OptionValue> options;
+  Shapes shapes;
+  std::int64_t bytes;
+};
+
+/// Section 4.6 of the reference: d elements of an fp32 tensor.
+TEST(CompressionLengths, AreThoseOfTheTable) {
+  const Shapes vector = {{1, 1000}}, matrix = {{100, 80}};
+  const std::vector<Length> lengths = {
+      {"fp16", {}, vector, 2 * 1000},
+      {"bf16", {}, vector, 2 * 1000},
+      {"top-k", {{"ratio", 0.01}}, vector, 8 * 10},
+      {"top-k", {{"ratio", 0.0001}}, vector, 8},
+      {"top-k", {{"ratio", 1.0}}, vector, 8 * 1000},
+      {"random-k", {{"ratio", 0.01}}, vector, 4 * 10},
+      {"sign", {}, vector, 1000 / 8 + 4},
+      {"sign", {}, {{1, 9}}, 2 + 4},
+      {"one-bit", {}, vector, 1000 / 8 + 8},
+      {"one-bit", {}, {{10, 10}, {1, 10}}, 14 + 2 * 8},
+      {"qsgd", {{"levels", std::int64_t{4}}}, vector, 1000 * 4 / 8 + 4 * 8},  // 9 values in 4 bits
+      {"qsgd", {{"levels", std::int64_t{1}}}, vector, 1000 * 2 / 8 + 4 * 8},  // 3 values in 2 bits
+      {"qsgd", {{"levels", std::int64_t{127}}}, vector, 1000 + 4 * 8},        // 255 values in 8 bits
+      {"qsgd", {{"bucket", std::int64_t{1000}}}, vector, 1000 * 4 / 8 + 4},
+      {"power-sgd", {{"rank", std::int64_t{2}}}, matrix, 4 * 2 * (100 + 80)},
+      {"power-sgd", {{"rank", std::int64_t{2}}}, {{100, 80}, {1, 80}}, 4 * 2 * (100 + 80) + 4 * 80},
+      {"power-sgd", {{"rank", std::int64_t{44}}}, matrix, 4 * 44 * (100 + 80)},
+      {"power-sgd", {{"rank", std::int64_t{80}}}, matrix, 4 * 100 * 80}};  // no smaller: as it is
+  for (const auto& length : lengths)
+    EXPECT_EQ(make(length.method, length.shapes, length.options)->message_bytes(), length.bytes)
+        << length.method;
+}
+
+}  // namespace
+}  // namespace tandem::compression

@@ -1,0 +1,213 @@
+// Each compression by itself: by hand, at its limits where nothing is lost, and its mean over many draws.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <functional>
+
+#include "tests/policies/compression/stretches.hpp"
+
+namespace tandem::compression {
+namespace {
+
+using Given = std::map<std::string, OptionValue>;
+using Values = std::vector<float>;
+
+TEST(TopK, SendsTheLargestAndOfEqualOnesTheFirst) {
+  const auto codec = make("top-k", {{1, 8}}, {{"ratio", 0.5}});
+  EXPECT_EQ(sent(*codec, {1, -5, 2, 2, 0, -2, 4, -2}), (Values{0, -5, 2, 2, 0, 0, 4, 0}));
+  EXPECT_EQ(sent(*codec, {3, 3, 3, 3, 3, 3, 3, 3}), (Values{3, 3, 3, 3, 0, 0, 0, 0}));
+}
+
+TEST(TopK, OfAllIsExact) {
+  Rng random(1);
+  const auto values = random_values(999, random);
+  EXPECT_EQ(sent(*make("top-k", {{1, 999}}, {{"ratio", 1.0}}), values), values);
+}
+
+TEST(RandomK, OfAllIsExact) {
+  Rng random(1);
+  const auto values = random_values(999, random);
+  for (const bool feedback : {true, false})
+    EXPECT_EQ(sent(*make("random-k", {{1, 999}}, {{"ratio", 1.0}, {"error_feedback", feedback}}), values, 3),
+              values);
+}
+
+TEST(RandomK, ChoosesAlikeForAllWorkersAndAnewInEachExchange) {
+  const Values ones(1000, 1.0F);
+  const Given tenth = {{"ratio", 0.1}};
+  const auto one = make("random-k", {{1, 1000}}, tenth, 0), other = make("random-k", {{1, 1000}}, tenth, 5);
+  const auto another_seed = make("random-k", {{1, 1000}}, tenth, 0, 2);
+  EXPECT_EQ(sent(*one, ones, 4), sent(*other, ones, 4));
+  EXPECT_NE(sent(*one, ones, 4), sent(*one, ones, 5));
+  EXPECT_NE(sent(*one, ones, 4), sent(*another_seed, ones, 4));
+  // Back to an earlier one, as a server that decodes for several workers.
+  EXPECT_EQ(sent(*one, ones, 4), sent(*other, ones, 4));
+  const auto chosen = sent(*one, ones, 4);
+  EXPECT_EQ(std::count(chosen.begin(), chosen.end(), 1.0F), 100);
+}
+
+/// Mean over draws, element by element, within 5 standard errors of the element, as computed from the draws.
+void expect_unbiased(const std::string& method, const Given& options) {
+  Rng random(11);
+  const auto values = random_values(300, random);
+  const auto codec = make(method, {{1, 300}}, options);
+  constexpr int draws = 4000;
+  std::vector<double> sum(values.size()), squares(values.size());
+  for (int draw = 0; draw < draws; ++draw) {
+    const auto gone = sent(*codec, values, draw);
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      const double error = static_cast<double>(gone[i]) - static_cast<double>(values[i]);
+      sum[i] += error;
+      squares[i] += error * error;
+    }
+  }
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const double mean = sum[i] / draws;
+    const double standard_error = std::sqrt(squares[i] / draws / draws);
+    EXPECT_LE(std::abs(mean), 5 * standard_error + 1e-6) << method << ", element " << i;
+    EXPECT_GT(squares[i], 0.0);
+  }
+}
+
+TEST(RandomK, WithoutErrorFeedbackIsUnbiased) {
+  expect_unbiased("random-k", {{"ratio", 0.1}, {"error_feedback", false}});
+}
+TEST(Qsgd, IsUnbiased) {
+  expect_unbiased("qsgd", {});
+  expect_unbiased("qsgd", {{"levels", std::int64_t{1}}, {"bucket", std::int64_t{64}}});
+}
+
+/// Alistarh et al., lemma 3.1: E |Q(v) - v|^2 <= min(n / s^2, sqrt(n) / s) |v|^2.
+TEST(Qsgd, VariesNoMoreThanItsBound) {
+  constexpr double bucket = 128.0;
+  for (const std::int64_t levels : {1, 4, 16}) {
+    Rng random(12);
+    const auto values = random_values(128, random);
+    const auto codec = make("qsgd", {{1, 128}}, {{"levels", levels}});
+    double mean = 0.0;
+    constexpr int draws = 500;
+    for (int draw = 0; draw < draws; ++draw) {
+      auto error = sent(*codec, values, draw);
+      for (std::size_t i = 0; i < error.size(); ++i) error[i] -= values[i];
+      mean += square(error) / draws;
+    }
+    const auto s = static_cast<double>(levels);
+    EXPECT_LE(mean, 1.05 * std::min(bucket / (s * s), std::sqrt(bucket) / s) * square(values)) << levels;
+  }
+}
+
+TEST(Qsgd, OfWorkersAreDrawnApart) {
+  Rng random(13);
+  const auto values = random_values(300, random);
+  EXPECT_NE(encoded(*make("qsgd", {{1, 300}}, {}, 0), values),
+            encoded(*make("qsgd", {{1, 300}}, {}, 1), values));
+}
+
+TEST(Sign, IsTheMeanMagnitudeOfEachTensor) {
+  const auto codec = make("sign", {{2, 2}, {1, 3}});
+  EXPECT_EQ(sent(*codec, {1, -2, 3, -2, 10, 0, -20}), (Values{2, -2, 2, -2, 10, 10, -10}));
+}
+
+TEST(OneBit, IsTheMeanOfEachSideOfEachTensor) {
+  const auto codec = make("one-bit", {{2, 2}, {1, 3}});
+  EXPECT_EQ(sent(*codec, {1, -2, 3, -4, 5, 7, 9}), (Values{2, -3, 2, -3, 7, 7, 7}));
+}
+
+TEST(Casts, RoundEachNumber) {
+  EXPECT_EQ(sent(*make("fp16", {{1, 3}}), {1.0F + 0x1.0p-12F, 70000.0F, -0.5F}), (Values{1, 65504, -0.5F}));
+  EXPECT_EQ(sent(*make("bf16", {{1, 3}}), {1.0F + 0x1.0p-12F, 0x1.0p100F, -0.5F}),
+            (Values{1, 0x1.0p100F, -0.5F}));
+}
+
+/// A matrix that is the sum of `rank` products of vectors.
+Values matrix_of_rank(int rank, std::int64_t rows, std::int64_t columns, Rng& random) {
+  Values matrix(static_cast<std::size_t>(rows * columns));
+  for (int term = 0; term < rank; ++term) {
+    const auto left = random_values(rows, random), right = random_values(columns, random);
+    for (std::size_t i = 0; i < left.size(); ++i)
+      for (std::size_t j = 0; j < right.size(); ++j) matrix[i * right.size() + j] += left[i] * right[j];
+  }
+  return matrix;
+}
+
+double distance(const Values& a, const Values& b) {
+  Values difference = a;
+  for (std::size_t i = 0; i < a.size(); ++i) difference[i] -= b[i];
+  return std::sqrt(square(difference));
+}
+
+TEST(PowerSgd, OfFullRankIsExact) {
+  Rng random(21);
+  const auto values = random_values(20 * 30 + 30, random);
+  EXPECT_EQ(sent(*make("power-sgd", {{20, 30}, {1, 30}}, {{"rank", std::int64_t{20}}}), values), values);
+}
+
+TEST(PowerSgd, FindsAMatrixOfItsRank) {
+  for (const std::int64_t rank : {1, 2, 5}) {
+    Rng random(22);
+    const auto values = matrix_of_rank(static_cast<int>(rank), 40, 60, random);
+    const auto codec = make("power-sgd", {{40, 60}}, {{"rank", rank}});
+    EXPECT_LE(distance(sent(*codec, values), values), 1e-5 * std::sqrt(square(values))) << rank;
+    // A rank too many makes no harm.
+    const auto wider = make("power-sgd", {{40, 60}}, {{"rank", rank + 3}});
+    EXPECT_LE(distance(sent(*wider, values), values), 1e-5 * std::sqrt(square(values))) << rank;
+  }
+}
+
+TEST(PowerSgd, FindsTheBestDirectionsOfTheSameMatrixInTime) {
+  Rng random(23);
+  auto values = matrix_of_rank(2, 40, 60, random);
+  const auto noise = random_values(40 * 60, random);
+  for (std::size_t i = 0; i < values.size(); ++i) values[i] += 0.1F * noise[i];
+  const auto codec = make("power-sgd", {{40, 60}});
+  const double first = distance(sent(*codec, values), values);
+  for (int exchange = 1; exchange < 10; ++exchange) sent(*codec, values, exchange);
+  const double last = distance(sent(*codec, values, 10), values);
+  EXPECT_LT(last, first);
+  EXPECT_LE(last, 0.1 * std::sqrt(square(noise))) << "no farther than from the two products that it is of";
+}
+
+/// Three workers, by hand: the sum of what they sent is what all decode, and each keeps what it did not send.
+TEST(SharedFactors, MakeTheSumOfWhatEachSent) {
+  const Shapes shapes = {{40, 60}, {1, 60}};
+  const std::int64_t elements = stretch_with(shapes).elements;
+  Rng random(24);
+  std::vector<std::unique_ptr<SharedFactors>> workers;
+  for (int worker = 0; worker < 3; ++worker)
+    workers.push_back(
+        catalog()
+            .find("power-sgd")
+            .make.make_factors(
+                {.stretch = stretch_with(shapes), .options = options_of("power-sgd"), .worker = worker}));
+  for (int exchange = 0; exchange < 3; ++exchange) {
+    std::vector<Values> values;
+    Values left(static_cast<std::size_t>(workers.front()->left_elements()));
+    Values right(static_cast<std::size_t>(workers.front()->right_elements()));
+    for (auto& worker : workers) {
+      values.push_back(random_values(elements, random));
+      Values own(left.size());
+      worker->project(values.back(), own);
+      for (std::size_t i = 0; i < left.size(); ++i) left[i] += own[i];
+    }
+    workers.front()->orthonormalise(left);
+    Values expected(static_cast<std::size_t>(elements));
+    for (std::size_t worker = 0; worker < workers.size(); ++worker) {
+      Values own(right.size()), gone(expected.size());
+      workers[worker]->reproject(values[worker], left, own);
+      for (std::size_t i = 0; i < right.size(); ++i) right[i] += own[i];
+      workers[worker]->expand(left, own, gone);
+      workers[worker]->copy_plain(values[worker], gone);
+      EXPECT_LT(distance(gone, values[worker]), std::sqrt(square(values[worker])));
+      for (std::size_t i = 0; i < gone.size(); ++i) expected[i] += gone[i];
+    }
+    Values sum(expected.size());
+    for (auto& worker : workers) {
+      worker->expand(left, right, sum);
+      worker->keep(right);
+    }
+    EXPECT_LE(distance(sum, expected), 1e-5 * std::sqrt(square(expected)));
+  }
+}
+
+}  // namespace
+}  // namespace tandem::compression

@@ -5,15 +5,15 @@
 namespace tandem {
 namespace {
 
+using collectives::Element;
+using collectives::float_element;
 using collectives::Piece;
 using collectives::Round;
 using collectives::Transfer;
-constexpr std::int64_t element_size = sizeof(float);
 
-Bytes bytes_of(const Piece& piece) { return Bytes(piece.size() * element_size); }
-
-Slice part(const Slice& vector, const Piece& piece) {
-  return {bytes_of(piece), vector.data == nullptr ? nullptr : vector.data + piece.begin * element_size};
+Slice part(const Slice& vector, const Piece& piece, const Element& element) {
+  return {Bytes(piece.size() * element.bytes),
+          vector.data == nullptr ? nullptr : vector.data + piece.begin * element.bytes};
 }
 
 std::size_t most_transfers(const collectives::Schedule& schedule) {
@@ -52,7 +52,8 @@ int index_of(Rank rank, std::span<const Rank> members) {
 std::vector<collectives::Schedule> schedules_of(collectives::MakeSchedule make, int self, int size,
                                                 std::span<const Bytes> bucket_sizes) {
   std::vector<collectives::Schedule> schedules;
-  for (const Bytes bytes : bucket_sizes) schedules.push_back(make(self, size, bytes.count() / element_size));
+  for (const Bytes bytes : bucket_sizes)
+    schedules.push_back(make(self, size, bytes.count() / float_element.bytes));
   return schedules;
 }
 
@@ -67,18 +68,20 @@ AllReduces::AllReduces(Context& context, collectives::MakeSchedule make, std::sp
 
 AllReduces::AllReduces(Context& context, std::vector<collectives::Schedule> schedules,
                        std::span<const Rank> members, std::span<const Bytes> bucket_sizes,
-                       std::int32_t first_channel)
+                       std::int32_t first_channel, std::span<const collectives::Element> elements)
     : context_(context), members_(members.begin(), members.end()), runs_(bucket_sizes.size()) {
   TANDEM_CHECK(schedules.size() == runs_.size(), "schedules", schedules.size(), "buckets", runs_.size());
+  TANDEM_CHECK(elements.empty() || elements.size() == runs_.size(), "elements", elements.size());
   for (std::size_t bucket = 0; bucket < runs_.size(); ++bucket) {
     const std::int64_t size = bucket_sizes[bucket].count();
-    TANDEM_CHECK(size >= 0 && size % element_size == 0, "bucket", bucket, "bytes", size);
     Run& run = runs_[bucket];
+    run.element = elements.empty() ? float_element : elements[bucket];
+    TANDEM_CHECK(size >= 0 && size % run.element.bytes == 0, "bucket", bucket, "bytes", size);
     run.schedule = std::move(schedules[bucket]);
     run.channel = first_channel + static_cast<std::int32_t>(bucket);
     run.first_slot = slots_.size();
     run.vector.size = bucket_sizes[bucket];
-    run.arrivals_needed = most_reduced_elements(run.schedule);
+    run.arrivals_needed = most_reduced_elements(run.schedule) * static_cast<std::size_t>(run.element.bytes);
     const std::size_t transfers = most_transfers(run.schedule);
     run.arrival_of.resize(transfers);
     for (std::size_t transfer = 0; transfer < transfers; ++transfer)
@@ -118,7 +121,7 @@ void AllReduces::start_round(Run& run) {
     if (round[transfer].kind == Transfer::Kind::send) continue;
     run.arrival_of[transfer] = arrived;
     if (round[transfer].kind == Transfer::Kind::receive_and_reduce)
-      arrived += static_cast<std::size_t>(round[transfer].piece.size());
+      arrived += static_cast<std::size_t>(round[transfer].piece.size() * run.element.bytes);
     post_receive(run, transfer);
   }
   for (std::size_t transfer = 0; transfer < round.size(); ++transfer)
@@ -127,9 +130,9 @@ void AllReduces::start_round(Run& run) {
 
 void AllReduces::post_receive(Run& run, std::size_t transfer) {
   const Transfer& what = run.schedule.rounds[run.round][transfer];
-  Slice target = part(run.vector, what.piece);
+  Slice target = part(run.vector, what.piece, run.element);
   if (what.kind == Transfer::Kind::receive_and_reduce && target.data != nullptr)
-    target.data = reinterpret_cast<std::byte*>(run.arrivals.data() + run.arrival_of[transfer]);
+    target.data = run.arrivals.data() + run.arrival_of[transfer];
   operations_[run.first_slot + transfer].reducing = false;
   slots_[run.first_slot + transfer] =
       context_.receive(members_[static_cast<std::size_t>(what.peer)], Channel{run.channel, false}, target);
@@ -139,7 +142,7 @@ void AllReduces::post_send(Run& run, std::size_t transfer) {
   const Transfer& what = run.schedule.rounds[run.round][transfer];
   slots_[run.first_slot + transfer] =
       context_.send(members_[static_cast<std::size_t>(what.peer)], Channel{run.channel, false},
-                    part(run.vector, what.piece));
+                    part(run.vector, what.piece, run.element));
 }
 
 /// Adds what transfer brought to its piece. Pieces of one round do not overlap, so the order in which they
@@ -150,15 +153,15 @@ void AllReduces::reduce(Run& run, std::size_t transfer) {
     // Two words, so that std::function keeps them without allocating.
     kernel = [running = &run, transfer] {
       const Piece& piece = running->schedule.rounds[running->round][transfer].piece;
-      float* sum = reinterpret_cast<float*>(part(running->vector, piece).data);
-      const float* arrived = running->arrivals.data() + running->arrival_of[transfer];
-      for (std::int64_t element = 0; element < piece.size(); ++element) sum[element] += arrived[element];
+      running->element.add(part(running->vector, piece, running->element).data,
+                           running->arrivals.data() + running->arrival_of[transfer], piece.size());
     };
   }
   const std::size_t slot = run.first_slot + transfer;
-  const Work work{.kind = Work::Kind::reduce,
-                  .bucket = static_cast<int>(operations_[slot].bucket),
-                  .bytes = bytes_of(run.schedule.rounds[run.round][transfer].piece)};
+  const Work work{
+      .kind = Work::Kind::reduce,
+      .bucket = static_cast<int>(operations_[slot].bucket),
+      .bytes = part(run.vector, run.schedule.rounds[run.round][transfer].piece, run.element).size};
   operations_[slot].reducing = true;
   slots_[slot] = context_.compute(work, std::move(kernel));
 }

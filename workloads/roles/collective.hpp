@@ -7,14 +7,15 @@
 #include <span>
 #include <vector>
 
+#include "policies/collectives/element.hpp"
 #include "policies/collectives/schedule.hpp"
 #include "workloads/context.hpp"
 
 namespace tandem {
 
-/// The all-reduces (float32 sums) of one group of ranks: one a bucket, each on its own channel, any number of
-/// them under way at once. The sum of an element is always taken in the order that the schedule fixes.
-/// After the first use of each bucket nothing is allocated.
+/// The all-reduces (sums, of float32 if nothing else is said) of one group of ranks: one a bucket, each on
+/// its own channel, any number of them under way at once. The sum of an element is always taken in the order
+/// that the schedule fixes. After the first use of each bucket nothing is allocated.
 class AllReduces {
  public:
   /// `members[index]` is the rank of participant `index`; this rank is one of them, and all give the same
@@ -22,9 +23,12 @@ class AllReduces {
   /// each bucket size is a multiple of 4 bytes. The context outlives this object.
   AllReduces(Context& context, collectives::MakeSchedule make, std::span<const Rank> members,
              std::span<const Bytes> bucket_sizes, std::int32_t first_channel);
-  /// The same with this rank's schedule for each bucket; peers are indices of `members`.
+  /// The same with this rank's schedule for each bucket; peers are indices of `members`. `elements`: what
+  /// the pieces of each are counted in and how it is added, instead of floats; a bucket's size is a multiple
+  /// of it.
   AllReduces(Context& context, std::vector<collectives::Schedule> schedules, std::span<const Rank> members,
-             std::span<const Bytes> bucket_sizes, std::int32_t first_channel);
+             std::span<const Bytes> bucket_sizes, std::int32_t first_channel,
+             std::span<const collectives::Element> elements = {});
   AllReduces(const AllReduces&) = delete;
   AllReduces& operator=(const AllReduces&) = delete;
 
@@ -56,8 +60,9 @@ class AllReduces {
     std::size_t round = 0;
     std::size_t unfinished = 0;  ///< transfers of this round, with their reductions
     bool under_way = false;
-    std::vector<float> arrivals;          ///< what is received to be reduced, when math is real
-    std::size_t arrivals_needed = 0;      ///< elements, the most of any round
+    collectives::Element element{};
+    std::vector<std::byte> arrivals;      ///< what is received to be reduced, when math is real
+    std::size_t arrivals_needed = 0;      ///< bytes, the most of any round
     std::vector<std::size_t> arrival_of;  ///< where in `arrivals` transfer t of this round lands
   };
   struct Operation {

@@ -195,6 +195,12 @@ collectives::Schedule AllReducePlan::schedule(std::size_t bucket, std::span<cons
                                collectives::among(workers, members), self, elements);
 }
 
+collectives::Schedule AllReducePlan::gather(std::span<const int> members, int self,
+                                            std::int64_t elements) const {
+  return collectives::arranged(collectives::ring_gather, collectives::among(workers, members), self,
+                               elements);
+}
+
 nlohmann::json to_json(const AllReducePlan& plan) {
   return {{"collectives", plan.collectives},
           {"picked", plan.picked},

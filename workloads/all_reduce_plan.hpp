@@ -23,6 +23,11 @@ struct AllReducePlan {
   /// `members`.
   collectives::Schedule schedule(std::size_t bucket, std::span<const int> members, int self,
                                  std::int64_t elements) const;
+  /// The same of an all-gather of so many elements of each, which stand in the order of `gathered`.
+  collectives::Schedule gather(std::span<const int> members, int self, std::int64_t elements) const;
+  std::vector<int> gathered(std::span<const int> members) const {
+    return collectives::among(workers, members).order;
+  }
 };
 
 nlohmann::json to_json(const AllReducePlan& plan);

@@ -2,6 +2,7 @@
 
 #include "policies/cache/policy.hpp"
 #include "policies/collectives/schedule.hpp"
+#include "policies/compression/codec.hpp"
 #include "policies/sampling/partition.hpp"
 #include "policies/sync/policy.hpp"
 #include "workloads/dataset.hpp"
@@ -49,6 +50,8 @@ NameCatalog catalogue_of(Names names) {
       return names_of(sync::catalog());
     case Names::collective:
       return all_reduces();
+    case Names::compression:
+      return names_of(compression::catalog());
     case Names::cache:
       return names_of(cache::catalog());
     case Names::split:

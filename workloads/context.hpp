@@ -15,15 +15,24 @@ namespace tandem {
 /// What is computed: enough to price it. `bucket` indexes the model's buckets, -1 when the work is not of
 /// one.
 struct Work {
-  enum class Kind : std::uint8_t { forward, backward, update, reduce, decode, evaluate };
+  enum class Kind : std::uint8_t {
+    forward,
+    backward,
+    update,
+    reduce,
+    decode,
+    evaluate,
+    compress,
+    decompress
+  };
   Kind kind;
   int bucket = -1;
   int samples = 0;  ///< of forward, backward, decode, evaluate
-  Bytes bytes{0};   ///< of update, reduce: size of the vector worked on
+  Bytes bytes{0};   ///< of update, reduce, compress, decompress: size of the vector worked on, as floats
 };
 
-inline constexpr std::array<const char*, 6> work_names = {"forward", "backward", "update",
-                                                          "reduce",  "decode",   "evaluate"};
+inline constexpr std::array<const char*, 8> work_names = {"forward", "backward", "update",   "reduce",
+                                                          "decode",  "evaluate", "compress", "decompress"};
 constexpr const char* name_of(Work::Kind kind) { return work_names[static_cast<std::size_t>(kind)]; }
 
 /// The calculation itself when math is real; empty when it is modelled. Runs once, before the work is done.

@@ -11,28 +11,39 @@ constexpr double streams_of_decode = 5.0;
 }  // namespace
 
 CostModel::CostModel(ModelDescription model, platforms::Device device, const Profile* profile,
-                     const std::string& host)
-    : model_(std::move(model)), device_(std::move(device)), profile_(profile) {
+                     const std::string& host, CompressionCost compression)
+    : model_(std::move(model)),
+      device_(std::move(device)),
+      profile_(profile),
+      compression_(std::move(compression)) {
   slowdowns_.fill(1.0);
   if (profile == nullptr) return;
   host_ratio_ = profile->host_ratio(host);
-  for (std::size_t kind = 0; kind < slowdowns_.size(); ++kind)
-    slowdowns_[kind] = profile->slowdown(model_.name, static_cast<Work::Kind>(kind));
+  for (std::size_t i = 0; i < slowdowns_.size(); ++i) {
+    const auto kind = static_cast<Work::Kind>(i);
+    slowdowns_[i] = profile->slowdown(subject(kind), kind);
+  }
+}
+
+const std::string& CostModel::subject(Work::Kind kind) const {
+  const bool compresses = kind == Work::Kind::compress || kind == Work::Kind::decompress;
+  return compresses ? compression_.method : model_.name;
 }
 
 Seconds CostModel::price(const Work& work) const {
   if (profile_ != nullptr)
-    if (const auto measured = profile_->price(model_.name, work)) return *measured * host_ratio_;
+    if (const auto measured = profile_->price(subject(work.kind), work)) return *measured * host_ratio_;
   return from_device(work);
 }
 
 Seconds CostModel::draw(const Work& work, Rng& random) const {
-  const double variation = profile_ == nullptr ? 1.0 : profile_->draw_variation(model_.name, work, random);
+  const double variation =
+      profile_ == nullptr ? 1.0 : profile_->draw_variation(subject(work.kind), work, random);
   return price(work) * variation;
 }
 
 Seconds CostModel::first_extra(const Work& work) const {
-  return profile_ == nullptr ? Seconds(0) : profile_->first_extra(model_.name, work) * host_ratio_;
+  return profile_ == nullptr ? Seconds(0) : profile_->first_extra(subject(work.kind), work) * host_ratio_;
 }
 
 Seconds CostModel::from_device(const Work& work) const {
@@ -60,8 +71,18 @@ Seconds CostModel::from_device(const Work& work) const {
     case Work::Kind::decode:
       moved = streams_of_decode * static_cast<double>(work.bytes.count());
       break;
+    case Work::Kind::compress:
+      return from_effort(compression_.efforts.compress, work.bytes);
+    case Work::Kind::decompress:
+      return from_effort(compression_.efforts.decompress, work.bytes);
   }
   return device_.launch + flops * work.samples / device_.speed + Seconds(moved / device_.memory_rate.count());
+}
+
+Seconds CostModel::from_effort(const compression::Effort& effort, Bytes size) const {
+  const double elements = static_cast<double>(size.count()) / sizeof(float);
+  return device_.launch + Flops(elements * effort.flops) / device_.speed +
+         Seconds(elements * effort.bytes / device_.memory_rate.count());
 }
 
 }  // namespace tandem

@@ -35,8 +35,9 @@ Seconds DeviceTime::disk_delay() {
 
 bool DeviceTime::any_slowdown(const Job& job) {
   if (job.profile() == nullptr || job.experiment().run.devices != "native") return false;
+  const CostModel costs = job.cost_model(0);
   for (std::size_t kind = 0; kind < work_names.size(); ++kind)
-    if (job.profile()->slowdown(job.model().name, static_cast<Work::Kind>(kind)) > 1.0) return true;
+    if (costs.slowdown({.kind = static_cast<Work::Kind>(kind)}) > 1.0) return true;
   return false;
 }
 

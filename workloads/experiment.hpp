@@ -44,6 +44,8 @@ struct Experiment {
     std::string overlap = "backward";            ///< with computing: "none" | "backward" | "both" passes
     bool average_statistics = true;              ///< running statistics travel with the model
     std::map<std::string, OptionValue> options;  ///< of the algorithm, all resolved
+    std::string compression = "none";            ///< of compression::catalog()
+    std::map<std::string, OptionValue> compression_options;
   } sync;
 
   struct Data {

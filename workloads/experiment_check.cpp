@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "policies/compression/codec.hpp"
 #include "policies/sync/policy.hpp"
 #include "policies/vocabulary/check.hpp"
 #include "workloads/catalogues.hpp"
@@ -35,6 +36,8 @@ class Checker {
     check_name();
     check_names();
     resolve_options("sync.options", experiment_.sync.algorithm, Names::sync, experiment_.sync.options);
+    resolve_options("sync.compression_options", experiment_.sync.compression, Names::compression,
+                    experiment_.sync.compression_options);
     resolve_options("data.cache_options", experiment_.data.cache, Names::cache,
                     experiment_.data.cache_options);
     resolve_options("data.split_options", experiment_.data.split, Names::split,
@@ -42,6 +45,7 @@ class Checker {
     check_workload();
     check_route();
     check_overlap();
+    check_compression();
     check_stop();
     check_target();
     check_optimizer();
@@ -132,6 +136,25 @@ class Checker {
       refuse("workers of " + experiment_.sync.algorithm + " need their whole model between exchanges");
     if (experiment_.run.devices == "native")
       refuse("the forward pass of a native device is one piece (run.devices)");
+    if (experiment_.sync.over == "all-reduce" && experiment_.sync.compression != "none")
+      refuse("what a compression sums over all workers is taken over in one go");
+  }
+
+  void check_compression() const {
+    const auto& sync = experiment_.sync;
+    const auto& chosen = compression::catalog().find(sync.compression).make;
+    if (chosen.make == nullptr) return;
+    if (sync::catalog().find(sync.algorithm).make.payload == sync::Payload::model)
+      refuse_key("sync.compression",
+                 "none, because workers of " + sync.algorithm + " exchange whole models, not gradients or " +
+                     "changes",
+                 quote(sync.compression));
+    if (sync.over == "all-reduce" && chosen.sharing == compression::Sharing::gathered &&
+        sync.collective != "ring")
+      refuse_key("sync.collective",
+                 "ring, because messages of " + sync.compression +
+                     " cannot be added up and are passed around a ring",
+                 quote(sync.collective));
   }
 
   void check_stop() const {

@@ -61,6 +61,9 @@ std::vector<ExperimentKey> job_keys() {
        "running statistics (batch normalisation) travel with the model and are averaged; false: each worker "
        "keeps its own, checkpoints have the first worker's, and a server's those of the start"},
       {KEY(sync.options), {}, "of the algorithm; see `tandem list sync`"},
+      {KEY(sync.compression), name_of(Names::compression),
+       "of the gradients or changes that workers send; a server's model travels as it is"},
+      {KEY(sync.compression_options), {}, "of the compression; see `tandem list compression`"},
       {KEY(data.source), one_of({"memory", "storage"}),
        "each worker holds its shard, or reads it through cache nodes"},
       {KEY(data.split), name_of(Names::split), "how samples are dealt to workers"},

@@ -6,6 +6,7 @@
 #include "platforms/description_json.hpp"
 #include "policies/sampling/partition.hpp"
 #include "policies/vocabulary/check.hpp"
+#include "workloads/model_stretch.hpp"
 #include "workloads/roles/cache_node.hpp"
 #include "workloads/roles/evaluator.hpp"
 #include "workloads/roles/parameter_server.hpp"
@@ -133,7 +134,8 @@ Job::Job(WithoutPlan, Experiment experiment, platforms::Description platform, st
       platform_(std::move(platform)),
       directory_(std::move(directory)),
       seats_(seats_of(experiment_)),
-      algorithm_(&sync::catalog().find(experiment_.sync.algorithm)) {
+      algorithm_(&sync::catalog().find(experiment_.sync.algorithm)),
+      compression_(&compression::catalog().find(experiment_.sync.compression)) {
   const auto& split = sampling::splits().find(experiment_.data.split);
   std::vector<std::uint8_t> labels;
   if (real_math() || split.make.needs_labels) {
@@ -161,6 +163,7 @@ Job::Job(WithoutPlan, Experiment experiment, platforms::Description platform, st
       throw ConfigError("fewer training samples (" + std::to_string(dataset_info_.train_samples) +
                         ") than workers (" + std::to_string(workers) + ")");
   check_statistics();
+  check_compression();
   optimizer_ = optimizer_from(experiment_.optimizer, rounds_until_stop());
   optimizer_.schedule.steps_a_round = algorithm_->make.steps_a_round(sync_setting().options);
 }
@@ -180,6 +183,15 @@ void Job::check_statistics() const {
                       " over " + experiment_.sync.over +
                       " the model that is evaluated has no statistics of '" + model_.name +
                       "' otherwise, found false");
+}
+
+/// A distance that is still there is sent again: what a message lost of it must not be sent once more.
+void Job::check_compression() const {
+  if (compression() == nullptr || !compression::has_error_feedback(compression_options())) return;
+  if (std::holds_alternative<sync::ElasticTie>(update_rule()))
+    throw ConfigError("sync.compression_options.error_feedback: expected false, because workers of " +
+                      experiment_.sync.algorithm +
+                      " exchange their distances from the centre again and again, found true");
 }
 
 /// Of the limits that count rounds or samples, the first; 0 when there is none.
@@ -205,11 +217,23 @@ void Job::plan(const platforms::Network& network) {
     setting.hosts.push_back(seats_[static_cast<std::size_t>(rank)].host);
     costs.push_back(cost_model(rank));
   }
-  for (const auto& bucket : model_.buckets) setting.bucket_elements.push_back(bucket.exchanged());
+  for (const auto& bucket : model_.buckets) setting.bucket_elements.push_back(summed_elements(bucket));
   setting.reduce = [&](int worker, Bytes size) {
     return costs[static_cast<std::size_t>(worker)].price({.kind = Work::Kind::reduce, .bytes = size});
   };
   all_reduce_ = plan_all_reduce(setting, network);
+}
+
+/// Floats whose all-reduce moves as much as the exchange of this bucket.
+std::int64_t Job::summed_elements(const BucketDescription& bucket) const {
+  if (compression() == nullptr) return bucket.exchanged();
+  constexpr std::int64_t width = sizeof(float);
+  const auto codec = compression()->make(compression_setting(0, bucket.offset, bucket.parameters));
+  std::int64_t bytes = codec->message_bytes();
+  // A ring passes on everybody's message once; in an all-reduce, parts of one vector twice.
+  if (compression()->sharing == compression::Sharing::gathered)
+    bytes = bytes * static_cast<std::int64_t>(ranks_of(Seat::Role::worker).size()) / 2;
+  return (bytes + width - 1) / width + bucket.exchanged() - bucket.parameters;
 }
 
 LearnerSetting Job::learner_setting() const {
@@ -234,7 +258,24 @@ std::vector<Rank> Job::ranks_of(Seat::Role role) const {
 CostModel Job::cost_model(Rank rank) const {
   // A profile was measured on real devices; emulated ones take what the platform says.
   const bool native = experiment_.run.devices == "native";
-  return CostModel(model_, host_of(rank).device, native ? profile_.get() : nullptr, host_of(rank).name);
+  CompressionCost cost;
+  if (compression() != nullptr)
+    cost = {compression::describe(compression_->name, compression_options()),
+            compression()->efforts(compression_options())};
+  return CostModel(model_, host_of(rank).device, native ? profile_.get() : nullptr, host_of(rank).name,
+                   std::move(cost));
+}
+
+Options Job::compression_options() const {
+  return Options::resolve(compression_->name, compression_->options, experiment_.sync.compression_options);
+}
+
+compression::Setting Job::compression_setting(int worker, std::int64_t position,
+                                              std::int64_t elements) const {
+  return {.stretch = stretch_of(model_, position, elements),
+          .options = compression_options(),
+          .seed = experiment_.seed,
+          .worker = worker};
 }
 
 sync::Route Job::route() const { return sync::parse_route(experiment_.sync.over); }

@@ -12,6 +12,7 @@
 
 #include "platforms/description.hpp"
 #include "platforms/description_network.hpp"
+#include "policies/compression/codec.hpp"
 #include "policies/sync/policy.hpp"
 #include "workloads/all_reduce_plan.hpp"
 #include "workloads/context.hpp"
@@ -75,6 +76,13 @@ class Job {
   int steps_a_round() const;
   /// Samples that one batch may hold at most, whatever a policy grants.
   int largest_batch() const;
+  /// How workers compress what they send; null when they do not.
+  const compression::Factory* compression() const {
+    return compression_->make.make == nullptr ? nullptr : &compression_->make;
+  }
+  Options compression_options() const;
+  /// Of elements of the flat layout that a worker sends together. Pre: all trained, and of one bucket.
+  compression::Setting compression_setting(int worker, std::int64_t position, std::int64_t elements) const;
   /// How workers sum; null over a server.
   const AllReducePlan* all_reduce() const { return all_reduce_ ? &*all_reduce_ : nullptr; }
 
@@ -92,6 +100,8 @@ class Job {
   void plan(const platforms::Network& network);
   double rounds_until_stop() const;
   void check_statistics() const;
+  void check_compression() const;
+  std::int64_t summed_elements(const BucketDescription& bucket) const;
 
   Experiment experiment_;
   platforms::Description platform_;
@@ -103,6 +113,7 @@ class Job {
   std::vector<Seat> seats_;
   std::vector<std::vector<SampleId>> shards_;
   const Catalog<sync::Factory>::Entry* algorithm_;
+  const Catalog<compression::Factory>::Entry* compression_;
   OptimizerSetting optimizer_;
   std::optional<AllReducePlan> all_reduce_;
   std::optional<ResumePoint> resume_;

@@ -39,7 +39,9 @@ namespace {
 
 /// Size of a piece of work as its price depends on it.
 std::int64_t extent(Work::Kind kind, std::int64_t samples, std::int64_t bytes) {
-  return kind == Work::Kind::update || kind == Work::Kind::reduce ? bytes : samples;
+  using Kind = Work::Kind;
+  const bool streams = kind == Kind::update || kind == Kind::reduce;
+  return streams || kind == Kind::compress || kind == Kind::decompress ? bytes : samples;
 }
 
 /// What was measured without a bucket holds for each of them.

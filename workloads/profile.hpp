@@ -28,7 +28,7 @@ struct Profile {
   /// Seconds of one piece of work on this machine's native device; medians with spread. All of them alone,
   /// but for those that were also measured in the midst of messages.
   struct ComputeEntry {
-    std::string model;
+    std::string model;  ///< of compress and decompress, the method with its options instead
     Work::Kind kind;
     int bucket;
     int samples;         ///< 0 where the kind has none

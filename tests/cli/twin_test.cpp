@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "policies/collectives/schedule.hpp"
+#include "policies/compression/codec.hpp"
 #include "policies/sync/policy.hpp"
 #include "tests/cli/command.hpp"
 #include "validation/compare.hpp"
@@ -82,6 +83,13 @@ std::vector<std::string> deterministic() {
   for (const char* overlap : {"none", "both"})
     for (const char* over : {"server", "all-reduce"})
       all.push_back(std::string("--set sync.overlap=") + overlap + " --set sync.over=" + over);
+  for (const auto& method : compression::catalog().entries()) {
+    if (method.make.make == nullptr) continue;
+    for (const char* over : {"server --set placement.servers=[server,server]", "all-reduce"})
+      all.push_back("--set workload.bucket_bytes=4KiB --set sync.compression=" + method.name +
+                    " --set sync.over=" + over);
+  }
+  all.push_back("--set sync.compression=top-k --set sync.algorithm=local-sgd");
   // Racks of three and two, listed in turn: what the network decides must reach both worlds.
   const std::string racks =
       " --set sync.over=all-reduce --set platform=" TANDEM_SOURCE_DIR

@@ -42,14 +42,15 @@ Experiment star_experiment(const std::string& platform_file) {
 }
 
 /// `truth`: what the simulated devices do; empty: what the platform says of them. `change` is the last to
-/// touch the setting.
+/// touch the setting. `compression`: of the job.
 Profile calibrate_simulated(const CalibrationSetting& calibration, std::unique_ptr<Job>& job,
                             const testing::TemporaryFolder& folder,
                             const std::function<void(sim::SimulationSetting&)>& change = {},
-                            const std::string& truth = {}) {
+                            const std::string& truth = {}, const std::string& compression = "none") {
   const testing::TemporaryPlatform file(testing::TemporaryPlatform::star(3, bandwidth, latency_s));
   Experiment experiment = star_experiment(file.path());
   experiment.physics.profile = truth;
+  experiment.sync.compression = compression;
   job = std::make_unique<Job>(experiment, platforms::load_platform(file.path()), folder.path().string());
   sim::SimulationSetting setting;
   setting.platform_file = file.path();
@@ -163,6 +164,25 @@ TEST(Calibration, FindsThatMessagesShareALinkEqually) {
   const testing::TemporaryFolder folder;
   // The second one is told to go a latency later.
   EXPECT_NEAR(calibrate_simulated(calibration, job, folder).share_spread, 0.0, 0.01);
+}
+
+TEST(Calibration, MeasuresTheCompressionOfItsJob) {
+  CalibrationSetting calibration = default_calibration();
+  calibration.message_bytes = {1, 1000};
+  std::unique_ptr<Job> job;
+  const testing::TemporaryFolder folder;
+  const Profile profile = calibrate_simulated(calibration, job, folder, {}, {}, "top-k");
+  const CostModel device = job->cost_model(0);
+  EXPECT_EQ(device.subject(Work::Kind::compress), "top-k (error_feedback true, ratio 0.01)");
+  EXPECT_EQ(device.subject(Work::Kind::forward), "mlp");
+  const std::int64_t parameters = job->model().buckets.front().parameters;
+  for (const auto kind : {Work::Kind::compress, Work::Kind::decompress})
+    for (const std::int64_t elements : {parameters, (parameters + 1) / 2, 3 * parameters / 4}) {
+      const Work work{.kind = kind, .bytes = Bytes(4 * elements)};
+      EXPECT_NEAR(profile.price(device.subject(kind), work).value().count(), device.price(work).count(), 1e-8)
+          << name_of(kind);
+      EXPECT_FALSE(profile.price("top-k (error_feedback true, ratio 0.5)", work)) << "another one";
+    }
 }
 
 TEST(Calibration, FindsWhenEachRankBegins) {

@@ -96,6 +96,11 @@ Experiment random_experiment(std::uint64_t seed, const std::string& platform) {
     experiment.sync.options["weights"] = std::string(rng.below(2) == 0 ? "samples" : "uniform");
   }
   if (experiment.sync.overlap == "both") experiment.sync.overlap = "none";
+  if (rng.below(2) == 0) {
+    experiment.sync.compression = "top-k";
+    experiment.sync.compression_options["ratio"] = 0.001 + 0.9 * rng.uniform();
+    experiment.sync.compression_options["error_feedback"] = rng.below(2) == 0;
+  }
   experiment.stop.rounds = 1;
   make_optimizer_sensible(experiment.optimizer);
   if (experiment.run.devices == "native") experiment.run.slowdown_probability = 0.0;

@@ -1,9 +1,15 @@
 // Times of a training step's pieces: the first time, alone, amid messages, and on other hosts.
 #include <algorithm>
 #include <cmath>
+#include <deque>
+#include <memory>
 #include <numeric>
+#include <optional>
+#include <string>
 
+#include "policies/compression/error_feedback.hpp"
 #include "policies/vocabulary/check.hpp"
+#include "policies/vocabulary/rng.hpp"
 #include "workloads/calibration/measurement.hpp"
 #include "workloads/optimizer.hpp"
 #include "workloads/records/quantile.hpp"
@@ -17,6 +23,34 @@ struct Piece {
   Work work;
   Kernel kernel;
   bool in_step = true;
+  std::string compression = {};  ///< of compress and decompress
+};
+
+/// A message that is made and read again and again.
+class SampleMessage {
+ public:
+  SampleMessage(const Job& job, std::int64_t position, std::int64_t elements)
+      : codec_(job.compression()->make(job.compression_setting(0, position, elements))),
+        message_(static_cast<std::size_t>(codec_->message_bytes())),
+        decoded_(static_cast<std::size_t>(elements)) {
+    if (compression::has_error_feedback(job.compression_options())) feedback_.emplace();
+  }
+  void compress(std::span<const float> values) {
+    ++exchange_;
+    codec_->encode(feedback_ ? feedback_->add(values) : values, exchange_, message_);
+    if (!feedback_) return;
+    codec_->decode(message_, exchange_, decoded_);
+    feedback_->subtract(decoded_);
+  }
+  /// Pre: compressed before.
+  void decompress() { codec_->decode(message_, exchange_, decoded_); }
+
+ private:
+  std::unique_ptr<compression::Codec> codec_;
+  std::optional<compression::ErrorFeedback> feedback_;
+  std::vector<std::byte> message_;
+  std::vector<float> decoded_;
+  std::int64_t exchange_ = -1;
 };
 
 /// One training step's pieces in their order; the streaming ones also at half size, which is in no step, to
@@ -42,6 +76,7 @@ class Step {
           {{.kind = Work::Kind::backward, .bucket = bucket, .samples = batch}, replica_.backward(bucket)});
     add_streaming(vector_.size() / 4, false);
     add_streaming(vector_.size() / 2, true);
+    if (job.compression() != nullptr) add_compression(job);
   }
 
   const std::vector<Piece>& pieces() const { return pieces_; }
@@ -64,9 +99,34 @@ class Step {
                        in_step});
   }
 
+  /// Of the first bucket whole, and of its first half: values as different as gradients are.
+  void add_compression(const Job& job) {
+    const BucketDescription& bucket = job.model().buckets.front();
+    Rng random = Rng::stream(job.experiment().seed, "calibration values");
+    values_.resize(static_cast<std::size_t>(bucket.parameters));
+    for (float& value : values_) value = static_cast<float>(random.normal());
+    for (const std::int64_t elements : {(bucket.parameters + 1) / 2, bucket.parameters}) {
+      auto& message = messages_.emplace_back(job, bucket.offset, elements);
+      const auto values = std::span(values_).first(static_cast<std::size_t>(elements));
+      const Bytes size(elements * static_cast<std::int64_t>(sizeof(float)));
+      const std::string method = job.cost_model(0).subject(Work::Kind::compress);
+      const bool in_step = elements == bucket.parameters;
+      pieces_.push_back({{.kind = Work::Kind::compress, .bytes = size},
+                         [&message, values] { message.compress(values); },
+                         in_step,
+                         method});
+      pieces_.push_back({{.kind = Work::Kind::decompress, .bytes = size},
+                         [&message] { message.decompress(); },
+                         in_step,
+                         method});
+    }
+  }
+
   Replica replica_;
   std::vector<float> vector_;
   Optimizer optimizer_;
+  std::vector<float> values_;
+  std::deque<SampleMessage> messages_;
   std::vector<Piece> pieces_;
 };
 
@@ -162,7 +222,7 @@ double run_disturbed(Context& context, const Step& step, const Disturbance& dist
 std::vector<Profile::ComputeEntry> first_times(const Job& job, Context& context, const Step& step) {
   std::vector<Profile::ComputeEntry> entries;
   for (const Piece& piece : step.pieces())
-    entries.push_back({.model = job.model().name,
+    entries.push_back({.model = piece.compression.empty() ? job.model().name : piece.compression,
                        .kind = piece.work.kind,
                        .bucket = piece.work.bucket,
                        .samples = piece.work.samples,

@@ -63,7 +63,8 @@ std::map<Rank, TimeShares> time_shares(const Journal& journal, Seconds makespan)
 /// The exchange of TimeShares in two parts.
 struct ExchangeShares {
   /// A message with payload between the rank and a worker or server was under way: from the start of its send
-  /// until the receiver noticed its end, or this rank as its sender; or the rank was adding up what had come.
+  /// until the receiver noticed its end, or this rank as its sender; or the rank was computing with what had
+  /// come or was to go.
   double communicating = 0;
   double waiting = 0;  ///< the rest: others were not there yet
 };

@@ -1,10 +1,12 @@
-// Exchange without a server: each bucket's payload is summed over the workers by the collective's schedule.
+// Exchange without a server: each bucket's payload is summed over the workers by the collective's schedule,
+// or what a compression makes of it.
 #include <algorithm>
 #include <map>
 #include <optional>
 
 #include "policies/vocabulary/check.hpp"
 #include "workloads/roles/collective.hpp"
+#include "workloads/roles/compressed_sum.hpp"
 #include "workloads/roles/coordinator_line.hpp"
 #include "workloads/roles/link.hpp"
 #include "workloads/roles/protocol.hpp"
@@ -23,6 +25,11 @@ class AllReduceLink : public Link {
         leaves_buckets_open_(job.experiment().sync.overlap == "both") {
     const auto coordinators = job.ranks_of(Seat::Role::coordinator);
     if (!coordinators.empty()) coordinator_.emplace(context, coordinators.front());
+    if (job.compression() == nullptr) return;
+    const auto all = members_of({}, workers_.size());
+    const int self = job.seats()[static_cast<std::size_t>(context.rank())].index;
+    for (const auto& bucket : replica.description().buckets)
+      compressed_.push_back(make_compressed_sum(job, self, bucket, job.all_reduce()->gathered(all)));
   }
 
   void begin(const sync::Exchange& exchange) override {
@@ -35,12 +42,15 @@ class AllReduceLink : public Link {
     context_.wait(weighed);
     total_weight_ = static_cast<float>(*weight_);
     float* data = job_.real_math() ? &total_weight_ : nullptr;
-    group_->reduces->start(replica_.buckets(), {Bytes(4), reinterpret_cast<std::byte*>(data)});
+    group_->reduces->start(weight_slot(), {Bytes(4), reinterpret_cast<std::byte*>(data)});
   }
 
   void offer(int bucket, const Contribution& contribution) override {
     const BucketDescription& extent = replica_.description().buckets[static_cast<std::size_t>(bucket)];
-    group_->reduces->start(bucket, replica_.payload(payload_, extent.offset, extent.exchanged()));
+    if (compressed_.empty())
+      group_->reduces->start(bucket, replica_.payload(payload_, extent.offset, extent.exchanged()));
+    else
+      offer_compressed(bucket, extent);
     if (coordinator_ && bucket == replica_.buckets() - 1) coordinator_->push(contribution, version_);
   }
 
@@ -54,11 +64,12 @@ class AllReduceLink : public Link {
   }
 
   ExchangeResult finish() override {
+    if (!compressed_.empty()) finish_compressed();
     if (!leaves_buckets_open_) group_->reduces->finish();
     ExchangeResult result = coordinator_ ? told_by_coordinator() : counted_alike();
     result.sum_of = weight_ && job_.real_math() ? static_cast<double>(total_weight_) : group_->size;
-    const std::size_t reduced = group_->traffic.size() - (weight_ ? 0 : 1);
-    for (std::size_t i = 0; i < reduced; ++i) {
+    for (std::size_t i = 0; i < group_->traffic.size(); ++i) {
+      if (static_cast<int>(i) == weight_slot() && !weight_) continue;
       result.bytes_sent += group_->traffic[i].sent;
       result.bytes_received += group_->traffic[i].received;
     }
@@ -87,24 +98,40 @@ class AllReduceLink : public Link {
 
  private:
   struct Traffic {
-    explicit Traffic(const collectives::Schedule& schedule) {
+    Traffic(const collectives::Schedule& schedule, std::int64_t element_bytes) {
       for (const auto& round : schedule.rounds)
         for (const auto& transfer : round)
-          (transfer.kind == collectives::Transfer::Kind::send ? sent : received) += transfer.piece.size() * 4;
+          (transfer.kind == collectives::Transfer::Kind::send ? sent : received) +=
+              transfer.piece.size() * element_bytes;
     }
     std::int64_t sent = 0;
     std::int64_t received = 0;
   };
-  /// The all-reduces among one set of workers, kept for their buffers: one a bucket, and one of the weights.
+  /// What all-reduces of one set of workers are made of, one after the other.
+  struct Vectors {
+    std::vector<collectives::Schedule> schedules;
+    std::vector<Bytes> sizes;
+    std::vector<collectives::Element> elements;
+    void add(collectives::Schedule schedule, std::int64_t count, const collectives::Element& element) {
+      schedules.push_back(std::move(schedule));
+      sizes.emplace_back(count * element.bytes);
+      elements.push_back(element);
+    }
+  };
+  /// The all-reduces among one set of workers, kept for their buffers. With B buckets, one of each, then one
+  /// of the weights; with a compression, also B of statistics, and B of second stages.
   struct Group {
-    Group(Context& context, std::vector<collectives::Schedule> schedules, const std::vector<Rank>& ranks,
-          const std::vector<Bytes>& sizes)
+    Group(Context& context, Vectors vectors, const std::vector<Rank>& ranks)
         : size(static_cast<int>(ranks.size())) {
-      for (const auto& schedule : schedules) traffic.emplace_back(schedule);
-      reduces.emplace(context, std::move(schedules), ranks, sizes, protocol::reduce_bucket(0).number);
+      for (std::size_t i = 0; i < vectors.schedules.size(); ++i)
+        traffic.emplace_back(vectors.schedules[i], vectors.elements[i].bytes);
+      sizes = vectors.sizes;
+      reduces.emplace(context, std::move(vectors.schedules), ranks, sizes, protocol::reduce_bucket(0).number,
+                      vectors.elements);
     }
     std::optional<AllReduces> reduces;
     int size;
+    std::vector<Bytes> sizes;  ///< of the vectors
     std::vector<Traffic> traffic;
   };
 
@@ -130,6 +157,63 @@ class AllReduceLink : public Link {
             .samples = reply.all_samples};
   }
 
+  int weight_slot() const { return replica_.buckets(); }
+  int statistics_slot(int bucket) const { return replica_.buckets() + 1 + bucket; }
+  int stage_slot(int bucket, std::size_t stage) const {
+    return stage == 0 ? bucket : 2 * replica_.buckets() + 1 + bucket;
+  }
+
+  void offer_compressed(int bucket, const BucketDescription& extent) {
+    start_stage(bucket, 0);
+    const std::int64_t statistics = extent.exchanged() - extent.parameters;
+    if (statistics > 0)
+      group_->reduces->start(statistics_slot(bucket),
+                             replica_.payload(payload_, extent.offset + extent.parameters, statistics));
+  }
+
+  /// Pre: the all-reduce of the stage before is done.
+  void start_stage(int bucket, std::size_t stage) {
+    CompressedSum& sum = *compressed_[static_cast<std::size_t>(bucket)];
+    compute(Work::Kind::compress, bucket, 1,
+            [&sum, stage](std::span<float> payload) { sum.prepare(stage, payload); });
+    const Bytes size = group_->sizes[static_cast<std::size_t>(stage_slot(bucket, stage))];
+    std::byte* data = job_.real_math() ? sum.memory(stage).data() : nullptr;
+    group_->reduces->start(stage_slot(bucket, stage), {size, data});
+  }
+
+  /// While other buckets are still under way.
+  void finish_compressed() {
+    for (int bucket = 0; bucket < replica_.buckets(); ++bucket) {
+      const std::size_t stages = compressed_[static_cast<std::size_t>(bucket)]->vectors().size();
+      for (std::size_t stage = 1; stage < stages; ++stage) {
+        group_->reduces->finish(stage_slot(bucket, stage - 1));
+        start_stage(bucket, stage);
+      }
+    }
+    for (int bucket = 0; bucket < replica_.buckets(); ++bucket) {
+      CompressedSum& sum = *compressed_[static_cast<std::size_t>(bucket)];
+      const auto vectors = sum.vectors();
+      group_->reduces->finish(stage_slot(bucket, vectors.size() - 1));
+      compute(Work::Kind::decompress, bucket, vectors.front().gathered ? group_->size : 1,
+              [&sum](std::span<float> payload) { sum.finish(payload); });
+    }
+  }
+
+  /// Lets `act` work on the bucket's trained elements, as often as `times` vectors of them need it.
+  template <class Act>
+  void compute(Work::Kind kind, int bucket, int times, const Act& act) {
+    const BucketDescription& extent = replica_.description().buckets[static_cast<std::size_t>(bucket)];
+    const Slice payload = replica_.payload(payload_, extent.offset, extent.parameters);
+    Kernel kernel;
+    if (payload.data != nullptr)
+      kernel = [act, payload, count = static_cast<std::size_t>(extent.parameters)] {
+        act(std::span(reinterpret_cast<float*>(payload.data), count));
+      };
+    Pending done =
+        context_.compute({.kind = kind, .bucket = bucket, .bytes = payload.size * times}, std::move(kernel));
+    overlap(done);
+  }
+
   void average_all() {
     begin({.payload = sync::Payload::model});
     for (int bucket = 0; bucket < replica_.buckets(); ++bucket) offer(bucket, {});
@@ -146,19 +230,35 @@ class AllReduceLink : public Link {
       std::vector<Rank> ranks;
       for (const int member : members) ranks.push_back(workers_.at(static_cast<std::size_t>(member)));
       const auto self = std::find(ranks.begin(), ranks.end(), context_.rank()) - ranks.begin();
-      std::vector<Bytes> sizes;
-      const auto& buckets = replica_.description().buckets;
-      std::vector<collectives::Schedule> schedules;
-      const auto add = [&](std::size_t bucket, std::int64_t elements) {
-        sizes.emplace_back(elements * 4);
-        schedules.push_back(job_.all_reduce()->schedule(bucket, members, static_cast<int>(self), elements));
-      };
-      for (std::size_t bucket = 0; bucket < buckets.size(); ++bucket)
-        add(bucket, buckets[bucket].exchanged());
-      add(buckets.size() - 1, 1);
-      group = std::make_unique<Group>(context_, std::move(schedules), ranks, sizes);
+      group = std::make_unique<Group>(context_, vectors_among(members, static_cast<int>(self)), ranks);
     }
     return *group;
+  }
+
+  Vectors vectors_among(const std::vector<int>& members, int self) const {
+    const AllReducePlan& plan = *job_.all_reduce();
+    const auto& buckets = replica_.description().buckets;
+    Vectors vectors;
+    const auto add = [&](std::size_t bucket, const CompressedSum::Vector& vector) {
+      if (vector.gathered)
+        vectors.add(plan.gather(members, self, vector.elements),
+                    vector.elements * static_cast<std::int64_t>(members.size()), vector.element);
+      else
+        vectors.add(plan.schedule(bucket, members, self, vector.elements), vector.elements, vector.element);
+    };
+    constexpr collectives::Element element = collectives::float_element;
+    for (std::size_t bucket = 0; bucket < buckets.size(); ++bucket)
+      add(bucket, compressed_.empty() ? CompressedSum::Vector{buckets[bucket].exchanged(), element}
+                                      : compressed_[bucket]->vectors().front());
+    add(buckets.size() - 1, {1, element});
+    if (compressed_.empty()) return vectors;
+    for (std::size_t bucket = 0; bucket < buckets.size(); ++bucket)
+      add(bucket, {buckets[bucket].exchanged() - buckets[bucket].parameters, element});
+    for (std::size_t bucket = 0; bucket < buckets.size(); ++bucket) {
+      const auto stages = compressed_[bucket]->vectors();
+      add(bucket, stages.size() > 1 ? stages.back() : CompressedSum::Vector{0, element});
+    }
+    return vectors;
   }
 
   /// Each keeps buffers of a model's size, and random groups are ever new ones.
@@ -172,6 +272,7 @@ class AllReduceLink : public Link {
   std::map<std::vector<int>, std::unique_ptr<Group>> groups_;
   Group* group_ = nullptr;
   std::optional<CoordinatorLine> coordinator_;
+  std::vector<std::unique_ptr<CompressedSum>> compressed_;  ///< by bucket; empty without compression
   sync::Payload payload_ = sync::Payload::gradient;
   std::optional<double> weight_;  ///< of this worker's payload in the exchange under way
   float total_weight_ = 0.0F;     ///< the sum of all members' weights, when it is done

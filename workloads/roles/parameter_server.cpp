@@ -124,6 +124,7 @@ void ParameterServer::on_push(int worker, const Note& note) {
   ++client.pushes;
   client.all_samples += note.samples;
   client.steps += note.local_steps;
+  model_.note_push(worker);
   ++pushes_;
   samples_ += note.samples;
   const std::int64_t rounds = pushes_ / static_cast<std::int64_t>(clients_.size());
@@ -171,6 +172,10 @@ std::int64_t ParameterServer::round() const {
 void ParameterServer::fold() {
   if (model_.accepted() == 0) return;
   const Bytes size = model_.bytes() * model_.accepted();
+  if (model_.is_compressed()) {
+    Pending values = context_.compute({.kind = Work::Kind::decompress, .bytes = size}, model_.decompress());
+    context_.wait(values);
+  }
   Pending sum = context_.compute({.kind = Work::Kind::reduce, .bytes = size}, model_.fold());
   context_.wait(sum);
 }

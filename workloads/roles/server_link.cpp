@@ -1,5 +1,8 @@
 // Push and pull: payload buckets to every shard, the new model back.
+#include <optional>
+
 #include "policies/vocabulary/check.hpp"
+#include "workloads/roles/compressed_push.hpp"
 #include "workloads/roles/coordinator_line.hpp"
 #include "workloads/roles/link.hpp"
 #include "workloads/roles/protocol.hpp"
@@ -19,6 +22,8 @@ class ServerLink : public Link {
         coordinator_(context, servers_.front()) {
     const int shards = static_cast<int>(servers_.size());
     for (int shard = 0; shard < shards; ++shard) pieces_.push_back(shard_pieces(job.model(), shards, shard));
+    if (job.compression() != nullptr)
+      compressor_.emplace(job, job.seats()[static_cast<std::size_t>(context.rank())].index, pieces_);
   }
 
   void begin(const sync::Exchange& exchange) override {
@@ -30,13 +35,15 @@ class ServerLink : public Link {
   void offer(int bucket, const Contribution& contribution) override {
     const bool last = bucket == replica_.buckets() - 1;
     const Channel channel = last ? protocol::to_server : protocol::push_bucket(bucket);
+    if (compressor_) compress(bucket);
     for (std::size_t shard = 0; shard < servers_.size(); ++shard) {
       const Note note =
           last ? CoordinatorLine::note_of(protocol::push, contribution, versions_[shard]) : Note{};
       const ShardPiece& piece = pieces_[shard][static_cast<std::size_t>(bucket)];
-      sends_.push_back(context_.send(servers_[shard], channel,
-                                     replica_.payload(payload_, piece.flat_offset, piece.elements), note));
-      result_.bytes_sent += piece.bytes().count();
+      const Slice payload = compressor_ ? compressor_->message(shard, bucket)
+                                        : replica_.payload(payload_, piece.flat_offset, piece.elements);
+      sends_.push_back(context_.send(servers_[shard], channel, payload, note));
+      result_.bytes_sent += payload.size.count();
     }
   }
 
@@ -100,6 +107,14 @@ class ServerLink : public Link {
     return receives_[shard * static_cast<std::size_t>(replica_.buckets()) + static_cast<std::size_t>(bucket)];
   }
 
+  void compress(int bucket) {
+    const auto& extent = replica_.description().buckets[static_cast<std::size_t>(bucket)];
+    Pending compressed = context_.compute(
+        {.kind = Work::Kind::compress, .bucket = bucket, .bytes = Bytes(extent.parameters * 4)},
+        compressor_->compress(replica_, payload_, bucket));
+    overlap(compressed);
+  }
+
   void take_over(const Note& reply, std::size_t shard) {
     TANDEM_CHECK(reply.kind == protocol::reply, "kind", reply.kind);
     versions_[shard] = reply.version;
@@ -118,6 +133,7 @@ class ServerLink : public Link {
   std::vector<std::vector<ShardPiece>> pieces_;  ///< by shard, by bucket
   bool leaves_buckets_open_;                     ///< when an exchange is finished
   std::vector<int> versions_;  ///< of the model's part, by shard: each counts its own updates
+  std::optional<PushCompressor> compressor_;
   CoordinatorLine coordinator_;
   sync::Payload payload_ = sync::Payload::gradient;
   ExchangeResult result_;

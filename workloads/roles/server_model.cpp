@@ -26,6 +26,7 @@ ServerModel::ServerModel(const Job& job, int shard)
       compensator_(job.update_rule(), job.real_math() ? elements_ : 0),
       change_update_(job.update_rule(), job.experiment().optimizer.global_rate,
                      job.real_math() ? elements_ : 0) {
+  if (job.compression() != nullptr && job.route() == sync::Route::server) decoder_.emplace(job, pieces_);
   if (!job.real_math()) return;
   std::vector<float> whole = initial_model(job);
   model_ = std::make_shared<std::vector<float>>();
@@ -46,6 +47,7 @@ ServerModel::ServerModel(const Job& job, int shard)
 }
 
 Slice ServerModel::slot(int worker, int bucket) {
+  if (decoder_) return decoder_->slot(worker, bucket);
   const ShardPiece& piece = pieces_[static_cast<std::size_t>(bucket)];
   if (!model_) return {piece.bytes(), nullptr};
   float* data = slots_[static_cast<std::size_t>(worker)].data() + piece.shard_offset;
@@ -60,6 +62,14 @@ void ServerModel::accept(int worker, double weight) {
 bool ServerModel::has_accepted(int worker) const {
   return std::any_of(accepted_.begin(), accepted_.end(),
                      [&](const auto& one) { return one.first == worker; });
+}
+
+Kernel ServerModel::decompress() {
+  if (!model_) return {};
+  return [this] {
+    for (const auto& [worker, weight] : accepted_)
+      decoder_->decode(worker, slots_[static_cast<std::size_t>(worker)]);
+  };
 }
 
 Kernel ServerModel::fold() {

@@ -12,6 +12,7 @@
 #include "workloads/context.hpp"
 #include "workloads/job.hpp"
 #include "workloads/optimizer.hpp"
+#include "workloads/roles/compressed_push.hpp"
 #include "workloads/roles/shard_layout.hpp"
 #include "workloads/state_archive.hpp"
 #include "workloads/update_rules.hpp"
@@ -26,6 +27,13 @@ class ServerModel {
   Bytes bytes() const { return Bytes(elements_ * 4); }
   /// Where the worker's contribution to a bucket is received.
   Slice slot(int worker, int bucket);
+  /// A whole push of the worker is in its slot.
+  void note_push(int worker) {
+    if (decoder_) decoder_->note_push(worker);
+  }
+  /// Pushes are compressed: what was accepted must be decompressed before it is folded.
+  bool is_compressed() const { return decoder_.has_value(); }
+  Kernel decompress();
   /// Adds the worker's slot to the aggregate.
   void accept(int worker, double weight);
   bool has_accepted(int worker) const;
@@ -66,6 +74,7 @@ class ServerModel {
 
   std::vector<ShardPiece> pieces_;
   std::int64_t elements_;
+  std::optional<PushDecoder> decoder_;
   sync::Payload payload_;
   Optimizer optimizer_;
   DelayCompensator compensator_;
@@ -76,7 +85,7 @@ class ServerModel {
   std::vector<Snapshot> older_;            ///< by worker: what its gradient or model is compared with
   float pull_ = 0.0F;                      ///< of one worker at the centre
   int pusher_ = 0;                         ///< whose push was accepted last
-  std::vector<std::vector<float>> slots_;  ///< by worker
+  std::vector<std::vector<float>> slots_;  ///< by worker: its push, decompressed
   std::vector<std::pair<int, double>> accepted_;
   std::vector<float> aggregate_;
   double total_weight_ = 0.0;

@@ -1,0 +1,285 @@
+// Training with each compression over servers and all-reduces: bytes as counted by hand, models that learn
+// and that messages made by hand lead to as well, and nothing changed where nothing is lost.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <map>
+#include <ostream>
+#include <string>
+#include <vector>
+
+#include "policies/collectives/schedule.hpp"
+#include "policies/compression/codec.hpp"
+#include "policies/compression/error_feedback.hpp"
+#include "policies/vocabulary/check.hpp"
+#include "tests/sim/training.hpp"
+
+namespace tandem {
+namespace {
+
+using testing::small_experiment;
+using testing::Training;
+using Given = std::map<std::string, OptionValue>;
+
+constexpr int workers = 3;
+
+struct Route {
+  std::string name;
+  std::string over;
+  std::vector<std::string> servers;
+};
+const Route one_server{"Server", "server", {"host-0"}};
+const Route two_shards{"TwoShards", "server", {"host-0", "host-4"}};
+const Route all_reduce{"AllReduce", "all-reduce", {}};
+
+struct Case {
+  Route route;
+  std::string method;
+};
+void PrintTo(const Case& value, std::ostream* out) { *out << value.route.name << ' ' << value.method; }
+std::string name_of_case(const ::testing::TestParamInfo<Case>& info) {
+  std::string name = info.param.route.name + "_" + info.param.method;
+  std::replace(name.begin(), name.end(), '-', '_');
+  return name;
+}
+
+class Compressed : public Training {
+ protected:
+  static Experiment experiment(const Route& route, const std::string& method, const Given& options = {}) {
+    Experiment made = small_experiment(workers);
+    made.sync.over = route.over;
+    made.sync.compression = method;
+    made.sync.compression_options = options;
+    made.placement.servers = route.servers;
+    made.optimizer.momentum = 0.0;
+    return made;
+  }
+  double mean_loss(const Journal& journal, int of_step) const {
+    double sum = 0.0;
+    for (const auto& step : journal.steps)
+      if (step.step == of_step) sum += step.loss / workers;
+    return sum;
+  }
+  std::unique_ptr<compression::Codec> codec_of(std::int64_t position, std::int64_t elements) const {
+    return job_->compression()->make(job_->compression_setting(0, position, elements));
+  }
+};
+
+class LearningCompression : public Compressed, public ::testing::WithParamInterface<Case> {};
+
+TEST_P(LearningCompression, LearnsByWorkOfBothSides) {
+  Experiment made = experiment(GetParam().route, GetParam().method);
+  if (made.sync.compression == "top-k" || made.sync.compression == "random-k")
+    made.sync.compression_options = {{"ratio", 0.25}};
+  made.stop.rounds = 15;
+  const Journal journal = train(made, true);
+  for (const float value : final_model()) ASSERT_TRUE(std::isfinite(value));
+  EXPECT_LT(mean_loss(journal, 14), 0.9 * mean_loss(journal, 0));
+  int compressing = 0, decompressing = 0;
+  for (const auto& operation : journal.operations) {
+    if (operation.work != "compress" && operation.work != "decompress") continue;
+    ++(operation.work == "compress" ? compressing : decompressing);
+    EXPECT_GT(operation.end, operation.start);
+  }
+  const int buckets = static_cast<int>(job_->model().buckets.size());
+  const bool by_servers = GetParam().route.over == "server";
+  const int stages = !by_servers && made.sync.compression == "power-sgd" ? 2 : 1;
+  EXPECT_EQ(compressing, 15 * workers * buckets * stages);
+  const int decoders = by_servers ? static_cast<int>(GetParam().route.servers.size()) : workers * buckets;
+  EXPECT_EQ(decompressing, 15 * decoders);
+}
+
+std::vector<Case> cases_over(const std::vector<Route>& routes) {
+  std::vector<Case> all;
+  for (const auto& entry : compression::catalog().entries())
+    if (entry.make.make != nullptr)
+      for (const Route& route : routes) all.push_back({route, entry.name});
+  return all;
+}
+INSTANTIATE_TEST_SUITE_P(Over, LearningCompression, ::testing::ValuesIn(cases_over({two_shards, all_reduce})),
+                         name_of_case);
+
+class CountedCompression : public Compressed, public ::testing::WithParamInterface<Case> {};
+
+/// Every worker sends one message a bucket and shard, and gets the model whole; or passes messages on, around
+/// the ring.
+TEST_P(CountedCompression, SendsWhatItsMessagesHold) {
+  Experiment made = experiment(GetParam().route, GetParam().method);
+  made.workload.math = Experiment::Workload::Math::modelled;
+  made.stop.rounds = 2;
+  const Journal journal = train(made, true);
+  std::int64_t sent = 0, received = 0, operations = 0;
+  for (const auto& step : journal.steps) {
+    sent += step.bytes_sent;
+    received += step.bytes_received;
+  }
+  for (const auto& operation : journal.operations)
+    if (operation.kind == "send" && operation.rank < workers) operations += operation.bytes;
+  EXPECT_EQ(sent, operations) << "records say what was really sent";
+
+  const int shards = std::max(1, static_cast<int>(made.placement.servers.size()));
+  std::int64_t messages = 0;
+  for (const auto& bucket : job_->model().buckets)
+    for (int shard = 0; shard < shards; ++shard) {
+      const auto piece = collectives::part_of(bucket.parameters, shards, shard);
+      messages += codec_of(bucket.offset + piece.begin, piece.size())->message_bytes();
+    }
+  const bool by_servers = made.sync.over == "server";
+  const bool gathered = job_->compression()->sharing == compression::Sharing::gathered;
+  const std::int64_t passed_on = gathered ? workers * (workers - 1) : 2 * (workers - 1);
+  EXPECT_EQ(sent, 2 * messages * (by_servers ? workers : passed_on));
+  EXPECT_EQ(received, by_servers ? 2 * workers * job_->model().bytes().count() : sent);
+}
+
+INSTANTIATE_TEST_SUITE_P(Over, CountedCompression,
+                         ::testing::ValuesIn(cases_over({one_server, two_shards, all_reduce})), name_of_case);
+
+/// What loses nothing changes nothing.
+class LosslessCompression : public Compressed, public ::testing::WithParamInterface<Case> {};
+
+TEST_P(LosslessCompression, IsSequentialTraining) {
+  Given options = {{"ratio", 1.0}};
+  if (GetParam().method == "power-sgd") options = {{"rank", std::int64_t{1024}}};
+  train(experiment(GetParam().route, GetParam().method, options));
+  expect_close(final_model(), sequential_model(5), 1e-4F);
+  EXPECT_GT(distance(final_model(), initial_model(*job_)), 1e-2F);
+}
+
+INSTANTIATE_TEST_SUITE_P(Over, LosslessCompression,
+                         ::testing::Values(Case{one_server, "top-k"}, Case{two_shards, "top-k"},
+                                           Case{all_reduce, "top-k"}, Case{one_server, "random-k"},
+                                           Case{all_reduce, "random-k"}, Case{one_server, "power-sgd"},
+                                           Case{all_reduce, "power-sgd"}),
+                         name_of_case);
+
+/// The same messages by whatever route, made again by hand.
+class RepeatedCompression : public Compressed, public ::testing::WithParamInterface<Case> {
+ protected:
+  /// One worker's messages of one bucket.
+  struct Sender {
+    std::unique_ptr<compression::Codec> codec;
+    compression::ErrorFeedback feedback;
+  };
+
+  std::vector<float> by_hand(int rounds) const {
+    const auto& buckets = job_->model().buckets;
+    const bool feeds_back = compression::has_error_feedback(job_->compression_options());
+    std::vector<std::vector<Sender>> senders(workers);
+    for (int worker = 0; worker < workers; ++worker)
+      for (const auto& bucket : buckets)
+        senders[static_cast<std::size_t>(worker)].push_back(
+            {job_->compression()->make(job_->compression_setting(worker, bucket.offset, bucket.parameters)),
+             {}});
+    const auto learner = make_job_learner(*job_);
+    std::vector<float> model(learner->model().begin(), learner->model().end());
+    for (int round = 0; round < rounds; ++round) {
+      std::vector<float> sum(model.size());
+      for (int worker = 0; worker < workers; ++worker) {
+        const auto exact = gradient_at(*learner, {model.begin(), model.end()}, worker);
+        const std::vector<float> gradient(exact.begin(), exact.end());
+        for (std::size_t bucket = 0; bucket < buckets.size(); ++bucket) {
+          const auto offset = static_cast<std::size_t>(buckets[bucket].offset);
+          const auto values =
+              std::span(gradient).subspan(offset, static_cast<std::size_t>(buckets[bucket].parameters));
+          Sender& sender = senders[static_cast<std::size_t>(worker)][bucket];
+          std::vector<std::byte> message(static_cast<std::size_t>(sender.codec->message_bytes()));
+          std::vector<float> sent(values.size());
+          sender.codec->encode(feeds_back ? sender.feedback.add(values) : values, round, message);
+          sender.codec->decode(message, round, sent);
+          if (feeds_back) sender.feedback.subtract(sent);
+          for (std::size_t i = 0; i < sent.size(); ++i) sum[offset + i] += sent[i];
+        }
+      }
+      const auto step = static_cast<float>(job_->optimizer_setting().learning_rate / workers);
+      for (std::size_t i = 0; i < model.size(); ++i) model[i] -= step * sum[i];
+    }
+    return model;
+  }
+};
+
+TEST_P(RepeatedCompression, IsTheSameModel) {
+  train(experiment(GetParam().route, GetParam().method));
+  // Where a rounded sum turns a sign, or takes another element, the difference is that of a few elements.
+  const auto repeated = by_hand(5);
+  expect_close(final_model(), repeated, 1e-3F);
+  EXPECT_GT(distance(repeated, initial_model(*job_)), 2e-3F);
+}
+
+std::vector<Case> repeatable() {
+  std::vector<Case> all;
+  // Workers that find factors together find others than each alone.
+  for (const Case& one : cases_over({one_server, all_reduce}))
+    if (one.method != "power-sgd" || one.route.over == "server") all.push_back(one);
+  return all;
+}
+INSTANTIATE_TEST_SUITE_P(Over, RepeatedCompression, ::testing::ValuesIn(repeatable()), name_of_case);
+
+/// Changes of local steps, asynchronous pushes, and a coordinator beside the all-reduce.
+struct Algorithm {
+  std::string name;
+  Route route;
+  std::string method;
+};
+void PrintTo(const Algorithm& value, std::ostream* out) { *out << value.name; }
+
+class CompressedAlgorithm : public Compressed, public ::testing::WithParamInterface<Algorithm> {};
+
+TEST_P(CompressedAlgorithm, Learns) {
+  Experiment made = experiment(GetParam().route, GetParam().method, {{"ratio", 0.25}});
+  made.sync.algorithm = GetParam().name;
+  made.placement.servers = {"host-0"};
+  made.stop.rounds = 15;
+  const Journal journal = train(made);
+  for (const float value : final_model()) ASSERT_TRUE(std::isfinite(value));
+  const auto last = std::max_element(journal.steps.begin(), journal.steps.end(),
+                                     [](const auto& a, const auto& b) { return a.start < b.start; });
+  EXPECT_LT(last->loss, 0.9 * mean_loss(journal, 0));
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Some, CompressedAlgorithm,
+    ::testing::Values(Algorithm{"local-sgd", one_server, "top-k"},
+                      Algorithm{"local-sgd", all_reduce, "random-k"},
+                      Algorithm{"asp", one_server, "random-k"}, Algorithm{"ssp", one_server, "top-k"},
+                      Algorithm{"esync", one_server, "top-k"}, Algorithm{"esync", all_reduce, "top-k"}),
+    [](const auto& test) {
+      std::string name = test.param.name + "_" + test.param.route.name + "_" + test.param.method;
+      std::replace(name.begin(), name.end(), '-', '_');
+      return name;
+    });
+
+class CompressedStatistics : public Compressed, public ::testing::WithParamInterface<Case> {};
+
+TEST_P(CompressedStatistics, TravelAsTheyAre) {
+  Experiment made = experiment(GetParam().route, GetParam().method);
+  made.workload.model = "resnet18";
+  made.workload.math = Experiment::Workload::Math::modelled;
+  made.stop.rounds = 1;
+  const Journal journal = train(made);
+  std::int64_t sent = 0, messages = 0, statistics = 0;
+  for (const auto& step : journal.steps) sent += step.bytes_sent;
+  for (const auto& bucket : job_->model().buckets) {
+    messages += codec_of(bucket.offset, bucket.parameters)->message_bytes();
+    statistics += 4 * bucket.statistics;
+  }
+  EXPECT_GT(statistics, 0);
+  const bool by_server = GetParam().route.over == "server";
+  EXPECT_EQ(sent, by_server ? workers * (messages + statistics)
+                            : (workers - 1) * (workers * messages + 2 * statistics));
+}
+
+INSTANTIATE_TEST_SUITE_P(Over, CompressedStatistics,
+                         ::testing::Values(Case{one_server, "sign"}, Case{all_reduce, "sign"}), name_of_case);
+
+TEST_F(Compressed, ErrorsOfDistancesAreNotFedBack) {
+  const testing::TemporaryPlatform file(testing::TemporaryPlatform::star(10, 1e8, 1e-4));
+  const auto platform = platforms::load_platform(file.path());
+  Experiment made = experiment(one_server, "top-k");
+  made.sync.algorithm = "easgd";
+  EXPECT_THROW(Job(made, platform, directory_.string()), ConfigError);
+  made.sync.compression_options = {{"error_feedback", false}};
+  EXPECT_NO_THROW(Job(made, platform, directory_.string()));
+}
+
+}  // namespace
+}  // namespace tandem

@@ -1,0 +1,110 @@
+#include "workloads/roles/compressed_push.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+#include "policies/vocabulary/check.hpp"
+
+namespace tandem {
+namespace {
+
+std::int64_t statistics_bytes(const ShardPiece& piece) { return (piece.elements - piece.parameters) * 4; }
+
+std::unique_ptr<compression::Codec> codec_of(const Job& job, int worker, const ShardPiece& piece) {
+  return job.compression()->make(job.compression_setting(worker, piece.flat_offset, piece.parameters));
+}
+
+std::span<float> floats_of(const Slice& slice) {
+  return {reinterpret_cast<float*>(slice.data), static_cast<std::size_t>(slice.size.count()) / sizeof(float)};
+}
+
+}  // namespace
+
+PushCompressor::PushCompressor(const Job& job, int worker,
+                               const std::vector<std::vector<ShardPiece>>& pieces) {
+  for (const auto& of_shard : pieces) {
+    auto& own = pieces_.emplace_back();
+    for (const ShardPiece& extent : of_shard) {
+      Piece& piece = own.emplace_back();
+      piece.extent = extent;
+      piece.codec = codec_of(job, worker, extent);
+      if (!job.real_math()) continue;
+      if (compression::has_error_feedback(job.compression_options())) piece.feedback.emplace();
+      piece.message.resize(static_cast<std::size_t>(piece.message_bytes()));
+    }
+  }
+}
+
+std::int64_t PushCompressor::Piece::message_bytes() const {
+  return codec->message_bytes() + statistics_bytes(extent);
+}
+
+void PushCompressor::Piece::compress(std::span<float> values) {
+  const auto trained = values.first(static_cast<std::size_t>(extent.parameters));
+  const auto statistics = std::as_bytes(values.subspan(trained.size()));
+  const auto compressed = std::span(message).first(message.size() - statistics.size());
+  codec->encode(feedback ? feedback->add(trained) : trained, exchange, compressed);
+  if (feedback) {
+    codec->decode(compressed, exchange, trained);
+    feedback->subtract(trained);
+  }
+  std::copy(statistics.begin(), statistics.end(),
+            message.end() - static_cast<std::ptrdiff_t>(statistics.size()));
+  ++exchange;
+}
+
+Kernel PushCompressor::compress(Replica& replica, sync::Payload payload, int bucket) {
+  const auto index = static_cast<std::size_t>(bucket);
+  const ShardPiece& first = pieces_.front()[index].extent;
+  if (replica.payload(payload, first.flat_offset, first.elements).data == nullptr) return {};
+  return [this, &replica, payload, index] {
+    for (auto& of_shard : pieces_) {
+      const ShardPiece& extent = of_shard[index].extent;
+      of_shard[index].compress(floats_of(replica.payload(payload, extent.flat_offset, extent.elements)));
+    }
+  };
+}
+
+Slice PushCompressor::message(std::size_t shard, int bucket) {
+  Piece& piece = pieces_[shard][static_cast<std::size_t>(bucket)];
+  return {Bytes(piece.message_bytes()), piece.message.empty() ? nullptr : piece.message.data()};
+}
+
+PushDecoder::PushDecoder(const Job& job, const std::vector<ShardPiece>& pieces)
+    : pushes_(job.ranks_of(Seat::Role::worker).size()), messages_(pushes_.size()) {
+  std::size_t bytes = 0;
+  for (const ShardPiece& extent : pieces) {
+    // What is received does not depend on whose it is.
+    Piece piece{extent, codec_of(job, 0, extent), bytes};
+    piece.message_bytes = piece.codec->message_bytes() + statistics_bytes(extent);
+    bytes += static_cast<std::size_t>(piece.message_bytes);
+    pieces_.push_back(std::move(piece));
+  }
+  if (!job.real_math()) return;
+  for (auto& messages : messages_) messages.resize(bytes);
+}
+
+Slice PushDecoder::slot(int worker, int bucket) {
+  const Piece& piece = pieces_[static_cast<std::size_t>(bucket)];
+  auto& messages = messages_[static_cast<std::size_t>(worker)];
+  return {Bytes(piece.message_bytes), messages.empty() ? nullptr : messages.data() + piece.offset};
+}
+
+void PushDecoder::decode(int worker, std::span<float> values) {
+  const auto index = static_cast<std::size_t>(worker);
+  TANDEM_CHECK(pushes_[index] > 0, "no push of worker", worker);
+  const std::span<const std::byte> all = messages_[index];
+  for (const Piece& piece : pieces_) {
+    const auto message = all.subspan(piece.offset, static_cast<std::size_t>(piece.message_bytes));
+    const auto compressed = message.first(static_cast<std::size_t>(piece.codec->message_bytes()));
+    const auto target = values.subspan(static_cast<std::size_t>(piece.extent.shard_offset),
+                                       static_cast<std::size_t>(piece.extent.elements));
+    const auto trained = target.first(static_cast<std::size_t>(piece.extent.parameters));
+    piece.codec->decode(compressed, pushes_[index] - 1, trained);
+    const auto statistics = message.subspan(compressed.size());
+    if (!statistics.empty())
+      std::memcpy(target.data() + trained.size(), statistics.data(), statistics.size());
+  }
+}
+
+}  // namespace tandem

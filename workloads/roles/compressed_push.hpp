@@ -1,0 +1,68 @@
+// A push through a compression, on both sides: what a worker sends to server shards, and what a shard makes
+// of it. With modelled math both know sizes only.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "policies/compression/codec.hpp"
+#include "policies/compression/error_feedback.hpp"
+#include "workloads/context.hpp"
+#include "workloads/job.hpp"
+#include "workloads/roles/replica.hpp"
+#include "workloads/roles/shard_layout.hpp"
+
+namespace tandem {
+
+/// A worker's side. Statistics travel behind the trained elements of their piece, as they are.
+class PushCompressor {
+ public:
+  /// `pieces`: by shard, by bucket. Pre: the job has a compression.
+  PushCompressor(const Job& job, int worker, const std::vector<std::vector<ShardPiece>>& pieces);
+
+  /// The bucket's next messages to all shards. The payload becomes what of it has been sent, where errors are
+  /// fed back.
+  Kernel compress(Replica& replica, sync::Payload payload, int bucket);
+  /// Pre: math is modelled, or the bucket's kernel ran.
+  Slice message(std::size_t shard, int bucket);
+
+ private:
+  struct Piece {
+    ShardPiece extent;
+    std::unique_ptr<compression::Codec> codec;
+    std::optional<compression::ErrorFeedback> feedback;
+    std::vector<std::byte> message;  ///< empty when math is modelled
+    std::int64_t exchange = 0;
+    std::int64_t message_bytes() const;
+    void compress(std::span<float> values);
+  };
+  std::vector<std::vector<Piece>> pieces_;  ///< by shard, by bucket
+};
+
+/// A shard's side.
+class PushDecoder {
+ public:
+  /// Pre: the job has a compression.
+  PushDecoder(const Job& job, const std::vector<ShardPiece>& pieces);
+
+  /// Where a worker's message is received.
+  Slice slot(int worker, int bucket);
+  /// A whole push of the worker is there.
+  void note_push(int worker) { ++pushes_[static_cast<std::size_t>(worker)]; }
+  /// Its last push, as values in the shard's layout. Pre: math is real, and there is one.
+  void decode(int worker, std::span<float> values);
+
+ private:
+  struct Piece {
+    ShardPiece extent;
+    std::unique_ptr<compression::Codec> codec;
+    std::size_t offset = 0;  ///< of its messages in the memory of a worker
+    std::int64_t message_bytes = 0;
+  };
+  std::vector<Piece> pieces_;
+  std::vector<std::int64_t> pushes_;              ///< by worker
+  std::vector<std::vector<std::byte>> messages_;  ///< by worker; empty when math is modelled
+};
+
+}  // namespace tandem

@@ -43,7 +43,8 @@ class Codec {
   virtual ~Codec() = default;
   /// Length of every message.
   virtual std::int64_t message_bytes() const = 0;
-  /// `exchange`: the worker's number of this exchange, from 0. Pre: sizes are those of stretch and message.
+  /// `exchange`: a number of this exchange that sender and receivers know, and the next one seldom has. Where
+  /// messages are added up, all workers give the same. Pre: sizes are those of stretch and message.
   virtual void encode(std::span<const float> values, std::int64_t exchange, std::span<std::byte> message) = 0;
   /// `exchange`: the one that the message was encoded for. Pre: as encode.
   virtual void decode(std::span<const std::byte> message, std::int64_t exchange, std::span<float> values) = 0;

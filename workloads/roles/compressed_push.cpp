@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <cstring>
 
-#include "policies/vocabulary/check.hpp"
-
 namespace tandem {
 namespace {
 
@@ -39,28 +37,30 @@ std::int64_t PushCompressor::Piece::message_bytes() const {
   return codec->message_bytes() + statistics_bytes(extent);
 }
 
-void PushCompressor::Piece::compress(std::span<float> values) {
+void PushCompressor::Piece::compress(std::span<float> values, std::int64_t number) {
   const auto trained = values.first(static_cast<std::size_t>(extent.parameters));
   const auto statistics = std::as_bytes(values.subspan(trained.size()));
   const auto compressed = std::span(message).first(message.size() - statistics.size());
-  codec->encode(feedback ? feedback->add(trained) : trained, exchange, compressed);
+  codec->encode(feedback ? feedback->add(trained) : trained, number, compressed);
   if (feedback) {
-    codec->decode(compressed, exchange, trained);
+    codec->decode(compressed, number, trained);
     feedback->subtract(trained);
   }
   std::copy(statistics.begin(), statistics.end(),
             message.end() - static_cast<std::ptrdiff_t>(statistics.size()));
-  ++exchange;
 }
 
-Kernel PushCompressor::compress(Replica& replica, sync::Payload payload, int bucket) {
+Kernel PushCompressor::compress(Replica& replica, sync::Payload payload, int bucket,
+                                const std::vector<int>& numbers) {
   const auto index = static_cast<std::size_t>(bucket);
   const ShardPiece& first = pieces_.front()[index].extent;
   if (replica.payload(payload, first.flat_offset, first.elements).data == nullptr) return {};
-  return [this, &replica, payload, index] {
-    for (auto& of_shard : pieces_) {
-      const ShardPiece& extent = of_shard[index].extent;
-      of_shard[index].compress(floats_of(replica.payload(payload, extent.flat_offset, extent.elements)));
+  return [this, &replica, payload, index, numbers] {
+    for (std::size_t shard = 0; shard < pieces_.size(); ++shard) {
+      Piece& piece = pieces_[shard][index];
+      const auto values =
+          floats_of(replica.payload(payload, piece.extent.flat_offset, piece.extent.elements));
+      piece.compress(values, numbers[shard]);
     }
   };
 }
@@ -71,7 +71,7 @@ Slice PushCompressor::message(std::size_t shard, int bucket) {
 }
 
 PushDecoder::PushDecoder(const Job& job, const std::vector<ShardPiece>& pieces)
-    : pushes_(job.ranks_of(Seat::Role::worker).size()), messages_(pushes_.size()) {
+    : numbers_(job.ranks_of(Seat::Role::worker).size()), messages_(numbers_.size()) {
   std::size_t bytes = 0;
   for (const ShardPiece& extent : pieces) {
     // What is received does not depend on whose it is.
@@ -92,7 +92,6 @@ Slice PushDecoder::slot(int worker, int bucket) {
 
 void PushDecoder::decode(int worker, std::span<float> values) {
   const auto index = static_cast<std::size_t>(worker);
-  TANDEM_CHECK(pushes_[index] > 0, "no push of worker", worker);
   const std::span<const std::byte> all = messages_[index];
   for (const Piece& piece : pieces_) {
     const auto message = all.subspan(piece.offset, static_cast<std::size_t>(piece.message_bytes));
@@ -100,7 +99,7 @@ void PushDecoder::decode(int worker, std::span<float> values) {
     const auto target = values.subspan(static_cast<std::size_t>(piece.extent.shard_offset),
                                        static_cast<std::size_t>(piece.extent.elements));
     const auto trained = target.first(static_cast<std::size_t>(piece.extent.parameters));
-    piece.codec->decode(compressed, pushes_[index] - 1, trained);
+    piece.codec->decode(compressed, numbers_[index], trained);
     const auto statistics = message.subspan(compressed.size());
     if (!statistics.empty())
       std::memcpy(target.data() + trained.size(), statistics.data(), statistics.size());

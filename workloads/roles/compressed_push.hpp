@@ -21,9 +21,9 @@ class PushCompressor {
   /// `pieces`: by shard, by bucket. Pre: the job has a compression.
   PushCompressor(const Job& job, int worker, const std::vector<std::vector<ShardPiece>>& pieces);
 
-  /// The bucket's next messages to all shards. The payload becomes what of it has been sent, where errors are
-  /// fed back.
-  Kernel compress(Replica& replica, sync::Payload payload, int bucket);
+  /// The bucket's next messages to all shards, each with a number by which the shard decodes it. The payload
+  /// becomes what of it has been sent, where errors are fed back.
+  Kernel compress(Replica& replica, sync::Payload payload, int bucket, const std::vector<int>& numbers);
   /// Pre: math is modelled, or the bucket's kernel ran.
   Slice message(std::size_t shard, int bucket);
 
@@ -33,9 +33,8 @@ class PushCompressor {
     std::unique_ptr<compression::Codec> codec;
     std::optional<compression::ErrorFeedback> feedback;
     std::vector<std::byte> message;  ///< empty when math is modelled
-    std::int64_t exchange = 0;
     std::int64_t message_bytes() const;
-    void compress(std::span<float> values);
+    void compress(std::span<float> values, std::int64_t number);
   };
   std::vector<std::vector<Piece>> pieces_;  ///< by shard, by bucket
 };
@@ -48,8 +47,8 @@ class PushDecoder {
 
   /// Where a worker's message is received.
   Slice slot(int worker, int bucket);
-  /// A whole push of the worker is there.
-  void note_push(int worker) { ++pushes_[static_cast<std::size_t>(worker)]; }
+  /// A whole push of the worker is there, compressed with this number.
+  void note_push(int worker, std::int64_t number) { numbers_[static_cast<std::size_t>(worker)] = number; }
   /// Its last push, as values in the shard's layout. Pre: math is real, and there is one.
   void decode(int worker, std::span<float> values);
 
@@ -61,7 +60,7 @@ class PushDecoder {
     std::int64_t message_bytes = 0;
   };
   std::vector<Piece> pieces_;
-  std::vector<std::int64_t> pushes_;              ///< by worker
+  std::vector<std::int64_t> numbers_;             ///< by worker, of its last push
   std::vector<std::vector<std::byte>> messages_;  ///< by worker; empty when math is modelled
 };
 

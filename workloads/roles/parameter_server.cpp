@@ -124,7 +124,7 @@ void ParameterServer::on_push(int worker, const Note& note) {
   ++client.pushes;
   client.all_samples += note.samples;
   client.steps += note.local_steps;
-  model_.note_push(worker);
+  model_.note_push(worker, note.version);
   ++pushes_;
   samples_ += note.samples;
   const std::int64_t rounds = pushes_ / static_cast<std::int64_t>(clients_.size());

@@ -111,7 +111,7 @@ class ServerLink : public Link {
     const auto& extent = replica_.description().buckets[static_cast<std::size_t>(bucket)];
     Pending compressed = context_.compute(
         {.kind = Work::Kind::compress, .bucket = bucket, .bytes = Bytes(extent.parameters * 4)},
-        compressor_->compress(replica_, payload_, bucket));
+        compressor_->compress(replica_, payload_, bucket, versions_));
     overlap(compressed);
   }
 

@@ -27,9 +27,9 @@ class ServerModel {
   Bytes bytes() const { return Bytes(elements_ * 4); }
   /// Where the worker's contribution to a bucket is received.
   Slice slot(int worker, int bucket);
-  /// A whole push of the worker is in its slot.
-  void note_push(int worker) {
-    if (decoder_) decoder_->note_push(worker);
+  /// A whole push of the worker, computed on this version of the model, is in its slot.
+  void note_push(int worker, int version) {
+    if (decoder_) decoder_->note_push(worker, version);
   }
   /// Pushes are compressed: what was accepted must be decompressed before it is folded.
   bool is_compressed() const { return decoder_.has_value(); }

@@ -48,6 +48,8 @@ class Codec {
   virtual void encode(std::span<const float> values, std::int64_t exchange, std::span<std::byte> message) = 0;
   /// `exchange`: the one that the message was encoded for. Pre: as encode.
   virtual void decode(std::span<const std::byte> message, std::int64_t exchange, std::span<float> values) = 0;
+  /// What it has learnt from the values so far and needs to go on alike later: always as much.
+  virtual std::span<float> learnt() { return {}; }
 };
 
 /// Both factors of PowerSGD as all workers find them together (Vogels et al. 2019, algorithm 1): the first
@@ -72,6 +74,8 @@ class SharedFactors {
   virtual void copy_plain(std::span<const float> from, std::span<float> to) const = 0;
   /// The next exchange starts from these.
   virtual void keep(std::span<const float> right) = 0;
+  /// See Codec.
+  virtual std::span<float> learnt() = 0;
 };
 
 /// How an all-reduce takes it.

@@ -23,6 +23,11 @@ class ErrorFeedback {
     for (std::size_t i = 0; i < sent.size(); ++i) memory_[i] -= sent[i];
   }
   std::span<const float> unsent() const { return memory_; }
+  /// The same of so many elements, to be saved or put back.
+  std::span<float> memory(std::size_t elements) {
+    memory_.resize(elements);
+    return memory_;
+  }
 
  private:
   std::vector<float> memory_;

@@ -117,6 +117,11 @@ class LowRank final : public SharedFactors {
       }
   }
 
+  std::span<float> learnt() override {
+    if (start_.size() != right_size_) draw_start();
+    return start_;
+  }
+
  private:
   /// The same for every worker.
   void draw_start() {
@@ -190,6 +195,8 @@ class PowerSgd final : public Codec {
     std::copy_n(message.begin() + static_cast<std::ptrdiff_t>(left.size()), right.size(), right.begin());
     factors_.expand(left_, right_, values);
   }
+
+  std::span<float> learnt() override { return factors_.learnt(); }
 
  private:
   void resize() {

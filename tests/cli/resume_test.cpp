@@ -59,6 +59,9 @@ std::vector<std::string> without_timing() {
       "--set data.source=storage --set placement.cache_nodes=[server] --set data.prefetch=3" + momentum,
       with_dropout + momentum,
       "--set sync.over=all-reduce --set sync.average_statistics=false" + with_dropout + adam};
+  for (const char* compression : {"random-k", "power-sgd", "qsgd"})
+    for (const std::string over : {"all-reduce", "server --set placement.servers=[server,node-4]"})
+      all.push_back("--set sync.compression=" + (compression + (" --set sync.over=" + over)) + momentum);
   for (const auto& algorithm : sync::catalog().entries())
     for (const auto route : algorithm.make.routes)
       if (!algorithm.make.timing_driven) all.push_back(settings_for(algorithm, route) + momentum);

@@ -88,6 +88,8 @@ class AllReduceLink : public Link {
 
   void remember(StateArchive& state) override {
     state.number("link.version", version_);
+    for (std::size_t bucket = 0; bucket < compressed_.size() && job_.real_math(); ++bucket)
+      compressed_[bucket]->remember(state, "compression." + std::to_string(bucket));
     if (coordinator_ && state.restores()) coordinator_->begin_round(version_);
   }
 

@@ -70,6 +70,18 @@ Slice PushCompressor::message(std::size_t shard, int bucket) {
   return {Bytes(piece.message_bytes()), piece.message.empty() ? nullptr : piece.message.data()};
 }
 
+void PushCompressor::remember(StateArchive& state) {
+  for (std::size_t shard = 0; shard < pieces_.size(); ++shard)
+    for (std::size_t bucket = 0; bucket < pieces_[shard].size(); ++bucket) {
+      Piece& piece = pieces_[shard][bucket];
+      const std::string name = "compression." + std::to_string(shard) + '.' + std::to_string(bucket);
+      const auto trained = static_cast<std::size_t>(piece.extent.parameters);
+      if (piece.message.empty()) continue;
+      if (piece.feedback) state.floats(name + ".unsent", piece.feedback->memory(trained));
+      state.floats(name + ".learnt", piece.codec->learnt());
+    }
+}
+
 PushDecoder::PushDecoder(const Job& job, const std::vector<ShardPiece>& pieces)
     : numbers_(job.ranks_of(Seat::Role::worker).size()), messages_(numbers_.size()) {
   std::size_t bytes = 0;

@@ -12,6 +12,7 @@
 #include "workloads/job.hpp"
 #include "workloads/roles/replica.hpp"
 #include "workloads/roles/shard_layout.hpp"
+#include "workloads/state_archive.hpp"
 
 namespace tandem {
 
@@ -26,6 +27,8 @@ class PushCompressor {
   Kernel compress(Replica& replica, sync::Payload payload, int bucket, const std::vector<int>& numbers);
   /// Pre: math is modelled, or the bucket's kernel ran.
   Slice message(std::size_t shard, int bucket);
+  /// What has not been sent yet, and what codecs have learnt. Nothing when math is modelled.
+  void remember(StateArchive& state);
 
  private:
   struct Piece {

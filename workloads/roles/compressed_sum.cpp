@@ -14,12 +14,18 @@ std::optional<compression::ErrorFeedback> feedback_for(const Job& job) {
   return std::make_optional<compression::ErrorFeedback>();
 }
 
+void remember_unsent(std::optional<compression::ErrorFeedback>& feedback, std::int64_t elements,
+                     StateArchive& state, const std::string& name) {
+  if (feedback) state.floats(name + ".unsent", feedback->memory(static_cast<std::size_t>(elements)));
+}
+
 /// Messages add up.
 class Summed final : public CompressedSum {
  public:
   Summed(const Job& job, const compression::Setting& setting)
       : codec_(job.compression()->make(setting)),
         feedback_(feedback_for(job)),
+        elements_(setting.stretch.elements),
         element_(*job.compression()->element) {}
 
   std::vector<Vector> vectors() const override {
@@ -36,10 +42,15 @@ class Summed final : public CompressedSum {
 
   std::span<std::byte> memory(std::size_t) override { return message_; }
   void finish(std::span<float> payload) override { codec_->decode(message_, exchange_++, payload); }
+  void remember(StateArchive& state, const std::string& name) override {
+    state.number(name + ".exchange", exchange_);
+    remember_unsent(feedback_, elements_, state, name);
+  }
 
  private:
   std::unique_ptr<compression::Codec> codec_;
   std::optional<compression::ErrorFeedback> feedback_;
+  std::int64_t elements_;
   Element element_;
   std::vector<std::byte> message_;
   std::int64_t exchange_ = 0;
@@ -49,7 +60,10 @@ class Summed final : public CompressedSum {
 class Gathered final : public CompressedSum {
  public:
   Gathered(const Job& job, const compression::Setting& setting, const std::vector<int>& order)
-      : codec_(job.compression()->make(setting)), feedback_(feedback_for(job)), worker_(setting.worker) {
+      : codec_(job.compression()->make(setting)),
+        feedback_(feedback_for(job)),
+        elements_(setting.stretch.elements),
+        worker_(setting.worker) {
     place_of_.resize(order.size());
     for (std::size_t place = 0; place < order.size(); ++place)
       place_of_.at(static_cast<std::size_t>(order[place])) = place;
@@ -80,6 +94,11 @@ class Gathered final : public CompressedSum {
     ++exchange_;
   }
 
+  void remember(StateArchive& state, const std::string& name) override {
+    state.number(name + ".exchange", exchange_);
+    remember_unsent(feedback_, elements_, state, name);
+  }
+
  private:
   std::span<std::byte> message_of(std::size_t worker) {
     const auto bytes = static_cast<std::size_t>(codec_->message_bytes());
@@ -88,6 +107,7 @@ class Gathered final : public CompressedSum {
 
   std::unique_ptr<compression::Codec> codec_;
   std::optional<compression::ErrorFeedback> feedback_;
+  std::int64_t elements_;
   int worker_;
   std::vector<std::size_t> place_of_;  ///< by worker
   std::vector<std::byte> messages_;
@@ -102,6 +122,7 @@ class Factored final : public CompressedSum {
   Factored(const Job& job, const compression::Setting& setting)
       : factors_(job.compression()->make_factors(setting)),
         feedback_(feedback_for(job)),
+        elements_(setting.stretch.elements),
         element_(collectives::float_element) {}
 
   std::vector<Vector> vectors() const override {
@@ -132,9 +153,15 @@ class Factored final : public CompressedSum {
     factors_->keep(right_);
   }
 
+  void remember(StateArchive& state, const std::string& name) override {
+    remember_unsent(feedback_, elements_, state, name);
+    state.floats(name + ".learnt", factors_->learnt());
+  }
+
  private:
   std::unique_ptr<compression::SharedFactors> factors_;
   std::optional<compression::ErrorFeedback> feedback_;
+  std::int64_t elements_;
   Element element_;
   std::span<const float> values_;  ///< of the exchange under way, to be sent
   std::vector<float> left_;

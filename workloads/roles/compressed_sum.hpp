@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "policies/collectives/element.hpp"
@@ -13,6 +14,7 @@
 #include "policies/compression/error_feedback.hpp"
 #include "workloads/job.hpp"
 #include "workloads/model_description.hpp"
+#include "workloads/state_archive.hpp"
 
 namespace tandem {
 
@@ -37,6 +39,8 @@ class CompressedSum {
   virtual std::span<std::byte> memory(std::size_t stage) = 0;
   /// The payload becomes the sum over workers.
   virtual void finish(std::span<float> payload) = 0;
+  /// What has not been sent yet, and what else the next exchange depends on. `name`: of this bucket.
+  virtual void remember(StateArchive& state, const std::string& name) = 0;
 };
 
 /// `order`: the workers in the order in which their elements stand when they are gathered.

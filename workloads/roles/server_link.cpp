@@ -87,6 +87,7 @@ class ServerLink : public Link {
   void remember(StateArchive& state) override {
     for (std::size_t shard = 0; shard < versions_.size(); ++shard)
       state.number("link.version." + std::to_string(shard), versions_[shard]);
+    if (compressor_) compressor_->remember(state);
     if (state.restores()) coordinator_.begin_round(versions_.front());
   }
 

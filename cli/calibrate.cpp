@@ -37,6 +37,15 @@ std::string path_text(const Profile::Path& path) {
   return text;
 }
 
+std::string all_reduce_text(const Profile& profile) {
+  std::string text;
+  if (!profile.all_reduces.empty()) text += "\n  MPI's own all-reduce\n  ranks         size          time\n";
+  for (const auto& entry : profile.all_reduces)
+    text += fmt::format("  {:>5} {:>10} B  {:>9.1f} us  +-{:.0f} %\n", entry.ranks, entry.bytes,
+                        entry.median_s * 1e6, entry.spread * 50);
+  return text;
+}
+
 /// What calibration found around the prices of work: a line each.
 std::string disturbance_text(const Profile& profile) {
   std::string text;
@@ -70,6 +79,7 @@ std::string disturbance_text(const Profile& profile) {
 std::string profile_text(const Profile& profile) {
   std::string text = fmt::format("measured on {}\n", profile.machine);
   for (const auto& path : profile.paths) text += path_text(path);
+  text += all_reduce_text(profile);
   if (profile.share_spread > 0)
     text += fmt::format("\n  shares of messages on one link vary by {:.1f} % (sigma)\n",
                         profile.share_spread * 100);
@@ -150,10 +160,8 @@ void add_calibrate(CLI::App& app, int& exit_code) {
   command->add_flag("--cluster", *on_cluster, "Measure on the emulated cluster of the experiment's platform");
   command->add_option("--platform", *platform, "Also write this machine as a platform file");
   command->footer(
-      "Measures messages between ranks, every piece of work of one training step, and storage (the latter "
-      "two "
-      "with real\n"
-      "math), never the runs that are compared. Examples:\n"
+      "Measures messages between ranks, MPI's own all-reduce, every piece of work of one training step, and\n"
+      "storage (the latter two with real math), never the runs that are compared. Examples:\n"
       "  tandem calibrate workloads/experiments/mixed_lab.yaml --out profile.json\n"
       "  tandem simulate workloads/experiments/mixed_lab.yaml --set physics.network=profile --set "
       "physics.profile=profile.json\n"

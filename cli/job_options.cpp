@@ -11,6 +11,7 @@
 #include "policies/vocabulary/check.hpp"
 #include "runtime/launcher/launcher.hpp"
 #include "validation/suite_file.hpp"
+#include "workloads/all_reduce_plan.hpp"
 #include "workloads/experiment_file.hpp"
 
 namespace tandem::cli {
@@ -69,12 +70,14 @@ LoadedJob load_job(const JobOptions& options) {
 platforms::Network network_of_workers(const LoadedJob& loaded) {
   const auto& sync = loaded.experiment.sync;
   const auto& workers = loaded.experiment.placement.workers;
-  const bool depends = sync.order != "rank" || sync.collective == "hierarchical" || sync.collective == "auto";
+  // Both need prices, the latter where no calibration tells.
+  const bool priced = sync.collective == "auto" || sync.collective == native_all_reduce;
+  const bool depends = sync.order != "rank" || sync.collective == "hierarchical" || priced;
   if (sync.over != "all-reduce" || !depends) return {};
   std::vector<std::string> hosts;
   for (const auto& host : workers)
     if (std::find(hosts.begin(), hosts.end(), host) == hosts.end()) hosts.push_back(host);
-  if (hosts.size() < 2 && sync.collective != "auto") return {};
+  if (hosts.size() < 2 && !priced) return {};
   return platforms::load_network(loaded.experiment.platform, hosts);
 }
 

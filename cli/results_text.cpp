@@ -85,6 +85,8 @@ std::string results_line(const Results& results) {
   line += shares_line(summary) + rounds_line(summary) + target_line(summary);
   if (const auto& sums = results.info.all_reduce; sums.is_object())
     line += "\n  all-reduce: " + sums.at("summary").get<std::string>();
+  if (const auto& physics = results.info.physics; physics.contains("native_all_reduce"))
+    line += "\n  native all-reduce priced " + physics.at("native_all_reduce").get<std::string>();
   if (const auto late = results.journal.late_devices; late > 0)
     line += fmt::format(
         "\n  warning: {} times an emulated device was not kept up with; this machine is too slow or "

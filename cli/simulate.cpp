@@ -18,6 +18,7 @@
 #include "workloads/eager_limit.hpp"
 #include "workloads/experiment_file.hpp"
 #include "workloads/job.hpp"
+#include "workloads/native_price.hpp"
 #include "workloads/records/recording_context.hpp"
 #include "workloads/records/result_directory.hpp"
 
@@ -135,6 +136,8 @@ void simulate_job(const SimulateOptions& options) {
     setting.slowdown = [&](Rank rank, const Work& work) {
       return devices[static_cast<std::size_t>(rank)].slowdown(work);
     };
+  NativePrice native(job, between, noise_seed);
+  setting.all_reduce = [&](std::span<const Rank> members, Bytes size) { return native.next(members, size); };
   setting.body = [&](Context& context) {
     Journal& journal = journals[static_cast<std::size_t>(context.rank())];
     if (!options.operations) return run_role(job, context, journal);
@@ -148,6 +151,7 @@ void simulate_job(const SimulateOptions& options) {
   RunInfo info = describe_run(job, world);
   info.physics = result.physics;
   info.physics["fidelity"] = options.fidelity;
+  if (native.used()) info.physics["native_all_reduce"] = native.origin();
   info.repetition = options.repetition;
   info.command = command_line();
   info.started = timestamp();

@@ -45,7 +45,9 @@ MpiContext::MpiContext(MPI_Comm communicator, MpiSetting setting)
 
 MpiContext::~MpiContext() {
   // Freeing is collective: a rank that leaves by an exception must not wait for the others.
-  if (std::uncaught_exceptions() == 0) MPI_Comm_free(&communicator_);
+  if (std::uncaught_exceptions() > 0) return;
+  for (auto& [members, communicator] : communicators_) MPI_Comm_free(&communicator);
+  MPI_Comm_free(&communicator_);
 }
 
 Seconds MpiContext::now() const { return time_->now() - start_; }
@@ -169,6 +171,58 @@ Pending MpiContext::receive(Rank from, Channel channel, Slice slice) {
   return Pending(number);
 }
 
+// ---- All-reduce ----
+
+MPI_Comm MpiContext::communicator_of(std::span<const Rank> members) {
+  const auto [found, is_new] = communicators_.try_emplace({members.begin(), members.end()}, MPI_COMM_NULL);
+  if (!is_new) return found->second;
+  MPI_Group all = MPI_GROUP_NULL;
+  MPI_Group group = MPI_GROUP_NULL;
+  check_mpi(MPI_Comm_group(communicator_, &all), "MPI_Comm_group");
+  check_mpi(MPI_Group_incl(all, static_cast<int>(members.size()), members.data(), &group), "MPI_Group_incl");
+  check_mpi(MPI_Comm_create_group(communicator_, group, 0, &found->second), "MPI_Comm_create_group");
+  check_mpi(MPI_Comm_set_errhandler(found->second, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
+  check_mpi(MPI_Group_free(&group), "MPI_Group_free");
+  check_mpi(MPI_Group_free(&all), "MPI_Group_free");
+  return found->second;
+}
+
+std::vector<std::byte> MpiContext::summand_of(Slice vector) {
+  std::vector<std::byte> bytes;
+  if (!summands_.empty()) {
+    bytes = std::move(summands_.back());
+    summands_.pop_back();
+  }
+  bytes.resize(static_cast<std::size_t>(vector.size.count()));
+  if (vector.data != nullptr) std::memcpy(bytes.data(), vector.data, bytes.size());
+  return bytes;
+}
+
+Pending MpiContext::all_reduce(std::span<const Rank> members, Channel channel, Slice vector) {
+  constexpr std::int64_t element = sizeof(float);
+  TANDEM_CHECK(std::ranges::count(members, rank_) == 1, "rank", rank_, "members", members.size());
+  TANDEM_CHECK(vector.size >= Bytes(0) && vector.size.count() % element == 0, "channel", channel.number,
+               "bytes", vector.size.count());
+  if (members.size() == 1 || vector.size == Bytes(0)) return Pending(acquire(Slot::State::done));
+  const MPI_Comm among = communicator_of(members);
+  // Not in place: Open MPI 4.1 would send whole vectors up and down a tree then, whatever their size.
+  std::vector<std::byte> summand = summand_of(vector);
+  std::byte* const sum = vector.data == nullptr ? scratch(vector.size) : vector.data;
+  const auto number = acquire(Slot::State::messages);
+  // MPI counts in ints.
+  constexpr std::int64_t most = std::int64_t{1} << 30;
+  for (std::int64_t begin = 0; begin < vector.size.count(); begin += most * element) {
+    const std::int64_t count = std::min(most, (vector.size.count() - begin) / element);
+    MPI_Request request = MPI_REQUEST_NULL;
+    check_mpi(MPI_Iallreduce(summand.data() + begin, sum + begin, static_cast<int>(count), MPI_FLOAT, MPI_SUM,
+                             among, &request),
+              "MPI_Iallreduce");
+    watch(number, request);
+  }
+  slots_[number].summand = std::move(summand);
+  return Pending(number);
+}
+
 void MpiContext::message_ended(std::uint32_t number) {
   Slot& slot = slots_[number];
   --slot.open_messages;
@@ -248,6 +302,7 @@ Completion MpiContext::finish(Pending& pending, std::size_t index) {
   const Completion completion{index, slot.note};
   slot.state = Slot::State::free;
   slot.note = Note{};
+  if (!slot.summand.empty()) summands_.push_back(std::move(slot.summand));
   free_.push_back(number);
   return completion;
 }

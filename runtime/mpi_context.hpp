@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -47,6 +48,9 @@ class MpiContext : public Context {
   Pending compute(const Work& work, Kernel kernel) override;
   Pending send(Rank to, Channel channel, Slice slice, const Note& note) override;
   Pending receive(Rank from, Channel channel, Slice slice) override;
+  /// By MPI_Iallreduce. The first one over a list of members waits until all of them have started it: they
+  /// make a communicator, which is kept to the end.
+  Pending all_reduce(std::span<const Rank> members, Channel channel, Slice vector) override;
   Pending read(int disk, Bytes size, Kernel transfer) override;
   Pending write(int disk, Bytes size, Kernel transfer) override;
   Pending sleep(Seconds duration) override;
@@ -76,6 +80,7 @@ class MpiContext : public Context {
     int payload_tag = 0;
     Slice slice;
     std::unique_ptr<std::byte[]> staging;  ///< made on first use, kept for the slot's next operations
+    std::vector<std::byte> summand;  ///< of an all-reduce: this rank's vector, whose place takes the sum
   };
 
   std::uint32_t acquire(Slot::State state);
@@ -91,6 +96,8 @@ class MpiContext : public Context {
   Completion finish(Pending& pending, std::size_t index);
   void pause_until(std::optional<Seconds> deadline);
   std::byte* scratch(Bytes size);
+  MPI_Comm communicator_of(std::span<const Rank> members);
+  std::vector<std::byte> summand_of(Slice vector);
 
   MPI_Comm communicator_ = MPI_COMM_NULL;
   MpiSetting setting_;
@@ -108,6 +115,8 @@ class MpiContext : public Context {
   std::vector<std::uint32_t> ended_owners_;
   std::unordered_map<std::uint64_t, Stream> streams_;
   std::vector<std::vector<std::byte>> scratch_;  ///< the last one is the largest; older ones may be in flight
+  std::map<std::vector<Rank>, MPI_Comm> communicators_;  ///< of the members of all-reduces
+  std::vector<std::vector<std::byte>> summands_;         ///< not in use
 
   Seconds device_free_;
   std::unordered_map<int, Seconds> disk_free_;

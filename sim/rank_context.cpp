@@ -5,6 +5,7 @@
 #include <cstring>
 #include <simgrid/kernel/Timer.hpp>
 #include <simgrid/simix.hpp>
+#include <utility>
 
 #include "policies/vocabulary/check.hpp"
 
@@ -204,6 +205,44 @@ Pending RankContext::receive(Rank from, Channel channel, Slice slice) {
   return Pending(operation.slot);
 }
 
+// ---- All-reduce ----
+
+Pending RankContext::all_reduce(std::span<const Rank> members, Channel channel, Slice vector) {
+  TANDEM_CHECK(
+      vector.size.count() >= 0 && vector.size.count() % static_cast<std::int64_t>(sizeof(float)) == 0, "size",
+      vector.size.count(), "rank", rank_);
+  Operation& operation = new_operation(Kind::all_reduce);
+  operation.channel = channel;
+  if (members.size() == 1 || vector.size.count() == 0) return done_at_once(operation);
+  auto meeting = world_.meetings().join(members, channel, rank_, {this, operation.slot, vector});
+  if (meeting == nullptr) return Pending(operation.slot);
+  // Nobody may look at it before it is over, so the sum may be there at once.
+  meeting->sum();
+  TANDEM_CHECK(world_.setting().all_reduce, "all-reduces need a price; members", members.size());
+  operation.amount = world_.setting().all_reduce(members, vector.size).count();
+  TANDEM_CHECK(operation.amount >= 0, "price", operation.amount, "members", members.size());
+  operation.meeting = std::move(meeting);
+  return started(operation);
+}
+
+/// Those that have a member in common take their turns: their messages would share its links.
+void RankContext::start_all_reduce(Operation& operation) {
+  const auto meeting = std::exchange(operation.meeting, nullptr);
+  double begin_s = now().count();
+  for (const auto& member : meeting->members) begin_s = std::max(begin_s, member.context->all_reduced_at_s_);
+  const double end_s = begin_s + operation.amount;
+  for (const auto& member : meeting->members) {
+    member.context->all_reduced_at_s_ = end_s;
+    member.context->message_set_out();
+  }
+  simgrid::kernel::timer::Timer::set(end_s, [meeting] {
+    for (const auto& member : meeting->members) {
+      member.context->message_over();
+      member.context->finish(member.slot, true);
+    }
+  });
+}
+
 // ---- Waiting ----
 
 Completion RankContext::take(std::uint32_t slot, std::size_t index) {
@@ -292,6 +331,8 @@ void RankContext::start(Operation& operation) {
     case Kind::send:
     case Kind::receive:
       return;  // a message of its own starts for them
+    case Kind::all_reduce:
+      return start_all_reduce(operation);
     case Kind::sleep:
       simgrid::kernel::timer::Timer::set(std::max(operation.amount, now().count()),
                                          [&operation, use = operation.uses] {
@@ -326,6 +367,8 @@ std::string RankContext::describe(const Operation& operation) const {
       return "its send to rank " + std::to_string(operation.peer) + channel;
     case Kind::receive:
       return "a message of rank " + std::to_string(operation.peer) + channel;
+    case Kind::all_reduce:
+      return "the others of an all-reduce" + channel;
     case Kind::read:
       return "a read of disk " + std::to_string(operation.disk);
     case Kind::write:

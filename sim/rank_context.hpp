@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <memory>
 #include <simgrid/kernel/resource/Action.hpp>
 #include <span>
 #include <string>
@@ -25,6 +26,7 @@ class RankContext final : public Context {
   Pending compute(const Work& work, Kernel kernel) override;
   Pending send(Rank to, Channel channel, Slice slice, const Note& note) override;
   Pending receive(Rank from, Channel channel, Slice slice) override;
+  Pending all_reduce(std::span<const Rank> members, Channel channel, Slice vector) override;
   Pending read(int disk, Bytes size, Kernel transfer) override;
   Pending write(int disk, Bytes size, Kernel transfer) override;
   Pending sleep(Seconds duration) override;
@@ -46,7 +48,7 @@ class RankContext final : public Context {
   void message_over();
 
  private:
-  enum class Kind : std::uint8_t { compute, send, receive, read, write, sleep };
+  enum class Kind : std::uint8_t { compute, send, receive, all_reduce, read, write, sleep };
   enum class State : std::uint8_t { pending, done, failed };
 
   struct Operation final : Finishable {
@@ -65,10 +67,11 @@ class RankContext final : public Context {
     Rank peer = 0;
     Channel channel;
     Slice slice;
-    double amount = 0;    ///< flops, bytes on the disk, or the date that a sleep ends
+    double amount = 0;  ///< flops, bytes on the disk, seconds of an all-reduce, or the date that a sleep ends
     double slowdown = 1;  ///< of a compute while messages are on their way
     Note note;
-    simgrid::s4u::ExecPtr exec;  ///< kept, like `io`, for the next operation of this slot
+    std::shared_ptr<const Meeting> meeting;  ///< of an all-reduce that starts with this one
+    simgrid::s4u::ExecPtr exec;              ///< kept, like `io`, for the next operation of this slot
     simgrid::s4u::IoPtr io;
   };
 
@@ -101,6 +104,7 @@ class RankContext final : public Context {
   simgrid::kernel::resource::Action* started_action(const Operation& operation) const;
   void stretch_compute(double factor);
   void start_disk_transfer(Operation& operation);
+  void start_all_reduce(Operation& operation);
   Connection& connection_to(RankContext& receiver);
   std::string describe(const Operation& operation) const;
 
@@ -116,7 +120,8 @@ class RankContext final : public Context {
   Operation* computing_ = nullptr;  ///< on the device: what a rank asks for is done one after the other
   simgrid::kernel::resource::Action* action_ = nullptr;  ///< of `computing_`, if messages slow it down
   std::deque<Operation*> computes_waiting_;              ///< for the device, in the order they were asked for
-  int messages_under_way_ = 0;  ///< from and to this rank; counted if any work is slowed down
+  int messages_under_way_ = 0;   ///< from and to this rank; counted if any work is slowed down
+  double all_reduced_at_s_ = 0;  ///< when the last all-reduce of this rank that began is over
   std::vector<Operation*> to_start_;
   std::vector<Message*> messages_to_start_;  ///< own ones, and those to this rank that waited for its receive
   std::unordered_map<std::uint64_t, Stream> streams_;

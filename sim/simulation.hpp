@@ -7,6 +7,7 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -24,6 +25,9 @@ struct SimulationSetting {
   /// How many times as long the work takes while messages of the rank are on their way; at least 1. Called
   /// once for each compute; empty: messages do not disturb work. Not under SMPI.
   std::function<double(Rank, const Work&)> slowdown = {};
+  /// Seconds that the world's own all-reduce takes once all its members have started it. Called once for
+  /// each. Needed where a body starts one; not under SMPI, which sends its messages.
+  std::function<Seconds(std::span<const Rank> members, Bytes size)> all_reduce = {};
   std::vector<Seconds> begins = {};  ///< when each rank begins; empty: all at once. Not under SMPI
   /// Seconds that a transfer of the rank with its disk takes beyond what the disk's rate says, as more to
   /// transfer: others on the disk meanwhile wait for it. Called once for each; null: none.

@@ -50,7 +50,7 @@ std::string describe(const RunInfo& info, const Stream& stream) {
   if (stream.kind == "receive") text += fmt::format(" from rank {}", stream.peer);
   if (stream.kind == "read" || stream.kind == "write") text += fmt::format(" on disk {}", stream.peer);
   if (stream.channel >= 0) text += fmt::format(", channel {}", stream.channel);
-  if (!stream.work.empty()) text += " " + stream.work;
+  if (!stream.work.empty()) text += (stream.kind == "all-reduce" ? " among ranks " : " ") + stream.work;
   if (stream.bucket >= 0) text += fmt::format(", bucket {}", stream.bucket);
   return text;
 }

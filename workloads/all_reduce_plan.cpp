@@ -189,8 +189,9 @@ std::string list_of(const std::vector<int>& groups) {
 
 }  // namespace
 
-collectives::Schedule AllReducePlan::schedule(std::size_t bucket, std::span<const int> members, int self,
-                                              std::int64_t elements) const {
+std::optional<collectives::Schedule> AllReducePlan::schedule(std::size_t bucket, std::span<const int> members,
+                                                             int self, std::int64_t elements) const {
+  if (collectives.at(bucket) == native_all_reduce) return std::nullopt;
   return collectives::arranged(collectives::catalog().find(collectives.at(bucket)).make,
                                collectives::among(workers, members), self, elements);
 }
@@ -223,7 +224,8 @@ std::string describe(const AllReducePlan& plan) {
   std::vector<std::pair<std::string, int>> counts;
   bool grouped = false;
   for (const std::string& name : plan.collectives) {
-    grouped = grouped || collectives::takes_groups(collectives::catalog().find(name).make);
+    const bool has_schedule = name != native_all_reduce;
+    grouped = grouped || (has_schedule && collectives::takes_groups(collectives::catalog().find(name).make));
     const auto known =
         std::find_if(counts.begin(), counts.end(), [&](const auto& c) { return c.first == name; });
     if (known == counts.end())
@@ -241,6 +243,14 @@ std::string describe(const AllReducePlan& plan) {
 }
 
 AllReducePlan plan_all_reduce(const AllReduceSetting& setting, const platforms::Network& network) {
+  if (setting.collective == native_all_reduce) {
+    AllReducePlan plan;
+    plan.workers.order.resize(setting.hosts.size());
+    std::iota(plan.workers.order.begin(), plan.workers.order.end(), 0);
+    plan.workers.groups = {static_cast<int>(setting.hosts.size())};
+    plan.collectives.assign(setting.bucket_elements.size(), native_all_reduce);
+    return plan;
+  }
   return Planner(setting, network).plan();
 }
 

@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -13,17 +14,20 @@
 
 namespace tandem {
 
+/// The collective that has no schedule: MPI's own on a cluster, and priced as a whole in a simulation.
+inline constexpr const char* native_all_reduce = "native";
+
 struct AllReducePlan {
   collectives::Arrangement workers = {};
   bool by_rank = true;                        ///< whether the workers act in the order of their ranks
   bool picked = false;                        ///< whether the collectives were left to be chosen
-  std::vector<std::string> collectives = {};  ///< by bucket; of collectives::catalog()
+  std::vector<std::string> collectives = {};  ///< by bucket; of collectives::catalog(), or native_all_reduce
 
   /// The schedule of worker members[self] for a bucket, among these workers; its peers are indices of
-  /// `members`.
-  collectives::Schedule schedule(std::size_t bucket, std::span<const int> members, int self,
-                                 std::int64_t elements) const;
-  /// The same of an all-gather of so many elements of each, which stand in the order of `gathered`.
+  /// `members`. None: the world's own all-reduce.
+  std::optional<collectives::Schedule> schedule(std::size_t bucket, std::span<const int> members, int self,
+                                                std::int64_t elements) const;
+  /// The schedule of an all-gather of so many elements of each, which stand in the order of `gathered`.
   collectives::Schedule gather(std::span<const int> members, int self, std::int64_t elements) const;
   std::vector<int> gathered(std::span<const int> members) const {
     return collectives::among(workers, members).order;
@@ -37,7 +41,7 @@ std::string describe(const AllReducePlan& plan);
 
 /// What the plan depends on.
 struct AllReduceSetting {
-  std::string collective;          ///< of collectives::catalog(), or "auto"
+  std::string collective;          ///< of collectives::catalog(), native_all_reduce or "auto"
   bool by_rank = false;            ///< whether workers keep the order of their ranks
   std::vector<std::string> hosts;  ///< by worker
   std::vector<std::int64_t> bucket_elements;
@@ -47,12 +51,12 @@ struct AllReduceSetting {
 /// Of the orders of ranks and of the network, and of the groups that hosts or a level of the network make in
 /// each, those with which the buckets together cost least (collectives::price on the network). The order of
 /// ranks is one of them, and stays where none costs less: so no order is taken whose price is worse. With
-/// "auto", each bucket takes the collective that costs least there.
-/// The platform's links hold, also where the simulation takes messages as a profile measured them.
-/// Only the order of ranks and the groups of hosts are known where the network's routes are not. Pre: `auto`
-/// knows the network, or at least its typical route.
+/// "auto", each bucket takes the schedule that costs least there; never native_all_reduce, for which the
+/// order of ranks stays. The platform's links hold, also where the simulation takes messages as a profile
+/// measured them. Only the order of ranks and the groups of hosts are known where the network's routes are
+/// not. Pre: `auto` knows the network, or at least its typical route.
 AllReducePlan plan_all_reduce(const AllReduceSetting& setting, const platforms::Network& network);
-/// What the buckets together cost by a plan for this setting. Pre: as for "auto".
+/// What the buckets together cost by a plan for this setting. Pre: as for "auto"; each has a schedule.
 Seconds price(const AllReducePlan& plan, const AllReduceSetting& setting, const platforms::Network& network);
 
 }  // namespace tandem

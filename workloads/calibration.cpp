@@ -105,6 +105,7 @@ CalibrationSetting default_calibration() {
     setting.message_bytes.push_back(size);
   for (std::int64_t size = 2048; size <= (std::int64_t{8} << 20); size *= 4)
     setting.message_bytes.push_back(size);
+  setting.all_reduce_bytes = {4, 4 << 10, 64 << 10, 256 << 10, 1 << 20, 4 << 20, 16 << 20};
   return setting;
 }
 
@@ -116,6 +117,8 @@ Profile calibrate(const Job& job, Context& context, const CalibrationSetting& se
   profile.lateness_s = calibration::measure_lateness(context, setting);
   profile.share_spread = calibration::measure_share_spread(context, setting);
   measure_paths(job, context, setting, profile);
+  profile.all_reduces = calibration::measure_all_reduces(context, job.ranks_of(Seat::Role::worker), setting,
+                                                         job.experiment().seed);
   if (job.real_math()) measure_devices(job, context, setting, profile);
   wait_for_the_end(context);
   return profile;

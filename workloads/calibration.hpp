@@ -1,6 +1,6 @@
 // Measures what a world needs for an honest prediction: seconds of each piece of work, message times between
-// ranks, storage reads. Runs on any context, so a simulated cluster can be calibrated to check the method
-// itself.
+// ranks, all-reduces, storage reads. Runs on any context, so a simulated cluster can be calibrated to check
+// the method itself.
 #pragma once
 
 #include <limits>
@@ -25,20 +25,24 @@ struct CalibrationSetting {
   std::vector<Rank> sharers = {};
   std::string cluster = {};                 ///< see Profile
   std::vector<std::int64_t> message_bytes;  ///< sizes to send between rank 0 and each partner
+  /// Ascending sizes of MPI's own all-reduce among the workers, multiples of 4; those that take long by the
+  /// file are left out.
+  std::vector<std::int64_t> all_reduce_bytes;
   /// Largest message that the transport sends off before its receive is posted. Kept in the profile.
   std::int64_t eager_bytes = std::numeric_limits<std::int64_t>::max();
   /// One rank of each host other than rank 0's, to measure its device too. Empty: one host is as good as
   /// another.
   std::vector<Rank> host_ranks = {};
-  int message_repetitions = 30;  ///< round trips of each size; fewer of those that take long by the file
-  int compute_repetitions = 9;   ///< of each piece of work; amid messages fewer of those that take long
-  int host_repetitions = 5;      ///< of a step, on each further host
+  int message_repetitions = 30;    ///< round trips of each size; fewer of those that take long by the file
+  int compute_repetitions = 9;     ///< of each piece of work; amid messages fewer of those that take long
+  int all_reduce_repetitions = 5;  ///< runs of some in a row, of each size and number of ranks
+  int host_repetitions = 5;        ///< of a step, on each further host
   int sharing_repetitions = 15;
   int lateness_repetitions = 150;  ///< pieces of emulated work of each rank
   int storage_repetitions = 9;     ///< reads and writes of each size
 };
 
-/// 1 B to 16 MiB, log-uniform.
+/// Messages of 1 B to 16 MiB, log-uniform; all-reduces of 4 B to 16 MiB.
 CalibrationSetting default_calibration();
 
 /// Partners as whoever starts the ranks hands them over, beside the job in its document.

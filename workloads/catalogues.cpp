@@ -5,6 +5,7 @@
 #include "policies/compression/codec.hpp"
 #include "policies/sampling/partition.hpp"
 #include "policies/sync/policy.hpp"
+#include "workloads/all_reduce_plan.hpp"
 #include "workloads/dataset.hpp"
 #include "workloads/learner/learner.hpp"
 
@@ -34,6 +35,8 @@ NameCatalog models() {
 
 NameCatalog all_reduces() {
   auto entries = without_factories(collectives::catalog());
+  entries.push_back(
+      {native_all_reduce, "the MPI library's own (MPI_Iallreduce), priced from calibration", "", {}, {}});
   entries.push_back({"auto", "for each bucket, what costs least by the network of the platform", "", {}, {}});
   return {collectives::catalog().kind(), std::move(entries)};
 }

@@ -109,6 +109,12 @@ class Context {
   virtual Pending send(Rank to, Channel channel, Slice slice, const Note& note = {}) = 0;
   /// Posts a receive for the next message of (from, channel). A shorter message may arrive.
   virtual Pending receive(Rank from, Channel channel, Slice slice) = 0;
+  /// Starts the world's own sum of a vector of float32 over the members, in place; in which order it adds is
+  /// the world's affair, and the same for all of them. This rank is one of the members, each of which gives
+  /// the same list, and starts the same sums over it in the same order, whose channels and sizes agree. The
+  /// vector belongs to the operation until it was waited for. Nothing to sum, or nobody to sum with: done at
+  /// once.
+  virtual Pending all_reduce(std::span<const Rank> members, Channel channel, Slice vector) = 0;
   /// Moves `size` bytes from or to disk number `disk` of this rank's host. `transfer` does the real input or
   /// output when data are real.
   virtual Pending read(int disk, Bytes size, Kernel transfer = {}) = 0;

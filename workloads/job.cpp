@@ -185,9 +185,14 @@ void Job::check_statistics() const {
                       "' otherwise, found false");
 }
 
-/// A distance that is still there is sent again: what a message lost of it must not be sent once more.
+/// A distance that is still there is sent again: what a message lost of it must not be sent once more. And
+/// MPI's own all-reduce adds floats alone.
 void Job::check_compression() const {
-  if (compression() == nullptr || !compression::has_error_feedback(compression_options())) return;
+  if (compression() == nullptr) return;
+  if (route() == sync::Route::all_reduce && experiment_.sync.collective == native_all_reduce)
+    throw ConfigError("sync.collective: expected one that has a schedule, because it adds what " +
+                      experiment_.sync.compression + " makes (sync.compression), found " + native_all_reduce);
+  if (!compression::has_error_feedback(compression_options())) return;
   if (std::holds_alternative<sync::ElasticTie>(update_rule()))
     throw ConfigError("sync.compression_options.error_feedback: expected false, because workers of " +
                       experiment_.sync.algorithm +
@@ -207,21 +212,28 @@ double Job::rounds_until_stop() const {
 }
 
 void Job::plan(const platforms::Network& network) {
+  std::vector<std::int64_t> bucket_elements;
+  for (const auto& bucket : model_.buckets) bucket_elements.push_back(summed_elements(bucket));
+  all_reduce_ =
+      plan_all_reduce(all_reduce_setting(ranks_of(Seat::Role::worker), std::move(bucket_elements)), network);
+}
+
+AllReduceSetting Job::all_reduce_setting(std::span<const Rank> workers,
+                                         std::vector<std::int64_t> bucket_elements) const {
   AllReduceSetting setting{.collective = experiment_.sync.collective,
                            .by_rank = experiment_.sync.order == "rank",
                            .hosts = {},
-                           .bucket_elements = {},
+                           .bucket_elements = std::move(bucket_elements),
                            .reduce = {}};
-  std::vector<CostModel> costs;
-  for (const Rank rank : ranks_of(Seat::Role::worker)) {
-    setting.hosts.push_back(seats_[static_cast<std::size_t>(rank)].host);
-    costs.push_back(cost_model(rank));
+  const auto costs = std::make_shared<std::vector<CostModel>>();
+  for (const Rank rank : workers) {
+    setting.hosts.push_back(seats_.at(static_cast<std::size_t>(rank)).host);
+    costs->push_back(cost_model(rank));
   }
-  for (const auto& bucket : model_.buckets) setting.bucket_elements.push_back(summed_elements(bucket));
-  setting.reduce = [&](int worker, Bytes size) {
-    return costs[static_cast<std::size_t>(worker)].price({.kind = Work::Kind::reduce, .bytes = size});
+  setting.reduce = [costs](int worker, Bytes size) {
+    return (*costs)[static_cast<std::size_t>(worker)].price({.kind = Work::Kind::reduce, .bytes = size});
   };
-  all_reduce_ = plan_all_reduce(setting, network);
+  return setting;
 }
 
 /// Floats whose all-reduce moves as much as the exchange of this bucket.

@@ -6,6 +6,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -83,6 +84,9 @@ class Job {
   Options compression_options() const;
   /// Of elements of the flat layout that a worker sends together. Pre: all trained, and of one bucket.
   compression::Setting compression_setting(int worker, std::int64_t position, std::int64_t elements) const;
+  /// What an all-reduce among these workers depends on, by the experiment's collective.
+  AllReduceSetting all_reduce_setting(std::span<const Rank> workers,
+                                      std::vector<std::int64_t> bucket_elements) const;
   /// How workers sum; null over a server.
   const AllReducePlan* all_reduce() const { return all_reduce_ ? &*all_reduce_ : nullptr; }
 

@@ -30,10 +30,11 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Profile::MessageEntry, bytes, median_s, sprea
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Profile::NetworkSegment, from_bytes, alpha_s, beta_s)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Profile::Path, from, to, links, bandwidth, eager_bytes, held_bytes,
                                    messages, segments)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Profile::AllReduceEntry, ranks, bytes, median_s, spread, raw_s)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Profile::StorageEntry, bytes, write, median_s, spread, raw_s)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Profile, machine, software, date, command, core_wait_share, other_load,
-                                   compute, disturbing_bytes, hosts, begins, paths, cluster, storage,
-                                   lateness_s, share_spread)
+                                   compute, disturbing_bytes, hosts, begins, paths, all_reduces, cluster,
+                                   storage, lateness_s, share_spread)
 
 namespace {
 
@@ -47,6 +48,25 @@ std::int64_t extent(Work::Kind kind, std::int64_t samples, std::int64_t bytes) {
 /// What was measured without a bucket holds for each of them.
 bool is_of(const Profile::ComputeEntry& entry, const std::string& model, const Work& work) {
   return entry.model == model && entry.kind == work.kind && (entry.bucket < 0 || entry.bucket == work.bucket);
+}
+
+/// Among exactly so many ranks; nothing when they were not measured.
+std::optional<double> all_reduce_s(const std::vector<Profile::AllReduceEntry>& all, int ranks, double bytes) {
+  std::vector<const Profile::AllReduceEntry*> entries;
+  for (const auto& entry : all)
+    if (entry.ranks == ranks) entries.push_back(&entry);
+  if (entries.empty()) return std::nullopt;
+  const auto size_of = [](const auto* entry) { return static_cast<double>(entry->bytes); };
+  if (bytes <= size_of(entries.front())) return entries.front()->median_s;
+  if (entries.size() == 1) return entries.front()->median_s * bytes / size_of(entries.front());
+  auto above = entries.begin() + 1;
+  while (above + 1 != entries.end() && size_of(*above) < bytes) ++above;
+  const auto* low = *(above - 1);
+  const auto* high = *above;
+  const double slope = (high->median_s - low->median_s) / (size_of(high) - size_of(low));
+  // Beyond the largest no vector takes less than it.
+  if (bytes > size_of(high)) return high->median_s + std::max(0.0, slope) * (bytes - size_of(high));
+  return low->median_s + slope * (bytes - size_of(low));
 }
 
 }  // namespace
@@ -107,6 +127,29 @@ Seconds Profile::begin(const std::string& model, Rng* random) const {
   if (begins.raw_s.empty() || begins.model != model) return Seconds(0);
   if (random == nullptr) return Seconds(quantile(begins.raw_s, 0.5));
   return Seconds(begins.raw_s[random->below(begins.raw_s.size())]);
+}
+
+std::optional<Seconds> Profile::all_reduce(int ranks, Bytes size) const {
+  const AllReduceEntry* fewer = nullptr;
+  const AllReduceEntry* more = nullptr;
+  for (const auto& entry : all_reduces) {
+    if (entry.ranks <= ranks && (fewer == nullptr || entry.ranks > fewer->ranks)) fewer = &entry;
+    if (entry.ranks >= ranks && (more == nullptr || entry.ranks < more->ranks)) more = &entry;
+  }
+  if (fewer == nullptr || more == nullptr) return std::nullopt;
+  const auto bytes = static_cast<double>(size.count());
+  const double low_s = *all_reduce_s(all_reduces, fewer->ranks, bytes);
+  if (more->ranks == fewer->ranks) return Seconds(low_s);
+  const double share = static_cast<double>(ranks - fewer->ranks) / (more->ranks - fewer->ranks);
+  return Seconds(low_s + share * (*all_reduce_s(all_reduces, more->ranks, bytes) - low_s));
+}
+
+double Profile::draw_all_reduce_variation(int ranks, Bytes size, Rng& random) const {
+  const AllReduceEntry* nearest = nullptr;
+  for (const auto& entry : all_reduces)
+    if (nearest == nullptr || (entry.ranks <= ranks && entry.bytes <= size.count())) nearest = &entry;
+  if (nearest == nullptr || nearest->raw_s.empty() || nearest->median_s <= 0.0) return 1.0;
+  return nearest->raw_s[random.below(nearest->raw_s.size())] / nearest->median_s;
 }
 
 std::optional<Seconds> Profile::price(const std::string& model, const Work& work) const {

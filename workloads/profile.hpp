@@ -17,7 +17,7 @@
 namespace tandem {
 
 struct Profile {
-  static constexpr int schema_version = 7;
+  static constexpr int schema_version = 8;
   std::string machine;   ///< processor name, cores, kernel: what must match for the profile to be fresh
   std::string software;  ///< version of Tandem, then those of the libraries that ranks use
   std::string date;
@@ -95,6 +95,16 @@ struct Profile {
   };
   /// The first one is that of ranks 0 and 1.
   std::vector<Path> paths;
+
+  /// Seconds of MPI's own all-reduce among the first ranks of the job, from when the last one started it.
+  struct AllReduceEntry {
+    int ranks;
+    std::int64_t bytes;
+    double median_s;
+    double spread;
+    std::vector<double> raw_s;
+  };
+  std::vector<AllReduceEntry> all_reduces;  ///< by ranks, then by bytes
   std::string cluster;  ///< platform file of the emulated cluster it was measured on; empty: none
 
   /// Storage of this machine, through the page cache as a job meets it.
@@ -128,6 +138,11 @@ struct Profile {
   Seconds first_extra(const std::string& model, const Work& work) const;
   /// Factor on the time of native work on the host; 1 where it was not measured.
   double host_ratio(const std::string& host) const;
+  /// What an all-reduce of MPI's own takes: linear between measured sizes and numbers of ranks, beyond the
+  /// largest size as the last two tell. Nothing where more, or fewer, ranks were not measured.
+  std::optional<Seconds> all_reduce(int ranks, Bytes size) const;
+  /// As draw_variation, of the measured all-reduce that is nearest among those not above in ranks and size.
+  double draw_all_reduce_variation(int ranks, Bytes size, Rng& random) const;
   /// When a rank begins that makes this model (empty: math is modelled): one of the measured times, or their
   /// median without a generator; 0 where another model, or none, was measured.
   Seconds begin(const std::string& model, Rng* random) const;

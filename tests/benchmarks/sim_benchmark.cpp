@@ -85,8 +85,14 @@ void ring_all_reduce(benchmark::State& state) {
   compare(
       state, [] { return ring_on_context(64, 2); }, [] { return ring_on_s4u(64, 2); });
 }
+/// A round of 256 workers: ours_ms is what it may take (200).
+void halving_doubling(benchmark::State& state) {
+  compare(
+      state, [] { return halving_doubling_on_context(256); }, [] { return halving_doubling_on_s4u(256); });
+}
 BENCHMARK(parameter_server)->UseManualTime()->Iterations(15)->Unit(benchmark::kMillisecond);
 BENCHMARK(ring_all_reduce)->UseManualTime()->Iterations(15)->Unit(benchmark::kMillisecond);
+BENCHMARK(halving_doubling)->UseManualTime()->Iterations(7)->Unit(benchmark::kMillisecond);
 
 /// Arguments: workers, servers, steps, spread in percent.
 void bsp(benchmark::State& state) {

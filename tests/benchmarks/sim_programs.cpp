@@ -5,10 +5,13 @@
 
 #include <array>
 #include <chrono>
+#include <numeric>
 #include <vector>
 
+#include "policies/collectives/schedule.hpp"
 #include "sim/simulation.hpp"
 #include "tests/benchmarks/sim_bench_platform.hpp"
+#include "workloads/roles/collective.hpp"
 
 namespace tandem::benchmarks {
 namespace {
@@ -103,6 +106,19 @@ Outcome ring_on_context(int ranks, int repetitions) {
       context.wait(received);
       context.wait(sent);
     }
+  });
+}
+
+Outcome halving_doubling_on_context(int ranks) {
+  std::vector<Rank> members(static_cast<std::size_t>(ranks));
+  std::iota(members.begin(), members.end(), 0);
+  const std::vector<Bytes> buckets = {Bytes(ring_size)};
+  const auto free_work = [](Rank, const Work&) { return Seconds(0); };
+  return run(ranks, free_work, [&](Context& context) {
+    AllReduces all_reduces(context, collectives::catalog().find("halving-doubling").make, members, buckets,
+                           push.number);
+    all_reduces.start(0, {buckets.front(), nullptr});
+    all_reduces.finish();
   });
 }
 

@@ -15,6 +15,9 @@ Outcome server_on_s4u(int workers, int rounds);
 /// `repetitions` ring all-reduces of 64 MB over all ranks.
 Outcome ring_on_context(int ranks, int repetitions);
 Outcome ring_on_s4u(int ranks, int repetitions);
+/// One all-reduce of 64 MB by halving and doubling over all ranks: as a role runs it, and its messages alone.
+Outcome halving_doubling_on_context(int ranks);
+Outcome halving_doubling_on_s4u(int ranks);
 /// BSP: each worker computes, sends a shard to each server and waits for all of them; a server answers all
 /// when it has heard from all. Unequal workers differ by up to `spread` in the time of a step.
 Outcome bsp_on_context(int workers, int servers, int steps, double spread);

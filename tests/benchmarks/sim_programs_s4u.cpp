@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "policies/collectives/schedule.hpp"
 #include "tests/benchmarks/sim_bench_platform.hpp"
 #include "tests/benchmarks/sim_programs.hpp"
 
@@ -14,6 +15,7 @@ namespace {
 
 namespace s4u = simgrid::s4u;
 using Clock = std::chrono::steady_clock;
+constexpr std::int64_t element_size = sizeof(float);
 
 s4u::Mailbox* mailbox_of(int rank) { return s4u::Mailbox::by_name("m" + std::to_string(rank)); }
 
@@ -71,6 +73,28 @@ Outcome server_on_s4u(int workers, int rounds) {
       s4u::this_actor::execute(worker_step_s(rank) * flops_per_s);
       server->put(&rank, message_size);
       own->get<void>();
+    }
+  });
+}
+
+Outcome halving_doubling_on_s4u(int ranks) {
+  return run(ranks, [=](int rank) {
+    // One for each pair: a neighbour may be a round ahead.
+    const auto mailbox = [](int from, int to) {
+      return s4u::Mailbox::by_name(std::to_string(from) + ">" + std::to_string(to));
+    };
+    const auto schedule =
+        collectives::catalog().find("halving-doubling").make(rank, ranks, ring_size / element_size);
+    for (const auto& round : schedule.rounds) {
+      std::vector<s4u::CommPtr> sent;
+      for (const auto& transfer : round)
+        if (transfer.kind == collectives::Transfer::Kind::send)
+          sent.push_back(
+              mailbox(rank, transfer.peer)
+                  ->put_async(&rank, static_cast<std::uint64_t>(transfer.piece.size() * element_size)));
+      for (const auto& transfer : round)
+        if (transfer.kind != collectives::Transfer::Kind::send) mailbox(transfer.peer, rank)->get<void>();
+      for (const auto& comm : sent) comm->wait();
     }
   });
 }

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <nlohmann/json.hpp>
 
@@ -101,6 +102,52 @@ std::vector<std::string> deterministic() {
 }
 INSTANTIATE_TEST_SUITE_P(All, DeterministicTwins, ::testing::ValuesIn(deterministic()));
 
+class NativeTwins : public Twins {};
+
+/// MPI adds in an order of its own, so that models part by rounding.
+TEST_P(NativeTwins, SameOperationsAndDecisionsAndAlmostTheSameLosses) {
+  play("--set sync.over=all-reduce --set sync.collective=native --set sync.algorithm=" + GetParam());
+  const auto comparison = validation::compare(simulated_, {measured_});
+  using State = validation::Gate::State;
+  EXPECT_EQ(comparison.operations.state, State::passed) << comparison.operations.detail;
+  EXPECT_EQ(comparison.decisions.state, State::passed) << comparison.decisions.detail;
+  const auto sums = [](const Results& results) {
+    return std::ranges::count(results.journal.operations, "all-reduce", &OperationRecord::kind);
+  };
+  EXPECT_GT(sums(measured_), 0);
+  ASSERT_EQ(simulated_.journal.steps.size(), measured_.journal.steps.size());
+  std::map<std::pair<Rank, int>, double> losses;
+  for (const auto& step : simulated_.journal.steps) losses[{step.rank, step.step}] = step.loss;
+  for (const auto& step : measured_.journal.steps) {
+    const double simulated = losses.at({step.rank, step.step});
+    EXPECT_NEAR(step.loss, simulated, 1e-4 * std::abs(simulated)) << step.rank << ' ' << step.step;
+  }
+  for (const char* key : {"samples", "local_steps", "bytes"})
+    EXPECT_EQ(simulated_.summary.at(key), measured_.summary.at(key)) << key;
+}
+
+INSTANTIATE_TEST_SUITE_P(Algorithms, NativeTwins,
+                         ::testing::Values("bsp", "fedavg --set sync.options.h=3",
+                                           "local-sgd --set sync.options.h=2",
+                                           "group-average --set sync.options.group_size=2"));
+
+TEST_F(Twins, CalibrationMeasuresNativeForTheSimulation) {
+  const std::string words =
+      line_.experiment() +
+      " --set workload.math=modelled --set sync.over=all-reduce --set sync.collective=native ";
+  const auto guessed = line_.tandem("simulate " + words + "--out guessed");
+  ASSERT_EQ(guessed.exit_code, 0) << guessed.output;
+  EXPECT_NE(guessed.output.find("native all-reduce priced as the cheapest schedule"), std::string::npos)
+      << guessed.output;
+  const auto calibrated = line_.tandem("calibrate " + words + "--out profile.json");
+  ASSERT_EQ(calibrated.exit_code, 0) << calibrated.output;
+  EXPECT_NE(calibrated.output.find("MPI's own all-reduce"), std::string::npos) << calibrated.output;
+  const auto priced = line_.tandem(
+      "simulate " + words + "--set physics.network=profile --set physics.profile=profile.json --out priced");
+  ASSERT_EQ(priced.exit_code, 0) << priced.output;
+  EXPECT_NE(priced.output.find("native all-reduce priced as calibrated"), std::string::npos) << priced.output;
+}
+
 class TimingTwins : public Twins {};
 
 TEST_P(TimingTwins, RecordedEventsReplayToTheRecordedDecisions) {
@@ -123,6 +170,7 @@ std::vector<std::string> timing_driven() {
     for (const auto route : algorithm.make.routes)
       if (algorithm.make.timing_driven)
         all.push_back(settings_for(algorithm) + " --set sync.over=" + to_text(route));
+  all.emplace_back("--set sync.algorithm=esync --set sync.over=all-reduce --set sync.collective=native");
   // Native devices compute within the call, so that what a worker waits for meanwhile is over before it
   // waits.
   for (const char* settings :

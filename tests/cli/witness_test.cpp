@@ -57,6 +57,19 @@ INSTANTIATE_TEST_SUITE_P(Algorithms, Witness,
                                            "--set sync.over=all-reduce --set placement.servers=[] --set "
                                            "sync.collective=halving-doubling"));
 
+/// SMPI has an algorithm of its own behind MPI_Iallreduce: the operations are the same, times need not be.
+TEST(WitnessCommand, CarriesTheNativeAllReduce) {
+  CommandLine line;
+  const std::string words = "simulate " + line.experiment() +
+                            " --set workload.math=modelled --set sync.over=all-reduce --set "
+                            "sync.collective=native --operations --decisions --out ";
+  ASSERT_EQ(line.tandem(words + "transfers").exit_code, 0);
+  const auto witnessed = line.tandem(words + "smpi --fidelity smpi");
+  ASSERT_EQ(witnessed.exit_code, 0) << witnessed.output;
+  const auto compared = line.tandem("compare transfers smpi");
+  EXPECT_NE(compared.output.find("parity passed"), std::string::npos) << compared.output;
+}
+
 TEST(WitnessCommand, AnUnknownFidelityIsBadInput) {
   CommandLine line;
   const auto result = line.tandem("simulate " + line.experiment() + " --fidelity exact");

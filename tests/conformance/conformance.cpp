@@ -1,4 +1,4 @@
-// Collects the scenarios of the three groups into one list.
+// Collects the scenarios of all groups into one list.
 #include "tests/conformance/conformance.hpp"
 
 #include <iterator>
@@ -10,7 +10,7 @@ namespace tandem::conformance {
 const std::vector<Scenario>& scenarios() {
   static const std::vector<Scenario> all = [] {
     std::vector<Scenario> list = message_scenarios();
-    for (auto group : {waiting_scenarios(), traffic_scenarios()})
+    for (auto group : {waiting_scenarios(), traffic_scenarios(), all_reduce_scenarios()})
       list.insert(list.end(), std::make_move_iterator(group.begin()), std::make_move_iterator(group.end()));
     return list;
   }();

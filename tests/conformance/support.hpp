@@ -69,5 +69,6 @@ inline void pause(Context& context, double seconds) {
 std::vector<Scenario> message_scenarios();
 std::vector<Scenario> waiting_scenarios();
 std::vector<Scenario> traffic_scenarios();
+std::vector<Scenario> all_reduce_scenarios();
 
 }  // namespace tandem::conformance

@@ -24,6 +24,11 @@ namespace {
 constexpr double latency_s = 1e-4;
 constexpr double bandwidth = 1e8;
 
+/// What an all-reduce of the simulated world takes.
+double all_reduce_s(int ranks, std::int64_t bytes) {
+  return 1e-4 * ranks + 1e-8 * static_cast<double>(bytes);
+}
+
 /// Three native hosts on a star, with real math.
 Experiment star_experiment(const std::string& platform_file) {
   Experiment experiment;
@@ -63,6 +68,9 @@ Profile calibrate_simulated(const CalibrationSetting& calibration, std::unique_p
   setting.price = [&](Rank rank, const Work& work) { return device(rank).next(work); };
   if (DeviceTime::any_slowdown(*job))
     setting.slowdown = [&](Rank rank, const Work& work) { return device(rank).slowdown(work); };
+  setting.all_reduce = [](std::span<const Rank> members, Bytes size) {
+    return Seconds(all_reduce_s(static_cast<int>(members.size()), size.count()));
+  };
   Profile profile;
   setting.body = [&](Context& context) {
     Profile own = calibrate(*job, context, calibration);
@@ -101,6 +109,13 @@ TEST(Calibration, FindsTheNetworkAndTheDevicesOfASimulatedCluster) {
   }
   for (const auto& entry : profile.storage)
     EXPECT_NEAR(entry.median_s, static_cast<double>(entry.bytes) / (entry.write ? 50e6 : 100e6), 1e-9);
+  // Of both workers; 16 MiB would take longer than a tenth of a second.
+  EXPECT_EQ(profile.all_reduces.size(), 6U);
+  for (const auto& entry : profile.all_reduces) {
+    EXPECT_EQ(entry.ranks, 2);
+    EXPECT_NEAR(entry.median_s, all_reduce_s(2, entry.bytes), 1e-9) << entry.bytes;
+    EXPECT_NEAR(entry.spread, 0.0, 1e-6);
+  }
 }
 
 TEST(Calibration, FindsHowLongSendsKeepTheirRank) {

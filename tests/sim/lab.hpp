@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -69,6 +70,11 @@ inline std::vector<Profile::Path> machine_network(const std::vector<Profile::Net
 /// `work.samples` milliseconds alone on the device.
 inline Seconds price_by_samples(Rank, const Work& work) { return Seconds(work.samples * 1e-3); }
 
+/// A millisecond a rank and a nanosecond a byte.
+inline Seconds price_of_all_reduce(std::span<const Rank> members, Bytes size) {
+  return Seconds(static_cast<double>(members.size()) * 1e-3 + static_cast<double>(size.count()) * 1e-9);
+}
+
 /// `simulator`: sim::simulate, or another of its kind. `change` is the last to touch the setting.
 inline SimulationResult run_on(const std::function<SimulationResult(const SimulationSetting&)>& simulator,
                                const std::string& xml, const std::vector<std::string>& hosts,
@@ -81,6 +87,7 @@ inline SimulationResult run_on(const std::function<SimulationResult(const Simula
   setting.platform_file = file.path();
   setting.hosts = hosts;
   setting.price = price_by_samples;
+  setting.all_reduce = price_of_all_reduce;
   setting.body = body;
   setting.network = network;
   setting.eager_limit = eager_limit;

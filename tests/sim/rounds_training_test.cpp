@@ -23,6 +23,7 @@ struct Route {
   const char* name;
   std::string over;
   std::vector<std::string> servers;
+  std::string collective = "ring";
 };
 void PrintTo(const Route& value, std::ostream* out) { *out << value.name; }
 
@@ -43,6 +44,7 @@ class Rounds : public Training, public ::testing::WithParamInterface<Route> {
     experiment.sync.algorithm = algorithm;
     experiment.sync.options = options;
     experiment.sync.over = GetParam().over;
+    experiment.sync.collective = GetParam().collective;
     experiment.placement.servers = GetParam().servers;
     train(experiment);
     return final_model();
@@ -162,6 +164,7 @@ TEST_P(Rounds, EsyncWeighsBySteps) {
   experiment.sync.algorithm = "esync";
   experiment.sync.options = {{"weights", std::string("steps")}, {"max_local_steps", std::int64_t{2}}};
   experiment.sync.over = GetParam().over;
+  experiment.sync.collective = GetParam().collective;
   experiment.placement.servers = GetParam().servers;
   if (experiment.placement.servers.empty()) experiment.placement.servers = {"host-0"};
   experiment.workload.batch = 16;
@@ -189,7 +192,8 @@ TEST_P(Rounds, EsyncWeighsBySteps) {
 INSTANTIATE_TEST_SUITE_P(Over, Rounds,
                          ::testing::Values(Route{"Server", "server", {"host-0"}},
                                            Route{"ThreeShards", "server", {"host-0", "host-4", "host-5"}},
-                                           Route{"AllReduce", "all-reduce", {}}),
+                                           Route{"AllReduce", "all-reduce", {}},
+                                           Route{"Native", "all-reduce", {}, "native"}),
                          [](const auto& instance) { return std::string(instance.param.name); });
 
 }  // namespace

@@ -67,6 +67,9 @@ class Training : public ::testing::Test {
     setting.price = [&](Rank rank, const Work& work) {
       return price_ ? price_(rank, work) : prices[static_cast<std::size_t>(rank)].price(work);
     };
+    setting.all_reduce = [](std::span<const Rank> members, Bytes size) {
+      return Seconds(1e-5 * static_cast<double>(members.size()) + 1e-8 * static_cast<double>(size.count()));
+    };
     setting.body = [&](Context& context) {
       Journal& journal = journals[static_cast<std::size_t>(context.rank())];
       journal.keep_decisions = true;

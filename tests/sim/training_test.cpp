@@ -64,6 +64,11 @@ INSTANTIATE_TEST_SUITE_P(
                      e.sync.over = "all-reduce";
                      e.sync.collective = "halving-doubling";
                    }},
+        Sequential{"Native", 3,
+                   [](Experiment& e) {
+                     e.sync.over = "all-reduce";
+                     e.sync.collective = "native";
+                   }},
         alone("Sequential", "sequential"), alone("AspOfOneWorker", "asp"),
         alone("KSyncOfOneWorker", "k-sync"), alone("KBatchSyncOfOneWorker", "k-batch-sync"),
         alone("SspOfOneWorker", "ssp"), alone("DsspOfOneWorker", "dssp"),

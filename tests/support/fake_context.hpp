@@ -31,14 +31,30 @@ class FakeWorld {
  private:
   friend class FakeContext;
 
+  /// What the members of an all-reduce share.
+  struct Sum {
+    std::size_t missing = 0;  ///< members that have not started it
+    std::int32_t channel = 0;
+    Bytes size{0};
+    std::vector<float> values = {};  ///< empty when no member gave memory
+  };
+  /// The all-reduces of one list of members that some of them have not started, and what each has started.
+  struct Sums {
+    std::vector<std::shared_ptr<Sum>> all = {};
+    std::map<Rank, std::size_t> started = {};
+  };
   struct Operation {
-    enum class Kind { compute, send, receive } kind;
+    enum class Kind { compute, send, receive, all_reduce } kind;
     Kernel kernel = {};
     Slice slice = {};
     Note note = {};
     std::shared_ptr<Operation> partner = {};  ///< of a receive: the matched send
     bool taken = false;                       ///< of a send: the receiver has copied it
-    bool can_end() const { return kind == Kind::compute || taken || (kind == Kind::receive && partner); }
+    std::shared_ptr<Sum> sum = {};            ///< of an all-reduce
+    bool can_end() const {
+      if (kind == Kind::all_reduce) return sum->missing == 0;
+      return kind == Kind::compute || taken || (kind == Kind::receive && partner);
+    }
   };
   using Shared = std::shared_ptr<Operation>;
   struct Mailbox {
@@ -59,6 +75,7 @@ class FakeWorld {
   std::mutex mutex_;
   std::condition_variable changed_;
   std::map<Key, Mailbox> mailboxes_;
+  std::map<std::vector<Rank>, Sums> sums_;
   std::exception_ptr failure_;
 };
 
@@ -95,6 +112,21 @@ class FakeContext final : public Context {
     mailbox.match();
     return pending;
   }
+  Pending all_reduce(std::span<const Rank> members, Channel channel, Slice vector) override {
+    const std::lock_guard lock(world_.mutex_);
+    auto& sums = world_.sums_[{members.begin(), members.end()}];
+    const std::size_t number = sums.started[rank_]++;
+    if (number == sums.all.size())
+      sums.all.push_back(std::make_shared<FakeWorld::Sum>(
+          FakeWorld::Sum{.missing = members.size(), .channel = channel.number, .size = vector.size}));
+    const auto& sum = sums.all[number];
+    if (sum->channel != channel.number || sum->size != vector.size)
+      throw std::logic_error("members start all-reduces in different orders");
+    if (vector.data != nullptr) add_to(*sum, vector);
+    --sum->missing;
+    world_.changed_.notify_all();
+    return add({.kind = Kind::all_reduce, .slice = vector, .sum = sum});
+  }
   Pending read(int, Bytes, Kernel transfer) override { return compute({}, std::move(transfer)); }
   Pending write(int, Bytes, Kernel transfer) override { return compute({}, std::move(transfer)); }
   Pending sleep(Seconds) override { return compute({}, {}); }
@@ -120,6 +152,9 @@ class FakeContext final : public Context {
       note = operation->partner->note;
       take(*operation);
     }
+    if (operation->kind == Kind::all_reduce && operation->slice.data != nullptr &&
+        size_of(operation->slice) > 0)
+      std::memcpy(operation->slice.data, operation->sum->values.data(), size_of(operation->slice));
     lock.unlock();
     if (operation->kernel) operation->kernel();
     return {index, note};
@@ -131,6 +166,13 @@ class FakeContext final : public Context {
   Pending add(FakeWorld::Operation operation) {
     operations_.push_back(std::make_shared<FakeWorld::Operation>(std::move(operation)));
     return Pending(static_cast<std::uint32_t>(operations_.size() - 1));
+  }
+  static std::size_t size_of(const Slice& slice) { return static_cast<std::size_t>(slice.size.count()); }
+  static void add_to(FakeWorld::Sum& sum, const Slice& vector) {
+    std::vector<float> own(size_of(vector) / sizeof(float));
+    if (!own.empty()) std::memcpy(own.data(), vector.data, size_of(vector));
+    sum.values.resize(own.size());
+    for (std::size_t i = 0; i < own.size(); ++i) sum.values[i] += own[i];
   }
   void take(FakeWorld::Operation& receive) {
     const Slice& sent = receive.partner->slice;

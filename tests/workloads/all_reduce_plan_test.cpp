@@ -145,6 +145,24 @@ TEST(AllReducePlan, PicksNothingThatAnotherOneBeats) {
   }
 }
 
+TEST(AllReducePlan, NativeHasNoScheduleAndNeedsNoNetwork) {
+  AllReduceSetting setting = setting_for("native", {}, {10, 1 << 20});
+  setting.hosts = {"a", "b", "a"};
+  const auto plan = plan_all_reduce(setting, {});
+  EXPECT_EQ(plan.collectives, (std::vector<std::string>{"native", "native"}));
+  EXPECT_EQ(describe(plan), "native, workers by rank");
+  const auto back = all_reduce_plan_from_json(nlohmann::json::parse(to_json(plan).dump()));
+  const std::vector<int> members = {0, 2};
+  EXPECT_FALSE(back.schedule(0, members, 0, 10).has_value());
+}
+
+TEST(AllReducePlan, AutoNeverPicksNative) {
+  const Network network = racks_in_turn(2, 2, 1e9);
+  for (const std::int64_t elements : {1, 1 << 10, 1 << 24})
+    EXPECT_NE(plan_all_reduce(setting_for("auto", network, {elements}), network).collectives.front(),
+              "native");
+}
+
 TEST(AllReducePlan, ComesBackFromItsDocument) {
   const Network network = racks_in_turn(2, 3, 1e9);
   const auto plan = plan_all_reduce(setting_for("auto", network, {10, 1 << 20}), network);
@@ -161,7 +179,7 @@ TEST(AllReducePlan, GivesAGroupOfWorkersItsPartOfTheOrder) {
                            .collectives = {"ring"}};
   const std::vector<int> members = {1, 2, 4};
   // The ring 2, 4, 1: worker 1 stands last, at index 0 of the members.
-  const auto schedule = plan.schedule(0, members, 0, 9);
+  const auto schedule = plan.schedule(0, members, 0, 9).value();
   EXPECT_EQ(schedule.rounds.front().front().peer, 1);
   EXPECT_EQ(schedule.rounds.front().back().peer, 2);
 }

@@ -157,6 +157,24 @@ TEST(ExchangeShares, TellTheWaitForOthersFromTheTransfer) {
   EXPECT_TRUE(exchange_shares(info, journal, Seconds(10)).empty());
 }
 
+OperationRecord all_reduce(Rank rank, const char* members, double start, double end) {
+  OperationRecord record = operation(rank, "all-reduce", -1, start, end);
+  record.work = members;
+  return record;
+}
+
+/// The first all-reduce of all waits for rank 1 until 5, the second for rank 0; that of others is theirs.
+TEST(ExchangeShares, AnAllReduceBeginsWithItsLastMember) {
+  Journal journal;
+  journal.steps = {step_of(0, 0, 0, 0, 2, 6), step_of(0, 1, 1, 8, 1, 1)};
+  journal.operations = {operation(0, "compute", -1, 0, 2), all_reduce(0, "0-1", 1, 8),
+                        all_reduce(2, "2-3", 0, 9),        all_reduce(0, "0-1", 9, 10),
+                        all_reduce(1, "0-1", 5, 8.5),      all_reduce(1, "0-1", 8.5, 10)};
+  const ExchangeShares shares = exchange_shares(info_of({"worker", "worker"}), journal, Seconds(10)).at(0);
+  EXPECT_DOUBLE_EQ(shares.communicating, 0.4);
+  EXPECT_DOUBLE_EQ(shares.waiting, 0.3);
+}
+
 /// The exchange is not the end of its step: what came is taken over from 8 to 9.
 TEST(ExchangeShares, AnUpdateAfterTheExchangeIsNoPartOfIt) {
   Journal journal;

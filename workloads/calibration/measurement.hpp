@@ -35,6 +35,11 @@ std::vector<double> measure_lateness(Context& context, const CalibrationSetting&
 /// See Profile. Of all ranks; those that do not share return at once.
 double measure_share_spread(Context& context, const CalibrationSetting& setting);
 
+/// MPI's own, among the first workers. Of all ranks. Pre: rank 0 is the first worker.
+std::vector<Profile::AllReduceEntry> measure_all_reduces(Context& context, const std::vector<Rank>& workers,
+                                                         const CalibrationSetting& setting,
+                                                         std::uint64_t seed);
+
 struct ComputeTimes {
   std::vector<Profile::ComputeEntry> entries;
   std::int64_t disturbing_bytes = 0;

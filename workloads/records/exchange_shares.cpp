@@ -87,6 +87,9 @@ std::map<Rank, OfWorker> workers_of(const RunInfo& info, const Journal& journal)
     if (const auto to = workers.find(receive->rank); to != workers.end())
       to->second.messages.push_back({send->start, receive->end});
   }
+  for (const auto& [own, met] : all_reduces_of(journal))
+    if (const auto worker = workers.find(own->rank); worker != workers.end())
+      worker->second.messages.push_back({std::min(met, own->end), own->end});
   return workers;
 }
 

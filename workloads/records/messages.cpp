@@ -1,5 +1,6 @@
 #include "workloads/records/messages.hpp"
 
+#include <algorithm>
 #include <deque>
 #include <map>
 #include <tuple>
@@ -21,6 +22,26 @@ std::vector<MessageRecords> messages_of(const Journal& journal) {
     waiting.pop_front();
   }
   return messages;
+}
+
+std::vector<AllReduceRecord> all_reduces_of(const Journal& journal) {
+  using Series = std::tuple<std::string, int>;  // members, channel
+  std::map<Series, std::vector<Seconds>> met;
+  std::map<std::tuple<Rank, std::string, int>, std::size_t> started;
+  std::vector<std::size_t> numbers;  // of each record among those of its rank
+  for (const auto& operation : journal.operations) {
+    if (operation.kind != "all-reduce") continue;
+    auto& times = met[{operation.work, operation.channel}];
+    const std::size_t number = started[{operation.rank, operation.work, operation.channel}]++;
+    if (number == times.size()) times.push_back(operation.start);
+    times[number] = std::max(times[number], operation.start);
+    numbers.push_back(number);
+  }
+  std::vector<AllReduceRecord> records;
+  for (const auto& operation : journal.operations)
+    if (operation.kind == "all-reduce")
+      records.push_back({&operation, met[{operation.work, operation.channel}][numbers[records.size()]]});
+  return records;
 }
 
 }  // namespace tandem

@@ -1,4 +1,4 @@
-// The two records of each message, put together. Pure.
+// The records of each message, and of each all-reduce of the world's own, put together. Pure.
 #pragma once
 
 #include <vector>
@@ -17,5 +17,14 @@ struct MessageRecords {
 /// order in which they were sent; those of which one side was not recorded are left out. The pointers are
 /// into `journal`.
 std::vector<MessageRecords> messages_of(const Journal& journal);
+
+/// One rank's part in an all-reduce.
+struct AllReduceRecord {
+  const OperationRecord* own;
+  Seconds met;  ///< when the last of its ranks that recorded it had started it
+};
+
+/// In the order in which they were recorded: all-reduces of the same ranks on one channel follow each other.
+std::vector<AllReduceRecord> all_reduces_of(const Journal& journal);
 
 }  // namespace tandem

@@ -1,8 +1,27 @@
 #include "workloads/records/recording_context.hpp"
 
+#include <string>
 #include <utility>
 
 namespace tandem {
+namespace {
+
+/// "0-3 7": ranks that follow each other are one range.
+std::string text_of(std::span<const Rank> members) {
+  std::string text;
+  for (std::size_t first = 0; first < members.size();) {
+    std::size_t last = first;
+    while (last + 1 < members.size() && members[last + 1] == members[last] + 1) ++last;
+    if (first > 0) text += ' ';
+    text += std::to_string(members[first]);
+    if (last > first) text += '-' + std::to_string(members[last]);
+    first = last + 1;
+  }
+  return text;
+}
+
+}  // namespace
+
 RecordingContext::RecordingContext(Context& inner, std::vector<OperationRecord>& log)
     : inner_(inner), log_(log) {}
 
@@ -29,6 +48,15 @@ Pending RecordingContext::receive(Rank from, Channel channel, Slice slice) {
                          .bytes = slice.size.count(),
                          .start = now()};
   return note(std::move(record), inner_.receive(from, channel, slice));
+}
+
+Pending RecordingContext::all_reduce(std::span<const Rank> members, Channel channel, Slice vector) {
+  OperationRecord record{.kind = "all-reduce",
+                         .channel = channel.number,
+                         .work = text_of(members),
+                         .bytes = vector.size.count(),
+                         .start = now()};
+  return note(std::move(record), inner_.all_reduce(members, channel, vector));
 }
 
 Pending RecordingContext::read(int disk, Bytes size, Kernel transfer) {

@@ -19,6 +19,7 @@ class RecordingContext : public Context {
   Pending compute(const Work& work, Kernel kernel) override;
   Pending send(Rank to, Channel channel, Slice slice, const Note& note) override;
   Pending receive(Rank from, Channel channel, Slice slice) override;
+  Pending all_reduce(std::span<const Rank> members, Channel channel, Slice vector) override;
   Pending read(int disk, Bytes size, Kernel transfer) override;
   Pending write(int disk, Bytes size, Kernel transfer) override;
   Pending sleep(Seconds duration) override;

@@ -58,10 +58,10 @@ struct DecisionRecord {
 /// One operation of the context. operations.csv.
 struct OperationRecord {
   Rank rank = 0;
-  std::string kind = {};  ///< "compute", "send", "receive", "read", "write", "sleep"
+  std::string kind = {};  ///< "compute", "send", "receive", "all-reduce", "read", "write", "sleep"
   int peer = -1;          ///< rank, or disk number
   int channel = -1;
-  std::string work = {};  ///< "forward", ...; empty unless compute
+  std::string work = {};  ///< of a compute: "forward", ...; of an all-reduce its members: "0-3 7"; else empty
   int bucket = -1;
   std::int64_t bytes = 0;
   int samples = 0;

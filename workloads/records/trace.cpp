@@ -89,13 +89,20 @@ class Tracks {
   }
 
   void add_operations() {
-    for (const auto& operation : journal_.operations)
-      if (operation.kind != "send" && operation.kind != "receive") add_work(operation);
+    for (const auto& operation : journal_.operations) {
+      if (operation.kind == "all-reduce") {
+        add_mark(operation, operation.start, "starts all-reduce among " + operation.work);
+        add_mark(operation, operation.end, "has all-reduce among " + operation.work);
+      } else if (operation.kind != "send" && operation.kind != "receive") {
+        add_work(operation);
+      }
+    }
     std::size_t id = 0;
     for (const auto& [send, receive] : messages_of(journal_)) {
       const std::string name = fmt::format("{}-{}", process_, id++);
-      add_mark(*send, send->start, {{"ph", "s"}, {"id", name}});
-      add_mark(*receive, receive->end, {{"ph", "f"}, {"bp", "e"}, {"id", name}});
+      add_mark(*send, send->start, fmt::format("send to {}", send->peer), {{"ph", "s"}, {"id", name}});
+      add_mark(*receive, receive->end, fmt::format("receive from {}", receive->peer),
+               {{"ph", "f"}, {"bp", "e"}, {"id", name}});
     }
   }
 
@@ -107,12 +114,11 @@ class Tracks {
                                        std::move(arguments)});
   }
 
-  void add_mark(const OperationRecord& operation, Seconds at, json flow) {
-    const std::string towards = operation.kind == "send" ? "to" : "from";
+  void add_mark(const OperationRecord& operation, Seconds at, std::string name, json flow = nullptr) {
     const double time = microseconds(at);
     tracks_[operation.rank].push_back({time,
                                        time + mark_us,
-                                       fmt::format("{} {} {}", operation.kind, towards, operation.peer),
+                                       std::move(name),
                                        "message",
                                        {{"bytes", operation.bytes},
                                         {"channel", operation.channel},

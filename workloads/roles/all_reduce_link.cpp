@@ -1,5 +1,5 @@
 // Exchange without a server: each bucket's payload is summed over the workers by the collective's schedule,
-// or what a compression makes of it.
+// by the world's own all-reduce, or through what a compression makes of it.
 #include <algorithm>
 #include <map>
 #include <optional>
@@ -100,8 +100,14 @@ class AllReduceLink : public Link {
 
  private:
   struct Traffic {
-    Traffic(const collectives::Schedule& schedule, std::int64_t element_bytes) {
-      for (const auto& round : schedule.rounds)
+    /// Of the world's own all-reduce only what it is given and gives back is known, if there is anybody else.
+    Traffic(const std::optional<collectives::Schedule>& schedule, Bytes size, std::size_t members,
+            std::int64_t element_bytes) {
+      if (!schedule) {
+        sent = received = members > 1 ? size.count() : 0;
+        return;
+      }
+      for (const auto& round : schedule->rounds)
         for (const auto& transfer : round)
           (transfer.kind == collectives::Transfer::Kind::send ? sent : received) +=
               transfer.piece.size() * element_bytes;
@@ -111,10 +117,11 @@ class AllReduceLink : public Link {
   };
   /// What all-reduces of one set of workers are made of, one after the other.
   struct Vectors {
-    std::vector<collectives::Schedule> schedules;
+    AllReduces::Schedules schedules;
     std::vector<Bytes> sizes;
     std::vector<collectives::Element> elements;
-    void add(collectives::Schedule schedule, std::int64_t count, const collectives::Element& element) {
+    void add(std::optional<collectives::Schedule> schedule, std::int64_t count,
+             const collectives::Element& element) {
       schedules.push_back(std::move(schedule));
       sizes.emplace_back(count * element.bytes);
       elements.push_back(element);
@@ -126,7 +133,7 @@ class AllReduceLink : public Link {
     Group(Context& context, Vectors vectors, const std::vector<Rank>& ranks)
         : size(static_cast<int>(ranks.size())) {
       for (std::size_t i = 0; i < vectors.schedules.size(); ++i)
-        traffic.emplace_back(vectors.schedules[i], vectors.elements[i].bytes);
+        traffic.emplace_back(vectors.schedules[i], vectors.sizes[i], ranks.size(), vectors.elements[i].bytes);
       sizes = vectors.sizes;
       reduces.emplace(context, std::move(vectors.schedules), ranks, sizes, protocol::reduce_bucket(0).number,
                       vectors.elements);

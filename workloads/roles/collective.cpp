@@ -49,11 +49,11 @@ int index_of(Rank rank, std::span<const Rank> members) {
   return static_cast<int>(found - members.begin());
 }
 
-std::vector<collectives::Schedule> schedules_of(collectives::MakeSchedule make, int self, int size,
-                                                std::span<const Bytes> bucket_sizes) {
-  std::vector<collectives::Schedule> schedules;
+AllReduces::Schedules schedules_of(collectives::MakeSchedule make, int self, int size,
+                                   std::span<const Bytes> bucket_sizes) {
+  AllReduces::Schedules schedules;
   for (const Bytes bytes : bucket_sizes)
-    schedules.push_back(make(self, size, bytes.count() / float_element.bytes));
+    schedules.emplace_back(make(self, size, bytes.count() / float_element.bytes));
   return schedules;
 }
 
@@ -66,9 +66,9 @@ AllReduces::AllReduces(Context& context, collectives::MakeSchedule make, std::sp
                               bucket_sizes),
                  members, bucket_sizes, first_channel) {}
 
-AllReduces::AllReduces(Context& context, std::vector<collectives::Schedule> schedules,
-                       std::span<const Rank> members, std::span<const Bytes> bucket_sizes,
-                       std::int32_t first_channel, std::span<const collectives::Element> elements)
+AllReduces::AllReduces(Context& context, Schedules schedules, std::span<const Rank> members,
+                       std::span<const Bytes> bucket_sizes, std::int32_t first_channel,
+                       std::span<const collectives::Element> elements)
     : context_(context), members_(members.begin(), members.end()), runs_(bucket_sizes.size()) {
   TANDEM_CHECK(schedules.size() == runs_.size(), "schedules", schedules.size(), "buckets", runs_.size());
   TANDEM_CHECK(elements.empty() || elements.size() == runs_.size(), "elements", elements.size());
@@ -77,12 +77,14 @@ AllReduces::AllReduces(Context& context, std::vector<collectives::Schedule> sche
     Run& run = runs_[bucket];
     run.element = elements.empty() ? float_element : elements[bucket];
     TANDEM_CHECK(size >= 0 && size % run.element.bytes == 0, "bucket", bucket, "bytes", size);
-    run.schedule = std::move(schedules[bucket]);
+    run.is_own = !schedules[bucket];
+    TANDEM_CHECK(!run.is_own || run.element.add == float_element.add, "bucket", bucket);
+    if (!run.is_own) run.schedule = std::move(*schedules[bucket]);
     run.channel = first_channel + static_cast<std::int32_t>(bucket);
     run.first_slot = slots_.size();
     run.vector.size = bucket_sizes[bucket];
     run.arrivals_needed = most_reduced_elements(run.schedule) * static_cast<std::size_t>(run.element.bytes);
-    const std::size_t transfers = most_transfers(run.schedule);
+    const std::size_t transfers = run.is_own ? 1 : most_transfers(run.schedule);
     run.arrival_of.resize(transfers);
     for (std::size_t transfer = 0; transfer < transfers; ++transfer)
       operations_.push_back({bucket, transfer, false});
@@ -101,18 +103,22 @@ void AllReduces::start(int bucket, Slice vector) {
   run.round = 0;
   run.under_way = true;
   ++running_;
-  start_round(run);
+  if (run.is_own)
+    slots_[run.first_slot] = context_.all_reduce(members_, Channel{run.channel, false}, vector);
+  else
+    start_round(run);
+}
+
+void AllReduces::end(Run& run) {
+  run.under_way = false;
+  --running_;
 }
 
 /// Starts the run's current round, or the next that has transfers, or ends the run after the last.
 void AllReduces::start_round(Run& run) {
   const auto& rounds = run.schedule.rounds;
   while (run.round < rounds.size() && rounds[run.round].empty()) ++run.round;
-  if (run.round == rounds.size()) {
-    run.under_way = false;
-    --running_;
-    return;
-  }
+  if (run.round == rounds.size()) return end(run);
   const Round& round = rounds[run.round];
   run.unfinished = round.size();
   std::size_t arrived = 0;
@@ -169,6 +175,7 @@ void AllReduces::reduce(Run& run, std::size_t transfer) {
 void AllReduces::on_done(std::size_t slot) {
   const Operation& operation = operations_[slot];
   Run& run = runs_[operation.bucket];
+  if (run.is_own) return end(run);
   const Round& round = run.schedule.rounds[run.round];
   const Transfer& transfer = round[operation.transfer];
   const std::size_t other = counterpart(round, operation.transfer);

@@ -1,9 +1,10 @@
-// Runs all-reduces on any context by interpreting their schedules, several at a time and while other work
-// goes on. Knows no algorithm: what is sent to whom is in the schedule.
+// Runs all-reduces on any context by interpreting their schedules, or by the world's own all-reduce, several
+// at a time and while other work goes on. Knows no algorithm: what is sent to whom is in the schedule.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -15,7 +16,8 @@ namespace tandem {
 
 /// The all-reduces (sums, of float32 if nothing else is said) of one group of ranks: one a bucket, each on
 /// its own channel, any number of them under way at once. The sum of an element is always taken in the order
-/// that the schedule fixes. After the first use of each bucket nothing is allocated.
+/// that the schedule fixes; only the world's own all-reduce takes it as it likes. After the first use of each
+/// bucket nothing is allocated.
 class AllReduces {
  public:
   /// `members[index]` is the rank of participant `index`; this rank is one of them, and all give the same
@@ -23,10 +25,12 @@ class AllReduces {
   /// each bucket size is a multiple of 4 bytes. The context outlives this object.
   AllReduces(Context& context, collectives::MakeSchedule make, std::span<const Rank> members,
              std::span<const Bytes> bucket_sizes, std::int32_t first_channel);
-  /// The same with this rank's schedule for each bucket; peers are indices of `members`. `elements`: what
-  /// the pieces of each are counted in and how it is added, instead of floats; a bucket's size is a multiple
-  /// of it.
-  AllReduces(Context& context, std::vector<collectives::Schedule> schedules, std::span<const Rank> members,
+  /// The same with this rank's schedule for each bucket; peers are indices of `members`. Without a schedule:
+  /// the world's own all-reduce (Context::all_reduce), of floats; all members then start such buckets in the
+  /// same order. `elements`: what the pieces of each are counted in and how it is added, instead of floats; a
+  /// bucket's size is a multiple of it.
+  using Schedules = std::vector<std::optional<collectives::Schedule>>;
+  AllReduces(Context& context, Schedules schedules, std::span<const Rank> members,
              std::span<const Bytes> bucket_sizes, std::int32_t first_channel,
              std::span<const collectives::Element> elements = {});
   AllReduces(const AllReduces&) = delete;
@@ -53,6 +57,7 @@ class AllReduces {
   /// One bucket's all-reduce.
   struct Run {
     collectives::Schedule schedule;
+    bool is_own = true;  ///< one of the world's own; it has no schedule, and one slot
     std::int32_t channel = 0;
     std::size_t first_slot =
         0;  ///< its operations' place in `slots_`: transfer t of a round is at first_slot + t
@@ -71,6 +76,7 @@ class AllReduces {
     bool reducing = false;
   };
 
+  void end(Run& run);
   void start_round(Run& run);
   void post_receive(Run& run, std::size_t transfer);
   void post_send(Run& run, std::size_t transfer);

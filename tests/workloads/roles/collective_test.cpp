@@ -208,6 +208,43 @@ TEST(AllReduces, InterpretsRoundsOfSeveralTransfers) {
   }
 }
 
+/// The first and the last bucket by the world's own all-reduce, the middle one by a ring.
+TEST(AllReduces, MixSchedulesWithTheWorldsOwn) {
+  const std::vector<std::size_t> elements = {17, 40, 5};
+  const auto ring = collectives::catalog().find("ring").make;
+  for (const auto seed : testing::seeds(20)) {
+    TANDEM_TRACE_SEED(seed);
+    std::atomic<int> wrong{0};
+    FakeWorld(4, seed).run([&](Context& context) {
+      // A group of its own between others, in an order of its own.
+      const std::vector<Rank> members =
+          context.rank() == 2 ? std::vector<Rank>{2} : std::vector<Rank>{3, 0, 1};
+      const int size = static_cast<int>(members.size());
+      const auto self = std::find(members.begin(), members.end(), context.rank()) - members.begin();
+      AllReduces all_reduces(context, {std::nullopt, ring(static_cast<int>(self), size, 40), std::nullopt},
+                             members, sizes_of(elements), 10);
+      for (int step = 0; step < 3; ++step) {
+        std::vector<std::vector<float>> vectors(elements.size());
+        for (std::size_t bucket = elements.size(); bucket-- > 0;) {
+          Pending backward = context.compute({.kind = Work::Kind::backward}, [&, bucket] {
+            vectors[bucket] = contributions(context.rank(), step, bucket, elements[bucket]);
+          });
+          all_reduces.overlap(backward);
+          all_reduces.start(static_cast<int>(bucket), slice_of(vectors[bucket]));
+          EXPECT_TRUE(all_reduces.under_way(static_cast<int>(bucket)) || size == 1);
+        }
+        all_reduces.finish(0);
+        EXPECT_FALSE(all_reduces.under_way(0));
+        all_reduces.finish();
+        EXPECT_FALSE(all_reduces.running());
+        for (std::size_t bucket = 0; bucket < elements.size(); ++bucket)
+          if (vectors[bucket] != sum_over(members, step, bucket, elements[bucket])) ++wrong;
+      }
+    });
+    EXPECT_EQ(wrong, 0);
+  }
+}
+
 /// Ends every operation at once and counts. Stands for any number of other ranks, whose data are zeros.
 class CountingContext final : public Context {
  public:
@@ -232,6 +269,7 @@ class CountingContext final : public Context {
     if (slice.data != nullptr) std::fill_n(slice.data, slice.size.count(), std::byte{0});
     return Pending(0);
   }
+  Pending all_reduce(std::span<const Rank>, Channel, Slice) override { return Pending(0); }
   Pending read(int, Bytes, Kernel) override { return Pending(0); }
   Pending write(int, Bytes, Kernel) override { return Pending(0); }
   Pending sleep(Seconds) override { return Pending(0); }
@@ -317,8 +355,8 @@ TEST_P(AllReducesOf, OtherElementsBesideFloats) {
     std::atomic<int> wrong{0};
     FakeWorld(ranks, seed).run([&](Context& context) {
       const Rank self = context.rank();
-      std::vector<collectives::Schedule> schedules = {
-          make()(self, ranks, 7), collectives::ring_gather(self, ranks, 3), make()(self, ranks, 9)};
+      AllReduces::Schedules schedules = {make()(self, ranks, 7), collectives::ring_gather(self, ranks, 3),
+                                         make()(self, ranks, 9)};
       AllReduces all_reduces(context, std::move(schedules), members, sizes, 10, elements);
       std::vector<std::int16_t> shorts(7, static_cast<std::int16_t>(100 * (self + 1)));
       std::vector<std::byte> bytes(3 * ranks);

@@ -1,0 +1,205 @@
+// Every schedule of the catalogue, and two of them in buckets, against MPI_Allreduce, turn by turn in one
+// run: medians, their ratio, and the best. Started plainly it has mpirun start it with 2, 4 and 8 ranks, by
+// the flags that jobs run with.
+#include <fmt/format.h>
+#include <mpi.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <numeric>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "policies/collectives/schedule.hpp"
+#include "policies/vocabulary/check.hpp"
+#include "runtime/launcher/launcher.hpp"
+#include "runtime/mpi_context.hpp"
+#include "workloads/roles/collective.hpp"
+
+namespace tandem {
+namespace {
+
+constexpr double seconds_a_size = 8.0;  ///< for the turns of one size, as far as a few fit in
+constexpr int fewest_turns = 7;
+constexpr int most_turns = 60;
+constexpr double hopeless = 2.0;  ///< times MPI's own in the first turn: such a candidate has no other turn
+
+double median(std::vector<double> values) {
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
+}
+
+/// Seconds until the last rank is done.
+double timed(const std::function<void()>& reduce) {
+  MPI_Barrier(MPI_COMM_WORLD);
+  const double start = MPI_Wtime();
+  reduce();
+  double seconds = MPI_Wtime() - start;
+  MPI_Allreduce(MPI_IN_PLACE, &seconds, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
+  return seconds;
+}
+
+struct Candidate {
+  std::string name;
+  std::function<void()> reduce;
+  std::vector<double> seconds = {};
+  bool is_hopeless = false;
+};
+
+/// One vector that all candidates sum in place. What all ranks decide is the same, by times that all have.
+class Comparison {
+ public:
+  Comparison(MpiContext& context, std::int64_t bytes)
+      : context_(context), bytes_(bytes), vector_(static_cast<std::size_t>(bytes) / sizeof(float)) {
+    members_.resize(static_cast<std::size_t>(context.world_size()));
+    std::iota(members_.begin(), members_.end(), 0);
+    candidates_.push_back({"MPI_Allreduce", [this] {
+                             MPI_Allreduce(MPI_IN_PLACE, vector_.data(), static_cast<int>(vector_.size()),
+                                           MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
+                           }});
+    for (const auto& entry : collectives::catalog().entries()) add(entry.name, entry.make, bytes);
+    for (const char* name : {"ring", "halving-doubling"})
+      add(std::string(name) + "/1MiB", collectives::catalog().find(name).make, std::int64_t{1} << 20);
+    add("native", nullptr, bytes);
+  }
+
+  /// Every candidate in turn, a different one first each time. Errors: WorldError for a wrong sum.
+  void measure() {
+    for (const Candidate& candidate : candidates_) check(candidate);
+    // Of zeros, which stay zeros.
+    std::fill(vector_.begin(), vector_.end(), 0.0F);
+    for (Candidate& candidate : candidates_) candidate.seconds = {timed(candidate.reduce)};
+    const double plain_s = candidates_.front().seconds.front();
+    double turn_s = 0.0;
+    for (Candidate& candidate : candidates_) {
+      candidate.is_hopeless = candidate.seconds.front() > hopeless * plain_s;
+      if (!candidate.is_hopeless) turn_s += candidate.seconds.front();
+    }
+    const int turns = std::clamp(static_cast<int>(seconds_a_size / turn_s), fewest_turns, most_turns);
+    for (int turn = 0; turn < turns; ++turn)
+      for (std::size_t i = 0; i < candidates_.size(); ++i) {
+        Candidate& candidate = candidates_[(i + static_cast<std::size_t>(turn)) % candidates_.size()];
+        if (!candidate.is_hopeless) candidate.seconds.push_back(timed(candidate.reduce));
+      }
+  }
+
+  std::string heading() const {
+    std::string line = fmt::format("{:>8} {:>5} {:>16}", "size", "turns", "MPI_Allreduce");
+    for (std::size_t i = 1; i < candidates_.size(); ++i) line += "  " + candidates_[i].name;
+    return line + "  best";
+  }
+
+  /// The median of MPI_Allreduce, and of each other one over it.
+  std::string line() const {
+    const double plain = median(candidates_.front().seconds);
+    std::string text = fmt::format("{:>4} MiB {:>5} {:>13.0f} us", bytes_ >> 20,
+                                   candidates_.front().seconds.size(), plain * 1e6);
+    std::string best;
+    double least = 0.0;
+    for (std::size_t i = 1; i < candidates_.size(); ++i) {
+      const double ratio = median(candidates_[i].seconds) / plain;
+      text += fmt::format("  {:>{}.2f}", ratio, candidates_[i].name.size());
+      const bool is_ours = candidates_[i].name != "native";
+      if (is_ours && (best.empty() || ratio < least)) {
+        best = candidates_[i].name;
+        least = ratio;
+      }
+    }
+    return text + fmt::format("  {} {:.3f}", best, least);
+  }
+
+ private:
+  /// Cut in buckets, all of them under way at once as in a job. Without `make`: MPI's own, of the context.
+  void add(const std::string& name, collectives::MakeSchedule make, std::int64_t bucket_bytes) {
+    const std::vector<Bytes> buckets(static_cast<std::size_t>(bytes_ / bucket_bytes), Bytes(bucket_bytes));
+    const std::int64_t elements = bucket_bytes / static_cast<std::int64_t>(sizeof(float));
+    AllReduces::Schedules schedules(buckets.size());
+    for (auto& schedule : schedules)
+      if (make != nullptr) schedule = make(context_.rank(), context_.world_size(), elements);
+    reduces_.push_back(
+        std::make_unique<AllReduces>(context_, std::move(schedules), members_, buckets, next_channel_));
+    next_channel_ += static_cast<std::int32_t>(buckets.size());
+    candidates_.push_back({name, [this, &reduce = *reduces_.back(), buckets] {
+                             auto* at = reinterpret_cast<std::byte*>(vector_.data());
+                             for (std::size_t bucket = 0; bucket < buckets.size(); ++bucket) {
+                               reduce.start(static_cast<int>(bucket), {buckets[bucket], at});
+                               at += buckets[bucket].count();
+                             }
+                             reduce.finish();
+                           }});
+  }
+
+  void check(const Candidate& candidate) {
+    std::fill(vector_.begin(), vector_.end(), static_cast<float>(context_.rank() + 1));
+    candidate.reduce();
+    const int size = context_.world_size();
+    const auto sum = static_cast<float>(size * (size + 1) / 2);
+    if (std::any_of(vector_.begin(), vector_.end(), [sum](float element) { return element != sum; }))
+      throw WorldError(candidate.name + ": a wrong sum");
+  }
+
+  MpiContext& context_;
+  std::int64_t bytes_;
+  std::vector<float> vector_;
+  std::vector<Rank> members_;
+  std::vector<std::unique_ptr<AllReduces>> reduces_;
+  std::vector<Candidate> candidates_;
+  std::int32_t next_channel_ = 0;
+};
+
+void run_rank() {
+  MpiContext context(MPI_COMM_WORLD, {});
+  const auto print = [&](const std::string& line) {
+    if (context.rank() != 0) return;
+    std::printf("%s\n", line.c_str());
+    std::fflush(stdout);
+  };
+  print(fmt::format("\n{} ranks; ratios to MPI_Allreduce, below 1 is faster", context.world_size()));
+  for (const std::int64_t mebibytes : {1, 4, 16, 64}) {
+    Comparison comparison(context, mebibytes << 20);
+    if (mebibytes == 1) print(comparison.heading());
+    comparison.measure();
+    print(comparison.line());
+  }
+}
+
+/// Each number of ranks on this machine.
+int run_all(const std::string& program) {
+  LaunchEvents events;
+  events.output = [](const std::string& line) {
+    std::printf("%s\n", line.c_str());
+    std::fflush(stdout);
+  };
+  events.error = [](const std::string& line) { std::fprintf(stderr, "%s\n", line.c_str()); };
+  for (const int ranks : {2, 4, 8}) {
+    const LaunchResult result = launch({.ranks = ranks, .program = {program}}, events);
+    if (result.exit_code == 0) continue;
+    std::fprintf(stderr, "%s\n", result.message.c_str());
+    return result.exit_code;
+  }
+  return 0;
+}
+
+}  // namespace
+}  // namespace tandem
+
+int main(int argc, char** argv) {
+  if (std::getenv("OMPI_COMM_WORLD_SIZE") == nullptr)
+    return tandem::run_all(std::filesystem::read_symlink("/proc/self/exe").string());
+  MPI_Init(&argc, &argv);
+  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+  try {
+    tandem::run_rank();
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "%s\n", error.what());
+    MPI_Abort(MPI_COMM_WORLD, 1);
+  }
+  MPI_Finalize();
+  return 0;
+}

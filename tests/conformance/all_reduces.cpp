@@ -1,0 +1,136 @@
+// Conformance of the world's own all-reduce: sums, sizes, groups, several under way, and work meanwhile.
+#include <algorithm>
+#include <cstring>
+
+#include "tests/conformance/support.hpp"
+
+namespace tandem::conformance {
+namespace {
+
+constexpr Channel plain{41, false};
+constexpr Channel other{42, false};
+
+using Vector = std::vector<float>;
+
+Slice slice_of(Vector& vector) {
+  return {Bytes(static_cast<std::int64_t>(vector.size() * sizeof(float))),
+          reinterpret_cast<std::byte*>(vector.data())};
+}
+
+/// Small integers: their sums are exact in any order, and tell who is missing.
+float element_of(Rank rank, int key, std::size_t at) {
+  return static_cast<float>((1 << rank) *
+                            (1 + static_cast<int>((at * 7 + static_cast<std::size_t>(key)) % 13)));
+}
+
+Vector vector_of(Rank rank, int key, std::size_t size) {
+  Vector vector(size);
+  for (std::size_t at = 0; at < size; ++at) vector[at] = element_of(rank, key, at);
+  return vector;
+}
+
+void expect_sum(const Context& context, const std::string& what, const std::vector<Rank>& members, int key,
+                const Vector& found) {
+  for (std::size_t at = 0; at < found.size(); ++at) {
+    float sum = 0;
+    for (const Rank rank : members) sum += element_of(rank, key, at);
+    if (found[at] != sum) expect_equal(context, what + ": element " + std::to_string(at), sum, found[at]);
+  }
+}
+
+bool is_member(const Context& context, const std::vector<Rank>& members) {
+  return std::find(members.begin(), members.end(), context.rank()) != members.end();
+}
+
+void all_reduces_sum_vectors_of_any_size(Context& context) {
+  const std::vector<Rank> all = {0, 1, 2, 3};
+  int key = 0;
+  for (const std::size_t size : {1UL, 0UL, 3UL, 1000UL, 65537UL, 300000UL}) {
+    Vector vector = vector_of(context.rank(), ++key, size);
+    Pending sum = context.all_reduce(all, plain, slice_of(vector));
+    expect(context, "a started all-reduce is pending", !sum.empty());
+    context.wait(sum);
+    expect_sum(context, std::to_string(size) + " elements", all, key, vector);
+  }
+}
+
+/// Their ends may come in any order, and the ranks ask for them in different ones.
+void several_all_reduces_are_under_way(Context& context) {
+  const std::vector<Rank> all = {0, 1, 2};
+  constexpr std::size_t count = 5;
+  std::vector<Vector> vectors;
+  std::vector<Pending> sums;
+  for (std::size_t i = 0; i < count; ++i)
+    vectors.push_back(vector_of(context.rank(), static_cast<int>(i), 20000 * (count - i) + i));
+  for (std::size_t i = 0; i < count; ++i) {
+    Pending work = context.compute({.kind = Work::Kind::backward, .samples = 1});
+    sums.push_back(context.all_reduce(all, {50 + static_cast<int>(i), false}, slice_of(vectors[i])));
+    context.wait(work);
+  }
+  if (context.rank() == 1) std::reverse(sums.begin(), sums.end());
+  if (context.rank() == 2)
+    for (std::size_t i = 0; i < count; ++i) context.wait_any(sums);
+  else
+    context.wait_all(sums);
+  for (std::size_t i = 0; i < count; ++i)
+    expect_sum(context, "vector " + std::to_string(i), all, static_cast<int>(i), vectors[i]);
+}
+
+/// Whoever is early does other things meanwhile; a message that the late one waits for must get through.
+void an_all_reduce_waits_for_its_last_member(Context& context) {
+  const std::vector<Rank> all = {0, 1};
+  Vector vector = vector_of(context.rank(), 1, 5000);
+  Buffer bytes = pattern(7, 100000);
+  // Making the first one over these members may wait for all of them.
+  Vector first(1, 1.0F);
+  Pending known = context.all_reduce(all, plain, slice_of(first));
+  context.wait(known);
+  if (context.rank() == 0) {
+    Pending sum = context.all_reduce(all, plain, slice_of(vector));
+    send_now(context, 1, other, conformance::slice_of(bytes));
+    context.wait(sum);
+  } else {
+    Buffer arrived(bytes.size());
+    receive_now(context, 0, other, conformance::slice_of(arrived));
+    expect_pattern(context, "message", 7, arrived, arrived.size());
+    Pending sum = context.all_reduce(all, plain, slice_of(vector));
+    context.wait(sum);
+  }
+  expect_sum(context, "sum", all, 1, vector);
+}
+
+/// Groups that share members, disjoint ones at once, lists in any order, and one alone.
+void all_reduces_among_groups(Context& context) {
+  const std::vector<std::vector<Rank>> groups = {{0, 2}, {1, 3}, {3, 0, 1}, {2},
+                                                 {1, 2}, {0, 3}, {2, 0},    {0, 2}};
+  for (int round = 0; round < 3; ++round)
+    for (const auto& members : groups) {
+      if (!is_member(context, members)) continue;
+      Vector vector = vector_of(context.rank(), round, 777);
+      Pending sum = context.all_reduce(members, plain, slice_of(vector));
+      context.wait(sum);
+      expect_sum(context, "group of " + std::to_string(members.size()), members, round, vector);
+    }
+}
+
+/// Modelled mathematics: a size and no memory.
+void all_reduces_without_memory_end(Context& context) {
+  const std::vector<Rank> all = {0, 1, 2};
+  std::vector<Pending> sums;
+  for (const std::int64_t size : {4L, 400000L, 0L})
+    sums.push_back(context.all_reduce(all, plain, {Bytes(size), nullptr}));
+  context.wait_all(sums);
+  for (const Pending& sum : sums) expect(context, "waited for", sum.empty());
+}
+
+}  // namespace
+
+std::vector<Scenario> all_reduce_scenarios() {
+  return {{"all_reduces_sum_vectors_of_any_size", 4, all_reduces_sum_vectors_of_any_size},
+          {"several_all_reduces_are_under_way", 3, several_all_reduces_are_under_way},
+          {"an_all_reduce_waits_for_its_last_member", 2, an_all_reduce_waits_for_its_last_member},
+          {"all_reduces_among_groups", 4, all_reduces_among_groups},
+          {"all_reduces_without_memory_end", 3, all_reduces_without_memory_end}};
+}
+
+}  // namespace tandem::conformance

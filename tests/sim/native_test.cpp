@@ -1,0 +1,175 @@
+// The world's own all-reduce in jobs: its measured times, its price in a simulation, and training over it.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <set>
+
+#include "platforms/neighbours.hpp"
+#include "tests/sim/training.hpp"
+#include "tests/support/temporary_folder.hpp"
+#include "workloads/calibration.hpp"
+#include "workloads/native_price.hpp"
+#include "workloads/records/messages.hpp"
+
+namespace tandem {
+namespace {
+
+using testing::small_experiment;
+using testing::TemporaryFolder;
+using testing::TemporaryPlatform;
+using testing::Training;
+
+Profile measured_profile() {
+  Profile profile;
+  profile.paths = {{.from = "host-1", .to = "host-2", .messages = {}, .segments = {{0, 1e-4, 1e-8}}}};
+  profile.all_reduces = {{2, 4, 1e-3, 0.0, {1e-3}},
+                         {2, 1000, 2e-3, 0.0, {1e-3, 2e-3, 6e-3}},
+                         {2, 2000, 4e-3, 0.0, {4e-3}},
+                         {6, 4, 5e-3, 0.0, {5e-3}},
+                         {6, 2000, 8e-3, 0.0, {8e-3}}};
+  return profile;
+}
+
+double seconds_of(const Profile& profile, int ranks, std::int64_t bytes) {
+  const auto found = profile.all_reduce(ranks, Bytes(bytes));
+  return found ? found->count() : -1.0;
+}
+
+TEST(MeasuredAllReduce, IsLinearBetweenSizes) {
+  const Profile profile = measured_profile();
+  EXPECT_DOUBLE_EQ(seconds_of(profile, 2, 1000), 2e-3);
+  EXPECT_DOUBLE_EQ(seconds_of(profile, 2, 1500), 3e-3);
+  EXPECT_DOUBLE_EQ(seconds_of(profile, 2, 502), 1.5e-3);
+  EXPECT_DOUBLE_EQ(seconds_of(profile, 2, 1), 1e-3) << "less than the smallest costs as much";
+  EXPECT_DOUBLE_EQ(seconds_of(profile, 2, 5000), 10e-3) << "beyond the largest as the last two";
+}
+
+TEST(MeasuredAllReduce, IsLinearBetweenNumbersOfRanksAndUnknownBeyond) {
+  const Profile profile = measured_profile();
+  EXPECT_DOUBLE_EQ(seconds_of(profile, 6, 2000), 8e-3);
+  EXPECT_DOUBLE_EQ(seconds_of(profile, 4, 2000), 6e-3);
+  EXPECT_DOUBLE_EQ(seconds_of(profile, 3, 4), 2e-3);
+  EXPECT_EQ(seconds_of(profile, 7, 4), -1.0);
+  EXPECT_EQ(seconds_of(profile, 1, 4), -1.0);
+  EXPECT_EQ(seconds_of({}, 2, 4), -1.0);
+}
+
+TEST(MeasuredAllReduce, ComesBackFromItsFile) {
+  const Profile back = profile_from_json(nlohmann::json::parse(to_json(measured_profile()).dump()));
+  ASSERT_EQ(back.all_reduces.size(), 5U);
+  EXPECT_EQ(seconds_of(back, 4, 2000), seconds_of(measured_profile(), 4, 2000));
+  EXPECT_EQ(back.all_reduces[1].raw_s, (std::vector<double>{1e-3, 2e-3, 6e-3}));
+}
+
+class PriceOfNative : public ::testing::Test {
+ protected:
+  static constexpr double bandwidth = 1e8;
+
+  /// Eight modelled workers over native all-reduces. `network`: physics.network.
+  Job job(const std::string& network, const std::string& noise = "none") {
+    Experiment experiment = small_experiment(8);
+    experiment.workload.math = Experiment::Workload::Math::modelled;
+    experiment.platform = file_.path();
+    experiment.sync.over = "all-reduce";
+    experiment.sync.collective = "native";
+    experiment.physics.network = network;
+    experiment.physics.noise = noise;
+    experiment.physics.profile = folder_.path().string() + "/profile.json";
+    save_profile(experiment.physics.profile, measured_profile());
+    return Job(experiment, platforms::load_platform(file_.path()), "");
+  }
+  platforms::Network network() const {
+    std::vector<std::string> hosts;
+    for (int host = 1; host <= 8; ++host) hosts.push_back("host-" + std::to_string(host));
+    return platforms::load_network(file_.path(), hosts);
+  }
+
+  const platforms::Network unknown_ = {};
+  TemporaryFolder folder_;
+  TemporaryPlatform file_{TemporaryPlatform::star(10, bandwidth, 1e-4)};
+};
+
+TEST_F(PriceOfNative, IsWhatWasMeasured) {
+  const Job measured = job("profile");
+  NativePrice price(measured, unknown_, 1);
+  EXPECT_FALSE(price.used());
+  const std::vector<Rank> members = {0, 3, 5, 7};
+  EXPECT_DOUBLE_EQ(price.next(members, Bytes(2000)).count(), 6e-3);
+  EXPECT_TRUE(price.used());
+  EXPECT_EQ(price.origin(), "as calibrated");
+}
+
+TEST_F(PriceOfNative, VariesAsMeasuredAndFromItsSeedAlone) {
+  const Job noisy = job("profile", "profile");
+  NativePrice price(noisy, unknown_, 1);
+  NativePrice same(noisy, unknown_, 1);
+  const std::vector<Rank> members = {0, 1};
+  std::set<double> drawn;
+  for (int i = 0; i < 100; ++i) {
+    const double seconds = price.next(members, Bytes(1000)).count();
+    EXPECT_EQ(seconds, same.next(members, Bytes(1000)).count());
+    drawn.insert(std::round(seconds * 1e6));
+  }
+  EXPECT_EQ(drawn, (std::set<double>{1000, 2000, 6000}));
+}
+
+/// On a star ranks send at full speed at once: halving-doubling among eight is 2 lg p latencies and
+/// 2 (p - 1) / p n bytes, and nothing is cheaper for a large vector; reductions are their devices'.
+TEST_F(PriceOfNative, IsThatOfTheCheapestScheduleWithoutCalibration) {
+  const platforms::Network between = network();
+  const std::vector<Rank> members = {0, 1, 2, 3, 4, 5, 6, 7};
+  constexpr std::int64_t elements = 1 << 20;
+  for (const char* physics : {"platform", "profile"}) {
+    const Job unmeasured = job(physics);
+    NativePrice price(unmeasured, between, 1);
+    const double found = price.next(members, Bytes(4 * elements)).count();
+    double cheapest = 1e9;
+    for (const auto& name : collectives::catalog().names()) {
+      AllReduceSetting setting = unmeasured.all_reduce_setting(members, {elements});
+      setting.collective = name;
+      cheapest =
+          std::min(cheapest, tandem::price(plan_all_reduce(setting, between), setting, between).count());
+    }
+    EXPECT_NEAR(found, cheapest, 2e-3 * cheapest) << physics;
+    EXPECT_GE(found, 2 * 7.0 / 8 * 4 * elements / bandwidth) << physics;
+    EXPECT_EQ(price.origin().find("as the cheapest schedule"), 0U) << price.origin();
+    EXPECT_EQ(price.next(members, Bytes(4 * elements)).count(), found);
+  }
+}
+
+TEST_F(Training, OverNativeOneRecordSumsABucketAndBytesAreThoseOfTheModel) {
+  Experiment experiment = small_experiment(4);
+  experiment.sync.over = "all-reduce";
+  experiment.sync.collective = "native";
+  const Journal journal = train(experiment, true);
+  const std::size_t buckets = job_->model().buckets.size();
+  ASSERT_GT(buckets, 1U);
+  const auto sums = all_reduces_of(journal);
+  EXPECT_EQ(sums.size(), 4 * buckets * static_cast<std::size_t>(experiment.stop.rounds));
+  for (const auto& sum : sums) {
+    EXPECT_EQ(sum.own->work, "0-3");
+    // Once all are there it takes what it is priced at, and then no message of its rank ends it sooner.
+    EXPECT_GE((sum.own->end - sum.met).count(), 4e-5 + 1e-8 * static_cast<double>(sum.own->bytes) - 1e-9);
+  }
+  for (const auto& step : journal.steps) {
+    EXPECT_EQ(step.bytes_sent, job_->model().bytes().count());
+    EXPECT_EQ(step.bytes_received, step.bytes_sent);
+  }
+}
+
+TEST_F(Training, OverNativeGroupsSumAmongThemselves) {
+  Experiment experiment = small_experiment(4);
+  experiment.sync.algorithm = "group-average";
+  experiment.sync.over = "all-reduce";
+  experiment.sync.collective = "native";
+  experiment.sync.options = {{"group_size", std::int64_t{2}}};
+  const Journal journal = train(experiment, true);
+  std::set<std::string> groups;
+  for (const auto& operation : journal.operations)
+    if (operation.kind == "all-reduce") groups.insert(operation.work);
+  EXPECT_GT(groups.size(), 2U);
+  EXPECT_TRUE(groups.contains("0-3")) << "the mean of all models at the end";
+}
+
+}  // namespace
+}  // namespace tandem

@@ -1,0 +1,78 @@
+// Times of the world's own all-reduce, by ranks and sizes.
+#include <algorithm>
+
+#include "workloads/calibration/measurement.hpp"
+#include "workloads/records/quantile.hpp"
+
+namespace tandem::calibration {
+
+namespace {
+
+constexpr Channel sums{4, false};
+
+struct Kind {
+  int ranks;
+  std::int64_t bytes;
+};
+
+/// Powers of two and all workers, with each size that does not take long on the slowest way to a partner.
+std::vector<Kind> kinds_for(int workers, const CalibrationSetting& setting) {
+  constexpr double longest_s = 0.1;
+  double slowest = 0.0;
+  for (const Partner& partner : setting.partners)
+    if (partner.bandwidth > 0.0 && (slowest == 0.0 || partner.bandwidth < slowest))
+      slowest = partner.bandwidth;
+  std::vector<int> counts;
+  for (int ranks = 2; ranks < workers; ranks *= 2) counts.push_back(ranks);
+  if (workers > 1) counts.push_back(workers);
+  std::vector<Kind> kinds;
+  for (const int ranks : counts)
+    for (const std::int64_t bytes : setting.all_reduce_bytes)
+      if (slowest == 0.0 || 2.0 * static_cast<double>(bytes) / slowest <= longest_s)
+        kinds.push_back({ranks, bytes});
+  return kinds;
+}
+
+/// Seconds of one among several in a row. Each begins when its last member is there, which is when the one
+/// before is over for that one: so that the time from the end of the first to that of the last is theirs
+/// alone, and no clock is compared with another.
+double time_all_reduce(Context& context, std::span<const Rank> members, Slice vector) {
+  constexpr int in_a_row = 3;
+  const auto once = [&] {
+    Pending sum = context.all_reduce(members, sums, vector);
+    context.wait(sum);
+  };
+  once();
+  const Seconds start = context.now();
+  for (int i = 0; i < in_a_row; ++i) once();
+  return (context.now() - start).count() / in_a_row;
+}
+
+}  // namespace
+
+std::vector<Profile::AllReduceEntry> measure_all_reduces(Context& context, const std::vector<Rank>& workers,
+                                                         const CalibrationSetting& setting,
+                                                         std::uint64_t seed) {
+  const auto kinds = kinds_for(static_cast<int>(workers.size()), setting);
+  std::vector<std::vector<double>> times(kinds.size());
+  std::int64_t largest = 0;
+  for (const Kind& kind : kinds) largest = std::max(largest, kind.bytes);
+  std::vector<float> vector(static_cast<std::size_t>(largest) / sizeof(float), 1.0F);
+  const std::vector<int> repetitions(kinds.size(), setting.all_reduce_repetitions);
+  for (const std::size_t number : shuffled_plan(repetitions, seed)) {
+    const Kind& kind = kinds[number];
+    const auto members = std::span(workers).first(static_cast<std::size_t>(kind.ranks));
+    if (std::find(members.begin(), members.end(), context.rank()) == members.end()) continue;
+    // Sums of sums would overflow in the end, and such numbers may be slow to add.
+    std::fill(vector.begin(), vector.end(), 1.0F);
+    times[number].push_back(
+        time_all_reduce(context, members, {Bytes(kind.bytes), reinterpret_cast<std::byte*>(vector.data())}));
+  }
+  std::vector<Profile::AllReduceEntry> entries;
+  for (std::size_t i = 0; i < kinds.size() && context.rank() == 0; ++i)
+    entries.push_back(
+        {kinds[i].ranks, kinds[i].bytes, quantile(times[i], 0.5), spread_of(times[i]), times[i]});
+  return entries;
+}
+
+}  // namespace tandem::calibration

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "platforms/neighbours.hpp"
+#include "policies/vocabulary/check.hpp"
 #include "tests/sim/training.hpp"
 #include "tests/support/temporary_folder.hpp"
 #include "workloads/calibration.hpp"
@@ -134,6 +135,23 @@ TEST_F(PriceOfNative, IsThatOfTheCheapestScheduleWithoutCalibration) {
     EXPECT_GE(found, 2 * 7.0 / 8 * 4 * elements / bandwidth) << physics;
     EXPECT_EQ(price.origin().find("as the cheapest schedule"), 0U) << price.origin();
     EXPECT_EQ(price.next(members, Bytes(4 * elements)).count(), found);
+  }
+}
+
+TEST(NativeAllReduce, DoesNotAddWhatACompressionMakes) {
+  const TemporaryPlatform file(TemporaryPlatform::star(3, 1e8, 1e-4));
+  Experiment experiment = small_experiment(2);
+  experiment.platform = file.path();
+  experiment.sync.over = "all-reduce";
+  experiment.sync.collective = "native";
+  experiment.sync.compression = "fp16";
+  try {
+    const Job job(experiment, platforms::load_platform(file.path()), "");
+    FAIL() << "no error";
+  } catch (const ConfigError& error) {
+    EXPECT_NE(std::string(error.what()).find("sync.collective: expected one that has a schedule"),
+              std::string::npos)
+        << error.what();
   }
 }
 

@@ -55,6 +55,7 @@ const std::vector<Kind>& kinds() {
       {"sync", "Synchronisation algorithms (sync.algorithm)", Names::sync, names_text},
       {"collective", "All-reduce schedules (sync.collective)", Names::collective, names_text},
       {"compression", "Compressions of what workers send (sync.compression)", Names::compression, names_text},
+      {"sharding", "Sharding of the model over servers (sync.sharding)", Names::sharding, names_text},
       {"cache", "Cache policies (data.cache)", Names::cache, names_text},
       {"split", "Splits of the samples (data.split)", Names::split, names_text},
       {"model", "Models (workload.model)", Names::model, names_text},
@@ -83,8 +84,9 @@ std::string list_text(const std::string& kind) {
 void add_list(CLI::App& app, int&) {
   auto* command = app.add_subcommand("list", "List what can be named: algorithms, policies, models, devices");
   const auto kind = std::make_shared<std::string>("all");
-  command->add_option("KIND", *kind,
-                      "sync, collective, compression, cache, split, model, dataset, device or all [all]");
+  command->add_option(
+      "KIND", *kind,
+      "sync, collective, compression, sharding, cache, split, model, dataset, device or all [all]");
   command->footer(
       "Examples:\n"
       "  tandem list\n"

@@ -38,8 +38,8 @@
 //                                 time), interval: [low, high] at 95 %, noise_floor, verdict}],
 //                      metrics: {simulated: run, measured: [run, ...]}, run: samples, applied_samples,
 //                               dropped_samples, pending_samples, applied_throughput, shares,
-//                               exchange_shares, staleness, local_steps, servers and time_to_target of its
-//                               summary.json,
+//                               exchange_shares, staleness, local_steps, servers, sharding and time_to_target
+//                               of its summary.json,
 //                      step_times: {shares: [0.5, ...], simulated: [quantile, ...], measured, kolmogorov,
 //                                   wasserstein (over the measured mean)},
 //                      attribution: {total (error of step time), parts: [{phase, rank, host, kind, peer,

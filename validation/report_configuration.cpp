@@ -59,9 +59,9 @@ json chosen(const json& summary, const std::vector<const char*>& keys) {
 }
 
 json metrics_of(const Results& results) {
-  return chosen(results.summary,
-                {"samples", "applied_samples", "dropped_samples", "pending_samples", "applied_throughput",
-                 "shares", "exchange_shares", "staleness", "local_steps", "servers", "time_to_target"});
+  return chosen(results.summary, {"samples", "applied_samples", "dropped_samples", "pending_samples",
+                                  "applied_throughput", "shares", "exchange_shares", "staleness",
+                                  "local_steps", "servers", "sharding", "time_to_target"});
 }
 
 json metrics_json(const VariantResults& variant) {

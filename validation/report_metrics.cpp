@@ -77,6 +77,8 @@ class Rows {
 
 void add_servers(Rows& rows) {
   constexpr std::size_t most = 4;
+  if (rows.servers() > 1)
+    rows.add("largest shard of the model, over their mean", "/sharding/largest_over_mean", Unit::count);
   for (std::size_t i = 0; i < std::min(rows.servers(), most); ++i) {
     const std::string place = fmt::format("/servers/{}/", i), name = rows.server_name(i);
     rows.add("sent by " + name, place + "bytes_sent", Unit::bytes);

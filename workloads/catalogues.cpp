@@ -4,6 +4,7 @@
 #include "policies/collectives/schedule.hpp"
 #include "policies/compression/codec.hpp"
 #include "policies/sampling/partition.hpp"
+#include "policies/sharding/policy.hpp"
 #include "policies/sync/policy.hpp"
 #include "workloads/all_reduce_plan.hpp"
 #include "workloads/dataset.hpp"
@@ -55,6 +56,8 @@ NameCatalog catalogue_of(Names names) {
       return all_reduces();
     case Names::compression:
       return names_of(compression::catalog());
+    case Names::sharding:
+      return names_of(sharding::catalog());
     case Names::cache:
       return names_of(cache::catalog());
     case Names::split:

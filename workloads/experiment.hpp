@@ -46,6 +46,9 @@ struct Experiment {
     std::map<std::string, OptionValue> options;  ///< of the algorithm, all resolved
     std::string compression = "none";            ///< of compression::catalog()
     std::map<std::string, OptionValue> compression_options;
+    /// What each server shard holds, of sharding::catalog(), and the options of that, all resolved.
+    std::string sharding = "even";
+    std::map<std::string, OptionValue> sharding_options;
   } sync;
 
   struct Data {
@@ -61,8 +64,10 @@ struct Experiment {
 
   struct Placement {  ///< host names, one an instance
     std::vector<std::string> workers;
-    int worker_count = 0;                  ///< so many of them, the first; 0: all
-    std::vector<std::string> servers;      ///< shards; without server: the coordinator, where there is one
+    int worker_count = 0;  ///< so many of them, the first; 0: all
+    /// Shards; without server: the coordinator, where there is one. Before it is resolved also one word,
+    /// "own" or "co-located".
+    std::vector<std::string> servers;
     std::vector<std::string> cache_nodes;  ///< hosts with a disk; worker i asks cache node i mod count
     std::string evaluator;                 ///< empty: none
   } placement;

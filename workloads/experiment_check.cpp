@@ -38,6 +38,8 @@ class Checker {
     resolve_options("sync.options", experiment_.sync.algorithm, Names::sync, experiment_.sync.options);
     resolve_options("sync.compression_options", experiment_.sync.compression, Names::compression,
                     experiment_.sync.compression_options);
+    resolve_options("sync.sharding_options", experiment_.sync.sharding, Names::sharding,
+                    experiment_.sync.sharding_options);
     resolve_options("data.cache_options", experiment_.data.cache, Names::cache,
                     experiment_.data.cache_options);
     resolve_options("data.split_options", experiment_.data.split, Names::split,

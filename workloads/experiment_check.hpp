@@ -16,7 +16,7 @@ struct Origin {
 };
 using Locate = std::function<Origin(const std::string& path)>;
 
-/// Fills in the options of algorithm, cache policy and split, and checks the whole.
+/// Fills in the options of algorithm, sharding, cache policy and split, and checks the whole.
 /// Errors: ConfigError naming place, key, expected and found.
 void complete_experiment(Experiment& experiment, const Locate& locate);
 

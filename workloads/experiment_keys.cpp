@@ -56,6 +56,8 @@ std::vector<ExperimentKey> job_keys() {
       {KEY(sync.overlap), one_of({"none", "backward", "both"}),
        "gradients leave after backward; during it, each bucket as it is complete; or also the layers of the "
        "next forward wait for their own bucket only, which come in the order in which they are needed"},
+      {KEY(sync.sharding), name_of(Names::sharding), "which server shard holds what of the model"},
+      {KEY(sync.sharding_options), {}, "of the sharding policy; see `tandem list sharding`"},
       {KEY(sync.average_statistics),
        {},
        "running statistics (batch normalisation) travel with the model and are averaged; false: each worker "
@@ -77,7 +79,11 @@ std::vector<ExperimentKey> job_keys() {
        "hosts, one a worker; empty: every host that no other role names, or every slot of the only host"},
       {KEY(placement.worker_count), between(0, million),
        "use only so many of the workers, the first; 0: all"},
-      {KEY(placement.servers), {}, "hosts, one a shard; empty: the first host with a disk, else the first"},
+      {KEY(placement.servers),
+       {},
+       "hosts, one a shard; co-located: a shard beside each worker; own: every host that no other role "
+       "names; "
+       "empty: the first host with a disk, else the first"},
       {KEY(placement.cache_nodes), {}, "hosts with a disk, one a cache node"},
       {KEY(placement.evaluator), {}, "host; empty: the first server's, else the first worker's"},
   };

@@ -16,7 +16,17 @@
 namespace tandem {
 
 /// Which catalogue the names of a key come from.
-enum class Names : std::uint8_t { none, model, dataset, sync, collective, compression, cache, split };
+enum class Names : std::uint8_t {
+  none,
+  model,
+  dataset,
+  sync,
+  collective,
+  compression,
+  sharding,
+  cache,
+  split
+};
 
 /// What a key accepts beyond its type.
 struct Accepts {

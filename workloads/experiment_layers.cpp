@@ -86,6 +86,7 @@ void store_override(Experiment& experiment, const Given& given) {
 std::string options_of(const std::string& path) {
   if (path == "sync.algorithm") return "sync.options";
   if (path == "sync.compression") return "sync.compression_options";
+  if (path == "sync.sharding") return "sync.sharding_options";
   if (path == "data.cache") return "data.cache_options";
   if (path == "data.split") return "data.split_options";
   return "";

@@ -24,7 +24,9 @@ class Placer {
     if (platform_.hosts.empty())
       throw ConfigError(platform_.file + ": expected at least one host, found none");
     check_known("placement.workers", placement_.workers);
-    check_known("placement.servers", placement_.servers);
+    take_word_for_servers();
+    if (servers_ == Servers::listed)
+      check_known("placement.servers", placement_.servers, {"co-located", "own"});
     check_known("placement.cache_nodes", placement_.cache_nodes);
     if (!placement_.evaluator.empty()) check_known("placement.evaluator", {placement_.evaluator});
     fill_defaults();
@@ -40,16 +42,40 @@ class Placer {
     refuse(origin.place, origin.label, expected, found);
   }
 
-  void check_known(const std::string& key, const std::vector<std::string>& hosts) const {
-    std::vector<std::string> names;
-    for (const auto& host : platform_.hosts) names.push_back(host.name);
+  /// `words`: that may stand in place of all hosts.
+  void check_known(const std::string& key, const std::vector<std::string>& hosts,
+                   const std::vector<std::string>& words = {}) const {
+    std::vector<std::string> names = host_names();
     const std::set<std::string> known(names.begin(), names.end());
+    std::string expected = "a host of " + platform_.file;
+    if (hosts.size() == 1)
+      for (const auto& word : words) {
+        names.push_back(word);
+        expected += " | " + word;
+      }
     for (const auto& host : hosts) {
       if (known.contains(host)) continue;
       const std::string nearest = nearest_name(host, names);
-      refuse_key(key, "a host of " + platform_.file,
-                 quote(host) + (nearest.empty() ? "" : "; did you mean '" + nearest + "'?"));
+      refuse_key(key, expected, quote(host) + (nearest.empty() ? "" : "; did you mean '" + nearest + "'?"));
     }
+  }
+
+  std::vector<std::string> host_names() const {
+    std::vector<std::string> names;
+    for (const auto& host : platform_.hosts) names.push_back(host.name);
+    return names;
+  }
+
+  /// A host of that name is meant rather than the word.
+  void take_word_for_servers() {
+    const auto is_word = [&](const std::string& word) {
+      const auto names = host_names();
+      return placement_.servers == std::vector<std::string>{word} &&
+             std::find(names.begin(), names.end(), word) == names.end();
+    };
+    if (is_word("co-located")) servers_ = Servers::co_located;
+    if (is_word("own")) servers_ = Servers::own;
+    if (servers_ != Servers::listed) placement_.servers.clear();
   }
 
   // Workers are chosen while the servers still stand, so that every route gets the same workers.
@@ -57,9 +83,12 @@ class Placer {
     const auto route = sync::parse_route(experiment_.sync.over);
     const bool coordinated = sync::has_coordinator(algorithm().make, route);
     const bool has_server = route == sync::Route::server || coordinated;
-    if (has_server && placement_.servers.empty()) placement_.servers = {default_server()};
     const bool workers_by_default = placement_.workers.empty();
-    if (workers_by_default) placement_.workers = hosts_without_role();
+    if (servers_ == Servers::own && !workers_by_default)
+      placement_.servers = hosts_without_role(placement_.workers);
+    else if (servers_ != Servers::co_located && has_server && placement_.servers.empty())
+      placement_.servers = default_server();
+    if (workers_by_default) placement_.workers = hosts_without_role(placement_.servers);
     if (placement_.workers.empty() && platform_.hosts.size() == 1)
       placement_.workers.assign(static_cast<std::size_t>(slots_of(platform_.hosts.front())),
                                 platform_.hosts.front().name);
@@ -69,6 +98,8 @@ class Placer {
     if (placement_.worker_count > 0) placement_.worker_count = static_cast<int>(placement_.workers.size());
     if (placement_.workers.empty())
       refuse_key("placement.workers", "at least one host that no other role names", "none; list the workers");
+    if (servers_ == Servers::co_located) placement_.servers = placement_.workers;
+    if (servers_ == Servers::own && has_server) check_own_hosts();
     if (!has_server) placement_.servers.clear();
     if (coordinated) placement_.servers.resize(1);
     if (experiment_.evaluate_every == 0)
@@ -86,14 +117,29 @@ class Placer {
     if (wanted > 0) placement_.workers.resize(wanted);
   }
 
-  std::string default_server() const {
-    for (const auto& host : platform_.hosts)
-      if (!host.disks.empty()) return host.name;
-    return platform_.hosts.front().name;
+  /// None when it needs a host of its own and there is none.
+  std::vector<std::string> default_server() const {
+    std::vector<std::string> hosts = host_names();
+    if (servers_ == Servers::own) hosts = hosts_without_role({});
+    for (const auto& host : hosts)
+      if (!platform_.host(host).disks.empty()) return {host};
+    if (!hosts.empty()) hosts.resize(1);
+    return hosts;
   }
 
-  std::vector<std::string> hosts_without_role() const {
-    std::set<std::string> named(placement_.servers.begin(), placement_.servers.end());
+  void check_own_hosts() const {
+    const auto& workers = placement_.workers;
+    const bool shared = std::any_of(
+        placement_.servers.begin(), placement_.servers.end(),
+        [&](const auto& host) { return std::find(workers.begin(), workers.end(), host) != workers.end(); });
+    if (placement_.servers.empty() || shared)
+      refuse_key("placement.servers", "own, which needs a host that no other role names",
+                 "none of " + platform_.file + "; co-located shares those of the workers");
+  }
+
+  /// Hosts that are not among `others`, nor named by roles that are neither workers nor servers.
+  std::vector<std::string> hosts_without_role(const std::vector<std::string>& others) const {
+    std::set<std::string> named(others.begin(), others.end());
     named.insert(placement_.cache_nodes.begin(), placement_.cache_nodes.end());
     named.insert(placement_.evaluator);
     std::vector<std::string> hosts;
@@ -181,8 +227,11 @@ class Placer {
     }
   }
 
+  enum class Servers { listed, co_located, own };
+
   Experiment& experiment_;
   Experiment::Placement& placement_;
+  Servers servers_ = Servers::listed;
   const Description& platform_;
   const Locate& locate_;
 };

@@ -164,6 +164,12 @@ Job::Job(WithoutPlan, Experiment experiment, platforms::Description platform, st
                         ") than workers (" + std::to_string(workers) + ")");
   check_statistics();
   check_compression();
+  if (route() == sync::Route::server) {
+    const auto& policy = sharding::catalog().find(experiment_.sync.sharding);
+    shard_layout_ =
+        lay_out_shards(model_, policy.make, static_cast<int>(ranks_of(Seat::Role::server).size()),
+                       Options::resolve(policy.name, policy.options, experiment_.sync.sharding_options));
+  }
   optimizer_ = optimizer_from(experiment_.optimizer, rounds_until_stop());
   optimizer_.schedule.steps_a_round = algorithm_->make.steps_a_round(sync_setting().options);
 }
@@ -327,6 +333,8 @@ RunInfo describe_run(const Job& job, const std::string& world) {
   }
   if (const auto* point = job.resume())
     info.resumed = {{"directory", point->directory}, {"round", point->round}};
+  if (!job.shard_layout().empty())
+    info.sharding = describe_shards(job.shard_layout(), job.experiment().sync.sharding);
   return info;
 }
 

@@ -27,6 +27,7 @@
 #include "workloads/records/records.hpp"
 #include "workloads/records/result_directory.hpp"
 #include "workloads/resume_point.hpp"
+#include "workloads/roles/shard_layout.hpp"
 #include "workloads/roles/stop.hpp"
 
 namespace tandem {
@@ -93,6 +94,8 @@ class Job {
   /// Where it goes on; null: it begins.
   const ResumePoint* resume() const { return resume_ ? &*resume_ : nullptr; }
   void go_on_from(ResumePoint point) { resume_ = std::move(point); }
+  /// What each server shard holds; empty over another route.
+  const ShardLayout& shard_layout() const { return shard_layout_; }
 
   /// Called with the fraction done, 0 to 1, by the rank that knows it. Default: nobody.
   void on_progress(std::function<void(double)> callback) { on_progress_ = std::move(callback); }
@@ -121,6 +124,7 @@ class Job {
   OptimizerSetting optimizer_;
   std::optional<AllReducePlan> all_reduce_;
   std::optional<ResumePoint> resume_;
+  ShardLayout shard_layout_;
   std::function<void(double)> on_progress_;
 };
 

@@ -147,6 +147,7 @@ TEST(List, NamesEveryKind) {
   for (const char* name : {"bsp",      "asp",          "esync",   "local-sgd",
                            "k-sync",   "ssp",          "ring",    "halving-doubling",
                            "native",   "auto",         "lru",     "minio",
+                           "balanced", "round-robin",  "lru",     "minio",
                            "iid",      "by-class",     "lenet",   "resnet18",
                            "mlp",      "mobilenet-v2", "FILE.pt", "fashion-mnist",
                            "synthetic"})

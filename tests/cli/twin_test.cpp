@@ -8,6 +8,7 @@
 
 #include "policies/collectives/schedule.hpp"
 #include "policies/compression/codec.hpp"
+#include "policies/sharding/policy.hpp"
 #include "policies/sync/policy.hpp"
 #include "tests/cli/command.hpp"
 #include "validation/compare.hpp"
@@ -55,7 +56,7 @@ TEST_P(DeterministicTwins, SameOperationsDecisionsLossesAndAccuracies) {
   for (std::size_t i = 0; i < simulated_.journal.evaluations.size(); ++i)
     EXPECT_EQ(simulated_.journal.evaluations[i].accuracy, measured_.journal.evaluations[i].accuracy);
   for (const char* key :
-       {"samples", "applied_samples", "pending_samples", "staleness", "local_steps", "bytes"})
+       {"samples", "applied_samples", "pending_samples", "staleness", "local_steps", "bytes", "sharding"})
     EXPECT_EQ(simulated_.summary.at(key), measured_.summary.at(key)) << key;
 }
 
@@ -74,6 +75,22 @@ std::string settings_for(const Catalog<sync::Factory>::Entry& algorithm) {
 /// no power of two.
 std::vector<std::string> deterministic() {
   std::vector<std::string> all = {"--set sync.algorithm=bsp --set placement.servers=[server,server]"};
+  for (const std::string& sharding : sharding::catalog().names())
+    all.push_back(
+        "--set placement.workers=[node-1,node-2] --set placement.servers=[server,server] --set "
+        "sync.sharding=" +
+        sharding + (sharding == "split" ? " --set sync.sharding_options.large=1000" : ""));
+  // Shards without anything of a bucket, and several stretches of one, are compressed alike on both sides.
+  for (const char* compression : {"top-k", "power-sgd"})
+    all.push_back(
+        "--set sync.sharding=round-robin --set placement.servers=[server,server,server] --set "
+        "sync.compression=" +
+        std::string(compression));
+  for (const char* servers : {"co-located", "own"})
+    all.push_back(
+        "--set sync.sharding=balanced --set placement.workers=[node-1,node-2,node-3] --set "
+        "placement.servers=" +
+        std::string(servers));
   for (const auto& algorithm : sync::catalog().entries())
     for (const auto route : algorithm.make.routes)
       if (!algorithm.make.timing_driven)

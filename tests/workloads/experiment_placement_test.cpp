@@ -164,6 +164,78 @@ TEST(Placement, OtherRolesNeedNoSlots) {
   EXPECT_EQ(error_of(experiment), "no error");
 }
 
+Hosts servers_of(const std::string& word, const Hosts& workers, const std::string& route = "server") {
+  Experiment experiment = experiment_over(route);
+  experiment.placement.servers = {word};
+  experiment.placement.workers = workers;
+  resolve_placement(experiment, lab());
+  return experiment.placement.servers;
+}
+
+TEST(Placement, CoLocatedServersAreBesideEachWorker) {
+  EXPECT_EQ(servers_of("co-located", {"c", "b", "c"}), (Hosts{"c", "b", "c"}));
+  EXPECT_EQ(servers_of("co-located", {}), (Hosts{"a", "b", "c"})) << "no host is kept for servers";
+  EXPECT_EQ(servers_of("co-located", {}, "all-reduce"), Hosts{});
+}
+
+TEST(Placement, OwnServersAreOnAllHostsThatNobodyElseNames) {
+  EXPECT_EQ(servers_of("own", {"b"}), (Hosts{"a", "c"}));
+  EXPECT_EQ(servers_of("own", {}), Hosts{"b"}) << "as without a word";
+  EXPECT_EQ(servers_of("own", {"b"}, "all-reduce"), Hosts{});
+  Experiment experiment = experiment_over("server");
+  experiment.placement.servers = {"own"};
+  experiment.placement.workers = {"a"};
+  experiment.placement.evaluator = "c";
+  experiment.evaluate_every = 1;
+  resolve_placement(experiment, lab());
+  EXPECT_EQ(experiment.placement.servers, Hosts{"b"});
+}
+
+TEST(Placement, OfOwnServersIsRefusedWithoutAHostForThem) {
+  const std::string refusal =
+      "experiment 'test': key 'placement.servers': expected own, which needs a host that no other role "
+      "names, "
+      "found none of lab.xml; co-located shares those of the workers";
+  Experiment experiment = experiment_over("server");
+  experiment.placement.servers = {"own"};
+  experiment.placement.workers = {"a", "b", "c"};
+  EXPECT_EQ(error_of(experiment), refusal);
+  auto platform = lab();
+  platform.hosts.resize(1);
+  experiment.placement.workers.clear();
+  EXPECT_EQ(error_of(experiment, platform), refusal) << "the only host takes the workers";
+}
+
+TEST(Placement, ACoordinatorIsOneOfTheServersOfAWord) {
+  Experiment experiment = experiment_over("all-reduce");
+  experiment.sync.algorithm = "esync";
+  experiment.placement.servers = {"co-located"};
+  experiment.placement.workers = {"c", "b"};
+  resolve_placement(experiment, lab());
+  EXPECT_EQ(experiment.placement.servers, Hosts{"c"});
+}
+
+TEST(Placement, AHostIsMeantRatherThanTheWord) {
+  auto platform = lab();
+  platform.hosts[2].name = "own";
+  Experiment experiment = experiment_over("server");
+  experiment.placement.servers = {"own"};
+  resolve_placement(experiment, platform);
+  EXPECT_EQ(experiment.placement.servers, Hosts{"own"});
+}
+
+TEST(Placement, RefusesWordsThatAreNone) {
+  Experiment experiment = experiment_over("server");
+  experiment.placement.servers = {"colocated"};
+  EXPECT_EQ(
+      error_of(experiment),
+      "experiment 'test': key 'placement.servers': expected a host of lab.xml | co-located | own, found "
+      "'colocated'; did you mean 'co-located'?");
+  experiment.placement.servers = {"co-located", "a"};
+  EXPECT_EQ(error_of(experiment),
+            "experiment 'test': key 'placement.servers': expected a host of lab.xml, found 'co-located'");
+}
+
 TEST(Placement, RefusesUnknownHosts) {
   Experiment experiment = experiment_over("server");
   experiment.placement.workers = {"bb"};

@@ -293,11 +293,24 @@ TEST(SummaryOfMetrics, HoldsThemAll) {
   EXPECT_EQ(summary["time_to_target"]["time_s"], 3.0);
 }
 
+TEST(SummaryOfMetrics, TellsHowShardsAreLoaded) {
+  RunInfo info = info_of({"worker", "server", "server"});
+  info.sharding = {{"bytes", {300, 100}}, {"largest_over_mean", 1.5}};
+  Journal journal;
+  journal.steps = {step_of(0, 0, 0, 0, 1, 1)};
+  const auto summary = summarise(info, journal, Seconds(4));
+  EXPECT_EQ(summary["sharding"]["shards"], 2);
+  EXPECT_EQ(summary["sharding"]["mean_bytes"], 200);
+  EXPECT_EQ(summary["sharding"]["max_bytes"], 300);
+  EXPECT_EQ(summary["sharding"]["largest_over_mean"], 1.5);
+  EXPECT_EQ(summary["servers"][1]["shard_bytes"], 100);
+}
+
 TEST(SummaryOfMetrics, WhatIsNotKnownIsNull) {
   Journal journal;
   journal.steps = {step_of(0, 0, 0, 0, 1, 1)};
   const auto summary = summarise(info_of({"worker"}, "all-reduce"), journal, Seconds(4));
-  for (const char* key : {"staleness", "exchange_shares", "time_to_target"})
+  for (const char* key : {"staleness", "exchange_shares", "time_to_target", "sharding"})
     EXPECT_TRUE(summary[key].is_null()) << key;
   EXPECT_TRUE(summary["servers"].empty());
 }

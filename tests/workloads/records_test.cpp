@@ -46,6 +46,7 @@ RunInfo two_workers() {
   info.hosts = {"a", "b", "c"};
   info.physics = {{"network/model", "CM02"}};
   info.all_reduce = {{"summary", "ring, workers by rank"}};
+  info.sharding = {{"bytes", {400}}, {"largest_over_mean", 1.0}};
   info.versions = {{"tandem", "0.1.0"}};
   info.command = "tandem simulate small.yaml";
   return info;

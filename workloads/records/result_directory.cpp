@@ -86,6 +86,7 @@ json to_json(const RunInfo& info) {
           {"profile", info.profile},
           {"physics", info.physics},
           {"all_reduce", info.all_reduce},
+          {"sharding", info.sharding},
           {"versions", info.versions},
           {"roles", info.roles},
           {"hosts", info.hosts},
@@ -112,6 +113,7 @@ RunInfo run_info_from_json(const json& document) {
     info.physics = document.at("physics");
     info.all_reduce = document.value("all_reduce", json());
     info.resumed = document.value("resumed", json());
+    info.sharding = document.value("sharding", json());
     info.versions = document.at("versions");
     info.experiment = experiment_from_json(document.at("experiment"));
   } catch (const json::exception& error) {

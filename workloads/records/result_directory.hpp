@@ -21,6 +21,7 @@ struct RunInfo {
   std::vector<std::string> hosts;  ///< by rank
   nlohmann::json physics;          ///< effective network model and flags, or what the real network was
   nlohmann::json all_reduce;       ///< how workers summed, with a "summary" in words; null over a server
+  nlohmann::json sharding;         ///< what servers hold, as describe_shards; null over another route
   nlohmann::json versions;
   std::string machine;
   std::string command;

@@ -157,12 +157,24 @@ json target_json(const std::optional<TimeToTarget>& result) {
 json servers_json(const RunInfo& info, const Journal& journal, Seconds makespan) {
   json servers = json::array();
   for (const auto& [rank, figures] : server_figures(info, journal, makespan))
-    servers.push_back({{"rank", rank},
-                       {"host", host_of(info, rank)},
-                       {"bytes_sent", optional_json(figures.bytes_sent)},
-                       {"bytes_received", optional_json(figures.bytes_received)},
-                       {"computing", optional_json(figures.computing)}});
+    servers.push_back(
+        {{"rank", rank},
+         {"host", host_of(info, rank)},
+         {"shard_bytes", info.sharding.is_object() ? info.sharding.at("bytes").at(servers.size()) : json()},
+         {"bytes_sent", optional_json(figures.bytes_sent)},
+         {"bytes_received", optional_json(figures.bytes_received)},
+         {"computing", optional_json(figures.computing)}});
   return servers;
+}
+
+/// Of the shards of a server; null over another route.
+json shards_json(const RunInfo& info) {
+  if (!info.sharding.is_object()) return nullptr;
+  const auto bytes = info.sharding.at("bytes").get<std::vector<std::int64_t>>();
+  return {{"shards", bytes.size()},
+          {"mean_bytes", mean(std::vector<double>(bytes.begin(), bytes.end()))},
+          {"max_bytes", *std::max_element(bytes.begin(), bytes.end())},
+          {"largest_over_mean", info.sharding.at("largest_over_mean")}};
 }
 
 /// Adds what is of all workers and of each: shares of time, staleness and local steps. Pre: `ranks` has one
@@ -237,6 +249,7 @@ json summarise(const RunInfo& info, const Journal& journal, Seconds makespan) {
                   {"bytes", {{"sent", all.bytes_sent}, {"received", all.bytes_received}}},
                   {"ranks", ranks_json(info, totals)},
                   {"servers", servers_json(info, journal, makespan)},
+                  {"sharding", shards_json(info)},
                   {"evaluations", evaluations_of(journal)},
                   {"time_to_target", target_json(time_to_target(info, journal))},
                   {"late_devices", journal.late_devices},

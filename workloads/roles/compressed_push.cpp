@@ -18,9 +18,8 @@ std::span<float> floats_of(const Slice& slice) {
 
 }  // namespace
 
-PushCompressor::PushCompressor(const Job& job, int worker,
-                               const std::vector<std::vector<ShardPiece>>& pieces) {
-  for (const auto& of_shard : pieces) {
+PushCompressor::PushCompressor(const Job& job, int worker, const ShardLayout& layout) {
+  for (const ShardPieces& of_shard : layout) {
     auto& own = pieces_.emplace_back();
     for (const ShardPiece& extent : of_shard) {
       Piece& piece = own.emplace_back();
@@ -52,29 +51,28 @@ void PushCompressor::Piece::compress(std::span<float> values, std::int64_t numbe
 
 Kernel PushCompressor::compress(Replica& replica, sync::Payload payload, int bucket,
                                 const std::vector<int>& numbers) {
-  const auto index = static_cast<std::size_t>(bucket);
-  const ShardPiece& first = pieces_.front()[index].extent;
-  if (replica.payload(payload, first.flat_offset, first.elements).data == nullptr) return {};
-  return [this, &replica, payload, index, numbers] {
-    for (std::size_t shard = 0; shard < pieces_.size(); ++shard) {
-      Piece& piece = pieces_[shard][index];
-      const auto values =
-          floats_of(replica.payload(payload, piece.extent.flat_offset, piece.extent.elements));
-      piece.compress(values, numbers[shard]);
-    }
+  if (replica.payload(payload, 0, 0).data == nullptr) return {};
+  return [this, &replica, payload, bucket, numbers] {
+    for (std::size_t shard = 0; shard < pieces_.size(); ++shard)
+      for (Piece& piece : pieces_[shard]) {
+        if (piece.extent.bucket != bucket) continue;
+        const auto values =
+            floats_of(replica.payload(payload, piece.extent.flat_offset, piece.extent.elements));
+        piece.compress(values, numbers[shard]);
+      }
   };
 }
 
-Slice PushCompressor::message(std::size_t shard, int bucket) {
-  Piece& piece = pieces_[shard][static_cast<std::size_t>(bucket)];
+Slice PushCompressor::message(std::size_t shard, std::size_t index) {
+  Piece& piece = pieces_[shard][index];
   return {Bytes(piece.message_bytes()), piece.message.empty() ? nullptr : piece.message.data()};
 }
 
 void PushCompressor::remember(StateArchive& state) {
   for (std::size_t shard = 0; shard < pieces_.size(); ++shard)
-    for (std::size_t bucket = 0; bucket < pieces_[shard].size(); ++bucket) {
-      Piece& piece = pieces_[shard][bucket];
-      const std::string name = "compression." + std::to_string(shard) + '.' + std::to_string(bucket);
+    for (std::size_t index = 0; index < pieces_[shard].size(); ++index) {
+      Piece& piece = pieces_[shard][index];
+      const std::string name = "compression." + std::to_string(shard) + '.' + std::to_string(index);
       const auto trained = static_cast<std::size_t>(piece.extent.parameters);
       if (piece.message.empty()) continue;
       if (piece.feedback) state.floats(name + ".unsent", piece.feedback->memory(trained));
@@ -82,7 +80,7 @@ void PushCompressor::remember(StateArchive& state) {
     }
 }
 
-PushDecoder::PushDecoder(const Job& job, const std::vector<ShardPiece>& pieces)
+PushDecoder::PushDecoder(const Job& job, const ShardPieces& pieces)
     : numbers_(job.ranks_of(Seat::Role::worker).size()), messages_(numbers_.size()) {
   std::size_t bytes = 0;
   for (const ShardPiece& extent : pieces) {
@@ -96,8 +94,8 @@ PushDecoder::PushDecoder(const Job& job, const std::vector<ShardPiece>& pieces)
   for (auto& messages : messages_) messages.resize(bytes);
 }
 
-Slice PushDecoder::slot(int worker, int bucket) {
-  const Piece& piece = pieces_[static_cast<std::size_t>(bucket)];
+Slice PushDecoder::slot(int worker, std::size_t index) {
+  const Piece& piece = pieces_[index];
   auto& messages = messages_[static_cast<std::size_t>(worker)];
   return {Bytes(piece.message_bytes), messages.empty() ? nullptr : messages.data() + piece.offset};
 }

@@ -19,14 +19,14 @@ namespace tandem {
 /// A worker's side. Statistics travel behind the trained elements of their piece, as they are.
 class PushCompressor {
  public:
-  /// `pieces`: by shard, by bucket. Pre: the job has a compression.
-  PushCompressor(const Job& job, int worker, const std::vector<std::vector<ShardPiece>>& pieces);
+  /// Pre: the job has a compression.
+  PushCompressor(const Job& job, int worker, const ShardLayout& layout);
 
   /// The bucket's next messages to all shards, each with a number by which the shard decodes it. The payload
   /// becomes what of it has been sent, where errors are fed back.
   Kernel compress(Replica& replica, sync::Payload payload, int bucket, const std::vector<int>& numbers);
-  /// Pre: math is modelled, or the bucket's kernel ran.
-  Slice message(std::size_t shard, int bucket);
+  /// Of the shard's piece of this index. Pre: math is modelled, or its bucket's kernel ran.
+  Slice message(std::size_t shard, std::size_t index);
   /// What has not been sent yet, and what codecs have learnt. Nothing when math is modelled.
   void remember(StateArchive& state);
 
@@ -39,17 +39,17 @@ class PushCompressor {
     std::int64_t message_bytes() const;
     void compress(std::span<float> values, std::int64_t number);
   };
-  std::vector<std::vector<Piece>> pieces_;  ///< by shard, by bucket
+  std::vector<std::vector<Piece>> pieces_;  ///< by shard, as its layout
 };
 
 /// A shard's side.
 class PushDecoder {
  public:
   /// Pre: the job has a compression.
-  PushDecoder(const Job& job, const std::vector<ShardPiece>& pieces);
+  PushDecoder(const Job& job, const ShardPieces& pieces);
 
-  /// Where a worker's message is received.
-  Slice slot(int worker, int bucket);
+  /// Where a worker's message of the piece of this index is received.
+  Slice slot(int worker, std::size_t index);
   /// A whole push of the worker is there, compressed with this number.
   void note_push(int worker, std::int64_t number) { numbers_[static_cast<std::size_t>(worker)] = number; }
   /// Its last push, as values in the shard's layout. Pre: math is real, and there is one.

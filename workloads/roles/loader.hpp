@@ -26,8 +26,8 @@ class Loader {
   virtual void close() = 0;
 };
 
-/// The loader of worker `worker` as the experiment says. `wait` ends what the worker's next step needs, and may
-/// do other things meanwhile.
+/// The loader of worker `worker` as the experiment says. `wait` ends what the worker's next step needs, and
+/// may do other things meanwhile.
 std::unique_ptr<Loader> make_loader(const Job& job, Context& context, int worker,
                                     std::function<void(Pending&)> wait);
 

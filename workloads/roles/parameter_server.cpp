@@ -32,7 +32,7 @@ ParameterServer::ParameterServer(const Job& job, Context& context, Journal& jour
   for (const Rank worker : job.ranks_of(Seat::Role::worker)) {
     Client& client = clients_.emplace_back();
     client.rank = worker;
-    client.buckets.resize(model_.pieces().size() - 1);
+    client.pieces.resize(last_piece());
     ++present_;
   }
   inbox_.resize(clients_.size());
@@ -60,16 +60,17 @@ void ParameterServer::run() {
 /// Expects a whole push.
 void ParameterServer::listen(int worker) {
   Client& client = clients_[static_cast<std::size_t>(worker)];
-  for (int bucket = 0; bucket < last_bucket(); ++bucket)
-    client.buckets[static_cast<std::size_t>(bucket)] =
-        context_.receive(client.rank, protocol::push_bucket(bucket), model_.slot(worker, bucket));
+  for (std::size_t piece = 0; piece < last_piece(); ++piece) {
+    const Channel channel = protocol::push_bucket(model_.pieces()[piece].bucket);
+    client.pieces[piece] = context_.receive(client.rank, channel, model_.slot(worker, piece));
+  }
   listen_for_note(worker);
 }
 
 void ParameterServer::listen_for_note(int worker) {
   inbox_[static_cast<std::size_t>(worker)] =
       context_.receive(clients_[static_cast<std::size_t>(worker)].rank, protocol::to_server,
-                       model_.slot(worker, last_bucket()));
+                       model_.slot(worker, last_piece()));
 }
 
 void ParameterServer::handle(int worker, const Note& note) {
@@ -89,7 +90,7 @@ void ParameterServer::handle(int worker, const Note& note) {
       break;
     }
     case protocol::leave: {
-      context_.wait_all(client.buckets);
+      context_.wait_all(client.pieces);
       finish_reply(client);
       if (!client.answer.empty()) context_.wait(client.answer);
       --present_;
@@ -103,12 +104,12 @@ void ParameterServer::handle(int worker, const Note& note) {
   }
 }
 
-/// The note may overtake buckets that came by a slow link; other workers must not wait for these.
+/// The note may overtake pieces that came by a slow link; other workers must not wait for these.
 void ParameterServer::collect_push(int worker) {
   Client& client = clients_[static_cast<std::size_t>(worker)];
-  for (Pending& bucket : client.buckets) {
-    if (bucket.empty()) continue;
-    inbox_[static_cast<std::size_t>(worker)] = std::move(bucket);
+  for (Pending& piece : client.pieces) {
+    if (piece.empty()) continue;
+    inbox_[static_cast<std::size_t>(worker)] = std::move(piece);
     return;
   }
   on_push(worker, *std::exchange(client.push, std::nullopt));
@@ -215,10 +216,11 @@ void ParameterServer::reply(const sync::Reply& decision) {
                   .value = stopping_ && shard_ == 0 ? 1 : 0,
                   .all_samples = samples_};
   // In the order in which the next forward needs them.
-  for (int bucket = last_bucket(); bucket >= 0; --bucket) {
-    const Channel channel = bucket == last_bucket() ? protocol::from_server : protocol::reply_bucket(bucket);
+  for (std::size_t piece = model_.pieces().size(); piece-- > 0;) {
+    const Channel channel =
+        piece == last_piece() ? protocol::from_server : protocol::reply_bucket(model_.pieces()[piece].bucket);
     client.reply.push_back(
-        context_.send(client.rank, channel, model_.slice(client.replied_model, bucket), note));
+        context_.send(client.rank, channel, model_.slice(client.replied_model, piece), note));
   }
 }
 
@@ -324,7 +326,7 @@ std::vector<float> ParameterServer::gather_model() {
   whole.resize(snapshot ? static_cast<std::size_t>(job_.model().elements()) : 0);
   std::vector<float> received;
   for (int shard = 0; shard < static_cast<int>(shards_.size()); ++shard) {
-    const auto pieces = shard_pieces(job_.model(), static_cast<int>(shards_.size()), shard);
+    const ShardPieces& pieces = job_.shard_layout()[static_cast<std::size_t>(shard)];
     const float* part = snapshot ? snapshot->data() : nullptr;
     if (shard > 0) {
       received.resize(snapshot ? static_cast<std::size_t>(shard_elements(pieces)) : 0);

@@ -27,8 +27,8 @@ class ParameterServer {
   /// What the server holds for one worker.
   struct Client {
     Rank rank = 0;
-    std::vector<Pending> buckets;         ///< receives of all buckets of a push but the last
-    std::optional<Note> push{};           ///< of a push whose buckets are not all there
+    std::vector<Pending> pieces;          ///< receives of all pieces of a push but the last
+    std::optional<Note> push{};           ///< of a push whose pieces are not all there
     int samples = 0;                      ///< of its last push
     int reported_version = 0;             ///< of its last report
     int version = 0;                      ///< of the model that its last push was computed on
@@ -75,7 +75,7 @@ class ParameterServer {
   Seconds now() const { return before_ + context_.now(); }
   void checkpoint_if_due();
   std::vector<float> gather_model();
-  int last_bucket() const { return static_cast<int>(model_.pieces().size()) - 1; }
+  std::size_t last_piece() const { return model_.pieces().size() - 1; }
 
   const Job& job_;
   Context& context_;
@@ -90,7 +90,7 @@ class ParameterServer {
   EventLog events_;
   Seconds before_{};             ///< how long the job has been under way before this run
   std::vector<Client> clients_;  ///< by worker
-  std::vector<Pending> inbox_;   ///< by worker: its next note, or a bucket that its push still lacks
+  std::vector<Pending> inbox_;   ///< by worker: its next note, or a piece that its push still lacks
   sync::ServerDecisions decisions_;
   std::vector<Accepted> accepted_;  ///< since the last update
   int present_;                     ///< workers that have not left

@@ -23,10 +23,10 @@ enum Kind : std::int32_t {
   stepped      ///< worker -> first worker: another step is done
 };
 
-/// Worker -> server or coordinator. The note rides on the last bucket of a push, so its arrival means the
-/// push is whole.
+/// Worker -> server or coordinator. The note rides on the last piece of a push, so that its arrival ends the
+/// push. A shard without any of the last bucket gets it alone; see ShardPieces.
 inline constexpr Channel to_server{1, true};
-/// Server -> worker. The note rides on the last bucket of the model, which is sent first.
+/// Server -> worker. The note rides on the last piece of the model, which is sent first.
 inline constexpr Channel from_server{2, true};
 inline constexpr Channel answers{3, true};
 inline constexpr Channel requests{4, true};
@@ -42,7 +42,8 @@ inline constexpr Channel counts{10, true};
 inline constexpr Channel ends{11, true};
 /// Worker -> first worker: its model, when all have ended.
 inline constexpr Channel last_models{12, false};
-/// The other buckets of a push and of a reply, and the all-reduce of each bucket.
+/// The other pieces of a push and of a reply, by bucket, of which one shard may hold several; and the
+/// all-reduce of each bucket.
 constexpr Channel push_bucket(int bucket) { return {1000 + bucket, false}; }
 constexpr Channel reply_bucket(int bucket) { return {2000 + bucket, false}; }
 constexpr Channel reduce_bucket(int bucket) { return {3000 + bucket, false}; }

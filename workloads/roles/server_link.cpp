@@ -1,4 +1,5 @@
-// Push and pull: payload buckets to every shard, the new model back.
+// Push and pull: of every bucket of the payload its pieces to the shards that hold them, the new model back.
+#include <algorithm>
 #include <optional>
 
 #include "policies/vocabulary/check.hpp"
@@ -17,13 +18,13 @@ class ServerLink : public Link {
       : context_(context),
         replica_(replica),
         servers_(job.ranks_of(Seat::Role::server)),
+        layout_(job.shard_layout()),
         leaves_buckets_open_(job.experiment().sync.overlap == "both"),
         versions_(servers_.size(), 0),
-        coordinator_(context, servers_.front()) {
-    const int shards = static_cast<int>(servers_.size());
-    for (int shard = 0; shard < shards; ++shard) pieces_.push_back(shard_pieces(job.model(), shards, shard));
+        coordinator_(context, servers_.front()),
+        receives_(servers_.size()) {
     if (job.compression() != nullptr)
-      compressor_.emplace(job, job.seats()[static_cast<std::size_t>(context.rank())].index, pieces_);
+      compressor_.emplace(job, job.seats()[static_cast<std::size_t>(context.rank())].index, layout_);
   }
 
   void begin(const sync::Exchange& exchange) override {
@@ -33,17 +34,20 @@ class ServerLink : public Link {
   }
 
   void offer(int bucket, const Contribution& contribution) override {
-    const bool last = bucket == replica_.buckets() - 1;
-    const Channel channel = last ? protocol::to_server : protocol::push_bucket(bucket);
     if (compressor_) compress(bucket);
     for (std::size_t shard = 0; shard < servers_.size(); ++shard) {
-      const Note note =
-          last ? CoordinatorLine::note_of(protocol::push, contribution, versions_[shard]) : Note{};
-      const ShardPiece& piece = pieces_[shard][static_cast<std::size_t>(bucket)];
-      const Slice payload = compressor_ ? compressor_->message(shard, bucket)
-                                        : replica_.payload(payload_, piece.flat_offset, piece.elements);
-      sends_.push_back(context_.send(servers_[shard], channel, payload, note));
-      result_.bytes_sent += payload.size.count();
+      const ShardPieces& pieces = layout_[shard];
+      for (const ShardPiece& piece : std::ranges::equal_range(pieces, bucket, {}, &ShardPiece::bucket)) {
+        const bool last = &piece == &pieces.back();
+        const Channel channel = last ? protocol::to_server : protocol::push_bucket(bucket);
+        const Note note =
+            last ? CoordinatorLine::note_of(protocol::push, contribution, versions_[shard]) : Note{};
+        const auto index = static_cast<std::size_t>(&piece - pieces.data());
+        const Slice payload = compressor_ ? compressor_->message(shard, index)
+                                          : replica_.payload(payload_, piece.flat_offset, piece.elements);
+        sends_.push_back(context_.send(servers_[shard], channel, payload, note));
+        result_.bytes_sent += payload.size.count();
+      }
     }
   }
 
@@ -51,28 +55,33 @@ class ServerLink : public Link {
   void overlap(Pending& until) override { coordinator_.overlap(until); }
 
   ExchangeResult finish() override {
-    const int last = replica_.buckets() - 1;
-    receives_.clear();
     for (std::size_t shard = 0; shard < servers_.size(); ++shard) {
-      for (int bucket = 0; bucket <= last; ++bucket) {
-        const ShardPiece& piece = pieces_[shard][static_cast<std::size_t>(bucket)];
-        const Channel channel = bucket == last ? protocol::from_server : protocol::reply_bucket(bucket);
-        receives_.push_back(
-            context_.receive(servers_[shard], channel, replica_.incoming(piece.flat_offset, piece.elements)));
+      const ShardPieces& pieces = layout_[shard];
+      receives_[shard].resize(pieces.size());
+      // In the order in which they are sent.
+      for (std::size_t index = pieces.size(); index-- > 0;) {
+        const ShardPiece& piece = pieces[index];
+        const bool last = index + 1 == pieces.size();
+        const Channel channel = last ? protocol::from_server : protocol::reply_bucket(piece.bucket);
+        receives_[shard][index] =
+            context_.receive(servers_[shard], channel, replica_.incoming(piece.flat_offset, piece.elements));
         result_.bytes_received += piece.bytes().count();
       }
     }
     context_.wait_all(sends_);
     sends_.clear();
     for (std::size_t shard = 0; shard < servers_.size(); ++shard)
-      take_over(context_.wait(receive_of(shard, last)).note, shard);
-    if (!leaves_buckets_open_) context_.wait_all(receives_);
+      take_over(context_.wait(receives_[shard].back()).note, shard);
+    if (!leaves_buckets_open_)
+      for (auto& of_shard : receives_) context_.wait_all(of_shard);
     return result_;
   }
 
   void await(int bucket) override {
     for (std::size_t shard = 0; shard < servers_.size(); ++shard)
-      if (Pending& arriving = receive_of(shard, bucket); !arriving.empty()) context_.wait(arriving);
+      for (std::size_t index = 0; index < receives_[shard].size(); ++index)
+        if (layout_[shard][index].bucket == bucket && !receives_[shard][index].empty())
+          context_.wait(receives_[shard][index]);
   }
 
   sync::Answer ask(const Contribution& contribution) override {
@@ -92,11 +101,13 @@ class ServerLink : public Link {
   }
 
   void leave() override {
-    for (const Rank server : servers_) {
-      // Closes every stream, since the server has posted a receive for each.
-      for (int bucket = 0; bucket + 1 < replica_.buckets(); ++bucket)
-        sends_.push_back(context_.send(server, protocol::push_bucket(bucket), {}));
-      sends_.push_back(context_.send(server, protocol::to_server, {}, Note{.kind = protocol::leave}));
+    for (std::size_t shard = 0; shard < servers_.size(); ++shard) {
+      // Ends every receive, since the server has posted one for each piece.
+      const ShardPieces& pieces = layout_[shard];
+      for (std::size_t piece = 0; piece + 1 < pieces.size(); ++piece)
+        sends_.push_back(context_.send(servers_[shard], protocol::push_bucket(pieces[piece].bucket), {}));
+      sends_.push_back(
+          context_.send(servers_[shard], protocol::to_server, {}, Note{.kind = protocol::leave}));
     }
     context_.wait_all(sends_);
     sends_.clear();
@@ -104,10 +115,6 @@ class ServerLink : public Link {
   }
 
  private:
-  Pending& receive_of(std::size_t shard, int bucket) {
-    return receives_[shard * static_cast<std::size_t>(replica_.buckets()) + static_cast<std::size_t>(bucket)];
-  }
-
   void compress(int bucket) {
     const auto& extent = replica_.description().buckets[static_cast<std::size_t>(bucket)];
     Pending compressed = context_.compute(
@@ -131,15 +138,15 @@ class ServerLink : public Link {
   Context& context_;
   Replica& replica_;
   std::vector<Rank> servers_;
-  std::vector<std::vector<ShardPiece>> pieces_;  ///< by shard, by bucket
-  bool leaves_buckets_open_;                     ///< when an exchange is finished
+  const ShardLayout& layout_;
+  bool leaves_buckets_open_;   ///< when an exchange is finished
   std::vector<int> versions_;  ///< of the model's part, by shard: each counts its own updates
   std::optional<PushCompressor> compressor_;
   CoordinatorLine coordinator_;
   sync::Payload payload_ = sync::Payload::gradient;
   ExchangeResult result_;
   std::vector<Pending> sends_;
-  std::vector<Pending> receives_;  ///< by shard, by bucket
+  std::vector<std::vector<Pending>> receives_;  ///< by shard, by piece
 };
 
 }  // namespace

@@ -11,9 +11,9 @@ using Since = sync::DelayCompensation::Since;
 namespace {
 
 /// A coordinator has one piece of no elements: what is a message with part of the model, is a note alone.
-std::vector<ShardPiece> pieces_of(const Job& job, int shard) {
+ShardPieces pieces_of(const Job& job, int shard) {
   if (job.route() != sync::Route::server) return {ShardPiece{}};
-  return shard_pieces(job.model(), static_cast<int>(job.ranks_of(Seat::Role::server).size()), shard);
+  return job.shard_layout().at(static_cast<std::size_t>(shard));
 }
 
 }  // namespace
@@ -46,9 +46,9 @@ ServerModel::ServerModel(const Job& job, int shard)
   if (keeps_older_) older_.assign(slots_.size(), model_);
 }
 
-Slice ServerModel::slot(int worker, int bucket) {
-  if (decoder_) return decoder_->slot(worker, bucket);
-  const ShardPiece& piece = pieces_[static_cast<std::size_t>(bucket)];
+Slice ServerModel::slot(int worker, std::size_t index) {
+  if (decoder_) return decoder_->slot(worker, index);
+  const ShardPiece& piece = pieces_[index];
   if (!model_) return {piece.bytes(), nullptr};
   float* data = slots_[static_cast<std::size_t>(worker)].data() + piece.shard_offset;
   return {piece.bytes(), reinterpret_cast<std::byte*>(data)};
@@ -174,8 +174,8 @@ void ServerModel::remember_sum(StateArchive& state) {
   if (total_weight_ > 0.0) state.floats("sum", aggregate_);
 }
 
-Slice ServerModel::slice(const Snapshot& snapshot, int bucket) const {
-  const ShardPiece& piece = pieces_[static_cast<std::size_t>(bucket)];
+Slice ServerModel::slice(const Snapshot& snapshot, std::size_t index) const {
+  const ShardPiece& piece = pieces_[index];
   if (!snapshot) return {piece.bytes(), nullptr};
   return {piece.bytes(), reinterpret_cast<std::byte*>(snapshot->data() + piece.shard_offset)};
 }

@@ -23,10 +23,10 @@ class ServerModel {
  public:
   ServerModel(const Job& job, int shard);
 
-  const std::vector<ShardPiece>& pieces() const { return pieces_; }
+  const ShardPieces& pieces() const { return pieces_; }
   Bytes bytes() const { return Bytes(elements_ * 4); }
-  /// Where the worker's contribution to a bucket is received.
-  Slice slot(int worker, int bucket);
+  /// Where the worker's contribution to the piece of this index is received.
+  Slice slot(int worker, std::size_t index);
   /// A whole push of the worker, computed on this version of the model, is in its slot.
   void note_push(int worker, int version) {
     if (decoder_) decoder_->note_push(worker, version);
@@ -49,7 +49,7 @@ class ServerModel {
   Snapshot snapshot() const { return model_; }
   /// The same, to be sent to the worker.
   Snapshot hand_out(int worker);
-  Slice slice(const Snapshot& snapshot, int bucket) const;
+  Slice slice(const Snapshot& snapshot, std::size_t index) const;
   /// What later updates depend on beside the model; and what was accepted for the next one.
   void remember(StateArchive& state);
   void remember_sum(StateArchive& state);
@@ -72,7 +72,7 @@ class ServerModel {
   void move_by_change(const ShardPiece& piece, double scale, const std::vector<float>* older);
   void give_way_to_worker(const ShardPiece& piece, const Stretch& at, const std::vector<float>& handed_out);
 
-  std::vector<ShardPiece> pieces_;
+  ShardPieces pieces_;
   std::int64_t elements_;
   std::optional<PushDecoder> decoder_;
   sync::Payload payload_;

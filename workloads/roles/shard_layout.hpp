@@ -1,16 +1,20 @@
-// How the model is spread over parameter-server shards: every shard holds an equal part of what travels of
-// every bucket, so that shards are balanced to an element and one bucket's traffic goes to all of them.
+// What each parameter-server shard holds of the model, as the list of messages that carry it: the sharding
+// policy's pieces, merged where they touch. Workers and servers follow the same list.
 #pragma once
 
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <string>
 #include <vector>
 
-#include "policies/collectives/schedule.hpp"
+#include "policies/sharding/policy.hpp"
 #include "workloads/model_description.hpp"
 
 namespace tandem {
 
-/// A shard's part of one bucket.
+/// A part of one bucket that a shard holds: one message of a push, and one of a reply.
 struct ShardPiece {
+  int bucket = 0;
   std::int64_t flat_offset = 0;   ///< first element in the model's flat layout
   std::int64_t shard_offset = 0;  ///< first element in the shard's own memory
   std::int64_t elements = 0;
@@ -18,24 +22,24 @@ struct ShardPiece {
   Bytes bytes() const { return Bytes(elements * 4); }
 };
 
-/// One piece a bucket, of shard `shard` of `shards`.
-inline std::vector<ShardPiece> shard_pieces(const ModelDescription& model, int shards, int shard) {
-  std::vector<ShardPiece> pieces;
-  std::int64_t shard_offset = 0;
-  for (const auto& bucket : model.buckets) {
-    const collectives::Piece part = collectives::part_of(bucket.exchanged(), shards, shard);
-    const std::int64_t trained_end = std::min(part.end, bucket.parameters);
-    pieces.push_back({.flat_offset = bucket.offset + part.begin,
-                      .shard_offset = shard_offset,
-                      .elements = part.size(),
-                      .parameters = std::max<std::int64_t>(0, trained_end - part.begin)});
-    shard_offset += part.size();
-  }
-  return pieces;
+/// Of one shard, in the order of buckets and of the flat layout. The last piece is always of the last bucket,
+/// since the note of a push or of a reply rides on it: it is empty where the shard holds nothing of that
+/// bucket. No other piece is empty.
+using ShardPieces = std::vector<ShardPiece>;
+/// By shard.
+using ShardLayout = std::vector<ShardPieces>;
+
+/// A model given by its sizes has one tensor a bucket. Pre: shards >= 1, the model has a bucket.
+ShardLayout lay_out_shards(const ModelDescription& model, sharding::Policy policy, int shards,
+                           const Options& options);
+
+/// Elements that the shard holds. Pre: not empty.
+inline std::int64_t shard_elements(const ShardPieces& pieces) {
+  return pieces.back().shard_offset + pieces.back().elements;
 }
 
-inline std::int64_t shard_elements(const std::vector<ShardPiece>& pieces) {
-  return pieces.empty() ? 0 : pieces.back().shard_offset + pieces.back().elements;
-}
+/// For run.json: "bytes" and "messages" (of a push, and of a reply) by shard, "largest_over_mean" of the
+/// bytes, and a "summary" in words. `policy`: its name. Pre: not empty.
+nlohmann::json describe_shards(const ShardLayout& layout, const std::string& policy);
 
 }  // namespace tandem

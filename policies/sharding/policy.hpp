@@ -1,0 +1,38 @@
+// How the model is spread over the shards of a parameter server: pure functions of its sizes. What a shard
+// then sends and receives is in workloads/roles/shard_layout.hpp.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "policies/collectives/schedule.hpp"
+#include "policies/vocabulary/catalog.hpp"
+
+namespace tandem::sharding {
+
+using collectives::Piece;
+
+/// What is to be held. Pieces are of the model's flat layout; none is empty, and none is in two buckets.
+struct Setting {
+  std::vector<Piece> buckets;  ///< what travels of each
+  std::vector<Piece> tensors;  ///< of the same elements, in forward order
+  int shards;
+  Options options = {};
+};
+
+/// A piece, and the shard that holds it.
+struct Holding {
+  Piece piece;
+  int shard;
+  bool operator==(const Holding&) const = default;
+};
+
+/// Gives each element of the buckets to one shard, in pieces that are not empty and lie in one bucket each,
+/// in any order. Deterministic. Pre: shards >= 1.
+using Policy = std::vector<Holding> (*)(const Setting& setting);
+const Catalog<Policy>& catalog();
+
+/// Elements that each shard holds.
+std::vector<std::int64_t> loads(const std::vector<Holding>& holdings, int shards);
+
+}  // namespace tandem::sharding

@@ -1,0 +1,202 @@
+// Models spread over server shards in every way: the same model as on one shard, bit by bit, traffic as the
+// shards are loaded, and what servers beside the workers cost.
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+#include <ostream>
+
+#include "tests/sim/training.hpp"
+#include "tests/support/server_log.hpp"
+#include "workloads/records/metrics.hpp"
+
+namespace tandem {
+namespace {
+
+using testing::small_experiment;
+using testing::Training;
+
+struct Sharded {
+  std::string name;
+  std::string policy;
+  std::size_t shards;
+  std::map<std::string, OptionValue> options = {};
+};
+void PrintTo(const Sharded& value, std::ostream* out) { *out << value.name; }
+
+std::vector<Sharded> every_sharding() {
+  std::vector<Sharded> all;
+  for (const std::string& policy : sharding::catalog().names()) {
+    std::string name = policy;
+    std::replace(name.begin(), name.end(), '-', '_');
+    all.push_back({name + "_on_three", policy, 3});
+    // More than the small model has tensors.
+    all.push_back({name + "_on_nine", policy, 9});
+  }
+  all.push_back({"split_of_some", "split", 3, {{"large", std::int64_t{500}}}});
+  return all;
+}
+
+class ShardedTraining : public Training, public ::testing::WithParamInterface<Sharded> {
+ protected:
+  /// On the hosts behind those of the workers, and on those again.
+  static Experiment sharded(Experiment experiment) {
+    experiment.sync.sharding = GetParam().policy;
+    experiment.sync.sharding_options = GetParam().options;
+    experiment.placement.servers.clear();
+    for (std::size_t shard = 0; shard < GetParam().shards; ++shard)
+      experiment.placement.servers.push_back("host-" + std::to_string(9 - shard % 5));
+    return experiment;
+  }
+
+  /// Trains in a process of its own, since SimGrid has one engine a process.
+  void train_apart(const Experiment& experiment, const std::string& folder) {
+    const auto target = directory_ / folder;
+    std::filesystem::create_directories(target / "checkpoints");
+    const pid_t child = fork();
+    ASSERT_GE(child, 0);
+    if (child == 0) {
+      directory_ = target;
+      train(experiment);
+      _exit(HasFailure() ? 1 : 0);
+    }
+    int status = 0;
+    ASSERT_EQ(waitpid(child, &status, 0), child);
+    ASSERT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;
+  }
+  std::vector<float> model_in(const std::string& folder) const {
+    return load_checkpoint((directory_ / folder / "model.pt").string(), job_->model()).values;
+  }
+  void expect_as_on_one_shard(const Experiment& experiment) {
+    train_apart(experiment, "one");
+    train_apart(sharded(experiment), "several");
+    const testing::TemporaryPlatform file(testing::TemporaryPlatform::star(10, 1e8, 1e-4));
+    job_ = std::make_unique<Job>(experiment, platforms::load_platform(file.path()), directory_.string());
+    const auto one = model_in("one"), several = model_in("several");
+    EXPECT_TRUE(one == several) << "as far apart as " << distance(one, several);
+    EXPECT_GT(distance(one, initial_model(*job_)), 1e-4F);
+  }
+};
+
+TEST_P(ShardedTraining, EndsWhereOneShardEnds) { expect_as_on_one_shard(small_experiment(3)); }
+
+TEST_P(ShardedTraining, OfChangesEndsWhereOneShardEnds) {
+  Experiment experiment = small_experiment(2);
+  experiment.sync.algorithm = "slowmo";
+  experiment.sync.options = {{"h", std::int64_t{2}}};
+  expect_as_on_one_shard(experiment);
+}
+
+/// Running statistics are averaged by whichever shard holds them.
+TEST_P(ShardedTraining, WithStatisticsEndsWhereOneShardEnds) {
+  Experiment experiment = small_experiment(2);
+  experiment.workload.model = "resnet18";
+  experiment.workload.train_samples = 8;
+  experiment.workload.batch = 4;
+  experiment.workload.bucket_bytes = Bytes(1 << 20);
+  experiment.stop.rounds = 2;
+  expect_as_on_one_shard(experiment);
+}
+
+/// Each server gets and gives what it holds, once a push.
+TEST_P(ShardedTraining, MovesWhatTheShardsHold) {
+  Experiment experiment = small_experiment(3);
+  experiment.workload.math = Experiment::Workload::Math::modelled;
+  const Journal journal = train(sharded(experiment), true);
+  const RunInfo info = describe_run(*job_, "simulated");
+  const auto& bytes = info.sharding.at("bytes");
+  const auto figures = server_figures(info, journal, makespan_);
+  ASSERT_EQ(figures.size(), GetParam().shards);
+  constexpr std::int64_t pushes = 3 * 5;
+  std::size_t shard = 0;
+  std::int64_t sum = 0;
+  for (const auto& [rank, of_server] : figures) {
+    const auto held = bytes.at(shard++).get<std::int64_t>();
+    EXPECT_EQ(of_server.bytes_received, pushes * held) << rank;
+    EXPECT_EQ(of_server.bytes_sent, pushes * held) << rank;
+    sum += held;
+  }
+  EXPECT_EQ(sum, job_->model().bytes().count());
+  std::int64_t sent = 0;
+  for (const auto& step : journal.steps) sent += step.bytes_sent;
+  EXPECT_EQ(sent, pushes * sum);
+}
+
+/// Also where pushes reach shards in different orders, and shards without anything take part in every round.
+class ShardedAlgorithms : public ShardedTraining {
+ protected:
+  void expect_sound(const std::string& algorithm) {
+    Experiment experiment = small_experiment(3);
+    experiment.workload.math = Experiment::Workload::Math::modelled;
+    experiment.sync.algorithm = algorithm;
+    experiment.evaluate_every = 2;
+    experiment.placement.workers = {"host-1", "host-1", "host-2"};
+    experiment.placement.evaluator = "host-0";
+    const Journal journal = train(sharded(experiment));
+    std::map<Rank, testing::ServerLog> logs;
+    for (const auto& record : journal.decisions)
+      if (record.side == "server") logs[record.rank].push_back({record.event, record.decisions});
+    ASSERT_EQ(logs.size(), GetParam().shards);
+    for (const auto& [rank, log] : logs) testing::ServerLaws::expect_kept(log, 3, true);
+    EXPECT_GE(journal.evaluations.size(), 2U);
+  }
+};
+TEST_P(ShardedAlgorithms, Asp) { expect_sound("asp"); }
+TEST_P(ShardedAlgorithms, Esync) { expect_sound("esync"); }
+TEST_P(ShardedAlgorithms, Easgd) { expect_sound("easgd"); }
+
+std::string name_of_case(const ::testing::TestParamInfo<Sharded>& instance) { return instance.param.name; }
+INSTANTIATE_TEST_SUITE_P(All, ShardedTraining, ::testing::ValuesIn(every_sharding()), name_of_case);
+INSTANTIATE_TEST_SUITE_P(All, ShardedAlgorithms, ::testing::ValuesIn(every_sharding()), name_of_case);
+
+class CoLocated : public Training, public ::testing::WithParamInterface<int> {};
+
+/// A shard beside each of p workers: push and pull each move (p - 1) / p of the model, and the notes, over
+/// every link in each direction. A ring does, too, in p - 1 latencies instead of one.
+TEST_P(CoLocated, CostsWhatARingCostsButForLatency) {
+  const int p = GetParam();
+  Experiment experiment = small_experiment(p);
+  experiment.workload.math = Experiment::Workload::Math::modelled;
+  experiment.workload.model = "synthetic";
+  experiment.workload.synthetic_parameters = 120'000 * p;
+  experiment.placement.servers = experiment.placement.workers;
+  price_ = [](Rank, const Work& work) { return Seconds(work.kind == Work::Kind::forward ? 1.0 : 0.0); };
+  const Journal journal = train(experiment);
+  constexpr double latency = 1e-4, bandwidth = 1e8, part = 4 * 120'000.0 + sizeof(Note);
+  const double expected = 2 * (latency + (p - 1.0) * part / bandwidth);
+  ASSERT_EQ(journal.steps.size(), static_cast<std::size_t>(5 * p));
+  for (const auto& step : journal.steps)
+    EXPECT_NEAR(step.phases[static_cast<std::size_t>(Phase::exchange)].count(), expected, 1e-5 * expected);
+}
+
+INSTANTIATE_TEST_SUITE_P(Workers, CoLocated, ::testing::Values(2, 3, 4, 7));
+
+/// The shards' links are the bottleneck while there are fewer shards than workers: from each of these its
+/// part.
+class OwnHosts : public Training, public ::testing::WithParamInterface<int> {};
+
+TEST_P(OwnHosts, CostWhatTheirLinksLetThrough) {
+  const int shards = GetParam();
+  Experiment experiment = small_experiment(4);
+  experiment.workload.math = Experiment::Workload::Math::modelled;
+  experiment.workload.model = "synthetic";
+  experiment.workload.synthetic_parameters = 120'000;
+  experiment.placement.servers.clear();
+  for (int shard = 0; shard < shards; ++shard)
+    experiment.placement.servers.push_back("host-" + std::to_string(9 - shard));
+  price_ = [](Rank, const Work& work) { return Seconds(work.kind == Work::Kind::forward ? 1.0 : 0.0); };
+  const Journal journal = train(experiment);
+  constexpr double latency = 1e-4, bandwidth = 1e8;
+  const double part = 4 * 120'000.0 / shards + sizeof(Note);
+  const double expected = 2 * (latency + std::max(4, shards) * part / bandwidth);
+  for (const auto& step : journal.steps)
+    EXPECT_NEAR(step.phases[static_cast<std::size_t>(Phase::exchange)].count(), expected, 1e-5 * expected);
+}
+
+INSTANTIATE_TEST_SUITE_P(Shards, OwnHosts, ::testing::Values(1, 2, 4, 5));
+
+}  // namespace
+}  // namespace tandem

@@ -76,6 +76,8 @@ std::string results_line(const Results& results) {
       summary.at("makespan_s").get<double>(), summary.at("throughput").get<double>());
   if (const auto dropped = results.journal.dropped_samples; dropped > 0)
     line += fmt::format(", {} of them dropped as too late", dropped);
+  if (const auto skipped = results.journal.skipped_steps; skipped > 0)
+    line += fmt::format(", {} steps left out as not finite", skipped);
   if (!results.journal.evaluations.empty())
     if (const double accuracy = results.journal.evaluations.back().accuracy; !std::isnan(accuracy))
       line += fmt::format(", test accuracy {:.3f}", accuracy);

@@ -13,7 +13,7 @@ namespace {
 void fields(auto& wire, auto& journal) requires
     std::is_same_v<std::remove_const_t<std::remove_reference_t<decltype(journal)>>, Journal> {
   wire.all(journal.keep_decisions, journal.late_devices, journal.core_wait, journal.other_load,
-           journal.dropped_samples);
+           journal.dropped_samples, journal.skipped_steps);
   wire.list(journal.steps, [&](auto& step) {
     wire.all(step.rank, step.step, step.round, step.version, step.start, step.phases, step.samples, step.loss,
              step.bytes_sent, step.bytes_received);

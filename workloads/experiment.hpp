@@ -29,6 +29,8 @@ struct Experiment {
     int batch = 64;                  ///< samples a worker and step
     Bytes bucket_bytes{1 << 20};     ///< 0: one bucket
     std::string initial;             ///< checkpoint to start from; empty: from the seed
+    /// "stop" | "skip" | "ignore": where a loss or a gradient is not finite.
+    std::string non_finite = "stop";
     // Only for model "synthetic": a model given by its sizes. Modelled math only.
     std::int64_t synthetic_parameters = 1'000'000;
     Flops synthetic_forward{1e7};   ///< a sample

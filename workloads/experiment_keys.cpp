@@ -43,6 +43,10 @@ std::vector<ExperimentKey> job_keys() {
       {KEY(workload.batch), between(1, million), "samples a worker and step"},
       {KEY(workload.bucket_bytes), at_least(0),
        "gradients travel in pieces of at least this size; 0: in one"},
+      {KEY(workload.non_finite), one_of({"stop", "skip", "ignore"}),
+       "a step whose loss or gradient is not finite ends the job, or is left out: from the first such bucket "
+       "on "
+       "its gradient is zero, and a local step does not happen; or nobody looks"},
       {KEY(workload.initial), file(), "checkpoint to start from; empty: from the seed"},
       {KEY(workload.synthetic_parameters), at_least(1), "of model synthetic: size"},
       {KEY(workload.synthetic_forward), at_least(0), "of model synthetic: forward pass, a sample"},

@@ -23,6 +23,7 @@ Journal random_journal(unsigned seed) {
   journal.keep_decisions = true;
   journal.late_devices = number();
   journal.dropped_samples = number();
+  journal.skipped_steps = number();
   journal.core_wait = time();
   journal.other_load = 0.25;
   for (auto i = random() % 20U; i > 0; --i) {
@@ -48,6 +49,7 @@ void expect_equal(const Journal& expected, const Journal& found) {
   EXPECT_EQ(expected.keep_decisions, found.keep_decisions);
   EXPECT_EQ(expected.late_devices, found.late_devices);
   EXPECT_EQ(expected.dropped_samples, found.dropped_samples);
+  EXPECT_EQ(expected.skipped_steps, found.skipped_steps);
   EXPECT_EQ(expected.core_wait, found.core_wait);
   EXPECT_EQ(expected.other_load, found.other_load);
   ASSERT_EQ(expected.steps.size(), found.steps.size());

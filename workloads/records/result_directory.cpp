@@ -175,6 +175,7 @@ Results read_results(const std::string& path) {
   journal.late_devices = results.summary.value("late_devices", std::int64_t{0});
   journal.core_wait = Seconds(results.summary.value("core_wait_s", 0.0));
   journal.other_load = results.summary.value("other_load", 0.0);
+  journal.skipped_steps = results.summary.value("skipped_steps", std::int64_t{0});
   journal.dropped_samples = results.summary.value("dropped_samples", std::int64_t{0});
   return results;
 }

@@ -238,6 +238,7 @@ json summarise(const RunInfo& info, const Journal& journal, Seconds makespan) {
                   {"throughput", rate(samples.processed)},
                   {"applied_throughput", samples.applied ? json(rate(*samples.applied)) : json()},
                   {"steps", all.steps},
+                  {"skipped_steps", journal.skipped_steps},
                   {"rounds", static_cast<double>(all.exchanges) / static_cast<double>(totals.size())},
                   {"warmup",
                    {{"steps", info.experiment.warmup_steps},

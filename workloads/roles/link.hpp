@@ -19,7 +19,7 @@ struct Contribution {
   int samples = 0;      ///< processed since its last contribution
   int local_steps = 0;  ///< taken since then
   Seconds duration;     ///< of its last local step
-  double loss = 0.0;    ///< mean of these steps; NaN when math is modelled
+  double loss = 0.0;    ///< mean of these steps, of finite ones under skip; NaN when math is modelled
 };
 
 struct ExchangeResult {

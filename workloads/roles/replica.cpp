@@ -24,6 +24,7 @@ std::unique_ptr<Learner> make_job_learner(const Job& job, int worker) {
 
 Replica::Replica(const Job& job, int worker)
     : model_(job.model()),
+      guard_(model_, job.experiment().workload.non_finite),
       learner_(job.real_math() ? make_job_learner(job, worker) : nullptr),
       optimizer_(job.optimizer_setting(), learner_ ? model_.elements() : 0),
       change_update_(job.update_rule(), job.experiment().optimizer.global_rate,
@@ -46,12 +47,18 @@ Kernel Replica::load(std::span<const std::byte> records) {
 
 Kernel Replica::forward() {
   if (!learner_) return {};
-  return [this] { loss_ = learner_->forward(); };
+  return [this] {
+    guard_.begin(learner_->model());
+    loss_ = learner_->forward();
+  };
 }
 
 Kernel Replica::backward(int bucket) {
   if (!learner_) return {};
-  return [this, bucket] { learner_->backward(bucket); };
+  return [this, bucket] {
+    learner_->backward(bucket);
+    guard_.inspect(bucket, loss_, learner_->model(), learner_->gradient());
+  };
 }
 
 Kernel Replica::local_update(UpdateTime time) {

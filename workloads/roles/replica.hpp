@@ -4,6 +4,7 @@
 
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "policies/sync/policy.hpp"
@@ -11,6 +12,7 @@
 #include "workloads/job.hpp"
 #include "workloads/learner/learner.hpp"
 #include "workloads/optimizer.hpp"
+#include "workloads/roles/finite_guard.hpp"
 #include "workloads/state_archive.hpp"
 #include "workloads/update_rules.hpp"
 
@@ -32,6 +34,9 @@ class Replica {
   Kernel local_update(UpdateTime time);
   /// Of the last forward; NaN when math is modelled.
   double loss() const { return loss_; }
+  /// What of the step under way is not finite, as far as its buckets are complete, named as FiniteGuard does;
+  /// none when math is modelled.
+  const std::optional<std::string>& flaw() const { return guard_.flaw(); }
 
   /// change = model - model at the last `mark`.
   Kernel compute_change();
@@ -71,6 +76,7 @@ class Replica {
   void give_way_to_centre(double share);
 
   ModelDescription model_;
+  FiniteGuard guard_;
   std::unique_ptr<Learner> learner_;
   Optimizer optimizer_;
   ChangeUpdate change_update_;

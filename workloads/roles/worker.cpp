@@ -1,6 +1,10 @@
 #include "workloads/roles/worker.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <cmath>
+#include <limits>
 #include <utility>
 
 #include "policies/sync/replay.hpp"
@@ -38,6 +42,7 @@ Worker::Worker(const Job& job, Context& context, Journal& journal, int index)
       overlaps_backward_(job.experiment().sync.overlap != "none"),
       overlaps_forward_(job.experiment().sync.overlap == "both"),
       has_own_model_(job.algorithm().make.payload == sync::Payload::model),
+      leaves_out_flaws_(job.experiment().workload.non_finite == "skip"),
       batch_(job.experiment().workload.batch) {
   if (job.resume() != nullptr) go_on(index);
 }
@@ -69,7 +74,8 @@ void Worker::step() {
   if (during && overlaps_forward_) link_->begin(*during);
   backward(during ? &*during : nullptr);
   if (during) finish_exchange(during->payload);
-  if (!during || during->payload == sync::Payload::model) update(began);
+  const bool steps_itself = !during || during->payload == sync::Payload::model;
+  if (steps_itself && !skips_step_) update(began);
   if (!during) decide();
   if (open_ && (stopping_ || checkpoint_has_come())) take_over_all();
   journal_.steps.push_back(record_);
@@ -112,18 +118,38 @@ void Worker::forward() {
 void Worker::backward(const sync::Exchange* during) {
   ++local_steps_;
   samples_since_exchange_ += record_.samples;
-  losses_since_exchange_ += record_.loss;
+  skips_step_ = false;
+  if (std::isfinite(record_.loss) || !leaves_out_flaws_) {
+    losses_since_exchange_ += record_.loss;
+    ++counted_losses_;
+  }
   for (int bucket = 0; bucket < replica_.buckets(); ++bucket) {
     Pending pass =
         context_.compute({.kind = Work::Kind::backward, .bucket = bucket, .samples = record_.samples},
                          replica_.backward(bucket));
     link_->overlap(pass);
+    if (const auto& flaw = replica_.flaw(); flaw && !skips_step_) meet_flaw(*flaw);
     step_duration_ = context_.now() - record_.start - taking_over_;
     if (during != nullptr && overlaps_backward_) link_->offer(bucket, contribution());
   }
   if (during != nullptr && !overlaps_backward_)
     for (int bucket = 0; bucket < replica_.buckets(); ++bucket) link_->offer(bucket, contribution());
   end_phase(Phase::backward);
+}
+
+/// A step that is not finite ends the job, or goes on without what the replica has left out of it.
+void Worker::meet_flaw(const std::string& flaw) {
+  if (!leaves_out_flaws_)
+    throw WorldError(
+        fmt::format("rank {} (worker on '{}'), step {}: {} is not finite (loss {:.6g}); a smaller "
+                    "optimizer.learning_rate may help, and workload.non_finite can be skip or ignore",
+                    context_.rank(), job_.seats()[static_cast<std::size_t>(context_.rank())].host,
+                    record_.step, flaw, record_.loss));
+  skips_step_ = true;
+  ++journal_.skipped_steps;
+  if (journal_.keep_decisions)
+    journal_.decisions.push_back(
+        {context_.rank(), "worker", fmt::format("step {}: {} is not finite", record_.step, flaw), "skip"});
 }
 
 void Worker::update(UpdateTime time) {
@@ -180,6 +206,7 @@ void Worker::finish_exchange(sync::Payload payload) {
   local_steps_ = 0;
   samples_since_exchange_ = 0;
   losses_since_exchange_ = 0.0;
+  counted_losses_ = 0;
   ++round_;
   done_rounds_ = result.rounds;
   done_samples_ = result.samples;
@@ -213,10 +240,12 @@ void Worker::take_over_all() {
 }
 
 Contribution Worker::contribution() const {
+  const bool knows_none = local_steps_ > 0 && counted_losses_ == 0;
   return {.samples = samples_since_exchange_,
           .local_steps = local_steps_,
           .duration = step_duration_,
-          .loss = losses_since_exchange_ / std::max(1, local_steps_)};
+          .loss = knows_none ? std::numeric_limits<double>::quiet_NaN()
+                             : losses_since_exchange_ / std::max(1, counted_losses_)};
 }
 
 void Worker::end_phase(Phase phase) {

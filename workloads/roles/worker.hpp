@@ -4,6 +4,7 @@
 
 #include <memory>
 #include <optional>
+#include <string>
 
 #include "policies/sync/policy.hpp"
 #include "workloads/context.hpp"
@@ -27,6 +28,7 @@ class Worker {
   void load(int step_samples);
   void forward();
   void backward(const sync::Exchange* during);
+  void meet_flaw(const std::string& flaw);
   void update(UpdateTime time);
   void decide();
   void exchange_after_step(const sync::Exchange& exchange);
@@ -63,7 +65,8 @@ class Worker {
   std::int64_t whole_at_ = 0;  ///< the last round of a checkpoint
   Seconds taking_over_;        ///< the part of this step's forward that waited for buckets and adopted them
 
-  bool has_own_model_;  ///< every worker does: models are what they exchange
+  bool has_own_model_;     ///< every worker does: models are what they exchange
+  bool leaves_out_flaws_;  ///< where a step is not finite; otherwise it ends the job
 
   int batch_;
   int granted_steps_ = 0;  ///< local steps that the server last wanted; 0: never any
@@ -75,6 +78,8 @@ class Worker {
   int local_steps_ = 0;  ///< since the last exchange
   int samples_since_exchange_ = 0;
   double losses_since_exchange_ = 0.0;  ///< their sum
+  int counted_losses_ = 0;              ///< of which it is the sum: under skip of finite ones
+  bool skips_step_ = false;             ///< its gradient, or the rest of it, is left out
   Seconds step_duration_;               ///< of the last step without its exchange
   bool stopping_ = false;
   StepRecord record_;

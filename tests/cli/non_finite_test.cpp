@@ -1,0 +1,61 @@
+// Trainings that diverge, as the user of the command sees them in both worlds: with a learning rate that no
+// model survives.
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "tests/cli/command.hpp"
+#include "validation/compare.hpp"
+#include "workloads/records/result_directory.hpp"
+
+namespace tandem::testing {
+namespace {
+
+const std::string diverging = " --set optimizer.learning_rate=1e30 --out out";
+
+class Diverging : public ::testing::TestWithParam<const char*> {
+ protected:
+  CommandLine line_;
+};
+
+TEST_P(Diverging, EndsAndNamesRankStepAndTensor) {
+  const auto result = line_.tandem(GetParam() + (" " + line_.experiment()) + diverging);
+  EXPECT_EQ(result.exit_code, 70) << result.output;
+  for (const char* word : {"rank ", "step 1", "the gradient of '", "is not finite", "workload.non_finite"})
+    EXPECT_NE(result.output.find(word), std::string::npos) << word << "\n" << result.output;
+  EXPECT_TRUE(std::filesystem::exists(line_.folder() / "out" / "INCOMPLETE"));
+}
+
+INSTANTIATE_TEST_SUITE_P(Worlds, Diverging, ::testing::Values("simulate", "run"));
+
+TEST(Skipping, LeavesOutTheSameStepsInBothWorlds) {
+  CommandLine line;
+  const std::string words = line.experiment() + " --set workload.non_finite=skip --decisions --operations" +
+                            " --set optimizer.learning_rate=1e30 --out ";
+  const auto simulated = line.tandem("simulate " + words + "simulated");
+  ASSERT_EQ(simulated.exit_code, 0) << simulated.output;
+  const auto measured = line.tandem("run " + words + "measured");
+  ASSERT_EQ(measured.exit_code, 0) << measured.output;
+  for (const auto& text : {simulated.output, measured.output})
+    EXPECT_NE(text.find("20 steps left out as not finite"), std::string::npos) << text;
+  const auto ours = read_results((line.folder() / "simulated").string());
+  const auto theirs = read_results((line.folder() / "measured").string());
+  EXPECT_EQ(ours.summary.at("skipped_steps"), 20) << "of four workers all but the first";
+  EXPECT_EQ(theirs.summary.at("skipped_steps"), 20);
+  EXPECT_EQ(theirs.journal.skipped_steps, 20);
+  const auto comparison = validation::compare(ours, {theirs});
+  using State = validation::Gate::State;
+  EXPECT_EQ(comparison.operations.state, State::passed) << comparison.operations.detail;
+  EXPECT_EQ(comparison.decisions.state, State::passed) << comparison.decisions.detail;
+}
+
+TEST(NonFiniteKey, IsOneOfThree) {
+  CommandLine line;
+  const auto result =
+      line.tandem("simulate " + line.experiment() + " --set workload.non_finite=halt --out out");
+  EXPECT_EQ(result.exit_code, 2);
+  EXPECT_NE(result.output.find("stop | skip | ignore"), std::string::npos) << result.output;
+}
+
+}  // namespace
+}  // namespace tandem::testing

@@ -1,0 +1,140 @@
+// Gradients that are not finite, made by TorchScript files that compute them: where the job ends, what is
+// left out of it, and what of that is counted.
+#include <cmath>
+#include <ostream>
+
+#include "policies/vocabulary/check.hpp"
+#include "tests/sim/training.hpp"
+#include "tests/workloads/script_modules.hpp"
+
+namespace tandem::testing {
+namespace {
+
+/// A network of two layers whose first one has a tensor with a finite value and a gradient that is none: the
+/// root of nothing.
+void save_rooted(const std::string& path) {
+  ScriptFile()
+      .layer("first", {{"weight", {20, 784}}, {"root", {1}}})
+      .layer("last", {{"weight", {10, 20}}, {"bias", {10}}})
+      .save(path,
+            "    x = torch.relu(torch.linear(torch.flatten(x, 1), self.first.weight))\n"
+            "    x = x + torch.sqrt(self.first.root * 0.0)\n"
+            "    return torch.linear(x, self.last.weight, self.last.bias)\n");
+}
+
+/// A linear network whose third training step, on any worker, computes nothing finite.
+void save_third_step_bad(const std::string& path) {
+  ScriptFile()
+      .buffer("steps", torch::zeros({}, torch::kLong))
+      .layer("last", {{"weight", {10, 784}}, {"bias", {10}}})
+      .save(path,
+            "    x = torch.flatten(x, 1)\n"
+            "    if self.training:\n"
+            "        self.steps = self.steps + 1\n"
+            "        if int(self.steps) == 3:\n"
+            "            x = x * float('inf')\n"
+            "    return torch.linear(x, self.last.weight, self.last.bias)\n");
+}
+
+struct Way {
+  std::string name;
+  std::string algorithm;
+  std::string over;
+};
+void PrintTo(const Way& way, std::ostream* out) { *out << way.name; }
+
+class NonFinite : public Training, public ::testing::WithParamInterface<Way> {
+ protected:
+  Experiment experiment(void (*save)(const std::string&), const std::string& setting) {
+    const std::string path = (directory_ / "net.pt").string();
+    save(path);
+    Experiment made = small_experiment(2);
+    made.workload.model = path;
+    made.workload.non_finite = setting;
+    made.workload.bucket_bytes = Bytes(64);
+    made.optimizer.momentum = 0.0;
+    made.sync.algorithm = GetParam().algorithm;
+    made.sync.over = GetParam().over;
+    if (made.sync.algorithm == "local-sgd") made.sync.options = {{"h", std::int64_t{2}}};
+    if (made.sync.over == "all-reduce") made.placement.servers.clear();
+    return made;
+  }
+  void expect_stopped(const Experiment& wanted, const std::vector<std::string>& words) {
+    try {
+      train(wanted);
+      FAIL() << "went on";
+    } catch (const WorldError& error) {
+      for (const auto& word : words)
+        EXPECT_NE(std::string(error.what()).find(word), std::string::npos) << word << " in " << error.what();
+    }
+  }
+  /// What of the model has changed since the start, by bucket.
+  std::vector<bool> changed() const {
+    const auto start = initial_model(*job_), end = final_model();
+    std::vector<bool> result;
+    for (const auto& bucket : job_->model().buckets) {
+      const auto at = static_cast<std::ptrdiff_t>(bucket.offset);
+      result.push_back(
+          !std::equal(start.begin() + at, start.begin() + at + bucket.elements(), end.begin() + at));
+    }
+    return result;
+  }
+  bool steps_by_itself() const { return GetParam().algorithm == "local-sgd"; }
+};
+
+TEST_P(NonFinite, StopsTheJobAndSaysWhere) {
+  expect_stopped(experiment(save_rooted, "stop"),
+                 {"rank 0", "worker on 'host-1'", "step 0", "the gradient of 'first.root'", "non_finite"});
+}
+
+TEST_P(NonFinite, SaysInWhichStep) {
+  expect_stopped(experiment(save_third_step_bad, "stop"), {"rank 0", "step 2", "'last."});
+}
+
+TEST_P(NonFinite, IsLeftOutFromItsBucketOn) {
+  const Journal journal = train(experiment(save_rooted, "skip"));
+  const std::vector<bool> buckets = changed();
+  ASSERT_EQ(buckets.size(), 2U);
+  EXPECT_EQ(buckets[0], !steps_by_itself()) << "the last layer; a local step does not happen at all";
+  EXPECT_FALSE(buckets[1]);
+  EXPECT_EQ(journal.skipped_steps, static_cast<std::int64_t>(journal.steps.size()));
+  const auto told = std::count_if(journal.decisions.begin(), journal.decisions.end(), [](const auto& record) {
+    return record.decisions == "skip" && record.event.find("'first.root'") != std::string::npos;
+  });
+  EXPECT_EQ(told, journal.skipped_steps);
+}
+
+/// The other steps are taken as if it were not there.
+TEST_P(NonFinite, IsNoStepAtAllWhereTheLossIsNot) {
+  const Journal journal = train(experiment(save_third_step_bad, "skip"));
+  EXPECT_EQ(journal.skipped_steps, 2);
+  for (const auto& step : journal.steps) EXPECT_EQ(std::isfinite(step.loss), step.step != 2);
+  const auto found = final_model();
+  for (const float value : found) EXPECT_TRUE(std::isfinite(value));
+  // Workers with steps of their own part ways: one worker on all samples ends elsewhere.
+  if (steps_by_itself()) return;
+  Experiment sound = experiment(
+      [](const std::string& path) {
+        ScriptFile()
+            .layer("last", {{"weight", {10, 784}}, {"bias", {10}}})
+            .save(path, "    return torch.linear(torch.flatten(x, 1), self.last.weight, self.last.bias)\n");
+      },
+      "stop");
+  job_ = std::make_unique<Job>(sound, job_->platform(), directory_.string());
+  expect_close(found, sequential_model(4), 1e-5F);
+}
+
+TEST_P(NonFinite, ReachesTheModelWhereNobodyLooks) {
+  const Journal journal = train(experiment(save_third_step_bad, "ignore"));
+  EXPECT_EQ(journal.skipped_steps, 0);
+  for (const float value : final_model()) EXPECT_TRUE(std::isnan(value));
+}
+
+INSTANTIATE_TEST_SUITE_P(Ways, NonFinite,
+                         ::testing::Values(Way{"BspOverAServer", "bsp", "server"},
+                                           Way{"BspOverAllReduce", "bsp", "all-reduce"},
+                                           Way{"LocalSgd", "local-sgd", "server"}),
+                         [](const auto& instance) { return instance.param.name; });
+
+}  // namespace
+}  // namespace tandem::testing

@@ -57,7 +57,7 @@ std::vector<std::string> without_timing() {
       "--set sync.algorithm=d-psgd --set sync.over=peers --set sync.options.global_every=3" + adam,
       "--set sync.algorithm=group-average --set sync.over=all-reduce" + momentum,
       "--set data.source=storage --set placement.cache_nodes=[server] --set data.prefetch=3" + momentum,
-      with_dropout + momentum,
+      with_dropout + momentum + " --set optimizer.learning_rate=0.0001",
       "--set sync.over=all-reduce --set sync.average_statistics=false" + with_dropout + adam};
   for (const char* compression : {"random-k", "power-sgd", "qsgd"})
     for (const std::string over : {"all-reduce", "server --set placement.servers=[server,node-4]"})
@@ -98,7 +98,7 @@ TEST_P(ResumeByTiming, GoesOnToItsEnd) {
 
 std::vector<std::string> by_timing() {
   std::vector<std::string> all = {
-      "--set sync.algorithm=ssp --set sync.options.s=1 --set placement.servers=[server,node-4]",
+      "--set sync.algorithm=ssp --set sync.options.staleness=1 --set placement.servers=[server,node-4]",
       "--set sync.algorithm=k-batch-sync --set sync.options.k=3 --set placement.servers=[server,node-4]",
       "--set sync.algorithm=easgd-async --set optimizer.momentum=0.9 --set "
       "placement.servers=[server,node-4]"};

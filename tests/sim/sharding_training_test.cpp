@@ -1,8 +1,6 @@
 // Models spread over server shards in every way: the same model as on one shard, bit by bit, traffic as the
 // shards are loaded, and what servers beside the workers cost.
 #include <gtest/gtest.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <map>
@@ -52,24 +50,6 @@ class ShardedTraining : public Training, public ::testing::WithParamInterface<Sh
     return experiment;
   }
 
-  /// Trains in a process of its own, since SimGrid has one engine a process.
-  void train_apart(const Experiment& experiment, const std::string& folder) {
-    const auto target = directory_ / folder;
-    std::filesystem::create_directories(target / "checkpoints");
-    const pid_t child = fork();
-    ASSERT_GE(child, 0);
-    if (child == 0) {
-      directory_ = target;
-      train(experiment);
-      _exit(HasFailure() ? 1 : 0);
-    }
-    int status = 0;
-    ASSERT_EQ(waitpid(child, &status, 0), child);
-    ASSERT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;
-  }
-  std::vector<float> model_in(const std::string& folder) const {
-    return load_checkpoint((directory_ / folder / "model.pt").string(), job_->model()).values;
-  }
   void expect_as_on_one_shard(const Experiment& experiment) {
     train_apart(experiment, "one");
     train_apart(sharded(experiment), "several");

@@ -3,11 +3,15 @@
 #pragma once
 
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <fstream>
 #include <functional>
+#include <iomanip>
 #include <limits>
 #include <memory>
 #include <optional>
@@ -81,6 +85,31 @@ class Training : public ::testing::Test {
     Journal merged;
     for (auto& journal : journals) merged.append(std::move(journal));
     return merged;
+  }
+
+  /// Trains in a process and a folder of its own, since SimGrid has one engine a process; returns the
+  /// makespan.
+  Seconds train_apart(const Experiment& experiment, const std::string& folder) {
+    const auto target = directory_ / folder;
+    std::filesystem::create_directories(target / "checkpoints");
+    const pid_t child = fork();
+    EXPECT_GE(child, 0);
+    if (child == 0) {
+      directory_ = target;
+      train(experiment);
+      std::ofstream(target / "makespan") << std::setprecision(17) << makespan_.count();
+      _exit(HasFailure() ? 1 : 0);
+    }
+    int status = 0;
+    EXPECT_EQ(waitpid(child, &status, 0), child);
+    EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;
+    double makespan = std::numeric_limits<double>::quiet_NaN();
+    std::ifstream(target / "makespan") >> makespan;
+    return Seconds(makespan);
+  }
+  /// Of a training apart, its last one or `file`.
+  std::vector<float> model_in(const std::string& folder, const std::string& file = "model.pt") const {
+    return load_checkpoint((directory_ / folder / file).string(), job_->model()).values;
   }
 
   std::vector<float> final_model() const {

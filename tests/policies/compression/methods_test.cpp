@@ -46,17 +46,20 @@ TEST(RandomK, ChoosesAlikeForAllWorkersAndAnewInEachExchange) {
   EXPECT_EQ(std::count(chosen.begin(), chosen.end(), 1.0F), 100);
 }
 
-/// Mean over draws, element by element, within 5 standard errors of the element, as computed from the draws.
+/// Mean over draws, element by element, within 5 standard errors of the element, as computed from the draws;
+/// and within what some draws too few of a rare large value make, of which no draw may tell.
 void expect_unbiased(const std::string& method, const Given& options) {
   Rng random(11);
   const auto values = random_values(300, random);
   const auto codec = make(method, {{1, 300}}, options);
   constexpr int draws = 4000;
   std::vector<double> sum(values.size()), squares(values.size());
+  double largest = 0.0;
   for (int draw = 0; draw < draws; ++draw) {
     const auto gone = sent(*codec, values, draw);
     for (std::size_t i = 0; i < values.size(); ++i) {
       const double error = static_cast<double>(gone[i]) - static_cast<double>(values[i]);
+      largest = std::max(largest, std::abs(static_cast<double>(gone[i])));
       sum[i] += error;
       squares[i] += error * error;
     }
@@ -64,7 +67,7 @@ void expect_unbiased(const std::string& method, const Given& options) {
   for (std::size_t i = 0; i < values.size(); ++i) {
     const double mean = sum[i] / draws;
     const double standard_error = std::sqrt(squares[i] / draws / draws);
-    EXPECT_LE(std::abs(mean), 5 * standard_error + 1e-6) << method << ", element " << i;
+    EXPECT_LE(std::abs(mean), 5 * standard_error + 12 * largest / draws) << method << ", element " << i;
     EXPECT_GT(squares[i], 0.0);
   }
 }

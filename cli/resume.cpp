@@ -22,7 +22,7 @@ using nlohmann::json;
 
 /// The folder itself, without a slash at its end.
 fs::path folder_of(const std::string& directory) {
-  const fs::path path = fs::absolute(directory).lexically_normal();
+  const fs::path path = fs::weakly_canonical(fs::absolute(directory));
   return path.has_filename() ? path : path.parent_path();
 }
 
@@ -103,6 +103,15 @@ void tell(const Job& job, const ResumePoint& point) {
       point.workers_remember ? "" : "; workers take a fresh step from the checkpoint's model");
 }
 
+Experiment recorded_experiment(const json& document, const std::string& path) {
+  try {
+    return experiment_from_json(document.at("experiment"));
+  } catch (const ConfigError& error) {
+    throw ConfigError(
+        fmt::format("{}: {}; another version of Tandem wrote it, and can go on with it", path, error.what()));
+  }
+}
+
 }  // namespace
 
 void add_resume_options(CLI::App& command, JobOptions& options) {
@@ -128,8 +137,8 @@ LoadedJob load_job_or_resumed(const JobOptions& options) {
   const json document = recorded_document(folder);
   Overrides overrides;
   for (const auto& setting : options.settings) overrides.push_back(parse_override(setting));
-  Experiment experiment = with_overrides(experiment_from_json(document.at("experiment")), overrides,
-                                         (folder / "job.json").string());
+  const std::string path = (folder / "job.json").string();
+  Experiment experiment = with_overrides(recorded_experiment(document, path), overrides, path);
   platforms::Description platform = platforms::load_platform(experiment.platform);
   return {std::move(experiment), std::move(platform)};
 }

@@ -137,7 +137,10 @@ void simulate_job(const SimulateOptions& options) {
       return devices[static_cast<std::size_t>(rank)].slowdown(work);
     };
   NativePrice native(job, between, noise_seed);
-  setting.all_reduce = [&](std::span<const Rank> members, Bytes size) { return native.next(members, size); };
+  setting.all_reduce = [&](std::span<const Rank> members, Bytes size) {
+    const auto time = native.next(members, size);
+    return sim::AllReduceTime(time.alone, time.behind);
+  };
   setting.body = [&](Context& context) {
     Journal& journal = journals[static_cast<std::size_t>(context.rank())];
     if (!options.operations) return run_role(job, context, journal);

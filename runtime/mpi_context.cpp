@@ -86,8 +86,20 @@ std::byte* MpiContext::scratch(Bytes size) {
 // Below this the overrun disappears in the noise of timers.
 constexpr Seconds lateness_that_counts(1e-3);
 
-Pending MpiContext::occupy(Seconds& free_at, std::optional<Seconds> duration, const Kernel& kernel) {
+bool MpiContext::is_late(const Unit& unit) { return unit.behind > lateness_that_counts; }
+
+std::int64_t MpiContext::late_devices() const {
+  const auto late_disks =
+      std::count_if(disks_.begin(), disks_.end(), [](const auto& disk) { return is_late(disk.second); });
+  return late_devices_ + late_disks + (is_late(device_) ? 1 : 0);
+}
+
+Pending MpiContext::occupy(Unit& unit, std::optional<Seconds> duration, const Kernel& kernel) {
   const Seconds start = now();
+  if (start > unit.free_at + lateness_that_counts) {
+    if (is_late(unit)) ++late_devices_;
+    unit.behind = Seconds(0);
+  }
   if (kernel) {
     kernel();
     // The kernel kept the rank from its messages; without this a long chain of kernels would stop all
@@ -96,20 +108,21 @@ Pending MpiContext::occupy(Seconds& free_at, std::optional<Seconds> duration, co
   }
   if (!duration) return Pending(acquire(Slot::State::done));
   const Seconds end = now();
-  if (kernel && end - start > *duration + lateness_that_counts) ++late_devices_;
-  free_at = std::max(end, std::max(start, free_at) + *duration);
+  const Seconds due = std::max(start, unit.free_at) - unit.behind + *duration;
+  unit.behind = std::max(Seconds(0), end - due);
+  unit.free_at = std::max(end, due);
   const auto number = acquire(Slot::State::timed);
-  slots_[number].deadline = free_at;
+  slots_[number].deadline = unit.free_at;
   return Pending(number);
 }
 
 Pending MpiContext::compute(const Work& work, Kernel kernel) {
-  return occupy(device_free_, setting_.emulated ? setting_.emulated(work) : std::nullopt, kernel);
+  return occupy(device_, setting_.emulated ? setting_.emulated(work) : std::nullopt, kernel);
 }
 
 Pending MpiContext::use_disk(int disk, Bytes size, const Kernel& transfer, bool write) {
   const auto duration = setting_.emulated_disk ? setting_.emulated_disk(disk, size, write) : std::nullopt;
-  return occupy(disk_free_[disk], duration, transfer);
+  return occupy(disks_[disk], duration, transfer);
 }
 
 Pending MpiContext::read(int disk, Bytes size, Kernel transfer) {

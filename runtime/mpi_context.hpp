@@ -32,7 +32,7 @@ struct MpiSetting {
 /// Errors: WorldError with MPI's text from every operation. Not thread-safe; used by the thread that made it.
 /// A kernel runs where its operation is started, and emulated work is done at the later of the two: the
 /// kernel's end, and the emulated time after its start. Work on one emulated device, or disk, is done one
-/// after the other.
+/// after the other; what a kernel takes too long, work that follows without a pause makes up for.
 class MpiContext : public Context {
  public:
   /// Collective over `communicator`, which is duplicated; the clock starts at its end. Pre: MPI is
@@ -59,9 +59,9 @@ class MpiContext : public Context {
 
   /// Waits for all ranks to call it, without burning a core. Collective.
   void meet();
-  /// Times a kernel took longer than its emulated device or disk would have: the emulation was not honest
-  /// then.
-  std::int64_t late_devices() const { return late_devices_; }
+  /// Times an emulated device or disk paused later than it should have, because kernels took longer than
+  /// their emulated times: the emulation was not honest then.
+  std::int64_t late_devices() const;
 
  private:
   /// Receives with a note of one (sender, channel), in the order of their posting; their payloads keep that
@@ -87,7 +87,13 @@ class MpiContext : public Context {
   void watch(std::uint32_t slot, MPI_Request request);
   std::byte* staging_of(Slot& slot);
   void send_with_note(std::uint32_t number, Rank to, int tag, Slice slice, const Note& note);
-  Pending occupy(Seconds& free_at, std::optional<Seconds> duration, const Kernel& kernel);
+  /// An emulated device or disk.
+  struct Unit {
+    Seconds free_at;
+    Seconds behind;  ///< how much later that is than it should be, since it last paused
+  };
+  static bool is_late(const Unit& unit);
+  Pending occupy(Unit& unit, std::optional<Seconds> duration, const Kernel& kernel);
   Pending use_disk(int disk, Bytes size, const Kernel& transfer, bool write);
   bool advance();
   void message_ended(std::uint32_t number);
@@ -118,8 +124,8 @@ class MpiContext : public Context {
   std::map<std::vector<Rank>, MPI_Comm> communicators_;  ///< of the members of all-reduces
   std::vector<std::vector<std::byte>> summands_;         ///< not in use
 
-  Seconds device_free_;
-  std::unordered_map<int, Seconds> disk_free_;
+  Unit device_;
+  std::unordered_map<int, Unit> disks_;
   std::int64_t late_devices_ = 0;
 };
 

@@ -219,18 +219,23 @@ Pending RankContext::all_reduce(std::span<const Rank> members, Channel channel, 
   // Nobody may look at it before it is over, so the sum may be there at once.
   meeting->sum();
   TANDEM_CHECK(world_.setting().all_reduce, "all-reduces need a price; members", members.size());
-  operation.amount = world_.setting().all_reduce(members, vector.size).count();
-  TANDEM_CHECK(operation.amount >= 0, "price", operation.amount, "members", members.size());
+  const AllReduceTime time = world_.setting().all_reduce(members, vector.size);
+  operation.amount = time.alone.count();
+  operation.behind_s = time.behind.count();
+  TANDEM_CHECK(operation.amount >= 0 && operation.behind_s >= 0, "price", operation.amount,
+               operation.behind_s, "members", members.size());
   operation.meeting = std::move(meeting);
   return started(operation);
 }
 
-/// Those that have a member in common take their turns: their messages would share its links.
+/// Those that have a member in common end in their order: their messages share its links.
 void RankContext::start_all_reduce(Operation& operation) {
   const auto meeting = std::exchange(operation.meeting, nullptr);
-  double begin_s = now().count();
-  for (const auto& member : meeting->members) begin_s = std::max(begin_s, member.context->all_reduced_at_s_);
-  const double end_s = begin_s + operation.amount;
+  const double begin_s = now().count();
+  double end_s = begin_s + operation.amount;
+  for (const auto& member : meeting->members)
+    if (const double before_s = member.context->all_reduced_at_s_; before_s > begin_s)
+      end_s = std::max(end_s, before_s + operation.behind_s);
   for (const auto& member : meeting->members) {
     member.context->all_reduced_at_s_ = end_s;
     member.context->message_set_out();

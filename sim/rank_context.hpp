@@ -68,6 +68,7 @@ class RankContext final : public Context {
     Channel channel;
     Slice slice;
     double amount = 0;  ///< flops, bytes on the disk, seconds of an all-reduce, or the date that a sleep ends
+    double behind_s = 0;  ///< of an all-reduce: see AllReduceTime
     double slowdown = 1;  ///< of a compute while messages are on their way
     Note note;
     std::shared_ptr<const Meeting> meeting;  ///< of an all-reduce that starts with this one

@@ -16,6 +16,17 @@
 
 namespace tandem::sim {
 
+/// Of the world's own all-reduce. Those that have a member in common follow each other, but messages of a
+/// later one may fill the gaps that an earlier one leaves.
+struct AllReduceTime {
+  AllReduceTime() = default;
+  /// They take turns.
+  AllReduceTime(Seconds each) : alone(each), behind(each) {}
+  AllReduceTime(Seconds alone_, Seconds behind_) : alone(alone_), behind(behind_) {}
+  Seconds alone;
+  Seconds behind;  ///< that it ends at least after one that was under way when it began
+};
+
 struct SimulationSetting {
   std::string platform_file;
   std::vector<std::string> hosts;  ///< of each rank; ranks on one host share its device
@@ -25,9 +36,9 @@ struct SimulationSetting {
   /// How many times as long the work takes while messages of the rank are on their way; at least 1. Called
   /// once for each compute; empty: messages do not disturb work. Not under SMPI.
   std::function<double(Rank, const Work&)> slowdown = {};
-  /// Seconds that the world's own all-reduce takes once all its members have started it. Called once for
-  /// each. Needed where a body starts one; not under SMPI, which sends its messages.
-  std::function<Seconds(std::span<const Rank> members, Bytes size)> all_reduce = {};
+  /// What the world's own all-reduce takes once all its members have started it. Called once for each. Needed
+  /// where a body starts one; not under SMPI, which sends its messages.
+  std::function<AllReduceTime(std::span<const Rank> members, Bytes size)> all_reduce = {};
   std::vector<Seconds> begins = {};  ///< when each rank begins; empty: all at once. Not under SMPI
   /// Seconds that a transfer of the rank with its disk takes beyond what the disk's rate says, as more to
   /// transfer: others on the disk meanwhile wait for it. Called once for each; null: none.

@@ -69,6 +69,14 @@ void check_same_job(const Results& simulated, const Results& other) {
   if (simulated.info.roles != other.info.roles)
     throw ConfigError(fmt::format("{} and {} have different roles: {} and {}", simulated.path, other.path,
                                   fmt::join(simulated.info.roles, " "), fmt::join(other.info.roles, " ")));
+  const auto from_round = [](const Results& results) {
+    return results.info.resumed.is_object() ? results.info.resumed.at("round").get<std::int64_t>() : 0;
+  };
+  if (from_round(simulated) != from_round(other))
+    throw ConfigError(
+        fmt::format("{} and {}: expected both from the same round on, found one that goes on "
+                    "after round {} and one after round {} (--resume)",
+                    simulated.path, other.path, from_round(simulated), from_round(other)));
   check_counted_steps(other);
 }
 

@@ -9,15 +9,17 @@ NativePrice::NativePrice(const Job& job, const platforms::Network& network, std:
   if (job.experiment().physics.noise == "profile") noise_ = Rng::stream(noise_seed, "native all-reduce");
 }
 
-Seconds NativePrice::next(std::span<const Rank> members, Bytes size) {
+NativePrice::Time NativePrice::next(std::span<const Rank> members, Bytes size) {
   const int ranks = static_cast<int>(members.size());
   const auto measured = profile_ == nullptr ? std::nullopt : profile_->all_reduce(ranks, size);
   if (!measured) {
     ++guessed_;
-    return cheapest(members, size);
+    const Seconds guess = cheapest(members, size);
+    return {guess, guess};
   }
   ++measured_;
-  return *measured * (noise_ ? profile_->draw_all_reduce_variation(ranks, size, *noise_) : 1.0);
+  const double variation = noise_ ? profile_->draw_all_reduce_variation(ranks, size, *noise_) : 1.0;
+  return {*measured * variation, *profile_->all_reduce_behind(ranks, size) * variation};
 }
 
 std::string NativePrice::origin() const {

@@ -24,9 +24,13 @@ class NativePrice {
   /// `network`: between the hosts of the workers; it and `job` must outlive this object.
   NativePrice(const Job& job, const platforms::Network& network, std::uint64_t noise_seed);
 
+  struct Time {
+    Seconds alone;
+    Seconds behind;  ///< that it adds at least to one that was under way when it began
+  };
   /// Of the all-reduce that comes next. Pre: the members are workers; the network is known, at least its
   /// typical route.
-  Seconds next(std::span<const Rank> members, Bytes size);
+  Time next(std::span<const Rank> members, Bytes size);
   /// Where the prices so far came from, for people.
   std::string origin() const;
   bool used() const { return measured_ + guessed_ > 0; }

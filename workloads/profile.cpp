@@ -30,7 +30,8 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Profile::MessageEntry, bytes, median_s, sprea
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Profile::NetworkSegment, from_bytes, alpha_s, beta_s)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Profile::Path, from, to, links, bandwidth, eager_bytes, held_bytes,
                                    messages, segments)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Profile::AllReduceEntry, ranks, bytes, median_s, spread, raw_s)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Profile::AllReduceEntry, ranks, bytes, median_s, spread, raw_s, behind_s,
+                                   at_once_raw_s)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Profile::StorageEntry, bytes, write, median_s, spread, raw_s)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Profile, machine, software, date, command, core_wait_share, other_load,
                                    compute, disturbing_bytes, hosts, begins, paths, all_reduces, cluster,
@@ -50,23 +51,26 @@ bool is_of(const Profile::ComputeEntry& entry, const std::string& model, const W
   return entry.model == model && entry.kind == work.kind && (entry.bucket < 0 || entry.bucket == work.bucket);
 }
 
+using AllReduceEntry = Profile::AllReduceEntry;
+
 /// Among exactly so many ranks; nothing when they were not measured.
-std::optional<double> all_reduce_s(const std::vector<Profile::AllReduceEntry>& all, int ranks, double bytes) {
-  std::vector<const Profile::AllReduceEntry*> entries;
+std::optional<double> all_reduce_s(const std::vector<AllReduceEntry>& all, double AllReduceEntry::*what,
+                                   int ranks, double bytes) {
+  std::vector<const AllReduceEntry*> entries;
   for (const auto& entry : all)
     if (entry.ranks == ranks) entries.push_back(&entry);
   if (entries.empty()) return std::nullopt;
   const auto size_of = [](const auto* entry) { return static_cast<double>(entry->bytes); };
-  if (bytes <= size_of(entries.front())) return entries.front()->median_s;
-  if (entries.size() == 1) return entries.front()->median_s * bytes / size_of(entries.front());
+  if (bytes <= size_of(entries.front())) return entries.front()->*what;
+  if (entries.size() == 1) return entries.front()->*what * bytes / size_of(entries.front());
   auto above = entries.begin() + 1;
   while (above + 1 != entries.end() && size_of(*above) < bytes) ++above;
   const auto* low = *(above - 1);
   const auto* high = *above;
-  const double slope = (high->median_s - low->median_s) / (size_of(high) - size_of(low));
+  const double slope = (high->*what - low->*what) / (size_of(high) - size_of(low));
   // Beyond the largest no vector takes less than it.
-  if (bytes > size_of(high)) return high->median_s + std::max(0.0, slope) * (bytes - size_of(high));
-  return low->median_s + slope * (bytes - size_of(low));
+  if (bytes > size_of(high)) return high->*what + std::max(0.0, slope) * (bytes - size_of(high));
+  return low->*what + slope * (bytes - size_of(low));
 }
 
 }  // namespace
@@ -130,6 +134,14 @@ Seconds Profile::begin(const std::string& model, Rng* random) const {
 }
 
 std::optional<Seconds> Profile::all_reduce(int ranks, Bytes size) const {
+  return all_reduce(&AllReduceEntry::median_s, ranks, size);
+}
+
+std::optional<Seconds> Profile::all_reduce_behind(int ranks, Bytes size) const {
+  return all_reduce(&AllReduceEntry::behind_s, ranks, size);
+}
+
+std::optional<Seconds> Profile::all_reduce(double AllReduceEntry::*what, int ranks, Bytes size) const {
   const AllReduceEntry* fewer = nullptr;
   const AllReduceEntry* more = nullptr;
   for (const auto& entry : all_reduces) {
@@ -138,10 +150,10 @@ std::optional<Seconds> Profile::all_reduce(int ranks, Bytes size) const {
   }
   if (fewer == nullptr || more == nullptr) return std::nullopt;
   const auto bytes = static_cast<double>(size.count());
-  const double low_s = *all_reduce_s(all_reduces, fewer->ranks, bytes);
+  const double low_s = *all_reduce_s(all_reduces, what, fewer->ranks, bytes);
   if (more->ranks == fewer->ranks) return Seconds(low_s);
   const double share = static_cast<double>(ranks - fewer->ranks) / (more->ranks - fewer->ranks);
-  return Seconds(low_s + share * (*all_reduce_s(all_reduces, more->ranks, bytes) - low_s));
+  return Seconds(low_s + share * (*all_reduce_s(all_reduces, what, more->ranks, bytes) - low_s));
 }
 
 double Profile::draw_all_reduce_variation(int ranks, Bytes size, Rng& random) const {

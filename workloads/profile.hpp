@@ -17,7 +17,7 @@
 namespace tandem {
 
 struct Profile {
-  static constexpr int schema_version = 8;
+  static constexpr int schema_version = 9;
   std::string machine;   ///< processor name, cores, kernel: what must match for the profile to be fresh
   std::string software;  ///< version of Tandem, then those of the libraries that ranks use
   std::string date;
@@ -103,6 +103,8 @@ struct Profile {
     double median_s;
     double spread;
     std::vector<double> raw_s;
+    double behind_s;                    ///< that each of several at once adds to the first
+    std::vector<double> at_once_raw_s;  ///< of all of these
   };
   std::vector<AllReduceEntry> all_reduces;  ///< by ranks, then by bytes
   std::string cluster;  ///< platform file of the emulated cluster it was measured on; empty: none
@@ -141,6 +143,8 @@ struct Profile {
   /// What an all-reduce of MPI's own takes: linear between measured sizes and numbers of ranks, beyond the
   /// largest size as the last two tell. Nothing where more, or fewer, ranks were not measured.
   std::optional<Seconds> all_reduce(int ranks, Bytes size) const;
+  /// What it adds at least to one that was under way when it began.
+  std::optional<Seconds> all_reduce_behind(int ranks, Bytes size) const;
   /// As draw_variation, of the measured all-reduce that is nearest among those not above in ranks and size.
   double draw_all_reduce_variation(int ranks, Bytes size, Rng& random) const;
   /// When a rank begins that makes this model (empty: math is modelled): one of the measured times, or their
@@ -148,6 +152,7 @@ struct Profile {
   Seconds begin(const std::string& model, Rng* random) const;
 
  private:
+  std::optional<Seconds> all_reduce(double AllReduceEntry::*what, int ranks, Bytes size) const;
   /// Measured pieces of the kind: the largest not above the work in size, and the smallest not below; null
   /// when there is none.
   std::pair<const ComputeEntry*, const ComputeEntry*> around(const std::string& model,

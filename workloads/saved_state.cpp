@@ -16,7 +16,7 @@ namespace {
 using nlohmann::json;
 
 constexpr const char* format_name = "tandem state";
-constexpr int format_version = 1;
+constexpr int format_version = 2;
 
 [[noreturn]] void fail(const std::string& path, const std::string& what) {
   throw ConfigError("state '" + path + "': " + what);

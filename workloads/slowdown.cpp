@@ -8,7 +8,11 @@ Slowdown::Slowdown(const Experiment& experiment, Rank rank)
       random_(Rng::stream(experiment.seed, "slowdown", static_cast<std::uint64_t>(rank))) {}
 
 double Slowdown::next(const Work& work) {
-  if (work.kind == Work::Kind::forward) of_step_ = random_.uniform() < probability_ ? factor_ : 1.0;
+  if (work.kind != Work::Kind::forward) return of_step_;
+  // A pass in pieces goes down to bucket 0.
+  const bool begins = work.bucket < 0 || work.bucket >= last_forward_;
+  last_forward_ = work.bucket;
+  if (begins) of_step_ = random_.uniform() < probability_ ? factor_ : 1.0;
   return of_step_;
 }
 

@@ -24,6 +24,7 @@ class Slowdown {
   double factor_;
   Rng random_;
   double of_step_ = 1.0;
+  int last_forward_ = -1;  ///< bucket of the last forward
 };
 
 }  // namespace tandem

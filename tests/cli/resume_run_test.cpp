@@ -54,5 +54,14 @@ TEST_F(ResumeJobs, AJobDrivenByTimingGoesOn) {
   EXPECT_EQ(results("second").journal.evaluations.back().round, 8);
 }
 
+TEST_F(ResumeJobs, APartOfAJobIsNotComparedWithAllOfIt) {
+  plays("simulate " + experiment(4) + " --out whole");
+  plays("run " + experiment(2) + " --out first");
+  plays("run --resume first --set stop.rounds=4 --out second");
+  const auto refused = line_.tandem("compare whole second --out report");
+  EXPECT_EQ(refused.exit_code, 2);
+  EXPECT_NE(refused.output.find("expected both from the same round on"), std::string::npos) << refused.output;
+}
+
 }  // namespace
 }  // namespace tandem::testing

@@ -99,6 +99,7 @@ TEST_P(ResumeByTiming, GoesOnToItsEnd) {
 std::vector<std::string> by_timing() {
   std::vector<std::string> all = {
       "--set sync.algorithm=ssp --set sync.options.staleness=1 --set placement.servers=[server,node-4]",
+      "--set sync.algorithm=dynsgd --set sync.options.staleness=2",
       "--set sync.algorithm=k-batch-sync --set sync.options.k=3 --set placement.servers=[server,node-4]",
       "--set sync.algorithm=easgd-async --set optimizer.momentum=0.9 --set "
       "placement.servers=[server,node-4]"};
@@ -128,6 +129,44 @@ TEST_F(ResumeJobs, APolicyThatLearntIsAsItWas) {
                                   [](const auto& record) { return record.event.starts_with("push"); }),
             4 * 6)
       << "whoever replays the run needs all events of the job";
+}
+
+/// Nobody's push is late any more if a new policy counts versions from elsewhere than the workers.
+TEST_F(ResumeJobs, LatePushesAreDroppedAsBefore) {
+  const std::string backups = "--set sync.algorithm=k-sync --set sync.options.k=2";
+  plays("simulate " + experiment(12, backups) + " --out first");
+  plays("simulate --resume first --resume-from 6 --set stop.rounds=20 --out second");
+  EXPECT_GT(results("first").summary.at("dropped_samples").get<std::int64_t>(), 0);
+  EXPECT_GT(results("second").summary.at("dropped_samples").get<std::int64_t>(), 0);
+}
+
+/// Whoever had left by a checkpoint is there again.
+TEST_F(ResumeJobs, WorkersThatHadLeftComeBack) {
+  const std::string words = line_.experiment("evaluate_every: 1\n") +
+                            " --set sync.algorithm=ssp --set sync.options.staleness=100"
+                            " --set stop.rounds=0 --set stop.epochs=";
+  for (const char* epochs : {"0.9", "0.95", "1.01"}) {
+    const std::string folder = std::string("first-") + epochs;
+    plays("simulate " + words + epochs + " --out " + folder);
+    plays("simulate --resume " + folder + " --set stop.epochs=2 --out " + folder + "-on");
+  }
+}
+
+/// With one worker it does not depend on time.
+TEST_F(ResumeJobs, DelaysAreCompensatedFromTheSameModel) {
+  const std::string one = "--set sync.algorithm=dc-asgd-mxnet --set placement.workers=[node-1]";
+  plays("simulate " + experiment(8, one) + " --out whole");
+  plays("simulate " + experiment(4, one) + " --out first");
+  plays("simulate --resume first --set stop.rounds=8 --out second");
+  expect_same_end("whole", "second", 4);
+}
+
+TEST_F(ResumeJobs, ALinkToTheJobIsTheJob) {
+  plays("simulate " + experiment(2) + " --out first");
+  std::filesystem::create_directory_symlink("first", line_.folder() / "link");
+  const auto refused = line_.tandem("simulate --resume link --set stop.rounds=4 --out first --force");
+  EXPECT_EQ(refused.exit_code, 2) << refused.output;
+  EXPECT_TRUE(std::filesystem::exists(line_.folder() / "first/model.pt"));
 }
 
 // ---- Breaks ----

@@ -214,6 +214,22 @@ TEST(MpiContext, AKernelSlowerThanItsDeviceIsCounted) {
   EXPECT_EQ(context.late_devices(), 1);
 }
 
+TEST(MpiContext, WhatFollowsWithoutAPauseMakesUpForASlowKernel) {
+  MpiContext context(MPI_COMM_WORLD, emulating(0.02));
+  const Seconds start = context.now();
+  const auto work = [&](int ms) {
+    auto done = context.compute({.kind = Work::Kind::forward},
+                                [ms] { std::this_thread::sleep_for(std::chrono::milliseconds(ms)); });
+    context.wait(done);
+  };
+  work(50);
+  for (int piece = 0; piece < 3; ++piece) work(1);
+  const double end = (context.now() - start).count();
+  EXPECT_GE(end, 4 * 0.02);
+  EXPECT_LT(end, 0.1) << "50 ms and three times 20 would be 110";
+  EXPECT_EQ(context.late_devices(), 0);
+}
+
 TEST(MpiContext, DisksHaveQueuesOfTheirOwn) {
   MpiContext context(MPI_COMM_WORLD, emulating(0.03));
   const Seconds start = context.now();

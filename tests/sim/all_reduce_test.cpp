@@ -47,6 +47,30 @@ TEST(SimulatedNative, OverlapsWithWork) {
   EXPECT_NEAR(ends[1], 0.15, precision_s);
 }
 
+/// One that begins while another is under way ends when it would alone, or so much after the other.
+TEST(SimulatedNative, FillsTheGapsOfTheOneBefore) {
+  const std::vector<Rank> all = {0, 1};
+  std::array<double, 3> ends{};
+  const auto body = [&](Context& context) {
+    std::array<Pending, 3> pendings;
+    pendings[0] = context.all_reduce(all, sums, megabyte);
+    pendings[1] = context.all_reduce(all, sums, megabyte);
+    lab::sleep(context, 0.0125);
+    pendings[2] = context.all_reduce(all, sums, megabyte);
+    for (std::size_t i = 0; i < 3; ++i) {
+      context.wait(pendings[i]);
+      ends[i] = context.now().count();
+    }
+  };
+  lab::run(lab::star(2), lab::hosts(2), body, {}, {}, [](SimulationSetting& setting) {
+    setting.all_reduce = [](std::span<const Rank>, Bytes) {
+      return AllReduceTime(Seconds(0.01), Seconds(0.003));
+    };
+  });
+  EXPECT_NEAR(ends[1], 0.013, precision_s);
+  EXPECT_NEAR(ends[2], 0.0225, precision_s);
+}
+
 TEST(SimulatedNative, ThoseOfOneRankTakeTheirTurns) {
   const std::vector<Rank> all = {0, 1, 2};
   const std::vector<Rank> some = {2, 1};

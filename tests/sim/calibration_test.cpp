@@ -69,7 +69,8 @@ Profile calibrate_simulated(const CalibrationSetting& calibration, std::unique_p
   if (DeviceTime::any_slowdown(*job))
     setting.slowdown = [&](Rank rank, const Work& work) { return device(rank).slowdown(work); };
   setting.all_reduce = [](std::span<const Rank> members, Bytes size) {
-    return Seconds(all_reduce_s(static_cast<int>(members.size()), size.count()));
+    const Seconds alone(all_reduce_s(static_cast<int>(members.size()), size.count()));
+    return sim::AllReduceTime(alone, alone * 0.25);
   };
   Profile profile;
   setting.body = [&](Context& context) {
@@ -114,6 +115,7 @@ TEST(Calibration, FindsTheNetworkAndTheDevicesOfASimulatedCluster) {
   for (const auto& entry : profile.all_reduces) {
     EXPECT_EQ(entry.ranks, 2);
     EXPECT_NEAR(entry.median_s, all_reduce_s(2, entry.bytes), 1e-9) << entry.bytes;
+    EXPECT_NEAR(entry.behind_s, 0.25 * all_reduce_s(2, entry.bytes), 1e-9) << entry.bytes;
     EXPECT_NEAR(entry.spread, 0.0, 1e-6);
   }
 }

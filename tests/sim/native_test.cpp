@@ -23,11 +23,11 @@ using testing::Training;
 Profile measured_profile() {
   Profile profile;
   profile.paths = {{.from = "host-1", .to = "host-2", .messages = {}, .segments = {{0, 1e-4, 1e-8}}}};
-  profile.all_reduces = {{2, 4, 1e-3, 0.0, {1e-3}},
-                         {2, 1000, 2e-3, 0.0, {1e-3, 2e-3, 6e-3}},
-                         {2, 2000, 4e-3, 0.0, {4e-3}},
-                         {6, 4, 5e-3, 0.0, {5e-3}},
-                         {6, 2000, 8e-3, 0.0, {8e-3}}};
+  profile.all_reduces = {{2, 4, 1e-3, 0.0, {1e-3}, 1e-4, {}},
+                         {2, 1000, 2e-3, 0.0, {1e-3, 2e-3, 6e-3}, 4e-4, {}},
+                         {2, 2000, 4e-3, 0.0, {4e-3}, 6e-4, {}},
+                         {6, 4, 5e-3, 0.0, {5e-3}, 2e-3, {}},
+                         {6, 2000, 8e-3, 0.0, {8e-3}, 4e-3, {}}};
   return profile;
 }
 
@@ -55,10 +55,18 @@ TEST(MeasuredAllReduce, IsLinearBetweenNumbersOfRanksAndUnknownBeyond) {
   EXPECT_EQ(seconds_of({}, 2, 4), -1.0);
 }
 
+TEST(MeasuredAllReduce, AddsLessBehindAnother) {
+  const Profile profile = measured_profile();
+  EXPECT_DOUBLE_EQ(profile.all_reduce_behind(2, Bytes(1500))->count(), 5e-4);
+  EXPECT_DOUBLE_EQ(profile.all_reduce_behind(4, Bytes(2000))->count(), 2.3e-3);
+  EXPECT_FALSE(profile.all_reduce_behind(7, Bytes(4)).has_value());
+}
+
 TEST(MeasuredAllReduce, ComesBackFromItsFile) {
   const Profile back = profile_from_json(nlohmann::json::parse(to_json(measured_profile()).dump()));
   ASSERT_EQ(back.all_reduces.size(), 5U);
   EXPECT_EQ(seconds_of(back, 4, 2000), seconds_of(measured_profile(), 4, 2000));
+  EXPECT_EQ(back.all_reduces[3].behind_s, 2e-3);
   EXPECT_EQ(back.all_reduces[1].raw_s, (std::vector<double>{1e-3, 2e-3, 6e-3}));
 }
 
@@ -95,7 +103,7 @@ TEST_F(PriceOfNative, IsWhatWasMeasured) {
   NativePrice price(measured, unknown_, 1);
   EXPECT_FALSE(price.used());
   const std::vector<Rank> members = {0, 3, 5, 7};
-  EXPECT_DOUBLE_EQ(price.next(members, Bytes(2000)).count(), 6e-3);
+  EXPECT_DOUBLE_EQ(price.next(members, Bytes(2000)).alone.count(), 6e-3);
   EXPECT_TRUE(price.used());
   EXPECT_EQ(price.origin(), "as calibrated");
 }
@@ -107,8 +115,8 @@ TEST_F(PriceOfNative, VariesAsMeasuredAndFromItsSeedAlone) {
   const std::vector<Rank> members = {0, 1};
   std::set<double> drawn;
   for (int i = 0; i < 100; ++i) {
-    const double seconds = price.next(members, Bytes(1000)).count();
-    EXPECT_EQ(seconds, same.next(members, Bytes(1000)).count());
+    const double seconds = price.next(members, Bytes(1000)).alone.count();
+    EXPECT_EQ(seconds, same.next(members, Bytes(1000)).alone.count());
     drawn.insert(std::round(seconds * 1e6));
   }
   EXPECT_EQ(drawn, (std::set<double>{1000, 2000, 6000}));
@@ -123,7 +131,7 @@ TEST_F(PriceOfNative, IsThatOfTheCheapestScheduleWithoutCalibration) {
   for (const char* physics : {"platform", "profile"}) {
     const Job unmeasured = job(physics);
     NativePrice price(unmeasured, between, 1);
-    const double found = price.next(members, Bytes(4 * elements)).count();
+    const double found = price.next(members, Bytes(4 * elements)).alone.count();
     double cheapest = 1e9;
     for (const auto& name : collectives::catalog().names()) {
       AllReduceSetting setting = unmeasured.all_reduce_setting(members, {elements});
@@ -134,7 +142,7 @@ TEST_F(PriceOfNative, IsThatOfTheCheapestScheduleWithoutCalibration) {
     EXPECT_NEAR(found, cheapest, 2e-3 * cheapest) << physics;
     EXPECT_GE(found, 2 * 7.0 / 8 * 4 * elements / bandwidth) << physics;
     EXPECT_EQ(price.origin().find("as the cheapest schedule"), 0U) << price.origin();
-    EXPECT_EQ(price.next(members, Bytes(4 * elements)).count(), found);
+    EXPECT_EQ(price.next(members, Bytes(4 * elements)).alone.count(), found);
   }
 }
 

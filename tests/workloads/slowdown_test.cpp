@@ -40,6 +40,18 @@ TEST(Slowdown, LastsForTheWholeStep) {
   EXPECT_LT(slow_steps, 80);
 }
 
+/// A forward pass in pieces is one draw, as one in one piece.
+TEST(Slowdown, IsTheSameWhereForwardIsInPieces) {
+  const Experiment experiment = slow(0.5, 3);
+  Slowdown whole(experiment, 1), pieces(experiment, 1);
+  for (int step = 0; step < 100; ++step) {
+    const double of_step = whole.next({.kind = Work::Kind::forward});
+    for (const int bucket : {2, 1, 0})
+      EXPECT_EQ(pieces.next({.kind = Work::Kind::forward, .bucket = bucket}), of_step) << step;
+    EXPECT_EQ(pieces.next({.kind = Work::Kind::backward, .bucket = 0}), of_step);
+  }
+}
+
 TEST(Slowdown, WhoTakesNoStepsIsNeverSlow) {
   Slowdown slowdown(slow(1, 3), 0);
   for (const auto kind : {Work::Kind::update, Work::Kind::reduce, Work::Kind::evaluate})

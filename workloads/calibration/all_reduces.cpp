@@ -33,6 +33,9 @@ std::vector<Kind> kinds_for(int workers, const CalibrationSetting& setting) {
   return kinds;
 }
 
+/// Of which a buffer has room for each.
+constexpr int at_once = 4;
+
 /// Seconds of one among several in a row. Each begins when its last member is there, which is when the one
 /// before is over for that one: so that the time from the end of the first to that of the last is theirs
 /// alone, and no clock is compared with another.
@@ -48,16 +51,35 @@ double time_all_reduce(Context& context, std::span<const Rank> members, Slice ve
   return (context.now() - start).count() / in_a_row;
 }
 
+/// Seconds of several that are all started before the first is over.
+double time_at_once(Context& context, std::span<const Rank> members, std::span<float> buffer) {
+  const std::size_t elements = buffer.size() / at_once;
+  const auto vector = [&](int number) {
+    float* data = buffer.data() + elements * static_cast<std::size_t>(number);
+    return Slice{Bytes(static_cast<std::int64_t>(elements * sizeof(float))),
+                 reinterpret_cast<std::byte*>(data)};
+  };
+  // All members begin together.
+  Pending meeting = context.all_reduce(members, sums, vector(0));
+  context.wait(meeting);
+  const Seconds start = context.now();
+  std::vector<Pending> pendings;
+  for (int number = 0; number < at_once; ++number)
+    pendings.push_back(context.all_reduce(members, sums, vector(number)));
+  context.wait_all(pendings);
+  return (context.now() - start).count();
+}
+
 }  // namespace
 
 std::vector<Profile::AllReduceEntry> measure_all_reduces(Context& context, const std::vector<Rank>& workers,
                                                          const CalibrationSetting& setting,
                                                          std::uint64_t seed) {
   const auto kinds = kinds_for(static_cast<int>(workers.size()), setting);
-  std::vector<std::vector<double>> times(kinds.size());
+  std::vector<std::vector<double>> times(kinds.size()), times_at_once(kinds.size());
   std::int64_t largest = 0;
   for (const Kind& kind : kinds) largest = std::max(largest, kind.bytes);
-  std::vector<float> vector(static_cast<std::size_t>(largest) / sizeof(float), 1.0F);
+  std::vector<float> vector(static_cast<std::size_t>(largest) / sizeof(float) * at_once, 1.0F);
   const std::vector<int> repetitions(kinds.size(), setting.all_reduce_repetitions);
   for (const std::size_t number : shuffled_plan(repetitions, seed)) {
     const Kind& kind = kinds[number];
@@ -67,11 +89,17 @@ std::vector<Profile::AllReduceEntry> measure_all_reduces(Context& context, const
     std::fill(vector.begin(), vector.end(), 1.0F);
     times[number].push_back(
         time_all_reduce(context, members, {Bytes(kind.bytes), reinterpret_cast<std::byte*>(vector.data())}));
+    times_at_once[number].push_back(time_at_once(
+        context, members,
+        std::span(vector).first(static_cast<std::size_t>(kind.bytes) / sizeof(float) * at_once)));
   }
   std::vector<Profile::AllReduceEntry> entries;
-  for (std::size_t i = 0; i < kinds.size() && context.rank() == 0; ++i)
-    entries.push_back(
-        {kinds[i].ranks, kinds[i].bytes, quantile(times[i], 0.5), spread_of(times[i]), times[i]});
+  for (std::size_t i = 0; i < kinds.size() && context.rank() == 0; ++i) {
+    const double alone_s = quantile(times[i], 0.5);
+    const double behind_s = std::max(0.0, (quantile(times_at_once[i], 0.5) - alone_s) / (at_once - 1));
+    entries.push_back({kinds[i].ranks, kinds[i].bytes, alone_s, spread_of(times[i]), times[i],
+                       std::min(behind_s, alone_s), times_at_once[i]});
+  }
   return entries;
 }
 

@@ -147,7 +147,8 @@ std::map<Rank, ServerFigures> server_figures(const RunInfo& info, const Journal&
 }
 
 std::optional<TimeToTarget> time_to_target(const RunInfo& info, const Journal& journal) {
-  if (info.experiment.target_accuracy <= 0) return std::nullopt;
+  // Who goes on with a job does not know what came before it.
+  if (info.experiment.target_accuracy <= 0 || info.resumed.is_object()) return std::nullopt;
   TimeToTarget result{.target = info.experiment.target_accuracy};
   for (const auto& evaluation : journal.evaluations) {
     if (std::isnan(evaluation.accuracy)) continue;

@@ -81,7 +81,8 @@ void ParameterServer::handle(int worker, const Note& note) {
       collect_push(worker);
       break;
     case protocol::report: {
-      const sync::Report event{now(), worker, note.version, note.local_steps, Seconds(note.duration_s)};
+      const sync::Report event{now_of_policy(), worker, version_of_policy(note.version), note.local_steps,
+                               Seconds(note.duration_s)};
       client.reported_version = note.version;
       ++client.unanswered;
       policy_->on_report(event, decisions_);
@@ -94,7 +95,7 @@ void ParameterServer::handle(int worker, const Note& note) {
       finish_reply(client);
       if (!client.answer.empty()) context_.wait(client.answer);
       --present_;
-      const sync::Left event{now(), worker};
+      const sync::Left event{now_of_policy(), worker};
       policy_->on_left(event, decisions_);
       execute(told(event));
       break;
@@ -132,9 +133,9 @@ void ParameterServer::on_push(int worker, const Note& note) {
   const Progress progress{.rounds = rounds, .samples = samples_, .now = now()};
   const double done = fraction_done(job_.experiment().stop, job_.dataset_info().train_samples, progress);
   stopping_ = stopping_ || done >= 1.0;
-  const sync::Push event{.now = progress.now,
+  const sync::Push event{.now = now_of_policy(),
                          .worker = worker,
-                         .version = note.version,
+                         .version = version_of_policy(note.version),
                          .samples = note.samples,
                          .local_steps = note.local_steps,
                          .duration = Seconds(note.duration_s),
@@ -266,6 +267,10 @@ void ParameterServer::remember(StateArchive& state) {
   double elapsed = now().count();
   state.number("elapsed_s", elapsed);
   if (state.restores()) before_ = Seconds(elapsed);
+  state.number("policy_version", policy_version_);
+  double policy_began_s = policy_began_.count();
+  state.number("policy_began_s", policy_began_s);
+  policy_began_ = Seconds(policy_began_s);
   for (std::size_t worker = 0; worker < clients_.size(); ++worker) {
     Client& client = clients_[worker];
     const std::string of_worker = "worker." + std::to_string(worker) + '.';
@@ -282,7 +287,9 @@ void ParameterServer::save_state(std::int64_t round) {
   SavedState state;
   remember(state);
   model_.remember_sum(state);
+  // A policy that has seen workers leave would not answer them when the job goes on with all.
   const bool answered =
+      present_ == static_cast<int>(clients_.size()) &&
       std::ranges::none_of(clients_, [](const Client& c) { return c.waits || c.unanswered > 0; });
   const bool current = answered && std::ranges::all_of(clients_, [this](const Client& c) {
                          return c.replied_version == version_;
@@ -298,7 +305,11 @@ void ParameterServer::go_on() {
   remember(state);
   for (Client& client : clients_) client.replied_version = version_;
   const ResumePoint& from = *job_.resume();
-  if (!from.policies_remember) return;
+  if (!from.policies_remember) {
+    policy_version_ = version_;
+    policy_began_ = before_;
+    return;
+  }
   model_.remember_sum(state);
   const std::string path = events_path(from.directory, seat_of(job_, context_.rank()));
   for (const auto& event : events_.take_over(path, state.integer("events_bytes"))) see_again(event);

@@ -73,6 +73,9 @@ class ParameterServer {
   void see_again(const std::string& event);
   /// Since the job began, which may go on after another one.
   Seconds now() const { return before_ + context_.now(); }
+  /// As the policy knows them.
+  Seconds now_of_policy() const { return now() - policy_began_; }
+  int version_of_policy(int version) const { return version - policy_version_; }
   void checkpoint_if_due();
   std::vector<float> gather_model();
   std::size_t last_piece() const { return model_.pieces().size() - 1; }
@@ -88,7 +91,9 @@ class ParameterServer {
   CheckpointWriter checkpoints_;
   StateFiles states_;
   EventLog events_;
-  Seconds before_{};             ///< how long the job has been under way before this run
+  Seconds before_{};        ///< how long the job has been under way before this run
+  Seconds policy_began_{};  ///< when the policy was new, and the version then: not at the job's beginning
+  int policy_version_ = 0;  ///< where it goes on with a new one
   std::vector<Client> clients_;  ///< by worker
   std::vector<Pending> inbox_;   ///< by worker: its next note, or a piece that its push still lacks
   sync::ServerDecisions decisions_;

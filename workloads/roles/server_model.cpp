@@ -167,6 +167,10 @@ void ServerModel::remember(StateArchive& state) {
   optimizer_.remember(state);
   compensator_.remember(state);
   change_update_.remember(state);
+  if (keeps_older_ != sync::DelayCompensation::Since::last_update || older_.empty()) return;
+  auto older = std::make_shared<std::vector<float>>(*older_.front());
+  state.floats("older", *older);
+  if (state.restores()) std::fill(older_.begin(), older_.end(), older);
 }
 
 void ServerModel::remember_sum(StateArchive& state) {

@@ -123,14 +123,17 @@ void Worker::backward(const sync::Exchange* during) {
     losses_since_exchange_ += record_.loss;
     ++counted_losses_;
   }
+  Seconds offering{};
   for (int bucket = 0; bucket < replica_.buckets(); ++bucket) {
     Pending pass =
         context_.compute({.kind = Work::Kind::backward, .bucket = bucket, .samples = record_.samples},
                          replica_.backward(bucket));
     link_->overlap(pass);
     if (const auto& flaw = replica_.flaw(); flaw && !skips_step_) meet_flaw(*flaw);
-    step_duration_ = context_.now() - record_.start - taking_over_;
+    const Seconds done = context_.now();
+    step_duration_ = done - record_.start - taking_over_ - offering;
     if (during != nullptr && overlaps_backward_) link_->offer(bucket, contribution());
+    offering += context_.now() - done;
   }
   if (during != nullptr && !overlaps_backward_)
     for (int bucket = 0; bucket < replica_.buckets(); ++bucket) link_->offer(bucket, contribution());

@@ -73,7 +73,7 @@ TEST_P(ShardedTraining, OfChangesEndsWhereOneShardEnds) {
 /// Running statistics are averaged by whichever shard holds them.
 TEST_P(ShardedTraining, WithStatisticsEndsWhereOneShardEnds) {
   Experiment experiment = small_experiment(2);
-  experiment.workload.model = "resnet18";
+  experiment.workload.model = "resnet32";
   experiment.workload.train_samples = 8;
   experiment.workload.batch = 4;
   experiment.workload.bucket_bytes = Bytes(1 << 20);

@@ -1,6 +1,8 @@
 // The methods of this folder, one file each; everyone else asks the catalogue.
 #pragma once
 
+#include <span>
+
 #include "policies/compression/codec.hpp"
 
 namespace tandem::compression {
@@ -29,6 +31,12 @@ Efforts qsgd_efforts(const Options& options);
 std::unique_ptr<Codec> make_power_sgd(const Setting& setting);
 std::unique_ptr<SharedFactors> make_shared_factors(const Setting& setting);
 Efforts power_sgd_efforts(const Options& options);
+
+/// Those of the stretch's values that are the part's.
+template <class T>
+std::span<T> elements_of(const Part& part, std::span<T> values) {
+  return values.subspan(static_cast<std::size_t>(part.begin), static_cast<std::size_t>(part.size()));
+}
 
 /// How many of so many elements a share of them is: at least one of any.
 std::int64_t count_of_share(double share, std::int64_t elements);

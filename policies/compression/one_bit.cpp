@@ -24,7 +24,7 @@ class OneBit final : public Codec {
     for (std::size_t part = 0; part < stretch_.parts.size(); ++part) {
       std::array<double, 2> sums{};
       std::array<std::int64_t, 2> counts{};
-      for (const float value : of(values, stretch_.parts[part])) {
+      for (const float value : elements_of(stretch_.parts[part], values)) {
         const std::uint32_t negative = std::signbit(value) ? 1 : 0;
         sums[negative] += static_cast<double>(value);
         ++counts[negative];
@@ -43,16 +43,12 @@ class OneBit final : public Codec {
     BitReader signs(message, 1);
     for (std::size_t part = 0; part < stretch_.parts.size(); ++part) {
       const std::array<float, 2> side = {get<float>(means, 2 * part), get<float>(means, 2 * part + 1)};
-      for (float& value : of(values, stretch_.parts[part])) value = side[signs.get()];
+      for (float& value : elements_of(stretch_.parts[part], values)) value = side[signs.get()];
     }
   }
 
  private:
   std::int64_t sign_bytes() const { return packed_bytes(stretch_.elements, 1); }
-  template <class T>
-  static std::span<T> of(std::span<T> values, const Part& part) {
-    return values.subspan(static_cast<std::size_t>(part.begin), static_cast<std::size_t>(part.size()));
-  }
 
   Stretch stretch_;
 };

@@ -22,7 +22,7 @@ class Sign final : public Codec {
     BitWriter signs(message, 1);
     for (std::size_t part = 0; part < stretch_.parts.size(); ++part) {
       double sum = 0.0;
-      for (const float value : of(values, stretch_.parts[part])) {
+      for (const float value : elements_of(stretch_.parts[part], values)) {
         sum += std::abs(static_cast<double>(value));
         signs.put(std::signbit(value) ? 1 : 0);
       }
@@ -36,16 +36,12 @@ class Sign final : public Codec {
     BitReader signs(message, 1);
     for (std::size_t part = 0; part < stretch_.parts.size(); ++part) {
       const auto mean = get<float>(means, part);
-      for (float& value : of(values, stretch_.parts[part])) value = signs.get() == 1 ? -mean : mean;
+      for (float& value : elements_of(stretch_.parts[part], values)) value = signs.get() == 1 ? -mean : mean;
     }
   }
 
  private:
   std::int64_t sign_bytes() const { return packed_bytes(stretch_.elements, 1); }
-  template <class T>
-  static std::span<T> of(std::span<T> values, const Part& part) {
-    return values.subspan(static_cast<std::size_t>(part.begin), static_cast<std::size_t>(part.size()));
-  }
 
   Stretch stretch_;
 };

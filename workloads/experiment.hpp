@@ -51,6 +51,11 @@ struct Experiment {
     /// What each server shard holds, of sharding::catalog(), and the options of that, all resolved.
     std::string sharding = "even";
     std::map<std::string, OptionValue> sharding_options;
+
+    /// A bucket of a gradient leaves as soon as it is complete, while backward goes on.
+    bool overlaps_backward() const { return overlap != "none"; }
+    /// And a layer of the next forward waits for its own bucket only.
+    bool overlaps_forward() const { return overlap == "both"; }
   } sync;
 
   struct Data {

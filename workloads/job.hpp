@@ -72,6 +72,9 @@ class Job {
   sync::Setting sync_setting() const;
   sync::UpdateRule update_rule() const { return algorithm_->make.update_rule(sync_setting()); }
   sync::Route route() const;
+  /// What an exchange goes on during; see Experiment::Sync.
+  bool overlaps_backward() const { return experiment_.sync.overlaps_backward(); }
+  bool overlaps_forward() const { return experiment_.sync.overlaps_forward(); }
   /// The experiment's optimiser, with the length that its schedule has in this job.
   const OptimizerSetting& optimizer_setting() const { return optimizer_; }
   /// Local steps of a round; 1 when it varies.

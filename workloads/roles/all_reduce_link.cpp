@@ -22,7 +22,7 @@ class AllReduceLink : public Link {
         context_(context),
         replica_(replica),
         workers_(job.ranks_of(Seat::Role::worker)),
-        leaves_buckets_open_(job.experiment().sync.overlap == "both") {
+        leaves_buckets_open_(job.overlaps_forward()) {
     const auto coordinators = job.ranks_of(Seat::Role::coordinator);
     if (!coordinators.empty()) coordinator_.emplace(context, coordinators.front());
     if (job.compression() == nullptr) return;

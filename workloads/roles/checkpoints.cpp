@@ -11,27 +11,18 @@ std::string checkpoint_path(const Job& job, std::int64_t round) {
   return checkpoint_path(job.directory(), round);
 }
 
-bool interval_has_passed(const Job& job, std::int64_t last, std::int64_t round) {
-  const int every = job.experiment().evaluate_every;
-  return every > 0 && round / every > last / every;
-}
-
 CheckpointWriter::CheckpointWriter(const Job& job, Context& context)
     : job_(job),
       context_(context),
       evaluators_(job.ranks_of(Seat::Role::evaluator)),
       disk_(job.host_of(context.rank()).disks.empty() ? -1 : 0),
-      last_round_(job.resume() ? job.resume()->round : 0) {
+      interval_(job) {
   if (job.real_math() && job.experiment().evaluate_every > 0)
     std::filesystem::create_directories(job.directory() + "/checkpoints");
 }
 
-bool CheckpointWriter::is_due(std::int64_t round) const {
-  return interval_has_passed(job_, last_round_, round);
-}
-
 void CheckpointWriter::save(std::int64_t round, std::int64_t samples, std::span<const float> values) {
-  last_round_ = round;
+  interval_.begin_again(round);
   const Seconds taken = context_.now();
   Kernel write;
   if (!values.empty())

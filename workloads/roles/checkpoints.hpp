@@ -8,20 +8,19 @@
 
 #include "workloads/context.hpp"
 #include "workloads/job.hpp"
+#include "workloads/roles/checkpoint_interval.hpp"
 
 namespace tandem {
 
 /// Path of the checkpoint taken after `round`.
 std::string checkpoint_path(const Job& job, std::int64_t round);
-/// A multiple of the experiment's interval has come since round `last`.
-bool interval_has_passed(const Job& job, std::int64_t last, std::int64_t round);
 
 class CheckpointWriter {
  public:
   CheckpointWriter(const Job& job, Context& context);
 
   /// A multiple of the experiment's interval has come since the last one.
-  bool is_due(std::int64_t round) const;
+  bool is_due(std::int64_t round) const { return interval_.has_passed(round); }
   /// Starts writing a copy of `values` (empty when math is modelled) and tells the evaluator once it is
   /// there. Waits for the checkpoint before. A round is saved once.
   void save(std::int64_t round, std::int64_t samples, std::span<const float> values);
@@ -38,7 +37,7 @@ class CheckpointWriter {
   Context& context_;
   std::vector<Rank> evaluators_;
   int disk_;  ///< of this rank's host, -1: none
-  std::int64_t last_round_;
+  CheckpointInterval interval_;
 };
 
 }  // namespace tandem

@@ -19,7 +19,7 @@ class ServerLink : public Link {
         replica_(replica),
         servers_(job.ranks_of(Seat::Role::server)),
         layout_(job.shard_layout()),
-        leaves_buckets_open_(job.experiment().sync.overlap == "both"),
+        leaves_buckets_open_(job.overlaps_forward()),
         versions_(servers_.size(), 0),
         coordinator_(context, servers_.front()),
         receives_(servers_.size()) {

@@ -178,16 +178,12 @@ StateFiles::StateFiles(const Job& job, Rank rank)
     : job_(job),
       seat_(job.seats().at(static_cast<std::size_t>(rank))),
       keeps_(keeps_states(job) && is_of_use(job, seat_)),
-      last_round_(job.resume() ? job.resume()->round : 0) {
+      interval_(job) {
   if (keeps_) fs::create_directories(job.directory() + "/checkpoints");
 }
 
-bool StateFiles::is_due(std::int64_t round) const {
-  return keeps_ && interval_has_passed(job_, last_round_, round);
-}
-
 void StateFiles::save(std::int64_t round, const SavedState& state) {
-  last_round_ = round;
+  interval_.begin_again(round);
   state.save(state_path(job_.directory(), round, seat_));
 }
 

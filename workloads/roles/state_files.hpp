@@ -9,6 +9,7 @@
 
 #include "workloads/job.hpp"
 #include "workloads/resume_point.hpp"
+#include "workloads/roles/checkpoint_interval.hpp"
 #include "workloads/saved_state.hpp"
 
 namespace tandem {
@@ -25,14 +26,14 @@ class StateFiles {
  public:
   StateFiles(const Job& job, Rank rank);
   /// A multiple of the checkpoints' interval has come since the last state.
-  bool is_due(std::int64_t round) const;
+  bool is_due(std::int64_t round) const { return keeps_ && interval_.has_passed(round); }
   void save(std::int64_t round, const SavedState& state);
 
  private:
   const Job& job_;
   Seat seat_;
   bool keeps_;
-  std::int64_t last_round_;
+  CheckpointInterval interval_;
 };
 
 /// The newest whole checkpoint in the result directory of this very job, or that of `round`.

@@ -35,12 +35,11 @@ Worker::Worker(const Job& job, Context& context, Journal& journal, int index)
       replica_(job, index),
       policy_(job.algorithm().make.make_worker(job.sync_setting(), index)),
       link_(make_link(job, context, replica_, *policy_)),
+      open_(job, context, replica_, *link_, [this](Phase phase) { end_phase(phase); }),
       loader_(make_loader(job, context, index, [this](Pending& until) { link_->overlap(until); })),
       checkpoints_(job, context),
       states_(job, context.rank()),
       writes_checkpoints_(index == 0 && job.route() != sync::Route::server),
-      overlaps_backward_(job.experiment().sync.overlap != "none"),
-      overlaps_forward_(job.experiment().sync.overlap == "both"),
       has_own_model_(job.algorithm().make.payload == sync::Payload::model),
       leaves_out_flaws_(job.experiment().workload.non_finite == "skip"),
       batch_(job.experiment().workload.batch) {
@@ -65,19 +64,19 @@ void Worker::step() {
   const auto during = policy_->on_step_begin({local_steps_});
   if (during) {
     logged("step_begin", *during);
-    if (!overlaps_forward_) link_->begin(*during);
+    if (!job_.overlaps_forward()) link_->begin(*during);
     end_phase(Phase::exchange);
   }
   if (policy_->reports({local_steps_})) link_->report(contribution());
   load(batch_);
   forward();
-  if (during && overlaps_forward_) link_->begin(*during);
+  if (during && job_.overlaps_forward()) link_->begin(*during);
   backward(during ? &*during : nullptr);
   if (during) finish_exchange(during->payload);
   const bool steps_itself = !during || during->payload == sync::Payload::model;
   if (steps_itself && !skips_step_) update(began);
   if (!during) decide();
-  if (open_ && (stopping_ || checkpoint_has_come())) take_over_all();
+  open_.end_step(round_of_checkpoints(), stopping_);
   journal_.steps.push_back(record_);
   ++record_.step;
   save_state_if_due();
@@ -100,16 +99,16 @@ void Worker::load(int step_samples) {
 
 /// In one piece; or bucket by bucket from the first layers, of which the last ends with the calculation.
 void Worker::forward() {
-  taking_over_ = Seconds(0.0);
-  for (int bucket = overlaps_forward_ ? replica_.buckets() - 1 : 0; bucket >= 0; --bucket) {
-    if (open_) take_over(bucket);
+  const bool in_pieces = job_.overlaps_forward();
+  open_.begin_forward();
+  for (int bucket = in_pieces ? replica_.buckets() - 1 : 0; bucket >= 0; --bucket) {
+    open_.take_over(bucket);
     Pending pass = context_.compute(
-        {.kind = Work::Kind::forward, .bucket = overlaps_forward_ ? bucket : -1, .samples = record_.samples},
+        {.kind = Work::Kind::forward, .bucket = in_pieces ? bucket : -1, .samples = record_.samples},
         bucket == 0 ? replica_.forward() : Kernel());
     link_->overlap(pass);
     end_phase(Phase::forward);
   }
-  open_.reset();
   record_.loss = replica_.loss();
 }
 
@@ -131,11 +130,11 @@ void Worker::backward(const sync::Exchange* during) {
     link_->overlap(pass);
     if (const auto& flaw = replica_.flaw(); flaw && !skips_step_) meet_flaw(*flaw);
     const Seconds done = context_.now();
-    step_duration_ = done - record_.start - taking_over_ - offering;
-    if (during != nullptr && overlaps_backward_) link_->offer(bucket, contribution());
+    step_duration_ = done - record_.start - open_.spent() - offering;
+    if (during != nullptr && job_.overlaps_backward()) link_->offer(bucket, contribution());
     offering += context_.now() - done;
   }
-  if (during != nullptr && !overlaps_backward_)
+  if (during != nullptr && !job_.overlaps_backward())
     for (int bucket = 0; bucket < replica_.buckets(); ++bucket) link_->offer(bucket, contribution());
   end_phase(Phase::backward);
 }
@@ -190,8 +189,8 @@ void Worker::exchange_after_step(const sync::Exchange& exchange) {
 void Worker::finish_exchange(sync::Payload payload) {
   const ExchangeResult result = link_->finish();
   end_phase(Phase::exchange);
-  if (overlaps_forward_) {
-    open_ = {result.sum_of, {round_}};
+  if (job_.overlaps_forward()) {
+    open_.hold(result, {round_});
   } else if (result.sum_of > 0 || replica_.is_tied()) {
     Pending update = context_.compute(
         {.kind = Work::Kind::update, .bytes = replica_.description().bytes()},
@@ -213,33 +212,6 @@ void Worker::finish_exchange(sync::Payload payload) {
   ++round_;
   done_rounds_ = result.rounds;
   done_samples_ = result.samples;
-}
-
-void Worker::take_over(int bucket) {
-  const Seconds start = context_.now();
-  link_->await(bucket);
-  end_phase(Phase::exchange);
-  if (open_->sum_of > 0) {
-    const Bytes size = replica_.description().buckets[static_cast<std::size_t>(bucket)].bytes();
-    Pending update = context_.compute({.kind = Work::Kind::update, .bytes = size},
-                                      replica_.adopt_sum_of(bucket, open_->sum_of, open_->time));
-    link_->overlap(update);
-    end_phase(Phase::update);
-  }
-  taking_over_ += context_.now() - start;
-}
-
-/// Since the last call. Then the model must be whole, on every worker alike.
-bool Worker::checkpoint_has_come() {
-  const std::int64_t round = writes_checkpoints_ ? done_rounds_ : round_;
-  if (!interval_has_passed(job_, whole_at_, round)) return false;
-  whole_at_ = round;
-  return true;
-}
-
-void Worker::take_over_all() {
-  for (int bucket = replica_.buckets() - 1; bucket >= 0; --bucket) take_over(bucket);
-  open_.reset();
 }
 
 Contribution Worker::contribution() const {
@@ -271,9 +243,8 @@ void Worker::remember(StateArchive& state) {
   link_->remember(state);
 }
 
-/// A checkpoint has the name of its writer's round; the others' are the same where rounds are common.
 void Worker::save_state_if_due() {
-  const std::int64_t round = writes_checkpoints_ ? done_rounds_ : round_;
+  const std::int64_t round = round_of_checkpoints();
   if (local_steps_ > 0 || !states_.is_due(round)) return;
   SavedState state;
   remember(state);
@@ -284,7 +255,6 @@ void Worker::go_on(int index) {
   SavedState state = state_of_worker(job_, index);
   remember(state);
   replica_.begin_at(record_.step);
-  whole_at_ = writes_checkpoints_ ? done_rounds_ : round_;
   loader_->skip(samples_taken_);
   if (!job_.algorithm().make.timing_driven)
     sync::fast_forward(*policy_, round_, job_.experiment().workload.batch);

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <memory>
-#include <optional>
 #include <string>
 
 #include "policies/sync/policy.hpp"
@@ -13,6 +12,7 @@
 #include "workloads/roles/checkpoints.hpp"
 #include "workloads/roles/link.hpp"
 #include "workloads/roles/loader.hpp"
+#include "workloads/roles/open_exchange.hpp"
 #include "workloads/roles/replica.hpp"
 #include "workloads/roles/state_files.hpp"
 
@@ -33,13 +33,12 @@ class Worker {
   void decide();
   void exchange_after_step(const sync::Exchange& exchange);
   void finish_exchange(sync::Payload payload);
-  void take_over(int bucket);
-  void take_over_all();
-  bool checkpoint_has_come();
   void end_phase(Phase phase);
   void remember(StateArchive& state);
   void save_state_if_due();
   void go_on(int index);
+  /// A checkpoint has the name of its writer's round; the others' are the same where rounds are common.
+  std::int64_t round_of_checkpoints() const { return writes_checkpoints_ ? done_rounds_ : round_; }
   sync::WorkerDecision logged(const char* event, sync::WorkerDecision decision);
   Contribution contribution() const;
 
@@ -49,24 +48,13 @@ class Worker {
   Replica replica_;
   std::unique_ptr<sync::WorkerPolicy> policy_;
   std::unique_ptr<Link> link_;
+  OpenExchange open_;  ///< what the last exchange has brought and is not taken over; see sync.overlap
   std::unique_ptr<Loader> loader_;
   CheckpointWriter checkpoints_;
   StateFiles states_;
   bool writes_checkpoints_;  ///< the first worker does where there is no server: of its own model
-
-  bool overlaps_backward_;  ///< a bucket leaves as soon as it is complete
-  bool overlaps_forward_;   ///< a layer waits for its own bucket only
-  /// A finished exchange whose buckets are taken over during the next forward.
-  struct OpenExchange {
-    double sum_of;  ///< as in ExchangeResult
-    UpdateTime time;
-  };
-  std::optional<OpenExchange> open_;
-  std::int64_t whole_at_ = 0;  ///< the last round of a checkpoint
-  Seconds taking_over_;        ///< the part of this step's forward that waited for buckets and adopted them
-
-  bool has_own_model_;     ///< every worker does: models are what they exchange
-  bool leaves_out_flaws_;  ///< where a step is not finite; otherwise it ends the job
+  bool has_own_model_;       ///< every worker does: models are what they exchange
+  bool leaves_out_flaws_;    ///< where a step is not finite; otherwise it ends the job
 
   int batch_;
   int granted_steps_ = 0;  ///< local steps that the server last wanted; 0: never any

@@ -7,6 +7,7 @@
 #include "policies/sync/policy.hpp"
 #include "policies/vocabulary/check.hpp"
 #include "workloads/catalogues.hpp"
+#include "workloads/compressed_all_reduce.hpp"
 #include "workloads/experiment_keys.hpp"
 #include "workloads/experiment_layers.hpp"
 
@@ -130,7 +131,7 @@ class Checker {
   }
 
   void check_overlap() const {
-    if (experiment_.sync.overlap != "both") return;
+    if (!experiment_.sync.overlaps_forward()) return;
     const auto refuse = [this](const std::string& why) {
       refuse_key("sync.overlap", "none or backward, because " + why, "'both'");
     };
@@ -151,12 +152,8 @@ class Checker {
                  "none, because workers of " + sync.algorithm + " exchange whole models, not gradients or " +
                      "changes",
                  quote(sync.compression));
-    if (sync.over == "all-reduce" && chosen.sharing == compression::Sharing::gathered &&
-        sync.collective != "ring")
-      refuse_key("sync.collective",
-                 "ring, because messages of " + sync.compression +
-                     " cannot be added up and are passed around a ring",
-                 quote(sync.collective));
+    if (const auto needed = collective_needed(sync))
+      refuse_key("sync.collective", *needed, quote(sync.collective));
   }
 
   void check_stop() const {

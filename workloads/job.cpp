@@ -6,6 +6,7 @@
 #include "platforms/description_json.hpp"
 #include "policies/sampling/partition.hpp"
 #include "policies/vocabulary/check.hpp"
+#include "workloads/compressed_all_reduce.hpp"
 #include "workloads/model_stretch.hpp"
 #include "workloads/roles/cache_node.hpp"
 #include "workloads/roles/evaluator.hpp"
@@ -191,13 +192,12 @@ void Job::check_statistics() const {
                       "' otherwise, found false");
 }
 
-/// A distance that is still there is sent again: what a message lost of it must not be sent once more. And
-/// MPI's own all-reduce adds floats alone.
+/// A distance that is still there is sent again: what a message lost of it must not be sent once more.
 void Job::check_compression() const {
   if (compression() == nullptr) return;
-  if (route() == sync::Route::all_reduce && experiment_.sync.collective == native_all_reduce)
-    throw ConfigError("sync.collective: expected one that has a schedule, because it adds what " +
-                      experiment_.sync.compression + " makes (sync.compression), found " + native_all_reduce);
+  // A job's document may be written by hand.
+  if (const auto needed = collective_needed(experiment_.sync))
+    throw ConfigError("sync.collective: expected " + *needed + ", found " + experiment_.sync.collective);
   if (!compression::has_error_feedback(compression_options())) return;
   if (std::holds_alternative<sync::ElasticTie>(update_rule()))
     throw ConfigError("sync.compression_options.error_feedback: expected false, because workers of " +

@@ -146,21 +146,31 @@ TEST_F(PriceOfNative, IsThatOfTheCheapestScheduleWithoutCalibration) {
   }
 }
 
-TEST(NativeAllReduce, DoesNotAddWhatACompressionMakes) {
+/// As a job refuses it whose document nothing else has checked.
+std::string refusal_of(const std::string& collective, const std::string& compression) {
   const TemporaryPlatform file(TemporaryPlatform::star(3, 1e8, 1e-4));
   Experiment experiment = small_experiment(2);
   experiment.platform = file.path();
   experiment.sync.over = "all-reduce";
-  experiment.sync.collective = "native";
-  experiment.sync.compression = "fp16";
+  experiment.sync.collective = collective;
+  experiment.sync.compression = compression;
   try {
     const Job job(experiment, platforms::load_platform(file.path()), "");
-    FAIL() << "no error";
+    return "";
   } catch (const ConfigError& error) {
-    EXPECT_NE(std::string(error.what()).find("sync.collective: expected one that has a schedule"),
-              std::string::npos)
-        << error.what();
+    return error.what();
   }
+}
+
+TEST(NativeAllReduce, DoesNotAddWhatACompressionMakes) {
+  EXPECT_EQ(refusal_of("native", "fp16").find("sync.collective: expected one that has a schedule"), 0U);
+  EXPECT_EQ(refusal_of("tree", "fp16"), "");
+}
+
+TEST(CompressedAllReduce, OnlyARingPassesOnWhatCannotBeAdded) {
+  for (const char* collective : {"native", "tree"})
+    EXPECT_EQ(refusal_of(collective, "sign").find("sync.collective: expected ring"), 0U) << collective;
+  EXPECT_EQ(refusal_of("ring", "sign"), "");
 }
 
 TEST_F(Training, OverNativeOneRecordSumsABucketAndBytesAreThoseOfTheModel) {

@@ -66,7 +66,10 @@ INSTANTIATE_TEST_SUITE_P(
         Refusal{"GatheredByATree",
                 minimal + "sync: {over: all-reduce, collective: tree, compression: sign}\n",
                 "lab.yaml:3: key 'sync.collective': expected ring, because messages of sign cannot be added "
-                "up and are passed around a ring, found 'tree'"}),
+                "up and are passed around a ring, found 'tree'"},
+        Refusal{"AddedByMpi", minimal + "sync: {over: all-reduce, collective: native, compression: fp16}\n",
+                "lab.yaml:3: key 'sync.collective': expected one that has a schedule, because it adds what "
+                "fp16 makes (sync.compression), found 'native'"}),
     [](const auto& test) { return test.param.name; });
 
 }  // namespace

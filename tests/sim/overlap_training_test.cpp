@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <map>
 #include <ostream>
 #include <string>
 #include <utility>
@@ -96,22 +97,39 @@ TEST_F(OverlapOfOne, ForwardHidesAllPassesButTheLast) {
   EXPECT_NEAR(makespan("backward") - makespan("both"), (rounds - 1) * 3 * pass, 1e-9);
 }
 
-TEST_F(Overlap, StepDurationsAreWithoutWaitingForBuckets) {
+class StepDurations : public Overlap, public ::testing::WithParamInterface<const char*> {};
+
+/// A bucket takes longer on the network than a pass over it, so that an exchange goes on after backward.
+TEST_P(StepDurations, AreThoseOfDecodeForwardAndBackwardAlone) {
+  constexpr double decode = 0.002, forward = 0.001, backward = 0.003;
   Experiment experiment = small_experiment(2);
-  experiment.sync.overlap = "both";
+  experiment.sync.overlap = GetParam();
   experiment.workload.math = Experiment::Workload::Math::modelled;
-  price_ = [](Rank, const Work& work) {
-    return Seconds(work.kind == Work::Kind::backward && work.bucket == 0 ? 0.25 : 0.0);
+  experiment.workload.model = "synthetic";
+  experiment.workload.synthetic_buckets = 4;
+  experiment.workload.synthetic_parameters = 4 * 250'000;  // 1 MB a bucket at 100 MB/s
+  price_ = [](Rank rank, const Work& work) {
+    const double factor = rank == 0 ? 1.0 : 2.0;  // each worker tells its own
+    if (work.kind == Work::Kind::decode) return Seconds(factor * decode);
+    if (work.kind == Work::Kind::forward) return Seconds(factor * forward * (work.bucket < 0 ? 4 : 1));
+    if (work.kind == Work::Kind::backward) return Seconds(factor * backward);
+    return Seconds(0.0007);
   };
   const Journal journal = train(experiment);
-  int pushes = 0;
+  ASSERT_EQ(job_->model().buckets.size(), 4U);
+  std::map<bool, int> pushes;
   for (const auto& decision : journal.decisions)
     if (const auto at = decision.event.find("duration="); at != std::string::npos) {
-      EXPECT_NEAR(std::stod(decision.event.substr(at + 9)), 0.25, 1e-9);
-      ++pushes;
+      const bool is_fast = decision.event.find("worker=0") != std::string::npos;
+      EXPECT_NEAR(std::stod(decision.event.substr(at + 9)),
+                  (is_fast ? 1.0 : 2.0) * (decode + 4 * forward + 4 * backward), 1e-8)
+          << decision.event;
+      ++pushes[is_fast];
     }
-  EXPECT_EQ(pushes, 2 * 5);
+  EXPECT_EQ(pushes, (std::map<bool, int>{{false, 5}, {true, 5}}));
 }
+
+INSTANTIATE_TEST_SUITE_P(Overlaps, StepDurations, ::testing::Values("none", "backward", "both"));
 
 }  // namespace
 }  // namespace tandem

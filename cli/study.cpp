@@ -151,6 +151,7 @@ void add_study(CLI::App& app, int& exit_code) {
       "    operations: true        records every message, which tells communicating from waiting\n"
       "    reading: {every: 5, mean: 10, start: 0.1}   also reads curves of accuracy late, as others do\n"
       "    published: [{configuration: resnet18/esync, figure: speed_up, value: 7, what: ..., source: ...}]\n"
+      "                            configuration: also a list of those that the figure stands beside\n"
       "    notes: [what a reader must know]\n\n"
       "Exit code 1: a configuration failed.\n\nExamples:\n"
       "  tandem study workloads/studies/stragglers.yaml\n"

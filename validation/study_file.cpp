@@ -46,7 +46,7 @@ class StudyReader {
         section_.notes.push_back(SuiteNodes::text(path, nodes_.place_of(note), note));
     } else if (key == "published") {
       if (!node.IsSequence()) SuiteNodes::refuse_at(place, path, "a list of figures", node);
-      for (const auto& figure : node) section_.published.push_back(published(figure));
+      for (const auto& figure : node) add_published(figure);
     } else {
       SuiteNodes::refuse_unknown_key(
           key, place, {"about", "baseline", "knee", "operations", "reading", "notes", "published"});
@@ -79,17 +79,20 @@ class StudyReader {
     return result;
   }
 
-  PublishedFigure published(const YAML::Node& node) const {
+  /// Once for each configuration that it stands beside.
+  void add_published(const YAML::Node& node) {
     const std::string path = "study.published", place = nodes_.place_of(node);
     if (!node.IsMap()) SuiteNodes::refuse_at(place, path, "a map of keys", node);
     PublishedFigure result;
-    result.place = place;
+    YAML::Node configurations;
     bool has_value = false;
     for (const auto& child : node) {
       const std::string key = child.first.Scalar(), at = nodes_.place_of(child.first),
                         full = path + '.' + key;
       if (key == "configuration") {
-        result.configuration = SuiteNodes::text(full, at, child.second);
+        if (child.second.IsSequence() && child.second.size() == 0)
+          SuiteNodes::refuse_at(at, full, "a name or a list of names", child.second);
+        configurations = child.second;
       } else if (key == "figure") {
         result.figure = figure_name(full, at, child.second);
       } else if (key == "what") {
@@ -104,11 +107,17 @@ class StudyReader {
       }
     }
     for (const auto& [key, given] :
-         {std::pair("configuration", !result.configuration.empty()),
+         {std::pair("configuration", configurations.IsDefined() && !configurations.IsNull()),
           std::pair("figure", !result.figure.empty()), std::pair("value", has_value),
           std::pair("source", !result.source.empty())})
       if (!given) refuse(place, path + '.' + key, "a value", "nothing");
-    return result;
+    const auto add = [&](const YAML::Node& name) {
+      result.place = nodes_.place_of(name);
+      result.configuration = SuiteNodes::text(path + ".configuration", result.place, name);
+      section_.published.push_back(result);
+    };
+    if (!configurations.IsSequence()) return add(configurations);
+    for (const auto& name : configurations) add(name);
   }
 
   static std::string figure_name(const std::string& path, const std::string& place, const YAML::Node& node) {

@@ -9,7 +9,7 @@ namespace tandem::validation {
 
 /// A figure that somebody published, to stand beside ours.
 struct PublishedFigure {
-  std::string place;          ///< "study.yaml:7"
+  std::string place;          ///< "study.yaml:7", of the configuration's name
   std::string configuration;  ///< whose figure ours is
   std::string figure;         ///< of study_figures()
   std::string what;           ///< what theirs is, in words

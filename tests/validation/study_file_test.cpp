@@ -7,8 +7,7 @@
 #include <map>
 
 #include "platforms/load.hpp"
-#include "policies/vocabulary/check.hpp"
-#include "tests/support/temporary_folder.hpp"
+#include "tests/support/suite_file.hpp"
 #include "validation/suite.hpp"
 #include "validation/suite_file.hpp"
 #include "workloads/experiment_file.hpp"
@@ -16,31 +15,16 @@
 namespace tandem::validation {
 namespace {
 
-using ::testing::AllOf;
 using ::testing::ElementsAre;
-using ::testing::HasSubstr;
-using ::testing::ThrowsMessage;
+using testing::source;
 
-const std::string source = TANDEM_SOURCE_DIR;
-
-class Studies : public ::testing::Test {
+class Studies : public testing::SuiteFile {
  protected:
-  Studies() {
+  Studies() : SuiteFile("study.yaml", "experiments: lab.yaml\ngrid: {placement.worker_count: [2, 4]}\n") {
     folder_.write("lab.yaml",
                   "platform: " + source + "/platforms/quad.xml\nstop: {rounds: 3}\n" +
                       "placement: {servers: [server]}\nvariants: {bsp: {}, asp: {sync.algorithm: asp}}\n");
   }
-  Suite load(const std::string& study) {
-    return load_suite(folder_.write("study.yaml",
-                                    "experiments: lab.yaml\n"
-                                    "grid: {placement.worker_count: [2, 4]}\n" +
-                                        study));
-  }
-  void refuses(const std::string& study, const std::string& place, const std::string& why) {
-    EXPECT_THAT([&] { load(study); }, ThrowsMessage<ConfigError>(AllOf(HasSubstr(place), HasSubstr(why))))
-        << study;
-  }
-  testing::TemporaryFolder folder_;
 };
 
 TEST_F(Studies, SayMoreOfTheirSuite) {
@@ -99,11 +83,34 @@ TEST_F(Studies, ErrorsNameTheirLine) {
   refuses("study: {baseline: bps}\n", "study.yaml:3", "did you mean 'bsp'?");
 }
 
+TEST_F(Studies, OneFigureStandsBesideSeveralConfigurations) {
+  const std::string head = "study:\n  published:\n  - figure: speed_up\n    value: 7\n    source: s\n";
+  const auto published =
+      load(head + "    configuration: [worker_count=2/asp, worker_count=4/asp]\n" +
+           "  - {configuration: worker_count=2/bsp, figure: speed_up, value: 1, source: t}\n")
+          .study.published;
+  ASSERT_EQ(published.size(), 3U);
+  EXPECT_EQ(published[0].configuration, "worker_count=2/asp");
+  EXPECT_EQ(published[1].configuration, "worker_count=4/asp");
+  EXPECT_EQ(published[2].configuration, "worker_count=2/bsp");
+  for (const std::size_t place : {0U, 1U}) {
+    EXPECT_EQ(published[place].figure, "speed_up");
+    EXPECT_EQ(published[place].value, 7);
+    EXPECT_EQ(published[place].source, "s");
+  }
+  refuses(head + "    configuration:\n    - worker_count=2/asp\n    - worker_count=4/aps\n", "study.yaml:10",
+          "did you mean 'worker_count=4/asp'?");
+  refuses(head + "    configuration: []\n", "study.yaml:8", "expected a name or a list of names");
+  refuses(head + "    configuration: [{}]\n", "study.yaml:8", "expected a text");
+}
+
 TEST_F(Studies, PublishedFiguresMustBeWhole) {
   const std::string head = "study:\n  published:\n  - ";
   refuses("study: {published: 7}\n", "study.yaml:3", "expected a list of figures");
   refuses(head + "{configuration: worker_count=2/asp, figure: speed_up, value: 7}\n", "study.yaml:5",
           "key 'study.published.source': expected a value, found nothing");
+  refuses(head + "{figure: speed_up, value: 7, source: s}\n", "study.yaml:5",
+          "key 'study.published.configuration': expected a value, found nothing");
   refuses(head + "{configuration: worker_count=2/asp, figure: sped_up, value: 7, source: s}\n",
           "study.yaml:5", "did you mean 'speed_up'?");
   refuses(head + "{configuration: worker_count=2/asp, figure: speed_up, value: -7, source: s}\n",

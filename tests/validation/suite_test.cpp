@@ -8,36 +8,28 @@
 #include <filesystem>
 
 #include "policies/vocabulary/check.hpp"
-#include "tests/support/temporary_folder.hpp"
+#include "tests/support/suite_file.hpp"
 #include "validation/suite_file.hpp"
 
 namespace tandem::validation {
 namespace {
 
-using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::EndsWith;
 using ::testing::HasSubstr;
+using testing::source;
 using ::testing::ThrowsMessage;
 
-const std::string source = TANDEM_SOURCE_DIR;
 const std::string experiment_line = "experiments: " + source + "/workloads/experiments/quick.yaml\n";
 
-class Suites : public ::testing::Test {
+class Suites : public testing::SuiteFile {
  protected:
-  Suite load(const std::string& text, const std::vector<std::string>& settings = {}) {
-    return load_suite(folder_.write("suite.yaml", text), settings);
-  }
+  Suites() : SuiteFile("suite.yaml") {}
   static std::vector<std::string> names(const Suite& suite) {
     std::vector<std::string> all;
     for (const auto& configuration : suite.configurations) all.push_back(configuration.name);
     return all;
   }
-  void refuses(const std::string& text, const std::string& place, const std::string& why) {
-    EXPECT_THAT([&] { load(text); }, ThrowsMessage<ConfigError>(AllOf(HasSubstr(place), HasSubstr(why))))
-        << text;
-  }
-  testing::TemporaryFolder folder_;
 };
 
 TEST_F(Suites, AreToldFromExperiments) {

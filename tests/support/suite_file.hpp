@@ -1,0 +1,40 @@
+// A suite file in a folder of its own, written, loaded and refused.
+#pragma once
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "policies/vocabulary/check.hpp"
+#include "tests/support/temporary_folder.hpp"
+#include "validation/suite.hpp"
+
+namespace tandem::testing {
+
+inline const std::string source = TANDEM_SOURCE_DIR;
+
+class SuiteFile : public ::testing::Test {
+ protected:
+  /// `head`: lines with which every file begins.
+  explicit SuiteFile(std::string name, std::string head = "")
+      : name_(std::move(name)), head_(std::move(head)) {}
+
+  validation::Suite load(const std::string& text, const std::vector<std::string>& settings = {}) {
+    return validation::load_suite(folder_.write(name_, head_ + text), settings);
+  }
+  void refuses(const std::string& text, const std::string& place, const std::string& why) {
+    EXPECT_THAT([&] { load(text); }, ::testing::ThrowsMessage<ConfigError>(::testing::AllOf(
+                                         ::testing::HasSubstr(place), ::testing::HasSubstr(why))))
+        << text;
+  }
+  TemporaryFolder folder_;
+
+ private:
+  std::string name_;
+  std::string head_;
+};
+
+}  // namespace tandem::testing

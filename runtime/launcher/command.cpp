@@ -4,11 +4,10 @@
 #include <sched.h>
 #include <unistd.h>
 
-#include <filesystem>
-
 #include "policies/vocabulary/check.hpp"
 #include "runtime/launcher/launcher.hpp"
 #include "runtime/launcher/single_copy.hpp"
+#include "workloads/beside_program.hpp"
 #include "workloads/eager_limit.hpp"
 
 namespace tandem {
@@ -79,10 +78,8 @@ std::string print_command(const LaunchSetting& setting) {
 }
 
 std::string program_beside(const std::string& name) {
-  std::error_code error;
-  const auto self = std::filesystem::read_symlink("/proc/self/exe", error);
-  const auto path = self.parent_path() / name;
-  if (error || access(path.c_str(), X_OK) != 0)
+  const auto path = path_beside_program(name);
+  if (access(path.c_str(), X_OK) != 0)
     throw WorldError(fmt::format("{} is not there: it is built when MPI is found", path.string()));
   return path.string();
 }

@@ -9,6 +9,11 @@
 
 namespace tandem::testing {
 
+std::string list_processes(const std::string& function, const std::string& names) {
+  return function + "() { for p in $(pgrep -x '" + names +
+         "'); do [ \"$(readlink /proc/$p/cwd)\" = \"$PWD\" ] && echo $p; done; }; ";
+}
+
 CommandResult CommandLine::tandem(const std::string& words) const { return shell("\"$TANDEM\" " + words); }
 
 CommandResult CommandLine::shell(const std::string& command) const {

@@ -13,6 +13,10 @@ struct CommandResult {
   std::string output;  ///< standard output and error
 };
 
+/// A shell function that lists the processes with one of the names ("a|b") that were started in the present
+/// folder: other tests may run beside.
+std::string list_processes(const std::string& function, const std::string& names);
+
 /// A folder that is removed again, and the command run in it.
 class CommandLine {
  public:

@@ -116,8 +116,7 @@ TEST_F(Study, AnInterruptedOneEndsWhatItStarted) {
               "experiments: experiment.yaml\nset: {workload.math: modelled, stop.rounds: 2000000}\n"
               "grid: {placement.worker_count: [2, 4]}\n");
   const auto result = line_.shell(
-      "ours() { for p in $(pgrep -x tandem); do [ \"$(readlink /proc/$p/cwd)\" = \"$PWD\" ] && echo $p; "
-      "done; }; "
+      list_processes("ours", "tandem") +
       "\"$TANDEM\" study long.yaml --at-once 2 --out out & run=$!; "
       "for i in $(seq 200); do sleep 0.1; [ $(ours | wc -l) -ge 3 ] && break; done; "
       "kill -TERM $run; wait $run; code=$?; sleep 1; [ -n \"$(ours)\" ] && echo ORPHAN; exit $code");

@@ -259,12 +259,6 @@ TEST_F(Twins, ResultsThatDoNotBelongTogetherAreNotCompared) {
   EXPECT_NE(result.output.find("batch"), std::string::npos) << result.output;
 }
 
-/// A shell function that lists this job's processes with one of the names: other tests may run beside.
-std::string list_processes(const std::string& function, const std::string& names) {
-  return function + "() { for p in $(pgrep -x '" + names +
-         "'); do [ \"$(readlink /proc/$p/cwd)\" = \"$PWD\" ] && echo $p; done; }; ";
-}
-
 TEST_F(Twins, AKilledRankIsNamedAndNothingIsLeft) {
   const auto result =
       line_.shell(list_processes("ranks", "tandem-rank") + "\"$TANDEM\" run " + line_.experiment() +

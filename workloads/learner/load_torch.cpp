@@ -1,8 +1,7 @@
 // The learner and its checkpoints, from the library with libtorch once they are asked for.
 #include <dlfcn.h>
 
-#include <filesystem>
-
+#include "workloads/beside_program.hpp"
 #include "workloads/learner/model_plan.hpp"
 #include "workloads/learner/torch_library.hpp"
 
@@ -10,7 +9,7 @@ namespace tandem {
 namespace {
 
 const TorchFunctions& load_torch() {
-  const auto path = std::filesystem::read_symlink("/proc/self/exe").parent_path() / torch_library_name;
+  const auto path = path_beside_program(torch_library_name);
   // Global, so that the learner can find a function of the BLAS that libtorch brings along.
   void* const library = dlopen(path.c_str(), RTLD_LAZY | RTLD_GLOBAL);
   void* const entry = library == nullptr ? nullptr : dlsym(library, torch_functions_name);

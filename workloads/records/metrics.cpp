@@ -34,6 +34,14 @@ double rest_of(const TimeShares& shares) {
   return 1.0 - (shares.computing + shares.data + shares.query + shares.exchange);
 }
 
+template <class Shares, class... Member>
+Shares mean_of_members(const std::map<Rank, Shares>& ranks, Member... member) {
+  Shares mean;
+  const auto count = static_cast<double>(ranks.size());
+  for (const auto& [rank, shares] : ranks) ((mean.*member += shares.*member / count), ...);
+  return mean;
+}
+
 }  // namespace
 
 void Distribution::add(const Distribution& other) {
@@ -96,26 +104,14 @@ std::map<Rank, TimeShares> time_shares(const Journal& journal, Seconds makespan)
 }
 
 TimeShares mean_of(const std::map<Rank, TimeShares>& ranks) {
-  TimeShares mean;
-  const auto count = static_cast<double>(ranks.size());
-  for (const auto& [rank, shares] : ranks) {
-    mean.computing += shares.computing / count;
-    mean.data += shares.data / count;
-    mean.query += shares.query / count;
-    mean.exchange += shares.exchange / count;
-  }
+  TimeShares mean = mean_of_members(ranks, &TimeShares::computing, &TimeShares::data, &TimeShares::query,
+                                    &TimeShares::exchange);
   mean.other = rest_of(mean);
   return mean;
 }
 
 ExchangeShares mean_of(const std::map<Rank, ExchangeShares>& ranks) {
-  ExchangeShares mean;
-  const auto count = static_cast<double>(ranks.size());
-  for (const auto& [rank, shares] : ranks) {
-    mean.communicating += shares.communicating / count;
-    mean.waiting += shares.waiting / count;
-  }
-  return mean;
+  return mean_of_members(ranks, &ExchangeShares::communicating, &ExchangeShares::waiting);
 }
 
 std::map<Rank, ServerFigures> server_figures(const RunInfo& info, const Journal& journal, Seconds makespan) {

@@ -80,7 +80,8 @@ struct Experiment {
   } placement;
 
   struct Optimizer {
-    std::string kind = "sgd";  ///< "sgd" | "adam" | "adamw"
+    std::string kind = "sgd";          ///< "sgd" | "adam" | "adamw"
+    std::string update_at = "server";  ///< who takes its steps over a server: "server" | "workers"
     double learning_rate = 0.01;
     double momentum = 0.0;  ///< of sgd
     bool nesterov = false;  ///< of sgd

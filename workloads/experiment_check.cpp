@@ -52,6 +52,7 @@ class Checker {
     check_stop();
     check_target();
     check_optimizer();
+    check_update_at();
     check_slowdown();
     check_files();
   }
@@ -190,6 +191,20 @@ class Checker {
       refuse_key("optimizer.step_every", "1 round or more between drops, because optimizer.schedule is step",
                  "'0'");
     if (optimizer.schedule == "cosine") check_cosine();
+  }
+
+  /// A worker that missed an update, or got two as one, would have another model.
+  void check_update_at() const {
+    const auto& sync = experiment_.sync;
+    if (experiment_.optimizer.update_at == "server" || sync.over != "server") return;
+    if (sync::catalog().find(sync.algorithm).make.lockstep) return;
+    std::string able;
+    for (const auto& algorithm : sync::catalog().entries())
+      if (algorithm.make.lockstep) able += (able.empty() ? "" : " | ") + algorithm.name;
+    refuse_key(
+        "optimizer.update_at",
+        "server, or an algorithm that sends all workers the gradient of every update at once (" + able + ")",
+        "'workers' with " + sync.algorithm);
   }
 
   /// Its length must be known before it begins.

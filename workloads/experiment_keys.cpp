@@ -97,6 +97,10 @@ std::vector<ExperimentKey> optimizer_keys() {
   return {
       {KEY(optimizer.kind), one_of({"sgd", "adam", "adamw"}),
        "its state is kept by whoever steps a model: servers, or each worker"},
+      {KEY(optimizer.update_at), one_of({"server", "workers"}),
+       "over a server: it steps the model and sends that, or it sends the mean gradient back, by which each "
+       "worker steps its own (only where all get every update at once); over another route workers do "
+       "anyway"},
       {KEY(optimizer.learning_rate), above(0), "step size"},
       {KEY(optimizer.momentum), below_one(), "of sgd: share of the last update that is kept"},
       {KEY(optimizer.nesterov), {}, "of sgd: the momentum is Nesterov's"},

@@ -183,8 +183,8 @@ void Job::check_statistics() const {
     throw ConfigError("sync.average_statistics: expected true, because " + experiment_.sync.algorithm +
                       " averages whole models, found false");
   const bool evaluates = real_math() && experiment_.evaluate_every > 0;
-  const bool by_worker =
-      route() == sync::Route::all_reduce && !std::holds_alternative<sync::ElasticTie>(update_rule());
+  const bool by_worker = (route() == sync::Route::all_reduce || servers_send_means()) &&
+                         !std::holds_alternative<sync::ElasticTie>(update_rule());
   if (has_any && evaluates && !by_worker)
     throw ConfigError("sync.average_statistics: expected true, because with " + experiment_.sync.algorithm +
                       " over " + experiment_.sync.over +
@@ -297,6 +297,10 @@ compression::Setting Job::compression_setting(int worker, std::int64_t position,
 }
 
 sync::Route Job::route() const { return sync::parse_route(experiment_.sync.over); }
+
+bool Job::servers_send_means() const {
+  return route() == sync::Route::server && experiment_.optimizer.update_at == "workers";
+}
 
 sync::Setting Job::sync_setting() const {
   return {.workers = static_cast<int>(ranks_of(Seat::Role::worker).size()),

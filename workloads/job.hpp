@@ -75,6 +75,10 @@ class Job {
   /// What an exchange goes on during; see Experiment::Sync.
   bool overlaps_backward() const { return experiment_.sync.overlaps_backward(); }
   bool overlaps_forward() const { return experiment_.sync.overlaps_forward(); }
+  /// Over a server: it sends mean gradients, by which each worker steps a model of its own, all alike; then
+  /// no server has any.
+  bool servers_send_means() const;
+  bool servers_hold_model() const { return route() == sync::Route::server && !servers_send_means(); }
   /// The experiment's optimiser, with the length that its schedule has in this job.
   const OptimizerSetting& optimizer_setting() const { return optimizer_; }
   /// Local steps of a round; 1 when it varies.

@@ -43,6 +43,12 @@ Factory by_arrival(std::unique_ptr<ServerPolicy> (*make_server)(const Setting&))
           .make_server = make_server};
 }
 
+/// The same, but all workers are answered after each update.
+Factory in_lockstep(Factory algorithm) {
+  algorithm.lockstep = true;
+  return algorithm;
+}
+
 /// A number of gradients or updates whose default is the number of workers.
 OptionSpec count_option(const std::string& name, const std::string& summary) {
   return {.name = name,
@@ -66,7 +72,8 @@ std::vector<Entry> in_rounds() {
                 .steps_a_round = one_step,
                 .make_worker = make_gradient_worker,
                 .make_server = make_bsp_server,
-                .most_workers = 1}},
+                .most_workers = 1,
+                .lockstep = true}},
       {.name = "bsp",
        .summary = "bulk synchronous: all workers step together on the mean gradient",
        .paper = "Valiant, CACM 1990; Chen et al., arXiv:1604.00981",
@@ -76,7 +83,8 @@ std::vector<Entry> in_rounds() {
                 .timing_driven = false,
                 .steps_a_round = one_step,
                 .make_worker = make_gradient_worker,
-                .make_server = make_bsp_server}},
+                .make_server = make_bsp_server,
+                .lockstep = true}},
       {.name = "k-sync",
        .summary = "as bsp, but a round ends with its first K gradients; those of the slowest are dropped",
        .paper = "Chen et al., arXiv:1604.00981; Dutta et al., AISTATS 2018",
@@ -91,7 +99,7 @@ std::vector<Entry> in_rounds() {
        .summary = "as bsp, with batches in proportion to the workers' speeds, so that all finish together",
        .paper = "Chen et al., SoCC 2020",
        .options = lb_bsp_options(),
-       .make = by_arrival(make_lb_bsp_server)}};
+       .make = in_lockstep(by_arrival(make_lb_bsp_server))}};
 }
 
 Entry esync(const std::string& name, const std::string& summary, const EsyncDefaults& defaults) {

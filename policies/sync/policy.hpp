@@ -195,6 +195,9 @@ struct Factory {
   UpdateRule (*update_rule)(const Setting&) = plain_update;                ///< for all who hold a model
   bool coordinated = false;  ///< the server policy also decides over all-reduce, on a rank of its own
   int most_workers = 0;      ///< that it can have; 0: any number
+  /// Each update is a plain one, of gradients, at full scale, and every worker is answered once after each:
+  /// whoever takes them from the replies, one by one, keeps up with the server's model.
+  bool lockstep = false;
 };
 
 /// A rank that holds no model and decides for all.

@@ -16,9 +16,9 @@ Evaluator::Evaluator(const Job& job, Context& context, Journal& journal)
       learner_(job.real_math() ? make_job_learner(job) : nullptr) {}
 
 void Evaluator::run() {
-  // With all-reduce the first worker writes the checkpoints, else the first server; both announce their end.
-  const auto servers = job_.ranks_of(Seat::Role::server);
-  const Rank writer = servers.empty() ? job_.ranks_of(Seat::Role::worker).front() : servers.front();
+  // The first of those who hold the model writes the checkpoints, and announces their end.
+  const Rank writer =
+      job_.ranks_of(job_.servers_hold_model() ? Seat::Role::server : Seat::Role::worker).front();
   while (true) {
     Pending next = context_.receive(writer, protocol::checkpoints, {});
     const Note note = context_.wait(next).note;

@@ -30,8 +30,8 @@ struct ExchangeResult {
   std::int64_t rounds = 0;   ///< of the job so far, as its limit counts them; where this rank knows, else 0
   std::int64_t samples = 0;  ///< processed by all workers so far, where this rank knows; else 0
   double sum_of =
-      0;  ///< > 0: the payload memory holds the sum of contributions of so much weight together, each
-          ///< times its own, to be adopted; 0: the replica's model, or its centre, is the new one already
+      0;  ///< > 0: the replica has the sum of contributions of so much weight together, each times its
+          ///< own, to be adopted; 0: the replica's model, or its centre, is the new one already
   std::int64_t bytes_sent = 0;
   std::int64_t bytes_received = 0;
 };

@@ -21,7 +21,8 @@ ParameterServer::ParameterServer(const Job& job, Context& context, Journal& jour
       context_(context),
       journal_(journal),
       shards_(job.ranks_of(Seat::Role::server)),
-      holds_model_(job.route() == sync::Route::server),
+      gets_pushes_(job.route() == sync::Route::server),
+      holds_model_(job.servers_hold_model()),
       shard_(shard),
       model_(job, shard),
       policy_(job.algorithm().make.make_server(job.sync_setting())),
@@ -184,11 +185,11 @@ void ParameterServer::fold() {
 
 void ParameterServer::apply(double scale) {
   fold();
-  Pending update =
-      context_.compute({.kind = Work::Kind::update, .bytes = model_.bytes()}, model_.apply(scale, round()));
+  const auto kind = model_.only_averages() ? Work::Kind::reduce : Work::Kind::update;
+  Pending update = context_.compute({.kind = kind, .bytes = model_.bytes()}, model_.apply(scale, round()));
   context_.wait(update);
   // Shards count their own updates; the first one speaks for all, as in everything that is told of a push.
-  if (shard_ == 0 && holds_model_)
+  if (shard_ == 0 && gets_pushes_)
     for (const Accepted& push : accepted_)
       journal_.note_applied(push.rank, version_ - push.version, push.samples);
   accepted_.clear();

@@ -1,5 +1,6 @@
-// One shard of the parameter server: receives pushes, does what the policy decides, sends the model back. The
-// first shard also answers reports, owns the stop condition and writes checkpoints. Over an all-reduce it is
+// One shard of the parameter server: receives pushes, does what the policy decides, sends the model back, or
+// the mean gradient where workers step their models. The first shard also answers reports, owns the stop
+// condition and writes checkpoints, if servers hold the model. Over an all-reduce it is
 // the coordinator: it hears that workers exchange, answers them, and holds no part of the model.
 #pragma once
 
@@ -84,6 +85,7 @@ class ParameterServer {
   Context& context_;
   Journal& journal_;
   std::vector<Rank> shards_;
+  bool gets_pushes_;  ///< with a payload
   bool holds_model_;
   int shard_;
   ServerModel model_;

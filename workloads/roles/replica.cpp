@@ -32,8 +32,9 @@ Replica::Replica(const Job& job, int worker)
       loss_(std::numeric_limits<double>::quiet_NaN()) {
   const sync::UpdateRule rule = job.update_rule();
   if (const auto* tie = std::get_if<sync::ElasticTie>(&rule)) tie_ = *tie;
-  if (tie_ && learner_) incoming_.resize(static_cast<std::size_t>(model_.elements()));
-  const bool by_server = job.route() == sync::Route::server;
+  if ((tie_ || job.servers_send_means()) && learner_)
+    incoming_.resize(static_cast<std::size_t>(model_.elements()));
+  const bool by_server = job.servers_hold_model();
   server_has_model_ = by_server && !tie_ && std::ranges::all_of(model_.buckets, [](const auto& bucket) {
                         return bucket.exchanged() == bucket.elements();
                       });
@@ -102,7 +103,7 @@ Kernel Replica::adopt_sum(sync::Payload payload, double weight, UpdateTime time)
     switch (payload) {
       case sync::Payload::gradient:
         optimizer_.begin_update(time);
-        return apply_update(optimizer_, model_, 0, learner_->model(), learner_->gradient(), 1.0 / weight);
+        return apply_update(optimizer_, model_, 0, learner_->model(), sum_of_gradients(), 1.0 / weight);
       case sync::Payload::change:
         if (tie_) give_way_to_centre(tie_->pull);
         change_update_.begin_update(optimizer_.rate_at(time));
@@ -121,8 +122,13 @@ Kernel Replica::adopt_sum_of(int bucket, double weight, UpdateTime time) {
     const auto begin = static_cast<std::size_t>(extent.offset);
     const auto size = static_cast<std::size_t>(extent.elements());
     apply_update(optimizer_, model_, extent.offset, learner_->model().subspan(begin, size),
-                 learner_->gradient().subspan(begin, size), 1.0 / weight);
+                 sum_of_gradients().subspan(begin, size), 1.0 / weight);
   };
+}
+
+/// A server's has memory of its own, since it may come while the worker's gradient is still on its way.
+std::span<const float> Replica::sum_of_gradients() const {
+  return incoming_.empty() ? std::span<const float>(learner_->gradient()) : std::span<const float>(incoming_);
 }
 
 void Replica::adopt_mean_change(double share) {
@@ -196,7 +202,7 @@ void Replica::begin_at(std::int64_t step) {
 
 Slice Replica::incoming(std::int64_t offset, std::int64_t elements) {
   float* data = nullptr;
-  if (learner_) data = (tie_ ? incoming_.data() : learner_->model().data()) + offset;
+  if (learner_) data = (incoming_.empty() ? learner_->model().data() : incoming_.data()) + offset;
   return {Bytes(elements * 4), reinterpret_cast<std::byte*>(data)};
 }
 

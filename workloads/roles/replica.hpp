@@ -45,9 +45,9 @@ class Replica {
   void mark();
   /// Multiplies the payload by its weight in a sum.
   Kernel weigh(sync::Payload payload, double weight);
-  /// Takes over the mean of workers' payloads of so much weight together, of which the memory holds the sum:
-  /// an optimiser step by the mean gradient, the marked model plus the mean change, or the mean model.
-  /// `time`: of the round's beginning.
+  /// Takes over the mean of workers' payloads of so much weight together, of which the sum has taken the
+  /// payload's place, or has come from a server: an optimiser step by the mean gradient, the marked model
+  /// plus the mean change, or the mean model. `time`: of the round's beginning.
   Kernel adopt_sum(sync::Payload payload, double weight, UpdateTime time);
   /// The same for one bucket of the gradient, first the last bucket. Pre: every bucket has its turn.
   Kernel adopt_sum_of(int bucket, double weight, UpdateTime time);
@@ -56,7 +56,7 @@ class Replica {
   /// Lets the centre pull the model, and takes over the new one that has come. Pre: is_tied().
   Kernel adopt_centre();
 
-  /// Where the server's model is received: the model itself, unless it is tied.
+  /// Where what a server sends is received: the model itself, unless it is tied, or gets means.
   Slice incoming(std::int64_t offset, std::int64_t elements);
   Slice payload(sync::Payload payload, std::int64_t offset, std::int64_t elements);
   /// What the worker alone knows of its model after an exchange, and of its optimiser. Nothing when math is
@@ -72,6 +72,7 @@ class Replica {
 
  private:
   std::span<float> payload_memory(sync::Payload payload);
+  std::span<const float> sum_of_gradients() const;
   void adopt_mean_change(double share);
   void give_way_to_centre(double share);
 
@@ -86,7 +87,7 @@ class Replica {
   double loss_;
   std::vector<float> marked_;  ///< the model at the start of the round, or the centre as last known
   std::vector<float> change_;
-  std::vector<float> incoming_;  ///< the centre as it comes
+  std::vector<float> incoming_;  ///< the centre, or a mean gradient, as it comes; empty: the model comes
 };
 
 /// A learner with the job's initial model, for the worker of this index; who does not train needs none.

@@ -1,4 +1,5 @@
-// Push and pull: of every bucket of the payload its pieces to the shards that hold them, the new model back.
+// Push and pull: of every bucket of the payload its pieces to the shards that hold them; back comes the new
+// model, or the mean gradient that leads to it.
 #include <algorithm>
 #include <optional>
 
@@ -20,6 +21,7 @@ class ServerLink : public Link {
         servers_(job.ranks_of(Seat::Role::server)),
         layout_(job.shard_layout()),
         leaves_buckets_open_(job.overlaps_forward()),
+        brings_means_(job.servers_send_means()),
         versions_(servers_.size(), 0),
         coordinator_(context, servers_.front()),
         receives_(servers_.size()) {
@@ -133,6 +135,9 @@ class ServerLink : public Link {
     result_.local_steps = reply.local_steps;
     result_.stop = reply.value == 1;
     result_.samples = reply.all_samples;
+    if (!brings_means_) return;
+    result_.sum_of = 1;
+    result_.rounds = reply.version;  // each has one update
   }
 
   Context& context_;
@@ -140,6 +145,7 @@ class ServerLink : public Link {
   std::vector<Rank> servers_;
   const ShardLayout& layout_;
   bool leaves_buckets_open_;   ///< when an exchange is finished
+  bool brings_means_;          ///< instead of the model
   std::vector<int> versions_;  ///< of the model's part, by shard: each counts its own updates
   std::optional<PushCompressor> compressor_;
   CoordinatorLine coordinator_;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "policies/vocabulary/check.hpp"
 #include "workloads/roles/replica.hpp"
 
 namespace tandem {
@@ -21,19 +22,16 @@ ShardPieces pieces_of(const Job& job, int shard) {
 ServerModel::ServerModel(const Job& job, int shard)
     : pieces_(pieces_of(job, shard)),
       elements_(shard_elements(pieces_)),
+      only_averages_(job.servers_send_means()),
       payload_(job.algorithm().make.payload),
-      optimizer_(job.optimizer_setting(), job.real_math() ? elements_ : 0),
+      optimizer_(job.optimizer_setting(), job.real_math() && !only_averages_ ? elements_ : 0),
       compensator_(job.update_rule(), job.real_math() ? elements_ : 0),
       change_update_(job.update_rule(), job.experiment().optimizer.global_rate,
                      job.real_math() ? elements_ : 0) {
   if (job.compression() != nullptr && job.route() == sync::Route::server) decoder_.emplace(job, pieces_);
   if (!job.real_math()) return;
-  std::vector<float> whole = initial_model(job);
-  model_ = std::make_shared<std::vector<float>>();
-  for (const ShardPiece& piece : pieces_)
-    model_->insert(model_->end(), whole.begin() + piece.flat_offset,
-                   whole.begin() + piece.flat_offset + piece.elements);
-  if (!job.experiment().sync.average_statistics) initial_ = std::move(whole);
+  model_ = std::make_shared<std::vector<float>>(static_cast<std::size_t>(elements_));
+  if (!only_averages_) take_initial(job);
   slots_.assign(job.ranks_of(Seat::Role::worker).size(), std::vector<float>(model_->size()));
   aggregate_.assign(model_->size(), 0.0F);
   const sync::UpdateRule rule = job.update_rule();
@@ -44,6 +42,13 @@ ServerModel::ServerModel(const Job& job, int shard)
     pull_ = static_cast<float>(tie->pull);
   }
   if (keeps_older_) older_.assign(slots_.size(), model_);
+}
+
+void ServerModel::take_initial(const Job& job) {
+  std::vector<float> whole = initial_model(job);
+  for (const ShardPiece& piece : pieces_)
+    std::copy_n(whole.begin() + piece.flat_offset, piece.elements, model_->begin() + piece.shard_offset);
+  if (!job.experiment().sync.average_statistics) initial_ = std::move(whole);
 }
 
 Slice ServerModel::slot(int worker, std::size_t index) {
@@ -93,16 +98,27 @@ void ServerModel::add_up() {
 }
 
 Kernel ServerModel::apply(double scale, std::int64_t round) {
+  TANDEM_CHECK(scale == 1.0 || !only_averages_, "workers do not learn of the scale", scale);
   if (!model_) {
     total_weight_ = 0.0;
     return {};
   }
+  if (only_averages_) return [this] { take_mean(); };
   return [this, scale, round] { update(scale, {round}); };
 }
 
 ServerModel::Snapshot ServerModel::hand_out(int worker) {
   if (keeps_older_ == Since::handed_out) older_[static_cast<std::size_t>(worker)] = model_;
   return model_;
+}
+
+/// Of trained elements and of statistics alike.
+void ServerModel::take_mean() {
+  if (model_.use_count() > 1) model_ = std::make_shared<std::vector<float>>(aggregate_.size());
+  const auto share = static_cast<float>(1.0 / total_weight_);
+  for (std::size_t i = 0; i < aggregate_.size(); ++i) (*model_)[i] = share * aggregate_[i];
+  std::fill(aggregate_.begin(), aggregate_.end(), 0.0F);
+  total_weight_ = 0.0;
 }
 
 void ServerModel::update(double scale, UpdateTime time) {

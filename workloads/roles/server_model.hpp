@@ -1,5 +1,6 @@
 // The model as one parameter-server shard holds it: contributions in, updates by the optimiser, snapshots
-// out. With modelled math it holds nothing and its kernels are empty.
+// out; or, where workers step models of their own, only the mean of the contributions. With modelled math it
+// holds nothing and its kernels are empty.
 #pragma once
 
 #include <memory>
@@ -40,11 +41,14 @@ class ServerModel {
   int accepted() const { return static_cast<int>(accepted_.size()); }
   /// Sums what was accepted, in worker order, into the aggregate; afterwards the slots may be overwritten.
   Kernel fold();
-  /// One update by the weighted mean of the aggregate, times `scale`, in a round of the job. Models that were
-  /// handed out stay as they are.
+  /// Updates make a mean to be handed out, and no model.
+  bool only_averages() const { return only_averages_; }
+  /// One update by the weighted mean of the aggregate, times `scale`, in a round of the job. What was handed
+  /// out stays as it is. Pre: scale 1, if it only averages.
   Kernel apply(double scale, std::int64_t round);
 
-  /// The model as it is now, unchanged as long as somebody holds it; null when math is modelled.
+  /// The model as it is now, or the last mean, unchanged as long as somebody holds it; null when math is
+  /// modelled.
   using Snapshot = std::shared_ptr<std::vector<float>>;
   Snapshot snapshot() const { return model_; }
   /// The same, to be sent to the worker.
@@ -65,7 +69,9 @@ class ServerModel {
     std::span<const float> statistics_sum;
   };
 
+  void take_initial(const Job& job);
   void add_up();
+  void take_mean();
   void update(double scale, UpdateTime time);
   Stretch stretch_of(const ShardPiece& piece);
   void step_by_gradient(const ShardPiece& piece, const std::vector<float>* older);
@@ -74,13 +80,14 @@ class ServerModel {
 
   ShardPieces pieces_;
   std::int64_t elements_;
+  bool only_averages_;
   std::optional<PushDecoder> decoder_;
   sync::Payload payload_;
   Optimizer optimizer_;
   DelayCompensator compensator_;
   ChangeUpdate change_update_;
   std::vector<float> initial_;
-  Snapshot model_;
+  Snapshot model_;                                             ///< or the last mean
   std::optional<sync::DelayCompensation::Since> keeps_older_;  ///< which older models are kept, if any
   std::vector<Snapshot> older_;            ///< by worker: what its gradient or model is compared with
   float pull_ = 0.0F;                      ///< of one worker at the centre

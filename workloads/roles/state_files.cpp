@@ -17,9 +17,11 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Workers end the same rounds, whatever their speed.
+/// Workers end the same rounds, whatever their speed. Those that step the model themselves, by a server's
+/// means, must go on from the same one, so that all their states are needed.
 bool rounds_are_common(const Job& job) {
-  return !job.algorithm().make.timing_driven || job.route() == sync::Route::all_reduce;
+  return !job.algorithm().make.timing_driven || job.route() == sync::Route::all_reduce ||
+         job.servers_send_means();
 }
 
 std::vector<Seat> seats_of(const Job& job, Seat::Role role) {

@@ -39,7 +39,7 @@ Worker::Worker(const Job& job, Context& context, Journal& journal, int index)
       loader_(make_loader(job, context, index, [this](Pending& until) { link_->overlap(until); })),
       checkpoints_(job, context),
       states_(job, context.rank()),
-      writes_checkpoints_(index == 0 && job.route() != sync::Route::server),
+      writes_checkpoints_(index == 0 && !job.servers_hold_model()),
       has_own_model_(job.algorithm().make.payload == sync::Payload::model),
       leaves_out_flaws_(job.experiment().workload.non_finite == "skip"),
       batch_(job.experiment().workload.batch) {

@@ -52,7 +52,7 @@ class Worker {
   std::unique_ptr<Loader> loader_;
   CheckpointWriter checkpoints_;
   StateFiles states_;
-  bool writes_checkpoints_;  ///< the first worker does where there is no server: of its own model
+  bool writes_checkpoints_;  ///< the first worker does where no server has the model: of its own
   bool has_own_model_;       ///< every worker does: models are what they exchange
   bool leaves_out_flaws_;    ///< where a step is not finite; otherwise it ends the job
 

@@ -1,7 +1,7 @@
 // One shard of the parameter server: receives pushes, does what the policy decides, sends the model back, or
 // the mean gradient where workers step their models. The first shard also answers reports, owns the stop
-// condition and writes checkpoints, if servers hold the model. Over an all-reduce it is
-// the coordinator: it hears that workers exchange, answers them, and holds no part of the model.
+// condition and writes checkpoints, if servers hold the model. Over an all-reduce it is the coordinator: it
+// hears that workers exchange, answers them, and holds no part of the model.
 #pragma once
 
 #include <memory>

@@ -112,7 +112,7 @@ ServerModel::Snapshot ServerModel::hand_out(int worker) {
   return model_;
 }
 
-/// Of trained elements and of statistics alike.
+/// Of trained elements and of statistics alike. In lockstep nobody still sends the last one.
 void ServerModel::take_mean() {
   if (model_.use_count() > 1) model_ = std::make_shared<std::vector<float>>(aggregate_.size());
   const auto share = static_cast<float>(1.0 / total_weight_);

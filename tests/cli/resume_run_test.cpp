@@ -21,6 +21,8 @@ TEST_P(ResumeRun, EndsAsIfItHadNotBeenBrokenOff) {
 INSTANTIATE_TEST_SUITE_P(
     All, ResumeRun,
     ::testing::Values("--set optimizer.momentum=0.9",
+                      "--set optimizer.update_at=workers --set optimizer.kind=adam --set "
+                      "placement.servers=[server,node-4]",
                       "--set sync.algorithm=local-sgd --set sync.over=all-reduce --set optimizer.kind=adam",
                       "--set sync.algorithm=d-psgd --set sync.over=peers --set optimizer.momentum=0.9"));
 

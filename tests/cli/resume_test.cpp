@@ -47,6 +47,7 @@ std::vector<std::string> without_timing() {
       " --set workload.model=mobilenet-v2 --set workload.image_size=32 --set workload.batch=2"
       " --set workload.test_samples=4 --set placement.workers=[node-1,node-2]";
   const std::string two_shards = " --set placement.servers=[server,node-4]";
+  const std::string by_means = " --set optimizer.update_at=workers";
   std::vector<std::string> all = {
       two_shards + momentum,
       two_shards + adam,
@@ -57,6 +58,10 @@ std::vector<std::string> without_timing() {
       "--set sync.algorithm=d-psgd --set sync.over=peers --set sync.options.global_every=3" + adam,
       "--set sync.algorithm=group-average --set sync.over=all-reduce" + momentum,
       "--set data.source=storage --set placement.cache_nodes=[server] --set data.prefetch=3" + momentum,
+      two_shards + adam + by_means + " --set sync.overlap=both",
+      two_shards + momentum + by_means + " --set sync.compression=top-k",
+      "--set sync.average_statistics=false" + with_dropout + momentum + by_means +
+          " --set optimizer.learning_rate=0.0001",
       with_dropout + momentum + " --set optimizer.learning_rate=0.0001",
       "--set sync.over=all-reduce --set sync.average_statistics=false" + with_dropout + adam};
   for (const char* compression : {"random-k", "power-sgd", "qsgd"})
@@ -100,6 +105,7 @@ std::vector<std::string> by_timing() {
   std::vector<std::string> all = {
       "--set sync.algorithm=ssp --set sync.options.staleness=1 --set placement.servers=[server,node-4]",
       "--set sync.algorithm=dynsgd --set sync.options.staleness=2",
+      "--set sync.algorithm=lb-bsp --set optimizer.update_at=workers --set optimizer.momentum=0.9",
       "--set sync.algorithm=k-batch-sync --set sync.options.k=3 --set placement.servers=[server,node-4]",
       "--set sync.algorithm=easgd-async --set optimizer.momentum=0.9 --set "
       "placement.servers=[server,node-4]"};
@@ -170,6 +176,15 @@ TEST_F(ResumeJobs, ALinkToTheJobIsTheJob) {
 }
 
 // ---- Breaks ----
+
+/// Each worker has what it alone knows of the common model: without all of it, workers would part ways.
+TEST_F(ResumeJobs, WorkersThatStepByMeansGoOnTogether) {
+  const std::string words = "--set sync.algorithm=lb-bsp --set optimizer.update_at=workers";
+  plays("simulate " + experiment(4, words) + " --out first");
+  std::filesystem::remove(line_.folder() / "first/checkpoints/round_00000004.worker_2.state");
+  plays("simulate --resume first --set stop.rounds=6 --out second");
+  EXPECT_EQ(results("second").info.resumed.at("round"), 2);
+}
 
 TEST_F(ResumeJobs, AKilledSimulationGoesOnFromItsLastWholeCheckpoint) {
   const auto killed = line_.shell(

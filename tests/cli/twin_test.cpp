@@ -107,6 +107,10 @@ std::vector<std::string> deterministic() {
       all.push_back("--set workload.bucket_bytes=4KiB --set sync.compression=" + method.name +
                     " --set sync.over=" + over);
   }
+  for (const char* settings :
+       {"", " --set placement.servers=[server,server] --set sync.overlap=both --set optimizer.kind=adam",
+        " --set placement.servers=co-located --set sync.sharding=split --set sync.compression=top-k"})
+    all.push_back("--set optimizer.update_at=workers" + std::string(settings));
   all.push_back("--set sync.compression=top-k --set sync.algorithm=local-sgd");
   // Racks of three and two, listed in turn: what the network decides must reach both worlds.
   const std::string racks =
@@ -188,6 +192,7 @@ std::vector<std::string> timing_driven() {
       if (algorithm.make.timing_driven)
         all.push_back(settings_for(algorithm) + " --set sync.over=" + to_text(route));
   all.emplace_back("--set sync.algorithm=esync --set sync.over=all-reduce --set sync.collective=native");
+  all.emplace_back("--set sync.algorithm=lb-bsp --set optimizer.update_at=workers");
   // Native devices compute within the call, so that what a worker waits for meanwhile is over before it
   // waits.
   for (const char* settings :

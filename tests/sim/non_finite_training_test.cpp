@@ -40,6 +40,7 @@ struct Way {
   std::string name;
   std::string algorithm;
   std::string over;
+  std::string update_at = "server";
 };
 void PrintTo(const Way& way, std::ostream* out) { *out << way.name; }
 
@@ -55,6 +56,7 @@ class NonFinite : public Training, public ::testing::WithParamInterface<Way> {
     made.optimizer.momentum = 0.0;
     made.sync.algorithm = GetParam().algorithm;
     made.sync.over = GetParam().over;
+    made.optimizer.update_at = GetParam().update_at;
     if (made.sync.algorithm == "local-sgd") made.sync.options = {{"h", std::int64_t{2}}};
     if (made.sync.over == "all-reduce") made.placement.servers.clear();
     return made;
@@ -132,6 +134,7 @@ TEST_P(NonFinite, ReachesTheModelWhereNobodyLooks) {
 
 INSTANTIATE_TEST_SUITE_P(Ways, NonFinite,
                          ::testing::Values(Way{"BspOverAServer", "bsp", "server"},
+                                           Way{"BspOfWorkersOverAServer", "bsp", "server", "workers"},
                                            Way{"BspOverAllReduce", "bsp", "all-reduce"},
                                            Way{"LocalSgd", "local-sgd", "server"}),
                          [](const auto& instance) { return instance.param.name; });

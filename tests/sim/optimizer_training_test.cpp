@@ -35,6 +35,11 @@ std::vector<Change> ways() {
            [](Experiment& e) {
              e.placement.servers = {"host-0", "host-5", "host-6"};
            }},
+          {"StepsOfWorkersByMeansOfShards",
+           [](Experiment& e) {
+             e.optimizer.update_at = "workers";
+             e.placement.servers = {"host-0", "host-5", "host-6"};
+           }},
           {"AllReduce", over_all_reduce, 3},
           {"KSyncOfAll", [](Experiment& e) { e.sync.algorithm = "k-sync"; }},
           {"LocalStepsOfOne",

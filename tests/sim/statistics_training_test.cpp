@@ -20,6 +20,8 @@ struct Route {
   std::string name;
   std::string over;
   std::vector<std::string> servers;
+  std::string update_at = "server";
+  bool by_worker() const { return over == "all-reduce" || update_at == "workers"; }
 };
 void PrintTo(const Route& value, std::ostream* out) { *out << value.name; }
 
@@ -37,6 +39,7 @@ class Statistics : public Training, public ::testing::WithParamInterface<Route> 
     made.sync.over = GetParam().over;
     made.sync.average_statistics = averaged;
     made.placement.servers = GetParam().servers;
+    made.optimizer.update_at = GetParam().update_at;
     return made;
   }
   /// The elements of the flat model that are statistics, or those that are not.
@@ -102,8 +105,7 @@ TEST_P(Statistics, OfOnesOwnStayAtTheirWorker) {
   EXPECT_GT(distance(part(model, false), part(start, false)), 1e-3F);
   EXPECT_GT(distance(part(repeated, true), part(start, true)), 1e-2F);
   // A server knows of no worker's.
-  const bool by_worker = GetParam().over == "all-reduce";
-  expect_close(part(model, true), part(by_worker ? repeated : start, true), 1e-4F);
+  expect_close(part(model, true), part(GetParam().by_worker() ? repeated : start, true), 1e-4F);
 }
 
 TEST_P(Statistics, AveragedOnesAreInTheModel) {
@@ -123,7 +125,7 @@ TEST_P(Statistics, OfOnesOwnCannotBeEvaluatedByAServer) {
   const testing::TemporaryPlatform file(testing::TemporaryPlatform::star(10, 1e8, 1e-4));
   const auto platform = platforms::load_platform(file.path());
   const auto make = [&] { Job(evaluated, platform, directory_.string()); };
-  if (GetParam().over == "all-reduce") {
+  if (GetParam().by_worker()) {
     EXPECT_NO_THROW(make());
   } else {
     EXPECT_THROW(make(), ConfigError);
@@ -135,6 +137,7 @@ TEST_P(Statistics, OfOnesOwnCannotBeEvaluatedByAServer) {
 INSTANTIATE_TEST_SUITE_P(Over, Statistics,
                          ::testing::Values(Route{"Server", "server", {"host-0"}},
                                            Route{"ThreeShards", "server", {"host-0", "host-4", "host-5"}},
+                                           Route{"StepsOfWorkers", "server", {"host-0", "host-4"}, "workers"},
                                            Route{"AllReduce", "all-reduce", {}}),
                          [](const auto& instance) { return instance.param.name; });
 

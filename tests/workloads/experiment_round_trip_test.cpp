@@ -103,6 +103,7 @@ Experiment random_experiment(std::uint64_t seed, const std::string& platform) {
   }
   experiment.stop.rounds = 1;
   make_optimizer_sensible(experiment.optimizer);
+  if (experiment.sync.algorithm == "local-sgd") experiment.optimizer.update_at = "server";
   if (experiment.run.devices == "native") experiment.run.slowdown_probability = 0.0;
   if (rng.below(2) == 0) {
     experiment.data.split = "dirichlet";
@@ -121,7 +122,9 @@ Experiment random_experiment(std::uint64_t seed, const std::string& platform) {
                                     {"placement.workers", {"true", "2"}},
                                     {"workload.math", "modelled"},
                                     {"workload.model", "lenet"}};
-    experiment.variants["fewer"] = {{"sync.algorithm", "local-sgd"}, {"sync.options.h", 1 + rng.below(9)}};
+    experiment.variants["fewer"] = {{"sync.algorithm", "local-sgd"},
+                                    {"sync.options.h", 1 + rng.below(9)},
+                                    {"optimizer.update_at", "server"}};
   }
   return experiment;
 }

@@ -2,6 +2,7 @@
 // messages.
 #include <gtest/gtest.h>
 
+#include "policies/sync/policy.hpp"
 #include "tests/workloads/experiment_text.hpp"
 #include "workloads/experiment_file.hpp"
 
@@ -40,6 +41,27 @@ TEST_F(TrainingKeys, OptimizersAndSchedules) {
            "cosine_rounds: 100, warmup_rounds: 99}\n"));
 }
 
+/// Over another route than a server, workers step their models anyway.
+TEST_F(TrainingKeys, WorkersStepWhereAllGetEveryUpdate) {
+  EXPECT_EQ(load(minimal).optimizer.update_at, "server");
+  const std::string at_workers = minimal + "optimizer: {update_at: workers, momentum: 0.9}\n";
+  for (const char* algorithm : {"bsp", "lb-bsp", "sequential"})
+    EXPECT_EQ(load(at_workers, {{"sync.algorithm", algorithm}}).optimizer.update_at, "workers");
+  EXPECT_NO_THROW(load(at_workers, {{"sync.algorithm", "esync"}, {"sync.over", "all-reduce"}}));
+}
+
+/// Whatever it exchanges, and by whatever rule.
+TEST_F(TrainingKeys, WorkersOfOtherAlgorithmsCannotStepByMeans) {
+  for (const auto& algorithm : sync::catalog().entries()) {
+    if (algorithm.make.make_server == nullptr || algorithm.make.lockstep) continue;
+    EXPECT_EQ(
+        error_of(minimal + "sync: {algorithm: " + algorithm.name + "}\noptimizer: {update_at: workers}\n"),
+        "lab.yaml:4: key 'optimizer.update_at': expected server, or an algorithm that sends all workers "
+        "the gradient of every update at once (sequential | bsp | lb-bsp), found 'workers' with " +
+            algorithm.name);
+  }
+}
+
 TEST_P(RefusedTrainingKeys, SaysWhereAndWhy) { EXPECT_EQ(error_of(GetParam().text), GetParam().message); }
 
 INSTANTIATE_TEST_SUITE_P(
@@ -53,6 +75,8 @@ INSTANTIATE_TEST_SUITE_P(
                 "lab.yaml:3: key 'optimizer.kind': expected sgd | adam | adamw, found 'adagrad'"},
         Refusal{"ScheduleOfNoName", minimal + "optimizer: {schedule: linear}\n",
                 "lab.yaml:3: key 'optimizer.schedule': expected constant | step | cosine, found 'linear'"},
+        Refusal{"UpdateOfNobody", minimal + "optimizer: {update_at: worker}\n",
+                "lab.yaml:3: key 'optimizer.update_at': expected server | workers, found 'worker'"},
         Refusal{"FactorOfZero", minimal + "optimizer: {step_factor: 0}\n",
                 "lab.yaml:3: key 'optimizer.step_factor': expected number > 0 and <= 1, found '0'"},
         Refusal{"NumberForYesOrNo", minimal + "optimizer: {nesterov: 1}\n",

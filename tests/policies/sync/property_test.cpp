@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <variant>
+#include <vector>
 
 #include "policies/sync/policy.hpp"
 #include "tests/support/algorithms.hpp"
@@ -83,6 +85,41 @@ TEST_P(SyncAlgorithms, GoOnWhenWorkersLeave) {
     testing::ServerLaws::expect_kept(run.log(), workers, true);
     if (HasFailure()) return;
   }
+}
+
+/// Every reply brings its worker exactly one update that it has not had, as it is.
+bool keeps_lockstep(const testing::ServerLog& log, int workers) {
+  std::vector<int> versions(static_cast<std::size_t>(workers), 0);
+  int version = 0;
+  for (const auto& line : log)
+    for (const auto& decision : testing::decisions_of(line)) {
+      if (decision[0] == "apply") {
+        if (decision[1] != "1") return false;
+        ++version;
+      }
+      if (decision[0] != "reply") continue;
+      int& had = versions.at(static_cast<std::size_t>(std::stoi(decision[1])));
+      if (++had != version) return false;
+    }
+  return true;
+}
+
+/// Also those who leave take no update from the others.
+TEST_P(SyncAlgorithms, AreInLockstepIfTheCatalogueSaysSo) {
+  const Factory& algorithm = catalog().find(GetParam()).make;
+  bool kept = true;
+  for (const auto seed : testing::seeds(60)) {
+    TANDEM_TRACE_SEED(seed);
+    PolicyRun run = random_run(GetParam(), seed);
+    const UpdateRule rule = algorithm.update_rule(run.setting());
+    kept = kept && algorithm.payload == Payload::gradient && std::holds_alternative<PlainUpdate>(rule);
+    run.run_updates(40);
+    if (seed % 2 == 0 && !run.is_waiting(0) && run.setting().workers > 1) run.leave(0);
+    run.run_updates(80);
+    run.stop();
+    kept = kept && keeps_lockstep(run.log(), run.setting().workers);
+  }
+  EXPECT_EQ(kept, algorithm.lockstep);
 }
 
 TEST_P(SyncAlgorithms, ReplayFromTheirLog) {

@@ -40,11 +40,10 @@ class Fresh {
       if (!server) server = factory_.make_server(setting_);
       return sync::to_text(sync::decide(*server, sync::parse_server_event(record.event)));
     }
-    if (setting_.route != sync::Route::peers || record.event != "step_begin") return std::nullopt;
+    if (record.side != "worker") return std::nullopt;
     auto& worker = workers_[record.rank];
     if (!worker) worker = worker_at_begin(record.rank);
-    const auto exchange = worker->on_step_begin({.local_steps = 0});
-    return exchange ? sync::to_text(sync::WorkerDecision(*exchange)) : "";
+    return sync::decide_in_words(*worker, sync::parse_worker_event(record.event));
   }
 
  private:

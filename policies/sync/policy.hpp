@@ -69,6 +69,18 @@ struct Answer {
   std::vector<int> members;  ///< group to exchange with; empty: all
 };
 
+/// The server wants so many local steps from now on.
+struct LocalSteps {
+  int steps;
+};
+/// What a worker's side is told, in the order in which it is.
+using WorkerEvent = std::variant<StepBegin, StepDone, Answer, LocalSteps>;
+/// What it decides as a step begins.
+struct Beginning {
+  std::optional<Exchange> exchange = {};  ///< that goes on during the step
+  bool reports = false;                   ///< to the coordinator
+};
+
 /// Between peers: who begins exchanges of models without the other's doing. Worker indices, sorted.
 struct Acquaintances {
   std::vector<int> callers = {};  ///< may take this worker's model, and leave it their mean, during its steps
@@ -90,7 +102,7 @@ class WorkerPolicy {
   virtual WorkerDecision on_step_done(const StepDone&) { return Continue{}; }
   /// Only called after an `Ask`.
   virtual WorkerDecision on_answer(const Answer&) { return Continue{}; }
-  /// The server wants so many local steps from now on.
+  /// See LocalSteps.
   virtual void on_local_steps(int) {}
   virtual Acquaintances acquaintances() const { return {}; }
 };
@@ -170,7 +182,13 @@ std::string to_text(const ServerEvent& event);
 ServerEvent parse_server_event(const std::string& text);
 /// "accept 2 1; apply 1; reply 0; reply 1".
 std::string to_text(const ServerDecisions& decisions);
+/// One line each, e.g. "step_done samples=8 steps=2 duration=0.25 told=1 now=3.5". Round-trips exactly.
+std::string to_text(const WorkerEvent& event);
+/// Errors: ConfigError when the text is no event.
+WorkerEvent parse_worker_event(const std::string& text);
 std::string to_text(const WorkerDecision& decision);
+/// "exchange gradient", "continue", and with a report "continue; report".
+std::string to_text(const Beginning& decision);
 
 // ---- Catalogue ----
 

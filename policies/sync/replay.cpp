@@ -1,5 +1,7 @@
 #include "policies/sync/replay.hpp"
 
+#include <utility>
+
 #include "policies/vocabulary/check.hpp"
 
 namespace tandem::sync {
@@ -12,10 +14,23 @@ ServerDecisions decide(ServerPolicy& policy, const ServerEvent& event) {
   return decisions;
 }
 
+Beginning decide(WorkerPolicy& policy, const StepBegin& event) {
+  auto exchange = policy.on_step_begin(event);
+  return {.exchange = std::move(exchange), .reports = policy.reports(event)};
+}
+
+std::string decide_in_words(WorkerPolicy& policy, const WorkerEvent& event) {
+  if (const auto* begin = std::get_if<StepBegin>(&event)) return to_text(decide(policy, *begin));
+  if (const auto* done = std::get_if<StepDone>(&event)) return to_text(policy.on_step_done(*done));
+  if (const auto* answer = std::get_if<Answer>(&event)) return to_text(policy.on_answer(*answer));
+  policy.on_local_steps(std::get<LocalSteps>(event).steps);
+  return "";
+}
+
 void fast_forward(WorkerPolicy& policy, std::int64_t exchanges, int batch) {
   int local_steps = 0;
   for (std::int64_t done = 0; done < exchanges;) {
-    bool exchanged = policy.on_step_begin({local_steps}).has_value();
+    bool exchanged = decide(policy, StepBegin{local_steps}).exchange.has_value();
     ++local_steps;
     if (!exchanged) {
       const auto decision = policy.on_step_done(

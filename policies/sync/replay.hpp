@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 
 #include "policies/sync/policy.hpp"
 
@@ -10,6 +11,11 @@ namespace tandem::sync {
 
 /// What the policy decides on an event.
 ServerDecisions decide(ServerPolicy& policy, const ServerEvent& event);
+
+/// What it decides as a step begins.
+Beginning decide(WorkerPolicy& policy, const StepBegin& event);
+/// What it decides on any event, as text; empty where there is nothing to decide.
+std::string decide_in_words(WorkerPolicy& policy, const WorkerEvent& event);
 
 /// Lets a fresh policy see the steps of so many exchanges, of `batch` samples each. Pre: the algorithm is not
 /// driven by timing, so that the durations that it is told do not matter.

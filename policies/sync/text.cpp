@@ -5,6 +5,7 @@
 #include <charconv>
 #include <map>
 #include <sstream>
+#include <utility>
 
 #include "policies/sync/policy.hpp"
 #include "policies/vocabulary/check.hpp"
@@ -28,7 +29,7 @@ struct Fields {
   std::string name;
   std::map<std::string, std::string> values;
 
-  explicit Fields(const std::string& text) : text_(text) {
+  Fields(const std::string& text, std::string side) : text_(text), side_(std::move(side)) {
     std::istringstream words(text);
     words >> name;
     for (std::string word; words >> word;) {
@@ -48,10 +49,29 @@ struct Fields {
     return result;
   }
   Seconds seconds(const std::string& key) const { return Seconds(get<double>(key)); }
-  [[noreturn]] void fail() const { throw ConfigError("not a recorded server event: '" + text_ + "'"); }
+  bool has(const std::string& key) const { return values.contains(key); }
+  bool yes(const std::string& key) const {
+    const int value = get<int>(key);
+    if (value != 0 && value != 1) fail();
+    return value == 1;
+  }
+  /// Indices with commas between them; none when the key is not there.
+  std::vector<int> indices(const std::string& key) const {
+    std::vector<int> all;
+    if (!has(key)) return all;
+    const std::string& text = values.at(key);
+    for (const char *at = text.data(), *end = at + text.size();; ++at) {
+      const auto [next, error] = std::from_chars(at, end, all.emplace_back());
+      if (error != std::errc() || (next != end && *next != ',')) fail();
+      if (next == end) return all;
+      at = next;
+    }
+  }
+  [[noreturn]] void fail() const { throw ConfigError("not a recorded " + side_ + " event: '" + text_ + "'"); }
 
  private:
   std::string text_;
+  std::string side_;
 };
 
 struct EventText {
@@ -69,6 +89,19 @@ struct EventText {
   std::string operator()(const Left& e) const {
     return "left worker=" + std::to_string(e.worker) + " now=" + number(e.now.count());
   }
+  std::string operator()(const StepBegin& e) const {
+    return "step_begin steps=" + std::to_string(e.local_steps);
+  }
+  std::string operator()(const StepDone& e) const {
+    return "step_done samples=" + std::to_string(e.samples) + " steps=" + std::to_string(e.local_steps) +
+           " duration=" + number(e.duration.count()) + (e.told ? *e.told ? " told=1" : " told=0" : "") +
+           " now=" + number(e.now.count());
+  }
+  std::string operator()(const Answer& e) const {
+    return std::string("answer ready=") + (e.ready ? "1" : "0") +
+           (e.members.empty() ? "" : " members=" + list(e.members)) + " now=" + number(e.now.count());
+  }
+  std::string operator()(const LocalSteps& e) const { return "local_steps steps=" + std::to_string(e.steps); }
 };
 
 struct DecisionText {
@@ -107,7 +140,7 @@ Route parse_route(const std::string& name) {
 std::string to_text(const ServerEvent& event) { return std::visit(EventText{}, event); }
 
 ServerEvent parse_server_event(const std::string& text) {
-  const Fields fields(text);
+  const Fields fields(text, "server");
   if (fields.name == "push")
     return Push{fields.seconds("now"),      fields.get<int>("worker"), fields.get<int>("version"),
                 fields.get<int>("samples"), fields.get<int>("steps"),  fields.seconds("duration"),
@@ -126,6 +159,29 @@ std::string to_text(const ServerDecisions& decisions) {
   return text;
 }
 
+std::string to_text(const WorkerEvent& event) { return std::visit(EventText{}, event); }
+
+WorkerEvent parse_worker_event(const std::string& text) {
+  const Fields fields(text, "worker");
+  if (fields.name == "step_begin") return StepBegin{fields.get<int>("steps")};
+  if (fields.name == "step_done")
+    return StepDone{.now = fields.seconds("now"),
+                    .duration = fields.seconds("duration"),
+                    .samples = fields.get<int>("samples"),
+                    .local_steps = fields.get<int>("steps"),
+                    .told = fields.has("told") ? std::optional(fields.yes("told")) : std::nullopt};
+  if (fields.name == "answer")
+    return Answer{fields.seconds("now"), fields.yes("ready"), fields.indices("members")};
+  if (fields.name == "local_steps") return LocalSteps{fields.get<int>("steps")};
+  fields.fail();
+}
+
 std::string to_text(const WorkerDecision& decision) { return std::visit(DecisionText{}, decision); }
+
+std::string to_text(const Beginning& decision) {
+  const DecisionText text;
+  return (decision.exchange ? text(*decision.exchange) : text(Continue{})) +
+         (decision.reports ? "; report" : "");
+}
 
 }  // namespace tandem::sync

@@ -7,6 +7,7 @@
 #include <queue>
 
 #include "policies/sync/policy.hpp"
+#include "policies/sync/replay.hpp"
 #include "policies/vocabulary/rng.hpp"
 
 namespace tandem::testing {
@@ -72,8 +73,9 @@ class SyntheticRun {
     int local_steps = 0;
     int rounds = 0;
     double own_time = 0;
+    bool exchanges = false;      ///< during its step
     std::optional<bool> told{};  ///< by the coordinator, since the last exchange
-    int pushed_version = 0;  ///< of the model that its last push was computed on
+    int pushed_version = 0;      ///< of the model that its last push was computed on
     int pushed_samples = 0;
   };
   using End = std::pair<double, int>;
@@ -117,7 +119,11 @@ class SyntheticRun {
     phase(worker.step, Phase::backward) = Seconds(noisy(own * 0.65));
     if (entry_.make.payload == sync::Payload::change)
       phase(worker.step, Phase::update) = Seconds(noisy(0.0006 * compute_));
-    if (worker.policy->reports({worker.local_steps})) worker.told = report(number).ready;
+    const sync::StepBegin event{worker.local_steps};
+    const auto decision = sync::decide(*worker.policy, event);
+    note_decision(number, event, sync::to_text(decision));
+    worker.exchanges = decision.exchange.has_value();
+    if (decision.reports) worker.told = report(number).ready;
     worker.own_time = worker.step.duration().count();
     note(number, "compute", -1, 0, now_);
     ends_.push({time + worker.own_time, number});
@@ -125,14 +131,15 @@ class SyntheticRun {
 
   void end_step(int number) {
     Worker& worker = at(number);
-    const bool gradient = worker.policy->on_step_begin({worker.local_steps}).has_value();
     ++worker.local_steps;
-    if (gradient) return push(number);
-    auto decision = decided(number, worker.policy->on_step_done({Seconds(now_), Seconds(worker.own_time),
-                                                                 batch, worker.local_steps, worker.told}));
+    if (worker.exchanges) return push(number);
+    const sync::StepDone done{Seconds(now_), Seconds(worker.own_time), batch, worker.local_steps,
+                              worker.told};
+    auto decision = decided(number, done, worker.policy->on_step_done(done));
     if (std::holds_alternative<sync::Ask>(decision)) {
       phase(worker.step, Phase::query) = Seconds(noisy(0.0004 * exchange_));
-      decision = decided(number, worker.policy->on_answer(report(number)));
+      const sync::Answer answer = report(number);
+      decision = decided(number, answer, worker.policy->on_answer(answer));
     }
     if (std::holds_alternative<sync::Exchange>(decision)) return push(number);
     finish_step(number, worker.step.start.count() + worker.step.duration().count());
@@ -207,8 +214,11 @@ class SyntheticRun {
       journal_.decisions.push_back({workers(), "server", sync::to_text(event), sync::to_text(decisions)});
     return decisions;
   }
-  sync::WorkerDecision decided(int number, sync::WorkerDecision decision) {
-    journal_.decisions.push_back({number, "worker", "step_done", sync::to_text(decision)});
+  void note_decision(int number, const sync::WorkerEvent& event, const std::string& decision) {
+    journal_.decisions.push_back({number, "worker", sync::to_text(event), decision});
+  }
+  sync::WorkerDecision decided(int number, const sync::WorkerEvent& event, sync::WorkerDecision decision) {
+    note_decision(number, event, sync::to_text(decision));
     return decision;
   }
 

@@ -50,7 +50,7 @@ struct EvaluationRecord {
 /// One policy call. decisions.csv. Texts as printed by the policy's to_text.
 struct DecisionRecord {
   Rank rank = 0;
-  std::string side = {};  ///< "server", "worker", "cache"
+  std::string side = {};  ///< "server", "worker", "cache"; "guard": what a worker leaves out as not finite
   std::string event = {};
   std::string decisions = {};
 };

@@ -61,13 +61,12 @@ void Worker::step() {
   record_ = {.rank = context_.rank(), .step = record_.step, .round = round_, .version = version_};
   record_.start = phase_start_ = context_.now();
   const UpdateTime began{round_, local_steps_};
-  const auto during = policy_->on_step_begin({local_steps_});
+  const auto [during, reports] = begin();
   if (during) {
-    logged("step_begin", *during);
     if (!job_.overlaps_forward()) link_->begin(*during);
     end_phase(Phase::exchange);
   }
-  if (policy_->reports({local_steps_})) link_->report(contribution());
+  if (reports) link_->report(contribution());
   load(batch_);
   forward();
   if (during && job_.overlaps_forward()) link_->begin(*during);
@@ -85,13 +84,21 @@ void Worker::step() {
     checkpoints_.save_if_due(done_rounds_, done_samples_, replica_.values());
 }
 
+sync::Beginning Worker::begin() {
+  const sync::StepBegin event{local_steps_};
+  sync::Beginning decision = sync::decide(*policy_, event);
+  if (journal_.keep_decisions) log(event, sync::to_text(decision));
+  return decision;
+}
+
 void Worker::load(int step_samples) {
   const Loader::Batch batch = loader_->next(step_samples);
   record_.samples = batch.samples;
   samples_taken_ += batch.samples;
   Pending decode = context_.compute({.kind = Work::Kind::decode,
                                      .samples = batch.samples,
-                                     .bytes = job_.dataset_info().record_bytes() * batch.samples},
+                                     .bytes = job_.dataset_info().record_bytes() * batch.samples,
+                                     .step = record_.step},
                                     replica_.load(batch.records));
   link_->overlap(decode);
   end_phase(Phase::load);
@@ -103,9 +110,11 @@ void Worker::forward() {
   open_.begin_forward();
   for (int bucket = in_pieces ? replica_.buckets() - 1 : 0; bucket >= 0; --bucket) {
     open_.take_over(bucket);
-    Pending pass = context_.compute(
-        {.kind = Work::Kind::forward, .bucket = in_pieces ? bucket : -1, .samples = record_.samples},
-        bucket == 0 ? replica_.forward() : Kernel());
+    Pending pass = context_.compute({.kind = Work::Kind::forward,
+                                     .bucket = in_pieces ? bucket : -1,
+                                     .samples = record_.samples,
+                                     .step = record_.step},
+                                    bucket == 0 ? replica_.forward() : Kernel());
     link_->overlap(pass);
     end_phase(Phase::forward);
   }
@@ -151,7 +160,7 @@ void Worker::meet_flaw(const std::string& flaw) {
   ++journal_.skipped_steps;
   if (journal_.keep_decisions)
     journal_.decisions.push_back(
-        {context_.rank(), "worker", fmt::format("step {}: {} is not finite", record_.step, flaw), "skip"});
+        {context_.rank(), "guard", fmt::format("step {}: {} is not finite", record_.step, flaw), "skip"});
 }
 
 void Worker::update(UpdateTime time) {
@@ -164,11 +173,11 @@ void Worker::update(UpdateTime time) {
 void Worker::decide() {
   step_duration_ = context_.now() - record_.start;
   const sync::StepDone done{context_.now(), step_duration_, record_.samples, local_steps_, link_->told()};
-  auto decision = logged("step_done", policy_->on_step_done(done));
+  auto decision = logged(done, policy_->on_step_done(done));
   if (std::holds_alternative<sync::Ask>(decision)) {
     const sync::Answer answer = link_->ask(contribution());
     end_phase(Phase::query);
-    decision = logged(answer.ready ? "answer ready" : "answer continue", policy_->on_answer(answer));
+    decision = logged(answer, policy_->on_answer(answer));
     TANDEM_CHECK(!std::holds_alternative<sync::Ask>(decision), "a policy asked again after an answer");
   }
   if (const auto* exchange = std::get_if<sync::Exchange>(&decision)) exchange_after_step(*exchange);
@@ -203,7 +212,7 @@ void Worker::finish_exchange(sync::Payload payload) {
   record_.bytes_received += result.bytes_received;
   version_ = result.version;
   if (result.batch > 0) batch_ = result.batch;
-  if (result.local_steps > 0) policy_->on_local_steps(granted_steps_ = result.local_steps);
+  if (result.local_steps > 0) grant(result.local_steps);
   stopping_ = result.stop;
   local_steps_ = 0;
   samples_since_exchange_ = 0;
@@ -258,12 +267,22 @@ void Worker::go_on(int index) {
   loader_->skip(samples_taken_);
   if (!job_.algorithm().make.timing_driven)
     sync::fast_forward(*policy_, round_, job_.experiment().workload.batch);
-  if (granted_steps_ > 0) policy_->on_local_steps(granted_steps_);
+  if (granted_steps_ > 0) grant(granted_steps_);
 }
 
-sync::WorkerDecision Worker::logged(const char* event, sync::WorkerDecision decision) {
-  if (journal_.keep_decisions)
-    journal_.decisions.push_back({context_.rank(), "worker", event, sync::to_text(decision)});
+void Worker::grant(int local_steps) {
+  granted_steps_ = local_steps;
+  policy_->on_local_steps(local_steps);
+  if (journal_.keep_decisions) log(sync::LocalSteps{local_steps}, "");
+}
+
+/// All that the policy is told, since whoever replays the run tells it to another one.
+void Worker::log(const sync::WorkerEvent& event, std::string decisions) {
+  journal_.decisions.push_back({context_.rank(), "worker", sync::to_text(event), std::move(decisions)});
+}
+
+sync::WorkerDecision Worker::logged(const sync::WorkerEvent& event, sync::WorkerDecision decision) {
+  if (journal_.keep_decisions) log(event, sync::to_text(decision));
   return decision;
 }
 

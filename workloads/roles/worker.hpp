@@ -25,6 +25,7 @@ class Worker {
 
  private:
   void step();
+  sync::Beginning begin();
   void load(int step_samples);
   void forward();
   void backward(const sync::Exchange* during);
@@ -39,7 +40,9 @@ class Worker {
   void go_on(int index);
   /// A checkpoint has the name of its writer's round; the others' are the same where rounds are common.
   std::int64_t round_of_checkpoints() const { return writes_checkpoints_ ? done_rounds_ : round_; }
-  sync::WorkerDecision logged(const char* event, sync::WorkerDecision decision);
+  void grant(int local_steps);
+  void log(const sync::WorkerEvent& event, std::string decisions);
+  sync::WorkerDecision logged(const sync::WorkerEvent& event, sync::WorkerDecision decision);
   Contribution contribution() const;
 
   const Job& job_;

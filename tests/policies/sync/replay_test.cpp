@@ -4,10 +4,13 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <optional>
 #include <ostream>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "policies/vocabulary/check.hpp"
 #include "tests/support/policy_run.hpp"
 #include "tests/support/seeds.hpp"
 
@@ -88,6 +91,73 @@ std::vector<Worker> not_driven_by_timing() {
   return all;
 }
 INSTANTIATE_TEST_SUITE_P(Catalogue, FastForward, ::testing::ValuesIn(not_driven_by_timing()));
+
+class WorkerReplay : public ::testing::TestWithParam<Worker> {};
+
+/// Every kind of event in any order that a worker can meet, each through text.
+TEST_P(WorkerReplay, EventsLeadAFreshPolicyToTheSameDecisions) {
+  const int last = GetParam().algorithm == "sequential" ? 0 : workers - 1;
+  for (const auto seed : testing::seeds(10)) {
+    TANDEM_TRACE_SEED(seed);
+    Rng random = Rng::stream(seed, "worker replay");
+    const auto recorded = GetParam().make(last), fresh = GetParam().make(last);
+    const auto see = [&](const WorkerEvent& event) {
+      const std::string decided = decide_in_words(*recorded, event);
+      EXPECT_EQ(decide_in_words(*fresh, parse_worker_event(to_text(event))), decided) << to_text(event);
+      return decided;
+    };
+    int local_steps = 0;
+    for (int step = 0; step < 60 && !HasFailure(); ++step) {
+      const Seconds now(step + random.uniform());
+      std::string decided = see(StepBegin{local_steps++});
+      if (decided.starts_with("continue")) {
+        const std::optional<bool> told =
+            random.below(2) == 0 ? std::nullopt : std::optional(random.below(2) == 0);
+        decided = see(StepDone{now, Seconds(random.uniform()), batch, local_steps, told});
+      }
+      if (decided == "ask") decided = see(Answer{now, random.below(2) == 0, {}});
+      if (!decided.starts_with("exchange")) continue;
+      local_steps = 0;
+      if (random.below(3) == 0) see(LocalSteps{1 + static_cast<int>(random.below(5))});
+    }
+  }
+}
+
+std::vector<Worker> all_workers() {
+  std::vector<Worker> all = {{"d-psgd", Route::peers, {{"order", std::string("step-first")}}},
+                             {"esync", Route::server, {{"weights", std::string("samples")}}}};
+  for (const auto& entry : catalog().entries())
+    for (const auto route : entry.make.routes) all.push_back({entry.name, route});
+  return all;
+}
+INSTANTIATE_TEST_SUITE_P(Catalogue, WorkerReplay, ::testing::ValuesIn(all_workers()));
+
+TEST(WorkerEvents, RoundTripAsText) {
+  const std::vector<std::pair<WorkerEvent, std::string>> all = {
+      {StepBegin{3}, "step_begin steps=3"},
+      {StepDone{Seconds(3.5), Seconds(0.25), 8, 2}, "step_done samples=8 steps=2 duration=0.25 now=3.5"},
+      {StepDone{Seconds(3.5), Seconds(0.25), 8, 2, false},
+       "step_done samples=8 steps=2 duration=0.25 told=0 now=3.5"},
+      {StepDone{Seconds(3.5), Seconds(0.25), 8, 2, true},
+       "step_done samples=8 steps=2 duration=0.25 told=1 now=3.5"},
+      {Answer{Seconds(1), true, {}}, "answer ready=1 now=1"},
+      {Answer{Seconds(1), false, {0, 2, 11}}, "answer ready=0 members=0,2,11 now=1"},
+      {LocalSteps{5}, "local_steps steps=5"}};
+  for (const auto& [event, text] : all) {
+    EXPECT_EQ(to_text(event), text);
+    EXPECT_EQ(to_text(parse_worker_event(text)), text);
+  }
+  EXPECT_EQ(std::get<Answer>(parse_worker_event(all[5].second)).members, (std::vector<int>{0, 2, 11}));
+  for (const char* text : {"", "step_begin", "step_begin steps=x", "push worker=0", "answer ready=2 now=1",
+                           "answer ready=1 members=0, now=1", "answer ready=1 members= now=1", "local_steps"})
+    EXPECT_THROW(parse_worker_event(text), ConfigError) << text;
+}
+
+TEST(WorkerEvents, DecisionsAsAStepBeginsAreOneText) {
+  EXPECT_EQ(to_text(Beginning{}), "continue");
+  EXPECT_EQ(to_text(Beginning{Exchange{Payload::model, {0, 2}}, false}), "exchange model members=0,2");
+  EXPECT_EQ(to_text(Beginning{{}, true}), "continue; report");
+}
 
 class ServerReplay : public ::testing::TestWithParam<std::string> {};
 

@@ -29,6 +29,7 @@ struct Work {
   int bucket = -1;
   int samples = 0;  ///< of forward, backward, decode, evaluate
   Bytes bytes{0};   ///< of update, reduce, compress, decompress: size of the vector worked on, as floats
+  int step = -1;    ///< of decode, forward: that of its worker, since the job began; -1: of none
 };
 
 inline constexpr std::array<const char*, 8> work_names = {"forward", "backward", "update",   "reduce",

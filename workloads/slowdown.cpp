@@ -8,11 +8,8 @@ Slowdown::Slowdown(const Experiment& experiment, Rank rank)
       random_(Rng::stream(experiment.seed, "slowdown", static_cast<std::uint64_t>(rank))) {}
 
 double Slowdown::next(const Work& work) {
-  if (work.kind != Work::Kind::forward) return of_step_;
-  // A pass in pieces goes down to bucket 0.
-  const bool begins = work.bucket < 0 || work.bucket >= last_forward_;
-  last_forward_ = work.bucket;
-  if (begins) of_step_ = random_.uniform() < probability_ ? factor_ : 1.0;
+  // A job that goes on has the draws of the steps before behind it.
+  for (; drawn_ <= work.step; ++drawn_) of_step_ = random_.uniform() < probability_ ? factor_ : 1.0;
   return of_step_;
 }
 

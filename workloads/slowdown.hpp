@@ -10,13 +10,13 @@
 
 namespace tandem {
 
-/// One a rank. Draws are from the experiment's seed and the rank alone, one a step, so that both worlds and
-/// all repetitions have the same slow steps.
+/// One a rank. Draws are from the experiment's seed and the rank alone, one a step, so that both worlds, all
+/// repetitions and a job that goes on after a break have the same slow steps.
 class Slowdown {
  public:
   Slowdown(const Experiment& experiment, Rank rank);
-  /// How many times as long the work that comes next takes. A step is drawn with its forward pass, and lasts
-  /// until the next one; what begins with none, as on a server, is never slow.
+  /// How many times as long the work that comes next takes. A step is drawn with the first work that names
+  /// it, and lasts until another one is named; who names none, as a server, is never slow.
   double next(const Work& work);
 
  private:
@@ -24,7 +24,7 @@ class Slowdown {
   double factor_;
   Rng random_;
   double of_step_ = 1.0;
-  int last_forward_ = -1;  ///< bucket of the last forward
+  int drawn_ = 0;  ///< steps
 };
 
 }  // namespace tandem

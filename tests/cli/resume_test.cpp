@@ -167,6 +167,31 @@ TEST_F(ResumeJobs, DelaysAreCompensatedFromTheSameModel) {
   expect_same_end("whole", "second", 4);
 }
 
+/// Every worker draws on from the step at which it goes on. That so many steps of which a third are slow take
+/// as long as those is no chance.
+TEST_F(ResumeJobs, StepsAreAsSlowAsWithoutTheBreak) {
+  for (const std::string overlap : {"backward", "both"}) {
+    const std::string slow =
+        "--set run.slowdown_probability=0.3 --set run.slowdown_factor=20 --set sync.overlap=" + overlap;
+    plays("simulate " + experiment(30, slow) + " --out whole-" + overlap);
+    plays("simulate " + experiment(12, slow) + " --out first-" + overlap);
+    plays("simulate --resume first-" + overlap + " --set stop.rounds=30 --out second-" + overlap);
+    expect_same_end("whole-" + overlap, "second-" + overlap, 12);
+    std::map<std::pair<Rank, int>, StepRecord> whole;
+    for (const auto& step : results("whole-" + overlap).journal.steps) whole[{step.rank, step.step}] = step;
+    for (const auto& step : results("second-" + overlap).journal.steps) {
+      const StepRecord& same = whole.at({step.rank, step.step});
+      const std::string which =
+          overlap + ", rank " + std::to_string(step.rank) + " step " + std::to_string(step.step);
+      EXPECT_NEAR(step.duration().count(), same.duration().count(), 1e-6 * same.duration().count()) << which;
+      for (const Phase phase : {Phase::load, Phase::forward, Phase::backward}) {
+        const double expected = same.phases[static_cast<std::size_t>(phase)].count();
+        EXPECT_NEAR(step.phases[static_cast<std::size_t>(phase)].count(), expected, 1e-6 * expected) << which;
+      }
+    }
+  }
+}
+
 TEST_F(ResumeJobs, ALinkToTheJobIsTheJob) {
   plays("simulate " + experiment(2) + " --out first");
   std::filesystem::create_directory_symlink("first", line_.folder() / "link");

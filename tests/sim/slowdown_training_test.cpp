@@ -51,7 +51,7 @@ TEST_F(SlowNowAndThen, StepsAreSlowAsDrawn) {
   std::map<Rank, Slowdown> drawn;
   int slow_steps = 0;
   for (const auto& [place, step] : steps_of(journal)) {
-    const Work work{.kind = Work::Kind::forward, .samples = step->samples};
+    const Work work{.kind = Work::Kind::forward, .samples = step->samples, .step = step->step};
     const double factor =
         drawn.try_emplace(place.first, job_->experiment(), place.first).first->second.next(work);
     slow_steps += factor > 1 ? 1 : 0;

@@ -18,11 +18,13 @@ Experiment slow(double probability, double factor, std::uint64_t seed = 1) {
 }
 
 Work work(Work::Kind kind) { return {.kind = kind}; }
+Work forward(int step) { return {.kind = Work::Kind::forward, .step = step}; }
 
-std::vector<double> draws(const Experiment& experiment, Rank rank, int steps) {
+/// Of a worker that begins at step `first`.
+std::vector<double> draws(const Experiment& experiment, Rank rank, int steps, int first = 0) {
   Slowdown slowdown(experiment, rank);
   std::vector<double> factors;
-  for (int step = 0; step < steps; ++step) factors.push_back(slowdown.next(work(Work::Kind::forward)));
+  for (int step = first; step < steps; ++step) factors.push_back(slowdown.next(forward(step)));
   return factors;
 }
 
@@ -30,10 +32,11 @@ TEST(Slowdown, LastsForTheWholeStep) {
   Slowdown slowdown(slow(0.5, 3), 0);
   int slow_steps = 0;
   for (int step = 0; step < 100; ++step) {
-    const double factor = slowdown.next(work(Work::Kind::forward));
+    const double factor = slowdown.next({.kind = Work::Kind::decode, .step = step});
     EXPECT_TRUE(factor == 1.0 || factor == 3.0) << factor;
     slow_steps += factor == 3.0 ? 1 : 0;
-    for (const auto kind : {Work::Kind::backward, Work::Kind::update, Work::Kind::reduce, Work::Kind::decode})
+    EXPECT_EQ(slowdown.next(forward(step)), factor);
+    for (const auto kind : {Work::Kind::backward, Work::Kind::update, Work::Kind::reduce})
       EXPECT_EQ(slowdown.next(work(kind)), factor);
   }
   EXPECT_GT(slow_steps, 20);
@@ -45,9 +48,9 @@ TEST(Slowdown, IsTheSameWhereForwardIsInPieces) {
   const Experiment experiment = slow(0.5, 3);
   Slowdown whole(experiment, 1), pieces(experiment, 1);
   for (int step = 0; step < 100; ++step) {
-    const double of_step = whole.next({.kind = Work::Kind::forward});
+    const double of_step = whole.next(forward(step));
     for (const int bucket : {2, 1, 0})
-      EXPECT_EQ(pieces.next({.kind = Work::Kind::forward, .bucket = bucket}), of_step) << step;
+      EXPECT_EQ(pieces.next({.kind = Work::Kind::forward, .bucket = bucket, .step = step}), of_step) << step;
     EXPECT_EQ(pieces.next({.kind = Work::Kind::backward, .bucket = 0}), of_step);
   }
 }
@@ -71,6 +74,11 @@ TEST(Slowdown, IsAsFrequentAsAsked) {
   for (const double factor : draws(slow(probability, 2), 3, steps)) slow_steps += factor == 2.0 ? 1 : 0;
   const double error = std::sqrt(probability * (1 - probability) / steps);
   EXPECT_NEAR(static_cast<double>(slow_steps) / steps, probability, 5 * error);
+}
+
+TEST(Slowdown, GoesOnWhereAJobGoesOn) {
+  const auto whole = draws(slow(0.5, 3), 1, 100);
+  EXPECT_EQ(draws(slow(0.5, 3), 1, 100, 40), std::vector(whole.begin() + 40, whole.end()));
 }
 
 TEST(Slowdown, DependsOnSeedAndRankAlone) {

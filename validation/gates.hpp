@@ -31,8 +31,8 @@ Gate operations_parity(const Results& simulated, const std::vector<Results>& mea
 /// same multiset of decisions in each version of the model, since workers may arrive in another order.
 Gate decisions_parity(const Results& simulated, const std::vector<Results>& measured);
 
-/// A fresh policy object, given the recorded events of a server, decides what was recorded. So do fresh
-/// workers where there is no server and each decides by its own lot whom it averages with.
+/// Fresh policy objects, given the recorded events of servers, coordinators and workers, decide what was
+/// recorded. Errors: ConfigError when a record is no event.
 Gate replay(const Results& simulated, const std::vector<Results>& measured);
 
 /// "rank 3 (worker on lab-2)"

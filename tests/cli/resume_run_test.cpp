@@ -3,6 +3,7 @@
 #include <string>
 
 #include "tests/cli/resume_jobs.hpp"
+#include "validation/compare.hpp"
 
 namespace tandem::testing {
 namespace {
@@ -12,10 +13,15 @@ class ResumeRun : public ResumeJobs, public ::testing::WithParamInterface<std::s
 TEST_P(ResumeRun, EndsAsIfItHadNotBeenBrokenOff) {
   plays("run " + experiment(8, GetParam()) + " --out whole");
   plays("run " + experiment(4, GetParam()) + " --out first");
-  plays("run --resume first --set stop.rounds=8 --out second");
+  plays("run --resume first --set stop.rounds=8 --decisions --operations --out second");
   expect_same_end("whole", "second", 4);
-  plays("simulate --resume first --set stop.rounds=8 --out third");
+  plays("simulate --resume first --set stop.rounds=8 --decisions --operations --out third");
   expect_same_end("whole", "third", 4);
+  const auto comparison = validation::compare(results("third"), {results("second")});
+  using State = validation::Gate::State;
+  EXPECT_EQ(comparison.operations.state, State::passed) << comparison.operations.detail;
+  EXPECT_EQ(comparison.decisions.state, State::passed) << comparison.decisions.detail;
+  EXPECT_EQ(comparison.replay.state, State::passed) << comparison.replay.detail;
 }
 
 INSTANTIATE_TEST_SUITE_P(
@@ -24,7 +30,24 @@ INSTANTIATE_TEST_SUITE_P(
                       "--set optimizer.update_at=workers --set optimizer.kind=adam --set "
                       "placement.servers=[server,node-4]",
                       "--set sync.algorithm=local-sgd --set sync.over=all-reduce --set optimizer.kind=adam",
-                      "--set sync.algorithm=d-psgd --set sync.over=peers --set optimizer.momentum=0.9"));
+                      "--set sync.algorithm=d-psgd --set sync.over=peers --set optimizer.momentum=0.9",
+                      "--set sync.algorithm=d-psgd --set sync.over=peers --set sync.options.global_every=3"
+                      " --set sync.options.order=step-first",
+                      "--set sync.algorithm=group-average --set sync.over=all-reduce"));
+
+/// What a worker was told of its local steps before the break is told again.
+TEST_F(ResumeJobs, AJobDrivenByTimingReplays) {
+  for (const std::string algorithm : {"adacomm --set sync.options.tau=4", "esync", "ssp"}) {
+    const std::string name = algorithm.substr(0, algorithm.find(' '));
+    plays("run " + experiment(4, "--set sync.algorithm=" + algorithm) + " --out first-" + name);
+    const std::string on = " --resume first-" + name + " --set stop.rounds=8 --decisions --operations --out ";
+    plays("run" + on + name + "-run");
+    plays("simulate" + on + name + "-simulated");
+    const auto replay = validation::compare(results(name + "-simulated"), {results(name + "-run")}).replay;
+    EXPECT_EQ(replay.state, validation::Gate::State::passed) << name << ": " << replay.detail;
+    EXPECT_GT(replay.checked, 0);
+  }
+}
 
 TEST_F(ResumeJobs, AKilledRunGoesOnFromItsLastWholeCheckpoint) {
   // The ranks end with mpirun, and mpirun with the command.

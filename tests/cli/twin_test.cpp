@@ -29,6 +29,24 @@ class Twins : public ::testing::TestWithParam<std::string> {
     ASSERT_EQ(measured.exit_code, 0) << measured.output;
     simulated_ = read_results((line_.folder() / "simulated").string());
     measured_ = read_results((line_.folder() / "measured").string());
+    const int most = sync::catalog().find(measured_.info.experiment.sync.algorithm).make.most_workers;
+    EXPECT_GE(measured_.info.roles.size(), most == 1 ? 2U : 4U) << "ranks";
+  }
+  /// Every decision of a synchronisation policy, of workers and servers, in both worlds.
+  void expect_all_replayed(const validation::Comparison& comparison) const {
+    EXPECT_EQ(comparison.replay.state, validation::Gate::State::passed) << comparison.replay.detail;
+    std::int64_t recorded = 0;
+    for (const Results* results : {&simulated_, &measured_})
+      for (const auto& record : results->journal.decisions)
+        recorded += record.side == "worker" || record.side == "server" ? 1 : 0;
+    EXPECT_GT(recorded, 0);
+    EXPECT_EQ(comparison.replay.checked, recorded);
+    // Each step begins with one, whatever the algorithm.
+    for (const Results* results : {&simulated_, &measured_})
+      EXPECT_EQ(
+          std::ranges::count_if(results->journal.decisions,
+                                [](const auto& record) { return record.event.starts_with("step_begin"); }),
+          std::ssize(results->journal.steps));
   }
   CommandLine line_;
   Results simulated_;
@@ -44,6 +62,7 @@ TEST_P(DeterministicTwins, SameOperationsDecisionsLossesAndAccuracies) {
   EXPECT_EQ(comparison.operations.state, State::passed) << comparison.operations.detail;
   EXPECT_EQ(comparison.decisions.state, State::passed) << comparison.decisions.detail;
   EXPECT_GT(comparison.operations.checked, 0);
+  expect_all_replayed(comparison);
   ASSERT_EQ(simulated_.journal.steps.size(), measured_.journal.steps.size());
   const auto losses = [](const Results& results) {
     std::map<std::pair<Rank, int>, double> by_step;
@@ -112,6 +131,11 @@ std::vector<std::string> deterministic() {
         " --set placement.servers=co-located --set sync.sharding=split --set sync.compression=top-k"})
     all.push_back("--set optimizer.update_at=workers" + std::string(settings));
   all.push_back("--set sync.compression=top-k --set sync.algorithm=local-sgd");
+  all.push_back(
+      "--set sync.algorithm=d-psgd --set sync.over=peers --set sync.options.order=step-first"
+      " --set sync.options.global_every=2");
+  all.push_back(
+      "--set sync.algorithm=group-average --set sync.over=all-reduce --set sync.options.group_size=4");
   // Racks of three and two, listed in turn: what the network decides must reach both worlds.
   const std::string racks =
       " --set sync.over=all-reduce --set platform=" TANDEM_SOURCE_DIR
@@ -174,8 +198,7 @@ class TimingTwins : public Twins {};
 TEST_P(TimingTwins, RecordedEventsReplayToTheRecordedDecisions) {
   play(GetParam());
   const auto comparison = validation::compare(simulated_, {measured_});
-  EXPECT_EQ(comparison.replay.state, validation::Gate::State::passed) << comparison.replay.detail;
-  EXPECT_GT(comparison.replay.checked, 0);
+  expect_all_replayed(comparison);
   for (const Results* results : {&simulated_, &measured_}) {
     const auto& summary = results->summary;
     const std::string& over = results->info.experiment.sync.over;
@@ -201,6 +224,20 @@ std::vector<std::string> timing_driven() {
   return all;
 }
 INSTANTIATE_TEST_SUITE_P(All, TimingTwins, ::testing::ValuesIn(timing_driven()));
+
+/// Among four ranks or more, the evaluator's included; only one that cannot have so many has fewer.
+TEST(TwinsOfTheCatalogue, PlayEveryAlgorithmOverEveryRoute) {
+  for (const auto& algorithm : sync::catalog().entries()) {
+    EXPECT_FALSE(algorithm.make.routes.empty()) << algorithm.name;
+    for (const auto route : algorithm.make.routes) {
+      const std::string settings = settings_for(algorithm) + " --set sync.over=" + to_text(route);
+      const auto played = algorithm.make.timing_driven ? timing_driven() : deterministic();
+      EXPECT_EQ(std::ranges::count(played, settings), 1) << settings;
+      const bool names_workers = settings.find("placement.workers") != std::string::npos;
+      EXPECT_EQ(names_workers, algorithm.make.most_workers == 1) << settings;
+    }
+  }
+}
 
 TEST_F(Twins, CachesServeTheSameSamples) {
   play("--set data.source=storage --set data.cache_capacity=100000 --set placement.cache_nodes=[server]");

@@ -186,6 +186,7 @@ class Placer {
     if (most > 0 && static_cast<int>(placement_.workers.size()) > most)
       refuse_key("placement.workers", "at most " + std::to_string(most) + " for " + chosen.name,
                  std::to_string(placement_.workers.size()));
+    check_progress();
     const sync::Setting setting{
         .workers = static_cast<int>(placement_.workers.size()),
         .batch = experiment_.workload.batch,
@@ -200,6 +201,17 @@ class Placer {
       const std::string place = locate_("sync.options." + error.option()).place;
       throw ConfigError(place + ": key '" + locate_("sync.options").label + "' of " + error.what());
     }
+  }
+
+  // Shards end the same rounds, but not at the same time.
+  void check_progress() const {
+    const auto& chosen = algorithm();
+    if (!chosen.make.uses_done || placement_.servers.size() < 2) return;
+    if (experiment_.stop.seconds == Seconds(0.0)) return;
+    refuse_key("stop.seconds",
+               "stop.rounds or stop.epochs, because " + std::to_string(placement_.servers.size()) +
+                   " servers would each by its own clock find how far the job of " + chosen.name + " is",
+               "a limit of time");
   }
 
   // A size that the platform does not tell is taken to be large enough.

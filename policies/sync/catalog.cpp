@@ -198,6 +198,12 @@ std::vector<Entry> over_rounds() {
                 .update_rule = easgd_update}}};
 }
 
+Factory switching() {
+  Factory made = by_arrival(make_sync_switch_server);
+  made.uses_done = true;
+  return made;
+}
+
 /// Each push is answered by itself.
 std::vector<Entry> asynchronous() {
   return {
@@ -235,7 +241,7 @@ std::vector<Entry> asynchronous() {
        .summary = "bsp for the first part of the job, then asp",
        .paper = "Li, Mangoubi, Xu, Guo, ICDCS 2021",
        .options = sync_switch_options(),
-       .make = by_arrival(make_sync_switch_server)},
+       .make = switching()},
       {.name = "adsp",
        .summary = "local steps without waiting: all workers push their changes equally often",
        .paper = "Hu, Wang, Wu, AAAI 2020",

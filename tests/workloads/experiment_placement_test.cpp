@@ -73,6 +73,25 @@ TEST(Placement, NamedServersKeepTheirHostOverEveryRoute) {
   EXPECT_EQ(experiment.placement.workers, (Hosts{"b", "c"}));
 }
 
+TEST(Placement, ShardsThatSwitchTogetherHaveNoLimitOfTime) {
+  Experiment experiment = experiment_over("server");
+  experiment.sync.algorithm = "sync-switch";
+  experiment.placement.servers = {"a", "b"};
+  experiment.stop.rounds = 10;
+  EXPECT_EQ(error_of(experiment), "no error");
+  experiment.stop.seconds = Seconds(5);
+  EXPECT_EQ(error_of(experiment),
+            "experiment 'test': key 'stop.seconds': expected stop.rounds or stop.epochs, because 2 servers "
+            "would each by its own clock find how far the job of sync-switch is, found a limit of time");
+  experiment.placement.servers = {"co-located"};
+  EXPECT_NE(error_of(experiment).find("because 3 servers"), std::string::npos) << error_of(experiment);
+  experiment.placement.servers = {"a"};
+  EXPECT_EQ(error_of(experiment), "no error");
+  experiment.placement.servers = {"a", "b"};
+  experiment.sync.algorithm = "asp";
+  EXPECT_EQ(error_of(experiment), "no error");
+}
+
 TEST(Placement, EvaluatorFollowsServerOrFirstWorker) {
   Experiment experiment = experiment_over("server");
   experiment.evaluate_every = 5;

@@ -4,6 +4,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
+#include <variant>
+#include <vector>
 
 #include "policies/sync/policy.hpp"
 #include "tests/support/policy_run.hpp"
@@ -108,6 +111,40 @@ TEST(SyncSwitch, OfTheWholeJobIsBsp) {
 }
 
 TEST(SyncSwitch, OfNothingIsAsp) { expect_same_log({"sync-switch", {{"fraction", 0.0}}}, {"asp", {}}); }
+
+/// Each shard has the pushes of a round in an order of its own, and counts for itself how far the job is.
+TEST(SyncSwitch, ShardsSwitchInTheSameRound) {
+  constexpr int workers = 4, rounds = 40;
+  const auto& entry = catalog().find("sync-switch");
+  for (const auto seed : testing::seeds(20)) {
+    TANDEM_TRACE_SEED(seed);
+    Rng random = Rng::stream(seed, "shards");
+    const Options options =
+        Options::resolve(entry.name, entry.options, {{"fraction", 0.05 + 0.9 * random.uniform()}});
+    std::vector<int> switched;
+    for (int shard = 0; shard < 2; ++shard) {
+      const auto server = entry.make.make_server({workers, 8, Route::server, options});
+      std::vector<int> order(workers);
+      std::iota(order.begin(), order.end(), 0);
+      int pushes = 0, round = 0;
+      for (bool in_rounds = true; in_rounds && round < rounds; ++round) {
+        random.shuffle(order);
+        for (const int worker : order) {
+          ++pushes;
+          const double done = static_cast<double>(pushes / workers) / rounds;
+          ServerDecisions decisions;
+          server->on_push({Seconds(pushes), worker, round, 8, 1, Seconds(1), 1.0, done}, decisions);
+          const auto replies = std::ranges::count_if(
+              decisions, [](const auto& decision) { return std::holds_alternative<Reply>(decision); });
+          in_rounds = in_rounds && replies != 1;
+        }
+      }
+      switched.push_back(round);
+    }
+    EXPECT_EQ(switched[0], switched[1]);
+    EXPECT_LT(switched[0], rounds);
+  }
+}
 
 /// A quarter of the pushes in rounds, one update each for the others; all of them count.
 TEST(SyncSwitch, SwitchesAtItsShareOfTheJob) {

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <fstream>
 #include <map>
 #include <string>
 #include <vector>
@@ -73,6 +74,33 @@ std::vector<std::string> without_timing() {
   return all;
 }
 INSTANTIATE_TEST_SUITE_P(All, ResumeWithoutTiming, ::testing::ValuesIn(without_timing()));
+
+/// A warm-up is of the job: one that goes on beyond the break reaches the full rate in the same round,
+/// whoever steps the model, and the decay begins as late.
+class ResumeInWarmup : public ResumeJobs, public ::testing::WithParamInterface<std::string> {};
+
+TEST_P(ResumeInWarmup, EndsAsIfItHadNotBeenBrokenOff) {
+  const std::string settings =
+      "--set optimizer.warmup_rounds=7 --set optimizer.learning_rate=0.2 " + GetParam();
+  plays("simulate " + experiment(10, settings) + " --out whole");
+  plays("simulate " + experiment(2, settings) + " --out first");
+  plays("simulate --resume first --set stop.rounds=4 --out second");
+  plays("simulate --resume second --set stop.rounds=10 --out third");
+  expect_same_end("whole", "third", 4);
+  plays("simulate " + experiment(10, settings + " --set optimizer.warmup_rounds=0") + " --out abrupt");
+  EXPECT_FALSE(contents("whole/model.pt") == contents("abrupt/model.pt")) << "a warm-up makes no difference";
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    All, ResumeInWarmup,
+    ::testing::Values(
+        "--set optimizer.momentum=0.9",
+        "--set sync.over=all-reduce --set optimizer.schedule=cosine"
+        " --set optimizer.cosine_rounds=9",
+        "--set sync.algorithm=local-sgd --set optimizer.schedule=step --set optimizer.step_every=2",
+        "--set sync.algorithm=slowmo --set sync.options.h=3 --set sync.over=all-reduce",
+        "--set sync.algorithm=d-psgd --set sync.over=peers --set optimizer.momentum=0.9",
+        "--set sync.algorithm=asp --set placement.workers=[node-1]"));
 
 class ResumeByTiming : public ResumeJobs, public ::testing::WithParamInterface<std::string> {};
 
@@ -312,6 +340,39 @@ TEST_F(ResumeRefuses, CheckpointsThatAreNone) {
       "expected a whole checkpoint in it, found none; the newest is of round 2: checkpoint of model 'lenet'");
   std::filesystem::remove(checkpoint("first"));
   refuses("--resume first --set stop.rounds=4", "expected a whole checkpoint in it, found none");
+}
+
+/// Policies see again what they had seen, or nothing begins.
+TEST_F(ResumeRefuses, EventsThatAreNotAllThere) {
+  const std::string two_shards = "--set placement.servers=[server,node-4]";
+  plays("simulate " + experiment(4, two_shards) + " --out first");
+  const auto log = line_.folder() / "first/checkpoints/server_1.events";
+  const std::string all = contents("first/checkpoints/server_1.events");
+  const auto write = [&](const std::string& text) { std::ofstream(log, std::ios::binary) << text; };
+  const std::string at_four = "--resume first --set stop.rounds=6 --resume-from 4 --out second";
+  const std::string expected =
+      "server_1.events': expected whole lines of " + std::to_string(all.size()) + " bytes together, found ";
+  write(all.substr(0, all.size() - 1));
+  refuses(at_four, expected + std::to_string(all.size() - 1) + " bytes");
+  write(all.substr(0, all.size() - 1) + "xx");
+  refuses(at_four, expected + "half an event at their end");
+  write("x" + all.substr(1));
+  refuses(at_four, "server_1.events': line 1: not a recorded server event: 'x");
+  std::filesystem::remove(log);
+  refuses(at_four, expected + "none: ");
+  refuses("--resume first --set stop.rounds=6 --out second",
+          "expected a whole checkpoint in it, found none; the newest is of round 4: events '");
+  EXPECT_FALSE(std::filesystem::exists(line_.folder() / "second"));
+}
+
+/// As with a state that is half written.
+TEST_F(ResumeJobs, EventsThatEndEarlierLeadToAnOlderCheckpoint) {
+  plays("simulate " + experiment(6) + " --out whole");
+  plays("simulate " + experiment(4) + " --out first");
+  const auto log = line_.folder() / "first/checkpoints/server_0.events";
+  std::filesystem::resize_file(log, std::filesystem::file_size(log) - 1);
+  plays("simulate --resume first --out second --set stop.rounds=6");
+  expect_same_end("whole", "second", 2);
 }
 
 TEST_F(ResumeRefuses, ToReplaceWhatItReads) {

@@ -17,8 +17,10 @@ class EventLog {
   void add(const std::string& event);
   /// Writes what is not written yet, and returns the file's length in bytes. Errors: WorldError.
   std::int64_t flush();
-  /// Begins with the first `bytes` bytes of another log's file, and returns their events.
-  /// Errors: ConfigError when it has fewer.
+  /// The events in the first `bytes` bytes of a log's file.
+  /// Errors: ConfigError naming the file when it cannot be read, or has fewer or half an event.
+  static std::vector<std::string> read(const std::string& path, std::int64_t bytes);
+  /// Begins with those of another log's file, and returns them. Errors: as `read`.
   std::vector<std::string> take_over(const std::string& path, std::int64_t bytes);
 
  private:

@@ -11,6 +11,7 @@
 #include "policies/vocabulary/check.hpp"
 #include "workloads/learner/learner.hpp"
 #include "workloads/roles/checkpoints.hpp"
+#include "workloads/roles/event_log.hpp"
 
 namespace tandem {
 namespace {
@@ -110,10 +111,23 @@ bool is_whole(const std::vector<Seat>& seats, const std::string& directory, std:
   }
 }
 
+/// Errors: ConfigError naming the file when the policy of a seat cannot see again what it had seen.
+void expect_events(const Seat& seat, const SavedState& state, const std::string& directory) {
+  const std::string path = events_path(directory, seat);
+  const auto events = EventLog::read(path, state.integer("events_bytes"));
+  std::size_t line = 0;
+  try {
+    for (; line < events.size(); ++line) sync::parse_server_event(events[line]);
+  } catch (const ConfigError& error) {
+    throw ConfigError(fmt::format("events '{}': line {}: {}", path, line + 1, error.what()));
+  }
+}
+
 /// Errors: ConfigError when the checkpoint is not whole.
 ResumePoint resume_point_at(const Job& job, const std::string& directory, std::int64_t round) {
   ResumePoint point{.directory = directory, .round = round};
-  const auto deciding = numbers_of(deciding_seats(job), directory, round);
+  const auto seats = deciding_seats(job);
+  const auto deciding = numbers_of(seats, directory, round);
   numbers_of(needed_seats(job), directory, round);
   load_checkpoint(checkpoint_path(directory, round), job.model());
   const auto workers = seats_of(job, Seat::Role::worker);
@@ -122,6 +136,8 @@ ResumePoint resume_point_at(const Job& job, const std::string& directory, std::i
   else
     point.workers_remember = rounds_are_common(job);
   point.policies_remember = !deciding.empty() && nobody_waits(job, deciding);
+  for (std::size_t shard = 0; point.policies_remember && shard < seats.size(); ++shard)
+    expect_events(seats[shard], deciding[shard], directory);
   if (rounds_are_common(job) && !point.workers_remember)
     throw ConfigError(fmt::format("the states of round {} are not of one moment", round));
   return point;

@@ -2,6 +2,7 @@
 // and that messages made by hand lead to as well, and nothing changed where nothing is lost.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <map>
 #include <ostream>
@@ -13,6 +14,8 @@
 #include "policies/compression/error_feedback.hpp"
 #include "policies/vocabulary/check.hpp"
 #include "tests/sim/training.hpp"
+#include "workloads/roles/state_files.hpp"
+#include "workloads/saved_state.hpp"
 
 namespace tandem {
 namespace {
@@ -270,6 +273,41 @@ TEST_P(CompressedStatistics, TravelAsTheyAre) {
 
 INSTANTIATE_TEST_SUITE_P(Over, CompressedStatistics,
                          ::testing::Values(Case{one_server, "sign"}, Case{all_reduce, "sign"}), name_of_case);
+
+/// A worker whose pushes are all dropped has never sent anything: nothing of them waits to be sent.
+TEST_F(Compressed, DroppedPushesLeaveNothingUnsent) {
+  Experiment made = experiment(two_shards, "top-k", {{"ratio", 0.25}});
+  made.sync.algorithm = "k-sync";
+  made.sync.options = {{"k", std::int64_t{2}}};
+  made.evaluate_every = 1;
+  made.placement.evaluator = "host-0";
+  price_ = [](Rank rank, const Work& work) {
+    return Seconds(work.kind != Work::Kind::forward ? 0.0 : rank == 2 ? 2.5 : 1.0);
+  };
+  const Journal journal = train(made);
+  int dropped = 0;
+  for (const auto& record : journal.decisions) {
+    EXPECT_EQ(record.decisions.find("accept 2"), std::string::npos) << record.event;
+    dropped += record.decisions.starts_with("discard 2") ? 1 : 0;
+  }
+  EXPECT_GE(dropped, 4) << "two on each shard";
+  const auto largest_unsent = [&](int worker) {
+    SavedState state = SavedState::load(
+        state_path(directory_.string(), 2, {.role = Seat::Role::worker, .index = worker, .host = ""}));
+    float largest = 0.0F;
+    for (std::size_t shard = 0; shard < job_->shard_layout().size(); ++shard)
+      for (std::size_t piece = 0; piece < job_->shard_layout()[shard].size(); ++piece) {
+        const auto elements = static_cast<std::size_t>(job_->shard_layout()[shard][piece].parameters);
+        std::vector<float> unsent(elements);
+        state.floats("compression." + std::to_string(shard) + '.' + std::to_string(piece) + ".unsent",
+                     unsent);
+        for (const float value : unsent) largest = std::max(largest, std::abs(value));
+      }
+    return largest;
+  };
+  EXPECT_GT(largest_unsent(0), 0.0F);
+  EXPECT_EQ(largest_unsent(2), 0.0F);
+}
 
 TEST_F(Compressed, ErrorsOfDistancesAreNotFedBack) {
   const testing::TemporaryPlatform file(testing::TemporaryPlatform::star(10, 1e8, 1e-4));

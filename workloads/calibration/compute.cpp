@@ -33,7 +33,8 @@ class SampleMessage {
       : codec_(job.compression()->make(job.compression_setting(0, position, elements))),
         message_(static_cast<std::size_t>(codec_->message_bytes())),
         decoded_(static_cast<std::size_t>(elements)) {
-    if (compression::has_error_feedback(job.compression_options())) feedback_.emplace();
+    if (compression::has_error_feedback(job.compression_options()))
+      feedback_.emplace(job.algorithm().make.timing_driven);
   }
   void compress(std::span<const float> values) {
     ++exchange_;

@@ -161,7 +161,7 @@ class AllReduceLink : public Link {
     const Note reply = coordinator_->reply();
     version_ = reply.version;
     return {.version = reply.version,
-            .stop = reply.value == 1,
+            .stop = (reply.value & protocol::stops) != 0,
             .rounds = reply.version,
             .samples = reply.all_samples};
   }

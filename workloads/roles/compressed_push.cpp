@@ -26,7 +26,9 @@ PushCompressor::PushCompressor(const Job& job, int worker, const ShardLayout& la
       piece.extent = extent;
       piece.codec = codec_of(job, worker, extent);
       if (!job.real_math()) continue;
-      if (compression::has_error_feedback(job.compression_options())) piece.feedback.emplace();
+      // Who waits for all workers drops nobody's push.
+      if (compression::has_error_feedback(job.compression_options()))
+        piece.feedback.emplace(job.algorithm().make.timing_driven);
       piece.message.resize(static_cast<std::size_t>(piece.message_bytes()));
     }
   }
@@ -66,6 +68,11 @@ Kernel PushCompressor::compress(Replica& replica, sync::Payload payload, int buc
 Slice PushCompressor::message(std::size_t shard, std::size_t index) {
   Piece& piece = pieces_[shard][index];
   return {Bytes(piece.message_bytes()), piece.message.empty() ? nullptr : piece.message.data()};
+}
+
+void PushCompressor::take_back(std::size_t shard) {
+  for (Piece& piece : pieces_[shard])
+    if (piece.feedback) piece.feedback->take_back();
 }
 
 void PushCompressor::remember(StateArchive& state) {

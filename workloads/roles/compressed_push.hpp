@@ -27,6 +27,8 @@ class PushCompressor {
   Kernel compress(Replica& replica, sync::Payload payload, int bucket, const std::vector<int>& numbers);
   /// Of the shard's piece of this index. Pre: math is modelled, or its bucket's kernel ran.
   Slice message(std::size_t shard, std::size_t index);
+  /// The shard has dropped its last messages: what these took of earlier pushes is unsent again.
+  void take_back(std::size_t shard);
   /// What has not been sent yet, and what codecs have learnt. Nothing when math is modelled.
   void remember(StateArchive& state);
 

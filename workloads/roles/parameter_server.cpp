@@ -124,6 +124,7 @@ void ParameterServer::on_push(int worker, const Note& note) {
   client.samples = note.samples;
   client.version = note.version;
   client.waits = true;
+  client.dropped = false;
   ++client.pushes;
   client.all_samples += note.samples;
   client.steps += note.local_steps;
@@ -198,7 +199,9 @@ void ParameterServer::apply(double scale) {
 
 /// The push stays in its slot until the next one overwrites it.
 void ParameterServer::discard(const sync::Discard& decision) {
-  if (shard_ == 0) journal_.dropped_samples += clients_[static_cast<std::size_t>(decision.worker)].samples;
+  Client& client = clients_[static_cast<std::size_t>(decision.worker)];
+  client.dropped = true;
+  if (shard_ == 0) journal_.dropped_samples += client.samples;
 }
 
 void ParameterServer::reply(const sync::Reply& decision) {
@@ -211,11 +214,13 @@ void ParameterServer::reply(const sync::Reply& decision) {
   client.waits = false;
   if (decision.batch > 0) client.batch = decision.batch;
   if (decision.local_steps > 0) client.local_steps = decision.local_steps;
+  const std::int64_t verdict =
+      (stopping_ && shard_ == 0 ? protocol::stops : 0) | (client.dropped ? protocol::dropped : 0);
   const Note note{.kind = protocol::reply,
                   .version = version_,
                   .samples = decision.batch,
                   .local_steps = decision.local_steps,
-                  .value = stopping_ && shard_ == 0 ? 1 : 0,
+                  .value = verdict,
                   .all_samples = samples_};
   // In the order in which the next forward needs them.
   for (std::size_t piece = model_.pieces().size(); piece-- > 0;) {

@@ -43,6 +43,7 @@ class ParameterServer {
     int local_steps = 0;
     int replied_version = 0;  ///< of the model that it has
     bool waits = false;       ///< has pushed, and has no reply yet
+    bool dropped = false;     ///< its last push was
     int unanswered = 0;       ///< reports
   };
 

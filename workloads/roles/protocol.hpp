@@ -13,7 +13,7 @@ enum Kind : std::int32_t {
   report,      ///< worker -> coordinator: may I go on? version, local_steps, duration_s
   leave,       ///< worker -> server: I am done
   reply,       ///< server -> worker: the model; version, samples = batch size, local_steps = of the next
-               ///< rounds, value = 1 to stop, all_samples = processed by all workers
+               ///< rounds, value = stops and dropped together, all_samples = processed by all workers
   answer,      ///< coordinator -> worker: value = 1 ready, version = that of the report
   request,     ///< worker -> cache node: samples ids follow
   batch,       ///< cache node -> worker: the records
@@ -22,6 +22,10 @@ enum Kind : std::int32_t {
   call,        ///< active worker -> passive one: my model; give me yours, and let both be their mean
   stepped      ///< worker -> first worker: another step is done
 };
+
+/// In a reply: the job ends; the worker's last push counts for nothing.
+inline constexpr std::int64_t stops = 1;
+inline constexpr std::int64_t dropped = 2;
 
 /// Worker -> server or coordinator. The note rides on the last piece of a push, so that its arrival ends the
 /// push. A shard without any of the last bucket gets it alone; see ShardPieces.

@@ -128,12 +128,13 @@ class ServerLink : public Link {
   void take_over(const Note& reply, std::size_t shard) {
     TANDEM_CHECK(reply.kind == protocol::reply, "kind", reply.kind);
     versions_[shard] = reply.version;
+    if (compressor_ && (reply.value & protocol::dropped) != 0) compressor_->take_back(shard);
     if (shard > 0) return;  // the first shard coordinates
     coordinator_.begin_round(reply.version);
     result_.version = reply.version;
     result_.batch = reply.samples;
     result_.local_steps = reply.local_steps;
-    result_.stop = reply.value == 1;
+    result_.stop = (reply.value & protocol::stops) != 0;
     result_.samples = reply.all_samples;
     if (!brings_means_) return;
     result_.sum_of = 1;

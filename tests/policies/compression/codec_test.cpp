@@ -88,6 +88,25 @@ TEST_P(Compressions, WithErrorFeedbackLoseNothing) {
   }
 }
 
+TEST(ErrorFeedback, TakesBackWhatWasAddedLast) {
+  ErrorFeedback feedback(true);
+  const auto push = [&](const std::vector<float>& values, const std::vector<float>& sent) {
+    feedback.add(values);
+    feedback.subtract(sent);
+  };
+  const auto unsent = [&] { return std::vector(feedback.unsent().begin(), feedback.unsent().end()); };
+  push({1, 2, 4}, {0, 0, 4});
+  feedback.take_back();
+  EXPECT_EQ(unsent(), (std::vector<float>{0, 0, 0})) << "before the first there was nothing";
+  push({1, 2, 4}, {0, 0, 4});
+  push({8, 8, 8}, {9, 0, 0});
+  EXPECT_EQ(unsent(), (std::vector<float>{0, 10, 8}));
+  feedback.take_back();
+  EXPECT_EQ(unsent(), (std::vector<float>{1, 2, 0}));
+  push({1, 1, 1}, {0, 3, 0});
+  EXPECT_EQ(unsent(), (std::vector<float>{2, 0, 1}));
+}
+
 /// Without that, what is kept would grow for ever (Stich et al. 2018).
 TEST_P(Compressions, WithErrorFeedbackKeepLessThanThereWas) {
   if (!has_option("error_feedback")) return;

@@ -6,11 +6,15 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <span>
 
 #include "policies/vocabulary/units.hpp"
 
 namespace tandem {
+
+class ComputeDevice;
+ComputeDevice& host_device();
 
 /// What is computed: enough to price it. `bucket` indexes the model's buckets, -1 when the work is not of
 /// one.
@@ -92,6 +96,8 @@ class [[nodiscard]] Pending {
 struct Completion {
   std::size_t index = 0;  ///< in the span given to wait_any; 0 from wait
   Note note;              ///< of a receive on a channel that carries notes
+  /// Of work on a device with a clock of its own: how long it took by that.
+  std::optional<Seconds> device_time = {};
 };
 
 /// The outside world of one rank. Errors: WorldError (runtime) when the world breaks.
@@ -101,6 +107,8 @@ class Context {
 
   virtual Rank rank() const = 0;
   virtual int world_size() const = 0;
+  /// Where this rank's kernels compute, and in whose memory the data of its slices may be beside the host's.
+  virtual ComputeDevice& device() { return host_device(); }
   /// Time since the job began. To record and to put into events; roles never branch on it.
   virtual Seconds now() const = 0;
 

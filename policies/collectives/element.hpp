@@ -1,23 +1,21 @@
-// What an all-reduce adds up, element by element: its size on the wire, and the addition.
+// What an all-reduce adds up, element by element: its kind and its size on the wire. Who adds is the device
+// in whose memory the elements are.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 
 namespace tandem::collectives {
 
 struct Element {
-  std::int64_t bytes = 0;
-  /// sum[i] += arrived[i]; both are aligned as elements are. Null: nothing is ever added, as in an
-  /// all-gather.
-  void (*add)(std::byte* sum, const std::byte* arrived, std::int64_t elements) = nullptr;
+  /// fp16 and bf16 are rounded after each addition. Bytes are never added, as in an all-gather.
+  enum class Kind : std::uint8_t { float32, fp16, bf16, bytes } kind = Kind::bytes;
+  std::int64_t bytes = 1;
+  bool operator==(const Element&) const = default;
 };
 
-inline void add_floats(std::byte* sum, const std::byte* arrived, std::int64_t elements) {
-  auto* sums = reinterpret_cast<float*>(sum);
-  const auto* others = reinterpret_cast<const float*>(arrived);
-  for (std::int64_t element = 0; element < elements; ++element) sums[element] += others[element];
-}
-inline constexpr Element float_element{sizeof(float), add_floats};
+inline constexpr Element float_element{Element::Kind::float32, 4};
+inline constexpr Element fp16_element{Element::Kind::fp16, 2};
+inline constexpr Element bf16_element{Element::Kind::bf16, 2};
+inline constexpr Element byte_element{Element::Kind::bytes, 1};
 
 }  // namespace tandem::collectives

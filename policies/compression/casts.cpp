@@ -26,23 +26,7 @@ class Cast final : public Codec {
   std::int64_t elements_;
 };
 
-/// Each sum is rounded, as an all-reduce of halves does.
-template <class Format>
-void add_halves(std::byte* sum, const std::byte* arrived, std::int64_t elements) {
-  const auto count = static_cast<std::size_t>(elements);
-  const std::span<std::byte> sums(sum, count * half_bytes);
-  const std::span<const std::byte> others(arrived, count * half_bytes);
-  for (std::size_t i = 0; i < count; ++i) {
-    const float both =
-        Format::widen(get<std::uint16_t>(sums, i)) + Format::widen(get<std::uint16_t>(others, i));
-    put(sums, i, Format::narrow(both));
-  }
-}
-
 }  // namespace
-
-const collectives::Element fp16_element{half_bytes, add_halves<Fp16>};
-const collectives::Element bf16_element{half_bytes, add_halves<Bf16>};
 
 std::unique_ptr<Codec> make_fp16(const Setting& setting) {
   return std::make_unique<Cast<Fp16>>(setting.stretch.elements);

@@ -32,12 +32,12 @@ Entries casts() {
            "every number in 16 bits, largest 65504: half of the bytes; all-reduces add halves",
            "Micikevicius et al.: Mixed Precision Training. ICLR 2018",
            {error_feedback(false)},
-           {Sharing::summed, make_fp16, cast_efforts, &fp16_element}},
+           {Sharing::summed, make_fp16, cast_efforts, &collectives::fp16_element}},
           {"bf16",
            "every number in 16 bits with a float's range: half of the bytes; all-reduces add halves",
            "Kalamkar et al.: A Study of BFLOAT16 for Deep Learning Training. arXiv:1905.12322, 2019",
            {error_feedback(false)},
-           {Sharing::summed, make_bf16, cast_efforts, &bf16_element}}};
+           {Sharing::summed, make_bf16, cast_efforts, &collectives::bf16_element}}};
 }
 
 Entries sparse() {

@@ -9,8 +9,6 @@ namespace tandem::compression {
 
 std::unique_ptr<Codec> make_fp16(const Setting& setting);
 std::unique_ptr<Codec> make_bf16(const Setting& setting);
-extern const collectives::Element fp16_element;
-extern const collectives::Element bf16_element;
 Efforts cast_efforts(const Options& options);
 
 std::unique_ptr<Codec> make_top_k(const Setting& setting);

@@ -14,6 +14,7 @@ class RecordingContext : public Context {
   RecordingContext(Context& inner, std::vector<OperationRecord>& log);
 
   Rank rank() const override { return inner_.rank(); }
+  ComputeDevice& device() override { return inner_.device(); }
   int world_size() const override { return inner_.world_size(); }
   Seconds now() const override { return inner_.now(); }
   Pending compute(const Work& work, Kernel kernel) override;

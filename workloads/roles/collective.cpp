@@ -78,8 +78,9 @@ AllReduces::AllReduces(Context& context, Schedules schedules, std::span<const Ra
     run.element = elements.empty() ? float_element : elements[bucket];
     TANDEM_CHECK(size >= 0 && size % run.element.bytes == 0, "bucket", bucket, "bytes", size);
     run.is_own = !schedules[bucket];
-    TANDEM_CHECK(!run.is_own || run.element.add == float_element.add, "bucket", bucket);
+    TANDEM_CHECK(!run.is_own || run.element == float_element, "bucket", bucket);
     if (!run.is_own) run.schedule = std::move(*schedules[bucket]);
+    run.device = &context.device();
     run.channel = first_channel + static_cast<std::int32_t>(bucket);
     run.first_slot = slots_.size();
     run.vector.size = bucket_sizes[bucket];
@@ -99,7 +100,8 @@ void AllReduces::start(int bucket, Slice vector) {
   TANDEM_CHECK(vector.size == run.vector.size, "bucket", bucket, "bytes", vector.size.count(), "expected",
                run.vector.size.count());
   run.vector = vector;
-  if (vector.data != nullptr) run.arrivals.resize(run.arrivals_needed);
+  if (vector.data != nullptr && run.arrivals.size() < run.arrivals_needed)
+    run.arrivals = DeviceArray<std::byte>(*run.device, run.arrivals_needed);
   run.round = 0;
   run.under_way = true;
   ++running_;
@@ -159,8 +161,8 @@ void AllReduces::reduce(Run& run, std::size_t transfer) {
     // Two words, so that std::function keeps them without allocating.
     kernel = [running = &run, transfer] {
       const Piece& piece = running->schedule.rounds[running->round][transfer].piece;
-      running->element.add(part(running->vector, piece, running->element).data,
-                           running->arrivals.data() + running->arrival_of[transfer], piece.size());
+      add_elements(*running->device, running->element, part(running->vector, piece, running->element).data,
+                   running->arrivals.data() + running->arrival_of[transfer], piece.size());
     };
   }
   const std::size_t slot = run.first_slot + transfer;

@@ -11,6 +11,7 @@
 #include "policies/collectives/element.hpp"
 #include "policies/collectives/schedule.hpp"
 #include "workloads/context.hpp"
+#include "workloads/vectors/compute_device.hpp"
 
 namespace tandem {
 
@@ -66,7 +67,8 @@ class AllReduces {
     std::size_t unfinished = 0;  ///< transfers of this round, with their reductions
     bool under_way = false;
     collectives::Element element{};
-    std::vector<std::byte> arrivals;      ///< what is received to be reduced, when math is real
+    ComputeDevice* device = nullptr;
+    DeviceArray<std::byte> arrivals;      ///< what is received to be reduced, when math is real
     std::size_t arrivals_needed = 0;      ///< bytes, the most of any round
     std::vector<std::size_t> arrival_of;  ///< where in `arrivals` transfer t of this round lands
   };

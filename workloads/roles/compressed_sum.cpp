@@ -70,7 +70,7 @@ class Gathered final : public CompressedSum {
   }
 
   std::vector<Vector> vectors() const override {
-    return {{codec_->message_bytes(), Element{1, nullptr}, true}};
+    return {{codec_->message_bytes(), collectives::byte_element, true}};
   }
 
   void prepare(std::size_t, std::span<float> payload) override {

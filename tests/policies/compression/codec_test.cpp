@@ -12,6 +12,7 @@
 #include "tests/policies/compression/stretches.hpp"
 #include "tests/support/names.hpp"
 #include "tests/support/seeds.hpp"
+#include "workloads/vectors/compute_device.hpp"
 
 namespace tandem::compression {
 namespace {
@@ -147,7 +148,7 @@ TEST_P(Compressions, ThatAddUpDecodeToTheSum) {
     const auto other = encoded(*second, b, exchange);
     const auto& element = *factory().element;
     ASSERT_EQ(std::ssize(message) % element.bytes, 0);
-    element.add(message.data(), other.data(), std::ssize(message) / element.bytes);
+    add_elements(host_device(), element, message.data(), other.data(), std::ssize(message) / element.bytes);
     const auto sum = decoded(*first, message, 630, exchange);
     const auto ours = sent(*first, a, exchange), theirs = sent(*second, b, exchange);
     for (std::size_t i = 0; i < sum.size(); ++i)

@@ -8,6 +8,7 @@
 #include <cstring>
 #include <numeric>
 
+#include "policies/compression/half.hpp"
 #include "tests/support/allocations.hpp"
 #include "tests/support/fake_context.hpp"
 #include "tests/support/names.hpp"
@@ -333,23 +334,15 @@ TEST_P(AllReducesOf, AllocateNothingAfterTheFirstUse) {
 INSTANTIATE_TEST_SUITE_P(Catalogue, AllReducesOf, ::testing::ValuesIn(collectives::catalog().names()),
                          testing::catalog_name);
 
-void add_shorts(std::byte* sum, const std::byte* arrived, std::int64_t elements) {
-  for (std::int64_t i = 0; i < elements; ++i) {
-    std::int16_t a = 0, b = 0;
-    std::memcpy(&a, sum + 2 * i, sizeof a);
-    std::memcpy(&b, arrived + 2 * i, sizeof b);
-    a = static_cast<std::int16_t>(a + b);
-    std::memcpy(sum + 2 * i, &a, sizeof a);
-  }
-}
+using Half = compression::Fp16;
 
-/// One bucket of small integers that are summed, one of bytes that are gathered, and one of floats.
+/// One bucket of halves that are summed, one of bytes that are gathered, and one of floats.
 TEST_P(AllReducesOf, OtherElementsBesideFloats) {
   constexpr int ranks = 5;
   const std::vector<Rank> members = first_ranks(ranks);
   const std::vector<Bytes> sizes = {Bytes(2 * 7), Bytes(3 * ranks), Bytes(4 * 9)};
-  const std::vector<collectives::Element> elements = {
-      {2, add_shorts}, {1, nullptr}, collectives::float_element};
+  const std::vector<collectives::Element> elements = {collectives::fp16_element, collectives::byte_element,
+                                                      collectives::float_element};
   for (const auto seed : testing::seeds(10)) {
     TANDEM_TRACE_SEED(seed);
     std::atomic<int> wrong{0};
@@ -358,15 +351,16 @@ TEST_P(AllReducesOf, OtherElementsBesideFloats) {
       AllReduces::Schedules schedules = {make()(self, ranks, 7), collectives::ring_gather(self, ranks, 3),
                                          make()(self, ranks, 9)};
       AllReduces all_reduces(context, std::move(schedules), members, sizes, 10, elements);
-      std::vector<std::int16_t> shorts(7, static_cast<std::int16_t>(100 * (self + 1)));
+      std::vector<std::uint16_t> halves(7, Half::narrow(static_cast<float>(100 * (self + 1))));
       std::vector<std::byte> bytes(3 * ranks);
       for (std::size_t i = 0; i < 3; ++i) bytes[3 * static_cast<std::size_t>(self) + i] = std::byte(self + 1);
       std::vector<float> floats = contributions(self, 0, 2, 9);
-      all_reduces.start(0, {sizes[0], reinterpret_cast<std::byte*>(shorts.data())});
+      all_reduces.start(0, {sizes[0], reinterpret_cast<std::byte*>(halves.data())});
       all_reduces.start(1, {sizes[1], bytes.data()});
       all_reduces.start(2, slice_of(floats));
       all_reduces.finish();
-      bool right = shorts == std::vector<std::int16_t>(7, 1500) && floats == sum_over(members, 0, 2, 9);
+      bool right = halves == std::vector<std::uint16_t>(7, Half::narrow(1500.0F)) &&
+                   floats == sum_over(members, 0, 2, 9);
       for (std::size_t i = 0; i < bytes.size(); ++i) right = right && bytes[i] == std::byte(i / 3 + 1);
       if (!right) ++wrong;
     });

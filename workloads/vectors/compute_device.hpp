@@ -1,0 +1,153 @@
+// Where a rank's flat vectors live and what is done with them: a processor with its memory, or a GPU. The
+// arithmetic of the roles goes through it, so that no role knows which. May not know CUDA.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+
+#include "policies/collectives/element.hpp"
+#include "policies/compression/codec.hpp"
+#include "policies/vocabulary/units.hpp"
+#include "workloads/vectors/vector_steps.hpp"
+
+namespace tandem {
+
+/// A place in what a device does, which it reaches in its own time. Known to the device that gave it.
+using DeviceMark = std::uint32_t;
+
+/// Not thread-safe. Memory is named by plain pointers; unless `is_host()`, only the device may look into it.
+/// Arithmetic and copies are queued and done in order; a processor does them at once. Vectors of one call
+/// must not overlap except where they are the same. Any count, zero too. Errors: WorldError from everything
+/// when the device breaks, and from `allocate` when there is not enough memory (asked for, free).
+class ComputeDevice {
+ public:
+  virtual ~ComputeDevice() = default;
+  /// "host"; "cuda:0 (NVIDIA H200)".
+  virtual std::string name() const = 0;
+  /// The processor may look into its memory, and what was called is done.
+  virtual bool is_host() const = 0;
+
+  // ---- Memory ----
+  /// Of zeros; aligned to 64 bytes at least. Null for no bytes.
+  virtual std::byte* allocate(std::size_t bytes) = 0;
+  virtual void release(std::byte* memory) noexcept = 0;
+  /// Whether a pointer names memory that this device gave and only it may look into. Null: no.
+  virtual bool owns(const void* memory) const = 0;
+  /// Host memory to and from which the device copies fastest; from every device's processor alike.
+  virtual std::byte* allocate_pinned(std::size_t bytes) = 0;
+  virtual void release_pinned(std::byte* memory) noexcept = 0;
+
+  // ---- The queue ----
+  /// Between any two places. Host memory must stay as it is until the queue has passed.
+  virtual void copy(void* to, const void* from, std::size_t bytes) = 0;
+  /// Waits until everything that was called is done.
+  virtual void finish() = 0;
+  /// The place behind all that was queued. Every mark is forgotten once.
+  virtual DeviceMark mark() = 0;
+  virtual bool has_reached(DeviceMark mark) = 0;
+  /// The device's own time between two marks that it has reached.
+  virtual Seconds between(DeviceMark begin, DeviceMark end) = 0;
+  virtual void forget(DeviceMark mark) noexcept = 0;
+  /// Said by a kernel that queues more than its own work: its work ends at this mark, which whoever started
+  /// the kernel forgets.
+  void end_kernel_at(DeviceMark mark) { kernel_end_ = mark; }
+  /// Where the kernel that has just run ends: the mark that it said, or one behind all that is queued.
+  DeviceMark kernel_end() {
+    const auto said = std::exchange(kernel_end_, std::nullopt);
+    return said ? *said : mark();
+  }
+
+  // ---- Copies beside the queue ----
+  /// Copies at once, whatever the queue still has to do. The mark is that of the copy's end. Pre: what the
+  /// copy reads is there, host memory is pinned, and nobody touches either side before the end.
+  virtual DeviceMark copy_out(std::byte* pinned, const std::byte* own, std::size_t bytes) = 0;
+  virtual DeviceMark copy_in(std::byte* own, const std::byte* pinned, std::size_t bytes) = 0;
+
+  // ---- Arithmetic over `count` floats ----
+  virtual void fill(float* values, std::int64_t count, float value) = 0;
+  virtual void scale(float* values, std::int64_t count, float factor) = 0;
+  /// sum += factor * values: how what arrives is reduced.
+  virtual void add(float* sum, const float* values, std::int64_t count, float factor) = 0;
+  /// The same for other elements of an all-reduce, rounded after each addition.
+  virtual void add_halves(std::uint16_t* sum, const std::uint16_t* values, std::int64_t count,
+                          HalfFormat format) = 0;
+  /// difference = left - right, which may be the same as `difference`.
+  virtual void subtract(float* difference, const float* left, const float* right, std::int64_t count) = 0;
+  /// values += share * (target - values).
+  virtual void approach(float* values, const float* target, std::int64_t count, float share) = 0;
+  /// `velocity` is null without momentum.
+  virtual void sgd(float* model, const float* gradient, float* velocity, std::int64_t count,
+                   const SgdStep& step) = 0;
+  virtual void adam(float* model, const float* gradient, float* mean, float* square, std::int64_t count,
+                    const AdamStep& step) = 0;
+  /// `mean_square` is null with a fixed strength.
+  virtual void compensate(float* gradient, const float* model, const float* older, float* mean_square,
+                          std::int64_t count, const CompensationStep& step) = 0;
+  /// `velocity` is null without momentum; `model` may be `base`.
+  virtual void move(float* model, const float* base, const float* sum, float* velocity, std::int64_t count,
+                    const MoveStep& step) = 0;
+  /// The first value that is no finite number, `count` when there is none, to pinned memory.
+  virtual void find_flaw(const float* values, std::int64_t count, std::int64_t* pinned_first) = 0;
+
+  // ---- Compression ----
+  virtual void narrow(const float* values, std::uint16_t* halves, std::int64_t count, HalfFormat format) = 0;
+  virtual void widen(const std::uint16_t* halves, float* values, std::int64_t count, HalfFormat format) = 0;
+  /// Codecs of this device's memory, with the messages of policies/compression; null for a method that it
+  /// does not have.
+  virtual std::unique_ptr<compression::Codec> make_codec(const std::string& method,
+                                                         const compression::Setting& setting) = 0;
+
+ private:
+  std::optional<DeviceMark> kernel_end_;
+};
+
+/// The processor and its memory. Has no state: one serves all.
+ComputeDevice& host_device();
+
+/// sum[i] += arrived[i] over elements of an all-reduce in the device's memory, aligned as elements are. Pre:
+/// not of bytes.
+void add_elements(ComputeDevice& device, const collectives::Element& element, std::byte* sum,
+                  const std::byte* arrived, std::int64_t elements);
+
+/// Owns elements in a device's memory, zero at first.
+template <class Element>
+class DeviceArray {
+ public:
+  DeviceArray() = default;
+  DeviceArray(ComputeDevice& device, std::size_t size)
+      : device_(&device),
+        data_(reinterpret_cast<Element*>(device.allocate(size * sizeof(Element)))),
+        size_(size) {}
+  DeviceArray(DeviceArray&& other) noexcept { swap(other); }
+  DeviceArray& operator=(DeviceArray&& other) noexcept {
+    swap(other);
+    return *this;
+  }
+  ~DeviceArray() {
+    if (data_ != nullptr) device_->release(reinterpret_cast<std::byte*>(data_));
+  }
+
+  bool empty() const { return size_ == 0; }
+  std::size_t size() const { return size_; }
+  Element* data() const { return data_; }
+  std::span<Element> span() const { return {data_, size_}; }
+
+ private:
+  void swap(DeviceArray& other) noexcept {
+    std::swap(device_, other.device_);
+    std::swap(data_, other.data_);
+    std::swap(size_, other.size_);
+  }
+  ComputeDevice* device_ = nullptr;
+  Element* data_ = nullptr;
+  std::size_t size_ = 0;
+};
+
+using FloatArray = DeviceArray<float>;
+
+}  // namespace tandem

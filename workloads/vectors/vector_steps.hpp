@@ -1,0 +1,59 @@
+// Parameters of the arithmetic over flat vectors, shared by the processor's loops and by CUDA kernels. Plain
+// structs that C++17 understands, since CUDA sources are compiled as that.
+#pragma once
+
+#include <cstdint>
+
+namespace tandem {
+
+/// g = scale * gradient + weight_decay * model; v = momentum * v + g; model -= learning_rate * v, or with
+/// Nesterov's momentum learning_rate * (g + momentum * v). Source: see Sgd (workloads/optimizer.hpp).
+struct SgdStep {
+  float scale;
+  float learning_rate;
+  float momentum;
+  float weight_decay;
+  bool nesterov;
+};
+
+/// kept = this.kept * model; g = scale * gradient + weight_decay * kept; m = beta1 m + new_mean g;
+/// s = beta2 s + new_square g g; model = kept - rate m / (root sqrt(s) + epsilon). Source: see Adam.
+struct AdamStep {
+  float scale;
+  float kept;          ///< share of the model that decoupled decay leaves
+  float weight_decay;  ///< that goes through the moments
+  float beta1;
+  float beta2;
+  float new_mean;    ///< 1 - beta1
+  float new_square;  ///< 1 - beta2
+  float rate;        ///< learning rate over the correction of the mean
+  float root;        ///< one over the root of the correction of the squares
+  float epsilon;
+};
+
+/// gradient += strength * gradient^2 * (model - older), where strength is lambda, or adaptive:
+/// lambda / sqrt(mean + smallest_mean_square) with mean = memory * mean + (1 - memory) * gradient^2.
+/// Source: Zheng et al., ICML 2017 (DC-ASGD-c, DC-ASGD-a).
+struct CompensationStep {
+  float lambda;
+  float memory;
+};
+/// Keeps the adaptive strength finite.
+constexpr float smallest_mean_square = 1e-7F;
+
+/// Without momentum: model = base + (share * rate) * sum. With: change = share * sum;
+/// v = kept * v + change; model = base + rate * v, or with Nesterov's rate * (change + momentum * v).
+/// Source: see ChangeUpdate (workloads/update_rules.hpp).
+struct MoveStep {
+  float share;  ///< of which the sum is the mean
+  float rate;
+  float kept;  ///< share of the velocity that stays
+  float momentum;
+  bool nesterov;
+};
+
+/// Numbers of 16 bits, rounded to nearest, ties to even; finite numbers stay finite
+/// (policies/compression/half.hpp).
+enum class HalfFormat : std::uint8_t { fp16, bf16 };
+
+}  // namespace tandem

@@ -5,63 +5,10 @@
 #include <iterator>
 
 #include "policies/vocabulary/check.hpp"
+#include "workloads/vectors/device_state.hpp"
 
 namespace tandem {
 namespace {
-
-struct Step {
-  float scale;
-  float learning_rate;
-  float momentum;
-  float weight_decay;
-};
-
-// Free functions over restrict pointers, so that the compiler turns the loops into vector instructions.
-void step_plain(float* __restrict model, const float* __restrict gradient, std::size_t count, Step step) {
-  for (std::size_t i = 0; i < count; ++i)
-    model[i] -= step.learning_rate * (step.scale * gradient[i] + step.weight_decay * model[i]);
-}
-
-void step_with_momentum(float* __restrict model, const float* __restrict gradient, float* __restrict velocity,
-                        std::size_t count, Step step) {
-  for (std::size_t i = 0; i < count; ++i) {
-    velocity[i] = step.momentum * velocity[i] + (step.scale * gradient[i] + step.weight_decay * model[i]);
-    model[i] -= step.learning_rate * velocity[i];
-  }
-}
-
-void step_with_nesterov(float* __restrict model, const float* __restrict gradient, float* __restrict velocity,
-                        std::size_t count, Step step) {
-  for (std::size_t i = 0; i < count; ++i) {
-    const float g = step.scale * gradient[i] + step.weight_decay * model[i];
-    velocity[i] = step.momentum * velocity[i] + g;
-    model[i] -= step.learning_rate * (g + step.momentum * velocity[i]);
-  }
-}
-
-struct AdamStep {
-  float scale;
-  float kept;          ///< share of the model that decoupled decay leaves
-  float weight_decay;  ///< that goes through the moments
-  float beta1;
-  float beta2;
-  float new_mean;    ///< 1 - beta1
-  float new_square;  ///< 1 - beta2
-  float rate;        ///< learning rate over the correction of the mean
-  float root;        ///< one over the root of the correction of the squares
-  float epsilon;
-};
-
-void step_adam(float* __restrict model, const float* __restrict gradient, float* __restrict mean,
-               float* __restrict square, std::size_t count, AdamStep step) {
-  for (std::size_t i = 0; i < count; ++i) {
-    const float kept = step.kept * model[i];
-    const float g = step.scale * gradient[i] + step.weight_decay * kept;
-    mean[i] = step.beta1 * mean[i] + step.new_mean * g;
-    square[i] = step.beta2 * square[i] + step.new_square * g * g;
-    model[i] = kept - step.rate * mean[i] / (step.root * std::sqrt(square[i]) + step.epsilon);
-  }
-}
 
 /// One who takes care of elements [first, first + elements) can step a stretch of `size` at `position`.
 void check_stretch(std::size_t size, std::size_t gradient_size, std::int64_t position, std::int64_t first,
@@ -87,14 +34,15 @@ Overlap overlap(std::int64_t begin, std::int64_t length, std::int64_t other_begi
 }  // namespace
 
 Sgd::Sgd(double learning_rate, double momentum, double weight_decay, std::int64_t elements,
-         std::int64_t first, bool nesterov)
-    : learning_rate_(static_cast<float>(learning_rate)),
+         std::int64_t first, bool nesterov, ComputeDevice& device)
+    : device_(&device),
+      learning_rate_(static_cast<float>(learning_rate)),
       momentum_(static_cast<float>(momentum)),
       weight_decay_(static_cast<float>(weight_decay)),
       nesterov_(nesterov),
       first_(first),
       elements_(elements),
-      velocity_(momentum > 0.0 ? static_cast<std::size_t>(elements) : 0) {}
+      velocity_(device, momentum > 0.0 ? static_cast<std::size_t>(elements) : 0) {}
 
 void Sgd::apply(std::span<float> model, std::span<const float> gradient, double scale) {
   TANDEM_CHECK(std::ssize(model) == elements_, model.size(), elements_);
@@ -104,24 +52,26 @@ void Sgd::apply(std::span<float> model, std::span<const float> gradient, double 
 void Sgd::apply(std::span<float> model, std::span<const float> gradient, double scale,
                 std::int64_t position) {
   check_stretch(model.size(), gradient.size(), position, first_, elements_);
-  const Step step{static_cast<float>(scale), learning_rate_, momentum_, weight_decay_};
-  if (velocity_.empty()) return step_plain(model.data(), gradient.data(), model.size(), step);
-  const auto step_moving = nesterov_ ? step_with_nesterov : step_with_momentum;
-  step_moving(model.data(), gradient.data(), velocity_.data() + (position - first_), model.size(), step);
+  const SgdStep step{static_cast<float>(scale), learning_rate_, momentum_, weight_decay_, nesterov_};
+  float* const velocity = velocity_.empty() ? nullptr : velocity_.data() + (position - first_);
+  device_->sgd(model.data(), gradient.data(), velocity, std::ssize(model), step);
 }
 
-void Sgd::remember(StateArchive& state) { state.floats("optimizer.velocity", velocity_); }
+void Sgd::remember(StateArchive& state) {
+  remember_floats(state, "optimizer.velocity", *device_, velocity_.span());
+}
 
-Adam::Adam(const OptimizerSetting& setting, std::int64_t elements, std::int64_t first)
-    : beta1_(setting.beta1),
+Adam::Adam(const OptimizerSetting& setting, std::int64_t elements, std::int64_t first, ComputeDevice& device)
+    : device_(&device),
+      beta1_(setting.beta1),
       beta2_(setting.beta2),
       weight_decay_(setting.weight_decay),
       epsilon_(static_cast<float>(setting.epsilon)),
       decoupled_(setting.kind == OptimizerSetting::Kind::adamw),
       first_(first),
       elements_(elements),
-      mean_(static_cast<std::size_t>(elements)),
-      square_(static_cast<std::size_t>(elements)) {}
+      mean_(device, static_cast<std::size_t>(elements)),
+      square_(device, static_cast<std::size_t>(elements)) {}
 
 void Adam::begin_update(double learning_rate) {
   learning_rate_ = learning_rate;
@@ -144,23 +94,24 @@ void Adam::apply(std::span<float> model, std::span<const float> gradient, double
                       .rate = static_cast<float>(learning_rate_ / (1.0 - std::pow(beta1_, updates))),
                       .root = static_cast<float>(1.0 / std::sqrt(1.0 - std::pow(beta2_, updates))),
                       .epsilon = epsilon_};
-  step_adam(model.data(), gradient.data(), mean_.data() + (position - first_),
-            square_.data() + (position - first_), model.size(), step);
+  device_->adam(model.data(), gradient.data(), mean_.data() + (position - first_),
+                square_.data() + (position - first_), std::ssize(model), step);
 }
 
 void Adam::remember(StateArchive& state) {
   state.number("optimizer.updates", updates_);
-  state.floats("optimizer.mean", mean_);
-  state.floats("optimizer.square", square_);
+  remember_floats(state, "optimizer.mean", *device_, mean_.span());
+  remember_floats(state, "optimizer.square", *device_, square_.span());
 }
 
-Optimizer::Optimizer(const OptimizerSetting& setting, std::int64_t elements, std::int64_t first)
+Optimizer::Optimizer(const OptimizerSetting& setting, std::int64_t elements, std::int64_t first,
+                     ComputeDevice& device)
     : learning_rate_(setting.learning_rate),
       schedule_(setting.schedule),
       rule_(setting.kind == OptimizerSetting::Kind::sgd
                 ? std::variant<Sgd, Adam>(Sgd(setting.learning_rate, setting.momentum, setting.weight_decay,
-                                              elements, first, setting.nesterov))
-                : std::variant<Sgd, Adam>(Adam(setting, elements, first))) {}
+                                              elements, first, setting.nesterov, device))
+                : std::variant<Sgd, Adam>(Adam(setting, elements, first, device))) {}
 
 void Optimizer::begin_update(UpdateTime time, double weight) {
   const double rate = rate_at(time);
@@ -194,10 +145,11 @@ void apply_update(Rule& rule, const ModelDescription& description, std::int64_t 
     }
     const auto statistics =
         overlap(position, length, bucket.offset + bucket.parameters, bucket.exchanged() - bucket.parameters);
-    for (std::int64_t at = statistics.begin; at < statistics.begin + statistics.length; ++at) {
-      const auto index = static_cast<std::size_t>(at - position);
-      model[index] = static_cast<float>(scale) * gradient[index];
-    }
+    if (statistics.length == 0) continue;
+    const auto from = statistics.begin - position;
+    rule.device().copy(model.data() + from, gradient.data() + from,
+                       static_cast<std::size_t>(statistics.length) * sizeof(float));
+    rule.device().scale(model.data() + from, statistics.length, static_cast<float>(scale));
   }
 }
 

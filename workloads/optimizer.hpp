@@ -1,15 +1,15 @@
-// The optimiser's step over flat vectors: what a server or a worker does with a gradient. Standard library
-// only; knows neither the network nor where the gradient came from.
+// The optimiser's step over flat vectors in the memory of a compute device: what a server or a worker does
+// with a gradient. Knows neither the network nor where the gradient came from.
 #pragma once
 
 #include <cstdint>
 #include <span>
 #include <variant>
-#include <vector>
 
 #include "workloads/model_description.hpp"
 #include "workloads/rate_schedule.hpp"
 #include "workloads/state_archive.hpp"
+#include "workloads/vectors/compute_device.hpp"
 
 namespace tandem {
 
@@ -22,8 +22,9 @@ class Sgd {
  public:
   /// Takes care of elements [first, first + elements) of the flat layout.
   Sgd(double learning_rate, double momentum, double weight_decay, std::int64_t elements,
-      std::int64_t first = 0, bool nesterov = false);
+      std::int64_t first = 0, bool nesterov = false, ComputeDevice& device = host_device());
 
+  ComputeDevice& device() const { return *device_; }
   void set_learning_rate(double learning_rate) { learning_rate_ = static_cast<float>(learning_rate); }
 
   /// Steps all elements. Pre: both spans have as many elements as this takes care of.
@@ -34,13 +35,14 @@ class Sgd {
   void remember(StateArchive& state);
 
  private:
+  ComputeDevice* device_;
   float learning_rate_;
   float momentum_;
   float weight_decay_;
   bool nesterov_;
   std::int64_t first_;
   std::int64_t elements_;
-  std::vector<float> velocity_;  ///< empty without momentum
+  FloatArray velocity_;  ///< empty without momentum
 };
 
 /// What an experiment says of its optimiser. Figures that its kind does not have are not used.
@@ -64,7 +66,10 @@ struct OptimizerSetting {
 class Adam {
  public:
   /// Takes care of elements [first, first + elements) of the flat layout. Pre: kind adam or adamw.
-  Adam(const OptimizerSetting& setting, std::int64_t elements, std::int64_t first = 0);
+  Adam(const OptimizerSetting& setting, std::int64_t elements, std::int64_t first = 0,
+       ComputeDevice& device = host_device());
+
+  ComputeDevice& device() const { return *device_; }
 
   /// Counts the update that the next stretches belong to.
   void begin_update(double learning_rate);
@@ -74,6 +79,7 @@ class Adam {
   void remember(StateArchive& state);
 
  private:
+  ComputeDevice* device_;
   double beta1_;
   double beta2_;
   double weight_decay_;
@@ -83,16 +89,20 @@ class Adam {
   std::int64_t elements_;
   double learning_rate_ = 0.0;
   std::int64_t updates_ = 0;
-  std::vector<float> mean_;    ///< of gradients
-  std::vector<float> square_;  ///< mean of their squares
+  FloatArray mean_;    ///< of gradients
+  FloatArray square_;  ///< mean of their squares
 };
 
 /// The optimiser of an experiment at one who holds a model, with its state and its schedule.
 class Optimizer {
  public:
   /// Takes care of elements [first, first + elements) of the flat layout.
-  Optimizer(const OptimizerSetting& setting, std::int64_t elements, std::int64_t first = 0);
+  Optimizer(const OptimizerSetting& setting, std::int64_t elements, std::int64_t first = 0,
+            ComputeDevice& device = host_device());
 
+  ComputeDevice& device() const {
+    return std::visit([](const auto& rule) -> ComputeDevice& { return rule.device(); }, rule_);
+  }
   /// The learning rate of an update.
   double rate_at(UpdateTime time) const { return learning_rate_ * schedule_.factor(time); }
   /// Begins an update, of which the stretches come next. `weight`: how much it counts. Sgd weighs the

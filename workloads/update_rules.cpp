@@ -1,23 +1,16 @@
 #include "workloads/update_rules.hpp"
 
-#include <cmath>
-
 #include "policies/vocabulary/check.hpp"
+#include "workloads/vectors/device_state.hpp"
 
 namespace tandem {
-namespace {
-
-/// Keeps the adaptive lambda finite. Source: Zheng et al., ICML 2017.
-constexpr float smallest_mean_square = 1e-7F;
-
-}  // namespace
-
-DelayCompensator::DelayCompensator(const sync::UpdateRule& rule, std::int64_t elements) {
+DelayCompensator::DelayCompensator(const sync::UpdateRule& rule, std::int64_t elements, ComputeDevice& device)
+    : device_(&device) {
   const auto* compensation = std::get_if<sync::DelayCompensation>(&rule);
   if (compensation == nullptr) return;
   active_ = true;
   rule_ = *compensation;
-  if (rule_.adaptive) mean_square_.resize(static_cast<std::size_t>(elements));
+  if (rule_.adaptive) mean_square_ = FloatArray(device, static_cast<std::size_t>(elements));
 }
 
 void DelayCompensator::correct(std::span<float> gradient, std::span<const float> model,
@@ -25,27 +18,18 @@ void DelayCompensator::correct(std::span<float> gradient, std::span<const float>
   if (!active_) return;
   TANDEM_CHECK(gradient.size() == model.size() && model.size() == older.size(), gradient.size(), model.size(),
                older.size());
-  const auto lambda = static_cast<float>(rule_.lambda);
-  const auto memory = static_cast<float>(rule_.memory);
-  const auto first = static_cast<std::size_t>(position);
-  for (std::size_t i = 0; i < gradient.size(); ++i) {
-    const float square = gradient[i] * gradient[i];
-    float strength = lambda;
-    if (rule_.adaptive) {
-      float& mean = mean_square_[first + i];
-      mean = memory * mean + (1.0F - memory) * square;
-      strength = lambda / std::sqrt(mean + smallest_mean_square);
-    }
-    gradient[i] += strength * square * (model[i] - older[i]);
-  }
+  float* const mean_square = rule_.adaptive ? mean_square_.data() + position : nullptr;
+  device_->compensate(gradient.data(), model.data(), older.data(), mean_square, std::ssize(gradient),
+                      {static_cast<float>(rule_.lambda), static_cast<float>(rule_.memory)});
 }
 
 void DelayCompensator::remember(StateArchive& state) {
-  state.floats("compensation.mean_square", mean_square_);
+  remember_floats(state, "compensation.mean_square", *device_, mean_square_.span());
 }
 
-ChangeUpdate::ChangeUpdate(const sync::UpdateRule& rule, double global_rate, std::int64_t elements)
-    : rate_(global_rate) {
+ChangeUpdate::ChangeUpdate(const sync::UpdateRule& rule, double global_rate, std::int64_t elements,
+                           ComputeDevice& device)
+    : device_(&device), rate_(global_rate) {
   if (const auto* tie = std::get_if<sync::ElasticTie>(&rule)) {
     rate_ = tie->pull;  // as much as the workers give up
     takes_sum_ = true;
@@ -57,7 +41,7 @@ ChangeUpdate::ChangeUpdate(const sync::UpdateRule& rule, double global_rate, std
   kept_ = momentum_;
   nesterov_ = outer->nesterov;
   follows_learning_rate_ = outer->follows_learning_rate;
-  if (outer->momentum > 0.0) velocity_.resize(static_cast<std::size_t>(elements));
+  if (outer->momentum > 0.0) velocity_ = FloatArray(device, static_cast<std::size_t>(elements));
 }
 
 void ChangeUpdate::begin_update(double learning_rate) {
@@ -72,24 +56,18 @@ void ChangeUpdate::apply(std::span<float> model, std::span<const float> base, st
   TANDEM_CHECK(model.size() == base.size() && base.size() == sum.size(), model.size(), base.size(),
                sum.size());
   if (takes_sum_) share = 1.0;
-  if (velocity_.empty()) {
-    const auto rate = static_cast<float>(share) * static_cast<float>(rate_ * scale);
-    for (std::size_t i = 0; i < model.size(); ++i) model[i] = base[i] + rate * sum[i];
-    return;
-  }
-  const auto rate = static_cast<float>(rate_ * scale);
-  const auto first = static_cast<std::size_t>(position);
-  for (std::size_t i = 0; i < model.size(); ++i) {
-    const float change = static_cast<float>(share) * sum[i];
-    float& velocity = velocity_[first + i];
-    velocity = kept_ * velocity + change;
-    model[i] = base[i] + rate * (nesterov_ ? change + momentum_ * velocity : velocity);
-  }
+  float* const velocity = velocity_.empty() ? nullptr : velocity_.data() + position;
+  device_->move(model.data(), base.data(), sum.data(), velocity, std::ssize(model),
+                {.share = static_cast<float>(share),
+                 .rate = static_cast<float>(rate_ * scale),
+                 .kept = kept_,
+                 .momentum = momentum_,
+                 .nesterov = nesterov_});
 }
 
 void ChangeUpdate::remember(StateArchive& state) {
   state.number("outer.learning_rate", learning_rate_);
-  state.floats("outer.velocity", velocity_);
+  remember_floats(state, "outer.velocity", *device_, velocity_.span());
 }
 
 }  // namespace tandem

@@ -4,32 +4,35 @@
 
 #include <cstdint>
 #include <span>
-#include <vector>
 
 #include "policies/sync/update_rule.hpp"
 #include "workloads/state_archive.hpp"
+#include "workloads/vectors/compute_device.hpp"
 
 namespace tandem {
 
 /// Corrects gradients for their age. Any other rule than DelayCompensation corrects nothing.
 class DelayCompensator {
  public:
-  DelayCompensator(const sync::UpdateRule& rule, std::int64_t elements);
+  DelayCompensator(const sync::UpdateRule& rule, std::int64_t elements,
+                   ComputeDevice& device = host_device());
   /// `model`: as it is now; `older`: what the rule says. Pre: equal sizes.
   void correct(std::span<float> gradient, std::span<const float> model, std::span<const float> older,
                std::int64_t position);
   void remember(StateArchive& state);
 
  private:
+  ComputeDevice* device_;
   bool active_ = false;
   sync::DelayCompensation rule_;
-  std::vector<float> mean_square_;  ///< empty with a fixed lambda
+  FloatArray mean_square_;  ///< empty with a fixed lambda
 };
 
 /// Moves a model by the changes of workers' models.
 class ChangeUpdate {
  public:
-  ChangeUpdate(const sync::UpdateRule& rule, double global_rate, std::int64_t elements);
+  ChangeUpdate(const sync::UpdateRule& rule, double global_rate, std::int64_t elements,
+               ComputeDevice& device = host_device());
   /// Begins an update, of which the stretches come next. `learning_rate`: of the round whose changes these
   /// are.
   void begin_update(double learning_rate);
@@ -40,14 +43,15 @@ class ChangeUpdate {
   void remember(StateArchive& state);
 
  private:
+  ComputeDevice* device_;
   double rate_;
   bool takes_sum_ = false;  ///< instead of the mean
   float momentum_ = 0.0F;
   bool nesterov_ = false;
   bool follows_learning_rate_ = false;
-  double learning_rate_ = 0.0;   ///< of the update under way; 0 before the first
-  float kept_ = 0.0F;            ///< share of the velocity that goes into the update under way
-  std::vector<float> velocity_;  ///< empty without momentum
+  double learning_rate_ = 0.0;  ///< of the update under way; 0 before the first
+  float kept_ = 0.0F;           ///< share of the velocity that goes into the update under way
+  FloatArray velocity_;         ///< empty without momentum
 };
 
 }  // namespace tandem

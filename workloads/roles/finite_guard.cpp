@@ -1,24 +1,10 @@
 #include "workloads/roles/finite_guard.hpp"
 
-#include <algorithm>
-#include <bit>
 #include <cmath>
 #include <cstdint>
 
 namespace tandem {
 namespace {
-
-/// Infinities and values that are no numbers have an exponent of ones only. Without branches, so that the
-/// loop is vectorised.
-bool all_finite(std::span<const float> values) {
-  constexpr std::uint32_t exponent = 0x7f800000U;
-  std::uint32_t found = 0;
-  for (const float value : values) {
-    const std::uint32_t bits = std::bit_cast<std::uint32_t>(value) & exponent;
-    found |= static_cast<std::uint32_t>(bits == exponent);
-  }
-  return found == 0;
-}
 
 /// The tensor of an element of the flat layout; empty for a model without tensors.
 std::string tensor_at(const ModelDescription& model, std::int64_t element) {
@@ -27,50 +13,60 @@ std::string tensor_at(const ModelDescription& model, std::int64_t element) {
   return "";
 }
 
-template <class Value>
-std::span<Value> statistics_of(const BucketDescription& bucket, std::span<Value> flat) {
-  return flat.subspan(static_cast<std::size_t>(bucket.offset + bucket.parameters),
-                      static_cast<std::size_t>(bucket.statistics));
-}
-
 }  // namespace
 
-FiniteGuard::FiniteGuard(const ModelDescription& model, const std::string& setting)
-    : model_(model), looks_(setting != "ignore"), leaves_out_(setting == "skip") {}
+FiniteGuard::FiniteGuard(const ModelDescription& model, const std::string& setting, ComputeDevice& device)
+    : model_(model), device_(device), looks_(setting != "ignore"), leaves_out_(setting == "skip") {}
 
 void FiniteGuard::begin(std::span<const float> model) {
   flaw_.reset();
+  if (!looks_) return;
+  const std::size_t buckets = model_.buckets.size();
+  if (first_flaws_.empty()) first_flaws_ = PinnedArray<std::int64_t>(device_, buckets);
   if (!leaves_out_) return;
-  statistics_.resize(model_.buckets.size());
-  for (std::size_t bucket = 0; bucket < statistics_.size(); ++bucket) {
-    const auto now = statistics_of(model_.buckets[bucket], model);
-    statistics_[bucket].assign(now.begin(), now.end());
+  for (std::size_t bucket = 0; bucket < buckets; ++bucket) {
+    const BucketDescription& extent = model_.buckets[bucket];
+    if (statistics_.size() == bucket)
+      statistics_.emplace_back(device_, static_cast<std::size_t>(extent.statistics));
+    device_.copy(statistics_[bucket].data(), model.data() + extent.offset + extent.parameters,
+                 statistics_[bucket].bytes());
   }
 }
 
-void FiniteGuard::inspect(int bucket, double loss, std::span<float> model, std::span<float> gradient) {
+void FiniteGuard::inspect(int bucket, std::span<const float> gradient) {
   if (!looks_) return;
-  if (!flaw_) flaw_ = flaw_in(model_.buckets[static_cast<std::size_t>(bucket)], loss, gradient);
-  if (flaw_ && leaves_out_) leave_out(bucket, model, gradient);
-}
-
-std::optional<std::string> FiniteGuard::flaw_in(const BucketDescription& bucket, double loss,
-                                                std::span<const float> gradient) const {
-  const auto values =
-      gradient.subspan(static_cast<std::size_t>(bucket.offset), static_cast<std::size_t>(bucket.elements()));
-  if (all_finite(values)) return std::isfinite(loss) ? std::nullopt : std::optional<std::string>("the loss");
-  const auto first = std::find_if(values.begin(), values.end(), [](float v) { return !std::isfinite(v); });
-  return "the gradient of '" + tensor_at(model_, bucket.offset + (first - values.begin())) + "'";
-}
-
-void FiniteGuard::leave_out(int bucket, std::span<float> model, std::span<float> gradient) const {
-  for (std::size_t each = 0; each < statistics_.size(); ++each)
-    std::copy(statistics_[each].begin(), statistics_[each].end(),
-              statistics_of(model_.buckets[each], model).begin());
   const auto index = static_cast<std::size_t>(bucket);
   const BucketDescription& extent = model_.buckets[index];
-  std::fill_n(gradient.begin() + extent.offset, extent.parameters, 0.0F);
-  std::copy(statistics_[index].begin(), statistics_[index].end(), statistics_of(extent, gradient).begin());
+  device_.find_flaw(gradient.data() + extent.offset, extent.elements(), first_flaws_.data() + index);
+}
+
+void FiniteGuard::conclude(int bucket, double loss, std::span<float> model, std::span<float> gradient) {
+  if (!looks_) return;
+  const auto index = static_cast<std::size_t>(bucket);
+  if (!flaw_) flaw_ = flaw_in(index, loss);
+  if (flaw_ && leaves_out_) leave_out(index, model, gradient);
+}
+
+std::optional<std::string> FiniteGuard::flaw_in(std::size_t bucket, double loss) const {
+  const BucketDescription& extent = model_.buckets[bucket];
+  const std::int64_t first = first_flaws_.data()[bucket];
+  if (first < extent.elements()) return "the gradient of '" + tensor_at(model_, extent.offset + first) + "'";
+  return std::isfinite(loss) ? std::nullopt : std::optional<std::string>("the loss");
+}
+
+/// Done when it returns, since the bucket may leave at once.
+void FiniteGuard::leave_out(std::size_t bucket, std::span<float> model, std::span<float> gradient) {
+  for (std::size_t each = 0; each < statistics_.size(); ++each) put_back(each, model);
+  const BucketDescription& extent = model_.buckets[bucket];
+  device_.fill(gradient.data() + extent.offset, extent.parameters, 0.0F);
+  put_back(bucket, gradient);
+  device_.finish();
+}
+
+void FiniteGuard::put_back(std::size_t bucket, std::span<float> flat) {
+  const BucketDescription& extent = model_.buckets[bucket];
+  device_.copy(flat.data() + extent.offset + extent.parameters, statistics_[bucket].data(),
+               statistics_[bucket].bytes());
 }
 
 }  // namespace tandem

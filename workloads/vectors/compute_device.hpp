@@ -114,30 +114,34 @@ ComputeDevice& host_device();
 void add_elements(ComputeDevice& device, const collectives::Element& element, std::byte* sum,
                   const std::byte* arrived, std::int64_t elements);
 
-/// Owns elements in a device's memory, zero at first.
-template <class Element>
+/// Owns elements in a device's memory, or in pinned memory of the host; zero at first.
+template <class Element, bool is_pinned = false>
 class DeviceArray {
  public:
   DeviceArray() = default;
   DeviceArray(ComputeDevice& device, std::size_t size)
-      : device_(&device),
-        data_(reinterpret_cast<Element*>(device.allocate(size * sizeof(Element)))),
-        size_(size) {}
+      : device_(&device), data_(allocate(device, size * sizeof(Element))), size_(size) {}
   DeviceArray(DeviceArray&& other) noexcept { swap(other); }
   DeviceArray& operator=(DeviceArray&& other) noexcept {
     swap(other);
     return *this;
   }
   ~DeviceArray() {
-    if (data_ != nullptr) device_->release(reinterpret_cast<std::byte*>(data_));
+    if (data_ == nullptr) return;
+    auto* const memory = reinterpret_cast<std::byte*>(data_);
+    is_pinned ? device_->release_pinned(memory) : device_->release(memory);
   }
 
   bool empty() const { return size_ == 0; }
   std::size_t size() const { return size_; }
+  std::size_t bytes() const { return size_ * sizeof(Element); }
   Element* data() const { return data_; }
   std::span<Element> span() const { return {data_, size_}; }
 
  private:
+  static Element* allocate(ComputeDevice& device, std::size_t bytes) {
+    return reinterpret_cast<Element*>(is_pinned ? device.allocate_pinned(bytes) : device.allocate(bytes));
+  }
   void swap(DeviceArray& other) noexcept {
     std::swap(device_, other.device_);
     std::swap(data_, other.data_);
@@ -149,5 +153,7 @@ class DeviceArray {
 };
 
 using FloatArray = DeviceArray<float>;
+template <class Element>
+using PinnedArray = DeviceArray<Element, true>;
 
 }  // namespace tandem

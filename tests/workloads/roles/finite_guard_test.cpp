@@ -36,7 +36,8 @@ struct Step {
       for (auto at = static_cast<std::size_t>(extent.offset);
            at < static_cast<std::size_t>(extent.offset + extent.elements()); ++at)
         gradient[at] = at == 5 ? model[5] : computed[at];
-      guard.inspect(bucket, loss, model, gradient);
+      guard.inspect(bucket, gradient);
+      guard.conclude(bucket, loss, model, gradient);
     }
   }
   ModelDescription description = two_buckets();

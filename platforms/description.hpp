@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -15,6 +16,7 @@ struct Device {
   FlopsPerSecond speed;        ///< sustained on training work, not the peak
   BytesPerSecond memory_rate;  ///< sustained by streaming kernels (update, reduce), bytes moved a second
   Seconds launch;              ///< fixed cost of starting one piece of work
+  bool is_gpu = false;
 };
 
 struct Disk {
@@ -29,6 +31,9 @@ struct Host {
   FlopsPerSecond speed;  ///< of one core, as the platform file says
   int cores = 1;
   Device device;
+  /// Number of the GPU of its machine that computes when devices are native. Ranks of hosts with the same
+  /// number on one machine share it.
+  std::optional<int> gpu = {};
   std::vector<Disk> disks;
   std::map<std::string, std::string> properties;
 };

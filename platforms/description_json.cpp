@@ -21,7 +21,9 @@ json host_to_json(const Host& host) {
            {{"name", host.device.name},
             {"speed_flops_per_second", host.device.speed.count()},
             {"memory_bytes_per_second", host.device.memory_rate.count()},
-            {"launch_seconds", host.device.launch.count()}}},
+            {"launch_seconds", host.device.launch.count()},
+            {"is_gpu", host.device.is_gpu}}},
+          {"gpu", host.gpu ? json(*host.gpu) : json()},
           {"disks", disks},
           {"properties", host.properties}};
 }
@@ -35,7 +37,8 @@ Host host_from_json(const json& from) {
   host.device = {device.at("name").get<std::string>(),
                  FlopsPerSecond(device.at("speed_flops_per_second").get<double>()),
                  BytesPerSecond(device.at("memory_bytes_per_second").get<double>()),
-                 Seconds(device.at("launch_seconds").get<double>())};
+                 Seconds(device.at("launch_seconds").get<double>()), device.at("is_gpu").get<bool>()};
+  if (!from.at("gpu").is_null()) host.gpu = from.at("gpu").get<int>();
   for (const json& disk : from.at("disks"))
     host.disks.push_back({disk.at("name").get<std::string>(),
                           BytesPerSecond(disk.at("read_bytes_per_second").get<double>()),

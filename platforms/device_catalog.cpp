@@ -22,11 +22,11 @@ namespace {
 // 5 us.
 Device gpu(const char* name, double peak_fp32_tflops, double memory_gbytes) {
   return {name, FlopsPerSecond(0.40 * peak_fp32_tflops * 1e12), BytesPerSecond(0.80 * memory_gbytes * 1e9),
-          Seconds(20e-6)};
+          Seconds(20e-6), true};
 }
 Device tensor_gpu(const char* name, double peak_tf32_tflops, double memory_gbytes) {
   return {name, FlopsPerSecond(0.30 * peak_tf32_tflops * 1e12), BytesPerSecond(0.80 * memory_gbytes * 1e9),
-          Seconds(20e-6)};
+          Seconds(20e-6), true};
 }
 
 // Server processors: 40 % of the peak at base clock, 70 % of the memory's peak.

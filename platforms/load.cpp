@@ -170,6 +170,19 @@ Device device_of(const Host& host, const std::string& file) {
   return device;
 }
 
+std::optional<int> gpu_of(const Host& host, const std::string& file) {
+  const auto number = host.properties.find("tandem:gpu");
+  if (number == host.properties.end()) return host.device.is_gpu ? std::optional(0) : std::nullopt;
+  const std::string& text = number->second;
+  int value = -1;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size() || value < 0)
+    throw ConfigError(file + ": host '" + host.name +
+                      "': property 'tandem:gpu': expected the number of a GPU, 0 or more, found '" + text +
+                      "'");
+  return value;
+}
+
 }  // namespace
 
 Description load_platform(const std::string& path) {
@@ -191,7 +204,10 @@ Description load_platform(const std::string& path) {
   description.file = path;
   if (description.hosts.empty()) throw ConfigError(path + ": expected at least one host, found none");
   check_figures(description);
-  for (auto& host : description.hosts) host.device = device_of(host, path);
+  for (auto& host : description.hosts) {
+    host.device = device_of(host, path);
+    host.gpu = gpu_of(host, path);
+  }
   description.config = read_config(path);
   return description;
 }

@@ -16,6 +16,10 @@ namespace tandem::platforms {
 /// <prop id="tandem:memory_rate"> (bytes a second) and <prop id="tandem:launch"> (seconds) override the
 /// device's figures.
 ///
+/// <prop id="tandem:gpu"> is the number of the GPU that computes for the host when devices are native;
+/// without it a host whose device is a GPU of the catalogue has number 0, and any other host computes on
+/// processors. All ranks on the host share it, as they share the device in the simulation.
+///
 /// Errors: ConfigError naming the file, with SimGrid's own message where SimGrid refused it.
 /// Pre: this process has no SimGrid engine yet.
 Description load_platform(const std::string& path);

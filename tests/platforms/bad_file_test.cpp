@@ -80,7 +80,9 @@ INSTANTIATE_TEST_SUITE_P(
         Bad{"bad_memory_rate", host_with("<prop id=\"tandem:memory_rate\" value=\"0\"/>"),
             "host 'node-1': property 'tandem:memory_rate': expected a number > 0, found '0'"},
         Bad{"bad_launch", host_with("<prop id=\"tandem:launch\" value=\"5us\"/>"),
-            "host 'node-1': property 'tandem:launch': expected a number >= 0, found '5us'"}),
+            "host 'node-1': property 'tandem:launch': expected a number >= 0, found '5us'"},
+        Bad{"bad_gpu", host_with("<prop id=\"tandem:gpu\" value=\"-1\"/>"),
+            "host 'node-1': property 'tandem:gpu': expected the number of a GPU, 0 or more, found '-1'"}),
     [](const auto& instance) { return instance.param.name; });
 
 TEST(BadFile, Missing) {

@@ -72,6 +72,21 @@ TEST(Load, DeviceFiguresComeFromTheCatalogueAndMayBeOverridden) {
   EXPECT_EQ(description.host("b").device.launch.count(), 0.0);
 }
 
+TEST(Load, AHostHasTheGpuOfItsNumberOrOfItsDevice) {
+  const auto description =
+      load(zone_xml("Full",
+                    "<host id=\"a\" speed=\"2Gf\"><prop id=\"device\" value=\"h200\"/></host>"
+                    "<host id=\"b\" speed=\"2Gf\"><prop id=\"tandem:gpu\" value=\"3\"/></host>"
+                    "<host id=\"c\" speed=\"2Gf\"><prop id=\"device\" value=\"epyc-7742\"/></host>"));
+  EXPECT_EQ(description.host("a").gpu, 0);
+  EXPECT_EQ(description.host("b").gpu, 3);
+  EXPECT_EQ(description.host("c").gpu, std::nullopt);
+  const auto again = description_from_json(to_json(description));
+  EXPECT_EQ(again.host("b").gpu, 3);
+  EXPECT_EQ(again.host("c").gpu, std::nullopt);
+  EXPECT_TRUE(again.host("a").device.is_gpu);
+}
+
 TEST(Load, ReportsTheFilesOwnSettings) {
   const auto description =
       load(platform_xml("<config><prop id=\"network/model\" value=\"CM02\"/><prop "

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include "platforms/description_json.hpp"
 #include "policies/vocabulary/check.hpp"
 #include "tests/platforms/platform_text.hpp"
 

@@ -59,7 +59,7 @@ class SampleMessage {
 class Step {
  public:
   explicit Step(const Job& job)
-      : replica_(job, 0),
+      : replica_(job, device, 0),
         vector_(2 * static_cast<std::size_t>(job.model().elements())),
         optimizer_(job.optimizer_setting(), job.model().elements()) {
     const int batch = job.experiment().workload.batch;

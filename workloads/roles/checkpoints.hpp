@@ -24,9 +24,6 @@ class CheckpointWriter {
   /// Starts writing a copy of `values` (empty when math is modelled) and tells the evaluator once it is
   /// there. Waits for the checkpoint before. A round is saved once.
   void save(std::int64_t round, std::int64_t samples, std::span<const float> values);
-  void save_if_due(std::int64_t round, std::int64_t samples, std::span<const float> values) {
-    if (is_due(round)) save(round, samples, values);
-  }
   /// Writes `model.pt`, and ends the evaluator.
   void finish(std::int64_t round, std::span<const float> values);
 

@@ -13,7 +13,7 @@ Evaluator::Evaluator(const Job& job, Context& context, Journal& journal)
     : job_(job),
       context_(context),
       journal_(journal),
-      learner_(job.real_math() ? make_job_learner(job) : nullptr) {}
+      learner_(job.real_math() ? make_job_learner(job, context.device()) : nullptr) {}
 
 void Evaluator::run() {
   // The first of those who hold the model writes the checkpoints, and announces their end.
@@ -34,7 +34,8 @@ void Evaluator::evaluate(const Note& checkpoint) {
   if (learner_)
     kernel = [&] {
       const Checkpoint model = load_checkpoint(checkpoint_path(job_, checkpoint.version), job_.model());
-      std::copy(model.values.begin(), model.values.end(), learner_->model().begin());
+      context_.device().copy(learner_->model().data(), model.values.data(), learner_->model().size_bytes());
+      context_.device().finish();
       result = learner_->evaluate(job_.dataset()->records(Dataset::Part::test));
     };
   if (!job_.host_of(context_.rank()).disks.empty()) {

@@ -2,38 +2,42 @@
 
 #include <algorithm>
 #include <limits>
+#include <utility>
 
 #include "policies/vocabulary/check.hpp"
+#include "workloads/vectors/device_state.hpp"
 
 namespace tandem {
 
-std::unique_ptr<Learner> make_job_learner(const Job& job, int worker) {
+std::unique_ptr<Learner> make_job_learner(const Job& job, ComputeDevice& device, int worker) {
   TANDEM_CHECK(job.real_math(), "math is modelled");
   LearnerSetting setting = job.learner_setting();
   setting.replica = worker;
-  auto learner = make_learner(setting);
+  setting.gpu = device.gpu();
+  auto learner = make_learner(setting, device);
   const ResumePoint* from = job.resume();
   const std::string initial =
       from ? checkpoint_path(from->directory, from->round) : job.experiment().workload.initial;
   if (!initial.empty()) {
     const Checkpoint checkpoint = load_checkpoint(initial, job.model());
-    std::copy(checkpoint.values.begin(), checkpoint.values.end(), learner->model().begin());
+    device.copy(learner->model().data(), checkpoint.values.data(), learner->model().size_bytes());
+    device.finish();
   }
   return learner;
 }
 
-Replica::Replica(const Job& job, int worker)
-    : model_(job.model()),
-      guard_(model_, job.experiment().workload.non_finite),
-      learner_(job.real_math() ? make_job_learner(job, worker) : nullptr),
-      optimizer_(job.optimizer_setting(), learner_ ? model_.elements() : 0),
+Replica::Replica(const Job& job, ComputeDevice& device, int worker)
+    : device_(device),
+      model_(job.model()),
+      guard_(model_, job.experiment().workload.non_finite, device),
+      learner_(job.real_math() ? make_job_learner(job, device, worker) : nullptr),
+      optimizer_(job.optimizer_setting(), learner_ ? model_.elements() : 0, 0, device),
       change_update_(job.update_rule(), job.experiment().optimizer.global_rate,
-                     learner_ && job.route() == sync::Route::all_reduce ? model_.elements() : 0),
-      loss_(std::numeric_limits<double>::quiet_NaN()) {
+                     learner_ && job.route() == sync::Route::all_reduce ? model_.elements() : 0, device) {
   const sync::UpdateRule rule = job.update_rule();
   if (const auto* tie = std::get_if<sync::ElasticTie>(&rule)) tie_ = *tie;
   if ((tie_ || job.servers_send_means()) && learner_)
-    incoming_.resize(static_cast<std::size_t>(model_.elements()));
+    incoming_ = FloatArray(device, static_cast<std::size_t>(model_.elements()));
   const bool by_server = job.servers_hold_model();
   server_has_model_ = by_server && !tie_ && std::ranges::all_of(model_.buckets, [](const auto& bucket) {
                         return bucket.exchanged() == bucket.elements();
@@ -50,16 +54,37 @@ Kernel Replica::forward() {
   if (!learner_) return {};
   return [this] {
     guard_.begin(learner_->model());
-    loss_ = learner_->forward();
+    learner_->forward();
   };
 }
 
 Kernel Replica::backward(int bucket) {
   if (!learner_) return {};
   return [this, bucket] {
-    learner_->backward(bucket);
-    guard_.inspect(bucket, loss_, learner_->model(), learner_->gradient());
+    if (device_.is_host()) return queue_backward(bucket);
+    if (!queued_ahead_) {
+      queue_backward(bucket);
+      queued_ahead_ = device_.mark();
+    }
+    device_.end_kernel_at(*std::exchange(queued_ahead_, std::nullopt));
+    if (bucket + 1 == buckets()) return;
+    queue_backward(bucket + 1);
+    queued_ahead_ = device_.mark();
   };
+}
+
+void Replica::queue_backward(int bucket) {
+  learner_->backward(bucket);
+  guard_.inspect(bucket, learner_->gradient());
+}
+
+double Replica::loss() const {
+  return learner_ ? learner_->loss() : std::numeric_limits<double>::quiet_NaN();
+}
+
+const std::optional<std::string>& Replica::find_flaw(int bucket) {
+  if (learner_) guard_.conclude(bucket, loss(), learner_->model(), learner_->gradient());
+  return guard_.flaw();
 }
 
 Kernel Replica::local_update(UpdateTime time) {
@@ -78,22 +103,25 @@ Kernel Replica::local_update(UpdateTime time) {
 
 void Replica::mark() {
   if (!learner_ || (tie_ && !marked_.empty())) return;
-  marked_.assign(learner_->model().begin(), learner_->model().end());
+  const std::span<float> model = learner_->model();
+  if (marked_.empty()) marked_ = FloatArray(device_, model.size());
+  device_.copy(marked_.data(), model.data(), model.size_bytes());
 }
 
 Kernel Replica::compute_change() {
   if (!learner_) return {};
   return [this] {
     const auto model = learner_->model();
-    change_.resize(model.size());
-    for (std::size_t i = 0; i < change_.size(); ++i) change_[i] = model[i] - marked_[i];
+    if (change_.empty()) change_ = FloatArray(device_, model.size());
+    device_.subtract(change_.data(), model.data(), marked_.data(), std::ssize(model));
   };
 }
 
 Kernel Replica::weigh(sync::Payload payload, double weight) {
   if (!learner_) return {};
   return [this, payload, weight] {
-    for (float& value : payload_memory(payload)) value *= static_cast<float>(weight);
+    const std::span<float> values = payload_memory(payload);
+    device_.scale(values.data(), std::ssize(values), static_cast<float>(weight));
   };
 }
 
@@ -109,7 +137,7 @@ Kernel Replica::adopt_sum(sync::Payload payload, double weight, UpdateTime time)
         change_update_.begin_update(optimizer_.rate_at(time));
         return adopt_mean_change(1.0 / weight);
       case sync::Payload::model:
-        for (float& value : learner_->model()) value /= static_cast<float>(weight);
+        device_.scale(learner_->model().data(), model_.elements(), static_cast<float>(1.0 / weight));
     }
   };
 }
@@ -128,32 +156,29 @@ Kernel Replica::adopt_sum_of(int bucket, double weight, UpdateTime time) {
 
 /// A server's has memory of its own, since it may come while the worker's gradient is still on its way.
 std::span<const float> Replica::sum_of_gradients() const {
-  return incoming_.empty() ? std::span<const float>(learner_->gradient()) : std::span<const float>(incoming_);
+  return incoming_.empty() ? learner_->gradient() : incoming_.span();
 }
 
 void Replica::adopt_mean_change(double share) {
-  const std::span<float> target = tie_ ? std::span<float>(marked_) : learner_->model();
-  const std::span<const float> base = marked_, sum = change_;
+  const std::span<float> target = tie_ ? marked_.span() : learner_->model();
+  const std::span<const float> base = marked_.span(), sum = change_.span();
   for (const auto& bucket : model_.buckets) {
     const auto begin = static_cast<std::size_t>(bucket.offset);
     const auto trained = static_cast<std::size_t>(bucket.parameters);
-    const auto end = begin + static_cast<std::size_t>(bucket.exchanged());
     change_update_.apply(target.subspan(begin, trained), base.subspan(begin, trained),
                          sum.subspan(begin, trained), share, 1.0, bucket.offset);
-    for (std::size_t i = begin + trained; i < end; ++i)
-      target[i] = base[i] + static_cast<float>(share) * sum[i];
+    const std::size_t rest = begin + trained;
+    device_.move(target.data() + rest, base.data() + rest, sum.data() + rest, nullptr,
+                 bucket.exchanged() - bucket.parameters,
+                 {.share = static_cast<float>(share), .rate = 1.0F, .kept = 0.0F, .momentum = 0.0F, .nesterov = false});
   }
 }
 
 /// Statistics are not pulled: they belong to the worker's own parameters.
 void Replica::give_way_to_centre(double share) {
-  const auto model = learner_->model();
-  const auto pull = static_cast<float>(share);
   for (const auto& bucket : model_.buckets)
-    for (std::int64_t at = bucket.offset; at < bucket.offset + bucket.parameters; ++at) {
-      const auto i = static_cast<std::size_t>(at);
-      model[i] -= pull * (model[i] - marked_[i]);
-    }
+    device_.approach(learner_->model().data() + bucket.offset, marked_.data() + bucket.offset,
+                     bucket.parameters, static_cast<float>(share));
 }
 
 Kernel Replica::adopt_centre() {
@@ -162,12 +187,12 @@ Kernel Replica::adopt_centre() {
   if (!tie_->asynchronous)
     return [this] {
       give_way_to_centre(tie_->pull);
-      marked_ = incoming_;
+      device_.copy(marked_.data(), incoming_.data(), incoming_.bytes());
     };
   // The centre has moved by its share of the distance already: what is left of that distance tells how long
   // it was.
   return [this] {
-    marked_ = incoming_;
+    device_.copy(marked_.data(), incoming_.data(), incoming_.bytes());
     give_way_to_centre(tie_->pull / (1.0 - tie_->pull));
   };
 }
@@ -177,7 +202,7 @@ std::span<float> Replica::payload_memory(sync::Payload payload) {
     case sync::Payload::gradient:
       return learner_->gradient();
     case sync::Payload::change:
-      return change_;
+      return change_.span();
     case sync::Payload::model:
       break;
   }
@@ -186,10 +211,10 @@ std::span<float> Replica::payload_memory(sync::Payload payload) {
 
 void Replica::remember(StateArchive& state) {
   if (!learner_) return;
-  if (!server_has_model_) state.floats("model", learner_->model());
+  if (!server_has_model_) remember_floats(state, "model", device_, learner_->model());
   if (tie_) {
     mark();
-    state.floats("centre", marked_);
+    remember_floats(state, "centre", device_, marked_.span());
   }
   if (server_steps_) return;
   optimizer_.remember(state);
@@ -211,13 +236,18 @@ Slice Replica::payload(sync::Payload payload, std::int64_t offset, std::int64_t 
   return {Bytes(elements * 4), reinterpret_cast<std::byte*>(data)};
 }
 
-std::span<const float> Replica::values() const {
+std::span<const float> Replica::values() {
   if (!learner_) return {};
-  return tie_ ? std::span<const float>(marked_) : std::span<const float>(learner_->model());
+  const std::span<const float> values = tie_ ? marked_.span() : learner_->model();
+  if (device_.is_host()) return values;
+  host_values_.resize(values.size());
+  device_.copy(host_values_.data(), values.data(), values.size_bytes());
+  device_.finish();
+  return host_values_;
 }
 
 std::vector<float> initial_model(const Job& job) {
-  const auto learner = make_job_learner(job);
+  const auto learner = make_job_learner(job, host_device());
   return {learner->model().begin(), learner->model().end()};
 }
 

@@ -1,4 +1,4 @@
-// A worker's copy of the model. With real math it wraps a learner and hands out kernels and memory; with
+// A worker's copy of the model, on its compute device. With real math it wraps a learner and hands out kernels and memory; with
 // modelled math the kernels are empty and the slices are sizes. No role needs to know which.
 #pragma once
 
@@ -21,7 +21,9 @@ namespace tandem {
 class Replica {
  public:
   /// `worker`: its index.
-  Replica(const Job& job, int worker);
+  Replica(const Job& job, ComputeDevice& device, int worker);
+
+  ComputeDevice& device() const { return device_; }
 
   int buckets() const { return static_cast<int>(model_.buckets.size()); }
   const ModelDescription& description() const { return model_; }
@@ -29,14 +31,16 @@ class Replica {
   /// `records` must stay valid until the kernel ran.
   Kernel load(std::span<const std::byte> records);
   Kernel forward();
+  /// Of buckets in their order. Where the device does not wait for the processor, it gets the next bucket's
+  /// work as well, so that it does not idle until that is asked for.
   Kernel backward(int bucket);
   /// One optimiser step by the replica's own gradient.
   Kernel local_update(UpdateTime time);
   /// Of the last forward; NaN when math is modelled.
-  double loss() const { return loss_; }
-  /// What of the step under way is not finite, as far as its buckets are complete, named as FiniteGuard does;
-  /// none when math is modelled.
-  const std::optional<std::string>& flaw() const { return guard_.flaw(); }
+  double loss() const;
+  /// What of the step under way is not finite, up to this bucket, named as FiniteGuard does; none when math is
+  /// modelled. Pre: called once for each bucket, after its backward is done and before it is sent.
+  const std::optional<std::string>& find_flaw(int bucket);
 
   /// change = model - model at the last `mark`.
   Kernel compute_change();
@@ -64,18 +68,20 @@ class Replica {
   void remember(StateArchive& state);
   /// The next forward is that of this step.
   void begin_at(std::int64_t step);
-  /// The worker's own flat model; empty when math is modelled.
+  /// The worker's own flat model, in the device's memory; empty when math is modelled.
   std::span<float> model() { return learner_ ? learner_->model() : std::span<float>(); }
-  /// The whole flat model that training is about, which is the centre where there is one; empty when math is
-  /// modelled.
-  std::span<const float> values() const;
+  /// The whole flat model that training is about, which is the centre where there is one, in the host's
+  /// memory and valid until the next call; empty when math is modelled.
+  std::span<const float> values();
 
  private:
   std::span<float> payload_memory(sync::Payload payload);
   std::span<const float> sum_of_gradients() const;
+  void queue_backward(int bucket);
   void adopt_mean_change(double share);
   void give_way_to_centre(double share);
 
+  ComputeDevice& device_;
   ModelDescription model_;
   FiniteGuard guard_;
   std::unique_ptr<Learner> learner_;
@@ -84,15 +90,16 @@ class Replica {
   std::optional<sync::ElasticTie> tie_;
   bool server_has_model_;  ///< all of it, as it is after an exchange
   bool server_steps_;      ///< and it takes every step
-  double loss_;
-  std::vector<float> marked_;  ///< the model at the start of the round, or the centre as last known
-  std::vector<float> change_;
-  std::vector<float> incoming_;  ///< the centre, or a mean gradient, as it comes; empty: the model comes
+  std::optional<DeviceMark> queued_ahead_;  ///< where the next bucket's backward ends, if it is queued
+  FloatArray marked_;                       ///< the model at the start of the round, or the centre as last known
+  FloatArray change_;
+  FloatArray incoming_;  ///< the centre, or a mean gradient, as it comes; empty: the model comes
+  std::vector<float> host_values_;  ///< of `values`, where the device's memory is not the host's
 };
 
 /// A learner with the job's initial model, for the worker of this index; who does not train needs none.
 /// Pre: math is real.
-std::unique_ptr<Learner> make_job_learner(const Job& job, int worker = 0);
+std::unique_ptr<Learner> make_job_learner(const Job& job, ComputeDevice& device, int worker = 0);
 /// The flat model that every rank starts from: the checkpoint that the job goes on from, or the experiment's,
 /// or the seed. Pre: math is real.
 std::vector<float> initial_model(const Job& job);

@@ -32,7 +32,7 @@ Worker::Worker(const Job& job, Context& context, Journal& journal, int index)
     : job_(job),
       context_(context),
       journal_(journal),
-      replica_(job, index),
+      replica_(job, context.device(), index),
       policy_(job.algorithm().make.make_worker(job.sync_setting(), index)),
       link_(make_link(job, context, replica_, *policy_)),
       open_(job, context, replica_, *link_, [this](Phase phase) { end_phase(phase); }),
@@ -80,8 +80,8 @@ void Worker::step() {
   ++record_.step;
   save_state_if_due();
   // The last one is the mean of all, where each worker has a model of its own.
-  if (writes_checkpoints_ && !(stopping_ && has_own_model_))
-    checkpoints_.save_if_due(done_rounds_, done_samples_, replica_.values());
+  if (writes_checkpoints_ && !(stopping_ && has_own_model_) && checkpoints_.is_due(done_rounds_))
+    checkpoints_.save(done_rounds_, done_samples_, replica_.values());
 }
 
 sync::Beginning Worker::begin() {
@@ -137,7 +137,7 @@ void Worker::backward(const sync::Exchange* during) {
         context_.compute({.kind = Work::Kind::backward, .bucket = bucket, .samples = record_.samples},
                          replica_.backward(bucket));
     link_->overlap(pass);
-    if (const auto& flaw = replica_.flaw(); flaw && !skips_step_) meet_flaw(*flaw);
+    if (const auto& flaw = replica_.find_flaw(bucket); flaw && !skips_step_) meet_flaw(*flaw);
     const Seconds done = context_.now();
     step_duration_ = done - record_.start - open_.spent() - offering;
     if (during != nullptr && job_.overlaps_backward()) link_->offer(bucket, contribution());

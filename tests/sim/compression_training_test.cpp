@@ -11,7 +11,7 @@
 
 #include "policies/collectives/schedule.hpp"
 #include "policies/compression/codec.hpp"
-#include "policies/compression/error_feedback.hpp"
+#include "workloads/vectors/error_feedback.hpp"
 #include "policies/vocabulary/check.hpp"
 #include "tests/sim/training.hpp"
 #include "workloads/roles/state_files.hpp"

@@ -7,13 +7,14 @@
 #include <optional>
 #include <string>
 
-#include "policies/compression/error_feedback.hpp"
 #include "policies/vocabulary/check.hpp"
 #include "policies/vocabulary/rng.hpp"
 #include "workloads/calibration/measurement.hpp"
 #include "workloads/optimizer.hpp"
 #include "workloads/records/quantile.hpp"
+#include "workloads/roles/device_codec.hpp"
 #include "workloads/roles/replica.hpp"
+#include "workloads/vectors/error_feedback.hpp"
 
 namespace tandem::calibration {
 namespace {
@@ -29,28 +30,28 @@ struct Piece {
 /// A message that is made and read again and again.
 class SampleMessage {
  public:
-  SampleMessage(const Job& job, std::int64_t position, std::int64_t elements)
-      : codec_(job.compression()->make(job.compression_setting(0, position, elements))),
-        message_(static_cast<std::size_t>(codec_->message_bytes())),
-        decoded_(static_cast<std::size_t>(elements)) {
+  SampleMessage(const Job& job, ComputeDevice& device, std::int64_t position, std::int64_t elements)
+      : codec_(make_device_codec(job, device, job.compression_setting(0, position, elements))),
+        message_(device, static_cast<std::size_t>(codec_->message_bytes())),
+        decoded_(device, static_cast<std::size_t>(elements)) {
     if (compression::has_error_feedback(job.compression_options()))
       feedback_.emplace(job.algorithm().make.timing_driven);
   }
   void compress(std::span<const float> values) {
     ++exchange_;
-    codec_->encode(feedback_ ? feedback_->add(values) : values, exchange_, message_);
+    codec_->encode(feedback_ ? feedback_->add(values) : values, exchange_, message_.span());
     if (!feedback_) return;
-    codec_->decode(message_, exchange_, decoded_);
-    feedback_->subtract(decoded_);
+    codec_->decode(message_.span(), exchange_, decoded_.span());
+    feedback_->subtract(decoded_.span());
   }
   /// Pre: compressed before.
-  void decompress() { codec_->decode(message_, exchange_, decoded_); }
+  void decompress() { codec_->decode(message_.span(), exchange_, decoded_.span()); }
 
  private:
   std::unique_ptr<compression::Codec> codec_;
   std::optional<compression::ErrorFeedback> feedback_;
-  std::vector<std::byte> message_;
-  std::vector<float> decoded_;
+  DeviceArray<std::byte> message_;
+  FloatArray decoded_;
   std::int64_t exchange_ = -1;
 };
 
@@ -58,10 +59,11 @@ class SampleMessage {
 /// tell cost from start-up.
 class Step {
  public:
-  explicit Step(const Job& job)
-      : replica_(job, device, 0),
-        vector_(2 * static_cast<std::size_t>(job.model().elements())),
-        optimizer_(job.optimizer_setting(), job.model().elements()) {
+  Step(const Job& job, ComputeDevice& device)
+      : device_(device),
+        replica_(job, device, 0),
+        vector_(device, 2 * static_cast<std::size_t>(job.model().elements())),
+        optimizer_(job.optimizer_setting(), job.model().elements(), 0, device) {
     const int batch = job.experiment().workload.batch;
     const auto all = job.dataset()->records(Dataset::Part::train);
     const auto batch_bytes =
@@ -85,30 +87,32 @@ class Step {
  private:
   void add_streaming(std::size_t count, bool in_step) {
     const Bytes size(static_cast<std::int64_t>(count * sizeof(float)));
-    const auto target = std::span(vector_).first(count);
-    const auto source = std::span<const float>(vector_).last(count);
+    const auto target = vector_.span().first(count);
+    const auto source = vector_.span().last(count);
     pieces_.push_back({{.kind = Work::Kind::update, .bytes = size},
                        [this, target, source] {
                          optimizer_.begin_update({});
                          optimizer_.apply(target, source, 1.0, 0);
                        },
                        in_step});
-    pieces_.push_back({{.kind = Work::Kind::reduce, .bytes = size},
-                       [target, source] {
-                         for (std::size_t i = 0; i < target.size(); ++i) target[i] += source[i];
-                       },
-                       in_step});
+    pieces_.push_back(
+        {{.kind = Work::Kind::reduce, .bytes = size},
+         [this, target, source] { device_.add(target.data(), source.data(), std::ssize(target), 1.0F); },
+         in_step});
   }
 
   /// Of the first bucket whole, and of its first half: values as different as gradients are.
   void add_compression(const Job& job) {
     const BucketDescription& bucket = job.model().buckets.front();
     Rng random = Rng::stream(job.experiment().seed, "calibration values");
-    values_.resize(static_cast<std::size_t>(bucket.parameters));
-    for (float& value : values_) value = static_cast<float>(random.normal());
+    std::vector<float> drawn(static_cast<std::size_t>(bucket.parameters));
+    for (float& value : drawn) value = static_cast<float>(random.normal());
+    values_ = FloatArray(device_, drawn.size());
+    device_.copy(values_.data(), drawn.data(), values_.bytes());
+    device_.finish();
     for (const std::int64_t elements : {(bucket.parameters + 1) / 2, bucket.parameters}) {
-      auto& message = messages_.emplace_back(job, bucket.offset, elements);
-      const auto values = std::span(values_).first(static_cast<std::size_t>(elements));
+      auto& message = messages_.emplace_back(job, device_, bucket.offset, elements);
+      const auto values = values_.span().first(static_cast<std::size_t>(elements));
       const Bytes size(elements * static_cast<std::int64_t>(sizeof(float)));
       const std::string method = job.cost_model(0).subject(Work::Kind::compress);
       const bool in_step = elements == bucket.parameters;
@@ -123,10 +127,11 @@ class Step {
     }
   }
 
+  ComputeDevice& device_;
   Replica replica_;
-  std::vector<float> vector_;
+  FloatArray vector_;
   Optimizer optimizer_;
-  std::vector<float> values_;
+  FloatArray values_;
   std::deque<SampleMessage> messages_;
   std::vector<Piece> pieces_;
 };
@@ -134,8 +139,8 @@ class Step {
 double time_of(Context& context, const Piece& piece) {
   const Seconds start = context.now();
   Pending done = context.compute(piece.work, piece.kernel);
-  context.wait(done);
-  return (context.now() - start).count();
+  const auto by_device = context.wait(done).device_time;
+  return by_device.value_or(context.now() - start).count();
 }
 
 /// Every piece once; returns the time of those that make a step.
@@ -239,7 +244,7 @@ std::vector<Profile::ComputeEntry> first_times(const Job& job, Context& context,
 
 ComputeTimes measure_compute(const Job& job, Context& context, const CalibrationSetting& setting,
                              Rank partner, const Profile::Path& path) {
-  const Step step(job);
+  const Step step(job, context.device());
   const Disturbance disturbance(job, partner, path);
   ComputeTimes times{first_times(job, context, step), disturbance.size.count(), {}};
   times.step_s.push_back(run_alone(context, step, times.entries));
@@ -301,7 +306,7 @@ std::vector<Profile::HostEntry> measure_hosts(const Job& job, Context& context,
     if (std::find(ranks.begin(), ranks.end(), context.rank()) == ranks.end()) return {};
     Pending go = context.receive(0, ping, {});
     context.wait(go);
-    const Step step(job);
+    const Step step(job, context.device());
     auto entries = first_times(job, context, step);
     for (double& seconds : step_s) seconds = run_alone(context, step, entries);
     Pending told = context.send(0, pong, result);

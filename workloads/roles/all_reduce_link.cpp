@@ -29,7 +29,8 @@ class AllReduceLink : public Link {
     const auto all = members_of({}, workers_.size());
     const int self = job.seats()[static_cast<std::size_t>(context.rank())].index;
     for (const auto& bucket : replica.description().buckets)
-      compressed_.push_back(make_compressed_sum(job, self, bucket, job.all_reduce()->gathered(all)));
+      compressed_.push_back(
+          make_compressed_sum(job, context.device(), self, bucket, job.all_reduce()->gathered(all)));
   }
 
   void begin(const sync::Exchange& exchange) override {

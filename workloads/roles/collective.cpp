@@ -80,7 +80,6 @@ AllReduces::AllReduces(Context& context, Schedules schedules, std::span<const Ra
     run.is_own = !schedules[bucket];
     TANDEM_CHECK(!run.is_own || run.element == float_element, "bucket", bucket);
     if (!run.is_own) run.schedule = std::move(*schedules[bucket]);
-    run.device = &context.device();
     run.channel = first_channel + static_cast<std::int32_t>(bucket);
     run.first_slot = slots_.size();
     run.vector.size = bucket_sizes[bucket];
@@ -100,6 +99,7 @@ void AllReduces::start(int bucket, Slice vector) {
   TANDEM_CHECK(vector.size == run.vector.size, "bucket", bucket, "bytes", vector.size.count(), "expected",
                run.vector.size.count());
   run.vector = vector;
+  run.device = context_.device().owns(vector.data) ? &context_.device() : &host_device();
   if (vector.data != nullptr && run.arrivals.size() < run.arrivals_needed)
     run.arrivals = DeviceArray<std::byte>(*run.device, run.arrivals_needed);
   run.round = 0;

@@ -1,15 +1,21 @@
 #include "workloads/roles/compressed_push.hpp"
 
-#include <algorithm>
-#include <cstring>
+#include "workloads/roles/device_codec.hpp"
 
 namespace tandem {
 namespace {
 
 std::int64_t statistics_bytes(const ShardPiece& piece) { return (piece.elements - piece.parameters) * 4; }
 
-std::unique_ptr<compression::Codec> codec_of(const Job& job, int worker, const ShardPiece& piece) {
-  return job.compression()->make(job.compression_setting(worker, piece.flat_offset, piece.parameters));
+std::unique_ptr<compression::Codec> codec_of(const Job& job, ComputeDevice& device, int worker,
+                                             const ShardPiece& piece) {
+  return make_device_codec(job, device, job.compression_setting(worker, piece.flat_offset, piece.parameters));
+}
+
+/// Messages begin where any device can read any element.
+std::size_t aligned(std::size_t offset) {
+  constexpr std::size_t alignment = 64;
+  return (offset + alignment - 1) / alignment * alignment;
 }
 
 std::span<float> floats_of(const Slice& slice) {
@@ -18,18 +24,19 @@ std::span<float> floats_of(const Slice& slice) {
 
 }  // namespace
 
-PushCompressor::PushCompressor(const Job& job, int worker, const ShardLayout& layout) {
+PushCompressor::PushCompressor(const Job& job, ComputeDevice& device, int worker, const ShardLayout& layout)
+    : device_(device) {
   for (const ShardPieces& of_shard : layout) {
     auto& own = pieces_.emplace_back();
     for (const ShardPiece& extent : of_shard) {
       Piece& piece = own.emplace_back();
       piece.extent = extent;
-      piece.codec = codec_of(job, worker, extent);
+      piece.codec = codec_of(job, device, worker, extent);
       if (!job.real_math()) continue;
       // Who waits for all workers drops nobody's push.
       if (compression::has_error_feedback(job.compression_options()))
-        piece.feedback.emplace(job.algorithm().make.timing_driven);
-      piece.message.resize(static_cast<std::size_t>(piece.message_bytes()));
+        piece.feedback.emplace(job.algorithm().make.timing_driven, device);
+      piece.message = DeviceArray<std::byte>(device, static_cast<std::size_t>(piece.message_bytes()));
     }
   }
 }
@@ -38,17 +45,16 @@ std::int64_t PushCompressor::Piece::message_bytes() const {
   return codec->message_bytes() + statistics_bytes(extent);
 }
 
-void PushCompressor::Piece::compress(std::span<float> values, std::int64_t number) {
+void PushCompressor::Piece::compress(ComputeDevice& device, std::span<float> values, std::int64_t number) {
   const auto trained = values.first(static_cast<std::size_t>(extent.parameters));
   const auto statistics = std::as_bytes(values.subspan(trained.size()));
-  const auto compressed = std::span(message).first(message.size() - statistics.size());
+  const auto compressed = message.span().first(message.size() - statistics.size());
   codec->encode(feedback ? feedback->add(trained) : trained, number, compressed);
   if (feedback) {
     codec->decode(compressed, number, trained);
     feedback->subtract(trained);
   }
-  std::copy(statistics.begin(), statistics.end(),
-            message.end() - static_cast<std::ptrdiff_t>(statistics.size()));
+  device.copy(message.data() + compressed.size(), statistics.data(), statistics.size());
 }
 
 Kernel PushCompressor::compress(Replica& replica, sync::Payload payload, int bucket,
@@ -60,7 +66,7 @@ Kernel PushCompressor::compress(Replica& replica, sync::Payload payload, int buc
         if (piece.extent.bucket != bucket) continue;
         const auto values =
             floats_of(replica.payload(payload, piece.extent.flat_offset, piece.extent.elements));
-        piece.compress(values, numbers[shard]);
+        piece.compress(device_, values, numbers[shard]);
       }
   };
 }
@@ -82,23 +88,23 @@ void PushCompressor::remember(StateArchive& state) {
       const std::string name = "compression." + std::to_string(shard) + '.' + std::to_string(index);
       const auto trained = static_cast<std::size_t>(piece.extent.parameters);
       if (piece.message.empty()) continue;
-      if (piece.feedback) state.floats(name + ".unsent", piece.feedback->memory(trained));
+      if (piece.feedback) piece.feedback->remember(state, name + ".unsent", trained);
       state.floats(name + ".learnt", piece.codec->learnt());
     }
 }
 
-PushDecoder::PushDecoder(const Job& job, const ShardPieces& pieces)
-    : numbers_(job.ranks_of(Seat::Role::worker).size()), messages_(numbers_.size()) {
+PushDecoder::PushDecoder(const Job& job, ComputeDevice& device, const ShardPieces& pieces)
+    : device_(device), numbers_(job.ranks_of(Seat::Role::worker).size()), messages_(numbers_.size()) {
   std::size_t bytes = 0;
   for (const ShardPiece& extent : pieces) {
     // What is received does not depend on whose it is.
-    Piece piece{extent, codec_of(job, 0, extent), bytes};
+    Piece piece{extent, codec_of(job, device, 0, extent), bytes};
     piece.message_bytes = piece.codec->message_bytes() + statistics_bytes(extent);
-    bytes += static_cast<std::size_t>(piece.message_bytes);
+    bytes = aligned(bytes + static_cast<std::size_t>(piece.message_bytes));
     pieces_.push_back(std::move(piece));
   }
   if (!job.real_math()) return;
-  for (auto& messages : messages_) messages.resize(bytes);
+  for (auto& messages : messages_) messages = DeviceArray<std::byte>(device, bytes);
 }
 
 Slice PushDecoder::slot(int worker, std::size_t index) {
@@ -109,7 +115,7 @@ Slice PushDecoder::slot(int worker, std::size_t index) {
 
 void PushDecoder::decode(int worker, std::span<float> values) {
   const auto index = static_cast<std::size_t>(worker);
-  const std::span<const std::byte> all = messages_[index];
+  const std::span<const std::byte> all = messages_[index].span();
   for (const Piece& piece : pieces_) {
     const auto message = all.subspan(piece.offset, static_cast<std::size_t>(piece.message_bytes));
     const auto compressed = message.first(static_cast<std::size_t>(piece.codec->message_bytes()));
@@ -118,8 +124,7 @@ void PushDecoder::decode(int worker, std::span<float> values) {
     const auto trained = target.first(static_cast<std::size_t>(piece.extent.parameters));
     piece.codec->decode(compressed, numbers_[index], trained);
     const auto statistics = message.subspan(compressed.size());
-    if (!statistics.empty())
-      std::memcpy(target.data() + trained.size(), statistics.data(), statistics.size());
+    device_.copy(target.data() + trained.size(), statistics.data(), statistics.size());
   }
 }
 

@@ -7,12 +7,12 @@
 #include <vector>
 
 #include "policies/compression/codec.hpp"
-#include "policies/compression/error_feedback.hpp"
 #include "workloads/context.hpp"
 #include "workloads/job.hpp"
 #include "workloads/roles/replica.hpp"
 #include "workloads/roles/shard_layout.hpp"
 #include "workloads/state_archive.hpp"
+#include "workloads/vectors/error_feedback.hpp"
 
 namespace tandem {
 
@@ -20,7 +20,7 @@ namespace tandem {
 class PushCompressor {
  public:
   /// Pre: the job has a compression.
-  PushCompressor(const Job& job, int worker, const ShardLayout& layout);
+  PushCompressor(const Job& job, ComputeDevice& device, int worker, const ShardLayout& layout);
 
   /// The bucket's next messages to all shards, each with a number by which the shard decodes it. The payload
   /// becomes what of it has been sent, where errors are fed back.
@@ -37,10 +37,11 @@ class PushCompressor {
     ShardPiece extent;
     std::unique_ptr<compression::Codec> codec;
     std::optional<compression::ErrorFeedback> feedback;
-    std::vector<std::byte> message;  ///< empty when math is modelled
+    DeviceArray<std::byte> message;  ///< empty when math is modelled
     std::int64_t message_bytes() const;
-    void compress(std::span<float> values, std::int64_t number);
+    void compress(ComputeDevice& device, std::span<float> values, std::int64_t number);
   };
+  ComputeDevice& device_;
   std::vector<std::vector<Piece>> pieces_;  ///< by shard, as its layout
 };
 
@@ -48,7 +49,7 @@ class PushCompressor {
 class PushDecoder {
  public:
   /// Pre: the job has a compression.
-  PushDecoder(const Job& job, const ShardPieces& pieces);
+  PushDecoder(const Job& job, ComputeDevice& device, const ShardPieces& pieces);
 
   /// Where a worker's message of the piece of this index is received.
   Slice slot(int worker, std::size_t index);
@@ -64,9 +65,10 @@ class PushDecoder {
     std::size_t offset = 0;  ///< of its messages in the memory of a worker
     std::int64_t message_bytes = 0;
   };
+  ComputeDevice& device_;
   std::vector<Piece> pieces_;
   std::vector<std::int64_t> numbers_;             ///< by worker, of its last push
-  std::vector<std::vector<std::byte>> messages_;  ///< by worker; empty when math is modelled
+  std::vector<DeviceArray<std::byte>> messages_;  ///< by worker; empty when math is modelled
 };
 
 }  // namespace tandem

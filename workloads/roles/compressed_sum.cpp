@@ -3,28 +3,32 @@
 #include <algorithm>
 
 #include "policies/vocabulary/check.hpp"
+#include "workloads/roles/device_codec.hpp"
 
 namespace tandem {
 namespace {
 
 using collectives::Element;
 
-std::optional<compression::ErrorFeedback> feedback_for(const Job& job) {
+using Feedback = std::optional<compression::ErrorFeedback>;
+
+Feedback feedback_for(const Job& job, ComputeDevice& device) {
   if (!compression::has_error_feedback(job.compression_options())) return std::nullopt;
-  return std::make_optional<compression::ErrorFeedback>();
+  return std::make_optional<compression::ErrorFeedback>(false, device);
 }
 
-void remember_unsent(std::optional<compression::ErrorFeedback>& feedback, std::int64_t elements,
-                     StateArchive& state, const std::string& name) {
-  if (feedback) state.floats(name + ".unsent", feedback->memory(static_cast<std::size_t>(elements)));
+void remember_unsent(Feedback& feedback, std::int64_t elements, StateArchive& state,
+                     const std::string& name) {
+  if (feedback) feedback->remember(state, name + ".unsent", static_cast<std::size_t>(elements));
 }
 
 /// Messages add up.
 class Summed final : public CompressedSum {
  public:
-  Summed(const Job& job, const compression::Setting& setting)
-      : codec_(job.compression()->make(setting)),
-        feedback_(feedback_for(job)),
+  Summed(const Job& job, ComputeDevice& device, const compression::Setting& setting)
+      : device_(device),
+        codec_(make_device_codec(job, device, setting)),
+        feedback_(feedback_for(job, device)),
         elements_(setting.stretch.elements),
         element_(*job.compression()->element) {}
 
@@ -33,35 +37,39 @@ class Summed final : public CompressedSum {
   }
 
   void prepare(std::size_t, std::span<float> payload) override {
-    message_.resize(static_cast<std::size_t>(codec_->message_bytes()));
-    codec_->encode(feedback_ ? feedback_->add(payload) : payload, exchange_, message_);
+    if (message_.empty())
+      message_ = DeviceArray<std::byte>(device_, static_cast<std::size_t>(codec_->message_bytes()));
+    codec_->encode(feedback_ ? feedback_->add(payload) : payload, exchange_, message_.span());
     if (!feedback_) return;
-    codec_->decode(message_, exchange_, payload);
+    codec_->decode(message_.span(), exchange_, payload);
     feedback_->subtract(payload);
   }
 
-  std::span<std::byte> memory(std::size_t) override { return message_; }
-  void finish(std::span<float> payload) override { codec_->decode(message_, exchange_++, payload); }
+  std::span<std::byte> memory(std::size_t) override { return message_.span(); }
+  void finish(std::span<float> payload) override { codec_->decode(message_.span(), exchange_++, payload); }
   void remember(StateArchive& state, const std::string& name) override {
     state.number(name + ".exchange", exchange_);
     remember_unsent(feedback_, elements_, state, name);
   }
 
  private:
+  ComputeDevice& device_;
   std::unique_ptr<compression::Codec> codec_;
-  std::optional<compression::ErrorFeedback> feedback_;
+  Feedback feedback_;
   std::int64_t elements_;
   Element element_;
-  std::vector<std::byte> message_;
+  DeviceArray<std::byte> message_;
   std::int64_t exchange_ = 0;
 };
 
 /// Everybody gets everybody's message, and decodes all in the order of workers.
 class Gathered final : public CompressedSum {
  public:
-  Gathered(const Job& job, const compression::Setting& setting, const std::vector<int>& order)
-      : codec_(job.compression()->make(setting)),
-        feedback_(feedback_for(job)),
+  Gathered(const Job& job, ComputeDevice& device, const compression::Setting& setting,
+           const std::vector<int>& order)
+      : device_(device),
+        codec_(make_device_codec(job, device, setting)),
+        feedback_(feedback_for(job, device)),
         elements_(setting.stretch.elements),
         worker_(setting.worker) {
     place_of_.resize(order.size());
@@ -74,7 +82,9 @@ class Gathered final : public CompressedSum {
   }
 
   void prepare(std::size_t, std::span<float> payload) override {
-    messages_.resize(place_of_.size() * static_cast<std::size_t>(codec_->message_bytes()));
+    if (messages_.empty())
+      messages_ = DeviceArray<std::byte>(
+          device_, place_of_.size() * static_cast<std::size_t>(codec_->message_bytes()));
     const auto own = message_of(static_cast<std::size_t>(worker_));
     codec_->encode(feedback_ ? feedback_->add(payload) : payload, exchange_, own);
     if (!feedback_) return;
@@ -82,14 +92,14 @@ class Gathered final : public CompressedSum {
     feedback_->subtract(payload);
   }
 
-  std::span<std::byte> memory(std::size_t) override { return messages_; }
+  std::span<std::byte> memory(std::size_t) override { return messages_.span(); }
 
   void finish(std::span<float> payload) override {
-    one_.resize(payload.size());
-    std::fill(payload.begin(), payload.end(), 0.0F);
+    if (one_.empty()) one_ = FloatArray(device_, payload.size());
+    device_.fill(payload.data(), std::ssize(payload), 0.0F);
     for (std::size_t worker = 0; worker < place_of_.size(); ++worker) {
-      codec_->decode(message_of(worker), exchange_, one_);
-      for (std::size_t i = 0; i < payload.size(); ++i) payload[i] += one_[i];
+      codec_->decode(message_of(worker), exchange_, one_.span());
+      device_.add(payload.data(), one_.data(), std::ssize(payload), 1.0F);
     }
     ++exchange_;
   }
@@ -102,26 +112,29 @@ class Gathered final : public CompressedSum {
  private:
   std::span<std::byte> message_of(std::size_t worker) {
     const auto bytes = static_cast<std::size_t>(codec_->message_bytes());
-    return std::span(messages_).subspan(place_of_[worker] * bytes, bytes);
+    return messages_.span().subspan(place_of_[worker] * bytes, bytes);
   }
 
+  ComputeDevice& device_;
   std::unique_ptr<compression::Codec> codec_;
-  std::optional<compression::ErrorFeedback> feedback_;
+  Feedback feedback_;
   std::int64_t elements_;
   int worker_;
   std::vector<std::size_t> place_of_;  ///< by worker
-  std::vector<std::byte> messages_;
-  std::vector<float> one_;  ///< what one worker sent
+  DeviceArray<std::byte> messages_;
+  FloatArray one_;  ///< what one worker sent
   std::int64_t exchange_ = 0;
 };
 
 /// Left factors are summed, made orthonormal, and give right factors, which are summed. What a worker sent is
-/// the product with its own right factors (Vogels et al. 2019, algorithm 2).
+/// the product with its own right factors (Vogels et al. 2019, algorithm 2). The processor calculates them,
+/// on a copy where the payload is not in its memory.
 class Factored final : public CompressedSum {
  public:
-  Factored(const Job& job, const compression::Setting& setting)
-      : factors_(job.compression()->make_factors(setting)),
-        feedback_(feedback_for(job)),
+  Factored(const Job& job, ComputeDevice& device, const compression::Setting& setting)
+      : device_(device),
+        factors_(job.compression()->make_factors(setting)),
+        feedback_(feedback_for(job, host_device())),
         elements_(setting.stretch.elements),
         element_(collectives::float_element) {}
 
@@ -133,15 +146,18 @@ class Factored final : public CompressedSum {
     if (stage == 0) {
       left_.resize(static_cast<std::size_t>(factors_->left_elements()));
       right_.resize(static_cast<std::size_t>(factors_->right_elements()));
-      values_ = feedback_ ? feedback_->add(payload) : payload;
+      const std::span<float> here = fetched(payload);
+      values_ = feedback_ ? feedback_->add(here) : here;
       return factors_->project(values_, left_);
     }
     factors_->orthonormalise(left_);
     factors_->reproject(values_, left_, right_);
     if (!feedback_) return;
-    factors_->expand(left_, right_, payload);
-    factors_->copy_plain(values_, payload);
-    feedback_->subtract(payload);
+    const std::span<float> sent = here_of(payload);
+    factors_->expand(left_, right_, sent);
+    factors_->copy_plain(values_, sent);
+    feedback_->subtract(sent);
+    put_back(payload);
   }
 
   std::span<std::byte> memory(std::size_t stage) override {
@@ -149,7 +165,8 @@ class Factored final : public CompressedSum {
   }
 
   void finish(std::span<float> payload) override {
-    factors_->expand(left_, right_, payload);
+    factors_->expand(left_, right_, here_of(payload));
+    put_back(payload);
     factors_->keep(right_);
   }
 
@@ -159,30 +176,51 @@ class Factored final : public CompressedSum {
   }
 
  private:
+  /// The payload's memory, or that of its copy.
+  std::span<float> here_of(std::span<float> payload) {
+    if (device_.is_host()) return payload;
+    copy_.resize(payload.size());
+    return copy_;
+  }
+  std::span<float> fetched(std::span<float> payload) {
+    const std::span<float> here = here_of(payload);
+    if (device_.is_host()) return here;
+    device_.copy(here.data(), payload.data(), payload.size_bytes());
+    device_.finish();
+    return here;
+  }
+  void put_back(std::span<float> payload) {
+    if (device_.is_host()) return;
+    device_.copy(payload.data(), copy_.data(), payload.size_bytes());
+    device_.finish();
+  }
+
+  ComputeDevice& device_;
   std::unique_ptr<compression::SharedFactors> factors_;
-  std::optional<compression::ErrorFeedback> feedback_;
+  Feedback feedback_;
   std::int64_t elements_;
   Element element_;
   std::span<const float> values_;  ///< of the exchange under way, to be sent
+  std::vector<float> copy_;        ///< of the payload, where it is not in the host's memory
   std::vector<float> left_;
   std::vector<float> right_;
 };
 
 }  // namespace
 
-std::unique_ptr<CompressedSum> make_compressed_sum(const Job& job, int worker,
+std::unique_ptr<CompressedSum> make_compressed_sum(const Job& job, ComputeDevice& device, int worker,
                                                    const BucketDescription& bucket,
                                                    const std::vector<int>& order) {
   const auto setting = job.compression_setting(worker, bucket.offset, bucket.parameters);
   switch (job.compression()->sharing) {
     case compression::Sharing::gathered:
-      return std::make_unique<Gathered>(job, setting, order);
+      return std::make_unique<Gathered>(job, device, setting, order);
     case compression::Sharing::factored:
-      return std::make_unique<Factored>(job, setting);
+      return std::make_unique<Factored>(job, device, setting);
     case compression::Sharing::summed:
       break;
   }
-  return std::make_unique<Summed>(job, setting);
+  return std::make_unique<Summed>(job, device, setting);
 }
 
 }  // namespace tandem

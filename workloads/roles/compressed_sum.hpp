@@ -11,10 +11,10 @@
 
 #include "policies/collectives/element.hpp"
 #include "policies/compression/codec.hpp"
-#include "policies/compression/error_feedback.hpp"
 #include "workloads/job.hpp"
 #include "workloads/model_description.hpp"
 #include "workloads/state_archive.hpp"
+#include "workloads/vectors/error_feedback.hpp"
 
 namespace tandem {
 
@@ -36,6 +36,7 @@ class CompressedSum {
   /// Pre: the all-reduces of earlier stages are done. `payload`: the trained elements; where errors are fed
   /// back, they become what this worker has sent.
   virtual void prepare(std::size_t stage, std::span<float> payload) = 0;
+  /// The device's, or the host's.
   virtual std::span<std::byte> memory(std::size_t stage) = 0;
   /// The payload becomes the sum over workers.
   virtual void finish(std::span<float> payload) = 0;
@@ -45,7 +46,7 @@ class CompressedSum {
 
 /// `order`: the workers in the order in which their elements stand when they are gathered.
 /// Pre: the job has a compression.
-std::unique_ptr<CompressedSum> make_compressed_sum(const Job& job, int worker,
+std::unique_ptr<CompressedSum> make_compressed_sum(const Job& job, ComputeDevice& device, int worker,
                                                    const BucketDescription& bucket,
                                                    const std::vector<int>& order);
 

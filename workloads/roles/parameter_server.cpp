@@ -24,7 +24,7 @@ ParameterServer::ParameterServer(const Job& job, Context& context, Journal& jour
       gets_pushes_(job.route() == sync::Route::server),
       holds_model_(job.servers_hold_model()),
       shard_(shard),
-      model_(job, shard),
+      model_(job, context.device(), shard),
       policy_(job.algorithm().make.make_server(job.sync_setting())),
       checkpoints_(job, context),
       states_(job, context.rank()),
@@ -342,9 +342,13 @@ std::vector<float> ParameterServer::gather_model() {
   std::vector<float> whole = model_.initial();
   whole.resize(snapshot ? static_cast<std::size_t>(job_.model().elements()) : 0);
   std::vector<float> received;
+  if (snapshot) {
+    received.resize(snapshot->size());
+    context_.device().copy(received.data(), snapshot->data(), snapshot->bytes());
+    context_.device().finish();
+  }
   for (int shard = 0; shard < static_cast<int>(shards_.size()); ++shard) {
     const ShardPieces& pieces = job_.shard_layout()[static_cast<std::size_t>(shard)];
-    const float* part = snapshot ? snapshot->data() : nullptr;
     if (shard > 0) {
       received.resize(snapshot ? static_cast<std::size_t>(shard_elements(pieces)) : 0);
       std::byte* target = snapshot ? reinterpret_cast<std::byte*>(received.data()) : nullptr;
@@ -352,11 +356,10 @@ std::vector<float> ParameterServer::gather_model() {
           context_.receive(shards_[static_cast<std::size_t>(shard)], protocol::checkpoint_parts,
                            {Bytes(shard_elements(pieces) * 4), target});
       context_.wait(arriving);
-      part = received.data();
     }
     if (!snapshot) continue;
     for (const ShardPiece& piece : pieces)
-      std::copy_n(part + piece.shard_offset, piece.elements, whole.begin() + piece.flat_offset);
+      std::copy_n(received.begin() + piece.shard_offset, piece.elements, whole.begin() + piece.flat_offset);
   }
   return whole;
 }

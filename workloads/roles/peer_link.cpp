@@ -213,14 +213,14 @@ class PeerLink : public Link {
       context_.wait(last);
       return;
     }
-    std::vector<float> other(replica_.model().size());
-    const Slice arrival{own.size, own.data == nullptr ? nullptr : reinterpret_cast<std::byte*>(other.data())};
+    const FloatArray other(replica_.device(), replica_.model().size());
+    const Slice arrival{own.size, reinterpret_cast<std::byte*>(other.data())};
     for (std::size_t worker = 1; worker < workers_.size(); ++worker) {
       Pending arriving = context_.receive(workers_[worker], protocol::last_models, arrival);
       context_.wait(arriving);
       compute(
           1, own.data == nullptr ? Kernel() : [&] {
-            std::ranges::transform(replica_.model(), other, replica_.model().begin(), std::plus<>());
+            replica_.device().add(replica_.model().data(), other.data(), std::ssize(other.span()), 1.0F);
           });
     }
     compute(1, replica_.adopt_sum(sync::Payload::model, static_cast<double>(workers_.size()), {}));

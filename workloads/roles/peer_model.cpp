@@ -1,52 +1,65 @@
 #include "workloads/roles/peer_model.hpp"
 
 #include <algorithm>
-#include <span>
-#include <utility>
 
 namespace tandem {
 
 PeerModel::PeerModel(Replica& replica, std::size_t callers)
     : replica_(replica),
       real_(!replica.model().empty()),
-      begun_(replica.model().size()),
-      mean_(std::make_shared<std::vector<float>>(begun_.size())),
-      calls_(callers, std::vector<float>(begun_.size())),
-      replies_(callers) {}
+      device_(replica.device()),
+      begun_(array()),
+      mean_(fresh()),
+      replies_(callers) {
+  for (std::size_t caller = 0; caller < callers; ++caller) calls_.push_back(array());
+  std::int64_t most = 0;
+  for (const auto& bucket : replica.description().buckets) most = std::max(most, bucket.statistics);
+  if (real_) drift_ = FloatArray(device_, static_cast<std::size_t>(most));
+}
 
-Slice PeerModel::slice(std::vector<float>& values) const {
-  return {replica_.description().bytes(), real_ ? reinterpret_cast<std::byte*>(values.data()) : nullptr};
+Slice PeerModel::slice(const FloatArray& values) const {
+  return {replica_.description().bytes(), reinterpret_cast<std::byte*>(values.data())};
+}
+
+/// With any values. Memory is used again rather than asked for.
+PeerModel::Snapshot PeerModel::fresh() {
+  for (const Snapshot& snapshot : snapshots_)
+    if (snapshot.use_count() == 1) return snapshot;
+  return snapshots_.emplace_back(std::make_shared<FloatArray>(array()));
 }
 
 Slice PeerModel::begun() { return slice(begun_); }
 
 Slice PeerModel::arrival(std::size_t index) {
-  while (arrivals_.size() <= index) arrivals_.emplace_back(begun_.size());
+  while (arrivals_.size() <= index) arrivals_.push_back(array());
   return slice(arrivals_[index]);
 }
 
 Kernel PeerModel::begin() {
   if (!real_) return {};
   return [this] {
-    std::ranges::copy(replica_.model(), begun_.begin());
-    mean_ = std::make_shared<std::vector<float>>(begun_);
+    device_.copy(begun_.data(), replica_.model().data(), begun_.bytes());
+    mean_ = fresh();
+    device_.copy(mean_->data(), begun_.data(), begun_.bytes());
   };
 }
 
 Kernel PeerModel::mix(std::size_t others, std::size_t place) {
   if (!real_) return {};
   return [this, others, place] {
-    const auto count = static_cast<float>(others + 1);
-    auto& mean = *mean_;
-    for (std::size_t i = 0; i < mean.size(); ++i) {
-      float sum = 0.0F;
-      for (std::size_t member = 0; member <= others; ++member) {
-        if (member == place) sum += mean[i];
-        if (member < others) sum += arrivals_[member][i];
-      }
-      mean[i] = sum / count;
+    const Snapshot own = mean_;
+    mean_ = fresh();
+    device_.fill(mean_->data(), std::ssize(mean_->span()), 0.0F);
+    for (std::size_t member = 0; member <= others; ++member) {
+      if (member == place) add(*own);
+      if (member < others) add(arrivals_[member]);
     }
+    device_.scale(mean_->data(), std::ssize(mean_->span()), 1.0F / static_cast<float>(others + 1));
   };
+}
+
+void PeerModel::add(const FloatArray& other) {
+  device_.add(mean_->data(), other.data(), std::ssize(other.span()), 1.0F);
 }
 
 Slice PeerModel::reply(std::size_t caller) {
@@ -55,22 +68,26 @@ Slice PeerModel::reply(std::size_t caller) {
 }
 
 void PeerModel::average_with(std::size_t caller) {
-  auto mean = std::make_shared<std::vector<float>>(mean_->size());
-  std::ranges::transform(*mean_, calls_[caller], mean->begin(),
-                         [](float own, float other) { return (own + other) / 2.0F; });
-  mean_ = std::move(mean);
+  if (!real_) return;
+  const Snapshot own = mean_;
+  mean_ = fresh();
+  device_.copy(mean_->data(), own->data(), own->bytes());
+  add(calls_[caller]);
+  device_.scale(mean_->data(), std::ssize(mean_->span()), 0.5F);
+  // The next reply is sent without waiting for any calculation.
+  device_.finish();
 }
 
 Kernel PeerModel::take_over() {
   if (!real_) return {};
   return [this] {
-    const auto model = replica_.model();
+    float* const model = replica_.model().data();
     for (const auto& bucket : replica_.description().buckets) {
-      const auto begin = static_cast<std::size_t>(bucket.offset);
-      const auto trained = begin + static_cast<std::size_t>(bucket.parameters);
-      const auto end = begin + static_cast<std::size_t>(bucket.elements());
-      for (std::size_t i = begin; i < trained; ++i) model[i] = (*mean_)[i];
-      for (std::size_t i = trained; i < end; ++i) model[i] += (*mean_)[i] - begun_[i];
+      device_.copy(model + bucket.offset, mean_->data() + bucket.offset,
+                   static_cast<std::size_t>(bucket.parameters) * sizeof(float));
+      const std::int64_t first = bucket.offset + bucket.parameters;
+      device_.subtract(drift_.data(), mean_->data() + first, begun_.data() + first, bucket.statistics);
+      device_.add(model + first, drift_.data(), bucket.statistics, 1.0F);
     }
   };
 }

@@ -39,16 +39,22 @@ class PeerModel {
   Kernel take_over();
 
  private:
-  using Snapshot = std::shared_ptr<std::vector<float>>;
-  Slice slice(std::vector<float>& values) const;
+  using Snapshot = std::shared_ptr<FloatArray>;
+  Slice slice(const FloatArray& values) const;
+  FloatArray array() const { return {replica_.device(), replica_.model().size()}; }
+  Snapshot fresh();
+  void add(const FloatArray& other);
 
   Replica& replica_;
   bool real_;
-  std::vector<float> begun_;
-  Snapshot mean_;  ///< the copy
-  std::vector<std::vector<float>> arrivals_;
-  std::vector<std::vector<float>> calls_;
+  ComputeDevice& device_;
+  FloatArray begun_;
+  Snapshot mean_;     ///< the copy
+  FloatArray drift_;  ///< of one bucket's statistics since the copy was begun
+  std::vector<FloatArray> arrivals_;
+  std::vector<FloatArray> calls_;
   std::vector<Snapshot> replies_;
+  std::vector<Snapshot> snapshots_;  ///< all there are, held as copy or reply or not
 };
 
 }  // namespace tandem

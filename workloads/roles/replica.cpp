@@ -170,7 +170,11 @@ void Replica::adopt_mean_change(double share) {
     const std::size_t rest = begin + trained;
     device_.move(target.data() + rest, base.data() + rest, sum.data() + rest, nullptr,
                  bucket.exchanged() - bucket.parameters,
-                 {.share = static_cast<float>(share), .rate = 1.0F, .kept = 0.0F, .momentum = 0.0F, .nesterov = false});
+                 {.share = static_cast<float>(share),
+                  .rate = 1.0F,
+                  .kept = 0.0F,
+                  .momentum = 0.0F,
+                  .nesterov = false});
   }
 }
 

@@ -1,5 +1,6 @@
-// A worker's copy of the model, on its compute device. With real math it wraps a learner and hands out kernels and memory; with
-// modelled math the kernels are empty and the slices are sizes. No role needs to know which.
+// A worker's copy of the model, on its compute device. With real math it wraps a learner and hands out
+// kernels and memory; with modelled math the kernels are empty and the slices are sizes. No role needs to
+// know which.
 #pragma once
 
 #include <memory>
@@ -38,8 +39,8 @@ class Replica {
   Kernel local_update(UpdateTime time);
   /// Of the last forward; NaN when math is modelled.
   double loss() const;
-  /// What of the step under way is not finite, up to this bucket, named as FiniteGuard does; none when math is
-  /// modelled. Pre: called once for each bucket, after its backward is done and before it is sent.
+  /// What of the step under way is not finite, up to this bucket, named as FiniteGuard does; none when math
+  /// is modelled. Pre: called once for each bucket, after its backward is done and before it is sent.
   const std::optional<std::string>& find_flaw(int bucket);
 
   /// change = model - model at the last `mark`.
@@ -88,12 +89,12 @@ class Replica {
   Optimizer optimizer_;
   ChangeUpdate change_update_;
   std::optional<sync::ElasticTie> tie_;
-  bool server_has_model_;  ///< all of it, as it is after an exchange
-  bool server_steps_;      ///< and it takes every step
+  bool server_has_model_;                   ///< all of it, as it is after an exchange
+  bool server_steps_;                       ///< and it takes every step
   std::optional<DeviceMark> queued_ahead_;  ///< where the next bucket's backward ends, if it is queued
-  FloatArray marked_;                       ///< the model at the start of the round, or the centre as last known
+  FloatArray marked_;  ///< the model at the start of the round, or the centre as last known
   FloatArray change_;
-  FloatArray incoming_;  ///< the centre, or a mean gradient, as it comes; empty: the model comes
+  FloatArray incoming_;             ///< the centre, or a mean gradient, as it comes; empty: the model comes
   std::vector<float> host_values_;  ///< of `values`, where the device's memory is not the host's
 };
 

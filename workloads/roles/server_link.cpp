@@ -26,7 +26,8 @@ class ServerLink : public Link {
         coordinator_(context, servers_.front()),
         receives_(servers_.size()) {
     if (job.compression() != nullptr)
-      compressor_.emplace(job, job.seats()[static_cast<std::size_t>(context.rank())].index, layout_);
+      compressor_.emplace(job, context.device(), job.seats()[static_cast<std::size_t>(context.rank())].index,
+                          layout_);
   }
 
   void begin(const sync::Exchange& exchange) override {

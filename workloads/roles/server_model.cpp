@@ -4,6 +4,7 @@
 
 #include "policies/vocabulary/check.hpp"
 #include "workloads/roles/replica.hpp"
+#include "workloads/vectors/device_state.hpp"
 
 namespace tandem {
 
@@ -19,21 +20,24 @@ ShardPieces pieces_of(const Job& job, int shard) {
 
 }  // namespace
 
-ServerModel::ServerModel(const Job& job, int shard)
-    : pieces_(pieces_of(job, shard)),
+ServerModel::ServerModel(const Job& job, ComputeDevice& device, int shard)
+    : device_(device),
+      pieces_(pieces_of(job, shard)),
       elements_(shard_elements(pieces_)),
       only_averages_(job.servers_send_means()),
       payload_(job.algorithm().make.payload),
-      optimizer_(job.optimizer_setting(), job.real_math() && !only_averages_ ? elements_ : 0),
-      compensator_(job.update_rule(), job.real_math() ? elements_ : 0),
+      optimizer_(job.optimizer_setting(), job.real_math() && !only_averages_ ? elements_ : 0, 0, device),
+      compensator_(job.update_rule(), job.real_math() ? elements_ : 0, device),
       change_update_(job.update_rule(), job.experiment().optimizer.global_rate,
-                     job.real_math() ? elements_ : 0) {
-  if (job.compression() != nullptr && job.route() == sync::Route::server) decoder_.emplace(job, pieces_);
+                     job.real_math() ? elements_ : 0, device) {
+  if (job.compression() != nullptr && job.route() == sync::Route::server)
+    decoder_.emplace(job, device, pieces_);
   if (!job.real_math()) return;
-  model_ = std::make_shared<std::vector<float>>(static_cast<std::size_t>(elements_));
+  model_ = fresh();
   if (!only_averages_) take_initial(job);
-  slots_.assign(job.ranks_of(Seat::Role::worker).size(), std::vector<float>(model_->size()));
-  aggregate_.assign(model_->size(), 0.0F);
+  for (std::size_t worker = 0; worker < job.ranks_of(Seat::Role::worker).size(); ++worker)
+    slots_.emplace_back(device_, model_->size());
+  aggregate_ = FloatArray(device_, model_->size());
   const sync::UpdateRule rule = job.update_rule();
   if (const auto* compensation = std::get_if<sync::DelayCompensation>(&rule))
     keeps_older_ = compensation->since;
@@ -47,8 +51,26 @@ ServerModel::ServerModel(const Job& job, int shard)
 void ServerModel::take_initial(const Job& job) {
   std::vector<float> whole = initial_model(job);
   for (const ShardPiece& piece : pieces_)
-    std::copy_n(whole.begin() + piece.flat_offset, piece.elements, model_->begin() + piece.shard_offset);
+    device_.copy(model_->data() + piece.shard_offset, whole.data() + piece.flat_offset,
+                 static_cast<std::size_t>(piece.bytes().count()));
+  device_.finish();
   if (!job.experiment().sync.average_statistics) initial_ = std::move(whole);
+}
+
+/// Of so many elements as the model, with any values. Memory is used again rather than asked for.
+ServerModel::Snapshot ServerModel::fresh() {
+  for (const Snapshot& snapshot : snapshots_)
+    if (snapshot.use_count() == 1) return snapshot;
+  return snapshots_.emplace_back(std::make_shared<FloatArray>(device_, static_cast<std::size_t>(elements_)));
+}
+
+/// What follows changes the model, and not what was handed out of it.
+void ServerModel::keep_what_is_held() {
+  const long holders = 2;  // this object: among its snapshots, and as its model
+  if (model_.use_count() <= holders) return;
+  const Snapshot before = model_;
+  model_ = fresh();
+  device_.copy(model_->data(), before->data(), before->bytes());
 }
 
 Slice ServerModel::slot(int worker, std::size_t index) {
@@ -73,7 +95,7 @@ Kernel ServerModel::decompress() {
   if (!model_) return {};
   return [this] {
     for (const auto& [worker, weight] : accepted_)
-      decoder_->decode(worker, slots_[static_cast<std::size_t>(worker)]);
+      decoder_->decode(worker, slots_[static_cast<std::size_t>(worker)].span());
   };
 }
 
@@ -91,8 +113,7 @@ Kernel ServerModel::fold() {
 void ServerModel::add_up() {
   for (const auto& [worker, weight] : accepted_) {
     const auto& slot = slots_[static_cast<std::size_t>(worker)];
-    const auto factor = static_cast<float>(weight);
-    for (std::size_t i = 0; i < aggregate_.size(); ++i) aggregate_[i] += factor * slot[i];
+    device_.add(aggregate_.data(), slot.data(), elements_, static_cast<float>(weight));
   }
   accepted_.clear();
 }
@@ -114,17 +135,18 @@ ServerModel::Snapshot ServerModel::hand_out(int worker) {
 
 /// Of trained elements and of statistics alike. In lockstep nobody still sends the last one.
 void ServerModel::take_mean() {
-  if (model_.use_count() > 1) model_ = std::make_shared<std::vector<float>>(aggregate_.size());
-  const auto share = static_cast<float>(1.0 / total_weight_);
-  for (std::size_t i = 0; i < aggregate_.size(); ++i) (*model_)[i] = share * aggregate_[i];
-  std::fill(aggregate_.begin(), aggregate_.end(), 0.0F);
+  model_.reset();
+  model_ = fresh();
+  device_.copy(model_->data(), aggregate_.data(), aggregate_.bytes());
+  device_.scale(model_->data(), elements_, static_cast<float>(1.0 / total_weight_));
+  device_.fill(aggregate_.data(), elements_, 0.0F);
   total_weight_ = 0.0;
 }
 
 void ServerModel::update(double scale, UpdateTime time) {
   const Snapshot older = keeps_older_ ? older_[static_cast<std::size_t>(pusher_)] : nullptr;
   if (keeps_older_ == Since::last_update) std::fill(older_.begin(), older_.end(), model_);
-  if (model_.use_count() > 1) model_ = std::make_shared<std::vector<float>>(*model_);
+  keep_what_is_held();
   optimizer_.begin_update(time, scale);
   change_update_.begin_update(optimizer_.rate_at(time));
   for (const ShardPiece& piece : pieces_) {
@@ -133,7 +155,7 @@ void ServerModel::update(double scale, UpdateTime time) {
     else
       move_by_change(piece, scale, older.get());
   }
-  std::fill(aggregate_.begin(), aggregate_.end(), 0.0F);
+  device_.fill(aggregate_.data(), elements_, 0.0F);
   total_weight_ = 0.0;
 }
 
@@ -141,42 +163,43 @@ ServerModel::Stretch ServerModel::stretch_of(const ShardPiece& piece) {
   const auto begin = static_cast<std::size_t>(piece.shard_offset);
   const auto trained = static_cast<std::size_t>(piece.parameters);
   const auto statistics = static_cast<std::size_t>(piece.elements) - trained;
-  const auto model = std::span(*model_), aggregate = std::span(aggregate_);
+  const auto model = model_->span(), aggregate = aggregate_.span();
   return {model.subspan(begin, trained), aggregate.subspan(begin, trained),
           model.subspan(begin + trained, statistics), aggregate.subspan(begin + trained, statistics)};
 }
 
-void ServerModel::step_by_gradient(const ShardPiece& piece, const std::vector<float>* older) {
+void ServerModel::step_by_gradient(const ShardPiece& piece, const FloatArray* older) {
   const Stretch at = stretch_of(piece);
   const auto share = static_cast<float>(1.0 / total_weight_);
-  for (float& value : at.trained_sum) value *= share;
+  device_.scale(at.trained_sum.data(), std::ssize(at.trained_sum), share);
   if (older != nullptr)
     compensator_.correct(
         at.trained_sum, at.trained,
-        std::span(*older).subspan(static_cast<std::size_t>(piece.shard_offset), at.trained.size()),
+        older->span().subspan(static_cast<std::size_t>(piece.shard_offset), at.trained.size()),
         piece.shard_offset);
   optimizer_.apply(at.trained, at.trained_sum, 1.0, piece.shard_offset);
-  for (std::size_t i = 0; i < at.statistics.size(); ++i) at.statistics[i] = share * at.statistics_sum[i];
+  device_.copy(at.statistics.data(), at.statistics_sum.data(), at.statistics.size_bytes());
+  device_.scale(at.statistics.data(), std::ssize(at.statistics), share);
 }
 
-void ServerModel::move_by_change(const ShardPiece& piece, double scale, const std::vector<float>* older) {
+void ServerModel::move_by_change(const ShardPiece& piece, double scale, const FloatArray* older) {
   const Stretch at = stretch_of(piece);
   if (older != nullptr) return give_way_to_worker(piece, at, *older);
   const double share = 1.0 / total_weight_;
   change_update_.apply(at.trained, at.trained, at.trained_sum, share, scale, piece.shard_offset);
-  for (std::size_t i = 0; i < at.statistics.size(); ++i)
-    at.statistics[i] += static_cast<float>(share * scale) * at.statistics_sum[i];
+  device_.add(at.statistics.data(), at.statistics_sum.data(), std::ssize(at.statistics),
+              static_cast<float>(share * scale));
 }
 
 /// The pusher's model is the centre that it was sent, and its change.
 void ServerModel::give_way_to_worker(const ShardPiece& piece, const Stretch& at,
-                                     const std::vector<float>& handed_out) {
-  const auto sent = std::span(handed_out).subspan(static_cast<std::size_t>(piece.shard_offset));
-  const std::size_t trained = at.trained.size();
-  for (std::size_t i = 0; i < trained; ++i)
-    at.trained[i] += pull_ * (sent[i] + at.trained_sum[i] - at.trained[i]);
-  for (std::size_t i = 0; i < at.statistics.size(); ++i)
-    at.statistics[i] += pull_ * (sent[trained + i] + at.statistics_sum[i] - at.statistics[i]);
+                                     const FloatArray& handed_out) {
+  const float* const sent = handed_out.data() + piece.shard_offset;
+  const auto trained = std::ssize(at.trained), statistics = std::ssize(at.statistics);
+  device_.add(at.trained_sum.data(), sent, trained, 1.0F);
+  device_.approach(at.trained.data(), at.trained_sum.data(), trained, pull_);
+  device_.add(at.statistics_sum.data(), sent + trained, statistics, 1.0F);
+  device_.approach(at.statistics.data(), at.statistics_sum.data(), statistics, pull_);
 }
 
 void ServerModel::remember(StateArchive& state) {
@@ -184,14 +207,14 @@ void ServerModel::remember(StateArchive& state) {
   compensator_.remember(state);
   change_update_.remember(state);
   if (keeps_older_ != sync::DelayCompensation::Since::last_update || older_.empty()) return;
-  auto older = std::make_shared<std::vector<float>>(*older_.front());
-  state.floats("older", *older);
+  const Snapshot older = state.restores() ? fresh() : older_.front();
+  remember_floats(state, "older", device_, older->span());
   if (state.restores()) std::fill(older_.begin(), older_.end(), older);
 }
 
 void ServerModel::remember_sum(StateArchive& state) {
   state.number("sum.weight", total_weight_);
-  if (total_weight_ > 0.0) state.floats("sum", aggregate_);
+  if (total_weight_ > 0.0) remember_floats(state, "sum", device_, aggregate_.span());
 }
 
 Slice ServerModel::slice(const Snapshot& snapshot, std::size_t index) const {

@@ -22,7 +22,7 @@ namespace tandem {
 
 class ServerModel {
  public:
-  ServerModel(const Job& job, int shard);
+  ServerModel(const Job& job, ComputeDevice& device, int shard);
 
   const ShardPieces& pieces() const { return pieces_; }
   Bytes bytes() const { return Bytes(elements_ * 4); }
@@ -47,9 +47,9 @@ class ServerModel {
   /// out stays as it is. Pre: scale 1, if it only averages.
   Kernel apply(double scale, std::int64_t round);
 
-  /// The model as it is now, or the last mean, unchanged as long as somebody holds it; null when math is
-  /// modelled.
-  using Snapshot = std::shared_ptr<std::vector<float>>;
+  /// The model as it is now, or the last mean, in the device's memory and unchanged as long as somebody holds
+  /// it; null when math is modelled.
+  using Snapshot = std::shared_ptr<FloatArray>;
   Snapshot snapshot() const { return model_; }
   /// The same, to be sent to the worker.
   Snapshot hand_out(int worker);
@@ -66,18 +66,21 @@ class ServerModel {
     std::span<float> trained;
     std::span<float> trained_sum;
     std::span<float> statistics;
-    std::span<const float> statistics_sum;
+    std::span<float> statistics_sum;
   };
 
+  Snapshot fresh();
+  void keep_what_is_held();
   void take_initial(const Job& job);
   void add_up();
   void take_mean();
   void update(double scale, UpdateTime time);
   Stretch stretch_of(const ShardPiece& piece);
-  void step_by_gradient(const ShardPiece& piece, const std::vector<float>* older);
-  void move_by_change(const ShardPiece& piece, double scale, const std::vector<float>* older);
-  void give_way_to_worker(const ShardPiece& piece, const Stretch& at, const std::vector<float>& handed_out);
+  void step_by_gradient(const ShardPiece& piece, const FloatArray* older);
+  void move_by_change(const ShardPiece& piece, double scale, const FloatArray* older);
+  void give_way_to_worker(const ShardPiece& piece, const Stretch& at, const FloatArray& handed_out);
 
+  ComputeDevice& device_;
   ShardPieces pieces_;
   std::int64_t elements_;
   bool only_averages_;
@@ -87,14 +90,15 @@ class ServerModel {
   DelayCompensator compensator_;
   ChangeUpdate change_update_;
   std::vector<float> initial_;
+  std::vector<Snapshot> snapshots_;                            ///< all there are, held by others or not
   Snapshot model_;                                             ///< or the last mean
   std::optional<sync::DelayCompensation::Since> keeps_older_;  ///< which older models are kept, if any
-  std::vector<Snapshot> older_;            ///< by worker: what its gradient or model is compared with
-  float pull_ = 0.0F;                      ///< of one worker at the centre
-  int pusher_ = 0;                         ///< whose push was accepted last
-  std::vector<std::vector<float>> slots_;  ///< by worker: its push, decompressed
+  std::vector<Snapshot> older_;    ///< by worker: what its gradient or model is compared with
+  float pull_ = 0.0F;              ///< of one worker at the centre
+  int pusher_ = 0;                 ///< whose push was accepted last
+  std::vector<FloatArray> slots_;  ///< by worker: its push, decompressed
   std::vector<std::pair<int, double>> accepted_;
-  std::vector<float> aggregate_;
+  FloatArray aggregate_;
   double total_weight_ = 0.0;
 };
 

@@ -8,7 +8,7 @@
 #include <limits>
 #include <set>
 
-#include "policies/compression/error_feedback.hpp"
+#include "workloads/vectors/error_feedback.hpp"
 #include "tests/policies/compression/stretches.hpp"
 #include "tests/support/names.hpp"
 #include "tests/support/seeds.hpp"

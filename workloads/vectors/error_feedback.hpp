@@ -1,0 +1,59 @@
+// The memory of what a compression has not sent yet: p = g + e, c = C(p), e = p - c. Once for all methods and
+// devices.
+#pragma once
+
+#include <span>
+#include <string>
+#include <utility>
+
+#include "policies/vocabulary/check.hpp"
+#include "workloads/vectors/device_state.hpp"
+
+namespace tandem::compression {
+
+/// Of one stretch. Stich, Cordonnier, Jaggi: Sparsified SGD with Memory. NeurIPS 2018.
+class ErrorFeedback {
+ public:
+  /// `takes_back`: what was added may turn out to count for nothing, so that the memory before is kept too.
+  explicit ErrorFeedback(bool takes_back = false, ComputeDevice& device = host_device())
+      : device_(&device), takes_back_(takes_back) {}
+
+  /// What is to be sent: the values and all that was not sent before.
+  std::span<const float> add(std::span<const float> values) {
+    prepare(values.size());
+    if (takes_back_) device_->copy(before_.data(), memory_.data(), memory_.bytes());
+    device_->add(memory_.data(), values.data(), std::ssize(values), 1.0F);
+    return memory_.span();
+  }
+  /// So much of it was. Pre: `add` came before, of as many values.
+  void subtract(std::span<const float> sent) {
+    TANDEM_CHECK(sent.size() == memory_.size(), "sent", sent.size(), "kept", memory_.size());
+    device_->subtract(memory_.data(), memory_.data(), sent.data(), std::ssize(sent));
+  }
+  /// As if the values added last had never been: nothing of them is kept, and what was unsent before is
+  /// unsent again. Pre: it takes back, and `add` came before.
+  void take_back() {
+    TANDEM_CHECK(takes_back_ && before_.size() == memory_.size(), "kept", before_.size());
+    std::swap(memory_, before_);
+  }
+  std::span<const float> unsent() const { return memory_.span(); }
+  /// Saves or puts back what is unsent of so many elements.
+  void remember(StateArchive& state, const std::string& name, std::size_t elements) {
+    prepare(elements);
+    remember_floats(state, name, *device_, memory_.span());
+  }
+
+ private:
+  void prepare(std::size_t elements) {
+    if (memory_.size() == elements) return;
+    memory_ = FloatArray(*device_, elements);
+    if (takes_back_) before_ = FloatArray(*device_, elements);
+  }
+
+  ComputeDevice* device_;
+  bool takes_back_;
+  FloatArray memory_;
+  FloatArray before_;  ///< the memory before the last addition
+};
+
+}  // namespace tandem::compression

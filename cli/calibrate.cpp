@@ -46,6 +46,15 @@ std::string all_reduce_text(const Profile& profile) {
   return text;
 }
 
+std::string copies_text(const Profile& profile) {
+  if (profile.copies.empty()) return "";
+  std::string text = fmt::format("\n  copies between {} and pinned memory\n", profile.device);
+  for (const auto& entry : profile.copies)
+    text += fmt::format("  {} {:>10} B  {:>9.1f} us  {:>7.2f} GB/s\n", entry.out ? "out" : "in ", entry.bytes,
+                        entry.median_s * 1e6, static_cast<double>(entry.bytes) / entry.median_s * 1e-9);
+  return text;
+}
+
 /// What calibration found around the prices of work: a line each.
 std::string disturbance_text(const Profile& profile) {
   std::string text;
@@ -78,8 +87,10 @@ std::string disturbance_text(const Profile& profile) {
 
 std::string profile_text(const Profile& profile) {
   std::string text = fmt::format("measured on {}\n", profile.machine);
+  if (profile.device != "host") text += fmt::format("  computing on {}\n", profile.device);
   for (const auto& path : profile.paths) text += path_text(path);
   text += all_reduce_text(profile);
+  text += copies_text(profile);
   if (profile.share_spread > 0)
     text += fmt::format("\n  shares of messages on one link vary by {:.1f} % (sigma)\n",
                         profile.share_spread * 100);

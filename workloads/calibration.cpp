@@ -6,6 +6,7 @@
 #include "policies/vocabulary/rng.hpp"
 #include "workloads/calibration/measurement.hpp"
 #include "workloads/records/quantile.hpp"
+#include "workloads/vectors/compute_device.hpp"
 
 namespace tandem {
 
@@ -67,7 +68,9 @@ void measure_devices(const Job& job, Context& context, const CalibrationSetting&
   profile.hosts = calibration::measure_hosts(job, context, setting, times.step_s);
   profile.compute = std::move(times.entries);
   profile.disturbing_bytes = times.disturbing_bytes;
-  if (context.rank() == 0) profile.storage = calibration::measure_storage(job, context, setting);
+  if (context.rank() != 0) return;
+  profile.copies = calibration::measure_copies(context.device(), setting, job.experiment().seed);
+  profile.storage = calibration::measure_storage(job, context, setting);
 }
 
 /// The others wait here, asleep as in a job, so that what is measured includes their presence.
@@ -113,6 +116,7 @@ Profile calibrate(const Job& job, Context& context, const CalibrationSetting& se
   TANDEM_CHECK(context.world_size() >= 2, "messages need two ranks");
   Profile profile;
   profile.cluster = setting.cluster;
+  profile.device = context.device().name();
   profile.begins = calibration::measure_begins(job, context);
   profile.lateness_s = calibration::measure_lateness(context, setting);
   profile.share_spread = calibration::measure_share_spread(context, setting);

@@ -32,10 +32,11 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Profile::Path, from, to, links, bandwidth, ea
                                    messages, segments)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Profile::AllReduceEntry, ranks, bytes, median_s, spread, raw_s, behind_s,
                                    at_once_raw_s)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Profile::CopyEntry, bytes, out, median_s, spread, raw_s)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Profile::StorageEntry, bytes, write, median_s, spread, raw_s)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Profile, machine, software, date, command, core_wait_share, other_load,
                                    compute, disturbing_bytes, hosts, begins, paths, all_reduces, cluster,
-                                   storage, lateness_s, share_spread)
+                                   storage, lateness_s, share_spread, device, copies)
 
 namespace {
 

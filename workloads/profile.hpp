@@ -17,7 +17,7 @@
 namespace tandem {
 
 struct Profile {
-  static constexpr int schema_version = 9;
+  static constexpr int schema_version = 10;
   std::string machine;   ///< processor name, cores, kernel: what must match for the profile to be fresh
   std::string software;  ///< version of Tandem, then those of the libraries that ranks use
   std::string date;
@@ -108,6 +108,18 @@ struct Profile {
   };
   std::vector<AllReduceEntry> all_reduces;  ///< by ranks, then by bytes
   std::string cluster;  ///< platform file of the emulated cluster it was measured on; empty: none
+
+  /// Between the memory of rank 0's device and pinned memory of its host, by the device's own clock. Empty
+  /// where they are one memory.
+  struct CopyEntry {
+    std::int64_t bytes;
+    bool out;  ///< from the device
+    double median_s;
+    double spread;
+    std::vector<double> raw_s;
+  };
+  std::vector<CopyEntry> copies;
+  std::string device = "host";  ///< that rank 0 computed on
 
   /// Storage of this machine, through the page cache as a job meets it.
   struct StorageEntry {

@@ -3,6 +3,7 @@
 
 #include "workloads/calibration/measurement.hpp"
 #include "workloads/records/quantile.hpp"
+#include "workloads/vectors/compute_device.hpp"
 
 namespace tandem::calibration {
 
@@ -79,19 +80,20 @@ std::vector<Profile::AllReduceEntry> measure_all_reduces(Context& context, const
   std::vector<std::vector<double>> times(kinds.size()), times_at_once(kinds.size());
   std::int64_t largest = 0;
   for (const Kind& kind : kinds) largest = std::max(largest, kind.bytes);
-  std::vector<float> vector(static_cast<std::size_t>(largest) / sizeof(float) * at_once, 1.0F);
+  const FloatArray vector(context.device(), static_cast<std::size_t>(largest) / sizeof(float) * at_once);
   const std::vector<int> repetitions(kinds.size(), setting.all_reduce_repetitions);
   for (const std::size_t number : shuffled_plan(repetitions, seed)) {
     const Kind& kind = kinds[number];
     const auto members = std::span(workers).first(static_cast<std::size_t>(kind.ranks));
     if (std::find(members.begin(), members.end(), context.rank()) == members.end()) continue;
     // Sums of sums would overflow in the end, and such numbers may be slow to add.
-    std::fill(vector.begin(), vector.end(), 1.0F);
+    context.device().fill(vector.data(), std::ssize(vector.span()), 1.0F);
+    context.device().finish();
     times[number].push_back(
         time_all_reduce(context, members, {Bytes(kind.bytes), reinterpret_cast<std::byte*>(vector.data())}));
-    times_at_once[number].push_back(time_at_once(
-        context, members,
-        std::span(vector).first(static_cast<std::size_t>(kind.bytes) / sizeof(float) * at_once)));
+    times_at_once[number].push_back(
+        time_at_once(context, members,
+                     vector.span().first(static_cast<std::size_t>(kind.bytes) / sizeof(float) * at_once)));
   }
   std::vector<Profile::AllReduceEntry> entries;
   for (std::size_t i = 0; i < kinds.size() && context.rank() == 0; ++i) {

@@ -58,6 +58,10 @@ std::vector<Profile::HostEntry> measure_hosts(const Job& job, Context& context,
                                               const CalibrationSetting& setting,
                                               const std::vector<double>& own_step_s);
 
+/// Of one rank. Empty where the device's memory is the host's.
+std::vector<Profile::CopyEntry> measure_copies(ComputeDevice& device, const CalibrationSetting& setting,
+                                               std::uint64_t seed);
+
 /// Of rank 0. Pre: math is real.
 std::vector<Profile::StorageEntry> measure_storage(const Job& job, Context& context,
                                                    const CalibrationSetting& setting);

@@ -3,6 +3,7 @@
 
 #include "workloads/calibration/measurement.hpp"
 #include "workloads/records/quantile.hpp"
+#include "workloads/vectors/compute_device.hpp"
 
 namespace tandem::calibration {
 
@@ -54,8 +55,9 @@ std::vector<Profile::MessageEntry> measure_messages(Context& context, const Part
                                                     const CalibrationSetting& setting, std::uint64_t seed) {
   const MessagePlan plan = messages_for(partner, setting);
   const auto& sizes = plan.sizes;
-  std::vector<std::byte> out(static_cast<std::size_t>(*std::max_element(sizes.begin(), sizes.end())));
-  std::vector<std::byte> in(out.size());
+  // Where gradients and models are, so that what leaves a GPU's memory is part of a message's time.
+  const auto largest = static_cast<std::size_t>(*std::max_element(sizes.begin(), sizes.end()));
+  const DeviceArray<std::byte> out(context.device(), largest), in(context.device(), largest);
   std::vector<std::vector<double>> one_way(sizes.size());
   std::vector<std::vector<double>> sends(sizes.size());
   std::vector<std::vector<double>> sent(sizes.size());

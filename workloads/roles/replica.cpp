@@ -13,7 +13,7 @@ std::unique_ptr<Learner> make_job_learner(const Job& job, ComputeDevice& device,
   TANDEM_CHECK(job.real_math(), "math is modelled");
   LearnerSetting setting = job.learner_setting();
   setting.replica = worker;
-  setting.gpu = device.gpu();
+  setting.gpu = device.libtorch_gpu();
   auto learner = make_learner(setting, device);
   const ResumePoint* from = job.resume();
   const std::string initial =

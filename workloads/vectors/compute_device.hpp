@@ -30,7 +30,7 @@ class ComputeDevice {
   /// "host"; "cuda:0 (NVIDIA H200)".
   virtual std::string name() const = 0;
   /// The number under which libtorch computes on it; none: libtorch computes on the processor.
-  virtual std::optional<int> gpu() const { return {}; }
+  virtual std::optional<int> libtorch_gpu() const { return {}; }
   /// The processor may look into its memory, and what was called is done.
   virtual bool is_host() const = 0;
 

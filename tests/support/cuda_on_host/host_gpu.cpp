@@ -1,0 +1,12 @@
+// The GPUs of a rank program on the emulated CUDA runtime: libtorch computes on the processor, which can look
+// into their memory.
+#include "runtime/cuda_device.hpp"
+#include "runtime/gpu.hpp"
+
+namespace tandem {
+
+std::unique_ptr<ComputeDevice> make_gpu(int number) { return std::make_unique<CudaDevice>(number); }
+
+std::optional<int> CudaDevice::libtorch_gpu() const { return std::nullopt; }
+
+}  // namespace tandem

@@ -28,6 +28,8 @@ struct Experiment {
     int image_size = 0;              ///< side to which images are scaled for the model; 0: as they are
     int batch = 64;                  ///< samples a worker and step
     Bytes bucket_bytes{1 << 20};     ///< 0: one bucket
+    std::string precision = "fp32";  ///< "fp32" | "tf32" | "bf16": of real mathematics
+    bool deterministic = true;       ///< real mathematics: the same bits each time on the same device
     std::string initial;             ///< checkpoint to start from; empty: from the seed
     /// "stop" | "skip" | "ignore": where a loss or a gradient is not finite.
     std::string non_finite = "stop";

@@ -106,6 +106,7 @@ class Checker {
 
   void check_workload() const {
     const auto& workload = experiment_.workload;
+    check_precision();
     if (workload.model != "synthetic") return;
     if (workload.math == Math::real)
       refuse_key("workload.model", "a model that can be computed, because workload.math is real",
@@ -115,6 +116,16 @@ class Checker {
           "workload.synthetic_buckets",
           "at most workload.synthetic_parameters (" + std::to_string(workload.synthetic_parameters) + ")",
           "'" + std::to_string(workload.synthetic_buckets) + "'");
+  }
+
+  // A measured profile is of the precision that it was measured with; the devices of a platform have one speed.
+  void check_precision() const {
+    const auto& workload = experiment_.workload;
+    const bool measured = experiment_.run.devices == "native" && !experiment_.physics.profile.empty();
+    if (workload.math == Math::modelled && workload.precision != "fp32" && !measured)
+      refuse_key("workload.precision",
+                 "fp32, because workload.math is modelled and a device of the platform has one speed",
+                 quote(workload.precision));
   }
 
   void check_route() const {

@@ -255,11 +255,15 @@ std::int64_t Job::summed_elements(const BucketDescription& bucket) const {
 }
 
 LearnerSetting Job::learner_setting() const {
+  const std::map<std::string, Precision> precisions = {
+      {"fp32", Precision::fp32}, {"tf32", Precision::tf32}, {"bf16", Precision::bf16}};
   return {.model = experiment_.workload.model,
           .dataset = dataset_info_,
           .image_size = experiment_.workload.image_size,
           .bucket_bytes = experiment_.workload.bucket_bytes,
-          .seed = experiment_.seed};
+          .seed = experiment_.seed,
+          .precision = precisions.at(experiment_.workload.precision),
+          .deterministic = experiment_.workload.deterministic};
 }
 
 const platforms::Host& Job::host_of(Rank rank) const {

@@ -4,52 +4,33 @@
 
 #include <ATen/ATen.h>
 
-#include <array>
 #include <cstdint>
 #include <span>
-#include <vector>
 
 #include "policies/vocabulary/rng.hpp"
+#include "workloads/learner/batch_loader.hpp"
 #include "workloads/learner/learner.hpp"
-#include "workloads/learner/torch_learner.hpp"
+#include "workloads/learner/torch_mode.hpp"
+#include "workloads/vectors/device_owners.hpp"
 
 namespace tandem {
 
-/// Keeps libtorch to the thread that calls it, in the whole process. Before its first computation.
-void use_one_thread();
-
-struct Batch {
-  at::Tensor pixels;
-  at::Tensor labels;
-};
-
-/// Turns records into normalised pixels and labels.
-class Decoder {
- public:
-  explicit Decoder(const DatasetInfo& info);
-  std::size_t record_bytes() const { return static_cast<std::size_t>(info_.record_bytes().count()); }
-  /// Reuses the batch's memory when it has the right size.
-  void decode(std::span<const std::byte> records, Batch& batch) const;
-
- private:
-  DatasetInfo info_;
-  std::array<float, 256> scaled_{};
-};
-
 class FlatLearner : public Learner {
  public:
+  ~FlatLearner() override;
   const ModelDescription& description() const final { return description_; }
-  std::span<float> model() final { return span_of(host_model_); }
-  std::span<float> gradient() final { return span_of(gradient_); }
+  std::span<float> model() final { return model_.span(); }
+  std::span<float> gradient() final { return gradient_.span(); }
 
   void load(std::span<const std::byte> records) final;
-  double forward() final;
+  void forward() final;
+  double loss() final;
   void backward(int bucket) final;
   void begin_at(std::int64_t step) final { steps_ = static_cast<std::uint64_t>(step); }
   EvaluationResult evaluate(std::span<const std::byte> records) final;
 
  protected:
-  FlatLearner(const LearnerSetting& setting, ModelDescription description, ModelPlace place);
+  FlatLearner(const LearnerSetting& setting, ModelDescription description, ComputeDevice& compute_device);
 
   /// Mean loss of a training step, with what differentiate needs of it. `random`: of this replica and step.
   virtual at::Tensor train(const at::Tensor& pixels, const at::Tensor& labels, Rng random) = 0;
@@ -58,31 +39,43 @@ class FlatLearner : public Learner {
   /// Outputs in evaluation; called without autograd.
   virtual at::Tensor evaluate_pixels(const at::Tensor& pixels) = 0;
 
-  at::Device device() const { return device_; }
-  /// Where a tensor lives in what the network computes with, and where its gradient does.
+  const TorchMode& mode() const { return mode_; }
+  at::Device device() const { return mode_.device; }
+  /// Pre: as many values as elements.
+  void begin_with(std::span<const float> values);
+  /// Where a tensor lives in what the network computes with, and where its gradient does. By address rather
+  /// than as views of one tensor: those share one version counter, and autograd would take the change of a
+  /// running statistic for a change of the weights.
   at::Tensor window_of_model(const TensorDescription& tensor) const { return window(model_, tensor); }
   at::Tensor window_of_gradient(const TensorDescription& tensor) const { return window(gradient_, tensor); }
 
  private:
-  static std::span<float> span_of(const at::Tensor& flat);
-  static at::Tensor window(const at::Tensor& flat, const TensorDescription& tensor);
-  at::Tensor statistics_of(const at::Tensor& flat, std::size_t bucket) const;
-  bool is_apart() const { return !model_.is_same(host_model_); }
-  at::Tensor pixels_of(const Batch& batch) const;
-  void refresh_model();
-  void return_statistics();
+  int buckets() const { return static_cast<int>(description_.buckets.size()); }
+  bool backward_is_under_way() const { return next_bucket_ >= 0 && next_bucket_ < buckets(); }
+  at::Tensor window(const FloatArray& flat, const TensorDescription& tensor) const;
+  template <class Work>
+  void compute(std::int64_t images, const Work& work);
+  void keep_loss(const at::Tensor& loss);
+  void calculate(int bucket);
+  OwnedMark calculate_to_mark(int bucket);
+  at::Tensor scaled(const at::Tensor& pixels) const;
 
+  LearnerSetting setting_;
   ModelDescription description_;
-  Decoder decoder_;
-  std::int64_t image_size_;
-  at::Device device_;
-  at::Tensor host_model_;  ///< flat, what model() shows
-  at::Tensor gradient_;    ///< flat, in host memory
-  at::Tensor model_;       ///< flat, what the network computes with; host_model_ unless apart
-  Batch batch_;
+  ComputeDevice& compute_device_;
+  TorchMode mode_;
+  FloatArray model_;
+  FloatArray gradient_;
+  BatchLoader batches_;
+  BatchLoader evaluated_;
   std::uint64_t random_seed_;
   std::uint64_t steps_ = 0;  ///< forwards so far
   int next_bucket_ = -1;     ///< whose turn backward is; -1 before the first forward
+  int calculated_ = 0;       ///< buckets whose backward has been queued
+  OwnedMark ahead_;          ///< where that of the last of them ends, if its turn has not come
+  at::Tensor loss_;          ///< of the last forward
+  PinnedMemory fetched_;     ///< the same, as the queue brings it; none on the host
+  OwnedMark fetching_;
 };
 
 }  // namespace tandem

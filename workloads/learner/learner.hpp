@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -16,35 +17,48 @@
 
 namespace tandem {
 
+class ComputeDevice;
+
 struct EvaluationResult {
   double accuracy = 0.0;  ///< correct / total
   double loss = 0.0;      ///< mean over samples
 };
 
-/// One replica. Not thread-safe; several instances coexist. Uses one thread.
+/// One replica. Not thread-safe; several instances coexist. Uses one thread. On a device that is not the host,
+/// `load`, `forward` and `backward` only queue what is to be done.
+/// Errors: WorldError where the device has no memory for it, from any of them.
 class Learner {
  public:
   virtual ~Learner() = default;
   virtual const ModelDescription& description() const = 0;
 
-  /// Flat layout of ModelDescription, `elements()` floats each. Views into the live model.
+  /// Flat layout of ModelDescription, `elements()` floats each. Views into the live model, in the device's
+  /// memory.
   virtual std::span<float> model() = 0;
   /// Gradient of the mean loss over the batch; the statistics' places hold the current running values after
   /// backward of their bucket.
   virtual std::span<float> gradient() = 0;
 
-  /// Takes a batch of records (Dataset::record_bytes each): decodes pixels to [0, 1] and normalises them.
+  /// Takes a batch of records (Dataset::record_bytes each), which may change afterwards: decodes pixels to
+  /// [0, 1] and normalises them.
   virtual void load(std::span<const std::byte> records) = 0;
-  /// Forward over the loaded batch, a training step: dropout leaves out other values each time. Returns the
-  /// mean loss.
-  virtual double forward() = 0;
-  /// Backward through one bucket; call for buckets 0, 1, ... in order, after forward.
+  /// Forward over the loaded batch, a training step: dropout leaves out other values each time.
+  virtual void forward() = 0;
+  /// Mean loss of the last forward; waits for that. Pre: there was one.
+  virtual double loss() = 0;
+  /// Backward through one bucket; call for buckets 0, 1, ... in order, after forward. On a device that is not
+  /// the host, also queues the next bucket's, so that the device has work while others wait for this one, and
+  /// says where this one's ends (ComputeDevice::end_kernel_at).
   virtual void backward(int bucket) = 0;
   /// The next forward is that of step number `step`, counted from 0: dropout leaves out what it does there.
   virtual void begin_at(std::int64_t step) = 0;
   /// Evaluates on records without touching gradient or statistics.
   virtual EvaluationResult evaluate(std::span<const std::byte> records) = 0;
 };
+
+/// How precisely a network computes; parameters, gradients and the loss are fp32 always. tf32: as fp32, but
+/// GPUs may round the factors of products to 10 bits. bf16: activations, and what is multiplied, in bf16.
+enum class Precision : std::uint8_t { fp32, tf32, bf16 };
 
 struct LearnerSetting {
   std::string model;       ///< a name of model_catalog(), or the path of a TorchScript file
@@ -53,7 +67,10 @@ struct LearnerSetting {
   Bytes bucket_bytes;      ///< layers are gathered into buckets of at least this size; 0: one bucket
   std::uint64_t seed = 1;  ///< of the initial parameters: the same seed gives the same model everywhere
   int replica = 0;         ///< which worker's: what dropout leaves out depends on it, the seed and the step
-  int gpu = 0;             ///< which GPU, counted modulo those there; without one the processor computes
+  Precision precision = Precision::fp32;
+  bool deterministic = true;  ///< the same bits each time on the same device; false: the fastest algorithms
+  /// The CUDA device that libtorch computes on, which is that of the compute device; none: the processor.
+  std::optional<int> gpu = {};
 };
 
 /// Names, summaries and papers of the models; the factory is internal.
@@ -66,9 +83,11 @@ inline DatasetInfo scaled_images(const LearnerSetting& setting) {
 }
 /// True for a model that is a TorchScript file.
 inline bool is_script(const std::string& model) { return model.ends_with(".pt"); }
+/// Model and gradient live in the memory of `device`, which must outlive the learner. Without a GPU the
+/// processor computes and must be able to look into that memory.
 /// Errors: ConfigError for an unknown model or file, an image shape that it cannot take, or a build without
-/// libtorch.
-std::unique_ptr<Learner> make_learner(const LearnerSetting& setting);
+/// libtorch; WorldError for a GPU that libtorch does not see, or without memory.
+std::unique_ptr<Learner> make_learner(const LearnerSetting& setting, ComputeDevice& device);
 /// Does now what the first use of a learner or a checkpoint does first, which takes a second. In a build
 /// without libtorch it does nothing.
 void prepare_learner();

@@ -27,7 +27,9 @@ const TorchFunctions& torch() {
 }  // namespace
 
 void prepare_learner() { torch(); }
-std::unique_ptr<Learner> make_learner(const LearnerSetting& setting) { return torch().make_learner(setting); }
+std::unique_ptr<Learner> make_learner(const LearnerSetting& setting, ComputeDevice& device) {
+  return torch().make_learner(setting, device);
+}
 ModelDescription describe_model(const LearnerSetting& setting) {
   return is_script(setting.model) ? torch().describe_script(setting) : plan_model(setting).description;
 }

@@ -14,7 +14,9 @@ namespace {
 }  // namespace
 
 void prepare_learner() {}
-std::unique_ptr<Learner> make_learner(const LearnerSetting&) { fail_without_torch("real math"); }
+std::unique_ptr<Learner> make_learner(const LearnerSetting&, ComputeDevice&) {
+  fail_without_torch("real math");
+}
 ModelDescription describe_model(const LearnerSetting& setting) {
   if (!is_script(setting.model)) return plan_model(setting).description;
   throw ConfigError(

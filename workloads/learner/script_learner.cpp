@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <filesystem>
 #include <map>
-#include <mutex>
 #include <optional>
 #include <unordered_map>
 
@@ -90,15 +89,17 @@ void add_flops(const std::map<std::ptrdiff_t, SegmentShare*>& share_at, const Ba
 
 class ScriptLearner final : public FlatLearner {
  public:
-  ScriptLearner(const LearnerSetting& setting, ModelPlace place)
-      : FlatLearner(setting, describe_torch_script(setting), place), script_(setting, device()) {
+  ScriptLearner(const LearnerSetting& setting, ComputeDevice& compute_device)
+      : FlatLearner(setting, describe_torch_script(setting), compute_device), script_(setting, device()) {
     bind_tensors();
   }
 
  private:
   at::Tensor train(const at::Tensor& pixels, const at::Tensor& labels, Rng random) override {
-    seed_libtorch(random.next());
-    const at::Tensor loss = at::cross_entropy_loss(script_.run(pixels, /*training=*/true), labels);
+    // Modules draw from the generator that all of libtorch shares.
+    seed_libtorch(device(), random.next());
+    const at::Tensor outputs = script_.run(pixels, /*training=*/true).to(at::kFloat);
+    const at::Tensor loss = at::cross_entropy_loss(outputs, labels);
     take_back_statistics();
     graph_.emplace(loss);
     ends_.assign(description().buckets.size(), -1);
@@ -138,6 +139,7 @@ class ScriptLearner final : public FlatLearner {
     std::map<std::string, ScriptTensor> by_name;
     for (auto& tensor : script_.tensors()) by_name.emplace(tensor.name, tensor);
     trained_.resize(description().buckets.size());
+    std::vector<float> values(static_cast<std::size_t>(description().elements()));
     std::size_t bucket = description().buckets.size() - 1;
     for (const auto& tensor : description().tensors) {
       while (tensor.offset >=
@@ -146,7 +148,7 @@ class ScriptLearner final : public FlatLearner {
         --bucket;
       at::Tensor value = by_name.at(tensor.name).value;
       const at::Tensor initial = value.detach().to(at::kCPU, at::kFloat).contiguous();
-      std::copy_n(initial.data_ptr<float>(), initial.numel(), model().begin() + tensor.offset);
+      std::copy_n(initial.data_ptr<float>(), initial.numel(), values.begin() + tensor.offset);
       value.set_data(window_of_model(tensor));
       value.requires_grad_(!tensor.statistic);
       if (tensor.statistic) {
@@ -156,6 +158,7 @@ class ScriptLearner final : public FlatLearner {
       trained_[bucket].push_back({value, window_of_gradient(tensor)});
       gradients_[value.unsafeGetTensorImpl()] = trained_[bucket].back().gradient;
     }
+    begin_with(values);
   }
 
   /// A module may change a buffer in place or put another one there.
@@ -167,13 +170,6 @@ class ScriptLearner final : public FlatLearner {
       value.copy_(now);
       script_.set(name, value);
     }
-  }
-
-  /// Modules draw from the generator that all of libtorch shares.
-  void seed_libtorch(std::uint64_t seed) const {
-    at::Generator generator = at::globalContext().defaultGenerator(device());
-    const std::lock_guard lock(generator.mutex());
-    generator.set_current_seed(seed);
   }
 
   ScriptModel script_;
@@ -223,8 +219,8 @@ ModelDescription describe_torch_script(const LearnerSetting& setting) {
   return description;
 }
 
-std::unique_ptr<Learner> make_script_learner(const LearnerSetting& setting, ModelPlace place) {
-  return std::make_unique<ScriptLearner>(setting, place);
+std::unique_ptr<Learner> make_script_learner(const LearnerSetting& setting, ComputeDevice& compute_device) {
+  return std::make_unique<ScriptLearner>(setting, compute_device);
 }
 
 }  // namespace tandem

@@ -17,6 +17,6 @@ ModelDescription describe_torch_script(const LearnerSetting& setting);
 
 /// Begins with the file's values. What the module draws at random depends on seed, replica and step alone.
 /// Errors: as describe_torch_script.
-std::unique_ptr<Learner> make_script_learner(const LearnerSetting& setting, ModelPlace place);
+std::unique_ptr<Learner> make_script_learner(const LearnerSetting& setting, ComputeDevice& compute_device);
 
 }  // namespace tandem

@@ -4,7 +4,6 @@
 
 #include <torch/csrc/autograd/autograd.h>
 
-#include <algorithm>
 #include <utility>
 
 #include "workloads/learner/flat_learner.hpp"
@@ -17,17 +16,19 @@ namespace {
 
 class TorchLearner final : public FlatLearner {
  public:
-  TorchLearner(const LearnerSetting& setting, ModelPlan plan, ModelPlace place)
-      : FlatLearner(setting, plan.description, place), plan_(std::move(plan)) {
-    std::ranges::copy(initial_model(plan_, setting.seed), model().begin());
+  TorchLearner(const LearnerSetting& setting, ModelPlan plan, ComputeDevice& compute_device)
+      : FlatLearner(setting, plan.description, compute_device), plan_(std::move(plan)) {
+    begin_with(initial_model(plan_, setting.seed));
     bind_tensors();
     stretches_.resize(plan_.segments.size());
   }
 
  private:
   at::Tensor train(const at::Tensor& pixels, const at::Tensor& labels, Rng random) override {
+    // A GPU draws itself what dropout leaves out.
+    if (device().is_cuda()) seed_libtorch(device(), random.next());
     const Network network(tensors_, &random);
-    at::Tensor x = pixels;
+    at::Tensor x = in_order_for_network(pixels);
     for (std::size_t segment = 0; segment < stretches_.size(); ++segment) {
       // Cut from what comes before; nobody asks for the gradient of the images.
       x = x.detach();
@@ -37,7 +38,7 @@ class TorchLearner final : public FlatLearner {
       stretches_[segment].output = x;
     }
     auto& loss = stretches_.back().output;
-    loss = at::cross_entropy_loss(x, labels);
+    loss = at::cross_entropy_loss(x.to(at::kFloat), labels);
     gradient_of_output_ = at::Tensor();
     return loss;
   }
@@ -49,9 +50,15 @@ class TorchLearner final : public FlatLearner {
 
   at::Tensor evaluate_pixels(const at::Tensor& pixels) override {
     const Network network(tensors_, /*dropout=*/nullptr);
-    at::Tensor x = pixels;
+    at::Tensor x = in_order_for_network(pixels);
     for (const auto& segment : plan_.segments) x = network.run(segment.layers, x);
     return x;
+  }
+
+  /// Tensor cores multiply halves with the channels of a place side by side, which what follows keeps up.
+  at::Tensor in_order_for_network(const at::Tensor& pixels) const {
+    const bool on_tensor_cores = device().is_cuda() && mode().precision == Precision::bf16;
+    return on_tensor_cores ? pixels.contiguous(at::MemoryFormat::ChannelsLast) : pixels;
   }
 
   /// What autograd needs to differentiate one segment on its own.
@@ -99,9 +106,9 @@ class TorchLearner final : public FlatLearner {
 
 }  // namespace
 
-std::unique_ptr<Learner> make_torch_learner(const LearnerSetting& setting, ModelPlace place) {
-  if (is_script(setting.model)) return make_script_learner(setting, place);
-  return std::make_unique<TorchLearner>(setting, plan_model(setting), place);
+std::unique_ptr<Learner> make_torch_learner(const LearnerSetting& setting, ComputeDevice& compute_device) {
+  if (is_script(setting.model)) return make_script_learner(setting, compute_device);
+  return std::make_unique<TorchLearner>(setting, plan_model(setting), compute_device);
 }
 
 }  // namespace tandem

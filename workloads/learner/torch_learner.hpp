@@ -9,10 +9,8 @@
 
 namespace tandem {
 
-/// Where the live model is kept. `own_copy`: apart from the host's flat model and brought up to date before
-/// every forward, as a GPU needs it; on a processor only tests want that.
-enum class ModelPlace { in_host_spans, own_copy };
-std::unique_ptr<Learner> make_torch_learner(const LearnerSetting& setting, ModelPlace place);
+/// As make_learner of learner.hpp.
+std::unique_ptr<Learner> make_torch_learner(const LearnerSetting& setting, ComputeDevice& compute_device);
 
 // As save_checkpoint and load_checkpoint of learner.hpp.
 void save_torch_checkpoint(const std::string& path, const Checkpoint& checkpoint,

@@ -6,11 +6,7 @@
 
 namespace {
 
-std::unique_ptr<tandem::Learner> make_learner(const tandem::LearnerSetting& setting) {
-  return tandem::make_torch_learner(setting, tandem::ModelPlace::in_host_spans);
-}
-
-constexpr tandem::TorchFunctions functions{make_learner, tandem::describe_torch_script,
+constexpr tandem::TorchFunctions functions{tandem::make_torch_learner, tandem::describe_torch_script,
                                            tandem::save_torch_checkpoint, tandem::load_torch_checkpoint};
 
 }  // namespace

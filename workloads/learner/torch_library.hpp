@@ -12,7 +12,7 @@ namespace tandem {
 
 /// What the functions of the same names in learner.hpp do.
 struct TorchFunctions {
-  std::unique_ptr<Learner> (*make_learner)(const LearnerSetting&);
+  std::unique_ptr<Learner> (*make_learner)(const LearnerSetting&, ComputeDevice&);
   ModelDescription (*describe_script)(const LearnerSetting&);
   void (*save_checkpoint)(const std::string& path, const Checkpoint&, const ModelDescription&);
   Checkpoint (*load_checkpoint)(const std::string& path, const ModelDescription&);

@@ -30,18 +30,21 @@ at::Tensor Network::apply(const Linear&, const at::Tensor* tensor, const at::Ten
 
 at::Tensor Network::apply(const BatchNorm& norm, const at::Tensor* tensor, const at::Tensor& x) const {
   const bool training = dropout_ != nullptr;
-  return at::batch_norm(x, tensor[0], tensor[1], tensor[2], tensor[3], training, batch_norm_momentum,
+  // On a processor not every libtorch normalises bf16 by statistics of fp32.
+  return at::batch_norm(x.is_cuda() ? x : x.to(at::kFloat), tensor[0], tensor[1], tensor[2], tensor[3], training, batch_norm_momentum,
                         norm.epsilon, /*cudnn_enabled=*/true);
 }
 
 at::Tensor Network::apply(const Dropout& dropout, const at::Tensor*, const at::Tensor& x) const {
   if (dropout_ == nullptr) return x;
-  // Drawn on the processor by Tandem's own generator: the same on every machine, also beside a GPU.
+  // Drawn by the processor and copied, it would take longer than the rest of the layer.
+  if (x.is_cuda()) return at::dropout(x, dropout.probability, /*train=*/true);
+  // By Tandem's own generator: the same on every machine.
   const at::Tensor factors = at::empty(x.sizes(), at::kFloat);
   const auto kept = static_cast<float>(1.0 / (1.0 - dropout.probability));
   for (float& factor : std::span(factors.data_ptr<float>(), static_cast<std::size_t>(factors.numel())))
     factor = dropout_->uniform() < dropout.probability ? 0.0F : kept;
-  return x * factors.to(x.device());
+  return x * factors;
 }
 
 at::Tensor Network::apply(const PadChannels& pad, const at::Tensor*, const at::Tensor& x) const {

@@ -14,8 +14,8 @@ namespace tandem {
 
 class Network {
  public:
-  /// `tensors`: those of the plan, in its order. `dropout`: draws what training leaves out; null in
-  /// evaluation. Both must outlive the network.
+  /// `tensors`: those of the plan, in its order. `dropout`: draws what training leaves out, on a processor (a
+  /// GPU draws from libtorch's own generator); null in evaluation. Both must outlive the network.
   Network(const std::vector<at::Tensor>& tensors, Rng* dropout) : tensors_(tensors), dropout_(dropout) {}
 
   at::Tensor run(const std::vector<Layer>& layers, at::Tensor x) const;
@@ -35,6 +35,8 @@ class Network {
     return at::avg_pool2d(x, pool.size, pool.stride, pool.padding);
   }
   at::Tensor apply(const AdaptiveAveragePool& pool, const at::Tensor*, const at::Tensor& x) const {
+    // The mean of each value alone; on GPUs libtorch's way to it is neither short nor deterministic.
+    if (x.size(2) == pool.outputs && x.size(3) == pool.outputs) return x;
     return at::adaptive_avg_pool2d(x, {pool.outputs, pool.outputs});
   }
   at::Tensor apply(const GlobalAveragePool&, const at::Tensor*, const at::Tensor& x) const {

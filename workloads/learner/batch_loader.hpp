@@ -1,0 +1,63 @@
+// Batches on their way from records to the pixels and labels that a network takes: decoded by the processor,
+// or copied beside a device's queue and decoded there.
+#pragma once
+
+#include <ATen/ATen.h>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "workloads/dataset.hpp"
+#include "workloads/vectors/device_owners.hpp"
+
+namespace tandem {
+
+struct Batch {
+  at::Tensor pixels;
+  at::Tensor labels;
+};
+
+class BatchLoader {
+ public:
+  /// `device`: where libtorch computes with the compute device's memory. That must outlive this.
+  BatchLoader(const DatasetInfo& info, ComputeDevice& compute_device, at::Device device);
+  BatchLoader(const BatchLoader&) = delete;
+  BatchLoader& operator=(const BatchLoader&) = delete;
+  ~BatchLoader();
+
+  std::size_t record_bytes() const { return static_cast<std::size_t>(info_.record_bytes().count()); }
+  /// Takes records, which may change afterwards. `in_use`: somebody still reads the batch before.
+  void load(std::span<const std::byte> records, bool in_use);
+  /// Samples of the last load; 0 before the first.
+  std::int64_t samples() const { return samples_; }
+  /// The last load's normalised pixels and labels. Pre: there is one.
+  const Batch& batch();
+
+ private:
+  /// A batch of records on its way to the device.
+  struct Block {
+    PinnedMemory pinned;
+    DeviceArray<std::byte> own;
+    OwnedMark copied;
+    OwnedMark decoded;  ///< and `own` may change
+  };
+
+  void check_labels(std::span<const std::byte> records) const;
+  void decode_here(std::span<const std::byte> records);
+  void upload(std::span<const std::byte> records);
+  void decode_there(Block& block);
+
+  DatasetInfo info_;
+  ComputeDevice& compute_device_;
+  at::Device device_;
+  at::Tensor scaled_;  ///< by value of a pixel
+  std::int64_t samples_ = 0;
+  Batch batch_;
+  std::array<Block, 2> blocks_;
+  std::size_t turn_ = 0;
+  Block* uploaded_ = nullptr;  ///< loaded, but not decoded
+};
+
+}  // namespace tandem

@@ -1,0 +1,49 @@
+#include "workloads/learner/out_of_memory.hpp"
+
+#include <algorithm>
+#include <optional>
+#include <regex>
+
+namespace tandem {
+namespace {
+
+/// The amount with its unit that the first of these phrases has; bytes may come without one.
+std::optional<std::string> amount_in(const std::string& text, std::initializer_list<const char*> phrases) {
+  for (const char* phrase : phrases) {
+    std::smatch found;
+    if (!std::regex_search(text, found, std::regex(phrase))) continue;
+    const std::string unit = found[2].matched ? found[2].str() : "";
+    return found[1].str() + ' ' + (unit.empty() ? "bytes" : unit);
+  }
+  return std::nullopt;
+}
+
+// A number, and a unit after it.
+#define TANDEM_AMOUNT "([0-9][0-9.]*) ?((?:[KMGT]i?)?B|bytes)?"
+
+}  // namespace
+
+bool tells_of_no_memory(std::string_view complaint) {
+  constexpr std::string_view words[] = {"out of memory", "can't allocate memory", "bad_alloc",
+                                        "_STATUS_ALLOC_FAILED"};
+  return std::ranges::any_of(
+      words, [&](std::string_view word) { return complaint.find(word) != std::string_view::npos; });
+}
+
+std::string no_memory_message(std::string_view complaint, const LearnerSetting& setting, std::int64_t batch,
+                              const std::string& device) {
+  const std::string text(complaint);
+  const auto asked = amount_in(text, {"[Tt]ried to allocate " TANDEM_AMOUNT, "asked for " TANDEM_AMOUNT});
+  const auto free = amount_in(text, {"of which " TANDEM_AMOUNT " is free", TANDEM_AMOUNT " (?:is |are )?free",
+                                     "free:? " TANDEM_AMOUNT});
+  std::string message =
+      "'" + setting.model + "' with " + std::to_string(batch) + " images at once: " + device + " is out of memory";
+  if (asked) message += ", asked for " + *asked;
+  if (free) message += (asked ? " with " : ", with ") + *free + " free";
+  message += "; take a smaller workload.batch";
+  return message + (setting.precision == Precision::bf16 ? "" : " or workload.precision bf16");
+}
+
+#undef TANDEM_AMOUNT
+
+}  // namespace tandem

@@ -1,0 +1,126 @@
+#include "workloads/learner/torch_mode.hpp"
+
+#include <ATen/Parallel.h>
+#include <ATen/autocast_mode.h>
+#include <dlfcn.h>
+#include <torch/version.h>
+
+#include <cstdlib>
+#include <mutex>
+#include <string>
+
+#include "policies/vocabulary/check.hpp"
+
+#define TANDEM_TORCH_SINCE(major, minor) \
+  (TORCH_VERSION_MAJOR > (major) || (TORCH_VERSION_MAJOR == (major) && TORCH_VERSION_MINOR >= (minor)))
+
+namespace tandem {
+namespace {
+
+#if TANDEM_TORCH_SINCE(2, 4)
+
+using at::autocast::get_autocast_dtype;
+using at::autocast::is_autocast_enabled;
+using at::autocast::set_autocast_dtype;
+using at::autocast::set_autocast_enabled;
+
+#else
+
+bool is_autocast_enabled(at::DeviceType device) {
+  return device == at::kCUDA ? at::autocast::is_enabled() : at::autocast::is_cpu_enabled();
+}
+at::ScalarType get_autocast_dtype(at::DeviceType device) {
+  return device == at::kCUDA ? at::autocast::get_autocast_gpu_dtype()
+                             : at::autocast::get_autocast_cpu_dtype();
+}
+void set_autocast_enabled(at::DeviceType device, bool enabled) {
+  device == at::kCUDA ? at::autocast::set_enabled(enabled) : at::autocast::set_cpu_enabled(enabled);
+}
+void set_autocast_dtype(at::DeviceType device, at::ScalarType type) {
+  device == at::kCUDA ? at::autocast::set_autocast_gpu_dtype(type)
+                      : at::autocast::set_autocast_cpu_dtype(type);
+}
+
+#endif
+
+/// Deterministic algorithms would have new memory filled, which costs time and changes nothing here.
+void leave_new_memory_as_it_is() {
+#if TANDEM_TORCH_SINCE(2, 2)
+  at::globalContext().setDeterministicFillUninitializedMemory(false);
+#endif
+}
+
+}  // namespace
+
+void use_one_thread() {
+  static std::once_flag once;
+  std::call_once(once, [] {
+    at::set_num_threads(1);
+    at::set_num_interop_threads(1);
+    // OpenBLAS keeps its own threads, which libtorch does not know of; another BLAS does not have this
+    // function.
+    if (void* found = dlsym(RTLD_DEFAULT, "openblas_set_num_threads"))
+      reinterpret_cast<void (*)(int)>(found)(1);
+  });
+}
+
+at::Device torch_device(const LearnerSetting& setting) {
+  use_one_thread();
+  if (!setting.gpu) return at::kCPU;
+  const std::string wanted = "real math on cuda:" + std::to_string(*setting.gpu);
+  if (!at::hasCUDA())
+    throw WorldError(wanted + " needs a libtorch with CUDA, and this one (" + TORCH_VERSION +
+                     ") is for the processor only: build with that of PyTorch (CMAKE_PREFIX_PATH)");
+  const auto gpus = at::getNumGPUs();
+  if (*setting.gpu < 0 || static_cast<std::size_t>(*setting.gpu) >= gpus)
+    throw WorldError(wanted + ": libtorch sees " + std::to_string(gpus) +
+                     " GPUs (CUDA_VISIBLE_DEVICES chooses among those there)");
+  // Before cuBLAS is first used; as large as what libtorch takes on new GPUs anyway.
+  if (setting.deterministic) setenv("CUBLAS_WORKSPACE_CONFIG", ":4096:8", /*overwrite=*/0);
+  return {at::kCUDA, static_cast<at::DeviceIndex>(*setting.gpu)};
+}
+
+at::Tensor tensor_over(void* data, at::IntArrayRef shape, at::ScalarType type, at::Device device) {
+  return at::for_blob(data, shape)
+      .options(at::TensorOptions().dtype(type).device(device))
+      .target_device(device)
+      .make_tensor();
+}
+
+void seed_libtorch(at::Device device, std::uint64_t seed) {
+  at::Generator generator = at::globalContext().defaultGenerator(device);
+  const std::lock_guard lock(generator.mutex());
+  generator.set_current_seed(seed);
+}
+
+void TorchMode::apply() const {
+  at::Context& context = at::globalContext();
+  context.setBenchmarkCuDNN(!deterministic);
+  context.setDeterministicCuDNN(deterministic);
+  // An operation that has no deterministic algorithm goes on with a warning.
+  context.setDeterministicAlgorithms(deterministic, /*warn_only=*/true);
+  leave_new_memory_as_it_is();
+  const bool tf32 = precision == Precision::tf32 && device.is_cuda();
+  context.setAllowTF32CuBLAS(tf32);
+  context.setAllowTF32CuDNN(tf32);
+}
+
+Autocast::Autocast(const TorchMode& mode)
+    : device_(mode.device.type()), active_(mode.precision == Precision::bf16) {
+  if (!active_) return;
+  was_enabled_ = is_autocast_enabled(device_);
+  type_before_ = get_autocast_dtype(device_);
+  set_autocast_dtype(device_, at::kBFloat16);
+  set_autocast_enabled(device_, true);
+  at::autocast::increment_nesting();
+}
+
+Autocast::~Autocast() {
+  if (!active_) return;
+  // Parameters change between passes: what they were in bf16 must not outlive one.
+  if (at::autocast::decrement_nesting() == 0) at::autocast::clear_cache();
+  set_autocast_enabled(device_, was_enabled_);
+  set_autocast_dtype(device_, type_before_);
+}
+
+}  // namespace tandem

@@ -118,7 +118,8 @@ class Checker {
           "'" + std::to_string(workload.synthetic_buckets) + "'");
   }
 
-  // A measured profile is of the precision that it was measured with; the devices of a platform have one speed.
+  // A measured profile is of the precision that it was measured with; the devices of a platform have one
+  // speed.
   void check_precision() const {
     const auto& workload = experiment_.workload;
     const bool measured = experiment_.run.devices == "native" && !experiment_.physics.profile.empty();

@@ -48,11 +48,14 @@ std::vector<ExperimentKey> job_keys() {
        "on "
        "its gradient is zero, and a local step does not happen; or nobody looks"},
       {KEY(workload.precision), one_of({"fp32", "tf32", "bf16"}),
-       "of real mathematics; parameters, gradients and losses are fp32 always. tf32: GPUs multiply with 10 bits "
-       "of each factor, processors as in fp32; bf16: the forward pass, and what backward multiplies, in bf16"},
+       "of real mathematics; parameters, gradients and losses are fp32 always. tf32: GPUs multiply with 10 "
+       "bits "
+       "of each factor, processors as in fp32; bf16: the forward pass, and what backward multiplies, in "
+       "bf16"},
       {KEY(workload.deterministic),
        {},
-       "real mathematics gives the same bits each time on the same device; false: the fastest algorithms, which "
+       "real mathematics gives the same bits each time on the same device; false: the fastest algorithms, "
+       "which "
        "cuDNN chooses by trying them"},
       {KEY(workload.initial), file(), "checkpoint to start from; empty: from the seed"},
       {KEY(workload.synthetic_parameters), at_least(1), "of model synthetic: size"},

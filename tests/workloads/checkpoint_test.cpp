@@ -6,6 +6,7 @@
 #include <fstream>
 
 #include "tests/support/temporary_folder.hpp"
+#include "tests/workloads/learner_probe.hpp"
 #include "workloads/learner/learner.hpp"
 
 namespace tandem {
@@ -14,8 +15,6 @@ namespace {
 LearnerSetting setting(const std::string& model, const DatasetInfo& info, std::int64_t bucket_bytes) {
   return {.model = model, .dataset = info, .bucket_bytes = Bytes(bucket_bytes)};
 }
-
-std::vector<float> copy_of(std::span<const float> values) { return {values.begin(), values.end()}; }
 
 class CheckpointFile : public ::testing::Test {
  protected:

@@ -110,6 +110,8 @@ Experiment random_experiment(std::uint64_t seed, const std::string& platform) {
     experiment.data.split_options["alpha"] = 0.001 + rng.uniform();
   }
   experiment.workload.synthetic_buckets = 1;
+  if (experiment.workload.math == Experiment::Workload::Math::modelled)
+    experiment.workload.precision = "fp32";
   if (experiment.placement.cache_nodes.empty()) experiment.data.source = "memory";
   if (experiment.physics.profile.empty()) {
     experiment.physics.network = "platform";
@@ -121,6 +123,7 @@ Experiment random_experiment(std::uint64_t seed, const std::string& platform) {
                                     {"stop.seconds", rng.uniform()},
                                     {"placement.workers", {"true", "2"}},
                                     {"workload.math", "modelled"},
+                                    {"workload.precision", "fp32"},
                                     {"workload.model", "lenet"}};
     experiment.variants["fewer"] = {{"sync.algorithm", "local-sgd"},
                                     {"sync.options.h", 1 + rng.below(9)},

@@ -60,6 +60,18 @@ TEST_F(TrainingKeys, WorkersOfOtherAlgorithmsCannotStepByMeans) {
         "the gradient of every update at once (sequential | bsp | lb-bsp), found 'workers' with " +
             algorithm.name);
   }
+TEST_F(TrainingKeys, PrecisionAndDeterminism) {
+  const Experiment plain = load(minimal);
+  EXPECT_EQ(plain.workload.precision, "fp32");
+  EXPECT_TRUE(plain.workload.deterministic);
+  const Experiment fast = load(minimal + "workload: {math: real, precision: bf16, deterministic: false}\n");
+  EXPECT_EQ(fast.workload.precision, "bf16");
+  EXPECT_FALSE(fast.workload.deterministic);
+  EXPECT_NE(to_yaml(fast).find("precision: bf16"), std::string::npos) << "recorded, and shown";
+  EXPECT_NE(to_yaml(fast).find("deterministic: false"), std::string::npos);
+  // Measured with that precision, a profile knows what it costs.
+  EXPECT_NO_THROW(load(minimal + "workload: {precision: tf32}\nrun: {devices: native}\n"
+                                 "physics: {profile: /measured.json}\n"));
 }
 
 TEST_P(RefusedTrainingKeys, SaysWhereAndWhy) { EXPECT_EQ(error_of(GetParam().text), GetParam().message); }
@@ -79,6 +91,8 @@ INSTANTIATE_TEST_SUITE_P(
                 "lab.yaml:3: key 'optimizer.update_at': expected server | workers, found 'worker'"},
         Refusal{"FactorOfZero", minimal + "optimizer: {step_factor: 0}\n",
                 "lab.yaml:3: key 'optimizer.step_factor': expected number > 0 and <= 1, found '0'"},
+        Refusal{"PrecisionOfNoName", minimal + "workload: {precision: fp16}\n",
+                "lab.yaml:3: key 'workload.precision': expected fp32 | tf32 | bf16, found 'fp16'"},
         Refusal{"NumberForYesOrNo", minimal + "optimizer: {nesterov: 1}\n",
                 "lab.yaml:3: key 'optimizer.nesterov': expected true | false, found '1'"}),
     [](const auto& test) { return test.param.name; });
@@ -86,6 +100,10 @@ INSTANTIATE_TEST_SUITE_P(
 INSTANTIATE_TEST_SUITE_P(
     Sense, RefusedTrainingKeys,
     ::testing::Values(
+        Refusal{
+            "PrecisionOfModelledMath", minimal + "workload: {precision: bf16}\n",
+            "lab.yaml:3: key 'workload.precision': expected fp32, because workload.math is modelled and a "
+            "device of the platform has one speed, found 'bf16'"},
         Refusal{
             "MomentumOfAdam", minimal + "optimizer: {kind: adam, momentum: 0.9}\n",
             "lab.yaml:3: key 'optimizer.momentum': expected 0, because adam has beta1 instead, found '0.9'"},

@@ -1,20 +1,33 @@
-// What tests of learners look at: a whole differentiation, and single tensors of flat vectors.
+// What tests of learners look at: learners on the host, a whole differentiation, and single tensors of flat
+// vectors.
 #pragma once
 
 #include <torch/torch.h>
 
 #include <cstddef>
+#include <memory>
 #include <span>
 #include <vector>
 
 #include "workloads/learner/learner.hpp"
+#include "workloads/vectors/compute_device.hpp"
 
 namespace tandem {
+
+inline std::unique_ptr<Learner> make_learner(const LearnerSetting& setting) {
+  return make_learner(setting, host_device());
+}
+
+/// Of a forward over the batch that is loaded.
+inline double loss_of_forward(Learner& learner) {
+  learner.forward();
+  return learner.loss();
+}
 
 /// Forward and backward of all buckets; returns the loss.
 inline double differentiate(Learner& learner, std::span<const std::byte> records) {
   learner.load(records);
-  const double loss = learner.forward();
+  const double loss = loss_of_forward(learner);
   for (int bucket = 0; bucket < static_cast<int>(learner.description().buckets.size()); ++bucket)
     learner.backward(bucket);
   return loss;

@@ -11,7 +11,6 @@
 #include "policies/vocabulary/rng.hpp"
 #include "tests/workloads/learner_probe.hpp"
 #include "tests/workloads/reference_models.hpp"
-#include "workloads/learner/torch_learner.hpp"
 #include "workloads/optimizer.hpp"
 
 namespace tandem {
@@ -119,7 +118,7 @@ TEST(Learner, GradientOfMlpMatchesFiniteDifferences) {
     const auto loss_at = [&](double distance) {
       for (std::size_t i = 0; i < start.size(); ++i)
         learner->model()[i] = static_cast<float>(static_cast<double>(start[i]) + distance * direction[i]);
-      return learner->forward();
+      return loss_of_forward(*learner);
     };
     const double slope = (loss_at(step) - loss_at(-step)) / (2 * step);
     EXPECT_NEAR(slope, expected, 0.01 * expected) << "seed " << seed;
@@ -156,24 +155,6 @@ TEST(Learner, SameSeedSameBits) {
   EXPECT_EQ(differentiate(*one, records), differentiate(*two, records));
   EXPECT_EQ(copy_of(one->gradient()), copy_of(two->gradient()));
   EXPECT_EQ(copy_of(one->model()), copy_of(two->model()));
-}
-
-TEST(Learner, OwnCopyOfTheModelGivesTheSameBits) {
-  const auto dataset = images(4, "synthetic-colour");
-  const auto records = dataset->records(Dataset::Part::train);
-  const auto wanted = setting("resnet18", dataset->info(), 1 << 20);
-  const auto direct = make_torch_learner(wanted, ModelPlace::in_host_spans);
-  const auto apart = make_torch_learner(wanted, ModelPlace::own_copy);
-  for (int step = 0; step < 2; ++step) {
-    EXPECT_EQ(differentiate(*direct, records), differentiate(*apart, records));
-    for (auto* learner : {direct.get(), apart.get()}) {
-      Sgd sgd(0.05, 0.0, 0.0, learner->description().elements());
-      apply_update(sgd, learner->description(), 0, learner->model(), learner->gradient(), 1.0);
-    }
-    EXPECT_EQ(copy_of(direct->gradient()), copy_of(apart->gradient()));
-    EXPECT_EQ(copy_of(direct->model()), copy_of(apart->model()));
-  }
-  EXPECT_EQ(direct->evaluate(records).loss, apart->evaluate(records).loss);
 }
 
 TEST(Learner, StatisticsTravelInTheFlatModel) {
@@ -273,13 +254,14 @@ TEST(Learner, NextBatchMayBeLoadedBeforeBackwardEnds) {
   for (int bucket = 1; bucket < 4; ++bucket) ahead->backward(bucket);
   EXPECT_EQ(copy_of(ahead->gradient()), copy_of(plain->gradient()));
   plain->load(records.last(half));
-  EXPECT_EQ(ahead->forward(), plain->forward());
+  EXPECT_EQ(loss_of_forward(*ahead), loss_of_forward(*plain));
 }
 
 TEST(LearnerDeathTest, BucketsGoInOrder) {
   const auto dataset = images(4);
   const auto learner = make_learner(setting("mlp", dataset->info(), 1));
   EXPECT_DEATH(learner->forward(), "forward before load");
+  EXPECT_DEATH(learner->loss(), "loss before forward");
   learner->load(dataset->records(Dataset::Part::train));
   EXPECT_DEATH(learner->backward(0), "bucket 0 expected -1");
   learner->forward();

@@ -23,6 +23,7 @@ class Pass {
     if (model == "alexnet") return alexnet(x);
     if (model == "vgg11") return vgg(x, {1, 1, 2, 2, 2}, false);
     if (model == "vgg11-bn") return vgg(x, {1, 1, 2, 2, 2}, true);
+    if (model == "resnet18") return resnet(x, {2, 2, 2, 2}, 2);
     if (model == "resnet34") return resnet(x, {3, 4, 6, 3}, 2);
     if (model == "resnet50") return resnet(x, {3, 4, 6, 3}, 3);
     if (model == "resnet50-v2") return resnet_v2(x);

@@ -10,24 +10,14 @@
 #include <map>
 
 #include "policies/vocabulary/rng.hpp"
+#include "tests/support/apart_device.hpp"
 #include "tests/support/temporary_folder.hpp"
+#include "tests/workloads/learner_probe.hpp"
 #include "tests/workloads/script_modules.hpp"
 #include "workloads/dataset.hpp"
 
 namespace tandem::testing {
 namespace {
-
-at::Tensor window(std::span<float> flat, const TensorDescription& tensor) {
-  return torch::from_blob(flat.data() + tensor.offset, tensor.shape);
-}
-
-double differentiate(Learner& learner, std::span<const std::byte> records) {
-  learner.load(records);
-  const double loss = learner.forward();
-  for (int bucket = 0; bucket < static_cast<int>(learner.description().buckets.size()); ++bucket)
-    learner.backward(bucket);
-  return loss;
-}
 
 class ScriptModelFile : public ::testing::Test {
  protected:
@@ -151,11 +141,13 @@ TEST_F(ScriptModelFile, ComputesAsTheCatalogueDoes) {
 /// The same module, the same random numbers, and libtorch's own backward.
 TEST_F(ScriptModelFile, GradientOfATangleIsThatOfLibtorch) {
   save_tangle(path_);
+  ApartDevice apart;
   for (const std::int64_t bytes : {0, 1, 400})
-    for (const ModelPlace place : {ModelPlace::in_host_spans, ModelPlace::own_copy}) {
+    for (ComputeDevice* device : std::initializer_list<ComputeDevice*>{&host_device(), &apart}) {
       SCOPED_TRACE(bytes);
-      const auto script = make_script_learner(setting(bytes), place);
+      const auto script = make_script_learner(setting(bytes), *device);
       const double loss = differentiate(*script, records());
+      device->finish();
 
       torch::jit::Module module = torch::jit::load(path_);
       const auto& info = dataset_->info();

@@ -38,12 +38,9 @@ void FlatLearner::begin_with(std::span<const float> values) {
   compute_device_.finish();
 }
 
-/// Whatever libtorch computes for this learner goes through here. `images`: how many at once.
+/// Tells of a lack of memory in the user's terms. `images`: how many at once.
 template <class Work>
-void FlatLearner::compute(std::int64_t images, const Work& work) {
-  mode_.apply();
-  // A GPU's libtorch queues its work behind the device's; the processor would overtake it.
-  if (!setting_.gpu) compute_device_.finish();
+void FlatLearner::within_memory(std::int64_t images, const Work& work) const {
   try {
     work();
   } catch (const std::exception& error) {
@@ -53,8 +50,18 @@ void FlatLearner::compute(std::int64_t images, const Work& work) {
   }
 }
 
+/// Whatever libtorch computes for this learner goes through here.
+template <class Work>
+void FlatLearner::compute(std::int64_t images, const Work& work) {
+  mode_.apply();
+  // A GPU's libtorch queues its work behind the device's; the processor would overtake it.
+  if (!setting_.gpu) compute_device_.finish();
+  within_memory(images, work);
+}
+
 void FlatLearner::load(std::span<const std::byte> records) {
-  batches_.load(records, backward_is_under_way());
+  const auto images = static_cast<std::int64_t>(records.size() / batches_.record_bytes());
+  within_memory(images, [&] { batches_.load(records, backward_is_under_way()); });
 }
 
 void FlatLearner::forward() {

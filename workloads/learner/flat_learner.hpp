@@ -54,6 +54,8 @@ class FlatLearner : public Learner {
   bool backward_is_under_way() const { return next_bucket_ >= 0 && next_bucket_ < buckets(); }
   at::Tensor window(const FloatArray& flat, const TensorDescription& tensor) const;
   template <class Work>
+  void within_memory(std::int64_t images, const Work& work) const;
+  template <class Work>
   void compute(std::int64_t images, const Work& work);
   void keep_loss(const at::Tensor& loss);
   void calculate(int bucket);

@@ -24,9 +24,9 @@ struct EvaluationResult {
   double loss = 0.0;      ///< mean over samples
 };
 
-/// One replica. Not thread-safe; several instances coexist. Uses one thread. On a device that is not the host,
-/// `load`, `forward` and `backward` only queue what is to be done.
-/// Errors: WorldError where the device has no memory for it, from any of them.
+/// One replica. Not thread-safe; several instances coexist. Uses one thread. On a device that is not the
+/// host, `load`, `forward` and `backward` only queue what is to be done. Errors: WorldError where the device
+/// has no memory for it, from any of them.
 class Learner {
  public:
   virtual ~Learner() = default;

@@ -34,10 +34,10 @@ std::string no_memory_message(std::string_view complaint, const LearnerSetting& 
                               const std::string& device) {
   const std::string text(complaint);
   const auto asked = amount_in(text, {"[Tt]ried to allocate " TANDEM_AMOUNT, "asked for " TANDEM_AMOUNT});
-  const auto free = amount_in(text, {"of which " TANDEM_AMOUNT " is free", TANDEM_AMOUNT " (?:is |are )?free",
-                                     "free:? " TANDEM_AMOUNT});
-  std::string message =
-      "'" + setting.model + "' with " + std::to_string(batch) + " images at once: " + device + " is out of memory";
+  const auto free =
+      amount_in(text, {TANDEM_AMOUNT " of [0-9]+ are free", TANDEM_AMOUNT " is free", TANDEM_AMOUNT " free"});
+  std::string message = "'" + setting.model + "' with " + std::to_string(batch) +
+                        " images at once: " + device + " is out of memory";
   if (asked) message += ", asked for " + *asked;
   if (free) message += (asked ? " with " : ", with ") + *free + " free";
   message += "; take a smaller workload.batch";

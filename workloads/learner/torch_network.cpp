@@ -30,9 +30,11 @@ at::Tensor Network::apply(const Linear&, const at::Tensor* tensor, const at::Ten
 
 at::Tensor Network::apply(const BatchNorm& norm, const at::Tensor* tensor, const at::Tensor& x) const {
   const bool training = dropout_ != nullptr;
-  // On a processor not every libtorch normalises bf16 by statistics of fp32.
-  return at::batch_norm(x.is_cuda() ? x : x.to(at::kFloat), tensor[0], tensor[1], tensor[2], tensor[3], training, batch_norm_momentum,
-                        norm.epsilon, /*cudnn_enabled=*/true);
+  // Processors have not every operation that follows a normalisation in bf16 (backward of ReLU6, in libtorch
+  // 1.13).
+  const bool widened = x.scalar_type() == at::kBFloat16 && !x.is_cuda();
+  return at::batch_norm(widened ? x.to(at::kFloat) : x, tensor[0], tensor[1], tensor[2], tensor[3], training,
+                        batch_norm_momentum, norm.epsilon, /*cudnn_enabled=*/true);
 }
 
 at::Tensor Network::apply(const Dropout& dropout, const at::Tensor*, const at::Tensor& x) const {

@@ -1,9 +1,8 @@
 #include "runtime/mpi_context.hpp"
 
 #include <algorithm>
-#include <cstring>
 #include <exception>
-#include <limits>
+#include <utility>
 
 #include "policies/vocabulary/check.hpp"
 #include "runtime/mpi_check.hpp"
@@ -11,20 +10,6 @@
 
 namespace tandem {
 namespace {
-
-/// What precedes the payload on a channel that carries notes.
-struct Envelope {
-  Note note;
-  std::int64_t size;
-};
-
-// Up to here a copy costs less than a second message.
-constexpr std::int64_t packed_limit = 16 * 1024;
-constexpr std::size_t staging_size = sizeof(Envelope) + packed_limit;
-
-// Two tags a channel, since a large payload follows its envelope as a message of its own.
-int tag_of(Channel channel) { return 2 * channel.number; }
-int payload_tag_of(Channel channel) { return 2 * channel.number + 1; }
 
 MPI_Comm duplicate(MPI_Comm communicator) {
   MPI_Comm copy = MPI_COMM_NULL;
@@ -36,7 +21,12 @@ MPI_Comm duplicate(MPI_Comm communicator) {
 }  // namespace
 
 MpiContext::MpiContext(MPI_Comm communicator, MpiSetting setting)
-    : communicator_(duplicate(communicator)), setting_(std::move(setting)), time_(host_time(communicator_)) {
+    : communicator_(duplicate(communicator)),
+      setting_(std::move(setting)),
+      device_(setting_.device == nullptr ? host_device() : *setting_.device),
+      time_(host_time(communicator_)),
+      pinned_(device_),
+      copies_(device_) {
   check_mpi(MPI_Comm_rank(communicator_, &rank_), "MPI_Comm_rank");
   check_mpi(MPI_Comm_size(communicator_, &size_), "MPI_Comm_size");
   check_mpi(MPI_Barrier(communicator_), "MPI_Barrier");
@@ -44,6 +34,9 @@ MpiContext::MpiContext(MPI_Comm communicator, MpiSetting setting)
 }
 
 MpiContext::~MpiContext() {
+  // Where a rank leaves what it has started, nobody knows when MPI and the device are through with it.
+  for (Slot& slot : slots_)
+    if (slot.state == Slot::State::messages) slot.block.abandon();
   // Freeing is collective: a rank that leaves by an exception must not wait for the others.
   if (std::uncaught_exceptions() > 0) return;
   for (auto& [members, communicator] : communicators_) MPI_Comm_free(&communicator);
@@ -65,15 +58,16 @@ std::uint32_t MpiContext::acquire(Slot::State state) {
   return number;
 }
 
+void MpiContext::end(Slot& slot) {
+  slot.state = Slot::State::done;
+  slot.landing = nullptr;
+  slot.block = {};
+}
+
 void MpiContext::watch(std::uint32_t slot, MPI_Request request) {
   ++slots_[slot].open_messages;
   requests_.push_back(request);
   owners_.push_back(slot);
-}
-
-std::byte* MpiContext::staging_of(Slot& slot) {
-  if (!slot.staging) slot.staging = std::make_unique<std::byte[]>(staging_size);
-  return slot.staging.get();
 }
 
 std::byte* MpiContext::scratch(Bytes size) {
@@ -91,7 +85,7 @@ bool MpiContext::is_late(const Unit& unit) { return unit.behind > lateness_that_
 std::int64_t MpiContext::late_devices() const {
   const auto late_disks =
       std::count_if(disks_.begin(), disks_.end(), [](const auto& disk) { return is_late(disk.second); });
-  return late_devices_ + late_disks + (is_late(device_) ? 1 : 0);
+  return late_devices_ + late_disks + (is_late(emulated_device_) ? 1 : 0);
 }
 
 Pending MpiContext::occupy(Unit& unit, std::optional<Seconds> duration, const Kernel& kernel) {
@@ -117,7 +111,38 @@ Pending MpiContext::occupy(Unit& unit, std::optional<Seconds> duration, const Ke
 }
 
 Pending MpiContext::compute(const Work& work, Kernel kernel) {
-  return occupy(device_, setting_.emulated ? setting_.emulated(work) : std::nullopt, kernel);
+  const auto duration = setting_.emulated ? setting_.emulated(work) : std::nullopt;
+  if (!kernel || device_.is_host()) return occupy(emulated_device_, duration, kernel);
+  if (!duration) return queue(kernel);
+  // The emulated device is the one that is timed: for it a kernel ends when all that it queued has.
+  return occupy(emulated_device_, duration, [&] {
+    kernel();
+    device_.forget(device_.kernel_end());
+    device_.finish();
+  });
+}
+
+Pending MpiContext::queue(const Kernel& kernel) {
+  SharedMark begin = share_mark(device_, device_.mark());
+  kernel();
+  SharedMark end = share_mark(device_, device_.kernel_end());
+  const auto number = acquire(Slot::State::queued);
+  slots_[number].work = {std::move(begin), last_end_, end};
+  last_end_ = std::move(end);
+  advance();
+  return Pending(number);
+}
+
+/// From the later of two places: where the work was queued, and the end of the work before. What an earlier
+/// kernel has queued ends before it seems to begin; then the work before is all that counts.
+Seconds MpiContext::device_time(const QueuedWork& work) const {
+  std::optional<Seconds> shortest;
+  for (const SharedMark* from : {&work.begin, &work.before}) {
+    if (!*from || !device_.has_reached(**from)) continue;
+    const Seconds time = device_.between(**from, *work.end);
+    if (time >= Seconds(0)) shortest = std::min(shortest.value_or(time), time);
+  }
+  return shortest.value_or(Seconds(0));
 }
 
 Pending MpiContext::use_disk(int disk, Bytes size, const Kernel& transfer, bool write) {
@@ -138,141 +163,16 @@ Pending MpiContext::sleep(Seconds duration) {
   return Pending(number);
 }
 
-// ---- Messages ----
+// ---- Progress ----
 
-Pending MpiContext::send(Rank to, Channel channel, Slice slice, const Note& note) {
-  TANDEM_CHECK(to >= 0 && to < size_ && channel.number >= 0 && slice.size >= Bytes(0), "to", to, "channel",
-               channel.number, "bytes", slice.size.count());
-  if (slice.data == nullptr) slice.data = scratch(slice.size);
-  const auto number = acquire(Slot::State::messages);
-  if (channel.carries_note)
-    send_with_note(number, to, tag_of(channel), slice, note);
-  else
-    watch(number, start_send(communicator_, to, tag_of(channel), slice.data, slice.size.count()));
-  return Pending(number);
-}
-
-void MpiContext::send_with_note(std::uint32_t number, Rank to, int tag, Slice slice, const Note& note) {
-  std::byte* staging = staging_of(slots_[number]);
-  const Envelope envelope{note, slice.size.count()};
-  std::memcpy(staging, &envelope, sizeof(envelope));
-  const bool packed = envelope.size <= packed_limit;
-  if (packed) std::copy_n(slice.data, envelope.size, staging + sizeof(envelope));
-  const auto first = static_cast<std::int64_t>(sizeof(envelope)) + (packed ? envelope.size : 0);
-  watch(number, start_send(communicator_, to, tag, staging, first));
-  if (!packed) watch(number, start_send(communicator_, to, tag + 1, slice.data, envelope.size));
-}
-
-Pending MpiContext::receive(Rank from, Channel channel, Slice slice) {
-  TANDEM_CHECK(from >= 0 && from < size_ && channel.number >= 0 && slice.size >= Bytes(0), "from", from,
-               "channel", channel.number, "bytes", slice.size.count());
-  if (slice.data == nullptr) slice.data = scratch(slice.size);
-  const auto number = acquire(Slot::State::messages);
-  if (!channel.carries_note) {
-    watch(number, start_receive(communicator_, from, tag_of(channel), slice.data, slice.size.count()));
-    return Pending(number);
-  }
-  Slot& slot = slots_[number];
-  const auto key = static_cast<std::uint64_t>(from) << 32U | static_cast<std::uint32_t>(channel.number);
-  slot.stream = &streams_[key];
-  slot.stream->unresolved.push_back(number);
-  slot.peer = from;
-  slot.payload_tag = payload_tag_of(channel);
-  slot.slice = slice;
-  const auto most = static_cast<std::int64_t>(sizeof(Envelope)) + std::min(packed_limit, slice.size.count());
-  watch(number, start_receive(communicator_, from, tag_of(channel), staging_of(slot), most));
-  return Pending(number);
-}
-
-// ---- All-reduce ----
-
-MPI_Comm MpiContext::communicator_of(std::span<const Rank> members) {
-  const auto [found, is_new] = communicators_.try_emplace({members.begin(), members.end()}, MPI_COMM_NULL);
-  if (!is_new) return found->second;
-  MPI_Group all = MPI_GROUP_NULL;
-  MPI_Group group = MPI_GROUP_NULL;
-  check_mpi(MPI_Comm_group(communicator_, &all), "MPI_Comm_group");
-  check_mpi(MPI_Group_incl(all, static_cast<int>(members.size()), members.data(), &group), "MPI_Group_incl");
-  check_mpi(MPI_Comm_create_group(communicator_, group, 0, &found->second), "MPI_Comm_create_group");
-  check_mpi(MPI_Comm_set_errhandler(found->second, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
-  check_mpi(MPI_Group_free(&group), "MPI_Group_free");
-  check_mpi(MPI_Group_free(&all), "MPI_Group_free");
-  return found->second;
-}
-
-std::vector<std::byte> MpiContext::summand_of(Slice vector) {
-  std::vector<std::byte> bytes;
-  if (!summands_.empty()) {
-    bytes = std::move(summands_.back());
-    summands_.pop_back();
-  }
-  bytes.resize(static_cast<std::size_t>(vector.size.count()));
-  if (vector.data != nullptr) std::memcpy(bytes.data(), vector.data, bytes.size());
-  return bytes;
-}
-
-Pending MpiContext::all_reduce(std::span<const Rank> members, Channel channel, Slice vector) {
-  constexpr std::int64_t element = sizeof(float);
-  TANDEM_CHECK(std::ranges::count(members, rank_) == 1, "rank", rank_, "members", members.size());
-  TANDEM_CHECK(vector.size >= Bytes(0) && vector.size.count() % element == 0, "channel", channel.number,
-               "bytes", vector.size.count());
-  if (members.size() == 1 || vector.size == Bytes(0)) return Pending(acquire(Slot::State::done));
-  const MPI_Comm among = communicator_of(members);
-  // Not in place: Open MPI 4.1 would send whole vectors up and down a tree then, whatever their size.
-  std::vector<std::byte> summand = summand_of(vector);
-  std::byte* const sum = vector.data == nullptr ? scratch(vector.size) : vector.data;
-  const auto number = acquire(Slot::State::messages);
-  // MPI counts in ints.
-  constexpr std::int64_t most = std::int64_t{1} << 30;
-  for (std::int64_t begin = 0; begin < vector.size.count(); begin += most * element) {
-    const std::int64_t count = std::min(most, (vector.size.count() - begin) / element);
-    MPI_Request request = MPI_REQUEST_NULL;
-    check_mpi(MPI_Iallreduce(summand.data() + begin, sum + begin, static_cast<int>(count), MPI_FLOAT, MPI_SUM,
-                             among, &request),
-              "MPI_Iallreduce");
-    watch(number, request);
-  }
-  slots_[number].summand = std::move(summand);
-  return Pending(number);
-}
-
-void MpiContext::message_ended(std::uint32_t number) {
-  Slot& slot = slots_[number];
-  --slot.open_messages;
-  if (slot.stream == nullptr) {
-    if (slot.open_messages == 0) slot.state = Slot::State::done;
-    return;
-  }
-  // Envelopes match in order but may end out of order; payloads must be asked for in order.
-  slot.has_envelope = true;
-  auto& unresolved = slot.stream->unresolved;
-  while (!unresolved.empty() && slots_[unresolved.front()].has_envelope) {
-    resolve(unresolved.front());
-    unresolved.erase(unresolved.begin());
-  }
-}
-
-void MpiContext::resolve(std::uint32_t number) {
-  Slot& slot = slots_[number];
-  slot.stream = nullptr;
-  slot.has_envelope = false;
-  Envelope envelope;
-  std::memcpy(&envelope, slot.staging.get(), sizeof(envelope));
-  slot.note = envelope.note;
-  if (envelope.size > slot.slice.size.count())
-    throw WorldError("a message of " + std::to_string(envelope.size) + " bytes came from rank " +
-                     std::to_string(slot.peer) + " where at most " + std::to_string(slot.slice.size.count()) +
-                     " were expected");
-  if (envelope.size > packed_limit) {
-    watch(number, start_receive(communicator_, slot.peer, slot.payload_tag, slot.slice.data, envelope.size));
-    return;
-  }
-  std::copy_n(slot.staging.get() + sizeof(envelope), envelope.size, slot.slice.data);
-  slot.state = Slot::State::done;
-}
-
-/// Lets MPI work and takes note of every message that has ended. True if there was one.
+/// Lets MPI work and takes note of all messages and copies that have ended. True if there was one.
 bool MpiContext::advance() {
+  const bool messages_ended = test_messages();
+  const bool copies_ended = copies_.advance();
+  return messages_ended || copies_ended;
+}
+
+bool MpiContext::test_messages() {
   if (requests_.empty()) return false;
   if (ended_.size() < requests_.size()) {
     ended_.resize(2 * requests_.size());
@@ -286,6 +186,11 @@ bool MpiContext::advance() {
   check_mpi(code, "MPI_Testsome");
   if (count == 0 || count == MPI_UNDEFINED) return false;
 
+  for (int i = 0; i < count; ++i) {
+    Slot& slot = slots_[owners_[static_cast<std::size_t>(ended_[static_cast<std::size_t>(i)])]];
+    if (slot.landing != nullptr && slot.landed == unknown_size)
+      slot.landed = size_of(statuses_[static_cast<std::size_t>(i)]);
+  }
   ended_owners_.clear();
   std::size_t kept = 0;
   for (std::size_t i = 0; i < requests_.size(); ++i) {
@@ -306,13 +211,30 @@ bool MpiContext::advance() {
 // ---- Waiting ----
 
 bool MpiContext::is_done(const Slot& slot) const {
-  return slot.state == Slot::State::done || (slot.state == Slot::State::timed && now() >= slot.deadline);
+  switch (slot.state) {
+    case Slot::State::done:
+      return true;
+    case Slot::State::timed:
+      return now() >= slot.deadline;
+    case Slot::State::queued:
+      return device_.has_reached(*slot.work.end);
+    case Slot::State::summed:
+      return setting_.collective->has_ended(slot.sum);
+    case Slot::State::free:
+    case Slot::State::messages:
+      break;
+  }
+  return false;
 }
 
 Completion MpiContext::finish(Pending& pending, std::size_t index) {
   const auto number = pending.release();
   Slot& slot = slots_[number];
-  const Completion completion{index, slot.note};
+  Completion completion{.index = index, .note = slot.note};
+  if (slot.state == Slot::State::queued) {
+    completion.device_time = device_time(slot.work);
+    slot.work = {};
+  }
   slot.state = Slot::State::free;
   slot.note = Note{};
   if (!slot.summand.empty()) summands_.push_back(std::move(slot.summand));
@@ -320,9 +242,9 @@ Completion MpiContext::finish(Pending& pending, std::size_t index) {
   return completion;
 }
 
-void MpiContext::pause_until(std::optional<Seconds> deadline) {
+void MpiContext::pause_until(std::optional<Seconds> deadline, bool device_is_asked) {
   if (deadline) deadline = *deadline - now();
-  time_->pause(deadline, requests_.empty());
+  time_->pause(deadline, requests_.empty() && copies_.idle() && !device_is_asked);
 }
 
 void MpiContext::meet() {
@@ -342,17 +264,19 @@ Completion MpiContext::wait_any(std::span<Pending> pendings) {
   for (time_->restart();;) {
     const bool moved = advance();
     std::optional<Seconds> deadline;
+    bool device_is_asked = false;
     for (std::size_t i = 0; i < pendings.size(); ++i) {
       if (pendings[i].empty()) continue;
       const Slot& slot = slots_[pendings[i].slot()];
       if (is_done(slot)) return finish(pendings[i], i);
       if (slot.state == Slot::State::timed)
         deadline = std::min(deadline.value_or(slot.deadline), slot.deadline);
+      device_is_asked |= slot.state == Slot::State::queued || slot.state == Slot::State::summed;
     }
     if (moved)
       time_->restart();
     else
-      pause_until(deadline);
+      pause_until(deadline, device_is_asked);
   }
 }
 

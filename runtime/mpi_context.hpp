@@ -1,6 +1,6 @@
 // The context of a rank in the real world: messages through MPI, kernels run for real, emulated devices and
-// disks as deadlines. May not know SimGrid, though SimGrid's own MPI can carry it (sim/witness/). There is no
-// progress thread: a waiting rank drives its own messages.
+// disks as deadlines. May not know SimGrid, though SimGrid's own MPI can carry it (sim/witness/), nor CUDA.
+// There is no progress thread: a waiting rank drives its own messages.
 #pragma once
 
 #include <mpi.h>
@@ -16,23 +16,36 @@
 #include <unordered_map>
 #include <vector>
 
+#include "runtime/device_collective.hpp"
+#include "runtime/device_copies.hpp"
 #include "runtime/host_time.hpp"
 #include "workloads/context.hpp"
 
 namespace tandem {
 
-/// What is emulated. A null function, or one that answers nullopt, means native speed.
+/// What is emulated, and where native work is done. A null function, or one that answers nullopt, means
+/// native speed.
 struct MpiSetting {
   /// Time that the emulated device of this rank needs.
   std::function<std::optional<Seconds>(const Work&)> emulated = {};
   /// Time that the emulated disk needs for a read, or a write.
   std::function<std::optional<Seconds>(int disk, Bytes size, bool write)> emulated_disk = {};
+  /// Where kernels compute, which must outlive the context; null: the host.
+  ComputeDevice* device = nullptr;
+  /// MPI reads and writes messages in the device's memory itself. Sums go through the host all the same.
+  bool direct_messages = false;
+  /// Takes the sums of device memory that it can; null: none.
+  std::shared_ptr<DeviceCollective> collective = {};
 };
 
 /// Errors: WorldError with MPI's text from every operation. Not thread-safe; used by the thread that made it.
 /// A kernel runs where its operation is started, and emulated work is done at the later of the two: the
 /// kernel's end, and the emulated time after its start. Work on one emulated device, or disk, is done one
 /// after the other; what a kernel takes too long, work that follows without a pause makes up for.
+///
+/// On a device that is not the host a kernel queues its work, which is done when the device is. Messages of
+/// that device's memory go through pinned memory of the host: they are copied out, or in, beside what the
+/// device computes, and may be met by messages of host memory. Small ones on channels with notes always do.
 class MpiContext : public Context {
  public:
   /// Collective over `communicator`, which is duplicated; the clock starts at its end. Pre: MPI is
@@ -44,12 +57,13 @@ class MpiContext : public Context {
 
   Rank rank() const override { return rank_; }
   int world_size() const override { return size_; }
+  ComputeDevice& device() override { return device_; }
   Seconds now() const override;
   Pending compute(const Work& work, Kernel kernel) override;
   Pending send(Rank to, Channel channel, Slice slice, const Note& note) override;
   Pending receive(Rank from, Channel channel, Slice slice) override;
-  /// By MPI_Iallreduce. The first one over a list of members waits until all of them have started it: they
-  /// make a communicator, which is kept to the end.
+  /// By MPI_Iallreduce, or the device's own way. The first one over a list of members waits until all of them
+  /// have started it: they make a communicator, which is kept to the end.
   Pending all_reduce(std::span<const Rank> members, Channel channel, Slice vector) override;
   Pending read(int disk, Bytes size, Kernel transfer) override;
   Pending write(int disk, Bytes size, Kernel transfer) override;
@@ -64,13 +78,21 @@ class MpiContext : public Context {
   std::int64_t late_devices() const;
 
  private:
+  static constexpr std::int64_t unknown_size = -1;
+
   /// Receives with a note of one (sender, channel), in the order of their posting; their payloads keep that
   /// order.
   struct Stream {
     std::vector<std::uint32_t> unresolved;  ///< few; a deque would allocate again and again
   };
+  /// Work that the device has in its queue.
+  struct QueuedWork {
+    SharedMark begin;
+    SharedMark before;  ///< end of the work before this one, if there was any
+    SharedMark end;
+  };
   struct Slot {
-    enum class State : std::uint8_t { free, messages, timed, done } state = State::free;
+    enum class State : std::uint8_t { free, messages, timed, queued, summed, done } state = State::free;
     bool has_envelope = false;  ///< of a receive with a note: its first message has arrived
     int open_messages = 0;      ///< not yet complete
     Seconds deadline;           ///< of a timed operation
@@ -80,13 +102,30 @@ class MpiContext : public Context {
     int payload_tag = 0;
     Slice slice;
     std::unique_ptr<std::byte[]> staging;  ///< made on first use, kept for the slot's next operations
-    std::vector<std::byte> summand;  ///< of an all-reduce: this rank's vector, whose place takes the sum
+    std::byte* head = nullptr;             ///< of a receive with a note: where its first message arrives
+    std::vector<std::byte> summand;      ///< of an all-reduce: this rank's vector, whose place takes the sum
+    PinnedPool::Block block;             ///< of what goes through pinned memory
+    std::byte* landing = nullptr;        ///< what comes, in that memory; it is copied on when all has arrived
+    std::int64_t landed = unknown_size;  ///< its bytes
+    QueuedWork work;
+    std::uint32_t sum = 0;  ///< of an all-reduce by the devices: its number there
+  };
+  /// A send as one message or two, of which the second has the next tag.
+  struct Parts {
+    const std::byte* first;
+    std::int64_t first_size;
+    const std::byte* second = nullptr;
+    std::int64_t second_size = 0;
   };
 
   std::uint32_t acquire(Slot::State state);
   void watch(std::uint32_t slot, MPI_Request request);
+  static void end(Slot& slot);
   std::byte* staging_of(Slot& slot);
-  void send_with_note(std::uint32_t number, Rank to, int tag, Slice slice, const Note& note);
+  bool is_staged(const Slice& slice, bool packed) const;
+  void start(std::uint32_t number, Rank to, int tag, const Parts& parts);
+  std::byte* arrival_place(Slot& slot, std::int64_t size);
+  void land(Slot& slot, const std::byte* pinned, std::int64_t size);
   /// An emulated device or disk.
   struct Unit {
     Seconds free_at;
@@ -95,23 +134,33 @@ class MpiContext : public Context {
   static bool is_late(const Unit& unit);
   Pending occupy(Unit& unit, std::optional<Seconds> duration, const Kernel& kernel);
   Pending use_disk(int disk, Bytes size, const Kernel& transfer, bool write);
+  Pending queue(const Kernel& kernel);
+  Seconds device_time(const QueuedWork& work) const;
   bool advance();
+  bool test_messages();
   void message_ended(std::uint32_t number);
   void resolve(std::uint32_t number);
   bool is_done(const Slot& slot) const;
   Completion finish(Pending& pending, std::size_t index);
-  void pause_until(std::optional<Seconds> deadline);
+  void pause_until(std::optional<Seconds> deadline, bool device_is_asked);
   std::byte* scratch(Bytes size);
   MPI_Comm communicator_of(std::span<const Rank> members);
   std::vector<std::byte> summand_of(Slice vector);
+  void let_leave();
+  void start_sum(std::uint32_t number, MPI_Comm among, const std::byte* summand, std::byte* sum,
+                 std::int64_t size);
 
   MPI_Comm communicator_ = MPI_COMM_NULL;
   MpiSetting setting_;
+  ComputeDevice& device_;
   Rank rank_ = 0;
   int size_ = 0;
   std::unique_ptr<HostTime> time_;
   Seconds start_;
 
+  PinnedPool pinned_;
+  DeviceCopies copies_;
+  SharedMark last_end_;     ///< of the work that was queued last
   std::deque<Slot> slots_;  ///< a deque keeps their addresses
   std::vector<std::uint32_t> free_;
   std::vector<MPI_Request> requests_;  ///< in flight, in the order of their posting
@@ -124,7 +173,7 @@ class MpiContext : public Context {
   std::map<std::vector<Rank>, MPI_Comm> communicators_;  ///< of the members of all-reduces
   std::vector<std::vector<std::byte>> summands_;         ///< not in use
 
-  Unit device_;
+  Unit emulated_device_;
   std::unordered_map<int, Unit> disks_;
   std::int64_t late_devices_ = 0;
 };

@@ -63,6 +63,13 @@ MPI_Request start_receive(MPI_Comm communicator, Rank from, int tag, std::byte* 
   return request;
 }
 
+std::int64_t size_of(const MPI_Status& status) {
+  MPI_Count bytes = 0;
+  MPI_Status own = status;  // some MPIs take what they do not change as if they did
+  check_mpi(MPI_Get_elements_x(&own, MPI_BYTE, &bytes), "MPI_Get_elements_x");
+  return bytes;
+}
+
 std::vector<std::vector<std::byte>> gather_bytes(MPI_Comm communicator, const std::vector<std::byte>& own) {
   int rank = 0;
   int size = 0;

@@ -16,6 +16,9 @@ namespace tandem {
 MPI_Request start_send(MPI_Comm communicator, Rank to, int tag, const std::byte* data, std::int64_t size);
 MPI_Request start_receive(MPI_Comm communicator, Rank from, int tag, std::byte* data, std::int64_t size);
 
+/// Of a receive that has ended: bytes that came. Errors: WorldError.
+std::int64_t size_of(const MPI_Status& status);
+
 /// Every rank's bytes, in rank order, on rank 0; empty elsewhere. Collective. Errors: WorldError.
 std::vector<std::vector<std::byte>> gather_bytes(MPI_Comm communicator, const std::vector<std::byte>& own);
 

@@ -1,0 +1,159 @@
+// Messages of the context on MPI: how a note travels with its payload, and how memory that only the device
+// may look into leaves and comes through pinned memory.
+#include <algorithm>
+#include <cstring>
+
+#include "policies/vocabulary/check.hpp"
+#include "runtime/mpi_context.hpp"
+#include "runtime/wire.hpp"
+
+namespace tandem {
+namespace {
+
+/// What precedes the payload on a channel that carries notes.
+struct Envelope {
+  Note note;
+  std::int64_t size;
+};
+constexpr auto envelope_size = static_cast<std::int64_t>(sizeof(Envelope));
+
+// Up to here a copy costs less than a second message.
+constexpr std::int64_t packed_limit = 16 * 1024;
+
+// Two tags a channel, since a large payload follows its envelope as a message of its own.
+int tag_of(Channel channel) { return 2 * channel.number; }
+int payload_tag_of(Channel channel) { return 2 * channel.number + 1; }
+
+}  // namespace
+
+std::byte* MpiContext::staging_of(Slot& slot) {
+  if (!slot.staging) slot.staging = std::make_unique<std::byte[]>(sizeof(Envelope) + packed_limit);
+  return slot.staging.get();
+}
+
+/// `packed`: together with its note, by the host.
+bool MpiContext::is_staged(const Slice& slice, bool packed) const {
+  return slice.size > Bytes(0) && (packed || !setting_.direct_messages) && device_.owns(slice.data);
+}
+
+// ---- Sending ----
+
+Pending MpiContext::send(Rank to, Channel channel, Slice slice, const Note& note) {
+  TANDEM_CHECK(to >= 0 && to < size_ && channel.number >= 0 && slice.size >= Bytes(0), "to", to, "channel",
+               channel.number, "bytes", slice.size.count());
+  if (slice.data == nullptr) slice.data = scratch(slice.size);
+  const auto number = acquire(Slot::State::messages);
+  Slot& slot = slots_[number];
+  const std::int64_t size = slice.size.count();
+  const bool packed = channel.carries_note && size <= packed_limit;
+  const bool staged = is_staged(slice, packed);
+  // Where MPI reads the payload; a packed one is copied behind its envelope.
+  std::byte* payload = slice.data;
+  if (staged) {
+    slot.block = pinned_.take(packed ? envelope_size + size : size);
+    payload = slot.block.data() + (packed ? envelope_size : 0);
+  }
+  Parts parts{payload, size};
+  if (channel.carries_note) {
+    std::byte* const head = staged && packed ? slot.block.data() : staging_of(slot);
+    const Envelope envelope{note, size};
+    std::memcpy(head, &envelope, sizeof(envelope));
+    if (packed && !staged) std::copy_n(slice.data, size, head + envelope_size);
+    parts = packed ? Parts{head, envelope_size + size} : Parts{head, envelope_size, payload, size};
+  }
+  const int tag = tag_of(channel);
+  const DeviceCopies::Route route{to, tag};
+  if (staged)
+    copies_.out(payload, slice.data, size, route, [=, this] { start(number, to, tag, parts); });
+  else if (copies_.is_leaving(route))
+    copies_.behind(route, [=, this] { start(number, to, tag, parts); });
+  else
+    start(number, to, tag, parts);
+  return Pending(number);
+}
+
+void MpiContext::start(std::uint32_t number, Rank to, int tag, const Parts& parts) {
+  watch(number, start_send(communicator_, to, tag, parts.first, parts.first_size));
+  if (parts.second != nullptr)
+    watch(number, start_send(communicator_, to, tag + 1, parts.second, parts.second_size));
+}
+
+// ---- Receiving ----
+
+Pending MpiContext::receive(Rank from, Channel channel, Slice slice) {
+  TANDEM_CHECK(from >= 0 && from < size_ && channel.number >= 0 && slice.size >= Bytes(0), "from", from,
+               "channel", channel.number, "bytes", slice.size.count());
+  if (slice.data == nullptr) slice.data = scratch(slice.size);
+  const std::int64_t size = slice.size.count();
+  const auto number = acquire(Slot::State::messages);
+  Slot& slot = slots_[number];
+  slot.slice = slice;
+  if (!channel.carries_note) {
+    std::byte* const place = arrival_place(slot, size);
+    watch(number, start_receive(communicator_, from, tag_of(channel), place, size));
+    return Pending(number);
+  }
+  const auto key = static_cast<std::uint64_t>(from) << 32U | static_cast<std::uint32_t>(channel.number);
+  slot.stream = &streams_[key];
+  slot.stream->unresolved.push_back(number);
+  slot.peer = from;
+  slot.payload_tag = payload_tag_of(channel);
+  const auto most = envelope_size + std::min(packed_limit, size);
+  if (is_staged(slice, true)) slot.block = pinned_.take(most);
+  slot.head = slot.block.empty() ? staging_of(slot) : slot.block.data();
+  watch(number, start_receive(communicator_, from, tag_of(channel), slot.head, most));
+  return Pending(number);
+}
+
+/// Where MPI may write what comes into the slot's memory.
+std::byte* MpiContext::arrival_place(Slot& slot, std::int64_t size) {
+  if (!is_staged({Bytes(size), slot.slice.data}, false)) return slot.slice.data;
+  slot.block = pinned_.take(size);
+  slot.landing = slot.block.data();
+  slot.landed = unknown_size;
+  return slot.landing;
+}
+
+void MpiContext::land(Slot& slot, const std::byte* pinned, std::int64_t size) {
+  if (size == 0) return end(slot);
+  copies_.in(slot.slice.data, pinned, size, [&slot] { end(slot); });
+}
+
+void MpiContext::message_ended(std::uint32_t number) {
+  Slot& slot = slots_[number];
+  --slot.open_messages;
+  if (slot.stream == nullptr) {
+    if (slot.open_messages > 0) return;
+    return slot.landing == nullptr ? end(slot) : land(slot, slot.landing, slot.landed);
+  }
+  // Envelopes match in order but may end out of order; payloads must be asked for in order.
+  slot.has_envelope = true;
+  auto& unresolved = slot.stream->unresolved;
+  while (!unresolved.empty() && slots_[unresolved.front()].has_envelope) {
+    resolve(unresolved.front());
+    unresolved.erase(unresolved.begin());
+  }
+}
+
+void MpiContext::resolve(std::uint32_t number) {
+  Slot& slot = slots_[number];
+  slot.stream = nullptr;
+  slot.has_envelope = false;
+  Envelope envelope;
+  std::memcpy(&envelope, slot.head, sizeof(envelope));
+  slot.note = envelope.note;
+  if (envelope.size > slot.slice.size.count())
+    throw WorldError("a message of " + std::to_string(envelope.size) + " bytes came from rank " +
+                     std::to_string(slot.peer) + " where at most " + std::to_string(slot.slice.size.count()) +
+                     " were expected");
+  if (envelope.size > packed_limit) {
+    std::byte* const place = arrival_place(slot, envelope.size);
+    watch(number, start_receive(communicator_, slot.peer, slot.payload_tag, place, envelope.size));
+    return;
+  }
+  if (!slot.block.empty()) return land(slot, slot.head + envelope_size, envelope.size);
+  std::copy_n(slot.head + envelope_size, envelope.size, slot.slice.data);
+  end(slot);
+}
+
+}  // namespace tandem

@@ -11,6 +11,7 @@
 
 #include "policies/vocabulary/check.hpp"
 #include "runtime/core_wait.hpp"
+#include "runtime/cuda_aware.hpp"
 #include "runtime/emulation.hpp"
 #include "runtime/journal_wire.hpp"
 #include "runtime/link_check.hpp"
@@ -191,8 +192,10 @@ void run_rank(int argc, char** argv) {
     MpiContext context(MPI_COMM_WORLD, {});
     return calibrate_job(job, options, setting, context, MPI_COMM_WORLD);
   }
-  const bool emulated = job.experiment().run.devices == "emulated";
-  MpiContext context(MPI_COMM_WORLD, emulated ? emulated_setting(job, rank) : MpiSetting{});
+  const auto& run = job.experiment().run;
+  MpiSetting setting = run.devices == "emulated" ? emulated_setting(job, rank) : MpiSetting{};
+  setting.direct_messages = messages_are_direct(run.device_messages, mpi_reads_device_memory());
+  MpiContext context(MPI_COMM_WORLD, std::move(setting));
   run_job(job, options, context, MPI_COMM_WORLD);
 }
 

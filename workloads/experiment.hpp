@@ -112,6 +112,9 @@ struct Experiment {
   struct Run {
     std::string devices =
         "emulated";  ///< "emulated": as long as the platform says | "native": as fast as it is
+    /// Of a rank on a GPU: "staged" through pinned memory of the host | "direct" | "auto": direct where the
+    /// MPI reads the memory of GPUs.
+    std::string device_messages = "auto";
     double slowdown_probability = 0.0;  ///< of a step of a worker, on an emulated device
     double slowdown_factor = 4.0;       ///< on the time of all work of such a step
   } run;

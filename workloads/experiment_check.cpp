@@ -54,6 +54,7 @@ class Checker {
     check_optimizer();
     check_update_at();
     check_slowdown();
+    check_device_messages();
     check_files();
   }
 
@@ -244,6 +245,13 @@ class Checker {
       refuse_key("run.slowdown_probability",
                  "0, because native devices are as fast as they are (run.devices)",
                  quote(experiment_.run.slowdown_probability));
+  }
+
+  void check_device_messages() const {
+    if (experiment_.run.device_messages != "auto" && experiment_.run.devices == "emulated")
+      refuse_key("run.device_messages",
+                 "auto, because emulated devices have no memory of their own (run.devices)",
+                 quote(experiment_.run.device_messages));
   }
 
   void check_files() const {

@@ -145,6 +145,10 @@ std::vector<ExperimentKey> run_keys() {
       {KEY(target_accuracy), between(0, 1), "results tell when the test accuracy reached it; 0: none"},
       {KEY(run.devices), one_of({"emulated", "native"}),
        "as fast as the platform says, or as this machine is"},
+      {KEY(run.device_messages), one_of({"auto", "staged", "direct"}),
+       "of ranks that compute on a GPU: messages go through memory of their host, or straight from GPU to "
+       "GPU, "
+       "which the MPI must be able to (CUDA-aware); auto: straight where it is. In measured runs"},
       {KEY(run.slowdown_probability), between(0, 1),
        "that an emulated device is slow for a step of its worker; drawn from the seed, alike in both worlds"},
       {KEY(run.slowdown_factor), at_least(1), "how many times as long the work of such a step takes"},

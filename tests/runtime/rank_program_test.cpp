@@ -1,10 +1,12 @@
-// The parts of tandem-rank that need neither MPI nor a job: journals on the wire and the command line.
+// The parts of tandem-rank that need neither MPI nor a job: journals on the wire, the command line, and how
+// messages of GPUs are to go.
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <random>
 
 #include "policies/vocabulary/check.hpp"
+#include "runtime/cuda_aware.hpp"
 #include "runtime/journal_wire.hpp"
 #include "runtime/rank_options.hpp"
 
@@ -146,6 +148,23 @@ TEST(RankOptions, WrongOnesAreRefused) {
   EXPECT_THROW(parse({"a", "--out", "d", "--nonsense"}), ConfigError);
   EXPECT_THROW(parse({"a", "--out", "d", "--repetition", "-1"}), ConfigError);
   EXPECT_THROW(parse({"a", "--out", "d", "--repetition", "2x"}), ConfigError);
+}
+
+TEST(DeviceMessages, GoStraightWhereTheMpiCan) {
+  EXPECT_TRUE(messages_are_direct("auto", true));
+  EXPECT_FALSE(messages_are_direct("auto", false));
+  EXPECT_FALSE(messages_are_direct("staged", true));
+  EXPECT_FALSE(messages_are_direct("staged", false));
+  EXPECT_TRUE(messages_are_direct("direct", true));
+  try {
+    messages_are_direct("direct", false);
+    ADD_FAILURE() << "was not refused";
+  } catch (const ConfigError& error) {
+    const std::string line = error.what();
+    EXPECT_NE(line.find("run.device_messages"), std::string::npos) << line;
+    EXPECT_NE(line.find("'direct'"), std::string::npos) << line;
+    EXPECT_EQ(line.find('\n'), std::string::npos) << line;
+  }
 }
 
 }  // namespace

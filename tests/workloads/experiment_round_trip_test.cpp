@@ -104,7 +104,10 @@ Experiment random_experiment(std::uint64_t seed, const std::string& platform) {
   experiment.stop.rounds = 1;
   make_optimizer_sensible(experiment.optimizer);
   if (experiment.sync.algorithm == "local-sgd") experiment.optimizer.update_at = "server";
-  if (experiment.run.devices == "native") experiment.run.slowdown_probability = 0.0;
+  if (experiment.run.devices == "native")
+    experiment.run.slowdown_probability = 0.0;
+  else
+    experiment.run.device_messages = "auto";
   if (rng.below(2) == 0) {
     experiment.data.split = "dirichlet";
     experiment.data.split_options["alpha"] = 0.001 + rng.uniform();

@@ -268,6 +268,10 @@ INSTANTIATE_TEST_SUITE_P(
             "SlowNativeDevices", minimal + "run: {devices: native, slowdown_probability: 0.1}\n",
             "lab.yaml:3: key 'run.slowdown_probability': expected 0, because native devices are as fast as "
             "they are (run.devices), found '0.1'"},
+        Refusal{
+            "MessagesOfEmulatedDevices", minimal + "run: {device_messages: direct}\n",
+            "lab.yaml:3: key 'run.device_messages': expected auto, because emulated devices have no memory "
+            "of their own (run.devices), found 'direct'"},
         Refusal{"SlowdownThatSpeedsUp", minimal + "run.slowdown_factor: 0.5\n",
                 "lab.yaml:3: key 'run.slowdown_factor': expected number >= 1, found '0.5'"},
         Refusal{"TargetOverOne", minimal + "target_accuracy: 85\n",

@@ -1,5 +1,6 @@
 #include "workloads/records/recording_context.hpp"
 
+#include <algorithm>
 #include <string>
 #include <utility>
 
@@ -76,7 +77,7 @@ Pending RecordingContext::sleep(Seconds duration) {
 Completion RecordingContext::wait(Pending& pending) {
   const std::uint32_t slot = pending.slot();
   const Completion completion = inner_.wait(pending);
-  finish(slot);
+  finish(slot, completion);
   return completion;
 }
 
@@ -84,7 +85,7 @@ Completion RecordingContext::wait_any(std::span<Pending> pendings) {
   slots_.clear();
   for (const Pending& pending : pendings) slots_.push_back(pending.empty() ? 0 : pending.slot());
   const Completion completion = inner_.wait_any(pendings);
-  finish(slots_[completion.index]);
+  finish(slots_[completion.index], completion);
   return completion;
 }
 
@@ -97,6 +98,11 @@ Pending RecordingContext::note(OperationRecord record, Pending pending) {
   return pending;
 }
 
-void RecordingContext::finish(std::uint32_t slot) { log_[record_of_slot_[slot]].end = now(); }
+/// A device's own clock says how long, the rank's when: until then the work may have waited for its turn.
+void RecordingContext::finish(std::uint32_t slot, const Completion& completion) {
+  OperationRecord& record = log_[record_of_slot_[slot]];
+  record.end = now();
+  if (completion.device_time) record.start = std::max(record.start, record.end - *completion.device_time);
+}
 
 }  // namespace tandem

@@ -8,7 +8,8 @@
 
 namespace tandem {
 
-/// Decorates `inner`, which must outlive it; appends to `log` in the order in which operations start.
+/// Decorates `inner`, which must outlive it; appends to `log` in the order in which operations start. Work on
+/// a device with a clock of its own lasts as long as that says, up to when the rank learned of its end.
 class RecordingContext : public Context {
  public:
   RecordingContext(Context& inner, std::vector<OperationRecord>& log);
@@ -29,7 +30,7 @@ class RecordingContext : public Context {
 
  private:
   Pending note(OperationRecord record, Pending pending);
-  void finish(std::uint32_t slot);
+  void finish(std::uint32_t slot, const Completion& completion);
   Context& inner_;
   std::vector<OperationRecord>& log_;
   std::vector<std::size_t> record_of_slot_;

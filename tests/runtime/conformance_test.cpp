@@ -5,13 +5,20 @@
 #include <mpi.h>
 
 #include "runtime/mpi_context.hpp"
+#include "tests/support/delayed_device.hpp"
+#include "tests/support/device_memory_context.hpp"
 
 namespace tandem {
 namespace {
 
-class Conformance : public testing::TestWithParam<conformance::Scenario> {};
+using testing::DelayedDevice;
+using testing::DeviceMemoryContext;
 
-void run(const conformance::Scenario& scenario, const MpiSetting& setting) {
+class Conformance : public ::testing::TestWithParam<conformance::Scenario> {};
+
+using Body = std::function<void(MPI_Comm members)>;
+
+void run(const conformance::Scenario& scenario, const Body& body) {
   int rank = 0;
   int size = 0;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
@@ -21,8 +28,7 @@ void run(const conformance::Scenario& scenario, const MpiSetting& setting) {
   MPI_Comm_split(MPI_COMM_WORLD, rank < scenario.ranks ? 0 : MPI_UNDEFINED, rank, &members);
   if (members != MPI_COMM_NULL) {
     try {
-      MpiContext context(members, setting);
-      scenario.body(context);
+      body(members);
     } catch (const std::exception& error) {
       // The other ranks may wait for this one for ever.
       ADD_FAILURE() << error.what();
@@ -33,14 +39,48 @@ void run(const conformance::Scenario& scenario, const MpiSetting& setting) {
   MPI_Barrier(MPI_COMM_WORLD);
 }
 
-TEST_P(Conformance, Native) { run(GetParam(), {}); }
-
-TEST_P(Conformance, EmulatedDeviceAndDisk) {
-  run(GetParam(), {.emulated = [](const Work&) { return Seconds(0.001); },
-                   .emulated_disk = [](int, Bytes, bool) { return Seconds(0.002); }});
+void run(const conformance::Scenario& scenario, const MpiSetting& setting) {
+  run(scenario, [&](MPI_Comm members) {
+    MpiContext context(members, setting);
+    scenario.body(context);
+  });
 }
 
-INSTANTIATE_TEST_SUITE_P(Mpi, Conformance, testing::ValuesIn(conformance::scenarios()),
+/// Ranks that `every` divides have the memory of their messages on a device.
+void run_on_devices(const conformance::Scenario& scenario, MpiSetting setting, int every) {
+  run(scenario, [&](MPI_Comm members) {
+    int rank = 0;
+    MPI_Comm_rank(members, &rank);
+    DelayedDevice device(static_cast<std::uint64_t>(rank), setting.direct_messages);
+    if (rank % every == 0) setting.device = &device;
+    {
+      MpiContext context(members, setting);
+      DeviceMemoryContext in_device(context);
+      scenario.body(in_device);
+    }
+    EXPECT_EQ(device.live(), DelayedDevice::Live{});
+    EXPECT_EQ(device.misuses(), 0);
+  });
+}
+
+MpiSetting emulating() {
+  return {.emulated = [](const Work&) { return Seconds(0.001); },
+          .emulated_disk = [](int, Bytes, bool) { return Seconds(0.002); }};
+}
+
+TEST_P(Conformance, Native) { run(GetParam(), MpiSetting{}); }
+
+TEST_P(Conformance, EmulatedDeviceAndDisk) { run(GetParam(), emulating()); }
+
+TEST_P(Conformance, MemoryOfDevices) { run_on_devices(GetParam(), {}, 1); }
+
+TEST_P(Conformance, MemoryOfDevicesAndOfHosts) { run_on_devices(GetParam(), {}, 2); }
+
+TEST_P(Conformance, MemoryOfDevicesThatMpiReads) { run_on_devices(GetParam(), {.direct_messages = true}, 1); }
+
+TEST_P(Conformance, MemoryOfEmulatedDevices) { run_on_devices(GetParam(), emulating(), 1); }
+
+INSTANTIATE_TEST_SUITE_P(Mpi, Conformance, ::testing::ValuesIn(conformance::scenarios()),
                          [](const auto& parameter) { return std::string(parameter.param.name); });
 
 }  // namespace

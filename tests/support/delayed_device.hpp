@@ -1,0 +1,321 @@
+// A device that is not the host, without any GPU: its memory is not mapped for anybody but itself, its queue
+// and its copies each run on a thread of their own, late by seeded delays, and it counts what is not given
+// back. Whoever reads its memory dies; whoever does not wait gets old values.
+#pragma once
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <cstring>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <new>
+#include <ostream>
+#include <stdexcept>
+#include <string>
+#include <thread>
+
+#include "policies/vocabulary/rng.hpp"
+#include "workloads/vectors/compute_device.hpp"
+
+namespace tandem::testing {
+
+/// Does what it is given in order, now and then late. Used by one thread.
+class LateWorker {
+ public:
+  LateWorker(std::uint64_t seed, std::uint64_t number)
+      : rng_(Rng::stream(seed, "late", number)), thread_([this] { run(); }) {}
+  ~LateWorker() {
+    {
+      const std::lock_guard lock(mutex_);
+      stopping_ = true;
+    }
+    changed_.notify_all();
+    thread_.join();
+  }
+  LateWorker(const LateWorker&) = delete;
+  LateWorker& operator=(const LateWorker&) = delete;
+
+  void add(std::function<void()> work) {
+    {
+      const std::lock_guard lock(mutex_);
+      work_.push_back(std::move(work));
+      ++open_;
+    }
+    changed_.notify_all();
+  }
+  void finish() {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [this] { return open_ == 0; });
+  }
+
+ private:
+  void run() {
+    for (std::unique_lock lock(mutex_);;) {
+      changed_.wait(lock, [this] { return stopping_ || !work_.empty(); });
+      if (work_.empty()) return;
+      const auto work = std::move(work_.front());
+      work_.pop_front();
+      const auto delay = rng_.below(4) == 0 ? rng_.below(300) : 0;
+      lock.unlock();
+      if (delay > 0) std::this_thread::sleep_for(std::chrono::microseconds(delay));
+      work();
+      lock.lock();
+      --open_;
+      changed_.notify_all();
+    }
+  }
+
+  Rng rng_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::deque<std::function<void()>> work_;
+  int open_ = 0;
+  bool stopping_ = false;
+  std::thread thread_;
+};
+
+class DelayedDevice final : public ComputeDevice {
+ public:
+  /// What was taken and not given back.
+  struct Live {
+    std::size_t blocks = 0;
+    std::size_t pinned = 0;
+    std::size_t marks = 0;
+    bool operator==(const Live&) const = default;
+    friend std::ostream& operator<<(std::ostream& out, const Live& live) {
+      return out << live.blocks << " blocks, " << live.pinned << " pinned blocks, " << live.marks << " marks";
+    }
+  };
+
+  /// `is_open`: anybody may look into its memory, as an MPI that reads the memory of GPUs does.
+  explicit DelayedDevice(std::uint64_t seed, bool is_open = false)
+      : is_open_(is_open), queue_(seed, 0), outward_(seed, 1), inward_(seed, 2) {}
+  ~DelayedDevice() override {
+    finish_all();
+    for (const auto& [memory, block] : blocks_) unmap(memory, block);
+    for (const auto& [memory, size] : pinned_) host_device().release_pinned(const_cast<std::byte*>(memory));
+  }
+
+  Live live() const { return {blocks_.size(), pinned_.size(), marks_.size()}; }
+  /// Blocks and marks given back that were not taken, copies beside the queue of other memory than they may.
+  int misuses() const { return misuses_; }
+  /// Copies beside the queue, so far.
+  int copies() const { return copies_; }
+  /// A kernel that is any function, run in the queue.
+  void queue(std::function<void()> work) { queue_.add(std::move(work)); }
+  void queue_pause(Seconds duration) {
+    queue_.add([duration] { std::this_thread::sleep_for(std::chrono::duration<double>(duration.count())); });
+  }
+
+  std::string name() const override { return "delayed"; }
+  bool is_host() const override { return false; }
+
+  std::byte* allocate(std::size_t bytes) override {
+    if (bytes == 0) return nullptr;
+    const int file = memfd_create("device", 0);
+    if (file < 0 || ftruncate(file, static_cast<off_t>(bytes)) != 0) throw std::bad_alloc();
+    const int access = is_open_ ? PROT_READ | PROT_WRITE : PROT_NONE;
+    void* const shown = mmap(nullptr, bytes, access, MAP_SHARED, file, 0);
+    void* const own = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+    close(file);
+    if (shown == MAP_FAILED || own == MAP_FAILED) throw std::bad_alloc();
+    blocks_[static_cast<std::byte*>(shown)] = {static_cast<std::byte*>(own), bytes};
+    return static_cast<std::byte*>(shown);
+  }
+  void release(std::byte* memory) noexcept override {
+    if (memory == nullptr) return;
+    finish_all();
+    const auto found = blocks_.find(memory);
+    if (found == blocks_.end()) {
+      ++misuses_;
+      return;
+    }
+    unmap(memory, found->second);
+    blocks_.erase(found);
+  }
+  bool owns(const void* memory) const override { return block_of(memory) != blocks_.end(); }
+  std::byte* allocate_pinned(std::size_t bytes) override {
+    std::byte* const memory = host_device().allocate_pinned(bytes);
+    if (memory != nullptr) pinned_[memory] = bytes;
+    return memory;
+  }
+  void release_pinned(std::byte* memory) noexcept override {
+    if (memory == nullptr) return;
+    finish_all();
+    if (pinned_.erase(memory) == 0)
+      ++misuses_;
+    else
+      host_device().release_pinned(memory);
+  }
+
+  void copy(void* to, const void* from, std::size_t bytes) override {
+    queue_.add([to = inside(to), from = inside(from), bytes] {
+      if (bytes > 0) std::memmove(to, from, bytes);
+    });
+  }
+  void finish() override { queue_.finish(); }
+  DeviceMark mark() override { return mark_in(queue_); }
+  bool has_reached(DeviceMark mark) override { return marks_.at(mark)->reached.load(); }
+  Seconds between(DeviceMark begin, DeviceMark end) override {
+    if (!has_reached(begin) || !has_reached(end)) throw std::logic_error("a mark is not reached yet");
+    return Seconds(std::chrono::duration<double>(marks_.at(end)->time - marks_.at(begin)->time).count());
+  }
+  void forget(DeviceMark mark) noexcept override {
+    if (marks_.erase(mark) == 0) ++misuses_;
+  }
+  DeviceMark copy_out(std::byte* pinned, const std::byte* own, std::size_t bytes) override {
+    return copy_beside(outward_, pinned, own, bytes, owns(own) && is_pinned(pinned, bytes));
+  }
+  DeviceMark copy_in(std::byte* own, const std::byte* pinned, std::size_t bytes) override {
+    return copy_beside(inward_, own, pinned, bytes, owns(own) && is_pinned(pinned, bytes));
+  }
+
+  void fill(float* values, std::int64_t count, float value) override {
+    queue_.add([=, values = inside(values)] { host_device().fill(values, count, value); });
+  }
+  void scale(float* values, std::int64_t count, float factor) override {
+    queue_.add([=, values = inside(values)] { host_device().scale(values, count, factor); });
+  }
+  void add(float* sum, const float* values, std::int64_t count, float factor) override {
+    queue_.add(
+        [=, sum = inside(sum), values = inside(values)] { host_device().add(sum, values, count, factor); });
+  }
+  void add_halves(std::uint16_t* sum, const std::uint16_t* values, std::int64_t count,
+                  HalfFormat format) override {
+    queue_.add([=, sum = inside(sum), values = inside(values)] {
+      host_device().add_halves(sum, values, count, format);
+    });
+  }
+  void subtract(float* difference, const float* left, const float* right, std::int64_t count) override {
+    queue_.add([=, difference = inside(difference), left = inside(left), right = inside(right)] {
+      host_device().subtract(difference, left, right, count);
+    });
+  }
+  void approach(float* values, const float* target, std::int64_t count, float share) override {
+    queue_.add([=, values = inside(values), target = inside(target)] {
+      host_device().approach(values, target, count, share);
+    });
+  }
+  void sgd(float* model, const float* gradient, float* velocity, std::int64_t count,
+           const SgdStep& step) override {
+    queue_.add([=, model = inside(model), gradient = inside(gradient), velocity = inside(velocity)] {
+      host_device().sgd(model, gradient, velocity, count, step);
+    });
+  }
+  void adam(float* model, const float* gradient, float* mean, float* square, std::int64_t count,
+            const AdamStep& step) override {
+    queue_.add([=, model = inside(model), gradient = inside(gradient), mean = inside(mean),
+                square = inside(square)] { host_device().adam(model, gradient, mean, square, count, step); });
+  }
+  void compensate(float* gradient, const float* model, const float* older, float* mean_square,
+                  std::int64_t count, const CompensationStep& step) override {
+    queue_.add([=, gradient = inside(gradient), model = inside(model), older = inside(older),
+                mean_square = inside(mean_square)] {
+      host_device().compensate(gradient, model, older, mean_square, count, step);
+    });
+  }
+  void move(float* model, const float* base, const float* sum, float* velocity, std::int64_t count,
+            const MoveStep& step) override {
+    queue_.add(
+        [=, model = inside(model), base = inside(base), sum = inside(sum), velocity = inside(velocity)] {
+          host_device().move(model, base, sum, velocity, count, step);
+        });
+  }
+  void find_flaw(const float* values, std::int64_t count, std::int64_t* pinned_first) override {
+    queue_.add([=, values = inside(values)] { host_device().find_flaw(values, count, pinned_first); });
+  }
+  void narrow(const float* values, std::uint16_t* halves, std::int64_t count, HalfFormat format) override {
+    queue_.add([=, values = inside(values), halves = inside(halves)] {
+      host_device().narrow(values, halves, count, format);
+    });
+  }
+  void widen(const std::uint16_t* halves, float* values, std::int64_t count, HalfFormat format) override {
+    queue_.add([=, values = inside(values), halves = inside(halves)] {
+      host_device().widen(halves, values, count, format);
+    });
+  }
+  std::unique_ptr<compression::Codec> make_codec(const std::string&, const compression::Setting&) override {
+    return nullptr;
+  }
+
+ private:
+  struct Block {
+    std::byte* own;  ///< where the device itself sees it
+    std::size_t size;
+  };
+  using Blocks = std::map<const std::byte*, Block>;
+  struct Mark {
+    std::chrono::steady_clock::time_point time;
+    std::atomic<bool> reached = false;
+  };
+
+  static void unmap(const std::byte* shown, const Block& block) {
+    munmap(const_cast<std::byte*>(shown), block.size);
+    munmap(block.own, block.size);
+  }
+  Blocks::const_iterator block_of(const void* memory) const {
+    const auto* const at = static_cast<const std::byte*>(memory);
+    auto next = blocks_.upper_bound(at);
+    if (memory == nullptr || next == blocks_.begin()) return blocks_.end();
+    --next;
+    return at < next->first + next->second.size ? next : blocks_.end();
+  }
+  /// Where the device itself sees what a pointer names.
+  template <class T>
+  T* inside(T* memory) const {
+    const auto block = block_of(memory);
+    if (block == blocks_.end()) return memory;
+    const auto offset = reinterpret_cast<const std::byte*>(memory) - block->first;
+    return reinterpret_cast<T*>(block->second.own + offset);
+  }
+  void* inside(void* memory) const { return inside(static_cast<std::byte*>(memory)); }
+  const void* inside(const void* memory) const { return inside(static_cast<const std::byte*>(memory)); }
+
+  bool is_pinned(const std::byte* memory, std::size_t bytes) const {
+    auto next = pinned_.upper_bound(memory);
+    if (next == pinned_.begin()) return false;
+    --next;
+    return memory + bytes <= next->first + next->second;
+  }
+  DeviceMark mark_in(LateWorker& worker) {
+    const auto mark = std::make_shared<Mark>();
+    marks_[++last_mark_] = mark;
+    worker.add([mark] {
+      mark->time = std::chrono::steady_clock::now();
+      mark->reached.store(true);
+    });
+    return last_mark_;
+  }
+  DeviceMark copy_beside(LateWorker& worker, std::byte* to, const std::byte* from, std::size_t bytes,
+                         bool is_right) {
+    if (!is_right) ++misuses_;
+    ++copies_;
+    worker.add([to = inside(to), from = inside(from), bytes] { std::memcpy(to, from, bytes); });
+    return mark_in(worker);
+  }
+  void finish_all() noexcept {
+    queue_.finish();
+    outward_.finish();
+    inward_.finish();
+  }
+
+  bool is_open_;
+  Blocks blocks_;
+  std::map<const std::byte*, std::size_t> pinned_;  ///< and their sizes
+  std::map<DeviceMark, std::shared_ptr<Mark>> marks_;
+  DeviceMark last_mark_ = 0;
+  int misuses_ = 0;
+  int copies_ = 0;
+  LateWorker queue_;
+  LateWorker outward_;
+  LateWorker inward_;
+};
+
+}  // namespace tandem::testing

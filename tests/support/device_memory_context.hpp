@@ -1,0 +1,100 @@
+// Any program over a context, with the memory of its messages and sums on the context's device: what it sends
+// is put there first, and what arrives is fetched from there.
+#pragma once
+
+#include <map>
+#include <utility>
+#include <vector>
+
+#include "workloads/context.hpp"
+#include "workloads/vectors/compute_device.hpp"
+
+namespace tandem::testing {
+
+/// Decorates `inner`, which must outlive it.
+class DeviceMemoryContext final : public Context {
+ public:
+  explicit DeviceMemoryContext(Context& inner) : inner_(inner) {}
+
+  Rank rank() const override { return inner_.rank(); }
+  int world_size() const override { return inner_.world_size(); }
+  ComputeDevice& device() override { return inner_.device(); }
+  Seconds now() const override { return inner_.now(); }
+
+  Pending compute(const Work& work, Kernel kernel) override {
+    return inner_.compute(work, std::move(kernel));
+  }
+  Pending send(Rank to, Channel channel, Slice slice, const Note& note) override {
+    Place place = place_for(slice, false);
+    const Slice own = place.slice();
+    return keep(std::move(place), inner_.send(to, channel, own, note));
+  }
+  Pending receive(Rank from, Channel channel, Slice slice) override {
+    Place place = place_for(slice, true);
+    const Slice own = place.slice();
+    return keep(std::move(place), inner_.receive(from, channel, own));
+  }
+  Pending all_reduce(std::span<const Rank> members, Channel channel, Slice vector) override {
+    Place place = place_for(vector, true);
+    const Slice own = place.slice();
+    return keep(std::move(place), inner_.all_reduce(members, channel, own));
+  }
+  Pending read(int disk, Bytes size, Kernel transfer) override {
+    return inner_.read(disk, size, std::move(transfer));
+  }
+  Pending write(int disk, Bytes size, Kernel transfer) override {
+    return inner_.write(disk, size, std::move(transfer));
+  }
+  Pending sleep(Seconds duration) override { return inner_.sleep(duration); }
+
+  Completion wait(Pending& pending) override {
+    const std::uint32_t slot = pending.slot();
+    const Completion completion = inner_.wait(pending);
+    settle(slot);
+    return completion;
+  }
+  Completion wait_any(std::span<Pending> pendings) override {
+    std::vector<std::uint32_t> slots;
+    for (const Pending& pending : pendings) slots.push_back(pending.empty() ? 0 : pending.slot());
+    const Completion completion = inner_.wait_any(pendings);
+    settle(slots[completion.index]);
+    return completion;
+  }
+
+ private:
+  struct Place {
+    Slice of;
+    DeviceArray<std::byte> memory;  ///< empty where there is nothing to move
+    bool comes_back;
+    Slice slice() const { return {of.size, memory.empty() ? of.data : memory.data()}; }
+  };
+
+  Place place_for(const Slice& slice, bool comes_back) {
+    Place place{slice, {}, comes_back};
+    const auto size = static_cast<std::size_t>(slice.size.count());
+    if (slice.data == nullptr || size == 0) return place;
+    place.memory = DeviceArray<std::byte>(device(), size);
+    device().copy(place.memory.data(), slice.data, size);
+    device().finish();
+    return place;
+  }
+  Pending keep(Place place, Pending pending) {
+    if (!place.memory.empty()) places_.insert_or_assign(pending.slot(), std::move(place));
+    return pending;
+  }
+  void settle(std::uint32_t slot) {
+    const auto found = places_.find(slot);
+    if (found == places_.end()) return;
+    const Place& place = found->second;
+    if (place.comes_back) {
+      device().copy(place.of.data, place.memory.data(), place.memory.size());
+      device().finish();
+    }
+    places_.erase(found);
+  }
+
+  Context& inner_;
+  std::map<std::uint32_t, Place> places_;  ///< by the slot of what uses them
+};
+
+}  // namespace tandem::testing

@@ -125,16 +125,18 @@ Pending MpiContext::compute(const Work& work, Kernel kernel) {
 Pending MpiContext::queue(const Kernel& kernel) {
   SharedMark begin = share_mark(device_, device_.mark());
   kernel();
-  SharedMark end = share_mark(device_, device_.kernel_end());
+  const bool is_said = device_.kernel_said_end();
+  const SharedMark end = share_mark(device_, device_.kernel_end());
   const auto number = acquire(Slot::State::queued);
-  slots_[number].work = {std::move(begin), last_end_, end};
-  last_end_ = std::move(end);
+  slots_[number].work = {std::move(begin), is_said ? last_said_ : nullptr, end};
+  if (is_said) last_said_ = end;
   advance();
   return Pending(number);
 }
 
-/// From the later of two places: where the work was queued, and the end of the work before. What an earlier
-/// kernel has queued ends before it seems to begin; then the work before is all that counts.
+/// Work begins in the queue where its kernel began, so behind all work before. What an earlier kernel has
+/// queued for it ends before that; then it began where the piece before it ended, whatever was started
+/// between them.
 Seconds MpiContext::device_time(const QueuedWork& work) const {
   std::optional<Seconds> shortest;
   for (const SharedMark* from : {&work.begin, &work.before}) {

@@ -88,7 +88,7 @@ class MpiContext : public Context {
   /// Work that the device has in its queue.
   struct QueuedWork {
     SharedMark begin;
-    SharedMark before;  ///< end of the work before this one, if there was any
+    SharedMark before;  ///< where the work said before this one ended, if kernels say where
     SharedMark end;
   };
   struct Slot {
@@ -160,7 +160,7 @@ class MpiContext : public Context {
 
   PinnedPool pinned_;
   DeviceCopies copies_;
-  SharedMark last_end_;     ///< of the work that was queued last
+  SharedMark last_said_;    ///< end that a kernel said last
   std::deque<Slot> slots_;  ///< a deque keeps their addresses
   std::vector<std::uint32_t> free_;
   std::vector<MPI_Request> requests_;  ///< in flight, in the order of their posting

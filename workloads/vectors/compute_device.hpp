@@ -58,6 +58,8 @@ class ComputeDevice {
   /// Said by a kernel that queues more than its own work: its work ends at this mark, which whoever started
   /// the kernel forgets.
   void end_kernel_at(DeviceMark mark) { kernel_end_ = mark; }
+  /// Whether the kernel that has just run has said its end, perhaps of work that an earlier one queued.
+  bool kernel_said_end() const { return kernel_end_.has_value(); }
   /// Where the kernel that has just run ends: the mark that it said, or one behind all that is queued.
   DeviceMark kernel_end() {
     const auto said = std::exchange(kernel_end_, std::nullopt);

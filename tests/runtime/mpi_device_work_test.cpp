@@ -1,0 +1,218 @@
+// The context on MPI over a device that is not the host: the device's own time of its work, and sums of its
+// memory.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cstring>
+
+#include "policies/vocabulary/rng.hpp"
+#include "tests/runtime/mpi_device.hpp"
+#include "workloads/records/recording_context.hpp"
+
+namespace tandem::testing {
+namespace {
+
+// ---- The device's own time ----
+
+TEST_F(MpiContextDevice, RecordsHoldTheDevicesOwnTime) {
+  set_up(1);
+  std::vector<OperationRecord> log;
+  RecordingContext recording(context(), log);
+  const auto busy = [this](double seconds) {
+    return [this, seconds] { device().queue_pause(Seconds(seconds)); };
+  };
+  std::array<Pending, 2> works = {recording.compute({.kind = Work::Kind::forward}, busy(0.03)),
+                                  recording.compute({.kind = Work::Kind::backward}, busy(0.05))};
+  // The rank asks late; what the device took stays what it was.
+  Pending late = recording.sleep(Seconds(0.3));
+  recording.wait(late);
+  for (std::size_t i = 0; i < 2; ++i) {
+    const Completion work = recording.wait(works[i]);
+    ASSERT_TRUE(work.device_time);
+    EXPECT_GE(work.device_time->count(), i == 0 ? 0.03 : 0.05);
+    const OperationRecord& record = log[i];
+    EXPECT_GE(record.end.count(), 0.3);
+    const double lasted = (record.end - record.start).count();
+    EXPECT_LE(lasted, work.device_time->count() + 1e-9);
+    EXPECT_NEAR(lasted, work.device_time->count(), 1e-6);
+  }
+  Pending nothing = recording.compute({.kind = Work::Kind::update}, {});
+  EXPECT_FALSE(recording.wait(nothing).device_time);
+}
+
+/// One kernel queues all pieces; those that follow only say where theirs ends. Other work comes between them.
+TEST_F(MpiContextDevice, PiecesThatAreQueuedAheadAreTimedEach) {
+  set_up(2);
+  constexpr std::array<double, 3> pieces_s = {0.02, 0.05, 0.03};
+  std::vector<DeviceMark> ends;
+  std::array<Pending, 3> pieces, others;
+  for (std::size_t i = 0; i < pieces.size(); ++i) {
+    pieces[i] = context().compute({.kind = Work::Kind::backward}, [&, i] {
+      if (i == 0)
+        for (const double seconds : pieces_s) {
+          device().queue_pause(Seconds(seconds));
+          ends.push_back(device().mark());
+        }
+      device().end_kernel_at(ends[i]);
+    });
+    others[i] =
+        context().compute({.kind = Work::Kind::reduce}, [&] { device().queue_pause(Seconds(0.004)); });
+  }
+  double sum = 0.0;
+  for (std::size_t i = 0; i < pieces.size(); ++i) {
+    const Completion done = context().wait_any(pieces);
+    EXPECT_EQ(done.index, i) << "in the order of the queue";
+    ASSERT_TRUE(done.device_time);
+    EXPECT_GE(done.device_time->count(), pieces_s[i]);
+    sum += done.device_time->count();
+  }
+  for (Pending& other : others) {
+    const Completion done = context().wait(other);
+    ASSERT_TRUE(done.device_time);
+    EXPECT_GE(done.device_time->count(), 0.004);
+    sum += done.device_time->count();
+  }
+  EXPECT_GE(sum, 0.112);
+  EXPECT_LE(sum, context().now().count() + 1e-6) << "no stretch of time counts twice";
+}
+
+TEST_F(MpiContextDevice, AnEmulatedDeviceIsTimedAsEverButDoneWithItsQueue) {
+  set_up(3, {.emulated = [](const Work&) { return Seconds(0.01); }});
+  std::atomic<bool> ran = false;
+  const Seconds start = context().now();
+  Pending work = context().compute({.kind = Work::Kind::forward}, [&] {
+    device().queue_pause(Seconds(0.03));
+    device().queue([&] { ran = true; });
+    device().end_kernel_at(device().mark());
+  });
+  EXPECT_TRUE(ran);
+  EXPECT_FALSE(context().wait(work).device_time);
+  EXPECT_GE((context().now() - start).count(), 0.03);
+  EXPECT_EQ(context().late_devices(), 1);
+}
+
+// ---- Sums ----
+
+Anywhere vector_at(ComputeDevice& device, bool of_device, std::size_t size, float value) {
+  const std::vector<float> values(size, value);
+  Block bytes(size * sizeof(float));
+  std::memcpy(bytes.data(), values.data(), bytes.size());
+  return {device, of_device, std::move(bytes)};
+}
+
+std::vector<float> floats_of(const Anywhere& memory) {
+  const Block bytes = memory.contents();
+  std::vector<float> values(bytes.size() / sizeof(float));
+  std::memcpy(values.data(), bytes.data(), bytes.size());
+  return values;
+}
+
+/// Sums start in one order on all ranks, though some of them must be copied out first and others not, and the
+/// same sum may be of a device's memory here and of a host's there.
+TEST_F(MpiContextDevice, SumsKeepTheirOrderWhereverTheyAre) {
+  constexpr std::array<std::size_t, 7> sizes = {1, 100'000, 3, 0, 20'000, 700'000, 17};
+  for (std::uint64_t seed = 1; seed <= 5; ++seed) {
+    SCOPED_TRACE(::testing::Message() << "seed " << seed);
+    set_up(seed);
+    const std::vector<Rank> members = all_ranks(context());
+    Rng rng = Rng::stream(seed, "places", static_cast<std::uint64_t>(context().rank()));
+    std::vector<Anywhere> vectors;
+    std::vector<Pending> pendings;
+    for (std::size_t i = 0; i < sizes.size(); ++i)
+      vectors.push_back(vector_at(device(), rng.below(2) == 0, sizes[i],
+                                  static_cast<float>((context().rank() + 1) * static_cast<int>(i + 1))));
+    for (auto& vector : vectors) pendings.push_back(context().all_reduce(members, plain, vector.slice()));
+    context().wait_all(pendings);
+    const int ranks = context().world_size();
+    for (std::size_t i = 0; i < sizes.size(); ++i)
+      EXPECT_EQ(
+          floats_of(vectors[i]),
+          std::vector<float>(sizes[i], static_cast<float>(ranks * (ranks + 1) / 2 * static_cast<int>(i + 1))))
+          << "sum " << i;
+  }
+}
+
+/// The first sum over a list waits for all of its members, one of which first waits for a message.
+TEST_F(MpiContextDevice, AMessageLeavesBeforeItsSenderWaitsForMembers) {
+  for (std::uint64_t seed = 1; seed <= 5; ++seed) {
+    set_up(seed);
+    const std::vector<Rank> members = all_ranks(context());
+    Anywhere vector = vector_at(device(), true, 1000, 1.0F);
+    DeviceBlock block = on_device(device(), filled(0, 9, 10'000));
+    if (context().rank() == 0) {
+      std::vector<Pending> sends;
+      for (Rank to = 1; to < context().world_size(); ++to)
+        sends.push_back(context().send(to, noted, slice_of(block), {}));
+      Pending sum = context().all_reduce(members, plain, vector.slice());
+      context().wait(sum);
+      context().wait_all(sends);
+    } else {
+      DeviceBlock in(device(), block.size());
+      Pending message = context().receive(0, noted, slice_of(in));
+      context().wait(message);
+      EXPECT_EQ(on_host(device(), in), filled(0, 9, in.size()));
+      Pending sum = context().all_reduce(members, plain, vector.slice());
+      context().wait(sum);
+    }
+    EXPECT_EQ(floats_of(vector), std::vector<float>(1000, static_cast<float>(context().world_size())));
+  }
+}
+
+/// Sums by the devices themselves, as far as anybody can tell; over lists in order only.
+class SumsOfDevices final : public DeviceCollective {
+ public:
+  explicit SumsOfDevices(DelayedDevice*& device) : device_(device) {}
+  bool can(std::span<const Rank> members) const override { return std::ranges::is_sorted(members); }
+  std::uint32_t start(std::span<const Rank> members, MPI_Comm among, std::byte* memory,
+                      std::int64_t bytes) override {
+    int rank = 0;
+    MPI_Comm_rank(among, &rank);
+    int own = 0;
+    MPI_Comm_rank(MPI_COMM_WORLD, &own);
+    EXPECT_EQ(members[static_cast<std::size_t>(rank)], own);
+    std::vector<float> values(static_cast<std::size_t>(bytes) / sizeof(float));
+    device_->copy(values.data(), memory, static_cast<std::size_t>(bytes));
+    device_->finish();
+    MPI_Allreduce(MPI_IN_PLACE, values.data(), static_cast<int>(values.size()), MPI_FLOAT, MPI_SUM, among);
+    device_->copy(memory, values.data(), static_cast<std::size_t>(bytes));
+    device_->finish();
+    asked_.push_back(0);
+    return static_cast<std::uint32_t>(asked_.size() - 1);
+  }
+  bool has_ended(std::uint32_t sum) override {
+    EXPECT_LT(asked_.at(sum), 3) << "it was told already";
+    return ++asked_[sum] == 3;
+  }
+  std::size_t started() const { return asked_.size(); }
+
+ private:
+  DelayedDevice*& device_;
+  std::vector<int> asked_;
+};
+
+TEST_F(MpiContextDevice, DevicesSumWhatTheyCan) {
+  DelayedDevice* own = nullptr;
+  const auto sums = std::make_shared<SumsOfDevices>(own);
+  set_up(1, {.collective = sums});
+  own = &device();
+  std::vector<Rank> members = all_ranks(context());
+  const auto sum_over = [&](bool of_device) {
+    Anywhere vector = vector_at(device(), of_device, 5000, 2.0F);
+    Pending sum = context().all_reduce(members, plain, vector.slice());
+    EXPECT_FALSE(context().wait(sum).device_time);
+    EXPECT_EQ(floats_of(vector), std::vector<float>(5000, 2.0F * static_cast<float>(members.size())));
+  };
+  sum_over(true);
+  sum_over(true);
+  EXPECT_EQ(sums->started(), 2U);
+  sum_over(false);
+  EXPECT_EQ(sums->started(), 2U) << "that was the host's memory";
+  std::ranges::reverse(members);
+  sum_over(true);
+  EXPECT_EQ(sums->started(), 2U) << "that list they cannot";
+}
+
+}  // namespace
+}  // namespace tandem::testing

@@ -126,22 +126,22 @@ Pending MpiContext::queue(const Kernel& kernel) {
   SharedMark begin = share_mark(device_, device_.mark());
   kernel();
   const bool is_said = device_.kernel_said_end();
-  const SharedMark end = share_mark(device_, device_.kernel_end());
+  const Stretch own{std::move(begin), share_mark(device_, device_.kernel_end())};
   const auto number = acquire(Slot::State::queued);
-  slots_[number].work = {std::move(begin), is_said ? last_said_ : nullptr, end};
-  if (is_said) last_said_ = end;
+  slots_[number].work = {own, is_said ? last_said_ : Stretch{}};
+  if (is_said) last_said_ = own;
   advance();
   return Pending(number);
 }
 
-/// Work begins in the queue where its kernel began, so behind all work before. What an earlier kernel has
-/// queued for it ends before that; then it began where the piece before it ended, whatever was started
-/// between them.
+/// Work begins in the queue where its kernel began, behind all work before. What an earlier kernel has queued
+/// for it ends before that: then it began behind the piece before it, or where the kernel of that piece
+/// began, whatever else was queued between them.
 Seconds MpiContext::device_time(const QueuedWork& work) const {
   std::optional<Seconds> shortest;
-  for (const SharedMark* from : {&work.begin, &work.before}) {
+  for (const SharedMark* from : {&work.own.begin, &work.before.end, &work.before.begin}) {
     if (!*from || !device_.has_reached(**from)) continue;
-    const Seconds time = device_.between(**from, *work.end);
+    const Seconds time = device_.between(**from, *work.own.end);
     if (time >= Seconds(0)) shortest = std::min(shortest.value_or(time), time);
   }
   return shortest.value_or(Seconds(0));
@@ -219,7 +219,7 @@ bool MpiContext::is_done(const Slot& slot) const {
     case Slot::State::timed:
       return now() >= slot.deadline;
     case Slot::State::queued:
-      return device_.has_reached(*slot.work.end);
+      return device_.has_reached(*slot.work.own.end);
     case Slot::State::summed:
       return setting_.collective->has_ended(slot.sum);
     case Slot::State::free:

@@ -85,11 +85,14 @@ class MpiContext : public Context {
   struct Stream {
     std::vector<std::uint32_t> unresolved;  ///< few; a deque would allocate again and again
   };
-  /// Work that the device has in its queue.
-  struct QueuedWork {
+  /// Work in the queue of the device: where its kernel began, and where it ends.
+  struct Stretch {
     SharedMark begin;
-    SharedMark before;  ///< where the work said before this one ended, if kernels say where
     SharedMark end;
+  };
+  struct QueuedWork {
+    Stretch own;
+    Stretch before;  ///< of the kernel that said its end before this one did, if they do
   };
   struct Slot {
     enum class State : std::uint8_t { free, messages, timed, queued, summed, done } state = State::free;
@@ -160,7 +163,7 @@ class MpiContext : public Context {
 
   PinnedPool pinned_;
   DeviceCopies copies_;
-  SharedMark last_said_;    ///< end that a kernel said last
+  Stretch last_said_;       ///< of the kernel that said its end last
   std::deque<Slot> slots_;  ///< a deque keeps their addresses
   std::vector<std::uint32_t> free_;
   std::vector<MPI_Request> requests_;  ///< in flight, in the order of their posting

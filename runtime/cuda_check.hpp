@@ -1,0 +1,27 @@
+// What a CUDA call says, checked: anything but success becomes a WorldError.
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <string>
+
+#include "policies/vocabulary/check.hpp"
+
+namespace tandem {
+
+/// "cudaMalloc on cuda:0: out of memory (cudaErrorMemoryAllocation)" and what more there is to say. Takes the
+/// error back, so that the next one who asks CUDA for its last error, libtorch for one, does not find this
+/// one.
+[[noreturn]] inline void fail_cuda(cudaError_t error, const char* call, int gpu,
+                                   const std::string& more = {}) {
+  static_cast<void>(cudaGetLastError());
+  throw WorldError(std::string(call) + " on cuda:" + std::to_string(gpu) + ": " + cudaGetErrorString(error) +
+                   " (" + cudaGetErrorName(error) + ')' + more);
+}
+
+inline void check_cuda(cudaError_t error, const char* call, int gpu) {
+  if (error != cudaSuccess) [[unlikely]]
+    fail_cuda(error, call, gpu);
+}
+
+}  // namespace tandem

@@ -1,0 +1,249 @@
+#include "runtime/cuda_device.hpp"
+
+#include <cstring>
+#include <iterator>
+
+#include "runtime/cuda_check.hpp"
+#include "runtime/cuda_codecs.hpp"
+#include "runtime/kernels.hpp"
+
+namespace tandem {
+namespace {
+
+/// Not cudaStreamPerThread, whatever the compiler's flags make of stream 0.
+cudaStream_t queue_stream() { return cudaStreamLegacy; }
+
+std::string describe_memory(std::size_t wanted) {
+  std::size_t free = 0;
+  std::size_t total = 0;
+  std::string text = "; asked for " + std::to_string(wanted) + " bytes";
+  if (cudaMemGetInfo(&free, &total) != cudaSuccess) return text;
+  return text + ", " + std::to_string(free) + " of " + std::to_string(total) + " are free";
+}
+
+}  // namespace
+
+int gpu_count() {
+  int count = 0;
+  const cudaError_t error = cudaGetDeviceCount(&count);
+  if (error == cudaSuccess) return count;
+  static_cast<void>(cudaGetLastError());
+  if (error == cudaErrorNoDevice || error == cudaErrorInsufficientDriver) return 0;
+  throw WorldError(std::string("cudaGetDeviceCount: ") + cudaGetErrorString(error) + " (" +
+                   cudaGetErrorName(error) + ')');
+}
+
+CudaDevice::CudaDevice(int gpu) : gpu_(gpu) {
+  enter();
+  cudaDeviceProp properties;
+  check_cuda(cudaGetDeviceProperties(&properties, gpu_), "cudaGetDeviceProperties", gpu_);
+  name_ = "cuda:" + std::to_string(gpu_) + " (" + properties.name + ')';
+  try {
+    check_cuda(cudaStreamCreateWithFlags(&out_, cudaStreamNonBlocking), "cudaStreamCreateWithFlags", gpu_);
+    check_cuda(cudaStreamCreateWithFlags(&in_, cudaStreamNonBlocking), "cudaStreamCreateWithFlags", gpu_);
+    check_cuda(cudaMalloc(reinterpret_cast<void**>(&smallest_flaw_), sizeof(kernels::no_flaw)), "cudaMalloc",
+               gpu_);
+    // Every byte of it is alike.
+    check_cuda(cudaMemsetAsync(smallest_flaw_, 0xff, sizeof(kernels::no_flaw), queue_stream()),
+               "cudaMemsetAsync", gpu_);
+  } catch (const WorldError&) {
+    release_all();
+    throw;
+  }
+}
+
+CudaDevice::~CudaDevice() {
+  static_cast<void>(cudaSetDevice(gpu_));
+  release_all();
+}
+
+void CudaDevice::release_all() noexcept {
+  // A device that is broken says so to each of these; who broke it has said it already.
+  for (const cudaEvent_t event : marks_) static_cast<void>(cudaEventDestroy(event));
+  if (smallest_flaw_ != nullptr) static_cast<void>(cudaFree(smallest_flaw_));
+  if (in_ != nullptr) static_cast<void>(cudaStreamDestroy(in_));
+  if (out_ != nullptr) static_cast<void>(cudaStreamDestroy(out_));
+}
+
+void CudaDevice::enter() const { check_cuda(cudaSetDevice(gpu_), "cudaSetDevice", gpu_); }
+
+template <class... Wanted, class... Given>
+void CudaDevice::queue(const char* name, cudaError_t (*launcher)(Wanted...), Given... given) const {
+  enter();
+  check_cuda(launcher(given..., queue_stream()), name, gpu_);
+}
+
+// ---- Memory ----
+
+std::byte* CudaDevice::allocate(std::size_t bytes) {
+  if (bytes == 0) return nullptr;
+  enter();
+  void* memory = nullptr;
+  const cudaError_t error = cudaMalloc(&memory, bytes);
+  if (error != cudaSuccess) fail_cuda(error, "cudaMalloc", gpu_, describe_memory(bytes));
+  auto* const own = static_cast<std::byte*>(memory);
+  ranges_.emplace(own, bytes);
+  const cudaError_t cleared = cudaMemsetAsync(own, 0, bytes, queue_stream());
+  if (cleared != cudaSuccess) {
+    release(own);
+    fail_cuda(cleared, "cudaMemsetAsync", gpu_);
+  }
+  return own;
+}
+
+void CudaDevice::release(std::byte* memory) noexcept {
+  if (memory == nullptr) return;
+  ranges_.erase(memory);
+  static_cast<void>(cudaSetDevice(gpu_));
+  static_cast<void>(cudaFree(memory));
+}
+
+bool CudaDevice::owns(const void* memory) const {
+  const auto* const place = static_cast<const std::byte*>(memory);
+  const auto after = ranges_.upper_bound(place);
+  if (place == nullptr || after == ranges_.begin()) return false;
+  const auto& [begin, bytes] = *std::prev(after);
+  return place < begin + bytes;
+}
+
+std::byte* CudaDevice::allocate_pinned(std::size_t bytes) {
+  if (bytes == 0) return nullptr;
+  enter();
+  void* memory = nullptr;
+  const cudaError_t error = cudaHostAlloc(&memory, bytes, cudaHostAllocPortable);
+  if (error != cudaSuccess)
+    fail_cuda(error, "cudaHostAlloc", gpu_, "; asked for " + std::to_string(bytes) + " bytes of host memory");
+  std::memset(memory, 0, bytes);
+  return static_cast<std::byte*>(memory);
+}
+
+void CudaDevice::release_pinned(std::byte* memory) noexcept {
+  if (memory == nullptr) return;
+  static_cast<void>(cudaSetDevice(gpu_));
+  static_cast<void>(cudaFreeHost(memory));
+}
+
+// ---- The queue ----
+
+void CudaDevice::copy(void* to, const void* from, std::size_t bytes) {
+  if (bytes == 0 || to == from) return;
+  enter();
+  check_cuda(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, queue_stream()), "cudaMemcpyAsync", gpu_);
+}
+
+void CudaDevice::finish() {
+  enter();
+  // The streams of copies do not wait for the default stream, nor it for them.
+  for (const cudaStream_t stream : {queue_stream(), out_, in_})
+    check_cuda(cudaStreamSynchronize(stream), "cudaStreamSynchronize", gpu_);
+}
+
+DeviceMark CudaDevice::mark() {
+  enter();
+  return mark_on(queue_stream());
+}
+
+DeviceMark CudaDevice::mark_on(cudaStream_t stream) {
+  if (free_marks_.empty()) {
+    cudaEvent_t event = nullptr;
+    check_cuda(cudaEventCreate(&event), "cudaEventCreate", gpu_);
+    free_marks_.reserve(marks_.size() + 1);
+    marks_.push_back(event);
+    free_marks_.push_back(static_cast<DeviceMark>(marks_.size() - 1));
+  }
+  const DeviceMark mark = free_marks_.back();
+  check_cuda(cudaEventRecord(marks_[mark], stream), "cudaEventRecord", gpu_);
+  free_marks_.pop_back();
+  return mark;
+}
+
+bool CudaDevice::has_reached(DeviceMark mark) {
+  enter();
+  const cudaError_t error = cudaEventQuery(marks_.at(mark));
+  if (error == cudaErrorNotReady) {
+    // CUDA keeps it as the last error, which libtorch asks for after each launch of its own.
+    static_cast<void>(cudaGetLastError());
+    return false;
+  }
+  check_cuda(error, "cudaEventQuery", gpu_);
+  return true;
+}
+
+Seconds CudaDevice::between(DeviceMark begin, DeviceMark end) {
+  enter();
+  float milliseconds = 0.0F;
+  check_cuda(cudaEventElapsedTime(&milliseconds, marks_.at(begin), marks_.at(end)), "cudaEventElapsedTime",
+             gpu_);
+  return Seconds(1e-3 * static_cast<double>(milliseconds));
+}
+
+// ---- Copies beside the queue ----
+
+DeviceMark CudaDevice::copy_beside(cudaStream_t stream, void* to, const void* from, std::size_t bytes,
+                                   cudaMemcpyKind kind) {
+  enter();
+  if (bytes > 0) check_cuda(cudaMemcpyAsync(to, from, bytes, kind, stream), "cudaMemcpyAsync", gpu_);
+  return mark_on(stream);
+}
+DeviceMark CudaDevice::copy_out(std::byte* pinned, const std::byte* own, std::size_t bytes) {
+  return copy_beside(out_, pinned, own, bytes, cudaMemcpyDeviceToHost);
+}
+DeviceMark CudaDevice::copy_in(std::byte* own, const std::byte* pinned, std::size_t bytes) {
+  return copy_beside(in_, own, pinned, bytes, cudaMemcpyHostToDevice);
+}
+
+// ---- Arithmetic ----
+
+void CudaDevice::fill(float* values, std::int64_t count, float value) {
+  queue("fill", kernels::fill, values, count, value);
+}
+void CudaDevice::scale(float* values, std::int64_t count, float factor) {
+  queue("scale", kernels::scale, values, count, factor);
+}
+void CudaDevice::add(float* sum, const float* values, std::int64_t count, float factor) {
+  queue("add", kernels::add, sum, values, count, factor);
+}
+void CudaDevice::add_halves(std::uint16_t* sum, const std::uint16_t* values, std::int64_t count,
+                            HalfFormat format) {
+  queue("add_halves", kernels::add_halves, sum, values, count, format);
+}
+void CudaDevice::subtract(float* difference, const float* left, const float* right, std::int64_t count) {
+  queue("subtract", kernels::subtract, difference, left, right, count);
+}
+void CudaDevice::approach(float* values, const float* target, std::int64_t count, float share) {
+  queue("approach", kernels::approach, values, target, count, share);
+}
+void CudaDevice::sgd(float* model, const float* gradient, float* velocity, std::int64_t count,
+                     const SgdStep& step) {
+  queue("sgd", kernels::sgd, model, gradient, velocity, count, step);
+}
+void CudaDevice::adam(float* model, const float* gradient, float* mean, float* square, std::int64_t count,
+                      const AdamStep& step) {
+  queue("adam", kernels::adam, model, gradient, mean, square, count, step);
+}
+void CudaDevice::compensate(float* gradient, const float* model, const float* older, float* mean_square,
+                            std::int64_t count, const CompensationStep& step) {
+  queue("compensate", kernels::compensate, gradient, model, older, mean_square, count, step);
+}
+void CudaDevice::move(float* model, const float* base, const float* sum, float* velocity, std::int64_t count,
+                      const MoveStep& step) {
+  queue("move", kernels::move, model, base, sum, velocity, count, step);
+}
+void CudaDevice::find_flaw(const float* values, std::int64_t count, std::int64_t* pinned_first) {
+  queue("find_flaw", kernels::find_flaw, values, count, smallest_flaw_, pinned_first);
+}
+
+// ---- Compression ----
+
+void CudaDevice::narrow(const float* values, std::uint16_t* halves, std::int64_t count, HalfFormat format) {
+  queue("narrow", kernels::narrow, values, halves, count, format);
+}
+void CudaDevice::widen(const std::uint16_t* halves, float* values, std::int64_t count, HalfFormat format) {
+  queue("widen", kernels::widen, halves, values, count, format);
+}
+std::unique_ptr<compression::Codec> CudaDevice::make_codec(const std::string& method,
+                                                           const compression::Setting& setting) {
+  return make_cuda_codec(*this, method, setting);
+}
+
+}  // namespace tandem

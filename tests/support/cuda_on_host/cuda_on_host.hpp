@@ -1,0 +1,59 @@
+// CUDA on the processor, for machines without a GPU: the sources of kernels and of CudaDevice, compiled as
+// host C++ against the headers of this folder, run for real. The threads of a block are fibers that take
+// turns in a seeded order, so that a missing barrier shows; a barrier that not all threads reach is an error,
+// and so is an unaligned load of a pack (the compiler checks these, see CMakeLists.txt). The default stream
+// does its work when it is called; other streams have a thread each and take their time.
+//
+// What it cannot show: speed; the memory model of a GPU (turns are exchanged at barriers and votes only, and
+// atomics are never torn); what nvcc makes of the source, registers and rounding by fused multiplications
+// included; memory that is touched on the wrong side, since both sides are the processor's; errors that a
+// real kernel reports only later; the legacy stream's order against other blocking streams, of which it has
+// none. That is why the same tests run on a GPU where there is one (tests/runtime/compute_device_test.cpp).
+//
+// As CUDA's own, its state is the process's.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <string>
+
+#include "cuda_runtime_api.h"
+
+namespace tandem::cuda_on_host {
+
+struct Settings {
+  int devices = 2;
+  cudaError_t count_error = cudaSuccess;             ///< what counting the devices says, where not success
+  std::size_t memory_bytes = std::size_t{1} << 30U;  ///< of each device
+  std::size_t pinned_bytes = std::size_t{1} << 30U;
+  int multiprocessors = 1;
+  std::uint64_t seed = 1;
+  int longest_delay_us = 200;      ///< before a stream's next operation
+  bool only_outer_blocks = false;  ///< of each grid the first and the last are run
+};
+
+/// Settings and counts of calls as they were at first, and no call fails. Pre: nothing is allocated, no
+/// stream.
+void reset(const Settings& settings = {});
+/// The `number`-th call from now, 1 at least, of the function of that name says `error` and does nothing.
+void fail_call(const std::string& name, int number, cudaError_t error);
+/// Calls of each function since `reset`.
+std::map<std::string, int> calls();
+/// Device memory, pinned memory, streams and events that were made and are still there.
+struct Remaining {
+  std::size_t device_bytes = 0;
+  std::size_t pinned_bytes = 0;
+  int streams = 0;
+  int events = 0;
+  bool operator==(const Remaining&) const = default;
+};
+Remaining remaining();
+/// Why the last kernel that failed did.
+std::string last_failure();
+
+/// For the emulation itself: notes a call. An error to return at once, or success.
+cudaError_t begin_call(const char* name);
+Settings settings();
+
+}  // namespace tandem::cuda_on_host

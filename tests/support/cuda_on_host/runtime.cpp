@@ -1,0 +1,424 @@
+// Devices, memory, streams and events of CUDA on the processor.
+#include <algorithm>
+#include <chrono>
+#include <condition_variable>
+#include <cstring>
+#include <deque>
+#include <functional>
+#include <iterator>
+#include <mutex>
+#include <new>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "cuda_on_host.hpp"
+#include "policies/vocabulary/check.hpp"
+#include "policies/vocabulary/rng.hpp"
+
+using Clock = std::chrono::steady_clock;
+
+/// Does its operations one after the other in a thread of its own.
+struct CUstream_st {
+  explicit CUstream_st(int of_device, const tandem::cuda_on_host::Settings& settings)
+      : device(of_device), longest_delay_us(settings.longest_delay_us), random(settings.seed) {
+    worker = std::thread([this] { work(); });
+  }
+  ~CUstream_st() {
+    {
+      const std::lock_guard lock(mutex);
+      ends = true;
+    }
+    changed.notify_all();
+    worker.join();
+  }
+  void submit(std::function<void()> operation) {
+    {
+      const std::lock_guard lock(mutex);
+      operations.push_back(std::move(operation));
+    }
+    changed.notify_all();
+  }
+  void wait() {
+    std::unique_lock lock(mutex);
+    changed.wait(lock, [this] { return operations.empty(); });
+  }
+
+  int device;
+
+ private:
+  void work() {
+    std::unique_lock lock(mutex);
+    for (;;) {
+      changed.wait(lock, [this] { return ends || !operations.empty(); });
+      if (operations.empty()) return;
+      const auto operation = operations.front();
+      lock.unlock();
+      const auto longest = static_cast<std::uint64_t>(longest_delay_us) + 1;
+      std::this_thread::sleep_for(std::chrono::microseconds(random.below(longest)));
+      operation();
+      lock.lock();
+      operations.pop_front();
+      changed.notify_all();
+    }
+  }
+
+  int longest_delay_us;
+  tandem::Rng random;
+  std::mutex mutex;
+  std::condition_variable changed;
+  std::deque<std::function<void()>> operations;
+  bool ends = false;
+  std::thread worker;
+};
+
+struct CUevent_st {
+  int device;
+  int pending = 0;  ///< records that streams have still to reach
+  bool was_recorded = false;
+  Clock::time_point reached = {};
+};
+
+namespace tandem::cuda_on_host {
+namespace {
+
+constexpr std::align_val_t alignment{256};
+
+struct Range {
+  std::size_t bytes;
+  int device;
+};
+struct Failing {
+  int in;  ///< calls
+  cudaError_t error;
+};
+
+struct World {
+  std::mutex mutex;
+  Settings settings;
+  std::map<std::string, int> calls;
+  std::map<std::string, Failing> failing;
+  std::map<const std::byte*, Range> device_ranges;
+  std::map<const std::byte*, Range> pinned_ranges;
+  std::vector<CUstream_st*> streams;
+  int events = 0;
+};
+World& world() {
+  static World only;
+  return only;
+}
+
+thread_local int current_device = 0;
+thread_local cudaError_t last_error = cudaSuccess;
+
+cudaError_t said(cudaError_t error) {
+  if (error != cudaSuccess) last_error = error;
+  return error;
+}
+
+bool is_within(const std::map<const std::byte*, Range>& ranges, const void* memory, std::size_t bytes) {
+  const auto* const place = static_cast<const std::byte*>(memory);
+  const auto after = ranges.upper_bound(place);
+  if (after == ranges.begin()) return false;
+  const auto& [begin, range] = *std::prev(after);
+  return place + bytes <= begin + range.bytes;
+}
+bool begins_within(const std::map<const std::byte*, Range>& ranges, const void* memory) {
+  return is_within(ranges, memory, 1);
+}
+
+std::size_t used_bytes(const std::map<const std::byte*, Range>& ranges, int device) {
+  std::size_t used = 0;
+  for (const auto& [begin, range] : ranges)
+    if (device < 0 || range.device == device) used += range.bytes;
+  return used;
+}
+
+bool is_default(cudaStream_t stream) { return stream == nullptr || stream == cudaStreamLegacy; }
+
+/// At once on the default stream. Another has to be of the current device, as CUDA wants it of kernels and
+/// events.
+cudaError_t submit(cudaStream_t stream, std::function<void()> operation) {
+  if (is_default(stream)) {
+    operation();
+    return cudaSuccess;
+  }
+  if (stream->device != current_device) return said(cudaErrorInvalidResourceHandle);
+  stream->submit(std::move(operation));
+  return cudaSuccess;
+}
+
+/// Fills with what is no zero, so that nobody relies on it.
+std::byte* make_range(std::map<const std::byte*, Range>& ranges, std::size_t bytes, int device) {
+  auto* const memory = static_cast<std::byte*>(::operator new(bytes, alignment));
+  std::memset(memory, 0xa5, bytes);
+  ranges.emplace(memory, Range{bytes, device});
+  return memory;
+}
+
+cudaError_t free_range(std::map<const std::byte*, Range>& ranges, void* memory) {
+  if (memory == nullptr) return cudaSuccess;
+  std::vector<CUstream_st*> streams;
+  {
+    const std::lock_guard lock(world().mutex);
+    if (ranges.erase(static_cast<const std::byte*>(memory)) == 0) return said(cudaErrorInvalidValue);
+    streams = world().streams;
+  }
+  for (CUstream_st* stream : streams) stream->wait();
+  ::operator delete(memory, alignment);
+  return cudaSuccess;
+}
+
+}  // namespace
+
+void reset(const Settings& settings) {
+  const std::lock_guard lock(world().mutex);
+  TANDEM_CHECK(world().device_ranges.empty() && world().pinned_ranges.empty() && world().streams.empty(),
+               world().device_ranges.size(), world().pinned_ranges.size(), world().streams.size());
+  world().settings = settings;
+  world().calls.clear();
+  world().failing.clear();
+  current_device = 0;
+  last_error = cudaSuccess;
+}
+void fail_call(const std::string& name, int number, cudaError_t error) {
+  const std::lock_guard lock(world().mutex);
+  world().failing[name] = {number, error};
+}
+std::map<std::string, int> calls() {
+  const std::lock_guard lock(world().mutex);
+  return world().calls;
+}
+Settings settings() {
+  const std::lock_guard lock(world().mutex);
+  return world().settings;
+}
+Remaining remaining() {
+  const std::lock_guard lock(world().mutex);
+  return {used_bytes(world().device_ranges, -1), used_bytes(world().pinned_ranges, -1),
+          static_cast<int>(world().streams.size()), world().events};
+}
+
+cudaError_t begin_call(const char* name) {
+  const std::lock_guard lock(world().mutex);
+  ++world().calls[name];
+  const auto failing = world().failing.find(name);
+  if (failing == world().failing.end() || --failing->second.in > 0) return cudaSuccess;
+  const cudaError_t error = failing->second.error;
+  world().failing.erase(failing);
+  return said(error);
+}
+
+}  // namespace tandem::cuda_on_host
+
+using namespace tandem::cuda_on_host;
+
+// Every call starts so: it is counted, and may be one that is to fail.
+#define TANDEM_BEGIN_CALL() \
+  if (const cudaError_t error = begin_call(__func__); error != cudaSuccess) return error
+
+const char* cudaGetErrorName(cudaError_t error) {
+  switch (error) {
+    case cudaSuccess:
+      return "cudaSuccess";
+    case cudaErrorInvalidValue:
+      return "cudaErrorInvalidValue";
+    case cudaErrorMemoryAllocation:
+      return "cudaErrorMemoryAllocation";
+    case cudaErrorInsufficientDriver:
+      return "cudaErrorInsufficientDriver";
+    case cudaErrorNoDevice:
+      return "cudaErrorNoDevice";
+    case cudaErrorInvalidDevice:
+      return "cudaErrorInvalidDevice";
+    case cudaErrorInvalidResourceHandle:
+      return "cudaErrorInvalidResourceHandle";
+    case cudaErrorNotReady:
+      return "cudaErrorNotReady";
+    case cudaErrorLaunchFailure:
+      return "cudaErrorLaunchFailure";
+    case cudaErrorNotSupported:
+      return "cudaErrorNotSupported";
+    case cudaErrorUnknown:
+      return "cudaErrorUnknown";
+  }
+  return "unrecognized error code";
+}
+const char* cudaGetErrorString(cudaError_t error) {
+  return error == cudaErrorMemoryAllocation ? "out of memory" : cudaGetErrorName(error);
+}
+cudaError_t cudaGetLastError() { return std::exchange(last_error, cudaSuccess); }
+
+// ---- Devices ----
+
+cudaError_t cudaGetDeviceCount(int* count) {
+  TANDEM_BEGIN_CALL();
+  const Settings own = settings();
+  *count = own.devices;
+  return said(own.count_error);
+}
+cudaError_t cudaGetDevice(int* device) {
+  TANDEM_BEGIN_CALL();
+  *device = current_device;
+  return cudaSuccess;
+}
+cudaError_t cudaSetDevice(int device) {
+  TANDEM_BEGIN_CALL();
+  if (device < 0 || device >= settings().devices) return said(cudaErrorInvalidDevice);
+  current_device = device;
+  return cudaSuccess;
+}
+cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr, int) {
+  TANDEM_BEGIN_CALL();
+  *value = settings().multiprocessors;
+  return cudaSuccess;
+}
+cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int) {
+  TANDEM_BEGIN_CALL();
+  std::strcpy(properties->name, "CUDA on the host");
+  return cudaSuccess;
+}
+
+// ---- Memory ----
+
+cudaError_t cudaMalloc(void** memory, std::size_t bytes) {
+  TANDEM_BEGIN_CALL();
+  const std::lock_guard lock(world().mutex);
+  const std::size_t used = used_bytes(world().device_ranges, current_device);
+  if (bytes > world().settings.memory_bytes - used) return said(cudaErrorMemoryAllocation);
+  *memory = make_range(world().device_ranges, bytes, current_device);
+  return cudaSuccess;
+}
+cudaError_t cudaFree(void* memory) {
+  TANDEM_BEGIN_CALL();
+  return free_range(world().device_ranges, memory);
+}
+cudaError_t cudaHostAlloc(void** memory, std::size_t bytes, unsigned) {
+  TANDEM_BEGIN_CALL();
+  const std::lock_guard lock(world().mutex);
+  if (bytes > world().settings.pinned_bytes - used_bytes(world().pinned_ranges, -1))
+    return said(cudaErrorMemoryAllocation);
+  *memory = make_range(world().pinned_ranges, bytes, -1);
+  return cudaSuccess;
+}
+cudaError_t cudaFreeHost(void* memory) {
+  TANDEM_BEGIN_CALL();
+  return free_range(world().pinned_ranges, memory);
+}
+cudaError_t cudaMemGetInfo(std::size_t* free, std::size_t* total) {
+  TANDEM_BEGIN_CALL();
+  const std::lock_guard lock(world().mutex);
+  *total = world().settings.memory_bytes;
+  *free = *total - used_bytes(world().device_ranges, current_device);
+  return cudaSuccess;
+}
+
+cudaError_t cudaMemsetAsync(void* memory, int value, std::size_t bytes, cudaStream_t stream) {
+  TANDEM_BEGIN_CALL();
+  {
+    const std::lock_guard lock(world().mutex);
+    if (!is_within(world().device_ranges, memory, bytes)) return said(cudaErrorInvalidValue);
+  }
+  return submit(stream, [=] { std::memset(memory, value, bytes); });
+}
+
+namespace {
+/// A side of a copy: within one range if it begins there, in device memory if it has to be. Beside the queue
+/// the other side has to be pinned, which CUDA does not check, but without which the copy is none beside the
+/// queue.
+bool is_side(const void* memory, std::size_t bytes, bool must_be_device, bool must_be_pinned) {
+  const World& all = world();
+  if (must_be_device) return is_within(all.device_ranges, memory, bytes);
+  if (begins_within(all.device_ranges, memory)) return is_within(all.device_ranges, memory, bytes);
+  const bool is_pinned = begins_within(all.pinned_ranges, memory);
+  return is_pinned ? is_within(all.pinned_ranges, memory, bytes) : !must_be_pinned;
+}
+}  // namespace
+
+cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind,
+                            cudaStream_t stream) {
+  TANDEM_BEGIN_CALL();
+  {
+    const std::lock_guard lock(world().mutex);
+    const bool to_device = kind == cudaMemcpyHostToDevice || kind == cudaMemcpyDeviceToDevice;
+    const bool from_device = kind == cudaMemcpyDeviceToHost || kind == cudaMemcpyDeviceToDevice;
+    const bool is_beside = !is_default(stream);
+    if (!is_side(to, bytes, to_device, is_beside) || !is_side(from, bytes, from_device, is_beside))
+      return said(cudaErrorInvalidValue);
+  }
+  return submit(stream, [=] { std::memmove(to, from, bytes); });
+}
+
+// ---- Streams ----
+
+cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned flags) {
+  TANDEM_BEGIN_CALL();
+  // Others would have to wait for the default stream.
+  if (flags != cudaStreamNonBlocking) return said(cudaErrorNotSupported);
+  *stream = new CUstream_st(current_device, settings());
+  const std::lock_guard lock(world().mutex);
+  world().streams.push_back(*stream);
+  return cudaSuccess;
+}
+cudaError_t cudaStreamDestroy(cudaStream_t stream) {
+  TANDEM_BEGIN_CALL();
+  {
+    const std::lock_guard lock(world().mutex);
+    std::erase(world().streams, stream);
+  }
+  delete stream;
+  return cudaSuccess;
+}
+cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
+  TANDEM_BEGIN_CALL();
+  if (!is_default(stream)) stream->wait();
+  return cudaSuccess;
+}
+
+// ---- Events ----
+
+cudaError_t cudaEventCreate(cudaEvent_t* event) {
+  TANDEM_BEGIN_CALL();
+  *event = new CUevent_st{.device = current_device};
+  const std::lock_guard lock(world().mutex);
+  ++world().events;
+  return cudaSuccess;
+}
+cudaError_t cudaEventDestroy(cudaEvent_t event) {
+  TANDEM_BEGIN_CALL();
+  for (int pending = 1; pending > 0;) {
+    const std::lock_guard lock(world().mutex);
+    pending = event->pending;
+    if (pending == 0) --world().events;
+  }
+  delete event;
+  return cudaSuccess;
+}
+cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
+  TANDEM_BEGIN_CALL();
+  if (event->device != (is_default(stream) ? current_device : stream->device))
+    return said(cudaErrorInvalidResourceHandle);
+  {
+    const std::lock_guard lock(world().mutex);
+    ++event->pending;
+    event->was_recorded = true;
+  }
+  return submit(stream, [event] {
+    const std::lock_guard lock(world().mutex);
+    --event->pending;
+    event->reached = Clock::now();
+  });
+}
+cudaError_t cudaEventQuery(cudaEvent_t event) {
+  TANDEM_BEGIN_CALL();
+  const std::lock_guard lock(world().mutex);
+  return said(event->pending == 0 ? cudaSuccess : cudaErrorNotReady);
+}
+cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t begin, cudaEvent_t end) {
+  TANDEM_BEGIN_CALL();
+  const std::lock_guard lock(world().mutex);
+  if (!begin->was_recorded || !end->was_recorded) return said(cudaErrorInvalidResourceHandle);
+  if (begin->pending > 0 || end->pending > 0) return said(cudaErrorNotReady);
+  *milliseconds = std::chrono::duration<float, std::milli>(end->reached - begin->reached).count();
+  return cudaSuccess;
+}

@@ -1,0 +1,229 @@
+// Each kernel's bytes a second beside a plain copy in the same GPU's memory, measured in turns: `of_copy` is
+// the share of the copy's bytes a second that it reaches, by the GPU's own clock. Copies to and from the
+// processor beside plain ones (`of_plain`), and top-k beside torch.topk (`torch_ms`). Needs a GPU with some
+// 10 GiB.
+#include <benchmark/benchmark.h>
+#include <cuda_runtime_api.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "policies/vocabulary/rng.hpp"
+#include "runtime/cuda_check.hpp"
+#include "runtime/cuda_codecs.hpp"
+#include "runtime/cuda_device.hpp"
+#include "tests/benchmarks/torch_top_k.hpp"
+
+namespace tandem {
+namespace {
+
+constexpr int repeats = 10;
+constexpr std::int64_t mebibyte = std::int64_t{1} << 20U;
+
+/// Vectors of as many bytes each, of random normal numbers, and a message.
+struct Vectors {
+  Vectors(CudaDevice& device, std::int64_t bytes)
+      : count(bytes / 4), message(device, static_cast<std::size_t>(bytes)) {
+    constexpr std::size_t period = 1 << 20U;
+    Rng random(1);
+    std::vector<float> values(period);
+    for (float& value : values) value = static_cast<float>(random.normal());
+    for (auto& vector : all) {
+      vector = FloatArray(device, static_cast<std::size_t>(count));
+      for (std::size_t at = 0; at < vector.size(); at += period)
+        device.copy(vector.data() + at, values.data(), std::min(period, vector.size() - at) * sizeof(float));
+    }
+    device.finish();
+  }
+  float* operator[](std::size_t index) const { return all[index].data(); }
+  std::uint16_t* halves(std::size_t index) const {
+    return reinterpret_cast<std::uint16_t*>(all[index].data());
+  }
+
+  std::int64_t count;
+  FloatArray all[4];
+  DeviceArray<std::byte> message;
+};
+
+/// A kernel and the bytes that it has to read and write for each element.
+struct Measured {
+  std::string name;
+  double bytes;
+  std::function<void(CudaDevice&, const Vectors&)> run;
+};
+
+std::vector<Measured> arithmetic() {
+  const SgdStep sgd{1.0F, 0.01F, 0.9F, 1e-4F, false};
+  const AdamStep adam{1.0F, 1.0F, 1e-4F, 0.9F, 0.999F, 0.1F, 0.001F, 0.01F, 1.0F, 1e-8F};
+  const MoveStep move{0.25F, 1.0F, 0.9F, 0.9F, true};
+  using D = CudaDevice;
+  using V = Vectors;
+  return {
+      {"fill", 4, [](D& d, const V& v) { d.fill(v[0], v.count, 1.0F); }},
+      {"scale", 8, [](D& d, const V& v) { d.scale(v[0], v.count, 1.0F); }},
+      {"add", 12, [](D& d, const V& v) { d.add(v[0], v[1], v.count, 1e-3F); }},
+      {"add_unaligned", 12, [](D& d, const V& v) { d.add(v[0] + 1, v[1], v.count - 1, 1e-3F); }},
+      {"add_fp16", 6,
+       [](D& d, const V& v) { d.add_halves(v.halves(0), v.halves(1), v.count, HalfFormat::fp16); }},
+      {"subtract", 12, [](D& d, const V& v) { d.subtract(v[0], v[1], v[2], v.count); }},
+      {"sgd", 12, [=](D& d, const V& v) { d.sgd(v[0], v[1], nullptr, v.count, sgd); }},
+      {"sgd_momentum", 20, [=](D& d, const V& v) { d.sgd(v[0], v[1], v[2], v.count, sgd); }},
+      {"adam", 28, [=](D& d, const V& v) { d.adam(v[0], v[1], v[2], v[3], v.count, adam); }},
+      {"compensate", 16, [](D& d, const V& v) { d.compensate(v[0], v[1], v[2], nullptr, v.count, {}); }},
+      {"compensate_adaptive", 24,
+       [](D& d, const V& v) {
+         d.compensate(v[0], v[1], v[2], v[3], v.count, {0.1F, 0.9F});
+       }},
+      {"move_momentum", 20, [=](D& d, const V& v) { d.move(v[0], v[0], v[1], v[2], v.count, move); }},
+      {"narrow_fp16", 6, [](D& d, const V& v) { d.narrow(v[0], v.halves(1), v.count, HalfFormat::fp16); }},
+      {"narrow_bf16", 6, [](D& d, const V& v) { d.narrow(v[0], v.halves(1), v.count, HalfFormat::bf16); }},
+      {"widen_fp16", 6, [](D& d, const V& v) { d.widen(v.halves(0), v[1], v.count, HalfFormat::fp16); }}};
+}
+
+/// Of the GPU, for one of `repeats` runs.
+Seconds time_of(CudaDevice& device, const std::function<void()>& run) {
+  run();
+  const DeviceMark begin = device.mark();
+  for (int repeat = 0; repeat < repeats; ++repeat) run();
+  const DeviceMark end = device.mark();
+  device.finish();
+  const Seconds all = device.between(begin, end);
+  device.forget(begin);
+  device.forget(end);
+  return all / repeats;
+}
+
+/// Runs in turns with a copy of one vector to another, which moves each of its bytes twice.
+void measure(benchmark::State& state, CudaDevice& device, const Measured& kernel) {
+  const Vectors vectors(device, state.range(0) * mebibyte);
+  const auto bytes = static_cast<std::size_t>(vectors.count) * sizeof(float);
+  Seconds own;
+  Seconds copy;
+  for (auto _ : state) {
+    const Seconds once = time_of(device, [&] { kernel.run(device, vectors); });
+    copy += time_of(device, [&] { device.copy(vectors[0], vectors[3], bytes); });
+    own += once;
+    state.SetIterationTime(once.count());
+  }
+  const double moved =
+      kernel.bytes * static_cast<double>(vectors.count) * static_cast<double>(state.iterations());
+  const double copied = 2.0 * static_cast<double>(bytes) * static_cast<double>(state.iterations());
+  state.counters["bytes_per_second"] =
+      benchmark::Counter(moved / own.count(), benchmark::Counter::kDefaults, benchmark::Counter::kIs1000);
+  state.counters["of_copy"] = (moved / own.count()) / (copied / copy.count());
+}
+
+compression::Setting setting_of(const std::string& method, std::int64_t elements) {
+  const auto& entry = compression::catalog().find(method);
+  return {.stretch = {0, elements, {{0, 1, elements}}},
+          .options = Options::resolve(method, entry.options, {})};
+}
+
+/// By the vector's own bytes a second: a selection looks at them more than once.
+void measure_codec(benchmark::State& state, CudaDevice& device, const std::string& method, bool decodes) {
+  const Vectors vectors(device, state.range(0) * mebibyte);
+  const auto codec = device.make_codec(method, setting_of(method, vectors.count));
+  const auto message = vectors.message.span().first(static_cast<std::size_t>(codec->message_bytes()));
+  codec->encode(vectors.all[0].span(), 0, message);
+  Seconds own;
+  for (auto _ : state) {
+    const Seconds once = time_of(device, [&] {
+      decodes ? codec->decode(message, 0, vectors.all[1].span())
+              : codec->encode(vectors.all[0].span(), 0, message);
+    });
+    own += once;
+    state.SetIterationTime(once.count());
+  }
+  state.counters["bytes_per_second"] = benchmark::Counter(
+      4.0 * static_cast<double>(vectors.count) * static_cast<double>(state.iterations()) / own.count(),
+      benchmark::Counter::kDefaults, benchmark::Counter::kIs1000);
+  if (method != "top-k" || decodes) return;
+  const auto torch = torch_top_k(device, device.gpu(), vectors[0], vectors.count,
+                                 static_cast<std::int64_t>(message.size() / 8), repeats);
+  if (torch) state.counters["torch_ms"] = 1e3 * torch->count();
+}
+
+Seconds wall_time_of(const std::function<void()>& run) {
+  const auto begin = std::chrono::steady_clock::now();
+  run();
+  return Seconds(std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
+}
+
+/// Beside a bare cudaMemcpyAsync of the same memory on a stream of its own.
+void measure_host_copy(benchmark::State& state, CudaDevice& device, bool goes_out) {
+  const auto bytes = static_cast<std::size_t>(state.range(0) * mebibyte);
+  const DeviceArray<std::byte> own(device, bytes);
+  const std::unique_ptr<std::byte, std::function<void(std::byte*)>> pinned(
+      device.allocate_pinned(bytes), [&](std::byte* memory) { device.release_pinned(memory); });
+  cudaStream_t stream = nullptr;
+  check_cuda(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "cudaStreamCreateWithFlags",
+             device.gpu());
+  device.finish();
+  Seconds ours;
+  Seconds plain;
+  for (auto _ : state) {
+    const Seconds once = wall_time_of([&] {
+      const DeviceMark end = goes_out ? device.copy_out(pinned.get(), own.data(), bytes)
+                                      : device.copy_in(own.data(), pinned.get(), bytes);
+      while (!device.has_reached(end)) continue;
+      device.forget(end);
+    });
+    plain += wall_time_of([&] {
+      void* const to = goes_out ? pinned.get() : own.data();
+      const void* const from = goes_out ? own.data() : pinned.get();
+      check_cuda(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, stream), "cudaMemcpyAsync",
+                 device.gpu());
+      check_cuda(cudaStreamSynchronize(stream), "cudaStreamSynchronize", device.gpu());
+    });
+    ours += once;
+    state.SetIterationTime(once.count());
+  }
+  check_cuda(cudaStreamDestroy(stream), "cudaStreamDestroy", device.gpu());
+  state.SetBytesProcessed(static_cast<std::int64_t>(bytes) * static_cast<std::int64_t>(state.iterations()));
+  state.counters["of_plain"] = plain / ours;
+}
+
+void register_one(const std::string& name, const std::function<void(benchmark::State&)>& run) {
+  auto* const registered = benchmark::RegisterBenchmark(name.c_str(), run);
+  registered->UseManualTime()->Unit(benchmark::kMicrosecond)->ArgName("MiB");
+  for (const std::int64_t mebibytes : {1, 16, 128, 1024}) registered->Arg(mebibytes);
+}
+
+void register_all(CudaDevice& device) {
+  for (const Measured& kernel : arithmetic())
+    register_one(kernel.name, [&device, kernel](benchmark::State& state) { measure(state, device, kernel); });
+  for (const std::string method : {"top-k", "sign", "one-bit"})
+    for (const bool decodes : {false, true})
+      register_one(method + (decodes ? "_decode" : "_encode"),
+                   [&device, method, decodes](benchmark::State& state) {
+                     measure_codec(state, device, method, decodes);
+                   });
+  for (const bool goes_out : {false, true})
+    register_one(goes_out ? "copy_out" : "copy_in", [&device, goes_out](benchmark::State& state) {
+      measure_host_copy(state, device, goes_out);
+    });
+}
+
+int run(int argc, char** argv) {
+  if (gpu_count() == 0) {
+    std::puts("kernels_benchmark: no GPU on this machine, nothing measured");
+    return 0;
+  }
+  CudaDevice device(0);
+  std::printf("%s\n", device.name().c_str());
+  benchmark::Initialize(&argc, argv);
+  register_all(device);
+  benchmark::RunSpecifiedBenchmarks();
+  benchmark::Shutdown();
+  return 0;
+}
+
+}  // namespace
+}  // namespace tandem
+
+int main(int argc, char** argv) { return tandem::run(argc, argv); }

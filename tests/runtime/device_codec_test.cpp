@@ -1,0 +1,206 @@
+// Codecs of every device: their messages are, byte by byte, those of policies/compression, with error
+// feedback too, wherever vectors and messages begin.
+#include "policies/compression/error_feedback.hpp"
+#include "runtime/cuda_codecs.hpp"
+#include "tests/policies/compression/stretches.hpp"
+#include "tests/runtime/tested_device.hpp"
+#include "tests/support/seeds.hpp"
+
+namespace tandem {
+namespace {
+
+using compression::Codec;
+using compression::Shapes;
+using Bytes8 = std::vector<std::uint8_t>;
+
+struct Method {
+  std::string name;
+  std::map<std::string, OptionValue> options;
+};
+
+compression::Setting setting_of(const Method& method, const Shapes& shapes) {
+  return {.stretch = compression::stretch_with(shapes),
+          .options = compression::options_of(method.name, method.options)};
+}
+
+std::vector<Method> methods() {
+  return {{"fp16", {}},
+          {"bf16", {}},
+          {"sign", {}},
+          {"one-bit", {}},
+          {"top-k", {{"ratio", 0.01}}},
+          {"top-k", {{"ratio", 0.5}}},
+          {"top-k", {{"ratio", 1.0}}}};
+}
+
+/// Parts that begin anywhere in a byte, and one of several chunks.
+Shapes random_shapes(Rng& random, std::uint64_t longest) {
+  Shapes shapes;
+  const auto parts = 1 + random.below(6);
+  for (std::uint64_t part = 0; part < parts; ++part)
+    shapes.push_back({static_cast<std::int64_t>(1 + random.below(3)),
+                      static_cast<std::int64_t>(1 + random.below(part == 2 ? longest : 70))});
+  return shapes;
+}
+
+/// A codec of the device, with its vectors in the device's memory.
+class OnDevice {
+ public:
+  OnDevice(ComputeDevice& device, const Method& method, const Shapes& shapes, Rng& random)
+      : device_(device),
+        codec_(device.make_codec(method.name, setting_of(method, shapes))),
+        // Halves are aligned as halves are.
+        message_start_(random.below(4) * (method.name.ends_with("16") ? 2 : 1)),
+        values_start_(random.below(4)) {}
+
+  Codec& codec() { return *codec_; }
+  Bytes8 encoded(const std::vector<float>& values) {
+    const Guarded<float> given(device_, values, values_start_);
+    Guarded<std::uint8_t> message(device_, Bytes8(message_bytes()), message_start_);
+    codec_->encode(given.span(), 0, std::as_writable_bytes(message.span()));
+    return message.read();
+  }
+  std::vector<float> decoded(const Bytes8& bytes, std::size_t elements) {
+    const Guarded<std::uint8_t> message(device_, bytes, message_start_);
+    Guarded<float> values(device_, std::vector<float>(elements, -3.0F), values_start_);
+    codec_->decode(std::as_bytes(message.span()), 0, values.span());
+    return values.read();
+  }
+  std::size_t message_bytes() const { return static_cast<std::size_t>(codec_->message_bytes()); }
+
+ private:
+  ComputeDevice& device_;
+  std::unique_ptr<Codec> codec_;
+  std::size_t message_start_;
+  std::size_t values_start_;
+};
+
+Bytes8 wanted_message(Codec& codec, std::span<const float> values) {
+  Bytes8 message(static_cast<std::size_t>(codec.message_bytes()));
+  codec.encode(values, 0, std::as_writable_bytes(std::span(message)));
+  return message;
+}
+std::vector<float> wanted_values(Codec& codec, const Bytes8& message, std::size_t elements) {
+  std::vector<float> values(elements);
+  codec.decode(std::as_bytes(std::span(message)), 0, values);
+  return values;
+}
+
+std::vector<float> with_ties(std::vector<float> values, Rng& random) {
+  for (float& value : values)
+    if (random.below(2) == 0) value = random.below(2) == 0 ? 0.25F : -0.25F;
+  return values;
+}
+
+void test_messages(ComputeDevice& device, const Method& method, const Shapes& shapes,
+                   const std::vector<float>& values, Rng& random) {
+  SCOPED_TRACE(method.name + " of " + std::to_string(values.size()));
+  const auto twin = compression::catalog().find(method.name).make.make(setting_of(method, shapes));
+  OnDevice own(device, method, shapes, random);
+  ASSERT_EQ(own.codec().message_bytes(), twin->message_bytes());
+  const Bytes8 wanted = wanted_message(*twin, values);
+  EXPECT_EQ(own.encoded(values), wanted);
+  expect_same(own.decoded(wanted, values.size()), wanted_values(*twin, wanted, values.size()));
+}
+
+class DeviceCodecTest : public DeviceTest {};
+
+TEST_P(DeviceCodecTest, MessagesAreThoseOfThePolicies) {
+  for (const auto seed : testing::seeds(6)) {
+    TANDEM_TRACE_SEED(seed);
+    Rng random(seed);
+    const Shapes shapes = random_shapes(random, seed % 3 == 0 ? 20000 : 900);
+    const auto elements = static_cast<std::size_t>(compression::stretch_with(shapes).elements);
+    const auto values = mixed_values(elements, random);
+    for (const Method& method : methods()) {
+      test_messages(device(), method, shapes, values, random);
+      test_messages(device(), method, shapes, with_ties(values, random), random);
+    }
+  }
+}
+
+TEST_P(DeviceCodecTest, TopKOfAllAlikeAndOfNoNumbers) {
+  for (const auto seed : testing::seeds(3)) {
+    TANDEM_TRACE_SEED(seed);
+    Rng random(seed);
+    const auto elements = static_cast<std::size_t>(1 + random.below(9000));
+    const Shapes shapes = {{1, static_cast<std::int64_t>(elements)}};
+    for (const double ratio : {1e-6, 0.1, 0.9}) {
+      const Method method{"top-k", {{"ratio", ratio}}};
+      test_messages(device(), method, shapes, std::vector<float>(elements, 0.0F), random);
+      test_messages(device(), method, shapes, std::vector<float>(elements, -2.5F), random);
+      test_messages(device(), method, shapes, any_floats(elements, random), random);
+    }
+  }
+}
+
+TEST_P(DeviceCodecTest, StretchesOfNothingAndOfLittle) {
+  Rng random(1);
+  for (const Method& method : methods()) {
+    test_messages(device(), method, {}, {}, random);
+    for (const std::size_t elements : {1U, 2U, 3U, 7U, 8U, 9U, 31U, 32U, 33U}) {
+      const auto columns = static_cast<std::int64_t>(elements);
+      test_messages(device(), method, {{1, columns}}, mixed_values(elements, random), random);
+    }
+  }
+}
+
+/// What is kept of several exchanges, and their messages, beside ErrorFeedback.
+void test_feedback(ComputeDevice& device, const Method& method, bool is_fused, Rng& random) {
+  SCOPED_TRACE(method.name + (is_fused ? ", fused" : ""));
+  const Shapes shapes = random_shapes(random, 5000);
+  const auto twin = compression::catalog().find(method.name).make.make(setting_of(method, shapes));
+  const auto elements = static_cast<std::size_t>(compression::stretch_with(shapes).elements);
+  compression::ErrorFeedback feedback;
+  const auto codec = device.make_codec(method.name, setting_of(method, shapes));
+  auto* const fused = dynamic_cast<FeedbackCodec*>(codec.get());
+  if (is_fused && fused == nullptr) return;
+  const auto count = static_cast<std::int64_t>(elements);
+  const std::size_t start = random.below(4);
+  Guarded<float> unsent(device, std::vector<float>(elements), start);
+  Guarded<float> sent(device, std::vector<float>(elements), start);
+  Guarded<std::uint8_t> message(device, Bytes8(static_cast<std::size_t>(codec->message_bytes())));
+  for (int exchange = 0; exchange < 3; ++exchange) {
+    const auto values = with_ties(mixed_values(elements, random), random);
+    const Bytes8 wanted = wanted_message(*twin, feedback.add(values));
+    feedback.subtract(wanted_values(*twin, wanted, elements));
+    const Guarded<float> given(device, values, start);
+    const auto bytes = std::as_writable_bytes(message.span());
+    if (is_fused) {
+      fused->encode_rest(given.span(), unsent.span(), bytes);
+    } else {
+      device.add(unsent.data(), given.data(), count, 1.0F);
+      codec->encode(unsent.span(), exchange, bytes);
+      codec->decode(bytes, exchange, sent.span());
+      device.subtract(unsent.data(), unsent.data(), sent.data(), count);
+    }
+    EXPECT_EQ(message.read(), wanted);
+    expect_same(unsent.read(), {feedback.unsent().begin(), feedback.unsent().end()});
+  }
+}
+
+TEST_P(DeviceCodecTest, ErrorFeedbackKeepsTheSame) {
+  for (const auto seed : testing::seeds(2)) {
+    TANDEM_TRACE_SEED(seed);
+    Rng random(seed);
+    for (const Method& method : methods())
+      for (const bool is_fused : {false, true}) test_feedback(device(), method, is_fused, random);
+  }
+}
+
+TEST_P(DeviceCodecTest, EveryMethodOfTheProcessorAndFewerOfAGpu) {
+  const Shapes shapes = {{3, 4}};
+  for (const auto& entry : compression::catalog().entries()) {
+    if (entry.make.make == nullptr) continue;
+    const auto all = methods();
+    const bool is_known =
+        std::any_of(all.begin(), all.end(), [&](const Method& method) { return method.name == entry.name; });
+    const auto codec = device().make_codec(entry.name, setting_of({entry.name, {}}, shapes));
+    EXPECT_EQ(codec != nullptr, is_known || device().is_host()) << entry.name;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Codecs, DeviceCodecTest, ::testing::ValuesIn(tested_devices()), name_of_device);
+
+}  // namespace
+}  // namespace tandem

@@ -9,13 +9,10 @@
 #include <string>
 #include <vector>
 
+#include "runtime/gpu.hpp"
 #include "workloads/vectors/compute_device.hpp"
 
 namespace tandem {
-
-/// GPUs that CUDA finds: none without a GPU, or without a driver or with one that is too old. Errors:
-/// WorldError.
-int gpu_count();
 
 /// Several may coexist in a process, of the same GPU too: each call makes its GPU the thread's current one,
 /// and leaves it so. Memory is released, and codecs are destroyed, before the device is.
@@ -28,6 +25,7 @@ class CudaDevice final : public ComputeDevice {
   ~CudaDevice() override;
 
   std::string name() const override { return name_; }
+  std::optional<int> libtorch_gpu() const override;
   bool is_host() const override { return false; }
   int gpu() const { return gpu_; }
 

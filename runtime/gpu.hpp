@@ -8,7 +8,7 @@
 
 namespace tandem {
 
-/// GPUs that this process may use; 0 also without a driver.
+/// GPUs that this process may use; 0 also without a driver, or with one that is too old. Errors: WorldError.
 int gpu_count();
 /// Pre: less than gpu_count(). Errors: WorldError.
 std::unique_ptr<ComputeDevice> make_gpu(int number);

@@ -7,11 +7,13 @@
 #include <algorithm>
 #include <chrono>
 #include <fstream>
+#include <memory>
 #include <nlohmann/json.hpp>
 
 #include "policies/vocabulary/check.hpp"
 #include "runtime/core_wait.hpp"
 #include "runtime/cuda_aware.hpp"
+#include "runtime/device_collective.hpp"
 #include "runtime/emulation.hpp"
 #include "runtime/journal_wire.hpp"
 #include "runtime/link_check.hpp"
@@ -19,6 +21,7 @@
 #include "runtime/mpi_context.hpp"
 #include "runtime/mpi_variable.hpp"
 #include "runtime/other_load.hpp"
+#include "runtime/rank_device.hpp"
 #include "runtime/rank_options.hpp"
 #include "runtime/rank_process.hpp"
 #include "runtime/wire.hpp"
@@ -49,16 +52,20 @@ std::string now_utc() {
                      fmt::gmtime(std::chrono::system_clock::to_time_t(std::chrono::system_clock::now())));
 }
 
-/// Name of each rank's machine, by rank, on rank 0.
-nlohmann::json machines(MPI_Comm communicator) {
+/// Each rank's text, by rank, on rank 0.
+nlohmann::json gather_texts(MPI_Comm communicator, const std::string& own) {
+  const auto* begin = reinterpret_cast<const std::byte*>(own.data());
+  nlohmann::json list = nlohmann::json::array();
+  for (const auto& bytes : gather_bytes(communicator, {begin, begin + own.size()}))
+    list.push_back(std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size()));
+  return list;
+}
+
+std::string machine_name() {
   char name[MPI_MAX_PROCESSOR_NAME];
   int length = 0;
   check_mpi(MPI_Get_processor_name(name, &length), "MPI_Get_processor_name");
-  const auto* begin = reinterpret_cast<const std::byte*>(name);
-  nlohmann::json list = nlohmann::json::array();
-  for (const auto& bytes : gather_bytes(communicator, {begin, begin + length}))
-    list.push_back(std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size()));
-  return list;
+  return {name, static_cast<std::size_t>(length)};
 }
 
 std::string mpi_version() {
@@ -99,7 +106,8 @@ void run_job(const Job& job, const RankOptions& options, MpiContext& context, MP
   journal.other_load = share_of_others(others, communicator);
   double makespan = 0.0;
   check_mpi(MPI_Reduce(&own_end, &makespan, 1, MPI_DOUBLE, MPI_MAX, 0, communicator), "MPI_Reduce");
-  const auto names = machines(communicator);
+  const auto machines = gather_texts(communicator, machine_name());
+  const auto computed_on = gather_texts(communicator, context.device().name());
   const auto journals = gather_bytes(communicator, to_bytes(journal));
   if (context.rank() != 0) return;
 
@@ -110,7 +118,10 @@ void run_job(const Job& job, const RankOptions& options, MpiContext& context, MP
   info.command = options.command;
   info.started = started;
   info.versions["mpi"] = mpi_version();
-  info.physics = {{"network", "real"}, {"machines", names}, {"devices", job.experiment().run.devices}};
+  info.physics = {{"network", "real"},
+                  {"machines", machines},
+                  {"devices", job.experiment().run.devices},
+                  {"computed_on", computed_on}};
   if (!options.cluster.empty()) {
     info.physics["network"] = "emulated cluster";
     info.physics["cluster"] = nlohmann::json::parse(options.cluster);
@@ -178,6 +189,16 @@ void check_links(const RankOptions& options) {
   if (!result.flush()) throw WorldError("cannot write " + options.out);
 }
 
+/// `device`: null for the processor. Collective.
+MpiSetting native_setting(const Job& job, ComputeDevice* device) {
+  MpiSetting setting{.device = device};
+  setting.direct_messages =
+      messages_are_direct(job.experiment().run.device_messages, mpi_reads_device_memory());
+  setting.collective =
+      make_device_collective(MPI_COMM_WORLD, device == nullptr ? std::nullopt : device->libtorch_gpu());
+  return setting;
+}
+
 void run_rank(int argc, char** argv) {
   const RankOptions options = parse_rank_options(argc, argv);
   if (options.links) return check_links(options);
@@ -186,16 +207,16 @@ void run_rank(int argc, char** argv) {
   job.on_progress([&last_progress](double fraction) { print_progress(fraction, last_progress); });
   int rank = 0;
   check_mpi(MPI_Comm_rank(MPI_COMM_WORLD, &rank), "MPI_Comm_rank");
+  const std::unique_ptr<ComputeDevice> device = make_rank_device(job, rank);
   if (!options.calibrate.empty()) {
     // Read before time zero, as is all that a job reads.
-    const CalibrationSetting setting = calibration_setting(options);
-    MpiContext context(MPI_COMM_WORLD, {});
-    return calibrate_job(job, options, setting, context, MPI_COMM_WORLD);
+    const CalibrationSetting calibration = calibration_setting(options);
+    MpiContext context(MPI_COMM_WORLD, native_setting(job, device.get()));
+    return calibrate_job(job, options, calibration, context, MPI_COMM_WORLD);
   }
-  const auto& run = job.experiment().run;
-  MpiSetting setting = run.devices == "emulated" ? emulated_setting(job, rank) : MpiSetting{};
-  setting.direct_messages = messages_are_direct(run.device_messages, mpi_reads_device_memory());
-  MpiContext context(MPI_COMM_WORLD, std::move(setting));
+  const bool emulated = job.experiment().run.devices == "emulated";
+  MpiContext context(MPI_COMM_WORLD,
+                     emulated ? emulated_setting(job, rank) : native_setting(job, device.get()));
   run_job(job, options, context, MPI_COMM_WORLD);
 }
 

@@ -6,10 +6,8 @@
 #include <memory>
 #include <string>
 
+#include "runtime/gpu.hpp"
 #include "workloads/vectors/compute_device.hpp"
-#ifdef TANDEM_TEST_GPU
-#include "runtime/cuda_device.hpp"
-#endif
 
 namespace tandem::testing {
 
@@ -20,13 +18,9 @@ struct Gpu {
 
 /// The first GPU. Null unless this build has CUDA kernels, libtorch has CUDA, and the machine has a GPU.
 inline Gpu find_gpu() {
-#ifdef TANDEM_TEST_GPU
   if (!at::hasCUDA()) return {nullptr, "this libtorch is for the processor only"};
-  if (at::getNumGPUs() == 0 || gpu_count() == 0) return {nullptr, "no GPU"};
-  return {std::make_unique<CudaDevice>(0), ""};
-#else
-  return {nullptr, "built without CUDA"};
-#endif
+  if (at::getNumGPUs() == 0 || gpu_count() == 0) return {nullptr, "no GPU, or built without CUDA"};
+  return {make_gpu(0), ""};
 }
 
 }  // namespace tandem::testing

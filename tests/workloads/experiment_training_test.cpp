@@ -60,6 +60,8 @@ TEST_F(TrainingKeys, WorkersOfOtherAlgorithmsCannotStepByMeans) {
         "the gradient of every update at once (sequential | bsp | lb-bsp), found 'workers' with " +
             algorithm.name);
   }
+}
+
 TEST_F(TrainingKeys, PrecisionAndDeterminism) {
   const Experiment plain = load(minimal);
   EXPECT_EQ(plain.workload.precision, "fp32");

@@ -65,7 +65,7 @@ void BatchLoader::upload(std::span<const std::byte> records) {
   block.copied.await();
   block.decoded.await();
   if (block.pinned.size() < records.size()) {
-    block.pinned = PinnedMemory(compute_device_, records.size());
+    block.pinned = PinnedArray<std::byte>(compute_device_, records.size());
     block.own = DeviceArray<std::byte>(compute_device_, records.size());
     // The copy goes beside the queue, where the zeros of new memory may still have to pass.
     compute_device_.finish();

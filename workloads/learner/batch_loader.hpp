@@ -10,7 +10,7 @@
 #include <span>
 
 #include "workloads/dataset.hpp"
-#include "workloads/vectors/device_owners.hpp"
+#include "workloads/vectors/owned_mark.hpp"
 
 namespace tandem {
 
@@ -38,7 +38,7 @@ class BatchLoader {
  private:
   /// A batch of records on its way to the device.
   struct Block {
-    PinnedMemory pinned;
+    PinnedArray<std::byte> pinned;
     DeviceArray<std::byte> own;
     OwnedMark copied;
     OwnedMark decoded;  ///< and `own` may change

@@ -27,7 +27,7 @@ FlatLearner::FlatLearner(const LearnerSetting& setting, ModelDescription descrip
       random_seed_(Rng::stream(setting.seed, "dropout", static_cast<std::uint64_t>(setting.replica)).next()) {
   TANDEM_CHECK(!setting.gpu || !compute_device.is_host(), "gpu", *setting.gpu, "memory of",
                compute_device.name());
-  if (!compute_device.is_host()) fetched_ = PinnedMemory(compute_device, sizeof(float));
+  if (!compute_device.is_host()) fetched_ = PinnedArray<std::byte>(compute_device, sizeof(float));
 }
 
 FlatLearner::~FlatLearner() { fetching_.await_end(); }
@@ -113,6 +113,7 @@ void FlatLearner::calculate(int bucket) {
     return tensor_over(flat.data() + begin, {part.statistics}, at::kFloat, device());
   };
   statistics(gradient_).copy_(statistics(model_));
+  if (after_backward_) after_backward_(bucket);
 }
 
 OwnedMark FlatLearner::calculate_to_mark(int bucket) {

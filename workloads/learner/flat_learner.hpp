@@ -5,13 +5,15 @@
 #include <ATen/ATen.h>
 
 #include <cstdint>
+#include <functional>
 #include <span>
+#include <utility>
 
 #include "policies/vocabulary/rng.hpp"
 #include "workloads/learner/batch_loader.hpp"
 #include "workloads/learner/learner.hpp"
 #include "workloads/learner/torch_mode.hpp"
-#include "workloads/vectors/device_owners.hpp"
+#include "workloads/vectors/owned_mark.hpp"
 
 namespace tandem {
 
@@ -26,6 +28,7 @@ class FlatLearner : public Learner {
   void forward() final;
   double loss() final;
   void backward(int bucket) final;
+  void after_backward(std::function<void(int bucket)> hook) final { after_backward_ = std::move(hook); }
   void begin_at(std::int64_t step) final { steps_ = static_cast<std::uint64_t>(step); }
   EvaluationResult evaluate(std::span<const std::byte> records) final;
 
@@ -70,13 +73,14 @@ class FlatLearner : public Learner {
   FloatArray gradient_;
   BatchLoader batches_;
   BatchLoader evaluated_;
+  std::function<void(int bucket)> after_backward_;
   std::uint64_t random_seed_;
   std::uint64_t steps_ = 0;  ///< forwards so far
   int next_bucket_ = -1;     ///< whose turn backward is; -1 before the first forward
   int calculated_ = 0;       ///< buckets whose backward has been queued
   OwnedMark ahead_;          ///< where that of the last of them ends, if its turn has not come
   at::Tensor loss_;          ///< of the last forward
-  PinnedMemory fetched_;     ///< the same, as the queue brings it; none on the host
+  PinnedArray<std::byte> fetched_;     ///< the same, as the queue brings it; none on the host
   OwnedMark fetching_;
 };
 

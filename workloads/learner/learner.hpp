@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -50,6 +51,9 @@ class Learner {
   /// the host, also queues the next bucket's, so that the device has work while others wait for this one, and
   /// says where this one's ends (ComputeDevice::end_kernel_at).
   virtual void backward(int bucket) = 0;
+  /// `hook` is called for every bucket from now on when its backward is queued, and before it is done: what
+  /// it queues belongs to that backward.
+  virtual void after_backward(std::function<void(int bucket)> hook) = 0;
   /// The next forward is that of step number `step`, counted from 0: dropout leaves out what it does there.
   virtual void begin_at(std::int64_t step) = 0;
   /// Evaluates on records without touching gradient or statistics.

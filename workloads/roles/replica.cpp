@@ -34,6 +34,8 @@ Replica::Replica(const Job& job, ComputeDevice& device, int worker)
       optimizer_(job.optimizer_setting(), learner_ ? model_.elements() : 0, 0, device),
       change_update_(job.update_rule(), job.experiment().optimizer.global_rate,
                      learner_ && job.route() == sync::Route::all_reduce ? model_.elements() : 0, device) {
+  if (learner_)
+    learner_->after_backward([this](int bucket) { guard_.inspect(bucket, learner_->gradient()); });
   const sync::UpdateRule rule = job.update_rule();
   if (const auto* tie = std::get_if<sync::ElasticTie>(&rule)) tie_ = *tie;
   if ((tie_ || job.servers_send_means()) && learner_)
@@ -60,22 +62,7 @@ Kernel Replica::forward() {
 
 Kernel Replica::backward(int bucket) {
   if (!learner_) return {};
-  return [this, bucket] {
-    if (device_.is_host()) return queue_backward(bucket);
-    if (!queued_ahead_) {
-      queue_backward(bucket);
-      queued_ahead_ = device_.mark();
-    }
-    device_.end_kernel_at(*std::exchange(queued_ahead_, std::nullopt));
-    if (bucket + 1 == buckets()) return;
-    queue_backward(bucket + 1);
-    queued_ahead_ = device_.mark();
-  };
-}
-
-void Replica::queue_backward(int bucket) {
-  learner_->backward(bucket);
-  guard_.inspect(bucket, learner_->gradient());
+  return [this, bucket] { learner_->backward(bucket); };
 }
 
 double Replica::loss() const {

@@ -32,8 +32,6 @@ class Replica {
   /// `records` must stay valid until the kernel ran.
   Kernel load(std::span<const std::byte> records);
   Kernel forward();
-  /// Of buckets in their order. Where the device does not wait for the processor, it gets the next bucket's
-  /// work as well, so that it does not idle until that is asked for.
   Kernel backward(int bucket);
   /// One optimiser step by the replica's own gradient.
   Kernel local_update(UpdateTime time);
@@ -78,7 +76,6 @@ class Replica {
  private:
   std::span<float> payload_memory(sync::Payload payload);
   std::span<const float> sum_of_gradients() const;
-  void queue_backward(int bucket);
   void adopt_mean_change(double share);
   void give_way_to_centre(double share);
 
@@ -91,7 +88,6 @@ class Replica {
   std::optional<sync::ElasticTie> tie_;
   bool server_has_model_;                   ///< all of it, as it is after an exchange
   bool server_steps_;                       ///< and it takes every step
-  std::optional<DeviceMark> queued_ahead_;  ///< where the next bucket's backward ends, if it is queued
   FloatArray marked_;  ///< the model at the start of the round, or the centre as last known
   FloatArray change_;
   FloatArray incoming_;             ///< the centre, or a mean gradient, as it comes; empty: the model comes

@@ -1,8 +1,6 @@
-// Owners of what a compute device hands out and wants back: marks, and memory that copies go through. May
-// not know CUDA.
+// Owns a mark that a compute device hands out and wants back. May not know CUDA.
 #pragma once
 
-#include <cstddef>
 #include <optional>
 #include <thread>
 #include <utility>
@@ -50,35 +48,6 @@ class OwnedMark {
   }
   ComputeDevice* device_ = nullptr;
   std::optional<DeviceMark> mark_;
-};
-
-/// Host memory that a device copies fast, or none.
-class PinnedMemory {
- public:
-  PinnedMemory() = default;
-  PinnedMemory(ComputeDevice& device, std::size_t bytes)
-      : device_(&device), data_(device.allocate_pinned(bytes)), bytes_(bytes) {}
-  PinnedMemory(PinnedMemory&& other) noexcept { swap(other); }
-  PinnedMemory& operator=(PinnedMemory&& other) noexcept {
-    swap(other);
-    return *this;
-  }
-  ~PinnedMemory() {
-    if (data_ != nullptr) device_->release_pinned(data_);
-  }
-
-  std::byte* data() const { return data_; }
-  std::size_t size() const { return bytes_; }
-
- private:
-  void swap(PinnedMemory& other) noexcept {
-    std::swap(device_, other.device_);
-    std::swap(data_, other.data_);
-    std::swap(bytes_, other.bytes_);
-  }
-  ComputeDevice* device_ = nullptr;
-  std::byte* data_ = nullptr;
-  std::size_t bytes_ = 0;
 };
 
 }  // namespace tandem

@@ -33,7 +33,7 @@ double cosine(Learner& one, Learner& other) {
   return product / std::sqrt(first * second);
 }
 
-class InBf16 : public ::testing::TestWithParam<const char*> {};
+class InBf16 : public ::testing::TestWithParam<std::string> {};
 
 TEST_P(InBf16, IsCloseToFp32) {
   const auto dataset = images(16, "synthetic-colour");
@@ -55,10 +55,10 @@ TEST(LearnerPrecision, TrainsInBf16) {
   const auto dataset = images(32);
   const auto records = dataset->records(Dataset::Part::train);
   const auto learner = make_learner(setting("lenet", dataset->info(), Precision::bf16));
-  Sgd sgd(0.02, 0.9, 0.0, learner->description().elements());
+  Sgd sgd(0.05, 0.9, 0.0, learner->description().elements());
   const double first = differentiate(*learner, records);
   double loss = first;
-  for (int step = 0; step < 20; ++step) {
+  for (int step = 0; step < 60; ++step) {
     loss = differentiate(*learner, records);
     apply_update(sgd, learner->description(), 0, learner->model(), learner->gradient(), 1.0);
   }

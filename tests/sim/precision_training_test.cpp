@@ -1,0 +1,27 @@
+// Jobs under the simulated clock whose real mathematics is of another precision.
+#include "tests/sim/training.hpp"
+
+namespace tandem::testing {
+namespace {
+
+class PrecisionTraining : public Training {};
+
+TEST_F(PrecisionTraining, Bf16LearnsNearlyTheSameInTheSameTime) {
+  Experiment exact = small_experiment(2);
+  exact.workload.model = "lenet";
+  Experiment rough = exact;
+  rough.workload.precision = "bf16";
+  const Seconds makespan = train_apart(exact, "exact");
+  EXPECT_EQ(train_apart(rough, "rough"), makespan) << "emulated devices take what the platform says";
+  train_apart(rough, "again");
+  train(exact);
+  const auto expected = model_in("exact"), found = model_in("rough");
+  EXPECT_EQ(final_model(), expected);
+  EXPECT_EQ(model_in("again"), found);
+  EXPECT_GT(distance(found, expected), 0.0F);
+  const float moved = distance(expected, initial_model(*job_));
+  EXPECT_LT(distance(found, expected), 0.5F * moved);
+}
+
+}  // namespace
+}  // namespace tandem::testing

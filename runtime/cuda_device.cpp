@@ -10,9 +10,6 @@
 namespace tandem {
 namespace {
 
-/// Not cudaStreamPerThread, whatever the compiler's flags make of stream 0.
-cudaStream_t queue_stream() { return cudaStreamLegacy; }
-
 std::string describe_memory(std::size_t wanted) {
   std::size_t free = 0;
   std::size_t total = 0;
@@ -39,12 +36,12 @@ CudaDevice::CudaDevice(int gpu) : gpu_(gpu) {
   check_cuda(cudaGetDeviceProperties(&properties, gpu_), "cudaGetDeviceProperties", gpu_);
   name_ = "cuda:" + std::to_string(gpu_) + " (" + properties.name + ')';
   try {
-    check_cuda(cudaStreamCreateWithFlags(&out_, cudaStreamNonBlocking), "cudaStreamCreateWithFlags", gpu_);
-    check_cuda(cudaStreamCreateWithFlags(&in_, cudaStreamNonBlocking), "cudaStreamCreateWithFlags", gpu_);
+    for (cudaStream_t* stream : {&second_, &out_, &in_})
+      check_cuda(cudaStreamCreateWithFlags(stream, cudaStreamNonBlocking), "cudaStreamCreateWithFlags", gpu_);
     check_cuda(cudaMalloc(reinterpret_cast<void**>(&smallest_flaw_), sizeof(kernels::no_flaw)), "cudaMalloc",
                gpu_);
     // Every byte of it is alike.
-    check_cuda(cudaMemsetAsync(smallest_flaw_, 0xff, sizeof(kernels::no_flaw), queue_stream()),
+    check_cuda(cudaMemsetAsync(smallest_flaw_, 0xff, sizeof(kernels::no_flaw), first_queue()),
                "cudaMemsetAsync", gpu_);
   } catch (const WorldError&) {
     release_all();
@@ -61,8 +58,8 @@ void CudaDevice::release_all() noexcept {
   // A device that is broken says so to each of these; who broke it has said it already.
   for (const cudaEvent_t event : marks_) static_cast<void>(cudaEventDestroy(event));
   if (smallest_flaw_ != nullptr) static_cast<void>(cudaFree(smallest_flaw_));
-  if (in_ != nullptr) static_cast<void>(cudaStreamDestroy(in_));
-  if (out_ != nullptr) static_cast<void>(cudaStreamDestroy(out_));
+  for (const cudaStream_t stream : {in_, out_, second_})
+    if (stream != nullptr) static_cast<void>(cudaStreamDestroy(stream));
 }
 
 void CudaDevice::enter() const { check_cuda(cudaSetDevice(gpu_), "cudaSetDevice", gpu_); }
@@ -70,7 +67,7 @@ void CudaDevice::enter() const { check_cuda(cudaSetDevice(gpu_), "cudaSetDevice"
 template <class... Wanted, class... Given>
 void CudaDevice::queue(const char* name, cudaError_t (*launcher)(Wanted...), Given... given) const {
   enter();
-  check_cuda(launcher(given..., queue_stream()), name, gpu_);
+  check_cuda(launcher(given..., queue_), name, gpu_);
 }
 
 // ---- Memory ----
@@ -83,7 +80,9 @@ std::byte* CudaDevice::allocate(std::size_t bytes) {
   if (error != cudaSuccess) fail_cuda(error, "cudaMalloc", gpu_, describe_memory(bytes));
   auto* const own = static_cast<std::byte*>(memory);
   ranges_.emplace(own, bytes);
-  const cudaError_t cleared = cudaMemsetAsync(own, 0, bytes, queue_stream());
+  // Not in the queue, which may be long: copies beside it may write the memory at once.
+  cudaError_t cleared = cudaMemsetAsync(own, 0, bytes, second_);
+  if (cleared == cudaSuccess) cleared = cudaStreamSynchronize(second_);
   if (cleared != cudaSuccess) {
     release(own);
     fail_cuda(cleared, "cudaMemsetAsync", gpu_);
@@ -128,19 +127,19 @@ void CudaDevice::release_pinned(std::byte* memory) noexcept {
 void CudaDevice::copy(void* to, const void* from, std::size_t bytes) {
   if (bytes == 0 || to == from) return;
   enter();
-  check_cuda(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, queue_stream()), "cudaMemcpyAsync", gpu_);
+  check_cuda(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, queue_), "cudaMemcpyAsync", gpu_);
 }
 
 void CudaDevice::finish() {
   enter();
   // The streams of copies do not wait for the default stream, nor it for them.
-  for (const cudaStream_t stream : {queue_stream(), out_, in_})
+  for (const cudaStream_t stream : {first_queue(), second_, out_, in_})
     check_cuda(cudaStreamSynchronize(stream), "cudaStreamSynchronize", gpu_);
 }
 
 DeviceMark CudaDevice::mark() {
   enter();
-  return mark_on(queue_stream());
+  return mark_on(queue_);
 }
 
 DeviceMark CudaDevice::mark_on(cudaStream_t stream) {

@@ -1,6 +1,6 @@
 // A GPU as a compute device: memory, queue and arithmetic through CUDA. What it queues goes to the legacy
 // default stream, where libtorch computes too, so that both are in order; copies beside the queue have
-// streams of their own.
+// streams of their own, and so has the second queue.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -42,6 +42,8 @@ class CudaDevice final : public ComputeDevice {
   Seconds between(DeviceMark begin, DeviceMark end) override;
   void forget(DeviceMark mark) noexcept override { free_marks_.push_back(mark); }
 
+  void use_second_queue(bool second) override { queue_ = second ? second_ : first_queue(); }
+
   DeviceMark copy_out(std::byte* pinned, const std::byte* own, std::size_t bytes) override;
   DeviceMark copy_in(std::byte* own, const std::byte* pinned, std::size_t bytes) override;
 
@@ -69,6 +71,8 @@ class CudaDevice final : public ComputeDevice {
                                                  const compression::Setting& setting) override;
 
  private:
+  /// Not cudaStreamPerThread, whatever the compiler's flags make of stream 0.
+  static cudaStream_t first_queue() { return cudaStreamLegacy; }
   /// Makes the GPU the thread's current one.
   void enter() const;
   /// enter(), then a launcher with its arguments on the queue.
@@ -81,6 +85,8 @@ class CudaDevice final : public ComputeDevice {
 
   int gpu_;
   std::string name_;
+  cudaStream_t queue_ = first_queue();  ///< in use
+  cudaStream_t second_ = nullptr;
   cudaStream_t out_ = nullptr;
   cudaStream_t in_ = nullptr;
   unsigned long long* smallest_flaw_ = nullptr;

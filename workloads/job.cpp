@@ -277,6 +277,11 @@ std::vector<Rank> Job::ranks_of(Seat::Role role) const {
   return ranks;
 }
 
+std::string Job::measured_model() const {
+  const std::string& precision = experiment_.workload.precision;
+  return precision == "fp32" ? model_.name : model_.name + " in " + precision;
+}
+
 CostModel Job::cost_model(Rank rank) const {
   // A profile was measured on real devices; emulated ones take what the platform says.
   const bool native = experiment_.run.devices == "native";
@@ -284,8 +289,10 @@ CostModel Job::cost_model(Rank rank) const {
   if (compression() != nullptr)
     cost = {compression::describe(compression_->name, compression_options()),
             compression()->efforts(compression_options())};
-  return CostModel(model_, host_of(rank).device, native ? profile_.get() : nullptr, host_of(rank).name,
-                   std::move(cost));
+  ModelDescription measured = model_;
+  measured.name = measured_model();
+  return CostModel(std::move(measured), host_of(rank).device, native ? profile_.get() : nullptr,
+                   host_of(rank).name, std::move(cost));
 }
 
 Options Job::compression_options() const {

@@ -60,6 +60,8 @@ class Job {
   bool real_math() const { return experiment_.workload.math == Experiment::Workload::Math::real; }
   const platforms::Host& host_of(Rank rank) const;
   std::vector<Rank> ranks_of(Seat::Role role) const;
+  /// What a profile calls the model: by which precision it computes is part of it.
+  std::string measured_model() const;
   /// Prices work on the rank's device.
   CostModel cost_model(Rank rank) const;
   /// What a rank needs to make its learner.

@@ -228,7 +228,7 @@ double run_disturbed(Context& context, const Step& step, const Disturbance& dist
 std::vector<Profile::ComputeEntry> first_times(const Job& job, Context& context, const Step& step) {
   std::vector<Profile::ComputeEntry> entries;
   for (const Piece& piece : step.pieces())
-    entries.push_back({.model = piece.compression.empty() ? job.model().name : piece.compression,
+    entries.push_back({.model = piece.compression.empty() ? job.measured_model() : piece.compression,
                        .kind = piece.work.kind,
                        .bucket = piece.work.bucket,
                        .samples = piece.work.samples,

@@ -67,8 +67,6 @@ void BatchLoader::upload(std::span<const std::byte> records) {
   if (block.pinned.size() < records.size()) {
     block.pinned = PinnedArray<std::byte>(compute_device_, records.size());
     block.own = DeviceArray<std::byte>(compute_device_, records.size());
-    // The copy goes beside the queue, where the zeros of new memory may still have to pass.
-    compute_device_.finish();
   }
   std::memcpy(block.pinned.data(), records.data(), records.size());
   block.copied = OwnedMark(compute_device_,

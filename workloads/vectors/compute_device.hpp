@@ -35,7 +35,7 @@ class ComputeDevice {
   virtual bool is_host() const = 0;
 
   // ---- Memory ----
-  /// Of zeros; aligned to 64 bytes at least. Null for no bytes.
+  /// Of zeros when it returns; aligned to 64 bytes at least. Null for no bytes.
   virtual std::byte* allocate(std::size_t bytes) = 0;
   virtual void release(std::byte* memory) noexcept = 0;
   /// Whether a pointer names memory that this device gave and only it may look into. Null: no.
@@ -65,6 +65,11 @@ class ComputeDevice {
     const auto said = std::exchange(kernel_end_, std::nullopt);
     return said ? *said : mark();
   }
+
+  /// From now on, until told otherwise, what is called goes to a second queue, which does not wait for the
+  /// first: for arithmetic on what is there already, which must not wait for all that the first still has to
+  /// do. Marks are those of the queue in use; flaws and codecs belong to the first.
+  virtual void use_second_queue(bool second) = 0;
 
   // ---- Copies beside the queue ----
   /// Copies at once, whatever the queue still has to do. The mark is that of the copy's end. Pre: what the

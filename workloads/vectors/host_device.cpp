@@ -112,6 +112,7 @@ class HostDevice final : public ComputeDevice {
   bool has_reached(DeviceMark) override { return true; }
   Seconds between(DeviceMark, DeviceMark) override { return Seconds(0); }
   void forget(DeviceMark) noexcept override {}
+  void use_second_queue(bool) override {}
   DeviceMark copy_out(std::byte* pinned, const std::byte* own, std::size_t bytes) override {
     copy(pinned, own, bytes);
     return mark();

@@ -17,8 +17,11 @@
 namespace tandem {
 namespace {
 
+/// Takes an error back, which libtorch would find otherwise when it asks CUDA for the last one.
 void check_cuda(cudaError_t code, const char* call) {
-  if (code != cudaSuccess) throw WorldError(std::string(call) + " failed: " + cudaGetErrorString(code));
+  if (code == cudaSuccess) return;
+  static_cast<void>(cudaGetLastError());
+  throw WorldError(std::string(call) + " failed: " + cudaGetErrorString(code));
 }
 
 void check_nccl(ncclResult_t code, const char* call) {
@@ -132,6 +135,7 @@ bool NcclCollective::has_ended(std::uint32_t number) {
   const Sum& sum = sums_.at(number);
   const cudaError_t code = cudaEventQuery(sum.end);
   if (code == cudaErrorNotReady) {
+    static_cast<void>(cudaGetLastError());
     // A member that is lost would be waited for for ever.
     ncclResult_t state = ncclSuccess;
     check_nccl(ncclCommGetAsyncError(sum.group->communicator, &state), "ncclCommGetAsyncError");

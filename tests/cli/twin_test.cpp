@@ -337,6 +337,18 @@ TEST_F(Twins, AnInterruptedValidationEndsWhatItStarted) {
   EXPECT_EQ(result.output.find("ORPHAN"), std::string::npos) << result.output;
 }
 
+TEST_F(Twins, MessagesOfDevicesGoAsAskedOrNotAtAll) {
+  const std::string words =
+      "run " + line_.experiment("run: {devices: native}\n") + " --set run.device_messages=";
+  const auto staged = line_.tandem(words + "staged --out staged");
+  EXPECT_EQ(staged.exit_code, 0) << staged.output;
+  const auto direct = line_.tandem(words + "direct --out direct");
+  if (direct.exit_code == 0) GTEST_SKIP() << "this MPI reads the memory of GPUs";
+  EXPECT_EQ(direct.exit_code, 2) << direct.output;
+  EXPECT_NE(direct.output.find("'run.device_messages': expected auto or staged"), std::string::npos)
+      << direct.output;
+}
+
 TEST_F(Twins, PrintCommandPrintsTheLaunch) {
   const auto result = line_.tandem("run " + line_.experiment() + " --out out --print-command");
   EXPECT_EQ(result.exit_code, 0);

@@ -113,7 +113,7 @@ Pending MpiContext::occupy(Unit& unit, std::optional<Seconds> duration, const Ke
 Pending MpiContext::compute(const Work& work, Kernel kernel) {
   const auto duration = setting_.emulated ? setting_.emulated(work) : std::nullopt;
   if (!kernel || device_.is_host()) return occupy(emulated_device_, duration, kernel);
-  if (!duration) return queue(kernel);
+  if (!duration) return queue(work, kernel);
   // The emulated device is the one that is timed: for it a kernel ends when all that it queued has.
   return occupy(emulated_device_, duration, [&] {
     kernel();
@@ -122,11 +122,14 @@ Pending MpiContext::compute(const Work& work, Kernel kernel) {
   });
 }
 
-Pending MpiContext::queue(const Kernel& kernel) {
+Pending MpiContext::queue(const Work& work, const Kernel& kernel) {
+  // What has come for a bucket is added while the device still computes other buckets.
+  device_.use_second_queue(work.kind == Work::Kind::reduce && work.bucket >= 0);
   SharedMark begin = share_mark(device_, device_.mark());
   kernel();
   const bool is_said = device_.kernel_said_end();
   const Stretch own{std::move(begin), share_mark(device_, device_.kernel_end())};
+  device_.use_second_queue(false);
   const auto number = acquire(Slot::State::queued);
   slots_[number].work = {own, is_said ? last_said_ : Stretch{}};
   if (is_said) last_said_ = own;

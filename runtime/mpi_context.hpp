@@ -43,7 +43,8 @@ struct MpiSetting {
 /// kernel's end, and the emulated time after its start. Work on one emulated device, or disk, is done one
 /// after the other; what a kernel takes too long, work that follows without a pause makes up for.
 ///
-/// On a device that is not the host a kernel queues its work, which is done when the device is. Messages of
+/// On a device that is not the host a kernel queues its work, which is done when the device is; sums of what
+/// came for a bucket do not wait for what else the device has to do. Messages of
 /// that device's memory go through pinned memory of the host: they are copied out, or in, beside what the
 /// device computes, and may be met by messages of host memory. Small ones on channels with notes always do.
 class MpiContext : public Context {
@@ -137,7 +138,7 @@ class MpiContext : public Context {
   static bool is_late(const Unit& unit);
   Pending occupy(Unit& unit, std::optional<Seconds> duration, const Kernel& kernel);
   Pending use_disk(int disk, Bytes size, const Kernel& transfer, bool write);
-  Pending queue(const Kernel& kernel);
+  Pending queue(const Work& work, const Kernel& kernel);
   Seconds device_time(const QueuedWork& work) const;
   bool advance();
   bool test_messages();

@@ -133,6 +133,27 @@ TEST_F(MpiContextDevice, AMessageIsNotHeldBackByAKernel) {
   EXPECT_EQ(on_host(device(), in), filled(previous(), 1, in.size()));
 }
 
+TEST_F(MpiContextDevice, ASumOfABucketIsNotHeldBackByAKernel) {
+  set_up(1);
+  const std::vector<float> ones(1000, 1.0F);
+  FloatArray sum(device(), ones.size()), values(device(), ones.size());
+  device().copy(values.data(), ones.data(), values.bytes());
+  device().finish();
+  Gate gate;
+  std::array<Pending, 2> pendings;
+  pendings[0] =
+      context().compute({.kind = Work::Kind::backward}, [&] { device().queue([&] { gate.wait(); }); });
+  pendings[1] = context().compute({.kind = Work::Kind::reduce, .bucket = 0, .bytes = Bytes(4000)},
+                                  [&] { device().add(sum.data(), values.data(), 1000, 2.0F); });
+  EXPECT_EQ(context().wait_any(pendings).index, 1U);
+  gate.open();
+  EXPECT_EQ(context().wait_any(pendings).index, 0U);
+  std::vector<float> here(ones.size());
+  device().copy(here.data(), sum.data(), sum.bytes());
+  device().finish();
+  EXPECT_EQ(here, std::vector<float>(1000, 2.0F));
+}
+
 /// What the device computes from what came, and what it sends, over and over.
 TEST_F(MpiContextDevice, RanksComputeWhileTheySend) {
   for (std::uint64_t seed = 1; seed <= 4; ++seed) {

@@ -109,9 +109,10 @@ class DelayedDevice final : public ComputeDevice {
   /// Copies beside the queue, so far.
   int copies() const { return copies_; }
   /// A kernel that is any function, run in the queue.
-  void queue(std::function<void()> work) { queue_.add(std::move(work)); }
+  void queue(std::function<void()> work) { in_use_->add(std::move(work)); }
   void queue_pause(Seconds duration) {
-    queue_.add([duration] { std::this_thread::sleep_for(std::chrono::duration<double>(duration.count())); });
+    in_use_->add(
+        [duration] { std::this_thread::sleep_for(std::chrono::duration<double>(duration.count())); });
   }
 
   std::string name() const override { return "delayed"; }
@@ -156,12 +157,16 @@ class DelayedDevice final : public ComputeDevice {
   }
 
   void copy(void* to, const void* from, std::size_t bytes) override {
-    queue_.add([to = inside(to), from = inside(from), bytes] {
+    in_use_->add([to = inside(to), from = inside(from), bytes] {
       if (bytes > 0) std::memmove(to, from, bytes);
     });
   }
-  void finish() override { queue_.finish(); }
-  DeviceMark mark() override { return mark_in(queue_); }
+  void finish() override {
+    queue_.finish();
+    second_.finish();
+  }
+  void use_second_queue(bool second) override { in_use_ = second ? &second_ : &queue_; }
+  DeviceMark mark() override { return mark_in(*in_use_); }
   bool has_reached(DeviceMark mark) override { return marks_.at(mark)->reached.load(); }
   Seconds between(DeviceMark begin, DeviceMark end) override {
     if (!has_reached(begin) || !has_reached(end)) throw std::logic_error("a mark is not reached yet");
@@ -178,66 +183,67 @@ class DelayedDevice final : public ComputeDevice {
   }
 
   void fill(float* values, std::int64_t count, float value) override {
-    queue_.add([=, values = inside(values)] { host_device().fill(values, count, value); });
+    in_use_->add([=, values = inside(values)] { host_device().fill(values, count, value); });
   }
   void scale(float* values, std::int64_t count, float factor) override {
-    queue_.add([=, values = inside(values)] { host_device().scale(values, count, factor); });
+    in_use_->add([=, values = inside(values)] { host_device().scale(values, count, factor); });
   }
   void add(float* sum, const float* values, std::int64_t count, float factor) override {
-    queue_.add(
+    in_use_->add(
         [=, sum = inside(sum), values = inside(values)] { host_device().add(sum, values, count, factor); });
   }
   void add_halves(std::uint16_t* sum, const std::uint16_t* values, std::int64_t count,
                   HalfFormat format) override {
-    queue_.add([=, sum = inside(sum), values = inside(values)] {
+    in_use_->add([=, sum = inside(sum), values = inside(values)] {
       host_device().add_halves(sum, values, count, format);
     });
   }
   void subtract(float* difference, const float* left, const float* right, std::int64_t count) override {
-    queue_.add([=, difference = inside(difference), left = inside(left), right = inside(right)] {
+    in_use_->add([=, difference = inside(difference), left = inside(left), right = inside(right)] {
       host_device().subtract(difference, left, right, count);
     });
   }
   void approach(float* values, const float* target, std::int64_t count, float share) override {
-    queue_.add([=, values = inside(values), target = inside(target)] {
+    in_use_->add([=, values = inside(values), target = inside(target)] {
       host_device().approach(values, target, count, share);
     });
   }
   void sgd(float* model, const float* gradient, float* velocity, std::int64_t count,
            const SgdStep& step) override {
-    queue_.add([=, model = inside(model), gradient = inside(gradient), velocity = inside(velocity)] {
+    in_use_->add([=, model = inside(model), gradient = inside(gradient), velocity = inside(velocity)] {
       host_device().sgd(model, gradient, velocity, count, step);
     });
   }
   void adam(float* model, const float* gradient, float* mean, float* square, std::int64_t count,
             const AdamStep& step) override {
-    queue_.add([=, model = inside(model), gradient = inside(gradient), mean = inside(mean),
-                square = inside(square)] { host_device().adam(model, gradient, mean, square, count, step); });
+    in_use_->add(
+        [=, model = inside(model), gradient = inside(gradient), mean = inside(mean),
+         square = inside(square)] { host_device().adam(model, gradient, mean, square, count, step); });
   }
   void compensate(float* gradient, const float* model, const float* older, float* mean_square,
                   std::int64_t count, const CompensationStep& step) override {
-    queue_.add([=, gradient = inside(gradient), model = inside(model), older = inside(older),
-                mean_square = inside(mean_square)] {
+    in_use_->add([=, gradient = inside(gradient), model = inside(model), older = inside(older),
+                  mean_square = inside(mean_square)] {
       host_device().compensate(gradient, model, older, mean_square, count, step);
     });
   }
   void move(float* model, const float* base, const float* sum, float* velocity, std::int64_t count,
             const MoveStep& step) override {
-    queue_.add(
+    in_use_->add(
         [=, model = inside(model), base = inside(base), sum = inside(sum), velocity = inside(velocity)] {
           host_device().move(model, base, sum, velocity, count, step);
         });
   }
   void find_flaw(const float* values, std::int64_t count, std::int64_t* pinned_first) override {
-    queue_.add([=, values = inside(values)] { host_device().find_flaw(values, count, pinned_first); });
+    in_use_->add([=, values = inside(values)] { host_device().find_flaw(values, count, pinned_first); });
   }
   void narrow(const float* values, std::uint16_t* halves, std::int64_t count, HalfFormat format) override {
-    queue_.add([=, values = inside(values), halves = inside(halves)] {
+    in_use_->add([=, values = inside(values), halves = inside(halves)] {
       host_device().narrow(values, halves, count, format);
     });
   }
   void widen(const std::uint16_t* halves, float* values, std::int64_t count, HalfFormat format) override {
-    queue_.add([=, values = inside(values), halves = inside(halves)] {
+    in_use_->add([=, values = inside(values), halves = inside(halves)] {
       host_device().widen(halves, values, count, format);
     });
   }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <exception>
+#include <thread>
 #include <utility>
 
 #include "policies/vocabulary/check.hpp"
@@ -249,7 +250,10 @@ Completion MpiContext::finish(Pending& pending, std::size_t index) {
 
 void MpiContext::pause_until(std::optional<Seconds> deadline, bool device_is_asked) {
   if (deadline) deadline = *deadline - now();
-  time_->pause(deadline, requests_.empty() && copies_.idle() && !device_is_asked);
+  const bool only_deadline = requests_.empty() && copies_.idle() && !device_is_asked;
+  // Otherwise MPI is asked, which gives the core away where ranks share it.
+  if (requests_.empty() && !only_deadline) std::this_thread::yield();
+  time_->pause(deadline, only_deadline);
 }
 
 void MpiContext::meet() {

@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <array>
 #include <cstdlib>
-#include <functional>
 #include <numeric>
 #include <utility>
 #include <vector>
@@ -16,46 +15,13 @@
 #include "policies/collectives/schedule.hpp"
 #include "runtime/mpi_check.hpp"
 #include "runtime/mpi_context.hpp"
+#include "tests/benchmarks/turns.hpp"
 #include "workloads/roles/collective.hpp"
 
 namespace tandem {
 namespace {
 
 constexpr Channel channel{.number = 7, .carries_note = false};
-
-double median(std::vector<double> values) {
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
-}
-
-/// Times `plain` and `ours`, `times` in a row each, turn by turn. Every rank takes part in the same turns:
-/// the number of iterations is fixed where the benchmark is registered.
-void compare(benchmark::State& state, int times, const std::function<void()>& plain,
-             const std::function<void()>& ours) {
-  const auto timed = [times](const std::function<void()>& exchange) {
-    MPI_Barrier(MPI_COMM_WORLD);
-    const double start = MPI_Wtime();
-    for (int i = 0; i < times; ++i) exchange();
-    double seconds = (MPI_Wtime() - start) / times;
-    MPI_Allreduce(MPI_IN_PLACE, &seconds, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
-    return seconds;
-  };
-  timed(plain);
-  timed(ours);
-  std::vector<double> plain_us;
-  std::vector<double> ours_us;
-  bool plain_first = true;
-  for ([[maybe_unused]] auto iteration : state) {
-    for (const bool now_plain : {plain_first, !plain_first})
-      (now_plain ? plain_us : ours_us).push_back(1e6 * timed(now_plain ? plain : ours));
-    plain_first = !plain_first;
-    state.SetIterationTime(1e-6 * ours_us.back());
-  }
-  state.counters["plain_us"] = median(plain_us);
-  state.counters["context_us"] = median(ours_us);
-  state.counters["ratio"] = median(ours_us) / median(plain_us);
-}
 
 /// Ranks 0 and 1 send a message to and fro.
 void ping_pong(benchmark::State& state) {
@@ -122,6 +88,7 @@ void add_benchmarks(int ranks) {
         ->UseManualTime()
         ->Unit(benchmark::kMicrosecond);
   }
+  if (ranks == 2) add_gpu_benchmarks();
   constexpr std::int64_t mebibyte = 1 << 20;
   using Sizes = std::pair<std::int64_t, std::int64_t>;
   for (const auto& [size, bucket] : {Sizes{1, 1}, Sizes{4, 1}, Sizes{16, 1}, Sizes{4, 4}, Sizes{16, 16}}) {

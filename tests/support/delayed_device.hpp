@@ -96,7 +96,7 @@ class DelayedDevice final : public ComputeDevice {
 
   /// `is_open`: anybody may look into its memory, as an MPI that reads the memory of GPUs does.
   explicit DelayedDevice(std::uint64_t seed, bool is_open = false)
-      : is_open_(is_open), queue_(seed, 0), outward_(seed, 1), inward_(seed, 2) {}
+      : is_open_(is_open), queue_(seed, 0), second_(seed, 3), outward_(seed, 1), inward_(seed, 2) {}
   ~DelayedDevice() override {
     finish_all();
     for (const auto& [memory, block] : blocks_) unmap(memory, block);
@@ -308,6 +308,7 @@ class DelayedDevice final : public ComputeDevice {
   }
   void finish_all() noexcept {
     queue_.finish();
+    second_.finish();
     outward_.finish();
     inward_.finish();
   }
@@ -320,6 +321,8 @@ class DelayedDevice final : public ComputeDevice {
   int misuses_ = 0;
   int copies_ = 0;
   LateWorker queue_;
+  LateWorker second_;
+  LateWorker* in_use_ = &queue_;
   LateWorker outward_;
   LateWorker inward_;
 };

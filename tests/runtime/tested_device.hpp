@@ -4,12 +4,14 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cmath>
 #include <cstring>
 #include <functional>
 #include <memory>
+#include <ostream>
 #include <string>
 #include <vector>
 
@@ -23,6 +25,7 @@ struct TestedDevice {
   /// Null where there is none on this machine: its tests are skipped.
   std::function<std::shared_ptr<ComputeDevice>()> make;
 };
+inline void PrintTo(const TestedDevice& device, std::ostream* stream) { *stream << device.name; }
 /// The processor and CUDA on the processor in one program (emulated_devices.cpp), a GPU in another
 /// (gpu_devices.cpp), since both define CUDA's functions.
 std::vector<TestedDevice> tested_devices();

@@ -19,17 +19,15 @@ constexpr SmallFormat bfloat16{7, 127};
 inline unsigned short rounded(float value, SmallFormat format) {
   if (std::isnan(value)) return 0x7fffU;
   const unsigned sign = std::signbit(value) ? 0x8000U : 0U;
+  const int infinity = 0x8000 - (1 << format.mantissa_bits);
+  if (std::isinf(value)) return static_cast<unsigned short>(sign | static_cast<unsigned>(infinity));
   const double magnitude = std::abs(static_cast<double>(value));
   const double least_normal = std::ldexp(1.0, 1 - format.bias);
   const int exponent = magnitude < least_normal ? 1 - format.bias : std::ilogb(magnitude);
   // In units of the last place at this exponent; a carry beyond it falls into the exponent's bits.
-  const double units = std::isinf(magnitude)
-                           ? magnitude
-                           : std::nearbyint(std::ldexp(magnitude, format.mantissa_bits - exponent));
+  const double units = std::nearbyint(std::ldexp(magnitude, format.mantissa_bits - exponent));
   const double least_units = std::ldexp(1.0, format.mantissa_bits);
-  const int field = units < least_units ? 0 : exponent + format.bias;
-  const int infinity = 0x8000 - (1 << format.mantissa_bits);
-  const double bits = units < least_units ? units : field * least_units + (units - least_units);
+  const double bits = units < least_units ? units : (exponent + format.bias - 1) * least_units + units;
   return static_cast<unsigned short>(
       sign | static_cast<unsigned>(bits < infinity ? static_cast<int>(bits) : infinity));
 }

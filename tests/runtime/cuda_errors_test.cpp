@@ -174,8 +174,10 @@ TEST_F(CudaErrors, DevicesCoexist) {
   EXPECT_FALSE(first.owns(two.data()));
   EXPECT_FALSE(again.owns(one.data()));
   const Pinned pinned = pinned_of(first, 40);
-  for (int round = 0; round < 3; ++round) {
+  first.forget(first.mark());
+  for (int round = 1; round <= 3; ++round) {
     first.fill(one.data(), 10, 1.0F);
+    EXPECT_EQ(cuda_on_host::launches(), (std::map<int, int>{{0, round}}));
     const DeviceMark of_second = second.copy_out(pinned.get(), reinterpret_cast<std::byte*>(two.data()), 40);
     const DeviceMark of_first = first.mark();
     second.finish();

@@ -8,6 +8,7 @@
 #include <numeric>
 
 #include "cuda_runtime.h"
+#include "runtime/kernel_support.cuh"
 #include "runtime/kernels.hpp"
 
 namespace tandem {
@@ -53,6 +54,22 @@ TEST(CudaOnHost, WarpsVote) {
   EXPECT_EQ(run(1, 96, vote, votes.data()), cudaSuccess);
   for (std::size_t thread = 0; thread < 96; ++thread)
     EXPECT_EQ(votes[thread], thread < 32 ? 0xaaaaaaaaU : 0xaaaaaaabU);
+}
+
+__global__ void sum_again_and_again(int* sums) {
+  __shared__ int space[kernels::block_threads];
+  for (int turn = 0; turn < 3; ++turn)
+    sums[turn * kernels::block_threads + kernels::thread()] = kernels::block_sum(turn, space);
+}
+
+TEST(CudaOnHost, BlocksSumAgainInTheSameSpace) {
+  std::vector<int> sums(3 * kernels::block_threads);
+  for (std::uint64_t seed = 1; seed <= 4; ++seed) {
+    cuda_on_host::reset(Settings{.seed = seed});
+    EXPECT_EQ(run(1, kernels::block_threads, sum_again_and_again, sums.data()), cudaSuccess);
+    for (std::size_t at = 0; at < sums.size(); ++at)
+      ASSERT_EQ(sums[at], static_cast<int>(at / kernels::block_threads) * kernels::block_threads);
+  }
 }
 
 __global__ void leave_barrier_out(unsigned lazy) {
@@ -191,13 +208,15 @@ TEST_F(ManyElements, SignsOfTheLastPart) {
 
 TEST_F(ManyElements, TheLargestOfAll) {
   const DeviceBytes workspace(kernels::top_k_workspace_bytes(many));
-  std::array<std::uint32_t, 2> message{};
+  std::array<std::uint32_t, 6> message{};
   auto* const bytes = reinterpret_cast<std::byte*>(message.data());
+  a_[0] = 8.0F;
+  a_[1] = 4.0F;
   a_[many - 3] = -4.0F;
-  EXPECT_EQ(kernels::encode_top_k(a_.data(), nullptr, many, 1, bytes, workspace.data(), nullptr),
+  EXPECT_EQ(kernels::encode_top_k(a_.data(), nullptr, many, 3, bytes, workspace.data(), nullptr),
             cudaSuccess);
-  EXPECT_EQ(message[0], static_cast<std::uint32_t>(many - 3));
-  EXPECT_EQ(message[1], 0xc0800000U);
+  EXPECT_EQ(message, (std::array<std::uint32_t, 6>{0, 1, static_cast<std::uint32_t>(many - 3), 0x41000000U,
+                                                   0x40800000U, 0xc0800000U}));
 }
 
 }  // namespace

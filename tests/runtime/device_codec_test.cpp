@@ -145,6 +145,17 @@ TEST_P(DeviceCodecTest, StretchesOfNothingAndOfLittle) {
   }
 }
 
+// More tiles and chunks than a small device has blocks, so that blocks take several.
+TEST_P(DeviceCodecTest, BlocksStride) {
+  Rng random(1);
+  const Shapes shapes = {{1, 5}, {7, 80001}, {1, 300}};
+  const auto elements = static_cast<std::size_t>(compression::stretch_with(shapes).elements);
+  const auto values = with_ties(mixed_values(elements, random), random);
+  for (const Method& method : methods())
+    if (!method.options.contains("ratio") || std::get<double>(method.options.at("ratio")) == 0.5)
+      test_messages(device(), method, shapes, values, random);
+}
+
 /// What is kept of several exchanges, and their messages, beside ErrorFeedback.
 void test_feedback(ComputeDevice& device, const Method& method, bool is_fused, Rng& random) {
   SCOPED_TRACE(method.name + (is_fused ? ", fused" : ""));

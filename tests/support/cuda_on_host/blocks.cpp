@@ -49,6 +49,7 @@ class Block {
       : body_(body), order_(threads), warps_((threads + warp_lanes - 1) / warp_lanes), votes_(threads) {
     std::iota(order_.begin(), order_.end(), 0U);
     random.shuffle(order_);
+    is_eager_ = random.below(2) == 1;
   }
 
   /// Whether all threads came to their end.
@@ -74,6 +75,9 @@ class Block {
   std::vector<Fiber*> at_barrier_;
   Place barrier_;
   std::deque<Fiber*> ready_;
+  /// Who was released last goes on first, so that a warp runs ahead as far as barriers let it; or all keep
+  /// step.
+  bool is_eager_ = false;
   Fiber scheduler_;
   Fiber* running_ = nullptr;
   std::string failure_;
@@ -143,8 +147,8 @@ bool Block::run(std::vector<std::unique_ptr<Fiber>>& stacks) {
   std::size_t used = 0;
   while (failure_.empty() && (started_ < order_.size() || !ready_.empty())) {
     if (!ready_.empty()) {
-      Fiber& next = *ready_.front();
-      ready_.pop_front();
+      Fiber& next = is_eager_ ? *ready_.back() : *ready_.front();
+      is_eager_ ? ready_.pop_back() : ready_.pop_front();
       resume(next);
       continue;
     }
@@ -222,6 +226,7 @@ cudaError_t launch(const cudaLaunchConfig_t& config, const std::function<void()>
   const unsigned threads = config.blockDim.x;
   if (config.gridDim.x == 0 || threads == 0 || threads > 1024 || threads % warp_lanes != 0)
     return cudaErrorInvalidValue;
+  note_launch();
   static thread_local std::vector<std::unique_ptr<Fiber>> stacks;
   const Settings own = settings();
   Rng random(own.seed);

@@ -40,6 +40,8 @@ void reset(const Settings& settings = {});
 void fail_call(const std::string& name, int number, cudaError_t error);
 /// Calls of each function since `reset`.
 std::map<std::string, int> calls();
+/// Kernels that were started while each device was the current one, since `reset`.
+std::map<int, int> launches();
 /// Device memory, pinned memory, streams and events that were made and are still there.
 struct Remaining {
   std::size_t device_bytes = 0;
@@ -54,6 +56,7 @@ std::string last_failure();
 
 /// For the emulation itself: notes a call. An error to return at once, or success.
 cudaError_t begin_call(const char* name);
+void note_launch();
 Settings settings();
 
 }  // namespace tandem::cuda_on_host

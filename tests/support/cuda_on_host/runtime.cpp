@@ -97,6 +97,7 @@ struct World {
   std::mutex mutex;
   Settings settings;
   std::map<std::string, int> calls;
+  std::map<int, int> launches;
   std::map<std::string, Failing> failing;
   std::map<const std::byte*, Range> device_ranges;
   std::map<const std::byte*, Range> pinned_ranges;
@@ -177,6 +178,7 @@ void reset(const Settings& settings) {
                world().device_ranges.size(), world().pinned_ranges.size(), world().streams.size());
   world().settings = settings;
   world().calls.clear();
+  world().launches.clear();
   world().failing.clear();
   current_device = 0;
   last_error = cudaSuccess;
@@ -188,6 +190,14 @@ void fail_call(const std::string& name, int number, cudaError_t error) {
 std::map<std::string, int> calls() {
   const std::lock_guard lock(world().mutex);
   return world().calls;
+}
+std::map<int, int> launches() {
+  const std::lock_guard lock(world().mutex);
+  return world().launches;
+}
+void note_launch() {
+  const std::lock_guard lock(world().mutex);
+  ++world().launches[current_device];
 }
 Settings settings() {
   const std::lock_guard lock(world().mutex);

@@ -16,7 +16,7 @@ class CudaDevice;
 class FeedbackCodec : public compression::Codec {
  public:
   /// Encodes values + unsent, and leaves in `unsent` what the message lost of it: what ErrorFeedback
-  /// (policies/compression/error_feedback.hpp) does in three more passes. All are in the device's memory.
+  /// (workloads/vectors/error_feedback.hpp) does in three more passes. All are in the device's memory.
   virtual void encode_rest(std::span<const float> values, std::span<float> unsent,
                            std::span<std::byte> message) = 0;
 };

@@ -1,6 +1,6 @@
 // Codecs of every device: their messages are, byte by byte, those of policies/compression, with error
 // feedback too, wherever vectors and messages begin.
-#include "policies/compression/error_feedback.hpp"
+#include "workloads/vectors/error_feedback.hpp"
 #include "runtime/cuda_codecs.hpp"
 #include "tests/policies/compression/stretches.hpp"
 #include "tests/runtime/tested_device.hpp"

@@ -144,7 +144,7 @@ INSTANTIATE_TEST_SUITE_P(Catalogue, OneWorker,
 
 TEST_F(Peers, ACallLeavesBothWithTheirMean) {
   train(without_server("ad-psgd", "peers"));
-  Replica caller(*job_, 0), called(*job_, 1);
+  Replica caller(*job_, host_device(), 0), called(*job_, host_device(), 1);
   Rng random(5);
   for (Replica* replica : {&caller, &called})
     for (float& value : replica->model()) value = static_cast<float>(random.normal());

@@ -96,7 +96,8 @@ class Replica {
 
 /// A learner with the job's initial model, for the worker of this index; who does not train needs none.
 /// Pre: math is real.
-std::unique_ptr<Learner> make_job_learner(const Job& job, ComputeDevice& device, int worker = 0);
+std::unique_ptr<Learner> make_job_learner(const Job& job, ComputeDevice& device = host_device(),
+                                          int worker = 0);
 /// The flat model that every rank starts from: the checkpoint that the job goes on from, or the experiment's,
 /// or the seed. Pre: math is real.
 std::vector<float> initial_model(const Job& job);

@@ -79,11 +79,11 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"Momentum", "--set optimizer.momentum=0.9 --set optimizer.weight_decay=1e-3"},
         Case{"Adam", "--set optimizer.kind=adam --set optimizer.update_at=workers"},
         Case{"ShardsWithOverlap",
-             "--set placement.servers=[server,server] --set sync.overlap=both --set "
+             "--set placement.servers=[server,server] --set sync.overlap=backward --set "
              "workload.bucket_bytes=4KiB"},
         Case{"Ring", all_reduce + "--set sync.collective=ring"},
         Case{"HalvingDoublingBehind",
-             all_reduce + "--set sync.collective=halving-doubling --set sync.overlap=both"},
+             all_reduce + "--set sync.collective=halving-doubling --set sync.overlap=backward"},
         Case{"LocalSgd", "--set sync.algorithm=local-sgd"},
         Case{"SlowMo", all_reduce + "--set sync.algorithm=slowmo"},
         Case{"Easgd", "--set sync.algorithm=easgd"},
@@ -97,6 +97,9 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"Convolutions", "--set workload.model=lenet"},
         Case{"Statistics",
              "--set workload.model=resnet18 --set workload.train_samples=64 --set stop.rounds=2"},
+        Case{"SkippedWithOverlap",
+             "--set workload.non_finite=skip --set optimizer.learning_rate=1e18 --set sync.overlap=backward "
+             "--set workload.bucket_bytes=4KiB"},
         Case{"SkippedSteps", "--set workload.non_finite=skip --set optimizer.learning_rate=1e18"}),
     [](const auto& instance) { return instance.param.name; });
 

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "workloads/vectors/owned_mark.hpp"
+
 namespace tandem {
 
 PeerModel::PeerModel(Replica& replica, std::size_t callers)
@@ -71,11 +73,14 @@ void PeerModel::average_with(std::size_t caller) {
   if (!real_) return;
   const Snapshot own = mean_;
   mean_ = fresh();
-  device_.copy(mean_->data(), own->data(), own->bytes());
-  add(calls_[caller]);
+  // The next reply is sent without waiting for any calculation, neither this one nor what the device is at.
+  device_.use_second_queue(true);
+  device_.move(mean_->data(), own->data(), calls_[caller].data(), nullptr, std::ssize(mean_->span()),
+               {.share = 1.0F, .rate = 1.0F, .kept = 0.0F, .momentum = 0.0F, .nesterov = false});
   device_.scale(mean_->data(), std::ssize(mean_->span()), 0.5F);
-  // The next reply is sent without waiting for any calculation.
-  device_.finish();
+  OwnedMark done(device_, device_.mark());
+  device_.use_second_queue(false);
+  done.await();
 }
 
 Kernel PeerModel::take_over() {

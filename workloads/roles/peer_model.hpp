@@ -49,12 +49,12 @@ class PeerModel {
   bool real_;
   ComputeDevice& device_;
   FloatArray begun_;
-  Snapshot mean_;     ///< the copy
-  FloatArray drift_;  ///< of one bucket's statistics since the copy was begun
+  std::vector<Snapshot> snapshots_;  ///< all there are, held as copy or reply or not
+  Snapshot mean_;                    ///< the copy
+  FloatArray drift_;                 ///< of one bucket's statistics since the copy was begun
   std::vector<FloatArray> arrivals_;
   std::vector<FloatArray> calls_;
   std::vector<Snapshot> replies_;
-  std::vector<Snapshot> snapshots_;  ///< all there are, held as copy or reply or not
 };
 
 }  // namespace tandem

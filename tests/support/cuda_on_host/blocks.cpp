@@ -4,6 +4,8 @@
 #include <ucontext.h>
 
 #include <algorithm>
+#include <cstdio>
+#include <cstdlib>
 #include <deque>
 #include <memory>
 #include <numeric>
@@ -220,15 +222,11 @@ unsigned warp_ballot(unsigned mask, bool vote, const char* file, int line) {
 
 std::string last_failure() { return failure_text; }
 
-cudaError_t launch(const cudaLaunchConfig_t& config, const std::function<void()>& thread) {
-  if (const cudaError_t error = begin_call("cudaLaunchKernelEx"); error != cudaSuccess) return error;
-  if (config.stream != nullptr && config.stream != cudaStreamLegacy) return cudaErrorNotSupported;
-  const unsigned threads = config.blockDim.x;
-  if (config.gridDim.x == 0 || threads == 0 || threads > 1024 || threads % warp_lanes != 0)
-    return cudaErrorInvalidValue;
-  note_launch();
+namespace {
+
+/// Whether all blocks came to their end.
+bool run_grid(const cudaLaunchConfig_t& config, const Settings& own, const std::function<void()>& thread) {
   static thread_local std::vector<std::unique_ptr<Fiber>> stacks;
-  const Settings own = settings();
   Rng random(own.seed);
   gridDim = config.gridDim;
   blockDim = config.blockDim;
@@ -240,13 +238,31 @@ cudaError_t launch(const cudaLaunchConfig_t& config, const std::function<void()>
   random.shuffle(blocks);
   for (const unsigned number : blocks) {
     blockIdx.x = number;
-    Block block(threads, thread, random);
+    Block block(config.blockDim.x, thread, random);
     if (block.run(stacks)) continue;
     failure_text = block.failure();
     stacks.clear();
-    return cudaErrorLaunchFailure;
+    return false;
   }
-  return cudaSuccess;
+  return true;
+}
+
+}  // namespace
+
+cudaError_t launch(const cudaLaunchConfig_t& config, std::function<void()> thread) {
+  if (const cudaError_t error = begin_call("cudaLaunchKernelEx"); error != cudaSuccess) return error;
+  const unsigned threads = config.blockDim.x;
+  if (config.gridDim.x == 0 || threads == 0 || threads > 1024 || threads % warp_lanes != 0)
+    return cudaErrorInvalidValue;
+  note_launch();
+  const Settings own = settings();
+  if (is_default(config.stream)) return run_grid(config, own, thread) ? cudaSuccess : cudaErrorLaunchFailure;
+  return submit(config.stream, [config, own, thread = std::move(thread)] {
+    if (run_grid(config, own, thread)) return;
+    // Nobody waits here who could be told.
+    std::fprintf(stderr, "CUDA on the host: %s\n", failure_text.c_str());
+    std::abort();
+  });
 }
 
 }  // namespace tandem::cuda_on_host

@@ -15,6 +15,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <string>
 
@@ -58,5 +59,9 @@ std::string last_failure();
 cudaError_t begin_call(const char* name);
 void note_launch();
 Settings settings();
+bool is_default(cudaStream_t stream);
+/// Does it at once on the default stream, else in the stream's turn. Another stream has to be of the current
+/// device, as CUDA wants it of kernels and events.
+cudaError_t submit(cudaStream_t stream, std::function<void()> operation);
 
 }  // namespace tandem::cuda_on_host

@@ -44,7 +44,7 @@ namespace tandem::cuda_on_host {
 void block_barrier(const char* file, int line);
 /// Waits for all lanes of the warp. Pre: a mask of all.
 unsigned warp_ballot(unsigned mask, bool vote, const char* file, int line);
-cudaError_t launch(const cudaLaunchConfig_t& config, const std::function<void()>& thread);
+cudaError_t launch(const cudaLaunchConfig_t& config, std::function<void()> thread);
 }  // namespace tandem::cuda_on_host
 
 #define __syncthreads() ::tandem::cuda_on_host::block_barrier(__FILE__, __LINE__)
@@ -54,7 +54,7 @@ template <class... Wanted, class... Given>
 cudaError_t cudaLaunchKernelEx(const cudaLaunchConfig_t* config, void (*kernel)(Wanted...),
                                Given&&... given) {
   const std::tuple<Wanted...> arguments(std::forward<Given>(given)...);
-  return tandem::cuda_on_host::launch(*config, [&] { std::apply(kernel, arguments); });
+  return tandem::cuda_on_host::launch(*config, [kernel, arguments] { std::apply(kernel, arguments); });
 }
 
 inline unsigned __float_as_uint(float value) { return std::bit_cast<unsigned>(value); }

@@ -135,20 +135,6 @@ std::size_t used_bytes(const std::map<const std::byte*, Range>& ranges, int devi
   return used;
 }
 
-bool is_default(cudaStream_t stream) { return stream == nullptr || stream == cudaStreamLegacy; }
-
-/// At once on the default stream. Another has to be of the current device, as CUDA wants it of kernels and
-/// events.
-cudaError_t submit(cudaStream_t stream, std::function<void()> operation) {
-  if (is_default(stream)) {
-    operation();
-    return cudaSuccess;
-  }
-  if (stream->device != current_device) return said(cudaErrorInvalidResourceHandle);
-  stream->submit(std::move(operation));
-  return cudaSuccess;
-}
-
 /// Fills with what is no zero, so that nobody relies on it.
 std::byte* make_range(std::map<const std::byte*, Range>& ranges, std::size_t bytes, int device) {
   auto* const memory = static_cast<std::byte*>(::operator new(bytes, alignment));
@@ -171,6 +157,18 @@ cudaError_t free_range(std::map<const std::byte*, Range>& ranges, void* memory) 
 }
 
 }  // namespace
+
+bool is_default(cudaStream_t stream) { return stream == nullptr || stream == cudaStreamLegacy; }
+
+cudaError_t submit(cudaStream_t stream, std::function<void()> operation) {
+  if (is_default(stream)) {
+    operation();
+    return cudaSuccess;
+  }
+  if (stream->device != current_device) return said(cudaErrorInvalidResourceHandle);
+  stream->submit(std::move(operation));
+  return cudaSuccess;
+}
 
 void reset(const Settings& settings) {
   const std::lock_guard lock(world().mutex);

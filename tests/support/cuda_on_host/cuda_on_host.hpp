@@ -10,7 +10,9 @@
 // real kernel reports only later; the legacy stream's order against other blocking streams, of which it has
 // none. That is why the same tests run on a GPU where there is one (tests/runtime/compute_device_test.cpp).
 //
-// As CUDA's own, its state is the process's.
+// As CUDA's own, its state is the process's. A program that sets nothing itself can be told by the variables
+// CUDA_ON_HOST_MEMORY and CUDA_ON_HOST_PINNED (bytes), CUDA_ON_HOST_COUNT_ERROR (a cudaError_t's number) and
+// CUDA_ON_HOST_DRIVER (its version) of its environment.
 #pragma once
 
 #include <cstddef>
@@ -25,6 +27,7 @@ namespace tandem::cuda_on_host {
 
 struct Settings {
   int devices = 2;
+  int driver_version = 13000;                        ///< 0: there is none
   cudaError_t count_error = cudaSuccess;             ///< what counting the devices says, where not success
   std::size_t memory_bytes = std::size_t{1} << 30U;  ///< of each device
   std::size_t pinned_bytes = std::size_t{1} << 30U;

@@ -57,6 +57,11 @@ cudaError_t cudaLaunchKernelEx(const cudaLaunchConfig_t* config, void (*kernel)(
   return tandem::cuda_on_host::launch(*config, [kernel, arguments] { std::apply(kernel, arguments); });
 }
 
+template <class Function>
+cudaError_t cudaFuncGetAttributes(cudaFuncAttributes* attributes, Function* function) {
+  return cudaFuncGetAttributes(attributes, reinterpret_cast<const void*>(function));
+}
+
 inline unsigned __float_as_uint(float value) { return std::bit_cast<unsigned>(value); }
 inline float __uint_as_float(unsigned bits) { return std::bit_cast<float>(bits); }
 inline int __popc(unsigned bits) { return std::popcount(bits); }

@@ -2,12 +2,14 @@
 #include <algorithm>
 #include <chrono>
 #include <condition_variable>
+#include <cstdlib>
 #include <cstring>
 #include <deque>
 #include <functional>
 #include <iterator>
 #include <mutex>
 #include <new>
+#include <string>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -93,9 +95,23 @@ struct Failing {
   cudaError_t error;
 };
 
+template <class Number>
+void take_from_environment(const char* name, Number& number) {
+  if (const char* const text = std::getenv(name)) number = static_cast<Number>(std::stoul(text));
+}
+
+Settings settings_of_environment() {
+  Settings own;
+  take_from_environment("CUDA_ON_HOST_MEMORY", own.memory_bytes);
+  take_from_environment("CUDA_ON_HOST_PINNED", own.pinned_bytes);
+  take_from_environment("CUDA_ON_HOST_COUNT_ERROR", own.count_error);
+  take_from_environment("CUDA_ON_HOST_DRIVER", own.driver_version);
+  return own;
+}
+
 struct World {
   std::mutex mutex;
-  Settings settings;
+  Settings settings = settings_of_environment();
   std::map<std::string, int> calls;
   std::map<int, int> launches;
   std::map<std::string, Failing> failing;
@@ -225,40 +241,20 @@ using namespace tandem::cuda_on_host;
 #define TANDEM_BEGIN_CALL() \
   if (const cudaError_t error = begin_call(__func__); error != cudaSuccess) return error
 
-const char* cudaGetErrorName(cudaError_t error) {
-  switch (error) {
-    case cudaSuccess:
-      return "cudaSuccess";
-    case cudaErrorInvalidValue:
-      return "cudaErrorInvalidValue";
-    case cudaErrorMemoryAllocation:
-      return "cudaErrorMemoryAllocation";
-    case cudaErrorInsufficientDriver:
-      return "cudaErrorInsufficientDriver";
-    case cudaErrorNoDevice:
-      return "cudaErrorNoDevice";
-    case cudaErrorInvalidDevice:
-      return "cudaErrorInvalidDevice";
-    case cudaErrorInvalidResourceHandle:
-      return "cudaErrorInvalidResourceHandle";
-    case cudaErrorNotReady:
-      return "cudaErrorNotReady";
-    case cudaErrorLaunchFailure:
-      return "cudaErrorLaunchFailure";
-    case cudaErrorNotSupported:
-      return "cudaErrorNotSupported";
-    case cudaErrorUnknown:
-      return "cudaErrorUnknown";
-  }
-  return "unrecognized error code";
-}
-const char* cudaGetErrorString(cudaError_t error) {
-  return error == cudaErrorMemoryAllocation ? "out of memory" : cudaGetErrorName(error);
-}
 cudaError_t cudaGetLastError() { return std::exchange(last_error, cudaSuccess); }
 
 // ---- Devices ----
 
+cudaError_t cudaDriverGetVersion(int* version) {
+  TANDEM_BEGIN_CALL();
+  *version = settings().driver_version;
+  return cudaSuccess;
+}
+cudaError_t cudaRuntimeGetVersion(int* version) {
+  TANDEM_BEGIN_CALL();
+  *version = 13000;
+  return cudaSuccess;
+}
 cudaError_t cudaGetDeviceCount(int* count) {
   TANDEM_BEGIN_CALL();
   const Settings own = settings();
@@ -284,6 +280,13 @@ cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr, int) {
 cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int) {
   TANDEM_BEGIN_CALL();
   std::strcpy(properties->name, "CUDA on the host");
+  properties->major = 9;
+  properties->minor = 0;
+  return cudaSuccess;
+}
+cudaError_t cudaFuncGetAttributes(cudaFuncAttributes* attributes, const void*) {
+  TANDEM_BEGIN_CALL();
+  attributes->binaryVersion = 90;
   return cudaSuccess;
 }
 

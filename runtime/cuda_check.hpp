@@ -6,17 +6,20 @@
 #include <string>
 
 #include "policies/vocabulary/check.hpp"
+#include "workloads/vectors/no_memory.hpp"
 
 namespace tandem {
 
-/// "cudaMalloc on cuda:0: out of memory (cudaErrorMemoryAllocation)" and what more there is to say. Takes the
-/// error back, so that the next one who asks CUDA for its last error, libtorch for one, does not find this
-/// one.
-[[noreturn]] inline void fail_cuda(cudaError_t error, const char* call, int gpu,
-                                   const std::string& more = {}) {
+/// "cudaMalloc on cuda:0: out of memory (cudaErrorMemoryAllocation)" and what more there is to say; a
+/// NoMemoryError for that one, `of_host` if that was asked. Takes the error back, so that the next one who
+/// asks CUDA for its last error, libtorch for one, does not find this one.
+[[noreturn]] inline void fail_cuda(cudaError_t error, const char* call, int gpu, const std::string& more = {},
+                                   bool of_host = false) {
   static_cast<void>(cudaGetLastError());
-  throw WorldError(std::string(call) + " on cuda:" + std::to_string(gpu) + ": " + cudaGetErrorString(error) +
-                   " (" + cudaGetErrorName(error) + ')' + more);
+  const std::string text = std::string(call) + " on cuda:" + std::to_string(gpu) + ": " +
+                           cudaGetErrorString(error) + " (" + cudaGetErrorName(error) + ')' + more;
+  if (error == cudaErrorMemoryAllocation) throw NoMemoryError(text, of_host);
+  throw WorldError(text);
 }
 
 inline void check_cuda(cudaError_t error, const char* call, int gpu) {

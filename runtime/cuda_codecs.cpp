@@ -15,11 +15,6 @@ namespace {
 
 using compression::check_sizes;
 
-/// Pre of all launches: `device` is the thread's current GPU.
-void enter(const CudaDevice& device) {
-  check_cuda(cudaSetDevice(device.gpu()), "cudaSetDevice", device.gpu());
-}
-
 /// Numbers of 16 bits, for which a message has to be aligned as they are.
 class CudaCast final : public compression::Codec {
  public:
@@ -64,7 +59,7 @@ class CudaTopK final : public FeedbackCodec {
   }
   void decode(std::span<const std::byte> message, std::int64_t, std::span<float> values) override {
     check_sizes(values.size(), elements_, message.size(), message_bytes());
-    enter(device_);
+    device_.enter();
     check_cuda(kernels::decode_top_k(message.data(), chosen_, values.data(), elements_, cudaStreamLegacy),
                "decode_top_k", device_.gpu());
   }
@@ -74,7 +69,7 @@ class CudaTopK final : public FeedbackCodec {
     check_sizes(values.size(), elements_, message.size(), message_bytes());
     if (workspace_.empty())
       workspace_ = DeviceArray<std::byte>(device_, kernels::top_k_workspace_bytes(elements_));
-    enter(device_);
+    device_.enter();
     check_cuda(kernels::encode_top_k(values.data(), unsent, elements_, chosen_, message.data(),
                                      workspace_.data(), cudaStreamLegacy),
                "encode_top_k", device_.gpu());
@@ -112,7 +107,7 @@ class CudaSigns final : public compression::Codec {
   /// Tables in the device's memory, made at the first use; its GPU is the thread's current one.
   kernels::SignStretch prepare() {
     if (chunks_.empty() && !stretch_.parts.empty()) fill_tables();
-    enter(device_);
+    device_.enter();
     return {method_,        stretch_.elements,
             chunks_.data(), static_cast<std::int64_t>(chunks_.size()),
             ranges_.data(), static_cast<std::int64_t>(ranges_.size()),

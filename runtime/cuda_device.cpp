@@ -1,5 +1,6 @@
 #include "runtime/cuda_device.hpp"
 
+#include <cstdlib>
 #include <cstring>
 #include <iterator>
 
@@ -18,14 +19,38 @@ std::string describe_memory(std::size_t wanted) {
   return text + ", " + std::to_string(free) + " of " + std::to_string(total) + " are free";
 }
 
+/// As CUDA numbers its versions: 13000 is 13.0.
+std::string version_text(int version) {
+  return std::to_string(version / 1000) + '.' + std::to_string(version % 1000 / 10);
+}
+
+/// CUDA says the same of a driver that is too old and of none.
+std::string why_driver_is_insufficient() {
+  int driver = 0;
+  int needed = 0;
+  if (cudaDriverGetVersion(&driver) != cudaSuccess || driver == 0) return "there is no NVIDIA driver";
+  std::string text = "the NVIDIA driver is too old, it knows CUDA " + version_text(driver);
+  if (cudaRuntimeGetVersion(&needed) != cudaSuccess) return text;
+  return text + " and this tandem-rank needs " + version_text(needed);
+}
+
+std::string why_none_is_visible() {
+  const char* const visible = std::getenv("CUDA_VISIBLE_DEVICES");
+  if (visible == nullptr) return "CUDA finds no GPU";
+  return std::string("no GPU is visible (CUDA_VISIBLE_DEVICES is '") + visible + "')";
+}
+
 }  // namespace
 
-int gpu_count() {
-  int count = 0;
-  const cudaError_t error = cudaGetDeviceCount(&count);
-  if (error == cudaSuccess) return count;
+Gpus visible_gpus() {
+  Gpus found;
+  const cudaError_t error = cudaGetDeviceCount(&found.count);
+  if (error == cudaSuccess && found.count > 0) return found;
+  found = {.count = 0, .why_none = why_none_is_visible()};
+  if (error == cudaErrorInsufficientDriver) found.why_none = why_driver_is_insufficient();
   static_cast<void>(cudaGetLastError());
-  if (error == cudaErrorNoDevice || error == cudaErrorInsufficientDriver) return 0;
+  if (error == cudaSuccess || error == cudaErrorNoDevice || error == cudaErrorInsufficientDriver)
+    return found;
   throw WorldError(std::string("cudaGetDeviceCount: ") + cudaGetErrorString(error) + " (" +
                    cudaGetErrorName(error) + ')');
 }
@@ -35,6 +60,7 @@ CudaDevice::CudaDevice(int gpu) : gpu_(gpu) {
   cudaDeviceProp properties;
   check_cuda(cudaGetDeviceProperties(&properties, gpu_), "cudaGetDeviceProperties", gpu_);
   name_ = "cuda:" + std::to_string(gpu_) + " (" + properties.name + ')';
+  check_code(properties.major, properties.minor);
   try {
     for (cudaStream_t* stream : {&second_, &out_, &in_})
       check_cuda(cudaStreamCreateWithFlags(stream, cudaStreamNonBlocking), "cudaStreamCreateWithFlags", gpu_);
@@ -60,6 +86,19 @@ void CudaDevice::release_all() noexcept {
   if (smallest_flaw_ != nullptr) static_cast<void>(cudaFree(smallest_flaw_));
   for (const cudaStream_t stream : {in_, out_, second_})
     if (stream != nullptr) static_cast<void>(cudaStreamDestroy(stream));
+}
+
+void CudaDevice::check_code(int major, int minor) const {
+  const cudaError_t error = kernels::find_code();
+  if (error != cudaErrorNoKernelImageForDevice && error != cudaErrorInvalidDeviceFunction &&
+      error != cudaErrorUnsupportedPtxVersion)
+    return check_cuda(error, "cudaFuncGetAttributes", gpu_);
+  static_cast<void>(cudaGetLastError());
+  const std::string architecture = std::to_string(major) + std::to_string(minor);
+  throw WorldError(name_ + " is of compute capability " + std::to_string(major) + '.' +
+                   std::to_string(minor) + ", for which tandem-rank has no kernels (" +
+                   cudaGetErrorName(error) + "); build it with -DCMAKE_CUDA_ARCHITECTURES=" + architecture +
+                   ", or with a list that has " + architecture + " in it");
 }
 
 void CudaDevice::enter() const { check_cuda(cudaSetDevice(gpu_), "cudaSetDevice", gpu_); }
@@ -111,7 +150,8 @@ std::byte* CudaDevice::allocate_pinned(std::size_t bytes) {
   void* memory = nullptr;
   const cudaError_t error = cudaHostAlloc(&memory, bytes, cudaHostAllocPortable);
   if (error != cudaSuccess)
-    fail_cuda(error, "cudaHostAlloc", gpu_, "; asked for " + std::to_string(bytes) + " bytes of host memory");
+    fail_cuda(error, "cudaHostAlloc", gpu_, "; asked for " + std::to_string(bytes) + " bytes of host memory",
+              /*of_host=*/true);
   std::memset(memory, 0, bytes);
   return static_cast<std::byte*>(memory);
 }

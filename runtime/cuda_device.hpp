@@ -18,7 +18,8 @@ namespace tandem {
 /// and leaves it so. Memory is released, and codecs are destroyed, before the device is.
 class CudaDevice final : public ComputeDevice {
  public:
-  /// `gpu`: its number as CUDA counts what CUDA_VISIBLE_DEVICES leaves. Errors: WorldError.
+  /// `gpu`: its number as CUDA counts what CUDA_VISIBLE_DEVICES leaves. Errors: WorldError, also where this
+  /// build has no kernels for it.
   explicit CudaDevice(int gpu);
   CudaDevice(const CudaDevice&) = delete;
   CudaDevice& operator=(const CudaDevice&) = delete;
@@ -28,6 +29,8 @@ class CudaDevice final : public ComputeDevice {
   std::optional<int> libtorch_gpu() const override;
   bool is_host() const override { return false; }
   int gpu() const { return gpu_; }
+  /// Makes the GPU the thread's current one.
+  void enter() const;
 
   std::byte* allocate(std::size_t bytes) override;
   void release(std::byte* memory) noexcept override;
@@ -73,8 +76,9 @@ class CudaDevice final : public ComputeDevice {
  private:
   /// Not cudaStreamPerThread, whatever the compiler's flags make of stream 0.
   static cudaStream_t first_queue() { return cudaStreamLegacy; }
-  /// Makes the GPU the thread's current one.
-  void enter() const;
+  /// Errors: WorldError where the kernels were not built for a GPU of this compute capability, which is the
+  /// current one.
+  void check_code(int major, int minor) const;
   /// enter(), then a launcher with its arguments on the queue.
   template <class... Wanted, class... Given>
   void queue(const char* name, cudaError_t (*launcher)(Wanted...), Given... given) const;

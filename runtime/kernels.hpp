@@ -15,6 +15,9 @@
 /// (workloads/vectors/host_device.cpp), except for the payload and sign of what is no number.
 namespace tandem::kernels {
 
+/// Success if these kernels were built for the current device, else what CUDA says at the first of them.
+cudaError_t find_code();
+
 // ---- Arithmetic: see ComputeDevice ----
 cudaError_t fill(float* values, std::int64_t count, float value, cudaStream_t stream);
 cudaError_t scale(float* values, std::int64_t count, float factor, cudaStream_t stream);

@@ -11,18 +11,12 @@
 #include <vector>
 
 #include "policies/vocabulary/check.hpp"
+#include "runtime/cuda_check.hpp"
 #include "runtime/device_collective.hpp"
 #include "runtime/mpi_check.hpp"
 
 namespace tandem {
 namespace {
-
-/// Takes an error back, which libtorch would find otherwise when it asks CUDA for the last one.
-void check_cuda(cudaError_t code, const char* call) {
-  if (code == cudaSuccess) return;
-  static_cast<void>(cudaGetLastError());
-  throw WorldError(std::string(call) + " failed: " + cudaGetErrorString(code));
-}
 
 void check_nccl(ncclResult_t code, const char* call) {
   if (code == ncclSuccess) return;
@@ -37,7 +31,7 @@ Identity identity_of(std::optional<int> gpu) {
   Identity identity{};
   if (!gpu) return identity;
   cudaDeviceProp properties{};
-  check_cuda(cudaGetDeviceProperties(&properties, *gpu), "cudaGetDeviceProperties");
+  check_cuda(cudaGetDeviceProperties(&properties, *gpu), "cudaGetDeviceProperties", *gpu);
   identity.back() = 1;
   std::copy_n(properties.uuid.bytes, sizeof(cudaUUID_t), identity.begin());
   return identity;
@@ -103,7 +97,8 @@ NcclCollective::Group& NcclCollective::group_of(std::span<const Rank> members, M
   check_mpi(MPI_Bcast(&id, sizeof(id), MPI_BYTE, 0, among), "MPI_Bcast");
   // While NCCL waits for all of them nobody moves MPI's messages, for which one that is late may wait.
   check_mpi(MPI_Barrier(among), "MPI_Barrier");
-  check_cuda(cudaStreamCreateWithFlags(&group.stream, cudaStreamNonBlocking), "cudaStreamCreateWithFlags");
+  check_cuda(cudaStreamCreateWithFlags(&group.stream, cudaStreamNonBlocking), "cudaStreamCreateWithFlags",
+             *gpu_);
   check_nccl(ncclCommInitRank(&group.communicator, static_cast<int>(members.size()), id, rank),
              "ncclCommInitRank");
   return group;
@@ -112,11 +107,11 @@ NcclCollective::Group& NcclCollective::group_of(std::span<const Rank> members, M
 std::uint32_t NcclCollective::start(std::span<const Rank> members, MPI_Comm among, std::byte* memory,
                                     std::int64_t bytes) {
   TANDEM_CHECK(gpu_ && can(members), "members", members.size());
-  check_cuda(cudaSetDevice(*gpu_), "cudaSetDevice");
+  check_cuda(cudaSetDevice(*gpu_), "cudaSetDevice", *gpu_);
   const Group& group = group_of(members, among);
   if (free_.empty()) {
     cudaEvent_t end = nullptr;
-    check_cuda(cudaEventCreateWithFlags(&end, cudaEventDisableTiming), "cudaEventCreateWithFlags");
+    check_cuda(cudaEventCreateWithFlags(&end, cudaEventDisableTiming), "cudaEventCreateWithFlags", *gpu_);
     free_.push_back(static_cast<std::uint32_t>(sums_.size()));
     sums_.push_back({.end = end});
   }
@@ -126,7 +121,7 @@ std::uint32_t NcclCollective::start(std::span<const Rank> members, MPI_Comm amon
   const std::uint32_t number = free_.back();
   Sum& sum = sums_[number];
   sum.group = &group;
-  check_cuda(cudaEventRecord(sum.end, group.stream), "cudaEventRecord");
+  check_cuda(cudaEventRecord(sum.end, group.stream), "cudaEventRecord", *gpu_);
   free_.pop_back();
   return number;
 }
@@ -142,7 +137,7 @@ bool NcclCollective::has_ended(std::uint32_t number) {
     check_nccl(state, "ncclAllReduce");
     return false;
   }
-  check_cuda(code, "ncclAllReduce");
+  check_cuda(code, "ncclAllReduce", *gpu_);
   free_.push_back(number);
   return true;
 }

@@ -4,10 +4,10 @@
 
 namespace tandem {
 
-int gpu_count() { return 0; }
+Gpus visible_gpus() { return {.count = 0, .why_none = "this tandem-rank was built without CUDA"}; }
 
 std::unique_ptr<ComputeDevice> make_gpu(int number) {
-  throw WorldError("GPU " + std::to_string(number) + ": this tandem-rank was built without CUDA");
+  throw WorldError("GPU " + std::to_string(number) + ": " + visible_gpus().why_none);
 }
 
 }  // namespace tandem

@@ -10,12 +10,13 @@ namespace {
 constexpr Channel channel{.number = 7, .carries_note = false};
 
 void send_buckets(benchmark::State& state) {
-  if (gpu_count() == 0) return state.SkipWithError("no GPU");
+  const Gpus there = visible_gpus();
+  if (there.count == 0) return state.SkipWithError(there.why_none.c_str());
   const auto size = static_cast<std::size_t>(state.range(0));
   const auto bucket = static_cast<std::size_t>(state.range(1));
   int rank = 0;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  CudaDevice device(rank % gpu_count());
+  CudaDevice device(rank % there.count);
   const DeviceArray<std::byte> memory(device, size);
   std::byte* const pinned = device.allocate_pinned(bucket);
   {

@@ -210,8 +210,8 @@ void register_all(CudaDevice& device) {
 }
 
 int run(int argc, char** argv) {
-  if (gpu_count() == 0) {
-    std::puts("kernels_benchmark: no GPU on this machine, nothing measured");
+  if (const Gpus there = visible_gpus(); there.count == 0) {
+    std::printf("kernels_benchmark: nothing measured, because %s\n", there.why_none.c_str());
     return 0;
   }
   CudaDevice device(0);

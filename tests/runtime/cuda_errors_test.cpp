@@ -2,10 +2,14 @@
 // to.
 #include <gtest/gtest.h>
 
+#include <cstdlib>
+#include <optional>
+
 #include "runtime/cuda_codecs.hpp"
 #include "runtime/cuda_device.hpp"
 #include "tests/policies/compression/stretches.hpp"
 #include "tests/support/cuda_on_host/cuda_on_host.hpp"
+#include "workloads/vectors/no_memory.hpp"
 
 namespace tandem {
 namespace {
@@ -146,15 +150,74 @@ TEST_F(CudaErrors, WaitingLeavesNoError) {
   EXPECT_GT(waited, 0);
 }
 
+// Whoever knows the job tells more of a lack of memory than of another error.
+TEST_F(CudaErrors, ALackOfMemoryIsAnErrorOfItsOwn) {
+  cuda_on_host::reset(Settings{.memory_bytes = 10000, .pinned_bytes = 500});
+  CudaDevice device(0);
+  const auto of_host = [](const std::function<void()>& action) -> std::optional<bool> {
+    try {
+      action();
+    } catch (const NoMemoryError& error) {
+      return error.of_host();
+    } catch (const WorldError&) {
+    }
+    return std::nullopt;
+  };
+  EXPECT_EQ(of_host([&] { device.allocate(20000); }), false);
+  EXPECT_EQ(of_host([&] { device.allocate_pinned(20000); }), true);
+  cuda_on_host::fail_call("cudaEventCreate", 1, cudaErrorMemoryAllocation);
+  EXPECT_EQ(of_host([&] { device.mark(); }), false);
+  cuda_on_host::fail_call("cudaMalloc", 1, cudaErrorUnknown);
+  EXPECT_EQ(of_host([&] { device.allocate(20); }), std::nullopt);
+}
+
 TEST_F(CudaErrors, CountsDevices) {
-  EXPECT_EQ(gpu_count(), 2);
-  for (const cudaError_t none : {cudaErrorNoDevice, cudaErrorInsufficientDriver}) {
-    cuda_on_host::reset(Settings{.count_error = none});
-    EXPECT_EQ(gpu_count(), 0);
-    EXPECT_EQ(cudaGetLastError(), cudaSuccess);
-  }
+  EXPECT_EQ(visible_gpus().count, 2);
+  EXPECT_EQ(visible_gpus().why_none, "");
   cuda_on_host::reset(Settings{.count_error = cudaErrorUnknown});
-  EXPECT_EQ(error_of([] { gpu_count(); }), "cudaGetDeviceCount: cudaErrorUnknown (cudaErrorUnknown)");
+  EXPECT_EQ(error_of([] { visible_gpus(); }), "cudaGetDeviceCount: cudaErrorUnknown (cudaErrorUnknown)");
+}
+
+/// What is said when there is no GPU; the error that counting left is gone.
+std::string why_none(const Settings& settings) {
+  cuda_on_host::reset(settings);
+  const Gpus there = visible_gpus();
+  EXPECT_EQ(there.count, 0);
+  EXPECT_EQ(cudaGetLastError(), cudaSuccess);
+  return there.why_none;
+}
+
+TEST_F(CudaErrors, SaysWhyThereIsNoGpu) {
+  const char* const was = std::getenv("CUDA_VISIBLE_DEVICES");
+  const std::optional<std::string> visible = was == nullptr ? std::nullopt : std::optional<std::string>(was);
+  ::unsetenv("CUDA_VISIBLE_DEVICES");
+  EXPECT_EQ(why_none({.count_error = cudaErrorNoDevice}), "CUDA finds no GPU");
+  ::setenv("CUDA_VISIBLE_DEVICES", "7", 1);
+  EXPECT_EQ(why_none({.count_error = cudaErrorNoDevice}), "no GPU is visible (CUDA_VISIBLE_DEVICES is '7')");
+  EXPECT_EQ(why_none({.devices = 0}), "no GPU is visible (CUDA_VISIBLE_DEVICES is '7')");
+  EXPECT_EQ(why_none({.driver_version = 12040, .count_error = cudaErrorInsufficientDriver}),
+            "the NVIDIA driver is too old, it knows CUDA 12.4 and this tandem-rank needs 13.0");
+  EXPECT_EQ(why_none({.driver_version = 0, .count_error = cudaErrorInsufficientDriver}),
+            "there is no NVIDIA driver");
+  if (visible)
+    ::setenv("CUDA_VISIBLE_DEVICES", visible->c_str(), 1);
+  else
+    ::unsetenv("CUDA_VISIBLE_DEVICES");
+}
+
+TEST_F(CudaErrors, AGpuWithoutKernelsIsToldWhatToBuildFor) {
+  for (const cudaError_t error :
+       {cudaErrorNoKernelImageForDevice, cudaErrorInvalidDeviceFunction, cudaErrorUnsupportedPtxVersion}) {
+    cuda_on_host::reset();
+    cuda_on_host::fail_call("cudaFuncGetAttributes", 1, error);
+    EXPECT_EQ(error_of([] { CudaDevice(0); }),
+              std::string("cuda:0 (CUDA on the host) is of compute capability 9.0, for which tandem-rank has "
+                          "no kernels (") +
+                  cudaGetErrorName(error) +
+                  "); build it with -DCMAKE_CUDA_ARCHITECTURES=90, or with a list that has 90 in it");
+    EXPECT_EQ(cudaGetLastError(), cudaSuccess);
+    EXPECT_EQ(cuda_on_host::remaining(), cuda_on_host::Remaining{});
+  }
 }
 
 TEST_F(CudaErrors, ADeviceThatIsNotThere) {

@@ -6,7 +6,7 @@ namespace tandem {
 
 std::vector<TestedDevice> tested_devices() {
   const auto first = []() -> std::shared_ptr<ComputeDevice> {
-    return gpu_count() == 0 ? nullptr : std::make_shared<CudaDevice>(0);
+    return visible_gpus().count == 0 ? nullptr : std::make_shared<CudaDevice>(0);
   };
   return {{"Gpu", first}};
 }

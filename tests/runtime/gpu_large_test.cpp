@@ -13,7 +13,7 @@ constexpr std::size_t needed_bytes = std::size_t{22} << 30U;
 class GpuLargeTest : public testing::Test {
  protected:
   void SetUp() override {
-    if (gpu_count() == 0) GTEST_SKIP() << "no GPU on this machine";
+    if (const Gpus there = visible_gpus(); there.count == 0) GTEST_SKIP() << there.why_none;
     device_ = std::make_unique<CudaDevice>(0);
     std::size_t free = 0;
     std::size_t total = 0;

@@ -19,7 +19,8 @@ struct Gpu {
 /// The first GPU. Null unless this build has CUDA kernels, libtorch has CUDA, and the machine has a GPU.
 inline Gpu find_gpu() {
   if (!at::hasCUDA()) return {nullptr, "this libtorch is for the processor only"};
-  if (at::getNumGPUs() == 0 || gpu_count() == 0) return {nullptr, "no GPU, or built without CUDA"};
+  if (const Gpus there = visible_gpus(); there.count == 0) return {nullptr, there.why_none};
+  if (at::getNumGPUs() == 0) return {nullptr, "libtorch finds no GPU"};
   return {make_gpu(0), ""};
 }
 

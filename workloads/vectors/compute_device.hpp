@@ -23,7 +23,7 @@ using DeviceMark = std::uint32_t;
 /// Not thread-safe. Memory is named by plain pointers; unless `is_host()`, only the device may look into it.
 /// Arithmetic and copies are queued and done in order; a processor does them at once. Vectors of one call
 /// must not overlap except where they are the same. Any count, zero too. Errors: WorldError from everything
-/// when the device breaks, and from `allocate` when there is not enough memory (asked for, free).
+/// when the device breaks; NoMemoryError, or std::bad_alloc from the host, without enough memory.
 class ComputeDevice {
  public:
   virtual ~ComputeDevice() = default;

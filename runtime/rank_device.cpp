@@ -2,26 +2,42 @@
 
 #include <fmt/format.h>
 
+#include <map>
+#include <set>
+
 #include "policies/vocabulary/check.hpp"
 #include "runtime/gpu.hpp"
 
 namespace tandem {
 
-std::unique_ptr<ComputeDevice> make_rank_device(const Job& job, Rank rank) {
-  if (rank >= static_cast<int>(job.seats().size())) return nullptr;
+RankDevice make_rank_device(const Job& job, Rank rank) {
+  if (rank >= static_cast<int>(job.seats().size())) return {};
   const Seat::Role role = job.seats()[static_cast<std::size_t>(rank)].role;
   const bool computes =
       role == Seat::Role::worker || role == Seat::Role::server || role == Seat::Role::evaluator;
   const platforms::Host& host = job.host_of(rank);
-  if (!computes || !host.gpu || !job.real_math() || job.experiment().run.devices != "native") return nullptr;
-  const int there = gpu_count();
-  if (*host.gpu < there) return make_gpu(*host.gpu);
-  if (!host.properties.contains("tandem:gpu")) return nullptr;
+  if (!computes || !host.gpu || !job.real_math() || job.experiment().run.devices != "native") return {};
+  const Gpus there = visible_gpus();
+  if (*host.gpu < there.count) return {.gpu = make_gpu(*host.gpu)};
+  if (!host.properties.contains("tandem:gpu")) return {.why_no_gpu = there.why_none};
   throw WorldError(fmt::format(
       "rank {} ({} on '{}') is to compute on GPU {} of its machine (tandem:gpu in {}), where tandem-rank "
       "sees {}; check nvidia-smi and CUDA_VISIBLE_DEVICES",
       rank, role_name(role), host.name, *host.gpu, job.platform().file,
-      there == 0 ? "none" : fmt::format("{}", there)));
+      there.count == 0 ? "none: " + there.why_none : fmt::format("{}", there.count)));
+}
+
+std::vector<std::string> processor_notes(const Job& job, const std::vector<std::string>& why_no_gpu) {
+  std::map<std::string, std::set<std::string>> hosts_by_reason;
+  for (std::size_t rank = 0; rank < why_no_gpu.size(); ++rank)
+    if (!why_no_gpu[rank].empty())
+      hosts_by_reason[why_no_gpu[rank]].insert(job.host_of(static_cast<Rank>(rank)).name);
+  std::vector<std::string> notes;
+  for (const auto& [reason, hosts] : hosts_by_reason)
+    notes.push_back(fmt::format("{} should have a GPU by {}, but {} on the processor: {}",
+                                fmt::join(hosts, ", "), job.platform().file,
+                                hosts.size() == 1 ? "computes" : "compute", reason));
+  return notes;
 }
 
 }  // namespace tandem

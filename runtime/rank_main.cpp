@@ -9,6 +9,9 @@
 #include <fstream>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "policies/vocabulary/check.hpp"
 #include "runtime/core_wait.hpp"
@@ -22,6 +25,7 @@
 #include "runtime/mpi_variable.hpp"
 #include "runtime/other_load.hpp"
 #include "runtime/rank_device.hpp"
+#include "runtime/rank_memory.hpp"
 #include "runtime/rank_options.hpp"
 #include "runtime/rank_process.hpp"
 #include "runtime/wire.hpp"
@@ -53,11 +57,11 @@ std::string now_utc() {
 }
 
 /// Each rank's text, by rank, on rank 0.
-nlohmann::json gather_texts(MPI_Comm communicator, const std::string& own) {
+std::vector<std::string> gather_texts(MPI_Comm communicator, const std::string& own) {
   const auto* begin = reinterpret_cast<const std::byte*>(own.data());
-  nlohmann::json list = nlohmann::json::array();
+  std::vector<std::string> list;
   for (const auto& bytes : gather_bytes(communicator, {begin, begin + own.size()}))
-    list.push_back(std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size()));
+    list.emplace_back(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   return list;
 }
 
@@ -82,7 +86,39 @@ double share_of_others(const OtherLoad& others, MPI_Comm communicator) {
   return others.share(Seconds(ours_s)).value_or(0.0);
 }
 
-void run_job(const Job& job, const RankOptions& options, MpiContext& context, MPI_Comm communicator) {
+/// Says on the terminal, before anything else, why hosts compute elsewhere than the platform file has them.
+std::vector<std::string> tell_notes(const Job& job, const RankDevice& device, MPI_Comm communicator) {
+  const auto notes = processor_notes(job, gather_texts(communicator, device.why_no_gpu));
+  for (const auto& note : notes) print_note(note);
+  return notes;
+}
+
+/// What run.json tells of the world in which the job runs, whole on rank 0. Collective.
+nlohmann::json describe_physics(const Job& job, const RankOptions& options, const MpiSetting& setting,
+                                MPI_Comm communicator) {
+  const std::string host = host_device().name();
+  const auto machines = gather_texts(communicator, machine_name());
+  const auto devices = gather_texts(communicator, setting.device == nullptr ? host : setting.device->name());
+  nlohmann::json physics = {{"network", "real"},
+                            {"machines", machines},
+                            {"devices", job.experiment().run.devices},
+                            {"computed_on", devices}};
+  if (!options.cluster.empty()) {
+    physics["network"] = "emulated cluster";
+    physics["cluster"] = nlohmann::json::parse(options.cluster);
+  }
+  if (std::ranges::all_of(devices, [&](const auto& device) { return device == host; })) return physics;
+  physics["device_messages"] = setting.direct_messages ? "direct" : "staged";
+  const AllReducePlan* plan = job.all_reduce();
+  if (plan == nullptr || std::ranges::count(plan->collectives, native_all_reduce) == 0) return physics;
+  const bool by_devices = setting.collective && setting.collective->can(job.ranks_of(Seat::Role::worker));
+  physics["native_sums"] = by_devices ? "NCCL" : "MPI";
+  return physics;
+}
+
+/// `physics`: of run.json.
+void run_job(const Job& job, const RankOptions& options, const nlohmann::json& physics, MpiContext& context,
+             MPI_Comm communicator) {
   const int seats = static_cast<int>(job.seats().size());
   if (context.world_size() != seats)
     throw ConfigError(fmt::format("{}: the job has {} ranks, mpirun started {}", options.document, seats,
@@ -106,8 +142,6 @@ void run_job(const Job& job, const RankOptions& options, MpiContext& context, MP
   journal.other_load = share_of_others(others, communicator);
   double makespan = 0.0;
   check_mpi(MPI_Reduce(&own_end, &makespan, 1, MPI_DOUBLE, MPI_MAX, 0, communicator), "MPI_Reduce");
-  const auto machines = gather_texts(communicator, machine_name());
-  const auto computed_on = gather_texts(communicator, context.device().name());
   const auto journals = gather_bytes(communicator, to_bytes(journal));
   if (context.rank() != 0) return;
 
@@ -118,14 +152,7 @@ void run_job(const Job& job, const RankOptions& options, MpiContext& context, MP
   info.command = options.command;
   info.started = started;
   info.versions["mpi"] = mpi_version();
-  info.physics = {{"network", "real"},
-                  {"machines", machines},
-                  {"devices", job.experiment().run.devices},
-                  {"computed_on", computed_on}};
-  if (!options.cluster.empty()) {
-    info.physics["network"] = "emulated cluster";
-    info.physics["cluster"] = nlohmann::json::parse(options.cluster);
-  }
+  info.physics = physics;
   write_results(options.out, info, merged, Seconds(makespan), options.trace);
 }
 
@@ -199,6 +226,23 @@ MpiSetting native_setting(const Job& job, ComputeDevice* device) {
   return setting;
 }
 
+void run_on_device(const Job& job, const RankOptions& options, Rank rank) {
+  const RankDevice device = make_rank_device(job, rank);
+  const auto notes = tell_notes(job, device, MPI_COMM_WORLD);
+  if (!options.calibrate.empty()) {
+    // Read before time zero, as is all that a job reads.
+    const CalibrationSetting calibration = calibration_setting(options);
+    MpiContext context(MPI_COMM_WORLD, native_setting(job, device.gpu.get()));
+    return calibrate_job(job, options, calibration, context, MPI_COMM_WORLD);
+  }
+  const bool emulated = job.experiment().run.devices == "emulated";
+  MpiSetting setting = emulated ? emulated_setting(job, rank) : native_setting(job, device.gpu.get());
+  nlohmann::json physics = describe_physics(job, options, setting, MPI_COMM_WORLD);
+  if (!notes.empty()) physics["notes"] = notes;
+  MpiContext context(MPI_COMM_WORLD, std::move(setting));
+  run_job(job, options, physics, context, MPI_COMM_WORLD);
+}
+
 void run_rank(int argc, char** argv) {
   const RankOptions options = parse_rank_options(argc, argv);
   if (options.links) return check_links(options);
@@ -207,17 +251,7 @@ void run_rank(int argc, char** argv) {
   job.on_progress([&last_progress](double fraction) { print_progress(fraction, last_progress); });
   int rank = 0;
   check_mpi(MPI_Comm_rank(MPI_COMM_WORLD, &rank), "MPI_Comm_rank");
-  const std::unique_ptr<ComputeDevice> device = make_rank_device(job, rank);
-  if (!options.calibrate.empty()) {
-    // Read before time zero, as is all that a job reads.
-    const CalibrationSetting calibration = calibration_setting(options);
-    MpiContext context(MPI_COMM_WORLD, native_setting(job, device.get()));
-    return calibrate_job(job, options, calibration, context, MPI_COMM_WORLD);
-  }
-  const bool emulated = job.experiment().run.devices == "emulated";
-  MpiContext context(MPI_COMM_WORLD,
-                     emulated ? emulated_setting(job, rank) : native_setting(job, device.get()));
-  run_job(job, options, context, MPI_COMM_WORLD);
+  within_rank_memory(job, rank, [&] { run_on_device(job, options, rank); });
 }
 
 }  // namespace

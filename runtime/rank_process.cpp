@@ -31,6 +31,11 @@ void end_job(MPI_Comm communicator, int exit_code, const std::string& message) {
   std::_Exit(exit_code);
 }
 
+void print_note(const std::string& note) {
+  std::printf("note: %s\n", note.c_str());
+  std::fflush(stdout);
+}
+
 void print_progress(double fraction, double& last) {
   if (fraction < 1.0 && fraction - last < 0.001) return;
   last = fraction;

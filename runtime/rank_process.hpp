@@ -15,6 +15,9 @@ void end_with_parent();
 /// `exit_code`.
 [[noreturn]] void end_job(MPI_Comm communicator, int exit_code, const std::string& message);
 
+/// Prints what the user should know of a job that goes on all the same.
+void print_note(const std::string& note);
+
 /// Prints how far the job is as the launcher reads it, unless that moved by less than a thousandth since
 /// `last`.
 void print_progress(double fraction, double& last);

@@ -36,8 +36,12 @@ NameCatalog models() {
 
 NameCatalog all_reduces() {
   auto entries = without_factories(collectives::catalog());
-  entries.push_back(
-      {native_all_reduce, "the MPI library's own (MPI_Iallreduce), priced from calibration", "", {}, {}});
+  entries.push_back({native_all_reduce,
+                     "MPI's own (MPI_Iallreduce), or NCCL's where every worker has a GPU of its own; priced "
+                     "from calibration",
+                     "",
+                     {},
+                     {}});
   entries.push_back({"auto", "for each bucket, what costs least by the network of the platform", "", {}, {}});
   return {collectives::catalog().kind(), std::move(entries)};
 }

@@ -38,14 +38,28 @@ class GpuRanks : public ::testing::TestWithParam<Case> {
         "lab.xml", std::regex_replace(text_of(TANDEM_SOURCE_DIR "/platforms/mixed_lab.xml"), std::regex(host),
                                       "$1<prop id=\"tandem:gpu\" value=\"0\"/>"));
   }
+  /// The same lab, whose workers' devices are GPUs of the catalogue; no host has the number of one.
+  std::string catalogue_platform() const {
+    return line_.write(
+        "gpus.xml",
+        std::regex_replace(text_of(TANDEM_SOURCE_DIR "/platforms/mixed_lab.xml"),
+                           std::regex("(<host id=\"node[^>]*>\\s*<prop id=\"device\" value=\")[^\"]*"),
+                           "$1v100"));
+  }
+  /// Runs the job with the emulated GPUs, which `environment` (NAME=VALUE ...) may limit.
+  CommandResult on_gpus(const std::string& words, const std::string& environment = "") const {
+    return line_.shell("\"$TANDEM\" " + words +
+                       " --out gpus --print-command | sed 's#/tandem-rank#&-cuda-on-host#' | " + environment +
+                       " sh");
+  }
+  std::string training() const { return "run " + line_.experiment("run: {devices: native}\n"); }
   /// Runs the job on processors and on the emulated GPU, each in a result directory.
   void play(const Case& what) {
     const std::string words = "run " + line_.experiment("evaluate_every: 3\nrun: {devices: native}\n") +
                               " --decisions --operations " + what.settings;
     const auto processors = line_.tandem(words + " --out processors");
     ASSERT_EQ(processors.exit_code, 0) << processors.output;
-    const auto gpus = line_.shell("\"$TANDEM\" " + words + " --set platform=" + platform(what.servers_too) +
-                                  " --out gpus --print-command | sed 's#/tandem-rank#&-cuda-on-host#' | sh");
+    const auto gpus = on_gpus(words + " --set platform=" + platform(what.servers_too));
     ASSERT_EQ(gpus.exit_code, 0) << gpus.output;
     processors_ = read_results((line_.folder() / "processors").string());
     gpus_ = read_results((line_.folder() / "gpus").string());
@@ -115,6 +129,84 @@ TEST_F(GpuRanks, OperationsHaveTheDevicesOwnTime) {
     computed += operation.kind == "compute" ? 1 : 0;
   }
   EXPECT_GT(computed, 0);
+}
+
+void expect_told(const CommandResult& result, const std::string& pattern) {
+  EXPECT_NE(result.exit_code, 0);
+  EXPECT_TRUE(std::regex_search(result.output, std::regex(pattern))) << pattern << '\n' << result.output;
+}
+
+// Of the mlp, 199210 floats: a worker holds model and gradient, the server six such vectors and more.
+TEST_F(GpuRanks, AWorkerWithoutMemoryIsNamedWithWhatToDo) {
+  expect_told(
+      on_gpus(training() + " --set platform=" + platform(false), "CUDA_ON_HOST_MEMORY=1000000"),
+      "not enough memory for the worker on 'node-[0-9]' with 'mlp': cudaMalloc on cuda:0: out of memory "
+      "\\(cudaErrorMemoryAllocation\\); asked for 796840 bytes, [0-9]+ of 1000000 are free; put fewer "
+      "ranks on this GPU, .*tandem:gpu");
+}
+
+TEST_F(GpuRanks, AServerWithoutMemoryIsNamedWithWhatToDo) {
+  expect_told(on_gpus(training() + " --set platform=" + platform(true), "CUDA_ON_HOST_MEMORY=3000000"),
+              "not enough memory for the server on 'server' with 'mlp': cudaMalloc on cuda:0: .*; asked for "
+              "796840 bytes, [0-9]+ of 3000000 are free; spread the model over more servers");
+}
+
+// What is left unsent, which the codec makes beside model and gradient.
+TEST_F(GpuRanks, ACodecWithoutMemoryIsNoBareError) {
+  expect_told(on_gpus(training() + " --set sync.compression=top-k --set platform=" + platform(false),
+                      "CUDA_ON_HOST_MEMORY=1700000"),
+              "not enough memory for the worker on 'node-[0-9]' with 'mlp': cudaMalloc on cuda:0");
+}
+
+TEST_F(GpuRanks, AMachineWithoutPinnedMemoryIsToldApartFromAGpuWithout) {
+  expect_told(
+      on_gpus(training() + " --set platform=" + platform(false), "CUDA_ON_HOST_PINNED=2"),
+      "not enough memory for the worker on 'node-[0-9]' with 'mlp': cudaHostAlloc on cuda:0: .* bytes of "
+      "host memory; put fewer ranks on this machine");
+}
+
+TEST_F(GpuRanks, RunJsonSaysHowMessagesAndSumsGo) {
+  const auto physics = [this] { return read_results((line_.folder() / "gpus").string()).info.physics; };
+  const std::string sums = "--set sync.over=all-reduce --set sync.collective=native ";
+  const auto on_devices = on_gpus(training() + " " + sums + "--set platform=" + platform(true));
+  ASSERT_EQ(on_devices.exit_code, 0) << on_devices.output;
+  EXPECT_EQ(physics().at("computed_on").at(0), "cuda:0 (CUDA on the host)");
+  EXPECT_TRUE(physics().at("device_messages") == "staged" || physics().at("device_messages") == "direct");
+  EXPECT_EQ(physics().at("native_sums"), "MPI");
+  EXPECT_FALSE(physics().contains("notes"));
+  const auto on_processors = on_gpus(training() + " " + sums + "--force");
+  ASSERT_EQ(on_processors.exit_code, 0) << on_processors.output;
+  for (const char* key : {"device_messages", "native_sums", "notes"})
+    EXPECT_FALSE(physics().contains(key)) << key;
+  const auto of_servers =
+      on_gpus(training() + " --force --set platform=" + platform(true) + " --set run.device_messages=staged");
+  ASSERT_EQ(of_servers.exit_code, 0) << of_servers.output;
+  EXPECT_EQ(physics().at("device_messages"), "staged");
+  EXPECT_FALSE(physics().contains("native_sums"));
+}
+
+const std::string old_driver = "CUDA_ON_HOST_COUNT_ERROR=35 CUDA_ON_HOST_DRIVER=12040";
+const std::string too_old =
+    "the NVIDIA driver is too old, it knows CUDA 12.4 and this tandem-rank needs 13.0";
+
+TEST_F(GpuRanks, AHostOfTheCatalogueOnItsProcessorIsToldOnce) {
+  const auto result = on_gpus(training() + " --set platform=" + catalogue_platform(), old_driver);
+  ASSERT_EQ(result.exit_code, 0) << result.output;
+  const std::size_t first = result.output.find("note: node-1, node-2, node-3, node-6 should have a GPU by ");
+  ASSERT_NE(first, std::string::npos) << result.output;
+  EXPECT_EQ(result.output.find("should have a GPU", first + 40), std::string::npos) << result.output;
+  EXPECT_NE(result.output.find("gpus.xml, but compute on the processor: " + too_old, first),
+            std::string::npos)
+      << result.output;
+  const auto physics = read_results((line_.folder() / "gpus").string()).info.physics;
+  ASSERT_EQ(physics.at("notes").size(), 1U);
+  EXPECT_TRUE(physics.at("notes").at(0).get<std::string>().ends_with(too_old));
+  EXPECT_EQ(physics.at("computed_on").at(0), "host");
+}
+
+TEST_F(GpuRanks, AGpuThatIsAskedForAndNotThereIsToldWithTheCause) {
+  expect_told(on_gpus(training() + " --set platform=" + platform(true), old_driver),
+              "is to compute on GPU 0 of its machine .*, where tandem-rank sees none: " + too_old);
 }
 
 TEST_F(GpuRanks, AGpuThatIsNotThereIsToldBeforeAnythingStarts) {

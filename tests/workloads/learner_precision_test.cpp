@@ -2,11 +2,13 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <stdexcept>
 
 #include "tests/support/apart_device.hpp"
 #include "tests/workloads/learner_probe.hpp"
 #include "workloads/learner/out_of_memory.hpp"
 #include "workloads/optimizer.hpp"
+#include "workloads/vectors/no_memory.hpp"
 
 namespace tandem {
 namespace {
@@ -142,6 +144,24 @@ TEST(OutOfMemory, SaysWhatWasAskedForAndWhatToDo) {
   EXPECT_TRUE(
       no_memory_message("std::bad_alloc", wanted, 1, "host").ends_with("take a smaller workload.batch"));
   EXPECT_FALSE(tells_of_no_memory("mat1 and mat2 shapes cannot be multiplied (4x784 and 800x500)"));
+}
+
+/// Its memory is used up, as libtorch says it.
+class FullDevice final : public testing::ApartDevice {
+ public:
+  std::byte* allocate(std::size_t) override {
+    throw std::runtime_error("CUDA out of memory. Tried to allocate 2.00 GiB.\nframe #0: c10::Error");
+  }
+};
+
+TEST(OutOfMemory, OfALearnerThatIsMadeIsToldInOneLine) {
+  FullDevice device;
+  try {
+    make_learner(setting("mlp", images(4)->info(), Precision::fp32), device);
+    FAIL() << "it has no memory";
+  } catch (const NoMemoryError& error) {
+    EXPECT_STREQ(error.what(), "CUDA out of memory. Tried to allocate 2.00 GiB.");
+  }
 }
 
 TEST(OutOfMemory, IsAWorldErrorOfOneLine) {

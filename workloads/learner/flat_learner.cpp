@@ -6,6 +6,7 @@
 
 #include "policies/vocabulary/check.hpp"
 #include "workloads/learner/out_of_memory.hpp"
+#include "workloads/vectors/no_memory.hpp"
 
 namespace tandem {
 namespace {
@@ -44,6 +45,8 @@ void FlatLearner::within_memory(std::int64_t images, const Work& work) const {
   try {
     work();
   } catch (const std::exception& error) {
+    const auto* lack = dynamic_cast<const NoMemoryError*>(&error);
+    if (lack != nullptr && lack->of_host()) throw;
     if (dynamic_cast<const c10::OutOfMemoryError*>(&error) == nullptr && !tells_of_no_memory(error.what()))
       throw;
     throw WorldError(no_memory_message(error.what(), setting_, images, compute_device_.name()));

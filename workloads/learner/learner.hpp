@@ -90,7 +90,7 @@ inline bool is_script(const std::string& model) { return model.ends_with(".pt");
 /// Model and gradient live in the memory of `device`, which must outlive the learner. Without a GPU the
 /// processor computes and must be able to look into that memory.
 /// Errors: ConfigError for an unknown model or file, an image shape that it cannot take, or a build without
-/// libtorch; WorldError for a GPU that libtorch does not see, or without memory.
+/// libtorch; WorldError for a GPU that libtorch does not see, NoMemoryError without memory.
 std::unique_ptr<Learner> make_learner(const LearnerSetting& setting, ComputeDevice& device);
 /// Does now what the first use of a learner or a checkpoint does first, which takes a second. In a build
 /// without libtorch it does nothing.

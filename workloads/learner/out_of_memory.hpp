@@ -1,4 +1,5 @@
-// What to say when a device has no memory left for a step. Knows no libtorch, only how it and CUDA complain.
+// What to say when a device has no memory left for a step, and how to tell. Knows no libtorch, only how it
+// and CUDA complain.
 #pragma once
 
 #include <string>

@@ -4,12 +4,15 @@
 
 #include <torch/csrc/autograd/autograd.h>
 
+#include <string>
 #include <utility>
 
 #include "workloads/learner/flat_learner.hpp"
 #include "workloads/learner/model_plan.hpp"
+#include "workloads/learner/out_of_memory.hpp"
 #include "workloads/learner/script_learner.hpp"
 #include "workloads/learner/torch_network.hpp"
+#include "workloads/vectors/no_memory.hpp"
 
 namespace tandem {
 namespace {
@@ -107,8 +110,17 @@ class TorchLearner final : public FlatLearner {
 }  // namespace
 
 std::unique_ptr<Learner> make_torch_learner(const LearnerSetting& setting, ComputeDevice& compute_device) {
-  if (is_script(setting.model)) return make_script_learner(setting, compute_device);
-  return std::make_unique<TorchLearner>(setting, plan_model(setting), compute_device);
+  try {
+    if (is_script(setting.model)) return make_script_learner(setting, compute_device);
+    return std::make_unique<TorchLearner>(setting, plan_model(setting), compute_device);
+  } catch (const NoMemoryError&) {
+    throw;
+  } catch (const std::exception& error) {
+    if (!tells_of_no_memory(error.what())) throw;
+    // libtorch's stack frames follow.
+    const std::string complaint = error.what();
+    throw NoMemoryError(complaint.substr(0, complaint.find('\n')), setting.gpu == std::nullopt);
+  }
 }
 
 }  // namespace tandem

@@ -38,7 +38,7 @@ class CudaCast final : public compression::Codec {
   HalfFormat format_;
 };
 
-class CudaTopK final : public FeedbackCodec {
+class CudaTopK final : public compression::Codec {
  public:
   CudaTopK(CudaDevice& device, const compression::Setting& setting)
       : device_(device),
@@ -52,10 +52,11 @@ class CudaTopK final : public FeedbackCodec {
   void encode(std::span<const float> values, std::int64_t, std::span<std::byte> message) override {
     select(values, nullptr, message);
   }
-  void encode_rest(std::span<const float> values, std::span<float> unsent,
-                   std::span<std::byte> message) override {
+  bool encode_with_memory(std::span<const float> values, std::span<float> unsent, std::int64_t,
+                          std::span<std::byte> message) override {
     TANDEM_CHECK(unsent.size() == values.size(), "unsent", unsent.size(), "values", values.size());
     select(values, unsent.data(), message);
+    return true;
   }
   void decode(std::span<const std::byte> message, std::int64_t, std::span<float> values) override {
     check_sizes(values.size(), elements_, message.size(), message_bytes());

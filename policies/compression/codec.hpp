@@ -46,6 +46,13 @@ class Codec {
   /// `exchange`: a number of this exchange that sender and receivers know, and the next one seldom has. Where
   /// messages are added up, all workers give the same. Pre: sizes are those of stretch and message.
   virtual void encode(std::span<const float> values, std::int64_t exchange, std::span<std::byte> message) = 0;
+  /// Encodes values + unsent, in fewer passes than one after the other: `unsent` becomes what the message
+  /// lost of that. False: it knows no such way, and nothing has happened. Pre: as encode; no vector overlaps
+  /// another.
+  virtual bool encode_with_memory(std::span<const float> /*values*/, std::span<float> /*unsent*/,
+                                  std::int64_t /*exchange*/, std::span<std::byte> /*message*/) {
+    return false;
+  }
   /// `exchange`: the one that the message was encoded for. Pre: as encode.
   virtual void decode(std::span<const std::byte> message, std::int64_t exchange, std::span<float> values) = 0;
   /// What it has learnt from the values so far and needs to go on alike later: always as much.

@@ -1,10 +1,12 @@
 // Codecs of every device: their messages are, byte by byte, those of policies/compression, with error
 // feedback too, wherever vectors and messages begin.
-#include "workloads/vectors/error_feedback.hpp"
-#include "runtime/cuda_codecs.hpp"
+#include <limits>
+#include <optional>
+
 #include "tests/policies/compression/stretches.hpp"
 #include "tests/runtime/tested_device.hpp"
 #include "tests/support/seeds.hpp"
+#include "workloads/vectors/error_feedback.hpp"
 
 namespace tandem {
 namespace {
@@ -156,47 +158,146 @@ TEST_P(DeviceCodecTest, BlocksStride) {
       test_messages(device(), method, shapes, values, random);
 }
 
-/// What is kept of several exchanges, and their messages, beside ErrorFeedback.
-void test_feedback(ComputeDevice& device, const Method& method, bool is_fused, Rng& random) {
-  SCOPED_TRACE(method.name + (is_fused ? ", fused" : ""));
-  const Shapes shapes = random_shapes(random, 5000);
-  const auto twin = compression::catalog().find(method.name).make.make(setting_of(method, shapes));
+/// Error feedback step by step, by the policies' codec and the processor.
+class WantedFeedback {
+ public:
+  WantedFeedback(const Method& method, const Shapes& shapes)
+      : twin_(compression::catalog().find(method.name).make.make(setting_of(method, shapes))) {}
+  void exchange(const std::vector<float>& values) {
+    message = wanted_message(*twin_, feedback_.add(values));
+    sent = wanted_values(*twin_, message, values.size());
+    feedback_.subtract(sent);
+  }
+  void take_back() { feedback_.take_back(); }
+  std::vector<float> unsent() const { return {feedback_.unsent().begin(), feedback_.unsent().end()}; }
+  Bytes8 message;
+  std::vector<float> sent;
+
+ private:
+  std::unique_ptr<Codec> twin_;
+  compression::ErrorFeedback feedback_{true};
+};
+
+/// The values of an exchange; of the last one some are infinite, of which nothing finite may be left.
+std::vector<float> values_of_exchange(std::size_t elements, bool is_last, Rng& random) {
+  auto values = with_ties(mixed_values(elements, random), random);
+  if (is_last)
+    for (float& value : values)
+      if (random.below(40) == 0) value = std::copysign(std::numeric_limits<float>::infinity(), value);
+  return values;
+}
+
+/// What encodes with memory at once, on vectors that begin anywhere.
+void test_encoding_with_memory(ComputeDevice& device, const Method& method, const Shapes& shapes,
+                               Rng& random) {
+  SCOPED_TRACE(method.name);
   const auto elements = static_cast<std::size_t>(compression::stretch_with(shapes).elements);
-  compression::ErrorFeedback feedback;
+  WantedFeedback wanted(method, shapes);
   const auto codec = device.make_codec(method.name, setting_of(method, shapes));
-  auto* const fused = dynamic_cast<FeedbackCodec*>(codec.get());
-  if (is_fused && fused == nullptr) return;
-  const auto count = static_cast<std::int64_t>(elements);
   const std::size_t start = random.below(4);
   Guarded<float> unsent(device, std::vector<float>(elements), start);
-  Guarded<float> sent(device, std::vector<float>(elements), start);
-  Guarded<std::uint8_t> message(device, Bytes8(static_cast<std::size_t>(codec->message_bytes())));
-  for (int exchange = 0; exchange < 3; ++exchange) {
-    const auto values = with_ties(mixed_values(elements, random), random);
-    const Bytes8 wanted = wanted_message(*twin, feedback.add(values));
-    feedback.subtract(wanted_values(*twin, wanted, elements));
-    const Guarded<float> given(device, values, start);
-    const auto bytes = std::as_writable_bytes(message.span());
-    if (is_fused) {
-      fused->encode_rest(given.span(), unsent.span(), bytes);
-    } else {
-      device.add(unsent.data(), given.data(), count, 1.0F);
-      codec->encode(unsent.span(), exchange, bytes);
-      codec->decode(bytes, exchange, sent.span());
-      device.subtract(unsent.data(), unsent.data(), sent.data(), count);
-    }
-    EXPECT_EQ(message.read(), wanted);
-    expect_same(unsent.read(), {feedback.unsent().begin(), feedback.unsent().end()});
+  Guarded<std::uint8_t> message(device, Bytes8(static_cast<std::size_t>(codec->message_bytes())), start);
+  for (int exchange = 0; exchange < 4; ++exchange) {
+    const auto values = values_of_exchange(elements, exchange == 3, random);
+    wanted.exchange(values);
+    Guarded<float> given(device, values, start);
+    ASSERT_TRUE(codec->encode_with_memory(given.span(), unsent.span(), exchange,
+                                          std::as_writable_bytes(message.span())));
+    EXPECT_EQ(message.read(), wanted.message);
+    expect_same(unsent.read(), wanted.unsent());
+    expect_same(given.read(), values);
   }
 }
 
-TEST_P(DeviceCodecTest, ErrorFeedbackKeepsTheSame) {
+std::vector<float> read_floats(ComputeDevice& device, std::span<const float> from) {
+  std::vector<float> values(from.size());
+  device.copy(values.data(), from.data(), from.size_bytes());
+  device.finish();
+  return values;
+}
+
+/// The roles' way. Values become what was sent, or stay and that is elsewhere.
+void test_feedback(ComputeDevice& device, const Method& method, const Shapes& shapes, bool in_place,
+                   Rng& random) {
+  SCOPED_TRACE(method.name + (in_place ? ", in place" : ""));
+  const auto elements = static_cast<std::size_t>(compression::stretch_with(shapes).elements);
+  WantedFeedback wanted(method, shapes);
+  const auto codec = device.make_codec(method.name, setting_of(method, shapes));
+  std::optional<compression::ErrorFeedback> feedback(std::in_place, true, device);
+  Guarded<float> apart(device, std::vector<float>(elements));
+  Guarded<std::uint8_t> message(device, Bytes8(static_cast<std::size_t>(codec->message_bytes())));
+  for (int exchange = 0; exchange < 5; ++exchange) {
+    const auto values = values_of_exchange(elements, exchange == 4, random);
+    wanted.exchange(values);
+    Guarded<float> given(device, values, random.below(4));
+    Guarded<float>& sent = in_place ? given : apart;
+    compression::encode(*codec, feedback, given.span(), exchange, std::as_writable_bytes(message.span()),
+                        sent.span());
+    EXPECT_EQ(message.read(), wanted.message);
+    expect_same(sent.read(), wanted.sent);
+    if (!in_place) expect_same(given.read(), values);
+    expect_same(read_floats(device, feedback->unsent()), wanted.unsent());
+    if (exchange == 1) {
+      wanted.take_back();
+      feedback->take_back();
+      expect_same(read_floats(device, feedback->unsent()), wanted.unsent());
+    }
+  }
+}
+
+TEST_P(DeviceCodecTest, TopKEncodesWithMemory) {
+  for (const auto seed : testing::seeds(3)) {
+    TANDEM_TRACE_SEED(seed);
+    Rng random(seed);
+    for (const double ratio : {1e-6, 0.01, 0.5, 1.0}) {
+      const Method method{"top-k", {{"ratio", ratio}}};
+      test_encoding_with_memory(device(), method, random_shapes(random, 5000), random);
+      test_encoding_with_memory(device(), method, {}, random);
+    }
+  }
+}
+
+TEST_P(DeviceCodecTest, WhatCannotEncodeWithMemoryLeavesAll) {
+  const Shapes shapes = {{3, 40}};
+  for (const auto& entry : compression::catalog().entries()) {
+    if (entry.make.make == nullptr || entry.name == "top-k") continue;
+    const auto codec = device().make_codec(entry.name, setting_of({entry.name, {}}, shapes));
+    if (!codec) continue;
+    SCOPED_TRACE(entry.name);
+    const Guarded<float> values(device(), std::vector<float>(120, 1.5F));
+    Guarded<float> unsent(device(), std::vector<float>(120, -0.25F));
+    const Bytes8 before(static_cast<std::size_t>(codec->message_bytes()), 9);
+    Guarded<std::uint8_t> message(device(), before);
+    EXPECT_FALSE(
+        codec->encode_with_memory(values.span(), unsent.span(), 0, std::as_writable_bytes(message.span())));
+    EXPECT_EQ(unsent.read(), std::vector<float>(120, -0.25F));
+    EXPECT_EQ(message.read(), before);
+  }
+}
+
+TEST_P(DeviceCodecTest, ErrorFeedbackIsThatOfTheSteps) {
   for (const auto seed : testing::seeds(2)) {
     TANDEM_TRACE_SEED(seed);
     Rng random(seed);
     for (const Method& method : methods())
-      for (const bool is_fused : {false, true}) test_feedback(device(), method, is_fused, random);
+      for (const bool in_place : {false, true})
+        test_feedback(device(), method, random_shapes(random, 5000), in_place, random);
   }
+}
+
+TEST_P(DeviceCodecTest, WithoutErrorFeedbackValuesStay) {
+  Rng random(1);
+  const Method method{"top-k", {{"ratio", 0.1}}};
+  const Shapes shapes = {{5, 60}};
+  const auto values = mixed_values(300, random);
+  const auto twin = compression::catalog().find("top-k").make.make(setting_of(method, shapes));
+  const auto codec = device().make_codec("top-k", setting_of(method, shapes));
+  std::optional<compression::ErrorFeedback> none;
+  Guarded<float> given(device(), values);
+  Guarded<std::uint8_t> message(device(), Bytes8(static_cast<std::size_t>(codec->message_bytes())));
+  compression::encode(*codec, none, given.span(), 0, std::as_writable_bytes(message.span()), given.span());
+  EXPECT_EQ(message.read(), wanted_message(*twin, values));
+  expect_same(given.read(), values);
 }
 
 TEST_P(DeviceCodecTest, EveryMethodOfTheProcessorAndFewerOfAGpu) {

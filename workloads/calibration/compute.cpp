@@ -39,10 +39,7 @@ class SampleMessage {
   }
   void compress(std::span<const float> values) {
     ++exchange_;
-    codec_->encode(feedback_ ? feedback_->add(values) : values, exchange_, message_.span());
-    if (!feedback_) return;
-    codec_->decode(message_.span(), exchange_, decoded_.span());
-    feedback_->subtract(decoded_.span());
+    compression::encode(*codec_, feedback_, values, exchange_, message_.span(), decoded_.span());
   }
   /// Pre: compressed before.
   void decompress() { codec_->decode(message_.span(), exchange_, decoded_.span()); }

@@ -49,11 +49,7 @@ void PushCompressor::Piece::compress(ComputeDevice& device, std::span<float> val
   const auto trained = values.first(static_cast<std::size_t>(extent.parameters));
   const auto statistics = std::as_bytes(values.subspan(trained.size()));
   const auto compressed = message.span().first(message.size() - statistics.size());
-  codec->encode(feedback ? feedback->add(trained) : trained, number, compressed);
-  if (feedback) {
-    codec->decode(compressed, number, trained);
-    feedback->subtract(trained);
-  }
+  compression::encode(*codec, feedback, trained, number, compressed, trained);
   device.copy(message.data() + compressed.size(), statistics.data(), statistics.size());
 }
 

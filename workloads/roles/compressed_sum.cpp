@@ -39,10 +39,7 @@ class Summed final : public CompressedSum {
   void prepare(std::size_t, std::span<float> payload) override {
     if (message_.empty())
       message_ = DeviceArray<std::byte>(device_, static_cast<std::size_t>(codec_->message_bytes()));
-    codec_->encode(feedback_ ? feedback_->add(payload) : payload, exchange_, message_.span());
-    if (!feedback_) return;
-    codec_->decode(message_.span(), exchange_, payload);
-    feedback_->subtract(payload);
+    compression::encode(*codec_, feedback_, payload, exchange_, message_.span(), payload);
   }
 
   std::span<std::byte> memory(std::size_t) override { return message_.span(); }
@@ -86,10 +83,7 @@ class Gathered final : public CompressedSum {
       messages_ = DeviceArray<std::byte>(
           device_, place_of_.size() * static_cast<std::size_t>(codec_->message_bytes()));
     const auto own = message_of(static_cast<std::size_t>(worker_));
-    codec_->encode(feedback_ ? feedback_->add(payload) : payload, exchange_, own);
-    if (!feedback_) return;
-    codec_->decode(own, exchange_, payload);
-    feedback_->subtract(payload);
+    compression::encode(*codec_, feedback_, payload, exchange_, own, payload);
   }
 
   std::span<std::byte> memory(std::size_t) override { return messages_.span(); }

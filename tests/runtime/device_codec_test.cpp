@@ -175,7 +175,7 @@ class WantedFeedback {
 
  private:
   std::unique_ptr<Codec> twin_;
-  compression::ErrorFeedback feedback_{true};
+  compression::ErrorFeedback feedback_{host_device(), true};
 };
 
 /// The values of an exchange; of the last one some are infinite, of which nothing finite may be left.
@@ -223,7 +223,7 @@ void test_feedback(ComputeDevice& device, const Method& method, const Shapes& sh
   const auto elements = static_cast<std::size_t>(compression::stretch_with(shapes).elements);
   WantedFeedback wanted(method, shapes);
   const auto codec = device.make_codec(method.name, setting_of(method, shapes));
-  std::optional<compression::ErrorFeedback> feedback(std::in_place, true, device);
+  std::optional<compression::ErrorFeedback> feedback(std::in_place, device, true);
   Guarded<float> apart(device, std::vector<float>(elements));
   Guarded<std::uint8_t> message(device, Bytes8(static_cast<std::size_t>(codec->message_bytes())));
   for (int exchange = 0; exchange < 5; ++exchange) {

@@ -11,11 +11,11 @@
 
 #include "policies/collectives/schedule.hpp"
 #include "policies/compression/codec.hpp"
-#include "workloads/vectors/error_feedback.hpp"
 #include "policies/vocabulary/check.hpp"
 #include "tests/sim/training.hpp"
 #include "workloads/roles/state_files.hpp"
 #include "workloads/saved_state.hpp"
+#include "workloads/vectors/error_feedback.hpp"
 
 namespace tandem {
 namespace {
@@ -161,7 +161,7 @@ class RepeatedCompression : public Compressed, public ::testing::WithParamInterf
   /// One worker's messages of one bucket.
   struct Sender {
     std::unique_ptr<compression::Codec> codec;
-    compression::ErrorFeedback feedback;
+    compression::ErrorFeedback feedback{host_device()};
   };
 
   std::vector<float> by_hand(int rounds) const {
@@ -171,8 +171,7 @@ class RepeatedCompression : public Compressed, public ::testing::WithParamInterf
     for (int worker = 0; worker < workers; ++worker)
       for (const auto& bucket : buckets)
         senders[static_cast<std::size_t>(worker)].push_back(
-            {job_->compression()->make(job_->compression_setting(worker, bucket.offset, bucket.parameters)),
-             {}});
+            {job_->compression()->make(job_->compression_setting(worker, bucket.offset, bucket.parameters))});
     const auto learner = make_job_learner(*job_);
     std::vector<float> model(learner->model().begin(), learner->model().end());
     for (int round = 0; round < rounds; ++round) {

@@ -35,7 +35,7 @@ class SampleMessage {
         message_(device, static_cast<std::size_t>(codec_->message_bytes())),
         decoded_(device, static_cast<std::size_t>(elements)) {
     if (compression::has_error_feedback(job.compression_options()))
-      feedback_.emplace(job.algorithm().make.timing_driven, device);
+      feedback_.emplace(device, job.algorithm().make.timing_driven);
   }
   void compress(std::span<const float> values) {
     ++exchange_;

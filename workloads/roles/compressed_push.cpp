@@ -35,7 +35,7 @@ PushCompressor::PushCompressor(const Job& job, ComputeDevice& device, int worker
       if (!job.real_math()) continue;
       // Who waits for all workers drops nobody's push.
       if (compression::has_error_feedback(job.compression_options()))
-        piece.feedback.emplace(job.algorithm().make.timing_driven, device);
+        piece.feedback.emplace(device, job.algorithm().make.timing_driven);
       piece.message = DeviceArray<std::byte>(device, static_cast<std::size_t>(piece.message_bytes()));
     }
   }

@@ -14,7 +14,7 @@ using Feedback = std::optional<compression::ErrorFeedback>;
 
 Feedback feedback_for(const Job& job, ComputeDevice& device) {
   if (!compression::has_error_feedback(job.compression_options())) return std::nullopt;
-  return std::make_optional<compression::ErrorFeedback>(false, device);
+  return std::make_optional<compression::ErrorFeedback>(device);
 }
 
 void remember_unsent(Feedback& feedback, std::int64_t elements, StateArchive& state,

@@ -18,8 +18,9 @@ namespace tandem::compression {
 /// Of one stretch. Stich, Cordonnier, Jaggi: Sparsified SGD with Memory. NeurIPS 2018.
 class ErrorFeedback {
  public:
-  /// `takes_back`: what was added may turn out to count for nothing, so that the memory before is kept too.
-  explicit ErrorFeedback(bool takes_back = false, ComputeDevice& device = host_device())
+  /// `device`: that of all vectors. `takes_back`: what was added may turn out to count for nothing, so that
+  /// the memory before is kept too.
+  explicit ErrorFeedback(ComputeDevice& device, bool takes_back = false)
       : device_(&device), takes_back_(takes_back) {}
 
   /// Encodes the values and all that was not sent before, and keeps what the message lost. `sent`, which may

@@ -8,11 +8,11 @@
 #include <limits>
 #include <set>
 
-#include "workloads/vectors/error_feedback.hpp"
 #include "tests/policies/compression/stretches.hpp"
 #include "tests/support/names.hpp"
 #include "tests/support/seeds.hpp"
 #include "workloads/vectors/compute_device.hpp"
+#include "workloads/vectors/error_feedback.hpp"
 
 namespace tandem::compression {
 namespace {
@@ -74,7 +74,7 @@ TEST_P(Compressions, WithErrorFeedbackLoseNothing) {
     TANDEM_TRACE_SEED(seed);
     Rng random(seed);
     const auto codec = make(GetParam(), shapes, {{"error_feedback", true}});
-    ErrorFeedback feedback;
+    ErrorFeedback feedback(host_device());
     std::vector<double> balance(325);
     for (int exchange = 0; exchange < 50; ++exchange) {
       const auto values = random_values(325, random);
@@ -90,7 +90,7 @@ TEST_P(Compressions, WithErrorFeedbackLoseNothing) {
 }
 
 TEST(ErrorFeedback, TakesBackWhatWasAddedLast) {
-  ErrorFeedback feedback(true);
+  ErrorFeedback feedback(host_device(), true);
   const auto push = [&](const std::vector<float>& values, const std::vector<float>& sent) {
     feedback.add(values);
     feedback.subtract(sent);

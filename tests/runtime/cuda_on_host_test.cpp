@@ -5,7 +5,10 @@
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 
+#include <algorithm>
+#include <atomic>
 #include <numeric>
+#include <thread>
 
 #include "cuda_runtime.h"
 #include "runtime/kernel_support.cuh"
@@ -54,6 +57,46 @@ TEST(CudaOnHost, WarpsVote) {
   EXPECT_EQ(run(1, 96, vote, votes.data()), cudaSuccess);
   for (std::size_t thread = 0; thread < 96; ++thread)
     EXPECT_EQ(votes[thread], thread < 32 ? 0xaaaaaaaaU : 0xaaaaaaabU);
+}
+
+TEST(CudaOnHost, AnEventMayGoBeforeItIsReached) {
+  cuda_on_host::reset();
+  cudaStream_t stream = nullptr;
+  cudaEvent_t event = nullptr;
+  ASSERT_EQ(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), cudaSuccess);
+  ASSERT_EQ(cudaEventCreateWithFlags(&event, cudaEventDisableTiming), cudaSuccess);
+  std::atomic<bool> goes_on = false;
+  cuda_on_host::submit(stream, [&] {
+    while (!goes_on) std::this_thread::yield();
+  });
+  EXPECT_EQ(cudaEventRecord(event, stream), cudaSuccess);
+  EXPECT_EQ(cudaEventQuery(event), cudaErrorNotReady);
+  EXPECT_EQ(cudaEventDestroy(event), cudaSuccess);
+  EXPECT_EQ(cuda_on_host::remaining().events, 0);
+  goes_on = true;
+  EXPECT_EQ(cudaStreamDestroy(stream), cudaSuccess);
+  EXPECT_EQ(cuda_on_host::remaining(), cuda_on_host::Remaining{});
+}
+
+TEST(CudaOnHost, EventsWithoutTimesHaveNone) {
+  cuda_on_host::reset();
+  cudaEvent_t event = nullptr;
+  ASSERT_EQ(cudaEventCreateWithFlags(&event, cudaEventDisableTiming), cudaSuccess);
+  EXPECT_EQ(cudaEventRecord(event, nullptr), cudaSuccess);
+  float milliseconds = 0.0F;
+  EXPECT_EQ(cudaEventElapsedTime(&milliseconds, event, event), cudaErrorInvalidResourceHandle);
+  EXPECT_EQ(cudaEventDestroy(event), cudaSuccess);
+}
+
+TEST(CudaOnHost, DevicesHaveIdentities) {
+  cuda_on_host::reset({.devices = 2});
+  cudaDeviceProp first{}, again{}, second{};
+  ASSERT_EQ(cudaGetDeviceProperties(&first, 0), cudaSuccess);
+  ASSERT_EQ(cudaGetDeviceProperties(&again, 0), cudaSuccess);
+  ASSERT_EQ(cudaGetDeviceProperties(&second, 1), cudaSuccess);
+  EXPECT_TRUE(std::ranges::equal(first.uuid.bytes, again.uuid.bytes));
+  EXPECT_FALSE(std::ranges::equal(first.uuid.bytes, second.uuid.bytes));
+  EXPECT_EQ(cudaGetDeviceProperties(&first, 2), cudaErrorInvalidDevice);
 }
 
 __global__ void sum_again_and_again(int* sums) {

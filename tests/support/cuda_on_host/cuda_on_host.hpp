@@ -61,6 +61,10 @@ std::string last_failure();
 /// For the emulation itself: notes a call. An error to return at once, or success.
 cudaError_t begin_call(const char* name);
 void note_launch();
+/// The stream does it in its turn; the default stream does it at once.
+cudaError_t submit(cudaStream_t stream, std::function<void()> operation);
+/// Whether all of it is memory of one allocation on a device.
+bool is_device_memory(const void* memory, std::size_t bytes);
 Settings settings();
 bool is_default(cudaStream_t stream);
 /// Does it at once on the default stream, else in the stream's turn. Another stream has to be of the current

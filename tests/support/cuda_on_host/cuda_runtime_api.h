@@ -29,8 +29,12 @@ enum cudaMemcpyKind {
   cudaMemcpyDefault = 4
 };
 enum cudaDeviceAttr { cudaDevAttrMultiProcessorCount = 16 };
+struct cudaUUID_t {
+  char bytes[16];
+};
 struct cudaDeviceProp {
   char name[256];
+  cudaUUID_t uuid;
   int major;
   int minor;
 };
@@ -43,6 +47,7 @@ typedef struct CUevent_st* cudaEvent_t;
 #define cudaStreamLegacy (reinterpret_cast<cudaStream_t>(0x1))
 constexpr unsigned cudaStreamNonBlocking = 1;
 constexpr unsigned cudaHostAllocPortable = 1;
+constexpr unsigned cudaEventDisableTiming = 2;
 
 const char* cudaGetErrorName(cudaError_t error);
 const char* cudaGetErrorString(cudaError_t error);
@@ -71,6 +76,7 @@ cudaError_t cudaStreamDestroy(cudaStream_t stream);
 cudaError_t cudaStreamSynchronize(cudaStream_t stream);
 
 cudaError_t cudaEventCreate(cudaEvent_t* event);
+cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned flags);
 cudaError_t cudaEventDestroy(cudaEvent_t event);
 cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream);
 cudaError_t cudaEventQuery(cudaEvent_t event);

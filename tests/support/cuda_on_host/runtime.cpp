@@ -76,8 +76,10 @@ struct CUstream_st {
 
 struct CUevent_st {
   int device;
+  bool is_timed = true;
   int pending = 0;  ///< records that streams have still to reach
   bool was_recorded = false;
+  bool is_destroyed = false;  ///< and goes when it is reached
   Clock::time_point reached = {};
 };
 
@@ -223,6 +225,22 @@ Remaining remaining() {
           static_cast<int>(world().streams.size()), world().events};
 }
 
+// A stream has to be of the current device, as CUDA wants it of kernels and events.
+cudaError_t submit(cudaStream_t stream, std::function<void()> operation) {
+  if (is_default(stream)) {
+    operation();
+    return cudaSuccess;
+  }
+  if (stream->device != current_device) return said(cudaErrorInvalidResourceHandle);
+  stream->submit(std::move(operation));
+  return cudaSuccess;
+}
+
+bool is_device_memory(const void* memory, std::size_t bytes) {
+  const std::lock_guard lock(world().mutex);
+  return is_within(world().device_ranges, memory, bytes);
+}
+
 cudaError_t begin_call(const char* name) {
   const std::lock_guard lock(world().mutex);
   ++world().calls[name];
@@ -277,11 +295,15 @@ cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr, int) {
   *value = settings().multiprocessors;
   return cudaSuccess;
 }
-cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int) {
+cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int device) {
   TANDEM_BEGIN_CALL();
+  if (device < 0 || device >= settings().devices) return said(cudaErrorInvalidDevice);
   std::strcpy(properties->name, "CUDA on the host");
   properties->major = 9;
   properties->minor = 0;
+  // The same devices for every process of the machine.
+  properties->uuid = {};
+  std::memcpy(properties->uuid.bytes, &device, sizeof(device));
   return cudaSuccess;
 }
 cudaError_t cudaFuncGetAttributes(cudaFuncAttributes* attributes, const void*) {
@@ -388,21 +410,33 @@ cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
 
 // ---- Events ----
 
-cudaError_t cudaEventCreate(cudaEvent_t* event) {
-  TANDEM_BEGIN_CALL();
-  *event = new CUevent_st{.device = current_device};
+namespace {
+cudaError_t make_event(cudaEvent_t* event, bool is_timed) {
+  *event = new CUevent_st{.device = current_device, .is_timed = is_timed};
   const std::lock_guard lock(world().mutex);
   ++world().events;
   return cudaSuccess;
 }
+}  // namespace
+
+cudaError_t cudaEventCreate(cudaEvent_t* event) {
+  TANDEM_BEGIN_CALL();
+  return make_event(event, true);
+}
+cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned flags) {
+  TANDEM_BEGIN_CALL();
+  if ((flags & ~cudaEventDisableTiming) != 0) return said(cudaErrorNotSupported);
+  return make_event(event, flags == 0);
+}
+// As CUDA's it does not wait: of an event that a stream has still to reach the rest goes then.
 cudaError_t cudaEventDestroy(cudaEvent_t event) {
   TANDEM_BEGIN_CALL();
-  for (int pending = 1; pending > 0;) {
-    const std::lock_guard lock(world().mutex);
-    pending = event->pending;
-    if (pending == 0) --world().events;
-  }
-  delete event;
+  const std::lock_guard lock(world().mutex);
+  --world().events;
+  if (event->pending == 0)
+    delete event;
+  else
+    event->is_destroyed = true;
   return cudaSuccess;
 }
 cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
@@ -418,6 +452,7 @@ cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
     const std::lock_guard lock(world().mutex);
     --event->pending;
     event->reached = Clock::now();
+    if (event->is_destroyed && event->pending == 0) delete event;
   });
 }
 cudaError_t cudaEventQuery(cudaEvent_t event) {
@@ -428,7 +463,8 @@ cudaError_t cudaEventQuery(cudaEvent_t event) {
 cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t begin, cudaEvent_t end) {
   TANDEM_BEGIN_CALL();
   const std::lock_guard lock(world().mutex);
-  if (!begin->was_recorded || !end->was_recorded) return said(cudaErrorInvalidResourceHandle);
+  if (!begin->was_recorded || !end->was_recorded || !begin->is_timed || !end->is_timed)
+    return said(cudaErrorInvalidResourceHandle);
   if (begin->pending > 0 || end->pending > 0) return said(cudaErrorNotReady);
   *milliseconds = std::chrono::duration<float, std::milli>(end->reached - begin->reached).count();
   return cudaSuccess;

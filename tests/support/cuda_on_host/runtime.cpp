@@ -225,17 +225,6 @@ Remaining remaining() {
           static_cast<int>(world().streams.size()), world().events};
 }
 
-// A stream has to be of the current device, as CUDA wants it of kernels and events.
-cudaError_t submit(cudaStream_t stream, std::function<void()> operation) {
-  if (is_default(stream)) {
-    operation();
-    return cudaSuccess;
-  }
-  if (stream->device != current_device) return said(cudaErrorInvalidResourceHandle);
-  stream->submit(std::move(operation));
-  return cudaSuccess;
-}
-
 bool is_device_memory(const void* memory, std::size_t bytes) {
   const std::lock_guard lock(world().mutex);
   return is_within(world().device_ranges, memory, bytes);

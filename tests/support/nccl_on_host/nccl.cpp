@@ -1,0 +1,214 @@
+// Communicators between processes of one machine: their members meet in shared memory.
+#include "nccl.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <cstring>
+#include <new>
+#include <set>
+#include <string>
+#include <thread>
+
+#include "tests/support/cuda_on_host/cuda_on_host.hpp"
+
+namespace {
+
+using tandem::cuda_on_host::begin_call;
+
+constexpr int most_members = 64;
+constexpr std::size_t piece_elements = 4096;
+
+struct Member {
+  int device = 0;
+  std::atomic<std::uint64_t> phase = 0;  ///< how often it has met the others
+  std::uint64_t count = 0;               ///< elements of its sum under way
+  float values[piece_elements] = {};
+};
+struct Shared {
+  std::atomic<int> joined = 0;
+  std::atomic<int> ended = 0;      ///< that want to destroy it
+  std::atomic<bool> lost = false;  ///< one is no longer there
+  Member members[most_members];
+};
+static_assert(std::atomic<std::uint64_t>::is_always_lock_free && std::atomic<bool>::is_always_lock_free,
+              "processes share them");
+
+void wait_briefly() { std::this_thread::sleep_for(std::chrono::microseconds(20)); }
+
+/// Null: the system does not give it.
+Shared* map_shared(const char* name, int flags) {
+  const int file = shm_open(name, O_RDWR | flags, 0600);
+  if (file < 0) return nullptr;
+  void* memory = MAP_FAILED;
+  if ((flags & O_CREAT) == 0 || ftruncate(file, sizeof(Shared)) == 0)
+    memory = mmap(nullptr, sizeof(Shared), PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+  close(file);
+  return memory == MAP_FAILED ? nullptr : static_cast<Shared*>(memory);
+}
+
+}  // namespace
+
+struct ncclComm {
+  Shared* shared;
+  int rank;
+  int size;
+  int device;
+  std::atomic<bool> is_aborted = false;
+  std::atomic<ncclResult_t> state = ncclSuccess;
+  std::atomic<int> under_way = 0;  ///< sums
+  std::uint64_t phase = 0;         ///< known to the stream's thread
+
+  ~ncclComm() { munmap(shared, sizeof(Shared)); }
+  Member& own() const { return shared->members[rank]; }
+
+  /// Waits until all have come so far. False: it was aborted instead.
+  bool meet() {
+    own().phase.store(++phase, std::memory_order_release);
+    for (int other = 0; other < size; ++other)
+      while (shared->members[other].phase.load(std::memory_order_acquire) < phase) {
+        if (is_aborted) return false;
+        wait_briefly();
+      }
+    return true;
+  }
+  bool all_sum(std::uint64_t count) const {
+    return std::all_of(shared->members, shared->members + size,
+                       [&](const Member& member) { return member.count == count; });
+  }
+  void sum(const float* summand, float* result, std::size_t count) {
+    own().count = count;
+    if (!meet()) return;
+    if (!all_sum(count)) {
+      state = ncclInvalidUsage;
+      while (!is_aborted) wait_briefly();
+      return;
+    }
+    for (std::size_t at = 0; at < count; at += piece_elements) {
+      const std::size_t elements = std::min(piece_elements, count - at);
+      std::copy_n(summand + at, elements, own().values);
+      if (!meet()) return;
+      for (std::size_t i = 0; i < elements; ++i) {
+        float total = shared->members[0].values[i];
+        for (int other = 1; other < size; ++other) total += shared->members[other].values[i];
+        result[at + i] = total;
+      }
+      if (!meet()) return;
+    }
+    // Nobody tells another count before all have read this one, of a sum of nothing too.
+    static_cast<void>(meet());
+  }
+};
+
+// Every call starts so: it is counted, and may be one that is to fail.
+#define TANDEM_BEGIN_CALL() \
+  if (begin_call(__func__) != cudaSuccess) return ncclUnhandledCudaError
+
+const char* ncclGetErrorString(ncclResult_t result) {
+  switch (result) {
+    case ncclSuccess:
+      return "no error";
+    case ncclUnhandledCudaError:
+      return "unhandled cuda error";
+    case ncclSystemError:
+      return "unhandled system error";
+    case ncclInternalError:
+      return "internal error";
+    case ncclInvalidArgument:
+      return "invalid argument";
+    case ncclInvalidUsage:
+      return "invalid usage";
+    case ncclRemoteError:
+      return "remote process exited or there was a network error";
+  }
+  return "unknown result code";
+}
+
+ncclResult_t ncclGetUniqueId(ncclUniqueId* id) {
+  TANDEM_BEGIN_CALL();
+  const std::string name = "/tandem-nccl-" + std::to_string(getpid()) + '-' +
+                           std::to_string(std::chrono::steady_clock::now().time_since_epoch().count());
+  Shared* const shared = map_shared(name.c_str(), O_CREAT | O_EXCL);
+  if (shared == nullptr) return ncclSystemError;
+  new (shared) Shared;
+  munmap(shared, sizeof(Shared));
+  *id = {};
+  std::copy(name.begin(), name.end(), id->internal);
+  return ncclSuccess;
+}
+
+ncclResult_t ncclCommInitRank(ncclComm_t* communicator, int members, ncclUniqueId id, int rank) {
+  TANDEM_BEGIN_CALL();
+  if (members < 1 || members > most_members || rank < 0 || rank >= members) return ncclInvalidArgument;
+  int device = 0;
+  if (cudaGetDevice(&device) != cudaSuccess) return ncclUnhandledCudaError;
+  Shared* const shared = map_shared(id.internal, 0);
+  if (shared == nullptr) return ncclSystemError;
+  shared->members[rank].device = device;
+  if (shared->joined.fetch_add(1) + 1 == members) shm_unlink(id.internal);
+  while (shared->joined.load() < members) wait_briefly();
+  std::set<int> devices;
+  for (int member = 0; member < members; ++member) devices.insert(shared->members[member].device);
+  if (static_cast<int>(devices.size()) < members) {
+    munmap(shared, sizeof(Shared));
+    return ncclInvalidUsage;
+  }
+  *communicator = new ncclComm{shared, rank, members, device};
+  return ncclSuccess;
+}
+
+ncclResult_t ncclCommAbort(ncclComm_t communicator) {
+  TANDEM_BEGIN_CALL();
+  communicator->shared->lost = true;
+  communicator->is_aborted = true;
+  while (communicator->under_way.load() > 0) wait_briefly();
+  delete communicator;
+  return ncclSuccess;
+}
+
+ncclResult_t ncclCommDestroy(ncclComm_t communicator) {
+  TANDEM_BEGIN_CALL();
+  const Shared& shared = *communicator->shared;
+  while (communicator->under_way.load() > 0 && !shared.lost) wait_briefly();
+  communicator->shared->ended.fetch_add(1);
+  while (shared.ended.load() < communicator->size && !shared.lost) wait_briefly();
+  if (shared.ended.load() < communicator->size) {
+    static_cast<void>(ncclCommAbort(communicator));
+    return ncclRemoteError;
+  }
+  delete communicator;
+  return ncclSuccess;
+}
+
+ncclResult_t ncclCommGetAsyncError(ncclComm_t communicator, ncclResult_t* state) {
+  TANDEM_BEGIN_CALL();
+  *state = communicator->state;
+  if (*state == ncclSuccess && communicator->shared->lost) *state = ncclRemoteError;
+  return ncclSuccess;
+}
+
+ncclResult_t ncclAllReduce(const void* summand, void* sum, std::size_t count, ncclDataType_t type,
+                           ncclRedOp_t operation, ncclComm_t communicator, cudaStream_t stream) {
+  TANDEM_BEGIN_CALL();
+  if (communicator == nullptr || type != ncclFloat || operation != ncclSum) return ncclInvalidArgument;
+  int device = 0;
+  if (cudaGetDevice(&device) != cudaSuccess || device != communicator->device) return ncclInvalidUsage;
+  const std::size_t bytes = count * sizeof(float);
+  if (!tandem::cuda_on_host::is_device_memory(summand, bytes) ||
+      !tandem::cuda_on_host::is_device_memory(sum, bytes))
+    return ncclInvalidArgument;
+  ++communicator->under_way;
+  const cudaError_t error = tandem::cuda_on_host::submit(stream, [=] {
+    if (!communicator->is_aborted)
+      communicator->sum(static_cast<const float*>(summand), static_cast<float*>(sum), count);
+    --communicator->under_way;
+  });
+  if (error == cudaSuccess) return ncclSuccess;
+  --communicator->under_way;
+  return ncclUnhandledCudaError;
+}

@@ -38,8 +38,8 @@ std::span<T> elements_of(const Part& part, std::span<T> values) {
 
 /// How many of so many elements a share of them is: at least one of any.
 std::int64_t count_of_share(double share, std::int64_t elements);
-/// The memory that error feedback moves for each element: reads and writes it twice, and writes what was
-/// sent.
+/// The memory that error feedback moves for each element where the codec does not encode with memory: reads
+/// and writes it twice, and writes what was sent.
 double feedback_bytes(const Options& options);
 
 }  // namespace tandem::compression

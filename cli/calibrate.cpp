@@ -19,7 +19,9 @@ namespace tandem::cli {
 namespace {
 
 std::string path_text(const Profile::Path& path) {
-  std::string text = path.links == 0 ? fmt::format("\n  messages between two ranks of one machine\n")
+  const bool told = !path.from_kind.empty() && !path.is_between(Job::processor_kind, Job::processor_kind);
+  const std::string kinds = !told ? "" : fmt::format(" ({}, {})", path.from_kind, path.to_kind);
+  std::string text = path.links == 0 ? fmt::format("\n  messages between two ranks of one machine{}\n", kinds)
                                      : fmt::format("\n  messages from {} to {}: {} links, {:.4g} MB/s\n",
                                                    path.from, path.to, path.links, path.bandwidth * 1e-6);
   text += "  message size    one way\n";
@@ -55,6 +57,20 @@ std::string copies_text(const Profile& profile) {
   return text;
 }
 
+std::string hosts_text(const Profile& profile) {
+  if (profile.hosts.empty()) return "";
+  std::string text = "  time over that of the first host:\n";
+  for (const auto& entry : profile.hosts) {
+    text += fmt::format("    {} ({}): a step x{:.3f} +-{:.1f} %",
+                        entry.host.empty() ? "a further rank" : entry.host, entry.kind, entry.ratio,
+                        entry.spread * 50);
+    if (entry.kind != profile.hosts.front().kind)
+      for (const auto& of : entry.works) text += fmt::format(", {} x{:.3g}", name_of(of.work), of.ratio);
+    text += '\n';
+  }
+  return text;
+}
+
 /// What calibration found around the prices of work: a line each.
 std::string disturbance_text(const Profile& profile) {
   std::string text;
@@ -77,12 +93,7 @@ std::string disturbance_text(const Profile& profile) {
     text += fmt::format("  {} ranks begin {:.2f} to {:.2f} ms after time zero\n", begins.size(), *first * 1e3,
                         *last * 1e3);
   }
-  std::string hosts;
-  for (const auto& entry : profile.hosts)
-    hosts +=
-        fmt::format("{}{} x{:.3f} +-{:.1f} %", separated(hosts), entry.host, entry.ratio, entry.spread * 50);
-  if (!hosts.empty()) text += "  time of a step by host: " + hosts + "\n";
-  return text;
+  return text + hosts_text(profile);
 }
 
 std::string profile_text(const Profile& profile) {
@@ -167,8 +178,13 @@ void add_calibrate(CLI::App& app, int& exit_code) {
   const auto options = std::make_shared<JobOptions>();
   const auto platform = std::make_shared<std::string>();
   const auto on_cluster = std::make_shared<bool>(false);
+  const auto print_command = std::make_shared<bool>(false);
   add_experiment_options(*command, *options);
   command->add_flag("--cluster", *on_cluster, "Measure on the emulated cluster of the experiment's platform");
+  command->add_flag(
+      "--print-command", *print_command,
+      "Write job.json into OUT.work and print the launch, which writes OUT: for a batch system, or a "
+      "machine that has only tandem-rank");
   command->add_option("--platform", *platform, "Also write this machine as a platform file");
   command->footer(
       "Measures messages between ranks, MPI's own all-reduce, every piece of work of one training step, and\n"
@@ -177,8 +193,9 @@ void add_calibrate(CLI::App& app, int& exit_code) {
       "  tandem simulate workloads/experiments/mixed_lab.yaml --set physics.network=profile --set "
       "physics.profile=profile.json\n"
       "  tandem calibrate workloads/experiments/this_machine.yaml --platform platforms/this_machine.xml\n"
-      "  tandem calibrate workloads/experiments/mixed_lab.yaml --cluster --out mixed_lab_profile.json");
-  command->callback([options, platform, on_cluster, &exit_code] {
+      "  tandem calibrate workloads/experiments/mixed_lab.yaml --cluster --out mixed_lab_profile.json\n"
+      "  tandem calibrate workloads/experiments/one_h200.yaml --print-command");
+  command->callback([options, platform, on_cluster, print_command, &exit_code] {
     const std::string path = options->out.empty() ? "profile.json" : options->out;
     for (const std::string& file : {path, *platform})
       if (!file.empty() && std::filesystem::exists(file) && !options->force)
@@ -187,7 +204,14 @@ void add_calibrate(CLI::App& app, int& exit_code) {
     const bool real = loaded.experiment.workload.math == Experiment::Workload::Math::real;
     if (!platform->empty() && !real)
       throw ConfigError("--platform needs measured work; set workload.math to real");
-    exit_code = run_calibration(*options, path, *on_cluster ? loaded.experiment.platform : "");
+    const std::string cluster = *on_cluster ? loaded.experiment.platform : "";
+    if (*print_command) {
+      if (!platform->empty())
+        throw ConfigError("--platform needs what is measured; not with --print-command");
+      fmt::print("{}\n", prepare_calibration(*options, path, cluster));
+      return;
+    }
+    exit_code = run_calibration(*options, path, cluster);
     if (exit_code != exit_fine) return;
     const Profile profile = load_profile(path);
     fmt::print("{}\n{}\n", profile_text(profile), path);

@@ -8,6 +8,7 @@
 #include <fstream>
 #include <limits>
 #include <map>
+#include <memory>
 #include <optional>
 #include <set>
 #include <vector>
@@ -16,6 +17,7 @@
 #include "cli/commands.hpp"
 #include "cli/disturbance.hpp"
 #include "platforms/topology.hpp"
+#include "policies/vocabulary/check.hpp"
 #include "runtime/launcher/launcher.hpp"
 #include "workloads/calibration.hpp"
 #include "workloads/job.hpp"
@@ -24,25 +26,63 @@
 namespace tandem::cli {
 namespace {
 
-/// Rank 0's partners: one for each kind of way that leads from it over the cluster's links; rank 1 without a
-/// cluster.
-std::vector<Partner> partners_of(const Job& job, const std::string& cluster) {
-  if (cluster.empty()) return {{}};
-  const platforms::Topology topology = platforms::load_topology(cluster);
+using platforms::Topology;
+
+/// Whether ranks of the job may compute on different things of one machine.
+bool has_kinds(const Job& job, const std::string& cluster) {
+  return cluster.empty() && job.real_math() && job.experiment().run.devices == "native";
+}
+
+/// One for each seat; two at least. One more where none computes on the processor, as another job on the
+/// platform might: a rank without a seat does.
+int ranks_of(const Job& job, const std::string& cluster) {
+  const int ranks = std::max(2, static_cast<int>(job.seats().size()));
+  if (!has_kinds(job, cluster)) return ranks;
+  const std::string processor = Job::processor_kind;
+  for (Rank rank = 0; rank < ranks; ++rank)
+    if (job.kind_of(rank) == processor) return ranks;
+  const auto& hosts = job.platform().hosts;
+  const bool any = std::ranges::any_of(hosts, [&](const auto& h) { return job.kind_of(h) == processor; });
+  return any ? ranks + 1 : ranks;
+}
+
+/// Of ranks without a seat that of the last one.
+const std::string& host_of(const Job& job, Rank rank) {
+  return job.seats()[std::min(static_cast<std::size_t>(rank), job.seats().size() - 1)].host;
+}
+
+/// The way between two ranks over the cluster's links; nothing where there is none.
+std::optional<Partner> partner_of(const Job& job, const Topology* topology, Rank from, Rank rank) {
+  Partner partner{.rank = rank, .from = from};
+  if (topology == nullptr) return partner;
+  const auto path = topology->between(host_of(job, from), host_of(job, rank));
+  if (!path) return std::nullopt;
+  if (host_of(job, from) == host_of(job, rank)) return partner;
+  partner.links = static_cast<int>(path->channels.size());
+  partner.bandwidth = path->bandwidth.count();
+  return partner;
+}
+
+/// One for each kind of way that leads from rank 0 over the cluster's links, and for each pair of kinds of
+/// hosts that ranks are on.
+std::vector<Partner> partners_of(const Job& job, const std::string& cluster, int ranks) {
+  std::optional<Topology> topology;
+  if (!cluster.empty()) topology = platforms::load_topology(cluster);
+  const auto kinds_of = [&](const Partner& partner) {
+    return job.real_math() ? std::minmax({job.kind_of(partner.from), job.kind_of(partner.rank)})
+                           : std::pair<std::string, std::string>();
+  };
   std::vector<Partner> partners;
-  for (Rank rank = 1; rank < static_cast<Rank>(job.seats().size()); ++rank) {
-    const auto path =
-        topology.between(job.seats().front().host, job.seats()[static_cast<std::size_t>(rank)].host);
-    if (!path) continue;
-    const bool within = job.seats().front().host == job.seats()[static_cast<std::size_t>(rank)].host;
-    const Partner partner{.rank = rank,
-                          .links = within ? 0 : static_cast<int>(path->channels.size()),
-                          .bandwidth = within ? 0.0 : path->bandwidth.count()};
-    const auto alike = [&](const Partner& known) {
-      return known.links == partner.links && known.bandwidth == partner.bandwidth;
-    };
-    if (std::none_of(partners.begin(), partners.end(), alike)) partners.push_back(partner);
-  }
+  for (Rank from = 0; from < ranks; ++from)
+    for (Rank rank = from + 1; rank < ranks; ++rank) {
+      const auto partner = partner_of(job, topology ? &*topology : nullptr, from, rank);
+      if (!partner) continue;
+      const auto alike = [&](const Partner& known) {
+        const bool same_way = known.links == partner->links && known.bandwidth == partner->bandwidth;
+        return kinds_of(known) == kinds_of(*partner) && (from > 0 || same_way);
+      };
+      if (std::none_of(partners.begin(), partners.end(), alike)) partners.push_back(*partner);
+    }
   return partners;
 }
 
@@ -67,49 +107,66 @@ std::vector<Rank> sharers_of(const Job& job, const std::string& cluster) {
   return sharers;
 }
 
-/// The first rank of each host but rank 0's, where the job uses the devices that the hosts really have.
-std::vector<Rank> host_ranks_of(const Job& job, const std::string& cluster) {
-  if (cluster.empty() || job.experiment().run.devices != "native") return {};
-  std::set<std::string> known{job.seats().front().host};
-  std::vector<Rank> ranks;
-  for (Rank rank = 1; rank < static_cast<Rank>(job.seats().size()); ++rank)
-    if (known.insert(job.seats()[static_cast<std::size_t>(rank)].host).second) ranks.push_back(rank);
-  return ranks;
+/// The first rank of each host but rank 0's, where the job uses the devices that the hosts really have: of
+/// each host of a cluster, and of each kind of hosts where all are one machine's.
+std::vector<Rank> host_ranks_of(const Job& job, const std::string& cluster, int ranks) {
+  if (job.experiment().run.devices != "native") return {};
+  const auto place_of = [&](Rank rank) { return cluster.empty() ? job.kind_of(rank) : host_of(job, rank); };
+  std::set<std::string> known{place_of(0)};
+  std::vector<Rank> first;
+  for (Rank rank = 1; rank < ranks; ++rank)
+    if (known.insert(place_of(rank)).second) first.push_back(rank);
+  return first;
+}
+
+/// What is there before the ranks that measure are started.
+struct Preparation {
+  std::string directory;  ///< with their document, and for their files
+  LaunchSetting launch;
+  std::unique_ptr<ClusterUse> use;  ///< null: no cluster
+};
+
+/// `may_make`: the cluster, when it is not up.
+Preparation prepare(const LoadedJob& loaded, const std::string& profile_path, const std::string& cluster,
+                    bool may_make) {
+  Preparation made;
+  made.directory = profile_path + ".work";
+  const Job job(loaded.experiment, loaded.platform, made.directory, network_of_workers(loaded));
+  const int ranks = ranks_of(job, cluster);
+  auto document = job_document(job);
+  document["partners"] = to_json(partners_of(job, cluster, ranks));
+  document["sharers"] = sharers_of(job, cluster);
+  document["host_ranks"] = host_ranks_of(job, cluster, ranks);
+  document["cluster"] = cluster;
+  made.launch.ranks = ranks;
+  made.launch.program = {program_beside("tandem-rank"),
+                         made.directory + "/job.json",
+                         "--out",
+                         made.directory,
+                         "--calibrate",
+                         profile_path,
+                         "--command",
+                         command_line()};
+  if (!cluster.empty()) {
+    std::vector<std::string> hosts;
+    for (Rank rank = 0; rank < ranks; ++rank) hosts.push_back(host_of(job, rank));
+    made.use = std::make_unique<ClusterUse>(cluster, may_make);
+    made.use->put_ranks(made.launch, hosts);
+  }
+  std::filesystem::create_directories(made.directory);
+  std::ofstream file(made.directory + "/job.json");
+  file << document.dump();
+  if (!file.flush()) throw WorldError("cannot write into " + made.directory);
+  return made;
 }
 
 /// Starts the ranks once.
 int measure(const LoadedJob& loaded, const std::string& profile_path, const std::string& cluster) {
-  const std::string directory = profile_path + ".work";
-  std::filesystem::create_directories(directory);
-  const Job job(loaded.experiment, loaded.platform, directory, network_of_workers(loaded));
-  auto document = job_document(job);
-  document["partners"] = to_json(partners_of(job, cluster));
-  document["sharers"] = sharers_of(job, cluster);
-  document["host_ranks"] = host_ranks_of(job, cluster);
-  document["cluster"] = cluster;
-  std::ofstream(directory + "/job.json") << document.dump();
-  LaunchSetting setting;
-  setting.ranks = std::max(2, static_cast<int>(job.seats().size()));
-  setting.program = {program_beside("tandem-rank"),
-                     directory + "/job.json",
-                     "--out",
-                     directory,
-                     "--calibrate",
-                     profile_path,
-                     "--command",
-                     command_line()};
-  std::optional<ClusterUse> use;
-  if (!cluster.empty()) {
-    std::vector<std::string> hosts;
-    for (const Seat& seat : job.seats()) hosts.push_back(seat.host);
-    hosts.resize(static_cast<std::size_t>(setting.ranks), hosts.back());
-    use.emplace(cluster, true);
-    use->put_ranks(setting, hosts);
-  }
+  const Preparation made = prepare(loaded, profile_path, cluster, true);
   LaunchEvents events;
   events.error = [](const std::string& line) { fmt::print(stderr, "{}\n", line); };
-  const LaunchResult result = launch(setting, events);
-  std::filesystem::remove_all(directory);
+  const LaunchResult result = launch(made.launch, events);
+  std::filesystem::remove_all(made.directory);
   if (result.exit_code != 0) fmt::print(stderr, "tandem: {}\n", result.message);
   return result.exit_code;
 }
@@ -154,6 +211,11 @@ int run_calibration(const JobOptions& options, const std::string& profile_path, 
         "slow; calibrate again when this machine is quiet\n",
         share * 100);
   return exit_fine;
+}
+
+std::string prepare_calibration(const JobOptions& options, const std::string& profile_path,
+                                const std::string& cluster) {
+  return print_command(prepare(load_job(options), profile_path, cluster, false).launch);
 }
 
 }  // namespace tandem::cli

@@ -13,4 +13,10 @@ namespace tandem::cli {
 int run_calibration(const JobOptions& options, const std::string& profile_path,
                     const std::string& cluster = {});
 
+/// Writes what the ranks need into PROFILE.work and returns the command line that starts them: for another
+/// machine, or a batch system. The profile is then where the ranks ran, under `profile_path`.
+/// Errors: ConfigError; also when the cluster is not up.
+std::string prepare_calibration(const JobOptions& options, const std::string& profile_path,
+                                const std::string& cluster = {});
+
 }  // namespace tandem::cli

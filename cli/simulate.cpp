@@ -64,7 +64,7 @@ Network network_of(const Job& job) {
                                            BytesPerSecond(1.0 / segments.back().beta_s)};
   const std::string twin = job.directory() + "/twin.xml";
   std::ofstream(twin) << platforms::twin_xml(job.platform(), network);
-  return {twin, {profile.paths.front()}, eager_limit_of(profile)};
+  return {twin, profile.paths, eager_limit_of(profile)};
 }
 
 void warn_of_stale_profile(const Job& job) {
@@ -122,6 +122,7 @@ void simulate_job(const SimulateOptions& options) {
   setting.platform_file = network.platform_file;
   setting.network = network.measured;
   setting.eager_limit = network.eager_limit;
+  for (const auto& host : job.platform().hosts) setting.host_kinds[host.name] = job.kind_of(host);
   for (std::size_t rank = 0; rank < job.seats().size(); ++rank) {
     setting.hosts.push_back(job.seats()[rank].host);
     setting.begins.push_back(devices.emplace_back(job, static_cast<Rank>(rank), noise_seed).begin());

@@ -11,19 +11,16 @@
 namespace tandem {
 
 RankDevice make_rank_device(const Job& job, Rank rank) {
-  if (rank >= static_cast<int>(job.seats().size())) return {};
-  const Seat::Role role = job.seats()[static_cast<std::size_t>(rank)].role;
-  const bool computes =
-      role == Seat::Role::worker || role == Seat::Role::server || role == Seat::Role::evaluator;
+  const auto gpu = job.gpu_of(rank);
+  if (!gpu) return {};
   const platforms::Host& host = job.host_of(rank);
-  if (!computes || !host.gpu || !job.real_math() || job.experiment().run.devices != "native") return {};
   const Gpus there = visible_gpus();
-  if (*host.gpu < there.count) return {.gpu = make_gpu(*host.gpu)};
+  if (*gpu < there.count) return {.gpu = make_gpu(*gpu)};
   if (!host.properties.contains("tandem:gpu")) return {.why_no_gpu = there.why_none};
   throw WorldError(fmt::format(
       "rank {} ({} on '{}') is to compute on GPU {} of its machine (tandem:gpu in {}), where tandem-rank "
       "sees {}; check nvidia-smi and CUDA_VISIBLE_DEVICES",
-      rank, role_name(role), host.name, *host.gpu, job.platform().file,
+      rank, role_name(job.seats()[static_cast<std::size_t>(rank)].role), host.name, *gpu, job.platform().file,
       there.count == 0 ? "none: " + there.why_none : fmt::format("{}", there.count)));
 }
 

@@ -77,9 +77,10 @@ void check_segments(const std::vector<Profile::NetworkSegment>& segments) {
 
 }  // namespace
 
-Network::Network(const SimulationSetting& setting) : paths_(setting.network) {
+Network::Network(const SimulationSetting& setting) : paths_(setting.network), kinds_(setting.host_kinds) {
   for (const auto& path : paths_) {
     check_segments(path.segments);
+    has_links_ = has_links_ || path.links > 0;
     if (path.links > 0 && !(path.bandwidth > 0))
       throw ConfigError("measured network: the path from " + path.from + " to " + path.to +
                         " names links, but no bandwidth");
@@ -154,7 +155,7 @@ double Network::lasting_share(const Profile::Path& path) {
 }
 
 void Network::look_up(const s4u::Host& from, const s4u::Host& to, const Links& links, double size) {
-  const Way way{find(&from == &to, links), links.empty() ? 0.0 : route_bandwidth(links)};
+  const Way way{find(from, to, links), links.empty() ? 0.0 : route_bandwidth(links)};
   next_ = {.path = way.path};
   if (way.path == nullptr) return;
   const double slowness = draw_slowness(way.path, size);
@@ -196,14 +197,26 @@ Network::Way Network::way_between(const s4u::Host& from, const s4u::Host& to) co
   if (paths_.empty()) return {};
   Links links;
   from.route_to(&to, links, nullptr);
-  return {find(&from == &to, links), links.empty() ? 0.0 : route_bandwidth(links)};
+  return {find(from, to, links), links.empty() ? 0.0 : route_bandwidth(links)};
 }
 
-const Profile::Path* Network::find(bool within_a_host, const Links& links) const {
+const std::string& Network::kind_of(const s4u::Host& host) const {
+  static const std::string unknown;
+  const auto found = kinds_.find(host.get_name());
+  return found == kinds_.end() ? unknown : found->second;
+}
+
+const Profile::Path* Network::find(const s4u::Host& from, const s4u::Host& to, const Links& links) const {
+  const std::string& one = kind_of(from);
+  const std::string& other = kind_of(to);
+  const auto fits = [&](const Profile::Path& path) { return path.is_between(one, other); };
+  const bool any_fits = std::ranges::any_of(paths_, fits);
+  const bool within_a_host = &from == &to;
   const Profile::Path* best = nullptr;
   double least = std::numeric_limits<double>::infinity();
   for (const auto& path : paths_) {
-    if (path.links == 0 && (within_a_host || paths_.size() == 1)) return &path;
+    if (any_fits && !fits(path)) continue;
+    if (path.links == 0 && (within_a_host || !has_links_)) return &path;
     if (path.links == 0 || within_a_host) continue;
     const double unlike = unlikeness(path, route_bandwidth(links), links.size());
     if (unlike >= least) continue;

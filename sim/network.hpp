@@ -2,9 +2,11 @@
 // that keep order.
 #pragma once
 
+#include <map>
 #include <optional>
 #include <simgrid/kernel/Timer.hpp>
 #include <simgrid/s4u.hpp>
+#include <string>
 #include <vector>
 
 #include "policies/vocabulary/rng.hpp"
@@ -13,10 +15,11 @@
 namespace tandem::sim {
 
 /// Makes a message take alpha + size * beta of its segment when it is alone; concurrent messages share links
-/// as before. A way of the platform takes the measured path that is most like it: by the bandwidth of the
-/// narrowest link (the share of it that messages reach carries over), then by the number of links; a path
-/// without links holds within a host, and everywhere when there is no other. Within a host the platform's
-/// loopback holds when no such path was measured. Without any path the links of the platform hold.
+/// as before. A way of the platform takes the measured path that is most like it, among those between hosts
+/// of the kinds of its own, or among all where none is: by the bandwidth of the narrowest link (the share of
+/// it that messages reach carries over), then by the number of links; a path without links holds within a
+/// host, and everywhere when none has links. Within a host the platform's loopback holds when no such path
+/// was measured. Without any path the links of the platform hold.
 class Network {
  public:
   /// With noise, each message takes as much longer or shorter as one of the measured messages of the next
@@ -70,9 +73,13 @@ class Network {
   static double lasting_share(const Profile::Path& path);
   double latency_factor(const Links& links);
   double draw_slowness(const Profile::Path* path, double size);
-  const Profile::Path* find(bool within_a_host, const Links& links) const;
+  const Profile::Path* find(const simgrid::s4u::Host& from, const simgrid::s4u::Host& to,
+                            const Links& links) const;
+  const std::string& kind_of(const simgrid::s4u::Host& host) const;
 
   std::vector<Profile::Path> paths_;
+  bool has_links_ = false;  ///< whether any of them has
+  std::map<std::string, std::string> kinds_;
   double share_spread_ = 0;
   std::optional<Rng> messages_;
   std::optional<Rng> sends_;

@@ -78,7 +78,8 @@ nlohmann::json report_physics(const std::map<std::string, std::string>& own,
     for (const auto& segment : path.segments)
       segments.push_back(
           {{"from_bytes", segment.from_bytes}, {"alpha_s", segment.alpha_s}, {"beta_s", segment.beta_s}});
-    measured.push_back({{"links", path.links},
+    measured.push_back({{"between", {path.from_kind, path.to_kind}},
+                        {"links", path.links},
                         {"bandwidth", path.bandwidth},
                         {"segments", segments},
                         {"held_bytes", path.held_bytes}});

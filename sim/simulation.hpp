@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <limits>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <span>
@@ -46,6 +47,8 @@ struct SimulationSetting {
   /// Measured cost of a message by its size on each kind of way; empty: the links of the platform alone
   /// (CM02).
   std::vector<Profile::Path> network = {};
+  /// Of hosts by name, as the paths of `network` name them; a host that is not named has the kind "".
+  std::map<std::string, std::string> host_kinds = {};
   /// Messages then vary as `network` says that they did.
   struct Noise {
     std::uint64_t seed;

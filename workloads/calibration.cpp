@@ -35,24 +35,57 @@ std::string host_name(const Job& job, Rank rank) {
   return static_cast<std::size_t>(rank) < seats.size() ? seats[static_cast<std::size_t>(rank)].host : "";
 }
 
+/// What a rank that is not rank 0 measured, on its way there as text.
+void tell_path(Context& context, Profile::Path path) {
+  Profile told;
+  told.paths = {std::move(path)};
+  std::string text = to_json(told).dump();
+  const Bytes size(std::ssize(text));
+  Pending announced = context.send(0, calibration::words, {}, {.kind = 1, .value = size.count()});
+  context.wait(announced);
+  Pending sent = context.send(0, calibration::pong, {size, reinterpret_cast<std::byte*>(text.data())});
+  context.wait(sent);
+}
+
+Profile::Path hear_path(Context& context, Rank from) {
+  Pending announced = context.receive(from, calibration::words, {});
+  const Bytes size(context.wait(announced).note.value);
+  std::string text(static_cast<std::size_t>(size.count()), ' ');
+  Pending heard = context.receive(from, calibration::pong, {size, reinterpret_cast<std::byte*>(text.data())});
+  context.wait(heard);
+  return profile_from_json(nlohmann::json::parse(text)).paths.front();
+}
+
 void measure_paths(const Job& job, Context& context, const CalibrationSetting& setting, Profile& profile) {
+  // Modelled vectors are in no GPU's memory.
+  const auto kind_of = [&](Rank rank) { return job.real_math() ? job.kind_of(rank) : std::string(); };
   for (const Partner& partner : setting.partners) {
-    if (context.rank() != 0 && context.rank() != partner.rank) continue;
+    const bool measures = context.rank() == partner.from;
+    if (!measures && context.rank() != partner.rank) {
+      if (context.rank() == 0) profile.paths.push_back(hear_path(context, partner.from));
+      continue;
+    }
     auto messages = calibration::measure_messages(context, partner, setting, job.experiment().seed);
-    if (context.rank() != 0) continue;
+    if (!measures) continue;
     auto segments = fit_network(messages);
     const std::int64_t held = fit_held(messages, segments);
-    profile.paths.push_back({host_name(job, 0), host_name(job, partner.rank), partner.links,
-                             partner.bandwidth, setting.eager_bytes, std::move(messages), std::move(segments),
-                             held});
+    Profile::Path path{
+        host_name(job, partner.from), host_name(job, partner.rank), partner.links,       partner.bandwidth,
+        setting.eager_bytes,          std::move(messages),          std::move(segments), held,
+        kind_of(partner.from),        kind_of(partner.rank)};
+    if (context.rank() == 0)
+      profile.paths.push_back(std::move(path));
+    else
+      tell_path(context, std::move(path));
   }
 }
 
-/// The first partner on another host: what disturbs most of a job's work passes links. Within one host, any.
+/// Rank 0's first partner on another host: what disturbs most of a job's work passes links. Within one host,
+/// any.
 std::size_t disturbing_partner(const CalibrationSetting& setting) {
   const auto& partners = setting.partners;
-  const auto found =
-      std::find_if(partners.begin(), partners.end(), [](const Partner& p) { return p.links > 0; });
+  const auto found = std::find_if(partners.begin(), partners.end(),
+                                  [](const Partner& p) { return p.from == 0 && p.links > 0; });
   return found == partners.end() ? 0 : static_cast<std::size_t>(found - partners.begin());
 }
 
@@ -65,7 +98,7 @@ void measure_devices(const Job& job, Context& context, const CalibrationSetting&
     times = calibration::measure_compute(job, context, setting, partner, profile.paths[way]);
   else if (context.rank() == partner)
     calibration::answer_streams(context);
-  profile.hosts = calibration::measure_hosts(job, context, setting, times.step_s);
+  profile.hosts = calibration::measure_hosts(job, context, setting, times);
   profile.compute = std::move(times.entries);
   profile.disturbing_bytes = times.disturbing_bytes;
   if (context.rank() != 0) return;
@@ -88,7 +121,7 @@ void wait_for_the_end(Context& context) {
 
 }  // namespace
 
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Partner, rank, links, bandwidth)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Partner, rank, links, bandwidth, from)
 
 nlohmann::json to_json(const std::vector<Partner>& partners) { return partners; }
 

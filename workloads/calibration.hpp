@@ -11,27 +11,29 @@
 
 namespace tandem {
 
-/// A rank to exchange messages with rank 0, and what the platform file says of the way between them.
+/// A rank to exchange messages with another one, rank 0 unless said otherwise, and what the platform file
+/// says of the way between them.
 struct Partner {
   Rank rank = 1;
   int links = 0;  ///< see Profile::Path
   double bandwidth = 0.0;
+  Rank from = 0;
 };
 
 struct CalibrationSetting {
-  std::vector<Partner> partners = {{}};
+  std::vector<Partner> partners = {{}};  ///< the first one is rank 0's
   /// Ranks that reach rank 0 over its own link, all equally fast: they send to it at once. Fewer than two:
   /// sharing is not measured.
   std::vector<Rank> sharers = {};
   std::string cluster = {};                 ///< see Profile
-  std::vector<std::int64_t> message_bytes;  ///< sizes to send between rank 0 and each partner
+  std::vector<std::int64_t> message_bytes;  ///< sizes to send to each partner
   /// Ascending sizes of MPI's own all-reduce among the workers, multiples of 4; those that take long by the
   /// file are left out.
   std::vector<std::int64_t> all_reduce_bytes;
   /// Largest message that the transport sends off before its receive is posted. Kept in the profile.
   std::int64_t eager_bytes = std::numeric_limits<std::int64_t>::max();
-  /// One rank of each host other than rank 0's, to measure its device too. Empty: one host is as good as
-  /// another.
+  /// One rank of each host, or kind of hosts, other than rank 0's, to measure its device too. Empty: one host
+  /// is as good as another.
   std::vector<Rank> host_ranks = {};
   int message_repetitions = 30;    ///< round trips of each size; fewer of those that take long by the file
   int compute_repetitions = 9;     ///< of each piece of work; amid messages fewer of those that take long

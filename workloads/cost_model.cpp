@@ -11,17 +11,17 @@ constexpr double streams_of_decode = 5.0;
 }  // namespace
 
 CostModel::CostModel(ModelDescription model, platforms::Device device, const Profile* profile,
-                     const std::string& host, CompressionCost compression)
+                     const std::string& host, CompressionCost compression, const std::string& kind)
     : model_(std::move(model)),
       device_(std::move(device)),
       profile_(profile),
       compression_(std::move(compression)) {
   slowdowns_.fill(1.0);
   if (profile == nullptr) return;
-  host_ratio_ = profile->host_ratio(host);
+  host_ = profile->host_entry(host, kind);
   for (std::size_t i = 0; i < slowdowns_.size(); ++i) {
-    const auto kind = static_cast<Work::Kind>(i);
-    slowdowns_[i] = profile->slowdown(subject(kind), kind);
+    const auto work = static_cast<Work::Kind>(i);
+    slowdowns_[i] = profile->slowdown(subject(work), work);
   }
 }
 
@@ -32,7 +32,8 @@ const std::string& CostModel::subject(Work::Kind kind) const {
 
 Seconds CostModel::price(const Work& work) const {
   if (profile_ != nullptr)
-    if (const auto measured = profile_->price(subject(work.kind), work)) return *measured * host_ratio_;
+    if (const auto measured = profile_->price(subject(work.kind), work))
+      return *measured * (host_ == nullptr ? 1.0 : host_->ratio_of(work.kind));
   return from_device(work);
 }
 
@@ -43,7 +44,9 @@ Seconds CostModel::draw(const Work& work, Rng& random) const {
 }
 
 Seconds CostModel::first_extra(const Work& work) const {
-  return profile_ == nullptr ? Seconds(0) : profile_->first_extra(subject(work.kind), work) * host_ratio_;
+  if (profile_ == nullptr) return Seconds(0);
+  const double ratio = host_ == nullptr ? 1.0 : host_->first_ratio_of(work.kind);
+  return profile_->first_extra(subject(work.kind), work) * ratio;
 }
 
 Seconds CostModel::from_device(const Work& work) const {

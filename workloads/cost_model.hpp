@@ -21,10 +21,10 @@ struct CompressionCost {
 
 class CostModel {
  public:
-  /// `profile` may be null: then everything comes from the device's figures. `host`: what the profile may
-  /// know by name.
+  /// `profile` may be null: then everything comes from the device's figures. `host` and its `kind` (see
+  /// Job::kind_of): what the profile may know by name.
   CostModel(ModelDescription model, platforms::Device device, const Profile* profile,
-            const std::string& host = {}, CompressionCost compression = {});
+            const std::string& host = {}, CompressionCost compression = {}, const std::string& kind = {});
   Seconds price(const Work& work) const;
   /// The price of one execution: varies as measured where the profile knows the work, else as `price`.
   Seconds draw(const Work& work, Rng& random) const;
@@ -42,7 +42,7 @@ class CostModel {
   platforms::Device device_;
   const Profile* profile_;
   CompressionCost compression_;
-  double host_ratio_ = 1.0;  ///< of times that the profile knows
+  const Profile::HostEntry* host_ = nullptr;  ///< in the profile; null: as the host that it is of
   std::array<double, work_names.size()> slowdowns_{};
 };
 

@@ -282,6 +282,23 @@ std::string Job::measured_model() const {
   return precision == "fp32" ? model_.name : model_.name + " in " + precision;
 }
 
+std::optional<int> Job::gpu_of(Rank rank) const {
+  return real_math() && kind_of(rank) != processor_kind ? host_of(rank).gpu : std::nullopt;
+}
+
+std::string Job::kind_of(const platforms::Host& host) const {
+  if (!host.gpu || experiment_.run.devices != "native") return processor_kind;
+  return host.device.is_gpu ? host.device.name : "gpu";
+}
+
+std::string Job::kind_of(Rank rank) const {
+  if (rank >= static_cast<int>(seats_.size())) return processor_kind;
+  const Seat::Role role = seats_[static_cast<std::size_t>(rank)].role;
+  const bool computes =
+      role == Seat::Role::worker || role == Seat::Role::server || role == Seat::Role::evaluator;
+  return computes ? kind_of(host_of(rank)) : processor_kind;
+}
+
 CostModel Job::cost_model(Rank rank) const {
   // A profile was measured on real devices; emulated ones take what the platform says.
   const bool native = experiment_.run.devices == "native";
@@ -292,7 +309,7 @@ CostModel Job::cost_model(Rank rank) const {
   ModelDescription measured = model_;
   measured.name = measured_model();
   return CostModel(std::move(measured), host_of(rank).device, native ? profile_.get() : nullptr,
-                   host_of(rank).name, std::move(cost));
+                   host_of(rank).name, std::move(cost), kind_of(rank));
 }
 
 Options Job::compression_options() const {

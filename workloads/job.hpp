@@ -59,6 +59,15 @@ class Job {
   const std::string& directory() const { return directory_; }
   bool real_math() const { return experiment_.workload.math == Experiment::Workload::Math::real; }
   const platforms::Host& host_of(Rank rank) const;
+  static constexpr const char* processor_kind = "processor";
+  /// What computes on a host in this job, really or (modelled) as if: the processor, or the GPU's name in the
+  /// catalogue ("gpu" without one). Calibration takes hosts of one kind to be equally fast where they are one
+  /// machine's.
+  std::string kind_of(const platforms::Host& host) const;
+  /// The same for a rank: one that computes nothing, or has no seat, needs no GPU.
+  std::string kind_of(Rank rank) const;
+  /// The number of the GPU of its machine on which the rank really computes, if it is there.
+  std::optional<int> gpu_of(Rank rank) const;
   std::vector<Rank> ranks_of(Seat::Role role) const;
   /// What a profile calls the model: by which precision it computes is part of it.
   std::string measured_model() const;

@@ -23,13 +23,14 @@ static void from_json(const nlohmann::json& json, Work::Kind& kind) {
 
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Profile::ComputeEntry, model, kind, bucket, samples, bytes, median_s,
                                    spread, raw_s, first_s, disturbed_raw_s)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Profile::HostEntry, host, ratio, spread, raw_s)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Profile::HostEntry::OfWork, work, ratio, first_ratio)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Profile::HostEntry, host, kind, ratio, spread, raw_s, works)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Profile::Begins, model, raw_s)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Profile::MessageEntry, bytes, median_s, spread, raw_s, send_s, send_raw_s,
                                    sent_s, sent_raw_s)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Profile::NetworkSegment, from_bytes, alpha_s, beta_s)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Profile::Path, from, to, links, bandwidth, eager_bytes, held_bytes,
-                                   messages, segments)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Profile::Path, from, to, from_kind, to_kind, links, bandwidth, eager_bytes,
+                                   held_bytes, messages, segments)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Profile::AllReduceEntry, ranks, bytes, median_s, spread, raw_s, behind_s,
                                    at_once_raw_s)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Profile::CopyEntry, bytes, out, median_s, spread, raw_s)
@@ -122,10 +123,28 @@ Seconds Profile::first_extra(const std::string& model, const Work& work) const {
   return Seconds(extra_s);
 }
 
-double Profile::host_ratio(const std::string& host) const {
-  const auto found =
-      std::find_if(hosts.begin(), hosts.end(), [&](const HostEntry& entry) { return entry.host == host; });
-  return found == hosts.end() ? 1.0 : found->ratio;
+double Profile::HostEntry::ratio_of(Work::Kind work) const {
+  const auto found = std::ranges::find(works, work, &OfWork::work);
+  return found == works.end() ? ratio : found->ratio;
+}
+
+double Profile::HostEntry::first_ratio_of(Work::Kind work) const {
+  const auto found = std::ranges::find(works, work, &OfWork::work);
+  return found == works.end() ? ratio : found->first_ratio;
+}
+
+bool Profile::Path::is_between(const std::string& one, const std::string& other) const {
+  return (from_kind == one && to_kind == other) || (from_kind == other && to_kind == one);
+}
+
+const Profile::HostEntry* Profile::host_entry(const std::string& host, const std::string& kind) const {
+  const HostEntry* of_kind = nullptr;
+  for (const HostEntry& entry : hosts) {
+    if (!entry.kind.empty() && entry.kind != kind) continue;
+    if (entry.host == host) return &entry;
+    if (of_kind == nullptr && !kind.empty() && entry.kind == kind) of_kind = &entry;
+  }
+  return of_kind;
 }
 
 Seconds Profile::begin(const std::string& model, Rng* random) const {

@@ -44,12 +44,23 @@ struct Profile {
   std::vector<ComputeEntry> compute;
   std::int64_t disturbing_bytes = 0;  ///< size of the messages that disturbed
 
-  /// Speed of the hosts' native devices, where ranks of several hosts were calibrated. Not empty then.
+  /// Speed of the hosts' native devices, where ranks of several hosts, or kinds of hosts, were calibrated.
+  /// Not empty then.
   struct HostEntry {
-    std::string host;
-    double ratio;   ///< median time of a step's work over that of the host that `compute` is of
-    double spread;  ///< interquartile range / median
+    std::string host;  ///< empty: of a rank without one
+    double ratio;      ///< median time of a step's work over that of the host that `compute` is of
+    double spread;     ///< interquartile range / median
     std::vector<double> raw_s;
+    std::string kind = {};  ///< see Job::kind_of; empty: any
+    /// The same for one kind of work: a GPU is not faster than a processor by one factor.
+    struct OfWork {
+      Work::Kind work;
+      double ratio;
+      double first_ratio;  ///< of what first executions take longer
+    };
+    std::vector<OfWork> works = {};  ///< a kind that is not among them has the step's ratio
+    double ratio_of(Work::Kind work) const;
+    double first_ratio_of(Work::Kind work) const;
   };
   std::vector<HostEntry> hosts;
 
@@ -92,6 +103,12 @@ struct Profile {
     /// Of a large message, what the transport still holds for its sender when the send is over: socket
     /// buffers, say. 0: a send is over when its message arrived.
     std::int64_t held_bytes = 0;
+    /// Of the two hosts, see Job::kind_of: messages leave a GPU's memory otherwise than a processor's. Empty:
+    /// any.
+    std::string from_kind = {};
+    std::string to_kind = {};
+    /// Whether it is between hosts of these kinds, in either direction.
+    bool is_between(const std::string& one, const std::string& other) const;
   };
   /// The first one is that of ranks 0 and 1.
   std::vector<Path> paths;
@@ -150,8 +167,9 @@ struct Profile {
   double slowdown(const std::string& model, Work::Kind kind) const;
   /// How much longer than usual the first execution of this kind and bucket takes.
   Seconds first_extra(const std::string& model, const Work& work) const;
-  /// Factor on the time of native work on the host; 1 where it was not measured.
-  double host_ratio(const std::string& host) const;
+  /// What was measured of the host or, failing that, of the first one of its kind; null: nothing, so that it
+  /// is as fast as the host that `compute` is of.
+  const HostEntry* host_entry(const std::string& host, const std::string& kind) const;
   /// What an all-reduce of MPI's own takes: linear between measured sizes and numbers of ranks, beyond the
   /// largest size as the last two tell. Nothing where more, or fewer, ranks were not measured.
   std::optional<Seconds> all_reduce(int ranks, Bytes size) const;

@@ -8,9 +8,11 @@
 #include <fstream>
 #include <map>
 #include <regex>
+#include <set>
 #include <sstream>
 
 #include "tests/cli/command.hpp"
+#include "workloads/profile.hpp"
 #include "workloads/records/result_directory.hpp"
 
 namespace tandem::testing {
@@ -207,6 +209,64 @@ TEST_F(GpuRanks, AHostOfTheCatalogueOnItsProcessorIsToldOnce) {
 TEST_F(GpuRanks, AGpuThatIsAskedForAndNotThereIsToldWithTheCause) {
   expect_told(on_gpus(training() + " --set platform=" + platform(true), old_driver),
               "is to compute on GPU 0 of its machine .*, where tandem-rank sees none: " + too_old);
+}
+
+/// Workers on GPUs and a server on the processor; calibrated as on a machine that has only tandem-rank.
+TEST_F(GpuRanks, AreCalibratedByKindAndSimulatedAsMeasured) {
+  const std::string words = line_.experiment("run: {devices: native}\n") +
+                            " --set placement.workers=[node-1,node-2] --set platform=" + platform(false);
+  const auto calibrated = line_.shell("\"$TANDEM\" calibrate " + words +
+                                      " --out profile.json --print-command | "
+                                      "sed 's#/tandem-rank#&-cuda-on-host#' | sh");
+  ASSERT_EQ(calibrated.exit_code, 0) << calibrated.output;
+  const Profile profile = load_profile((line_.folder() / "profile.json").string());
+  EXPECT_TRUE(profile.device.starts_with("cuda:0")) << profile.device;
+  std::set<bool> directions;
+  for (const auto& entry : profile.copies) {
+    directions.insert(entry.out);
+    EXPECT_GT(entry.median_s, 0.0) << entry.bytes;
+  }
+  EXPECT_EQ(directions, (std::set<bool>{false, true}));
+  for (const Work::Kind kind : {Work::Kind::forward, Work::Kind::backward, Work::Kind::update}) {
+    const auto entry = std::ranges::find(profile.compute, kind, &Profile::ComputeEntry::kind);
+    ASSERT_NE(entry, profile.compute.end()) << name_of(kind);
+    EXPECT_GT(entry->median_s, 0.0) << name_of(kind);
+  }
+  ASSERT_EQ(profile.hosts.size(), 2U);
+  EXPECT_EQ(profile.hosts[0].kind, "gpu");
+  EXPECT_EQ(profile.hosts[1].kind, "processor");
+  EXPECT_EQ(profile.hosts[1].host, "server");
+  EXPECT_GT(profile.hosts[1].ratio_of(Work::Kind::update), 0.0);
+  ASSERT_EQ(profile.paths.size(), 2U);
+  EXPECT_TRUE(profile.paths[0].is_between("gpu", "gpu"));
+  EXPECT_TRUE(profile.paths[1].is_between("gpu", "processor"));
+
+  const auto simulated = line_.tandem("simulate " + words +
+                                      " --set physics.network=profile --set physics.profile=profile.json"
+                                      " --set physics.noise=profile --out simulated");
+  ASSERT_EQ(simulated.exit_code, 0) << simulated.output;
+  EXPECT_GT(read_results((line_.folder() / "simulated").string()).journal.steps.size(), 0U);
+}
+
+/// Another variant may put something on the processor; a rank without a seat tells what it takes.
+TEST_F(GpuRanks, AreCalibratedWithTheProcessorOfTheirPlatform) {
+  const auto calibrated = line_.shell(
+      "\"$TANDEM\" calibrate " + line_.experiment("run: {devices: native}\n") +
+      " --set placement.workers=[node-1,node-2] --set placement.servers=[node-3] --set platform=" +
+      platform(false) + " --out profile.json --print-command | sed 's#/tandem-rank#&-cuda-on-host#' | sh");
+  ASSERT_EQ(calibrated.exit_code, 0) << calibrated.output;
+  const Profile profile = load_profile((line_.folder() / "profile.json").string());
+  const auto* const processor = profile.host_entry("server", "processor");
+  ASSERT_NE(processor, nullptr);
+  EXPECT_EQ(processor->host, "");
+  EXPECT_GT(processor->ratio_of(Work::Kind::forward), 0.0);
+}
+
+TEST_F(GpuRanks, APrintedCalibrationWritesNoPlatform) {
+  const auto result = line_.tandem("calibrate " + line_.experiment("run: {devices: native}\n") +
+                                   " --print-command --platform mine.xml");
+  EXPECT_EQ(result.exit_code, 2);
+  EXPECT_NE(result.output.find("--platform"), std::string::npos) << result.output;
 }
 
 TEST_F(GpuRanks, AGpuThatIsNotThereIsToldBeforeAnythingStarts) {

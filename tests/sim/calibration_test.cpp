@@ -268,7 +268,8 @@ TEST(Calibration, OfASimulationGivesItsProfileBack) {
   }
   ASSERT_EQ(found.hosts.size(), 3U);
   for (const auto& host : truth.hosts)
-    EXPECT_NEAR(found.host_ratio(host.host), host.ratio, 1e-6) << host.host;
+    for (const Work::Kind kind : {Work::Kind::forward, Work::Kind::update, Work::Kind::reduce})
+      EXPECT_NEAR(found.host_entry(host.host, "processor")->ratio_of(kind), host.ratio, 1e-5) << host.host;
   ASSERT_EQ(found.begins.raw_s.size(), 3U);
   for (const double begin_s : found.begins.raw_s) EXPECT_NEAR(begin_s, 0.0, 1e-12);
 }
@@ -280,7 +281,59 @@ TEST(Calibration, OfOneHostKnowsNoOther) {
   const testing::TemporaryFolder folder;
   const Profile profile = calibrate_simulated(calibration, job, folder);
   EXPECT_TRUE(profile.hosts.empty());
-  EXPECT_EQ(profile.host_ratio("host-1"), 1.0);
+  EXPECT_EQ(profile.host_entry("host-1", "processor"), nullptr);
+}
+
+/// A processor beside a GPU computes by far slower, but not everything, and not what is only once.
+TEST(Calibration, FindsTheRatioOfHostsForEachKindOfWork) {
+  const testing::TemporaryFolder folder;
+  const testing::TemporaryPlatform file(testing::TemporaryPlatform::star(3, bandwidth, latency_s));
+  const Job known(star_experiment(file.path()), platforms::load_platform(file.path()), "");
+  Profile truth = disturbed_devices(known.model(), known.experiment().workload.batch);
+  truth.hosts = {{.host = "host-0", .ratio = 1.0, .spread = 0.0, .raw_s = {}},
+                 {.host = "host-1",
+                  .ratio = 1.5,
+                  .spread = 0.0,
+                  .raw_s = {},
+                  .kind = "processor",
+                  .works = {{Work::Kind::forward, 40.0, 0.5}, {Work::Kind::update, 3.0, 2.0}}}};
+  const std::string path = folder.path().string() + "/truth.json";
+  save_profile(path, truth);
+  CalibrationSetting calibration = default_calibration();
+  calibration.message_bytes = {1, 1000};
+  calibration.host_ranks = {1};
+  std::unique_ptr<Job> job;
+  const Profile found = calibrate_simulated(calibration, job, folder, {}, path);
+
+  const auto* const entry = found.host_entry("host-1", "processor");
+  ASSERT_NE(entry, nullptr);
+  EXPECT_NEAR(entry->ratio_of(Work::Kind::forward), 40.0, 1e-4);
+  EXPECT_NEAR(entry->first_ratio_of(Work::Kind::forward), 0.5, 1e-4);
+  EXPECT_NEAR(entry->ratio_of(Work::Kind::update), 3.0, 1e-4);
+  EXPECT_NEAR(entry->first_ratio_of(Work::Kind::update), 2.0, 1e-4);
+  EXPECT_NEAR(entry->ratio_of(Work::Kind::backward), 1.5, 1e-4);
+  EXPECT_NEAR(entry->ratio_of(Work::Kind::reduce), 1.5, 1e-4);
+  save_profile(path, found);
+  EXPECT_NEAR(load_profile(path).host_entry("host-1", "processor")->ratio_of(Work::Kind::update), 3.0, 1e-4);
+}
+
+TEST(Calibration, MeasuresWaysThatDoNotLeadFromRank0) {
+  CalibrationSetting calibration = default_calibration();
+  calibration.message_bytes = {1, 1000, 1'000'000};
+  calibration.partners = {{.rank = 1}, {.rank = 2, .from = 1}};
+  std::unique_ptr<Job> job;
+  const testing::TemporaryFolder folder;
+  const Profile profile = calibrate_simulated(calibration, job, folder);
+  ASSERT_EQ(profile.paths.size(), 2U);
+  const Profile::Path& path = profile.paths[1];
+  EXPECT_EQ(path.from, "host-1");
+  EXPECT_EQ(path.to, "host-2");
+  EXPECT_TRUE(path.is_between("processor", "processor"));
+  EXPECT_FALSE(path.is_between("processor", "h200"));
+  ASSERT_EQ(path.messages.size(), 3U);
+  EXPECT_EQ(path.messages[0].raw_s.size(), profile.paths[0].messages[0].raw_s.size());
+  ASSERT_FALSE(path.segments.empty());
+  EXPECT_NEAR(path.segments[0].alpha_s, latency_s, 1e-8);
 }
 
 /// What calibration measured is of native devices; emulated ones are as the platform says.

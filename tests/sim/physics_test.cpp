@@ -156,51 +156,6 @@ TEST(Physics, FlowsOfUnequalLatencyShareUnequally) {
   EXPECT_NEAR(0.4, near_end, 1e-4);
 }
 
-/// Two paths were measured on the star: at 1.25 GB/s half the bandwidth is reached, at 10 MB/s nine tenths.
-/// A route of 12 MB/s resembles the slow one, so it reaches nine tenths of its own 12 MB/s.
-TEST(Physics, EachWayTakesTheMeasuredPathThatIsMostLikeIt) {
-  const std::vector<Profile::Path> paths{
-      {.from = "a", .to = "a", .links = 0, .bandwidth = 0, .messages = {}, .segments = {{0, 5e-6, 1e-10}}},
-      {.from = "a",
-       .to = "b",
-       .links = 2,
-       .bandwidth = 1.25e9,
-       .messages = {},
-       .segments = {{0, 40e-6, 1 / 0.625e9}}},
-      {.from = "a",
-       .to = "c",
-       .links = 2,
-       .bandwidth = 1e7,
-       .messages = {},
-       .segments = {{0, 60e-6, 1 / 9e6}}}};
-  const std::string xml = lab::platform(
-      "<zone id=\"z\" routing=\"Full\"><host id=\"h0\" speed=\"1Gf\"/><host id=\"h1\" speed=\"1Gf\"/>"
-      "<host id=\"h2\" speed=\"1Gf\"/><link id=\"fast\" bandwidth=\"1.25GBps\" latency=\"5us\"/>"
-      "<link id=\"slow\" bandwidth=\"12MBps\" latency=\"5us\"/>"
-      "<route src=\"h0\" dst=\"h1\"><link_ctn id=\"fast\"/></route>"
-      "<route src=\"h0\" dst=\"h2\"><link_ctn id=\"fast\"/><link_ctn id=\"slow\"/></route>"
-      "<route src=\"h1\" dst=\"h2\"><link_ctn id=\"slow\"/></route></zone>");
-  std::vector<double> times;
-  lab::run(
-      xml, {"h0", "h1", "h2", "h0"},
-      [&](Context& context) {
-        for (const Rank to : {1, 2, 3}) {
-          const double start = context.now().count();
-          if (context.rank() == 0) lab::send(context, to, 1'000'000);
-          if (context.rank() == to) {
-            lab::receive(context, 0, 1'000'000);
-            times.push_back(context.now().count() - start);
-          }
-          lab::sleep(context, 10.0 * to - context.now().count());
-        }
-      },
-      paths);
-  ASSERT_EQ(times.size(), 3U);
-  EXPECT_NEAR(40e-6 + 1e6 / 0.625e9, times[0], precision_s);
-  EXPECT_NEAR(60e-6 + 1e6 / (0.9 * 12e6), times[1], precision_s);
-  EXPECT_NEAR(5e-6 + 1e6 * 1e-10, times[2], precision_s);
-}
-
 /// The call that sends keeps its rank, while the message is on its way: 1 MB takes 2 ms on the link, of which
 /// the sender can work during all but the first.
 TEST(Physics, SendingTakesTheSendersTimeToo) {

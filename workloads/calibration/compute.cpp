@@ -1,4 +1,4 @@
-// Times of a training step's pieces: the first time, alone, amid messages, and on other hosts.
+// Times of a training step's pieces: the first time, alone, and amid messages.
 #include <algorithm>
 #include <cmath>
 #include <deque>
@@ -290,37 +290,11 @@ void answer_streams(Context& context) {
   }
 }
 
-std::vector<Profile::HostEntry> measure_hosts(const Job& job, Context& context,
-                                              const CalibrationSetting& setting,
-                                              const std::vector<double>& own_step_s) {
-  if (setting.host_ranks.empty()) return {};
-  const auto repetitions = static_cast<std::size_t>(setting.host_repetitions);
-  std::vector<double> step_s(repetitions);
-  const Slice result{Bytes(static_cast<std::int64_t>(repetitions * sizeof(double))),
-                     reinterpret_cast<std::byte*>(step_s.data())};
-  const auto& ranks = setting.host_ranks;
-  if (context.rank() > 0) {
-    if (std::find(ranks.begin(), ranks.end(), context.rank()) == ranks.end()) return {};
-    Pending go = context.receive(0, ping, {});
-    context.wait(go);
-    const Step step(job, context.device());
-    auto entries = first_times(job, context, step);
-    for (double& seconds : step_s) seconds = run_alone(context, step, entries);
-    Pending told = context.send(0, pong, result);
-    context.wait(told);
-    return {};
-  }
-  const double own_s = quantile(own_step_s, 0.5);
-  const auto host = [&](Rank rank) { return job.seats().at(static_cast<std::size_t>(rank)).host; };
-  std::vector<Profile::HostEntry> hosts{{host(0), 1.0, spread_of(own_step_s), own_step_s}};
-  for (const Rank rank : ranks) {
-    Pending told = context.receive(rank, pong, result);
-    Pending go = context.send(rank, ping, {});
-    context.wait(go);
-    context.wait(told);
-    hosts.push_back({host(rank), quantile(step_s, 0.5) / own_s, spread_of(step_s), step_s});
-  }
-  return hosts;
+ComputeTimes measure_alone(const Job& job, Context& context, int repetitions) {
+  const Step step(job, context.device());
+  ComputeTimes times{first_times(job, context, step), 0, {}};
+  for (int i = 0; i < repetitions; ++i) times.step_s.push_back(run_alone(context, step, times.entries));
+  return times;
 }
 
 }  // namespace tandem::calibration

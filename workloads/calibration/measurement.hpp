@@ -24,7 +24,7 @@ std::vector<std::size_t> shuffled_plan(const std::vector<int>& repetitions, std:
 /// once it does here.
 Profile::Begins measure_begins(const Job& job, Context& context);
 
-/// Between rank 0 and its partner.
+/// Between the partner and the rank that it is of, which gets the result.
 std::vector<Profile::MessageEntry> measure_messages(Context& context, const Partner& partner,
                                                     const CalibrationSetting& setting, std::uint64_t seed);
 
@@ -49,14 +49,15 @@ struct ComputeTimes {
 /// answers meanwhile. `path`: the way to it. Pre: math is real.
 ComputeTimes measure_compute(const Job& job, Context& context, const CalibrationSetting& setting,
                              Rank partner, const Profile::Path& path);
+/// The first times and those alone, without medians. Of one rank, on its own device. Pre: math is real.
+ComputeTimes measure_alone(const Job& job, Context& context, int repetitions);
 /// The partner's side.
 void answer_streams(Context& context);
 
-/// The same steps on one rank of each further host, one rank after the other. `own_step_s`: rank 0's. Of all
-/// ranks. Empty when there is no other host. Pre: math is real.
+/// The same steps on one rank of each further host or kind of hosts, one rank after the other. `own`: what
+/// rank 0 measured. Of all ranks. Empty when there is no other host. Pre: math is real.
 std::vector<Profile::HostEntry> measure_hosts(const Job& job, Context& context,
-                                              const CalibrationSetting& setting,
-                                              const std::vector<double>& own_step_s);
+                                              const CalibrationSetting& setting, const ComputeTimes& own);
 
 /// Of one rank. Empty where the device's memory is the host's.
 std::vector<Profile::CopyEntry> measure_copies(ComputeDevice& device, const CalibrationSetting& setting,

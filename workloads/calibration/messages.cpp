@@ -31,7 +31,7 @@ MessagePlan messages_for(const Partner& partner, const CalibrationSetting& setti
   return plan;
 }
 
-/// Rank 0's side of one round trip.
+/// The measuring side of one round trip.
 struct RoundTrip {
   double one_way_s;
   double send_s;  ///< until the call that sends returned
@@ -53,6 +53,7 @@ RoundTrip round_trip(Context& context, Rank partner, Slice out, Slice in) {
 
 std::vector<Profile::MessageEntry> measure_messages(Context& context, const Partner& partner,
                                                     const CalibrationSetting& setting, std::uint64_t seed) {
+  const bool measures = context.rank() == partner.from;
   const MessagePlan plan = messages_for(partner, setting);
   const auto& sizes = plan.sizes;
   // Where gradients and models are, so that what leaves a GPU's memory is part of a message's time.
@@ -63,20 +64,20 @@ std::vector<Profile::MessageEntry> measure_messages(Context& context, const Part
   std::vector<std::vector<double>> sent(sizes.size());
   for (const std::size_t kind : shuffled_plan(plan.repetitions, seed)) {
     const Bytes size(sizes[kind]);
-    if (context.rank() == 0) {
+    if (measures) {
       const RoundTrip trip = round_trip(context, partner.rank, {size, out.data()}, {size, in.data()});
       one_way[kind].push_back(trip.one_way_s);
       sends[kind].push_back(trip.send_s);
       sent[kind].push_back(trip.sent_s);
     } else {
-      Pending question = context.receive(0, ping, {size, in.data()});
+      Pending question = context.receive(partner.from, ping, {size, in.data()});
       context.wait(question);
-      Pending answer = context.send(0, pong, {size, out.data()});
+      Pending answer = context.send(partner.from, pong, {size, out.data()});
       context.wait(answer);
     }
   }
   std::vector<Profile::MessageEntry> entries;
-  for (std::size_t kind = 0; kind < sizes.size() && context.rank() == 0; ++kind)
+  for (std::size_t kind = 0; kind < sizes.size() && measures; ++kind)
     entries.push_back({sizes[kind], quantile(one_way[kind], 0.5), spread_of(one_way[kind]), one_way[kind],
                        quantile(sends[kind], 0.5), sends[kind], quantile(sent[kind], 0.5), sent[kind]});
   std::sort(entries.begin(), entries.end(), [](const auto& a, const auto& b) { return a.bytes < b.bytes; });

@@ -4,8 +4,10 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <vector>
 
 #include "workloads/cost_model.hpp"
+#include "workloads/job.hpp"
 
 namespace tandem {
 namespace {
@@ -58,6 +60,57 @@ TEST(Profile, PricesWorkByTheKindOfItsHost) {
   EXPECT_NEAR(processor.first_extra(forward).count(), 0.5e-3, 1e-12);
   Rng random = Rng::stream(1, "draw");
   EXPECT_NEAR(processor.draw(update, random).count(), 40e-3, 1e-12);
+}
+
+/// Two workers, on a GPU of the catalogue and on one without a name, and a server on the processor.
+Job job_with_gpus(const std::string& devices, Experiment::Workload::Math math) {
+  platforms::Description platform;
+  platform.file = "platform.xml";
+  for (const char* name : {"a", "b", "c"}) {
+    platforms::Host host;
+    host.name = name;
+    host.speed = FlopsPerSecond(1e9);
+    host.device = {"host", host.speed, BytesPerSecond(1e9), Seconds(0), false};
+    platform.hosts.push_back(host);
+  }
+  platform.hosts[0].device = platforms::find_device("h200");
+  platform.hosts[0].gpu = 0;
+  platform.hosts[1].gpu = 3;
+  Experiment experiment;
+  experiment.platform = platform.file;
+  experiment.workload.math = math;
+  experiment.workload.model = "mlp";
+  experiment.workload.dataset = "synthetic";
+  experiment.workload.train_samples = 60;
+  experiment.workload.test_samples = 10;
+  experiment.workload.batch = 20;
+  experiment.placement.workers = {"a", "b"};
+  experiment.placement.servers = {"c"};
+  experiment.run.devices = devices;
+  return {experiment, platform, ""};
+}
+
+std::vector<std::string> kinds_of(const Job& job) {
+  std::vector<std::string> kinds;
+  for (Rank rank = 0; rank < 4; ++rank) kinds.push_back(job.kind_of(rank));
+  return kinds;
+}
+
+TEST(KindsOfHosts, AreTheGpusOfNativeDevicesAndTheProcessor) {
+  using Math = Experiment::Workload::Math;
+  const Job native = job_with_gpus("native", Math::real);
+  EXPECT_EQ(kinds_of(native), (std::vector<std::string>{"h200", "gpu", "processor", "processor"}));
+  EXPECT_EQ(native.gpu_of(0), 0);
+  EXPECT_EQ(native.gpu_of(1), 3);
+  EXPECT_FALSE(native.gpu_of(2));
+  EXPECT_FALSE(native.gpu_of(3)) << "no seat";
+  // What is modelled takes as long as on the GPU, but is not on it.
+  const Job modelled = job_with_gpus("native", Math::modelled);
+  EXPECT_EQ(kinds_of(modelled), kinds_of(native));
+  EXPECT_FALSE(modelled.gpu_of(0));
+  const Job emulated = job_with_gpus("emulated", Math::real);
+  EXPECT_EQ(kinds_of(emulated), (std::vector<std::string>(4, "processor")));
+  EXPECT_FALSE(emulated.gpu_of(0));
 }
 
 }  // namespace

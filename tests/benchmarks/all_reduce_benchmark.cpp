@@ -19,6 +19,7 @@
 #include "policies/vocabulary/check.hpp"
 #include "runtime/launcher/launcher.hpp"
 #include "runtime/mpi_context.hpp"
+#include "tests/benchmarks/median.hpp"
 #include "workloads/roles/collective.hpp"
 
 namespace tandem {
@@ -28,12 +29,6 @@ constexpr double seconds_a_size = 8.0;  ///< for the turns of one size, as far a
 constexpr int fewest_turns = 7;
 constexpr int most_turns = 60;
 constexpr double hopeless = 2.0;  ///< times MPI's own in the first turn: such a candidate has no other turn
-
-double median(std::vector<double> values) {
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
-}
 
 /// Seconds until the last rank is done.
 double timed(const std::function<void()>& reduce) {

@@ -1,15 +1,22 @@
-// A training step of ResNets on a GPU through the learner beside the same step in a bare libtorch loop: a
-// batch of 256 copied and decoded, forward, backward (the learner's bucket by bucket), SGD with momentum.
-// Both compute with the same precision, and the two take turns. Reports nothing but a message without a GPU.
+// A training step of ResNets on a GPU as a worker takes it beside the same step in a bare libtorch loop: a
+// batch of 256 copied and decoded, forward, backward (a worker's bucket by bucket), SGD with momentum. Both
+// compute with the same precision and take turns. Reports nothing but a message without a GPU.
 #include <benchmark/benchmark.h>
 #include <torch/torch.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
+#include <cstdlib>
+#include <functional>
 #include <map>
 #include <string>
 #include <vector>
 
+#include "policies/vocabulary/check.hpp"
+#include "tests/benchmarks/gpu_step.hpp"
+#include "tests/benchmarks/learner_loop.hpp"
+#include "tests/benchmarks/median.hpp"
 #include "tests/support/gpu.hpp"
 #include "tests/workloads/reference_zoo.hpp"
 #include "workloads/learner/learner.hpp"
@@ -19,12 +26,7 @@ namespace tandem {
 namespace {
 
 constexpr std::int64_t batch_samples = 256;
-constexpr double learning_rate = 0.01;
-constexpr double momentum = 0.9;
-constexpr double weight_decay = 5e-4;
 constexpr int warm_up_steps = 5;
-
-using Records = std::span<const std::byte>;
 
 /// Labels and pixels of noise.
 std::vector<std::byte> make_records(const DatasetInfo& info) {
@@ -36,44 +38,11 @@ std::vector<std::byte> make_records(const DatasetInfo& info) {
   return records;
 }
 
-/// The step through the learner; arithmetic of the update is the device's.
-class LearnerLoop {
- public:
-  LearnerLoop(const LearnerSetting& setting, ComputeDevice& device)
-      : device_(device),
-        learner_(make_learner(setting, device)),
-        velocity_(device, learner_->model().size()) {}
-
-  void step(Records records) {
-    learner_->load(records);
-    learner_->forward();
-    const auto& buckets = learner_->description().buckets;
-    for (int bucket = 0; bucket < static_cast<int>(buckets.size()); ++bucket) {
-      learner_->backward(bucket);
-      device_.forget(device_.kernel_end());
-    }
-    const SgdStep step{1.0F, static_cast<float>(learning_rate), static_cast<float>(momentum),
-                       static_cast<float>(weight_decay), false};
-    for (const auto& bucket : buckets)
-      device_.sgd(learner_->model().data() + bucket.offset, learner_->gradient().data() + bucket.offset,
-                  velocity_.data() + bucket.offset, bucket.parameters, step);
-    benchmark::DoNotOptimize(learner_->loss());
-    device_.finish();
-  }
-
-  Learner& learner() { return *learner_; }
-
- private:
-  ComputeDevice& device_;
-  std::unique_ptr<Learner> learner_;
-  FloatArray velocity_;
-};
-
 /// What a PyTorch user would write, with its own advice followed: pinned memory, one call for all parameters
 /// in the update, and bf16 with the channels last.
-class BareLoop {
+class BareResNet {
  public:
-  BareLoop(const LearnerSetting& setting, LearnerLoop& other, ComputeDevice& device)
+  BareResNet(const LearnerSetting& setting, LearnerLoop& other, ComputeDevice& device)
       : setting_(setting), mode_{torch_device(setting), setting.precision, setting.deterministic} {
     auto& learner = other.learner();
     for (const auto& tensor : learner.description().tensors) {
@@ -135,65 +104,98 @@ class BareLoop {
   at::Tensor pinned_;
 };
 
-template <class Loop>
-double seconds_of_step(Loop& loop, Records records) {
+double seconds_of(const std::function<void()>& step) {
   const auto start = std::chrono::steady_clock::now();
-  loop.step(records);
+  step();
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
-double median(std::vector<double> values) {
-  std::ranges::nth_element(values, values.begin() + std::ssize(values) / 2);
-  return values[values.size() / 2];
-}
+struct Case {
+  std::string model;
+  int side;  ///< of the images
+  Precision precision;
+  bool deterministic;  ///< as jobs are unless they say otherwise; of the bare loop too
+  double peak;         ///< operations a second of the GPU in this precision
+};
 
-/// Reports the learner's time; the counters give the medians of both loops, and their ratio.
-void gpu_step(benchmark::State& state, const std::string& model, int side, Precision precision) {
+/// Reports the worker's time; the counters give the medians of the loops, and the ratio to the bare one.
+/// `at_once_ms`: without a worker's waits. `roofline`: the share of the GPU's peak rate, where backward
+/// counts as twice forward.
+void gpu_step(benchmark::State& state, const Case& what) {
   const auto gpu = testing::find_gpu();
   if (gpu.device == nullptr) return state.SkipWithError(gpu.reason.c_str());
   LearnerSetting setting;
-  setting.model = model;
-  setting.dataset = {.name = "noise", .channels = 3, .height = side, .width = side, .classes = 10};
+  setting.model = what.model;
+  setting.dataset = {.name = "noise", .channels = 3, .height = what.side, .width = what.side, .classes = 10};
   setting.bucket_bytes = Bytes(4 << 20);
-  setting.precision = precision;
-  setting.deterministic = false;
+  setting.precision = what.precision;
+  setting.deterministic = what.deterministic;
   setting.gpu = 0;
   const auto records = make_records(setting.dataset);
   LearnerLoop learner(setting, *gpu.device);
-  BareLoop bare(setting, learner, *gpu.device);
-  for (int step = 0; step < warm_up_steps; ++step) {
-    learner.step(records);
-    bare.step(records);
-  }
-  std::vector<double> learner_s;
-  std::vector<double> bare_s;
+  BareResNet bare(setting, learner, *gpu.device);
+  const std::function<void()> loops[] = {[&] { learner.step(records); },
+                                         [&] { learner.step_at_once(records); }, [&] { bare.step(records); }};
+  for (int step = 0; step < warm_up_steps; ++step)
+    for (const auto& loop : loops) loop();
+  std::array<std::vector<double>, 3> times_s;
   for (auto _ : state) {
-    learner_s.push_back(seconds_of_step(learner, records));
-    bare_s.push_back(seconds_of_step(bare, records));
-    state.SetIterationTime(learner_s.back());
+    for (std::size_t loop = 0; loop < times_s.size(); ++loop)
+      times_s[loop].push_back(seconds_of(loops[loop]));
+    state.SetIterationTime(times_s[0].back());
   }
-  state.counters["learner_ms"] = 1e3 * median(learner_s);
-  state.counters["bare_ms"] = 1e3 * median(bare_s);
-  state.counters["ratio"] = median(learner_s) / median(bare_s);
-  state.counters["images_per_s"] = static_cast<double>(batch_samples) / median(learner_s);
+  const double worker_s = median(times_s[0]);
+  const double bare_s = median(times_s[2]);
+  const double work =
+      3.0 * learner.learner().description().forward().count() * static_cast<double>(batch_samples);
+  state.counters["worker_ms"] = 1e3 * worker_s;
+  state.counters["at_once_ms"] = 1e3 * median(times_s[1]);
+  state.counters["bare_ms"] = 1e3 * bare_s;
+  state.counters["ratio"] = worker_s / bare_s;
+  state.counters["roofline"] = work / worker_s / what.peak;
+  state.counters["bare_roofline"] = work / bare_s / what.peak;
+  state.counters["images_per_s"] = static_cast<double>(batch_samples) / worker_s;
 }
 
-const bool registered = [] {
-  constexpr std::pair<const char*, Precision> precisions[] = {
-      {"fp32", Precision::fp32}, {"tf32", Precision::tf32}, {"bf16", Precision::bf16}};
-  for (const char* model : {"resnet18", "resnet50"})
-    for (const int side : {32, 224})
-      for (const auto& [name, precision] : precisions)
-        benchmark::RegisterBenchmark(
-            (std::string("gpu_step/") + model + '/' + std::to_string(side) + '/' + name).c_str(),
-            [model, side, which = precision](benchmark::State& state) {
-              gpu_step(state, model, side, which);
-            })
-            ->Iterations(30)
-            ->UseManualTime()
-            ->Unit(benchmark::kMillisecond);
-  return true;
-}();
+struct Peak {
+  const char* name;
+  Precision precision;
+  double tera;  ///< 10^12 operations a second
+};
+
+std::vector<Peak> parse_peaks(int argc, char** argv) {
+  std::vector<Peak> peaks = {
+      {"fp32", Precision::fp32, 67.0}, {"tf32", Precision::tf32, 494.5}, {"bf16", Precision::bf16, 989.0}};
+  for (int at = 1; at < argc; ++at) {
+    const std::string word = argv[at];
+    const auto peak = std::ranges::find_if(
+        peaks, [&](const Peak& one) { return word.starts_with(std::string("--peak_") + one.name + '='); });
+    if (peak != peaks.end()) peak->tera = std::atof(word.c_str() + word.find('=') + 1);
+    if (peak == peaks.end() || !(peak->tera > 0.0))
+      throw ConfigError(
+          "expected --peak_fp32=, --peak_tf32= or --peak_bf16= with 10^12 operations a second, "
+          "found '" +
+          word + "'");
+  }
+  return peaks;
+}
 
 }  // namespace
+
+void add_gpu_steps(int argc, char** argv) {
+  for (const Peak& peak : parse_peaks(argc, argv))
+    for (const char* model : {"resnet18", "resnet50"})
+      for (const int side : {32, 224})
+        for (const bool deterministic : {false, true}) {
+          const Case what{model, side, peak.precision, deterministic, 1e12 * peak.tera};
+          const std::string name = std::string("gpu_step/") + model + '/' + std::to_string(side) + '/' +
+                                   peak.name + (deterministic ? "/deterministic" : "/fastest");
+          benchmark::RegisterBenchmark(name.c_str(),
+                                       [what](benchmark::State& state) { gpu_step(state, what); })
+              ->Iterations(30)
+              ->UseManualTime()
+              ->Unit(benchmark::kMillisecond);
+        }
+}
+
 }  // namespace tandem

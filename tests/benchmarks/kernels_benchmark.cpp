@@ -1,18 +1,22 @@
 // Each kernel's bytes a second beside a plain copy in the same GPU's memory, measured in turns: `of_copy` is
 // the share of the copy's bytes a second that it reaches, by the GPU's own clock. Copies to and from the
-// processor beside plain ones (`of_plain`), and top-k beside torch.topk (`torch_ms`). Needs a GPU with some
-// 10 GiB.
+// processor beside plain ones (`of_plain`), and top-k beside torch.topk (`of_torch`, of the magnitudes
+// `of_torch_abs`: its time over ours). Words of the command line are sizes in KiB; without any, up to 1 GiB,
+// which needs a GPU with some 10 GiB.
 #include <benchmark/benchmark.h>
 #include <cuda_runtime_api.h>
 
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
+#include <cstdlib>
+#include <exception>
 #include <functional>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "policies/vocabulary/check.hpp"
 #include "policies/vocabulary/rng.hpp"
 #include "runtime/cuda_check.hpp"
 #include "runtime/cuda_codecs.hpp"
@@ -23,12 +27,12 @@ namespace tandem {
 namespace {
 
 constexpr int repeats = 10;
-constexpr std::int64_t mebibyte = std::int64_t{1} << 20U;
+constexpr std::int64_t kibibyte = 1024;
 
 /// Vectors of as many bytes each, of random normal numbers, and a message.
 struct Vectors {
   Vectors(CudaDevice& device, std::int64_t bytes)
-      : count(bytes / 4), message(device, static_cast<std::size_t>(bytes)) {
+      : count(bytes / 4), message(device, static_cast<std::size_t>(bytes)), flaw(device, 1) {
     constexpr std::size_t period = 1 << 20U;
     Rng random(1);
     std::vector<float> values(period);
@@ -48,6 +52,7 @@ struct Vectors {
   std::int64_t count;
   FloatArray all[4];
   DeviceArray<std::byte> message;
+  PinnedArray<std::int64_t> flaw;
 };
 
 /// A kernel and the bytes that it has to read and write for each element.
@@ -59,8 +64,10 @@ struct Measured {
 
 std::vector<Measured> arithmetic() {
   const SgdStep sgd{1.0F, 0.01F, 0.9F, 1e-4F, false};
+  const SgdStep nesterov{1.0F, 0.01F, 0.9F, 1e-4F, true};
   const AdamStep adam{1.0F, 1.0F, 1e-4F, 0.9F, 0.999F, 0.1F, 0.001F, 0.01F, 1.0F, 1e-8F};
-  const MoveStep move{0.25F, 1.0F, 0.9F, 0.9F, true};
+  const MoveStep move{0.25F, 1.0F, 0.9F, 0.9F, false};
+  const MoveStep move_nesterov{0.25F, 1.0F, 0.9F, 0.9F, true};
   using D = CudaDevice;
   using V = Vectors;
   return {
@@ -70,9 +77,14 @@ std::vector<Measured> arithmetic() {
       {"add_unaligned", 12, [](D& d, const V& v) { d.add(v[0] + 1, v[1], v.count - 1, 1e-3F); }},
       {"add_fp16", 6,
        [](D& d, const V& v) { d.add_halves(v.halves(0), v.halves(1), v.count, HalfFormat::fp16); }},
+      {"add_bf16", 6,
+       [](D& d, const V& v) { d.add_halves(v.halves(0), v.halves(1), v.count, HalfFormat::bf16); }},
       {"subtract", 12, [](D& d, const V& v) { d.subtract(v[0], v[1], v[2], v.count); }},
+      {"approach", 12, [](D& d, const V& v) { d.approach(v[0], v[1], v.count, 0.25F); }},
+      {"find_flaw", 4, [](D& d, const V& v) { d.find_flaw(v[0], v.count, v.flaw.data()); }},
       {"sgd", 12, [=](D& d, const V& v) { d.sgd(v[0], v[1], nullptr, v.count, sgd); }},
       {"sgd_momentum", 20, [=](D& d, const V& v) { d.sgd(v[0], v[1], v[2], v.count, sgd); }},
+      {"sgd_nesterov", 20, [=](D& d, const V& v) { d.sgd(v[0], v[1], v[2], v.count, nesterov); }},
       {"adam", 28, [=](D& d, const V& v) { d.adam(v[0], v[1], v[2], v[3], v.count, adam); }},
       {"compensate", 16, [](D& d, const V& v) { d.compensate(v[0], v[1], v[2], nullptr, v.count, {}); }},
       {"compensate_adaptive", 24,
@@ -80,9 +92,12 @@ std::vector<Measured> arithmetic() {
          d.compensate(v[0], v[1], v[2], v[3], v.count, {0.1F, 0.9F});
        }},
       {"move_momentum", 20, [=](D& d, const V& v) { d.move(v[0], v[0], v[1], v[2], v.count, move); }},
+      {"move_nesterov", 20,
+       [=](D& d, const V& v) { d.move(v[0], v[0], v[1], v[2], v.count, move_nesterov); }},
       {"narrow_fp16", 6, [](D& d, const V& v) { d.narrow(v[0], v.halves(1), v.count, HalfFormat::fp16); }},
       {"narrow_bf16", 6, [](D& d, const V& v) { d.narrow(v[0], v.halves(1), v.count, HalfFormat::bf16); }},
-      {"widen_fp16", 6, [](D& d, const V& v) { d.widen(v.halves(0), v[1], v.count, HalfFormat::fp16); }}};
+      {"widen_fp16", 6, [](D& d, const V& v) { d.widen(v.halves(0), v[1], v.count, HalfFormat::fp16); }},
+      {"widen_bf16", 6, [](D& d, const V& v) { d.widen(v.halves(0), v[1], v.count, HalfFormat::bf16); }}};
 }
 
 /// Of the GPU, for one of `repeats` runs.
@@ -100,7 +115,7 @@ Seconds time_of(CudaDevice& device, const std::function<void()>& run) {
 
 /// Runs in turns with a copy of one vector to another, which moves each of its bytes twice.
 void measure(benchmark::State& state, CudaDevice& device, const Measured& kernel) {
-  const Vectors vectors(device, state.range(0) * mebibyte);
+  const Vectors vectors(device, state.range(0) * kibibyte);
   const auto bytes = static_cast<std::size_t>(vectors.count) * sizeof(float);
   Seconds own;
   Seconds copy;
@@ -124,9 +139,15 @@ compression::Setting setting_of(const std::string& method, std::int64_t elements
           .options = Options::resolve(method, entry.options, {})};
 }
 
-/// By the vector's own bytes a second: a selection looks at them more than once.
+/// By the vector's own bytes a second, whatever a method looks at how often.
+void report_rate(benchmark::State& state, const Vectors& vectors, Seconds own) {
+  const double bytes = 4.0 * static_cast<double>(vectors.count) * static_cast<double>(state.iterations());
+  state.counters["bytes_per_second"] =
+      benchmark::Counter(bytes / own.count(), benchmark::Counter::kDefaults, benchmark::Counter::kIs1000);
+}
+
 void measure_codec(benchmark::State& state, CudaDevice& device, const std::string& method, bool decodes) {
-  const Vectors vectors(device, state.range(0) * mebibyte);
+  const Vectors vectors(device, state.range(0) * kibibyte);
   const auto codec = device.make_codec(method, setting_of(method, vectors.count));
   const auto message = vectors.message.span().first(static_cast<std::size_t>(codec->message_bytes()));
   codec->encode(vectors.all[0].span(), 0, message);
@@ -139,13 +160,36 @@ void measure_codec(benchmark::State& state, CudaDevice& device, const std::strin
     own += once;
     state.SetIterationTime(once.count());
   }
-  state.counters["bytes_per_second"] = benchmark::Counter(
-      4.0 * static_cast<double>(vectors.count) * static_cast<double>(state.iterations()) / own.count(),
-      benchmark::Counter::kDefaults, benchmark::Counter::kIs1000);
-  if (method != "top-k" || decodes) return;
-  const auto torch = torch_top_k(device, device.gpu(), vectors[0], vectors.count,
-                                 static_cast<std::int64_t>(message.size() / 8), repeats);
-  if (torch) state.counters["torch_ms"] = 1e3 * torch->count();
+  report_rate(state, vectors, own);
+}
+
+/// In turns with torch.topk of the same tensor. With error feedback ours also adds what was not sent before
+/// and keeps what is not sent now, which torch's does not.
+void measure_top_k(benchmark::State& state, CudaDevice& device, bool feeds_back) {
+  const Vectors vectors(device, state.range(0) * kibibyte);
+  const auto codec = device.make_codec("top-k", setting_of("top-k", vectors.count));
+  auto& with_feedback = dynamic_cast<FeedbackCodec&>(*codec);
+  const auto message = vectors.message.span().first(static_cast<std::size_t>(codec->message_bytes()));
+  const auto torch = make_torch_top_k(device.gpu(), vectors[0], vectors.count,
+                                      static_cast<std::int64_t>(message.size() / 8));
+  Seconds own;
+  Seconds signed_torch;
+  Seconds torch_of_magnitudes;
+  for (auto _ : state) {
+    device.fill(vectors[1], vectors.count, 0.0F);
+    const Seconds once = time_of(device, [&] {
+      feeds_back ? with_feedback.encode_rest(vectors.all[0].span(), vectors.all[1].span(), message)
+                 : codec->encode(vectors.all[0].span(), 0, message);
+    });
+    if (torch) signed_torch += time_of(device, [&] { torch(false); });
+    if (torch) torch_of_magnitudes += time_of(device, [&] { torch(true); });
+    own += once;
+    state.SetIterationTime(once.count());
+  }
+  report_rate(state, vectors, own);
+  if (!torch) return;
+  state.counters["of_torch"] = signed_torch / own;
+  state.counters["of_torch_abs"] = torch_of_magnitudes / own;
 }
 
 Seconds wall_time_of(const std::function<void()>& run) {
@@ -156,7 +200,7 @@ Seconds wall_time_of(const std::function<void()>& run) {
 
 /// Beside a bare cudaMemcpyAsync of the same memory on a stream of its own.
 void measure_host_copy(benchmark::State& state, CudaDevice& device, bool goes_out) {
-  const auto bytes = static_cast<std::size_t>(state.range(0) * mebibyte);
+  const auto bytes = static_cast<std::size_t>(state.range(0) * kibibyte);
   const DeviceArray<std::byte> own(device, bytes);
   const std::unique_ptr<std::byte, std::function<void(std::byte*)>> pinned(
       device.allocate_pinned(bytes), [&](std::byte* memory) { device.release_pinned(memory); });
@@ -188,25 +232,46 @@ void measure_host_copy(benchmark::State& state, CudaDevice& device, bool goes_ou
   state.counters["of_plain"] = plain / ours;
 }
 
-void register_one(const std::string& name, const std::function<void(benchmark::State&)>& run) {
+using Sizes = std::vector<std::int64_t>;
+
+void register_one(const std::string& name, const Sizes& kibibytes,
+                  const std::function<void(benchmark::State&)>& run) {
   auto* const registered = benchmark::RegisterBenchmark(name.c_str(), run);
-  registered->UseManualTime()->Unit(benchmark::kMicrosecond)->ArgName("MiB");
-  for (const std::int64_t mebibytes : {1, 16, 128, 1024}) registered->Arg(mebibytes);
+  registered->UseManualTime()->Unit(benchmark::kMicrosecond)->ArgName("KiB");
+  for (const std::int64_t size : kibibytes) registered->Arg(size);
 }
 
-void register_all(CudaDevice& device) {
+void register_all(CudaDevice& device, const Sizes& sizes) {
   for (const Measured& kernel : arithmetic())
-    register_one(kernel.name, [&device, kernel](benchmark::State& state) { measure(state, device, kernel); });
+    register_one(kernel.name, sizes,
+                 [&device, kernel](benchmark::State& state) { measure(state, device, kernel); });
+  for (const bool feeds_back : {false, true})
+    register_one(
+        feeds_back ? "top-k_encode_feedback" : "top-k_encode", sizes,
+        [&device, feeds_back](benchmark::State& state) { measure_top_k(state, device, feeds_back); });
   for (const std::string method : {"top-k", "sign", "one-bit"})
-    for (const bool decodes : {false, true})
-      register_one(method + (decodes ? "_decode" : "_encode"),
+    for (const bool decodes : {false, true}) {
+      if (method == "top-k" && !decodes) continue;
+      register_one(method + (decodes ? "_decode" : "_encode"), sizes,
                    [&device, method, decodes](benchmark::State& state) {
                      measure_codec(state, device, method, decodes);
                    });
+    }
   for (const bool goes_out : {false, true})
-    register_one(goes_out ? "copy_out" : "copy_in", [&device, goes_out](benchmark::State& state) {
+    register_one(goes_out ? "copy_out" : "copy_in", sizes, [&device, goes_out](benchmark::State& state) {
       measure_host_copy(state, device, goes_out);
     });
+}
+
+/// Errors: ConfigError.
+Sizes parse_sizes(int argc, char** argv) {
+  if (argc == 1) return {1 << 10, 16 << 10, 128 << 10, 1 << 20};
+  Sizes sizes;
+  for (int at = 1; at < argc; ++at) {
+    sizes.push_back(std::atoll(argv[at]));
+    if (sizes.back() <= 0) throw ConfigError(std::string("expected sizes in KiB, found '") + argv[at] + "'");
+  }
+  return sizes;
 }
 
 int run(int argc, char** argv) {
@@ -217,7 +282,7 @@ int run(int argc, char** argv) {
   CudaDevice device(0);
   std::printf("%s\n", device.name().c_str());
   benchmark::Initialize(&argc, argv);
-  register_all(device);
+  register_all(device, parse_sizes(argc, argv));
   benchmark::RunSpecifiedBenchmarks();
   benchmark::Shutdown();
   return 0;
@@ -226,4 +291,11 @@ int run(int argc, char** argv) {
 }  // namespace
 }  // namespace tandem
 
-int main(int argc, char** argv) { return tandem::run(argc, argv); }
+int main(int argc, char** argv) {
+  try {
+    return tandem::run(argc, argv);
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "kernels_benchmark: %s\n", error.what());
+    return 2;
+  }
+}

@@ -3,31 +3,27 @@
 #include <benchmark/benchmark.h>
 #include <torch/torch.h>
 
-#include <algorithm>
 #include <array>
 #include <chrono>
+#include <cstdio>
 #include <ctime>
+#include <exception>
 #include <vector>
 
+#include "tests/benchmarks/gpu_step.hpp"
+#include "tests/benchmarks/learner_loop.hpp"
+#include "tests/benchmarks/median.hpp"
 #include "workloads/dataset.hpp"
-#include "workloads/learner/learner.hpp"
-#include "workloads/optimizer.hpp"
-#include "workloads/vectors/compute_device.hpp"
 
 namespace tandem {
 namespace {
 
 constexpr std::int64_t batch_samples = 64;
-constexpr double learning_rate = 0.01;
-constexpr double momentum = 0.9;
-constexpr double weight_decay = 5e-4;
-
-using Records = std::span<const std::byte>;
 
 /// What a PyTorch user would write.
-class BareLoop {
+class BareLeNet {
  public:
-  explicit BareLoop(const DatasetInfo& info)
+  explicit BareLeNet(const DatasetInfo& info)
       : info_(info),
         optimizer_(network_->parameters(),
                    torch::optim::SGDOptions(learning_rate).momentum(momentum).weight_decay(weight_decay)),
@@ -69,33 +65,6 @@ class BareLoop {
   std::array<float, 256> scaled_{};
 };
 
-/// The same step through the learner.
-class LearnerLoop {
- public:
-  LearnerLoop(const DatasetInfo& info, Bytes bucket_bytes)
-      : learner_(make_learner({.model = "lenet", .dataset = info, .bucket_bytes = bucket_bytes, .seed = 1},
-                              host_device())),
-        sgd_(learning_rate, momentum, weight_decay, learner_->description().elements()) {}
-
-  void step(Records records) {
-    learner_->load(records);
-    learner_->forward();
-    benchmark::DoNotOptimize(learner_->loss());
-    const int buckets = static_cast<int>(learner_->description().buckets.size());
-    for (int bucket = 0; bucket < buckets; ++bucket) learner_->backward(bucket);
-    apply_update(sgd_, learner_->description(), 0, learner_->model(), learner_->gradient(), 1.0);
-  }
-
- private:
-  std::unique_ptr<Learner> learner_;
-  Sgd sgd_;
-};
-
-double median(std::vector<double> values) {
-  std::ranges::nth_element(values, values.begin() + std::ssize(values) / 2);
-  return values[values.size() / 2];
-}
-
 /// Seconds of every step of one loop: by the clock, and of processor time, which other programs disturb less.
 struct Times {
   std::vector<double> wall_s;
@@ -122,8 +91,12 @@ void lenet_step(benchmark::State& state) {
   const auto dataset = load_dataset({"synthetic", "", 8 * batch_samples, 1, 1});
   const auto batch_bytes = static_cast<std::size_t>((dataset->info().record_bytes() * batch_samples).count());
   const auto records = dataset->records(Dataset::Part::train);
-  LearnerLoop learner(dataset->info(), Bytes(state.range(0)));
-  BareLoop bare(dataset->info());
+  LearnerSetting setting;
+  setting.model = "lenet";
+  setting.dataset = dataset->info();
+  setting.bucket_bytes = Bytes(state.range(0));
+  LearnerLoop learner(setting, host_device());
+  BareLeNet bare(dataset->info());
   Times learner_times;
   Times bare_times;
   std::size_t step = 0;
@@ -152,3 +125,16 @@ BENCHMARK(lenet_step)
 
 }  // namespace
 }  // namespace tandem
+
+int main(int argc, char** argv) {
+  try {
+    benchmark::Initialize(&argc, argv);
+    tandem::add_gpu_steps(argc, argv);
+    benchmark::RunSpecifiedBenchmarks();
+    benchmark::Shutdown();
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "learner_benchmark: %s\n", error.what());
+    return 2;
+  }
+  return 0;
+}

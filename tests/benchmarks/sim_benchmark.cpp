@@ -5,13 +5,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <functional>
 #include <string>
 #include <vector>
 
+#include "tests/benchmarks/median.hpp"
 #include "tests/benchmarks/sim_programs.hpp"
 
 namespace tandem::benchmarks {
@@ -47,11 +47,6 @@ bool run_in_child(const std::function<Outcome()>& program, Measured& measured) {
   measured.cpu_s = seconds(usage.ru_utime) + seconds(usage.ru_stime);
   measured.peak_mib = static_cast<double>(usage.ru_maxrss) / 1024;
   return was_read && status == 0;
-}
-
-double median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  return values[values.size() / 2];
 }
 
 /// One iteration is one pair; the counters hold medians, `ratio` is ours over S4U.

@@ -5,17 +5,12 @@
 #include <benchmark/benchmark.h>
 #include <mpi.h>
 
-#include <algorithm>
 #include <functional>
 #include <vector>
 
-namespace tandem {
+#include "tests/benchmarks/median.hpp"
 
-inline double median(std::vector<double> values) {
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
-}
+namespace tandem {
 
 /// Times `plain` and `ours`, `times` in a row each, turn by turn. Every rank takes part in the same turns:
 /// the number of iterations is fixed where the benchmark is registered.

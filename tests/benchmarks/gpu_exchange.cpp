@@ -1,0 +1,277 @@
+// What exchanging gradients adds to a step of ranks that share one GPU: whole jobs of workers, computing
+// alone, with a ring all-reduce of buckets behind backward, and with the same after it. Started plainly it
+// has mpirun start it with 2 and 4 ranks. Says so and measures nothing without a GPU.
+#include <fmt/format.h>
+#include <mpi.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <map>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "policies/vocabulary/check.hpp"
+#include "runtime/cuda_aware.hpp"
+#include "runtime/gpu.hpp"
+#include "runtime/journal_wire.hpp"
+#include "runtime/launcher/launcher.hpp"
+#include "runtime/mpi_context.hpp"
+#include "runtime/rank_process.hpp"
+#include "runtime/wire.hpp"
+#include "tests/benchmarks/median.hpp"
+#include "workloads/job.hpp"
+#include "workloads/records/recording_context.hpp"
+#include "workloads/records/result_directory.hpp"
+
+namespace tandem {
+namespace {
+
+/// As the command line has them, `--name=value`; lists have commas.
+using Flags = std::map<std::string, std::string>;
+
+const Flags& default_flags() {
+  static const Flags flags = {
+      {"ranks", "2,4"},       {"models", "resnet18,resnet50"}, {"image", "224"}, {"batch", "256"},
+      {"bucket_kib", "4096"}, {"precisions", "fp32,bf16"},     {"steps", "15"},  {"turns", "2"},
+      {"trace", ""},          {"deterministic", "false"}};
+  return flags;
+}
+
+/// Errors: ConfigError.
+Flags parse_flags(int argc, char** argv) {
+  Flags flags = default_flags();
+  for (int at = 1; at < argc; ++at) {
+    const std::string word = argv[at];
+    const auto equals = word.find('=');
+    const bool is_flag = word.starts_with("--") && equals != std::string::npos;
+    const auto found = is_flag ? flags.find(word.substr(2, equals - 2)) : flags.end();
+    if (found != flags.end()) {
+      found->second = word.substr(equals + 1);
+      continue;
+    }
+    std::string usage = "expected";
+    for (const auto& [name, value] : default_flags()) usage += fmt::format(" --{}={}", name, value);
+    throw ConfigError(fmt::format("{} (--trace=PREFIX writes timelines), found '{}'", usage, word));
+  }
+  return flags;
+}
+
+std::vector<std::string> words_of(const std::string& list) {
+  std::vector<std::string> words;
+  std::istringstream stream(list);
+  for (std::string word; std::getline(stream, word, ',');) words.push_back(word);
+  return words;
+}
+
+/// Errors: ConfigError unless it is a positive number.
+int positive(const Flags& flags, const std::string& name) {
+  const int value = std::atoi(flags.at(name).c_str());
+  if (value > 0) return value;
+  throw ConfigError(fmt::format("--{}: expected a positive number, found '{}'", name, flags.at(name)));
+}
+
+enum class Exchange { none, during_backward, after_backward };
+constexpr int warm_up_steps = 4;
+
+/// Every worker on a host that has the machine's first GPU. Without an exchange they are workers of local SGD
+/// whose only average comes after the last step, which is left out.
+Job make_job(const Flags& flags, const std::string& model, const std::string& precision, Exchange exchange,
+             int ranks) {
+  const std::int64_t steps = warm_up_steps + positive(flags, "steps") + 1;
+  Experiment experiment;
+  experiment.name = "gpu_exchange";
+  auto& workload = experiment.workload;
+  workload.math = Experiment::Workload::Math::real;
+  workload.model = model;
+  workload.dataset = "synthetic-colour";
+  workload.batch = positive(flags, "batch");
+  workload.train_samples = std::int64_t{2} * ranks * workload.batch;
+  workload.test_samples = 1;
+  workload.image_size = positive(flags, "image");
+  workload.bucket_bytes = Bytes(std::int64_t{positive(flags, "bucket_kib")} << 10);
+  workload.precision = precision;
+  workload.deterministic = flags.at("deterministic") == "true";
+  auto& sync = experiment.sync;
+  sync.over = "all-reduce";
+  sync.collective = "ring";
+  sync.order = "rank";
+  sync.overlap = exchange == Exchange::after_backward ? "none" : "backward";
+  if (exchange == Exchange::none) {
+    sync.algorithm = "local-sgd";
+    sync.options = {{"h", OptionValue(steps)}};
+  }
+  experiment.placement.workers.assign(static_cast<std::size_t>(ranks), "gpu");
+  experiment.optimizer.learning_rate = 1e-3;
+  experiment.optimizer.momentum = 0.9;
+  experiment.stop.rounds = exchange == Exchange::none ? 1 : steps;
+  experiment.run.devices = "native";
+  platforms::Host host;
+  host.name = "gpu";
+  host.device = platforms::find_device("h200");
+  host.speed = host.device.speed;
+  host.gpu = 0;
+  platforms::Description platform;
+  platform.file = experiment.name;
+  platform.hosts = {host};
+  return {experiment, platform, ""};
+}
+
+/// Runs the job, and brings what all ranks noted to rank 0. Collective.
+Journal run_job(const Job& job, ComputeDevice& device, bool operations) {
+  MpiContext context(MPI_COMM_WORLD, {.device = &device,
+                                      .direct_messages = messages_are_direct(
+                                          job.experiment().run.device_messages, mpi_reads_device_memory())});
+  Journal journal;
+  if (operations) {
+    RecordingContext recording(context, journal.operations);
+    run_role(job, recording, journal);
+  } else {
+    run_role(job, context, journal);
+  }
+  context.meet();
+  Journal merged;
+  for (const auto& bytes : gather_bytes(MPI_COMM_WORLD, to_bytes(journal)))
+    merged.append(journal_from_bytes(bytes));
+  return merged;
+}
+
+/// Milliseconds of steps, of all ranks and turns.
+struct Steps {
+  std::vector<double> whole;
+  std::vector<double> backward;
+  std::vector<double> waiting;  ///< for the exchange, with nothing left to compute
+
+  void add(const Journal& journal, std::int64_t last_step) {
+    for (const StepRecord& step : journal.steps) {
+      if (step.step < warm_up_steps || step.step >= last_step) continue;
+      whole.push_back(1e3 * step.duration().count());
+      backward.push_back(1e3 * step.phases[static_cast<std::size_t>(Phase::backward)].count());
+      waiting.push_back(1e3 * step.phases[static_cast<std::size_t>(Phase::exchange)].count());
+    }
+  }
+};
+
+/// What no overlap hides of an exchange that takes `exchange_ms` by itself: what goes on when backward is
+/// over, and the last bucket's part, which can only begin then.
+double unhideable(const ModelDescription& model, double exchange_ms, double backward_ms) {
+  const double last = static_cast<double>(model.buckets.back().exchanged());
+  double all = 0.0;
+  for (const auto& bucket : model.buckets) all += static_cast<double>(bucket.exchanged());
+  return std::max({0.0, exchange_ms - backward_ms, exchange_ms * last / all});
+}
+
+void print(const Job& job, const Steps& alone, const Steps& during, const Steps& after) {
+  const auto& workload = job.experiment().workload;
+  const double alone_ms = median(alone.whole);
+  const double during_ms = median(during.whole);
+  const double exchange_ms = std::max(0.0, median(after.whole) - alone_ms);
+  const double bound_ms = alone_ms + unhideable(job.model(), exchange_ms, median(alone.backward));
+  fmt::print("{} ranks on one GPU, {} of side {}, {}, batch {} each, {} buckets\n", job.seats().size(),
+             workload.model, workload.image_size, workload.precision, workload.batch,
+             job.model().buckets.size());
+  fmt::print("  step_compute_alone    {:9.3f} ms (backward {:.3f})\n", alone_ms, median(alone.backward));
+  fmt::print("  step_with_exchange    {:9.3f} ms (waiting for the exchange {:.3f})\n", during_ms,
+             median(during.waiting));
+  fmt::print("  with / alone          {:9.3f}\n", during_ms / alone_ms);
+  fmt::print("  exchange, not hidden  {:9.3f} ms; of {:.3f} ms that it adds behind backward\n",
+             during_ms - alone_ms, exchange_ms);
+  fmt::print("  cannot be hidden      {:9.3f} ms; with / (alone + that) {:.3f}\n", bound_ms - alone_ms,
+             during_ms / bound_ms);
+  std::fflush(stdout);
+}
+
+void write_timeline(const std::string& path, const Job& job, const Journal& journal) {
+  std::ofstream file(path);
+  file << chrome_trace(describe_run(job, "measured"), journal).dump();
+  if (!file.flush()) throw WorldError("cannot write " + path);
+  fmt::print("  timeline: {}\n", path);
+}
+
+/// The three ways in turns, so that the machine's other load meets all of them.
+void measure(const Flags& flags, const std::string& model, const std::string& precision,
+             ComputeDevice& device, int ranks, bool is_first) {
+  std::vector<Job> jobs;
+  for (const Exchange exchange : {Exchange::none, Exchange::during_backward, Exchange::after_backward})
+    jobs.push_back(make_job(flags, model, precision, exchange, ranks));
+  std::vector<Steps> steps(jobs.size());
+  const int last_step = warm_up_steps + positive(flags, "steps");
+  const int turns = positive(flags, "turns");
+  for (int turn = 0; turn < turns; ++turn)
+    for (std::size_t way = 0; way < jobs.size(); ++way)
+      steps[way].add(run_job(jobs[way], device, false), last_step);
+  if (is_first) print(jobs[0], steps[0], steps[1], steps[2]);
+  if (flags.at("trace").empty()) return;
+  const Journal journal = run_job(jobs[1], device, true);
+  if (is_first)
+    write_timeline(fmt::format("{}-{}-{}-{}_ranks.json", flags.at("trace"),
+                               std::filesystem::path(model).stem().string(), precision, ranks),
+                   jobs[1], journal);
+}
+
+/// And says so where there is none.
+bool has_gpu(bool is_first) {
+  if (gpu_count() > 0) return true;
+  if (is_first) std::puts("gpu_exchange: no GPU on this machine, nothing measured");
+  return false;
+}
+
+void run_rank(const Flags& flags) {
+  int rank = 0;
+  int ranks = 0;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+  if (!has_gpu(rank == 0)) return;
+  prepare_learner();
+  const auto device = make_gpu(0);
+  for (const auto& model : words_of(flags.at("models")))
+    for (const auto& precision : words_of(flags.at("precisions")))
+      measure(flags, model, precision, *device, ranks, rank == 0);
+}
+
+/// Each number of ranks on this machine.
+int run_all(const Flags& flags, int argc, char** argv) {
+  if (!has_gpu(true)) return 0;
+  std::vector<std::string> program = {std::filesystem::read_symlink("/proc/self/exe").string()};
+  program.insert(program.end(), argv + 1, argv + argc);
+  LaunchEvents events;
+  events.output = [](const std::string& line) {
+    std::printf("%s\n", line.c_str());
+    std::fflush(stdout);
+  };
+  events.error = [](const std::string& line) { std::fprintf(stderr, "%s\n", line.c_str()); };
+  for (const auto& ranks : words_of(flags.at("ranks"))) {
+    const LaunchResult result = launch({.ranks = std::atoi(ranks.c_str()), .program = program}, events);
+    if (result.exit_code == 0) continue;
+    std::fprintf(stderr, "%s\n", result.message.c_str());
+    return result.exit_code;
+  }
+  return 0;
+}
+
+}  // namespace
+}  // namespace tandem
+
+int main(int argc, char** argv) {
+  const bool is_rank = std::getenv("OMPI_COMM_WORLD_SIZE") != nullptr;
+  if (is_rank) {
+    tandem::end_with_parent();
+    MPI_Init(&argc, &argv);
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+  }
+  try {
+    const tandem::Flags flags = tandem::parse_flags(argc, argv);
+    if (!is_rank) return tandem::run_all(flags, argc, argv);
+    tandem::run_rank(flags);
+  } catch (const std::exception& error) {
+    if (is_rank) tandem::end_job(MPI_COMM_WORLD, 70, error.what());
+    std::fprintf(stderr, "gpu_exchange: %s\n", error.what());
+    return 2;
+  }
+  MPI_Finalize();
+  return 0;
+}

@@ -1,0 +1,89 @@
+// A training step as a worker's roles take it, without their messages: what the benchmarks of the learner
+// time beside bare libtorch loops.
+#pragma once
+
+#include <benchmark/benchmark.h>
+
+#include <memory>
+#include <span>
+
+#include "workloads/learner/learner.hpp"
+#include "workloads/optimizer.hpp"
+#include "workloads/roles/finite_guard.hpp"
+#include "workloads/vectors/compute_device.hpp"
+
+namespace tandem {
+
+/// What both loops train with.
+constexpr double learning_rate = 0.01;
+constexpr double momentum = 0.9;
+constexpr double weight_decay = 5e-4;
+
+using Records = std::span<const std::byte>;
+
+/// SGD with momentum.
+class LearnerLoop {
+ public:
+  LearnerLoop(const LearnerSetting& setting, ComputeDevice& device)
+      : device_(device),
+        learner_(make_learner(setting, device)),
+        guard_(learner_->description(), "stop", device),
+        sgd_(learning_rate, momentum, weight_decay, learner_->description().elements(), 0, false, device) {
+    learner_->after_backward([this](int bucket) { guard_.inspect(bucket, learner_->gradient()); });
+  }
+
+  /// With the waits of a worker, which has to know what is done before it says what is next: for the batch,
+  /// for the loss, for each bucket's gradient, and for the update.
+  void step(Records records) {
+    learner_->load(records);
+    wait();
+    guard_.begin(learner_->model());
+    learner_->forward();
+    wait();
+    const double loss = learner_->loss();
+    benchmark::DoNotOptimize(loss);
+    const int buckets = static_cast<int>(learner_->description().buckets.size());
+    for (int bucket = 0; bucket < buckets; ++bucket) {
+      learner_->backward(bucket);
+      wait();
+      guard_.conclude(bucket, loss, learner_->model(), learner_->gradient());
+    }
+    update();
+    wait();
+  }
+
+  /// All queued at once, and waited for at the end: what a step could be without the waits between.
+  void step_at_once(Records records) {
+    learner_->load(records);
+    guard_.begin(learner_->model());
+    learner_->forward();
+    const int buckets = static_cast<int>(learner_->description().buckets.size());
+    for (int bucket = 0; bucket < buckets; ++bucket) {
+      learner_->backward(bucket);
+      device_.forget(device_.kernel_end());
+    }
+    update();
+    benchmark::DoNotOptimize(learner_->loss());
+    device_.finish();
+  }
+
+  Learner& learner() { return *learner_; }
+
+ private:
+  /// For the end of the kernel that has just run.
+  void wait() {
+    const DeviceMark end = device_.kernel_end();
+    while (!device_.has_reached(end)) continue;
+    device_.forget(end);
+  }
+  void update() {
+    apply_update(sgd_, learner_->description(), 0, learner_->model(), learner_->gradient(), 1.0);
+  }
+
+  ComputeDevice& device_;
+  std::unique_ptr<Learner> learner_;
+  FiniteGuard guard_;
+  Sgd sgd_;
+};
+
+}  // namespace tandem

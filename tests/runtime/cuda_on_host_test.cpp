@@ -99,6 +99,20 @@ TEST(CudaOnHost, DevicesHaveIdentities) {
   EXPECT_EQ(cudaGetDeviceProperties(&first, 2), cudaErrorInvalidDevice);
 }
 
+TEST(CudaOnHost, StreamsRunKernelsInTheirTurn) {
+  cuda_on_host::reset();
+  cudaStream_t stream = nullptr;
+  ASSERT_EQ(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), cudaSuccess);
+  std::vector<float> values(1000, 1.0F);
+  for (int turn = 0; turn < 10; ++turn) {
+    EXPECT_EQ(kernels::add(values.data(), values.data(), 1000, 1.0F, stream), cudaSuccess);
+    EXPECT_EQ(kernels::scale(values.data(), 1000, 0.25F, stream), cudaSuccess);
+  }
+  EXPECT_EQ(cudaStreamSynchronize(stream), cudaSuccess);
+  EXPECT_EQ(values, std::vector<float>(1000, 1.0F / 1024.0F));
+  EXPECT_EQ(cudaStreamDestroy(stream), cudaSuccess);
+}
+
 __global__ void sum_again_and_again(int* sums) {
   __shared__ int space[kernels::block_threads];
   for (int turn = 0; turn < 3; ++turn)

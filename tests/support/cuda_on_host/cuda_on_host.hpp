@@ -58,6 +58,9 @@ Remaining remaining();
 /// Why the last kernel that failed did.
 std::string last_failure();
 
+/// For the emulation itself: does it at once on the default stream, or when it is its turn on another, which
+/// has to be of the current device, as CUDA wants it of kernels and events.
+cudaError_t submit(cudaStream_t stream, std::function<void()> operation);
 /// For the emulation itself: notes a call. An error to return at once, or success.
 cudaError_t begin_call(const char* name);
 void note_launch();

@@ -42,6 +42,13 @@ const Flags& default_flags() {
   return flags;
 }
 
+/// Errors: ConfigError unless it is a positive number.
+int positive(const Flags& flags, const std::string& name) {
+  const int value = std::atoi(flags.at(name).c_str());
+  if (value > 0) return value;
+  throw ConfigError(fmt::format("--{}: expected a positive number, found '{}'", name, flags.at(name)));
+}
+
 /// Errors: ConfigError.
 Flags parse_flags(int argc, char** argv) {
   Flags flags = default_flags();
@@ -58,6 +65,7 @@ Flags parse_flags(int argc, char** argv) {
     for (const auto& [name, value] : default_flags()) usage += fmt::format(" --{}={}", name, value);
     throw ConfigError(fmt::format("{} (--trace=PREFIX writes timelines), found '{}'", usage, word));
   }
+  for (const char* name : {"image", "batch", "bucket_kib", "steps", "turns"}) positive(flags, name);
   return flags;
 }
 
@@ -66,13 +74,6 @@ std::vector<std::string> words_of(const std::string& list) {
   std::istringstream stream(list);
   for (std::string word; std::getline(stream, word, ',');) words.push_back(word);
   return words;
-}
-
-/// Errors: ConfigError unless it is a positive number.
-int positive(const Flags& flags, const std::string& name) {
-  const int value = std::atoi(flags.at(name).c_str());
-  if (value > 0) return value;
-  throw ConfigError(fmt::format("--{}: expected a positive number, found '{}'", name, flags.at(name)));
 }
 
 enum class Exchange { none, during_backward, after_backward };

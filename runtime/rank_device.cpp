@@ -4,6 +4,7 @@
 
 #include <map>
 #include <set>
+#include <utility>
 
 #include "policies/vocabulary/check.hpp"
 #include "runtime/gpu.hpp"
@@ -15,8 +16,15 @@ RankDevice make_rank_device(const Job& job, Rank rank) {
   if (!gpu) return {};
   const platforms::Host& host = job.host_of(rank);
   const Gpus there = visible_gpus();
-  if (*gpu < there.count) return {.gpu = make_gpu(*gpu)};
-  if (!host.properties.contains("tandem:gpu")) return {.why_no_gpu = there.why_none};
+  const bool is_asked_for = host.properties.contains("tandem:gpu");
+  if (*gpu < there.count) {
+    auto device = make_gpu(*gpu);
+    // Where the file gives the number, the learner ends the job if libtorch cannot use it.
+    if (is_asked_for || device->libtorch_gpu().value_or(-1) < learner_gpus())
+      return {.gpu = std::move(device)};
+    return {.why_no_gpu = "libtorch does not see it, or is for processors only"};
+  }
+  if (!is_asked_for) return {.why_no_gpu = there.why_none};
   throw WorldError(fmt::format(
       "rank {} ({} on '{}') is to compute on GPU {} of its machine (tandem:gpu in {}), where tandem-rank "
       "sees {}; check nvidia-smi and CUDA_VISIBLE_DEVICES",

@@ -92,6 +92,8 @@ inline bool is_script(const std::string& model) { return model.ends_with(".pt");
 /// Errors: ConfigError for an unknown model or file, an image shape that it cannot take, or a build without
 /// libtorch; WorldError for a GPU that libtorch does not see, NoMemoryError without memory.
 std::unique_ptr<Learner> make_learner(const LearnerSetting& setting, ComputeDevice& device);
+/// GPUs on which learners can compute; 0 in a build without libtorch, or with one for processors only.
+int learner_gpus();
 /// Does now what the first use of a learner or a checkpoint does first, which takes a second. In a build
 /// without libtorch it does nothing.
 void prepare_learner();

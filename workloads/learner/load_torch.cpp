@@ -27,6 +27,7 @@ const TorchFunctions& torch() {
 }  // namespace
 
 void prepare_learner() { torch(); }
+int learner_gpus() { return torch().learner_gpus(); }
 std::unique_ptr<Learner> make_learner(const LearnerSetting& setting, ComputeDevice& device) {
   return torch().make_learner(setting, device);
 }

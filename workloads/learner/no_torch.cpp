@@ -14,6 +14,7 @@ namespace {
 }  // namespace
 
 void prepare_learner() {}
+int learner_gpus() { return 0; }
 std::unique_ptr<Learner> make_learner(const LearnerSetting&, ComputeDevice&) {
   fail_without_torch("real math");
 }

@@ -7,7 +7,8 @@
 namespace {
 
 constexpr tandem::TorchFunctions functions{tandem::make_torch_learner, tandem::describe_torch_script,
-                                           tandem::save_torch_checkpoint, tandem::load_torch_checkpoint};
+                                           tandem::save_torch_checkpoint, tandem::load_torch_checkpoint,
+                                           tandem::torch_gpus};
 
 }  // namespace
 

@@ -16,6 +16,7 @@ struct TorchFunctions {
   ModelDescription (*describe_script)(const LearnerSetting&);
   void (*save_checkpoint)(const std::string& path, const Checkpoint&, const ModelDescription&);
   Checkpoint (*load_checkpoint)(const std::string& path, const ModelDescription&);
+  int (*learner_gpus)();
 };
 
 /// The name of the library's file, beside the programs, and of its one function, of type TorchFunctionsOf.

@@ -10,6 +10,7 @@
 #include <string>
 
 #include "policies/vocabulary/check.hpp"
+#include "workloads/learner/torch_learner.hpp"
 
 #define TANDEM_TORCH_SINCE(major, minor) \
   (TORCH_VERSION_MAJOR > (major) || (TORCH_VERSION_MAJOR == (major) && TORCH_VERSION_MINOR >= (minor)))
@@ -63,6 +64,8 @@ void use_one_thread() {
       reinterpret_cast<void (*)(int)>(found)(1);
   });
 }
+
+int torch_gpus() { return at::hasCUDA() ? static_cast<int>(at::getNumGPUs()) : 0; }
 
 at::Device torch_device(const LearnerSetting& setting) {
   use_one_thread();

@@ -216,8 +216,9 @@ void measure(const Flags& flags, const std::string& model, const std::string& pr
 
 /// And says so where there is none.
 bool has_gpu(bool is_first) {
-  if (gpu_count() > 0) return true;
-  if (is_first) std::puts("gpu_exchange: no GPU on this machine, nothing measured");
+  const Gpus there = visible_gpus();
+  if (there.count > 0) return true;
+  if (is_first) fmt::print("gpu_exchange: {}, nothing measured\n", there.why_none);
   return false;
 }
 

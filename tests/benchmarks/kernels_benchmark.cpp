@@ -168,7 +168,6 @@ void measure_codec(benchmark::State& state, CudaDevice& device, const std::strin
 void measure_top_k(benchmark::State& state, CudaDevice& device, bool feeds_back) {
   const Vectors vectors(device, state.range(0) * kibibyte);
   const auto codec = device.make_codec("top-k", setting_of("top-k", vectors.count));
-  auto& with_feedback = dynamic_cast<FeedbackCodec&>(*codec);
   const auto message = vectors.message.span().first(static_cast<std::size_t>(codec->message_bytes()));
   const auto torch = make_torch_top_k(device.gpu(), vectors[0], vectors.count,
                                       static_cast<std::int64_t>(message.size() / 8));
@@ -178,8 +177,9 @@ void measure_top_k(benchmark::State& state, CudaDevice& device, bool feeds_back)
   for (auto _ : state) {
     device.fill(vectors[1], vectors.count, 0.0F);
     const Seconds once = time_of(device, [&] {
-      feeds_back ? with_feedback.encode_rest(vectors.all[0].span(), vectors.all[1].span(), message)
-                 : codec->encode(vectors.all[0].span(), 0, message);
+      const auto values = vectors.all[0].span();
+      if (!feeds_back) return codec->encode(values, 0, message);
+      TANDEM_CHECK(codec->encode_with_memory(values, vectors.all[1].span(), 0, message), vectors.count);
     });
     if (torch) signed_torch += time_of(device, [&] { torch(false); });
     if (torch) torch_of_magnitudes += time_of(device, [&] { torch(true); });

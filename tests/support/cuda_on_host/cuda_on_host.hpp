@@ -69,6 +69,7 @@ cudaError_t submit(cudaStream_t stream, std::function<void()> operation);
 /// Whether all of it is memory of one allocation on a device.
 bool is_device_memory(const void* memory, std::size_t bytes);
 Settings settings();
+Settings settings_of_environment();
 bool is_default(cudaStream_t stream);
 /// Does it at once on the default stream, else in the stream's turn. Another stream has to be of the current
 /// device, as CUDA wants it of kernels and events.

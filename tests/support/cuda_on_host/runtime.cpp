@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <chrono>
 #include <condition_variable>
-#include <cstdlib>
 #include <cstring>
 #include <deque>
 #include <functional>
@@ -96,20 +95,6 @@ struct Failing {
   int in;  ///< calls
   cudaError_t error;
 };
-
-template <class Number>
-void take_from_environment(const char* name, Number& number) {
-  if (const char* const text = std::getenv(name)) number = static_cast<Number>(std::stoul(text));
-}
-
-Settings settings_of_environment() {
-  Settings own;
-  take_from_environment("CUDA_ON_HOST_MEMORY", own.memory_bytes);
-  take_from_environment("CUDA_ON_HOST_PINNED", own.pinned_bytes);
-  take_from_environment("CUDA_ON_HOST_COUNT_ERROR", own.count_error);
-  take_from_environment("CUDA_ON_HOST_DRIVER", own.driver_version);
-  return own;
-}
 
 struct World {
   std::mutex mutex;

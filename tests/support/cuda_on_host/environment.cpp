@@ -1,0 +1,26 @@
+// The settings that a program of the emulation begins with, which its environment may change.
+#include <cstdlib>
+#include <string>
+
+#include "cuda_on_host.hpp"
+
+namespace tandem::cuda_on_host {
+namespace {
+
+template <class Number>
+void take_from_environment(const char* name, Number& number) {
+  if (const char* const text = std::getenv(name)) number = static_cast<Number>(std::stoul(text));
+}
+
+}  // namespace
+
+Settings settings_of_environment() {
+  Settings own;
+  take_from_environment("CUDA_ON_HOST_MEMORY", own.memory_bytes);
+  take_from_environment("CUDA_ON_HOST_PINNED", own.pinned_bytes);
+  take_from_environment("CUDA_ON_HOST_COUNT_ERROR", own.count_error);
+  take_from_environment("CUDA_ON_HOST_DRIVER", own.driver_version);
+  return own;
+}
+
+}  // namespace tandem::cuda_on_host

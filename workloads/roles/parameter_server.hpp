@@ -28,13 +28,13 @@ class ParameterServer {
   /// What the server holds for one worker.
   struct Client {
     Rank rank = 0;
-    std::vector<Pending> pieces;          ///< receives of all pieces of a push but the last
-    std::optional<Note> push{};           ///< of a push whose pieces are not all there
-    int samples = 0;                      ///< of its last push
-    int reported_version = 0;             ///< of its last report
-    int version = 0;                      ///< of the model that its last push was computed on
-    std::vector<Pending> reply;           ///< sends of the model under way
-    ServerModel::Snapshot replied_model;  ///< what they send
+    std::vector<Pending> pieces;  ///< receives of all pieces of a push but the last
+    std::optional<Note> push{};   ///< of a push whose pieces are not all there
+    int samples = 0;              ///< of its last push
+    int reported_version = 0;     ///< of its last report
+    int version = 0;              ///< of the model that its last push was computed on
+    std::vector<Pending> reply;   ///< sends of the model under way
+    Snapshot replied_model;       ///< what they send
     Pending answer;
     std::int64_t pushes = 0;
     std::int64_t all_samples = 0;  ///< of all its pushes

@@ -11,7 +11,8 @@ PeerModel::PeerModel(Replica& replica, std::size_t callers)
       real_(!replica.model().empty()),
       device_(replica.device()),
       begun_(array()),
-      mean_(fresh()),
+      snapshots_(device_, begun_.size()),
+      mean_(snapshots_.fresh()),
       replies_(callers) {
   for (std::size_t caller = 0; caller < callers; ++caller) calls_.push_back(array());
   std::int64_t most = 0;
@@ -21,13 +22,6 @@ PeerModel::PeerModel(Replica& replica, std::size_t callers)
 
 Slice PeerModel::slice(const FloatArray& values) const {
   return {replica_.description().bytes(), reinterpret_cast<std::byte*>(values.data())};
-}
-
-/// With any values. Memory is used again rather than asked for.
-PeerModel::Snapshot PeerModel::fresh() {
-  for (const Snapshot& snapshot : snapshots_)
-    if (snapshot.use_count() == 1) return snapshot;
-  return snapshots_.emplace_back(std::make_shared<FloatArray>(array()));
 }
 
 Slice PeerModel::begun() { return slice(begun_); }
@@ -41,7 +35,7 @@ Kernel PeerModel::begin() {
   if (!real_) return {};
   return [this] {
     device_.copy(begun_.data(), replica_.model().data(), begun_.bytes());
-    mean_ = fresh();
+    mean_ = snapshots_.fresh();
     device_.copy(mean_->data(), begun_.data(), begun_.bytes());
   };
 }
@@ -50,7 +44,7 @@ Kernel PeerModel::mix(std::size_t others, std::size_t place) {
   if (!real_) return {};
   return [this, others, place] {
     const Snapshot own = mean_;
-    mean_ = fresh();
+    mean_ = snapshots_.fresh();
     device_.fill(mean_->data(), std::ssize(mean_->span()), 0.0F);
     for (std::size_t member = 0; member <= others; ++member) {
       if (member == place) add(*own);
@@ -72,7 +66,7 @@ Slice PeerModel::reply(std::size_t caller) {
 void PeerModel::average_with(std::size_t caller) {
   if (!real_) return;
   const Snapshot own = mean_;
-  mean_ = fresh();
+  mean_ = snapshots_.fresh();
   // The next reply is sent without waiting for any calculation, neither this one nor what the device is at.
   device_.use_second_queue(true);
   device_.move(mean_->data(), own->data(), calls_[caller].data(), nullptr, std::ssize(mean_->span()),

@@ -9,6 +9,7 @@
 
 #include "workloads/context.hpp"
 #include "workloads/roles/replica.hpp"
+#include "workloads/vectors/snapshots.hpp"
 
 namespace tandem {
 
@@ -39,19 +40,17 @@ class PeerModel {
   Kernel take_over();
 
  private:
-  using Snapshot = std::shared_ptr<FloatArray>;
   Slice slice(const FloatArray& values) const;
   FloatArray array() const { return {replica_.device(), replica_.model().size()}; }
-  Snapshot fresh();
   void add(const FloatArray& other);
 
   Replica& replica_;
   bool real_;
   ComputeDevice& device_;
   FloatArray begun_;
-  std::vector<Snapshot> snapshots_;  ///< all there are, held as copy or reply or not
-  Snapshot mean_;                    ///< the copy
-  FloatArray drift_;                 ///< of one bucket's statistics since the copy was begun
+  Snapshots snapshots_;
+  Snapshot mean_;     ///< the copy
+  FloatArray drift_;  ///< of one bucket's statistics since the copy was begun
   std::vector<FloatArray> arrivals_;
   std::vector<FloatArray> calls_;
   std::vector<Snapshot> replies_;

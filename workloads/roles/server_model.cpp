@@ -24,6 +24,7 @@ ServerModel::ServerModel(const Job& job, ComputeDevice& device, int shard)
     : device_(device),
       pieces_(pieces_of(job, shard)),
       elements_(shard_elements(pieces_)),
+      snapshots_(device, static_cast<std::size_t>(elements_)),
       only_averages_(job.servers_send_means()),
       payload_(job.algorithm().make.payload),
       optimizer_(job.optimizer_setting(), job.real_math() && !only_averages_ ? elements_ : 0, 0, device),
@@ -33,7 +34,7 @@ ServerModel::ServerModel(const Job& job, ComputeDevice& device, int shard)
   if (job.compression() != nullptr && job.route() == sync::Route::server)
     decoder_.emplace(job, device, pieces_);
   if (!job.real_math()) return;
-  model_ = fresh();
+  model_ = snapshots_.fresh();
   if (!only_averages_) take_initial(job);
   for (std::size_t worker = 0; worker < job.ranks_of(Seat::Role::worker).size(); ++worker)
     slots_.emplace_back(device_, model_->size());
@@ -57,19 +58,11 @@ void ServerModel::take_initial(const Job& job) {
   if (!job.experiment().sync.average_statistics) initial_ = std::move(whole);
 }
 
-/// Of so many elements as the model, with any values. Memory is used again rather than asked for.
-ServerModel::Snapshot ServerModel::fresh() {
-  for (const Snapshot& snapshot : snapshots_)
-    if (snapshot.use_count() == 1) return snapshot;
-  return snapshots_.emplace_back(std::make_shared<FloatArray>(device_, static_cast<std::size_t>(elements_)));
-}
-
 /// What follows changes the model, and not what was handed out of it.
 void ServerModel::keep_what_is_held() {
-  const long holders = 2;  // this object: among its snapshots, and as its model
-  if (model_.use_count() <= holders) return;
+  if (Snapshots::is_held_by_owner_alone(model_)) return;
   const Snapshot before = model_;
-  model_ = fresh();
+  model_ = snapshots_.fresh();
   device_.copy(model_->data(), before->data(), before->bytes());
 }
 
@@ -128,7 +121,7 @@ Kernel ServerModel::apply(double scale, std::int64_t round) {
   return [this, scale, round] { update(scale, {round}); };
 }
 
-ServerModel::Snapshot ServerModel::hand_out(int worker) {
+Snapshot ServerModel::hand_out(int worker) {
   if (keeps_older_ == Since::handed_out) older_[static_cast<std::size_t>(worker)] = model_;
   return model_;
 }
@@ -136,7 +129,7 @@ ServerModel::Snapshot ServerModel::hand_out(int worker) {
 /// Of trained elements and of statistics alike. In lockstep nobody still sends the last one.
 void ServerModel::take_mean() {
   model_.reset();
-  model_ = fresh();
+  model_ = snapshots_.fresh();
   device_.copy(model_->data(), aggregate_.data(), aggregate_.bytes());
   device_.scale(model_->data(), elements_, static_cast<float>(1.0 / total_weight_));
   device_.fill(aggregate_.data(), elements_, 0.0F);
@@ -207,7 +200,7 @@ void ServerModel::remember(StateArchive& state) {
   compensator_.remember(state);
   change_update_.remember(state);
   if (keeps_older_ != sync::DelayCompensation::Since::last_update || older_.empty()) return;
-  const Snapshot older = state.restores() ? fresh() : older_.front();
+  const Snapshot older = state.restores() ? snapshots_.fresh() : older_.front();
   remember_floats(state, "older", device_, older->span());
   if (state.restores()) std::fill(older_.begin(), older_.end(), older);
 }

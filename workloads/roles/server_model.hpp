@@ -17,6 +17,7 @@
 #include "workloads/roles/shard_layout.hpp"
 #include "workloads/state_archive.hpp"
 #include "workloads/update_rules.hpp"
+#include "workloads/vectors/snapshots.hpp"
 
 namespace tandem {
 
@@ -49,7 +50,6 @@ class ServerModel {
 
   /// The model as it is now, or the last mean, in the device's memory and unchanged as long as somebody holds
   /// it; null when math is modelled.
-  using Snapshot = std::shared_ptr<FloatArray>;
   Snapshot snapshot() const { return model_; }
   /// The same, to be sent to the worker.
   Snapshot hand_out(int worker);
@@ -69,7 +69,6 @@ class ServerModel {
     std::span<float> statistics_sum;
   };
 
-  Snapshot fresh();
   void keep_what_is_held();
   void take_initial(const Job& job);
   void add_up();
@@ -83,6 +82,7 @@ class ServerModel {
   ComputeDevice& device_;
   ShardPieces pieces_;
   std::int64_t elements_;
+  Snapshots snapshots_;  ///< of the model, or of means
   bool only_averages_;
   std::optional<PushDecoder> decoder_;
   sync::Payload payload_;
@@ -90,7 +90,6 @@ class ServerModel {
   DelayCompensator compensator_;
   ChangeUpdate change_update_;
   std::vector<float> initial_;
-  std::vector<Snapshot> snapshots_;                            ///< all there are, held by others or not
   Snapshot model_;                                             ///< or the last mean
   std::optional<sync::DelayCompensation::Since> keeps_older_;  ///< which older models are kept, if any
   std::vector<Snapshot> older_;    ///< by worker: what its gradient or model is compared with

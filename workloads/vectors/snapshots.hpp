@@ -1,0 +1,37 @@
+// Vectors in a device's memory that are handed out and stay as they are as long as somebody holds them.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <vector>
+
+#include "workloads/vectors/compute_device.hpp"
+
+namespace tandem {
+
+using Snapshot = std::shared_ptr<FloatArray>;
+
+/// All of one size. Memory that nobody holds any more is used again rather than asked for.
+class Snapshots {
+ public:
+  Snapshots(ComputeDevice& device, std::size_t elements) : device_(&device), elements_(elements) {}
+
+  /// With any values, for the caller alone.
+  Snapshot fresh() {
+    for (const Snapshot& snapshot : all_)
+      if (snapshot.use_count() == holders_of_all) return snapshot;
+    return all_.emplace_back(std::make_shared<FloatArray>(*device_, elements_));
+  }
+  /// `snapshot` is one of these, and nobody holds it but its owner, who may change it.
+  static bool is_held_by_owner_alone(const Snapshot& snapshot) {
+    return snapshot.use_count() == holders_of_all + 1;
+  }
+
+ private:
+  static constexpr long holders_of_all = 1;
+  ComputeDevice* device_;
+  std::size_t elements_;
+  std::vector<Snapshot> all_;
+};
+
+}  // namespace tandem

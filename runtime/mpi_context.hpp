@@ -19,6 +19,7 @@
 #include "runtime/device_collective.hpp"
 #include "runtime/device_copies.hpp"
 #include "runtime/host_time.hpp"
+#include "runtime/node_memory.hpp"
 #include "workloads/context.hpp"
 
 namespace tandem {
@@ -36,6 +37,9 @@ struct MpiSetting {
   bool direct_messages = false;
   /// Takes the sums of device memory that it can; null: none.
   std::shared_ptr<DeviceCollective> collective = {};
+  /// Carries large messages of host memory between the ranks that it reaches; null, for all ranks: none. Of
+  /// the communicator that the context is made on.
+  std::shared_ptr<NodeMemory> node_memory = {};
 };
 
 /// Errors: WorldError with MPI's text from every operation. Not thread-safe; used by the thread that made it.
@@ -81,8 +85,8 @@ class MpiContext : public Context {
  private:
   static constexpr std::int64_t unknown_size = -1;
 
-  /// Receives with a note of one (sender, channel), in the order of their posting; their payloads keep that
-  /// order.
+  /// Receives with an envelope of one (sender, channel), in the order of their posting; their payloads keep
+  /// that order.
   struct Stream {
     std::vector<std::uint32_t> unresolved;  ///< few; a deque would allocate again and again
   };
@@ -97,16 +101,16 @@ class MpiContext : public Context {
   };
   struct Slot {
     enum class State : std::uint8_t { free, messages, timed, queued, summed, done } state = State::free;
-    bool has_envelope = false;  ///< of a receive with a note: its first message has arrived
+    bool has_envelope = false;  ///< of a receive with one: its first message has arrived
     int open_messages = 0;      ///< not yet complete
     Seconds deadline;           ///< of a timed operation
     Note note;
-    Stream* stream = nullptr;  ///< of a receive with a note whose payload is not yet on its way
+    Stream* stream = nullptr;  ///< of a receive with an envelope whose payload is not on its way
     Rank peer = 0;
     int payload_tag = 0;
     Slice slice;
     std::unique_ptr<std::byte[]> staging;  ///< made on first use, kept for the slot's next operations
-    std::byte* head = nullptr;             ///< of a receive with a note: where its first message arrives
+    std::byte* head = nullptr;             ///< of a receive with an envelope: where that arrives
     std::vector<std::byte> summand;      ///< of an all-reduce: this rank's vector, whose place takes the sum
     PinnedPool::Block block;             ///< of what goes through pinned memory
     std::byte* landing = nullptr;        ///< what comes, in that memory; it is copied on when all has arrived
@@ -126,7 +130,9 @@ class MpiContext : public Context {
   void watch(std::uint32_t slot, MPI_Request request);
   static void end(Slot& slot);
   std::byte* staging_of(Slot& slot);
+  bool has_envelope(Channel channel, Rank peer) const;
   bool is_staged(const Slice& slice, bool packed) const;
+  std::int64_t place_on_node(Rank to, const Slice& payload);
   void start(std::uint32_t number, Rank to, int tag, const Parts& parts);
   std::byte* arrival_place(Slot& slot, std::int64_t size);
   void land(Slot& slot, const std::byte* pinned, std::int64_t size);

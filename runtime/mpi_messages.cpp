@@ -1,5 +1,5 @@
-// Messages of the context on MPI: how a note travels with its payload, and how memory that only the device
-// may look into leaves and comes through pinned memory.
+// Messages of the context on MPI: how a note travels with its payload, how payloads pass through memory that
+// a node shares, and how memory that only the device may look into leaves and comes through pinned memory.
 #include <algorithm>
 #include <cstring>
 
@@ -10,10 +10,13 @@
 namespace tandem {
 namespace {
 
-/// What precedes the payload on a channel that carries notes.
+constexpr std::int64_t in_message = -1;
+
+/// What precedes the payload on a channel that carries notes, and between ranks of a node.
 struct Envelope {
   Note note;
   std::int64_t size;
+  std::int64_t place;  ///< of the payload in the memory that the node shares; in_message: not there
 };
 constexpr auto envelope_size = static_cast<std::int64_t>(sizeof(Envelope));
 
@@ -31,7 +34,12 @@ std::byte* MpiContext::staging_of(Slot& slot) {
   return slot.staging.get();
 }
 
-/// `packed`: together with its note, by the host.
+/// Whether messages of the channel begin with an envelope: for sender and receiver alike.
+bool MpiContext::has_envelope(Channel channel, Rank peer) const {
+  return channel.carries_note || (setting_.node_memory && setting_.node_memory->reaches(peer));
+}
+
+/// `packed`: together with its envelope, by the host.
 bool MpiContext::is_staged(const Slice& slice, bool packed) const {
   return slice.size > Bytes(0) && (packed || !setting_.direct_messages) && device_.owns(slice.data);
 }
@@ -45,7 +53,8 @@ Pending MpiContext::send(Rank to, Channel channel, Slice slice, const Note& note
   const auto number = acquire(Slot::State::messages);
   Slot& slot = slots_[number];
   const std::int64_t size = slice.size.count();
-  const bool packed = channel.carries_note && size <= packed_limit;
+  const bool enveloped = has_envelope(channel, to);
+  const bool packed = enveloped && size <= packed_limit;
   const bool staged = is_staged(slice, packed);
   // Where MPI reads the payload; a packed one is copied behind its envelope.
   std::byte* payload = slice.data;
@@ -54,12 +63,15 @@ Pending MpiContext::send(Rank to, Channel channel, Slice slice, const Note& note
     payload = slot.block.data() + (packed ? envelope_size : 0);
   }
   Parts parts{payload, size};
-  if (channel.carries_note) {
+  if (enveloped) {
     std::byte* const head = staged && packed ? slot.block.data() : staging_of(slot);
-    const Envelope envelope{note, size};
+    const Envelope envelope{channel.carries_note ? note : Note{}, size,
+                            packed ? in_message : place_on_node(to, slice)};
     std::memcpy(head, &envelope, sizeof(envelope));
     if (packed && !staged) std::copy_n(slice.data, size, head + envelope_size);
-    parts = packed ? Parts{head, envelope_size + size} : Parts{head, envelope_size, payload, size};
+    const bool follows = !packed && envelope.place == in_message;
+    parts = follows ? Parts{head, envelope_size, payload, size}
+                    : Parts{head, envelope_size + (packed ? size : 0)};
   }
   const int tag = tag_of(channel);
   const DeviceCopies::Route route{to, tag};
@@ -70,6 +82,13 @@ Pending MpiContext::send(Rank to, Channel channel, Slice slice, const Note& note
   else
     start(number, to, tag, parts);
   return Pending(number);
+}
+
+/// Puts the payload into the memory that the node shares, if it may and can be there.
+std::int64_t MpiContext::place_on_node(Rank to, const Slice& payload) {
+  NodeMemory* const memory = setting_.node_memory.get();
+  if (memory == nullptr || !memory->reaches(to) || device_.owns(payload.data)) return in_message;
+  return memory->put(payload.data, payload.size.count()).value_or(in_message);
 }
 
 void MpiContext::start(std::uint32_t number, Rank to, int tag, const Parts& parts) {
@@ -88,7 +107,7 @@ Pending MpiContext::receive(Rank from, Channel channel, Slice slice) {
   const auto number = acquire(Slot::State::messages);
   Slot& slot = slots_[number];
   slot.slice = slice;
-  if (!channel.carries_note) {
+  if (!has_envelope(channel, from)) {
     std::byte* const place = arrival_place(slot, size);
     watch(number, start_receive(communicator_, from, tag_of(channel), place, size));
     return Pending(number);
@@ -148,6 +167,10 @@ void MpiContext::resolve(std::uint32_t number) {
                      " were expected");
   if (envelope.size > packed_limit) {
     std::byte* const place = arrival_place(slot, envelope.size);
+    if (envelope.place != in_message) {
+      setting_.node_memory->take(slot.peer, envelope.place, place, envelope.size);
+      return slot.landing == nullptr ? end(slot) : land(slot, slot.landing, envelope.size);
+    }
     watch(number, start_receive(communicator_, slot.peer, slot.payload_tag, place, envelope.size));
     return;
   }

@@ -27,7 +27,7 @@ namespace {
 
 constexpr double seconds_a_size = 8.0;  ///< for the turns of one size, as far as a few fit in
 constexpr int fewest_turns = 7;
-constexpr int most_turns = 60;
+constexpr int most_turns = 1000;
 constexpr double hopeless = 2.0;  ///< times MPI's own in the first turn: such a candidate has no other turn
 
 /// Seconds until the last rank is done.
@@ -149,7 +149,7 @@ class Comparison {
 };
 
 void run_rank() {
-  MpiContext context(MPI_COMM_WORLD, {});
+  MpiContext context(MPI_COMM_WORLD, {.node_memory = std::make_shared<NodeMemory>(MPI_COMM_WORLD)});
   const auto print = [&](const std::string& line) {
     if (context.rank() != 0) return;
     std::printf("%s\n", line.c_str());

@@ -46,6 +46,10 @@ void run(const conformance::Scenario& scenario, const MpiSetting& setting) {
   });
 }
 
+MpiSetting with_node_memory(MPI_Comm members) {
+  return {.node_memory = std::make_shared<NodeMemory>(members)};
+}
+
 /// Ranks that `every` divides have the memory of their messages on a device.
 void run_on_devices(const conformance::Scenario& scenario, MpiSetting setting, int every) {
   run(scenario, [&](MPI_Comm members) {
@@ -53,6 +57,7 @@ void run_on_devices(const conformance::Scenario& scenario, MpiSetting setting, i
     MPI_Comm_rank(members, &rank);
     DelayedDevice device(static_cast<std::uint64_t>(rank), setting.direct_messages);
     if (rank % every == 0) setting.device = &device;
+    if (every > 1) setting.node_memory = with_node_memory(members).node_memory;
     {
       MpiContext context(members, setting);
       DeviceMemoryContext in_device(context);
@@ -69,6 +74,13 @@ MpiSetting emulating() {
 }
 
 TEST_P(Conformance, Native) { run(GetParam(), MpiSetting{}); }
+
+TEST_P(Conformance, NodeMemory) {
+  run(GetParam(), [](MPI_Comm members) {
+    MpiContext context(members, with_node_memory(members));
+    GetParam().body(context);
+  });
+}
 
 TEST_P(Conformance, EmulatedDeviceAndDisk) { run(GetParam(), emulating()); }
 

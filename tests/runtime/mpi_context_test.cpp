@@ -47,8 +47,21 @@ double cpu_seconds() {
   return seconds(usage.ru_utime) + seconds(usage.ru_stime);
 }
 
-TEST(MpiContext, MessagesOfEverySizeKeepTheirBytesNotesAndOrder) {
-  MpiContext context(MPI_COMM_WORLD, {});
+/// Messages between ranks of a node pass through MPI alone, or through memory that they share as well.
+class MpiContextWays : public ::testing::TestWithParam<bool> {
+ protected:
+  MpiSetting setting() const {
+    if (!GetParam()) return {};
+    return {.node_memory = std::make_shared<NodeMemory>(MPI_COMM_WORLD)};
+  }
+};
+
+INSTANTIATE_TEST_SUITE_P(MpiContext, MpiContextWays, ::testing::Bool(), [](const auto& parameter) {
+  return std::string(parameter.param ? "NodeMemory" : "Mpi");
+});
+
+TEST_P(MpiContextWays, MessagesOfEverySizeKeepTheirBytesNotesAndOrder) {
+  MpiContext context(MPI_COMM_WORLD, setting());
   const Rank next = (context.rank() + 1) % context.world_size();
   const Rank previous = (context.rank() + context.world_size() - 1) % context.world_size();
   const std::array<std::int64_t, 9> sizes = {0,      1,       4095, 16 * 1024 - 1, 16 * 1024, 16 * 1024 + 1,
@@ -86,10 +99,10 @@ TEST(MpiContext, MessagesOfEverySizeKeepTheirBytesNotesAndOrder) {
   }
 }
 
-TEST(MpiContext, RandomTrafficArrivesInOrderPerChannel) {
+TEST_P(MpiContextWays, RandomTrafficArrivesInOrderPerChannel) {
   const unsigned seed = 20240611;
   SCOPED_TRACE(testing::Message() << "seed " << seed);
-  MpiContext context(MPI_COMM_WORLD, {});
+  MpiContext context(MPI_COMM_WORLD, setting());
   const int size = context.world_size();
   // Every rank draws the same plan: which channel and size each message of each pair has.
   struct Planned {
@@ -142,8 +155,8 @@ TEST(MpiContext, RandomTrafficArrivesInOrderPerChannel) {
   }
 }
 
-TEST(MpiContext, ALateLargePayloadMovesWhileItsReceiverWaitsForSomethingElse) {
-  MpiContext context(MPI_COMM_WORLD, {});
+TEST_P(MpiContextWays, ALateLargePayloadMovesWhileItsReceiverWaitsForSomethingElse) {
+  MpiContext context(MPI_COMM_WORLD, setting());
   const Rank self = context.rank();
   if (self > 1) return;
   std::vector<std::byte> large(1 << 20);
@@ -162,8 +175,8 @@ TEST(MpiContext, ALateLargePayloadMovesWhileItsReceiverWaitsForSomethingElse) {
   }
 }
 
-TEST(MpiContext, AMessageLongerThanPostedBreaksTheWorld) {
-  MpiContext context(MPI_COMM_WORLD, {});
+TEST_P(MpiContextWays, AMessageLongerThanPostedBreaksTheWorld) {
+  MpiContext context(MPI_COMM_WORLD, setting());
   const Rank self = context.rank();
   if (self > 1) return;
   for (const Channel channel : {plain, noted}) {

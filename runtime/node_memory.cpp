@@ -1,0 +1,131 @@
+#include "runtime/node_memory.hpp"
+
+#include <sys/statvfs.h>
+
+#include <algorithm>
+#include <cstring>
+#include <exception>
+#include <new>
+#include <numeric>
+
+#include "policies/vocabulary/check.hpp"
+#include "runtime/mpi_check.hpp"
+
+namespace tandem {
+namespace {
+
+// Places begin and end at pages, so that messages of nearly one size find the places of each other.
+constexpr std::int64_t page = 4096;
+// With less a rank does without: there would be no room for what is worth it.
+constexpr std::int64_t least_room = std::int64_t{1} << 20;
+
+/// A share of what the node has left to share for each of `ranks`, of which other programs get most.
+std::int64_t affordable_room(int ranks) {
+  constexpr std::int64_t others = 4;
+  struct statvfs shared {};
+  // Where shared memory is elsewhere MPI itself finds out whether there is enough.
+  if (statvfs("/dev/shm", &shared) != 0) return NodeMemory::most_room;
+  const auto left = static_cast<std::int64_t>(shared.f_bavail) * static_cast<std::int64_t>(shared.f_frsize);
+  const std::int64_t room = std::min(NodeMemory::most_room, left / others / ranks / page * page);
+  return room < least_room ? 0 : room;
+}
+
+/// Numbers in `communicator` of the ranks of `node`, in its order.
+std::vector<Rank> ranks_of(MPI_Comm node, MPI_Comm communicator) {
+  int size = 0;
+  check_mpi(MPI_Comm_size(node, &size), "MPI_Comm_size");
+  MPI_Group among = MPI_GROUP_NULL;
+  MPI_Group all = MPI_GROUP_NULL;
+  check_mpi(MPI_Comm_group(node, &among), "MPI_Comm_group");
+  check_mpi(MPI_Comm_group(communicator, &all), "MPI_Comm_group");
+  std::vector<Rank> numbers(static_cast<std::size_t>(size));
+  std::iota(numbers.begin(), numbers.end(), 0);
+  std::vector<Rank> ranks(numbers.size());
+  check_mpi(MPI_Group_translate_ranks(among, size, numbers.data(), all, ranks.data()),
+            "MPI_Group_translate_ranks");
+  check_mpi(MPI_Group_free(&among), "MPI_Group_free");
+  check_mpi(MPI_Group_free(&all), "MPI_Group_free");
+  return ranks;
+}
+
+}  // namespace
+
+NodeMemory::NodeMemory(MPI_Comm communicator) {
+  int size = 0;
+  check_mpi(MPI_Comm_size(communicator, &size), "MPI_Comm_size");
+  parts_.resize(static_cast<std::size_t>(size), nullptr);
+  MPI_Comm node = MPI_COMM_NULL;
+  check_mpi(MPI_Comm_split_type(communicator, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node),
+            "MPI_Comm_split_type");
+  const std::vector<Rank> ranks = ranks_of(node, communicator);
+  // The same for all, so that two ranks agree whether they reach each other.
+  room_ = ranks.size() == 1 ? 0 : affordable_room(static_cast<int>(ranks.size()));
+  check_mpi(MPI_Allreduce(MPI_IN_PLACE, &room_, 1, MPI_INT64_T, MPI_MIN, node), "MPI_Allreduce");
+  if (room_ > 0) {
+    check_mpi(MPI_Win_allocate_shared(static_cast<MPI_Aint>(room_), 1, MPI_INFO_NULL, node, &own_, &window_),
+              "MPI_Win_allocate_shared");
+    check_mpi(MPI_Win_lock_all(MPI_MODE_NOCHECK, window_), "MPI_Win_lock_all");
+    for (std::size_t i = 0; i < ranks.size(); ++i) {
+      MPI_Aint bytes = 0;
+      int unit = 0;
+      std::byte*& part = parts_[static_cast<std::size_t>(ranks[i])];
+      check_mpi(MPI_Win_shared_query(window_, static_cast<int>(i), &bytes, &unit, &part),
+                "MPI_Win_shared_query");
+    }
+  }
+  check_mpi(MPI_Comm_free(&node), "MPI_Comm_free");
+}
+
+NodeMemory::~NodeMemory() {
+  // Freeing is collective: a rank that leaves by an exception must not wait for the others.
+  if (window_ == MPI_WIN_NULL || std::uncaught_exceptions() > 0) return;
+  MPI_Win_unlock_all(window_);
+  MPI_Win_free(&window_);
+}
+
+bool NodeMemory::is_full(const Place& place) const {
+  return reinterpret_cast<const Head*>(own_ + place.begin)->is_full.load(std::memory_order_acquire) != 0;
+}
+
+/// The smallest that is large enough, or a new one.
+const NodeMemory::Place* NodeMemory::free_place(std::int64_t size) {
+  const Place* best = nullptr;
+  bool all_free = true;
+  for (const Place& place : places_) {
+    const bool full = is_full(place);
+    all_free &= !full;
+    if (!full && place.size >= size && (best == nullptr || place.size < best->size)) best = &place;
+  }
+  if (best != nullptr) return best;
+  const auto end = [&] { return places_.empty() ? 0 : places_.back().begin + places_.back().size; };
+  // Divided anew for messages of other sizes.
+  if (end() + size > room_ && all_free) places_.clear();
+  if (end() + size > room_) return nullptr;
+  const Place place{end(), size};
+  new (own_ + place.begin) Head{0};
+  return &places_.emplace_back(place);
+}
+
+std::optional<std::int64_t> NodeMemory::put(const std::byte* message, std::int64_t size) {
+  TANDEM_CHECK(size > 0, "bytes", size);
+  if (own_ == nullptr) return std::nullopt;
+  const auto needed = (static_cast<std::int64_t>(sizeof(Head)) + size + page - 1) / page * page;
+  const Place* const place = free_place(needed);
+  if (place == nullptr) return std::nullopt;
+  std::byte* const begin = own_ + place->begin;
+  std::memcpy(begin + sizeof(Head), message, static_cast<std::size_t>(size));
+  reinterpret_cast<Head*>(begin)->is_full.store(1, std::memory_order_release);
+  check_mpi(MPI_Win_sync(window_), "MPI_Win_sync");
+  return place->begin;
+}
+
+void NodeMemory::take(Rank from, std::int64_t place, std::byte* message, std::int64_t size) {
+  TANDEM_CHECK(reaches(from) && place >= 0 && size > 0 && place + size <= room_, "from", from, "place", place,
+               "bytes", size);
+  check_mpi(MPI_Win_sync(window_), "MPI_Win_sync");
+  std::byte* const begin = parts_[static_cast<std::size_t>(from)] + place;
+  std::memcpy(message, begin + sizeof(Head), static_cast<std::size_t>(size));
+  reinterpret_cast<Head*>(begin)->is_full.store(0, std::memory_order_release);
+}
+
+}  // namespace tandem

@@ -139,6 +139,7 @@ Preparation prepare(const LoadedJob& loaded, const std::string& profile_path, co
   document["host_ranks"] = host_ranks_of(job, cluster, ranks);
   document["cluster"] = cluster;
   made.launch.ranks = ranks;
+  made.launch.device_memory = job.may_send_device_memory();
   made.launch.program = {program_beside("tandem-rank"),
                          made.directory + "/job.json",
                          "--out",

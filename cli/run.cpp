@@ -39,6 +39,7 @@ void check_runnable(const Experiment& experiment) {
 LaunchSetting launch_setting(const Job& job, const RunOptions& options, const std::string& out) {
   LaunchSetting setting;
   setting.ranks = static_cast<int>(job.seats().size());
+  setting.device_memory = job.may_send_device_memory();
   setting.program = {
       program_beside("tandem-rank"),          out + "/job.json", "--out",       out, "--repetition",
       std::to_string(options.job.repetition), "--command",       command_line()};

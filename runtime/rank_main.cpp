@@ -164,9 +164,11 @@ CalibrationSetting calibration_setting(const RankOptions& options) {
   setting.host_ranks = document.value("host_ranks", std::vector<Rank>{});
   setting.cluster = document.value("cluster", "");
   // It cannot be measured from outside: with shared memory even small sends end only when the receiver looks.
-  if (const auto limit =
-          mpi_variable(setting.cluster.empty() ? "btl_vader_eager_limit" : "btl_tcp_eager_limit"))
-    setting.eager_bytes = *limit;
+  auto limit = mpi_variable(setting.cluster.empty() ? "btl_vader_eager_limit" : "btl_tcp_eager_limit");
+  // Where the launcher allows it and the MPI has it, this way between ranks goes before the other.
+  if (setting.cluster.empty())
+    if (const auto of_cuda = mpi_variable("btl_smcuda_eager_limit")) limit = of_cuda;
+  if (limit) setting.eager_bytes = *limit;
   return setting;
 }
 

@@ -286,6 +286,13 @@ std::optional<int> Job::gpu_of(Rank rank) const {
   return real_math() && kind_of(rank) != processor_kind ? host_of(rank).gpu : std::nullopt;
 }
 
+bool Job::may_send_device_memory() const {
+  if (experiment_.run.device_messages == "staged") return false;
+  for (Rank rank = 0; rank < static_cast<int>(seats_.size()); ++rank)
+    if (gpu_of(rank)) return true;
+  return false;
+}
+
 std::string Job::kind_of(const platforms::Host& host) const {
   if (!host.gpu || experiment_.run.devices != "native") return processor_kind;
   return host.device.is_gpu ? host.device.name : "gpu";

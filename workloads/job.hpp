@@ -68,6 +68,8 @@ class Job {
   std::string kind_of(Rank rank) const;
   /// The number of the GPU of its machine on which the rank really computes, if it is there.
   std::optional<int> gpu_of(Rank rank) const;
+  /// Whether MPI may be given the memory of a GPU, if it is able to read it.
+  bool may_send_device_memory() const;
   std::vector<Rank> ranks_of(Seat::Role role) const;
   /// What a profile calls the model: by which precision it computes is part of it.
   std::string measured_model() const;

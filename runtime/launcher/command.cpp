@@ -23,6 +23,13 @@ int usable_cores() {
 
 void append(Words& words, const Words& more) { words.insert(words.end(), more.begin(), more.end()); }
 
+/// How messages move on one machine. A CUDA-aware Open MPI has a way of its own for the memory of GPUs
+/// (smcuda). Whoever names one that is not there ends the job, and whose Open MPI the command is for is not
+/// known here: so the ways between machines are left out by name instead.
+Words ways_on_one_machine(bool device_memory) {
+  return {"--mca", "btl", device_memory ? "^tcp,ofi,openib,portals4,uct,ugni,usnic" : "self,vader"};
+}
+
 /// Ranks and daemons each on a network of their own, so that nothing but the ranks' messages is shaped.
 void append_cluster(Words& words, const ClusterLaunch& cluster) {
   append(words, {"--mca", "plm", "rsh", "--mca", "plm_rsh_agent", "/bin/sh " + cluster.agent});
@@ -59,7 +66,8 @@ Words launch_command(const LaunchSetting& setting) {
   if (!setting.hosts.empty() || setting.ranks > usable_cores())
     append(words, {"--mca", "mpi_yield_when_idle", "1"});
   if (setting.hosts.empty()) {
-    append(words, {"--mca", "plm", "isolated", "--mca", "btl", "self,vader"});
+    append(words, {"--mca", "plm", "isolated"});
+    append(words, ways_on_one_machine(setting.device_memory));
     if (!single_copy_permitted()) append(words, {"--mca", "btl_vader_single_copy_mechanism", "none"});
   } else {
     append(words, {"--mca", "btl_tcp_eager_limit", std::to_string(tcp_eager_limit.count())});

@@ -25,6 +25,7 @@ struct LaunchSetting {
   std::vector<std::string> program = {};      ///< path and arguments
   std::vector<std::string> hosts = {};        ///< machine of each rank; empty: all on this one
   std::optional<ClusterLaunch> cluster = {};  ///< that the hosts belong to
+  bool device_memory = false;  ///< MPI may be given the memory of GPUs, if it is able to read it
   std::string mpirun = "mpirun";
   Seconds grace{5.0};  ///< from asking the job to end to killing it
 };

@@ -187,6 +187,19 @@ TEST_F(GpuRanks, RunJsonSaysHowMessagesAndSumsGo) {
   EXPECT_FALSE(physics().contains("native_sums"));
 }
 
+TEST_F(GpuRanks, MpiMayTakeItsWayForTheMemoryOfGpus) {
+  const auto command = [this](const std::string& settings) {
+    const auto result = line_.tandem(training() + " --print-command --force --out x " + settings);
+    EXPECT_EQ(result.exit_code, 0) << result.output;
+    return result.output;
+  };
+  const std::string open = "--mca btl '^tcp,";
+  const std::string gpus = "--set platform=" + platform(true);
+  EXPECT_NE(command(gpus).find(open), std::string::npos);
+  for (const std::string& settings : {gpus + " --set run.device_messages=staged", std::string()})
+    EXPECT_NE(command(settings).find("--mca btl self,vader"), std::string::npos) << settings;
+}
+
 const std::string old_driver = "CUDA_ON_HOST_COUNT_ERROR=35 CUDA_ON_HOST_DRIVER=12040";
 const std::string too_old =
     "the NVIDIA driver is too old, it knows CUDA 12.4 and this tandem-rank needs 13.0";

@@ -36,6 +36,16 @@ TEST(LaunchCommand, OneMachine) {
   EXPECT_EQ(std::count(words.begin(), words.end(), "--allow-run-as-root"), geteuid() == 0 ? 1 : 0);
 }
 
+// A CUDA-aware Open MPI has smcuda, and another would not start with a list that names it.
+TEST(LaunchCommand, MemoryOfGpusMayTakeAWayOfItsOwn) {
+  LaunchSetting setting{.ranks = 2, .program = {"p"}, .device_memory = true};
+  EXPECT_TRUE(contains_in_order(launch_command(setting),
+                                {"--mca", "btl", "^tcp,ofi,openib,portals4,uct,ugni,usnic"}));
+  EXPECT_EQ(std::ranges::count(launch_command(setting), "self,vader"), 0);
+  setting.hosts = {"a", "b"};
+  EXPECT_EQ(std::ranges::count(launch_command(setting), "btl"), 0) << "between machines all ways are open";
+}
+
 TEST(LaunchCommand, RanksYieldWhereTheyShareCores) {
   const std::vector<std::string> flag = {"--mca", "mpi_yield_when_idle", "1"};
   EXPECT_TRUE(contains_in_order(launch_command({.ranks = 4096, .program = {"p"}}), flag));
@@ -119,6 +129,12 @@ TEST(Launcher, PassesLinesAndProgressOn) {
   EXPECT_EQ(output, std::vector<std::string>{"hello"});
   EXPECT_EQ(error, std::vector<std::string>{"a warning"});
   EXPECT_EQ(progress, (std::vector<double>{0.25, 1.0}));
+}
+
+TEST(Launcher, StartsWithAnyMpiWhereMemoryOfGpusMayBeSent) {
+  LaunchSetting setting = ranks_that("well");
+  setting.device_memory = true;
+  EXPECT_EQ(launch(setting).exit_code, 0);
 }
 
 TEST(Launcher, AFailingRankIsNamedWithItsOwnMessage) {

@@ -61,8 +61,9 @@ class CudaTopK final : public compression::Codec {
   void decode(std::span<const std::byte> message, std::int64_t, std::span<float> values) override {
     check_sizes(values.size(), elements_, message.size(), message_bytes());
     device_.enter();
-    check_cuda(kernels::decode_top_k(message.data(), chosen_, values.data(), elements_, cudaStreamLegacy),
-               "decode_top_k", device_.gpu());
+    check_cuda(
+        kernels::decode_top_k(message.data(), chosen_, values.data(), elements_, device_.queue_in_use()),
+        "decode_top_k", device_.gpu());
   }
 
  private:
@@ -72,7 +73,7 @@ class CudaTopK final : public compression::Codec {
       workspace_ = DeviceArray<std::byte>(device_, kernels::top_k_workspace_bytes(elements_));
     device_.enter();
     check_cuda(kernels::encode_top_k(values.data(), unsent, elements_, chosen_, message.data(),
-                                     workspace_.data(), cudaStreamLegacy),
+                                     workspace_.data(), device_.queue_in_use()),
                "encode_top_k", device_.gpu());
   }
 
@@ -94,13 +95,13 @@ class CudaSigns final : public compression::Codec {
   void encode(std::span<const float> values, std::int64_t, std::span<std::byte> message) override {
     check_sizes(values.size(), stretch_.elements, message.size(), message_bytes());
     const kernels::SignStretch prepared = prepare();
-    check_cuda(kernels::encode_signs(prepared, values.data(), message.data(), cudaStreamLegacy),
+    check_cuda(kernels::encode_signs(prepared, values.data(), message.data(), device_.queue_in_use()),
                "encode_signs", device_.gpu());
   }
   void decode(std::span<const std::byte> message, std::int64_t, std::span<float> values) override {
     check_sizes(values.size(), stretch_.elements, message.size(), message_bytes());
     const kernels::SignStretch prepared = prepare();
-    check_cuda(kernels::decode_signs(prepared, message.data(), values.data(), cudaStreamLegacy),
+    check_cuda(kernels::decode_signs(prepared, message.data(), values.data(), device_.queue_in_use()),
                "decode_signs", device_.gpu());
   }
 

@@ -46,6 +46,7 @@ class CudaDevice final : public ComputeDevice {
   void forget(DeviceMark mark) noexcept override { free_marks_.push_back(mark); }
 
   void use_second_queue(bool second) override { queue_ = second ? second_ : first_queue(); }
+  cudaStream_t queue_in_use() const { return queue_; }
 
   DeviceMark copy_out(std::byte* pinned, const std::byte* own, std::size_t bytes) override;
   DeviceMark copy_in(std::byte* own, const std::byte* pinned, std::size_t bytes) override;

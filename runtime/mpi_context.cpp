@@ -19,6 +19,12 @@ MPI_Comm duplicate(MPI_Comm communicator) {
   return copy;
 }
 
+/// What it works on is there when it is started, since somebody has waited for it.
+bool is_of_finished_bucket(const Work& work) {
+  return work.bucket >= 0 && (work.kind == Work::Kind::reduce || work.kind == Work::Kind::compress ||
+                              work.kind == Work::Kind::decompress);
+}
+
 }  // namespace
 
 MpiContext::MpiContext(MPI_Comm communicator, MpiSetting setting)
@@ -124,8 +130,8 @@ Pending MpiContext::compute(const Work& work, Kernel kernel) {
 }
 
 Pending MpiContext::queue(const Work& work, const Kernel& kernel) {
-  // What has come for a bucket is added while the device still computes other buckets.
-  device_.use_second_queue(work.kind == Work::Kind::reduce && work.bucket >= 0);
+  // A bucket is compressed, and what has come for it added, while the device still computes other buckets.
+  device_.use_second_queue(is_of_finished_bucket(work));
   SharedMark begin = share_mark(device_, device_.mark());
   kernel();
   const bool is_said = device_.kernel_said_end();

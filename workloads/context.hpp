@@ -112,7 +112,8 @@ class Context {
   /// Time since the job began. To record and to put into events; roles never branch on it.
   virtual Seconds now() const = 0;
 
-  /// Computes on this rank's device; ranks on one device share it.
+  /// Computes on this rank's device; ranks on one device share it. Sums, compressions and decompressions of a
+  /// bucket may overtake work that was started before: what they read is there, and nobody else writes it.
   virtual Pending compute(const Work& work, Kernel kernel = {}) = 0;
   /// Starts a message. `note` travels with it iff the channel carries notes. Size 0 is allowed.
   virtual Pending send(Rank to, Channel channel, Slice slice, const Note& note = {}) = 0;

@@ -111,6 +111,13 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"TopKGathered", all_reduce + "--set sync.compression=top-k"},
         Case{"OneBit", "--set sync.compression=one-bit --set placement.servers=[server,server]"},
         Case{"Bf16Sums", all_reduce + "--set sync.compression=bf16"},
+        Case{"TopKBehind",
+             "--set sync.compression=top-k --set sync.overlap=backward --set "
+             "workload.bucket_bytes=4KiB"},
+        Case{"TopKGatheredBehind", all_reduce + "--set sync.compression=top-k --set sync.overlap=backward"},
+        Case{"SignBehind", all_reduce + "--set sync.compression=sign --set sync.overlap=backward"},
+        Case{"QsgdBehind", all_reduce + "--set sync.compression=qsgd --set sync.overlap=backward"},
+        Case{"PowerSgdBehind", all_reduce + "--set sync.compression=power-sgd --set sync.overlap=backward"},
         Case{"Qsgd", "--set sync.compression=qsgd"},
         Case{"PowerSgdSums", all_reduce + "--set sync.compression=power-sgd"},
         Case{"Convolutions", "--set workload.model=lenet"},

@@ -285,6 +285,23 @@ TEST_P(DeviceCodecTest, ErrorFeedbackIsThatOfTheSteps) {
   }
 }
 
+// What a codec reads has been queued there just before, and the other queue does not wait for it.
+TEST_P(DeviceCodecTest, CodecsWorkInTheQueueInUse) {
+  for (const auto seed : testing::seeds(4)) {
+    TANDEM_TRACE_SEED(seed);
+    Rng random(seed);
+    device().use_second_queue(true);
+    for (const Method& method : methods()) {
+      const Shapes shapes = random_shapes(random, 5000);
+      test_messages(
+          device(), method, shapes,
+          mixed_values(static_cast<std::size_t>(compression::stretch_with(shapes).elements), random), random);
+      test_feedback(device(), method, shapes, /*in_place=*/true, random);
+    }
+    device().use_second_queue(false);
+  }
+}
+
 TEST_P(DeviceCodecTest, WithoutErrorFeedbackValuesStay) {
   Rng random(1);
   const Method method{"top-k", {{"ratio", 0.1}}};

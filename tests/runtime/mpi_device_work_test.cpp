@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <chrono>
 #include <cstring>
+#include <thread>
 
 #include "policies/vocabulary/rng.hpp"
 #include "tests/runtime/mpi_device.hpp"
@@ -79,6 +81,51 @@ TEST_P(QueuedAhead, PiecesAreTimedEach) {
 }
 
 INSTANTIATE_TEST_SUITE_P(ByPieces, QueuedAhead, ::testing::Values(0, 1, 3));
+
+/// Something that holds the device's first queue up, until it is told or gives up.
+struct Barrier {
+  std::atomic<bool> is_open = false;
+  std::atomic<bool> gave_up = false;
+  void hold() {
+    for (int turn = 0; turn < 10'000 && !is_open; ++turn)
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    gave_up = !is_open;
+  }
+};
+
+/// Backward of the next bucket is queued ahead of what is done with this one.
+TEST_F(MpiContextDevice, WorkOnAFinishedBucketDoesNotWaitForOthers) {
+  set_up(4);
+  for (const Work::Kind kind : {Work::Kind::reduce, Work::Kind::compress, Work::Kind::decompress}) {
+    Barrier barrier;
+    std::atomic<bool> ran = false;
+    Pending ahead = context().compute({.kind = Work::Kind::backward, .bucket = 1},
+                                      [&] { device().queue([&] { barrier.hold(); }); });
+    Pending work =
+        context().compute({.kind = kind, .bucket = 0}, [&] { device().queue([&] { ran = true; }); });
+    context().wait(work);
+    EXPECT_TRUE(ran);
+    EXPECT_FALSE(barrier.gave_up) << name_of(kind);
+    barrier.is_open = true;
+    context().wait(ahead);
+  }
+}
+
+TEST_F(MpiContextDevice, WorkOnAllBucketsComesInOrder) {
+  set_up(6);
+  for (const Work::Kind kind : {Work::Kind::reduce, Work::Kind::compress, Work::Kind::update}) {
+    std::atomic<bool> is_there = false;
+    Pending before = context().compute({.kind = Work::Kind::backward, .bucket = 0}, [&] {
+      device().queue_pause(Seconds(0.01));
+      device().queue([&] { is_there = true; });
+    });
+    bool was_there = false;
+    Pending work = context().compute({.kind = kind}, [&] { device().queue([&] { was_there = is_there; }); });
+    context().wait(work);
+    EXPECT_TRUE(was_there) << name_of(kind);
+    context().wait(before);
+  }
+}
 
 TEST_F(MpiContextDevice, AnEmulatedDeviceIsTimedAsEverButDoneWithItsQueue) {
   set_up(3, {.emulated = [](const Work&) { return Seconds(0.01); }});

@@ -4,6 +4,7 @@
 
 #include "policies/vocabulary/check.hpp"
 #include "workloads/roles/device_codec.hpp"
+#include "workloads/vectors/owned_mark.hpp"
 
 namespace tandem {
 namespace {
@@ -180,13 +181,13 @@ class Factored final : public CompressedSum {
     const std::span<float> here = here_of(payload);
     if (device_.is_host()) return here;
     device_.copy(here.data(), payload.data(), payload.size_bytes());
-    device_.finish();
+    OwnedMark(device_, device_.mark()).await();
     return here;
   }
   void put_back(std::span<float> payload) {
     if (device_.is_host()) return;
     device_.copy(payload.data(), copy_.data(), payload.size_bytes());
-    device_.finish();
+    OwnedMark(device_, device_.mark()).await();
   }
 
   ComputeDevice& device_;

@@ -3,6 +3,8 @@
 #include <utility>
 #include <vector>
 
+#include "workloads/vectors/owned_mark.hpp"
+
 namespace tandem {
 namespace {
 
@@ -16,23 +18,26 @@ class ByProcessor final : public compression::Codec {
     values_.resize(values.size());
     message_.resize(message.size());
     device_.copy(values_.data(), values.data(), values.size_bytes());
-    device_.finish();
+    await_queue();
     codec_->encode(values_, exchange, message_);
     device_.copy(message.data(), message_.data(), message_.size());
-    device_.finish();
+    await_queue();
   }
   void decode(std::span<const std::byte> message, std::int64_t exchange, std::span<float> values) override {
     values_.resize(values.size());
     message_.resize(message.size());
     device_.copy(message_.data(), message.data(), message.size());
-    device_.finish();
+    await_queue();
     codec_->decode(message_, exchange, values_);
     device_.copy(values.data(), values_.data(), values.size_bytes());
-    device_.finish();
+    await_queue();
   }
   std::span<float> learnt() override { return codec_->learnt(); }
 
  private:
+  /// Not for what the device has to do in other queues.
+  void await_queue() { OwnedMark(device_, device_.mark()).await(); }
+
   ComputeDevice& device_;
   std::unique_ptr<compression::Codec> codec_;
   std::vector<float> values_;

@@ -68,7 +68,7 @@ class ComputeDevice {
 
   /// From now on, until told otherwise, what is called goes to a second queue, which does not wait for the
   /// first: for arithmetic on what is there already, which must not wait for all that the first still has to
-  /// do. Marks are those of the queue in use; flaws and codecs belong to the first.
+  /// do. Marks are those of the queue in use; flaws belong to the first.
   virtual void use_second_queue(bool second) = 0;
 
   // ---- Copies beside the queue ----

@@ -22,19 +22,31 @@ void MpiContext::let_leave() {
     if (!advance()) pause_until(std::nullopt, true);
 }
 
-MPI_Comm MpiContext::communicator_of(std::span<const Rank> members) {
-  const auto [found, is_new] = communicators_.try_emplace({members.begin(), members.end()}, MPI_COMM_NULL);
-  if (!is_new) return found->second;
+/// It can be given up by all members together only: who sums over ever new lists keeps some, and who keeps
+/// them all is agreed on by those who meet anyway.
+MpiContext::Members MpiContext::communicator_of(std::span<const Rank> members) {
+  const std::vector<Rank> list(members.begin(), members.end());
+  if (const auto found = communicators_.find(list); found != communicators_.end()) return {found->second};
+  const Members made = make_communicator(members);
+  if (made.is_kept) communicators_.emplace(list, made.communicator);
+  return made;
+}
+
+MpiContext::Members MpiContext::make_communicator(std::span<const Rank> members) {
   let_leave();
+  Members made;
   MPI_Group all = MPI_GROUP_NULL;
   MPI_Group group = MPI_GROUP_NULL;
   check_mpi(MPI_Comm_group(communicator_, &all), "MPI_Comm_group");
   check_mpi(MPI_Group_incl(all, static_cast<int>(members.size()), members.data(), &group), "MPI_Group_incl");
-  check_mpi(MPI_Comm_create_group(communicator_, group, 0, &found->second), "MPI_Comm_create_group");
-  check_mpi(MPI_Comm_set_errhandler(found->second, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
+  check_mpi(MPI_Comm_create_group(communicator_, group, 0, &made.communicator), "MPI_Comm_create_group");
+  check_mpi(MPI_Comm_set_errhandler(made.communicator, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
   check_mpi(MPI_Group_free(&group), "MPI_Group_free");
   check_mpi(MPI_Group_free(&all), "MPI_Group_free");
-  return found->second;
+  int have_room = communicators_.size() < setting_.most_communicators ? 1 : 0;
+  check_mpi(MPI_Allreduce(MPI_IN_PLACE, &have_room, 1, MPI_INT, MPI_MIN, made.communicator), "MPI_Allreduce");
+  made.is_kept = have_room == 1;
+  return made;
 }
 
 std::vector<std::byte> MpiContext::summand_of(Slice vector) {
@@ -53,17 +65,20 @@ Pending MpiContext::all_reduce(std::span<const Rank> members, Channel channel, S
   TANDEM_CHECK(std::ranges::count(members, rank_) == 1, "rank", rank_, "members", members.size());
   TANDEM_CHECK(size >= 0 && size % element == 0, "channel", channel.number, "bytes", size);
   if (members.size() == 1 || size == 0) return Pending(acquire(Slot::State::done));
-  const MPI_Comm among = communicator_of(members);
+  const Members met = communicator_of(members);
+  const MPI_Comm among = met.communicator;
   const bool of_device = device_.owns(vector.data);
-  if (of_device && setting_.collective && setting_.collective->can(members)) {
+  if (of_device && met.is_kept && setting_.collective && setting_.collective->can(members)) {
     let_leave();
-    const std::uint32_t sum = setting_.collective->start(members, among, vector.data, size);
-    const auto number = acquire(Slot::State::summed);
-    slots_[number].sum = sum;
-    return Pending(number);
+    if (const auto sum = setting_.collective->start(members, among, vector.data, size)) {
+      const auto number = acquire(Slot::State::summed);
+      slots_[number].sum = *sum;
+      return Pending(number);
+    }
   }
   const auto number = acquire(Slot::State::messages);
   Slot& slot = slots_[number];
+  if (!met.is_kept) slot.own_communicator = among;
   if (of_device) {
     slot.slice = vector;
     slot.block = pinned_.take(2 * size);

@@ -249,6 +249,9 @@ Completion MpiContext::finish(Pending& pending, std::size_t index) {
     completion.device_time = device_time(slot.work);
     slot.work = {};
   }
+  // All members come here, each in its own time; Open MPI lets none wait for another.
+  if (slot.own_communicator != MPI_COMM_NULL)
+    check_mpi(MPI_Comm_free(&slot.own_communicator), "MPI_Comm_free");
   slot.state = Slot::State::free;
   slot.note = Note{};
   if (!slot.summand.empty()) summands_.push_back(std::move(slot.summand));

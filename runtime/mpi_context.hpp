@@ -40,6 +40,8 @@ struct MpiSetting {
   /// Carries large messages of host memory between the ranks that it reaches; null, for all ranks: none. Of
   /// the communicator that the context is made on.
   std::shared_ptr<NodeMemory> node_memory = {};
+  /// Of lists of members of all-reduces; Open MPI has 65,535 at a time, each with buffers of its own.
+  std::size_t most_communicators = 1000;
 };
 
 /// Errors: WorldError with MPI's text from every operation. Not thread-safe; used by the thread that made it.
@@ -68,7 +70,8 @@ class MpiContext : public Context {
   Pending send(Rank to, Channel channel, Slice slice, const Note& note) override;
   Pending receive(Rank from, Channel channel, Slice slice) override;
   /// By MPI_Iallreduce, or the device's own way. The first one over a list of members waits until all of them
-  /// have started it: they make a communicator, which is kept to the end.
+  /// have started it: they make a communicator, which is kept to the end. Where one of them keeps as many as
+  /// it may, the communicator is that of the one sum, and every sum over the list waits so.
   Pending all_reduce(std::span<const Rank> members, Channel channel, Slice vector) override;
   Pending read(int disk, Bytes size, Kernel transfer) override;
   Pending write(int disk, Bytes size, Kernel transfer) override;
@@ -116,7 +119,8 @@ class MpiContext : public Context {
     std::byte* landing = nullptr;        ///< what comes, in that memory; it is copied on when all has arrived
     std::int64_t landed = unknown_size;  ///< its bytes
     QueuedWork work;
-    std::uint32_t sum = 0;  ///< of an all-reduce by the devices: its number there
+    std::uint32_t sum = 0;                      ///< of an all-reduce by the devices: its number there
+    MPI_Comm own_communicator = MPI_COMM_NULL;  ///< of an all-reduce over members whose is not kept
   };
   /// A send as one message or two, of which the second has the next tag.
   struct Parts {
@@ -154,7 +158,12 @@ class MpiContext : public Context {
   Completion finish(Pending& pending, std::size_t index);
   void pause_until(std::optional<Seconds> deadline, bool device_is_asked);
   std::byte* scratch(Bytes size);
-  MPI_Comm communicator_of(std::span<const Rank> members);
+  struct Members {
+    MPI_Comm communicator = MPI_COMM_NULL;
+    bool is_kept = true;
+  };
+  Members make_communicator(std::span<const Rank> members);
+  Members communicator_of(std::span<const Rank> members);
   std::vector<std::byte> summand_of(Slice vector);
   void let_leave();
   void start_sum(std::uint32_t number, MPI_Comm among, const std::byte* summand, std::byte* sum,

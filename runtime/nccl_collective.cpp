@@ -39,37 +39,41 @@ Identity identity_of(std::optional<int> gpu) {
 
 class NcclCollective final : public DeviceCollective {
  public:
-  NcclCollective(std::optional<int> gpu, std::vector<Identity> identities)
-      : gpu_(gpu), identities_(std::move(identities)) {}
+  NcclCollective(std::optional<int> gpu, std::vector<Identity> identities, std::size_t most_lists)
+      : gpu_(gpu), identities_(std::move(identities)), most_lists_(most_lists) {}
   ~NcclCollective() override;
   NcclCollective(const NcclCollective&) = delete;
   NcclCollective& operator=(const NcclCollective&) = delete;
 
   bool can(std::span<const Rank> members) const override;
-  std::uint32_t start(std::span<const Rank> members, MPI_Comm among, std::byte* memory,
-                      std::int64_t bytes) override;
+  std::optional<std::uint32_t> start(std::span<const Rank> members, MPI_Comm among, std::byte* memory,
+                                     std::int64_t bytes) override;
   bool has_ended(std::uint32_t sum) override;
 
  private:
   struct Group {
-    ncclComm_t communicator = nullptr;
+    ncclComm_t communicator = nullptr;  ///< null: a member sums over as many lists as it may
     cudaStream_t stream = nullptr;
   };
   struct Sum {
     cudaEvent_t end = nullptr;
     const Group* group = nullptr;
   };
-  Group& group_of(std::span<const Rank> members, MPI_Comm among);
+  const Group& group_of(std::span<const Rank> members, MPI_Comm among);
+  bool all_have_room(MPI_Comm among) const;
 
   std::optional<int> gpu_;
   std::vector<Identity> identities_;  ///< by rank
+  std::size_t most_lists_;
+  std::size_t lists_ = 0;  ///< with a communicator
   std::map<std::vector<Rank>, Group> groups_;
   std::vector<Sum> sums_;
   std::vector<std::uint32_t> free_;  ///< numbers of sums that are not under way
 };
 
 NcclCollective::~NcclCollective() {
-  // To end properly is a matter of all members, which a rank that leaves by an exception must not wait for.
+  // To end properly is a matter of all members, who do so in one order; a rank that leaves by an exception
+  // must not wait for them.
   const bool leaves = std::uncaught_exceptions() > 0;
   for (const Sum& sum : sums_) cudaEventDestroy(sum.end);
   for (const auto& [members, group] : groups_) {
@@ -86,10 +90,16 @@ bool NcclCollective::can(std::span<const Rank> members) const {
   return theirs.front() != Identity{} && std::ranges::adjacent_find(theirs) == theirs.end();
 }
 
-NcclCollective::Group& NcclCollective::group_of(std::span<const Rank> members, MPI_Comm among) {
+bool NcclCollective::all_have_room(MPI_Comm among) const {
+  int have_room = lists_ < most_lists_ ? 1 : 0;
+  check_mpi(MPI_Allreduce(MPI_IN_PLACE, &have_room, 1, MPI_INT, MPI_MIN, among), "MPI_Allreduce");
+  return have_room == 1;
+}
+
+const NcclCollective::Group& NcclCollective::group_of(std::span<const Rank> members, MPI_Comm among) {
   const auto [found, is_new] = groups_.try_emplace({members.begin(), members.end()});
   Group& group = found->second;
-  if (!is_new) return group;
+  if (!is_new || !all_have_room(among)) return group;
   int rank = 0;
   check_mpi(MPI_Comm_rank(among, &rank), "MPI_Comm_rank");
   ncclUniqueId id{};
@@ -101,14 +111,16 @@ NcclCollective::Group& NcclCollective::group_of(std::span<const Rank> members, M
              *gpu_);
   check_nccl(ncclCommInitRank(&group.communicator, static_cast<int>(members.size()), id, rank),
              "ncclCommInitRank");
+  ++lists_;
   return group;
 }
 
-std::uint32_t NcclCollective::start(std::span<const Rank> members, MPI_Comm among, std::byte* memory,
-                                    std::int64_t bytes) {
+std::optional<std::uint32_t> NcclCollective::start(std::span<const Rank> members, MPI_Comm among,
+                                                   std::byte* memory, std::int64_t bytes) {
   TANDEM_CHECK(gpu_ && can(members), "members", members.size());
   check_cuda(cudaSetDevice(*gpu_), "cudaSetDevice", *gpu_);
   const Group& group = group_of(members, among);
+  if (group.communicator == nullptr) return std::nullopt;
   if (free_.empty()) {
     cudaEvent_t end = nullptr;
     check_cuda(cudaEventCreateWithFlags(&end, cudaEventDisableTiming), "cudaEventCreateWithFlags", *gpu_);
@@ -144,7 +156,8 @@ bool NcclCollective::has_ended(std::uint32_t number) {
 
 }  // namespace
 
-std::shared_ptr<DeviceCollective> make_device_collective(MPI_Comm communicator, std::optional<int> gpu) {
+std::shared_ptr<DeviceCollective> make_device_collective(MPI_Comm communicator, std::optional<int> gpu,
+                                                         std::size_t most_lists) {
   int size = 0;
   check_mpi(MPI_Comm_size(communicator, &size), "MPI_Comm_size");
   const Identity own = identity_of(gpu);
@@ -153,7 +166,7 @@ std::shared_ptr<DeviceCollective> make_device_collective(MPI_Comm communicator, 
                           communicator),
             "MPI_Allgather");
   if (size - std::ranges::count(all, Identity{}) < 2) return nullptr;
-  return std::make_shared<NcclCollective>(gpu, std::move(all));
+  return std::make_shared<NcclCollective>(gpu, std::move(all), most_lists);
 }
 
 }  // namespace tandem

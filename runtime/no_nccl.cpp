@@ -3,6 +3,8 @@
 
 namespace tandem {
 
-std::shared_ptr<DeviceCollective> make_device_collective(MPI_Comm, std::optional<int>) { return nullptr; }
+std::shared_ptr<DeviceCollective> make_device_collective(MPI_Comm, std::optional<int>, std::size_t) {
+  return nullptr;
+}
 
 }  // namespace tandem

@@ -18,6 +18,23 @@
 #include "policies/vocabulary/check.hpp"
 #include "workloads/roles/collective.hpp"
 
+namespace {
+
+int communicators_made = 0;
+int communicators_freed = 0;
+
+}  // namespace
+
+// Before MPI's own, which the context would call otherwise.
+extern "C" int MPI_Comm_create_group(MPI_Comm communicator, MPI_Group group, int tag, MPI_Comm* made) {
+  ++communicators_made;
+  return PMPI_Comm_create_group(communicator, group, tag, made);
+}
+extern "C" int MPI_Comm_free(MPI_Comm* communicator) {
+  ++communicators_freed;
+  return PMPI_Comm_free(communicator);
+}
+
 namespace tandem {
 namespace {
 
@@ -331,6 +348,36 @@ TEST(MpiContextLarge, MessagesBeyondTwoGigabytes) {
       for (const auto at : probes) EXPECT_EQ(bytes[at], pattern(0, 1, at) | std::byte{1}) << at;
     }
   }
+}
+
+// Rank 0 may keep the communicator of one list only; the members of a list agree without knowing that.
+TEST(MpiContext, SumsOverAnyNumberOfListsKeepFewCommunicators) {
+  int own = 0;
+  MPI_Comm_rank(MPI_COMM_WORLD, &own);
+  MpiContext context(MPI_COMM_WORLD, {.most_communicators = own == 0 ? 1U : 3U});
+  const int made_before = communicators_made, freed_before = communicators_freed;
+  std::vector<Rank> members(static_cast<std::size_t>(context.world_size()));
+  std::iota(members.begin(), members.end(), 0);
+  const auto lists = static_cast<int>(members.size());
+  constexpr int turns = 2;
+  for (int turn = 0; turn < turns; ++turn)
+    for (int list = 0; list < lists; ++list) {
+      std::ranges::rotate(members, members.begin() + 1);
+      // Two at a time, and waited for in another order here than there.
+      std::array<std::vector<float>, 2> vectors = {std::vector<float>(1000, 1.0F),
+                                                   std::vector<float>(70, 2.0F)};
+      std::array<Pending, 2> sums;
+      for (std::size_t i = 0; i < 2; ++i)
+        sums[i] = context.all_reduce(members, {.number = static_cast<int>(i)},
+                                     {Bytes(static_cast<std::int64_t>(4 * vectors[i].size())),
+                                      reinterpret_cast<std::byte*>(vectors[i].data())});
+      for (const std::size_t i : {own % 2 == 0 ? 0U : 1U, own % 2 == 0 ? 1U : 0U}) context.wait(sums[i]);
+      for (std::size_t i = 0; i < 2; ++i)
+        EXPECT_EQ(vectors[i],
+                  std::vector<float>(vectors[i].size(), static_cast<float>((i + 1) * members.size())));
+    }
+  EXPECT_EQ(communicators_made - made_before, 1 + 2 * turns * (lists - 1));
+  EXPECT_EQ(communicators_freed - freed_before, 2 * turns * (lists - 1));
 }
 
 }  // namespace

@@ -214,8 +214,9 @@ class SumsOfDevices final : public DeviceCollective {
  public:
   explicit SumsOfDevices(DelayedDevice*& device) : device_(device) {}
   bool can(std::span<const Rank> members) const override { return std::ranges::is_sorted(members); }
-  std::uint32_t start(std::span<const Rank> members, MPI_Comm among, std::byte* memory,
-                      std::int64_t bytes) override {
+  std::optional<std::uint32_t> start(std::span<const Rank> members, MPI_Comm among, std::byte* memory,
+                                     std::int64_t bytes) override {
+    if (members.front() > 0) return std::nullopt;
     int rank = 0;
     MPI_Comm_rank(among, &rank);
     int own = 0;
@@ -261,6 +262,10 @@ TEST_F(MpiContextDevice, DevicesSumWhatTheyCan) {
   std::ranges::reverse(members);
   sum_over(true);
   EXPECT_EQ(sums->started(), 2U) << "that list they cannot";
+  members = {1};
+  for (Rank rank = 2; rank < context().world_size(); ++rank) members.push_back(rank);
+  if (context().rank() > 0) sum_over(true);
+  EXPECT_EQ(sums->started(), 2U) << "that list is one too many";
 }
 
 }  // namespace

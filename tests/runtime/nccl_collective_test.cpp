@@ -95,8 +95,12 @@ class NcclCollectives : public testing::Test {
   }
 
   std::uint32_t start(const Members& members, const FloatArray& vector) {
-    return collective_->start(members, among(members), reinterpret_cast<std::byte*>(vector.data()),
-                              static_cast<std::int64_t>(vector.bytes()));
+    return start_with(*collective_, members, vector).value();
+  }
+  std::optional<std::uint32_t> start_with(DeviceCollective& collective, const Members& members,
+                                          const FloatArray& vector) {
+    return collective.start(members, among(members), reinterpret_cast<std::byte*>(vector.data()),
+                            static_cast<std::int64_t>(vector.bytes()));
   }
   void wait(std::uint32_t sum) {
     while (!collective_->has_ended(sum)) std::this_thread::sleep_for(std::chrono::microseconds(50));
@@ -148,6 +152,51 @@ TEST_F(NcclCollectives, AListHasOneCommunicatorAndStream) {
   EXPECT_EQ(calls["cudaEventCreateWithFlags"], 1) << "numbers of sums that have ended are taken again";
   if (takes_part({0, 1})) sum_once({0, 1}, 10);
   EXPECT_EQ(cuda_on_host::calls()["ncclCommInitRank"], takes_part({0, 1}) ? 2 : 1);
+}
+
+/// All lists of these members, in each of their orders.
+std::vector<Members> orders_of(Members members) {
+  std::vector<Members> lists;
+  std::ranges::sort(members);
+  do lists.push_back(members);
+  while (std::ranges::next_permutation(members).found);
+  return lists;
+}
+
+// Rank 0 has room for three lists only, and the members of a list agree without knowing that of each other.
+TEST_F(NcclCollectives, MembersAgreeOnTheListsThatAreTooMany) {
+  const auto limited = make_device_collective(MPI_COMM_WORLD, world_rank(), world_rank() == 0 ? 3 : 5);
+  const FloatArray vector = own_vector(100);
+  const auto is_summed = [&](const Members& members) {
+    const auto sum = start_with(*limited, members, vector);
+    while (sum && !limited->has_ended(*sum)) std::this_thread::sleep_for(std::chrono::microseconds(50));
+    return sum.has_value();
+  };
+  std::vector<Members> lists = orders_of(everybody());
+  lists.resize(std::min<std::size_t>(lists.size(), 6));
+  for (int again = 0; again < 2; ++again)
+    for (std::size_t i = 0; i < lists.size(); ++i) EXPECT_EQ(is_summed(lists[i]), i < 3) << "list " << i;
+  const Members others{1, 2};
+  if (takes_part(others)) {
+    EXPECT_TRUE(is_summed(others)) << "both have room for more than rank 0";
+  }
+}
+
+// What NCCL does not take any more, MPI does.
+TEST_F(NcclCollectives, AContextSumsOverAnyNumberOfLists) {
+  MpiContext context(MPI_COMM_WORLD,
+                     {.device = &*device_, .collective = collective_, .most_communicators = 12});
+  const std::vector<Members> lists = orders_of(everybody());
+  for (int again = 0; again < 2; ++again)
+    for (const Members& members : lists) {
+      const FloatArray own = own_vector(500);
+      Pending sum = context.all_reduce(members, Channel{.number = 1},
+                                       {Bytes(2000), reinterpret_cast<std::byte*>(own.data())});
+      context.wait(sum);
+      EXPECT_EQ(read(own), sum_of(members, 500));
+    }
+  EXPECT_EQ(cuda_on_host::calls()["ncclCommInitRank"],
+            static_cast<int>(std::min(lists.size(), most_device_lists)));
 }
 
 TEST_F(NcclCollectives, SumsOfAListAreDoneInOrder) {
@@ -227,7 +276,7 @@ TEST_F(NcclCollectives, ALostMemberEndsTheSumsOfTheOthers) {
     if (world_rank() == 0) return;
     const auto sum =
         going().start(all, others, reinterpret_cast<std::byte*>(vector.data()), 100 * sizeof(float));
-    while (!going().has_ended(sum)) std::this_thread::sleep_for(std::chrono::microseconds(50));
+    while (!going().has_ended(*sum)) std::this_thread::sleep_for(std::chrono::microseconds(50));
   });
   if (world_rank() == 0) {
     EXPECT_EQ(error, "leaves");
@@ -260,7 +309,7 @@ TEST_F(NcclCollectives, SumsOfDifferentSizesEndAsWorldError) {
   const std::string error = leave([&] {
     const auto sum = going().start(all, others, reinterpret_cast<std::byte*>(vector.data()),
                                    static_cast<std::int64_t>(vector.bytes()));
-    while (!going().has_ended(sum)) std::this_thread::sleep_for(std::chrono::microseconds(50));
+    while (!going().has_ended(*sum)) std::this_thread::sleep_for(std::chrono::microseconds(50));
   });
   EXPECT_TRUE(error.starts_with("ncclAllReduce failed: ")) << error;
 }

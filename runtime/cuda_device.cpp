@@ -230,6 +230,10 @@ DeviceMark CudaDevice::copy_out(std::byte* pinned, const std::byte* own, std::si
 DeviceMark CudaDevice::copy_in(std::byte* own, const std::byte* pinned, std::size_t bytes) {
   return copy_beside(in_, own, pinned, bytes, cudaMemcpyHostToDevice);
 }
+DeviceMark CudaDevice::mark_copies(bool out) {
+  enter();
+  return mark_on(out ? out_ : in_);
+}
 
 // ---- Arithmetic ----
 

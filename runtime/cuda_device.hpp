@@ -50,6 +50,7 @@ class CudaDevice final : public ComputeDevice {
 
   DeviceMark copy_out(std::byte* pinned, const std::byte* own, std::size_t bytes) override;
   DeviceMark copy_in(std::byte* own, const std::byte* pinned, std::size_t bytes) override;
+  DeviceMark mark_copies(bool out) override;
 
   void fill(float* values, std::int64_t count, float value) override;
   void scale(float* values, std::int64_t count, float factor) override;

@@ -58,20 +58,26 @@ void PinnedPool::give_back(std::byte* memory, std::size_t size) noexcept {
 
 // ---- Copies ----
 
-void DeviceCopies::out(std::byte* pinned, const std::byte* own, std::int64_t bytes, Route route, Then then) {
-  auto end = share_mark(device_, device_.copy_out(pinned, own, static_cast<std::size_t>(bytes)));
-  out_.push_back({std::move(end), route, std::move(then)});
+SharedMark DeviceCopies::mark_beginning(bool out) {
+  return watcher_ ? share_mark(device_, device_.mark_copies(out)) : nullptr;
 }
 
-void DeviceCopies::behind(Route route, Then then) { out_.push_back({nullptr, route, std::move(then)}); }
+void DeviceCopies::out(std::byte* pinned, const std::byte* own, std::int64_t bytes, Route route, Then then) {
+  auto begin = mark_beginning(true);
+  auto end = share_mark(device_, device_.copy_out(pinned, own, static_cast<std::size_t>(bytes)));
+  out_.push_back({{true, bytes, std::move(begin), std::move(end)}, route, std::move(then)});
+}
+
+void DeviceCopies::behind(Route route, Then then) { out_.push_back({{}, route, std::move(then)}); }
 
 bool DeviceCopies::is_leaving(Route route) const {
   return std::ranges::any_of(out_, [&](const Copy& copy) { return copy.route == route; });
 }
 
 void DeviceCopies::in(std::byte* own, const std::byte* pinned, std::int64_t bytes, Then then) {
+  auto begin = mark_beginning(false);
   auto end = share_mark(device_, device_.copy_in(own, pinned, static_cast<std::size_t>(bytes)));
-  in_.push_back({std::move(end), {}, std::move(then)});
+  in_.push_back({{false, bytes, std::move(begin), std::move(end)}, {}, std::move(then)});
 }
 
 bool DeviceCopies::advance() {
@@ -83,9 +89,13 @@ bool DeviceCopies::advance() {
 /// A device copies one after the other in each direction: only the first can have ended when none has.
 bool DeviceCopies::follow(std::deque<Copy>& copies) {
   bool any = false;
-  while (!copies.empty() && (!copies.front().end || device_.has_reached(*copies.front().end))) {
+  const auto has_ended = [this](const Copy& copy) {
+    return !copy.copied.end || device_.has_reached(*copy.copied.end);
+  };
+  while (!copies.empty() && has_ended(copies.front())) {
     const Copy ended = std::move(copies.front());
     copies.pop_front();
+    if (watcher_ && ended.copied.begin) watcher_(ended.copied);
     ended.then();
     any = true;
   }

@@ -88,7 +88,19 @@ class DeviceCopies {
     bool operator==(const Route&) const = default;
   };
 
+  /// A copy that has ended.
+  struct Ended {
+    bool out;
+    std::int64_t bytes;
+    SharedMark begin;
+    SharedMark end;
+  };
+
   explicit DeviceCopies(ComputeDevice& device) : device_(device) {}
+
+  /// Who is told of every copy that is started from now on when it has ended, in their order each way. An
+  /// empty one: nobody any more.
+  void watch(std::function<void(const Ended&)> watcher) { watcher_ = std::move(watcher); }
 
   /// Copies out; `then` follows the end of the copy and every `then` of those that were to go out before.
   void out(std::byte* pinned, const std::byte* own, std::int64_t bytes, Route route, Then then);
@@ -106,13 +118,15 @@ class DeviceCopies {
 
  private:
   struct Copy {
-    SharedMark end;  ///< null: nothing to wait for
+    Ended copied;  ///< no end: nothing to wait for; no beginning: nobody is told
     Route route;
     Then then;
   };
+  SharedMark mark_beginning(bool out);
   bool follow(std::deque<Copy>& copies);
 
   ComputeDevice& device_;
+  std::function<void(const Ended&)> watcher_;
   std::deque<Copy> out_;  ///< in the order in which they were started
   std::deque<Copy> in_;
 };

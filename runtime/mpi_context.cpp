@@ -33,7 +33,8 @@ MpiContext::MpiContext(MPI_Comm communicator, MpiSetting setting)
       device_(setting_.device == nullptr ? host_device() : *setting_.device),
       time_(host_time(communicator_)),
       pinned_(device_),
-      copies_(device_) {
+      copies_(device_),
+      device_clock_(device_) {
   check_mpi(MPI_Comm_rank(communicator_, &rank_), "MPI_Comm_rank");
   check_mpi(MPI_Comm_size(communicator_, &size_), "MPI_Comm_size");
   check_mpi(MPI_Barrier(communicator_), "MPI_Barrier");
@@ -184,6 +185,20 @@ bool MpiContext::advance() {
   const bool messages_ended = test_messages();
   const bool copies_ended = copies_.advance();
   return messages_ended || copies_ended;
+}
+
+void MpiContext::watch_copies(std::function<void(const DeviceCopy&)> watcher) {
+  if (!watcher) return copies_.watch({});
+  copies_.watch([this, watcher = std::move(watcher)](const auto& copy) { watcher(timed(copy)); });
+}
+
+/// One way a device copies one after the other, whatever a better estimate of its clock may say.
+MpiContext::DeviceCopy MpiContext::timed(const DeviceCopies::Ended& copy) {
+  Seconds& until = copied_until_[copy.out ? 1 : 0];
+  const Seconds end = std::max(device_clock_.time_of(copy.end, now()), until);
+  const Seconds start = std::max(end - device_.between(*copy.begin, *copy.end), until);
+  until = end;
+  return {copy.out, copy.bytes, start, end};
 }
 
 bool MpiContext::test_messages() {

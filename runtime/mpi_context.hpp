@@ -5,6 +5,7 @@
 
 #include <mpi.h>
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -16,6 +17,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "runtime/device_clock.hpp"
 #include "runtime/device_collective.hpp"
 #include "runtime/device_copies.hpp"
 #include "runtime/host_time.hpp"
@@ -81,6 +83,16 @@ class MpiContext : public Context {
 
   /// Waits for all ranks to call it, without burning a core. Collective.
   void meet();
+  /// A message, or a sum, of the device's memory on its way to the host's memory or from there.
+  struct DeviceCopy {
+    bool out;
+    std::int64_t bytes;
+    Seconds start;
+    Seconds end;
+  };
+  /// Who is told of every copy, once the rank has learned of its end; an empty one: nobody any more. How long
+  /// a copy took is the device's own time, and when it was an estimate by it.
+  void watch_copies(std::function<void(const DeviceCopy&)> watcher);
   /// Times an emulated device or disk paused later than it should have, because kernels took longer than
   /// their emulated times: the emulation was not honest then.
   std::int64_t late_devices() const;
@@ -152,6 +164,7 @@ class MpiContext : public Context {
   Seconds device_time(const QueuedWork& work) const;
   bool advance();
   bool test_messages();
+  DeviceCopy timed(const DeviceCopies::Ended& copy);
   void message_ended(std::uint32_t number);
   void resolve(std::uint32_t number);
   bool is_done(const Slot& slot) const;
@@ -179,8 +192,10 @@ class MpiContext : public Context {
 
   PinnedPool pinned_;
   DeviceCopies copies_;
-  Stretch last_said_;       ///< of the kernel that said its end last
-  std::deque<Slot> slots_;  ///< a deque keeps their addresses
+  DeviceClock device_clock_;
+  std::array<Seconds, 2> copied_until_{};  ///< in and out
+  Stretch last_said_;                      ///< of the kernel that said its end last
+  std::deque<Slot> slots_;                 ///< a deque keeps their addresses
   std::vector<std::uint32_t> free_;
   std::vector<MPI_Request> requests_;  ///< in flight, in the order of their posting
   std::vector<std::uint32_t> owners_;  ///< slot of each request

@@ -129,8 +129,13 @@ void run_job(const Job& job, const RankOptions& options, const nlohmann::json& p
   Journal journal;
   journal.keep_decisions = options.decisions;
   if (options.operations) {
+    context.watch_copies([&](const MpiContext::DeviceCopy& copy) {
+      journal.operations.push_back(
+          record_of_copy(context.rank(), copy.out, copy.bytes, copy.start, copy.end));
+    });
     RecordingContext recording(context, journal.operations);
     run_role(job, recording, journal);
+    context.watch_copies({});
   } else {
     run_role(job, context, journal);
   }

@@ -34,7 +34,8 @@ using Operations = std::vector<const OperationRecord*>;
 /// Of each rank, in order of their ends.
 std::map<Rank, Operations> operations_by_end(const Journal& journal) {
   std::map<Rank, Operations> ranks;
-  for (const auto& operation : journal.operations) ranks[operation.rank].push_back(&operation);
+  for (const auto& operation : journal.operations)
+    if (!is_copy(operation)) ranks[operation.rank].push_back(&operation);
   for (auto& [rank, operations] : ranks)
     std::stable_sort(operations.begin(), operations.end(),
                      [](const auto* a, const auto* b) { return a->end < b->end; });

@@ -37,7 +37,7 @@ bool depends_on_arrival(const RunInfo& info, const OperationRecord& record) {
 Streams streams_of(const Results& results) {
   Streams streams;
   for (const auto& record : results.journal.operations) {
-    if (depends_on_arrival(results.info, record)) continue;
+    if (depends_on_arrival(results.info, record) || is_copy(record)) continue;
     streams[{record.rank, record.kind, record.peer, record.channel, record.work, record.bucket}].push_back(
         &record);
   }

@@ -129,8 +129,13 @@ Journal run_job(const Job& job, ComputeDevice& device, bool operations) {
                                           job.experiment().run.device_messages, mpi_reads_device_memory())});
   Journal journal;
   if (operations) {
+    context.watch_copies([&](const MpiContext::DeviceCopy& copy) {
+      journal.operations.push_back(
+          record_of_copy(context.rank(), copy.out, copy.bytes, copy.start, copy.end));
+    });
     RecordingContext recording(context, journal.operations);
     run_role(job, recording, journal);
+    context.watch_copies({});
   } else {
     run_role(job, context, journal);
   }

@@ -53,6 +53,32 @@ TEST_P(DeviceCopiesTest, WhatLeavesKeepsItsOrder) {
   EXPECT_TRUE(std::ranges::is_sorted(order));
 }
 
+TEST_P(DeviceCopiesTest, WatchersAreToldOfEachCopyInItsOrder) {
+  PinnedPool pool(device);
+  DeviceCopies copies(device);
+  const DeviceArray<std::byte> own(device, 100'000);
+  const PinnedPool::Block block = pool.take(100'000);
+  const auto both_ways = [&](std::int64_t bytes) {
+    copies.out(block.data(), own.data(), bytes, {}, [] {});
+    copies.behind({}, [] {});
+    finish(copies);
+    copies.in(own.data(), block.data(), bytes, [] {});
+    finish(copies);
+  };
+  both_ways(1);
+  std::vector<std::pair<bool, std::int64_t>> told;
+  copies.watch([&](const DeviceCopies::Ended& copy) {
+    told.emplace_back(copy.out, copy.bytes);
+    EXPECT_GE(device.between(*copy.begin, *copy.end), Seconds(0));
+  });
+  for (const std::int64_t bytes : {100'000, 7, 30'000}) both_ways(bytes);
+  copies.watch({});
+  both_ways(2);
+  EXPECT_EQ(told,
+            (std::vector<std::pair<bool, std::int64_t>>{
+                {true, 100'000}, {false, 100'000}, {true, 7}, {false, 7}, {true, 30'000}, {false, 30'000}}));
+}
+
 TEST_P(DeviceCopiesTest, WhatFollowsMeetsTheCopy) {
   PinnedPool pool(device);
   DeviceCopies copies(device);

@@ -142,6 +142,44 @@ TEST_F(MpiContextDevice, AnEmulatedDeviceIsTimedAsEverButDoneWithItsQueue) {
   EXPECT_EQ(context().late_devices(), 1);
 }
 
+// ---- Copies ----
+
+TEST_F(MpiContextDevice, CopiesAreToldWithTheirTimes) {
+  set_up(8);
+  std::array<std::vector<MpiContext::DeviceCopy>, 2> told;  // in and out
+  context().watch_copies([&](const auto& copy) { told[copy.out ? 1 : 0].push_back(copy); });
+  const Seconds before = context().now();
+  constexpr std::size_t messages = 10;
+  std::vector<DeviceBlock> out, in;
+  std::vector<Pending> pendings;
+  for (std::size_t i = 0; i < messages; ++i) {
+    out.push_back(on_device(device(), filled(context().rank(), i, 50'000 + i)));
+    in.emplace_back(device(), 50'000 + i);
+    pendings.push_back(context().receive(previous(), plain, slice_of(in.back())));
+    pendings.push_back(context().send(next(), plain, slice_of(out.back()), {}));
+  }
+  context().wait_all(pendings);
+  DeviceBlock vector(device(), 4000);
+  Pending sum = context().all_reduce(all_ranks(context()), plain, slice_of(vector));
+  context().wait(sum);
+  std::vector<std::int64_t> wanted(messages + 1, 4000);
+  for (std::size_t i = 0; i < messages; ++i) wanted[i + 1] = static_cast<std::int64_t>(50'000 + i);
+  for (const auto& copies : told) {
+    std::vector<std::int64_t> sizes;
+    Seconds until = before;
+    for (const auto& copy : copies) {
+      sizes.push_back(copy.bytes);
+      EXPECT_GE(copy.start, until) << "one after the other";
+      EXPECT_GE(copy.end, copy.start);
+      until = copy.end;
+    }
+    EXPECT_LE(until, context().now());
+    std::ranges::sort(sizes);
+    EXPECT_EQ(sizes, wanted);
+  }
+  context().watch_copies({});
+}
+
 // ---- Sums ----
 
 Anywhere vector_at(ComputeDevice& device, bool of_device, std::size_t size, float value) {

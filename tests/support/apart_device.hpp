@@ -80,6 +80,7 @@ class ApartDevice : public ComputeDevice {
   DeviceMark copy_in(std::byte* own, const std::byte* pinned, std::size_t bytes) override {
     return beside(own, pinned, bytes);
   }
+  DeviceMark mark_copies(bool) override { return mark(); }
 
   void fill(float* values, std::int64_t count, float value) override {
     queue([=] { host_device().fill(values, count, value); });

@@ -181,6 +181,7 @@ class DelayedDevice final : public ComputeDevice {
   DeviceMark copy_in(std::byte* own, const std::byte* pinned, std::size_t bytes) override {
     return copy_beside(inward_, own, pinned, bytes, owns(own) && is_pinned(pinned, bytes));
   }
+  DeviceMark mark_copies(bool out) override { return mark_in(out ? outward_ : inward_); }
 
   void fill(float* values, std::int64_t count, float value) override {
     in_use_->add([=, values = inside(values)] { host_device().fill(values, count, value); });

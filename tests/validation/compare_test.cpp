@@ -140,6 +140,13 @@ TEST(Parity, TheFirstDivergenceInTimeIsShown) {
               HasSubstr("the first: rank 3 (worker on lab-4)"));
 }
 
+TEST(Parity, CopiesOfADeviceAreNoOperationsOfARank) {
+  auto variant = synthetic_variant({});
+  for (auto& run : variant.measured)
+    run.journal.operations.push_back(record_of_copy(0, true, 178000, Seconds(0.1), Seconds(0.2)));
+  EXPECT_EQ(operations_parity(variant.simulated, variant.measured).state, State::passed);
+}
+
 TEST(Parity, TheOrderBetweenPeersIsFree) {
   auto variant = synthetic_variant({});
   auto& operations = variant.measured[0].journal.operations;

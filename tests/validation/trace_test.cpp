@@ -109,6 +109,28 @@ TEST(JointTrace, SlicesNestAndArrowsGoForward) {
   }
 }
 
+TEST(JointTrace, CopiesHaveTracksOfTheirOwn) {
+  Results results;
+  results.info.world = "measured";
+  results.info.roles = {"worker", "worker"};
+  results.journal.operations = {
+      {.rank = 1, .kind = "compute", .work = "backward", .start = Seconds(0), .end = Seconds(2)},
+      record_of_copy(1, true, 100, Seconds(1), Seconds(3)),
+      record_of_copy(1, false, 50, Seconds(1.5), Seconds(2.5))};
+  const auto trace = chrome_trace(results.info, results.journal);
+  std::map<int, std::string> names;
+  std::map<std::string, double> ends;
+  for (const auto& event : trace["traceEvents"]) {
+    if (event["name"] == "thread_name") names[event["tid"]] = event["args"]["name"];
+    if (event["ph"] == "X")
+      ends[names[event["tid"]] + ": " + event["name"].get<std::string>()] =
+          event["ts"].get<double>() + event["dur"].get<double>();
+  }
+  EXPECT_EQ(ends, (std::map<std::string, double>{{"rank 1 worker on ?: backward", 2e6},
+                                                 {"rank 1 copies out: copy out", 3e6},
+                                                 {"rank 1 copies in: copy in", 2.5e6}}));
+}
+
 TEST(JointTrace, WhatIsCutTellsItsOwnEnd) {
   Results results;
   results.info.world = "simulated";

@@ -14,6 +14,11 @@ void move_to_end(std::vector<Record>& target, std::vector<Record>& source) {
 
 }  // namespace
 
+OperationRecord record_of_copy(Rank rank, bool out, std::int64_t bytes, Seconds start, Seconds end) {
+  return {
+      .rank = rank, .kind = "copy", .work = out ? "out" : "in", .bytes = bytes, .start = start, .end = end};
+}
+
 void Journal::note_applied(Rank worker, int staleness_of_push, std::int64_t samples) {
   const std::pair place{worker, staleness_of_push};
   const auto place_of = [](const StalenessRecord& record) {

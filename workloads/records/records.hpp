@@ -58,16 +58,25 @@ struct DecisionRecord {
 /// One operation of the context. operations.csv.
 struct OperationRecord {
   Rank rank = 0;
-  std::string kind = {};  ///< "compute", "send", "receive", "all-reduce", "read", "write", "sleep"
-  int peer = -1;          ///< rank, or disk number
+  /// "compute", "send", "receive", "all-reduce", "read", "write", "sleep"; "copy": see record_of_copy.
+  std::string kind = {};
+  int peer = -1;  ///< rank, or disk number
   int channel = -1;
-  std::string work = {};  ///< of a compute: "forward", ...; of an all-reduce its members: "0-3 7"; else empty
+  /// Of a compute: "forward", ...; of an all-reduce its members: "0-3 7"; of a copy "out" or "in"; else
+  /// empty.
+  std::string work = {};
   int bucket = -1;
   std::int64_t bytes = 0;
   int samples = 0;
   Seconds start{};
   Seconds end{};  ///< when the rank learned of the end
 };
+
+/// A part of a message or sum rather than an operation of its own: memory of the rank's device goes out to
+/// the host's memory, or in from there. Noted when it has ended, and by measured worlds only: in a simulation
+/// it is within the time of the message.
+OperationRecord record_of_copy(Rank rank, bool out, std::int64_t bytes, Seconds start, Seconds end);
+inline bool is_copy(const OperationRecord& record) { return record.kind == "copy"; }
 
 /// Pushes of one worker that a server applied with one staleness. staleness.csv.
 struct StalenessRecord {

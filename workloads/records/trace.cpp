@@ -1,4 +1,5 @@
-// Chrome trace format: one process a world, one track a rank, so that both worlds can stand in one file.
+// Chrome trace format: one process a world, one track a rank, so that both worlds can stand in one file. What
+// a device copies beside its rank has tracks of its own below it.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -45,18 +46,22 @@ class Tracks {
 
   /// Adds events up to a total of `most`. Returns how many steps are among them.
   std::size_t write(json& events, std::size_t most) {
-    name_tracks(events);
     add_steps();
     add_operations();
+    name_tracks(events);
     const std::size_t budget = most > events.size() ? most - events.size() : 0;
     const double last = last_time_within(budget);
     std::size_t steps = 0;
-    for (auto& [rank, slices] : tracks_) steps += write_track(rank, slices, last, events);
+    for (auto& [track, slices] : tracks_) steps += write_track(thread_of(track), slices, last, events);
     for (const auto& evaluation : journal_.evaluations) add_evaluation(evaluation, events);
     return steps;
   }
 
  private:
+  enum class Lane { rank, out, in };
+  static constexpr int lanes = 3;
+  using Track = std::pair<Rank, Lane>;
+
   /// Whole ones: viewers drop slices that stick out of each other by a rounding error.
   double microseconds(Seconds time) const { return std::round((time.count() - zero_) * 1e6); }
 
@@ -66,17 +71,35 @@ class Tracks {
     for (std::size_t rank = 0; rank < info_.roles.size(); ++rank) {
       const std::string host = rank < info_.hosts.size() ? info_.hosts[rank] : "?";
       const std::string name = fmt::format("rank {} {} on {}", rank, info_.roles[rank], host);
-      for (const auto& [key, arguments] : {std::pair<const char*, json>{"thread_name", {{"name", name}}},
-                                           {"thread_sort_index", {{"sort_index", rank}}}})
-        events.push_back({{"ph", "M"}, {"name", key}, {"pid", process_}, {"tid", rank}, {"args", arguments}});
+      name_track({static_cast<Rank>(rank), Lane::rank}, name, events);
     }
+    for (const auto& [track, slices] : tracks_)
+      if (track.second != Lane::rank)
+        name_track(track,
+                   fmt::format("rank {} copies {}", track.first, track.second == Lane::out ? "out" : "in"),
+                   events);
+  }
+
+  void name_track(const Track& track, const std::string& name, json& events) const {
+    const int place = lanes * track.first + static_cast<int>(track.second);
+    for (const auto& [key, arguments] : {std::pair<const char*, json>{"thread_name", {{"name", name}}},
+                                         {"thread_sort_index", {{"sort_index", place}}}})
+      events.push_back(
+          {{"ph", "M"}, {"name", key}, {"pid", process_}, {"tid", thread_of(track)}, {"args", arguments}});
+  }
+
+  /// A rank's own has the rank's number.
+  int thread_of(const Track& track) const {
+    if (track.second == Lane::rank) return track.first;
+    return static_cast<int>(info_.roles.size()) + (lanes - 1) * track.first + static_cast<int>(track.second) -
+           1;
   }
 
   void add_steps() {
     for (const auto& step : journal_.steps) {
       const json arguments = {{"step", step.step}, {"round", step.round}, {"version", step.version}};
       Seconds start = step.start;
-      auto& track = tracks_[step.rank];
+      auto& track = tracks_[{step.rank, Lane::rank}];
       track.push_back({microseconds(start), microseconds(start + step.duration()),
                        fmt::format("step {}", step.step), "step", arguments});
       for (std::size_t i = 0; i < phase_count; ++i) {
@@ -93,8 +116,10 @@ class Tracks {
       if (operation.kind == "all-reduce") {
         add_mark(operation, operation.start, "starts all-reduce among " + operation.work);
         add_mark(operation, operation.end, "has all-reduce among " + operation.work);
+      } else if (is_copy(operation)) {
+        add_work(operation, operation.work == "out" ? Lane::out : Lane::in);
       } else if (operation.kind != "send" && operation.kind != "receive") {
-        add_work(operation);
+        add_work(operation, Lane::rank);
       }
     }
     std::size_t id = 0;
@@ -106,25 +131,27 @@ class Tracks {
     }
   }
 
-  void add_work(const OperationRecord& operation) {
+  void add_work(const OperationRecord& operation, Lane lane) {
     json arguments = {{"bytes", operation.bytes}, {"samples", operation.samples}};
     if (operation.bucket >= 0) arguments["bucket"] = operation.bucket;
-    tracks_[operation.rank].push_back({microseconds(operation.start), microseconds(operation.end),
-                                       operation.work.empty() ? operation.kind : operation.work, "operation",
-                                       std::move(arguments)});
+    const std::string name = is_copy(operation)       ? "copy " + operation.work
+                             : operation.work.empty() ? operation.kind
+                                                      : operation.work;
+    tracks_[{operation.rank, lane}].push_back({microseconds(operation.start), microseconds(operation.end),
+                                               name, "operation", std::move(arguments)});
   }
 
   void add_mark(const OperationRecord& operation, Seconds at, std::string name, json flow = nullptr) {
     const double time = microseconds(at);
-    tracks_[operation.rank].push_back({time,
-                                       time + mark_us,
-                                       std::move(name),
-                                       "message",
-                                       {{"bytes", operation.bytes},
-                                        {"channel", operation.channel},
-                                        {"started_us", microseconds(operation.start)},
-                                        {"ended_us", microseconds(operation.end)}},
-                                       std::move(flow)});
+    tracks_[{operation.rank, Lane::rank}].push_back({time,
+                                                     time + mark_us,
+                                                     std::move(name),
+                                                     "message",
+                                                     {{"bytes", operation.bytes},
+                                                      {"channel", operation.channel},
+                                                      {"started_us", microseconds(operation.start)},
+                                                      {"ended_us", microseconds(operation.end)}},
+                                                     std::move(flow)});
   }
 
   /// When the budget of events is used up, all tracks together.
@@ -140,7 +167,7 @@ class Tracks {
   }
 
   /// Slices of one track must lie within each other: what would stick out is cut, its own end is told.
-  std::size_t write_track(Rank rank, std::vector<Slice>& slices, double last, json& events) const {
+  std::size_t write_track(int thread, std::vector<Slice>& slices, double last, json& events) const {
     std::stable_sort(slices.begin(), slices.end(), [](const Slice& a, const Slice& b) {
       return a.start != b.start ? a.start < b.start : a.end > b.end;
     });
@@ -159,14 +186,14 @@ class Tracks {
                         {"name", slice.name},
                         {"cat", slice.category},
                         {"pid", process_},
-                        {"tid", rank},
+                        {"tid", thread},
                         {"ts", slice.start},
                         {"dur", slice.end - slice.start},
                         {"args", std::move(slice.arguments)}});
       if (slice.flow.is_null()) continue;
       json flow = std::move(slice.flow);
       flow.update(
-          {{"name", "message"}, {"cat", "message"}, {"pid", process_}, {"tid", rank}, {"ts", slice.start}});
+          {{"name", "message"}, {"cat", "message"}, {"pid", process_}, {"tid", thread}, {"ts", slice.start}});
       events.push_back(std::move(flow));
     }
     return steps;
@@ -189,7 +216,7 @@ class Tracks {
   const Journal& journal_;
   int process_;
   double zero_;
-  std::map<Rank, std::vector<Slice>> tracks_;
+  std::map<Track, std::vector<Slice>> tracks_;
 };
 
 int process_of(const RunInfo& info) { return info.world == "simulated" ? 1 : 2; }

@@ -77,6 +77,9 @@ class ComputeDevice {
   virtual DeviceMark copy_out(std::byte* pinned, const std::byte* own, std::size_t bytes) = 0;
   virtual DeviceMark copy_in(std::byte* own, const std::byte* pinned, std::size_t bytes) = 0;
 
+  /// The place behind all copies out, or in, that were started.
+  virtual DeviceMark mark_copies(bool out) = 0;
+
   // ---- Arithmetic over `count` floats ----
   virtual void fill(float* values, std::int64_t count, float value) = 0;
   virtual void scale(float* values, std::int64_t count, float factor) = 0;

@@ -12,6 +12,7 @@
 #include <sstream>
 
 #include "tests/cli/command.hpp"
+#include "validation/gates.hpp"
 #include "workloads/profile.hpp"
 #include "workloads/records/result_directory.hpp"
 
@@ -49,10 +50,10 @@ class GpuRanks : public ::testing::TestWithParam<Case> {
                            "$1v100"));
   }
   /// Runs the job with the emulated GPUs, which `environment` (NAME=VALUE ...) may limit.
-  CommandResult on_gpus(const std::string& words, const std::string& environment = "") const {
-    return line_.shell("\"$TANDEM\" " + words +
-                       " --out gpus --print-command | sed 's#/tandem-rank#&-cuda-on-host#' | " + environment +
-                       " sh");
+  CommandResult on_gpus(const std::string& words, const std::string& environment = "",
+                        const std::string& out = "gpus") const {
+    return line_.shell("\"$TANDEM\" " + words + " --out " + out +
+                       " --print-command | sed 's#/tandem-rank#&-cuda-on-host#' | " + environment + " sh");
   }
   std::string training() const { return "run " + line_.experiment("run: {devices: native}\n"); }
   /// Runs the job on processors and on the emulated GPU, each in a result directory.
@@ -110,7 +111,6 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"TopK", "--set sync.compression=top-k", false},
         Case{"TopKGathered", all_reduce + "--set sync.compression=top-k"},
         Case{"OneBit", "--set sync.compression=one-bit --set placement.servers=[server,server]"},
-        Case{"Bf16Sums", all_reduce + "--set sync.compression=bf16"},
         Case{"TopKBehind",
              "--set sync.compression=top-k --set sync.overlap=backward --set "
              "workload.bucket_bytes=4KiB"},
@@ -118,8 +118,20 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"SignBehind", all_reduce + "--set sync.compression=sign --set sync.overlap=backward"},
         Case{"QsgdBehind", all_reduce + "--set sync.compression=qsgd --set sync.overlap=backward"},
         Case{"PowerSgdBehind", all_reduce + "--set sync.compression=power-sgd --set sync.overlap=backward"},
+        Case{"Bf16Sums", all_reduce + "--set sync.compression=bf16"},
         Case{"Qsgd", "--set sync.compression=qsgd"},
         Case{"PowerSgdSums", all_reduce + "--set sync.compression=power-sgd"},
+        Case{"NativeSums", all_reduce + "--set sync.collective=native"},
+        Case{"NativeSumsOfGroups",
+             all_reduce + "--set sync.collective=native --set sync.algorithm=group-average"},
+        // Alone, what is driven by timing is the same each time.
+        Case{"DcAsgd", "--set sync.algorithm=dc-asgd --set placement.workers=[node-1]"},
+        Case{"DcAsgdAdaptive", "--set sync.algorithm=dc-asgd-adaptive --set placement.workers=[node-1]"},
+        Case{"DcAsgdOfOneBackup", "--set sync.algorithm=dc-asgd-mxnet --set placement.workers=[node-1]"},
+        Case{"StorageAndCache",
+             "--set data.source=storage --set data.cache_capacity=100000 --set "
+             "placement.cache_nodes=[server] --set data.prefetch=2"},
+        Case{"Bf16Precision", "--set workload.precision=bf16"},
         Case{"Convolutions", "--set workload.model=lenet"},
         Case{"Statistics",
              "--set workload.model=resnet18 --set workload.train_samples=48 --set workload.test_samples=10 "
@@ -130,14 +142,68 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"SkippedSteps", "--set workload.non_finite=skip --set optimizer.learning_rate=1e18"}),
     [](const auto& instance) { return instance.param.name; });
 
+class TimingDriven : public GpuRanks {};
+
+/// What arrives first differs from run to run: every decision has to follow from what the rank was told, and
+/// the workers have to learn.
+TEST_P(TimingDriven, LearnsAndReplays) {
+  play({"", GetParam().settings + " --set stop.rounds=60"});
+  for (const Results* results : {&processors_, &gpus_}) {
+    const auto& evaluations = results->journal.evaluations;
+    ASSERT_GE(evaluations.size(), 2U);
+    EXPECT_LT(evaluations.back().loss, 0.9 * evaluations.front().loss);
+    for (const auto& step : results->journal.steps) EXPECT_TRUE(std::isfinite(step.loss));
+  }
+  const auto replay = validation::replay(processors_, {gpus_});
+  EXPECT_EQ(replay.state, validation::Gate::State::passed) << replay.detail;
+  EXPECT_GT(replay.checked, 0);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    CudaOnHost, TimingDriven,
+    ::testing::Values(Case{"Asp", "--set sync.algorithm=asp"}, Case{"DcAsgd", "--set sync.algorithm=dc-asgd"},
+                      Case{"DcAsgdAdaptive", "--set sync.algorithm=dc-asgd-adaptive"},
+                      Case{"DcAsgdOfOneBackup", "--set sync.algorithm=dc-asgd-mxnet"},
+                      Case{"AdPsgd", "--set sync.algorithm=ad-psgd --set sync.over=peers"}),
+    [](const auto& instance) { return instance.param.name; });
+
+TEST_F(GpuRanks, AFileOfTorchScriptTrainsAsOnProcessors) {
+  const auto made = line_.shell("'" TANDEM_SCRIPT_FILE "' net.pt");
+  ASSERT_EQ(made.exit_code, 0) << made.output;
+  play({"", "--set workload.model=" + (line_.folder() / "net.pt").string()});
+  EXPECT_EQ(losses(processors_), losses(gpus_));
+  EXPECT_EQ(text_of(line_.folder() / "processors/model.pt"), text_of(line_.folder() / "gpus/model.pt"));
+}
+
+/// With what codecs have not sent and optimisers remember.
+TEST_F(GpuRanks, AJobThatWasBrokenOffEndsAsOneOfProcessors) {
+  const std::string words =
+      "run " + line_.experiment("evaluate_every: 2\nrun: {devices: native}\n") +
+      " --set sync.compression=top-k --set optimizer.momentum=0.9 --set optimizer.update_at=workers ";
+  const auto whole = line_.tandem(words + "--out whole");
+  ASSERT_EQ(whole.exit_code, 0) << whole.output;
+  const auto first = on_gpus(words + "--set stop.rounds=4 --set platform=" + platform(true), "", "first");
+  ASSERT_EQ(first.exit_code, 0) << first.output;
+  const auto second = on_gpus("run --resume first --set stop.rounds=6", "", "second");
+  ASSERT_EQ(second.exit_code, 0) << second.output;
+  EXPECT_EQ(text_of(line_.folder() / "whole/model.pt"), text_of(line_.folder() / "second/model.pt"));
+}
+
 TEST_F(GpuRanks, OperationsHaveTheDevicesOwnTime) {
-  play({"", "--set sync.algorithm=bsp"});
+  play({"", "--set sync.algorithm=bsp --set run.device_messages=staged"});
   int computed = 0;
+  std::map<std::string, std::int64_t> copied;
   for (const auto& operation : gpus_.journal.operations) {
     EXPECT_GE(operation.end.count(), operation.start.count());
     computed += operation.kind == "compute" ? 1 : 0;
+    if (is_copy(operation)) copied[operation.work] += operation.bytes;
   }
   EXPECT_GT(computed, 0);
+  const std::int64_t sent = gpus_.summary.at("bytes").at("sent");
+  EXPECT_GE(copied["out"], sent);
+  EXPECT_GE(copied["in"], sent);
+  const auto parity = validation::operations_parity(processors_, {gpus_});
+  EXPECT_EQ(parity.state, validation::Gate::State::passed) << parity.detail;
 }
 
 void expect_told(const CommandResult& result, const std::string& pattern) {

@@ -93,7 +93,7 @@ bool MpiContext::is_late(const Unit& unit) { return unit.behind > lateness_that_
 std::int64_t MpiContext::late_devices() const {
   const auto late_disks =
       std::count_if(disks_.begin(), disks_.end(), [](const auto& disk) { return is_late(disk.second); });
-  return late_devices_ + late_disks + (is_late(emulated_device_) ? 1 : 0);
+  return late_devices_ + late_disks + (is_late(emulated_device_) ? 1 : 0) + (is_late(beside_device_) ? 1 : 0);
 }
 
 Pending MpiContext::occupy(Unit& unit, std::optional<Seconds> duration, const Kernel& kernel) {
@@ -120,10 +120,11 @@ Pending MpiContext::occupy(Unit& unit, std::optional<Seconds> duration, const Ke
 
 Pending MpiContext::compute(const Work& work, Kernel kernel) {
   const auto duration = setting_.emulated ? setting_.emulated(work) : std::nullopt;
-  if (!kernel || device_.is_host()) return occupy(emulated_device_, duration, kernel);
+  Unit& unit = work.beside ? beside_device_ : emulated_device_;
+  if (!kernel || device_.is_host()) return occupy(unit, duration, kernel);
   if (!duration) return queue(work, kernel);
   // The emulated device is the one that is timed: for it a kernel ends when all that it queued has.
-  return occupy(emulated_device_, duration, [&] {
+  return occupy(unit, duration, [&] {
     kernel();
     device_.forget(device_.kernel_end());
     device_.finish();
@@ -132,7 +133,7 @@ Pending MpiContext::compute(const Work& work, Kernel kernel) {
 
 Pending MpiContext::queue(const Work& work, const Kernel& kernel) {
   // A bucket is compressed, and what has come for it added, while the device still computes other buckets.
-  device_.use_second_queue(is_of_finished_bucket(work));
+  device_.use_second_queue(work.beside || is_of_finished_bucket(work));
   SharedMark begin = share_mark(device_, device_.mark());
   kernel();
   const bool is_said = device_.kernel_said_end();
@@ -238,6 +239,11 @@ bool MpiContext::test_messages() {
 }
 
 // ---- Waiting ----
+
+bool MpiContext::is_done(const Pending& pending) {
+  advance();
+  return is_done(slots_[pending.slot()]);
+}
 
 bool MpiContext::is_done(const Slot& slot) const {
   switch (slot.state) {

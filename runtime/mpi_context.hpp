@@ -48,13 +48,13 @@ struct MpiSetting {
 
 /// Errors: WorldError with MPI's text from every operation. Not thread-safe; used by the thread that made it.
 /// A kernel runs where its operation is started, and emulated work is done at the later of the two: the
-/// kernel's end, and the emulated time after its start. Work on one emulated device, or disk, is done one
-/// after the other; what a kernel takes too long, work that follows without a pause makes up for.
+/// kernel's end, and the emulated time after its start. Work on one emulated device, beside it, or on a disk
+/// is done one after the other; what a kernel takes too long, work that follows without a pause makes up for.
 ///
 /// On a device that is not the host a kernel queues its work, which is done when the device is; sums and
-/// compressions of a bucket do not wait for what else the device has to do. Messages of that device's memory
-/// go through pinned memory of the host: they are copied out, or in, beside what the device computes, and may
-/// be met by messages of host memory. Small ones on channels with notes always do.
+/// compressions of a bucket, and work beside, do not wait for what else the device has to do. Messages of that
+/// device's memory go through pinned memory of the host: they are copied out, or in, beside what the device
+/// computes, and may be met by messages of host memory. Small ones on channels with notes always do.
 class MpiContext : public Context {
  public:
   /// Collective over `communicator`, which is duplicated; the clock starts at its end. Pre: MPI is
@@ -78,6 +78,7 @@ class MpiContext : public Context {
   Pending read(int disk, Bytes size, Kernel transfer) override;
   Pending write(int disk, Bytes size, Kernel transfer) override;
   Pending sleep(Seconds duration) override;
+  bool is_done(const Pending& pending) override;
   Completion wait(Pending& pending) override;
   Completion wait_any(std::span<Pending> pendings) override;
 
@@ -208,6 +209,7 @@ class MpiContext : public Context {
   std::vector<std::vector<std::byte>> summands_;         ///< not in use
 
   Unit emulated_device_;
+  Unit beside_device_;
   std::unordered_map<int, Unit> disks_;
   std::int64_t late_devices_ = 0;
 };

@@ -1,5 +1,5 @@
 // The work of one simulated rank: one piece after the other on its device, slower while messages of the rank
-// are on their way.
+// are on their way; or beside the device.
 #include "policies/vocabulary/check.hpp"
 #include "sim/rank_context.hpp"
 
@@ -11,6 +11,7 @@ Pending RankContext::compute(const Work& work, Kernel kernel) {
   if (kernel) kernel();
   const double alone_s = world_.setting().price(rank_, work).count();
   TANDEM_CHECK(alone_s >= 0, "price", alone_s, "rank", rank_);
+  if (work.beside) return sleep(Seconds(alone_s));
   Operation& operation = new_operation(Kind::compute);
   if (alone_s == 0) return done_at_once(operation);
   operation.amount = alone_s * host_.get_speed();

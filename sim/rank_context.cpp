@@ -250,6 +250,12 @@ void RankContext::start_all_reduce(Operation& operation) {
 
 // ---- Waiting ----
 
+bool RankContext::is_done(const Pending& pending) {
+  TANDEM_CHECK(!pending.empty(), "rank", rank_);
+  const Operation& operation = operations_[pending.slot()];
+  return operation.state != State::pending || operation.is_due(now().count(), world_.precision_s());
+}
+
 Completion RankContext::take(std::uint32_t slot, std::size_t index) {
   Operation& operation = operations_[slot];
   if (operation.state == State::failed)
@@ -279,9 +285,7 @@ Completion RankContext::wait_any(std::span<Pending> pendings) {
     if (done_count_ == 0) continue;
     for (std::size_t i = 0; i < pendings.size(); ++i) {
       if (pendings[i].empty()) continue;
-      const Operation& operation = operations_[pendings[i].slot()];
-      if (operation.state != State::pending || operation.is_due(now().count(), world_.precision_s()))
-        return take(pendings[i].release(), i);
+      if (is_done(pendings[i])) return take(pendings[i].release(), i);
     }
   }
 }

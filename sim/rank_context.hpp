@@ -30,6 +30,7 @@ class RankContext final : public Context {
   Pending read(int disk, Bytes size, Kernel transfer) override;
   Pending write(int disk, Bytes size, Kernel transfer) override;
   Pending sleep(Seconds duration) override;
+  bool is_done(const Pending& pending) override;
   Completion wait(Pending& pending) override;
   Completion wait_any(std::span<Pending> pendings) override;
 

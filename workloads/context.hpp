@@ -33,7 +33,9 @@ struct Work {
   int bucket = -1;
   int samples = 0;  ///< of forward, backward, decode, evaluate
   Bytes bytes{0};   ///< of update, reduce, compress, decompress: size of the vector worked on, as floats
-  int step = -1;    ///< of decode, forward: that of its worker, since the job began; -1: of none
+  int step = -1;    ///< of decode, forward: during which of its worker's, since the job began; -1: of none
+  /// Done beside the device's other work, which it neither waits for nor keeps from anything.
+  bool beside = false;
 };
 
 inline constexpr std::array<const char*, 8> work_names = {"forward", "backward", "update",   "reduce",
@@ -112,8 +114,9 @@ class Context {
   /// Time since the job began. To record and to put into events; roles never branch on it.
   virtual Seconds now() const = 0;
 
-  /// Computes on this rank's device; ranks on one device share it. Sums, compressions and decompressions of a
-  /// bucket may overtake work that was started before: what they read is there, and nobody else writes it.
+  /// Computes on this rank's device, one piece after the other but for what is done beside; ranks on one
+  /// device share it. Sums, compressions and decompressions of a bucket may overtake work that was started
+  /// before: what they read is there, and nobody else writes it.
   virtual Pending compute(const Work& work, Kernel kernel = {}) = 0;
   /// Starts a message. `note` travels with it iff the channel carries notes. Size 0 is allowed.
   virtual Pending send(Rank to, Channel channel, Slice slice, const Note& note = {}) = 0;
@@ -131,6 +134,8 @@ class Context {
   virtual Pending write(int disk, Bytes size, Kernel transfer = {}) = 0;
   virtual Pending sleep(Seconds duration) = 0;
 
+  /// Whether a wait for it would return at once. Never blocks. Pre: not empty.
+  virtual bool is_done(const Pending& pending) = 0;
   /// Blocks until the operation is done. Pre: not empty.
   virtual Completion wait(Pending& pending) = 0;
   /// Blocks until one is done and empties it; ties resolve to the lowest index. Empty entries are skipped.

@@ -68,7 +68,7 @@ struct Experiment {
     std::string cache = "lru";  ///< of cache::catalog()
     std::map<std::string, OptionValue> cache_options;
     Bytes cache_capacity{0};
-    int prefetch = 1;  ///< batches asked for ahead of use
+    int prefetch = 1;  ///< batches asked for ahead of use; 0: a GPU has none loaded beside a step either
   } data;
 
   struct Placement {  ///< host names, one an instance

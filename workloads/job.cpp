@@ -306,6 +306,12 @@ std::string Job::kind_of(Rank rank) const {
   return computes ? kind_of(host_of(rank)) : processor_kind;
 }
 
+bool Job::loads_ahead(Rank worker) const {
+  // From storage come batches as large as they were asked for.
+  const bool size_stays = experiment_.data.source == "storage" || !algorithm_->make.varies_batch;
+  return host_of(worker).gpu.has_value() && experiment_.data.prefetch > 0 && size_stays;
+}
+
 CostModel Job::cost_model(Rank rank) const {
   // A profile was measured on real devices; emulated ones take what the platform says.
   const bool native = experiment_.run.devices == "native";

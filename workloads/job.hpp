@@ -70,6 +70,9 @@ class Job {
   std::optional<int> gpu_of(Rank rank) const;
   /// Whether MPI may be given the memory of a GPU, if it is able to read it.
   bool may_send_device_memory() const;
+  /// Whether this worker takes its next batch while its GPU still computes: one that is asked for ahead, and
+  /// whose size no exchange changes meanwhile. The same in both worlds.
+  bool loads_ahead(Rank worker) const;
   std::vector<Rank> ranks_of(Seat::Role role) const;
   /// What a profile calls the model: by which precision it computes is part of it.
   std::string measured_model() const;

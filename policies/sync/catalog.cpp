@@ -49,6 +49,12 @@ Factory in_lockstep(Factory algorithm) {
   return algorithm;
 }
 
+/// The same, with batches as the server wants them.
+Factory with_varying_batches(Factory algorithm) {
+  algorithm.varies_batch = true;
+  return algorithm;
+}
+
 /// A number of gradients or updates whose default is the number of workers.
 OptionSpec count_option(const std::string& name, const std::string& summary) {
   return {.name = name,
@@ -99,7 +105,7 @@ std::vector<Entry> in_rounds() {
        .summary = "as bsp, with batches in proportion to the workers' speeds, so that all finish together",
        .paper = "Chen et al., SoCC 2020",
        .options = lb_bsp_options(),
-       .make = in_lockstep(by_arrival(make_lb_bsp_server))}};
+       .make = with_varying_batches(in_lockstep(by_arrival(make_lb_bsp_server)))}};
 }
 
 Entry esync(const std::string& name, const std::string& summary, const EsyncDefaults& defaults) {

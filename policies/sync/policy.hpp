@@ -216,7 +216,8 @@ struct Factory {
   /// Each update is a plain one, of gradients, at full scale, and every worker is answered once after each:
   /// whoever takes them from the replies, one by one, keeps up with the server's model.
   bool lockstep = false;
-  bool uses_done = false;    ///< decides by Push::done, of which shards agree unless time limits the job
+  bool varies_batch = false;  ///< a reply may change the batch size of its worker
+  bool uses_done = false;     ///< decides by Push::done, of which shards agree unless time limits the job
 };
 
 /// A rank that holds no model and decides for all.

@@ -3,6 +3,7 @@
 // cannot show are a GPU's speed and libtorch's own kernels there.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <filesystem>
 #include <fstream>
@@ -10,6 +11,7 @@
 #include <regex>
 #include <set>
 #include <sstream>
+#include <vector>
 
 #include "tests/cli/command.hpp"
 #include "validation/gates.hpp"
@@ -139,6 +141,8 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"SkippedWithOverlap",
              "--set workload.non_finite=skip --set optimizer.learning_rate=1e18 --set sync.overlap=backward "
              "--set workload.bucket_bytes=4KiB"},
+        Case{"Storage", "--set data.source=storage --set placement.cache_nodes=[server]"},
+        Case{"NotAhead", "--set data.prefetch=0"},
         Case{"SkippedSteps", "--set workload.non_finite=skip --set optimizer.learning_rate=1e18"}),
     [](const auto& instance) { return instance.param.name; });
 
@@ -204,6 +208,26 @@ TEST_F(GpuRanks, OperationsHaveTheDevicesOwnTime) {
   EXPECT_GE(copied["in"], sent);
   const auto parity = validation::operations_parity(processors_, {gpus_});
   EXPECT_EQ(parity.state, validation::Gate::State::passed) << parity.detail;
+}
+
+/// The words of what a rank computes, in the order in which it begins.
+std::vector<std::string> works_of(const Results& results, Rank rank) {
+  std::vector<std::string> works;
+  for (const auto& operation : results.journal.operations)
+    if (operation.rank == rank && operation.kind == "compute") works.push_back(operation.work);
+  return works;
+}
+
+TEST_F(GpuRanks, LoadTheNextBatchBehindBackwardOnGpus) {
+  play({"", all_reduce + "--set sync.overlap=none --set sync.collective=native"});
+  const auto alone = works_of(processors_, 0), ahead = works_of(gpus_, 0);
+  EXPECT_EQ(std::ranges::count(ahead, "decode"), std::ranges::count(alone, "decode") + 1);
+  const auto before_second = [](const std::vector<std::string>& works) {
+    const auto second = std::find(works.begin() + 1, works.end(), "decode");
+    return second == works.end() ? "no batch" : *(second - 1);
+  };
+  EXPECT_EQ(before_second(alone), "update");
+  EXPECT_EQ(before_second(ahead), "backward");
 }
 
 void expect_told(const CommandResult& result, const std::string& pattern) {

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <fstream>
 #include <map>
+#include <regex>
 #include <string>
 #include <vector>
 
@@ -74,6 +75,28 @@ std::vector<std::string> without_timing() {
   return all;
 }
 INSTANTIATE_TEST_SUITE_P(All, ResumeWithoutTiming, ::testing::ValuesIn(without_timing()));
+
+/// Where batches are loaded ahead, the state is that before the one that nobody used.
+class ResumeOnGpus : public ResumeJobs, public ::testing::WithParamInterface<std::string> {};
+
+TEST_P(ResumeOnGpus, EndsAsIfItHadNotBeenBrokenOff) {
+  std::ifstream lab(TANDEM_SOURCE_DIR "/platforms/mixed_lab.xml");
+  const std::string hosts(std::istreambuf_iterator<char>(lab), {});
+  const std::string gpus = line_.write(
+      "gpus.xml",
+      std::regex_replace(hosts, std::regex("(<host id=[^>]*>)"), "$1<prop id=\"tandem:gpu\" value=\"0\"/>"));
+  const std::string settings = "--set platform=" + gpus + " " + GetParam();
+  plays("simulate " + experiment(8, settings) + " --out whole");
+  plays("simulate " + experiment(4, settings) + " --out first");
+  plays("simulate --resume first --set stop.rounds=8 --out second");
+  expect_same_end("whole", "second", 4);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    All, ResumeOnGpus,
+    ::testing::Values("--set optimizer.momentum=0.9",
+                      "--set data.source=storage --set placement.cache_nodes=[server] --set data.prefetch=3",
+                      "--set sync.algorithm=local-sgd"));
 
 /// A warm-up is of the job: one that goes on beyond the break reaches the full rate in the same round,
 /// whoever steps the model, and the decay begins as late.

@@ -31,6 +31,23 @@ void ties_resolve_to_the_lowest_index(Context& context) {
   }
 }
 
+void is_done_tells_and_takes_nothing(Context& context) {
+  if (context.rank() == 0) {
+    receive_now(context, 1, plain, {});
+    send_now(context, 1, noted, {}, Note{5});
+    return;
+  }
+  Pending nothing = context.sleep(Seconds(0));
+  expect(context, "a sleep of no time is done", context.is_done(nothing));
+  context.wait(nothing);
+  Pending message = context.receive(0, noted, {});
+  expect(context, "a message that nobody has sent is not there", !context.is_done(message));
+  send_now(context, 0, plain, {});
+  while (!context.is_done(message)) pause(context, 0.001);
+  expect(context, "it is still to be waited for", !message.empty() && context.is_done(message));
+  expect_equal(context, "note.kind", 5, context.wait(message).note.kind);
+}
+
 void wait_any_skips_empty_entries(Context& context) {
   std::array<Pending, 4> pendings;
   pendings[3] = context.sleep(Seconds(0));
@@ -197,6 +214,7 @@ std::vector<Scenario> waiting_scenarios() {
   return {{"ranks_are_numbered", 3, ranks_are_numbered},
           {"wait_empties_its_operation", 1, wait_empties_its_operation},
           {"ties_resolve_to_the_lowest_index", 1, ties_resolve_to_the_lowest_index},
+          {"is_done_tells_and_takes_nothing", 2, is_done_tells_and_takes_nothing},
           {"wait_any_skips_empty_entries", 1, wait_any_skips_empty_entries},
           {"earlier_ends_are_seen_first", 1, earlier_ends_are_seen_first},
           {"a_message_ends_wait_any_before_a_long_sleep", 2, a_message_ends_wait_any_before_a_long_sleep},

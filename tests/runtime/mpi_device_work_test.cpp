@@ -180,6 +180,40 @@ TEST_F(MpiContextDevice, CopiesAreToldWithTheirTimes) {
   context().watch_copies({});
 }
 
+// ---- Work beside ----
+
+TEST_F(MpiContextDevice, WorkBesideWaitsForNothingThatTheDeviceComputes) {
+  set_up(4);
+  std::atomic<bool> goes_on = false;
+  Pending pass = context().compute({.kind = Work::Kind::backward}, [&] {
+    device().queue([&] {
+      while (!goes_on) std::this_thread::yield();
+    });
+  });
+  Pending decode = context().compute({.kind = Work::Kind::decode, .beside = true}, [] {});
+  constexpr double long_s = 10.0;
+  while (!context().is_done(decode) && context().now().count() < long_s) std::this_thread::yield();
+  EXPECT_TRUE(context().is_done(decode));
+  EXPECT_FALSE(context().is_done(pass));
+  goes_on = true;
+  context().wait(pass);
+  context().wait(decode);
+}
+
+TEST_F(MpiContextDevice, WorkBesideAnEmulatedDeviceNeitherWaitsNorIsWaitedFor) {
+  set_up(5, {.emulated = [](const Work& work) { return Seconds(work.samples * 0.01); }});
+  std::array<Pending, 3> works = {
+      context().compute({.kind = Work::Kind::backward, .samples = 50}, {}),
+      context().compute({.kind = Work::Kind::decode, .samples = 1, .beside = true}, {}),
+      context().compute({.kind = Work::Kind::update, .samples = 1}, {})};
+  for (const std::size_t next : {1UL, 0UL, 2UL}) EXPECT_EQ(context().wait_any(works).index, next);
+  Pending long_decode = context().compute({.kind = Work::Kind::decode, .samples = 50, .beside = true}, {});
+  Pending forward = context().compute({.kind = Work::Kind::forward, .samples = 1}, {});
+  context().wait(forward);
+  EXPECT_FALSE(context().is_done(long_decode));
+  context().wait(long_decode);
+}
+
 // ---- Sums ----
 
 Anywhere vector_at(ComputeDevice& device, bool of_device, std::size_t size, float value) {

@@ -50,6 +50,25 @@ TEST(Timing, ANoteAddsItsSize) {
   EXPECT_NEAR(100 * (alpha + (1e6 + sizeof(Note)) / bandwidth), result.makespan.count(), 100 * precision_s);
 }
 
+/// Neither waits for the other, and ranks on one device do not share what is done beside it.
+TEST(Timing, WorkBesideTheDeviceTakesItsTimeAlone) {
+  std::array<double, 2> decoded{}, computed{};
+  lab::run(lab::star(1), {"h0", "h0"}, [&](Context& context) {
+    const auto rank = static_cast<std::size_t>(context.rank());
+    std::array<Pending, 2> works = {
+        context.compute({.kind = Work::Kind::backward, .samples = 10}),
+        context.compute({.kind = Work::Kind::decode, .samples = 4, .beside = true})};
+    EXPECT_EQ(context.wait_any(works).index, 1U);
+    decoded[rank] = context.now().count();
+    context.wait(works[0]);
+    computed[rank] = context.now().count();
+  });
+  for (std::size_t rank = 0; rank < 2; ++rank) {
+    EXPECT_NEAR(0.004, decoded[rank], precision_s);
+    EXPECT_NEAR(0.020, computed[rank], precision_s);
+  }
+}
+
 /// The receive comes after a second: a small message is there already, a large one starts only now.
 TEST(Timing, AboveTheEagerLimitAMessageWaitsForItsReceive) {
   constexpr std::int64_t limit = 65536;

@@ -15,6 +15,7 @@
 #include <limits>
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "platforms/load.hpp"
@@ -56,7 +57,7 @@ class Training : public ::testing::Test {
 
   /// Runs the job to its end and returns what its ranks noted.
   Journal train(Experiment experiment, bool operations = false) {
-    const TemporaryPlatform file(TemporaryPlatform::star(10, 1e8, 1e-4));
+    const TemporaryPlatform file(TemporaryPlatform::star(10, 1e8, 1e-4, host_properties_));
     experiment.platform = file.path();
     job_ = std::make_unique<Job>(std::move(experiment), platforms::load_platform(file.path()),
                                  directory_.string());
@@ -166,6 +167,7 @@ class Training : public ::testing::Test {
 
   std::filesystem::path directory_;
   std::unique_ptr<Job> job_;
+  std::string host_properties_;                      ///< XML inside each host
   std::function<Seconds(Rank, const Work&)> price_;  ///< of work; empty: what the devices take
   Seconds makespan_;                                 ///< of the last training
 };

@@ -46,6 +46,7 @@ class DeviceMemoryContext final : public Context {
     return inner_.write(disk, size, std::move(transfer));
   }
   Pending sleep(Seconds duration) override { return inner_.sleep(duration); }
+  bool is_done(const Pending& pending) override { return inner_.is_done(pending); }
 
   Completion wait(Pending& pending) override {
     const std::uint32_t slot = pending.slot();

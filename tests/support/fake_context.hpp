@@ -131,6 +131,11 @@ class FakeContext final : public Context {
   Pending write(int, Bytes, Kernel transfer) override { return compute({}, std::move(transfer)); }
   Pending sleep(Seconds) override { return compute({}, {}); }
 
+  bool is_done(const Pending& pending) override {
+    const std::lock_guard lock(world_.mutex_);
+    return operations_[pending.slot()]->can_end();
+  }
+
   Completion wait(Pending& pending) override { return wait_any({&pending, 1}); }
 
   Completion wait_any(std::span<Pending> pendings) override {

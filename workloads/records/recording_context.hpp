@@ -25,6 +25,7 @@ class RecordingContext : public Context {
   Pending read(int disk, Bytes size, Kernel transfer) override;
   Pending write(int disk, Bytes size, Kernel transfer) override;
   Pending sleep(Seconds duration) override;
+  bool is_done(const Pending& pending) override { return inner_.is_done(pending); }
   Completion wait(Pending& pending) override;
   Completion wait_any(std::span<Pending> pendings) override;
 

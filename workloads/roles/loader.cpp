@@ -17,6 +17,9 @@ class MemoryLoader : public Loader {
   MemoryLoader(const Job& job, int worker)
       : dataset_(job.dataset()), sampler_(job.shard(worker), job.experiment().seed, worker) {}
 
+  void begin_step(int) override {}
+  bool has_next() override { return true; }
+
   Batch next(int samples) override {
     if (dataset_ == nullptr) return {samples, {}};
     sampler_.next(samples, ids_);
@@ -46,13 +49,18 @@ class StorageLoader : public Loader {
         sampler_(job.shard(worker), job.experiment().seed, worker),
         record_bytes_(job.dataset_info().record_bytes()),
         real_(job.real_math()),
-        ahead_(static_cast<std::size_t>(job.experiment().data.prefetch)) {
+        ahead_(job.experiment().data.prefetch) {
     const auto nodes = job.ranks_of(Seat::Role::cache_node);
     node_ = nodes[static_cast<std::size_t>(worker) % nodes.size()];
   }
 
-  Batch next(int samples) override {
-    while (asked_.size() <= ahead_) ask(samples);
+  void begin_step(int samples) override {
+    for (++begun_; asked_for_ < begun_ + ahead_; ++asked_for_) ask(samples);
+  }
+  bool has_next() override { return !asked_.empty() && context_.is_done(asked_.front().batch); }
+
+  Batch next(int) override {
+    TANDEM_CHECK(!asked_.empty(), "steps", begun_, "ahead", ahead_);
     current_ = std::move(asked_.front());
     asked_.pop_front();
     wait_(current_.request);
@@ -99,9 +107,11 @@ class StorageLoader : public Loader {
   sampling::Sampler sampler_;
   Bytes record_bytes_;
   bool real_;
-  std::size_t ahead_;
+  std::int64_t ahead_;          ///< batches
+  std::int64_t begun_ = 0;      ///< steps
+  std::int64_t asked_for_ = 0;  ///< batches
   Rank node_ = 0;
-  std::deque<Order> asked_;
+  std::deque<Order> asked_;  ///< and not taken
   Order current_;
 };
 

@@ -18,7 +18,12 @@ class Loader {
     int samples;
     std::span<const std::byte> records;  ///< valid until the next call; empty when math is modelled
   };
-  /// The next `samples` samples; as many as before where they were asked for before the batch size changed.
+  /// A step begins: asks for batches of `samples` as far ahead of it as is to be.
+  virtual void begin_step(int samples) = 0;
+  /// Whether the next batch is there, so that `next` would not wait; it may be had before its step begins.
+  virtual bool has_next() = 0;
+  /// The next `samples` samples; as many as they were asked for with where they were. Pre: its step has
+  /// begun, or it was to be asked for ahead of that.
   virtual Batch next(int samples) = 0;
   /// Goes on as after so many more samples. Pre: none was asked for.
   virtual void skip(std::int64_t samples) = 0;

@@ -42,6 +42,7 @@ Worker::Worker(const Job& job, Context& context, Journal& journal, int index)
       writes_checkpoints_(index == 0 && !job.servers_hold_model()),
       has_own_model_(job.algorithm().make.payload == sync::Payload::model),
       leaves_out_flaws_(job.experiment().workload.non_finite == "skip"),
+      loads_ahead_(job.loads_ahead(context.rank())),
       batch_(job.experiment().workload.batch) {
   if (job.resume() != nullptr) go_on(index);
 }
@@ -49,6 +50,7 @@ Worker::Worker(const Job& job, Context& context, Journal& journal, int index)
 void Worker::run() {
   if (job_.algorithm().make.payload == sync::Payload::change) replica_.mark();
   while (!stopping_) step();
+  drop_next_batch();
   link_->leave();
   loader_->close();
   if (!writes_checkpoints_) return;
@@ -67,7 +69,7 @@ void Worker::step() {
     end_phase(Phase::exchange);
   }
   if (reports) link_->report(contribution());
-  load(batch_);
+  load();
   forward();
   if (during && job_.overlaps_forward()) link_->begin(*during);
   backward(during ? &*during : nullptr);
@@ -91,17 +93,32 @@ sync::Beginning Worker::begin() {
   return decision;
 }
 
-void Worker::load(int step_samples) {
-  const Loader::Batch batch = loader_->next(step_samples);
-  record_.samples = batch.samples;
-  samples_taken_ += batch.samples;
-  Pending decode = context_.compute({.kind = Work::Kind::decode,
-                                     .samples = batch.samples,
-                                     .bytes = job_.dataset_info().record_bytes() * batch.samples,
-                                     .step = record_.step},
-                                    replica_.load(batch.records));
-  link_->overlap(decode);
+void Worker::load() {
+  loader_->begin_step(batch_);
+  if (loading_.empty()) begin_load();
+  record_.samples = loading_samples_;
+  samples_taken_ += loading_samples_;
+  link_->overlap(loading_);
   end_phase(Phase::load);
+}
+
+void Worker::begin_load() {
+  const Loader::Batch batch = loader_->next(batch_);
+  loading_samples_ = batch.samples;
+  loading_ = context_.compute({.kind = Work::Kind::decode,
+                               .samples = batch.samples,
+                               .bytes = job_.dataset_info().record_bytes() * batch.samples,
+                               .step = record_.step,
+                               .beside = loads_ahead_},
+                              replica_.load(batch.records));
+}
+
+/// The one after the last step. Whoever loads ahead loads it, whether or not it came in time: as many as in
+/// the other world.
+void Worker::drop_next_batch() {
+  if (!loads_ahead_) return;
+  if (loading_.empty()) begin_load();
+  link_->overlap(loading_);
 }
 
 /// In one piece; or bucket by bucket from the first layers, of which the last ends with the calculation.
@@ -136,6 +153,9 @@ void Worker::backward(const sync::Exchange* during) {
     Pending pass =
         context_.compute({.kind = Work::Kind::backward, .bucket = bucket, .samples = record_.samples},
                          replica_.backward(bucket));
+    // The device has all of the step now, and the processor time.
+    const bool is_last = bucket + 1 == replica_.buckets();
+    if (is_last && loads_ahead_ && loader_->has_next()) begin_load();
     link_->overlap(pass);
     if (const auto& flaw = replica_.find_flaw(bucket); flaw && !skips_step_) meet_flaw(*flaw);
     const Seconds done = context_.now();
@@ -211,7 +231,10 @@ void Worker::finish_exchange(sync::Payload payload) {
   record_.bytes_sent += result.bytes_sent;
   record_.bytes_received += result.bytes_received;
   version_ = result.version;
-  if (result.batch > 0) batch_ = result.batch;
+  if (result.batch > 0) {
+    TANDEM_CHECK(job_.algorithm().make.varies_batch, result.batch);
+    batch_ = result.batch;
+  }
   if (result.local_steps > 0) grant(result.local_steps);
   stopping_ = result.stop;
   local_steps_ = 0;

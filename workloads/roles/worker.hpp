@@ -26,7 +26,9 @@ class Worker {
  private:
   void step();
   sync::Beginning begin();
-  void load(int step_samples);
+  void load();
+  void begin_load();
+  void drop_next_batch();
   void forward();
   void backward(const sync::Exchange* during);
   void meet_flaw(const std::string& flaw);
@@ -58,8 +60,11 @@ class Worker {
   bool writes_checkpoints_;  ///< the first worker does where no server has the model: of its own
   bool has_own_model_;       ///< every worker does: models are what they exchange
   bool leaves_out_flaws_;    ///< where a step is not finite; otherwise it ends the job
+  bool loads_ahead_;         ///< while the device computes
 
   int batch_;
+  Pending loading_;  ///< of the next batch; empty: that is not had yet
+  int loading_samples_ = 0;
   int granted_steps_ = 0;  ///< local steps that the server last wanted; 0: never any
   std::int64_t samples_taken_ = 0;
   int round_ = 0;                  ///< of this worker

@@ -1,0 +1,157 @@
+// Batches of a GPU, loaded while it still computes: the same samples in the same order, asked for at the same
+// times, and steps that are shorter by what is hidden. On a processor nothing is loaded ahead.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "tests/sim/training.hpp"
+
+namespace tandem {
+namespace {
+
+using testing::small_experiment;
+using testing::Training;
+
+constexpr const char* gpu = "<prop id='tandem:gpu' value='0'/>";
+
+class Loading : public Training {
+ protected:
+  static Experiment from(const std::string& source) {
+    Experiment experiment = small_experiment(2);
+    experiment.workload.batch = 16;  // a third of a shard
+    experiment.data.source = source;
+    if (source == "storage") experiment.placement.cache_nodes = {"host-0"};
+    return experiment;
+  }
+  using Operations = std::map<Rank, std::vector<OperationRecord>>;
+  static Operations work_of(const Journal& journal, const std::string& work) {
+    Operations found;
+    for (const auto& operation : journal.operations)
+      if (operation.work == work) found[operation.rank].push_back(operation);
+    return found;
+  }
+  static std::map<Rank, std::size_t> steps_of(const Journal& journal) {
+    std::map<Rank, std::size_t> steps;
+    for (const auto& step : journal.steps) ++steps[step.rank];
+    return steps;
+  }
+};
+
+class LoadingFrom : public Loading, public ::testing::WithParamInterface<const char*> {};
+
+TEST_P(LoadingFrom, TheModelIsTheSame) {
+  Experiment experiment = from(GetParam());
+  train_apart(experiment, "processors");
+  host_properties_ = gpu;
+  train_apart(experiment, "ahead");
+  experiment.data.prefetch = 0;
+  train(experiment);
+  for (const char* folder : {"processors", "ahead"}) EXPECT_TRUE(model_in(folder) == final_model()) << folder;
+}
+
+INSTANTIATE_TEST_SUITE_P(Sources, LoadingFrom, ::testing::Values("memory", "storage"),
+                         [](const auto& source) { return std::string(source.param); });
+
+/// One worker of 10 rounds.
+class LoadingOfOne : public Loading {
+ protected:
+  static constexpr int rounds = 10;
+  static constexpr double decode = 0.002, backward = 0.003;
+
+  static Experiment of_one(int prefetch) {
+    Experiment experiment = small_experiment(1);
+    experiment.workload.math = Experiment::Workload::Math::modelled;
+    experiment.data.prefetch = prefetch;
+    experiment.stop.rounds = rounds;
+    return experiment;
+  }
+  double makespan(int prefetch, const std::string& properties) {
+    host_properties_ = properties;
+    price_ = [](Rank, const Work& work) {
+      if (work.kind == Work::Kind::decode) return Seconds(decode);
+      return Seconds(work.kind == Work::Kind::backward ? backward : 0.001);
+    };
+    return train_apart(of_one(prefetch), std::to_string(prefetch) + (properties.empty() ? "" : "gpu"))
+        .count();
+  }
+};
+
+TEST_F(LoadingOfOne, BackwardHidesAllButTheFirst) {
+  const double whole = makespan(0, gpu);
+  EXPECT_NEAR(whole - makespan(1, gpu), (rounds - 1) * decode, 1e-7);
+  EXPECT_EQ(whole, makespan(0, ""));
+}
+
+TEST_F(LoadingOfOne, AProcessorLoadsWhenAStepBegins) { EXPECT_EQ(makespan(0, ""), makespan(1, "")); }
+
+TEST_F(LoadingOfOne, BelongsToTheStepThatItIsDoneIn) {
+  host_properties_ = gpu;
+  std::vector<int> steps;
+  price_ = [&](Rank, const Work& work) {
+    if (work.kind == Work::Kind::decode) {
+      EXPECT_TRUE(work.beside);
+      steps.push_back(work.step);
+    }
+    return Seconds(0.001);
+  };
+  train(of_one(1));
+  std::vector<int> expected = {0};
+  for (int step = 0; step < rounds; ++step) expected.push_back(step);
+  EXPECT_EQ(steps, expected);
+}
+
+TEST_F(Loading, TheNextBatchIsLoadedBeforeBackwardEnds) {
+  host_properties_ = gpu;
+  const Journal journal = train(from("memory"), true);
+  const int last = static_cast<int>(job_->model().buckets.size()) - 1;
+  auto decodes = work_of(journal, "decode");
+  for (auto& [rank, passes] : work_of(journal, "backward")) {
+    std::erase_if(passes, [&](const OperationRecord& pass) { return pass.bucket != last; });
+    ASSERT_EQ(decodes[rank].size(), passes.size() + 1);
+    for (std::size_t step = 0; step < passes.size(); ++step) {
+      EXPECT_GE(decodes[rank][step + 1].start, passes[step].start) << "step " << step;
+      EXPECT_LT(decodes[rank][step + 1].start, passes[step].end) << "step " << step;
+    }
+  }
+}
+
+class LoadingFromStorage : public Loading, public ::testing::WithParamInterface<double> {};
+
+/// Whether or not batches come in time: as many are asked for as on processors, and one more is decoded than
+/// are used.
+TEST_P(LoadingFromStorage, AsksForNoMore) {
+  host_properties_ = gpu;
+  price_ = [](Rank, const Work& work) {
+    return Seconds(work.kind == Work::Kind::backward ? GetParam() : 0.0001);
+  };
+  const Journal journal = train(from("storage"), true);
+  std::int64_t requests = 0;
+  for (const auto& record : journal.caches) requests += record.local + record.storage;
+  EXPECT_EQ(requests, 2 * 16 * (5 + 1));
+  const auto decodes = work_of(journal, "decode");
+  for (const auto& [rank, steps] : steps_of(journal)) EXPECT_EQ(decodes.at(rank).size(), steps + 1);
+}
+
+INSTANTIATE_TEST_SUITE_P(InTimeAndLate, LoadingFromStorage, ::testing::Values(0.01, 0.0));
+
+/// How large the next batch is to be is known when the exchange is over.
+TEST_F(Loading, ABatchWhoseSizeMayChangeIsDrawnWhenItsStepBegins) {
+  host_properties_ = gpu;
+  Experiment experiment = from("memory");
+  experiment.sync.algorithm = "lb-bsp";
+  experiment.placement.workers = {"host-1", "host-2", "host-2"};  // two share a device
+  experiment.stop.rounds = 8;
+  const Journal journal = train(experiment, true);
+  const auto decodes = work_of(journal, "decode");
+  for (const auto& [rank, steps] : steps_of(journal)) EXPECT_EQ(decodes.at(rank).size(), steps);
+  std::set<int> sizes;
+  for (const auto& step : journal.steps) sizes.insert(step.samples);
+  EXPECT_GT(sizes.size(), 1U);
+}
+
+}  // namespace
+}  // namespace tandem

@@ -43,6 +43,7 @@ Worker::Worker(const Job& job, Context& context, Journal& journal, int index)
       has_own_model_(job.algorithm().make.payload == sync::Payload::model),
       leaves_out_flaws_(job.experiment().workload.non_finite == "skip"),
       loads_ahead_(job.loads_ahead(context.rank())),
+      queues_backward_(!context.device().is_host() && !job.overlaps_forward()),
       batch_(job.experiment().workload.batch) {
   if (job.resume() != nullptr) go_on(index);
 }
@@ -132,10 +133,17 @@ void Worker::forward() {
                                      .samples = record_.samples,
                                      .step = record_.step},
                                     bucket == 0 ? replica_.forward() : Kernel());
+    // Needs nothing but forward, behind which it stands in the device's queue.
+    if (queues_backward_) first_pass_ = begin_backward(0);
     link_->overlap(pass);
     end_phase(Phase::forward);
   }
   record_.loss = replica_.loss();
+}
+
+Pending Worker::begin_backward(int bucket) {
+  return context_.compute({.kind = Work::Kind::backward, .bucket = bucket, .samples = record_.samples},
+                          replica_.backward(bucket));
 }
 
 /// Where backward is overlapped, each bucket of a gradient leaves as soon as it is complete, while backward
@@ -150,9 +158,7 @@ void Worker::backward(const sync::Exchange* during) {
   }
   Seconds offering{};
   for (int bucket = 0; bucket < replica_.buckets(); ++bucket) {
-    Pending pass =
-        context_.compute({.kind = Work::Kind::backward, .bucket = bucket, .samples = record_.samples},
-                         replica_.backward(bucket));
+    Pending pass = first_pass_.empty() ? begin_backward(bucket) : std::move(first_pass_);
     // The device has all of the step now, and the processor time.
     const bool is_last = bucket + 1 == replica_.buckets();
     if (is_last && loads_ahead_ && loader_->has_next()) begin_load();

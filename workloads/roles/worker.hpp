@@ -30,6 +30,7 @@ class Worker {
   void begin_load();
   void drop_next_batch();
   void forward();
+  Pending begin_backward(int bucket);
   void backward(const sync::Exchange* during);
   void meet_flaw(const std::string& flaw);
   void update(UpdateTime time);
@@ -61,10 +62,12 @@ class Worker {
   bool has_own_model_;       ///< every worker does: models are what they exchange
   bool leaves_out_flaws_;    ///< where a step is not finite; otherwise it ends the job
   bool loads_ahead_;         ///< while the device computes
+  bool queues_backward_;     ///< behind forward, before that is done
 
   int batch_;
   Pending loading_;  ///< of the next batch; empty: that is not had yet
   int loading_samples_ = 0;
+  Pending first_pass_;     ///< of backward, where it is queued already
   int granted_steps_ = 0;  ///< local steps that the server last wanted; 0: never any
   std::int64_t samples_taken_ = 0;
   int round_ = 0;                  ///< of this worker

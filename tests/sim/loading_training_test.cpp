@@ -134,6 +134,13 @@ TEST_P(LoadingFromStorage, AsksForNoMore) {
   EXPECT_EQ(requests, 2 * 16 * (5 + 1));
   const auto decodes = work_of(journal, "decode");
   for (const auto& [rank, steps] : steps_of(journal)) EXPECT_EQ(decodes.at(rank).size(), steps + 1);
+  const int last = static_cast<int>(job_->model().buckets.size()) - 1;
+  std::map<Rank, std::size_t> step;
+  for (const auto& [rank, passes] : work_of(journal, "backward"))
+    for (const OperationRecord& pass : passes) {
+      if (GetParam() == 0.0 || pass.bucket != last) continue;
+      EXPECT_LT(decodes.at(rank).at(++step[rank]).start, pass.end) << "it was there";
+    }
 }
 
 INSTANTIATE_TEST_SUITE_P(InTimeAndLate, LoadingFromStorage, ::testing::Values(0.01, 0.0));

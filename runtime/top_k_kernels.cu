@@ -1,6 +1,7 @@
 // The k largest elements by magnitude, as policies/compression/top_k.cpp chooses them: three passes of a
-// radix select over the 31 bits of a magnitude find the smallest chosen one, two more count and write what is
-// chosen, tile by tile. All sums are of whole numbers, so that their order does not matter.
+// radix select over the 31 bits of a magnitude find the smallest chosen one, the last of which also counts
+// tile by tile what is larger, and one more writes what is chosen. All sums are of whole numbers, so that
+// their order does not matter.
 #include "runtime/kernel_support.cuh"
 #include "runtime/kernels.hpp"
 
@@ -47,16 +48,61 @@ __device__ inline std::uint32_t magnitude_of(float value) {
   return magnitude < infinity ? magnitude : infinity;
 }
 
+/// Of the lanes' numbers, each at most `items`, by a vote on each of their bits.
+__device__ inline std::uint32_t warp_sum(std::uint32_t value) {
+  static_assert(items < 32, "five bits");
+  std::uint32_t sum = 0;
+#pragma unroll
+  for (unsigned bit = 0; bit < 5; ++bit)
+    sum += static_cast<std::uint32_t>(__popc(__ballot_sync(all_lanes, ((value >> bit) & 1U) != 0 ? 1 : 0)))
+           << bit;
+  return sum;
+}
+
+/// What a warp sees of magnitudes beyond those with a prefix, and of those with it: all but the last
+/// `unknown` bits. A lane's elements have indices from `first` on, `step` apart.
+template <unsigned unknown>
+__device__ TileCounts count_of_warp(const float (&seen)[items], std::int64_t first, int step,
+                                    std::int64_t count, std::uint32_t prefix) {
+  TileCounts own = {0, 0};
+#pragma unroll
+  for (int turn = 0; turn < items; ++turn) {
+    const bool is_element = first + turn * step < count;
+    const std::uint32_t known = magnitude_of(seen[turn]) >> unknown;
+    own.larger += is_element && known > prefix ? 1U : 0U;
+    own.equal += is_element && known == prefix ? 1U : 0U;
+  }
+  return {warp_sum(own.larger), warp_sum(own.equal)};
+}
+
+/// The same of a block, for its tile that begins at `at`. `space`: in shared memory.
+template <unsigned unknown>
+__device__ void count_tile(const float (&seen)[items], std::int64_t at, std::int64_t count,
+                           std::uint32_t prefix, TileCounts& space, TileCounts& tile) {
+  const TileCounts own = count_of_warp<unknown>(seen, at + thread(), block_threads, count, prefix);
+  if (thread() == 0) space = {0, 0};
+  __syncthreads();
+  if (lane() == 0) {
+    atomicAdd(&space.larger, own.larger);
+    atomicAdd(&space.equal, own.equal);
+  }
+  __syncthreads();
+  if (thread() == 0) tile = space;
+}
+
 /// Counts magnitudes with the known prefix by their next bits. The first pass of `feedback` adds the values
-/// to what is unsent, where later passes find the sum.
+/// to what is unsent, where later passes find the sum. The last pass counts each tile, as far as the prefix
+/// tells its magnitudes apart.
 template <int pass, bool feedback>
 __global__ void __launch_bounds__(block_threads)
     count_bins(const float* values, float* unsent, std::int64_t count, Workspace space) {
   __shared__ std::uint32_t own[bins];
+  __shared__ TileCounts tile_space;
   for (int bin = thread(); bin < bins; bin += block_threads) own[bin] = 0;
   __syncthreads();
   const std::uint32_t prefix = pass == 0 ? 0U : space.selection->prefix;
-  for (std::int64_t at = first_tile() * tile_elements; at < count; at += tile_stride() * tile_elements) {
+  for (std::int64_t tile = first_tile(); tile * tile_elements < count; tile += tile_stride()) {
+    const std::int64_t at = tile * tile_elements;
     float seen[items];
 #pragma unroll
     for (int turn = 0; turn < items; ++turn) {
@@ -75,6 +121,7 @@ __global__ void __launch_bounds__(block_threads)
       const auto known = static_cast<std::uint64_t>(magnitude) >> (shift_of(pass) + bits_of_pass(pass));
       if (known == prefix) atomicAdd(&own[bin], 1U);
     }
+    if (pass == 2) count_tile<last_bits>(seen, at, count, prefix, tile_space, space.tiles[tile]);
   }
   __syncthreads();
   for (int bin = thread(); bin < bins; bin += block_threads)
@@ -124,29 +171,21 @@ __global__ void __launch_bounds__(block_threads) pick_bin(Workspace space, std::
   }
 }
 
+/// Counts the tiles again that have a magnitude that only its last bits tell from the smallest chosen one:
+/// seldom one, unless many elements are alike.
 __global__ void __launch_bounds__(block_threads)
-    count_tiles(const float* values, std::int64_t count, Workspace space) {
-  __shared__ std::uint32_t larger_space[block_threads];
-  __shared__ std::uint32_t equal_space[block_threads];
+    recount_tiles(const float* values, std::int64_t count, Workspace space) {
+  __shared__ TileCounts tile_space;
   const std::uint32_t threshold = space.selection->prefix;
   for (std::int64_t tile = first_tile(); tile * tile_elements < count; tile += tile_stride()) {
+    if (space.tiles[tile].equal == 0) continue;
     float seen[items];
 #pragma unroll
     for (int turn = 0; turn < items; ++turn) {
       const std::int64_t index = tile * tile_elements + turn * block_threads + thread();
       seen[turn] = index < count ? values[index] : 0.0F;
     }
-    TileCounts counts = {0, 0};
-#pragma unroll
-    for (int turn = 0; turn < items; ++turn) {
-      const std::int64_t index = tile * tile_elements + turn * block_threads + thread();
-      const std::uint32_t magnitude = magnitude_of(seen[turn]);
-      counts.larger += index < count && magnitude > threshold ? 1U : 0U;
-      counts.equal += index < count && magnitude == threshold ? 1U : 0U;
-    }
-    counts.larger = block_sum(counts.larger, larger_space);
-    counts.equal = block_sum(counts.equal, equal_space);
-    if (thread() == 0) space.tiles[tile] = counts;
+    count_tile<0>(seen, tile * tile_elements, count, threshold, tile_space, space.tiles[tile]);
   }
 }
 
@@ -203,6 +242,7 @@ __device__ void write_rows(const float (&seen)[items], std::int64_t begin, std::
     const bool is_equal = index < count && magnitude == selection.prefix;
     const unsigned larger = __ballot_sync(all_lanes, is_larger ? 1 : 0);
     const unsigned equal = __ballot_sync(all_lanes, is_equal ? 1 : 0);
+    if ((larger | equal) == 0) continue;
     const std::uint32_t equal_before = before.equal + ranked(equal);
     if (is_larger || (is_equal && equal_before < selection.wanted)) {
       const std::int64_t place = static_cast<std::int64_t>(before.larger + ranked(larger)) +
@@ -216,7 +256,7 @@ __device__ void write_rows(const float (&seen)[items], std::int64_t begin, std::
   }
 }
 
-__global__ void __launch_bounds__(block_threads)
+__global__ void __launch_bounds__(block_threads, 4)
     write_chosen(const float* values, std::int64_t count, Workspace space, Written to) {
   __shared__ TileCounts of_warps[warps];
   const Selection selection = *space.selection;
@@ -228,14 +268,7 @@ __global__ void __launch_bounds__(block_threads)
       const std::int64_t index = begin + row * warp_threads + lane();
       seen[row] = index < count ? values[index] : 0.0F;
     }
-    TileCounts own = {0, 0};
-#pragma unroll
-    for (int row = 0; row < items; ++row) {
-      const bool is_element = begin + row * warp_threads + lane() < count;
-      const std::uint32_t magnitude = magnitude_of(seen[row]);
-      own.larger += counted(__ballot_sync(all_lanes, is_element && magnitude > selection.prefix ? 1 : 0));
-      own.equal += counted(__ballot_sync(all_lanes, is_element && magnitude == selection.prefix ? 1 : 0));
-    }
+    const TileCounts own = count_of_warp<0>(seen, begin + lane(), warp_threads, count, selection.prefix);
     if (lane() == 0) of_warps[warp()] = own;
     __syncthreads();
     TileCounts before = space.tiles[tile];
@@ -286,7 +319,7 @@ cudaError_t encode_top_k(const float* values, float* unsent, std::int64_t count,
   if (error == cudaSuccess) error = select_bits<1>(summed, nullptr, count, chosen, space, stream);
   if (error == cudaSuccess) error = select_bits<2>(summed, nullptr, count, chosen, space, stream);
   const std::int64_t tiles = tiles_of(count, tile_elements);
-  if (error == cudaSuccess) error = launch(stream, tiles, count_tiles, summed, count, space);
+  if (error == cudaSuccess) error = launch(stream, tiles, recount_tiles, summed, count, space);
   if (error == cudaSuccess) error = launch(stream, 1, scan_tiles, tiles, space);
   if (error != cudaSuccess) return error;
   auto* const bytes = reinterpret_cast<std::uint8_t*>(message);

@@ -44,6 +44,19 @@ void set_autocast_dtype(at::DeviceType device, at::ScalarType type) {
 
 #endif
 
+/// libtorch 2.9 warns whoever sets TF32 like this that Python has new names for it, which no user of Tandem
+/// can heed; the new ones alone would leave it with two opinions.
+void allow_tf32(at::Context& context, bool allowed) {
+#if TANDEM_TORCH_SINCE(2, 0)
+  struct Silence final : c10::WarningHandler {
+    void process(const c10::Warning&) override {}
+  } silence;
+  const c10::WarningUtils::WarningHandlerGuard quiet(&silence);
+#endif
+  context.setAllowTF32CuBLAS(allowed);
+  context.setAllowTF32CuDNN(allowed);
+}
+
 /// Deterministic algorithms would have new memory filled, which costs time and changes nothing here.
 void leave_new_memory_as_it_is() {
 #if TANDEM_TORCH_SINCE(2, 2)
@@ -103,9 +116,7 @@ void TorchMode::apply() const {
   // An operation that has no deterministic algorithm goes on with a warning.
   context.setDeterministicAlgorithms(deterministic, /*warn_only=*/true);
   leave_new_memory_as_it_is();
-  const bool tf32 = precision == Precision::tf32 && device.is_cuda();
-  context.setAllowTF32CuBLAS(tf32);
-  context.setAllowTF32CuDNN(tf32);
+  allow_tf32(context, precision == Precision::tf32 && device.is_cuda());
 }
 
 Autocast::Autocast(const TorchMode& mode)

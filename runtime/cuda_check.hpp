@@ -11,8 +11,8 @@
 namespace tandem {
 
 /// "cudaMalloc on cuda:0: out of memory (cudaErrorMemoryAllocation)" and what more there is to say; a
-/// NoMemoryError for that one, `of_host` if that was asked. Takes the error back, so that the next one who
-/// asks CUDA for its last error, libtorch for one, does not find this one.
+/// NoMemoryError for that one, `of_host` if that was asked. Takes the error back, so that whoever next asks
+/// the same CUDA runtime for its last error does not find this one.
 [[noreturn]] inline void fail_cuda(cudaError_t error, const char* call, int gpu, const std::string& more = {},
                                    bool of_host = false) {
   static_cast<void>(cudaGetLastError());

@@ -200,7 +200,7 @@ bool CudaDevice::has_reached(DeviceMark mark) {
   enter();
   const cudaError_t error = cudaEventQuery(marks_.at(mark));
   if (error == cudaErrorNotReady) {
-    // CUDA keeps it as the last error, which libtorch asks for after each launch of its own.
+    // CUDA keeps it as the last error, which others who share its runtime ask for after each launch.
     static_cast<void>(cudaGetLastError());
     return false;
   }

@@ -133,6 +133,7 @@ TEST(OutOfMemory, SaysWhatWasAskedForAndWhatToDo) {
        "allocate 281474976710656 bytes. Error code 12 (Cannot allocate memory)",
        ", asked for 281474976710656 bytes"},
       {"CUDA error: CUBLAS_STATUS_ALLOC_FAILED when calling `cublasCreate(handle)`", ""},
+      {"cuDNN error: CUDNN_STATUS_INTERNAL_ERROR_DEVICE_ALLOCATION_FAILED", ""},
       {"std::bad_alloc", ""}};
   for (const auto& [words, asked_and_free] : complaints) {
     ASSERT_TRUE(tells_of_no_memory(words)) << words;

@@ -25,7 +25,8 @@ std::optional<std::string> amount_in(const std::string& text, std::initializer_l
 
 bool tells_of_no_memory(std::string_view complaint) {
   constexpr std::string_view words[] = {"out of memory", "can't allocate memory", "bad_alloc",
-                                        "_STATUS_ALLOC_FAILED"};
+                                        "_STATUS_ALLOC_FAILED",  // cuBLAS, and cuDNN before 9
+                                        "_ALLOCATION_FAILED"};   // cuDNN 9
   return std::ranges::any_of(
       words, [&](std::string_view word) { return complaint.find(word) != std::string_view::npos; });
 }

@@ -1,5 +1,6 @@
 // Codecs of every device: their messages are, byte by byte, those of policies/compression, with error
 // feedback too, wherever vectors and messages begin.
+#include <bit>
 #include <limits>
 #include <optional>
 
@@ -133,6 +134,25 @@ TEST_P(DeviceCodecTest, TopKOfAllAlikeAndOfNoNumbers) {
       test_messages(device(), method, shapes, std::vector<float>(elements, -2.5F), random);
       test_messages(device(), method, shapes, any_floats(elements, random), random);
     }
+  }
+}
+
+// Some tiles have many magnitudes beside the smallest chosen one, which only the last of its bits tell apart,
+// others larger ones alone, or smaller ones.
+TEST_P(DeviceCodecTest, TopKOfMagnitudesCloseToEachOther) {
+  for (const auto seed : testing::seeds(3)) {
+    TANDEM_TRACE_SEED(seed);
+    Rng random(seed);
+    const auto elements = static_cast<std::size_t>(20000 + random.below(9000));
+    std::vector<float> values(elements);
+    for (std::size_t at = 0; at < elements; ++at) {
+      const auto close = 0x3f800000U + static_cast<std::uint32_t>(random.below(512));
+      const float others[] = {std::bit_cast<float>(close), 2.0F, 0.5F};
+      values[at] = others[at / 4096 % 3] * (random.below(2) == 0 ? 1.0F : -1.0F);
+    }
+    const Shapes shapes = {{1, static_cast<std::int64_t>(elements)}};
+    for (const double ratio : {0.4, 0.5, 0.6})
+      test_messages(device(), {"top-k", {{"ratio", ratio}}}, shapes, values, random);
   }
 }
 

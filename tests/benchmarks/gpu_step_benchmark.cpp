@@ -21,6 +21,7 @@
 #include "tests/workloads/reference_zoo.hpp"
 #include "workloads/learner/learner.hpp"
 #include "workloads/learner/torch_mode.hpp"
+#include "workloads/vectors/owned_mark.hpp"
 
 namespace tandem {
 namespace {
@@ -47,9 +48,8 @@ class BareResNet {
     auto& learner = other.learner();
     for (const auto& tensor : learner.description().tensors) {
       at::Tensor value = torch::empty(tensor.shape);
-      device.copy(value.data_ptr<float>(), learner.model().data() + tensor.offset,
-                  static_cast<std::size_t>(tensor.elements()) * sizeof(float));
-      device.finish();
+      copy_and_await(device, value.data_ptr<float>(), learner.model().data() + tensor.offset,
+                     static_cast<std::size_t>(tensor.elements()) * sizeof(float));
       value = value.to(mode_.device);
       if (channels_last() && value.dim() == 4) value = value.contiguous(at::MemoryFormat::ChannelsLast);
       tensors_[tensor.name] = value;

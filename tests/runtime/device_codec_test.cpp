@@ -8,6 +8,7 @@
 #include "tests/runtime/tested_device.hpp"
 #include "tests/support/seeds.hpp"
 #include "workloads/vectors/error_feedback.hpp"
+#include "workloads/vectors/owned_mark.hpp"
 
 namespace tandem {
 namespace {
@@ -231,8 +232,7 @@ void test_encoding_with_memory(ComputeDevice& device, const Method& method, cons
 
 std::vector<float> read_floats(ComputeDevice& device, std::span<const float> from) {
   std::vector<float> values(from.size());
-  device.copy(values.data(), from.data(), from.size_bytes());
-  device.finish();
+  copy_and_await(device, values.data(), from.data(), from.size_bytes());
   return values;
 }
 

@@ -2,6 +2,7 @@
 #include "runtime/cuda_device.hpp"
 #include "tests/policies/compression/stretches.hpp"
 #include "tests/runtime/tested_device.hpp"
+#include "workloads/vectors/owned_mark.hpp"
 
 namespace tandem {
 namespace {
@@ -24,13 +25,11 @@ class GpuLargeTest : public testing::Test {
   }
   float at(const FloatArray& array, std::int64_t index) {
     float value = 0.0F;
-    device_->copy(&value, array.data() + index, sizeof(value));
-    device_->finish();
+    copy_and_await(*device_, &value, array.data() + index, sizeof(value));
     return value;
   }
   void put(const FloatArray& array, std::int64_t index, float value) {
-    device_->copy(array.data() + index, &value, sizeof(value));
-    device_->finish();
+    copy_and_await(*device_, array.data() + index, &value, sizeof(value));
   }
   std::unique_ptr<compression::Codec> codec_of(const std::string& method,
                                                const std::map<std::string, OptionValue>& options = {}) {

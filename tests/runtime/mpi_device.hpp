@@ -11,6 +11,7 @@
 
 #include "runtime/mpi_context.hpp"
 #include "tests/support/delayed_device.hpp"
+#include "workloads/vectors/owned_mark.hpp"
 
 namespace tandem::testing {
 
@@ -29,15 +30,13 @@ inline Block filled(Rank rank, std::size_t message, std::size_t size) {
 
 inline DeviceBlock on_device(ComputeDevice& device, const Block& bytes) {
   DeviceBlock block(device, bytes.size());
-  device.copy(block.data(), bytes.data(), bytes.size());
-  device.finish();
+  copy_and_await(device, block.data(), bytes.data(), bytes.size());
   return block;
 }
 
 inline Block on_host(ComputeDevice& device, const DeviceBlock& block) {
   Block bytes(block.size());
-  device.copy(bytes.data(), block.data(), bytes.size());
-  device.finish();
+  copy_and_await(device, bytes.data(), block.data(), bytes.size());
   return bytes;
 }
 

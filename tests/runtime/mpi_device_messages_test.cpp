@@ -11,6 +11,7 @@
 #include "policies/vocabulary/check.hpp"
 #include "policies/vocabulary/rng.hpp"
 #include "tests/runtime/mpi_device.hpp"
+#include "workloads/vectors/owned_mark.hpp"
 
 namespace tandem::testing {
 namespace {
@@ -137,8 +138,7 @@ TEST_F(MpiContextDevice, ASumOfABucketIsNotHeldBackByAKernel) {
   set_up(1);
   const std::vector<float> ones(1000, 1.0F);
   FloatArray sum(device(), ones.size()), values(device(), ones.size());
-  device().copy(values.data(), ones.data(), values.bytes());
-  device().finish();
+  copy_and_await(device(), values.data(), ones.data(), values.bytes());
   Gate gate;
   std::array<Pending, 2> pendings;
   pendings[0] =
@@ -149,8 +149,7 @@ TEST_F(MpiContextDevice, ASumOfABucketIsNotHeldBackByAKernel) {
   gate.open();
   EXPECT_EQ(context().wait_any(pendings).index, 0U);
   std::vector<float> here(ones.size());
-  device().copy(here.data(), sum.data(), sum.bytes());
-  device().finish();
+  copy_and_await(device(), here.data(), sum.data(), sum.bytes());
   EXPECT_EQ(here, std::vector<float>(1000, 2.0F));
 }
 
@@ -181,8 +180,7 @@ TEST_F(MpiContextDevice, RanksComputeWhileTheySend) {
       context().wait(adding);
     }
     std::vector<float> found(count);
-    device().copy(found.data(), sum.data(), found.size() * sizeof(float));
-    device().finish();
+    copy_and_await(device(), found.data(), sum.data(), found.size() * sizeof(float));
     const auto expected = static_cast<float>(steps * (steps + 1) / 2 * (previous() + 1));
     EXPECT_EQ(found, std::vector<float>(count, expected));
   }

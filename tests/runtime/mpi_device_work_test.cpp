@@ -12,6 +12,7 @@
 #include "policies/vocabulary/rng.hpp"
 #include "tests/runtime/mpi_device.hpp"
 #include "workloads/records/recording_context.hpp"
+#include "workloads/vectors/owned_mark.hpp"
 
 namespace tandem::testing {
 namespace {
@@ -295,11 +296,9 @@ class SumsOfDevices final : public DeviceCollective {
     MPI_Comm_rank(MPI_COMM_WORLD, &own);
     EXPECT_EQ(members[static_cast<std::size_t>(rank)], own);
     std::vector<float> values(static_cast<std::size_t>(bytes) / sizeof(float));
-    device_->copy(values.data(), memory, static_cast<std::size_t>(bytes));
-    device_->finish();
+    copy_and_await(*device_, values.data(), memory, static_cast<std::size_t>(bytes));
     MPI_Allreduce(MPI_IN_PLACE, values.data(), static_cast<int>(values.size()), MPI_FLOAT, MPI_SUM, among);
-    device_->copy(memory, values.data(), static_cast<std::size_t>(bytes));
-    device_->finish();
+    copy_and_await(*device_, memory, values.data(), static_cast<std::size_t>(bytes));
     asked_.push_back(0);
     return static_cast<std::uint32_t>(asked_.size() - 1);
   }

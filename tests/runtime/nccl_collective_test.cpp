@@ -16,6 +16,7 @@
 #include "runtime/device_collective.hpp"
 #include "runtime/mpi_context.hpp"
 #include "tests/support/cuda_on_host/cuda_on_host.hpp"
+#include "workloads/vectors/owned_mark.hpp"
 
 namespace tandem {
 namespace {
@@ -77,8 +78,7 @@ class NcclCollectives : public testing::Test {
     std::vector<float> values(count);
     for (std::size_t i = 0; i < count; ++i) values[i] = number_of(world_rank(), i);
     FloatArray vector(*device_, count);
-    device_->copy(vector.data(), values.data(), vector.bytes());
-    device_->finish();
+    copy_and_await(*device_, vector.data(), values.data(), vector.bytes());
     return vector;
   }
   static std::vector<float> sum_of(const Members& members, std::size_t count) {
@@ -89,8 +89,7 @@ class NcclCollectives : public testing::Test {
   }
   std::vector<float> read(const FloatArray& vector) {
     std::vector<float> values(vector.size());
-    device_->copy(values.data(), vector.data(), vector.bytes());
-    device_->finish();
+    copy_and_await(*device_, values.data(), vector.data(), vector.bytes());
     return values;
   }
 

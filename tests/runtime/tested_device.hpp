@@ -17,6 +17,7 @@
 
 #include "policies/vocabulary/rng.hpp"
 #include "workloads/vectors/compute_device.hpp"
+#include "workloads/vectors/owned_mark.hpp"
 
 namespace tandem {
 
@@ -64,8 +65,7 @@ class Guarded {
   /// What is there now. The guards have to be as they were.
   std::vector<Element> read() {
     std::vector<Element> now(all_.size());
-    device_.copy(now.data(), memory_.data(), now.size() * sizeof(Element));
-    device_.finish();
+    copy_and_await(device_, now.data(), memory_.data(), now.size() * sizeof(Element));
     for (std::size_t at = 0; at < now.size(); ++at)
       if (at < start_ || at >= start_ + size_) {
         EXPECT_EQ(now[at], guard()) << "outside, at " << at << " from " << start_ << ", size " << size_;

@@ -8,6 +8,7 @@
 
 #include "workloads/context.hpp"
 #include "workloads/vectors/compute_device.hpp"
+#include "workloads/vectors/owned_mark.hpp"
 
 namespace tandem::testing {
 
@@ -75,8 +76,7 @@ class DeviceMemoryContext final : public Context {
     const auto size = static_cast<std::size_t>(slice.size.count());
     if (slice.data == nullptr || size == 0) return place;
     place.memory = DeviceArray<std::byte>(device(), size);
-    device().copy(place.memory.data(), slice.data, size);
-    device().finish();
+    copy_and_await(device(), place.memory.data(), slice.data, size);
     return place;
   }
   Pending keep(Place place, Pending pending) {
@@ -87,10 +87,7 @@ class DeviceMemoryContext final : public Context {
     const auto found = places_.find(slot);
     if (found == places_.end()) return;
     const Place& place = found->second;
-    if (place.comes_back) {
-      device().copy(place.of.data, place.memory.data(), place.memory.size());
-      device().finish();
-    }
+    if (place.comes_back) copy_and_await(device(), place.of.data, place.memory.data(), place.memory.size());
     places_.erase(found);
   }
 

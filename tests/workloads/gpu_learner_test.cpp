@@ -5,6 +5,7 @@
 
 #include "tests/support/gpu.hpp"
 #include "tests/workloads/learner_probe.hpp"
+#include "workloads/vectors/owned_mark.hpp"
 
 namespace tandem {
 namespace {
@@ -27,8 +28,7 @@ class LearnerOnGpu : public ::testing::Test {
   }
   std::vector<float> fetch(std::span<const float> values) {
     std::vector<float> copy(values.size());
-    device().copy(copy.data(), values.data(), values.size_bytes());
-    device().finish();
+    copy_and_await(device(), copy.data(), values.data(), values.size_bytes());
     return copy;
   }
   double step(Learner& learner, std::span<const std::byte> records) {

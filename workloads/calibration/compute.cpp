@@ -15,6 +15,7 @@
 #include "workloads/roles/device_codec.hpp"
 #include "workloads/roles/replica.hpp"
 #include "workloads/vectors/error_feedback.hpp"
+#include "workloads/vectors/owned_mark.hpp"
 
 namespace tandem::calibration {
 namespace {
@@ -105,8 +106,7 @@ class Step {
     std::vector<float> drawn(static_cast<std::size_t>(bucket.parameters));
     for (float& value : drawn) value = static_cast<float>(random.normal());
     values_ = FloatArray(device_, drawn.size());
-    device_.copy(values_.data(), drawn.data(), values_.bytes());
-    device_.finish();
+    copy_and_await(device_, values_.data(), drawn.data(), values_.bytes());
     for (const std::int64_t elements : {(bucket.parameters + 1) / 2, bucket.parameters}) {
       auto& message = messages_.emplace_back(job, device_, bucket.offset, elements);
       const auto values = values_.span().first(static_cast<std::size_t>(elements));

@@ -7,6 +7,7 @@
 #include "policies/vocabulary/check.hpp"
 #include "workloads/learner/out_of_memory.hpp"
 #include "workloads/vectors/no_memory.hpp"
+#include "workloads/vectors/owned_mark.hpp"
 
 namespace tandem {
 namespace {
@@ -35,8 +36,7 @@ FlatLearner::~FlatLearner() { fetching_.await_end(); }
 
 void FlatLearner::begin_with(std::span<const float> values) {
   TANDEM_CHECK(values.size() == model_.size(), values.size(), model_.size());
-  compute_device_.copy(model_.data(), values.data(), values.size_bytes());
-  compute_device_.finish();
+  copy_and_await(compute_device_, model_.data(), values.data(), values.size_bytes());
 }
 
 /// Tells of a lack of memory in the user's terms. `images`: how many at once.

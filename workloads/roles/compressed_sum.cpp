@@ -180,14 +180,12 @@ class Factored final : public CompressedSum {
   std::span<float> fetched(std::span<float> payload) {
     const std::span<float> here = here_of(payload);
     if (device_.is_host()) return here;
-    device_.copy(here.data(), payload.data(), payload.size_bytes());
-    OwnedMark(device_, device_.mark()).await();
+    copy_and_await(device_, here.data(), payload.data(), payload.size_bytes());
     return here;
   }
   void put_back(std::span<float> payload) {
     if (device_.is_host()) return;
-    device_.copy(payload.data(), copy_.data(), payload.size_bytes());
-    OwnedMark(device_, device_.mark()).await();
+    copy_and_await(device_, payload.data(), copy_.data(), payload.size_bytes());
   }
 
   ComputeDevice& device_;

@@ -17,27 +17,20 @@ class ByProcessor final : public compression::Codec {
   void encode(std::span<const float> values, std::int64_t exchange, std::span<std::byte> message) override {
     values_.resize(values.size());
     message_.resize(message.size());
-    device_.copy(values_.data(), values.data(), values.size_bytes());
-    await_queue();
+    copy_and_await(device_, values_.data(), values.data(), values.size_bytes());
     codec_->encode(values_, exchange, message_);
-    device_.copy(message.data(), message_.data(), message_.size());
-    await_queue();
+    copy_and_await(device_, message.data(), message_.data(), message_.size());
   }
   void decode(std::span<const std::byte> message, std::int64_t exchange, std::span<float> values) override {
     values_.resize(values.size());
     message_.resize(message.size());
-    device_.copy(message_.data(), message.data(), message.size());
-    await_queue();
+    copy_and_await(device_, message_.data(), message.data(), message.size());
     codec_->decode(message_, exchange, values_);
-    device_.copy(values.data(), values_.data(), values.size_bytes());
-    await_queue();
+    copy_and_await(device_, values.data(), values_.data(), values.size_bytes());
   }
   std::span<float> learnt() override { return codec_->learnt(); }
 
  private:
-  /// Not for what the device has to do in other queues.
-  void await_queue() { OwnedMark(device_, device_.mark()).await(); }
-
   ComputeDevice& device_;
   std::unique_ptr<compression::Codec> codec_;
   std::vector<float> values_;

@@ -6,6 +6,7 @@
 #include "workloads/roles/checkpoints.hpp"
 #include "workloads/roles/protocol.hpp"
 #include "workloads/roles/replica.hpp"
+#include "workloads/vectors/owned_mark.hpp"
 
 namespace tandem {
 
@@ -34,8 +35,8 @@ void Evaluator::evaluate(const Note& checkpoint) {
   if (learner_)
     kernel = [&] {
       const Checkpoint model = load_checkpoint(checkpoint_path(job_, checkpoint.version), job_.model());
-      context_.device().copy(learner_->model().data(), model.values.data(), learner_->model().size_bytes());
-      context_.device().finish();
+      copy_and_await(context_.device(), learner_->model().data(), model.values.data(),
+                     learner_->model().size_bytes());
       result = learner_->evaluate(job_.dataset()->records(Dataset::Part::test));
     };
   if (!job_.host_of(context_.rank()).disks.empty()) {

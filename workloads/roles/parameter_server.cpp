@@ -8,6 +8,7 @@
 #include "policies/vocabulary/check.hpp"
 #include "workloads/roles/protocol.hpp"
 #include "workloads/roles/stop.hpp"
+#include "workloads/vectors/owned_mark.hpp"
 
 namespace tandem {
 namespace {
@@ -344,8 +345,7 @@ std::vector<float> ParameterServer::gather_model() {
   std::vector<float> received;
   if (snapshot) {
     received.resize(snapshot->size());
-    context_.device().copy(received.data(), snapshot->data(), snapshot->bytes());
-    context_.device().finish();
+    copy_and_await(context_.device(), received.data(), snapshot->data(), snapshot->bytes());
   }
   for (int shard = 0; shard < static_cast<int>(shards_.size()); ++shard) {
     const ShardPieces& pieces = job_.shard_layout()[static_cast<std::size_t>(shard)];

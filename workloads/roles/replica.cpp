@@ -6,6 +6,7 @@
 
 #include "policies/vocabulary/check.hpp"
 #include "workloads/vectors/device_state.hpp"
+#include "workloads/vectors/owned_mark.hpp"
 
 namespace tandem {
 
@@ -20,8 +21,7 @@ std::unique_ptr<Learner> make_job_learner(const Job& job, ComputeDevice& device,
       from ? checkpoint_path(from->directory, from->round) : job.experiment().workload.initial;
   if (!initial.empty()) {
     const Checkpoint checkpoint = load_checkpoint(initial, job.model());
-    device.copy(learner->model().data(), checkpoint.values.data(), learner->model().size_bytes());
-    device.finish();
+    copy_and_await(device, learner->model().data(), checkpoint.values.data(), learner->model().size_bytes());
   }
   return learner;
 }
@@ -232,8 +232,7 @@ std::span<const float> Replica::values() {
   const std::span<const float> values = tie_ ? marked_.span() : learner_->model();
   if (device_.is_host()) return values;
   host_values_.resize(values.size());
-  device_.copy(host_values_.data(), values.data(), values.size_bytes());
-  device_.finish();
+  copy_and_await(device_, host_values_.data(), values.data(), values.size_bytes());
   return host_values_;
 }
 

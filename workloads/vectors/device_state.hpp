@@ -7,6 +7,7 @@
 
 #include "workloads/state_archive.hpp"
 #include "workloads/vectors/compute_device.hpp"
+#include "workloads/vectors/owned_mark.hpp"
 
 namespace tandem {
 
@@ -15,14 +16,9 @@ inline void remember_floats(StateArchive& state, const std::string& name, Comput
                             std::span<float> values) {
   if (device.is_host()) return state.floats(name, values);
   std::vector<float> here(values.size());
-  if (!state.restores()) {
-    device.copy(here.data(), values.data(), values.size_bytes());
-    device.finish();
-  }
+  if (!state.restores()) copy_and_await(device, here.data(), values.data(), values.size_bytes());
   state.floats(name, here);
-  if (!state.restores()) return;
-  device.copy(values.data(), here.data(), values.size_bytes());
-  device.finish();
+  if (state.restores()) copy_and_await(device, values.data(), here.data(), values.size_bytes());
 }
 
 }  // namespace tandem

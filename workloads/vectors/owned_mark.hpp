@@ -1,6 +1,7 @@
 // Owns a mark that a compute device hands out and wants back. May not know CUDA.
 #pragma once
 
+#include <cstddef>
 #include <optional>
 #include <thread>
 #include <utility>
@@ -49,5 +50,12 @@ class OwnedMark {
   ComputeDevice* device_ = nullptr;
   std::optional<DeviceMark> mark_;
 };
+
+/// For what is read, or goes, right after the copy: it is done when this returns, and so is all before it in
+/// the queue in use. What the device has to do in other queues is not waited for.
+inline void copy_and_await(ComputeDevice& device, void* to, const void* from, std::size_t bytes) {
+  device.copy(to, from, bytes);
+  OwnedMark(device, device.mark()).await();
+}
 
 }  // namespace tandem

@@ -45,7 +45,6 @@ class CudaDevice final : public ComputeDevice {
   Seconds between(DeviceMark begin, DeviceMark end) override;
   void forget(DeviceMark mark) noexcept override { free_marks_.push_back(mark); }
 
-  void use_second_queue(bool second) override { queue_ = second ? second_ : first_queue(); }
   cudaStream_t queue_in_use() const { return queue_; }
 
   DeviceMark copy_out(std::byte* pinned, const std::byte* own, std::size_t bytes) override;
@@ -78,6 +77,7 @@ class CudaDevice final : public ComputeDevice {
  private:
   /// Not cudaStreamPerThread, whatever the compiler's flags make of stream 0.
   static cudaStream_t first_queue() { return cudaStreamLegacy; }
+  void use_second_queue(bool second) noexcept override { queue_ = second ? second_ : first_queue(); }
   /// Errors: WorldError where the kernels were not built for a GPU of this compute capability, which is the
   /// current one.
   void check_code(int major, int minor) const;

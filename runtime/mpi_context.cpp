@@ -132,13 +132,14 @@ Pending MpiContext::compute(const Work& work, Kernel kernel) {
 }
 
 Pending MpiContext::queue(const Work& work, const Kernel& kernel) {
+  std::optional<SecondQueue> beside;
   // A bucket is compressed, and what has come for it added, while the device still computes other buckets.
-  device_.use_second_queue(work.beside || is_of_finished_bucket(work));
+  if (work.beside || is_of_finished_bucket(work)) beside.emplace(device_);
   SharedMark begin = share_mark(device_, device_.mark());
   kernel();
   const bool is_said = device_.kernel_said_end();
   const Stretch own{std::move(begin), share_mark(device_, device_.kernel_end())};
-  device_.use_second_queue(false);
+  beside.reset();
   const auto number = acquire(Slot::State::queued);
   slots_[number].work = {own, is_said ? last_said_ : Stretch{}};
   if (is_said) last_said_ = own;

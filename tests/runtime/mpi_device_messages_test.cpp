@@ -7,6 +7,7 @@
 #include <chrono>
 #include <condition_variable>
 #include <mutex>
+#include <thread>
 
 #include "policies/vocabulary/check.hpp"
 #include "policies/vocabulary/rng.hpp"
@@ -151,6 +152,23 @@ TEST_F(MpiContextDevice, ASumOfABucketIsNotHeldBackByAKernel) {
   std::vector<float> here(ones.size());
   copy_and_await(device(), here.data(), sum.data(), sum.bytes());
   EXPECT_EQ(here, std::vector<float>(1000, 2.0F));
+}
+
+TEST_F(MpiContextDevice, AKernelThatThrowsLeavesTheQueueAsItWas) {
+  set_up(1);
+  Gate gate;
+  device().queue([&] { gate.wait(); });
+  const auto broken = [] { throw WorldError("broken"); };
+  EXPECT_THROW(static_cast<void>(context().compute(
+                   {.kind = Work::Kind::reduce, .bucket = 0, .bytes = Bytes(4000)}, broken)),
+               WorldError);
+  const DeviceMark behind = device().mark();
+  std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  EXPECT_FALSE(device().has_reached(behind)) << "it is in the second queue";
+  gate.open();
+  device().finish();
+  EXPECT_TRUE(device().has_reached(behind));
+  device().forget(behind);
 }
 
 /// What the device computes from what came, and what it sends, over and over.

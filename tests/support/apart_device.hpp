@@ -65,7 +65,6 @@ class ApartDevice : public ComputeDevice {
     return true;
   }
   Seconds between(DeviceMark, DeviceMark) override { return Seconds(0); }
-  void use_second_queue(bool) override {}
   void forget(DeviceMark mark) noexcept override {
     if (marks_.erase(mark) == 0) ++wrong_forgets;
     if (const auto copy = beside_.find(mark); copy != beside_.end()) {
@@ -144,6 +143,7 @@ class ApartDevice : public ComputeDevice {
     bool looked_at = false;
   };
 
+  void use_second_queue(bool) noexcept override {}
   void queue(std::function<void()> work) {
     waiting_.push_back(std::move(work));
     ++queued_;

@@ -165,7 +165,6 @@ class DelayedDevice final : public ComputeDevice {
     queue_.finish();
     second_.finish();
   }
-  void use_second_queue(bool second) override { in_use_ = second ? &second_ : &queue_; }
   DeviceMark mark() override { return mark_in(*in_use_); }
   bool has_reached(DeviceMark mark) override { return marks_.at(mark)->reached.load(); }
   Seconds between(DeviceMark begin, DeviceMark end) override {
@@ -263,6 +262,7 @@ class DelayedDevice final : public ComputeDevice {
     std::atomic<bool> reached = false;
   };
 
+  void use_second_queue(bool second) noexcept override { in_use_ = second ? &second_ : &queue_; }
   static void unmap(const std::byte* shown, const Block& block) {
     munmap(const_cast<std::byte*>(shown), block.size);
     munmap(block.own, block.size);

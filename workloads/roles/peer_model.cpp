@@ -68,13 +68,11 @@ void PeerModel::average_with(std::size_t caller) {
   const Snapshot own = mean_;
   mean_ = snapshots_.fresh();
   // The next reply is sent without waiting for any calculation, neither this one nor what the device is at.
-  device_.use_second_queue(true);
+  const SecondQueue at_once(device_);
   device_.move(mean_->data(), own->data(), calls_[caller].data(), nullptr, std::ssize(mean_->span()),
                {.share = 1.0F, .rate = 1.0F, .kept = 0.0F, .momentum = 0.0F, .nesterov = false});
   device_.scale(mean_->data(), std::ssize(mean_->span()), 0.5F);
-  OwnedMark done(device_, device_.mark());
-  device_.use_second_queue(false);
-  done.await();
+  OwnedMark(device_, device_.mark()).await();
 }
 
 Kernel PeerModel::take_over() {

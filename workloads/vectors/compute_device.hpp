@@ -66,11 +66,6 @@ class ComputeDevice {
     return said ? *said : mark();
   }
 
-  /// From now on, until told otherwise, what is called goes to a second queue, which does not wait for the
-  /// first: for arithmetic on what is there already, which must not wait for all that the first still has to
-  /// do. Marks are those of the queue in use; flaws belong to the first.
-  virtual void use_second_queue(bool second) = 0;
-
   // ---- Copies beside the queue ----
   /// Copies at once, whatever the queue still has to do. The mark is that of the copy's end. Pre: what the
   /// copy reads is there, host memory is pinned, and nobody touches either side before the end.
@@ -115,7 +110,24 @@ class ComputeDevice {
                                                          const compression::Setting& setting) = 0;
 
  private:
+  friend class SecondQueue;
+  virtual void use_second_queue(bool second) noexcept = 0;
+
   std::optional<DeviceMark> kernel_end_;
+};
+
+/// While it lives, what is called goes to the device's second queue, which does not wait for the first: for
+/// arithmetic on what is there already, which must not wait for all that the first still has to do. Marks are
+/// those of the queue in use; flaws belong to the first. One at a time.
+class SecondQueue {
+ public:
+  explicit SecondQueue(ComputeDevice& device) : device_(device) { device_.use_second_queue(true); }
+  ~SecondQueue() { device_.use_second_queue(false); }
+  SecondQueue(const SecondQueue&) = delete;
+  SecondQueue& operator=(const SecondQueue&) = delete;
+
+ private:
+  ComputeDevice& device_;
 };
 
 /// The processor and its memory. Has no state: one serves all.

@@ -116,7 +116,6 @@ class HostDevice final : public ComputeDevice {
   bool has_reached(DeviceMark) override { return true; }
   Seconds between(DeviceMark, DeviceMark) override { return Seconds(0); }
   void forget(DeviceMark) noexcept override {}
-  void use_second_queue(bool) override {}
   DeviceMark copy_out(std::byte* pinned, const std::byte* own, std::size_t bytes) override {
     copy(pinned, own, bytes);
     return mark();
@@ -192,6 +191,9 @@ class HostDevice final : public ComputeDevice {
                                                  const compression::Setting& setting) override {
     return compression::catalog().find(method).make.make(setting);
   }
+
+ private:
+  void use_second_queue(bool) noexcept override {}
 };
 
 }  // namespace

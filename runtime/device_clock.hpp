@@ -3,25 +3,24 @@
 #pragma once
 
 #include <algorithm>
+#include <utility>
 
-#include "runtime/device_copies.hpp"
+#include "workloads/vectors/owned_mark.hpp"
 
 namespace tandem {
 
-/// `device` must outlive it.
+/// Of one device, which must outlive it.
 class DeviceClock {
  public:
-  explicit DeviceClock(ComputeDevice& device) : device_(device) {}
-
   /// `known`: when the rank learned that the device had reached the mark. Whatever mark it learned of soonest
   /// tells the others' times too; a fresh one does so now and then, because the clocks drift apart.
-  Seconds time_of(const SharedMark& mark, Seconds known) {
+  Seconds time_of(OwnedMark mark, Seconds known) {
     if (!base_ || known - renewed_ > renewed_after) {
-      base_ = mark;
+      base_ = std::move(mark);
       base_time_ = renewed_ = known;
       return known;
     }
-    const Seconds since = device_.between(*base_, *mark);
+    const Seconds since = mark.since(base_);
     base_time_ = std::min(base_time_, known - since);
     return base_time_ + since;
   }
@@ -29,8 +28,7 @@ class DeviceClock {
  private:
   static constexpr Seconds renewed_after{10.0};
 
-  ComputeDevice& device_;
-  SharedMark base_;
+  OwnedMark base_;
   Seconds base_time_;
   Seconds renewed_;
 };

@@ -6,13 +6,6 @@
 
 namespace tandem {
 
-SharedMark share_mark(ComputeDevice& device, DeviceMark mark) {
-  return {new DeviceMark(mark), [&device](const DeviceMark* own) {
-            device.forget(*own);
-            delete own;
-          }};
-}
-
 // ---- Pinned memory ----
 
 PinnedPool::~PinnedPool() {
@@ -58,13 +51,13 @@ void PinnedPool::give_back(std::byte* memory, std::size_t size) noexcept {
 
 // ---- Copies ----
 
-SharedMark DeviceCopies::mark_beginning(bool out) {
-  return watcher_ ? share_mark(device_, device_.mark_copies(out)) : nullptr;
+OwnedMark DeviceCopies::mark_beginning(bool out) {
+  return watcher_ ? OwnedMark(device_, device_.mark_copies(out)) : OwnedMark();
 }
 
 void DeviceCopies::out(std::byte* pinned, const std::byte* own, std::int64_t bytes, Route route, Then then) {
-  auto begin = mark_beginning(true);
-  auto end = share_mark(device_, device_.copy_out(pinned, own, static_cast<std::size_t>(bytes)));
+  OwnedMark begin = mark_beginning(true);
+  OwnedMark end(device_, device_.copy_out(pinned, own, static_cast<std::size_t>(bytes)));
   out_.push_back({{true, bytes, std::move(begin), std::move(end)}, route, std::move(then)});
 }
 
@@ -75,8 +68,8 @@ bool DeviceCopies::is_leaving(Route route) const {
 }
 
 void DeviceCopies::in(std::byte* own, const std::byte* pinned, std::int64_t bytes, Then then) {
-  auto begin = mark_beginning(false);
-  auto end = share_mark(device_, device_.copy_in(own, pinned, static_cast<std::size_t>(bytes)));
+  OwnedMark begin = mark_beginning(false);
+  OwnedMark end(device_, device_.copy_in(own, pinned, static_cast<std::size_t>(bytes)));
   in_.push_back({{false, bytes, std::move(begin), std::move(end)}, {}, std::move(then)});
 }
 
@@ -89,13 +82,11 @@ bool DeviceCopies::advance() {
 /// A device copies one after the other in each direction: only the first can have ended when none has.
 bool DeviceCopies::follow(std::deque<Copy>& copies) {
   bool any = false;
-  const auto has_ended = [this](const Copy& copy) {
-    return !copy.copied.end || device_.has_reached(*copy.copied.end);
-  };
+  const auto has_ended = [](const Copy& copy) { return !copy.copied.end || copy.copied.end.is_reached(); };
   while (!copies.empty() && has_ended(copies.front())) {
-    const Copy ended = std::move(copies.front());
+    Copy ended = std::move(copies.front());
     copies.pop_front();
-    if (watcher_ && ended.copied.begin) watcher_(ended.copied);
+    if (watcher_ && ended.copied.begin) watcher_(std::move(ended.copied));
     ended.then();
     any = true;
   }

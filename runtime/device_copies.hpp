@@ -6,18 +6,14 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
-#include <memory>
 #include <utility>
 #include <vector>
 
 #include "policies/vocabulary/units.hpp"
 #include "workloads/vectors/compute_device.hpp"
+#include "workloads/vectors/owned_mark.hpp"
 
 namespace tandem {
-
-/// A mark that is forgotten when nobody holds it any more. Its device must outlive it.
-using SharedMark = std::shared_ptr<const DeviceMark>;
-SharedMark share_mark(ComputeDevice& device, DeviceMark mark);
 
 /// Pinned memory of whatever is under way, used again and again. There is always some to be had: an operation
 /// that waited for the memory of another could wait for ever.
@@ -92,15 +88,15 @@ class DeviceCopies {
   struct Ended {
     bool out;
     std::int64_t bytes;
-    SharedMark begin;
-    SharedMark end;
+    OwnedMark begin;
+    OwnedMark end;
   };
 
   explicit DeviceCopies(ComputeDevice& device) : device_(device) {}
 
   /// Who is told of every copy that is started from now on when it has ended, in their order each way. An
   /// empty one: nobody any more.
-  void watch(std::function<void(const Ended&)> watcher) { watcher_ = std::move(watcher); }
+  void watch(std::function<void(Ended)> watcher) { watcher_ = std::move(watcher); }
 
   /// Copies out; `then` follows the end of the copy and every `then` of those that were to go out before.
   void out(std::byte* pinned, const std::byte* own, std::int64_t bytes, Route route, Then then);
@@ -122,11 +118,11 @@ class DeviceCopies {
     Route route;
     Then then;
   };
-  SharedMark mark_beginning(bool out);
+  OwnedMark mark_beginning(bool out);
   bool follow(std::deque<Copy>& copies);
 
   ComputeDevice& device_;
-  std::function<void(const Ended&)> watcher_;
+  std::function<void(Ended)> watcher_;
   std::deque<Copy> out_;  ///< in the order in which they were started
   std::deque<Copy> in_;
 };

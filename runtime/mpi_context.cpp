@@ -33,8 +33,7 @@ MpiContext::MpiContext(MPI_Comm communicator, MpiSetting setting)
       device_(setting_.device == nullptr ? host_device() : *setting_.device),
       time_(host_time(communicator_)),
       pinned_(device_),
-      copies_(device_),
-      device_clock_(device_) {
+      copies_(device_) {
   check_mpi(MPI_Comm_rank(communicator_, &rank_), "MPI_Comm_rank");
   check_mpi(MPI_Comm_size(communicator_, &size_), "MPI_Comm_size");
   check_mpi(MPI_Barrier(communicator_), "MPI_Barrier");
@@ -135,13 +134,14 @@ Pending MpiContext::queue(const Work& work, const Kernel& kernel) {
   std::optional<SecondQueue> beside;
   // A bucket is compressed, and what has come for it added, while the device still computes other buckets.
   if (work.beside || is_of_finished_bucket(work)) beside.emplace(device_);
-  SharedMark begin = share_mark(device_, device_.mark());
+  OwnedMark begin(device_, device_.mark());
   kernel();
   const bool is_said = device_.kernel_said_end();
-  const Stretch own{std::move(begin), share_mark(device_, device_.kernel_end())};
+  OwnedMark end(device_, device_.kernel_end());
   beside.reset();
+  const auto own = std::make_shared<const Stretch>(Stretch{std::move(begin), std::move(end)});
   const auto number = acquire(Slot::State::queued);
-  slots_[number].work = {own, is_said ? last_said_ : Stretch{}};
+  slots_[number].work = {own, is_said ? last_said_ : nullptr};
   if (is_said) last_said_ = own;
   advance();
   return Pending(number);
@@ -150,14 +150,19 @@ Pending MpiContext::queue(const Work& work, const Kernel& kernel) {
 /// Work begins in the queue where its kernel began, behind all work before. What an earlier kernel has queued
 /// for it ends before that: then it began behind the piece before it, or where the kernel of that piece
 /// began, whatever else was queued between them.
-Seconds MpiContext::device_time(const QueuedWork& work) const {
+Seconds MpiContext::device_time(const QueuedWork& work) {
   std::optional<Seconds> shortest;
-  for (const SharedMark* from : {&work.own.begin, &work.before.end, &work.before.begin}) {
-    if (!*from || !device_.has_reached(**from)) continue;
-    const Seconds time = device_.between(**from, *work.own.end);
+  const auto consider = [&](const OwnedMark& from) {
+    if (!from.is_reached()) return;
+    const Seconds time = work.own->end.since(from);
     // A kernel that begins right behind the end of what it said would seem to have taken no time.
-    const bool is_behind = time < Seconds(0) || (time == Seconds(0) && work.before.end);
+    const bool is_behind = time < Seconds(0) || (time == Seconds(0) && work.before);
     if (!is_behind) shortest = std::min(shortest.value_or(time), time);
+  };
+  consider(work.own->begin);
+  if (work.before) {
+    consider(work.before->end);
+    consider(work.before->begin);
   }
   return shortest.value_or(Seconds(0));
 }
@@ -191,14 +196,15 @@ bool MpiContext::advance() {
 
 void MpiContext::watch_copies(std::function<void(const DeviceCopy&)> watcher) {
   if (!watcher) return copies_.watch({});
-  copies_.watch([this, watcher = std::move(watcher)](const auto& copy) { watcher(timed(copy)); });
+  copies_.watch([this, watcher = std::move(watcher)](auto copy) { watcher(timed(std::move(copy))); });
 }
 
 /// One way a device copies one after the other, whatever a better estimate of its clock may say.
-MpiContext::DeviceCopy MpiContext::timed(const DeviceCopies::Ended& copy) {
+MpiContext::DeviceCopy MpiContext::timed(DeviceCopies::Ended copy) {
   Seconds& until = copied_until_[copy.out ? 1 : 0];
-  const Seconds end = std::max(device_clock_.time_of(copy.end, now()), until);
-  const Seconds start = std::max(end - device_.between(*copy.begin, *copy.end), until);
+  const Seconds duration = copy.end.since(copy.begin);
+  const Seconds end = std::max(device_clock_.time_of(std::move(copy.end), now()), until);
+  const Seconds start = std::max(end - duration, until);
   until = end;
   return {copy.out, copy.bytes, start, end};
 }
@@ -253,7 +259,7 @@ bool MpiContext::is_done(const Slot& slot) const {
     case Slot::State::timed:
       return now() >= slot.deadline;
     case Slot::State::queued:
-      return device_.has_reached(*slot.work.own.end);
+      return slot.work.own->end.is_reached();
     case Slot::State::summed:
       return setting_.collective->has_ended(slot.sum);
     case Slot::State::free:

@@ -108,12 +108,13 @@ class MpiContext : public Context {
   };
   /// Work in the queue of the device: where its kernel began, and where it ends.
   struct Stretch {
-    SharedMark begin;
-    SharedMark end;
+    OwnedMark begin;
+    OwnedMark end;
   };
+  using SharedStretch = std::shared_ptr<const Stretch>;
   struct QueuedWork {
-    Stretch own;
-    Stretch before;  ///< of the kernel that said its end before this one did, if they do
+    SharedStretch own;
+    SharedStretch before;  ///< of the kernel that said its end before this one did, if they do
   };
   struct Slot {
     enum class State : std::uint8_t { free, messages, timed, queued, summed, done } state = State::free;
@@ -162,10 +163,10 @@ class MpiContext : public Context {
   Pending occupy(Unit& unit, std::optional<Seconds> duration, const Kernel& kernel);
   Pending use_disk(int disk, Bytes size, const Kernel& transfer, bool write);
   Pending queue(const Work& work, const Kernel& kernel);
-  Seconds device_time(const QueuedWork& work) const;
+  static Seconds device_time(const QueuedWork& work);
   bool advance();
   bool test_messages();
-  DeviceCopy timed(const DeviceCopies::Ended& copy);
+  DeviceCopy timed(DeviceCopies::Ended copy);
   void message_ended(std::uint32_t number);
   void resolve(std::uint32_t number);
   bool is_done(const Slot& slot) const;
@@ -195,7 +196,7 @@ class MpiContext : public Context {
   DeviceCopies copies_;
   DeviceClock device_clock_;
   std::array<Seconds, 2> copied_until_{};  ///< in and out
-  Stretch last_said_;                      ///< of the kernel that said its end last
+  SharedStretch last_said_;                ///< of the kernel that said its end last
   std::deque<Slot> slots_;                 ///< a deque keeps their addresses
   std::vector<std::uint32_t> free_;
   std::vector<MPI_Request> requests_;  ///< in flight, in the order of their posting

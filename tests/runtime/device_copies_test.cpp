@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <optional>
 #include <thread>
+#include <utility>
 
 #include "tests/support/delayed_device.hpp"
 
@@ -121,12 +122,18 @@ TEST(PinnedPool, KeepsNoMoreThanItMay) {
   EXPECT_EQ(device.misuses(), 0);
 }
 
-TEST(SharedMark, IsForgottenOnce) {
+TEST(OwnedMark, IsForgottenOnce) {
   DelayedDevice device(1);
   {
-    const SharedMark mark = share_mark(device, device.mark());
-    const SharedMark same = mark;
+    OwnedMark mark(device, device.mark());
+    OwnedMark now = std::move(mark);
     EXPECT_EQ(device.live().marks, 1U);
+    now = OwnedMark(device, device.mark());
+    EXPECT_EQ(device.live().marks, 1U) << "the old one is forgotten";
+    now.await();
+    EXPECT_FALSE(now);
+    EXPECT_EQ(device.live().marks, 0U);
+    now = OwnedMark(device, device.mark());
   }
   EXPECT_EQ(device.live().marks, 0U);
   EXPECT_EQ(device.misuses(), 0);

@@ -11,7 +11,7 @@
 
 namespace tandem {
 
-/// A mark that is forgotten once, or none.
+/// A mark that is forgotten once, or none. Its device must outlive it.
 class OwnedMark {
  public:
   OwnedMark() = default;
@@ -26,10 +26,15 @@ class OwnedMark {
   }
   ~OwnedMark() { forget(); }
 
+  explicit operator bool() const { return mark_.has_value(); }
+  /// Pre: there is one.
+  bool is_reached() const { return device_->has_reached(*mark_); }
+  /// The device's own time from `begin`, a mark of the same device. Pre: both are reached.
+  Seconds since(const OwnedMark& begin) const { return device_->between(*begin.mark_, *mark_); }
   /// Returns once the device has reached it, and forgets it; at once when there is none.
   void await() {
     if (!mark_) return;
-    while (!device_->has_reached(*mark_)) std::this_thread::yield();
+    while (!is_reached()) std::this_thread::yield();
     forget();
   }
   /// The same before memory goes that a copy still needs. A device that broke copies no more.

@@ -13,14 +13,18 @@
 #include <utility>
 
 #include "policies/vocabulary/check.hpp"
-#include "workloads/vectors/compute_device.hpp"
+#include "tests/support/queued_device.hpp"
 
 namespace tandem::testing {
 
-class ApartDevice : public ComputeDevice {
+class ApartDevice : public QueuedDevice {
  public:
   std::string name() const override { return "apart"; }
-  bool is_host() const override { return false; }
+
+  void queue(std::function<void()> work) override {
+    waiting_.push_back(std::move(work));
+    ++queued_;
+  }
 
   std::byte* allocate(std::size_t bytes) override {
     std::byte* const memory = host_device().allocate(bytes);
@@ -41,9 +45,6 @@ class ApartDevice : public ComputeDevice {
     host_device().release_pinned(memory);
   }
 
-  void copy(void* to, const void* from, std::size_t bytes) override {
-    queue([=] { host_device().copy(to, from, bytes); });
-  }
   void finish() override {
     ++finishes;
     run_until(queued_);
@@ -81,54 +82,6 @@ class ApartDevice : public ComputeDevice {
   }
   DeviceMark mark_copies(bool) override { return mark(); }
 
-  void fill(float* values, std::int64_t count, float value) override {
-    queue([=] { host_device().fill(values, count, value); });
-  }
-  void scale(float* values, std::int64_t count, float factor) override {
-    queue([=] { host_device().scale(values, count, factor); });
-  }
-  void add(float* sum, const float* values, std::int64_t count, float factor) override {
-    queue([=] { host_device().add(sum, values, count, factor); });
-  }
-  void add_halves(std::uint16_t* sum, const std::uint16_t* values, std::int64_t count,
-                  HalfFormat format) override {
-    queue([=] { host_device().add_halves(sum, values, count, format); });
-  }
-  void subtract(float* difference, const float* left, const float* right, std::int64_t count) override {
-    queue([=] { host_device().subtract(difference, left, right, count); });
-  }
-  void approach(float* values, const float* target, std::int64_t count, float share) override {
-    queue([=] { host_device().approach(values, target, count, share); });
-  }
-  void sgd(float* model, const float* gradient, float* velocity, std::int64_t count,
-           const SgdStep& step) override {
-    queue([=] { host_device().sgd(model, gradient, velocity, count, step); });
-  }
-  void adam(float* model, const float* gradient, float* mean, float* square, std::int64_t count,
-            const AdamStep& step) override {
-    queue([=] { host_device().adam(model, gradient, mean, square, count, step); });
-  }
-  void compensate(float* gradient, const float* model, const float* older, float* mean_square,
-                  std::int64_t count, const CompensationStep& step) override {
-    queue([=] { host_device().compensate(gradient, model, older, mean_square, count, step); });
-  }
-  void move(float* model, const float* base, const float* sum, float* velocity, std::int64_t count,
-            const MoveStep& step) override {
-    queue([=] { host_device().move(model, base, sum, velocity, count, step); });
-  }
-  void find_flaw(const float* values, std::int64_t count, std::int64_t* pinned_first) override {
-    queue([=] { host_device().find_flaw(values, count, pinned_first); });
-  }
-  void narrow(const float* values, std::uint16_t* halves, std::int64_t count, HalfFormat format) override {
-    queue([=] { host_device().narrow(values, halves, count, format); });
-  }
-  void widen(const std::uint16_t* halves, float* values, std::int64_t count, HalfFormat format) override {
-    queue([=] { host_device().widen(halves, values, count, format); });
-  }
-  std::unique_ptr<compression::Codec> make_codec(const std::string&, const compression::Setting&) override {
-    return nullptr;
-  }
-
   std::size_t marks() const { return marks_.size(); }
   std::size_t memories() const { return owned_.size(); }
   int pinned_memories() const { return pinned_; }
@@ -144,10 +97,6 @@ class ApartDevice : public ComputeDevice {
   };
 
   void use_second_queue(bool) noexcept override {}
-  void queue(std::function<void()> work) {
-    waiting_.push_back(std::move(work));
-    ++queued_;
-  }
   void run_until(std::size_t place) {
     for (; done_ < place; ++done_) {
       waiting_.front()();

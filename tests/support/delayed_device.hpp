@@ -22,7 +22,7 @@
 #include <thread>
 
 #include "policies/vocabulary/rng.hpp"
-#include "workloads/vectors/compute_device.hpp"
+#include "tests/support/queued_device.hpp"
 
 namespace tandem::testing {
 
@@ -81,7 +81,7 @@ class LateWorker {
   std::thread thread_;
 };
 
-class DelayedDevice final : public ComputeDevice {
+class DelayedDevice final : public QueuedDevice {
  public:
   /// What was taken and not given back.
   struct Live {
@@ -108,15 +108,13 @@ class DelayedDevice final : public ComputeDevice {
   int misuses() const { return misuses_; }
   /// Copies beside the queue, so far.
   int copies() const { return copies_; }
-  /// A kernel that is any function, run in the queue.
-  void queue(std::function<void()> work) { in_use_->add(std::move(work)); }
+  void queue(std::function<void()> work) override { in_use_->add(std::move(work)); }
   void queue_pause(Seconds duration) {
     in_use_->add(
         [duration] { std::this_thread::sleep_for(std::chrono::duration<double>(duration.count())); });
   }
 
   std::string name() const override { return "delayed"; }
-  bool is_host() const override { return false; }
 
   std::byte* allocate(std::size_t bytes) override {
     if (bytes == 0) return nullptr;
@@ -156,11 +154,6 @@ class DelayedDevice final : public ComputeDevice {
       host_device().release_pinned(memory);
   }
 
-  void copy(void* to, const void* from, std::size_t bytes) override {
-    in_use_->add([to = inside(to), from = inside(from), bytes] {
-      if (bytes > 0) std::memmove(to, from, bytes);
-    });
-  }
   void finish() override {
     queue_.finish();
     second_.finish();
@@ -181,75 +174,6 @@ class DelayedDevice final : public ComputeDevice {
     return copy_beside(inward_, own, pinned, bytes, owns(own) && is_pinned(pinned, bytes));
   }
   DeviceMark mark_copies(bool out) override { return mark_in(out ? outward_ : inward_); }
-
-  void fill(float* values, std::int64_t count, float value) override {
-    in_use_->add([=, values = inside(values)] { host_device().fill(values, count, value); });
-  }
-  void scale(float* values, std::int64_t count, float factor) override {
-    in_use_->add([=, values = inside(values)] { host_device().scale(values, count, factor); });
-  }
-  void add(float* sum, const float* values, std::int64_t count, float factor) override {
-    in_use_->add(
-        [=, sum = inside(sum), values = inside(values)] { host_device().add(sum, values, count, factor); });
-  }
-  void add_halves(std::uint16_t* sum, const std::uint16_t* values, std::int64_t count,
-                  HalfFormat format) override {
-    in_use_->add([=, sum = inside(sum), values = inside(values)] {
-      host_device().add_halves(sum, values, count, format);
-    });
-  }
-  void subtract(float* difference, const float* left, const float* right, std::int64_t count) override {
-    in_use_->add([=, difference = inside(difference), left = inside(left), right = inside(right)] {
-      host_device().subtract(difference, left, right, count);
-    });
-  }
-  void approach(float* values, const float* target, std::int64_t count, float share) override {
-    in_use_->add([=, values = inside(values), target = inside(target)] {
-      host_device().approach(values, target, count, share);
-    });
-  }
-  void sgd(float* model, const float* gradient, float* velocity, std::int64_t count,
-           const SgdStep& step) override {
-    in_use_->add([=, model = inside(model), gradient = inside(gradient), velocity = inside(velocity)] {
-      host_device().sgd(model, gradient, velocity, count, step);
-    });
-  }
-  void adam(float* model, const float* gradient, float* mean, float* square, std::int64_t count,
-            const AdamStep& step) override {
-    in_use_->add(
-        [=, model = inside(model), gradient = inside(gradient), mean = inside(mean),
-         square = inside(square)] { host_device().adam(model, gradient, mean, square, count, step); });
-  }
-  void compensate(float* gradient, const float* model, const float* older, float* mean_square,
-                  std::int64_t count, const CompensationStep& step) override {
-    in_use_->add([=, gradient = inside(gradient), model = inside(model), older = inside(older),
-                  mean_square = inside(mean_square)] {
-      host_device().compensate(gradient, model, older, mean_square, count, step);
-    });
-  }
-  void move(float* model, const float* base, const float* sum, float* velocity, std::int64_t count,
-            const MoveStep& step) override {
-    in_use_->add(
-        [=, model = inside(model), base = inside(base), sum = inside(sum), velocity = inside(velocity)] {
-          host_device().move(model, base, sum, velocity, count, step);
-        });
-  }
-  void find_flaw(const float* values, std::int64_t count, std::int64_t* pinned_first) override {
-    in_use_->add([=, values = inside(values)] { host_device().find_flaw(values, count, pinned_first); });
-  }
-  void narrow(const float* values, std::uint16_t* halves, std::int64_t count, HalfFormat format) override {
-    in_use_->add([=, values = inside(values), halves = inside(halves)] {
-      host_device().narrow(values, halves, count, format);
-    });
-  }
-  void widen(const std::uint16_t* halves, float* values, std::int64_t count, HalfFormat format) override {
-    in_use_->add([=, values = inside(values), halves = inside(halves)] {
-      host_device().widen(halves, values, count, format);
-    });
-  }
-  std::unique_ptr<compression::Codec> make_codec(const std::string&, const compression::Setting&) override {
-    return nullptr;
-  }
 
  private:
   struct Block {
@@ -274,16 +198,11 @@ class DelayedDevice final : public ComputeDevice {
     --next;
     return at < next->first + next->second.size ? next : blocks_.end();
   }
-  /// Where the device itself sees what a pointer names.
-  template <class T>
-  T* inside(T* memory) const {
+  const void* inside(const void* memory) const override {
     const auto block = block_of(memory);
     if (block == blocks_.end()) return memory;
-    const auto offset = reinterpret_cast<const std::byte*>(memory) - block->first;
-    return reinterpret_cast<T*>(block->second.own + offset);
+    return block->second.own + (static_cast<const std::byte*>(memory) - block->first);
   }
-  void* inside(void* memory) const { return inside(static_cast<std::byte*>(memory)); }
-  const void* inside(const void* memory) const { return inside(static_cast<const std::byte*>(memory)); }
 
   bool is_pinned(const std::byte* memory, std::size_t bytes) const {
     auto next = pinned_.upper_bound(memory);
@@ -304,7 +223,7 @@ class DelayedDevice final : public ComputeDevice {
                          bool is_right) {
     if (!is_right) ++misuses_;
     ++copies_;
-    worker.add([to = inside(to), from = inside(from), bytes] { std::memcpy(to, from, bytes); });
+    worker.add([to = as_seen(to), from = as_seen(from), bytes] { std::memcpy(to, from, bytes); });
     return mark_in(worker);
   }
   void finish_all() noexcept {

@@ -1,0 +1,98 @@
+// The base of compute devices for tests that are not the host: arithmetic is done as the host does it, by
+// the same functions, but in a queue of the device. When, by whom and in what memory, the device says.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <tuple>
+#include <type_traits>
+
+#include "workloads/vectors/compute_device.hpp"
+
+namespace tandem::testing {
+
+class QueuedDevice : public ComputeDevice {
+ public:
+  /// A kernel that is any function, in the queue in use.
+  virtual void queue(std::function<void()> work) = 0;
+
+  bool is_host() const override { return false; }
+
+  void copy(void* to, const void* from, std::size_t bytes) override {
+    queue_twin(&ComputeDevice::copy, to, from, bytes);
+  }
+  void fill(float* values, std::int64_t count, float value) override {
+    queue_twin(&ComputeDevice::fill, values, count, value);
+  }
+  void scale(float* values, std::int64_t count, float factor) override {
+    queue_twin(&ComputeDevice::scale, values, count, factor);
+  }
+  void add(float* sum, const float* values, std::int64_t count, float factor) override {
+    queue_twin(&ComputeDevice::add, sum, values, count, factor);
+  }
+  void add_halves(std::uint16_t* sum, const std::uint16_t* values, std::int64_t count,
+                  HalfFormat format) override {
+    queue_twin(&ComputeDevice::add_halves, sum, values, count, format);
+  }
+  void subtract(float* difference, const float* left, const float* right, std::int64_t count) override {
+    queue_twin(&ComputeDevice::subtract, difference, left, right, count);
+  }
+  void approach(float* values, const float* target, std::int64_t count, float share) override {
+    queue_twin(&ComputeDevice::approach, values, target, count, share);
+  }
+  void sgd(float* model, const float* gradient, float* velocity, std::int64_t count,
+           const SgdStep& step) override {
+    queue_twin(&ComputeDevice::sgd, model, gradient, velocity, count, step);
+  }
+  void adam(float* model, const float* gradient, float* mean, float* square, std::int64_t count,
+            const AdamStep& step) override {
+    queue_twin(&ComputeDevice::adam, model, gradient, mean, square, count, step);
+  }
+  void compensate(float* gradient, const float* model, const float* older, float* mean_square,
+                  std::int64_t count, const CompensationStep& step) override {
+    queue_twin(&ComputeDevice::compensate, gradient, model, older, mean_square, count, step);
+  }
+  void move(float* model, const float* base, const float* sum, float* velocity, std::int64_t count,
+            const MoveStep& step) override {
+    queue_twin(&ComputeDevice::move, model, base, sum, velocity, count, step);
+  }
+  void find_flaw(const float* values, std::int64_t count, std::int64_t* pinned_first) override {
+    queue_twin(&ComputeDevice::find_flaw, values, count, pinned_first);
+  }
+  void narrow(const float* values, std::uint16_t* halves, std::int64_t count, HalfFormat format) override {
+    queue_twin(&ComputeDevice::narrow, values, halves, count, format);
+  }
+  void widen(const std::uint16_t* halves, float* values, std::int64_t count, HalfFormat format) override {
+    queue_twin(&ComputeDevice::widen, halves, values, count, format);
+  }
+  std::unique_ptr<compression::Codec> make_codec(const std::string&, const compression::Setting&) override {
+    return nullptr;
+  }
+
+ protected:
+  /// A pointer as the device itself sees it; anything else as it is.
+  template <class Argument>
+  Argument as_seen(Argument argument) const {
+    if constexpr (std::is_pointer_v<Argument>)
+      return static_cast<Argument>(const_cast<void*>(inside(argument)));
+    else
+      return argument;
+  }
+
+ private:
+  /// Where the device itself sees what a pointer names, which may be memory of the host, or nothing.
+  virtual const void* inside(const void* memory) const { return memory; }
+
+  /// The host's function, in the queue. Arguments are kept as they are now.
+  template <class... Wanted, class... Given>
+  void queue_twin(void (ComputeDevice::*function)(Wanted...), const Given&... given) {
+    queue([function, arguments = std::tuple(as_seen(given)...)] {
+      std::apply([function](const auto&... argument) { (host_device().*function)(argument...); }, arguments);
+    });
+  }
+};
+
+}  // namespace tandem::testing

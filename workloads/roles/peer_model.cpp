@@ -45,17 +45,16 @@ Kernel PeerModel::mix(std::size_t others, std::size_t place) {
   return [this, others, place] {
     const Snapshot own = mean_;
     mean_ = snapshots_.fresh();
-    device_.fill(mean_->data(), std::ssize(mean_->span()), 0.0F);
-    for (std::size_t member = 0; member <= others; ++member) {
-      if (member == place) add(*own);
-      if (member < others) add(arrivals_[member]);
-    }
+    // The members in their order: the arrivals, and this worker's own copy before the one at its place.
+    const auto member = [&](std::size_t index) -> const FloatArray& {
+      if (index == place) return *own;
+      return arrivals_[index < place ? index : index - 1];
+    };
+    device_.copy(mean_->data(), member(0).data(), mean_->bytes());
+    for (std::size_t index = 1; index <= others; ++index)
+      device_.add(mean_->data(), member(index).data(), std::ssize(mean_->span()), 1.0F);
     device_.scale(mean_->data(), std::ssize(mean_->span()), 1.0F / static_cast<float>(others + 1));
   };
-}
-
-void PeerModel::add(const FloatArray& other) {
-  device_.add(mean_->data(), other.data(), std::ssize(other.span()), 1.0F);
 }
 
 Slice PeerModel::reply(std::size_t caller) {

@@ -42,7 +42,6 @@ class PeerModel {
  private:
   Slice slice(const FloatArray& values) const;
   FloatArray array() const { return {replica_.device(), replica_.model().size()}; }
-  void add(const FloatArray& other);
 
   Replica& replica_;
   bool real_;

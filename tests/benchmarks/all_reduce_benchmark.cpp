@@ -6,8 +6,6 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <cstdlib>
-#include <filesystem>
 #include <functional>
 #include <memory>
 #include <numeric>
@@ -17,9 +15,9 @@
 
 #include "policies/collectives/schedule.hpp"
 #include "policies/vocabulary/check.hpp"
-#include "runtime/launcher/launcher.hpp"
 #include "runtime/mpi_context.hpp"
 #include "tests/benchmarks/median.hpp"
+#include "tests/benchmarks/rank_benchmark.hpp"
 #include "workloads/roles/collective.hpp"
 
 namespace tandem {
@@ -164,37 +162,11 @@ void run_rank() {
   }
 }
 
-/// Each number of ranks on this machine.
-int run_all(const std::string& program) {
-  LaunchEvents events;
-  events.output = [](const std::string& line) {
-    std::printf("%s\n", line.c_str());
-    std::fflush(stdout);
-  };
-  events.error = [](const std::string& line) { std::fprintf(stderr, "%s\n", line.c_str()); };
-  for (const int ranks : {2, 4, 8}) {
-    const LaunchResult result = launch({.ranks = ranks, .program = {program}}, events);
-    if (result.exit_code == 0) continue;
-    std::fprintf(stderr, "%s\n", result.message.c_str());
-    return result.exit_code;
-  }
-  return 0;
-}
+std::vector<int> numbers_of_ranks() { return {2, 4, 8}; }
 
 }  // namespace
 }  // namespace tandem
 
 int main(int argc, char** argv) {
-  if (std::getenv("OMPI_COMM_WORLD_SIZE") == nullptr)
-    return tandem::run_all(std::filesystem::read_symlink("/proc/self/exe").string());
-  MPI_Init(&argc, &argv);
-  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
-  try {
-    tandem::run_rank();
-  } catch (const std::exception& error) {
-    std::fprintf(stderr, "%s\n", error.what());
-    MPI_Abort(MPI_COMM_WORLD, 1);
-  }
-  MPI_Finalize();
-  return 0;
+  return tandem::rank_benchmark(argc, argv, tandem::numbers_of_ranks, tandem::run_rank);
 }

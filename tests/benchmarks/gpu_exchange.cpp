@@ -19,11 +19,10 @@
 #include "runtime/cuda_aware.hpp"
 #include "runtime/gpu.hpp"
 #include "runtime/journal_wire.hpp"
-#include "runtime/launcher/launcher.hpp"
 #include "runtime/mpi_context.hpp"
-#include "runtime/rank_process.hpp"
 #include "runtime/wire.hpp"
 #include "tests/benchmarks/median.hpp"
+#include "tests/benchmarks/rank_benchmark.hpp"
 #include "workloads/job.hpp"
 #include "workloads/records/recording_context.hpp"
 #include "workloads/records/result_directory.hpp"
@@ -240,45 +239,19 @@ void run_rank(const Flags& flags) {
       measure(flags, model, precision, *device, ranks, rank == 0);
 }
 
-/// Each number of ranks on this machine.
-int run_all(const Flags& flags, int argc, char** argv) {
-  if (!has_gpu(true)) return 0;
-  std::vector<std::string> program = {std::filesystem::read_symlink("/proc/self/exe").string()};
-  program.insert(program.end(), argv + 1, argv + argc);
-  LaunchEvents events;
-  events.output = [](const std::string& line) {
-    std::printf("%s\n", line.c_str());
-    std::fflush(stdout);
-  };
-  events.error = [](const std::string& line) { std::fprintf(stderr, "%s\n", line.c_str()); };
-  for (const auto& ranks : words_of(flags.at("ranks"))) {
-    const LaunchResult result = launch({.ranks = std::atoi(ranks.c_str()), .program = program}, events);
-    if (result.exit_code == 0) continue;
-    std::fprintf(stderr, "%s\n", result.message.c_str());
-    return result.exit_code;
-  }
-  return 0;
+/// Empty without a GPU.
+std::vector<int> numbers_of_ranks(const Flags& flags) {
+  std::vector<int> numbers;
+  if (!has_gpu(true)) return numbers;
+  for (const auto& ranks : words_of(flags.at("ranks"))) numbers.push_back(std::atoi(ranks.c_str()));
+  return numbers;
 }
 
 }  // namespace
 }  // namespace tandem
 
 int main(int argc, char** argv) {
-  const bool is_rank = std::getenv("OMPI_COMM_WORLD_SIZE") != nullptr;
-  if (is_rank) {
-    tandem::end_with_parent();
-    MPI_Init(&argc, &argv);
-    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
-  }
-  try {
-    const tandem::Flags flags = tandem::parse_flags(argc, argv);
-    if (!is_rank) return tandem::run_all(flags, argc, argv);
-    tandem::run_rank(flags);
-  } catch (const std::exception& error) {
-    if (is_rank) tandem::end_job(MPI_COMM_WORLD, 70, error.what());
-    std::fprintf(stderr, "gpu_exchange: %s\n", error.what());
-    return 2;
-  }
-  MPI_Finalize();
-  return 0;
+  const auto flags = [=] { return tandem::parse_flags(argc, argv); };
+  return tandem::rank_benchmark(
+      argc, argv, [&] { return tandem::numbers_of_ranks(flags()); }, [&] { tandem::run_rank(flags()); });
 }

@@ -1,5 +1,6 @@
 #include "tests/cli/command.hpp"
 
+#include <gtest/gtest.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -9,12 +10,21 @@
 
 namespace tandem::testing {
 
-std::string list_processes(const std::string& function, const std::string& names) {
-  return function + "() { for p in $(pgrep -x '" + names +
-         "'); do [ \"$(readlink /proc/$p/cwd)\" = \"$PWD\" ] && echo $p; done; }; ";
+std::string list_processes(const std::string& names) {
+  return "for p in $(pgrep -x '" + names +
+         "'); do [ \"$(readlink /proc/$p/cwd)\" = \"$PWD\" ] && echo $p; done";
 }
 
 CommandResult CommandLine::tandem(const std::string& words) const { return shell("\"$TANDEM\" " + words); }
+
+CommandResult CommandLine::tandem_ended_early(const std::string& words, const EarlyEnd& end) const {
+  const auto result =
+      shell("processes() { " + end.processes + "; }; \"$TANDEM\" " + words +
+            " & run=$!; for i in $(seq 300); do sleep 0.2; " + end.when + " && break; done; " + end.kill +
+            "; wait $run; code=$?; sleep 2; [ -n \"$(processes)\" ] && echo ORPHAN; exit $code");
+  EXPECT_EQ(result.output.find("ORPHAN"), std::string::npos) << result.output;
+  return result;
+}
 
 CommandResult CommandLine::shell(const std::string& command) const {
   const std::string line =

@@ -110,18 +110,14 @@ TEST_F(Study, OneThatFailsIsToldBesideTheOthers) {
     EXPECT_EQ(own.at("failure") == "", own.at("name") == "synthetic/bsp") << own.at("name");
 }
 
-/// Only the study itself gets the signal, as from `kill`.
 TEST_F(Study, AnInterruptedOneEndsWhatItStarted) {
   line_.write("long.yaml",
               "experiments: experiment.yaml\nset: {workload.math: modelled, stop.rounds: 2000000}\n"
               "grid: {placement.worker_count: [2, 4]}\n");
-  const auto result = line_.shell(
-      list_processes("ours", "tandem") +
-      "\"$TANDEM\" study long.yaml --at-once 2 --out out & run=$!; "
-      "for i in $(seq 200); do sleep 0.1; [ $(ours | wc -l) -ge 3 ] && break; done; "
-      "kill -TERM $run; wait $run; code=$?; sleep 1; [ -n \"$(ours)\" ] && echo ORPHAN; exit $code");
+  const auto result = line_.tandem_ended_early(
+      "study long.yaml --at-once 2 --out out",
+      {.processes = list_processes("tandem"), .when = "[ $(processes | wc -l) -ge 3 ]"});
   EXPECT_EQ(result.exit_code, 143) << result.output;
-  EXPECT_EQ(result.output.find("ORPHAN"), std::string::npos) << result.output;
   EXPECT_EQ(result.output.find("failed"), std::string::npos) << result.output;
   EXPECT_TRUE(std::filesystem::exists(line_.folder() / "out" / "INCOMPLETE"));
 }

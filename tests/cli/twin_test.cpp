@@ -303,14 +303,12 @@ TEST_F(Twins, ResultsThatDoNotBelongTogetherAreNotCompared) {
 
 TEST_F(Twins, AKilledRankIsNamedAndNothingIsLeft) {
   const auto result =
-      line_.shell(list_processes("ranks", "tandem-rank") + "\"$TANDEM\" run " + line_.experiment() +
-                  " --set stop.rounds=100000 --out out & run=$!; "
-                  "for i in $(seq 100); do sleep 0.3; [ $(ranks | wc -l) -ge 5 ] && break; done; sleep 3; "
-                  "kill -9 $(ranks | tail -n 1); wait $run; code=$?; sleep 2; "
-                  "[ -n \"$(ranks)\" ] && echo ORPHAN; exit $code");
+      line_.tandem_ended_early("run " + line_.experiment() + " --set stop.rounds=100000 --out out",
+                               {.processes = list_processes("tandem-rank"),
+                                .when = "[ $(processes | wc -l) -ge 5 ]",
+                                .kill = "sleep 3; kill -9 $(processes | tail -n 1)"});
   EXPECT_EQ(result.exit_code, 70) << result.output;
   EXPECT_NE(result.output.find("rank "), std::string::npos) << result.output;
-  EXPECT_EQ(result.output.find("ORPHAN"), std::string::npos) << result.output;
   EXPECT_TRUE(std::filesystem::exists(line_.folder() / "out" / "INCOMPLETE"));
 }
 
@@ -324,17 +322,12 @@ TEST_F(Twins, BadInputThatOnlyARankFindsLeavesNothing) {
   EXPECT_FALSE(std::filesystem::exists(line_.folder() / "out"));
 }
 
-/// Only validate itself gets the signal, as from `kill`.
 TEST_F(Twins, AnInterruptedValidationEndsWhatItStarted) {
-  const auto result = line_.shell(
-      list_processes("ours", "tandem|tandem-rank") + "\"$TANDEM\" validate " + line_.experiment() +
-      " --set stop.rounds=10000 --set workload.math=modelled --out out & run=$!; "
-      "for i in $(seq 200); do sleep 0.3; pgrep -P $run -f ' run ' > /dev/null && [ $(ours | wc "
-      "-l) -ge 7 ] && "
-      "break; done; kill -TERM $run; wait $run; code=$?; sleep 2; [ -n \"$(ours)\" ] && echo "
-      "ORPHAN; exit $code");
+  const auto result = line_.tandem_ended_early(
+      "validate " + line_.experiment() + " --set stop.rounds=10000 --set workload.math=modelled --out out",
+      {.processes = list_processes("tandem|tandem-rank"),
+       .when = "pgrep -P $run -f ' run ' > /dev/null && [ $(processes | wc -l) -ge 7 ]"});
   EXPECT_EQ(result.exit_code, 143) << result.output;
-  EXPECT_EQ(result.output.find("ORPHAN"), std::string::npos) << result.output;
 }
 
 TEST_F(Twins, MessagesOfDevicesGoAsAskedOrNotAtAll) {

@@ -5,24 +5,23 @@
 #include <functional>
 #include <map>
 
-#include "tests/sim/training.hpp"
+#include "tests/sim/training_by_hand.hpp"
 
 namespace tandem {
 namespace {
 
-using testing::small_experiment;
-using testing::Training;
+using testing::Model;
+
+constexpr double rate = 0.5;
 
 /// How a gradient that was taken on an old model moves the current one; `previous`: before the last update.
 using Correct = std::function<double(double gradient, double model, double old, double previous)>;
 
-class OnArrival : public Training {
+class OnArrival : public testing::TrainingByHand {
  protected:
   std::vector<float> train_unevenly(const std::string& algorithm,
                                     const std::map<std::string, OptionValue>& options) {
-    Experiment experiment = small_experiment(3);
-    experiment.optimizer.momentum = 0.0;
-    experiment.optimizer.learning_rate = 0.5;
+    Experiment experiment = testing::plain_experiment(3, rate);
     experiment.placement.workers = {"host-1", "host-1", "host-2"};
     experiment.sync.algorithm = algorithm;
     experiment.sync.options = options;
@@ -32,21 +31,20 @@ class OnArrival : public Training {
 
   std::vector<float> model_of_the_log(const Correct& correct) {
     const auto learner = make_job_learner(*job_);
-    std::vector<double> model(learner->model().begin(), learner->model().end());
-    std::vector<double> previous = model;
-    std::vector<std::vector<double>> sent(3, model);
+    Model model = initial(), previous = model;
+    std::vector<Model> sent(3, model);
     for (const auto& record : journal_.decisions) {
       if (record.side != "server" || !record.event.starts_with("push")) continue;
       const auto push = std::get<sync::Push>(sync::parse_server_event(record.event));
       auto& old = sent[static_cast<std::size_t>(push.worker)];
       const auto gradient = gradient_at(*learner, old, push.worker);
-      const std::vector<double> before = model;
+      const Model before = model;
       for (std::size_t i = 0; i < model.size(); ++i)
-        model[i] -= 0.5 * correct(gradient[i], before[i], old[i], previous[i]);
+        model[i] -= rate * correct(gradient[i], before[i], old[i], previous[i]);
       previous = before;
       old = model;
     }
-    return {model.begin(), model.end()};
+    return rounded(model);
   }
 
   Journal journal_;
@@ -89,26 +87,25 @@ TEST_F(OnArrival, AsynchronousEasgdDrawsTheWorkerAndTheCentreAsItIs) {
   constexpr double pull = 0.6 / 3;
   const auto trained = train_unevenly("easgd-async", {{"tau", std::int64_t{1}}, {"beta", 0.6}});
   const auto learner = make_job_learner(*job_);
-  std::vector<double> centre(learner->model().begin(), learner->model().end());
-  std::vector<std::vector<double>> models(3, centre);
+  Model centre = initial();
+  std::vector<Model> models(3, centre);
   for (const auto& record : journal_.decisions) {
     if (record.side != "server" || !record.event.starts_with("push")) continue;
     const auto push = std::get<sync::Push>(sync::parse_server_event(record.event));
     auto& model = models[static_cast<std::size_t>(push.worker)];
-    const auto gradient = gradient_at(*learner, model, push.worker);
+    descend(model, gradient_at(*learner, model, push.worker), rate);
     for (std::size_t i = 0; i < model.size(); ++i) {
-      model[i] -= 0.5 * gradient[i];
       const double given = pull * (model[i] - centre[i]);
       model[i] -= given;
       centre[i] += given;
     }
   }
-  expect_close(trained, {centre.begin(), centre.end()}, 1e-5F);
+  expect_close(trained, rounded(centre), 1e-5F);
 }
 
 /// The one backup takes the worker's own last step for drift.
-TEST_F(Training, DcAsgdOfMxnetIsNotSequentialEvenOfOneWorker) {
-  Experiment experiment = small_experiment(1);
+TEST_F(OnArrival, DcAsgdOfMxnetIsNotSequentialEvenOfOneWorker) {
+  Experiment experiment = testing::small_experiment(1);
   experiment.sync.algorithm = "dc-asgd-mxnet";
   experiment.sync.options = {{"lambda", 200.0}};
   train(experiment);

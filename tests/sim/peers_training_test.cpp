@@ -10,7 +10,7 @@
 
 #include "policies/sync/peer_graph.hpp"
 #include "policies/vocabulary/rng.hpp"
-#include "tests/sim/training.hpp"
+#include "tests/sim/training_by_hand.hpp"
 #include "tests/support/algorithms.hpp"
 #include "tests/support/names.hpp"
 #include "workloads/roles/peer_model.hpp"
@@ -18,9 +18,7 @@
 namespace tandem {
 namespace {
 
-using testing::small_experiment;
-using testing::Training;
-using Model = std::vector<double>;
+using testing::Model;
 
 constexpr double rate = 0.1;
 constexpr int workers = 4;
@@ -28,9 +26,7 @@ constexpr int rounds = 5;
 
 Experiment without_server(const std::string& algorithm, const std::string& over,
                           const std::map<std::string, OptionValue>& options = {}, int count = workers) {
-  Experiment experiment = small_experiment(count);
-  experiment.optimizer.momentum = 0.0;
-  experiment.optimizer.learning_rate = rate;
+  Experiment experiment = testing::plain_experiment(count, rate);
   experiment.stop.rounds = rounds;
   experiment.sync.algorithm = algorithm;
   experiment.sync.options = options;
@@ -39,36 +35,33 @@ Experiment without_server(const std::string& algorithm, const std::string& over,
   return experiment;
 }
 
-class Peers : public Training {
+class Peers : public testing::TrainingByHand {
  protected:
   /// Whose models a worker takes the mean of in a round.
   using Members = std::function<std::vector<int>(int round, int worker)>;
 
   /// The mean of all models after the job.
   std::vector<float> by_hand(const Members& members, bool step_first) const {
-    const auto values = initial_model(*job_);
     const auto learner = make_job_learner(*job_);
-    std::vector<Model> models(workers, Model(values.begin(), values.end()));
+    std::vector<Model> models(workers, initial());
     for (int round = 0; round < rounds; ++round) {
       std::vector<Model> steps;
       for (int worker = 0; worker < workers; ++worker)
         steps.push_back(gradient_at(*learner, models[static_cast<std::size_t>(worker)], worker));
-      if (step_first) descend(models, steps);
+      if (step_first) descend_each(models, steps);
       const std::vector<Model> before = models;
       for (int worker = 0; worker < workers; ++worker)
         models[static_cast<std::size_t>(worker)] = mean_of(before, members(round, worker));
-      if (!step_first) descend(models, steps);
+      if (!step_first) descend_each(models, steps);
     }
     std::vector<int> all(workers);
     std::iota(all.begin(), all.end(), 0);
-    const Model mean = mean_of(models, all);
-    return {mean.begin(), mean.end()};
+    return rounded(mean_of(models, all));
   }
 
-  static void descend(std::vector<Model>& models, const std::vector<Model>& gradients) {
+  static void descend_each(std::vector<Model>& models, const std::vector<Model>& gradients) {
     for (std::size_t worker = 0; worker < models.size(); ++worker)
-      for (std::size_t i = 0; i < models[worker].size(); ++i)
-        models[worker][i] -= rate * gradients[worker][i];
+      descend(models[worker], gradients[worker], rate);
   }
   static Model mean_of(const std::vector<Model>& models, const std::vector<int>& members) {
     Model mean(models.front().size(), 0.0);

@@ -5,14 +5,12 @@
 #include <map>
 #include <ostream>
 
-#include "tests/sim/training.hpp"
+#include "tests/sim/training_by_hand.hpp"
 
 namespace tandem {
 namespace {
 
-using testing::small_experiment;
-using testing::Training;
-using Model = std::vector<double>;
+using testing::Model;
 
 constexpr double rate = 0.1;
 constexpr int workers = 3;
@@ -27,39 +25,33 @@ struct Route {
 };
 void PrintTo(const Route& value, std::ostream* out) { *out << value.name; }
 
-class Rounds : public Training, public ::testing::WithParamInterface<Route> {
+class Rounds : public testing::TrainingByHand, public ::testing::WithParamInterface<Route> {
  protected:
   std::vector<float> train_rounds(const std::string& algorithm,
                                   const std::map<std::string, OptionValue>& options,
                                   std::int64_t halves_after = 0) {
-    Experiment experiment = small_experiment(workers);
+    Experiment experiment = on_route(testing::plain_experiment(workers, rate));
     if (halves_after > 0) {
       experiment.optimizer.schedule = "step";
       experiment.optimizer.step_every = halves_after;
       experiment.optimizer.step_factor = 0.5;
     }
-    experiment.optimizer.momentum = 0.0;
-    experiment.optimizer.learning_rate = rate;
-    experiment.stop.rounds = rounds;
     experiment.sync.algorithm = algorithm;
     experiment.sync.options = options;
-    experiment.sync.over = GetParam().over;
-    experiment.sync.collective = GetParam().collective;
-    experiment.placement.servers = GetParam().servers;
     train(experiment);
     return final_model();
   }
-
-  Model initial() const {
-    const auto values = initial_model(*job_);
-    return {values.begin(), values.end()};
+  static Experiment on_route(Experiment experiment) {
+    experiment.stop.rounds = rounds;
+    experiment.sync.over = GetParam().over;
+    experiment.sync.collective = GetParam().collective;
+    experiment.placement.servers = GetParam().servers;
+    return experiment;
   }
+
   void take_local_steps(Model& model, int worker, int steps, double at_rate = rate) const {
     const auto learner = make_job_learner(*job_);
-    for (int step = 0; step < steps; ++step) {
-      const Model gradient = gradient_at(*learner, model, worker);
-      for (std::size_t i = 0; i < model.size(); ++i) model[i] -= at_rate * gradient[i];
-    }
+    for (int step = 0; step < steps; ++step) descend(model, gradient_at(*learner, model, worker), at_rate);
   }
 
   /// Local steps from the common model, then PyTorch's SGD on minus the mean change.
@@ -77,7 +69,7 @@ class Rounds : public Training, public ::testing::WithParamInterface<Route> {
         model[i] -= outer_rate * (nesterov ? momentum * velocity[i] - change[i] : velocity[i]);
       }
     }
-    return {model.begin(), model.end()};
+    return rounded(model);
   }
 
   /// SlowMo as it is written, with a rate of local steps that changes from round to round.
@@ -96,7 +88,7 @@ class Rounds : public Training, public ::testing::WithParamInterface<Route> {
         model[i] -= outer_rate * of_round * velocity[i];
       }
     }
-    return {model.begin(), model.end()};
+    return rounded(model);
   }
 
   /// The centre. Each elastic step keeps the sum of all models.
@@ -114,7 +106,7 @@ class Rounds : public Training, public ::testing::WithParamInterface<Route> {
           centre[i] += given;
         }
     }
-    return {centre.begin(), centre.end()};
+    return rounded(centre);
   }
 };
 
@@ -157,15 +149,9 @@ TEST_P(Rounds, EasgdWithoutTieLeavesTheCentreAlone) {
 
 /// Workers take different numbers of steps, by which their changes count.
 TEST_P(Rounds, EsyncWeighsBySteps) {
-  Experiment experiment = small_experiment(6);
-  experiment.optimizer.momentum = 0.0;
-  experiment.optimizer.learning_rate = rate;
-  experiment.stop.rounds = rounds;
+  Experiment experiment = on_route(testing::plain_experiment(6, rate));
   experiment.sync.algorithm = "esync";
   experiment.sync.options = {{"weights", std::string("steps")}, {"max_local_steps", std::int64_t{2}}};
-  experiment.sync.over = GetParam().over;
-  experiment.sync.collective = GetParam().collective;
-  experiment.placement.servers = GetParam().servers;
   if (experiment.placement.servers.empty()) experiment.placement.servers = {"host-0"};
   experiment.workload.batch = 16;
   // Five share two cores.
@@ -186,7 +172,7 @@ TEST_P(Rounds, EsyncWeighsBySteps) {
     }
     for (std::size_t i = 0; i < model.size(); ++i) model[i] += sum[i] / weight;
   }
-  expect_close(final_model(), {model.begin(), model.end()}, 1e-5F);
+  expect_close(final_model(), rounded(model), 1e-5F);
 }
 
 INSTANTIATE_TEST_SUITE_P(Over, Rounds,

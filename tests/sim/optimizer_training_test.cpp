@@ -15,46 +15,47 @@
 namespace tandem {
 namespace {
 
+using testing::Change;
 using testing::small_experiment;
 using testing::Training;
 
-/// A named change of an experiment.
-struct Change {
-  std::string name;
-  std::function<void(Experiment&)> make;
+/// A way to train that ends, to rounding, where one worker alone ends.
+struct Way {
+  Change change;
   int workers = 4;
-  int steps = 5;  ///< that one worker takes instead
+  int steps = 5;  ///< that the one worker takes
 };
-void PrintTo(const Change& value, std::ostream* out) { *out << value.name; }
+void PrintTo(const Way& value, std::ostream* out) { *out << value.change.name; }
 
-/// Ways to train that end, to rounding, where one worker alone ends.
-std::vector<Change> ways() {
+std::vector<Way> ways() {
   const auto over_all_reduce = [](Experiment& e) { e.sync.over = "all-reduce"; };
-  return {{"Server", [](Experiment&) {}},
-          {"ThreeShards",
-           [](Experiment& e) {
-             e.placement.servers = {"host-0", "host-5", "host-6"};
-           }},
-          {"StepsOfWorkersByMeansOfShards",
-           [](Experiment& e) {
-             e.optimizer.update_at = "workers";
-             e.placement.servers = {"host-0", "host-5", "host-6"};
-           }},
-          {"AllReduce", over_all_reduce, 3},
-          {"KSyncOfAll", [](Experiment& e) { e.sync.algorithm = "k-sync"; }},
-          {"LocalStepsOfOne",
-           [](Experiment& e) {
-             e.sync.algorithm = "local-sgd";
-             e.sync.options = {{"h", std::int64_t{3}}};
-           },
-           1, 15},
-          {"LocalStepsOfOneOverAllReduce",
-           [=](Experiment& e) {
-             over_all_reduce(e);
-             e.sync.algorithm = "fedavg";
-             e.sync.options = {{"h", std::int64_t{3}}};
-           },
-           1, 15}};
+  return {{{"Server", [](Experiment&) {}}},
+          {{"ThreeShards",
+            [](Experiment& e) {
+              e.placement.servers = {"host-0", "host-5", "host-6"};
+            }}},
+          {{"StepsOfWorkersByMeansOfShards",
+            [](Experiment& e) {
+              e.optimizer.update_at = "workers";
+              e.placement.servers = {"host-0", "host-5", "host-6"};
+            }}},
+          {{"AllReduce", over_all_reduce}, 3},
+          {{"KSyncOfAll", [](Experiment& e) { e.sync.algorithm = "k-sync"; }}},
+          {{"LocalStepsOfOne",
+            [](Experiment& e) {
+              e.sync.algorithm = "local-sgd";
+              e.sync.options = {{"h", std::int64_t{3}}};
+            }},
+           1,
+           15},
+          {{"LocalStepsOfOneOverAllReduce",
+            [=](Experiment& e) {
+              over_all_reduce(e);
+              e.sync.algorithm = "fedavg";
+              e.sync.options = {{"h", std::int64_t{3}}};
+            }},
+           1,
+           15}};
 }
 
 /// Of Adam, an epsilon that does not make the smallest gradients as important as the others: these are all
@@ -86,12 +87,12 @@ std::vector<Change> optimizers() {
 }
 
 class WhoeverHoldsTheModel : public Training,
-                             public ::testing::WithParamInterface<std::tuple<Change, Change>> {};
+                             public ::testing::WithParamInterface<std::tuple<Way, Change>> {};
 
 TEST_P(WhoeverHoldsTheModel, ItTakesTheStepsOfOneWorker) {
   const auto& [way, optimizer] = GetParam();
   Experiment experiment = small_experiment(way.workers);
-  way.make(experiment);
+  way.change.make(experiment);
   optimizer.make(experiment);
   train(experiment);
   expect_close(final_model(), sequential_model(way.steps), 2e-5F);
@@ -103,7 +104,8 @@ TEST_P(WhoeverHoldsTheModel, ItTakesTheStepsOfOneWorker) {
 INSTANTIATE_TEST_SUITE_P(Training, WhoeverHoldsTheModel,
                          ::testing::Combine(::testing::ValuesIn(ways()), ::testing::ValuesIn(optimizers())),
                          [](const auto& instance) {
-                           return std::get<0>(instance.param).name + "_" + std::get<1>(instance.param).name;
+                           return std::get<0>(instance.param).change.name + "_" +
+                                  std::get<1>(instance.param).name;
                          });
 
 /// Each push is an update of its own, and all of a round have its rate.

@@ -15,6 +15,7 @@
 #include <limits>
 #include <memory>
 #include <optional>
+#include <ostream>
 #include <string>
 #include <vector>
 
@@ -46,6 +47,13 @@ inline Experiment small_experiment(int workers) {
   experiment.placement.servers = {"host-0"};
   return experiment;
 }
+
+/// A named change of an experiment, for parameters of tests.
+struct Change {
+  std::string name;
+  std::function<void(Experiment&)> make;
+};
+inline void PrintTo(const Change& value, std::ostream* out) { *out << value.name; }
 
 class Training : public ::testing::Test {
  protected:

@@ -15,14 +15,9 @@
 namespace tandem {
 namespace {
 
+using testing::Change;
 using testing::small_experiment;
 using testing::Training;
-
-struct Change {
-  std::string name;
-  std::function<void(Experiment&)> make;
-};
-void PrintTo(const Change& value, std::ostream* out) { *out << value.name; }
 
 /// `workers` of a network with batch normalisation, each with four images as the batch of every step.
 Experiment with_statistics(int workers) {

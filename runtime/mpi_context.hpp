@@ -52,9 +52,9 @@ struct MpiSetting {
 /// is done one after the other; what a kernel takes too long, work that follows without a pause makes up for.
 ///
 /// On a device that is not the host a kernel queues its work, which is done when the device is; sums and
-/// compressions of a bucket, and work beside, do not wait for what else the device has to do. Messages of that
-/// device's memory go through pinned memory of the host: they are copied out, or in, beside what the device
-/// computes, and may be met by messages of host memory. Small ones on channels with notes always do.
+/// compressions of a bucket, and work beside, do not wait for what else the device has to do. Messages of
+/// that device's memory go through pinned memory of the host: they are copied out, or in, beside what the
+/// device computes, and may be met by messages of host memory. Small ones on channels with notes always do.
 class MpiContext : public Context {
  public:
   /// Collective over `communicator`, which is duplicated; the clock starts at its end. Pre: MPI is

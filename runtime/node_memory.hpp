@@ -4,6 +4,7 @@
 
 #include <mpi.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -31,7 +32,8 @@ class NodeMemory {
 
   /// Whether messages from and to `rank` can pass through here; both of them get the same answer.
   bool reaches(Rank rank) const { return parts_.at(static_cast<std::size_t>(rank)) != nullptr; }
-  /// Bytes of the largest message that this rank could put.
+  bool reaches_all() const { return std::ranges::find(parts_, nullptr) == parts_.end(); }
+  /// Bytes that a rank's part has, which are a little more than its largest message.
   std::int64_t room() const { return room_; }
 
   /// Copies a message in and says where it is; nothing when there is no room for it now. Pre: size positive.

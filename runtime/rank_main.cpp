@@ -107,6 +107,7 @@ nlohmann::json describe_physics(const Job& job, const RankOptions& options, cons
     physics["network"] = "emulated cluster";
     physics["cluster"] = nlohmann::json::parse(options.cluster);
   }
+  if (setting.node_memory) physics["node_memory_bytes"] = setting.node_memory->room();
   if (std::ranges::all_of(devices, [&](const auto& device) { return device == host; })) return physics;
   physics["device_messages"] = setting.direct_messages ? "direct" : "staged";
   const AllReducePlan* plan = job.all_reduce();
@@ -223,6 +224,11 @@ void check_links(const RankOptions& options) {
   if (!result.flush()) throw WorldError("cannot write " + options.out);
 }
 
+/// None where hosts are emulated, between whose processes nothing but their network may lead. Collective.
+std::shared_ptr<NodeMemory> node_memory_outside(const std::string& cluster) {
+  return cluster.empty() ? std::make_shared<NodeMemory>(MPI_COMM_WORLD) : nullptr;
+}
+
 /// `device`: null for the processor. Collective.
 MpiSetting native_setting(const Job& job, ComputeDevice* device) {
   MpiSetting setting{.device = device};
@@ -238,12 +244,18 @@ void run_on_device(const Job& job, const RankOptions& options, Rank rank) {
   const auto notes = tell_notes(job, device, MPI_COMM_WORLD);
   if (!options.calibrate.empty()) {
     // Read before time zero, as is all that a job reads.
-    const CalibrationSetting calibration = calibration_setting(options);
-    MpiContext context(MPI_COMM_WORLD, native_setting(job, device.gpu.get()));
+    CalibrationSetting calibration = calibration_setting(options);
+    MpiSetting setting = native_setting(job, device.gpu.get());
+    setting.node_memory = node_memory_outside(calibration.cluster);
+    // What is put there has left.
+    if (setting.device == nullptr && setting.node_memory && setting.node_memory->reaches_all())
+      calibration.eager_bytes = setting.node_memory->room();
+    MpiContext context(MPI_COMM_WORLD, std::move(setting));
     return calibrate_job(job, options, calibration, context, MPI_COMM_WORLD);
   }
   const bool emulated = job.experiment().run.devices == "emulated";
   MpiSetting setting = emulated ? emulated_setting(job, rank) : native_setting(job, device.gpu.get());
+  setting.node_memory = node_memory_outside(options.cluster);
   nlohmann::json physics = describe_physics(job, options, setting, MPI_COMM_WORLD);
   if (!notes.empty()) physics["notes"] = notes;
   MpiContext context(MPI_COMM_WORLD, std::move(setting));

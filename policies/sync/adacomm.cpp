@@ -28,6 +28,7 @@ class AdaCommServer : public PushServer {
   void on_push(const Push& event, ServerDecisions& decisions) override {
     decisions.emplace_back(Accept{event.worker, weight_of(weights_, event)});
     losses_[event.worker] = event.loss;
+    rate_ = event.rate;
     barrier_.arrive(event.worker);
     if (barrier_.complete()) finish_round(event.now, decisions);
   }
@@ -55,10 +56,11 @@ class AdaCommServer : public PushServer {
       if (auto* reply = std::get_if<Reply>(&decisions[i])) reply->local_steps = steps;
   }
 
-  /// As many as the loss asks for, if these are fewer; otherwise, and where no loss is known, a share of the
-  /// last.
+  /// As many as the loss and the learning rate ask for, if these are fewer; otherwise, and where no loss is
+  /// known, a share of the last. The configured learning rate stands for the paper's first one, so that a
+  /// warm-up does not.
   int steps_for(double loss) const {
-    const double wanted = std::ceil(std::sqrt(loss / first_loss_) * first_steps_);
+    const double wanted = std::ceil(std::sqrt(loss / first_loss_ / rate_) * first_steps_);
     if (wanted >= 1.0 && wanted < steps_) return static_cast<int>(wanted);
     return std::max(1, static_cast<int>(decay_ * steps_));
   }
@@ -72,6 +74,7 @@ class AdaCommServer : public PushServer {
   Seconds next_change_;
   bool started_ = false;  ///< the first loss is known
   double first_loss_ = 0.0;
+  double rate_ = 1.0;             ///< of the next round, over the configured one
   std::map<int, double> losses_;  ///< of the round, by worker
 };
 

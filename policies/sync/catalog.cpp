@@ -150,7 +150,8 @@ std::vector<Entry> of_local_steps() {
                 .make_worker = make_post_local_sgd_worker,
                 .make_server = make_local_sgd_server}},
       {.name = "adacomm",
-       .summary = "local-sgd whose local steps grow fewer as the loss falls",
+       .summary =
+           "local-sgd whose local steps grow fewer as the loss falls, the less the lower the learning rate",
        .paper = "Wang, Joshi, SysML 2019",
        .options = adacomm_options(),
        .make = {.payload = Payload::change,

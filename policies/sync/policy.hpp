@@ -119,6 +119,9 @@ struct Push {
   Seconds duration;  ///< of its last local step
   double loss;       ///< mean of its steps since its last push; NaN when math is modelled
   double done;       ///< share of the job, whole rounds where these limit it; 1 or more: it ends
+  /// The learning rate of the round that follows the pushes so far, as its schedule has it, over the
+  /// configured one.
+  double rate = 1.0;
 };
 /// A worker asks whether to go on, or reports as it begins another step.
 struct Report {

@@ -79,7 +79,7 @@ struct EventText {
     return "push worker=" + std::to_string(e.worker) + " version=" + std::to_string(e.version) +
            " samples=" + std::to_string(e.samples) + " steps=" + std::to_string(e.local_steps) +
            " duration=" + number(e.duration.count()) + " loss=" + number(e.loss) + " done=" + number(e.done) +
-           " now=" + number(e.now.count());
+           (e.rate == 1.0 ? "" : " rate=" + number(e.rate)) + " now=" + number(e.now.count());
   }
   std::string operator()(const Report& e) const {
     return "report worker=" + std::to_string(e.worker) + " version=" + std::to_string(e.version) +
@@ -142,9 +142,15 @@ std::string to_text(const ServerEvent& event) { return std::visit(EventText{}, e
 ServerEvent parse_server_event(const std::string& text) {
   const Fields fields(text, "server");
   if (fields.name == "push")
-    return Push{fields.seconds("now"),      fields.get<int>("worker"), fields.get<int>("version"),
-                fields.get<int>("samples"), fields.get<int>("steps"),  fields.seconds("duration"),
-                fields.get<double>("loss"), fields.get<double>("done")};
+    return Push{fields.seconds("now"),
+                fields.get<int>("worker"),
+                fields.get<int>("version"),
+                fields.get<int>("samples"),
+                fields.get<int>("steps"),
+                fields.seconds("duration"),
+                fields.get<double>("loss"),
+                fields.get<double>("done"),
+                fields.has("rate") ? fields.get<double>("rate") : 1.0};
   if (fields.name == "report")
     return Report{fields.seconds("now"), fields.get<int>("worker"), fields.get<int>("version"),
                   fields.get<int>("steps"), fields.seconds("duration")};

@@ -8,6 +8,7 @@
 #include <ostream>
 #include <string>
 #include <tuple>
+#include <vector>
 
 #include "policies/vocabulary/check.hpp"
 #include "tests/sim/training.hpp"
@@ -117,6 +118,22 @@ TEST_F(Training, UpdatesByEachPushHaveTheRateOfTheirRound) {
   experiment.sync.options = {{"average", true}};
   train(experiment);
   expect_close(final_model(), sequential_model(5), 1e-5F);
+}
+
+/// With each push, that of the round which begins after it; two workers push in every round.
+TEST_F(Training, PoliciesAreToldTheRate) {
+  Experiment experiment = small_experiment(2);
+  experiment.workload.math = Experiment::Workload::Math::modelled;
+  experiment.optimizer.schedule = "step";
+  experiment.optimizer.step_every = 2;
+  experiment.optimizer.step_factor = 0.25;
+  experiment.sync.algorithm = "adacomm";
+  const Journal journal = train(experiment);
+  std::vector<double> rates;
+  for (const auto& record : journal.decisions)
+    if (record.side == "server" && record.event.starts_with("push"))
+      rates.push_back(std::get<sync::Push>(sync::parse_server_event(record.event)).rate);
+  EXPECT_EQ(rates, (std::vector<double>{1, 1, 1, 0.25, 0.25, 0.25, 0.25, 0.0625, 0.0625, 0.0625}));
 }
 
 /// Every algorithm takes any optimiser, with its state at whoever steps the model.

@@ -143,7 +143,8 @@ void ParameterServer::on_push(int worker, const Note& note) {
                          .local_steps = note.local_steps,
                          .duration = Seconds(note.duration_s),
                          .loss = std::bit_cast<double>(note.value),
-                         .done = done};
+                         .done = done,
+                         .rate = job_.optimizer_setting().schedule.factor({rounds})};
   policy_->on_push(event, decisions_);
   execute(told(event));
   checkpoint_if_due();

@@ -18,7 +18,7 @@ using testing::Words;
 /// `report WORKER STEPS DURATION` and, for the worker's side, `begin WORKER` and `step LOCAL_STEPS` (of
 /// worker 0). Last words tell more: `worker=2` whose step it is, `told=1` what the coordinator said
 /// meanwhile, `at=SECONDS` sets the clock, and of a push `samples=8`, `steps=1`, `took=SECONDS`, `loss=1` and
-/// `done=SHARE`.
+/// `done=SHARE` and `rate=FACTOR`.
 class Player {
  public:
   explicit Player(const std::string& algorithm) : entry_(catalog().find(algorithm)) {}
@@ -69,6 +69,7 @@ class Player {
     if (key == "took") push.duration = Seconds(value);
     if (key == "loss") push.loss = value;
     if (key == "done") push.done = value;
+    if (key == "rate") push.rate = value;
   }
 
   std::string start(const Words& words) {

@@ -161,7 +161,8 @@ TEST(Logs, EventsReadBackExactly) {
   for (int i = 0; i < 1000; ++i) {
     const Seconds now(random.uniform() * 1e6), duration(random.uniform());
     const int worker = static_cast<int>(random.below(1000));
-    const ServerEvent events[] = {Push{now, worker, i, 64, 3, duration, random.normal(), random.uniform()},
+    const ServerEvent events[] = {Push{now, worker, i, 64, 3, duration, random.normal(), random.uniform(),
+                                       i % 2 == 0 ? 1.0 : random.uniform()},
                                   Report{now, worker, i, 2, duration}, Left{now, worker}};
     for (const auto& event : events) EXPECT_EQ(to_text(parse_server_event(to_text(event))), to_text(event));
   }

@@ -27,17 +27,24 @@ void PrintTo(const Route& value, std::ostream* out) { *out << value.name; }
 
 class Rounds : public testing::TrainingByHand, public ::testing::WithParamInterface<Route> {
  protected:
+  static Experiment experiment_of(const std::string& algorithm,
+                                  const std::map<std::string, OptionValue>& options) {
+    Experiment experiment = on_route(testing::plain_experiment(workers, rate));
+    experiment.sync.algorithm = algorithm;
+    experiment.sync.options = options;
+    // Of these, a coordinator is one.
+    if (experiment.placement.servers.empty()) experiment.placement.servers = {"host-0"};
+    return experiment;
+  }
   std::vector<float> train_rounds(const std::string& algorithm,
                                   const std::map<std::string, OptionValue>& options,
                                   std::int64_t halves_after = 0) {
-    Experiment experiment = on_route(testing::plain_experiment(workers, rate));
+    Experiment experiment = experiment_of(algorithm, options);
     if (halves_after > 0) {
       experiment.optimizer.schedule = "step";
       experiment.optimizer.step_every = halves_after;
       experiment.optimizer.step_factor = 0.5;
     }
-    experiment.sync.algorithm = algorithm;
-    experiment.sync.options = options;
     train(experiment);
     return final_model();
   }
@@ -68,6 +75,21 @@ class Rounds : public testing::TrainingByHand, public ::testing::WithParamInterf
         velocity[i] = momentum * velocity[i] - change[i];
         model[i] -= outer_rate * (nesterov ? momentum * velocity[i] - change[i] : velocity[i]);
       }
+    }
+    return rounded(model);
+  }
+
+  /// The mean of local models after rounds of so many steps.
+  std::vector<float> means_by_hand(const std::vector<int>& steps) const {
+    Model model = initial();
+    for (const int of_round : steps) {
+      Model mean(model.size(), 0.0);
+      for (int worker = 0; worker < workers; ++worker) {
+        Model local = model;
+        take_local_steps(local, worker, of_round);
+        for (std::size_t i = 0; i < model.size(); ++i) mean[i] += local[i] / workers;
+      }
+      model = mean;
     }
     return rounded(model);
   }
@@ -113,6 +135,37 @@ class Rounds : public testing::TrainingByHand, public ::testing::WithParamInterf
 TEST_P(Rounds, FedAvgIsTheMeanOfLocalModels) {
   const auto trained = train_rounds("fedavg", {{"h", std::int64_t{3}}});
   expect_close(trained, outer_by_hand(3, 1.0, 0.0, false), 1e-5F);
+}
+
+TEST_P(Rounds, PostLocalSgdTakesOneStepThenH) {
+  const auto trained =
+      train_rounds("post-local-sgd", {{"switch_round", std::int64_t{2}}, {"h", std::int64_t{3}}});
+  expect_close(trained, means_by_hand({1, 1, 3, 3, 3}), 1e-5F);
+}
+
+/// An epoch is a step of each worker: two rounds of one step and two of three are eight.
+TEST_P(Rounds, PostLocalSgdEndsAfterItsEpochs) {
+  Experiment experiment =
+      experiment_of("post-local-sgd", {{"switch_round", std::int64_t{2}}, {"h", std::int64_t{3}}});
+  experiment.workload.math = Experiment::Workload::Math::modelled;
+  experiment.stop.rounds = 0;
+  experiment.stop.epochs = 8;
+  EXPECT_EQ(train(experiment).steps.size(), 8U * workers);
+}
+
+TEST_P(Rounds, AdaCommTakesFewerAndFewerSteps) {
+  const Journal journal = train(experiment_of("adacomm", {{"tau", std::int64_t{6}}, {"period_s", 0.0}}));
+  std::map<Rank, std::vector<int>> steps;
+  for (const auto& step : journal.steps) {
+    steps[step.rank].resize(rounds);
+    ++steps[step.rank].at(static_cast<std::size_t>(step.round));
+  }
+  ASSERT_EQ(steps.size(), static_cast<std::size_t>(workers));
+  const std::vector<int>& of_first = steps.begin()->second;
+  for (const auto& [worker, of_worker] : steps) EXPECT_EQ(of_worker, of_first) << worker;
+  EXPECT_EQ(of_first.front(), 6);
+  EXPECT_LT(of_first.back(), 6);
+  expect_close(final_model(), means_by_hand(of_first), 1e-5F);
 }
 
 TEST_P(Rounds, SlowMoKeepsMomentumOverRounds) {

@@ -249,10 +249,11 @@ INSTANTIATE_TEST_SUITE_P(
                 "lab.yaml:6: key 'sync.options' of local-sgd: option 'h': expected integer >= 1, found '0'"},
         Refusal{"UnknownOption", minimal + "sync:\n  algorithm: local-sgd\n  options: {g: 3}\n",
                 "lab.yaml:5: key 'sync.options' of local-sgd: unknown option 'g'; did you mean 'h'?"},
-        Refusal{"Route", minimal + "sync:\n  algorithm: asp\n  over: all-reduce\n",
-                "lab.yaml:4: key 'sync.algorithm': expected one that works over all-reduce (sequential | bsp "
-                "| local-sgd | esync | esync-published | fedavg | slowmo | diloco | easgd | group-average), "
-                "found 'asp', for which sync.over is server"},
+        Refusal{
+            "Route", minimal + "sync:\n  algorithm: asp\n  over: all-reduce\n",
+            "lab.yaml:4: key 'sync.algorithm': expected one that works over all-reduce (sequential | bsp "
+            "| local-sgd | post-local-sgd | adacomm | esync | esync-published | fedavg | slowmo | diloco | "
+            "easgd | group-average), found 'asp', for which sync.over is server"},
         Refusal{
             "OverlapOfChanges", minimal + "sync:\n  algorithm: local-sgd\n  overlap: both\n",
             "lab.yaml:5: key 'sync.overlap': expected none or backward, because workers of local-sgd need "
@@ -325,8 +326,8 @@ INSTANTIATE_TEST_SUITE_P(
             "SenseOfAnInheritedKey",
             minimal + "sync.algorithm: asp\nvariants: {ring: {sync.over: all-reduce}}\n",
             "lab.yaml:3: variant 'ring': key 'sync.algorithm': expected one that works over all-reduce "
-            "(sequential | bsp | local-sgd | esync | esync-published | fedavg | slowmo | diloco | easgd | "
-            "group-average), found 'asp', "
+            "(sequential | bsp | local-sgd | post-local-sgd | adacomm | esync | esync-published | fedavg | "
+            "slowmo | diloco | easgd | group-average), found 'asp', "
             "for which sync.over is server"}),
     [](const auto& test) { return test.param.name; });
 
@@ -342,9 +343,8 @@ TEST_F(ExperimentFile, RefusesOverrides) {
   EXPECT_EQ(error_of(minimal, {{"sync", "asp"}}), "--set: key 'sync': expected a map of keys, found 'asp'");
   EXPECT_EQ(error_of(minimal, {{"sync.algorithm", "asp"}, {"sync.over", "all-reduce"}}),
             "--set: key 'sync.algorithm': expected one that works over all-reduce (sequential | bsp | "
-            "local-sgd | esync | esync-published | fedavg | slowmo | diloco | easgd | group-average), found "
-            "'asp', for which sync.over "
-            "is server");
+            "local-sgd | post-local-sgd | adacomm | esync | esync-published | fedavg | slowmo | diloco | "
+            "easgd | group-average), found 'asp', for which sync.over is server");
 }
 
 TEST_F(ExperimentFile, RefusesMissingFiles) {

@@ -52,7 +52,11 @@ class AllReduceLink : public Link {
       group_->reduces->start(bucket, replica_.payload(payload_, extent.offset, extent.exchanged()));
     else
       offer_compressed(bucket, extent);
-    if (coordinator_ && bucket == replica_.buckets() - 1) coordinator_->push(contribution, version_);
+    if (bucket + 1 < replica_.buckets()) return;
+    if (coordinator_)
+      coordinator_->push(contribution, version_);
+    else
+      samples_ += contribution.samples * std::ssize(workers_);
   }
 
   void overlap(Pending& until) override {
@@ -89,6 +93,7 @@ class AllReduceLink : public Link {
 
   void remember(StateArchive& state) override {
     state.number("link.version", version_);
+    if (state.restores()) state.number("samples", samples_);  // as the worker knows them
     for (std::size_t bucket = 0; bucket < compressed_.size() && job_.real_math(); ++bucket)
       compressed_[bucket]->remember(state, "compression." + std::to_string(bucket));
     if (coordinator_ && state.restores()) coordinator_->begin_round(version_);
@@ -148,20 +153,19 @@ class AllReduceLink : public Link {
   /// Every worker counts alike, so all stop after the same round.
   ExchangeResult counted_alike() {
     ++version_;
-    const auto workers = static_cast<std::int64_t>(workers_.size());
-    const std::int64_t samples = version_ * workers * job_.experiment().workload.batch * job_.steps_a_round();
-    const Progress progress{.rounds = version_, .samples = samples, .now = Seconds(0.0)};
+    const Progress progress{.rounds = version_, .samples = samples_, .now = Seconds(0.0)};
     if (context_.rank() == workers_.front()) job_.report_progress(progress);
     return {.version = version_,
             .stop = is_reached(job_.experiment().stop, job_.dataset_info().train_samples, progress),
             .rounds = version_,
-            .samples = samples};
+            .samples = samples_};
   }
 
   ExchangeResult told_by_coordinator() {
     const Note reply = coordinator_->reply();
     version_ = reply.version;
     return {.version = reply.version,
+            .local_steps = reply.local_steps,
             .stop = (reply.value & protocol::stops) != 0,
             .rounds = reply.version,
             .samples = reply.all_samples};
@@ -287,6 +291,7 @@ class AllReduceLink : public Link {
   std::optional<double> weight_;  ///< of this worker's payload in the exchange under way
   float total_weight_ = 0.0F;     ///< the sum of all members' weights, when it is done
   int version_ = 0;
+  std::int64_t samples_ = 0;  ///< of all workers; without a coordinator all take as many
 };
 
 }  // namespace

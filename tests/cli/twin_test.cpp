@@ -90,6 +90,13 @@ std::string settings_for(const Catalog<sync::Factory>::Entry& algorithm) {
   return settings;
 }
 
+/// Batch normalisation: running statistics are in what travels, or stay where they are.
+std::string normalised(const std::string& settings) {
+  return "--set workload.model=resnet32 --set workload.batch=2 --set workload.test_samples=4"
+         " --set optimizer.learning_rate=0.001 --set sync.algorithm=" +
+         settings;
+}
+
 /// Every algorithm over every route that it can use, and every all-reduce, among a number of workers that is
 /// no power of two.
 std::vector<std::string> deterministic() {
@@ -136,6 +143,11 @@ std::vector<std::string> deterministic() {
       " --set sync.options.global_every=2");
   all.push_back(
       "--set sync.algorithm=group-average --set sync.over=all-reduce --set sync.options.group_size=4");
+  for (const char* settings :
+       {"d-psgd --set sync.over=peers", "group-average --set sync.over=all-reduce",
+        "local-sgd --set sync.options.h=2 --set placement.servers=[server,server]",
+        "local-sgd --set sync.options.h=2 --set sync.over=all-reduce --set sync.average_statistics=false"})
+    all.push_back(normalised(settings));
   // Racks of three and two, listed in turn: what the network decides must reach both worlds.
   const std::string racks =
       " --set sync.over=all-reduce --set platform=" TANDEM_SOURCE_DIR
@@ -216,6 +228,7 @@ std::vector<std::string> timing_driven() {
         all.push_back(settings_for(algorithm) + " --set sync.over=" + to_text(route));
   all.emplace_back("--set sync.algorithm=esync --set sync.over=all-reduce --set sync.collective=native");
   all.emplace_back("--set sync.algorithm=lb-bsp --set optimizer.update_at=workers");
+  all.push_back(normalised("ad-psgd --set sync.over=peers"));
   // Native devices compute within the call, so that what a worker waits for meanwhile is over before it
   // waits.
   for (const char* settings :

@@ -1,6 +1,7 @@
-// LB-BSP (Chen et al., SoCC 2020): BSP whose batches are shared out anew after each round in proportion to
-// the workers' speeds, so that all finish together. The global batch stays, and each gradient counts by its
-// batch.
+// LB-BSP (Chen et al., SoCC 2020): BSP whose batches are shared out anew after each round so that all finish
+// together: in proportion to the workers' speeds, or by lines of time over batch. The global batch stays, and
+// each gradient counts by its batch. The paper predicts processors' speeds from their load as well, which no
+// event tells.
 #pragma once
 
 #include "policies/sync/policy.hpp"

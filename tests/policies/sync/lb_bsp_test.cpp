@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 
 #include "policies/sync/policy.hpp"
@@ -36,7 +37,9 @@ TEST(LbBsp, KeepsTheGlobalBatchWhateverTheSpeeds) {
   for (const auto seed : testing::seeds(60)) {
     TANDEM_TRACE_SEED(seed);
     Rng random = Rng::stream(seed, "lb-bsp test");
-    PolicyRun run("lb-bsp", random_durations(random), {{"smoothing", 0.1 + 0.9 * random.uniform()}},
+    const std::string step_time = random.below(2) == 0 ? "proportional" : "affine";
+    PolicyRun run("lb-bsp", random_durations(random),
+                  {{"smoothing", 0.1 + 0.9 * random.uniform()}, {"step_time", step_time}},
                   Rng::stream(seed, "steps"));
     for (int round = 1; round <= 40; ++round) {
       run.run_updates(round);
@@ -107,6 +110,56 @@ TEST(LbBsp, MeetsAlsoWhenStepsHaveAFixedPart) {
   const auto durations = last_durations(run, 4);
   const auto [shortest, longest] = std::minmax_element(durations.begin(), durations.end());
   EXPECT_LE(*longest - *shortest, 0.375 + 0.15);  // a sample of the slowest and one of the second
+}
+
+/// By speed alone, batches stay where the next step to the goal is less than half a sample.
+TEST(LbBsp, FindsTheFixedPartOfSteps) {
+  const auto take = [](int worker, int samples) {
+    return Seconds((worker == 0 ? 4.0 : 3.0) + 0.1 * samples);
+  };
+  PolicyRun fitted("lb-bsp", {4.8, 3.8}, {{"step_time", std::string("affine")}, {"smoothing", 0.5}});
+  PolicyRun by_speed("lb-bsp", {4.8, 3.8});
+  for (PolicyRun* run : {&fitted, &by_speed}) run->let_steps_take(take);
+  fitted.run_updates(2);
+  by_speed.run_updates(60);
+  EXPECT_EQ(fitted.batch(0), 3);
+  EXPECT_EQ(fitted.batch(1), 13);
+  EXPECT_EQ(by_speed.batch(0), 5);
+  const double begin = fitted.now();
+  fitted.run_updates(12);
+  EXPECT_NEAR(fitted.now() - begin, 10 * 4.3, 1e-9);
+}
+
+/// With lines that hold, no sharing out would end a round earlier by more than two samples' time of any
+/// worker.
+TEST(LbBsp, EndsRoundsAsEarlyAsItsLinesAllow) {
+  for (const auto seed : testing::seeds(60)) {
+    TANDEM_TRACE_SEED(seed);
+    Rng random = Rng::stream(seed, "lines");
+    const std::size_t workers = 2 + random.below(7);
+    std::vector<double> fixed, sample, first;
+    double slowest_sample = 0.0;
+    for (std::size_t worker = 0; worker < workers; ++worker) {
+      fixed.push_back(0.5 + random.uniform());
+      sample.push_back(0.05 + 0.2 * random.uniform());
+      first.push_back(fixed.back() + batch * sample.back());
+      slowest_sample = std::max(slowest_sample, sample.back());
+    }
+    PolicyRun run("lb-bsp", first, {{"step_time", std::string("affine")}, {"smoothing", 0.5}});
+    run.let_steps_take([&](int worker, int samples) {
+      const auto index = static_cast<std::size_t>(worker);
+      return Seconds(fixed[index] + sample[index] * samples);
+    });
+    run.run_updates(20);
+    const auto last = last_durations(run, workers);
+    const double longest = *std::max_element(last.begin(), last.end());
+    // What all could do until then is no more than was done.
+    double others_could = 0.0;
+    for (std::size_t worker = 0; worker < workers; ++worker)
+      others_could +=
+          std::max(0.0, std::floor((longest - 2 * slowest_sample - fixed[worker]) / sample[worker]));
+    EXPECT_LE(others_could, batch * static_cast<double>(workers));
+  }
 }
 
 TEST(LbBsp, FollowsAWorkerThatBecomesSlower) {

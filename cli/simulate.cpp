@@ -128,7 +128,8 @@ void simulate_job(const SimulateOptions& options) {
     setting.begins.push_back(devices.emplace_back(job, static_cast<Rank>(rank), noise_seed).begin());
     journals[rank].keep_decisions = options.decisions;
   }
-  if (job.experiment().physics.noise == "profile") setting.noise = {noise_seed, job.profile()->share_spread};
+  const std::uint64_t event_seed = seed_of_events(noise_seed, job);
+  if (job.experiment().physics.noise == "profile") setting.noise = {event_seed, job.profile()->share_spread};
   setting.price = [&](Rank rank, const Work& work) {
     return devices[static_cast<std::size_t>(rank)].next(work);
   };
@@ -137,7 +138,7 @@ void simulate_job(const SimulateOptions& options) {
     setting.slowdown = [&](Rank rank, const Work& work) {
       return devices[static_cast<std::size_t>(rank)].slowdown(work);
     };
-  NativePrice native(job, between, noise_seed);
+  NativePrice native(job, between, event_seed);
   setting.all_reduce = [&](std::span<const Rank> members, Bytes size) {
     const auto time = native.next(members, size);
     return sim::AllReduceTime(time.alone, time.behind);

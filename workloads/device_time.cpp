@@ -4,13 +4,20 @@
 
 namespace tandem {
 
+std::uint64_t seed_of_events(std::uint64_t noise_seed, const Job& job) {
+  if (job.resume() == nullptr) return noise_seed;
+  return Rng::stream(noise_seed, "goes on after", static_cast<std::uint64_t>(job.resume()->round)).next();
+}
+
 DeviceTime::DeviceTime(const Job& job, Rank rank, std::uint64_t noise_seed)
     : job_(job),
       costs_(job.cost_model(rank)),
       slow_steps_(job.experiment(), rank),
+      rank_(rank),
+      noise_seed_(noise_seed),
       comes_late_(job.experiment().run.devices == "emulated") {
   if (job.experiment().physics.noise == "profile")
-    noise_ = Rng::stream(noise_seed, "noise", static_cast<std::uint64_t>(rank));
+    noise_ = Rng::stream(seed_of_events(noise_seed, job), "noise", static_cast<std::uint64_t>(rank));
 }
 
 Seconds DeviceTime::begin() {
@@ -25,8 +32,16 @@ Seconds DeviceTime::next(const Work& work) {
   const Seconds extra = is_first ? costs_.first_extra(work) : Seconds(0);
   const double slow = slow_steps_.next(work);
   if (!noise_) return costs_.price(work) * slow + extra;
+  begin_step_of(work);
   const Seconds duration = costs_.draw(work, *noise_) * slow + extra;
   return comes_late_ ? duration + job_.profile()->draw_lateness(*noise_) : duration;
+}
+
+void DeviceTime::begin_step_of(const Work& work) {
+  if (work.step < 0 || work.step == step_) return;
+  step_ = work.step;
+  const auto index = (static_cast<std::uint64_t>(rank_) << 32) | static_cast<std::uint32_t>(step_);
+  noise_ = Rng::stream(noise_seed_, "noise of a step", index);
 }
 
 Seconds DeviceTime::disk_delay() {

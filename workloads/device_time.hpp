@@ -14,9 +14,15 @@
 
 namespace tandem {
 
+/// Of noise that is drawn event by event, such as that of messages: a job that goes on after a break meets
+/// what is neither that of its beginning again nor known to be that of the job without the break.
+std::uint64_t seed_of_events(std::uint64_t noise_seed, const Job& job);
+
 /// With a profile, native devices take what was measured on their host, and longer the first time; with
 /// physics.noise "profile" work varies as measured, and emulated devices come late. Draws are from
-/// `noise_seed` and the rank alone, those of slow steps from the experiment's seed.
+/// `noise_seed`, the rank and the step alone, so that a job that goes on after a break has those of its
+/// steps; who takes no steps, and the beginning, have others then. Those of slow steps are from the
+/// experiment's seed.
 class DeviceTime {
  public:
   /// `job` must outlive it.
@@ -34,10 +40,16 @@ class DeviceTime {
   static bool any_slowdown(const Job& job);
 
  private:
+  /// The noise of a step is a stream of its own.
+  void begin_step_of(const Work& work);
+
   const Job& job_;
   CostModel costs_;
   Slowdown slow_steps_;
+  Rank rank_;
+  std::uint64_t noise_seed_;
   std::optional<Rng> noise_;
+  int step_ = -1;  ///< whose noise it is; -1: nobody's
   bool comes_late_;
   std::set<std::pair<Work::Kind, int>> executed_;  ///< kinds and buckets; few
 };

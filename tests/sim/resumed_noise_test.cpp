@@ -1,0 +1,95 @@
+// What varies in a simulation of a job that goes on after a break: computations of steps as without the
+// break, all else anew.
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <vector>
+
+#include "platforms/load.hpp"
+#include "tests/sim/temporary_platform.hpp"
+#include "tests/support/temporary_folder.hpp"
+#include "workloads/device_time.hpp"
+#include "workloads/job.hpp"
+
+namespace tandem {
+namespace {
+
+class ResumedNoise : public ::testing::Test {
+ protected:
+  ResumedNoise() {
+    Experiment experiment;
+    experiment.platform = file_.path();
+    experiment.workload.math = Experiment::Workload::Math::modelled;
+    experiment.workload.model = "mlp";
+    experiment.workload.dataset = "synthetic";
+    experiment.workload.train_samples = 600;
+    experiment.workload.batch = 20;
+    experiment.stop.rounds = 10;
+    experiment.placement.workers = {"host-0", "host-1"};
+    experiment.placement.servers = {"host-2"};
+    experiment.run.devices = "native";
+    experiment.physics.noise = "profile";
+    experiment.physics.profile = folder_.path().string() + "/profile.json";
+    Profile profile;
+    profile.paths = {{.from = "host-0", .to = "host-1", .messages = {}, .segments = {{0, 1e-4, 1e-8}}}};
+    const std::vector<double> times = {1.0, 1.1, 1.2, 1.3, 1.5, 1.7, 2.0, 2.4};
+    profile.compute = {{"mlp", Work::Kind::decode, -1, 20, 0, 1.4, 0.0, times},
+                       {"mlp", Work::Kind::forward, -1, 20, 0, 1.4, 0.0, times},
+                       {"mlp", Work::Kind::update, -1, 0, 1000, 1.4, 0.0, times}};
+    profile.begins = {.model = "", .raw_s = times};
+    save_profile(experiment.physics.profile, profile);
+    const auto platform = platforms::load_platform(file_.path());
+    whole_ = std::make_unique<Job>(experiment, platform, folder_.path().string());
+    resumed_ = std::make_unique<Job>(experiment, platform, folder_.path().string());
+    resumed_->go_on_from({.directory = folder_.path().string(), .round = 4});
+  }
+
+  /// Of a worker's steps from `first` to the tenth.
+  static std::vector<double> steps(const Job& job, Rank rank, int first) {
+    DeviceTime device(job, rank, 7);
+    std::vector<double> seconds;
+    for (int step = first; step < 10; ++step) {
+      seconds.push_back(device.next({.kind = Work::Kind::decode, .samples = 20, .step = step}).count());
+      seconds.push_back(device.next({.kind = Work::Kind::forward, .samples = 20, .step = step}).count());
+      seconds.push_back(device.next({.kind = Work::Kind::update, .bytes = Bytes(1000)}).count());
+    }
+    return seconds;
+  }
+  /// Of one who takes no steps.
+  static std::vector<double> updates(const Job& job) {
+    DeviceTime device(job, 2, 7);
+    std::vector<double> seconds = {device.begin().count()};
+    for (int update = 0; update < 20; ++update)
+      seconds.push_back(device.next({.kind = Work::Kind::update, .bytes = Bytes(1000)}).count());
+    return seconds;
+  }
+
+  testing::TemporaryFolder folder_;
+  testing::TemporaryPlatform file_{testing::TemporaryPlatform::star(3, 1e8, 1e-4)};
+  std::unique_ptr<Job> whole_;
+  std::unique_ptr<Job> resumed_;
+};
+
+TEST_F(ResumedNoise, StepsVaryAsWithoutTheBreak) {
+  for (const Rank rank : {0, 1}) {
+    const auto all = steps(*whole_, rank, 0);
+    EXPECT_EQ(steps(*resumed_, rank, 4), std::vector<double>(all.begin() + 4 * 3, all.end()));
+  }
+  EXPECT_NE(steps(*whole_, 0, 0), steps(*whole_, 1, 0));
+  const auto all = steps(*whole_, 0, 0);
+  EXPECT_NE(std::vector<double>(all.begin(), all.begin() + 15),
+            std::vector<double>(all.begin() + 15, all.end()))
+      << "steps are alike";
+}
+
+TEST_F(ResumedNoise, WhatIsNoStepsIsNotThatOfTheBeginning) {
+  EXPECT_EQ(updates(*whole_), updates(*whole_));
+  EXPECT_EQ(updates(*resumed_), updates(*resumed_));
+  EXPECT_NE(updates(*resumed_), updates(*whole_));
+  EXPECT_EQ(seed_of_events(7, *whole_), 7U);
+  EXPECT_NE(seed_of_events(7, *resumed_), 7U);
+  EXPECT_NE(seed_of_events(7, *resumed_), seed_of_events(8, *resumed_));
+}
+
+}  // namespace
+}  // namespace tandem

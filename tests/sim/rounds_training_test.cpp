@@ -200,6 +200,18 @@ TEST_P(Rounds, EasgdWithoutTieLeavesTheCentreAlone) {
   EXPECT_EQ(trained, initial_model(*job_));
 }
 
+/// One thing with several names: an outer step that is the mean change.
+TEST_P(Rounds, WithoutAnOuterOptimiserOfItsOwnAllAreFedAvg) {
+  const std::map<std::string, OptionValue> plain = {
+      {"h", std::int64_t{3}}, {"outer_rate", 1.0}, {"outer_momentum", 0.0}};
+  for (const char* algorithm : {"fedavg", "slowmo", "diloco"})
+    train_apart(experiment_of(algorithm, plain), algorithm);
+  const auto trained = train_rounds("local-sgd", {{"h", std::int64_t{3}}});
+  EXPECT_GT(distance(trained, initial_model(*job_)), 1e-3F);
+  for (const char* algorithm : {"fedavg", "slowmo", "diloco"})
+    expect_close(model_in(algorithm), trained, 1e-6F);
+}
+
 /// Workers take different numbers of steps, by which their changes count.
 TEST_P(Rounds, EsyncWeighsBySteps) {
   Experiment experiment = on_route(testing::plain_experiment(6, rate));

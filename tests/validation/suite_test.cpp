@@ -6,7 +6,11 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <set>
+#include <string>
 
+#include "policies/collectives/schedule.hpp"
+#include "policies/sync/policy.hpp"
 #include "policies/vocabulary/check.hpp"
 #include "tests/support/suite_file.hpp"
 #include "validation/suite_file.hpp"
@@ -184,6 +188,19 @@ TEST(ShippedSuites, Expand) {
     EXPECT_GT(count, 0);
     EXPECT_GE(2 * static_cast<std::size_t>(count), suite->configurations.size() / 4);
   }
+}
+
+/// What is added to a catalogue is validated too.
+TEST(ShippedSuites, HaveRowsOfEveryAlgorithmAndCollective) {
+  std::set<std::string> algorithms, all_reduces;
+  for (const auto& configuration : load_suite(source + "/validation/suites/lab.yaml").configurations) {
+    const auto& sync = configuration.experiment.sync;
+    algorithms.insert(sync.algorithm);
+    if (sync.over == "all-reduce") all_reduces.insert(sync.collective);
+  }
+  for (const auto& name : sync::catalog().names()) EXPECT_TRUE(algorithms.contains(name)) << name;
+  for (const auto& name : collectives::catalog().names()) EXPECT_TRUE(all_reduces.contains(name)) << name;
+  for (const char* name : {"native", "auto"}) EXPECT_TRUE(all_reduces.contains(name)) << name;
 }
 
 }  // namespace

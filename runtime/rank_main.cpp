@@ -31,6 +31,7 @@
 #include "runtime/wire.hpp"
 #include "workloads/calibration.hpp"
 #include "workloads/job.hpp"
+#include "workloads/job_identity.hpp"
 #include "workloads/profile.hpp"
 #include "workloads/records/recording_context.hpp"
 #include "workloads/records/result_directory.hpp"
@@ -239,6 +240,14 @@ MpiSetting native_setting(const Job& job, ComputeDevice* device) {
   return setting;
 }
 
+/// Before anything starts. Collective.
+void check_alike(const Job& job, const RankOptions& options, MPI_Comm communicator) {
+  std::vector<JobIdentity> ranks;
+  for (const auto& text : gather_texts(communicator, to_text(identity_of(job, options.document))))
+    ranks.push_back(identity_from_text(text));
+  expect_alike(job, ranks);
+}
+
 void run_on_device(const Job& job, const RankOptions& options, Rank rank) {
   const RankDevice device = make_rank_device(job, rank);
   const auto notes = tell_notes(job, device, MPI_COMM_WORLD);
@@ -270,6 +279,7 @@ void run_rank(int argc, char** argv) {
   job.on_progress([&last_progress](double fraction) { print_progress(fraction, last_progress); });
   int rank = 0;
   check_mpi(MPI_Comm_rank(MPI_COMM_WORLD, &rank), "MPI_Comm_rank");
+  check_alike(job, options, MPI_COMM_WORLD);
   within_rank_memory(job, rank, [&] { run_on_device(job, options, rank); });
 }
 

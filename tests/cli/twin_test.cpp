@@ -335,6 +335,24 @@ TEST_F(Twins, BadInputThatOnlyARankFindsLeavesNothing) {
   EXPECT_FALSE(std::filesystem::exists(line_.folder() / "out"));
 }
 
+/// As where a machine has kept an older file: another seed begins with another model.
+TEST_F(Twins, RanksThatHaveDifferentJobsDoNotStart) {
+  line_.write("wrapper",
+              "program=$1 document=$2; shift 2\n"
+              "[ \"$OMPI_COMM_WORLD_RANK\" = 2 ] && document=other.json\n"
+              "exec \"$program\" \"$document\" \"$@\"\n");
+  const auto result = line_.shell("\"$TANDEM\" run " + line_.experiment() +
+                                  " --print-command --out out | grep mpirun > line; "
+                                  "sed 's/\"seed\": 1,/\"seed\": 2,/' out/job.json > other.json; "
+                                  "cmp -s out/job.json other.json && echo SAME; "
+                                  "sed 's#[^ ]*/tandem-rank #sh wrapper &#' line | sh");
+  EXPECT_EQ(result.output.find("SAME"), std::string::npos) << result.output;
+  EXPECT_NE(result.exit_code, 0);
+  for (const char* word : {"rank 2", "the job's document", "expected the same"})
+    EXPECT_NE(result.output.find(word), std::string::npos) << word << "\n" << result.output;
+  EXPECT_FALSE(std::filesystem::exists(line_.folder() / "out" / "summary.json"));
+}
+
 TEST_F(Twins, AnInterruptedValidationEndsWhatItStarted) {
   const auto result = line_.tandem_ended_early(
       "validate " + line_.experiment() + " --set stop.rounds=10000 --set workload.math=modelled --out out",

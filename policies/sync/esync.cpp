@@ -55,6 +55,7 @@ class EsyncServer : public ServerPolicy {
         ahead_(asks_ahead(setting)),
         communication_aware_(setting.options.boolean("communication_aware")),
         epsilon_(setting.options.real("epsilon_s")),
+        epsilon_share_(setting.options.real("epsilon_share")),
         smoothing_(setting.options.real("smoothing")),
         max_local_steps_(static_cast<int>(setting.options.integer("max_local_steps"))),
         weights_(setting.options.text("weights")) {}
@@ -125,7 +126,8 @@ class EsyncServer : public ServerPolicy {
     if (!ahead_ && !pace.reported) return false;  // it has not begun
     const Record& record = at(worker);
     const Seconds next_end = record.step_end + (ahead_ ? record.step.value : Seconds(0.0));
-    return next_end + exchange_of(record) + epsilon_ > pace.step_end + exchange_of(pace);
+    const Seconds margin = epsilon_ + pace.step.value * epsilon_share_;
+    return next_end + exchange_of(record) + margin > pace.step_end + exchange_of(pace);
   }
 
   /// Longest step and exchange among those who take part; ties: lowest index.
@@ -161,6 +163,7 @@ class EsyncServer : public ServerPolicy {
   bool ahead_;
   bool communication_aware_;
   Seconds epsilon_;
+  double epsilon_share_;
   double smoothing_;
   int max_local_steps_;
   std::string weights_;
@@ -181,6 +184,12 @@ std::vector<OptionSpec> esync_options(const EsyncDefaults& defaults) {
            .summary = "margin in seconds by which a step must end before the slowest worker's",
            .default_value = defaults.epsilon_s,
            .minimum = 0.0},
+          {.name = "epsilon_share",
+           .summary = "the same as a share of the slowest worker's step, whatever the devices; added to "
+                      "epsilon_s",
+           .default_value = 0.0,
+           .minimum = 0.0,
+           .maximum = 1.0},
           {.name = "smoothing",
            .summary = "weight of the newest duration; 1 takes the last one as published",
            .default_value = 1.0,

@@ -95,9 +95,15 @@ TEST_P(Esync, ExampleOfTheReference) {
   run.run_updates(4);
   EXPECT_EQ(run.steps(0), (std::vector<int>{1, 1, 1, 1}));
   EXPECT_EQ(run.steps(1), (std::vector<int>{1, 4, 4, 4}));  // the first round measures
-  PolicyRun with_margin(GetParam(), {4.0, 1.0}, {{"epsilon_s", 0.5}});
-  with_margin.run_updates(3);
-  EXPECT_EQ(with_margin.steps(1), (std::vector<int>{1, 3, 3}));
+  const std::vector<std::map<std::string, OptionValue>> margins = {
+      {{"epsilon_s", 0.5}},
+      {{"epsilon_s", 0.0}, {"epsilon_share", 0.125}},
+      {{"epsilon_s", 0.25}, {"epsilon_share", 0.0625}}};
+  for (const auto& margin : margins) {
+    PolicyRun with_margin(GetParam(), {4.0, 1.0}, margin);
+    with_margin.run_updates(3);
+    EXPECT_EQ(with_margin.steps(1), (std::vector<int>{1, 3, 3}));
+  }
 }
 
 TEST_P(Esync, StepsOfARoundFollowTheClosedForm) {
@@ -107,8 +113,9 @@ TEST_P(Esync, StepsOfARoundFollowTheClosedForm) {
     std::vector<double> durations(2 + random.below(8));
     for (double& duration : durations) duration = 0.05 + random.uniform();
     const double slowest = *std::max_element(durations.begin(), durations.end());
-    const double epsilon = 0.2 * random.uniform();
-    PolicyRun run(GetParam(), durations, {{"epsilon_s", epsilon}});
+    const double epsilon_s = 0.2 * random.uniform(), epsilon_share = 0.2 * random.uniform();
+    const double epsilon = epsilon_s + epsilon_share * slowest;
+    PolicyRun run(GetParam(), durations, {{"epsilon_s", epsilon_s}, {"epsilon_share", epsilon_share}});
     run.run_updates(4);
     for (std::size_t worker = 0; worker < durations.size(); ++worker) {
       const int expected = std::max(1, static_cast<int>(std::floor((slowest - epsilon) / durations[worker])));

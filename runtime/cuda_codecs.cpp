@@ -9,6 +9,7 @@
 #include "runtime/cuda_check.hpp"
 #include "runtime/cuda_device.hpp"
 #include "runtime/kernels.hpp"
+#include "workloads/vectors/host_copy.hpp"
 
 namespace tandem {
 namespace {
@@ -117,35 +118,35 @@ class CudaSigns final : public compression::Codec {
   }
 
   void fill_tables() {
-    host_chunks_.clear();
-    host_ranges_.clear();
+    std::vector<kernels::Chunk> chunks;
+    std::vector<kernels::ChunkRange> ranges;
     for (const compression::Part& part : stretch_.parts) {
-      const auto number = static_cast<std::int32_t>(host_ranges_.size());
-      const auto first = static_cast<std::int64_t>(host_chunks_.size());
+      const auto number = static_cast<std::int32_t>(ranges.size());
+      const auto first = static_cast<std::int64_t>(chunks.size());
       for (std::int64_t at = 0; at < part.size(); at += kernels::chunk_elements) {
         const std::int64_t count = std::min(kernels::chunk_elements, part.size() - at);
-        host_chunks_.push_back({part.begin + at, static_cast<std::int32_t>(count), number});
+        chunks.push_back({part.begin + at, static_cast<std::int32_t>(count), number});
       }
-      host_ranges_.push_back({first, static_cast<std::int64_t>(host_chunks_.size()) - first, part.size()});
+      ranges.push_back({first, static_cast<std::int64_t>(chunks.size()) - first, part.size()});
     }
-    chunks_ = uploaded(host_chunks_);
-    ranges_ = uploaded(host_ranges_);
-    sums_ = DeviceArray<kernels::ChunkSum>(device_, host_chunks_.size());
+    chunks_ = uploaded(chunks);
+    ranges_ = uploaded(ranges);
+    sums_ = DeviceArray<kernels::ChunkSum>(device_, chunks.size());
   }
 
   template <class Item>
   DeviceArray<Item> uploaded(const std::vector<Item>& items) {
+    HostCopy<Item> pinned(device_);
+    const std::span<Item> from = pinned.of(items.size());
+    std::ranges::copy(items, from.begin());
     DeviceArray<Item> array(device_, items.size());
-    device_.copy(array.data(), items.data(), items.size() * sizeof(Item));
+    copy_and_await(device_, array.data(), from.data(), from.size_bytes());
     return array;
   }
 
   CudaDevice& device_;
   compression::Stretch stretch_;
   kernels::SignMethod method_;
-  // Stay as they are until the queue has passed their copies.
-  std::vector<kernels::Chunk> host_chunks_;
-  std::vector<kernels::ChunkRange> host_ranges_;
   DeviceArray<kernels::Chunk> chunks_;
   DeviceArray<kernels::ChunkRange> ranges_;
   DeviceArray<kernels::ChunkSum> sums_;

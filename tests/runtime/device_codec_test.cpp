@@ -310,7 +310,7 @@ TEST_P(DeviceCodecTest, CodecsWorkInTheQueueInUse) {
   for (const auto seed : testing::seeds(4)) {
     TANDEM_TRACE_SEED(seed);
     Rng random(seed);
-    device().use_second_queue(true);
+    const SecondQueue beside(device());
     for (const Method& method : methods()) {
       const Shapes shapes = random_shapes(random, 5000);
       test_messages(
@@ -318,7 +318,6 @@ TEST_P(DeviceCodecTest, CodecsWorkInTheQueueInUse) {
           mixed_values(static_cast<std::size_t>(compression::stretch_with(shapes).elements), random), random);
       test_feedback(device(), method, shapes, /*in_place=*/true, random);
     }
-    device().use_second_queue(false);
   }
 }
 

@@ -150,7 +150,7 @@ TEST_F(Loading, ABatchWhoseSizeMayChangeIsDrawnWhenItsStepBegins) {
   host_properties_ = gpu;
   Experiment experiment = from("memory");
   experiment.sync.algorithm = "lb-bsp";
-  experiment.placement.workers = {"host-1", "host-2", "host-2"};  // two share a device
+  experiment.placement.workers = {"host-1", "host-1", "host-1", "host-2"};  // three share two cores
   experiment.stop.rounds = 8;
   const Journal journal = train(experiment, true);
   const auto decodes = work_of(journal, "decode");

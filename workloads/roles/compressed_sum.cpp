@@ -4,7 +4,7 @@
 
 #include "policies/vocabulary/check.hpp"
 #include "workloads/roles/device_codec.hpp"
-#include "workloads/vectors/owned_mark.hpp"
+#include "workloads/vectors/host_copy.hpp"
 
 namespace tandem {
 namespace {
@@ -131,7 +131,8 @@ class Factored final : public CompressedSum {
         factors_(job.compression()->make_factors(setting)),
         feedback_(feedback_for(job, host_device())),
         elements_(setting.stretch.elements),
-        element_(collectives::float_element) {}
+        element_(collectives::float_element),
+        copy_(device) {}
 
   std::vector<Vector> vectors() const override {
     return {{factors_->left_elements(), element_}, {factors_->right_elements(), element_}};
@@ -174,8 +175,7 @@ class Factored final : public CompressedSum {
   /// The payload's memory, or that of its copy.
   std::span<float> here_of(std::span<float> payload) {
     if (device_.is_host()) return payload;
-    copy_.resize(payload.size());
-    return copy_;
+    return copy_.of(payload.size());
   }
   std::span<float> fetched(std::span<float> payload) {
     const std::span<float> here = here_of(payload);
@@ -185,7 +185,7 @@ class Factored final : public CompressedSum {
   }
   void put_back(std::span<float> payload) {
     if (device_.is_host()) return;
-    copy_and_await(device_, payload.data(), copy_.data(), payload.size_bytes());
+    copy_and_await(device_, payload.data(), here_of(payload).data(), payload.size_bytes());
   }
 
   ComputeDevice& device_;
@@ -194,7 +194,7 @@ class Factored final : public CompressedSum {
   std::int64_t elements_;
   Element element_;
   std::span<const float> values_;  ///< of the exchange under way, to be sent
-  std::vector<float> copy_;        ///< of the payload, where it is not in the host's memory
+  HostCopy<float> copy_;           ///< of the payload, where it is not in the host's memory
   std::vector<float> left_;
   std::vector<float> right_;
 };

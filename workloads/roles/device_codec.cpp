@@ -1,9 +1,8 @@
 #include "workloads/roles/device_codec.hpp"
 
 #include <utility>
-#include <vector>
 
-#include "workloads/vectors/owned_mark.hpp"
+#include "workloads/vectors/host_copy.hpp"
 
 namespace tandem {
 namespace {
@@ -11,30 +10,30 @@ namespace {
 class ByProcessor final : public compression::Codec {
  public:
   ByProcessor(ComputeDevice& device, std::unique_ptr<compression::Codec> codec)
-      : device_(device), codec_(std::move(codec)) {}
+      : device_(device), codec_(std::move(codec)), values_(device), message_(device) {}
 
   std::int64_t message_bytes() const override { return codec_->message_bytes(); }
   void encode(std::span<const float> values, std::int64_t exchange, std::span<std::byte> message) override {
-    values_.resize(values.size());
-    message_.resize(message.size());
-    copy_and_await(device_, values_.data(), values.data(), values.size_bytes());
-    codec_->encode(values_, exchange, message_);
-    copy_and_await(device_, message.data(), message_.data(), message_.size());
+    const auto own = values_.of(values.size());
+    const auto encoded = message_.of(message.size());
+    copy_and_await(device_, own.data(), values.data(), own.size_bytes());
+    codec_->encode(own, exchange, encoded);
+    copy_and_await(device_, message.data(), encoded.data(), encoded.size());
   }
   void decode(std::span<const std::byte> message, std::int64_t exchange, std::span<float> values) override {
-    values_.resize(values.size());
-    message_.resize(message.size());
-    copy_and_await(device_, message_.data(), message.data(), message.size());
-    codec_->decode(message_, exchange, values_);
-    copy_and_await(device_, values.data(), values_.data(), values.size_bytes());
+    const auto own = values_.of(values.size());
+    const auto encoded = message_.of(message.size());
+    copy_and_await(device_, encoded.data(), message.data(), encoded.size());
+    codec_->decode(encoded, exchange, own);
+    copy_and_await(device_, values.data(), own.data(), own.size_bytes());
   }
   std::span<float> learnt() override { return codec_->learnt(); }
 
  private:
   ComputeDevice& device_;
   std::unique_ptr<compression::Codec> codec_;
-  std::vector<float> values_;
-  std::vector<std::byte> message_;
+  HostCopy<float> values_;
+  HostCopy<std::byte> message_;
 };
 
 }  // namespace

@@ -1,0 +1,29 @@
+// Memory of the host for what the processor does with vectors of a device. May not know CUDA.
+#pragma once
+
+#include <cstddef>
+#include <span>
+
+#include "workloads/vectors/compute_device.hpp"
+#include "workloads/vectors/owned_mark.hpp"
+
+namespace tandem {
+
+/// Pinned, so that the device copies at its full speed and in whatever queue; as large as the largest vector
+/// so far. Its device must outlive it.
+template <class Element>
+class HostCopy {
+ public:
+  explicit HostCopy(ComputeDevice& device) : device_(device) {}
+  /// Room for so many elements, which are any. What was there before is lost when it was too small.
+  std::span<Element> of(std::size_t elements) {
+    if (memory_.size() < elements) memory_ = PinnedArray<Element>(device_, elements);
+    return memory_.span().first(elements);
+  }
+
+ private:
+  ComputeDevice& device_;
+  PinnedArray<Element> memory_;
+};
+
+}  // namespace tandem

@@ -108,7 +108,7 @@ nlohmann::json describe_physics(const Job& job, const RankOptions& options, cons
     physics["network"] = "emulated cluster";
     physics["cluster"] = nlohmann::json::parse(options.cluster);
   }
-  if (setting.node_memory) physics["node_memory_bytes"] = setting.node_memory->room();
+  if (setting.node_memory) physics["node_memory_message_bytes"] = setting.node_memory->largest();
   if (std::ranges::all_of(devices, [&](const auto& device) { return device == host; })) return physics;
   physics["device_messages"] = setting.direct_messages ? "direct" : "staged";
   const AllReducePlan* plan = job.all_reduce();
@@ -258,7 +258,7 @@ void run_on_device(const Job& job, const RankOptions& options, Rank rank) {
     setting.node_memory = node_memory_outside(calibration.cluster);
     // What is put there has left.
     if (setting.device == nullptr && setting.node_memory && setting.node_memory->reaches_all())
-      calibration.eager_bytes = setting.node_memory->room();
+      calibration.eager_bytes = setting.node_memory->largest();
     MpiContext context(MPI_COMM_WORLD, std::move(setting));
     return calibrate_job(job, options, calibration, context, MPI_COMM_WORLD);
   }

@@ -17,7 +17,7 @@
 
 #include "policies/vocabulary/rng.hpp"
 #include "workloads/vectors/compute_device.hpp"
-#include "workloads/vectors/owned_mark.hpp"
+#include "workloads/vectors/host_copy.hpp"
 
 namespace tandem {
 
@@ -55,17 +55,19 @@ class Guarded {
       : device_(device),
         size_(values.size()),
         start_(guards + start),
-        all_(size_ + start_ + guards, guard()) {
-    std::copy(values.begin(), values.end(), all_.begin() + static_cast<std::ptrdiff_t>(start_));
-    memory_ = DeviceArray<Element>(device, all_.size());
-    device.copy(memory_.data(), all_.data(), all_.size() * sizeof(Element));
+        host_(device),
+        memory_(device, size_ + start_ + guards) {
+    const std::span<Element> all = host_.of(memory_.size());
+    std::fill(all.begin(), all.end(), guard());
+    std::copy(values.begin(), values.end(), all.begin() + static_cast<std::ptrdiff_t>(start_));
+    copy_and_await(device, memory_.data(), all.data(), all.size_bytes());
   }
   Element* data() const { return memory_.data() + start_; }
   std::span<Element> span() const { return {data(), size_}; }
   /// What is there now. The guards have to be as they were.
   std::vector<Element> read() {
-    std::vector<Element> now(all_.size());
-    copy_and_await(device_, now.data(), memory_.data(), now.size() * sizeof(Element));
+    const std::span<Element> now = host_.of(memory_.size());
+    copy_and_await(device_, now.data(), memory_.data(), now.size_bytes());
     for (std::size_t at = 0; at < now.size(); ++at)
       if (at < start_ || at >= start_ + size_) {
         EXPECT_EQ(now[at], guard()) << "outside, at " << at << " from " << start_ << ", size " << size_;
@@ -81,7 +83,7 @@ class Guarded {
   ComputeDevice& device_;
   std::size_t size_;
   std::size_t start_;
-  std::vector<Element> all_;
+  HostCopy<Element> host_;
   DeviceArray<Element> memory_;
 };
 

@@ -43,6 +43,22 @@ json recorded_document(const fs::path& folder) {
   }
 }
 
+Experiment recorded_experiment(const json& document, const std::string& path) {
+  try {
+    return experiment_from_json(document.at("experiment"));
+  } catch (const ConfigError& error) {
+    throw ConfigError(
+        fmt::format("{}: {}; another version of Tandem wrote it, and can go on with it", path, error.what()));
+  }
+}
+
+/// As this version reads it: an option that another one did not know has its default.
+json read_again(const fs::path& folder, json document) {
+  const std::string path = (folder / "job.json").string();
+  document["experiment"] = to_json(with_overrides(recorded_experiment(document, path), {}, path));
+  return document;
+}
+
 /// What may differ when a job goes on: when it ends, and from where it went on before.
 json what_must_stay(const json& job) {
   // As it reads back from a file.
@@ -59,7 +75,7 @@ std::string value_at(const json& document, const std::string& pointer) {
 
 /// Errors: ConfigError naming the first thing that differs.
 void expect_same_job(const fs::path& folder, const json& recorded, const json& now) {
-  const json before = what_must_stay(recorded), after = what_must_stay(now);
+  const json before = what_must_stay(read_again(folder, recorded)), after = what_must_stay(now);
   const json changes = json::diff(before, after);
   if (changes.empty()) return;
   const std::string pointer = changes.front().at("path").get<std::string>();
@@ -101,15 +117,6 @@ void tell(const Job& job, const ResumePoint& point) {
       "resume: {} decides by the order of time, so what follows may differ from the job without a break{}\n",
       algorithm.name,
       point.workers_remember ? "" : "; workers take a fresh step from the checkpoint's model");
-}
-
-Experiment recorded_experiment(const json& document, const std::string& path) {
-  try {
-    return experiment_from_json(document.at("experiment"));
-  } catch (const ConfigError& error) {
-    throw ConfigError(
-        fmt::format("{}: {}; another version of Tandem wrote it, and can go on with it", path, error.what()));
-  }
 }
 
 }  // namespace

@@ -12,6 +12,7 @@ namespace {
 
 constexpr std::int64_t element = sizeof(float);
 // Sums over a list of members must start in one order everywhere. All share a route: none waits long there.
+constexpr Channel meetings{.number = 1 << 29, .carries_note = false};
 constexpr DeviceCopies::Route sums_route{.to = -1, .tag = -1};
 
 }  // namespace
@@ -32,7 +33,29 @@ MpiContext::Members MpiContext::communicator_of(std::span<const Rank> members) {
   return made;
 }
 
+/// Returns when all of them are here, and lets messages go on until then: in MPI's own calls nobody asks for
+/// the payload of an envelope, for which its sender may wait before it comes here, or serves one who does.
+void MpiContext::meet(std::span<const Rank> members) {
+  const Rank host = members.front();
+  std::vector<Pending> words;
+  const auto each_guest = [&](auto&& exchange) {
+    for (const Rank member : members)
+      if (member != host) words.push_back(exchange(member));
+    wait_all(words);
+    words.clear();
+  };
+  if (rank_ == host) {
+    each_guest([&](Rank guest) { return receive(guest, meetings, {}); });
+    each_guest([&](Rank guest) { return send(guest, meetings, {}, {}); });
+  } else {
+    words.push_back(send(host, meetings, {}, {}));
+    words.push_back(receive(host, meetings, {}));
+    wait_all(words);
+  }
+}
+
 MpiContext::Members MpiContext::make_communicator(std::span<const Rank> members) {
+  meet(members);
   let_leave();
   Members made;
   MPI_Group all = MPI_GROUP_NULL;

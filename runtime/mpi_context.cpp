@@ -249,7 +249,11 @@ bool MpiContext::test_messages() {
 
 bool MpiContext::is_done(const Pending& pending) {
   advance();
-  return is_done(slots_[pending.slot()]);
+  Slot& slot = slots_[pending.slot()];
+  if (!is_done(slot)) return false;
+  // A sum that has ended is forgotten by whom it was asked of.
+  if (slot.state == Slot::State::summed) slot.state = Slot::State::done;
+  return true;
 }
 
 bool MpiContext::is_done(const Slot& slot) const {

@@ -149,10 +149,12 @@ class MpiContext : public Context {
   static void end(Slot& slot);
   std::byte* staging_of(Slot& slot);
   bool has_envelope(Channel channel, Rank peer) const;
-  bool is_staged(const Slice& slice, bool packed) const;
+  bool is_neighbour(Rank peer) const;
+  std::int64_t packed_most(Rank peer) const;
+  bool is_staged(const Slice& slice, bool by_host) const;
   std::int64_t place_on_node(Rank to, const Slice& payload);
   void start(std::uint32_t number, Rank to, int tag, const Parts& parts);
-  std::byte* arrival_place(Slot& slot, std::int64_t size);
+  std::byte* arrival_place(Slot& slot, std::int64_t size, bool by_host);
   void land(Slot& slot, const std::byte* pinned, std::int64_t size);
   /// An emulated device or disk.
   struct Unit {
@@ -181,6 +183,7 @@ class MpiContext : public Context {
   Members communicator_of(std::span<const Rank> members);
   std::vector<std::byte> summand_of(Slice vector);
   void let_leave();
+  void meet(std::span<const Rank> members);
   void start_sum(std::uint32_t number, MPI_Comm among, const std::byte* summand, std::byte* sum,
                  std::int64_t size);
 

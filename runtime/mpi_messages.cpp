@@ -22,6 +22,8 @@ constexpr auto envelope_size = static_cast<std::int64_t>(sizeof(Envelope));
 
 // Up to here a copy costs less than a second message.
 constexpr std::int64_t packed_limit = 16 * 1024;
+// Between ranks of a node, more would wait in MPI until it is received: there is a way that does not.
+constexpr std::int64_t packed_limit_on_node = 3 * 1024;
 
 // Two tags a channel, since a large payload follows its envelope as a message of its own.
 int tag_of(Channel channel) { return 2 * channel.number; }
@@ -36,12 +38,21 @@ std::byte* MpiContext::staging_of(Slot& slot) {
 
 /// Whether messages of the channel begin with an envelope: for sender and receiver alike.
 bool MpiContext::has_envelope(Channel channel, Rank peer) const {
-  return channel.carries_note || (setting_.node_memory && setting_.node_memory->reaches(peer));
+  return channel.carries_note || is_neighbour(peer);
 }
 
-/// `packed`: together with its envelope, by the host.
-bool MpiContext::is_staged(const Slice& slice, bool packed) const {
-  return slice.size > Bytes(0) && (packed || !setting_.direct_messages) && device_.owns(slice.data);
+bool MpiContext::is_neighbour(Rank peer) const {
+  return setting_.node_memory && setting_.node_memory->reaches(peer);
+}
+
+/// Bytes up to which a payload travels in its envelope's message.
+std::int64_t MpiContext::packed_most(Rank peer) const {
+  return is_neighbour(peer) ? packed_limit_on_node : packed_limit;
+}
+
+/// `by_host`: who touches the payload, as it does one that is packed with its envelope; otherwise MPI does.
+bool MpiContext::is_staged(const Slice& slice, bool by_host) const {
+  return slice.size > Bytes(0) && (by_host || !setting_.direct_messages) && device_.owns(slice.data);
 }
 
 // ---- Sending ----
@@ -54,7 +65,7 @@ Pending MpiContext::send(Rank to, Channel channel, Slice slice, const Note& note
   Slot& slot = slots_[number];
   const std::int64_t size = slice.size.count();
   const bool enveloped = has_envelope(channel, to);
-  const bool packed = enveloped && size <= packed_limit;
+  const bool packed = enveloped && size <= packed_most(to);
   const bool staged = is_staged(slice, packed);
   // Where MPI reads the payload; a packed one is copied behind its envelope.
   std::byte* payload = slice.data;
@@ -86,9 +97,8 @@ Pending MpiContext::send(Rank to, Channel channel, Slice slice, const Note& note
 
 /// Puts the payload into the memory that the node shares, if it may and can be there.
 std::int64_t MpiContext::place_on_node(Rank to, const Slice& payload) {
-  NodeMemory* const memory = setting_.node_memory.get();
-  if (memory == nullptr || !memory->reaches(to) || device_.owns(payload.data)) return in_message;
-  return memory->put(payload.data, payload.size.count()).value_or(in_message);
+  if (!is_neighbour(to) || device_.owns(payload.data)) return in_message;
+  return setting_.node_memory->put(payload.data, payload.size.count()).value_or(in_message);
 }
 
 void MpiContext::start(std::uint32_t number, Rank to, int tag, const Parts& parts) {
@@ -108,7 +118,7 @@ Pending MpiContext::receive(Rank from, Channel channel, Slice slice) {
   Slot& slot = slots_[number];
   slot.slice = slice;
   if (!has_envelope(channel, from)) {
-    std::byte* const place = arrival_place(slot, size);
+    std::byte* const place = arrival_place(slot, size, /*by_host=*/false);
     watch(number, start_receive(communicator_, from, tag_of(channel), place, size));
     return Pending(number);
   }
@@ -117,16 +127,16 @@ Pending MpiContext::receive(Rank from, Channel channel, Slice slice) {
   slot.stream->unresolved.push_back(number);
   slot.peer = from;
   slot.payload_tag = payload_tag_of(channel);
-  const auto most = envelope_size + std::min(packed_limit, size);
+  const auto most = envelope_size + std::min(packed_most(from), size);
   if (is_staged(slice, true)) slot.block = pinned_.take(most);
   slot.head = slot.block.empty() ? staging_of(slot) : slot.block.data();
   watch(number, start_receive(communicator_, from, tag_of(channel), slot.head, most));
   return Pending(number);
 }
 
-/// Where MPI may write what comes into the slot's memory.
-std::byte* MpiContext::arrival_place(Slot& slot, std::int64_t size) {
-  if (!is_staged({Bytes(size), slot.slice.data}, false)) return slot.slice.data;
+/// Where MPI, or the host, may write what comes into the slot's memory.
+std::byte* MpiContext::arrival_place(Slot& slot, std::int64_t size, bool by_host) {
+  if (!is_staged({Bytes(size), slot.slice.data}, by_host)) return slot.slice.data;
   slot.block = pinned_.take(size);
   slot.landing = slot.block.data();
   slot.landed = unknown_size;
@@ -149,8 +159,9 @@ void MpiContext::message_ended(std::uint32_t number) {
   slot.has_envelope = true;
   auto& unresolved = slot.stream->unresolved;
   while (!unresolved.empty() && slots_[unresolved.front()].has_envelope) {
-    resolve(unresolved.front());
+    const std::uint32_t next = unresolved.front();
     unresolved.erase(unresolved.begin());
+    resolve(next);
   }
 }
 
@@ -165,9 +176,10 @@ void MpiContext::resolve(std::uint32_t number) {
     throw WorldError("a message of " + std::to_string(envelope.size) + " bytes came from rank " +
                      std::to_string(slot.peer) + " where at most " + std::to_string(slot.slice.size.count()) +
                      " were expected");
-  if (envelope.size > packed_limit) {
-    std::byte* const place = arrival_place(slot, envelope.size);
-    if (envelope.place != in_message) {
+  if (envelope.size > packed_most(slot.peer)) {
+    const bool is_on_node = envelope.place != in_message;
+    std::byte* const place = arrival_place(slot, envelope.size, is_on_node);
+    if (is_on_node) {
       setting_.node_memory->take(slot.peer, envelope.place, place, envelope.size);
       return slot.landing == nullptr ? end(slot) : land(slot, slot.landing, envelope.size);
     }

@@ -1,6 +1,7 @@
 #include "runtime/node_memory.hpp"
 
 #include <sys/statvfs.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstring>
@@ -28,8 +29,9 @@ constexpr std::int64_t least = 16 * 1024;
 std::int64_t affordable_room(int ranks) {
   constexpr std::int64_t others = 4;
   struct statvfs shared {};
-  // Where shared memory is elsewhere MPI itself finds out whether there is enough.
-  if (statvfs("/dev/shm", &shared) != 0) return most_room;
+  // Where Open MPI makes such memory.
+  constexpr const char* directory = "/dev/shm";
+  if (access(directory, W_OK) != 0 || statvfs(directory, &shared) != 0) return 0;
   const auto left = static_cast<std::int64_t>(shared.f_bavail) * static_cast<std::int64_t>(shared.f_frsize);
   return std::min(most_room, left / others / ranks / page * page);
 }
@@ -101,16 +103,12 @@ bool NodeMemory::is_full(const Place& place) const {
 /// The smallest that is large enough, or a new one.
 const NodeMemory::Place* NodeMemory::free_place(std::int64_t size) {
   const Place* best = nullptr;
-  bool all_free = true;
-  for (const Place& place : places_) {
-    const bool full = is_full(place);
-    all_free &= !full;
-    if (!full && place.size >= size && (best == nullptr || place.size < best->size)) best = &place;
-  }
+  for (const Place& place : places_)
+    if (place.size >= size && (best == nullptr || place.size < best->size) && !is_full(place)) best = &place;
   if (best != nullptr) return best;
   const auto end = [&] { return places_.empty() ? 0 : places_.back().begin + places_.back().size; };
-  // Divided anew for messages of other sizes.
-  if (end() + size > room_ && all_free) places_.clear();
+  // What is free at the end is divided anew for messages of other sizes.
+  while (end() + size > room_ && !places_.empty() && !is_full(places_.back())) places_.pop_back();
   if (end() + size > room_) return nullptr;
   const Place place{end(), size};
   new (own_ + place.begin) Head{0};

@@ -259,6 +259,9 @@ void run_on_device(const Job& job, const RankOptions& options, Rank rank) {
     // What is put there has left.
     if (setting.device == nullptr && setting.node_memory && setting.node_memory->reaches_all())
       calibration.eager_bytes = setting.node_memory->largest();
+    // One number has to do for all ways.
+    check_mpi(MPI_Allreduce(MPI_IN_PLACE, &calibration.eager_bytes, 1, MPI_INT64_T, MPI_MIN, MPI_COMM_WORLD),
+              "MPI_Allreduce");
     MpiContext context(MPI_COMM_WORLD, std::move(setting));
     return calibrate_job(job, options, calibration, context, MPI_COMM_WORLD);
   }

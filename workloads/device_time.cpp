@@ -32,16 +32,25 @@ Seconds DeviceTime::next(const Work& work) {
   const Seconds extra = is_first ? costs_.first_extra(work) : Seconds(0);
   const double slow = slow_steps_.next(work);
   if (!noise_) return costs_.price(work) * slow + extra;
-  begin_step_of(work);
-  const Seconds duration = costs_.draw(work, *noise_) * slow + extra;
-  return comes_late_ ? duration + job_.profile()->draw_lateness(*noise_) : duration;
+  const auto varied = [&](Rng& noise) {
+    const Seconds duration = costs_.draw(work, noise) * slow + extra;
+    return comes_late_ ? duration + job_.profile()->draw_lateness(noise) : duration;
+  };
+  if (work.kind == Work::Kind::decode && work.step >= 0) {
+    // Where batches are loaded ahead, a step begins with forward.
+    Rng of_load = stream_of("noise of a load", work.step);
+    return varied(of_load);
+  }
+  if (work.step >= 0 && work.step != step_) {
+    step_ = work.step;
+    noise_ = stream_of("noise of a step", step_);
+  }
+  return varied(*noise_);
 }
 
-void DeviceTime::begin_step_of(const Work& work) {
-  if (work.step < 0 || work.step == step_) return;
-  step_ = work.step;
-  const auto index = (static_cast<std::uint64_t>(rank_) << 32) | static_cast<std::uint32_t>(step_);
-  noise_ = Rng::stream(noise_seed_, "noise of a step", index);
+Rng DeviceTime::stream_of(const char* name, int step) const {
+  const auto index = (static_cast<std::uint64_t>(rank_) << 32) | static_cast<std::uint32_t>(step);
+  return Rng::stream(noise_seed_, name, index);
 }
 
 Seconds DeviceTime::disk_delay() {

@@ -21,8 +21,8 @@ std::uint64_t seed_of_events(std::uint64_t noise_seed, const Job& job);
 /// With a profile, native devices take what was measured on their host, and longer the first time; with
 /// physics.noise "profile" work varies as measured, and emulated devices come late. Draws are from
 /// `noise_seed`, the rank and the step alone, so that a job that goes on after a break has those of its
-/// steps; who takes no steps, and the beginning, have others then. Those of slow steps are from the
-/// experiment's seed.
+/// steps, but for its first load where that was ahead; who takes no steps, and the beginning, have others
+/// then. Those of slow steps are from the experiment's seed.
 class DeviceTime {
  public:
   /// `job` must outlive it.
@@ -40,8 +40,7 @@ class DeviceTime {
   static bool any_slowdown(const Job& job);
 
  private:
-  /// The noise of a step is a stream of its own.
-  void begin_step_of(const Work& work);
+  Rng stream_of(const char* name, int step) const;
 
   const Job& job_;
   CostModel costs_;

@@ -45,7 +45,8 @@ class AdaCommServer : public PushServer {
     double loss = 0.0;
     for (const auto& [worker, of_worker] : losses_) loss += of_worker / static_cast<double>(losses_.size());
     if (!started_) first_loss_ = loss;
-    started_ = true;
+    // Of a round of which no step could be taken none is known.
+    started_ = std::isfinite(first_loss_);
     losses_.clear();
     if (now < next_change_) return;
     next_change_ = std::max(next_change_ + period_, now);

@@ -1,6 +1,6 @@
 // AdaComm (Wang, Joshi, SysML 2019): local SGD that starts with many local steps and takes fewer as the loss
 // falls, since rare averages are quick at first and frequent ones end at a lower loss; where the learning
-// rate falls as well, it asks for more of them again.
+// rate falls as well, it takes away fewer of them.
 #pragma once
 
 #include "policies/sync/policy.hpp"

@@ -102,7 +102,7 @@ std::vector<Entry> in_rounds() {
        .options = {count_option("k", "gradients of one model that make an update, whoever computed them")},
        .make = by_arrival(make_k_batch_sync_server)},
       {.name = "lb-bsp",
-       .summary = "as bsp, with batches in proportion to the workers' speeds, so that all finish together",
+       .summary = "as bsp, with batches by the workers' speeds, so that all finish together",
        .paper = "Chen et al., SoCC 2020",
        .options = lb_bsp_options(),
        .make = with_varying_batches(in_lockstep(by_arrival(make_lb_bsp_server)))}};

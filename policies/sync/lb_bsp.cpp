@@ -24,7 +24,7 @@ class StepTime {
     follow(seconds_, seconds);
     follow(product_, batch * seconds);
     known_ = true;
-    // Batches that hardly differ tell nothing new of the slope.
+    // Where batches hardly differ, steps tell of the machine's moods and nothing new of the slope.
     const double spread = square_ - batch_ * batch_;
     if (spread > least_spread * square_) slope_ = (product_ - batch_ * seconds_) / spread;
   }
@@ -34,7 +34,7 @@ class StepTime {
   double fixed() const { return fits() ? seconds_ - slope_ * batch_ : 0.0; }
 
  private:
-  static constexpr double least_spread = 1e-6;
+  static constexpr double least_spread = 1e-3;  ///< of batches: their variance over their mean square
 
   bool fits() const { return slope_ > 0.0 && seconds_ >= slope_ * batch_; }
 

@@ -23,10 +23,12 @@ namespace {
 
 constexpr Channel channel{.number = 7, .carries_note = false};
 
+MpiSetting as_in_jobs() { return {.node_memory = std::make_shared<NodeMemory>(MPI_COMM_WORLD)}; }
+
 /// Ranks 0 and 1 send a message to and fro.
 void ping_pong(benchmark::State& state) {
   const auto size = static_cast<std::size_t>(state.range(0));
-  MpiContext context(MPI_COMM_WORLD, {});
+  MpiContext context(MPI_COMM_WORLD, as_in_jobs());
   const Rank peer = 1 - context.rank();
   const bool first = context.rank() == 0;
   std::vector<std::byte> out(size, std::byte{1});
@@ -59,7 +61,7 @@ void ping_pong(benchmark::State& state) {
 /// of all, bytes of a bucket; the ring has all buckets under way at once, as a job has once backward is over.
 void all_reduce(benchmark::State& state) {
   const auto size = static_cast<std::size_t>(state.range(0));
-  MpiContext context(MPI_COMM_WORLD, {});
+  MpiContext context(MPI_COMM_WORLD, as_in_jobs());
   std::vector<Rank> members(static_cast<std::size_t>(context.world_size()));
   std::iota(members.begin(), members.end(), 0);
   std::vector<float> vector(size / sizeof(float));

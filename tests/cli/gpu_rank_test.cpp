@@ -28,10 +28,15 @@ std::string text_of(const std::filesystem::path& path) {
   return text.str();
 }
 
+// Every rank more costs each of the many jobs a quarter of its time.
+const std::string two = "[node-1,node-6]";
+const std::string four = "[node-1,node-2,node-3,node-6]";
+
 struct Case {
   std::string name;
   std::string settings;
   bool servers_too = true;  ///< the server's host has a GPU as well
+  std::string workers = two;
 };
 
 class GpuRanks : public ::testing::TestWithParam<Case> {
@@ -61,7 +66,8 @@ class GpuRanks : public ::testing::TestWithParam<Case> {
   /// Runs the job on processors and on the emulated GPU, each in a result directory.
   void play(const Case& what) {
     const std::string words = "run " + line_.experiment("evaluate_every: 3\nrun: {devices: native}\n") +
-                              " --decisions --operations " + what.settings;
+                              " --decisions --operations --set placement.workers=" + what.workers + " " +
+                              what.settings;
     const auto processors = line_.tandem(words + " --out processors");
     ASSERT_EQ(processors.exit_code, 0) << processors.output;
     const auto gpus = on_gpus(words + " --set platform=" + platform(what.servers_too));
@@ -105,11 +111,11 @@ INSTANTIATE_TEST_SUITE_P(
              "workload.bucket_bytes=4KiB"},
         Case{"Ring", all_reduce + "--set sync.collective=ring"},
         Case{"HalvingDoublingBehind",
-             all_reduce + "--set sync.collective=halving-doubling --set sync.overlap=backward"},
+             all_reduce + "--set sync.collective=halving-doubling --set sync.overlap=backward", true, four},
         Case{"LocalSgd", "--set sync.algorithm=local-sgd"},
         Case{"SlowMo", all_reduce + "--set sync.algorithm=slowmo"},
         Case{"Easgd", "--set sync.algorithm=easgd"},
-        Case{"Peers", "--set sync.algorithm=d-psgd --set sync.over=peers"},
+        Case{"Peers", "--set sync.algorithm=d-psgd --set sync.over=peers", true, four},
         Case{"TopK", "--set sync.compression=top-k", false},
         Case{"TopKGathered", all_reduce + "--set sync.compression=top-k"},
         Case{"OneBit", "--set sync.compression=one-bit --set placement.servers=[server,server]"},
@@ -125,7 +131,7 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"PowerSgdSums", all_reduce + "--set sync.compression=power-sgd"},
         Case{"NativeSums", all_reduce + "--set sync.collective=native"},
         Case{"NativeSumsOfGroups",
-             all_reduce + "--set sync.collective=native --set sync.algorithm=group-average"},
+             all_reduce + "--set sync.collective=native --set sync.algorithm=group-average", true, four},
         // Alone, what is driven by timing is the same each time.
         Case{"DcAsgd", "--set sync.algorithm=dc-asgd --set placement.workers=[node-1]"},
         Case{"DcAsgdAdaptive", "--set sync.algorithm=dc-asgd-adaptive --set placement.workers=[node-1]"},
@@ -151,7 +157,7 @@ class TimingDriven : public GpuRanks {};
 /// What arrives first differs from run to run: every decision has to follow from what the rank was told, and
 /// the workers have to learn.
 TEST_P(TimingDriven, LearnsAndReplays) {
-  play({"", GetParam().settings + " --set stop.rounds=60"});
+  play({"", GetParam().settings + " --set stop.rounds=60", true, four});
   for (const Results* results : {&processors_, &gpus_}) {
     const auto& evaluations = results->journal.evaluations;
     ASSERT_GE(evaluations.size(), 2U);

@@ -311,6 +311,16 @@ TEST_F(ResumeJobs, TheExperimentMayBeGivenAgain) {
   EXPECT_EQ(results("second").journal.evaluations.back().round, 6);
 }
 
+TEST_F(ResumeJobs, AnOptionThatAnOlderVersionDidNotKnowHasItsDefault) {
+  const std::string esync = "--set sync.algorithm=esync";
+  plays("simulate " + experiment(2, esync) + " --out first");
+  const auto older =
+      line_.shell("sed -i '/\"epsilon_share\"/d' first/job.json && grep -c epsilon_s first/job.json");
+  ASSERT_EQ(older.output, "1\n") << "epsilon_s itself stays";
+  plays("simulate --resume first --set stop.rounds=4 --out second");
+  EXPECT_EQ(results("second").journal.evaluations.back().round, 4);
+}
+
 // ---- Refusals ----
 
 class ResumeRefuses : public ResumeJobs {

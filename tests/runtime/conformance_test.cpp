@@ -90,6 +90,10 @@ TEST_P(Conformance, MemoryOfDevicesAndOfHosts) { run_on_devices(GetParam(), {}, 
 
 TEST_P(Conformance, MemoryOfDevicesThatMpiReads) { run_on_devices(GetParam(), {.direct_messages = true}, 1); }
 
+TEST_P(Conformance, MemoryOfDevicesThatMpiReadsAndOfHosts) {
+  run_on_devices(GetParam(), {.direct_messages = true}, 2);
+}
+
 TEST_P(Conformance, MemoryOfEmulatedDevices) { run_on_devices(GetParam(), emulating(), 1); }
 
 INSTANTIATE_TEST_SUITE_P(Mpi, Conformance, ::testing::ValuesIn(conformance::scenarios()),

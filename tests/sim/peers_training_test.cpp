@@ -10,6 +10,7 @@
 
 #include "policies/sync/peer_graph.hpp"
 #include "policies/vocabulary/rng.hpp"
+#include "tests/sim/peer_call.hpp"
 #include "tests/sim/training_by_hand.hpp"
 #include "tests/support/algorithms.hpp"
 #include "tests/support/names.hpp"
@@ -144,13 +145,7 @@ TEST_F(Peers, ACallLeavesBothWithTheirMean) {
   const std::vector<float> a(caller.model().begin(), caller.model().end());
   const std::vector<float> b(called.model().begin(), called.model().end());
   PeerModel one(caller, 0), other(called, 1);
-  one.begin()();
-  other.begin()();
-  std::copy_n(one.begun().data, one.begun().size.count(), other.call(0).data);
-  const Slice reply = other.reply(0);
-  other.average_with(0);
-  std::copy_n(reply.data, reply.size.count(), one.arrival(0).data);
-  one.mix(1, 0)();
+  testing::call(one, other);
   one.take_over()();
   other.take_over()();
   for (std::size_t i = 0; i < a.size(); ++i) {

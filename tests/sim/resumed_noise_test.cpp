@@ -55,6 +55,18 @@ class ResumedNoise : public ::testing::Test {
     }
     return seconds;
   }
+  /// The same where each next batch is decoded behind the forward of a step.
+  static std::vector<double> steps_that_load_ahead(const Job& job, int first) {
+    DeviceTime device(job, 0, 7);
+    device.next({.kind = Work::Kind::decode, .samples = 20, .step = first});
+    std::vector<double> seconds;
+    for (int step = first; step < 10; ++step) {
+      seconds.push_back(device.next({.kind = Work::Kind::forward, .samples = 20, .step = step}).count());
+      seconds.push_back(device.next({.kind = Work::Kind::decode, .samples = 20, .step = step}).count());
+      seconds.push_back(device.next({.kind = Work::Kind::update, .bytes = Bytes(1000)}).count());
+    }
+    return seconds;
+  }
   /// Of one who takes no steps.
   static std::vector<double> updates(const Job& job) {
     DeviceTime device(job, 2, 7);
@@ -80,6 +92,11 @@ TEST_F(ResumedNoise, StepsVaryAsWithoutTheBreak) {
   EXPECT_NE(std::vector<double>(all.begin(), all.begin() + 15),
             std::vector<double>(all.begin() + 15, all.end()))
       << "steps are alike";
+}
+
+TEST_F(ResumedNoise, AnUnloadedFirstBatchShiftsNothing) {
+  const auto all = steps_that_load_ahead(*whole_, 0);
+  EXPECT_EQ(steps_that_load_ahead(*resumed_, 4), std::vector<double>(all.begin() + 4 * 3, all.end()));
 }
 
 TEST_F(ResumedNoise, WhatIsNoStepsIsNotThatOfTheBeginning) {

@@ -112,6 +112,28 @@ TEST(LbBsp, MeetsAlsoWhenStepsHaveAFixedPart) {
   EXPECT_LE(*longest - *shortest, 0.375 + 0.15);  // a sample of the slowest and one of the second
 }
 
+/// Steps vary: no worker's batch runs away because a line was laid through noise.
+TEST(LbBsp, EqualWorkersKeepTheirBatchesWhateverTheNoise) {
+  for (const auto seed : testing::seeds(5)) {
+    TANDEM_TRACE_SEED(seed);
+    Rng random(seed);
+    PolicyRun run("lb-bsp", std::vector<double>(8, 1.0),
+                  {{"step_time", std::string("affine")}, {"smoothing", 0.5}});
+    const int batch = run.batch(0);
+    run.let_steps_take([&](int, int samples) {
+      const double mean = 20.0 * batch + 256.0 * samples;
+      return Seconds(1e-3 * mean / batch * std::exp(0.05 * random.normal()));
+    });
+    for (int round = 0; round < 300; ++round) {
+      run.run_updates(1);
+      for (int worker = 0; worker < 8; ++worker) {
+        ASSERT_GE(run.batch(worker), batch / 2) << "round " << round;
+        ASSERT_LE(run.batch(worker), batch + batch / 2) << "round " << round;
+      }
+    }
+  }
+}
+
 /// By speed alone, batches stay where the next step to the goal is less than half a sample.
 TEST(LbBsp, FindsTheFixedPartOfSteps) {
   const auto take = [](int worker, int samples) {

@@ -1,0 +1,21 @@
+// A call of AD-PSGD between two peers of one process, message by message.
+#pragma once
+
+#include <algorithm>
+
+#include "workloads/roles/peer_model.hpp"
+
+namespace tandem::testing {
+
+/// Up to the mean of both models, which neither has taken over yet; each has only the other to exchange with.
+inline void call(PeerModel& caller, PeerModel& called) {
+  caller.begin()();
+  called.begin()();
+  std::copy_n(caller.begun().data, caller.begun().size.count(), called.call(0).data);
+  const Slice reply = called.reply(0);
+  called.average_with(0);
+  std::copy_n(reply.data, reply.size.count(), caller.arrival(0).data);
+  caller.mix(1, 0)();
+}
+
+}  // namespace tandem::testing

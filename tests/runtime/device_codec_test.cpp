@@ -231,9 +231,10 @@ void test_encoding_with_memory(ComputeDevice& device, const Method& method, cons
 }
 
 std::vector<float> read_floats(ComputeDevice& device, std::span<const float> from) {
-  std::vector<float> values(from.size());
+  HostCopy<float> host(device);
+  const std::span<float> values = host.of(from.size());
   copy_and_await(device, values.data(), from.data(), from.size_bytes());
-  return values;
+  return {values.begin(), values.end()};
 }
 
 /// The roles' way. Values become what was sent, or stay and that is elsewhere.

@@ -74,13 +74,13 @@ Pending MpiContext::send(Rank to, Channel channel, Slice slice, const Note& note
     payload = slot.block.data() + (packed ? envelope_size : 0);
   }
   Parts parts{payload, size};
+  const std::int64_t place = enveloped && !packed ? place_on_node(to, slice) : in_message;
   if (enveloped) {
     std::byte* const head = staged && packed ? slot.block.data() : staging_of(slot);
-    const Envelope envelope{channel.carries_note ? note : Note{}, size,
-                            packed ? in_message : place_on_node(to, slice)};
+    const Envelope envelope{channel.carries_note ? note : Note{}, size, place};
     std::memcpy(head, &envelope, sizeof(envelope));
     if (packed && !staged) std::copy_n(slice.data, size, head + envelope_size);
-    const bool follows = !packed && envelope.place == in_message;
+    const bool follows = !packed && place == in_message;
     parts = follows ? Parts{head, envelope_size, payload, size}
                     : Parts{head, envelope_size + (packed ? size : 0)};
   }
@@ -92,13 +92,15 @@ Pending MpiContext::send(Rank to, Channel channel, Slice slice, const Note& note
     copies_.behind(route, [=, this] { start(number, to, tag, parts); });
   else
     start(number, to, tag, parts);
+  // The receiver, who is told by now, takes what is there while the rest is put.
+  if (place != in_message) setting_.node_memory->put(place, slice.data, size);
   return Pending(number);
 }
 
-/// Puts the payload into the memory that the node shares, if it may and can be there.
+/// A place in the memory that the node shares, if the payload may and can be there.
 std::int64_t MpiContext::place_on_node(Rank to, const Slice& payload) {
   if (!is_neighbour(to) || device_.owns(payload.data)) return in_message;
-  return setting_.node_memory->put(payload.data, payload.size.count()).value_or(in_message);
+  return setting_.node_memory->reserve(payload.size.count()).value_or(in_message);
 }
 
 void MpiContext::start(std::uint32_t number, Rank to, int tag, const Parts& parts) {
@@ -180,7 +182,9 @@ void MpiContext::resolve(std::uint32_t number) {
     const bool is_on_node = envelope.place != in_message;
     std::byte* const place = arrival_place(slot, envelope.size, is_on_node);
     if (is_on_node) {
-      setting_.node_memory->take(slot.peer, envelope.place, place, envelope.size);
+      time_->restart();
+      setting_.node_memory->take(slot.peer, envelope.place, place, envelope.size,
+                                 [this] { time_->pause(std::nullopt, /*only_deadline=*/true); });
       return slot.landing == nullptr ? end(slot) : land(slot, slot.landing, envelope.size);
     }
     watch(number, start_receive(communicator_, slot.peer, slot.payload_tag, place, envelope.size));

@@ -11,19 +11,24 @@
 
 #include "policies/vocabulary/check.hpp"
 #include "runtime/mpi_check.hpp"
+#include "runtime/streamed_copy.hpp"
 
 namespace tandem {
 namespace {
 
 // Places begin and end at pages, so that messages of nearly one size find the places of each other.
 constexpr std::int64_t page = 4096;
-// Messages of all ranks of a node together that its caches hold. Measured with 2, 4 and 8 ranks on two cores
-// with 1 MiB each and 32 MiB in common: half of it and twice as much are no better.
-constexpr std::int64_t most_together = std::int64_t{4} << 20;
+// Messages of all ranks of a node together, if each has one of the largest under way. Measured with 2, 4 and
+// 8 ranks on two cores: with a quarter of it all-reduces of 4 and 16 MiB took up to a tenth longer.
+constexpr std::int64_t most_together = std::int64_t{16} << 20;
 // Trees have many messages under way. What nobody writes takes no memory.
-constexpr std::int64_t most_room = std::int64_t{16} << 20;
+constexpr std::int64_t most_room = std::int64_t{64} << 20;
+constexpr std::int64_t largest_in_room = 4;
 // Smaller messages MPI itself copies twice.
 constexpr std::int64_t least = 16 * 1024;
+// Of what the receiver is told first. It is told again each time there is twice as much, since what was
+// streamed must have left the processor before.
+constexpr std::int64_t first_piece = 16 * 1024;
 
 /// What each of `ranks` may take of what the node has left to share, of which other programs get most.
 std::int64_t affordable_room(int ranks) {
@@ -68,9 +73,9 @@ NodeMemory::NodeMemory(MPI_Comm communicator) {
   const auto members = static_cast<std::int64_t>(ranks.size());
   room_ = affordable_room(static_cast<int>(members));
   check_mpi(MPI_Allreduce(MPI_IN_PLACE, &room_, 1, MPI_INT64_T, MPI_MIN, node), "MPI_Allreduce");
-  const std::int64_t wanted = most_together / members;
-  if (members > 1 && wanted >= least && room_ >= 4 * place_size(wanted)) {
-    largest_ = wanted;
+  const std::int64_t affordable = std::min(most_together / members, room_ / largest_in_room - page);
+  if (members > 1 && affordable >= least) {
+    largest_ = affordable;
     check_mpi(MPI_Win_allocate_shared(static_cast<MPI_Aint>(room_), 1, MPI_INFO_NULL, node, &own_, &window_),
               "MPI_Win_allocate_shared");
     check_mpi(MPI_Win_lock_all(MPI_MODE_NOCHECK, window_), "MPI_Win_lock_all");
@@ -96,44 +101,62 @@ std::int64_t NodeMemory::place_size(std::int64_t message) {
   return (static_cast<std::int64_t>(sizeof(Head)) + message + page - 1) / page * page;
 }
 
-bool NodeMemory::is_full(const Place& place) const {
-  return reinterpret_cast<const Head*>(own_ + place.begin)->is_full.load(std::memory_order_acquire) != 0;
+bool NodeMemory::is_used(const Place& place) const {
+  return head_of(own_ + place.begin).there.load(std::memory_order_acquire) != unused;
 }
 
 /// The smallest that is large enough, or a new one.
 const NodeMemory::Place* NodeMemory::free_place(std::int64_t size) {
   const Place* best = nullptr;
   for (const Place& place : places_)
-    if (place.size >= size && (best == nullptr || place.size < best->size) && !is_full(place)) best = &place;
+    if (place.size >= size && (best == nullptr || place.size < best->size) && !is_used(place)) best = &place;
   if (best != nullptr) return best;
   const auto end = [&] { return places_.empty() ? 0 : places_.back().begin + places_.back().size; };
   // What is free at the end is divided anew for messages of other sizes.
-  while (end() + size > room_ && !places_.empty() && !is_full(places_.back())) places_.pop_back();
+  while (end() + size > room_ && !places_.empty() && !is_used(places_.back())) places_.pop_back();
   if (end() + size > room_) return nullptr;
   const Place place{end(), size};
-  new (own_ + place.begin) Head{0};
+  new (own_ + place.begin) Head{unused};
   return &places_.emplace_back(place);
 }
 
-std::optional<std::int64_t> NodeMemory::put(const std::byte* message, std::int64_t size) {
+std::optional<std::int64_t> NodeMemory::reserve(std::int64_t size) {
   TANDEM_CHECK(size > 0, "bytes", size);
   if (size > largest_) return std::nullopt;
   const Place* const place = free_place(place_size(size));
   if (place == nullptr) return std::nullopt;
-  std::byte* const begin = own_ + place->begin;
-  std::memcpy(begin + sizeof(Head), message, static_cast<std::size_t>(size));
-  reinterpret_cast<Head*>(begin)->is_full.store(1, std::memory_order_release);
-  check_mpi(MPI_Win_sync(window_), "MPI_Win_sync");
+  head_of(own_ + place->begin).there.store(0, std::memory_order_release);
   return place->begin;
 }
 
-void NodeMemory::take(Rank from, std::int64_t place, std::byte* message, std::int64_t size) {
+void NodeMemory::put(std::int64_t place, const std::byte* message, std::int64_t size) {
+  Head& head = head_of(own_ + place);
+  std::byte* const begin = own_ + place + sizeof(Head);
+  for (std::int64_t done = 0; done < size;) {
+    const std::int64_t bytes = std::min(std::max(first_piece, done), size - done);
+    streamed_copy(begin + done, message + done, static_cast<std::size_t>(bytes));
+    done += bytes;
+    head.there.store(done, std::memory_order_release);
+  }
+}
+
+void NodeMemory::take(Rank from, std::int64_t place, std::byte* message, std::int64_t size,
+                      const std::function<void()>& pause) {
   TANDEM_CHECK(reaches(from) && place >= 0 && size > 0 && place + size <= room_, "from", from, "place", place,
                "bytes", size);
-  check_mpi(MPI_Win_sync(window_), "MPI_Win_sync");
-  std::byte* const begin = parts_[static_cast<std::size_t>(from)] + place;
-  std::memcpy(message, begin + sizeof(Head), static_cast<std::size_t>(size));
-  reinterpret_cast<Head*>(begin)->is_full.store(0, std::memory_order_release);
+  std::byte* const part = parts_[static_cast<std::size_t>(from)];
+  Head& head = head_of(part + place);
+  const std::byte* const begin = part + place + sizeof(Head);
+  for (std::int64_t done = 0; done < size;) {
+    const std::int64_t there = head.there.load(std::memory_order_acquire);
+    if (there == done) {
+      pause();
+      continue;
+    }
+    std::memcpy(message + done, begin + done, static_cast<std::size_t>(there - done));
+    done = there;
+  }
+  head.there.store(unused, std::memory_order_release);
 }
 
 }  // namespace tandem

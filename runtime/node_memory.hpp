@@ -8,6 +8,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <vector>
 
@@ -16,8 +17,8 @@
 namespace tandem {
 
 /// Each rank puts its messages into a part of its own. Where Open MPI copies a large message once, out of the
-/// memory of another process, the kernel looks up each of its pages; two plain copies take half of that time.
-/// Not thread-safe.
+/// memory of another process, the kernel looks up each of its pages; two copies by the ranks themselves, the
+/// second of them close behind the first, take less time. Not thread-safe.
 class NodeMemory {
  public:
   /// Collective over `communicator`, by whose numbers ranks are asked for. Errors: WorldError.
@@ -30,29 +31,35 @@ class NodeMemory {
   /// Whether messages from and to `rank` can pass through here; both of them get the same answer.
   bool reaches(Rank rank) const { return parts_.at(static_cast<std::size_t>(rank)) != nullptr; }
   bool reaches_all() const { return std::ranges::find(parts_, nullptr) == parts_.end(); }
-  /// Bytes of the largest message that can be put: the node's ranks together have so many under way that two
-  /// copies within the caches still take less time than one out of them. 0: none can.
+  /// Bytes of the largest message that can be put. 0: none can.
   std::int64_t largest() const { return largest_; }
 
-  /// Copies a message in and says where it is; nothing when it is too large or there is no room for it now.
-  /// Pre: size positive.
-  std::optional<std::int64_t> put(const std::byte* message, std::int64_t size);
-  /// Copies out what `from` said it has put, once, and frees its place. Pre: reaches(from).
-  void take(Rank from, std::int64_t place, std::byte* message, std::int64_t size);
+  /// A place for a message, of which its receiver may be told before it is put; nothing when it is too large
+  /// or there is no room for it now. Pre: size positive.
+  std::optional<std::int64_t> reserve(std::int64_t size);
+  /// Copies a message in, once. Pre: its place is reserved.
+  void put(std::int64_t place, const std::byte* message, std::int64_t size);
+  /// Copies out what `from` puts into the place it has reserved, once, and frees the place. Calls `pause`
+  /// between two looks at what is not there yet. Pre: reaches(from); from does nothing else before it has put
+  /// the message.
+  void take(Rank from, std::int64_t place, std::byte* message, std::int64_t size,
+            const std::function<void()>& pause);
 
  private:
   /// At the begin of a place, in front of the message, and as large as what processors share at once.
   struct alignas(64) Head {
-    std::atomic<std::uint32_t> is_full;
+    std::atomic<std::int64_t> there;  ///< bytes of the message, or unused
   };
   struct Place {
     std::int64_t begin;
     std::int64_t size;
   };
-  static_assert(std::atomic<std::uint32_t>::is_always_lock_free);
+  static_assert(std::atomic<std::int64_t>::is_always_lock_free);
+  static constexpr std::int64_t unused = -1;
 
   static std::int64_t place_size(std::int64_t message);
-  bool is_full(const Place& place) const;
+  static Head& head_of(std::byte* place) { return *reinterpret_cast<Head*>(place); }
+  bool is_used(const Place& place) const;
   const Place* free_place(std::int64_t size);
 
   MPI_Win window_ = MPI_WIN_NULL;

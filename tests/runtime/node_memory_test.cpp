@@ -7,6 +7,7 @@
 #include <memory>
 #include <random>
 #include <stdexcept>
+#include <thread>
 
 #include "policies/vocabulary/check.hpp"
 #include "runtime/mpi_context.hpp"
@@ -30,12 +31,16 @@ int rank_of_world() {
 /// What this rank takes of its own, which reaches itself.
 Block taken(NodeMemory& memory, std::int64_t place, std::size_t size) {
   Block bytes(size);
-  memory.take(rank_of_world(), place, bytes.data(), static_cast<std::int64_t>(size));
+  memory.take(rank_of_world(), place, bytes.data(), static_cast<std::int64_t>(size),
+              [] { std::this_thread::yield(); });
   return bytes;
 }
 
 std::optional<std::int64_t> put(NodeMemory& memory, const Block& bytes) {
-  return memory.put(bytes.data(), static_cast<std::int64_t>(bytes.size()));
+  const auto size = static_cast<std::int64_t>(bytes.size());
+  const auto place = memory.reserve(size);
+  if (place) memory.put(*place, bytes.data(), size);
+  return place;
 }
 
 TEST(NodeMemory, GivesBackWhatWasPutInAnyOrder) {

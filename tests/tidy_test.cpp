@@ -53,8 +53,8 @@ const std::vector<Layer>& layers() {
        {"simgrid/", "smpi/", "mpi.h", "nlohmann/"}},
       {"runtime/",
        {"policies/", "platforms/description", "workloads/", "runtime/"},
-       {"mpi.h", "mpi-ext.h", "cuda", "nccl.h", "nlohmann/", "fmt/", "sys/", "unistd.h", "fcntl.h", "poll.h", "signal.h",
-        "pthread.h", "sched.h", "spawn.h", "time.h", "dlfcn.h", "getopt.h"}},
+       {"mpi.h", "mpi-ext.h", "cuda", "nccl.h", "nlohmann/", "fmt/", "sys/", "unistd.h", "fcntl.h", "poll.h",
+        "signal.h", "pthread.h", "sched.h", "spawn.h", "time.h", "dlfcn.h", "emmintrin.h", "getopt.h"}},
       // Replay feeds recorded events to fresh policies, and prices need profiles.
       {"validation/",
        {"policies/", "platforms/description", "workloads/", "validation/"},

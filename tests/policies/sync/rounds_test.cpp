@@ -80,6 +80,18 @@ TEST(AdaComm, TakesTheRootOfTheLossesShare) {
   EXPECT_DOUBLE_EQ(run.now(), 2.0 * (3 * 20 + 2 * 10));
 }
 
+/// A first round without a finite loss would make every later share unknown.
+TEST(AdaComm, ComparesWithTheFirstLossThatIsKnown) {
+  PolicyRun run("adacomm", {1.0, 2.0}, {{"tau", std::int64_t{20}}, {"period_s", 100.0}});
+  run.set_loss(std::nan(""));
+  run.run_updates(1);
+  run.set_loss(1.0);
+  run.run_updates(2);  // ends at 80 s
+  run.set_loss(1.0 / 16.0);
+  run.run_updates(4);
+  EXPECT_EQ(run.steps(0), (std::vector<int>{20, 20, 20, 5}));
+}
+
 TEST(AdaComm, NeverTakesMoreStepsThanBefore) {
   for (const auto seed : testing::seeds(40)) {
     TANDEM_TRACE_SEED(seed);

@@ -11,7 +11,7 @@ namespace {
 class ResumeRun : public ResumeJobs, public ::testing::WithParamInterface<std::string> {};
 
 TEST_P(ResumeRun, EndsAsIfItHadNotBeenBrokenOff) {
-  plays("run " + experiment(8, GetParam()) + " --out whole");
+  plays("simulate " + experiment(8, GetParam()) + " --out whole");
   plays("run " + experiment(4, GetParam()) + " --out first");
   plays("run --resume first --set stop.rounds=8 --decisions --operations --out second");
   expect_same_end("whole", "second", 4);

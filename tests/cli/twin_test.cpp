@@ -355,7 +355,7 @@ TEST_F(Twins, RanksThatHaveDifferentJobsDoNotStart) {
 
 TEST_F(Twins, AnInterruptedValidationEndsWhatItStarted) {
   const auto result = line_.tandem_ended_early(
-      "validate " + line_.experiment() + " --set stop.rounds=10000 --set workload.math=modelled --out out",
+      "validate " + line_.experiment() + " --set stop.rounds=2000 --set workload.math=modelled --out out",
       {.processes = list_processes("tandem|tandem-rank"),
        .when = "pgrep -P $run -f ' run ' > /dev/null && [ $(processes | wc -l) -ge 7 ]"});
   EXPECT_EQ(result.exit_code, 143) << result.output;

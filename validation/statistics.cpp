@@ -3,7 +3,6 @@
 #include <math.h>  // Boost 1.74 uses sqrt without including it
 
 #include <algorithm>
-#include <boost/math/statistics/bivariate_statistics.hpp>
 #include <boost/math/statistics/univariate_statistics.hpp>
 #include <cmath>
 #include <limits>
@@ -43,7 +42,8 @@ struct Mean {
   double value() const { return sum / count; }
 };
 
-std::vector<double> mean_ranks(const std::vector<double>& values) {
+/// About their mean, so that they are multiples of a half, whose products add up exactly.
+std::vector<double> centred_ranks(const std::vector<double>& values) {
   std::vector<std::size_t> order(values.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
   std::sort(order.begin(), order.end(), [&](auto a, auto b) { return values[a] < values[b]; });
@@ -51,7 +51,7 @@ std::vector<double> mean_ranks(const std::vector<double>& values) {
   for (std::size_t first = 0; first < order.size();) {
     std::size_t end = first;
     while (end < order.size() && values[order[end]] == values[order[first]]) ++end;
-    const double shared = static_cast<double>(first + end - 1) / 2 + 1;
+    const double shared = (static_cast<double>(first + end) - static_cast<double>(values.size())) / 2;
     for (; first < end; ++first) ranks[order[first]] = shared;
   }
   return ranks;
@@ -163,7 +163,11 @@ std::optional<double> noise_floor(const std::vector<double>& repetitions) {
 std::optional<double> spearman(const std::vector<double>& a, const std::vector<double>& b) {
   TANDEM_CHECK(a.size() == b.size(), a.size(), b.size());
   if (a.size() < 2 || all_tie(a) || all_tie(b)) return std::nullopt;
-  return boost::math::statistics::correlation_coefficient(mean_ranks(a), mean_ranks(b));
+  const std::vector<double> ranks_a = centred_ranks(a), ranks_b = centred_ranks(b);
+  const auto product = [](const auto& x, const auto& y) {
+    return std::inner_product(x.begin(), x.end(), y.begin(), 0.0);
+  };
+  return product(ranks_a, ranks_b) / std::sqrt(product(ranks_a, ranks_a) * product(ranks_b, ranks_b));
 }
 
 std::optional<double> kendall(const std::vector<double>& a, const std::vector<double>& b) {

@@ -32,6 +32,8 @@ TEST(Spearman, AgreesWithKnownValues) {
   EXPECT_NEAR(*spearman({1, 2, 3}, {3, 2, 1}), -1, 1e-12);
   // Ties share the mean rank: ranks 1.5 1.5 3 against 1 2 3.
   EXPECT_NEAR(*spearman({1, 1, 2}, {1, 2, 3}), std::sqrt(3.0) / 2, 1e-12);
+  for (const auto& unrelated : {std::vector<double>{2, 4, 1, 3}, {3, 1, 4, 2}})
+    EXPECT_EQ(*spearman({1, 2, 3, 4}, unrelated), 0.0);
   EXPECT_FALSE(spearman({1}, {1}));
   EXPECT_FALSE(spearman({1, 1}, {1, 2}));
 }

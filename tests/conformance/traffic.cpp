@@ -184,7 +184,7 @@ void a_long_dialogue_goes_on(Context& context) {
   const Rank peer = 1 - context.rank();
   std::int64_t value = 0;
   const Slice slice{Bytes(sizeof(value)), reinterpret_cast<std::byte*>(&value)};
-  for (std::int64_t i = 0; i < 500; ++i) {
+  for (std::int64_t i = 0; i < 2000; ++i) {
     if (context.rank() == 0) {
       value = i;
       send_now(context, peer, plain, slice);

@@ -11,9 +11,9 @@
 #include "cli/job_options.hpp"
 #include "platforms/this_machine.hpp"
 #include "policies/vocabulary/check.hpp"
-#include "workloads/calibration.hpp"
-#include "workloads/job.hpp"
-#include "workloads/profile.hpp"
+#include "workloads/calibration/calibration.hpp"
+#include "workloads/cost/profile.hpp"
+#include "workloads/job/job.hpp"
 
 namespace tandem::cli {
 namespace {
@@ -88,7 +88,7 @@ std::string disturbance_text(const Profile& profile) {
                         slower.empty() ? "no work is slower" : slower);
     text += fmt::format("  the first step takes {:.1f} ms more\n", first_s * 1e3);
   }
-  if (const auto& begins = profile.begins.raw_s; !begins.empty()) {
+  if (const auto& begins = profile.start_offsets.raw_s; !begins.empty()) {
     const auto [first, last] = std::minmax_element(begins.begin(), begins.end());
     text += fmt::format("  {} ranks begin {:.2f} to {:.2f} ms after time zero\n", begins.size(), *first * 1e3,
                         *last * 1e3);

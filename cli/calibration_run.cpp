@@ -19,9 +19,9 @@
 #include "platforms/topology.hpp"
 #include "policies/vocabulary/check.hpp"
 #include "runtime/launcher/launcher.hpp"
-#include "workloads/calibration.hpp"
-#include "workloads/job.hpp"
-#include "workloads/profile.hpp"
+#include "workloads/calibration/calibration.hpp"
+#include "workloads/cost/profile.hpp"
+#include "workloads/job/job.hpp"
 
 namespace tandem::cli {
 namespace {
@@ -36,7 +36,7 @@ bool has_kinds(const Job& job, const std::string& cluster) {
 /// One for each seat; two at least. One more where none computes on the processor, as another job on the
 /// platform might: a rank without a seat does.
 int ranks_of(const Job& job, const std::string& cluster) {
-  const int ranks = std::max(2, static_cast<int>(job.seats().size()));
+  const int ranks = std::max(2, static_cast<int>(job.assignments().size()));
   if (!has_kinds(job, cluster)) return ranks;
   const std::string processor = Job::processor_kind;
   for (Rank rank = 0; rank < ranks; ++rank)
@@ -48,7 +48,7 @@ int ranks_of(const Job& job, const std::string& cluster) {
 
 /// Of ranks without a seat that of the last one.
 const std::string& host_of(const Job& job, Rank rank) {
-  return job.seats()[std::min(static_cast<std::size_t>(rank), job.seats().size() - 1)].host;
+  return job.assignments()[std::min(static_cast<std::size_t>(rank), job.assignments().size() - 1)].host;
 }
 
 /// The way between two ranks over the cluster's links; nothing where there is none.
@@ -91,10 +91,10 @@ std::vector<Partner> partners_of(const Job& job, const std::string& cluster, int
 std::vector<Rank> sharers_of(const Job& job, const std::string& cluster) {
   if (cluster.empty()) return {};
   const platforms::Topology topology = platforms::load_topology(cluster);
-  const std::string& own = job.seats().front().host;
+  const std::string& own = job.assignments().front().host;
   std::map<std::string, Rank> first_rank;
-  for (Rank rank = 1; rank < static_cast<Rank>(job.seats().size()); ++rank)
-    first_rank.try_emplace(job.seats()[static_cast<std::size_t>(rank)].host, rank);
+  for (Rank rank = 1; rank < static_cast<Rank>(job.assignments().size()); ++rank)
+    first_rank.try_emplace(job.assignments()[static_cast<std::size_t>(rank)].host, rank);
   double best = 0.0;
   std::vector<Rank> sharers;
   for (const auto& [host, rank] : first_rank) {
@@ -140,7 +140,7 @@ Preparation prepare(const LoadedJob& loaded, const std::string& profile_path, co
   document["cluster"] = cluster;
   made.launch.ranks = ranks;
   made.launch.device_memory = job.may_send_device_memory();
-  made.launch.program = {program_beside("tandem-rank"),
+  made.launch.program = {sibling_program("tandem-rank"),
                          made.directory + "/job.json",
                          "--out",
                          made.directory,
@@ -205,7 +205,7 @@ int run_calibration(const JobOptions& options, const std::string& profile_path, 
   if (exit_code != exit_fine) return exit_code;
   // The naps of ranks that wait take up to a seventh on two cores; the rest is other people's work.
   constexpr double busy = 0.25;
-  if (const double share = load_profile(profile_path).core_wait_share; share > busy)
+  if (const double share = load_profile(profile_path).cpu_wait_share; share > busy)
     fmt::print(
         stderr,
         "tandem: warning: the measuring rank waited {:.0f} % of the time for a core, so the profile is too "

@@ -138,7 +138,7 @@ int check_cluster(const ClusterCheckOptions& options) {
   std::ofstream(plan) << cluster::to_json(cluster::plan_measurements(wiring, {})).dump();
   LaunchSetting setting;
   setting.ranks = static_cast<int>(wiring.hosts.size());
-  setting.program = {program_beside("tandem-rank"), plan, "--links", "--out", measured};
+  setting.program = {sibling_program("tandem-rank"), plan, "--links", "--out", measured};
   use.put_ranks(setting, wiring.hosts);
   ProgressBar bar("check " + use.cluster().id);
   LaunchEvents events;

@@ -9,10 +9,10 @@
 #include "cli/job_options.hpp"
 #include "cli/profile_origin.hpp"
 #include "policies/vocabulary/check.hpp"
-#include "validation/hold_out.hpp"
-#include "validation/report.hpp"
-#include "validation/validate.hpp"
-#include "workloads/profile.hpp"
+#include "validation/campaign/hold_out.hpp"
+#include "validation/compare/summary.hpp"
+#include "validation/report/report.hpp"
+#include "workloads/cost/profile.hpp"
 #include "workloads/records/result_directory.hpp"
 
 namespace tandem::cli {

@@ -10,9 +10,9 @@
 #include "platforms/neighbours.hpp"
 #include "policies/vocabulary/check.hpp"
 #include "runtime/launcher/launcher.hpp"
-#include "validation/suite_file.hpp"
-#include "workloads/all_reduce_plan.hpp"
-#include "workloads/experiment_file.hpp"
+#include "validation/campaign/suite_file.hpp"
+#include "workloads/job/all_reduce_plan.hpp"
+#include "workloads/job/experiment_file.hpp"
 
 namespace tandem::cli {
 

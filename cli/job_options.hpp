@@ -9,7 +9,7 @@
 
 #include "platforms/description.hpp"
 #include "platforms/description_network.hpp"
-#include "workloads/experiment.hpp"
+#include "workloads/experiment/experiment.hpp"
 
 namespace tandem::cli {
 

@@ -9,7 +9,7 @@
 #include "cli/commands.hpp"
 #include "platforms/description.hpp"
 #include "policies/vocabulary/check.hpp"
-#include "workloads/catalogues.hpp"
+#include "workloads/job/catalogues.hpp"
 
 namespace tandem::cli {
 namespace {

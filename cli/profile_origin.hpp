@@ -3,8 +3,8 @@
 
 #include <string>
 
-#include "validation/hold_out.hpp"
-#include "workloads/profile.hpp"
+#include "validation/campaign/hold_out.hpp"
+#include "workloads/cost/profile.hpp"
 
 namespace tandem::cli {
 

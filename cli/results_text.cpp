@@ -96,7 +96,7 @@ std::string results_line(const Results& results) {
         "\n  warning: {} times an emulated device was not kept up with; this machine is too slow or "
         "too loaded for it, and the times are too long",
         late);
-  const double waited = results.journal.core_wait.count() / summary.at("makespan_s").get<double>();
+  const double waited = results.journal.cpu_wait.count() / summary.at("makespan_s").get<double>();
   if (waited > worth_telling)
     line += fmt::format(
         "\n  note: a rank stood ready without a core for {:.0f} % of the time: more ranks than cores, or "

@@ -10,9 +10,9 @@
 
 #include "platforms/load.hpp"
 #include "policies/vocabulary/check.hpp"
-#include "workloads/experiment_file.hpp"
-#include "workloads/roles/state_files.hpp"
-#include "workloads/roles/stop.hpp"
+#include "workloads/checkpoint/state_files.hpp"
+#include "workloads/job/experiment_file.hpp"
+#include "workloads/job/progress.hpp"
 
 namespace tandem::cli {
 namespace {
@@ -178,7 +178,7 @@ void resume_if_asked(Job& job, const JobOptions& options) {
                     "go on",
                     folder.string(), point.round, progress.samples));
   tell(job, point);
-  job.go_on_from(std::move(point));
+  job.resume_from(std::move(point));
 }
 
 void write_document(const std::string& out, const Job& job) {

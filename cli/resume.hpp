@@ -5,7 +5,7 @@
 #include <string>
 
 #include "cli/job_options.hpp"
-#include "workloads/job.hpp"
+#include "workloads/job/job.hpp"
 
 namespace tandem::cli {
 

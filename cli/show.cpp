@@ -9,7 +9,8 @@
 #include "platforms/load.hpp"
 #include "platforms/topology.hpp"
 #include "policies/vocabulary/check.hpp"
-#include "workloads/experiment_file.hpp"
+#include "workloads/experiment/yaml.hpp"
+#include "workloads/job/experiment_file.hpp"
 
 namespace tandem::cli {
 namespace {

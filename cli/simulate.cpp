@@ -14,13 +14,14 @@
 #include "policies/vocabulary/rng.hpp"
 #include "sim/simulation.hpp"
 #include "sim/witness/witness.hpp"
-#include "workloads/device_time.hpp"
-#include "workloads/eager_limit.hpp"
-#include "workloads/experiment_file.hpp"
-#include "workloads/job.hpp"
-#include "workloads/native_price.hpp"
+#include "workloads/cost/eager_limit.hpp"
+#include "workloads/job/experiment_file.hpp"
+#include "workloads/job/job.hpp"
 #include "workloads/records/recording_context.hpp"
 #include "workloads/records/result_directory.hpp"
+#include "workloads/roles/run_role.hpp"
+#include "workloads/timing/compute_time_sampler.hpp"
+#include "workloads/timing/library_all_reduce.hpp"
 
 namespace tandem::cli {
 namespace {
@@ -115,17 +116,17 @@ void simulate_job(const SimulateOptions& options) {
   job.on_progress([&](double fraction) { bar.update(fraction); });
 
   const Network network = network_of(job);
-  std::vector<Journal> journals(job.seats().size());
-  std::vector<DeviceTime> devices;
+  std::vector<Journal> journals(job.assignments().size());
+  std::vector<ComputeTimeSampler> devices;
   const std::uint64_t noise_seed = noise_seed_of(job.experiment(), options.repetition);
   sim::SimulationSetting setting;
   setting.platform_file = network.platform_file;
   setting.network = network.measured;
   setting.eager_limit = network.eager_limit;
   for (const auto& host : job.platform().hosts) setting.host_kinds[host.name] = job.kind_of(host);
-  for (std::size_t rank = 0; rank < job.seats().size(); ++rank) {
-    setting.hosts.push_back(job.seats()[rank].host);
-    setting.begins.push_back(devices.emplace_back(job, static_cast<Rank>(rank), noise_seed).begin());
+  for (std::size_t rank = 0; rank < job.assignments().size(); ++rank) {
+    setting.hosts.push_back(job.assignments()[rank].host);
+    setting.start_offsets.push_back(devices.emplace_back(job, static_cast<Rank>(rank), noise_seed).begin());
     journals[rank].keep_decisions = options.decisions;
   }
   const std::uint64_t event_seed = seed_of_events(noise_seed, job);
@@ -134,11 +135,11 @@ void simulate_job(const SimulateOptions& options) {
     return devices[static_cast<std::size_t>(rank)].next(work);
   };
   setting.disk_delay = [&](Rank rank) { return devices[static_cast<std::size_t>(rank)].disk_delay(); };
-  if (DeviceTime::any_slowdown(job))
+  if (ComputeTimeSampler::any_slowdown(job))
     setting.slowdown = [&](Rank rank, const Work& work) {
       return devices[static_cast<std::size_t>(rank)].slowdown(work);
     };
-  NativePrice native(job, between, event_seed);
+  LibraryAllReduceCost native(job, between, event_seed);
   setting.all_reduce = [&](std::span<const Rank> members, Bytes size) {
     const auto time = native.next(members, size);
     return sim::AllReduceTime(time.alone, time.behind);

@@ -1,6 +1,6 @@
 // `tandem study`: simulates every configuration of a suite, or every variant of an experiment, and reports
 // them side by side. Nothing is run for real.
-#include "validation/study.hpp"
+#include "validation/report/study.hpp"
 
 #include <fmt/format.h>
 
@@ -14,7 +14,7 @@
 #include "cli/commands.hpp"
 #include "cli/job_options.hpp"
 #include "cli/progress.hpp"
-#include "cli/self.hpp"
+#include "cli/subcommand_process.hpp"
 #include "cli/suite_input.hpp"
 #include "policies/vocabulary/check.hpp"
 #include "workloads/records/result_directory.hpp"
@@ -72,7 +72,7 @@ void simulate_all(const validation::Suite& suite, int at_once, const std::vector
     }
     fmt::print(stderr, "tandem: {}: {}\n", suite.configurations[order[index]].name, outcome.failure);
   };
-  run_selves(ordered, at_once, ended, show);
+  run_subcommands(ordered, at_once, ended, show);
 }
 
 json read_json(const std::string& path) { return json::parse(std::ifstream(path)); }

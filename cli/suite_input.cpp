@@ -4,7 +4,7 @@
 
 #include "policies/vocabulary/check.hpp"
 #include "runtime/launcher/launcher.hpp"
-#include "validation/suite_file.hpp"
+#include "validation/campaign/suite_file.hpp"
 
 namespace tandem::cli {
 namespace {

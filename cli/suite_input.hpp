@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "cli/job_options.hpp"
-#include "validation/suite.hpp"
+#include "validation/campaign/suite.hpp"
 
 namespace tandem::cli {
 

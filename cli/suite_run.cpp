@@ -16,13 +16,13 @@
 #include "cli/job_options.hpp"
 #include "cli/profile_origin.hpp"
 #include "cli/progress.hpp"
-#include "cli/self.hpp"
+#include "cli/subcommand_process.hpp"
 #include "cli/suite_input.hpp"
 #include "policies/vocabulary/check.hpp"
 #include "policies/vocabulary/rng.hpp"
 #include "runtime/launcher/launcher.hpp"
-#include "validation/hold_out.hpp"
-#include "workloads/profile.hpp"
+#include "validation/campaign/hold_out.hpp"
+#include "workloads/cost/profile.hpp"
 #include "workloads/records/result_directory.hpp"
 
 namespace tandem::cli {

@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "validation/report.hpp"
-#include "validation/suite.hpp"
-#include "validation/validate.hpp"
+#include "validation/campaign/suite.hpp"
+#include "validation/compare/summary.hpp"
+#include "validation/report/report.hpp"
 
 namespace tandem::cli {
 

@@ -1,7 +1,5 @@
 // `tandem validate`: calibrates, simulates and runs every configuration of a suite, or every variant of an
 // experiment, and reports how far the two worlds are apart.
-#include "validation/validate.hpp"
-
 #include <fmt/format.h>
 
 #include <filesystem>
@@ -13,8 +11,9 @@
 #include "cli/suite_input.hpp"
 #include "cli/suite_run.hpp"
 #include "policies/vocabulary/check.hpp"
-#include "validation/report.hpp"
-#include "validation/suite.hpp"
+#include "validation/campaign/suite.hpp"
+#include "validation/compare/summary.hpp"
+#include "validation/report/report.hpp"
 #include "workloads/records/result_directory.hpp"
 
 namespace tandem::cli {

@@ -16,8 +16,8 @@ Connection::Connection(World& world, RankContext& sender, RankContext& receiver)
     : world_(world),
       sender_(sender),
       receiver_(receiver),
-      way_(world.network().way_between(sender.host(), receiver.host())),
-      held_(way_.path == nullptr ? 0 : static_cast<std::uint64_t>(way_.path->held_bytes)) {}
+      route_(world.network().route_between(sender.host(), receiver.host())),
+      held_(route_.path == nullptr ? 0 : static_cast<std::uint64_t>(route_.path->held_bytes)) {}
 
 Message& Connection::new_message() {
   if (free_ == nullptr) {
@@ -83,7 +83,7 @@ void Connection::start_transfer(Message& message) {
   receiver_.message_set_out();
   left_ = 0;
   if (!sender_.host().is_on() || !receiver_.host().is_on()) return part_over(message, false);
-  message.terms = world_.network().terms_of(way_, static_cast<double>(message.wire_size));
+  message.terms = world_.network().terms_of(route_, static_cast<double>(message.wire_size));
   left_ = message.wire_size;
   start_part(message, s4u::Engine::get_clock() - message.ready_at_s);
 }

@@ -57,7 +57,7 @@ class Connection {
   /// Pre: a route exists.
   Connection(World& world, RankContext& sender, RankContext& receiver);
 
-  const Network::Way& way() const { return way_; }
+  const Network::Route& route() const { return route_; }
   Message& new_message();
   /// Keeps a message that is over for the next send.
   void recycle(Message& message);
@@ -76,7 +76,7 @@ class Connection {
   World& world_;
   RankContext& sender_;
   RankContext& receiver_;
-  Network::Way way_;
+  Network::Route route_;
   /// The transport takes this much off the sender's hands: a send is over when no more is left of it and of
   /// what was sent before, whether that arrives or a link fails; one that begins while the last part of what
   /// was sent before is on its way, with that part at the latest. 0: when its message arrived.

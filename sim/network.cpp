@@ -129,7 +129,7 @@ void Network::started(Timer*& timer) {
   });
 }
 
-Network::Terms Network::terms_of(const Way& way, double size) {
+Network::Terms Network::terms_of(const Route& way, double size) {
   Terms terms{.path = way.path};
   if (shares_) terms.weight = std::exp(share_spread_ * shares_->normal());
   if (way.path == nullptr) return terms;
@@ -155,7 +155,7 @@ double Network::lasting_share(const Profile::Path& path) {
 }
 
 void Network::look_up(const s4u::Host& from, const s4u::Host& to, const Links& links, double size) {
-  const Way way{find(from, to, links), links.empty() ? 0.0 : route_bandwidth(links)};
+  const Route way{find(from, to, links), links.empty() ? 0.0 : route_bandwidth(links)};
   next_ = {.path = way.path};
   if (way.path == nullptr) return;
   const double slowness = draw_slowness(way.path, size);
@@ -164,7 +164,7 @@ void Network::look_up(const s4u::Host& from, const s4u::Host& to, const Links& l
 }
 
 /// Of the bandwidth of the way, by a message that is alone.
-double Network::share_reached(const Way& way, double size, double slowness) {
+double Network::share_reached(const Route& way, double size, double slowness) {
   const double measured_against = way.path->links > 0 ? way.path->bandwidth : way.bandwidth;
   return 1.0 / (segment_of(*way.path, size).beta_s * measured_against * slowness);
 }
@@ -193,7 +193,7 @@ double Network::draw_send_s(const Profile::Path& path, double size) {
   return entry->send_raw_s[sends_->below(entry->send_raw_s.size())];
 }
 
-Network::Way Network::way_between(const s4u::Host& from, const s4u::Host& to) const {
+Network::Route Network::route_between(const s4u::Host& from, const s4u::Host& to) const {
   if (paths_.empty()) return {};
   Links links;
   from.route_to(&to, links, nullptr);

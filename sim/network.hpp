@@ -32,7 +32,7 @@ class Network {
   void install();
 
   /// The route from one host to another, as messages meet it.
-  struct Way {
+  struct Route {
     const Profile::Path* path = nullptr;  ///< what was measured and is most like it; null: nothing was
     double bandwidth = 0;                 ///< of its narrowest link; 0 without links
   };
@@ -45,13 +45,13 @@ class Network {
     double weight = 1;  ///< what its share of a link is divided by, where it meets others
   };
   /// Pre: a route exists.
-  Way way_between(const simgrid::s4u::Host& from, const simgrid::s4u::Host& to) const;
+  Route route_between(const simgrid::s4u::Host& from, const simgrid::s4u::Host& to) const;
   /// How long the call that sends a message of this size over the path keeps its rank: the median, or with
   /// noise one of the measured times.
   double draw_send_s(const Profile::Path& path, double size);
 
   /// Draws what noise leaves open.
-  Terms terms_of(const Way& way, double size);
+  Terms terms_of(const Route& way, double size);
   /// Says what starts next: a message, or part of one, that waited so long for another one of its connection.
   /// Its latency passed meanwhile. (Where the platform file sets a network model or factors of its own, it
   /// pays it again.)
@@ -69,7 +69,7 @@ class Network {
 
   /// As `prepare`, for messages of SMPI, which are not told of before they start.
   void look_up(const simgrid::s4u::Host& from, const simgrid::s4u::Host& to, const Links& links, double size);
-  static double share_reached(const Way& way, double size, double slowness);
+  static double share_reached(const Route& way, double size, double slowness);
   static double lasting_share(const Profile::Path& path);
   double latency_factor(const Links& links);
   double draw_slowness(const Profile::Path* path, double size);

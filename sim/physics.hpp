@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "workloads/profile.hpp"
+#include "workloads/cost/profile.hpp"
 
 namespace tandem::sim {
 

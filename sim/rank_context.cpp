@@ -157,9 +157,9 @@ Pending RankContext::send(Rank to, Channel channel, Slice slice, const Note& not
 
 /// The call that sends keeps the rank from anything else, while the message is on its way already.
 void RankContext::hand_over(const Message& message) {
-  if (message.connection->way().path == nullptr) return;
+  if (message.connection->route().path == nullptr) return;
   const double seconds =
-      world_.network().draw_send_s(*message.connection->way().path, static_cast<double>(message.wire_size));
+      world_.network().draw_send_s(*message.connection->route().path, static_cast<double>(message.wire_size));
   if (seconds <= 0) return;
   start_operations();
   s4u::this_actor::sleep_for(seconds);
@@ -214,34 +214,34 @@ Pending RankContext::all_reduce(std::span<const Rank> members, Channel channel, 
   Operation& operation = new_operation(Kind::all_reduce);
   operation.channel = channel;
   if (members.size() == 1 || vector.size.count() == 0) return done_at_once(operation);
-  auto meeting = world_.meetings().join(members, channel, rank_, {this, operation.slot, vector});
-  if (meeting == nullptr) return Pending(operation.slot);
+  auto rendezvous = world_.rendezvous().join(members, channel, rank_, {this, operation.slot, vector});
+  if (rendezvous == nullptr) return Pending(operation.slot);
   // Nobody may look at it before it is over, so the sum may be there at once.
-  meeting->sum();
+  rendezvous->sum();
   TANDEM_CHECK(world_.setting().all_reduce, "all-reduces need a price; members", members.size());
   const AllReduceTime time = world_.setting().all_reduce(members, vector.size);
   operation.amount = time.alone.count();
   operation.behind_s = time.behind.count();
   TANDEM_CHECK(operation.amount >= 0 && operation.behind_s >= 0, "price", operation.amount,
                operation.behind_s, "members", members.size());
-  operation.meeting = std::move(meeting);
+  operation.rendezvous = std::move(rendezvous);
   return started(operation);
 }
 
 /// Those that have a member in common end in their order: their messages share its links.
 void RankContext::start_all_reduce(Operation& operation) {
-  const auto meeting = std::exchange(operation.meeting, nullptr);
+  const auto rendezvous = std::exchange(operation.rendezvous, nullptr);
   const double begin_s = now().count();
   double end_s = begin_s + operation.amount;
-  for (const auto& member : meeting->members)
+  for (const auto& member : rendezvous->members)
     if (const double before_s = member.context->all_reduced_at_s_; before_s > begin_s)
       end_s = std::max(end_s, before_s + operation.behind_s);
-  for (const auto& member : meeting->members) {
+  for (const auto& member : rendezvous->members) {
     member.context->all_reduced_at_s_ = end_s;
     member.context->message_set_out();
   }
-  simgrid::kernel::timer::Timer::set(end_s, [meeting] {
-    for (const auto& member : meeting->members) {
+  simgrid::kernel::timer::Timer::set(end_s, [rendezvous] {
+    for (const auto& member : rendezvous->members) {
       member.context->message_over();
       member.context->finish(member.slot, true);
     }

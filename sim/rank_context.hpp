@@ -72,8 +72,8 @@ class RankContext final : public Context {
     double behind_s = 0;  ///< of an all-reduce: see AllReduceTime
     double slowdown = 1;  ///< of a compute while messages are on their way
     Note note;
-    std::shared_ptr<const Meeting> meeting;  ///< of an all-reduce that starts with this one
-    simgrid::s4u::ExecPtr exec;              ///< kept, like `io`, for the next operation of this slot
+    std::shared_ptr<const AllReduceRendezvous> rendezvous;  ///< of an all-reduce that starts with this one
+    simgrid::s4u::ExecPtr exec;  ///< kept, like `io`, for the next operation of this slot
     simgrid::s4u::IoPtr io;
   };
 

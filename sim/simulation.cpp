@@ -26,8 +26,8 @@ void run_body(World& world, RankContext& context) {
   // The error leaves its handler before the actors switch: they share one stack of caught exceptions.
   std::exception_ptr error;
   try {
-    if (const auto& begins = world.setting().begins; !begins.empty()) {
-      Pending start = context.sleep(begins.at(static_cast<std::size_t>(context.rank())));
+    if (const auto& start_offsets = world.setting().start_offsets; !start_offsets.empty()) {
+      Pending start = context.sleep(start_offsets.at(static_cast<std::size_t>(context.rank())));
       context.wait(start);
     }
     world.setting().body(context);

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "workloads/context.hpp"
-#include "workloads/profile.hpp"
+#include "workloads/cost/profile.hpp"
 
 namespace tandem::sim {
 
@@ -40,7 +40,7 @@ struct SimulationSetting {
   /// What the world's own all-reduce takes once all its members have started it. Called once for each. Needed
   /// where a body starts one; not under SMPI, which sends its messages.
   std::function<AllReduceTime(std::span<const Rank> members, Bytes size)> all_reduce = {};
-  std::vector<Seconds> begins = {};  ///< when each rank begins; empty: all at once. Not under SMPI
+  std::vector<Seconds> start_offsets = {};  ///< when each rank begins; empty: all at once. Not under SMPI
   /// Seconds that a transfer of the rank with its disk takes beyond what the disk's rate says, as more to
   /// transfer: others on the disk meanwhile wait for it. Called once for each; null: none.
   std::function<Seconds(Rank)> disk_delay = {};

@@ -5,8 +5,8 @@
 #include <xbt/config.hpp>
 
 #include "policies/vocabulary/check.hpp"
-#include "sim/places.hpp"
 #include "sim/rank_context.hpp"
+#include "sim/rank_hosts.hpp"
 
 namespace tandem::sim {
 
@@ -30,7 +30,7 @@ World::World(const SimulationSetting& setting, Network& network)
       network_(network),
       precision_s_(simgrid::config::get_value<double>("surf/precision")),
       cpu_model_(setting.slowdown ? &find_cpu_model(setting) : nullptr) {
-  const auto places = find_places(setting);
+  const auto places = find_rank_hosts(setting);
   for (std::size_t rank = 0; rank < setting.hosts.size(); ++rank)
     ranks_.push_back(std::make_unique<RankContext>(*this, static_cast<Rank>(rank), *places[rank].host));
 }
@@ -44,8 +44,8 @@ Message& World::new_message() {
 }
 
 void World::check_route(const RankContext& from, const RankContext& to) const {
-  const Place sender{from.rank(), &from.host()};
-  const Place receiver{to.rank(), &to.host()};
+  const RankHost sender{from.rank(), &from.host()};
+  const RankHost receiver{to.rank(), &to.host()};
   const std::optional<double> latency_s = route_latency_s(sender, receiver);
   if (!latency_s) throw missing_route(setting_.platform_file, sender, receiver);
   if (!setting_.network.empty() && *latency_s <= 0)

@@ -11,8 +11,8 @@
 #include <string>
 #include <vector>
 
+#include "sim/all_reduce_rendezvous.hpp"
 #include "sim/connection.hpp"
-#include "sim/meetings.hpp"
 #include "sim/network.hpp"
 #include "sim/simulation.hpp"
 
@@ -37,7 +37,7 @@ class World {
   RankContext& rank(Rank rank) { return *ranks_[static_cast<std::size_t>(rank)]; }
   std::vector<std::unique_ptr<RankContext>>& ranks() { return ranks_; }
 
-  Meetings& meetings() { return meetings_; }
+  AllReduceRendezvousTable& rendezvous() { return rendezvous_; }
   Message& message(std::uint32_t index) { return messages_[index]; }
   Message& new_message();
   /// Errors: ConfigError naming both hosts when no route joins them, or one that cannot carry a measured
@@ -58,7 +58,7 @@ class World {
   simgrid::kernel::resource::Model* cpu_model_;
   std::vector<std::unique_ptr<RankContext>> ranks_;
   std::deque<Message> messages_;
-  Meetings meetings_;
+  AllReduceRendezvousTable rendezvous_;
   std::exception_ptr error_;
 };
 

@@ -35,7 +35,7 @@ struct Work {
   Bytes bytes{0};   ///< of update, reduce, compress, decompress: size of the vector worked on, as floats
   int step = -1;    ///< of decode, forward: during which of its worker's, since the job began; -1: of none
   /// Done beside the device's other work, which it neither waits for nor keeps from anything.
-  bool beside = false;
+  bool concurrent = false;
 };
 
 inline constexpr std::array<const char*, 8> work_names = {"forward", "backward", "update",   "reduce",
@@ -52,7 +52,7 @@ struct Slice {
   std::byte* data = nullptr;
 };
 
-/// A small fact that rides on a message. `kind` belongs to the roles (workloads/roles/protocol.hpp); 0 is
+/// A small fact that rides on a message. `kind` belongs to the roles (workloads/protocol.hpp); 0 is
 /// none.
 struct Note {
   std::int32_t kind = 0;

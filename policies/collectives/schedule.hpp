@@ -1,5 +1,5 @@
 // A collective as data: what each participant sends, receives and reduces, round by round. Pure functions
-// make schedules; one interpreter (workloads/roles/collective.hpp) runs any of them on any context.
+// make schedules; one interpreter (workloads/exchange/schedule_runner.hpp) runs any of them on any context.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // How the model is spread over the shards of a parameter server: pure functions of its sizes. What a shard
-// then sends and receives is in workloads/roles/shard_layout.hpp.
+// then sends and receives is in workloads/job/shard_layout.hpp.
 #pragma once
 
 #include <cstdint>

@@ -1,31 +1,31 @@
 // The table of synchronisation algorithms. A new one is a source file and an entry here.
 #include <utility>
 
-#include "policies/sync/ad_psgd.hpp"
-#include "policies/sync/adacomm.hpp"
-#include "policies/sync/adsp.hpp"
-#include "policies/sync/asp.hpp"
-#include "policies/sync/bsp.hpp"
-#include "policies/sync/change_average.hpp"
-#include "policies/sync/d_psgd.hpp"
-#include "policies/sync/dc_asgd.hpp"
-#include "policies/sync/dssp.hpp"
-#include "policies/sync/dynsgd.hpp"
-#include "policies/sync/easgd.hpp"
-#include "policies/sync/esync.hpp"
-#include "policies/sync/gradient_worker.hpp"
-#include "policies/sync/group_average.hpp"
-#include "policies/sync/k_batch_sync.hpp"
-#include "policies/sync/k_sync.hpp"
-#include "policies/sync/lb_bsp.hpp"
-#include "policies/sync/local_sgd.hpp"
-#include "policies/sync/outer.hpp"
+#include "policies/sync/asynchronous/asp.hpp"
+#include "policies/sync/asynchronous/dc_asgd.hpp"
+#include "policies/sync/asynchronous/dssp.hpp"
+#include "policies/sync/asynchronous/dynsgd.hpp"
+#include "policies/sync/asynchronous/ringmaster.hpp"
+#include "policies/sync/asynchronous/ssp.hpp"
+#include "policies/sync/asynchronous/sync_switch.hpp"
+#include "policies/sync/common/change_average.hpp"
+#include "policies/sync/common/gradient_worker.hpp"
+#include "policies/sync/decentralised/ad_psgd.hpp"
+#include "policies/sync/decentralised/d_psgd.hpp"
+#include "policies/sync/decentralised/group_average.hpp"
+#include "policies/sync/local_steps/adacomm.hpp"
+#include "policies/sync/local_steps/adsp.hpp"
+#include "policies/sync/local_steps/easgd.hpp"
+#include "policies/sync/local_steps/esync.hpp"
+#include "policies/sync/local_steps/local_sgd.hpp"
+#include "policies/sync/local_steps/outer.hpp"
+#include "policies/sync/local_steps/post_local_sgd.hpp"
 #include "policies/sync/policy.hpp"
-#include "policies/sync/post_local_sgd.hpp"
-#include "policies/sync/rennala.hpp"
-#include "policies/sync/ringmaster.hpp"
-#include "policies/sync/ssp.hpp"
-#include "policies/sync/sync_switch.hpp"
+#include "policies/sync/rounds/bsp.hpp"
+#include "policies/sync/rounds/k_batch_sync.hpp"
+#include "policies/sync/rounds/k_sync.hpp"
+#include "policies/sync/rounds/lb_bsp.hpp"
+#include "policies/sync/rounds/rennala.hpp"
 
 namespace tandem::sync {
 namespace {
@@ -38,7 +38,7 @@ Factory by_arrival(std::unique_ptr<ServerPolicy> (*make_server)(const Setting&))
   return {.payload = Payload::gradient,
           .routes = {Route::server},
           .timing_driven = true,
-          .steps_a_round = one_step,
+          .steps_per_round = one_step,
           .make_worker = make_gradient_worker,
           .make_server = make_server};
 }
@@ -75,7 +75,7 @@ std::vector<Entry> in_rounds() {
        .make = {.payload = Payload::gradient,
                 .routes = {Route::server, Route::all_reduce},
                 .timing_driven = false,
-                .steps_a_round = one_step,
+                .steps_per_round = one_step,
                 .make_worker = make_gradient_worker,
                 .make_server = make_bsp_server,
                 .most_workers = 1,
@@ -87,7 +87,7 @@ std::vector<Entry> in_rounds() {
        .make = {.payload = Payload::gradient,
                 .routes = {Route::server, Route::all_reduce},
                 .timing_driven = false,
-                .steps_a_round = one_step,
+                .steps_per_round = one_step,
                 .make_worker = make_gradient_worker,
                 .make_server = make_bsp_server,
                 .lockstep = true}},
@@ -116,7 +116,7 @@ Entry esync(const std::string& name, const std::string& summary, const EsyncDefa
           .make = {.payload = Payload::change,
                    .routes = {Route::server, Route::all_reduce},
                    .timing_driven = true,
-                   .steps_a_round = varying_steps,
+                   .steps_per_round = varying_steps,
                    .make_worker = make_esync_worker,
                    .make_server = make_esync_server,
                    .coordinated = true}};
@@ -136,7 +136,7 @@ std::vector<Entry> of_local_steps() {
        .make = {.payload = Payload::change,
                 .routes = {Route::server, Route::all_reduce},
                 .timing_driven = false,
-                .steps_a_round = local_sgd_steps,
+                .steps_per_round = local_sgd_steps,
                 .make_worker = make_local_sgd_worker,
                 .make_server = make_local_sgd_server}},
       {.name = "post-local-sgd",
@@ -146,7 +146,7 @@ std::vector<Entry> of_local_steps() {
        .make = {.payload = Payload::change,
                 .routes = {Route::server, Route::all_reduce},
                 .timing_driven = false,
-                .steps_a_round = varying_steps,
+                .steps_per_round = varying_steps,
                 .make_worker = make_post_local_sgd_worker,
                 .make_server = make_local_sgd_server}},
       {.name = "adacomm",
@@ -157,7 +157,7 @@ std::vector<Entry> of_local_steps() {
        .make = {.payload = Payload::change,
                 .routes = {Route::server, Route::all_reduce},
                 .timing_driven = true,
-                .steps_a_round = varying_steps,
+                .steps_per_round = varying_steps,
                 .make_worker = make_adacomm_worker,
                 .make_server = make_adacomm_server,
                 .coordinated = true}},
@@ -178,7 +178,7 @@ std::vector<Entry> over_rounds() {
                  .make = {.payload = Payload::change,
                           .routes = {Route::server, Route::all_reduce},
                           .timing_driven = false,
-                          .steps_a_round = local_sgd_steps,
+                          .steps_per_round = local_sgd_steps,
                           .make_worker = make_local_sgd_worker,
                           .make_server = make_local_sgd_server,
                           .update_rule = update_rule}};
@@ -200,7 +200,7 @@ std::vector<Entry> over_rounds() {
        .make = {.payload = Payload::change,
                 .routes = {Route::server, Route::all_reduce},
                 .timing_driven = false,
-                .steps_a_round = easgd_steps,
+                .steps_per_round = easgd_steps,
                 .make_worker = make_easgd_worker,
                 .make_server = make_easgd_server,
                 .update_rule = easgd_update}}};
@@ -257,7 +257,7 @@ std::vector<Entry> asynchronous() {
        .make = {.payload = Payload::change,
                 .routes = {Route::server},
                 .timing_driven = true,
-                .steps_a_round = varying_steps,
+                .steps_per_round = varying_steps,
                 .make_worker = make_adsp_worker,
                 .make_server = make_adsp_server}},
       {.name = "easgd-async",
@@ -267,7 +267,7 @@ std::vector<Entry> asynchronous() {
        .make = {.payload = Payload::change,
                 .routes = {Route::server},
                 .timing_driven = true,
-                .steps_a_round = easgd_steps,
+                .steps_per_round = easgd_steps,
                 .make_worker = make_easgd_worker,
                 .make_server = make_asp_server,
                 .update_rule = easgd_async_update}}};
@@ -304,7 +304,7 @@ std::vector<Entry> decentralised() {
            .make = {.payload = Payload::model,
                     .routes = {Route::peers},
                     .timing_driven = false,
-                    .steps_a_round = one_step,
+                    .steps_per_round = one_step,
                     .make_worker = make_d_psgd_worker}},
           {.name = "ad-psgd",
            .summary = "asynchronous: each active worker averages its model with a random passive one's",
@@ -313,7 +313,7 @@ std::vector<Entry> decentralised() {
            .make = {.payload = Payload::model,
                     .routes = {Route::peers},
                     .timing_driven = true,
-                    .steps_a_round = one_step,
+                    .steps_per_round = one_step,
                     .make_worker = make_ad_psgd_worker}},
           {.name = "group-average",
            .summary = "partial all-reduce: after each step, workers average their models in random groups",
@@ -322,7 +322,7 @@ std::vector<Entry> decentralised() {
            .make = {.payload = Payload::model,
                     .routes = {Route::all_reduce},
                     .timing_driven = false,
-                    .steps_a_round = one_step,
+                    .steps_per_round = one_step,
                     .make_worker = make_group_average_worker}}};
 }
 

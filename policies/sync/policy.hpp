@@ -82,9 +82,10 @@ struct Beginning {
 };
 
 /// Between peers: who begins exchanges of models without the other's doing. Worker indices, sorted.
-struct Acquaintances {
-  std::vector<int> callers = {};  ///< may take this worker's model, and leave it their mean, during its steps
-  std::vector<int> called = {};   ///< of whom this worker may do so
+struct Neighbours {
+  std::vector<int> incoming =
+      {};  ///< may take this worker's model, and leave it their mean, during its steps
+  std::vector<int> outgoing = {};  ///< of whom this worker may do so
 };
 
 /// One worker's side of an algorithm. One object a worker; deterministic.
@@ -104,7 +105,7 @@ class WorkerPolicy {
   virtual WorkerDecision on_answer(const Answer&) { return Continue{}; }
   /// See LocalSteps.
   virtual void on_local_steps(int) {}
-  virtual Acquaintances acquaintances() const { return {}; }
+  virtual Neighbours neighbours() const { return {}; }
 };
 
 // ---- Server side ----
@@ -210,7 +211,7 @@ struct Factory {
   Payload payload;            ///< what it exchanges
   std::vector<Route> routes;  ///< the routes it can use
   bool timing_driven;         ///< decisions depend on durations or arrival order: replayed, not compared
-  int (*steps_a_round)(const Options&);  ///< local steps of a round, 0 when it varies
+  int (*steps_per_round)(const Options&);  ///< local steps of a round, 0 when it varies
   std::unique_ptr<WorkerPolicy> (*make_worker)(const Setting&, int worker);
   std::unique_ptr<ServerPolicy> (*make_server)(const Setting&) = nullptr;  ///< null: without servers
   UpdateRule (*update_rule)(const Setting&) = plain_update;                ///< for all who hold a model

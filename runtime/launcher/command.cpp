@@ -7,8 +7,8 @@
 #include "policies/vocabulary/check.hpp"
 #include "runtime/launcher/launcher.hpp"
 #include "runtime/launcher/single_copy.hpp"
-#include "workloads/beside_program.hpp"
-#include "workloads/eager_limit.hpp"
+#include "workloads/cost/eager_limit.hpp"
+#include "workloads/learner/concurrent_program.hpp"
 
 namespace tandem {
 namespace {
@@ -85,7 +85,7 @@ std::string print_command(const LaunchSetting& setting) {
   return fmt::format("{}", fmt::join(words, " "));
 }
 
-std::string program_beside(const std::string& name) {
+std::string sibling_program(const std::string& name) {
   const auto path = path_beside_program(name);
   if (access(path.c_str(), X_OK) != 0)
     throw WorldError(fmt::format("{} is not there: it is built when MPI is found", path.string()));

@@ -58,6 +58,6 @@ std::string shell_word(const std::string& word);
 LaunchResult launch(const LaunchSetting& setting, const LaunchEvents& events = {});
 
 /// The program `name` beside the running one. Errors: WorldError when it is not there.
-std::string program_beside(const std::string& name);
+std::string sibling_program(const std::string& name);
 
 }  // namespace tandem

@@ -8,7 +8,7 @@
 #include <simgrid/kernel/Timer.hpp>
 #include <simgrid/s4u.hpp>
 
-#include "runtime/host_time.hpp"
+#include "runtime/mpi/host_time.hpp"
 
 namespace tandem {
 namespace witness {

@@ -8,13 +8,13 @@
 #include <simgrid/s4u.hpp>
 
 #include "policies/vocabulary/check.hpp"
-#include "runtime/mpi_check.hpp"
-#include "runtime/mpi_context.hpp"
+#include "runtime/mpi/mpi_check.hpp"
+#include "runtime/mpi/mpi_context.hpp"
 #include "sim/engine.hpp"
 #include "sim/physics.hpp"
-#include "sim/places.hpp"
+#include "sim/rank_hosts.hpp"
 #include "sim/witness/simulated_time.hpp"
-#include "workloads/eager_limit.hpp"
+#include "workloads/cost/eager_limit.hpp"
 
 namespace tandem::witness {
 
@@ -37,7 +37,7 @@ std::map<std::string, std::string> smpi_flags(Bytes eager_limit) {
           {"surf/precision", "1e-9"}};
 }
 
-MpiSetting emulated(const sim::SimulationSetting& setting, const sim::Place& place) {
+MpiSetting emulated(const sim::SimulationSetting& setting, const sim::RankHost& place) {
   return {.emulated = [&setting, rank = place.rank](
                           const Work& work) { return std::optional(setting.price(rank, work)); },
           .emulated_disk =
@@ -65,7 +65,7 @@ struct Shared {
   }
 };
 
-void run_rank(Shared& shared, const sim::Place& place) {
+void run_rank(Shared& shared, const sim::RankHost& place) {
   check_mpi(MPI_Init(nullptr, nullptr), "MPI_Init");
   check_mpi(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
   smpi_process_set_user_data(&shared.waker);
@@ -79,7 +79,7 @@ void run_rank(Shared& shared, const sim::Place& place) {
   ++shared.ended;
 }
 
-void run_body(Shared& shared, const sim::Place& place) {
+void run_body(Shared& shared, const sim::RankHost& place) {
   // The error leaves its handler before the actors switch: they share one stack of caught exceptions.
   std::exception_ptr error;
   try {
@@ -91,14 +91,14 @@ void run_body(Shared& shared, const sim::Place& place) {
 }
 
 /// SMPI may send between any two ranks, at the start and the end of the job.
-void check_routes(const std::string& platform_file, const std::vector<sim::Place>& places) {
+void check_routes(const std::string& platform_file, const std::vector<sim::RankHost>& places) {
   for (const auto& from : places)
     for (const auto& to : places)
       if (from.host != to.host && !sim::route_latency_s(from, to))
         throw sim::missing_route(platform_file, from, to);
 }
 
-void start_ranks(Shared& shared, const std::vector<sim::Place>& places) {
+void start_ranks(Shared& shared, const std::vector<sim::RankHost>& places) {
   SMPI_app_instance_register(instance, nullptr, static_cast<int>(places.size()));
   for (const auto& place : places) {
     const auto name = std::to_string(place.rank);
@@ -122,7 +122,7 @@ sim::SimulationResult simulate(const sim::SimulationSetting& setting) {
     SMPI_init();
     for (const auto& [flag, value] : flags) s4u::Engine::set_config(flag + ":" + value);
   });
-  const auto places = sim::find_places(setting);
+  const auto places = sim::find_rank_hosts(setting);
   check_routes(setting.platform_file, places);
   Shared shared(setting);
   s4u::Engine::on_deadlock_cb([&shared] {

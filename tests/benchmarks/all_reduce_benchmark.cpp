@@ -15,10 +15,10 @@
 
 #include "policies/collectives/schedule.hpp"
 #include "policies/vocabulary/check.hpp"
-#include "runtime/mpi_context.hpp"
+#include "runtime/mpi/mpi_context.hpp"
 #include "tests/benchmarks/median.hpp"
 #include "tests/benchmarks/rank_benchmark.hpp"
-#include "workloads/roles/collective.hpp"
+#include "workloads/exchange/schedule_runner.hpp"
 
 namespace tandem {
 namespace {

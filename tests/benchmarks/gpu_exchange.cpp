@@ -16,16 +16,17 @@
 #include <vector>
 
 #include "policies/vocabulary/check.hpp"
-#include "runtime/cuda_aware.hpp"
-#include "runtime/gpu.hpp"
-#include "runtime/journal_wire.hpp"
-#include "runtime/mpi_context.hpp"
-#include "runtime/wire.hpp"
+#include "runtime/gpu/cuda_aware.hpp"
+#include "runtime/gpu/gpu.hpp"
+#include "runtime/mpi/mpi_context.hpp"
+#include "runtime/mpi/wire.hpp"
+#include "runtime/rank/journal_wire.hpp"
 #include "tests/benchmarks/median.hpp"
 #include "tests/benchmarks/rank_benchmark.hpp"
-#include "workloads/job.hpp"
+#include "workloads/job/job.hpp"
 #include "workloads/records/recording_context.hpp"
 #include "workloads/records/result_directory.hpp"
+#include "workloads/roles/run_role.hpp"
 
 namespace tandem {
 namespace {
@@ -176,7 +177,7 @@ void print(const Job& job, const Steps& alone, const Steps& during, const Steps&
   const double during_ms = median(during.whole);
   const double exchange_ms = std::max(0.0, median(after.whole) - alone_ms);
   const double bound_ms = alone_ms + unhideable(job.model(), exchange_ms, median(alone.backward));
-  fmt::print("{} ranks on one GPU, {} of side {}, {}, batch {} each, {} buckets\n", job.seats().size(),
+  fmt::print("{} ranks on one GPU, {} of side {}, {}, batch {} each, {} buckets\n", job.assignments().size(),
              workload.model, workload.image_size, workload.precision, workload.batch,
              job.model().buckets.size());
   fmt::print("  step_compute_alone    {:9.3f} ms (backward {:.3f})\n", alone_ms, median(alone.backward));

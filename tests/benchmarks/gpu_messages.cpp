@@ -1,7 +1,7 @@
 // The memory of one rank's GPU to that of another's, in buckets: the context's sends, whose copies overlap
 // what is on the wire, and the plain way, which copies a bucket, sends it, and takes the next.
-#include "runtime/cuda_device.hpp"
-#include "runtime/mpi_context.hpp"
+#include "runtime/gpu/cuda_device.hpp"
+#include "runtime/mpi/mpi_context.hpp"
 #include "tests/benchmarks/turns.hpp"
 
 namespace tandem {

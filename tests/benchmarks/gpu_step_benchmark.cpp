@@ -18,7 +18,7 @@
 #include "tests/benchmarks/learner_loop.hpp"
 #include "tests/benchmarks/median.hpp"
 #include "tests/support/gpu.hpp"
-#include "tests/workloads/reference_zoo.hpp"
+#include "tests/workloads/learner/reference_zoo.hpp"
 #include "workloads/learner/learner.hpp"
 #include "workloads/learner/torch_mode.hpp"
 #include "workloads/vectors/owned_mark.hpp"

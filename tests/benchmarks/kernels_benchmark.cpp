@@ -18,9 +18,9 @@
 
 #include "policies/vocabulary/check.hpp"
 #include "policies/vocabulary/rng.hpp"
-#include "runtime/cuda_check.hpp"
-#include "runtime/cuda_codecs.hpp"
-#include "runtime/cuda_device.hpp"
+#include "runtime/gpu/cuda_check.hpp"
+#include "runtime/gpu/cuda_codecs.hpp"
+#include "runtime/gpu/cuda_device.hpp"
 #include "tests/benchmarks/torch_top_k.hpp"
 
 namespace tandem {
@@ -81,7 +81,7 @@ std::vector<Measured> arithmetic() {
        [](D& d, const V& v) { d.add_halves(v.halves(0), v.halves(1), v.count, HalfFormat::bf16); }},
       {"subtract", 12, [](D& d, const V& v) { d.subtract(v[0], v[1], v[2], v.count); }},
       {"approach", 12, [](D& d, const V& v) { d.approach(v[0], v[1], v.count, 0.25F); }},
-      {"find_flaw", 4, [](D& d, const V& v) { d.find_flaw(v[0], v.count, v.flaw.data()); }},
+      {"find_non_finite", 4, [](D& d, const V& v) { d.find_non_finite(v[0], v.count, v.flaw.data()); }},
       {"sgd", 12, [=](D& d, const V& v) { d.sgd(v[0], v[1], nullptr, v.count, sgd); }},
       {"sgd_momentum", 20, [=](D& d, const V& v) { d.sgd(v[0], v[1], v[2], v.count, sgd); }},
       {"sgd_nesterov", 20, [=](D& d, const V& v) { d.sgd(v[0], v[1], v[2], v.count, nesterov); }},

@@ -13,7 +13,7 @@
 #include "tests/benchmarks/gpu_step.hpp"
 #include "tests/benchmarks/learner_loop.hpp"
 #include "tests/benchmarks/median.hpp"
-#include "workloads/dataset.hpp"
+#include "workloads/data/dataset.hpp"
 
 namespace tandem {
 namespace {

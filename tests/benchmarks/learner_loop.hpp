@@ -7,9 +7,9 @@
 #include <memory>
 #include <span>
 
+#include "workloads/exchange/finite_guard.hpp"
 #include "workloads/learner/learner.hpp"
-#include "workloads/optimizer.hpp"
-#include "workloads/roles/finite_guard.hpp"
+#include "workloads/model/optimizer.hpp"
 #include "workloads/vectors/compute_device.hpp"
 
 namespace tandem {

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "runtime/launcher/launcher.hpp"
-#include "runtime/rank_process.hpp"
+#include "runtime/rank/rank_process.hpp"
 
 namespace tandem {
 

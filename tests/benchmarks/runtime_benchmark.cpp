@@ -13,10 +13,10 @@
 #include <vector>
 
 #include "policies/collectives/schedule.hpp"
-#include "runtime/mpi_check.hpp"
-#include "runtime/mpi_context.hpp"
+#include "runtime/mpi/mpi_check.hpp"
+#include "runtime/mpi/mpi_context.hpp"
 #include "tests/benchmarks/turns.hpp"
-#include "workloads/roles/collective.hpp"
+#include "workloads/exchange/schedule_runner.hpp"
 
 namespace tandem {
 namespace {

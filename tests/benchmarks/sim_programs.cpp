@@ -11,7 +11,7 @@
 #include "policies/collectives/schedule.hpp"
 #include "sim/simulation.hpp"
 #include "tests/benchmarks/sim_bench_platform.hpp"
-#include "workloads/roles/collective.hpp"
+#include "workloads/exchange/schedule_runner.hpp"
 
 namespace tandem::benchmarks {
 namespace {

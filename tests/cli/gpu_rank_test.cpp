@@ -14,8 +14,8 @@
 #include <vector>
 
 #include "tests/cli/command.hpp"
-#include "validation/gates.hpp"
-#include "workloads/profile.hpp"
+#include "validation/compare/gates.hpp"
+#include "workloads/cost/profile.hpp"
 #include "workloads/records/result_directory.hpp"
 
 namespace tandem::testing {

@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "tests/cli/command.hpp"
-#include "validation/compare.hpp"
+#include "validation/compare/compare.hpp"
 #include "workloads/records/result_directory.hpp"
 
 namespace tandem::testing {

@@ -3,7 +3,7 @@
 #include <string>
 
 #include "tests/cli/resume_jobs.hpp"
-#include "validation/compare.hpp"
+#include "validation/compare/compare.hpp"
 
 namespace tandem::testing {
 namespace {

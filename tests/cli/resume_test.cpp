@@ -20,7 +20,7 @@ std::string settings_for(const Catalog<sync::Factory>::Entry& algorithm, sync::R
   std::string settings = "--set sync.algorithm=" + algorithm.name + " --set sync.over=" + to_text(route);
   if (algorithm.make.most_workers == 1) settings += " --set placement.workers=[node-1]";
   if (algorithm.name == "adsp") settings += " --set sync.options.period_s=0.5";
-  if (algorithm.make.steps_a_round(Options::resolve(algorithm.name, algorithm.options, {})) > 10)
+  if (algorithm.make.steps_per_round(Options::resolve(algorithm.name, algorithm.options, {})) > 10)
     settings += " --set sync.options.h=5";
   return settings;
 }

@@ -11,7 +11,7 @@
 #include "policies/sharding/policy.hpp"
 #include "policies/sync/policy.hpp"
 #include "tests/cli/command.hpp"
-#include "validation/compare.hpp"
+#include "validation/compare/compare.hpp"
 #include "workloads/records/result_directory.hpp"
 
 namespace tandem::testing {
@@ -85,7 +85,7 @@ std::string settings_for(const Catalog<sync::Factory>::Entry& algorithm) {
   std::string settings = "--set sync.algorithm=" + algorithm.name;
   if (algorithm.make.most_workers == 1) settings += " --set placement.workers=[node-1]";
   if (algorithm.name == "adsp") settings += " --set sync.options.period_s=0.5";
-  if (algorithm.make.steps_a_round(Options::resolve(algorithm.name, algorithm.options, {})) > 10)
+  if (algorithm.make.steps_per_round(Options::resolve(algorithm.name, algorithm.options, {})) > 10)
     settings += " --set sync.options.h=5";
   return settings;
 }

@@ -1,6 +1,6 @@
 // Calibration of a simulated cluster, where the truth is known: what is measured there must be what the
 // platform file and the cost model say.
-#include "workloads/calibration.hpp"
+#include "workloads/calibration/calibration.hpp"
 
 #include <gtest/gtest.h>
 
@@ -15,8 +15,8 @@
 #include "tests/sim/temporary_platform.hpp"
 #include "tests/support/seeds.hpp"
 #include "tests/support/temporary_folder.hpp"
-#include "workloads/device_time.hpp"
-#include "workloads/job.hpp"
+#include "workloads/job/job.hpp"
+#include "workloads/timing/compute_time_sampler.hpp"
 
 namespace tandem {
 namespace {
@@ -59,14 +59,16 @@ Profile calibrate_simulated(const CalibrationSetting& calibration, std::unique_p
   job = std::make_unique<Job>(experiment, platforms::load_platform(file.path()), folder.path().string());
   sim::SimulationSetting setting;
   setting.platform_file = file.path();
-  std::vector<DeviceTime> devices;
-  for (std::size_t rank = 0; rank < job->seats().size(); ++rank) {
-    setting.hosts.push_back(job->seats()[rank].host);
+  std::vector<ComputeTimeSampler> devices;
+  for (std::size_t rank = 0; rank < job->assignments().size(); ++rank) {
+    setting.hosts.push_back(job->assignments()[rank].host);
     devices.emplace_back(*job, static_cast<Rank>(rank), experiment.seed);
   }
-  const auto device = [&](Rank rank) -> DeviceTime& { return devices[static_cast<std::size_t>(rank)]; };
+  const auto device = [&](Rank rank) -> ComputeTimeSampler& {
+    return devices[static_cast<std::size_t>(rank)];
+  };
   setting.price = [&](Rank rank, const Work& work) { return device(rank).next(work); };
-  if (DeviceTime::any_slowdown(*job))
+  if (ComputeTimeSampler::any_slowdown(*job))
     setting.slowdown = [&](Rank rank, const Work& work) { return device(rank).slowdown(work); };
   setting.all_reduce = [](std::span<const Rank> members, Bytes size) {
     const Seconds alone(all_reduce_s(static_cast<int>(members.size()), size.count()));
@@ -209,11 +211,11 @@ TEST(Calibration, FindsWhenEachRankBegins) {
   std::unique_ptr<Job> job;
   const testing::TemporaryFolder folder;
   const Profile profile = calibrate_simulated(
-      calibration, job, folder, [&](sim::SimulationSetting& setting) { setting.begins = begins; });
-  EXPECT_EQ(profile.begins.model, "mlp");
-  ASSERT_EQ(profile.begins.raw_s.size(), begins.size());
+      calibration, job, folder, [&](sim::SimulationSetting& setting) { setting.start_offsets = begins; });
+  EXPECT_EQ(profile.start_offsets.model, "mlp");
+  ASSERT_EQ(profile.start_offsets.raw_s.size(), begins.size());
   for (std::size_t rank = 0; rank < begins.size(); ++rank)
-    EXPECT_NEAR(profile.begins.raw_s[rank], begins[rank].count(), 1e-8) << rank;
+    EXPECT_NEAR(profile.start_offsets.raw_s[rank], begins[rank].count(), 1e-8) << rank;
 }
 
 /// A device's pieces of work, of which all but decoding are slower amid messages, and some the first time.
@@ -270,8 +272,8 @@ TEST(Calibration, OfASimulationGivesItsProfileBack) {
   for (const auto& host : truth.hosts)
     for (const Work::Kind kind : {Work::Kind::forward, Work::Kind::update, Work::Kind::reduce})
       EXPECT_NEAR(found.host_entry(host.host, "processor")->ratio_of(kind), host.ratio, 1e-5) << host.host;
-  ASSERT_EQ(found.begins.raw_s.size(), 3U);
-  for (const double begin_s : found.begins.raw_s) EXPECT_NEAR(begin_s, 0.0, 1e-12);
+  ASSERT_EQ(found.start_offsets.raw_s.size(), 3U);
+  for (const double begin_s : found.start_offsets.raw_s) EXPECT_NEAR(begin_s, 0.0, 1e-12);
 }
 
 TEST(Calibration, OfOneHostKnowsNoOther) {
@@ -337,7 +339,7 @@ TEST(Calibration, MeasuresWaysThatDoNotLeadFromRank0) {
 }
 
 /// What calibration measured is of native devices; emulated ones are as the platform says.
-TEST(DeviceTime, OfEmulatedDevicesKnowsNoDisturbance) {
+TEST(ComputeTimeSampler, OfEmulatedDevicesKnowsNoDisturbance) {
   const testing::TemporaryFolder folder;
   const testing::TemporaryPlatform file(testing::TemporaryPlatform::star(3, bandwidth, latency_s));
   Experiment experiment = star_experiment(file.path());
@@ -345,14 +347,14 @@ TEST(DeviceTime, OfEmulatedDevicesKnowsNoDisturbance) {
   const auto platform = platforms::load_platform(file.path());
   const ModelDescription model = Job(experiment, platform, "").model();
   Profile profile = disturbed_devices(model, experiment.workload.batch);
-  profile.begins = {.model = "", .raw_s = {1e-3, 3e-3, 8e-3}};
+  profile.start_offsets = {.model = "", .raw_s = {1e-3, 3e-3, 8e-3}};
   experiment.physics.profile = folder.path().string() + "/profile.json";
   save_profile(experiment.physics.profile, profile);
 
   const Work work{.kind = Work::Kind::forward, .samples = experiment.workload.batch};
   const Job native(experiment, platform, "");
-  DeviceTime measured(native, 1, 1);
-  EXPECT_TRUE(DeviceTime::any_slowdown(native));
+  ComputeTimeSampler measured(native, 1, 1);
+  EXPECT_TRUE(ComputeTimeSampler::any_slowdown(native));
   EXPECT_EQ(measured.begin(), Seconds(3e-3));
   EXPECT_NEAR(measured.next(work).count(), 1.3 * (4e-3 + 7e-3), 1e-12);
   EXPECT_NEAR(measured.next(work).count(), 1.3 * 4e-3, 1e-12);
@@ -360,8 +362,8 @@ TEST(DeviceTime, OfEmulatedDevicesKnowsNoDisturbance) {
 
   experiment.run.devices = "emulated";
   const Job job(experiment, platform, "");
-  DeviceTime emulated(job, 1, 1);
-  EXPECT_FALSE(DeviceTime::any_slowdown(job));
+  ComputeTimeSampler emulated(job, 1, 1);
+  EXPECT_FALSE(ComputeTimeSampler::any_slowdown(job));
   EXPECT_EQ(emulated.begin(), Seconds(3e-3));
   EXPECT_EQ(emulated.next(work), job.cost_model(1).price(work));
   EXPECT_EQ(emulated.next(work), job.cost_model(1).price(work));
@@ -371,8 +373,8 @@ TEST(DeviceTime, OfEmulatedDevicesKnowsNoDisturbance) {
   const Job noisy(experiment, platform, "");
   std::set<double> begins;
   for (Rank rank = 0; rank < 3; ++rank) {
-    begins.insert(DeviceTime(noisy, rank, 1).begin().count());
-    EXPECT_EQ(DeviceTime(noisy, rank, 1).begin(), DeviceTime(noisy, rank, 1).begin());
+    begins.insert(ComputeTimeSampler(noisy, rank, 1).begin().count());
+    EXPECT_EQ(ComputeTimeSampler(noisy, rank, 1).begin(), ComputeTimeSampler(noisy, rank, 1).begin());
   }
   for (const double begin_s : begins) EXPECT_TRUE(begin_s == 1e-3 || begin_s == 3e-3 || begin_s == 8e-3);
 }

@@ -1,6 +1,4 @@
 // Simulated all-reduces against the closed-form price of their schedules, on a network where it is exact.
-#include "workloads/roles/collective.hpp"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -14,7 +12,8 @@
 
 #include "platforms/neighbours.hpp"
 #include "tests/sim/lab.hpp"
-#include "workloads/all_reduce_plan.hpp"
+#include "workloads/exchange/schedule_runner.hpp"
+#include "workloads/job/all_reduce_plan.hpp"
 
 namespace tandem::sim {
 namespace {

@@ -13,8 +13,8 @@
 #include "policies/compression/codec.hpp"
 #include "policies/vocabulary/check.hpp"
 #include "tests/sim/training.hpp"
-#include "workloads/roles/state_files.hpp"
-#include "workloads/saved_state.hpp"
+#include "workloads/checkpoint/saved_state.hpp"
+#include "workloads/checkpoint/state_files.hpp"
 #include "workloads/vectors/error_feedback.hpp"
 
 namespace tandem {
@@ -291,8 +291,8 @@ TEST_F(Compressed, DroppedPushesLeaveNothingUnsent) {
   }
   EXPECT_GE(dropped, 4) << "two on each shard";
   const auto largest_unsent = [&](int worker) {
-    SavedState state = SavedState::load(
-        state_path(directory_.string(), 2, {.role = Seat::Role::worker, .index = worker, .host = ""}));
+    SavedState state = SavedState::load(state_path(
+        directory_.string(), 2, {.role = RankAssignment::Role::worker, .index = worker, .host = ""}));
     float largest = 0.0F;
     for (std::size_t shard = 0; shard < job_->shard_layout().size(); ++shard)
       for (std::size_t piece = 0; piece < job_->shard_layout()[shard].size(); ++piece) {

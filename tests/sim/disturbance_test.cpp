@@ -214,7 +214,7 @@ TEST(Begin, EachRankBeginsWhenItIsTold) {
       },
       {}, SimulationSetting{}.eager_limit,
       [](SimulationSetting& setting) {
-        setting.begins = {Seconds(0.002), Seconds(0), Seconds(0.0005)};
+        setting.start_offsets = {Seconds(0.002), Seconds(0), Seconds(0.0005)};
       });
   EXPECT_NEAR(0.002, found[0], precision_s);
   EXPECT_EQ(0.0, found[1]);

@@ -93,7 +93,7 @@ TEST_F(LoadingOfOne, BelongsToTheStepThatItIsDoneIn) {
   std::vector<int> steps;
   price_ = [&](Rank, const Work& work) {
     if (work.kind == Work::Kind::decode) {
-      EXPECT_TRUE(work.beside);
+      EXPECT_TRUE(work.concurrent);
       steps.push_back(work.step);
     }
     return Seconds(0.001);

@@ -8,9 +8,9 @@
 #include "policies/vocabulary/check.hpp"
 #include "tests/sim/training.hpp"
 #include "tests/support/temporary_folder.hpp"
-#include "workloads/calibration.hpp"
-#include "workloads/native_price.hpp"
+#include "workloads/calibration/calibration.hpp"
 #include "workloads/records/messages.hpp"
+#include "workloads/timing/library_all_reduce.hpp"
 
 namespace tandem {
 namespace {
@@ -100,7 +100,7 @@ class PriceOfNative : public ::testing::Test {
 
 TEST_F(PriceOfNative, IsWhatWasMeasured) {
   const Job measured = job("profile");
-  NativePrice price(measured, unknown_, 1);
+  LibraryAllReduceCost price(measured, unknown_, 1);
   EXPECT_FALSE(price.used());
   const std::vector<Rank> members = {0, 3, 5, 7};
   EXPECT_DOUBLE_EQ(price.next(members, Bytes(2000)).alone.count(), 6e-3);
@@ -110,8 +110,8 @@ TEST_F(PriceOfNative, IsWhatWasMeasured) {
 
 TEST_F(PriceOfNative, VariesAsMeasuredAndFromItsSeedAlone) {
   const Job noisy = job("profile", "profile");
-  NativePrice price(noisy, unknown_, 1);
-  NativePrice same(noisy, unknown_, 1);
+  LibraryAllReduceCost price(noisy, unknown_, 1);
+  LibraryAllReduceCost same(noisy, unknown_, 1);
   const std::vector<Rank> members = {0, 1};
   std::set<double> drawn;
   for (int i = 0; i < 100; ++i) {
@@ -130,7 +130,7 @@ TEST_F(PriceOfNative, IsThatOfTheCheapestScheduleWithoutCalibration) {
   constexpr std::int64_t elements = 1 << 20;
   for (const char* physics : {"platform", "profile"}) {
     const Job unmeasured = job(physics);
-    NativePrice price(unmeasured, between, 1);
+    LibraryAllReduceCost price(unmeasured, between, 1);
     const double found = price.next(members, Bytes(4 * elements)).alone.count();
     double cheapest = 1e9;
     for (const auto& name : collectives::catalog().names()) {

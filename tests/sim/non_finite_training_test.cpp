@@ -5,7 +5,7 @@
 
 #include "policies/vocabulary/check.hpp"
 #include "tests/sim/training.hpp"
-#include "tests/workloads/script_modules.hpp"
+#include "tests/workloads/learner/script_modules.hpp"
 
 namespace tandem::testing {
 namespace {

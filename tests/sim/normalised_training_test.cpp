@@ -6,13 +6,13 @@
 #include <numeric>
 #include <ostream>
 
-#include "policies/sync/peer_graph.hpp"
+#include "policies/sync/decentralised/peer_graph.hpp"
 #include "policies/sync/policy.hpp"
 #include "tests/sim/peer_call.hpp"
 #include "tests/sim/training.hpp"
-#include "tests/workloads/script_modules.hpp"
-#include "workloads/roles/checkpoints.hpp"
-#include "workloads/roles/peer_model.hpp"
+#include "tests/workloads/learner/script_modules.hpp"
+#include "workloads/checkpoint/checkpoints.hpp"
+#include "workloads/exchange/peer_model.hpp"
 
 namespace tandem::testing {
 namespace {

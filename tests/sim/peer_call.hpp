@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "workloads/roles/peer_model.hpp"
+#include "workloads/exchange/peer_model.hpp"
 
 namespace tandem::testing {
 

@@ -8,13 +8,13 @@
 #include <map>
 #include <numeric>
 
-#include "policies/sync/peer_graph.hpp"
+#include "policies/sync/decentralised/peer_graph.hpp"
 #include "policies/vocabulary/rng.hpp"
 #include "tests/sim/peer_call.hpp"
 #include "tests/sim/training_by_hand.hpp"
 #include "tests/support/algorithms.hpp"
 #include "tests/support/names.hpp"
-#include "workloads/roles/peer_model.hpp"
+#include "workloads/exchange/peer_model.hpp"
 
 namespace tandem {
 namespace {

@@ -8,8 +8,8 @@
 #include "platforms/load.hpp"
 #include "tests/sim/temporary_platform.hpp"
 #include "tests/support/temporary_folder.hpp"
-#include "workloads/device_time.hpp"
-#include "workloads/job.hpp"
+#include "workloads/job/job.hpp"
+#include "workloads/timing/compute_time_sampler.hpp"
 
 namespace tandem {
 namespace {
@@ -36,17 +36,17 @@ class ResumedNoise : public ::testing::Test {
     profile.compute = {{"mlp", Work::Kind::decode, -1, 20, 0, 1.4, 0.0, times},
                        {"mlp", Work::Kind::forward, -1, 20, 0, 1.4, 0.0, times},
                        {"mlp", Work::Kind::update, -1, 0, 1000, 1.4, 0.0, times}};
-    profile.begins = {.model = "", .raw_s = times};
+    profile.start_offsets = {.model = "", .raw_s = times};
     save_profile(experiment.physics.profile, profile);
     const auto platform = platforms::load_platform(file_.path());
     whole_ = std::make_unique<Job>(experiment, platform, folder_.path().string());
     resumed_ = std::make_unique<Job>(experiment, platform, folder_.path().string());
-    resumed_->go_on_from({.directory = folder_.path().string(), .round = 4});
+    resumed_->resume_from({.directory = folder_.path().string(), .round = 4});
   }
 
   /// Of a worker's steps from `first` to the tenth.
   static std::vector<double> steps(const Job& job, Rank rank, int first) {
-    DeviceTime device(job, rank, 7);
+    ComputeTimeSampler device(job, rank, 7);
     std::vector<double> seconds;
     for (int step = first; step < 10; ++step) {
       seconds.push_back(device.next({.kind = Work::Kind::decode, .samples = 20, .step = step}).count());
@@ -57,7 +57,7 @@ class ResumedNoise : public ::testing::Test {
   }
   /// The same where each next batch is decoded behind the forward of a step.
   static std::vector<double> steps_that_load_ahead(const Job& job, int first) {
-    DeviceTime device(job, 0, 7);
+    ComputeTimeSampler device(job, 0, 7);
     device.next({.kind = Work::Kind::decode, .samples = 20, .step = first});
     std::vector<double> seconds;
     for (int step = first; step < 10; ++step) {
@@ -69,7 +69,7 @@ class ResumedNoise : public ::testing::Test {
   }
   /// Of one who takes no steps.
   static std::vector<double> updates(const Job& job) {
-    DeviceTime device(job, 2, 7);
+    ComputeTimeSampler device(job, 2, 7);
     std::vector<double> seconds = {device.begin().count()};
     for (int update = 0; update < 20; ++update)
       seconds.push_back(device.next({.kind = Work::Kind::update, .bytes = Bytes(1000)}).count());

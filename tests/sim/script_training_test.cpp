@@ -1,7 +1,7 @@
 // A TorchScript file as the model of a job under the simulated clock, with real and with modelled
 // mathematics.
 #include "tests/sim/training.hpp"
-#include "tests/workloads/script_modules.hpp"
+#include "tests/workloads/learner/script_modules.hpp"
 
 namespace tandem::testing {
 namespace {

@@ -6,7 +6,7 @@
 #include <map>
 
 #include "tests/sim/training.hpp"
-#include "workloads/device_time.hpp"
+#include "workloads/timing/compute_time_sampler.hpp"
 
 namespace tandem {
 namespace {
@@ -26,7 +26,7 @@ class SlowNowAndThen : public Training {
     experiment.stop.rounds = 12;
     experiment.run.slowdown_probability = probability;
     experiment.run.slowdown_factor = 50;
-    std::map<Rank, DeviceTime> devices;
+    std::map<Rank, ComputeTimeSampler> devices;
     price_ = [&](Rank rank, const Work& work) {
       return devices.try_emplace(rank, *job_, rank, job_->experiment().seed).first->second.next(work);
     };

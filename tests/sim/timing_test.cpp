@@ -57,7 +57,7 @@ TEST(Timing, WorkBesideTheDeviceTakesItsTimeAlone) {
     const auto rank = static_cast<std::size_t>(context.rank());
     std::array<Pending, 2> works = {
         context.compute({.kind = Work::Kind::backward, .samples = 10}),
-        context.compute({.kind = Work::Kind::decode, .samples = 4, .beside = true})};
+        context.compute({.kind = Work::Kind::decode, .samples = 4, .concurrent = true})};
     EXPECT_EQ(context.wait_any(works).index, 1U);
     decoded[rank] = context.now().count();
     context.wait(works[0]);

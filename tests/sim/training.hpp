@@ -22,10 +22,11 @@
 #include "platforms/load.hpp"
 #include "sim/simulation.hpp"
 #include "tests/sim/temporary_platform.hpp"
-#include "workloads/job.hpp"
-#include "workloads/optimizer.hpp"
+#include "workloads/exchange/replica.hpp"
+#include "workloads/job/job.hpp"
+#include "workloads/model/optimizer.hpp"
 #include "workloads/records/recording_context.hpp"
-#include "workloads/roles/replica.hpp"
+#include "workloads/roles/run_role.hpp"
 
 namespace tandem::testing {
 
@@ -69,11 +70,11 @@ class Training : public ::testing::Test {
     experiment.platform = file.path();
     job_ = std::make_unique<Job>(std::move(experiment), platforms::load_platform(file.path()),
                                  directory_.string());
-    std::vector<Journal> journals(job_->seats().size());
+    std::vector<Journal> journals(job_->assignments().size());
     std::vector<CostModel> prices;
     sim::SimulationSetting setting;
     setting.platform_file = file.path();
-    for (const Seat& seat : job_->seats()) {
+    for (const RankAssignment& seat : job_->assignments()) {
       setting.hosts.push_back(seat.host);
       prices.push_back(job_->cost_model(static_cast<Rank>(prices.size())));
     }
@@ -135,13 +136,13 @@ class Training : public ::testing::Test {
   std::vector<float> sequential_model(int steps, const OptimizerSetting& setting) const {
     const auto learner = make_job_learner(*job_);
     Optimizer optimizer(setting, job_->model().elements());
-    const int steps_a_round = job_->steps_a_round();
+    const int steps_per_round = job_->steps_per_round();
     for (int step = 0; step < steps; ++step) {
       learner->load(job_->dataset()->records(Dataset::Part::train));
       learner->forward();
       for (int bucket = 0; bucket < static_cast<int>(job_->model().buckets.size()); ++bucket)
         learner->backward(bucket);
-      optimizer.begin_update({step / steps_a_round, step % steps_a_round});
+      optimizer.begin_update({step / steps_per_round, step % steps_per_round});
       optimizer.apply(learner->model(), learner->gradient(), 1.0, 0);
     }
     return {learner->model().begin(), learner->model().end()};

@@ -13,7 +13,7 @@
 
 #include "tests/support/algorithms.hpp"
 #include "tests/support/server_log.hpp"
-#include "workloads/roles/protocol.hpp"
+#include "workloads/protocol.hpp"
 
 namespace tandem {
 namespace {
@@ -41,9 +41,9 @@ TEST_P(EqualsOneWorker, OnTheUnionOfTheBatches) {
   expect_close(final_model(), sequential_model(GetParam().steps, GetParam().momentum), 1e-5F);
 }
 
-void use_local_sgd(Experiment& experiment, std::int64_t steps_a_round) {
+void use_local_sgd(Experiment& experiment, std::int64_t steps_per_round) {
   experiment.sync.algorithm = "local-sgd";
-  experiment.sync.options = {{"h", steps_a_round}};
+  experiment.sync.options = {{"h", steps_per_round}};
 }
 
 Sequential alone(const char* name, const char* algorithm) {

@@ -87,7 +87,7 @@ class ApartDevice : public QueuedDevice {
   int pinned_memories() const { return pinned_; }
 
   int finishes = 0;
-  int copies_beside = 0;
+  int concurrent_copies = 0;
   int wrong_forgets = 0;  ///< of marks that were none
 
  private:
@@ -104,7 +104,7 @@ class ApartDevice : public QueuedDevice {
     }
   }
   DeviceMark beside(std::byte* to, const std::byte* from, std::size_t bytes) {
-    ++copies_beside;
+    ++concurrent_copies;
     const DeviceMark end = mark();
     beside_[end] = {.run = [=] { std::memcpy(to, from, bytes); }};
     return end;

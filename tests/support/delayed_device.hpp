@@ -168,10 +168,10 @@ class DelayedDevice final : public QueuedDevice {
     if (marks_.erase(mark) == 0) ++misuses_;
   }
   DeviceMark copy_out(std::byte* pinned, const std::byte* own, std::size_t bytes) override {
-    return copy_beside(outward_, pinned, own, bytes, owns(own) && is_pinned(pinned, bytes));
+    return copy_concurrently(outward_, pinned, own, bytes, owns(own) && is_pinned(pinned, bytes));
   }
   DeviceMark copy_in(std::byte* own, const std::byte* pinned, std::size_t bytes) override {
-    return copy_beside(inward_, own, pinned, bytes, owns(own) && is_pinned(pinned, bytes));
+    return copy_concurrently(inward_, own, pinned, bytes, owns(own) && is_pinned(pinned, bytes));
   }
   DeviceMark mark_copies(bool out) override { return mark_in(out ? outward_ : inward_); }
 
@@ -219,8 +219,8 @@ class DelayedDevice final : public QueuedDevice {
     });
     return last_mark_;
   }
-  DeviceMark copy_beside(LateWorker& worker, std::byte* to, const std::byte* from, std::size_t bytes,
-                         bool is_right) {
+  DeviceMark copy_concurrently(LateWorker& worker, std::byte* to, const std::byte* from, std::size_t bytes,
+                               bool is_right) {
     if (!is_right) ++misuses_;
     ++copies_;
     worker.add([to = as_seen(to), from = as_seen(from), bytes] { std::memcpy(to, from, bytes); });

@@ -6,7 +6,7 @@
 #include <memory>
 #include <string>
 
-#include "runtime/gpu.hpp"
+#include "runtime/gpu/gpu.hpp"
 #include "workloads/vectors/compute_device.hpp"
 
 namespace tandem::testing {

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "validation/study.hpp"
+#include "validation/report/study.hpp"
 
 namespace tandem::testing {
 

@@ -59,8 +59,8 @@ class QueuedDevice : public ComputeDevice {
             const MoveStep& step) override {
     queue_twin(&ComputeDevice::move, model, base, sum, velocity, count, step);
   }
-  void find_flaw(const float* values, std::int64_t count, std::int64_t* pinned_first) override {
-    queue_twin(&ComputeDevice::find_flaw, values, count, pinned_first);
+  void find_non_finite(const float* values, std::int64_t count, std::int64_t* pinned_first) override {
+    queue_twin(&ComputeDevice::find_non_finite, values, count, pinned_first);
   }
   void narrow(const float* values, std::uint16_t* halves, std::int64_t count, HalfFormat format) override {
     queue_twin(&ComputeDevice::narrow, values, halves, count, format);

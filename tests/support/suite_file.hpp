@@ -10,7 +10,7 @@
 
 #include "policies/vocabulary/check.hpp"
 #include "tests/support/temporary_folder.hpp"
-#include "validation/suite.hpp"
+#include "validation/campaign/suite.hpp"
 
 namespace tandem::testing {
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "validation/validate.hpp"
+#include "validation/compare/summary.hpp"
 
 namespace tandem::testing {
 

@@ -1,8 +1,8 @@
 // Times of the world's own all-reduce, by ranks and sizes.
 #include <algorithm>
 
+#include "policies/vocabulary/quantile.hpp"
 #include "workloads/calibration/measurement.hpp"
-#include "workloads/records/quantile.hpp"
 #include "workloads/vectors/compute_device.hpp"
 
 namespace tandem::calibration {

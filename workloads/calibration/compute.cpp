@@ -8,12 +8,12 @@
 #include <string>
 
 #include "policies/vocabulary/check.hpp"
+#include "policies/vocabulary/quantile.hpp"
 #include "policies/vocabulary/rng.hpp"
 #include "workloads/calibration/measurement.hpp"
-#include "workloads/optimizer.hpp"
-#include "workloads/records/quantile.hpp"
-#include "workloads/roles/device_codec.hpp"
-#include "workloads/roles/replica.hpp"
+#include "workloads/exchange/device_codec.hpp"
+#include "workloads/exchange/replica.hpp"
+#include "workloads/model/optimizer.hpp"
 #include "workloads/vectors/error_feedback.hpp"
 #include "workloads/vectors/owned_mark.hpp"
 

@@ -1,6 +1,6 @@
 // Times of copies between a device's memory and pinned memory of its host.
+#include "policies/vocabulary/quantile.hpp"
 #include "workloads/calibration/measurement.hpp"
-#include "workloads/records/quantile.hpp"
 #include "workloads/vectors/compute_device.hpp"
 
 namespace tandem::calibration {

@@ -1,8 +1,8 @@
 // How fast other hosts, or hosts of another kind, are than that of rank 0, for each kind of work.
 #include <algorithm>
 
+#include "policies/vocabulary/quantile.hpp"
 #include "workloads/calibration/measurement.hpp"
-#include "workloads/records/quantile.hpp"
 
 namespace tandem::calibration {
 namespace {
@@ -90,7 +90,7 @@ std::vector<Profile::HostEntry> measure_hosts(const Job& job, Context& context,
   }
   const auto named = [&](Rank rank, Profile::HostEntry entry) {
     const auto seat = static_cast<std::size_t>(rank);
-    if (seat < job.seats().size()) entry.host = job.seats()[seat].host;
+    if (seat < job.assignments().size()) entry.host = job.assignments()[seat].host;
     entry.kind = job.kind_of(rank);
     return entry;
   };

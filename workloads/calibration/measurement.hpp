@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "workloads/calibration.hpp"
+#include "workloads/calibration/calibration.hpp"
 
 namespace tandem::calibration {
 
@@ -22,7 +22,7 @@ std::vector<std::size_t> shuffled_plan(const std::vector<int>& repetitions, std:
 /// When each rank had made what a worker needs, as its first operation waits for it. The clocks of the ranks
 /// are told apart by the fastest of some round trips. Of all ranks; first of all, since what a process does
 /// once it does here.
-Profile::Begins measure_begins(const Job& job, Context& context);
+Profile::StartOffsets measure_start_offsets(const Job& job, Context& context);
 
 /// Between the partner and the rank that it is of, which gets the result.
 std::vector<Profile::MessageEntry> measure_messages(Context& context, const Partner& partner,

@@ -3,8 +3,8 @@
 #include <limits>
 
 #include "policies/vocabulary/check.hpp"
-#include "workloads/calibration.hpp"
-#include "workloads/records/quantile.hpp"
+#include "policies/vocabulary/quantile.hpp"
+#include "workloads/calibration/calibration.hpp"
 
 namespace tandem {
 namespace {

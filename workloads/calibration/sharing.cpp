@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "policies/vocabulary/quantile.hpp"
 #include "workloads/calibration/measurement.hpp"
-#include "workloads/records/quantile.hpp"
 
 namespace tandem::calibration {
 

@@ -2,10 +2,10 @@
 #include <fstream>
 
 #include "policies/vocabulary/check.hpp"
+#include "policies/vocabulary/quantile.hpp"
 #include "policies/vocabulary/rng.hpp"
 #include "workloads/calibration/measurement.hpp"
-#include "workloads/records/quantile.hpp"
-#include "workloads/roles/record_store.hpp"
+#include "workloads/data/record_store.hpp"
 
 namespace tandem::calibration {
 

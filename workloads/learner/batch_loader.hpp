@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <span>
 
-#include "workloads/dataset.hpp"
+#include "workloads/data/dataset.hpp"
 #include "workloads/vectors/owned_mark.hpp"
 
 namespace tandem {

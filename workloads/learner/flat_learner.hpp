@@ -75,12 +75,12 @@ class FlatLearner : public Learner {
   BatchLoader evaluated_;
   std::function<void(int bucket)> after_backward_;
   std::uint64_t random_seed_;
-  std::uint64_t steps_ = 0;  ///< forwards so far
-  int next_bucket_ = -1;     ///< whose turn backward is; -1 before the first forward
-  int calculated_ = 0;       ///< buckets whose backward has been queued
-  OwnedMark ahead_;          ///< where that of the last of them ends, if its turn has not come
-  at::Tensor loss_;          ///< of the last forward
-  PinnedArray<std::byte> fetched_;     ///< the same, as the queue brings it; none on the host
+  std::uint64_t steps_ = 0;         ///< forwards so far
+  int next_bucket_ = -1;            ///< whose turn backward is; -1 before the first forward
+  int calculated_ = 0;              ///< buckets whose backward has been queued
+  OwnedMark ahead_;                 ///< where that of the last of them ends, if its turn has not come
+  at::Tensor loss_;                 ///< of the last forward
+  PinnedArray<std::byte> fetched_;  ///< the same, as the queue brings it; none on the host
   OwnedMark fetching_;
 };
 

@@ -1,9 +1,9 @@
 // The learner and its checkpoints, from the library with libtorch once they are asked for.
 #include <dlfcn.h>
 
-#include "workloads/beside_program.hpp"
-#include "workloads/learner/model_plan.hpp"
+#include "workloads/learner/concurrent_program.hpp"
 #include "workloads/learner/torch_library.hpp"
+#include "workloads/model/plan.hpp"
 
 namespace tandem {
 namespace {

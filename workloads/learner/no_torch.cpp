@@ -1,5 +1,5 @@
 // Stands in for the learner where libtorch was not found: says so when real math is asked for.
-#include "workloads/learner/model_plan.hpp"
+#include "workloads/model/plan.hpp"
 
 namespace tandem {
 namespace {

@@ -10,8 +10,8 @@
 
 #include "workloads/learner/backward_graph.hpp"
 #include "workloads/learner/flat_learner.hpp"
-#include "workloads/learner/model_plan.hpp"
 #include "workloads/learner/script_model.hpp"
+#include "workloads/model/plan.hpp"
 
 namespace tandem {
 namespace {

@@ -15,8 +15,8 @@ namespace tandem {
 /// images into a value for each class.
 ModelDescription describe_torch_script(const LearnerSetting& setting);
 
-/// Begins with the file's values. What the module draws at random depends on seed, replica and step alone.
-/// Errors: as describe_torch_script.
+/// StartOffsets with the file's values. What the module draws at random depends on seed, replica and step
+/// alone. Errors: as describe_torch_script.
 std::unique_ptr<Learner> make_script_learner(const LearnerSetting& setting, ComputeDevice& compute_device);
 
 }  // namespace tandem

@@ -8,10 +8,10 @@
 #include <utility>
 
 #include "workloads/learner/flat_learner.hpp"
-#include "workloads/learner/model_plan.hpp"
 #include "workloads/learner/out_of_memory.hpp"
 #include "workloads/learner/script_learner.hpp"
 #include "workloads/learner/torch_network.hpp"
+#include "workloads/model/plan.hpp"
 #include "workloads/vectors/no_memory.hpp"
 
 namespace tandem {

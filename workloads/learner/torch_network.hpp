@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "policies/vocabulary/rng.hpp"
-#include "workloads/learner/model_definition.hpp"
+#include "workloads/model/definition.hpp"
 
 namespace tandem {
 

@@ -44,7 +44,7 @@ void Journal::append(Journal&& other) {
   late_devices += other.late_devices;
   dropped_samples += other.dropped_samples;
   skipped_steps += other.skipped_steps;
-  core_wait = std::max(core_wait, other.core_wait);
+  cpu_wait = std::max(cpu_wait, other.cpu_wait);
   other_load = std::max(other_load, other.other_load);
 }
 

@@ -108,7 +108,7 @@ struct Journal {
   std::vector<OperationRecord> operations;
   std::int64_t late_devices =
       0;                    ///< times an emulated device's real kernel took longer than its emulated time
-  Seconds core_wait{};      ///< longest that a rank stood ready without a core; 0 under a simulated clock
+  Seconds cpu_wait{};       ///< longest that a rank stood ready without a core; 0 under a simulated clock
   double other_load = 0.0;  ///< share of the cores' time that other programs had; 0 under a simulated clock
   std::int64_t skipped_steps = 0;    ///< of workers, left out because they were not finite
   std::int64_t dropped_samples = 0;  ///< of pushes that the server's first shard dropped, as too late

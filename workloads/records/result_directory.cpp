@@ -173,7 +173,7 @@ Results read_results(const std::string& path) {
   journal.decisions = read_records<DecisionRecord>(directory / "decisions.csv", false);
   journal.keep_decisions = !journal.decisions.empty();
   journal.late_devices = results.summary.value("late_devices", std::int64_t{0});
-  journal.core_wait = Seconds(results.summary.value("core_wait_s", 0.0));
+  journal.cpu_wait = Seconds(results.summary.value("cpu_wait_s", 0.0));
   journal.other_load = results.summary.value("other_load", 0.0);
   journal.skipped_steps = results.summary.value("skipped_steps", std::int64_t{0});
   journal.dropped_samples = results.summary.value("dropped_samples", std::int64_t{0});

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "workloads/experiment.hpp"
+#include "workloads/experiment/experiment.hpp"
 #include "workloads/records/records.hpp"
 
 namespace tandem {

@@ -6,8 +6,8 @@
 #include <numeric>
 #include <optional>
 
+#include "policies/vocabulary/quantile.hpp"
 #include "workloads/records/metrics.hpp"
-#include "workloads/records/quantile.hpp"
 #include "workloads/records/result_directory.hpp"
 
 namespace tandem {
@@ -254,7 +254,7 @@ json summarise(const RunInfo& info, const Journal& journal, Seconds makespan) {
                   {"evaluations", evaluations_of(journal)},
                   {"time_to_target", target_json(time_to_target(info, journal))},
                   {"late_devices", journal.late_devices},
-                  {"core_wait_s", journal.core_wait.count()},
+                  {"cpu_wait_s", journal.cpu_wait.count()},
                   {"other_load", journal.other_load}};
   add_by_worker(info, journal, makespan, summary);
   if (!journal.caches.empty()) summary["cache"] = cache_of(journal);

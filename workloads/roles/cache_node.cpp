@@ -1,7 +1,7 @@
 #include "workloads/roles/cache_node.hpp"
 
-#include "workloads/roles/protocol.hpp"
-#include "workloads/roles/record_store.hpp"
+#include "workloads/data/record_store.hpp"
+#include "workloads/protocol.hpp"
 
 namespace tandem {
 
@@ -14,8 +14,8 @@ CacheNode::CacheNode(const Job& job, Context& context, Journal& journal, int ind
   if (job.real_math())
     store_ = std::make_unique<RecordStore>(job.directory() + "/records_" + std::to_string(index) + ".bin",
                                            *job.dataset());
-  const auto workers = job.ranks_of(Seat::Role::worker);
-  const auto nodes = job.ranks_of(Seat::Role::cache_node).size();
+  const auto workers = job.ranks_of(RankAssignment::Role::worker);
+  const auto nodes = job.ranks_of(RankAssignment::Role::cache_node).size();
   for (std::size_t worker = static_cast<std::size_t>(index); worker < workers.size(); worker += nodes)
     clients_.emplace_back().rank = workers[worker];
 }

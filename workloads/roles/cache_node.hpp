@@ -7,7 +7,7 @@
 
 #include "policies/cache/policy.hpp"
 #include "workloads/context.hpp"
-#include "workloads/job.hpp"
+#include "workloads/job/job.hpp"
 #include "workloads/records/records.hpp"
 
 namespace tandem {

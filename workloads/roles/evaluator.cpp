@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <limits>
 
-#include "workloads/roles/checkpoints.hpp"
-#include "workloads/roles/protocol.hpp"
-#include "workloads/roles/replica.hpp"
+#include "workloads/checkpoint/checkpoints.hpp"
+#include "workloads/exchange/replica.hpp"
+#include "workloads/protocol.hpp"
 #include "workloads/vectors/owned_mark.hpp"
 
 namespace tandem {
@@ -19,7 +19,8 @@ Evaluator::Evaluator(const Job& job, Context& context, Journal& journal)
 void Evaluator::run() {
   // The first of those who hold the model writes the checkpoints, and announces their end.
   const Rank writer =
-      job_.ranks_of(job_.servers_hold_model() ? Seat::Role::server : Seat::Role::worker).front();
+      job_.ranks_of(job_.servers_hold_model() ? RankAssignment::Role::server : RankAssignment::Role::worker)
+          .front();
   while (true) {
     Pending next = context_.receive(writer, protocol::checkpoints, {});
     const Note note = context_.wait(next).note;

@@ -4,7 +4,7 @@
 #include <memory>
 
 #include "workloads/context.hpp"
-#include "workloads/job.hpp"
+#include "workloads/job/job.hpp"
 #include "workloads/learner/learner.hpp"
 #include "workloads/records/records.hpp"
 

@@ -6,7 +6,7 @@
 
 #include "policies/sampling/partition.hpp"
 #include "policies/vocabulary/check.hpp"
-#include "workloads/roles/protocol.hpp"
+#include "workloads/protocol.hpp"
 
 namespace tandem {
 namespace {
@@ -50,7 +50,7 @@ class StorageLoader : public Loader {
         record_bytes_(job.dataset_info().record_bytes()),
         real_(job.real_math()),
         ahead_(job.experiment().data.prefetch) {
-    const auto nodes = job.ranks_of(Seat::Role::cache_node);
+    const auto nodes = job.ranks_of(RankAssignment::Role::cache_node);
     node_ = nodes[static_cast<std::size_t>(worker) % nodes.size()];
   }
 

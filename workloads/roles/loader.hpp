@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "workloads/context.hpp"
-#include "workloads/job.hpp"
+#include "workloads/job/job.hpp"
 
 namespace tandem {
 

@@ -6,14 +6,16 @@
 
 #include "policies/sync/replay.hpp"
 #include "policies/vocabulary/check.hpp"
-#include "workloads/roles/protocol.hpp"
-#include "workloads/roles/stop.hpp"
+#include "workloads/job/progress.hpp"
+#include "workloads/protocol.hpp"
 #include "workloads/vectors/owned_mark.hpp"
 
 namespace tandem {
 namespace {
 
-const Seat& seat_of(const Job& job, Rank rank) { return job.seats().at(static_cast<std::size_t>(rank)); }
+const RankAssignment& seat_of(const Job& job, Rank rank) {
+  return job.assignments().at(static_cast<std::size_t>(rank));
+}
 
 }  // namespace
 
@@ -21,7 +23,7 @@ ParameterServer::ParameterServer(const Job& job, Context& context, Journal& jour
     : job_(job),
       context_(context),
       journal_(journal),
-      shards_(job.ranks_of(Seat::Role::server)),
+      shards_(job.ranks_of(RankAssignment::Role::server)),
       gets_pushes_(job.route() == sync::Route::server),
       holds_model_(job.servers_hold_model()),
       shard_(shard),
@@ -31,14 +33,14 @@ ParameterServer::ParameterServer(const Job& job, Context& context, Journal& jour
       states_(job, context.rank()),
       events_(keeps_states(job) ? events_path(job.directory(), seat_of(job, context.rank())) : ""),
       present_(0) {
-  for (const Rank worker : job.ranks_of(Seat::Role::worker)) {
+  for (const Rank worker : job.ranks_of(RankAssignment::Role::worker)) {
     Client& client = clients_.emplace_back();
     client.rank = worker;
     client.pieces.resize(last_piece());
     ++present_;
   }
   inbox_.resize(clients_.size());
-  if (job.resume() != nullptr) go_on();
+  if (job.resume() != nullptr) resume();
 }
 
 void ParameterServer::run() {
@@ -107,7 +109,7 @@ void ParameterServer::handle(int worker, const Note& note) {
   }
 }
 
-/// The note may overtake pieces that came by a slow link; other workers must not wait for these.
+/// The note may overtake pieces that came by a slow exchange; other workers must not wait for these.
 void ParameterServer::collect_push(int worker) {
   Client& client = clients_[static_cast<std::size_t>(worker)];
   for (Pending& piece : client.pieces) {
@@ -268,7 +270,7 @@ std::string ParameterServer::told(const sync::ServerEvent& event) {
 }
 
 /// What it knows beside the model between two pushes, but for its policy.
-void ParameterServer::remember(StateArchive& state) {
+void ParameterServer::serialise(StateArchive& state) {
   state.number("pushes", pushes_);
   state.number("samples", samples_);
   state.number("version", version_);
@@ -288,13 +290,13 @@ void ParameterServer::remember(StateArchive& state) {
     state.number(of_worker + "batch", client.batch);
     state.number(of_worker + "local_steps", client.local_steps);
   }
-  model_.remember(state);
+  model_.serialise(state);
 }
 
 void ParameterServer::save_state(std::int64_t round) {
   SavedState state;
-  remember(state);
-  model_.remember_sum(state);
+  serialise(state);
+  model_.serialise_sum(state);
   // A policy that has seen workers leave would not answer them when the job goes on with all.
   const bool answered =
       present_ == static_cast<int>(clients_.size()) &&
@@ -308,9 +310,9 @@ void ParameterServer::save_state(std::int64_t round) {
   states_.save(round, state);
 }
 
-void ParameterServer::go_on() {
+void ParameterServer::resume() {
   SavedState state = state_of_server(job_, shard_);
-  remember(state);
+  serialise(state);
   for (Client& client : clients_) client.replied_version = version_;
   const ResumePoint& from = *job_.resume();
   if (!from.policies_remember) {
@@ -318,13 +320,13 @@ void ParameterServer::go_on() {
     policy_began_ = before_;
     return;
   }
-  model_.remember_sum(state);
+  model_.serialise_sum(state);
   const std::string path = events_path(from.directory, seat_of(job_, context_.rank()));
-  for (const auto& event : events_.take_over(path, state.integer("events_bytes"))) see_again(event);
+  for (const auto& event : events_.take_over(path, state.integer("events_bytes"))) replay_event(event);
 }
 
 /// Whoever replays this run needs the events before it as well.
-void ParameterServer::see_again(const std::string& event) {
+void ParameterServer::replay_event(const std::string& event) {
   const auto decisions = sync::decide(*policy_, sync::parse_server_event(event));
   if (journal_.keep_decisions)
     journal_.decisions.push_back({context_.rank(), "server", event, sync::to_text(decisions)});

@@ -9,13 +9,13 @@
 #include <vector>
 
 #include "policies/sync/policy.hpp"
+#include "workloads/checkpoint/checkpoints.hpp"
+#include "workloads/checkpoint/event_log.hpp"
+#include "workloads/checkpoint/state_files.hpp"
 #include "workloads/context.hpp"
-#include "workloads/job.hpp"
+#include "workloads/exchange/server_model.hpp"
+#include "workloads/job/job.hpp"
 #include "workloads/records/records.hpp"
-#include "workloads/roles/checkpoints.hpp"
-#include "workloads/roles/event_log.hpp"
-#include "workloads/roles/server_model.hpp"
-#include "workloads/roles/state_files.hpp"
 
 namespace tandem {
 
@@ -69,10 +69,10 @@ class ParameterServer {
   void answer(const sync::AnswerReport& decision);
   void finish_reply(Client& client);
   std::string told(const sync::ServerEvent& event);
-  void remember(StateArchive& state);
+  void serialise(StateArchive& state);
   void save_state(std::int64_t round);
-  void go_on();
-  void see_again(const std::string& event);
+  void resume();
+  void replay_event(const std::string& event);
   /// Since the job began, which may go on after another one.
   Seconds now() const { return before_ + context_.now(); }
   /// As the policy knows them.

@@ -13,17 +13,17 @@
 namespace tandem {
 namespace {
 
-std::unique_ptr<Link> make_link(const Job& job, Context& context, Replica& replica,
-                                const sync::WorkerPolicy& policy) {
+std::unique_ptr<Exchange> make_exchange(const Job& job, Context& context, Replica& replica,
+                                        const sync::WorkerPolicy& policy) {
   switch (job.route()) {
     case sync::Route::server:
-      return make_server_link(job, context, replica);
+      return make_server_exchange(job, context, replica);
     case sync::Route::all_reduce:
-      return make_all_reduce_link(job, context, replica);
+      return make_all_reduce_exchange(job, context, replica);
     case sync::Route::peers:
       break;
   }
-  return make_peer_link(job, context, replica, policy.acquaintances());
+  return make_peer_exchange(job, context, replica, policy.neighbours());
 }
 
 }  // namespace
@@ -34,25 +34,26 @@ Worker::Worker(const Job& job, Context& context, Journal& journal, int index)
       journal_(journal),
       replica_(job, context.device(), index),
       policy_(job.algorithm().make.make_worker(job.sync_setting(), index)),
-      link_(make_link(job, context, replica_, *policy_)),
-      open_(job, context, replica_, *link_, [this](Phase phase) { end_phase(phase); }),
-      loader_(make_loader(job, context, index, [this](Pending& until) { link_->overlap(until); })),
+      exchange_(make_exchange(job, context, replica_, *policy_)),
+      open_(job, context, replica_, *exchange_, [this](Phase phase) { end_phase(phase); }),
+      loader_(
+          make_loader(job, context, index, [this](Pending& until) { exchange_->wait_progressing(until); })),
       checkpoints_(job, context),
       states_(job, context.rank()),
       writes_checkpoints_(index == 0 && !job.servers_hold_model()),
       has_own_model_(job.algorithm().make.payload == sync::Payload::model),
-      leaves_out_flaws_(job.experiment().workload.non_finite == "skip"),
+      skip_non_finite_(job.experiment().workload.non_finite == "skip"),
       loads_ahead_(job.loads_ahead(context.rank())),
       queues_backward_(!context.device().is_host() && !job.overlaps_forward()),
       batch_(job.experiment().workload.batch) {
-  if (job.resume() != nullptr) go_on(index);
+  if (job.resume() != nullptr) resume(index);
 }
 
 void Worker::run() {
   if (job_.algorithm().make.payload == sync::Payload::change) replica_.mark();
   while (!stopping_) step();
   drop_next_batch();
-  link_->leave();
+  exchange_->leave();
   loader_->close();
   if (!writes_checkpoints_) return;
   if (has_own_model_ && job_.experiment().evaluate_every > 0)
@@ -66,13 +67,13 @@ void Worker::step() {
   const UpdateTime began{round_, local_steps_};
   const auto [during, reports] = begin();
   if (during) {
-    if (!job_.overlaps_forward()) link_->begin(*during);
+    if (!job_.overlaps_forward()) exchange_->begin(*during);
     end_phase(Phase::exchange);
   }
-  if (reports) link_->report(contribution());
+  if (reports) exchange_->report(contribution());
   load();
   forward();
-  if (during && job_.overlaps_forward()) link_->begin(*during);
+  if (during && job_.overlaps_forward()) exchange_->begin(*during);
   backward(during ? &*during : nullptr);
   if (during) finish_exchange(during->payload);
   const bool steps_itself = !during || during->payload == sync::Payload::model;
@@ -99,7 +100,7 @@ void Worker::load() {
   if (loading_.empty()) begin_load();
   record_.samples = loading_samples_;
   samples_taken_ += loading_samples_;
-  link_->overlap(loading_);
+  exchange_->wait_progressing(loading_);
   end_phase(Phase::load);
 }
 
@@ -110,7 +111,7 @@ void Worker::begin_load() {
                                .samples = batch.samples,
                                .bytes = job_.dataset_info().record_bytes() * batch.samples,
                                .step = record_.step,
-                               .beside = loads_ahead_},
+                               .concurrent = loads_ahead_},
                               replica_.load(batch.records));
 }
 
@@ -119,7 +120,7 @@ void Worker::begin_load() {
 void Worker::drop_next_batch() {
   if (!loads_ahead_) return;
   if (loading_.empty()) begin_load();
-  link_->overlap(loading_);
+  exchange_->wait_progressing(loading_);
 }
 
 /// In one piece; or bucket by bucket from the first layers, of which the last ends with the calculation.
@@ -135,7 +136,7 @@ void Worker::forward() {
                                     bucket == 0 ? replica_.forward() : Kernel());
     // Needs nothing but forward, behind which it stands in the device's queue.
     if (queues_backward_) first_pass_ = begin_backward(0);
-    link_->overlap(pass);
+    exchange_->wait_progressing(pass);
     end_phase(Phase::forward);
   }
   record_.loss = replica_.loss();
@@ -152,7 +153,7 @@ void Worker::backward(const sync::Exchange* during) {
   ++local_steps_;
   samples_since_exchange_ += record_.samples;
   skips_step_ = false;
-  if (std::isfinite(record_.loss) || !leaves_out_flaws_) {
+  if (std::isfinite(record_.loss) || !skip_non_finite_) {
     losses_since_exchange_ += record_.loss;
     ++counted_losses_;
   }
@@ -162,25 +163,26 @@ void Worker::backward(const sync::Exchange* during) {
     // The device has all of the step now, and the processor time.
     const bool is_last = bucket + 1 == replica_.buckets();
     if (is_last && loads_ahead_ && loader_->has_next()) begin_load();
-    link_->overlap(pass);
-    if (const auto& flaw = replica_.find_flaw(bucket); flaw && !skips_step_) meet_flaw(*flaw);
+    exchange_->wait_progressing(pass);
+    if (const auto& flaw = replica_.find_non_finite(bucket); flaw && !skips_step_) on_non_finite(*flaw);
     const Seconds done = context_.now();
     step_duration_ = done - record_.start - open_.spent() - offering;
-    if (during != nullptr && job_.overlaps_backward()) link_->offer(bucket, contribution());
+    if (during != nullptr && job_.overlaps_backward()) exchange_->bucket_ready(bucket, contribution());
     offering += context_.now() - done;
   }
   if (during != nullptr && !job_.overlaps_backward())
-    for (int bucket = 0; bucket < replica_.buckets(); ++bucket) link_->offer(bucket, contribution());
+    for (int bucket = 0; bucket < replica_.buckets(); ++bucket)
+      exchange_->bucket_ready(bucket, contribution());
   end_phase(Phase::backward);
 }
 
 /// A step that is not finite ends the job, or goes on without what the replica has left out of it.
-void Worker::meet_flaw(const std::string& flaw) {
-  if (!leaves_out_flaws_)
+void Worker::on_non_finite(const std::string& flaw) {
+  if (!skip_non_finite_)
     throw WorldError(
         fmt::format("rank {} (worker on '{}'), step {}: {} is not finite (loss {:.6g}); a smaller "
                     "optimizer.learning_rate may help, and workload.non_finite can be skip or ignore",
-                    context_.rank(), job_.seats()[static_cast<std::size_t>(context_.rank())].host,
+                    context_.rank(), job_.assignments()[static_cast<std::size_t>(context_.rank())].host,
                     record_.step, flaw, record_.loss));
   skips_step_ = true;
   ++journal_.skipped_steps;
@@ -198,10 +200,11 @@ void Worker::update(UpdateTime time) {
 
 void Worker::decide() {
   step_duration_ = context_.now() - record_.start;
-  const sync::StepDone done{context_.now(), step_duration_, record_.samples, local_steps_, link_->told()};
+  const sync::StepDone done{context_.now(), step_duration_, record_.samples, local_steps_,
+                            exchange_->coordinator_answer()};
   auto decision = logged(done, policy_->on_step_done(done));
   if (std::holds_alternative<sync::Ask>(decision)) {
-    const sync::Answer answer = link_->ask(contribution());
+    const sync::Answer answer = exchange_->ask(contribution());
     end_phase(Phase::query);
     decision = logged(answer, policy_->on_answer(answer));
     TANDEM_CHECK(!std::holds_alternative<sync::Ask>(decision), "a policy asked again after an answer");
@@ -216,13 +219,13 @@ void Worker::exchange_after_step(const sync::Exchange& exchange) {
     context_.wait(change);
     end_phase(Phase::update);
   }
-  link_->begin(exchange);
-  for (int bucket = 0; bucket < replica_.buckets(); ++bucket) link_->offer(bucket, contribution());
+  exchange_->begin(exchange);
+  for (int bucket = 0; bucket < replica_.buckets(); ++bucket) exchange_->bucket_ready(bucket, contribution());
   finish_exchange(exchange.payload);
 }
 
 void Worker::finish_exchange(sync::Payload payload) {
-  const ExchangeResult result = link_->finish();
+  const ExchangeResult result = exchange_->finish();
   end_phase(Phase::exchange);
   if (job_.overlaps_forward()) {
     open_.hold(result, {round_});
@@ -268,7 +271,7 @@ void Worker::end_phase(Phase phase) {
 }
 
 /// What it knows between an exchange and the next step, but for its policy.
-void Worker::remember(StateArchive& state) {
+void Worker::serialise(StateArchive& state) {
   state.number("round", round_);
   state.number("step", record_.step);
   state.number("version", version_);
@@ -277,21 +280,21 @@ void Worker::remember(StateArchive& state) {
   state.number("samples_taken", samples_taken_);
   state.number("rounds", done_rounds_);
   state.number("samples", done_samples_);
-  replica_.remember(state);
-  link_->remember(state);
+  replica_.serialise(state);
+  exchange_->serialise(state);
 }
 
 void Worker::save_state_if_due() {
   const std::int64_t round = round_of_checkpoints();
   if (local_steps_ > 0 || !states_.is_due(round)) return;
   SavedState state;
-  remember(state);
+  serialise(state);
   states_.save(round, state);
 }
 
-void Worker::go_on(int index) {
+void Worker::resume(int index) {
   SavedState state = state_of_worker(job_, index);
-  remember(state);
+  serialise(state);
   replica_.begin_at(record_.step);
   loader_->skip(samples_taken_);
   if (!job_.algorithm().make.timing_driven)

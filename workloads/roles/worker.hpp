@@ -6,15 +6,15 @@
 #include <string>
 
 #include "policies/sync/policy.hpp"
+#include "workloads/checkpoint/checkpoints.hpp"
+#include "workloads/checkpoint/state_files.hpp"
 #include "workloads/context.hpp"
-#include "workloads/job.hpp"
+#include "workloads/exchange/deferred_update.hpp"
+#include "workloads/exchange/exchange.hpp"
+#include "workloads/exchange/replica.hpp"
+#include "workloads/job/job.hpp"
 #include "workloads/records/records.hpp"
-#include "workloads/roles/checkpoints.hpp"
-#include "workloads/roles/link.hpp"
 #include "workloads/roles/loader.hpp"
-#include "workloads/roles/open_exchange.hpp"
-#include "workloads/roles/replica.hpp"
-#include "workloads/roles/state_files.hpp"
 
 namespace tandem {
 
@@ -32,15 +32,15 @@ class Worker {
   void forward();
   Pending begin_backward(int bucket);
   void backward(const sync::Exchange* during);
-  void meet_flaw(const std::string& flaw);
+  void on_non_finite(const std::string& flaw);
   void update(UpdateTime time);
   void decide();
   void exchange_after_step(const sync::Exchange& exchange);
   void finish_exchange(sync::Payload payload);
   void end_phase(Phase phase);
-  void remember(StateArchive& state);
+  void serialise(StateArchive& state);
   void save_state_if_due();
-  void go_on(int index);
+  void resume(int index);
   /// A checkpoint has the name of its writer's round; the others' are the same where rounds are common.
   std::int64_t round_of_checkpoints() const { return writes_checkpoints_ ? done_rounds_ : round_; }
   void grant(int local_steps);
@@ -53,14 +53,14 @@ class Worker {
   Journal& journal_;
   Replica replica_;
   std::unique_ptr<sync::WorkerPolicy> policy_;
-  std::unique_ptr<Link> link_;
-  OpenExchange open_;  ///< what the last exchange has brought and is not taken over; see sync.overlap
+  std::unique_ptr<Exchange> exchange_;
+  DeferredUpdate open_;  ///< what the last exchange has brought and is not taken over; see sync.overlap
   std::unique_ptr<Loader> loader_;
   CheckpointWriter checkpoints_;
   StateFiles states_;
   bool writes_checkpoints_;  ///< the first worker does where no server has the model: of its own
   bool has_own_model_;       ///< every worker does: models are what they exchange
-  bool leaves_out_flaws_;    ///< where a step is not finite; otherwise it ends the job
+  bool skip_non_finite_;     ///< where a step is not finite; otherwise it ends the job
   bool loads_ahead_;         ///< while the device computes
   bool queues_backward_;     ///< behind forward, before that is done
 

@@ -99,7 +99,7 @@ class ComputeDevice {
   virtual void move(float* model, const float* base, const float* sum, float* velocity, std::int64_t count,
                     const MoveStep& step) = 0;
   /// The first value that is no finite number, `count` when there is none, to pinned memory.
-  virtual void find_flaw(const float* values, std::int64_t count, std::int64_t* pinned_first) = 0;
+  virtual void find_non_finite(const float* values, std::int64_t count, std::int64_t* pinned_first) = 0;
 
   // ---- Compression ----
   virtual void narrow(const float* values, std::uint16_t* halves, std::int64_t count, HalfFormat format) = 0;

@@ -59,9 +59,9 @@ class ErrorFeedback {
   }
   std::span<const float> unsent() const { return memory_.span(); }
   /// Saves or puts back what is unsent of so many elements.
-  void remember(StateArchive& state, const std::string& name, std::size_t elements) {
+  void serialise(StateArchive& state, const std::string& name, std::size_t elements) {
     prepare(elements);
-    remember_floats(state, name, *device_, memory_.span());
+    serialise_floats(state, name, *device_, memory_.span());
   }
 
  private:

@@ -1,5 +1,5 @@
-// The processor as a compute device: plain loops, each the twin of a CUDA kernel (runtime/kernels.cu). Done
-// when called; marks are all reached.
+// The processor as a compute device: plain loops, each the twin of a CUDA kernel (runtime/gpu/kernels.cu).
+// Done when called; marks are all reached.
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -172,7 +172,7 @@ class HostDevice final : public ComputeDevice {
       model[i] = base[i] + step.rate * (step.nesterov ? change + step.momentum * velocity[i] : velocity[i]);
     }
   }
-  void find_flaw(const float* values, std::int64_t count, std::int64_t* pinned_first) override {
+  void find_non_finite(const float* values, std::int64_t count, std::int64_t* pinned_first) override {
     *pinned_first = count;
     if (all_finite(values, count)) return;
     *pinned_first = std::find_if(values, values + count, [](float v) { return !std::isfinite(v); }) - values;

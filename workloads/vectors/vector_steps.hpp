@@ -7,7 +7,7 @@
 namespace tandem {
 
 /// g = scale * gradient + weight_decay * model; v = momentum * v + g; model -= learning_rate * v, or with
-/// Nesterov's momentum learning_rate * (g + momentum * v). Source: see Sgd (workloads/optimizer.hpp).
+/// Nesterov's momentum learning_rate * (g + momentum * v). Source: see Sgd (workloads/model/optimizer.hpp).
 struct SgdStep {
   float scale;
   float learning_rate;
@@ -43,7 +43,7 @@ constexpr float smallest_mean_square = 1e-7F;
 
 /// Without momentum: model = base + (share * rate) * sum. With: change = share * sum;
 /// v = kept * v + change; model = base + rate * v, or with Nesterov's rate * (change + momentum * v).
-/// Source: see ChangeUpdate (workloads/update_rules.hpp).
+/// Source: see ChangeUpdate (workloads/model/update_rules.hpp).
 struct MoveStep {
   float share;  ///< of which the sum is the mean
   float rate;

@@ -5,7 +5,7 @@
 #include <map>
 #include <set>
 
-#include "policies/sync/peer_graph.hpp"
+#include "policies/sync/decentralised/peer_graph.hpp"
 #include "policies/sync/policy.hpp"
 #include "policies/vocabulary/rng.hpp"
 #include "tests/support/seeds.hpp"
@@ -58,8 +58,9 @@ TEST(AdPsgd, ActiveWorkersCallPassiveOnesWhoExpectThem) {
     const std::string graph = random.below(2) == 0 ? "ring" : "complete";
     const auto all = make_workers("ad-psgd", workers, seed, {{"graph", graph}});
     for (int worker = 0; worker < workers; ++worker) {
-      const auto own = all[static_cast<std::size_t>(worker)]->acquaintances();
-      EXPECT_TRUE(own.callers.empty() || own.called.empty()) << "who waits for others must not be waited for";
+      const auto own = all[static_cast<std::size_t>(worker)]->neighbours();
+      EXPECT_TRUE(own.incoming.empty() || own.outgoing.empty())
+          << "who waits for others must not be waited for";
       std::set<int> chosen;
       for (int step = 0; step < 400; ++step) {
         const auto exchange = all[static_cast<std::size_t>(worker)]->on_step_begin({0});
@@ -67,9 +68,9 @@ TEST(AdPsgd, ActiveWorkersCallPassiveOnesWhoExpectThem) {
         for (const int member : exchange->members)
           if (member != worker) chosen.insert(member);
       }
-      EXPECT_EQ(std::vector<int>(chosen.begin(), chosen.end()), own.called);
-      for (const int other : own.called) {
-        const auto callers = all[static_cast<std::size_t>(other)]->acquaintances().callers;
+      EXPECT_EQ(std::vector<int>(chosen.begin(), chosen.end()), own.outgoing);
+      for (const int other : own.outgoing) {
+        const auto callers = all[static_cast<std::size_t>(other)]->neighbours().incoming;
         EXPECT_TRUE(std::ranges::binary_search(callers, worker));
       }
     }

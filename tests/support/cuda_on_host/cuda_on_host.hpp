@@ -8,7 +8,8 @@
 // atomics are never torn); what nvcc makes of the source, registers and rounding by fused multiplications
 // included; memory that is touched on the wrong side, since both sides are the processor's; errors that a
 // real kernel reports only later; the legacy stream's order against other blocking streams, of which it has
-// none. That is why the same tests run on a GPU where there is one (tests/runtime/compute_device_test.cpp).
+// none. That is why the same tests run on a GPU where there is one
+// (tests/runtime/gpu/compute_device_test.cpp).
 //
 // As CUDA's own, its state is the process's. A program that sets nothing itself can be told by the variables
 // CUDA_ON_HOST_MEMORY and CUDA_ON_HOST_PINNED (bytes), CUDA_ON_HOST_COUNT_ERROR (a cudaError_t's number) and

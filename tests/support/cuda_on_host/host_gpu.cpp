@@ -1,7 +1,7 @@
 // The GPUs of a rank program on the emulated CUDA runtime: libtorch computes on the processor, which can look
 // into their memory.
-#include "runtime/cuda_device.hpp"
-#include "runtime/gpu.hpp"
+#include "runtime/gpu/cuda_device.hpp"
+#include "runtime/gpu/gpu.hpp"
 
 namespace tandem {
 

@@ -1,0 +1,33 @@
+// The server side that SSP and DynSGD share: each push is applied on arrival, and answered once its worker is
+// at most so many steps ahead of the slowest. What tells them apart is how much a push counts.
+#pragma once
+
+#include "policies/sync/common/clocks.hpp"
+#include "policies/sync/common/push_server.hpp"
+
+namespace tandem::sync {
+
+class BoundedServer : public PushServer {
+ public:
+  BoundedServer(int workers, std::int64_t staleness) : clocks_(workers), staleness_(staleness) {}
+
+  void on_push(const Push& event, ServerDecisions& decisions) override {
+    decisions.emplace_back(Accept{event.worker});
+    decisions.emplace_back(Apply{scale_of(event)});
+    clocks_.complete_step(event.worker);
+    clocks_.release_within(staleness_, decisions);
+  }
+  void on_left(const Left& event, ServerDecisions& decisions) override {
+    clocks_.leave(event.worker);
+    clocks_.release_within(staleness_, decisions);
+  }
+
+ private:
+  /// What the update by this push is multiplied with. Asked once for each push.
+  virtual double scale_of(const Push& event) = 0;
+
+  Clocks clocks_;
+  std::int64_t staleness_;
+};
+
+}  // namespace tandem::sync

@@ -1,0 +1,224 @@
+#include "policies/sync/rounds/lb_bsp.hpp"
+
+#include <algorithm>
+#include <cstddef>
+
+#include "policies/sync/common/barrier.hpp"
+#include "policies/sync/common/push_server.hpp"
+
+namespace tandem::sync {
+namespace {
+
+/// Predicts how long a worker's step takes by its batch, from steps of which each newer one has the weight
+/// `newest` and leaves the rest to those before. The paper's model of GPUs is this line above a least time,
+/// which steps that were never so short do not tell.
+class StepTime {
+ public:
+  explicit StepTime(double newest) : newest_(newest) {}
+
+  void add(double batch, double seconds) {
+    const double taken = known_ ? newest_ : 1.0;
+    const auto follow = [&](double& mean, double value) { mean = mean * (1.0 - taken) + value * taken; };
+    follow(batch_, batch);
+    follow(square_, batch * batch);
+    follow(seconds_, seconds);
+    follow(product_, batch * seconds);
+    known_ = true;
+    // Where batches hardly differ, steps tell of the machine's moods and nothing new of the slope.
+    const double spread = square_ - batch_ * batch_;
+    if (spread > least_spread * square_) slope_ = (product_ - batch_ * seconds_) / spread;
+  }
+  /// In seconds a sample; all of the time is in proportion where no other line fits.
+  double slope() const { return fits() ? slope_ : seconds_ / batch_; }
+  /// The part that no batch makes shorter, in seconds.
+  double fixed() const { return fits() ? seconds_ - slope_ * batch_ : 0.0; }
+
+ private:
+  static constexpr double least_spread = 1e-3;  ///< of batches: their variance over their mean square
+
+  bool fits() const { return slope_ > 0.0 && seconds_ >= slope_ * batch_; }
+
+  double newest_;
+  bool known_ = false;
+  double slope_ = 0.0;
+  // Means.
+  double batch_ = 0.0;
+  double square_ = 0.0;
+  double seconds_ = 0.0;
+  double product_ = 0.0;
+};
+
+bool is_affine(const Setting& setting) { return setting.options.text("step_time") == "affine"; }
+
+class LbBspServer : public PushServer {
+ public:
+  explicit LbBspServer(const Setting& setting)
+      : barrier_(setting.workers),
+        shares_(static_cast<std::size_t>(setting.workers),
+                Share{setting.batch, 0.0, StepTime(setting.options.real("smoothing"))}),
+        global_batch_(setting.workers * setting.batch),
+        smoothing_(setting.options.real("smoothing")),
+        has_fixed_parts_(is_affine(setting)),
+        every_(setting.options.integer("every")) {}
+
+  void on_push(const Push& event, ServerDecisions& decisions) override {
+    decisions.emplace_back(Accept{event.worker, static_cast<double>(event.samples)});
+    measure(event);
+    barrier_.arrive(event.worker);
+    if (barrier_.complete()) finish_round(decisions);
+  }
+  void on_left(const Left& event, ServerDecisions& decisions) override {
+    barrier_.leave(event.worker);
+    lost_ = true;
+    if (barrier_.complete()) finish_round(decisions);
+  }
+
+ private:
+  struct Share {
+    int batch;
+    double speed;  ///< samples a second; 0: not known yet
+    StepTime time;
+  };
+
+  void measure(const Push& event) {
+    // A step of no duration says nothing about speed.
+    if (event.duration <= Seconds(0.0)) return;
+    Share& share = shares_[static_cast<std::size_t>(event.worker)];
+    share.time.add(event.samples, event.duration.count());
+    double& speed = share.speed;
+    const double measured = event.samples / event.duration.count();
+    speed = speed > 0.0 ? speed * (1.0 - smoothing_) + measured * smoothing_ : measured;
+  }
+
+  void finish_round(ServerDecisions& decisions) {
+    const std::size_t begin = decisions.size();
+    barrier_.release(decisions);
+    ++rounds_;
+    std::vector<int> workers;
+    for (std::size_t i = begin; i < decisions.size(); ++i)
+      if (const auto* reply = std::get_if<Reply>(&decisions[i])) workers.push_back(reply->worker);
+    if (workers.empty() || (rounds_ % every_ != 0 && !lost_)) return;
+    lost_ = false;
+    const std::vector<int> batches = share_out(workers);
+    for (std::size_t i = begin; i < decisions.size(); ++i) {
+      auto* reply = std::get_if<Reply>(&decisions[i]);
+      if (reply == nullptr) continue;
+      Share& share = shares_[static_cast<std::size_t>(reply->worker)];
+      const int batch = batches[static_cast<std::size_t>(reply->worker)];
+      if (batch != share.batch) reply->batch = batch;
+      share.batch = batch;
+    }
+  }
+
+  /// The global batch in parts that take equally long, at least one sample each. By worker; as it was while a
+  /// speed is not known.
+  std::vector<int> share_out(const std::vector<int>& workers) const {
+    std::vector<int> batches;
+    for (const Share& share : shares_) batches.push_back(share.batch);
+    for (const int worker : workers)
+      if (shares_[static_cast<std::size_t>(worker)].speed <= 0.0) return batches;
+    const std::vector<double> quotas = has_fixed_parts_ ? until_one_time(workers) : by_speed(workers);
+    struct Remainder {
+      double of;
+      int worker;
+    };
+    std::vector<Remainder> remainders;
+    int left = global_batch_;
+    for (std::size_t i = 0; i < workers.size(); ++i) {
+      int& batch = batches[static_cast<std::size_t>(workers[i])];
+      batch = std::min(left, static_cast<int>(quotas[i]));
+      left -= batch;
+      remainders.push_back({quotas[i] - batch, workers[i]});
+    }
+    // Ties: lowest index.
+    std::stable_sort(remainders.begin(), remainders.end(),
+                     [](const Remainder& a, const Remainder& b) { return a.of > b.of; });
+    for (std::size_t i = 0; left > 0; ++i, --left)
+      ++batches[static_cast<std::size_t>(remainders[i % remainders.size()].worker)];
+    feed_the_empty(workers, batches);
+    return batches;
+  }
+
+  std::vector<double> by_speed(const std::vector<int>& workers) const {
+    double speeds = 0.0;
+    for (const int worker : workers) speeds += shares_[static_cast<std::size_t>(worker)].speed;
+    std::vector<double> quotas;
+    for (const int worker : workers)
+      quotas.push_back(global_batch_ * (shares_[static_cast<std::size_t>(worker)].speed / speeds));
+    return quotas;
+  }
+
+  /// What each can do until the time at which all together have done the global batch. Those whose fixed part
+  /// alone takes longer have no share in it.
+  std::vector<double> until_one_time(const std::vector<int>& workers) const {
+    std::vector<double> quotas(workers.size(), 0.0);
+    const auto time_of = [&](std::size_t i) -> const StepTime& {
+      return shares_[static_cast<std::size_t>(workers[i])].time;
+    };
+    std::vector<std::size_t> sharing;
+    for (std::size_t i = 0; i < workers.size(); ++i) sharing.push_back(i);
+    for (bool all_can = false; !all_can;) {
+      double speeds = 0.0, done_in_fixed_parts = 0.0;
+      for (const std::size_t i : sharing) {
+        speeds += 1.0 / time_of(i).slope();
+        done_in_fixed_parts += time_of(i).fixed() / time_of(i).slope();
+      }
+      const double end = (global_batch_ + done_in_fixed_parts) / speeds;
+      all_can = std::erase_if(sharing, [&](std::size_t i) { return time_of(i).fixed() >= end; }) == 0;
+      if (all_can)
+        for (const std::size_t i : sharing) quotas[i] = (end - time_of(i).fixed()) / time_of(i).slope();
+    }
+    return quotas;
+  }
+
+  /// Who would get nothing takes a sample from the largest batch.
+  static void feed_the_empty(const std::vector<int>& workers, std::vector<int>& batches) {
+    const auto batch_of = [&](int worker) -> int& { return batches[static_cast<std::size_t>(worker)]; };
+    for (const int worker : workers) {
+      if (batch_of(worker) > 0) continue;
+      const int largest = *std::max_element(workers.begin(), workers.end(),
+                                            [&](int a, int b) { return batch_of(a) < batch_of(b); });
+      --batch_of(largest);
+      ++batch_of(worker);
+    }
+  }
+
+  Barrier barrier_;
+  std::vector<Share> shares_;  ///< by worker
+  int global_batch_;
+  double smoothing_;
+  bool has_fixed_parts_;  ///< the time of a step, as it is predicted
+  std::int64_t every_;
+  std::int64_t rounds_ = 0;
+  bool lost_ = false;  ///< a worker has left since batches were shared out
+};
+
+}  // namespace
+
+std::vector<OptionSpec> lb_bsp_options() {
+  return {
+      {.name = "step_time",
+       .summary = "how a step's time follows its batch: in proportion, as the paper has it for processors, "
+                  "or from a part that stays, fitted to past steps, as for GPUs",
+       .default_value = std::string("proportional"),
+       .choices = {"proportional", "affine"}},
+      {.name = "smoothing",
+       .summary = "weight of the newest speed or step; 1 predicts the last one; affine: below 1",
+       .default_value = 1.0,
+       .minimum = 0.01,
+       .maximum = 1.0},
+      {.name = "every",
+       .summary = "rounds between sharing out; this project's default",
+       .default_value = std::int64_t{1},
+       .minimum = 1}};
+}
+
+std::unique_ptr<ServerPolicy> make_lb_bsp_server(const Setting& setting) {
+  const double smoothing = setting.options.real("smoothing");
+  if (is_affine(setting) && smoothing >= 1.0)
+    throw OptionError("lb-bsp", "smoothing",
+                      "below 1, because option 'step_time' is affine and one step makes no line", smoothing);
+  return std::make_unique<LbBspServer>(setting);
+}
+
+}  // namespace tandem::sync

@@ -1,0 +1,169 @@
+#include "runtime/gpu/cuda_codecs.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <vector>
+
+#include "policies/compression/methods.hpp"
+#include "policies/compression/packing.hpp"
+#include "runtime/gpu/cuda_check.hpp"
+#include "runtime/gpu/cuda_device.hpp"
+#include "runtime/gpu/kernels.hpp"
+#include "workloads/vectors/host_copy.hpp"
+
+namespace tandem {
+namespace {
+
+using compression::check_sizes;
+
+/// Numbers of 16 bits, for which a message has to be aligned as they are.
+class CudaCast final : public compression::Codec {
+ public:
+  CudaCast(CudaDevice& device, std::int64_t elements, HalfFormat format)
+      : device_(device), elements_(elements), format_(format) {}
+  std::int64_t message_bytes() const override {
+    return elements_ * static_cast<std::int64_t>(sizeof(std::uint16_t));
+  }
+  void encode(std::span<const float> values, std::int64_t, std::span<std::byte> message) override {
+    check_sizes(values.size(), elements_, message.size(), message_bytes());
+    device_.narrow(values.data(), reinterpret_cast<std::uint16_t*>(message.data()), elements_, format_);
+  }
+  void decode(std::span<const std::byte> message, std::int64_t, std::span<float> values) override {
+    check_sizes(values.size(), elements_, message.size(), message_bytes());
+    device_.widen(reinterpret_cast<const std::uint16_t*>(message.data()), values.data(), elements_, format_);
+  }
+
+ private:
+  CudaDevice& device_;
+  std::int64_t elements_;
+  HalfFormat format_;
+};
+
+class CudaTopK final : public compression::Codec {
+ public:
+  CudaTopK(CudaDevice& device, const compression::Setting& setting)
+      : device_(device),
+        elements_(setting.stretch.elements),
+        chosen_(compression::count_of_share(setting.options.real("ratio"), elements_)) {
+    TANDEM_CHECK(elements_ <= std::int64_t{std::numeric_limits<std::uint32_t>::max()}, elements_);
+  }
+  std::int64_t message_bytes() const override {
+    return chosen_ * static_cast<std::int64_t>(sizeof(std::uint32_t) + sizeof(float));
+  }
+  void encode(std::span<const float> values, std::int64_t, std::span<std::byte> message) override {
+    select(values, nullptr, message);
+  }
+  bool encode_with_memory(std::span<const float> values, std::span<float> unsent, std::int64_t,
+                          std::span<std::byte> message) override {
+    TANDEM_CHECK(unsent.size() == values.size(), "unsent", unsent.size(), "values", values.size());
+    select(values, unsent.data(), message);
+    return true;
+  }
+  void decode(std::span<const std::byte> message, std::int64_t, std::span<float> values) override {
+    check_sizes(values.size(), elements_, message.size(), message_bytes());
+    device_.enter();
+    check_cuda(
+        kernels::decode_top_k(message.data(), chosen_, values.data(), elements_, device_.queue_in_use()),
+        "decode_top_k", device_.gpu());
+  }
+
+ private:
+  void select(std::span<const float> values, float* unsent, std::span<std::byte> message) {
+    check_sizes(values.size(), elements_, message.size(), message_bytes());
+    if (workspace_.empty())
+      workspace_ = DeviceArray<std::byte>(device_, kernels::top_k_workspace_bytes(elements_));
+    device_.enter();
+    check_cuda(kernels::encode_top_k(values.data(), unsent, elements_, chosen_, message.data(),
+                                     workspace_.data(), device_.queue_in_use()),
+               "encode_top_k", device_.gpu());
+  }
+
+  CudaDevice& device_;
+  std::int64_t elements_;
+  std::int64_t chosen_;
+  DeviceArray<std::byte> workspace_;
+};
+
+class CudaSigns final : public compression::Codec {
+ public:
+  CudaSigns(CudaDevice& device, const compression::Stretch& stretch, kernels::SignMethod method)
+      : device_(device), stretch_(stretch), method_(method) {}
+  std::int64_t message_bytes() const override {
+    const std::int64_t means = method_ == kernels::SignMethod::sign ? 1 : 2;
+    return compression::packed_bytes(stretch_.elements, 1) +
+           means * static_cast<std::int64_t>(stretch_.parts.size() * sizeof(float));
+  }
+  void encode(std::span<const float> values, std::int64_t, std::span<std::byte> message) override {
+    check_sizes(values.size(), stretch_.elements, message.size(), message_bytes());
+    const kernels::SignStretch prepared = prepare();
+    check_cuda(kernels::encode_signs(prepared, values.data(), message.data(), device_.queue_in_use()),
+               "encode_signs", device_.gpu());
+  }
+  void decode(std::span<const std::byte> message, std::int64_t, std::span<float> values) override {
+    check_sizes(values.size(), stretch_.elements, message.size(), message_bytes());
+    const kernels::SignStretch prepared = prepare();
+    check_cuda(kernels::decode_signs(prepared, message.data(), values.data(), device_.queue_in_use()),
+               "decode_signs", device_.gpu());
+  }
+
+ private:
+  /// Tables in the device's memory, made at the first use; its GPU is the thread's current one.
+  kernels::SignStretch prepare() {
+    if (chunks_.empty() && !stretch_.parts.empty()) fill_tables();
+    device_.enter();
+    return {method_,        stretch_.elements,
+            chunks_.data(), static_cast<std::int64_t>(chunks_.size()),
+            ranges_.data(), static_cast<std::int64_t>(ranges_.size()),
+            sums_.data()};
+  }
+
+  void fill_tables() {
+    std::vector<kernels::Chunk> chunks;
+    std::vector<kernels::ChunkRange> ranges;
+    for (const compression::Part& part : stretch_.parts) {
+      const auto number = static_cast<std::int32_t>(ranges.size());
+      const auto first = static_cast<std::int64_t>(chunks.size());
+      for (std::int64_t at = 0; at < part.size(); at += kernels::chunk_elements) {
+        const std::int64_t count = std::min(kernels::chunk_elements, part.size() - at);
+        chunks.push_back({part.begin + at, static_cast<std::int32_t>(count), number});
+      }
+      ranges.push_back({first, static_cast<std::int64_t>(chunks.size()) - first, part.size()});
+    }
+    chunks_ = uploaded(chunks);
+    ranges_ = uploaded(ranges);
+    sums_ = DeviceArray<kernels::ChunkSum>(device_, chunks.size());
+  }
+
+  template <class Item>
+  DeviceArray<Item> uploaded(const std::vector<Item>& items) {
+    HostCopy<Item> pinned(device_);
+    const std::span<Item> from = pinned.of(items.size());
+    std::ranges::copy(items, from.begin());
+    DeviceArray<Item> array(device_, items.size());
+    copy_and_await(device_, array.data(), from.data(), from.size_bytes());
+    return array;
+  }
+
+  CudaDevice& device_;
+  compression::Stretch stretch_;
+  kernels::SignMethod method_;
+  DeviceArray<kernels::Chunk> chunks_;
+  DeviceArray<kernels::ChunkRange> ranges_;
+  DeviceArray<kernels::ChunkSum> sums_;
+};
+
+}  // namespace
+
+std::unique_ptr<compression::Codec> make_cuda_codec(CudaDevice& device, const std::string& method,
+                                                    const compression::Setting& setting) {
+  if (method == "fp16") return std::make_unique<CudaCast>(device, setting.stretch.elements, HalfFormat::fp16);
+  if (method == "bf16") return std::make_unique<CudaCast>(device, setting.stretch.elements, HalfFormat::bf16);
+  if (method == "top-k") return std::make_unique<CudaTopK>(device, setting);
+  if (method == "sign")
+    return std::make_unique<CudaSigns>(device, setting.stretch, kernels::SignMethod::sign);
+  if (method == "one-bit")
+    return std::make_unique<CudaSigns>(device, setting.stretch, kernels::SignMethod::one_bit);
+  return nullptr;
+}
+
+}  // namespace tandem

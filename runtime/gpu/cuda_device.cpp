@@ -1,0 +1,292 @@
+#include "runtime/gpu/cuda_device.hpp"
+
+#include <cstdlib>
+#include <cstring>
+#include <iterator>
+
+#include "runtime/gpu/cuda_check.hpp"
+#include "runtime/gpu/cuda_codecs.hpp"
+#include "runtime/gpu/kernels.hpp"
+
+namespace tandem {
+namespace {
+
+std::string describe_memory(std::size_t wanted) {
+  std::size_t free = 0;
+  std::size_t total = 0;
+  std::string text = "; asked for " + std::to_string(wanted) + " bytes";
+  if (cudaMemGetInfo(&free, &total) != cudaSuccess) return text;
+  return text + ", " + std::to_string(free) + " of " + std::to_string(total) + " are free";
+}
+
+/// As CUDA numbers its versions: 13000 is 13.0.
+std::string version_text(int version) {
+  return std::to_string(version / 1000) + '.' + std::to_string(version % 1000 / 10);
+}
+
+/// CUDA says the same of a driver that is too old and of none.
+std::string why_driver_is_insufficient() {
+  int driver = 0;
+  int needed = 0;
+  if (cudaDriverGetVersion(&driver) != cudaSuccess || driver == 0) return "there is no NVIDIA driver";
+  std::string text = "the NVIDIA driver is too old, it knows CUDA " + version_text(driver);
+  if (cudaRuntimeGetVersion(&needed) != cudaSuccess) return text;
+  return text + " and this tandem-rank needs " + version_text(needed);
+}
+
+std::string why_none_is_visible() {
+  const char* const visible = std::getenv("CUDA_VISIBLE_DEVICES");
+  if (visible == nullptr) return "CUDA finds no GPU";
+  return std::string("no GPU is visible (CUDA_VISIBLE_DEVICES is '") + visible + "')";
+}
+
+}  // namespace
+
+Gpus visible_gpus() {
+  Gpus found;
+  const cudaError_t error = cudaGetDeviceCount(&found.count);
+  if (error == cudaSuccess && found.count > 0) return found;
+  found = {.count = 0, .why_none = why_none_is_visible()};
+  if (error == cudaErrorInsufficientDriver) found.why_none = why_driver_is_insufficient();
+  static_cast<void>(cudaGetLastError());
+  if (error == cudaSuccess || error == cudaErrorNoDevice || error == cudaErrorInsufficientDriver)
+    return found;
+  throw WorldError(std::string("cudaGetDeviceCount: ") + cudaGetErrorString(error) + " (" +
+                   cudaGetErrorName(error) + ')');
+}
+
+CudaDevice::CudaDevice(int gpu) : gpu_(gpu) {
+  enter();
+  cudaDeviceProp properties;
+  check_cuda(cudaGetDeviceProperties(&properties, gpu_), "cudaGetDeviceProperties", gpu_);
+  name_ = "cuda:" + std::to_string(gpu_) + " (" + properties.name + ')';
+  check_code(properties.major, properties.minor);
+  try {
+    for (cudaStream_t* stream : {&second_, &out_, &in_})
+      check_cuda(cudaStreamCreateWithFlags(stream, cudaStreamNonBlocking), "cudaStreamCreateWithFlags", gpu_);
+    check_cuda(cudaMalloc(reinterpret_cast<void**>(&smallest_flaw_), sizeof(kernels::no_flaw)), "cudaMalloc",
+               gpu_);
+    // Every byte of it is alike.
+    check_cuda(cudaMemsetAsync(smallest_flaw_, 0xff, sizeof(kernels::no_flaw), first_queue()),
+               "cudaMemsetAsync", gpu_);
+  } catch (const WorldError&) {
+    release_all();
+    throw;
+  }
+}
+
+CudaDevice::~CudaDevice() {
+  static_cast<void>(cudaSetDevice(gpu_));
+  release_all();
+}
+
+void CudaDevice::release_all() noexcept {
+  // A device that is broken says so to each of these; who broke it has said it already.
+  for (const cudaEvent_t event : marks_) static_cast<void>(cudaEventDestroy(event));
+  if (smallest_flaw_ != nullptr) static_cast<void>(cudaFree(smallest_flaw_));
+  for (const cudaStream_t stream : {in_, out_, second_})
+    if (stream != nullptr) static_cast<void>(cudaStreamDestroy(stream));
+}
+
+void CudaDevice::check_code(int major, int minor) const {
+  const cudaError_t error = kernels::find_code();
+  if (error != cudaErrorNoKernelImageForDevice && error != cudaErrorInvalidDeviceFunction &&
+      error != cudaErrorUnsupportedPtxVersion)
+    return check_cuda(error, "cudaFuncGetAttributes", gpu_);
+  static_cast<void>(cudaGetLastError());
+  const std::string architecture = std::to_string(major) + std::to_string(minor);
+  throw WorldError(name_ + " is of compute capability " + std::to_string(major) + '.' +
+                   std::to_string(minor) + ", for which tandem-rank has no kernels (" +
+                   cudaGetErrorName(error) + "); build it with -DCMAKE_CUDA_ARCHITECTURES=" + architecture +
+                   ", or with a list that has " + architecture + " in it");
+}
+
+void CudaDevice::enter() const { check_cuda(cudaSetDevice(gpu_), "cudaSetDevice", gpu_); }
+
+template <class... Wanted, class... Given>
+void CudaDevice::queue(const char* name, cudaError_t (*launcher)(Wanted...), Given... given) const {
+  enter();
+  check_cuda(launcher(given..., queue_), name, gpu_);
+}
+
+// ---- Memory ----
+
+std::byte* CudaDevice::allocate(std::size_t bytes) {
+  if (bytes == 0) return nullptr;
+  enter();
+  void* memory = nullptr;
+  const cudaError_t error = cudaMalloc(&memory, bytes);
+  if (error != cudaSuccess) fail_cuda(error, "cudaMalloc", gpu_, describe_memory(bytes));
+  auto* const own = static_cast<std::byte*>(memory);
+  ranges_.emplace(own, bytes);
+  // Not in the queue, which may be long: copies beside it may write the memory at once.
+  cudaError_t cleared = cudaMemsetAsync(own, 0, bytes, second_);
+  if (cleared == cudaSuccess) cleared = cudaStreamSynchronize(second_);
+  if (cleared != cudaSuccess) {
+    release(own);
+    fail_cuda(cleared, "cudaMemsetAsync", gpu_);
+  }
+  return own;
+}
+
+void CudaDevice::release(std::byte* memory) noexcept {
+  if (memory == nullptr) return;
+  ranges_.erase(memory);
+  static_cast<void>(cudaSetDevice(gpu_));
+  static_cast<void>(cudaFree(memory));
+}
+
+bool CudaDevice::owns(const void* memory) const {
+  const auto* const place = static_cast<const std::byte*>(memory);
+  const auto after = ranges_.upper_bound(place);
+  if (place == nullptr || after == ranges_.begin()) return false;
+  const auto& [begin, bytes] = *std::prev(after);
+  return place < begin + bytes;
+}
+
+std::byte* CudaDevice::allocate_pinned(std::size_t bytes) {
+  if (bytes == 0) return nullptr;
+  enter();
+  void* memory = nullptr;
+  const cudaError_t error = cudaHostAlloc(&memory, bytes, cudaHostAllocPortable);
+  if (error != cudaSuccess)
+    fail_cuda(error, "cudaHostAlloc", gpu_, "; asked for " + std::to_string(bytes) + " bytes of host memory",
+              /*of_host=*/true);
+  std::memset(memory, 0, bytes);
+  return static_cast<std::byte*>(memory);
+}
+
+void CudaDevice::release_pinned(std::byte* memory) noexcept {
+  if (memory == nullptr) return;
+  static_cast<void>(cudaSetDevice(gpu_));
+  static_cast<void>(cudaFreeHost(memory));
+}
+
+// ---- The queue ----
+
+void CudaDevice::copy(void* to, const void* from, std::size_t bytes) {
+  if (bytes == 0 || to == from) return;
+  enter();
+  check_cuda(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, queue_), "cudaMemcpyAsync", gpu_);
+}
+
+void CudaDevice::finish() {
+  enter();
+  // The streams of copies do not wait for the default stream, nor it for them.
+  for (const cudaStream_t stream : {first_queue(), second_, out_, in_})
+    check_cuda(cudaStreamSynchronize(stream), "cudaStreamSynchronize", gpu_);
+}
+
+DeviceMark CudaDevice::mark() {
+  enter();
+  return mark_on(queue_);
+}
+
+DeviceMark CudaDevice::mark_on(cudaStream_t stream) {
+  if (free_marks_.empty()) {
+    cudaEvent_t event = nullptr;
+    check_cuda(cudaEventCreate(&event), "cudaEventCreate", gpu_);
+    free_marks_.reserve(marks_.size() + 1);
+    marks_.push_back(event);
+    free_marks_.push_back(static_cast<DeviceMark>(marks_.size() - 1));
+  }
+  const DeviceMark mark = free_marks_.back();
+  check_cuda(cudaEventRecord(marks_[mark], stream), "cudaEventRecord", gpu_);
+  free_marks_.pop_back();
+  return mark;
+}
+
+bool CudaDevice::has_reached(DeviceMark mark) {
+  enter();
+  const cudaError_t error = cudaEventQuery(marks_.at(mark));
+  if (error == cudaErrorNotReady) {
+    // CUDA keeps it as the last error, which others who share its runtime ask for after each launch.
+    static_cast<void>(cudaGetLastError());
+    return false;
+  }
+  check_cuda(error, "cudaEventQuery", gpu_);
+  return true;
+}
+
+Seconds CudaDevice::between(DeviceMark begin, DeviceMark end) {
+  enter();
+  float milliseconds = 0.0F;
+  check_cuda(cudaEventElapsedTime(&milliseconds, marks_.at(begin), marks_.at(end)), "cudaEventElapsedTime",
+             gpu_);
+  return Seconds(1e-3 * static_cast<double>(milliseconds));
+}
+
+// ---- Copies beside the queue ----
+
+DeviceMark CudaDevice::copy_concurrently(cudaStream_t stream, void* to, const void* from, std::size_t bytes,
+                                         cudaMemcpyKind kind) {
+  enter();
+  if (bytes > 0) check_cuda(cudaMemcpyAsync(to, from, bytes, kind, stream), "cudaMemcpyAsync", gpu_);
+  return mark_on(stream);
+}
+DeviceMark CudaDevice::copy_out(std::byte* pinned, const std::byte* own, std::size_t bytes) {
+  return copy_concurrently(out_, pinned, own, bytes, cudaMemcpyDeviceToHost);
+}
+DeviceMark CudaDevice::copy_in(std::byte* own, const std::byte* pinned, std::size_t bytes) {
+  return copy_concurrently(in_, own, pinned, bytes, cudaMemcpyHostToDevice);
+}
+DeviceMark CudaDevice::mark_copies(bool out) {
+  enter();
+  return mark_on(out ? out_ : in_);
+}
+
+// ---- Arithmetic ----
+
+void CudaDevice::fill(float* values, std::int64_t count, float value) {
+  queue("fill", kernels::fill, values, count, value);
+}
+void CudaDevice::scale(float* values, std::int64_t count, float factor) {
+  queue("scale", kernels::scale, values, count, factor);
+}
+void CudaDevice::add(float* sum, const float* values, std::int64_t count, float factor) {
+  queue("add", kernels::add, sum, values, count, factor);
+}
+void CudaDevice::add_halves(std::uint16_t* sum, const std::uint16_t* values, std::int64_t count,
+                            HalfFormat format) {
+  queue("add_halves", kernels::add_halves, sum, values, count, format);
+}
+void CudaDevice::subtract(float* difference, const float* left, const float* right, std::int64_t count) {
+  queue("subtract", kernels::subtract, difference, left, right, count);
+}
+void CudaDevice::approach(float* values, const float* target, std::int64_t count, float share) {
+  queue("approach", kernels::approach, values, target, count, share);
+}
+void CudaDevice::sgd(float* model, const float* gradient, float* velocity, std::int64_t count,
+                     const SgdStep& step) {
+  queue("sgd", kernels::sgd, model, gradient, velocity, count, step);
+}
+void CudaDevice::adam(float* model, const float* gradient, float* mean, float* square, std::int64_t count,
+                      const AdamStep& step) {
+  queue("adam", kernels::adam, model, gradient, mean, square, count, step);
+}
+void CudaDevice::compensate(float* gradient, const float* model, const float* older, float* mean_square,
+                            std::int64_t count, const CompensationStep& step) {
+  queue("compensate", kernels::compensate, gradient, model, older, mean_square, count, step);
+}
+void CudaDevice::move(float* model, const float* base, const float* sum, float* velocity, std::int64_t count,
+                      const MoveStep& step) {
+  queue("move", kernels::move, model, base, sum, velocity, count, step);
+}
+void CudaDevice::find_non_finite(const float* values, std::int64_t count, std::int64_t* pinned_first) {
+  queue("find_non_finite", kernels::find_non_finite, values, count, smallest_flaw_, pinned_first);
+}
+
+// ---- Compression ----
+
+void CudaDevice::narrow(const float* values, std::uint16_t* halves, std::int64_t count, HalfFormat format) {
+  queue("narrow", kernels::narrow, values, halves, count, format);
+}
+void CudaDevice::widen(const std::uint16_t* halves, float* values, std::int64_t count, HalfFormat format) {
+  queue("widen", kernels::widen, halves, values, count, format);
+}
+std::unique_ptr<compression::Codec> CudaDevice::make_codec(const std::string& method,
+                                                           const compression::Setting& setting) {
+  return make_cuda_codec(*this, method, setting);
+}
+
+}  // namespace tandem

@@ -1,0 +1,104 @@
+// A GPU as a compute device: memory, queue and arithmetic through CUDA. What it queues goes to the legacy
+// default stream, where libtorch computes too, so that both are in order; copies beside the queue have
+// streams of their own, and so has the second queue.
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "runtime/gpu/gpu.hpp"
+#include "workloads/vectors/compute_device.hpp"
+
+namespace tandem {
+
+/// Several may coexist in a process, of the same GPU too: each call makes its GPU the thread's current one,
+/// and leaves it so. Memory is released, and codecs are destroyed, before the device is.
+class CudaDevice final : public ComputeDevice {
+ public:
+  /// `gpu`: its number as CUDA counts what CUDA_VISIBLE_DEVICES leaves. Errors: WorldError, also where this
+  /// build has no kernels for it.
+  explicit CudaDevice(int gpu);
+  CudaDevice(const CudaDevice&) = delete;
+  CudaDevice& operator=(const CudaDevice&) = delete;
+  ~CudaDevice() override;
+
+  std::string name() const override { return name_; }
+  std::optional<int> libtorch_gpu() const override;
+  bool is_host() const override { return false; }
+  int gpu() const { return gpu_; }
+  /// Makes the GPU the thread's current one.
+  void enter() const;
+
+  std::byte* allocate(std::size_t bytes) override;
+  void release(std::byte* memory) noexcept override;
+  bool owns(const void* memory) const override;
+  std::byte* allocate_pinned(std::size_t bytes) override;
+  void release_pinned(std::byte* memory) noexcept override;
+
+  void copy(void* to, const void* from, std::size_t bytes) override;
+  void finish() override;
+  DeviceMark mark() override;
+  bool has_reached(DeviceMark mark) override;
+  Seconds between(DeviceMark begin, DeviceMark end) override;
+  void forget(DeviceMark mark) noexcept override { free_marks_.push_back(mark); }
+
+  cudaStream_t queue_in_use() const { return queue_; }
+
+  DeviceMark copy_out(std::byte* pinned, const std::byte* own, std::size_t bytes) override;
+  DeviceMark copy_in(std::byte* own, const std::byte* pinned, std::size_t bytes) override;
+  DeviceMark mark_copies(bool out) override;
+
+  void fill(float* values, std::int64_t count, float value) override;
+  void scale(float* values, std::int64_t count, float factor) override;
+  void add(float* sum, const float* values, std::int64_t count, float factor) override;
+  void add_halves(std::uint16_t* sum, const std::uint16_t* values, std::int64_t count,
+                  HalfFormat format) override;
+  void subtract(float* difference, const float* left, const float* right, std::int64_t count) override;
+  void approach(float* values, const float* target, std::int64_t count, float share) override;
+  void sgd(float* model, const float* gradient, float* velocity, std::int64_t count,
+           const SgdStep& step) override;
+  void adam(float* model, const float* gradient, float* mean, float* square, std::int64_t count,
+            const AdamStep& step) override;
+  void compensate(float* gradient, const float* model, const float* older, float* mean_square,
+                  std::int64_t count, const CompensationStep& step) override;
+  void move(float* model, const float* base, const float* sum, float* velocity, std::int64_t count,
+            const MoveStep& step) override;
+  void find_non_finite(const float* values, std::int64_t count, std::int64_t* pinned_first) override;
+
+  void narrow(const float* values, std::uint16_t* halves, std::int64_t count, HalfFormat format) override;
+  void widen(const std::uint16_t* halves, float* values, std::int64_t count, HalfFormat format) override;
+  /// Top-k, sign, one-bit, fp16 and bf16 (cuda_codecs.hpp).
+  std::unique_ptr<compression::Codec> make_codec(const std::string& method,
+                                                 const compression::Setting& setting) override;
+
+ private:
+  /// Not cudaStreamPerThread, whatever the compiler's flags make of stream 0.
+  static cudaStream_t first_queue() { return cudaStreamLegacy; }
+  void use_second_queue(bool second) noexcept override { queue_ = second ? second_ : first_queue(); }
+  /// Errors: WorldError where the kernels were not built for a GPU of this compute capability, which is the
+  /// current one.
+  void check_code(int major, int minor) const;
+  /// enter(), then a launcher with its arguments on the queue.
+  template <class... Wanted, class... Given>
+  void queue(const char* name, cudaError_t (*launcher)(Wanted...), Given... given) const;
+  DeviceMark mark_on(cudaStream_t stream);
+  DeviceMark copy_concurrently(cudaStream_t stream, void* to, const void* from, std::size_t bytes,
+                               cudaMemcpyKind kind);
+  void release_all() noexcept;
+
+  int gpu_;
+  std::string name_;
+  cudaStream_t queue_ = first_queue();  ///< in use
+  cudaStream_t second_ = nullptr;
+  cudaStream_t out_ = nullptr;
+  cudaStream_t in_ = nullptr;
+  unsigned long long* smallest_flaw_ = nullptr;
+  std::map<const std::byte*, std::size_t> ranges_;
+  std::vector<cudaEvent_t> marks_;
+  std::vector<DeviceMark> free_marks_;  ///< has room for all
+};
+
+}  // namespace tandem

@@ -1,0 +1,11 @@
+// The GPUs of a build with CUDA, which libtorch knows by the same numbers.
+#include "runtime/gpu/cuda_device.hpp"
+#include "runtime/gpu/gpu.hpp"
+
+namespace tandem {
+
+std::unique_ptr<ComputeDevice> make_gpu(int number) { return std::make_unique<CudaDevice>(number); }
+
+std::optional<int> CudaDevice::libtorch_gpu() const { return gpu_; }
+
+}  // namespace tandem

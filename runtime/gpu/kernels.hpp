@@ -1,0 +1,102 @@
+// Launchers of the CUDA kernels: arithmetic and compression over flat vectors in a GPU's memory. C++17, since
+// CUDA sources include it; knows nothing of who owns the memory.
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <cstddef>
+#include <cstdint>
+
+#include "workloads/vectors/vector_steps.hpp"
+
+/// Each queues work on `stream` of the current device and returns what the launch said. Any count, zero too;
+/// vectors start at any element, and go in pieces of 16 bytes where all of one call are aligned alike.
+/// Results are the same in every run and on every GPU, and bit by bit those of the processor's loops
+/// (workloads/vectors/host_device.cpp), except for the payload and sign of what is no number.
+namespace tandem::kernels {
+
+/// Success if these kernels were built for the current device, else what CUDA says at the first of them.
+cudaError_t find_code();
+
+// ---- Arithmetic: see ComputeDevice ----
+cudaError_t fill(float* values, std::int64_t count, float value, cudaStream_t stream);
+cudaError_t scale(float* values, std::int64_t count, float factor, cudaStream_t stream);
+cudaError_t add(float* sum, const float* values, std::int64_t count, float factor, cudaStream_t stream);
+cudaError_t add_halves(std::uint16_t* sum, const std::uint16_t* values, std::int64_t count, HalfFormat format,
+                       cudaStream_t stream);
+cudaError_t subtract(float* difference, const float* left, const float* right, std::int64_t count,
+                     cudaStream_t stream);
+cudaError_t approach(float* values, const float* target, std::int64_t count, float share,
+                     cudaStream_t stream);
+cudaError_t sgd(float* model, const float* gradient, float* velocity, std::int64_t count, SgdStep step,
+                cudaStream_t stream);
+cudaError_t adam(float* model, const float* gradient, float* mean, float* square, std::int64_t count,
+                 AdamStep step, cudaStream_t stream);
+cudaError_t compensate(float* gradient, const float* model, const float* older, float* mean_square,
+                       std::int64_t count, CompensationStep step, cudaStream_t stream);
+cudaError_t move(float* model, const float* base, const float* sum, float* velocity, std::int64_t count,
+                 MoveStep step, cudaStream_t stream);
+
+/// What `find_non_finite` starts from and leaves behind in its device memory.
+constexpr unsigned long long no_flaw = ~0ULL;
+/// `first` is pinned memory. Pre: `smallest`, in device memory, is `no_flaw`.
+cudaError_t find_non_finite(const float* values, std::int64_t count, unsigned long long* smallest,
+                            std::int64_t* first, cudaStream_t stream);
+
+cudaError_t narrow(const float* values, std::uint16_t* halves, std::int64_t count, HalfFormat format,
+                   cudaStream_t stream);
+cudaError_t widen(const std::uint16_t* halves, float* values, std::int64_t count, HalfFormat format,
+                  cudaStream_t stream);
+
+// ---- A bit an element: messages of policies/compression, at any byte ----
+/// At most so many elements of one part: what a block sums up.
+constexpr std::int64_t chunk_elements = 16384;
+struct Chunk {
+  std::int64_t begin;  ///< in the stretch
+  std::int32_t count;
+  std::int32_t part;
+};
+/// Consecutive chunks that make up a part.
+struct ChunkRange {
+  std::int64_t first;
+  std::int64_t chunks;
+  std::int64_t elements;
+};
+struct ChunkSum {
+  double sums[2];
+  std::int64_t negative;  ///< elements
+};
+enum class SignMethod : std::uint8_t {
+  sign,    ///< a mean magnitude a part
+  one_bit  ///< two means a part, of each sign
+};
+/// A stretch and its parts. In device memory: chunks, ranges, and a sum a chunk, which encoding writes.
+struct SignStretch {
+  SignMethod method;
+  std::int64_t elements;
+  const Chunk* chunks;
+  std::int64_t chunk_count;
+  const ChunkRange* parts;
+  std::int64_t part_count;
+  ChunkSum* sums;
+};
+/// Sums are in double precision, in a fixed order that is not the processor's: before a mean is rounded to a
+/// float, the two differ in the last of 53 bits or so.
+cudaError_t encode_signs(const SignStretch& stretch, const float* values, std::byte* message,
+                         cudaStream_t stream);
+cudaError_t decode_signs(const SignStretch& stretch, const std::byte* message, float* values,
+                         cudaStream_t stream);
+
+// ---- Top-k: indices, then values ----
+/// Device memory that `encode_top_k` works in: 8 bytes for every 4096 elements, and a histogram.
+std::size_t top_k_workspace_bytes(std::int64_t count);
+/// The `chosen` largest by magnitude, of equal ones the first, in order of their indices. With `unsent`
+/// (null: without) of values + unsent, and `unsent` becomes what was not chosen. Pre: count < 2^32,
+/// chosen <= count.
+cudaError_t encode_top_k(const float* values, float* unsent, std::int64_t count, std::int64_t chosen,
+                         std::byte* message, std::byte* workspace, cudaStream_t stream);
+/// An index beyond `count` breaks the device: the message is none of this stretch.
+cudaError_t decode_top_k(const std::byte* message, std::int64_t chosen, float* values, std::int64_t count,
+                         cudaStream_t stream);
+
+}  // namespace tandem::kernels

@@ -1,0 +1,172 @@
+// Sums of the memory of GPUs by NCCL. Each list of members has a communicator and a stream of its own: sums
+// of one list follow each other, those of different lists never wait for each other's turn.
+#include <cuda_runtime.h>
+#include <nccl.h>
+
+#include <algorithm>
+#include <array>
+#include <exception>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "policies/vocabulary/check.hpp"
+#include "runtime/gpu/cuda_check.hpp"
+#include "runtime/gpu/device_collective.hpp"
+#include "runtime/mpi/mpi_check.hpp"
+
+namespace tandem {
+namespace {
+
+void check_nccl(ncclResult_t code, const char* call) {
+  if (code == ncclSuccess) return;
+  throw WorldError(std::string(call) + " failed: " + ncclGetErrorString(code) +
+                   " (NCCL_DEBUG=WARN tells more)");
+}
+
+/// Which GPU a rank has: the same bytes are the same GPU, on whatever machine. Zeros: none.
+using Identity = std::array<char, sizeof(cudaUUID_t) + 1>;
+
+Identity identity_of(std::optional<int> gpu) {
+  Identity identity{};
+  if (!gpu) return identity;
+  cudaDeviceProp properties{};
+  check_cuda(cudaGetDeviceProperties(&properties, *gpu), "cudaGetDeviceProperties", *gpu);
+  identity.back() = 1;
+  std::copy_n(properties.uuid.bytes, sizeof(cudaUUID_t), identity.begin());
+  return identity;
+}
+
+class NcclCollective final : public DeviceCollective {
+ public:
+  NcclCollective(std::optional<int> gpu, std::vector<Identity> identities, std::size_t most_lists)
+      : gpu_(gpu), identities_(std::move(identities)), most_lists_(most_lists) {}
+  ~NcclCollective() override;
+  NcclCollective(const NcclCollective&) = delete;
+  NcclCollective& operator=(const NcclCollective&) = delete;
+
+  bool can(std::span<const Rank> members) const override;
+  std::optional<std::uint32_t> start(std::span<const Rank> members, MPI_Comm among, std::byte* memory,
+                                     std::int64_t bytes) override;
+  bool has_ended(std::uint32_t sum) override;
+
+ private:
+  struct Group {
+    ncclComm_t communicator = nullptr;  ///< null: a member sums over as many lists as it may
+    cudaStream_t stream = nullptr;
+  };
+  struct Sum {
+    cudaEvent_t end = nullptr;
+    const Group* group = nullptr;
+  };
+  const Group& group_of(std::span<const Rank> members, MPI_Comm among);
+  bool all_have_room(MPI_Comm among) const;
+
+  std::optional<int> gpu_;
+  std::vector<Identity> identities_;  ///< by rank
+  std::size_t most_lists_;
+  std::size_t lists_ = 0;  ///< with a communicator
+  std::map<std::vector<Rank>, Group> groups_;
+  std::vector<Sum> sums_;
+  std::vector<std::uint32_t> free_;  ///< numbers of sums that are not under way
+};
+
+NcclCollective::~NcclCollective() {
+  // To end properly is a matter of all members, who do so in one order; a rank that leaves by an exception
+  // must not wait for them.
+  const bool leaves = std::uncaught_exceptions() > 0;
+  for (const Sum& sum : sums_) cudaEventDestroy(sum.end);
+  for (const auto& [members, group] : groups_) {
+    if (group.communicator != nullptr)
+      leaves ? ncclCommAbort(group.communicator) : ncclCommDestroy(group.communicator);
+    if (group.stream != nullptr) cudaStreamDestroy(group.stream);
+  }
+}
+
+bool NcclCollective::can(std::span<const Rank> members) const {
+  std::vector<Identity> theirs;
+  for (const Rank member : members) theirs.push_back(identities_.at(static_cast<std::size_t>(member)));
+  std::ranges::sort(theirs);
+  return theirs.front() != Identity{} && std::ranges::adjacent_find(theirs) == theirs.end();
+}
+
+bool NcclCollective::all_have_room(MPI_Comm among) const {
+  int have_room = lists_ < most_lists_ ? 1 : 0;
+  check_mpi(MPI_Allreduce(MPI_IN_PLACE, &have_room, 1, MPI_INT, MPI_MIN, among), "MPI_Allreduce");
+  return have_room == 1;
+}
+
+const NcclCollective::Group& NcclCollective::group_of(std::span<const Rank> members, MPI_Comm among) {
+  const auto [found, is_new] = groups_.try_emplace({members.begin(), members.end()});
+  Group& group = found->second;
+  if (!is_new || !all_have_room(among)) return group;
+  int rank = 0;
+  check_mpi(MPI_Comm_rank(among, &rank), "MPI_Comm_rank");
+  ncclUniqueId id{};
+  if (rank == 0) check_nccl(ncclGetUniqueId(&id), "ncclGetUniqueId");
+  check_mpi(MPI_Bcast(&id, sizeof(id), MPI_BYTE, 0, among), "MPI_Bcast");
+  // While NCCL waits for all of them nobody moves MPI's messages, for which one that is late may wait.
+  check_mpi(MPI_Barrier(among), "MPI_Barrier");
+  check_cuda(cudaStreamCreateWithFlags(&group.stream, cudaStreamNonBlocking), "cudaStreamCreateWithFlags",
+             *gpu_);
+  check_nccl(ncclCommInitRank(&group.communicator, static_cast<int>(members.size()), id, rank),
+             "ncclCommInitRank");
+  ++lists_;
+  return group;
+}
+
+std::optional<std::uint32_t> NcclCollective::start(std::span<const Rank> members, MPI_Comm among,
+                                                   std::byte* memory, std::int64_t bytes) {
+  TANDEM_CHECK(gpu_ && can(members), "members", members.size());
+  check_cuda(cudaSetDevice(*gpu_), "cudaSetDevice", *gpu_);
+  const Group& group = group_of(members, among);
+  if (group.communicator == nullptr) return std::nullopt;
+  if (free_.empty()) {
+    cudaEvent_t end = nullptr;
+    check_cuda(cudaEventCreateWithFlags(&end, cudaEventDisableTiming), "cudaEventCreateWithFlags", *gpu_);
+    free_.push_back(static_cast<std::uint32_t>(sums_.size()));
+    sums_.push_back({.end = end});
+  }
+  check_nccl(ncclAllReduce(memory, memory, static_cast<std::size_t>(bytes) / sizeof(float), ncclFloat,
+                           ncclSum, group.communicator, group.stream),
+             "ncclAllReduce");
+  const std::uint32_t number = free_.back();
+  Sum& sum = sums_[number];
+  sum.group = &group;
+  check_cuda(cudaEventRecord(sum.end, group.stream), "cudaEventRecord", *gpu_);
+  free_.pop_back();
+  return number;
+}
+
+bool NcclCollective::has_ended(std::uint32_t number) {
+  const Sum& sum = sums_.at(number);
+  const cudaError_t code = cudaEventQuery(sum.end);
+  if (code == cudaErrorNotReady) {
+    static_cast<void>(cudaGetLastError());
+    // A member that is lost would be waited for for ever.
+    ncclResult_t state = ncclSuccess;
+    check_nccl(ncclCommGetAsyncError(sum.group->communicator, &state), "ncclCommGetAsyncError");
+    check_nccl(state, "ncclAllReduce");
+    return false;
+  }
+  check_cuda(code, "ncclAllReduce", *gpu_);
+  free_.push_back(number);
+  return true;
+}
+
+}  // namespace
+
+std::shared_ptr<DeviceCollective> make_device_collective(MPI_Comm communicator, std::optional<int> gpu,
+                                                         std::size_t most_lists) {
+  int size = 0;
+  check_mpi(MPI_Comm_size(communicator, &size), "MPI_Comm_size");
+  const Identity own = identity_of(gpu);
+  std::vector<Identity> all(static_cast<std::size_t>(size));
+  check_mpi(MPI_Allgather(own.data(), sizeof(Identity), MPI_BYTE, all.data(), sizeof(Identity), MPI_BYTE,
+                          communicator),
+            "MPI_Allgather");
+  if (size - std::ranges::count(all, Identity{}) < 2) return nullptr;
+  return std::make_shared<NcclCollective>(gpu, std::move(all), most_lists);
+}
+
+}  // namespace tandem

@@ -1,0 +1,162 @@
+#include "runtime/mpi/node_memory.hpp"
+
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+#include <exception>
+#include <new>
+#include <numeric>
+
+#include "policies/vocabulary/check.hpp"
+#include "runtime/mpi/mpi_check.hpp"
+#include "runtime/mpi/streamed_copy.hpp"
+
+namespace tandem {
+namespace {
+
+// Places begin and end at pages, so that messages of nearly one size find the places of each other.
+constexpr std::int64_t page = 4096;
+// Messages of all ranks of a node together, if each has one of the largest under way. Measured with 2, 4 and
+// 8 ranks on two cores: with a quarter of it all-reduces of 4 and 16 MiB took up to a tenth longer.
+constexpr std::int64_t most_together = std::int64_t{16} << 20;
+// Trees have many messages under way. What nobody writes takes no memory.
+constexpr std::int64_t most_room = std::int64_t{64} << 20;
+constexpr std::int64_t largest_in_room = 4;
+// Smaller messages MPI itself copies twice.
+constexpr std::int64_t least = 16 * 1024;
+// Of what the receiver is told first. It is told again each time there is twice as much, since what was
+// streamed must have left the processor before.
+constexpr std::int64_t first_piece = 16 * 1024;
+
+/// What each of `ranks` may take of what the node has left to share, of which other programs get most.
+std::int64_t affordable_room(int ranks) {
+  constexpr std::int64_t others = 4;
+  struct statvfs shared {};
+  // Where Open MPI makes such memory.
+  constexpr const char* directory = "/dev/shm";
+  if (access(directory, W_OK) != 0 || statvfs(directory, &shared) != 0) return 0;
+  const auto left = static_cast<std::int64_t>(shared.f_bavail) * static_cast<std::int64_t>(shared.f_frsize);
+  return std::min(most_room, left / others / ranks / page * page);
+}
+
+/// Numbers in `communicator` of the ranks of `node`, in its order.
+std::vector<Rank> ranks_of(MPI_Comm node, MPI_Comm communicator) {
+  int size = 0;
+  check_mpi(MPI_Comm_size(node, &size), "MPI_Comm_size");
+  MPI_Group among = MPI_GROUP_NULL;
+  MPI_Group all = MPI_GROUP_NULL;
+  check_mpi(MPI_Comm_group(node, &among), "MPI_Comm_group");
+  check_mpi(MPI_Comm_group(communicator, &all), "MPI_Comm_group");
+  std::vector<Rank> numbers(static_cast<std::size_t>(size));
+  std::iota(numbers.begin(), numbers.end(), 0);
+  std::vector<Rank> ranks(numbers.size());
+  check_mpi(MPI_Group_translate_ranks(among, size, numbers.data(), all, ranks.data()),
+            "MPI_Group_translate_ranks");
+  check_mpi(MPI_Group_free(&among), "MPI_Group_free");
+  check_mpi(MPI_Group_free(&all), "MPI_Group_free");
+  return ranks;
+}
+
+}  // namespace
+
+NodeMemory::NodeMemory(MPI_Comm communicator) {
+  int size = 0;
+  check_mpi(MPI_Comm_size(communicator, &size), "MPI_Comm_size");
+  parts_.resize(static_cast<std::size_t>(size), nullptr);
+  MPI_Comm node = MPI_COMM_NULL;
+  check_mpi(MPI_Comm_split_type(communicator, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node),
+            "MPI_Comm_split_type");
+  const std::vector<Rank> ranks = ranks_of(node, communicator);
+  // The same for all, so that two ranks agree whether they reach each other.
+  const auto members = static_cast<std::int64_t>(ranks.size());
+  room_ = affordable_room(static_cast<int>(members));
+  check_mpi(MPI_Allreduce(MPI_IN_PLACE, &room_, 1, MPI_INT64_T, MPI_MIN, node), "MPI_Allreduce");
+  const std::int64_t affordable = std::min(most_together / members, room_ / largest_in_room - page);
+  if (members > 1 && affordable >= least) {
+    largest_ = affordable;
+    check_mpi(MPI_Win_allocate_shared(static_cast<MPI_Aint>(room_), 1, MPI_INFO_NULL, node, &own_, &window_),
+              "MPI_Win_allocate_shared");
+    check_mpi(MPI_Win_lock_all(MPI_MODE_NOCHECK, window_), "MPI_Win_lock_all");
+    for (std::size_t i = 0; i < ranks.size(); ++i) {
+      MPI_Aint bytes = 0;
+      int unit = 0;
+      std::byte*& part = parts_[static_cast<std::size_t>(ranks[i])];
+      check_mpi(MPI_Win_shared_query(window_, static_cast<int>(i), &bytes, &unit, &part),
+                "MPI_Win_shared_query");
+    }
+  }
+  check_mpi(MPI_Comm_free(&node), "MPI_Comm_free");
+}
+
+NodeMemory::~NodeMemory() {
+  // Freeing is collective: a rank that leaves by an exception must not wait for the others.
+  if (window_ == MPI_WIN_NULL || std::uncaught_exceptions() > 0) return;
+  MPI_Win_unlock_all(window_);
+  MPI_Win_free(&window_);
+}
+
+std::int64_t NodeMemory::place_size(std::int64_t message) {
+  return (static_cast<std::int64_t>(sizeof(Head)) + message + page - 1) / page * page;
+}
+
+bool NodeMemory::is_used(const Place& place) const {
+  return head_of(own_ + place.begin).there.load(std::memory_order_acquire) != unused;
+}
+
+/// The smallest that is large enough, or a new one.
+const NodeMemory::Place* NodeMemory::free_place(std::int64_t size) {
+  const Place* best = nullptr;
+  for (const Place& place : places_)
+    if (place.size >= size && (best == nullptr || place.size < best->size) && !is_used(place)) best = &place;
+  if (best != nullptr) return best;
+  const auto end = [&] { return places_.empty() ? 0 : places_.back().begin + places_.back().size; };
+  // What is free at the end is divided anew for messages of other sizes.
+  while (end() + size > room_ && !places_.empty() && !is_used(places_.back())) places_.pop_back();
+  if (end() + size > room_) return nullptr;
+  const Place place{end(), size};
+  new (own_ + place.begin) Head{unused};
+  return &places_.emplace_back(place);
+}
+
+std::optional<std::int64_t> NodeMemory::reserve(std::int64_t size) {
+  TANDEM_CHECK(size > 0, "bytes", size);
+  if (size > largest_) return std::nullopt;
+  const Place* const place = free_place(place_size(size));
+  if (place == nullptr) return std::nullopt;
+  head_of(own_ + place->begin).there.store(0, std::memory_order_release);
+  return place->begin;
+}
+
+void NodeMemory::put(std::int64_t place, const std::byte* message, std::int64_t size) {
+  Head& head = head_of(own_ + place);
+  std::byte* const begin = own_ + place + sizeof(Head);
+  for (std::int64_t done = 0; done < size;) {
+    const std::int64_t bytes = std::min(std::max(first_piece, done), size - done);
+    streamed_copy(begin + done, message + done, static_cast<std::size_t>(bytes));
+    done += bytes;
+    head.there.store(done, std::memory_order_release);
+  }
+}
+
+void NodeMemory::take(Rank from, std::int64_t place, std::byte* message, std::int64_t size,
+                      const std::function<void()>& pause) {
+  TANDEM_CHECK(reaches(from) && place >= 0 && size > 0 && place + size <= room_, "from", from, "place", place,
+               "bytes", size);
+  std::byte* const part = parts_[static_cast<std::size_t>(from)];
+  Head& head = head_of(part + place);
+  const std::byte* const begin = part + place + sizeof(Head);
+  for (std::int64_t done = 0; done < size;) {
+    const std::int64_t there = head.there.load(std::memory_order_acquire);
+    if (there == done) {
+      pause();
+      continue;
+    }
+    std::memcpy(message + done, begin + done, static_cast<std::size_t>(there - done));
+    done = there;
+  }
+  head.there.store(unused, std::memory_order_release);
+}
+
+}  // namespace tandem

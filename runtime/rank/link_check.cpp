@@ -1,0 +1,161 @@
+#include "runtime/rank/link_check.hpp"
+
+#include <mpi.h>
+
+#include <algorithm>
+#include <chrono>
+#include <map>
+
+#include "runtime/mpi/mpi_check.hpp"
+
+namespace tandem {
+namespace {
+
+using cluster::Flow;
+using cluster::Measurement;
+
+constexpr int round_trips = 60;
+constexpr int warm_up_trips = 10;
+constexpr int repetitions = 3;  // the median counts: one may be spoilt by whatever else the machine does
+// Short enough that Open MPI sends it at once: the agreement that precedes longer messages would wait behind
+// what flows the other way, and be taken for a slow link.
+constexpr std::int64_t most_chunk_bytes = 32 * 1024;
+constexpr int chunks_at_once = 8;
+// Of a flow's expected duration, the part in which arrivals count: all other flows are under way then.
+constexpr double window_begin = 0.2;
+constexpr double window_end = 0.8;
+constexpr Channel ping{1};
+constexpr int first_flow_channel = 2;
+
+double median(std::vector<double> values) {
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
+}
+
+double one_way(MpiContext& context, Rank peer, bool first) {
+  std::vector<double> times;
+  const Slice byte{Bytes(1)};
+  for (int trip = 0; trip < round_trips; ++trip) {
+    const Seconds start = context.now();
+    for (const bool sends : {first, !first}) {
+      auto pending = sends ? context.send(peer, ping, byte, {}) : context.receive(peer, ping, byte);
+      context.wait(pending);
+    }
+    if (trip >= warm_up_trips) times.push_back((context.now() - start).count() / 2);
+  }
+  return median(std::move(times));
+}
+
+using Rates = std::map<Flow*, std::vector<double>>;
+
+/// One end of a flow: keeps a few chunks on their way until all have passed.
+struct End {
+  Flow* flow;
+  bool sends;
+  Channel channel;
+  std::int64_t chunk;
+  std::int64_t left;                    ///< chunks not yet started
+  double duration_s;                    ///< expected
+  std::vector<double> arrivals_s = {};  ///< of chunks, since the start
+};
+
+/// Of what came while all flows were under way. Pre: something came.
+double rate_of(const End& end) {
+  const auto& times = end.arrivals_s;
+  const double from_s = window_begin * end.duration_s;
+  const double to_s = std::min(window_end * end.duration_s, times.back());
+  const auto chunks = std::upper_bound(times.begin(), times.end(), to_s) -
+                      std::upper_bound(times.begin(), times.end(), from_s);
+  if (chunks > 0) return static_cast<double>(chunks * end.chunk) / (to_s - from_s);
+  return static_cast<double>(end.chunk) * static_cast<double>(times.size()) / times.back();
+}
+
+/// All ranks are on one machine and read one clock.
+double monotonic_s() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+/// When the last rank came here: one that has waited for long for the others may be late itself.
+double agreed_time() {
+  double time_s = monotonic_s();
+  check_mpi(MPI_Allreduce(MPI_IN_PLACE, &time_s, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD), "MPI_Allreduce");
+  return time_s;
+}
+
+class Ends {
+ public:
+  Ends(MpiContext& context, Measurement& measurement) : context_(context), start_s_(agreed_time()) {
+    for (std::size_t i = 0; i < measurement.flows.size(); ++i) {
+      Flow& flow = measurement.flows[i];
+      if (flow.from != context.rank() && flow.to != context.rank()) continue;
+      // A hundred chunks at least, so that one more or less in the window is no error.
+      const std::int64_t chunk = std::clamp<std::int64_t>(flow.size.count() / 200, 1024, most_chunk_bytes);
+      ends_.push_back({&flow, flow.from == context.rank(), Channel{first_flow_channel + static_cast<int>(i)},
+                       chunk, flow.size.count() / chunk,
+                       static_cast<double>(flow.size.count()) / std::min(flow.expected.count(), 1e9)});
+    }
+  }
+
+  /// Adds the rates of the flows that end here.
+  void run(Rates& rates) {
+    pending_.resize(ends_.size() * chunks_at_once);
+    for (std::size_t slot = 0; slot < pending_.size(); ++slot) start(slot);
+    while (std::any_of(pending_.begin(), pending_.end(), [](const auto& one) { return !one.empty(); })) {
+      const std::size_t slot = context_.wait_any(pending_).index;
+      ended(ends_[slot / chunks_at_once]);
+      start(slot);
+    }
+    for (auto& end : ends_)
+      if (!end.sends) rates[end.flow].push_back(rate_of(end));
+  }
+
+ private:
+  void start(std::size_t slot) {
+    End& end = ends_[slot / chunks_at_once];
+    if (end.left == 0) return;
+    --end.left;
+    const Rank peer = end.sends ? end.flow->to : end.flow->from;
+    const Slice slice{Bytes(end.chunk)};
+    pending_[slot] =
+        end.sends ? context_.send(peer, end.channel, slice, {}) : context_.receive(peer, end.channel, slice);
+  }
+  void ended(End& end) const {
+    if (!end.sends) end.arrivals_s.push_back(monotonic_s() - start_s_);
+  }
+
+  MpiContext& context_;
+  double start_s_;
+  std::vector<End> ends_;
+  std::vector<Pending> pending_;
+};
+
+void measure_rates(MpiContext& context, Measurement& measurement) {
+  Rates rates;
+  for (int repetition = 0; repetition < repetitions; ++repetition) {
+    context.meet();
+    Ends(context, measurement).run(rates);
+  }
+  for (auto& [flow, measured] : rates) flow->rate = median(measured);
+}
+
+}  // namespace
+
+void measure_links(MpiContext& context, std::vector<Measurement>& measurements,
+                   const std::function<void(std::size_t done)>& after) {
+  for (std::size_t i = 0; i < measurements.size(); ++i) {
+    Measurement& measurement = measurements[i];
+    context.meet();
+    if (measurement.kind == Measurement::Kind::bandwidth) {
+      measure_rates(context, measurement);
+    } else {
+      const Flow& flow = measurement.flows.front();
+      if (context.rank() == flow.from) measurement.latency_s = one_way(context, flow.to, true);
+      if (context.rank() == flow.to) one_way(context, flow.from, false);
+    }
+    after(i + 1);
+  }
+  context.meet();
+}
+
+}  // namespace tandem

@@ -1,0 +1,51 @@
+// The world's own all-reduces: who has started which, and what they sum. Knows no time.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "workloads/context.hpp"
+
+namespace tandem::sim {
+
+class RankContext;
+
+/// An all-reduce that all its members start.
+struct AllReduceRendezvous {
+  struct Member {
+    RankContext* context = nullptr;  ///< null: has not started it
+    std::uint32_t slot = 0;          ///< of the member's operation
+    Slice vector;
+  };
+  Channel channel;
+  Bytes size{0};
+  std::vector<Member> members;  ///< in the order of their list
+  std::size_t missing = 0;
+
+  /// Gives every member the sum, in the order of their list. Members without memory add nothing. Pre: none is
+  /// missing.
+  void sum() const;
+};
+
+class AllReduceRendezvousTable {
+ public:
+  /// The rank starts its next all-reduce over the members. Returns it if it was the last to do so; else null.
+  /// Pre: the rank is one of the members, and all start the same ones in the same order.
+  std::unique_ptr<AllReduceRendezvous> join(std::span<const Rank> members, Channel channel, Rank rank,
+                                            const AllReduceRendezvous::Member& self);
+
+ private:
+  /// The all-reduces over one list of members.
+  struct Series {
+    std::deque<std::unique_ptr<AllReduceRendezvous>> open;  ///< some members have not started these
+    std::uint64_t met = 0;                                  ///< all members have started so many
+    std::vector<std::uint64_t> started;                     ///< by member
+  };
+  std::map<std::vector<Rank>, Series> series_;
+};
+
+}  // namespace tandem::sim

@@ -1,0 +1,355 @@
+// Codecs of every device: their messages are, byte by byte, those of policies/compression, with error
+// feedback too, wherever vectors and messages begin.
+#include <bit>
+#include <limits>
+#include <optional>
+
+#include "tests/policies/compression/stretches.hpp"
+#include "tests/runtime/gpu/tested_device.hpp"
+#include "tests/support/seeds.hpp"
+#include "workloads/vectors/error_feedback.hpp"
+#include "workloads/vectors/owned_mark.hpp"
+
+namespace tandem {
+namespace {
+
+using compression::Codec;
+using compression::Shapes;
+using Bytes8 = std::vector<std::uint8_t>;
+
+struct Method {
+  std::string name;
+  std::map<std::string, OptionValue> options;
+};
+
+compression::Setting setting_of(const Method& method, const Shapes& shapes) {
+  return {.stretch = compression::stretch_with(shapes),
+          .options = compression::options_of(method.name, method.options)};
+}
+
+std::vector<Method> methods() {
+  return {{"fp16", {}},
+          {"bf16", {}},
+          {"sign", {}},
+          {"one-bit", {}},
+          {"top-k", {{"ratio", 0.01}}},
+          {"top-k", {{"ratio", 0.5}}},
+          {"top-k", {{"ratio", 1.0}}}};
+}
+
+/// Parts that begin anywhere in a byte, and one of several chunks.
+Shapes random_shapes(Rng& random, std::uint64_t longest) {
+  Shapes shapes;
+  const auto parts = 1 + random.below(6);
+  for (std::uint64_t part = 0; part < parts; ++part)
+    shapes.push_back({static_cast<std::int64_t>(1 + random.below(3)),
+                      static_cast<std::int64_t>(1 + random.below(part == 2 ? longest : 70))});
+  return shapes;
+}
+
+/// A codec of the device, with its vectors in the device's memory.
+class OnDevice {
+ public:
+  OnDevice(ComputeDevice& device, const Method& method, const Shapes& shapes, Rng& random)
+      : device_(device),
+        codec_(device.make_codec(method.name, setting_of(method, shapes))),
+        // Halves are aligned as halves are.
+        message_start_(random.below(4) * (method.name.ends_with("16") ? 2 : 1)),
+        values_start_(random.below(4)) {}
+
+  Codec& codec() { return *codec_; }
+  Bytes8 encoded(const std::vector<float>& values) {
+    const Guarded<float> given(device_, values, values_start_);
+    Guarded<std::uint8_t> message(device_, Bytes8(message_bytes()), message_start_);
+    codec_->encode(given.span(), 0, std::as_writable_bytes(message.span()));
+    return message.read();
+  }
+  std::vector<float> decoded(const Bytes8& bytes, std::size_t elements) {
+    const Guarded<std::uint8_t> message(device_, bytes, message_start_);
+    Guarded<float> values(device_, std::vector<float>(elements, -3.0F), values_start_);
+    codec_->decode(std::as_bytes(message.span()), 0, values.span());
+    return values.read();
+  }
+  std::size_t message_bytes() const { return static_cast<std::size_t>(codec_->message_bytes()); }
+
+ private:
+  ComputeDevice& device_;
+  std::unique_ptr<Codec> codec_;
+  std::size_t message_start_;
+  std::size_t values_start_;
+};
+
+Bytes8 wanted_message(Codec& codec, std::span<const float> values) {
+  Bytes8 message(static_cast<std::size_t>(codec.message_bytes()));
+  codec.encode(values, 0, std::as_writable_bytes(std::span(message)));
+  return message;
+}
+std::vector<float> wanted_values(Codec& codec, const Bytes8& message, std::size_t elements) {
+  std::vector<float> values(elements);
+  codec.decode(std::as_bytes(std::span(message)), 0, values);
+  return values;
+}
+
+std::vector<float> with_ties(std::vector<float> values, Rng& random) {
+  for (float& value : values)
+    if (random.below(2) == 0) value = random.below(2) == 0 ? 0.25F : -0.25F;
+  return values;
+}
+
+void test_messages(ComputeDevice& device, const Method& method, const Shapes& shapes,
+                   const std::vector<float>& values, Rng& random) {
+  SCOPED_TRACE(method.name + " of " + std::to_string(values.size()));
+  const auto twin = compression::catalog().find(method.name).make.make(setting_of(method, shapes));
+  OnDevice own(device, method, shapes, random);
+  ASSERT_EQ(own.codec().message_bytes(), twin->message_bytes());
+  const Bytes8 wanted = wanted_message(*twin, values);
+  EXPECT_EQ(own.encoded(values), wanted);
+  expect_same(own.decoded(wanted, values.size()), wanted_values(*twin, wanted, values.size()));
+}
+
+class DeviceCodecTest : public DeviceTest {};
+
+TEST_P(DeviceCodecTest, MessagesAreThoseOfThePolicies) {
+  for (const auto seed : testing::seeds(6)) {
+    TANDEM_TRACE_SEED(seed);
+    Rng random(seed);
+    const Shapes shapes = random_shapes(random, seed % 3 == 0 ? 20000 : 900);
+    const auto elements = static_cast<std::size_t>(compression::stretch_with(shapes).elements);
+    const auto values = mixed_values(elements, random);
+    for (const Method& method : methods()) {
+      test_messages(device(), method, shapes, values, random);
+      test_messages(device(), method, shapes, with_ties(values, random), random);
+    }
+  }
+}
+
+TEST_P(DeviceCodecTest, TopKOfAllAlikeAndOfNoNumbers) {
+  for (const auto seed : testing::seeds(3)) {
+    TANDEM_TRACE_SEED(seed);
+    Rng random(seed);
+    const auto elements = static_cast<std::size_t>(1 + random.below(9000));
+    const Shapes shapes = {{1, static_cast<std::int64_t>(elements)}};
+    for (const double ratio : {1e-6, 0.1, 0.9}) {
+      const Method method{"top-k", {{"ratio", ratio}}};
+      test_messages(device(), method, shapes, std::vector<float>(elements, 0.0F), random);
+      test_messages(device(), method, shapes, std::vector<float>(elements, -2.5F), random);
+      test_messages(device(), method, shapes, any_floats(elements, random), random);
+    }
+  }
+}
+
+// Some tiles have many magnitudes beside the smallest chosen one, which only the last of its bits tell apart,
+// others larger ones alone, or smaller ones.
+TEST_P(DeviceCodecTest, TopKOfMagnitudesCloseToEachOther) {
+  for (const auto seed : testing::seeds(3)) {
+    TANDEM_TRACE_SEED(seed);
+    Rng random(seed);
+    const auto elements = static_cast<std::size_t>(20000 + random.below(9000));
+    std::vector<float> values(elements);
+    for (std::size_t at = 0; at < elements; ++at) {
+      const auto close = 0x3f800000U + static_cast<std::uint32_t>(random.below(512));
+      const float others[] = {std::bit_cast<float>(close), 2.0F, 0.5F};
+      values[at] = others[at / 4096 % 3] * (random.below(2) == 0 ? 1.0F : -1.0F);
+    }
+    const Shapes shapes = {{1, static_cast<std::int64_t>(elements)}};
+    for (const double ratio : {0.4, 0.5, 0.6})
+      test_messages(device(), {"top-k", {{"ratio", ratio}}}, shapes, values, random);
+  }
+}
+
+TEST_P(DeviceCodecTest, StretchesOfNothingAndOfLittle) {
+  Rng random(1);
+  for (const Method& method : methods()) {
+    test_messages(device(), method, {}, {}, random);
+    for (const std::size_t elements : {1U, 2U, 3U, 7U, 8U, 9U, 31U, 32U, 33U}) {
+      const auto columns = static_cast<std::int64_t>(elements);
+      test_messages(device(), method, {{1, columns}}, mixed_values(elements, random), random);
+    }
+  }
+}
+
+// More tiles and chunks than a small device has blocks, so that blocks take several.
+TEST_P(DeviceCodecTest, BlocksStride) {
+  Rng random(1);
+  const Shapes shapes = {{1, 5}, {7, 80001}, {1, 300}};
+  const auto elements = static_cast<std::size_t>(compression::stretch_with(shapes).elements);
+  const auto values = with_ties(mixed_values(elements, random), random);
+  for (const Method& method : methods())
+    if (!method.options.contains("ratio") || std::get<double>(method.options.at("ratio")) == 0.5)
+      test_messages(device(), method, shapes, values, random);
+}
+
+/// Error feedback step by step, by the policies' codec and the processor.
+class WantedFeedback {
+ public:
+  WantedFeedback(const Method& method, const Shapes& shapes)
+      : twin_(compression::catalog().find(method.name).make.make(setting_of(method, shapes))) {}
+  void exchange(const std::vector<float>& values) {
+    message = wanted_message(*twin_, feedback_.add(values));
+    sent = wanted_values(*twin_, message, values.size());
+    feedback_.subtract(sent);
+  }
+  void take_back() { feedback_.take_back(); }
+  std::vector<float> unsent() const { return {feedback_.unsent().begin(), feedback_.unsent().end()}; }
+  Bytes8 message;
+  std::vector<float> sent;
+
+ private:
+  std::unique_ptr<Codec> twin_;
+  compression::ErrorFeedback feedback_{host_device(), true};
+};
+
+/// The values of an exchange; of the last one some are infinite, of which nothing finite may be left.
+std::vector<float> values_of_exchange(std::size_t elements, bool is_last, Rng& random) {
+  auto values = with_ties(mixed_values(elements, random), random);
+  if (is_last)
+    for (float& value : values)
+      if (random.below(40) == 0) value = std::copysign(std::numeric_limits<float>::infinity(), value);
+  return values;
+}
+
+/// What encodes with memory at once, on vectors that begin anywhere.
+void test_encoding_with_memory(ComputeDevice& device, const Method& method, const Shapes& shapes,
+                               Rng& random) {
+  SCOPED_TRACE(method.name);
+  const auto elements = static_cast<std::size_t>(compression::stretch_with(shapes).elements);
+  WantedFeedback wanted(method, shapes);
+  const auto codec = device.make_codec(method.name, setting_of(method, shapes));
+  const std::size_t start = random.below(4);
+  Guarded<float> unsent(device, std::vector<float>(elements), start);
+  Guarded<std::uint8_t> message(device, Bytes8(static_cast<std::size_t>(codec->message_bytes())), start);
+  for (int exchange = 0; exchange < 4; ++exchange) {
+    const auto values = values_of_exchange(elements, exchange == 3, random);
+    wanted.exchange(values);
+    Guarded<float> given(device, values, start);
+    ASSERT_TRUE(codec->encode_with_memory(given.span(), unsent.span(), exchange,
+                                          std::as_writable_bytes(message.span())));
+    EXPECT_EQ(message.read(), wanted.message);
+    expect_same(unsent.read(), wanted.unsent());
+    expect_same(given.read(), values);
+  }
+}
+
+std::vector<float> read_floats(ComputeDevice& device, std::span<const float> from) {
+  HostCopy<float> host(device);
+  const std::span<float> values = host.of(from.size());
+  copy_and_await(device, values.data(), from.data(), from.size_bytes());
+  return {values.begin(), values.end()};
+}
+
+/// The roles' way. Values become what was sent, or stay and that is elsewhere.
+void test_feedback(ComputeDevice& device, const Method& method, const Shapes& shapes, bool in_place,
+                   Rng& random) {
+  SCOPED_TRACE(method.name + (in_place ? ", in place" : ""));
+  const auto elements = static_cast<std::size_t>(compression::stretch_with(shapes).elements);
+  WantedFeedback wanted(method, shapes);
+  const auto codec = device.make_codec(method.name, setting_of(method, shapes));
+  std::optional<compression::ErrorFeedback> feedback(std::in_place, device, true);
+  Guarded<float> apart(device, std::vector<float>(elements));
+  Guarded<std::uint8_t> message(device, Bytes8(static_cast<std::size_t>(codec->message_bytes())));
+  for (int exchange = 0; exchange < 5; ++exchange) {
+    const auto values = values_of_exchange(elements, exchange == 4, random);
+    wanted.exchange(values);
+    Guarded<float> given(device, values, random.below(4));
+    Guarded<float>& sent = in_place ? given : apart;
+    compression::encode(*codec, feedback, given.span(), exchange, std::as_writable_bytes(message.span()),
+                        sent.span());
+    EXPECT_EQ(message.read(), wanted.message);
+    expect_same(sent.read(), wanted.sent);
+    if (!in_place) expect_same(given.read(), values);
+    expect_same(read_floats(device, feedback->unsent()), wanted.unsent());
+    if (exchange == 1) {
+      wanted.take_back();
+      feedback->take_back();
+      expect_same(read_floats(device, feedback->unsent()), wanted.unsent());
+    }
+  }
+}
+
+TEST_P(DeviceCodecTest, TopKEncodesWithMemory) {
+  for (const auto seed : testing::seeds(3)) {
+    TANDEM_TRACE_SEED(seed);
+    Rng random(seed);
+    for (const double ratio : {1e-6, 0.01, 0.5, 1.0}) {
+      const Method method{"top-k", {{"ratio", ratio}}};
+      test_encoding_with_memory(device(), method, random_shapes(random, 5000), random);
+      test_encoding_with_memory(device(), method, {}, random);
+    }
+  }
+}
+
+TEST_P(DeviceCodecTest, WhatCannotEncodeWithMemoryLeavesAll) {
+  const Shapes shapes = {{3, 40}};
+  for (const auto& entry : compression::catalog().entries()) {
+    if (entry.make.make == nullptr || entry.name == "top-k") continue;
+    const auto codec = device().make_codec(entry.name, setting_of({entry.name, {}}, shapes));
+    if (!codec) continue;
+    SCOPED_TRACE(entry.name);
+    const Guarded<float> values(device(), std::vector<float>(120, 1.5F));
+    Guarded<float> unsent(device(), std::vector<float>(120, -0.25F));
+    const Bytes8 before(static_cast<std::size_t>(codec->message_bytes()), 9);
+    Guarded<std::uint8_t> message(device(), before);
+    EXPECT_FALSE(
+        codec->encode_with_memory(values.span(), unsent.span(), 0, std::as_writable_bytes(message.span())));
+    EXPECT_EQ(unsent.read(), std::vector<float>(120, -0.25F));
+    EXPECT_EQ(message.read(), before);
+  }
+}
+
+TEST_P(DeviceCodecTest, ErrorFeedbackIsThatOfTheSteps) {
+  for (const auto seed : testing::seeds(2)) {
+    TANDEM_TRACE_SEED(seed);
+    Rng random(seed);
+    for (const Method& method : methods())
+      for (const bool in_place : {false, true})
+        test_feedback(device(), method, random_shapes(random, 5000), in_place, random);
+  }
+}
+
+// What a codec reads has been queued there just before, and the other queue does not wait for it.
+TEST_P(DeviceCodecTest, CodecsWorkInTheQueueInUse) {
+  for (const auto seed : testing::seeds(4)) {
+    TANDEM_TRACE_SEED(seed);
+    Rng random(seed);
+    const SecondQueue beside(device());
+    for (const Method& method : methods()) {
+      const Shapes shapes = random_shapes(random, 5000);
+      test_messages(
+          device(), method, shapes,
+          mixed_values(static_cast<std::size_t>(compression::stretch_with(shapes).elements), random), random);
+      test_feedback(device(), method, shapes, /*in_place=*/true, random);
+    }
+  }
+}
+
+TEST_P(DeviceCodecTest, WithoutErrorFeedbackValuesStay) {
+  Rng random(1);
+  const Method method{"top-k", {{"ratio", 0.1}}};
+  const Shapes shapes = {{5, 60}};
+  const auto values = mixed_values(300, random);
+  const auto twin = compression::catalog().find("top-k").make.make(setting_of(method, shapes));
+  const auto codec = device().make_codec("top-k", setting_of(method, shapes));
+  std::optional<compression::ErrorFeedback> none;
+  Guarded<float> given(device(), values);
+  Guarded<std::uint8_t> message(device(), Bytes8(static_cast<std::size_t>(codec->message_bytes())));
+  compression::encode(*codec, none, given.span(), 0, std::as_writable_bytes(message.span()), given.span());
+  EXPECT_EQ(message.read(), wanted_message(*twin, values));
+  expect_same(given.read(), values);
+}
+
+TEST_P(DeviceCodecTest, EveryMethodOfTheProcessorAndFewerOfAGpu) {
+  const Shapes shapes = {{3, 4}};
+  for (const auto& entry : compression::catalog().entries()) {
+    if (entry.make.make == nullptr) continue;
+    const auto all = methods();
+    const bool is_known =
+        std::any_of(all.begin(), all.end(), [&](const Method& method) { return method.name == entry.name; });
+    const auto codec = device().make_codec(entry.name, setting_of({entry.name, {}}, shapes));
+    EXPECT_EQ(codec != nullptr, is_known || device().is_host()) << entry.name;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Codecs, DeviceCodecTest, ::testing::ValuesIn(tested_devices()), name_of_device);
+
+}  // namespace
+}  // namespace tandem

@@ -1,0 +1,103 @@
+// The conformance suite on MPI. Each scenario has the first ranks of the program to itself, the others wait.
+#include "tests/conformance/conformance.hpp"
+
+#include <gtest/gtest.h>
+#include <mpi.h>
+
+#include "runtime/mpi/mpi_context.hpp"
+#include "tests/support/delayed_device.hpp"
+#include "tests/support/device_memory_context.hpp"
+
+namespace tandem {
+namespace {
+
+using testing::DelayedDevice;
+using testing::DeviceMemoryContext;
+
+class Conformance : public ::testing::TestWithParam<conformance::Scenario> {};
+
+using Body = std::function<void(MPI_Comm members)>;
+
+void run(const conformance::Scenario& scenario, const Body& body) {
+  int rank = 0;
+  int size = 0;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  ASSERT_LE(scenario.ranks, size) << "start with more ranks";
+  MPI_Comm members = MPI_COMM_NULL;
+  MPI_Comm_split(MPI_COMM_WORLD, rank < scenario.ranks ? 0 : MPI_UNDEFINED, rank, &members);
+  if (members != MPI_COMM_NULL) {
+    try {
+      body(members);
+    } catch (const std::exception& error) {
+      // The other ranks may wait for this one for ever.
+      ADD_FAILURE() << error.what();
+      MPI_Abort(MPI_COMM_WORLD, 1);
+    }
+    MPI_Comm_free(&members);
+  }
+  MPI_Barrier(MPI_COMM_WORLD);
+}
+
+void run(const conformance::Scenario& scenario, const MpiSetting& setting) {
+  run(scenario, [&](MPI_Comm members) {
+    MpiContext context(members, setting);
+    scenario.body(context);
+  });
+}
+
+MpiSetting with_node_memory(MPI_Comm members) {
+  return {.node_memory = std::make_shared<NodeMemory>(members)};
+}
+
+/// Ranks that `every` divides have the memory of their messages on a device.
+void run_on_devices(const conformance::Scenario& scenario, MpiSetting setting, int every) {
+  run(scenario, [&](MPI_Comm members) {
+    int rank = 0;
+    MPI_Comm_rank(members, &rank);
+    DelayedDevice device(static_cast<std::uint64_t>(rank), setting.direct_messages);
+    if (rank % every == 0) setting.device = &device;
+    if (every > 1) setting.node_memory = with_node_memory(members).node_memory;
+    {
+      MpiContext context(members, setting);
+      DeviceMemoryContext in_device(context);
+      scenario.body(in_device);
+    }
+    EXPECT_EQ(device.live(), DelayedDevice::Live{});
+    EXPECT_EQ(device.misuses(), 0);
+  });
+}
+
+MpiSetting emulating() {
+  return {.emulated = [](const Work&) { return Seconds(0.001); },
+          .emulated_disk = [](int, Bytes, bool) { return Seconds(0.002); }};
+}
+
+TEST_P(Conformance, Native) { run(GetParam(), MpiSetting{}); }
+
+TEST_P(Conformance, NodeMemory) {
+  run(GetParam(), [](MPI_Comm members) {
+    MpiContext context(members, with_node_memory(members));
+    GetParam().body(context);
+  });
+}
+
+TEST_P(Conformance, EmulatedDeviceAndDisk) { run(GetParam(), emulating()); }
+
+TEST_P(Conformance, MemoryOfDevices) { run_on_devices(GetParam(), {}, 1); }
+
+TEST_P(Conformance, MemoryOfDevicesAndOfHosts) { run_on_devices(GetParam(), {}, 2); }
+
+TEST_P(Conformance, MemoryOfDevicesThatMpiReads) { run_on_devices(GetParam(), {.direct_messages = true}, 1); }
+
+TEST_P(Conformance, MemoryOfDevicesThatMpiReadsAndOfHosts) {
+  run_on_devices(GetParam(), {.direct_messages = true}, 2);
+}
+
+TEST_P(Conformance, MemoryOfEmulatedDevices) { run_on_devices(GetParam(), emulating(), 1); }
+
+INSTANTIATE_TEST_SUITE_P(Mpi, Conformance, ::testing::ValuesIn(conformance::scenarios()),
+                         [](const auto& parameter) { return std::string(parameter.param.name); });
+
+}  // namespace
+}  // namespace tandem

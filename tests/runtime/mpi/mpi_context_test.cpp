@@ -1,0 +1,385 @@
+// The context on MPI, where it differs from the simulated one: real memory, sizes around the packing limit
+// and beyond two gigabytes, emulated devices, waiting without burning a core. What both share is in
+// tests/conformance.
+#include "runtime/mpi/mpi_context.hpp"
+
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstring>
+#include <numeric>
+#include <random>
+#include <thread>
+
+#include "policies/collectives/schedule.hpp"
+#include "policies/vocabulary/check.hpp"
+#include "workloads/exchange/schedule_runner.hpp"
+
+namespace {
+
+int communicators_made = 0;
+int communicators_freed = 0;
+
+}  // namespace
+
+// Before MPI's own, which the context would call otherwise.
+extern "C" int MPI_Comm_create_group(MPI_Comm communicator, MPI_Group group, int tag, MPI_Comm* made) {
+  ++communicators_made;
+  return PMPI_Comm_create_group(communicator, group, tag, made);
+}
+extern "C" int MPI_Comm_free(MPI_Comm* communicator) {
+  ++communicators_freed;
+  return PMPI_Comm_free(communicator);
+}
+
+namespace tandem {
+namespace {
+
+constexpr Channel plain{.number = 3, .carries_note = false};
+constexpr Channel noted{.number = 4, .carries_note = true};
+
+std::byte pattern(Rank rank, std::int64_t message, std::size_t at) {
+  return static_cast<std::byte>(static_cast<std::size_t>(rank * 31 + message * 7) + at + (at >> 8U));
+}
+
+std::vector<std::byte> filled(Rank rank, std::int64_t message, std::int64_t size) {
+  std::vector<std::byte> bytes(static_cast<std::size_t>(size));
+  for (std::size_t i = 0; i < bytes.size(); ++i) bytes[i] = pattern(rank, message, i);
+  return bytes;
+}
+
+Slice slice_of(std::vector<std::byte>& bytes) {
+  return {Bytes(static_cast<std::int64_t>(bytes.size())), bytes.data()};
+}
+
+double cpu_seconds() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  const auto seconds = [](timeval time) {
+    return static_cast<double>(time.tv_sec) + 1e-6 * static_cast<double>(time.tv_usec);
+  };
+  return seconds(usage.ru_utime) + seconds(usage.ru_stime);
+}
+
+/// Messages between ranks of a node pass through MPI alone, or through memory that they share as well.
+class MpiContextWays : public ::testing::TestWithParam<bool> {
+ protected:
+  MpiSetting setting() const {
+    if (!GetParam()) return {};
+    return {.node_memory = std::make_shared<NodeMemory>(MPI_COMM_WORLD)};
+  }
+};
+
+INSTANTIATE_TEST_SUITE_P(MpiContext, MpiContextWays, ::testing::Bool(), [](const auto& parameter) {
+  return std::string(parameter.param ? "NodeMemory" : "Mpi");
+});
+
+TEST_P(MpiContextWays, MessagesOfEverySizeKeepTheirBytesNotesAndOrder) {
+  MpiContext context(MPI_COMM_WORLD, setting());
+  const Rank next = (context.rank() + 1) % context.world_size();
+  const Rank previous = (context.rank() + context.world_size() - 1) % context.world_size();
+  const std::array<std::int64_t, 9> sizes = {0,      1,       4095, 16 * 1024 - 1, 16 * 1024, 16 * 1024 + 1,
+                                             70'000, 300'000, 0};
+  for (const Channel channel : {plain, noted}) {
+    std::vector<std::vector<std::byte>> sent;
+    std::vector<std::vector<std::byte>> received;
+    std::vector<Pending> pendings;
+    // All receives are posted before the first arrives, each with room to spare.
+    for (std::size_t i = 0; i < sizes.size(); ++i)
+      received.emplace_back(static_cast<std::size_t>(sizes[i]) + (i % 2) * 20'000);
+    for (auto& bytes : received) pendings.push_back(context.receive(previous, channel, slice_of(bytes)));
+    for (std::size_t i = 0; i < sizes.size(); ++i) {
+      sent.push_back(filled(context.rank(), static_cast<std::int64_t>(i), sizes[i]));
+      const Note note{.kind = 1,
+                      .version = static_cast<int>(i),
+                      .samples = 2,
+                      .local_steps = 3,
+                      .duration_s = 0.25,
+                      .value = std::int64_t{1} << 40};
+      pendings.push_back(context.send(next, channel, slice_of(sent.back()), note));
+    }
+    for (std::size_t ended = 0; ended < 2 * sizes.size(); ++ended) {
+      const auto completion = context.wait_any(pendings);
+      if (completion.index >= sizes.size() || !channel.carries_note) continue;
+      EXPECT_EQ(completion.note.version, static_cast<int>(completion.index));
+      EXPECT_EQ(completion.note.local_steps, 3);
+      EXPECT_EQ(completion.note.duration_s, 0.25);
+      EXPECT_EQ(completion.note.value, std::int64_t{1} << 40);
+    }
+    for (std::size_t i = 0; i < sizes.size(); ++i) {
+      const auto expected = filled(previous, static_cast<std::int64_t>(i), sizes[i]);
+      EXPECT_TRUE(std::equal(expected.begin(), expected.end(), received[i].begin())) << "message " << i;
+    }
+  }
+}
+
+TEST_P(MpiContextWays, RandomTrafficArrivesInOrderPerChannel) {
+  const unsigned seed = 20240611;
+  SCOPED_TRACE(testing::Message() << "seed " << seed);
+  MpiContext context(MPI_COMM_WORLD, setting());
+  const int size = context.world_size();
+  // Every rank draws the same plan: which channel and size each message of each pair has.
+  struct Planned {
+    Rank from, to;
+    Channel channel;
+    std::int64_t bytes;
+    bool modelled;
+  };
+  std::mt19937 random(seed);
+  std::vector<Planned> plan;
+  for (int i = 0; i < 60 * size; ++i) {
+    const auto draw = [&](int below) { return static_cast<int>(random() % static_cast<unsigned>(below)); };
+    const int channel = draw(4);
+    plan.push_back({draw(size),
+                    draw(size),
+                    {channel, channel % 2 == 1},
+                    draw(3) == 0 ? draw(200'000) : draw(20'000),
+                    draw(4) == 0});
+  }
+  std::vector<std::vector<std::byte>> memory(plan.size());
+  std::vector<std::vector<std::byte>> sources(plan.size());
+  std::vector<Pending> pendings;
+  std::vector<std::size_t> message_of;
+  for (std::size_t i = 0; i < plan.size(); ++i) {
+    if (plan[i].to != context.rank()) continue;
+    memory[i].resize(static_cast<std::size_t>(plan[i].bytes));
+    pendings.push_back(
+        context.receive(plan[i].from, plan[i].channel,
+                        {Bytes(plan[i].bytes), plan[i].modelled ? nullptr : memory[i].data()}));
+    message_of.push_back(i);
+  }
+  for (std::size_t i = 0; i < plan.size(); ++i) {
+    if (plan[i].from != context.rank()) continue;
+    sources[i] = filled(plan[i].from, static_cast<std::int64_t>(i), plan[i].bytes);
+    pendings.push_back(context.send(plan[i].to, plan[i].channel,
+                                    {Bytes(plan[i].bytes), plan[i].modelled ? nullptr : sources[i].data()},
+                                    {.kind = 1, .version = static_cast<int>(i)}));
+  }
+  for (std::size_t ended = 0; ended < pendings.size(); ++ended) {
+    const auto completion = context.wait_any(pendings);
+    if (completion.index >= message_of.size()) continue;
+    const auto i = message_of[completion.index];
+    if (plan[i].channel.carries_note) {
+      EXPECT_EQ(completion.note.version, static_cast<int>(i));
+    }
+    if (!plan[i].modelled) {
+      EXPECT_EQ(memory[i], filled(plan[i].from, static_cast<std::int64_t>(i), plan[i].bytes))
+          << "message " << i;
+    }
+  }
+}
+
+TEST_P(MpiContextWays, ALateLargePayloadMovesWhileItsReceiverWaitsForSomethingElse) {
+  MpiContext context(MPI_COMM_WORLD, setting());
+  const Rank self = context.rank();
+  if (self > 1) return;
+  std::vector<std::byte> large(1 << 20);
+  if (self == 0) {
+    // The peer sends `go` only after its large message has left, so waiting for `go` must move the large one
+    // too.
+    auto payload = context.receive(1, noted, slice_of(large));
+    auto go = context.receive(1, plain, {});
+    context.wait(go);
+    context.wait(payload);
+  } else {
+    auto sent = context.send(0, noted, slice_of(large), {});
+    context.wait(sent);
+    auto go = context.send(0, plain, {}, {});
+    context.wait(go);
+  }
+}
+
+TEST_P(MpiContextWays, AMessageLongerThanPostedBreaksTheWorld) {
+  for (const Channel channel : {plain, noted}) {
+    for (const std::int64_t size : {100, 16'000, 16'400}) {
+      // Another world each time.
+      MpiContext context(MPI_COMM_WORLD, setting());
+      const Rank self = context.rank();
+      if (self > 1) continue;
+      std::vector<std::byte> bytes(static_cast<std::size_t>(size));
+      if (self == 1) {
+        auto sent = context.send(0, channel, slice_of(bytes), {});
+        // A large payload that is refused is never fetched: leave it, as a dying job does.
+        if (size <= 16'000 || !channel.carries_note) context.wait(sent);
+      } else {
+        auto received = context.receive(1, channel, {Bytes(size - 50), bytes.data()});
+        EXPECT_THROW(context.wait(received), WorldError) << size;
+      }
+    }
+  }
+}
+
+MpiSetting emulating(double seconds) {
+  return {
+      .emulated = [seconds](const Work&) { return Seconds(seconds); },
+      .emulated_disk = [seconds](int, Bytes, bool write) { return Seconds(write ? 2 * seconds : seconds); }};
+}
+
+TEST(MpiContext, AnEmulatedDeviceTakesItsTimeAndWorksInOrder) {
+  MpiContext context(MPI_COMM_WORLD, emulating(0.02));
+  const Seconds start = context.now();
+  std::vector<int> order;
+  std::array<Pending, 3> pendings;
+  for (int i = 0; i < 3; ++i)
+    pendings[static_cast<std::size_t>(i)] =
+        context.compute({.kind = Work::Kind::forward}, [&order, i] { order.push_back(i); });
+  for (std::size_t i = 0; i < 3; ++i) {
+    EXPECT_EQ(context.wait_any(pendings).index, i);
+    EXPECT_GE((context.now() - start).count(), 0.02 * static_cast<double>(i + 1));
+  }
+  EXPECT_LT((context.now() - start).count(), 0.2);
+  EXPECT_EQ(order, (std::vector<int>{0, 1, 2}));
+  EXPECT_EQ(context.late_devices(), 0);
+}
+
+TEST(MpiContext, AKernelSlowerThanItsDeviceIsCounted) {
+  MpiContext context(MPI_COMM_WORLD, emulating(0.001));
+  const Seconds start = context.now();
+  auto slow = context.compute({.kind = Work::Kind::forward},
+                              [] { std::this_thread::sleep_for(std::chrono::milliseconds(10)); });
+  context.wait(slow);
+  EXPECT_GE((context.now() - start).count(), 0.01);
+  EXPECT_EQ(context.late_devices(), 1);
+}
+
+TEST(MpiContext, WhatFollowsWithoutAPauseMakesUpForASlowKernel) {
+  MpiContext context(MPI_COMM_WORLD, emulating(0.02));
+  const Seconds start = context.now();
+  const auto work = [&](int ms) {
+    auto done = context.compute({.kind = Work::Kind::forward},
+                                [ms] { std::this_thread::sleep_for(std::chrono::milliseconds(ms)); });
+    context.wait(done);
+  };
+  work(50);
+  for (int piece = 0; piece < 3; ++piece) work(1);
+  const double end = (context.now() - start).count();
+  EXPECT_GE(end, 4 * 0.02);
+  EXPECT_LT(end, 0.1) << "50 ms and three times 20 would be 110";
+  EXPECT_EQ(context.late_devices(), 0);
+}
+
+TEST(MpiContext, DisksHaveQueuesOfTheirOwn) {
+  MpiContext context(MPI_COMM_WORLD, emulating(0.03));
+  const Seconds start = context.now();
+  bool moved = false;
+  std::array<Pending, 3> pendings = {context.write(0, Bytes(10), {}),
+                                     context.read(0, Bytes(10), [&moved] { moved = true; }),
+                                     context.read(1, Bytes(10), {})};
+  EXPECT_TRUE(moved);
+  EXPECT_EQ(context.wait_any(pendings).index, 2U);  // alone on its disk: 30 ms
+  EXPECT_EQ(context.wait_any(pendings).index, 0U);  // 60 ms
+  EXPECT_EQ(context.wait_any(pendings).index, 1U);  // behind the write: 90 ms
+  EXPECT_GE((context.now() - start).count(), 0.09);
+}
+
+TEST(MpiContext, NativeWorkIsDoneAtOnce) {
+  MpiContext context(MPI_COMM_WORLD, {});
+  bool ran = false;
+  auto work = context.compute({.kind = Work::Kind::update}, [&ran] { ran = true; });
+  context.wait(work);
+  EXPECT_TRUE(ran);
+  auto modelled = context.compute({.kind = Work::Kind::update}, {});
+  context.wait(modelled);
+  EXPECT_TRUE(modelled.empty());
+}
+
+TEST(MpiContext, AWaitingRankLeavesItsCoreToOthers) {
+  MpiContext context(MPI_COMM_WORLD, {});
+  // Rank 0 sleeps and then lets the others go, who wait for its message meanwhile.
+  const double cpu = cpu_seconds();
+  const Seconds start = context.now();
+  if (context.rank() == 0) {
+    auto pause = context.sleep(Seconds(1.0));
+    context.wait(pause);
+    for (Rank to = 1; to < context.world_size(); ++to) {
+      auto go = context.send(to, plain, {}, {});
+      context.wait(go);
+    }
+  } else {
+    auto go = context.receive(0, plain, {});
+    context.wait(go);
+  }
+  const double wall = (context.now() - start).count();
+  EXPECT_LT(cpu_seconds() - cpu, 0.3 * wall) << "of " << wall << " s";
+}
+
+// Work on a device that is not emulated is done when `compute` returns.
+TEST(MpiContext, AnAllReduceGoesOnWhileADeviceComputes) {
+  MpiContext context(MPI_COMM_WORLD, {});
+  std::vector<Rank> members(static_cast<std::size_t>(context.world_size()));
+  std::iota(members.begin(), members.end(), 0);
+  std::vector<float> vector(1000, static_cast<float>(context.rank() + 1));
+  const std::array<Bytes, 1> sizes = {Bytes(4000)};
+  AllReduces all_reduces(context, collectives::catalog().find("ring").make, members, sizes, 10);
+  all_reduces.start(0, {sizes[0], reinterpret_cast<std::byte*>(vector.data())});
+  if (context.rank() == 0) {
+    const Seconds enough = context.now() + Seconds(60.0);
+    while (all_reduces.under_way(0) && context.now() < enough) {
+      auto backward = context.compute({.kind = Work::Kind::backward},
+                                      [] { std::this_thread::sleep_for(std::chrono::microseconds(200)); });
+      all_reduces.overlap(backward);
+    }
+    EXPECT_FALSE(all_reduces.under_way(0));
+  }
+  all_reduces.finish();
+  const auto sum = static_cast<float>(context.world_size() * (context.world_size() + 1) / 2);
+  EXPECT_EQ(vector, std::vector<float>(1000, sum));
+}
+
+// On request: needs 5 GiB of memory.
+TEST(MpiContextLarge, MessagesBeyondTwoGigabytes) {
+  MpiContext context(MPI_COMM_WORLD, {});
+  const std::int64_t size = (std::int64_t{5} << 29) + 13;
+  if (context.rank() > 1) return;
+  for (const Channel channel : {plain, noted}) {
+    std::vector<std::byte> bytes(static_cast<std::size_t>(size));
+    const std::array<std::size_t, 4> probes = {0, std::size_t{1} << 30U, std::size_t{1} << 31U,
+                                               bytes.size() - 1};
+    if (context.rank() == 0) {
+      for (const auto at : probes) bytes[at] = pattern(0, 1, at) | std::byte{1};
+      auto sent = context.send(1, channel, slice_of(bytes), {.kind = 9});
+      context.wait(sent);
+    } else {
+      auto received = context.receive(0, channel, slice_of(bytes));
+      const auto completion = context.wait(received);
+      EXPECT_EQ(completion.note.kind, channel.carries_note ? 9 : 0);
+      for (const auto at : probes) EXPECT_EQ(bytes[at], pattern(0, 1, at) | std::byte{1}) << at;
+    }
+  }
+}
+
+// Rank 0 may keep the communicator of one list only; the members of a list agree without knowing that.
+TEST(MpiContext, SumsOverAnyNumberOfListsKeepFewCommunicators) {
+  int own = 0;
+  MPI_Comm_rank(MPI_COMM_WORLD, &own);
+  MpiContext context(MPI_COMM_WORLD, {.most_communicators = own == 0 ? 1U : 3U});
+  const int made_before = communicators_made, freed_before = communicators_freed;
+  std::vector<Rank> members(static_cast<std::size_t>(context.world_size()));
+  std::iota(members.begin(), members.end(), 0);
+  const auto lists = static_cast<int>(members.size());
+  constexpr int turns = 2;
+  for (int turn = 0; turn < turns; ++turn)
+    for (int list = 0; list < lists; ++list) {
+      std::ranges::rotate(members, members.begin() + 1);
+      // Two at a time, and waited for in another order here than there.
+      std::array<std::vector<float>, 2> vectors = {std::vector<float>(1000, 1.0F),
+                                                   std::vector<float>(70, 2.0F)};
+      std::array<Pending, 2> sums;
+      for (std::size_t i = 0; i < 2; ++i)
+        sums[i] = context.all_reduce(members, {.number = static_cast<int>(i)},
+                                     {Bytes(static_cast<std::int64_t>(4 * vectors[i].size())),
+                                      reinterpret_cast<std::byte*>(vectors[i].data())});
+      for (const std::size_t i : {own % 2 == 0 ? 0U : 1U, own % 2 == 0 ? 1U : 0U}) context.wait(sums[i]);
+      for (std::size_t i = 0; i < 2; ++i)
+        EXPECT_EQ(vectors[i],
+                  std::vector<float>(vectors[i].size(), static_cast<float>((i + 1) * members.size())));
+    }
+  EXPECT_EQ(communicators_made - made_before, 1 + 2 * turns * (lists - 1));
+  EXPECT_EQ(communicators_freed - freed_before, 2 * turns * (lists - 1));
+}
+
+}  // namespace
+}  // namespace tandem

@@ -1,0 +1,367 @@
+// Sums of the memory of GPUs by NCCL, with NCCL and CUDA emulated by the processor
+// (tests/support/nccl_on_host). Every rank of mpirun has a GPU of its own, unless a test says otherwise.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <chrono>
+#include <functional>
+#include <map>
+#include <numeric>
+#include <optional>
+#include <thread>
+#include <utility>
+
+#include "policies/vocabulary/check.hpp"
+#include "runtime/gpu/cuda_device.hpp"
+#include "runtime/gpu/device_collective.hpp"
+#include "runtime/mpi/mpi_context.hpp"
+#include "tests/support/cuda_on_host/cuda_on_host.hpp"
+#include "workloads/vectors/owned_mark.hpp"
+
+namespace tandem {
+namespace {
+
+using Members = std::vector<Rank>;
+
+int world_size() {
+  int size = 0;
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  return size;
+}
+int world_rank() {
+  int rank = 0;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  return rank;
+}
+Members everybody() {
+  Members all(static_cast<std::size_t>(world_size()));
+  std::iota(all.begin(), all.end(), 0);
+  return all;
+}
+bool takes_part(const Members& members) { return std::ranges::count(members, world_rank()) > 0; }
+
+class NcclCollectives : public testing::Test {
+ protected:
+  void SetUp() override {
+    cuda_on_host::reset({.devices = world_size(), .seed = static_cast<std::uint64_t>(world_rank()) + 1});
+    device_.emplace(world_rank());
+    collective_ = make_device_collective(MPI_COMM_WORLD, world_rank());
+    ASSERT_NE(collective_, nullptr);
+  }
+  void TearDown() override {
+    collective_.reset();
+    device_.reset();
+    EXPECT_EQ(cuda_on_host::remaining(), cuda_on_host::Remaining{});
+    for (auto& [members, communicator] : communicators_) MPI_Comm_free(&communicator);
+    MPI_Barrier(MPI_COMM_WORLD);
+  }
+
+  /// Pre: this rank is a member.
+  MPI_Comm among(const Members& members) {
+    const auto [found, is_new] = communicators_.try_emplace(members, MPI_COMM_NULL);
+    if (!is_new) return found->second;
+    MPI_Group all = MPI_GROUP_NULL;
+    MPI_Group group = MPI_GROUP_NULL;
+    MPI_Comm_group(MPI_COMM_WORLD, &all);
+    MPI_Group_incl(all, static_cast<int>(members.size()), members.data(), &group);
+    MPI_Comm_create_group(MPI_COMM_WORLD, group, 0, &found->second);
+    MPI_Group_free(&group);
+    MPI_Group_free(&all);
+    return found->second;
+  }
+
+  /// Every number of this rank's vectors tells whose it is and where.
+  static float number_of(Rank rank, std::size_t index) {
+    return static_cast<float>((rank + 1) * 100 + static_cast<int>(index % 89));
+  }
+  FloatArray own_vector(std::size_t count) {
+    std::vector<float> values(count);
+    for (std::size_t i = 0; i < count; ++i) values[i] = number_of(world_rank(), i);
+    FloatArray vector(*device_, count);
+    copy_and_await(*device_, vector.data(), values.data(), vector.bytes());
+    return vector;
+  }
+  static std::vector<float> sum_of(const Members& members, std::size_t count) {
+    std::vector<float> sum(count);
+    for (const Rank member : members)
+      for (std::size_t i = 0; i < count; ++i) sum[i] += number_of(member, i);
+    return sum;
+  }
+  std::vector<float> read(const FloatArray& vector) {
+    std::vector<float> values(vector.size());
+    copy_and_await(*device_, values.data(), vector.data(), vector.bytes());
+    return values;
+  }
+
+  std::uint32_t start(const Members& members, const FloatArray& vector) {
+    return start_with(*collective_, members, vector).value();
+  }
+  std::optional<std::uint32_t> start_with(DeviceCollective& collective, const Members& members,
+                                          const FloatArray& vector) {
+    return collective.start(members, among(members), reinterpret_cast<std::byte*>(vector.data()),
+                            static_cast<std::int64_t>(vector.bytes()));
+  }
+  void wait(std::uint32_t sum) {
+    while (!collective_->has_ended(sum)) std::this_thread::sleep_for(std::chrono::microseconds(50));
+  }
+  void sum_once(const Members& members, std::size_t count) {
+    const FloatArray vector = own_vector(count);
+    wait(start(members, vector));
+    EXPECT_EQ(read(vector), sum_of(members, count)) << members.size() << " members";
+  }
+
+  /// Gives the collective up as a rank does that leaves by an exception: after `last`, or by what that
+  /// throws.
+  std::string leave(const std::function<void()>& last) {
+    try {
+      const auto going = std::exchange(collective_, nullptr);
+      going_ = going.get();
+      last();
+      throw WorldError("leaves");
+    } catch (const WorldError& error) {
+      return error.what();
+    }
+  }
+  DeviceCollective& going() { return *going_; }
+
+  std::optional<CudaDevice> device_;
+  std::shared_ptr<DeviceCollective> collective_;
+
+ private:
+  DeviceCollective* going_ = nullptr;
+  std::map<Members, MPI_Comm> communicators_;
+};
+
+TEST_F(NcclCollectives, SumOverListsOfMembersOfAnySize) {
+  const Members all = everybody();
+  const Members backwards(all.rbegin(), all.rend());
+  for (const Members& members :
+       {all, backwards, Members{0, 1}, Members{1, 0}, Members{0, world_size() - 1}}) {
+    if (!takes_part(members)) continue;
+    EXPECT_TRUE(collective_->can(members));
+    for (const std::size_t count : {1U, 7U, 4096U, 30001U}) sum_once(members, count);
+  }
+}
+
+TEST_F(NcclCollectives, AListHasOneCommunicatorAndStream) {
+  for (int again = 0; again < 5; ++again) sum_once(everybody(), 10);
+  auto calls = cuda_on_host::calls();
+  EXPECT_EQ(calls["ncclCommInitRank"], 1);
+  EXPECT_EQ(calls["ncclAllReduce"], 5);
+  EXPECT_EQ(calls["cudaEventCreateWithFlags"], 1) << "numbers of sums that have ended are taken again";
+  if (takes_part({0, 1})) sum_once({0, 1}, 10);
+  EXPECT_EQ(cuda_on_host::calls()["ncclCommInitRank"], takes_part({0, 1}) ? 2 : 1);
+}
+
+/// All lists of these members, in each of their orders.
+std::vector<Members> orders_of(Members members) {
+  std::vector<Members> lists;
+  std::ranges::sort(members);
+  do lists.push_back(members);
+  while (std::ranges::next_permutation(members).found);
+  return lists;
+}
+
+// Rank 0 has room for three lists only, and the members of a list agree without knowing that of each other.
+TEST_F(NcclCollectives, MembersAgreeOnTheListsThatAreTooMany) {
+  const auto limited = make_device_collective(MPI_COMM_WORLD, world_rank(), world_rank() == 0 ? 3 : 5);
+  const FloatArray vector = own_vector(100);
+  const auto is_summed = [&](const Members& members) {
+    const auto sum = start_with(*limited, members, vector);
+    while (sum && !limited->has_ended(*sum)) std::this_thread::sleep_for(std::chrono::microseconds(50));
+    return sum.has_value();
+  };
+  std::vector<Members> lists = orders_of(everybody());
+  lists.resize(std::min<std::size_t>(lists.size(), 6));
+  for (int again = 0; again < 2; ++again)
+    for (std::size_t i = 0; i < lists.size(); ++i) EXPECT_EQ(is_summed(lists[i]), i < 3) << "list " << i;
+  const Members others{1, 2};
+  if (takes_part(others)) {
+    EXPECT_TRUE(is_summed(others)) << "both have room for more than rank 0";
+  }
+}
+
+// What NCCL does not take any more, MPI does.
+TEST_F(NcclCollectives, AContextSumsOverAnyNumberOfLists) {
+  MpiContext context(MPI_COMM_WORLD,
+                     {.device = &*device_, .collective = collective_, .most_communicators = 12});
+  const std::vector<Members> lists = orders_of(everybody());
+  for (int again = 0; again < 2; ++again)
+    for (const Members& members : lists) {
+      const FloatArray own = own_vector(500);
+      Pending sum = context.all_reduce(members, Channel{.number = 1},
+                                       {Bytes(2000), reinterpret_cast<std::byte*>(own.data())});
+      context.wait(sum);
+      EXPECT_EQ(read(own), sum_of(members, 500));
+    }
+  EXPECT_EQ(cuda_on_host::calls()["ncclCommInitRank"],
+            static_cast<int>(std::min(lists.size(), most_device_lists)));
+}
+
+TEST_F(NcclCollectives, SumsOfAListAreDoneInOrder) {
+  const Members all = everybody();
+  const FloatArray vector = own_vector(5000);
+  std::vector<std::uint32_t> sums;
+  for (int turn = 0; turn < 4; ++turn) sums.push_back(start(all, vector));
+  wait(sums.back());
+  std::vector<float> wanted = sum_of(all, 5000);
+  for (float& value : wanted) value *= static_cast<float>(world_size() * world_size() * world_size());
+  EXPECT_EQ(read(vector), wanted);
+  for (const std::uint32_t sum : {sums[0], sums[1], sums[2]})
+    EXPECT_TRUE(collective_->has_ended(sum)) << "an earlier one has ended before";
+}
+
+// Ranks start the sums of two lists in different orders, and ask for them in others still.
+TEST_F(NcclCollectives, ListsDoNotWaitForEachOther) {
+  const Members all = everybody();
+  const Members pair{0, 1};
+  sum_once(all, 3);
+  if (takes_part(pair)) sum_once(pair, 3);
+  for (int turn = 0; turn < 5; ++turn) {
+    const FloatArray of_all = own_vector(9000);
+    const FloatArray of_pair = own_vector(6000);
+    std::uint32_t first = 0, second = 0;
+    if (world_rank() == 1) second = start(pair, of_pair);
+    // The pair's sum ends though rank 1 has not yet started the one of all.
+    if (world_rank() == 0) {
+      first = start(all, of_all);
+      second = start(pair, of_pair);
+    }
+    if (takes_part(pair)) wait(second);
+    if (world_rank() != 0) first = start(all, of_all);
+    wait(first);
+    EXPECT_EQ(read(of_all), sum_of(all, 9000));
+    if (takes_part(pair)) {
+      EXPECT_EQ(read(of_pair), sum_of(pair, 6000));
+    }
+  }
+}
+
+TEST_F(NcclCollectives, RanksThatShareAGpuOrHaveNoneAreRefused) {
+  const int size = world_size();
+  const Rank last = size - 1;
+  const auto sharing = make_device_collective(MPI_COMM_WORLD, world_rank() == 0 ? last : world_rank());
+  ASSERT_NE(sharing, nullptr);
+  EXPECT_FALSE(sharing->can(everybody()));
+  EXPECT_FALSE(sharing->can(Members{0, last}));
+  if (size > 2) {
+    EXPECT_TRUE(sharing->can(Members{0, 1}));
+  }
+  const std::optional<int> own_gpu = world_rank() == last ? std::nullopt : std::optional(world_rank());
+  const auto lacking = make_device_collective(MPI_COMM_WORLD, own_gpu);
+  if (size == 2) {
+    EXPECT_EQ(lacking, nullptr) << "one rank alone has a GPU";
+  } else {
+    ASSERT_NE(lacking, nullptr);
+    EXPECT_FALSE(lacking->can(everybody()));
+    EXPECT_FALSE(lacking->can(Members{last, 0}));
+    EXPECT_TRUE(lacking->can(Members{0, 1}));
+  }
+  EXPECT_EQ(make_device_collective(MPI_COMM_WORLD, std::nullopt), nullptr);
+}
+
+TEST_F(NcclCollectives, AGpuThatIsNotThereEndsAsWorldError) {
+  EXPECT_THROW(make_device_collective(MPI_COMM_WORLD, world_size()), WorldError);
+}
+
+// A member that leaves would be waited for for ever: the others are told, and leave too.
+TEST_F(NcclCollectives, ALostMemberEndsTheSumsOfTheOthers) {
+  const Members all = everybody();
+  sum_once(all, 100);
+  MPI_Barrier(MPI_COMM_WORLD);
+  const FloatArray vector = own_vector(100);
+  const MPI_Comm others = among(all);
+  const std::string error = leave([&] {
+    if (world_rank() == 0) return;
+    const auto sum =
+        going().start(all, others, reinterpret_cast<std::byte*>(vector.data()), 100 * sizeof(float));
+    while (!going().has_ended(*sum)) std::this_thread::sleep_for(std::chrono::microseconds(50));
+  });
+  if (world_rank() == 0) {
+    EXPECT_EQ(error, "leaves");
+  } else {
+    EXPECT_EQ(error,
+              "ncclAllReduce failed: remote process exited or there was a network error (NCCL_DEBUG=WARN "
+              "tells more)");
+  }
+}
+
+// To end a communicator properly all of its members have to, but the others come to that only later here.
+TEST_F(NcclCollectives, LeavingByAnExceptionWaitsForNobody) {
+  const Members all = everybody();
+  sum_once(all, 100);
+  const FloatArray vector = own_vector(100);
+  const MPI_Comm others = among(all);
+  if (world_rank() == 0)
+    leave([&] {
+      going().start(all, others, reinterpret_cast<std::byte*>(vector.data()), 100 * sizeof(float));
+    });
+  MPI_Barrier(MPI_COMM_WORLD);
+}
+
+// A rank that asks late may find that another has left already.
+TEST_F(NcclCollectives, SumsOfDifferentSizesEndAsWorldError) {
+  const Members all = everybody();
+  const auto count = static_cast<std::size_t>(world_rank()) + 1;
+  const FloatArray vector = own_vector(count);
+  const MPI_Comm others = among(all);
+  const std::string error = leave([&] {
+    const auto sum = going().start(all, others, reinterpret_cast<std::byte*>(vector.data()),
+                                   static_cast<std::int64_t>(vector.bytes()));
+    while (!going().has_ended(*sum)) std::this_thread::sleep_for(std::chrono::microseconds(50));
+  });
+  EXPECT_TRUE(error.starts_with("ncclAllReduce failed: ")) << error;
+}
+
+TEST_F(NcclCollectives, WhatNcclOrCudaRefuseEndsAsWorldError) {
+  const Members all = everybody();
+  sum_once(all, 10);
+  MPI_Barrier(MPI_COMM_WORLD);
+  const FloatArray vector = own_vector(10);
+  const auto error_of = [&](const std::string& call, const std::function<void()>& action) {
+    cuda_on_host::fail_call(call, 1, cudaErrorUnknown);
+    try {
+      action();
+    } catch (const WorldError& error) {
+      return std::string(error.what());
+    }
+    return std::string("nothing");
+  };
+  EXPECT_TRUE(error_of("ncclAllReduce", [&] {
+                start(all, vector);
+              }).starts_with("ncclAllReduce failed: unhandled cuda error"));
+  EXPECT_TRUE(error_of("cudaSetDevice", [&] { start(all, vector); }).starts_with("cudaSetDevice on cuda:"));
+  std::vector<float> elsewhere(10);
+  const auto sum_elsewhere = [&] {
+    collective_->start(all, among(all), reinterpret_cast<std::byte*>(elsewhere.data()), 10 * sizeof(float));
+  };
+  EXPECT_TRUE(error_of("none", sum_elsewhere).starts_with("ncclAllReduce failed: invalid argument"));
+  const std::uint32_t sum = start(all, vector);
+  EXPECT_TRUE(error_of("cudaEventQuery", [&] { wait(sum); }).starts_with("ncclAllReduce on cuda:"));
+  EXPECT_EQ(cudaGetLastError(), cudaSuccess) << "libtorch would find it";
+  wait(sum);
+  EXPECT_EQ(read(vector), sum_of(all, 10));
+}
+
+// The context takes it for memory of the device, and MPI for memory of the host.
+TEST_F(NcclCollectives, AContextSumsTheMemoryOfGpusByThem) {
+  const Members all = everybody();
+  const FloatArray vector = own_vector(5000);
+  std::vector<float> on_host(5000, 1.0F);
+  const Bytes size(static_cast<std::int64_t>(vector.bytes()));
+  {
+    MpiContext context(MPI_COMM_WORLD, {.device = &*device_, .collective = collective_});
+    Pending of_device =
+        context.all_reduce(all, Channel{.number = 1}, {size, reinterpret_cast<std::byte*>(vector.data())});
+    Pending of_host =
+        context.all_reduce(all, Channel{.number = 2}, {size, reinterpret_cast<std::byte*>(on_host.data())});
+    context.wait(of_host);
+    context.wait(of_device);
+  }
+  EXPECT_EQ(read(vector), sum_of(all, 5000));
+  EXPECT_EQ(on_host, std::vector<float>(5000, static_cast<float>(world_size())));
+  EXPECT_EQ(cuda_on_host::calls()["ncclAllReduce"], 1);
+}
+
+}  // namespace
+}  // namespace tandem

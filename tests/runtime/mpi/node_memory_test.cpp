@@ -1,0 +1,152 @@
+// Memory that the ranks of a node share: what is put is taken unchanged, places are used again, and what
+// finds no room goes through MPI.
+#include "runtime/mpi/node_memory.hpp"
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <random>
+#include <stdexcept>
+#include <thread>
+
+#include "policies/vocabulary/check.hpp"
+#include "runtime/mpi/mpi_context.hpp"
+#include "tests/runtime/mpi/mpi_device.hpp"
+
+namespace tandem {
+namespace {
+
+using testing::Block;
+using testing::filled;
+using testing::noted;
+using testing::plain;
+using testing::slice_of;
+
+int rank_of_world() {
+  int rank = 0;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  return rank;
+}
+
+/// What this rank takes of its own, which reaches itself.
+Block taken(NodeMemory& memory, std::int64_t place, std::size_t size) {
+  Block bytes(size);
+  memory.take(rank_of_world(), place, bytes.data(), static_cast<std::int64_t>(size),
+              [] { std::this_thread::yield(); });
+  return bytes;
+}
+
+std::optional<std::int64_t> put(NodeMemory& memory, const Block& bytes) {
+  const auto size = static_cast<std::int64_t>(bytes.size());
+  const auto place = memory.reserve(size);
+  if (place) memory.put(*place, bytes.data(), size);
+  return place;
+}
+
+TEST(NodeMemory, GivesBackWhatWasPutInAnyOrder) {
+  NodeMemory memory(MPI_COMM_WORLD);
+  const unsigned seed = 20261122;
+  SCOPED_TRACE(::testing::Message() << "seed " << seed);
+  std::mt19937 random(seed);
+  struct Message {
+    Block bytes;
+    std::int64_t place;
+  };
+  std::vector<Message> under_way;
+  int refused = 0;
+  for (std::size_t i = 0; i < 3000; ++i) {
+    // More come than go, so that the room is filled.
+    if (random() % 3 > 0) {
+      Block bytes =
+          filled(rank_of_world(), i,
+                 1 + random() % (random() % 8 == 0 ? static_cast<std::size_t>(memory.largest()) : 70'000));
+      const auto place = put(memory, bytes);
+      if (place)
+        under_way.push_back({std::move(bytes), *place});
+      else
+        ++refused;
+    } else if (!under_way.empty()) {
+      std::swap(under_way[random() % under_way.size()], under_way.back());
+      const Message& message = under_way.back();
+      ASSERT_EQ(taken(memory, message.place, message.bytes.size()), message.bytes) << "message " << i;
+      under_way.pop_back();
+    }
+  }
+  EXPECT_GT(refused, 0);
+}
+
+TEST(NodeMemory, OneSizeAfterTheOtherUsesOnePlace) {
+  NodeMemory memory(MPI_COMM_WORLD);
+  const auto first = put(memory, filled(0, 0, 300'000));
+  ASSERT_TRUE(first);
+  taken(memory, *first, 300'000);
+  for (const std::size_t size : {300'000, 299'999, 20'000}) {
+    const auto place = put(memory, filled(0, 1, size));
+    EXPECT_EQ(place, first) << size;
+    taken(memory, *place, size);
+  }
+}
+
+TEST(NodeMemory, IsDividedAnewWhenNothingIsUnderWay) {
+  NodeMemory memory(MPI_COMM_WORLD);
+  std::vector<std::int64_t> places;
+  while (const auto place = put(memory, filled(0, 0, 50'000))) places.push_back(*place);
+  EXPECT_GE(places.size(), 4 * static_cast<std::size_t>(memory.largest() / (13 * 4096)));
+  const Block large = filled(0, 1, static_cast<std::size_t>(memory.largest()));
+  for (const std::int64_t place : places) {
+    EXPECT_FALSE(put(memory, large));
+    taken(memory, place, 50'000);
+  }
+  const auto place = put(memory, large);
+  ASSERT_TRUE(place);
+  EXPECT_EQ(taken(memory, *place, large.size()), large);
+  EXPECT_FALSE(put(memory, filled(0, 2, large.size() + 1)));
+}
+
+TEST(NodeMemory, AloneThereIsNobodyToReach) {
+  NodeMemory memory(MPI_COMM_SELF);
+  EXPECT_FALSE(memory.reaches(0));
+  EXPECT_EQ(memory.largest(), 0);
+  EXPECT_FALSE(put(memory, filled(0, 0, 100'000)));
+}
+
+TEST(NodeMemory, WhatFindsNoRoomGoesThroughMpi) {
+  const auto memory = std::make_shared<NodeMemory>(MPI_COMM_WORLD);
+  MpiContext context(MPI_COMM_WORLD, {.node_memory = memory});
+  const Rank next = (context.rank() + 1) % context.world_size();
+  const Rank previous = (context.rank() + context.world_size() - 1) % context.world_size();
+  // A few of them fill the room, one is too large for it, and none is received before all are sent.
+  const auto largest = static_cast<std::size_t>(memory->largest());
+  std::vector<std::size_t> sizes(16, largest);
+  sizes.insert(sizes.begin() + 3, largest + 1);
+  for (const Channel channel : {plain, noted}) {
+    std::vector<Block> sent;
+    std::vector<Block> received;
+    std::vector<Pending> pendings;
+    for (std::size_t i = 0; i < sizes.size(); ++i) {
+      sent.push_back(filled(context.rank(), i, sizes[i]));
+      pendings.push_back(
+          context.send(next, channel, slice_of(sent.back()), {.version = static_cast<int>(i)}));
+    }
+    context.meet();
+    for (const std::size_t size : sizes) received.emplace_back(size);
+    for (auto& bytes : received) pendings.push_back(context.receive(previous, channel, slice_of(bytes)));
+    context.wait_all(pendings);
+    for (std::size_t i = 0; i < sizes.size(); ++i)
+      EXPECT_EQ(received[i], filled(previous, i, sizes[i])) << "message " << i;
+  }
+}
+
+TEST(NodeMemory, AModelledMessageNeedsNoMemoryOfItsOwn) {
+  MpiContext context(MPI_COMM_WORLD, {.node_memory = std::make_shared<NodeMemory>(MPI_COMM_WORLD)});
+  const Rank next = (context.rank() + 1) % context.world_size();
+  const Rank previous = (context.rank() + context.world_size() - 1) % context.world_size();
+  const Slice modelled{Bytes(1'000'000)};
+  std::vector<Pending> pendings;
+  pendings.push_back(context.receive(previous, plain, modelled));
+  pendings.push_back(context.send(next, plain, modelled, {}));
+  context.wait_all(pendings);
+}
+
+}  // namespace
+}  // namespace tandem

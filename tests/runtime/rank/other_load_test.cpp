@@ -1,0 +1,71 @@
+// What others used of the machine: read from the kernel, and what this process computed itself.
+#include "runtime/rank/other_load.hpp"
+
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <thread>
+
+namespace tandem {
+namespace {
+
+constexpr double hertz = 100.0;
+
+TEST(OtherLoad, CountsProcessesAndTheHostButNoInterrupts) {
+  const auto times = parse_core_times("cpu  100 20 30 400 50 6 7 8 0 0", hertz);
+  ASSERT_TRUE(times);
+  EXPECT_DOUBLE_EQ(times->total.count(), 6.21);
+  EXPECT_DOUBLE_EQ(times->busy.count(), 1.58);
+}
+
+TEST(OtherLoad, KnowsNothingFromOtherText) {
+  EXPECT_FALSE(parse_core_times("cpu0 1 2 3 4 5 6 7 8", hertz));
+  EXPECT_FALSE(parse_core_times("cpu  1 2 3", hertz));
+  EXPECT_FALSE(parse_core_times("", hertz));
+}
+
+TEST(OtherLoad, LeavesOutOurs) {
+  const CoreTimes before{Seconds(100), Seconds(40)};
+  const CoreTimes after{Seconds(120), Seconds(50)};
+  EXPECT_DOUBLE_EQ(share_of_others(before, after, Seconds(0)), 0.5);
+  EXPECT_DOUBLE_EQ(share_of_others(before, after, Seconds(9)), 0.05);
+  EXPECT_DOUBLE_EQ(share_of_others(before, after, Seconds(11)), 0.0);
+  EXPECT_DOUBLE_EQ(share_of_others(before, before, Seconds(0)), 0.0);
+}
+
+/// Computes until it is killed.
+pid_t start_spinner() {
+  const pid_t child = fork();
+  if (child != 0) return child;
+  for (std::atomic<unsigned> i = 0;;) ++i;
+}
+
+TEST(OtherLoad, SeesAProcessThatComputes) {
+  const OtherLoad load;
+  const pid_t spinner = start_spinner();
+  std::this_thread::sleep_for(std::chrono::milliseconds(400));
+  const auto share = load.share(load.own());
+  const auto without = load.share(load.own() + Seconds(0.2));
+  kill(spinner, SIGKILL);
+  waitpid(spinner, nullptr, 0);
+  ASSERT_TRUE(share && without);
+  EXPECT_GT(*share, 0.5 / static_cast<double>(std::max(1U, std::thread::hardware_concurrency())));
+  EXPECT_LT(*without, *share);
+}
+
+TEST(OtherLoad, KnowsWhatThisProcessComputed) {
+  const OtherLoad load;
+  const auto begin = std::chrono::steady_clock::now();
+  while (std::chrono::steady_clock::now() - begin < std::chrono::milliseconds(300)) {
+  }
+  EXPECT_GT(load.own(), Seconds(0.01));
+  EXPECT_LT(load.own(), Seconds(0.6));
+}
+
+}  // namespace
+}  // namespace tandem

@@ -1,0 +1,207 @@
+// Suite files: what they expand to, and what they refuse.
+#include "validation/campaign/suite.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <set>
+#include <string>
+
+#include "policies/collectives/schedule.hpp"
+#include "policies/sync/policy.hpp"
+#include "policies/vocabulary/check.hpp"
+#include "tests/support/suite_file.hpp"
+#include "validation/campaign/suite_file.hpp"
+
+namespace tandem::validation {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::EndsWith;
+using ::testing::HasSubstr;
+using testing::source;
+using ::testing::ThrowsMessage;
+
+const std::string experiment_line = "experiments: " + source + "/workloads/experiments/quick.yaml\n";
+
+class Suites : public testing::SuiteFile {
+ protected:
+  Suites() : SuiteFile("suite.yaml") {}
+  static std::vector<std::string> names(const Suite& suite) {
+    std::vector<std::string> all;
+    for (const auto& configuration : suite.configurations) all.push_back(configuration.name);
+    return all;
+  }
+};
+
+TEST_F(Suites, AreToldFromExperiments) {
+  EXPECT_TRUE(is_suite(folder_.write("a.yaml", experiment_line)));
+  EXPECT_TRUE(is_suite(folder_.write("b.yaml", "grid: {seed: [1]}\n")));
+  EXPECT_FALSE(is_suite(source + "/workloads/experiments/quick.yaml"));
+  EXPECT_FALSE(is_suite(folder_.write("c.yaml", "a: [\n")));
+  EXPECT_FALSE(is_suite(folder_.path("nothing.yaml")));
+}
+
+TEST_F(Suites, EveryCombinationWithEveryVariant) {
+  const auto suite = load(experiment_line +
+                          "variants: [bsp, asp]\n"
+                          "set: {workload.math: modelled}\n"
+                          "grid:\n"
+                          "  workload:\n"
+                          "    model: [mlp, lenet]\n"
+                          "  seed: [1, 2]\n"
+                          "  workload.bucket_bytes: [64KiB]\n"
+                          "calibration: {workload.model: [mlp]}\n"
+                          "repetitions: 3\ntolerance: 0.2\ncluster: true\nseed: 7\n");
+  EXPECT_THAT(names(suite),
+              ElementsAre("mlp/seed=1/asp", "mlp/seed=1/bsp", "mlp/seed=2/asp", "mlp/seed=2/bsp",
+                          "lenet/seed=1/asp", "lenet/seed=1/bsp", "lenet/seed=2/asp", "lenet/seed=2/bsp"));
+  EXPECT_EQ(suite.tolerance, 0.2);
+  EXPECT_TRUE(suite.on_cluster);
+  EXPECT_EQ(suite.seed, 7U);
+  for (const auto& configuration : suite.configurations) {
+    EXPECT_EQ(configuration.calibration, configuration.name.starts_with("mlp"));
+    EXPECT_EQ(configuration.experiment.repetitions, 3);
+    EXPECT_EQ(configuration.experiment.workload.math, Experiment::Workload::Math::modelled);
+    EXPECT_EQ(configuration.experiment.workload.bucket_bytes, Bytes(64 << 10));
+    EXPECT_EQ(configuration.name, configuration.group + "/" + configuration.algorithm);
+  }
+  EXPECT_EQ(suite.configurations[5].experiment.workload.model, "lenet");
+  EXPECT_EQ(suite.configurations[6].experiment.seed, 2U);
+}
+
+TEST_F(Suites, SyncKeysAreAlgorithms) {
+  folder_.write("lab.yaml", "platform: " + source + "/platforms/mixed_lab.xml\nstop: {rounds: 3}\n" +
+                                "placement: {servers: [server]}\n");
+  const auto suite =
+      load("experiments: lab.yaml\ngrid:\n  sync.algorithm: [bsp, asp]\n  workload.batch: [8, 16]\n");
+  ASSERT_EQ(suite.configurations.size(), 4U);
+  EXPECT_EQ(suite.configurations[1].name, "batch=16/bsp");
+  EXPECT_EQ(suite.configurations[1].group, "batch=16");
+  EXPECT_EQ(suite.configurations[1].algorithm, "bsp");
+}
+
+TEST_F(Suites, AnExperimentCanTakePartOfTheGrid) {
+  folder_.write("other.yaml", "platform: " + source + "/platforms/mixed_lab.xml\nstop: {rounds: 3}\n" +
+                                  "placement: {servers: [server]}\n");
+  const std::string file = source + "/workloads/experiments/quick.yaml";
+  const std::string grid = "grid:\n  workload.model: [mlp, lenet]\n  workload.batch: [8, 16]\n";
+  const auto suite = load("experiments:\n- other.yaml\n- file: " + file +
+                          "\n  grid: {workload: {model: lenet}}\nvariants: [bsp]\n" + grid);
+  EXPECT_THAT(names(suite),
+              ElementsAre("other/mlp/batch=8", "other/mlp/batch=16", "other/lenet/batch=8",
+                          "other/lenet/batch=16", "quick/lenet/batch=8/bsp", "quick/lenet/batch=16/bsp"));
+  const std::string narrowed = "experiments:\n- file: " + file + "\n  grid: ";
+  refuses(narrowed + "{seed: [1]}\n" + grid, "suite.yaml:3",
+          "expected a key of the suite's grid, found 'seed'");
+  refuses(narrowed + "{workload.batch: [8, 32]}\n" + grid, "suite.yaml:3",
+          "expected one of its values in the suite's grid, found '32'");
+  refuses("experiments:\n- grid: {workload.batch: 8}\n" + grid, "suite.yaml:2",
+          "expected an experiment file");
+  refuses("experiments:\n- fiel: a.yaml\n" + grid, "suite.yaml:2", "did you mean 'file'?");
+  refuses("experiments:\n- file: [a.yaml]\n" + grid, "suite.yaml:2",
+          "expected an experiment file, found a list");
+}
+
+TEST_F(Suites, PathsAreMeantFromTheSuitesFolder) {
+  std::filesystem::copy(source + "/platforms/mixed_lab.xml", folder_.path("mine.xml"));
+  const auto suite =
+      load(experiment_line + "grid: {platform: [mine.xml, " + source + "/platforms/mixed_lab.xml]}\n");
+  EXPECT_THAT(suite.configurations.front().experiment.platform, EndsWith("/mine.xml"));
+  EXPECT_THAT(suite.configurations.front().name, HasSubstr("mine/"));
+}
+
+TEST_F(Suites, ErrorsNameTheirLine) {
+  refuses("grid: {seed: [1]}\n", "suite.yaml", "key 'experiments': expected an experiment file");
+  refuses(experiment_line + "gird: {seed: [1]}\n", "suite.yaml:2", "did you mean 'grid'?");
+  refuses(experiment_line + "grid:\n  workload.modle: [mlp]\n", "suite.yaml:3",
+          "did you mean 'workload.model'?");
+  refuses(experiment_line + "grid:\n  workload.model: [mlp, lenett]\n", "suite.yaml:3", "found 'lenett'");
+  refuses(experiment_line + "grid:\n  workload.batch:\n  - 8\n  - many\n", "suite.yaml:5", "'many'");
+  refuses(experiment_line + "grid:\n  seed: []\n", "suite.yaml:3", "expected a value or a list of values");
+  refuses(experiment_line + "grid:\n  name: [a]\n", "suite.yaml:3", "expected a key of what is simulated");
+  refuses(experiment_line + "grid: [1]\n", "suite.yaml:2", "expected a map of experiment keys, found a list");
+  refuses(experiment_line + "set: {seed: 1}\nset: {seed: 2}\n", "suite.yaml:3", "expected once");
+  refuses(experiment_line + "repetitions: 0\n", "suite.yaml:2", "expected an integer >= 1");
+  refuses(experiment_line + "tolerance: -1\n", "suite.yaml:2", "expected a number > 0");
+  refuses(experiment_line + "cluster: maybe\n", "suite.yaml:2", "expected true or false");
+  refuses(experiment_line + "variants: [bsp, bspp]\n", "suite.yaml:2", "found 'bspp'");
+  refuses(experiment_line + "grid: {seed: [1\n", "suite.yaml:", "broken YAML");
+  refuses("experiments: nothing.yaml\n", "nothing.yaml", "expected an experiment file");
+}
+
+TEST_F(Suites, AVariantMustNotHideAKeyOfTheGrid) {
+  refuses(experiment_line + "grid:\n  sync.algorithm: [bsp, asp]\n", "suite.yaml:3",
+          "one that variant 'asp'");
+}
+
+TEST_F(Suites, SplitsMustLeaveTwoSidesAndNotOverlap) {
+  const std::string grid = experiment_line + "variants: bsp\ngrid:\n  seed: [1, 2]\ncalibration:\n";
+  EXPECT_TRUE(load(grid + "  seed: [2]\n").configurations[1].calibration);
+  EXPECT_FALSE(load(grid + "  seed: [2]\n").configurations[0].calibration);
+  refuses(grid + "  seed: [1, 2]\n", "suite.yaml:6", "leave a hold-out set");
+  refuses(grid + "  seed: [3]\n", "suite.yaml:6", "expected one of its values in the grid: 1 | 2, found '3'");
+  refuses(grid + "  workload.batch: [8]\n", "suite.yaml:6", "expected a key of the grid");
+  refuses(grid + "  variant: [asp]\n", "suite.yaml:6", "found none that has them");
+  refuses(experiment_line + "grid:\n  workload.batch: [8, 08]\n", "suite.yaml", "are the same experiment");
+}
+
+TEST_F(Suites, TheCommandLineSettlesWhatTheGridDoesNot) {
+  const std::string text = experiment_line + "set: {workload.batch: 8}\ngrid: {seed: [1, 2]}\n";
+  EXPECT_EQ(load(text, {"workload.batch=16"}).configurations.front().experiment.workload.batch, 16);
+  EXPECT_EQ(load(text + "repetitions: 3\n", {"repetitions=2"}).configurations.front().experiment.repetitions,
+            2);
+  EXPECT_THROW(load(text, {"seed=3"}), ConfigError);
+}
+
+TEST_F(Suites, OnlyPicksNamesAndWhatIsBelow) {
+  const std::string text = experiment_line + "variants: [bsp, asp]\ngrid: {seed: [1, 2]}\n";
+  auto suite = load(text);
+  keep_only(suite, {"seed=2"});
+  EXPECT_THAT(names(suite), ElementsAre("seed=2/asp", "seed=2/bsp"));
+  suite = load(text);
+  keep_only(suite, {"seed=1/bsp"});
+  EXPECT_THAT(names(suite), ElementsAre("seed=1/bsp"));
+  EXPECT_THAT([&] { keep_only(suite, {"seed=1/bps"}); },
+              ThrowsMessage<ConfigError>(HasSubstr("did you mean 'seed=1/bsp'?")));
+}
+
+TEST_F(Suites, APlainExperimentIsOneOfItsVariants) {
+  const std::string quick = source + "/workloads/experiments/quick.yaml";
+  EXPECT_GE(suite_of_experiment(quick, {}, "").configurations.size(), 5U);
+  const auto one = suite_of_experiment(quick, {"seed=9"}, "asp");
+  ASSERT_EQ(one.configurations.size(), 1U);
+  EXPECT_EQ(one.configurations.front().experiment.sync.algorithm, "asp");
+  EXPECT_EQ(one.configurations.front().experiment.seed, 9U);
+}
+
+TEST(ShippedSuites, Expand) {
+  const auto small = load_suite(source + "/validation/suites/lab_small.yaml");
+  EXPECT_GE(small.configurations.size(), 12U);
+  const auto lab = load_suite(source + "/validation/suites/lab.yaml");
+  EXPECT_GE(lab.configurations.size(), 40U);
+  for (const auto* suite : {&small, &lab}) {
+    const auto count = std::count_if(suite->configurations.begin(), suite->configurations.end(),
+                                     [](const auto& configuration) { return configuration.calibration; });
+    EXPECT_GT(count, 0);
+    EXPECT_GE(2 * static_cast<std::size_t>(count), suite->configurations.size() / 4);
+  }
+}
+
+/// What is added to a catalogue is validated too.
+TEST(ShippedSuites, HaveRowsOfEveryAlgorithmAndCollective) {
+  std::set<std::string> algorithms, all_reduces;
+  for (const auto& configuration : load_suite(source + "/validation/suites/lab.yaml").configurations) {
+    const auto& sync = configuration.experiment.sync;
+    algorithms.insert(sync.algorithm);
+    if (sync.over == "all-reduce") all_reduces.insert(sync.collective);
+  }
+  for (const auto& name : sync::catalog().names()) EXPECT_TRUE(algorithms.contains(name)) << name;
+  for (const auto& name : collectives::catalog().names()) EXPECT_TRUE(all_reduces.contains(name)) << name;
+  for (const char* name : {"native", "auto"}) EXPECT_TRUE(all_reduces.contains(name)) << name;
+}
+
+}  // namespace
+}  // namespace tandem::validation

@@ -1,0 +1,115 @@
+// Attribution of the error of step time to phases, ranks and links.
+#include "validation/compare/attribution.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "policies/vocabulary/rng.hpp"
+#include "tests/support/seeds.hpp"
+#include "tests/support/synthetic_results.hpp"
+
+namespace tandem::validation {
+namespace {
+
+constexpr auto phase_of(Phase phase) { return static_cast<std::size_t>(phase); }
+
+/// A world of given steps, which all count.
+Results world(std::vector<StepRecord> steps, std::vector<OperationRecord> operations = {}) {
+  Results results;
+  results.info.experiment.warmup_steps = 0;
+  results.info.hosts = {"a", "b", "server"};
+  results.journal.steps = std::move(steps);
+  results.journal.operations = std::move(operations);
+  return results;
+}
+
+StepRecord step(Rank rank, double start, double forward, double exchange) {
+  StepRecord record{.rank = rank, .start = Seconds(start)};
+  record.phases[phase_of(Phase::forward)] = Seconds(forward);
+  record.phases[phase_of(Phase::exchange)] = Seconds(exchange);
+  return record;
+}
+
+OperationRecord message(const char* kind, Rank rank, Rank peer, double start, double end) {
+  return {.rank = rank, .kind = kind, .peer = peer, .start = Seconds(start), .end = Seconds(end)};
+}
+
+double sum(const std::vector<Contribution>& contributions) {
+  double total = 0;
+  for (const auto& contribution : contributions) total += contribution.share;
+  return total;
+}
+
+const Contribution* find(const std::vector<Contribution>& all, const std::string& phase, Rank rank,
+                         const std::string& kind = "", Rank peer = -1) {
+  for (const auto& one : all)
+    if (one.phase == phase && one.rank == rank && one.kind == kind && one.peer == peer) return &one;
+  return nullptr;
+}
+
+TEST(Attribution, NamesThePhaseAndRankThatDiffer) {
+  const auto simulated = world({step(0, 0, 1, 1), step(1, 0, 1, 1)});
+  const auto measured = world({step(0, 0, 1, 1), step(1, 0, 3, 1)});
+  const auto parts = attribution(simulated, {measured});
+  ASSERT_EQ(parts.size(), 1U);
+  // Mean step 2 against 3.
+  EXPECT_EQ(parts.front(), (Contribution{"forward", 1, "", -1, -1.0 / 3}));
+}
+
+TEST(Attribution, TimeOfAnExchangeBelongsToTheOperationThatEndedIt) {
+  // Exchange from 1 to 4: the send is over at 2, the receive at 4; measured the send takes until 5.
+  const auto simulated =
+      world({step(0, 0, 1, 3)}, {message("send", 0, 2, 1, 2), message("receive", 0, 2, 1, 4)});
+  const auto measured =
+      world({step(0, 0, 1, 6)}, {message("send", 0, 2, 1, 5), message("receive", 0, 2, 1, 7)});
+  const auto parts = attribution(simulated, {measured});
+  ASSERT_EQ(parts.size(), 1U);
+  EXPECT_EQ(parts.front().kind, "send");
+  EXPECT_EQ(parts.front().peer, 2);
+  EXPECT_DOUBLE_EQ(parts.front().share, -3.0 / 7);
+}
+
+TEST(Attribution, WhatHappensBesideThePhaseIsNotItsCause) {
+  const auto simulated = world({step(0, 0, 2, 1)}, {message("receive", 0, 1, 0, 1)});
+  const auto measured = world({step(0, 0, 2, 2)}, {message("receive", 0, 1, 0, 1)});
+  const auto parts = attribution(simulated, {measured});
+  ASSERT_EQ(parts.size(), 1U);
+  EXPECT_EQ(parts.front().kind, "");
+  EXPECT_DOUBLE_EQ(parts.front().share, -0.25);
+}
+
+TEST(Attribution, SharesOfStepsAreTheirOwnPart) {
+  // Rank 0 takes 1, rank 1 takes 3; in the measured world rank 1 does only one step of three.
+  const auto simulated = world({step(0, 0, 1, 0), step(1, 0, 3, 0)});
+  const auto measured = world({step(0, 0, 1, 0), step(0, 1, 1, 0), step(1, 0, 3, 0)});
+  const auto parts = attribution(simulated, {measured});
+  ASSERT_EQ(parts.size(), 1U);
+  EXPECT_EQ(parts.front().phase, "share of steps");
+  EXPECT_NEAR(parts.front().share, (2 - 5.0 / 3) / (5.0 / 3), 1e-12);
+}
+
+TEST(Attribution, ARankThatOnlyOneWorldHasIsAccountedFor) {
+  const auto parts = attribution(world({step(0, 0, 1, 0)}), {world({step(0, 0, 1, 0), step(1, 0, 3, 0)})});
+  EXPECT_NEAR(sum(parts), (1 - 2) / 2.0, 1e-12);
+  ASSERT_NE(find(parts, "forward", 1), nullptr);
+}
+
+TEST(Attribution, AddsUpToTheErrorWhateverHappened) {
+  for (const auto seed : testing::seeds(30)) {
+    TANDEM_TRACE_SEED(seed);
+    Rng rng(seed);
+    const char* const algorithms[] = {"bsp", "asp", "esync", "local-sgd"};
+    const testing::SyntheticJob job{.algorithm = algorithms[seed % 4], .rounds = 8};
+    const auto variant = testing::synthetic_variant(
+        job, {.compute_bias = 0.3 * rng.normal(), .exchange_bias = 0.3 * rng.uniform()}, seed);
+    const auto comparison = compare(variant.simulated, variant.measured, {.resampling = {.resamples = 10}});
+    EXPECT_NEAR(sum(comparison.attribution), comparison.figure("step_time").error, 1e-12);
+    for (std::size_t i = 1; i < comparison.attribution.size(); ++i)
+      EXPECT_GE(std::abs(comparison.attribution[i - 1].share), std::abs(comparison.attribution[i].share));
+  }
+}
+
+}  // namespace
+}  // namespace tandem::validation

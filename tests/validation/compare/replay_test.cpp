@@ -1,0 +1,162 @@
+// The gate of replay: recorded events lead fresh policies to the recorded decisions, and each kind of
+// falsified record fails with a message that names it.
+#include "policies/sync/replay.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+#include <string>
+#include <tuple>
+
+#include "policies/sync/policy.hpp"
+#include "policies/vocabulary/check.hpp"
+#include "tests/support/synthetic_results.hpp"
+#include "validation/compare/compare.hpp"
+
+namespace tandem::validation {
+namespace {
+
+using ::testing::HasSubstr;
+using testing::synthetic_variant;
+using State = Gate::State;
+
+const CompareOptions quick{.resampling = {.resamples = 200}};
+
+TEST(Replay, RecordedEventsLeadToRecordedDecisions) {
+  for (const char* algorithm : {"bsp", "asp", "esync", "local-sgd"}) {
+    const auto variant = synthetic_variant({.algorithm = algorithm});
+    const auto gate = replay(variant.simulated, variant.measured);
+    EXPECT_EQ(gate.state, State::passed) << gate.detail;
+    EXPECT_GT(gate.checked, 100);
+  }
+}
+
+TEST(Replay, AFalsifiedDecisionIsFound) {
+  auto variant = synthetic_variant({.algorithm = "esync"});
+  auto& decisions = variant.measured[1].journal.decisions;
+  const auto record = std::find_if(decisions.begin(), decisions.end(), [](const auto& r) {
+    return r.side == "server" && r.decisions.ends_with("continue");
+  });
+  ASSERT_NE(record, decisions.end());
+  const std::string recorded = record->decisions = "answer 0 ready and more";
+  const auto gate = replay(variant.simulated, variant.measured);
+  EXPECT_EQ(gate.state, State::failed);
+  EXPECT_THAT(gate.detail, HasSubstr(variant.measured[1].path + " (rank 4 (server on lab-head)), event #"));
+  EXPECT_THAT(gate.detail, HasSubstr("recorded: " + recorded));
+  EXPECT_FALSE(compare(variant.simulated, variant.measured, quick).gates_hold());
+}
+
+TEST(Replay, ALostEventIsFound) {
+  auto variant = synthetic_variant({});
+  auto& decisions = variant.simulated.journal.decisions;
+  const auto record =
+      std::find_if(decisions.begin(), decisions.end(), [](const auto& r) { return r.side == "server"; });
+  decisions.erase(record);
+  EXPECT_EQ(replay(variant.simulated, variant.measured).state, State::failed);
+}
+
+TEST(Replay, WithoutRecordsThereIsNothingToReplay) {
+  auto variant = synthetic_variant({});
+  variant.simulated.journal.decisions.clear();
+  variant.measured.clear();
+  EXPECT_EQ(replay(variant.simulated, variant.measured).state, State::not_checked);
+}
+
+/// Falsifies the first decision of a worker after an event that begins so, and expects it to be found.
+void expect_found(VariantResults variant, const std::string& event) {
+  auto& decisions = variant.measured[0].journal.decisions;
+  const auto record = std::find_if(decisions.begin(), decisions.end(), [&](const auto& r) {
+    return r.side == "worker" && r.event.starts_with(event);
+  });
+  ASSERT_NE(record, decisions.end()) << event;
+  record->decisions += " and more";
+  const auto gate = replay(variant.simulated, variant.measured);
+  EXPECT_EQ(gate.state, State::failed) << event;
+  EXPECT_THAT(gate.detail, HasSubstr("event:    " + record->event));
+  EXPECT_THAT(gate.detail, HasSubstr("recorded: " + record->decisions));
+}
+
+TEST(Replay, AFalsifiedDecisionOfAWorkerIsFound) {
+  expect_found(synthetic_variant({.over = "all-reduce"}), "step_begin");
+  expect_found(synthetic_variant({.algorithm = "local-sgd"}), "step_done");
+  expect_found(synthetic_variant({.algorithm = "esync"}), "step_begin");
+  expect_found(synthetic_variant({.algorithm = "esync"}), "step_done");
+  const auto published = synthetic_variant({.algorithm = "esync-published"});
+  const auto gate = replay(published.simulated, published.measured);
+  EXPECT_EQ(gate.state, State::passed) << gate.detail;
+  expect_found(published, "answer");
+}
+
+/// What a worker has heard of the coordinator decides with it.
+TEST(Replay, AnotherWordOfTheCoordinatorIsFound) {
+  auto variant = synthetic_variant({.algorithm = "esync"});
+  auto& decisions = variant.measured[0].journal.decisions;
+  const auto record = std::find_if(decisions.begin(), decisions.end(), [](const auto& r) {
+    return r.side == "worker" && r.event.find("told=1") != std::string::npos;
+  });
+  ASSERT_NE(record, decisions.end());
+  record->event.replace(record->event.find("told=1"), 6, "told=0");
+  EXPECT_EQ(replay(variant.simulated, variant.measured).state, State::failed);
+}
+
+using OptionValues = std::map<std::string, OptionValue>;
+
+/// Four workers without a server, of so many steps.
+Results of_workers_alone(const std::string& algorithm, const std::string& over, const OptionValues& options,
+                         int steps) {
+  Results results;
+  results.info.experiment.sync.algorithm = algorithm;
+  results.info.experiment.sync.over = over;
+  results.info.experiment.sync.options = options;
+  results.info.roles.assign(4, "worker");
+  results.info.hosts.assign(4, "lab");
+  const auto& entry = sync::catalog().find(algorithm);
+  const sync::Setting setting{.workers = 4,
+                              .batch = results.info.experiment.workload.batch,
+                              .route = sync::parse_route(over),
+                              .options = Options::resolve(algorithm, entry.options, options),
+                              .seed = results.info.experiment.seed};
+  for (Rank rank = 0; rank < 4; ++rank) {
+    const auto policy = entry.make.make_worker(setting, rank);
+    const auto see = [&](const sync::WorkerEvent& event) {
+      const std::string decided = sync::decide_in_words(*policy, event);
+      results.journal.decisions.push_back({rank, "worker", sync::to_text(event), decided});
+      return decided;
+    };
+    for (int step = 0; step < steps; ++step)
+      if (see(sync::StepBegin{0}) == "continue")
+        see(sync::StepDone{.now = Seconds(step), .duration = Seconds(1), .samples = 8, .local_steps = 1});
+  }
+  return results;
+}
+
+TEST(Replay, WorkersThatAverageModelsAreReplayed) {
+  const OptionValues step_first = {{"order", std::string("step-first")}, {"global_every", std::int64_t{3}}};
+  for (const auto& [algorithm, over, options, events] :
+       {std::tuple("d-psgd", "peers", step_first, 4 * 2 * 7),
+        std::tuple("d-psgd", "peers", OptionValues(), 4 * 7),
+        std::tuple("group-average", "all-reduce", OptionValues(), 4 * 2 * 7)}) {
+    const Results results = of_workers_alone(algorithm, over, options, 7);
+    const auto gate = replay(results, {});
+    EXPECT_EQ(gate.state, State::passed) << gate.detail;
+    EXPECT_EQ(gate.checked, events) << algorithm;
+    Results falsified = results;
+    auto& last = falsified.journal.decisions.back().decisions;
+    ASSERT_TRUE(last.starts_with("exchange model members="));
+    last = "exchange model members=0,3";
+    if (last == results.journal.decisions.back().decisions) last = "exchange model members=1,3";
+    EXPECT_EQ(replay(falsified, {}).state, State::failed) << algorithm;
+  }
+}
+
+/// An event of another version of Tandem, say.
+TEST(Replay, WhatIsNoEventIsRefused) {
+  Results results = of_workers_alone("group-average", "all-reduce", {}, 1);
+  results.journal.decisions.front().event = "step_begin";
+  EXPECT_THROW(replay(results, {}), ConfigError);
+}
+
+}  // namespace
+}  // namespace tandem::validation

@@ -1,0 +1,201 @@
+// The report's page in a real browser, for one, several and many configurations: nothing is asked of any
+// network, no script fails, every chart has something on it.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <regex>
+#include <sstream>
+
+#include "tests/support/made_study.hpp"
+#include "tests/support/synthetic_results.hpp"
+#include "validation/report/report.hpp"
+#include "validation/report/study.hpp"
+
+namespace tandem::validation {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::HasSubstr;
+using testing::many_variants;
+using ::testing::Not;
+using testing::six_variants;
+using testing::synthetic_variant;
+
+std::string read(const fs::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+std::string page_of(const std::vector<VariantResults>& variants) {
+  const CompareOptions quick{.resampling = {.resamples = 50}};
+  return report_html(
+      report_document(variants, validate(variants, 0.1, quick), {.title = "lab", .commands = {}}));
+}
+
+/// Counts, after the page's own scripts, the canvases that show nothing, and tries the controls.
+const char* const probe = R"js(<script>
+(() => {
+  const blank = canvas => {
+    const {width, height} = canvas;
+    if (width === 0 || height === 0) return true;
+    const pixels = canvas.getContext('2d').getImageData(0, 0, width, height).data;
+    const seen = new Set();
+    for (let at = 0; at < pixels.length; at += 4)
+      if (pixels[at + 3] > 0) seen.add((pixels[at] << 16) | (pixels[at + 1] << 8) | pixels[at + 2]);
+    return seen.size < 3;
+  };
+  const shown = [...document.querySelectorAll('canvas')].filter(canvas => !canvas.parentElement.hidden);
+  document.body.dataset.charts = shown.length;
+  document.body.dataset.blank = shown.filter(blank).map(canvas => canvas.id).join(' ') || 'none';
+  const chosen = document.getElementById('chosen');
+  for (let i = 0; chosen && i < chosen.options.length; ++i) {
+    chosen.selectedIndex = i;
+    chosen.dispatchEvent(new Event('change'));
+  }
+  const bar = document.querySelector('#timeline svg');
+  const before = bar && bar.getAttribute('viewBox');
+  const zoom = document.getElementById('zoom-in');
+  if (zoom) zoom.click();
+  document.body.dataset.zooms = bar && document.querySelector('#timeline svg').getAttribute('viewBox') !== before;
+  document.body.dataset.slices = document.querySelectorAll('#timeline rect').length;
+  window.addEventListener('load', () => {
+    document.body.dataset.requests = performance.getEntriesByType('resource').length;
+  });
+})();
+</script></body>)js";
+
+/// Chromium and what it said about a page.
+class Browser {
+ public:
+  static bool is_installed() { return std::system("command -v chromium > /dev/null 2>&1") == 0; }
+  explicit Browser(std::string html) {
+    directory_ = fs::temp_directory_path() / ("tandem_report_" + std::to_string(getpid()));
+    fs::create_directories(directory_);
+    std::ofstream(directory_ / "page.html") << html;
+    if (const char* kept = std::getenv("TANDEM_KEEP_PAGES"))
+      std::ofstream(fs::path(kept) /
+                    (::testing::UnitTest::GetInstance()->current_test_info()->name() + std::string(".html")))
+          << html;
+    const auto end = html.rfind("</body>");
+    if (end != std::string::npos) html.replace(end, std::string("</body>").size(), probe);
+    std::ofstream(directory_ / "probed.html") << html;
+    // Whatever the page asked of a network would be refused, and logged.
+    const std::string command =
+        "timeout 120 chromium --headless --no-sandbox --disable-gpu --proxy-server=127.0.0.1:9 "
+        "--user-data-dir=" +
+        (directory_ / "profile").string() + " --enable-logging=stderr --v=0 --virtual-time-budget=20000 " +
+        "--dump-dom file://" + (directory_ / "probed.html").string() + " > " + (directory_ / "dom").string() +
+        " 2> " + (directory_ / "log").string();
+    status = std::system(command.c_str());
+    dom = read(directory_ / "dom");
+    log = read(directory_ / "log");
+  }
+  ~Browser() { fs::remove_all(directory_); }
+
+  /// What the page wrote to the console; Chromium's own pages write there too.
+  std::string console() const {
+    std::string lines;
+    std::istringstream text(log);
+    for (std::string line; std::getline(text, line);)
+      if (line.find("CONSOLE") != std::string::npos && line.find("source: chrome://") == std::string::npos)
+        lines += line + "\n";
+    return lines;
+  }
+
+  std::string noted(const std::string& name) const {
+    std::smatch match;
+    const std::string tag = dom.substr(std::min(dom.size(), dom.find("<body")), 400);
+    return std::regex_search(tag, match, std::regex("data-" + name + "=\"([^\"]*)\"")) ? match[1].str() : "";
+  }
+
+  int status;
+  std::string dom;
+  std::string log;
+
+ private:
+  fs::path directory_;
+};
+
+void expect_good(const Browser& browser, int charts) {
+  ASSERT_EQ(browser.status, 0) << browser.log;
+  EXPECT_EQ(browser.console(), "");
+  EXPECT_EQ(browser.noted("charts"), std::to_string(charts));
+  EXPECT_EQ(browser.noted("blank"), "none");
+  EXPECT_EQ(browser.noted("requests"), "0");
+  EXPECT_EQ(browser.noted("zooms"), "true");
+  EXPECT_GT(std::atoi(browser.noted("slices").c_str()), 20);
+}
+
+// Scatter, errors, phases and hosts; of the chosen one phases, distribution, shares of time, and accuracy
+// over time and samples; throughput of one group. Of six the first choice has staleness, of many it has no
+// accuracy.
+TEST(ReportInABrowser, OneConfiguration) {
+  if (!Browser::is_installed()) GTEST_SKIP() << "chromium is not installed";
+  expect_good(Browser(page_of({synthetic_variant({})})), 9);
+}
+
+TEST(ReportInABrowser, OneWithoutAccuracy) {
+  if (!Browser::is_installed()) GTEST_SKIP() << "chromium is not installed";
+  const Browser browser(page_of({synthetic_variant({.accuracy = false, .cache = true}, {.repetitions = 1})}));
+  expect_good(browser, 7);
+  EXPECT_THAT(browser.dom, HasSubstr("nothing was evaluated with real mathematics"));
+}
+
+TEST(ReportInABrowser, SixConfigurations) {
+  if (!Browser::is_installed()) GTEST_SKIP() << "chromium is not installed";
+  expect_good(Browser(page_of(six_variants())), 11);
+}
+
+TEST(ReportInABrowser, FiveHundredConfigurations) {
+  if (!Browser::is_installed()) GTEST_SKIP() << "chromium is not installed";
+  const std::string page = page_of(many_variants(500));
+  EXPECT_LT(page.size(), 15'000'000U);
+  expect_good(Browser(page), 7);
+}
+
+void expect_good_study(const nlohmann::json& document, int charts) {
+  const Browser browser(study_html(document));
+  ASSERT_EQ(browser.status, 0) << browser.log;
+  EXPECT_EQ(browser.console(), "");
+  EXPECT_EQ(browser.noted("charts"), std::to_string(charts));
+  EXPECT_EQ(browser.noted("drawn"), std::to_string(charts));
+  EXPECT_EQ(browser.noted("blank"), "none");
+  EXPECT_EQ(browser.noted("requests"), "0");
+}
+
+// What was published; throughput and efficiency along the workers; accuracy over time and samples; shares.
+TEST(StudyInABrowser, AlongTheWorkers) {
+  if (!Browser::is_installed()) GTEST_SKIP() << "chromium is not installed";
+  expect_good_study(testing::made_study(), 6);
+}
+
+// Throughput by configuration, and shares.
+TEST(StudyInABrowser, OfOneNumberOfWorkersWithoutAccuracy) {
+  if (!Browser::is_installed()) GTEST_SKIP() << "chromium is not installed";
+  expect_good_study(study_document({testing::made_configuration({.algorithm = "bsp", .reached_s = 0}),
+                                    testing::made_configuration({.algorithm = "asp", .reached_s = 0})},
+                                   "two", {}, {}),
+                    2);
+}
+
+TEST(ReportInABrowser, AScriptErrorWouldBeNoticed) {
+  if (!Browser::is_installed()) GTEST_SKIP() << "chromium is not installed";
+  EXPECT_THAT(Browser("<script>null.nothing</script>").console(), HasSubstr("CONSOLE"));
+}
+
+TEST(ReportInABrowser, ARequestAndABlankChartWouldBeNoticed) {
+  if (!Browser::is_installed()) GTEST_SKIP() << "chromium is not installed";
+  const Browser browser(
+      "<html><body><img src=\"http://192.0.2.1/x.png\"><div><canvas id=\"empty\"></canvas></div><button "
+      "id=\"zoom-in\"></button></body></html>");
+  EXPECT_EQ(browser.noted("requests"), "1");
+  EXPECT_EQ(browser.noted("blank"), "empty");
+}
+
+}  // namespace
+}  // namespace tandem::validation

@@ -1,0 +1,259 @@
+// The report: its document says what the comparison found, its page needs nothing from outside.
+#include "validation/report/report.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+
+#include "tests/support/synthetic_results.hpp"
+#include "validation/page/pieces.hpp"
+#include "validation/report/html.hpp"
+
+namespace tandem::validation {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+using ::testing::HasSubstr;
+using testing::many_variants;
+using ::testing::Not;
+using testing::six_variants;
+using testing::synthetic_variant;
+
+const CompareOptions quick{.resampling = {.resamples = 100}};
+
+json document_of(const std::vector<VariantResults>& variants) {
+  return report_document(variants, validate(variants, 0.1, quick), {.title = "lab", .commands = {}});
+}
+
+std::string read(const fs::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+TEST(ReportDocument, SaysWhatTheComparisonFound) {
+  const auto variants = six_variants();
+  const auto validation = validate(variants, 0.1, quick);
+  const auto document =
+      report_document(variants, validation, {.title = "lab", .commands = {"tandem validate"}});
+  EXPECT_EQ(document["verdict"], validation.verdict);
+  EXPECT_EQ(document["mape"], validation.mape);
+  ASSERT_EQ(document["configurations"].size(), 6U);
+  const auto& bsp = document["configurations"][0];
+  EXPECT_EQ(bsp["gates"]["operations"]["state"], "passed");
+  EXPECT_EQ(bsp["figures"][0]["key"], "step_time");
+  EXPECT_EQ(bsp["figures"][0]["simulated"],
+            validation.configurations[0].comparison->figure("step_time").simulated);
+  EXPECT_EQ(bsp["detail"]["accuracy"]["measured"].size(), 3U);
+  EXPECT_EQ(bsp["experiment"]["sync"]["algorithm"], "bsp");
+  EXPECT_EQ(document["commands"][0], "tandem validate");
+  EXPECT_EQ(document_of(variants)["commands"].size(), 24U);
+  EXPECT_EQ(json::parse(document.dump()), document);
+}
+
+TEST(ReportDocument, HoldsTheMetricsOfBothWorlds) {
+  const auto variants = six_variants();
+  const auto document = document_of(variants);
+  for (std::size_t i = 0; i < variants.size(); ++i) {
+    const auto& configuration = document["configurations"][i];
+    const auto& metrics = configuration["metrics"];
+    ASSERT_EQ(metrics["measured"].size(), 3U);
+    EXPECT_EQ(metrics["simulated"]["staleness"], variants[i].simulated.summary["staleness"]);
+    EXPECT_EQ(metrics["measured"][2]["shares"], variants[i].measured[2].summary["shares"]);
+    const auto& ranks = configuration["detail"]["ranks"]["ranks"];
+    ASSERT_EQ(ranks.size(), 4U);
+    EXPECT_EQ(ranks[3]["measured"]["shares"], variants[i].measured[0].summary["ranks"][3]["shares"]);
+    const auto& curve = configuration["detail"]["accuracy"]["simulated"];
+    ASSERT_FALSE(curve.empty());
+    EXPECT_EQ(curve.back()[1], variants[i].simulated.journal.evaluations.back().samples);
+  }
+  const auto& fastest = document["sets"][0]["groups"][0]["variants"][0];
+  EXPECT_EQ(fastest["baseline"], "bsp");
+  EXPECT_GT(fastest["speed_up"]["measured"], 1.0);
+  EXPECT_TRUE(fastest["target"].is_null());
+}
+
+TEST(ReportText, SpeedUpsAndTargetsAreInEveryForm) {
+  std::vector<VariantResults> variants = {
+      synthetic_variant({.target_accuracy = 0.7}),
+      synthetic_variant({.name = "asp", .algorithm = "asp", .exchange_s = 0.009, .target_accuracy = 0.7}),
+      synthetic_variant({.name = "short", .algorithm = "asp", .rounds = 6, .target_accuracy = 0.7})};
+  const auto document = document_of(variants);
+  for (const auto& text : {summary_table(document), report_markdown(document)}) {
+    EXPECT_THAT(text, HasSubstr("Speed-up by throughput, simulated / measured: "));
+    EXPECT_THAT(text, HasSubstr("asp over bsp "));
+    EXPECT_THAT(text, HasSubstr("By time to the target accuracy: asp "));
+  }
+  for (const auto& text : {summary_table(document), report_markdown(document), report_html(document)}) {
+    EXPECT_THAT(text, HasSubstr("Target accuracy 0.7: simulated after "));
+    EXPECT_THAT(text, HasSubstr("Target accuracy 0.7: simulated not reached (best "));
+    EXPECT_THAT(text, HasSubstr("reached by 0 of 3 runs"));
+  }
+  EXPECT_THAT(report_html(document), HasSubstr("Speed-up to target"));
+  EXPECT_THAT(report_html(document), HasSubstr("<td>not reached</td>"));
+}
+
+TEST(ReportText, WithoutBspThatIsSaid) {
+  const auto document = document_of({synthetic_variant({.name = "asp", .algorithm = "asp"}),
+                                     synthetic_variant({.name = "esync", .algorithm = "esync"})});
+  for (const auto& text : {summary_table(document), report_markdown(document), report_html(document)})
+    EXPECT_THAT(text, HasSubstr("No speed-up over bsp is told"));
+}
+
+TEST(ReportText, OfManyGroupsSpeedUpsAreSummedUp) {
+  const auto text = summary_table(document_of(many_variants(40)));
+  EXPECT_THAT(
+      text,
+      HasSubstr(
+          "Speed-up by throughput over the bsp of the group: predicted with a mean absolute error of "));
+}
+
+TEST(ReportDocument, TimelinesStayInsideTheirWindow) {
+  const auto document = document_of(six_variants());
+  for (const auto& variant : document["configurations"]) {
+    const double length = variant["detail"]["timeline"]["length_s"];
+    ASSERT_EQ(variant["detail"]["timeline"]["ranks"].size(), 4U);
+    for (const auto& rank : variant["detail"]["timeline"]["ranks"])
+      for (const char* world : {"simulated", "measured"}) {
+        EXPECT_GT(rank[world].size(), 5U);
+        double end = 0;
+        for (const auto& slice : rank[world]) {
+          EXPECT_GE(slice[0].get<double>(), end - 1e-9) << "slices overlap";
+          end = slice[0].get<double>() + slice[1].get<double>();
+          EXPECT_LE(end, length * (1 + 1e-12));
+        }
+      }
+  }
+}
+
+TEST(ReportDocument, ManyRanksAreCutAndSaidToBe) {
+  const auto document =
+      document_of({synthetic_variant({.step_s = std::vector<double>(20, 0.02), .rounds = 8})});
+  EXPECT_EQ(document["configurations"][0]["detail"]["timeline"]["ranks"].size(), 8U);
+  EXPECT_EQ(document["configurations"][0]["detail"]["timeline"]["ranks_left_out"], 12);
+}
+
+TEST(ReportDocument, SharesOfTheErrorAddUp) {
+  const auto document = document_of(six_variants());
+  ASSERT_EQ(document["configurations"].size(), 6U);
+  for (const auto& configuration : document["configurations"]) {
+    const auto& attribution = configuration["attribution"];
+    double sum = attribution["others"]["share"];
+    for (const auto& part : attribution["parts"]) sum += part["share"].get<double>();
+    EXPECT_NEAR(sum, attribution["total"].get<double>(), 1e-12) << configuration["name"];
+  }
+}
+
+TEST(ReportDocument, OfManyTheWorstAndSomeEvenlyChosenHaveDetails) {
+  const auto document = document_of(many_variants(60));
+  std::size_t detailed = 0;
+  std::vector<std::pair<double, bool>> by_error;
+  for (const auto& configuration : document["configurations"]) {
+    detailed += !configuration["detail"].is_null();
+    by_error.emplace_back(-std::abs(configuration["figures"][0]["error"].get<double>()),
+                          !configuration["detail"].is_null());
+  }
+  EXPECT_EQ(detailed, most_worst_details + most_even_details);
+  std::sort(by_error.begin(), by_error.end());
+  for (std::size_t i = 0; i < most_worst_details; ++i) EXPECT_TRUE(by_error[i].second) << i;
+  EXPECT_THAT(report_html(document), HasSubstr("Of 60 configurations, 24 are shown in detail"));
+}
+
+TEST(ReportText, FailedConfigurationsAreListedInEveryForm) {
+  const auto variants = many_variants(4);
+  std::vector<Compared> all;
+  std::vector<json> documents;
+  for (const auto& variant : variants) {
+    all.push_back(compared(variant, quick));
+    documents.push_back(configuration_document(variant, *all.back().comparison));
+  }
+  all[2] = {.name = all[2].name, .group = all[2].group, .failure = "mpirun ended with <signal> 9"};
+  documents[2] = failed_configuration_document(all[2]);
+  const auto validation = conclude(all, 0.5, quick.resampling);
+  EXPECT_FALSE(validation.passed);
+  const auto document = report_document(documents, validation, {.title = "lab", .commands = {}});
+  for (const auto& text : {summary_table(document), report_markdown(document)}) {
+    EXPECT_THAT(text, HasSubstr("mpirun ended with <signal> 9"));
+    EXPECT_THAT(text, HasSubstr("1 of 4 configurations failed ('lab-0/esync')"));
+  }
+  EXPECT_THAT(report_html(document), HasSubstr("mpirun ended with &lt;signal&gt; 9"));
+}
+
+TEST(ReportText, NamesEveryVariantPhaseAndTheVerdict) {
+  const auto document = document_of(six_variants());
+  for (const auto& text : {summary_table(document), report_markdown(document)}) {
+    for (const char* expected : {"bsp", "asp", "esync", "local-sgd", "bsp-ring", "bsp-halving-doubling",
+                                 "step time", "exchange", "query", "Spearman"})
+      EXPECT_THAT(text, HasSubstr(expected));
+    EXPECT_THAT(text, HasSubstr(document["verdict"].get<std::string>()));
+  }
+}
+
+TEST(ReportText, ABusyMachineIsSaidInEveryForm) {
+  auto variants = std::vector{synthetic_variant({})};
+  EXPECT_THAT(summary_table(document_of(variants)), Not(HasSubstr("warning")));
+  variants[0].measured[0].journal.late_devices = 3;
+  variants[0].measured[1].journal.cpu_wait =
+      Seconds(0.4 * variants[0].measured[1].summary.at("makespan_s").get<double>());
+  variants[0].measured[1].journal.other_load = 0.23;
+  const auto document = document_of(variants);
+  for (const auto& text : {summary_table(document), report_markdown(document), report_html(document)}) {
+    EXPECT_THAT(text,
+                HasSubstr("Other programs used this machine while 1 of 1 configurations were measured: up "
+                          "to 23 % of its cores"));
+    EXPECT_THAT(text, HasSubstr("too slow for the devices"));
+    EXPECT_THAT(text, HasSubstr("up to 40.0 % of a run"));
+  }
+}
+
+TEST(ReportText, AFailedGateIsShownWithItsFirstDivergence) {
+  auto variants = std::vector{synthetic_variant({})};
+  variants[0].measured[0].journal.operations[50].bytes = 3;
+  const auto document = document_of(variants);
+  for (const auto& text : {summary_table(document), report_markdown(document), report_html(document)})
+    EXPECT_THAT(text, HasSubstr("measured 3 bytes"));
+  EXPECT_THAT(report_html(document), HasSubstr("class=\"verdict failed\""));
+}
+
+TEST(ReportPage, HasNoReferenceToAnywhere) {
+  std::string page = report_html(document_of(six_variants()));
+  // The library's licence comment and its own names of XML spaces are no references.
+  const auto library = page.find(pieces::chart_library);
+  ASSERT_NE(library, std::string::npos);
+  EXPECT_GT(pieces::chart_library.size(), 100'000U);
+  page.erase(library, pieces::chart_library.size());
+  for (const char* reference :
+       {"http://", "https://", "src=", "href=", "@import", "url(", "fetch(", "import("})
+    EXPECT_THAT(page, Not(HasSubstr(reference)));
+  EXPECT_THAT(std::string(pieces::chart_library), Not(HasSubstr("sourceMappingURL")));
+}
+
+TEST(ReportPage, TextsCannotBreakOutOfTheirPlace) {
+  const std::string hostile = "</script><script>alert('x')</script>\"&<!--";
+  const auto page = report_html(document_of({synthetic_variant({.name = hostile})}));
+  EXPECT_THAT(page, Not(HasSubstr("alert('x')</script>")));
+  EXPECT_THAT(page, HasSubstr("&lt;/script&gt;"));
+  std::size_t ends = 0;
+  for (auto at = page.find("</script>"); at != std::string::npos; at = page.find("</script>", at + 1)) ++ends;
+  EXPECT_EQ(ends, 5U);
+}
+
+TEST(WriteReport, WritesThreeForms) {
+  const auto directory = fs::temp_directory_path() / ("tandem_write_report_" + std::to_string(getpid()));
+  fs::create_directories(directory);
+  const auto document = document_of({synthetic_variant({})});
+  write_report(directory, document);
+  EXPECT_EQ(json::parse(read(directory / "report.json")), document);
+  EXPECT_EQ(read(directory / "report.md"), report_markdown(document));
+  EXPECT_EQ(read(directory / "report.html"), report_html(document));
+  fs::remove_all(directory);
+  EXPECT_THROW(write_report(directory, document), std::runtime_error);
+}
+
+}  // namespace
+}  // namespace tandem::validation

@@ -1,0 +1,191 @@
+// The report of a study: figures of a small made one, worked out by hand, and what its pages say.
+#include "validation/report/study.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "tests/support/made_study.hpp"
+#include "tests/support/temporary_folder.hpp"
+#include "validation/report/study_view.hpp"
+
+namespace tandem::validation {
+namespace {
+
+using nlohmann::json;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using testing::made_configuration;
+using testing::made_study;
+using ::testing::Not;
+
+const json& find(const json& document, const std::string& name) {
+  for (const auto& own : document.at("configurations"))
+    if (own.at("name") == name) return own;
+  static const json none;
+  ADD_FAILURE() << name;
+  return none;
+}
+
+// ---- The knee: 8 -> 16 workers would double throughput in proportion, a gain of 100 % ----
+
+using Line = std::vector<std::pair<int, double>>;
+
+TEST(Knee, IsWhereTheNextStepGainsLessThanTheShare) {
+  const Line line = {{8, 100}, {16, 190}, {32, 270}, {64, 300}};
+  EXPECT_EQ(knee_of(line, 0.5), 16);  // gains 90 %, 42 %, 11 %
+  EXPECT_EQ(knee_of(line, 0.4), 32);
+  EXPECT_FALSE(knee_of(line, 0.1).has_value());
+  EXPECT_EQ(knee_of(line, 0.95), 8);
+}
+
+TEST(Knee, CountsTheGainAgainstTheWorkersAdded) {
+  EXPECT_EQ(knee_of(Line{{4, 100}, {12, 190}}, 0.5), 4);  // 90 % of the possible 200 %
+  EXPECT_FALSE(knee_of(Line{{4, 100}, {12, 210}}, 0.5).has_value());
+}
+
+TEST(Knee, ALineThatFallsBendsAtItsHighest) { EXPECT_EQ(knee_of(Line{{2, 50}, {4, 100}, {8, 90}}, 0.5), 4); }
+
+TEST(Knee, OnePointHasNone) { EXPECT_FALSE(knee_of(Line{{8, 100.0}}, 0.5).has_value()); }
+
+// ---- The document ----
+
+TEST(StudyDocument, SpeedUpsAreOverTheBaselineOfTheGroup) {
+  const json document = made_study();
+  EXPECT_EQ(find(document, "count=8/bsp").at("speed_up"), 1.0);
+  EXPECT_EQ(find(document, "count=8/asp").at("baseline"), "count=8/bsp");
+  EXPECT_DOUBLE_EQ(find(document, "count=8/asp").at("speed_up"), 1.5);
+  EXPECT_DOUBLE_EQ(find(document, "count=32/asp").at("speed_up"), 640.0 / 240.0);
+  EXPECT_DOUBLE_EQ(find(document, "count=8/asp").at("target_speed_up"), 10.0 / 4.0);
+  EXPECT_TRUE(find(document, "count=32/asp").at("target_speed_up").is_null());  // not reached
+}
+
+TEST(StudyDocument, ABaselineCanBeNamed) {
+  StudySection section;
+  section.baseline = "asp";
+  const json document = study_document({made_configuration({.algorithm = "bsp", .throughput = 100}),
+                                        made_configuration({.algorithm = "asp", .throughput = 200})},
+                                       "s", section, {});
+  EXPECT_DOUBLE_EQ(find(document, "count=8/bsp").at("speed_up"), 0.5);
+}
+
+TEST(StudyDocument, WithoutBspThereIsNoSpeedUp) {
+  const json document = study_document({made_configuration({.algorithm = "asp"})}, "s", {}, {});
+  EXPECT_TRUE(find(document, "count=8/asp").at("baseline").is_null());
+  EXPECT_TRUE(find(document, "count=8/asp").at("speed_up").is_null());
+}
+
+TEST(StudyDocument, LinesHaveEfficiencyAndKnee) {
+  const json document = made_study();
+  ASSERT_EQ(document.at("lines").size(), 2U);
+  const json& bsp = document.at("lines")[0];
+  EXPECT_EQ(bsp.at("name"), "bsp");
+  EXPECT_THAT(bsp.at("workers").get<std::vector<int>>(), ElementsAre(8, 16, 32));
+  EXPECT_THAT(bsp.at("throughput").get<std::vector<double>>(), ElementsAre(100, 190, 240));
+  EXPECT_DOUBLE_EQ(bsp.at("efficiency")[2], 240.0 / 32 / (100.0 / 8));
+  EXPECT_EQ(bsp.at("knee"), 16);  // the last step gains 26 %
+  EXPECT_TRUE(document.at("lines")[1].at("knee").is_null());
+}
+
+TEST(StudyDocument, BytesAreToldASample) {
+  const json own = made_configuration({.samples = 1000, .sent = 5000, .received = 20000});
+  EXPECT_DOUBLE_EQ(own.at("bytes_a_sample").at("sent"), 5.0);
+  EXPECT_DOUBLE_EQ(own.at("bytes_a_sample").at("received"), 20.0);
+  EXPECT_EQ(own.at("bytes").at("sent"), 5000);
+}
+
+TEST(StudyDocument, PublishedStandsBesideOurs) {
+  const json document = made_study();
+  ASSERT_EQ(document.at("published").size(), 2U);
+  EXPECT_DOUBLE_EQ(document.at("published")[0].at("ours"), 1.5);
+  EXPECT_DOUBLE_EQ(document.at("published")[0].at("ratio"), 0.5);
+  EXPECT_TRUE(document.at("published")[1].at("ours").is_null());
+}
+
+TEST(StudyDocument, WhatFailedIsToldAndCountsNowhere) {
+  const json document =
+      study_document({made_configuration({.algorithm = "bsp"}),
+                      failed_study_configuration(
+                          {.name = "count=8/asp", .group = "count=8", .algorithm = "asp", .line = "asp"},
+                          "deadlock <at> 3 s")},
+                     "s", {}, {});
+  EXPECT_EQ(configurations_table(document).rows.size(), 1U);
+  EXPECT_TRUE(document.at("lines").empty());
+  EXPECT_THAT(study_table(document), HasSubstr("count=8/asp: failed: deadlock <at> 3 s"));
+  EXPECT_THAT(study_markdown(document), HasSubstr("**count=8/asp: failed**"));
+  EXPECT_THAT(study_html(document), HasSubstr("deadlock &lt;at&gt; 3 s"));
+}
+
+/// After a point at 0.1: means of two of (0.1, 0.4, 0.8, 0.9) are 0.1, 0.25, 0.6, 0.85.
+TEST(CurvesRead, AreLateByTheirMeans) {
+  const json curve = {{1.0, 10, 0.4}, {2.0, 20, 0.8}, {3.0, 30, 0.9}};
+  const CurveReading reading{.every = 1, .mean = 2, .start = 0.1};
+  EXPECT_EQ(read_time_to(0.6, curve, reading), 2.0);
+  EXPECT_EQ(read_time_to(0.8, curve, reading), 3.0);
+  EXPECT_FALSE(read_time_to(0.9, curve, reading).has_value());
+  EXPECT_EQ(read_time_to(0.05, curve, reading), 0.0);
+}
+
+TEST(CurvesRead, LeaveOutEvaluationsBetween) {
+  const json curve = {{1.0, 10, 0.9}, {2.0, 20, 0.5}, {3.0, 30, 0.9}, {4.0, 40, 0.6}};
+  EXPECT_EQ(read_time_to(0.6, curve, {.every = 2, .mean = 1, .start = 0.0}), 4.0);
+  EXPECT_EQ(read_time_to(0.6, curve, {.every = 1, .mean = 1, .start = 0.0}), 1.0);
+}
+
+TEST(CurvesRead, StandBesideTheFirstEvaluationAtTheTarget) {
+  StudySection section;
+  section.reading = CurveReading{.every = 1, .mean = 1, .start = 0.0};
+  const json document = study_document({made_configuration({.algorithm = "bsp", .reached_s = 10}),
+                                        made_configuration({.algorithm = "asp", .reached_s = 4})},
+                                       "s", section, {});
+  EXPECT_EQ(find(document, "count=8/asp").at("read_time_to_target_s"), 4.0);
+  EXPECT_DOUBLE_EQ(find(document, "count=8/asp").at("read_target_speed_up"), 2.5);
+  EXPECT_TRUE(find(made_study(), "count=8/asp").at("read_time_to_target_s").is_null());
+}
+
+// ---- Its pages ----
+
+TEST(StudyPages, SayWhatTheDocumentSays) {
+  const json document = made_study();
+  for (const auto& page : {study_table(document), study_markdown(document)}) {
+    EXPECT_THAT(page, HasSubstr("count=32/asp"));
+    EXPECT_THAT(page, HasSubstr("1.50x"));
+    EXPECT_THAT(page, HasSubstr("640 samples/s"));
+    EXPECT_THAT(page, HasSubstr("none up to 32"));
+    EXPECT_THAT(page, HasSubstr("not reached"));
+  }
+  const std::string markdown = study_markdown(document);
+  for (const char* text :
+       {"what is asked", "a note", "Somebody, Table 1", "tandem study made.yaml", "50.0 %"})
+    EXPECT_THAT(markdown, HasSubstr(text)) << text;
+}
+
+TEST(StudyPages, LeaveOutColumnsOfNothing) {
+  const json document =
+      study_document({made_configuration({.algorithm = "asp", .reached_s = 0})}, "s", {}, {});
+  const auto columns = configurations_table(document).columns;
+  EXPECT_THAT(columns, Not(::testing::Contains("Time to target")));
+  EXPECT_THAT(columns, Not(::testing::Contains("Speed-up")));
+  EXPECT_THAT(columns, ::testing::Contains("Throughput"));
+}
+
+TEST(StudyPages, EscapeWhatTheyAreGiven) {
+  StudySection section;
+  section.about = "a < b </script>";
+  const std::string page = study_html(study_document({made_configuration({})}, "<s>", section, {}));
+  EXPECT_THAT(page, HasSubstr("a &lt; b &lt;/script&gt;"));
+  EXPECT_THAT(page, HasSubstr("<title>&lt;s&gt;: a study</title>"));
+}
+
+TEST(StudyPages, AreWritten) {
+  const testing::TemporaryFolder folder;
+  write_study(folder.path().string(), made_study());
+  for (const char* name : {"report.json", "report.md", "report.html"})
+    EXPECT_GT(std::filesystem::file_size(folder.path(name)), 500U) << name;
+  EXPECT_EQ(json::parse(std::ifstream(folder.path("report.json"))), made_study());
+}
+
+}  // namespace
+}  // namespace tandem::validation

@@ -1,0 +1,117 @@
+// What a profile tells of hosts that it knows by name or by kind.
+#include "workloads/cost/profile.hpp"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "workloads/cost/cost_model.hpp"
+#include "workloads/job/job.hpp"
+
+namespace tandem {
+namespace {
+
+/// On one machine, hosts that were not calibrated by name are as fast as those of their kind.
+TEST(Profile, KnowsHostsByNameAndByKind) {
+  Profile profile;
+  const auto add = [&](const std::string& host, const std::string& kind, double ratio) {
+    profile.hosts.push_back({.host = host, .ratio = ratio, .spread = 0.0, .raw_s = {}, .kind = kind});
+  };
+  add("a", "h200", 1.0);
+  add("b", "processor", 30.0);
+  add("c", "processor", 40.0);
+  const auto ratio = [&](const std::string& host, const std::string& kind) {
+    const auto* const entry = profile.host_entry(host, kind);
+    return entry == nullptr ? 0.0 : entry->ratio_of(Work::Kind::forward);
+  };
+  EXPECT_EQ(ratio("a", "h200"), 1.0);
+  EXPECT_EQ(ratio("other", "h200"), 1.0);
+  EXPECT_EQ(ratio("c", "processor"), 40.0);
+  EXPECT_EQ(ratio("other", "processor"), 30.0);
+  EXPECT_EQ(ratio("a", "processor"), 30.0) << "a cache node there, say";
+  EXPECT_EQ(ratio("a", "a100"), 0.0);
+}
+
+/// Of one machine with GPUs: the processor's ranks take the processor's time.
+TEST(Profile, PricesWorkByTheKindOfItsHost) {
+  ModelDescription model;
+  model.name = "mlp";
+  Profile profile;
+  profile.compute = {
+      {"mlp", Work::Kind::forward, -1, 10, 0, 1e-3, 0.0, {1e-3}, 3e-3},
+      {"mlp", Work::Kind::update, -1, 0, 1000, 2e-3, 0.0, {2e-3}, 2e-3},
+  };
+  profile.hosts = {{.host = "gpu", .ratio = 1.0, .spread = 0.0, .raw_s = {}, .kind = "h200"},
+                   {.host = "",
+                    .ratio = 7.0,
+                    .spread = 0.0,
+                    .raw_s = {},
+                    .kind = "processor",
+                    .works = {{Work::Kind::update, 20.0, 1.0}, {Work::Kind::forward, 50.0, 0.25}}}};
+  const platforms::Device device{"d", FlopsPerSecond(1e9), BytesPerSecond(1e9), Seconds(0), false};
+  const CostModel gpu(model, device, &profile, "gpu", {}, "h200");
+  const CostModel processor(model, device, &profile, "processor", {}, "processor");
+  const Work forward{.kind = Work::Kind::forward, .samples = 10};
+  const Work update{.kind = Work::Kind::update, .bytes = Bytes(1000)};
+  EXPECT_NEAR(gpu.price(forward).count(), 1e-3, 1e-12);
+  EXPECT_NEAR(processor.price(forward).count(), 50e-3, 1e-12);
+  EXPECT_NEAR(processor.price(update).count(), 40e-3, 1e-12);
+  EXPECT_NEAR(processor.first_extra(forward).count(), 0.5e-3, 1e-12);
+  Rng random = Rng::stream(1, "draw");
+  EXPECT_NEAR(processor.draw(update, random).count(), 40e-3, 1e-12);
+}
+
+/// Two workers, on a GPU of the catalogue and on one without a name, and a server on the processor.
+Job job_with_gpus(const std::string& devices, Experiment::Workload::Math math) {
+  platforms::Description platform;
+  platform.file = "platform.xml";
+  for (const char* name : {"a", "b", "c"}) {
+    platforms::Host host;
+    host.name = name;
+    host.speed = FlopsPerSecond(1e9);
+    host.device = {"host", host.speed, BytesPerSecond(1e9), Seconds(0), false};
+    platform.hosts.push_back(host);
+  }
+  platform.hosts[0].device = platforms::find_device("h200");
+  platform.hosts[0].gpu = 0;
+  platform.hosts[1].gpu = 3;
+  Experiment experiment;
+  experiment.platform = platform.file;
+  experiment.workload.math = math;
+  experiment.workload.model = "mlp";
+  experiment.workload.dataset = "synthetic";
+  experiment.workload.train_samples = 60;
+  experiment.workload.test_samples = 10;
+  experiment.workload.batch = 20;
+  experiment.placement.workers = {"a", "b"};
+  experiment.placement.servers = {"c"};
+  experiment.run.devices = devices;
+  return {experiment, platform, ""};
+}
+
+std::vector<std::string> kinds_of(const Job& job) {
+  std::vector<std::string> kinds;
+  for (Rank rank = 0; rank < 4; ++rank) kinds.push_back(job.kind_of(rank));
+  return kinds;
+}
+
+TEST(KindsOfHosts, AreTheGpusOfNativeDevicesAndTheProcessor) {
+  using Math = Experiment::Workload::Math;
+  const Job native = job_with_gpus("native", Math::real);
+  EXPECT_EQ(kinds_of(native), (std::vector<std::string>{"h200", "gpu", "processor", "processor"}));
+  EXPECT_EQ(native.gpu_of(0), 0);
+  EXPECT_EQ(native.gpu_of(1), 3);
+  EXPECT_FALSE(native.gpu_of(2));
+  EXPECT_FALSE(native.gpu_of(3)) << "no seat";
+  // What is modelled takes as long as on the GPU, but is not on it.
+  const Job modelled = job_with_gpus("native", Math::modelled);
+  EXPECT_EQ(kinds_of(modelled), kinds_of(native));
+  EXPECT_FALSE(modelled.gpu_of(0));
+  const Job emulated = job_with_gpus("emulated", Math::real);
+  EXPECT_EQ(kinds_of(emulated), (std::vector<std::string>(4, "processor")));
+  EXPECT_FALSE(emulated.gpu_of(0));
+}
+
+}  // namespace
+}  // namespace tandem

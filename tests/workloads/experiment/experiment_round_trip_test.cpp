@@ -1,0 +1,272 @@
+// Random experiments survive YAML and JSON unchanged; documents that are no experiment are refused.
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "policies/vocabulary/check.hpp"
+#include "policies/vocabulary/rng.hpp"
+#include "tests/support/seeds.hpp"
+#include "tests/support/temporary_folder.hpp"
+#include "workloads/experiment/keys.hpp"
+#include "workloads/experiment/yaml.hpp"
+#include "workloads/job/experiment_file.hpp"
+
+namespace tandem {
+namespace {
+
+using Json = nlohmann::json;
+
+// Words that YAML could take for something else, and some that it could not.
+std::string random_text(Rng& rng) {
+  static const std::vector<std::string> words = {
+      "a",          "node-1", "true",  "12",         "1e3", "~",   "null", "- x", "a: b", "#no", "'q'", "\"",
+      "with space", " edge ", "tab\t", "line\nline", "{a}", "[b]", "é",    "&x",  "*y",   "!z",  "%",   "@"};
+  return words[rng.below(words.size())];
+}
+
+// Any value that the key accepts.
+struct RandomValue {
+  const ExperimentKey& key;
+  Rng& rng;
+
+  double number() const {
+    const auto& accepts = key.accepts;
+    const double low = accepts.minimum + (accepts.without_minimum ? 1e-9 : 0.0);
+    if (std::isfinite(accepts.maximum)) return low + (accepts.maximum - low) * rng.uniform();
+    return rng.below(4) == 0 ? low : low + rng.uniform() * std::pow(10.0, static_cast<double>(rng.below(12)));
+  }
+  void operator()(bool* field) const { *field = rng.below(2) == 0; }
+  void operator()(int* field) const { *field = static_cast<int>(number()); }
+  void operator()(std::int64_t* field) const {
+    if (std::isfinite(key.accepts.maximum)) {
+      *field = static_cast<std::int64_t>(number());
+      return;
+    }
+    const auto low = static_cast<std::int64_t>(key.accepts.minimum);
+    *field = low + static_cast<std::int64_t>(rng.next() >> (2 + rng.below(60)));
+  }
+  void operator()(std::uint64_t* field) const { *field = rng.next() >> rng.below(64); }
+  void operator()(double* field) const { *field = number(); }
+  void operator()(Seconds* field) const { *field = Seconds(number()); }
+  void operator()(Flops* field) const { *field = Flops(number()); }
+  void operator()(Bytes* field) const {
+    *field = Bytes(static_cast<std::int64_t>(rng.next() >> (1 + rng.below(62))));
+  }
+  void operator()(Experiment::Workload::Math* field) const {
+    *field = rng.below(2) == 0 ? Experiment::Workload::Math::modelled : Experiment::Workload::Math::real;
+  }
+  void operator()(std::string* field) const {
+    if (!key.accepts.choices.empty())
+      *field = key.accepts.choices[rng.below(key.accepts.choices.size())];
+    else if (key.accepts.file_path)
+      *field = rng.below(2) == 0 ? "" : "/absolute/" + std::to_string(rng.below(100));
+    else if (key.accepts.names == Names::none)
+      *field = key.path == "name" ? random_name() : random_text(rng);
+  }
+  /// A folder is named after it.
+  std::string random_name() const {
+    std::string name = random_text(rng);
+    std::erase_if(name, [](unsigned char c) { return c < ' ' || c == '/' || c == '.'; });
+    return name.empty() ? "lab" : name;
+  }
+  void operator()(std::vector<std::string>* field) const {
+    field->clear();
+    for (auto count = rng.below(4); count > 0; --count) field->push_back(random_text(rng));
+  }
+  void operator()(OptionValues*) const {}
+  void operator()(Variants*) const {}
+};
+
+void make_optimizer_sensible(Experiment::Optimizer& optimizer) {
+  if (optimizer.kind != "sgd") optimizer.momentum = 0.0;
+  if (optimizer.momentum == 0.0) optimizer.nesterov = false;
+  if (optimizer.schedule == "step") ++optimizer.step_every;
+  if (optimizer.schedule == "cosine") optimizer.cosine_rounds = optimizer.warmup_rounds + 1;
+}
+
+// Only experiments that make sense as a whole, because reading checks that too.
+Experiment random_experiment(std::uint64_t seed, const std::string& platform) {
+  Rng rng(seed);
+  Experiment experiment;
+  for (const auto& key : experiment_keys()) std::visit(RandomValue{key, rng}, key.field(experiment));
+  experiment.platform = platform;
+  experiment.sync.over = "server";
+  experiment.sync.algorithm = rng.below(2) == 0 ? "local-sgd" : "bsp";
+  if (experiment.sync.algorithm == "local-sgd") {
+    experiment.sync.options["h"] = static_cast<std::int64_t>(1 + rng.below(9));
+    experiment.sync.options["weights"] = std::string(rng.below(2) == 0 ? "samples" : "uniform");
+  }
+  if (experiment.sync.overlap == "both") experiment.sync.overlap = "none";
+  if (rng.below(2) == 0) {
+    experiment.sync.compression = "top-k";
+    experiment.sync.compression_options["ratio"] = 0.001 + 0.9 * rng.uniform();
+    experiment.sync.compression_options["error_feedback"] = rng.below(2) == 0;
+  }
+  experiment.stop.rounds = 1;
+  make_optimizer_sensible(experiment.optimizer);
+  if (experiment.sync.algorithm == "local-sgd") experiment.optimizer.update_at = "server";
+  if (experiment.run.devices == "native")
+    experiment.run.slowdown_probability = 0.0;
+  else
+    experiment.run.device_messages = "auto";
+  if (rng.below(2) == 0) {
+    experiment.data.split = "dirichlet";
+    experiment.data.split_options["alpha"] = 0.001 + rng.uniform();
+  }
+  experiment.workload.synthetic_buckets = 1;
+  if (experiment.workload.math == Experiment::Workload::Math::modelled)
+    experiment.workload.precision = "fp32";
+  if (experiment.placement.cache_nodes.empty()) experiment.data.source = "memory";
+  if (experiment.physics.profile.empty()) {
+    experiment.physics.network = "platform";
+    experiment.physics.noise = "none";
+  }
+  if (rng.below(2) == 0) {
+    experiment.variants["same"] = Json::object();
+    experiment.variants["other"] = {{"workload.bucket_bytes", 1 << rng.below(30)},
+                                    {"stop.seconds", rng.uniform()},
+                                    {"placement.workers", {"true", "2"}},
+                                    {"workload.math", "modelled"},
+                                    {"workload.precision", "fp32"},
+                                    {"workload.model", "lenet"}};
+    experiment.variants["fewer"] = {{"sync.algorithm", "local-sgd"},
+                                    {"sync.options.h", 1 + rng.below(9)},
+                                    {"optimizer.update_at", "server"}};
+  }
+  return experiment;
+}
+
+TEST(RoundTrip, YamlAndJson) {
+  testing::TemporaryFolder folder;
+  const std::string platform = folder.write("lab.xml", "<platform/>");
+  for (const auto seed : testing::seeds(300)) {
+    TANDEM_TRACE_SEED(seed);
+    const Experiment original = random_experiment(seed, platform);
+    const Json expected = to_json(original);
+    const std::string yaml = to_yaml(original);
+    SCOPED_TRACE(yaml);
+    const Experiment from_yaml = load_experiment(folder.write("a.yaml", yaml));
+    ASSERT_EQ(to_json(from_yaml), expected) << Json::diff(expected, to_json(from_yaml));
+    const Experiment from_json = experiment_from_json(Json::parse(to_json(from_yaml).dump()));
+    ASSERT_EQ(to_json(from_json), expected);
+    ASSERT_EQ(to_yaml(from_json), yaml);
+    ASSERT_EQ(to_json(load_experiment(folder.write("b.yaml", to_yaml(from_json)))), expected);
+  }
+}
+
+TEST(RoundTrip, RandomExperimentsDifferInEveryKey) {
+  const Json fixed = to_json(random_experiment(0, "p"));
+  for (const auto& key : experiment_keys()) {
+    static const std::set<std::string> held = {"platform", "sync.over", "stop.rounds",
+                                               "workload.synthetic_buckets"};
+    if (held.contains(key.path) || (key.accepts.names != Names::none && key.path != "sync.algorithm"))
+      continue;
+    if (key.path == "data.cache_options" || key.path == "data.split_options" ||
+        key.path == "sync.sharding_options")
+      continue;
+    bool differs = false;
+    for (std::uint64_t seed = 1; seed < 50 && !differs; ++seed)
+      differs = key_value(key, random_experiment(seed, "p")) != key_value(key, random_experiment(0, "p"));
+    EXPECT_TRUE(differs) << key.path;
+  }
+}
+
+// ---- The table ----
+
+TEST(KeyTable, DefaultsAreAccepted) {
+  for (const auto& key : experiment_keys()) {
+    Experiment experiment;
+    EXPECT_TRUE(key.path == "variants" || assign(key, experiment, key_value(key, {}))) << key.path;
+    EXPECT_TRUE(key.path == "variants" || assign(key, experiment, written_value(key, {}))) << key.path;
+  }
+}
+
+TEST(KeyTable, SectionsStandTogetherAndKeysAreUnique) {
+  std::set<std::string> sections;
+  std::set<std::string> paths;
+  std::string current;
+  for (const auto& key : experiment_keys()) {
+    EXPECT_TRUE(paths.insert(key.path).second) << key.path;
+    EXPECT_FALSE(key.summary.empty()) << key.path;
+    const auto dot = key.path.find('.');
+    const std::string section = dot == std::string::npos ? "" : key.path.substr(0, dot);
+    if (section == current || section.empty()) {
+      current = section;
+      continue;
+    }
+    EXPECT_TRUE(sections.insert(section).second) << section;
+    current = section;
+  }
+}
+
+TEST(KeyTable, FieldsAreDistinct) {
+  Experiment experiment;
+  std::set<const void*> fields;
+  for (const auto& key : experiment_keys())
+    std::visit([&](const auto* field) { EXPECT_TRUE(fields.insert(field).second) << key.path; },
+               key.field(experiment));
+}
+
+TEST(KeyTable, BoundsAreThoseOfTheMessage) {
+  const auto* batch = find_experiment_key("workload.batch");
+  const auto* momentum = find_experiment_key("optimizer.momentum");
+  const auto* rate = find_experiment_key("optimizer.learning_rate");
+  Experiment experiment;
+  EXPECT_FALSE(assign(*batch, experiment, 0));
+  EXPECT_TRUE(assign(*batch, experiment, 1));
+  EXPECT_TRUE(assign(*batch, experiment, 1'000'000));
+  EXPECT_FALSE(assign(*batch, experiment, 1'000'001));
+  EXPECT_TRUE(assign(*momentum, experiment, 0));
+  EXPECT_FALSE(assign(*momentum, experiment, 1));
+  EXPECT_FALSE(assign(*rate, experiment, 0));
+  EXPECT_TRUE(assign(*rate, experiment, 1e-300));
+}
+
+// ---- Documents ----
+
+std::string document_error(const Json& document) {
+  try {
+    experiment_from_json(document);
+  } catch (const ConfigError& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+TEST(Document, EveryKeyIsNeeded) {
+  for (const auto& key : experiment_keys()) {
+    Json document = to_json(Experiment());
+    const auto dot = key.path.find('.');
+    if (dot == std::string::npos)
+      document.erase(key.path);
+    else
+      document[key.path.substr(0, dot)].erase(key.path.substr(dot + 1));
+    EXPECT_EQ(document_error(document), "experiment document: key '" + key.path + "': expected " +
+                                            describe_type(key) + ", found nothing");
+  }
+}
+
+TEST(Document, RefusesWhatIsNone) {
+  EXPECT_EQ(document_error(3), "experiment document: expected an object, found '3'");
+  Json document = to_json(Experiment());
+  document["workload"]["batch"] = -1;
+  EXPECT_EQ(document_error(document),
+            "experiment document: key 'workload.batch': expected integer >= 1 and <= 1000000, found '-1'");
+  document = to_json(Experiment());
+  document["workload"]["bach"] = 1;
+  EXPECT_EQ(document_error(document),
+            "experiment document: unknown key 'workload.bach'; did you mean 'workload.batch'?");
+  document = to_json(Experiment());
+  document["variants"] = 3;
+  EXPECT_EQ(document_error(document),
+            "experiment document: key 'variants': expected a map of variants, found '3'");
+  document["variants"] = {{"a", 3}};
+  EXPECT_EQ(document_error(document),
+            "experiment document: key 'variants.a': expected a map of keys, found '3'");
+  document["variants"] = {{"a", {{"seed", "x"}}}};
+  EXPECT_EQ(document_error(document),
+            "experiment document: key 'variants.a.seed': expected integer >= 0, found 'x'");
+}
+
+}  // namespace
+}  // namespace tandem

@@ -1,0 +1,401 @@
+// Reading experiment files: what is accepted, and the exact message of every kind of bad input.
+#include <gtest/gtest.h>
+
+#include "policies/sync/policy.hpp"
+#include "policies/vocabulary/check.hpp"
+#include "tests/workloads/experiment/experiment_text.hpp"
+#include "workloads/job/catalogues.hpp"
+#include "workloads/job/experiment_file.hpp"
+
+namespace tandem {
+namespace {
+
+using testing::ExperimentFile;
+using testing::minimal;
+using testing::Refusal;
+using testing::RefusedFile;
+
+std::string names_of(const std::vector<std::string>& names) {
+  std::string text;
+  for (const auto& name : names) text += (text.empty() ? "" : " | ") + name;
+  return text;
+}
+const std::string algorithms = names_of(sync::catalog().names());
+const std::string models = names_of(catalogue_of(Names::model).names());
+
+// ---- What is accepted ----
+
+TEST_F(ExperimentFile, DefaultsAreThoseOfTheStruct) {
+  const Experiment loaded = load(minimal);
+  Experiment expected;
+  expected.name = "lab";
+  expected.platform = folder_.path("lab.xml");
+  expected.stop.rounds = 5;
+  EXPECT_EQ(to_json(loaded), to_json(expected));
+}
+
+TEST_F(ExperimentFile, EveryKindOfValue) {
+  const Experiment loaded = load(
+      "name: 007\nplatform: lab.xml\nworkload:\n  math: real\n  bucket_bytes: 4MiB\n"
+      "sync: {algorithm: local-sgd, options: {h: 8}}\n"
+      "placement:\n  workers: [a, 2]\n  evaluator: c\noptimizer.learning_rate: 1e-3\n"
+      "stop:\n  seconds: 5min\nseed: 18446744073709551615\n");
+  EXPECT_EQ(loaded.name, "007");
+  EXPECT_EQ(loaded.workload.math, Experiment::Workload::Math::real);
+  EXPECT_EQ(loaded.workload.bucket_bytes, Bytes(4 << 20));
+  EXPECT_EQ(loaded.sync.options.at("h"), OptionValue(std::int64_t{8}));
+  EXPECT_EQ(loaded.placement.workers, (std::vector<std::string>{"a", "2"}));
+  EXPECT_EQ(loaded.placement.evaluator, "c");
+  EXPECT_EQ(loaded.optimizer.learning_rate, 1e-3);
+  EXPECT_EQ(loaded.stop.seconds, Seconds(300));
+  EXPECT_EQ(loaded.seed, 18446744073709551615ULL);
+}
+
+TEST_F(ExperimentFile, ResolvesOptions) {
+  const Experiment loaded = load(minimal + "sync: {algorithm: local-sgd}\n");
+  EXPECT_EQ(loaded.sync.options.at("h"), OptionValue(std::int64_t{4}));
+}
+
+TEST_F(ExperimentFile, OverridesComeAfterTheFile) {
+  const Experiment loaded = load(minimal + "sync: {algorithm: local-sgd, options: {h: 8}}\nseed: 3\n",
+                                 {{"workload.batch", "7"},
+                                  {"placement.workers", "[a, b]"},
+                                  {"placement.servers", "c"},
+                                  {"workload.bucket_bytes", "1kB"},
+                                  {"name", "a: b"},
+                                  {"sync.options.h", "2"}});
+  EXPECT_EQ(loaded.workload.batch, 7);
+  EXPECT_EQ(loaded.placement.workers, (std::vector<std::string>{"a", "b"}));
+  EXPECT_EQ(loaded.placement.servers, (std::vector<std::string>{"c"}));
+  EXPECT_EQ(loaded.workload.bucket_bytes, Bytes(1000));
+  EXPECT_EQ(loaded.name, "a: b");
+  EXPECT_EQ(loaded.sync.options.at("h"), OptionValue(std::int64_t{2}));
+  EXPECT_EQ(loaded.seed, 3U);
+}
+
+TEST_F(ExperimentFile, AnotherAlgorithmDropsTheOptionsOfTheFirst) {
+  const Experiment loaded =
+      load(minimal + "sync: {algorithm: local-sgd, options: {h: 8}}\n", {{"sync.algorithm", "bsp"}});
+  EXPECT_TRUE(loaded.sync.options.empty());
+}
+
+TEST_F(ExperimentFile, PlatformIsTakenFromTheFileThenTheWorkingDirectory) {
+  folder_.write("deep/lab.yaml", "platform: ../lab.xml\nstop.rounds: 1\n");
+  EXPECT_EQ(load_experiment(folder_.path("deep/lab.yaml")).platform, folder_.path("lab.xml"));
+  folder_.write("other/here.xml", "<platform/>");
+  std::filesystem::current_path(folder_.path("other"));
+  EXPECT_EQ(load("platform: here.xml\nstop.rounds: 1\n").platform, folder_.path("other/here.xml"));
+  std::filesystem::current_path("/");
+}
+
+TEST_F(ExperimentFile, Variants) {
+  const Experiment loaded = load(minimal +
+                                 "sync: {algorithm: local-sgd, options: {h: 8}}\nvariants:\n  as-is:\n"
+                                 "  wide: {sync.options: {h: 16}, workload.bucket_bytes: 2MiB}\n"
+                                 "  nested:\n    sync:\n      algorithm: asp\n    stop.rounds: 7\n");
+  ASSERT_EQ(loaded.variants.size(), 3U);
+  EXPECT_EQ(loaded.variants.at("wide").dump(), R"({"sync.options.h":16,"workload.bucket_bytes":2097152})");
+  const Experiment same = apply_variant(loaded, "as-is");
+  EXPECT_EQ(same.name, "lab/as-is");
+  EXPECT_EQ(same.sync.options.at("h"), OptionValue(std::int64_t{8}));
+  EXPECT_TRUE(same.variants.empty());
+  EXPECT_EQ(apply_variant(loaded, "wide").sync.options.at("h"), OptionValue(std::int64_t{16}));
+  const Experiment nested = apply_variant(loaded, "nested");
+  EXPECT_EQ(nested.sync.algorithm, "asp");
+  EXPECT_FALSE(nested.sync.options.contains("h"));
+  EXPECT_EQ(nested.stop.rounds, 7);
+}
+
+TEST_F(ExperimentFile, VariantsCanBeOverriddenAndCleared) {
+  const std::string text = minimal + "variants: {asp: {sync.algorithm: asp}}\n";
+  const Experiment more =
+      load(text, {{"variants.fast.workload.batch", "1"}, {"variants.asp.stop.rounds", "9"}});
+  EXPECT_EQ(apply_variant(more, "fast").workload.batch, 1);
+  EXPECT_EQ(apply_variant(more, "asp").stop.rounds, 9);
+  EXPECT_EQ(apply_variant(more, "asp").sync.algorithm, "asp");
+  EXPECT_TRUE(load(text, {{"variants", "{}"}}).variants.empty());
+}
+
+TEST_F(ExperimentFile, TheCommandLineWinsOverVariants) {
+  const std::string text = minimal + "variants: {a: {stop.rounds: 3, workload.bucket_bytes: 1MiB}, b: {}}\n";
+  const Experiment loaded = load(text, {{"stop.rounds", "7"}, {"workload.bucket_bytes", "2MiB"}});
+  for (const std::string variant : {"a", "b"}) {
+    EXPECT_EQ(apply_variant(loaded, variant).stop.rounds, 7) << variant;
+    EXPECT_EQ(apply_variant(loaded, variant).workload.bucket_bytes, Bytes(2 << 20)) << variant;
+  }
+  const Experiment own = load(text, {{"stop.rounds", "7"}, {"variants.a.stop.rounds", "9"}});
+  EXPECT_EQ(apply_variant(own, "a").stop.rounds, 9);
+  EXPECT_EQ(apply_variant(own, "b").stop.rounds, 7);
+}
+
+TEST_F(ExperimentFile, OptionsGoWithAnAlgorithmThatTheCommandLineReplaces) {
+  const std::string text = minimal + "variants: {a: {sync.algorithm: local-sgd, sync.options.h: 8}}\n";
+  const Experiment loaded = load(text, {{"sync.algorithm", "asp"}});
+  EXPECT_EQ(apply_variant(loaded, "a").sync.algorithm, "asp");
+  EXPECT_TRUE(apply_variant(loaded, "a").sync.options.empty());
+  EXPECT_EQ(apply_variant(load(text, {{"sync.algorithm", "local-sgd"}}), "a").sync.options.at("h"),
+            OptionValue(std::int64_t{8}));
+}
+
+// ---- What is refused ----
+
+TEST_P(RefusedFile, SaysWhereAndWhy) { EXPECT_EQ(error_of(GetParam().text), GetParam().message); }
+
+INSTANTIATE_TEST_SUITE_P(
+    Form, RefusedFile,
+    ::testing::Values(
+        Refusal{"Empty", "", "lab.yaml: expected an experiment, found an empty file"},
+        Refusal{"OnlyComments", "# nothing\n", "lab.yaml: expected an experiment, found an empty file"},
+        Refusal{"List", "- a\n", "lab.yaml:1: expected a map of keys, found a list"},
+        Refusal{"Word", "hello\n", "lab.yaml:1: expected a map of keys, found 'hello'"},
+        Refusal{"TwoDocuments", minimal + "---\n" + minimal, "lab.yaml: expected one document, found 2"},
+        Refusal{"Broken", "platform: [lab.xml\nstop: {rounds: 5}\n",
+                "lab.yaml:2: broken YAML: end of sequence flow not found"},
+        Refusal{"KeyIsAList", minimal + "? [a, b]\n: 1\n",
+                "lab.yaml:3: key '': expected keys that are words, found a map or list as a key"},
+        Refusal{"Twice", "platform: lab.xml\nseed: 1\nseed: 2\n",
+                "lab.yaml:3: key 'seed': expected once, found again (first in line 2)"},
+        Refusal{"SectionTwice", minimal + "sync: {over: server}\nsync: {algorithm: asp}\n",
+                "lab.yaml:4: key 'sync': expected once, found again (first in line 3)"},
+        Refusal{"TwiceInTwoForms", minimal + "sync: {over: server}\nsync.over: server\n",
+                "lab.yaml:4: key 'sync.over': expected once, found again (first in line 3)"},
+        Refusal{"SectionIsAWord", minimal + "sync: asp\n",
+                "lab.yaml:3: key 'sync': expected a map of keys, found 'asp'"}),
+    [](const auto& test) { return test.param.name; });
+
+INSTANTIATE_TEST_SUITE_P(
+    Keys, RefusedFile,
+    ::testing::Values(Refusal{"UnknownNear", minimal + "workload:\n  bach: 3\n",
+                              "lab.yaml:4: unknown key 'workload.bach'; did you mean 'workload.batch'?"},
+                      Refusal{"UnknownInAnotherSection", minimal + "batch: 3\n",
+                              "lab.yaml:3: unknown key 'batch'; did you mean 'workload.batch'?"},
+                      Refusal{"UnknownSection", minimal + "snyc:\n  algorithm: asp\n",
+                              "lab.yaml:3: unknown key 'snyc'; did you mean 'sync'?"},
+                      Refusal{"UnknownFar", minimal + "zzzzzzzzzzzz: 1\n",
+                              "lab.yaml:3: unknown key 'zzzzzzzzzzzz'"},
+                      Refusal{"UnknownBeatsWrong", "seed: x\nplatfrom: lab.xml\n",
+                              "lab.yaml:2: unknown key 'platfrom'; did you mean 'platform'?"}),
+    [](const auto& test) { return test.param.name; });
+
+INSTANTIATE_TEST_SUITE_P(
+    Values, RefusedFile,
+    ::testing::Values(
+        Refusal{"WordForInteger", minimal + "workload:\n  batch: many\n",
+                "lab.yaml:4: key 'workload.batch': expected integer >= 1 and <= 1000000, found 'many'"},
+        Refusal{"FractionForInteger", minimal + "workload: {batch: 1.5}\n",
+                "lab.yaml:3: key 'workload.batch': expected integer >= 1 and <= 1000000, found '1.5'"},
+        Refusal{"TextForInteger", minimal + "workload: {batch: '64'}\n",
+                "lab.yaml:3: key 'workload.batch': expected integer >= 1 and <= 1000000, found text '64'"},
+        Refusal{"Zero", minimal + "workload: {batch: 0}\n",
+                "lab.yaml:3: key 'workload.batch': expected integer >= 1 and <= 1000000, found '0'"},
+        Refusal{"Negative", minimal + "stop.epochs: -1\n",
+                "lab.yaml:3: key 'stop.epochs': expected number >= 0 and <= 1000000000, found '-1'"},
+        Refusal{
+            "TooLargeForItsType", minimal + "workload: {batch: 99999999999}\n",
+            "lab.yaml:3: key 'workload.batch': expected integer >= 1 and <= 1000000, found '99999999999'"},
+        Refusal{"NotANumber", minimal + "stop.epochs: .nan\n",
+                "lab.yaml:3: key 'stop.epochs': expected number >= 0 and <= 1000000000, found '.nan'"},
+        Refusal{"OpenBound", minimal + "optimizer:\n  learning_rate: 0\n",
+                "lab.yaml:4: key 'optimizer.learning_rate': expected number > 0, found '0'"},
+        Refusal{"OpenUpperBound", minimal + "optimizer: {momentum: 1}\n",
+                "lab.yaml:3: key 'optimizer.momentum': expected number >= 0 and < 1, found '1'"},
+        Refusal{"NegativeSeed", minimal + "seed: -1\n",
+                "lab.yaml:3: key 'seed': expected integer >= 0, found '-1'"},
+        Refusal{"Size", minimal + "workload: {bucket_bytes: 4 apples}\n",
+                "lab.yaml:3: key 'workload.bucket_bytes': expected size >= 0 (like 4MiB), found '4 apples'"},
+        Refusal{"NegativeSize", minimal + "workload: {bucket_bytes: -4MiB}\n",
+                "lab.yaml:3: key 'workload.bucket_bytes': expected size >= 0 (like 4MiB), found '-4MiB'"},
+        Refusal{"Time", minimal + "stop.seconds: soon\n",
+                "lab.yaml:3: key 'stop.seconds': expected time >= 0 (like 10s), found 'soon'"},
+        Refusal{"Work", minimal + "workload.synthetic_forward: 1Gflops\n",
+                "lab.yaml:3: key 'workload.synthetic_forward': expected work >= 0 (like 20Mflop), found "
+                "'1Gflops'"},
+        Refusal{"Choice", minimal + "sync:\n  over: mail\n",
+                "lab.yaml:4: key 'sync.over': expected server | all-reduce | peers, found 'mail'"},
+        Refusal{"Math", minimal + "workload: {math: yes}\n",
+                "lab.yaml:3: key 'workload.math': expected modelled | real, found 'yes'"},
+        Refusal{"MapForValue", minimal + "seed: {a: 1}\n",
+                "lab.yaml:3: key 'seed': expected integer >= 0, found a map"},
+        Refusal{"ListForText", minimal + "name: [a]\n",
+                "lab.yaml:3: key 'name': expected text, found a list"},
+        Refusal{"Nothing", minimal + "seed:\n",
+                "lab.yaml:3: key 'seed': expected integer >= 0, found nothing"},
+        Refusal{"ListOfMaps", minimal + "placement:\n  workers:\n    - {a: 1}\n",
+                "lab.yaml:4: key 'placement.workers': expected list of names, found a list"},
+        Refusal{"OptionsAreAWord", minimal + "sync: {options: 4}\n",
+                "lab.yaml:3: key 'sync.options': expected map of options, found '4'"},
+        Refusal{"OptionIsAList", minimal + "sync: {options: {h: [4]}}\n",
+                "lab.yaml:3: key 'sync.options.h': expected true, false, a number or text, found a list"}),
+    [](const auto& test) { return test.param.name; });
+
+INSTANTIATE_TEST_SUITE_P(
+    Sense, RefusedFile,
+    ::testing::Values(
+        Refusal{"NoPlatform", "stop: {rounds: 5}\n",
+                "lab.yaml: key 'platform': expected a SimGrid platform file, found nothing"},
+        Refusal{
+            "NoStop", "platform: lab.xml\n",
+            "lab.yaml: key 'stop': expected at least one of rounds, epochs and seconds above 0, found none"},
+        Refusal{
+            "StopOfZero", "platform: lab.xml\nstop: {rounds: 0}\n",
+            "lab.yaml: key 'stop': expected at least one of rounds, epochs and seconds above 0, found none"},
+        Refusal{"Algorithm", minimal + "sync:\n  algorithm: bps\n",
+                "lab.yaml:4: key 'sync.algorithm': expected a sync algorithm (" + algorithms +
+                    "), found 'bps'; did you mean 'bsp'?"},
+        Refusal{"Model", minimal + "workload: {model: lenett}\n",
+                "lab.yaml:3: key 'workload.model': expected a model (" + models +
+                    "), found 'lenett'; did you mean 'lenet'?"},
+        Refusal{"Option", minimal + "sync:\n  algorithm: local-sgd\n  options:\n    h: 0\n",
+                "lab.yaml:6: key 'sync.options' of local-sgd: option 'h': expected integer >= 1, found '0'"},
+        Refusal{"UnknownOption", minimal + "sync:\n  algorithm: local-sgd\n  options: {g: 3}\n",
+                "lab.yaml:5: key 'sync.options' of local-sgd: unknown option 'g'; did you mean 'h'?"},
+        Refusal{
+            "Route", minimal + "sync:\n  algorithm: asp\n  over: all-reduce\n",
+            "lab.yaml:4: key 'sync.algorithm': expected one that works over all-reduce (sequential | bsp "
+            "| local-sgd | post-local-sgd | adacomm | esync | esync-published | fedavg | slowmo | diloco | "
+            "easgd | group-average), found 'asp', for which sync.over is server"},
+        Refusal{
+            "OverlapOfChanges", minimal + "sync:\n  algorithm: local-sgd\n  overlap: both\n",
+            "lab.yaml:5: key 'sync.overlap': expected none or backward, because workers of local-sgd need "
+            "their whole model between exchanges, found 'both'"},
+        Refusal{"OverlapOfNativeDevices", minimal + "sync: {overlap: both}\nrun: {devices: native}\n",
+                "lab.yaml:3: key 'sync.overlap': expected none or backward, because the forward pass of a "
+                "native device is one piece (run.devices), found 'both'"},
+        Refusal{
+            "TimeWithoutServer", "platform: lab.xml\nsync: {over: all-reduce}\nstop:\n  seconds: 10s\n",
+            "lab.yaml:4: key 'stop.seconds': expected stop.rounds or stop.epochs, because all workers of bsp "
+            "over all-reduce stop after the same round, found a limit of time"},
+        Refusal{
+            "SlowNativeDevices", minimal + "run: {devices: native, slowdown_probability: 0.1}\n",
+            "lab.yaml:3: key 'run.slowdown_probability': expected 0, because native devices are as fast as "
+            "they are (run.devices), found '0.1'"},
+        Refusal{
+            "MessagesOfEmulatedDevices", minimal + "run: {device_messages: direct}\n",
+            "lab.yaml:3: key 'run.device_messages': expected auto, because emulated devices have no memory "
+            "of their own (run.devices), found 'direct'"},
+        Refusal{"SlowdownThatSpeedsUp", minimal + "run.slowdown_factor: 0.5\n",
+                "lab.yaml:3: key 'run.slowdown_factor': expected number >= 1, found '0.5'"},
+        Refusal{"TargetOverOne", minimal + "target_accuracy: 85\n",
+                "lab.yaml:3: key 'target_accuracy': expected number >= 0 and <= 1, found '85'"},
+        Refusal{"TargetWithoutEvaluation", minimal + "workload: {math: real}\ntarget_accuracy: 0.85\n",
+                "lab.yaml:4: key 'target_accuracy': expected 0, because nothing is evaluated (evaluate_every "
+                "is 0), found '0.85'"},
+        Refusal{
+            "RealSynthetic", minimal + "workload:\n  math: real\n  model: synthetic\n",
+            "lab.yaml:5: key 'workload.model': expected a model that can be computed, because workload.math "
+            "is real, found 'synthetic'"},
+        Refusal{
+            "BucketsOfNothing",
+            minimal + "workload:\n  model: synthetic\n  synthetic_parameters: 3\n  synthetic_buckets: 4\n",
+            "lab.yaml:6: key 'workload.synthetic_buckets': expected at most workload.synthetic_parameters "
+            "(3), found '4'"},
+        Refusal{"StorageWithoutCacheNodes", minimal + "data: {source: storage}\n",
+                "lab.yaml: key 'placement.cache_nodes': expected hosts with a disk, because data.source is "
+                "storage, found nothing"},
+        Refusal{"NoiseWithoutProfile", minimal + "physics: {noise: profile}\n",
+                "lab.yaml: key 'physics.profile': expected a file made by `tandem calibrate`, because "
+                "physics.noise is profile, found nothing"},
+        Refusal{"NetworkWithoutProfile", minimal + "physics: {network: profile}\n",
+                "lab.yaml: key 'physics.profile': expected a file made by `tandem calibrate`, because "
+                "physics.network is profile, found nothing"}),
+    [](const auto& test) { return test.param.name; });
+
+INSTANTIATE_TEST_SUITE_P(
+    Variants, RefusedFile,
+    ::testing::Values(
+        Refusal{"UnknownKey", minimal + "variants:\n  a:\n    sync.algoritm: asp\n",
+                "lab.yaml:5: unknown key 'variants.a.sync.algoritm'; did you mean 'sync.algorithm'?"},
+        Refusal{
+            "WrongValue", minimal + "variants:\n  a:\n    workload.batch: 0\n",
+            "lab.yaml:5: key 'variants.a.workload.batch': expected integer >= 1 and <= 1000000, found '0'"},
+        Refusal{"WrongName", minimal + "variants: {a/b: {seed: 2}}\n",
+                "lab.yaml:3: key 'variants': expected names of letters, digits, - and _, found 'a/b'"},
+        Refusal{
+            "Unnameable", minimal + "variants: {a: {name: b}}\n",
+            "lab.yaml:3: key 'variants.a.name': expected a key that a variant can override, found 'name'"},
+        Refusal{"NoMap", minimal + "variants: {a: asp}\n",
+                "lab.yaml:3: key 'variants.a': expected a map of keys, found 'asp'"},
+        Refusal{"NoMapAtAll", minimal + "variants: [a]\n",
+                "lab.yaml:3: key 'variants': expected map of variants, found a list"},
+        Refusal{"Twice", minimal + "variants:\n  a: {seed: 2}\n  a: {seed: 3}\n",
+                "lab.yaml:5: key 'variants.a': expected once, found again (first in line 4)"},
+        Refusal{"SenseOfItsOwnKey", minimal + "variants:\n  a:\n    sync.algorithm: bps\n",
+                "lab.yaml:5: key 'variants.a.sync.algorithm': expected a sync algorithm (" + algorithms +
+                    "), found 'bps'; did you mean 'bsp'?"},
+        Refusal{
+            "SenseOfAnInheritedKey",
+            minimal + "sync.algorithm: asp\nvariants: {ring: {sync.over: all-reduce}}\n",
+            "lab.yaml:3: variant 'ring': key 'sync.algorithm': expected one that works over all-reduce "
+            "(sequential | bsp | local-sgd | post-local-sgd | adacomm | esync | esync-published | fedavg | "
+            "slowmo | diloco | easgd | group-average), found 'asp', "
+            "for which sync.over is server"}),
+    [](const auto& test) { return test.param.name; });
+
+TEST_F(ExperimentFile, RefusesOverrides) {
+  EXPECT_EQ(error_of(minimal, {{"workload.batch", "0"}}),
+            "--set: key 'workload.batch': expected integer >= 1 and <= 1000000, found '0'");
+  EXPECT_EQ(error_of(minimal, {{"workload.batch", ""}}),
+            "--set: key 'workload.batch': expected integer >= 1 and <= 1000000, found nothing");
+  EXPECT_EQ(error_of(minimal, {{"sync.algo", "asp"}}),
+            "--set: unknown key 'sync.algo'; did you mean 'sync.algorithm'?");
+  EXPECT_EQ(error_of(minimal, {{"placement.workers", "[a"}}),
+            "--set: key 'placement.workers': broken YAML: end of sequence flow not found");
+  EXPECT_EQ(error_of(minimal, {{"sync", "asp"}}), "--set: key 'sync': expected a map of keys, found 'asp'");
+  EXPECT_EQ(error_of(minimal, {{"sync.algorithm", "asp"}, {"sync.over", "all-reduce"}}),
+            "--set: key 'sync.algorithm': expected one that works over all-reduce (sequential | bsp | "
+            "local-sgd | post-local-sgd | adacomm | esync | esync-published | fedavg | slowmo | diloco | "
+            "easgd | group-average), found 'asp', for which sync.over is server");
+}
+
+TEST_F(ExperimentFile, RefusesMissingFiles) {
+  EXPECT_EQ(error_of("platform: none.xml\nstop.rounds: 1\n"),
+            "lab.yaml:1: key 'platform': expected a platform file at 'none.xml' or '" +
+                (std::filesystem::current_path() / "none.xml").string() + "', found none");
+  const auto message_of = [](const std::string& path) -> std::string {
+    try {
+      load_experiment(path);
+    } catch (const ConfigError& error) {
+      return error.what();
+    }
+    return "no error";
+  };
+  EXPECT_EQ(message_of("/nowhere/lab.yaml"),
+            "/nowhere/lab.yaml: expected an experiment file, found none that can be read (No such file or "
+            "directory)");
+  EXPECT_EQ(message_of("/tmp"),
+            "/tmp: expected an experiment file, found none that can be read (Is a directory)");
+}
+
+TEST(Overrides, KeyAndValue) {
+  EXPECT_EQ(parse_override("a.b=c=d"), (std::pair<std::string, std::string>{"a.b", "c=d"}));
+  EXPECT_EQ(parse_override("a="), (std::pair<std::string, std::string>{"a", ""}));
+  for (const char* text : {"seed", "=3", ""}) {
+    try {
+      parse_override(text);
+      FAIL() << text;
+    } catch (const ConfigError& error) {
+      EXPECT_EQ(error.what(), "--set: expected KEY=VALUE, found '" + std::string(text) + "'");
+    }
+  }
+}
+
+TEST_F(ExperimentFile, RefusesUnknownVariants) {
+  const Experiment loaded = load(minimal + "variants: {asp: {sync.algorithm: asp}}\n");
+  try {
+    apply_variant(loaded, "aps");
+    FAIL();
+  } catch (const ConfigError& error) {
+    EXPECT_STREQ(error.what(), "experiment 'lab': unknown variant 'aps'; did you mean 'asp'? Known: asp");
+  }
+}
+
+TEST(Keys, AreExplainedOneALine) {
+  const std::string text = describe_keys();
+  EXPECT_NE(text.find("integer >= 1 and <= 1000000  [64]  samples a worker and step\n"), std::string::npos)
+      << text;
+  EXPECT_NE(text.find(algorithms + "  [bsp]  "), std::string::npos) << text;
+  EXPECT_NE(text.find("size >= 0 (like 4MiB)  [1MiB]  "), std::string::npos) << text;
+}
+
+}  // namespace
+}  // namespace tandem

@@ -1,0 +1,140 @@
+// Keys of optimiser, schedule and split: what is accepted, what is refused as senseless, and the exact
+// messages.
+#include <gtest/gtest.h>
+
+#include "policies/sync/policy.hpp"
+#include "tests/workloads/experiment/experiment_text.hpp"
+#include "workloads/experiment/yaml.hpp"
+#include "workloads/job/experiment_file.hpp"
+
+namespace tandem {
+namespace {
+
+using testing::minimal;
+using testing::Refusal;
+
+class TrainingKeys : public testing::ExperimentFile {};
+class RefusedTrainingKeys : public testing::RefusedFile {};
+
+TEST_F(TrainingKeys, OptionsOfTheSplit) {
+  const std::string text = minimal + "data: {split: dirichlet, split_options: {alpha: 0.25}}\n";
+  EXPECT_EQ(load(text).data.split_options.at("alpha"), OptionValue(0.25));
+  EXPECT_EQ(load(minimal + "data: {split: dirichlet}\n").data.split_options.at("alpha"), OptionValue(0.5));
+  EXPECT_TRUE(load(minimal).data.split_options.empty());
+  EXPECT_TRUE(load(text, {{"data.split", "by-class"}}).data.split_options.empty());
+}
+
+TEST_F(TrainingKeys, OptimizersAndSchedules) {
+  const Experiment loaded = load(
+      "platform: lab.xml\nstop: {epochs: 3}\noptimizer: {kind: adamw, beta1: 0.8, weight_decay: 0.1, "
+      "schedule: cosine, warmup_rounds: 7, cosine_floor: 0.1}\n");
+  EXPECT_EQ(loaded.optimizer.kind, "adamw");
+  EXPECT_EQ(loaded.optimizer.beta1, 0.8);
+  EXPECT_EQ(loaded.optimizer.beta2, 0.999);
+  EXPECT_EQ(loaded.optimizer.warmup_rounds, 7);
+  EXPECT_TRUE(load(minimal + "optimizer: {momentum: 0.9, nesterov: true}\n").optimizer.nesterov);
+  EXPECT_TRUE(
+      load(minimal + "optimizer.momentum: 0.9\n", {{"optimizer.nesterov", "true"}}).optimizer.nesterov);
+  // ESync's rounds are counted, or the end of the cosine is said.
+  EXPECT_NO_THROW(load(minimal + "sync: {algorithm: esync}\noptimizer: {schedule: cosine}\n"));
+  EXPECT_NO_THROW(
+      load("platform: lab.xml\nstop: {seconds: 10}\noptimizer: {schedule: cosine, "
+           "cosine_rounds: 100, warmup_rounds: 99}\n"));
+}
+
+/// Over another route than a server, workers step their models anyway.
+TEST_F(TrainingKeys, WorkersStepWhereAllGetEveryUpdate) {
+  EXPECT_EQ(load(minimal).optimizer.update_at, "server");
+  const std::string at_workers = minimal + "optimizer: {update_at: workers, momentum: 0.9}\n";
+  for (const char* algorithm : {"bsp", "lb-bsp", "sequential"})
+    EXPECT_EQ(load(at_workers, {{"sync.algorithm", algorithm}}).optimizer.update_at, "workers");
+  EXPECT_NO_THROW(load(at_workers, {{"sync.algorithm", "esync"}, {"sync.over", "all-reduce"}}));
+}
+
+/// Whatever it exchanges, and by whatever rule.
+TEST_F(TrainingKeys, WorkersOfOtherAlgorithmsCannotStepByMeans) {
+  for (const auto& algorithm : sync::catalog().entries()) {
+    if (algorithm.make.make_server == nullptr || algorithm.make.lockstep) continue;
+    EXPECT_EQ(
+        error_of(minimal + "sync: {algorithm: " + algorithm.name + "}\noptimizer: {update_at: workers}\n"),
+        "lab.yaml:4: key 'optimizer.update_at': expected server, or an algorithm that sends all workers "
+        "the gradient of every update at once (sequential | bsp | lb-bsp), found 'workers' with " +
+            algorithm.name);
+  }
+}
+
+TEST_F(TrainingKeys, PrecisionAndDeterminism) {
+  const Experiment plain = load(minimal);
+  EXPECT_EQ(plain.workload.precision, "fp32");
+  EXPECT_TRUE(plain.workload.deterministic);
+  const Experiment fast = load(minimal + "workload: {math: real, precision: bf16, deterministic: false}\n");
+  EXPECT_EQ(fast.workload.precision, "bf16");
+  EXPECT_FALSE(fast.workload.deterministic);
+  EXPECT_NE(to_yaml(fast).find("precision: bf16"), std::string::npos) << "recorded, and shown";
+  EXPECT_NE(to_yaml(fast).find("deterministic: false"), std::string::npos);
+  // Measured with that precision, a profile knows what it costs.
+  EXPECT_NO_THROW(load(minimal + "workload: {precision: tf32}\nrun: {devices: native}\n"
+                                 "physics: {profile: /measured.json}\n"));
+}
+
+TEST_P(RefusedTrainingKeys, SaysWhereAndWhy) { EXPECT_EQ(error_of(GetParam().text), GetParam().message); }
+
+INSTANTIATE_TEST_SUITE_P(
+    Values, RefusedTrainingKeys,
+    ::testing::Values(
+        Refusal{"NegativeBeta", minimal + "optimizer: {kind: adam, beta1: -0.1}\n",
+                "lab.yaml:3: key 'optimizer.beta1': expected number >= 0 and < 1, found '-0.1'"},
+        Refusal{"NoEpsilon", minimal + "optimizer: {kind: adam, epsilon: 0}\n",
+                "lab.yaml:3: key 'optimizer.epsilon': expected number >= 0.000000000001, found '0'"},
+        Refusal{"OptimizerOfNoName", minimal + "optimizer: {kind: adagrad}\n",
+                "lab.yaml:3: key 'optimizer.kind': expected sgd | adam | adamw, found 'adagrad'"},
+        Refusal{"ScheduleOfNoName", minimal + "optimizer: {schedule: linear}\n",
+                "lab.yaml:3: key 'optimizer.schedule': expected constant | step | cosine, found 'linear'"},
+        Refusal{"UpdateOfNobody", minimal + "optimizer: {update_at: worker}\n",
+                "lab.yaml:3: key 'optimizer.update_at': expected server | workers, found 'worker'"},
+        Refusal{"FactorOfZero", minimal + "optimizer: {step_factor: 0}\n",
+                "lab.yaml:3: key 'optimizer.step_factor': expected number > 0 and <= 1, found '0'"},
+        Refusal{"PrecisionOfNoName", minimal + "workload: {precision: fp16}\n",
+                "lab.yaml:3: key 'workload.precision': expected fp32 | tf32 | bf16, found 'fp16'"},
+        Refusal{"NumberForYesOrNo", minimal + "optimizer: {nesterov: 1}\n",
+                "lab.yaml:3: key 'optimizer.nesterov': expected true | false, found '1'"}),
+    [](const auto& test) { return test.param.name; });
+
+INSTANTIATE_TEST_SUITE_P(
+    Sense, RefusedTrainingKeys,
+    ::testing::Values(
+        Refusal{
+            "PrecisionOfModelledMath", minimal + "workload: {precision: bf16}\n",
+            "lab.yaml:3: key 'workload.precision': expected fp32, because workload.math is modelled and a "
+            "device of the platform has one speed, found 'bf16'"},
+        Refusal{
+            "MomentumOfAdam", minimal + "optimizer: {kind: adam, momentum: 0.9}\n",
+            "lab.yaml:3: key 'optimizer.momentum': expected 0, because adam has beta1 instead, found '0.9'"},
+        Refusal{
+            "NesterovWithoutMomentum", minimal + "optimizer: {nesterov: true}\n",
+            "lab.yaml:3: key 'optimizer.nesterov': expected false, because there is no momentum that could "
+            "be Nesterov's, found 'true'"},
+        Refusal{"StepWithoutInterval", minimal + "optimizer: {schedule: step}\n",
+                "lab.yaml: key 'optimizer.step_every': expected 1 round or more between drops, because "
+                "optimizer.schedule is step, found '0'"},
+        Refusal{"CosineOfUnknownLength",
+                "platform: lab.xml\nstop: {seconds: 10}\noptimizer: {schedule: cosine}\n",
+                "lab.yaml: key 'optimizer.cosine_rounds': expected the rounds until the cosine ends, or "
+                "stop.rounds or stop.epochs, found '0'"},
+        Refusal{"CosineOfEpochsWithoutRounds",
+                "platform: lab.xml\nstop: {epochs: 1}\nsync: {algorithm: esync}\n"
+                "optimizer: {schedule: cosine}\n",
+                "lab.yaml: key 'optimizer.cosine_rounds': expected the rounds until the cosine ends, because "
+                "with esync stop.epochs does not tell them, found '0'"},
+        Refusal{"WarmUpWithoutEnd", minimal + "optimizer: {schedule: cosine, warmup_rounds: 5}\n",
+                "lab.yaml:3: key 'optimizer.warmup_rounds': expected fewer than the 5 rounds of the cosine, "
+                "found '5'"},
+        Refusal{"OptionOfTheSplit", minimal + "data: {split: dirichlet, split_options: {alpha: 0}}\n",
+                "lab.yaml:3: key 'data.split_options' of dirichlet: option 'alpha': expected number >= 0.001 "
+                "and <= 1e+06, found '0'"},
+        Refusal{"OptionOfAnotherSplit", minimal + "data: {split_options: {alpha: 1}}\n",
+                "lab.yaml:3: key 'data.split_options' of iid: unknown option 'alpha'"}),
+    [](const auto& test) { return test.param.name; });
+
+}  // namespace
+}  // namespace tandem

@@ -1,0 +1,188 @@
+// Which collective and which order of workers a plan takes, and what of it reaches the ranks.
+#include "workloads/job/all_reduce_plan.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "policies/vocabulary/rng.hpp"
+#include "tests/support/seeds.hpp"
+
+namespace tandem {
+namespace {
+
+using platforms::Network;
+
+/// Racks of hosts on full-duplex links of 1 GB/s, 10 us; host h is of rack h modulo `racks`. Orders and
+/// levels are as the platform's graph gives them.
+Network racks_in_turn(int racks, int members, double uplink) {
+  Network network;
+  const int hosts = racks * members;
+  const auto add = [&](double bandwidth) {
+    network.channels.push_back({"", BytesPerSecond(bandwidth), Seconds(10e-6), true});
+  };
+  for (int channel = 0; channel < 2 * hosts; ++channel) add(1e9);
+  for (int channel = 0; channel < 2 * racks; ++channel) add(uplink);
+  std::vector<int> rack_of;
+  for (int from = 0; from < hosts; ++from) {
+    network.hosts.push_back("host-" + std::to_string(from));
+    rack_of.push_back(from % racks);
+    for (int to = 0; to < hosts; ++to) {
+      platforms::Route route{{2 * from, 2 * to + 1}, Seconds(20e-6)};
+      if (from % racks != to % racks)
+        route = {{2 * from, 2 * hosts + 2 * (from % racks), 2 * hosts + 2 * (to % racks) + 1, 2 * to + 1},
+                 Seconds(40e-6)};
+      network.routes.emplace_back(route);
+    }
+  }
+  std::vector<int> order;
+  for (int rack = 0; rack < racks; ++rack)
+    for (int member = 0; member < members; ++member) order.push_back(member * racks + rack);
+  network.orders = {order, order};
+  network.levels = {rack_of};
+  return network;
+}
+
+AllReduceSetting setting_for(const std::string& collective, const Network& network,
+                             std::vector<std::int64_t> elements = {1 << 20}) {
+  return {.collective = collective,
+          .by_rank = false,
+          .hosts = network.hosts,
+          .bucket_elements = std::move(elements),
+          .reduce = [](int, Bytes size) { return Seconds(1e-10 * static_cast<double>(size.count())); }};
+}
+
+TEST(AllReducePlan, TakesTheOrderOfTheNetworkWhereItCostsLess) {
+  const Network network = racks_in_turn(2, 3, 1e9);
+  const auto plan = plan_all_reduce(setting_for("ring", network), network);
+  EXPECT_FALSE(plan.by_rank);
+  EXPECT_EQ(plan.workers.order, network.orders[0]);
+  EXPECT_EQ(describe(plan), "ring, workers in the order of the network");
+}
+
+TEST(AllReducePlan, KeepsTheOrderOfRanksWhereNoneCostsLess) {
+  // An uplink for all three members: every order costs the same but for latencies, which a ring has anyway.
+  const Network network = racks_in_turn(2, 3, 3e9);
+  const auto plan = plan_all_reduce(setting_for("ring", network), network);
+  EXPECT_TRUE(plan.by_rank);
+  EXPECT_EQ(plan.workers.order, (std::vector<int>{0, 1, 2, 3, 4, 5}));
+  EXPECT_EQ(describe(plan), "ring, workers by rank");
+}
+
+TEST(AllReducePlan, KeepsTheOrderOfRanksWhenAskedTo) {
+  const Network network = racks_in_turn(2, 3, 1e9);
+  auto setting = setting_for("ring", network);
+  setting.by_rank = true;
+  EXPECT_TRUE(plan_all_reduce(setting, network).by_rank);
+}
+
+TEST(AllReducePlan, GroupsWorkersByRack) {
+  const Network network = racks_in_turn(2, 3, 1e8);
+  const auto plan = plan_all_reduce(setting_for("hierarchical", network), network);
+  EXPECT_EQ(plan.workers.groups, (std::vector<int>{3, 3}));
+  EXPECT_EQ(plan.workers.order, (std::vector<int>{0, 2, 4, 1, 3, 5}));
+  EXPECT_EQ(describe(plan), "hierarchical in groups of 3, 3, workers in the order of the network");
+}
+
+TEST(AllReducePlan, GroupsWorkersByHostWhereNoNetworkIsKnown) {
+  AllReduceSetting setting = setting_for("hierarchical", {});
+  setting.hosts = {"a", "a", "b", "c", "c", "c"};
+  const auto plan = plan_all_reduce(setting, {});
+  EXPECT_EQ(plan.workers.groups, (std::vector<int>{2, 1, 3}));
+  EXPECT_TRUE(plan.by_rank);
+}
+
+TEST(AllReducePlan, OneGroupOfAllWhereThereIsNone) {
+  AllReduceSetting setting = setting_for("hierarchical", {});
+  setting.hosts = {"a", "b", "c"};
+  EXPECT_EQ(plan_all_reduce(setting, {}).workers.groups, (std::vector<int>{3}));
+}
+
+TEST(AllReducePlan, AutoPicksForEachBucketWhatCostsLeast) {
+  const Network network = racks_in_turn(2, 4, 1e9);
+  const auto plan = plan_all_reduce(setting_for("auto", network, {10, 1 << 22, 10}), network);
+  EXPECT_TRUE(plan.picked);
+  ASSERT_EQ(plan.collectives.size(), 3U);
+  EXPECT_EQ(plan.collectives[0], "recursive-doubling");
+  EXPECT_EQ(plan.collectives[2], "recursive-doubling");
+  EXPECT_EQ(plan.collectives[1], "ring");
+  EXPECT_EQ(describe(plan),
+            "auto picked recursive-doubling for 2 buckets and ring for 1 bucket, workers in the order of the "
+            "network");
+}
+
+TEST(AllReducePlan, AutoFollowsTheTypicalRouteOfManyHosts) {
+  Network network;
+  for (int host = 0; host < 16; ++host) network.hosts.push_back("host-" + std::to_string(host));
+  network.typical = {Seconds(50e-6), BytesPerSecond(1e9)};
+  const auto plan = plan_all_reduce(setting_for("auto", network, {10, 1 << 20}), network);
+  EXPECT_TRUE(plan.by_rank);
+  EXPECT_EQ(plan.collectives, (std::vector<std::string>{"recursive-doubling", "halving-doubling"}));
+}
+
+Seconds planned_cost(const AllReduceSetting& setting, const Network& network) {
+  return price(plan_all_reduce(setting, network), setting, network);
+}
+
+TEST(AllReducePlan, PicksNothingThatAnotherOneBeats) {
+  for (const auto seed : testing::seeds(20)) {
+    TANDEM_TRACE_SEED(seed);
+    Rng rng(seed);
+    const int racks = 1 + static_cast<int>(rng.below(3));
+    const int members = 1 + static_cast<int>(rng.below(4));
+    const Network network = racks_in_turn(racks, members, 1e8 * static_cast<double>(1 + rng.below(40)));
+    const auto elements = static_cast<std::int64_t>(1 + rng.below(1 << 18));
+    const auto setting = setting_for("auto", network, {elements});
+    const double picked = planned_cost(setting, network).count();
+    for (const auto& name : collectives::catalog().names()) {
+      auto fixed = setting;
+      fixed.collective = name;
+      const double topology = planned_cost(fixed, network).count();
+      EXPECT_LE(picked, topology * (1 + 2e-3)) << name;
+      fixed.by_rank = true;
+      EXPECT_LE(topology, planned_cost(fixed, network).count() * (1 + 1e-9)) << name;
+    }
+  }
+}
+
+TEST(AllReducePlan, NativeHasNoScheduleAndNeedsNoNetwork) {
+  AllReduceSetting setting = setting_for("native", {}, {10, 1 << 20});
+  setting.hosts = {"a", "b", "a"};
+  const auto plan = plan_all_reduce(setting, {});
+  EXPECT_EQ(plan.collectives, (std::vector<std::string>{"native", "native"}));
+  EXPECT_EQ(describe(plan), "native, workers by rank");
+  const auto back = all_reduce_plan_from_json(nlohmann::json::parse(to_json(plan).dump()));
+  const std::vector<int> members = {0, 2};
+  EXPECT_FALSE(back.schedule(0, members, 0, 10).has_value());
+}
+
+TEST(AllReducePlan, AutoNeverPicksNative) {
+  const Network network = racks_in_turn(2, 2, 1e9);
+  for (const std::int64_t elements : {1, 1 << 10, 1 << 24})
+    EXPECT_NE(plan_all_reduce(setting_for("auto", network, {elements}), network).collectives.front(),
+              "native");
+}
+
+TEST(AllReducePlan, ComesBackFromItsDocument) {
+  const Network network = racks_in_turn(2, 3, 1e9);
+  const auto plan = plan_all_reduce(setting_for("auto", network, {10, 1 << 20}), network);
+  const auto back = all_reduce_plan_from_json(nlohmann::json::parse(to_json(plan).dump()));
+  EXPECT_EQ(to_json(back), to_json(plan));
+  EXPECT_EQ(back.workers.order, plan.workers.order);
+  EXPECT_EQ(back.collectives, plan.collectives);
+}
+
+TEST(AllReducePlan, GivesAGroupOfWorkersItsPartOfTheOrder) {
+  const AllReducePlan plan{.workers = {.order = {0, 2, 4, 1, 3, 5}, .groups = {3, 3}},
+                           .by_rank = false,
+                           .picked = false,
+                           .collectives = {"ring"}};
+  const std::vector<int> members = {1, 2, 4};
+  // The ring 2, 4, 1: worker 1 stands last, at index 0 of the members.
+  const auto schedule = plan.schedule(0, members, 0, 9).value();
+  EXPECT_EQ(schedule.rounds.front().front().peer, 1);
+  EXPECT_EQ(schedule.rounds.front().back().peer, 2);
+}
+
+}  // namespace
+}  // namespace tandem

@@ -1,0 +1,358 @@
+// Where roles go: defaults, idempotence, and every reason to refuse a placement.
+#include <gtest/gtest.h>
+
+#include "policies/vocabulary/check.hpp"
+#include "workloads/job/experiment_file.hpp"
+
+namespace tandem {
+namespace {
+
+using Hosts = std::vector<std::string>;
+
+platforms::Host host(const std::string& name, int cores, bool has_disk = false) {
+  platforms::Host made;
+  made.name = name;
+  made.cores = cores;
+  if (has_disk) made.disks.push_back({"disk", BytesPerSecond(1e8), BytesPerSecond(1e8)});
+  return made;
+}
+
+/// Hosts a, b (with a disk), c, of one, four and two cores.
+platforms::Description lab() {
+  platforms::Description platform;
+  platform.file = "lab.xml";
+  platform.hosts = {host("a", 1), host("b", 4, true), host("c", 2)};
+  return platform;
+}
+
+Experiment experiment_over(const std::string& route) {
+  Experiment experiment;
+  experiment.name = "test";
+  experiment.sync.over = route;
+  return experiment;
+}
+
+std::string error_of(Experiment experiment, const platforms::Description& platform = lab()) {
+  try {
+    resolve_placement(experiment, platform);
+  } catch (const ConfigError& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+TEST(Placement, ServerGoesToTheFirstHostWithADisk) {
+  Experiment experiment = experiment_over("server");
+  resolve_placement(experiment, lab());
+  EXPECT_EQ(experiment.placement.servers, Hosts{"b"});
+  EXPECT_EQ(experiment.placement.workers, (Hosts{"a", "c"}));
+  EXPECT_EQ(experiment.placement.evaluator, "");
+}
+
+TEST(Placement, ServerGoesToTheFirstHostWithoutAnyDisk) {
+  auto platform = lab();
+  platform.hosts[1].disks.clear();
+  Experiment experiment = experiment_over("server");
+  resolve_placement(experiment, platform);
+  EXPECT_EQ(experiment.placement.servers, Hosts{"a"});
+  EXPECT_EQ(experiment.placement.workers, (Hosts{"b", "c"}));
+}
+
+TEST(Placement, AllReduceNeedsNoServer) {
+  Experiment experiment = experiment_over("all-reduce");
+  resolve_placement(experiment, lab());
+  EXPECT_TRUE(experiment.placement.servers.empty());
+  EXPECT_EQ(experiment.placement.workers, (Hosts{"a", "b", "c"}));
+}
+
+TEST(Placement, NamedServersKeepTheirHostOverEveryRoute) {
+  Experiment experiment = experiment_over("all-reduce");
+  experiment.placement.servers = {"a"};
+  resolve_placement(experiment, lab());
+  EXPECT_TRUE(experiment.placement.servers.empty());
+  EXPECT_EQ(experiment.placement.workers, (Hosts{"b", "c"}));
+}
+
+TEST(Placement, ShardsThatSwitchTogetherHaveNoLimitOfTime) {
+  Experiment experiment = experiment_over("server");
+  experiment.sync.algorithm = "sync-switch";
+  experiment.placement.servers = {"a", "b"};
+  experiment.stop.rounds = 10;
+  EXPECT_EQ(error_of(experiment), "no error");
+  experiment.stop.seconds = Seconds(5);
+  EXPECT_EQ(error_of(experiment),
+            "experiment 'test': key 'stop.seconds': expected stop.rounds or stop.epochs, because 2 servers "
+            "would each by its own clock find how far the job of sync-switch is, found a limit of time");
+  experiment.placement.servers = {"co-located"};
+  EXPECT_NE(error_of(experiment).find("because 3 servers"), std::string::npos) << error_of(experiment);
+  experiment.placement.servers = {"a"};
+  EXPECT_EQ(error_of(experiment), "no error");
+  experiment.placement.servers = {"a", "b"};
+  experiment.sync.algorithm = "asp";
+  EXPECT_EQ(error_of(experiment), "no error");
+}
+
+TEST(Placement, EvaluatorFollowsServerOrFirstWorker) {
+  Experiment experiment = experiment_over("server");
+  experiment.evaluate_every = 5;
+  resolve_placement(experiment, lab());
+  EXPECT_EQ(experiment.placement.evaluator, "b");
+  experiment = experiment_over("all-reduce");
+  experiment.evaluate_every = 5;
+  experiment.placement.workers = {"c", "b"};
+  resolve_placement(experiment, lab());
+  EXPECT_EQ(experiment.placement.evaluator, "c");
+  experiment.evaluate_every = 0;
+  resolve_placement(experiment, lab());
+  EXPECT_EQ(experiment.placement.evaluator, "");
+}
+
+TEST(Placement, IsKeptWhenResolvedAgain) {
+  for (const char* route : {"server", "all-reduce"}) {
+    Experiment once = experiment_over(route);
+    once.evaluate_every = 3;
+    resolve_placement(once, lab());
+    Experiment twice = once;
+    resolve_placement(twice, lab());
+    EXPECT_EQ(to_json(once), to_json(twice));
+  }
+}
+
+TEST(Placement, SoManyWorkersAreTheFirst) {
+  Experiment experiment = experiment_over("all-reduce");
+  experiment.placement.worker_count = 2;
+  resolve_placement(experiment, lab());
+  EXPECT_EQ(experiment.placement.workers, (Hosts{"a", "b"}));
+  experiment.placement.workers = {"c", "b", "a"};
+  resolve_placement(experiment, lab());
+  EXPECT_EQ(experiment.placement.workers, (Hosts{"c", "b"}));
+  const Experiment once = experiment;
+  resolve_placement(experiment, lab());
+  EXPECT_EQ(to_json(once), to_json(experiment));
+  experiment.placement.worker_count = 3;
+  EXPECT_EQ(
+      error_of(experiment),
+      "experiment 'test': key 'placement.worker_count': expected at most 2, the workers that there are, "
+      "found '3'");
+}
+
+TEST(Placement, AnAlgorithmOfOneWorkerTakesOneOfSoMany) {
+  Experiment experiment = experiment_over("server");
+  experiment.sync.algorithm = "sequential";
+  experiment.placement.worker_count = 2;
+  resolve_placement(experiment, lab());
+  EXPECT_EQ(experiment.placement.workers, Hosts{"a"});
+  const Experiment once = experiment;
+  resolve_placement(experiment, lab());
+  EXPECT_EQ(to_json(once), to_json(experiment));
+}
+
+TEST(Placement, SeveralWorkersOnAHostUpToItsSlots) {
+  Experiment experiment = experiment_over("all-reduce");
+  experiment.placement.workers = {"b", "b", "b", "b"};
+  EXPECT_EQ(error_of(experiment), "no error");
+  experiment.placement.workers.push_back("b");
+  EXPECT_EQ(
+      error_of(experiment),
+      "experiment 'test': key 'placement.workers': expected at most 4 on host 'b' (its property 'slots', or "
+      "else its cores), found 5; name it less often, or raise <prop id=\"slots\"> in lab.xml");
+  auto platform = lab();
+  platform.hosts[1].properties["slots"] = "5";
+  EXPECT_EQ(error_of(experiment, platform), "no error");
+  platform.hosts[1].properties["slots"] = "0";
+  experiment.placement.workers = {"b"};
+  EXPECT_NE(error_of(experiment, platform).find("expected at most 0 on host 'b'"), std::string::npos);
+}
+
+TEST(Placement, TheOnlyHostTakesAllRoles) {
+  auto platform = lab();
+  platform.hosts.erase(platform.hosts.begin());
+  platform.hosts.resize(1);
+  Experiment experiment = experiment_over("server");
+  resolve_placement(experiment, platform);
+  EXPECT_EQ(experiment.placement.servers, std::vector<std::string>{"b"});
+  EXPECT_EQ(experiment.placement.workers, std::vector<std::string>(4, "b"));
+}
+
+TEST(Placement, OtherRolesNeedNoSlots) {
+  Experiment experiment = experiment_over("server");
+  experiment.placement.workers = {"a"};
+  experiment.placement.servers = {"a", "a"};
+  experiment.placement.evaluator = "a";
+  experiment.evaluate_every = 1;
+  EXPECT_EQ(error_of(experiment), "no error");
+}
+
+Hosts servers_of(const std::string& word, const Hosts& workers, const std::string& route = "server") {
+  Experiment experiment = experiment_over(route);
+  experiment.placement.servers = {word};
+  experiment.placement.workers = workers;
+  resolve_placement(experiment, lab());
+  return experiment.placement.servers;
+}
+
+TEST(Placement, CoLocatedServersAreBesideEachWorker) {
+  EXPECT_EQ(servers_of("co-located", {"c", "b", "c"}), (Hosts{"c", "b", "c"}));
+  EXPECT_EQ(servers_of("co-located", {}), (Hosts{"a", "b", "c"})) << "no host is kept for servers";
+  EXPECT_EQ(servers_of("co-located", {}, "all-reduce"), Hosts{});
+}
+
+TEST(Placement, OwnServersAreOnAllHostsThatNobodyElseNames) {
+  EXPECT_EQ(servers_of("own", {"b"}), (Hosts{"a", "c"}));
+  EXPECT_EQ(servers_of("own", {}), Hosts{"b"}) << "as without a word";
+  EXPECT_EQ(servers_of("own", {"b"}, "all-reduce"), Hosts{});
+  Experiment experiment = experiment_over("server");
+  experiment.placement.servers = {"own"};
+  experiment.placement.workers = {"a"};
+  experiment.placement.evaluator = "c";
+  experiment.evaluate_every = 1;
+  resolve_placement(experiment, lab());
+  EXPECT_EQ(experiment.placement.servers, Hosts{"b"});
+}
+
+TEST(Placement, OfOwnServersIsRefusedWithoutAHostForThem) {
+  const std::string refusal =
+      "experiment 'test': key 'placement.servers': expected own, which needs a host that no other role "
+      "names, "
+      "found none of lab.xml; co-located shares those of the workers";
+  Experiment experiment = experiment_over("server");
+  experiment.placement.servers = {"own"};
+  experiment.placement.workers = {"a", "b", "c"};
+  EXPECT_EQ(error_of(experiment), refusal);
+  auto platform = lab();
+  platform.hosts.resize(1);
+  experiment.placement.workers.clear();
+  EXPECT_EQ(error_of(experiment, platform), refusal) << "the only host takes the workers";
+}
+
+TEST(Placement, ACoordinatorIsOneOfTheServersOfAWord) {
+  Experiment experiment = experiment_over("all-reduce");
+  experiment.sync.algorithm = "esync";
+  experiment.placement.servers = {"co-located"};
+  experiment.placement.workers = {"c", "b"};
+  resolve_placement(experiment, lab());
+  EXPECT_EQ(experiment.placement.servers, Hosts{"c"});
+}
+
+TEST(Placement, AHostIsMeantRatherThanTheWord) {
+  auto platform = lab();
+  platform.hosts[2].name = "own";
+  Experiment experiment = experiment_over("server");
+  experiment.placement.servers = {"own"};
+  resolve_placement(experiment, platform);
+  EXPECT_EQ(experiment.placement.servers, Hosts{"own"});
+}
+
+TEST(Placement, RefusesWordsThatAreNone) {
+  Experiment experiment = experiment_over("server");
+  experiment.placement.servers = {"colocated"};
+  EXPECT_EQ(
+      error_of(experiment),
+      "experiment 'test': key 'placement.servers': expected a host of lab.xml | co-located | own, found "
+      "'colocated'; did you mean 'co-located'?");
+  experiment.placement.servers = {"co-located", "a"};
+  EXPECT_EQ(error_of(experiment),
+            "experiment 'test': key 'placement.servers': expected a host of lab.xml, found 'co-located'");
+}
+
+TEST(Placement, RefusesUnknownHosts) {
+  Experiment experiment = experiment_over("server");
+  experiment.placement.workers = {"bb"};
+  EXPECT_EQ(error_of(experiment),
+            "experiment 'test': key 'placement.workers': expected a host of lab.xml, found 'bb'; did you "
+            "mean 'b'?");
+  experiment = experiment_over("server");
+  experiment.placement.evaluator = "node-1234";
+  EXPECT_EQ(error_of(experiment),
+            "experiment 'test': key 'placement.evaluator': expected a host of lab.xml, found 'node-1234'");
+}
+
+TEST(Placement, RefusesOptionsThatItsWorkersRuleOut) {
+  Experiment experiment = experiment_over("server");
+  experiment.sync.algorithm = "k-sync";
+  experiment.sync.options = {{"k", std::int64_t{2}}};
+  EXPECT_EQ(error_of(experiment), "no error");
+  experiment.sync.options = {{"k", std::int64_t{3}}};
+  const Locate locate = [](const std::string& path) {
+    return Origin{path == "sync.options.k" ? "lab.yaml:6" : "lab.yaml", path};
+  };
+  try {
+    resolve_placement(experiment, lab(), locate);
+    FAIL();
+  } catch (const ConfigError& error) {
+    EXPECT_STREQ(
+        error.what(),
+        "lab.yaml:6: key 'sync.options' of k-sync: option 'k': expected at most the number of workers "
+        "(2), found '3'");
+  }
+}
+
+TEST(Placement, GivesSequentialOneWorkerAndRefusesMore) {
+  for (const char* route : {"server", "all-reduce"}) {
+    Experiment experiment = experiment_over(route);
+    experiment.sync.algorithm = "sequential";
+    resolve_placement(experiment, lab());
+    EXPECT_EQ(experiment.placement.workers, Hosts{"a"});
+    experiment.placement.workers = {"a", "c"};
+    const std::string error = error_of(experiment);
+    EXPECT_NE(error.find("'placement.workers': expected at most 1 for sequential, found 2"),
+              std::string::npos)
+        << error;
+  }
+}
+
+TEST(Placement, RefusesBadSlots) {
+  auto platform = lab();
+  platform.hosts[0].properties["slots"] = "two";
+  Experiment experiment = experiment_over("all-reduce");
+  EXPECT_EQ(error_of(experiment, platform),
+            "lab.xml: host 'a': property 'slots': expected integer >= 0, found 'two'");
+}
+
+TEST(Placement, RefusesAPlatformWithoutRoomForWorkers) {
+  auto platform = lab();
+  platform.hosts.resize(2);
+  Experiment experiment = experiment_over("server");
+  experiment.placement.servers = {platform.hosts[0].name, platform.hosts[1].name};
+  EXPECT_EQ(error_of(experiment, platform),
+            "experiment 'test': key 'placement.workers': expected at least one host that no other role "
+            "names, found "
+            "none; list the workers");
+  platform.hosts.clear();
+  EXPECT_EQ(error_of(experiment_over("server"), platform), "lab.xml: expected at least one host, found none");
+}
+
+TEST(Placement, CacheNodesNeedADisk) {
+  Experiment experiment = experiment_over("all-reduce");
+  experiment.data.source = "storage";
+  experiment.placement.cache_nodes = {"a"};
+  EXPECT_EQ(error_of(experiment),
+            "experiment 'test': key 'placement.cache_nodes': expected hosts with a disk, found 'a', which "
+            "has none");
+}
+
+TEST(Placement, CacheFitsMemoryAndDisk) {
+  Experiment experiment = experiment_over("all-reduce");
+  experiment.data.source = "storage";
+  experiment.data.cache_capacity = Bytes(std::int64_t{8} << 30);
+  experiment.placement.cache_nodes = {"b"};
+  auto platform = lab();
+  auto& node = platform.hosts[1];
+  EXPECT_EQ(error_of(experiment, platform), "no error");
+  node.properties["memory"] = "4GiB";
+  EXPECT_EQ(error_of(experiment, platform),
+            "experiment 'test': key 'data.cache_capacity': expected at most 4GiB, the memory of host 'b', "
+            "found '8GiB'");
+  node.properties["memory"] = "8GiB";
+  EXPECT_EQ(error_of(experiment, platform), "no error");
+  node.disks[0].properties["size"] = "6GB";
+  EXPECT_EQ(error_of(experiment, platform),
+            "experiment 'test': key 'data.cache_capacity': expected at most 6GB, the disk of host 'b', found "
+            "'8GiB'");
+  node.disks[0].properties["size"] = "big";
+  EXPECT_EQ(error_of(experiment, platform),
+            "lab.xml: host 'b': property 'size': expected a size (like 4GiB), found 'big'");
+}
+
+}  // namespace
+}  // namespace tandem

@@ -1,0 +1,239 @@
+// A learner over the memory of a device that is not the host: the same bits, backward queued a bucket ahead,
+// losses fetched when asked, loads beside the queue, and every mark forgotten once.
+#include <gtest/gtest.h>
+
+#include "tests/support/apart_device.hpp"
+#include "tests/workloads/learner/learner_probe.hpp"
+#include "workloads/model/optimizer.hpp"
+
+namespace tandem {
+namespace {
+
+using testing::ApartDevice;
+
+std::shared_ptr<const Dataset> images(std::int64_t train, const std::string& name = "synthetic") {
+  return load_dataset({.name = name, .directory = "", .train_samples = train, .test_samples = 8, .seed = 5});
+}
+
+LearnerSetting setting(const std::string& model, const DatasetInfo& info, std::int64_t bucket_bytes) {
+  return {.model = model, .dataset = info, .bucket_bytes = Bytes(bucket_bytes)};
+}
+
+int buckets_of(const Learner& learner) { return static_cast<int>(learner.description().buckets.size()); }
+
+/// One bucket as a context does it: whoever started the kernel forgets where it ended.
+void backward(Learner& learner, ApartDevice& device, int bucket) {
+  learner.backward(bucket);
+  const DeviceMark end = device.kernel_end();
+  device.has_reached(end);
+  device.forget(end);
+}
+
+double step(Learner& learner, ApartDevice& device, std::span<const std::byte> records) {
+  learner.load(records);
+  const double loss = loss_of_forward(learner);
+  for (int bucket = 0; bucket < buckets_of(learner); ++bucket) backward(learner, device, bucket);
+  device.finish();
+  return loss;
+}
+
+/// What a flat vector holds of one bucket.
+std::vector<float> part_of(Learner& learner, std::span<const float> flat, int bucket) {
+  const auto& extent = learner.description().buckets[static_cast<std::size_t>(bucket)];
+  return copy_of(
+      flat.subspan(static_cast<std::size_t>(extent.offset), static_cast<std::size_t>(extent.elements())));
+}
+
+TEST(LearnerApart, SameBitsAsOnTheHost) {
+  const auto dataset = images(4, "synthetic-colour");
+  const auto records = dataset->records(Dataset::Part::train);
+  const auto wanted = setting("resnet18", dataset->info(), 1 << 20);
+  ApartDevice device;
+  {
+    const auto here = make_learner(wanted);
+    const auto apart = make_learner(wanted, device);
+    EXPECT_EQ(copy_of(here->model()), copy_of(apart->model()));
+    for (int round = 0; round < 2; ++round) {
+      EXPECT_EQ(differentiate(*here, records), step(*apart, device, records));
+      EXPECT_EQ(copy_of(here->gradient()), copy_of(apart->gradient())) << "statistics are among them";
+      for (auto* learner : {here.get(), apart.get()}) {
+        Sgd sgd(0.05, 0.0, 0.0, learner->description().elements());
+        apply_update(sgd, learner->description(), 0, learner->model(), learner->gradient(), 1.0);
+      }
+      EXPECT_EQ(copy_of(here->model()), copy_of(apart->model()));
+    }
+    const auto expected = here->evaluate(records);
+    const auto found = apart->evaluate(records);
+    EXPECT_EQ(expected.loss, found.loss);
+    EXPECT_EQ(expected.accuracy, found.accuracy);
+  }
+  EXPECT_EQ(device.marks(), 0U);
+  EXPECT_EQ(device.memories(), 0U);
+  EXPECT_EQ(device.pinned_memories(), 0);
+  EXPECT_EQ(device.wrong_forgets, 0);
+}
+
+TEST(LearnerApart, QueuesTheNextBucketAheadAndCalculatesNoneTwice) {
+  const auto dataset = images(8);
+  const auto records = dataset->records(Dataset::Part::train);
+  const auto here = make_learner(setting("lenet", dataset->info(), 1));
+  differentiate(*here, records);
+  ApartDevice device;
+  const auto apart = make_learner(setting("lenet", dataset->info(), 1), device);
+  apart->load(records);
+  apart->forward();
+  const int buckets = buckets_of(*apart);
+  ASSERT_GT(buckets, 2);
+  for (int bucket = 0; bucket < buckets; ++bucket) {
+    backward(*apart, device, bucket);
+    const int last = std::min(bucket + 1, buckets - 1);
+    for (int done = 0; done <= last; ++done)
+      EXPECT_EQ(part_of(*apart, apart->gradient(), done), part_of(*here, here->gradient(), done))
+          << "bucket " << done << " after backward of " << bucket;
+    for (int later = last + 1; later < buckets; ++later)
+      for (const float value : part_of(*apart, apart->gradient(), later)) ASSERT_EQ(value, 0.0F);
+  }
+  apart->forward();
+  backward(*apart, device, 0);
+  const auto& second = apart->description().buckets[1];
+  const float mark = 12345.0F;
+  apart->gradient()[static_cast<std::size_t>(second.offset)] = mark;
+  backward(*apart, device, 1);
+  EXPECT_EQ(apart->gradient()[static_cast<std::size_t>(second.offset)], mark) << "calculated again";
+}
+
+TEST(LearnerApart, SaysWhereABucketEndsAndNotWhereTheNextDoes) {
+  const auto dataset = images(8);
+  ApartDevice device;
+  {
+    const auto learner = make_learner(setting("lenet", dataset->info(), 1), device);
+    learner->load(dataset->records(Dataset::Part::train));
+    learner->forward();
+    const std::size_t before = device.marks();
+    DeviceMark last = 0;
+    for (int bucket = 0; bucket < buckets_of(*learner); ++bucket) {
+      learner->backward(bucket);
+      const bool is_last = bucket + 1 == buckets_of(*learner);
+      EXPECT_EQ(device.marks(), before + (is_last ? 1 : 2)) << "its own end, and the next one's";
+      const std::size_t marks = device.marks();
+      const DeviceMark end = device.kernel_end();
+      EXPECT_EQ(device.marks(), marks) << "said, not made now";
+      EXPECT_GT(end, last) << "in the order of buckets";
+      last = end;
+      device.forget(end);
+    }
+    EXPECT_EQ(device.marks(), before);
+  }
+  EXPECT_EQ(device.marks(), 0U);
+  EXPECT_EQ(device.wrong_forgets, 0);
+}
+
+TEST(LearnerApart, AnAbandonedStepLeavesNothing) {
+  const auto dataset = images(8);
+  const auto records = dataset->records(Dataset::Part::train);
+  const auto here = make_learner(setting("lenet", dataset->info(), 1));
+  const double expected = differentiate(*here, records);
+  ApartDevice device;
+  {
+    const auto apart = make_learner(setting("lenet", dataset->info(), 1), device);
+    apart->load(records);
+    apart->forward();
+    backward(*apart, device, 0);
+    EXPECT_EQ(step(*apart, device, records), expected);
+    EXPECT_EQ(copy_of(apart->gradient()), copy_of(here->gradient()));
+    apart->forward();
+    backward(*apart, device, 0);
+  }
+  EXPECT_EQ(device.marks(), 0U);
+  EXPECT_EQ(device.wrong_forgets, 0);
+}
+
+TEST(LearnerApart, TheLossIsFetchedWhenAskedAndStays) {
+  const auto dataset = images(8);
+  const auto records = dataset->records(Dataset::Part::train);
+  const auto here = make_learner(setting("lenet", dataset->info(), 1));
+  const double expected = differentiate(*here, records);
+  ApartDevice device;
+  const auto apart = make_learner(setting("lenet", dataset->info(), 1), device);
+  apart->load(records);
+  apart->forward();
+  for (int bucket = 0; bucket < buckets_of(*apart); ++bucket) backward(*apart, device, bucket);
+  const int finishes = device.finishes;
+  EXPECT_EQ(apart->loss(), expected);
+  EXPECT_EQ(apart->loss(), expected);
+  EXPECT_EQ(device.finishes, finishes) << "waits for its own mark alone";
+}
+
+TEST(LearnerApart, LoadsGoBesideTheQueue) {
+  const auto dataset = images(48);
+  const auto records = dataset->records(Dataset::Part::train);
+  const auto third = records.size() / 3;
+  const auto here = make_learner(setting("lenet", dataset->info(), 1));
+  ApartDevice device;
+  const auto apart = make_learner(setting("lenet", dataset->info(), 1), device);
+  std::vector<std::byte> buffer;
+  for (std::size_t batch = 0; batch < 6; ++batch) {
+    const auto part = records.subspan(batch % 3 * third, third);
+    // Nobody but the learner has them afterwards.
+    buffer.assign(part.begin(), part.end());
+    apart->load(buffer);
+    std::ranges::fill(buffer, std::byte{0});
+    EXPECT_EQ(loss_of_forward(*apart), differentiate(*here, part)) << "batch " << batch;
+    for (int bucket = 0; bucket < buckets_of(*apart); ++bucket) backward(*apart, device, bucket);
+    EXPECT_EQ(copy_of(apart->gradient()), copy_of(here->gradient())) << "batch " << batch;
+  }
+  EXPECT_EQ(device.concurrent_copies, 6);
+  EXPECT_EQ(device.pinned_memories(), 3) << "two blocks, and the loss";
+}
+
+TEST(LearnerApart, NextBatchMayBeLoadedBeforeBackwardEnds) {
+  const auto dataset = images(32);
+  const auto records = dataset->records(Dataset::Part::train);
+  const auto half = records.size() / 2;
+  const auto here = make_learner(setting("lenet", dataset->info(), 1));
+  ApartDevice device;
+  const auto apart = make_learner(setting("lenet", dataset->info(), 1), device);
+  differentiate(*here, records.first(half));
+  apart->load(records.first(half));
+  apart->forward();
+  backward(*apart, device, 0);
+  apart->load(records.last(half));
+  apart->load(records.first(half));  // given up before its turn
+  apart->load(records.last(half));
+  for (int bucket = 1; bucket < buckets_of(*apart); ++bucket) backward(*apart, device, bucket);
+  EXPECT_EQ(copy_of(apart->gradient()), copy_of(here->gradient()));
+  here->load(records.last(half));
+  EXPECT_EQ(loss_of_forward(*apart), loss_of_forward(*here));
+  EXPECT_EQ(loss_of_forward(*apart), loss_of_forward(*here)) << "the same batch again";
+  // An evaluation has blocks of its own.
+  apart->load(records.first(half));
+  EXPECT_EQ(apart->evaluate(records).loss, here->evaluate(records).loss);
+  here->load(records.first(half));
+  EXPECT_EQ(loss_of_forward(*apart), loss_of_forward(*here));
+}
+
+TEST(LearnerApart, ComputesBehindWhatTheQueueHas) {
+  const auto dataset = images(8);
+  const auto records = dataset->records(Dataset::Part::train);
+  const auto here = make_learner(setting("mlp", dataset->info(), 0));
+  ApartDevice device;
+  const auto apart = make_learner(setting("mlp", dataset->info(), 0), device);
+  here->load(records);
+  apart->load(records);
+  for (float& value : here->model()) value *= 0.5F;
+  device.scale(apart->model().data(), std::ssize(apart->model()), 0.5F);
+  EXPECT_EQ(loss_of_forward(*apart), loss_of_forward(*here));
+}
+
+TEST(LearnerApartDeathTest, LabelsAreChecked) {
+  const auto dataset = images(4);
+  const auto records = dataset->records(Dataset::Part::train);
+  std::vector<std::byte> wrong(records.begin(), records.end());
+  wrong[static_cast<std::size_t>(dataset->info().record_bytes().count())] = std::byte{77};
+  ApartDevice device;
+  const auto learner = make_learner(setting("mlp", dataset->info(), 0), device);
+  EXPECT_DEATH(learner->load(wrong), "label 77 classes 10");
+}
+
+}  // namespace
+}  // namespace tandem

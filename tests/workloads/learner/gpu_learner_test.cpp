@@ -1,0 +1,145 @@
+// The learner on a GPU against the learner on the processor; skipped without a GPU.
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "tests/support/gpu.hpp"
+#include "tests/workloads/learner/learner_probe.hpp"
+#include "workloads/vectors/owned_mark.hpp"
+
+namespace tandem {
+namespace {
+
+std::shared_ptr<const Dataset> images(std::int64_t train, const std::string& name) {
+  return load_dataset({.name = name, .directory = "", .train_samples = train, .test_samples = 8, .seed = 5});
+}
+
+class LearnerOnGpu : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    gpu_ = testing::find_gpu();
+    if (gpu_.device == nullptr) GTEST_SKIP() << gpu_.reason;
+  }
+  ComputeDevice& device() { return *gpu_.device; }
+
+  std::unique_ptr<Learner> learner(LearnerSetting setting) {
+    setting.gpu = 0;
+    return make_learner(setting, device());
+  }
+  std::vector<float> fetch(std::span<const float> values) {
+    std::vector<float> copy(values.size());
+    copy_and_await(device(), copy.data(), values.data(), values.size_bytes());
+    return copy;
+  }
+  double step(Learner& learner, std::span<const std::byte> records) {
+    learner.load(records);
+    learner.forward();
+    for (int bucket = 0; bucket < static_cast<int>(learner.description().buckets.size()); ++bucket) {
+      learner.backward(bucket);
+      device().forget(device().kernel_end());
+    }
+    return learner.loss();
+  }
+  /// model -= rate * gradient, and statistics stay, on both.
+  void descend(Learner& here, Learner& there, float rate) {
+    for (const auto& bucket : here.description().buckets) {
+      const SgdStep step{1.0F, rate, 0.0F, 0.0F, false};
+      host_device().sgd(here.model().data() + bucket.offset, here.gradient().data() + bucket.offset, nullptr,
+                        bucket.parameters, step);
+      device().sgd(there.model().data() + bucket.offset, there.gradient().data() + bucket.offset, nullptr,
+                   bucket.parameters, step);
+    }
+  }
+
+ private:
+  testing::Gpu gpu_;
+};
+
+/// Length of the difference over the length of what is expected.
+double relative_error(std::span<const float> found, std::span<const float> expected) {
+  double difference = 0.0, length = 0.0;
+  for (std::size_t i = 0; i < expected.size(); ++i) {
+    difference += std::pow(static_cast<double>(found[i]) - static_cast<double>(expected[i]), 2);
+    length += std::pow(static_cast<double>(expected[i]), 2);
+  }
+  return std::sqrt(difference / length);
+}
+
+TEST_F(LearnerOnGpu, ComputesAsTheProcessorDoes) {
+  for (const char* model : {"lenet", "resnet18"}) {
+    const auto dataset = images(24, std::string(model) == "lenet" ? "synthetic" : "synthetic-colour");
+    const auto records = dataset->records(Dataset::Part::train);
+    const auto third = records.size() / 3;
+    const LearnerSetting setting{.model = model, .dataset = dataset->info(), .bucket_bytes = Bytes(1 << 20)};
+    const auto here = make_learner(setting, host_device());
+    const auto there = learner(setting);
+    EXPECT_EQ(fetch(there->model()), copy_of(here->model())) << model;
+    for (std::size_t round = 0; round < 3; ++round) {
+      const auto batch = records.subspan(round * third, third);
+      const double expected = differentiate(*here, batch);
+      EXPECT_NEAR(step(*there, batch), expected, 1e-3 * expected) << model << " in step " << round;
+      EXPECT_LE(relative_error(fetch(there->gradient()), here->gradient()), 0.02) << model;
+      descend(*here, *there, 0.01F);
+      EXPECT_LE(relative_error(fetch(there->model()), here->model()), 1e-3) << model;
+    }
+    const auto expected = here->evaluate(records);
+    const auto found = there->evaluate(records);
+    EXPECT_NEAR(found.loss, expected.loss, 0.01 * expected.loss) << model;
+    EXPECT_NEAR(found.accuracy, expected.accuracy, 0.1) << model;
+  }
+}
+
+TEST_F(LearnerOnGpu, IsReproducibleToTheBit) {
+  const auto dataset = images(64, "synthetic-colour");
+  const auto records = dataset->records(Dataset::Part::train);
+  for (const char* model : {"resnet18", "mobilenet-v2"}) {
+    const LearnerSetting setting{.model = model, .dataset = dataset->info(), .bucket_bytes = Bytes(1 << 20)};
+    const auto one = learner(setting);
+    const auto two = learner(setting);
+    EXPECT_EQ(step(*one, records), step(*two, records)) << model;
+    EXPECT_EQ(fetch(one->gradient()), fetch(two->gradient())) << model;
+    EXPECT_EQ(fetch(one->model()), fetch(two->model())) << model;
+  }
+}
+
+TEST_F(LearnerOnGpu, EveryPrecisionGoesDown) {
+  const auto dataset = images(64, "synthetic-colour");
+  const auto records = dataset->records(Dataset::Part::train);
+  for (const Precision precision : {Precision::fp32, Precision::tf32, Precision::bf16})
+    for (const bool deterministic : {true, false}) {
+      LearnerSetting setting{.model = "resnet18", .dataset = dataset->info(), .bucket_bytes = Bytes(1 << 20)};
+      setting.precision = precision;
+      setting.deterministic = deterministic;
+      const auto there = learner(setting);
+      const double first = step(*there, records);
+      double loss = first;
+      for (int round = 0; round < 10; ++round) {
+        for (const auto& bucket : there->description().buckets)
+          device().sgd(there->model().data() + bucket.offset, there->gradient().data() + bucket.offset,
+                       nullptr, bucket.parameters, {1.0F, 0.02F, 0.0F, 0.0F, false});
+        loss = step(*there, records);
+      }
+      EXPECT_LT(loss, 0.7 * first) << static_cast<int>(precision) << ' ' << deterministic;
+    }
+}
+
+TEST_F(LearnerOnGpu, SaysWhenTheMemoryIsNotEnough) {
+  const auto dataset = images(8, "synthetic-colour");
+  LearnerSetting setting{.model = "resnet18", .dataset = dataset->info(), .bucket_bytes = Bytes(0)};
+  setting.image_size = 1 << 18;
+  const auto there = learner(setting);
+  there->load(dataset->records(Dataset::Part::train));
+  try {
+    there->forward();
+    FAIL();
+  } catch (const WorldError& error) {
+    const std::string message = error.what();
+    EXPECT_NE(message.find("with 8 images at once: cuda:0"), std::string::npos) << message;
+    EXPECT_NE(message.find("asked for"), std::string::npos) << message;
+    EXPECT_NE(message.find("free"), std::string::npos) << message;
+    EXPECT_EQ(message.find('\n'), std::string::npos) << message;
+  }
+}
+
+}  // namespace
+}  // namespace tandem

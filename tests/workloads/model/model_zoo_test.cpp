@@ -1,0 +1,181 @@
+// Every model of the catalogue, without libtorch: parameters and multiply-adds against published figures,
+// which images it takes, and buckets.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "workloads/learner/learner.hpp"
+#include "workloads/model/plan.hpp"
+
+namespace tandem {
+namespace {
+
+LearnerSetting setting(const std::string& model, int channels, int side, int classes,
+                       std::int64_t bucket_bytes = 0) {
+  LearnerSetting result;
+  result.model = model;
+  result.dataset = {.name = "test", .channels = channels, .height = side, .width = side, .classes = classes};
+  result.bucket_bytes = Bytes(bucket_bytes);
+  return result;
+}
+
+/// Published figures for 1000 classes.
+struct Published {
+  std::string model;
+  int side;
+  std::int64_t parameters;
+  double multiply_adds;  ///< of convolutions and fully connected layers, a sample
+};
+void PrintTo(const Published& value, std::ostream* out) { *out << value.model; }
+std::string name_of(const testing::TestParamInfo<Published>& info) {
+  std::string name = info.param.model;
+  std::erase(name, '-');
+  return name;
+}
+
+class Zoo : public testing::TestWithParam<Published> {};
+
+TEST_P(Zoo, ParametersAreThePublishedOnes) {
+  const auto& published = GetParam();
+  EXPECT_EQ(describe_model(setting(published.model, 3, published.side, 1000)).parameters(),
+            published.parameters);
+}
+
+/// Published figures leave out normalisation, ReLU and pooling, which weigh most in MobileNets.
+TEST_P(Zoo, FlopsAreThePublishedOnes) {
+  const auto& published = GetParam();
+  const auto description = describe_model(setting(published.model, 3, published.side, 1000));
+  const double flops = description.forward().count();
+  EXPECT_GT(flops, 2 * published.multiply_adds * 0.995);
+  EXPECT_LT(flops, 2 * published.multiply_adds * 1.08);
+  EXPECT_GT(description.backward().count(), 1.7 * flops);
+  EXPECT_LE(description.backward().count(), 2.0 * flops);
+}
+
+// Parameters and multiply-adds: torchvision's documentation of its models; MobileNet v1: Howard et al.
+// (2017), table 8, and Keras's count of trained parameters; ResNet-50 v2: that of ResNet-50 without its
+// normalisations (53,120 parameters) and with those of He et al.'s definition (45,440), which is also timm's
+// resnetv2_50.
+INSTANTIATE_TEST_SUITE_P(
+    Published, Zoo,
+    testing::Values(
+        Published{"alexnet", 224, 61'100'840, 0.714e9}, Published{"vgg11", 224, 132'863'336, 7.609e9},
+        Published{"vgg11-bn", 224, 132'868'840, 7.609e9}, Published{"vgg13", 224, 133'047'848, 11.308e9},
+        Published{"vgg16", 224, 138'357'544, 15.47e9}, Published{"vgg19", 224, 143'667'240, 19.632e9},
+        Published{"resnet18", 224, 11'689'512, 1.814e9}, Published{"resnet34", 224, 21'797'672, 3.664e9},
+        Published{"resnet50", 224, 25'557'032, 4.089e9}, Published{"resnet50-v2", 224, 25'549'352, 4.089e9},
+        Published{"resnet101", 224, 44'549'160, 7.801e9}, Published{"resnet152", 224, 60'192'808, 11.514e9},
+        Published{"mobilenet-v1", 224, 4'231'976, 0.569e9},
+        Published{"mobilenet-v2", 224, 3'504'872, 0.301e9},
+        Published{"inception-v3", 299, 23'834'568, 5.713e9}),
+    name_of);
+
+TEST(ModelZoo, Resnet32IsTheOneOfTheCifarSection) {
+  // 0.46 M in table 6 of He et al. (2016); 69 M multiply-adds.
+  const auto resnet = describe_model(setting("resnet32", 3, 32, 10));
+  EXPECT_EQ(resnet.parameters(), 464'154);
+  EXPECT_NEAR(resnet.forward().count(), 2 * 69e6, 0.04 * 2 * 69e6);
+}
+
+/// The first convolution is 3x3 instead of 7x7.
+TEST(ModelZoo, SmallImagesHaveASmallerFirstConvolution) {
+  const std::int64_t fewer = 64 * 3 * (49 - 9);
+  for (const auto& [model, published] : {std::pair("resnet18", 11'689'512),
+                                         {"resnet34", 21'797'672},
+                                         {"resnet50", 25'557'032},
+                                         {"resnet50-v2", 25'549'352},
+                                         {"resnet101", 44'549'160},
+                                         {"resnet152", 60'192'808}}) {
+    EXPECT_EQ(describe_model(setting(model, 3, 63, 1000)).parameters(), published - fewer) << model;
+    EXPECT_EQ(describe_model(setting(model, 3, 64, 1000)).parameters(), published) << model;
+  }
+}
+
+TEST(ModelZoo, FashionMnistFitsWhatIsMadeForSmallImages) {
+  for (const auto& entry : model_catalog().entries()) {
+    const auto wanted = setting(entry.name, 1, 28, 10);
+    if (entry.name.starts_with("vgg") || entry.name == "alexnet" || entry.name == "inception-v3") {
+      EXPECT_THROW(describe_model(wanted), ConfigError) << entry.name;
+    } else {
+      EXPECT_GT(describe_model(wanted).parameters(), 0) << entry.name;
+    }
+  }
+}
+
+TEST(ModelZoo, SmallestImagesAreThoseOfTheSummaries) {
+  for (const auto& [model, side] :
+       {std::pair("lenet", 16), {"alexnet", 63}, {"vgg11", 32}, {"inception-v3", 75}}) {
+    EXPECT_NO_THROW(describe_model(setting(model, 3, side, 10))) << model;
+    EXPECT_THROW(describe_model(setting(model, 3, side - 1, 10)), ConfigError) << model;
+  }
+}
+
+TEST(ModelZoo, ErrorsNameTheLayerAndWhatArrives) {
+  const auto error_of = [](const LearnerSetting& wanted) -> std::string {
+    try {
+      describe_model(wanted);
+    } catch (const ConfigError& error) {
+      return error.what();
+    }
+    return "no error";
+  };
+  EXPECT_EQ(
+      error_of(setting("alexnet", 1, 28, 10)),
+      "model 'alexnet' cannot take images of 1x28x28: max pooling looks at 3x3 points, but only 192x2x2 "
+      "arrive there");
+  EXPECT_EQ(error_of(setting("vgg16", 1, 28, 10)),
+            "model 'vgg16' cannot take images of 1x28x28: max pooling looks at 2x2 points, but only 512x1x1 "
+            "arrive there");
+}
+
+TEST(ModelZoo, BucketsAreCutAnywhereWithoutLoss) {
+  for (const auto& entry : model_catalog().entries()) {
+    SCOPED_TRACE(entry.name);
+    const auto whole = describe_model(setting(entry.name, 3, 96, 10));
+    const auto cut = describe_model(setting(entry.name, 3, 96, 10, 1));
+    EXPECT_EQ(whole.buckets.size(), 1U);
+    EXPECT_GT(cut.buckets.size(), 2U);
+    EXPECT_EQ(cut.elements(), whole.elements());
+    EXPECT_EQ(cut.parameters(), whole.parameters());
+    EXPECT_NEAR(cut.backward().count(), whole.backward().count(), 1e-9 * whole.backward().count());
+    std::set<std::string> names;
+    for (const auto& tensor : cut.tensors) EXPECT_TRUE(names.insert(tensor.name).second) << tensor.name;
+  }
+}
+
+TEST(ModelZoo, NamesAreThoseOfTorchvision) {
+  const auto has = [](const std::string& model, const std::string& name,
+                      const std::vector<std::int64_t>& shape) {
+    const auto description = describe_model(setting(model, 3, 96, 1000));
+    return std::ranges::any_of(description.tensors, [&](const TensorDescription& tensor) {
+      return tensor.name == name && tensor.shape == shape;
+    });
+  };
+  EXPECT_TRUE(has("alexnet", "features.10.bias", {256}));
+  EXPECT_TRUE(has("alexnet", "classifier.1.weight", {4096, 9216}));
+  EXPECT_TRUE(has("vgg16", "features.28.weight", {512, 512, 3, 3}));
+  EXPECT_TRUE(has("vgg11-bn", "features.26.running_var", {512}));
+  EXPECT_TRUE(has("resnet50", "layer3.5.conv3.weight", {1024, 256, 1, 1}));
+  EXPECT_TRUE(has("resnet50", "layer4.0.downsample.0.weight", {2048, 1024, 1, 1}));
+  EXPECT_TRUE(has("mobilenet-v2", "features.1.conv.1.weight", {16, 32, 1, 1}));
+  EXPECT_TRUE(has("mobilenet-v2", "features.17.conv.1.0.weight", {960, 1, 3, 3}));
+  EXPECT_TRUE(has("mobilenet-v2", "features.18.0.weight", {1280, 320, 1, 1}));
+  EXPECT_TRUE(has("inception-v3", "Mixed_6e.branch7x7dbl_5.conv.weight", {192, 192, 1, 7}));
+  EXPECT_TRUE(has("inception-v3", "Mixed_7c.branch3x3dbl_3b.bn.running_mean", {384}));
+}
+
+TEST(ModelZoo, PlainDeepModelsBeginWithWeightsForRelu) {
+  const auto plan = plan_model(setting("vgg11", 3, 32, 10));
+  const auto values = initial_model(plan, 1);
+  const auto& tensor = plan.description.tensors.at(2);
+  ASSERT_EQ(tensor.name, "features.3.weight");
+  double squares = 0.0;
+  for (std::int64_t at = tensor.offset; at < tensor.offset + tensor.elements(); ++at)
+    squares += std::pow(static_cast<double>(values[static_cast<std::size_t>(at)]), 2);
+  EXPECT_NEAR(squares / static_cast<double>(tensor.elements()), 2.0 / (64 * 9), 0.02 * 2.0 / (64 * 9));
+}
+
+}  // namespace
+}  // namespace tandem

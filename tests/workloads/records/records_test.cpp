@@ -1,0 +1,289 @@
+// The result directory: what is written can be read back exactly, and the summary says what the records say.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <limits>
+
+#include "policies/vocabulary/check.hpp"
+#include "policies/vocabulary/quantile.hpp"
+#include "policies/vocabulary/rng.hpp"
+#include "tests/support/seeds.hpp"
+#include "workloads/records/columns.hpp"
+#include "workloads/records/result_directory.hpp"
+
+namespace tandem {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::HasSubstr;
+
+/// A directory of its own for each test, removed at the end.
+class ResultDirectory : public ::testing::Test {
+ protected:
+  ResultDirectory() {
+    const auto* test = ::testing::UnitTest::GetInstance()->current_test_info();
+    path = fs::temp_directory_path() /
+           (std::string("tandem_records_") + test->name() + std::to_string(getpid()));
+    fs::remove_all(path);
+  }
+  ~ResultDirectory() override { fs::remove_all(path); }
+  void put(const std::string& file, const std::string& text) const { std::ofstream(path / file) << text; }
+
+  fs::path path;
+};
+
+RunInfo two_workers() {
+  RunInfo info;
+  info.world = "simulated";
+  info.experiment.name = "small";
+  info.experiment.warmup_steps = 1;
+  info.experiment.stop.rounds = 3;
+  info.roles = {"worker", "worker", "server"};
+  info.hosts = {"a", "b", "c"};
+  info.physics = {{"network/model", "CM02"}};
+  info.all_reduce = {{"summary", "ring, workers by rank"}};
+  info.sharding = {{"bytes", {400}}, {"largest_over_mean", 1.0}};
+  info.versions = {{"tandem", "0.1.0"}};
+  info.command = "tandem simulate small.yaml";
+  return info;
+}
+
+StepRecord step_of(Rank rank, int step, double forward, double exchange) {
+  StepRecord record{.rank = rank, .step = step, .round = step, .start = Seconds(step * 10.0), .samples = 4};
+  record.phases[static_cast<std::size_t>(Phase::forward)] = Seconds(forward);
+  record.phases[static_cast<std::size_t>(Phase::exchange)] = Seconds(exchange);
+  record.bytes_sent = 100;
+  record.bytes_received = 50;
+  return record;
+}
+
+Journal small_journal() {
+  Journal journal;
+  journal.steps = {step_of(0, 0, 9, 9), step_of(0, 1, 1, 1), step_of(0, 2, 2, 2),
+                   step_of(1, 0, 9, 9), step_of(1, 1, 3, 1), step_of(1, 2, 5, 1)};
+  return journal;
+}
+
+template <class Record>
+void expect_same_csv(const std::vector<Record>& records) {
+  const std::string text = to_csv(records);
+  EXPECT_EQ(to_csv(from_csv<Record>("file", text)), text);
+}
+
+TEST(Csv, TextsThatNeedItAreQuoted) {
+  const std::vector<DecisionRecord> records = {{1, "server", "say \"hello\", world", "two\nlines"},
+                                               {2, "cache", "", "plain"},
+                                               {3, "x", "\"", ",\r\n"}};
+  const std::string text = to_csv(records);
+  EXPECT_THAT(text, HasSubstr("1,server,\"say \"\"hello\"\", world\",\"two\nlines\"\n"));
+  const auto back = from_csv<DecisionRecord>("file", text);
+  ASSERT_EQ(back.size(), 3U);
+  for (std::size_t i = 0; i < back.size(); ++i) {
+    EXPECT_EQ(back[i].event, records[i].event);
+    EXPECT_EQ(back[i].decisions, records[i].decisions);
+  }
+}
+
+TEST(Csv, NumbersReadBackExactly) {
+  for (const auto seed : testing::seeds(20)) {
+    TANDEM_TRACE_SEED(seed);
+    Rng rng(seed);
+    std::vector<StepRecord> records;
+    for (int i = 0; i < 200; ++i) {
+      auto& record = records.emplace_back(
+          step_of(i, i, std::ldexp(rng.uniform(), static_cast<int>(rng.below(80)) - 40), rng.normal()));
+      record.loss = i % 7 == 0 ? std::numeric_limits<double>::quiet_NaN() : rng.normal() * 1e-300;
+      record.bytes_sent = static_cast<std::int64_t>(rng.next() >> 1);
+    }
+    const auto back = from_csv<StepRecord>("file", to_csv(records));
+    ASSERT_EQ(back.size(), records.size());
+    for (std::size_t i = 0; i < back.size(); ++i) {
+      EXPECT_EQ(back[i].phases, records[i].phases);
+      EXPECT_EQ(back[i].bytes_sent, records[i].bytes_sent);
+      EXPECT_EQ(std::isnan(back[i].loss), std::isnan(records[i].loss));
+      if (!std::isnan(records[i].loss)) {
+        EXPECT_EQ(back[i].loss, records[i].loss);
+      }
+    }
+  }
+}
+
+TEST(Csv, EveryKindOfRecordReadsBack) {
+  expect_same_csv<EvaluationRecord>({{3, 64, Seconds(1.5), Seconds(2.25), 0.5, 1.25}});
+  expect_same_csv<CacheRecord>({{4, 1, 10, 5, 1000, 500, Seconds(0.125)}});
+  expect_same_csv<StalenessRecord>({{1, 0, 7, 448}, {1, 3, 1, 64}});
+  expect_same_csv<OperationRecord>({{1, "send", 2, 7, "", -1, 4096, 0, Seconds(0.1), Seconds(0.3)}});
+  expect_same_csv<StepRecord>({});
+}
+
+TEST(Csv, BadFilesNameFileLineAndColumn) {
+  const auto message = [](const std::string& text) {
+    try {
+      from_csv<CacheRecord>("caches.csv", text);
+    } catch (const ConfigError& error) {
+      return std::string(error.what());
+    }
+    return std::string("no error");
+  };
+  const std::string header = "rank,epoch,local,storage,local_bytes,storage_bytes,storage_time_s\n";
+  EXPECT_THAT(message("rank,era\n"), HasSubstr("caches.csv:1: expected the header 'rank,epoch,"));
+  EXPECT_THAT(message(""), HasSubstr("caches.csv:1: expected the header"));
+  EXPECT_EQ(message(header + "0,1,2,3,4,5,6\n0,1,2\n"), "caches.csv:3: expected 7 fields, found 3");
+  EXPECT_EQ(message(header + "0,1,two,3,4,5,6\n"),
+            "caches.csv:2: column 'local': expected an integer, found 'two'");
+  EXPECT_EQ(message(header + "0,1,2,3,4,5,6s\n"),
+            "caches.csv:2: column 'storage_time_s': expected a number, found '6s'");
+  EXPECT_EQ(message(header + "0,1,2,3,4,5,\"6\n"), "caches.csv:2: a quoted text does not end");
+}
+
+TEST(Quantile, InterpolatesBetweenOrderStatistics) {
+  EXPECT_DOUBLE_EQ(quantile({4, 1, 3, 2}, 0.5), 2.5);
+  EXPECT_DOUBLE_EQ(quantile({4, 1, 3, 2}, 0.0), 1.0);
+  EXPECT_DOUBLE_EQ(quantile({4, 1, 3, 2}, 1.0), 4.0);
+  EXPECT_DOUBLE_EQ(quantile({0, 10, 20, 30, 40}, 0.95), 38.0);
+  EXPECT_TRUE(std::isnan(quantile({}, 0.5)));
+}
+
+TEST(Summary, FiguresFollowFromTheRecords) {
+  const auto summary = summarise(two_workers(), small_journal(), Seconds(12));
+  EXPECT_EQ(summary["samples"], 24);
+  EXPECT_EQ(summary["steps"], 6);
+  EXPECT_DOUBLE_EQ(summary["throughput"], 2.0);
+  EXPECT_DOUBLE_EQ(summary["rounds"], 3.0);
+  EXPECT_EQ(summary["bytes"]["sent"], 600);
+  EXPECT_EQ(summary["ranks"][1]["bytes_received"], 150);
+  EXPECT_EQ(summary["ranks"][1]["host"], "b");
+  EXPECT_FALSE(summary.contains("cache"));
+}
+
+TEST(Summary, WarmUpStepsAreLeftOutOfStepStatisticsOnly) {
+  const auto summary = summarise(two_workers(), small_journal(), Seconds(12));
+  // Counted: 2, 4 of rank 0 and 4, 6 of rank 1; of which forward 1, 2, 3, 5.
+  EXPECT_EQ(summary["step_time_s"]["steps"], 4);
+  EXPECT_DOUBLE_EQ(summary["step_time_s"]["mean"], 4.0);
+  EXPECT_DOUBLE_EQ(summary["step_time_s"]["median"], 4.0);
+  EXPECT_DOUBLE_EQ(summary["ranks"][0]["step_time_s"]["mean"], 3.0);
+  EXPECT_DOUBLE_EQ(summary["phases"]["forward"]["mean_s"], 11.0 / 4);
+  EXPECT_DOUBLE_EQ(summary["phases"]["forward"]["share"], 11.0 / 16);
+  EXPECT_THAT(summary["warmup"]["rule"].get<std::string>(), HasSubstr("first 1 steps of each worker"));
+}
+
+TEST(Summary, CacheRequestsAreAddedUp) {
+  auto journal = small_journal();
+  journal.caches = {{2, 0, 30, 10, 300, 100, Seconds(1)}, {2, 1, 50, 10, 500, 100, Seconds(2)}};
+  const auto cache = summarise(two_workers(), journal, Seconds(12))["cache"];
+  EXPECT_EQ(cache["requests"], 100);
+  EXPECT_DOUBLE_EQ(cache["hit_ratio"], 0.8);
+  EXPECT_EQ(cache["storage_bytes"], 200);
+  EXPECT_DOUBLE_EQ(cache["storage_time_s"], 3.0);
+}
+
+TEST(Trace, PhasesLieWithinTheirStepOnTheTrackOfTheirRank) {
+  const auto trace = chrome_trace(two_workers(), small_journal());
+  int steps = 0, phases = 0, names = 0;
+  double begin = 0, end = 0;
+  for (const auto& event : trace["traceEvents"]) {
+    if (event["ph"] == "M" && event["name"] == "thread_name") ++names;
+    if (event["ph"] != "X") continue;
+    const double from = event["ts"], to = from + event["dur"].get<double>();
+    if (event["cat"] == "step") {
+      ++steps;
+      begin = from;
+      end = to;
+    } else {
+      ++phases;
+      EXPECT_GE(from, begin);
+      EXPECT_LE(to, end * (1 + 1e-12));
+      begin = to;
+    }
+  }
+  EXPECT_EQ(steps, 6);
+  EXPECT_EQ(phases, 12);
+  EXPECT_EQ(names, 3);
+  EXPECT_EQ(trace["traceEvents"][1]["args"]["name"], "rank 0 worker on a");
+  auto measured = two_workers();
+  measured.world = "measured";
+  EXPECT_NE(chrome_trace(measured, small_journal())["traceEvents"][0]["pid"], trace["traceEvents"][0]["pid"]);
+}
+
+TEST_F(ResultDirectory, ReadsBackWhatWasWritten) {
+  auto journal = small_journal();
+  journal.decisions = {{2, "server", "push worker=0", "accept 0 1; apply 1"}};
+  journal.operations = {{0, "send", 2, 1, "", -1, 100, 0, Seconds(1), Seconds(2)}};
+  journal.evaluations = {{1, 8, Seconds(1), Seconds(2), 0.5, 0.7}};
+  journal.late_devices = 3;
+  journal.dropped_samples = 64;
+  journal.staleness = {{0, 0, 3, 12}, {1, 2, 1, 4}};
+  journal.cpu_wait = Seconds(0.25);
+  journal.other_load = 0.125;
+  create_result_directory(path, false);
+  EXPECT_TRUE(fs::exists(path / "INCOMPLETE"));
+  write_results(path, two_workers(), journal, Seconds(12), true);
+  EXPECT_FALSE(fs::exists(path / "INCOMPLETE"));
+  EXPECT_TRUE(fs::exists(path / "trace.json"));
+  const auto results = read_results(path);
+  EXPECT_EQ(to_json(results.info), to_json(two_workers()));
+  EXPECT_EQ(to_csv(results.journal.steps), to_csv(journal.steps));
+  EXPECT_EQ(to_csv(results.journal.decisions), to_csv(journal.decisions));
+  EXPECT_EQ(to_csv(results.journal.operations), to_csv(journal.operations));
+  EXPECT_EQ(to_csv(results.journal.evaluations), to_csv(journal.evaluations));
+  EXPECT_EQ(to_csv(results.journal.staleness), to_csv(journal.staleness));
+  EXPECT_EQ(results.journal.late_devices, 3);
+  EXPECT_EQ(results.journal.dropped_samples, 64);
+  EXPECT_EQ(results.journal.cpu_wait, Seconds(0.25));
+  EXPECT_EQ(results.journal.other_load, 0.125);
+  EXPECT_EQ(results.summary, summarise(two_workers(), journal, Seconds(12)));
+}
+
+TEST_F(ResultDirectory, OptionalFilesAreNotWrittenForNothing) {
+  create_result_directory(path, false);
+  write_results(path, two_workers(), small_journal(), Seconds(12), false);
+  for (const char* file : {"operations.csv", "decisions.csv", "trace.json"})
+    EXPECT_FALSE(fs::exists(path / file)) << file;
+}
+
+TEST_F(ResultDirectory, AnExistingOneIsOnlyReplacedByForce) {
+  create_result_directory(path, false);
+  write_results(path, two_workers(), small_journal(), Seconds(12), true);
+  EXPECT_THROW(create_result_directory(path, false), ConfigError);
+  create_result_directory(path, true);
+  EXPECT_FALSE(fs::exists(path / "steps.csv"));
+  EXPECT_TRUE(fs::exists(path / "INCOMPLETE"));
+}
+
+TEST_F(ResultDirectory, ForceNeverDeletesWhatIsNotAResult) {
+  fs::create_directories(path);
+  put("thesis.tex", "years of work");
+  EXPECT_THROW(create_result_directory(path, true), ConfigError);
+  EXPECT_TRUE(fs::exists(path / "thesis.tex"));
+}
+
+TEST_F(ResultDirectory, UnfitDirectoriesAreRefused) {
+  const auto message = [this] {
+    try {
+      read_results(path);
+    } catch (const ConfigError& error) {
+      return std::string(error.what());
+    }
+    return std::string("no error");
+  };
+  EXPECT_THAT(message(), HasSubstr("no such result directory"));
+  create_result_directory(path, false);
+  EXPECT_THAT(message(), HasSubstr("incomplete"));
+  write_results(path, two_workers(), small_journal(), Seconds(12), false);
+  EXPECT_EQ(message(), "no error");
+  auto run = to_json(two_workers());
+  run["schema_version"] = 2;
+  put("run.json", run.dump());
+  EXPECT_THAT(message(),
+              HasSubstr("run.json: schema_version: expected 3, found 2: written by another version"));
+  put("run.json", "{");
+  EXPECT_THAT(message(), HasSubstr("run.json: "));
+}
+
+}  // namespace
+}  // namespace tandem

@@ -1,0 +1,364 @@
+#include "validation/campaign/suite.hpp"
+
+#include <algorithm>
+#include <cctype>
+#include <filesystem>
+#include <map>
+
+#include "policies/vocabulary/check.hpp"
+#include "policies/vocabulary/options.hpp"
+#include "validation/campaign/suite_file.hpp"
+#include "workloads/experiment/keys.hpp"
+#include "workloads/experiment/overrides.hpp"
+#include "workloads/job/experiment_file.hpp"
+
+namespace tandem::validation {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// A value of the grid, or an experiment, or a variant, as a configuration has it.
+struct Choice {
+  std::string key;   ///< experiment key, "experiment" or "variant"
+  std::string text;  ///< as written in the suite
+  std::string place;
+};
+
+/// What a study draws its lines along.
+const char* const worker_count_key = "placement.worker_count";
+
+bool is_algorithm_key(const std::string& key) { return key == "variant" || key.starts_with("sync."); }
+
+std::string plain(std::string text) {
+  for (char& c : text) {
+    const bool allowed =
+        std::isalnum(static_cast<unsigned char>(c)) != 0 || std::string("._=+-").find(c) != std::string::npos;
+    if (!allowed) c = '_';
+  }
+  return text;
+}
+
+/// "quad" of a platform file, "mlp", "bucket_bytes=64KiB".
+std::string label_of(const Choice& choice) {
+  if (choice.key == "experiment") return plain(fs::path(choice.text).stem().string());
+  if (choice.key == "variant") return choice.text;
+  const ExperimentKey& key = *find_experiment_key(choice.key);
+  if (key.accepts.file_path) return plain(fs::path(choice.text).stem().string());
+  const bool speaks = !choice.text.empty() && std::isalpha(static_cast<unsigned char>(choice.text[0])) != 0 &&
+                      plain_scalar(choice.text).is_string();
+  if (speaks) return plain(choice.text);
+  return plain(choice.key.substr(choice.key.rfind('.') + 1) + "=" + choice.text);
+}
+
+std::string joined(const std::vector<std::string>& parts) {
+  std::string text;
+  for (const auto& part : parts) text += (text.empty() ? "" : "/") + part;
+  return text;
+}
+
+/// Paths are meant from the suite's folder, then from the working directory.
+std::string resolved_text(const std::string& key, const std::string& text, const fs::path& folder) {
+  const auto* known = find_experiment_key(key);
+  const bool is_path = key == "experiment" || (known != nullptr && known->accepts.file_path);
+  if (!is_path || text.empty() || !fs::exists(folder / text)) return text;
+  return fs::proximate(fs::absolute(folder / text).lexically_normal()).string();
+}
+
+/// The names that a study gives must be those of configurations.
+void check_study(const Suite& suite) {
+  const StudySection& study = suite.study;
+  std::vector<std::string> names, algorithms;
+  for (const auto& configuration : suite.configurations) {
+    names.push_back(configuration.name);
+    algorithms.push_back(configuration.algorithm);
+  }
+  const auto check = [](const std::string& place, const std::string& key, const std::string& what,
+                        const std::string& name, const std::vector<std::string>& known) {
+    if (std::find(known.begin(), known.end(), name) != known.end()) return;
+    const std::string nearest = nearest_name(name, known);
+    refuse(place, key, what + ", like '" + known.front() + "'",
+           "'" + name + "'" + (nearest.empty() ? "" : "; did you mean '" + nearest + "'?"));
+  };
+  if (!study.baseline.empty())
+    check(study.place, "study.baseline", "the algorithm of a configuration", study.baseline, algorithms);
+  for (const auto& published : study.published)
+    check(published.place, "study.published.configuration", "the name of a configuration",
+          published.configuration, names);
+}
+
+class Expansion {
+ public:
+  Expansion(std::string path, const std::vector<std::string>& settings)
+      : path_(std::move(path)), folder_(fs::path(path_).parent_path()), document_(read_suite_file(path_)) {
+    for (const auto& list : document_.settings) add_setting(list.key, list.values.front().text, list.place);
+    if (document_.repetitions)
+      add_setting("repetitions", std::to_string(*document_.repetitions), document_.place);
+    for (const auto& setting : settings) {
+      const auto [key, text] = parse_override(setting);
+      const auto varies = [&key = key](const SuiteList& axis) { return axis.key == key; };
+      if (std::any_of(document_.grid.begin(), document_.grid.end(), varies))
+        refuse("--set", key, "a key that the suite's grid does not vary", "'" + key + "'");
+      add_setting(key, text, "--set");
+    }
+    for (const auto& axis : document_.calibration) check_calibration(axis);
+  }
+
+  Suite expand() {
+    suite_.name = fs::path(path_).stem().string();
+    suite_.has_grid = true;
+    suite_.tolerance = document_.tolerance;
+    suite_.on_cluster = document_.cluster;
+    suite_.with_witness = document_.witness;
+    suite_.seed = static_cast<std::uint64_t>(document_.seed.value_or(1));
+    for (const auto& experiment : document_.experiments) {
+      choices_ = {{"experiment", experiment.file.text, experiment.file.place}};
+      expand_axis(experiment, 0);
+    }
+    for (const auto& [variant, place] : unknown_variants_)
+      refuse(place, "variants", "a variant of one of the experiments", "'" + variant + "'");
+    check_split();
+    if (document_.study) suite_.study = *document_.study;
+    check_study(suite_);
+    return std::move(suite_);
+  }
+
+ private:
+  void add_setting(const std::string& key, const std::string& text, const std::string& place) {
+    std::erase_if(settings_, [&](const Choice& known) { return known.key == key; });
+    settings_.push_back({key, text, place});
+  }
+
+  void check_calibration(const SuiteList& axis) const {
+    std::vector<std::string> known;
+    if (axis.key == "experiment")
+      for (const auto& experiment : document_.experiments) known.push_back(experiment.file.text);
+    const auto in_grid = std::find_if(document_.grid.begin(), document_.grid.end(),
+                                      [&](const SuiteList& list) { return list.key == axis.key; });
+    if (in_grid != document_.grid.end())
+      for (const auto& value : in_grid->values) known.push_back(value.text);
+    if (axis.key == "variant") return;  // Those of the experiments, which are not read yet.
+    if (known.empty())
+      refuse(axis.place, "calibration." + axis.key, "a key of the grid, 'variant' or 'experiment'",
+             "'" + axis.key + "'");
+    for (const auto& value : axis.values)
+      if (std::find(known.begin(), known.end(), value.text) == known.end())
+        refuse(value.place, "calibration." + axis.key, "one of its values in the grid: " + listed(known),
+               "'" + value.text + "'");
+  }
+
+  static std::string listed(const std::vector<std::string>& names) {
+    std::string text;
+    for (const auto& name : names) text += (text.empty() ? "" : " | ") + name;
+    return text;
+  }
+
+  void expand_axis(const SuiteExperiment& experiment, std::size_t axis) {
+    if (axis == document_.grid.size()) return add_variants();
+    const std::string& key = document_.grid[axis].key;
+    const auto narrowed = std::find_if(experiment.grid.begin(), experiment.grid.end(),
+                                       [&](const SuiteList& list) { return list.key == key; });
+    const auto& list = narrowed == experiment.grid.end() ? document_.grid[axis] : *narrowed;
+    for (const auto& value : list.values) {
+      choices_.push_back({key, value.text, value.place});
+      expand_axis(experiment, axis + 1);
+      choices_.pop_back();
+    }
+  }
+
+  std::vector<Choice> all_settings() const {
+    std::vector<Choice> all = settings_;
+    all.insert(all.end(), choices_.begin() + 1, choices_.end());
+    for (auto& setting : all) setting.text = resolved_text(setting.key, setting.text, folder_);
+    return all;
+  }
+
+  /// Errors of values name the line of the suite that gave them.
+  Experiment load(const std::string& file, const std::vector<Choice>& settings) const {
+    Overrides overrides;
+    for (const auto& setting : settings) overrides.emplace_back(setting.key, setting.text);
+    try {
+      return load_experiment(file, overrides);
+    } catch (const ConfigError& error) {
+      const std::string message = error.what();
+      for (const auto& setting : settings)
+        for (const char* before : {"--set: key '", "--set: unknown key '"})
+          if (message.starts_with(before + setting.key))
+            throw ConfigError(setting.place + message.substr(std::string("--set").size()));
+      throw;
+    }
+  }
+
+  void add_variants() {
+    const auto settings = all_settings();
+    const std::string file = resolved_text("experiment", choices_.front().text, folder_);
+    const Experiment base = load(file, settings);
+    if (base.variants.empty()) return add(file, base, settings, "");
+    for (const auto& [variant, overrides] : base.variants) {
+      if (!is_wanted(variant)) continue;
+      for (const auto& choice : settings)
+        for (const auto& [path, value] : overrides.items())
+          if (path == choice.key || path.starts_with(choice.key + '.') || choice.key.starts_with(path + '.'))
+            refuse(choice.place, choice.key, "a key that no variant overrides",
+                   "one that variant '" + variant + "' of " + file + " overrides");
+      add(file, apply_variant(base, variant), settings, variant);
+    }
+    note_unknown_variants(base);
+  }
+
+  bool is_wanted(const std::string& variant) const {
+    const auto& wanted = document_.variants;
+    return wanted.empty() || std::any_of(wanted.begin(), wanted.end(),
+                                         [&](const SuiteValue& value) { return value.text == variant; });
+  }
+
+  void note_unknown_variants(const Experiment& base) {
+    if (known_variants_.empty())
+      for (const auto& value : document_.variants) unknown_variants_[value.text] = value.place;
+    for (const auto& [variant, overrides] : base.variants) {
+      known_variants_.push_back(variant);
+      unknown_variants_.erase(variant);
+    }
+  }
+
+  bool is_calibration(const std::string& variant) const {
+    if (document_.calibration.empty()) return false;
+    return std::all_of(
+        document_.calibration.begin(), document_.calibration.end(), [&](const SuiteList& axis) {
+          return std::any_of(axis.values.begin(), axis.values.end(), [&](const SuiteValue& value) {
+            if (axis.key == "variant") return value.text == variant;
+            return std::any_of(choices_.begin(), choices_.end(), [&](const Choice& choice) {
+              return choice.key == axis.key && choice.text == value.text;
+            });
+          });
+        });
+  }
+
+  /// Parts of the name: what varies, the algorithm last.
+  void name(SuiteConfiguration& configuration, const std::string& variant) const {
+    std::vector<std::string> group, algorithm, line;
+    for (const auto& choice : choices_) {
+      const auto axis = std::find_if(document_.grid.begin(), document_.grid.end(),
+                                     [&](const SuiteList& list) { return list.key == choice.key; });
+      const std::size_t values =
+          choice.key == "experiment" ? document_.experiments.size() : axis->values.size();
+      if (values <= 1) continue;
+      (is_algorithm_key(choice.key) ? algorithm : group).push_back(label_of(choice));
+      if (choice.key != worker_count_key && !is_algorithm_key(choice.key)) line.push_back(label_of(choice));
+    }
+    if (!variant.empty()) algorithm.insert(algorithm.begin(), variant);
+    configuration.algorithm = algorithm.empty() ? configuration.experiment.sync.algorithm : joined(algorithm);
+    configuration.group = group.empty() ? suite_.name : joined(group);
+    auto parts = group;
+    parts.insert(parts.end(), algorithm.begin(), algorithm.end());
+    configuration.name = parts.empty() ? configuration.experiment.name : joined(parts);
+    line.insert(line.end(), algorithm.begin(), algorithm.end());
+    configuration.line = line.empty() ? configuration.algorithm : joined(line);
+    configuration.folder = configuration.name;
+  }
+
+  void add(const std::string& file, const Experiment& experiment, const std::vector<Choice>& settings,
+           const std::string& variant) {
+    SuiteConfiguration configuration;
+    configuration.calibration = is_calibration(variant);
+    configuration.experiment_file = file;
+    configuration.variant = variant;
+    for (const auto& setting : settings) configuration.settings.push_back(setting.key + "=" + setting.text);
+    configuration.experiment = experiment;
+    name(configuration, variant);
+    check_alone(configuration);
+    suite_.configurations.push_back(std::move(configuration));
+  }
+
+  void check_alone(const SuiteConfiguration& configuration) {
+    auto keys = to_json(configuration.experiment);
+    keys.erase("name");
+    const auto [known, is_new] = same_experiment_.emplace(keys.dump(), configuration.name);
+    if (!is_new)
+      throw ConfigError(path_ + ": configurations '" + known->second + "' and '" + configuration.name +
+                        "' are the same experiment: no run may count twice, or for both sides of the split");
+    for (const auto& other : suite_.configurations)
+      if (other.name == configuration.name)
+        throw ConfigError(path_ + ": two configurations are called '" + other.name +
+                          "'; give their files different names");
+  }
+
+  void check_split() const {
+    if (document_.calibration.empty()) return;
+    const auto count = std::count_if(suite_.configurations.begin(), suite_.configurations.end(),
+                                     [](const auto& configuration) { return configuration.calibration; });
+    const auto& first = document_.calibration.front();
+    if (count == 0)
+      refuse(first.place, "calibration", "values that some configuration has", "none that has them");
+    if (static_cast<std::size_t>(count) == suite_.configurations.size())
+      refuse(first.place, "calibration", "values that leave a hold-out set", "those of every configuration");
+  }
+
+  std::string path_;
+  fs::path folder_;
+  SuiteDocument document_;
+  std::vector<Choice> settings_;
+  std::vector<Choice> choices_;  ///< the experiment, then one a key of the grid
+  std::vector<std::string> known_variants_;
+  std::map<std::string, std::string> unknown_variants_;
+  std::map<std::string, std::string> same_experiment_;
+  Suite suite_;
+};
+
+}  // namespace
+
+Suite load_suite(const std::string& path, const std::vector<std::string>& settings) {
+  return Expansion(path, settings).expand();
+}
+
+Suite suite_of_experiment(const std::string& path, const std::vector<std::string>& settings,
+                          const std::string& variant) {
+  Overrides overrides;
+  for (const auto& setting : settings) overrides.push_back(parse_override(setting));
+  const Experiment base = load_experiment(path, overrides);
+  Suite suite;
+  suite.name = base.name;
+  suite.seed = base.seed;
+  std::vector<std::string> variants;
+  if (!variant.empty())
+    variants = {variant};
+  else
+    for (const auto& [name, keys] : base.variants) variants.push_back(name);
+  if (variants.empty()) variants.emplace_back();
+  for (const auto& name : variants) {
+    SuiteConfiguration configuration;
+    configuration.experiment = name.empty() ? base : apply_variant(base, name);
+    configuration.name = configuration.algorithm = name.empty() ? base.name : name;
+    configuration.group = base.name;
+    configuration.line = configuration.algorithm;
+    configuration.folder = name.empty() ? "job" : name;
+    configuration.experiment_file = path;
+    configuration.variant = name;
+    configuration.settings = settings;
+    suite.configurations.push_back(std::move(configuration));
+  }
+  return suite;
+}
+
+void keep_only(Suite& suite, const std::vector<std::string>& names) {
+  if (names.empty()) return;
+  const auto picks = [](const std::string& name, const SuiteConfiguration& configuration) {
+    return configuration.name == name || configuration.name.starts_with(name + '/');
+  };
+  std::vector<std::string> known;
+  for (const auto& configuration : suite.configurations) known.push_back(configuration.name);
+  for (const auto& name : names) {
+    if (std::any_of(suite.configurations.begin(), suite.configurations.end(),
+                    [&](const auto& configuration) { return picks(name, configuration); }))
+      continue;
+    const std::string nearest = nearest_name(name, known);
+    throw ConfigError("--only: no configuration '" + name + "'" +
+                      (nearest.empty() ? "; they are called like '" + known.front() + "'"
+                                       : "; did you mean '" + nearest + "'?"));
+  }
+  std::erase_if(suite.configurations, [&](const auto& configuration) {
+    return std::none_of(names.begin(), names.end(),
+                        [&](const auto& name) { return picks(name, configuration); });
+  });
+}
+
+}  // namespace tandem::validation

@@ -1,0 +1,53 @@
+// A suite file as given: its lists and values with their lines. Knows the keys of a suite, not what the
+// values of experiment keys mean.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "validation/campaign/study_section.hpp"
+
+namespace tandem::validation {
+
+/// `text`: as --set takes it.
+struct SuiteValue {
+  std::string text;
+  std::string place;  ///< "suite.yaml:7"
+};
+
+/// The values of one key.
+struct SuiteList {
+  std::string key;
+  std::string place;
+  std::vector<SuiteValue> values;
+};
+
+struct SuiteExperiment {
+  SuiteValue file;
+  std::vector<SuiteList> grid;  ///< the values of the suite's grid that it takes, of some keys; empty: all
+};
+
+struct SuiteDocument {
+  std::string place;  ///< of the whole file
+  std::vector<SuiteExperiment> experiments;
+  std::vector<SuiteValue> variants;  ///< empty: all
+  std::vector<SuiteList> settings;   ///< key `set`, one value each
+  std::vector<SuiteList> grid;
+  std::vector<SuiteList> calibration;
+  std::optional<int> repetitions;
+  std::optional<int> seed;
+  std::optional<double> tolerance;
+  bool cluster = false;
+  bool witness = false;
+  std::optional<StudySection> study;  ///< key `study`
+};
+
+/// Whether the file is a suite rather than an experiment: it has a key `experiments` or `grid`.
+/// False for what cannot be read, so that reading it as an experiment says why.
+bool is_suite(const std::string& path);
+
+/// Errors: ConfigError when it cannot be read, is no YAML, or has keys or values that a suite cannot have.
+SuiteDocument read_suite_file(const std::string& path);
+
+}  // namespace tandem::validation

@@ -1,0 +1,133 @@
+#include "validation/compare/attribution.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <tuple>
+
+namespace tandem::validation {
+namespace {
+
+/// (phase, kind, peer) of what a rank's time went to.
+using Place = std::tuple<std::string, std::string, Rank>;
+
+/// What the counted steps of one rank add up to.
+struct RankTime {
+  double steps = 0;
+  std::map<Place, double> seconds;
+};
+
+struct RunTime {
+  double steps = 0;
+  double seconds = 0;
+  std::map<Rank, RankTime> ranks;
+  double mean() const { return seconds / steps; }
+};
+
+bool waits_for_others(std::size_t phase) {
+  return phase == static_cast<std::size_t>(Phase::load) || phase == static_cast<std::size_t>(Phase::query) ||
+         phase == static_cast<std::size_t>(Phase::exchange);
+}
+
+using Operations = std::vector<const OperationRecord*>;
+
+/// Of each rank, in order of their ends.
+std::map<Rank, Operations> operations_by_end(const Journal& journal) {
+  std::map<Rank, Operations> ranks;
+  for (const auto& operation : journal.operations)
+    if (!is_copy(operation)) ranks[operation.rank].push_back(&operation);
+  for (auto& [rank, operations] : ranks)
+    std::stable_sort(operations.begin(), operations.end(),
+                     [](const auto* a, const auto* b) { return a->end < b->end; });
+  return ranks;
+}
+
+bool is_message(const OperationRecord& operation) {
+  return operation.kind == "send" || operation.kind == "receive";
+}
+
+/// Time from `begin` to `end`, by the operations that end in it; what is left after the last has no kind.
+void add_waits(const std::string& phase, double begin, double end, const Operations& operations,
+               RankTime& time) {
+  // Sums of phases may miss the operation's own end by rounding.
+  constexpr double rounding = 1e-9;
+  auto next = std::upper_bound(operations.begin(), operations.end(), begin,
+                               [](double at, const auto* o) { return at < o->end.count(); });
+  for (; next != operations.end() && (*next)->end.count() <= end + rounding; ++next) {
+    const OperationRecord& operation = **next;
+    const double until = std::min(operation.end.count(), end);
+    time.seconds[{phase, operation.kind, is_message(operation) ? operation.peer : -1}] += until - begin;
+    begin = until;
+  }
+  if (end > begin) time.seconds[{phase, "", -1}] += end - begin;
+}
+
+RunTime time_of(const Results& results) {
+  static const Operations none;
+  const auto operations = operations_by_end(results.journal);
+  RunTime run;
+  for (const auto& step : results.journal.steps) {
+    if (!counts(results.info, step)) continue;
+    auto& rank = run.ranks[step.rank];
+    const auto own = operations.find(step.rank);
+    double at = step.start.count();
+    for (std::size_t phase = 0; phase < phase_count; ++phase) {
+      const double duration = step.phases[phase].count();
+      if (waits_for_others(phase) && own != operations.end())
+        add_waits(phase_names[phase], at, at + duration, own->second, rank);
+      else
+        rank.seconds[{phase_names[phase], "", -1}] += duration;
+      at += duration;
+    }
+    rank.steps += 1;
+    run.steps += 1;
+    run.seconds += step.duration().count();
+  }
+  return run;
+}
+
+/// Adds `factor` times (w s) split into the part that times explain and the part that shares of steps
+/// explain: w s - v m = (w + v)/2 (s - m) + (w - v)/2 (s + m).
+void add_difference(const RunTime& simulated, const RunTime& measured, double factor,
+                    std::map<std::pair<Rank, Place>, double>& parts) {
+  static const RankTime nothing;
+  std::map<Rank, std::pair<const RankTime*, const RankTime*>> ranks;
+  for (const auto& [rank, time] : simulated.ranks) ranks[rank] = {&time, &nothing};
+  for (const auto& [rank, time] : measured.ranks)
+    if (const auto [at, is_new] = ranks.try_emplace(rank, &nothing, &time); !is_new)
+      at->second.second = &time;
+  for (const auto& [rank, worlds] : ranks) {
+    const auto& [s, m] = worlds;
+    const double w = s->steps / simulated.steps, v = m->steps / measured.steps;
+    std::map<Place, std::pair<double, double>> means;
+    for (const auto& [place, seconds] : s->seconds) means[place].first = seconds / s->steps;
+    for (const auto& [place, seconds] : m->seconds) means[place].second = seconds / m->steps;
+    for (const auto& [place, mean] : means) {
+      parts[{rank, place}] += factor * (w + v) / 2 * (mean.first - mean.second);
+      parts[{-1, {"share of steps", "", -1}}] += factor * (w - v) / 2 * (mean.first + mean.second);
+    }
+  }
+}
+
+}  // namespace
+
+std::vector<Contribution> attribution(const Results& simulated, const std::vector<Results>& measured) {
+  const RunTime simulation = time_of(simulated);
+  std::vector<RunTime> runs;
+  double measured_mean = 0;
+  for (const auto& run : measured) measured_mean += runs.emplace_back(time_of(run)).mean();
+  measured_mean /= static_cast<double>(runs.size());
+  std::map<std::pair<Rank, Place>, double> parts;
+  for (const auto& run : runs)
+    add_difference(simulation, run, 1 / (measured_mean * static_cast<double>(runs.size())), parts);
+  std::vector<Contribution> contributions;
+  for (const auto& [where, share] : parts) {
+    const auto& [phase, kind, peer] = where.second;
+    if (share != 0) contributions.push_back({phase, where.first, kind, peer, share});
+  }
+  std::stable_sort(contributions.begin(), contributions.end(),
+                   [](const auto& a, const auto& b) { return std::abs(a.share) > std::abs(b.share); });
+  return contributions;
+}
+
+}  // namespace tandem::validation

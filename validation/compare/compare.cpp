@@ -1,0 +1,318 @@
+#include "validation/compare/compare.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <boost/math/statistics/univariate_statistics.hpp>
+#include <cmath>
+#include <functional>
+#include <map>
+#include <set>
+
+#include "policies/vocabulary/check.hpp"
+#include "workloads/records/metrics.hpp"
+
+namespace tandem::validation {
+namespace {
+
+using nlohmann::json;
+
+// ---- Do they belong together? ----
+
+/// What may differ between the two worlds of one experiment: names, what only the simulator reads, and how
+/// often it is run.
+json comparable(const Experiment& experiment) {
+  json keys = to_json(experiment);
+  for (const char* key : {"name", "physics", "repetitions", "variants"}) keys.erase(key);
+  return keys.flatten();
+}
+
+/// "/sync/algorithm" -> "sync.algorithm".
+std::string dotted(const std::string& pointer) {
+  std::string key = pointer.substr(1);
+  std::replace(key.begin(), key.end(), '/', '.');
+  return key;
+}
+
+void check_experiments(const Results& a, const Results& b) {
+  const json ours = comparable(a.info.experiment), theirs = comparable(b.info.experiment);
+  json all = ours;
+  all.update(theirs);
+  for (const auto& [pointer, unused] : all.items()) {
+    const std::string mine = ours.contains(pointer) ? ours.at(pointer).dump() : "absent";
+    const std::string other = theirs.contains(pointer) ? theirs.at(pointer).dump() : "absent";
+    if (mine != other)
+      throw ConfigError(
+          fmt::format("{} and {} are of different experiments: '{}' is {} in the first and {} in "
+                      "the second",
+                      a.path, b.path, dotted(pointer), mine, other));
+  }
+}
+
+void check_world(const Results& results, const std::string& expected) {
+  // The witness stands between the two and may be compared with either.
+  if (results.info.world != expected && results.info.world != "smpi")
+    throw ConfigError(
+        fmt::format("{}: expected a {} result, found a {} one", results.path, expected, results.info.world));
+}
+
+void check_counted_steps(const Results& results) {
+  const auto counted = [&](const StepRecord& step) { return counts(results.info, step); };
+  if (std::none_of(results.journal.steps.begin(), results.journal.steps.end(), counted))
+    throw ConfigError(fmt::format("{}: no step beyond the {} warm-up steps (warmup_steps) of each worker",
+                                  results.path, results.info.experiment.warmup_steps));
+}
+
+void check_same_job(const Results& simulated, const Results& other) {
+  check_experiments(simulated, other);
+  if (simulated.info.roles != other.info.roles)
+    throw ConfigError(fmt::format("{} and {} have different roles: {} and {}", simulated.path, other.path,
+                                  fmt::join(simulated.info.roles, " "), fmt::join(other.info.roles, " ")));
+  const auto from_round = [](const Results& results) {
+    return results.info.resumed.is_object() ? results.info.resumed.at("round").get<std::int64_t>() : 0;
+  };
+  if (from_round(simulated) != from_round(other))
+    throw ConfigError(
+        fmt::format("{} and {}: expected both from the same round on, found one that goes on "
+                    "after round {} and one after round {} (--resume)",
+                    simulated.path, other.path, from_round(simulated), from_round(other)));
+  check_counted_steps(other);
+}
+
+void check_together(const Results& simulated, const std::vector<Results>& measured) {
+  if (measured.empty()) throw ConfigError("nothing to compare " + simulated.path + " with");
+  check_world(simulated, "simulated");
+  check_counted_steps(simulated);
+  for (const auto& run : measured) {
+    check_world(run, "measured");
+    check_same_job(simulated, run);
+  }
+}
+
+// ---- Figures ----
+
+using StepValue = std::function<double(const StepRecord&)>;
+
+Series series_of(const Results& results, Rank rank, const StepValue& value) {
+  Series series;
+  for (const auto& step : results.journal.steps) {
+    if (!counts(results.info, step) || (rank >= 0 && step.rank != rank)) continue;
+    const auto position = static_cast<std::size_t>(step.step - results.info.experiment.warmup_steps);
+    if (series.sums.size() <= position) {
+      series.sums.resize(position + 1);
+      series.counts.resize(position + 1);
+    }
+    series.sums[position] += value(step);
+    series.counts[position] += 1;
+  }
+  return series;
+}
+
+/// Fills in what follows from the two worlds' values.
+void finish(Figure& figure, double simulated, const std::vector<double>& measured,
+            const std::vector<double>& errors, double margin) {
+  figure.simulated = simulated;
+  figure.measured = boost::math::statistics::mean(measured);
+  figure.error = relative_error(figure.simulated, figure.measured);
+  figure.noise_floor = noise_floor(measured);
+  figure.interval = percentile_interval(errors, 0.95);
+  figure.verdict = equivalence(errors, margin);
+}
+
+class Figures {
+ public:
+  Figures(const Results& simulated, const std::vector<Results>& measured, const CompareOptions& options,
+          const Results* witness)
+      : simulated_(simulated), measured_(measured), options_(options), witness_(witness) {}
+
+  /// A mean over steps. Left out when no step of the rank counts in one of the worlds.
+  void add_step_mean(Figure figure, const StepValue& value) {
+    const Series simulation = series_of(simulated_, figure.rank, value);
+    std::vector<Series> runs;
+    std::vector<double> means;
+    for (const auto& run : measured_) {
+      means.push_back(runs.emplace_back(series_of(run, figure.rank, value)).mean());
+      if (runs.back().sums.empty()) return;
+    }
+    if (simulation.sums.empty()) return;
+    finish(figure, simulation.mean(), means, resampled_errors(simulation, runs, options_.resampling),
+           options_.margin);
+    if (witness_ != nullptr)
+      if (const Series series = series_of(*witness_, figure.rank, value); !series.sums.empty())
+        figure.witness = series.mean();
+    all.push_back(std::move(figure));
+  }
+
+  /// A value of the whole run, at a place of summary.json. Left out when a world does not have it.
+  void add_run_value(Figure figure, const json::json_pointer& place) {
+    const auto has = [&](const Results& results) {
+      return results.summary.contains(place) && results.summary.at(place).is_number();
+    };
+    if (!has(simulated_) || !std::all_of(measured_.begin(), measured_.end(), has)) return;
+    std::vector<double> values;
+    for (const auto& run : measured_) values.push_back(run.summary.at(place).get<double>());
+    const double simulated = simulated_.summary.at(place).get<double>();
+    finish(figure, simulated, values, resampled_errors(simulated, values, options_.resampling),
+           options_.margin);
+    if (witness_ != nullptr && has(*witness_)) figure.witness = witness_->summary.at(place).get<double>();
+    all.push_back(std::move(figure));
+  }
+
+  std::vector<Figure> all;
+
+ private:
+  const Results& simulated_;
+  const std::vector<Results>& measured_;
+  const CompareOptions& options_;
+  const Results* witness_;  ///< null: none
+};
+
+/// What only some algorithms have: samples that are not applied, staleness, local steps.
+void add_of_algorithm(const Results& simulated, const std::vector<Results>& measured, Figures& figures) {
+  const auto in_a_world = [&](const auto& holds) {
+    return holds(simulated.summary) || std::any_of(measured.begin(), measured.end(),
+                                                   [&](const Results& run) { return holds(run.summary); });
+  };
+  const auto exceeds = [&](const char* place, int bound) {
+    return in_a_world([&, at = json::json_pointer(place)](const json& summary) {
+      return summary.contains(at) && summary.at(at).is_number() && summary.at(at) > bound;
+    });
+  };
+  const auto add = [&](const char* key, const char* name, Unit unit, const char* place) {
+    figures.add_run_value({.key = key, .name = name, .unit = unit}, json::json_pointer(place));
+  };
+  if (exceeds("/dropped_samples", 0) || exceeds("/pending_samples", 0))
+    add("applied_throughput", "applied samples", Unit::samples_per_second, "/applied_throughput");
+  if (exceeds("/staleness/max", 0)) add("staleness", "mean staleness", Unit::count, "/staleness/mean");
+  if (exceeds("/local_steps/max", 1))
+    add("local_steps", "local steps a round", Unit::count, "/local_steps/mean");
+}
+
+std::optional<TargetTimes> target_of(const Results& simulated, const std::vector<Results>& measured) {
+  const double target = simulated.info.experiment.target_accuracy;
+  if (target <= 0) return std::nullopt;
+  const auto time_of = [](const Results& results) -> std::optional<double> {
+    const auto outcome = time_to_target(results.info, results.journal);
+    if (!outcome || !outcome->reached) return std::nullopt;
+    return outcome->reached->checkpoint_time.count();
+  };
+  TargetTimes times{.target = target, .simulated = time_of(simulated), .measured = 0.0};
+  for (const auto& run : measured) {
+    const auto time = time_of(run);
+    if (!time) times.measured.reset();
+    if (times.measured) *times.measured += *time / static_cast<double>(measured.size());
+  }
+  return times;
+}
+
+double duration_of(const StepRecord& step) { return step.duration().count(); }
+
+std::vector<Figure> figures_of(const Results& simulated, const std::vector<Results>& measured,
+                               const CompareOptions& options, const Results* witness) {
+  Figures figures(simulated, measured, options, witness);
+  figures.add_step_mean({.key = "step_time", .name = "step time"}, duration_of);
+  for (std::size_t i = 0; i < phase_count; ++i)
+    figures.add_step_mean({.key = std::string("phase.") + phase_names[i], .name = phase_names[i]},
+                          [i](const StepRecord& step) { return step.phases[i].count(); });
+  const double step_time = figures.all.front().measured;
+  for (auto& figure : figures.all)
+    if (figure.key != "step_time") figure.contribution = (figure.simulated - figure.measured) / step_time;
+  std::set<Rank> workers;
+  for (const auto& step : simulated.journal.steps) workers.insert(step.rank);
+  for (const Rank rank : workers)
+    figures.add_step_mean(
+        {.key = "step_time", .name = "step time of " + describe_rank(simulated.info, rank), .rank = rank},
+        duration_of);
+  const auto add = [&](const char* key, const char* name, Unit unit, const char* place) {
+    figures.add_run_value({.key = key, .name = name, .unit = unit}, json::json_pointer(place));
+  };
+  add("makespan", "makespan", Unit::seconds, "/makespan_s");
+  add("throughput", "throughput", Unit::samples_per_second, "/throughput");
+  add("computing_share", "share of time computing", Unit::ratio, "/shares/computing");
+  add_of_algorithm(simulated, measured, figures);
+  add("time_to_target", "time to target accuracy", Unit::seconds, "/time_to_target/checkpoint_time_s");
+  add("samples_to_target", "samples to target accuracy", Unit::count, "/time_to_target/samples");
+  add("rounds", "rounds", Unit::count, "/rounds");
+  add("bytes_sent", "sent by workers", Unit::bytes, "/bytes/sent");
+  add("bytes_received", "received by workers", Unit::bytes, "/bytes/received");
+  add("cache.local", "cache hits", Unit::count, "/cache/local");
+  add("cache.storage", "cache misses", Unit::count, "/cache/storage");
+  add("cache.hit_ratio", "hit ratio", Unit::ratio, "/cache/hit_ratio");
+  add("cache.storage_bytes", "read from storage", Unit::bytes, "/cache/storage_bytes");
+  add("cache.storage_time", "time reading storage", Unit::seconds, "/cache/storage_time_s");
+  return std::move(figures.all);
+}
+
+std::vector<double> durations_of(const Results& results) {
+  std::vector<double> durations;
+  for (const auto& step : results.journal.steps)
+    if (counts(results.info, step)) durations.push_back(duration_of(step));
+  return durations;
+}
+
+StepTimes step_times_of(const Results& simulated, const std::vector<Results>& measured) {
+  StepTimes times{.simulated = durations_of(simulated)};
+  for (const auto& run : measured) {
+    const auto durations = durations_of(run);
+    times.measured.insert(times.measured.end(), durations.begin(), durations.end());
+  }
+  for (auto* world : {&times.simulated, &times.measured}) std::sort(world->begin(), world->end());
+  times.kolmogorov = kolmogorov_distance(times.simulated, times.measured);
+  times.wasserstein =
+      wasserstein_distance(times.simulated, times.measured) / boost::math::statistics::mean(times.measured);
+  return times;
+}
+
+int unmatched_steps(const Results& simulated, const Results& measured) {
+  std::set<std::pair<Rank, int>> unmatched;
+  for (const auto& step : simulated.journal.steps) unmatched.emplace(step.rank, step.step);
+  for (const auto& step : measured.journal.steps)
+    if (const std::pair key{step.rank, step.step}; unmatched.erase(key) == 0) unmatched.insert(key);
+  return static_cast<int>(unmatched.size());
+}
+
+}  // namespace
+
+bool Comparison::gates_hold() const {
+  for (const Gate* gate : {&operations, &decisions, &replay})
+    if (gate->state == Gate::State::failed) return false;
+  return true;
+}
+
+const Figure* Comparison::find(const std::string& key, Rank rank) const {
+  for (const auto& figure : figures)
+    if (figure.key == key && figure.rank == rank) return &figure;
+  return nullptr;
+}
+
+const Figure& Comparison::figure(const std::string& key, Rank rank) const {
+  const Figure* found = find(key, rank);
+  TANDEM_CHECK(found != nullptr, "key", key, "rank", rank);
+  return *found;
+}
+
+Comparison compare(const Results& simulated, const std::vector<Results>& measured,
+                   const CompareOptions& options, const std::optional<Results>& witness) {
+  check_together(simulated, measured);
+  if (witness) {
+    if (witness->info.world != "smpi")
+      throw ConfigError(
+          fmt::format("{}: expected a result of `tandem simulate --fidelity smpi`, found a {} one",
+                      witness->path, witness->info.world));
+    check_same_job(simulated, *witness);
+  }
+  Comparison comparison;
+  comparison.operations = operations_parity(simulated, measured);
+  comparison.decisions = decisions_parity(simulated, measured);
+  comparison.replay = replay(simulated, measured);
+  comparison.figures = figures_of(simulated, measured, options, witness ? &*witness : nullptr);
+  comparison.step_times = step_times_of(simulated, measured);
+  comparison.target = target_of(simulated, measured);
+  comparison.attribution = attribution(simulated, measured);
+  for (const auto& run : measured)
+    comparison.unmatched_steps = std::max(comparison.unmatched_steps, unmatched_steps(simulated, run));
+  return comparison;
+}
+
+}  // namespace tandem::validation

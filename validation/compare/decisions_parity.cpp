@@ -1,0 +1,130 @@
+// Parity of decisions. Servers are compared version by version, since workers reach a barrier in any order.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <tuple>
+
+#include "validation/compare/gates.hpp"
+
+namespace tandem::validation {
+namespace {
+
+/// One party that decides: a rank and its side.
+using Party = std::pair<Rank, std::string>;
+/// What a party decided, cut where the order starts to matter; within an entry the order is fixed by sorting.
+struct Log {
+  std::vector<std::string> entries;
+  std::vector<std::string> events;  ///< the last one that led to each entry
+};
+
+std::vector<std::string> split(const std::string& decisions) {
+  std::vector<std::string> parts;
+  for (std::size_t begin = 0; begin < decisions.size();) {
+    const auto end = std::min(decisions.find("; ", begin), decisions.size());
+    parts.push_back(decisions.substr(begin, end - begin));
+    begin = end + 2;
+  }
+  return parts;
+}
+
+/// Collects a server's decisions up to and with the call that makes a new version of the model.
+class VersionBlocks {
+ public:
+  void add(const DecisionRecord& record, Log& log) {
+    const auto parts = split(record.decisions);
+    block_.insert(block_.end(), parts.begin(), parts.end());
+    const bool new_version =
+        std::any_of(parts.begin(), parts.end(), [](const auto& part) { return part.starts_with("apply"); });
+    if (new_version) close(record.event, log);
+  }
+  void close(const std::string& event, Log& log) {
+    if (block_.empty()) return;
+    std::sort(block_.begin(), block_.end());
+    log.entries.push_back(fmt::format("{}", fmt::join(block_, "; ")));
+    log.events.push_back(event);
+    block_.clear();
+  }
+
+ private:
+  std::vector<std::string> block_;
+};
+
+bool cache_is_shared(const RunInfo& info) {
+  return std::count(info.roles.begin(), info.roles.end(), "worker") >
+         std::count(info.roles.begin(), info.roles.end(), "cache-node");
+}
+
+std::map<Party, Log> logs_of(const Results& results) {
+  std::map<Party, Log> logs;
+  std::map<Party, VersionBlocks> servers;
+  for (const auto& record : results.journal.decisions) {
+    if (record.side == "cache" && cache_is_shared(results.info)) continue;
+    const Party party{record.rank, record.side};
+    Log& log = logs[party];
+    if (record.side == "server") {
+      servers[party].add(record, log);
+    } else {
+      log.entries.push_back(record.decisions);
+      log.events.push_back(record.event);
+    }
+  }
+  for (auto& [party, blocks] : servers) blocks.close("end of the run", logs[party]);
+  return logs;
+}
+
+std::string show(const Log& log, std::size_t at) {
+  std::string text;
+  for (std::size_t i = at == 0 ? 0 : at - 1; i < std::min(at + 1, log.entries.size()); ++i)
+    text += fmt::format("\n      {} #{}: {}\n             after: {}", i == at ? ">" : " ", i, log.entries[i],
+                        log.events[i]);
+  if (at >= log.entries.size()) text += fmt::format("\n      > #{}: nothing more", at);
+  return text;
+}
+
+std::optional<std::string> first_divergence(const Results& simulated, const Results& measured) {
+  const auto ours = logs_of(simulated);
+  const auto theirs = logs_of(measured);
+  auto all = ours;
+  all.insert(theirs.begin(), theirs.end());
+  static const Log none;
+  for (const auto& [party, unused] : all) {
+    const Log& mine = ours.contains(party) ? ours.at(party) : none;
+    const Log& other = theirs.contains(party) ? theirs.at(party) : none;
+    const auto at = static_cast<std::size_t>(
+        std::mismatch(mine.entries.begin(), mine.entries.end(), other.entries.begin(), other.entries.end())
+            .first -
+        mine.entries.begin());
+    if (at == mine.entries.size() && at == other.entries.size()) continue;
+    return fmt::format("{}, {} #{}: the worlds decided differently ({})\n    simulated:{}\n    measured:{}",
+                       describe_rank(simulated.info, party.first),
+                       party.second == "server" ? "decisions on model version" : party.second + " decision",
+                       at, measured.path, show(mine, at), show(other, at));
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+Gate decisions_parity(const Results& simulated, const std::vector<Results>& measured) {
+  const auto recorded = [](const Results& results) { return !results.journal.decisions.empty(); };
+  if (!recorded(simulated) && std::none_of(measured.begin(), measured.end(), recorded))
+    return {Gate::State::not_checked, 0, "no policy decisions were recorded"};
+  if (const auto reason = timing_reason(simulated.info.experiment); !reason.empty())
+    return {Gate::State::not_checked, 0, reason + ", so decisions are replayed instead"};
+  const auto checked = static_cast<std::int64_t>(simulated.journal.decisions.size());
+  for (const auto& run : measured) {
+    if (!recorded(simulated) || !recorded(run))
+      return {Gate::State::not_checked, 0,
+              fmt::format("decisions were recorded in only one of {} and {}", simulated.path, run.path)};
+    if (auto divergence = first_divergence(simulated, run))
+      return {Gate::State::failed, checked, std::move(*divergence)};
+  }
+  std::string detail = fmt::format("{} decisions are the same in both worlds", checked);
+  if (cache_is_shared(simulated.info) && !simulated.journal.caches.empty())
+    detail += "; those of cache nodes with several workers, which depend on the order of requests, left out";
+  return {Gate::State::passed, checked, std::move(detail)};
+}
+
+}  // namespace tandem::validation

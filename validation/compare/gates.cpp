@@ -1,0 +1,35 @@
+#include "validation/compare/gates.hpp"
+
+#include <fmt/format.h>
+
+#include "policies/sync/policy.hpp"
+
+namespace tandem::validation {
+
+const char* state_name(Gate::State state) {
+  switch (state) {
+    case Gate::State::passed:
+      return "passed";
+    case Gate::State::failed:
+      return "failed";
+    case Gate::State::not_checked:
+      return "not checked";
+  }
+  return "";
+}
+
+std::string timing_reason(const Experiment& experiment) {
+  const auto& algorithm = sync::catalog().find(experiment.sync.algorithm);
+  if (algorithm.make.timing_driven)
+    return fmt::format("{} decides by durations or the order of arrival", algorithm.name);
+  if (experiment.stop.seconds.count() > 0) return "stop.seconds ends the job by the clock";
+  return "";
+}
+
+std::string describe_rank(const RunInfo& info, Rank rank) {
+  const auto index = static_cast<std::size_t>(rank);
+  if (index >= info.roles.size() || index >= info.hosts.size()) return fmt::format("rank {}", rank);
+  return fmt::format("rank {} ({} on {})", rank, info.roles[index], info.hosts[index]);
+}
+
+}  // namespace tandem::validation

@@ -1,0 +1,143 @@
+// Parity of operations: sequences by stream, so that the order in which a rank serves its peers is free.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <tuple>
+
+#include "validation/compare/gates.hpp"
+
+namespace tandem::validation {
+namespace {
+
+/// One stream of like operations of a rank; these happen in the same order in both worlds.
+struct Stream {
+  Rank rank;
+  std::string kind;
+  int peer;
+  int channel;
+  std::string work;
+  int bucket;
+  auto operator<=>(const Stream&) const = default;
+};
+using Streams = std::map<Stream, std::vector<const OperationRecord*>>;
+
+std::int64_t count_of(const RunInfo& info, const char* role) {
+  return std::count(info.roles.begin(), info.roles.end(), role);
+}
+
+/// A cache node that serves several workers reads what the order of their requests makes it read.
+bool depends_on_arrival(const RunInfo& info, const OperationRecord& record) {
+  const auto rank = static_cast<std::size_t>(record.rank);
+  return record.kind == "read" && rank < info.roles.size() && info.roles[rank] == "cache-node" &&
+         count_of(info, "worker") > count_of(info, "cache-node");
+}
+
+Streams streams_of(const Results& results) {
+  Streams streams;
+  for (const auto& record : results.journal.operations) {
+    if (depends_on_arrival(results.info, record) || is_copy(record)) continue;
+    streams[{record.rank, record.kind, record.peer, record.channel, record.work, record.bucket}].push_back(
+        &record);
+  }
+  return streams;
+}
+
+std::string describe(const RunInfo& info, const Stream& stream) {
+  std::string text = describe_rank(info, stream.rank) + ", " + stream.kind;
+  if (stream.kind == "send") text += fmt::format(" to rank {}", stream.peer);
+  if (stream.kind == "receive") text += fmt::format(" from rank {}", stream.peer);
+  if (stream.kind == "read" || stream.kind == "write") text += fmt::format(" on disk {}", stream.peer);
+  if (stream.channel >= 0) text += fmt::format(", channel {}", stream.channel);
+  if (!stream.work.empty()) text += (stream.kind == "all-reduce" ? " among ranks " : " ") + stream.work;
+  if (stream.bucket >= 0) text += fmt::format(", bucket {}", stream.bucket);
+  return text;
+}
+
+std::string describe(const OperationRecord& record) {
+  std::string text = fmt::format("{} bytes", record.bytes);
+  if (record.samples > 0) text += fmt::format(" of {} samples", record.samples);
+  return text;
+}
+
+std::string context_of(const std::vector<const OperationRecord*>& records, std::size_t at) {
+  std::string text;
+  for (std::size_t i = at < 2 ? 0 : at - 2; i < std::min(at + 2, records.size()); ++i)
+    text += fmt::format("\n      {} #{}: {} at {:.6g} s", i == at ? ">" : " ", i, describe(*records[i]),
+                        records[i]->start.count());
+  if (at >= records.size()) text += fmt::format("\n      > #{}: nothing more", at);
+  return text;
+}
+
+struct Divergence {
+  double time;  ///< in the simulation, or of the measured operation that it lacks
+  std::string text;
+};
+
+std::optional<Divergence> compare_stream(const Results& simulated, const Results& measured,
+                                         const Stream& stream,
+                                         const std::vector<const OperationRecord*>& ours,
+                                         const std::vector<const OperationRecord*>& theirs) {
+  const auto same = [](const auto* a, const auto* b) {
+    return a->bytes == b->bytes && a->samples == b->samples;
+  };
+  const auto [mine, other] = std::mismatch(ours.begin(), ours.end(), theirs.begin(), theirs.end(), same);
+  if (mine == ours.end() && other == theirs.end()) return std::nullopt;
+  const auto at = static_cast<std::size_t>(mine - ours.begin());
+  const auto found = [](const auto& records, std::size_t i) {
+    return i < records.size() ? describe(*records[i]) : "no such operation";
+  };
+  return Divergence{
+      (at < ours.size() ? ours[at] : theirs[at])->start.count(),
+      fmt::format("{}, operation #{} of {} simulated and {} measured: simulated {}, measured {} ({})\n"
+                  "    simulated:{}\n    measured:{}",
+                  describe(simulated.info, stream), at, ours.size(), theirs.size(), found(ours, at),
+                  found(theirs, at), measured.path, context_of(ours, at), context_of(theirs, at))};
+}
+
+/// The divergence that happened first, and how many streams diverge.
+std::pair<std::optional<Divergence>, int> first_divergence(const Results& simulated,
+                                                           const Results& measured) {
+  const Streams ours = streams_of(simulated);
+  const Streams theirs = streams_of(measured);
+  Streams all = ours;
+  all.insert(theirs.begin(), theirs.end());
+  static const std::vector<const OperationRecord*> none;
+  const auto find = [](const Streams& streams, const Stream& stream) -> const auto& {
+    const auto found = streams.find(stream);
+    return found == streams.end() ? none : found->second;
+  };
+  std::optional<Divergence> first;
+  int diverging = 0;
+  for (const auto& [stream, records] : all) {
+    auto divergence = compare_stream(simulated, measured, stream, find(ours, stream), find(theirs, stream));
+    if (!divergence) continue;
+    ++diverging;
+    if (!first || divergence->time < first->time) first = std::move(divergence);
+  }
+  return {std::move(first), diverging};
+}
+
+}  // namespace
+
+Gate operations_parity(const Results& simulated, const std::vector<Results>& measured) {
+  const auto recorded = [](const Results& results) { return !results.journal.operations.empty(); };
+  if (!recorded(simulated) || !std::all_of(measured.begin(), measured.end(), recorded))
+    return {Gate::State::not_checked, 0, "operations were not recorded in both worlds"};
+  if (const auto reason = timing_reason(simulated.info.experiment); !reason.empty())
+    return {Gate::State::not_checked, 0, reason + ", so the number of operations may differ"};
+  const auto checked = static_cast<std::int64_t>(simulated.journal.operations.size());
+  for (const auto& run : measured) {
+    const auto [divergence, streams] = first_divergence(simulated, run);
+    if (divergence)
+      return {Gate::State::failed, checked,
+              fmt::format("{} stream{} of operations differ{}; the first: {}", streams,
+                          streams == 1 ? "" : "s", streams == 1 ? "s" : "", divergence->text)};
+  }
+  return {Gate::State::passed, checked,
+          fmt::format("{} operations are the same in both worlds ({} measured run{})", checked,
+                      measured.size(), measured.size() == 1 ? "" : "s")};
+}
+
+}  // namespace tandem::validation

@@ -1,0 +1,164 @@
+// What the comparisons of many configurations say together: how far the simulator is off, where it is worst,
+// and whether it would have chosen well. Pure.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "validation/compare/compare.hpp"
+
+namespace tandem::validation {
+
+/// The runs of one configuration in both worlds.
+struct VariantResults {
+  std::string name;
+  Results simulated;
+  std::vector<Results> measured;     ///< repetitions
+  std::string group{};               ///< configurations of one group differ in the algorithm only
+  std::string algorithm{};           ///< within the group; empty: as `name`
+  bool calibration = false;          ///< of the calibration set; else of the hold-out set
+  std::optional<Results> witness{};  ///< the ranks' own MPI code on SimGrid's MPI
+  int draws = 1;                     ///< simulations of which `simulated` is the middle one
+};
+
+/// One configuration after its comparison, without its records.
+struct Compared {
+  std::string name;
+  std::string group{};
+  std::string algorithm{};
+  bool calibration = false;
+  std::string synchronisation{};           ///< the experiment's sync.algorithm
+  bool over_server = false;                ///< else by all-reduce
+  std::string task{};                      ///< platform, model and data set; speed-ups are among those of one
+  std::string failure{};                   ///< why there is no comparison; empty when there is one
+  std::optional<Comparison> comparison{};  ///< none when it failed
+
+  /// Its name within the group.
+  const std::string& label() const { return algorithm.empty() ? name : algorithm; }
+};
+/// Errors: as compare().
+Compared compared(const VariantResults& results, const CompareOptions& options = {});
+
+/// A quantity in both worlds; none where a world does not have it.
+struct BothWorlds {
+  std::optional<double> simulated{};
+  std::optional<double> measured{};
+};
+
+/// A configuration's place in its group, by throughput; 1 is the fastest.
+struct RankedVariant {
+  std::string name;
+  double simulated_throughput;
+  double measured_throughput;
+  int simulated_place;
+  int measured_place;
+  std::string baseline{};          ///< the group's bsp, of the same task; empty: none, so no speed-up
+  BothWorlds speed_up{};           ///< throughput over the baseline's
+  std::optional<double> target{};  ///< accuracy that the experiment names
+  BothWorlds time_to_target{};     ///< seconds; see TargetTimes
+  BothWorlds target_speed_up{};    ///< the baseline's time to the same target over its own
+};
+
+struct Ranking {
+  std::string group{};
+  std::vector<RankedVariant> variants{};  ///< fastest measured first
+  std::optional<double> spearman{};       ///< agreement of the two orders; none with one variant
+  std::optional<double> kendall{};
+  /// Variants whose measured throughputs are nearer than this tie: repeated runs swap them too.
+  static constexpr double tie = 0.03;
+  bool same_order = true;  ///< up to ties
+  bool same_best = true;
+  /// Of the pairs that the two worlds order differently, the largest measured difference: faster / slower
+  /// - 1.
+  double largest_swapped_gap = 0;
+  /// Slowdown from taking the simulator's favourite: measured best throughput / that of the favourite - 1.
+  double regret = 0;
+};
+
+/// The errors of one quantity over configurations.
+struct ErrorSummary {
+  std::string key;
+  std::string name;
+  Unit unit = Unit::seconds;
+  int count = 0;      ///< configurations that have it, and with a finite error
+  int undefined = 0;  ///< that have it, but measured 0 of it where the simulation has some
+  double bias = 0;    ///< mean error
+  double mape = 0;    ///< mean |error|
+  double median = 0;  ///< of |error|, as the following
+  double p95 = 0;
+  double largest = 0;  ///< with its sign
+  std::string largest_name{};
+  std::optional<Interval> mape_interval{};  ///< 90 %, over configurations
+  std::optional<double> noise_floor{};      ///< mean over configurations
+  std::optional<double> error_over_noise{};
+  /// Of a phase: mean and mean absolute contribution to the error of step time.
+  std::optional<double> contribution{};
+  std::optional<double> absolute_contribution{};
+  /// Mean absolute parts of the error over the `witnessed` configurations: simulator - witness (two programs
+  /// on one network model) and witness - measured (one program on the model and on the machine).
+  int witnessed = 0;
+  std::optional<double> code_path{}, model{};
+  int equivalent = 0, different = 0, inconclusive = 0;  ///< configurations, by TOST
+};
+
+/// A set of configurations.
+struct SetSummary {
+  std::string name;  ///< "all", "hold-out", "calibration"
+  int configurations = 0;
+  int failed = 0;
+  std::vector<ErrorSummary> errors{};  ///< step_time first
+  std::vector<Ranking> groups{};       ///< of two configurations or more
+  std::optional<double> spearman{};    ///< over all configurations of the set, of whichever group
+  std::optional<double> kendall{};
+  int same_best = 0;       ///< groups whose favourite is the fastest
+  double mean_regret = 0;  ///< over groups
+  double largest_regret = 0;
+  int speed_ups = 0;                      ///< variants with a speed-up over another one
+  std::optional<double> speed_up_mape{};  ///< mean |error| of these speed-ups
+  std::optional<double> mean_spearman{};  ///< over groups
+  std::optional<double> mean_kendall{};
+  double mean_kolmogorov = 0;  ///< of step times, over configurations
+  double mean_wasserstein = 0;
+
+  const ErrorSummary* find(const std::string& key) const;
+};
+
+struct Validation {
+  double tolerance = 0.10;
+  std::vector<Compared> configurations;  ///< as given
+  std::vector<SetSummary> sets;          ///< the headline's first; "all" is always among them
+  std::string worst_variant;
+  double mape = 0;  ///< of step time in the headline's set
+  double bias = 0;
+  double worst = 0;  ///< error of step time farthest from 0
+  bool gates_hold = true;
+  bool passed = false;  ///< nothing failed, the gates hold and `mape` is within the tolerance
+  std::string verdict;  ///< one sentence
+
+  const SetSummary& headline() const { return sets.front(); }
+  /// Errors: programmer's error when there is none.
+  const SetSummary& set(const std::string& name) const;
+};
+
+/// Draws the conclusions. The headline is that of the hold-out set when some configurations are of the
+/// calibration set. `tolerance`: of the mean absolute error of step time.
+/// Errors: ConfigError without configurations.
+Validation conclude(std::vector<Compared> configurations, double tolerance = 0.10,
+                    const Resampling& resampling = {});
+
+/// Compares each and concludes. Errors: ConfigError as compare(), and without variants.
+Validation validate(const std::vector<VariantResults>& variants, double tolerance = 0.10,
+                    const CompareOptions& options = {});
+
+/// The order of variants by throughput in both worlds. Pre: as many of each, at least one.
+Ranking rank(const std::vector<std::string>& names, const std::vector<double>& simulated,
+             const std::vector<double>& measured);
+/// Fills in what the variants of a group gain over its bsp. Of several that are bsp, one over a server is the
+/// baseline if there is one, else the first. Pre: `ranking` is that of `members`.
+void add_speed_ups(const std::vector<const Compared*>& members, Ranking& ranking);
+/// Errors, rankings and distributions of those of `configurations` that `belongs` picks.
+SetSummary summarise_set(const std::string& name, const std::vector<const Compared*>& configurations,
+                         const Resampling& resampling);
+
+}  // namespace tandem::validation

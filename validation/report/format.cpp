@@ -1,0 +1,84 @@
+#include "validation/report/format.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+namespace tandem::validation {
+namespace {
+
+struct Scale {
+  double factor;
+  const char* name;
+};
+
+std::string with_separators(std::int64_t value) {
+  std::string digits = std::to_string(std::abs(value));
+  for (int at = static_cast<int>(digits.size()) - 3; at > 0; at -= 3)
+    digits.insert(static_cast<std::size_t>(at), ",");
+  return (value < 0 ? "-" : "") + digits;
+}
+
+/// The largest scale that the value reaches, else the smallest one.
+template <std::size_t N>
+Scale fitting(const std::array<Scale, N>& largest_first, double value) {
+  for (const auto& scale : largest_first)
+    if (std::abs(value) >= scale.factor) return scale;
+  return value == 0 ? largest_first.front() : largest_first.back();
+}
+
+constexpr std::array<Scale, 4> time_scales = {{{1, "s"}, {1e-3, "ms"}, {1e-6, "µs"}, {1e-9, "ns"}}};
+constexpr std::array<Scale, 5> byte_scales = {
+    {{1e12, "TB"}, {1e9, "GB"}, {1e6, "MB"}, {1e3, "kB"}, {1, "B"}}};
+
+}  // namespace
+
+std::string three_digits(double value) {
+  if (!std::isfinite(value)) return "-";
+  const double magnitude = std::abs(value);
+  if (magnitude == 0) return "0";
+  if (magnitude < 1e-4 || magnitude >= 1e15) return fmt::format("{:.3g}", value);
+  const int digits_before = static_cast<int>(std::floor(std::log10(magnitude))) + 1;
+  if (digits_before >= 3) {
+    const double step = std::pow(10.0, digits_before - 3);
+    return with_separators(std::llround(std::round(value / step) * step));
+  }
+  // Rounding may gain a digit: 9.999 is 10.0.
+  const std::string text = fmt::format("{:.{}f}", value, 3 - digits_before);
+  if (std::abs(std::stod(text)) >= std::pow(10.0, digits_before))
+    return fmt::format("{:.{}f}", value, 2 - digits_before);
+  return text;
+}
+
+std::string percent(double ratio) {
+  if (!std::isfinite(ratio)) return "-";
+  const double magnitude = std::abs(ratio) * 100;
+  if (magnitude == 0) return "0 %";
+  return fmt::format("{:.{}f} %", ratio * 100, magnitude >= 100 ? 0 : magnitude >= 10 ? 1 : 2);
+}
+
+std::string signed_percent(double ratio) { return (ratio > 0 ? "+" : "") + percent(ratio); }
+
+std::string with_unit(double value, Unit unit, double reference) {
+  if (!std::isfinite(value)) return "-";
+  const auto scaled = [&](const Scale& scale) {
+    return three_digits(value / scale.factor) + " " + scale.name;
+  };
+  switch (unit) {
+    case Unit::seconds:
+      return scaled(fitting(time_scales, reference));
+    case Unit::bytes:
+      return scaled(fitting(byte_scales, std::max(std::abs(reference), 1.0)));
+    case Unit::samples_per_second:
+      return three_digits(value) + " samples/s";
+    case Unit::count:
+      return value == std::floor(value) ? with_separators(std::llround(value)) : three_digits(value);
+    case Unit::ratio:
+      return percent(value);
+  }
+  return "";
+}
+
+}  // namespace tandem::validation

@@ -1,0 +1,108 @@
+// The report of a validation: one JSON document, and pages made from nothing but that document. Writes files,
+// opens no network connection, and what it writes does not either.
+//
+// report.json, schema version 3 (times in seconds, errors as ratios; null: not known):
+//   schema_version, title, verdict (a sentence), passed, tolerance, margin (of equivalence)
+//   mape, bias, worst {configuration, error}: of step time in the headline's set
+//   sets             [set, ...], the headline's first; one is called "all", and with a split there are also
+//                    "hold-out" (the headline) and "calibration". set:
+//                    {name, configurations, failed,
+//                     errors: [{key, name, unit, count, undefined (measured 0 of it), bias, mape, median, p95
+//                               (of |error|), largest, largest_configuration, mape_interval: [low, high] at
+//                               90 % over configurations, noise_floor, error_over_noise, contribution and
+//                               absolute_contribution (of a phase: means, of step time), witnessed
+//                               (configurations with an SMPI witness), code_path and model (mean |simulated -
+//                               witness| and |witness - measured| over measured), equivalent,
+//                               different, inconclusive (counts of configurations)}],
+//                     ranking: {spearman, kendall (over all configurations), mean_spearman, mean_kendall,
+//                               same_best (groups), mean_regret, largest_regret (over groups), speed_ups
+//                               (variants with one over another), speed_up_mape (mean |error| of these)},
+//                     groups: [{name, spearman, kendall, same_order, same_best, largest_swapped_gap, regret,
+//                               variants: [{name, simulated_throughput, measured_throughput,
+//                               simulated_place, measured_place, baseline (the group's bsp of the same
+//                               platform, model and data set), speed_up: worlds (throughput over that of the
+//                               baseline), target (accuracy), time_to_target: worlds (without evaluations;
+//                               mean of all repetitions, null if one did not reach it), target_speed_up:
+//                               worlds (the baseline's time to the target over its own)}]}],
+//                               worlds: {simulated, measured}
+//                     mean_kolmogorov, mean_wasserstein}
+//   configurations   [{name, group, algorithm, set, failure ("": none; then nothing of the following is there
+//                     when it is not empty),
+//                      repetitions, draws (simulations of which the one with the middle throughput is
+//                      compared), warmup_steps, unmatched_steps, late_devices (of all repetitions),
+//                      cpu_wait_share (longest that a rank stood ready without a core, of the makespan),
+//                      other_load (largest share of the cores that other programs had during a run),
+//                      gates: {operations, decisions, replay}: each {state, checked, detail},
+//                      figures: [{key, name, unit, rank (-1: all), host, simulated, measured, error,
+//                                 witness (value under SMPI), contribution (of a phase to the error of step
+//                                 time), interval: [low, high] at 95 %, noise_floor, verdict}],
+//                      metrics: {simulated: run, measured: [run, ...]}, run: samples, applied_samples,
+//                               dropped_samples, pending_samples, applied_throughput, shares,
+//                               exchange_shares, staleness, local_steps, servers, sharding and time_to_target
+//                               of its summary.json,
+//                      step_times: {shares: [0.5, ...], simulated: [quantile, ...], measured, kolmogorov,
+//                                   wasserstein (over the measured mean)},
+//                      attribution: {total (error of step time), parts: [{phase, rank, host, kind, peer,
+//                                    peer_host, share}], others {parts, share}}: shares add up to the total,
+//                      environment: {simulated, measured}: run.json without its experiment,
+//                      experiment, commands,
+//                      detail: of chosen configurations (those with the largest errors, and some evenly),
+//                      else
+//                        null: {accuracy: {simulated: curve, measured: [curve, ...]}, curve:
+//                               [[checkpoint_time_s, samples, accuracy], ...], ranks: {left_out, ranks:
+//                               [{label, simulated: run, measured: run (the first)}]}, run: {shares,
+//                               exchange_shares, bytes_sent, bytes_received} of the worker in summary.json,
+//                               step_times: {simulated: [101 quantiles], measured},
+//                               timeline: {length_s, ranks_left_out, ranks: [{label, simulated: slices,
+//                               measured: slices}]}, slices: [[start_s, duration_s, phase, step], ...], phase
+//                               indexing `phases`}}]
+//   hosts            [{platform, host, configurations, bias, mape}]: of the step time of ranks on them
+//   profiles         [{path, configurations, settings_of (configuration whose settings were calibrated),
+//   date,
+//                      machine, software, command, failure}]
+//   phases           names of the phases of a step
+//   commands         how to repeat everything
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "validation/compare/summary.hpp"
+
+namespace tandem::validation {
+
+struct ReportSource {
+  std::string title;                       ///< the experiment's or suite's name
+  std::vector<std::string> commands;       ///< empty: those that the results name
+  std::vector<nlohmann::json> profiles{};  ///< as in the schema
+};
+
+/// How many configurations are shown in detail when there are more: the worst, and as many evenly chosen.
+inline constexpr std::size_t most_worst_details = 12;
+inline constexpr std::size_t most_even_details = 12;
+
+/// What the report says of one configuration.
+nlohmann::json configuration_document(const VariantResults& results, const Comparison& comparison);
+nlohmann::json failed_configuration_document(const Compared& configuration);
+/// Pre: `configurations` are those of `validation`, in its order.
+nlohmann::json report_document(std::vector<nlohmann::json> configurations, const Validation& validation,
+                               const ReportSource& source);
+nlohmann::json report_document(const std::vector<VariantResults>& variants, const Validation& validation,
+                               const ReportSource& source);
+
+/// For a terminal: simulated, measured and error of step time and phases (of few configurations), errors over
+/// configurations, then the verdict.
+std::string summary_table(const nlohmann::json& document);
+std::string report_markdown(const nlohmann::json& document);
+/// One self-contained page.
+std::string report_html(const nlohmann::json& document);
+
+/// Writes report.json, report.md and report.html of any kind of report. Errors: as write_report.
+void write_report_files(const std::string& directory, const nlohmann::json& document,
+                        const std::string& markdown, const std::string& page);
+
+/// Writes report.json, report.md and report.html. Errors: WorldError when a file cannot be written.
+void write_report(const std::string& directory, const nlohmann::json& document);
+
+}  // namespace tandem::validation

@@ -1,0 +1,234 @@
+// The document of a study.
+#include "validation/report/study.hpp"
+
+#include <algorithm>
+#include <map>
+
+#include "policies/vocabulary/check.hpp"
+
+namespace tandem::validation {
+namespace {
+
+using nlohmann::json;
+
+json ratio(const json& above, const json& below) {
+  if (!above.is_number() || !below.is_number() || below.get<double>() == 0) return nullptr;
+  return above.get<double>() / below.get<double>();
+}
+
+json curve_of(const json& summary) {
+  json curve = json::array();
+  for (const auto& evaluation : summary.at("evaluations"))
+    if (evaluation.at("accuracy").is_number())
+      curve.push_back(
+          {evaluation.at("checkpoint_time_s"), evaluation.at("samples"), evaluation.at("accuracy")});
+  return curve;
+}
+
+json best_of(const json& curve) {
+  json best;
+  for (const auto& point : curve)
+    if (best.is_null() || point[2].get<double>() > best.get<double>()) best = point[2];
+  return best;
+}
+
+bool works(const json& configuration) { return configuration.at("failure") == ""; }
+
+void add_reading(std::vector<json>& configurations, const std::optional<CurveReading>& reading) {
+  for (auto& own : configurations) {
+    if (!works(own)) continue;
+    own["read_time_to_target_s"] = nullptr;
+    const json& target = own.at("time_to_target");
+    if (!reading || !target.is_object()) continue;
+    if (const auto time = read_time_to(target.at("target"), own.at("curve"), *reading))
+      own["read_time_to_target_s"] = *time;
+  }
+}
+
+// ---- Speed-ups ----
+
+/// Of those with that algorithm in the group; where none is named, bsp, that over a server first. Null when
+/// there is none.
+const json* baseline_of(const json& member, const std::vector<json>& all, const std::string& algorithm) {
+  const json* found = nullptr;
+  for (const auto& candidate : all) {
+    if (!works(candidate) || candidate.at("group") != member.at("group")) continue;
+    if (!algorithm.empty()) {
+      if (candidate.at("algorithm") == algorithm) return &candidate;
+      continue;
+    }
+    const json& sync = candidate.at("experiment").at("sync");
+    if (sync.at("algorithm") != "bsp") continue;
+    if (sync.at("over") == "server") return &candidate;
+    if (found == nullptr) found = &candidate;
+  }
+  return found;
+}
+
+void add_speed_ups(std::vector<json>& configurations, const std::string& algorithm) {
+  for (auto& own : configurations) {
+    if (!works(own)) continue;
+    const json* baseline = baseline_of(own, configurations, algorithm);
+    own["baseline"] = baseline == nullptr ? json() : baseline->at("name");
+    own["speed_up"] = baseline == nullptr ? json() : ratio(own.at("throughput"), baseline->at("throughput"));
+    const auto gain_in = [&](const char* time) {
+      return baseline == nullptr ? json() : ratio(baseline->at(time), own.at(time));
+    };
+    own["target_speed_up"] = gain_in("time_to_target_s");
+    own["read_target_speed_up"] = gain_in("read_time_to_target_s");
+  }
+}
+
+// ---- Lines ----
+
+json line_json(const std::string& name, std::vector<const json*> members, double share) {
+  std::stable_sort(members.begin(), members.end(), [](const json* a, const json* b) {
+    return a->at("workers").get<int>() < b->at("workers").get<int>();
+  });
+  json names = json::array(), workers = json::array(), throughput = json::array(), efficiency = json::array();
+  std::vector<std::pair<int, double>> points;
+  for (const auto* member : members) {
+    const int count = member->at("workers");
+    if (!points.empty() && points.back().first == count) continue;
+    points.emplace_back(count, member->at("throughput").get<double>());
+    names.push_back(member->at("name"));
+    workers.push_back(count);
+    throughput.push_back(points.back().second);
+    const double first = points.front().second / points.front().first;
+    efficiency.push_back(points.back().second / count / first);
+  }
+  if (points.size() < 2) return nullptr;
+  const auto knee = knee_of(points, share);
+  return {{"name", name},
+          {"configurations", std::move(names)},
+          {"workers", std::move(workers)},
+          {"throughput", std::move(throughput)},
+          {"efficiency", std::move(efficiency)},
+          {"knee", knee ? json(*knee) : json()}};
+}
+
+json lines_json(const std::vector<json>& configurations, double share) {
+  std::vector<std::string> order;
+  std::map<std::string, std::vector<const json*>> members;
+  for (const auto& configuration : configurations) {
+    if (!works(configuration)) continue;
+    const std::string name = configuration.at("line");
+    if (members[name].empty()) order.push_back(name);
+    members[name].push_back(&configuration);
+  }
+  json lines = json::array();
+  for (const auto& name : order)
+    if (json line = line_json(name, members.at(name), share); !line.is_null())
+      lines.push_back(std::move(line));
+  return lines;
+}
+
+json published_json(const std::vector<json>& configurations, const std::vector<PublishedFigure>& figures) {
+  json all = json::array();
+  for (const auto& figure : figures) {
+    const auto own = std::find_if(
+        configurations.begin(), configurations.end(),
+        [&](const json& configuration) { return configuration.at("name") == figure.configuration; });
+    // Of a study that is made in part, some are left out.
+    if (own == configurations.end()) continue;
+    const json ours = works(*own) ? own->at(figure.figure) : json();
+    all.push_back({{"configuration", figure.configuration},
+                   {"figure", figure.figure},
+                   {"what", figure.what},
+                   {"value", figure.value},
+                   {"source", figure.source},
+                   {"ours", ours},
+                   {"ratio", ratio(ours, figure.value)}});
+  }
+  return all;
+}
+
+}  // namespace
+
+std::optional<int> knee_of(const std::vector<std::pair<int, double>>& points, double share) {
+  for (std::size_t i = 0; i + 1 < points.size(); ++i) {
+    const auto& [workers, throughput] = points[i];
+    const auto& [more, higher] = points[i + 1];
+    TANDEM_CHECK(workers > 0 && more > workers && throughput > 0, "workers", workers, "and", more);
+    if (higher / throughput - 1 < share * (static_cast<double>(more) / workers - 1)) return workers;
+  }
+  return std::nullopt;
+}
+
+std::optional<double> read_time_to(double target, const json& curve, const CurveReading& reading) {
+  std::vector<std::pair<double, double>> points = {{0.0, reading.start}};
+  const auto every = static_cast<std::size_t>(reading.every), mean = static_cast<std::size_t>(reading.mean);
+  for (std::size_t i = every; i <= curve.size(); i += every)
+    points.emplace_back(curve[i - 1][0].get<double>(), curve[i - 1][2].get<double>());
+  for (std::size_t last = 0; last < points.size(); ++last) {
+    double sum = 0;
+    for (std::size_t back = 0; back < mean; ++back) sum += points[last - std::min(back, last)].second;
+    if (sum / reading.mean >= target) return points[last].first;
+  }
+  return std::nullopt;
+}
+
+json study_configuration(const StudyConfiguration& configuration, const json& summary, const json& run) {
+  json environment = run;
+  environment.erase("experiment");
+  const json& target = summary.at("time_to_target");
+  const double samples = std::max(1.0, summary.at("samples").get<double>());
+  const json& bytes = summary.at("bytes");
+  json curve = curve_of(summary);
+  json best = best_of(curve);
+  return {{"name", configuration.name},
+          {"group", configuration.group},
+          {"algorithm", configuration.algorithm},
+          {"line", configuration.line},
+          {"failure", ""},
+          {"workers", run.at("experiment").at("placement").at("workers").size()},
+          {"throughput", summary.at("throughput")},
+          {"applied_throughput", summary.at("applied_throughput")},
+          {"step_time_s", summary.at("step_time_s").at("mean")},
+          {"makespan_s", summary.at("makespan_s")},
+          {"rounds", summary.at("rounds")},
+          {"samples", summary.at("samples")},
+          {"bytes", bytes},
+          {"bytes_a_sample",
+           {{"sent", bytes.at("sent").get<double>() / samples},
+            {"received", bytes.at("received").get<double>() / samples}}},
+          {"shares", summary.at("shares")},
+          {"exchange_shares", summary.at("exchange_shares")},
+          {"staleness", summary.at("staleness")},
+          {"local_steps", summary.at("local_steps")},
+          {"time_to_target", target},
+          {"time_to_target_s", target.is_object() ? target.at("checkpoint_time_s") : json()},
+          {"best_accuracy", std::move(best)},
+          {"curve", std::move(curve)},
+          {"experiment", run.at("experiment")},
+          {"command", run.at("command")},
+          {"environment", std::move(environment)}};
+}
+
+json failed_study_configuration(const StudyConfiguration& configuration, const std::string& failure) {
+  return {{"name", configuration.name},
+          {"group", configuration.group},
+          {"algorithm", configuration.algorithm},
+          {"line", configuration.line},
+          {"failure", failure}};
+}
+
+json study_document(std::vector<json> configurations, const std::string& title, const StudySection& section,
+                    const std::vector<std::string>& commands) {
+  add_reading(configurations, section.reading);
+  add_speed_ups(configurations, section.baseline);
+  json lines = lines_json(configurations, section.knee);
+  json published = published_json(configurations, section.published);
+  return {{"kind", "study"},
+          {"schema_version", 1},
+          {"title", title},
+          {"about", section.about},
+          {"notes", section.notes},
+          {"knee_share", section.knee},
+          {"configurations", std::move(configurations)},
+          {"lines", std::move(lines)},
+          {"published", std::move(published)},
+          {"commands", commands}};
+}
+
+}  // namespace tandem::validation

@@ -1,0 +1,77 @@
+// The report of a study: configurations that were simulated and not run, side by side. One JSON document, and
+// pages made from nothing but that document. Pure but for the writing of files.
+//
+// report.json of a study, schema version 1 (times in seconds, shares of 1; null: not known, or there is
+// none):
+//   kind             "study", which tells it from the report of a validation
+//   schema_version, title, about (what is asked), notes [text, ...], commands [how to repeat it, ...]
+//   knee_share       see knee_of()
+//   configurations   [{name, group, algorithm, line (the name without the number of workers), failure ("":
+//   none;
+//                      else nothing of the following is there),
+//                      workers (how many), throughput, applied_throughput (samples a second), step_time_s
+//                      (mean after the warm-up), makespan_s, rounds, samples, bytes: {sent, received} (by all
+//                      workers), bytes_a_sample: {sent, received}, shares, exchange_shares, staleness,
+//                      local_steps, time_to_target: as in summary.json, of all workers,
+//                      time_to_target_s (when the model was taken that reached the target), best_accuracy,
+//                      curve: [[checkpoint_time_s, samples, accuracy], ...],
+//                      baseline (name of the configuration of its group that it is compared with),
+//                      speed_up (throughput over the baseline's), target_speed_up (the baseline's
+//                      time_to_target_s over its own),
+//                      read_time_to_target_s, read_target_speed_up: the same by the reading that the
+//                      study's file describes (CurveReading),
+//                      experiment, environment (run.json without its experiment), command}]
+//   lines            [{name, configurations: [name, ...] by workers, workers: [number, ...], throughput:
+//   [...],
+//                      efficiency: [throughput of a worker over that of the line's first point, ...],
+//                      knee: number of workers}]: of the lines with two numbers of workers or more
+//   published        [{configuration, figure (key of a configuration), what, value, source, ours, ratio (ours
+//                      over theirs)}]
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "validation/campaign/study_section.hpp"
+
+namespace tandem::validation {
+
+/// Which configuration something is of.
+struct StudyConfiguration {
+  std::string name;
+  std::string group;
+  std::string algorithm;
+  std::string line;
+};
+
+/// What the document says of one; `summary` and `run`: its summary.json and run.json.
+nlohmann::json study_configuration(const StudyConfiguration& configuration, const nlohmann::json& summary,
+                                   const nlohmann::json& run);
+nlohmann::json failed_study_configuration(const StudyConfiguration& configuration,
+                                          const std::string& failure);
+
+/// Adds baselines, speed-ups, lines and what is published. `commands`: how to repeat everything.
+/// Pre: names in `section` are those of configurations.
+nlohmann::json study_document(std::vector<nlohmann::json> configurations, const std::string& title,
+                              const StudySection& section, const std::vector<std::string>& commands);
+
+/// The knee of a line: its smallest number of workers from which going to the next larger number raises the
+/// throughput by less than `share` of what the throughput would rise by in proportion to the workers. None
+/// when every step gains that much. Pre: (workers, throughput), workers rising, both above 0.
+std::optional<int> knee_of(const std::vector<std::pair<int, double>>& points, double share);
+
+/// When that reading of a curve of [time, samples, accuracy] is at `target` first; none when it never is.
+std::optional<double> read_time_to(double target, const nlohmann::json& curve, const CurveReading& reading);
+
+/// For a terminal.
+std::string study_table(const nlohmann::json& document);
+std::string study_markdown(const nlohmann::json& document);
+/// One self-contained page.
+std::string study_html(const nlohmann::json& document);
+/// Writes report.json, report.md and report.html. Errors: WorldError when a file cannot be written.
+void write_study(const std::string& directory, const nlohmann::json& document);
+
+}  // namespace tandem::validation

@@ -1,0 +1,164 @@
+#include "workloads/calibration/calibration.hpp"
+
+#include <algorithm>
+
+#include "policies/vocabulary/check.hpp"
+#include "policies/vocabulary/quantile.hpp"
+#include "policies/vocabulary/rng.hpp"
+#include "workloads/calibration/measurement.hpp"
+#include "workloads/vectors/compute_device.hpp"
+
+namespace tandem {
+
+namespace calibration {
+
+double spread_of(const std::vector<double>& values) {
+  const double median = quantile(values, 0.5);
+  return median > 0.0 ? (quantile(values, 0.75) - quantile(values, 0.25)) / median : 0.0;
+}
+
+std::vector<std::size_t> shuffled_plan(const std::vector<int>& repetitions, std::uint64_t seed) {
+  std::vector<std::size_t> plan;
+  for (std::size_t kind = 0; kind < repetitions.size(); ++kind)
+    plan.insert(plan.end(), static_cast<std::size_t>(repetitions[kind]), kind);
+  Rng::stream(seed, "calibration").shuffle(plan);
+  return plan;
+}
+
+}  // namespace calibration
+
+namespace {
+
+/// A job of one seat is calibrated with a second rank that has none.
+std::string host_name(const Job& job, Rank rank) {
+  const auto& seats = job.assignments();
+  return static_cast<std::size_t>(rank) < seats.size() ? seats[static_cast<std::size_t>(rank)].host : "";
+}
+
+/// What a rank that is not rank 0 measured, on its way there as text.
+void tell_path(Context& context, Profile::Path path) {
+  Profile told;
+  told.paths = {std::move(path)};
+  std::string text = to_json(told).dump();
+  const Bytes size(std::ssize(text));
+  Pending announced = context.send(0, calibration::words, {}, {.kind = 1, .value = size.count()});
+  context.wait(announced);
+  Pending sent = context.send(0, calibration::pong, {size, reinterpret_cast<std::byte*>(text.data())});
+  context.wait(sent);
+}
+
+Profile::Path hear_path(Context& context, Rank from) {
+  Pending announced = context.receive(from, calibration::words, {});
+  const Bytes size(context.wait(announced).note.value);
+  std::string text(static_cast<std::size_t>(size.count()), ' ');
+  Pending heard = context.receive(from, calibration::pong, {size, reinterpret_cast<std::byte*>(text.data())});
+  context.wait(heard);
+  return profile_from_json(nlohmann::json::parse(text)).paths.front();
+}
+
+void measure_paths(const Job& job, Context& context, const CalibrationSetting& setting, Profile& profile) {
+  // Modelled vectors are in no GPU's memory.
+  const auto kind_of = [&](Rank rank) { return job.real_math() ? job.kind_of(rank) : std::string(); };
+  for (const Partner& partner : setting.partners) {
+    const bool measures = context.rank() == partner.from;
+    if (!measures && context.rank() != partner.rank) {
+      if (context.rank() == 0) profile.paths.push_back(hear_path(context, partner.from));
+      continue;
+    }
+    auto messages = calibration::measure_messages(context, partner, setting, job.experiment().seed);
+    if (!measures) continue;
+    auto segments = fit_network(messages);
+    const std::int64_t held = fit_held(messages, segments);
+    Profile::Path path{
+        host_name(job, partner.from), host_name(job, partner.rank), partner.links,       partner.bandwidth,
+        setting.eager_bytes,          std::move(messages),          std::move(segments), held,
+        kind_of(partner.from),        kind_of(partner.rank)};
+    if (context.rank() == 0)
+      profile.paths.push_back(std::move(path));
+    else
+      tell_path(context, std::move(path));
+  }
+}
+
+/// Rank 0's first partner on another host: what disturbs most of a job's work passes links. Within one host,
+/// any.
+std::size_t disturbing_partner(const CalibrationSetting& setting) {
+  const auto& partners = setting.partners;
+  const auto found = std::find_if(partners.begin(), partners.end(),
+                                  [](const Partner& p) { return p.from == 0 && p.links > 0; });
+  return found == partners.end() ? 0 : static_cast<std::size_t>(found - partners.begin());
+}
+
+/// Pre: math is real.
+void measure_devices(const Job& job, Context& context, const CalibrationSetting& setting, Profile& profile) {
+  calibration::ComputeTimes times;
+  const std::size_t way = disturbing_partner(setting);
+  const Rank partner = setting.partners[way].rank;
+  if (context.rank() == 0)
+    times = calibration::measure_compute(job, context, setting, partner, profile.paths[way]);
+  else if (context.rank() == partner)
+    calibration::answer_streams(context);
+  profile.hosts = calibration::measure_hosts(job, context, setting, times);
+  profile.compute = std::move(times.entries);
+  profile.disturbing_bytes = times.disturbing_bytes;
+  if (context.rank() != 0) return;
+  profile.copies = calibration::measure_copies(context.device(), setting, job.experiment().seed);
+  profile.storage = calibration::measure_storage(job, context, setting);
+}
+
+/// The others wait here, asleep as in a job, so that what is measured includes their presence.
+void wait_for_the_end(Context& context) {
+  if (context.rank() > 0) {
+    Pending end = context.receive(0, calibration::ping, {});
+    context.wait(end);
+    return;
+  }
+  for (Rank rank = 1; rank < context.world_size(); ++rank) {
+    Pending told = context.send(rank, calibration::ping, {});
+    context.wait(told);
+  }
+}
+
+}  // namespace
+
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Partner, rank, links, bandwidth, from)
+
+nlohmann::json to_json(const std::vector<Partner>& partners) { return partners; }
+
+std::vector<Partner> partners_from_json(const nlohmann::json& json) {
+  try {
+    auto partners = json.get<std::vector<Partner>>();
+    if (partners.empty()) throw ConfigError("a calibration needs a partner for rank 0");
+    return partners;
+  } catch (const nlohmann::json::exception& error) {
+    throw ConfigError(std::string("not a list of partners: ") + error.what());
+  }
+}
+
+CalibrationSetting default_calibration() {
+  CalibrationSetting setting;
+  for (std::int64_t size = 1; size <= (std::int64_t{16} << 20); size *= 4)
+    setting.message_bytes.push_back(size);
+  for (std::int64_t size = 2048; size <= (std::int64_t{8} << 20); size *= 4)
+    setting.message_bytes.push_back(size);
+  setting.all_reduce_bytes = {4, 4 << 10, 64 << 10, 256 << 10, 1 << 20, 4 << 20, 16 << 20};
+  return setting;
+}
+
+Profile calibrate(const Job& job, Context& context, const CalibrationSetting& setting) {
+  TANDEM_CHECK(context.world_size() >= 2, "messages need two ranks");
+  Profile profile;
+  profile.cluster = setting.cluster;
+  profile.device = context.device().name();
+  profile.start_offsets = calibration::measure_start_offsets(job, context);
+  profile.lateness_s = calibration::measure_lateness(context, setting);
+  profile.share_spread = calibration::measure_share_spread(context, setting);
+  measure_paths(job, context, setting, profile);
+  profile.all_reduces = calibration::measure_all_reduces(context, job.ranks_of(RankAssignment::Role::worker),
+                                                         setting, job.experiment().seed);
+  if (job.real_math()) measure_devices(job, context, setting, profile);
+  wait_for_the_end(context);
+  return profile;
+}
+
+}  // namespace tandem

@@ -1,0 +1,71 @@
+// Measures what a world needs for an honest prediction: seconds of each piece of work, message times between
+// ranks, all-reduces, storage reads. Runs on any context, so a simulated cluster can be calibrated to check
+// the method itself.
+#pragma once
+
+#include <limits>
+
+#include "workloads/context.hpp"
+#include "workloads/cost/profile.hpp"
+#include "workloads/job/job.hpp"
+
+namespace tandem {
+
+/// A rank to exchange messages with another one, rank 0 unless said otherwise, and what the platform file
+/// says of the way between them.
+struct Partner {
+  Rank rank = 1;
+  int links = 0;  ///< see Profile::Path
+  double bandwidth = 0.0;
+  Rank from = 0;
+};
+
+struct CalibrationSetting {
+  std::vector<Partner> partners = {{}};  ///< the first one is rank 0's
+  /// Ranks that reach rank 0 over its own link, all equally fast: they send to it at once. Fewer than two:
+  /// sharing is not measured.
+  std::vector<Rank> sharers = {};
+  std::string cluster = {};                 ///< see Profile
+  std::vector<std::int64_t> message_bytes;  ///< sizes to send to each partner
+  /// Ascending sizes of MPI's own all-reduce among the workers, multiples of 4; those that take long by the
+  /// file are left out.
+  std::vector<std::int64_t> all_reduce_bytes;
+  /// Largest message that the transport sends off before its receive is posted. Kept in the profile.
+  std::int64_t eager_bytes = std::numeric_limits<std::int64_t>::max();
+  /// One rank of each host, or kind of hosts, other than rank 0's, to measure its device too. Empty: one host
+  /// is as good as another.
+  std::vector<Rank> host_ranks = {};
+  int message_repetitions = 30;    ///< round trips of each size; fewer of those that take long by the file
+  int compute_repetitions = 9;     ///< of each piece of work; amid messages fewer of those that take long
+  int all_reduce_repetitions = 5;  ///< runs of some in a row, of each size and number of ranks
+  int host_repetitions = 5;        ///< of a step, on each further host
+  int sharing_repetitions = 15;
+  int lateness_repetitions = 150;  ///< pieces of emulated work of each rank
+  int storage_repetitions = 9;     ///< reads and writes of each size
+};
+
+/// Messages of 1 B to 16 MiB, log-uniform; all-reduces of 4 B to 16 MiB.
+CalibrationSetting default_calibration();
+
+/// Partners as whoever starts the ranks hands them over, beside the job in its document.
+nlohmann::json to_json(const std::vector<Partner>& partners);
+/// Errors: ConfigError when it is no list of partners, or an empty one.
+std::vector<Partner> partners_from_json(const nlohmann::json& json);
+
+/// To be called by every rank of the job's world; rank 0 returns what was measured (without machine,
+/// software, date and command), the others an empty profile. All sizes and kinds are measured in one shuffled
+/// order, so that drift becomes spread and not trend. Ranks that measure nothing wait, as they would in a
+/// job. Pre: at least two ranks.
+Profile calibrate(const Job& job, Context& context, const CalibrationSetting& setting);
+
+/// Piecewise linear fit of message times: at most four segments, breakpoints chosen to minimise the squared
+/// relative error, each further segment only if it lowers an error above a thousandth by
+/// a fifth. Pre: entries sorted by size, none empty.
+std::vector<Profile::NetworkSegment> fit_network(const std::vector<Profile::MessageEntry>& messages);
+
+/// What the transport holds for a sender when its send is over, from the largest messages: what of them had
+/// not arrived then. Pre: as fit_network; `segments`: fitted to the messages.
+std::int64_t fit_held(const std::vector<Profile::MessageEntry>& messages,
+                      const std::vector<Profile::NetworkSegment>& segments);
+
+}  // namespace tandem

@@ -1,0 +1,76 @@
+// When ranks begin to work.
+#include <algorithm>
+#include <limits>
+
+#include "workloads/calibration/measurement.hpp"
+#include "workloads/roles/worker.hpp"
+
+namespace tandem::calibration {
+namespace {
+
+constexpr int round_trips = 9;
+
+/// How much later the other rank's clock began than rank 0's, by the fastest of some round trips.
+double later_zero_s(Context& context, Rank other) {
+  double fastest_s = std::numeric_limits<double>::infinity();
+  double later_s = 0.0;
+  for (int i = 0; i < round_trips; ++i) {
+    Pending answer = context.receive(other, words, {});
+    const double start_s = context.now().count();
+    Pending question = context.send(other, words, {}, {.kind = 1});
+    const double their_s = context.wait(answer).note.duration_s;
+    const double end_s = context.now().count();
+    context.wait(question);
+    if (end_s - start_s >= fastest_s) continue;
+    fastest_s = end_s - start_s;
+    later_s = (start_s + end_s) / 2 - their_s;
+  }
+  return later_s;
+}
+
+void say(Context& context, double seconds) {
+  Pending said = context.send(0, words, {}, {.kind = 1, .duration_s = seconds});
+  context.wait(said);
+}
+
+/// The other side.
+void tell_time(Context& context) {
+  for (int i = 0; i < round_trips; ++i) {
+    Pending question = context.receive(0, words, {});
+    context.wait(question);
+    say(context, context.now().count());
+  }
+}
+
+}  // namespace
+
+Profile::StartOffsets measure_start_offsets(const Job& job, Context& context) {
+  const int seats = static_cast<int>(job.assignments().size());
+  Profile::StartOffsets start_offsets{.model = job.real_math() ? job.model().name : "", .raw_s = {}};
+  // A rank without a seat has nothing to begin with.
+  if (context.rank() >= seats) return start_offsets;
+  double ready_s = 0.0;
+  {
+    const int workers = static_cast<int>(job.ranks_of(RankAssignment::Role::worker).size());
+    Journal journal;
+    const Worker worker(job, context, journal, context.rank() % workers);
+    ready_s = context.now().count();
+  }
+  if (context.rank() > 0) {
+    tell_time(context);
+    say(context, ready_s);
+    return start_offsets;
+  }
+  double first_zero_s = 0.0;
+  start_offsets.raw_s.push_back(ready_s);
+  for (Rank rank = 1; rank < seats; ++rank) {
+    const double zero_s = later_zero_s(context, rank);
+    Pending ready = context.receive(rank, words, {});
+    start_offsets.raw_s.push_back(zero_s + context.wait(ready).note.duration_s);
+    first_zero_s = std::min(first_zero_s, zero_s);
+  }
+  for (double& begin_s : start_offsets.raw_s) begin_s -= first_zero_s;
+  return start_offsets;
+}
+
+}  // namespace tandem::calibration

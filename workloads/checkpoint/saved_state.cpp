@@ -1,0 +1,132 @@
+#include "workloads/checkpoint/saved_state.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <utility>
+
+#include "policies/vocabulary/check.hpp"
+
+namespace tandem {
+namespace {
+
+using nlohmann::json;
+
+constexpr const char* format_name = "tandem state";
+constexpr int format_version = 2;
+
+[[noreturn]] void fail(const std::string& path, const std::string& what) {
+  throw ConfigError("state '" + path + "': " + what);
+}
+
+}  // namespace
+
+SavedState SavedState::load(const std::string& path) { return read(path, true); }
+SavedState SavedState::load_numbers(const std::string& path) { return read(path, false); }
+
+SavedState SavedState::read(const std::string& path, bool with_vectors) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) fail(path, std::string("cannot be opened: ") + std::strerror(errno));
+  SavedState state;
+  state.path_ = path;
+  state.restores_ = true;
+  std::string line;
+  std::getline(file, line);
+  std::vector<std::pair<std::string, std::size_t>> sizes;
+  std::uintmax_t expected = line.size() + 1;
+  try {
+    const json header = json::parse(line);
+    if (header.at("format") != format_name || header.at("version") != format_version)
+      fail(path, "expected format '" + std::string(format_name) + "', version " +
+                     std::to_string(format_version) + ", found " + header.at("format").dump() + ", version " +
+                     header.at("version").dump());
+    state.numbers_ = header.at("numbers");
+    for (const auto& vector : header.at("vectors")) {
+      sizes.emplace_back(vector.at(0).get<std::string>(), vector.at(1).get<std::size_t>());
+      expected += sizes.back().second * sizeof(float);
+    }
+  } catch (const json::exception&) {
+    fail(path, "expected a state that Tandem wrote, found other bytes");
+  }
+  if (const auto found = std::filesystem::file_size(path); found != expected)
+    fail(path, "not whole: expected " + std::to_string(expected) + " bytes, found " + std::to_string(found));
+  if (!with_vectors) return state;
+  for (const auto& [name, size] : sizes) {
+    auto& values = state.vectors_[name];
+    values.resize(size);
+    file.read(reinterpret_cast<char*>(values.data()), static_cast<std::streamsize>(size * sizeof(float)));
+  }
+  if (!file) fail(path, "cannot be read");
+  return state;
+}
+
+void SavedState::save(const std::string& path) const {
+  json sizes = json::array();
+  for (const auto& [name, values] : vectors_) sizes.push_back(json::array({name, values.size()}));
+  const json header = {
+      {"format", format_name}, {"version", format_version}, {"numbers", numbers_}, {"vectors", sizes}};
+  const std::string aside = path + ".partial";
+  {
+    std::ofstream file(aside, std::ios::binary | std::ios::trunc);
+    file << header.dump() << '\n';
+    for (const auto& [name, values] : vectors_)
+      file.write(reinterpret_cast<const char*>(values.data()),
+                 static_cast<std::streamsize>(values.size() * sizeof(float)));
+    file.close();
+    if (!file) throw WorldError("state '" + aside + "' cannot be written: " + std::strerror(errno));
+  }
+  if (std::rename(aside.c_str(), path.c_str()) != 0)
+    throw WorldError("state '" + aside + "' cannot be renamed to '" + path + "': " + std::strerror(errno));
+}
+
+void SavedState::restore_known() {
+  restores_ = true;
+  leaves_unknown_ = true;
+}
+
+bool SavedState::puts_back(const std::string& name, bool known) const {
+  if (!known && !leaves_unknown_) fail(path_, "expected '" + name + "', found nothing of that name");
+  return known;
+}
+
+void SavedState::number(const std::string& name, std::int64_t& value) {
+  if (!restores_)
+    numbers_[name] = value;
+  else if (puts_back(name, has(name)))
+    value = integer(name);
+}
+
+void SavedState::number(const std::string& name, double& value) {
+  if (!restores_)
+    numbers_[name] = value;
+  else if (puts_back(name, has(name)))
+    value = real(name);
+}
+
+void SavedState::floats(const std::string& name, std::span<float> values) {
+  if (!restores_) {
+    vectors_[name].assign(values.begin(), values.end());
+    return;
+  }
+  const auto found = vectors_.find(name);
+  if (!puts_back(name, found != vectors_.end())) return;
+  if (found->second.size() != values.size())
+    fail(path_, "expected " + std::to_string(values.size()) + " values of '" + name + "', found " +
+                    std::to_string(found->second.size()));
+  std::copy(found->second.begin(), found->second.end(), values.begin());
+}
+
+const json& SavedState::at(const std::string& name) const {
+  const auto found = numbers_.find(name);
+  if (found == numbers_.end() || !found->is_number())
+    fail(path_, "expected a number '" + name + "', found none");
+  return *found;
+}
+
+std::int64_t SavedState::integer(const std::string& name) const { return at(name).get<std::int64_t>(); }
+double SavedState::real(const std::string& name) const { return at(name).get<double>(); }
+
+}  // namespace tandem

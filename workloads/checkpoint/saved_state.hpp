@@ -1,0 +1,54 @@
+// What one rank remembers of a job, in memory and as a file: a line of JSON with the numbers and the sizes of
+// the vectors, then their values as they lie in memory.
+#pragma once
+
+#include <map>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "workloads/vectors/state_archive.hpp"
+
+namespace tandem {
+
+class SavedState : public StateArchive {
+ public:
+  /// Holds nothing, and saves.
+  SavedState() = default;
+  /// Puts back what the file holds. Errors: ConfigError naming the file when it cannot be read, is none of
+  /// Tandem, or is not whole.
+  static SavedState load(const std::string& path);
+  /// The same without the vectors, which are there nevertheless.
+  static SavedState load_numbers(const std::string& path);
+  /// Leaves the whole file or none. Errors: WorldError when it cannot be written.
+  void save(const std::string& path) const;
+
+  /// From now on it puts back what it holds, and leaves alone what it does not know.
+  void restore_known();
+
+  bool restores() const override { return restores_; }
+  using StateArchive::number;
+  void number(const std::string& name, std::int64_t& value) override;
+  void number(const std::string& name, double& value) override;
+  void floats(const std::string& name, std::span<float> values) override;
+
+  void set(const std::string& name, std::int64_t value) { numbers_[name] = value; }
+  bool has(const std::string& name) const { return numbers_.contains(name); }
+  /// Errors: ConfigError when it is not there.
+  std::int64_t integer(const std::string& name) const;
+  double real(const std::string& name) const;
+
+ private:
+  static SavedState read(const std::string& path, bool with_vectors);
+  const nlohmann::json& at(const std::string& name) const;
+  /// Whether a name is put back. Errors: ConfigError.
+  bool puts_back(const std::string& name, bool known) const;
+
+  std::string path_ = "in memory";
+  bool restores_ = false;
+  bool leaves_unknown_ = false;
+  nlohmann::json numbers_ = nlohmann::json::object();
+  std::map<std::string, std::vector<float>> vectors_;
+};
+
+}  // namespace tandem

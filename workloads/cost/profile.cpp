@@ -1,0 +1,257 @@
+#include "workloads/cost/profile.hpp"
+
+#include <fmt/format.h>
+#include <sys/utsname.h>
+
+#include <algorithm>
+#include <fstream>
+#include <thread>
+
+#include "policies/vocabulary/check.hpp"
+#include "policies/vocabulary/quantile.hpp"
+
+namespace tandem {
+
+// Found by the macros below through the argument's namespace.
+static void to_json(nlohmann::json& json, Work::Kind kind) { json = name_of(kind); }
+static void from_json(const nlohmann::json& json, Work::Kind& kind) {
+  const auto name = json.get<std::string>();
+  const auto found = std::find(work_names.begin(), work_names.end(), name);
+  if (found == work_names.end()) throw ConfigError("a calibration profile knows no work '" + name + "'");
+  kind = static_cast<Work::Kind>(found - work_names.begin());
+}
+
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Profile::ComputeEntry, model, kind, bucket, samples, bytes, median_s,
+                                   spread, raw_s, first_s, disturbed_raw_s)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Profile::HostEntry::OfWork, work, ratio, first_ratio)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Profile::HostEntry, host, kind, ratio, spread, raw_s, works)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Profile::StartOffsets, model, raw_s)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Profile::MessageEntry, bytes, median_s, spread, raw_s, send_s, send_raw_s,
+                                   sent_s, sent_raw_s)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Profile::NetworkSegment, from_bytes, alpha_s, beta_s)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Profile::Path, from, to, from_kind, to_kind, links, bandwidth, eager_bytes,
+                                   held_bytes, messages, segments)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Profile::AllReduceEntry, ranks, bytes, median_s, spread, raw_s, behind_s,
+                                   at_once_raw_s)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Profile::CopyEntry, bytes, out, median_s, spread, raw_s)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Profile::StorageEntry, bytes, write, median_s, spread, raw_s)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Profile, machine, software, date, command, cpu_wait_share, other_load,
+                                   compute, disturbing_bytes, hosts, start_offsets, paths, all_reduces,
+                                   cluster, storage, lateness_s, share_spread, device, copies)
+
+namespace {
+
+/// Size of a piece of work as its price depends on it.
+std::int64_t extent(Work::Kind kind, std::int64_t samples, std::int64_t bytes) {
+  using Kind = Work::Kind;
+  const bool streams = kind == Kind::update || kind == Kind::reduce;
+  return streams || kind == Kind::compress || kind == Kind::decompress ? bytes : samples;
+}
+
+/// What was measured without a bucket holds for each of them.
+bool is_of(const Profile::ComputeEntry& entry, const std::string& model, const Work& work) {
+  return entry.model == model && entry.kind == work.kind && (entry.bucket < 0 || entry.bucket == work.bucket);
+}
+
+using AllReduceEntry = Profile::AllReduceEntry;
+
+/// Among exactly so many ranks; nothing when they were not measured.
+std::optional<double> all_reduce_s(const std::vector<AllReduceEntry>& all, double AllReduceEntry::*what,
+                                   int ranks, double bytes) {
+  std::vector<const AllReduceEntry*> entries;
+  for (const auto& entry : all)
+    if (entry.ranks == ranks) entries.push_back(&entry);
+  if (entries.empty()) return std::nullopt;
+  const auto size_of = [](const auto* entry) { return static_cast<double>(entry->bytes); };
+  if (bytes <= size_of(entries.front())) return entries.front()->*what;
+  if (entries.size() == 1) return entries.front()->*what * bytes / size_of(entries.front());
+  auto above = entries.begin() + 1;
+  while (above + 1 != entries.end() && size_of(*above) < bytes) ++above;
+  const auto* low = *(above - 1);
+  const auto* high = *above;
+  const double slope = (high->*what - low->*what) / (size_of(high) - size_of(low));
+  // Beyond the largest no vector takes less than it.
+  if (bytes > size_of(high)) return high->*what + std::max(0.0, slope) * (bytes - size_of(high));
+  return low->*what + slope * (bytes - size_of(low));
+}
+
+}  // namespace
+
+std::pair<const Profile::ComputeEntry*, const Profile::ComputeEntry*> Profile::around(
+    const std::string& model, const Work& work) const {
+  const std::int64_t wanted = extent(work.kind, work.samples, work.bytes.count());
+  const ComputeEntry* below = nullptr;
+  const ComputeEntry* above = nullptr;
+  for (const ComputeEntry& entry : compute) {
+    if (!is_of(entry, model, work)) continue;
+    const std::int64_t size = extent(entry.kind, entry.samples, entry.bytes);
+    if (size <= wanted && (below == nullptr || size > extent(below->kind, below->samples, below->bytes)))
+      below = &entry;
+    if (size >= wanted && (above == nullptr || size < extent(above->kind, above->samples, above->bytes)))
+      above = &entry;
+  }
+  return {below, above};
+}
+
+double Profile::draw_variation(const std::string& model, const Work& work, Rng& random) const {
+  const auto [below, above] = around(model, work);
+  const ComputeEntry* const nearest = below != nullptr ? below : above;
+  if (nearest == nullptr || nearest->raw_s.empty() || nearest->median_s <= 0.0) return 1.0;
+  return nearest->raw_s[random.below(nearest->raw_s.size())] / nearest->median_s;
+}
+
+Seconds Profile::draw_lateness(Rng& random) const {
+  return Seconds(lateness_s.empty() ? 0.0 : lateness_s[random.below(lateness_s.size())]);
+}
+
+double Profile::slowdown(const std::string& model, Work::Kind kind) const {
+  double alone_s = 0.0;
+  double disturbed_s = 0.0;
+  for (const ComputeEntry& entry : compute) {
+    if (entry.model != model || entry.kind != kind || entry.disturbed_raw_s.empty()) continue;
+    alone_s += entry.median_s;
+    disturbed_s += quantile(entry.disturbed_raw_s, 0.5);
+  }
+  return alone_s > 0.0 ? std::max(1.0, disturbed_s / alone_s) : 1.0;
+}
+
+Seconds Profile::first_extra(const std::string& model, const Work& work) const {
+  double extra_s = 0.0;
+  // A kind that was measured in several sizes had its first time in parts.
+  for (const ComputeEntry& entry : compute)
+    if (is_of(entry, model, work)) extra_s += std::max(0.0, entry.first_s - entry.median_s);
+  return Seconds(extra_s);
+}
+
+double Profile::HostEntry::ratio_of(Work::Kind work) const {
+  const auto found = std::ranges::find(works, work, &OfWork::work);
+  return found == works.end() ? ratio : found->ratio;
+}
+
+double Profile::HostEntry::first_ratio_of(Work::Kind work) const {
+  const auto found = std::ranges::find(works, work, &OfWork::work);
+  return found == works.end() ? ratio : found->first_ratio;
+}
+
+bool Profile::Path::is_between(const std::string& one, const std::string& other) const {
+  return (from_kind == one && to_kind == other) || (from_kind == other && to_kind == one);
+}
+
+const Profile::HostEntry* Profile::host_entry(const std::string& host, const std::string& kind) const {
+  const HostEntry* of_kind = nullptr;
+  for (const HostEntry& entry : hosts) {
+    if (!entry.kind.empty() && entry.kind != kind) continue;
+    if (entry.host == host) return &entry;
+    if (of_kind == nullptr && !kind.empty() && entry.kind == kind) of_kind = &entry;
+  }
+  return of_kind;
+}
+
+Seconds Profile::begin(const std::string& model, Rng* random) const {
+  if (start_offsets.raw_s.empty() || start_offsets.model != model) return Seconds(0);
+  if (random == nullptr) return Seconds(quantile(start_offsets.raw_s, 0.5));
+  return Seconds(start_offsets.raw_s[random->below(start_offsets.raw_s.size())]);
+}
+
+std::optional<Seconds> Profile::all_reduce(int ranks, Bytes size) const {
+  return all_reduce(&AllReduceEntry::median_s, ranks, size);
+}
+
+std::optional<Seconds> Profile::all_reduce_behind(int ranks, Bytes size) const {
+  return all_reduce(&AllReduceEntry::behind_s, ranks, size);
+}
+
+std::optional<Seconds> Profile::all_reduce(double AllReduceEntry::*what, int ranks, Bytes size) const {
+  const AllReduceEntry* fewer = nullptr;
+  const AllReduceEntry* more = nullptr;
+  for (const auto& entry : all_reduces) {
+    if (entry.ranks <= ranks && (fewer == nullptr || entry.ranks > fewer->ranks)) fewer = &entry;
+    if (entry.ranks >= ranks && (more == nullptr || entry.ranks < more->ranks)) more = &entry;
+  }
+  if (fewer == nullptr || more == nullptr) return std::nullopt;
+  const auto bytes = static_cast<double>(size.count());
+  const double low_s = *all_reduce_s(all_reduces, what, fewer->ranks, bytes);
+  if (more->ranks == fewer->ranks) return Seconds(low_s);
+  const double share = static_cast<double>(ranks - fewer->ranks) / (more->ranks - fewer->ranks);
+  return Seconds(low_s + share * (*all_reduce_s(all_reduces, what, more->ranks, bytes) - low_s));
+}
+
+double Profile::draw_all_reduce_variation(int ranks, Bytes size, Rng& random) const {
+  const AllReduceEntry* nearest = nullptr;
+  for (const auto& entry : all_reduces)
+    if (nearest == nullptr || (entry.ranks <= ranks && entry.bytes <= size.count())) nearest = &entry;
+  if (nearest == nullptr || nearest->raw_s.empty() || nearest->median_s <= 0.0) return 1.0;
+  return nearest->raw_s[random.below(nearest->raw_s.size())] / nearest->median_s;
+}
+
+std::optional<Seconds> Profile::price(const std::string& model, const Work& work) const {
+  const std::int64_t wanted = extent(work.kind, work.samples, work.bytes.count());
+  const auto [below, above] = around(model, work);
+  if (below == nullptr && above == nullptr) return std::nullopt;
+  // Outside the measured range time is taken as proportional to size.
+  if (below == nullptr || above == nullptr) {
+    const ComputeEntry& nearest = below != nullptr ? *below : *above;
+    const auto size = static_cast<double>(extent(nearest.kind, nearest.samples, nearest.bytes));
+    return Seconds(nearest.median_s * static_cast<double>(wanted) / size);
+  }
+  const auto low = static_cast<double>(extent(below->kind, below->samples, below->bytes));
+  const auto high = static_cast<double>(extent(above->kind, above->samples, above->bytes));
+  if (high == low) return Seconds(below->median_s);
+  const double share = (static_cast<double>(wanted) - low) / (high - low);
+  return Seconds(below->median_s + share * (above->median_s - below->median_s));
+}
+
+nlohmann::json to_json(const Profile& profile) {
+  nlohmann::json json = profile;
+  json["schema_version"] = Profile::schema_version;
+  return json;
+}
+
+Profile profile_from_json(const nlohmann::json& json) {
+  try {
+    if (const int version = json.at("schema_version"); version != Profile::schema_version)
+      throw ConfigError(
+          fmt::format("profile has schema version {}, expected {}; run `tandem calibrate` again", version,
+                      Profile::schema_version));
+    Profile profile = json.get<Profile>();
+    const auto measured = [](const Profile::Path& path) { return !path.segments.empty(); };
+    if (profile.paths.empty() || !std::all_of(profile.paths.begin(), profile.paths.end(), measured))
+      throw ConfigError("a calibration profile without message times; run `tandem calibrate` again");
+    return profile;
+  } catch (const nlohmann::json::exception& error) {
+    throw ConfigError(std::string("not a calibration profile: ") + error.what());
+  }
+}
+
+Profile load_profile(const std::string& path) {
+  std::ifstream file(path);
+  if (!file)
+    throw ConfigError("calibration profile " + path + " not found; make one with `tandem calibrate`");
+  const auto json = nlohmann::json::parse(file, nullptr, false);
+  if (json.is_discarded()) throw ConfigError(path + ": not JSON");
+  return profile_from_json(json);
+}
+
+void save_profile(const std::string& path, const Profile& profile) {
+  std::ofstream file(path);
+  file << to_json(profile).dump(1) << '\n';
+  if (!file.flush()) throw WorldError("cannot write the calibration profile " + path);
+}
+
+std::string this_machine() {
+  std::string processor = "unknown processor";
+  std::ifstream file("/proc/cpuinfo");
+  for (std::string line; std::getline(file, line);)
+    if (line.starts_with("model name")) {
+      processor = line.substr(line.find(':') + 2);
+      break;
+    }
+  utsname system{};
+  uname(&system);
+  return fmt::format("{}, {} cores, {} {}", processor, std::thread::hardware_concurrency(), system.sysname,
+                     system.machine);
+}
+
+std::string this_software() { return "tandem " TANDEM_VERSION; }
+
+}  // namespace tandem

@@ -1,0 +1,223 @@
+#include "workloads/data/dataset.hpp"
+
+#include <filesystem>
+#include <utility>
+
+#include "policies/vocabulary/check.hpp"
+#include "workloads/data/dataset_files.hpp"
+#include "workloads/data/synthetic.hpp"
+
+namespace tandem {
+namespace {
+
+/// One row of the catalogue: `info` with what a setting does not change, and where it comes from.
+struct Source {
+  enum class Format { synthetic, idx, cifar };
+  CatalogEntry<int> entry;  ///< but for its place in the table
+  DatasetInfo info;         ///< sample counts are the defaults of synthetic ones
+  Format format = Format::synthetic;
+  std::string directory = "";           ///< of its files
+  std::string origin = "";              ///< how they are got, for whoever does not have them
+  std::vector<std::string> train = {};  ///< names of files; of IDX the labels, then the images
+  std::vector<std::string> test = {};
+  std::vector<int> label_limits = {};  ///< of CIFAR's labels
+};
+
+DatasetInfo grey(float mean, float deviation) {
+  return {.name = "",
+          .channels = 1,
+          .height = 28,
+          .width = 28,
+          .classes = 10,
+          .mean = mean,
+          .deviation = deviation};
+}
+DatasetInfo colour(int classes, float mean, float deviation) {
+  return {.name = "",
+          .channels = 3,
+          .height = 32,
+          .width = 32,
+          .classes = classes,
+          .mean = mean,
+          .deviation = deviation};
+}
+
+Source synthetic(const std::string& name, const std::string& summary, DatasetInfo info) {
+  info.train_samples = 10'000;
+  info.test_samples = 2'000;
+  return {.entry = {name, summary, "", {}, 0}, .info = info};
+}
+
+/// MNIST, or one that took its place file by file.
+Source idx(const std::string& name, const std::string& summary, const std::string& paper,
+           const DatasetInfo& info, const std::string& origin) {
+  return {.entry = {name, summary, paper, {}, 0},
+          .info = info,
+          .format = Source::Format::idx,
+          .directory = "/usr/share/datasets/" + name,
+          .origin = origin,
+          .train = {"train-labels-idx1-ubyte", "train-images-idx3-ubyte"},
+          .test = {"t10k-labels-idx1-ubyte", "t10k-images-idx3-ubyte"}};
+}
+
+Source cifar(const std::string& name, const std::string& summary, const DatasetInfo& info,
+             std::vector<std::string> train, std::vector<std::string> test, std::vector<int> label_limits) {
+  return {.entry = {name, summary, "Krizhevsky (2009)", {}, 0},
+          .info = info,
+          .format = Source::Format::cifar,
+          .directory = "/usr/share/datasets/" + name,
+          .origin = "the archive " + name + "-binary.tar.gz of its authors has it",
+          .train = std::move(train),
+          .test = std::move(test),
+          .label_limits = std::move(label_limits)};
+}
+
+/// In the order of the catalogue.
+std::vector<Source> make_sources() {
+  return {
+      idx("fashion-mnist", "60,000 and 10,000 grey images of clothes, 28x28, 10 classes (IDX files)",
+          "Xiao, Rasul and Vollgraf (2017)", grey(0.2860F, 0.3530F),
+          "apt-get install dataset-fashion-mnist brings it"),
+      idx("mnist", "60,000 and 10,000 grey images of digits, 28x28, 10 classes (IDX files)",
+          "LeCun, Bottou, Bengio and Haffner (1998)", grey(0.1307F, 0.3081F),
+          "it is one of the four files of its authors"),
+      cifar("cifar-10", "50,000 and 10,000 colour images, 32x32, 10 classes (binary version)",
+            colour(10, 0.4734F, 0.2516F),
+            {"data_batch_1.bin", "data_batch_2.bin", "data_batch_3.bin", "data_batch_4.bin",
+             "data_batch_5.bin"},
+            {"test_batch.bin"}, {10}),
+      cifar("cifar-100",
+            "50,000 and 10,000 colour images, 32x32, 100 classes, the fine ones (binary version)",
+            colour(100, 0.4782F, 0.2682F), {"train.bin"}, {"test.bin"}, {20, 100}),
+      synthetic("synthetic", "any number of made grey images, 28x28, 10 classes; made from the seed",
+                grey(0.3F, 0.2F)),
+      synthetic("synthetic-colour", "any number of made colour images, 32x32, 10 classes; made from the seed",
+                colour(10, 0.3F, 0.2F)),
+  };
+}
+
+const std::vector<Source>& sources() {
+  static const std::vector<Source> rows = [] {
+    auto made = make_sources();
+    for (auto& row : made) row.info.name = row.entry.name;
+    return made;
+  }();
+  return rows;
+}
+
+/// Path of a file, which may be compressed if it is IDX.
+std::string find_file(const Source& source, const std::string& directory, const std::string& name) {
+  const bool may_be_compressed = source.format == Source::Format::idx;
+  const auto plain = std::filesystem::path(directory) / name;
+  const auto compressed = plain.string() + ".gz";
+  if (may_be_compressed && std::filesystem::exists(compressed)) return compressed;
+  if (std::filesystem::exists(plain)) return plain.string();
+  throw ConfigError("data set '" + source.info.name + "': expected '" + name + "'" +
+                    (may_be_compressed ? " or '" + name + ".gz'" : "") + " in '" + directory +
+                    "', found none; " + source.origin +
+                    ", and workload.dataset_directory names the folder that it is in");
+}
+
+/// Opened, with the number of samples to use.
+struct Part {
+  std::unique_ptr<PartFiles> files;
+  std::int64_t samples;
+};
+
+Part open_part(const Source& source, const DatasetSetting& setting, Dataset::Part which) {
+  const bool training = which == Dataset::Part::train;
+  const auto& directory = setting.directory.empty() ? source.directory : setting.directory;
+  std::vector<std::string> paths;
+  for (const auto& name : training ? source.train : source.test)
+    paths.push_back(find_file(source, directory, name));
+  auto files = source.format == Source::Format::idx
+                   ? open_idx_part(source.info, paths[0], paths[1])
+                   : open_cifar_part(source.info, source.label_limits, paths);
+  const std::int64_t wanted = training ? setting.train_samples : setting.test_samples;
+  if (wanted > files->samples())
+    throw ConfigError("data set '" + source.info.name + "': expected at least the " + std::to_string(wanted) +
+                      " samples asked for, found " + std::to_string(files->samples()) + " in '" +
+                      paths.back() + "'" + (paths.size() > 1 ? " and its like" : ""));
+  const std::int64_t samples = wanted > 0 ? wanted : files->samples();
+  return {std::move(files), samples};
+}
+
+const Source& source_of(const DatasetSetting& setting) {
+  const auto& source = sources()[static_cast<std::size_t>(dataset_catalog().find(setting.name).make)];
+  if (setting.train_samples < 0 || setting.test_samples < 0)
+    throw ConfigError("data set '" + setting.name + "': expected zero or more samples, found " +
+                      std::to_string(setting.train_samples) + " for training and " +
+                      std::to_string(setting.test_samples) + " for testing");
+  return source;
+}
+
+DatasetInfo describe_synthetic(const Source& source, const DatasetSetting& setting) {
+  DatasetInfo info = source.info;
+  if (setting.train_samples > 0) info.train_samples = setting.train_samples;
+  if (setting.test_samples > 0) info.test_samples = setting.test_samples;
+  return info;
+}
+
+}  // namespace
+
+Dataset::Dataset(DatasetInfo info, std::vector<std::byte> train, std::vector<std::byte> test)
+    : info_(std::move(info)), train_(std::move(train)), test_(std::move(test)) {
+  const auto record = static_cast<std::size_t>(info_.record_bytes().count());
+  TANDEM_CHECK(train_.size() == static_cast<std::size_t>(info_.train_samples) * record, train_.size(),
+               record);
+  TANDEM_CHECK(test_.size() == static_cast<std::size_t>(info_.test_samples) * record, test_.size(), record);
+}
+
+std::span<const std::byte> Dataset::record(Part part, SampleId id) const {
+  const std::int64_t samples = part == Part::train ? info_.train_samples : info_.test_samples;
+  TANDEM_CHECK(id >= 0 && id < samples, "id", id, "samples", samples);
+  const auto bytes = static_cast<std::size_t>(info_.record_bytes().count());
+  return records(part).subspan(static_cast<std::size_t>(id) * bytes, bytes);
+}
+
+std::span<const std::byte> Dataset::records(Part part) const { return part == Part::train ? train_ : test_; }
+
+std::vector<std::uint8_t> Dataset::train_labels() const {
+  std::vector<std::uint8_t> labels;
+  labels.reserve(static_cast<std::size_t>(info_.train_samples));
+  for (SampleId id = 0; id < info_.train_samples; ++id)
+    labels.push_back(std::to_integer<std::uint8_t>(record(Part::train, id).front()));
+  return labels;
+}
+
+const Catalog<int>& dataset_catalog() {
+  // `make` indexes `sources`.
+  static const Catalog<int> catalog("data set", [] {
+    std::vector<CatalogEntry<int>> entries;
+    for (const auto& source : sources()) {
+      entries.push_back(source.entry);
+      entries.back().make = static_cast<int>(entries.size()) - 1;
+    }
+    return entries;
+  }());
+  return catalog;
+}
+
+DatasetInfo describe_dataset(const DatasetSetting& setting) {
+  const Source& source = source_of(setting);
+  if (source.format == Source::Format::synthetic) return describe_synthetic(source, setting);
+  DatasetInfo info = source.info;
+  info.train_samples = open_part(source, setting, Dataset::Part::train).samples;
+  info.test_samples = open_part(source, setting, Dataset::Part::test).samples;
+  return info;
+}
+
+std::shared_ptr<const Dataset> load_dataset(const DatasetSetting& setting) {
+  const Source& source = source_of(setting);
+  const DatasetInfo info = describe_dataset(setting);
+  const auto records = [&](Dataset::Part which) {
+    if (source.format == Source::Format::synthetic)
+      return make_synthetic(
+          info, which, which == Dataset::Part::train ? info.train_samples : info.test_samples, setting.seed);
+    const Part part = open_part(source, setting, which);
+    return part.files->read(part.samples);
+  };
+  return std::make_shared<Dataset>(info, records(Dataset::Part::train), records(Dataset::Part::test));
+}
+
+}  // namespace tandem

@@ -1,0 +1,130 @@
+#include "workloads/data/dataset_files.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <filesystem>
+#include <utility>
+
+#include "policies/vocabulary/check.hpp"
+#include "workloads/data/data_file.hpp"
+#include "workloads/data/idx.hpp"
+
+namespace tandem {
+namespace {
+
+void check_label(std::byte label, int limit, const std::string& file, std::int64_t item) {
+  if (std::to_integer<int>(label) < limit) return;
+  throw ConfigError(file + ": expected labels below " + std::to_string(limit) + ", found " +
+                    std::to_string(std::to_integer<int>(label)) + " at item " + std::to_string(item));
+}
+
+class IdxPart final : public PartFiles {
+ public:
+  IdxPart(const DatasetInfo& info, const std::string& labels, const std::string& images)
+      : info_(info), labels_(labels, 1), images_(images, 3) {
+    if (labels_.items() != images_.items())
+      throw ConfigError("data set '" + info.name + "': expected as many labels as images, found " +
+                        std::to_string(labels_.items()) + " labels in " + labels_.name() + " and " +
+                        std::to_string(images_.items()) + " images in " + images_.name());
+    const auto& extents = images_.extents();
+    if (extents[1] != info.height || extents[2] != info.width)
+      throw ConfigError(images_.name() + ": expected images of " + std::to_string(info.height) + 'x' +
+                        std::to_string(info.width) + ", found " + std::to_string(extents[1]) + 'x' +
+                        std::to_string(extents[2]));
+  }
+
+  std::int64_t samples() const override { return images_.items(); }
+
+  std::vector<std::byte> read(std::int64_t count) override {
+    const auto labels = labels_.read(count);
+    const auto images = images_.read(count);
+    if (count == samples()) {
+      labels_.expect_end();
+      images_.expect_end();
+    }
+    const auto record = static_cast<std::size_t>(info_.record_bytes().count());
+    std::vector<std::byte> records(labels.size() * record);
+    for (std::size_t sample = 0; sample < labels.size(); ++sample) {
+      check_label(labels[sample], info_.classes, labels_.name(), static_cast<std::int64_t>(sample));
+      records[sample * record] = labels[sample];
+      std::memcpy(&records[sample * record + 1], &images[sample * (record - 1)], record - 1);
+    }
+    return records;
+  }
+
+ private:
+  DatasetInfo info_;
+  IdxFile labels_;
+  IdxFile images_;
+};
+
+class CifarPart final : public PartFiles {
+ public:
+  CifarPart(const DatasetInfo& info, std::vector<int> label_limits, const std::vector<std::string>& paths)
+      : label_limits_(std::move(label_limits)),
+        pixels_(static_cast<std::size_t>(info.record_bytes().count()) - 1) {
+    for (const auto& path : paths) {
+      const auto size = static_cast<std::size_t>(std::filesystem::file_size(path));
+      if (size == 0 || size % sample_bytes() != 0)
+        throw ConfigError(std::string(kind) + " '" + path +
+                          "' is truncated or corrupt: expected samples of " + std::to_string(sample_bytes()) +
+                          " bytes (" + std::to_string(label_limits_.size()) + " of labels, " +
+                          std::to_string(pixels_) + " of pixels), found " + std::to_string(size) + " bytes");
+      files_.emplace_back(path, static_cast<std::int64_t>(size / sample_bytes()));
+    }
+  }
+
+  std::int64_t samples() const override {
+    std::int64_t sum = 0;
+    for (const auto& [path, samples] : files_) sum += samples;
+    return sum;
+  }
+
+  std::vector<std::byte> read(std::int64_t count) override {
+    std::vector<std::byte> records;
+    records.reserve(static_cast<std::size_t>(count) * (1 + pixels_));
+    for (const auto& [path, samples] : files_) {
+      append(path, std::min(count, samples), records);
+      count -= std::min(count, samples);
+    }
+    return records;
+  }
+
+ private:
+  static constexpr const char* kind = "CIFAR file";
+
+  std::size_t sample_bytes() const { return label_limits_.size() + pixels_; }
+
+  void append(const std::string& path, std::int64_t count, std::vector<std::byte>& records) const {
+    if (count == 0) return;
+    DataFile file(kind, path);
+    const auto bytes =
+        file.read(static_cast<std::size_t>(count) * sample_bytes(), std::to_string(count) + " samples");
+    for (std::int64_t sample = 0; sample < count; ++sample) {
+      const auto begin = bytes.begin() + sample * static_cast<std::ptrdiff_t>(sample_bytes());
+      const auto labels = static_cast<std::ptrdiff_t>(label_limits_.size());
+      for (std::ptrdiff_t label = 0; label < labels; ++label)
+        check_label(begin[label], label_limits_[static_cast<std::size_t>(label)], file.name(), sample);
+      records.insert(records.end(), begin + labels - 1,
+                     begin + labels + static_cast<std::ptrdiff_t>(pixels_));
+    }
+  }
+
+  std::vector<int> label_limits_;
+  std::size_t pixels_;                                       ///< bytes
+  std::vector<std::pair<std::string, std::int64_t>> files_;  ///< path and samples
+};
+
+}  // namespace
+
+std::unique_ptr<PartFiles> open_idx_part(const DatasetInfo& info, const std::string& labels,
+                                         const std::string& images) {
+  return std::make_unique<IdxPart>(info, labels, images);
+}
+
+std::unique_ptr<PartFiles> open_cifar_part(const DatasetInfo& info, const std::vector<int>& label_limits,
+                                           const std::vector<std::string>& paths) {
+  return std::make_unique<CifarPart>(info, label_limits, paths);
+}
+
+}  // namespace tandem

@@ -1,0 +1,17 @@
+// Makes images that a model can learn from: each class has its own pattern of blobs, each sample shifts, dims
+// and disturbs it. Pure: the same seed gives the same bytes.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "workloads/data/dataset.hpp"
+
+namespace tandem {
+
+/// `count` records of a part. Sample i is the same whatever the count.
+std::vector<std::byte> make_synthetic(const DatasetInfo& info, Dataset::Part part, std::int64_t count,
+                                      std::uint64_t seed);
+
+}  // namespace tandem

@@ -1,0 +1,305 @@
+// Exchange without a server: each bucket's payload is summed over the workers by the collective's schedule,
+// by the world's own all-reduce, or through what a compression makes of it.
+#include <algorithm>
+#include <map>
+#include <optional>
+
+#include "policies/vocabulary/check.hpp"
+#include "workloads/exchange/compressed_sum.hpp"
+#include "workloads/exchange/coordinator_client.hpp"
+#include "workloads/exchange/exchange.hpp"
+#include "workloads/exchange/schedule_runner.hpp"
+#include "workloads/job/progress.hpp"
+#include "workloads/protocol.hpp"
+
+namespace tandem {
+namespace {
+
+class AllReduceExchange : public Exchange {
+ public:
+  AllReduceExchange(const Job& job, Context& context, Replica& replica)
+      : job_(job),
+        context_(context),
+        replica_(replica),
+        workers_(job.ranks_of(RankAssignment::Role::worker)),
+        leaves_buckets_open_(job.overlaps_forward()) {
+    const auto coordinators = job.ranks_of(RankAssignment::Role::coordinator);
+    if (!coordinators.empty()) coordinator_.emplace(context, coordinators.front());
+    if (job.compression() == nullptr) return;
+    const auto all = members_of({}, workers_.size());
+    const int self = job.assignments()[static_cast<std::size_t>(context.rank())].index;
+    for (const auto& bucket : replica.description().buckets)
+      compressed_.push_back(
+          make_compressed_sum(job, context.device(), self, bucket, job.all_reduce()->gathered(all)));
+  }
+
+  void begin(const sync::Exchange& exchange) override {
+    payload_ = exchange.payload;
+    weight_ = exchange.weight;
+    group_ = &group_of(members_of(exchange, workers_.size()));
+    if (!weight_) return;
+    Pending weighed = context_.compute({.kind = Work::Kind::reduce, .bytes = replica_.description().bytes()},
+                                       replica_.weigh(payload_, *weight_));
+    context_.wait(weighed);
+    total_weight_ = static_cast<float>(*weight_);
+    float* data = job_.real_math() ? &total_weight_ : nullptr;
+    group_->reduces->start(weight_slot(), {Bytes(4), reinterpret_cast<std::byte*>(data)});
+  }
+
+  void bucket_ready(int bucket, const Contribution& contribution) override {
+    const BucketDescription& extent = replica_.description().buckets[static_cast<std::size_t>(bucket)];
+    if (compressed_.empty())
+      group_->reduces->start(bucket, replica_.payload(payload_, extent.offset, extent.exchanged()));
+    else
+      offer_compressed(bucket, extent);
+    if (bucket + 1 < replica_.buckets()) return;
+    if (coordinator_)
+      coordinator_->push(contribution, version_);
+    else
+      samples_ += contribution.samples * std::ssize(workers_);
+  }
+
+  void wait_progressing(Pending& until) override {
+    if (group_ != nullptr && group_->reduces->running())
+      group_->reduces->wait_progressing(until);
+    else if (coordinator_)
+      coordinator_->wait_progressing(until);
+    else
+      context_.wait(until);
+  }
+
+  ExchangeResult finish() override {
+    if (!compressed_.empty()) finish_compressed();
+    if (!leaves_buckets_open_) group_->reduces->finish();
+    ExchangeResult result = coordinator_ ? told_by_coordinator() : counted_alike();
+    result.sum_of = weight_ && job_.real_math() ? static_cast<double>(total_weight_) : group_->size;
+    for (std::size_t i = 0; i < group_->traffic.size(); ++i) {
+      if (static_cast<int>(i) == weight_slot() && !weight_) continue;
+      result.bytes_sent += group_->traffic[i].sent;
+      result.bytes_received += group_->traffic[i].received;
+    }
+    return result;
+  }
+
+  void await(int bucket) override { group_->reduces->finish(bucket); }
+
+  sync::Answer ask(const Contribution& contribution) override {
+    return {.now = context_.now(), .ready = coordinator_.value().ask(contribution, version_), .members = {}};
+  }
+  void report(const Contribution& contribution) override {
+    coordinator_.value().report(contribution, version_);
+  }
+  std::optional<bool> coordinator_answer() const override {
+    return coordinator_ ? coordinator_->coordinator_answer() : std::nullopt;
+  }
+
+  void serialise(StateArchive& state) override {
+    state.number("exchange.version", version_);
+    if (state.restores()) state.number("samples", samples_);  // as the worker knows them
+    for (std::size_t bucket = 0; bucket < compressed_.size() && job_.real_math(); ++bucket)
+      compressed_[bucket]->serialise(state, "compression." + std::to_string(bucket));
+    if (coordinator_ && state.restores()) coordinator_->begin_round(version_);
+  }
+
+  void leave() override {
+    if (coordinator_) coordinator_->leave();
+    if (job_.algorithm().make.payload == sync::Payload::model) average_all();
+  }
+
+ private:
+  struct Traffic {
+    /// Of the world's own all-reduce only what it is given and gives back is known, if there is anybody else.
+    Traffic(const std::optional<collectives::Schedule>& schedule, Bytes size, std::size_t members,
+            std::int64_t element_bytes) {
+      if (!schedule) {
+        sent = received = members > 1 ? size.count() : 0;
+        return;
+      }
+      for (const auto& round : schedule->rounds)
+        for (const auto& transfer : round)
+          (transfer.kind == collectives::Transfer::Kind::send ? sent : received) +=
+              transfer.piece.size() * element_bytes;
+    }
+    std::int64_t sent = 0;
+    std::int64_t received = 0;
+  };
+  /// What all-reduces of one set of workers are made of, one after the other.
+  struct Vectors {
+    AllReduces::Schedules schedules;
+    std::vector<Bytes> sizes;
+    std::vector<collectives::Element> elements;
+    void add(std::optional<collectives::Schedule> schedule, std::int64_t count,
+             const collectives::Element& element) {
+      schedules.push_back(std::move(schedule));
+      sizes.emplace_back(count * element.bytes);
+      elements.push_back(element);
+    }
+  };
+  /// The all-reduces among one set of workers, kept for their buffers. With B buckets, one of each, then one
+  /// of the weights; with a compression, also B of statistics, and B of second stages.
+  struct Group {
+    Group(Context& context, Vectors vectors, const std::vector<Rank>& ranks)
+        : size(static_cast<int>(ranks.size())) {
+      for (std::size_t i = 0; i < vectors.schedules.size(); ++i)
+        traffic.emplace_back(vectors.schedules[i], vectors.sizes[i], ranks.size(), vectors.elements[i].bytes);
+      sizes = vectors.sizes;
+      reduces.emplace(context, std::move(vectors.schedules), ranks, sizes, protocol::reduce_bucket(0).number,
+                      vectors.elements);
+    }
+    std::optional<AllReduces> reduces;
+    int size;
+    std::vector<Bytes> sizes;  ///< of the vectors
+    std::vector<Traffic> traffic;
+  };
+
+  /// Every worker counts alike, so all stop after the same round.
+  ExchangeResult counted_alike() {
+    ++version_;
+    const Progress progress{.rounds = version_, .samples = samples_, .now = Seconds(0.0)};
+    if (context_.rank() == workers_.front()) job_.report_progress(progress);
+    return {.version = version_,
+            .stop = is_reached(job_.experiment().stop, job_.dataset_info().train_samples, progress),
+            .rounds = version_,
+            .samples = samples_};
+  }
+
+  ExchangeResult told_by_coordinator() {
+    const Note reply = coordinator_->reply();
+    version_ = reply.version;
+    return {.version = reply.version,
+            .local_steps = reply.local_steps,
+            .stop = (reply.value & protocol::stops) != 0,
+            .rounds = reply.version,
+            .samples = reply.all_samples};
+  }
+
+  int weight_slot() const { return replica_.buckets(); }
+  int statistics_slot(int bucket) const { return replica_.buckets() + 1 + bucket; }
+  int stage_slot(int bucket, std::size_t stage) const {
+    return stage == 0 ? bucket : 2 * replica_.buckets() + 1 + bucket;
+  }
+
+  void offer_compressed(int bucket, const BucketDescription& extent) {
+    start_stage(bucket, 0);
+    const std::int64_t statistics = extent.exchanged() - extent.parameters;
+    if (statistics > 0)
+      group_->reduces->start(statistics_slot(bucket),
+                             replica_.payload(payload_, extent.offset + extent.parameters, statistics));
+  }
+
+  /// Pre: the all-reduce of the stage before is done.
+  void start_stage(int bucket, std::size_t stage) {
+    CompressedSum& sum = *compressed_[static_cast<std::size_t>(bucket)];
+    compute(Work::Kind::compress, bucket, 1,
+            [&sum, stage](std::span<float> payload) { sum.prepare(stage, payload); });
+    const Bytes size = group_->sizes[static_cast<std::size_t>(stage_slot(bucket, stage))];
+    std::byte* data = job_.real_math() ? sum.memory(stage).data() : nullptr;
+    group_->reduces->start(stage_slot(bucket, stage), {size, data});
+  }
+
+  /// While other buckets are still under way.
+  void finish_compressed() {
+    for (int bucket = 0; bucket < replica_.buckets(); ++bucket) {
+      const std::size_t stages = compressed_[static_cast<std::size_t>(bucket)]->vectors().size();
+      for (std::size_t stage = 1; stage < stages; ++stage) {
+        group_->reduces->finish(stage_slot(bucket, stage - 1));
+        start_stage(bucket, stage);
+      }
+    }
+    for (int bucket = 0; bucket < replica_.buckets(); ++bucket) {
+      CompressedSum& sum = *compressed_[static_cast<std::size_t>(bucket)];
+      const auto vectors = sum.vectors();
+      group_->reduces->finish(stage_slot(bucket, vectors.size() - 1));
+      compute(Work::Kind::decompress, bucket, vectors.front().gathered ? group_->size : 1,
+              [&sum](std::span<float> payload) { sum.finish(payload); });
+    }
+  }
+
+  /// Lets `act` work on the bucket's trained elements, as often as `times` vectors of them need it.
+  template <class Act>
+  void compute(Work::Kind kind, int bucket, int times, const Act& act) {
+    const BucketDescription& extent = replica_.description().buckets[static_cast<std::size_t>(bucket)];
+    const Slice payload = replica_.payload(payload_, extent.offset, extent.parameters);
+    Kernel kernel;
+    if (payload.data != nullptr)
+      kernel = [act, payload, count = static_cast<std::size_t>(extent.parameters)] {
+        act(std::span(reinterpret_cast<float*>(payload.data), count));
+      };
+    Pending done =
+        context_.compute({.kind = kind, .bucket = bucket, .bytes = payload.size * times}, std::move(kernel));
+    wait_progressing(done);
+  }
+
+  void average_all() {
+    begin({.payload = sync::Payload::model});
+    for (int bucket = 0; bucket < replica_.buckets(); ++bucket) bucket_ready(bucket, {});
+    group_->reduces->finish();
+    Pending mean = context_.compute({.kind = Work::Kind::reduce, .bytes = replica_.description().bytes()},
+                                    replica_.adopt_sum(sync::Payload::model, group_->size, {}));
+    context_.wait(mean);
+  }
+
+  Group& group_of(const std::vector<int>& members) {
+    if (!groups_.contains(members) && groups_.size() == most_groups) groups_.clear();
+    auto& group = groups_[members];
+    if (!group) {
+      std::vector<Rank> ranks;
+      for (const int member : members) ranks.push_back(workers_.at(static_cast<std::size_t>(member)));
+      const auto self = std::find(ranks.begin(), ranks.end(), context_.rank()) - ranks.begin();
+      group = std::make_unique<Group>(context_, vectors_among(members, static_cast<int>(self)), ranks);
+    }
+    return *group;
+  }
+
+  Vectors vectors_among(const std::vector<int>& members, int self) const {
+    const AllReducePlan& plan = *job_.all_reduce();
+    const auto& buckets = replica_.description().buckets;
+    Vectors vectors;
+    const auto add = [&](std::size_t bucket, const CompressedSum::Vector& vector) {
+      if (vector.gathered)
+        vectors.add(plan.gather(members, self, vector.elements),
+                    vector.elements * static_cast<std::int64_t>(members.size()), vector.element);
+      else
+        vectors.add(plan.schedule(bucket, members, self, vector.elements), vector.elements, vector.element);
+    };
+    constexpr collectives::Element element = collectives::float_element;
+    for (std::size_t bucket = 0; bucket < buckets.size(); ++bucket)
+      add(bucket, compressed_.empty() ? CompressedSum::Vector{buckets[bucket].exchanged(), element}
+                                      : compressed_[bucket]->vectors().front());
+    add(buckets.size() - 1, {1, element});
+    if (compressed_.empty()) return vectors;
+    for (std::size_t bucket = 0; bucket < buckets.size(); ++bucket)
+      add(bucket, {buckets[bucket].exchanged() - buckets[bucket].parameters, element});
+    for (std::size_t bucket = 0; bucket < buckets.size(); ++bucket) {
+      const auto stages = compressed_[bucket]->vectors();
+      add(bucket, stages.size() > 1 ? stages.back() : CompressedSum::Vector{0, element});
+    }
+    return vectors;
+  }
+
+  /// Each keeps buffers of a model's size, and random groups are ever new ones.
+  static constexpr std::size_t most_groups = 4;
+
+  const Job& job_;
+  Context& context_;
+  Replica& replica_;
+  std::vector<Rank> workers_;
+  bool leaves_buckets_open_;  ///< when an exchange is finished
+  std::map<std::vector<int>, std::unique_ptr<Group>> groups_;
+  Group* group_ = nullptr;
+  std::optional<CoordinatorClient> coordinator_;
+  std::vector<std::unique_ptr<CompressedSum>> compressed_;  ///< by bucket; empty without compression
+  sync::Payload payload_ = sync::Payload::gradient;
+  std::optional<double> weight_;  ///< of this worker's payload in the exchange under way
+  float total_weight_ = 0.0F;     ///< the sum of all members' weights, when it is done
+  int version_ = 0;
+  std::int64_t samples_ = 0;  ///< of all workers; without a coordinator all take as many
+};
+
+}  // namespace
+
+std::unique_ptr<Exchange> make_all_reduce_exchange(const Job& job, Context& context, Replica& replica) {
+  return std::make_unique<AllReduceExchange>(job, context, replica);
+}
+
+}  // namespace tandem

@@ -1,0 +1,129 @@
+#include "workloads/exchange/compressed_push.hpp"
+
+#include "workloads/exchange/device_codec.hpp"
+
+namespace tandem {
+namespace {
+
+std::int64_t statistics_bytes(const ShardPiece& piece) { return (piece.elements - piece.parameters) * 4; }
+
+std::unique_ptr<compression::Codec> codec_of(const Job& job, ComputeDevice& device, int worker,
+                                             const ShardPiece& piece) {
+  return make_device_codec(job, device, job.compression_setting(worker, piece.flat_offset, piece.parameters));
+}
+
+/// Messages begin where any device can read any element.
+std::size_t aligned(std::size_t offset) {
+  constexpr std::size_t alignment = 64;
+  return (offset + alignment - 1) / alignment * alignment;
+}
+
+std::span<float> floats_of(const Slice& slice) {
+  return {reinterpret_cast<float*>(slice.data), static_cast<std::size_t>(slice.size.count()) / sizeof(float)};
+}
+
+}  // namespace
+
+PushCompressor::PushCompressor(const Job& job, ComputeDevice& device, int worker, const ShardLayout& layout)
+    : device_(device) {
+  for (const ShardPieces& of_shard : layout) {
+    auto& own = pieces_.emplace_back();
+    for (const ShardPiece& extent : of_shard) {
+      Piece& piece = own.emplace_back();
+      piece.extent = extent;
+      piece.codec = codec_of(job, device, worker, extent);
+      if (!job.real_math()) continue;
+      // Who waits for all workers drops nobody's push.
+      if (compression::has_error_feedback(job.compression_options()))
+        piece.feedback.emplace(device, job.algorithm().make.timing_driven);
+      piece.message = DeviceArray<std::byte>(device, static_cast<std::size_t>(piece.message_bytes()));
+    }
+  }
+}
+
+std::int64_t PushCompressor::Piece::message_bytes() const {
+  return codec->message_bytes() + statistics_bytes(extent);
+}
+
+void PushCompressor::Piece::compress(ComputeDevice& device, std::span<float> values, std::int64_t number) {
+  const auto trained = values.first(static_cast<std::size_t>(extent.parameters));
+  const auto statistics = std::as_bytes(values.subspan(trained.size()));
+  const auto compressed = message.span().first(message.size() - statistics.size());
+  compression::encode(*codec, feedback, trained, number, compressed, trained);
+  device.copy(message.data() + compressed.size(), statistics.data(), statistics.size());
+}
+
+Kernel PushCompressor::compress(Replica& replica, sync::Payload payload, int bucket,
+                                const std::vector<int>& numbers) {
+  if (replica.payload(payload, 0, 0).data == nullptr) return {};
+  return [this, &replica, payload, bucket, numbers] {
+    for (std::size_t shard = 0; shard < pieces_.size(); ++shard)
+      for (Piece& piece : pieces_[shard]) {
+        if (piece.extent.bucket != bucket) continue;
+        const auto values =
+            floats_of(replica.payload(payload, piece.extent.flat_offset, piece.extent.elements));
+        piece.compress(device_, values, numbers[shard]);
+      }
+  };
+}
+
+Slice PushCompressor::message(std::size_t shard, std::size_t index) {
+  Piece& piece = pieces_[shard][index];
+  return {Bytes(piece.message_bytes()), piece.message.empty() ? nullptr : piece.message.data()};
+}
+
+void PushCompressor::take_back(std::size_t shard) {
+  for (Piece& piece : pieces_[shard])
+    if (piece.feedback) piece.feedback->take_back();
+}
+
+void PushCompressor::serialise(StateArchive& state) {
+  for (std::size_t shard = 0; shard < pieces_.size(); ++shard)
+    for (std::size_t index = 0; index < pieces_[shard].size(); ++index) {
+      Piece& piece = pieces_[shard][index];
+      const std::string name = "compression." + std::to_string(shard) + '.' + std::to_string(index);
+      const auto trained = static_cast<std::size_t>(piece.extent.parameters);
+      if (piece.message.empty()) continue;
+      if (piece.feedback) piece.feedback->serialise(state, name + ".unsent", trained);
+      state.floats(name + ".learnt", piece.codec->learnt());
+    }
+}
+
+PushDecoder::PushDecoder(const Job& job, ComputeDevice& device, const ShardPieces& pieces)
+    : device_(device),
+      numbers_(job.ranks_of(RankAssignment::Role::worker).size()),
+      messages_(numbers_.size()) {
+  std::size_t bytes = 0;
+  for (const ShardPiece& extent : pieces) {
+    // What is received does not depend on whose it is.
+    Piece piece{extent, codec_of(job, device, 0, extent), bytes};
+    piece.message_bytes = piece.codec->message_bytes() + statistics_bytes(extent);
+    bytes = aligned(bytes + static_cast<std::size_t>(piece.message_bytes));
+    pieces_.push_back(std::move(piece));
+  }
+  if (!job.real_math()) return;
+  for (auto& messages : messages_) messages = DeviceArray<std::byte>(device, bytes);
+}
+
+Slice PushDecoder::slot(int worker, std::size_t index) {
+  const Piece& piece = pieces_[index];
+  auto& messages = messages_[static_cast<std::size_t>(worker)];
+  return {Bytes(piece.message_bytes), messages.empty() ? nullptr : messages.data() + piece.offset};
+}
+
+void PushDecoder::decode(int worker, std::span<float> values) {
+  const auto index = static_cast<std::size_t>(worker);
+  const std::span<const std::byte> all = messages_[index].span();
+  for (const Piece& piece : pieces_) {
+    const auto message = all.subspan(piece.offset, static_cast<std::size_t>(piece.message_bytes));
+    const auto compressed = message.first(static_cast<std::size_t>(piece.codec->message_bytes()));
+    const auto target = values.subspan(static_cast<std::size_t>(piece.extent.shard_offset),
+                                       static_cast<std::size_t>(piece.extent.elements));
+    const auto trained = target.first(static_cast<std::size_t>(piece.extent.parameters));
+    piece.codec->decode(compressed, numbers_[index], trained);
+    const auto statistics = message.subspan(compressed.size());
+    device_.copy(target.data() + trained.size(), statistics.data(), statistics.size());
+  }
+}
+
+}  // namespace tandem

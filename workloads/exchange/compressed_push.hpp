@@ -1,0 +1,74 @@
+// A push through a compression, on both sides: what a worker sends to server shards, and what a shard makes
+// of it. With modelled math both know sizes only.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "policies/compression/codec.hpp"
+#include "workloads/context.hpp"
+#include "workloads/exchange/replica.hpp"
+#include "workloads/job/job.hpp"
+#include "workloads/job/shard_layout.hpp"
+#include "workloads/vectors/error_feedback.hpp"
+#include "workloads/vectors/state_archive.hpp"
+
+namespace tandem {
+
+/// A worker's side. Statistics travel behind the trained elements of their piece, as they are.
+class PushCompressor {
+ public:
+  /// Pre: the job has a compression.
+  PushCompressor(const Job& job, ComputeDevice& device, int worker, const ShardLayout& layout);
+
+  /// The bucket's next messages to all shards, each with a number by which the shard decodes it. The payload
+  /// becomes what of it has been sent, where errors are fed back.
+  Kernel compress(Replica& replica, sync::Payload payload, int bucket, const std::vector<int>& numbers);
+  /// Of the shard's piece of this index. Pre: math is modelled, or its bucket's kernel ran.
+  Slice message(std::size_t shard, std::size_t index);
+  /// The shard has dropped its last messages: what these took of earlier pushes is unsent again.
+  void take_back(std::size_t shard);
+  /// What has not been sent yet, and what codecs have learnt. Nothing when math is modelled.
+  void serialise(StateArchive& state);
+
+ private:
+  struct Piece {
+    ShardPiece extent;
+    std::unique_ptr<compression::Codec> codec;
+    std::optional<compression::ErrorFeedback> feedback;
+    DeviceArray<std::byte> message;  ///< empty when math is modelled
+    std::int64_t message_bytes() const;
+    void compress(ComputeDevice& device, std::span<float> values, std::int64_t number);
+  };
+  ComputeDevice& device_;
+  std::vector<std::vector<Piece>> pieces_;  ///< by shard, as its layout
+};
+
+/// A shard's side.
+class PushDecoder {
+ public:
+  /// Pre: the job has a compression.
+  PushDecoder(const Job& job, ComputeDevice& device, const ShardPieces& pieces);
+
+  /// Where a worker's message of the piece of this index is received.
+  Slice slot(int worker, std::size_t index);
+  /// A whole push of the worker is there, compressed with this number.
+  void note_push(int worker, std::int64_t number) { numbers_[static_cast<std::size_t>(worker)] = number; }
+  /// Its last push, as values in the shard's layout. Pre: math is real, and there is one.
+  void decode(int worker, std::span<float> values);
+
+ private:
+  struct Piece {
+    ShardPiece extent;
+    std::unique_ptr<compression::Codec> codec;
+    std::size_t offset = 0;  ///< of its messages in the memory of a worker
+    std::int64_t message_bytes = 0;
+  };
+  ComputeDevice& device_;
+  std::vector<Piece> pieces_;
+  std::vector<std::int64_t> numbers_;             ///< by worker, of its last push
+  std::vector<DeviceArray<std::byte>> messages_;  ///< by worker; empty when math is modelled
+};
+
+}  // namespace tandem

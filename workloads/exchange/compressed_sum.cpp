@@ -1,0 +1,219 @@
+#include "workloads/exchange/compressed_sum.hpp"
+
+#include <algorithm>
+
+#include "policies/vocabulary/check.hpp"
+#include "workloads/exchange/device_codec.hpp"
+#include "workloads/vectors/host_copy.hpp"
+
+namespace tandem {
+namespace {
+
+using collectives::Element;
+
+using Feedback = std::optional<compression::ErrorFeedback>;
+
+Feedback feedback_for(const Job& job, ComputeDevice& device) {
+  if (!compression::has_error_feedback(job.compression_options())) return std::nullopt;
+  return std::make_optional<compression::ErrorFeedback>(device);
+}
+
+void serialise_unsent(Feedback& feedback, std::int64_t elements, StateArchive& state,
+                      const std::string& name) {
+  if (feedback) feedback->serialise(state, name + ".unsent", static_cast<std::size_t>(elements));
+}
+
+/// Messages add up.
+class Summed final : public CompressedSum {
+ public:
+  Summed(const Job& job, ComputeDevice& device, const compression::Setting& setting)
+      : device_(device),
+        codec_(make_device_codec(job, device, setting)),
+        feedback_(feedback_for(job, device)),
+        elements_(setting.stretch.elements),
+        element_(*job.compression()->element) {}
+
+  std::vector<Vector> vectors() const override {
+    return {{codec_->message_bytes() / element_.bytes, element_}};
+  }
+
+  void prepare(std::size_t, std::span<float> payload) override {
+    if (message_.empty())
+      message_ = DeviceArray<std::byte>(device_, static_cast<std::size_t>(codec_->message_bytes()));
+    compression::encode(*codec_, feedback_, payload, exchange_, message_.span(), payload);
+  }
+
+  std::span<std::byte> memory(std::size_t) override { return message_.span(); }
+  void finish(std::span<float> payload) override { codec_->decode(message_.span(), exchange_++, payload); }
+  void serialise(StateArchive& state, const std::string& name) override {
+    state.number(name + ".exchange", exchange_);
+    serialise_unsent(feedback_, elements_, state, name);
+  }
+
+ private:
+  ComputeDevice& device_;
+  std::unique_ptr<compression::Codec> codec_;
+  Feedback feedback_;
+  std::int64_t elements_;
+  Element element_;
+  DeviceArray<std::byte> message_;
+  std::int64_t exchange_ = 0;
+};
+
+/// Everybody gets everybody's message, and decodes all in the order of workers.
+class Gathered final : public CompressedSum {
+ public:
+  Gathered(const Job& job, ComputeDevice& device, const compression::Setting& setting,
+           const std::vector<int>& order)
+      : device_(device),
+        codec_(make_device_codec(job, device, setting)),
+        feedback_(feedback_for(job, device)),
+        elements_(setting.stretch.elements),
+        worker_(setting.worker) {
+    place_of_.resize(order.size());
+    for (std::size_t place = 0; place < order.size(); ++place)
+      place_of_.at(static_cast<std::size_t>(order[place])) = place;
+  }
+
+  std::vector<Vector> vectors() const override {
+    return {{codec_->message_bytes(), collectives::byte_element, true}};
+  }
+
+  void prepare(std::size_t, std::span<float> payload) override {
+    if (messages_.empty())
+      messages_ = DeviceArray<std::byte>(
+          device_, place_of_.size() * static_cast<std::size_t>(codec_->message_bytes()));
+    const auto own = message_of(static_cast<std::size_t>(worker_));
+    compression::encode(*codec_, feedback_, payload, exchange_, own, payload);
+  }
+
+  std::span<std::byte> memory(std::size_t) override { return messages_.span(); }
+
+  void finish(std::span<float> payload) override {
+    if (one_.empty()) one_ = FloatArray(device_, payload.size());
+    device_.fill(payload.data(), std::ssize(payload), 0.0F);
+    for (std::size_t worker = 0; worker < place_of_.size(); ++worker) {
+      codec_->decode(message_of(worker), exchange_, one_.span());
+      device_.add(payload.data(), one_.data(), std::ssize(payload), 1.0F);
+    }
+    ++exchange_;
+  }
+
+  void serialise(StateArchive& state, const std::string& name) override {
+    state.number(name + ".exchange", exchange_);
+    serialise_unsent(feedback_, elements_, state, name);
+  }
+
+ private:
+  std::span<std::byte> message_of(std::size_t worker) {
+    const auto bytes = static_cast<std::size_t>(codec_->message_bytes());
+    return messages_.span().subspan(place_of_[worker] * bytes, bytes);
+  }
+
+  ComputeDevice& device_;
+  std::unique_ptr<compression::Codec> codec_;
+  Feedback feedback_;
+  std::int64_t elements_;
+  int worker_;
+  std::vector<std::size_t> place_of_;  ///< by worker
+  DeviceArray<std::byte> messages_;
+  FloatArray one_;  ///< what one worker sent
+  std::int64_t exchange_ = 0;
+};
+
+/// Left factors are summed, made orthonormal, and give right factors, which are summed. What a worker sent is
+/// the product with its own right factors (Vogels et al. 2019, algorithm 2). The processor calculates them,
+/// on a copy where the payload is not in its memory.
+class Factored final : public CompressedSum {
+ public:
+  Factored(const Job& job, ComputeDevice& device, const compression::Setting& setting)
+      : device_(device),
+        factors_(job.compression()->make_factors(setting)),
+        feedback_(feedback_for(job, host_device())),
+        elements_(setting.stretch.elements),
+        element_(collectives::float_element),
+        copy_(device) {}
+
+  std::vector<Vector> vectors() const override {
+    return {{factors_->left_elements(), element_}, {factors_->right_elements(), element_}};
+  }
+
+  void prepare(std::size_t stage, std::span<float> payload) override {
+    if (stage == 0) {
+      left_.resize(static_cast<std::size_t>(factors_->left_elements()));
+      right_.resize(static_cast<std::size_t>(factors_->right_elements()));
+      const std::span<float> here = fetched(payload);
+      values_ = feedback_ ? feedback_->add(here) : here;
+      return factors_->project(values_, left_);
+    }
+    factors_->orthonormalise(left_);
+    factors_->reproject(values_, left_, right_);
+    if (!feedback_) return;
+    const std::span<float> sent = here_of(payload);
+    factors_->expand(left_, right_, sent);
+    factors_->copy_plain(values_, sent);
+    feedback_->subtract(sent);
+    put_back(payload);
+  }
+
+  std::span<std::byte> memory(std::size_t stage) override {
+    return std::as_writable_bytes(std::span(stage == 0 ? left_ : right_));
+  }
+
+  void finish(std::span<float> payload) override {
+    factors_->expand(left_, right_, here_of(payload));
+    put_back(payload);
+    factors_->keep(right_);
+  }
+
+  void serialise(StateArchive& state, const std::string& name) override {
+    serialise_unsent(feedback_, elements_, state, name);
+    state.floats(name + ".learnt", factors_->learnt());
+  }
+
+ private:
+  /// The payload's memory, or that of its copy.
+  std::span<float> here_of(std::span<float> payload) {
+    if (device_.is_host()) return payload;
+    return copy_.of(payload.size());
+  }
+  std::span<float> fetched(std::span<float> payload) {
+    const std::span<float> here = here_of(payload);
+    if (device_.is_host()) return here;
+    copy_and_await(device_, here.data(), payload.data(), payload.size_bytes());
+    return here;
+  }
+  void put_back(std::span<float> payload) {
+    if (device_.is_host()) return;
+    copy_and_await(device_, payload.data(), here_of(payload).data(), payload.size_bytes());
+  }
+
+  ComputeDevice& device_;
+  std::unique_ptr<compression::SharedFactors> factors_;
+  Feedback feedback_;
+  std::int64_t elements_;
+  Element element_;
+  std::span<const float> values_;  ///< of the exchange under way, to be sent
+  HostCopy<float> copy_;           ///< of the payload, where it is not in the host's memory
+  std::vector<float> left_;
+  std::vector<float> right_;
+};
+
+}  // namespace
+
+std::unique_ptr<CompressedSum> make_compressed_sum(const Job& job, ComputeDevice& device, int worker,
+                                                   const BucketDescription& bucket,
+                                                   const std::vector<int>& order) {
+  const auto setting = job.compression_setting(worker, bucket.offset, bucket.parameters);
+  switch (job.compression()->sharing) {
+    case compression::Sharing::gathered:
+      return std::make_unique<Gathered>(job, device, setting, order);
+    case compression::Sharing::factored:
+      return std::make_unique<Factored>(job, device, setting);
+    case compression::Sharing::summed:
+      break;
+  }
+  return std::make_unique<Summed>(job, device, setting);
+}
+
+}  // namespace tandem

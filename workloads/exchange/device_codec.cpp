@@ -1,0 +1,47 @@
+#include "workloads/exchange/device_codec.hpp"
+
+#include <utility>
+
+#include "workloads/vectors/host_copy.hpp"
+
+namespace tandem {
+namespace {
+
+class ByProcessor final : public compression::Codec {
+ public:
+  ByProcessor(ComputeDevice& device, std::unique_ptr<compression::Codec> codec)
+      : device_(device), codec_(std::move(codec)), values_(device), message_(device) {}
+
+  std::int64_t message_bytes() const override { return codec_->message_bytes(); }
+  void encode(std::span<const float> values, std::int64_t exchange, std::span<std::byte> message) override {
+    const auto own = values_.of(values.size());
+    const auto encoded = message_.of(message.size());
+    copy_and_await(device_, own.data(), values.data(), own.size_bytes());
+    codec_->encode(own, exchange, encoded);
+    copy_and_await(device_, message.data(), encoded.data(), encoded.size());
+  }
+  void decode(std::span<const std::byte> message, std::int64_t exchange, std::span<float> values) override {
+    const auto own = values_.of(values.size());
+    const auto encoded = message_.of(message.size());
+    copy_and_await(device_, encoded.data(), message.data(), encoded.size());
+    codec_->decode(encoded, exchange, own);
+    copy_and_await(device_, values.data(), own.data(), own.size_bytes());
+  }
+  std::span<float> learnt() override { return codec_->learnt(); }
+
+ private:
+  ComputeDevice& device_;
+  std::unique_ptr<compression::Codec> codec_;
+  HostCopy<float> values_;
+  HostCopy<std::byte> message_;
+};
+
+}  // namespace
+
+std::unique_ptr<compression::Codec> make_device_codec(const Job& job, ComputeDevice& device,
+                                                      const compression::Setting& setting) {
+  auto codec = device.make_codec(job.experiment().sync.compression, setting);
+  return codec ? std::move(codec) : std::make_unique<ByProcessor>(device, job.compression()->make(setting));
+}
+
+}  // namespace tandem

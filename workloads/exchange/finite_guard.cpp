@@ -1,0 +1,72 @@
+#include "workloads/exchange/finite_guard.hpp"
+
+#include <cmath>
+#include <cstdint>
+
+namespace tandem {
+namespace {
+
+/// The tensor of an element of the flat layout; empty for a model without tensors.
+std::string tensor_at(const ModelDescription& model, std::int64_t element) {
+  for (const auto& tensor : model.tensors)
+    if (element >= tensor.offset && element < tensor.offset + tensor.elements()) return tensor.name;
+  return "";
+}
+
+}  // namespace
+
+FiniteGuard::FiniteGuard(const ModelDescription& model, const std::string& setting, ComputeDevice& device)
+    : model_(model), device_(device), looks_(setting != "ignore"), leaves_out_(setting == "skip") {}
+
+void FiniteGuard::begin(std::span<const float> model) {
+  flaw_.reset();
+  if (!looks_) return;
+  const std::size_t buckets = model_.buckets.size();
+  if (first_flaws_.empty()) first_flaws_ = PinnedArray<std::int64_t>(device_, buckets);
+  if (!leaves_out_) return;
+  for (std::size_t bucket = 0; bucket < buckets; ++bucket) {
+    const BucketDescription& extent = model_.buckets[bucket];
+    if (statistics_.size() == bucket)
+      statistics_.emplace_back(device_, static_cast<std::size_t>(extent.statistics));
+    device_.copy(statistics_[bucket].data(), model.data() + extent.offset + extent.parameters,
+                 statistics_[bucket].bytes());
+  }
+}
+
+void FiniteGuard::inspect(int bucket, std::span<const float> gradient) {
+  if (!looks_) return;
+  const auto index = static_cast<std::size_t>(bucket);
+  const BucketDescription& extent = model_.buckets[index];
+  device_.find_non_finite(gradient.data() + extent.offset, extent.elements(), first_flaws_.data() + index);
+}
+
+void FiniteGuard::conclude(int bucket, double loss, std::span<float> model, std::span<float> gradient) {
+  if (!looks_) return;
+  const auto index = static_cast<std::size_t>(bucket);
+  if (!flaw_) flaw_ = flaw_in(index, loss);
+  if (flaw_ && leaves_out_) leave_out(index, model, gradient);
+}
+
+std::optional<std::string> FiniteGuard::flaw_in(std::size_t bucket, double loss) const {
+  const BucketDescription& extent = model_.buckets[bucket];
+  const std::int64_t first = first_flaws_.data()[bucket];
+  if (first < extent.elements()) return "the gradient of '" + tensor_at(model_, extent.offset + first) + "'";
+  return std::isfinite(loss) ? std::nullopt : std::optional<std::string>("the loss");
+}
+
+/// Done when it returns, since the bucket may leave at once.
+void FiniteGuard::leave_out(std::size_t bucket, std::span<float> model, std::span<float> gradient) {
+  for (std::size_t each = 0; each < statistics_.size(); ++each) put_back(each, model);
+  const BucketDescription& extent = model_.buckets[bucket];
+  device_.fill(gradient.data() + extent.offset, extent.parameters, 0.0F);
+  put_back(bucket, gradient);
+  device_.finish();
+}
+
+void FiniteGuard::put_back(std::size_t bucket, std::span<float> flat) {
+  const BucketDescription& extent = model_.buckets[bucket];
+  device_.copy(flat.data() + extent.offset + extent.parameters, statistics_[bucket].data(),
+               statistics_[bucket].bytes());
+}
+
+}  // namespace tandem

@@ -1,0 +1,258 @@
+// Exchange of whole models with other workers directly. Two ways share it: members that all begin the
+// exchange send each other their models (D-PSGD); a worker that calls another gets its model and leaves both
+// their mean, while the other computes (AD-PSGD). Where workers go at different paces, the first one counts
+// their steps and tells all when the job ends.
+#include <algorithm>
+#include <functional>
+#include <utility>
+
+#include "policies/vocabulary/check.hpp"
+#include "workloads/exchange/exchange.hpp"
+#include "workloads/exchange/peer_model.hpp"
+#include "workloads/job/progress.hpp"
+#include "workloads/protocol.hpp"
+
+namespace tandem {
+namespace {
+
+class PeerExchange : public Exchange {
+ public:
+  PeerExchange(const Job& job, Context& context, Replica& replica, const sync::Neighbours& neighbours)
+      : job_(job),
+        context_(context),
+        replica_(replica),
+        workers_(job.ranks_of(RankAssignment::Role::worker)),
+        neighbours_(neighbours),
+        counts_alike_(!job.algorithm().make.timing_driven),
+        model_(replica, neighbours.incoming.size()),
+        replies_(neighbours.incoming.size()) {
+    for (std::size_t caller = 0; caller < neighbours_.incoming.size(); ++caller) {
+      inbox_.emplace_back();
+      listen_to_caller(caller);
+    }
+    if (!counts_alike_ && is_first())
+      for (std::size_t other = 1; other < workers_.size(); ++other)
+        inbox_.push_back(context_.receive(workers_[other], protocol::counts, {}));
+    if (!counts_alike_ && !is_first())
+      inbox_.push_back(context_.receive(workers_.front(), protocol::ends, {}));
+    inbox_.emplace_back();
+  }
+
+  void begin(const sync::Exchange& exchange) override {
+    TANDEM_CHECK(exchange.payload == sync::Payload::model, "peers exchange models");
+    members_ = members_of(exchange, workers_.size());
+    compute(1, model_.begin());
+    std::size_t index = 0;
+    for (const int member : members_) {
+      const Rank rank = rank_of(member);
+      if (rank == context_.rank()) continue;
+      const bool calls = std::ranges::binary_search(neighbours_.outgoing, member);
+      receives_.push_back(context_.receive(rank, protocol::models, model_.arrival(index++)));
+      sends_.push_back(context_.send(rank, calls ? protocol::calls : protocol::models, model_.begun(),
+                                     Note{.kind = protocol::call}));
+      bytes_sent_ += model_.begun().size.count();
+    }
+  }
+
+  // The model left whole when the exchange began.
+  void bucket_ready(int, const Contribution&) override {}
+
+  void wait_progressing(Pending& until) override {
+    if (inbox_.size() == 1) {
+      context_.wait(until);
+      return;
+    }
+    inbox_.back() = std::move(until);
+    while (!inbox_.back().empty()) serve(context_.wait_any(inbox_));
+  }
+
+  ExchangeResult finish() override {
+    const std::size_t others = receives_.size();
+    for (auto* operations : {&receives_, &sends_}) {
+      for (Pending& operation : *operations) wait_progressing(operation);
+      operations->clear();
+    }
+    if (others > 0) compute(others, model_.mix(others, place_among_members()));
+    count_own_step();
+    take_over();
+    bytes_received_ += bytes().count() * static_cast<std::int64_t>(others);
+    return {.version = static_cast<int>(own_steps_),
+            .stop = stopping_,
+            .rounds = progress().rounds,
+            .samples = progress().samples,
+            .bytes_sent = std::exchange(bytes_sent_, 0),
+            .bytes_received = std::exchange(bytes_received_, 0)};
+  }
+
+  void serialise(StateArchive& state) override {
+    state.number("exchange.own_steps", own_steps_);
+    state.number("exchange.steps", steps_);
+    double elapsed = now().count();
+    state.number("elapsed_s", elapsed);
+    if (state.restores()) before_ = Seconds(elapsed);
+  }
+
+  void leave() override {
+    if (!counts_alike_) serve_until_all_have_left();
+    for (auto* operations : {&sends_, &replies_, &told_}) context_.wait_all(*operations);
+    average_at_first();
+  }
+
+ private:
+  Rank rank_of(int worker) const { return workers_.at(static_cast<std::size_t>(worker)); }
+  bool is_first() const { return context_.rank() == workers_.front(); }
+  Bytes bytes() const { return replica_.description().bytes(); }
+
+  /// Computes on so many models.
+  void compute(std::size_t models, Kernel kernel) {
+    Pending work =
+        context_.compute({.kind = Work::Kind::reduce, .bytes = bytes() * static_cast<std::int64_t>(models)},
+                         std::move(kernel));
+    context_.wait(work);
+  }
+
+  std::size_t place_among_members() const {
+    const auto self = std::ranges::find(members_, context_.rank(), [this](int w) { return rank_of(w); });
+    return static_cast<std::size_t>(self - members_.begin());
+  }
+
+  // ---- What others ask for ----
+  // `inbox_`: each caller's next call; what the first worker hears from each other one, or what it tells this
+  // one; and last, since it may be done already, what `overlap` waits for.
+
+  void listen_to_caller(std::size_t caller) {
+    inbox_[caller] =
+        context_.receive(rank_of(neighbours_.incoming[caller]), protocol::calls, model_.call(caller));
+  }
+
+  void serve(const Completion& arrived) {
+    const std::size_t callers = neighbours_.incoming.size();
+    if (arrived.index + 1 == inbox_.size() || arrived.note.kind == protocol::leave) return;
+    if (arrived.index < callers) {
+      answer(arrived.index);
+    } else if (is_first()) {
+      inbox_[arrived.index] = context_.receive(workers_[arrived.index - callers + 1], protocol::counts, {});
+      count_step();
+    } else {
+      stopping_ = true;
+    }
+  }
+
+  void serve_until_all_have_left() {
+    compute(1, model_.begin());
+    for (const int other : neighbours_.outgoing)
+      sends_.push_back(context_.send(rank_of(other), protocol::calls, {}, Note{.kind = protocol::leave}));
+    if (!is_first()) tell_first(protocol::leave);
+    while (std::ranges::any_of(inbox_, [](const Pending& pending) { return !pending.empty(); }))
+      serve(context_.wait_any(inbox_));
+    take_over();
+  }
+
+  /// The average is made at once, so that the next caller meets it; what it costs, this worker's device takes
+  /// when it comes to it. Nobody waits for that.
+  void answer(std::size_t caller) {
+    // A worker calls again only after it has the reply, so this does not block.
+    if (!replies_[caller].empty()) context_.wait(replies_[caller]);
+    replies_[caller] =
+        context_.send(rank_of(neighbours_.incoming[caller]), protocol::models, model_.reply(caller));
+    model_.average_with(caller);
+    averages_.push_back(context_.compute({.kind = Work::Kind::reduce, .bytes = bytes()}));
+    bytes_sent_ += bytes().count();
+    bytes_received_ += bytes().count();
+    listen_to_caller(caller);
+  }
+
+  /// Nobody is served from here on until the next exchange begins.
+  void take_over() {
+    context_.wait_all(averages_);
+    averages_.clear();
+    compute(1, model_.take_over());
+  }
+
+  // ---- When the job ends ----
+
+  Progress progress() const {
+    const auto workers = static_cast<std::int64_t>(workers_.size());
+    return {.rounds = steps_ / workers,
+            .samples = steps_ * job_.experiment().workload.batch,
+            .now = counts_alike_ ? Seconds(0.0) : now()};
+  }
+  /// Since the job began, which may go on after another one.
+  Seconds now() const { return before_ + context_.now(); }
+
+  void count_own_step() {
+    ++own_steps_;
+    if (!counts_alike_ && !is_first()) return tell_first(protocol::stepped);
+    if (counts_alike_) steps_ += static_cast<std::int64_t>(workers_.size()) - 1;
+    count_step();
+  }
+
+  void count_step() {
+    ++steps_;
+    if (is_first()) job_.report_progress(progress());
+    if (stopping_ || !is_reached(job_.experiment().stop, job_.dataset_info().train_samples, progress()))
+      return;
+    stopping_ = true;
+    if (counts_alike_) return;
+    for (std::size_t other = 1; other < workers_.size(); ++other)
+      told_.push_back(context_.send(workers_[other], protocol::ends, {}, Note{.kind = protocol::end}));
+  }
+
+  void tell_first(protocol::Kind kind) {
+    for (Pending& before : told_) wait_progressing(before);
+    told_.clear();
+    told_.push_back(context_.send(workers_.front(), protocol::counts, {}, Note{.kind = kind}));
+  }
+
+  /// The first worker's model becomes the mean of all.
+  void average_at_first() {
+    if (workers_.size() == 1) return;
+    const Slice own = replica_.payload(sync::Payload::model, 0, replica_.description().elements());
+    if (!is_first()) {
+      Pending last = context_.send(workers_.front(), protocol::last_models, own);
+      context_.wait(last);
+      return;
+    }
+    const FloatArray other(replica_.device(), replica_.model().size());
+    const Slice arrival{own.size, reinterpret_cast<std::byte*>(other.data())};
+    for (std::size_t worker = 1; worker < workers_.size(); ++worker) {
+      Pending arriving = context_.receive(workers_[worker], protocol::last_models, arrival);
+      context_.wait(arriving);
+      compute(
+          1, own.data == nullptr ? Kernel() : [&] {
+            replica_.device().add(replica_.model().data(), other.data(), std::ssize(other.span()), 1.0F);
+          });
+    }
+    compute(1, replica_.adopt_sum(sync::Payload::model, static_cast<double>(workers_.size()), {}));
+  }
+
+  const Job& job_;
+  Context& context_;
+  Replica& replica_;
+  std::vector<Rank> workers_;
+  sync::Neighbours neighbours_;
+  bool counts_alike_;  ///< all workers take the same number of steps
+  PeerModel model_;
+  std::vector<int> members_;  ///< of the exchange under way
+  std::vector<Pending> inbox_;
+  std::vector<Pending> receives_;
+  std::vector<Pending> sends_;
+  std::vector<Pending> replies_;   ///< by caller
+  std::vector<Pending> averages_;  ///< that this worker's device has still to make
+  std::vector<Pending> told_;      ///< to the first worker, or by it
+  Seconds before_{};               ///< how long the job has been under way before this run
+  std::int64_t own_steps_ = 0;
+  std::int64_t steps_ = 0;  ///< of all workers, as far as this one knows
+  bool stopping_ = false;
+  std::int64_t bytes_sent_ = 0;
+  std::int64_t bytes_received_ = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<Exchange> make_peer_exchange(const Job& job, Context& context, Replica& replica,
+                                             const sync::Neighbours& neighbours) {
+  return std::make_unique<PeerExchange>(job, context, replica, neighbours);
+}
+
+}  // namespace tandem

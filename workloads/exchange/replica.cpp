@@ -1,0 +1,244 @@
+#include "workloads/exchange/replica.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+#include "policies/vocabulary/check.hpp"
+#include "workloads/vectors/device_state.hpp"
+#include "workloads/vectors/owned_mark.hpp"
+
+namespace tandem {
+
+std::unique_ptr<Learner> make_job_learner(const Job& job, ComputeDevice& device, int worker) {
+  TANDEM_CHECK(job.real_math(), "math is modelled");
+  LearnerSetting setting = job.learner_setting();
+  setting.replica = worker;
+  setting.gpu = device.libtorch_gpu();
+  auto learner = make_learner(setting, device);
+  const ResumePoint* from = job.resume();
+  const std::string initial =
+      from ? checkpoint_path(from->directory, from->round) : job.experiment().workload.initial;
+  if (!initial.empty()) {
+    const Checkpoint checkpoint = load_checkpoint(initial, job.model());
+    copy_and_await(device, learner->model().data(), checkpoint.values.data(), learner->model().size_bytes());
+  }
+  return learner;
+}
+
+Replica::Replica(const Job& job, ComputeDevice& device, int worker)
+    : device_(device),
+      model_(job.model()),
+      guard_(model_, job.experiment().workload.non_finite, device),
+      learner_(job.real_math() ? make_job_learner(job, device, worker) : nullptr),
+      optimizer_(job.optimizer_setting(), learner_ ? model_.elements() : 0, 0, device),
+      change_update_(job.update_rule(), job.experiment().optimizer.global_rate,
+                     learner_ && job.route() == sync::Route::all_reduce ? model_.elements() : 0, device) {
+  if (learner_)
+    learner_->after_backward([this](int bucket) { guard_.inspect(bucket, learner_->gradient()); });
+  const sync::UpdateRule rule = job.update_rule();
+  if (const auto* tie = std::get_if<sync::ElasticTie>(&rule)) tie_ = *tie;
+  if ((tie_ || job.servers_send_means()) && learner_)
+    incoming_ = FloatArray(device, static_cast<std::size_t>(model_.elements()));
+  const bool by_server = job.servers_hold_model();
+  server_has_model_ = by_server && !tie_ && std::ranges::all_of(model_.buckets, [](const auto& bucket) {
+                        return bucket.exchanged() == bucket.elements();
+                      });
+  server_steps_ = by_server && job.algorithm().make.payload == sync::Payload::gradient;
+}
+
+Kernel Replica::load(std::span<const std::byte> records) {
+  if (!learner_) return {};
+  return [this, records] { learner_->load(records); };
+}
+
+Kernel Replica::forward() {
+  if (!learner_) return {};
+  return [this] {
+    guard_.begin(learner_->model());
+    learner_->forward();
+  };
+}
+
+Kernel Replica::backward(int bucket) {
+  if (!learner_) return {};
+  return [this, bucket] { learner_->backward(bucket); };
+}
+
+double Replica::loss() const {
+  return learner_ ? learner_->loss() : std::numeric_limits<double>::quiet_NaN();
+}
+
+const std::optional<std::string>& Replica::find_non_finite(int bucket) {
+  if (learner_) guard_.conclude(bucket, loss(), learner_->model(), learner_->gradient());
+  return guard_.flaw();
+}
+
+Kernel Replica::local_update(UpdateTime time) {
+  if (!learner_) return {};
+  return [this, time] {
+    optimizer_.begin_update(time);
+    const std::span<float> model = learner_->model(), gradient = learner_->gradient();
+    // Statistics are the worker's own already, or have been averaged since.
+    for (const auto& bucket : model_.buckets) {
+      const auto begin = static_cast<std::size_t>(bucket.offset);
+      const auto trained = static_cast<std::size_t>(bucket.parameters);
+      optimizer_.apply(model.subspan(begin, trained), gradient.subspan(begin, trained), 1.0, bucket.offset);
+    }
+  };
+}
+
+void Replica::mark() {
+  if (!learner_ || (tie_ && !marked_.empty())) return;
+  const std::span<float> model = learner_->model();
+  if (marked_.empty()) marked_ = FloatArray(device_, model.size());
+  device_.copy(marked_.data(), model.data(), model.size_bytes());
+}
+
+Kernel Replica::compute_change() {
+  if (!learner_) return {};
+  return [this] {
+    const auto model = learner_->model();
+    if (change_.empty()) change_ = FloatArray(device_, model.size());
+    device_.subtract(change_.data(), model.data(), marked_.data(), std::ssize(model));
+  };
+}
+
+Kernel Replica::weigh(sync::Payload payload, double weight) {
+  if (!learner_) return {};
+  return [this, payload, weight] {
+    const std::span<float> values = payload_memory(payload);
+    device_.scale(values.data(), std::ssize(values), static_cast<float>(weight));
+  };
+}
+
+Kernel Replica::adopt_sum(sync::Payload payload, double weight, UpdateTime time) {
+  if (!learner_) return {};
+  return [this, payload, weight, time] {
+    switch (payload) {
+      case sync::Payload::gradient:
+        optimizer_.begin_update(time);
+        return apply_update(optimizer_, model_, 0, learner_->model(), sum_of_gradients(), 1.0 / weight);
+      case sync::Payload::change:
+        if (tie_) give_way_to_centre(tie_->pull);
+        change_update_.begin_update(optimizer_.rate_at(time));
+        return adopt_mean_change(1.0 / weight);
+      case sync::Payload::model:
+        device_.scale(learner_->model().data(), model_.elements(), static_cast<float>(1.0 / weight));
+    }
+  };
+}
+
+Kernel Replica::adopt_sum_of(int bucket, double weight, UpdateTime time) {
+  if (!learner_) return {};
+  return [this, bucket, weight, time] {
+    if (bucket + 1 == buckets()) optimizer_.begin_update(time);
+    const BucketDescription& extent = model_.buckets[static_cast<std::size_t>(bucket)];
+    const auto begin = static_cast<std::size_t>(extent.offset);
+    const auto size = static_cast<std::size_t>(extent.elements());
+    apply_update(optimizer_, model_, extent.offset, learner_->model().subspan(begin, size),
+                 sum_of_gradients().subspan(begin, size), 1.0 / weight);
+  };
+}
+
+/// A server's has memory of its own, since it may come while the worker's gradient is still on its way.
+std::span<const float> Replica::sum_of_gradients() const {
+  return incoming_.empty() ? learner_->gradient() : incoming_.span();
+}
+
+void Replica::adopt_mean_change(double share) {
+  const std::span<float> target = tie_ ? marked_.span() : learner_->model();
+  const std::span<const float> base = marked_.span(), sum = change_.span();
+  for (const auto& bucket : model_.buckets) {
+    const auto begin = static_cast<std::size_t>(bucket.offset);
+    const auto trained = static_cast<std::size_t>(bucket.parameters);
+    change_update_.apply(target.subspan(begin, trained), base.subspan(begin, trained),
+                         sum.subspan(begin, trained), share, 1.0, bucket.offset);
+    const std::size_t rest = begin + trained;
+    device_.move(target.data() + rest, base.data() + rest, sum.data() + rest, nullptr,
+                 bucket.exchanged() - bucket.parameters,
+                 {.share = static_cast<float>(share),
+                  .rate = 1.0F,
+                  .kept = 0.0F,
+                  .momentum = 0.0F,
+                  .nesterov = false});
+  }
+}
+
+/// Statistics are not pulled: they belong to the worker's own parameters.
+void Replica::give_way_to_centre(double share) {
+  for (const auto& bucket : model_.buckets)
+    device_.approach(learner_->model().data() + bucket.offset, marked_.data() + bucket.offset,
+                     bucket.parameters, static_cast<float>(share));
+}
+
+Kernel Replica::adopt_centre() {
+  TANDEM_CHECK(is_tied(), "the model is the server's");
+  if (!learner_) return {};
+  if (!tie_->asynchronous)
+    return [this] {
+      give_way_to_centre(tie_->pull);
+      device_.copy(marked_.data(), incoming_.data(), incoming_.bytes());
+    };
+  // The centre has moved by its share of the distance already: what is left of that distance tells how long
+  // it was.
+  return [this] {
+    device_.copy(marked_.data(), incoming_.data(), incoming_.bytes());
+    give_way_to_centre(tie_->pull / (1.0 - tie_->pull));
+  };
+}
+
+std::span<float> Replica::payload_memory(sync::Payload payload) {
+  switch (payload) {
+    case sync::Payload::gradient:
+      return learner_->gradient();
+    case sync::Payload::change:
+      return change_.span();
+    case sync::Payload::model:
+      break;
+  }
+  return learner_->model();
+}
+
+void Replica::serialise(StateArchive& state) {
+  if (!learner_) return;
+  if (!server_has_model_) serialise_floats(state, "model", device_, learner_->model());
+  if (tie_) {
+    mark();
+    serialise_floats(state, "centre", device_, marked_.span());
+  }
+  if (server_steps_) return;
+  optimizer_.serialise(state);
+  change_update_.serialise(state);
+}
+
+void Replica::begin_at(std::int64_t step) {
+  if (learner_) learner_->begin_at(step);
+}
+
+Slice Replica::incoming(std::int64_t offset, std::int64_t elements) {
+  float* data = nullptr;
+  if (learner_) data = (incoming_.empty() ? learner_->model().data() : incoming_.data()) + offset;
+  return {Bytes(elements * 4), reinterpret_cast<std::byte*>(data)};
+}
+
+Slice Replica::payload(sync::Payload payload, std::int64_t offset, std::int64_t elements) {
+  float* data = learner_ ? payload_memory(payload).data() + offset : nullptr;
+  return {Bytes(elements * 4), reinterpret_cast<std::byte*>(data)};
+}
+
+std::span<const float> Replica::values() {
+  if (!learner_) return {};
+  const std::span<const float> values = tie_ ? marked_.span() : learner_->model();
+  if (device_.is_host()) return values;
+  host_values_.resize(values.size());
+  copy_and_await(device_, host_values_.data(), values.data(), values.size_bytes());
+  return host_values_;
+}
+
+std::vector<float> initial_model(const Job& job) {
+  const auto learner = make_job_learner(job, host_device());
+  return {learner->model().begin(), learner->model().end()};
+}
+
+}  // namespace tandem

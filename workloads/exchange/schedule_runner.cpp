@@ -1,0 +1,219 @@
+#include "workloads/exchange/schedule_runner.hpp"
+
+#include <algorithm>
+
+namespace tandem {
+namespace {
+
+using collectives::Element;
+using collectives::float_element;
+using collectives::Piece;
+using collectives::Round;
+using collectives::Transfer;
+
+Slice part(const Slice& vector, const Piece& piece, const Element& element) {
+  return {Bytes(piece.size() * element.bytes),
+          vector.data == nullptr ? nullptr : vector.data + piece.begin * element.bytes};
+}
+
+std::size_t most_transfers(const collectives::Schedule& schedule) {
+  std::size_t most = 0;
+  for (const Round& round : schedule.rounds) most = std::max(most, round.size());
+  return most;
+}
+
+std::size_t most_reduced_elements(const collectives::Schedule& schedule) {
+  std::size_t most = 0;
+  for (const Round& round : schedule.rounds) {
+    std::size_t elements = 0;
+    for (const Transfer& transfer : round)
+      if (transfer.kind == Transfer::Kind::receive_and_reduce)
+        elements += static_cast<std::size_t>(transfer.piece.size());
+    most = std::max(most, elements);
+  }
+  return most;
+}
+
+/// The other transfer of an exchange; the round's size when this one is of none.
+std::size_t counterpart(const Round& round, std::size_t transfer) {
+  std::size_t other = 0;
+  while (other < round.size() && (other == transfer || round[other].peer != round[transfer].peer ||
+                                  round[other].piece != round[transfer].piece))
+    ++other;
+  return other;
+}
+
+int index_of(Rank rank, std::span<const Rank> members) {
+  const auto found = std::find(members.begin(), members.end(), rank);
+  TANDEM_CHECK(found != members.end(), "rank", rank, "members", members.size());
+  return static_cast<int>(found - members.begin());
+}
+
+AllReduces::Schedules schedules_of(collectives::MakeSchedule make, int self, int size,
+                                   std::span<const Bytes> bucket_sizes) {
+  AllReduces::Schedules schedules;
+  for (const Bytes bytes : bucket_sizes)
+    schedules.emplace_back(make(self, size, bytes.count() / float_element.bytes));
+  return schedules;
+}
+
+}  // namespace
+
+AllReduces::AllReduces(Context& context, collectives::MakeSchedule make, std::span<const Rank> members,
+                       std::span<const Bytes> bucket_sizes, std::int32_t first_channel)
+    : AllReduces(context,
+                 schedules_of(make, index_of(context.rank(), members), static_cast<int>(members.size()),
+                              bucket_sizes),
+                 members, bucket_sizes, first_channel) {}
+
+AllReduces::AllReduces(Context& context, Schedules schedules, std::span<const Rank> members,
+                       std::span<const Bytes> bucket_sizes, std::int32_t first_channel,
+                       std::span<const collectives::Element> elements)
+    : context_(context), members_(members.begin(), members.end()), runs_(bucket_sizes.size()) {
+  TANDEM_CHECK(schedules.size() == runs_.size(), "schedules", schedules.size(), "buckets", runs_.size());
+  TANDEM_CHECK(elements.empty() || elements.size() == runs_.size(), "elements", elements.size());
+  for (std::size_t bucket = 0; bucket < runs_.size(); ++bucket) {
+    const std::int64_t size = bucket_sizes[bucket].count();
+    Run& run = runs_[bucket];
+    run.element = elements.empty() ? float_element : elements[bucket];
+    TANDEM_CHECK(size >= 0 && size % run.element.bytes == 0, "bucket", bucket, "bytes", size);
+    run.is_own = !schedules[bucket];
+    TANDEM_CHECK(!run.is_own || run.element == float_element, "bucket", bucket);
+    if (!run.is_own) run.schedule = std::move(*schedules[bucket]);
+    run.channel = first_channel + static_cast<std::int32_t>(bucket);
+    run.first_slot = slots_.size();
+    run.vector.size = bucket_sizes[bucket];
+    run.arrivals_needed = most_reduced_elements(run.schedule) * static_cast<std::size_t>(run.element.bytes);
+    const std::size_t transfers = run.is_own ? 1 : most_transfers(run.schedule);
+    run.arrival_of.resize(transfers);
+    for (std::size_t transfer = 0; transfer < transfers; ++transfer)
+      operations_.push_back({bucket, transfer, false});
+    slots_.resize(slots_.size() + transfers);
+  }
+  slots_.emplace_back();
+}
+
+void AllReduces::start(int bucket, Slice vector) {
+  Run& run = runs_.at(static_cast<std::size_t>(bucket));
+  TANDEM_CHECK(!run.under_way, "bucket", bucket);
+  TANDEM_CHECK(vector.size == run.vector.size, "bucket", bucket, "bytes", vector.size.count(), "expected",
+               run.vector.size.count());
+  run.vector = vector;
+  run.device = context_.device().owns(vector.data) ? &context_.device() : &host_device();
+  if (vector.data != nullptr && run.arrivals.size() < run.arrivals_needed)
+    run.arrivals = DeviceArray<std::byte>(*run.device, run.arrivals_needed);
+  run.round = 0;
+  run.under_way = true;
+  ++running_;
+  if (run.is_own)
+    slots_[run.first_slot] = context_.all_reduce(members_, Channel{run.channel, false}, vector);
+  else
+    start_round(run);
+}
+
+void AllReduces::end(Run& run) {
+  run.under_way = false;
+  --running_;
+}
+
+/// Starts the run's current round, or the next that has transfers, or ends the run after the last.
+void AllReduces::start_round(Run& run) {
+  const auto& rounds = run.schedule.rounds;
+  while (run.round < rounds.size() && rounds[run.round].empty()) ++run.round;
+  if (run.round == rounds.size()) return end(run);
+  const Round& round = rounds[run.round];
+  run.unfinished = round.size();
+  std::size_t arrived = 0;
+  // Receives first, so that every message finds its receiver ready.
+  for (std::size_t transfer = 0; transfer < round.size(); ++transfer) {
+    if (round[transfer].kind == Transfer::Kind::send) continue;
+    run.arrival_of[transfer] = arrived;
+    if (round[transfer].kind == Transfer::Kind::receive_and_reduce)
+      arrived += static_cast<std::size_t>(round[transfer].piece.size() * run.element.bytes);
+    post_receive(run, transfer);
+  }
+  for (std::size_t transfer = 0; transfer < round.size(); ++transfer)
+    if (round[transfer].kind == Transfer::Kind::send) post_send(run, transfer);
+}
+
+void AllReduces::post_receive(Run& run, std::size_t transfer) {
+  const Transfer& what = run.schedule.rounds[run.round][transfer];
+  Slice target = part(run.vector, what.piece, run.element);
+  if (what.kind == Transfer::Kind::receive_and_reduce && target.data != nullptr)
+    target.data = run.arrivals.data() + run.arrival_of[transfer];
+  operations_[run.first_slot + transfer].reducing = false;
+  slots_[run.first_slot + transfer] =
+      context_.receive(members_[static_cast<std::size_t>(what.peer)], Channel{run.channel, false}, target);
+}
+
+void AllReduces::post_send(Run& run, std::size_t transfer) {
+  const Transfer& what = run.schedule.rounds[run.round][transfer];
+  slots_[run.first_slot + transfer] =
+      context_.send(members_[static_cast<std::size_t>(what.peer)], Channel{run.channel, false},
+                    part(run.vector, what.piece, run.element));
+}
+
+/// Adds what transfer brought to its piece. Pieces of one round do not overlap, so the order in which they
+/// arrive does not change any sum.
+void AllReduces::reduce(Run& run, std::size_t transfer) {
+  Kernel kernel;
+  if (run.vector.data != nullptr) {
+    // Two words, so that std::function keeps them without allocating.
+    kernel = [running = &run, transfer] {
+      const Piece& piece = running->schedule.rounds[running->round][transfer].piece;
+      add_elements(*running->device, running->element, part(running->vector, piece, running->element).data,
+                   running->arrivals.data() + running->arrival_of[transfer], piece.size());
+    };
+  }
+  const std::size_t slot = run.first_slot + transfer;
+  const Work work{
+      .kind = Work::Kind::reduce,
+      .bucket = static_cast<int>(operations_[slot].bucket),
+      .bytes = part(run.vector, run.schedule.rounds[run.round][transfer].piece, run.element).size};
+  operations_[slot].reducing = true;
+  slots_[slot] = context_.compute(work, std::move(kernel));
+}
+
+void AllReduces::on_done(std::size_t slot) {
+  const Operation& operation = operations_[slot];
+  Run& run = runs_[operation.bucket];
+  if (run.is_own) return end(run);
+  const Round& round = run.schedule.rounds[run.round];
+  const Transfer& transfer = round[operation.transfer];
+  const std::size_t other = counterpart(round, operation.transfer);
+  const bool other_under_way = other < round.size() && !slots_[run.first_slot + other].empty();
+  if (transfer.kind == Transfer::Kind::receive_and_reduce && !operation.reducing) {
+    if (!other_under_way) reduce(run, operation.transfer);
+    return;
+  }
+  // In an exchange the piece must not change before it has been sent.
+  if (transfer.kind == Transfer::Kind::send && other < round.size() && !other_under_way) reduce(run, other);
+  if (--run.unfinished > 0) return;
+  ++run.round;
+  start_round(run);
+}
+
+Completion AllReduces::wait_progressing(Pending& until) {
+  TANDEM_CHECK(!until.empty(), "all-reduces under way", running_);
+  slots_.back() = std::move(until);
+  while (true) {
+    Completion completion = context_.wait_any(slots_);
+    if (completion.index + 1 == slots_.size()) {
+      completion.index = 0;
+      return completion;
+    }
+    on_done(completion.index);
+  }
+}
+
+void AllReduces::progress() { on_done(context_.wait_any(slots_).index); }
+
+void AllReduces::finish(int bucket) {
+  while (under_way(bucket)) progress();
+}
+
+void AllReduces::finish() {
+  while (running_ > 0) progress();
+}
+
+}  // namespace tandem

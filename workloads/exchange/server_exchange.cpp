@@ -1,0 +1,166 @@
+// Push and pull: of every bucket of the payload its pieces to the shards that hold them; back comes the new
+// model, or the mean gradient that leads to it.
+#include <algorithm>
+#include <optional>
+
+#include "policies/vocabulary/check.hpp"
+#include "workloads/exchange/compressed_push.hpp"
+#include "workloads/exchange/coordinator_client.hpp"
+#include "workloads/exchange/exchange.hpp"
+#include "workloads/job/shard_layout.hpp"
+#include "workloads/protocol.hpp"
+
+namespace tandem {
+namespace {
+
+class ServerExchange : public Exchange {
+ public:
+  ServerExchange(const Job& job, Context& context, Replica& replica)
+      : context_(context),
+        replica_(replica),
+        servers_(job.ranks_of(RankAssignment::Role::server)),
+        layout_(job.shard_layout()),
+        leaves_buckets_open_(job.overlaps_forward()),
+        brings_means_(job.servers_send_means()),
+        versions_(servers_.size(), 0),
+        coordinator_(context, servers_.front()),
+        receives_(servers_.size()) {
+    if (job.compression() != nullptr)
+      compressor_.emplace(job, context.device(),
+                          job.assignments()[static_cast<std::size_t>(context.rank())].index, layout_);
+  }
+
+  void begin(const sync::Exchange& exchange) override {
+    TANDEM_CHECK(exchange.members.empty(), "groups exchange by all-reduce");
+    payload_ = exchange.payload;
+    result_ = {};
+  }
+
+  void bucket_ready(int bucket, const Contribution& contribution) override {
+    if (compressor_) compress(bucket);
+    for (std::size_t shard = 0; shard < servers_.size(); ++shard) {
+      const ShardPieces& pieces = layout_[shard];
+      for (const ShardPiece& piece : std::ranges::equal_range(pieces, bucket, {}, &ShardPiece::bucket)) {
+        const bool last = &piece == &pieces.back();
+        const Channel channel = last ? protocol::to_server : protocol::push_bucket(bucket);
+        const Note note =
+            last ? CoordinatorClient::note_of(protocol::push, contribution, versions_[shard]) : Note{};
+        const auto index = static_cast<std::size_t>(&piece - pieces.data());
+        const Slice payload = compressor_ ? compressor_->message(shard, index)
+                                          : replica_.payload(payload_, piece.flat_offset, piece.elements);
+        sends_.push_back(context_.send(servers_[shard], channel, payload, note));
+        result_.bytes_sent += payload.size.count();
+      }
+    }
+  }
+
+  // Started messages move by themselves while the worker waits for anything.
+  void wait_progressing(Pending& until) override { coordinator_.wait_progressing(until); }
+
+  ExchangeResult finish() override {
+    for (std::size_t shard = 0; shard < servers_.size(); ++shard) {
+      const ShardPieces& pieces = layout_[shard];
+      receives_[shard].resize(pieces.size());
+      // In the order in which they are sent.
+      for (std::size_t index = pieces.size(); index-- > 0;) {
+        const ShardPiece& piece = pieces[index];
+        const bool last = index + 1 == pieces.size();
+        const Channel channel = last ? protocol::from_server : protocol::reply_bucket(piece.bucket);
+        receives_[shard][index] =
+            context_.receive(servers_[shard], channel, replica_.incoming(piece.flat_offset, piece.elements));
+        result_.bytes_received += piece.bytes().count();
+      }
+    }
+    context_.wait_all(sends_);
+    sends_.clear();
+    for (std::size_t shard = 0; shard < servers_.size(); ++shard)
+      take_over(context_.wait(receives_[shard].back()).note, shard);
+    if (!leaves_buckets_open_)
+      for (auto& of_shard : receives_) context_.wait_all(of_shard);
+    return result_;
+  }
+
+  void await(int bucket) override {
+    for (std::size_t shard = 0; shard < servers_.size(); ++shard)
+      for (std::size_t index = 0; index < receives_[shard].size(); ++index)
+        if (layout_[shard][index].bucket == bucket && !receives_[shard][index].empty())
+          context_.wait(receives_[shard][index]);
+  }
+
+  sync::Answer ask(const Contribution& contribution) override {
+    const bool ready = coordinator_.ask(contribution, versions_.front());
+    return {.now = context_.now(), .ready = ready, .members = {}};
+  }
+  void report(const Contribution& contribution) override {
+    coordinator_.report(contribution, versions_.front());
+  }
+  std::optional<bool> coordinator_answer() const override { return coordinator_.coordinator_answer(); }
+
+  void serialise(StateArchive& state) override {
+    for (std::size_t shard = 0; shard < versions_.size(); ++shard)
+      state.number("exchange.version." + std::to_string(shard), versions_[shard]);
+    if (compressor_) compressor_->serialise(state);
+    if (state.restores()) coordinator_.begin_round(versions_.front());
+  }
+
+  void leave() override {
+    for (std::size_t shard = 0; shard < servers_.size(); ++shard) {
+      // Ends every receive, since the server has posted one for each piece.
+      const ShardPieces& pieces = layout_[shard];
+      for (std::size_t piece = 0; piece + 1 < pieces.size(); ++piece)
+        sends_.push_back(context_.send(servers_[shard], protocol::push_bucket(pieces[piece].bucket), {}));
+      sends_.push_back(
+          context_.send(servers_[shard], protocol::to_server, {}, Note{.kind = protocol::leave}));
+    }
+    context_.wait_all(sends_);
+    sends_.clear();
+    coordinator_.close();
+  }
+
+ private:
+  void compress(int bucket) {
+    const auto& extent = replica_.description().buckets[static_cast<std::size_t>(bucket)];
+    Pending compressed = context_.compute(
+        {.kind = Work::Kind::compress, .bucket = bucket, .bytes = Bytes(extent.parameters * 4)},
+        compressor_->compress(replica_, payload_, bucket, versions_));
+    wait_progressing(compressed);
+  }
+
+  void take_over(const Note& reply, std::size_t shard) {
+    TANDEM_CHECK(reply.kind == protocol::reply, "kind", reply.kind);
+    versions_[shard] = reply.version;
+    if (compressor_ && (reply.value & protocol::dropped) != 0) compressor_->take_back(shard);
+    if (shard > 0) return;  // the first shard coordinates
+    coordinator_.begin_round(reply.version);
+    result_.version = reply.version;
+    result_.batch = reply.samples;
+    result_.local_steps = reply.local_steps;
+    result_.stop = (reply.value & protocol::stops) != 0;
+    result_.samples = reply.all_samples;
+    if (!brings_means_) return;
+    result_.sum_of = 1;
+    result_.rounds = reply.version;  // each has one update
+  }
+
+  Context& context_;
+  Replica& replica_;
+  std::vector<Rank> servers_;
+  const ShardLayout& layout_;
+  bool leaves_buckets_open_;   ///< when an exchange is finished
+  bool brings_means_;          ///< instead of the model
+  std::vector<int> versions_;  ///< of the model's part, by shard: each counts its own updates
+  std::optional<PushCompressor> compressor_;
+  CoordinatorClient coordinator_;
+  sync::Payload payload_ = sync::Payload::gradient;
+  ExchangeResult result_;
+  std::vector<Pending> sends_;
+  std::vector<std::vector<Pending>> receives_;  ///< by shard, by piece
+};
+
+}  // namespace
+
+std::unique_ptr<Exchange> make_server_exchange(const Job& job, Context& context, Replica& replica) {
+  return std::make_unique<ServerExchange>(job, context, replica);
+}
+
+}  // namespace tandem

@@ -1,0 +1,219 @@
+#include "workloads/exchange/server_model.hpp"
+
+#include <algorithm>
+
+#include "policies/vocabulary/check.hpp"
+#include "workloads/exchange/replica.hpp"
+#include "workloads/vectors/device_state.hpp"
+
+namespace tandem {
+
+using Since = sync::DelayCompensation::Since;
+
+namespace {
+
+/// A coordinator has one piece of no elements: what is a message with part of the model, is a note alone.
+ShardPieces pieces_of(const Job& job, int shard) {
+  if (job.route() != sync::Route::server) return {ShardPiece{}};
+  return job.shard_layout().at(static_cast<std::size_t>(shard));
+}
+
+}  // namespace
+
+ServerModel::ServerModel(const Job& job, ComputeDevice& device, int shard)
+    : device_(device),
+      pieces_(pieces_of(job, shard)),
+      elements_(shard_elements(pieces_)),
+      snapshots_(device, static_cast<std::size_t>(elements_)),
+      only_averages_(job.servers_send_means()),
+      payload_(job.algorithm().make.payload),
+      optimizer_(job.optimizer_setting(), job.real_math() && !only_averages_ ? elements_ : 0, 0, device),
+      compensator_(job.update_rule(), job.real_math() ? elements_ : 0, device),
+      change_update_(job.update_rule(), job.experiment().optimizer.global_rate,
+                     job.real_math() ? elements_ : 0, device) {
+  if (job.compression() != nullptr && job.route() == sync::Route::server)
+    decoder_.emplace(job, device, pieces_);
+  if (!job.real_math()) return;
+  model_ = snapshots_.fresh();
+  if (!only_averages_) take_initial(job);
+  for (std::size_t worker = 0; worker < job.ranks_of(RankAssignment::Role::worker).size(); ++worker)
+    slots_.emplace_back(device_, model_->size());
+  aggregate_ = FloatArray(device_, model_->size());
+  const sync::UpdateRule rule = job.update_rule();
+  if (const auto* compensation = std::get_if<sync::DelayCompensation>(&rule))
+    keeps_older_ = compensation->since;
+  if (const auto* tie = std::get_if<sync::ElasticTie>(&rule); tie != nullptr && tie->asynchronous) {
+    keeps_older_ = Since::handed_out;
+    pull_ = static_cast<float>(tie->pull);
+  }
+  if (keeps_older_) older_.assign(slots_.size(), model_);
+}
+
+void ServerModel::take_initial(const Job& job) {
+  std::vector<float> whole = initial_model(job);
+  for (const ShardPiece& piece : pieces_)
+    device_.copy(model_->data() + piece.shard_offset, whole.data() + piece.flat_offset,
+                 static_cast<std::size_t>(piece.bytes().count()));
+  device_.finish();
+  if (!job.experiment().sync.average_statistics) initial_ = std::move(whole);
+}
+
+/// What follows changes the model, and not what was handed out of it.
+void ServerModel::keep_what_is_held() {
+  if (Snapshots::is_held_by_owner_alone(model_)) return;
+  const Snapshot before = model_;
+  model_ = snapshots_.fresh();
+  device_.copy(model_->data(), before->data(), before->bytes());
+}
+
+Slice ServerModel::slot(int worker, std::size_t index) {
+  if (decoder_) return decoder_->slot(worker, index);
+  const ShardPiece& piece = pieces_[index];
+  if (!model_) return {piece.bytes(), nullptr};
+  float* data = slots_[static_cast<std::size_t>(worker)].data() + piece.shard_offset;
+  return {piece.bytes(), reinterpret_cast<std::byte*>(data)};
+}
+
+void ServerModel::accept(int worker, double weight) {
+  accepted_.emplace_back(worker, weight);
+  pusher_ = worker;
+}
+
+bool ServerModel::has_accepted(int worker) const {
+  return std::any_of(accepted_.begin(), accepted_.end(),
+                     [&](const auto& one) { return one.first == worker; });
+}
+
+Kernel ServerModel::decompress() {
+  if (!model_) return {};
+  return [this] {
+    for (const auto& [worker, weight] : accepted_)
+      decoder_->decode(worker, slots_[static_cast<std::size_t>(worker)].span());
+  };
+}
+
+Kernel ServerModel::fold() {
+  std::stable_sort(accepted_.begin(), accepted_.end(),
+                   [](const auto& a, const auto& b) { return a.first < b.first; });
+  for (const auto& [worker, weight] : accepted_) total_weight_ += weight;
+  if (!model_) {
+    accepted_.clear();
+    return {};
+  }
+  return [this] { add_up(); };
+}
+
+void ServerModel::add_up() {
+  for (const auto& [worker, weight] : accepted_) {
+    const auto& slot = slots_[static_cast<std::size_t>(worker)];
+    device_.add(aggregate_.data(), slot.data(), elements_, static_cast<float>(weight));
+  }
+  accepted_.clear();
+}
+
+Kernel ServerModel::apply(double scale, std::int64_t round) {
+  TANDEM_CHECK(scale == 1.0 || !only_averages_, "workers do not learn of the scale", scale);
+  if (!model_) {
+    total_weight_ = 0.0;
+    return {};
+  }
+  if (only_averages_) return [this] { take_mean(); };
+  return [this, scale, round] { update(scale, {round}); };
+}
+
+Snapshot ServerModel::hand_out(int worker) {
+  if (keeps_older_ == Since::handed_out) older_[static_cast<std::size_t>(worker)] = model_;
+  return model_;
+}
+
+/// Of trained elements and of statistics alike. In lockstep nobody still sends the last one.
+void ServerModel::take_mean() {
+  model_.reset();
+  model_ = snapshots_.fresh();
+  device_.copy(model_->data(), aggregate_.data(), aggregate_.bytes());
+  device_.scale(model_->data(), elements_, static_cast<float>(1.0 / total_weight_));
+  device_.fill(aggregate_.data(), elements_, 0.0F);
+  total_weight_ = 0.0;
+}
+
+void ServerModel::update(double scale, UpdateTime time) {
+  const Snapshot older = keeps_older_ ? older_[static_cast<std::size_t>(pusher_)] : nullptr;
+  if (keeps_older_ == Since::last_update) std::fill(older_.begin(), older_.end(), model_);
+  keep_what_is_held();
+  optimizer_.begin_update(time, scale);
+  change_update_.begin_update(optimizer_.rate_at(time));
+  for (const ShardPiece& piece : pieces_) {
+    if (payload_ == sync::Payload::gradient)
+      step_by_gradient(piece, older.get());
+    else
+      move_by_change(piece, scale, older.get());
+  }
+  device_.fill(aggregate_.data(), elements_, 0.0F);
+  total_weight_ = 0.0;
+}
+
+ServerModel::Stretch ServerModel::stretch_of(const ShardPiece& piece) {
+  const auto begin = static_cast<std::size_t>(piece.shard_offset);
+  const auto trained = static_cast<std::size_t>(piece.parameters);
+  const auto statistics = static_cast<std::size_t>(piece.elements) - trained;
+  const auto model = model_->span(), aggregate = aggregate_.span();
+  return {model.subspan(begin, trained), aggregate.subspan(begin, trained),
+          model.subspan(begin + trained, statistics), aggregate.subspan(begin + trained, statistics)};
+}
+
+void ServerModel::step_by_gradient(const ShardPiece& piece, const FloatArray* older) {
+  const Stretch at = stretch_of(piece);
+  const auto share = static_cast<float>(1.0 / total_weight_);
+  device_.scale(at.trained_sum.data(), std::ssize(at.trained_sum), share);
+  if (older != nullptr)
+    compensator_.correct(
+        at.trained_sum, at.trained,
+        older->span().subspan(static_cast<std::size_t>(piece.shard_offset), at.trained.size()),
+        piece.shard_offset);
+  optimizer_.apply(at.trained, at.trained_sum, 1.0, piece.shard_offset);
+  device_.copy(at.statistics.data(), at.statistics_sum.data(), at.statistics.size_bytes());
+  device_.scale(at.statistics.data(), std::ssize(at.statistics), share);
+}
+
+void ServerModel::move_by_change(const ShardPiece& piece, double scale, const FloatArray* older) {
+  const Stretch at = stretch_of(piece);
+  if (older != nullptr) return give_way_to_worker(piece, at, *older);
+  const double share = 1.0 / total_weight_;
+  change_update_.apply(at.trained, at.trained, at.trained_sum, share, scale, piece.shard_offset);
+  device_.add(at.statistics.data(), at.statistics_sum.data(), std::ssize(at.statistics),
+              static_cast<float>(share * scale));
+}
+
+/// The pusher's model is the centre that it was sent, and its change.
+void ServerModel::give_way_to_worker(const ShardPiece& piece, const Stretch& at,
+                                     const FloatArray& handed_out) {
+  const float* const sent = handed_out.data() + piece.shard_offset;
+  const auto trained = std::ssize(at.trained), statistics = std::ssize(at.statistics);
+  device_.add(at.trained_sum.data(), sent, trained, 1.0F);
+  device_.approach(at.trained.data(), at.trained_sum.data(), trained, pull_);
+  device_.add(at.statistics_sum.data(), sent + trained, statistics, 1.0F);
+  device_.approach(at.statistics.data(), at.statistics_sum.data(), statistics, pull_);
+}
+
+void ServerModel::serialise(StateArchive& state) {
+  optimizer_.serialise(state);
+  compensator_.serialise(state);
+  change_update_.serialise(state);
+  if (keeps_older_ != sync::DelayCompensation::Since::last_update || older_.empty()) return;
+  const Snapshot older = state.restores() ? snapshots_.fresh() : older_.front();
+  serialise_floats(state, "older", device_, older->span());
+  if (state.restores()) std::fill(older_.begin(), older_.end(), older);
+}
+
+void ServerModel::serialise_sum(StateArchive& state) {
+  state.number("sum.weight", total_weight_);
+  if (total_weight_ > 0.0) serialise_floats(state, "sum", device_, aggregate_.span());
+}
+
+Slice ServerModel::slice(const Snapshot& snapshot, std::size_t index) const {
+  const ShardPiece& piece = pieces_[index];
+  if (!snapshot) return {piece.bytes(), nullptr};
+  return {piece.bytes(), reinterpret_cast<std::byte*>(snapshot->data() + piece.shard_offset)};
+}
+
+}  // namespace tandem

@@ -1,0 +1,104 @@
+// The model as one parameter-server shard holds it: contributions in, updates by the optimiser, snapshots
+// out; or, where workers step models of their own, only the mean of the contributions. With modelled math it
+// holds nothing and its kernels are empty.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "policies/sync/policy.hpp"
+#include "workloads/context.hpp"
+#include "workloads/exchange/compressed_push.hpp"
+#include "workloads/job/job.hpp"
+#include "workloads/job/shard_layout.hpp"
+#include "workloads/model/optimizer.hpp"
+#include "workloads/model/update_rules.hpp"
+#include "workloads/vectors/snapshots.hpp"
+#include "workloads/vectors/state_archive.hpp"
+
+namespace tandem {
+
+class ServerModel {
+ public:
+  ServerModel(const Job& job, ComputeDevice& device, int shard);
+
+  const ShardPieces& pieces() const { return pieces_; }
+  Bytes bytes() const { return Bytes(elements_ * 4); }
+  /// Where the worker's contribution to the piece of this index is received.
+  Slice slot(int worker, std::size_t index);
+  /// A whole push of the worker, computed on this version of the model, is in its slot.
+  void note_push(int worker, int version) {
+    if (decoder_) decoder_->note_push(worker, version);
+  }
+  /// Pushes are compressed: what was accepted must be decompressed before it is folded.
+  bool is_compressed() const { return decoder_.has_value(); }
+  Kernel decompress();
+  /// Adds the worker's slot to the aggregate.
+  void accept(int worker, double weight);
+  bool has_accepted(int worker) const;
+  int accepted() const { return static_cast<int>(accepted_.size()); }
+  /// Sums what was accepted, in worker order, into the aggregate; afterwards the slots may be overwritten.
+  Kernel fold();
+  /// Updates make a mean to be handed out, and no model.
+  bool only_averages() const { return only_averages_; }
+  /// One update by the weighted mean of the aggregate, times `scale`, in a round of the job. What was handed
+  /// out stays as it is. Pre: scale 1, if it only averages.
+  Kernel apply(double scale, std::int64_t round);
+
+  /// The model as it is now, or the last mean, in the device's memory and unchanged as long as somebody holds
+  /// it; null when math is modelled.
+  Snapshot snapshot() const { return model_; }
+  /// The same, to be sent to the worker.
+  Snapshot hand_out(int worker);
+  Slice slice(const Snapshot& snapshot, std::size_t index) const;
+  /// What later updates depend on beside the model; and what was accepted for the next one.
+  void serialise(StateArchive& state);
+  void serialise_sum(StateArchive& state);
+  /// The flat model at the start if there is more of it than travels, and math is real; else empty.
+  const std::vector<float>& initial() const { return initial_; }
+
+ private:
+  /// A piece's part of the model and of the aggregate.
+  struct Stretch {
+    std::span<float> trained;
+    std::span<float> trained_sum;
+    std::span<float> statistics;
+    std::span<float> statistics_sum;
+  };
+
+  void keep_what_is_held();
+  void take_initial(const Job& job);
+  void add_up();
+  void take_mean();
+  void update(double scale, UpdateTime time);
+  Stretch stretch_of(const ShardPiece& piece);
+  void step_by_gradient(const ShardPiece& piece, const FloatArray* older);
+  void move_by_change(const ShardPiece& piece, double scale, const FloatArray* older);
+  void give_way_to_worker(const ShardPiece& piece, const Stretch& at, const FloatArray& handed_out);
+
+  ComputeDevice& device_;
+  ShardPieces pieces_;
+  std::int64_t elements_;
+  Snapshots snapshots_;  ///< of the model, or of means
+  bool only_averages_;
+  std::optional<PushDecoder> decoder_;
+  sync::Payload payload_;
+  Optimizer optimizer_;
+  DelayCompensator compensator_;
+  ChangeUpdate change_update_;
+  std::vector<float> initial_;
+  Snapshot model_;                                             ///< or the last mean
+  std::optional<sync::DelayCompensation::Since> keeps_older_;  ///< which older models are kept, if any
+  std::vector<Snapshot> older_;    ///< by worker: what its gradient or model is compared with
+  float pull_ = 0.0F;              ///< of one worker at the centre
+  int pusher_ = 0;                 ///< whose push was accepted last
+  std::vector<FloatArray> slots_;  ///< by worker: its push, decompressed
+  std::vector<std::pair<int, double>> accepted_;
+  FloatArray aggregate_;
+  double total_weight_ = 0.0;
+};
+
+}  // namespace tandem

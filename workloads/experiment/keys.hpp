@@ -1,0 +1,85 @@
+// The one table of experiment keys. Each line binds a key to its field, says what it accepts and what it
+// means; type and default are those of the field. Reading, JSON, YAML, suggestions and help all come from
+// this table.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "workloads/experiment/experiment.hpp"
+
+namespace tandem {
+
+/// Which catalogue the names of a key come from.
+enum class Names : std::uint8_t {
+  none,
+  model,
+  dataset,
+  sync,
+  collective,
+  compression,
+  sharding,
+  cache,
+  split
+};
+
+/// What a key accepts beyond its type.
+struct Accepts {
+  double minimum = -std::numeric_limits<double>::infinity();
+  double maximum = std::numeric_limits<double>::infinity();
+  bool without_minimum = false;  ///< the minimum itself is refused
+  bool without_maximum = false;  ///< the maximum itself is refused
+  std::vector<std::string> choices = {};
+  Names names = Names::none;
+  bool file_path =
+      false;  ///< relative ones are taken from the experiment's folder, then the working directory
+  std::string file_ending = {};  ///< texts that end so are file paths too, whatever else is accepted
+
+  bool is_path(const std::string& text) const {
+    return file_path || (!file_ending.empty() && text.ends_with(file_ending));
+  }
+};
+
+using OptionValues = std::map<std::string, OptionValue>;
+using Variants = std::map<std::string, nlohmann::json>;
+/// The field that a key is bound to; its type is the type of the key.
+using Field =
+    std::variant<std::string*, bool*, int*, std::int64_t*, std::uint64_t*, double*, Bytes*, Seconds*, Flops*,
+                 Experiment::Workload::Math*, std::vector<std::string>*, OptionValues*, Variants*>;
+
+struct ExperimentKey {
+  std::string path;  ///< "workload.batch"
+  Field (*field)(Experiment&);
+  Accepts accepts;
+  std::string summary;
+};
+
+/// All keys in the order in which they are written; keys of one section stand together.
+const std::vector<ExperimentKey>& experiment_keys();
+/// The key of a path; of "sync.options.h" it is "sync.options". Null when unknown.
+const ExperimentKey* find_experiment_key(const std::string& path);
+/// True for "sync" of "sync.algorithm".
+bool is_experiment_section(const std::string& path);
+/// "integer >= 1", "size >= 0 (like 4MiB)", "server | all-reduce".
+std::string describe_type(const ExperimentKey& key);
+/// Sets the field. False, and the field is anything, when the value is not of its type or out of bounds.
+[[nodiscard]] bool assign(const ExperimentKey& key, Experiment& experiment, const nlohmann::json& value);
+/// The value of a key as JSON: sizes, times and amounts of work as plain numbers, variants left as stored.
+nlohmann::json key_value(const ExperimentKey& key, const Experiment& experiment);
+/// The same as people write it: "4MiB", "10s".
+nlohmann::json written_value(const ExperimentKey& key, const Experiment& experiment);
+/// What a bare word of a file means: true, false, a number, or text.
+nlohmann::json plain_scalar(const std::string& text);
+/// True when a value of the key is taken as it is written, whatever else it looks like.
+bool takes_text(const ExperimentKey& key);
+
+/// An option's value as JSON and back. Pre: `value` is a scalar.
+nlohmann::json option_to_json(const OptionValue& value);
+OptionValue option_from_json(const nlohmann::json& value);
+
+}  // namespace tandem

@@ -1,0 +1,193 @@
+// The values of experiment keys: from JSON into the fields of the table, and back.
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <optional>
+#include <type_traits>
+#include <utility>
+
+#include "workloads/experiment/keys.hpp"
+#include "workloads/experiment/quantity_text.hpp"
+
+namespace tandem {
+namespace {
+
+using Json = nlohmann::json;
+
+bool within(const Accepts& accepts, double number) {
+  if (accepts.without_minimum ? number <= accepts.minimum : number < accepts.minimum) return false;
+  return accepts.without_maximum ? number < accepts.maximum : number <= accepts.maximum;
+}
+
+// ---- From JSON to a field: one overload a type, false when the value is of another type ----
+
+bool read(std::string& field, const Json& value) {
+  if (value.is_null()) field.clear();
+  if (value.is_string()) field = value.get<std::string>();
+  return value.is_null() || value.is_string();
+}
+
+bool read(bool& field, const Json& value) {
+  if (value.is_boolean()) field = value.get<bool>();
+  return value.is_boolean();
+}
+
+template <class Integer>
+requires std::is_integral_v<Integer>
+bool read(Integer& field, const Json& value) {
+  if (!value.is_number_integer()) return false;
+  const bool fits = value.is_number_unsigned() ? std::in_range<Integer>(value.get<std::uint64_t>())
+                                               : std::in_range<Integer>(value.get<std::int64_t>());
+  if (fits) field = value.get<Integer>();
+  return fits;
+}
+
+bool read(double& field, const Json& value) {
+  if (!value.is_number()) return false;
+  field = value.get<double>();
+  return std::isfinite(field);
+}
+
+bool read(Bytes& field, const Json& value) {
+  std::optional<Bytes> size;
+  std::int64_t plain = 0;
+  if (value.is_string()) size = parse_bytes(value.get<std::string>());
+  if (value.is_number_integer() && read(plain, value)) size = Bytes(plain);
+  if (size) field = *size;
+  return size.has_value();
+}
+
+template <class Quantity>
+bool read_real(Quantity& field, const Json& value, std::optional<Quantity> (*parse)(const std::string&)) {
+  std::optional<Quantity> quantity;
+  double plain = 0;
+  if (value.is_string()) quantity = parse(value.get<std::string>());
+  if (read(plain, value)) quantity = Quantity(plain);
+  if (quantity) field = *quantity;
+  return quantity.has_value();
+}
+bool read(Seconds& field, const Json& value) { return read_real(field, value, parse_seconds); }
+bool read(Flops& field, const Json& value) { return read_real(field, value, parse_flops); }
+
+bool read(std::vector<std::string>& field, const Json& value) {
+  std::vector<std::string> texts;
+  const auto take = [&](const Json& item) {
+    if (item.is_string()) texts.push_back(item.get<std::string>());
+    return item.is_string() && !texts.back().empty();
+  };
+  if (value.is_array() ? !std::all_of(value.begin(), value.end(), take) : !value.is_null() && !take(value))
+    return false;
+  field = std::move(texts);
+  return true;
+}
+
+bool read(OptionValues& field, const Json& value) {
+  if (!value.is_object()) return value.is_null();
+  for (const auto& [name, option] : value.items()) {
+    if (!option.is_primitive() || option.is_null()) return false;
+    field[name] = option_from_json(option);
+  }
+  return true;
+}
+
+// Variants are read key by key; as a whole they can only be cleared.
+bool read(Variants& field, const Json& value) {
+  field.clear();
+  return value.is_null() || (value.is_object() && value.empty());
+}
+
+bool read(Experiment::Workload::Math& field, const Json& value) {
+  if (!value.is_string()) return false;
+  field = value == "real" ? Experiment::Workload::Math::real : Experiment::Workload::Math::modelled;
+  return value == "real" || value == "modelled";
+}
+
+// ---- From a field to JSON ----
+
+template <class Value>
+Json written(const Value& field) {
+  return field;
+}
+template <class Tag, class Rep>
+Json written(const Quantity<Tag, Rep>& field) {
+  return field.count();
+}
+Json written(const Experiment::Workload::Math& field) {
+  return field == Experiment::Workload::Math::real ? "real" : "modelled";
+}
+Json written(const OptionValues& field) {
+  Json options = Json::object();
+  for (const auto& [name, value] : field) options[name] = option_to_json(value);
+  return options;
+}
+Json written(const Variants& field) {
+  Json variants = Json::object();
+  for (const auto& [name, overrides] : field) variants[name] = overrides;
+  return variants;
+}
+
+// ---- Type and bounds ----
+
+template <class Value>
+bool bounds_hold(const Accepts& accepts, const Value& field) {
+  if constexpr (std::is_arithmetic_v<Value>) return within(accepts, static_cast<double>(field));
+  if constexpr (std::is_same_v<Value, std::string>)
+    return accepts.choices.empty() ||
+           std::find(accepts.choices.begin(), accepts.choices.end(), field) != accepts.choices.end();
+  return true;
+}
+template <class Tag, class Rep>
+bool bounds_hold(const Accepts& accepts, const Quantity<Tag, Rep>& field) {
+  return within(accepts, static_cast<double>(field.count()));
+}
+
+}  // namespace
+
+bool assign(const ExperimentKey& key, Experiment& experiment, const Json& value) {
+  return std::visit([&](auto* field) { return read(*field, value) && bounds_hold(key.accepts, *field); },
+                    key.field(experiment));
+}
+
+Json key_value(const ExperimentKey& key, const Experiment& experiment) {
+  // The table binds fields for writing; here they are only read.
+  return std::visit([](const auto* field) { return written(*field); },
+                    key.field(const_cast<Experiment&>(experiment)));
+}
+
+Json written_value(const ExperimentKey& key, const Experiment& experiment) {
+  const auto write = []<class Value>(const Value* field) -> Json {
+    if constexpr (requires { field->count(); })
+      return to_text(*field);
+    else
+      return written(*field);
+  };
+  return std::visit(write, key.field(const_cast<Experiment&>(experiment)));
+}
+
+Json plain_scalar(const std::string& text) {
+  if (text == "true") return true;
+  if (text == "false") return false;
+  const char* const begin = text.data();
+  const char* const end = begin + text.size();
+  const auto parsed_as = [&](auto& number) {
+    const auto [rest, error] = std::from_chars(begin, end, number);
+    return error == std::errc() && rest == end;
+  };
+  if (std::int64_t integer = 0; parsed_as(integer)) return integer;
+  if (std::uint64_t large = 0; parsed_as(large)) return large;
+  if (double real = 0; parsed_as(real) && std::isfinite(real)) return real;
+  return text;
+}
+
+Json option_to_json(const OptionValue& value) {
+  return std::visit([](const auto& held) { return Json(held); }, value);
+}
+
+OptionValue option_from_json(const Json& value) {
+  if (value.is_boolean()) return value.get<bool>();
+  if (value.is_number_integer()) return value.get<std::int64_t>();
+  if (value.is_number_float()) return value.get<double>();
+  return value.get<std::string>();
+}
+
+}  // namespace tandem

@@ -1,0 +1,261 @@
+#include "workloads/job/all_reduce_plan.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <map>
+#include <numeric>
+#include <tuple>
+#include <utility>
+
+#include "policies/collectives/network.hpp"
+#include "policies/vocabulary/check.hpp"
+
+namespace tandem {
+namespace {
+
+using collectives::Arrangement;
+constexpr Bytes element_size{sizeof(float)};
+// Share of its cost that another order must save to be taken: pieces that differ by an element are no reason.
+constexpr double worth_leaving = 1e-3;
+constexpr double never = std::numeric_limits<double>::infinity();
+
+/// The network between workers, as a price needs it. Where routes are not known, all are alike and share
+/// nothing.
+collectives::Network network_of(const std::vector<int>& place_of, const platforms::Network& network) {
+  if (network.routes.empty())
+    return {.channels = {{1.0 / network.typical.bandwidth.count(), false}},
+            .place_of = std::vector<int>(place_of.size(), 0),
+            .places = 1,
+            .ways = {{network.typical.latency, {0}}}};
+  collectives::Network between;
+  for (const auto& channel : network.channels)
+    between.channels.push_back({1.0 / channel.bandwidth.count(), channel.shared});
+  between.place_of = place_of;
+  between.places = static_cast<int>(network.hosts.size());
+  for (const auto& route : network.routes)
+    between.ways.push_back(route ? collectives::Network::Way{route->latency, route->channels}
+                                 : collectives::Network::Way{Seconds(never)});
+  return between;
+}
+
+/// The number of each worker's host among all hosts; in the order of the network, if it is known.
+std::vector<int> places_of(const std::vector<std::string>& hosts, const platforms::Network& network) {
+  std::vector<std::string> known = network.hosts;
+  std::vector<int> places;
+  for (const auto& host : hosts) {
+    const auto found = std::find(known.begin(), known.end(), host);
+    TANDEM_CHECK(found != known.end() || !network.known(), "host", host);
+    places.push_back(static_cast<int>(found - known.begin()));
+    if (found == known.end()) known.push_back(host);
+  }
+  return places;
+}
+
+class Planner {
+ public:
+  Planner(const AllReduceSetting& setting, const platforms::Network& network)
+      : setting_(setting),
+        platform_(network),
+        place_of_(places_of(setting.hosts, network)),
+        network_(network_of(place_of_, network)) {
+    for (const std::int64_t elements : setting.bucket_elements) ++buckets_[elements];
+    if (setting.collective == "auto")
+      names_ = collectives::catalog().names();
+    else
+      names_ = {setting.collective};
+  }
+
+  double price(const AllReducePlan& plan) {
+    double sum = 0.0;
+    for (std::size_t bucket = 0; bucket < plan.collectives.size(); ++bucket)
+      sum += price_of(plan.collectives[bucket], setting_.bucket_elements.at(bucket), plan.workers);
+    return sum;
+  }
+
+  AllReducePlan plan() {
+    const std::vector<AllReducePlan> candidates = all_candidates();
+    const bool has_choice = candidates.size() > 1 || names_.size() > 1;
+    TANDEM_CHECK(names_.size() == 1 || platform_.known(), "collective", setting_.collective);
+    double least = never;
+    AllReducePlan best = candidates.front();
+    for (const AllReducePlan& candidate : candidates) {
+      const double cost = has_choice ? cost_of(candidate.workers) : 0.0;
+      if (cost >= least * (1 - worth_leaving)) continue;
+      least = cost;
+      best = candidate;
+    }
+    best.picked = names_.size() > 1;
+    for (const std::int64_t elements : setting_.bucket_elements)
+      best.collectives.push_back(has_choice ? cheapest(elements, best.workers).first : names_.front());
+    return best;
+  }
+
+ private:
+  /// Every order with every grouping. The order of ranks first.
+  std::vector<AllReducePlan> all_candidates() const {
+    std::vector<int> by_rank(place_of_.size());
+    std::iota(by_rank.begin(), by_rank.end(), 0);
+    std::vector<std::vector<int>> orders = {by_rank};
+    if (!setting_.by_rank)
+      for (const auto& places : platform_.orders) orders.push_back(workers_in(places));
+    std::vector<AllReducePlan> candidates;
+    for (std::size_t order = 0; order < orders.size(); ++order) {
+      if (std::find(orders.begin(), orders.begin() + static_cast<std::ptrdiff_t>(order), orders[order]) !=
+          orders.begin() + static_cast<std::ptrdiff_t>(order))
+        continue;
+      for (auto& groups : groupings(orders[order]))
+        candidates.push_back({.workers = {orders[order], std::move(groups)}, .by_rank = order == 0});
+    }
+    return candidates;
+  }
+
+  /// Workers by the order of their hosts; those of one host by rank.
+  std::vector<int> workers_in(const std::vector<int>& places) const {
+    std::vector<int> workers;
+    for (const int place : places)
+      for (std::size_t worker = 0; worker < place_of_.size(); ++worker)
+        if (place_of_[worker] == place) workers.push_back(static_cast<int>(worker));
+    return workers;
+  }
+
+  /// The groups that hosts and levels of the network make of workers that follow each other. Where they make
+  /// none, or no collective takes groups, all are one.
+  std::vector<std::vector<int>> groupings(const std::vector<int>& order) const {
+    const std::vector<std::vector<int>> one = {{static_cast<int>(order.size())}};
+    const bool needed = std::any_of(names_.begin(), names_.end(), [](const std::string& name) {
+      return collectives::takes_groups(collectives::catalog().find(name).make);
+    });
+    if (!needed) return one;
+    std::vector<std::vector<int>> found;
+    const auto add = [&](const auto& group_of) {
+      std::vector<int> sizes;
+      for (std::size_t at = 0; at < order.size(); ++at) {
+        if (at > 0 && group_of(order[at]) == group_of(order[at - 1]))
+          ++sizes.back();
+        else
+          sizes.push_back(1);
+      }
+      const bool groups = 1 < sizes.size() && sizes.size() < order.size();
+      if (groups && std::find(found.begin(), found.end(), sizes) == found.end())
+        found.push_back(std::move(sizes));
+    };
+    const auto place = [this](int worker) { return place_of_[static_cast<std::size_t>(worker)]; };
+    add(place);
+    for (const auto& level : platform_.levels)
+      add([&](int worker) { return level[static_cast<std::size_t>(place(worker))]; });
+    return found.empty() ? one : found;
+  }
+
+  double cost_of(const Arrangement& workers) {
+    double sum = 0.0;
+    for (const auto& [elements, count] : buckets_) sum += count * cheapest(elements, workers).second;
+    return sum;
+  }
+
+  std::pair<std::string, double> cheapest(std::int64_t elements, const Arrangement& workers) {
+    std::pair<std::string, double> best{names_.front(), never};
+    for (const std::string& name : names_)
+      if (const double price = price_of(name, elements, workers); price < best.second) best = {name, price};
+    return best;
+  }
+
+  double price_of(const std::string& name, std::int64_t elements, const Arrangement& workers) {
+    const auto make = collectives::catalog().find(name).make;
+    auto key = std::tuple(name, elements, workers.order, workers.groups);
+    if (!collectives::takes_groups(make)) std::get<3>(key).clear();
+    const auto [found, fresh] = prices_.try_emplace(std::move(key), 0.0);
+    if (!fresh) return found->second;
+    std::vector<collectives::Schedule> schedules;
+    for (int worker = 0; worker < static_cast<int>(workers.order.size()); ++worker)
+      schedules.push_back(collectives::arranged(make, workers, worker, elements));
+    found->second = collectives::price(schedules, element_size, network_, setting_.reduce).count();
+    return found->second;
+  }
+
+  const AllReduceSetting& setting_;
+  const platforms::Network& platform_;
+  std::vector<int> place_of_;  ///< by worker
+  collectives::Network network_;
+  std::vector<std::string> names_;       ///< collectives to choose from
+  std::map<std::int64_t, int> buckets_;  ///< elements -> how many
+  std::map<std::tuple<std::string, std::int64_t, std::vector<int>, std::vector<int>>, double> prices_;
+};
+
+std::string list_of(const std::vector<int>& groups) {
+  std::string text;
+  for (const int size : groups) text += (text.empty() ? "" : ", ") + std::to_string(size);
+  return text;
+}
+
+}  // namespace
+
+std::optional<collectives::Schedule> AllReducePlan::schedule(std::size_t bucket, std::span<const int> members,
+                                                             int self, std::int64_t elements) const {
+  if (collectives.at(bucket) == native_all_reduce) return std::nullopt;
+  return collectives::arranged(collectives::catalog().find(collectives.at(bucket)).make,
+                               collectives::among(workers, members), self, elements);
+}
+
+collectives::Schedule AllReducePlan::gather(std::span<const int> members, int self,
+                                            std::int64_t elements) const {
+  return collectives::arranged(collectives::ring_gather, collectives::among(workers, members), self,
+                               elements);
+}
+
+nlohmann::json to_json(const AllReducePlan& plan) {
+  return {{"collectives", plan.collectives},
+          {"picked", plan.picked},
+          {"by_rank", plan.by_rank},
+          {"order", plan.workers.order},
+          {"groups", plan.workers.groups}};
+}
+
+AllReducePlan all_reduce_plan_from_json(const nlohmann::json& document) {
+  AllReducePlan plan;
+  document.at("collectives").get_to(plan.collectives);
+  document.at("picked").get_to(plan.picked);
+  document.at("by_rank").get_to(plan.by_rank);
+  document.at("order").get_to(plan.workers.order);
+  document.at("groups").get_to(plan.workers.groups);
+  return plan;
+}
+
+std::string describe(const AllReducePlan& plan) {
+  std::vector<std::pair<std::string, int>> counts;
+  bool grouped = false;
+  for (const std::string& name : plan.collectives) {
+    const bool has_schedule = name != native_all_reduce;
+    grouped = grouped || (has_schedule && collectives::takes_groups(collectives::catalog().find(name).make));
+    const auto known =
+        std::find_if(counts.begin(), counts.end(), [&](const auto& c) { return c.first == name; });
+    if (known == counts.end())
+      counts.emplace_back(name, 1);
+    else
+      ++known->second;
+  }
+  std::string text;
+  for (const auto& [name, count] : counts) {
+    text += (text.empty() ? plan.picked ? "auto picked " : "" : " and ") + name;
+    if (counts.size() > 1) text += " for " + std::to_string(count) + (count == 1 ? " bucket" : " buckets");
+  }
+  if (grouped) text += " in groups of " + list_of(plan.workers.groups);
+  return text + (plan.by_rank ? ", workers by rank" : ", workers in the order of the network");
+}
+
+AllReducePlan plan_all_reduce(const AllReduceSetting& setting, const platforms::Network& network) {
+  if (setting.collective == native_all_reduce) {
+    AllReducePlan plan;
+    plan.workers.order.resize(setting.hosts.size());
+    std::iota(plan.workers.order.begin(), plan.workers.order.end(), 0);
+    plan.workers.groups = {static_cast<int>(setting.hosts.size())};
+    plan.collectives.assign(setting.bucket_elements.size(), native_all_reduce);
+    return plan;
+  }
+  return Planner(setting, network).plan();
+}
+
+Seconds price(const AllReducePlan& plan, const AllReduceSetting& setting, const platforms::Network& network) {
+  return Seconds(Planner(setting, network).price(plan));
+}
+
+}  // namespace tandem

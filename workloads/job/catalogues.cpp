@@ -1,0 +1,75 @@
+#include "workloads/job/catalogues.hpp"
+
+#include "policies/cache/policy.hpp"
+#include "policies/collectives/schedule.hpp"
+#include "policies/compression/codec.hpp"
+#include "policies/sampling/partition.hpp"
+#include "policies/sharding/policy.hpp"
+#include "policies/sync/policy.hpp"
+#include "workloads/data/dataset.hpp"
+#include "workloads/job/all_reduce_plan.hpp"
+#include "workloads/learner/learner.hpp"
+
+namespace tandem {
+namespace {
+
+template <class Factory>
+std::vector<NameCatalog::Entry> without_factories(const Catalog<Factory>& catalog) {
+  std::vector<NameCatalog::Entry> entries;
+  for (const auto& entry : catalog.entries())
+    entries.push_back({entry.name, entry.summary, entry.paper, entry.options, {}});
+  return entries;
+}
+
+template <class Factory>
+NameCatalog names_of(const Catalog<Factory>& catalog) {
+  return {catalog.kind(), without_factories(catalog)};
+}
+
+NameCatalog models() {
+  auto entries = without_factories(model_catalog());
+  entries.push_back(
+      {"synthetic", "given by its sizes (workload.synthetic_*); modelled math only", "", {}, {}});
+  entries.push_back({"FILE.pt", "any TorchScript module: a network as torch.jit.save writes it", "", {}, {}});
+  return {model_catalog().kind(), std::move(entries)};
+}
+
+NameCatalog all_reduces() {
+  auto entries = without_factories(collectives::catalog());
+  entries.push_back({native_all_reduce,
+                     "MPI's own (MPI_Iallreduce), or NCCL's where every worker has a GPU of its own; priced "
+                     "from calibration",
+                     "",
+                     {},
+                     {}});
+  entries.push_back({"auto", "for each bucket, what costs least by the network of the platform", "", {}, {}});
+  return {collectives::catalog().kind(), std::move(entries)};
+}
+
+}  // namespace
+
+NameCatalog catalogue_of(Names names) {
+  switch (names) {
+    case Names::model:
+      return models();
+    case Names::dataset:
+      return names_of(dataset_catalog());
+    case Names::sync:
+      return names_of(sync::catalog());
+    case Names::collective:
+      return all_reduces();
+    case Names::compression:
+      return names_of(compression::catalog());
+    case Names::sharding:
+      return names_of(sharding::catalog());
+    case Names::cache:
+      return names_of(cache::catalog());
+    case Names::split:
+      return names_of(sampling::splits());
+    case Names::none:
+      break;
+  }
+  fail_check("a catalogue of names", __FILE__, __LINE__, "Names::none");
+}
+
+}  // namespace tandem

@@ -1,0 +1,278 @@
+#include "workloads/job/experiment_check.hpp"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "policies/compression/codec.hpp"
+#include "policies/sync/policy.hpp"
+#include "policies/vocabulary/check.hpp"
+#include "workloads/experiment/keys.hpp"
+#include "workloads/experiment/overrides.hpp"
+#include "workloads/job/catalogues.hpp"
+#include "workloads/job/compression_rules.hpp"
+
+namespace tandem {
+namespace {
+
+using Math = Experiment::Workload::Math;
+
+bool is_utf8(const std::string& text) {
+  try {
+    nlohmann::json(text).dump();
+    return true;
+  } catch (const nlohmann::json::type_error&) {
+    return false;
+  }
+}
+
+bool works_over(const sync::Factory& algorithm, sync::Route route) {
+  return std::find(algorithm.routes.begin(), algorithm.routes.end(), route) != algorithm.routes.end();
+}
+
+class Checker {
+ public:
+  Checker(Experiment& experiment, const Locate& locate) : experiment_(experiment), locate_(locate) {}
+
+  void run() {
+    check_name();
+    check_names();
+    resolve_options("sync.options", experiment_.sync.algorithm, Names::sync, experiment_.sync.options);
+    resolve_options("sync.compression_options", experiment_.sync.compression, Names::compression,
+                    experiment_.sync.compression_options);
+    resolve_options("sync.sharding_options", experiment_.sync.sharding, Names::sharding,
+                    experiment_.sync.sharding_options);
+    resolve_options("data.cache_options", experiment_.data.cache, Names::cache,
+                    experiment_.data.cache_options);
+    resolve_options("data.split_options", experiment_.data.split, Names::split,
+                    experiment_.data.split_options);
+    check_workload();
+    check_route();
+    check_overlap();
+    check_compression();
+    check_stop();
+    check_target();
+    check_optimizer();
+    check_update_at();
+    check_slowdown();
+    check_device_messages();
+    check_files();
+  }
+
+ private:
+  [[noreturn]] void refuse_key(const std::string& path, const std::string& expected,
+                               const std::string& found) const {
+    const Origin origin = locate_(path);
+    refuse(origin.place, origin.label, expected, found);
+  }
+
+  // Result directories are named after the experiment and its variant.
+  void check_name() const {
+    const std::string& name = experiment_.name;
+    const bool has_control = std::any_of(name.begin(), name.end(), [](unsigned char c) { return c < ' '; });
+    const auto slash = std::count(name.begin(), name.end(), '/');
+    if (name.empty() || name.front() == '.' || name.front() == '/' || has_control || slash > 1 ||
+        name.find("/.") != std::string::npos || !is_utf8(name))
+      refuse_key("name", "a name that a folder can have, in UTF-8",
+                 is_utf8(name) ? quote(name) : "other bytes");
+  }
+
+  void check_names() const {
+    for (const auto& key : experiment_keys()) {
+      if (key.accepts.names == Names::none) continue;
+      const auto catalog = catalogue_of(key.accepts.names);
+      const auto names = catalog.names();
+      const std::string name = key_value(key, experiment_).get<std::string>();
+      const bool is_file = key.accepts.is_path(name);
+      if (is_file || std::find(names.begin(), names.end(), name) != names.end()) continue;
+      std::string expected;
+      for (const auto& known : names) expected += (expected.empty() ? "" : " | ") + known;
+      const std::string nearest = nearest_name(name, names);
+      refuse_key(key.path, "a " + catalog.kind() + " (" + expected + ")",
+                 quote(name) + (nearest.empty() ? "" : "; did you mean '" + nearest + "'?"));
+    }
+  }
+
+  // One option at a time, so that each error points at its own line.
+  void resolve_options(const std::string& path, const std::string& owner, Names names,
+                       OptionValues& options) const {
+    const auto catalog = catalogue_of(names);
+    const auto& specs = catalog.find(owner).options;
+    for (const auto& [name, value] : options) {
+      const Origin origin = locate_(path + '.' + name);
+      const std::string key = origin.place + ": key '" + locate_(path).label + "' of " + owner;
+      Options::resolve(key, specs, {{name, value}});
+    }
+    options = Options::resolve(owner, specs, options).values();
+  }
+
+  void check_workload() const {
+    const auto& workload = experiment_.workload;
+    check_precision();
+    if (workload.model != "synthetic") return;
+    if (workload.math == Math::real)
+      refuse_key("workload.model", "a model that can be computed, because workload.math is real",
+                 "'synthetic'");
+    if (workload.synthetic_buckets > workload.synthetic_parameters)
+      refuse_key(
+          "workload.synthetic_buckets",
+          "at most workload.synthetic_parameters (" + std::to_string(workload.synthetic_parameters) + ")",
+          "'" + std::to_string(workload.synthetic_buckets) + "'");
+  }
+
+  // A measured profile is of the precision that it was measured with; the devices of a platform have one
+  // speed.
+  void check_precision() const {
+    const auto& workload = experiment_.workload;
+    const bool measured = experiment_.run.devices == "native" && !experiment_.physics.profile.empty();
+    if (workload.math == Math::modelled && workload.precision != "fp32" && !measured)
+      refuse_key("workload.precision",
+                 "fp32, because workload.math is modelled and a device of the platform has one speed",
+                 quote(workload.precision));
+  }
+
+  void check_route() const {
+    const auto& sync = experiment_.sync;
+    const auto route = sync::parse_route(sync.over);
+    std::string able;
+    for (const auto& algorithm : sync::catalog().entries())
+      if (works_over(algorithm.make, route)) able += (able.empty() ? "" : " | ") + algorithm.name;
+    const auto& chosen = sync::catalog().find(sync.algorithm).make;
+    if (works_over(chosen, route)) return;
+    std::string routes;
+    for (const auto other : chosen.routes) routes += (routes.empty() ? "" : " or ") + to_text(other);
+    refuse_key("sync.algorithm", "one that works over " + sync.over + " (" + able + ")",
+               "'" + sync.algorithm + "', for which sync.over is " + routes);
+  }
+
+  void check_overlap() const {
+    if (!experiment_.sync.overlaps_forward()) return;
+    const auto refuse = [this](const std::string& why) {
+      refuse_key("sync.overlap", "none or backward, because " + why, "'both'");
+    };
+    if (sync::catalog().find(experiment_.sync.algorithm).make.payload != sync::Payload::gradient)
+      refuse("workers of " + experiment_.sync.algorithm + " need their whole model between exchanges");
+    if (experiment_.run.devices == "native")
+      refuse("the forward pass of a native device is one piece (run.devices)");
+    if (experiment_.sync.over == "all-reduce" && experiment_.sync.compression != "none")
+      refuse("what a compression sums over all workers is taken over in one go");
+  }
+
+  void check_compression() const {
+    const auto& sync = experiment_.sync;
+    const auto& chosen = compression::catalog().find(sync.compression).make;
+    if (chosen.make == nullptr) return;
+    if (sync::catalog().find(sync.algorithm).make.payload == sync::Payload::model)
+      refuse_key("sync.compression",
+                 "none, because workers of " + sync.algorithm + " exchange whole models, not gradients or " +
+                     "changes",
+                 quote(sync.compression));
+    if (const auto needed = collective_needed(sync))
+      refuse_key("sync.collective", *needed, quote(sync.collective));
+  }
+
+  void check_stop() const {
+    const auto& stop = experiment_.stop;
+    if (stop.rounds == 0 && stop.epochs == 0.0 && stop.seconds == Seconds(0.0))
+      refuse_key("stop", "at least one of rounds, epochs and seconds above 0", "none");
+    const auto& sync = experiment_.sync;
+    const bool counts_rounds_alike =
+        sync.over != "server" && !sync::catalog().find(sync.algorithm).make.timing_driven;
+    if (stop.seconds > Seconds(0.0) && counts_rounds_alike)
+      refuse_key("stop.seconds",
+                 "stop.rounds or stop.epochs, because all workers of " + sync.algorithm + " over " +
+                     sync.over + " stop after the same round",
+                 "a limit of time");
+  }
+
+  // Without real mathematics nothing is evaluated whatever else is set, which the results say.
+  void check_target() const {
+    if (experiment_.target_accuracy > 0.0 && experiment_.evaluate_every == 0 &&
+        experiment_.workload.math == Math::real)
+      refuse_key("target_accuracy", "0, because nothing is evaluated (evaluate_every is 0)",
+                 quote(experiment_.target_accuracy));
+  }
+
+  void check_optimizer() const {
+    const auto& optimizer = experiment_.optimizer;
+    if (optimizer.kind != "sgd" && optimizer.momentum > 0.0)
+      refuse_key("optimizer.momentum", "0, because " + optimizer.kind + " has beta1 instead",
+                 quote(optimizer.momentum));
+    if (optimizer.nesterov && optimizer.momentum == 0.0)
+      refuse_key("optimizer.nesterov", "false, because there is no momentum that could be Nesterov's",
+                 "'true'");
+    if (optimizer.schedule == "step" && optimizer.step_every == 0)
+      refuse_key("optimizer.step_every", "1 round or more between drops, because optimizer.schedule is step",
+                 "'0'");
+    if (optimizer.schedule == "cosine") check_cosine();
+  }
+
+  /// A worker that missed an update, or got two as one, would have another model.
+  void check_update_at() const {
+    const auto& sync = experiment_.sync;
+    if (experiment_.optimizer.update_at == "server" || sync.over != "server") return;
+    if (sync::catalog().find(sync.algorithm).make.lockstep) return;
+    std::string able;
+    for (const auto& algorithm : sync::catalog().entries())
+      if (algorithm.make.lockstep) able += (able.empty() ? "" : " | ") + algorithm.name;
+    refuse_key(
+        "optimizer.update_at",
+        "server, or an algorithm that sends all workers the gradient of every update at once (" + able + ")",
+        "'workers' with " + sync.algorithm);
+  }
+
+  /// Its length must be known before it begins.
+  void check_cosine() const {
+    const auto& optimizer = experiment_.optimizer;
+    const auto& stop = experiment_.stop;
+    const auto& algorithm = sync::catalog().find(experiment_.sync.algorithm);
+    const bool rounds_vary = algorithm.make.steps_per_round(Options::resolve(
+                                 algorithm.name, algorithm.options, experiment_.sync.options)) == 0;
+    const std::int64_t rounds = optimizer.cosine_rounds > 0 ? optimizer.cosine_rounds : stop.rounds;
+    if (rounds > 0 && optimizer.warmup_rounds >= rounds)
+      refuse_key("optimizer.warmup_rounds",
+                 "fewer than the " + std::to_string(rounds) + " rounds of the cosine",
+                 quote(optimizer.warmup_rounds));
+    if (rounds > 0 || (stop.epochs > 0.0 && !rounds_vary)) return;
+    refuse_key("optimizer.cosine_rounds",
+               stop.epochs > 0.0 ? "the rounds until the cosine ends, because with " + algorithm.name +
+                                       " stop.epochs does not tell them"
+                                 : "the rounds until the cosine ends, or stop.rounds or stop.epochs",
+               "'0'");
+  }
+
+  void check_slowdown() const {
+    if (experiment_.run.slowdown_probability > 0.0 && experiment_.run.devices == "native")
+      refuse_key("run.slowdown_probability",
+                 "0, because native devices are as fast as they are (run.devices)",
+                 quote(experiment_.run.slowdown_probability));
+  }
+
+  void check_device_messages() const {
+    if (experiment_.run.device_messages != "auto" && experiment_.run.devices == "emulated")
+      refuse_key("run.device_messages",
+                 "auto, because emulated devices have no memory of their own (run.devices)",
+                 quote(experiment_.run.device_messages));
+  }
+
+  void check_files() const {
+    if (experiment_.platform.empty()) refuse_key("platform", "a SimGrid platform file", "nothing");
+    if (experiment_.data.source == "storage" && experiment_.placement.cache_nodes.empty())
+      refuse_key("placement.cache_nodes", "hosts with a disk, because data.source is storage", "nothing");
+    const auto& physics = experiment_.physics;
+    for (const auto& [key, value] :
+         {std::pair("network", physics.network), std::pair("noise", physics.noise)})
+      if (value == "profile" && physics.profile.empty())
+        refuse_key("physics.profile",
+                   std::string("a file made by `tandem calibrate`, because physics.") + key + " is profile",
+                   "nothing");
+  }
+
+  Experiment& experiment_;
+  const Locate& locate_;
+};
+
+}  // namespace
+
+void complete_experiment(Experiment& experiment, const Locate& locate) { Checker(experiment, locate).run(); }
+
+}  // namespace tandem

@@ -1,0 +1,52 @@
+// Reads experiments from YAML and checks them key by key. Every error names file, line, key, what was
+// expected and what was found; unknown keys are errors with the nearest known key.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "platforms/description.hpp"
+#include "workloads/experiment/experiment.hpp"
+#include "workloads/job/experiment_check.hpp"
+
+namespace tandem {
+
+/// "key=value" pairs from --set, applied after the file ("sync.algorithm", "asp"), and over what variants
+/// say.
+using Overrides = std::vector<std::pair<std::string, std::string>>;
+
+/// Parses "a.b=c". Errors: ConfigError.
+std::pair<std::string, std::string> parse_override(const std::string& text);
+
+/// Loads, overrides and resolves. Checks types, bounds and catalogue names, not the platform.
+/// A relative platform path is taken from the experiment file's folder, then from the working directory.
+Experiment load_experiment(const std::string& path, const Overrides& overrides = {});
+/// The experiment of one variant (see Experiment::variants); its name becomes "experiment/variant".
+Experiment apply_variant(const Experiment& experiment, const std::string& variant);
+
+/// An experiment, and where its keys were given.
+struct LocatedExperiment {
+  Experiment experiment;
+  Locate locate;
+};
+/// As load_experiment, then takes the variant (empty: the experiment itself).
+LocatedExperiment load_located(const std::string& path, const Overrides& overrides,
+                               const std::string& variant);
+
+/// The resolved experiment with overrides that a resolved one can have; `place`: where it stands, for errors.
+/// Relative paths are taken from the working directory. Errors: ConfigError.
+Experiment with_overrides(Experiment experiment, const Overrides& overrides, const std::string& place);
+
+/// Fills placement defaults (workers: every host that no other role names, unless given) and checks the
+/// experiment against the platform: hosts exist, disks exist where needed, cache fits the disk and the memory
+/// of the host (<prop id="memory">), at least one worker, a server where the route needs one, options of the
+/// algorithm that so many workers can follow. Errors: ConfigError, placed by `locate`.
+void resolve_placement(Experiment& experiment, const platforms::Description& platform, const Locate& locate);
+/// The same, with errors placed at the experiment's name.
+void resolve_placement(Experiment& experiment, const platforms::Description& platform);
+
+/// One line a key: "workload.batch  integer >= 1  [64]  samples a worker and step". For `tandem show --keys`.
+std::string describe_keys();
+
+}  // namespace tandem

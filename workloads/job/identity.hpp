@@ -1,0 +1,27 @@
+// What all ranks of a job must have alike before it starts: ranks on several machines read files of their own
+// machine, and models that differ would train without an error. Knows nothing of how ranks talk.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "workloads/job/job.hpp"
+
+namespace tandem {
+
+/// What a rank has, by name, each with its version or a digest; what decides the others comes first.
+using JobIdentity = std::vector<std::pair<std::string, std::string>>;
+
+/// `document`: path of what the job was read from. Errors: ConfigError for a file that cannot be read.
+JobIdentity identity_of(const Job& job, const std::string& document);
+
+std::string to_text(const JobIdentity& identity);
+/// Inverse of to_text.
+JobIdentity identity_from_text(const std::string& text);
+
+/// `ranks`: of each, by rank. Errors: ConfigError naming the first rank that differs from rank 0, its host,
+/// and what differs.
+void expect_alike(const Job& job, const std::vector<JobIdentity>& ranks);
+
+}  // namespace tandem

@@ -1,0 +1,264 @@
+// Puts the roles of an experiment on the hosts of a platform: defaults first, then checks that they fit.
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "policies/sync/policy.hpp"
+#include "policies/vocabulary/check.hpp"
+#include "workloads/experiment/overrides.hpp"
+#include "workloads/experiment/quantity_text.hpp"
+#include "workloads/job/experiment_file.hpp"
+
+namespace tandem {
+namespace {
+
+using platforms::Description;
+using platforms::Host;
+
+class Placer {
+ public:
+  Placer(Experiment& experiment, const Description& platform, const Locate& locate)
+      : experiment_(experiment), placement_(experiment.placement), platform_(platform), locate_(locate) {}
+
+  void run() {
+    if (platform_.hosts.empty())
+      throw ConfigError(platform_.file + ": expected at least one host, found none");
+    check_known("placement.workers", placement_.workers);
+    take_word_for_servers();
+    if (servers_ == Servers::listed)
+      check_known("placement.servers", placement_.servers, {"co-located", "own"});
+    check_known("placement.cache_nodes", placement_.cache_nodes);
+    if (!placement_.evaluator.empty()) check_known("placement.evaluator", {placement_.evaluator});
+    fill_defaults();
+    check_slots();
+    check_sync();
+    if (experiment_.data.source == "storage") check_storage();
+  }
+
+ private:
+  [[noreturn]] void refuse_key(const std::string& key, const std::string& expected,
+                               const std::string& found) const {
+    const Origin origin = locate_(key);
+    refuse(origin.place, origin.label, expected, found);
+  }
+
+  /// `words`: that may stand in place of all hosts.
+  void check_known(const std::string& key, const std::vector<std::string>& hosts,
+                   const std::vector<std::string>& words = {}) const {
+    std::vector<std::string> names = host_names();
+    const std::set<std::string> known(names.begin(), names.end());
+    std::string expected = "a host of " + platform_.file;
+    if (hosts.size() == 1)
+      for (const auto& word : words) {
+        names.push_back(word);
+        expected += " | " + word;
+      }
+    for (const auto& host : hosts) {
+      if (known.contains(host)) continue;
+      const std::string nearest = nearest_name(host, names);
+      refuse_key(key, expected, quote(host) + (nearest.empty() ? "" : "; did you mean '" + nearest + "'?"));
+    }
+  }
+
+  std::vector<std::string> host_names() const {
+    std::vector<std::string> names;
+    for (const auto& host : platform_.hosts) names.push_back(host.name);
+    return names;
+  }
+
+  /// A host of that name is meant rather than the word.
+  void take_word_for_servers() {
+    const auto is_word = [&](const std::string& word) {
+      const auto names = host_names();
+      return placement_.servers == std::vector<std::string>{word} &&
+             std::find(names.begin(), names.end(), word) == names.end();
+    };
+    if (is_word("co-located")) servers_ = Servers::co_located;
+    if (is_word("own")) servers_ = Servers::own;
+    if (servers_ != Servers::listed) placement_.servers.clear();
+  }
+
+  // Workers are chosen while the servers still stand, so that every route gets the same workers.
+  void fill_defaults() {
+    const auto route = sync::parse_route(experiment_.sync.over);
+    const bool coordinated = sync::has_coordinator(algorithm().make, route);
+    const bool has_server = route == sync::Route::server || coordinated;
+    const bool workers_by_default = placement_.workers.empty();
+    if (servers_ == Servers::own && !workers_by_default)
+      placement_.servers = hosts_without_role(placement_.workers);
+    else if (servers_ != Servers::co_located && has_server && placement_.servers.empty())
+      placement_.servers = default_server();
+    if (workers_by_default) placement_.workers = hosts_without_role(placement_.servers);
+    if (placement_.workers.empty() && platform_.hosts.size() == 1)
+      placement_.workers.assign(static_cast<std::size_t>(slots_of(platform_.hosts.front())),
+                                platform_.hosts.front().name);
+    keep_so_many_workers();
+    const auto most = static_cast<std::size_t>(algorithm().make.most_workers);
+    if (workers_by_default && most > 0 && placement_.workers.size() > most) placement_.workers.resize(most);
+    if (placement_.worker_count > 0) placement_.worker_count = static_cast<int>(placement_.workers.size());
+    if (placement_.workers.empty())
+      refuse_key("placement.workers", "at least one host that no other role names", "none; list the workers");
+    if (servers_ == Servers::co_located) placement_.servers = placement_.workers;
+    if (servers_ == Servers::own && has_server) check_own_hosts();
+    if (!has_server) placement_.servers.clear();
+    if (coordinated) placement_.servers.resize(1);
+    if (experiment_.evaluate_every == 0)
+      placement_.evaluator.clear();
+    else if (placement_.evaluator.empty())
+      placement_.evaluator = has_server ? placement_.servers.front() : placement_.workers.front();
+  }
+
+  void keep_so_many_workers() {
+    const auto wanted = static_cast<std::size_t>(placement_.worker_count);
+    if (wanted > placement_.workers.size())
+      refuse_key("placement.worker_count",
+                 "at most " + std::to_string(placement_.workers.size()) + ", the workers that there are",
+                 "'" + std::to_string(wanted) + "'");
+    if (wanted > 0) placement_.workers.resize(wanted);
+  }
+
+  /// None when it needs a host of its own and there is none.
+  std::vector<std::string> default_server() const {
+    std::vector<std::string> hosts = host_names();
+    if (servers_ == Servers::own) hosts = hosts_without_role({});
+    for (const auto& host : hosts)
+      if (!platform_.host(host).disks.empty()) return {host};
+    if (!hosts.empty()) hosts.resize(1);
+    return hosts;
+  }
+
+  void check_own_hosts() const {
+    const auto& workers = placement_.workers;
+    const bool shared = std::any_of(
+        placement_.servers.begin(), placement_.servers.end(),
+        [&](const auto& host) { return std::find(workers.begin(), workers.end(), host) != workers.end(); });
+    if (placement_.servers.empty() || shared)
+      refuse_key("placement.servers", "own, which needs a host that no other role names",
+                 "none of " + platform_.file + "; co-located shares those of the workers");
+  }
+
+  /// Hosts that are not among `others`, nor named by roles that are neither workers nor servers.
+  std::vector<std::string> hosts_without_role(const std::vector<std::string>& others) const {
+    std::set<std::string> named(others.begin(), others.end());
+    named.insert(placement_.cache_nodes.begin(), placement_.cache_nodes.end());
+    named.insert(placement_.evaluator);
+    std::vector<std::string> hosts;
+    for (const auto& host : platform_.hosts)
+      if (!named.contains(host.name)) hosts.push_back(host.name);
+    return hosts;
+  }
+
+  std::string place_of(const Host& host) const { return platform_.file + ": host '" + host.name + "'"; }
+
+  int slots_of(const Host& host) const {
+    const auto slots = host.properties.find("slots");
+    if (slots == host.properties.end()) return std::max(1, host.cores);
+    const auto value = parse_bytes(slots->second);
+    const bool is_count = slots->second.find_first_not_of("0123456789") == std::string::npos;
+    if (!value || !is_count || value->count() > 1'000'000)
+      throw ConfigError(place_of(host) + ": property 'slots': expected integer >= 0, found '" +
+                        slots->second + "'");
+    return static_cast<int>(value->count());
+  }
+
+  void check_slots() const {
+    std::map<std::string, int> workers;
+    for (const auto& host : placement_.workers) ++workers[host];
+    for (const auto& host : platform_.hosts) {
+      const auto count = workers.find(host.name);
+      if (count == workers.end() || count->second <= slots_of(host)) continue;
+      refuse_key("placement.workers",
+                 "at most " + std::to_string(slots_of(host)) + " on host '" + host.name +
+                     "' (its property 'slots', or else its cores)",
+                 std::to_string(count->second) + "; name it less often, or raise <prop id=\"slots\"> in " +
+                     platform_.file);
+    }
+  }
+
+  const Catalog<sync::Factory>::Entry& algorithm() const {
+    return sync::catalog().find(experiment_.sync.algorithm);
+  }
+
+  // An algorithm refuses options that its number of workers rules out, and here this number is known.
+  void check_sync() const {
+    const auto& chosen = algorithm();
+    const int most = chosen.make.most_workers;
+    if (most > 0 && static_cast<int>(placement_.workers.size()) > most)
+      refuse_key("placement.workers", "at most " + std::to_string(most) + " for " + chosen.name,
+                 std::to_string(placement_.workers.size()));
+    check_progress();
+    const sync::Setting setting{
+        .workers = static_cast<int>(placement_.workers.size()),
+        .batch = experiment_.workload.batch,
+        .route = sync::parse_route(experiment_.sync.over),
+        .options = Options::resolve(chosen.name, chosen.options, experiment_.sync.options),
+        .seed = experiment_.seed};
+    try {
+      chosen.make.make_worker(setting, 0);
+      chosen.make.update_rule(setting);
+      if (chosen.make.make_server != nullptr) chosen.make.make_server(setting);
+    } catch (const OptionError& error) {
+      const std::string place = locate_("sync.options." + error.option()).place;
+      throw ConfigError(place + ": key '" + locate_("sync.options").label + "' of " + error.what());
+    }
+  }
+
+  // Shards end the same rounds, but not at the same time.
+  void check_progress() const {
+    const auto& chosen = algorithm();
+    if (!chosen.make.uses_done || placement_.servers.size() < 2) return;
+    if (experiment_.stop.seconds == Seconds(0.0)) return;
+    refuse_key("stop.seconds",
+               "stop.rounds or stop.epochs, because " + std::to_string(placement_.servers.size()) +
+                   " servers would each by its own clock find how far the job of " + chosen.name + " is",
+               "a limit of time");
+  }
+
+  // A size that the platform does not tell is taken to be large enough.
+  void check_fits(const Host& host, const std::map<std::string, std::string>& properties,
+                  const std::string& property, const std::string& what) const {
+    const auto found = properties.find(property);
+    if (found == properties.end()) return;
+    const auto size = parse_bytes(found->second);
+    if (!size)
+      throw ConfigError(place_of(host) + ": property '" + property +
+                        "': expected a size (like 4GiB), found '" + found->second + "'");
+    if (experiment_.data.cache_capacity > *size)
+      refuse_key("data.cache_capacity",
+                 "at most " + found->second + ", the " + what + " of host '" + host.name + "'",
+                 "'" + to_text(experiment_.data.cache_capacity) + "'");
+  }
+
+  void check_storage() const {
+    for (const auto& name : placement_.cache_nodes) {
+      const Host& host = platform_.host(name);
+      if (host.disks.empty())
+        refuse_key("placement.cache_nodes", "hosts with a disk", "'" + name + "', which has none");
+      check_fits(host, host.properties, "memory", "memory");
+      check_fits(host, host.disks.front().properties, "size", "disk");
+    }
+  }
+
+  enum class Servers { listed, co_located, own };
+
+  Experiment& experiment_;
+  Experiment::Placement& placement_;
+  Servers servers_ = Servers::listed;
+  const Description& platform_;
+  const Locate& locate_;
+};
+
+}  // namespace
+
+void resolve_placement(Experiment& experiment, const Description& platform, const Locate& locate) {
+  Placer(experiment, platform, locate).run();
+}
+
+void resolve_placement(Experiment& experiment, const Description& platform) {
+  resolve_placement(experiment, platform,
+                    [place = "experiment '" + experiment.name + "'"](const std::string& path) {
+                      return Origin{place, path};
+                    });
+}
+
+}  // namespace tandem

@@ -1,0 +1,45 @@
+// What each parameter-server shard holds of the model, as the list of messages that carry it: the sharding
+// policy's pieces, merged where they touch. Workers and servers follow the same list.
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "policies/sharding/policy.hpp"
+#include "workloads/model/description.hpp"
+
+namespace tandem {
+
+/// A part of one bucket that a shard holds: one message of a push, and one of a reply.
+struct ShardPiece {
+  int bucket = 0;
+  std::int64_t flat_offset = 0;   ///< first element in the model's flat layout
+  std::int64_t shard_offset = 0;  ///< first element in the shard's own memory
+  std::int64_t elements = 0;
+  std::int64_t parameters = 0;  ///< the first so many are trained, the rest are statistics
+  Bytes bytes() const { return Bytes(elements * 4); }
+};
+
+/// Of one shard, in the order of buckets and of the flat layout. The last piece is always of the last bucket,
+/// since the note of a push or of a reply rides on it: it is empty where the shard holds nothing of that
+/// bucket. No other piece is empty.
+using ShardPieces = std::vector<ShardPiece>;
+/// By shard.
+using ShardLayout = std::vector<ShardPieces>;
+
+/// A model given by its sizes has one tensor a bucket. Pre: shards >= 1, the model has a bucket.
+ShardLayout lay_out_shards(const ModelDescription& model, sharding::Policy policy, int shards,
+                           const Options& options);
+
+/// Elements that the shard holds. Pre: not empty.
+inline std::int64_t shard_elements(const ShardPieces& pieces) {
+  return pieces.back().shard_offset + pieces.back().elements;
+}
+
+/// For run.json: "bytes" and "messages" (of a push, and of a reply) by shard, "largest_over_mean" of the
+/// bytes, and a "summary" in words. `policy`: its name. Pre: not empty.
+nlohmann::json describe_shards(const ShardLayout& layout, const std::string& policy);
+
+}  // namespace tandem

@@ -1,0 +1,43 @@
+// The models by name, and what chooses one: all that a learner needs to know before it computes. Knows no
+// libtorch.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "policies/vocabulary/catalog.hpp"
+#include "policies/vocabulary/units.hpp"
+#include "workloads/data/dataset.hpp"
+
+namespace tandem {
+
+/// How precisely a network computes; parameters, gradients and the loss are fp32 always. tf32: as fp32, but
+/// GPUs may round the factors of products to 10 bits. bf16: activations, and what is multiplied, in bf16.
+enum class Precision : std::uint8_t { fp32, tf32, bf16 };
+
+struct LearnerSetting {
+  std::string model;       ///< a name of model_catalog(), or the path of a TorchScript file
+  DatasetInfo dataset;     ///< image shape and classes
+  int image_size = 0;      ///< side to which images are scaled for the model; 0: as they are
+  Bytes bucket_bytes;      ///< layers are gathered into buckets of at least this size; 0: one bucket
+  std::uint64_t seed = 1;  ///< of the initial parameters: the same seed gives the same model everywhere
+  int replica = 0;         ///< which worker's: what dropout leaves out depends on it, the seed and the step
+  Precision precision = Precision::fp32;
+  bool deterministic = true;  ///< the same bits each time on the same device; false: the fastest algorithms
+  /// The CUDA device that libtorch computes on, which is that of the compute device; none: the processor.
+  std::optional<int> gpu = {};
+};
+
+/// Names, summaries and papers of the models; the factory is internal.
+const Catalog<int>& model_catalog();
+/// The images as the model sees them.
+inline DatasetInfo scaled_images(const LearnerSetting& setting) {
+  DatasetInfo images = setting.dataset;
+  if (setting.image_size > 0) images.height = images.width = setting.image_size;
+  return images;
+}
+/// True for a model that is a TorchScript file.
+inline bool is_script(const std::string& model) { return model.ends_with(".pt"); }
+
+}  // namespace tandem

@@ -1,0 +1,109 @@
+// The models, each written down once as plain data: segments of layers in forward order. Everything else
+// about a model - tensors, sizes, flops, the network that computes - is derived from here. Knows no libtorch.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "workloads/data/dataset.hpp"
+
+namespace tandem {
+
+struct Layer;
+
+/// Rows and columns; one number stands for both.
+struct Extent {
+  std::int64_t height;
+  std::int64_t width;
+  constexpr Extent(std::int64_t both) : height(both), width(both) {}
+  constexpr Extent(std::int64_t rows, std::int64_t columns) : height(rows), width(columns) {}
+};
+
+/// As many input channels as arrive. Output group i looks at input group i alone; as many groups as channels
+/// make a depthwise convolution.
+struct Convolution {
+  std::int64_t outputs;
+  Extent kernel;
+  std::int64_t stride = 1;
+  Extent padding = 0;
+  bool bias = true;
+  std::int64_t groups = 1;
+  /// Of the initial weights, which are uniform within gain / sqrt(inputs of one output). 1 is what PyTorch
+  /// does.
+  double gain = 1.0;
+};
+/// Fully connected, with bias; as many inputs as arrive.
+struct Linear {
+  std::int64_t outputs;
+};
+/// Batch normalisation per channel with scale, shift and running statistics. Source: Ioffe and Szegedy
+/// (2015).
+struct BatchNorm {
+  double epsilon = 1e-5;
+};
+struct Relu {};
+/// min(max(x, 0), 6). Source: Krizhevsky, "Convolutional deep belief networks on CIFAR-10" (2010).
+struct Relu6 {};
+/// Largest value of a square window.
+struct MaxPool {
+  std::int64_t size;
+  std::int64_t stride = size;
+  std::int64_t padding = 0;
+};
+/// Mean of a square window; padding counts as zeros.
+struct AveragePool {
+  std::int64_t size;
+  std::int64_t stride = size;
+  std::int64_t padding = 0;
+};
+/// Means over as many windows as give these rows and columns, whatever arrives.
+struct AdaptiveAveragePool {
+  std::int64_t outputs;
+};
+/// Mean over height and width; leaves one value a channel.
+struct GlobalAveragePool {};
+struct Flatten {};
+/// In training leaves out each value with this probability and scales the others up; nothing in evaluation.
+/// Source: Srivastava et al. (2014).
+struct Dropout {
+  double probability;
+};
+/// Every `stride`-th row and column, then channels of zeros behind, up to `outputs`. Source: He et al.
+/// (2016), shortcut A.
+struct PadChannels {
+  std::int64_t outputs;
+  std::int64_t stride;
+};
+/// body(x) + shortcut(x), then ReLU where `rectified`; an empty shortcut is the identity. Source: He et al.
+/// (2016).
+struct Residual {
+  std::vector<Layer> body;
+  std::vector<Layer> shortcut;
+  bool rectified = true;
+};
+/// All branches see the same input; their channels are put one after another. Source: Szegedy et al. (2015).
+struct Branches {
+  std::vector<std::vector<Layer>> branches;
+};
+
+struct Layer {
+  std::string
+      name;  ///< prefix of its tensors' names, as torchvision has them; empty for layers without tensors
+  std::variant<Convolution, Linear, BatchNorm, Relu, Relu6, MaxPool, AveragePool, AdaptiveAveragePool,
+               GlobalAveragePool, Flatten, Dropout, PadChannels, Residual, Branches>
+      operation;
+  int first_tensor = -1;  ///< index of its first tensor in the plan; set by plan_model
+};
+
+/// The smallest stretch that backward can stop after: buckets are made of whole segments.
+struct Segment {
+  std::vector<Layer> layers;
+};
+
+/// Segments of a model of model_catalog() for such images and as many classes.
+/// Errors: ConfigError for an unknown model.
+std::vector<Segment> define_model(const std::string& model, const DatasetInfo& images);
+
+}  // namespace tandem

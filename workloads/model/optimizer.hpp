@@ -1,0 +1,132 @@
+// The optimiser's step over flat vectors in the memory of a compute device: what a server or a worker does
+// with a gradient. Knows neither the network nor where the gradient came from.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <variant>
+
+#include "workloads/model/description.hpp"
+#include "workloads/model/rate_schedule.hpp"
+#include "workloads/vectors/compute_device.hpp"
+#include "workloads/vectors/state_archive.hpp"
+
+namespace tandem {
+
+/// Stochastic gradient descent with momentum and weight decay, as PyTorch defines it (no dampening):
+/// g = scale * gradient + weight_decay * model; v = momentum * v + g; model = model - learning_rate * v, or
+/// with Nesterov's momentum model - learning_rate * (g + momentum * v). Source: Sutskever et al. (2013), in
+/// PyTorch's form where the learning rate stands outside of the momentum. Positions are those of the flat
+/// layout (ModelDescription), also where only a stretch of it is kept.
+class Sgd {
+ public:
+  /// Takes care of elements [first, first + elements) of the flat layout.
+  Sgd(double learning_rate, double momentum, double weight_decay, std::int64_t elements,
+      std::int64_t first = 0, bool nesterov = false, ComputeDevice& device = host_device());
+
+  ComputeDevice& device() const { return *device_; }
+  void set_learning_rate(double learning_rate) { learning_rate_ = static_cast<float>(learning_rate); }
+
+  /// Steps all elements. Pre: both spans have as many elements as this takes care of.
+  void apply(std::span<float> model, std::span<const float> gradient, double scale);
+  /// Steps the stretch that begins at `position` of the flat layout. Pre: equal sizes, within this one's
+  /// range.
+  void apply(std::span<float> model, std::span<const float> gradient, double scale, std::int64_t position);
+  void serialise(StateArchive& state);
+
+ private:
+  ComputeDevice* device_;
+  float learning_rate_;
+  float momentum_;
+  float weight_decay_;
+  bool nesterov_;
+  std::int64_t first_;
+  std::int64_t elements_;
+  FloatArray velocity_;  ///< empty without momentum
+};
+
+/// What an experiment says of its optimiser. Figures that its kind does not have are not used.
+struct OptimizerSetting {
+  enum class Kind : std::uint8_t { sgd, adam, adamw } kind = Kind::sgd;
+  double learning_rate = 0.01;
+  double momentum = 0.0;
+  bool nesterov = false;
+  double weight_decay = 0.0;
+  double beta1 = 0.9;
+  double beta2 = 0.999;
+  double epsilon = 1e-8;
+  RateSchedule schedule = {};
+};
+
+/// Adam as PyTorch defines it (no AMSGrad). In update t: g = scale * gradient + weight_decay * model;
+/// m = beta1 m + (1 - beta1) g; s = beta2 s + (1 - beta2) g g; model = model - learning_rate
+/// (m / (1 - beta1^t)) / (sqrt(s / (1 - beta2^t)) + epsilon). AdamW instead takes the decay from the model
+/// before: model = model - learning_rate * weight_decay * model. Source: Kingma and Ba, ICLR 2015; Loshchilov
+/// and Hutter, ICLR 2019. Positions as for Sgd.
+class Adam {
+ public:
+  /// Takes care of elements [first, first + elements) of the flat layout. Pre: kind adam or adamw.
+  Adam(const OptimizerSetting& setting, std::int64_t elements, std::int64_t first = 0,
+       ComputeDevice& device = host_device());
+
+  ComputeDevice& device() const { return *device_; }
+
+  /// Counts the update that the next stretches belong to.
+  void begin_update(double learning_rate);
+  /// Steps the stretch that begins at `position` of the flat layout. Pre: an update has begun; equal sizes,
+  /// within this one's range.
+  void apply(std::span<float> model, std::span<const float> gradient, double scale, std::int64_t position);
+  void serialise(StateArchive& state);
+
+ private:
+  ComputeDevice* device_;
+  double beta1_;
+  double beta2_;
+  double weight_decay_;
+  float epsilon_;
+  bool decoupled_;
+  std::int64_t first_;
+  std::int64_t elements_;
+  double learning_rate_ = 0.0;
+  std::int64_t updates_ = 0;
+  FloatArray mean_;    ///< of gradients
+  FloatArray square_;  ///< mean of their squares
+};
+
+/// The optimiser of an experiment at one who holds a model, with its state and its schedule.
+class Optimizer {
+ public:
+  /// Takes care of elements [first, first + elements) of the flat layout.
+  Optimizer(const OptimizerSetting& setting, std::int64_t elements, std::int64_t first = 0,
+            ComputeDevice& device = host_device());
+
+  ComputeDevice& device() const {
+    return std::visit([](const auto& rule) -> ComputeDevice& { return rule.device(); }, rule_);
+  }
+  /// The learning rate of an update.
+  double rate_at(UpdateTime time) const { return learning_rate_ * schedule_.factor(time); }
+  /// StartOffsets an update, of which the stretches come next. `weight`: how much it counts. Sgd weighs the
+  /// gradient; Adam, which does not see the size of gradients, weighs the step.
+  void begin_update(UpdateTime time, double weight = 1.0);
+  /// Steps the stretch that begins at `position` of the flat layout, by scale * gradient. Pre: an update has
+  /// begun; equal sizes, within this one's range.
+  void apply(std::span<float> model, std::span<const float> gradient, double scale, std::int64_t position);
+  /// What later updates depend on. The learning rate is not part of it: each update brings its time.
+  void serialise(StateArchive& state);
+
+ private:
+  double learning_rate_;
+  RateSchedule schedule_;
+  double gradient_weight_ = 1.0;
+  std::variant<Sgd, Adam> rule_;
+};
+
+/// Steps a stretch of the flat layout that begins at `position` and may cross buckets: trained elements
+/// through `rule`, an Optimizer or an Sgd alone; running statistics that travel take the value
+/// scale * gradient (so a sum over N workers with scale 1/N is their mean), others stay. Pre: equal sizes,
+/// within the description and the range of `rule`.
+template <class Rule>
+void apply_update(Rule& rule, const ModelDescription& description, std::int64_t position,
+                  std::span<float> model, std::span<const float> gradient, double scale);
+
+}  // namespace tandem

@@ -1,0 +1,252 @@
+#include "workloads/model/plan.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "policies/vocabulary/rng.hpp"
+
+namespace tandem {
+namespace {
+
+struct Shape {
+  std::int64_t channels;
+  std::int64_t height;
+  std::int64_t width;
+  std::int64_t elements() const { return channels * height * width; }
+  bool operator==(const Shape&) const = default;
+};
+
+std::string to_text(const Shape& shape) {
+  return std::to_string(shape.channels) + 'x' + std::to_string(shape.height) + 'x' +
+         std::to_string(shape.width);
+}
+
+/// Walks the layers forward once, carrying the shape between them.
+class Walk {
+ public:
+  Walk(ModelPlan& plan, Shape shape) : plan_(plan), shape_(shape), input_(to_text(shape)) {}
+
+  void run(std::vector<Layer>& layers) {
+    for (auto& layer : layers) {
+      layer.first_tensor = static_cast<int>(plan_.description.tensors.size());
+      std::visit([&](auto& operation) { apply(layer.name, operation); }, layer.operation);
+    }
+  }
+  /// Flops since the last call.
+  std::pair<Flops, Flops> take_flops() {
+    return {std::exchange(forward_, Flops(0)), std::exchange(backward_, Flops(0))};
+  }
+
+ private:
+  void apply(const std::string& name, const Convolution& convolution) {
+    const auto& [outputs, kernel, stride, padding, bias, groups, gain] = convolution;
+    TANDEM_CHECK(shape_.channels % groups == 0 && outputs % groups == 0, name, shape_.channels, groups);
+    const std::int64_t inputs = shape_.channels / groups;
+    slide(name, kernel, stride, padding);
+    shape_.channels = outputs;
+    const std::int64_t window = inputs * kernel.height * kernel.width;
+    const double bound = 1.0 / std::sqrt(static_cast<double>(window));
+    add_tensor(name + ".weight", {outputs, inputs, kernel.height, kernel.width}, gain * bound);
+    if (bias) add_tensor(name + ".bias", {outputs}, bound);
+    add_weighted_flops(2 * shape_.elements() * window);
+  }
+
+  void apply(const std::string& name, const Linear& linear) {
+    const std::int64_t inputs = shape_.elements();
+    shape_ = {linear.outputs, 1, 1};
+    const double bound = 1.0 / std::sqrt(static_cast<double>(inputs));
+    add_tensor(name + ".weight", {linear.outputs, inputs}, bound);
+    add_tensor(name + ".bias", {linear.outputs}, bound);
+    add_weighted_flops(2 * inputs * linear.outputs);
+  }
+
+  void apply(const std::string& name, const BatchNorm&) {
+    add_tensor(name + ".weight", {shape_.channels}, 0.0, 1.0F);
+    add_tensor(name + ".bias", {shape_.channels}, 0.0);
+    add_tensor(name + ".running_mean", {shape_.channels}, 0.0, 0.0F, true);
+    add_tensor(name + ".running_var", {shape_.channels}, 0.0, 1.0F, true);
+    add_flops(4 * shape_.elements());  // an addition to each moment, a scale and a shift
+  }
+
+  void apply(const std::string&, const Relu&) { add_flops(shape_.elements()); }
+  void apply(const std::string&, const Relu6&) { add_flops(shape_.elements()); }
+
+  void apply(const std::string&, const MaxPool& pool) {
+    slide("max pooling", pool.size, pool.stride, pool.padding);
+    add_flops(shape_.elements() * pool.size * pool.size);
+  }
+
+  void apply(const std::string&, const AveragePool& pool) {
+    slide("average pooling", pool.size, pool.stride, pool.padding);
+    add_flops(shape_.elements() * pool.size * pool.size);
+  }
+
+  void apply(const std::string&, const AdaptiveAveragePool& pool) {
+    const Shape before = std::exchange(shape_, {shape_.channels, pool.outputs, pool.outputs});
+    add_flops(std::max(before.elements(), shape_.elements()));
+  }
+
+  void apply(const std::string&, const GlobalAveragePool&) {
+    add_flops(shape_.elements());
+    shape_ = {shape_.channels, 1, 1};
+  }
+
+  void apply(const std::string&, const Flatten&) { shape_ = {shape_.elements(), 1, 1}; }
+
+  void apply(const std::string&, const Dropout&) { add_flops(shape_.elements()); }
+
+  void apply(const std::string&, const PadChannels& pad) {
+    TANDEM_CHECK(pad.outputs >= shape_.channels, pad.outputs, shape_.channels);
+    slide("a shortcut", 1, pad.stride, 0);
+    shape_.channels = pad.outputs;
+  }
+
+  void apply(const std::string&, Residual& residual) {
+    const Shape before = shape_;
+    run(residual.body);
+    const Shape after = std::exchange(shape_, before);
+    run(residual.shortcut);
+    TANDEM_CHECK(shape_ == after, to_text(shape_), to_text(after));
+    add_flops((residual.rectified ? 2 : 1) * shape_.elements());
+  }
+
+  void apply(const std::string&, Branches& branches) {
+    const Shape before = shape_;
+    std::int64_t channels = 0;
+    for (auto& branch : branches.branches) {
+      const Shape earlier = std::exchange(shape_, before);
+      run(branch);
+      const bool same = earlier.height == shape_.height && earlier.width == shape_.width;
+      TANDEM_CHECK(same || channels == 0, to_text(earlier), to_text(shape_));
+      channels += shape_.channels;
+    }
+    shape_.channels = channels;
+  }
+
+  /// What is left of height and width behind a window that moves over them.
+  void slide(const std::string& layer, Extent window, std::int64_t stride, Extent padding) {
+    const Extent room(shape_.height + 2 * padding.height - window.height,
+                      shape_.width + 2 * padding.width - window.width);
+    if (room.height < 0 || room.width < 0)
+      throw ConfigError("model '" + plan_.description.name + "' cannot take images of " + input_ + ": " +
+                        layer + " looks at " + std::to_string(window.height) + 'x' +
+                        std::to_string(window.width) + " points, but only " + to_text(shape_) +
+                        " arrive there");
+    shape_.height = room.height / stride + 1;
+    shape_.width = room.width / stride + 1;
+  }
+
+  void add_tensor(std::string name, std::vector<std::int64_t> shape, double spread, float centre = 0.0F,
+                  bool statistic = false) {
+    plan_.description.tensors.push_back(
+        {.name = std::move(name), .shape = std::move(shape), .statistic = statistic});
+    plan_.initial_values.push_back({.centre = centre, .spread = static_cast<float>(spread)});
+  }
+
+  void add_flops(std::int64_t forward) {
+    forward_ += Flops(static_cast<double>(forward));
+    backward_ += Flops(2.0 * static_cast<double>(forward));
+  }
+
+  /// Backward computes the gradient of the weights and, except in the first such layer, that of the input.
+  void add_weighted_flops(std::int64_t forward) {
+    forward_ += Flops(static_cast<double>(forward));
+    backward_ += Flops((first_weights_ ? 1.0 : 2.0) * static_cast<double>(forward));
+    first_weights_ = false;
+  }
+
+  ModelPlan& plan_;
+  Shape shape_;
+  std::string input_;
+  Flops forward_;
+  Flops backward_;
+  bool first_weights_ = true;
+};
+
+/// Gathers segments [first, last) into the next bucket and gives their tensors a place.
+void add_bucket(ModelDescription& description, const std::vector<SegmentShare>& shares, std::size_t first,
+                std::size_t last) {
+  auto& [name, tensors, buckets] = description;
+  BucketDescription bucket;
+  bucket.offset = description.elements();
+  for (const bool statistic : {false, true}) {
+    auto& count = statistic ? bucket.statistics : bucket.parameters;
+    for (std::size_t index = shares[first].first; index < shares[last - 1].last; ++index) {
+      if (tensors[index].statistic != statistic) continue;
+      tensors[index].offset = bucket.offset + bucket.elements();
+      count += tensors[index].elements();
+    }
+  }
+  for (std::size_t segment = first; segment < last; ++segment) {
+    bucket.forward += shares[segment].forward;
+    bucket.backward += shares[segment].backward;
+  }
+  buckets.push_back(bucket);
+}
+
+std::int64_t elements_of(const std::vector<TensorDescription>& tensors, const SegmentShare& share) {
+  std::int64_t sum = 0;
+  for (std::size_t index = share.first; index < share.last; ++index) sum += tensors[index].elements();
+  return sum;
+}
+
+}  // namespace
+
+std::vector<int> cut_into_buckets(ModelDescription& description, const std::vector<SegmentShare>& shares,
+                                  Bytes wanted) {
+  std::vector<int> bucket_of_segment(shares.size());
+  std::size_t last = shares.size();
+  Bytes gathered;
+  for (std::size_t segment = shares.size(); segment-- > 0;) {
+    bucket_of_segment[segment] = static_cast<int>(description.buckets.size());
+    gathered += Bytes(4 * elements_of(description.tensors, shares[segment]));
+    const bool full = wanted > Bytes(0) && gathered >= wanted;
+    if (!full && segment > 0) continue;
+    add_bucket(description, shares, segment, last);
+    last = segment;
+    gathered = Bytes(0);
+  }
+  return bucket_of_segment;
+}
+
+ModelPlan plan_model(const LearnerSetting& setting) {
+  const DatasetInfo images = scaled_images(setting);
+  if (images.channels < 1 || images.height < 1 || images.width < 1 || images.classes < 1)
+    throw ConfigError("model '" + setting.model +
+                      "' needs images with at least one channel, row, column and class, found " +
+                      to_text(Shape{images.channels, images.height, images.width}) + " of " +
+                      std::to_string(images.classes) + " classes");
+  ModelPlan plan;
+  plan.description.name = setting.model;
+  plan.segments = define_model(setting.model, images);
+
+  Walk walk(plan, {images.channels, images.height, images.width});
+  std::vector<SegmentShare> shares;
+  for (auto& segment : plan.segments) {
+    const std::size_t first = plan.description.tensors.size();
+    walk.run(segment.layers);
+    const auto [forward, backward] = walk.take_flops();
+    plan.segment_of_tensor.resize(plan.description.tensors.size(), shares.size());
+    shares.push_back({first, plan.description.tensors.size(), forward, backward});
+  }
+
+  plan.bucket_of_segment = cut_into_buckets(plan.description, shares, setting.bucket_bytes);
+  return plan;
+}
+
+std::vector<float> initial_model(const ModelPlan& plan, std::uint64_t seed) {
+  std::vector<float> values(static_cast<std::size_t>(plan.description.elements()));
+  for (std::size_t index = 0; index < plan.description.tensors.size(); ++index) {
+    const auto& tensor = plan.description.tensors[index];
+    const auto [centre, spread] = plan.initial_values[index];
+    Rng rng = Rng::stream(seed, "initial parameters", index);
+    for (std::int64_t element = 0; element < tensor.elements(); ++element) {
+      const auto deviation = spread > 0.0F ? static_cast<float>(2.0 * rng.uniform() - 1.0) * spread : 0.0F;
+      values[static_cast<std::size_t>(tensor.offset + element)] = centre + deviation;
+    }
+  }
+  return values;
+}
+
+}  // namespace tandem

@@ -1,0 +1,48 @@
+// Works out what a model definition means for given images: every tensor and its place in the flat layout,
+// the buckets, the flops, and the initial values. Pure arithmetic; knows no libtorch.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "workloads/model/catalog.hpp"
+#include "workloads/model/definition.hpp"
+#include "workloads/model/description.hpp"
+
+namespace tandem {
+
+/// How a tensor begins: `centre` plus a uniform number in [-spread, spread).
+struct InitialValue {
+  float centre = 0.0F;
+  float spread = 0.0F;
+};
+
+struct ModelPlan {
+  ModelDescription description;
+  std::vector<Segment> segments;               ///< forward order; every layer knows its first tensor
+  std::vector<int> bucket_of_segment;          ///< by segment
+  std::vector<std::size_t> segment_of_tensor;  ///< by tensor of the description
+  std::vector<InitialValue> initial_values;    ///< by tensor of the description
+};
+
+/// What one segment brings to its bucket: tensors [first, last) of the description, and its flops.
+struct SegmentShare {
+  std::size_t first;
+  std::size_t last;
+  Flops forward;
+  Flops backward;
+};
+/// Gathers segments, given in forward order, from the last one on into buckets of at least `wanted` (0: one
+/// bucket), and gives every tensor its place. Returns the bucket of each segment.
+std::vector<int> cut_into_buckets(ModelDescription& description, const std::vector<SegmentShare>& shares,
+                                  Bytes wanted);
+
+/// Errors: ConfigError for an unknown model or images that it cannot take.
+ModelPlan plan_model(const LearnerSetting& setting);
+
+/// The flat model of a seed. Depends on the seed and each tensor's position in the model alone, not on
+/// buckets.
+std::vector<float> initial_model(const ModelPlan& plan, std::uint64_t seed);
+
+}  // namespace tandem

@@ -1,0 +1,34 @@
+// How the learning rate changes while a training goes on: warm-up, then a decay, over the rounds of the job.
+// Pure arithmetic, so that all who hold a model and know the round take the same rate.
+#pragma once
+
+#include <cstdint>
+
+namespace tandem {
+
+/// When an update of a model is made.
+struct UpdateTime {
+  std::int64_t round = 0;  ///< rounds that ended before it
+  int local_steps = 0;     ///< that a worker has taken in this round before it
+};
+
+/// The factor on the learning rate. With r the rounds done, where a local step counts as its part of a round:
+/// - warm-up (Goyal et al., arXiv:1706.02677): grows linearly, so that `warmup_rounds` later it is 1;
+/// - step: times `step_factor` after every `step_every` rounds;
+/// - cosine (Loshchilov and Hutter, ICLR 2017): from 1 at the end of the warm-up down to `cosine_floor` at
+///   `cosine_rounds`, where it stays: floor + (1 - floor) (1 + cos(pi (r - warm-up) / (length - warm-up)))
+///   / 2.
+/// Pre: step_every > 0 with `step`, cosine_rounds > warmup_rounds with `cosine`.
+struct RateSchedule {
+  enum class Decay : std::uint8_t { none, step, cosine } decay = Decay::none;
+  double warmup_rounds = 0.0;
+  double step_every = 0.0;
+  double step_factor = 1.0;
+  double cosine_rounds = 0.0;
+  double cosine_floor = 0.0;
+  int steps_per_round = 1;  ///< of whoever steps; 0: it varies, and the rate holds for a whole round
+
+  double factor(UpdateTime time) const;
+};
+
+}  // namespace tandem

@@ -1,0 +1,57 @@
+// The arithmetic of sync::UpdateRule over flat vectors, for whoever holds a model: a server's shard or a
+// worker. Positions are those of the memory that the object was made for.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "policies/sync/update_rule.hpp"
+#include "workloads/vectors/compute_device.hpp"
+#include "workloads/vectors/state_archive.hpp"
+
+namespace tandem {
+
+/// Corrects gradients for their age. Any other rule than DelayCompensation corrects nothing.
+class DelayCompensator {
+ public:
+  DelayCompensator(const sync::UpdateRule& rule, std::int64_t elements,
+                   ComputeDevice& device = host_device());
+  /// `model`: as it is now; `older`: what the rule says. Pre: equal sizes.
+  void correct(std::span<float> gradient, std::span<const float> model, std::span<const float> older,
+               std::int64_t position);
+  void serialise(StateArchive& state);
+
+ private:
+  ComputeDevice* device_;
+  bool active_ = false;
+  sync::DelayCompensation rule_;
+  FloatArray mean_square_;  ///< empty with a fixed lambda
+};
+
+/// Moves a model by the changes of workers' models.
+class ChangeUpdate {
+ public:
+  ChangeUpdate(const sync::UpdateRule& rule, double global_rate, std::int64_t elements,
+               ComputeDevice& device = host_device());
+  /// StartOffsets an update, of which the stretches come next. `learning_rate`: of the round whose changes
+  /// these are.
+  void begin_update(double learning_rate);
+  /// model = base + the rule's step for the changes' sum, of which `share` times is their mean, times
+  /// `scale`. `base` may be `model`.
+  void apply(std::span<float> model, std::span<const float> base, std::span<const float> sum, double share,
+             double scale, std::int64_t position);
+  void serialise(StateArchive& state);
+
+ private:
+  ComputeDevice* device_;
+  double rate_;
+  bool takes_sum_ = false;  ///< instead of the mean
+  float momentum_ = 0.0F;
+  bool nesterov_ = false;
+  bool follows_learning_rate_ = false;
+  double learning_rate_ = 0.0;  ///< of the update under way; 0 before the first
+  float kept_ = 0.0F;           ///< share of the velocity that goes into the update under way
+  FloatArray velocity_;         ///< empty without momentum
+};
+
+}  // namespace tandem

@@ -1,0 +1,68 @@
+#include "workloads/timing/compute_time_sampler.hpp"
+
+#include <algorithm>
+
+namespace tandem {
+
+std::uint64_t seed_of_events(std::uint64_t noise_seed, const Job& job) {
+  if (job.resume() == nullptr) return noise_seed;
+  return Rng::stream(noise_seed, "goes on after", static_cast<std::uint64_t>(job.resume()->round)).next();
+}
+
+ComputeTimeSampler::ComputeTimeSampler(const Job& job, Rank rank, std::uint64_t noise_seed)
+    : job_(job),
+      costs_(job.cost_model(rank)),
+      slow_steps_(job.experiment(), rank),
+      rank_(rank),
+      noise_seed_(noise_seed),
+      comes_late_(job.experiment().run.devices == "emulated") {
+  if (job.experiment().physics.noise == "profile")
+    noise_ = Rng::stream(seed_of_events(noise_seed, job), "noise", static_cast<std::uint64_t>(rank));
+}
+
+Seconds ComputeTimeSampler::begin() {
+  if (job_.profile() == nullptr) return Seconds(0);
+  return job_.profile()->begin(job_.real_math() ? job_.model().name : "", noise_ ? &*noise_ : nullptr);
+}
+
+Seconds ComputeTimeSampler::next(const Work& work) {
+  // Buckets have a backward pass each; other work is the same for all.
+  const int bucket = work.kind == Work::Kind::backward ? work.bucket : -1;
+  const bool is_first = executed_.emplace(work.kind, bucket).second;
+  const Seconds extra = is_first ? costs_.first_extra(work) : Seconds(0);
+  const double slow = slow_steps_.next(work);
+  if (!noise_) return costs_.price(work) * slow + extra;
+  const auto varied = [&](Rng& noise) {
+    const Seconds duration = costs_.draw(work, noise) * slow + extra;
+    return comes_late_ ? duration + job_.profile()->draw_lateness(noise) : duration;
+  };
+  if (work.kind == Work::Kind::decode && work.step >= 0) {
+    // Where batches are loaded ahead, a step begins with forward.
+    Rng of_load = stream_of("noise of a load", work.step);
+    return varied(of_load);
+  }
+  if (work.step >= 0 && work.step != step_) {
+    step_ = work.step;
+    noise_ = stream_of("noise of a step", step_);
+  }
+  return varied(*noise_);
+}
+
+Rng ComputeTimeSampler::stream_of(const char* name, int step) const {
+  const auto index = (static_cast<std::uint64_t>(rank_) << 32) | static_cast<std::uint32_t>(step);
+  return Rng::stream(noise_seed_, name, index);
+}
+
+Seconds ComputeTimeSampler::disk_delay() {
+  return noise_ && comes_late_ ? job_.profile()->draw_lateness(*noise_) : Seconds(0);
+}
+
+bool ComputeTimeSampler::any_slowdown(const Job& job) {
+  if (job.profile() == nullptr || job.experiment().run.devices != "native") return false;
+  const CostModel costs = job.cost_model(0);
+  for (std::size_t kind = 0; kind < work_names.size(); ++kind)
+    if (costs.slowdown({.kind = static_cast<Work::Kind>(kind)}) > 1.0) return true;
+  return false;
+}
+
+}  // namespace tandem

@@ -106,7 +106,7 @@ TEST_F(SavedStates, AreRefusedUnlessWhole) {
 struct Stepper {
   std::string name;
   std::function<void(std::vector<float>& model, int update)> step;
-  std::function<void(StateArchive&)> remember;
+  std::function<void(StateArchive&)> serialise;
 };
 
 constexpr std::size_t elements = 50;

@@ -1,0 +1,93 @@
+// Simulated times stay what they are, to the last digit: `tandem simulate` of every shipped experiment and of
+// one of each algorithm, compression, collective and sharding, against the summaries kept in tests/golden/.
+// Mathematics is modelled, so that the figures are those of every machine. After a wanted change, rewrite the
+// files with `TANDEM_WRITE_GOLDEN=1 ctest -R Golden` and explain the differences in the commit.
+#include <gtest/gtest.h>
+
+#include <cctype>
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "tests/cli/command.hpp"
+
+namespace tandem::testing {
+namespace {
+
+using Json = nlohmann::json;
+
+const std::string source_folder = TANDEM_SOURCE_DIR;
+const std::string golden_folder = source_folder + "/tests/golden/";
+
+struct Case {
+  std::string name;
+  std::string arguments;
+};
+void PrintTo(const Case& value, std::ostream* out) { *out << value.name; }
+
+std::vector<Case> cases() {
+  std::vector<Case> all;
+  std::ifstream file(golden_folder + "cases.txt");
+  for (std::string line; std::getline(file, line);) {
+    if (line.empty() || line.front() == '#') continue;
+    Case read;
+    std::istringstream words(line);
+    words >> read.name >> std::ws;
+    std::getline(words, read.arguments);
+    all.push_back(read);
+  }
+  return all;
+}
+
+/// Long lists (one entry per rank) keep their ends; a version is not a figure.
+Json shortened(const Json& value) {
+  constexpr std::size_t longest = 12;
+  constexpr std::ptrdiff_t kept = 4;
+  Json copy = value;
+  if (value.is_array() && value.size() > longest) {
+    copy = Json(value.begin(), value.begin() + kept);
+    copy.push_back(std::to_string(value.size() - 2 * kept) + " more");
+    for (auto item = value.end() - kept; item != value.end(); ++item) copy.push_back(*item);
+  }
+  if (value.is_object()) copy.erase("schema_version");
+  if (copy.is_structured())
+    for (auto& item : copy) item = shortened(item);
+  return copy;
+}
+
+Json read_json(const std::string& path) {
+  std::ifstream file(path);
+  return Json::parse(std::string(std::istreambuf_iterator<char>(file), {}));
+}
+
+class Golden : public ::testing::TestWithParam<Case> {};
+
+TEST_P(Golden, TheSummaryIsAsBefore) {
+  const CommandLine line;
+  const auto run = line.shell("cd " + source_folder + " && $TANDEM simulate " + GetParam().arguments +
+                              " --set workload.math=modelled --out " + line.folder().string() + "/out");
+  ASSERT_EQ(run.exit_code, 0) << run.output;
+  const Json found = shortened(read_json(line.folder().string() + "/out/summary.json"));
+  const std::string path = golden_folder + GetParam().name + ".json";
+  if (std::getenv("TANDEM_WRITE_GOLDEN") != nullptr) {
+    std::ofstream(path) << found.dump(1) << '\n';
+    return;
+  }
+  EXPECT_EQ(Json::diff(read_json(path), found).dump(1), "[]");
+}
+
+std::string name_of(const ::testing::TestParamInfo<Case>& info) {
+  std::string name = info.param.name;
+  for (char& letter : name)
+    if (std::isalnum(static_cast<unsigned char>(letter)) == 0) letter = '_';
+  return name;
+}
+
+INSTANTIATE_TEST_SUITE_P(Summaries, Golden, ::testing::ValuesIn(cases()), name_of);
+
+}  // namespace
+}  // namespace tandem::testing

@@ -1,0 +1,56 @@
+// The tutorial (workloads/experiments/README.md): its files are written, and its commands run, as a reader
+// would.
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "tests/cli/command.hpp"
+
+namespace tandem::testing {
+namespace {
+
+/// A fenced block: "```sh", or "```yaml NAME" for a file to be saved.
+struct Block {
+  std::string language;
+  std::string file;
+  std::string text;
+};
+
+std::vector<Block> blocks_of(const std::string& path) {
+  std::vector<Block> blocks;
+  std::ifstream page(path);
+  bool inside = false;
+  for (std::string line; std::getline(page, line);) {
+    const bool fence = line.starts_with("```");
+    if (fence && !inside) {
+      std::istringstream words(line.substr(3));
+      Block& block = blocks.emplace_back();
+      words >> block.language >> block.file;
+    }
+    if (inside && !fence) blocks.back().text += line + '\n';
+    if (fence) inside = !inside;
+  }
+  return blocks;
+}
+
+TEST(Tutorial, EveryCommandWorks) {
+  const CommandLine line;
+  int commands = 0;
+  for (const Block& block : blocks_of(TANDEM_SOURCE_DIR "/workloads/experiments/README.md")) {
+    if (!block.file.empty()) line.write(block.file, block.text);
+    if (block.language != "sh") continue;
+    std::istringstream lines(block.text);
+    for (std::string command; std::getline(lines, command); ++commands) {
+      ASSERT_TRUE(command.starts_with("tandem ")) << command;
+      const auto result = line.tandem(command.substr(std::string("tandem ").size()));
+      EXPECT_EQ(result.exit_code, 0) << command << '\n' << result.output;
+    }
+  }
+  EXPECT_GE(commands, 9);
+}
+
+}  // namespace
+}  // namespace tandem::testing

@@ -37,11 +37,11 @@ struct Outcome {
   std::string failure{};
 };
 
-constexpr int most_at_once = 64;
+constexpr int most_jobs = 64;
 
 int simulations_at_once(const StudyOptions& options) {
   if (options.at_once > 0) return options.at_once;
-  return std::clamp(static_cast<int>(std::thread::hardware_concurrency()), 1, most_at_once);
+  return std::clamp(static_cast<int>(std::thread::hardware_concurrency()), 1, most_jobs);
 }
 
 /// Simulates all, those with most workers first: they take longest.
@@ -139,7 +139,7 @@ void add_study(CLI::App& app, int& exit_code) {
   command
       ->add_option("--at-once", options->at_once,
                    "Simulations side by side; 0: as many as there are cores [0]")
-      ->check(CLI::Range(0, most_at_once));
+      ->check(CLI::Range(0, most_jobs));
   command->footer(
       "The suite is that of `tandem validate`, of which calibration, tolerance, cluster and witness say "
       "nothing here.\n"

@@ -83,7 +83,7 @@ std::string show(const Log& log, std::size_t at) {
   return text;
 }
 
-std::optional<std::string> first_divergence(const Results& simulated, const Results& measured) {
+std::optional<std::string> first_other_decision(const Results& simulated, const Results& measured) {
   const auto ours = logs_of(simulated);
   const auto theirs = logs_of(measured);
   auto all = ours;
@@ -118,7 +118,7 @@ Gate decisions_parity(const Results& simulated, const std::vector<Results>& meas
     if (!recorded(simulated) || !recorded(run))
       return {Gate::State::not_checked, 0,
               fmt::format("decisions were recorded in only one of {} and {}", simulated.path, run.path)};
-    if (auto divergence = first_divergence(simulated, run))
+    if (auto divergence = first_other_decision(simulated, run))
       return {Gate::State::failed, checked, std::move(*divergence)};
   }
   std::string detail = fmt::format("{} decisions are the same in both worlds", checked);

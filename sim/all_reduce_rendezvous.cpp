@@ -37,9 +37,9 @@ std::unique_ptr<AllReduceRendezvous> AllReduceRendezvousTable::join(std::span<co
         AllReduceRendezvous{channel, self.vector.size,
                             std::vector<AllReduceRendezvous::Member>(members.size()), members.size()}));
   AllReduceRendezvous& rendezvous = *series.open[place];
-  TANDEM_CHECK(rendezvous.channel.number == channel.number && rendezvous.size == self.vector.size, "rank",
-               rank, "all-reduce on channel", channel.number, "bytes", self.vector.size.count(),
-               "others on channel", rendezvous.channel.number, "bytes", rendezvous.size.count());
+  TANDEM_CHECK(rendezvous.channel == channel && rendezvous.size == self.vector.size, "rank", rank,
+               "all-reduce on channel", channel.number(), "bytes", self.vector.size.count(),
+               "others on channel", rendezvous.channel.number(), "bytes", rendezvous.size.count());
   rendezvous.members[index] = self;
   if (--rendezvous.missing > 0) return nullptr;
   // Members start theirs in order, so that no later one is complete before.

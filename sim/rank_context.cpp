@@ -90,10 +90,10 @@ Pending RankContext::sleep(Seconds duration) {
 
 RankContext::Stream& RankContext::stream(Rank from, Channel channel) {
   const auto key = (static_cast<std::uint64_t>(static_cast<std::uint32_t>(from)) << 32) |
-                   static_cast<std::uint32_t>(channel.number);
+                   static_cast<std::uint32_t>(channel.number());
   const auto [found, is_new] = streams_.try_emplace(key);
   if (is_new) found->second.carries_note = channel.carries_note;
-  TANDEM_CHECK(found->second.carries_note == channel.carries_note, "channel", channel.number, "from", from,
+  TANDEM_CHECK(found->second.carries_note == channel.carries_note, "channel", channel.number(), "from", from,
                "to", rank_, "both ends must agree whether it carries notes");
   return found->second;
 }
@@ -368,7 +368,8 @@ void RankContext::start_disk_transfer(Operation& operation) {
 }
 
 std::string RankContext::describe(const Operation& operation) const {
-  const std::string channel = " on channel " + std::to_string(operation.channel.number);
+  std::string channel = " on channel " + std::to_string(operation.channel.stream);
+  if (operation.channel.bucket >= 0) channel += " of bucket " + std::to_string(operation.channel.bucket);
   switch (operation.kind) {
     case Kind::compute:
       return "a compute";

@@ -52,23 +52,27 @@ struct Slice {
   std::byte* data = nullptr;
 };
 
-/// A small fact that rides on a message. `kind` belongs to the roles (workloads/protocol.hpp); 0 is
-/// none.
+/// A small block of bytes that rides on a message. Its sender and its receiver agree what the bytes mean
+/// (workloads/protocol.hpp); all of them 0: nothing was said.
 struct Note {
-  std::int32_t kind = 0;
-  std::int32_t version = 0;
-  std::int32_t samples = 0;
-  std::int32_t local_steps = 0;
-  double duration_s = 0.0;
-  std::int64_t value = 0;
-  std::int64_t all_samples = 0;
+  std::array<std::byte, 40> bytes{};
+  bool operator==(const Note&) const = default;
 };
 
-/// Names a stream of messages between two ranks: messages of one (sender, receiver, channel) arrive in order.
-/// `carries_note`: sender and receiver agree that each message of this channel brings a note.
+/// Names a sequence of messages between two ranks: messages of one (sender, receiver, channel) arrive in
+/// order. What streams there are, and which of them carry notes, is the roles' affair
+/// (workloads/protocol.hpp); sender and receiver agree.
 struct Channel {
-  std::int32_t number = 0;
-  bool carries_note = false;
+  static constexpr int most_streams = 128;
+  static constexpr int no_bucket = -1;
+
+  std::int16_t stream = 0;          ///< 0 to most_streams - 1
+  bool carries_note = false;        ///< each message of the channel brings a note
+  std::int32_t bucket = no_bucket;  ///< tells the channels of one stream apart
+
+  /// Another one for each stream and bucket.
+  constexpr std::int32_t number() const { return stream + most_streams * (bucket + 1); }
+  bool operator==(const Channel&) const = default;
 };
 
 /// A started operation. Waited for exactly once; empty afterwards. Only its context looks inside.

@@ -1,55 +1,250 @@
-// What roles say to each other: kinds of notes and the channels they travel on. Shared by the roles only.
+// What roles say to each other: the streams on which they do, and the structs that ride on messages as notes.
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
+#include <cstring>
+#include <string>
+#include <type_traits>
 
+#include "policies/vocabulary/check.hpp"
 #include "workloads/context.hpp"
 
 namespace tandem::protocol {
 
-enum Kind : std::int32_t {
-  push = 1,    ///< worker -> server: a push is complete; version, samples, local_steps, duration_s, and
-               ///< value = the bits of the loss
-  report,      ///< worker -> coordinator: may I go on? version, local_steps, duration_s
-  leave,       ///< worker -> server: I am done
-  reply,       ///< server -> worker: the model; version, samples = batch size, local_steps = of the next
-               ///< rounds, value = stops and dropped together, all_samples = processed by all workers
-  answer,      ///< coordinator -> worker: value = 1 ready, version = that of the report
-  request,     ///< worker -> cache node: samples ids follow
-  batch,       ///< cache node -> worker: the records
-  checkpoint,  ///< -> evaluator: version = round, value = samples processed, duration_s = when it was taken
-  end,         ///< nothing more will come
-  call,        ///< active worker -> passive one: my model; give me yours, and let both be their mean
-  stepped      ///< worker -> first worker: another step is done
+// ---- Streams ----
+
+enum class Stream : std::int16_t {
+  pushes = 1,        ///< worker -> server or coordinator: Push, Report, Leave
+  replies,           ///< server -> worker: Reply
+  answers,           ///< coordinator -> worker: Answer
+  requests,          ///< worker -> cache node: Request, End; sample ids
+  batches,           ///< cache node -> worker: Batch; records
+  checkpoints,       ///< -> evaluator: Checkpoint, End
+  checkpoint_parts,  ///< server shard -> first shard: its part of the model
+  models,            ///< a worker's model: to every other member of an exchange, and in reply to a call
+  calls,             ///< active worker -> passive one: Call with the caller's model; Leave
+  counts,            ///< worker -> first worker, which counts the steps of all: Stepped, Leave
+  ends,              ///< first worker -> worker: End; the job takes no more steps
+  last_models,       ///< worker -> first worker: its model, when all have ended
+  push_pieces,       ///< the pieces of a push but the last, by bucket
+  reply_pieces,      ///< the pieces of a reply but the last, by bucket
+  reduces            ///< the all-reduce of each bucket
 };
 
-/// In a reply: the job ends; the worker's last push counts for nothing.
-inline constexpr std::int64_t stops = 1;
-inline constexpr std::int64_t dropped = 2;
+struct StreamTraits {
+  const char* name;
+  bool carries_note;
+};
+/// By number; 0 is no stream.
+inline constexpr std::array<StreamTraits, 16> stream_traits = {{{"none", false},
+                                                                {"pushes", true},
+                                                                {"replies", true},
+                                                                {"answers", true},
+                                                                {"requests", true},
+                                                                {"batches", true},
+                                                                {"checkpoints", true},
+                                                                {"checkpoint-parts", false},
+                                                                {"models", false},
+                                                                {"calls", true},
+                                                                {"counts", true},
+                                                                {"ends", true},
+                                                                {"last-models", false},
+                                                                {"push-pieces", false},
+                                                                {"reply-pieces", false},
+                                                                {"reduces", false}}};
 
-/// Worker -> server or coordinator. The note rides on the last piece of a push, so that its arrival ends the
-/// push. A shard without any of the last bucket gets it alone; see ShardPieces.
-inline constexpr Channel to_server{1, true};
-/// Server -> worker. The note rides on the last piece of the model, which is sent first.
-inline constexpr Channel from_server{2, true};
-inline constexpr Channel answers{3, true};
-inline constexpr Channel requests{4, true};
-inline constexpr Channel batches{5, true};
-inline constexpr Channel checkpoints{6, true};
-/// Server shard -> first shard: its part of a checkpoint.
-inline constexpr Channel checkpoint_parts{7, false};
-/// A worker's model: -> every other member of an exchange, and in reply to a call.
-inline constexpr Channel models{8, false};
-inline constexpr Channel calls{9, true};
-/// Worker -> first worker, which counts the steps of all; and back, once: no more steps.
-inline constexpr Channel counts{10, true};
-inline constexpr Channel ends{11, true};
-/// Worker -> first worker: its model, when all have ended.
-inline constexpr Channel last_models{12, false};
-/// The other pieces of a push and of a reply, by bucket, of which one shard may hold several; and the
-/// all-reduce of each bucket.
-constexpr Channel push_bucket(int bucket) { return {1000 + bucket, false}; }
-constexpr Channel reply_bucket(int bucket) { return {2000 + bucket, false}; }
-constexpr Channel reduce_bucket(int bucket) { return {3000 + bucket, false}; }
+constexpr Channel channel(Stream stream, int bucket = Channel::no_bucket) {
+  return {static_cast<std::int16_t>(stream), stream_traits[static_cast<std::size_t>(stream)].carries_note,
+          bucket};
+}
+
+/// "pushes"; the number of a stream that is none of the roles'.
+inline std::string stream_name(Channel channel) {
+  const auto number = static_cast<std::size_t>(channel.stream);
+  return number > 0 && number < stream_traits.size() ? stream_traits[number].name : std::to_string(number);
+}
+
+/// The note of a push rides on its last piece, so that the note's arrival ends the push. A shard without any
+/// piece of the last bucket gets the note alone; see ShardPieces.
+inline constexpr Channel to_server = channel(Stream::pushes);
+/// The note of a reply rides on the last piece of the model, which is sent first.
+inline constexpr Channel from_server = channel(Stream::replies);
+inline constexpr Channel answers = channel(Stream::answers);
+inline constexpr Channel requests = channel(Stream::requests);
+inline constexpr Channel batches = channel(Stream::batches);
+inline constexpr Channel checkpoints = channel(Stream::checkpoints);
+inline constexpr Channel checkpoint_parts = channel(Stream::checkpoint_parts);
+inline constexpr Channel models = channel(Stream::models);
+inline constexpr Channel calls = channel(Stream::calls);
+inline constexpr Channel counts = channel(Stream::counts);
+inline constexpr Channel ends = channel(Stream::ends);
+inline constexpr Channel last_models = channel(Stream::last_models);
+constexpr Channel push_bucket(int bucket) { return channel(Stream::push_pieces, bucket); }
+constexpr Channel reply_bucket(int bucket) { return channel(Stream::reply_pieces, bucket); }
+constexpr Channel reduce_bucket(int bucket) { return channel(Stream::reduces, bucket); }
+
+// ---- Notes ----
+
+/// Which struct a note holds.
+enum class Kind : std::int32_t {
+  none,
+  push,
+  report,
+  leave,
+  reply,
+  answer,
+  request,
+  batch,
+  checkpoint,
+  end,
+  call,
+  stepped,
+  clock,
+  announcement,
+  traffic
+};
+inline constexpr std::array<const char*, 15> kind_names = {
+    "none",       "push", "report", "leave",   "reply", "answer",       "request", "batch",
+    "checkpoint", "end",  "call",   "stepped", "clock", "announcement", "traffic"};
+
+/// A push is complete.
+struct Push {
+  static constexpr Kind kind = Kind::push;
+  std::int32_t version = 0;  ///< of the model that it was computed on
+  std::int32_t samples = 0;
+  std::int32_t local_steps = 0;
+  Seconds duration{};
+  double loss = 0.0;
+};
+
+/// May I begin the exchange? Answered by an Answer.
+struct Report {
+  static constexpr Kind kind = Kind::report;
+  std::int32_t version = 0;
+  std::int32_t local_steps = 0;
+  Seconds duration{};
+};
+
+/// The sender has ended.
+struct Leave {
+  static constexpr Kind kind = Kind::leave;
+};
+
+/// Comes with the model.
+struct Reply {
+  static constexpr Kind kind = Kind::reply;
+  std::int32_t version = 0;
+  std::int32_t batch = 0;        ///< size of the next ones; 0: as before
+  std::int32_t local_steps = 0;  ///< of the next rounds; 0: as before
+  bool stops = false;            ///< the job ends
+  bool dropped = false;          ///< the worker's last push counts for nothing
+  std::int64_t all_samples = 0;  ///< processed by all workers
+};
+
+struct Answer {
+  static constexpr Kind kind = Kind::answer;
+  std::int32_t version = 0;  ///< that of the report
+  bool ready = false;
+};
+
+/// The ids of the samples follow.
+struct Request {
+  static constexpr Kind kind = Kind::request;
+  std::int32_t samples = 0;
+  std::int64_t epoch = 0;
+};
+
+struct Batch {
+  static constexpr Kind kind = Kind::batch;
+  std::int32_t samples = 0;
+};
+
+struct Checkpoint {
+  static constexpr Kind kind = Kind::checkpoint;
+  std::int64_t round = 0;
+  std::int64_t samples = 0;  ///< processed by all workers
+  Seconds taken{};           ///< when the model was copied
+};
+
+/// Nothing more will come.
+struct End {
+  static constexpr Kind kind = Kind::end;
+};
+
+/// Comes with the caller's model; the worker that is called sends its own, and both take the mean.
+struct Call {
+  static constexpr Kind kind = Kind::call;
+};
+
+/// One more step is done.
+struct Stepped {
+  static constexpr Kind kind = Kind::stepped;
+};
+
+/// Of calibration: a time on the sender's clock.
+struct Clock {
+  static constexpr Kind kind = Kind::clock;
+  Seconds time{};
+};
+
+/// Of calibration: a message of this size follows.
+struct Announcement {
+  static constexpr Kind kind = Kind::announcement;
+  Bytes size{0};
+};
+
+/// Of calibration: the receiver exchanges this many messages with the sender; 0: no more.
+struct Traffic {
+  static constexpr Kind kind = Kind::traffic;
+  std::int32_t messages = 0;
+  Bytes size{0};
+};
+
+template <class Message>
+concept Packable = std::is_trivially_copyable_v<Message> &&
+                       std::is_same_v<decltype(Message::kind), const Kind> && sizeof(Message) +
+                       sizeof(Kind) <=
+                   sizeof(Note);
+
+inline Kind kind_of(const Note& note) {
+  Kind kind{};
+  std::memcpy(&kind, note.bytes.data(), sizeof(kind));
+  return kind;
+}
+
+template <Packable Message>
+bool holds(const Note& note) {
+  return kind_of(note) == Message::kind;
+}
+
+/// "push"; the number of a kind that does not exist.
+inline std::string name_of(Kind kind) {
+  const auto number = static_cast<std::size_t>(kind);
+  return number < kind_names.size() ? kind_names[number] : std::to_string(static_cast<std::int32_t>(kind));
+}
+
+template <Packable Message>
+Note pack(const Message& message) {
+  Note note;
+  constexpr Kind kind = Message::kind;
+  std::memcpy(note.bytes.data(), &kind, sizeof(kind));
+  if constexpr (!std::is_empty_v<Message>)
+    std::memcpy(note.bytes.data() + sizeof(kind), &message, sizeof(message));
+  return note;
+}
+
+/// Pre: the note holds a `Message`.
+template <Packable Message>
+Message unpack(const Note& note) {
+  const Kind found = kind_of(note);
+  TANDEM_CHECK(found == Message::kind, "expected a note that holds", name_of(Message::kind), "found",
+               name_of(found));
+  Message message;
+  if constexpr (!std::is_empty_v<Message>)
+    std::memcpy(&message, note.bytes.data() + sizeof(found), sizeof(message));
+  return message;
+}
 
 }  // namespace tandem::protocol

@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::int64_t element = sizeof(float);
 // Sums over a list of members must start in one order everywhere. All share a route: none waits long there.
-constexpr Channel rendezvous{.number = 1 << 29, .carries_note = false};
+constexpr Channel rendezvous{.stream = Channel::most_streams - 1};
 constexpr DeviceCopies::Route sums_route{.to = -1, .tag = -1};
 
 }  // namespace
@@ -86,7 +86,7 @@ std::vector<std::byte> MpiContext::summand_of(Slice vector) {
 Pending MpiContext::all_reduce(std::span<const Rank> members, Channel channel, Slice vector) {
   const std::int64_t size = vector.size.count();
   TANDEM_CHECK(std::ranges::count(members, rank_) == 1, "rank", rank_, "members", members.size());
-  TANDEM_CHECK(size >= 0 && size % element == 0, "channel", channel.number, "bytes", size);
+  TANDEM_CHECK(size >= 0 && size % element == 0, "channel", channel.number(), "bytes", size);
   if (members.size() == 1 || size == 0) return Pending(acquire(Slot::State::done));
   const Members met = communicator_of(members);
   const MPI_Comm among = met.communicator;

@@ -26,8 +26,8 @@ constexpr std::int64_t packed_limit = 16 * 1024;
 constexpr std::int64_t packed_limit_on_node = 3 * 1024;
 
 // Two tags a channel, since a large payload follows its envelope as a message of its own.
-int tag_of(Channel channel) { return 2 * channel.number; }
-int payload_tag_of(Channel channel) { return 2 * channel.number + 1; }
+int tag_of(Channel channel) { return 2 * channel.number(); }
+int payload_tag_of(Channel channel) { return 2 * channel.number() + 1; }
 
 }  // namespace
 
@@ -58,8 +58,8 @@ bool MpiContext::is_staged(const Slice& slice, bool by_host) const {
 // ---- Sending ----
 
 Pending MpiContext::send(Rank to, Channel channel, Slice slice, const Note& note) {
-  TANDEM_CHECK(to >= 0 && to < size_ && channel.number >= 0 && slice.size >= Bytes(0), "to", to, "channel",
-               channel.number, "bytes", slice.size.count());
+  TANDEM_CHECK(to >= 0 && to < size_ && channel.number() >= 0 && slice.size >= Bytes(0), "to", to, "channel",
+               channel.number(), "bytes", slice.size.count());
   if (slice.data == nullptr) slice.data = scratch(slice.size);
   const auto number = acquire(Slot::State::messages);
   Slot& slot = slots_[number];
@@ -112,8 +112,8 @@ void MpiContext::start(std::uint32_t number, Rank to, int tag, const Parts& part
 // ---- Receiving ----
 
 Pending MpiContext::receive(Rank from, Channel channel, Slice slice) {
-  TANDEM_CHECK(from >= 0 && from < size_ && channel.number >= 0 && slice.size >= Bytes(0), "from", from,
-               "channel", channel.number, "bytes", slice.size.count());
+  TANDEM_CHECK(from >= 0 && from < size_ && channel.number() >= 0 && slice.size >= Bytes(0), "from", from,
+               "channel", channel.number(), "bytes", slice.size.count());
   if (slice.data == nullptr) slice.data = scratch(slice.size);
   const std::int64_t size = slice.size.count();
   const auto number = acquire(Slot::State::messages);
@@ -124,7 +124,7 @@ Pending MpiContext::receive(Rank from, Channel channel, Slice slice) {
     watch(number, start_receive(communicator_, from, tag_of(channel), place, size));
     return Pending(number);
   }
-  const auto key = static_cast<std::uint64_t>(from) << 32U | static_cast<std::uint32_t>(channel.number);
+  const auto key = static_cast<std::uint64_t>(from) << 32U | static_cast<std::uint32_t>(channel.number());
   slot.stream = &streams_[key];
   slot.stream->unresolved.push_back(number);
   slot.peer = from;

@@ -25,7 +25,7 @@ constexpr int chunks_at_once = 8;
 constexpr double window_begin = 0.2;
 constexpr double window_end = 0.8;
 constexpr Channel ping{1};
-constexpr int first_flow_channel = 2;
+constexpr std::int16_t flow_stream = 2;
 
 double median(std::vector<double> values) {
   const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
@@ -91,8 +91,9 @@ class Ends {
       if (flow.from != context.rank() && flow.to != context.rank()) continue;
       // A hundred chunks at least, so that one more or less in the window is no error.
       const std::int64_t chunk = std::clamp<std::int64_t>(flow.size.count() / 200, 1024, most_chunk_bytes);
-      ends_.push_back({&flow, flow.from == context.rank(), Channel{first_flow_channel + static_cast<int>(i)},
-                       chunk, flow.size.count() / chunk,
+      ends_.push_back({&flow, flow.from == context.rank(),
+                       Channel{flow_stream, false, static_cast<std::int32_t>(i)}, chunk,
+                       flow.size.count() / chunk,
                        static_cast<double>(flow.size.count()) / std::min(flow.expected.count(), 1e9)});
     }
   }

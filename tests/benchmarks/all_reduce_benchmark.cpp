@@ -115,9 +115,9 @@ class Comparison {
     AllReduces::Schedules schedules(buckets.size());
     for (auto& schedule : schedules)
       if (make != nullptr) schedule = make(context_.rank(), context_.world_size(), elements);
-    reduces_.push_back(
-        std::make_unique<AllReduces>(context_, std::move(schedules), members_, buckets, next_channel_));
-    next_channel_ += static_cast<std::int32_t>(buckets.size());
+    reduces_.push_back(std::make_unique<AllReduces>(context_, std::move(schedules), members_, buckets,
+                                                    Channel{.bucket = next_bucket_}));
+    next_bucket_ += static_cast<std::int32_t>(buckets.size());
     candidates_.push_back({name, [this, &reduce = *reduces_.back(), buckets] {
                              auto* at = reinterpret_cast<std::byte*>(vector_.data());
                              for (std::size_t bucket = 0; bucket < buckets.size(); ++bucket) {
@@ -143,7 +143,7 @@ class Comparison {
   std::vector<Rank> members_;
   std::vector<std::unique_ptr<AllReduces>> reduces_;
   std::vector<Candidate> candidates_;
-  std::int32_t next_channel_ = 0;
+  std::int32_t next_bucket_ = 0;
 };
 
 void run_rank() {

@@ -7,7 +7,7 @@
 namespace tandem {
 namespace {
 
-constexpr Channel channel{.number = 7, .carries_note = false};
+constexpr Channel channel{.stream = 7, .carries_note = false};
 
 void send_buckets(benchmark::State& state) {
   const Gpus there = visible_gpus();

@@ -21,7 +21,7 @@
 namespace tandem {
 namespace {
 
-constexpr Channel channel{.number = 7, .carries_note = false};
+constexpr Channel channel{.stream = 7, .carries_note = false};
 
 MpiSetting as_in_jobs() { return {.node_memory = std::make_shared<NodeMemory>(MPI_COMM_WORLD)}; }
 
@@ -67,7 +67,7 @@ void all_reduce(benchmark::State& state) {
   std::vector<float> vector(size / sizeof(float));
   const auto bucket_size = static_cast<std::size_t>(state.range(1));
   const std::vector<Bytes> buckets(size / bucket_size, Bytes(state.range(1)));
-  AllReduces ring(context, collectives::catalog().find("ring").make, members, buckets, channel.number);
+  AllReduces ring(context, collectives::catalog().find("ring").make, members, buckets, channel);
   const auto plain = [&] {
     MPI_Allreduce(MPI_IN_PLACE, vector.data(), static_cast<int>(vector.size()), MPI_FLOAT, MPI_SUM,
                   MPI_COMM_WORLD);

@@ -116,7 +116,7 @@ Outcome halving_doubling_on_context(int ranks) {
   const auto free_work = [](Rank, const Work&) { return Seconds(0); };
   return run(ranks, free_work, [&](Context& context) {
     AllReduces all_reduces(context, collectives::catalog().find("halving-doubling").make, members, buckets,
-                           push.number);
+                           push);
     all_reduces.start(0, {buckets.front(), nullptr});
     all_reduces.finish();
   });

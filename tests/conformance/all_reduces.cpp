@@ -64,7 +64,7 @@ void several_all_reduces_are_under_way(Context& context) {
     vectors.push_back(vector_of(context.rank(), static_cast<int>(i), 20000 * (count - i) + i));
   for (std::size_t i = 0; i < count; ++i) {
     Pending work = context.compute({.kind = Work::Kind::backward, .samples = 1});
-    sums.push_back(context.all_reduce(all, {50 + static_cast<int>(i), false}, slice_of(vectors[i])));
+    sums.push_back(context.all_reduce(all, {static_cast<std::int16_t>(50 + i), false}, slice_of(vectors[i])));
     context.wait(work);
   }
   if (context.rank() == 1) std::reverse(sums.begin(), sums.end());

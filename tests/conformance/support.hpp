@@ -9,10 +9,13 @@
 #include <vector>
 
 #include "tests/conformance/conformance.hpp"
+#include "tests/support/numbered_note.hpp"
 
 namespace tandem::conformance {
 
 using Buffer = std::vector<std::byte>;
+using testing::number_of;
+using testing::numbered_note;
 
 template <class Expected, class Found>
 void expect_equal(const Context& context, const std::string& what, const Expected& expected,

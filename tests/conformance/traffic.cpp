@@ -54,7 +54,7 @@ void many_send_to_one(Context& context) {
   if (context.rank() != 0) {
     for (int i = 0; i < each; ++i) {
       Buffer bytes = pattern(static_cast<std::uint32_t>(context.rank() * 1000 + i), 100);
-      send_now(context, 0, noted, slice_of(bytes), Note{1, i});
+      send_now(context, 0, noted, slice_of(bytes), numbered_note(i));
     }
     return;
   }
@@ -68,7 +68,8 @@ void many_send_to_one(Context& context) {
     const Completion completion = context.wait_any(pendings);
     const std::size_t client = completion.index;
     const Rank from = static_cast<Rank>(client) + 1;
-    expect_equal(context, "version", received.at(client), completion.note.version);
+    expect_equal(context, "number of the note", std::int64_t{received.at(client)},
+                 number_of(completion.note));
     expect_pattern(context, "message", static_cast<std::uint32_t>(from * 1000 + received[client]),
                    buffers[client], 100);
     if (++received[client] < each) pendings[client] = context.receive(from, noted, slice_of(buffers[client]));
@@ -134,11 +135,11 @@ std::vector<PlannedMessage> plan_messages(std::uint32_t seed, int world) {
   const auto below = [&random](unsigned bound) { return static_cast<int>(random() % bound); };
   std::vector<PlannedMessage> plan;
   for (int i = 0; i < 120; ++i) {
-    const int channel = below(3);
+    const auto stream = static_cast<std::int16_t>(40 + below(3));
     const Rank from = below(static_cast<unsigned>(world));
     const Rank to = below(static_cast<unsigned>(world));
     const std::size_t sizes[] = {0, 1, 100, 3000, 70000, 150000};
-    plan.push_back({from, to, Channel{40 + channel, channel == 2}, sizes[below(6)]});
+    plan.push_back({from, to, Channel{stream, stream == 42}, sizes[below(6)]});
   }
   return plan;
 }
@@ -154,7 +155,7 @@ void run_random_program(Context& context, std::uint32_t seed) {
   const auto start = [&](std::size_t i, bool sending) {
     const PlannedMessage& message = plan[i];
     buffers.push_back(sending ? pattern(static_cast<std::uint32_t>(i), message.size) : Buffer(150000));
-    const Note note{1, static_cast<int>(i)};
+    const Note note = numbered_note(static_cast<std::int64_t>(i));
     pendings.push_back(sending ? context.send(message.to, message.channel, slice_of(buffers.back()), note)
                                : context.receive(message.from, message.channel, slice_of(buffers.back())));
     message_of.push_back(sending ? plan.size() : i);
@@ -171,7 +172,7 @@ void run_random_program(Context& context, std::uint32_t seed) {
     const std::string what = "seed " + std::to_string(seed) + ", message " + std::to_string(i);
     expect_pattern(context, what, static_cast<std::uint32_t>(i), buffers[completion.index], plan[i].size);
     if (plan[i].channel.carries_note)
-      expect_equal(context, what + " note", static_cast<int>(i), completion.note.version);
+      expect_equal(context, what + " note", static_cast<std::int64_t>(i), number_of(completion.note));
   }
 }
 

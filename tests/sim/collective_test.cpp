@@ -35,7 +35,7 @@ Seconds simulated(collectives::MakeSchedule make, int size) {
     std::vector<Rank> members(static_cast<std::size_t>(size));
     std::iota(members.begin(), members.end(), 0);
     const std::vector<Bytes> buckets{Bytes(4 * elements)};
-    AllReduces all_reduces(context, make, members, buckets, 1);
+    AllReduces all_reduces(context, make, members, buckets, Channel{.stream = 1});
     all_reduces.start(0, {buckets.front(), nullptr});
     all_reduces.finish();
   };
@@ -60,7 +60,7 @@ Seconds simulated(const AllReducePlan& plan, const std::string& xml, const std::
   const std::vector<Bytes> buckets{Bytes(4 * elements)};
   const auto one_all_reduce = [&](Context& context) {
     AllReduces all_reduces(context, {plan.schedule(0, members, context.rank(), elements)}, members, buckets,
-                           1);
+                           Channel{.stream = 1});
     all_reduces.start(0, {buckets.front(), nullptr});
     all_reduces.finish();
   };

@@ -316,7 +316,7 @@ TEST_F(Training, AStepCountsTheSamplesThatCameFromStorage) {
   const Journal journal = train(experiment, true);
   std::map<Rank, std::vector<std::int64_t>> came;
   for (const auto& operation : journal.operations)
-    if (operation.kind == "receive" && operation.channel == protocol::batches.number)
+    if (operation.kind == "receive" && operation.channel == protocol::stream_name(protocol::batches))
       came[operation.rank].push_back(operation.bytes / 785);
   std::map<Rank, std::size_t> taken;
   std::set<int> sizes;

@@ -34,7 +34,7 @@ class FakeWorld {
   /// What the members of an all-reduce share.
   struct Sum {
     std::size_t missing = 0;  ///< members that have not started it
-    std::int32_t channel = 0;
+    Channel channel;
     Bytes size{0};
     std::vector<float> values = {};  ///< empty when no member gave memory
   };
@@ -98,7 +98,7 @@ class FakeContext final : public Context {
   Pending send(Rank to, Channel channel, Slice slice, const Note& note) override {
     const std::lock_guard lock(world_.mutex_);
     Pending pending = add({.kind = Kind::send, .slice = slice, .note = note});
-    auto& mailbox = world_.mailboxes_[{rank_, to, channel.number}];
+    auto& mailbox = world_.mailboxes_[{rank_, to, channel.number()}];
     mailbox.sends.push_back(operations_[pending.slot()]);
     mailbox.match();
     world_.changed_.notify_all();
@@ -107,7 +107,7 @@ class FakeContext final : public Context {
   Pending receive(Rank from, Channel channel, Slice slice) override {
     const std::lock_guard lock(world_.mutex_);
     Pending pending = add({.kind = Kind::receive, .slice = slice});
-    auto& mailbox = world_.mailboxes_[{from, rank_, channel.number}];
+    auto& mailbox = world_.mailboxes_[{from, rank_, channel.number()}];
     mailbox.receives.push_back(operations_[pending.slot()]);
     mailbox.match();
     return pending;
@@ -118,9 +118,9 @@ class FakeContext final : public Context {
     const std::size_t number = sums.started[rank_]++;
     if (number == sums.all.size())
       sums.all.push_back(std::make_shared<FakeWorld::Sum>(
-          FakeWorld::Sum{.missing = members.size(), .channel = channel.number, .size = vector.size}));
+          FakeWorld::Sum{.missing = members.size(), .channel = channel, .size = vector.size}));
     const auto& sum = sums.all[number];
-    if (sum->channel != channel.number || sum->size != vector.size)
+    if (sum->channel != channel || sum->size != vector.size)
       throw std::logic_error("members start all-reduces in different orders");
     if (vector.data != nullptr) add_to(*sum, vector);
     --sum->missing;

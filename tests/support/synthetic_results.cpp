@@ -95,7 +95,7 @@ class SyntheticRun {
     journal_.operations.push_back({.rank = rank,
                                    .kind = kind,
                                    .peer = peer,
-                                   .channel = compute ? -1 : 1,
+                                   .channel = compute ? "" : "1",
                                    .work = compute ? "forward" : "",
                                    .bytes = bytes,
                                    .samples = compute ? batch : 0,

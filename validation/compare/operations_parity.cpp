@@ -16,7 +16,7 @@ struct Stream {
   Rank rank;
   std::string kind;
   int peer;
-  int channel;
+  std::string channel;
   std::string work;
   int bucket;
   auto operator<=>(const Stream&) const = default;
@@ -49,7 +49,7 @@ std::string describe(const RunInfo& info, const Stream& stream) {
   if (stream.kind == "send") text += fmt::format(" to rank {}", stream.peer);
   if (stream.kind == "receive") text += fmt::format(" from rank {}", stream.peer);
   if (stream.kind == "read" || stream.kind == "write") text += fmt::format(" on disk {}", stream.peer);
-  if (stream.channel >= 0) text += fmt::format(", channel {}", stream.channel);
+  if (!stream.channel.empty()) text += fmt::format(", channel {}", stream.channel);
   if (!stream.work.empty()) text += (stream.kind == "all-reduce" ? " among ranks " : " ") + stream.work;
   if (stream.bucket >= 0) text += fmt::format(", bucket {}", stream.bucket);
   return text;

@@ -6,6 +6,7 @@
 #include "policies/vocabulary/quantile.hpp"
 #include "policies/vocabulary/rng.hpp"
 #include "workloads/calibration/measurement.hpp"
+#include "workloads/protocol.hpp"
 #include "workloads/vectors/compute_device.hpp"
 
 namespace tandem {
@@ -41,7 +42,7 @@ void tell_path(Context& context, Profile::Path path) {
   told.paths = {std::move(path)};
   std::string text = to_json(told).dump();
   const Bytes size(std::ssize(text));
-  Pending announced = context.send(0, calibration::words, {}, {.kind = 1, .value = size.count()});
+  Pending announced = context.send(0, calibration::words, {}, protocol::pack(protocol::Announcement{size}));
   context.wait(announced);
   Pending sent = context.send(0, calibration::pong, {size, reinterpret_cast<std::byte*>(text.data())});
   context.wait(sent);
@@ -49,7 +50,7 @@ void tell_path(Context& context, Profile::Path path) {
 
 Profile::Path hear_path(Context& context, Rank from) {
   Pending announced = context.receive(from, calibration::words, {});
-  const Bytes size(context.wait(announced).note.value);
+  const Bytes size = protocol::unpack<protocol::Announcement>(context.wait(announced).note).size;
   std::string text(static_cast<std::size_t>(size.count()), ' ');
   Pending heard = context.receive(from, calibration::pong, {size, reinterpret_cast<std::byte*>(text.data())});
   context.wait(heard);

@@ -14,6 +14,7 @@
 #include "workloads/exchange/device_codec.hpp"
 #include "workloads/exchange/replica.hpp"
 #include "workloads/model/optimizer.hpp"
+#include "workloads/protocol.hpp"
 #include "workloads/vectors/error_feedback.hpp"
 #include "workloads/vectors/owned_mark.hpp"
 
@@ -176,7 +177,8 @@ struct Disturbance {
 };
 
 void order_stream(Context& context, Rank partner, int messages, Bytes size) {
-  Pending order = context.send(partner, words, {}, {.kind = 1, .samples = messages, .value = size.count()});
+  Pending order =
+      context.send(partner, words, {}, protocol::pack(protocol::Traffic{.messages = messages, .size = size}));
   context.wait(order);
 }
 
@@ -276,13 +278,12 @@ ComputeTimes measure_compute(const Job& job, Context& context, const Calibration
 void answer_streams(Context& context) {
   for (;;) {
     Pending order = context.receive(0, words, {});
-    const Note note = context.wait(order).note;
-    if (note.samples == 0) return;
-    const Bytes size(note.value);
+    const auto [messages_each_way, size] = protocol::unpack<protocol::Traffic>(context.wait(order).note);
+    if (messages_each_way == 0) return;
     std::vector<std::byte> out(static_cast<std::size_t>(size.count()));
     std::vector<std::byte> in(out.size());
     std::vector<Pending> messages;
-    for (int i = 0; i < note.samples; ++i) {
+    for (int i = 0; i < messages_each_way; ++i) {
       messages.push_back(context.receive(0, ping, {size, in.data()}));
       messages.push_back(context.send(0, pong, {size, out.data()}));
     }

@@ -3,12 +3,17 @@
 #include <limits>
 
 #include "workloads/calibration/measurement.hpp"
+#include "workloads/protocol.hpp"
 #include "workloads/roles/worker.hpp"
 
 namespace tandem::calibration {
 namespace {
 
 constexpr int round_trips = 9;
+
+double time_in(const Completion& received) {
+  return protocol::unpack<protocol::Clock>(received.note).time.count();
+}
 
 /// How much later the other rank's clock began than rank 0's, by the fastest of some round trips.
 double later_zero_s(Context& context, Rank other) {
@@ -17,8 +22,8 @@ double later_zero_s(Context& context, Rank other) {
   for (int i = 0; i < round_trips; ++i) {
     Pending answer = context.receive(other, words, {});
     const double start_s = context.now().count();
-    Pending question = context.send(other, words, {}, {.kind = 1});
-    const double their_s = context.wait(answer).note.duration_s;
+    Pending question = context.send(other, words, {}, protocol::pack(protocol::Clock{}));
+    const double their_s = time_in(context.wait(answer));
     const double end_s = context.now().count();
     context.wait(question);
     if (end_s - start_s >= fastest_s) continue;
@@ -29,7 +34,7 @@ double later_zero_s(Context& context, Rank other) {
 }
 
 void say(Context& context, double seconds) {
-  Pending said = context.send(0, words, {}, {.kind = 1, .duration_s = seconds});
+  Pending said = context.send(0, words, {}, protocol::pack(protocol::Clock{Seconds(seconds)}));
   context.wait(said);
 }
 
@@ -66,7 +71,7 @@ Profile::StartOffsets measure_start_offsets(const Job& job, Context& context) {
   for (Rank rank = 1; rank < seats; ++rank) {
     const double zero_s = later_zero_s(context, rank);
     Pending ready = context.receive(rank, words, {});
-    start_offsets.raw_s.push_back(zero_s + context.wait(ready).note.duration_s);
+    start_offsets.raw_s.push_back(zero_s + time_in(context.wait(ready)));
     first_zero_s = std::min(first_zero_s, zero_s);
   }
   for (double& begin_s : start_offsets.raw_s) begin_s -= first_zero_s;

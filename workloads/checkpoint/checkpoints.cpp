@@ -36,17 +36,14 @@ void CheckpointWriter::save(std::int64_t round, std::int64_t samples, std::span<
   } else if (write) {
     write();
   }
-  announce({.kind = protocol::checkpoint,
-            .version = static_cast<std::int32_t>(round),
-            .duration_s = taken.count(),
-            .value = samples});
+  announce(protocol::pack(protocol::Checkpoint{.round = round, .samples = samples, .taken = taken}));
 }
 
 void CheckpointWriter::finish(std::int64_t round, std::span<const float> values) {
   if (!values.empty())
     save_checkpoint(job_.directory() + "/model.pt",
                     {job_.model().name, round, {values.begin(), values.end()}}, job_.model());
-  announce({.kind = protocol::end});
+  announce(protocol::pack(protocol::End{}));
 }
 
 void CheckpointWriter::announce(const Note& note) {

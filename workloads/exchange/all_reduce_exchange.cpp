@@ -143,7 +143,7 @@ class AllReduceExchange : public Exchange {
       for (std::size_t i = 0; i < vectors.schedules.size(); ++i)
         traffic.emplace_back(vectors.schedules[i], vectors.sizes[i], ranks.size(), vectors.elements[i].bytes);
       sizes = vectors.sizes;
-      reduces.emplace(context, std::move(vectors.schedules), ranks, sizes, protocol::reduce_bucket(0).number,
+      reduces.emplace(context, std::move(vectors.schedules), ranks, sizes, protocol::reduce_bucket(0),
                       vectors.elements);
     }
     std::optional<AllReduces> reduces;
@@ -164,11 +164,11 @@ class AllReduceExchange : public Exchange {
   }
 
   ExchangeResult told_by_coordinator() {
-    const Note reply = coordinator_->reply();
+    const protocol::Reply reply = coordinator_->reply();
     version_ = reply.version;
     return {.version = reply.version,
             .local_steps = reply.local_steps,
-            .stop = (reply.value & protocol::stops) != 0,
+            .stop = reply.stops,
             .rounds = reply.version,
             .samples = reply.all_samples};
   }

@@ -1,38 +1,45 @@
 #include "workloads/exchange/coordinator_client.hpp"
 
-#include <bit>
 #include <utility>
 
 namespace tandem {
 
-Note CoordinatorClient::note_of(protocol::Kind kind, const Contribution& contribution, int version) {
-  return {.kind = kind,
-          .version = version,
-          .samples = contribution.samples,
-          .local_steps = contribution.local_steps,
-          .duration_s = contribution.duration.count(),
-          .value = std::bit_cast<std::int64_t>(contribution.loss)};
+namespace {
+
+Note note_of_report(const Contribution& contribution, int version) {
+  return protocol::pack(protocol::Report{
+      .version = version, .local_steps = contribution.local_steps, .duration = contribution.duration});
+}
+
+}  // namespace
+
+Note CoordinatorClient::note_of_push(const Contribution& contribution, int version) {
+  return protocol::pack(protocol::Push{.version = version,
+                                       .samples = contribution.samples,
+                                       .local_steps = contribution.local_steps,
+                                       .duration = contribution.duration,
+                                       .loss = contribution.loss});
 }
 
 bool CoordinatorClient::ask(const Contribution& contribution, int version) {
   Pending answer = context_.receive(coordinator_, protocol::answers, {});
-  tell(note_of(protocol::report, contribution, version));
-  return context_.wait(answer).note.value == 1;
+  tell(note_of_report(contribution, version));
+  return protocol::unpack<protocol::Answer>(context_.wait(answer).note).ready;
 }
 
 void CoordinatorClient::push(const Contribution& contribution, int version) {
-  tell(note_of(protocol::push, contribution, version));
+  tell(note_of_push(contribution, version));
 }
 
-Note CoordinatorClient::reply() {
-  Pending reply = context_.receive(coordinator_, protocol::from_server, {});
-  const Note note = context_.wait(reply).note;
-  begin_round(note.version);
-  return note;
+protocol::Reply CoordinatorClient::reply() {
+  Pending arriving = context_.receive(coordinator_, protocol::from_server, {});
+  const auto reply = protocol::unpack<protocol::Reply>(context_.wait(arriving).note);
+  begin_round(reply.version);
+  return reply;
 }
 
 void CoordinatorClient::leave() {
-  tell({.kind = protocol::leave});
+  tell(protocol::pack(protocol::Leave{}));
   close();
 }
 
@@ -43,7 +50,7 @@ void CoordinatorClient::tell(const Note& note) {
 
 void CoordinatorClient::report(const Contribution& contribution, int version) {
   answers_.push_back(context_.receive(coordinator_, protocol::answers, {}));
-  tell(note_of(protocol::report, contribution, version));
+  tell(note_of_report(contribution, version));
 }
 
 void CoordinatorClient::wait_progressing(Pending& until) {
@@ -57,14 +64,14 @@ void CoordinatorClient::wait_progressing(Pending& until) {
       return;
     }
     answers_.pop_front();
-    hear(done.note);
+    hear(protocol::unpack<protocol::Answer>(done.note));
   }
   context_.wait(awaited);
 }
 
 /// One that speaks of a round gone by says nothing.
-void CoordinatorClient::hear(const Note& answer) {
-  if (answer.version == version_) told_ = told_.value_or(false) || answer.value == 1;
+void CoordinatorClient::hear(const protocol::Answer& answer) {
+  if (answer.version == version_) told_ = told_.value_or(false) || answer.ready;
 }
 
 void CoordinatorClient::begin_round(int version) {

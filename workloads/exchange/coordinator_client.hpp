@@ -15,8 +15,8 @@ class CoordinatorClient {
  public:
   CoordinatorClient(Context& context, Rank coordinator) : context_(context), coordinator_(coordinator) {}
 
-  /// What a worker tells with a push, a report or its end. `version`: of the model that it started from.
-  static Note note_of(protocol::Kind kind, const Contribution& contribution, int version);
+  /// What rides on a push. `version`: of the model that the contribution was computed on.
+  static Note note_of_push(const Contribution& contribution, int version);
 
   /// Asks, and waits for the answer.
   bool ask(const Contribution& contribution, int version);
@@ -25,7 +25,7 @@ class CoordinatorClient {
   /// Over an all-reduce: tells that this worker exchanges; what the server would send with the model; that
   /// this worker has ended.
   void push(const Contribution& contribution, int version);
-  Note reply();
+  protocol::Reply reply();
   void leave();
   /// What was heard since the last exchange; ready once it was said.
   std::optional<bool> coordinator_answer() const { return told_; }
@@ -38,7 +38,7 @@ class CoordinatorClient {
 
  private:
   void tell(const Note& note);
-  void hear(const Note& answer);
+  void hear(const protocol::Answer& answer);
 
   Context& context_;
   Rank coordinator_;

@@ -49,7 +49,7 @@ class PeerExchange : public Exchange {
       const bool calls = std::ranges::binary_search(neighbours_.outgoing, member);
       receives_.push_back(context_.receive(rank, protocol::models, model_.arrival(index++)));
       sends_.push_back(context_.send(rank, calls ? protocol::calls : protocol::models, model_.begun(),
-                                     Note{.kind = protocol::call}));
+                                     protocol::pack(protocol::Call{})));
       bytes_sent_ += model_.begun().size.count();
     }
   }
@@ -127,7 +127,7 @@ class PeerExchange : public Exchange {
 
   void serve(const Completion& arrived) {
     const std::size_t callers = neighbours_.incoming.size();
-    if (arrived.index + 1 == inbox_.size() || arrived.note.kind == protocol::leave) return;
+    if (arrived.index + 1 == inbox_.size() || protocol::holds<protocol::Leave>(arrived.note)) return;
     if (arrived.index < callers) {
       answer(arrived.index);
     } else if (is_first()) {
@@ -141,8 +141,8 @@ class PeerExchange : public Exchange {
   void serve_until_all_have_left() {
     compute(1, model_.begin());
     for (const int other : neighbours_.outgoing)
-      sends_.push_back(context_.send(rank_of(other), protocol::calls, {}, Note{.kind = protocol::leave}));
-    if (!is_first()) tell_first(protocol::leave);
+      sends_.push_back(context_.send(rank_of(other), protocol::calls, {}, protocol::pack(protocol::Leave{})));
+    if (!is_first()) tell_first(protocol::pack(protocol::Leave{}));
     while (std::ranges::any_of(inbox_, [](const Pending& pending) { return !pending.empty(); }))
       serve(context_.wait_any(inbox_));
     take_over();
@@ -182,7 +182,7 @@ class PeerExchange : public Exchange {
 
   void count_own_step() {
     ++own_steps_;
-    if (!counts_alike_ && !is_first()) return tell_first(protocol::stepped);
+    if (!counts_alike_ && !is_first()) return tell_first(protocol::pack(protocol::Stepped{}));
     if (counts_alike_) steps_ += static_cast<std::int64_t>(workers_.size()) - 1;
     count_step();
   }
@@ -195,13 +195,13 @@ class PeerExchange : public Exchange {
     stopping_ = true;
     if (counts_alike_) return;
     for (std::size_t other = 1; other < workers_.size(); ++other)
-      told_.push_back(context_.send(workers_[other], protocol::ends, {}, Note{.kind = protocol::end}));
+      told_.push_back(context_.send(workers_[other], protocol::ends, {}, protocol::pack(protocol::End{})));
   }
 
-  void tell_first(protocol::Kind kind) {
+  void tell_first(const Note& note) {
     for (Pending& before : told_) wait_progressing(before);
     told_.clear();
-    told_.push_back(context_.send(workers_.front(), protocol::counts, {}, Note{.kind = kind}));
+    told_.push_back(context_.send(workers_.front(), protocol::counts, {}, note));
   }
 
   /// The first worker's model becomes the mean of all.

@@ -60,14 +60,14 @@ AllReduces::Schedules schedules_of(collectives::MakeSchedule make, int self, int
 }  // namespace
 
 AllReduces::AllReduces(Context& context, collectives::MakeSchedule make, std::span<const Rank> members,
-                       std::span<const Bytes> bucket_sizes, std::int32_t first_channel)
+                       std::span<const Bytes> bucket_sizes, Channel first)
     : AllReduces(context,
                  schedules_of(make, index_of(context.rank(), members), static_cast<int>(members.size()),
                               bucket_sizes),
-                 members, bucket_sizes, first_channel) {}
+                 members, bucket_sizes, first) {}
 
 AllReduces::AllReduces(Context& context, Schedules schedules, std::span<const Rank> members,
-                       std::span<const Bytes> bucket_sizes, std::int32_t first_channel,
+                       std::span<const Bytes> bucket_sizes, Channel first,
                        std::span<const collectives::Element> elements)
     : context_(context), members_(members.begin(), members.end()), runs_(bucket_sizes.size()) {
   TANDEM_CHECK(schedules.size() == runs_.size(), "schedules", schedules.size(), "buckets", runs_.size());
@@ -80,7 +80,8 @@ AllReduces::AllReduces(Context& context, Schedules schedules, std::span<const Ra
     run.is_own = !schedules[bucket];
     TANDEM_CHECK(!run.is_own || run.element == float_element, "bucket", bucket);
     if (!run.is_own) run.schedule = std::move(*schedules[bucket]);
-    run.channel = first_channel + static_cast<std::int32_t>(bucket);
+    run.channel = first;
+    run.channel.bucket += static_cast<std::int32_t>(bucket);
     run.first_slot = slots_.size();
     run.vector.size = bucket_sizes[bucket];
     run.arrivals_needed = most_reduced_elements(run.schedule) * static_cast<std::size_t>(run.element.bytes);
@@ -106,7 +107,7 @@ void AllReduces::start(int bucket, Slice vector) {
   run.under_way = true;
   ++running_;
   if (run.is_own)
-    slots_[run.first_slot] = context_.all_reduce(members_, Channel{run.channel, false}, vector);
+    slots_[run.first_slot] = context_.all_reduce(members_, run.channel, vector);
   else
     start_round(run);
 }
@@ -143,14 +144,13 @@ void AllReduces::post_receive(Run& run, std::size_t transfer) {
     target.data = run.arrivals.data() + run.arrival_of[transfer];
   operations_[run.first_slot + transfer].reducing = false;
   slots_[run.first_slot + transfer] =
-      context_.receive(members_[static_cast<std::size_t>(what.peer)], Channel{run.channel, false}, target);
+      context_.receive(members_[static_cast<std::size_t>(what.peer)], run.channel, target);
 }
 
 void AllReduces::post_send(Run& run, std::size_t transfer) {
   const Transfer& what = run.schedule.rounds[run.round][transfer];
-  slots_[run.first_slot + transfer] =
-      context_.send(members_[static_cast<std::size_t>(what.peer)], Channel{run.channel, false},
-                    part(run.vector, what.piece, run.element));
+  slots_[run.first_slot + transfer] = context_.send(members_[static_cast<std::size_t>(what.peer)],
+                                                    run.channel, part(run.vector, what.piece, run.element));
 }
 
 /// Adds what transfer brought to its piece. Pieces of one round do not overlap, so the order in which they

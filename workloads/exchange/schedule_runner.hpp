@@ -22,17 +22,18 @@ namespace tandem {
 class AllReduces {
  public:
   /// `members[index]` is the rank of participant `index`; this rank is one of them, and all give the same
-  /// list. Bucket b uses channel `first_channel + b`, in which messages of this object alone may be. Pre:
+  /// list. Bucket b uses the channel of the stream of `first` whose bucket is
+  /// `first.bucket + b`, for messages of this object alone. Pre:
   /// each bucket size is a multiple of 4 bytes. The context outlives this object.
   AllReduces(Context& context, collectives::MakeSchedule make, std::span<const Rank> members,
-             std::span<const Bytes> bucket_sizes, std::int32_t first_channel);
+             std::span<const Bytes> bucket_sizes, Channel first);
   /// The same with this rank's schedule for each bucket; peers are indices of `members`. Without a schedule:
   /// the world's own all-reduce (Context::all_reduce), of floats; all members then start such buckets in the
   /// same order. `elements`: what the pieces of each are counted in and how it is added, instead of floats; a
   /// bucket's size is a multiple of it.
   using Schedules = std::vector<std::optional<collectives::Schedule>>;
   AllReduces(Context& context, Schedules schedules, std::span<const Rank> members,
-             std::span<const Bytes> bucket_sizes, std::int32_t first_channel,
+             std::span<const Bytes> bucket_sizes, Channel first,
              std::span<const collectives::Element> elements = {});
   AllReduces(const AllReduces&) = delete;
   AllReduces& operator=(const AllReduces&) = delete;
@@ -59,7 +60,7 @@ class AllReduces {
   struct Run {
     collectives::Schedule schedule;
     bool is_own = true;  ///< one of the world's own; it has no schedule, and one slot
-    std::int32_t channel = 0;
+    Channel channel;
     std::size_t first_slot =
         0;  ///< its operations' place in `slots_`: transfer t of a round is at first_slot + t
     Slice vector;

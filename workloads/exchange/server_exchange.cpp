@@ -43,8 +43,7 @@ class ServerExchange : public Exchange {
       for (const ShardPiece& piece : std::ranges::equal_range(pieces, bucket, {}, &ShardPiece::bucket)) {
         const bool last = &piece == &pieces.back();
         const Channel channel = last ? protocol::to_server : protocol::push_bucket(bucket);
-        const Note note =
-            last ? CoordinatorClient::note_of(protocol::push, contribution, versions_[shard]) : Note{};
+        const Note note = last ? CoordinatorClient::note_of_push(contribution, versions_[shard]) : Note{};
         const auto index = static_cast<std::size_t>(&piece - pieces.data());
         const Slice payload = compressor_ ? compressor_->message(shard, index)
                                           : replica_.payload(payload_, piece.flat_offset, piece.elements);
@@ -74,7 +73,7 @@ class ServerExchange : public Exchange {
     context_.wait_all(sends_);
     sends_.clear();
     for (std::size_t shard = 0; shard < servers_.size(); ++shard)
-      take_over(context_.wait(receives_[shard].back()).note, shard);
+      take_over(protocol::unpack<protocol::Reply>(context_.wait(receives_[shard].back()).note), shard);
     if (!leaves_buckets_open_)
       for (auto& of_shard : receives_) context_.wait_all(of_shard);
     return result_;
@@ -110,7 +109,7 @@ class ServerExchange : public Exchange {
       for (std::size_t piece = 0; piece + 1 < pieces.size(); ++piece)
         sends_.push_back(context_.send(servers_[shard], protocol::push_bucket(pieces[piece].bucket), {}));
       sends_.push_back(
-          context_.send(servers_[shard], protocol::to_server, {}, Note{.kind = protocol::leave}));
+          context_.send(servers_[shard], protocol::to_server, {}, protocol::pack(protocol::Leave{})));
     }
     context_.wait_all(sends_);
     sends_.clear();
@@ -126,16 +125,15 @@ class ServerExchange : public Exchange {
     wait_progressing(compressed);
   }
 
-  void take_over(const Note& reply, std::size_t shard) {
-    TANDEM_CHECK(reply.kind == protocol::reply, "kind", reply.kind);
+  void take_over(const protocol::Reply& reply, std::size_t shard) {
     versions_[shard] = reply.version;
-    if (compressor_ && (reply.value & protocol::dropped) != 0) compressor_->take_back(shard);
+    if (compressor_ && reply.dropped) compressor_->take_back(shard);
     if (shard > 0) return;  // the first shard coordinates
     coordinator_.begin_round(reply.version);
     result_.version = reply.version;
-    result_.batch = reply.samples;
+    result_.batch = reply.batch;
     result_.local_steps = reply.local_steps;
-    result_.stop = (reply.value & protocol::stops) != 0;
+    result_.stop = reply.stops;
     result_.samples = reply.all_samples;
     if (!brings_means_) return;
     result_.sum_of = 1;

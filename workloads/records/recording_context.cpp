@@ -4,6 +4,8 @@
 #include <string>
 #include <utility>
 
+#include "workloads/protocol.hpp"
+
 namespace tandem {
 namespace {
 
@@ -37,15 +39,20 @@ Pending RecordingContext::compute(const Work& work, Kernel kernel) {
 }
 
 Pending RecordingContext::send(Rank to, Channel channel, Slice slice, const Note& message_note) {
-  OperationRecord record{
-      .kind = "send", .peer = to, .channel = channel.number, .bytes = slice.size.count(), .start = now()};
+  OperationRecord record{.kind = "send",
+                         .peer = to,
+                         .channel = protocol::stream_name(channel),
+                         .bucket = channel.bucket,
+                         .bytes = slice.size.count(),
+                         .start = now()};
   return note(std::move(record), inner_.send(to, channel, slice, message_note));
 }
 
 Pending RecordingContext::receive(Rank from, Channel channel, Slice slice) {
   OperationRecord record{.kind = "receive",
                          .peer = from,
-                         .channel = channel.number,
+                         .channel = protocol::stream_name(channel),
+                         .bucket = channel.bucket,
                          .bytes = slice.size.count(),
                          .start = now()};
   return note(std::move(record), inner_.receive(from, channel, slice));
@@ -53,8 +60,9 @@ Pending RecordingContext::receive(Rank from, Channel channel, Slice slice) {
 
 Pending RecordingContext::all_reduce(std::span<const Rank> members, Channel channel, Slice vector) {
   OperationRecord record{.kind = "all-reduce",
-                         .channel = channel.number,
+                         .channel = protocol::stream_name(channel),
                          .work = text_of(members),
+                         .bucket = channel.bucket,
                          .bytes = vector.size.count(),
                          .start = now()};
   return note(std::move(record), inner_.all_reduce(members, channel, vector));

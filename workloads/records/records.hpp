@@ -60,12 +60,12 @@ struct OperationRecord {
   Rank rank = 0;
   /// "compute", "send", "receive", "all-reduce", "read", "write", "sleep"; "copy": see record_of_copy.
   std::string kind = {};
-  int peer = -1;  ///< rank, or disk number
-  int channel = -1;
+  int peer = -1;             ///< rank, or disk number
+  std::string channel = {};  ///< of a message or all-reduce: its stream, see protocol.hpp; else empty
   /// Of a compute: "forward", ...; of an all-reduce its members: "0-3 7"; of a copy "out" or "in"; else
   /// empty.
   std::string work = {};
-  int bucket = -1;
+  int bucket = -1;  ///< of the work, or the channel; -1: of none
   std::int64_t bytes = 0;
   int samples = 0;
   Seconds start{};

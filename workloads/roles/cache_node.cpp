@@ -33,19 +33,20 @@ void CacheNode::run() {
   for (std::size_t open = clients_.size(); open > 0;) {
     const Completion arrived = context_.wait_any(inbox_);
     Client& client = clients_[arrived.index];
-    if (arrived.note.kind == protocol::end) {
+    if (protocol::holds<protocol::End>(arrived.note)) {
       if (!client.sending.empty()) context_.wait(client.sending);
       --open;
       continue;
     }
-    client.ids.resize(static_cast<std::size_t>(arrived.note.samples));
-    serve(client, arrived.note);
+    const auto request = protocol::unpack<protocol::Request>(arrived.note);
+    client.ids.resize(static_cast<std::size_t>(request.samples));
+    serve(client, request.epoch);
     inbox_[arrived.index] = listen(client);
   }
 }
 
-void CacheNode::serve(Client& client, const Note& request) {
-  CacheRecord& record = record_of(request.value);
+void CacheNode::serve(Client& client, std::int64_t epoch) {
+  CacheRecord& record = record_of(epoch);
   decide(client.ids, record);
   read_missing(record);
   if (!client.sending.empty()) context_.wait(client.sending);
@@ -53,7 +54,7 @@ void CacheNode::serve(Client& client, const Note& request) {
   const Bytes size = job_.dataset_info().record_bytes() * static_cast<std::int64_t>(client.ids.size());
   client.sending =
       context_.send(client.rank, protocol::batches, {size, store_ ? client.records.data() : nullptr},
-                    Note{.kind = protocol::batch, .samples = request.samples});
+                    protocol::pack(protocol::Batch{.samples = static_cast<std::int32_t>(client.ids.size())}));
 }
 
 /// Asks the policy for every id in order; admission and eviction act at once, so a repeated id can hit.

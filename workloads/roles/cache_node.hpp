@@ -33,7 +33,7 @@ class CacheNode {
     bool local;
     cache::Admission admission;
   };
-  void serve(Client& client, const Note& request);
+  void serve(Client& client, std::int64_t epoch);
   void decide(const std::vector<SampleId>& ids, CacheRecord& record);
   void read_missing(CacheRecord& record);
   void fill(std::vector<std::byte>& records);

@@ -5,7 +5,6 @@
 
 #include "workloads/checkpoint/checkpoints.hpp"
 #include "workloads/exchange/replica.hpp"
-#include "workloads/protocol.hpp"
 #include "workloads/vectors/owned_mark.hpp"
 
 namespace tandem {
@@ -24,18 +23,18 @@ void Evaluator::run() {
   while (true) {
     Pending next = context_.receive(writer, protocol::checkpoints, {});
     const Note note = context_.wait(next).note;
-    if (note.kind == protocol::end) return;
-    evaluate(note);
+    if (protocol::holds<protocol::End>(note)) return;
+    evaluate(protocol::unpack<protocol::Checkpoint>(note));
   }
 }
 
-void Evaluator::evaluate(const Note& checkpoint) {
+void Evaluator::evaluate(const protocol::Checkpoint& checkpoint) {
   const double unknown = std::numeric_limits<double>::quiet_NaN();
   EvaluationResult result{unknown, unknown};
   Kernel kernel;
   if (learner_)
     kernel = [&] {
-      const Checkpoint model = load_checkpoint(checkpoint_path(job_, checkpoint.version), job_.model());
+      const Checkpoint model = load_checkpoint(checkpoint_path(job_, checkpoint.round), job_.model());
       copy_and_await(context_.device(), learner_->model().data(), model.values.data(),
                      learner_->model().size_bytes());
       result = learner_->evaluate(job_.dataset()->records(Dataset::Part::test));
@@ -47,9 +46,9 @@ void Evaluator::evaluate(const Note& checkpoint) {
   const auto samples = static_cast<int>(job_.dataset_info().test_samples);
   Pending pass = context_.compute({.kind = Work::Kind::evaluate, .samples = samples}, std::move(kernel));
   context_.wait(pass);
-  journal_.evaluations.push_back({.round = checkpoint.version,
-                                  .samples = checkpoint.value,
-                                  .checkpoint_time = Seconds(checkpoint.duration_s),
+  journal_.evaluations.push_back({.round = checkpoint.round,
+                                  .samples = checkpoint.samples,
+                                  .checkpoint_time = checkpoint.taken,
                                   .time = context_.now(),
                                   .accuracy = result.accuracy,
                                   .loss = result.loss});

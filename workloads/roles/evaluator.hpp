@@ -6,6 +6,7 @@
 #include "workloads/context.hpp"
 #include "workloads/job/job.hpp"
 #include "workloads/learner/learner.hpp"
+#include "workloads/protocol.hpp"
 #include "workloads/records/records.hpp"
 
 namespace tandem {
@@ -16,7 +17,7 @@ class Evaluator {
   void run();
 
  private:
-  void evaluate(const Note& checkpoint);
+  void evaluate(const protocol::Checkpoint& checkpoint);
 
   const Job& job_;
   Context& context_;

@@ -76,7 +76,7 @@ class StorageLoader : public Loader {
       context_.wait(order.batch);
     }
     asked_.clear();
-    Pending end = context_.send(node_, protocol::requests, {}, Note{.kind = protocol::end});
+    Pending end = context_.send(node_, protocol::requests, {}, protocol::pack(protocol::End{}));
     context_.wait(end);
   }
 
@@ -99,7 +99,7 @@ class StorageLoader : public Loader {
         context_.send(node_, protocol::requests,
                       {Bytes(static_cast<std::int64_t>(order.ids.size() * sizeof(SampleId))),
                        reinterpret_cast<std::byte*>(order.ids.data())},
-                      Note{.kind = protocol::request, .samples = samples, .value = sampler_.epoch()});
+                      protocol::pack(protocol::Request{.samples = samples, .epoch = sampler_.epoch()}));
   }
 
   Context& context_;

@@ -79,22 +79,23 @@ void ParameterServer::listen_for_note(int worker) {
 
 void ParameterServer::handle(int worker, const Note& note) {
   Client& client = clients_[static_cast<std::size_t>(worker)];
-  switch (note.kind) {
-    case protocol::push:
-      client.push = note;
+  switch (protocol::kind_of(note)) {
+    case protocol::Kind::push:
+      client.push = protocol::unpack<protocol::Push>(note);
       collect_push(worker);
       break;
-    case protocol::report: {
-      const sync::Report event{now_of_policy(), worker, version_of_policy(note.version), note.local_steps,
-                               Seconds(note.duration_s)};
-      client.reported_version = note.version;
+    case protocol::Kind::report: {
+      const auto report = protocol::unpack<protocol::Report>(note);
+      const sync::Report event{now_of_policy(), worker, version_of_policy(report.version), report.local_steps,
+                               report.duration};
+      client.reported_version = report.version;
       ++client.unanswered;
       policy_->on_report(event, decisions_);
       listen_for_note(worker);
       execute(told(event));
       break;
     }
-    case protocol::leave: {
+    case protocol::Kind::leave: {
       context_.wait_all(client.pieces);
       finish_reply(client);
       if (!client.answer.empty()) context_.wait(client.answer);
@@ -105,7 +106,7 @@ void ParameterServer::handle(int worker, const Note& note) {
       break;
     }
     default:
-      TANDEM_CHECK(false, "note of kind", note.kind, "from worker", worker);
+      TANDEM_CHECK(false, "note of kind", protocol::name_of(protocol::kind_of(note)), "from worker", worker);
   }
 }
 
@@ -120,31 +121,31 @@ void ParameterServer::collect_push(int worker) {
   on_push(worker, *std::exchange(client.push, std::nullopt));
 }
 
-void ParameterServer::on_push(int worker, const Note& note) {
+void ParameterServer::on_push(int worker, const protocol::Push& push) {
   // A worker pushes only after it has its reply, so this does not block.
   Client& client = clients_[static_cast<std::size_t>(worker)];
   finish_reply(client);
-  client.samples = note.samples;
-  client.version = note.version;
+  client.samples = push.samples;
+  client.version = push.version;
   client.waits = true;
   client.dropped = false;
   ++client.pushes;
-  client.all_samples += note.samples;
-  client.steps += note.local_steps;
-  model_.note_push(worker, note.version);
+  client.all_samples += push.samples;
+  client.steps += push.local_steps;
+  model_.note_push(worker, push.version);
   ++pushes_;
-  samples_ += note.samples;
+  samples_ += push.samples;
   const std::int64_t rounds = pushes_ / static_cast<std::int64_t>(clients_.size());
   const Progress progress{.rounds = rounds, .samples = samples_, .now = now()};
   const double done = fraction_done(job_.experiment().stop, job_.dataset_info().train_samples, progress);
   stopping_ = stopping_ || done >= 1.0;
   const sync::Push event{.now = now_of_policy(),
                          .worker = worker,
-                         .version = version_of_policy(note.version),
-                         .samples = note.samples,
-                         .local_steps = note.local_steps,
-                         .duration = Seconds(note.duration_s),
-                         .loss = std::bit_cast<double>(note.value),
+                         .version = version_of_policy(push.version),
+                         .samples = push.samples,
+                         .local_steps = push.local_steps,
+                         .duration = push.duration,
+                         .loss = push.loss,
                          .done = done,
                          .rate = job_.optimizer_setting().schedule.factor({rounds})};
   policy_->on_push(event, decisions_);
@@ -218,14 +219,12 @@ void ParameterServer::reply(const sync::Reply& decision) {
   client.waits = false;
   if (decision.batch > 0) client.batch = decision.batch;
   if (decision.local_steps > 0) client.local_steps = decision.local_steps;
-  const std::int64_t verdict =
-      (stopping_ && shard_ == 0 ? protocol::stops : 0) | (client.dropped ? protocol::dropped : 0);
-  const Note note{.kind = protocol::reply,
-                  .version = version_,
-                  .samples = decision.batch,
-                  .local_steps = decision.local_steps,
-                  .value = verdict,
-                  .all_samples = samples_};
+  const Note note = protocol::pack(protocol::Reply{.version = version_,
+                                                   .batch = decision.batch,
+                                                   .local_steps = decision.local_steps,
+                                                   .stops = stopping_ && shard_ == 0,
+                                                   .dropped = client.dropped,
+                                                   .all_samples = samples_});
   // In the order in which the next forward needs them.
   for (std::size_t piece = model_.pieces().size(); piece-- > 0;) {
     const Channel channel =
@@ -242,7 +241,7 @@ void ParameterServer::answer(const sync::AnswerReport& decision) {
   --client.unanswered;
   client.answer = context_.send(
       client.rank, protocol::answers, {},
-      Note{.kind = protocol::answer, .version = client.reported_version, .value = decision.ready ? 1 : 0});
+      protocol::pack(protocol::Answer{.version = client.reported_version, .ready = decision.ready}));
 }
 
 void ParameterServer::finish_reply(Client& client) {

@@ -15,6 +15,7 @@
 #include "workloads/context.hpp"
 #include "workloads/exchange/server_model.hpp"
 #include "workloads/job/job.hpp"
+#include "workloads/protocol.hpp"
 #include "workloads/records/records.hpp"
 
 namespace tandem {
@@ -28,13 +29,13 @@ class ParameterServer {
   /// What the server holds for one worker.
   struct Client {
     Rank rank = 0;
-    std::vector<Pending> pieces;  ///< receives of all pieces of a push but the last
-    std::optional<Note> push{};   ///< of a push whose pieces are not all there
-    int samples = 0;              ///< of its last push
-    int reported_version = 0;     ///< of its last report
-    int version = 0;              ///< of the model that its last push was computed on
-    std::vector<Pending> reply;   ///< sends of the model under way
-    Snapshot replied_model;       ///< what they send
+    std::vector<Pending> pieces;           ///< receives of all pieces of a push but the last
+    std::optional<protocol::Push> push{};  ///< of a push whose pieces are not all there
+    int samples = 0;                       ///< of its last push
+    int reported_version = 0;              ///< of its last report
+    int version = 0;                       ///< of the model that its last push was computed on
+    std::vector<Pending> reply;            ///< sends of the model under way
+    Snapshot replied_model;                ///< what they send
     Pending answer;
     std::int64_t pushes = 0;
     std::int64_t all_samples = 0;  ///< of all its pushes
@@ -58,7 +59,7 @@ class ParameterServer {
   void listen_for_note(int worker);
   void handle(int worker, const Note& note);
   void collect_push(int worker);
-  void on_push(int worker, const Note& note);
+  void on_push(int worker, const protocol::Push& push);
   void execute(const std::string& event);
   void accept(const sync::Accept& decision);
   std::int64_t round() const;

@@ -16,6 +16,7 @@
 
 #include "policies/collectives/schedule.hpp"
 #include "policies/vocabulary/check.hpp"
+#include "tests/support/numbered_note.hpp"
 #include "workloads/exchange/schedule_runner.hpp"
 
 namespace {
@@ -38,8 +39,11 @@ extern "C" int MPI_Comm_free(MPI_Comm* communicator) {
 namespace tandem {
 namespace {
 
-constexpr Channel plain{.number = 3, .carries_note = false};
-constexpr Channel noted{.number = 4, .carries_note = true};
+using testing::number_of;
+using testing::numbered_note;
+
+constexpr Channel plain{.stream = 3, .carries_note = false};
+constexpr Channel noted{.stream = 4, .carries_note = true};
 
 std::byte pattern(Rank rank, std::int64_t message, std::size_t at) {
   return static_cast<std::byte>(static_cast<std::size_t>(rank * 31 + message * 7) + at + (at >> 8U));
@@ -93,21 +97,13 @@ TEST_P(MpiContextWays, MessagesOfEverySizeKeepTheirBytesNotesAndOrder) {
     for (auto& bytes : received) pendings.push_back(context.receive(previous, channel, slice_of(bytes)));
     for (std::size_t i = 0; i < sizes.size(); ++i) {
       sent.push_back(filled(context.rank(), static_cast<std::int64_t>(i), sizes[i]));
-      const Note note{.kind = 1,
-                      .version = static_cast<int>(i),
-                      .samples = 2,
-                      .local_steps = 3,
-                      .duration_s = 0.25,
-                      .value = std::int64_t{1} << 40};
+      const Note note = numbered_note(static_cast<std::int64_t>(i));
       pendings.push_back(context.send(next, channel, slice_of(sent.back()), note));
     }
     for (std::size_t ended = 0; ended < 2 * sizes.size(); ++ended) {
       const auto completion = context.wait_any(pendings);
       if (completion.index >= sizes.size() || !channel.carries_note) continue;
-      EXPECT_EQ(completion.note.version, static_cast<int>(completion.index));
-      EXPECT_EQ(completion.note.local_steps, 3);
-      EXPECT_EQ(completion.note.duration_s, 0.25);
-      EXPECT_EQ(completion.note.value, std::int64_t{1} << 40);
+      EXPECT_EQ(number_of(completion.note), static_cast<std::int64_t>(completion.index));
     }
     for (std::size_t i = 0; i < sizes.size(); ++i) {
       const auto expected = filled(previous, static_cast<std::int64_t>(i), sizes[i]);
@@ -118,7 +114,7 @@ TEST_P(MpiContextWays, MessagesOfEverySizeKeepTheirBytesNotesAndOrder) {
 
 TEST_P(MpiContextWays, RandomTrafficArrivesInOrderPerChannel) {
   const unsigned seed = 20240611;
-  SCOPED_TRACE(testing::Message() << "seed " << seed);
+  SCOPED_TRACE(::testing::Message() << "seed " << seed);
   MpiContext context(MPI_COMM_WORLD, setting());
   const int size = context.world_size();
   // Every rank draws the same plan: which channel and size each message of each pair has.
@@ -135,7 +131,7 @@ TEST_P(MpiContextWays, RandomTrafficArrivesInOrderPerChannel) {
     const int channel = draw(4);
     plan.push_back({draw(size),
                     draw(size),
-                    {channel, channel % 2 == 1},
+                    {static_cast<std::int16_t>(channel), channel % 2 == 1},
                     draw(3) == 0 ? draw(200'000) : draw(20'000),
                     draw(4) == 0});
   }
@@ -156,14 +152,14 @@ TEST_P(MpiContextWays, RandomTrafficArrivesInOrderPerChannel) {
     sources[i] = filled(plan[i].from, static_cast<std::int64_t>(i), plan[i].bytes);
     pendings.push_back(context.send(plan[i].to, plan[i].channel,
                                     {Bytes(plan[i].bytes), plan[i].modelled ? nullptr : sources[i].data()},
-                                    {.kind = 1, .version = static_cast<int>(i)}));
+                                    numbered_note(static_cast<std::int64_t>(i))));
   }
   for (std::size_t ended = 0; ended < pendings.size(); ++ended) {
     const auto completion = context.wait_any(pendings);
     if (completion.index >= message_of.size()) continue;
     const auto i = message_of[completion.index];
     if (plan[i].channel.carries_note) {
-      EXPECT_EQ(completion.note.version, static_cast<int>(i));
+      EXPECT_EQ(number_of(completion.note), static_cast<std::int64_t>(i));
     }
     if (!plan[i].modelled) {
       EXPECT_EQ(memory[i], filled(plan[i].from, static_cast<std::int64_t>(i), plan[i].bytes))
@@ -313,7 +309,8 @@ TEST(MpiContext, AnAllReduceGoesOnWhileADeviceComputes) {
   std::iota(members.begin(), members.end(), 0);
   std::vector<float> vector(1000, static_cast<float>(context.rank() + 1));
   const std::array<Bytes, 1> sizes = {Bytes(4000)};
-  AllReduces all_reduces(context, collectives::catalog().find("ring").make, members, sizes, 10);
+  AllReduces all_reduces(context, collectives::catalog().find("ring").make, members, sizes,
+                         Channel{.stream = 10});
   all_reduces.start(0, {sizes[0], reinterpret_cast<std::byte*>(vector.data())});
   if (context.rank() == 0) {
     const Seconds enough = context.now() + Seconds(60.0);
@@ -340,12 +337,12 @@ TEST(MpiContextLarge, MessagesBeyondTwoGigabytes) {
                                                bytes.size() - 1};
     if (context.rank() == 0) {
       for (const auto at : probes) bytes[at] = pattern(0, 1, at) | std::byte{1};
-      auto sent = context.send(1, channel, slice_of(bytes), {.kind = 9});
+      auto sent = context.send(1, channel, slice_of(bytes), numbered_note(9));
       context.wait(sent);
     } else {
       auto received = context.receive(0, channel, slice_of(bytes));
       const auto completion = context.wait(received);
-      EXPECT_EQ(completion.note.kind, channel.carries_note ? 9 : 0);
+      EXPECT_EQ(completion.note, channel.carries_note ? numbered_note(9) : Note{});
       for (const auto at : probes) EXPECT_EQ(bytes[at], pattern(0, 1, at) | std::byte{1}) << at;
     }
   }

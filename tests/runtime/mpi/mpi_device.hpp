@@ -18,8 +18,8 @@ namespace tandem::testing {
 using Block = std::vector<std::byte>;
 using DeviceBlock = DeviceArray<std::byte>;
 
-inline constexpr Channel plain{.number = 3, .carries_note = false};
-inline constexpr Channel noted{.number = 4, .carries_note = true};
+inline constexpr Channel plain{.stream = 3, .carries_note = false};
+inline constexpr Channel noted{.stream = 4, .carries_note = true};
 
 inline Block filled(Rank rank, std::size_t message, std::size_t size) {
   Block bytes(size);

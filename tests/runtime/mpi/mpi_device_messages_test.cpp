@@ -12,6 +12,7 @@
 #include "policies/vocabulary/check.hpp"
 #include "policies/vocabulary/rng.hpp"
 #include "tests/runtime/mpi/mpi_device.hpp"
+#include "tests/support/numbered_note.hpp"
 #include "workloads/vectors/owned_mark.hpp"
 
 namespace tandem::testing {
@@ -56,14 +57,13 @@ TEST_F(MpiContextDevice, MessagesOfEverySizeBetweenDevicesAndHosts) {
       }
       for (auto& place : received) pendings.push_back(context().receive(previous(), channel, place.slice()));
       for (std::size_t i = 0; i < sizes.size(); ++i)
-        pendings.push_back(context().send(next(), channel, sent[i].slice(),
-                                          {.kind = 1, .version = static_cast<int>(i), .duration_s = 0.25}));
+        pendings.push_back(
+            context().send(next(), channel, sent[i].slice(), numbered_note(static_cast<std::int64_t>(i))));
       for (std::size_t ended = 0; ended < 2 * sizes.size(); ++ended) {
         const auto completion = context().wait_any(pendings);
         EXPECT_FALSE(completion.device_time);
         if (completion.index >= sizes.size() || !channel.carries_note) continue;
-        EXPECT_EQ(completion.note.version, static_cast<int>(completion.index));
-        EXPECT_EQ(completion.note.duration_s, 0.25);
+        EXPECT_EQ(number_of(completion.note), static_cast<std::int64_t>(completion.index));
       }
       for (std::size_t i = 0; i < sizes.size(); ++i) {
         Block expected = filled(previous(), i, sizes[i]);
@@ -90,7 +90,8 @@ TEST_F(MpiContextDevice, MessagesOfAChannelKeepTheirOrderWhereverTheyAre) {
       received.emplace_back(device(), rng.below(2) == 0, Block(size));
     }
     for (std::size_t i = 0; i < count; ++i) {
-      pendings.push_back(context().send(next(), channel, sent[i].slice(), {.version = static_cast<int>(i)}));
+      pendings.push_back(
+          context().send(next(), channel, sent[i].slice(), numbered_note(static_cast<std::int64_t>(i))));
       if (i % 7 == 0) pendings.push_back(context().receive(previous(), channel, received[i / 7].slice()));
     }
     for (std::size_t i = (count + 6) / 7; i < count; ++i)

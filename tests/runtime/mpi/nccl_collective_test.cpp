@@ -189,7 +189,7 @@ TEST_F(NcclCollectives, AContextSumsOverAnyNumberOfLists) {
   for (int again = 0; again < 2; ++again)
     for (const Members& members : lists) {
       const FloatArray own = own_vector(500);
-      Pending sum = context.all_reduce(members, Channel{.number = 1},
+      Pending sum = context.all_reduce(members, Channel{.stream = 1},
                                        {Bytes(2000), reinterpret_cast<std::byte*>(own.data())});
       context.wait(sum);
       EXPECT_EQ(read(own), sum_of(members, 500));
@@ -352,9 +352,9 @@ TEST_F(NcclCollectives, AContextSumsTheMemoryOfGpusByThem) {
   {
     MpiContext context(MPI_COMM_WORLD, {.device = &*device_, .collective = collective_});
     Pending of_device =
-        context.all_reduce(all, Channel{.number = 1}, {size, reinterpret_cast<std::byte*>(vector.data())});
+        context.all_reduce(all, Channel{.stream = 1}, {size, reinterpret_cast<std::byte*>(vector.data())});
     Pending of_host =
-        context.all_reduce(all, Channel{.number = 2}, {size, reinterpret_cast<std::byte*>(on_host.data())});
+        context.all_reduce(all, Channel{.stream = 2}, {size, reinterpret_cast<std::byte*>(on_host.data())});
     context.wait(of_host);
     context.wait(of_device);
   }

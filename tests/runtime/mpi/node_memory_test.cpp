@@ -12,6 +12,7 @@
 #include "policies/vocabulary/check.hpp"
 #include "runtime/mpi/mpi_context.hpp"
 #include "tests/runtime/mpi/mpi_device.hpp"
+#include "tests/support/numbered_note.hpp"
 
 namespace tandem {
 namespace {
@@ -19,6 +20,7 @@ namespace {
 using testing::Block;
 using testing::filled;
 using testing::noted;
+using testing::numbered_note;
 using testing::plain;
 using testing::slice_of;
 
@@ -126,7 +128,7 @@ TEST(NodeMemory, WhatFindsNoRoomGoesThroughMpi) {
     for (std::size_t i = 0; i < sizes.size(); ++i) {
       sent.push_back(filled(context.rank(), i, sizes[i]));
       pendings.push_back(
-          context.send(next, channel, slice_of(sent.back()), {.version = static_cast<int>(i)}));
+          context.send(next, channel, slice_of(sent.back()), numbered_note(static_cast<std::int64_t>(i))));
     }
     context.meet();
     for (const std::size_t size : sizes) received.emplace_back(size);

@@ -12,6 +12,7 @@
 #include "tests/support/allocations.hpp"
 #include "tests/support/fake_context.hpp"
 #include "tests/support/names.hpp"
+#include "tests/support/numbered_note.hpp"
 #include "tests/support/seeds.hpp"
 
 namespace tandem {
@@ -70,7 +71,7 @@ TEST_P(AllReducesOf, SumEveryBucketWhileBackwardGoesOn) {
       const std::vector<Rank> members = first_ranks(ranks);
       std::atomic<int> wrong{0};
       FakeWorld(ranks, seed).run([&](Context& context) {
-        AllReduces all_reduces(context, make(), members, sizes_of(elements), 10);
+        AllReduces all_reduces(context, make(), members, sizes_of(elements), Channel{});
         for (int step = 0; step < 3; ++step) {
           std::vector<std::vector<float>> vectors(elements.size());
           // Backward fills the buckets from the last to the first; each is summed while the next is computed.
@@ -95,7 +96,7 @@ TEST_P(AllReducesOf, SumOverAGroupOfRanksInItsOwnOrder) {
   std::atomic<int> wrong{0};
   FakeWorld(6, 1).run([&](Context& context) {
     if (std::find(members.begin(), members.end(), context.rank()) == members.end()) return;
-    AllReduces all_reduces(context, make(), members, sizes_of({20}), 0);
+    AllReduces all_reduces(context, make(), members, sizes_of({20}), Channel{});
     std::vector<float> vector = contributions(context.rank(), 0, 0, 20);
     all_reduces.start(0, slice_of(vector));
     all_reduces.finish(0);
@@ -106,7 +107,7 @@ TEST_P(AllReducesOf, SumOverAGroupOfRanksInItsOwnOrder) {
 
 TEST_P(AllReducesOf, OverlapReturnsThoughTheOthersHaveNotEvenStarted) {
   FakeWorld(2, 1).run([&](Context& context) {
-    AllReduces all_reduces(context, make(), first_ranks(2), sizes_of({8}), 0);
+    AllReduces all_reduces(context, make(), first_ranks(2), sizes_of({8}), Channel{});
     std::vector<float> vector(8, 1.0F);
     if (context.rank() == 0) {
       all_reduces.start(0, slice_of(vector));
@@ -137,11 +138,11 @@ TEST_P(AllReducesOf, ProgressWhileARankWaitsForSomethingElse) {
         Pending finished = context.receive(other, notes, {});
         context.wait(finished);
       }
-      Pending note = context.send(0, notes, {}, Note{.kind = 7});
+      Pending note = context.send(0, notes, {}, testing::numbered_note(7));
       context.wait(note);
       return;
     }
-    AllReduces all_reduces(context, make(), first_ranks(3), sizes_of({30, 4}), 0);
+    AllReduces all_reduces(context, make(), first_ranks(3), sizes_of({30, 4}), Channel{});
     std::vector<float> first(30, 1.0F);
     std::vector<float> second(4, 2.0F);
     all_reduces.start(0, slice_of(first));
@@ -149,7 +150,7 @@ TEST_P(AllReducesOf, ProgressWhileARankWaitsForSomethingElse) {
     if (context.rank() == 0) {
       Pending note = context.receive(3, notes, {});
       const Completion completion = all_reduces.wait_progressing(note);
-      EXPECT_EQ(completion.note.kind, 7);
+      EXPECT_EQ(testing::number_of(completion.note), 7);
       all_reduces.finish();
     } else {
       all_reduces.finish();
@@ -163,7 +164,7 @@ TEST_P(AllReducesOf, ProgressWhileARankWaitsForSomethingElse) {
 
 TEST_P(AllReducesOf, FinishOneBucketOnly) {
   FakeWorld(2, 1).run([&](Context& context) {
-    AllReduces all_reduces(context, make(), first_ranks(2), sizes_of({8, 8}), 0);
+    AllReduces all_reduces(context, make(), first_ranks(2), sizes_of({8, 8}), Channel{});
     std::vector<float> late(8, 1.0F);
     std::vector<float> early(8, 2.0F);
     if (context.rank() == 0) all_reduces.start(0, slice_of(late));
@@ -199,7 +200,7 @@ TEST(AllReduces, InterpretsRoundsOfSeveralTransfers) {
     TANDEM_TRACE_SEED(seed);
     std::atomic<int> wrong{0};
     FakeWorld(3, seed).run([&](Context& context) {
-      AllReduces all_reduces(context, halves_by_way_of_the_first, members, sizes_of({9}), 0);
+      AllReduces all_reduces(context, halves_by_way_of_the_first, members, sizes_of({9}), Channel{});
       std::vector<float> vector = contributions(context.rank(), 0, 0, 9);
       all_reduces.start(0, slice_of(vector));
       all_reduces.finish();
@@ -223,7 +224,7 @@ TEST(AllReduces, MixSchedulesWithTheWorldsOwn) {
       const int size = static_cast<int>(members.size());
       const auto self = std::find(members.begin(), members.end(), context.rank()) - members.begin();
       AllReduces all_reduces(context, {std::nullopt, ring(static_cast<int>(self), size, 40), std::nullopt},
-                             members, sizes_of(elements), 10);
+                             members, sizes_of(elements), Channel{});
       for (int step = 0; step < 3; ++step) {
         std::vector<std::vector<float>> vectors(elements.size());
         for (std::size_t bucket = elements.size(); bucket-- > 0;) {
@@ -298,7 +299,7 @@ TEST_P(AllReducesOf, NeedNoDataAndMoveWhatTheScheduleSays) {
     for (Rank rank = 0; rank < size; ++rank) {
       constexpr std::int64_t elements = 103;
       CountingContext context(rank, size);
-      AllReduces all_reduces(context, make(), first_ranks(size), sizes_of({elements}), 0);
+      AllReduces all_reduces(context, make(), first_ranks(size), sizes_of({elements}), Channel{});
       all_reduces.start(0, {Bytes(4 * elements), nullptr});
       all_reduces.finish();
       CountingContext expected(rank, size);
@@ -319,7 +320,7 @@ TEST_P(AllReducesOf, NeedNoDataAndMoveWhatTheScheduleSays) {
 
 TEST_P(AllReducesOf, AllocateNothingAfterTheFirstUse) {
   CountingContext context(2, 7);
-  AllReduces all_reduces(context, make(), first_ranks(7), sizes_of({100}), 0);
+  AllReduces all_reduces(context, make(), first_ranks(7), sizes_of({100}), Channel{});
   std::vector<float> vector(100, 1.0F);
   all_reduces.start(0, slice_of(vector));
   all_reduces.finish();
@@ -351,7 +352,7 @@ TEST_P(AllReducesOf, OtherElementsBesideFloats) {
       const Rank self = context.rank();
       AllReduces::Schedules schedules = {make()(self, ranks, 7), collectives::ring_gather(self, ranks, 3),
                                          make()(self, ranks, 9)};
-      AllReduces all_reduces(context, std::move(schedules), members, sizes, 10, elements);
+      AllReduces all_reduces(context, std::move(schedules), members, sizes, Channel{}, elements);
       std::vector<std::uint16_t> halves(7, Half::narrow(static_cast<float>(100 * (self + 1))));
       std::vector<std::byte> bytes(3 * ranks);
       for (std::size_t i = 0; i < 3; ++i) bytes[3 * static_cast<std::size_t>(self) + i] = std::byte(self + 1);
@@ -372,7 +373,7 @@ TEST_P(AllReducesOf, OtherElementsBesideFloats) {
 TEST(AllReducesDeathTest, MisuseIsAProgrammersError) {
   CountingContext context(0, 2);
   const auto ring = collectives::catalog().find("ring").make;
-  AllReduces all_reduces(context, ring, first_ranks(2), sizes_of({8}), 0);
+  AllReduces all_reduces(context, ring, first_ranks(2), sizes_of({8}), Channel{});
   EXPECT_DEATH(all_reduces.start(0, {Bytes(28), nullptr}), "bucket 0 bytes 28 expected 32");
   Pending nothing;
   EXPECT_DEATH(all_reduces.wait_progressing(nothing), "all-reduces under way 0");
@@ -380,7 +381,7 @@ TEST(AllReducesDeathTest, MisuseIsAProgrammersError) {
   EXPECT_DEATH(all_reduces.start(0, {Bytes(32), nullptr}), "bucket 0");
   all_reduces.finish();
   const std::vector<Rank> others = {1, 2};
-  EXPECT_DEATH(AllReduces(context, ring, others, sizes_of({8}), 0), "rank 0 members 2");
+  EXPECT_DEATH(AllReduces(context, ring, others, sizes_of({8}), Channel{}), "rank 0 members 2");
 }
 
 }  // namespace

@@ -48,13 +48,13 @@ Results random_world(std::uint64_t seed, const std::string& world, double origin
         journal.operations.push_back({.rank = rank,
                                       .kind = "send",
                                       .peer = peer,
-                                      .channel = 1,
+                                      .channel = "1",
                                       .start = start,
                                       .end = start + Seconds(0.3)});
         journal.operations.push_back({.rank = peer,
                                       .kind = "receive",
                                       .peer = rank,
-                                      .channel = 1,
+                                      .channel = "1",
                                       .start = Seconds(origin),
                                       .end = start + Seconds(0.2)});
       }

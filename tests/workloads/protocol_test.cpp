@@ -1,0 +1,70 @@
+// What roles say to each other: every struct comes out of a note as it went in, and out of no other's note;
+// channels have numbers of their own.
+#include "workloads/protocol.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <set>
+
+namespace tandem::protocol {
+namespace {
+
+TEST(Protocol, StructsComeOutAsTheyWentIn) {
+  const auto push = unpack<Push>(pack(Push{3, -4, 5, Seconds(0.25), -1.5}));
+  EXPECT_EQ(push.version, 3);
+  EXPECT_EQ(push.samples, -4);
+  EXPECT_EQ(push.local_steps, 5);
+  EXPECT_EQ(push.duration, Seconds(0.25));
+  EXPECT_EQ(push.loss, -1.5);
+  const auto reply = unpack<Reply>(pack(Reply{7, 8, 9, true, false, std::int64_t{1} << 40}));
+  EXPECT_EQ(reply.version, 7);
+  EXPECT_EQ(reply.batch, 8);
+  EXPECT_EQ(reply.local_steps, 9);
+  EXPECT_TRUE(reply.stops);
+  EXPECT_FALSE(reply.dropped);
+  EXPECT_EQ(reply.all_samples, std::int64_t{1} << 40);
+  const auto checkpoint = unpack<Checkpoint>(pack(Checkpoint{1, std::int64_t{1} << 33, Seconds(2)}));
+  EXPECT_EQ(checkpoint.round, 1);
+  EXPECT_EQ(checkpoint.samples, std::int64_t{1} << 33);
+  EXPECT_EQ(checkpoint.taken, Seconds(2));
+  EXPECT_EQ(unpack<Traffic>(pack(Traffic{6, Bytes(7)})).size, Bytes(7));
+}
+
+TEST(Protocol, ALossThatIsNoNumberStaysNone) {
+  const Note note = pack(Push{.loss = std::numeric_limits<double>::quiet_NaN()});
+  EXPECT_TRUE(std::isnan(unpack<Push>(note).loss));
+}
+
+TEST(Protocol, ANoteTellsWhichStructItHolds) {
+  EXPECT_TRUE(holds<Leave>(pack(Leave{})));
+  EXPECT_FALSE(holds<End>(pack(Leave{})));
+  EXPECT_EQ(kind_of(Note{}), Kind::none);
+  EXPECT_EQ(name_of(Kind::traffic), "traffic");
+  EXPECT_EQ(name_of(static_cast<Kind>(99)), "99");
+}
+
+TEST(ProtocolDeathTest, AnotherStructsNoteIsAProgrammersError) {
+  EXPECT_DEATH(unpack<Push>(pack(Reply{})), "expected a note that holds push found reply");
+  EXPECT_DEATH(unpack<Leave>(Note{}), "expected a note that holds leave found none");
+}
+
+TEST(Protocol, EveryChannelHasANumberOfItsOwn) {
+  std::set<std::int32_t> numbers;
+  for (std::int16_t stream = 0; stream < Channel::most_streams; ++stream)
+    for (std::int32_t bucket = Channel::no_bucket; bucket < 3000; ++bucket)
+      EXPECT_TRUE(numbers.insert(Channel{stream, false, bucket}.number()).second) << stream << ' ' << bucket;
+}
+
+TEST(Protocol, StreamsSayTheirNameAndWhetherTheyCarryNotes) {
+  EXPECT_EQ(stream_name(to_server), "pushes");
+  EXPECT_EQ(stream_name(reduce_bucket(3)), "reduces");
+  EXPECT_EQ(stream_name(Channel{.stream = 99}), "99");
+  EXPECT_TRUE(to_server.carries_note);
+  EXPECT_FALSE(push_bucket(0).carries_note);
+  EXPECT_EQ(push_bucket(4).bucket, 4);
+}
+
+}  // namespace
+}  // namespace tandem::protocol

@@ -317,7 +317,7 @@ TEST(MpiContext, AnAllReduceGoesOnWhileADeviceComputes) {
     while (all_reduces.under_way(0) && context.now() < enough) {
       auto backward = context.compute({.kind = Work::Kind::backward},
                                       [] { std::this_thread::sleep_for(std::chrono::microseconds(200)); });
-      all_reduces.overlap(backward);
+      all_reduces.wait_progressing(backward);
     }
     EXPECT_FALSE(all_reduces.under_way(0));
   }
@@ -366,7 +366,7 @@ TEST(MpiContext, SumsOverAnyNumberOfListsKeepFewCommunicators) {
                                                    std::vector<float>(70, 2.0F)};
       std::array<Pending, 2> sums;
       for (std::size_t i = 0; i < 2; ++i)
-        sums[i] = context.all_reduce(members, {.number = static_cast<int>(i)},
+        sums[i] = context.all_reduce(members, {.stream = static_cast<std::int16_t>(i)},
                                      {Bytes(static_cast<std::int64_t>(4 * vectors[i].size())),
                                       reinterpret_cast<std::byte*>(vectors[i].data())});
       for (const std::size_t i : {own % 2 == 0 ? 0U : 1U, own % 2 == 0 ? 1U : 0U}) context.wait(sums[i]);

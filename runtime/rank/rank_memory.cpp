@@ -20,10 +20,10 @@ const char* advice_for(RankAssignment::Role role) {
 }
 
 [[noreturn]] void fail(const Job& job, Rank rank, const char* complaint, bool of_host) {
-  if (rank >= static_cast<int>(job.assignments().size())) throw WorldError(complaint);
-  const RankAssignment& seat = job.assignments()[static_cast<std::size_t>(rank)];
+  if (rank >= job.roster().size()) throw WorldError(complaint);
+  const RankAssignment& seat = job.roster().assignment(rank);
   throw WorldError(fmt::format("not enough memory for the {} on '{}' with '{}': {}; {}", role_name(seat.role),
-                               seat.host, job.experiment().workload.model, complaint,
+                               seat.host, job.spec().experiment.workload.model, complaint,
                                of_host ? "put fewer ranks on this machine" : advice_for(seat.role)));
 }
 

@@ -23,7 +23,7 @@
 #include "runtime/rank/journal_wire.hpp"
 #include "tests/benchmarks/median.hpp"
 #include "tests/benchmarks/rank_benchmark.hpp"
-#include "workloads/job/job.hpp"
+#include "workloads/job/job_document.hpp"
 #include "workloads/records/recording_context.hpp"
 #include "workloads/records/result_directory.hpp"
 #include "workloads/roles/run_role.hpp"
@@ -124,9 +124,10 @@ Job make_job(const Flags& flags, const std::string& model, const std::string& pr
 
 /// Runs the job, and brings what all ranks noted to rank 0. Collective.
 Journal run_job(const Job& job, ComputeDevice& device, bool operations) {
-  MpiContext context(MPI_COMM_WORLD, {.device = &device,
-                                      .direct_messages = messages_are_direct(
-                                          job.experiment().run.device_messages, mpi_reads_device_memory())});
+  MpiContext context(MPI_COMM_WORLD,
+                     {.device = &device,
+                      .direct_messages = messages_are_direct(job.spec().experiment.run.device_messages,
+                                                             mpi_reads_device_memory())});
   Journal journal;
   if (operations) {
     context.watch_copies([&](const MpiContext::DeviceCopy& copy) {
@@ -172,14 +173,14 @@ double unhideable(const ModelDescription& model, double exchange_ms, double back
 }
 
 void print(const Job& job, const Steps& alone, const Steps& during, const Steps& after) {
-  const auto& workload = job.experiment().workload;
+  const auto& workload = job.spec().experiment.workload;
   const double alone_ms = median(alone.whole);
   const double during_ms = median(during.whole);
   const double exchange_ms = std::max(0.0, median(after.whole) - alone_ms);
   const double bound_ms = alone_ms + unhideable(job.model(), exchange_ms, median(alone.backward));
-  fmt::print("{} ranks on one GPU, {} of side {}, {}, batch {} each, {} buckets\n", job.assignments().size(),
-             workload.model, workload.image_size, workload.precision, workload.batch,
-             job.model().buckets.size());
+  fmt::print("{} ranks on one GPU, {} of side {}, {}, batch {} each, {} buckets\n",
+             job.roster().assignments().size(), workload.model, workload.image_size, workload.precision,
+             workload.batch, job.model().buckets.size());
   fmt::print("  step_compute_alone    {:9.3f} ms (backward {:.3f})\n", alone_ms, median(alone.backward));
   fmt::print("  step_with_exchange    {:9.3f} ms (waiting for the exchange {:.3f})\n", during_ms,
              median(during.waiting));

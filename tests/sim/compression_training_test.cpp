@@ -64,7 +64,7 @@ class Compressed : public Training {
     return sum;
   }
   std::unique_ptr<compression::Codec> codec_of(std::int64_t position, std::int64_t elements) const {
-    return job_->compression()->make(job_->compression_setting(0, position, elements));
+    return job_->exchange().compression()->make(job_->exchange().compression_setting(0, position, elements));
   }
 };
 
@@ -128,7 +128,7 @@ TEST_P(CountedCompression, SendsWhatItsMessagesHold) {
       messages += codec_of(bucket.offset + piece.begin, piece.size())->message_bytes();
     }
   const bool by_servers = made.sync.over == "server";
-  const bool gathered = job_->compression()->sharing == compression::Sharing::gathered;
+  const bool gathered = job_->exchange().compression()->sharing == compression::Sharing::gathered;
   const std::int64_t passed_on = gathered ? workers * (workers - 1) : 2 * (workers - 1);
   EXPECT_EQ(sent, 2 * messages * (by_servers ? workers : passed_on));
   EXPECT_EQ(received, by_servers ? 2 * workers * job_->model().bytes().count() : sent);
@@ -145,7 +145,7 @@ TEST_P(LosslessCompression, IsSequentialTraining) {
   if (GetParam().method == "power-sgd") options = {{"rank", std::int64_t{1024}}};
   train(experiment(GetParam().route, GetParam().method, options));
   expect_close(final_model(), sequential_model(5), 1e-4F);
-  EXPECT_GT(distance(final_model(), initial_model(*job_)), 1e-2F);
+  EXPECT_GT(distance(final_model(), initial_model(job_->replica_plan())), 1e-2F);
 }
 
 INSTANTIATE_TEST_SUITE_P(Over, LosslessCompression,
@@ -166,13 +166,13 @@ class RepeatedCompression : public Compressed, public ::testing::WithParamInterf
 
   std::vector<float> by_hand(int rounds) const {
     const auto& buckets = job_->model().buckets;
-    const bool feeds_back = compression::has_error_feedback(job_->compression_options());
+    const bool feeds_back = compression::has_error_feedback(job_->exchange().compression_options());
     std::vector<std::vector<Sender>> senders(workers);
     for (int worker = 0; worker < workers; ++worker)
       for (const auto& bucket : buckets)
-        senders[static_cast<std::size_t>(worker)].push_back(
-            {job_->compression()->make(job_->compression_setting(worker, bucket.offset, bucket.parameters))});
-    const auto learner = make_job_learner(*job_);
+        senders[static_cast<std::size_t>(worker)].push_back({job_->exchange().compression()->make(
+            job_->exchange().compression_setting(worker, bucket.offset, bucket.parameters))});
+    const auto learner = make_job_learner(job_->replica_plan());
     std::vector<float> model(learner->model().begin(), learner->model().end());
     for (int round = 0; round < rounds; ++round) {
       std::vector<float> sum(model.size());
@@ -192,7 +192,7 @@ class RepeatedCompression : public Compressed, public ::testing::WithParamInterf
           for (std::size_t i = 0; i < sent.size(); ++i) sum[offset + i] += sent[i];
         }
       }
-      const auto step = static_cast<float>(job_->optimizer_setting().learning_rate / workers);
+      const auto step = static_cast<float>(job_->exchange().optimizer_setting().learning_rate / workers);
       for (std::size_t i = 0; i < model.size(); ++i) model[i] -= step * sum[i];
     }
     return model;
@@ -204,7 +204,7 @@ TEST_P(RepeatedCompression, IsTheSameModel) {
   // Where a rounded sum turns a sign, or takes another element, the difference is that of a few elements.
   const auto repeated = by_hand(5);
   expect_close(final_model(), repeated, 1e-3F);
-  EXPECT_GT(distance(repeated, initial_model(*job_)), 2e-3F);
+  EXPECT_GT(distance(repeated, initial_model(job_->replica_plan())), 2e-3F);
 }
 
 std::vector<Case> repeatable() {
@@ -294,9 +294,10 @@ TEST_F(Compressed, DroppedPushesLeaveNothingUnsent) {
     SavedState state = SavedState::load(state_path(
         directory_.string(), 2, {.role = RankAssignment::Role::worker, .index = worker, .host = ""}));
     float largest = 0.0F;
-    for (std::size_t shard = 0; shard < job_->shard_layout().size(); ++shard)
-      for (std::size_t piece = 0; piece < job_->shard_layout()[shard].size(); ++piece) {
-        const auto elements = static_cast<std::size_t>(job_->shard_layout()[shard][piece].parameters);
+    for (std::size_t shard = 0; shard < job_->exchange().shard_layout().size(); ++shard)
+      for (std::size_t piece = 0; piece < job_->exchange().shard_layout()[shard].size(); ++piece) {
+        const auto elements =
+            static_cast<std::size_t>(job_->exchange().shard_layout()[shard][piece].parameters);
         std::vector<float> unsent(elements);
         state.floats("compression." + std::to_string(shard) + '.' + std::to_string(piece) + ".unsent",
                      unsent);

@@ -134,7 +134,7 @@ TEST_F(PriceOfNative, IsThatOfTheCheapestScheduleWithoutCalibration) {
     const double found = price.next(members, Bytes(4 * elements)).alone.count();
     double cheapest = 1e9;
     for (const auto& name : collectives::catalog().names()) {
-      AllReduceSetting setting = unmeasured.all_reduce_setting(members, {elements});
+      AllReduceSetting setting = all_reduce_setting(unmeasured, members, {elements});
       setting.collective = name;
       cheapest =
           std::min(cheapest, tandem::price(plan_all_reduce(setting, between), setting, between).count());

@@ -72,7 +72,7 @@ class NonFinite : public Training, public ::testing::WithParamInterface<Way> {
   }
   /// What of the model has changed since the start, by bucket.
   std::vector<bool> changed() const {
-    const auto start = initial_model(*job_), end = final_model();
+    const auto start = initial_model(job_->replica_plan()), end = final_model();
     std::vector<bool> result;
     for (const auto& bucket : job_->model().buckets) {
       const auto at = static_cast<std::ptrdiff_t>(bucket.offset);
@@ -122,7 +122,7 @@ TEST_P(NonFinite, IsNoStepAtAllWhereTheLossIsNot) {
             .save(path, "    return torch.linear(torch.flatten(x, 1), self.last.weight, self.last.bias)\n");
       },
       "stop");
-  job_ = std::make_unique<Job>(sound, job_->platform(), directory_.string());
+  job_ = std::make_unique<Job>(sound, job_->spec().platform, directory_.string());
   expect_close(found, sequential_model(4), 1e-5F);
 }
 

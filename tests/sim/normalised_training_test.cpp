@@ -64,7 +64,7 @@ class Normalised : public Training {
   /// Trains, and makes ready for what is done by hand.
   Journal train_and_remember(const Experiment& experiment) {
     const Journal journal = train(experiment);
-    learner_ = make_job_learner(*job_);
+    learner_ = make_job_learner(job_->replica_plan());
     is_statistic_.assign(static_cast<std::size_t>(job_->model().elements()), false);
     for (const auto& bucket : job_->model().buckets)
       for (std::int64_t i = 0; i < bucket.statistics; ++i)
@@ -73,7 +73,7 @@ class Normalised : public Training {
     return journal;
   }
   std::vector<Model> initial_models() const {
-    const auto values = initial_model(*job_);
+    const auto values = initial_model(job_->replica_plan());
     return std::vector<Model>(workers, Model(values.begin(), values.end()));
   }
 
@@ -112,7 +112,7 @@ class Normalised : public Training {
     EXPECT_GT(distance_of(model, initial_models().front(), false), 1e-3F) << "nothing was learnt";
   }
   std::vector<float> checkpoint(std::int64_t round) const {
-    return load_checkpoint(checkpoint_path(*job_, round), job_->model()).values;
+    return load_checkpoint(checkpoint_path(job_->spec().directory, round), job_->model()).values;
   }
 
   std::unique_ptr<Learner> learner_;
@@ -142,7 +142,8 @@ class NormalisedPeers : public Normalised, public ::testing::WithParamInterface<
     std::vector<Members> of_rounds;
     std::vector<std::unique_ptr<sync::WorkerPolicy>> policies;
     for (int worker = 0; worker < workers; ++worker)
-      policies.push_back(job_->algorithm().make.make_worker(job_->sync_setting(), worker));
+      policies.push_back(
+          job_->exchange().algorithm().make.make_worker(job_->exchange().sync_setting(), worker));
     for (int round = 0; round < rounds; ++round) {
       std::vector<std::vector<int>> groups;
       for (const auto& policy : policies)
@@ -203,7 +204,8 @@ INSTANTIATE_TEST_SUITE_P(
 /// What a worker's own batch does to its statistics while it is called comes on top of the mean.
 TEST_F(Normalised, ACallAveragesStatisticsToo) {
   train_and_remember(experiment("ad-psgd", "peers"));
-  Replica caller(*job_, host_device(), 0), called(*job_, host_device(), 1);
+  Replica caller(job_->replica_plan(), job_->exchange(), host_device(), 0),
+      called(job_->replica_plan(), job_->exchange(), host_device(), 1);
   Rng random(5);
   for (Replica* replica : {&caller, &called})
     for (float& value : replica->model()) value = static_cast<float>(random.normal());

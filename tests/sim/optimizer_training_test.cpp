@@ -97,7 +97,7 @@ TEST_P(WhoeverHoldsTheModel, ItTakesTheStepsOfOneWorker) {
   optimizer.make(experiment);
   train(experiment);
   expect_close(final_model(), sequential_model(way.steps), 2e-5F);
-  OptimizerSetting constant = job_->optimizer_setting();
+  OptimizerSetting constant = job_->exchange().optimizer_setting();
   constant.schedule = {};
   EXPECT_GT(distance(final_model(), sequential_model(way.steps, constant)), 1e-3F) << "there is no schedule";
 }
@@ -155,7 +155,7 @@ TEST_P(EveryAlgorithmSteps, ByAdamW) {
   const Journal journal = train(experiment);
   const auto model = final_model();
   for (const float value : model) ASSERT_TRUE(std::isfinite(value));
-  const float moved = distance(model, initial_model(*job_));
+  const float moved = distance(model, initial_model(job_->replica_plan()));
   EXPECT_GT(moved, 1e-4F);
   EXPECT_LT(moved, 1e-2F * static_cast<float>(journal.steps.size())) << "of Adam, a step is about its rate";
 }
@@ -175,7 +175,10 @@ TEST_F(Training, TheCosineEndsWhereTheJobDoes) {
   const testing::TemporaryPlatform file(testing::TemporaryPlatform::star(10, 1e8, 1e-4));
   const auto platform = platforms::load_platform(file.path());
   const auto rounds = [&] {
-    return Job(experiment, platform, directory_.string()).optimizer_setting().schedule.cosine_rounds;
+    return Job(experiment, platform, directory_.string())
+        .exchange()
+        .optimizer_setting()
+        .schedule.cosine_rounds;
   };
   EXPECT_EQ(rounds(), 5.0);
   experiment.stop.epochs = 2.5;

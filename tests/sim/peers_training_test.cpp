@@ -43,7 +43,7 @@ class Peers : public testing::TrainingByHand {
 
   /// The mean of all models after the job.
   std::vector<float> by_hand(const Members& members, bool step_first) const {
-    const auto learner = make_job_learner(*job_);
+    const auto learner = make_job_learner(job_->replica_plan());
     std::vector<Model> models(workers, initial());
     for (int round = 0; round < rounds; ++round) {
       std::vector<Model> steps;
@@ -115,7 +115,8 @@ TEST_F(Peers, GroupsAverageAmongThemselves) {
   train(without_server("group-average", "all-reduce"));
   std::vector<std::unique_ptr<sync::WorkerPolicy>> policies;
   for (int worker = 0; worker < workers; ++worker)
-    policies.push_back(job_->algorithm().make.make_worker(job_->sync_setting(), worker));
+    policies.push_back(
+        job_->exchange().algorithm().make.make_worker(job_->exchange().sync_setting(), worker));
   const Members groups = [&](int, int worker) {
     const auto decision = policies[static_cast<std::size_t>(worker)]->on_step_done({{}, {}, 8, 1});
     return std::get<sync::Exchange>(decision).members;
@@ -138,7 +139,8 @@ INSTANTIATE_TEST_SUITE_P(Catalogue, OneWorker,
 
 TEST_F(Peers, ACallLeavesBothWithTheirMean) {
   train(without_server("ad-psgd", "peers"));
-  Replica caller(*job_, host_device(), 0), called(*job_, host_device(), 1);
+  Replica caller(job_->replica_plan(), job_->exchange(), host_device(), 0),
+      called(job_->replica_plan(), job_->exchange(), host_device(), 1);
   Rng random(5);
   for (Replica* replica : {&caller, &called})
     for (float& value : replica->model()) value = static_cast<float>(random.normal());

@@ -57,7 +57,7 @@ class Rounds : public testing::TrainingByHand, public ::testing::WithParamInterf
   }
 
   void take_local_steps(Model& model, int worker, int steps, double at_rate = rate) const {
-    const auto learner = make_job_learner(*job_);
+    const auto learner = make_job_learner(job_->replica_plan());
     for (int step = 0; step < steps; ++step) descend(model, gradient_at(*learner, model, worker), at_rate);
   }
 
@@ -197,7 +197,7 @@ TEST_P(Rounds, EasgdDrawsModelsAndCentreToEachOther) {
 
 TEST_P(Rounds, EasgdWithoutTieLeavesTheCentreAlone) {
   const auto trained = train_rounds("easgd", {{"beta", 0.0}});
-  EXPECT_EQ(trained, initial_model(*job_));
+  EXPECT_EQ(trained, initial_model(job_->replica_plan()));
 }
 
 /// One thing with several names: an outer step that is the mean change.
@@ -207,7 +207,7 @@ TEST_P(Rounds, WithoutAnOuterOptimiserOfItsOwnAllAreFedAvg) {
   for (const char* algorithm : {"fedavg", "slowmo", "diloco"})
     train_apart(experiment_of(algorithm, plain), algorithm);
   const auto trained = train_rounds("local-sgd", {{"h", std::int64_t{3}}});
-  EXPECT_GT(distance(trained, initial_model(*job_)), 1e-3F);
+  EXPECT_GT(distance(trained, initial_model(job_->replica_plan())), 1e-3F);
   for (const char* algorithm : {"fedavg", "slowmo", "diloco"})
     expect_close(model_in(algorithm), trained, 1e-6F);
 }

@@ -78,8 +78,8 @@ class Statistics : public Training, public ::testing::WithParamInterface<Route> 
     std::vector<std::unique_ptr<Learner>> learners;
     std::vector<Optimizer> optimizers;
     for (int worker = 0; worker < 2; ++worker) {
-      learners.push_back(make_job_learner(*job_));
-      optimizers.emplace_back(job_->optimizer_setting(), description.elements());
+      learners.push_back(make_job_learner(job_->replica_plan()));
+      optimizers.emplace_back(job_->exchange().optimizer_setting(), description.elements());
     }
     for (int round = 0; round < rounds; ++round) {
       std::vector<float> sum(static_cast<std::size_t>(description.elements()));
@@ -100,7 +100,7 @@ class Statistics : public Training, public ::testing::WithParamInterface<Route> 
 
 TEST_P(Statistics, OfOnesOwnStayAtTheirWorker) {
   train(experiment(false));
-  const auto model = final_model(), repeated = by_hand(2), start = initial_model(*job_);
+  const auto model = final_model(), repeated = by_hand(2), start = initial_model(job_->replica_plan());
   expect_close(part(model, false), part(repeated, false), 1e-4F);
   EXPECT_GT(distance(part(model, false), part(start, false)), 1e-3F);
   EXPECT_GT(distance(part(repeated, true), part(start, true)), 1e-2F);
@@ -112,7 +112,7 @@ TEST_P(Statistics, AveragedOnesAreInTheModel) {
   train(experiment(true));
   const auto model = final_model();
   for (const float value : model) ASSERT_TRUE(std::isfinite(value));
-  EXPECT_GT(distance(part(model, true), part(initial_model(*job_), true)), 1e-2F);
+  EXPECT_GT(distance(part(model, true), part(initial_model(job_->replica_plan()), true)), 1e-2F);
 }
 
 TEST_P(Statistics, TravelIfTheyAreAveraged) { expect_traffic(true); }

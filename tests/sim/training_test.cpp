@@ -209,12 +209,12 @@ class EveryAlgorithm : public Training, public ::testing::WithParamInterface<Ser
   }
   void expect_sound(const Journal& journal, std::size_t shards) const {
     const auto logs = server_logs(journal);
-    const int workers = job_->sync_setting().workers;
+    const int workers = job_->exchange().sync_setting().workers;
     EXPECT_EQ(logs.size(), shards);
     for (const auto& [rank, log] : logs) {
       SCOPED_TRACE("server of rank " + std::to_string(rank));
       testing::ServerLaws::expect_kept(log, workers, true);
-      testing::expect_replays(GetParam().algorithm, job_->sync_setting(), log);
+      testing::expect_replays(GetParam().algorithm, job_->exchange().sync_setting(), log);
       const auto pushes = std::count_if(log.begin(), log.end(),
                                         [](const auto& line) { return line.event.starts_with("push"); });
       EXPECT_GE(pushes, workers * 12);

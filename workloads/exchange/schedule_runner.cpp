@@ -69,7 +69,7 @@ AllReduces::AllReduces(Context& context, collectives::MakeSchedule make, std::sp
 AllReduces::AllReduces(Context& context, Schedules schedules, std::span<const Rank> members,
                        std::span<const Bytes> bucket_sizes, Channel first,
                        std::span<const collectives::Element> elements)
-    : context_(context), members_(members.begin(), members.end()), runs_(bucket_sizes.size()) {
+    : context_(context), members_(members), runs_(bucket_sizes.size()) {
   TANDEM_CHECK(schedules.size() == runs_.size(), "schedules", schedules.size(), "buckets", runs_.size());
   TANDEM_CHECK(elements.empty() || elements.size() == runs_.size(), "elements", elements.size());
   for (std::size_t bucket = 0; bucket < runs_.size(); ++bucket) {
@@ -77,15 +77,15 @@ AllReduces::AllReduces(Context& context, Schedules schedules, std::span<const Ra
     Run& run = runs_[bucket];
     run.element = elements.empty() ? float_element : elements[bucket];
     TANDEM_CHECK(size >= 0 && size % run.element.bytes == 0, "bucket", bucket, "bytes", size);
-    run.is_own = !schedules[bucket];
-    TANDEM_CHECK(!run.is_own || run.element == float_element, "bucket", bucket);
-    if (!run.is_own) run.schedule = std::move(*schedules[bucket]);
+    run.by_library = !schedules[bucket];
+    TANDEM_CHECK(!run.by_library || run.element == float_element, "bucket", bucket);
+    if (!run.by_library) run.schedule = std::move(*schedules[bucket]);
     run.channel = first;
     run.channel.bucket += static_cast<std::int32_t>(bucket);
     run.first_slot = slots_.size();
     run.vector.size = bucket_sizes[bucket];
     run.arrivals_needed = most_reduced_elements(run.schedule) * static_cast<std::size_t>(run.element.bytes);
-    const std::size_t transfers = run.is_own ? 1 : most_transfers(run.schedule);
+    const std::size_t transfers = run.by_library ? 1 : most_transfers(run.schedule);
     run.arrival_of.resize(transfers);
     for (std::size_t transfer = 0; transfer < transfers; ++transfer)
       operations_.push_back({bucket, transfer, false});
@@ -106,7 +106,7 @@ void AllReduces::start(int bucket, Slice vector) {
   run.round = 0;
   run.under_way = true;
   ++running_;
-  if (run.is_own)
+  if (run.by_library)
     slots_[run.first_slot] = context_.all_reduce(members_, run.channel, vector);
   else
     start_round(run);
@@ -177,7 +177,7 @@ void AllReduces::reduce(Run& run, std::size_t transfer) {
 void AllReduces::on_done(std::size_t slot) {
   const Operation& operation = operations_[slot];
   Run& run = runs_[operation.bucket];
-  if (run.is_own) return end(run);
+  if (run.by_library) return end(run);
   const Round& round = run.schedule.rounds[run.round];
   const Transfer& transfer = round[operation.transfer];
   const std::size_t other = counterpart(round, operation.transfer);

@@ -44,7 +44,7 @@ Bytes eager_limit_of(const Profile& profile) { return Bytes(profile.paths.back()
 void check_profile(const Job& job) {
   const auto& experiment = job.experiment();
   if (job.profile() == nullptr) return;
-  if (experiment.physics.network == "platform" && job.profile()->hosts.empty()) return;
+  if (experiment.physics.network == NetworkSource::platform && job.profile()->hosts.empty()) return;
   const std::string& cluster = job.profile()->cluster;
   if (!cluster.empty() &&
       std::filesystem::path(cluster).filename() != std::filesystem::path(experiment.platform).filename())
@@ -56,7 +56,8 @@ void check_profile(const Job& job) {
 /// cluster; else every host stands on the calibrated machine's network, as do the ranks of a plain run.
 Network network_of(const Job& job) {
   const auto& experiment = job.experiment();
-  if (experiment.physics.network == "platform") return {.platform_file = experiment.platform, .measured = {}};
+  if (experiment.physics.network == NetworkSource::platform)
+    return {.platform_file = experiment.platform, .measured = {}};
   const Profile& profile = *job.profile();
   if (!profile.cluster.empty()) return {experiment.platform, profile.paths, eager_limit_of(profile)};
   const auto& segments = profile.paths.front().segments;
@@ -130,7 +131,8 @@ void simulate_job(const SimulateOptions& options) {
     journals[rank].keep_decisions = options.decisions;
   }
   const std::uint64_t event_seed = seed_of_events(noise_seed, job);
-  if (job.experiment().physics.noise == "profile") setting.noise = {event_seed, job.profile()->share_spread};
+  if (job.experiment().physics.noise == NoiseSource::profile)
+    setting.noise = {event_seed, job.profile()->share_spread};
   setting.price = [&](Rank rank, const Work& work) {
     return devices[static_cast<std::size_t>(rank)].next(work);
   };

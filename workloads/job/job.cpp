@@ -20,12 +20,13 @@ std::vector<RankAssignment> assignments_of(const Experiment& experiment) {
   };
   const auto& placement = experiment.placement;
   add(RankAssignment::Role::worker, placement.workers);
-  const auto route = sync::parse_route(experiment.sync.over);
+  const auto route = experiment.sync.over;
   if (route == sync::Route::server)
     add(RankAssignment::Role::server, placement.servers);
   else if (sync::has_coordinator(sync::catalog().find(experiment.sync.algorithm).make, route))
     add(RankAssignment::Role::coordinator, {placement.servers.front()});
-  if (experiment.data.source == "storage") add(RankAssignment::Role::cache_node, placement.cache_nodes);
+  if (experiment.data.source == DataSource::storage)
+    add(RankAssignment::Role::cache_node, placement.cache_nodes);
   if (experiment.evaluate_every > 0) add(RankAssignment::Role::evaluator, {placement.evaluator});
   return seats;
 }
@@ -56,26 +57,22 @@ ModelDescription synthetic_model(const Experiment::Workload& workload) {
 
 /// `rounds`: of the whole job, where its limits tell.
 OptimizerSetting optimizer_from(const Experiment::Optimizer& from, double rounds) {
-  using Kind = OptimizerSetting::Kind;
-  using Decay = RateSchedule::Decay;
-  OptimizerSetting setting{
-      .kind = from.kind == "adam" ? Kind::adam : (from.kind == "adamw" ? Kind::adamw : Kind::sgd),
-      .learning_rate = from.learning_rate,
-      .momentum = from.momentum,
-      .nesterov = from.nesterov,
-      .weight_decay = from.weight_decay,
-      .beta1 = from.beta1,
-      .beta2 = from.beta2,
-      .epsilon = from.epsilon};
+  OptimizerSetting setting{.kind = from.kind,
+                           .learning_rate = from.learning_rate,
+                           .momentum = from.momentum,
+                           .nesterov = from.nesterov,
+                           .weight_decay = from.weight_decay,
+                           .beta1 = from.beta1,
+                           .beta2 = from.beta2,
+                           .epsilon = from.epsilon};
   auto& schedule = setting.schedule;
   schedule.warmup_rounds = static_cast<double>(from.warmup_rounds);
-  if (from.schedule == "step") {
-    schedule.decay = Decay::step;
+  schedule.decay = from.schedule;
+  if (from.schedule == RateDecay::step) {
     schedule.step_every = static_cast<double>(from.step_every);
     schedule.step_factor = from.step_factor;
   }
-  if (from.schedule != "cosine") return setting;
-  schedule.decay = Decay::cosine;
+  if (from.schedule != RateDecay::cosine) return setting;
   schedule.cosine_floor = from.cosine_floor;
   schedule.cosine_rounds = from.cosine_rounds > 0 ? static_cast<double>(from.cosine_rounds) : rounds;
   if (schedule.warmup_rounds >= schedule.cosine_rounds)
@@ -183,7 +180,7 @@ void Job::check_statistics() const {
                          !std::holds_alternative<sync::ElasticTie>(update_rule());
   if (has_any && evaluates && !by_worker)
     throw ConfigError("sync.average_statistics: expected true, because with " + experiment_.sync.algorithm +
-                      " over " + experiment_.sync.over +
+                      " over " + to_text(experiment_.sync.over) +
                       " the model that is evaluated has no statistics of '" + model_.name +
                       "' otherwise, found false");
 }
@@ -223,7 +220,7 @@ void Job::plan(const platforms::Network& network) {
 AllReduceSetting Job::all_reduce_setting(std::span<const Rank> workers,
                                          std::vector<std::int64_t> bucket_elements) const {
   AllReduceSetting setting{.collective = experiment_.sync.collective,
-                           .by_rank = experiment_.sync.order == "rank",
+                           .by_rank = experiment_.sync.order == WorkerOrder::rank,
                            .hosts = {},
                            .bucket_elements = std::move(bucket_elements),
                            .reduce = {}};
@@ -251,14 +248,12 @@ std::int64_t Job::summed_elements(const BucketDescription& bucket) const {
 }
 
 LearnerSetting Job::learner_setting() const {
-  const std::map<std::string, Precision> precisions = {
-      {"fp32", Precision::fp32}, {"tf32", Precision::tf32}, {"bf16", Precision::bf16}};
   return {.model = experiment_.workload.model,
           .dataset = dataset_info_,
           .image_size = experiment_.workload.image_size,
           .bucket_bytes = experiment_.workload.bucket_bytes,
           .seed = experiment_.seed,
-          .precision = precisions.at(experiment_.workload.precision),
+          .precision = experiment_.workload.precision,
           .deterministic = experiment_.workload.deterministic};
 }
 
@@ -274,8 +269,8 @@ std::vector<Rank> Job::ranks_of(RankAssignment::Role role) const {
 }
 
 std::string Job::measured_model() const {
-  const std::string& precision = experiment_.workload.precision;
-  return precision == "fp32" ? model_.name : model_.name + " in " + precision;
+  const Precision precision = experiment_.workload.precision;
+  return precision == Precision::fp32 ? model_.name : model_.name + " in " + to_text(precision);
 }
 
 std::optional<int> Job::gpu_of(Rank rank) const {
@@ -283,14 +278,14 @@ std::optional<int> Job::gpu_of(Rank rank) const {
 }
 
 bool Job::may_send_device_memory() const {
-  if (experiment_.run.device_messages == "staged") return false;
+  if (experiment_.run.device_messages == DeviceMessages::staged) return false;
   for (Rank rank = 0; rank < static_cast<int>(assignments_.size()); ++rank)
     if (gpu_of(rank)) return true;
   return false;
 }
 
 std::string Job::kind_of(const platforms::Host& host) const {
-  if (!host.gpu || experiment_.run.devices != "native") return processor_kind;
+  if (!host.gpu || experiment_.run.devices != DeviceSpeed::native) return processor_kind;
   return host.device.is_gpu ? host.device.name : "gpu";
 }
 
@@ -304,13 +299,13 @@ std::string Job::kind_of(Rank rank) const {
 
 bool Job::loads_ahead(Rank worker) const {
   // From storage come batches as large as they were asked for.
-  const bool size_stays = experiment_.data.source == "storage" || !algorithm_->make.varies_batch;
+  const bool size_stays = experiment_.data.source == DataSource::storage || !algorithm_->make.varies_batch;
   return host_of(worker).gpu.has_value() && experiment_.data.prefetch > 0 && size_stays;
 }
 
 CostModel Job::cost_model(Rank rank) const {
   // A profile was measured on real devices; emulated ones take what the platform says.
-  const bool native = experiment_.run.devices == "native";
+  const bool native = experiment_.run.devices == DeviceSpeed::native;
   CompressionCost cost;
   if (compression() != nullptr)
     cost = {compression::describe(compression_->name, compression_options()),
@@ -333,10 +328,10 @@ compression::Setting Job::compression_setting(int worker, std::int64_t position,
           .worker = worker};
 }
 
-sync::Route Job::route() const { return sync::parse_route(experiment_.sync.over); }
+sync::Route Job::route() const { return experiment_.sync.over; }
 
 bool Job::servers_send_means() const {
-  return route() == sync::Route::server && experiment_.optimizer.update_at == "workers";
+  return route() == sync::Route::server && experiment_.optimizer.update_at == UpdateSide::workers;
 }
 
 sync::Setting Job::sync_setting() const {

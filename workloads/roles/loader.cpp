@@ -119,7 +119,7 @@ class StorageLoader : public Loader {
 
 std::unique_ptr<Loader> make_loader(const Job& job, Context& context, int worker,
                                     std::function<void(Pending&)> wait) {
-  if (job.experiment().data.source == "storage")
+  if (job.experiment().data.source == DataSource::storage)
     return std::make_unique<StorageLoader>(job, context, worker, std::move(wait));
   return std::make_unique<MemoryLoader>(job, worker);
 }

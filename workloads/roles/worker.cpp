@@ -42,7 +42,7 @@ Worker::Worker(const Job& job, Context& context, Journal& journal, int index)
       states_(job, context.rank()),
       writes_checkpoints_(index == 0 && !job.servers_hold_model()),
       has_own_model_(job.algorithm().make.payload == sync::Payload::model),
-      skip_non_finite_(job.experiment().workload.non_finite == "skip"),
+      skip_non_finite_(job.experiment().workload.non_finite == OnNonFinite::skip),
       loads_ahead_(job.loads_ahead(context.rank())),
       queues_backward_(!context.device().is_host() && !job.overlaps_forward()),
       batch_(job.experiment().workload.batch) {

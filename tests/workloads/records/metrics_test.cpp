@@ -11,7 +11,7 @@
 namespace tandem {
 namespace {
 
-RunInfo info_of(std::vector<std::string> roles, const std::string& over = "server") {
+RunInfo info_of(std::vector<std::string> roles, sync::Route over = sync::Route::server) {
   RunInfo info;
   info.world = "simulated";
   info.experiment.sync.over = over;

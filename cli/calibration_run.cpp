@@ -30,7 +30,7 @@ using platforms::Topology;
 
 /// Whether ranks of the job may compute on different things of one machine.
 bool has_kinds(const Job& job, const std::string& cluster) {
-  return cluster.empty() && job.real_math() && job.spec().experiment.run.devices == "native";
+  return cluster.empty() && job.real_math() && job.spec().experiment.run.devices == DeviceSpeed::native;
 }
 
 /// One for each seat; two at least. One more where none computes on the processor, as another job on the
@@ -114,7 +114,7 @@ std::vector<Rank> sharers_of(const Job& job, const std::string& cluster) {
 /// The first rank of each host but rank 0's, where the job uses the devices that the hosts really have: of
 /// each host of a cluster, and of each kind of hosts where all are one machine's.
 std::vector<Rank> host_ranks_of(const Job& job, const std::string& cluster, int ranks) {
-  if (job.spec().experiment.run.devices != "native") return {};
+  if (job.spec().experiment.run.devices != DeviceSpeed::native) return {};
   const auto place_of = [&](Rank rank) {
     return cluster.empty() ? job.devices().kind_of(rank) : host_of(job, rank);
   };

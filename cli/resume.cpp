@@ -91,7 +91,7 @@ void expect_same_job(const fs::path& folder, const json& recorded, const json& n
 /// A schedule as long as the job would be another one in a longer job.
 void expect_same_schedule(const fs::path& folder, const json& recorded, const Experiment& experiment) {
   const auto& optimizer = experiment.optimizer;
-  if (optimizer.schedule != "cosine" || optimizer.cosine_rounds > 0) return;
+  if (optimizer.schedule != RateDecay::cosine || optimizer.cosine_rounds > 0) return;
   if (recorded.at("experiment").at("stop") == to_json(experiment).at("stop")) return;
   throw ConfigError(fmt::format(
       "--resume {}: expected the same stop, because the cosine of the learning rate is as long as the job "

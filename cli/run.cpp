@@ -28,7 +28,7 @@ struct RunOptions {
 
 void check_runnable(const Experiment& experiment) {
   const auto& data = experiment.data;
-  if (experiment.run.devices == "native" && data.source == "storage" &&
+  if (experiment.run.devices == DeviceSpeed::native && data.source == DataSource::storage &&
       experiment.workload.math == Experiment::Workload::Math::modelled)
     throw ConfigError(
         "data.source 'storage' with native devices and modelled math would read nothing; set workload.math "

@@ -234,7 +234,7 @@ class SuiteRun {
     for (std::size_t i = 0; i < outcomes_.size(); ++i) {
       for (int draw = 0; draw < draws_of(at(i)); ++draw)
         simulations.push_back(make_task(i, Task::Kind::simulation, draw));
-      if (options_.witness && at(i).experiment.data.source != "storage")
+      if (options_.witness && at(i).experiment.data.source != DataSource::storage)
         simulations.push_back(make_task(i, Task::Kind::witness));
       for (int repetition = 0; repetition < at(i).experiment.repetitions; ++repetition)
         runs.push_back(make_task(i, Task::Kind::run, repetition));

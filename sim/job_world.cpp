@@ -29,7 +29,7 @@ void set_network(SimulationSetting& setting, const Job& job) {
   setting.eager_limit = tcp_eager_limit;
   for (const auto& host : job.spec().platform.hosts)
     setting.host_kinds[host.name] = job.devices().kind_of(host);
-  if (experiment.physics.network == "platform") return;
+  if (experiment.physics.network == NetworkSource::platform) return;
   const Profile& profile = *job.devices().profile();
   setting.network = profile.paths;
   // The limit of the path that most messages take.
@@ -65,7 +65,7 @@ class JobTimes {
   /// This must outlive the simulation.
   void set_times(SimulationSetting& setting) {
     for (auto& device : devices_) setting.start_offsets.push_back(device.begin());
-    if (job_.spec().experiment.physics.noise == "profile")
+    if (job_.spec().experiment.physics.noise == NoiseSource::profile)
       setting.noise = {event_seed_, job_.devices().profile()->share_spread};
     setting.price = [this](Rank rank, const Work& work) { return device(rank).next(work); };
     setting.disk_delay = [this](Rank rank) { return device(rank).disk_delay(); };
@@ -95,7 +95,7 @@ void check_profile(const Job& job) {
   const auto& experiment = job.spec().experiment;
   const Profile* profile = job.devices().profile();
   if (profile == nullptr) return;
-  if (experiment.physics.network == "platform" && profile->hosts.empty()) return;
+  if (experiment.physics.network == NetworkSource::platform && profile->hosts.empty()) return;
   const std::string& cluster = profile->cluster;
   if (!cluster.empty() &&
       std::filesystem::path(cluster).filename() != std::filesystem::path(experiment.platform).filename())

@@ -103,7 +103,7 @@ nlohmann::json describe_physics(const Job& job, const RankOptions& options, cons
   const auto devices = gather_texts(communicator, setting.device == nullptr ? host : setting.device->name());
   nlohmann::json physics = {{"network", "real"},
                             {"machines", machines},
-                            {"devices", job.spec().experiment.run.devices},
+                            {"devices", to_text(job.spec().experiment.run.devices)},
                             {"computed_on", devices}};
   if (!options.cluster.empty()) {
     physics["network"] = "emulated cluster";
@@ -266,7 +266,7 @@ void run_on_device(const Job& job, const RankOptions& options, Rank rank) {
     MpiContext context(MPI_COMM_WORLD, std::move(setting));
     return calibrate_job(job, options, calibration, context, MPI_COMM_WORLD);
   }
-  const bool emulated = job.spec().experiment.run.devices == "emulated";
+  const bool emulated = job.spec().experiment.run.devices == DeviceSpeed::emulated;
   MpiSetting setting = emulated ? emulated_setting(job, rank) : native_setting(job, device.gpu.get());
   setting.node_memory = node_memory_outside(options.cluster);
   nlohmann::json physics = describe_physics(job, options, setting, MPI_COMM_WORLD);

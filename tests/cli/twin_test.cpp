@@ -213,10 +213,10 @@ TEST_P(TimingTwins, RecordedEventsReplayToTheRecordedDecisions) {
   expect_all_replayed(comparison);
   for (const Results* results : {&simulated_, &measured_}) {
     const auto& summary = results->summary;
-    const std::string& over = results->info.experiment.sync.over;
-    EXPECT_EQ(summary.at("staleness").is_object(), over == "server");
-    EXPECT_EQ(summary.at("pending_samples").is_number(), over != "peers");
-    EXPECT_EQ(summary.at("exchange_shares").is_object(), over != "peers");
+    const sync::Route over = results->info.experiment.sync.over;
+    EXPECT_EQ(summary.at("staleness").is_object(), over == sync::Route::server);
+    EXPECT_EQ(summary.at("pending_samples").is_number(), over != sync::Route::peers);
+    EXPECT_EQ(summary.at("exchange_shares").is_object(), over != sync::Route::peers);
   }
 }
 

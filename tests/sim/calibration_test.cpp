@@ -42,7 +42,7 @@ Experiment star_experiment(const std::string& platform_file) {
   experiment.stop.rounds = 1;
   experiment.placement.workers = {"host-0", "host-1"};
   experiment.placement.servers = {"host-2"};
-  experiment.run.devices = "native";
+  experiment.run.devices = DeviceSpeed::native;
   return experiment;
 }
 
@@ -360,7 +360,7 @@ TEST(ComputeTimeSampler, OfEmulatedDevicesKnowsNoDisturbance) {
   EXPECT_NEAR(measured.next(work).count(), 1.3 * 4e-3, 1e-12);
   EXPECT_EQ(measured.slowdown(work), 1.5);
 
-  experiment.run.devices = "emulated";
+  experiment.run.devices = DeviceSpeed::emulated;
   const Job job(experiment, platform, "");
   ComputeTimeSampler emulated(job, 1, 1);
   EXPECT_FALSE(ComputeTimeSampler::any_slowdown(job));
@@ -369,7 +369,7 @@ TEST(ComputeTimeSampler, OfEmulatedDevicesKnowsNoDisturbance) {
   EXPECT_EQ(emulated.next(work), job.devices().cost_model(1).price(work));
   EXPECT_EQ(emulated.slowdown(work), 1.0);
 
-  experiment.physics.noise = "profile";
+  experiment.physics.noise = NoiseSource::profile;
   const Job noisy(experiment, platform, "");
   std::set<double> begins;
   for (Rank rank = 0; rank < 3; ++rank) {

@@ -28,12 +28,12 @@ constexpr int workers = 3;
 
 struct Route {
   std::string name;
-  std::string over;
+  sync::Route over;
   std::vector<std::string> servers;
 };
-const Route one_server{"Server", "server", {"host-0"}};
-const Route two_shards{"TwoShards", "server", {"host-0", "host-4"}};
-const Route all_reduce{"AllReduce", "all-reduce", {}};
+const Route one_server{"Server", sync::Route::server, {"host-0"}};
+const Route two_shards{"TwoShards", sync::Route::server, {"host-0", "host-4"}};
+const Route all_reduce{"AllReduce", sync::Route::all_reduce, {}};
 
 struct Case {
   Route route;
@@ -85,7 +85,7 @@ TEST_P(LearningCompression, LearnsByWorkOfBothSides) {
     EXPECT_GT(operation.end, operation.start);
   }
   const int buckets = static_cast<int>(job_->model().buckets.size());
-  const bool by_servers = GetParam().route.over == "server";
+  const bool by_servers = GetParam().route.over == sync::Route::server;
   const int stages = !by_servers && made.sync.compression == "power-sgd" ? 2 : 1;
   EXPECT_EQ(compressing, 15 * workers * buckets * stages);
   const int decoders = by_servers ? static_cast<int>(GetParam().route.servers.size()) : workers * buckets;
@@ -127,7 +127,7 @@ TEST_P(CountedCompression, SendsWhatItsMessagesHold) {
       const auto piece = collectives::part_of(bucket.parameters, shards, shard);
       messages += codec_of(bucket.offset + piece.begin, piece.size())->message_bytes();
     }
-  const bool by_servers = made.sync.over == "server";
+  const bool by_servers = made.sync.over == sync::Route::server;
   const bool gathered = job_->exchange().compression()->sharing == compression::Sharing::gathered;
   const std::int64_t passed_on = gathered ? workers * (workers - 1) : 2 * (workers - 1);
   EXPECT_EQ(sent, 2 * messages * (by_servers ? workers : passed_on));
@@ -211,7 +211,7 @@ std::vector<Case> repeatable() {
   std::vector<Case> all;
   // Workers that find factors together find others than each alone.
   for (const Case& one : cases_over({one_server, all_reduce}))
-    if (one.method != "power-sgd" || one.route.over == "server") all.push_back(one);
+    if (one.method != "power-sgd" || one.route.over == sync::Route::server) all.push_back(one);
   return all;
 }
 INSTANTIATE_TEST_SUITE_P(Over, RepeatedCompression, ::testing::ValuesIn(repeatable()), name_of_case);
@@ -265,7 +265,7 @@ TEST_P(CompressedStatistics, TravelAsTheyAre) {
     statistics += 4 * bucket.statistics;
   }
   EXPECT_GT(statistics, 0);
-  const bool by_server = GetParam().route.over == "server";
+  const bool by_server = GetParam().route.over == sync::Route::server;
   EXPECT_EQ(sent, by_server ? workers * (messages + statistics)
                             : (workers - 1) * (workers * messages + 2 * statistics));
 }

@@ -43,7 +43,7 @@ void save_normalised(const std::string& path) {
 class Normalised : public Training {
  protected:
   /// Workers see different classes, so that their statistics differ. Each has its whole shard as its batch.
-  Experiment experiment(const std::string& algorithm, const std::string& over,
+  Experiment experiment(const std::string& algorithm, sync::Route over,
                         const std::map<std::string, OptionValue>& options = {}) const {
     const std::string path = (directory_ / "normalised.pt").string();
     save_normalised(path);
@@ -57,7 +57,7 @@ class Normalised : public Training {
     made.sync.algorithm = algorithm;
     made.sync.options = options;
     made.sync.over = over;
-    if (over == "peers") made.placement.servers.clear();
+    if (over == sync::Route::peers) made.placement.servers.clear();
     return made;
   }
 
@@ -124,7 +124,7 @@ class Normalised : public Training {
 struct Graph {
   std::string name;
   std::string algorithm;
-  std::string over;
+  sync::Route over;
   bool step_first;
   std::map<std::string, OptionValue> options = {};
 };
@@ -195,15 +195,15 @@ TEST_P(NormalisedPeers, AverageStatisticsAsModels) {
 
 INSTANTIATE_TEST_SUITE_P(
     Ways, NormalisedPeers,
-    ::testing::Values(Graph{"DPsgd", "d-psgd", "peers", false},
-                      Graph{
-                          "DPsgdStepFirst", "d-psgd", "peers", true, {{"order", std::string("step-first")}}},
-                      Graph{"Groups", "group-average", "all-reduce", true}),
+    ::testing::Values(
+        Graph{"DPsgd", "d-psgd", sync::Route::peers, false},
+        Graph{"DPsgdStepFirst", "d-psgd", sync::Route::peers, true, {{"order", std::string("step-first")}}},
+        Graph{"Groups", "group-average", sync::Route::all_reduce, true}),
     [](const auto& instance) { return instance.param.name; });
 
 /// What a worker's own batch does to its statistics while it is called comes on top of the mean.
 TEST_F(Normalised, ACallAveragesStatisticsToo) {
-  train_and_remember(experiment("ad-psgd", "peers"));
+  train_and_remember(experiment("ad-psgd", sync::Route::peers));
   Replica caller(job_->replica_plan(), job_->exchange(), host_device(), 0),
       called(job_->replica_plan(), job_->exchange(), host_device(), 1);
   Rng random(5);
@@ -229,7 +229,7 @@ TEST_F(Normalised, ACallAveragesStatisticsToo) {
 
 /// A model is evaluated by its running statistics: these are of use only if they follow those of the batches.
 TEST_F(Normalised, AdPsgdLearns) {
-  Experiment wanted = experiment("ad-psgd", "peers");
+  Experiment wanted = experiment("ad-psgd", sync::Route::peers);
   wanted.data.split = "iid";
   wanted.stop.rounds = 40;
   wanted.evaluate_every = 10;
@@ -244,7 +244,7 @@ TEST_F(Normalised, AdPsgdLearns) {
 }
 
 TEST_F(Normalised, PeersHaveNoStatisticsOfTheirOwn) {
-  Experiment wanted = experiment("ad-psgd", "peers");
+  Experiment wanted = experiment("ad-psgd", sync::Route::peers);
   wanted.sync.average_statistics = false;
   EXPECT_THROW(train(wanted), ConfigError);
 }
@@ -253,7 +253,7 @@ TEST_F(Normalised, PeersHaveNoStatisticsOfTheirOwn) {
 
 struct Way {
   std::string name;
-  std::string over;
+  sync::Route over;
   std::vector<std::string> servers;
 };
 void PrintTo(const Way& value, std::ostream* out) { *out << value.name; }
@@ -303,7 +303,7 @@ TEST_P(NormalisedRounds, LocalSgdLeavesEveryWorkerItsOwn) {
     }
   }
   Model expected = models.front();
-  if (GetParam().over == "server") copy_statistics(initial_models().front(), expected);
+  if (GetParam().over == sync::Route::server) copy_statistics(initial_models().front(), expected);
   expect_same(final_model(), expected);
   EXPECT_GT(distance_of(models[0], models[1], true), 3 * tolerance) << "all have the same";
 }
@@ -346,17 +346,18 @@ TEST_P(NormalisedRounds, TheCentreOfEasgdHasTheMeanOfStatistics) {
   expect_same(final_model(), centre);
 }
 
-INSTANTIATE_TEST_SUITE_P(Over, NormalisedRounds,
-                         ::testing::Values(Way{"Server", "server", {"host-0"}},
-                                           Way{"ThreeShards", "server", {"host-0", "host-5", "host-6"}},
-                                           Way{"AllReduce", "all-reduce", {}}),
-                         [](const auto& instance) { return instance.param.name; });
+INSTANTIATE_TEST_SUITE_P(
+    Over, NormalisedRounds,
+    ::testing::Values(Way{"Server", sync::Route::server, {"host-0"}},
+                      Way{"ThreeShards", sync::Route::server, {"host-0", "host-5", "host-6"}},
+                      Way{"AllReduce", sync::Route::all_reduce, {}}),
+    [](const auto& instance) { return instance.param.name; });
 
 // ---- One model at a server that everybody updates ----
 
 /// The server's statistics are those of whoever pushed last.
 TEST_F(Normalised, AspTakesThePushersStatistics) {
-  Experiment wanted = experiment("asp", "server");
+  Experiment wanted = experiment("asp", sync::Route::server);
   wanted.placement.workers = {"host-1", "host-1", "host-2", "host-3"};
   const Journal journal = train_and_remember(wanted);
   Model model = initial_models().front();

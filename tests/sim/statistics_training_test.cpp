@@ -18,10 +18,10 @@ using testing::Training;
 
 struct Route {
   std::string name;
-  std::string over;
+  sync::Route over;
   std::vector<std::string> servers;
-  std::string update_at = "server";
-  bool by_worker() const { return over == "all-reduce" || update_at == "workers"; }
+  UpdateSide update_at = UpdateSide::server;
+  bool by_worker() const { return over == sync::Route::all_reduce || update_at == UpdateSide::workers; }
 };
 void PrintTo(const Route& value, std::ostream* out) { *out << value.name; }
 
@@ -134,12 +134,13 @@ TEST_P(Statistics, OfOnesOwnCannotBeEvaluatedByAServer) {
   EXPECT_NO_THROW(make());
 }
 
-INSTANTIATE_TEST_SUITE_P(Over, Statistics,
-                         ::testing::Values(Route{"Server", "server", {"host-0"}},
-                                           Route{"ThreeShards", "server", {"host-0", "host-4", "host-5"}},
-                                           Route{"StepsOfWorkers", "server", {"host-0", "host-4"}, "workers"},
-                                           Route{"AllReduce", "all-reduce", {}}),
-                         [](const auto& instance) { return instance.param.name; });
+INSTANTIATE_TEST_SUITE_P(
+    Over, Statistics,
+    ::testing::Values(Route{"Server", sync::Route::server, {"host-0"}},
+                      Route{"ThreeShards", sync::Route::server, {"host-0", "host-4", "host-5"}},
+                      Route{"StepsOfWorkers", sync::Route::server, {"host-0", "host-4"}, UpdateSide::workers},
+                      Route{"AllReduce", sync::Route::all_reduce, {}}),
+    [](const auto& instance) { return instance.param.name; });
 
 }  // namespace
 }  // namespace tandem

@@ -59,7 +59,7 @@ class Planner {
         place_of_(places_of(setting.hosts, network)),
         network_(network_of(place_of_, network)) {
     for (const std::int64_t elements : setting.bucket_elements) ++buckets_[elements];
-    if (setting.collective == "auto")
+    if (setting.collective == cheapest_all_reduce)
       names_ = collectives::catalog().names();
     else
       names_ = {setting.collective};

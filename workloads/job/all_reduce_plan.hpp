@@ -16,6 +16,8 @@ namespace tandem {
 
 /// The collective that has no schedule: MPI's own on a cluster, and priced as a whole in a simulation.
 inline constexpr const char* native_all_reduce = "native";
+/// For each bucket, the schedule that costs least by the network.
+inline constexpr const char* cheapest_all_reduce = "auto";
 
 struct AllReducePlan {
   collectives::Arrangement workers = {};
@@ -41,7 +43,7 @@ std::string describe(const AllReducePlan& plan);
 
 /// What the plan depends on.
 struct AllReduceSetting {
-  std::string collective;          ///< of collectives::catalog(), native_all_reduce or "auto"
+  std::string collective;          ///< of collectives::catalog(), native_all_reduce or cheapest_all_reduce
   bool by_rank = false;            ///< whether workers keep the order of their ranks
   std::vector<std::string> hosts;  ///< by worker
   std::vector<std::int64_t> bucket_elements;

@@ -32,7 +32,7 @@ class DataPlan {
   sampling::Sampler sampler(int worker) const;
 
   /// Batches come from cache nodes; otherwise every worker has its shard in memory.
-  bool from_storage() const { return setting_.source == "storage"; }
+  bool from_storage() const { return setting_.source == DataSource::storage; }
   /// Batches that are requested before their step.
   int prefetch() const { return setting_.prefetch; }
   /// The policy of a cache node.

@@ -25,8 +25,8 @@ CompressionCost compression_cost(const ExchangePlan& exchange) {
   return {compression::describe(exchange.compression_name(), options), compression->efforts(options)};
 }
 
-std::string measured_name(const std::string& model, const std::string& precision) {
-  return precision == "fp32" ? model : model + " in " + precision;
+std::string measured_name(const std::string& model, Precision precision) {
+  return precision == Precision::fp32 ? model : model + " in " + to_text(precision);
 }
 
 }  // namespace
@@ -35,7 +35,7 @@ DevicePlan::DevicePlan(const JobSpec& spec, const Roster& roster,
                        std::shared_ptr<const ModelDescription> model, const ExchangePlan& exchange)
     : spec_(spec),
       roster_(roster),
-      are_native_(spec.experiment.run.devices == "native"),
+      are_native_(spec.experiment.run.devices == DeviceSpeed::native),
       hosts_(hosts_of(roster, spec.platform)) {
   if (const auto& path = spec.experiment.physics.profile; !path.empty())
     profile_ = std::make_shared<Profile>(load_profile(path));
@@ -59,7 +59,7 @@ std::optional<int> DevicePlan::gpu_of(Rank rank) const {
 }
 
 bool DevicePlan::may_send_device_memory() const {
-  if (spec_.experiment.run.device_messages == "staged") return false;
+  if (spec_.experiment.run.device_messages == DeviceMessages::staged) return false;
   for (Rank rank = 0; rank < roster_.size(); ++rank)
     if (gpu_of(rank)) return true;
   return false;

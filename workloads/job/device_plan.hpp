@@ -40,7 +40,7 @@ class DevicePlan {
   /// Whether MPI may be given the memory of a GPU, if it can read it.
   bool may_send_device_memory() const;
   /// Devices take as long as the platform says, also under the real clock.
-  bool are_emulated() const { return spec_.experiment.run.devices == "emulated"; }
+  bool are_emulated() const { return spec_.experiment.run.devices == DeviceSpeed::emulated; }
 
   /// What a profile calls the model: its name with the precision in which it computes.
   const std::string& measured_model() const { return prices_->measured_name(); }

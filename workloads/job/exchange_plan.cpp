@@ -14,26 +14,22 @@ namespace {
 
 /// `rounds`: of the whole job, where its limits tell; else 0.
 OptimizerSetting optimizer_from(const Experiment::Optimizer& from, double rounds) {
-  using Kind = OptimizerSetting::Kind;
-  using Decay = RateSchedule::Decay;
-  OptimizerSetting setting{
-      .kind = from.kind == "adam" ? Kind::adam : (from.kind == "adamw" ? Kind::adamw : Kind::sgd),
-      .learning_rate = from.learning_rate,
-      .momentum = from.momentum,
-      .nesterov = from.nesterov,
-      .weight_decay = from.weight_decay,
-      .beta1 = from.beta1,
-      .beta2 = from.beta2,
-      .epsilon = from.epsilon};
+  OptimizerSetting setting{.kind = from.kind,
+                           .learning_rate = from.learning_rate,
+                           .momentum = from.momentum,
+                           .nesterov = from.nesterov,
+                           .weight_decay = from.weight_decay,
+                           .beta1 = from.beta1,
+                           .beta2 = from.beta2,
+                           .epsilon = from.epsilon};
   auto& schedule = setting.schedule;
   schedule.warmup_rounds = static_cast<double>(from.warmup_rounds);
-  if (from.schedule == "step") {
-    schedule.decay = Decay::step;
+  schedule.decay = from.schedule;
+  if (from.schedule == RateDecay::step) {
     schedule.step_every = static_cast<double>(from.step_every);
     schedule.step_factor = from.step_factor;
   }
-  if (from.schedule != "cosine") return setting;
-  schedule.decay = Decay::cosine;
+  if (from.schedule != RateDecay::cosine) return setting;
   schedule.cosine_floor = from.cosine_floor;
   schedule.cosine_rounds = from.cosine_rounds > 0 ? static_cast<double>(from.cosine_rounds) : rounds;
   if (schedule.warmup_rounds >= schedule.cosine_rounds)
@@ -47,7 +43,7 @@ sync::Setting sync_setting_of(const Experiment& experiment, const Catalog<sync::
                               int workers) {
   return {.workers = workers,
           .batch = experiment.workload.batch,
-          .route = sync::parse_route(experiment.sync.over),
+          .route = experiment.sync.over,
           .options = Options::resolve(algorithm.name, algorithm.options, experiment.sync.options),
           .seed = experiment.seed};
 }
@@ -61,7 +57,7 @@ ExchangePlan::ExchangePlan(const Experiment& experiment, std::shared_ptr<const M
       algorithm_(&sync::catalog().find(sync_.algorithm)),
       sync_setting_(sync_setting_of(experiment, *algorithm_, workers)),
       all_workers_(static_cast<std::size_t>(workers)),
-      servers_send_means_(route() == sync::Route::server && experiment.optimizer.update_at == "workers"),
+      servers_send_means_(route() == sync::Route::server && experiment.optimizer.update_at == UpdateSide::workers),
       global_rate_(experiment.optimizer.global_rate),
       compression_(&compression::catalog().find(sync_.compression)),
       compression_options_(
@@ -91,7 +87,7 @@ void ExchangePlan::check_statistics(const Experiment& experiment) const {
                          !std::holds_alternative<sync::ElasticTie>(update_rule());
   if (has_any && evaluates && !by_worker)
     throw ConfigError("sync.average_statistics: expected true, because with " + sync_.algorithm + " over " +
-                      sync_.over + " the model that is evaluated has no statistics of '" + model_->name +
+                      to_text(sync_.over) + " the model that is evaluated has no statistics of '" + model_->name +
                       "' otherwise, found false");
 }
 

@@ -55,7 +55,7 @@ AllReduceSetting all_reduce_setting(const Job& job, std::span<const Rank> worker
                                     std::vector<std::int64_t> bucket_elements) {
   const auto& sync = job.spec().experiment.sync;
   AllReduceSetting setting{.collective = sync.collective,
-                           .by_rank = sync.order == "rank",
+                           .by_rank = sync.order == WorkerOrder::rank,
                            .hosts = {},
                            .bucket_elements = std::move(bucket_elements),
                            .reduce = {}};

@@ -20,7 +20,7 @@ Job job_from_document(const nlohmann::json& document, std::string directory) {
   JobSpec spec{experiment_from_json(document.at("experiment")),
                platforms::description_from_json(document.at("platform")), std::move(directory)};
   std::optional<AllReducePlan> all_reduce;
-  if (sync::parse_route(spec.experiment.sync.over) == sync::Route::all_reduce)
+  if (spec.experiment.sync.over == sync::Route::all_reduce)
     all_reduce = all_reduce_plan_from_json(document.at("all_reduce"));
   Job job(std::move(spec), std::move(all_reduce));
   if (document.contains("resume")) job.resume_from(resume_point_from_json(document["resume"]));

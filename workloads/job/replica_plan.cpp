@@ -1,6 +1,5 @@
 #include "workloads/job/replica_plan.hpp"
 
-#include <map>
 #include <utility>
 
 #include "policies/collectives/schedule.hpp"
@@ -25,14 +24,12 @@ ModelDescription synthetic_model(const Experiment::Workload& workload) {
 
 LearnerSetting learner_setting(const Experiment& experiment, const DatasetInfo& dataset) {
   const auto& workload = experiment.workload;
-  const std::map<std::string, Precision> precisions = {
-      {"fp32", Precision::fp32}, {"tf32", Precision::tf32}, {"bf16", Precision::bf16}};
   return {.model = workload.model,
           .dataset = dataset,
           .image_size = workload.image_size,
           .bucket_bytes = workload.bucket_bytes,
           .seed = experiment.seed,
-          .precision = precisions.at(workload.precision),
+          .precision = workload.precision,
           .deterministic = workload.deterministic};
 }
 

@@ -16,7 +16,7 @@ struct ReplicaPlan {
   LearnerSetting learner;                               ///< without replica and GPU
   bool real_math = false;
   std::string initial;     ///< path of the checkpoint to start from; empty: from the seed
-  std::string non_finite;  ///< see Experiment::Workload
+  OnNonFinite non_finite = OnNonFinite::stop;  ///< see Experiment::Workload
 };
 
 /// Errors: ConfigError, as describe_model.

@@ -38,12 +38,12 @@ Roster::Roster(const Experiment& experiment) {
   };
   const auto& placement = experiment.placement;
   add(Role::worker, placement.workers);
-  const auto route = sync::parse_route(experiment.sync.over);
+  const auto route = experiment.sync.over;
   if (route == sync::Route::server)
     add(Role::server, placement.servers);
   else if (sync::has_coordinator(sync::catalog().find(experiment.sync.algorithm).make, route))
     add(Role::coordinator, {placement.servers.front()});
-  if (experiment.data.source == "storage") add(Role::cache_node, placement.cache_nodes);
+  if (experiment.data.source == DataSource::storage) add(Role::cache_node, placement.cache_nodes);
   if (experiment.evaluate_every > 0) add(Role::evaluator, {placement.evaluator});
 }
 

@@ -99,7 +99,7 @@ std::map<Rank, ExchangeShares> exchange_shares(const RunInfo& info, const Journa
                                                Seconds makespan) {
   std::map<Rank, ExchangeShares> ranks;
   const auto& sync = info.experiment.sync;
-  if (journal.operations.empty() || sync.over == "peers" || sync.overlaps_forward()) return ranks;
+  if (journal.operations.empty() || sync.over == sync::Route::peers || sync.overlaps_forward()) return ranks;
   for (auto& [rank, worker] : workers_of(info, journal)) {
     const Intervals exchanges = exchanges_of(worker);
     for (const auto* computation : worker.computations)

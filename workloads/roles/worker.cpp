@@ -43,7 +43,7 @@ Worker::Worker(const Job& job, Context& context, Journal& journal, int index)
       states_(job, context.rank()),
       writes_checkpoints_(context.rank() == job.checkpoints().writer),
       has_own_model_(plan_.payload() == sync::Payload::model),
-      skip_non_finite_(job.replica_plan().non_finite == "skip"),
+      skip_non_finite_(job.replica_plan().non_finite == OnNonFinite::skip),
       queues_backward_(!context.device().is_host() && !plan_.overlaps_forward()),
       progress_(job.data().batch()) {
   if (job.resume() != nullptr) resume(job, index);

@@ -15,8 +15,8 @@ ComputeTimeSampler::ComputeTimeSampler(const Job& job, Rank rank, std::uint64_t 
       slow_steps_(job.spec().experiment, rank),
       rank_(rank),
       noise_seed_(noise_seed),
-      comes_late_(job.spec().experiment.run.devices == "emulated") {
-  if (job.spec().experiment.physics.noise == "profile")
+      comes_late_(job.spec().experiment.run.devices == DeviceSpeed::emulated) {
+  if (job.spec().experiment.physics.noise == NoiseSource::profile)
     noise_ = Rng::stream(seed_of_events(noise_seed, job), "noise", static_cast<std::uint64_t>(rank));
 }
 
@@ -59,7 +59,7 @@ Seconds ComputeTimeSampler::disk_delay() {
 }
 
 bool ComputeTimeSampler::any_slowdown(const Job& job) {
-  if (job.devices().profile() == nullptr || job.spec().experiment.run.devices != "native") return false;
+  if (job.devices().profile() == nullptr || job.spec().experiment.run.devices != DeviceSpeed::native) return false;
   const CostModel costs = job.devices().cost_model(0);
   for (std::size_t kind = 0; kind < work_names.size(); ++kind)
     if (costs.slowdown({.kind = static_cast<Work::Kind>(kind)}) > 1.0) return true;

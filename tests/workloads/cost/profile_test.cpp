@@ -64,7 +64,7 @@ TEST(Profile, PricesWorkByTheKindOfItsHost) {
 }
 
 /// Two workers, on a GPU of the catalogue and on one without a name, and a server on the processor.
-Job job_with_gpus(const std::string& devices, Experiment::Workload::Math math) {
+Job job_with_gpus(DeviceSpeed devices, Experiment::Workload::Math math) {
   platforms::Description platform;
   platform.file = "platform.xml";
   for (const char* name : {"a", "b", "c"}) {
@@ -99,17 +99,17 @@ std::vector<std::string> kinds_of(const Job& job) {
 
 TEST(KindsOfHosts, AreTheGpusOfNativeDevicesAndTheProcessor) {
   using Math = Experiment::Workload::Math;
-  const Job native = job_with_gpus("native", Math::real);
+  const Job native = job_with_gpus(DeviceSpeed::native, Math::real);
   EXPECT_EQ(kinds_of(native), (std::vector<std::string>{"h200", "gpu", "processor", "processor"}));
   EXPECT_EQ(native.devices().gpu_of(0), 0);
   EXPECT_EQ(native.devices().gpu_of(1), 3);
   EXPECT_FALSE(native.devices().gpu_of(2));
   EXPECT_FALSE(native.devices().gpu_of(3)) << "no seat";
   // What is modelled takes as long as on the GPU, but is not on it.
-  const Job modelled = job_with_gpus("native", Math::modelled);
+  const Job modelled = job_with_gpus(DeviceSpeed::native, Math::modelled);
   EXPECT_EQ(kinds_of(modelled), kinds_of(native));
   EXPECT_FALSE(modelled.devices().gpu_of(0));
-  const Job emulated = job_with_gpus("emulated", Math::real);
+  const Job emulated = job_with_gpus(DeviceSpeed::emulated, Math::real);
   EXPECT_EQ(kinds_of(emulated), (std::vector<std::string>(4, "processor")));
   EXPECT_FALSE(emulated.devices().gpu_of(0));
 }

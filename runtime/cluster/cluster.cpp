@@ -17,6 +17,7 @@
 #include "runtime/cluster/probe.hpp"
 #include "runtime/cluster/script.hpp"
 #include "runtime/cluster/system.hpp"
+#include "runtime/process/signals.hpp"
 
 namespace tandem::cluster {
 namespace {
@@ -43,30 +44,9 @@ void run_or_throw(const std::vector<std::string>& words, const std::string& inpu
     throw WorldError(fmt::format("{} {} failed: {}", words[0], words[1], outcome.output));
 }
 
-/// Keeps SIGINT and SIGTERM for the end of its life, and tells whether one waits.
-class HeldSignals {
- public:
-  HeldSignals() {
-    sigemptyset(&set_);
-    sigaddset(&set_, SIGINT);
-    sigaddset(&set_, SIGTERM);
-    pthread_sigmask(SIG_BLOCK, &set_, &before_);
-  }
-  ~HeldSignals() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
-  HeldSignals(const HeldSignals&) = delete;
-  HeldSignals& operator=(const HeldSignals&) = delete;
-
-  void throw_if_any() const {
-    sigset_t waiting;
-    sigpending(&waiting);
-    if (sigismember(&waiting, SIGINT) == 1 || sigismember(&waiting, SIGTERM) == 1)
-      throw WorldError("interrupted; the cluster was taken down again");
-  }
-
- private:
-  sigset_t set_{};
-  sigset_t before_{};
-};
+void throw_if_interrupted(const BlockedSignals& signals) {
+  if (signals.any_pending()) throw WorldError("interrupted; the cluster was taken down again");
+}
 
 void write_sysctls(const std::vector<Sysctl>& sysctls) {
   for (const auto& [path, values] : sysctls) {
@@ -110,7 +90,7 @@ void fill_folder(const Cluster& cluster, const Plan& plan) {
   write_file(folder / "agent", agent_script((folder / "enter").string()));
 }
 
-void make_devices(const Plan& plan, const HeldSignals& signals) {
+void make_devices(const Plan& plan, const BlockedSignals& signals) {
   const std::string fabric = namespace_of(plan.id, fabric_name);
   std::string spaces = fmt::format("netns add {}\n", fabric);
   for (const auto& host : plan.hosts)
@@ -120,14 +100,14 @@ void make_devices(const Plan& plan, const HeldSignals& signals) {
   inside_namespace(fabric, [] { write_sysctls(fabric_sysctls()); });
   for (const auto& host : plan.hosts)
     inside_namespace(namespace_of(plan.id, host.alias), [&] { write_sysctls(host_sysctls(plan)); });
-  signals.throw_if_any();
+  throw_if_interrupted(signals);
   run_or_throw({"ip", "-netns", fabric, "-batch", "-"}, fabric_devices(plan));
-  signals.throw_if_any();
+  throw_if_interrupted(signals);
   for (const auto& host : plan.hosts)
     run_or_throw({"ip", "-netns", namespace_of(plan.id, host.alias), "-batch", "-"}, host_devices(host));
-  signals.throw_if_any();
+  throw_if_interrupted(signals);
   run_or_throw({"tc", "-netns", fabric, "-batch", "-"}, shaping(plan));
-  signals.throw_if_any();
+  throw_if_interrupted(signals);
 }
 
 bool remove_all_of(const std::string& id) {
@@ -195,7 +175,7 @@ Cluster bring_up(const std::string& id, const std::string& platform, const Wirin
                       left_over ? "is there in part, left over from a crash" : "is up already", id));
     remove_all_of(id);
   }
-  const HeldSignals signals;
+  const BlockedSignals signals({SIGINT, SIGTERM});
   // Of two that make the same cluster at once, one makes the folder.
   fs::create_directories(clusters_folder);
   if (!fs::create_directory(folder_of(id)))
@@ -213,7 +193,7 @@ Cluster bring_up(const std::string& id, const std::string& platform, const Wirin
 
 bool take_down(const std::string& id) {
   require_rights();
-  const HeldSignals signals;
+  const BlockedSignals signals({SIGINT, SIGTERM});
   return remove_all_of(id);
 }
 

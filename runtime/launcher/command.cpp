@@ -7,8 +7,8 @@
 #include "policies/vocabulary/check.hpp"
 #include "runtime/launcher/launcher.hpp"
 #include "runtime/launcher/single_copy.hpp"
+#include "runtime/process/running_program.hpp"
 #include "workloads/cost/eager_limit.hpp"
-#include "workloads/learner/concurrent_program.hpp"
 
 namespace tandem {
 namespace {
@@ -86,9 +86,9 @@ std::string print_command(const LaunchSetting& setting) {
 }
 
 std::string sibling_program(const std::string& name) {
-  const auto path = path_beside_program(name);
+  const auto path = running_program().parent_path() / name;
   if (access(path.c_str(), X_OK) != 0)
-    throw WorldError(fmt::format("{} is not there: it is built when MPI is found", path.string()));
+    throw WorldError(fmt::format("{} does not exist; it is built when MPI is found", path.string()));
   return path.string();
 }
 

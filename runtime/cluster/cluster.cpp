@@ -45,13 +45,13 @@ void run_or_throw(const std::vector<std::string>& words, const std::string& inpu
 }
 
 void throw_if_interrupted(const BlockedSignals& signals) {
-  if (signals.any_pending()) throw WorldError("interrupted; the cluster was taken down again");
+  if (signals.any_pending()) throw WorldError("interrupted; the cluster was removed again");
 }
 
 void write_sysctls(const std::vector<Sysctl>& sysctls) {
   for (const auto& [path, values] : sysctls) {
     const fs::path file = fs::path("/proc/sys/net") / path;
-    if (!fs::exists(file)) continue;  // a kernel without IPv6, for one
+    if (!fs::exists(file)) continue;  // for example on a kernel without IPv6
     const bool taken = std::any_of(values.begin(), values.end(), [&](const auto& value) {
       std::ofstream stream(file);
       stream << value << std::flush;
@@ -96,7 +96,7 @@ void make_devices(const Plan& plan, const BlockedSignals& signals) {
   for (const auto& host : plan.hosts)
     spaces += fmt::format("netns add {}\n", namespace_of(plan.id, host.alias));
   run_or_throw({"ip", "-batch", "-"}, spaces);
-  // Before there are devices, which take their settings from the defaults.
+  // Before any device exists: devices copy these defaults when they are created.
   inside_namespace(fabric, [] { write_sysctls(fabric_sysctls()); });
   for (const auto& host : plan.hosts)
     inside_namespace(namespace_of(plan.id, host.alias), [&] { write_sysctls(host_sysctls(plan)); });
@@ -172,21 +172,21 @@ Cluster bring_up(const std::string& id, const std::string& platform, const Wirin
     if (!replace)
       throw ConfigError(
           fmt::format("cluster '{}' {}; --force replaces it, `tandem cluster down {}` removes it", id,
-                      left_over ? "is there in part, left over from a crash" : "is up already", id));
+                      left_over ? "is incomplete, left over from a crash" : "is already up", id));
     remove_all_of(id);
   }
   const BlockedSignals signals({SIGINT, SIGTERM});
-  // Of two that make the same cluster at once, one makes the folder.
+  // If two processes create the same cluster concurrently, only one of them creates the folder.
   fs::create_directories(clusters_folder);
   if (!fs::create_directory(folder_of(id)))
-    throw ConfigError(fmt::format("cluster '{}' is being made already", id));
+    throw ConfigError(fmt::format("cluster '{}' is already being created", id));
   try {
     fill_folder(cluster, plan);
     make_devices(plan, signals);
     write_state(cluster, true);
   } catch (const std::exception& error) {
     remove_all_of(id);
-    throw WorldError(fmt::format("cluster '{}' cannot be made: {}", id, error.what()));
+    throw WorldError(fmt::format("cluster '{}' cannot be created: {}", id, error.what()));
   }
   return cluster;
 }
@@ -208,7 +208,7 @@ std::optional<Cluster> find_cluster(const std::string& id) {
     return Cluster{state.at("id").get<std::string>(), state.at("platform").get<std::string>(),
                    wiring_from_json(state.at("wiring")), state.at("latency").get<std::string>() == "netem"};
   } catch (const json::exception&) {
-    // Torn by a crash: what is left of the cluster can still be removed.
+    // Incomplete after a crash: the rest of the cluster can still be removed.
     return std::nullopt;
   }
 }

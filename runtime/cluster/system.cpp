@@ -35,7 +35,7 @@ CommandOutcome run_command(const std::vector<std::string>& words, const std::str
     const auto result = run_program(words, {.input = input});
     return {result.status.shell_code(), result.output};
   } catch (const ProgramMissing&) {
-    return {127, words.front() + ": no such program"};
+    return {127, words.front() + ": program not found"};
   }
 }
 
@@ -53,7 +53,7 @@ std::vector<std::string> network_namespaces(const std::string& prefix) {
 void inside_namespace(const std::string& name, const std::function<void()>& act) {
   const std::string path = fmt::format("{}/{}", namespace_folder, name);
   std::exception_ptr failure;
-  // A thread of its own: setns changes the calling thread alone, and there is no way back to be missed.
+  // setns changes only the calling thread, and this thread ends with the call, so nothing has to be undone.
   std::thread inside([&] {
     try {
       const int descriptor = open(path.c_str(), O_RDONLY | O_CLOEXEC);

@@ -1,5 +1,5 @@
-// Creates and removes emulated clusters with `ip` and `tc`, and records them under /run/tandem/clusters. Changes
-// nothing on the machine outside the network namespaces that it creates.
+// Creates and removes emulated clusters with `ip` and `tc`, and records them under /run/tandem/clusters.
+// Changes nothing on the machine outside the network namespaces that it creates.
 #pragma once
 
 #include <sys/types.h>

@@ -69,8 +69,8 @@ double used_of(const Wiring& wiring, const std::vector<Pair>& pairs, int channel
   return sum;
 }
 
-/// Few pairs whose flows together fill the channel, or use as much of it as they can. Greedy: each next pair adds the
-/// most.
+/// Few pairs whose flows together fill the channel, or use as much of it as they can. Greedy: each next pair
+/// adds the most.
 std::vector<Pair> filling_pairs(const Wiring& wiring, int channel) {
   std::vector<Pair> candidates;
   for (const auto& [pair, route] : wiring.routes)

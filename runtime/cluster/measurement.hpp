@@ -1,5 +1,5 @@
-// The measurements of `tandem cluster check`: flows that start concurrently, and the rates that the platform file
-// gives them. Pure data, passed to the rank program and back as JSON.
+// The measurements of `tandem cluster check`: flows that start concurrently, and the rates that the platform
+// file gives them. Pure data, passed to the rank program and back as JSON.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -37,8 +37,9 @@ struct MeasurementSetting {
   int all_pairs_up_to = 8;        ///< hosts; with more, only pairs that cover every channel
 };
 
-/// Latency and bandwidth of single host pairs; for every channel that one pair does not fill, the fewest flows that
-/// do; for a pair of every channel both directions concurrently; all to one and one to all for the first host.
+/// Latency and bandwidth of single host pairs; for every channel that one pair does not fill, the fewest
+/// flows that do; for a pair of every channel both directions concurrently; all to one and one to all for the
+/// first host.
 std::vector<Measurement> plan_measurements(const Wiring& wiring, const MeasurementSetting& setting);
 
 }  // namespace tandem::cluster

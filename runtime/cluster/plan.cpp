@@ -12,8 +12,8 @@
 namespace tandem::cluster {
 namespace {
 
-// A packet passes a shaper as a whole, so this much of a message arrives early. Shorter packets need more CPU time:
-// with 100 us, a ring of four hosts at 30 MB/s was limited by two cores, not by its links.
+// A packet passes a shaper as a whole, so this much of a message arrives early. Shorter packets need more CPU
+// time: with 100 us, a ring of four hosts at 30 MB/s was limited by two cores, not by its links.
 constexpr Seconds packet_time{250e-6};
 constexpr int most_segments = 43;        // in a packet of 64 KiB
 constexpr Seconds kernel_latency{1e-3};  // upper estimate of the way through the devices, without queues

@@ -1,10 +1,11 @@
-// Maps a wiring to devices of the kernel: a shaper for every channel, and routing tables that lead the packets of each
-// pair through the shapers of its route. Pure: it decides everything and changes nothing.
+// Maps a wiring to devices of the kernel: a shaper for every channel, and routing tables that lead the
+// packets of each pair through the shapers of its route. Pure: it decides everything and changes nothing.
 //
-// One namespace, the fabric, contains everything between the hosts. Host k is connected to it by its eth0, whose other
-// end is h<k>. A shaper is a pair of devices in the fabric: packets leave, and are shaped, at a<i> and arrive at b<i>.
-// Both directions of a shared link use the same shaper. Some shapers have a front, a pair s<i> and t<i> before them,
-// where the kernel delays packets, or splits large packets that would pass a slow shaper as one burst.
+// One namespace, the fabric, contains everything between the hosts. Host k is connected to it by its eth0,
+// whose other end is h<k>. A shaper is a pair of devices in the fabric: packets leave, and are shaped, at
+// a<i> and arrive at b<i>. Both directions of a shared link use the same shaper. Some shapers have a front, a
+// pair s<i> and t<i> before them, where the kernel delays packets, or splits large packets that would pass a
+// slow shaper as one burst.
 #pragma once
 
 #include <map>
@@ -30,7 +31,8 @@ struct Pipe {
   std::vector<Pair> pairs;
 };
 
-/// Packets that arrive at one device leave by another. `from` -1: packets of all senders that no other entry names.
+/// Packets that arrive at one device leave by another. `from` -1: packets of all senders that no other entry
+/// names.
 struct Turn {
   std::string arrival;
   int from;
@@ -62,7 +64,8 @@ std::string cluster_id(const std::string& platform_path);
 /// The network namespace of a host (by alias) or of the fabric.
 std::string namespace_of(const std::string& id, const std::string& alias);
 
-/// `delays`: whether the kernel can delay packets. Errors: ConfigError naming the element that cannot be emulated.
+/// `delays`: whether the kernel can delay packets. Errors: ConfigError naming the element that cannot be
+/// emulated.
 Plan make_plan(const std::string& id, const Wiring& wiring, bool delays);
 
 }  // namespace tandem::cluster

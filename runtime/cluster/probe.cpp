@@ -49,7 +49,8 @@ Ability require_ability() {
   require(run_in_temporary_namespace({"tc", "-batch", "-"}, htb), "a kernel with HTB (CONFIG_NET_SCH_HTB)");
   require(run_in_temporary_namespace({"tc", "-batch", "-"}, std::string(htb) + u32),
           "a kernel with the u32 classifier (CONFIG_NET_CLS_U32)");
-  const auto netem = run_in_temporary_namespace({"tc", "qdisc", "add", "dev", "lo", "root", "netem", "delay", "1ms"});
+  const auto netem =
+      run_in_temporary_namespace({"tc", "qdisc", "add", "dev", "lo", "root", "netem", "delay", "1ms"});
   return {netem.exit_code == 0};
 }
 

@@ -11,15 +11,15 @@
 namespace tandem::cluster {
 namespace {
 
-// Both ends of every pair have this address. A device without ARP sends to its own address, which is also its peer's,
-// so nothing is broadcast and no neighbour is unknown.
+// Both ends of every pair have this address. A device without ARP sends to its own address, which is also its
+// peer's, so nothing is broadcast and no neighbour is unknown.
 constexpr const char* mac = "02:00:00:00:00:01";
 constexpr const char* fabric_control = "10.78.255.254";
 constexpr int first_table = 1000;
 constexpr int first_exit_table = 20000;
 
-// Credit of an idle shaper: its timer may be late by this much before throughput is lost, and a message may be early
-// by this much. With a third of it, four shapers in a row lost up to a fifth of their rate.
+// Credit of an idle shaper: its timer may be late by this much before throughput is lost, and a message may
+// be early by this much. With a third of it, four shapers in a row lost up to a fifth of their rate.
 constexpr double burst_s = 600e-6;
 constexpr double least_burst_bytes = 3200;  // two packets
 constexpr double leaf_bits_per_second = 64e3;
@@ -66,9 +66,9 @@ void add_turns(Out out, const Plan& plan) {
   }
 }
 
-/// Classes of a shaper: 1:1 is the channel, 1:2 and higher are its pairs of hosts. A pair has a very small rate of its
-/// own and borrows the rest in equal portions, which is max-min sharing. In a channel that is not shared each pair has
-/// the whole rate.
+/// Classes of a shaper: 1:1 is the channel, 1:2 and higher are its pairs of hosts. A pair has a very small
+/// rate of its own and borrows the rest in equal portions, which is max-min sharing. In a channel that is not
+/// shared each pair has the whole rate.
 void shape_pipe(Out out, const Plan& plan, std::size_t number) {
   const Pipe& pipe = plan.pipes[number];
   const Channel& channel = plan.channels[static_cast<std::size_t>(pipe.channel)];
@@ -96,8 +96,8 @@ void shape_pipe(Out out, const Plan& plan, std::size_t number) {
   }
 }
 
-/// Sends packets to the class of their hosts through a hash table, keyed by the last byte of the sender's or receiver's
-/// address, whichever has more values.
+/// Sends packets to the class of their hosts through a hash table, keyed by the last byte of the sender's or
+/// receiver's address, whichever has more values.
 void classify(Out out, const Plan& plan, std::size_t number) {
   const Pipe& pipe = plan.pipes[number];
   const std::string filter = fmt::format("filter add dev a{} parent 1: protocol ip", number);
@@ -196,7 +196,8 @@ std::string hosts_file(const Plan& plan) {
 std::string enter_script(const std::string& id, const std::string& hosts_path) {
   return fmt::format(
       "#!/bin/sh\n"
-      "# HOST COMMAND...: runs the command as a host of the emulated cluster, in its network, with its name and "
+      "# HOST COMMAND...: runs the command as a host of the emulated cluster, in its network, with its name "
+      "and "
       "its\n"
       "# /etc/hosts.\n"
       "host=$1\n"

@@ -1,5 +1,5 @@
-// The Linux functions that an emulated cluster needs: commands with text as input, network namespaces, and the
-// processes in them.
+// The Linux functions that an emulated cluster needs: commands with text as input, network namespaces, and
+// the processes in them.
 #pragma once
 
 #include <sys/types.h>
@@ -20,8 +20,8 @@ CommandOutcome run_command(const std::vector<std::string>& words, const std::str
 
 /// Names of the network namespaces that begin with `prefix`, sorted.
 std::vector<std::string> network_namespaces(const std::string& prefix);
-/// Calls `act` on a thread inside the namespace. Errors: WorldError when the namespace cannot be entered; whatever
-/// `act` throws.
+/// Calls `act` on a thread inside the namespace. Errors: WorldError when the namespace cannot be entered;
+/// whatever `act` throws.
 void inside_namespace(const std::string& name, const std::function<void()>& act);
 /// Processes in the namespace.
 std::vector<pid_t> processes_in(const std::string& name);

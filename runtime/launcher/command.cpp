@@ -23,9 +23,9 @@ int usable_cores() {
 
 void append(Words& words, const Words& more) { words.insert(words.end(), more.begin(), more.end()); }
 
-/// The transports of one machine. A CUDA-aware Open MPI has one more for the memory of GPUs (smcuda). Naming a
-/// transport that is not installed ends the job, and the Open MPI of the ranks is not known here, so this excludes the
-/// transports between machines instead.
+/// The transports of one machine. A CUDA-aware Open MPI has one more for the memory of GPUs (smcuda). Naming
+/// a transport that is not installed ends the job, and the Open MPI of the ranks is not known here, so this
+/// excludes the transports between machines instead.
 Words transports_on_one_machine(bool device_memory) {
   return {"--mca", "btl", device_memory ? "^tcp,ofi,openib,portals4,uct,ugni,usnic" : "self,vader"};
 }
@@ -61,8 +61,8 @@ Words launch_command(const LaunchSetting& setting) {
   // With two ranks or fewer mpirun would bind each to a core, starting at core 0 on each machine.
   append(words, {"--bind-to", "none", "--oversubscribe"});
   append(words, {"--mca", "pml", "ob1"});
-  // If ranks share cores, Open MPI yields its core while it waits. If they do not, yielding would make each wait as
-  // long as the time slice of another program.
+  // If ranks share cores, Open MPI yields its core while it waits. If they do not, yielding would make each
+  // wait as long as the time slice of another program.
   if (!setting.hosts.empty() || setting.ranks > usable_cores())
     append(words, {"--mca", "mpi_yield_when_idle", "1"});
   if (setting.hosts.empty()) {

@@ -1,5 +1,5 @@
-// Starts a program on several ranks through mpirun, watches it and leaves no process behind. The `tandem` command
-// links this together with SimGrid, so it may not use MPI.
+// Starts a program on several ranks through mpirun, watches it and leaves no process behind. The `tandem`
+// command links this together with SimGrid, so it may not use MPI.
 #pragma once
 
 #include <functional>
@@ -52,12 +52,13 @@ std::string print_command(const LaunchSetting& setting);
 /// Quoted for a shell if necessary.
 std::string shell_word(const std::string& word);
 
-/// Runs the job to its end. This thread blocks SIGINT and SIGTERM and passes them on to mpirun; a second signal, or
-/// the end of `grace`, kills the job. If this process dies the job ends too. Errors: WorldError when mpirun cannot be
-/// started.
+/// Runs the job to its end. This thread blocks SIGINT and SIGTERM and passes them on to mpirun; a second
+/// signal, or the end of `grace`, kills the job. If this process dies the job ends too. Errors: WorldError
+/// when mpirun cannot be started.
 LaunchResult launch(const LaunchSetting& setting, const LaunchEvents& events = {});
 
-/// Path of the program `name` in the folder of the running program. Errors: WorldError when it does not exist.
+/// Path of the program `name` in the folder of the running program. Errors: WorldError when it does not
+/// exist.
 std::string sibling_program(const std::string& name);
 
 }  // namespace tandem

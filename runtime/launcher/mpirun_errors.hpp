@@ -1,5 +1,5 @@
-// Reads mpirun's standard error line by line, separates lines of the ranks from mpirun's own messages, and finds out
-// which rank failed and why. Works on text alone.
+// Reads mpirun's standard error line by line, separates lines of the ranks from mpirun's own messages, and
+// finds out which rank failed and why. Works on text alone.
 #pragma once
 
 #include <optional>
@@ -14,8 +14,8 @@ class MpirunErrors {
   /// The line if a rank printed it; nothing if mpirun printed it or if it reports a failure (see `failure`).
   std::optional<std::string> read(const std::string& line);
 
-  /// The failure: a rank's own message if there is one, otherwise mpirun's; rank -1 if no rank is known to have failed.
-  /// Pre: the job has failed.
+  /// The failure: a rank's own message if there is one, otherwise mpirun's; rank -1 if no rank is known to
+  /// have failed. Pre: the job has failed.
   RankFailure failure() const;
 
  private:

@@ -1,4 +1,5 @@
-// The emulated device and disks of a rank, with the same costs as in the simulator. Header only: two functions.
+// The emulated device and disks of a rank, with the same costs as in the simulator. Header only: two
+// functions.
 #pragma once
 
 #include "runtime/mpi/mpi_context.hpp"
@@ -7,8 +8,8 @@
 
 namespace tandem {
 
-/// Devices use the job's cost model, disks the rates of the platform file. `job` must outlive the result. A rank
-/// without an assignment is not emulated.
+/// Devices use the job's cost model, disks the rates of the platform file. `job` must outlive the result. A
+/// rank without an assignment is not emulated.
 inline MpiSetting emulated_setting(const Job& job, Rank rank) {
   if (rank >= static_cast<int>(job.assignments().size())) return {};
   const auto& disks = job.host_of(rank).disks;

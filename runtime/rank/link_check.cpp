@@ -17,8 +17,8 @@ using cluster::Measurement;
 constexpr int round_trips = 60;
 constexpr int warm_up_trips = 10;
 constexpr int repetitions = 3;  // the median is used, because other programs may disturb one
-// Short enough that Open MPI sends it immediately. The handshake before longer messages would wait behind traffic in
-// the other direction, and the link would seem slow.
+// Short enough that Open MPI sends it immediately. The handshake before longer messages would wait behind
+// traffic in the other direction, and the link would seem slow.
 constexpr std::int64_t most_chunk_bytes = 32 * 1024;
 constexpr int chunks_at_once = 8;
 // The part of a flow's expected duration in which arrivals count, because all other flows are in flight then.

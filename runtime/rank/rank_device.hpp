@@ -12,12 +12,14 @@ namespace tandem {
 
 struct RankDevice {
   std::unique_ptr<ComputeDevice> gpu = {};  ///< null: the processor
-  std::string why_no_gpu = {};  ///< reason why the GPU of the platform file is not used; empty if it is, or if there is none
+  std::string why_no_gpu =
+      {};  ///< reason why the GPU of the platform file is not used; empty if it is, or if there is none
 };
 
-/// The GPU of the rank's host in the platform file, if devices are native, math is real and the rank computes. Errors:
-/// WorldError when the file names a GPU (tandem:gpu) that this machine does not have, or when the GPU cannot be used.
-/// A host that has a GPU only by its `device` computes on its processor if the machine has none.
+/// The GPU of the rank's host in the platform file, if devices are native, math is real and the rank
+/// computes. Errors: WorldError when the file names a GPU (tandem:gpu) that this machine does not have, or
+/// when the GPU cannot be used. A host that has a GPU only by its `device` computes on its processor if the
+/// machine has none.
 RankDevice make_rank_device(const Job& job, Rank rank);
 
 /// One line for each reason in `why_no_gpu` (by rank), with the hosts whose ranks compute on the processor.

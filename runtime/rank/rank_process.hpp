@@ -10,8 +10,8 @@ namespace tandem {
 /// The kernel kills this process when its parent ends. To be called first in main.
 void end_with_parent();
 
-/// Prints `message` with rank and host in the form that the launcher reads, and ends every rank of the job with
-/// `exit_code`.
+/// Prints `message` with rank and host in the form that the launcher reads, and ends every rank of the job
+/// with `exit_code`.
 [[noreturn]] void end_job(MPI_Comm communicator, int exit_code, const std::string& message);
 
 /// Prints a note for the user; the job continues.

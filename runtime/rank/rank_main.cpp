@@ -14,9 +14,9 @@
 #include <vector>
 
 #include "policies/vocabulary/check.hpp"
-#include "runtime/gpu/cuda_aware.hpp"
 #include "runtime/gpu/device_collective.hpp"
 #include "runtime/mpi/cpu_wait.hpp"
+#include "runtime/mpi/cuda_aware.hpp"
 #include "runtime/mpi/mpi_check.hpp"
 #include "runtime/mpi/mpi_context.hpp"
 #include "runtime/mpi/mpi_variable.hpp"

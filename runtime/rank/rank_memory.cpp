@@ -10,12 +10,12 @@
 namespace tandem {
 namespace {
 
-/// What helps a rank whose own GPU lacks memory.
+/// For a rank whose own GPU has too little memory.
 const char* advice_for(RankAssignment::Role role) {
   return role == RankAssignment::Role::server
              ? "spread the model over more servers (placement.servers), put them on hosts without a GPU, or "
-               "give them a GPU with more free memory (tandem:gpu)"
-             : "put fewer ranks on this GPU, give it one with more free memory (tandem:gpu), or take a "
+               "use a GPU with more free memory (tandem:gpu)"
+             : "put fewer ranks on this GPU, use one with more free memory (tandem:gpu), or a "
                "smaller model";
 }
 

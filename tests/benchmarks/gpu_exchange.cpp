@@ -16,8 +16,8 @@
 #include <vector>
 
 #include "policies/vocabulary/check.hpp"
-#include "runtime/gpu/cuda_aware.hpp"
 #include "runtime/gpu/gpu.hpp"
+#include "runtime/mpi/cuda_aware.hpp"
 #include "runtime/mpi/mpi_context.hpp"
 #include "runtime/mpi/wire.hpp"
 #include "runtime/rank/journal_wire.hpp"

@@ -6,7 +6,7 @@
 #include <random>
 
 #include "policies/vocabulary/check.hpp"
-#include "runtime/gpu/cuda_aware.hpp"
+#include "runtime/mpi/cuda_aware.hpp"
 #include "runtime/rank/journal_wire.hpp"
 #include "runtime/rank/rank_options.hpp"
 

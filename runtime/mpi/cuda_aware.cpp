@@ -1,4 +1,4 @@
-#include "runtime/gpu/cuda_aware.hpp"
+#include "runtime/mpi/cuda_aware.hpp"
 
 #include <mpi.h>
 #if __has_include(<mpi-ext.h>)

@@ -143,7 +143,7 @@ void run_job(const Job& job, const RankOptions& options, const nlohmann::json& p
     run_role(job, context, journal);
   }
   const double own_end = context.now().count();
-  journal.late_devices = context.late_devices();
+  journal.missed_deadlines = context.late_devices();
   journal.cpu_wait = cpu_wait().value_or(Seconds(0)) - waited_before;
   // Early ranks wait here, off their cores, rather than in a collective that spins.
   context.meet();

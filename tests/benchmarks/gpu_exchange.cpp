@@ -26,6 +26,7 @@
 #include "workloads/job/job_document.hpp"
 #include "workloads/records/recording_context.hpp"
 #include "workloads/records/result_directory.hpp"
+#include "workloads/records/trace.hpp"
 #include "workloads/roles/run_role.hpp"
 
 namespace tandem {

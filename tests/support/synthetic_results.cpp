@@ -9,6 +9,7 @@
 #include "policies/sync/policy.hpp"
 #include "policies/sync/replay.hpp"
 #include "policies/vocabulary/rng.hpp"
+#include "workloads/records/summary.hpp"
 
 namespace tandem::testing {
 namespace {

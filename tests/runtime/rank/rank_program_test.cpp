@@ -23,7 +23,7 @@ Journal random_journal(unsigned seed) {
   const auto time = [&number] { return Seconds(number() / 7.0); };
   Journal journal;
   journal.keep_decisions = true;
-  journal.late_devices = number();
+  journal.missed_deadlines = number();
   journal.dropped_samples = number();
   journal.skipped_steps = number();
   journal.cpu_wait = time();
@@ -49,7 +49,7 @@ Journal random_journal(unsigned seed) {
 
 void expect_equal(const Journal& expected, const Journal& found) {
   EXPECT_EQ(expected.keep_decisions, found.keep_decisions);
-  EXPECT_EQ(expected.late_devices, found.late_devices);
+  EXPECT_EQ(expected.missed_deadlines, found.missed_deadlines);
   EXPECT_EQ(expected.dropped_samples, found.dropped_samples);
   EXPECT_EQ(expected.skipped_steps, found.skipped_steps);
   EXPECT_EQ(expected.cpu_wait, found.cpu_wait);

@@ -7,6 +7,7 @@
 
 #include "policies/vocabulary/rng.hpp"
 #include "tests/support/seeds.hpp"
+#include "workloads/records/summary.hpp"
 
 namespace tandem {
 namespace {

@@ -73,10 +73,10 @@ class AllReduceExchange : public Exchange {
     if (!leaves_buckets_open_) group_->reduces->finish();
     ExchangeResult result = coordinator_ ? told_by_coordinator() : counted_alike();
     result.sum_of = weight_ && job_.real_math() ? static_cast<double>(total_weight_) : group_->size;
-    for (std::size_t i = 0; i < group_->traffic.size(); ++i) {
-      if (static_cast<int>(i) == weight_slot() && !weight_) continue;
-      result.bytes_sent += group_->traffic[i].sent;
-      result.bytes_received += group_->traffic[i].received;
+    for (int i = 0; i < std::ssize(group_->sizes); ++i) {
+      if (i == weight_slot() && !weight_) continue;
+      result.bytes_sent += group_->reduces->traffic(i).sent.count();
+      result.bytes_received += group_->reduces->traffic(i).received.count();
     }
     return result;
   }
@@ -107,22 +107,6 @@ class AllReduceExchange : public Exchange {
   }
 
  private:
-  struct Traffic {
-    /// Of the world's own all-reduce only what it is given and gives back is known, if there is anybody else.
-    Traffic(const std::optional<collectives::Schedule>& schedule, Bytes size, std::size_t members,
-            std::int64_t element_bytes) {
-      if (!schedule) {
-        sent = received = members > 1 ? size.count() : 0;
-        return;
-      }
-      for (const auto& round : schedule->rounds)
-        for (const auto& transfer : round)
-          (transfer.kind == collectives::Transfer::Kind::send ? sent : received) +=
-              transfer.piece.size() * element_bytes;
-    }
-    std::int64_t sent = 0;
-    std::int64_t received = 0;
-  };
   /// What all-reduces of one set of workers are made of, one after the other.
   struct Vectors {
     AllReduces::Schedules schedules;
@@ -140,8 +124,6 @@ class AllReduceExchange : public Exchange {
   struct Group {
     Group(Context& context, Vectors vectors, const std::vector<Rank>& ranks)
         : size(static_cast<int>(ranks.size())) {
-      for (std::size_t i = 0; i < vectors.schedules.size(); ++i)
-        traffic.emplace_back(vectors.schedules[i], vectors.sizes[i], ranks.size(), vectors.elements[i].bytes);
       sizes = vectors.sizes;
       reduces.emplace(context, std::move(vectors.schedules), ranks, sizes, protocol::reduce_bucket(0),
                       vectors.elements);
@@ -149,7 +131,6 @@ class AllReduceExchange : public Exchange {
     std::optional<AllReduces> reduces;
     int size;
     std::vector<Bytes> sizes;  ///< of the vectors
-    std::vector<Traffic> traffic;
   };
 
   /// Every worker counts alike, so all stop after the same round.

@@ -75,10 +75,10 @@ class AllReduceExchange : public Exchange {
     if (!defers_buckets_) group_->reduces->finish();
     ExchangeResult result = coordinator_ ? counted_by_coordinator() : counted_by_itself();
     result.sum_of = weight_ && replica_.has_values() ? static_cast<double>(total_weight_) : group_->size;
-    for (std::size_t i = 0; i < group_->traffic.size(); ++i) {
-      if (static_cast<int>(i) == weight_slot() && !weight_) continue;
-      result.bytes_sent += group_->traffic[i].sent;
-      result.bytes_received += group_->traffic[i].received;
+    for (int i = 0; i < std::ssize(group_->sizes); ++i) {
+      if (i == weight_slot() && !weight_) continue;
+      result.bytes_sent += group_->reduces->traffic(i).sent.count();
+      result.bytes_received += group_->reduces->traffic(i).received.count();
     }
     return result;
   }
@@ -109,23 +109,6 @@ class AllReduceExchange : public Exchange {
   }
 
  private:
-  struct Traffic {
-    /// Of a library's all-reduce only the vector is known, which is sent and received once if there is more
-    /// than one member.
-    Traffic(const std::optional<collectives::Schedule>& schedule, Bytes size, std::size_t members,
-            std::int64_t element_bytes) {
-      if (!schedule) {
-        sent = received = members > 1 ? size.count() : 0;
-        return;
-      }
-      for (const auto& round : schedule->rounds)
-        for (const auto& transfer : round)
-          (transfer.kind == collectives::Transfer::Kind::send ? sent : received) +=
-              transfer.piece.size() * element_bytes;
-    }
-    std::int64_t sent = 0;
-    std::int64_t received = 0;
-  };
   /// The schedule, size and element type of each all-reduce of one set of workers.
   struct Vectors {
     AllReduces::Schedules schedules;
@@ -148,8 +131,6 @@ class AllReduceExchange : public Exchange {
     /// `ranks` must outlive it.
     Group(Context& context, Vectors vectors, std::span<const Rank> ranks)
         : size(static_cast<int>(ranks.size())) {
-      for (std::size_t i = 0; i < vectors.schedules.size(); ++i)
-        traffic.emplace_back(vectors.schedules[i], vectors.sizes[i], ranks.size(), vectors.elements[i].bytes);
       sizes = vectors.sizes;
       reduces.emplace(context, std::move(vectors.schedules), ranks, sizes, protocol::reduce_bucket(0),
                       vectors.elements);
@@ -158,7 +139,6 @@ class AllReduceExchange : public Exchange {
     std::optional<AllReduces> reduces;
     int size;
     std::vector<Bytes> sizes;  ///< of the vectors
-    std::vector<Traffic> traffic;
   };
 
   /// Every worker counts the same, so all stop after the same round.

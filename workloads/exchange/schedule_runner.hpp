@@ -25,7 +25,7 @@ class AllReduces {
   /// list. Bucket b uses the channel of the stream of `first` with bucket `first.bucket + b`, which nothing
   /// else may use. Pre: each bucket size is a multiple of 4 bytes. The context and the memory of `members`
   /// outlive this object.
-  AllReduces(Context& context, collectives::MakeSchedule make, std::span<const Rank> members,
+  AllReduces(Context& context, const collectives::MakeSchedule& make, std::span<const Rank> members,
              std::span<const Bytes> bucket_sizes, Channel first);
   /// The same with this rank's schedule for each bucket; peers are indices of `members`. Without a schedule:
   /// the library's all-reduce (Context::all_reduce), of floats; all members then start such buckets in the
@@ -55,6 +55,14 @@ class AllReduces {
   bool running() const { return running_ > 0; }
   bool under_way(int bucket) const { return runs_[static_cast<std::size_t>(bucket)].under_way; }
 
+  /// What one all-reduce of a bucket moves. Of the world's own all-reduce only the vector is known that it is
+  /// given and gives back, if there are several members.
+  struct Traffic {
+    Bytes sent{0};
+    Bytes received{0};
+  };
+  const Traffic& traffic(int bucket) const { return runs_[static_cast<std::size_t>(bucket)].traffic; }
+
  private:
   /// One bucket's all-reduce.
   struct Run {
@@ -64,9 +72,11 @@ class AllReduces {
     std::size_t first_slot = 0;  ///< in `slots_`: transfer t of a round is at first_slot + t
     Slice vector;
     std::size_t round = 0;
+    collectives::Round current;  ///< the transfers of this round
     std::size_t unfinished = 0;  ///< transfers of this round, with their reductions
     bool under_way = false;
     collectives::Element element{};
+    Traffic traffic;
     ComputeDevice* device = nullptr;
     DeviceArray<std::byte> arrivals;      ///< what is received to be reduced, when math is real
     std::size_t arrivals_needed = 0;      ///< bytes, the most of any round
@@ -78,6 +88,8 @@ class AllReduces {
     bool reducing = false;
   };
 
+  Rank rank_of(int participant) const { return members_[static_cast<std::size_t>(participant)]; }
+  void prepare(Run& run, std::size_t bucket);
   void end(Run& run);
   void start_round(Run& run);
   void post_receive(Run& run, std::size_t transfer);

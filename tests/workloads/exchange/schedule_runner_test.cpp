@@ -187,15 +187,16 @@ TEST_P(AllReducesOf, FinishOneBucketOnly) {
 collectives::Schedule halves_by_way_of_the_first(int self, const collectives::Groups&,
                                                  std::int64_t elements) {
   using Kind = collectives::Transfer::Kind;
+  using Table = std::vector<collectives::Round>;
   const collectives::Piece low = collectives::part_of(elements, 2, 0);
   const collectives::Piece high = collectives::part_of(elements, 2, 1);
   const collectives::Piece all{0, elements};
   if (self == 0)
-    return {{{{Kind::receive_and_reduce, 1, low}, {Kind::receive_and_reduce, 2, high}},
-             {{Kind::receive_and_reduce, 1, high}, {Kind::receive_and_reduce, 2, low}},
-             {{Kind::send, 1, all}, {Kind::send, 2, all}}}};
+    return {Table{{{Kind::receive_and_reduce, 1, low}, {Kind::receive_and_reduce, 2, high}},
+                  {{Kind::receive_and_reduce, 1, high}, {Kind::receive_and_reduce, 2, low}},
+                  {{Kind::send, 1, all}, {Kind::send, 2, all}}}};
   const auto& [first, second] = self == 1 ? std::pair(low, high) : std::pair(high, low);
-  return {{{{Kind::send, 0, first}}, {{Kind::send, 0, second}}, {{Kind::receive, 0, all}}}};
+  return {Table{{{Kind::send, 0, first}}, {{Kind::send, 0, second}}, {{Kind::receive, 0, all}}}};
 }
 
 TEST(AllReduces, InterpretsRoundsOfSeveralTransfers) {

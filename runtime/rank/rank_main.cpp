@@ -1,6 +1,5 @@
-// tandem-rank: one rank of a job under the real clock, as mpirun starts it. Reads the resolved job, plays its
-// role, and on rank 0 writes the results. SIGINT and SIGTERM keep their default: the rank ends and mpirun
-// ends the others.
+#include "runtime/rank/rank_main.hpp"
+
 #include <fmt/chrono.h>
 #include <mpi.h>
 
@@ -288,21 +287,18 @@ void run_rank(int argc, char** argv) {
 }
 
 }  // namespace
-}  // namespace tandem
 
-int main(int argc, char** argv) {
-  tandem::end_with_parent();
-  MPI_Init(&argc, &argv);
+void rank_main(int argc, char** argv) {
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
   try {
-    tandem::run_rank(argc, argv);
-  } catch (const tandem::ConfigError& error) {
-    tandem::end_job(MPI_COMM_WORLD, 2, error.what());
+    run_rank(argc, argv);
+  } catch (const ConfigError& error) {
+    end_job(MPI_COMM_WORLD, 2, error.what());
   } catch (const std::bad_alloc&) {
-    tandem::end_job(MPI_COMM_WORLD, 70, "not enough memory");
+    end_job(MPI_COMM_WORLD, 70, "not enough memory");
   } catch (const std::exception& error) {
-    tandem::end_job(MPI_COMM_WORLD, 70, error.what());
+    end_job(MPI_COMM_WORLD, 70, error.what());
   }
-  MPI_Finalize();
-  return 0;
 }
+
+}  // namespace tandem

@@ -49,6 +49,7 @@ class Message final : public Finishable {
   std::uint32_t index = 0;
   bool waits_for_receive = false;  ///< above the eager limit, and its receive is not posted yet
   bool send_is_open = false;
+  bool is_thrown_away = false;  ///< on its way, but no receive will meet it
   enum class End : std::uint8_t { open, arrived, failed } end = End::open;  ///< of one before its receive
 };
 

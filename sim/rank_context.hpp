@@ -27,18 +27,21 @@ class RankContext final : public Context {
   Pending send(Rank to, Channel channel, Slice slice, const Note& note) override;
   Pending receive(Rank from, Channel channel, Slice slice) override;
   Pending all_reduce(std::span<const Rank> members, Channel channel, Slice vector) override;
-  Pending read(int disk, Bytes size, Kernel transfer) override;
-  Pending write(int disk, Bytes size, Kernel transfer) override;
+  Pending read(int disk, DiskAccess access, Kernel transfer) override;
+  Pending write(int disk, DiskAccess access, Kernel transfer) override;
   Pending sleep(Seconds duration) override;
   bool is_done(const Pending& pending) override;
   Completion wait(Pending& pending) override;
   Completion wait_any(std::span<Pending> pendings) override;
+  void cancel(const Pending& pending) override;
+  void announce_departure() override;
 
   World& world() const { return world_; }
   simgrid::s4u::Host& host() const { return host_; }
   /// The body returned: starts what was never waited for, and lets go of memory that is now gone.
   void end();
   bool ended() const { return ended_; }
+  bool has_left() const { return has_left_; }
   Seconds end_time() const { return end_time_; }
   /// "rank 3 waits for a message of rank 0 on channel 5"; empty unless the rank is blocked.
   std::string waiting_for() const;
@@ -64,6 +67,7 @@ class RankContext final : public Context {
     std::uint32_t next = no_slot;  ///< free list, or queue of posted receives
     Kind kind = Kind::sleep;
     State state = State::pending;
+    Outcome outcome = Outcome::done;
     int disk = 0;
     Rank peer = 0;
     Channel channel;
@@ -87,14 +91,21 @@ class RankContext final : public Context {
 
   Operation& new_operation(Kind kind);
   Pending started(Operation& operation);
-  Pending done_at_once(Operation& operation);
-  Pending transfer_disk(Kind kind, int disk, Bytes size, const Kernel& transfer);
+  Pending done_at_once(Operation& operation, Outcome outcome = Outcome::done);
+  void end_early(Operation& operation, Outcome outcome);
+  Pending transfer_disk(Kind kind, int disk, const DiskAccess& access, const Kernel& transfer);
   Completion take(std::uint32_t slot, std::size_t index);
 
   Stream& stream(Rank from, Channel channel);
   /// `element_of` maps an index to the element that the stream holds under it.
   template <class ElementOf, class Element>
   static void append(Stream& stream, const ElementOf& element_of, Element& element, std::uint32_t index);
+  /// Takes it out of what the stream holds; false: the stream does not hold it.
+  template <class NextOf>
+  static bool unlink(Stream& stream, const NextOf& next_of, std::uint32_t index);
+  bool withdraw_send(const Operation& send);
+  void throw_away(Message& message);
+  void lose_peer(Rank peer);
   void hand_over(const Message& message);
   void deliver(const Message& message, const std::byte* bytes, Operation& receive);
 
@@ -134,6 +145,7 @@ class RankContext final : public Context {
   std::uint32_t awaited_ = no_slot;  ///< the slot waited for; no_slot: any of awaited_any_
   std::span<const Pending> awaited_any_;
   bool ended_ = false;
+  bool has_left_ = false;
   Seconds end_time_{0};
 };
 

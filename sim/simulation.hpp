@@ -42,7 +42,7 @@ struct SimulationSetting {
   std::function<AllReduceTime(std::span<const Rank> members, Bytes size)> all_reduce = {};
   std::vector<Seconds> start_offsets = {};  ///< when each rank begins; empty: all at once. Not under SMPI
   /// Seconds that a transfer of the rank with its disk takes beyond what the disk's rate says, as more to
-  /// transfer: others on the disk meanwhile wait for it. Called once for each; null: none.
+  /// transfer: others on the disk meanwhile wait for it. Called once for each request; null: none.
   std::function<Seconds(Rank)> disk_delay = {};
   /// Measured cost of a message by its size on each kind of way; empty: the links of the platform alone
   /// (CM02).

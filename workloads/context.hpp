@@ -98,12 +98,28 @@ class [[nodiscard]] Pending {
   std::uint32_t slot_ = none;
 };
 
+/// How an operation ended.
+enum class Outcome : std::uint8_t {
+  done,
+  peer_left,  ///< of a message: the other rank had announced its departure before the message was received
+  cancelled   ///< withdrawn, see Context::cancel
+};
+
 /// What a finished operation brought.
 struct Completion {
   std::size_t index = 0;  ///< in the span given to wait_any; 0 from wait
   Note note;              ///< of a receive on a channel that carries notes
   /// Of work on a device with a clock of its own: how long it took by that.
   std::optional<Seconds> device_time = {};
+  Outcome outcome = Outcome::done;
+};
+
+/// What moves between memory and a disk.
+struct DiskAccess {
+  DiskAccess(Bytes size_, std::int64_t requests_ = 1) : size(size_), requests(requests_) {}
+  Bytes size;
+  std::int64_t
+      requests;  ///< each of which the disk makes wait for its latency, where that is known; at least 1
 };
 
 /// The outside world of one rank. Errors: WorldError (runtime) when the world breaks.
@@ -132,10 +148,10 @@ class Context {
   /// vector belongs to the operation until it was waited for. Nothing to sum, or nobody to sum with: done at
   /// once.
   virtual Pending all_reduce(std::span<const Rank> members, Channel channel, Slice vector) = 0;
-  /// Moves `size` bytes from or to disk number `disk` of this rank's host. `transfer` does the real input or
-  /// output when data are real.
-  virtual Pending read(int disk, Bytes size, Kernel transfer = {}) = 0;
-  virtual Pending write(int disk, Bytes size, Kernel transfer = {}) = 0;
+  /// Moves bytes from or to disk number `disk` of this rank's host. `transfer` does the real input or output
+  /// when data are real.
+  virtual Pending read(int disk, DiskAccess access, Kernel transfer = {}) = 0;
+  virtual Pending write(int disk, DiskAccess access, Kernel transfer = {}) = 0;
   virtual Pending sleep(Seconds duration) = 0;
 
   /// Whether a wait for it would return at once. Never blocks. Pre: not empty.
@@ -145,6 +161,19 @@ class Context {
   /// Blocks until one is done and empties it; ties resolve to the lowest index. Empty entries are skipped.
   /// Pre: at least one is not empty.
   virtual Completion wait_any(std::span<Pending> pendings) = 0;
+
+  /// Withdraws a started operation, which then ends with `cancelled` as though it had never been started; it
+  /// must still be waited for. That is possible for a sleep, and for a message until its send and its receive
+  /// have met: a message that a cancelled receive would have received goes to the next receive of the
+  /// channel; the bytes of a cancelled send never arrive, and the receive takes the next message of the
+  /// channel. What cannot be withdrawn any more, or is work, a transfer of a disk or an all-reduce, ends as
+  /// without this call. Pre: not empty.
+  virtual void cancel(const Pending& pending) = 0;
+  /// Announces that this rank leaves for good. Messages that it has sent can still be received; its receives
+  /// that no message has met are cancelled. On the other ranks receives that find no message of this rank,
+  /// and sends that this rank has no receive for, end with `peer_left`, whether they were started before or
+  /// are started later. Pre: called once; this rank sends and receives nothing afterwards.
+  virtual void announce_departure() = 0;
 
   void wait_all(std::span<Pending> pendings) {
     for (auto& pending : pendings)

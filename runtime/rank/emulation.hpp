@@ -13,13 +13,15 @@ namespace tandem {
 inline MpiSetting emulated_setting(const Job& job, Rank rank) {
   if (rank >= static_cast<int>(job.assignments().size())) return {};
   const auto& disks = job.host_of(rank).disks;
-  return {.emulated =
-              [model = job.cost_model(rank), slow = Slowdown(job.experiment(), rank)](
-                  const Work& work) mutable { return std::optional(model.price(work) * slow.next(work)); },
-          .emulated_disk = [&disks](int disk, Bytes size, bool write) -> std::optional<Seconds> {
-            const auto& priced = disks.at(static_cast<std::size_t>(disk));
-            return size / (write ? priced.write_rate : priced.read_rate);
-          }};
+  return {
+      .emulated =
+          [model = job.cost_model(rank), slow = Slowdown(job.experiment(), rank)](const Work& work) mutable {
+            return std::optional(model.price(work) * slow.next(work));
+          },
+      .emulated_disk = [&disks](int disk, const DiskAccess& access, bool write) -> std::optional<Seconds> {
+        const auto& priced = disks.at(static_cast<std::size_t>(disk));
+        return access.size / (write ? priced.write_rate : priced.read_rate);
+      }};
 }
 
 }  // namespace tandem

@@ -12,8 +12,10 @@
 #include "validation/campaign/hold_out.hpp"
 #include "validation/compare/summary.hpp"
 #include "validation/report/report.hpp"
+#include "validation/report/report_page.hpp"
 #include "workloads/cost/profile.hpp"
 #include "workloads/records/result_directory.hpp"
+#include "workloads/records/trace.hpp"
 
 namespace tandem::cli {
 namespace {

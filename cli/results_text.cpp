@@ -91,7 +91,7 @@ std::string results_line(const Results& results) {
     line += "\n  native all-reduce priced " + physics.at("native_all_reduce").get<std::string>();
   if (const auto& shards = results.info.sharding; shards.is_object() && shards.at("bytes").size() > 1)
     line += "\n  server: " + shards.at("summary").get<std::string>();
-  if (const auto late = results.journal.late_devices; late > 0)
+  if (const auto late = results.journal.missed_deadlines; late > 0)
     line += fmt::format(
         "\n  warning: {} times an emulated device was not kept up with; this machine is too slow or "
         "too loaded for it, and the times are too long",

@@ -12,6 +12,7 @@
 #include "policies/vocabulary/check.hpp"
 #include "workloads/checkpoint/state_files.hpp"
 #include "workloads/job/experiment_file.hpp"
+#include "workloads/job/job_document.hpp"
 #include "workloads/job/progress.hpp"
 
 namespace tandem::cli {
@@ -90,7 +91,7 @@ void expect_same_job(const fs::path& folder, const json& recorded, const json& n
 /// A schedule as long as the job would be another one in a longer job.
 void expect_same_schedule(const fs::path& folder, const json& recorded, const Experiment& experiment) {
   const auto& optimizer = experiment.optimizer;
-  if (optimizer.schedule != "cosine" || optimizer.cosine_rounds > 0) return;
+  if (optimizer.schedule != RateDecay::cosine || optimizer.cosine_rounds > 0) return;
   if (recorded.at("experiment").at("stop") == to_json(experiment).at("stop")) return;
   throw ConfigError(fmt::format(
       "--resume {}: expected the same stop, because the cosine of the learning rate is as long as the job "
@@ -111,12 +112,12 @@ void expect_states(const fs::path& folder, const Experiment& experiment) {
 
 void tell(const Job& job, const ResumePoint& point) {
   fmt::print("resume: goes on after round {} of {}\n", point.round, point.directory);
-  const auto& algorithm = job.algorithm();
+  const auto& algorithm = job.exchange().algorithm();
   if (!algorithm.make.timing_driven) return;
   fmt::print(
       "resume: {} decides by the order of time, so what follows may differ from the job without a break{}\n",
       algorithm.name,
-      point.workers_remember ? "" : "; workers take a fresh step from the checkpoint's model");
+      point.workers_continue ? "" : "; workers take a fresh step from the checkpoint's model");
 }
 
 }  // namespace
@@ -167,11 +168,11 @@ void resume_if_asked(Job& job, const JobOptions& options) {
   const fs::path folder = folder_of(options.resume);
   const json recorded = recorded_document(folder);
   expect_same_job(folder, recorded, job_document(job));
-  expect_states(folder, job.experiment());
-  expect_same_schedule(folder, recorded, job.experiment());
+  expect_states(folder, job.spec().experiment);
+  expect_same_schedule(folder, recorded, job.spec().experiment);
   ResumePoint point = find_resume_point(job, folder.string(), options.resume_from);
   const Progress progress = progress_at(job, point);
-  if (is_reached(job.experiment().stop, job.dataset_info().train_samples, progress))
+  if (job.stop().is_reached(progress))
     throw ConfigError(
         fmt::format("--resume {}: its job has ended by round {}, with {} samples; --set stop.rounds=N, for "
                     "example, lets it "

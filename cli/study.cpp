@@ -17,6 +17,7 @@
 #include "cli/subcommand_process.hpp"
 #include "cli/suite_input.hpp"
 #include "policies/vocabulary/check.hpp"
+#include "validation/campaign/plan.hpp"
 #include "workloads/records/result_directory.hpp"
 
 namespace tandem::cli {
@@ -68,7 +69,7 @@ void simulate_all(const validation::Suite& suite, int at_once, const std::vector
     try {
       std::rethrow_exception(error);
     } catch (const std::exception& known) {
-      outcome.failure = first_lines(known.what());
+      outcome.failure = validation::first_lines(known.what());
     }
     fmt::print(stderr, "tandem: {}: {}\n", suite.configurations[order[index]].name, outcome.failure);
   };

@@ -71,9 +71,4 @@ std::string command_of(const std::vector<std::string>& words) {
   return text;
 }
 
-std::string first_lines(const std::string& text) {
-  constexpr std::size_t longest = 1500;
-  return text.size() <= longest ? text : text.substr(0, longest) + " ...";
-}
-
 }  // namespace tandem::cli

@@ -32,7 +32,4 @@ std::vector<std::string> words_for(const std::string& what,
 /// "tandem simulate ...", quoted for a shell.
 std::string command_of(const std::vector<std::string>& words);
 
-/// The beginning of a long message.
-std::string first_lines(const std::string& text);
-
 }  // namespace tandem::cli

@@ -14,6 +14,7 @@
 #include "validation/campaign/suite.hpp"
 #include "validation/compare/summary.hpp"
 #include "validation/report/report.hpp"
+#include "validation/report/report_page.hpp"
 #include "workloads/records/result_directory.hpp"
 
 namespace tandem::cli {

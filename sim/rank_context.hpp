@@ -1,6 +1,5 @@
-// The Context of one simulated rank. SimGrid is told of operations in one go, when the rank blocks, and
-// reports their ends to the slots here; a rank sleeps on one semaphore until a slot that it waits for is
-// done.
+// The Context of one simulated rank. Operations are handed to SimGrid together, when the rank blocks;
+// SimGrid reports their ends to the slots here. A rank sleeps until a slot that it waits for is done.
 #pragma once
 
 #include <cstdint>
@@ -12,6 +11,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "sim/simgrid_internals.hpp"
 #include "sim/world.hpp"
 
 namespace tandem::sim {
@@ -38,16 +38,18 @@ class RankContext final : public Context {
 
   World& world() const { return world_; }
   simgrid::s4u::Host& host() const { return host_; }
-  /// The body returned: starts what was never waited for, and lets go of memory that is now gone.
+  /// The body returned: starts operations that were never waited for, and forgets their memory.
   void end();
   bool ended() const { return ended_; }
   bool has_left() const { return has_left_; }
   Seconds end_time() const { return end_time_; }
   /// "rank 3 waits for a message of rank 0 on channel 5"; empty unless the rank is blocked.
   std::string waiting_for() const;
+  /// The actor of this rank has been killed and must not be woken.
+  void killed() { killed_ = true; }
   /// Marks the operation as done and wakes the rank if it waits for it. Kernel context.
   void finish(std::uint32_t slot, bool succeeded);
-  /// A message of this rank sets out, or is over: work is slower in between. Kernel context.
+  /// A message of this rank starts, or ends: work is slower in between. Kernel context.
   void message_set_out();
   void message_over();
 
@@ -74,7 +76,7 @@ class RankContext final : public Context {
     Slice slice;
     double amount = 0;  ///< flops, bytes on the disk, seconds of an all-reduce, or the date that a sleep ends
     double behind_s = 0;  ///< of an all-reduce: see AllReduceTime
-    double slowdown = 1;  ///< of a compute while messages are on their way
+    double slowdown = 1;  ///< of a compute while messages are in flight
     Note note;
     std::shared_ptr<const AllReduceRendezvous> rendezvous;  ///< of an all-reduce that starts with this one
     simgrid::s4u::ExecPtr exec;  ///< kept, like `io`, for the next operation of this slot
@@ -111,6 +113,7 @@ class RankContext final : public Context {
 
   void block();
   void start_operations();
+  void start_all();
   void start(Operation& operation);
   void start_compute(Operation& operation);
   void start_next_compute();
@@ -130,18 +133,19 @@ class RankContext final : public Context {
   std::deque<Operation> operations_;
   std::uint32_t free_operation_ = no_slot;
   std::size_t done_count_ = 0;      ///< done and not yet waited for
-  Operation* computing_ = nullptr;  ///< on the device: what a rank asks for is done one after the other
+  Operation* computing_ = nullptr;  ///< on the device, which does one piece of work after the other
   simgrid::kernel::resource::Action* action_ = nullptr;  ///< of `computing_`, if messages slow it down
-  std::deque<Operation*> computes_waiting_;              ///< for the device, in the order they were asked for
+  std::deque<Operation*> computes_waiting_;              ///< for the device, in the order of their start
   int messages_under_way_ = 0;   ///< from and to this rank; counted if any work is slowed down
-  double all_reduced_at_s_ = 0;  ///< when the last all-reduce of this rank that began is over
+  double all_reduced_at_s_ = 0;  ///< when the latest all-reduce of this rank ends
   std::vector<Operation*> to_start_;
   std::vector<Message*> messages_to_start_;  ///< own ones, and those to this rank that waited for its receive
   std::unordered_map<std::uint64_t, Stream> streams_;
   std::unordered_map<Rank, Connection> connections_;  ///< by receiver; an entry says that a route exists
 
-  simgrid::s4u::SemaphorePtr wake_up_;
+  ActorSleep sleep_;
   bool blocked_ = false;
+  bool killed_ = false;              ///< its host went down, or another rank failed
   std::uint32_t awaited_ = no_slot;  ///< the slot waited for; no_slot: any of awaited_any_
   std::span<const Pending> awaited_any_;
   bool ended_ = false;

@@ -17,7 +17,7 @@ constexpr std::int64_t element = sizeof(float);
 constexpr Channel rendezvous{.stream = Channel::most_streams - 1};
 constexpr DeviceCopies::Route sums_route{.to = -1, .tag = -1};
 
-/// What it works on is there when it is started, since somebody has waited for it.
+/// The input of this work is complete when the work starts, since the rank has waited for it.
 bool is_of_finished_bucket(const Work& work) {
   return work.bucket >= 0 && (work.kind == Work::Kind::reduce || work.kind == Work::Kind::compress ||
                               work.kind == Work::Kind::decompress);
@@ -51,7 +51,7 @@ MpiContext::MpiContext(MPI_Comm communicator, MpiSetting setting)
 }
 
 MpiContext::~MpiContext() {
-  // Where a rank leaves what it has started, nobody knows when MPI and the device are through with it.
+  // Operations that were never waited for may still use their memory.
   for (std::uint32_t number = 0; number < slots_.size(); ++number)
     if (slots_[number].state == Slot::State::messages) slots_[number].block.abandon();
 }
@@ -176,14 +176,15 @@ void MpiContext::announce_departure() {
 
 // ---- All-reduce ----
 
-/// Before something that waits for other ranks without letting messages go on: they may wait for these.
+/// Sends the messages that wait for a copy out of the device. Needed before a call that waits for other ranks
+/// without progress of messages: those ranks may wait for these messages.
 void MpiContext::let_leave() {
   for (time_->restart(); staging_.copies().is_leaving();)
     if (!advance()) pause_until(std::nullopt, true);
 }
 
-/// Returns when all of them are here, and lets messages go on until then: in MPI's own calls nobody asks for
-/// the payload of an envelope, for which its sender may wait before it comes here, or serves one who does.
+/// Returns when all members have called it. Messages progress meanwhile, unlike in MPI's own calls: a member
+/// may wait for the payload of an envelope before it comes here.
 void MpiContext::meet(std::span<const Rank> members) {
   const Rank host = members.front();
   std::vector<Pending> words;
@@ -246,7 +247,7 @@ Pending MpiContext::all_reduce(std::span<const Rank> members, Channel channel, S
                           [=, this] { start_sum(number, among, summand, summand + size, size); });
     return Pending(number);
   }
-  // Not in place: Open MPI 4.1 would send whole vectors up and down a tree then, whatever their size.
+  // Not in place: Open MPI 4.1 would then send whole vectors up and down a tree at every size.
   slot.summand = summand_of(vector);
   const std::byte* const summand = slot.summand.data();
   std::byte* const sum = vector.data == nullptr ? transport_.scratch(vector.size) : vector.data;
@@ -299,7 +300,7 @@ bool MpiContext::is_done(const Pending& pending) {
     hear_control_now_and_then();
     return false;
   }
-  // A sum that has ended is forgotten by whom it was asked of.
+  // The collective forgets a sum that it has reported as ended.
   if (slot.state == Slot::State::summed) slot.state = Slot::State::done;
   return true;
 }
@@ -340,7 +341,7 @@ Completion MpiContext::finish(Pending& pending, std::size_t index) {
 void MpiContext::pause_until(std::optional<Seconds> deadline, bool device_is_asked) {
   if (deadline) deadline = *deadline - now();
   const bool only_deadline = !transport_.has_requests() && staging_.copies().idle() && !device_is_asked;
-  // Otherwise MPI is asked, which gives the core away where ranks share it.
+  // Otherwise a call of MPI follows, which yields the core where ranks share it.
   if (!transport_.has_requests() && !only_deadline) std::this_thread::yield();
   time_->pause(deadline, only_deadline);
 }

@@ -50,13 +50,15 @@ struct MpiSetting {
 
 /// Errors: WorldError with MPI's text from every operation. Not thread-safe; used by the thread that made it.
 /// A kernel runs where its operation is started, and emulated work is done at the later of the two: the
-/// kernel's end, and the emulated time after its start. Work on one emulated device, beside it, or on a disk
-/// is done one after the other; what a kernel takes too long, work that follows without a pause makes up for.
+/// kernel's end, and the emulated time after its start. Work on one emulated device, concurrent work, or work
+/// on a disk is done one after the other; what a kernel takes too long, work that follows without a pause
+/// makes up for.
 ///
 /// On a device that is not the host a kernel queues its work, which is done when the device is; sums and
-/// compressions of a bucket, and work beside, do not wait for what else the device has to do. Messages of
-/// that device's memory go through pinned memory of the host: they are copied out, or in, beside what the
-/// device computes, and may be met by messages of host memory. Small ones on channels with notes always do.
+/// compressions of a bucket, and concurrent work, do not wait for the device's other work. Messages of that
+/// device's memory pass through pinned memory of the host: they are copied out, or in, concurrently with what
+/// the device computes, and may be met by messages of host memory. Small ones on channels with notes always
+/// do.
 class MpiContext : public Context {
  public:
   /// Collective over `communicator`, which is duplicated; the clock starts at its end. Pre: MPI is

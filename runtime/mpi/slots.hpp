@@ -44,7 +44,7 @@ struct Slot {
   Rank peer = 0;
   int payload_tag = 0;
   Channel channel;
-  std::int64_t number = 0;  ///< of a send or a drain: the how-manieth message of its channel, from 1
+  std::int64_t number = 0;  ///< of a send or a drain: number of the message on its channel, from 1
   Seconds deadline;         ///< of a timed operation
   Note note;
   IncomingChannel* stream = nullptr;  ///< of a receive with an envelope whose payload is not on its way

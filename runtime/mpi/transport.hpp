@@ -54,15 +54,15 @@ class Transport {
   /// Lets MPI work and takes note of what has ended. True if something had.
   bool advance();
 
-  /// Memory for payloads that nobody looks at.
+  /// Memory for payloads that are never read.
   std::byte* scratch(Bytes size);
 
   /// See Context::cancel. Pre: the slot is one of a message that has not ended.
   void cancel(std::uint32_t number);
   /// See Context::announce_departure. Pre: nothing is on its way out of the device.
   void announce_departure();
-  /// Takes note of what other ranks said about withdrawn messages and departures. True if one did. Costs as
-  /// much as a look for messages, so for idle ranks only.
+  /// Handles the control messages of other ranks about withdrawn messages and departures. True if there was
+  /// one. As expensive as a poll for messages, so for idle ranks only.
   bool hear_control();
 
  private:

@@ -5,6 +5,8 @@
 #include <map>
 #include <tuple>
 
+#include "workloads/records/summary.hpp"
+
 namespace tandem::validation {
 namespace {
 

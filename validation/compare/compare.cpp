@@ -12,6 +12,7 @@
 
 #include "policies/vocabulary/check.hpp"
 #include "workloads/records/metrics.hpp"
+#include "workloads/records/summary.hpp"
 
 namespace tandem::validation {
 namespace {

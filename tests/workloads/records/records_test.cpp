@@ -14,6 +14,8 @@
 #include "tests/support/seeds.hpp"
 #include "workloads/records/columns.hpp"
 #include "workloads/records/result_directory.hpp"
+#include "workloads/records/summary.hpp"
+#include "workloads/records/trace.hpp"
 
 namespace tandem {
 namespace {
@@ -215,7 +217,7 @@ TEST_F(ResultDirectory, ReadsBackWhatWasWritten) {
   journal.decisions = {{2, "server", "push worker=0", "accept 0 1; apply 1"}};
   journal.operations = {{0, "send", 2, 1, "", -1, 100, 0, Seconds(1), Seconds(2)}};
   journal.evaluations = {{1, 8, Seconds(1), Seconds(2), 0.5, 0.7}};
-  journal.late_devices = 3;
+  journal.missed_deadlines = 3;
   journal.dropped_samples = 64;
   journal.staleness = {{0, 0, 3, 12}, {1, 2, 1, 4}};
   journal.cpu_wait = Seconds(0.25);
@@ -232,7 +234,7 @@ TEST_F(ResultDirectory, ReadsBackWhatWasWritten) {
   EXPECT_EQ(to_csv(results.journal.operations), to_csv(journal.operations));
   EXPECT_EQ(to_csv(results.journal.evaluations), to_csv(journal.evaluations));
   EXPECT_EQ(to_csv(results.journal.staleness), to_csv(journal.staleness));
-  EXPECT_EQ(results.journal.late_devices, 3);
+  EXPECT_EQ(results.journal.missed_deadlines, 3);
   EXPECT_EQ(results.journal.dropped_samples, 64);
   EXPECT_EQ(results.journal.cpu_wait, Seconds(0.25));
   EXPECT_EQ(results.journal.other_load, 0.125);
@@ -277,10 +279,12 @@ TEST_F(ResultDirectory, UnfitDirectoriesAreRefused) {
   write_results(path, two_workers(), small_journal(), Seconds(12), false);
   EXPECT_EQ(message(), "no error");
   auto run = to_json(two_workers());
-  run["schema_version"] = 2;
-  put("run.json", run.dump());
-  EXPECT_THAT(message(),
-              HasSubstr("run.json: schema_version: expected 3, found 2: written by another version"));
+  for (const int older : {2, 3}) {
+    run["schema_version"] = older;
+    put("run.json", run.dump());
+    EXPECT_THAT(message(), HasSubstr("run.json: schema_version: expected 4, found " + std::to_string(older) +
+                                     ": another version of Tandem wrote these results"));
+  }
   put("run.json", "{");
   EXPECT_THAT(message(), HasSubstr("run.json: "));
 }

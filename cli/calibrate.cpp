@@ -19,7 +19,8 @@ namespace tandem::cli {
 namespace {
 
 std::string path_text(const Profile::Path& path) {
-  const bool told = !path.from_kind.empty() && !path.is_between(Job::processor_kind, Job::processor_kind);
+  const bool told =
+      !path.from_kind.empty() && !path.is_between(DevicePlan::processor_kind, DevicePlan::processor_kind);
   const std::string kinds = !told ? "" : fmt::format(" ({}, {})", path.from_kind, path.to_kind);
   std::string text = path.links == 0 ? fmt::format("\n  messages between two ranks of one machine{}\n", kinds)
                                      : fmt::format("\n  messages from {} to {}: {} links, {:.4g} MB/s\n",

@@ -21,7 +21,7 @@
 #include "runtime/launcher/launcher.hpp"
 #include "workloads/calibration/calibration.hpp"
 #include "workloads/cost/profile.hpp"
-#include "workloads/job/job.hpp"
+#include "workloads/job/job_document.hpp"
 
 namespace tandem::cli {
 namespace {
@@ -30,25 +30,28 @@ using platforms::Topology;
 
 /// Whether ranks of the job may compute on different things of one machine.
 bool has_kinds(const Job& job, const std::string& cluster) {
-  return cluster.empty() && job.real_math() && job.experiment().run.devices == "native";
+  return cluster.empty() && job.real_math() && job.spec().experiment.run.devices == DeviceSpeed::native;
 }
 
 /// One for each seat; two at least. One more where none computes on the processor, as another job on the
 /// platform might: a rank without a seat does.
 int ranks_of(const Job& job, const std::string& cluster) {
-  const int ranks = std::max(2, static_cast<int>(job.assignments().size()));
+  const int ranks = std::max(2, job.roster().size());
   if (!has_kinds(job, cluster)) return ranks;
-  const std::string processor = Job::processor_kind;
+  const std::string processor = DevicePlan::processor_kind;
   for (Rank rank = 0; rank < ranks; ++rank)
-    if (job.kind_of(rank) == processor) return ranks;
-  const auto& hosts = job.platform().hosts;
-  const bool any = std::ranges::any_of(hosts, [&](const auto& h) { return job.kind_of(h) == processor; });
+    if (job.devices().kind_of(rank) == processor) return ranks;
+  const auto& hosts = job.spec().platform.hosts;
+  const bool any =
+      std::ranges::any_of(hosts, [&](const auto& h) { return job.devices().kind_of(h) == processor; });
   return any ? ranks + 1 : ranks;
 }
 
 /// Of ranks without a seat that of the last one.
 const std::string& host_of(const Job& job, Rank rank) {
-  return job.assignments()[std::min(static_cast<std::size_t>(rank), job.assignments().size() - 1)].host;
+  return job.roster()
+      .assignments()[std::min(static_cast<std::size_t>(rank), job.roster().assignments().size() - 1)]
+      .host;
 }
 
 /// The way between two ranks over the cluster's links; nothing where there is none.
@@ -69,8 +72,9 @@ std::vector<Partner> partners_of(const Job& job, const std::string& cluster, int
   std::optional<Topology> topology;
   if (!cluster.empty()) topology = platforms::load_topology(cluster);
   const auto kinds_of = [&](const Partner& partner) {
-    return job.real_math() ? std::minmax({job.kind_of(partner.from), job.kind_of(partner.rank)})
-                           : std::pair<std::string, std::string>();
+    return job.real_math()
+               ? std::minmax({job.devices().kind_of(partner.from), job.devices().kind_of(partner.rank)})
+               : std::pair<std::string, std::string>();
   };
   std::vector<Partner> partners;
   for (Rank from = 0; from < ranks; ++from)
@@ -91,10 +95,10 @@ std::vector<Partner> partners_of(const Job& job, const std::string& cluster, int
 std::vector<Rank> sharers_of(const Job& job, const std::string& cluster) {
   if (cluster.empty()) return {};
   const platforms::Topology topology = platforms::load_topology(cluster);
-  const std::string& own = job.assignments().front().host;
+  const std::string& own = job.roster().assignments().front().host;
   std::map<std::string, Rank> first_rank;
-  for (Rank rank = 1; rank < static_cast<Rank>(job.assignments().size()); ++rank)
-    first_rank.try_emplace(job.assignments()[static_cast<std::size_t>(rank)].host, rank);
+  for (Rank rank = 1; rank < job.roster().size(); ++rank)
+    first_rank.try_emplace(job.roster().host_of(rank), rank);
   double best = 0.0;
   std::vector<Rank> sharers;
   for (const auto& [host, rank] : first_rank) {
@@ -110,8 +114,10 @@ std::vector<Rank> sharers_of(const Job& job, const std::string& cluster) {
 /// The first rank of each host but rank 0's, where the job uses the devices that the hosts really have: of
 /// each host of a cluster, and of each kind of hosts where all are one machine's.
 std::vector<Rank> host_ranks_of(const Job& job, const std::string& cluster, int ranks) {
-  if (job.experiment().run.devices != "native") return {};
-  const auto place_of = [&](Rank rank) { return cluster.empty() ? job.kind_of(rank) : host_of(job, rank); };
+  if (job.spec().experiment.run.devices != DeviceSpeed::native) return {};
+  const auto place_of = [&](Rank rank) {
+    return cluster.empty() ? job.devices().kind_of(rank) : host_of(job, rank);
+  };
   std::set<std::string> known{place_of(0)};
   std::vector<Rank> first;
   for (Rank rank = 1; rank < ranks; ++rank)
@@ -139,7 +145,7 @@ Preparation prepare(const LoadedJob& loaded, const std::string& profile_path, co
   document["host_ranks"] = host_ranks_of(job, cluster, ranks);
   document["cluster"] = cluster;
   made.launch.ranks = ranks;
-  made.launch.device_memory = job.may_send_device_memory();
+  made.launch.device_memory = job.devices().may_send_device_memory();
   made.launch.program = {sibling_program("tandem-rank"),
                          made.directory + "/job.json",
                          "--out",

@@ -73,9 +73,9 @@ platforms::Network network_of_workers(const LoadedJob& loaded) {
   const auto& sync = loaded.experiment.sync;
   const auto& workers = loaded.experiment.placement.workers;
   // Both compare predicted times; `native` does so where no calibration measured it.
-  const bool priced = sync.collective == "auto" || sync.collective == native_all_reduce;
-  const bool depends = sync.order != "rank" || sync.collective == "hierarchical" || priced;
-  if (sync.over != "all-reduce" || !depends) return {};
+  const bool priced = sync.collective == cheapest_all_reduce || sync.collective == native_all_reduce;
+  const bool depends = sync.order != WorkerOrder::rank || sync.collective == "hierarchical" || priced;
+  if (sync.over != sync::Route::all_reduce || !depends) return {};
   std::vector<std::string> hosts;
   for (const auto& host : workers)
     if (std::find(hosts.begin(), hosts.end(), host) == hosts.end()) hosts.push_back(host);

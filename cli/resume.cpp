@@ -12,6 +12,7 @@
 #include "policies/vocabulary/check.hpp"
 #include "workloads/checkpoint/state_files.hpp"
 #include "workloads/job/experiment_file.hpp"
+#include "workloads/job/job_document.hpp"
 #include "workloads/job/progress.hpp"
 
 namespace tandem::cli {
@@ -90,7 +91,7 @@ void expect_same_job(const fs::path& folder, const json& recorded, const json& n
 /// A schedule that is as long as the job would change if the job became longer.
 void expect_same_schedule(const fs::path& folder, const json& recorded, const Experiment& experiment) {
   const auto& optimizer = experiment.optimizer;
-  if (optimizer.schedule != "cosine" || optimizer.cosine_rounds > 0) return;
+  if (optimizer.schedule != RateDecay::cosine || optimizer.cosine_rounds > 0) return;
   if (recorded.at("experiment").at("stop") == to_json(experiment).at("stop")) return;
   throw ConfigError(
       fmt::format("--resume {}: expected the same stop, found another: the cosine schedule of the learning "
@@ -113,13 +114,13 @@ void expect_states(const fs::path& folder, const Experiment& experiment) {
 
 void print_resume_note(const Job& job, const ResumePoint& point) {
   fmt::print("resuming from round {} of {}\n", point.round, point.directory);
-  const auto& algorithm = job.algorithm();
+  const auto& algorithm = job.exchange().algorithm();
   if (!algorithm.make.timing_driven) return;
   fmt::print(
       "note: {} decides by the order of messages in time, so the continuation may differ from an "
       "uninterrupted job{}\n",
       algorithm.name,
-      point.workers_remember ? "" : "; workers restart with a new step from the checkpoint's model");
+      point.workers_continue ? "" : "; workers restart with a new step from the checkpoint's model");
 }
 
 }  // namespace
@@ -171,11 +172,11 @@ void resume_if_asked(Job& job, const JobOptions& options) {
   const fs::path folder = folder_of(options.resume);
   const json recorded = recorded_document(folder);
   expect_same_job(folder, recorded, job_document(job));
-  expect_states(folder, job.experiment());
-  expect_same_schedule(folder, recorded, job.experiment());
+  expect_states(folder, job.spec().experiment);
+  expect_same_schedule(folder, recorded, job.spec().experiment);
   ResumePoint point = find_resume_point(job, folder.string(), options.resume_from);
   const Progress progress = progress_at(job, point);
-  if (is_reached(job.experiment().stop, job.dataset_info().train_samples, progress))
+  if (job.stop().is_reached(progress))
     throw ConfigError(fmt::format(
         "--resume {}: already finished at round {} with {} samples; extend it with a later stop, for "
         "example --set stop.rounds=N",

@@ -19,8 +19,7 @@ RankContext::RankContext(World& world, Rank rank, s4u::Host& host)
       host_(host),
       // A device works on one thing at a time, whatever the number of cores of the machine around it.
       cores_for_compute_(host.get_property("device") != nullptr ? host.get_core_count() : 1),
-      disks_(host.get_disks()),
-      wake_up_(s4u::Semaphore::create(0)) {}
+      disks_(host.get_disks()) {}
 
 // ---- Starting ----
 
@@ -292,11 +291,11 @@ Completion RankContext::wait_any(std::span<Pending> pendings) {
 
 void RankContext::block() {
   const std::size_t done_before = done_count_;
-  start_operations();
-  if (done_count_ == done_before) {
-    blocked_ = true;
-    wake_up_->acquire();
-  }
+  sleep_.after([this, done_before] {
+    start_all();
+    blocked_ = done_count_ == done_before;
+    return blocked_;
+  });
 }
 
 void RankContext::finish(std::uint32_t slot, bool succeeded) {
@@ -304,9 +303,9 @@ void RankContext::finish(std::uint32_t slot, bool succeeded) {
   ++done_count_;
   if (operations_[slot].kind == Kind::compute) action_ = nullptr;
   if (succeeded && operations_[slot].kind == Kind::compute) start_next_compute();
-  if (!blocked_ || (awaited_ != no_slot && awaited_ != slot)) return;
+  if (!blocked_ || killed_ || (awaited_ != no_slot && awaited_ != slot)) return;
   blocked_ = false;
-  wake_up_->release();
+  sleep_.wake();
 }
 
 void RankContext::end() {
@@ -320,12 +319,13 @@ void RankContext::end() {
 
 void RankContext::start_operations() {
   if (to_start_.empty() && messages_to_start_.empty()) return;
-  // One call into the kernel starts all. SimGrid reports the end of those activities only that the kernel
-  // itself started.
-  simgrid::kernel::actor::simcall_answered([this] {
-    for (Operation* operation : to_start_) start(*operation);
-    for (Message* message : messages_to_start_) message->connection->start(*message);
-  });
+  simgrid::kernel::actor::simcall_answered([this] { start_all(); });
+}
+
+/// SimGrid reports the end of those activities only that the kernel itself started. Kernel context.
+void RankContext::start_all() {
+  for (Operation* operation : to_start_) start(*operation);
+  for (Message* message : messages_to_start_) message->connection->start(*message);
   to_start_.clear();
   messages_to_start_.clear();
 }

@@ -1,6 +1,5 @@
 // The Context of one simulated rank. SimGrid is told of operations in one go, when the rank blocks, and
-// reports their ends to the slots here; a rank sleeps on one semaphore until a slot that it waits for is
-// done.
+// reports their ends to the slots here; a rank sleeps until a slot that it waits for is done.
 #pragma once
 
 #include <cstdint>
@@ -12,6 +11,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "sim/simgrid_internals.hpp"
 #include "sim/world.hpp"
 
 namespace tandem::sim {
@@ -42,6 +42,8 @@ class RankContext final : public Context {
   Seconds end_time() const { return end_time_; }
   /// "rank 3 waits for a message of rank 0 on channel 5"; empty unless the rank is blocked.
   std::string waiting_for() const;
+  /// The actor of this rank has been killed and must not be woken.
+  void killed() { killed_ = true; }
   /// Marks the operation as done and wakes the rank if it waits for it. Kernel context.
   void finish(std::uint32_t slot, bool succeeded);
   /// A message of this rank sets out, or is over: work is slower in between. Kernel context.
@@ -100,6 +102,7 @@ class RankContext final : public Context {
 
   void block();
   void start_operations();
+  void start_all();
   void start(Operation& operation);
   void start_compute(Operation& operation);
   void start_next_compute();
@@ -129,8 +132,9 @@ class RankContext final : public Context {
   std::unordered_map<std::uint64_t, Stream> streams_;
   std::unordered_map<Rank, Connection> connections_;  ///< by receiver; an entry says that a route exists
 
-  simgrid::s4u::SemaphorePtr wake_up_;
+  ActorSleep sleep_;
   bool blocked_ = false;
+  bool killed_ = false;              ///< its host went down, or another rank failed
   std::uint32_t awaited_ = no_slot;  ///< the slot waited for; no_slot: any of awaited_any_
   std::span<const Pending> awaited_any_;
   bool ended_ = false;

@@ -46,6 +46,8 @@ class World {
 
   /// Remembers the first error and ends all ranks but the calling one. Pre: called by a rank's actor.
   void fail(std::exception_ptr error);
+  /// The actors on a host that went down have been killed.
+  void host_changed(const simgrid::s4u::Host& host);
   /// Notes who waits for what; the error comes once the engine stopped.
   void note_deadlock();
   /// Errors: whatever went wrong.

@@ -40,7 +40,7 @@ const Catalog<MakeSchedule>& catalog() {
         "Sanders, Speck, Träff: Two-Tree Algorithms for Full Bandwidth Broadcast, Reduction and Scan. "
         "Parallel Computing 35(12), 2009",
         {},
-        double_tree},
+        {double_tree, double_trees}},
        {"hierarchical",
         "rings inside hosts or racks, then across them: least traffic where groups are equal, few rounds",
         "Mikami et al.: Massively Distributed SGD: ImageNet/ResNet-50 Training in a Flash. "
@@ -50,6 +50,6 @@ const Catalog<MakeSchedule>& catalog() {
   return table;
 }
 
-bool takes_groups(MakeSchedule make) { return make == hierarchical; }
+bool takes_groups(const MakeSchedule& make) { return make == MakeSchedule(hierarchical); }
 
 }  // namespace tandem::collectives

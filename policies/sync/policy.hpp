@@ -11,6 +11,7 @@
 
 #include "policies/sync/update_rule.hpp"
 #include "policies/vocabulary/catalog.hpp"
+#include "policies/vocabulary/choices.hpp"
 #include "policies/vocabulary/units.hpp"
 
 namespace tandem::sync {
@@ -18,13 +19,6 @@ namespace tandem::sync {
 /// What workers exchange: the gradient of one step, the change of the model since the last exchange, or the
 /// model itself, where each worker has one of its own.
 enum class Payload { gradient, change, model };
-/// How they exchange it: through the parameter server, by an all-reduce among `members`, or each directly
-/// with the other `members`.
-enum class Route { server, all_reduce, peers };
-/// "server", "all-reduce", "peers".
-std::string to_text(Route route);
-/// Errors: ConfigError for another name.
-Route parse_route(const std::string& name);
 
 // ---- Worker side ----
 

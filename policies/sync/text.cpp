@@ -14,7 +14,6 @@ namespace tandem::sync {
 namespace {
 
 constexpr std::array payload_names = {"gradient", "change", "model"};
-constexpr std::array route_names = {"server", "all-reduce", "peers"};
 
 std::string number(double value) { return tandem::to_text(OptionValue(value)); }
 
@@ -128,14 +127,6 @@ struct DecisionText {
 };
 
 }  // namespace
-
-std::string to_text(Route route) { return route_names.at(static_cast<std::size_t>(route)); }
-
-Route parse_route(const std::string& name) {
-  const auto found = std::find(route_names.begin(), route_names.end(), name);
-  if (found == route_names.end()) throw ConfigError("not a route: '" + name + "'");
-  return static_cast<Route>(found - route_names.begin());
-}
 
 std::string to_text(const ServerEvent& event) { return std::visit(EventText{}, event); }
 

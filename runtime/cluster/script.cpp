@@ -11,15 +11,15 @@
 namespace tandem::cluster {
 namespace {
 
-// Both ends of every pair have this address, and none asks for another's: a device without ARP sends to its
-// own address, which is then that of its peer. So nothing is ever broadcast and no neighbour is ever unknown.
+// Both ends of every pair have this address. A device without ARP sends to its own address, which is also its
+// peer's, so nothing is broadcast and no neighbour is unknown.
 constexpr const char* mac = "02:00:00:00:00:01";
 constexpr const char* fabric_control = "10.78.255.254";
 constexpr int first_table = 1000;
 constexpr int first_exit_table = 20000;
 
-// Credit of an idle pipe. Its timer may be late by as much before throughput is lost; a message is early by
-// as much. Where four pipes follow each other, a third of it lost up to a fifth of their rate.
+// Credit of an idle shaper: its timer may be late by this much before throughput is lost, and a message may
+// be early by this much. With a third of it, four shapers in a row lost up to a fifth of their rate.
 constexpr double burst_s = 600e-6;
 constexpr double least_burst_bytes = 3200;  // two packets
 constexpr double leaf_bits_per_second = 64e3;
@@ -66,9 +66,9 @@ void add_turns(Out out, const Plan& plan) {
   }
 }
 
-/// Classes of a pipe: 1:1 is the channel, 1:2 and on are its pairs of hosts. A pair has next to nothing of
-/// its own, and what it borrows is dealt out in equal portions: max-min sharing. Without sharing each has it
-/// all.
+/// Classes of a shaper: 1:1 is the channel, 1:2 and higher are its pairs of hosts. A pair has a very small
+/// rate of its own and borrows the rest in equal portions, which is max-min sharing. In a channel that is not
+/// shared each pair has the whole rate.
 void shape_pipe(Out out, const Plan& plan, std::size_t number) {
   const Pipe& pipe = plan.pipes[number];
   const Channel& channel = plan.channels[static_cast<std::size_t>(pipe.channel)];
@@ -91,17 +91,17 @@ void shape_pipe(Out out, const Plan& plan, std::size_t number) {
         "quantum {}\n",
         device, channel.shared ? "1:1" : "1:", i + 2, own, bits_per_second,
         channel.shared ? static_cast<int>(frame_bytes) : burst, burst, quantum);
-    // TCP keeps to its windows, so the queue needs no limit of its own.
+    // TCP's windows limit the queue.
     fmt::format_to(out, "qdisc add dev {} parent 1:{:x} pfifo limit 1000000\n", device, i + 2);
   }
 }
 
-/// Leads packets to the class of their hosts, through a hash table keyed by the last byte of an address: of
-/// the end that differs more.
+/// Sends packets to the class of their hosts through a hash table, keyed by the last byte of the sender's or
+/// receiver's address, whichever has more values.
 void classify(Out out, const Plan& plan, std::size_t number) {
   const Pipe& pipe = plan.pipes[number];
   const std::string filter = fmt::format("filter add dev a{} parent 1: protocol ip", number);
-  // Packets shorter than 64 bytes are acknowledgements, which the simulated network does not count either.
+  // Packets shorter than 64 bytes are acknowledgements, which the simulator does not count either.
   fmt::format_to(out, "{} prio 1 u32 match u16 0 0xffc0 at 2 flowid 1:0\n", filter);
   std::set<int> senders, receivers;
   for (const auto& [from, to] : pipe.pairs) {
@@ -176,13 +176,13 @@ std::vector<Sysctl> host_sysctls(const Plan& plan) {
   const auto buffer = plan.socket_buffer.count();
   return {{"ipv6/conf/all/disable_ipv6", {"1"}},
           {"ipv6/conf/default/disable_ipv6", {"1"}},
-          // A route may be long.
+          // Routes may have many hops.
           {"ipv4/ip_default_ttl", {"255"}},
-          // The machine's own choice may pace packets by itself (BBR); these fill the pipe.
+          // The machine's default may pace packets itself (BBR); these two fill the link.
           {"ipv4/tcp_congestion_control", {"cubic", "reno"}},
           {"ipv4/tcp_slow_start_after_idle", {"0"}},
           {"ipv4/tcp_no_metrics_save", {"1"}},
-          // Open MPI's sockets live long: no time to grow into their buffers is lost in each message.
+          // Large from the start: Open MPI keeps its sockets, so messages need not wait for buffers to grow.
           {"ipv4/tcp_rmem", {fmt::format("4096 {} {}", buffer, 2 * buffer)}},
           {"ipv4/tcp_wmem", {fmt::format("4096 {} {}", buffer, buffer)}}};
 }
@@ -196,7 +196,8 @@ std::string hosts_file(const Plan& plan) {
 std::string enter_script(const std::string& id, const std::string& hosts_path) {
   return fmt::format(
       "#!/bin/sh\n"
-      "# HOST WORDS...: runs the words as a host of the emulated cluster: in its network, with its name and "
+      "# HOST COMMAND...: runs the command as a host of the emulated cluster, in its network, with its name "
+      "and "
       "its\n"
       "# /etc/hosts.\n"
       "host=$1\n"
@@ -209,7 +210,7 @@ std::string enter_script(const std::string& id, const std::string& hosts_path) {
 std::string agent_script(const std::string& enter_path) {
   return fmt::format(
       "#!/bin/sh\n"
-      "# HOST WORDS...: what mpirun calls in place of ssh.\n"
+      "# HOST COMMAND...: mpirun calls this instead of ssh.\n"
       "host=$1\n"
       "shift\n"
       "exec /bin/sh {} \"$host\" sh -c \"exec $*\"\n",

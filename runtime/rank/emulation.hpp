@@ -1,5 +1,5 @@
-// The emulated device and disks of a rank, priced as the simulator prices them. Inline: two functions of
-// data.
+// The emulated device and disks of a rank, with the same costs as in the simulator. Header only: two
+// functions.
 #pragma once
 
 #include "runtime/mpi/mpi_context.hpp"
@@ -8,13 +8,13 @@
 
 namespace tandem {
 
-/// Devices by the job's cost model; disks by the rates of the platform file. `job` must outlive it. A rank
-/// without a seat is not emulated.
+/// Devices use the job's cost model, disks the rates of the platform file. `job` must outlive the result. A
+/// rank without an assignment is not emulated.
 inline MpiSetting emulated_setting(const Job& job, Rank rank) {
-  if (rank >= static_cast<int>(job.assignments().size())) return {};
-  const auto& disks = job.host_of(rank).disks;
+  if (rank >= job.roster().size()) return {};
+  const auto& disks = job.devices().host_of(rank).disks;
   return {.emulated =
-              [model = job.cost_model(rank), slow = Slowdown(job.experiment(), rank)](
+              [model = job.devices().cost_model(rank), slow = Slowdown(job.spec().experiment, rank)](
                   const Work& work) mutable { return std::optional(model.price(work) * slow.next(work)); },
           .emulated_disk = [&disks](int disk, Bytes size, bool write) -> std::optional<Seconds> {
             const auto& priced = disks.at(static_cast<std::size_t>(disk));

@@ -1,6 +1,5 @@
-// tandem-rank: one rank of a job under the real clock, as mpirun starts it. Reads the resolved job, plays its
-// role, and on rank 0 writes the results. SIGINT and SIGTERM keep their default: the rank ends and mpirun
-// ends the others.
+#include "runtime/rank/rank_main.hpp"
+
 #include <fmt/chrono.h>
 #include <mpi.h>
 
@@ -14,9 +13,9 @@
 #include <vector>
 
 #include "policies/vocabulary/check.hpp"
-#include "runtime/gpu/cuda_aware.hpp"
 #include "runtime/gpu/device_collective.hpp"
 #include "runtime/mpi/cpu_wait.hpp"
+#include "runtime/mpi/cuda_aware.hpp"
 #include "runtime/mpi/mpi_check.hpp"
 #include "runtime/mpi/mpi_context.hpp"
 #include "runtime/mpi/mpi_variable.hpp"
@@ -32,7 +31,7 @@
 #include "workloads/calibration/calibration.hpp"
 #include "workloads/cost/profile.hpp"
 #include "workloads/job/identity.hpp"
-#include "workloads/job/job.hpp"
+#include "workloads/job/job_document.hpp"
 #include "workloads/records/recording_context.hpp"
 #include "workloads/records/result_directory.hpp"
 #include "workloads/roles/run_role.hpp"
@@ -45,7 +44,7 @@ Job load_job(const RankOptions& options) {
   std::ifstream file(options.document);
   if (!file) throw ConfigError(options.document + ": cannot be read");
   try {
-    Job job = Job::from_document(nlohmann::json::parse(file), options.out);
+    Job job = job_from_document(nlohmann::json::parse(file), options.out);
     if (job.real_math()) prepare_learner();
     return job;
   } catch (const nlohmann::json::exception& error) {
@@ -103,7 +102,7 @@ nlohmann::json describe_physics(const Job& job, const RankOptions& options, cons
   const auto devices = gather_texts(communicator, setting.device == nullptr ? host : setting.device->name());
   nlohmann::json physics = {{"network", "real"},
                             {"machines", machines},
-                            {"devices", job.experiment().run.devices},
+                            {"devices", to_text(job.spec().experiment.run.devices)},
                             {"computed_on", devices}};
   if (!options.cluster.empty()) {
     physics["network"] = "emulated cluster";
@@ -112,10 +111,9 @@ nlohmann::json describe_physics(const Job& job, const RankOptions& options, cons
   if (setting.node_memory) physics["node_memory_message_bytes"] = setting.node_memory->largest();
   if (std::ranges::all_of(devices, [&](const auto& device) { return device == host; })) return physics;
   physics["device_messages"] = setting.direct_messages ? "direct" : "staged";
-  const AllReducePlan* plan = job.all_reduce();
+  const AllReducePlan* plan = job.exchange().all_reduce();
   if (plan == nullptr || std::ranges::count(plan->collectives, native_all_reduce) == 0) return physics;
-  const bool by_devices =
-      setting.collective && setting.collective->can(job.ranks_of(RankAssignment::Role::worker));
+  const bool by_devices = setting.collective && setting.collective->can(job.roster().workers());
   physics["native_sums"] = by_devices ? "NCCL" : "MPI";
   return physics;
 }
@@ -123,7 +121,7 @@ nlohmann::json describe_physics(const Job& job, const RankOptions& options, cons
 /// `physics`: of run.json.
 void run_job(const Job& job, const RankOptions& options, const nlohmann::json& physics, MpiContext& context,
              MPI_Comm communicator) {
-  const int seats = static_cast<int>(job.assignments().size());
+  const int seats = job.roster().size();
   if (context.world_size() != seats)
     throw ConfigError(fmt::format("{}: the job has {} ranks, mpirun started {}", options.document, seats,
                                   context.world_size()));
@@ -236,7 +234,7 @@ std::shared_ptr<NodeMemory> node_memory_outside(const std::string& cluster) {
 MpiSetting native_setting(const Job& job, ComputeDevice* device) {
   MpiSetting setting{.device = device};
   setting.direct_messages =
-      messages_are_direct(job.experiment().run.device_messages, mpi_reads_device_memory());
+      messages_are_direct(job.spec().experiment.run.device_messages, mpi_reads_device_memory());
   setting.collective =
       make_device_collective(MPI_COMM_WORLD, device == nullptr ? std::nullopt : device->libtorch_gpu());
   return setting;
@@ -267,7 +265,7 @@ void run_on_device(const Job& job, const RankOptions& options, Rank rank) {
     MpiContext context(MPI_COMM_WORLD, std::move(setting));
     return calibrate_job(job, options, calibration, context, MPI_COMM_WORLD);
   }
-  const bool emulated = job.experiment().run.devices == "emulated";
+  const bool emulated = job.spec().experiment.run.devices == DeviceSpeed::emulated;
   MpiSetting setting = emulated ? emulated_setting(job, rank) : native_setting(job, device.gpu.get());
   setting.node_memory = node_memory_outside(options.cluster);
   nlohmann::json physics = describe_physics(job, options, setting, MPI_COMM_WORLD);
@@ -281,7 +279,7 @@ void run_rank(int argc, char** argv) {
   if (options.links) return check_links(options);
   Job job = load_job(options);
   double last_progress = -1.0;
-  job.on_progress([&last_progress](double fraction) { print_progress(fraction, last_progress); });
+  job.stop().on_report([&last_progress](double fraction) { print_progress(fraction, last_progress); });
   int rank = 0;
   check_mpi(MPI_Comm_rank(MPI_COMM_WORLD, &rank), "MPI_Comm_rank");
   check_alike(job, options, MPI_COMM_WORLD);
@@ -289,21 +287,18 @@ void run_rank(int argc, char** argv) {
 }
 
 }  // namespace
-}  // namespace tandem
 
-int main(int argc, char** argv) {
-  tandem::end_with_parent();
-  MPI_Init(&argc, &argv);
+void rank_main(int argc, char** argv) {
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
   try {
-    tandem::run_rank(argc, argv);
-  } catch (const tandem::ConfigError& error) {
-    tandem::end_job(MPI_COMM_WORLD, 2, error.what());
+    run_rank(argc, argv);
+  } catch (const ConfigError& error) {
+    end_job(MPI_COMM_WORLD, 2, error.what());
   } catch (const std::bad_alloc&) {
-    tandem::end_job(MPI_COMM_WORLD, 70, "not enough memory");
+    end_job(MPI_COMM_WORLD, 70, "not enough memory");
   } catch (const std::exception& error) {
-    tandem::end_job(MPI_COMM_WORLD, 70, error.what());
+    end_job(MPI_COMM_WORLD, 70, error.what());
   }
-  MPI_Finalize();
-  return 0;
 }
+
+}  // namespace tandem

@@ -149,7 +149,7 @@ std::vector<Task> plan(const Suite& suite, const std::string& out, bool witness)
     for (int draw = 0; draw < (is_modelled(configuration.experiment) ? 3 : 1); ++draw)
       simulations.push_back({i, Task::Kind::simulation, draw,
                              folder + "/simulated" + (draw == 0 ? "" : "-" + std::to_string(draw))});
-    if (witness && configuration.experiment.data.source != "storage")
+    if (witness && configuration.experiment.data.source != DataSource::storage)
       simulations.push_back({i, Task::Kind::witness, 0, folder + "/smpi"});
     for (int repetition = 0; repetition < configuration.experiment.repetitions; ++repetition)
       runs.push_back({i, Task::Kind::run, repetition, folder + "/measured-" + std::to_string(repetition)});

@@ -24,7 +24,7 @@ sync::Setting setting_of(const RunInfo& info) {
   const auto& algorithm = sync::catalog().find(sync.algorithm);
   return {.workers = static_cast<int>(std::count(info.roles.begin(), info.roles.end(), "worker")),
           .batch = info.experiment.workload.batch,
-          .route = sync::parse_route(sync.over),
+          .route = sync.over,
           .options = Options::resolve(algorithm.name, algorithm.options, sync.options),
           .seed = info.experiment.seed};
 }

@@ -361,7 +361,7 @@ Compared compared(const VariantResults& results, const CompareOptions& options) 
           .algorithm = results.algorithm,
           .calibration = results.calibration,
           .synchronisation = experiment.sync.algorithm,
-          .over_server = experiment.sync.over == "server",
+          .over_server = experiment.sync.over == sync::Route::server,
           .task = fmt::format("{} {} {}", experiment.platform, experiment.workload.model,
                               experiment.workload.dataset),
           .comparison = compare(results.simulated, results.measured, options, results.witness)};

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "workloads/calibration/calibration.hpp"
@@ -36,7 +37,7 @@ std::vector<double> measure_lateness(Context& context, const CalibrationSetting&
 double measure_share_spread(Context& context, const CalibrationSetting& setting);
 
 /// MPI's own, among the first workers. Of all ranks. Pre: rank 0 is the first worker.
-std::vector<Profile::AllReduceEntry> measure_all_reduces(Context& context, const std::vector<Rank>& workers,
+std::vector<Profile::AllReduceEntry> measure_all_reduces(Context& context, std::span<const Rank> workers,
                                                          const CalibrationSetting& setting,
                                                          std::uint64_t seed);
 

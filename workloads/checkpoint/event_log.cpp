@@ -45,7 +45,7 @@ std::vector<std::string> EventLog::read(const std::string& path, std::int64_t by
   return events;
 }
 
-std::vector<std::string> EventLog::take_over(const std::string& path, std::int64_t bytes) {
+std::vector<std::string> EventLog::copy_from(const std::string& path, std::int64_t bytes) {
   auto events = read(path, bytes);
   for (const std::string& event : events) add(event);
   return events;

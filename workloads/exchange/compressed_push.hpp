@@ -9,7 +9,7 @@
 #include "policies/compression/codec.hpp"
 #include "workloads/context.hpp"
 #include "workloads/exchange/replica.hpp"
-#include "workloads/job/job.hpp"
+#include "workloads/job/exchange_plan.hpp"
 #include "workloads/job/shard_layout.hpp"
 #include "workloads/vectors/error_feedback.hpp"
 #include "workloads/vectors/state_archive.hpp"
@@ -19,8 +19,8 @@ namespace tandem {
 /// A worker's side. Statistics travel behind the trained elements of their piece, as they are.
 class PushCompressor {
  public:
-  /// Pre: the job has a compression.
-  PushCompressor(const Job& job, ComputeDevice& device, int worker, const ShardLayout& layout);
+  /// `has_values`: mathematics is real. Pre: the plan has a compression.
+  PushCompressor(const ExchangePlan& exchange, bool has_values, ComputeDevice& device, int worker);
 
   /// The bucket's next messages to all shards, each with a number by which the shard decodes it. The payload
   /// becomes what of it has been sent, where errors are fed back.
@@ -48,8 +48,9 @@ class PushCompressor {
 /// A shard's side.
 class PushDecoder {
  public:
-  /// Pre: the job has a compression.
-  PushDecoder(const Job& job, ComputeDevice& device, const ShardPieces& pieces);
+  /// `has_values`: mathematics is real. Pre: the plan has a compression.
+  PushDecoder(const ExchangePlan& exchange, bool has_values, ComputeDevice& device,
+              const ShardPieces& pieces);
 
   /// Where a worker's message of the piece of this index is received.
   Slice slot(int worker, std::size_t index);

@@ -11,7 +11,7 @@
 
 #include "policies/collectives/element.hpp"
 #include "policies/compression/codec.hpp"
-#include "workloads/job/job.hpp"
+#include "workloads/job/exchange_plan.hpp"
 #include "workloads/model/description.hpp"
 #include "workloads/vectors/error_feedback.hpp"
 #include "workloads/vectors/state_archive.hpp"
@@ -45,9 +45,9 @@ class CompressedSum {
 };
 
 /// `order`: the workers in the order in which their elements stand when they are gathered.
-/// Pre: the job has a compression.
-std::unique_ptr<CompressedSum> make_compressed_sum(const Job& job, ComputeDevice& device, int worker,
-                                                   const BucketDescription& bucket,
+/// Pre: the plan has a compression.
+std::unique_ptr<CompressedSum> make_compressed_sum(const ExchangePlan& exchange, ComputeDevice& device,
+                                                   int worker, const BucketDescription& bucket,
                                                    const std::vector<int>& order);
 
 }  // namespace tandem

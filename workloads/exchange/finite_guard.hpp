@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "policies/vocabulary/choices.hpp"
 #include "workloads/model/description.hpp"
 #include "workloads/vectors/compute_device.hpp"
 
@@ -14,10 +15,8 @@ namespace tandem {
 
 class FiniteGuard {
  public:
-  /// `setting`: workload.non_finite: "stop" only tells, "skip" also leaves out, "ignore" does not look.
-  /// `model` must outlive it.
-  FiniteGuard(const ModelDescription& model, const std::string& setting,
-              ComputeDevice& device = host_device());
+  /// `setting`: `stop` only reports, `skip` also leaves out, `ignore` does not look. `model` must outlive it.
+  FiniteGuard(const ModelDescription& model, OnNonFinite setting, ComputeDevice& device = host_device());
 
   /// A step begins, of which the flat `model` has the statistics of before.
   void begin(std::span<const float> model);

@@ -11,7 +11,8 @@
 #include "policies/sync/policy.hpp"
 #include "workloads/context.hpp"
 #include "workloads/exchange/finite_guard.hpp"
-#include "workloads/job/job.hpp"
+#include "workloads/job/exchange_plan.hpp"
+#include "workloads/job/replica_plan.hpp"
 #include "workloads/learner/learner.hpp"
 #include "workloads/model/optimizer.hpp"
 #include "workloads/model/update_rules.hpp"
@@ -21,11 +22,13 @@ namespace tandem {
 
 class Replica {
  public:
-  /// `worker`: its index.
-  Replica(const Job& job, ComputeDevice& device, int worker);
+  /// `worker`: its index. The plans and the device must outlive it.
+  Replica(const ReplicaPlan& plan, const ExchangePlan& exchange, ComputeDevice& device, int worker);
 
   ComputeDevice& device() const { return device_; }
 
+  /// Mathematics is real.
+  bool has_values() const { return learner_ != nullptr; }
   int buckets() const { return static_cast<int>(model_.buckets.size()); }
   const ModelDescription& description() const { return model_; }
 
@@ -80,7 +83,7 @@ class Replica {
   void give_way_to_centre(double share);
 
   ComputeDevice& device_;
-  ModelDescription model_;
+  const ModelDescription& model_;
   FiniteGuard guard_;
   std::unique_ptr<Learner> learner_;
   Optimizer optimizer_;
@@ -94,12 +97,11 @@ class Replica {
   std::vector<float> host_values_;  ///< of `values`, where the device's memory is not the host's
 };
 
-/// A learner with the job's initial model, for the worker of this index; who does not train needs none.
+/// A learner with the job's initial model. `worker`: its index; a rank that does not train needs none.
 /// Pre: math is real.
-std::unique_ptr<Learner> make_job_learner(const Job& job, ComputeDevice& device = host_device(),
+std::unique_ptr<Learner> make_job_learner(const ReplicaPlan& plan, ComputeDevice& device = host_device(),
                                           int worker = 0);
-/// The flat model that every rank starts from: the checkpoint that the job goes on from, or the experiment's,
-/// or the seed. Pre: math is real.
-std::vector<float> initial_model(const Job& job);
+/// The flat model that every rank starts from. Pre: math is real.
+std::vector<float> initial_model(const ReplicaPlan& plan);
 
 }  // namespace tandem

@@ -12,7 +12,8 @@
 #include "policies/sync/policy.hpp"
 #include "workloads/context.hpp"
 #include "workloads/exchange/compressed_push.hpp"
-#include "workloads/job/job.hpp"
+#include "workloads/job/exchange_plan.hpp"
+#include "workloads/job/replica_plan.hpp"
 #include "workloads/job/shard_layout.hpp"
 #include "workloads/model/optimizer.hpp"
 #include "workloads/model/update_rules.hpp"
@@ -23,7 +24,8 @@ namespace tandem {
 
 class ServerModel {
  public:
-  ServerModel(const Job& job, ComputeDevice& device, int shard);
+  /// `shard`: the number of the server.
+  ServerModel(const ReplicaPlan& plan, const ExchangePlan& exchange, ComputeDevice& device, int shard);
 
   const ShardPieces& pieces() const { return pieces_; }
   Bytes bytes() const { return Bytes(elements_ * 4); }
@@ -70,7 +72,7 @@ class ServerModel {
   };
 
   void keep_what_is_held();
-  void take_initial(const Job& job);
+  void load_initial(const ReplicaPlan& plan, bool averages_statistics);
   void add_up();
   void take_mean();
   void update(double scale, UpdateTime time);

@@ -12,7 +12,6 @@ Accepts above(double minimum) { return {.minimum = minimum, .without_minimum = t
 Accepts between(double minimum, double maximum) { return {.minimum = minimum, .maximum = maximum}; }
 Accepts below_one() { return {.minimum = 0, .maximum = 1, .without_maximum = true}; }
 Accepts share() { return {.minimum = 0, .maximum = 1, .without_minimum = true}; }
-Accepts one_of(std::vector<std::string> choices) { return {.choices = std::move(choices)}; }
 Accepts name_of(Names names) { return {.names = names}; }
 Accepts name_or_file(Names names, std::string ending) {
   return {.names = names, .file_ending = std::move(ending)};
@@ -22,16 +21,23 @@ Accepts file() { return {.file_path = true}; }
 constexpr double million = 1e6;
 constexpr double billion = 1e9;
 
+template <class Value>
+Field field_of(Value& value) {
+  if constexpr (NamedChoice<Value>)
+    return ChoiceField(&value);
+  else
+    return &value;
+}
+
 // Binds the key to the field of the same path.
-#define KEY(path) #path, [](Experiment & experiment) -> Field { return &experiment.path; }
+#define KEY(path) #path, [](Experiment & experiment) -> Field { return field_of(experiment.path); }
 
 /// What is trained, on what, and by whom.
 std::vector<ExperimentKey> job_keys() {
   return {
       {KEY(name), {}, "shown in results; by default the file's name"},
       {KEY(platform), file(), "SimGrid platform file (required)"},
-      {KEY(workload.math), one_of({"modelled", "real"}),
-       "sizes and costs only, or gradients, losses and accuracy"},
+      {KEY(workload.math), {}, "sizes and costs only, or gradients, losses and accuracy"},
       {KEY(workload.model), name_or_file(Names::model, ".pt"), "what is trained"},
       {KEY(workload.dataset), name_of(Names::dataset), "what it is trained on"},
       {KEY(workload.dataset_directory), file(),
@@ -43,11 +49,13 @@ std::vector<ExperimentKey> job_keys() {
       {KEY(workload.batch), between(1, million), "samples a worker and step"},
       {KEY(workload.bucket_bytes), at_least(0),
        "gradients travel in pieces of at least this size; 0: in one"},
-      {KEY(workload.non_finite), one_of({"stop", "skip", "ignore"}),
+      {KEY(workload.non_finite),
+       {},
        "a step whose loss or gradient is not finite ends the job, or is left out: from the first such bucket "
        "on "
        "its gradient is zero, and a local step does not happen; or nobody looks"},
-      {KEY(workload.precision), one_of({"fp32", "tf32", "bf16"}),
+      {KEY(workload.precision),
+       {},
        "of real mathematics; parameters, gradients and losses are fp32 always. tf32: GPUs multiply with 10 "
        "bits "
        "of each factor, processors as in fp32; bf16: the forward pass, and what backward multiplies, in "
@@ -63,11 +71,13 @@ std::vector<ExperimentKey> job_keys() {
       {KEY(workload.synthetic_backward), at_least(0), "of model synthetic: backward pass, a sample"},
       {KEY(workload.synthetic_buckets), between(1, million), "of model synthetic: pieces of its gradient"},
       {KEY(sync.algorithm), name_of(Names::sync), "when workers exchange what they learned"},
-      {KEY(sync.over), one_of({"server", "all-reduce", "peers"}), "how they exchange it"},
+      {KEY(sync.over), {}, "how they exchange it"},
       {KEY(sync.collective), name_of(Names::collective), "schedule of the all-reduce"},
-      {KEY(sync.order), one_of({"topology", "rank"}),
+      {KEY(sync.order),
+       {},
        "of workers in that schedule: near ones side by side where that costs less, or always by rank"},
-      {KEY(sync.overlap), one_of({"none", "backward", "both"}),
+      {KEY(sync.overlap),
+       {},
        "gradients leave after backward; during it, each bucket as it is complete; or also the layers of the "
        "next forward wait for their own bucket only, which come in the order in which they are needed"},
       {KEY(sync.sharding), name_of(Names::sharding), "which server shard holds what of the model"},
@@ -80,8 +90,7 @@ std::vector<ExperimentKey> job_keys() {
       {KEY(sync.compression), name_of(Names::compression),
        "of the gradients or changes that workers send; a server's model travels as it is"},
       {KEY(sync.compression_options), {}, "of the compression; see `tandem list compression`"},
-      {KEY(data.source), one_of({"memory", "storage"}),
-       "each worker holds its shard, or reads it through cache nodes"},
+      {KEY(data.source), {}, "each worker holds its shard, or reads it through cache nodes"},
       {KEY(data.split), name_of(Names::split), "how samples are dealt to workers"},
       {KEY(data.split_options), {}, "of the split; see `tandem list split`"},
       {KEY(data.cache), name_of(Names::cache), "what a cache node keeps"},
@@ -106,9 +115,9 @@ std::vector<ExperimentKey> job_keys() {
 
 std::vector<ExperimentKey> optimizer_keys() {
   return {
-      {KEY(optimizer.kind), one_of({"sgd", "adam", "adamw"}),
-       "its state is kept by whoever steps a model: servers, or each worker"},
-      {KEY(optimizer.update_at), one_of({"server", "workers"}),
+      {KEY(optimizer.kind), {}, "its state is kept by whoever steps a model: servers, or each worker"},
+      {KEY(optimizer.update_at),
+       {},
        "over a server: it steps the model and sends that, or it sends the mean gradient back, by which each "
        "worker steps its own (only where all get every update at once); over another route workers do "
        "anyway"},
@@ -122,7 +131,8 @@ std::vector<ExperimentKey> optimizer_keys() {
       {KEY(optimizer.epsilon), at_least(1e-12),
        "of adam: keeps the division by the root of the mean square finite"},
       {KEY(optimizer.global_rate), above(0), "factor on the mean change of local-update algorithms"},
-      {KEY(optimizer.schedule), one_of({"constant", "step", "cosine"}),
+      {KEY(optimizer.schedule),
+       {},
        "of the learning rate, by rounds: a server's, as many pushes as workers, or those of a worker that "
        "steps its own model, whose local steps are parts of a round if their number is fixed"},
       {KEY(optimizer.warmup_rounds), between(0, billion),
@@ -144,20 +154,18 @@ std::vector<ExperimentKey> run_keys() {
       {KEY(stop.seconds), at_least(0), "after that time of the experiment's clock; 0: not set"},
       {KEY(evaluate_every), between(0, billion), "rounds between evaluations; 0: none"},
       {KEY(target_accuracy), between(0, 1), "results tell when the test accuracy reached it; 0: none"},
-      {KEY(run.devices), one_of({"emulated", "native"}),
-       "as fast as the platform says, or as this machine is"},
-      {KEY(run.device_messages), one_of({"auto", "staged", "direct"}),
+      {KEY(run.devices), {}, "as fast as the platform says, or as this machine is"},
+      {KEY(run.device_messages),
+       {},
        "of ranks that compute on a GPU: messages go through memory of their host, or straight from GPU to "
        "GPU, "
        "which the MPI must be able to (CUDA-aware); auto: straight where it is. In measured runs"},
       {KEY(run.slowdown_probability), between(0, 1),
        "that an emulated device is slow for a step of its worker; drawn from the seed, alike in both worlds"},
       {KEY(run.slowdown_factor), at_least(1), "how many times as long the work of such a step takes"},
-      {KEY(physics.network), one_of({"platform", "profile"}),
-       "network of the platform file, or as calibrated"},
+      {KEY(physics.network), {}, "network of the platform file, or as calibrated"},
       {KEY(physics.profile), file(), "calibration profile; empty: none"},
-      {KEY(physics.noise), one_of({"none", "profile"}),
-       "native work takes its median, or varies as when calibrated (seeded)"},
+      {KEY(physics.noise), {}, "native work takes its median, or varies as when calibrated (seeded)"},
       {KEY(warmup_steps), between(0, billion), "first steps of a worker, left out of statistics"},
       {KEY(repetitions), between(1, million), "runs of each variant"},
       {KEY(seed), {}, "of everything random"},
@@ -206,7 +214,11 @@ struct TypeText {
   std::string operator()(const Bytes*) const { return "size" + bounds_text(accepts) + " (like 4MiB)"; }
   std::string operator()(const Seconds*) const { return "time" + bounds_text(accepts) + " (like 10s)"; }
   std::string operator()(const Flops*) const { return "work" + bounds_text(accepts) + " (like 20Mflop)"; }
-  std::string operator()(const Experiment::Workload::Math*) const { return "name"; }
+  std::string operator()(const ChoiceField& field) const {
+    std::string text;
+    for (const auto& name : field.names()) text += (text.empty() ? "" : " | ") + name;
+    return text;
+  }
   std::string operator()(const std::vector<std::string>*) const { return "list of names"; }
   std::string operator()(const OptionValues*) const { return "map of options"; }
   std::string operator()(const Variants*) const { return "map of variants"; }
@@ -235,9 +247,6 @@ bool is_experiment_section(const std::string& path) {
 }
 
 std::string describe_type(const ExperimentKey& key) {
-  std::string choices;
-  for (const auto& choice : key.accepts.choices) choices += (choices.empty() ? "" : " | ") + choice;
-  if (!choices.empty()) return choices;
   Experiment any;
   return std::visit(TypeText{key.accepts}, key.field(any));
 }
@@ -247,7 +256,7 @@ bool takes_text(const ExperimentKey& key) {
   const Field field = key.field(any);
   return std::holds_alternative<std::string*>(field) ||
          std::holds_alternative<std::vector<std::string>*>(field) ||
-         std::holds_alternative<Experiment::Workload::Math*>(field);
+         std::holds_alternative<ChoiceField>(field);
 }
 
 }  // namespace tandem

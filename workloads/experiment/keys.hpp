@@ -34,7 +34,6 @@ struct Accepts {
   double maximum = std::numeric_limits<double>::infinity();
   bool without_minimum = false;  ///< the minimum itself is refused
   bool without_maximum = false;  ///< the maximum itself is refused
-  std::vector<std::string> choices = {};
   Names names = Names::none;
   bool file_path =
       false;  ///< relative ones are taken from the experiment's folder, then the working directory
@@ -45,12 +44,43 @@ struct Accepts {
   }
 };
 
+/// An enum of policies/vocabulary/choices.hpp, without its type.
+class ChoiceField {
+ public:
+  template <NamedChoice Choice>
+  explicit ChoiceField(Choice* field)
+      : field_(field),
+        names_([] {
+          std::vector<std::string> names;
+          for (const auto& choice : choice_names<Choice>) names.emplace_back(choice.name);
+          return names;
+        }),
+        get_([](const void* any) { return to_text(*static_cast<const Choice*>(any)); }),
+        set_([](void* any, const std::string& name) {
+          const auto choice = parse_choice<Choice>(name);
+          if (choice) *static_cast<Choice*>(any) = *choice;
+          return choice.has_value();
+        }) {}
+
+  const void* address() const { return field_; }
+  std::vector<std::string> names() const { return names_(); }
+  std::string get() const { return get_(field_); }
+  /// False, and the field is as before, when no value has this name.
+  [[nodiscard]] bool set(const std::string& name) const { return set_(field_, name); }
+
+ private:
+  void* field_;
+  std::vector<std::string> (*names_)();
+  std::string (*get_)(const void* field);
+  bool (*set_)(void* field, const std::string& name);
+};
+
 using OptionValues = std::map<std::string, OptionValue>;
 using Variants = std::map<std::string, nlohmann::json>;
 /// The field that a key is bound to; its type is the type of the key.
 using Field =
     std::variant<std::string*, bool*, int*, std::int64_t*, std::uint64_t*, double*, Bytes*, Seconds*, Flops*,
-                 Experiment::Workload::Math*, std::vector<std::string>*, OptionValues*, Variants*>;
+                 ChoiceField, std::vector<std::string>*, OptionValues*, Variants*>;
 
 struct ExperimentKey {
   std::string path;  ///< "workload.batch"

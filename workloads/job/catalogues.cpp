@@ -42,7 +42,8 @@ NameCatalog all_reduces() {
                      "",
                      {},
                      {}});
-  entries.push_back({"auto", "for each bucket, what costs least by the network of the platform", "", {}, {}});
+  entries.push_back(
+      {cheapest_all_reduce, "for each bucket, what costs least by the network of the platform", "", {}, {}});
   return {collectives::catalog().kind(), std::move(entries)};
 }
 

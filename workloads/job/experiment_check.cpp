@@ -14,8 +14,6 @@
 namespace tandem {
 namespace {
 
-using Math = Experiment::Workload::Math;
-
 bool is_utf8(const std::string& text) {
   try {
     nlohmann::json(text).dump();
@@ -123,24 +121,24 @@ class Checker {
   // speed.
   void check_precision() const {
     const auto& workload = experiment_.workload;
-    const bool measured = experiment_.run.devices == "native" && !experiment_.physics.profile.empty();
-    if (workload.math == Math::modelled && workload.precision != "fp32" && !measured)
+    const bool measured =
+        experiment_.run.devices == DeviceSpeed::native && !experiment_.physics.profile.empty();
+    if (workload.math == Math::modelled && workload.precision != Precision::fp32 && !measured)
       refuse_key("workload.precision",
                  "fp32, because workload.math is modelled and a device of the platform has one speed",
-                 quote(workload.precision));
+                 quote(to_text(workload.precision)));
   }
 
   void check_route() const {
     const auto& sync = experiment_.sync;
-    const auto route = sync::parse_route(sync.over);
     std::string able;
     for (const auto& algorithm : sync::catalog().entries())
-      if (works_over(algorithm.make, route)) able += (able.empty() ? "" : " | ") + algorithm.name;
+      if (works_over(algorithm.make, sync.over)) able += (able.empty() ? "" : " | ") + algorithm.name;
     const auto& chosen = sync::catalog().find(sync.algorithm).make;
-    if (works_over(chosen, route)) return;
+    if (works_over(chosen, sync.over)) return;
     std::string routes;
     for (const auto other : chosen.routes) routes += (routes.empty() ? "" : " or ") + to_text(other);
-    refuse_key("sync.algorithm", "one that works over " + sync.over + " (" + able + ")",
+    refuse_key("sync.algorithm", "one that works over " + to_text(sync.over) + " (" + able + ")",
                "'" + sync.algorithm + "', for which sync.over is " + routes);
   }
 
@@ -151,9 +149,9 @@ class Checker {
     };
     if (sync::catalog().find(experiment_.sync.algorithm).make.payload != sync::Payload::gradient)
       refuse("workers of " + experiment_.sync.algorithm + " need their whole model between exchanges");
-    if (experiment_.run.devices == "native")
+    if (experiment_.run.devices == DeviceSpeed::native)
       refuse("the forward pass of a native device is one piece (run.devices)");
-    if (experiment_.sync.over == "all-reduce" && experiment_.sync.compression != "none")
+    if (experiment_.sync.over == sync::Route::all_reduce && experiment_.sync.compression != "none")
       refuse("what a compression sums over all workers is taken over in one go");
   }
 
@@ -176,11 +174,11 @@ class Checker {
       refuse_key("stop", "at least one of rounds, epochs and seconds above 0", "none");
     const auto& sync = experiment_.sync;
     const bool counts_rounds_alike =
-        sync.over != "server" && !sync::catalog().find(sync.algorithm).make.timing_driven;
+        sync.over != sync::Route::server && !sync::catalog().find(sync.algorithm).make.timing_driven;
     if (stop.seconds > Seconds(0.0) && counts_rounds_alike)
       refuse_key("stop.seconds",
                  "stop.rounds or stop.epochs, because all workers of " + sync.algorithm + " over " +
-                     sync.over + " stop after the same round",
+                     to_text(sync.over) + " stop after the same round",
                  "a limit of time");
   }
 
@@ -194,22 +192,22 @@ class Checker {
 
   void check_optimizer() const {
     const auto& optimizer = experiment_.optimizer;
-    if (optimizer.kind != "sgd" && optimizer.momentum > 0.0)
-      refuse_key("optimizer.momentum", "0, because " + optimizer.kind + " has beta1 instead",
+    if (optimizer.kind != OptimizerKind::sgd && optimizer.momentum > 0.0)
+      refuse_key("optimizer.momentum", "0, because " + to_text(optimizer.kind) + " has beta1 instead",
                  quote(optimizer.momentum));
     if (optimizer.nesterov && optimizer.momentum == 0.0)
       refuse_key("optimizer.nesterov", "false, because there is no momentum that could be Nesterov's",
                  "'true'");
-    if (optimizer.schedule == "step" && optimizer.step_every == 0)
+    if (optimizer.schedule == RateDecay::step && optimizer.step_every == 0)
       refuse_key("optimizer.step_every", "1 round or more between drops, because optimizer.schedule is step",
                  "'0'");
-    if (optimizer.schedule == "cosine") check_cosine();
+    if (optimizer.schedule == RateDecay::cosine) check_cosine();
   }
 
   /// A worker that missed an update, or got two as one, would have another model.
   void check_update_at() const {
     const auto& sync = experiment_.sync;
-    if (experiment_.optimizer.update_at == "server" || sync.over != "server") return;
+    if (experiment_.optimizer.update_at == UpdateSide::server || sync.over != sync::Route::server) return;
     if (sync::catalog().find(sync.algorithm).make.lockstep) return;
     std::string able;
     for (const auto& algorithm : sync::catalog().entries())
@@ -241,27 +239,28 @@ class Checker {
   }
 
   void check_slowdown() const {
-    if (experiment_.run.slowdown_probability > 0.0 && experiment_.run.devices == "native")
+    if (experiment_.run.slowdown_probability > 0.0 && experiment_.run.devices == DeviceSpeed::native)
       refuse_key("run.slowdown_probability",
                  "0, because native devices are as fast as they are (run.devices)",
                  quote(experiment_.run.slowdown_probability));
   }
 
   void check_device_messages() const {
-    if (experiment_.run.device_messages != "auto" && experiment_.run.devices == "emulated")
+    if (experiment_.run.device_messages != DeviceMessages::automatic &&
+        experiment_.run.devices == DeviceSpeed::emulated)
       refuse_key("run.device_messages",
                  "auto, because emulated devices have no memory of their own (run.devices)",
-                 quote(experiment_.run.device_messages));
+                 quote(to_text(experiment_.run.device_messages)));
   }
 
   void check_files() const {
     if (experiment_.platform.empty()) refuse_key("platform", "a SimGrid platform file", "nothing");
-    if (experiment_.data.source == "storage" && experiment_.placement.cache_nodes.empty())
+    if (experiment_.data.source == DataSource::storage && experiment_.placement.cache_nodes.empty())
       refuse_key("placement.cache_nodes", "hosts with a disk, because data.source is storage", "nothing");
     const auto& physics = experiment_.physics;
-    for (const auto& [key, value] :
-         {std::pair("network", physics.network), std::pair("noise", physics.noise)})
-      if (value == "profile" && physics.profile.empty())
+    for (const auto& [key, needs_profile] : {std::pair("network", physics.network == NetworkSource::profile),
+                                             std::pair("noise", physics.noise == NoiseSource::profile)})
+      if (needs_profile && physics.profile.empty())
         refuse_key("physics.profile",
                    std::string("a file made by `tandem calibrate`, because physics.") + key + " is profile",
                    "nothing");

@@ -32,7 +32,7 @@ class Placer {
     fill_defaults();
     check_slots();
     check_sync();
-    if (experiment_.data.source == "storage") check_storage();
+    if (experiment_.data.source == DataSource::storage) check_storage();
   }
 
  private:
@@ -80,7 +80,7 @@ class Placer {
 
   // Workers are chosen while the servers still stand, so that every route gets the same workers.
   void fill_defaults() {
-    const auto route = sync::parse_route(experiment_.sync.over);
+    const auto route = experiment_.sync.over;
     const bool coordinated = sync::has_coordinator(algorithm().make, route);
     const bool has_server = route == sync::Route::server || coordinated;
     const bool workers_by_default = placement_.workers.empty();
@@ -190,7 +190,7 @@ class Placer {
     const sync::Setting setting{
         .workers = static_cast<int>(placement_.workers.size()),
         .batch = experiment_.workload.batch,
-        .route = sync::parse_route(experiment_.sync.over),
+        .route = experiment_.sync.over,
         .options = Options::resolve(chosen.name, chosen.options, experiment_.sync.options),
         .seed = experiment_.seed};
     try {

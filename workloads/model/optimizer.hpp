@@ -6,6 +6,7 @@
 #include <span>
 #include <variant>
 
+#include "policies/vocabulary/choices.hpp"
 #include "workloads/model/description.hpp"
 #include "workloads/model/rate_schedule.hpp"
 #include "workloads/vectors/compute_device.hpp"
@@ -47,7 +48,8 @@ class Sgd {
 
 /// What an experiment says of its optimiser. Figures that its kind does not have are not used.
 struct OptimizerSetting {
-  enum class Kind : std::uint8_t { sgd, adam, adamw } kind = Kind::sgd;
+  using Kind = OptimizerKind;
+  Kind kind = Kind::sgd;
   double learning_rate = 0.01;
   double momentum = 0.0;
   bool nesterov = false;

@@ -8,7 +8,7 @@ namespace {
 
 double decayed(const RateSchedule& schedule, double rounds) {
   switch (schedule.decay) {
-    case RateSchedule::Decay::none:
+    case RateSchedule::Decay::constant:
       return 1.0;
     case RateSchedule::Decay::step:
       return std::pow(schedule.step_factor, std::floor(rounds / schedule.step_every));

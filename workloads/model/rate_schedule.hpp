@@ -4,6 +4,8 @@
 
 #include <cstdint>
 
+#include "policies/vocabulary/choices.hpp"
+
 namespace tandem {
 
 /// When an update of a model is made.
@@ -20,7 +22,8 @@ struct UpdateTime {
 ///   / 2.
 /// Pre: step_every > 0 with `step`, cosine_rounds > warmup_rounds with `cosine`.
 struct RateSchedule {
-  enum class Decay : std::uint8_t { none, step, cosine } decay = Decay::none;
+  using Decay = RateDecay;
+  Decay decay = Decay::constant;
   double warmup_rounds = 0.0;
   double step_every = 0.0;
   double step_factor = 1.0;

@@ -152,11 +152,11 @@ double Distribution::mean() const {
 SampleCounts sample_counts(const RunInfo& info, const Journal& journal) {
   SampleCounts samples{.dropped = journal.dropped_samples};
   for (const auto& step : journal.steps) samples.processed += step.samples;
-  const std::string& over = info.experiment.sync.over;
-  if (over == "server") {
+  const sync::Route over = info.experiment.sync.over;
+  if (over == sync::Route::server) {
     samples.applied = 0;
     for (const auto& record : journal.staleness) *samples.applied += record.samples;
-  } else if (over == "all-reduce") {
+  } else if (over == sync::Route::all_reduce) {
     samples.applied = samples.processed;
   }
   if (samples.applied) samples.pending = samples.processed - *samples.applied - samples.dropped;
@@ -207,7 +207,7 @@ std::map<Rank, ExchangeShares> exchange_shares(const RunInfo& info, const Journa
                                                Seconds makespan) {
   std::map<Rank, ExchangeShares> ranks;
   const auto& sync = info.experiment.sync;
-  if (journal.operations.empty() || sync.over == "peers" || sync.overlaps_forward()) return ranks;
+  if (journal.operations.empty() || sync.over == sync::Route::peers || sync.overlaps_forward()) return ranks;
   for (auto& [rank, worker] : workers_of(info, journal)) {
     const Intervals exchanges = exchanges_of(worker);
     for (const auto* computation : worker.computations)
@@ -237,7 +237,7 @@ std::map<Rank, ServerFigures> server_figures(const RunInfo& info, const Journal&
           to != figures.end() && role_of(info, operation.rank) == "worker")
         *to->second.bytes_received += operation.bytes;
     }
-  } else if (figures.size() == 1 && info.experiment.sync.over == "server") {
+  } else if (figures.size() == 1 && info.experiment.sync.over == sync::Route::server) {
     ServerFigures& only = figures.begin()->second;
     only = {0, 0, std::nullopt};
     for (const auto& step : journal.steps) {

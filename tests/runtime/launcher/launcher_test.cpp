@@ -3,7 +3,6 @@
 
 #include <gtest/gtest.h>
 #include <signal.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -15,6 +14,7 @@
 #include "policies/vocabulary/check.hpp"
 #include "runtime/launcher/mpirun_errors.hpp"
 #include "runtime/launcher/rank_lines.hpp"
+#include "runtime/process/process.hpp"
 
 namespace tandem {
 namespace {
@@ -171,21 +171,12 @@ TEST(Launcher, WhatCannotBeStartedIsAnError) {
 /// A launching process whose three ranks are running.
 class RunningJob {
  public:
-  explicit RunningJob(const std::string& behaviour) {
-    int ends[2];
-    if (pipe(ends) != 0) throw WorldError("pipe");
-    const std::string driver = sibling_program("launcher_driver");
-    const std::string ranks = sibling_program("launcher_ranks");
-    driver_ = fork();
-    if (driver_ == 0) {
-      dup2(ends[1], STDOUT_FILENO);
-      close(ends[0]);
-      close(ends[1]);
-      execl(driver.c_str(), driver.c_str(), ranks.c_str(), behaviour.c_str(), nullptr);
-      _exit(127);
-    }
-    close(ends[1]);
-    output_ = fdopen(ends[0], "r");
+  explicit RunningJob(const std::string& behaviour)
+      : driver_(start_program(
+            {.words = {sibling_program("launcher_driver"), sibling_program("launcher_ranks"), behaviour},
+             .output = pipe_.write_end.number()})) {
+    pipe_.write_end.close();
+    output_ = fdopen(pipe_.read_end.release(), "r");
     char line[200];
     while (ranks_.size() < 3 && std::fgets(line, sizeof(line), output_) != nullptr) {
       int rank = 0;
@@ -204,12 +195,8 @@ class RunningJob {
   const std::vector<pid_t>& ranks() const { return ranks_; }
   /// The process that started the first rank.
   pid_t mpirun() const { return mpirun_; }
-  void signal(int number) const { kill(driver_, number); }
-  int exit_status() const {
-    int status = 0;
-    waitpid(driver_, &status, 0);
-    return status;
-  }
+  void signal(int number) const { driver_.signal(number); }
+  int exit_code() { return driver_.wait().code; }
   std::string last_line() const {
     char line[500];
     std::string last;
@@ -218,7 +205,8 @@ class RunningJob {
   }
 
  private:
-  pid_t driver_ = -1;
+  Pipe pipe_ = make_pipe();
+  Process driver_;
   FILE* output_ = nullptr;
   pid_t mpirun_ = -1;
   std::vector<pid_t> ranks_;
@@ -229,7 +217,7 @@ TEST(Launcher, CtrlCLeavesNoProcess) {
   ASSERT_EQ(alive_of(job.ranks()).size(), 3U);
   job.signal(SIGINT);
   EXPECT_EQ(job.last_line(), "result 130 rank -1 ended by signal 2\n");
-  EXPECT_EQ(WEXITSTATUS(job.exit_status()), 130);
+  EXPECT_EQ(job.exit_code(), 130);
   EXPECT_TRUE(survivors_of(job.ranks()).empty());
 }
 
@@ -237,7 +225,7 @@ TEST(Launcher, AHungJobCanBeEnded) {
   RunningJob job("hang");
   ASSERT_EQ(alive_of(job.ranks()).size(), 3U);
   job.signal(SIGTERM);
-  EXPECT_EQ(WEXITSTATUS(job.exit_status()), 143);
+  EXPECT_EQ(job.exit_code(), 143);
   EXPECT_TRUE(survivors_of(job.ranks()).empty());
 }
 
@@ -246,7 +234,7 @@ TEST(Launcher, AnyOneRankThatIsKilledEndsTheJob) {
   ASSERT_EQ(alive_of(job.ranks()).size(), 3U);
   kill(job.ranks()[0], SIGKILL);
   EXPECT_NE(job.last_line().find("signal 9"), std::string::npos);
-  EXPECT_EQ(WEXITSTATUS(job.exit_status()), 70);
+  EXPECT_EQ(job.exit_code(), 70);
   EXPECT_TRUE(survivors_of(job.ranks()).empty());
 }
 
@@ -255,7 +243,7 @@ TEST(Launcher, WhenTheLauncherIsKilledItsRanksEnd) {
     RunningJob job(behaviour);
     ASSERT_EQ(alive_of(job.ranks()).size(), 3U);
     job.signal(SIGKILL);
-    job.exit_status();
+    job.exit_code();
     auto processes = job.ranks();
     processes.push_back(job.mpirun());
     EXPECT_TRUE(survivors_of(processes).empty()) << behaviour;

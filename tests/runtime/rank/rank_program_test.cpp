@@ -6,7 +6,7 @@
 #include <random>
 
 #include "policies/vocabulary/check.hpp"
-#include "runtime/gpu/cuda_aware.hpp"
+#include "runtime/mpi/cuda_aware.hpp"
 #include "runtime/rank/journal_wire.hpp"
 #include "runtime/rank/rank_options.hpp"
 
@@ -151,13 +151,13 @@ TEST(RankOptions, WrongOnesAreRefused) {
 }
 
 TEST(DeviceMessages, GoStraightWhereTheMpiCan) {
-  EXPECT_TRUE(messages_are_direct("auto", true));
-  EXPECT_FALSE(messages_are_direct("auto", false));
-  EXPECT_FALSE(messages_are_direct("staged", true));
-  EXPECT_FALSE(messages_are_direct("staged", false));
-  EXPECT_TRUE(messages_are_direct("direct", true));
+  EXPECT_TRUE(messages_are_direct(DeviceMessages::automatic, true));
+  EXPECT_FALSE(messages_are_direct(DeviceMessages::automatic, false));
+  EXPECT_FALSE(messages_are_direct(DeviceMessages::staged, true));
+  EXPECT_FALSE(messages_are_direct(DeviceMessages::staged, false));
+  EXPECT_TRUE(messages_are_direct(DeviceMessages::direct, true));
   try {
-    messages_are_direct("direct", false);
+    messages_are_direct(DeviceMessages::direct, false);
     ADD_FAILURE() << "was not refused";
   } catch (const ConfigError& error) {
     const std::string line = error.what();

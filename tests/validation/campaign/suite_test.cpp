@@ -196,7 +196,7 @@ TEST(ShippedSuites, HaveRowsOfEveryAlgorithmAndCollective) {
   for (const auto& configuration : load_suite(source + "/validation/suites/lab.yaml").configurations) {
     const auto& sync = configuration.experiment.sync;
     algorithms.insert(sync.algorithm);
-    if (sync.over == "all-reduce") all_reduces.insert(sync.collective);
+    if (sync.over == sync::Route::all_reduce) all_reduces.insert(sync.collective);
   }
   for (const auto& name : sync::catalog().names()) EXPECT_TRUE(algorithms.contains(name)) << name;
   for (const auto& name : collectives::catalog().names()) EXPECT_TRUE(all_reduces.contains(name)) << name;

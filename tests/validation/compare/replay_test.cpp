@@ -79,7 +79,7 @@ void expect_found(VariantResults variant, const std::string& event) {
 }
 
 TEST(Replay, AFalsifiedDecisionOfAWorkerIsFound) {
-  expect_found(synthetic_variant({.over = "all-reduce"}), "step_begin");
+  expect_found(synthetic_variant({.over = sync::Route::all_reduce}), "step_begin");
   expect_found(synthetic_variant({.algorithm = "local-sgd"}), "step_done");
   expect_found(synthetic_variant({.algorithm = "esync"}), "step_begin");
   expect_found(synthetic_variant({.algorithm = "esync"}), "step_done");
@@ -104,7 +104,7 @@ TEST(Replay, AnotherWordOfTheCoordinatorIsFound) {
 using OptionValues = std::map<std::string, OptionValue>;
 
 /// Four workers without a server, of so many steps.
-Results of_workers_alone(const std::string& algorithm, const std::string& over, const OptionValues& options,
+Results of_workers_alone(const std::string& algorithm, sync::Route over, const OptionValues& options,
                          int steps) {
   Results results;
   results.info.experiment.sync.algorithm = algorithm;
@@ -115,7 +115,7 @@ Results of_workers_alone(const std::string& algorithm, const std::string& over, 
   const auto& entry = sync::catalog().find(algorithm);
   const sync::Setting setting{.workers = 4,
                               .batch = results.info.experiment.workload.batch,
-                              .route = sync::parse_route(over),
+                              .route = over,
                               .options = Options::resolve(algorithm, entry.options, options),
                               .seed = results.info.experiment.seed};
   for (Rank rank = 0; rank < 4; ++rank) {
@@ -135,9 +135,9 @@ Results of_workers_alone(const std::string& algorithm, const std::string& over, 
 TEST(Replay, WorkersThatAverageModelsAreReplayed) {
   const OptionValues step_first = {{"order", std::string("step-first")}, {"global_every", std::int64_t{3}}};
   for (const auto& [algorithm, over, options, events] :
-       {std::tuple("d-psgd", "peers", step_first, 4 * 2 * 7),
-        std::tuple("d-psgd", "peers", OptionValues(), 4 * 7),
-        std::tuple("group-average", "all-reduce", OptionValues(), 4 * 2 * 7)}) {
+       {std::tuple("d-psgd", sync::Route::peers, step_first, 4 * 2 * 7),
+        std::tuple("d-psgd", sync::Route::peers, OptionValues(), 4 * 7),
+        std::tuple("group-average", sync::Route::all_reduce, OptionValues(), 4 * 2 * 7)}) {
     const Results results = of_workers_alone(algorithm, over, options, 7);
     const auto gate = replay(results, {});
     EXPECT_EQ(gate.state, State::passed) << gate.detail;
@@ -153,7 +153,7 @@ TEST(Replay, WorkersThatAverageModelsAreReplayed) {
 
 /// An event of another version of Tandem, say.
 TEST(Replay, WhatIsNoEventIsRefused) {
-  Results results = of_workers_alone("group-average", "all-reduce", {}, 1);
+  Results results = of_workers_alone("group-average", sync::Route::all_reduce, {}, 1);
   results.journal.decisions.front().event = "step_begin";
   EXPECT_THROW(replay(results, {}), ConfigError);
 }

@@ -28,7 +28,7 @@ TEST_F(TrainingKeys, OptimizersAndSchedules) {
   const Experiment loaded = load(
       "platform: lab.xml\nstop: {epochs: 3}\noptimizer: {kind: adamw, beta1: 0.8, weight_decay: 0.1, "
       "schedule: cosine, warmup_rounds: 7, cosine_floor: 0.1}\n");
-  EXPECT_EQ(loaded.optimizer.kind, "adamw");
+  EXPECT_EQ(loaded.optimizer.kind, OptimizerKind::adamw);
   EXPECT_EQ(loaded.optimizer.beta1, 0.8);
   EXPECT_EQ(loaded.optimizer.beta2, 0.999);
   EXPECT_EQ(loaded.optimizer.warmup_rounds, 7);
@@ -44,10 +44,10 @@ TEST_F(TrainingKeys, OptimizersAndSchedules) {
 
 /// Over another route than a server, workers step their models anyway.
 TEST_F(TrainingKeys, WorkersStepWhereAllGetEveryUpdate) {
-  EXPECT_EQ(load(minimal).optimizer.update_at, "server");
+  EXPECT_EQ(load(minimal).optimizer.update_at, UpdateSide::server);
   const std::string at_workers = minimal + "optimizer: {update_at: workers, momentum: 0.9}\n";
   for (const char* algorithm : {"bsp", "lb-bsp", "sequential"})
-    EXPECT_EQ(load(at_workers, {{"sync.algorithm", algorithm}}).optimizer.update_at, "workers");
+    EXPECT_EQ(load(at_workers, {{"sync.algorithm", algorithm}}).optimizer.update_at, UpdateSide::workers);
   EXPECT_NO_THROW(load(at_workers, {{"sync.algorithm", "esync"}, {"sync.over", "all-reduce"}}));
 }
 
@@ -65,10 +65,10 @@ TEST_F(TrainingKeys, WorkersOfOtherAlgorithmsCannotStepByMeans) {
 
 TEST_F(TrainingKeys, PrecisionAndDeterminism) {
   const Experiment plain = load(minimal);
-  EXPECT_EQ(plain.workload.precision, "fp32");
+  EXPECT_EQ(plain.workload.precision, Precision::fp32);
   EXPECT_TRUE(plain.workload.deterministic);
   const Experiment fast = load(minimal + "workload: {math: real, precision: bf16, deterministic: false}\n");
-  EXPECT_EQ(fast.workload.precision, "bf16");
+  EXPECT_EQ(fast.workload.precision, Precision::bf16);
   EXPECT_FALSE(fast.workload.deterministic);
   EXPECT_NE(to_yaml(fast).find("precision: bf16"), std::string::npos) << "recorded, and shown";
   EXPECT_NE(to_yaml(fast).find("deterministic: false"), std::string::npos);

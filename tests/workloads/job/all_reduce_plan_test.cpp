@@ -179,7 +179,7 @@ TEST(AllReducePlan, GivesAGroupOfWorkersItsPartOfTheOrder) {
                            .collectives = {"ring"}};
   const std::vector<int> members = {1, 2, 4};
   // The ring 2, 4, 1: worker 1 stands last, at index 0 of the members.
-  const auto schedule = plan.schedule(0, members, 0, 9).value();
+  const auto schedule = AllReduceGroup(plan, members).schedule(0, 0, 9).value();
   EXPECT_EQ(schedule.rounds.front().front().peer, 1);
   EXPECT_EQ(schedule.rounds.front().back().peer, 2);
 }

@@ -89,9 +89,9 @@ class WorkerAlone : public ::testing::Test {
     experiment.workload.batch = 16;
     experiment.workload.bucket_bytes = Bytes(4096);
     experiment.sync.algorithm = "sequential";
-    experiment.sync.over = "all-reduce";
+    experiment.sync.over = sync::Route::all_reduce;
     experiment.sync.collective = "ring";
-    experiment.sync.order = "rank";
+    experiment.sync.order = WorkerOrder::rank;
     experiment.placement.workers = {"here"};
     experiment.optimizer.momentum = 0.9;
     experiment.data.prefetch = prefetch;

@@ -1,4 +1,4 @@
-#include "runtime/gpu/cuda_aware.hpp"
+#include "runtime/mpi/cuda_aware.hpp"
 
 #include <mpi.h>
 #if __has_include(<mpi-ext.h>)
@@ -17,12 +17,12 @@ bool mpi_reads_device_memory() {
 #endif
 }
 
-bool messages_are_direct(const std::string& device_messages, bool able) {
-  if (device_messages == "direct" && !able)
+bool messages_are_direct(DeviceMessages setting, bool able) {
+  if (setting == DeviceMessages::direct && !able)
     throw ConfigError(
         "key 'run.device_messages': expected auto or staged, because this MPI does not read the memory of "
         "GPUs, found 'direct'");
-  return able && device_messages != "staged";
+  return able && setting != DeviceMessages::staged;
 }
 
 }  // namespace tandem

@@ -20,7 +20,7 @@
 #include "workloads/data/dataset_files.hpp"
 #include "workloads/experiment/yaml.hpp"
 #include "workloads/job/experiment_file.hpp"
-#include "workloads/job/job.hpp"
+#include "workloads/job/job_document.hpp"
 #include "workloads/learner/learner.hpp"
 #include "workloads/records/columns.hpp"
 #include "workloads/records/csv.hpp"
@@ -125,7 +125,7 @@ void read_profile(const std::string& input, const std::string& folder) {
 
 void read_job(const std::string& input, const std::string& folder) {
   try {
-    Job::from_document(nlohmann::json::parse(input), folder);
+    job_from_document(nlohmann::json::parse(input), folder);
   } catch (const nlohmann::json::exception& error) {
     throw ConfigError(std::string("not a job document: ") + error.what());  // As the rank program has it.
   }

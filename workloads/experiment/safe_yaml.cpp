@@ -115,8 +115,8 @@ std::string read_yaml_text(const std::string& path, const std::string& what) {
   while (text.size() <= largest_yaml && (file.read(buffer.data(), buffer.size()) || file.gcount() > 0))
     text.append(buffer.data(), static_cast<std::size_t>(file.gcount()));
   if (text.size() > largest_yaml)
-    throw ConfigError(path + ": expected an " + what + " file of at most " +
-                      std::to_string(largest_yaml >> 20) + " MiB, found a larger one");
+    throw ConfigError(path + ": expected at most " + std::to_string(largest_yaml >> 20) +
+                      " MiB of YAML, found a larger file");
   return text;
 }
 

@@ -61,7 +61,7 @@ INSTANTIATE_TEST_SUITE_P(
                 "lab.yaml:1: expected at most 500000 values, aliases expanded, found more; the document is "
                 "too large"},
         Refusal{"HugeFile", repeated("# comment\n", 1 << 20),
-                "lab.yaml: expected an experiment file of at most 8 MiB, found a larger one"},
+                "lab.yaml: expected at most 8 MiB of YAML, found a larger file"},
         Refusal{"Latin1", minimal + "# gr\xfc\xdf\n",
                 "lab.yaml:3: expected text in UTF-8, found other bytes"},
         Refusal{"Binary",

@@ -2,6 +2,7 @@
 // memory ends and which then starts again after that input. The same seed gives the same inputs.
 //
 //   fuzz_driver --corpus DIR [--kind KIND]... [--inputs N] [--seed S] [--findings DIR]
+//   fuzz_driver --kind KIND --input FILE       reads one file, for example a finding, and prints its end
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -47,6 +48,7 @@ struct Settings {
   fs::path corpus;
   fs::path findings;
   std::vector<const Kind*> kinds;
+  fs::path input;  ///< empty: mutated ones
   std::uint64_t inputs = 2000;
   std::uint64_t seed = 1;
 };
@@ -187,7 +189,7 @@ class Run {
       begin_input(index);
       if (ftruncate(log, 0) != 0) _exit(1);
       set_timers(most_cpu_s, most_wall_s);
-      const bool accepted = read_or_abort(kind_, {progress_->input, progress_->size}, folder);
+      const bool accepted = read_or_abort(kind_, {progress_->input, progress_->size}, folder).empty();
       set_timers(0, 0);
       check_memory(used.ru_maxrss);
       progress_->accepted += accepted ? 1 : 0;
@@ -239,6 +241,8 @@ Settings parse(const std::vector<std::string>& words) {
     const std::string& value = words[i + 1];
     if (words[i] == "--corpus")
       settings.corpus = fs::absolute(value);
+    else if (words[i] == "--input")
+      settings.input = fs::absolute(value);
     else if (words[i] == "--findings")
       settings.findings = value;
     else if (words[i] == "--inputs")
@@ -262,8 +266,16 @@ int run(const Settings& settings) {
   std::string scratch =
       fs::is_directory("/dev/shm") ? "/dev/shm/tandem-fuzz-XXXXXX" : "/tmp/tandem-fuzz-XXXXXX";
   if (mkdtemp(scratch.data()) == nullptr) fail_usage("cannot make a folder for inputs");
+  if (!settings.input.empty()) {
+    const std::string text = read_file(settings.input);
+    for (const Kind* kind : settings.kinds) {
+      const std::string error = read_or_abort(*kind, text, scratch);
+      std::printf("%s: %s\n", kind->name, error.empty() ? "accepted" : error.c_str());
+    }
+  }
   int findings = 0;
-  for (const Kind* kind : settings.kinds) findings += Run(settings, *kind, scratch).play();
+  if (settings.input.empty())
+    for (const Kind* kind : settings.kinds) findings += Run(settings, *kind, scratch).play();
   std::error_code ignored;
   fs::remove_all(scratch, ignored);
   return findings == 0 ? 0 : 1;

@@ -197,10 +197,16 @@ void read_csv(const std::string& input, const std::string& folder) {
   expect_same(to_csv(from_csv<Record>("again.csv", text)), text);
 }
 
+/// run.json of a result directory without records.
 void read_run_info(const std::string& input, const std::string& folder) {
   put(folder, "run.json", input);
-  for (const char* name : {"summary.json", "steps.csv", "evaluations.csv", "caches.csv", "staleness.csv"})
-    put_once(folder, name, std::string(name).ends_with("json") ? "{}" : "");
+  put_once(
+      folder, "summary.json",
+      R"({"missed_deadlines": 0, "cpu_wait_s": 0, "other_load": 0, "skipped_steps": 0, "dropped_samples": 0})");
+  put_once(folder, "steps.csv", to_csv<StepRecord>({}));
+  put_once(folder, "evaluations.csv", to_csv<EvaluationRecord>({}));
+  put_once(folder, "caches.csv", to_csv<CacheRecord>({}));
+  put_once(folder, "staleness.csv", to_csv<StalenessRecord>({}));
   read_results(folder);
 }
 
@@ -216,7 +222,7 @@ void read_checkpoint(const std::string& input, const std::string& folder) {
   const ModelDescription tiny{
       .name = "tiny",
       .tensors = {{.name = "fc.weight", .shape = {2, 3}}, {.name = "fc.bias", .shape = {2}, .offset = 6}},
-      .buckets = {{.parameters = 8}}};
+      .buckets = {{.parameters = 8, .forward = Flops(0), .backward = Flops(0)}}};
   load_checkpoint(put(folder, "input.pt", input), tiny);
 }
 
@@ -252,16 +258,16 @@ const Kind* find_kind(std::string_view name) {
   return nullptr;
 }
 
-bool read_or_abort(const Kind& kind, const std::string& input, const std::string& folder) {
+std::string read_or_abort(const Kind& kind, const std::string& input, const std::string& folder) {
   std::string end;
   try {
     kind.read(input, folder);
-    return true;
+    return {};
   } catch (const ConfigError& error) {
-    if (*error.what() != '\0') return false;
+    if (*error.what() != '\0') return error.what();
     end = "a ConfigError without a message";
   } catch (const WorldError& error) {
-    if (*error.what() != '\0') return false;
+    if (*error.what() != '\0') return error.what();
     end = "a WorldError without a message";
   } catch (const std::exception& error) {
     end = std::string("an exception that nobody catches: ") + error.what();

@@ -20,8 +20,8 @@ const std::vector<Kind>& kinds();
 /// Null for a name that no kind has.
 const Kind* find_kind(std::string_view name);
 
-/// Reads the input: true when the reader accepts it, false after an error that can be shown to a user. Any
-/// other end aborts, after a line on standard error.
-bool read_or_abort(const Kind& kind, const std::string& input, const std::string& folder);
+/// Reads the input: empty when the reader accepts it, else its error, which can be shown to a user. Any other
+/// end aborts, after a line on standard error.
+std::string read_or_abort(const Kind& kind, const std::string& input, const std::string& folder);
 
 }  // namespace tandem::fuzz

@@ -60,7 +60,8 @@ std::string joined(const std::vector<std::string>& parts) {
 std::string resolved_text(const std::string& key, const std::string& text, const fs::path& folder) {
   const auto* known = find_experiment_key(key);
   const bool is_path = key == "experiment" || (known != nullptr && known->accepts.file_path);
-  if (!is_path || text.empty() || !fs::exists(folder / text)) return text;
+  std::error_code impossible;
+  if (!is_path || text.empty() || !fs::exists(folder / text, impossible)) return text;
   return fs::proximate(fs::absolute(folder / text).lexically_normal()).string();
 }
 

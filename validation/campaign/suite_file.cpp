@@ -151,7 +151,8 @@ class SuiteReader : SuiteNodes {
 }  // namespace
 
 bool is_suite(const std::string& path) {
-  if (!std::filesystem::is_regular_file(path)) return false;
+  std::error_code impossible;
+  if (!std::filesystem::is_regular_file(path, impossible)) return false;
   try {
     const YAML::Node root = parse_yaml(read_yaml_text(path, "suite"), {path});
     if (!root.IsMap()) return false;

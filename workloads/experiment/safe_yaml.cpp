@@ -106,7 +106,8 @@ std::string read_yaml_text(const std::string& path, const std::string& what) {
     throw ConfigError(path + ": cannot read the " + what + " file: " + std::strerror(error));
   };
   // A folder opens like a file and only then cannot be read.
-  if (std::filesystem::is_directory(path)) fail_to_read(EISDIR);
+  std::error_code impossible;
+  if (std::filesystem::is_directory(path, impossible)) fail_to_read(EISDIR);
   std::ifstream file(path, std::ios::binary);
   if (!file) fail_to_read(errno);
   // A device may have no end.

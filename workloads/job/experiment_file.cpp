@@ -25,7 +25,9 @@ std::string absolute_path(const Assignment& assignment, const std::vector<fs::pa
   std::string tried;
   for (const auto& folder : folders) {
     const fs::path candidate = fs::absolute(folder / path).lexically_normal();
-    if (fs::exists(candidate)) return candidate.string();
+    // Names that the system cannot have (too long, say) do not exist either.
+    std::error_code impossible;
+    if (fs::exists(candidate, impossible)) return candidate.string();
     if (tried.find("'" + candidate.string() + "'") == std::string::npos)
       tried += (tried.empty() ? "" : " or ") + ("'" + candidate.string() + "'");
   }

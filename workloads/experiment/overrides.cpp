@@ -81,6 +81,8 @@ void store_override(Experiment& experiment, const Assignment& assignment) {
   apply_one(*key, scratch, assignment);
   const Json value = key_value(*key, scratch);
   const std::string member = member_of(*key, assignment);
+  // A map of no options overrides nothing.
+  if (member.empty() && value.is_object() && value.empty()) return;
   overrides[assignment.path] = member.empty() ? value : value.at(member);
 }
 
@@ -122,8 +124,11 @@ std::string Assignment::label() const {
 }
 
 void apply_assignments(Experiment& experiment, std::vector<Assignment> assignments) {
-  for (const auto& assignment : assignments)
+  for (const auto& assignment : assignments) {
+    if (assignment.path.empty() && assignment.variant.empty())
+      fail(assignment.place, "", "the name of a key or a variant", "nothing");
     if (!assignment.path.empty() && find_experiment_key(assignment.path) == nullptr) fail_unknown(assignment);
+  }
   std::stable_sort(assignments.begin(), assignments.end(),
                    [](const auto& a, const auto& b) { return position(a) < position(b); });
   for (const auto& assignment : assignments)

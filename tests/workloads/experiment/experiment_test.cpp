@@ -114,6 +114,7 @@ TEST_F(ExperimentFile, VariantsCanBeOverriddenAndCleared) {
   EXPECT_EQ(apply_variant(more, "asp").stop.rounds, 9);
   EXPECT_EQ(apply_variant(more, "asp").sync.algorithm, "asp");
   EXPECT_TRUE(load(text, {{"variants", "{}"}}).variants.empty());
+  EXPECT_FALSE(load(text, {{"variants.asp.sync.options", "~"}}).variants.at("asp").contains("sync.options"));
 }
 
 TEST_F(ExperimentFile, TheCommandLineWinsOverVariants) {
@@ -154,6 +155,10 @@ INSTANTIATE_TEST_SUITE_P(
                               "lab.yaml:2: malformed YAML: end of sequence flow not found"},
                       Refusal{"KeyIsAList", minimal + "? [a, b]\n: 1\n",
                               "lab.yaml:3: key '': expected a word as a key, found a map or list"},
+                      Refusal{"KeyWithoutAName", minimal + "'': 1\n",
+                              "lab.yaml:3: key '': expected the name of a key or a variant, found nothing"},
+                      Refusal{"VariantWithoutAName", minimal + "variants: {'': {seed: 3}}\n",
+                              "lab.yaml:3: key '': expected the name of a key or a variant, found nothing"},
                       Refusal{"Twice", "platform: lab.xml\nseed: 1\nseed: 2\n",
                               "lab.yaml:3: key 'seed': expected once, found again (first in line 2)"},
                       Refusal{"SectionTwice", minimal + "sync: {over: server}\nsync: {algorithm: asp}\n",

@@ -39,7 +39,7 @@
 namespace tandem {
 namespace {
 
-/// With all that takes time before the first operation, so that time zero comes after it.
+/// Also does everything slow before the first operation, so that time zero comes after it.
 Job load_job(const RankOptions& options) {
   std::ifstream file(options.document);
   if (!file) throw ConfigError(options.document + ": cannot be read");
@@ -57,7 +57,7 @@ std::string now_utc() {
                      fmt::gmtime(std::chrono::system_clock::to_time_t(std::chrono::system_clock::now())));
 }
 
-/// Each rank's text, by rank, on rank 0.
+/// On rank 0: the text of each rank, by rank.
 std::vector<std::string> gather_texts(MPI_Comm communicator, const std::string& own) {
   const auto* begin = reinterpret_cast<const std::byte*>(own.data());
   std::vector<std::string> list;
@@ -80,21 +80,21 @@ std::string mpi_version() {
   return text;  // Open MPI counts the terminating zero in its length
 }
 
-/// As OtherLoad::share, where `ours` is what all ranks computed. Collective.
+/// OtherLoad::share, with the time that all ranks computed as `ours`. Collective.
 double share_of_others(const OtherLoad& others, MPI_Comm communicator) {
   double ours_s = others.own().count();
   check_mpi(MPI_Allreduce(MPI_IN_PLACE, &ours_s, 1, MPI_DOUBLE, MPI_SUM, communicator), "MPI_Allreduce");
   return others.share(Seconds(ours_s)).value_or(0.0);
 }
 
-/// Says on the terminal, before anything else, why hosts compute elsewhere than the platform file has them.
-std::vector<std::string> tell_notes(const Job& job, const RankDevice& device, MPI_Comm communicator) {
+/// Prints first of all why hosts compute on another device than the platform file says.
+std::vector<std::string> print_device_notes(const Job& job, const RankDevice& device, MPI_Comm communicator) {
   const auto notes = processor_notes(job, gather_texts(communicator, device.why_no_gpu));
   for (const auto& note : notes) print_note(note);
   return notes;
 }
 
-/// What run.json tells of the world in which the job runs, whole on rank 0. Collective.
+/// The `physics` of run.json, complete on rank 0. Collective.
 nlohmann::json describe_physics(const Job& job, const RankOptions& options, const MpiSetting& setting,
                                 MPI_Comm communicator) {
   const std::string host = host_device().name();
@@ -144,7 +144,7 @@ void run_job(const Job& job, const RankOptions& options, const nlohmann::json& p
   const double own_end = context.now().count();
   journal.missed_deadlines = context.late_devices();
   journal.cpu_wait = cpu_wait().value_or(Seconds(0)) - waited_before;
-  // Early ranks wait here, off their cores, rather than in a collective that spins.
+  // Early ranks wait here without using their core; a collective would spin.
   context.meet();
   journal.other_load = share_of_others(others, communicator);
   double makespan = 0.0;
@@ -170,9 +170,9 @@ CalibrationSetting calibration_setting(const RankOptions& options) {
   setting.sharers = document.value("sharers", std::vector<Rank>{});
   setting.host_ranks = document.value("host_ranks", std::vector<Rank>{});
   setting.cluster = document.value("cluster", "");
-  // It cannot be measured from outside: with shared memory even small sends end only when the receiver looks.
+  // It cannot be measured from outside: with shared memory even small sends end only when the receiver polls.
   auto limit = mpi_variable(setting.cluster.empty() ? "btl_vader_eager_limit" : "btl_tcp_eager_limit");
-  // Where the launcher allows it and the MPI has it, this way between ranks goes before the other.
+  // If the launcher allows it and the MPI has it, this transport has precedence.
   if (setting.cluster.empty())
     if (const auto of_cuda = mpi_variable("btl_smcuda_eager_limit")) limit = of_cuda;
   if (limit) setting.eager_bytes = *limit;
@@ -186,7 +186,7 @@ void calibrate_job(const Job& job, const RankOptions& options, const Calibration
   const OtherLoad others;
   Profile profile = calibrate(job, context, setting);
   profile.cpu_wait_share = (cpu_wait().value_or(Seconds(0)) - waited_before) / (context.now() - start);
-  // As after a job: off their cores, while others still measure.
+  // As after a job: they wait without using their core, while other ranks still measure.
   context.meet();
   profile.other_load = share_of_others(others, communicator);
   if (context.rank() != 0) return;
@@ -197,7 +197,7 @@ void calibrate_job(const Job& job, const RankOptions& options, const Calibration
   save_profile(options.calibrate, profile);
 }
 
-/// Each rank measures its part; rank 0 puts them together.
+/// Each rank measures its part; rank 0 merges them.
 void check_links(const RankOptions& options) {
   std::ifstream file(options.document);
   if (!file) throw ConfigError(options.document + ": cannot be read");
@@ -225,7 +225,7 @@ void check_links(const RankOptions& options) {
   if (!result.flush()) throw WorldError("cannot write " + options.out);
 }
 
-/// None where hosts are emulated, between whose processes nothing but their network may lead. Collective.
+/// None on an emulated cluster, where processes may communicate over the network only. Collective.
 std::shared_ptr<NodeMemory> node_memory_outside(const std::string& cluster) {
   return cluster.empty() ? std::make_shared<NodeMemory>(MPI_COMM_WORLD) : nullptr;
 }
@@ -240,7 +240,7 @@ MpiSetting native_setting(const Job& job, ComputeDevice* device) {
   return setting;
 }
 
-/// Before anything starts. Collective.
+/// Called before anything starts. Collective.
 void check_alike(const Job& job, const RankOptions& options, MPI_Comm communicator) {
   std::vector<JobIdentity> ranks;
   for (const auto& text : gather_texts(communicator, to_text(identity_of(job, options.document))))
@@ -250,16 +250,16 @@ void check_alike(const Job& job, const RankOptions& options, MPI_Comm communicat
 
 void run_on_device(const Job& job, const RankOptions& options, Rank rank) {
   const RankDevice device = make_rank_device(job, rank);
-  const auto notes = tell_notes(job, device, MPI_COMM_WORLD);
+  const auto notes = print_device_notes(job, device, MPI_COMM_WORLD);
   if (!options.calibrate.empty()) {
-    // Read before time zero, as is all that a job reads.
+    // Read before time zero, as everything that a job reads.
     CalibrationSetting calibration = calibration_setting(options);
     MpiSetting setting = native_setting(job, device.gpu.get());
     setting.node_memory = node_memory_outside(calibration.cluster);
-    // What is put there has left.
+    // A message in this memory counts as sent.
     if (setting.device == nullptr && setting.node_memory && setting.node_memory->reaches_all())
       calibration.eager_bytes = setting.node_memory->largest();
-    // One number has to do for all ways.
+    // One number applies to all transports.
     check_mpi(MPI_Allreduce(MPI_IN_PLACE, &calibration.eager_bytes, 1, MPI_INT64_T, MPI_MIN, MPI_COMM_WORLD),
               "MPI_Allreduce");
     MpiContext context(MPI_COMM_WORLD, std::move(setting));

@@ -34,7 +34,7 @@ bool tells_of_no_memory(std::string_view complaint) {
 std::string no_memory_message(std::string_view complaint, const LearnerSetting& setting, std::int64_t batch,
                               const std::string& device) {
   const std::string text(complaint);
-  const auto asked = amount_in(text, {"[Tt]ried to allocate " TANDEM_AMOUNT, "asked for " TANDEM_AMOUNT});
+  const auto asked = amount_in(text, {"[Tt]ried to allocate " TANDEM_AMOUNT, "requested " TANDEM_AMOUNT});
   const auto free =
       amount_in(text, {TANDEM_AMOUNT " of [0-9]+ are free", TANDEM_AMOUNT " is free", TANDEM_AMOUNT " free"});
   std::string message = "'" + setting.model + "' with " + std::to_string(batch) +

@@ -98,7 +98,7 @@ void CudaDevice::check_code(int major, int minor) const {
   throw WorldError(name_ + " is of compute capability " + std::to_string(major) + '.' +
                    std::to_string(minor) + ", for which tandem-rank has no kernels (" +
                    cudaGetErrorName(error) + "); build it with -DCMAKE_CUDA_ARCHITECTURES=" + architecture +
-                   ", or with a list that contains " + architecture");
+                   ", or with a list that contains " + architecture);
 }
 
 void CudaDevice::enter() const { check_cuda(cudaSetDevice(gpu_), "cudaSetDevice", gpu_); }

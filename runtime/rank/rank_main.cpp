@@ -13,15 +13,12 @@
 #include <vector>
 
 #include "policies/vocabulary/check.hpp"
-#include "runtime/gpu/device_collective.hpp"
 #include "runtime/mpi/cpu_wait.hpp"
-#include "runtime/mpi/cuda_aware.hpp"
 #include "runtime/mpi/mpi_check.hpp"
 #include "runtime/mpi/mpi_context.hpp"
 #include "runtime/mpi/mpi_variable.hpp"
 #include "runtime/mpi/wire.hpp"
-#include "runtime/rank/emulation.hpp"
-#include "runtime/rank/journal_wire.hpp"
+#include "runtime/rank/job_world.hpp"
 #include "runtime/rank/link_check.hpp"
 #include "runtime/rank/other_load.hpp"
 #include "runtime/rank/rank_device.hpp"
@@ -32,9 +29,7 @@
 #include "workloads/cost/profile.hpp"
 #include "workloads/job/identity.hpp"
 #include "workloads/job/job_document.hpp"
-#include "workloads/records/recording_context.hpp"
 #include "workloads/records/result_directory.hpp"
-#include "workloads/roles/run_role.hpp"
 
 namespace tandem {
 namespace {
@@ -57,34 +52,11 @@ std::string now_utc() {
                      fmt::gmtime(std::chrono::system_clock::to_time_t(std::chrono::system_clock::now())));
 }
 
-/// On rank 0: the text of each rank, by rank.
-std::vector<std::string> gather_texts(MPI_Comm communicator, const std::string& own) {
-  const auto* begin = reinterpret_cast<const std::byte*>(own.data());
-  std::vector<std::string> list;
-  for (const auto& bytes : gather_bytes(communicator, {begin, begin + own.size()}))
-    list.emplace_back(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-  return list;
-}
-
-std::string machine_name() {
-  char name[MPI_MAX_PROCESSOR_NAME];
-  int length = 0;
-  check_mpi(MPI_Get_processor_name(name, &length), "MPI_Get_processor_name");
-  return {name, static_cast<std::size_t>(length)};
-}
-
 std::string mpi_version() {
   char text[MPI_MAX_LIBRARY_VERSION_STRING];
   int length = 0;
   check_mpi(MPI_Get_library_version(text, &length), "MPI_Get_library_version");
   return text;  // Open MPI counts the terminating zero in its length
-}
-
-/// OtherLoad::share, with the time that all ranks computed as `ours`. Collective.
-double share_of_others(const OtherLoad& others, MPI_Comm communicator) {
-  double ours_s = others.own().count();
-  check_mpi(MPI_Allreduce(MPI_IN_PLACE, &ours_s, 1, MPI_DOUBLE, MPI_SUM, communicator), "MPI_Allreduce");
-  return others.share(Seconds(ours_s)).value_or(0.0);
 }
 
 /// Prints first of all why hosts compute on another device than the platform file says.
@@ -94,73 +66,21 @@ std::vector<std::string> print_device_notes(const Job& job, const RankDevice& de
   return notes;
 }
 
-/// The `physics` of run.json, complete on rank 0. Collective.
-nlohmann::json describe_physics(const Job& job, const RankOptions& options, const MpiSetting& setting,
-                                MPI_Comm communicator) {
-  const std::string host = host_device().name();
-  const auto machines = gather_texts(communicator, machine_name());
-  const auto devices = gather_texts(communicator, setting.device == nullptr ? host : setting.device->name());
-  nlohmann::json physics = {{"network", "real"},
-                            {"machines", machines},
-                            {"devices", to_text(job.spec().experiment.run.devices)},
-                            {"computed_on", devices}};
-  if (!options.cluster.empty()) {
-    physics["network"] = "emulated cluster";
-    physics["cluster"] = nlohmann::json::parse(options.cluster);
-  }
-  if (setting.node_memory) physics["node_memory_message_bytes"] = setting.node_memory->largest();
-  if (std::ranges::all_of(devices, [&](const auto& device) { return device == host; })) return physics;
-  physics["device_messages"] = setting.direct_messages ? "direct" : "staged";
-  const AllReducePlan* plan = job.exchange().all_reduce();
-  if (plan == nullptr || std::ranges::count(plan->collectives, native_all_reduce) == 0) return physics;
-  const bool by_devices = setting.collective && setting.collective->can(job.roster().workers());
-  physics["native_sums"] = by_devices ? "NCCL" : "MPI";
-  return physics;
-}
-
 /// `physics`: of run.json.
-void run_job(const Job& job, const RankOptions& options, const nlohmann::json& physics, MpiContext& context,
-             MPI_Comm communicator) {
-  const int seats = job.roster().size();
-  if (context.world_size() != seats)
-    throw ConfigError(fmt::format("{}: the job has {} ranks, mpirun started {}", options.document, seats,
-                                  context.world_size()));
-  const std::string started = now_utc();
-  const Seconds waited_before = cpu_wait().value_or(Seconds(0));
-  const OtherLoad others;
-  Journal journal;
-  journal.keep_decisions = options.decisions;
-  if (options.operations) {
-    context.watch_copies([&](const MpiContext::DeviceCopy& copy) {
-      journal.operations.push_back(
-          record_of_copy(context.rank(), copy.out, copy.bytes, copy.start, copy.end));
-    });
-    RecordingContext recording(context, journal.operations);
-    run_role(job, recording, journal);
-    context.watch_copies({});
-  } else {
-    run_role(job, context, journal);
-  }
-  const double own_end = context.now().count();
-  journal.missed_deadlines = context.late_devices();
-  journal.cpu_wait = cpu_wait().value_or(Seconds(0)) - waited_before;
-  // Early ranks wait here without using their core; a collective would spin.
-  context.meet();
-  journal.other_load = share_of_others(others, communicator);
-  double makespan = 0.0;
-  check_mpi(MPI_Reduce(&own_end, &makespan, 1, MPI_DOUBLE, MPI_MAX, 0, communicator), "MPI_Reduce");
-  const auto journals = gather_bytes(communicator, to_bytes(journal));
-  if (context.rank() != 0) return;
-
-  Journal merged;
-  for (const auto& bytes : journals) merged.append(journal_from_bytes(bytes));
+void run_and_write(const Job& job, const RankOptions& options, const nlohmann::json& physics,
+                   MpiContext& context, MPI_Comm communicator) {
+  if (context.world_size() != job.roster().size())
+    throw ConfigError(fmt::format("{}: the job has {} ranks, mpirun started {}", options.document,
+                                  job.roster().size(), context.world_size()));
   RunInfo info = describe_run(job, "measured");
+  info.started = now_utc();
+  const JobRun run = run_job(job, context, communicator, options.operations, options.decisions);
+  if (context.rank() != 0) return;
   info.repetition = options.repetition;
   info.command = options.command;
-  info.started = started;
   info.versions["mpi"] = mpi_version();
   info.physics = physics;
-  write_results(options.out, info, merged, Seconds(makespan), options.trace);
+  write_results(options.out, info, run.journal, run.makespan, options.trace);
 }
 
 CalibrationSetting calibration_setting(const RankOptions& options) {
@@ -225,21 +145,6 @@ void check_links(const RankOptions& options) {
   if (!result.flush()) throw WorldError("cannot write " + options.out);
 }
 
-/// None on an emulated cluster, where processes may communicate over the network only. Collective.
-std::shared_ptr<NodeMemory> node_memory_outside(const std::string& cluster) {
-  return cluster.empty() ? std::make_shared<NodeMemory>(MPI_COMM_WORLD) : nullptr;
-}
-
-/// `device`: null for the processor. Collective.
-MpiSetting native_setting(const Job& job, ComputeDevice* device) {
-  MpiSetting setting{.device = device};
-  setting.direct_messages =
-      messages_are_direct(job.spec().experiment.run.device_messages, mpi_reads_device_memory());
-  setting.collective =
-      make_device_collective(MPI_COMM_WORLD, device == nullptr ? std::nullopt : device->libtorch_gpu());
-  return setting;
-}
-
 /// Called before anything starts. Collective.
 void check_alike(const Job& job, const RankOptions& options, MPI_Comm communicator) {
   std::vector<JobIdentity> ranks;
@@ -254,24 +159,21 @@ void run_on_device(const Job& job, const RankOptions& options, Rank rank) {
   if (!options.calibrate.empty()) {
     // Read before time zero, as everything that a job reads.
     CalibrationSetting calibration = calibration_setting(options);
-    MpiSetting setting = native_setting(job, device.gpu.get());
-    setting.node_memory = node_memory_outside(calibration.cluster);
-    // A message in this memory counts as sent.
+    MpiSetting setting = native_setting(job, device.gpu.get(), calibration.cluster.empty());
+    // A message is sent as soon as it is in the memory of the node.
     if (setting.device == nullptr && setting.node_memory && setting.node_memory->reaches_all())
       calibration.eager_bytes = setting.node_memory->largest();
-    // One number applies to all transports.
+    // The limit that holds between all ranks.
     check_mpi(MPI_Allreduce(MPI_IN_PLACE, &calibration.eager_bytes, 1, MPI_INT64_T, MPI_MIN, MPI_COMM_WORLD),
               "MPI_Allreduce");
     MpiContext context(MPI_COMM_WORLD, std::move(setting));
     return calibrate_job(job, options, calibration, context, MPI_COMM_WORLD);
   }
-  const bool emulated = job.spec().experiment.run.devices == DeviceSpeed::emulated;
-  MpiSetting setting = emulated ? emulated_setting(job, rank) : native_setting(job, device.gpu.get());
-  setting.node_memory = node_memory_outside(options.cluster);
-  nlohmann::json physics = describe_physics(job, options, setting, MPI_COMM_WORLD);
+  MpiSetting setting = job_setting(job, rank, device.gpu.get(), options.cluster);
+  nlohmann::json physics = describe_physics(job, options.cluster, setting, MPI_COMM_WORLD);
   if (!notes.empty()) physics["notes"] = notes;
   MpiContext context(MPI_COMM_WORLD, std::move(setting));
-  run_job(job, options, physics, context, MPI_COMM_WORLD);
+  run_and_write(job, options, physics, context, MPI_COMM_WORLD);
 }
 
 void run_rank(int argc, char** argv) {

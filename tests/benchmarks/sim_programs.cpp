@@ -135,7 +135,7 @@ Outcome all_reduces_on_context(const std::string& collective, int ranks, int rou
   return run(ranks, price, [&](Context& context) {
     AllReduces::Schedules own;
     own.emplace_back(schedules(context.rank(), model_elements));
-    AllReduces all_reduces(context, std::move(own), members, buckets, push.number);
+    AllReduces all_reduces(context, std::move(own), members, buckets, push);
     for (int round = 0; round < rounds; ++round) {
       all_reduces.start(0, {buckets.front(), nullptr});
       all_reduces.finish();

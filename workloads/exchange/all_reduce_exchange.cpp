@@ -30,9 +30,9 @@ class AllReduceExchange : public Exchange {
         defers_buckets_(plan.overlaps_forward()) {
     if (const auto coordinator = roster.coordinator()) coordinator_.emplace(context, *coordinator);
     if (plan.compression() == nullptr) return;
-    const auto order = plan.all_reduce()->gathered(plan.all_workers());
     for (const auto& bucket : replica.description().buckets)
-      compressed_.push_back(make_compressed_sum(plan, context.device(), self_, bucket, order));
+      compressed_.push_back(
+          make_compressed_sum(plan, context.device(), self_, bucket, plan.group_of_all().gathered()));
   }
 
   void begin(const sync::Exchange& exchange) override {
@@ -226,7 +226,7 @@ class AllReduceExchange : public Exchange {
   }
 
   Group& group_of_all() {
-    if (!all_) all_ = std::make_unique<Group>(context_, vectors_among(plan_.all_workers(), self_), workers_);
+    if (!all_) all_ = std::make_unique<Group>(context_, vectors_among(plan_.group_of_all(), self_), workers_);
     return *all_;
   }
 
@@ -237,22 +237,21 @@ class AllReduceExchange : public Exchange {
       std::vector<Rank> ranks;
       for (const int member : members) ranks.push_back(workers_[static_cast<std::size_t>(member)]);
       const auto self = std::ranges::find(members, self_) - members.begin();
-      group =
-          std::make_unique<Group>(context_, vectors_among(members, static_cast<int>(self)), std::move(ranks));
+      const AllReduceGroup schedules(*plan_.all_reduce(), members);
+      group = std::make_unique<Group>(context_, vectors_among(schedules, static_cast<int>(self)),
+                                      std::move(ranks));
     }
     return *group;
   }
 
-  Vectors vectors_among(std::span<const int> members, int self) const {
-    const AllReducePlan& plan = *plan_.all_reduce();
+  Vectors vectors_among(const AllReduceGroup& members, int self) const {
     const auto& buckets = replica_.description().buckets;
     Vectors vectors;
     const auto add = [&](std::size_t bucket, const CompressedSum::Vector& vector) {
       if (vector.gathered)
-        vectors.add(plan.gather(members, self, vector.elements),
-                    vector.elements * static_cast<std::int64_t>(members.size()), vector.element);
+        vectors.add(members.gather(self, vector.elements), vector.elements * members.size(), vector.element);
       else
-        vectors.add(plan.schedule(bucket, members, self, vector.elements), vector.elements, vector.element);
+        vectors.add(members.schedule(bucket, self, vector.elements), vector.elements, vector.element);
     };
     constexpr collectives::Element element = collectives::float_element;
     for (std::size_t bucket = 0; bucket < buckets.size(); ++bucket)
@@ -286,10 +285,10 @@ class AllReduceExchange : public Exchange {
   std::optional<CoordinatorClient> coordinator_;
   std::vector<std::unique_ptr<CompressedSum>> compressed_;  ///< by bucket; empty without compression
   sync::Payload payload_ = sync::Payload::gradient;
-  std::optional<double> weight_;  ///< of this worker's payload in the exchange under way
+  std::optional<double> weight_;  ///< of this worker's payload in the current exchange
   float total_weight_ = 0.0F;     ///< the sum of all members' weights, when it is done
   int version_ = 0;
-  std::int64_t samples_ = 0;  ///< of all workers; without a coordinator all take as many
+  std::int64_t samples_ = 0;  ///< of all workers, which take equally many without a coordinator
 };
 
 }  // namespace

@@ -75,7 +75,12 @@ class ExchangePlan {
   std::vector<std::int64_t> summed_elements() const;
   /// How workers sum; null over another route.
   const AllReducePlan* all_reduce() const { return all_reduce_ ? &*all_reduce_ : nullptr; }
-  void set_all_reduce(AllReducePlan plan) { all_reduce_ = std::move(plan); }
+  /// What all workers sum by: shared by the ranks of a process. Pre: all_reduce() is not null.
+  const AllReduceGroup& group_of_all() const { return *group_of_all_; }
+  void set_all_reduce(AllReducePlan plan) {
+    all_reduce_ = std::move(plan);
+    group_of_all_.emplace(*all_reduce_, all_workers_);
+  }
 
  private:
   double rounds_until_stop(const Experiment::Stop& stop, std::int64_t train_samples) const;
@@ -94,6 +99,7 @@ class ExchangePlan {
   Options compression_options_;
   ShardLayout shard_layout_;
   std::optional<AllReducePlan> all_reduce_;
+  std::optional<AllReduceGroup> group_of_all_;
 };
 
 }  // namespace tandem

@@ -153,7 +153,7 @@ TEST(AllReducePlan, NativeHasNoScheduleAndNeedsNoNetwork) {
   EXPECT_EQ(describe(plan), "native, workers by rank");
   const auto back = all_reduce_plan_from_json(nlohmann::json::parse(to_json(plan).dump()));
   const std::vector<int> members = {0, 2};
-  EXPECT_FALSE(back.schedule(0, members, 0, 10).has_value());
+  EXPECT_FALSE(AllReduceGroup(back, members).schedule(0, 0, 10).has_value());
 }
 
 TEST(AllReducePlan, AutoNeverPicksNative) {

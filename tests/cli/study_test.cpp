@@ -89,7 +89,7 @@ TEST_F(Study, BadInputLeavesNothing) {
   line_.write("bad.yaml", "experiments: experiment.yaml\ngrid: {placement.worker_count: [2, 9]}\n");
   const auto many = line_.tandem("study bad.yaml --out out");
   EXPECT_EQ(many.exit_code, 2);
-  EXPECT_NE(many.output.find("expected at most 4, the workers that there are"), std::string::npos)
+  EXPECT_NE(many.output.find("expected at most 4, the number of workers"), std::string::npos)
       << many.output;
   line_.write("worse.yaml", "experiments: experiment.yaml\nstudy: {kne: 0.5}\n");
   const auto unknown = line_.tandem("study worse.yaml --out out");

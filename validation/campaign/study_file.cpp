@@ -15,12 +15,12 @@ class StudyReader {
   explicit StudyReader(const SuiteNodes& nodes) : nodes_(nodes) {}
 
   StudySection read(const std::string& place, const YAML::Node& node) {
-    if (!node.IsMap()) SuiteNodes::refuse_at(place, "study", "a map of keys", node);
+    if (!node.IsMap()) SuiteNodes::fail_at(place, "study", "a map of keys", node);
     section_.place = place;
     std::set<std::string> seen;
     for (const auto& child : node) {
       const std::string key = child.first.Scalar(), at = nodes_.place_of(child.first);
-      if (!seen.insert(key).second) refuse(at, "study." + key, "once", "again");
+      if (!seen.insert(key).second) fail(at, "study." + key, "once", "again");
       read_key(key, at, child.second);
     }
     return std::move(section_);
@@ -41,14 +41,14 @@ class StudyReader {
     } else if (key == "reading") {
       section_.reading = reading(path, place, node);
     } else if (key == "notes") {
-      if (!node.IsSequence()) SuiteNodes::refuse_at(place, path, "a list of texts", node);
+      if (!node.IsSequence()) SuiteNodes::fail_at(place, path, "a list of texts", node);
       for (const auto& note : node)
         section_.notes.push_back(SuiteNodes::text(path, nodes_.place_of(note), note));
     } else if (key == "published") {
-      if (!node.IsSequence()) SuiteNodes::refuse_at(place, path, "a list of figures", node);
+      if (!node.IsSequence()) SuiteNodes::fail_at(place, path, "a list of figures", node);
       for (const auto& figure : node) add_published(figure);
     } else {
-      SuiteNodes::refuse_unknown_key(
+      SuiteNodes::fail_unknown_key(
           key, place, {"about", "baseline", "knee", "operations", "reading", "notes", "published"});
     }
   }
@@ -56,12 +56,12 @@ class StudyReader {
   static double share(const std::string& path, const std::string& place, const YAML::Node& node) {
     const std::string expected = "a number > 0 and <= 1, like 0.5";
     const auto value = SuiteNodes::number<double>(path, place, node, 1e-9, expected);
-    if (value > 1.0) SuiteNodes::refuse_at(place, path, expected, node);
+    if (value > 1.0) SuiteNodes::fail_at(place, path, expected, node);
     return value;
   }
 
   CurveReading reading(const std::string& path, const std::string& place, const YAML::Node& node) const {
-    if (!node.IsMap()) SuiteNodes::refuse_at(place, path, "a map of keys", node);
+    if (!node.IsMap()) SuiteNodes::fail_at(place, path, "a map of keys", node);
     CurveReading result;
     for (const auto& child : node) {
       const std::string key = child.first.Scalar(), at = nodes_.place_of(child.first),
@@ -73,16 +73,16 @@ class StudyReader {
       } else if (key == "start") {
         result.start = SuiteNodes::number<double>(full, at, child.second, 0.0, "a number >= 0");
       } else {
-        SuiteNodes::refuse_unknown_key(key, at, {"every", "mean", "start"});
+        SuiteNodes::fail_unknown_key(key, at, {"every", "mean", "start"});
       }
     }
     return result;
   }
 
-  /// Once for each configuration that it stands beside.
+  /// Adds the figure once for each configuration that it belongs to.
   void add_published(const YAML::Node& node) {
     const std::string path = "study.published", place = nodes_.place_of(node);
-    if (!node.IsMap()) SuiteNodes::refuse_at(place, path, "a map of keys", node);
+    if (!node.IsMap()) SuiteNodes::fail_at(place, path, "a map of keys", node);
     PublishedFigure result;
     YAML::Node configurations;
     bool has_value = false;
@@ -91,7 +91,7 @@ class StudyReader {
                         full = path + '.' + key;
       if (key == "configuration") {
         if (child.second.IsSequence() && child.second.size() == 0)
-          SuiteNodes::refuse_at(at, full, "a name or a list of names", child.second);
+          SuiteNodes::fail_at(at, full, "a name or a list of names", child.second);
         configurations = child.second;
       } else if (key == "figure") {
         result.figure = figure_name(full, at, child.second);
@@ -103,14 +103,14 @@ class StudyReader {
         result.value = SuiteNodes::number<double>(full, at, child.second, 1e-12, "a number > 0");
         has_value = true;
       } else {
-        SuiteNodes::refuse_unknown_key(key, at, {"configuration", "figure", "what", "value", "source"});
+        SuiteNodes::fail_unknown_key(key, at, {"configuration", "figure", "what", "value", "source"});
       }
     }
     for (const auto& [key, given] :
          {std::pair("configuration", configurations.IsDefined() && !configurations.IsNull()),
           std::pair("figure", !result.figure.empty()), std::pair("value", has_value),
           std::pair("source", !result.source.empty())})
-      if (!given) refuse(place, path + '.' + key, "a value", "nothing");
+      if (!given) fail(place, path + '.' + key, "a value", "nothing");
     const auto add = [&](const YAML::Node& name) {
       result.place = nodes_.place_of(name);
       result.configuration = SuiteNodes::text(path + ".configuration", result.place, name);
@@ -126,8 +126,8 @@ class StudyReader {
     std::string known;
     for (const auto& figure : study_figures) known += (known.empty() ? "" : " | ") + figure;
     const std::string nearest = nearest_name(name, study_figures);
-    refuse(place, path, "a figure (" + known + ")",
-           "'" + name + "'" + (nearest.empty() ? "" : "; did you mean '" + nearest + "'?"));
+    fail(place, path, "a figure (" + known + ")",
+         "'" + name + "'" + (nearest.empty() ? "" : "; did you mean '" + nearest + "'?"));
   }
 
   const SuiteNodes& nodes_;

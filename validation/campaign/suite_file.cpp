@@ -10,6 +10,7 @@
 #include "validation/campaign/suite_nodes.hpp"
 #include "workloads/experiment/keys.hpp"
 #include "workloads/experiment/overrides.hpp"
+#include "workloads/experiment/safe_yaml.hpp"
 
 namespace tandem::validation {
 namespace {
@@ -25,15 +26,15 @@ class SuiteReader : SuiteNodes {
 
   SuiteDocument read(const YAML::Node& root) {
     document_.place = path;
-    if (!root.IsMap()) refuse_at(path + ":1", "", "a map of keys", root);
+    if (!root.IsMap()) fail_at(path + ":1", "", "a map of keys", root);
     std::set<std::string> seen;
     for (const auto& child : root) {
       const std::string key = child.first.Scalar(), place = place_of(child.first);
-      if (!seen.insert(key).second) refuse(place, key, "once", "again");
+      if (!seen.insert(key).second) fail(place, key, "once", "again");
       read_key(key, place, child.second);
     }
     if (document_.experiments.empty())
-      refuse(path, "experiments", "an experiment file or a list of them", "nothing");
+      fail(path, "experiments", "an experiment file or a list of them", "nothing");
     for (const auto& experiment : document_.experiments)
       for (const auto& narrowed : experiment.grid) check_narrowed(narrowed);
     return std::move(document_);
@@ -64,7 +65,7 @@ class SuiteReader : SuiteNodes {
     } else if (key == "study") {
       document_.study = read_study(*this, place, node);
     } else {
-      refuse_unknown_key(key, place, suite_keys);
+      fail_unknown_key(key, place, suite_keys);
     }
   }
 
@@ -75,7 +76,7 @@ class SuiteReader : SuiteNodes {
         document_.experiments.push_back({std::move(value), {}});
       return;
     }
-    if (node.size() == 0) refuse_at(place, "experiments", "an experiment file or a list of them", node);
+    if (node.size() == 0) fail_at(place, "experiments", "an experiment file or a list of them", node);
     for (const auto& item : node) {
       SuiteExperiment experiment{{text_of(item), place_of(item)}, {}};
       if (item.IsMap()) read_experiment(item, experiment);
@@ -90,14 +91,14 @@ class SuiteReader : SuiteNodes {
       if (key == "file" && child.second.IsScalar())
         experiment.file.text = child.second.Scalar();
       else if (key == "file")
-        refuse_at(place, "experiments.file", "an experiment file", child.second);
+        fail_at(place, "experiments.file", "an experiment file", child.second);
       else if (key == "grid")
         read_lists("grid", "", place, child.second, experiment.grid);
       else
-        refuse_unknown_key(key, place, {"file", "grid"});
+        fail_unknown_key(key, place, {"file", "grid"});
     }
     if (experiment.file.text.empty())
-      refuse(experiment.file.place, "experiments.file", "an experiment file", "nothing");
+      fail(experiment.file.place, "experiments.file", "an experiment file", "nothing");
   }
 
   /// An experiment can leave out values of the suite's grid, but bring none of its own.
@@ -105,19 +106,19 @@ class SuiteReader : SuiteNodes {
     const auto wide = std::find_if(document_.grid.begin(), document_.grid.end(),
                                    [&](const SuiteList& list) { return list.key == narrowed.key; });
     if (wide == document_.grid.end())
-      refuse(narrowed.place, "experiments.grid." + narrowed.key, "a key of the suite's grid",
-             "'" + narrowed.key + "'");
+      fail(narrowed.place, "experiments.grid." + narrowed.key, "a key of the suite's grid",
+           "'" + narrowed.key + "'");
     for (const auto& value : narrowed.values)
       if (std::none_of(wide->values.begin(), wide->values.end(),
                        [&](const SuiteValue& known) { return known.text == value.text; }))
-        refuse(value.place, "experiments.grid." + narrowed.key, "one of its values in the suite's grid",
-               "'" + value.text + "'");
+        fail(value.place, "experiments.grid." + narrowed.key, "one of its values in the suite's grid",
+             "'" + value.text + "'");
   }
 
   /// `section`: "set", "grid" or "calibration"; `prefix`: of the keys of a nested map.
   void read_lists(const std::string& section, const std::string& prefix, const std::string& place,
                   const YAML::Node& node, std::vector<SuiteList>& lists) {
-    if (!node.IsMap()) refuse_at(place, section, "a map of experiment keys", node);
+    if (!node.IsMap()) fail_at(place, section, "a map of experiment keys", node);
     for (const auto& child : node) {
       const std::string key = prefix + child.first.Scalar(), at = place_of(child.first);
       if (child.second.IsMap() && is_experiment_section(key)) {
@@ -127,7 +128,7 @@ class SuiteReader : SuiteNodes {
       const bool axis = section == "calibration" && (key == "variant" || key == "experiment");
       if (!axis) check_experiment_key(section, key, at);
       const auto is_same = [&](const SuiteList& known) { return known.key == key; };
-      if (std::any_of(lists.begin(), lists.end(), is_same)) refuse(at, section + '.' + key, "once", "again");
+      if (std::any_of(lists.begin(), lists.end(), is_same)) fail(at, section + '.' + key, "once", "again");
       SuiteList list{key, at, {}};
       if (section == "set")
         list.values = {{text_of(child.second), at}};
@@ -140,8 +141,8 @@ class SuiteReader : SuiteNodes {
   static void check_experiment_key(const std::string& section, const std::string& key,
                                    const std::string& place) {
     if (key == "name" || key == "variants" || key == "repetitions")
-      refuse(place, section + '.' + key, "a key of what is simulated and run", "'" + key + "'");
-    if (find_experiment_key(key) == nullptr) refuse_unknown({place, "", key, ""});
+      fail(place, section + '.' + key, "a key of what is simulated and run", "'" + key + "'");
+    if (find_experiment_key(key) == nullptr) fail_unknown({place, "", key, ""});
   }
 
   SuiteDocument document_;
@@ -150,27 +151,22 @@ class SuiteReader : SuiteNodes {
 }  // namespace
 
 bool is_suite(const std::string& path) {
-  if (!std::filesystem::is_regular_file(path)) return false;
+  std::error_code impossible;
+  if (!std::filesystem::is_regular_file(path, impossible)) return false;
   try {
-    const YAML::Node root = YAML::LoadFile(path);
+    const YAML::Node root = parse_yaml(read_yaml_text(path, "suite"), {path});
     if (!root.IsMap()) return false;
     for (const auto& child : root)
       if (child.first.IsScalar() && (child.first.Scalar() == "experiments" || child.first.Scalar() == "grid"))
         return true;
-  } catch (const YAML::Exception&) {
+  } catch (const ConfigError&) {
     return false;
   }
   return false;
 }
 
 SuiteDocument read_suite_file(const std::string& path) {
-  try {
-    return SuiteReader(path).read(YAML::LoadFile(path));
-  } catch (const YAML::BadFile&) {
-    throw ConfigError(path + ": expected a suite file, found none that can be read");
-  } catch (const YAML::Exception& error) {
-    throw ConfigError(path + ':' + std::to_string(error.mark.line + 1) + ": broken YAML: " + error.msg);
-  }
+  return SuiteReader(path).read(parse_yaml(read_yaml_text(path, "suite"), {path}));
 }
 
 }  // namespace tandem::validation

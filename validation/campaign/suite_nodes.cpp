@@ -6,17 +6,17 @@
 
 namespace tandem::validation {
 
-void SuiteNodes::refuse_at(const std::string& place, const std::string& key, const std::string& expected,
-                           const YAML::Node& node) {
+void SuiteNodes::fail_at(const std::string& place, const std::string& key, const std::string& expected,
+                         const YAML::Node& node) {
   const std::string found = node.IsSequence() ? "a list"
                             : node.IsMap()    ? "a map"
                             : node.IsNull()   ? "nothing"
                                               : "'" + node.Scalar() + "'";
-  refuse(place, key, expected, found);
+  fail(place, key, expected, found);
 }
 
-void SuiteNodes::refuse_unknown_key(const std::string& key, const std::string& place,
-                                    const std::vector<std::string>& known) {
+void SuiteNodes::fail_unknown_key(const std::string& key, const std::string& place,
+                                  const std::vector<std::string>& known) {
   const std::string nearest = nearest_name(key, known);
   throw ConfigError(place + ": unknown key '" + key + "' of a suite" +
                     (nearest.empty() ? "" : "; did you mean '" + nearest + "'?"));
@@ -25,12 +25,12 @@ void SuiteNodes::refuse_unknown_key(const std::string& key, const std::string& p
 bool SuiteNodes::boolean(const std::string& key, const std::string& place, const YAML::Node& node) {
   bool value = false;
   if (!node.IsScalar() || !YAML::convert<bool>::decode(node, value))
-    refuse_at(place, key, "true or false", node);
+    fail_at(place, key, "true or false", node);
   return value;
 }
 
 std::string SuiteNodes::text(const std::string& key, const std::string& place, const YAML::Node& node) {
-  if (!node.IsScalar() || node.Scalar().empty()) refuse_at(place, key, "a text", node);
+  if (!node.IsScalar() || node.Scalar().empty()) fail_at(place, key, "a text", node);
   std::string line = node.Scalar();
   for (char& c : line)
     if (c == '\n') c = ' ';
@@ -41,7 +41,7 @@ std::string SuiteNodes::text(const std::string& key, const std::string& place, c
 std::vector<SuiteValue> SuiteNodes::values_of(const std::string& key, const std::string& place,
                                               const YAML::Node& node) const {
   if (node.IsNull() || node.IsMap() || (node.IsSequence() && node.size() == 0))
-    refuse_at(place, key, "a value or a list of values", node);
+    fail_at(place, key, "a value or a list of values", node);
   std::vector<SuiteValue> values;
   if (!node.IsSequence()) return {{text_of(node), place}};
   for (const auto& item : node) values.push_back({text_of(item), place_of(item)});

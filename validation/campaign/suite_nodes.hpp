@@ -18,16 +18,16 @@ struct SuiteNodes {
   std::string place_of(const YAML::Node& node) const {
     return path + ':' + std::to_string(node.Mark().line + 1);
   }
-  [[noreturn]] static void refuse_at(const std::string& place, const std::string& key,
-                                     const std::string& expected, const YAML::Node& node);
-  [[noreturn]] static void refuse_unknown_key(const std::string& key, const std::string& place,
-                                              const std::vector<std::string>& known);
+  [[noreturn]] static void fail_at(const std::string& place, const std::string& key,
+                                   const std::string& expected, const YAML::Node& node);
+  [[noreturn]] static void fail_unknown_key(const std::string& key, const std::string& place,
+                                            const std::vector<std::string>& known);
   template <class Number>
   static Number number(const std::string& key, const std::string& place, const YAML::Node& node,
                        Number minimum, const std::string& expected) {
     Number value{};
     if (!node.IsScalar() || !YAML::convert<Number>::decode(node, value) || !(value >= minimum))
-      refuse_at(place, key, expected, node);
+      fail_at(place, key, expected, node);
     return value;
   }
   static bool boolean(const std::string& key, const std::string& place, const YAML::Node& node);

@@ -110,8 +110,9 @@ std::string find_file(const Source& source, const std::string& directory, const 
   const bool may_be_compressed = source.format == Source::Format::idx;
   const auto plain = std::filesystem::path(directory) / name;
   const auto compressed = plain.string() + ".gz";
-  if (may_be_compressed && std::filesystem::exists(compressed)) return compressed;
-  if (std::filesystem::exists(plain)) return plain.string();
+  std::error_code impossible;
+  if (may_be_compressed && std::filesystem::exists(compressed, impossible)) return compressed;
+  if (std::filesystem::exists(plain, impossible)) return plain.string();
   throw ConfigError("data set '" + source.info.name + "': expected '" + name + "'" +
                     (may_be_compressed ? " or '" + name + ".gz'" : "") + " in '" + directory +
                     "', found none; " + source.origin +

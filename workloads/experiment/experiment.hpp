@@ -1,6 +1,5 @@
-// A training job as the user describes it, fully resolved: every default filled in. Plain data with a
-// lossless JSON form, which is what `tandem run` hands to the rank program. Reading YAML is in
-// experiment_file.hpp.
+// A training job as the user describes it, with every default filled in. Plain data with a lossless JSON
+// form, which `tandem run` passes to the rank program. workloads/job/experiment_file.hpp reads it from YAML.
 #pragma once
 
 #include <cstdint>
@@ -100,14 +99,14 @@ struct Experiment {
     double cosine_floor = 0.0;
   } optimizer;
 
-  struct Stop {               ///< the first that is reached; 0: not set. At least one is set.
+  struct Stop {  ///< the first limit that is reached ends the job; 0: no limit. At least one is set.
     std::int64_t rounds = 0;  ///< one round: as many pushes as workers, or one all-reduce
     double epochs = 0.0;      ///< samples of all workers / samples of the training set
-    Seconds seconds{0.0};     ///< of the experiment's clock; where one rank watches it
+    Seconds seconds{0.0};     ///< on the experiment's clock; only where one rank decides when the job stops
   } stop;
 
-  int evaluate_every = 0;        ///< rounds between checkpoints and evaluations; 0: none
-  double target_accuracy = 0.0;  ///< on the test set; results tell when it was reached. 0: none
+  int evaluate_every = 0;        ///< rounds between checkpoints, which are evaluated; 0: none
+  double target_accuracy = 0.0;  ///< on the test set; results report when it was reached. 0: none
 
   struct Run {
     DeviceSpeed devices = DeviceSpeed::emulated;
@@ -122,10 +121,11 @@ struct Experiment {
     NoiseSource noise = NoiseSource::none;
   } physics;
 
-  int warmup_steps = 2;  ///< first steps of each worker, left out of step statistics
+  int warmup_steps = 2;  ///< first steps of each worker, which step statistics leave out
   int repetitions = 1;
   std::uint64_t seed = 1;
-  /// Name -> keys it overrides ("sync.algorithm": "asp"); `tandem validate` takes each. Empty: one, unnamed.
+  /// Name -> keys it overrides ("sync.algorithm": "asp"). `tandem validate` runs each; without variants, the
+  /// experiment itself.
   std::map<std::string, nlohmann::json> variants;
 };
 

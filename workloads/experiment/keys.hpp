@@ -1,6 +1,5 @@
-// The one table of experiment keys. Each line binds a key to its field, says what it accepts and what it
-// means; type and default are those of the field. Reading, JSON, YAML, suggestions and help all come from
-// this table.
+// The table of experiment keys. Each entry binds a key to its field, says what it accepts and what it means;
+// type and default are those of the field. Reading, JSON, YAML, suggestions and help use this table.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +14,7 @@
 
 namespace tandem {
 
-/// Which catalogue the names of a key come from.
+/// The catalogue that lists the names of a key.
 enum class Names : std::uint8_t {
   none,
   model,
@@ -32,12 +31,11 @@ enum class Names : std::uint8_t {
 struct Accepts {
   double minimum = -std::numeric_limits<double>::infinity();
   double maximum = std::numeric_limits<double>::infinity();
-  bool without_minimum = false;  ///< the minimum itself is refused
-  bool without_maximum = false;  ///< the maximum itself is refused
+  bool without_minimum = false;  ///< the minimum itself is not accepted
+  bool without_maximum = false;  ///< the maximum itself is not accepted
   Names names = Names::none;
-  bool file_path =
-      false;  ///< relative ones are taken from the experiment's folder, then the working directory
-  std::string file_ending = {};  ///< texts that end so are file paths too, whatever else is accepted
+  bool file_path = false;  ///< relative paths start at the experiment's folder, else at the working directory
+  std::string file_ending = {};  ///< names with this ending are file paths
 
   bool is_path(const std::string& text) const {
     return file_path || (!file_ending.empty() && text.ends_with(file_ending));
@@ -89,7 +87,7 @@ struct ExperimentKey {
   std::string summary;
 };
 
-/// All keys in the order in which they are written; keys of one section stand together.
+/// All keys in the order in which files list them; keys of one section follow each other.
 const std::vector<ExperimentKey>& experiment_keys();
 /// The key of a path; of "sync.options.h" it is "sync.options". Null when unknown.
 const ExperimentKey* find_experiment_key(const std::string& path);
@@ -97,15 +95,15 @@ const ExperimentKey* find_experiment_key(const std::string& path);
 bool is_experiment_section(const std::string& path);
 /// "integer >= 1", "size >= 0 (like 4MiB)", "server | all-reduce".
 std::string describe_type(const ExperimentKey& key);
-/// Sets the field. False, and the field is anything, when the value is not of its type or out of bounds.
+/// Sets the field. False when the value has another type or is out of bounds; the field is then unspecified.
 [[nodiscard]] bool assign(const ExperimentKey& key, Experiment& experiment, const nlohmann::json& value);
 /// The value of a key as JSON: sizes, times and amounts of work as plain numbers, variants left as stored.
 nlohmann::json key_value(const ExperimentKey& key, const Experiment& experiment);
-/// The same as people write it: "4MiB", "10s".
+/// The same with units, as people write it: "4MiB", "10s".
 nlohmann::json written_value(const ExperimentKey& key, const Experiment& experiment);
-/// What a bare word of a file means: true, false, a number, or text.
+/// The value of a bare word: true, false, a number, or text.
 nlohmann::json plain_scalar(const std::string& text);
-/// True when a value of the key is taken as it is written, whatever else it looks like.
+/// True when a value of the key is always text, even if it looks like a number.
 bool takes_text(const ExperimentKey& key);
 
 /// An option's value as JSON and back. Pre: `value` is a scalar.

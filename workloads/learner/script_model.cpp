@@ -11,6 +11,7 @@
 #include <sstream>
 
 #include "policies/vocabulary/check.hpp"
+#include "workloads/data/zip_check.hpp"
 
 namespace tandem {
 namespace {
@@ -34,13 +35,20 @@ std::string to_text(at::IntArrayRef shape) {
 torch::jit::Module load(const std::string& path, at::Device device) {
   if (std::ifstream file(path); !file)
     throw ConfigError("model '" + path + "' cannot be opened: " + std::strerror(errno));
+  const auto fail = [&](const std::string& reason) {
+    throw ConfigError("model '" + path +
+                      "': expected a TorchScript module, as torch.jit.save writes it, found a damaged or "
+                      "different file: " +
+                      reason);
+  };
+  // libtorch crashes on some damaged files.
+  if (const auto flaw = find_zip_flaw(path)) fail(*flaw);
   try {
     return torch::jit::load(path, device);
   } catch (const std::exception& error) {
-    throw ConfigError("model '" + path +
-                      "': expected a TorchScript module, as torch.jit.save writes it, found " +
-                      "a file that is none: " + reason_of(error));
+    fail(reason_of(error));
   }
+  return torch::jit::Module();
 }
 
 /// The module that holds a tensor of a name like "layer1.0.weight", and the name that it has there.

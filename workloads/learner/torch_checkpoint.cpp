@@ -9,6 +9,7 @@
 #include <fstream>
 #include <iterator>
 
+#include "workloads/data/zip_check.hpp"
 #include "workloads/learner/torch_learner.hpp"
 
 namespace tandem {
@@ -34,12 +35,18 @@ c10::IValue read_archive(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   if (!file) throw ConfigError("checkpoint '" + path + "' cannot be opened: " + std::strerror(errno));
   const std::vector<char> bytes((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+  const auto fail = [&](const std::string& reason) {
+    throw ConfigError("checkpoint '" + path + "' is corrupt: expected a file of torch.save, found " +
+                      std::to_string(bytes.size()) + " other bytes" + reason);
+  };
+  // libtorch crashes on some damaged files.
+  if (const auto flaw = find_zip_flaw(path)) fail(" (" + *flaw + ")");
   try {
     return torch::jit::pickle_load(bytes);
   } catch (const std::exception&) {
-    throw ConfigError("checkpoint '" + path + "' is corrupt: expected a file of torch.save, found " +
-                      std::to_string(bytes.size()) + " bytes that are none");
+    fail("");
   }
+  return {};
 }
 
 [[noreturn]] void fail_entry(const std::string& path, const std::string& entry) {

@@ -128,8 +128,8 @@ TEST_F(Suites, ErrorsNameTheirLine) {
   refuses(experiment_line + "tolerance: -1\n", "suite.yaml:2", "expected a number > 0");
   refuses(experiment_line + "cluster: maybe\n", "suite.yaml:2", "expected true or false");
   refuses(experiment_line + "variants: [bsp, bspp]\n", "suite.yaml:2", "found 'bspp'");
-  refuses(experiment_line + "grid: {seed: [1\n", "suite.yaml:", "broken YAML");
-  refuses("experiments: nothing.yaml\n", "nothing.yaml", "expected an experiment file");
+  refuses(experiment_line + "grid: {seed: [1\n", "suite.yaml:", "malformed YAML");
+  refuses("experiments: nothing.yaml\n", "nothing.yaml", "cannot read the experiment file");
 }
 
 TEST_F(Suites, AVariantMustNotHideAKeyOfTheGrid) {

@@ -112,20 +112,22 @@ INSTANTIATE_TEST_SUITE_P(
             "lab.yaml:3: key 'optimizer.momentum': expected 0, because adam has beta1 instead, found '0.9'"},
         Refusal{
             "NesterovWithoutMomentum", minimal + "optimizer: {nesterov: true}\n",
-            "lab.yaml:3: key 'optimizer.nesterov': expected false, because there is no momentum that could "
-            "be Nesterov's, found 'true'"},
+            "lab.yaml:3: key 'optimizer.nesterov': expected false, because optimizer.momentum is 0, found "
+            "'true'"},
         Refusal{"StepWithoutInterval", minimal + "optimizer: {schedule: step}\n",
                 "lab.yaml: key 'optimizer.step_every': expected 1 round or more between drops, because "
                 "optimizer.schedule is step, found '0'"},
-        Refusal{"CosineOfUnknownLength",
-                "platform: lab.xml\nstop: {seconds: 10}\noptimizer: {schedule: cosine}\n",
-                "lab.yaml: key 'optimizer.cosine_rounds': expected the rounds until the cosine ends, or "
-                "stop.rounds or stop.epochs, found '0'"},
-        Refusal{"CosineOfEpochsWithoutRounds",
-                "platform: lab.xml\nstop: {epochs: 1}\nsync: {algorithm: esync}\n"
-                "optimizer: {schedule: cosine}\n",
-                "lab.yaml: key 'optimizer.cosine_rounds': expected the rounds until the cosine ends, because "
-                "with esync stop.epochs does not tell them, found '0'"},
+        Refusal{
+            "CosineOfUnknownLength",
+            "platform: lab.xml\nstop: {seconds: 10}\noptimizer: {schedule: cosine}\n",
+            "lab.yaml: key 'optimizer.cosine_rounds': expected the number of rounds until the cosine ends, "
+            "or stop.rounds or stop.epochs, found '0'"},
+        Refusal{
+            "CosineOfEpochsWithoutRounds",
+            "platform: lab.xml\nstop: {epochs: 1}\nsync: {algorithm: esync}\n"
+            "optimizer: {schedule: cosine}\n",
+            "lab.yaml: key 'optimizer.cosine_rounds': expected the number of rounds until the cosine ends, "
+            "because with esync it does not follow from stop.epochs, found '0'"},
         Refusal{"WarmUpWithoutEnd", minimal + "optimizer: {schedule: cosine, warmup_rounds: 5}\n",
                 "lab.yaml:3: key 'optimizer.warmup_rounds': expected fewer than the 5 rounds of the cosine, "
                 "found '5'"},

@@ -82,7 +82,7 @@ TEST(Placement, ShardsThatSwitchTogetherHaveNoLimitOfTime) {
   experiment.stop.seconds = Seconds(5);
   EXPECT_EQ(error_of(experiment),
             "experiment 'test': key 'stop.seconds': expected stop.rounds or stop.epochs, because 2 servers "
-            "would each by its own clock find how far the job of sync-switch is, found a limit of time");
+            "of sync-switch would each measure progress by their own clock, found a limit of time");
   experiment.placement.servers = {"co-located"};
   EXPECT_NE(error_of(experiment).find("because 3 servers"), std::string::npos) << error_of(experiment);
   experiment.placement.servers = {"a"};
@@ -130,10 +130,9 @@ TEST(Placement, SoManyWorkersAreTheFirst) {
   resolve_placement(experiment, lab());
   EXPECT_EQ(to_json(once), to_json(experiment));
   experiment.placement.worker_count = 3;
-  EXPECT_EQ(
-      error_of(experiment),
-      "experiment 'test': key 'placement.worker_count': expected at most 2, the workers that there are, "
-      "found '3'");
+  EXPECT_EQ(error_of(experiment),
+            "experiment 'test': key 'placement.worker_count': expected at most 2, the number of workers, "
+            "found '3'");
 }
 
 TEST(Placement, AnAlgorithmOfOneWorkerTakesOneOfSoMany) {
@@ -212,9 +211,8 @@ TEST(Placement, OwnServersAreOnAllHostsThatNobodyElseNames) {
 
 TEST(Placement, OfOwnServersIsRefusedWithoutAHostForThem) {
   const std::string refusal =
-      "experiment 'test': key 'placement.servers': expected own, which needs a host that no other role "
-      "names, "
-      "found none of lab.xml; co-located shares those of the workers";
+      "experiment 'test': key 'placement.servers': expected own, which needs a host without another "
+      "role, found none in lab.xml; co-located uses the hosts of the workers";
   Experiment experiment = experiment_over(sync::Route::server);
   experiment.placement.servers = {"own"};
   experiment.placement.workers = {"a", "b", "c"};
@@ -315,8 +313,8 @@ TEST(Placement, RefusesAPlatformWithoutRoomForWorkers) {
   Experiment experiment = experiment_over(sync::Route::server);
   experiment.placement.servers = {platform.hosts[0].name, platform.hosts[1].name};
   EXPECT_EQ(error_of(experiment, platform),
-            "experiment 'test': key 'placement.workers': expected at least one host that no other role "
-            "names, found "
+            "experiment 'test': key 'placement.workers': expected at least one host without another "
+            "role, found "
             "none; list the workers");
   platform.hosts.clear();
   EXPECT_EQ(error_of(experiment_over(sync::Route::server), platform),

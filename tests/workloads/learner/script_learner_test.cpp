@@ -213,7 +213,7 @@ TEST_F(ScriptModelFile, LearnsAndKeepsWhatIsNotTrained) {
 TEST_F(ScriptModelFile, MissingOrForeign) {
   expect_error("cannot be opened: No such file");
   std::ofstream(path_) << "not a module";
-  expect_error("expected a TorchScript module, as torch.jit.save writes it, found a file that is none");
+  expect_error("expected a TorchScript module, as torch.jit.save writes it, found a damaged or different file");
   const auto lenet = make_learner({.model = "lenet", .dataset = dataset_->info(), .bucket_bytes = Bytes(0)});
   save_checkpoint(path_,
                   {.model = "lenet", .step = 1, .values = {lenet->model().begin(), lenet->model().end()}},

@@ -143,7 +143,7 @@ const std::vector<Layer>& upper_layers() {
       {"validation/campaign/",
        {"policies/vocabulary/", "workloads/experiment/", "workloads/records/",
         "workloads/job/experiment_file.hpp", "validation/compare/", "validation/campaign/"},
-       {"nlohmann/", "yaml-cpp/"}},
+       {"nlohmann/", "fmt/", "yaml-cpp/"}},
       {"validation/page/", {"validation/page/"}, {}},
       {"validation/report/",
        {"policies/vocabulary/", "workloads/experiment/", "workloads/records/", "validation/compare/",

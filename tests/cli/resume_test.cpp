@@ -31,7 +31,7 @@ TEST_P(ResumeWithoutTiming, EndsAsIfItHadNotBeenBrokenOff) {
   plays("simulate " + experiment(8, GetParam()) + " --out whole");
   plays("simulate " + experiment(4, GetParam()) + " --out first");
   const std::string told = plays("simulate --resume first/ --set stop.rounds=8");
-  EXPECT_NE(told.find("resume: goes on after round 4 of "), std::string::npos) << told;
+  EXPECT_NE(told.find("resuming from round 4 of "), std::string::npos) << told;
   EXPECT_EQ(told.find("may differ"), std::string::npos) << told;
   expect_same_end("whole", "first-resumed", 4);
 }
@@ -336,7 +336,7 @@ TEST_F(ResumeRefuses, AnotherJob) {
   plays("simulate " + experiment(2) + " --out first");
   const std::string more = " --resume first --out second --set stop.rounds=4";
   refuses("--set optimizer.learning_rate=0.5" + more,
-          "expected its own job (only stop may change), found optimizer.learning_rate 0.5 in place of 0.01");
+          "expected the same job (only stop may change), found optimizer.learning_rate 0.5 instead of 0.01");
   refuses("--set sync.algorithm=asp" + more, "found sync.algorithm \"asp\" in place of \"bsp\"");
   refuses(experiment(4, "--set workload.model=lenet") + " --resume first --out second",
           "workload.model \"lenet\" in place of \"mlp\"");
@@ -351,7 +351,7 @@ TEST_F(ResumeRefuses, AJobThatHasNothingToGoOnFrom) {
   plays("simulate " + experiment(2, "--set evaluate_every=0") + " --out unwatched");
   refuses("--resume unwatched --set stop.rounds=4", "found evaluate_every 0");
   plays("simulate " + experiment(2) + " --out first");
-  refuses("--resume first", "its job has ended by round 2, with 64 samples");
+  refuses("--resume first", "already finished at round 2 with 64 samples");
   refuses("--resume first --resume-from 4 --set stop.rounds=6",
           "round_00000004.server_0.state': cannot be opened");
   refuses("--resume nowhere", "expected a result directory, found none");

@@ -201,7 +201,7 @@ TEST_F(Twins, CalibrationMeasuresNativeForTheSimulation) {
       " --set workload.math=modelled --set sync.over=all-reduce --set sync.collective=native ";
   const auto guessed = line_.tandem("simulate " + words + "--out guessed");
   ASSERT_EQ(guessed.exit_code, 0) << guessed.output;
-  EXPECT_NE(guessed.output.find("native all-reduce priced as the cheapest schedule"), std::string::npos)
+  EXPECT_NE(guessed.output.find("library all-reduce priced as the cheapest schedule"), std::string::npos)
       << guessed.output;
   const auto calibrated = line_.tandem("calibrate " + words + "--out profile.json");
   ASSERT_EQ(calibrated.exit_code, 0) << calibrated.output;
@@ -209,7 +209,7 @@ TEST_F(Twins, CalibrationMeasuresNativeForTheSimulation) {
   const auto priced = line_.tandem(
       "simulate " + words + "--set physics.network=profile --set physics.profile=profile.json --out priced");
   ASSERT_EQ(priced.exit_code, 0) << priced.output;
-  EXPECT_NE(priced.output.find("native all-reduce priced as calibrated"), std::string::npos) << priced.output;
+  EXPECT_NE(priced.output.find("library all-reduce priced as calibrated"), std::string::npos) << priced.output;
 }
 
 class TimingTwins : public Twins {};

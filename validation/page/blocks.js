@@ -3,8 +3,9 @@
 (() => {
   const {report, make} = tandem;
 
-  /** A figure as printed matter: minus sign, spaces that do not break. */
-  const typeset = text => (text === '-' ? '–' : text.replaceAll('-', '−').replaceAll(' ', '\u00a0'));
+  /** A figure as printed matter: minus sign, and spaces that do not break except after a slash. */
+  const typeset = text =>
+    (text === '-' ? '–' : text.replaceAll('-', '−').replaceAll(' ', '\u00a0').replaceAll('\u00a0/\u00a0', '\u00a0/ '));
 
   const cellOf = (value, column) => {
     const {text, mark, hint} = typeof value === 'string' ? {text: value} : value;

@@ -80,9 +80,8 @@ void add_errors(const json& document, Page& page) {
     if (set.at("errors").empty()) continue;
     for (const auto& errors : set.at("errors")) undefined += errors.at("undefined").get<int>();
     const std::string name = set.at("name");
-    const std::string title =
-        fmt::format("{} ({} configurations)", name == "all" ? "All configurations" : name + " set",
-                    set.at("configurations").get<int>() - set.at("failed").get<int>());
+    const std::string title = fmt::format("{} ({})", name == "all" ? "All configurations" : name + " set",
+                                          set.at("configurations").get<int>() - set.at("failed").get<int>());
     Note distributions{
         fmt::format("Distributions of step times, mean over configurations: Kolmogorov-Smirnov distance {}, "
                     "Wasserstein-1 "
@@ -106,9 +105,9 @@ void add_phases_and_hosts(const json& document, Page& page) {
   const std::size_t all = document.at("hosts").size(), hosts = std::min<std::size_t>(all, 16);
   page.add(
       Heading{2, "Where the error is"},
-      Note{"The contributions of the phases add up to the error of step time. This shows totals that are "
-           "right "
-           "only because two phases err in opposite directions."},
+      Note{"The contributions of the phases add up to the error of step time. A small total can hide phases "
+           "that err in "
+           "opposite directions."},
       Charts{{{"phase-errors", "Contribution by phase", 270},
               {"host-errors", "Error of step time by host", std::max<std::size_t>(150, 60 + 34 * hosts)}}});
   if (all > hosts)
@@ -235,7 +234,7 @@ void add_reproduce(const json& document, Page& page) {
         Note{"This is the environment of the first configuration; report.json holds those of the others."});
 }
 
-Page page_of(const json& document) {
+Page page_of_report(const json& document) {
   Page page{document.at("title").get<std::string>() + ": simulated and measured", "Tandem validation report"};
   add_head(document, page);
   add_failures(document, page);
@@ -289,7 +288,7 @@ json detail_of(const json& configuration, const json& phases) {
   return detail;
 }
 
-json chart_data(const json& document) {
+json report_chart_data(const json& document) {
   json points = json::array(), details = json::array(), phases = json::array();
   for (const json* configuration : compared_configurations(document))
     points.push_back(point_of(*configuration));
@@ -344,10 +343,10 @@ Page summary_of(const json& document) {
 
 std::string summary_table(const json& document) { return to_text(summary_of(document)); }
 
-std::string report_markdown(const json& document) { return to_markdown(page_of(document)); }
+std::string report_markdown(const json& document) { return to_markdown(page_of_report(document)); }
 
 std::string report_html(const json& document) {
-  return to_html(page_of(document), chart_data(document), {pieces::charts, pieces::explore});
+  return to_html(page_of_report(document), report_chart_data(document), {pieces::charts, pieces::explore});
 }
 
 void write_report(const std::string& directory, const json& document) {

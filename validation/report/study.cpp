@@ -274,7 +274,7 @@ const char* const shares_definition =
     "sample that "
     "they processed.";
 
-void add_failures(const json& document, Page& page) {
+void add_failed(const json& document, Page& page) {
   for (const auto& own : document.at("configurations"))
     if (!works(own))
       page.add(Heading{3, own.at("name").get<std::string>() + ": failed"}, Code{own.at("failure"), true});
@@ -313,7 +313,7 @@ void add_accuracy(const json& document, Page& page) {
                                            {"accuracy-samples", "Test accuracy over samples", 340}}});
 }
 
-void add_reproduce(const json& document, Page& page) {
+void add_study_commands(const json& document, Page& page) {
   std::string commands;
   for (const auto& command : document.at("commands"))
     commands += (commands.empty() ? "" : "\n") + command.get<std::string>();
@@ -327,10 +327,10 @@ void add_reproduce(const json& document, Page& page) {
   page.add(Heading{2, "Reproduce"}, Code{commands}, Bullets{{environments.begin(), environments.end()}});
 }
 
-Page page_of(const json& document) {
+Page page_of_study(const json& document) {
   Page page{document.at("title").get<std::string>() + ": a study", "Tandem study (simulated)"};
   if (const std::string about = document.at("about"); !about.empty()) page.add(Note{about});
-  add_failures(document, page);
+  add_failed(document, page);
   const auto worked = those_that_worked(document);
   if (!worked.empty()) add_published(document, page);
   if (!document.at("notes").empty())
@@ -341,12 +341,12 @@ Page page_of(const json& document) {
   page.add(Heading{2, "Configurations"}, Note{shares_definition},
            Charts{{{"shares", "Where workers' time went", height_of(worked.size())}}},
            configurations_table(document));
-  add_reproduce(document, page);
+  add_study_commands(document, page);
   return page;
 }
 
 /// What the charts show.
-json chart_data(const json& document) {
+json study_chart_data(const json& document) {
   json drawn = json::array();
   for (const auto* own : those_that_worked(document)) {
     json entry = json::object();
@@ -484,14 +484,14 @@ std::string study_table(const json& document) {
     page.add(Note{""},
              narrowed(std::move(published), {"Configuration", "Published", "published figure", "Simulated",
                                              "simulated figure", "Simulated / published"}));
-  add_failures(document, page);
+  add_failed(document, page);
   return to_text(page);
 }
 
-std::string study_markdown(const json& document) { return to_markdown(page_of(document)); }
+std::string study_markdown(const json& document) { return to_markdown(page_of_study(document)); }
 
 std::string study_html(const json& document) {
-  return to_html(page_of(document), chart_data(document), {pieces::study});
+  return to_html(page_of_study(document), study_chart_data(document), {pieces::study});
 }
 
 void write_study(const std::string& directory, const json& document) {

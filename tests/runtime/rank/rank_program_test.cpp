@@ -42,7 +42,7 @@ Journal random_journal(unsigned seed) {
     journal.caches.push_back({number(), number(), number(), number(), number(), number(), time()});
     journal.staleness.push_back({number(), number(), number(), number()});
     journal.operations.push_back(
-        {number(), text(), number(), number(), text(), number(), number(), number(), time(), time()});
+        {number(), text(), number(), text(), text(), number(), number(), number(), time(), time()});
   }
   return journal;
 }

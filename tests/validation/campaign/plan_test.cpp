@@ -72,7 +72,7 @@ TEST(Plan, ModelledMathematicsIsSimulatedThreeTimesAndAWitnessOnce) {
   EXPECT_THAT(folders_of(plan(suite, "out", true)),
               ElementsAre("out/m/simulated", "out/m/simulated-1", "out/m/simulated-2", "out/m/smpi",
                           "out/m/measured-0"));
-  suite.configurations[0].experiment.data.source = "storage";
+  suite.configurations[0].experiment.data.source = DataSource::storage;
   EXPECT_EQ(plan(suite, "out", true).size(), 4U) << "SMPI has no storage";
 }
 

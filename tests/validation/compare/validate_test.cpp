@@ -181,7 +181,7 @@ TEST(Validate, AFailedGateFailsWhateverTheError) {
   const auto validation = validate(variants, 0.1, quick);
   EXPECT_FALSE(validation.passed);
   EXPECT_EQ(validation.mape, 0);
-  EXPECT_THAT(validation.verdict, HasSubstr("did not do the same: other operations in 'bsp'"));
+  EXPECT_THAT(validation.verdict, HasSubstr("did not do the same work: different operations in 'bsp'"));
 }
 
 TEST(Validate, OneVariantHasNoRanking) {

@@ -6,7 +6,9 @@
 #include <cmath>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <limits>
+#include <type_traits>
 
 #include "policies/vocabulary/check.hpp"
 #include "policies/vocabulary/quantile.hpp"
@@ -118,7 +120,7 @@ TEST(Csv, EveryKindOfRecordReadsBack) {
   expect_same_csv<EvaluationRecord>({{3, 64, Seconds(1.5), Seconds(2.25), 0.5, 1.25}});
   expect_same_csv<CacheRecord>({{4, 1, 10, 5, 1000, 500, Seconds(0.125)}});
   expect_same_csv<StalenessRecord>({{1, 0, 7, 448}, {1, 3, 1, 64}});
-  expect_same_csv<OperationRecord>({{1, "send", 2, 7, "", -1, 4096, 0, Seconds(0.1), Seconds(0.3)}});
+  expect_same_csv<OperationRecord>({{1, "send", 2, "pushes", "", -1, 4096, 0, Seconds(0.1), Seconds(0.3)}});
   expect_same_csv<StepRecord>({});
 }
 
@@ -184,6 +186,23 @@ TEST(Summary, CacheRequestsAreAddedUp) {
   EXPECT_DOUBLE_EQ(cache["storage_time_s"], 3.0);
 }
 
+TEST(Documentation, NamesEveryFileColumnAndKey) {
+  std::ifstream file(TANDEM_SOURCE_DIR "/workloads/records/README.md");
+  const std::string page(std::istreambuf_iterator<char>(file), {});
+  const auto expect_named = [&](const std::string& name) { EXPECT_THAT(page, HasSubstr('`' + name + '`')); };
+  const Journal journal;
+  visit_lists(journal, [&](const char* csv, bool, const auto& records) {
+    using Record = typename std::remove_cvref_t<decltype(records)>::value_type;
+    expect_named(csv);
+    const Record blank{};
+    Columns<Record>::visit(blank, [&](const std::string& column, const auto&) { expect_named(column); });
+  });
+  auto with_cache = small_journal();
+  with_cache.caches = {{2, 0, 30, 10, 300, 100, Seconds(1)}};
+  const auto summary = summarise(two_workers(), with_cache, Seconds(12));
+  for (const auto& [key, value] : summary.items()) expect_named(key);
+}
+
 TEST(Trace, PhasesLieWithinTheirStepOnTheTrackOfTheirRank) {
   const auto trace = chrome_trace(two_workers(), small_journal());
   int steps = 0, phases = 0, names = 0;
@@ -215,7 +234,7 @@ TEST(Trace, PhasesLieWithinTheirStepOnTheTrackOfTheirRank) {
 TEST_F(ResultDirectory, ReadsBackWhatWasWritten) {
   auto journal = small_journal();
   journal.decisions = {{2, "server", "push worker=0", "accept 0 1; apply 1"}};
-  journal.operations = {{0, "send", 2, 1, "", -1, 100, 0, Seconds(1), Seconds(2)}};
+  journal.operations = {{0, "send", 2, "pushes", "", -1, 100, 0, Seconds(1), Seconds(2)}};
   journal.evaluations = {{1, 8, Seconds(1), Seconds(2), 0.5, 0.7}};
   journal.missed_deadlines = 3;
   journal.dropped_samples = 64;

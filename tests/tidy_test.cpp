@@ -129,6 +129,8 @@ const std::vector<Layer>& upper_layers() {
        {"policies/vocabulary/", "runtime/process/", "runtime/launcher/", "runtime/cluster/"},
        {"fmt/", "nlohmann/", "sys/", "unistd.h", "fcntl.h", "signal.h", "sched.h"}},
       {"runtime/gpu/", {"policies/", "workloads/vectors/", "runtime/gpu/"}, {"cuda", "dlfcn.h", "unistd.h"}},
+      // The ranks whose GPUs sum together are those of a communicator.
+      {"runtime/gpu/device_collective.hpp", {"policies/vocabulary/", "runtime/gpu/"}, {"mpi.h"}},
       {"runtime/mpi/",
        {"policies/", "workloads/vectors/", "workloads/context.hpp", "runtime/gpu/", "runtime/mpi/"},
        {"mpi.h", "mpi-ext.h", "cuda", "nccl.h", "sys/", "unistd.h", "fcntl.h", "pthread.h", "sched.h",

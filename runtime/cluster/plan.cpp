@@ -84,28 +84,28 @@ std::vector<PlanHost> plan_hosts(const Wiring& wiring) {
   return hosts;
 }
 
-std::vector<Pipe> plan_pipes(const Wiring& wiring, const std::vector<PlanHost>& hosts, bool delays) {
-  std::map<int, Pipe> pipes;
+std::vector<Shaper> plan_shapers(const Wiring& wiring, const std::vector<PlanHost>& hosts, bool delays) {
+  std::map<int, Shaper> shapers;
   for (const auto& [pair, route] : wiring.routes)
     for (const int channel : route.channels) {
       const auto& figures = wiring.channels[static_cast<std::size_t>(channel)];
-      auto& pipe =
-          pipes.try_emplace(channel, Pipe{channel, false, segments_at(figures.bandwidth), {}}).first->second;
-      pipe.pairs.push_back(pair);
-      const bool cuts = hosts[static_cast<std::size_t>(pair.first)].segments > pipe.segments;
-      pipe.front = pipe.front || cuts || (delays && figures.latency > Seconds(0.0));
+      auto& shaper = shapers.try_emplace(channel, Shaper{channel, false, segments_at(figures.bandwidth), {}})
+                         .first->second;
+      shaper.pairs.push_back(pair);
+      const bool cuts = hosts[static_cast<std::size_t>(pair.first)].segments > shaper.segments;
+      shaper.front = shaper.front || cuts || (delays && figures.latency > Seconds(0.0));
     }
-  std::vector<Pipe> list;
-  for (auto& [channel, pipe] : pipes) list.push_back(std::move(pipe));
+  std::vector<Shaper> list;
+  for (auto& [channel, shaper] : shapers) list.push_back(std::move(shaper));
   return list;
 }
 
 /// By device of arrival and destination: for each sender, the device through which its packets leave.
 using Departures = std::map<std::pair<std::string, int>, std::map<int, std::string>>;
 
-Departures departures(const Wiring& wiring, const std::vector<Pipe>& pipes) {
-  std::map<int, std::size_t> pipe_of;
-  for (std::size_t i = 0; i < pipes.size(); ++i) pipe_of[pipes[i].channel] = i;
+Departures departures(const Wiring& wiring, const std::vector<Shaper>& shapers) {
+  std::map<int, std::size_t> shaper_of;
+  for (std::size_t i = 0; i < shapers.size(); ++i) shaper_of[shapers[i].channel] = i;
   Departures found;
   for (const auto& [pair, route] : wiring.routes) {
     const auto [from, to] = pair;
@@ -115,8 +115,8 @@ Departures departures(const Wiring& wiring, const std::vector<Pipe>& pipes) {
       arrival = std::move(next);
     };
     for (const int channel : route.channels) {
-      const std::size_t i = pipe_of.at(channel);
-      if (pipes[i].front) turn(fmt::format("s{}", i), fmt::format("t{}", i));
+      const std::size_t i = shaper_of.at(channel);
+      if (shapers[i].front) turn(fmt::format("s{}", i), fmt::format("t{}", i));
       turn(fmt::format("a{}", i), fmt::format("b{}", i));
     }
     turn(fmt::format("h{}", to), "");
@@ -166,12 +166,12 @@ std::string namespace_of(const std::string& id, const std::string& alias) {
 Plan make_plan(const std::string& id, const Wiring& wiring, bool delays) {
   check_wiring(wiring);
   auto hosts = plan_hosts(wiring);
-  auto pipes = plan_pipes(wiring, hosts, delays);
-  auto turns = plan_turns(departures(wiring, pipes));
+  auto shapers = plan_shapers(wiring, hosts, delays);
+  auto turns = plan_turns(departures(wiring, shapers));
   return {id,
           std::move(hosts),
           wiring.channels,
-          std::move(pipes),
+          std::move(shapers),
           std::move(turns),
           socket_buffer(wiring, delays),
           delays};

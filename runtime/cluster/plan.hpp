@@ -24,7 +24,7 @@ struct PlanHost {
   int segments;         ///< TCP segments in its largest packet
 };
 
-struct Pipe {
+struct Shaper {
   int channel;
   bool front;
   int segments;  ///< of the largest packet that it shapes as a whole
@@ -44,10 +44,10 @@ struct Plan {
   std::string id;
   std::vector<PlanHost> hosts;
   std::vector<Channel> channels;
-  std::vector<Pipe> pipes;  ///< of the channels that some route uses
-  std::vector<Turn> turns;  ///< ordered by arrival
-  Bytes socket_buffer;      ///< enough to fill the widest and longest route
-  bool delays;              ///< fronts add the latency of their channel
+  std::vector<Shaper> shapers;  ///< of the channels that some route uses
+  std::vector<Turn> turns;      ///< ordered by arrival
+  Bytes socket_buffer;          ///< enough to fill the widest and longest route
+  bool delays;                  ///< fronts add the latency of their channel
 };
 
 /// Size of a full frame as HTB counts it, and the payload in it.

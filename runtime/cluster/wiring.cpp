@@ -68,7 +68,7 @@ std::vector<BytesPerSecond> max_min_rates(const Wiring& wiring, const std::vecto
         continue;
       fixed[flow] = true;
       rates[flow] = least;
-      for (const int channel : way)
+      for (const int channel : route)
         if (wiring.channels[static_cast<std::size_t>(channel)].shared)
           left[static_cast<std::size_t>(channel)] -= least;
     }

@@ -368,7 +368,7 @@ TEST_F(Twins, AnInterruptedValidationEndsWhatItStarted) {
   EXPECT_EQ(result.exit_code, 143) << result.output;
 }
 
-TEST_F(Twins, MessagesOfDevicesGoAsAskedOrNotAtAll) {
+TEST_F(Twins, DeviceMessagesGoAsRequestedOrFail) {
   const std::string words =
       "run " + line_.experiment("run: {devices: native}\n") + " --set run.device_messages=";
   const auto staged = line_.tandem(words + "staged --out staged");
@@ -380,7 +380,7 @@ TEST_F(Twins, MessagesOfDevicesGoAsAskedOrNotAtAll) {
       << direct.output;
 }
 
-TEST_F(Twins, PrintCommandPrintsTheLaunch) {
+TEST_F(Twins, PrintCommandPrintsTheLaunchCommand) {
   const auto result = line_.tandem("run " + line_.experiment() + " --out out --print-command");
   EXPECT_EQ(result.exit_code, 0);
   EXPECT_NE(result.output.find("mpirun"), std::string::npos);

@@ -12,7 +12,7 @@ namespace tandem::calibration {
 
 inline constexpr Channel ping{1, false};
 inline constexpr Channel pong{2, false};
-/// Rank 0 tells another rank what to do, or is told something, in a note.
+/// Instructions of rank 0 to another rank, and results for rank 0, in notes.
 inline constexpr Channel words{3, true};
 
 /// Interquartile range over median.

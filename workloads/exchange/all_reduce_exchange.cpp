@@ -285,10 +285,10 @@ class AllReduceExchange : public Exchange {
   std::optional<CoordinatorClient> coordinator_;
   std::vector<std::unique_ptr<CompressedSum>> compressed_;  ///< by bucket; empty without compression
   sync::Payload payload_ = sync::Payload::gradient;
-  std::optional<double> weight_;  ///< of this worker's payload in the exchange under way
+  std::optional<double> weight_;  ///< of this worker's payload in the current exchange
   float total_weight_ = 0.0F;     ///< the sum of all members' weights, when it is done
   int version_ = 0;
-  std::int64_t samples_ = 0;  ///< of all workers; without a coordinator all take as many
+  std::int64_t samples_ = 0;  ///< of all workers, which take equally many without a coordinator
 };
 
 }  // namespace

@@ -193,7 +193,7 @@ class Factored final : public CompressedSum {
   Feedback feedback_;
   std::int64_t elements_;
   Element element_;
-  std::span<const float> values_;  ///< of the exchange under way, to be sent
+  std::span<const float> values_;  ///< of the current exchange, to be sent
   HostCopy<float> copy_;           ///< of the payload, where it is not in the host's memory
   std::vector<float> left_;
   std::vector<float> right_;

@@ -1,7 +1,7 @@
-// Exchange of whole models with other workers directly. Two ways share it: members that all begin the
-// exchange send each other their models (D-PSGD); a worker that calls another gets its model and leaves both
-// their mean, while the other computes (AD-PSGD). Where workers go at different paces, the first one counts
-// their steps and tells all when the job ends.
+// Exchange of whole models between workers directly. Two kinds share it: members that all begin the exchange
+// send each other their models (D-PSGD); a worker calls another one, which computes meanwhile, and the models
+// of both become their mean (AD-PSGD). Where workers have different paces, the first one counts the steps of
+// all and notifies them when the job ends.
 #include <algorithm>
 #include <functional>
 #include <span>
@@ -61,7 +61,7 @@ class PeerExchange : public Exchange {
     }
   }
 
-  // The model left whole when the exchange began.
+  // The whole model was sent when the exchange began.
   void bucket_ready(int, const Contribution&) override {}
 
   void wait_progressing(Pending& until) override {
@@ -103,7 +103,7 @@ class PeerExchange : public Exchange {
 
   void leave() override {
     if (!same_pace_) serve_until_all_have_left();
-    for (auto* operations : {&sends_, &replies_, &told_}) context_.wait_all(*operations);
+    for (auto* operations : {&sends_, &replies_, &notices_}) context_.wait_all(*operations);
     average_at_first();
   }
 
@@ -123,9 +123,10 @@ class PeerExchange : public Exchange {
     context_.wait(work);
   }
 
-  // ---- What others ask for ----
-  // `inbox_`: each caller's next call; what the first worker hears from each other one, or what it tells this
-  // one; and last, since it may be done already, what `overlap` waits for.
+  // ---- Requests of other workers ----
+  // `inbox_`: each caller's next call; then on the first worker the next count of each other one, and on the
+  // others the end of the job; and last the operation that wait_progressing waits for, so that the others are
+  // handled first.
 
   void listen_to_caller(std::size_t caller) {
     inbox_[caller] =
@@ -155,8 +156,8 @@ class PeerExchange : public Exchange {
     take_over();
   }
 
-  /// The average is made at once, so that the next caller meets it; what it costs, this worker's device takes
-  /// when it comes to it. Nobody waits for that.
+  /// The average is computed at once, so that the next caller gets it. Its cost is work of this worker's
+  /// device, for which nothing waits until the exchange ends.
   void answer(std::size_t caller) {
     // A worker calls again only after it has the reply, so this does not block.
     if (!replies_[caller].empty()) context_.wait(replies_[caller]);
@@ -169,7 +170,7 @@ class PeerExchange : public Exchange {
     listen_to_caller(caller);
   }
 
-  /// Nobody is served from here on until the next exchange begins.
+  /// No caller is served from here until the next exchange begins.
   void take_over() {
     context_.wait_all(averages_);
     averages_.clear();
@@ -200,13 +201,13 @@ class PeerExchange : public Exchange {
     stopping_ = true;
     if (same_pace_) return;
     for (const Rank other : others())
-      told_.push_back(context_.send(other, protocol::ends, {}, protocol::pack(protocol::End{})));
+      notices_.push_back(context_.send(other, protocol::ends, {}, protocol::pack(protocol::End{})));
   }
 
   void tell_first(const Note& note) {
-    for (Pending& before : told_) wait_progressing(before);
-    told_.clear();
-    told_.push_back(context_.send(first_, protocol::counts, {}, note));
+    for (Pending& before : notices_) wait_progressing(before);
+    notices_.clear();
+    notices_.push_back(context_.send(first_, protocol::counts, {}, note));
   }
 
   /// The first worker's model becomes the mean of all.
@@ -248,9 +249,9 @@ class PeerExchange : public Exchange {
   std::vector<Pending> receives_;
   std::vector<Pending> sends_;
   std::vector<Pending> replies_;   ///< by caller
-  std::vector<Pending> averages_;  ///< that this worker's device has still to make
-  std::vector<Pending> told_;      ///< to the first worker, or by it
-  Seconds before_{};               ///< how long the job has been under way before this run
+  std::vector<Pending> averages_;  ///< that this worker's device still has to compute
+  std::vector<Pending> notices_;   ///< sent to the first worker, or by it
+  Seconds before_{};               ///< how long the job had run before it was resumed
   std::int64_t own_steps_ = 0;
   bool stopping_ = false;
   std::int64_t bytes_sent_ = 0;

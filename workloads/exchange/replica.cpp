@@ -139,7 +139,7 @@ Kernel Replica::adopt_sum_of(int bucket, double weight, UpdateTime time) {
   };
 }
 
-/// A server's has memory of its own, since it may come while the worker's gradient is still on its way.
+/// One from a server has memory of its own, since it may arrive while the worker's gradient is in flight.
 std::span<const float> Replica::sum_of_gradients() const {
   return incoming_.empty() ? learner_->gradient() : incoming_.span();
 }
@@ -178,8 +178,7 @@ Kernel Replica::adopt_centre() {
       give_way_to_centre(tie_->pull);
       device_.copy(marked_.data(), incoming_.data(), incoming_.bytes());
     };
-  // The centre has moved by its share of the distance already: what is left of that distance tells how long
-  // it was.
+  // The centre has already moved by its share of the distance; the original distance follows from the rest.
   return [this] {
     device_.copy(marked_.data(), incoming_.data(), incoming_.bytes());
     give_way_to_centre(tie_->pull / (1.0 - tie_->pull));

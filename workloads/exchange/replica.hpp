@@ -40,40 +40,41 @@ class Replica {
   Kernel local_update(UpdateTime time);
   /// Of the last forward; NaN when math is modelled.
   double loss() const;
-  /// What of the step under way is not finite, up to this bucket, named as FiniteGuard does; none when math
-  /// is modelled. Pre: called once for each bucket, after its backward is done and before it is sent.
+  /// The first part of the current step, up to this bucket, that is not finite, named as FiniteGuard does;
+  /// none when math is modelled. Pre: called once per bucket, after its backward is done and before it is
+  /// sent.
   const std::optional<std::string>& find_non_finite(int bucket);
 
   /// change = model - model at the last `mark`.
   Kernel compute_change();
-  /// Remembers the model as the start of a round, unless it is tied to a centre, which then stands in for it.
-  /// Only algorithms that exchange changes need it.
+  /// Copies the model as the start of a round. Where it is tied to a centre, the centre is used instead, and
+  /// nothing is copied. Only algorithms that exchange changes need it.
   void mark();
   /// Multiplies the payload by its weight in a sum.
   Kernel weigh(sync::Payload payload, double weight);
-  /// Takes over the mean of workers' payloads of so much weight together, of which the sum has taken the
-  /// payload's place, or has come from a server: an optimiser step by the mean gradient, the marked model
-  /// plus the mean change, or the mean model. `time`: of the round's beginning.
+  /// Applies the mean of workers' payloads whose sum, of this total weight, is in the payload's memory or was
+  /// received from a server: an optimiser step by the mean gradient, the marked model plus the mean change,
+  /// or the mean model. `time`: of the round's beginning.
   Kernel adopt_sum(sync::Payload payload, double weight, UpdateTime time);
-  /// The same for one bucket of the gradient, first the last bucket. Pre: every bucket has its turn.
+  /// The same for one bucket of the gradient. Pre: called for every bucket, beginning with the last.
   Kernel adopt_sum_of(int bucket, double weight, UpdateTime time);
   /// The model is the worker's own and only tied to the server's, the centre.
   bool is_tied() const { return tie_.has_value(); }
-  /// Lets the centre pull the model, and takes over the new one that has come. Pre: is_tied().
+  /// Lets the centre pull the model, and replaces the centre by the one received. Pre: is_tied().
   Kernel adopt_centre();
 
-  /// Where what a server sends is received: the model itself, unless it is tied, or gets means.
+  /// The memory in which a server's reply is received: that of the model, unless it is tied or the reply is a
+  /// mean gradient.
   Slice incoming(std::int64_t offset, std::int64_t elements);
   Slice payload(sync::Payload payload, std::int64_t offset, std::int64_t elements);
-  /// What the worker alone knows of its model after an exchange, and of its optimiser. Nothing when math is
-  /// modelled.
+  /// The part of model and optimiser after an exchange that no server has. Nothing when math is modelled.
   void serialise(StateArchive& state);
   /// The next forward is that of this step.
   void begin_at(std::int64_t step);
   /// The worker's own flat model, in the device's memory; empty when math is modelled.
   std::span<float> model() { return learner_ ? learner_->model() : std::span<float>(); }
-  /// The whole flat model that training is about, which is the centre where there is one, in the host's
-  /// memory and valid until the next call; empty when math is modelled.
+  /// The flat model that the job trains (the centre, where there is one), in the host's memory and valid
+  /// until the next call; empty when math is modelled.
   std::span<const float> values();
 
  private:
@@ -93,7 +94,7 @@ class Replica {
   bool server_steps_;      ///< and it takes every step
   FloatArray marked_;      ///< the model at the start of the round, or the centre as last known
   FloatArray change_;
-  FloatArray incoming_;             ///< the centre, or a mean gradient, as it comes; empty: the model comes
+  FloatArray incoming_;             ///< the received centre or mean gradient; empty: models are received
   std::vector<float> host_values_;  ///< of `values`, where the device's memory is not the host's
 };
 

@@ -191,7 +191,7 @@ void AllReduces::on_done(std::size_t slot) {
 }
 
 Completion AllReduces::wait_progressing(Pending& until) {
-  TANDEM_CHECK(!until.empty(), "all-reduces under way", running_);
+  TANDEM_CHECK(!until.empty(), "all-reduces in progress", running_);
   slots_.back() = std::move(until);
   while (true) {
     Completion completion = context_.wait_any(slots_);

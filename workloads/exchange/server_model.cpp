@@ -58,7 +58,7 @@ void ServerModel::load_initial(const ReplicaPlan& plan, bool averages_statistics
   if (!averages_statistics) initial_ = std::move(whole);
 }
 
-/// What follows changes the model, and not what was handed out of it.
+/// Copies the model if a snapshot of it is in use, so that later changes do not reach the snapshot.
 void ServerModel::keep_what_is_held() {
   if (Snapshots::is_held_by_owner_alone(model_)) return;
   const Snapshot before = model_;
@@ -126,7 +126,7 @@ Snapshot ServerModel::hand_out(int worker) {
   return model_;
 }
 
-/// Of trained elements and of statistics alike. In lockstep nobody still sends the last one.
+/// Of trained elements and of statistics. In lockstep the last mean is no longer being sent.
 void ServerModel::take_mean() {
   model_.reset();
   model_ = snapshots_.fresh();
@@ -184,7 +184,7 @@ void ServerModel::move_by_change(const ShardPiece& piece, double scale, const Fl
               static_cast<float>(share * scale));
 }
 
-/// The pusher's model is the centre that it was sent, and its change.
+/// The model of the worker that pushed is the centre that it was sent, plus its change.
 void ServerModel::give_way_to_worker(const ShardPiece& piece, const Stretch& at,
                                      const FloatArray& handed_out) {
   const float* const sent = handed_out.data() + piece.shard_offset;

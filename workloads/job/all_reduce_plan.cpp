@@ -20,7 +20,7 @@ constexpr Bytes element_size{sizeof(float)};
 constexpr double worth_leaving = 1e-3;
 constexpr double never = std::numeric_limits<double>::infinity();
 
-/// The network between workers, as a price needs it. Where routes are not known, all are alike and share
+/// The network between workers, as a price needs it. Where routes are not known, all are equal and share
 /// nothing.
 collectives::Network network_of(const std::vector<int>& place_of, const platforms::Network& network) {
   if (network.routes.empty())

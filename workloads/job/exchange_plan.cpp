@@ -57,7 +57,8 @@ ExchangePlan::ExchangePlan(const Experiment& experiment, std::shared_ptr<const M
       algorithm_(&sync::catalog().find(sync_.algorithm)),
       sync_setting_(sync_setting_of(experiment, *algorithm_, workers)),
       all_workers_(static_cast<std::size_t>(workers)),
-      servers_send_means_(route() == sync::Route::server && experiment.optimizer.update_at == UpdateSide::workers),
+      servers_send_means_(route() == sync::Route::server &&
+                          experiment.optimizer.update_at == UpdateSide::workers),
       global_rate_(experiment.optimizer.global_rate),
       compression_(&compression::catalog().find(sync_.compression)),
       compression_options_(
@@ -87,8 +88,8 @@ void ExchangePlan::check_statistics(const Experiment& experiment) const {
                          !std::holds_alternative<sync::ElasticTie>(update_rule());
   if (has_any && evaluates && !by_worker)
     throw ConfigError("sync.average_statistics: expected true, because with " + sync_.algorithm + " over " +
-                      to_text(sync_.over) + " the model that is evaluated has no statistics of '" + model_->name +
-                      "' otherwise, found false");
+                      to_text(sync_.over) + " the model that is evaluated has no statistics of '" +
+                      model_->name + "' otherwise, found false");
 }
 
 /// A distance that is still there is sent again: what a message lost of it must not be sent once more.

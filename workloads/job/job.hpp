@@ -49,7 +49,7 @@ class Job {
   void resume_from(ResumePoint point);
 
   /// Whether this worker decodes its next batch while its GPU still computes: a batch that is requested in
-  /// advance, and whose size no exchange changes meanwhile. The same in both worlds.
+  /// advance, and whose size no exchange can still change. The same in both worlds.
   bool loads_ahead(Rank worker) const;
 
  private:

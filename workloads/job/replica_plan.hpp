@@ -15,7 +15,7 @@ struct ReplicaPlan {
   std::shared_ptr<const ModelDescription> description;  ///< one for all ranks of a process
   LearnerSetting learner;                               ///< without replica and GPU
   bool real_math = false;
-  std::string initial;     ///< path of the checkpoint to start from; empty: from the seed
+  std::string initial;                         ///< path of the checkpoint to start from; empty: from the seed
   OnNonFinite non_finite = OnNonFinite::stop;  ///< see Experiment::Workload
 };
 

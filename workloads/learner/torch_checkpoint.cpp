@@ -1,4 +1,4 @@
-// Checkpoints in PyTorch's own file format. The unpickler of libtorch reads data only, it runs nothing.
+// Checkpoints in PyTorch's own file format. libtorch's unpickler reads data only and runs no code.
 #include <ATen/ATen.h>
 #include <torch/csrc/jit/serialization/pickle.h>
 
@@ -17,7 +17,7 @@ namespace {
 
 using StateDict = c10::Dict<std::string, at::Tensor>;
 
-/// Leaves either the whole file or what was there before.
+/// Atomic: leaves the complete new file, or the old one.
 void write_whole(const std::string& path, const std::vector<char>& bytes) {
   const std::string aside = path + ".partial";
   {
@@ -50,7 +50,7 @@ c10::IValue read_archive(const std::string& path) {
 }
 
 [[noreturn]] void fail_entry(const std::string& path, const std::string& entry) {
-  throw ConfigError("checkpoint '" + path + "' is not one of Tandem: expected entry '" + entry +
+  throw ConfigError("checkpoint '" + path + "' was not written by Tandem: expected entry '" + entry +
                     "', found none of that type");
 }
 

@@ -1,5 +1,5 @@
-// The models by name, and what chooses one: all that a learner needs to know before it computes. Knows no
-// libtorch.
+// The models by name, and the setting that selects one, which is all that a learner needs before it computes.
+// Does not use libtorch.
 #pragma once
 
 #include <cstdint>

@@ -59,7 +59,8 @@ Seconds ComputeTimeSampler::disk_delay() {
 }
 
 bool ComputeTimeSampler::any_slowdown(const Job& job) {
-  if (job.devices().profile() == nullptr || job.spec().experiment.run.devices != DeviceSpeed::native) return false;
+  if (job.devices().profile() == nullptr || job.spec().experiment.run.devices != DeviceSpeed::native)
+    return false;
   const CostModel costs = job.devices().cost_model(0);
   for (std::size_t kind = 0; kind < work_names.size(); ++kind)
     if (costs.slowdown({.kind = static_cast<Work::Kind>(kind)}) > 1.0) return true;

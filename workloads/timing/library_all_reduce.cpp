@@ -6,8 +6,10 @@ LibraryAllReduceCost::LibraryAllReduceCost(const Job& job, const platforms::Netw
                                            std::uint64_t noise_seed)
     : job_(job),
       network_(network),
-      profile_(job.spec().experiment.physics.network == NetworkSource::profile ? job.devices().profile() : nullptr) {
-  if (job.spec().experiment.physics.noise == NoiseSource::profile) noise_ = Rng::stream(noise_seed, "native all-reduce");
+      profile_(job.spec().experiment.physics.network == NetworkSource::profile ? job.devices().profile()
+                                                                               : nullptr) {
+  if (job.spec().experiment.physics.noise == NoiseSource::profile)
+    noise_ = Rng::stream(noise_seed, "native all-reduce");
 }
 
 LibraryAllReduceCost::Time LibraryAllReduceCost::next(std::span<const Rank> members, Bytes size) {

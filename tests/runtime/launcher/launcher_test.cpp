@@ -37,7 +37,7 @@ TEST(LaunchCommand, OneMachine) {
 }
 
 // A CUDA-aware Open MPI has smcuda, and another would not start with a list that names it.
-TEST(LaunchCommand, MemoryOfGpusMayTakeAWayOfItsOwn) {
+TEST(LaunchCommand, GpuMemoryMayUseItsOwnTransport) {
   LaunchSetting setting{.ranks = 2, .program = {"p"}, .device_memory = true};
   EXPECT_TRUE(contains_in_order(launch_command(setting),
                                 {"--mca", "btl", "^tcp,ofi,openib,portals4,uct,ugni,usnic"}));
@@ -78,7 +78,7 @@ TEST(RankLines, ReadBackWhatTheyWrite) {
     EXPECT_FALSE(parse_progress_line(other)) << other;
 }
 
-TEST(MpirunErrors, TellsRanksFromMpirun) {
+TEST(MpirunErrors, SeparatesRanksFromMpirun) {
   MpirunErrors errors;
   const std::string rule(74, '-');
   EXPECT_EQ(errors.read("a warning"), "a warning");
@@ -117,7 +117,7 @@ std::vector<pid_t> survivors_of(const std::vector<pid_t>& ranks) {
   return alive_of(ranks);
 }
 
-TEST(Launcher, PassesLinesAndProgressOn) {
+TEST(Launcher, ForwardsLinesAndProgress) {
   std::vector<std::string> output, error;
   std::vector<double> progress;
   const auto result =
@@ -149,7 +149,7 @@ TEST(Launcher, AFailingRankIsNamedWithItsOwnMessage) {
   EXPECT_TRUE(bad_input.message.ends_with(": no such key")) << bad_input.message;
 }
 
-TEST(Launcher, ASilentEndIsNamedToo) {
+TEST(Launcher, AnEndWithoutMessageIsReportedToo) {
   const auto killed = launch(ranks_that("killed"));
   EXPECT_EQ(killed.exit_code, 70);
   EXPECT_EQ(killed.failed_rank, 2);
@@ -160,7 +160,7 @@ TEST(Launcher, ASilentEndIsNamedToo) {
   EXPECT_NE(left.message.find("exit code 9"), std::string::npos) << left.message;
 }
 
-TEST(Launcher, WhatCannotBeStartedIsAnError) {
+TEST(Launcher, AMissingProgramIsAnError) {
   EXPECT_THROW(launch({.ranks = 1, .program = {"true"}, .mpirun = "/no/mpirun"}), WorldError);
   const auto result = launch({.ranks = 2, .program = {"/no/such/program"}});
   EXPECT_EQ(result.exit_code, 70);

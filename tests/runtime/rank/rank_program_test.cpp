@@ -150,7 +150,7 @@ TEST(RankOptions, WrongOnesAreRefused) {
   EXPECT_THROW(parse({"a", "--out", "d", "--repetition", "2x"}), ConfigError);
 }
 
-TEST(DeviceMessages, GoStraightWhereTheMpiCan) {
+TEST(DeviceMessages, AreDirectWhereTheMpiCan) {
   EXPECT_TRUE(messages_are_direct(DeviceMessages::automatic, true));
   EXPECT_FALSE(messages_are_direct(DeviceMessages::automatic, false));
   EXPECT_FALSE(messages_are_direct(DeviceMessages::staged, true));

@@ -226,7 +226,7 @@ TEST_F(ScriptModelFile, OtherImagesOrOutputs) {
   LearnerSetting colour = setting();
   colour.dataset.channels = 3;
   const std::string message = error_of(colour);
-  EXPECT_NE(message.find("cannot take images of 3x28x28: "), std::string::npos) << message;
+  EXPECT_NE(message.find("does not accept images of 3x28x28: "), std::string::npos) << message;
   EXPECT_NE(message.find("to have 1 channels, but got 3 channels"), std::string::npos) << message;
   LearnerSetting classes = setting();
   classes.dataset.classes = 11;

@@ -1,5 +1,6 @@
 #include "policies/sync/replay.hpp"
 
+#include <string_view>
 #include <utility>
 
 #include "policies/vocabulary/check.hpp"
@@ -14,7 +15,7 @@ ServerDecisions decide(ServerPolicy& policy, const ServerEvent& event) {
   return decisions;
 }
 
-Beginning decide(WorkerPolicy& policy, const StepBegin& event) {
+StepBeginDecision decide(WorkerPolicy& policy, const StepBegin& event) {
   auto exchange = policy.on_step_begin(event);
   return {.exchange = std::move(exchange), .reports = policy.reports(event)};
 }
@@ -27,6 +28,17 @@ std::string decide_in_words(WorkerPolicy& policy, const WorkerEvent& event) {
   return "";
 }
 
+namespace {
+constexpr std::string_view restored = "restore ";
+}  // namespace
+
+std::string restore_event(const std::string& state) { return std::string(restored) + state; }
+
+std::optional<std::string> restored_state(const std::string& event) {
+  if (!event.starts_with(restored)) return std::nullopt;
+  return event.substr(restored.size());
+}
+
 void fast_forward(WorkerPolicy& policy, std::int64_t exchanges, int batch) {
   int local_steps = 0;
   for (std::int64_t done = 0; done < exchanges;) {
@@ -35,7 +47,8 @@ void fast_forward(WorkerPolicy& policy, std::int64_t exchanges, int batch) {
     if (!exchanged) {
       const auto decision = policy.on_step_done(
           {.now = Seconds(0.0), .duration = Seconds(0.0), .samples = batch, .local_steps = local_steps});
-      TANDEM_CHECK(!std::holds_alternative<Ask>(decision), "asks a coordinator, which is a matter of timing");
+      TANDEM_CHECK(!std::holds_alternative<Ask>(decision),
+                   "the policy asks a coordinator: it is timing-driven");
       exchanged = std::holds_alternative<Exchange>(decision);
     }
     if (!exchanged) continue;

@@ -151,7 +151,7 @@ class SyntheticRun {
     const auto decisions = told(
         sync::Report{Seconds(now_), number, worker.version, worker.local_steps, Seconds(worker.own_time)});
     const auto& answer = std::get<sync::AnswerReport>(decisions.at(0));
-    return {Seconds(now_), answer.ready, answer.members};
+    return {Seconds(now_), answer.ready};
   }
 
   void push(int number) {

@@ -86,7 +86,7 @@ class AllReduceExchange : public Exchange {
   void await(int bucket) override { group_->reduces->finish(bucket); }
 
   sync::Answer ask(const Contribution& contribution) override {
-    return {.now = context_.now(), .ready = coordinator_.value().ask(contribution, version_), .members = {}};
+    return {.now = context_.now(), .ready = coordinator_.value().ask(contribution, version_)};
   }
   void report(const Contribution& contribution) override {
     coordinator_.value().report(contribution, version_);

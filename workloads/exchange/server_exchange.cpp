@@ -90,7 +90,7 @@ class ServerExchange : public Exchange {
 
   sync::Answer ask(const Contribution& contribution) override {
     const bool ready = coordinator_.ask(contribution, versions_[coordinating_]);
-    return {.now = context_.now(), .ready = ready, .members = {}};
+    return {.now = context_.now(), .ready = ready};
   }
   void report(const Contribution& contribution) override {
     coordinator_.report(contribution, versions_[coordinating_]);

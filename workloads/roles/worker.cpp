@@ -90,9 +90,9 @@ void Worker::step() {
   if (writes_checkpoints_ && !is_last_mean && checkpoints_.is_due(progress_.job_rounds())) save_checkpoint();
 }
 
-sync::Beginning Worker::begin() {
+sync::StepBeginDecision Worker::begin() {
   const sync::StepBegin event{progress_.local_steps()};
-  sync::Beginning decision = sync::decide(*policy_, event);
+  sync::StepBeginDecision decision = sync::decide(*policy_, event);
   if (journal_.keep_decisions) log(event, sync::to_text(decision));
   return decision;
 }

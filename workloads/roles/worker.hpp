@@ -27,7 +27,7 @@ class Worker {
 
  private:
   void step();
-  sync::Beginning begin();
+  sync::StepBeginDecision begin();
   void load();
   void forward();
   Pending begin_backward(int bucket);

@@ -5,10 +5,10 @@
 
 namespace tandem::sync {
 
-/// The option that all of them offer.
+/// The option of every algorithm that offers a choice of weights.
 inline OptionSpec weights_option() {
   return {.name = "weights",
-          .summary = "weight of a worker's change in the mean",
+          .summary = "weight of a worker's change in the mean: equal, or by its samples or local steps",
           .default_value = std::string("uniform"),
           .choices = {"uniform", "samples", "steps"}};
 }

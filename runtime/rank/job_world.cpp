@@ -35,9 +35,9 @@ MpiSetting emulated_setting(const Job& job, Rank rank) {
   return {.emulated =
               [model = job.devices().cost_model(rank), slow = Slowdown(job.spec().experiment, rank)](
                   const Work& work) mutable { return std::optional(model.price(work) * slow.next(work)); },
-          .emulated_disk = [&disks](int disk, Bytes size, bool write) -> std::optional<Seconds> {
+          .emulated_disk = [&disks](int disk, const DiskAccess& access, bool write) -> std::optional<Seconds> {
             const auto& priced = disks.at(static_cast<std::size_t>(disk));
-            return size / (write ? priced.write_rate : priced.read_rate);
+            return access.size / (write ? priced.write_rate : priced.read_rate);
           }};
 }
 

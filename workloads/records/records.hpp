@@ -59,6 +59,7 @@ struct DecisionRecord {
 struct OperationRecord {
   Rank rank = 0;
   /// "compute", "send", "receive", "all-reduce", "read", "write", "sleep"; "copy": see record_of_copy.
+  /// With " (cancelled)" or " (peer left)" behind it where the operation ended so.
   std::string kind = {};
   int peer = -1;             ///< rank, or disk number
   std::string channel = {};  ///< of a message or all-reduce: its stream, see protocol.hpp; else empty

@@ -277,8 +277,10 @@ class CountingContext final : public Context {
     return Pending(0);
   }
   Pending all_reduce(std::span<const Rank>, Channel, Slice) override { return Pending(0); }
-  Pending read(int, Bytes, Kernel) override { return Pending(0); }
-  Pending write(int, Bytes, Kernel) override { return Pending(0); }
+  Pending read(int, DiskAccess, Kernel) override { return Pending(0); }
+  Pending write(int, DiskAccess, Kernel) override { return Pending(0); }
+  void cancel(const Pending&) override {}
+  void announce_departure() override {}
   Pending sleep(Seconds) override { return Pending(0); }
   bool is_done(const Pending&) override { return true; }
   Completion wait(Pending& pending) override { return wait_any({&pending, 1}); }

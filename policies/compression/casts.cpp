@@ -27,7 +27,7 @@ class Cast final : public Codec {
   std::int64_t elements_;
 };
 
-Efforts efforts(const Options& options) {
+Efforts cast_efforts(const Options& options) {
   constexpr double both = sizeof(float) + half_bytes;
   return {{both + feedback_bytes(options)}, {both}};
 }
@@ -41,7 +41,7 @@ Entry fp16() {
           .options = {error_feedback_option(false)},
           .make = {.sharing = Sharing::summed,
                    .make = make_codec<Cast<Fp16>>,
-                   .efforts = efforts,
+                   .efforts = cast_efforts,
                    .element = &collectives::fp16_element}};
 }
 
@@ -53,7 +53,7 @@ Entry bf16() {
       .options = {error_feedback_option(false)},
       .make = {.sharing = Sharing::summed,
                .make = make_codec<Cast<Bf16>>,
-               .efforts = efforts,
+               .efforts = cast_efforts,
                .element = &collectives::bf16_element}};
 }
 

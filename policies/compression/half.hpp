@@ -1,5 +1,5 @@
-// 16-bit floats: IEEE binary16, and bfloat16, the upper half of a float. Rounded to nearest, ties to even; finite
-// numbers that are too large become the largest finite one.
+// 16-bit floats: IEEE binary16, and bfloat16, the upper half of a float. Rounded to nearest, ties to even;
+// finite numbers that are too large become the largest finite one.
 #pragma once
 
 #include <bit>

@@ -54,7 +54,7 @@ class OneBit final : public Codec {
   Stretch stretch_;
 };
 
-Efforts efforts(const Options& options) {
+Efforts one_bit_efforts(const Options& options) {
   constexpr double width = sizeof(float) + 0.125;
   return {{width + feedback_bytes(options), 4.0}, {width, 2.0}};
 }
@@ -70,7 +70,7 @@ Entry one_bit() {
               "Seide, Fu, Droppo, Li, Yu: 1-Bit Stochastic Gradient Descent and its Application to "
               "Data-Parallel Distributed Training of Speech DNNs. Interspeech 2014",
           .options = {error_feedback_option(true)},
-          .make = {.sharing = Sharing::gathered, .make = make_codec<OneBit>, .efforts = efforts}};
+          .make = {.sharing = Sharing::gathered, .make = make_codec<OneBit>, .efforts = one_bit_efforts}};
 }
 
 }  // namespace tandem::compression

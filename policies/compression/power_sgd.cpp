@@ -215,7 +215,7 @@ std::unique_ptr<SharedFactors> make_shared_factors(const Setting& setting) {
   return std::make_unique<LowRank>(setting);
 }
 
-Efforts efforts(const Options& options) {
+Efforts power_sgd_efforts(const Options& options) {
   const auto rank = static_cast<double>(options.integer("rank"));
   constexpr double width = sizeof(float);
   const double own = has_error_feedback(options) ? 2.0 * rank : 0.0;  // to expand what was sent
@@ -235,7 +235,7 @@ Entry power_sgd() {
                       error_feedback_option(true)},
           .make = {.sharing = Sharing::factored,
                    .make = make_codec<PowerSgd>,
-                   .efforts = efforts,
+                   .efforts = power_sgd_efforts,
                    .element = nullptr,
                    .make_factors = make_shared_factors}};
 }

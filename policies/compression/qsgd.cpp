@@ -89,7 +89,7 @@ class Qsgd final : public Codec {
   std::uint64_t seed_;
 };
 
-Efforts efforts(const Options& options) {
+Efforts qsgd_efforts(const Options& options) {
   const double width =
       4.0 + code_bits(options.integer("levels")) / 8.0 + 4.0 / static_cast<double>(options.integer("bucket"));
   constexpr double flops_of_draw = 20.0;
@@ -108,7 +108,7 @@ Entry qsgd() {
               "Quantization and Encoding. NeurIPS 2017",
           .options = {integer_option("levels", "levels of a magnitude above 0", 4, 1, 32767),
                       integer_option("bucket", "elements that share a norm", 128, 1, 1e9)},
-          .make = {.sharing = Sharing::gathered, .make = make_codec<Qsgd>, .efforts = efforts}};
+          .make = {.sharing = Sharing::gathered, .make = make_codec<Qsgd>, .efforts = qsgd_efforts}};
 }
 
 }  // namespace tandem::compression

@@ -63,7 +63,7 @@ class RandomK final : public Codec {
   std::vector<bool> marked_;
 };
 
-Efforts efforts(const Options& options) {
+Efforts random_k_efforts(const Options& options) {
   const double share = options.real("ratio");
   const double both = 2.0 * sizeof(float) * share;
   // One draw per chosen element, and one test per element whether it is chosen.
@@ -82,7 +82,7 @@ Entry random_k() {
           .options = {ratio_option(), error_feedback_option(true)},
           .make = {.sharing = Sharing::summed,
                    .make = make_codec<RandomK>,
-                   .efforts = efforts,
+                   .efforts = random_k_efforts,
                    .element = &collectives::float_element}};
 }
 

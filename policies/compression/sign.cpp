@@ -47,7 +47,7 @@ class Sign final : public Codec {
   Stretch stretch_;
 };
 
-Efforts efforts(const Options& options) {
+Efforts sign_efforts(const Options& options) {
   constexpr double width = sizeof(float) + 0.125;
   return {{width + feedback_bytes(options), 3.0}, {width, 2.0}};
 }
@@ -63,7 +63,7 @@ Entry sign() {
               "Karimireddy, Rebjock, Stich, Jaggi: Error Feedback Fixes SignSGD and other Gradient "
               "Compression Schemes. ICML 2019",
           .options = {error_feedback_option(true)},
-          .make = {.sharing = Sharing::gathered, .make = make_codec<Sign>, .efforts = efforts}};
+          .make = {.sharing = Sharing::gathered, .make = make_codec<Sign>, .efforts = sign_efforts}};
 }
 
 }  // namespace tandem::compression

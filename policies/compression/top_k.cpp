@@ -93,7 +93,7 @@ class TopK final : public Codec {
   std::vector<float> magnitudes_;
 };
 
-Efforts efforts(const Options& options) {
+Efforts top_k_efforts(const Options& options) {
   constexpr double passes_of_selection = 3.0;  // over the magnitudes, read and written, to find the k-th
   constexpr double width = sizeof(float);
   // Unsent values are read and written together with the values; sent ones are written.
@@ -108,7 +108,7 @@ Entry top_k() {
           .summary = "the largest elements and their indices, 8 bytes each; uses an all-gather",
           .paper = "Aji, Heafield: Sparse Communication for Distributed Gradient Descent. EMNLP 2017",
           .options = {ratio_option(), error_feedback_option(true)},
-          .make = {.sharing = Sharing::gathered, .make = make_codec<TopK>, .efforts = efforts}};
+          .make = {.sharing = Sharing::gathered, .make = make_codec<TopK>, .efforts = top_k_efforts}};
 }
 
 }  // namespace tandem::compression

@@ -3,8 +3,6 @@
 #include <string_view>
 #include <utility>
 
-#include "policies/vocabulary/check.hpp"
-
 namespace tandem::sync {
 
 ServerDecisions decide(ServerPolicy& policy, const ServerEvent& event) {
@@ -37,24 +35,6 @@ std::string restore_event(const std::string& state) { return std::string(restore
 std::optional<std::string> restored_state(const std::string& event) {
   if (!event.starts_with(restored)) return std::nullopt;
   return event.substr(restored.size());
-}
-
-void fast_forward(WorkerPolicy& policy, std::int64_t exchanges, int batch) {
-  int local_steps = 0;
-  for (std::int64_t done = 0; done < exchanges;) {
-    bool exchanged = decide(policy, StepBegin{local_steps}).exchange.has_value();
-    ++local_steps;
-    if (!exchanged) {
-      const auto decision = policy.on_step_done(
-          {.now = Seconds(0.0), .duration = Seconds(0.0), .samples = batch, .local_steps = local_steps});
-      TANDEM_CHECK(!std::holds_alternative<Ask>(decision),
-                   "the policy asks a coordinator: it is timing-driven");
-      exchanged = std::holds_alternative<Exchange>(decision);
-    }
-    if (!exchanged) continue;
-    ++done;
-    local_steps = 0;
-  }
 }
 
 }  // namespace tandem::sync

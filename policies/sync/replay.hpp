@@ -1,7 +1,6 @@
-// Feeds recorded events to policies, one at a time, or the steps of many exchanges.
+// Feeds recorded events to policies, one at a time.
 #pragma once
 
-#include <cstdint>
 #include <optional>
 #include <string>
 
@@ -21,9 +20,5 @@ std::string decide_in_words(WorkerPolicy& policy, const WorkerEvent& event);
 std::string restore_event(const std::string& state);
 /// The state in such a record; none if the text is another event.
 std::optional<std::string> restored_state(const std::string& event);
-
-/// Feeds a fresh policy the steps of `exchanges` exchanges, of `batch` samples each. Pre: the algorithm is
-/// not timing-driven, so that durations do not matter.
-void fast_forward(WorkerPolicy& policy, std::int64_t exchanges, int batch);
 
 }  // namespace tandem::sync

@@ -1,5 +1,5 @@
-// A catalogue: an explicit list of named choices with summary, paper, options and factory. Help, `tandem list`,
-// error messages and tests read the names from it.
+// A catalogue: an explicit list of named choices with summary, paper, options and factory. Help, `tandem
+// list`, error messages and tests read the names from it.
 #pragma once
 
 #include <string>

@@ -1,5 +1,5 @@
-// Errors and checks. A programmer's error stops the program and prints the values; bad input and errors of the
-// environment are exceptions that the command turns into exit codes 2 and 70.
+// Errors and checks. A programmer's error stops the program and prints the values; bad input and errors of
+// the environment are exceptions that the command turns into exit codes 2 and 70.
 #pragma once
 
 #include <sstream>

@@ -1,5 +1,5 @@
-// Seeded random numbers that are the same on every machine. The standard library's distributions differ between
-// implementations, so the few that are needed are written here.
+// Seeded random numbers that are the same on every machine. The standard library's distributions differ
+// between implementations, so the few that are needed are written here.
 #pragma once
 
 #include <cstdint>

@@ -14,7 +14,6 @@
 #include "policies/vocabulary/check.hpp"
 #include "validation/campaign/suite.hpp"
 #include "validation/campaign/suite_file.hpp"
-#include "workloads/checkpoint/event_log.hpp"
 #include "workloads/checkpoint/saved_state.hpp"
 #include "workloads/cost/profile.hpp"
 #include "workloads/data/dataset_files.hpp"
@@ -143,17 +142,25 @@ void read_state(const std::string& input, const std::string& folder) {
   state.floats("velocity", values);
 }
 
-/// The length that a resume point has for the log comes first: "LENGTH\n".
-void read_events(const std::string& input, const std::string& folder) {
+/// "ALGORITHM\nSTATE": the state of a server, or of a worker where there are no servers.
+void read_policy_state(const std::string& input, const std::string&) {
   const auto end = std::min(input.find('\n'), input.size());
-  const std::string path = put(folder, "input.events", input.substr(std::min(end + 1, input.size())));
-  for (const auto& event : EventLog::read(path, std::atoll(input.substr(0, end).c_str()))) {
-    try {
-      sync::to_text(sync::parse_server_event(event));
-    } catch (const ConfigError&) {
-      sync::to_text(sync::parse_worker_event(event));
-    }
-  }
+  const auto& entry = sync::catalog().find(input.substr(0, end));
+  const std::string state = input.substr(std::min(end + 1, input.size()));
+  const sync::Setting setting{.workers = entry.make.most_workers == 1 ? 1 : 4,
+                              .batch = 8,
+                              .route = entry.make.routes.front(),
+                              .options = Options::resolve(entry.name, entry.options, {})};
+  const auto restore_twice = [&](auto&& make) {
+    const auto first = make(), second = make();
+    restore(*first, state);
+    restore(*second, serialised(*first));
+    expect_same(serialised(*second), serialised(*first));
+  };
+  if (entry.make.make_server != nullptr)
+    restore_twice([&] { return entry.make.make_server(setting); });
+  else
+    restore_twice([&] { return entry.make.make_worker(setting, 0); });
 }
 
 void read_policy_event(const std::string& input, const std::string&) {
@@ -238,7 +245,7 @@ const std::vector<Kind>& kinds() {
       {"profile", read_profile, true},
       {"job", read_job, true},
       {"state", read_state, true},
-      {"events", read_events, true},
+      {"policy_state", read_policy_state, true},
       {"policy_event", read_policy_event, true},
       {"idx_images", read_idx_images, false},
       {"idx_labels", read_idx_labels, false},

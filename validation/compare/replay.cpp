@@ -39,22 +39,23 @@ class Fresh {
     if (record.side == "server") {
       auto& server = servers_[record.rank];
       if (!server) server = factory_.make_server(setting_);
+      if (const auto state = sync::restored_state(record.event)) {
+        restore(*server, *state);
+        return "";
+      }
       return sync::to_text(sync::decide(*server, sync::parse_server_event(record.event)));
     }
     if (record.side != "worker") return std::nullopt;
     auto& worker = workers_[record.rank];
-    if (!worker) worker = worker_at_begin(record.rank);
+    if (!worker) worker = factory_.make_worker(setting_, worker_index(record.rank));
+    if (const auto state = sync::restored_state(record.event)) {
+      restore(*worker, *state);
+      return "";
+    }
     return sync::decide_in_words(*worker, sync::parse_worker_event(record.event));
   }
 
  private:
-  /// A policy as it was when the run began; the run may have been resumed.
-  std::unique_ptr<sync::WorkerPolicy> worker_at_begin(Rank rank) const {
-    auto worker = factory_.make_worker(setting_, worker_index(rank));
-    if (info_.resumed.is_object() && !factory_.timing_driven)
-      sync::fast_forward(*worker, info_.resumed.at("round").get<std::int64_t>(), setting_.batch);
-    return worker;
-  }
   int worker_index(Rank rank) const {
     return static_cast<int>(std::count(info_.roles.begin(), info_.roles.begin() + rank, "worker"));
   }

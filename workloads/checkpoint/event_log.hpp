@@ -1,11 +1,11 @@
-// The events of a policy since its job began, one per line, in a file that only grows: a new policy that
-// replays them is in the state of the old one.
+// The events of a policy since its run began, one per line, in a file that only grows: for audit. A resumed
+// job continues from the state of its policies, which its checkpoint holds, and its log begins with that
+// state.
 #pragma once
 
 #include <cstdint>
 #include <string>
 #include <utility>
-#include <vector>
 
 namespace tandem {
 
@@ -15,18 +15,13 @@ class EventLog {
   explicit EventLog(std::string path) : path_(std::move(path)) {}
   bool keeps() const { return !path_.empty(); }
   void add(const std::string& event);
-  /// Writes the events added since the last call, and returns the file's length in bytes. Errors: WorldError.
-  std::int64_t flush();
-  /// The events in the first `bytes` bytes of a log's file.
-  /// Errors: ConfigError naming the file when it cannot be read, is shorter, or ends within an event.
-  static std::vector<std::string> read(const std::string& path, std::int64_t bytes);
-  /// Adds the events of another log's file, and returns them. Errors: as `read`.
-  std::vector<std::string> copy_from(const std::string& path, std::int64_t bytes);
+  /// Writes the events added since the last call. Errors: WorldError.
+  void flush();
 
  private:
   std::string path_;
   std::string unwritten_;
-  std::int64_t written_ = 0;
+  bool is_begun_ = false;
 };
 
 }  // namespace tandem

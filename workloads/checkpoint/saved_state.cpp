@@ -16,7 +16,7 @@ namespace {
 using nlohmann::json;
 
 constexpr const char* format_name = "tandem state";
-constexpr int format_version = 2;
+constexpr int format_version = 3;
 
 [[noreturn]] void fail(const std::string& path, const std::string& what) {
   throw ConfigError("state '" + path + "': " + what);
@@ -133,6 +133,12 @@ const json& SavedState::at(const std::string& name) const {
 }
 
 std::int64_t SavedState::integer(const std::string& name) const { return at(name).get<std::int64_t>(); }
+std::string SavedState::text(const std::string& name) const {
+  const auto found = numbers_.find(name);
+  if (found == numbers_.end() || !found->is_string())
+    fail(path_, "expected a text '" + name + "', found none");
+  return found->get<std::string>();
+}
 double SavedState::real(const std::string& name) const { return at(name).get<double>(); }
 
 }  // namespace tandem

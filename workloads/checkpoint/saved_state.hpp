@@ -1,5 +1,5 @@
-// The state of one rank of a job, in memory and as a file: a line of JSON with the numbers and the sizes of
-// the vectors, then the values of the vectors as bytes.
+// The state of one rank of a job, in memory and as a file: a line of JSON with the numbers, the texts and
+// the sizes of the vectors, then the values of the vectors as bytes.
 #pragma once
 
 #include <map>
@@ -33,10 +33,12 @@ class SavedState : public StateArchive {
   void floats(const std::string& name, std::span<float> values) override;
 
   void set(const std::string& name, std::int64_t value) { numbers_[name] = value; }
+  void set_text(const std::string& name, const std::string& value) { numbers_[name] = value; }
   bool has(const std::string& name) const { return numbers_.contains(name); }
   /// Errors: ConfigError when there is no such value.
   std::int64_t integer(const std::string& name) const;
   double real(const std::string& name) const;
+  std::string text(const std::string& name) const;
 
  private:
   static SavedState read(const std::string& path, bool with_vectors);
@@ -47,7 +49,7 @@ class SavedState : public StateArchive {
   std::string path_ = "in memory";
   bool restores_ = false;
   bool leaves_unknown_ = false;
-  nlohmann::json numbers_ = nlohmann::json::object();
+  nlohmann::json numbers_ = nlohmann::json::object();  ///< and texts
   std::map<std::string, std::vector<float>> vectors_;
 };
 

@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "policies/vocabulary/check.hpp"
-#include "workloads/checkpoint/event_log.hpp"
 #include "workloads/learner/learner.hpp"
 
 namespace tandem {
@@ -105,15 +104,14 @@ bool all_exist(const Assignments& assignments, const std::string& directory, std
   }
 }
 
-/// Errors: ConfigError naming the file when the events of a rank's policy cannot be replayed.
-void expect_events(const RankAssignment& assignment, const SavedState& state, const std::string& directory) {
-  const std::string path = events_path(directory, assignment);
-  const auto events = EventLog::read(path, state.integer("events_bytes"));
-  std::size_t line = 0;
+/// Errors: ConfigError naming the file when the policy of a rank cannot be restored from its state.
+void expect_policy(const Job& job, const SavedState& state, const std::string& path) {
+  const std::string text = state.text("policy");
+  const auto policy = job.exchange().algorithm().make.make_server(job.exchange().sync_setting());
   try {
-    for (; line < events.size(); ++line) sync::parse_server_event(events[line]);
+    restore(*policy, text);
   } catch (const ConfigError& error) {
-    throw ConfigError(fmt::format("events '{}': line {}: {}", path, line + 1, error.what()));
+    throw ConfigError(fmt::format("state '{}': {}", path, error.what()));
   }
 }
 
@@ -131,7 +129,7 @@ ResumePoint resume_point_at(const Job& job, const std::string& directory, std::i
     point.workers_continue = common_rounds;
   point.policies_continue = !states.empty() && nobody_waits(job, states);
   for (std::size_t i = 0; point.policies_continue && i < deciders.size(); ++i)
-    expect_events(deciders[i], states[i], directory);
+    expect_policy(job, states[i], state_path(directory, round, deciders[i]));
   if (common_rounds && !point.workers_continue)
     throw ConfigError(fmt::format("the states of round {} are not of one moment", round));
   return point;

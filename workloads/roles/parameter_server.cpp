@@ -249,7 +249,7 @@ void ParameterServer::checkpoint_if_due() {
   checkpoints_.save(round, samples_, whole);
 }
 
-/// The text of an event, which the journal and a resumed job may need.
+/// The text of an event, for the journal and the event log.
 std::string ParameterServer::logged(const sync::ServerEvent& event) {
   if (!journal_.keep_decisions && !events_.keeps()) return "";
   std::string text = sync::to_text(event);
@@ -287,7 +287,7 @@ void ParameterServer::save_state(std::int64_t round) {
   SavedState state;
   serialise(state);
   model_.serialise_sum(state);
-  // A policy that has seen workers leave would not answer them when the job goes on with all.
+  // A policy that has seen workers leave would not answer them in a resumed job, which has all workers again.
   const bool answered =
       present_ == static_cast<int>(clients_.size()) &&
       std::ranges::none_of(clients_, [](const Client& c) { return c.waits || c.unanswered > 0; });
@@ -296,7 +296,8 @@ void ParameterServer::save_state(std::int64_t round) {
                        });
   state.set("all_answered", answered ? 1 : 0);
   state.set("all_current", current ? 1 : 0);
-  state.set("events_bytes", events_.flush());
+  state.set_text("policy", serialised(*policy_));
+  events_.flush();
   states_.save(round, state);
 }
 
@@ -311,15 +312,12 @@ void ParameterServer::resume(const Job& job) {
     return;
   }
   model_.serialise_sum(state);
-  const std::string path = events_path(from.directory, assignment_);
-  for (const auto& event : events_.copy_from(path, state.integer("events_bytes"))) replay_event(event);
-}
-
-/// A replay of this run needs the earlier events as well.
-void ParameterServer::replay_event(const std::string& event) {
-  const auto decisions = sync::decide(*policy_, sync::parse_server_event(event));
-  if (journal_.keep_decisions)
-    journal_.decisions.push_back({context_.rank(), "server", event, sync::to_text(decisions)});
+  const std::string policy = state.text("policy");
+  restore(*policy_, policy);
+  // A replay of this run begins with the same state.
+  const std::string event = sync::restore_event(policy);
+  events_.add(event);
+  if (journal_.keep_decisions) journal_.decisions.push_back({context_.rank(), "server", event, ""});
 }
 
 /// The writer of checkpoints collects the parts of all servers; the others send theirs and get an empty

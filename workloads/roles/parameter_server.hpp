@@ -76,7 +76,6 @@ class ParameterServer {
   void serialise(StateArchive& state);
   void save_state(std::int64_t round);
   void resume(const Job& job);
-  void replay_event(const std::string& event);
   /// Since the job began, also where it was resumed.
   Seconds now() const { return before_ + context_.now(); }
   /// As the policy knows them.

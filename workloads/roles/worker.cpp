@@ -238,6 +238,7 @@ void Worker::save_state_if_due() {
   if (progress_.local_steps() > 0 || !states_.is_due(round)) return;
   SavedState state;
   serialise(state);
+  state.set_text("policy", serialised(*policy_));
   states_.save(round, state);
 }
 
@@ -250,8 +251,15 @@ void Worker::resume(const Job& job, int index) {
   serialise(state);
   replica_.begin_at(progress_.step());
   batches_.skip(progress_.samples_taken());
-  if (!plan_.is_timing_driven()) sync::fast_forward(*policy_, progress_.round(), job.data().batch());
+  if (state.has("policy")) restore_policy(state.text("policy"));
   if (progress_.granted_steps() > 0) grant(progress_.granted_steps());
+}
+
+void Worker::restore_policy(const std::string& state) {
+  restore(*policy_, state);
+  // A replay of this run begins with the same state.
+  if (journal_.keep_decisions)
+    journal_.decisions.push_back({context_.rank(), "worker", sync::restore_event(state), ""});
 }
 
 void Worker::grant(int local_steps) {

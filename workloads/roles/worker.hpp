@@ -47,6 +47,7 @@ class Worker {
   std::int64_t round_of_checkpoints() const {
     return writes_checkpoints_ ? progress_.job_rounds() : progress_.round();
   }
+  void restore_policy(const std::string& state);
   void grant(int local_steps);
   void log(const sync::WorkerEvent& event, std::string decisions);
   sync::WorkerDecision logged(const sync::WorkerEvent& event, sync::WorkerDecision decision);

@@ -1,4 +1,4 @@
-// Fresh policies that are brought to where others were decide as those do from then on.
+// Fresh policies that are restored from the state of others, or see their events, decide like them.
 #include "policies/sync/replay.hpp"
 
 #include <gtest/gtest.h>
@@ -60,15 +60,16 @@ std::ptrdiff_t steps_of(const std::vector<std::string>& decided, int exchanges) 
   return at - decided.begin();
 }
 
-class FastForward : public ::testing::TestWithParam<Worker> {};
+class RestoredWorkers : public ::testing::TestWithParam<Worker> {};
 
-TEST_P(FastForward, DecidesAsIfItHadTakenTheSteps) {
+TEST_P(RestoredWorkers, DecideAsIfTheyHadTakenTheSteps) {
   for (int index = 0; index < (GetParam().algorithm == "sequential" ? 1 : workers); ++index)
     for (const int exchanges : {0, 1, 5, 11}) {
       const auto whole = decisions(*GetParam().make(index), 200);
-      const auto rest = GetParam().make(index);
-      fast_forward(*rest, exchanges, batch);
       const auto begin = steps_of(whole, exchanges);
+      const auto first = GetParam().make(index), rest = GetParam().make(index);
+      decisions(*first, static_cast<int>(begin));
+      restore(*rest, serialised(*first));
       EXPECT_EQ(decisions(*rest, 200 - static_cast<int>(begin)),
                 std::vector(whole.begin() + begin, whole.end()))
           << exchanges;
@@ -90,7 +91,7 @@ std::vector<Worker> not_driven_by_timing() {
     }
   return all;
 }
-INSTANTIATE_TEST_SUITE_P(Catalogue, FastForward, ::testing::ValuesIn(not_driven_by_timing()));
+INSTANTIATE_TEST_SUITE_P(Catalogue, RestoredWorkers, ::testing::ValuesIn(not_driven_by_timing()));
 
 class WorkerReplay : public ::testing::TestWithParam<Worker> {};
 

@@ -94,10 +94,10 @@ TEST(Replay, AnotherWordOfTheCoordinatorIsFound) {
   auto variant = synthetic_variant({.algorithm = "esync"});
   auto& decisions = variant.measured[0].journal.decisions;
   const auto record = std::find_if(decisions.begin(), decisions.end(), [](const auto& r) {
-    return r.side == "worker" && r.event.find("told=1") != std::string::npos;
+    return r.side == "worker" && r.event.find("answer=1") != std::string::npos;
   });
   ASSERT_NE(record, decisions.end());
-  record->event.replace(record->event.find("told=1"), 6, "told=0");
+  record->event.replace(record->event.find("answer=1"), 8, "answer=0");
   EXPECT_EQ(replay(variant.simulated, variant.measured).state, State::failed);
 }
 
@@ -149,6 +149,24 @@ TEST(Replay, WorkersThatAverageModelsAreReplayed) {
     if (last == results.journal.decisions.back().decisions) last = "exchange model members=1,3";
     EXPECT_EQ(replay(falsified, {}).state, State::failed) << algorithm;
   }
+}
+
+/// A resumed run records the states of its policies first.
+TEST(Replay, BeginsWithTheStatesOfAResumedRun) {
+  const OptionValues options = {{"order", std::string("step-first")}, {"global_every", std::int64_t{3}}};
+  Results results = of_workers_alone("d-psgd", sync::Route::peers, options, 7);
+  auto& decisions = results.journal.decisions;
+  // Without the first step, 2 events, of each worker.
+  std::map<Rank, int> seen;
+  std::erase_if(decisions, [&](const auto& record) { return seen[record.rank]++ < 2; });
+  EXPECT_EQ(replay(results, {}).state, State::failed);
+  for (Rank rank = 0; rank < 4; ++rank)
+    decisions.insert(decisions.begin(), {rank, "worker", sync::restore_event("exchanges=1"), ""});
+  const auto gate = replay(results, {});
+  EXPECT_EQ(gate.state, State::passed) << gate.detail;
+  EXPECT_EQ(gate.checked, 4 * (1 + 2 * 6));
+  decisions.front().event = sync::restore_event("steps=1");
+  EXPECT_THROW(replay(results, {}), ConfigError);
 }
 
 /// An event of another version of Tandem, say.

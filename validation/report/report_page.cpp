@@ -238,7 +238,8 @@ Page page_of_report(const json& document) {
   Page page{document.at("title").get<std::string>() + ": simulated and measured", "Tandem validation report"};
   add_head(document, page);
   add_failures(document, page);
-  page.add(Heading{2, "Notes"}, Bullets{remarks(document)});
+  if (auto notes = remarks(document); !notes.empty())
+    page.add(Heading{2, "Notes"}, Bullets{std::move(notes)});
   if (!compared_configurations(document).empty()) {
     add_predicted(document, page);
     add_errors(document, page);
@@ -328,7 +329,7 @@ Page summary_of(const json& document) {
   const json& sets = document.at("sets");
   if (configurations.size() > 1)
     for (const auto& set : sets)
-      if (sets.size() == 1 || set.at("name") != "all")
+      if (!set.at("errors").empty() && (sets.size() == 1 || set.at("name") != "all"))
         page.add(Heading{3, "Errors over configurations: " + set.at("name").get<std::string>()},
                  narrowed(errors_table(pointers_to(set.at("errors")), document.at("tolerance")),
                           {"Figure", "Bias", "Mean |error|", "p95", "Largest", "Noise floor", "Largest in"}));

@@ -19,7 +19,8 @@ namespace tandem::cli {
 namespace {
 
 std::string path_text(const Profile::Path& path) {
-  const bool told = !path.from_kind.empty() && !path.is_between(Job::processor_kind, Job::processor_kind);
+  const bool told =
+      !path.from_kind.empty() && !path.is_between(DevicePlan::processor_kind, DevicePlan::processor_kind);
   const std::string kinds = !told ? "" : fmt::format(" ({}, {})", path.from_kind, path.to_kind);
   std::string text = path.links == 0 ? fmt::format("\n  messages between two ranks of one machine{}\n", kinds)
                                      : fmt::format("\n  messages from {} to {}: {} links, {:.4g} MB/s\n",
@@ -29,9 +30,9 @@ std::string path_text(const Profile::Path& path) {
     text += fmt::format("  {:>10} B  {:>9.1f} us  +-{:.0f} %\n", entry.bytes, entry.median_s * 1e6,
                         entry.spread * 50);
   if (path.eager_bytes < std::numeric_limits<std::int64_t>::max())
-    text += fmt::format("  above {} B a message waits for its receive\n", path.eager_bytes);
+    text += fmt::format("  a message of more than {} B waits for its receive\n", path.eager_bytes);
   if (path.held_bytes > 0)
-    text += fmt::format("  a send is over when {} B are left of it\n", path.held_bytes);
+    text += fmt::format("  a send completes while up to {} B of it are still in flight\n", path.held_bytes);
   text += "  fitted\n";
   for (const auto& segment : path.segments)
     text += fmt::format("  from {:>9} B: {:.1f} us + size / {:.3g} MB/s\n", segment.from_bytes,
@@ -59,10 +60,10 @@ std::string copies_text(const Profile& profile) {
 
 std::string hosts_text(const Profile& profile) {
   if (profile.hosts.empty()) return "";
-  std::string text = "  time over that of the first host:\n";
+  std::string text = "  time relative to the first host:\n";
   for (const auto& entry : profile.hosts) {
     text += fmt::format("    {} ({}): a step x{:.3f} +-{:.1f} %",
-                        entry.host.empty() ? "a further rank" : entry.host, entry.kind, entry.ratio,
+                        entry.host.empty() ? "an additional rank" : entry.host, entry.kind, entry.ratio,
                         entry.spread * 50);
     if (entry.kind != profile.hosts.front().kind)
       for (const auto& of : entry.works) text += fmt::format(", {} x{:.3g}", name_of(of.work), of.ratio);
@@ -71,7 +72,7 @@ std::string hosts_text(const Profile& profile) {
   return text;
 }
 
-/// What calibration found around the prices of work: a line each.
+/// One line for each effect beside the costs of work.
 std::string disturbance_text(const Profile& profile) {
   std::string text;
   const auto separated = [](const std::string& list) { return list.empty() ? "" : ", "; };
@@ -84,13 +85,13 @@ std::string disturbance_text(const Profile& profile) {
       if (slowdown > 1.0) slower += fmt::format("{}{} x{:.2f}", separated(slower), name_of(kind), slowdown);
     }
     for (const auto& entry : profile.compute) first_s += std::max(0.0, entry.first_s - entry.median_s);
-    text += fmt::format("\n  amid messages of {} B: {}\n", profile.disturbing_bytes,
+    text += fmt::format("\n  while messages of {} B are in flight: {}\n", profile.disturbing_bytes,
                         slower.empty() ? "no work is slower" : slower);
-    text += fmt::format("  the first step takes {:.1f} ms more\n", first_s * 1e3);
+    text += fmt::format("  the first step takes {:.1f} ms longer\n", first_s * 1e3);
   }
-  if (const auto& begins = profile.start_offsets.raw_s; !begins.empty()) {
-    const auto [first, last] = std::minmax_element(begins.begin(), begins.end());
-    text += fmt::format("  {} ranks begin {:.2f} to {:.2f} ms after time zero\n", begins.size(), *first * 1e3,
+  if (const auto& offsets = profile.start_offsets.raw_s; !offsets.empty()) {
+    const auto [first, last] = std::minmax_element(offsets.begin(), offsets.end());
+    text += fmt::format("  start-up delay of {} ranks: {:.2f} to {:.2f} ms\n", offsets.size(), *first * 1e3,
                         *last * 1e3);
   }
   return text + hosts_text(profile);
@@ -103,8 +104,9 @@ std::string profile_text(const Profile& profile) {
   text += all_reduce_text(profile);
   text += copies_text(profile);
   if (profile.share_spread > 0)
-    text += fmt::format("\n  shares of messages on one link vary by {:.1f} % (sigma)\n",
-                        profile.share_spread * 100);
+    text +=
+        fmt::format("\n  bandwidth shares of messages on one link vary by {:.1f} % (standard deviation)\n",
+                    profile.share_spread * 100);
   if (!profile.compute.empty()) text += "\n  work            size          time\n";
   for (const auto& entry : profile.compute)
     text += fmt::format(
@@ -120,7 +122,7 @@ std::string profile_text(const Profile& profile) {
   return text;
 }
 
-/// The rate at which time grows with size, so that fixed costs do not count.
+/// Bytes per additional second, so that fixed costs do not count.
 double rate_between(std::int64_t small_bytes, double small_s, std::int64_t large_bytes, double large_s) {
   const double added_s = std::max(large_s - small_s, 0.1 * large_s);
   return static_cast<double>(large_bytes - small_bytes) / added_s;
@@ -135,7 +137,7 @@ BytesPerSecond storage_rate(const Profile& profile, bool write) {
   return BytesPerSecond(rate_between(small->bytes, small->median_s, large->bytes, large->median_s));
 }
 
-/// What the profile says of this machine, as a platform file states it.
+/// The values of the profile that a platform file contains.
 platforms::MeasuredMachine measured_machine(const Profile& profile, const ModelDescription& model) {
   double step_flops = 0;
   double step_s = 0;
@@ -183,12 +185,12 @@ void add_calibrate(CLI::App& app, int& exit_code) {
   command->add_flag("--cluster", *on_cluster, "Measure on the emulated cluster of the experiment's platform");
   command->add_flag(
       "--print-command", *print_command,
-      "Write job.json into OUT.work and print the launch, which writes OUT: for a batch system, or a "
-      "machine that has only tandem-rank");
+      "Write job.json into OUT.work and print the launch command, which writes OUT: for a batch system, or "
+      "a machine that has only tandem-rank");
   command->add_option("--platform", *platform, "Also write this machine as a platform file");
   command->footer(
       "Measures messages between ranks, MPI's own all-reduce, every piece of work of one training step, and\n"
-      "storage (the latter two with real math), never the runs that are compared. Examples:\n"
+      "storage (the latter two with real math). Runs that are compared later are never measured. Examples:\n"
       "  tandem calibrate workloads/experiments/mixed_lab.yaml --out profile.json\n"
       "  tandem simulate workloads/experiments/mixed_lab.yaml --set physics.network=profile --set "
       "physics.profile=profile.json\n"
@@ -199,7 +201,7 @@ void add_calibrate(CLI::App& app, int& exit_code) {
     const std::string path = options->out.empty() ? "profile.json" : options->out;
     for (const std::string& file : {path, *platform})
       if (!file.empty() && std::filesystem::exists(file) && !options->force)
-        throw ConfigError(file + " exists already; choose another, or --force");
+        throw ConfigError(file + " already exists; choose another name, or add --force");
     const LoadedJob loaded = load_job(*options);
     const bool real = loaded.experiment.workload.math == Experiment::Workload::Math::real;
     if (!platform->empty() && !real)
@@ -207,7 +209,8 @@ void add_calibrate(CLI::App& app, int& exit_code) {
     const std::string cluster = *on_cluster ? loaded.experiment.platform : "";
     if (*print_command) {
       if (!platform->empty())
-        throw ConfigError("--platform needs what is measured; not with --print-command");
+        throw ConfigError(
+            "--platform needs the results of the measurement, so it cannot be combined with --print-command");
       fmt::print("{}\n", prepare_calibration(*options, path, cluster));
       return;
     }

@@ -1,4 +1,4 @@
-// The ranks that measure: started, and started again when others used the machine meanwhile.
+// Starts the ranks that measure, and repeats the measurement if other programs used the machine meanwhile.
 #include "cli/calibration_run.hpp"
 
 #include <fmt/format.h>
@@ -21,37 +21,40 @@
 #include "runtime/launcher/launcher.hpp"
 #include "workloads/calibration/calibration.hpp"
 #include "workloads/cost/profile.hpp"
-#include "workloads/job/job.hpp"
+#include "workloads/job/job_document.hpp"
 
 namespace tandem::cli {
 namespace {
 
 using platforms::Topology;
 
-/// Whether ranks of the job may compute on different things of one machine.
+/// Whether ranks of the job may compute on different devices of one machine.
 bool has_kinds(const Job& job, const std::string& cluster) {
-  return cluster.empty() && job.real_math() && job.experiment().run.devices == "native";
+  return cluster.empty() && job.real_math() && job.spec().experiment.run.devices == DeviceSpeed::native;
 }
 
-/// One for each seat; two at least. One more where none computes on the processor, as another job on the
-/// platform might: a rank without a seat does.
+/// One for each rank of the job; at least two. One more, without a role, if none computes on the processor
+/// although another job on this platform might.
 int ranks_of(const Job& job, const std::string& cluster) {
-  const int ranks = std::max(2, static_cast<int>(job.assignments().size()));
+  const int ranks = std::max(2, job.roster().size());
   if (!has_kinds(job, cluster)) return ranks;
-  const std::string processor = Job::processor_kind;
+  const std::string processor = DevicePlan::processor_kind;
   for (Rank rank = 0; rank < ranks; ++rank)
-    if (job.kind_of(rank) == processor) return ranks;
-  const auto& hosts = job.platform().hosts;
-  const bool any = std::ranges::any_of(hosts, [&](const auto& h) { return job.kind_of(h) == processor; });
+    if (job.devices().kind_of(rank) == processor) return ranks;
+  const auto& hosts = job.spec().platform.hosts;
+  const bool any =
+      std::ranges::any_of(hosts, [&](const auto& h) { return job.devices().kind_of(h) == processor; });
   return any ? ranks + 1 : ranks;
 }
 
-/// Of ranks without a seat that of the last one.
+/// For a rank without a role: the host of the last rank.
 const std::string& host_of(const Job& job, Rank rank) {
-  return job.assignments()[std::min(static_cast<std::size_t>(rank), job.assignments().size() - 1)].host;
+  return job.roster()
+      .assignments()[std::min(static_cast<std::size_t>(rank), job.roster().assignments().size() - 1)]
+      .host;
 }
 
-/// The way between two ranks over the cluster's links; nothing where there is none.
+/// The route between two ranks over the cluster's links; empty if there is none.
 std::optional<Partner> partner_of(const Job& job, const Topology* topology, Rank from, Rank rank) {
   Partner partner{.rank = rank, .from = from};
   if (topology == nullptr) return partner;
@@ -63,14 +66,15 @@ std::optional<Partner> partner_of(const Job& job, const Topology* topology, Rank
   return partner;
 }
 
-/// One for each kind of way that leads from rank 0 over the cluster's links, and for each pair of kinds of
-/// hosts that ranks are on.
+/// One for each kind of route from rank 0 over the cluster's links, and for each pair of kinds of hosts with
+/// ranks.
 std::vector<Partner> partners_of(const Job& job, const std::string& cluster, int ranks) {
   std::optional<Topology> topology;
   if (!cluster.empty()) topology = platforms::load_topology(cluster);
   const auto kinds_of = [&](const Partner& partner) {
-    return job.real_math() ? std::minmax({job.kind_of(partner.from), job.kind_of(partner.rank)})
-                           : std::pair<std::string, std::string>();
+    return job.real_math()
+               ? std::minmax({job.devices().kind_of(partner.from), job.devices().kind_of(partner.rank)})
+               : std::pair<std::string, std::string>();
   };
   std::vector<Partner> partners;
   for (Rank from = 0; from < ranks; ++from)
@@ -78,23 +82,23 @@ std::vector<Partner> partners_of(const Job& job, const std::string& cluster, int
       const auto partner = partner_of(job, topology ? &*topology : nullptr, from, rank);
       if (!partner) continue;
       const auto alike = [&](const Partner& known) {
-        const bool same_way = known.links == partner->links && known.bandwidth == partner->bandwidth;
-        return kinds_of(known) == kinds_of(*partner) && (from > 0 || same_way);
+        const bool same_route = known.links == partner->links && known.bandwidth == partner->bandwidth;
+        return kinds_of(known) == kinds_of(*partner) && (from > 0 || same_route);
       };
       if (std::none_of(partners.begin(), partners.end(), alike)) partners.push_back(*partner);
     }
   return partners;
 }
 
-/// The ranks on other hosts that share nothing with rank 0's host but its link, as far as their bandwidth
-/// tells: it is the best that any has.
+/// The ranks on other hosts that share only the link of rank 0's host with it. Judged by bandwidth: they have
+/// the highest.
 std::vector<Rank> sharers_of(const Job& job, const std::string& cluster) {
   if (cluster.empty()) return {};
   const platforms::Topology topology = platforms::load_topology(cluster);
-  const std::string& own = job.assignments().front().host;
+  const std::string& own = job.roster().assignments().front().host;
   std::map<std::string, Rank> first_rank;
-  for (Rank rank = 1; rank < static_cast<Rank>(job.assignments().size()); ++rank)
-    first_rank.try_emplace(job.assignments()[static_cast<std::size_t>(rank)].host, rank);
+  for (Rank rank = 1; rank < job.roster().size(); ++rank)
+    first_rank.try_emplace(job.roster().host_of(rank), rank);
   double best = 0.0;
   std::vector<Rank> sharers;
   for (const auto& [host, rank] : first_rank) {
@@ -107,11 +111,13 @@ std::vector<Rank> sharers_of(const Job& job, const std::string& cluster) {
   return sharers;
 }
 
-/// The first rank of each host but rank 0's, where the job uses the devices that the hosts really have: of
-/// each host of a cluster, and of each kind of hosts where all are one machine's.
+/// With native devices, the first rank of each host other than rank 0's (on a cluster), or of each other kind
+/// of host (on one machine).
 std::vector<Rank> host_ranks_of(const Job& job, const std::string& cluster, int ranks) {
-  if (job.experiment().run.devices != "native") return {};
-  const auto place_of = [&](Rank rank) { return cluster.empty() ? job.kind_of(rank) : host_of(job, rank); };
+  if (job.spec().experiment.run.devices != DeviceSpeed::native) return {};
+  const auto place_of = [&](Rank rank) {
+    return cluster.empty() ? job.devices().kind_of(rank) : host_of(job, rank);
+  };
   std::set<std::string> known{place_of(0)};
   std::vector<Rank> first;
   for (Rank rank = 1; rank < ranks; ++rank)
@@ -119,60 +125,60 @@ std::vector<Rank> host_ranks_of(const Job& job, const std::string& cluster, int 
   return first;
 }
 
-/// What is there before the ranks that measure are started.
+/// Everything that the start of the ranks needs.
 struct Preparation {
-  std::string directory;  ///< with their document, and for their files
+  std::string directory;  ///< of the job document and the ranks' files
   LaunchSetting launch;
   std::unique_ptr<ClusterUse> use;  ///< null: no cluster
 };
 
-/// `may_make`: the cluster, when it is not up.
+/// `may_create`: the cluster, if it is not up.
 Preparation prepare(const LoadedJob& loaded, const std::string& profile_path, const std::string& cluster,
-                    bool may_make) {
-  Preparation made;
-  made.directory = profile_path + ".work";
-  const Job job(loaded.experiment, loaded.platform, made.directory, network_of_workers(loaded));
+                    bool may_create) {
+  Preparation prepared;
+  prepared.directory = profile_path + ".work";
+  const Job job(loaded.experiment, loaded.platform, prepared.directory, network_of_workers(loaded));
   const int ranks = ranks_of(job, cluster);
   auto document = job_document(job);
   document["partners"] = to_json(partners_of(job, cluster, ranks));
   document["sharers"] = sharers_of(job, cluster);
   document["host_ranks"] = host_ranks_of(job, cluster, ranks);
   document["cluster"] = cluster;
-  made.launch.ranks = ranks;
-  made.launch.device_memory = job.may_send_device_memory();
-  made.launch.program = {sibling_program("tandem-rank"),
-                         made.directory + "/job.json",
-                         "--out",
-                         made.directory,
-                         "--calibrate",
-                         profile_path,
-                         "--command",
-                         command_line()};
+  prepared.launch.ranks = ranks;
+  prepared.launch.device_memory = job.devices().may_send_device_memory();
+  prepared.launch.program = {sibling_program("tandem-rank"),
+                             prepared.directory + "/job.json",
+                             "--out",
+                             prepared.directory,
+                             "--calibrate",
+                             profile_path,
+                             "--command",
+                             command_line()};
   if (!cluster.empty()) {
     std::vector<std::string> hosts;
     for (Rank rank = 0; rank < ranks; ++rank) hosts.push_back(host_of(job, rank));
-    made.use = std::make_unique<ClusterUse>(cluster, may_make);
-    made.use->put_ranks(made.launch, hosts);
+    prepared.use = std::make_unique<ClusterUse>(cluster, may_create);
+    prepared.use->put_ranks(prepared.launch, hosts);
   }
-  std::filesystem::create_directories(made.directory);
-  std::ofstream file(made.directory + "/job.json");
+  std::filesystem::create_directories(prepared.directory);
+  std::ofstream file(prepared.directory + "/job.json");
   file << document.dump();
-  if (!file.flush()) throw WorldError("cannot write into " + made.directory);
-  return made;
+  if (!file.flush()) throw WorldError("cannot write into " + prepared.directory);
+  return prepared;
 }
 
 /// Starts the ranks once.
 int measure(const LoadedJob& loaded, const std::string& profile_path, const std::string& cluster) {
-  const Preparation made = prepare(loaded, profile_path, cluster, true);
+  const Preparation prepared = prepare(loaded, profile_path, cluster, true);
   LaunchEvents events;
   events.error = [](const std::string& line) { fmt::print(stderr, "{}\n", line); };
-  const LaunchResult result = launch(made.launch, events);
-  std::filesystem::remove_all(made.directory);
+  const LaunchResult result = launch(prepared.launch, events);
+  std::filesystem::remove_all(prepared.directory);
   if (result.exit_code != 0) fmt::print(stderr, "tandem: {}\n", result.message);
   return result.exit_code;
 }
 
-/// Keeps the profile that others disturbed least.
+/// Keeps the profile that other programs disturbed least.
 int measure_undisturbed(const LoadedJob& loaded, const std::string& profile_path,
                         const std::string& cluster) {
   constexpr int attempts = 2;
@@ -188,10 +194,11 @@ int measure_undisturbed(const LoadedJob& loaded, const std::string& profile_path
     if (share < least) std::filesystem::rename(fresh, best);
     least = std::min(least, share);
     if (share <= disturbing_load) break;
-    fmt::print(stderr, "tandem: {}other programs had {:.0f} % of this machine during the calibration{}\n",
+    fmt::print(stderr, "tandem: {}other programs used {:.0f} % of this machine during the calibration{}\n",
                attempt < attempts ? "" : "warning: ", share * 100,
-               attempt < attempts ? "; measuring again"
-                                  : "; calibrate again when it is quiet (the least disturbed one is kept)");
+               attempt < attempts
+                   ? "; measuring again"
+                   : "; calibrate again when this machine is idle (the least disturbed profile is kept)");
   }
   std::filesystem::remove(fresh);
   std::filesystem::rename(best, profile_path);
@@ -203,14 +210,13 @@ int measure_undisturbed(const LoadedJob& loaded, const std::string& profile_path
 int run_calibration(const JobOptions& options, const std::string& profile_path, const std::string& cluster) {
   const int exit_code = measure_undisturbed(load_job(options), profile_path, cluster);
   if (exit_code != exit_fine) return exit_code;
-  // The naps of ranks that wait take up to a seventh on two cores; the rest is other people's work.
+  // Waiting ranks sleep for up to a seventh of the time on two cores; more is due to other programs.
   constexpr double busy = 0.25;
   if (const double share = load_profile(profile_path).cpu_wait_share; share > busy)
-    fmt::print(
-        stderr,
-        "tandem: warning: the measuring rank waited {:.0f} % of the time for a core, so the profile is too "
-        "slow; calibrate again when this machine is quiet\n",
-        share * 100);
+    fmt::print(stderr,
+               "tandem: warning: the measuring rank waited {:.0f} % of the time for a CPU core, so times in "
+               "the profile are too long; calibrate again when this machine is idle\n",
+               share * 100);
   return exit_fine;
 }
 

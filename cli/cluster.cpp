@@ -1,4 +1,4 @@
-// `tandem cluster`: makes, shows, measures and removes the emulated clusters of this machine.
+// `tandem cluster`: creates, shows, measures and removes the emulated clusters of this machine.
 #include "runtime/cluster/cluster.hpp"
 
 #include <fmt/format.h>
@@ -22,7 +22,7 @@ struct ClusterOptions {
   bool all = false;
 };
 
-/// A platform file stands for the cluster of its name.
+/// A platform file means the cluster of its name.
 std::string id_of(const std::string& target) {
   return target.ends_with(".xml") ? cluster::cluster_id(target) : target;
 }
@@ -39,7 +39,8 @@ void up(const ClusterOptions& options) {
   const std::string id = new_id(options);
   const auto made = cluster::bring_up(id, options.target, wiring_of(options.target), options.force);
   const auto plan = made.plan();
-  fmt::print("cluster '{}' is up: {} hosts, {} pipes\n", id, plan.hosts.size(), plan.pipes.size());
+  fmt::print("cluster '{}' is up: {} hosts, {} link directions\n", id, plan.hosts.size(),
+             plan.shapers.size());
   report_cluster(made);
 }
 
@@ -58,12 +59,13 @@ void down(const ClusterOptions& options) {
 void print_status(const cluster::ClusterStatus& status) {
   if (status.cluster)
     fmt::print("{}: {}, {}\n", status.id, status.cluster->platform,
-               status.whole ? "up" : "damaged: namespaces are missing, or there are too many");
+               status.whole ? "up" : "damaged: network namespaces are missing or unexpected");
   else
-    fmt::print("{}: left over in part; `tandem cluster down {}` removes it\n", status.id, status.id);
+    fmt::print("{}: left over, incomplete; `tandem cluster down {}` removes it\n", status.id, status.id);
   if (status.cluster)
-    fmt::print("  latency of links: {}\n",
-               status.cluster->delays ? "emulated (netem)" : "the kernel's own path (no netem here)");
+    fmt::print("  latency of links: {}\n", status.cluster->delays
+                                               ? "emulated (netem)"
+                                               : "that of the kernel's own path (this kernel has no netem)");
   for (const auto& host : status.hosts)
     fmt::print("  {:<20} {:<12} {}{}{}\n", host.name, host.address, host.space,
                host.present ? "" : " (missing)",
@@ -89,15 +91,17 @@ std::string only_platform() {
 }
 
 void add_check(CLI::App& parent, int& exit_code) {
-  auto* command = parent.add_subcommand("check", "Measure every link with MPI and compare with the file");
+  auto* command =
+      parent.add_subcommand("check", "Measure every link with MPI and compare it with the platform file");
   const auto options = std::make_shared<ClusterCheckOptions>();
-  command->add_option("PLATFORM", options->platform, "Platform file (.xml) [that of the only cluster]");
-  command->add_option("--json", options->json, "Write the table to this file, too");
+  command->add_option("PLATFORM", options->platform,
+                      "Platform file (.xml) [that of the only cluster that is up]");
+  command->add_option("--json", options->json, "Write the table to this file as well");
   command->add_option("--tolerance", options->tolerance, "Largest error of a bandwidth that passes [0.05]")
       ->check(above_zero());
   command->footer(
       "Examples:\n"
-      "  tandem cluster check platforms/mixed_lab.xml       makes the cluster for the check if none is up\n"
+      "  tandem cluster check platforms/mixed_lab.xml       creates the cluster for the check if none is up\n"
       "  tandem cluster check platforms/mixed_lab.xml --json links.json");
   command->callback([options, &exit_code] {
     if (options->platform.empty()) options->platform = only_platform();
@@ -112,18 +116,18 @@ void add_cluster(CLI::App& app, int& exit_code) {
       "cluster", "Emulate a platform on this machine (Linux, root): hosts, links, sharing");
   command->require_subcommand(1);
   const auto options = std::make_shared<ClusterOptions>();
-  auto* make = command->add_subcommand("up", "Make the network that a platform file describes");
+  auto* make = command->add_subcommand("up", "Create the network that a platform file describes");
   make->add_option("PLATFORM", options->target, "Platform file (.xml)")->required();
-  make->add_option("--name", options->name, "Name of the cluster [that of the file]");
-  make->add_flag("--force", options->force, "Replace the cluster of that name, or what is left of it");
+  make->add_option("--name", options->name, "Name of the cluster [name of the file]");
+  make->add_flag("--force", options->force, "Replace the cluster of that name, complete or not");
   make->footer("Example:\n  tandem cluster up platforms/mixed_lab.xml");
   make->callback([options] { up(*options); });
-  command->add_subcommand("status", "List clusters, hosts, addresses and what runs there")->callback([] {
+  command->add_subcommand("status", "List clusters with their hosts, addresses and processes")->callback([] {
     status();
   });
   add_check(*command, exit_code);
   auto* remove =
-      command->add_subcommand("down", "Remove a cluster, or what is left of it; ends what runs there");
+      command->add_subcommand("down", "Remove a cluster, complete or not; ends the processes in it");
   remove->add_option("CLUSTER", options->target, "Platform file (.xml), or name of a cluster");
   remove->add_flag("--all", options->all, "Remove every cluster of this machine");
   remove->footer(
@@ -132,9 +136,9 @@ void add_cluster(CLI::App& app, int& exit_code) {
       "  tandem cluster down --all");
   remove->callback([options] { down(*options); });
   command->footer(
-      "A link of the file becomes a shaped pair of devices, a host a network namespace. Nothing of the "
-      "machine\n"
-      "outside these changes. Examples:\n"
+      "Each host of the file becomes a network namespace, each link a shaped pair of network devices. "
+      "Nothing\n"
+      "outside these namespaces changes. Examples:\n"
       "  tandem cluster up platforms/mixed_lab.xml\n"
       "  tandem cluster check platforms/mixed_lab.xml\n"
       "  tandem run --cluster platforms/mixed_lab.xml workloads/experiments/mixed_lab.yaml --variant bsp\n"

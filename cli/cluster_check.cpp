@@ -21,7 +21,7 @@ namespace {
 using cluster::Measurement;
 using nlohmann::json;
 
-/// A folder that goes with this object.
+/// A temporary folder, removed with this object.
 class WorkFolder {
  public:
   WorkFolder() {
@@ -41,13 +41,13 @@ class WorkFolder {
   std::filesystem::path path_;
 };
 
-/// What is printed of a measurement.
+/// One row of the table.
 struct Row {
   std::string name;
   int flows = 0;
-  double file_rate = 0.0;  ///< of all flows together; infinite: nothing limits
+  double file_rate = 0.0;  ///< of all flows together; infinite: no link limits them
   double rate = 0.0;
-  double worst = 1.0;  ///< measured / file of the flow that is farthest off
+  double worst = 1.0;  ///< measured / file, of the flow with the largest error
   double file_latency_s = -1.0;
   double latency_s = -1.0;
   bool fine = true;
@@ -99,11 +99,13 @@ void print_rows(const std::vector<Row>& rows, const cluster::Cluster& cluster, d
   fmt::print("\n{} of {} within {:.0f} % of the file's bandwidth; latency {}\n",
              static_cast<std::ptrdiff_t>(rows.size()) - off, rows.size(), tolerance * 100,
              cluster.delays ? "is emulated (netem), on top of the kernel's own path"
-                            : "is that of the kernel's own path (no netem here)");
+                            : "is that of the kernel's own path (this kernel has no netem)");
   double load = 0.0;
   if (off > 0 && getloadavg(&load, 1) == 1)
-    fmt::print("the machine's load was {:.1f} on {} cores; where processes wait for cores, links go unused\n",
-               load, std::thread::hardware_concurrency());
+    fmt::print(
+        "the machine's load was {:.1f} on {} cores; links stay below their bandwidth while processes wait "
+        "for cores\n",
+        load, std::thread::hardware_concurrency());
 }
 
 void write_json(const std::string& path, const std::vector<Row>& rows, const ClusterUse& use,

@@ -1,4 +1,4 @@
-// `tandem cluster check`: measures an emulated cluster with MPI itself and sets it beside the platform file.
+// `tandem cluster check`: measures an emulated cluster with MPI and compares it with the platform file.
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@ namespace tandem::cli {
 
 struct ClusterCheckOptions {
   std::string platform;
-  std::string json;  ///< file to write as well; empty: none
+  std::string json;  ///< also written to this file; empty: none
   double tolerance = 0.05;
 };
 

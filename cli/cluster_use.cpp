@@ -32,37 +32,36 @@ void report_cluster(const cluster::Cluster& cluster) {
   if (!cluster.delays)
     fmt::print(
         stderr,
-        "tandem: this kernel has no netem: the latency of links is not emulated, it is that of the kernel's "
+        "tandem: this kernel has no netem, so the latency of links is not emulated but that of the kernel's "
         "own path\n        (measure it with `tandem cluster check`)\n");
 }
 
 namespace {
 
-void require_whole(const std::string& id, const std::string& platform_path) {
+void require_complete(const std::string& id, const std::string& platform_path) {
   for (const auto& status : cluster::cluster_statuses())
     if (status.id == id && !status.whole)
-      throw ConfigError(fmt::format("cluster '{}' is not whole; `tandem cluster up --force {}` makes it anew",
+      throw ConfigError(fmt::format("cluster '{}' is incomplete; `tandem cluster up --force {}` recreates it",
                                     id, platform_path));
 }
 
 }  // namespace
 
-ClusterKeeper::ClusterKeeper(const std::string& platform_path, bool may_make) {
+ClusterKeeper::ClusterKeeper(const std::string& platform_path, bool may_create) {
   const std::string id = cluster::cluster_id(platform_path);
   const auto wiring = wiring_of(platform_path);
-  require_whole(id, platform_path);
+  require_complete(id, platform_path);
   cluster_ = cluster::find_cluster(id);
   if (cluster_ && cluster_->wiring != wiring)
     throw ConfigError(
-        fmt::format("cluster '{}' was made from {}, which does not describe the same network as {} does "
-                    "now; `tandem cluster up --force {}` makes it anew",
+        fmt::format("cluster '{}' was created from {}, whose network differs from that of {} "
+                    "now; `tandem cluster up --force {}` recreates it",
                     id, cluster_->platform, platform_path, platform_path));
-  if (!cluster_ && !may_make)
+  if (!cluster_ && !may_create)
     throw ConfigError(
-        fmt::format("no cluster is up for {0}; `tandem cluster up {0}` makes it", platform_path));
+        fmt::format("no cluster is up for {0}; `tandem cluster up {0}` creates it", platform_path));
   if (!cluster_) {
-    fmt::print(stderr, "tandem: no cluster is up for {}; one is made for this job and removed after it\n",
-               platform_path);
+    fmt::print(stderr, "tandem: no cluster is up for {}; creating one for this job\n", platform_path);
     cluster_ = cluster::bring_up(id, platform_path, wiring, false);
     temporary_ = true;
     report_cluster(*cluster_);

@@ -12,8 +12,10 @@
 #include "validation/campaign/hold_out.hpp"
 #include "validation/compare/summary.hpp"
 #include "validation/report/report.hpp"
+#include "validation/report/report_page.hpp"
 #include "workloads/cost/profile.hpp"
 #include "workloads/records/result_directory.hpp"
+#include "workloads/records/trace.hpp"
 
 namespace tandem::cli {
 namespace {
@@ -28,22 +30,24 @@ struct CompareArguments {
   bool force = false;
 };
 
-/// Calibration never uses the runs that are compared. A profile that is gone cannot be asked.
+/// Calibration never uses the runs that are compared. A profile that no longer exists cannot be checked.
 void check_profile_of(const validation::VariantResults& results) {
   const std::string& path = results.simulated.info.profile;
   if (path.empty() || !std::filesystem::exists(path)) return;
   validation::check_hold_out(origin_of(path), results.measured);
 }
 
-/// Without a profile or an emulated cluster the two worlds have different networks.
-void tell_of_unlike_networks(const validation::VariantResults& results) {
+/// Without a profile or an emulated cluster, simulation and measurement use different networks.
+void note_different_networks(const validation::VariantResults& results) {
   const auto network_of = [](const Results& one) { return one.info.physics.value("network", ""); };
   if (network_of(results.simulated) != "links of the platform file" ||
       network_of(results.measured.front()) != "real")
     return;
-  fmt::print(stderr,
-             "tandem: note: simulated with the platform's links, but measured on those of this machine; "
-             "`tandem calibrate` and physics.network=profile, or --cluster, make them alike\n");
+  fmt::print(
+      stderr,
+      "tandem: note: the simulation used the links of the platform file, the measurement those of this "
+      "machine; "
+      "use `tandem calibrate` with physics.network=profile, or --cluster, to compare like with like\n");
 }
 
 int compare_results(const CompareArguments& arguments) {
@@ -52,7 +56,7 @@ int compare_results(const CompareArguments& arguments) {
   for (const auto& path : arguments.measured) results.measured.push_back(read_results(path));
   if (!arguments.witness.empty()) results.witness = read_results(arguments.witness);
   check_profile_of(results);
-  tell_of_unlike_networks(results);
+  note_different_networks(results);
   const auto validation = validation::validate({results}, arguments.tolerance);
   const auto document =
       validation::report_document({results}, validation, {.title = results.name, .commands = {}});
@@ -71,21 +75,25 @@ int compare_results(const CompareArguments& arguments) {
 
 void add_compare(CLI::App& app, int& exit_code) {
   auto* command =
-      app.add_subcommand("compare", "Compare a simulated run with measured ones: parity, replay, error");
+      app.add_subcommand("compare", "Compare a simulation with measured runs: parity, replay, errors");
   const auto arguments = std::make_shared<CompareArguments>();
   command->add_option("SIMULATED", arguments->simulated, "Result directory of the simulation")->required();
-  command->add_option("MEASURED", arguments->measured, "Result directories of the runs")->required();
+  command->add_option("MEASURED", arguments->measured, "Result directories of the measured runs")->required();
   command->add_option("--out,-o", arguments->out, "Write report.html, report.md and report.json here");
   command->add_option("--witness", arguments->witness,
-                      "Result directory of `tandem simulate --fidelity smpi`, as a third column");
-  command->add_option("--tolerance", arguments->tolerance, "Mean absolute error of step time that passes")
+                      "Result directory of `tandem simulate --fidelity smpi`, shown as a third column");
+  command
+      ->add_option("--tolerance", arguments->tolerance,
+                   "Largest mean absolute error of step time that passes")
       ->capture_default_str()
       ->check(above_zero());
   command->add_option("--trace", arguments->trace,
-                      "Write both worlds, of the measured ones the first, as one trace (opens in Perfetto)");
-  command->add_flag("--force", arguments->force, "Replace a report that is there already");
+                      "Write the simulation and the first measured run as one trace (opens in Perfetto)");
+  command->add_flag("--force", arguments->force, "Replace an existing report");
   command->footer(
-      "Parity and replay need results made with --operations and --decisions. Example:\n"
+      "Parity and replay need results made with --operations and --decisions. Exit code 1: beyond the "
+      "tolerance.\n\n"
+      "Example:\n"
       "  tandem compare results/lab/simulated results/lab/measured --out results/lab/comparison");
   command->callback([arguments, &exit_code] { exit_code = compare_results(*arguments); });
 }

@@ -41,7 +41,7 @@ void add_experiment_options(CLI::App& command, JobOptions& options) {
   command.add_option("EXPERIMENT", options.experiment_file, "Experiment file (YAML)")->required();
   add_override_options(command, options);
   command.add_option("--out,-o", options.out, "Result directory [results/NAME/...]");
-  command.add_flag("--force", options.force, "Replace the results that are in the directory already");
+  command.add_flag("--force", options.force, "Replace existing results in the directory");
 }
 
 void add_record_options(CLI::App& command, JobOptions& options) {
@@ -50,15 +50,17 @@ void add_record_options(CLI::App& command, JobOptions& options) {
   command.add_flag("--decisions", options.decisions, "Write decisions.csv: every policy event and decision");
   command
       .add_option("--repetition", options.repetition,
-                  "Number of this repetition, kept in the results; each draws the noise of a simulation anew")
+                  "Number of this repetition, stored in the results; each repetition of a simulation has "
+                  "different noise")
       ->check(CLI::Range(0, 1'000'000));
 }
 
 LoadedJob load_job(const JobOptions& options) {
   if (validation::is_suite(options.experiment_file))
-    throw ConfigError(options.experiment_file +
-                      ": this is a suite; `tandem study` simulates it and `tandem validate` runs it too, "
-                      "with --list they name its configurations");
+    throw ConfigError(
+        options.experiment_file +
+        ": this is a suite; `tandem study` simulates it, `tandem validate` also runs it, and --list "
+        "prints the names of its configurations");
   Overrides overrides;
   for (const auto& setting : options.settings) overrides.push_back(parse_override(setting));
   auto [experiment, locate] = load_located(options.experiment_file, overrides, options.variant);
@@ -70,10 +72,10 @@ LoadedJob load_job(const JobOptions& options) {
 platforms::Network network_of_workers(const LoadedJob& loaded) {
   const auto& sync = loaded.experiment.sync;
   const auto& workers = loaded.experiment.placement.workers;
-  // Both need prices, the latter where no calibration tells.
-  const bool priced = sync.collective == "auto" || sync.collective == native_all_reduce;
-  const bool depends = sync.order != "rank" || sync.collective == "hierarchical" || priced;
-  if (sync.over != "all-reduce" || !depends) return {};
+  // Both compare predicted times; `native` does so where no calibration measured it.
+  const bool priced = sync.collective == cheapest_all_reduce || sync.collective == native_all_reduce;
+  const bool depends = sync.order != WorkerOrder::rank || sync.collective == "hierarchical" || priced;
+  if (sync.over != sync::Route::all_reduce || !depends) return {};
   std::vector<std::string> hosts;
   for (const auto& host : workers)
     if (std::find(hosts.begin(), hosts.end(), host) == hosts.end()) hosts.push_back(host);

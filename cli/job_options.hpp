@@ -1,4 +1,5 @@
-// What simulate, run, calibrate and validate have in common: an experiment, overrides, and where results go.
+// Options shared by simulate, run, calibrate and validate: an experiment, overrides, and the result
+// directory.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -23,14 +24,14 @@ struct JobOptions {
   bool operations = false;
   bool decisions = false;
   int repetition = 0;
-  std::string resume;                       ///< result directory whose job goes on; empty: a new job
-  std::optional<std::int64_t> resume_from;  ///< round of the checkpoint; none: the newest
+  std::string resume;                       ///< result directory of the job to resume; empty: a new job
+  std::optional<std::int64_t> resume_from;  ///< round of the checkpoint; none: the latest
 };
 
-/// For options that take a number above 0; CLI11's own names the largest number there is.
+/// For options that take a number above 0. The message of CLI11's own validator names the largest double.
 CLI::Validator above_zero();
 
-/// Lets the option be given several times, with one value each: it never takes the words that follow.
+/// The option may be repeated and takes one value each time, never the words after it.
 CLI::Option* one_at_a_time(CLI::Option* option);
 
 /// Adds --set and --variant.
@@ -48,8 +49,8 @@ struct LoadedJob {
 /// Errors: ConfigError.
 LoadedJob load_job(const JobOptions& options);
 
-/// The network between the workers' hosts, for those settings of an all-reduce that depend on it; else
-/// nothing is known of it. Errors: ConfigError.
+/// The network between the workers' hosts, for all-reduce settings that depend on it; otherwise empty.
+/// Errors: ConfigError.
 platforms::Network network_of_workers(const LoadedJob& loaded);
 
 /// "results/NAME/LAST", where a variant "lab/asp" makes two folders.

@@ -1,4 +1,4 @@
-// `tandem list`: what can be named in an experiment or a platform.
+// `tandem list`: the names that an experiment or a platform can use.
 #include "cli/list.hpp"
 
 #include <fmt/format.h>
@@ -37,7 +37,7 @@ std::string devices_text(Names) {
   for (const auto& device : platforms::device_catalog()) width = std::max(width, device.name.size());
   std::string text;
   for (const auto& device : platforms::device_catalog())
-    text += fmt::format("  {:<{}}  {:>9.1f} Gflop/s  {:>7.1f} GB/s  {:>5.1f} us a launch\n", device.name,
+    text += fmt::format("  {:<{}}  {:>9.1f} Gflop/s  {:>7.1f} GB/s  {:>5.1f} us per launch\n", device.name,
                         width, device.speed.count() * 1e-9, device.memory_rate.count() * 1e-9,
                         device.launch.count() * 1e6);
   return text;
@@ -82,7 +82,8 @@ std::string list_text(const std::string& kind) {
 }
 
 void add_list(CLI::App& app, int&) {
-  auto* command = app.add_subcommand("list", "List what can be named: algorithms, policies, models, devices");
+  auto* command = app.add_subcommand(
+      "list", "List the names that experiments and platforms can use: algorithms, policies, models, devices");
   const auto kind = std::make_shared<std::string>("all");
   command->add_option(
       "KIND", *kind,

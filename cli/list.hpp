@@ -5,8 +5,8 @@
 
 namespace tandem::cli {
 
-/// Every name with its line, paper and options; `kind` is sync, collective, sharding, cache, split, model,
-/// dataset or device, or empty for all. Errors: ConfigError for another kind.
+/// Every name of a kind (sync, collective, compression, sharding, cache, split, model, dataset, device, or
+/// all) with its summary, paper and options. Errors: ConfigError for another kind.
 std::string list_text(const std::string& kind);
 
 }  // namespace tandem::cli

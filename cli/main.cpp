@@ -15,7 +15,7 @@
 
 namespace {
 
-/// CLI11 says of a word that is no command only that a command is missing.
+/// For an unknown command, CLI11 reports only that a command is missing.
 void check_command(const CLI::App& app, int argc, char** argv) {
   if (argc < 2 || argv[1][0] == '-') return;
   const std::string word = argv[1];
@@ -32,20 +32,22 @@ void check_command(const CLI::App& app, int argc, char** argv) {
 int main(int argc, char** argv) {
   using namespace tandem;
   CLI::App app(
-      "Tandem predicts and runs distributed neural-network training, and says how far the two are apart.");
+      "Tandem predicts and runs distributed neural-network training, and reports how far prediction and "
+      "measurement differ.");
   app.set_version_flag("--version", TANDEM_VERSION);
   app.require_subcommand(1);
   app.footer(
       "Examples:\n"
       "  tandem validate workloads/experiments/quick.yaml          simulate, run and compare; writes "
       "report.html\n"
-      "  tandem study workloads/studies/stragglers.yaml            simulate a grid side by side; writes "
+      "  tandem study workloads/studies/stragglers.yaml            simulate a grid and compare it; writes "
       "report.html\n"
       "  tandem simulate workloads/experiments/mixed_lab.yaml --set sync.algorithm=asp\n"
       "  tandem show platforms/mixed_lab.xml                       hosts, devices, links, bottlenecks\n"
       "  tandem list sync                                          the synchronisation algorithms and their "
       "options\n"
-      "\nExit codes: 0 fine; 1 beyond tolerance; 2 bad input; 70 broken world; 130 interrupted.");
+      "\nExit codes: 0 success; 1 errors exceed the tolerance; 2 bad input; 70 environment error; 130 "
+      "interrupted.");
   int exit_code = cli::exit_fine;
   cli::add_validate(app, exit_code);
   cli::add_study(app, exit_code);
@@ -65,7 +67,7 @@ int main(int argc, char** argv) {
     fmt::print(stderr, "tandem: {}\n", error.what());
     return cli::exit_bad_input;
   } catch (const std::bad_alloc&) {
-    fmt::print(stderr, "tandem: not enough memory for this\n");
+    fmt::print(stderr, "tandem: not enough memory\n");
     return cli::exit_broken_world;
   } catch (const std::exception& error) {
     fmt::print(stderr, "tandem: {}\n", error.what());

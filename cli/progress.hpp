@@ -1,4 +1,4 @@
-// Progress of long work: a bar on a terminal, a line now and then otherwise; nothing for work under two
+// Progress of long work: a bar on a terminal, otherwise a line every ten seconds; nothing for work under two
 // seconds.
 #pragma once
 

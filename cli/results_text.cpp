@@ -10,12 +10,12 @@ namespace {
 
 using nlohmann::json;
 
-// Share of the makespan above which waiting for a core is told.
-constexpr double worth_telling = 0.1;
+// Share of the makespan above which waiting for a CPU core is noted.
+constexpr double worth_a_note = 0.1;
 
 /// "\n  workers: computing 71.2 % of the time (45.0 to 98.1 %), exchange 28.1 %".
 std::string shares_line(const json& summary) {
-  // What rounds to nothing is left out.
+  // Smaller shares round to 0 %.
   constexpr double least = 0.0005;
   std::string line = "\n  workers: ";
   double lowest = 1, highest = 0;
@@ -38,7 +38,7 @@ std::string shares_line(const json& summary) {
   return line;
 }
 
-/// What an algorithm that waits for everybody after each step has nothing of.
+/// Staleness and local steps, if the algorithm has them.
 std::string rounds_line(const json& summary) {
   std::string line;
   const auto& staleness = summary.at("staleness");
@@ -48,7 +48,7 @@ std::string rounds_line(const json& summary) {
   const auto& steps = summary.at("local_steps");
   if (steps.is_object() && steps.at("max") > 1)
     line +=
-        fmt::format("{}{} to {} local steps a round, {:.3g} on average", line.empty() ? "" : "; ",
+        fmt::format("{}{} to {} local steps per round, {:.3g} on average", line.empty() ? "" : "; ",
                     steps.at("min").get<int>(), steps.at("max").get<int>(), steps.at("mean").get<double>());
   return line.empty() ? "" : "\n  " + line;
 }
@@ -57,11 +57,12 @@ std::string target_line(const json& summary) {
   const auto& target = summary.at("time_to_target");
   if (!target.is_object()) return "";
   const std::string begin = fmt::format("\n  target accuracy {:.4g}: ", target.at("target").get<double>());
-  if (target.at("evaluations") == 0) return begin + "nothing was evaluated with real mathematics";
+  if (target.at("evaluations") == 0)
+    return begin + "not evaluated (needs workload.math: real and evaluate_every)";
   if (!target.at("reached").get<bool>())
     return begin + fmt::format("not reached in {} evaluations, best {:.3f}",
                                target.at("evaluations").get<int>(), target.at("best").get<double>());
-  return begin + fmt::format("reached after {:.4g} s ({:.4g} s with its evaluation) and {} samples",
+  return begin + fmt::format("reached after {:.4g} s ({:.4g} s including its evaluation) and {} samples",
                              target.at("checkpoint_time_s").get<double>(), target.at("time_s").get<double>(),
                              target.at("samples").get<std::int64_t>());
 }
@@ -75,9 +76,9 @@ std::string results_line(const Results& results) {
       results.info.world, summary.at("rounds").get<int>(), summary.at("samples").get<std::int64_t>(),
       summary.at("makespan_s").get<double>(), summary.at("throughput").get<double>());
   if (const auto dropped = results.journal.dropped_samples; dropped > 0)
-    line += fmt::format(", {} of them dropped as too late", dropped);
+    line += fmt::format(", {} of them dropped (arrived too late)", dropped);
   if (const auto skipped = results.journal.skipped_steps; skipped > 0)
-    line += fmt::format(", {} steps left out as not finite", skipped);
+    line += fmt::format(", {} steps skipped (not finite)", skipped);
   if (!results.journal.evaluations.empty())
     if (const double accuracy = results.journal.evaluations.back().accuracy; !std::isnan(accuracy))
       line += fmt::format(", test accuracy {:.3f}", accuracy);
@@ -88,20 +89,21 @@ std::string results_line(const Results& results) {
   if (const auto& sums = results.info.all_reduce; sums.is_object())
     line += "\n  all-reduce: " + sums.at("summary").get<std::string>();
   if (const auto& physics = results.info.physics; physics.contains("native_all_reduce"))
-    line += "\n  native all-reduce priced " + physics.at("native_all_reduce").get<std::string>();
+    line += "\n  library all-reduce priced " + physics.at("native_all_reduce").get<std::string>();
   if (const auto& shards = results.info.sharding; shards.is_object() && shards.at("bytes").size() > 1)
     line += "\n  server: " + shards.at("summary").get<std::string>();
-  if (const auto late = results.journal.late_devices; late > 0)
+  if (const auto late = results.journal.missed_deadlines; late > 0)
     line += fmt::format(
-        "\n  warning: {} times an emulated device was not kept up with; this machine is too slow or "
-        "too loaded for it, and the times are too long",
+        "\n  warning: {} missed deadlines: this machine is too slow or too busy for the devices it emulates, "
+        "so the "
+        "measured times are too long",
         late);
   const double waited = results.journal.cpu_wait.count() / summary.at("makespan_s").get<double>();
-  if (waited > worth_telling)
+  if (waited > worth_a_note)
     line += fmt::format(
-        "\n  note: a rank stood ready without a core for {:.0f} % of the time: more ranks than cores, or "
-        "other "
-        "work on this machine",
+        "\n  note: a rank waited for a CPU core for {:.0f} % of the time: more ranks than cores, or other "
+        "programs "
+        "on this machine",
         waited * 100);
   return line + "\n  " + results.path + "\n";
 }

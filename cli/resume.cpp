@@ -12,6 +12,7 @@
 #include "policies/vocabulary/check.hpp"
 #include "workloads/checkpoint/state_files.hpp"
 #include "workloads/job/experiment_file.hpp"
+#include "workloads/job/job_document.hpp"
 #include "workloads/job/progress.hpp"
 
 namespace tandem::cli {
@@ -48,20 +49,20 @@ Experiment recorded_experiment(const json& document, const std::string& path) {
     return experiment_from_json(document.at("experiment"));
   } catch (const ConfigError& error) {
     throw ConfigError(
-        fmt::format("{}: {}; another version of Tandem wrote it, and can go on with it", path, error.what()));
+        fmt::format("{}: {}; another version of Tandem wrote it and can resume it", path, error.what()));
   }
 }
 
-/// As this version reads it: an option that another one did not know has its default.
+/// The document as this version reads it: options that an older version did not know get their defaults.
 json read_again(const fs::path& folder, json document) {
   const std::string path = (folder / "job.json").string();
   document["experiment"] = to_json(with_overrides(recorded_experiment(document, path), {}, path));
   return document;
 }
 
-/// What may differ when a job goes on: when it ends, and from where it went on before.
+/// Without what may differ in a resumed job: when it ends, and the checkpoint an earlier resume began from.
 json what_must_stay(const json& job) {
-  // As it reads back from a file.
+  // Parsed again, to compare what a file would hold.
   json document = json::parse(job.dump());
   document.erase("resume");
   document["experiment"].erase("stop");
@@ -83,40 +84,43 @@ void expect_same_job(const fs::path& folder, const json& recorded, const json& n
   std::ranges::replace(key, '/', '.');
   if (key.starts_with("experiment.")) key = key.substr(std::string("experiment.").size());
   throw ConfigError(
-      fmt::format("--resume {}: expected its own job (only stop may change), found {} {} in place of {}",
+      fmt::format("--resume {}: expected the same job (only stop may change), found {} {} instead of {}",
                   folder.string(), key, value_at(after, pointer), value_at(before, pointer)));
 }
 
-/// A schedule as long as the job would be another one in a longer job.
+/// A schedule that is as long as the job would change if the job became longer.
 void expect_same_schedule(const fs::path& folder, const json& recorded, const Experiment& experiment) {
   const auto& optimizer = experiment.optimizer;
-  if (optimizer.schedule != "cosine" || optimizer.cosine_rounds > 0) return;
+  if (optimizer.schedule != RateDecay::cosine || optimizer.cosine_rounds > 0) return;
   if (recorded.at("experiment").at("stop") == to_json(experiment).at("stop")) return;
-  throw ConfigError(fmt::format(
-      "--resume {}: expected the same stop, because the cosine of the learning rate is as long as the job "
-      "(optimizer.cosine_rounds is 0), found another",
-      folder.string()));
+  throw ConfigError(
+      fmt::format("--resume {}: expected the same stop, found another: the cosine schedule of the learning "
+                  "rate is as long as the "
+                  "job (optimizer.cosine_rounds is 0)",
+                  folder.string()));
 }
 
 void expect_states(const fs::path& folder, const Experiment& experiment) {
   if (experiment.workload.math == Experiment::Workload::Math::modelled)
-    throw ConfigError(fmt::format(
-        "--resume {}: expected a job of real mathematics, found workload.math modelled: there is no model to "
-        "go on with",
-        folder.string()));
+    throw ConfigError(
+        fmt::format("--resume {}: expected a job with real mathematics, found workload.math modelled: there "
+                    "is no model to "
+                    "resume from",
+                    folder.string()));
   if (experiment.evaluate_every == 0)
     throw ConfigError(fmt::format(
         "--resume {}: expected a job that wrote checkpoints, found evaluate_every 0", folder.string()));
 }
 
-void tell(const Job& job, const ResumePoint& point) {
-  fmt::print("resume: goes on after round {} of {}\n", point.round, point.directory);
-  const auto& algorithm = job.algorithm();
+void print_resume_note(const Job& job, const ResumePoint& point) {
+  fmt::print("resuming from round {} of {}\n", point.round, point.directory);
+  const auto& algorithm = job.exchange().algorithm();
   if (!algorithm.make.timing_driven) return;
   fmt::print(
-      "resume: {} decides by the order of time, so what follows may differ from the job without a break{}\n",
+      "note: {} decides by the order of messages in time, so the continuation may differ from an "
+      "uninterrupted job{}\n",
       algorithm.name,
-      point.workers_remember ? "" : "; workers take a fresh step from the checkpoint's model");
+      point.workers_continue ? "" : "; workers restart with a new step from the checkpoint's model");
 }
 
 }  // namespace
@@ -126,10 +130,11 @@ void add_resume_options(CLI::App& command, JobOptions& options) {
   auto* resume =
       command
           .add_option("--resume", options.resume,
-                      "Go on with the job of this result directory from its newest whole checkpoint; of its "
+                      "Resume the job of this result directory from its latest complete checkpoint; of its "
                       "experiment only stop may be changed (--set stop.rounds=N)")
           ->type_name("DIR");
-  command.add_option("--resume-from", options.resume_from, "The round of the checkpoint to go on from")
+  command
+      .add_option("--resume-from", options.resume_from, "Resume from the checkpoint of this round instead")
       ->needs(resume)
       ->check(CLI::NonNegativeNumber);
 }
@@ -139,7 +144,7 @@ LoadedJob load_job_or_resumed(const JobOptions& options) {
   if (options.resume.empty())
     throw ConfigError("expected an experiment file, or --resume DIR, found neither");
   if (!options.variant.empty())
-    throw ConfigError("--variant: expected an experiment file to take it from, found --resume alone");
+    throw ConfigError("--variant: expected an experiment file that defines it, found only --resume");
   const fs::path folder = folder_of(options.resume);
   const json document = recorded_document(folder);
   Overrides overrides;
@@ -158,7 +163,7 @@ std::string result_directory_of(const JobOptions& options, const Experiment& exp
   const fs::path out = folder_of(options.out);
   if (const auto way = folder.lexically_relative(out); !way.empty() && *way.begin() != "..")
     throw ConfigError(fmt::format(
-        "--out {}: expected a directory beside the one of --resume, found one that holds it", options.out));
+        "--out {}: expected a directory outside that of --resume, found one that contains it", options.out));
   return options.out;
 }
 
@@ -167,17 +172,16 @@ void resume_if_asked(Job& job, const JobOptions& options) {
   const fs::path folder = folder_of(options.resume);
   const json recorded = recorded_document(folder);
   expect_same_job(folder, recorded, job_document(job));
-  expect_states(folder, job.experiment());
-  expect_same_schedule(folder, recorded, job.experiment());
+  expect_states(folder, job.spec().experiment);
+  expect_same_schedule(folder, recorded, job.spec().experiment);
   ResumePoint point = find_resume_point(job, folder.string(), options.resume_from);
   const Progress progress = progress_at(job, point);
-  if (is_reached(job.experiment().stop, job.dataset_info().train_samples, progress))
-    throw ConfigError(
-        fmt::format("--resume {}: its job has ended by round {}, with {} samples; --set stop.rounds=N, for "
-                    "example, lets it "
-                    "go on",
-                    folder.string(), point.round, progress.samples));
-  tell(job, point);
+  if (job.stop().is_reached(progress))
+    throw ConfigError(fmt::format(
+        "--resume {}: already finished at round {} with {} samples; extend it with a later stop, for "
+        "example --set stop.rounds=N",
+        folder.string(), point.round, progress.samples));
+  print_resume_note(job, point);
   job.resume_from(std::move(point));
 }
 

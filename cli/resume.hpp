@@ -1,5 +1,5 @@
-// Going on with the job of another result directory: what `tandem run --resume` and `tandem simulate
-// --resume` share.
+// Resuming the job of another result directory: shared by `tandem run --resume` and `tandem simulate
+// --resume`.
 #pragma once
 
 #include <string>
@@ -9,19 +9,19 @@
 
 namespace tandem::cli {
 
-/// Adds --resume and --resume-from, and lets --resume stand in for EXPERIMENT.
+/// Adds --resume and --resume-from; --resume may replace EXPERIMENT.
 void add_resume_options(CLI::App& command, JobOptions& options);
 
-/// The experiment that was given, or that of the directory to go on with. Errors: ConfigError.
+/// The given experiment, or that of the directory to resume. Errors: ConfigError.
 LoadedJob load_job_or_resumed(const JobOptions& options);
 
-/// Where results go. Errors: ConfigError when that would replace what is to be read.
+/// The result directory. Errors: ConfigError when it would overwrite the directory to resume.
 std::string result_directory_of(const JobOptions& options, const Experiment& experiment,
                                 const std::string& world);
 
-/// With --resume: lets the job go on from the directory's newest whole checkpoint, or that of --resume-from,
-/// and says so. Errors: ConfigError when there is none, or the job is another one, has ended, or could not be
-/// told from the one that goes on.
+/// With --resume: prepares the job to resume from the latest complete checkpoint, or that of --resume-from,
+/// and prints so. Errors: ConfigError when there is no such checkpoint, the job is another one, or it has
+/// finished.
 void resume_if_asked(Job& job, const JobOptions& options);
 
 /// Writes job.json, which tandem-rank and --resume read. Errors: WorldError.

@@ -28,7 +28,7 @@ struct RunOptions {
 
 void check_runnable(const Experiment& experiment) {
   const auto& data = experiment.data;
-  if (experiment.run.devices == "native" && data.source == "storage" &&
+  if (experiment.run.devices == DeviceSpeed::native && data.source == DataSource::storage &&
       experiment.workload.math == Experiment::Workload::Math::modelled)
     throw ConfigError(
         "data.source 'storage' with native devices and modelled math would read nothing; set workload.math "
@@ -38,8 +38,8 @@ void check_runnable(const Experiment& experiment) {
 
 LaunchSetting launch_setting(const Job& job, const RunOptions& options, const std::string& out) {
   LaunchSetting setting;
-  setting.ranks = static_cast<int>(job.assignments().size());
-  setting.device_memory = job.may_send_device_memory();
+  setting.ranks = job.roster().size();
+  setting.device_memory = job.devices().may_send_device_memory();
   setting.program = {
       sibling_program("tandem-rank"),         out + "/job.json", "--out",       out, "--repetition",
       std::to_string(options.job.repetition), "--command",       command_line()};
@@ -61,7 +61,7 @@ std::optional<ClusterUse> use_cluster(const RunOptions& options, const LoadedJob
 
 void put_on_cluster(LaunchSetting& setting, const ClusterUse& cluster, const Job& job) {
   std::vector<std::string> hosts;
-  for (const auto& seat : job.assignments()) hosts.push_back(seat.host);
+  for (const auto& seat : job.roster().assignments()) hosts.push_back(seat.host);
   cluster.put_ranks(setting, hosts);
   setting.program.insert(setting.program.end(), {"--cluster", cluster.record().dump()});
 }
@@ -70,7 +70,7 @@ void put_on_cluster(LaunchSetting& setting, const ClusterUse& cluster, const Job
 void report_failure(const LaunchResult& result, const Job& job, const std::string& out) {
   std::string message = result.message;
   if (result.failed_rank >= 0) {
-    const RankAssignment& seat = job.assignments()[static_cast<std::size_t>(result.failed_rank)];
+    const RankAssignment& seat = job.roster().assignment(result.failed_rank);
     message += fmt::format("\n  rank {} is the {} on '{}' of the platform", result.failed_rank,
                            role_name(seat.role), seat.host);
   }
@@ -97,7 +97,7 @@ int run_job(const RunOptions& options) {
     fmt::print("{}\n", print_command(setting));
     return exit_fine;
   }
-  ProgressBar bar("run " + job.experiment().name);
+  ProgressBar bar("run " + job.spec().experiment.name);
   LaunchEvents events;
   events.output = [](const std::string& line) { fmt::print("{}\n", line); };
   events.error = [](const std::string& line) { fmt::print(stderr, "{}\n", line); };

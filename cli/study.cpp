@@ -1,5 +1,5 @@
-// `tandem study`: simulates every configuration of a suite, or every variant of an experiment, and reports
-// them side by side. Nothing is run for real.
+// `tandem study`: simulates every configuration of a suite, or every variant of an experiment, and compares
+// them in one report. Nothing is run.
 #include "validation/report/study.hpp"
 
 #include <fmt/format.h>
@@ -17,6 +17,7 @@
 #include "cli/subcommand_process.hpp"
 #include "cli/suite_input.hpp"
 #include "policies/vocabulary/check.hpp"
+#include "validation/campaign/plan.hpp"
 #include "workloads/records/result_directory.hpp"
 
 namespace tandem::cli {
@@ -28,10 +29,10 @@ using validation::SuiteConfiguration;
 struct StudyOptions {
   JobOptions job;
   SuiteInputOptions input;
-  int at_once = 0;  ///< simulations; 0: as many as this machine has cores
+  int jobs = 0;  ///< simulations in parallel; 0: one per core
 };
 
-/// What one simulation left behind.
+/// The result of one simulation.
 struct Outcome {
   std::string directory;
   std::string failure{};
@@ -39,13 +40,13 @@ struct Outcome {
 
 constexpr int most_jobs = 64;
 
-int simulations_at_once(const StudyOptions& options) {
-  if (options.at_once > 0) return options.at_once;
+int jobs_of(const StudyOptions& options) {
+  if (options.jobs > 0) return options.jobs;
   return std::clamp(static_cast<int>(std::thread::hardware_concurrency()), 1, most_jobs);
 }
 
-/// Simulates all, those with most workers first: they take longest.
-void simulate_all(const validation::Suite& suite, int at_once, const std::vector<SelfCommand>& commands,
+/// Simulates all configurations; those with most workers first, because they take longest.
+void simulate_all(const validation::Suite& suite, int jobs, const std::vector<SelfCommand>& commands,
                   std::vector<Outcome>& outcomes, std::exception_ptr& first_error) {
   std::vector<std::size_t> order(commands.size());
   for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
@@ -68,11 +69,11 @@ void simulate_all(const validation::Suite& suite, int at_once, const std::vector
     try {
       std::rethrow_exception(error);
     } catch (const std::exception& known) {
-      outcome.failure = first_lines(known.what());
+      outcome.failure = validation::first_lines(known.what());
     }
     fmt::print(stderr, "tandem: {}: {}\n", suite.configurations[order[index]].name, outcome.failure);
   };
-  run_subcommands(ordered, at_once, ended, show);
+  run_subcommands(ordered, jobs, ended, show);
 }
 
 json read_json(const std::string& path) { return json::parse(std::ifstream(path)); }
@@ -107,21 +108,21 @@ int study(const StudyOptions& options) {
     commands.push_back({std::move(words), directory + ".log"});
     outcomes.push_back({directory});
   }
-  const int at_once = simulations_at_once(options);
-  // Side by side, each has one core for its mathematics.
-  if (at_once > 1) setenv("OMP_NUM_THREADS", "1", 0);
+  const int jobs = jobs_of(options);
+  // Parallel simulations have one core each.
+  if (jobs > 1) setenv("OMP_NUM_THREADS", "1", 0);
   std::exception_ptr first_error;
-  simulate_all(suite, at_once, commands, outcomes, first_error);
-  // One that fails alone is no finding but an error.
+  simulate_all(suite, jobs, commands, outcomes, first_error);
+  // If the only configuration fails, there is nothing to report.
   if (suite.configurations.size() == 1 && first_error) std::rethrow_exception(first_error);
 
   std::vector<json> documents;
-  std::vector<std::string> said = {command_line()};
+  std::vector<std::string> lines = {command_line()};
   for (std::size_t i = 0; i < outcomes.size(); ++i) {
     documents.push_back(document_of(suite.configurations[i], outcomes[i]));
-    said.push_back(command_of(commands[i].words));
+    lines.push_back(command_of(commands[i].words));
   }
-  const json document = validation::study_document(std::move(documents), suite.name, suite.study, said);
+  const json document = validation::study_document(std::move(documents), suite.name, suite.study, lines);
   validation::write_study(out, document);
   std::filesystem::remove(out + "/INCOMPLETE");
   fmt::print("{}\n{}/report.html\n", validation::study_table(document), out);
@@ -132,26 +133,28 @@ int study(const StudyOptions& options) {
 
 void add_study(CLI::App& app, int& exit_code) {
   auto* command = app.add_subcommand(
-      "study", "Simulate every configuration of a suite, or variant of an experiment, and compare them");
+      "study",
+      "Simulate every configuration of a suite, or every variant of an experiment, and compare them");
   const auto options = std::make_shared<StudyOptions>();
   add_experiment_options(*command, options->job);
   add_suite_options(*command, options->input);
-  command
-      ->add_option("--at-once", options->at_once,
-                   "Simulations side by side; 0: as many as there are cores [0]")
+  command->add_option("--jobs,-j", options->jobs, "Simulations to run in parallel; 0: one per CPU core [0]")
       ->check(CLI::Range(0, most_jobs));
   command->footer(
-      "The suite is that of `tandem validate`, of which calibration, tolerance, cluster and witness say "
-      "nothing here.\n"
-      "Its key `study` says more about the report; each key may be left out:\n"
+      "The suite file has the form that `tandem validate --help` shows; calibration, tolerance, cluster and "
+      "witness "
+      "have no\n"
+      "effect here. Its key `study` describes the report; all of its keys are optional:\n"
       "  study:\n"
-      "    about: what is asked\n"
-      "    baseline: bsp           algorithm that the others of a group are compared with\n"
-      "    knee: 0.5               share of a proportional gain below which more workers do not pay\n"
-      "    operations: true        records every message, which tells communicating from waiting\n"
-      "    reading: {every: 5, mean: 10, start: 0.1}   also reads curves of accuracy late, as others do\n"
+      "    about: the question that the study answers\n"
+      "    baseline: bsp           algorithm that speed-ups refer to\n"
+      "    knee: 0.5               share of a proportional gain below which more workers do not pay off\n"
+      "    operations: true        record every message, which separates communicating from waiting\n"
+      "    reading: {every: 5, mean: 10, start: 0.1}   also read accuracy curves as a publication did: of "
+      "every 5\n"
+      "                            evaluations one, means of 10, from accuracy 0.1 at time 0\n"
       "    published: [{configuration: resnet18/esync, figure: speed_up, value: 7, what: ..., source: ...}]\n"
-      "                            configuration: also a list of those that the figure stands beside\n"
+      "                            figures to compare with; configuration is a name or a list of names\n"
       "    notes: [what a reader must know]\n\n"
       "Exit code 1: a configuration failed.\n\nExamples:\n"
       "  tandem study workloads/studies/stragglers.yaml\n"

@@ -8,21 +8,22 @@
 
 namespace tandem::cli {
 
-/// `tandem WORDS`, its output going to the file `log`.
+/// `tandem WORDS`, with its output in the file `log`.
 struct SelfCommand {
   std::vector<std::string> words;
   std::string log;
 };
 
-/// Runs the command. Errors: ConfigError when it refused its input, WorldError when it failed otherwise, both
-/// with what it said.
+/// Runs the command. Errors: ConfigError when it ended with exit code 2, WorldError when it failed otherwise;
+/// both contain its output.
 void run_self(const SelfCommand& command);
 
-/// Runs all commands, up to `at_once` at a time (at least 1, at most 64), begun in their order. `ended` is
-/// called with the index of each that ended and its error, null when it did its work; `waiting` now and then
-/// meanwhile. One that fails stops no other.
+/// Runs all commands in their order, up to `parallel_jobs` (at least 1) concurrently. Calls `ended` with the
+/// index of each command that ended and its error, null on success, and `waiting` every few milliseconds. A
+/// command that fails stops no other. SIGINT, SIGTERM and SIGHUP are passed on to the commands and then end
+/// this program.
 void run_subcommands(
-    const std::vector<SelfCommand>& commands, int at_once,
+    const std::vector<SelfCommand>& commands, int parallel_jobs,
     const std::function<void(std::size_t, std::exception_ptr)>& ended,
     const std::function<void()>& waiting = [] {});
 

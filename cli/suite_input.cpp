@@ -13,11 +13,11 @@ validation::Suite suite_of(const JobOptions& job) {
   if (!validation::is_suite(job.experiment_file))
     return validation::suite_of_experiment(job.experiment_file, job.settings, job.variant);
   if (!job.variant.empty())
-    throw ConfigError("--variant is for experiments; of a suite, --only picks configurations");
+    throw ConfigError("--variant applies to an experiment; use --only to pick configurations of a suite");
   return validation::load_suite(job.experiment_file, job.settings);
 }
 
-/// Bad input anywhere is found before anything is written or started.
+/// Finds bad input in any configuration before anything is written or started.
 void check_configurations(const validation::Suite& suite) {
   for (const auto& configuration : suite.configurations) {
     JobOptions job;
@@ -37,11 +37,11 @@ void check_configurations(const validation::Suite& suite) {
 
 void add_suite_options(CLI::App& command, SuiteInputOptions& options) {
   command.get_option("EXPERIMENT")->description("Experiment or suite file (YAML)");
-  one_at_a_time(
-      command.add_option("--only", options.only,
-                         "Take this configuration only, or those below a name; repeat it for more names"))
+  one_at_a_time(command.add_option(
+                    "--only", options.only,
+                    "Only this configuration, or all whose names begin with it and a slash; may be repeated"))
       ->type_name("NAME");
-  command.add_flag("--list", options.list, "Print the names of the configurations and do nothing");
+  command.add_flag("--list", options.list, "Print the names of the configurations and stop");
 }
 
 validation::Suite read_suite(const JobOptions& job, const SuiteInputOptions& options) {
@@ -69,11 +69,6 @@ std::string command_of(const std::vector<std::string>& words) {
   std::string text = "tandem";
   for (const auto& word : words) text += ' ' + shell_word(word);
   return text;
-}
-
-std::string first_lines(const std::string& text) {
-  constexpr std::size_t longest = 1500;
-  return text.size() <= longest ? text : text.substr(0, longest) + " ...";
 }
 
 }  // namespace tandem::cli

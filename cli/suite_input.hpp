@@ -1,4 +1,4 @@
-// What validate and study have in common: a suite, or an experiment with its variants, read and checked.
+// Shared by validate and study: reads and checks a suite, or an experiment with its variants.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -18,7 +18,7 @@ struct SuiteInputOptions {
 /// Adds --only and --list.
 void add_suite_options(CLI::App& command, SuiteInputOptions& options);
 
-/// The configurations that are asked for, all of them checked against their platforms. Errors: ConfigError.
+/// The requested configurations, checked against their platforms. Errors: ConfigError.
 validation::Suite read_suite(const JobOptions& job, const SuiteInputOptions& options);
 
 /// Prints the names of the configurations.
@@ -31,8 +31,5 @@ std::vector<std::string> words_for(const std::string& what,
 
 /// "tandem simulate ...", quoted for a shell.
 std::string command_of(const std::vector<std::string>& words);
-
-/// The beginning of a long message.
-std::string first_lines(const std::string& text);
 
 }  // namespace tandem::cli

@@ -1,5 +1,5 @@
-// Carries out a suite: calibrates, simulates and runs every configuration, each as a command of its own that
-// anyone can repeat, and goes on when one fails.
+// Carries out a suite: calibrates, simulates and runs every configuration, each by its own command, which can
+// be repeated by hand. When a configuration fails, the others continue.
 #pragma once
 
 #include <exception>
@@ -14,26 +14,25 @@ namespace tandem::cli {
 
 struct SuiteRunOptions {
   std::string out;
-  std::string profile;      ///< existing one, for all; empty: calibrate
-  bool on_cluster = false;  ///< runs take place on the emulated clusters of the platforms
-  bool witness = false;     ///< simulates under SMPI too, where there is no storage
-  bool resume = false;      ///< keeps what an interrupted suite has finished
-  bool traces = false;      ///< one trace with both worlds for each configuration
+  std::string profile;      ///< an existing one for all configurations; empty: calibrate
+  bool on_cluster = false;  ///< runs use the emulated clusters of the platforms
+  bool witness = false;     ///< simulates under SMPI too, except where data comes from storage
+  bool resume = false;      ///< keeps the finished tasks of an interrupted suite
+  bool traces = false;      ///< one trace with simulation and measurement per configuration
 };
 
 struct SuiteResults {
   std::vector<validation::Compared> configurations;
-  std::vector<nlohmann::json> documents;  ///< of the report, one a configuration
+  std::vector<nlohmann::json> documents;  ///< of the report, one per configuration
   std::vector<std::string> commands;      ///< that were carried out
   std::vector<nlohmann::json> profiles;   ///< of the report
   std::exception_ptr first_error;         ///< of a configuration that failed; null: none
 };
 
-/// Before anything is written: refuses a given profile that cannot be read or may know the runs.
-/// Errors: ConfigError.
+/// Before anything is written: refuses a given profile that cannot be read or may have been calibrated with
+/// the runs. Errors: ConfigError.
 void check_profile(const validation::Suite& suite, const SuiteRunOptions& options);
-/// Errors: WorldError when a cluster cannot be made. What
-/// fails in a configuration becomes its `failure`.
+/// Errors: WorldError when a cluster cannot be made. An error in a configuration becomes its `failure`.
 SuiteResults run_suite(const validation::Suite& suite, const SuiteRunOptions& options);
 
 }  // namespace tandem::cli

@@ -1,5 +1,5 @@
 // `tandem validate`: calibrates, simulates and runs every configuration of a suite, or every variant of an
-// experiment, and reports how far the two worlds are apart.
+// experiment, and reports how far simulation and measurement differ.
 #include <fmt/format.h>
 
 #include <filesystem>
@@ -14,6 +14,7 @@
 #include "validation/campaign/suite.hpp"
 #include "validation/compare/summary.hpp"
 #include "validation/report/report.hpp"
+#include "validation/report/report_page.hpp"
 #include "workloads/records/result_directory.hpp"
 
 namespace tandem::cli {
@@ -33,7 +34,8 @@ void prepare_directory(const ValidateOptions& options) {
   if (!options.run.resume || !std::filesystem::exists(out))
     return create_result_directory(out, options.job.force);
   if (!std::filesystem::exists(out + "/report.json") && !std::filesystem::exists(out + "/INCOMPLETE"))
-    throw ConfigError(out + ": not a directory of `tandem validate`, so there is nothing to resume");
+    throw ConfigError(
+        out + ": expected a directory that `tandem validate` wrote, found none; there is nothing to resume");
 }
 
 int validate_all(ValidateOptions options) {
@@ -48,7 +50,7 @@ int validate_all(ValidateOptions options) {
   check_profile(suite, options.run);
   prepare_directory(options);
   const SuiteResults results = run_suite(suite, options.run);
-  // One that fails alone is no finding but an error.
+  // If the only configuration fails, there is nothing to report.
   if (suite.configurations.size() == 1 && results.first_error) std::rethrow_exception(results.first_error);
 
   const double tolerance = options.tolerance.value_or(suite.tolerance.value_or(default_tolerance));
@@ -67,36 +69,48 @@ int validate_all(ValidateOptions options) {
 
 void add_validate(CLI::App& app, int& exit_code) {
   auto* command = app.add_subcommand(
-      "validate", "Simulate and run an experiment or a suite, and report how far the two are apart");
+      "validate",
+      "Simulate and run an experiment or a suite, and report how far simulation and measurement differ");
   const auto options = std::make_shared<ValidateOptions>();
   add_experiment_options(*command, options->job);
   add_suite_options(*command, options->input);
   command->add_option("--profile", options->run.profile,
                       "Use this calibration profile instead of measuring one");
-  command->add_flag("--cluster", options->run.on_cluster,
-                    "Run on the emulated cluster of each platform (Linux, root)");
   command->add_flag(
-      "--witness", options->run.witness,
-      "Also simulate the ranks' own MPI code on SimGrid's MPI: tells errors of the network model "
-      "from those of the simulator's code");
-  command->add_option("--tolerance", options->tolerance, "Mean absolute error of step time that passes [0.1]")
+      "--cluster", options->run.on_cluster,
+      "Run on an emulated cluster: hosts and links of the platform as network namespaces (Linux, root)");
+  command->add_flag("--witness", options->run.witness,
+                    "Also simulate the MPI program itself on SimGrid's MPI (SMPI); this separates errors of "
+                    "the network model from "
+                    "errors of the simulator's code");
+  command
+      ->add_option("--tolerance", options->tolerance,
+                   "Largest mean absolute error of step time that passes [0.1]")
       ->check(above_zero());
-  command->add_flag("--resume", options->run.resume, "Go on with a suite that was interrupted");
-  command->add_flag("--trace-both", options->run.traces,
-                    "Write trace.json with both worlds for each configuration (opens in Perfetto)");
+  command->add_flag("--resume", options->run.resume,
+                    "Resume an interrupted suite; finished simulations and runs are kept");
+  command->add_flag(
+      "--trace-both", options->run.traces,
+      "Write trace.json with simulation and measurement for each configuration (opens in Perfetto)");
   command->footer(
-      "Ranks run on this machine, so the simulation takes the platform's devices and disks and this "
-      "machine's\n"
-      "network, as calibrated. Exit code 1: beyond the tolerance, or a configuration failed.\n\n"
+      "All ranks run on this machine. The simulation therefore uses the devices and disks of the platform, "
+      "but the "
+      "network\n"
+      "of this machine, which is measured first (calibration). Exit code 1: beyond the tolerance, or a "
+      "configuration "
+      "failed.\n\n"
       "A suite names experiments and a grid; every combination with every variant is a configuration:\n"
-      "  experiments: [a.yaml, b.yaml]         from the suite's folder\n"
-      "  variants: [bsp, asp]                  of the experiments; left out: all\n"
+      "  experiments: [a.yaml, b.yaml]         paths from the suite's folder\n"
+      "  variants: [bsp, asp]                  of the experiments; default: all\n"
       "  set: {workload.math: modelled}        keys for all configurations\n"
       "  grid: {platform: [x.xml, y.xml], seed: [1, 2]}\n"
-      "  calibration: {platform: [x.xml]}      those with these values; all others are the hold-out set\n"
-      "  repetitions: 3     tolerance: 0.1     seed: 1 (of the order)     cluster: false     witness: "
-      "false\n  study: {...}                          of `tandem study`, which simulates them "
-      "only\n\nExamples:\n"
+      "  calibration: {platform: [x.xml]}      the calibration set; all other configurations are the "
+      "hold-out set\n"
+      "  repetitions: 3                        measured runs per configuration\n"
+      "  tolerance: 0.1                        largest mean absolute error of step time that passes\n"
+      "  seed: 1                               of the order of runs\n"
+      "  cluster: false    witness: false      as --cluster and --witness\n"
+      "  study: {...}                          for `tandem study`, which only simulates\n\nExamples:\n"
       "  tandem validate workloads/experiments/mixed_lab.yaml --set repetitions=3\n"
       "  tandem validate validation/suites/lab_small.yaml --only quad/mlp");
   command->callback([options, &exit_code] { exit_code = validate_all(*options); });

@@ -1,5 +1,6 @@
 #include "platforms/child_process.hpp"
 
+#include <fcntl.h>
 #include <poll.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -22,7 +23,8 @@ struct Pipe {
 
 Pipe make_pipe() {
   int ends[2];
-  if (pipe(ends) != 0) throw WorldError(std::string("cannot make a pipe: ") + std::strerror(errno));
+  if (pipe2(ends, O_CLOEXEC) != 0)
+    throw WorldError(std::string("cannot make a pipe: ") + std::strerror(errno));
   return {ends[0], ends[1]};
 }
 
@@ -36,7 +38,7 @@ void write_all(int file, std::string_view bytes) {
 }
 
 [[noreturn]] void be_the_child(const std::function<void(const Emit&)>& task, int output, int errors) {
-  // A crash here is an expected answer, not something to leave a core file about.
+  // A crash is an expected answer: no core file.
   const rlimit no_core{0, 0};
   setrlimit(RLIMIT_CORE, &no_core);
   dup2(errors, STDOUT_FILENO);
@@ -51,7 +53,7 @@ void write_all(int file, std::string_view bytes) {
   _exit(0);
 }
 
-/// Reads both pipes to their ends together: a child blocked on a full one would never close the other.
+/// Reads both pipes concurrently to their ends: a child blocked on a full pipe would never close the other.
 void drain(int output, int errors, ChildResult& result) {
   std::array<pollfd, 2> files{pollfd{output, POLLIN, 0}, pollfd{errors, POLLIN, 0}};
   std::array<std::string*, 2> texts{&result.output, &result.errors};
@@ -90,8 +92,7 @@ ChildResult run_in_child(const std::function<void(const Emit&)>& task) {
   close(output.read_end);
   close(errors.read_end);
   int status = 0;
-  while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
-  }
+  while (waitpid(child, &status, 0) < 0 && errno == EINTR) continue;
   result.succeeded = WIFEXITED(status) && WEXITSTATUS(status) == 0;
   result.signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
   return result;

@@ -1,5 +1,5 @@
-// Runs a function in a forked copy of this process, so that its crash, abort or exit cannot reach us. Knows
-// nothing of platforms.
+// Runs a function in a forked copy of this process, which its crash, abort or exit ends alone. Used where
+// SimGrid may crash; programs are started by runtime/process.
 #pragma once
 
 #include <functional>
@@ -9,17 +9,17 @@
 namespace tandem::platforms {
 
 struct ChildResult {
-  bool succeeded;      ///< the function returned
-  std::string output;  ///< everything it emitted, also when it failed later
+  bool succeeded;      ///< the function returned without an exception
+  std::string output;  ///< everything that it emitted, even if it failed later
   std::string
-      errors;  ///< its standard output and standard error; an uncaught exception's text is the last line
-  int signal;  ///< that ended it, or 0
+      errors;  ///< standard output and standard error; the text of an uncaught exception is the last line
+  int signal;  ///< the signal that ended it, or 0
 };
 
-/// Emits bytes to the parent at once, so that they survive a crash of what follows.
+/// Sends bytes to the parent immediately, so that they survive a later crash.
 using Emit = std::function<void(std::string_view)>;
 
-/// Errors: WorldError when the system has no process or pipe left.
+/// Blocks until the copy has ended. Errors: WorldError when the system cannot start a process or make a pipe.
 ChildResult run_in_child(const std::function<void(const Emit&)>& task);
 
 }  // namespace tandem::platforms

@@ -121,14 +121,14 @@ struct PairKind {
 };
 
 std::string pairs_text(const Topology& topology) {
-  // Narrowest first: what limits a job stands on top.
+  // Narrowest first: the bottleneck of a job is on top.
   std::map<std::tuple<bool, double, double>, PairKind> kinds;
   for (const auto& [pair, route] : topology.routes()) {
     if (pair.first == pair.second) continue;
     const auto& from = topology.hosts()[static_cast<std::size_t>(pair.first)];
     const auto& to = topology.hosts()[static_cast<std::size_t>(pair.second)];
     const auto path = topology.between(from, to);
-    // Latencies are sums of floating-point numbers in some order: what prints alike is alike.
+    // Latencies are sums in different orders, so they are compared as printed.
     const auto round = [](double value) { return std::stod(fmt::format("{:.4g}", value)); };
     auto& kind = path ? kinds[{true, round(path->bandwidth.count()), round(path->latency.count())}]
                       : kinds[{false, 0.0, 0.0}];
@@ -152,10 +152,10 @@ std::string pairs_text(const Topology& topology) {
 std::string bisection_text(const Topology& topology) {
   const auto bisection = topology.bisection();
   if (!bisection) return {};
-  return fmt::format("\nbisection, one direction: {}{}\n  between {} and the rest\n",
-                     text(bisection->bandwidth),
-                     topology.complete() ? "" : " (over the sampled routes, file order cut in the middle)",
-                     name_ranges(bisection->half));
+  return fmt::format(
+      "\nbisection, one direction: {}{}\n  between {} and the rest\n", text(bisection->bandwidth),
+      topology.complete() ? "" : " (from sampled routes; hosts split in the middle of the file's order)",
+      name_ranges(bisection->half));
 }
 
 std::string config_text(const Description& description) {

@@ -8,7 +8,7 @@
 
 namespace tandem::platforms {
 
-/// Tables of hosts, links and pairs of hosts, each grouped by what is alike, and the bisection; ends with a
+/// Tables of hosts, links and pairs of hosts, with equal ones in one row, and the bisection; ends with a
 /// newline.
 std::string describe(const Description& description, const Topology& topology);
 

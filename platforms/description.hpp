@@ -1,4 +1,4 @@
-// A platform as plain data: what the rank program needs to know, without SimGrid or Boost.
+// A platform as plain data, for the rank program too: without SimGrid or Boost.
 #pragma once
 
 #include <map>
@@ -10,11 +10,11 @@
 
 namespace tandem::platforms {
 
-/// What a device can do; an entry of the device catalogue, or made from a host's `speed`.
+/// The performance of a device: an entry of the device catalogue, or derived from a host's `speed`.
 struct Device {
   std::string name;
   FlopsPerSecond speed;        ///< sustained on training work, not the peak
-  BytesPerSecond memory_rate;  ///< sustained by streaming kernels (update, reduce), bytes moved a second
+  BytesPerSecond memory_rate;  ///< sustained by streaming kernels (update, reduce), bytes moved per second
   Seconds launch;              ///< fixed cost of starting one piece of work
   bool is_gpu = false;
 };
@@ -23,12 +23,12 @@ struct Disk {
   std::string name;
   BytesPerSecond read_rate;
   BytesPerSecond write_rate;
-  std::map<std::string, std::string> properties = {};  ///< "size": what it holds
+  std::map<std::string, std::string> properties = {};  ///< "size": its capacity
 };
 
 struct Host {
   std::string name;
-  FlopsPerSecond speed;  ///< of one core, as the platform file says
+  FlopsPerSecond speed;  ///< of one core, as in the platform file
   int cores = 1;
   Device device;
   /// Number of the GPU of its machine that computes when devices are native. Ranks of hosts with the same

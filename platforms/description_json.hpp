@@ -1,5 +1,5 @@
-// The lossless JSON form of a platform description: what the command hands to the rank program, and what the
-// process that reads a platform file hands back.
+// The lossless JSON form of a platform description. The command passes it to the rank program, and the child
+// process that loads a platform file returns it.
 #pragma once
 
 #include <nlohmann/json.hpp>

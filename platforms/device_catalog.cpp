@@ -1,11 +1,11 @@
-// The device catalogue. A platform file that needs other figures gives them itself (tandem:memory_rate,
-// tandem:launch, or a host without a device, whose `speed` counts).
+// The device catalogue. A platform file may give other figures itself (tandem:memory_rate, tandem:launch, or
+// a host without a device, whose `speed` counts).
 //
 // Each entry is arithmetic on the maker's data sheet, with one stated share of the peak for a whole family,
-// because published training results mix models, batches and software. They are there to compare clusters
+// because published training results mix models, batches and software. They serve to compare clusters
 // before anything is measured; `tandem calibrate` replaces them by measurements.
 //
-//   speed       = peak single-precision rate x share. The peak of a processor is cores x clock x flops a
+//   speed       = peak single-precision rate x share. The peak of a processor is cores x clock x flops per
 //   cycle. memory_rate = peak of the memory interface x share. launch      = time to start one piece of work
 //   (one layer's worth of kernels, or one call into a library).
 #include <algorithm>
@@ -30,8 +30,8 @@ Device tensor_gpu(const char* name, double peak_tf32_tflops, double memory_gbyte
 }
 
 // Server processors: 40 % of the peak at base clock, 70 % of the memory's peak.
-Device server_cpu(const char* name, int cores, double gigahertz, int flops_a_cycle, double memory_gbytes) {
-  return {name, FlopsPerSecond(0.40 * cores * gigahertz * flops_a_cycle * 1e9),
+Device server_cpu(const char* name, int cores, double gigahertz, int flops_per_cycle, double memory_gbytes) {
+  return {name, FlopsPerSecond(0.40 * cores * gigahertz * flops_per_cycle * 1e9),
           BytesPerSecond(0.70 * memory_gbytes * 1e9), Seconds(2e-6)};
 }
 
@@ -39,8 +39,8 @@ Device server_cpu(const char* name, int cores, double gigahertz, int flops_a_cyc
 // memory's peak. On these boards even Linpack in double precision reaches only about a sixth of the peak: 60
 // Gflop/s on sixteen Odroid C2 (peak 16 x 24; Basford et al., Future Generation Computer Systems 102, 2020).
 Device board(const char* name, double share, int cores, double gigahertz, double memory_gbytes) {
-  constexpr int flops_a_cycle = 8;  // one 128-bit fused multiply-add
-  return {name, FlopsPerSecond(share * cores * gigahertz * flops_a_cycle * 1e9),
+  constexpr int flops_per_cycle = 8;  // one 128-bit fused multiply-add
+  return {name, FlopsPerSecond(share * cores * gigahertz * flops_per_cycle * 1e9),
           BytesPerSecond(0.40 * memory_gbytes * 1e9), Seconds(20e-6)};
 }
 constexpr double kOutOfOrder = 0.15;
@@ -58,7 +58,7 @@ std::vector<Device> make_catalog() {
       tensor_gpu("a100", 156, 1555),    // SXM4, 40 GB
       tensor_gpu("h100", 494.5, 3350),  // SXM5, 80 GB
       tensor_gpu("h200", 494.5, 4800),  // SXM5, 141 GB
-      // Intel ARK and AMD product pages; AVX2 does 32 flops a cycle with two FMA units, AVX-512 with two
+      // Intel ARK and AMD product pages; AVX2 does 32 flops per cycle with two FMA units, AVX-512 with two
       // does 64.
       server_cpu("xeon-e5-2650-v4", 12, 2.2, 32, 76.8), server_cpu("xeon-gold-6148", 20, 2.4, 64, 128),
       server_cpu("epyc-7742", 64, 2.25, 32, 204.8), server_cpu("epyc-7742-core", 1, 2.25, 32, 204.8 / 64),

@@ -24,7 +24,7 @@ namespace s4u = simgrid::s4u;
 // Of one channel of DDR4 memory with a single core streaming; only for hosts that name no device.
 constexpr BytesPerSecond kDefaultMemoryRate{10e9};
 
-/// SimGrid keeps hosts and links in hash tables; this remembers the order of the file.
+/// SimGrid keeps hosts and links in hash tables; this keeps the order of the file.
 class DeclarationOrder {
  public:
   void add(const std::string& name) { places_.try_emplace(name, places_.size()); }
@@ -70,7 +70,7 @@ Host host_of(const s4u::Host& from) {
   return host;
 }
 
-/// The name that the file gave to one half of a SPLITDUPLEX link, or empty when `name` is none.
+/// The name that the file gave to one half of a SPLITDUPLEX link, or empty when `name` is not such a half.
 std::string whole_link(const std::string& name, const char* half, const DeclarationOrder& declared) {
   const std::string suffix = half;
   if (name.size() <= suffix.size() || name.compare(name.size() - suffix.size(), suffix.size(), suffix) != 0)
@@ -118,7 +118,7 @@ std::map<std::string, std::string> read_config(const std::string& path) {
   return config;
 }
 
-/// Reads a number from a property, keeping `fallback` where it is not given.
+/// Reads a number from a property; `fallback` if the host does not have it.
 double figure(const Host& host, const std::string& property, double fallback, bool zero_allowed,
               const std::string& place) {
   const auto found = host.properties.find(property);
@@ -133,7 +133,7 @@ double figure(const Host& host, const std::string& property, double fallback, bo
   return value;
 }
 
-/// SimGrid takes such values, and fails or never ends with them.
+/// SimGrid accepts such values, and then fails or runs forever.
 void check_figures(const Description& description) {
   const auto check = [&](const std::string& what, const char* name, double value, bool zero_allowed) {
     if (std::isfinite(value) && (zero_allowed ? value >= 0.0 : value > 0.0)) return;

@@ -1,5 +1,4 @@
-// Reads SimGrid platform files. Whatever is wrong with a file ends as an error that can be shown, never as a
-// crash.
+// Reads SimGrid platform files. Every bad file ends in an error message, never in a crash.
 #pragma once
 
 #include <string>
@@ -8,12 +7,12 @@
 
 namespace tandem::platforms {
 
-/// Loads any platform file that SimGrid loads. Hosts and links come in the order in which the file declares
-/// them; a SPLITDUPLEX link is one link. SimGrid's own loopback, which no file declares, is left out.
+/// Loads any platform file that SimGrid loads. Hosts and links have the order of the file; a SPLITDUPLEX link
+/// is one link. SimGrid's own loopback, which no file declares, is omitted.
 ///
 /// A host's device is the one named by <prop id="device">, of the device catalogue; without it, each rank
-/// computes on a core of its own while there are enough, with a memory rate of 10 GB/s and no launch cost.
-/// <prop id="tandem:memory_rate"> (bytes a second) and <prop id="tandem:launch"> (seconds) override the
+/// computes on its own core while there are enough cores, with a memory rate of 10 GB/s and no launch cost.
+/// <prop id="tandem:memory_rate"> (bytes per second) and <prop id="tandem:launch"> (seconds) override the
 /// device's figures.
 ///
 /// <prop id="tandem:gpu"> is the number of the GPU that computes for the host when devices are native;

@@ -6,8 +6,7 @@
 
 namespace tandem::platforms {
 
-/// Runs of names that differ in one number counted up by one are joined; at most `most` parts, then "and N
-/// more".
+/// Joins names whose numbers increase by one; lists at most `most` parts, then "and N more".
 std::string name_ranges(const std::vector<std::string>& names, std::size_t most = 3);
 
 }  // namespace tandem::platforms

@@ -16,9 +16,9 @@
 namespace tandem::platforms {
 namespace {
 
-// Of a message that is shown.
+// Lines of a message that are shown.
 constexpr int kMostLines = 12;
-// Each line of SimGrid's log starts with its priority; what has none continues the line before.
+// Each line of SimGrid's log starts with its priority; a line without one continues the line before.
 constexpr const char* kLogFormat = "--log=root.fmt:%p|%m%n";
 
 bool starts_with(const std::string& text, const char* prefix) { return text.rfind(prefix, 0) == 0; }
@@ -59,7 +59,7 @@ ChildResult ask_simgrid(const std::string& path, const std::function<void()>& on
     std::array<char*, 3> arguments{name.data(), log.data(), nullptr};
     int count = 2;
     int status = 0;
-    // Never destroyed: an engine that ends would run the end of a simulation that never was.
+    // Never destroyed: its destructor would run the end of a simulation that did not take place.
     auto* engine = new simgrid::s4u::Engine(&count, arguments.data());
     try {
       on_creation();
@@ -103,7 +103,7 @@ std::string simgrid_message(const ChildResult& result) {
   if (!message.empty()) return message;
   if (!plain.empty()) return plain;
   return result.signal != 0 ? std::string("SimGrid crashed (") + strsignal(result.signal) + ")"
-                            : std::string("SimGrid gave up without a word");
+                            : std::string("SimGrid failed without an error message");
 }
 
 }  // namespace tandem::platforms

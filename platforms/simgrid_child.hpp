@@ -1,5 +1,5 @@
-// Asks SimGrid about a platform file in a child process: its parser throws, aborts or crashes on bad files,
-// and a process may hold one engine only. This process never gets an engine from here.
+// Loads a platform file with SimGrid in a child process, because SimGrid's parser throws, aborts or crashes
+// on bad files and a process can have only one engine. This process gets no engine.
 #pragma once
 
 #include <functional>
@@ -13,7 +13,7 @@ class Engine;
 
 namespace tandem::platforms {
 
-/// Errors: ConfigError when the file is missing, unreadable, empty, no XML, or no <platform>.
+/// Errors: ConfigError when the file is missing, unreadable, empty, not XML, or its root is not <platform>.
 void check_is_platform_xml(const std::string& path);
 
 /// Loads `path` into an engine in a child process and runs `question` there. `on_creation` runs before
@@ -22,8 +22,7 @@ void check_is_platform_xml(const std::string& path);
 ChildResult ask_simgrid(const std::string& path, const std::function<void()>& on_creation,
                         const std::function<void(simgrid::s4u::Engine&, const Emit&)>& question);
 
-/// SimGrid's own words out of what a failed child printed: without prefixes, backtraces and lists of
-/// settings.
+/// SimGrid's own message in the output of a failed child, without prefixes, backtraces and lists of settings.
 std::string simgrid_message(const ChildResult& result);
 
 }  // namespace tandem::platforms

@@ -1,4 +1,4 @@
-// Writes platform files: this machine as measured, and the twin of a platform whose hosts all live on one
+// Writes platform files: this machine as measured, and the twin of a platform whose hosts all run on one
 // machine.
 #pragma once
 
@@ -21,9 +21,9 @@ struct MeasuredDisk {
 };
 
 struct MeasuredMachine {
-  std::string name;            ///< of the processor, for the file's comment
-  std::string command;         ///< that measured it, for the file's comment
-  int cores;                   ///< that ranks may use
+  std::string name;            ///< name of the processor, for the file's comment
+  std::string command;         ///< the command that measured it, for the file's comment
+  int cores;                   ///< available to ranks
   FlopsPerSecond core_speed;   ///< sustained on training work
   BytesPerSecond memory_rate;  ///< of one core
   MeasuredNetwork network;
@@ -36,8 +36,8 @@ std::string this_machine_xml(const MeasuredMachine& machine);
 
 /// A platform file with the hosts of `platform` (speed, cores, properties, disks) on the network of one
 /// machine: any two hosts, and two ranks on one host, are `network.latency` apart at `network.bandwidth`.
-/// `disk`, where given, replaces the figures of every disk. Of the platform's own <config>, what concerns the
-/// network is left out. Pre: every figure positive.
+/// `disk`, if given, replaces the rates of every disk. Network settings of the platform's own <config> are
+/// omitted. Pre: every figure positive.
 std::string twin_xml(const Description& platform, const MeasuredNetwork& network,
                      const std::optional<MeasuredDisk>& disk = {});
 

@@ -1,5 +1,5 @@
-// The network between hosts as a graph, built from the routes that SimGrid itself takes. Pure data and graph
-// algorithms (Boost.Graph); how routes are obtained is in topology_load.cpp.
+// The network between hosts as a graph of SimGrid's routes. Pure data and graph algorithms (Boost.Graph);
+// topology_load.cpp obtains the routes.
 #pragma once
 
 #include <functional>
@@ -15,9 +15,9 @@
 
 namespace tandem::platforms {
 
-/// A host pair's figures.
+/// The route of a host pair in numbers.
 struct Path {
-  BytesPerSecond bandwidth;  ///< of the narrowest channel; infinity when there is none on the way
+  BytesPerSecond bandwidth;  ///< of the narrowest channel; infinity when the route has no channel
   Seconds latency;
   std::vector<std::string> channels;  ///< names, in order
 };
@@ -32,7 +32,7 @@ class Topology {
   /// From host, to host (indices into the host list); absent where there is no route.
   using Pair = std::pair<int, int>;
   using Routes = std::map<Pair, std::optional<Route>>;
-  /// Asked for pairs that `routes` does not hold; its channels are matched to the topology's by name.
+  /// Called for pairs that `routes` does not have; its channels are matched to the topology's by name.
   using Ask = std::function<std::optional<Path>(const std::string& from, const std::string& to)>;
 
   Topology(std::vector<std::string> hosts, std::vector<Channel> channels, Routes routes, Ask ask = {});
@@ -40,15 +40,14 @@ class Topology {
   const std::vector<std::string>& hosts() const { return hosts_; }
   const std::vector<Channel>& channels() const { return channels_; }
   const Routes& routes() const { return routes_; }
-  /// Whether the routes of all ordered host pairs are known, so that nothing below rests on a sample.
+  /// Whether the routes of all ordered host pairs are known, so that no result below is based on a sample.
   bool complete() const;
 
-  /// The figures between two hosts, asking for the route where it is not known yet; empty where there is
-  /// none. Errors: ConfigError for an unknown host.
+  /// The route between two hosts, obtained if it is not known yet; empty if there is none. Errors:
+  /// ConfigError for an unknown host.
   std::optional<Path> between(const std::string& from, const std::string& to) const;
 
-  /// The fewest channels from `from` to each host (0 to itself), over the graph below; -1 where it cannot be
-  /// reached.
+  /// The fewest channels from `from` to each host (0 to itself), over the graph below; -1 if unreachable.
   std::vector<int> fewest_channels(const std::string& from) const;
 
   /// The bisection bandwidth: the least, over splits of the hosts in two halves (of floor(n/2) and
@@ -60,11 +59,11 @@ class Topology {
   /// do not share it. By the theorem of Ford and Fulkerson the flow is the least capacity whose removal would
   /// separate the halves (Boost's Boykov-Kolmogorov algorithm).
   ///
-  /// Finding the worst of all splits is NP-hard, so it is sought among the order of the file cut in the
-  /// middle, and the halves nearest (by channels, then latency) to each of up to 16 hosts. The figure is thus
-  /// an upper bound of the true bisection, reached exactly on stars, lines, racks and trees of equal
-  /// branches. Where only a sample of routes is known, only the file's order is cut, and flows may only
-  /// follow the sample. Empty with fewer than two hosts.
+  /// Finding the worst split is NP-hard, so these splits are tried: the file's order cut in the middle, and
+  /// the halves nearest (by channels, then latency) to each of up to 16 hosts. The result is an upper bound
+  /// of the true bisection, and exact on stars, lines, racks and trees of equal branches. With a sample of
+  /// routes only the file's order is cut, and flows follow sampled routes only. Empty with fewer than two
+  /// hosts.
   std::optional<Bisection> bisection() const;
 
  private:
@@ -83,13 +82,13 @@ class Topology {
 
 struct TopologyOptions {
   std::vector<std::string> hosts = {};  ///< only between these; empty: all
-  int all_pairs_up_to = 200;   ///< with more hosts, routes are sampled: 12 partners for each host, both ways
-  bool to_themselves = false;  ///< also the route from each host to itself, where all pairs are asked for
+  int all_pairs_up_to = 200;   ///< with more hosts, routes are sampled: 12 partners per host, both directions
+  bool to_themselves = false;  ///< with all pairs: also the route from each host to itself
 };
 
-/// Asks SimGrid for the routes of a platform file. Pairs for which SimGrid itself crashes or refuses have no
-/// route. Errors: ConfigError as load_platform; also for an unknown host in `options`. Pre: as load_platform;
-/// that also holds for Topology::between of a pair that was not sampled.
+/// Obtains the routes of a platform file from SimGrid. Pairs for which SimGrid crashes or reports an error
+/// have no route. Errors: ConfigError as load_platform; also for an unknown host in `options`. Pre: as
+/// load_platform; also for Topology::between of a pair that was not sampled.
 Topology load_topology(const std::string& path, const TopologyOptions& options = {});
 
 }  // namespace tandem::platforms

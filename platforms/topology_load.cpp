@@ -22,7 +22,7 @@ using nlohmann::json;
 using Pairs = std::vector<Topology::Pair>;
 
 // SimGrid throws, aborts or crashes where a zone lacks a route, depending on the routing. Each abort or crash
-// costs a fresh child; beyond this many, what is left counts as not known.
+// costs a new child; after this many, the remaining routes count as unknown.
 constexpr int kCrashLimit = 64;
 constexpr int kSampledPartners = 12;
 constexpr std::uint64_t kSampleSeed = 1;
@@ -51,7 +51,7 @@ json route_to_json(const s4u::Host& from, const s4u::Host& to,
   } catch (const std::exception&) {
     return nullptr;
   }
-  // A zone with full routing answers a missing route with an empty one.
+  // A zone with full routing returns an empty route for a missing one.
   if (&from != &to && links.empty() && latency <= 0.0) return nullptr;
   json channels = json::array();
   for (const auto* link : links) channels.push_back(channel_of.at(link));
@@ -123,8 +123,8 @@ Pairs all_pairs(int hosts, bool to_themselves) {
   return pairs;
 }
 
-/// Each host with the host half the list away, its neighbour, and random others, both ways: enough for a flow
-/// across the middle of the list to use every host's own link.
+/// Each host with the host half the list away, its neighbour, and random others, in both directions: enough
+/// for a flow across the middle of the list to use every host's own link.
 Pairs sampled_pairs(int hosts) {
   std::set<int> offsets{1, hosts / 2, hosts - hosts / 2};
   Rng rng = Rng::stream(kSampleSeed, "topology");

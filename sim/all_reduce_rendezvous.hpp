@@ -1,4 +1,4 @@
-// The world's own all-reduces: who has started which, and what they sum. Knows no time.
+// All-reduces of the library: which ranks have started which one, and their sums. Knows no time.
 #pragma once
 
 #include <cstdint>

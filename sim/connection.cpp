@@ -30,6 +30,7 @@ Message& Connection::new_message() {
   message.receive_slot = no_slot;
   message.waits_for_receive = false;
   message.end = Message::End::open;
+  message.is_thrown_away = false;
   return message;
 }
 
@@ -61,7 +62,9 @@ void Connection::part_over(Message& message, bool succeeded) {
   start_next();
   sender_.message_over();
   receiver_.message_over();
-  if (std::exchange(message.send_is_open, false)) sender_.finish(message.send_slot, succeeded);
+  if (std::exchange(message.send_is_open, false) && message.send_slot != no_slot)
+    sender_.finish(message.send_slot, succeeded);
+  if (message.is_thrown_away) return recycle(message);
   if (message.receive_slot == no_slot) {
     message.end = succeeded ? Message::End::arrived : Message::End::failed;
     return;
@@ -124,7 +127,7 @@ void Connection::accept(std::uint64_t left) {
     Message& message = *std::exchange(to_accept_, to_accept_->next_to_start);
     if (&message != under_way_) accepted_behind_ += message.wire_size;
     message.send_is_open = false;
-    sender_.finish(message.send_slot, true);
+    if (message.send_slot != no_slot) sender_.finish(message.send_slot, true);
   }
 }
 

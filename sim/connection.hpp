@@ -49,6 +49,7 @@ class Message final : public Finishable {
   std::uint32_t index = 0;
   bool waits_for_receive = false;  ///< above the eager limit, and its receive is not posted yet
   bool send_is_open = false;
+  bool is_thrown_away = false;  ///< on its way, but no receive will meet it
   enum class End : std::uint8_t { open, arrived, failed } end = End::open;  ///< of one before its receive
 };
 
@@ -59,11 +60,11 @@ class Connection {
 
   const Network::Route& route() const { return route_; }
   Message& new_message();
-  /// Keeps a message that is over for the next send.
+  /// Keeps a message that has ended for the next send.
   void recycle(Message& message);
   /// The message starts, or waits for those before it. Kernel context.
   void start(Message& message);
-  /// What was on its way of the message arrived, or was lost. Kernel context.
+  /// The part of the message that was in flight arrived, or was lost. Kernel context.
   void part_over(Message& message, bool succeeded);
 
  private:
@@ -77,9 +78,9 @@ class Connection {
   RankContext& sender_;
   RankContext& receiver_;
   Network::Route route_;
-  /// The transport takes this much off the sender's hands: a send is over when no more is left of it and of
-  /// what was sent before, whether that arrives or a link fails; one that begins while the last part of what
-  /// was sent before is on its way, with that part at the latest. 0: when its message arrived.
+  /// Bytes that the transport buffers. A send ends when the rest of its message, and of the messages before
+  /// it, fits into the buffer, even if a link fails later; a send that starts while the last part before it
+  /// is in flight ends with that part at the latest. 0: no buffer; a send ends when its message has arrived.
   std::uint64_t held_;
   Message* free_ = nullptr;
   Message* under_way_ = nullptr;  ///< head of the queue of messages that are to start

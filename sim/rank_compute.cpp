@@ -1,5 +1,5 @@
 // The work of one simulated rank: one piece after the other on its device, slower while messages of the rank
-// are on their way; or beside the device.
+// are in flight; or concurrent with it.
 #include "policies/vocabulary/check.hpp"
 #include "sim/rank_context.hpp"
 

@@ -19,8 +19,7 @@ RankContext::RankContext(World& world, Rank rank, s4u::Host& host)
       host_(host),
       // A device works on one thing at a time, whatever the number of cores of the machine around it.
       cores_for_compute_(host.get_property("device") != nullptr ? host.get_core_count() : 1),
-      disks_(host.get_disks()),
-      wake_up_(s4u::Semaphore::create(0)) {}
+      disks_(host.get_disks()) {}
 
 // ---- Starting ----
 
@@ -36,6 +35,7 @@ RankContext::Operation& RankContext::new_operation(Kind kind) {
   operation.next = no_slot;
   operation.kind = kind;
   operation.state = State::pending;
+  operation.outcome = Outcome::done;
   operation.note = {};
   return operation;
 }
@@ -45,22 +45,24 @@ Pending RankContext::started(Operation& operation) {
   return Pending(operation.slot);
 }
 
-Pending RankContext::done_at_once(Operation& operation) {
+Pending RankContext::done_at_once(Operation& operation, Outcome outcome) {
+  operation.outcome = outcome;
   operation.state = State::done;
   ++done_count_;
   return Pending(operation.slot);
 }
 
-Pending RankContext::read(int disk, Bytes size, Kernel transfer) {
-  return transfer_disk(Kind::read, disk, size, transfer);
+Pending RankContext::read(int disk, DiskAccess access, Kernel transfer) {
+  return transfer_disk(Kind::read, disk, access, transfer);
 }
 
-Pending RankContext::write(int disk, Bytes size, Kernel transfer) {
-  return transfer_disk(Kind::write, disk, size, transfer);
+Pending RankContext::write(int disk, DiskAccess access, Kernel transfer) {
+  return transfer_disk(Kind::write, disk, access, transfer);
 }
 
-Pending RankContext::transfer_disk(Kind kind, int disk, Bytes size, const Kernel& transfer) {
-  TANDEM_CHECK(size.count() >= 0, "size", size.count(), "rank", rank_);
+Pending RankContext::transfer_disk(Kind kind, int disk, const DiskAccess& access, const Kernel& transfer) {
+  TANDEM_CHECK(access.size.count() >= 0 && access.requests >= 1, "size", access.size.count(), "requests",
+               access.requests, "rank", rank_);
   if (disk < 0 || static_cast<std::size_t>(disk) >= disks_.size())
     throw ConfigError("host \"" + host_.get_name() + "\" of rank " + std::to_string(rank_) + " has " +
                       std::to_string(disks_.size()) + " disk(s), but disk number " + std::to_string(disk) +
@@ -68,12 +70,13 @@ Pending RankContext::transfer_disk(Kind kind, int disk, Bytes size, const Kernel
   if (transfer) transfer();
   Operation& operation = new_operation(kind);
   operation.disk = disk;
-  if (size.count() == 0) return done_at_once(operation);
-  operation.amount = static_cast<double>(size.count());
+  if (access.size.count() == 0) return done_at_once(operation);
+  operation.amount = static_cast<double>(access.size.count());
   if (const auto& delay = world_.setting().disk_delay) {
     const s4u::Disk& used = *disks_[static_cast<std::size_t>(disk)];
     const double rate = kind == Kind::read ? used.get_read_bandwidth() : used.get_write_bandwidth();
-    operation.amount += delay(rank_).count() * rate;
+    for (std::int64_t request = 0; request < access.requests; ++request)
+      operation.amount += delay(rank_).count() * rate;
   }
   return started(operation);
 }
@@ -108,6 +111,18 @@ void RankContext::append(Stream& stream, const ElementOf& element_of, Element& e
   stream.tail = index;
 }
 
+template <class NextOf>
+bool RankContext::unlink(Stream& stream, const NextOf& next_of, std::uint32_t index) {
+  std::uint32_t before = no_slot;
+  for (std::uint32_t at = stream.head; at != no_slot; before = at, at = next_of(at)) {
+    if (at != index) continue;
+    (before == no_slot ? stream.head : next_of(before)) = next_of(at);
+    if (stream.tail == index) stream.tail = before;
+    return true;
+  }
+  return false;
+}
+
 void RankContext::deliver(const Message& message, const std::byte* bytes, Operation& receive) {
   const auto size = static_cast<std::size_t>(message.size.count());
   TANDEM_CHECK(message.size <= receive.slice.size, "a message of", message.size.count(), "bytes from",
@@ -121,6 +136,10 @@ Pending RankContext::send(Rank to, Channel channel, Slice slice, const Note& not
   TANDEM_CHECK(to >= 0 && to < world_size(), "to", to, "world size", world_size());
   TANDEM_CHECK(slice.size.count() >= 0, "size", slice.size.count(), "rank", rank_);
   RankContext& receiver = world_.rank(to);
+  if (world_.has_departures() && (has_left_ || receiver.has_left())) {
+    TANDEM_CHECK(!has_left_, "rank", rank_, "has announced its departure, and sends to", to);
+    return done_at_once(new_operation(Kind::send), Outcome::peer_left);
+  }
   Message& message = connection_to(receiver).new_message();
   Operation& operation = new_operation(Kind::send);
   operation.peer = to;
@@ -155,7 +174,7 @@ Pending RankContext::send(Rank to, Channel channel, Slice slice, const Note& not
   return Pending(slot);
 }
 
-/// The call that sends keeps the rank from anything else, while the message is on its way already.
+/// The call that sends keeps the rank busy, while the message is in flight already.
 void RankContext::hand_over(const Message& message) {
   if (message.connection->route().path == nullptr) return;
   const double seconds =
@@ -180,6 +199,10 @@ Pending RankContext::receive(Rank from, Channel channel, Slice slice) {
   operation.slice = slice;
   Stream& stream = this->stream(from, channel);
   if (stream.head == no_slot || stream.holds_receives) {
+    if (world_.has_departures() && (has_left_ || world_.rank(from).has_left())) {
+      TANDEM_CHECK(!has_left_, "rank", rank_, "has announced its departure, and receives from", from);
+      return done_at_once(operation, Outcome::peer_left);
+    }
     stream.holds_receives = true;
     append(
         stream, [this](std::uint32_t i) -> Operation& { return operations_[i]; }, operation, operation.slot);
@@ -205,6 +228,102 @@ Pending RankContext::receive(Rank from, Channel channel, Slice slice) {
   return Pending(operation.slot);
 }
 
+// ---- Cancelling and leaving ----
+
+void RankContext::end_early(Operation& operation, Outcome outcome) {
+  operation.outcome = outcome;
+  finish(operation.slot, true);
+}
+
+void RankContext::cancel(const Pending& pending) {
+  TANDEM_CHECK(!pending.empty(), "rank", rank_);
+  Operation& operation = operations_[pending.slot()];
+  if (is_done(pending)) return;
+  bool is_withdrawn = false;
+  if (operation.kind == Kind::sleep) {
+    std::erase(to_start_, &operation);
+    is_withdrawn = true;
+  } else if (operation.kind == Kind::send) {
+    is_withdrawn = withdraw_send(operation);
+  } else if (operation.kind == Kind::receive) {
+    Stream& from_peer = stream(operation.peer, operation.channel);
+    const auto next_of = [this](std::uint32_t slot) -> std::uint32_t& { return operations_[slot].next; };
+    is_withdrawn = from_peer.holds_receives && unlink(from_peer, next_of, operation.slot);
+  }
+  if (is_withdrawn) end_early(operation, Outcome::cancelled);
+}
+
+/// False: a receive has met it, so that it cannot be withdrawn any more.
+bool RankContext::withdraw_send(const Operation& send) {
+  Stream& at_receiver = world_.rank(send.peer).stream(rank_, send.channel);
+  if (at_receiver.holds_receives) return false;
+  const auto next_of = [this](std::uint32_t i) -> std::uint32_t& { return world_.message(i).next; };
+  const auto is_of_send = [&send](const Message& message) {
+    return message.send_is_open && message.send_slot == send.slot;
+  };
+  std::uint32_t index = at_receiver.head;
+  while (index != no_slot && !is_of_send(world_.message(index))) index = next_of(index);
+  if (index == no_slot) return false;
+  unlink(at_receiver, next_of, index);
+  throw_away(world_.message(index));
+  return true;
+}
+
+/// A message that no receive will meet. What has set out of it travels to its end, as it would in a network.
+void RankContext::throw_away(Message& message) {
+  RankContext& sender = *message.sender;
+  message.bytes.reset();
+  message.send_slot = no_slot;
+  const bool has_ended = message.end != Message::End::open;
+  const bool has_set_out = !message.waits_for_receive && std::erase(sender.messages_to_start_, &message) == 0;
+  if (has_set_out && !has_ended)
+    message.is_thrown_away = true;
+  else
+    message.connection->recycle(message);
+}
+
+void RankContext::announce_departure() {
+  TANDEM_CHECK(!has_left_, "rank", rank_, "has announced its departure before");
+  has_left_ = true;
+  world_.note_departure();
+  // In one go: other ranks wake up, and must not send here meanwhile.
+  simgrid::kernel::actor::simcall_answered([this] {
+    for (auto& [key, held] : streams_) {
+      for (std::uint32_t at = held.head; at != no_slot;) {
+        if (held.holds_receives) {
+          end_early(operations_[at], Outcome::cancelled);
+          at = operations_[at].next;
+          continue;
+        }
+        Message& message = world_.message(at);
+        at = message.next;
+        if (message.send_is_open) {
+          Operation& send = message.sender->operations_[message.send_slot];
+          send.outcome = Outcome::peer_left;
+          message.sender->finish(send.slot, true);
+        }
+        throw_away(message);
+      }
+      held.head = no_slot;
+    }
+    for (const auto& other : world_.ranks())
+      if (other.get() != this) other->lose_peer(rank_);
+  });
+}
+
+/// Ends the receives that wait for a message of a rank that has left. Kernel context.
+void RankContext::lose_peer(Rank peer) {
+  for (auto& [key, held] : streams_) {
+    if (static_cast<Rank>(key >> 32) != peer || !held.holds_receives) continue;
+    for (std::uint32_t at = held.head; at != no_slot;) {
+      const std::uint32_t next = operations_[at].next;
+      end_early(operations_[at], Outcome::peer_left);
+      at = next;
+    }
+    held.head = no_slot;
+  }
+}
+
 // ---- All-reduce ----
 
 Pending RankContext::all_reduce(std::span<const Rank> members, Channel channel, Slice vector) {
@@ -216,7 +335,7 @@ Pending RankContext::all_reduce(std::span<const Rank> members, Channel channel, 
   if (members.size() == 1 || vector.size.count() == 0) return done_at_once(operation);
   auto rendezvous = world_.rendezvous().join(members, channel, rank_, {this, operation.slot, vector});
   if (rendezvous == nullptr) return Pending(operation.slot);
-  // Nobody may look at it before it is over, so the sum may be there at once.
+  // No member may read the vector before the end, so the sum can be made now.
   rendezvous->sum();
   TANDEM_CHECK(world_.setting().all_reduce, "all-reduces need a price; members", members.size());
   const AllReduceTime time = world_.setting().all_reduce(members, vector.size);
@@ -228,7 +347,7 @@ Pending RankContext::all_reduce(std::span<const Rank> members, Channel channel, 
   return started(operation);
 }
 
-/// Those that have a member in common end in their order: their messages share its links.
+/// All-reduces with a common member end in their order: their messages share its links.
 void RankContext::start_all_reduce(Operation& operation) {
   const auto rendezvous = std::exchange(operation.rendezvous, nullptr);
   const double begin_s = now().count();
@@ -265,7 +384,7 @@ Completion RankContext::take(std::uint32_t slot, std::size_t index) {
   ++operation.uses;
   operation.next = free_operation_;
   free_operation_ = slot;
-  return {index, operation.note};
+  return {index, operation.note, std::nullopt, operation.outcome};
 }
 
 Completion RankContext::wait(Pending& pending) {
@@ -292,11 +411,11 @@ Completion RankContext::wait_any(std::span<Pending> pendings) {
 
 void RankContext::block() {
   const std::size_t done_before = done_count_;
-  start_operations();
-  if (done_count_ == done_before) {
-    blocked_ = true;
-    wake_up_->acquire();
-  }
+  sleep_.after([this, done_before] {
+    start_all();
+    blocked_ = done_count_ == done_before;
+    return blocked_;
+  });
 }
 
 void RankContext::finish(std::uint32_t slot, bool succeeded) {
@@ -304,9 +423,9 @@ void RankContext::finish(std::uint32_t slot, bool succeeded) {
   ++done_count_;
   if (operations_[slot].kind == Kind::compute) action_ = nullptr;
   if (succeeded && operations_[slot].kind == Kind::compute) start_next_compute();
-  if (!blocked_ || (awaited_ != no_slot && awaited_ != slot)) return;
+  if (!blocked_ || killed_ || (awaited_ != no_slot && awaited_ != slot)) return;
   blocked_ = false;
-  wake_up_->release();
+  sleep_.wake();
 }
 
 void RankContext::end() {
@@ -320,12 +439,13 @@ void RankContext::end() {
 
 void RankContext::start_operations() {
   if (to_start_.empty() && messages_to_start_.empty()) return;
-  // One call into the kernel starts all. SimGrid reports the end of those activities only that the kernel
-  // itself started.
-  simgrid::kernel::actor::simcall_answered([this] {
-    for (Operation* operation : to_start_) start(*operation);
-    for (Message* message : messages_to_start_) message->connection->start(*message);
-  });
+  simgrid::kernel::actor::simcall_answered([this] { start_all(); });
+}
+
+/// SimGrid reports the end of those activities only that the kernel itself started. Kernel context.
+void RankContext::start_all() {
+  for (Operation* operation : to_start_) start(*operation);
+  for (Message* message : messages_to_start_) message->connection->start(*message);
   to_start_.clear();
   messages_to_start_.clear();
 }
@@ -345,7 +465,8 @@ void RankContext::start(Operation& operation) {
     case Kind::sleep:
       simgrid::kernel::timer::Timer::set(std::max(operation.amount, now().count()),
                                          [&operation, use = operation.uses] {
-                                           if (operation.uses == use) operation.finish(true);
+                                           if (operation.uses == use && operation.state == State::pending)
+                                             operation.finish(true);
                                          });
   }
 }

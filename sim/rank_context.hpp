@@ -1,6 +1,5 @@
-// The Context of one simulated rank. SimGrid is told of operations in one go, when the rank blocks, and
-// reports their ends to the slots here; a rank sleeps on one semaphore until a slot that it waits for is
-// done.
+// The Context of one simulated rank. Operations are handed to SimGrid together, when the rank blocks;
+// SimGrid reports their ends to the slots here. A rank sleeps until a slot that it waits for is done.
 #pragma once
 
 #include <cstdint>
@@ -12,6 +11,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "sim/simgrid_internals.hpp"
 #include "sim/world.hpp"
 
 namespace tandem::sim {
@@ -27,24 +27,29 @@ class RankContext final : public Context {
   Pending send(Rank to, Channel channel, Slice slice, const Note& note) override;
   Pending receive(Rank from, Channel channel, Slice slice) override;
   Pending all_reduce(std::span<const Rank> members, Channel channel, Slice vector) override;
-  Pending read(int disk, Bytes size, Kernel transfer) override;
-  Pending write(int disk, Bytes size, Kernel transfer) override;
+  Pending read(int disk, DiskAccess access, Kernel transfer) override;
+  Pending write(int disk, DiskAccess access, Kernel transfer) override;
   Pending sleep(Seconds duration) override;
   bool is_done(const Pending& pending) override;
   Completion wait(Pending& pending) override;
   Completion wait_any(std::span<Pending> pendings) override;
+  void cancel(const Pending& pending) override;
+  void announce_departure() override;
 
   World& world() const { return world_; }
   simgrid::s4u::Host& host() const { return host_; }
-  /// The body returned: starts what was never waited for, and lets go of memory that is now gone.
+  /// The body returned: starts operations that were never waited for, and forgets their memory.
   void end();
   bool ended() const { return ended_; }
+  bool has_left() const { return has_left_; }
   Seconds end_time() const { return end_time_; }
   /// "rank 3 waits for a message of rank 0 on channel 5"; empty unless the rank is blocked.
   std::string waiting_for() const;
+  /// The actor of this rank has been killed and must not be woken.
+  void killed() { killed_ = true; }
   /// Marks the operation as done and wakes the rank if it waits for it. Kernel context.
   void finish(std::uint32_t slot, bool succeeded);
-  /// A message of this rank sets out, or is over: work is slower in between. Kernel context.
+  /// A message of this rank starts, or ends: work is slower in between. Kernel context.
   void message_set_out();
   void message_over();
 
@@ -64,13 +69,14 @@ class RankContext final : public Context {
     std::uint32_t next = no_slot;  ///< free list, or queue of posted receives
     Kind kind = Kind::sleep;
     State state = State::pending;
+    Outcome outcome = Outcome::done;
     int disk = 0;
     Rank peer = 0;
     Channel channel;
     Slice slice;
     double amount = 0;  ///< flops, bytes on the disk, seconds of an all-reduce, or the date that a sleep ends
     double behind_s = 0;  ///< of an all-reduce: see AllReduceTime
-    double slowdown = 1;  ///< of a compute while messages are on their way
+    double slowdown = 1;  ///< of a compute while messages are in flight
     Note note;
     std::shared_ptr<const AllReduceRendezvous> rendezvous;  ///< of an all-reduce that starts with this one
     simgrid::s4u::ExecPtr exec;  ///< kept, like `io`, for the next operation of this slot
@@ -87,19 +93,27 @@ class RankContext final : public Context {
 
   Operation& new_operation(Kind kind);
   Pending started(Operation& operation);
-  Pending done_at_once(Operation& operation);
-  Pending transfer_disk(Kind kind, int disk, Bytes size, const Kernel& transfer);
+  Pending done_at_once(Operation& operation, Outcome outcome = Outcome::done);
+  void end_early(Operation& operation, Outcome outcome);
+  Pending transfer_disk(Kind kind, int disk, const DiskAccess& access, const Kernel& transfer);
   Completion take(std::uint32_t slot, std::size_t index);
 
   Stream& stream(Rank from, Channel channel);
   /// `element_of` maps an index to the element that the stream holds under it.
   template <class ElementOf, class Element>
   static void append(Stream& stream, const ElementOf& element_of, Element& element, std::uint32_t index);
+  /// Takes it out of what the stream holds; false: the stream does not hold it.
+  template <class NextOf>
+  static bool unlink(Stream& stream, const NextOf& next_of, std::uint32_t index);
+  bool withdraw_send(const Operation& send);
+  void throw_away(Message& message);
+  void lose_peer(Rank peer);
   void hand_over(const Message& message);
   void deliver(const Message& message, const std::byte* bytes, Operation& receive);
 
   void block();
   void start_operations();
+  void start_all();
   void start(Operation& operation);
   void start_compute(Operation& operation);
   void start_next_compute();
@@ -119,21 +133,23 @@ class RankContext final : public Context {
   std::deque<Operation> operations_;
   std::uint32_t free_operation_ = no_slot;
   std::size_t done_count_ = 0;      ///< done and not yet waited for
-  Operation* computing_ = nullptr;  ///< on the device: what a rank asks for is done one after the other
+  Operation* computing_ = nullptr;  ///< on the device, which does one piece of work after the other
   simgrid::kernel::resource::Action* action_ = nullptr;  ///< of `computing_`, if messages slow it down
-  std::deque<Operation*> computes_waiting_;              ///< for the device, in the order they were asked for
+  std::deque<Operation*> computes_waiting_;              ///< for the device, in the order of their start
   int messages_under_way_ = 0;   ///< from and to this rank; counted if any work is slowed down
-  double all_reduced_at_s_ = 0;  ///< when the last all-reduce of this rank that began is over
+  double all_reduced_at_s_ = 0;  ///< when the latest all-reduce of this rank ends
   std::vector<Operation*> to_start_;
   std::vector<Message*> messages_to_start_;  ///< own ones, and those to this rank that waited for its receive
   std::unordered_map<std::uint64_t, Stream> streams_;
   std::unordered_map<Rank, Connection> connections_;  ///< by receiver; an entry says that a route exists
 
-  simgrid::s4u::SemaphorePtr wake_up_;
+  ActorSleep sleep_;
   bool blocked_ = false;
+  bool killed_ = false;              ///< its host went down, or another rank failed
   std::uint32_t awaited_ = no_slot;  ///< the slot waited for; no_slot: any of awaited_any_
   std::span<const Pending> awaited_any_;
   bool ended_ = false;
+  bool has_left_ = false;
   Seconds end_time_{0};
 };
 

@@ -46,6 +46,7 @@ SimulationResult simulate(const SimulationSetting& setting) {
   s4u::Engine& engine = start_engine(setting, own_config, network);
   World world(setting, network);
   report_ends();
+  s4u::Host::on_state_change_cb([&world](const s4u::Host& host) { world.host_changed(host); });
   s4u::Engine::on_deadlock_cb([&world] { world.note_deadlock(); });
   for (const auto& context : world.ranks())
     s4u::Actor::create("rank " + std::to_string(context->rank()), &context->host(),

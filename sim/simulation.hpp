@@ -17,15 +17,15 @@
 
 namespace tandem::sim {
 
-/// Of the world's own all-reduce. Those that have a member in common follow each other, but messages of a
-/// later one may fill the gaps that an earlier one leaves.
+/// Of an all-reduce of the library. All-reduces with a common member follow each other, but messages of a
+/// later one can fill gaps that an earlier one leaves.
 struct AllReduceTime {
   AllReduceTime() = default;
   /// They take turns.
   AllReduceTime(Seconds each) : alone(each), behind(each) {}
   AllReduceTime(Seconds alone_, Seconds behind_) : alone(alone_), behind(behind_) {}
   Seconds alone;
-  Seconds behind;  ///< that it ends at least after one that was under way when it began
+  Seconds behind;  ///< least time between its end and that of one that was in flight when it started
 };
 
 struct SimulationSetting {
@@ -34,22 +34,22 @@ struct SimulationSetting {
   /// Seconds that the work takes alone on the device of the rank. Called once for each compute.
   std::function<Seconds(Rank, const Work&)> price;
   std::function<void(Context&)> body;  ///< run by every rank
-  /// How many times as long the work takes while messages of the rank are on their way; at least 1. Called
+  /// How many times as long the work takes while messages of the rank are in flight; at least 1. Called
   /// once for each compute; empty: messages do not disturb work. Not under SMPI.
   std::function<double(Rank, const Work&)> slowdown = {};
-  /// What the world's own all-reduce takes once all its members have started it. Called once for each. Needed
+  /// Time of an all-reduce of the library once all its members have started it. Called once for each. Needed
   /// where a body starts one; not under SMPI, which sends its messages.
   std::function<AllReduceTime(std::span<const Rank> members, Bytes size)> all_reduce = {};
-  std::vector<Seconds> start_offsets = {};  ///< when each rank begins; empty: all at once. Not under SMPI
-  /// Seconds that a transfer of the rank with its disk takes beyond what the disk's rate says, as more to
-  /// transfer: others on the disk meanwhile wait for it. Called once for each; null: none.
+  std::vector<Seconds> start_offsets = {};  ///< start-up delay of each rank; empty: none. Not under SMPI
+  /// Seconds that a request of the rank to its disk takes beyond size over rate. They count as more bytes, so
+  /// that other transfers of the disk are delayed too. Called once for each request; null: none.
   std::function<Seconds(Rank)> disk_delay = {};
   /// Measured cost of a message by its size on each kind of way; empty: the links of the platform alone
   /// (CM02).
   std::vector<Profile::Path> network = {};
   /// Of hosts by name, as the paths of `network` name them; a host that is not named has the kind "".
   std::map<std::string, std::string> host_kinds = {};
-  /// Messages then vary as `network` says that they did.
+  /// Messages then vary as the measured ones of `network` did.
   struct Noise {
     std::uint64_t seed;
     double share_spread = 0;  ///< see Profile; not under SMPI
@@ -59,7 +59,7 @@ struct SimulationSetting {
   /// when they are sent.
   Bytes eager_limit{std::numeric_limits<std::int64_t>::max()};
   std::function<void(Seconds)> progress =
-      {};  ///< told the simulated time several times a second of real time
+      {};  ///< called with the simulated time several times per second of real time
 };
 
 struct SimulationResult {

@@ -37,6 +37,12 @@ World::World(const SimulationSetting& setting, Network& network)
 
 World::~World() = default;
 
+void World::host_changed(const s4u::Host& host) {
+  if (host.is_on()) return;
+  for (const auto& rank : ranks_)
+    if (&rank->host() == &host) rank->killed();
+}
+
 Message& World::new_message() {
   Message& message = messages_.emplace_back();
   message.index = static_cast<std::uint32_t>(messages_.size() - 1);
@@ -57,6 +63,7 @@ void World::check_route(const RankContext& from, const RankContext& to) const {
 void World::fail(std::exception_ptr error) {
   if (error_) return;
   error_ = std::move(error);
+  for (const auto& rank : ranks_) rank->killed();
   s4u::Actor::kill_all();
 }
 

@@ -44,8 +44,14 @@ class World {
   /// network.
   void check_route(const RankContext& from, const RankContext& to) const;
 
+  /// Whether some rank has announced its departure.
+  bool has_departures() const { return has_departures_; }
+  void note_departure() { has_departures_ = true; }
+
   /// Remembers the first error and ends all ranks but the calling one. Pre: called by a rank's actor.
   void fail(std::exception_ptr error);
+  /// The actors on a host that went down have been killed.
+  void host_changed(const simgrid::s4u::Host& host);
   /// Notes who waits for what; the error comes once the engine stopped.
   void note_deadlock();
   /// Errors: whatever went wrong.
@@ -59,6 +65,7 @@ class World {
   std::vector<std::unique_ptr<RankContext>> ranks_;
   std::deque<Message> messages_;
   AllReduceRendezvousTable rendezvous_;
+  bool has_departures_ = false;
   std::exception_ptr error_;
 };
 

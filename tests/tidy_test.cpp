@@ -43,12 +43,16 @@ Texts up_to(const Texts& folders) {
 
 // What each sub-folder may include, lowest first: an entry may name only folders above it in this list, and
 // itself.
-const std::vector<Layer>& layers() {
+const std::vector<Layer>& lower_layers() {
   static const std::vector<Layer> all = {
       {"policies/vocabulary/", {"policies/vocabulary/"}, {}},
       {"policies/collectives/", {"policies/vocabulary/", "policies/collectives/"}, {}},
-      {"policies/compression/", {"policies/vocabulary/", "policies/compression/"}, {}},
-      {"policies/sharding/", {"policies/vocabulary/", "policies/sharding/"}, {}},
+      {"policies/compression/",
+       {"policies/vocabulary/", "policies/collectives/element.hpp", "policies/compression/"},
+       {}},
+      {"policies/sharding/",
+       {"policies/vocabulary/", "policies/collectives/schedule.hpp", "policies/sharding/"},
+       {}},
       {"policies/sampling/", {"policies/vocabulary/", "policies/sampling/"}, {}},
       {"policies/cache/", {"policies/vocabulary/", "policies/cache/"}, {}},
       {"policies/sync/", {"policies/vocabulary/", "policies/sync/"}, {}},
@@ -89,6 +93,12 @@ const std::vector<Layer>& layers() {
        {"policies/vocabulary/", "workloads/context.hpp", "workloads/protocol.hpp", "workloads/experiment/",
         "workloads/records/"},
        {"nlohmann/", "fmt/", "unistd.h"}},
+  };
+  return all;
+}
+
+const std::vector<Layer>& upper_layers() {
+  static const std::vector<Layer> all = {
       {"workloads/job/",
        up_to({"vectors/", "experiment/", "data/", "model/", "learner/", "cost/", "records/", "job/"}),
        {"nlohmann/", "unistd.h"}},
@@ -113,15 +123,18 @@ const std::vector<Layer>& layers() {
       {"sim/witness/",
        {"policies/", "workloads/", "sim/", "runtime/mpi/", "sim/witness/"},
        {"simgrid/", "smpi/", "mpi.h", "nlohmann/"}},
+      {"runtime/process/",
+       {"policies/vocabulary/", "runtime/process/"},
+       {"fmt/", "sys/", "unistd.h", "fcntl.h", "signal.h"}},
       {"runtime/launcher/",
-       {"policies/vocabulary/", "runtime/launcher/"},
-       {"fmt/", "sys/", "unistd.h", "fcntl.h", "poll.h", "signal.h", "spawn.h", "dlfcn.h"}},
+       {"policies/vocabulary/", "workloads/cost/eager_limit.hpp", "runtime/process/", "runtime/launcher/"},
+       {"fmt/", "sys/", "unistd.h", "poll.h", "signal.h", "sched.h"}},
       {"runtime/cluster/",
-       {"policies/vocabulary/", "runtime/launcher/", "runtime/cluster/"},
-       {"fmt/", "nlohmann/", "sys/", "unistd.h", "fcntl.h", "poll.h", "signal.h", "spawn.h", "sched.h"}},
-      {"runtime/gpu/",
-       {"policies/", "workloads/vectors/", "runtime/gpu/"},
-       {"cuda", "mpi.h", "mpi-ext.h", "dlfcn.h", "unistd.h"}},
+       {"policies/vocabulary/", "runtime/process/", "runtime/launcher/", "runtime/cluster/"},
+       {"fmt/", "nlohmann/", "sys/", "unistd.h", "fcntl.h", "signal.h", "sched.h"}},
+      {"runtime/gpu/", {"policies/", "workloads/vectors/", "runtime/gpu/"}, {"cuda", "dlfcn.h", "unistd.h"}},
+      // The ranks whose GPUs sum together are those of a communicator.
+      {"runtime/gpu/device_collective.hpp", {"policies/vocabulary/", "runtime/gpu/"}, {"mpi.h"}},
       {"runtime/mpi/",
        {"policies/", "workloads/vectors/", "workloads/context.hpp", "runtime/gpu/", "runtime/mpi/"},
        {"mpi.h", "mpi-ext.h", "cuda", "nccl.h", "sys/", "unistd.h", "fcntl.h", "pthread.h", "sched.h",
@@ -136,17 +149,26 @@ const std::vector<Layer>& layers() {
       {"validation/campaign/",
        {"policies/vocabulary/", "workloads/experiment/", "workloads/records/",
         "workloads/job/experiment_file.hpp", "validation/compare/", "validation/campaign/"},
-       {"nlohmann/", "yaml-cpp/"}},
+       {"nlohmann/", "fmt/", "yaml-cpp/"}},
       {"validation/page/", {"validation/page/"}, {}},
       {"validation/report/",
        {"policies/vocabulary/", "workloads/experiment/", "workloads/records/", "validation/compare/",
         "validation/campaign/study_section.hpp", "validation/page/", "validation/report/"},
        {"nlohmann/", "fmt/"}},
       {"cli/",
-       {"policies/", "platforms/", "workloads/", "sim/", "runtime/cluster/", "runtime/launcher/",
-        "validation/", "cli/"},
-       {"CLI/", "nlohmann/", "fmt/", "sys/", "unistd.h", "signal.h", "spawn.h", "fcntl.h"}},
+       {"policies/", "platforms/", "workloads/", "sim/", "runtime/process/", "runtime/launcher/",
+        "runtime/cluster/", "validation/", "cli/"},
+       {"CLI/", "nlohmann/", "fmt/", "sys/", "unistd.h", "signal.h", "fcntl.h"}},
   };
+  return all;
+}
+
+const std::vector<Layer>& layers() {
+  static const std::vector<Layer> all = [] {
+    std::vector<Layer> joined = lower_layers();
+    joined.insert(joined.end(), upper_layers().begin(), upper_layers().end());
+    return joined;
+  }();
   return all;
 }
 
@@ -266,6 +288,11 @@ void check_words(const std::string& path, const std::string& text, Texts& proble
                                          "ME|XX"
                                          "X)\\b")))
     problems.push_back("leaves something to be done in a comment");
+  // Tests start processes to kill them.
+  const bool may_fork = path == "platforms/child_process.cpp" || path == "runtime/process/process.cpp" ||
+                        path.starts_with("tests/");
+  if (!may_fork && in_code(R"((^|[^\w.>])(v?fork|posix_spawnp?|popen|system|waitpid|exec[lv]p?e?)\s*\()"))
+    problems.push_back("may not start a process itself: runtime/process and platforms/child_process do");
   const bool is_role = path.starts_with("workloads/roles/");
   if (is_role && in_code(R"(catch\s*\(\s*\.\.\.\s*\))"))
     problems.push_back("a role may not catch everything");
@@ -419,6 +446,9 @@ TEST(TidyChecks, ForbiddenIncludes) {
       {"workloads/job/a.cpp", "\"workloads/roles/worker.hpp\""},
       {"workloads/exchange/a.cpp", "\"workloads/roles/worker.hpp\""},
       {"runtime/gpu/a.cpp", "\"runtime/mpi/mpi_check.hpp\""},
+      {"runtime/gpu/a.cpp", "<mpi.h>"},
+      {"runtime/process/a.cpp", "\"runtime/launcher/launcher.hpp\""},
+      {"runtime/process/a.cpp", "<boost/process.hpp>"},
       {"runtime/mpi/a.cpp", "\"runtime/rank/rank_options.hpp\""},
       {"runtime/launcher/a.cpp", "\"runtime/cluster/plan.hpp\""},
       {"validation/compare/a.cpp", "\"validation/report/report.hpp\""}};
@@ -460,6 +490,16 @@ TEST(TidyChecks, Words) {
   EXPECT_EQ(snippet("sim/a.cpp", "if (is_simulated()) return;\n"), Texts{"may not ask which world it is in"});
   EXPECT_EQ(snippet("sim/a.hpp", "using namespace std;\n"), Texts{"a header may not say 'using namespace'"});
   EXPECT_EQ(snippet("sim/a.cpp", "using namespace std;\n"), Texts());
+}
+
+TEST(TidyChecks, Processes) {
+  const Texts refused = {"may not start a process itself: runtime/process and platforms/child_process do"};
+  for (const char* call :
+       {"fork()", "::fork()", "posix_spawnp(a)", "std::system(a)", "popen(a)", "waitpid(a)"})
+    EXPECT_EQ(snippet("sim/a.cpp", std::string("int a = ") + call + ";\n"), refused) << call;
+  EXPECT_EQ(snippet("runtime/process/process.cpp", "int a = fork();\n"), Texts());
+  EXPECT_EQ(snippet("tests/sim/a.cpp", "int a = fork();\n"), Texts());
+  EXPECT_EQ(snippet("cli/a.cpp", "int file_system(int);\nint a = b.system();\n"), Texts());
 }
 
 TEST(TidyChecks, CommentsAndLiteralsAreNoCode) {

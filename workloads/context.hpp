@@ -1,5 +1,5 @@
-// The seam: everything a role may ask of the world it runs in. Two worlds implement it, sim/ (SimGrid actors)
-// and runtime/ (MPI ranks), and no role can tell which. Operations start without blocking; waiting ends them.
+// The seam: everything that a role can do in the world around it. sim/ (SimGrid actors) and runtime/ (MPI
+// ranks) implement it; a role cannot tell which of them it has. Operations start without blocking.
 #pragma once
 
 #include <array>
@@ -34,7 +34,7 @@ struct Work {
   int samples = 0;  ///< of forward, backward, decode, evaluate
   Bytes bytes{0};   ///< of update, reduce, compress, decompress: size of the vector worked on, as floats
   int step = -1;    ///< of decode, forward: during which of its worker's, since the job began; -1: of none
-  /// Done beside the device's other work, which it neither waits for nor keeps from anything.
+  /// Runs concurrently with the device's other work: neither delays the other.
   bool concurrent = false;
 };
 
@@ -60,7 +60,7 @@ struct Note {
 };
 
 /// Names a sequence of messages between two ranks: messages of one (sender, receiver, channel) arrive in
-/// order. What streams there are, and which of them carry notes, is the roles' affair
+/// order. The roles define the streams and which of them carry notes
 /// (workloads/protocol.hpp); sender and receiver agree.
 struct Channel {
   static constexpr int most_streams = 128;
@@ -98,12 +98,27 @@ class [[nodiscard]] Pending {
   std::uint32_t slot_ = none;
 };
 
+/// How an operation ended.
+enum class Outcome : std::uint8_t {
+  done,
+  peer_left,  ///< of a message: the other rank had announced its departure before the message was received
+  cancelled   ///< withdrawn, see Context::cancel
+};
+
 /// What a finished operation brought.
 struct Completion {
   std::size_t index = 0;  ///< in the span given to wait_any; 0 from wait
   Note note;              ///< of a receive on a channel that carries notes
   /// Of work on a device with a clock of its own: how long it took by that.
   std::optional<Seconds> device_time = {};
+  Outcome outcome = Outcome::done;
+};
+
+/// What moves between memory and a disk.
+struct DiskAccess {
+  DiskAccess(Bytes size_, std::int64_t requests_ = 1) : size(size_), requests(requests_) {}
+  Bytes size;
+  std::int64_t requests;  ///< each of which pays the latency of the disk, where that is known; at least 1
 };
 
 /// The outside world of one rank. Errors: WorldError (runtime) when the world breaks.
@@ -113,29 +128,29 @@ class Context {
 
   virtual Rank rank() const = 0;
   virtual int world_size() const = 0;
-  /// Where this rank's kernels compute, and in whose memory the data of its slices may be beside the host's.
+  /// Runs this rank's kernels. The data of slices is in its memory or in the host's.
   virtual ComputeDevice& device() { return host_device(); }
   /// Time since the job began. To record and to put into events; roles never branch on it.
   virtual Seconds now() const = 0;
 
-  /// Computes on this rank's device, one piece after the other but for what is done beside; ranks on one
-  /// device share it. Sums, compressions and decompressions of a bucket may overtake work that was started
-  /// before: what they read is there, and nobody else writes it.
+  /// Computes on this rank's device, in the order of the calls except for concurrent work; ranks on one
+  /// device share it. Sums, compressions and decompressions of a bucket may overtake earlier work: their
+  /// input is complete, and no other work writes it.
   virtual Pending compute(const Work& work, Kernel kernel = {}) = 0;
   /// Starts a message. `note` travels with it iff the channel carries notes. Size 0 is allowed.
   virtual Pending send(Rank to, Channel channel, Slice slice, const Note& note = {}) = 0;
   /// Posts a receive for the next message of (from, channel). A shorter message may arrive.
   virtual Pending receive(Rank from, Channel channel, Slice slice) = 0;
-  /// Starts the world's own sum of a vector of float32 over the members, in place; in which order it adds is
-  /// the world's affair, and the same for all of them. This rank is one of the members, each of which gives
-  /// the same list, and starts the same sums over it in the same order, whose channels and sizes agree. The
-  /// vector belongs to the operation until it was waited for. Nothing to sum, or nobody to sum with: done at
-  /// once.
+  /// Starts an all-reduce of the library: a sum of float32 over the members, in place. The library chooses
+  /// the order of the additions, the same for all members. This rank is one of the members; all of them give
+  /// the same list and start the same all-reduces over it in the same order, with equal channels and sizes.
+  /// The vector belongs to the operation until it was waited for. It ends at once with one member or without
+  /// elements.
   virtual Pending all_reduce(std::span<const Rank> members, Channel channel, Slice vector) = 0;
-  /// Moves `size` bytes from or to disk number `disk` of this rank's host. `transfer` does the real input or
-  /// output when data are real.
-  virtual Pending read(int disk, Bytes size, Kernel transfer = {}) = 0;
-  virtual Pending write(int disk, Bytes size, Kernel transfer = {}) = 0;
+  /// Moves bytes from or to disk number `disk` of this rank's host. `transfer` does the real input or output
+  /// when data are real.
+  virtual Pending read(int disk, DiskAccess access, Kernel transfer = {}) = 0;
+  virtual Pending write(int disk, DiskAccess access, Kernel transfer = {}) = 0;
   virtual Pending sleep(Seconds duration) = 0;
 
   /// Whether a wait for it would return at once. Never blocks. Pre: not empty.
@@ -145,6 +160,19 @@ class Context {
   /// Blocks until one is done and empties it; ties resolve to the lowest index. Empty entries are skipped.
   /// Pre: at least one is not empty.
   virtual Completion wait_any(std::span<Pending> pendings) = 0;
+
+  /// Withdraws a started operation, which then ends with `cancelled` as though it had never been started; it
+  /// must still be waited for. That is possible for a sleep, and for a message until its send and its receive
+  /// have met: a message that a cancelled receive would have received goes to the next receive of the
+  /// channel; the bytes of a cancelled send never arrive, and the receive takes the next message of the
+  /// channel. What cannot be withdrawn any more, or is work, a transfer of a disk or an all-reduce, ends as
+  /// without this call. Pre: not empty.
+  virtual void cancel(const Pending& pending) = 0;
+  /// Announces that this rank leaves for good. Messages that it has sent can still be received; its receives
+  /// that no message has met are cancelled. On the other ranks receives that find no message of this rank,
+  /// and sends that this rank has no receive for, end with `peer_left`, whether they were started before or
+  /// are started later. Pre: called once; this rank sends and receives nothing afterwards.
+  virtual void announce_departure() = 0;
 
   void wait_all(std::span<Pending> pendings) {
     for (auto& pending : pendings)

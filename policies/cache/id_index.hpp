@@ -1,6 +1,5 @@
-// Finds the slot that belongs to a sample id: the table behind cache policies. Open addressing keeps a
-// look-up at about one cache line, where std::unordered_map follows pointers and divides. Holds no bytes,
-// evicts nothing.
+// A hash table from sample ids to slots, for cache policies. With open addressing, a look-up reads about one
+// cache line, where std::unordered_map follows pointers and divides. It holds no bytes and evicts nothing.
 #pragma once
 
 #include <bit>

@@ -1,10 +1,9 @@
 // Two binary trees, each for half of the vector, through which chunks go up as sums and down as results.
 // Inner nodes of one tree are leaves of the other, so that everybody sends and receives all the time. Source:
 // Sanders, Speck, Träff, Parallel Computing 35(12), 2009; other than there, each tree has a root of its own.
-#include <algorithm>
 #include <bit>
 #include <cmath>
-#include <iterator>
+#include <memory>
 #include <optional>
 #include <utility>
 
@@ -40,12 +39,12 @@ class Trees {
     link_twins();
     for (std::size_t edge = 0; edge < edges_.size(); ++edge) colour_path_through(edge);
     set_starts();
+    list_by_participant();
   }
 
   std::vector<Edge> edges_of(int self) const {
     std::vector<Edge> own;
-    std::copy_if(edges_.begin(), edges_.end(), std::back_inserter(own),
-                 [&](const Edge& edge) { return edge.child == self || edge.parent == self; });
+    for (const std::size_t edge : edges_of_[static_cast<std::size_t>(self)]) own.push_back(edges_[edge]);
     return own;
   }
 
@@ -110,18 +109,74 @@ class Trees {
     }
   }
 
+  void list_by_participant() {
+    edges_of_.resize(static_cast<std::size_t>(size_));
+    for (std::size_t edge = 0; edge < edges_.size(); ++edge) {
+      edges_of_[static_cast<std::size_t>(edges_[edge].parent)].push_back(edge);
+      edges_of_[static_cast<std::size_t>(edges_[edge].child)].push_back(edge);
+    }
+  }
+
   int size_;
-  std::vector<Edge> edges_;  ///< of tree 0, then of tree 1
+  std::vector<Edge> edges_;                         ///< of tree 0, then of tree 1
+  std::vector<std::vector<std::size_t>> edges_of_;  ///< by participant
 };
 
-/// The part of the vector that passes an edge in the round that mirrors round `time` of the way down.
-Piece chunk_at(int time, const Edge& edge, int chunks, std::int64_t elements) {
-  const int since = time - edge.start;
-  if (since < 0 || since % 2 != 0 || since / 2 >= chunks) return {};
-  const Piece half = part_of(elements, 2, edge.tree);
-  const Piece chunk = part_of(half.size(), chunks, since / 2);
-  return {half.begin + chunk.begin, half.begin + chunk.end};
-}
+/// The rule of the rounds of one participant: those of the way up, then those of the way down, which mirror
+/// them.
+class Climb {
+ public:
+  /// `last`: the last round of the way down, counted from its first.
+  Climb(int self, std::vector<Edge> edges, int last, int chunks, std::int64_t elements)
+      : self_(self), last_(last), chunks_(chunks), edges_(std::move(edges)) {
+    for (const int tree : {0, 1}) {
+      const Piece half = part_of(elements, 2, tree);
+      halves_.push_back({half.begin, Parts(half.size(), chunks)});
+    }
+  }
+
+  void operator()(std::size_t number, Round& round) const {
+    const int at = static_cast<int>(number);
+    at <= last_ ? go_up(last_ - at, round) : go_down(at - last_ - 1, round);
+  }
+
+ private:
+  struct Half {
+    std::int64_t begin;
+    Parts chunks;
+  };
+
+  void go_up(int time, Round& round) const {
+    for (const Edge& edge : edges_)
+      if (edge.child == self_)
+        append(round, Transfer::Kind::send, edge.parent, chunk_at(time, edge));
+      else
+        append(round, Transfer::Kind::receive_and_reduce, edge.child, chunk_at(time, edge));
+  }
+
+  void go_down(int time, Round& round) const {
+    for (const Edge& edge : edges_)
+      if (edge.child != self_) append(round, Transfer::Kind::send, edge.child, chunk_at(time, edge));
+    for (const Edge& edge : edges_)
+      if (edge.child == self_) append(round, Transfer::Kind::receive, edge.parent, chunk_at(time, edge));
+  }
+
+  /// The part of the vector that passes an edge in round `time` of the way down, and in the round of the way
+  /// up that mirrors it.
+  Piece chunk_at(int time, const Edge& edge) const {
+    const int since = time - edge.start;
+    if (since < 0 || since % 2 != 0 || since / 2 >= chunks_) return {};
+    const Half& half = halves_[static_cast<std::size_t>(edge.tree)];
+    const Piece chunk = half.chunks[since / 2];
+    return {half.begin + chunk.begin, half.begin + chunk.end};
+  }
+
+  int self_;
+  int last_;
+  int chunks_;
+  std::vector<Edge> edges_;
+  std::vector<Half> halves_;  ///< by tree
+};
 
 }  // namespace
 
@@ -135,27 +190,20 @@ int double_tree_chunks(int size, std::int64_t elements) {
 }
 
 Schedule double_tree(int self, const Groups& groups, std::int64_t elements) {
+  return double_trees(groups)(self, elements);
+}
+
+Schedules double_trees(const Groups& groups) {
   const int size = groups.participants();
-  TANDEM_CHECK(0 <= self && self < size && elements >= 0, "self", self, "size", size, "elements", elements);
-  const std::vector<Edge> edges = Trees(size).edges_of(self);
-  const int chunks = double_tree_chunks(size, elements);
-  // A level delays a chunk by two rounds at most, the first by one, and chunks follow each other every two
-  // rounds.
-  const int last = size == 1 ? -1 : 2 * (height_of(size) + chunks - 1) - 1;
-  std::vector<Round> rounds;
-  for (int time = last; time >= 0; --time) {
-    Round round;
-    for (const Edge& edge : edges) {
-      const Piece chunk = chunk_at(time, edge, chunks, elements);
-      if (edge.child == self)
-        append(round, Transfer::Kind::send, edge.parent, chunk);
-      else
-        append(round, Transfer::Kind::receive_and_reduce, edge.child, chunk);
-    }
-    rounds.push_back(std::move(round));
-  }
-  append_way_back(rounds.size(), rounds);
-  return Schedule{std::move(rounds)};
+  return [size, trees = std::make_shared<const Trees>(size)](int self, std::int64_t elements) {
+    TANDEM_CHECK(0 <= self && self < size && elements >= 0, "self", self, "size", size, "elements", elements);
+    const int chunks = double_tree_chunks(size, elements);
+    // A level delays a chunk by two rounds at most, the first by one, and chunks follow each other every two
+    // rounds.
+    const int last = size == 1 ? -1 : 2 * (height_of(size) + chunks - 1) - 1;
+    const auto rounds = 2 * static_cast<std::size_t>(last + 1);
+    return Schedule{{rounds, Climb(self, trees->edges_of(self), last, chunks, elements)}};
+  };
 }
 
 }  // namespace tandem::collectives

@@ -118,13 +118,15 @@ std::vector<Round> sum_over_groups(const std::vector<Group>& groups, std::size_t
   for (int segment = 0; segment < segments; ++segment) {
     if (groups[own].holder(segment) != member) continue;
     const Piece piece = part_of(elements, segments, segment);
-    std::vector<Round> rounds = ring(static_cast<int>(own), count, piece.size()).rounds;
-    for (Round& round : rounds)
+    std::vector<Round> rounds;
+    for (Round round : ring(static_cast<int>(own), count, piece.size()).rounds) {
       for (Transfer& transfer : round) {
         const Group& group = groups[static_cast<std::size_t>(transfer.peer)];
         transfer.peer = group.participant(group.holder(segment));
         transfer.piece = {piece.begin + transfer.piece.begin, piece.begin + transfer.piece.end};
       }
+      rounds.push_back(std::move(round));
+    }
     return rounds;
   }
   return std::vector<Round>(2 * static_cast<std::size_t>(count - 1));

@@ -14,6 +14,9 @@ struct Clock {
   double last() const { return std::max({send, receive, reduce}); }
 };
 
+/// The rounds of all participants that have the same number.
+using AllRounds = std::vector<Round>;
+
 /// The transfer by which the receiver takes what `self` sends it in this round.
 const Transfer& matching(const Round& round, int self, const Transfer& sent) {
   const auto found = std::find_if(round.begin(), round.end(), [&](const Transfer& transfer) {
@@ -23,22 +26,25 @@ const Transfer& matching(const Round& round, int self, const Transfer& sent) {
   return *found;
 }
 
-/// Calls `visit(sender, transfer)` for each message of the round.
+/// Calls `visit(sender, transfer)` for each message of the rounds.
 template <class Visit>
-void for_messages(const std::vector<Schedule>& schedules, std::size_t round, const Visit& visit) {
-  for (std::size_t self = 0; self < schedules.size(); ++self)
-    for (const Transfer& transfer : schedules[self].rounds[round])
+void for_messages(const AllRounds& rounds, const Visit& visit) {
+  for (std::size_t self = 0; self < rounds.size(); ++self)
+    for (const Transfer& transfer : rounds[self])
       if (transfer.kind == Transfer::Kind::send) visit(static_cast<int>(self), transfer);
 }
 
-/// Lets `play(round, clocks)` move the clocks, which start a round where they ended the one before.
+/// Lets `play(rounds, clocks)` move the clocks, which start a round where they ended the one before.
 template <class Play>
 Seconds play_rounds(const std::vector<Schedule>& schedules, const Play& play) {
   std::vector<Clock> clocks(schedules.size());
-  const std::size_t rounds = schedules.empty() ? 0 : schedules.front().rounds.size();
-  for (std::size_t round = 0; round < rounds; ++round) {
+  AllRounds rounds(schedules.size());
+  const std::size_t count = schedules.empty() ? 0 : schedules.front().rounds.size();
+  for (std::size_t number = 0; number < count; ++number) {
+    for (std::size_t self = 0; self < rounds.size(); ++self)
+      schedules[self].rounds.read(number, rounds[self]);
     for (Clock& clock : clocks) clock = {clock.last(), clock.last(), clock.last()};
-    play(round, clocks);
+    play(rounds, clocks);
   }
   double end = 0.0;
   for (const Clock& clock : clocks) end = std::max(end, clock.last());
@@ -50,18 +56,18 @@ double count_of(Bytes bytes) { return static_cast<double>(bytes.count()); }
 
 }  // namespace
 
-Seconds price(MakeSchedule make, const Groups& groups, std::int64_t elements, Bytes element_size,
+Seconds price(const MakeSchedule& make, const Groups& groups, std::int64_t elements, Bytes element_size,
               const LinkCost& cost) {
   std::vector<Schedule> schedules;
-  for (int self = 0; self < groups.participants(); ++self) schedules.push_back(make(self, groups, elements));
+  const Schedules of = make.schedules(groups);
+  for (int self = 0; self < groups.participants(); ++self) schedules.push_back(of(self, elements));
   // A message starts when both its ends are in the round and their ports are free; messages of one sender go
   // in schedule order.
-  return play_rounds(schedules, [&](std::size_t round, std::vector<Clock>& clocks) {
-    for_messages(schedules, round, [&](int self, const Transfer& sent) {
+  return play_rounds(schedules, [&](const AllRounds& rounds, std::vector<Clock>& clocks) {
+    for_messages(rounds, [&](int self, const Transfer& sent) {
       Clock& sender = clocks[static_cast<std::size_t>(self)];
       Clock& receiver = clocks[static_cast<std::size_t>(sent.peer)];
-      const auto& arrival =
-          matching(schedules[static_cast<std::size_t>(sent.peer)].rounds[round], self, sent);
+      const auto& arrival = matching(rounds[static_cast<std::size_t>(sent.peer)], self, sent);
       const double bytes = count_of(bytes_of(sent.piece, element_size));
       const double end = std::max(sender.send, receiver.receive) + cost.alpha.count() + bytes * cost.beta;
       sender.send = end;
@@ -76,18 +82,18 @@ Seconds price(const std::vector<Schedule>& schedules, Bytes element_size, const 
               const ReduceTime& reduce) {
   std::vector<double> entered(schedules.size());
   std::vector<double> load(network.channels.size());
-  return play_rounds(schedules, [&](std::size_t round, std::vector<Clock>& clocks) {
+  return play_rounds(schedules, [&](const AllRounds& rounds, std::vector<Clock>& clocks) {
     std::fill(load.begin(), load.end(), 0.0);
     for (std::size_t self = 0; self < clocks.size(); ++self) entered[self] = clocks[self].send;
-    for_messages(schedules, round, [&](int self, const Transfer& sent) {
+    for_messages(rounds, [&](int self, const Transfer& sent) {
       for (const int channel : network.way(self, sent.peer).channels)
         load[static_cast<std::size_t>(channel)] += count_of(bytes_of(sent.piece, element_size));
     });
-    for_messages(schedules, round, [&](int self, const Transfer& sent) {
+    for_messages(rounds, [&](int self, const Transfer& sent) {
       const auto from = static_cast<std::size_t>(self);
       const auto to = static_cast<std::size_t>(sent.peer);
       const Bytes bytes = bytes_of(sent.piece, element_size);
-      const auto& arrival = matching(schedules[to].rounds[round], self, sent);
+      const auto& arrival = matching(rounds[to], self, sent);
       double slowest = 0.0;
       const Network::Way& way = network.way(self, sent.peer);
       for (const int index : way.channels) {

@@ -5,30 +5,36 @@
 namespace tandem::collectives {
 namespace {
 
-Round ring_round(int self, int size, std::int64_t elements, int sent, int received,
-                 Transfer::Kind on_arrival) {
-  const auto piece = [&](int index) { return part_of(elements, size, (index % size + size) % size); };
-  Round round;
-  round.reserve(2);
-  append(round, Transfer::Kind::send, (self + 1) % size, piece(sent));
-  append(round, on_arrival, (self + size - 1) % size, piece(received));
-  return round;
-}
+/// The rule of a ring's rounds. A step passes a piece on and receives the piece before it.
+class Ring {
+ public:
+  Ring(int self, int size, std::int64_t elements) : self_(self), size_(size), pieces_(elements, size) {}
+
+  void operator()(std::size_t number, Round& round) const {
+    const int steps = size_ - 1;
+    const int step = static_cast<int>(number) % steps;
+    const bool reduces = static_cast<int>(number) < steps;
+    const int sent = self_ - step + (reduces ? 0 : 1);
+    append(round, Transfer::Kind::send, wrapped(self_ + 1), pieces_[wrapped(sent)]);
+    append(round, reduces ? Transfer::Kind::receive_and_reduce : Transfer::Kind::receive, wrapped(self_ - 1),
+           pieces_[wrapped(sent - 1)]);
+  }
+
+ private:
+  /// Pre: -size <= index < 2 size.
+  int wrapped(int index) const { return index < 0 ? index + size_ : index < size_ ? index : index - size_; }
+
+  int self_;
+  int size_;
+  Parts pieces_;
+};
 
 }  // namespace
 
 Schedule ring(int self, const Groups& groups, std::int64_t elements) {
   const int size = groups.participants();
   TANDEM_CHECK(0 <= self && self < size && elements >= 0, "self", self, "size", size, "elements", elements);
-  Schedule schedule;
-  schedule.rounds.reserve(2 * static_cast<std::size_t>(size - 1));
-  for (int step = 0; step < size - 1; ++step)
-    schedule.rounds.push_back(
-        ring_round(self, size, elements, self - step, self - step - 1, Transfer::Kind::receive_and_reduce));
-  for (int step = 0; step < size - 1; ++step)
-    schedule.rounds.push_back(
-        ring_round(self, size, elements, self + 1 - step, self - step, Transfer::Kind::receive));
-  return schedule;
+  return {{2 * static_cast<std::size_t>(size - 1), Ring(self, size, elements)}};
 }
 
 }  // namespace tandem::collectives

@@ -1,16 +1,66 @@
 #include "policies/collectives/schedule.hpp"
 
 #include <algorithm>
+#include <memory>
 #include <numeric>
 #include <utility>
 
 namespace tandem::collectives {
 
-Piece part_of(std::int64_t elements, int parts, int index) {
-  const std::int64_t smallest = elements / parts;
-  const std::int64_t larger = elements % parts;
-  const auto begin_of = [&](std::int64_t part) { return part * smallest + std::min(part, larger); };
-  return {begin_of(index), begin_of(index + 1)};
+Rounds::Rounds(const std::vector<Round>& table) : count_(table.size()) {
+  ends_.reserve(count_);
+  std::size_t transfers = 0;
+  for (const Round& round : table) transfers += round.size();
+  table_.reserve(transfers);
+  for (const Round& round : table) {
+    table_.insert(table_.end(), round.begin(), round.end());
+    ends_.push_back(table_.size());
+  }
+}
+
+void Rounds::read(std::size_t number, Round& round) const {
+  TANDEM_CHECK(number < count_, "round", number, "rounds", count_);
+  round.clear();
+  if (rule_) return rule_(number, round);
+  const auto at = [this](std::size_t index) { return table_.begin() + static_cast<std::ptrdiff_t>(index); };
+  round.insert(round.end(), at(number == 0 ? 0 : ends_[number - 1]), at(ends_[number]));
+}
+
+Round Rounds::operator[](std::size_t number) const {
+  Round round;
+  read(number, round);
+  return round;
+}
+
+bool Rounds::operator==(const Rounds& other) const {
+  if (count_ != other.count_) return false;
+  for (std::size_t number = 0; number < count_; ++number)
+    if ((*this)[number] != other[number]) return false;
+  return true;
+}
+
+Extent extent_of(const Schedule& schedule) {
+  Extent extent;
+  Round round;
+  for (std::size_t number = 0; number < schedule.rounds.size(); ++number) {
+    schedule.rounds.read(number, round);
+    extent.most_transfers = std::max(extent.most_transfers, round.size());
+    std::int64_t reduced = 0;
+    for (const Transfer& transfer : round) {
+      const std::int64_t elements = transfer.piece.size();
+      (transfer.kind == Transfer::Kind::send ? extent.sent : extent.received) += elements;
+      if (transfer.kind == Transfer::Kind::send) ++extent.messages;
+      if (transfer.kind == Transfer::Kind::receive_and_reduce) reduced += elements;
+    }
+    extent.most_reduced = std::max(extent.most_reduced, reduced);
+  }
+  return extent;
+}
+
+Schedules MakeSchedule::schedules(const Groups& groups) const {
+  if (of_all_ != nullptr) return of_all_(groups);
+  return
+      [of_one = of_one_, groups](int self, std::int64_t elements) { return of_one(self, groups, elements); };
 }
 
 Groups::Groups(std::vector<int> sizes)
@@ -19,25 +69,50 @@ Groups::Groups(std::vector<int> sizes)
   for (const int size : sizes_) TANDEM_CHECK(size > 0, "group of", size);
 }
 
-Schedule arranged(MakeSchedule make, const Arrangement& arrangement, int self, std::int64_t elements) {
-  const auto& order = arrangement.order;
-  const auto own = std::find(order.begin(), order.end(), self);
-  TANDEM_CHECK(own != order.end(), "self", self, "participants", order.size());
-  Schedule schedule = make(static_cast<int>(own - order.begin()), Groups(arrangement.groups), elements);
-  for (Round& round : schedule.rounds)
-    for (Transfer& transfer : round) transfer.peer = order[static_cast<std::size_t>(transfer.peer)];
-  return schedule;
+namespace {
+
+/// Where each value stands in a list of different values below `count`; `absent` for one that does not.
+constexpr int absent = -1;
+std::vector<int> positions_of(std::span<const int> values, std::size_t count) {
+  std::vector<int> positions(count, absent);
+  for (std::size_t at = 0; at < values.size(); ++at)
+    positions[static_cast<std::size_t>(values[at])] = static_cast<int>(at);
+  return positions;
+}
+
+/// The same rounds, whose peers are participants and no longer numbers.
+Rounds renamed(Rounds rounds, std::shared_ptr<const std::vector<int>> participant_of) {
+  const std::size_t count = rounds.size();
+  return {count, [rounds = std::move(rounds), participant_of = std::move(participant_of)](std::size_t number,
+                                                                                          Round& round) {
+            rounds.read(number, round);
+            for (Transfer& transfer : round)
+              transfer.peer = (*participant_of)[static_cast<std::size_t>(transfer.peer)];
+          }};
+}
+
+}  // namespace
+
+Schedules arranged(const MakeSchedule& make, const Arrangement& arrangement) {
+  Schedules by_number = make.schedules(Groups(arrangement.groups));
+  if (std::is_sorted(arrangement.order.begin(), arrangement.order.end())) return by_number;
+  auto order = std::make_shared<const std::vector<int>>(arrangement.order);
+  return [by_number = std::move(by_number), numbers = positions_of(*order, order->size()),
+          order = std::move(order)](int self, std::int64_t elements) {
+    return Schedule{renamed(by_number(numbers.at(static_cast<std::size_t>(self)), elements).rounds, order)};
+  };
 }
 
 Arrangement among(const Arrangement& arrangement, std::span<const int> members) {
+  const std::vector<int> indices = positions_of(members, arrangement.order.size());
   Arrangement left;
   std::size_t at = 0;
   for (const int size : arrangement.groups) {
     int remaining = 0;
     for (const std::size_t end = at + static_cast<std::size_t>(size); at < end; ++at) {
-      const auto found = std::find(members.begin(), members.end(), arrangement.order[at]);
-      if (found == members.end()) continue;
-      left.order.push_back(static_cast<int>(found - members.begin()));
+      const int index = indices[static_cast<std::size_t>(arrangement.order[at])];
+      if (index == absent) continue;
+      left.order.push_back(index);
       ++remaining;
     }
     if (remaining > 0) left.groups.push_back(remaining);

@@ -2,8 +2,13 @@
 // make schedules; one interpreter (workloads/exchange/schedule_runner.hpp) runs any of them on any context.
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <iterator>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "policies/vocabulary/catalog.hpp"
@@ -32,9 +37,67 @@ struct Transfer {
 /// the one from whom it receives the same piece to reduce it. What it sends is then the value before the
 /// reduction.
 using Round = std::vector<Transfer>;
-struct Schedule {
-  std::vector<Round> rounds;
+
+/// The rounds of one participant, read one at a time. A schedule of few rounds keeps them in a table; one of
+/// thousands keeps a rule that computes each round, so that its memory does not grow with their number.
+class Rounds {
+ public:
+  /// Adds the transfers of round `number` to `round`, which is empty.
+  using Rule = std::function<void(std::size_t number, Round& round)>;
+
+  Rounds() = default;
+  Rounds(const std::vector<Round>& table);
+  Rounds(std::size_t count, Rule rule) : count_(count), rule_(std::move(rule)) {}
+
+  std::size_t size() const { return count_; }
+  /// Replaces the content of `round`, without allocating once it has had as many transfers. Pre: number <
+  /// size().
+  void read(std::size_t number, Round& round) const;
+  Round operator[](std::size_t number) const;
+  Round front() const { return (*this)[0]; }
+  bool operator==(const Rounds& other) const;
+
+  /// Gives each round by value.
+  class Iterator {
+   public:
+    using difference_type = std::ptrdiff_t;
+    using value_type = Round;
+    using iterator_category = std::input_iterator_tag;
+    Iterator(const Rounds& rounds, std::size_t number) : rounds_(&rounds), number_(number) {}
+    Round operator*() const { return (*rounds_)[number_]; }
+    Iterator& operator++() {
+      ++number_;
+      return *this;
+    }
+    bool operator==(const Iterator&) const = default;
+
+   private:
+    const Rounds* rounds_;
+    std::size_t number_;
+  };
+  Iterator begin() const { return {*this, 0}; }
+  Iterator end() const { return {*this, count_}; }
+
+ private:
+  std::size_t count_ = 0;
+  Rule rule_;                      ///< empty: the table holds
+  std::vector<Transfer> table_;    ///< the transfers of all rounds
+  std::vector<std::size_t> ends_;  ///< of each round in the table
 };
+
+struct Schedule {
+  Rounds rounds;
+};
+
+/// Totals over the rounds of a schedule.
+struct Extent {
+  std::size_t most_transfers = 0;  ///< of one round
+  std::int64_t messages = 0;       ///< that the participant sends
+  std::int64_t most_reduced = 0;   ///< elements that one round receives to reduce them
+  std::int64_t sent = 0;           ///< elements
+  std::int64_t received = 0;       ///< elements
+};
+Extent extent_of(const Schedule& schedule);
 
 /// Participants 0, 1, ... in groups of those that are near each other, which have numbers that follow each
 /// other.
@@ -52,13 +115,46 @@ class Groups {
   int participants_;
 };
 
-/// The part of an all-reduce of `elements` elements that participant `self` performs. Most schedules need
-/// only the number of participants. Pre: 0 <= self < participants, elements >= 0. For each (round, sender,
+/// The schedules of certain participants: the part of an all-reduce of `elements` elements that participant
+/// `self` performs. Pre: 0 <= self < participants, elements >= 0.
+using Schedules = std::function<Schedule(int self, std::int64_t elements)>;
+
+/// Makes the schedules of a collective. Most need only the number of participants. For each (round, sender,
 /// receiver) there is at most one transfer.
-using MakeSchedule = Schedule (*)(int self, const Groups& groups, std::int64_t elements);
+class MakeSchedule {
+ public:
+  /// The schedule of one participant.
+  using OfOne = Schedule (*)(int self, const Groups& groups, std::int64_t elements);
+  /// Those of all participants, for a collective whose participants share what takes time to compute.
+  using OfAll = Schedules (*)(const Groups& groups);
+
+  MakeSchedule(OfOne one) : of_one_(one) {}
+  MakeSchedule(OfOne one, OfAll all) : of_one_(one), of_all_(all) {}
+
+  Schedule operator()(int self, const Groups& groups, std::int64_t elements) const {
+    return of_one_(self, groups, elements);
+  }
+  /// The schedules of all participants. Making each takes time in proportion to its own rounds.
+  Schedules schedules(const Groups& groups) const;
+  bool operator==(const MakeSchedule&) const = default;
+
+ private:
+  OfOne of_one_;
+  OfAll of_all_ = nullptr;
+};
 
 /// Elements [0, elements) cut in `parts` pieces whose sizes differ by at most one, larger ones first.
-Piece part_of(std::int64_t elements, int parts, int index);
+class Parts {
+ public:
+  Parts(std::int64_t elements, int parts) : smallest_(elements / parts), larger_(elements % parts) {}
+  Piece operator[](std::int64_t index) const { return {begin_of(index), begin_of(index + 1)}; }
+
+ private:
+  std::int64_t begin_of(std::int64_t part) const { return part * smallest_ + std::min(part, larger_); }
+  std::int64_t smallest_;
+  std::int64_t larger_;  ///< how many parts have an element more
+};
+inline Piece part_of(std::int64_t elements, int parts, int index) { return Parts(elements, parts)[index]; }
 
 /// Cost of one message: latency, seconds per byte, and seconds per byte reduced.
 struct LinkCost {
@@ -68,7 +164,7 @@ struct LinkCost {
 };
 /// Closed-form price of any schedule on a uniform full-duplex network where a participant sends and receives
 /// one message at a time: rounds are matched message by message, so unequal pieces cost what they cost.
-Seconds price(MakeSchedule make, const Groups& groups, std::int64_t elements, Bytes element_size,
+Seconds price(const MakeSchedule& make, const Groups& groups, std::int64_t elements, Bytes element_size,
               const LinkCost& cost);
 
 /// Who acts under which number, and in which groups.
@@ -76,8 +172,8 @@ struct Arrangement {
   std::vector<int> order;   ///< participant order[i] acts as number i
   std::vector<int> groups;  ///< sizes, of numbers that follow each other
 };
-/// As `make`, for participants so arranged. Pre: the order names each participant once.
-Schedule arranged(MakeSchedule make, const Arrangement& arrangement, int self, std::int64_t elements);
+/// The schedules of participants so arranged. Pre: the order names each participant once.
+Schedules arranged(const MakeSchedule& make, const Arrangement& arrangement);
 /// What remains of an arrangement for these participants alone, as indices of `members`. Pre: the order names
 /// each of them.
 Arrangement among(const Arrangement& arrangement, std::span<const int> members);
@@ -88,6 +184,6 @@ Schedule ring_gather(int self, const Groups& groups, std::int64_t elements);
 
 const Catalog<MakeSchedule>& catalog();
 /// Whether groups change the schedule, and not the number of participants alone.
-bool takes_groups(MakeSchedule make);
+bool takes_groups(const MakeSchedule& make);
 
 }  // namespace tandem::collectives

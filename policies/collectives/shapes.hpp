@@ -26,6 +26,8 @@ Schedule tree(int self, const Groups& groups, std::int64_t elements);
 /// Two binary trees, each for one half of the vector in `double_tree_chunks` chunks: 4 (h + chunks - 1)
 /// rounds, where h = floor(lg size) is the height of both trees.
 Schedule double_tree(int self, const Groups& groups, std::int64_t elements);
+/// The same for all participants, who share the trees.
+Schedules double_trees(const Groups& groups);
 /// Chunks a tree: sqrt((h - 1) n beta / (2 alpha)), at least 1, for which 2 (h + chunks - 1) messages of
 /// n / (2 chunks) bytes take least time. A schedule knows no network: a latency counts as 4096 elements.
 int double_tree_chunks(int size, std::int64_t elements);

@@ -1,6 +1,6 @@
-// The shape of every compression: a stretch of a gradient or of a model's change becomes a message, and a
-// message becomes a stretch again. Pure, and seeded where it draws; whoever sends keeps what a message lost
-// (error_feedback.hpp).
+// The shape of every compression: a stretch of a gradient or of a model's change is encoded as a message, and
+// a message is decoded to a stretch. Pure; random numbers are seeded. With error feedback, the sender keeps
+// what a message lost and adds it to the next one.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +14,7 @@
 
 namespace tandem::compression {
 
-/// A tensor, or of one that is cut the whole rows, or what is left of a row: row-major.
+/// A tensor, row-major; of a tensor that is cut: its whole rows, or the rest of a row.
 struct Part {
   std::int64_t begin = 0;  ///< first element in the stretch
   std::int64_t rows = 1;
@@ -26,75 +26,77 @@ struct Part {
 struct Stretch {
   std::int64_t position = 0;  ///< of the first one in the model's flat layout
   std::int64_t elements = 0;
-  std::vector<Part> parts = {};  ///< in order; they make up the stretch
+  std::vector<Part> parts = {};  ///< in order; together they are the stretch
 };
 
 struct Setting {
   Stretch stretch;
   Options options;
   std::uint64_t seed = 1;
-  int worker = 0;  ///< who sends; what all workers choose alike does not depend on it
+  int worker = 0;  ///< the sender; choices that all workers share do not depend on it
 };
 
-/// One stretch of one worker. What is drawn depends on seed, position and number of the exchange, and on the
-/// worker where workers need not agree. Allocates at its first use, not when it is made.
+/// The codec of one stretch of one worker. Random numbers depend on seed, position and number of the
+/// exchange, and on the worker where workers need not agree. Allocates at its first use, not in its
+/// constructor.
 class Codec {
  public:
   virtual ~Codec() = default;
   /// Length of every message.
   virtual std::int64_t message_bytes() const = 0;
-  /// `exchange`: a number of this exchange that sender and receivers know, and the next one seldom has. Where
-  /// messages are added up, all workers give the same. Pre: sizes are those of stretch and message.
+  /// `exchange`: a number of this exchange that sender and receivers know and that the next exchange seldom
+  /// has. Where messages are added, all workers pass the same number. Pre: sizes are those of stretch and
+  /// message.
   virtual void encode(std::span<const float> values, std::int64_t exchange, std::span<std::byte> message) = 0;
-  /// Encodes values + unsent, in fewer passes than one after the other: `unsent` becomes what the message
-  /// lost of that. False: it knows no such way, and nothing has happened. Pre: as encode; no vector overlaps
-  /// another.
+  /// Encodes values + unsent in one pass, and sets `unsent` to what the message lost of that sum. False: the
+  /// codec does not support it, and nothing has changed. Pre: as encode; no vector overlaps another.
   virtual bool encode_with_memory(std::span<const float> /*values*/, std::span<float> /*unsent*/,
                                   std::int64_t /*exchange*/, std::span<std::byte> /*message*/) {
     return false;
   }
-  /// `exchange`: the one that the message was encoded for. Pre: as encode.
+  /// `exchange`: the number with which the message was encoded. Pre: as encode.
   virtual void decode(std::span<const std::byte> message, std::int64_t exchange, std::span<float> values) = 0;
-  /// What it has learnt from the values so far and needs to go on alike later: always as much.
+  /// State learnt from the values so far, which a resumed job must restore; its size does not change.
   virtual std::span<float> learnt() { return {}; }
 };
 
-/// Both factors of PowerSGD as all workers find them together (Vogels et al. 2019, algorithm 1): the first
-/// message is `project`ed and summed over workers; its `orthonormal` form gives the second, which is summed
-/// too; `expand` makes the sum of what all sent of both. One stretch; every worker has one in the same state.
+/// PowerSGD's two factors, computed by all workers together (Vogels et al. 2019, algorithm 1). `project`
+/// makes the first message, which is summed over workers; after `orthonormalise`, `reproject` makes the
+/// second, which is summed too; `expand` computes the sum of all workers' approximations from both. For one
+/// stretch; the objects of all workers are in the same state.
 class SharedFactors {
  public:
   virtual ~SharedFactors() = default;
-  /// Floats of the first message: left factors, and parts that are sent as they are.
+  /// Floats of the first message: left factors, and parts that are sent uncompressed.
   virtual std::int64_t left_elements() const = 0;
   /// Floats of the second message: right factors.
   virtual std::int64_t right_elements() const = 0;
   virtual void project(std::span<const float> values, std::span<float> left) = 0;
-  /// Left factors with orthonormal columns, in place; the rest stays.
+  /// Makes the columns of the left factors orthonormal, in place; uncompressed parts stay as they are.
   virtual void orthonormalise(std::span<float> left) const = 0;
   /// Right factors of these values. Pre: `left` is orthonormal.
   virtual void reproject(std::span<const float> values, std::span<const float> left,
                          std::span<float> right) const = 0;
   virtual void expand(std::span<const float> left, std::span<const float> right,
                       std::span<float> values) const = 0;
-  /// Of the parts that are sent as they are.
+  /// Copies the parts that are sent uncompressed.
   virtual void copy_plain(std::span<const float> from, std::span<float> to) const = 0;
-  /// The next exchange starts from these.
+  /// Sets the factors from which the next exchange starts.
   virtual void keep(std::span<const float> right) = 0;
   /// See Codec.
   virtual std::span<float> learnt() = 0;
 };
 
-/// How an all-reduce takes it.
+/// How an all-reduce handles the messages.
 enum class Sharing {
-  gathered,  ///< messages mean nothing when added: everybody gets everybody's
+  gathered,  ///< messages cannot be added: every worker receives the messages of all
   summed,    ///< messages are added, element by element, and the sum decodes to the sum
   factored   ///< two sums, one after the other (SharedFactors)
 };
 
-/// What a message takes, for each element of the stretch: an estimate for devices that were not measured.
+/// Cost per element of the stretch: an estimate for devices that were not measured.
 struct Effort {
-  double bytes = 0.0;  ///< of memory that is read or written
+  double bytes = 0.0;  ///< of memory read or written
   double flops = 0.0;
 };
 struct Efforts {
@@ -104,15 +106,15 @@ struct Efforts {
 
 struct Factory {
   Sharing sharing;
-  std::unique_ptr<Codec> (*make)(const Setting&);  ///< null: nothing is compressed
+  std::unique_ptr<Codec> (*make)(const Setting&);  ///< null: no compression
   Efforts (*efforts)(const Options&) = nullptr;
-  const collectives::Element* element = nullptr;                             ///< of Sharing::summed
-  std::unique_ptr<SharedFactors> (*make_factors)(const Setting&) = nullptr;  ///< of Sharing::factored
+  const collectives::Element* element = nullptr;                             ///< for Sharing::summed
+  std::unique_ptr<SharedFactors> (*make_factors)(const Setting&) = nullptr;  ///< for Sharing::factored
 };
 
 const Catalog<Factory>& catalog();
 
-/// Whether what a message lost is added to the next one. Of a method without that option: no.
+/// Whether what a message lost is added to the next one; false for a method without that option.
 bool has_error_feedback(const Options& options);
 /// "top-k (error_feedback true, ratio 0.01)".
 std::string describe(const std::string& method, const Options& options);

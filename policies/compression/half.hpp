@@ -1,5 +1,5 @@
-// Numbers of 16 bits: IEEE binary16, and bfloat16, the upper half of a float. Rounded to nearest, ties to
-// even; finite numbers stay finite, as the largest there is.
+// 16-bit floats: IEEE binary16, and bfloat16, the upper half of a float. Rounded to nearest, ties to even;
+// finite numbers that are too large become the largest finite one.
 #pragma once
 
 #include <bit>
@@ -35,9 +35,9 @@ struct Fp16 {
   static constexpr std::uint32_t rebias = (127U - 15U) << 23U;
 
   static std::uint32_t narrow_magnitude(std::uint32_t magnitude) {
-    constexpr std::uint32_t beyond_largest = 0x477ff000U;  // 65520, from where on 65536 is as near
+    constexpr std::uint32_t beyond_largest = 0x477ff000U;  // 65520: from here on, numbers round to 65536
     constexpr std::uint32_t least_normal = 0x38800000U;    // 2^-14
-    constexpr std::uint32_t one_half = 0x3f000000U;        // whose last bit is the smallest subnormal, 2^-24
+    constexpr std::uint32_t one_half = 0x3f000000U;        // its last bit is the smallest subnormal, 2^-24
     if (magnitude > float_infinity) return infinity | 0x200U;
     if (magnitude == float_infinity) return infinity;
     if (magnitude >= beyond_largest) return largest;

@@ -1,4 +1,5 @@
-// One bit an element: it becomes the mean of those of its tensor that have its sign.
+// 1-bit SGD (Seide, Fu, Droppo, Li, Yu, Interspeech 2014). A message has one bit per element. Each element
+// becomes the mean of the elements of its tensor that have the same sign.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -53,13 +54,23 @@ class OneBit final : public Codec {
   Stretch stretch_;
 };
 
-}  // namespace
-
-std::unique_ptr<Codec> make_one_bit(const Setting& setting) { return std::make_unique<OneBit>(setting); }
-
 Efforts one_bit_efforts(const Options& options) {
   constexpr double width = sizeof(float) + 0.125;
   return {{width + feedback_bytes(options), 4.0}, {width, 2.0}};
+}
+
+}  // namespace
+
+Entry one_bit() {
+  return {.name = "one-bit",
+          .summary =
+              "the sign of each element, and per tensor the means of its positive and negative elements; "
+              "uses an all-gather",
+          .paper =
+              "Seide, Fu, Droppo, Li, Yu: 1-Bit Stochastic Gradient Descent and its Application to "
+              "Data-Parallel Distributed Training of Speech DNNs. Interspeech 2014",
+          .options = {error_feedback_option(true)},
+          .make = {.sharing = Sharing::gathered, .make = make_codec<OneBit>, .efforts = one_bit_efforts}};
 }
 
 }  // namespace tandem::compression

@@ -1,4 +1,4 @@
-// Messages byte by byte: floats, numbers of 32 bits, and codes of a few bits each. For the methods of this
+// Reading and writing messages: floats, 32-bit numbers, and codes of a few bits each. For the methods of this
 // folder only.
 #pragma once
 
@@ -23,10 +23,10 @@ T get(std::span<const std::byte> bytes, std::size_t index) {
   return value;
 }
 
-/// Bytes that so many codes of so many bits take.
+/// Bytes of `codes` codes of `bits` bits each.
 constexpr std::int64_t packed_bytes(std::int64_t codes, int bits) { return (codes * bits + 7) / 8; }
 
-/// Writes codes one behind the other, lowest bits first. Ends with the last started byte when destroyed.
+/// Writes codes one after the other, lowest bits first. The destructor writes the last, incomplete byte.
 class BitWriter {
  public:
   BitWriter(std::span<std::byte> bytes, int bits) : bytes_(bytes), bits_(bits) {}
@@ -69,7 +69,7 @@ class BitReader {
   std::size_t at_ = 0;
 };
 
-/// Pre of every encode and decode.
+/// The precondition of every encode and decode.
 inline void check_sizes(std::size_t values, std::int64_t elements, std::size_t message, std::int64_t bytes) {
   TANDEM_CHECK(values == static_cast<std::size_t>(elements) && message == static_cast<std::size_t>(bytes),
                "values", values, "of", elements, "message", message, "of", bytes);

@@ -1,5 +1,6 @@
-// Each matrix as a product of two of `rank` columns, found by one step of subspace iteration that starts from
-// the last one's factor. Vectors, and matrices that would not get smaller, are sent as they are.
+// PowerSGD (Vogels, Karimireddy, Jaggi, NeurIPS 2019). Each matrix is approximated by the product of two
+// factors with `rank` columns, found by one step of subspace iteration from the right factor of the last
+// exchange. Vectors, and matrices that would not get smaller, are sent uncompressed.
 #include <algorithm>
 #include <cmath>
 
@@ -10,14 +11,14 @@
 namespace tandem::compression {
 namespace {
 
-/// A part that is factored: where it is in the stretch and its factors, rows x rank and columns x rank, in
-/// their messages.
+/// A part that is factored, and the positions of its factors, rows x rank and columns x rank, in their
+/// messages.
 struct Matrix {
   Part part;
   std::size_t left = 0;
   std::size_t right = 0;
 };
-/// A part that is sent as it is, behind the left factors.
+/// A part that is sent uncompressed, after the left factors.
 struct Plain {
   Part part;
   std::size_t at = 0;
@@ -131,9 +132,9 @@ class LowRank final : public SharedFactors {
     for (float& value : start_) value = static_cast<float>(random.normal());
   }
 
-  /// Gram and Schmidt's process, twice for each column. One that depends on those before it becomes zero.
+  /// The Gram-Schmidt process, twice for each column. A column that depends on earlier ones becomes zero.
   void orthonormalise_columns(std::span<float> factor) const {
-    constexpr double negligible = 1e-6;  // of its length: rounding, and no direction of its own
+    constexpr double negligible = 1e-6;  // relative to its length: rounding errors, not a direction
     for (std::size_t k = 0; k < rank_; ++k) {
       const double before = std::sqrt(dot(factor, k, k));
       for (int pass = 0; pass < 2; ++pass)
@@ -148,7 +149,7 @@ class LowRank final : public SharedFactors {
     }
   }
 
-  /// Of two columns.
+  /// The product of two columns.
   double dot(std::span<const float> factor, std::size_t a, std::size_t b) const {
     double sum = 0.0;
     for (std::size_t i = 0; i < factor.size(); i += rank_)
@@ -165,7 +166,7 @@ class LowRank final : public SharedFactors {
   std::vector<float> start_;  ///< right factors to start from
 };
 
-/// Both factors of this worker's own matrices in one message.
+/// One worker's codec: both factors of its own matrices in one message.
 class PowerSgd final : public Codec {
  public:
   explicit PowerSgd(const Setting& setting) : elements_(setting.stretch.elements), factors_(setting) {}
@@ -210,10 +211,6 @@ class PowerSgd final : public Codec {
   std::vector<float> right_;
 };
 
-}  // namespace
-
-std::unique_ptr<Codec> make_power_sgd(const Setting& setting) { return std::make_unique<PowerSgd>(setting); }
-
 std::unique_ptr<SharedFactors> make_shared_factors(const Setting& setting) {
   return std::make_unique<LowRank>(setting);
 }
@@ -221,8 +218,26 @@ std::unique_ptr<SharedFactors> make_shared_factors(const Setting& setting) {
 Efforts power_sgd_efforts(const Options& options) {
   const auto rank = static_cast<double>(options.integer("rank"));
   constexpr double width = sizeof(float);
-  const double own = has_error_feedback(options) ? 2.0 * rank : 0.0;  // what was sent, to keep the rest
+  const double own = has_error_feedback(options) ? 2.0 * rank : 0.0;  // to expand what was sent
   return {{2.0 * width + feedback_bytes(options), 4.0 * rank + own}, {width, 2.0 * rank}};
+}
+
+}  // namespace
+
+Entry power_sgd() {
+  return {.name = "power-sgd",
+          .summary =
+              "each matrix as the product of two narrow ones; an all-reduce sums both, one after the other",
+          .paper =
+              "Vogels, Karimireddy, Jaggi: PowerSGD: Practical Low-Rank Gradient Compression for "
+              "Distributed Optimization. NeurIPS 2019",
+          .options = {integer_option("rank", "columns of the narrow matrices", 2, 1, 1024),
+                      error_feedback_option(true)},
+          .make = {.sharing = Sharing::factored,
+                   .make = make_codec<PowerSgd>,
+                   .efforts = power_sgd_efforts,
+                   .element = nullptr,
+                   .make_factors = make_shared_factors}};
 }
 
 }  // namespace tandem::compression

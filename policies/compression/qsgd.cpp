@@ -1,4 +1,5 @@
-// Each element becomes one of 2 s + 1 levels of its bucket's norm, drawn so that its mean is the element.
+// QSGD (Alistarh, Grubic, Li, Tomioka, Vojnovic, NeurIPS 2017). Each element is rounded at random to one of
+// 2 s + 1 levels of its bucket's norm, so that its expected value is the element.
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -10,7 +11,7 @@
 namespace tandem::compression {
 namespace {
 
-/// Of a code for -s to s.
+/// Bits of a code for -s to s.
 int code_bits(std::int64_t levels) {
   return static_cast<int>(std::bit_width(static_cast<std::uint64_t>(2 * levels)));
 }
@@ -71,7 +72,7 @@ class Qsgd final : public Codec {
     return message.subspan(static_cast<std::size_t>(packed_bytes(elements_, code_bits(levels_))));
   }
 
-  /// A norm that is no number is sent, and seen.
+  /// An infinite or NaN norm is sent as it is, and so detected.
   std::uint32_t code_of(float value, float norm, double drawn) const {
     std::int64_t level = 0;
     if (norm > 0.0F && std::isfinite(norm)) {
@@ -88,15 +89,26 @@ class Qsgd final : public Codec {
   std::uint64_t seed_;
 };
 
-}  // namespace
-
-std::unique_ptr<Codec> make_qsgd(const Setting& setting) { return std::make_unique<Qsgd>(setting); }
-
 Efforts qsgd_efforts(const Options& options) {
   const double width =
       4.0 + code_bits(options.integer("levels")) / 8.0 + 4.0 / static_cast<double>(options.integer("bucket"));
   constexpr double flops_of_draw = 20.0;
   return {{width + 4.0, flops_of_draw + 6.0}, {width, 3.0}};
+}
+
+}  // namespace
+
+Entry qsgd() {
+  return {.name = "qsgd",
+          .summary =
+              "elements rounded at random to a few levels of their bucket's norm, unbiased; uses an "
+              "all-gather",
+          .paper =
+              "Alistarh, Grubic, Li, Tomioka, Vojnovic: QSGD: Communication-Efficient SGD via Gradient "
+              "Quantization and Encoding. NeurIPS 2017",
+          .options = {integer_option("levels", "levels of a magnitude above 0", 4, 1, 32767),
+                      integer_option("bucket", "elements that share a norm", 128, 1, 1e9)},
+          .make = {.sharing = Sharing::gathered, .make = make_codec<Qsgd>, .efforts = qsgd_efforts}};
 }
 
 }  // namespace tandem::compression

@@ -1,4 +1,5 @@
-// k elements that a generator chooses which all workers share: no index travels, and messages add up.
+// Random-k (Stich, Cordonnier, Jaggi, NeurIPS 2018). A message has k random elements. All workers draw the
+// same ones from a shared seed, so no index is sent and messages can be added.
 #include <algorithm>
 
 #include "policies/compression/methods.hpp"
@@ -15,7 +16,7 @@ class RandomK final : public Codec {
         count_(count_of_share(setting.options.real("ratio"), elements_)),
         seed_(Rng::stream(setting.seed, "random-k", static_cast<std::uint64_t>(setting.stretch.position))
                   .next()),
-        // What is not sent now is sent later, or is stood for by what is sent.
+        // Elements that are not sent now are sent later, or the sent ones are scaled to represent them.
         scale_(has_error_feedback(setting.options) || count_ == 0
                    ? 1.0F
                    : static_cast<float>(static_cast<double>(elements_) / static_cast<double>(count_))) {}
@@ -36,8 +37,8 @@ class RandomK final : public Codec {
   }
 
  private:
-  /// In ascending order; every choice of so many is as likely (Floyd's algorithm: Bentley, Programming
-  /// Pearls, CACM 30(9), 1987).
+  /// In ascending order; all choices of k elements are equally likely (Floyd's algorithm: Bentley,
+  /// Programming Pearls, CACM 30(9), 1987).
   const std::vector<std::size_t>& chosen(std::int64_t exchange) {
     if (exchange == drawn_for_) return chosen_;
     Rng random = Rng::stream(seed_, "exchange", static_cast<std::uint64_t>(exchange));
@@ -62,16 +63,27 @@ class RandomK final : public Codec {
   std::vector<bool> marked_;
 };
 
-}  // namespace
-
-std::unique_ptr<Codec> make_random_k(const Setting& setting) { return std::make_unique<RandomK>(setting); }
-
 Efforts random_k_efforts(const Options& options) {
   const double share = options.real("ratio");
   const double both = 2.0 * sizeof(float) * share;
-  // A draw for each that is chosen, and a look at each whether it is.
+  // One draw per chosen element, and one test per element whether it is chosen.
   const Effort compress{both + 0.25 + feedback_bytes(options), 10.0 * share + 1.0};
   return {compress, {both + sizeof(float) + 0.25, 10.0 * share + 1.0}};
+}
+
+}  // namespace
+
+Entry random_k() {
+  return {.name = "random-k",
+          .summary =
+              "random elements from a shared seed, 4 bytes each; without error feedback scaled by d / k, "
+              "which makes them unbiased",
+          .paper = "Stich, Cordonnier, Jaggi: Sparsified SGD with Memory. NeurIPS 2018",
+          .options = {ratio_option(), error_feedback_option(true)},
+          .make = {.sharing = Sharing::summed,
+                   .make = make_codec<RandomK>,
+                   .efforts = random_k_efforts,
+                   .element = &collectives::float_element}};
 }
 
 }  // namespace tandem::compression

@@ -1,4 +1,5 @@
-// The sign of each element, times the mean magnitude of its tensor.
+// EF-signSGD (Karimireddy, Rebjock, Stich, Jaggi, ICML 2019). A message has the sign of each element and the
+// mean magnitude of each tensor.
 #include <algorithm>
 #include <cmath>
 
@@ -46,13 +47,23 @@ class Sign final : public Codec {
   Stretch stretch_;
 };
 
-}  // namespace
-
-std::unique_ptr<Codec> make_sign(const Setting& setting) { return std::make_unique<Sign>(setting); }
-
 Efforts sign_efforts(const Options& options) {
   constexpr double width = sizeof(float) + 0.125;
   return {{width + feedback_bytes(options), 3.0}, {width, 2.0}};
+}
+
+}  // namespace
+
+Entry sign() {
+  return {.name = "sign",
+          .summary =
+              "the sign of each element and the mean magnitude of each tensor (EF-signSGD); uses an "
+              "all-gather",
+          .paper =
+              "Karimireddy, Rebjock, Stich, Jaggi: Error Feedback Fixes SignSGD and other Gradient "
+              "Compression Schemes. ICML 2019",
+          .options = {error_feedback_option(true)},
+          .make = {.sharing = Sharing::gathered, .make = make_codec<Sign>, .efforts = sign_efforts}};
 }
 
 }  // namespace tandem::compression

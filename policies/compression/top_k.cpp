@@ -1,4 +1,5 @@
-// The k largest elements by magnitude, each with its index. Of equal ones those that stand first.
+// Top-k (Aji, Heafield, EMNLP 2017). A message has the k elements with the largest magnitudes, each with its
+// index; of equal magnitudes, the first ones.
 #include <algorithm>
 #include <cmath>
 #include <functional>
@@ -10,7 +11,7 @@
 namespace tandem::compression {
 namespace {
 
-/// What is no number counts as largest, so that it is sent and seen.
+/// NaN counts as the largest magnitude, so that it is sent and detected.
 float magnitude_of(float value) {
   const float magnitude = std::abs(value);
   return magnitude <= std::numeric_limits<float>::max() ? magnitude : std::numeric_limits<float>::infinity();
@@ -44,7 +45,7 @@ class TopK final : public Codec {
       unsent[i] += values[i];
       magnitudes_[i] = magnitude_of(unsent[i]);
     }
-    // Not just zero: of what is no finite number nothing finite is left.
+    // Not just zero: what is infinite or NaN leaves NaN.
     put_largest(unsent, message, [&](std::size_t i) { unsent[i] -= unsent[i]; });
     return true;
   }
@@ -61,7 +62,7 @@ class TopK final : public Codec {
   }
 
  private:
-  /// `sent` hears the index of each one that the message has. Pre: `magnitudes_` are those of the values.
+  /// Calls `sent` with the index of each element of the message. Pre: `magnitudes_` are those of the values.
   template <class Sent>
   void put_largest(std::span<const float> values, std::span<std::byte> message, Sent sent) {
     if (count_ == 0) return;
@@ -92,16 +93,22 @@ class TopK final : public Codec {
   std::vector<float> magnitudes_;
 };
 
-}  // namespace
-
-std::unique_ptr<Codec> make_top_k(const Setting& setting) { return std::make_unique<TopK>(setting); }
-
 Efforts top_k_efforts(const Options& options) {
-  constexpr double passes_of_selection = 3.0;  // of its magnitudes, read and written, until the k-th is found
+  constexpr double passes_of_selection = 3.0;  // over the magnitudes, read and written, to find the k-th
   constexpr double width = sizeof(float);
-  // What was not sent is read and written with the values; what was sent is written.
+  // Unsent values are read and written together with the values; sent ones are written.
   const double feedback = has_error_feedback(options) ? 3 * width : 0.0;
   return {{4 * width + 2 * width * passes_of_selection + feedback}, {width}};
+}
+
+}  // namespace
+
+Entry top_k() {
+  return {.name = "top-k",
+          .summary = "the largest elements and their indices, 8 bytes each; uses an all-gather",
+          .paper = "Aji, Heafield: Sparse Communication for Distributed Gradient Descent. EMNLP 2017",
+          .options = {ratio_option(), error_feedback_option(true)},
+          .make = {.sharing = Sharing::gathered, .make = make_codec<TopK>, .efforts = top_k_efforts}};
 }
 
 }  // namespace tandem::compression

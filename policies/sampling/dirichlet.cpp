@@ -7,8 +7,8 @@
 namespace tandem::sampling {
 namespace {
 
-/// Logarithm of a Gamma variate: small shapes give numbers that a double cannot hold. Source: Marsaglia and
-/// Tsang (2000), whose way to shapes below one serves for all.
+/// Logarithm of a Gamma variate, because small shapes give numbers that a double cannot represent. Source:
+/// Marsaglia and Tsang (2000); their method for shapes below one is used for all shapes.
 double log_gamma_variate(Rng& rng, double shape) {
   const double d = shape + 1.0 - 1.0 / 3.0;
   const double c = 1.0 / std::sqrt(9.0 * d);
@@ -22,7 +22,7 @@ double log_gamma_variate(Rng& rng, double shape) {
   }
 }
 
-/// Shares of the classes up to a common factor; of those that do not occur, 0.
+/// Shares of the classes up to a common factor; 0 for classes that do not occur.
 std::vector<double> draw_shares(Rng& rng, const std::vector<double>& shapes) {
   std::vector<double> logs;
   for (const double shape : shapes)
@@ -33,7 +33,7 @@ std::vector<double> draw_shares(Rng& rng, const std::vector<double>& shapes) {
   return shares;
 }
 
-/// The samples of each class that nobody has taken.
+/// The samples of each class that no worker has taken yet.
 class Pile {
  public:
   explicit Pile(const Setting& setting) {
@@ -46,7 +46,7 @@ class Pile {
     for (auto& ids : left_) rng.shuffle(ids);
   }
 
-  /// Times `alpha`, the share of each class.
+  /// The share of each class, times `alpha`.
   std::vector<double> shapes(double alpha, std::int64_t samples) const {
     std::vector<double> shapes;
     for (const auto& ids : left_)
@@ -54,12 +54,12 @@ class Pile {
     return shapes;
   }
 
-  /// A sample of a class drawn by these shares, among those that have any left. Pre: not empty.
+  /// A sample of a class drawn by these shares among the classes that have samples left. Pre: not empty.
   SampleId take(const std::vector<double>& shares, Rng& rng) {
     double total = 0.0;
     for (std::size_t label = 0; label < left_.size(); ++label)
       if (!left_[label].empty()) total += shares[label];
-    // All that the worker wants is gone: then it takes of what there is.
+    // No class with a positive share is left: the worker draws by the number of remaining samples.
     const bool indifferent = total <= 0.0;
     double way = rng.uniform() * (indifferent ? static_cast<double>(remaining()) : total);
     std::size_t chosen = left_.size();
@@ -88,7 +88,7 @@ class Pile {
 
 std::vector<OptionSpec> dirichlet_options() {
   return {{.name = "alpha",
-           .summary = "towards 0: each worker has few classes; large: all have the same shares",
+           .summary = "near 0: each worker has few classes; large: all workers have the same shares",
            .default_value = 0.5,
            .minimum = 1e-3,
            .maximum = 1e6}};

@@ -59,24 +59,27 @@ void expect_labels(const std::string& split, const Setting& setting) {
 
 const Catalog<Split>& splits() {
   static const Catalog<Split> table(
-      "split",
-      {{"iid", "each worker gets a random part, so all see the same distribution", "", {}, {.deal = iid}},
-       {"by-class",
-        "samples sorted by class and cut into chunks, so workers see different classes",
-        "Li, Zhou, Yu, Xu: ESync: An Efficient Synchronous Parallel Algorithm for Distributed ML in "
-        "Heterogeneous Clusters. 2019",
-        {},
-        {.deal = by_class, .needs_labels = true}},
-       {"dirichlet",
-        "each worker draws its own mixture of classes, the more uneven the smaller alpha",
-        "Hsu, Qi, Brown, arXiv:1909.06335",
-        dirichlet_options(),
-        {.deal = dirichlet, .needs_labels = true}},
-       {"replicated",
-        "every worker has all samples and shuffles them by itself",
-        "",
-        {},
-        {.deal = replicated, .replicates = true}}});
+      "split", {{"iid",
+                 "each worker gets a random part, so all have the same distribution of classes",
+                 "",
+                 {},
+                 {.deal = iid}},
+                {"by-class",
+                 "samples are sorted by class and cut into chunks, so workers have different classes",
+                 "Li, Zhou, Yu, Xu: ESync: An Efficient Synchronous Parallel Algorithm for Distributed ML in "
+                 "Heterogeneous Clusters. 2019",
+                 {},
+                 {.deal = by_class, .needs_labels = true}},
+                {"dirichlet",
+                 "each worker has its own random mixture of classes, more uneven for smaller alpha",
+                 "Hsu, Qi, Brown, arXiv:1909.06335",
+                 dirichlet_options(),
+                 {.deal = dirichlet, .needs_labels = true}},
+                {"replicated",
+                 "every worker has all samples, in an order of its own",
+                 "",
+                 {},
+                 {.deal = replicated, .replicates = true}}});
   return table;
 }
 
@@ -100,7 +103,7 @@ void Sampler::next(int count, std::vector<SampleId>& batch) {
 void Sampler::skip(std::int64_t count) {
   const auto size = static_cast<std::int64_t>(order_.size());
   const std::int64_t taken = epoch_ * size + static_cast<std::int64_t>(position_) + count;
-  // An epoch begins with its first id, not with the last one of the epoch before.
+  // An epoch begins when its first id is taken, not when the last epoch has no id left.
   const std::int64_t epoch = taken > 0 ? (taken - 1) / size : 0;
   if (epoch != epoch_) {
     epoch_ = static_cast<int>(epoch);
@@ -110,7 +113,7 @@ void Sampler::skip(std::int64_t count) {
 }
 
 void Sampler::reshuffle() {
-  // The order depends on seed, worker and epoch alone, not on how the epochs before were visited.
+  // The order depends on seed, worker and epoch only, not on how earlier epochs were visited.
   const auto index = (static_cast<std::uint64_t>(worker_) << 32) | static_cast<std::uint32_t>(epoch_);
   order_ = shard_;
   Rng::stream(seed_, "visit order", index).shuffle(order_);

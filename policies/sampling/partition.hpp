@@ -1,4 +1,4 @@
-// Which samples a worker owns, and in which order it visits them. Pure functions of the seed; nothing
+// Which samples a worker owns, and in which order it visits them. Pure functions of the seed; no sample is
 // dropped.
 #pragma once
 
@@ -13,7 +13,7 @@
 
 namespace tandem::sampling {
 
-/// What a split deals, and to how many.
+/// The samples to divide, and the workers to divide them among.
 struct Setting {
   std::int64_t samples;
   std::span<const std::uint8_t> labels;  ///< the class of each sample; empty for splits that ignore it
@@ -27,7 +27,7 @@ using Shards = std::vector<std::vector<SampleId>>;
 
 struct Split {
   /// Every id is in exactly one shard and sizes differ by at most one, unless the split replicates.
-  /// Errors: ConfigError without a label for each sample where they are needed.
+  /// Errors: ConfigError if labels are needed and a sample has none.
   Shards (*deal)(const Setting& setting);
   bool needs_labels = false;
   bool replicates = false;  ///< every worker has all samples
@@ -44,7 +44,7 @@ class Sampler {
   Sampler(std::vector<SampleId> shard, std::uint64_t seed, int worker);
   /// The next `count` ids, appended after clearing `batch`.
   void next(int count, std::vector<SampleId>& batch);
-  /// Goes on as after `count` more ids.
+  /// Continues as after `count` further ids.
   void skip(std::int64_t count);
   int epoch() const { return epoch_; }
 

@@ -1,13 +1,15 @@
-// Whole tensors, the largest first, each to the shard that holds least so far: the largest load is at most
-// 4/3 of the least that whole tensors allow. Source: Graham, Bounds on Multiprocessing Timing Anomalies,
-// 1969.
+// Longest processing time first (Graham, Bounds on Multiprocessing Timing Anomalies, 1969). Whole tensors,
+// the largest first, each to the shard with the smallest load so far. The largest load is at most 4/3 of the
+// optimum for whole tensors.
 #include <algorithm>
 
 #include "policies/sharding/policies.hpp"
 
 namespace tandem::sharding {
 
-std::vector<Holding> balanced(const Setting& setting) {
+namespace {
+
+std::vector<Holding> largest_first(const Setting& setting) {
   std::vector<Piece> tensors = setting.tensors;
   std::stable_sort(tensors.begin(), tensors.end(),
                    [](const Piece& a, const Piece& b) { return a.size() > b.size(); });
@@ -19,6 +21,16 @@ std::vector<Holding> balanced(const Setting& setting) {
     holdings.push_back({tensor, static_cast<int>(least - loads.begin())});
   }
   return holdings;
+}
+
+}  // namespace
+
+Entry balanced() {
+  return {.name = "balanced",
+          .summary = "whole tensors, the largest first, each to the shard with the smallest load",
+          .paper = "Graham: Bounds on Multiprocessing Timing Anomalies. SIAM J. Appl. Math. 17(2), 1969",
+          .options = {},
+          .make = largest_first};
 }
 
 }  // namespace tandem::sharding

@@ -1,5 +1,5 @@
-// Every shard holds an equal part of every bucket: balanced to an element a bucket, and each bucket's traffic
-// goes to all shards.
+// Every shard holds an equal part of every bucket. Loads differ by at most one element per bucket, and the
+// traffic of each bucket is spread over all shards.
 #include "policies/sharding/policies.hpp"
 
 namespace tandem::sharding {
@@ -12,10 +12,22 @@ void spread(const Piece& piece, int shards, std::vector<Holding>& holdings) {
   }
 }
 
-std::vector<Holding> even(const Setting& setting) {
+namespace {
+
+std::vector<Holding> equal_parts(const Setting& setting) {
   std::vector<Holding> holdings;
   for (const Piece& bucket : setting.buckets) spread(bucket, setting.shards, holdings);
   return holdings;
+}
+
+}  // namespace
+
+Entry even() {
+  return {.name = "even",
+          .summary = "every shard holds an equal part of every bucket",
+          .paper = "",
+          .options = {},
+          .make = equal_parts};
 }
 
 }  // namespace tandem::sharding

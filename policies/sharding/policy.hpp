@@ -1,5 +1,5 @@
-// How the model is spread over the shards of a parameter server: pure functions of its sizes. What a shard
-// then sends and receives is in workloads/job/shard_layout.hpp.
+// How the model is divided among the shards of a parameter server: pure functions of the tensor sizes. The
+// messages of each shard follow from it in workloads/job/shard_layout.hpp.
 #pragma once
 
 #include <cstdint>
@@ -12,10 +12,11 @@ namespace tandem::sharding {
 
 using collectives::Piece;
 
-/// What is to be held. Pieces are of the model's flat layout; none is empty, and none is in two buckets.
+/// What is to be divided. Pieces are ranges of the model's flat layout; none is empty, and none is in two
+/// buckets.
 struct Setting {
-  std::vector<Piece> buckets;  ///< what travels of each
-  std::vector<Piece> tensors;  ///< of the same elements, in forward order
+  std::vector<Piece> buckets;  ///< the part of each bucket that is exchanged
+  std::vector<Piece> tensors;  ///< the same elements by tensor, in forward order
   int shards;
   Options options = {};
 };

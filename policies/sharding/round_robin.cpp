@@ -1,10 +1,12 @@
-// Whole tensors in turn, whatever their sizes: no tensor is cut, and one large one makes its shard the
-// slowest.
+// Tensor i goes to shard i modulo shards, independent of its size. No tensor is cut, so one large tensor
+// makes its shard the slowest.
 #include "policies/sharding/policies.hpp"
 
 namespace tandem::sharding {
 
-std::vector<Holding> round_robin(const Setting& setting) {
+namespace {
+
+std::vector<Holding> in_turn(const Setting& setting) {
   std::vector<Holding> holdings;
   int next = 0;
   for (const Piece& tensor : setting.tensors) {
@@ -12,6 +14,16 @@ std::vector<Holding> round_robin(const Setting& setting) {
     next = (next + 1) % setting.shards;
   }
   return holdings;
+}
+
+}  // namespace
+
+Entry round_robin() {
+  return {.name = "round-robin",
+          .summary = "whole tensors to the shards in turn, independent of their sizes",
+          .paper = "",
+          .options = {},
+          .make = in_turn};
 }
 
 }  // namespace tandem::sharding

@@ -1,17 +1,12 @@
-// Large tensors are spread over all shards, so that none of them makes one shard the slowest; the others go
-// round whole. MXNet's distributed key-value store does so, where a hash places the others.
+// MXNet's distributed key-value store (Chen et al., arXiv:1512.01274; Li et al., OSDI 2014). Large tensors
+// are spread over all shards, so that none of them makes one shard the slowest; the others go to the shards
+// in turn as a whole, where MXNet places them by a hash.
 #include "policies/sharding/policies.hpp"
 
 namespace tandem::sharding {
+namespace {
 
-std::vector<OptionSpec> split_options() {
-  return {{.name = "large",
-           .summary = "elements from which on a tensor is spread over all shards",
-           .default_value = std::int64_t{1'000'000},
-           .minimum = 1}};
-}
-
-std::vector<Holding> split(const Setting& setting) {
+std::vector<Holding> split_large(const Setting& setting) {
   const std::int64_t large = setting.options.integer("large");
   std::vector<Holding> holdings;
   int next = 0;
@@ -24,6 +19,19 @@ std::vector<Holding> split(const Setting& setting) {
     next = (next + 1) % setting.shards;
   }
   return holdings;
+}
+
+}  // namespace
+
+Entry split() {
+  return {.name = "split",
+          .summary = "large tensors are spread over all shards, the others go whole to the shards in turn",
+          .paper = "Chen et al., arXiv:1512.01274; Li et al., OSDI 2014",
+          .options = {{.name = "large",
+                       .summary = "elements from which on a tensor counts as large",
+                       .default_value = std::int64_t{1'000'000},
+                       .minimum = 1}},
+          .make = split_large};
 }
 
 }  // namespace tandem::sharding

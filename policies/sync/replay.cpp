@@ -1,8 +1,7 @@
 #include "policies/sync/replay.hpp"
 
+#include <string_view>
 #include <utility>
-
-#include "policies/vocabulary/check.hpp"
 
 namespace tandem::sync {
 
@@ -14,7 +13,7 @@ ServerDecisions decide(ServerPolicy& policy, const ServerEvent& event) {
   return decisions;
 }
 
-Beginning decide(WorkerPolicy& policy, const StepBegin& event) {
+StepBeginDecision decide(WorkerPolicy& policy, const StepBegin& event) {
   auto exchange = policy.on_step_begin(event);
   return {.exchange = std::move(exchange), .reports = policy.reports(event)};
 }
@@ -27,21 +26,15 @@ std::string decide_in_words(WorkerPolicy& policy, const WorkerEvent& event) {
   return "";
 }
 
-void fast_forward(WorkerPolicy& policy, std::int64_t exchanges, int batch) {
-  int local_steps = 0;
-  for (std::int64_t done = 0; done < exchanges;) {
-    bool exchanged = decide(policy, StepBegin{local_steps}).exchange.has_value();
-    ++local_steps;
-    if (!exchanged) {
-      const auto decision = policy.on_step_done(
-          {.now = Seconds(0.0), .duration = Seconds(0.0), .samples = batch, .local_steps = local_steps});
-      TANDEM_CHECK(!std::holds_alternative<Ask>(decision), "asks a coordinator, which is a matter of timing");
-      exchanged = std::holds_alternative<Exchange>(decision);
-    }
-    if (!exchanged) continue;
-    ++done;
-    local_steps = 0;
-  }
+namespace {
+constexpr std::string_view restored = "restore ";
+}  // namespace
+
+std::string restore_event(const std::string& state) { return std::string(restored) + state; }
+
+std::optional<std::string> restored_state(const std::string& event) {
+  if (!event.starts_with(restored)) return std::nullopt;
+  return event.substr(restored.size());
 }
 
 }  // namespace tandem::sync

@@ -1,24 +1,24 @@
-// Brings a fresh policy to where another one was. That is all it takes to go on with it, since a policy is
-// what its events made of it.
+// Feeds recorded events to policies, one at a time.
 #pragma once
 
-#include <cstdint>
+#include <optional>
 #include <string>
 
 #include "policies/sync/policy.hpp"
 
 namespace tandem::sync {
 
-/// What the policy decides on an event.
+/// The policy's decisions on an event.
 ServerDecisions decide(ServerPolicy& policy, const ServerEvent& event);
 
-/// What it decides as a step begins.
-Beginning decide(WorkerPolicy& policy, const StepBegin& event);
-/// What it decides on any event, as text; empty where there is nothing to decide.
+/// The policy's decision as a step begins.
+StepBeginDecision decide(WorkerPolicy& policy, const StepBegin& event);
+/// The policy's decision on any event, as text; empty for an event without a decision.
 std::string decide_in_words(WorkerPolicy& policy, const WorkerEvent& event);
 
-/// Lets a fresh policy see the steps of so many exchanges, of `batch` samples each. Pre: the algorithm is not
-/// driven by timing, so that the durations that it is told do not matter.
-void fast_forward(WorkerPolicy& policy, std::int64_t exchanges, int batch);
+/// How decisions.csv and event logs record that a resumed job restored a policy: "restore version=7 ...".
+std::string restore_event(const std::string& state);
+/// The state in such a record; none if the text is another event.
+std::optional<std::string> restored_state(const std::string& event);
 
 }  // namespace tandem::sync

@@ -1,5 +1,5 @@
-// Events and decisions as single lines for decisions.csv; events read back exactly, which is what replay
-// needs.
+// Events and decisions as single lines for decisions.csv. Events read back exactly, so that they can be
+// replayed.
 #include <algorithm>
 #include <array>
 #include <charconv>
@@ -14,7 +14,6 @@ namespace tandem::sync {
 namespace {
 
 constexpr std::array payload_names = {"gradient", "change", "model"};
-constexpr std::array route_names = {"server", "all-reduce", "peers"};
 
 std::string number(double value) { return tandem::to_text(OptionValue(value)); }
 
@@ -24,7 +23,7 @@ std::string list(const std::vector<int>& members) {
   return text;
 }
 
-/// "name key=value ..." taken apart.
+/// The parts of "name key=value ...".
 struct Fields {
   std::string name;
   std::map<std::string, std::string> values;
@@ -55,18 +54,6 @@ struct Fields {
     if (value != 0 && value != 1) fail();
     return value == 1;
   }
-  /// Indices with commas between them; none when the key is not there.
-  std::vector<int> indices(const std::string& key) const {
-    std::vector<int> all;
-    if (!has(key)) return all;
-    const std::string& text = values.at(key);
-    for (const char *at = text.data(), *end = at + text.size();; ++at) {
-      const auto [next, error] = std::from_chars(at, end, all.emplace_back());
-      if (error != std::errc() || (next != end && *next != ',')) fail();
-      if (next == end) return all;
-      at = next;
-    }
-  }
   [[noreturn]] void fail() const { throw ConfigError("not a recorded " + side_ + " event: '" + text_ + "'"); }
 
  private:
@@ -94,12 +81,12 @@ struct EventText {
   }
   std::string operator()(const StepDone& e) const {
     return "step_done samples=" + std::to_string(e.samples) + " steps=" + std::to_string(e.local_steps) +
-           " duration=" + number(e.duration.count()) + (e.told ? *e.told ? " told=1" : " told=0" : "") +
+           " duration=" + number(e.duration.count()) +
+           (e.coordinator_answer ? *e.coordinator_answer ? " answer=1" : " answer=0" : "") +
            " now=" + number(e.now.count());
   }
   std::string operator()(const Answer& e) const {
-    return std::string("answer ready=") + (e.ready ? "1" : "0") +
-           (e.members.empty() ? "" : " members=" + list(e.members)) + " now=" + number(e.now.count());
+    return std::string("answer ready=") + (e.ready ? "1" : "0") + " now=" + number(e.now.count());
   }
   std::string operator()(const LocalSteps& e) const { return "local_steps steps=" + std::to_string(e.steps); }
 };
@@ -115,8 +102,7 @@ struct DecisionText {
            (d.local_steps == 0 ? "" : " steps=" + std::to_string(d.local_steps));
   }
   std::string operator()(const AnswerReport& d) const {
-    return std::string("answer ") + std::to_string(d.worker) + (d.ready ? " ready" : " continue") +
-           (d.members.empty() ? "" : " members=" + list(d.members));
+    return "answer " + std::to_string(d.worker) + (d.ready ? " ready" : " continue");
   }
   std::string operator()(const Continue&) const { return "continue"; }
   std::string operator()(const Ask&) const { return "ask"; }
@@ -128,14 +114,6 @@ struct DecisionText {
 };
 
 }  // namespace
-
-std::string to_text(Route route) { return route_names.at(static_cast<std::size_t>(route)); }
-
-Route parse_route(const std::string& name) {
-  const auto found = std::find(route_names.begin(), route_names.end(), name);
-  if (found == route_names.end()) throw ConfigError("not a route: '" + name + "'");
-  return static_cast<Route>(found - route_names.begin());
-}
 
 std::string to_text(const ServerEvent& event) { return std::visit(EventText{}, event); }
 
@@ -171,20 +149,20 @@ WorkerEvent parse_worker_event(const std::string& text) {
   const Fields fields(text, "worker");
   if (fields.name == "step_begin") return StepBegin{fields.get<int>("steps")};
   if (fields.name == "step_done")
-    return StepDone{.now = fields.seconds("now"),
-                    .duration = fields.seconds("duration"),
-                    .samples = fields.get<int>("samples"),
-                    .local_steps = fields.get<int>("steps"),
-                    .told = fields.has("told") ? std::optional(fields.yes("told")) : std::nullopt};
-  if (fields.name == "answer")
-    return Answer{fields.seconds("now"), fields.yes("ready"), fields.indices("members")};
+    return StepDone{
+        .now = fields.seconds("now"),
+        .duration = fields.seconds("duration"),
+        .samples = fields.get<int>("samples"),
+        .local_steps = fields.get<int>("steps"),
+        .coordinator_answer = fields.has("answer") ? std::optional(fields.yes("answer")) : std::nullopt};
+  if (fields.name == "answer") return Answer{fields.seconds("now"), fields.yes("ready")};
   if (fields.name == "local_steps") return LocalSteps{fields.get<int>("steps")};
   fields.fail();
 }
 
 std::string to_text(const WorkerDecision& decision) { return std::visit(DecisionText{}, decision); }
 
-std::string to_text(const Beginning& decision) {
+std::string to_text(const StepBeginDecision& decision) {
   const DecisionText text;
   return (decision.exchange ? text(*decision.exchange) : text(Continue{})) +
          (decision.reports ? "; report" : "");

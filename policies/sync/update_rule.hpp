@@ -1,46 +1,45 @@
-// What a new model is made of besides the experiment's optimiser: rules that an algorithm fixes once and that
-// the holders of models carry out. Plain data.
+// How an exchange becomes a new model, besides the experiment's optimiser: rules that an algorithm fixes once
+// and that the ranks with a model carry out. Plain data.
 #pragma once
 
 #include <variant>
 
 namespace tandem::sync {
 
-/// A gradient through the experiment's optimiser; a mean change times its global rate.
+/// A gradient goes through the experiment's optimiser; a mean change is multiplied by its global rate.
 struct PlainUpdate {};
 
-/// A gradient g that was computed on an older model counts, element by element, as
+/// A gradient g that was computed on an older model becomes, element by element,
 /// g + lambda g g (model - older model). Source: Zheng et al., ICML 2017.
 struct DelayCompensation {
   enum class Since {
-    handed_out,  ///< the older model is the one that the pushing worker was last sent
-    last_update  ///< the older model is the one before the last update, whoever pushed
+    handed_out,  ///< the older model is the one that the pushing worker received last
+    last_update  ///< the older model is the one before the last update, by any worker
   } since = Since::handed_out;
   double lambda = 0.0;
-  /// True: lambda is divided by the root of a running mean of g g, of which the past keeps the share
-  /// `memory`.
+  /// True: lambda is divided by the root of a running mean of g g, in which the past has the weight `memory`.
   bool adaptive = false;
   double memory = 0.0;
 };
 
-/// The mean change d of a round through an optimiser of its own: v = momentum v + d, and the model moves by
-/// rate v, or by rate (d + momentum v) with Nesterov's. Source: Wang et al., ICLR 2020; Douillard et al.,
-/// 2023.
+/// The mean change d of a round goes through an outer optimiser: v = momentum v + d, and the model moves by
+/// rate v, or by rate (d + momentum v) with Nesterov momentum. Source: Wang et al., ICLR 2020; Douillard et
+/// al., 2023.
 struct OuterMomentum {
   double rate = 1.0;
   double momentum = 0.0;
   bool nesterov = false;
-  /// SlowMo divides d by the learning rate of its round and multiplies the step by it: v shrinks and grows
-  /// with that rate.
+  /// SlowMo divides d by the learning rate of its round and multiplies the step by it, so that v scales with
+  /// the learning rate.
   bool follows_learning_rate = false;
 };
 
-/// Workers keep models of their own, tied to a centre. The change is that against the centre; a worker gives
-/// up the share `pull` of it, and the centre takes as much of every worker's. Source: Zhang et al., NIPS
-/// 2015.
+/// Workers keep models of their own, tied to a centre model. The exchanged change is the difference to the
+/// centre; the worker moves towards the centre by the share `pull` of it, and the centre moves towards every
+/// worker by the same share. Source: Zhang et al., NIPS 2015.
 struct ElasticTie {
-  double pull = 0.0;  ///< below 1 where it is asynchronous
-  /// Each worker by itself, and against the centre as it is when the worker's change arrives.
+  double pull = 0.0;  ///< below 1 when asynchronous
+  /// Each worker exchanges on its own, with the centre as it is when the worker's change arrives.
   bool asynchronous = false;
 };
 

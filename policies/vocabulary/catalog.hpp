@@ -1,5 +1,5 @@
-// A catalogue: an explicit table of named choices with summary, paper, options and factory. Everything that
-// names policies (help, `tandem list`, errors, tests) reads it, so a new policy is one file and one line.
+// A catalogue: an explicit list of named choices with summary, paper, options and factory. Help, `tandem
+// list`, error messages and tests read the names from it.
 #pragma once
 
 #include <string>
@@ -24,7 +24,7 @@ class Catalog {
  public:
   using Entry = CatalogEntry<Factory>;
 
-  /// `kind` names what is listed, in the singular: "sync algorithm".
+  /// `kind`: the noun for one entry, "sync algorithm".
   Catalog(std::string kind, std::vector<Entry> entries)
       : kind_(std::move(kind)), entries_(std::move(entries)) {}
 

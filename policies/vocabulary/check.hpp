@@ -1,5 +1,5 @@
-// Errors and checks. A programmer's error stops the program with the values; bad input and a broken world
-// are exceptions that the command turns into exit codes 2 and 70.
+// Errors and checks. A programmer's error stops the program and prints the values; bad input and errors of
+// the environment are exceptions that the command turns into exit codes 2 and 70.
 #pragma once
 
 #include <sstream>
@@ -8,13 +8,13 @@
 
 namespace tandem {
 
-/// Bad input: says where, what was expected and what was found. The command exits with 2.
+/// Bad input. The message says where, what was expected and what was found. The command exits with 2.
 class ConfigError : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
 
-/// The world outside broke (MPI, CUDA, file system, SimGrid). The command exits with 70.
+/// An error of the environment (MPI, CUDA, file system, SimGrid). The command exits with 70.
 class WorldError : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;

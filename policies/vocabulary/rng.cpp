@@ -2,7 +2,10 @@
 
 #include <bit>
 #include <cmath>
+#include <functional>
 #include <numbers>
+
+#include "policies/vocabulary/policy_state.hpp"
 
 namespace tandem {
 namespace {
@@ -55,6 +58,10 @@ double Rng::uniform() { return static_cast<double>(next() >> 11) * 0x1.0p-53; }
 double Rng::normal() {
   const double radius = std::sqrt(-2.0 * std::log(1.0 - uniform()));
   return radius * std::cos(2.0 * std::numbers::pi * uniform());
+}
+
+void Rng::serialise(PolicyState& state, const std::string& name) {
+  state.column(name, state_, std::identity());
 }
 
 }  // namespace tandem

@@ -1,13 +1,16 @@
-// Seeded random numbers that are the same on every machine and in every world. The standard library's
-// distributions differ between implementations, so the few that are needed are written out here.
+// Seeded random numbers that are the same on every machine. The standard library's distributions differ
+// between implementations, so the few that are needed are written here.
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 namespace tandem {
+
+class PolicyState;
 
 /// xoshiro256** by Blackman and Vigna (2018), seeded through SplitMix64.
 class Rng {
@@ -29,6 +32,9 @@ class Rng {
   void shuffle(std::vector<T>& items) {
     for (std::size_t last = items.size(); last > 1; --last) std::swap(items[last - 1], items[below(last)]);
   }
+
+  /// Saves or restores the position in the stream.
+  void serialise(PolicyState& state, const std::string& name);
 
  private:
   std::uint64_t state_[4];

@@ -6,7 +6,7 @@
 
 namespace tandem {
 
-/// A number with a unit. Converts to nothing implicitly; `count()` gives the number in the base unit.
+/// A number with a unit. There is no implicit conversion; `count()` gives the number in the base unit.
 template <class Tag, class Rep>
 class Quantity {
  public:
@@ -41,7 +41,7 @@ constexpr Seconds operator/(Bytes size, BytesPerSecond rate) {
 }
 constexpr Seconds operator/(Flops work, FlopsPerSecond rate) { return Seconds(work.count() / rate.count()); }
 
-/// Index of a process of the job, 0 to world size - 1; the same number in both worlds.
+/// Index of a process of the job, 0 to world size - 1; the same number in simulation and on MPI.
 using Rank = int;
 /// Index of a sample in its data set, 0 to N - 1.
 using SampleId = std::int64_t;

@@ -17,6 +17,7 @@
 #include "runtime/cluster/probe.hpp"
 #include "runtime/cluster/script.hpp"
 #include "runtime/cluster/system.hpp"
+#include "runtime/process/signals.hpp"
 
 namespace tandem::cluster {
 namespace {
@@ -43,35 +44,14 @@ void run_or_throw(const std::vector<std::string>& words, const std::string& inpu
     throw WorldError(fmt::format("{} {} failed: {}", words[0], words[1], outcome.output));
 }
 
-/// Keeps SIGINT and SIGTERM for the end of its life, and tells whether one waits.
-class HeldSignals {
- public:
-  HeldSignals() {
-    sigemptyset(&set_);
-    sigaddset(&set_, SIGINT);
-    sigaddset(&set_, SIGTERM);
-    pthread_sigmask(SIG_BLOCK, &set_, &before_);
-  }
-  ~HeldSignals() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
-  HeldSignals(const HeldSignals&) = delete;
-  HeldSignals& operator=(const HeldSignals&) = delete;
-
-  void throw_if_any() const {
-    sigset_t waiting;
-    sigpending(&waiting);
-    if (sigismember(&waiting, SIGINT) == 1 || sigismember(&waiting, SIGTERM) == 1)
-      throw WorldError("interrupted; the cluster was taken down again");
-  }
-
- private:
-  sigset_t set_{};
-  sigset_t before_{};
-};
+void throw_if_interrupted(const BlockedSignals& signals) {
+  if (signals.any_pending()) throw WorldError("interrupted; the cluster was removed again");
+}
 
 void write_sysctls(const std::vector<Sysctl>& sysctls) {
   for (const auto& [path, values] : sysctls) {
     const fs::path file = fs::path("/proc/sys/net") / path;
-    if (!fs::exists(file)) continue;  // a kernel without IPv6, for one
+    if (!fs::exists(file)) continue;  // for example on a kernel without IPv6
     const bool taken = std::any_of(values.begin(), values.end(), [&](const auto& value) {
       std::ofstream stream(file);
       stream << value << std::flush;
@@ -110,24 +90,24 @@ void fill_folder(const Cluster& cluster, const Plan& plan) {
   write_file(folder / "agent", agent_script((folder / "enter").string()));
 }
 
-void make_devices(const Plan& plan, const HeldSignals& signals) {
+void make_devices(const Plan& plan, const BlockedSignals& signals) {
   const std::string fabric = namespace_of(plan.id, fabric_name);
   std::string spaces = fmt::format("netns add {}\n", fabric);
   for (const auto& host : plan.hosts)
     spaces += fmt::format("netns add {}\n", namespace_of(plan.id, host.alias));
   run_or_throw({"ip", "-batch", "-"}, spaces);
-  // Before there are devices, which take their settings from the defaults.
+  // Before any device exists: devices copy these defaults when they are created.
   inside_namespace(fabric, [] { write_sysctls(fabric_sysctls()); });
   for (const auto& host : plan.hosts)
     inside_namespace(namespace_of(plan.id, host.alias), [&] { write_sysctls(host_sysctls(plan)); });
-  signals.throw_if_any();
+  throw_if_interrupted(signals);
   run_or_throw({"ip", "-netns", fabric, "-batch", "-"}, fabric_devices(plan));
-  signals.throw_if_any();
+  throw_if_interrupted(signals);
   for (const auto& host : plan.hosts)
     run_or_throw({"ip", "-netns", namespace_of(plan.id, host.alias), "-batch", "-"}, host_devices(host));
-  signals.throw_if_any();
+  throw_if_interrupted(signals);
   run_or_throw({"tc", "-netns", fabric, "-batch", "-"}, shaping(plan));
-  signals.throw_if_any();
+  throw_if_interrupted(signals);
 }
 
 bool remove_all_of(const std::string& id) {
@@ -192,28 +172,28 @@ Cluster bring_up(const std::string& id, const std::string& platform, const Wirin
     if (!replace)
       throw ConfigError(
           fmt::format("cluster '{}' {}; --force replaces it, `tandem cluster down {}` removes it", id,
-                      left_over ? "is there in part, left over from a crash" : "is up already", id));
+                      left_over ? "is incomplete, left over from a crash" : "is already up", id));
     remove_all_of(id);
   }
-  const HeldSignals signals;
-  // Of two that make the same cluster at once, one makes the folder.
+  const BlockedSignals signals({SIGINT, SIGTERM});
+  // If two processes create the same cluster concurrently, only one of them creates the folder.
   fs::create_directories(clusters_folder);
   if (!fs::create_directory(folder_of(id)))
-    throw ConfigError(fmt::format("cluster '{}' is being made already", id));
+    throw ConfigError(fmt::format("cluster '{}' is already being created", id));
   try {
     fill_folder(cluster, plan);
     make_devices(plan, signals);
     write_state(cluster, true);
   } catch (const std::exception& error) {
     remove_all_of(id);
-    throw WorldError(fmt::format("cluster '{}' cannot be made: {}", id, error.what()));
+    throw WorldError(fmt::format("cluster '{}' cannot be created: {}", id, error.what()));
   }
   return cluster;
 }
 
 bool take_down(const std::string& id) {
   require_rights();
-  const HeldSignals signals;
+  const BlockedSignals signals({SIGINT, SIGTERM});
   return remove_all_of(id);
 }
 
@@ -228,7 +208,7 @@ std::optional<Cluster> find_cluster(const std::string& id) {
     return Cluster{state.at("id").get<std::string>(), state.at("platform").get<std::string>(),
                    wiring_from_json(state.at("wiring")), state.at("latency").get<std::string>() == "netem"};
   } catch (const json::exception&) {
-    // Torn by a crash: what is left of the cluster can still be removed.
+    // Incomplete after a crash: the rest of the cluster can still be removed.
     return std::nullopt;
   }
 }

@@ -1,5 +1,5 @@
-// Makes and removes emulated clusters: carries plans out with `ip` and `tc`, and keeps what it made under
-// /run/tandem/clusters. Changes nothing of the machine outside the namespaces that it makes.
+// Creates and removes emulated clusters with `ip` and `tc`, and records them under /run/tandem/clusters.
+// Changes nothing on the machine outside the network namespaces that it creates.
 #pragma once
 
 #include <sys/types.h>
@@ -16,45 +16,44 @@ namespace tandem::cluster {
 /// A cluster that is up.
 struct Cluster {
   std::string id;
-  std::string platform;  ///< path of its file, absolute
+  std::string platform;  ///< absolute path of its file
   Wiring wiring;
-  bool delays;  ///< latency of links is emulated; else it is that of the kernel's path alone
+  bool delays;  ///< the latency of links is emulated; otherwise only the kernel's own path adds latency
 
   Plan plan() const { return make_plan(id, wiring, delays); }
-  /// How mpirun reaches its hosts, which go by their aliases.
+  /// How mpirun reaches its hosts, by their aliases.
   ClusterLaunch launch() const;
 };
 
-/// Makes it, or leaves nothing behind: also when SIGINT or SIGTERM arrive meanwhile.
-/// Errors: ConfigError when rights, a program or a part of the kernel are missing, when what the wiring asks
-/// for cannot be emulated, and, unless `replace`, when one of this id is there already, were it only in part.
-/// WorldError.
+/// Creates a cluster, or leaves nothing behind, also when SIGINT or SIGTERM arrive meanwhile.
+/// Errors: ConfigError when rights, a program or a kernel feature is missing, when the wiring cannot be
+/// emulated, or when a cluster of this id exists, complete or not, and `replace` is false. WorldError.
 Cluster bring_up(const std::string& id, const std::string& platform, const Wiring& wiring, bool replace);
 
-/// Kills what runs within it and removes it, whatever is left of it. False when there is nothing of it.
+/// Kills the processes in the cluster and removes it, complete or not. False when nothing of it exists.
 /// Errors: ConfigError without the rights; WorldError.
 bool take_down(const std::string& id);
 
-/// The cluster of this id; empty when there is none, or one only in part.
+/// The cluster of this id; empty when there is none or it is incomplete.
 std::optional<Cluster> find_cluster(const std::string& id);
 
 struct HostStatus {
   std::string name;
   std::string address;
   std::string space;  ///< its network namespace
-  bool present;       ///< that is there
+  bool present;       ///< whether that namespace exists
   std::vector<pid_t> processes;
 };
 struct ClusterStatus {
   std::string id;
-  std::optional<Cluster> cluster;  ///< empty: left over from something that failed
-  std::vector<HostStatus> hosts;   ///< of a left-over: its namespaces
+  std::optional<Cluster> cluster;  ///< empty: left over from a failure
+  std::vector<HostStatus> hosts;   ///< if left over: its namespaces
   bool whole;                      ///< state and namespaces agree
 };
-/// Every cluster of this machine, also in part.
+/// Every cluster of this machine, also incomplete ones.
 std::vector<ClusterStatus> cluster_statuses();
 
-/// Keeps a cluster for one job at a time. Errors: ConfigError when another holds it.
+/// Reserves a cluster for one job at a time. Errors: ConfigError when another job holds it.
 class ClusterLock {
  public:
   explicit ClusterLock(const std::string& id);

@@ -12,9 +12,9 @@ namespace {
 using nlohmann::json;
 
 constexpr double least_flow_bytes = 256 * 1024;
-// Of all flows of a measurement together, so that links wider than the machine can carry take no minutes.
+// For all flows of a measurement together, so that links faster than the machine do not take minutes.
 constexpr double most_bytes = 64e6;
-// What passes without limit on the way is measured with this much, and judged by nothing.
+// Bytes for a flow that no link limits; its rate is not judged.
 constexpr double unlimited_rate = 1e9;
 
 class Planner {
@@ -69,8 +69,8 @@ double used_of(const Wiring& wiring, const std::vector<Pair>& pairs, int channel
   return sum;
 }
 
-/// Few pairs whose flows together use the channel to the full, or as far as they can: each the one that adds
-/// the most.
+/// Few pairs whose flows together fill the channel, or use as much of it as they can. Greedy: each next pair
+/// adds the most.
 std::vector<Pair> filling_pairs(const Wiring& wiring, int channel) {
   std::vector<Pair> candidates;
   for (const auto& [pair, route] : wiring.routes)

@@ -1,5 +1,5 @@
-// What `tandem cluster check` measures: flows to start at once, and what the platform file promises for them.
-// Pure data, passed to the rank program and back as JSON.
+// The measurements of `tandem cluster check`: flows that start concurrently, and the rates that the platform
+// file gives them. Pure data, passed to the rank program and back as JSON.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -11,15 +11,15 @@
 namespace tandem::cluster {
 
 struct Flow {
-  int from;  ///< rank, which is the number of the host
+  int from;  ///< rank, equal to the index of the host
   int to;
   Bytes size;               ///< to send
   BytesPerSecond expected;  ///< max-min share of the payload bandwidth
-  double rate = 0.0;        ///< measured by the receiver, bytes a second
+  double rate = 0.0;        ///< measured by the receiver, bytes per second
 };
 
 struct Measurement {
-  /// latency: one byte there and back over one flow's pair, halved; bandwidth: all flows at once.
+  /// latency: half the round trip of one byte; bandwidth: all flows concurrently.
   enum class Kind { latency, bandwidth } kind;
   std::string name;  ///< "node-1 -> server", "all -> server", "cable-1: both ways", ...
   std::vector<Flow> flows;
@@ -32,14 +32,14 @@ nlohmann::json to_json(const std::vector<Measurement>& measurements);
 std::vector<Measurement> measurements_from_json(const nlohmann::json& document);
 
 struct MeasurementSetting {
-  Seconds duration{0.15};         ///< of one flow; three such repetitions
-  Seconds duration_of_many{0.5};  ///< of flows that run at once
+  Seconds duration{0.15};         ///< of one flow, repeated three times
+  Seconds duration_of_many{0.5};  ///< of concurrent flows
   int all_pairs_up_to = 8;        ///< hosts; with more, only pairs that cover every channel
 };
 
-/// Latency and bandwidth of host pairs alone; for every channel the fewest flows that fill it, when one pair
-/// does not; both directions at once for a pair of every channel; all to one and one to all for the first
-/// host.
+/// Latency and bandwidth of single host pairs; for every channel that one pair does not fill, the fewest
+/// flows that do; for a pair of every channel both directions concurrently; all to one and one to all for the
+/// first host.
 std::vector<Measurement> plan_measurements(const Wiring& wiring, const MeasurementSetting& setting);
 
 }  // namespace tandem::cluster

@@ -12,14 +12,14 @@
 namespace tandem::cluster {
 namespace {
 
-// A packet passes a pipe as one, so this much of a message is early. Shorter packets cost cores: at 100 us a
-// ring of four hosts at 30 MB/s was limited by the two cores of its machine, not by its links.
+// A packet passes a shaper as a whole, so this much of a message arrives early. Shorter packets need more CPU
+// time: with 100 us, a ring of four hosts at 30 MB/s was limited by two cores, not by its links.
 constexpr Seconds packet_time{250e-6};
-constexpr int most_segments = 43;        // what a packet of 64 KiB holds
-constexpr Seconds kernel_latency{1e-3};  // generous: of the way through the devices, queues apart
+constexpr int most_segments = 43;        // in a packet of 64 KiB
+constexpr Seconds kernel_latency{1e-3};  // upper estimate of the way through the devices, without queues
 constexpr double least_buffer_bytes = 512 * 1024;
 constexpr double most_buffer_bytes = 16 * 1024 * 1024;
-// HTB takes rates as 64-bit bytes a second, but its clock ticks are too coarse beyond this.
+// HTB takes rates as 64-bit bytes per second, but its clock is too coarse above this.
 constexpr double most_bandwidth = 1e11;
 constexpr double least_bandwidth = 1e3;
 
@@ -72,11 +72,11 @@ std::vector<PlanHost> plan_hosts(const Wiring& wiring) {
     hosts.push_back({name, can_be_host_name(name) ? name : fmt::format("host-{}", k),
                      fmt::format("10.77.0.{}", k + 1), fmt::format("10.78.0.{}", k + 1), 1});
   }
-  // "host-3" may be a name in the file, too.
+  // The file itself may name a host "host-3".
   std::set<std::string> taken;
   for (const auto& host : hosts)
     if (!taken.insert(host.alias).second)
-      throw ConfigError(fmt::format("host '{}': its name is taken by another host's alias", host.name));
+      throw ConfigError(fmt::format("host '{}': its name is also the alias of another host", host.name));
   for (const auto& [pair, route] : wiring.routes) {
     auto& segments = hosts[static_cast<std::size_t>(pair.first)].segments;
     segments = std::max(segments, segments_at(bottleneck(wiring, route)));
@@ -84,28 +84,28 @@ std::vector<PlanHost> plan_hosts(const Wiring& wiring) {
   return hosts;
 }
 
-std::vector<Pipe> plan_pipes(const Wiring& wiring, const std::vector<PlanHost>& hosts, bool delays) {
-  std::map<int, Pipe> pipes;
+std::vector<Shaper> plan_shapers(const Wiring& wiring, const std::vector<PlanHost>& hosts, bool delays) {
+  std::map<int, Shaper> shapers;
   for (const auto& [pair, route] : wiring.routes)
     for (const int channel : route.channels) {
       const auto& figures = wiring.channels[static_cast<std::size_t>(channel)];
-      auto& pipe =
-          pipes.try_emplace(channel, Pipe{channel, false, segments_at(figures.bandwidth), {}}).first->second;
-      pipe.pairs.push_back(pair);
-      const bool cuts = hosts[static_cast<std::size_t>(pair.first)].segments > pipe.segments;
-      pipe.front = pipe.front || cuts || (delays && figures.latency > Seconds(0.0));
+      auto& shaper = shapers.try_emplace(channel, Shaper{channel, false, segments_at(figures.bandwidth), {}})
+                         .first->second;
+      shaper.pairs.push_back(pair);
+      const bool cuts = hosts[static_cast<std::size_t>(pair.first)].segments > shaper.segments;
+      shaper.front = shaper.front || cuts || (delays && figures.latency > Seconds(0.0));
     }
-  std::vector<Pipe> list;
-  for (auto& [channel, pipe] : pipes) list.push_back(std::move(pipe));
+  std::vector<Shaper> list;
+  for (auto& [channel, shaper] : shapers) list.push_back(std::move(shaper));
   return list;
 }
 
-/// A sender's departure, by arrival and destination.
+/// By device of arrival and destination: for each sender, the device through which its packets leave.
 using Departures = std::map<std::pair<std::string, int>, std::map<int, std::string>>;
 
-Departures departures(const Wiring& wiring, const std::vector<Pipe>& pipes) {
-  std::map<int, std::size_t> pipe_of;
-  for (std::size_t i = 0; i < pipes.size(); ++i) pipe_of[pipes[i].channel] = i;
+Departures departures(const Wiring& wiring, const std::vector<Shaper>& shapers) {
+  std::map<int, std::size_t> shaper_of;
+  for (std::size_t i = 0; i < shapers.size(); ++i) shaper_of[shapers[i].channel] = i;
   Departures found;
   for (const auto& [pair, route] : wiring.routes) {
     const auto [from, to] = pair;
@@ -115,8 +115,8 @@ Departures departures(const Wiring& wiring, const std::vector<Pipe>& pipes) {
       arrival = std::move(next);
     };
     for (const int channel : route.channels) {
-      const std::size_t i = pipe_of.at(channel);
-      if (pipes[i].front) turn(fmt::format("s{}", i), fmt::format("t{}", i));
+      const std::size_t i = shaper_of.at(channel);
+      if (shapers[i].front) turn(fmt::format("s{}", i), fmt::format("t{}", i));
       turn(fmt::format("a{}", i), fmt::format("b{}", i));
     }
     turn(fmt::format("h{}", to), "");
@@ -153,7 +153,7 @@ Bytes socket_buffer(const Wiring& wiring, bool delays) {
 
 std::string cluster_id(const std::string& platform_path) {
   std::string id = std::filesystem::path(platform_path).stem().string();
-  // No dot: it ends the id within the name of a namespace.
+  // No dot, because a dot separates the id in the name of a namespace.
   for (char& letter : id)
     if (std::string(harmless).find(letter) == std::string::npos || letter == '.') letter = '_';
   return id.empty() ? "cluster" : id.substr(0, 100);
@@ -166,12 +166,12 @@ std::string namespace_of(const std::string& id, const std::string& alias) {
 Plan make_plan(const std::string& id, const Wiring& wiring, bool delays) {
   check_wiring(wiring);
   auto hosts = plan_hosts(wiring);
-  auto pipes = plan_pipes(wiring, hosts, delays);
-  auto turns = plan_turns(departures(wiring, pipes));
+  auto shapers = plan_shapers(wiring, hosts, delays);
+  auto turns = plan_turns(departures(wiring, shapers));
   return {id,
           std::move(hosts),
           wiring.channels,
-          std::move(pipes),
+          std::move(shapers),
           std::move(turns),
           socket_buffer(wiring, delays),
           delays};

@@ -10,7 +10,7 @@ namespace {
 
 using Words = std::vector<std::string>;
 
-CommandOutcome thrown_away(const Words& words, const std::string& input = {}) {
+CommandOutcome run_in_temporary_namespace(const Words& words, const std::string& input = {}) {
   Words all = {"unshare", "--net", "--"};
   all.insert(all.end(), words.begin(), words.end());
   return run_command(all, input);
@@ -42,14 +42,15 @@ void require_rights() {
 
 Ability require_ability() {
   require_rights();
-  require(thrown_away({"ip", "link", "add", "name", "a", "type", "veth", "peer", "name", "b"}),
+  require(run_in_temporary_namespace({"ip", "link", "add", "name", "a", "type", "veth", "peer", "name", "b"}),
           "a kernel with veth devices (CONFIG_VETH)");
-  require(thrown_away({"ip", "rule", "add", "iif", "lo", "lookup", "1000"}),
+  require(run_in_temporary_namespace({"ip", "rule", "add", "iif", "lo", "lookup", "1000"}),
           "a kernel with policy routing (CONFIG_IP_MULTIPLE_TABLES)");
-  require(thrown_away({"tc", "-batch", "-"}, htb), "a kernel with HTB (CONFIG_NET_SCH_HTB)");
-  require(thrown_away({"tc", "-batch", "-"}, std::string(htb) + u32),
+  require(run_in_temporary_namespace({"tc", "-batch", "-"}, htb), "a kernel with HTB (CONFIG_NET_SCH_HTB)");
+  require(run_in_temporary_namespace({"tc", "-batch", "-"}, std::string(htb) + u32),
           "a kernel with the u32 classifier (CONFIG_NET_CLS_U32)");
-  const auto netem = thrown_away({"tc", "qdisc", "add", "dev", "lo", "root", "netem", "delay", "1ms"});
+  const auto netem =
+      run_in_temporary_namespace({"tc", "qdisc", "add", "dev", "lo", "root", "netem", "delay", "1ms"});
   return {netem.exit_code == 0};
 }
 

@@ -1,4 +1,4 @@
-// Whether this machine can emulate a cluster. Tries everything in network namespaces that are thrown away.
+// Checks whether this machine can emulate a cluster, by trying everything in temporary network namespaces.
 #pragma once
 
 namespace tandem::cluster {
@@ -9,7 +9,7 @@ void require_rights();
 struct Ability {
   bool delays;  ///< the kernel has netem
 };
-/// Errors: ConfigError naming the missing right, program or part of the kernel.
+/// Errors: ConfigError naming the missing right, program or kernel feature.
 Ability require_ability();
 
 }  // namespace tandem::cluster

@@ -11,15 +11,15 @@
 namespace tandem::cluster {
 namespace {
 
-// Both ends of every pair have this address, and none asks for another's: a device without ARP sends to its
-// own address, which is then that of its peer. So nothing is ever broadcast and no neighbour is ever unknown.
+// Both ends of every pair have this address. A device without ARP sends to its own address, which is also its
+// peer's, so nothing is broadcast and no neighbour is unknown.
 constexpr const char* mac = "02:00:00:00:00:01";
 constexpr const char* fabric_control = "10.78.255.254";
 constexpr int first_table = 1000;
 constexpr int first_exit_table = 20000;
 
-// Credit of an idle pipe. Its timer may be late by as much before throughput is lost; a message is early by
-// as much. Where four pipes follow each other, a third of it lost up to a fifth of their rate.
+// Credit of an idle shaper: its timer may be late by this much before throughput is lost, and a message may
+// be early by this much. With a third of it, four shapers in a row lost up to a fifth of their rate.
 constexpr double burst_s = 600e-6;
 constexpr double least_burst_bytes = 3200;  // two packets
 constexpr double leaf_bits_per_second = 64e3;
@@ -66,17 +66,17 @@ void add_turns(Out out, const Plan& plan) {
   }
 }
 
-/// Classes of a pipe: 1:1 is the channel, 1:2 and on are its pairs of hosts. A pair has next to nothing of
-/// its own, and what it borrows is dealt out in equal portions: max-min sharing. Without sharing each has it
-/// all.
-void shape_pipe(Out out, const Plan& plan, std::size_t number) {
-  const Pipe& pipe = plan.pipes[number];
-  const Channel& channel = plan.channels[static_cast<std::size_t>(pipe.channel)];
+/// Classes of a shaper: 1:1 is the channel, 1:2 and higher are its pairs of hosts. A pair has a very small
+/// rate of its own and borrows the rest in equal portions, which is max-min sharing. In a channel that is not
+/// shared each pair has the whole rate.
+void add_shaper(Out out, const Plan& plan, std::size_t number) {
+  const Shaper& shaper = plan.shapers[number];
+  const Channel& channel = plan.channels[static_cast<std::size_t>(shaper.channel)];
   const std::string device = fmt::format("a{}", number);
   const double bytes_per_second = channel.bandwidth.count() * frame_bytes / frame_payload_bytes;
   const double bits_per_second = std::round(8.0 * bytes_per_second);
   const auto burst = static_cast<int>(std::max(least_burst_bytes, bytes_per_second * burst_s));
-  const auto quantum = static_cast<int>(std::clamp(pipe.segments * frame_bytes, frame_bytes, 60000.0));
+  const auto quantum = static_cast<int>(std::clamp(shaper.segments * frame_bytes, frame_bytes, 60000.0));
   const double own =
       channel.shared ? std::min(leaf_bits_per_second, bits_per_second / 1000) : bits_per_second;
   fmt::format_to(out, "qdisc add dev {} root handle 1: htb default 0\n", device);
@@ -84,34 +84,34 @@ void shape_pipe(Out out, const Plan& plan, std::size_t number) {
     fmt::format_to(
         out, "class add dev {0} parent 1: classid 1:1 htb rate {1:.0f}bit burst {2} cburst {2} quantum {3}\n",
         device, bits_per_second, burst, quantum);
-  for (std::size_t i = 0; i < pipe.pairs.size(); ++i) {
+  for (std::size_t i = 0; i < shaper.pairs.size(); ++i) {
     fmt::format_to(
         out,
         "class add dev {} parent {} classid 1:{:x} htb rate {:.0f}bit ceil {:.0f}bit burst {} cburst {} "
         "quantum {}\n",
         device, channel.shared ? "1:1" : "1:", i + 2, own, bits_per_second,
         channel.shared ? static_cast<int>(frame_bytes) : burst, burst, quantum);
-    // TCP keeps to its windows, so the queue needs no limit of its own.
+    // TCP's windows limit the queue.
     fmt::format_to(out, "qdisc add dev {} parent 1:{:x} pfifo limit 1000000\n", device, i + 2);
   }
 }
 
-/// Leads packets to the class of their hosts, through a hash table keyed by the last byte of an address: of
-/// the end that differs more.
+/// Sends packets to the class of their hosts through a hash table, keyed by the last byte of the sender's or
+/// receiver's address, whichever has more values.
 void classify(Out out, const Plan& plan, std::size_t number) {
-  const Pipe& pipe = plan.pipes[number];
+  const Shaper& shaper = plan.shapers[number];
   const std::string filter = fmt::format("filter add dev a{} parent 1: protocol ip", number);
-  // Packets shorter than 64 bytes are acknowledgements, which the simulated network does not count either.
+  // Packets shorter than 64 bytes are acknowledgements, which the simulator does not count either.
   fmt::format_to(out, "{} prio 1 u32 match u16 0 0xffc0 at 2 flowid 1:0\n", filter);
   std::set<int> senders, receivers;
-  for (const auto& [from, to] : pipe.pairs) {
+  for (const auto& [from, to] : shaper.pairs) {
     senders.insert(from);
     receivers.insert(to);
   }
   const bool by_sender = senders.size() > receivers.size();
   fmt::format_to(out, "{} prio 2 handle 2: u32 divisor 256\n", filter);
-  for (std::size_t i = 0; i < pipe.pairs.size(); ++i) {
-    const auto [from, to] = pipe.pairs[i];
+  for (std::size_t i = 0; i < shaper.pairs.size(); ++i) {
+    const auto [from, to] = shaper.pairs[i];
     fmt::format_to(out, "{} prio 2 u32 ht 2:{:x}: match ip src {}/32 match ip dst {}/32 flowid 1:{:x}\n",
                    filter, (by_sender ? from : to) + 1, plan.hosts[static_cast<std::size_t>(from)].address,
                    plan.hosts[static_cast<std::size_t>(to)].address, i + 2);
@@ -126,10 +126,10 @@ std::string fabric_devices(const Plan& plan) {
   std::string text = "link set lo up\n";
   const Out out(text);
   add_host_links(out, plan);
-  for (std::size_t i = 0; i < plan.pipes.size(); ++i) {
-    if (plan.pipes[i].front) {
+  for (std::size_t i = 0; i < plan.shapers.size(); ++i) {
+    if (plan.shapers[i].front) {
       add_pair(out, fmt::format("s{}", i), fmt::format("t{}", i));
-      fmt::format_to(out, "link set s{} gso_max_segs {}\n", i, plan.pipes[i].segments);
+      fmt::format_to(out, "link set s{} gso_max_segs {}\n", i, plan.shapers[i].segments);
     }
     add_pair(out, fmt::format("a{}", i), fmt::format("b{}", i));
   }
@@ -151,10 +151,10 @@ std::string host_devices(const PlanHost& host) {
 std::string shaping(const Plan& plan) {
   std::string text;
   const Out out(text);
-  for (std::size_t i = 0; i < plan.pipes.size(); ++i) {
-    shape_pipe(out, plan, i);
+  for (std::size_t i = 0; i < plan.shapers.size(); ++i) {
+    add_shaper(out, plan, i);
     classify(out, plan, i);
-    const Seconds latency = plan.channels[static_cast<std::size_t>(plan.pipes[i].channel)].latency;
+    const Seconds latency = plan.channels[static_cast<std::size_t>(plan.shapers[i].channel)].latency;
     if (plan.delays && latency > Seconds(0.0))
       fmt::format_to(out, "qdisc add dev s{} root netem delay {:.0f}ns limit 1000000\n", i,
                      latency.count() * 1e9);
@@ -176,13 +176,13 @@ std::vector<Sysctl> host_sysctls(const Plan& plan) {
   const auto buffer = plan.socket_buffer.count();
   return {{"ipv6/conf/all/disable_ipv6", {"1"}},
           {"ipv6/conf/default/disable_ipv6", {"1"}},
-          // A route may be long.
+          // Routes may have many hops.
           {"ipv4/ip_default_ttl", {"255"}},
-          // The machine's own choice may pace packets by itself (BBR); these fill the pipe.
+          // The machine's default may pace packets itself (BBR); these two fill the link.
           {"ipv4/tcp_congestion_control", {"cubic", "reno"}},
           {"ipv4/tcp_slow_start_after_idle", {"0"}},
           {"ipv4/tcp_no_metrics_save", {"1"}},
-          // Open MPI's sockets live long: no time to grow into their buffers is lost in each message.
+          // Large from the start: Open MPI keeps its sockets, so messages need not wait for buffers to grow.
           {"ipv4/tcp_rmem", {fmt::format("4096 {} {}", buffer, 2 * buffer)}},
           {"ipv4/tcp_wmem", {fmt::format("4096 {} {}", buffer, buffer)}}};
 }
@@ -196,7 +196,8 @@ std::string hosts_file(const Plan& plan) {
 std::string enter_script(const std::string& id, const std::string& hosts_path) {
   return fmt::format(
       "#!/bin/sh\n"
-      "# HOST WORDS...: runs the words as a host of the emulated cluster: in its network, with its name and "
+      "# HOST COMMAND...: runs the command as a host of the emulated cluster, in its network, with its name "
+      "and "
       "its\n"
       "# /etc/hosts.\n"
       "host=$1\n"
@@ -209,7 +210,7 @@ std::string enter_script(const std::string& id, const std::string& hosts_path) {
 std::string agent_script(const std::string& enter_path) {
   return fmt::format(
       "#!/bin/sh\n"
-      "# HOST WORDS...: what mpirun calls in place of ssh.\n"
+      "# HOST COMMAND...: mpirun calls this instead of ssh.\n"
       "host=$1\n"
       "shift\n"
       "exec /bin/sh {} \"$host\" sh -c \"exec $*\"\n",

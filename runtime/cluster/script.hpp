@@ -1,4 +1,4 @@
-// A plan as text for `ip -batch` and `tc -batch`, and as the small files that stand beside it. Pure.
+// A plan as text for `ip -batch` and `tc -batch`, and the small files of a cluster. Pure.
 #pragma once
 
 #include <string>
@@ -14,11 +14,10 @@ namespace tandem::cluster {
 std::string fabric_devices(const Plan& plan);
 /// For `ip -batch` within the host's namespace, after fabric_devices.
 std::string host_devices(const PlanHost& host);
-/// For `tc -batch` within the fabric: what shapes, shares and delays.
+/// For `tc -batch` within the fabric: shaping, sharing and delays.
 std::string shaping(const Plan& plan);
 
-/// Files below /proc/sys/net and what to write there. Values may be alternatives, the first that the kernel
-/// takes counts.
+/// A file below /proc/sys/net and the values to try: the first that the kernel accepts is used.
 struct Sysctl {
   std::string path;
   std::vector<std::string> values;
@@ -28,9 +27,9 @@ std::vector<Sysctl> host_sysctls(const Plan& plan);
 
 /// /etc/hosts as it appears to processes within the cluster.
 std::string hosts_file(const Plan& plan);
-/// A program for /bin/sh: HOST WORDS... runs the words as that host, in its network and with its name.
+/// A program for /bin/sh: HOST COMMAND... runs the command as that host, in its network and with its name.
 std::string enter_script(const std::string& id, const std::string& hosts_path);
-/// The same for mpirun, which gives HOST and words that a shell must read.
+/// The same for mpirun, whose COMMAND is text for a shell.
 std::string agent_script(const std::string& enter_path);
 
 }  // namespace tandem::cluster

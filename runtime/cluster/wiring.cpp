@@ -45,7 +45,7 @@ std::vector<BytesPerSecond> max_min_rates(const Wiring& wiring, const std::vecto
   const auto channels_of = [&](std::size_t flow) -> const std::vector<int>& {
     return wiring.routes.at(flows[flow]).channels;
   };
-  // Progressive filling: the channel that grants its flows the least settles their rates.
+  // Progressive filling: the channel with the smallest share per flow determines the rates of its flows.
   for (;;) {
     std::vector<int> users(wiring.channels.size(), 0);
     for (std::size_t flow = 0; flow < flows.size(); ++flow)
@@ -63,12 +63,12 @@ std::vector<BytesPerSecond> max_min_rates(const Wiring& wiring, const std::vecto
     }
     if (least == unlimited) break;
     for (std::size_t flow = 0; flow < flows.size(); ++flow) {
-      const auto& way = channels_of(flow);
-      if (fixed[flow] || std::find(way.begin(), way.end(), static_cast<int>(narrowest)) == way.end())
+      const auto& route = channels_of(flow);
+      if (fixed[flow] || std::find(route.begin(), route.end(), static_cast<int>(narrowest)) == route.end())
         continue;
       fixed[flow] = true;
       rates[flow] = least;
-      for (const int channel : way)
+      for (const int channel : route)
         if (wiring.channels[static_cast<std::size_t>(channel)].shared)
           left[static_cast<std::size_t>(channel)] -= least;
     }

@@ -1,5 +1,5 @@
-// What an emulated cluster is made from: hosts, channels, and the channels that each pair's messages take, in
-// order. Plain data, so that the runtime needs neither SimGrid nor Boost.
+// The network that an emulated cluster reproduces: hosts, channels, and for each pair of hosts the channels
+// of its route in order. Plain data, so that the runtime needs neither SimGrid nor Boost.
 #pragma once
 
 #include <map>
@@ -15,7 +15,8 @@ namespace tandem::cluster {
 /// From host, to host: indices into Wiring::hosts.
 using Pair = std::pair<int, int>;
 
-/// What carries bytes in one direction (half of a split-duplex link), or in both together (a shared one).
+/// Carries bytes in one direction (half of a split-duplex link), or in both directions together (a shared
+/// link).
 struct Channel {
   std::string name;
   BytesPerSecond bandwidth;  ///< of payload
@@ -33,7 +34,7 @@ struct Route {
 struct Wiring {
   std::vector<std::string> hosts;
   std::vector<Channel> channels;
-  std::map<Pair, Route> routes;  ///< pairs without one cannot speak
+  std::map<Pair, Route> routes;  ///< pairs without a route cannot communicate
   bool operator==(const Wiring&) const = default;
 };
 
@@ -41,9 +42,8 @@ nlohmann::json to_json(const Wiring& wiring);
 /// Inverse of to_json. Errors: nlohmann::json::exception.
 Wiring wiring_from_json(const nlohmann::json& document);
 
-/// The rates that flows running at once get, max-min fair over the shared channels, as SimGrid shares them.
-/// A pair may occur several times; without any channel on its way a flow's rate is infinite.
-/// Pre: every pair has a route.
+/// The rates of concurrent flows, max-min fair over the shared channels, as in SimGrid. A pair may occur
+/// several times; a flow whose route has no channel has an infinite rate. Pre: every pair has a route.
 std::vector<BytesPerSecond> max_min_rates(const Wiring& wiring, const std::vector<Pair>& flows);
 
 }  // namespace tandem::cluster

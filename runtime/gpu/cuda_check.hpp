@@ -1,4 +1,4 @@
-// What a CUDA call says, checked: anything but success becomes a WorldError.
+// Checks the result of a CUDA call: everything but success becomes a WorldError.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -10,9 +10,9 @@
 
 namespace tandem {
 
-/// "cudaMalloc on cuda:0: out of memory (cudaErrorMemoryAllocation)" and what more there is to say; a
-/// NoMemoryError for that one, `of_host` if that was asked. Takes the error back, so that whoever next asks
-/// the same CUDA runtime for its last error does not find this one.
+/// Throws "cudaMalloc on cuda:0: out of memory (cudaErrorMemoryAllocation)" and `more`: a NoMemoryError for
+/// this error, with `of_host` if host memory was requested. Clears the error, so that another user of the
+/// same CUDA runtime does not find it as the last error.
 [[noreturn]] inline void fail_cuda(cudaError_t error, const char* call, int gpu, const std::string& more = {},
                                    bool of_host = false) {
   static_cast<void>(cudaGetLastError());

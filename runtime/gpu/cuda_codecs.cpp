@@ -16,7 +16,7 @@ namespace {
 
 using compression::check_sizes;
 
-/// Numbers of 16 bits, for which a message has to be aligned as they are.
+/// Numbers of 16 bits; a message has to be aligned to 16 bits.
 class CudaCast final : public compression::Codec {
  public:
   CudaCast(CudaDevice& device, std::int64_t elements, HalfFormat format)
@@ -107,7 +107,7 @@ class CudaSigns final : public compression::Codec {
   }
 
  private:
-  /// Tables in the device's memory, made at the first use; its GPU is the thread's current one.
+  /// Tables in the device's memory, created on first use; its GPU is the thread's current one.
   kernels::SignStretch prepare() {
     if (chunks_.empty() && !stretch_.parts.empty()) fill_tables();
     device_.enter();

@@ -1,5 +1,5 @@
-// Compressions whose values and messages are in a GPU's memory. A message is, byte by byte, the one of the
-// same method in policies/compression.
+// Compressions whose values and messages are in a GPU's memory. Messages are
+// byte for byte those of the same method in policies/compression.
 #pragma once
 
 #include <memory>
@@ -12,8 +12,8 @@ namespace tandem {
 class CudaDevice;
 
 /// fp16, bf16, top-k (which encodes with memory), sign and one-bit; null for another method. The device
-/// outlives the codec, which works in its queue in use. Of sign and one-bit, a mean may round to the next
-/// float where the two orders of adding in double precision are apart.
+/// outlives the codec, which uses the device's current queue. In sign and one-bit, a mean may differ by one
+/// rounding from the processor's, because sums in double precision have another order.
 std::unique_ptr<compression::Codec> make_cuda_codec(CudaDevice& device, const std::string& method,
                                                     const compression::Setting& setting);
 

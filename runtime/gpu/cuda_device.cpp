@@ -14,7 +14,7 @@ namespace {
 std::string describe_memory(std::size_t wanted) {
   std::size_t free = 0;
   std::size_t total = 0;
-  std::string text = "; asked for " + std::to_string(wanted) + " bytes";
+  std::string text = "; requested " + std::to_string(wanted) + " bytes";
   if (cudaMemGetInfo(&free, &total) != cudaSuccess) return text;
   return text + ", " + std::to_string(free) + " of " + std::to_string(total) + " are free";
 }
@@ -24,7 +24,7 @@ std::string version_text(int version) {
   return std::to_string(version / 1000) + '.' + std::to_string(version % 1000 / 10);
 }
 
-/// CUDA says the same of a driver that is too old and of none.
+/// CUDA reports the same error for an old driver and for no driver.
 std::string why_driver_is_insufficient() {
   int driver = 0;
   int needed = 0;
@@ -66,7 +66,7 @@ CudaDevice::CudaDevice(int gpu) : gpu_(gpu) {
       check_cuda(cudaStreamCreateWithFlags(stream, cudaStreamNonBlocking), "cudaStreamCreateWithFlags", gpu_);
     check_cuda(cudaMalloc(reinterpret_cast<void**>(&smallest_flaw_), sizeof(kernels::no_flaw)), "cudaMalloc",
                gpu_);
-    // Every byte of it is alike.
+    // All its bytes are equal.
     check_cuda(cudaMemsetAsync(smallest_flaw_, 0xff, sizeof(kernels::no_flaw), first_queue()),
                "cudaMemsetAsync", gpu_);
   } catch (const WorldError&) {
@@ -81,7 +81,7 @@ CudaDevice::~CudaDevice() {
 }
 
 void CudaDevice::release_all() noexcept {
-  // A device that is broken says so to each of these; who broke it has said it already.
+  // A broken device reports an error to each of these; the call that broke it has reported it already.
   for (const cudaEvent_t event : marks_) static_cast<void>(cudaEventDestroy(event));
   if (smallest_flaw_ != nullptr) static_cast<void>(cudaFree(smallest_flaw_));
   for (const cudaStream_t stream : {in_, out_, second_})
@@ -98,7 +98,7 @@ void CudaDevice::check_code(int major, int minor) const {
   throw WorldError(name_ + " is of compute capability " + std::to_string(major) + '.' +
                    std::to_string(minor) + ", for which tandem-rank has no kernels (" +
                    cudaGetErrorName(error) + "); build it with -DCMAKE_CUDA_ARCHITECTURES=" + architecture +
-                   ", or with a list that has " + architecture + " in it");
+                   ", or with a list that contains " + architecture);
 }
 
 void CudaDevice::enter() const { check_cuda(cudaSetDevice(gpu_), "cudaSetDevice", gpu_); }
@@ -119,7 +119,7 @@ std::byte* CudaDevice::allocate(std::size_t bytes) {
   if (error != cudaSuccess) fail_cuda(error, "cudaMalloc", gpu_, describe_memory(bytes));
   auto* const own = static_cast<std::byte*>(memory);
   ranges_.emplace(own, bytes);
-  // Not in the queue, which may be long: copies beside it may write the memory at once.
+  // Not in the queue, which may be long: concurrent copies may write the memory immediately.
   cudaError_t cleared = cudaMemsetAsync(own, 0, bytes, second_);
   if (cleared == cudaSuccess) cleared = cudaStreamSynchronize(second_);
   if (cleared != cudaSuccess) {
@@ -150,7 +150,7 @@ std::byte* CudaDevice::allocate_pinned(std::size_t bytes) {
   void* memory = nullptr;
   const cudaError_t error = cudaHostAlloc(&memory, bytes, cudaHostAllocPortable);
   if (error != cudaSuccess)
-    fail_cuda(error, "cudaHostAlloc", gpu_, "; asked for " + std::to_string(bytes) + " bytes of host memory",
+    fail_cuda(error, "cudaHostAlloc", gpu_, "; requested " + std::to_string(bytes) + " bytes of host memory",
               /*of_host=*/true);
   std::memset(memory, 0, bytes);
   return static_cast<std::byte*>(memory);
@@ -200,7 +200,7 @@ bool CudaDevice::has_reached(DeviceMark mark) {
   enter();
   const cudaError_t error = cudaEventQuery(marks_.at(mark));
   if (error == cudaErrorNotReady) {
-    // CUDA keeps it as the last error, which others who share its runtime ask for after each launch.
+    // CUDA keeps it as the last error, which other users of its runtime check after each launch.
     static_cast<void>(cudaGetLastError());
     return false;
   }
@@ -216,7 +216,7 @@ Seconds CudaDevice::between(DeviceMark begin, DeviceMark end) {
   return Seconds(1e-3 * static_cast<double>(milliseconds));
 }
 
-// ---- Copies beside the queue ----
+// ---- Copies outside the queue ----
 
 DeviceMark CudaDevice::copy_concurrently(cudaStream_t stream, void* to, const void* from, std::size_t bytes,
                                          cudaMemcpyKind kind) {

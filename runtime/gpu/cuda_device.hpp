@@ -1,6 +1,6 @@
-// A GPU as a compute device: memory, queue and arithmetic through CUDA. What it queues goes to the legacy
-// default stream, where libtorch computes too, so that both are in order; copies beside the queue have
-// streams of their own, and so has the second queue.
+// A GPU as a compute device: memory, queue and arithmetic through CUDA. The queue is the legacy
+// default stream, where libtorch computes too, so that both are in order. Copies outside the queue and the
+// second queue have streams of their own.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -14,11 +14,11 @@
 
 namespace tandem {
 
-/// Several may coexist in a process, of the same GPU too: each call makes its GPU the thread's current one,
+/// Several may coexist in a process, also on the same GPU: each call makes its GPU the thread's current one
 /// and leaves it so. Memory is released, and codecs are destroyed, before the device is.
 class CudaDevice final : public ComputeDevice {
  public:
-  /// `gpu`: its number as CUDA counts what CUDA_VISIBLE_DEVICES leaves. Errors: WorldError, also where this
+  /// `gpu`: its number among those that CUDA_VISIBLE_DEVICES leaves. Errors: WorldError, also where this
   /// build has no kernels for it.
   explicit CudaDevice(int gpu);
   CudaDevice(const CudaDevice&) = delete;
@@ -75,7 +75,7 @@ class CudaDevice final : public ComputeDevice {
                                                  const compression::Setting& setting) override;
 
  private:
-  /// Not cudaStreamPerThread, whatever the compiler's flags make of stream 0.
+  /// Never cudaStreamPerThread, whatever stream 0 means with the compiler's flags.
   static cudaStream_t first_queue() { return cudaStreamLegacy; }
   void use_second_queue(bool second) noexcept override { queue_ = second ? second_ : first_queue(); }
   /// Errors: WorldError where the kernels were not built for a GPU of this compute capability, which is the

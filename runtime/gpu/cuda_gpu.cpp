@@ -1,4 +1,4 @@
-// The GPUs of a build with CUDA, which libtorch knows by the same numbers.
+// The GPUs in a build with CUDA; libtorch uses the same numbers.
 #include "runtime/gpu/cuda_device.hpp"
 #include "runtime/gpu/gpu.hpp"
 

@@ -1,5 +1,5 @@
-// When, by a rank's clock, its device reached a mark: a device tells times between marks only, and the rank
-// learns late that one was reached.
+// The time by a rank's clock at which its device reached a mark. A device reports only the time between two
+// marks, and the rank notices a mark after the device has reached it.
 #pragma once
 
 #include <algorithm>
@@ -9,11 +9,11 @@
 
 namespace tandem {
 
-/// Of one device, which must outlive it.
+/// For one device, which must outlive it.
 class DeviceClock {
  public:
-  /// `known`: when the rank learned that the device had reached the mark. Whatever mark it learned of soonest
-  /// tells the others' times too; a fresh one does so now and then, because the clocks drift apart.
+  /// `known`: when the rank noticed that the device had reached the mark. The mark that was noticed soonest
+  /// is the reference for the others; it is replaced from time to time, because the clocks drift apart.
   Seconds time_of(OwnedMark mark, Seconds known) {
     if (!base_ || known - renewed_ > renewed_after) {
       base_ = std::move(mark);

@@ -14,7 +14,7 @@ PinnedPool::~PinnedPool() {
 
 PinnedPool::Block PinnedPool::take(std::int64_t bytes) {
   TANDEM_CHECK(bytes > 0, "bytes", bytes);
-  // Buckets differ by little; whole steps let one block serve several.
+  // Buckets differ little in size; rounding up lets one block serve several.
   constexpr std::size_t step = 64 * 1024;
   const std::size_t needed = (static_cast<std::size_t>(bytes) + step - 1) / step * step;
   Block block;
@@ -31,7 +31,7 @@ PinnedPool::Block PinnedPool::take(std::int64_t bytes) {
     idle_.pop_back();
     return block;
   }
-  // Giving back must not fail for want of room.
+  // Returning a block must not need memory.
   idle_.reserve(blocks_ + 1);
   block.memory_ = device_.allocate_pinned(needed);
   block.size_ = needed;
@@ -79,7 +79,7 @@ bool DeviceCopies::advance() {
   return left || came;
 }
 
-/// A device copies one after the other in each direction: only the first can have ended when none has.
+/// A device copies in order in each direction: if the first copy has not ended, none has.
 bool DeviceCopies::follow(std::deque<Copy>& copies) {
   bool any = false;
   const auto has_ended = [](const Copy& copy) { return !copy.copied.end || copy.copied.end.is_reached(); };

@@ -1,5 +1,5 @@
-// Copies between a device's memory and pinned memory of the host, beside what the device computes, and what
-// is to follow each of them. Knows nothing of MPI.
+// Copies between a device's memory and pinned memory of the host while the device computes, with an action
+// after each copy. Does not use MPI.
 #pragma once
 
 #include <cstddef>
@@ -15,11 +15,11 @@
 
 namespace tandem {
 
-/// Pinned memory of whatever is under way, used again and again. There is always some to be had: an operation
-/// that waited for the memory of another could wait for ever.
+/// Pinned memory of operations in flight, which is reused. `take` never waits: an operation that waited for
+/// the memory of another could wait forever.
 class PinnedPool {
  public:
-  /// Goes back to its pool in the end, which must be there still.
+  /// Returns to its pool on destruction; the pool must outlive it.
   class Block {
    public:
     Block() = default;
@@ -34,7 +34,7 @@ class PinnedPool {
     }
     bool empty() const { return memory_ == nullptr; }
     std::byte* data() const { return memory_; }
-    /// Never given back, because somebody may still use it.
+    /// Never returns it, because a device may still use it.
     void abandon() { memory_ = nullptr; }
 
    private:
@@ -49,14 +49,14 @@ class PinnedPool {
     std::size_t size_ = 0;
   };
 
-  /// `most_idle`: bytes that are kept while nobody uses them. `device` must outlive the pool.
+  /// `most_idle`: bytes that are kept unused. `device` must outlive the pool.
   explicit PinnedPool(ComputeDevice& device, std::size_t most_idle = std::size_t{1} << 30U)
       : device_(device), most_idle_(most_idle) {}
   ~PinnedPool();
   PinnedPool(const PinnedPool&) = delete;
   PinnedPool& operator=(const PinnedPool&) = delete;
 
-  /// Of at least so many bytes, which are any. Errors: WorldError when there is no memory. Pre: positive.
+  /// At least this many uninitialised bytes. Errors: WorldError when there is no memory. Pre: positive.
   Block take(std::int64_t bytes);
 
  private:
@@ -69,15 +69,15 @@ class PinnedPool {
   ComputeDevice& device_;
   std::size_t most_idle_;
   std::size_t idle_bytes_ = 0;
-  std::size_t blocks_ = 0;  ///< idle or not; as many find room in `idle_`
+  std::size_t blocks_ = 0;  ///< idle or not; `idle_` has capacity for all
   std::vector<Idle> idle_;
 };
 
-/// Errors: WorldError from everything when the device breaks. `device` must outlive it.
+/// Errors: WorldError from all members when the device fails. `device` must outlive it.
 class DeviceCopies {
  public:
   using Then = std::function<void()>;
-  /// Where something goes: what shares a route keeps its order.
+  /// The destination of a message: messages of one route stay in order.
   struct Route {
     Rank to = 0;
     int tag = 0;
@@ -94,27 +94,27 @@ class DeviceCopies {
 
   explicit DeviceCopies(ComputeDevice& device) : device_(device) {}
 
-  /// Who is told of every copy that is started from now on when it has ended, in their order each way. An
-  /// empty one: nobody any more.
+  /// `watcher` is called after the end of every copy that is started from now on, in order per direction. An
+  /// empty function: no watcher.
   void watch(std::function<void(Ended)> watcher) { watcher_ = std::move(watcher); }
 
-  /// Copies out; `then` follows the end of the copy and every `then` of those that were to go out before.
+  /// Copies out; calls `then` after the end of the copy and after every earlier `then` of this direction.
   void out(std::byte* pinned, const std::byte* own, std::int64_t bytes, Route route, Then then);
-  /// The same with nothing to copy, for what must not overtake a copy of its route.
+  /// The same without a copy, for a message that must not overtake an earlier one of its route.
   void behind(Route route, Then then);
-  /// Whether something that was to go out on the route has not.
+  /// Whether a copy of this route is still in flight.
   bool is_leaving(Route route) const;
   bool is_leaving() const { return !out_.empty(); }
-  /// Copies in; `then` follows.
+  /// Copies in, then calls `then`.
   void in(std::byte* own, const std::byte* pinned, std::int64_t bytes, Then then);
 
   bool idle() const { return out_.empty() && in_.empty(); }
-  /// Does what follows the copies that have ended. True if there was one.
+  /// Calls `then` for the copies that have ended. True if there was one.
   bool advance();
 
  private:
   struct Copy {
-    Ended copied;  ///< no end: nothing to wait for; no beginning: nobody is told
+    Ended copied;  ///< no end: nothing to wait for; no beginning: no call of the watcher
     Route route;
     Then then;
   };

@@ -1,5 +1,5 @@
-// The GPUs of this machine. Two implementations, of which a program links one: CUDA's (cuda_device.cpp,
-// cuda_gpu.cpp) and that of a build without it, where there are none (no_gpu.cpp).
+// The GPUs of this machine. A program links one of two implementations: CUDA's (cuda_device.cpp,
+// cuda_gpu.cpp), or that of a build without CUDA, which finds none (no_gpu.cpp).
 #pragma once
 
 #include <memory>
@@ -11,13 +11,13 @@ namespace tandem {
 
 struct Gpus {
   int count = 0;
-  std::string why_none = {};  ///< in words, where the count is 0
+  std::string why_none = {};  ///< the reason if the count is 0
 };
 
-/// GPUs that this process may use. Errors: WorldError when CUDA neither counts them nor says why there are
-/// none.
+/// GPUs that this process may use. Errors: WorldError when CUDA neither counts them nor gives a reason
+/// why there are none.
 Gpus visible_gpus();
-/// Pre: less than their count. Errors: WorldError.
+/// Pre: `number` is less than their count. Errors: WorldError.
 std::unique_ptr<ComputeDevice> make_gpu(int number);
 
 }  // namespace tandem

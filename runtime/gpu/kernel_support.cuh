@@ -70,8 +70,8 @@ __host__ __device__ constexpr int bits_of(unsigned bits) {
   return bits == 0 ? 0 : static_cast<int>(bits & 1U) + bits_of(bits >> 1U);
 }
 
-/// Packs that a thread has in flight, so that 64 bytes at least of a thread are: a GPU has 2048 threads a
-/// multiprocessor, and H200's memory wants some 40 KB in flight for each.
+/// Packs that a thread has in flight, at least 64 bytes: a GPU has 2048 threads per multiprocessor, and the
+/// memory of an H200 needs some 40 KB in flight per multiprocessor.
 template <class Op, int width>
 __host__ __device__ constexpr int unroll_of() {
   constexpr int bytes = static_cast<int>(sizeof(typename Op::Element)) * width;
@@ -161,7 +161,7 @@ cudaError_t for_each_element(cudaStream_t stream, std::int64_t count, const Op& 
 
 // ---- Sums ----
 
-/// Of one value a thread, in a fixed order; all threads get it. `space`: as many in shared memory.
+/// Of one value per thread, in a fixed order; all threads get it. `space`: as many in shared memory.
 template <class T>
 __device__ T block_sum(T value, T* space) {
   space[thread()] = value;

@@ -1,6 +1,6 @@
 // Arithmetic over flat vectors on a GPU, each kernel the twin of a loop in workloads/vectors/host_device.cpp.
-// Compiled with --fmad=false and without fast mathematics: memory, not arithmetic, is what they wait for, and
-// so they round as the processor does, bit by bit.
+// Compiled with --fmad=false and without fast mathematics, so that they round as the processor does, bit for
+// bit; memory, not arithmetic, limits their speed.
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 
@@ -11,7 +11,7 @@ namespace tandem::kernels {
 namespace {
 
 // ---- Floats ----
-// An operation's array 0 is the one that it is named for; reads and writes have a bit for each array.
+// Array 0 of an operation is the one in its name; reads and writes have a bit for each array.
 
 struct Fill {
   using Element = float;
@@ -138,8 +138,8 @@ struct MoveWithMomentum {
 };
 
 // ---- 16 bits ----
-// The hardware converts; what it treats otherwise than policies/compression/half.hpp is put right, which
-// seldom happens: too large numbers stay finite, and what is no number keeps its sign and becomes quiet.
+// The hardware converts. Where it differs from policies/compression/half.hpp the result is corrected, which
+// is rare: too large numbers stay finite, and a NaN keeps its sign and becomes quiet.
 
 struct Fp16 {
   static constexpr std::uint32_t infinity = 0x7c00U;
@@ -195,7 +195,7 @@ struct AddHalves {
   using Element = std::uint16_t;
   static constexpr int arrays = 2;
   static constexpr unsigned reads = 3, writes = 1;
-  /// What the hardware makes of numbers is right; a sum that is none, or too large, seldom comes.
+  /// The hardware is right for numbers; a sum that is NaN or too large is rare.
   __device__ void operator()(std::uint16_t (&v)[2]) const {
     const std::uint32_t sum = Format::convert(Format::widen_number(v[0]) + Format::widen_number(v[1]));
     if ((sum & 0x7fffU) < Format::infinity)
@@ -264,7 +264,7 @@ cudaError_t launch_convert(const typename Op::From* from, typename Op::To* to, s
   return launch(stream, tiles(count), convert<Op, 1>, from, to, 0, count);
 }
 
-// ---- Flaws ----
+// ---- Values that are not finite ----
 
 constexpr int looks_in_flight = 16;
 
@@ -295,7 +295,7 @@ __global__ void report_smallest(unsigned long long* smallest, std::int64_t count
 
 }  // namespace
 
-// One stands for all: they are built alike.
+// One kernel stands for all: they are built with the same flags.
 cudaError_t find_code() {
   cudaFuncAttributes attributes = {};
   return cudaFuncGetAttributes(&attributes, each<Fill, 4>);

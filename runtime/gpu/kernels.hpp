@@ -1,5 +1,5 @@
 // Launchers of the CUDA kernels: arithmetic and compression over flat vectors in a GPU's memory. C++17, since
-// CUDA sources include it; knows nothing of who owns the memory.
+// CUDA sources include it; owns no memory.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -9,13 +9,13 @@
 
 #include "workloads/vectors/vector_steps.hpp"
 
-/// Each queues work on `stream` of the current device and returns what the launch said. Any count, zero too;
+/// Each queues work on `stream` of the current device and returns the launch's result. Any count, also zero;
 /// vectors start at any element, and go in pieces of 16 bytes where all of one call are aligned alike.
 /// Results are the same in every run and on every GPU, and bit by bit those of the processor's loops
-/// (workloads/vectors/host_device.cpp), except for the payload and sign of what is no number.
+/// (workloads/vectors/host_device.cpp), except for the payload and sign of a NaN.
 namespace tandem::kernels {
 
-/// Success if these kernels were built for the current device, else what CUDA says at the first of them.
+/// Success if these kernels were built for the current device, otherwise CUDA's error for the first of them.
 cudaError_t find_code();
 
 // ---- Arithmetic: see ComputeDevice ----
@@ -48,8 +48,8 @@ cudaError_t narrow(const float* values, std::uint16_t* halves, std::int64_t coun
 cudaError_t widen(const std::uint16_t* halves, float* values, std::int64_t count, HalfFormat format,
                   cudaStream_t stream);
 
-// ---- A bit an element: messages of policies/compression, at any byte ----
-/// At most so many elements of one part: what a block sums up.
+// ---- One bit per element: messages of policies/compression, at any byte ----
+/// Elements of one part that a block sums, at most.
 constexpr std::int64_t chunk_elements = 16384;
 struct Chunk {
   std::int64_t begin;  ///< in the stretch
@@ -67,10 +67,10 @@ struct ChunkSum {
   std::int64_t negative;  ///< elements
 };
 enum class SignMethod : std::uint8_t {
-  sign,    ///< a mean magnitude a part
-  one_bit  ///< two means a part, of each sign
+  sign,    ///< one mean magnitude per part
+  one_bit  ///< two means per part, one of each sign
 };
-/// A stretch and its parts. In device memory: chunks, ranges, and a sum a chunk, which encoding writes.
+/// A stretch and its parts. In device memory: chunks, ranges, and one sum per chunk, which encoding writes.
 struct SignStretch {
   SignMethod method;
   std::int64_t elements;
@@ -95,7 +95,7 @@ std::size_t top_k_workspace_bytes(std::int64_t count);
 /// chosen <= count.
 cudaError_t encode_top_k(const float* values, float* unsent, std::int64_t count, std::int64_t chosen,
                          std::byte* message, std::byte* workspace, cudaStream_t stream);
-/// An index beyond `count` breaks the device: the message is none of this stretch.
+/// An index beyond `count` breaks the device: the message belongs to another stretch.
 cudaError_t decode_top_k(const std::byte* message, std::int64_t chosen, float* values, std::int64_t count,
                          cudaStream_t stream);
 

@@ -1,5 +1,6 @@
-// A bit an element: the messages of policies/compression/sign.cpp and one_bit.cpp, made and read by a GPU. A
-// block takes one chunk of a part at a time; sums go over chunks and then over their sums, in a fixed order.
+// One bit per element: the messages of policies/compression/sign.cpp and one_bit.cpp, made and read by a GPU.
+// A block takes one chunk of a part at a time; sums go over chunks and then over their sums, in a fixed
+// order.
 #include "runtime/gpu/kernel_support.cuh"
 #include "runtime/gpu/kernels.hpp"
 
@@ -7,7 +8,7 @@ namespace tandem::kernels {
 namespace {
 
 constexpr int warps = block_threads / warp_threads;
-constexpr int rows_in_flight = 8;  // of a warp: a row has an element a lane, and is a word of the message
+constexpr int rows_in_flight = 8;  // of a warp: a row has one element per lane and is one word of the message
 constexpr int elements_in_flight = 8;
 
 __device__ inline bool is_negative(float value) { return (__float_as_uint(value) >> 31U) != 0; }

@@ -41,7 +41,7 @@ Workspace parts_of(std::byte* memory) {
           reinterpret_cast<TileCounts*>(histogram + bins * sizeof(std::uint32_t))};
 }
 
-/// Orders as magnitudes do. What is no number counts as largest, so that it is sent and seen.
+/// Ordered as magnitudes. NaN counts as largest, so that it is sent and noticed.
 __device__ inline std::uint32_t magnitude_of(float value) {
   constexpr std::uint32_t infinity = 0x7f800000U;
   const std::uint32_t magnitude = __float_as_uint(value) & 0x7fffffffU;

@@ -7,8 +7,8 @@
 #include "policies/vocabulary/check.hpp"
 #include "runtime/launcher/launcher.hpp"
 #include "runtime/launcher/single_copy.hpp"
+#include "runtime/process/running_program.hpp"
 #include "workloads/cost/eager_limit.hpp"
-#include "workloads/learner/concurrent_program.hpp"
 
 namespace tandem {
 namespace {
@@ -23,14 +23,14 @@ int usable_cores() {
 
 void append(Words& words, const Words& more) { words.insert(words.end(), more.begin(), more.end()); }
 
-/// How messages move on one machine. A CUDA-aware Open MPI has a way of its own for the memory of GPUs
-/// (smcuda). Whoever names one that is not there ends the job, and whose Open MPI the command is for is not
-/// known here: so the ways between machines are left out by name instead.
-Words ways_on_one_machine(bool device_memory) {
+/// The transports of one machine. A CUDA-aware Open MPI has one more for the memory of GPUs (smcuda). Naming
+/// a transport that is not installed ends the job, and the Open MPI of the ranks is not known here, so this
+/// excludes the transports between machines instead.
+Words transports_on_one_machine(bool device_memory) {
   return {"--mca", "btl", device_memory ? "^tcp,ofi,openib,portals4,uct,ugni,usnic" : "self,vader"};
 }
 
-/// Ranks and daemons each on a network of their own, so that nothing but the ranks' messages is shaped.
+/// Ranks and daemons use separate networks, so that only the messages of ranks are shaped.
 void append_cluster(Words& words, const ClusterLaunch& cluster) {
   append(words, {"--mca", "plm", "rsh", "--mca", "plm_rsh_agent", "/bin/sh " + cluster.agent});
   append(words, {"--mca", "plm_rsh_no_tree_spawn", "1", "--mca", "orte_keep_fqdn_hostnames", "1"});
@@ -41,8 +41,8 @@ void append_cluster(Words& words, const ClusterLaunch& cluster) {
 }  // namespace
 
 std::string shell_word(const std::string& word) {
-  constexpr auto harmless = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=./:,@%";
-  if (!word.empty() && word.find_first_not_of(harmless) == std::string::npos) return word;
+  constexpr auto unquoted = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=./:,@%";
+  if (!word.empty() && word.find_first_not_of(unquoted) == std::string::npos) return word;
   std::string text = "'";
   for (const char letter : word) text += letter == '\'' ? std::string("'\\''") : std::string(1, letter);
   return text + "'";
@@ -58,16 +58,16 @@ Words launch_command(const LaunchSetting& setting) {
   if (setting.cluster) words = {"/bin/sh", setting.cluster->enter, setting.cluster->head};
   append(words, {setting.mpirun, "-n", std::to_string(setting.ranks)});
   if (geteuid() == 0) words.emplace_back("--allow-run-as-root");
-  // With two ranks or fewer mpirun would bind each to a core, and each machine would start at core 0 again.
+  // With two ranks or fewer mpirun would bind each to a core, starting at core 0 on each machine.
   append(words, {"--bind-to", "none", "--oversubscribe"});
   append(words, {"--mca", "pml", "ob1"});
-  // Where ranks share cores, waits within Open MPI give the core away; where they do not, that would make
-  // every wait as long as the time slice of whatever else runs there.
+  // If ranks share cores, Open MPI yields its core while it waits. If they do not, yielding would make each
+  // wait as long as the time slice of another program.
   if (!setting.hosts.empty() || setting.ranks > usable_cores())
     append(words, {"--mca", "mpi_yield_when_idle", "1"});
   if (setting.hosts.empty()) {
     append(words, {"--mca", "plm", "isolated"});
-    append(words, ways_on_one_machine(setting.device_memory));
+    append(words, transports_on_one_machine(setting.device_memory));
     if (!single_copy_permitted()) append(words, {"--mca", "btl_vader_single_copy_mechanism", "none"});
   } else {
     append(words, {"--mca", "btl_tcp_eager_limit", std::to_string(tcp_eager_limit.count())});
@@ -86,9 +86,9 @@ std::string print_command(const LaunchSetting& setting) {
 }
 
 std::string sibling_program(const std::string& name) {
-  const auto path = path_beside_program(name);
+  const auto path = running_program().parent_path() / name;
   if (access(path.c_str(), X_OK) != 0)
-    throw WorldError(fmt::format("{} is not there: it is built when MPI is found", path.string()));
+    throw WorldError(fmt::format("{} does not exist; it is built when MPI is found", path.string()));
   return path.string();
 }
 

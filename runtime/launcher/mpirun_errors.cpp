@@ -12,11 +12,11 @@ std::optional<std::string> MpirunErrors::read(const std::string& line) {
   // mpirun puts each of its messages between two lines of dashes.
   static const std::regex rule("-{40,}");
   if (std::regex_match(line, rule)) {
-    inside_talk_ = !inside_talk_;
+    inside_mpirun_message_ = !inside_mpirun_message_;
     return std::nullopt;
   }
-  if (inside_talk_) {
-    read_talk(line);
+  if (inside_mpirun_message_) {
+    read_mpirun_line(line);
     return std::nullopt;
   }
   // Lines that Open MPI prints within ranks: "[host:pid] ...".
@@ -25,27 +25,27 @@ std::optional<std::string> MpirunErrors::read(const std::string& line) {
   return line;
 }
 
-void MpirunErrors::read_talk(const std::string& line) {
+void MpirunErrors::read_mpirun_line(const std::string& line) {
   static const std::regex signal(
       R"(.*process rank (\d+) with PID \d+ on node (\S+) exited on (signal .*)\.)");
   static const std::regex process(R"(\s*Process name: \[\[\d+,\d+\],(\d+)\])");
   static const std::regex code(R"(\s*Exit code:\s*(\d+))");
   std::smatch parts;
   if (std::regex_match(line, parts, signal)) {
-    noticed_ = RankFailure{std::stoi(parts[1]), parts[2], "was ended by " + parts[3].str()};
+    observed_ = RankFailure{std::stoi(parts[1]), parts[2], "was ended by " + parts[3].str()};
   } else if (std::regex_match(line, parts, process)) {
-    noticed_ = RankFailure{std::stoi(parts[1]), "", "ended without a word"};
-  } else if (std::regex_match(line, parts, code) && noticed_) {
-    noticed_->message = "ended with exit code " + parts[1].str();
+    observed_ = RankFailure{std::stoi(parts[1]), "", "ended without an error message"};
+  } else if (std::regex_match(line, parts, code) && observed_) {
+    observed_->message = "ended with exit code " + parts[1].str();
   } else if (!line.empty()) {
-    talk_ += (talk_.empty() ? "" : "\n") + line;
+    mpirun_text_ += (mpirun_text_.empty() ? "" : "\n") + line;
   }
 }
 
 RankFailure MpirunErrors::failure() const {
   if (reported_) return *reported_;
-  if (noticed_) return *noticed_;
-  return {-1, "", talk_.empty() ? "mpirun failed without a word" : talk_};
+  if (observed_) return *observed_;
+  return {-1, "", mpirun_text_.empty() ? "mpirun failed without an error message" : mpirun_text_};
 }
 
 }  // namespace tandem

@@ -1,5 +1,5 @@
-// Reads mpirun's standard error line by line: tells what the ranks said from mpirun's own talk, and learns
-// from both which rank failed and why. Pure text, starts nothing.
+// Reads mpirun's standard error line by line, separates lines of the ranks from mpirun's own messages, and
+// finds out which rank failed and why. Works on text alone.
 #pragma once
 
 #include <optional>
@@ -11,20 +11,20 @@ namespace tandem {
 
 class MpirunErrors {
  public:
-  /// The line if a rank said it, or nothing if mpirun did or if it is a failure, which `failure` tells.
+  /// The line if a rank printed it; nothing if mpirun printed it or if it reports a failure (see `failure`).
   std::optional<std::string> read(const std::string& line);
 
-  /// What failed: a rank's own words if there were any, else what mpirun noticed; rank -1 if no rank is to
-  /// blame. Pre: the job has failed.
+  /// The failure: a rank's own message if there is one, otherwise mpirun's; rank -1 if no rank is known to
+  /// have failed. Pre: the job has failed.
   RankFailure failure() const;
 
  private:
-  void read_talk(const std::string& line);
+  void read_mpirun_line(const std::string& line);
 
-  bool inside_talk_ = false;
+  bool inside_mpirun_message_ = false;
   std::optional<RankFailure> reported_;
-  std::optional<RankFailure> noticed_;
-  std::string talk_;
+  std::optional<RankFailure> observed_;
+  std::string mpirun_text_;
 };
 
 }  // namespace tandem

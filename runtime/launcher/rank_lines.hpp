@@ -1,5 +1,4 @@
-// The lines by which a rank speaks to whoever started the job: its failure, and how far it is. Standard
-// library only.
+// The lines by which a rank reports its failure and its progress to the launcher. Standard library only.
 #pragma once
 
 #include <optional>

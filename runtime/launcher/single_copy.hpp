@@ -1,11 +1,11 @@
-// Whether one process may copy straight out of another's memory here, as Open MPI's shared memory likes to
-// do.
+// Checks whether a process may copy directly from the memory of another, as Open MPI does between ranks of a
+// machine.
 #pragma once
 
 namespace tandem {
 
-/// Tries it between two short-lived children: containers may forbid it, and Open MPI then fails in
-/// mid-message instead of falling back.
+/// Tries it between two short-lived child processes. Containers may forbid it, and Open MPI then fails during
+/// a message instead of choosing another way. Errors: WorldError when the system cannot start a process.
 bool single_copy_permitted();
 
 }  // namespace tandem

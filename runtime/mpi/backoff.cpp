@@ -31,7 +31,7 @@ void nap(nanoseconds duration) {
 }  // namespace
 
 Patience Patience::of(int cores, int ranks, bool poll_yields) {
-  // With a core for each rank polling costs nobody anything, but a long wait should not heat one either.
+  // With a core for each rank polling delays no other rank, but a long wait should not heat the core.
   if (cores >= ranks) return {.spin = 500us, .yield = 10ms, .poll_yields = poll_yields};
   return {.spin = 0us, .yield = 500us, .poll_yields = poll_yields};
 }

@@ -1,25 +1,23 @@
 #include "runtime/mpi/mpi_context.hpp"
 
 #include <algorithm>
+#include <cstring>
 #include <exception>
 #include <thread>
 #include <utility>
 
 #include "policies/vocabulary/check.hpp"
 #include "runtime/mpi/mpi_check.hpp"
-#include "runtime/mpi/wire.hpp"
 
 namespace tandem {
 namespace {
 
-MPI_Comm duplicate(MPI_Comm communicator) {
-  MPI_Comm copy = MPI_COMM_NULL;
-  check_mpi(MPI_Comm_dup(communicator, &copy), "MPI_Comm_dup");
-  check_mpi(MPI_Comm_set_errhandler(copy, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
-  return copy;
-}
+constexpr std::int64_t element = sizeof(float);
+// Sums over a list of members must start in one order everywhere. All share a route: none waits long there.
+constexpr Channel rendezvous{.stream = Channel::most_streams - 1};
+constexpr DeviceCopies::Route sums_route{.to = -1, .tag = -1};
 
-/// What it works on is there when it is started, since somebody has waited for it.
+/// The input of this work is complete when the work starts, since the rank has waited for it.
 bool is_of_finished_bucket(const Work& work) {
   return work.bucket >= 0 && (work.kind == Work::Kind::reduce || work.kind == Work::Kind::compress ||
                               work.kind == Work::Kind::decompress);
@@ -27,100 +25,58 @@ bool is_of_finished_bucket(const Work& work) {
 
 }  // namespace
 
+MpiContext::OwnCommunicator::OwnCommunicator(MPI_Comm of) {
+  check_mpi(MPI_Comm_dup(of, &communicator_), "MPI_Comm_dup");
+  check_mpi(MPI_Comm_set_errhandler(communicator_, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
+}
+
+MpiContext::OwnCommunicator::~OwnCommunicator() {
+  // Freeing is collective: a rank that leaves by an exception must not wait for the others.
+  if (std::uncaught_exceptions() == 0) MPI_Comm_free(&communicator_);
+}
+
 MpiContext::MpiContext(MPI_Comm communicator, MpiSetting setting)
-    : communicator_(duplicate(communicator)),
+    : all_(communicator),
       setting_(std::move(setting)),
       device_(setting_.device == nullptr ? host_device() : *setting_.device),
-      time_(host_time(communicator_)),
-      pinned_(device_),
-      copies_(device_) {
-  check_mpi(MPI_Comm_rank(communicator_, &rank_), "MPI_Comm_rank");
-  check_mpi(MPI_Comm_size(communicator_, &size_), "MPI_Comm_size");
-  check_mpi(MPI_Barrier(communicator_), "MPI_Barrier");
+      time_(host_time(all_.get())),
+      staging_(device_, setting_.direct_messages),
+      node_(setting_.node_memory),
+      transport_(all_.get(), slots_, node_, staging_, *time_),
+      communicators_(all_.get(), setting_.most_communicators),
+      rank_(transport_.rank()),
+      size_(transport_.size()) {
+  check_mpi(MPI_Barrier(all_.get()), "MPI_Barrier");
   start_ = time_->now();
 }
 
 MpiContext::~MpiContext() {
-  // Where a rank leaves what it has started, nobody knows when MPI and the device are through with it.
-  for (Slot& slot : slots_)
-    if (slot.state == Slot::State::messages) slot.block.abandon();
-  // Freeing is collective: a rank that leaves by an exception must not wait for the others.
-  if (std::uncaught_exceptions() > 0) return;
-  for (auto& [members, communicator] : communicators_) MPI_Comm_free(&communicator);
-  MPI_Comm_free(&communicator_);
+  // Operations that were never waited for may still use their memory.
+  for (std::uint32_t number = 0; number < slots_.size(); ++number)
+    if (slots_[number].state == Slot::State::messages) slots_[number].block.abandon();
 }
 
 Seconds MpiContext::now() const { return time_->now() - start_; }
 
-std::uint32_t MpiContext::acquire(Slot::State state) {
-  std::uint32_t number = 0;
-  if (free_.empty()) {
-    number = static_cast<std::uint32_t>(slots_.size());
-    slots_.emplace_back();
-  } else {
-    number = free_.back();
-    free_.pop_back();
-  }
-  slots_[number].state = state;
-  return number;
-}
-
-void MpiContext::end(Slot& slot) {
-  slot.state = Slot::State::done;
-  slot.landing = nullptr;
-  slot.block = {};
-}
-
-void MpiContext::watch(std::uint32_t slot, MPI_Request request) {
-  ++slots_[slot].open_messages;
-  requests_.push_back(request);
-  owners_.push_back(slot);
-}
-
-std::byte* MpiContext::scratch(Bytes size) {
-  const auto needed = static_cast<std::size_t>(size.count());
-  if (scratch_.empty() || scratch_.back().size() < needed)
-    scratch_.emplace_back(scratch_.empty() ? needed : std::max(needed, 2 * scratch_.back().size()));
-  return scratch_.back().data();
-}
-
-// Below this the overrun disappears in the noise of timers.
-constexpr Seconds lateness_that_counts(1e-3);
-
-bool MpiContext::is_late(const Unit& unit) { return unit.behind > lateness_that_counts; }
-
-std::int64_t MpiContext::late_devices() const {
-  const auto late_disks =
-      std::count_if(disks_.begin(), disks_.end(), [](const auto& disk) { return is_late(disk.second); });
-  return late_devices_ + late_disks + (is_late(emulated_device_) ? 1 : 0) +
-         (is_late(concurrent_device_) ? 1 : 0);
-}
-
-Pending MpiContext::occupy(Unit& unit, std::optional<Seconds> duration, const Kernel& kernel) {
+Pending MpiContext::occupy(EmulatedUnit& unit, std::optional<Seconds> duration, const Kernel& kernel) {
   const Seconds start = now();
-  if (start > unit.free_at + lateness_that_counts) {
-    if (is_late(unit)) ++late_devices_;
-    unit.behind = Seconds(0);
-  }
+  unit.begin(start);
   if (kernel) {
     kernel();
     // The kernel kept the rank from its messages; without this a long chain of kernels would stop all
     // transfers.
     advance();
   }
-  if (!duration) return Pending(acquire(Slot::State::done));
-  const Seconds end = now();
-  const Seconds due = std::max(start, unit.free_at) - unit.behind + *duration;
-  unit.behind = std::max(Seconds(0), end - due);
-  unit.free_at = std::max(end, due);
-  const auto number = acquire(Slot::State::timed);
-  slots_[number].deadline = unit.free_at;
+  if (!duration) return Pending(slots_.acquire(Slot::State::done));
+  const Seconds deadline = unit.end(start, now(), *duration);
+  const auto number = slots_.acquire(Slot::State::timed);
+  slots_[number].deadline = deadline;
   return Pending(number);
 }
 
 Pending MpiContext::compute(const Work& work, Kernel kernel) {
   const auto duration = setting_.emulated ? setting_.emulated(work) : std::nullopt;
-  Unit& unit = work.concurrent ? concurrent_device_ : emulated_device_;
+  EmulatedUnit& unit = units_.device(work.concurrent);
   if (!kernel || device_.is_host()) return occupy(unit, duration, kernel);
   if (!duration) return queue(work, kernel);
   // The emulated device is the one that is timed: for it a kernel ends when all that it queued has.
@@ -141,7 +97,7 @@ Pending MpiContext::queue(const Work& work, const Kernel& kernel) {
   OwnedMark end(device_, device_.kernel_end());
   beside.reset();
   const auto own = std::make_shared<const Stretch>(Stretch{std::move(begin), std::move(end)});
-  const auto number = acquire(Slot::State::queued);
+  const auto number = slots_.acquire(Slot::State::queued);
   slots_[number].work = {own, is_said ? last_said_ : nullptr};
   if (is_said) last_said_ = own;
   advance();
@@ -168,82 +124,171 @@ Seconds MpiContext::device_time(const QueuedWork& work) {
   return shortest.value_or(Seconds(0));
 }
 
-Pending MpiContext::use_disk(int disk, Bytes size, const Kernel& transfer, bool write) {
-  const auto duration = setting_.emulated_disk ? setting_.emulated_disk(disk, size, write) : std::nullopt;
-  return occupy(disks_[disk], duration, transfer);
+Pending MpiContext::use_disk(int disk, const DiskAccess& access, const Kernel& transfer, bool write) {
+  TANDEM_CHECK(access.size.count() >= 0 && access.requests >= 1, "size", access.size.count(), "requests",
+               access.requests, "rank", rank_);
+  const auto duration = setting_.emulated_disk ? setting_.emulated_disk(disk, access, write) : std::nullopt;
+  return occupy(units_.disk(disk), duration, transfer);
 }
 
-Pending MpiContext::read(int disk, Bytes size, Kernel transfer) {
-  return use_disk(disk, size, transfer, false);
+Pending MpiContext::read(int disk, DiskAccess access, Kernel transfer) {
+  return use_disk(disk, access, transfer, false);
 }
-Pending MpiContext::write(int disk, Bytes size, Kernel transfer) {
-  return use_disk(disk, size, transfer, true);
+Pending MpiContext::write(int disk, DiskAccess access, Kernel transfer) {
+  return use_disk(disk, access, transfer, true);
 }
 
 Pending MpiContext::sleep(Seconds duration) {
-  const auto number = acquire(Slot::State::timed);
+  const auto number = slots_.acquire(Slot::State::timed);
   slots_[number].deadline = now() + duration;
+  slots_[number].is_sleep = true;
   return Pending(number);
+}
+
+// ---- Messages ----
+
+Pending MpiContext::send(Rank to, Channel channel, Slice slice, const Note& note) {
+  return transport_.send(to, channel, slice, note);
+}
+
+Pending MpiContext::receive(Rank from, Channel channel, Slice slice) {
+  return transport_.receive(from, channel, slice);
+}
+
+void MpiContext::cancel(const Pending& pending) {
+  TANDEM_CHECK(!pending.empty(), "rank", rank_);
+  if (is_done(pending)) return;
+  Slot& slot = slots_[pending.slot()];
+  if (slot.state == Slot::State::timed && slot.is_sleep) {
+    slot.outcome = Outcome::cancelled;
+    slot.end();
+  } else if (slot.state == Slot::State::messages && slot.way != Slot::Way::none) {
+    if (!setting_.can_withdraw) throw WorldError("messages cannot be withdrawn under SMPI");
+    transport_.cancel(pending.slot());
+  }
+}
+
+void MpiContext::announce_departure() {
+  if (!setting_.can_withdraw) throw WorldError("ranks cannot announce their departure under SMPI");
+  let_leave();
+  transport_.announce_departure();
+}
+
+// ---- All-reduce ----
+
+/// Sends the messages that wait for a copy out of the device. Needed before a call that waits for other ranks
+/// without progress of messages: those ranks may wait for these messages.
+void MpiContext::let_leave() {
+  for (time_->restart(); staging_.copies().is_leaving();)
+    if (!advance()) pause_until(std::nullopt, true);
+}
+
+/// Returns when all members have called it. Messages progress meanwhile, unlike in MPI's own calls: a member
+/// may wait for the payload of an envelope before it comes here.
+void MpiContext::meet(std::span<const Rank> members) {
+  const Rank host = members.front();
+  std::vector<Pending> words;
+  const auto each_guest = [&](auto&& exchange) {
+    for (const Rank member : members)
+      if (member != host) words.push_back(exchange(member));
+    wait_all(words);
+    words.clear();
+  };
+  if (rank_ == host) {
+    each_guest([&](Rank guest) { return receive(guest, rendezvous, {}); });
+    each_guest([&](Rank guest) { return send(guest, rendezvous, {}, {}); });
+  } else {
+    words.push_back(send(host, rendezvous, {}, {}));
+    words.push_back(receive(host, rendezvous, {}));
+    wait_all(words);
+  }
+}
+
+std::vector<std::byte> MpiContext::summand_of(Slice vector) {
+  std::vector<std::byte> bytes;
+  if (!summands_.empty()) {
+    bytes = std::move(summands_.back());
+    summands_.pop_back();
+  }
+  bytes.resize(static_cast<std::size_t>(vector.size.count()));
+  if (vector.data != nullptr) std::memcpy(bytes.data(), vector.data, bytes.size());
+  return bytes;
+}
+
+Pending MpiContext::all_reduce(std::span<const Rank> members, Channel channel, Slice vector) {
+  const std::int64_t size = vector.size.count();
+  TANDEM_CHECK(std::ranges::count(members, rank_) == 1, "rank", rank_, "members", members.size());
+  TANDEM_CHECK(size >= 0 && size % element == 0, "channel", channel.number(), "bytes", size);
+  if (members.size() == 1 || size == 0) return Pending(slots_.acquire(Slot::State::done));
+  const Communicators::Members met = communicators_.of(members, [&] {
+    meet(members);
+    let_leave();
+  });
+  const MPI_Comm among = met.communicator;
+  const bool of_device = device_.owns(vector.data);
+  if (of_device && met.is_kept && setting_.collective && setting_.collective->can(members)) {
+    let_leave();
+    if (const auto sum = setting_.collective->start(members, among, vector.data, size)) {
+      const auto number = slots_.acquire(Slot::State::summed);
+      slots_[number].sum = *sum;
+      return Pending(number);
+    }
+  }
+  const auto number = slots_.acquire(Slot::State::messages);
+  Slot& slot = slots_[number];
+  if (!met.is_kept) slot.own_communicator = among;
+  if (of_device) {
+    slot.slice = vector;
+    slot.block = staging_.take(2 * size);
+    std::byte* const summand = slot.block.data();
+    slot.landing = summand + size;
+    slot.landed = size;
+    staging_.copies().out(summand, vector.data, size, sums_route,
+                          [=, this] { start_sum(number, among, summand, summand + size, size); });
+    return Pending(number);
+  }
+  // Not in place: Open MPI 4.1 would then send whole vectors up and down a tree at every size.
+  slot.summand = summand_of(vector);
+  const std::byte* const summand = slot.summand.data();
+  std::byte* const sum = vector.data == nullptr ? transport_.scratch(vector.size) : vector.data;
+  if (staging_.copies().is_leaving(sums_route))
+    staging_.copies().behind(sums_route, [=, this] { start_sum(number, among, summand, sum, size); });
+  else
+    start_sum(number, among, summand, sum, size);
+  return Pending(number);
+}
+
+void MpiContext::start_sum(std::uint32_t number, MPI_Comm among, const std::byte* summand, std::byte* sum,
+                           std::int64_t size) {
+  // MPI counts in ints.
+  constexpr std::int64_t most = std::int64_t{1} << 30;
+  for (std::int64_t begin = 0; begin < size; begin += most * element) {
+    const std::int64_t count = std::min(most, (size - begin) / element);
+    MPI_Request request = MPI_REQUEST_NULL;
+    check_mpi(MPI_Iallreduce(summand + begin, sum + begin, static_cast<int>(count), MPI_FLOAT, MPI_SUM, among,
+                             &request),
+              "MPI_Iallreduce");
+    transport_.watch(number, request);
+  }
 }
 
 // ---- Progress ----
 
 /// Lets MPI work and takes note of all messages and copies that have ended. True if there was one.
 bool MpiContext::advance() {
-  const bool messages_ended = test_messages();
-  const bool copies_ended = copies_.advance();
+  const bool messages_ended = transport_.advance();
+  const bool copies_ended = staging_.copies().advance();
   return messages_ended || copies_ended;
 }
 
 void MpiContext::watch_copies(std::function<void(const DeviceCopy&)> watcher) {
-  if (!watcher) return copies_.watch({});
-  copies_.watch([this, watcher = std::move(watcher)](auto copy) { watcher(timed(std::move(copy))); });
+  staging_.watch(std::move(watcher), [this] { return now(); });
 }
 
-/// One way a device copies one after the other, whatever a better estimate of its clock may say.
-MpiContext::DeviceCopy MpiContext::timed(DeviceCopies::Ended copy) {
-  Seconds& until = copied_until_[copy.out ? 1 : 0];
-  const Seconds duration = copy.end.since(copy.begin);
-  const Seconds end = std::max(device_clock_.time_of(std::move(copy.end), now()), until);
-  const Seconds start = std::max(end - duration, until);
-  until = end;
-  return {copy.out, copy.bytes, start, end};
-}
-
-bool MpiContext::test_messages() {
-  if (requests_.empty()) return false;
-  if (ended_.size() < requests_.size()) {
-    ended_.resize(2 * requests_.size());
-    statuses_.resize(ended_.size());
-  }
-  int count = 0;
-  const int code = MPI_Testsome(static_cast<int>(requests_.size()), requests_.data(), &count, ended_.data(),
-                                statuses_.data());
-  if (code == MPI_ERR_IN_STATUS)
-    for (int i = 0; i < count; ++i) check_mpi(statuses_[static_cast<std::size_t>(i)].MPI_ERROR, "message");
-  check_mpi(code, "MPI_Testsome");
-  if (count == 0 || count == MPI_UNDEFINED) return false;
-
-  for (int i = 0; i < count; ++i) {
-    Slot& slot = slots_[owners_[static_cast<std::size_t>(ended_[static_cast<std::size_t>(i)])]];
-    if (slot.landing != nullptr && slot.landed == unknown_size)
-      slot.landed = size_of(statuses_[static_cast<std::size_t>(i)]);
-  }
-  ended_owners_.clear();
-  std::size_t kept = 0;
-  for (std::size_t i = 0; i < requests_.size(); ++i) {
-    if (requests_[i] == MPI_REQUEST_NULL) {
-      ended_owners_.push_back(owners_[i]);
-      continue;
-    }
-    requests_[kept] = requests_[i];
-    owners_[kept] = owners_[i];
-    ++kept;
-  }
-  requests_.resize(kept);
-  owners_.resize(kept);
-  for (const auto number : ended_owners_) message_ended(number);
-  return true;
+/// What other ranks say about withdrawn messages is seldom there, and not urgent.
+bool MpiContext::hear_control_now_and_then() {
+  constexpr unsigned looks = 64;
+  return setting_.can_withdraw && ++idle_looks_ % looks == 0 && transport_.hear_control();
 }
 
 // ---- Waiting ----
@@ -251,8 +296,11 @@ bool MpiContext::test_messages() {
 bool MpiContext::is_done(const Pending& pending) {
   advance();
   Slot& slot = slots_[pending.slot()];
-  if (!is_done(slot)) return false;
-  // A sum that has ended is forgotten by whom it was asked of.
+  if (!is_done(slot)) {
+    hear_control_now_and_then();
+    return false;
+  }
+  // The collective forgets a sum that it has reported as ended.
   if (slot.state == Slot::State::summed) slot.state = Slot::State::done;
   return true;
 }
@@ -277,7 +325,7 @@ bool MpiContext::is_done(const Slot& slot) const {
 Completion MpiContext::finish(Pending& pending, std::size_t index) {
   const auto number = pending.release();
   Slot& slot = slots_[number];
-  Completion completion{.index = index, .note = slot.note};
+  Completion completion{.index = index, .note = slot.note, .outcome = slot.outcome};
   if (slot.state == Slot::State::queued) {
     completion.device_time = device_time(slot.work);
     slot.work = {};
@@ -285,26 +333,24 @@ Completion MpiContext::finish(Pending& pending, std::size_t index) {
   // All members come here, each in its own time; Open MPI lets none wait for another.
   if (slot.own_communicator != MPI_COMM_NULL)
     check_mpi(MPI_Comm_free(&slot.own_communicator), "MPI_Comm_free");
-  slot.state = Slot::State::free;
-  slot.note = Note{};
   if (!slot.summand.empty()) summands_.push_back(std::move(slot.summand));
-  free_.push_back(number);
+  slots_.release(number);
   return completion;
 }
 
 void MpiContext::pause_until(std::optional<Seconds> deadline, bool device_is_asked) {
   if (deadline) deadline = *deadline - now();
-  const bool only_deadline = requests_.empty() && copies_.idle() && !device_is_asked;
-  // Otherwise MPI is asked, which gives the core away where ranks share it.
-  if (requests_.empty() && !only_deadline) std::this_thread::yield();
+  const bool only_deadline = !transport_.has_requests() && staging_.copies().idle() && !device_is_asked;
+  // Otherwise a call of MPI follows, which yields the core where ranks share it.
+  if (!transport_.has_requests() && !only_deadline) std::this_thread::yield();
   time_->pause(deadline, only_deadline);
 }
 
 void MpiContext::meet() {
   MPI_Request request = MPI_REQUEST_NULL;
-  check_mpi(MPI_Ibarrier(communicator_, &request), "MPI_Ibarrier");
-  const auto number = acquire(Slot::State::messages);
-  watch(number, request);
+  check_mpi(MPI_Ibarrier(all_.get(), &request), "MPI_Ibarrier");
+  const auto number = slots_.acquire(Slot::State::messages);
+  transport_.watch(number, request);
   Pending pending(number);
   wait(pending);
 }
@@ -326,7 +372,7 @@ Completion MpiContext::wait_any(std::span<Pending> pendings) {
         deadline = std::min(deadline.value_or(slot.deadline), slot.deadline);
       device_is_asked |= slot.state == Slot::State::queued || slot.state == Slot::State::summed;
     }
-    if (moved)
+    if (moved || hear_control_now_and_then())
       time_->restart();
     else
       pause_until(deadline, device_is_asked);

@@ -26,8 +26,8 @@ constexpr std::int64_t most_room = std::int64_t{64} << 20;
 constexpr std::int64_t largest_in_room = 4;
 // Smaller messages MPI itself copies twice.
 constexpr std::int64_t least = 16 * 1024;
-// Of what the receiver is told first. It is told again each time there is twice as much, since what was
-// streamed must have left the processor before.
+// The receiver learns of this many bytes first, and again each time their number has doubled: each time the
+// streamed bytes must have left the processor.
 constexpr std::int64_t first_piece = 16 * 1024;
 
 /// What each of `ranks` may take of what the node has left to share, of which other programs get most.

@@ -21,7 +21,7 @@ namespace tandem {
 /// second of them close behind the first, take less time. Not thread-safe.
 class NodeMemory {
  public:
-  /// Collective over `communicator`, by whose numbers ranks are asked for. Errors: WorldError.
+  /// Collective over `communicator`, whose rank numbers all functions use. Errors: WorldError.
   explicit NodeMemory(MPI_Comm communicator);
   /// Collective, unless an exception leads here.
   ~NodeMemory();
@@ -34,19 +34,19 @@ class NodeMemory {
   /// Bytes of the largest message that can be put. 0: none can.
   std::int64_t largest() const { return largest_; }
 
-  /// A place for a message, of which its receiver may be told before it is put; nothing when it is too large
-  /// or there is no room for it now. Pre: size positive.
+  /// A place for a message, which can be sent to the receiver before the message is put; nothing when the
+  /// message is too large or there is no room now. Pre: size positive.
   std::optional<std::int64_t> reserve(std::int64_t size);
   /// Copies a message in, once. Pre: its place is reserved.
   void put(std::int64_t place, const std::byte* message, std::int64_t size);
-  /// Copies out what `from` puts into the place it has reserved, once, and frees the place. Calls `pause`
-  /// between two looks at what is not there yet. Pre: reaches(from); from does nothing else before it has put
-  /// the message.
+  /// Copies a message out of the place that `from` has reserved, once, and frees the place. Calls `pause`
+  /// between two polls for bytes that `from` has not put yet. Pre: reaches(from); `from` puts the message
+  /// before it does anything else.
   void take(Rank from, std::int64_t place, std::byte* message, std::int64_t size,
             const std::function<void()>& pause);
 
  private:
-  /// At the begin of a place, in front of the message, and as large as what processors share at once.
+  /// In front of the message, and of the size of a cache line.
   struct alignas(64) Head {
     std::atomic<std::int64_t> there;  ///< bytes of the message, or unused
   };

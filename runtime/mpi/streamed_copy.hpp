@@ -5,11 +5,10 @@
 
 namespace tandem {
 
-/// Where the caches of another processor still hold what `to` was, every line that is written in the usual
-/// way must first be taken back from there: from the far side of a machine, ten times as long as the copy
-/// itself. Past the caches it takes as long wherever the other one is. What was copied is there for whoever
-/// reads it after a store with release order. As std::memcpy, and no more than that where the processor knows
-/// no such stores.
+/// A usual write to a cache line that another processor's cache holds must first fetch the line from there,
+/// which can take ten times as long as the copy itself. A write past the caches takes the same time wherever
+/// the line is. A reader that acquires a later release store sees the copied bytes. Same contract as
+/// std::memcpy, which it is where the processor has no such stores.
 void streamed_copy(std::byte* to, const std::byte* from, std::size_t size);
 
 }  // namespace tandem

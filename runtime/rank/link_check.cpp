@@ -16,12 +16,12 @@ using cluster::Measurement;
 
 constexpr int round_trips = 60;
 constexpr int warm_up_trips = 10;
-constexpr int repetitions = 3;  // the median counts: one may be spoilt by whatever else the machine does
-// Short enough that Open MPI sends it at once: the agreement that precedes longer messages would wait behind
-// what flows the other way, and be taken for a slow link.
+constexpr int repetitions = 3;  // the median is used, because other programs may disturb one
+// Short enough that Open MPI sends it immediately. The handshake before longer messages would wait behind
+// traffic in the other direction, and the link would seem slow.
 constexpr std::int64_t most_chunk_bytes = 32 * 1024;
 constexpr int chunks_at_once = 8;
-// Of a flow's expected duration, the part in which arrivals count: all other flows are under way then.
+// The part of a flow's expected duration in which arrivals count, because all other flows are in flight then.
 constexpr double window_begin = 0.2;
 constexpr double window_end = 0.8;
 constexpr Channel ping{1};
@@ -49,7 +49,7 @@ double one_way(MpiContext& context, Rank peer, bool first) {
 
 using Rates = std::map<Flow*, std::vector<double>>;
 
-/// One end of a flow: keeps a few chunks on their way until all have passed.
+/// One end of a flow: keeps a few chunks in flight until all have passed.
 struct End {
   Flow* flow;
   bool sends;
@@ -60,7 +60,7 @@ struct End {
   std::vector<double> arrivals_s = {};  ///< of chunks, since the start
 };
 
-/// Of what came while all flows were under way. Pre: something came.
+/// The rate of the chunks that arrived while all flows were in flight. Pre: at least one did.
 double rate_of(const End& end) {
   const auto& times = end.arrivals_s;
   const double from_s = window_begin * end.duration_s;
@@ -71,12 +71,12 @@ double rate_of(const End& end) {
   return static_cast<double>(end.chunk) * static_cast<double>(times.size()) / times.back();
 }
 
-/// All ranks are on one machine and read one clock.
+/// All ranks are on one machine and read the same clock.
 double monotonic_s() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-/// When the last rank came here: one that has waited for long for the others may be late itself.
+/// The time at which the last rank arrived here. A rank that waited for a long time may itself continue late.
 double agreed_time() {
   double time_s = monotonic_s();
   check_mpi(MPI_Allreduce(MPI_IN_PLACE, &time_s, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD), "MPI_Allreduce");
@@ -89,7 +89,7 @@ class Ends {
     for (std::size_t i = 0; i < measurement.flows.size(); ++i) {
       Flow& flow = measurement.flows[i];
       if (flow.from != context.rank() && flow.to != context.rank()) continue;
-      // A hundred chunks at least, so that one more or less in the window is no error.
+      // At least a hundred chunks, so that one more or less in the window does not matter.
       const std::int64_t chunk = std::clamp<std::int64_t>(flow.size.count() / 200, 1024, most_chunk_bytes);
       ends_.push_back({&flow, flow.from == context.rank(),
                        Channel{flow_stream, false, static_cast<std::int32_t>(i)}, chunk,
@@ -98,7 +98,7 @@ class Ends {
     }
   }
 
-  /// Adds the rates of the flows that end here.
+  /// Adds the rates of the flows whose receiver is this rank.
   void run(Rates& rates) {
     pending_.resize(ends_.size() * chunks_at_once);
     for (std::size_t slot = 0; slot < pending_.size(); ++slot) start(slot);

@@ -1,4 +1,4 @@
-// Measures an emulated cluster from within, with messages between ranks, one rank a host.
+// Measures the links of an emulated cluster with messages between ranks, one rank per host.
 #pragma once
 
 #include "runtime/cluster/measurement.hpp"
@@ -6,9 +6,9 @@
 
 namespace tandem {
 
-/// Takes the measurements one after the other. Collective over MPI_COMM_WORLD, whose context it is; each rank
-/// fills in what it measured: the rate of the flows that it receives, the latency of those that it sends.
-/// `after` is called after each. Pre: every flow is between ranks.
+/// Runs the measurements one after the other. Collective over MPI_COMM_WORLD, which `context` uses. Each rank
+/// fills in the rate of the flows that it receives and the latency of those that it sends. `after` is called
+/// after each measurement. Pre: every flow is between ranks.
 void measure_links(MpiContext& context, std::vector<cluster::Measurement>& measurements,
                    const std::function<void(std::size_t done)>& after);
 

@@ -30,7 +30,7 @@ Seconds computed_here() {
 
 }  // namespace
 
-std::optional<CoreTimes> parse_core_times(const std::string& line, double ticks_a_second) {
+std::optional<CoreTimes> parse_core_times(const std::string& line, double ticks_per_second) {
   enum { user, nice, system, idle, iowait, irq, softirq, steal, kinds };
   std::istringstream text(line);
   std::string name;
@@ -38,8 +38,8 @@ std::optional<CoreTimes> parse_core_times(const std::string& line, double ticks_
   text >> name;
   for (double& of_kind : ticks) text >> of_kind;
   if (!text || name != "cpu") return std::nullopt;
-  return CoreTimes{Seconds(std::accumulate(ticks.begin(), ticks.end(), 0.0) / ticks_a_second),
-                   Seconds((ticks[user] + ticks[nice] + ticks[system] + ticks[steal]) / ticks_a_second)};
+  return CoreTimes{Seconds(std::accumulate(ticks.begin(), ticks.end(), 0.0) / ticks_per_second),
+                   Seconds((ticks[user] + ticks[nice] + ticks[system] + ticks[steal]) / ticks_per_second)};
 }
 
 double share_of_others(const CoreTimes& before, const CoreTimes& after, Seconds ours) {

@@ -1,5 +1,4 @@
-// How much of this machine others used meanwhile: what was measured in that time is only good if it is
-// little.
+// The share of this machine that other programs used. Measurements are trustworthy only if it was small.
 #pragma once
 
 #include <optional>
@@ -9,26 +8,26 @@
 
 namespace tandem {
 
-/// What the cores of this machine did since it started.
+/// Time of all cores of this machine since it booted.
 struct CoreTimes {
   Seconds total{0};
-  Seconds busy{0};  ///< with processes, or taken by the host of a virtual machine; not with interrupts
+  Seconds busy{0};  ///< running processes, or taken by the host of a virtual machine; without interrupts
 };
 
 /// Of the first line of /proc/stat, "cpu  user nice system idle iowait irq softirq steal ...", in ticks of
-/// 1 / `ticks_a_second` s; nothing when it is not of that form.
-std::optional<CoreTimes> parse_core_times(const std::string& line, double ticks_a_second);
+/// 1 / `ticks_per_second` s; empty if the line has another form.
+std::optional<CoreTimes> parse_core_times(const std::string& line, double ticks_per_second);
 
-/// 0 to 1, of the time of all cores. `ours`: what those computed who are no others.
+/// 0 to 1, of the time of all cores. `ours`: the time that this job computed.
 double share_of_others(const CoreTimes& before, const CoreTimes& after, Seconds ours);
 
-/// Watches from its construction on.
+/// Measures from its construction.
 class OtherLoad {
  public:
   OtherLoad();
-  /// Computed by this process.
+  /// Time that this process computed.
   Seconds own() const;
-  /// As share_of_others; nothing where the system does not tell.
+  /// As share_of_others; empty if the system does not report it.
   std::optional<double> share(Seconds ours) const;
 
  private:

@@ -10,20 +10,20 @@
 namespace tandem {
 namespace {
 
-/// What helps a rank whose own GPU lacks memory.
+/// For a rank whose own GPU has too little memory.
 const char* advice_for(RankAssignment::Role role) {
   return role == RankAssignment::Role::server
              ? "spread the model over more servers (placement.servers), put them on hosts without a GPU, or "
-               "give them a GPU with more free memory (tandem:gpu)"
-             : "put fewer ranks on this GPU, give it one with more free memory (tandem:gpu), or take a "
+               "use a GPU with more free memory (tandem:gpu)"
+             : "put fewer ranks on this GPU, use one with more free memory (tandem:gpu), or a "
                "smaller model";
 }
 
 [[noreturn]] void fail(const Job& job, Rank rank, const char* complaint, bool of_host) {
-  if (rank >= static_cast<int>(job.assignments().size())) throw WorldError(complaint);
-  const RankAssignment& seat = job.assignments()[static_cast<std::size_t>(rank)];
+  if (rank >= job.roster().size()) throw WorldError(complaint);
+  const RankAssignment& seat = job.roster().assignment(rank);
   throw WorldError(fmt::format("not enough memory for the {} on '{}' with '{}': {}; {}", role_name(seat.role),
-                               seat.host, job.experiment().workload.model, complaint,
+                               seat.host, job.spec().experiment.workload.model, complaint,
                                of_host ? "put fewer ranks on this machine" : advice_for(seat.role)));
 }
 

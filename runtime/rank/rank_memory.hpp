@@ -1,4 +1,4 @@
-// What a rank says when its device, or its machine, has not enough memory for its part of the job.
+// The error message of a rank whose device or machine has too little memory.
 #pragma once
 
 #include <functional>
@@ -7,9 +7,8 @@
 
 namespace tandem {
 
-/// Does `work` of the rank. Errors: as the work's, but a lack of memory (NoMemoryError, std::bad_alloc) as a
-/// WorldError that names the rank's role, its host and the model, with what was asked for and free as far as
-/// the complaint says it, and what to do.
+/// Calls `work`. Errors: those of `work`, but NoMemoryError and std::bad_alloc become a WorldError that names
+/// the rank's role, its host and the model, the memory that was requested and free if known, and what helps.
 void within_rank_memory(const Job& job, Rank rank, const std::function<void()>& work);
 
 }  // namespace tandem

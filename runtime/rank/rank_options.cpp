@@ -37,7 +37,7 @@ RankOptions parse_rank_options(int argc, char** argv) {
                                          {"decisions", no_argument, nullptr, 'd'},
                                          {nullptr, 0, nullptr, 0}}};
   RankOptions options;
-  optind = 0;  // getopt starts anew
+  optind = 0;  // getopt starts again
   opterr = 0;
   for (int letter = 0; (letter = getopt_long(argc, argv, "", known.data(), nullptr)) != -1;) {
     switch (letter) {

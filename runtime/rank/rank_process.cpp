@@ -15,7 +15,7 @@ namespace tandem {
 void end_with_parent() {
   const pid_t parent = getppid();
   prctl(PR_SET_PDEATHSIG, SIGKILL);
-  // The parent may have ended before the kernel knew.
+  // The parent may have ended before the call.
   if (getppid() != parent) std::_Exit(1);
 }
 

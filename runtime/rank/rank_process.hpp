@@ -1,5 +1,4 @@
-// What makes a process a good rank: it ends when mpirun does, and says who failed and why before it takes the
-// job down with it.
+// A rank ends when mpirun does, and reports its failure before it ends the whole job.
 #pragma once
 
 #include <mpi.h>
@@ -8,18 +7,17 @@
 
 namespace tandem {
 
-/// Has the kernel kill this process when the one that started it ends. Call first thing in main.
+/// The kernel kills this process when its parent ends. To be called first in main.
 void end_with_parent();
 
-/// Prints `message` with rank and host as the launcher reads it and ends every rank of the job with
-/// `exit_code`.
+/// Prints `message` with rank and host in the form that the launcher reads, and ends every rank of the job
+/// with `exit_code`.
 [[noreturn]] void end_job(MPI_Comm communicator, int exit_code, const std::string& message);
 
-/// Prints what the user should know of a job that goes on all the same.
+/// Prints a note for the user; the job continues.
 void print_note(const std::string& note);
 
-/// Prints how far the job is as the launcher reads it, unless that moved by less than a thousandth since
-/// `last`.
+/// Prints the progress in the form that the launcher reads, if it grew by at least a thousandth since `last`.
 void print_progress(double fraction, double& last);
 
 }  // namespace tandem

@@ -1,4 +1,4 @@
-// Stands in for the witness where SimGrid came without its MPI: says so when it is asked for.
+// Replaces the witness where SimGrid was built without its MPI: an error that says so.
 #include "policies/vocabulary/check.hpp"
 #include "sim/witness/witness.hpp"
 

@@ -41,11 +41,12 @@ MpiSetting emulated(const sim::SimulationSetting& setting, const sim::RankHost& 
   return {.emulated = [&setting, rank = place.rank](
                           const Work& work) { return std::optional(setting.price(rank, work)); },
           .emulated_disk =
-              [disks = place.host->get_disks()](int disk, Bytes size, bool write) {
+              [disks = place.host->get_disks()](int disk, const DiskAccess& access, bool write) {
                 const auto* const priced = disks.at(static_cast<std::size_t>(disk));
                 const double rate = write ? priced->get_write_bandwidth() : priced->get_read_bandwidth();
-                return std::optional(size / BytesPerSecond(rate));
-              }};
+                return std::optional(access.size / BytesPerSecond(rate));
+              },
+          .can_withdraw = false};
 }
 
 /// What the ranks of one simulation share.

@@ -1,6 +1,6 @@
-// The third witness beside simulation and measurement: the ranks' own MPI code on SimGrid's MPI (SMPI), over
-// the same simulated network as the simulator's. What parts it from the simulation is error of the code path;
-// what parts it from a measured run is error of the network model.
+// The ranks' own MPI code on SimGrid's MPI (SMPI), over the same simulated network as the simulator's: a
+// third result to compare. Its difference from the simulation is an error of the simulator's code, its
+// difference from a measured run is an error of the network model.
 #pragma once
 
 #include "sim/simulation.hpp"

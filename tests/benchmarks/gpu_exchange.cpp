@@ -16,16 +16,17 @@
 #include <vector>
 
 #include "policies/vocabulary/check.hpp"
-#include "runtime/gpu/cuda_aware.hpp"
 #include "runtime/gpu/gpu.hpp"
+#include "runtime/mpi/cuda_aware.hpp"
 #include "runtime/mpi/mpi_context.hpp"
 #include "runtime/mpi/wire.hpp"
 #include "runtime/rank/journal_wire.hpp"
 #include "tests/benchmarks/median.hpp"
 #include "tests/benchmarks/rank_benchmark.hpp"
-#include "workloads/job/job.hpp"
+#include "workloads/job/job_document.hpp"
 #include "workloads/records/recording_context.hpp"
 #include "workloads/records/result_directory.hpp"
+#include "workloads/records/trace.hpp"
 #include "workloads/roles/run_role.hpp"
 
 namespace tandem {
@@ -81,7 +82,7 @@ constexpr int warm_up_steps = 4;
 
 /// Every worker on a host that has the machine's first GPU. Without an exchange they are workers of local SGD
 /// whose only average comes after the last step, which is left out.
-Job make_job(const Flags& flags, const std::string& model, const std::string& precision, Exchange exchange,
+Job make_job(const Flags& flags, const std::string& model, Precision precision, Exchange exchange,
              int ranks) {
   const std::int64_t steps = warm_up_steps + positive(flags, "steps") + 1;
   Experiment experiment;
@@ -98,10 +99,10 @@ Job make_job(const Flags& flags, const std::string& model, const std::string& pr
   workload.precision = precision;
   workload.deterministic = flags.at("deterministic") == "true";
   auto& sync = experiment.sync;
-  sync.over = "all-reduce";
+  sync.over = sync::Route::all_reduce;
   sync.collective = "ring";
-  sync.order = "rank";
-  sync.overlap = exchange == Exchange::after_backward ? "none" : "backward";
+  sync.order = WorkerOrder::rank;
+  sync.overlap = exchange == Exchange::after_backward ? OverlapMode::none : OverlapMode::backward;
   if (exchange == Exchange::none) {
     sync.algorithm = "local-sgd";
     sync.options = {{"h", OptionValue(steps)}};
@@ -110,7 +111,7 @@ Job make_job(const Flags& flags, const std::string& model, const std::string& pr
   experiment.optimizer.learning_rate = 1e-3;
   experiment.optimizer.momentum = 0.9;
   experiment.stop.rounds = exchange == Exchange::none ? 1 : steps;
-  experiment.run.devices = "native";
+  experiment.run.devices = DeviceSpeed::native;
   platforms::Host host;
   host.name = "gpu";
   host.device = platforms::find_device("h200");
@@ -124,9 +125,10 @@ Job make_job(const Flags& flags, const std::string& model, const std::string& pr
 
 /// Runs the job, and brings what all ranks noted to rank 0. Collective.
 Journal run_job(const Job& job, ComputeDevice& device, bool operations) {
-  MpiContext context(MPI_COMM_WORLD, {.device = &device,
-                                      .direct_messages = messages_are_direct(
-                                          job.experiment().run.device_messages, mpi_reads_device_memory())});
+  MpiContext context(MPI_COMM_WORLD,
+                     {.device = &device,
+                      .direct_messages = messages_are_direct(job.spec().experiment.run.device_messages,
+                                                             mpi_reads_device_memory())});
   Journal journal;
   if (operations) {
     context.watch_copies([&](const MpiContext::DeviceCopy& copy) {
@@ -172,14 +174,14 @@ double unhideable(const ModelDescription& model, double exchange_ms, double back
 }
 
 void print(const Job& job, const Steps& alone, const Steps& during, const Steps& after) {
-  const auto& workload = job.experiment().workload;
+  const auto& workload = job.spec().experiment.workload;
   const double alone_ms = median(alone.whole);
   const double during_ms = median(during.whole);
   const double exchange_ms = std::max(0.0, median(after.whole) - alone_ms);
   const double bound_ms = alone_ms + unhideable(job.model(), exchange_ms, median(alone.backward));
-  fmt::print("{} ranks on one GPU, {} of side {}, {}, batch {} each, {} buckets\n", job.assignments().size(),
-             workload.model, workload.image_size, workload.precision, workload.batch,
-             job.model().buckets.size());
+  fmt::print("{} ranks on one GPU, {} of side {}, {}, batch {} each, {} buckets\n",
+             job.roster().assignments().size(), workload.model, workload.image_size, to_text(workload.precision),
+             workload.batch, job.model().buckets.size());
   fmt::print("  step_compute_alone    {:9.3f} ms (backward {:.3f})\n", alone_ms, median(alone.backward));
   fmt::print("  step_with_exchange    {:9.3f} ms (waiting for the exchange {:.3f})\n", during_ms,
              median(during.waiting));
@@ -199,8 +201,8 @@ void write_timeline(const std::string& path, const Job& job, const Journal& jour
 }
 
 /// The three ways in turns, so that the machine's other load meets all of them.
-void measure(const Flags& flags, const std::string& model, const std::string& precision,
-             ComputeDevice& device, int ranks, bool is_first) {
+void measure(const Flags& flags, const std::string& model, Precision precision, ComputeDevice& device,
+             int ranks, bool is_first) {
   std::vector<Job> jobs;
   for (const Exchange exchange : {Exchange::none, Exchange::during_backward, Exchange::after_backward})
     jobs.push_back(make_job(flags, model, precision, exchange, ranks));
@@ -215,7 +217,7 @@ void measure(const Flags& flags, const std::string& model, const std::string& pr
   const Journal journal = run_job(jobs[1], device, true);
   if (is_first)
     write_timeline(fmt::format("{}-{}-{}-{}_ranks.json", flags.at("trace"),
-                               std::filesystem::path(model).stem().string(), precision, ranks),
+                               std::filesystem::path(model).stem().string(), to_text(precision), ranks),
                    jobs[1], journal);
 }
 
@@ -237,7 +239,7 @@ void run_rank(const Flags& flags) {
   const auto device = make_gpu(0);
   for (const auto& model : words_of(flags.at("models")))
     for (const auto& precision : words_of(flags.at("precisions")))
-      measure(flags, model, precision, *device, ranks, rank == 0);
+      measure(flags, model, parse_choice<Precision>(precision).value(), *device, ranks, rank == 0);
 }
 
 /// Empty without a GPU.

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <cstdint>
+#include <ctime>
 #include <filesystem>
 #include <fstream>
 #include <string>
@@ -16,6 +17,14 @@ constexpr std::int64_t message_size = 1'000'000;
 constexpr std::int64_t ring_size = 64'000'000;
 /// Workers differ a little, as real ones do.
 constexpr double worker_step_s(int rank) { return 5e-3 + 1e-6 * (rank % 7); }
+
+/// Seconds that this process has computed: unlike the time on a wall, they do not grow when other processes
+/// use the machine.
+inline double cpu_seconds() {
+  timespec time{};
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
+  return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
+}
 
 /// A switch with `hosts` hosts h0, h1 ..., one full-duplex link each.
 class PlatformFile {

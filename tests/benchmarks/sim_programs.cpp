@@ -4,8 +4,9 @@
 #include <unistd.h>
 
 #include <array>
-#include <chrono>
 #include <numeric>
+#include <optional>
+#include <utility>
 #include <vector>
 
 #include "policies/collectives/schedule.hpp"
@@ -16,29 +17,30 @@
 namespace tandem::benchmarks {
 namespace {
 
-using Clock = std::chrono::steady_clock;
 constexpr Channel push{1, false};
 constexpr Channel answer{2, false};
 constexpr Work step{Work::Kind::forward, -1, 32, Bytes(0)};
 constexpr Work update{Work::Kind::update, -1, 0, Bytes(message_size)};
+constexpr std::int64_t model_elements = 25'600'000;
+constexpr double reduced_bytes_per_s = 10e9;
 constexpr Slice message{Bytes(message_size), nullptr};
 
 Outcome run(int ranks, const std::function<Seconds(Rank, const Work&)>& price,
             const std::function<void(Context&)>& body) {
-  Clock::time_point begin{};
-  Clock::time_point end{};
+  std::optional<double> begin_s;
+  double end_s = 0;
   sim::SimulationSetting setting;
   const PlatformFile platform(ranks);
   setting.platform_file = platform.path();
   for (int rank = 0; rank < ranks; ++rank) setting.hosts.push_back("h" + std::to_string(rank));
   setting.price = price;
   setting.body = [&](Context& context) {
-    if (begin == Clock::time_point{}) begin = Clock::now();
+    if (!begin_s) begin_s = cpu_seconds();
     body(context);
-    end = Clock::now();
+    end_s = cpu_seconds();
   };
   const sim::SimulationResult result = simulate(setting);
-  return {std::chrono::duration<double>(end - begin).count(), result.makespan.count()};
+  return {end_s - *begin_s, result.makespan.count()};
 }
 
 void compute(Context& context, const Work& work) {
@@ -120,6 +122,33 @@ Outcome halving_doubling_on_context(int ranks) {
     all_reduces.start(0, {buckets.front(), nullptr});
     all_reduces.finish();
   });
+}
+
+Outcome all_reduces_on_context(const std::string& collective, int ranks, int rounds) {
+  std::vector<Rank> members(static_cast<std::size_t>(ranks));
+  std::iota(members.begin(), members.end(), 0);
+  const std::vector<Bytes> buckets = {Bytes(model_elements * 4)};
+  const collectives::Schedules schedules = collectives::catalog().find(collective).make.schedules(ranks);
+  const auto price = [](Rank, const Work& work) {
+    return Seconds(static_cast<double>(work.bytes.count()) / reduced_bytes_per_s);
+  };
+  return run(ranks, price, [&](Context& context) {
+    AllReduces::Schedules own;
+    own.emplace_back(schedules(context.rank(), model_elements));
+    AllReduces all_reduces(context, std::move(own), members, buckets, push);
+    for (int round = 0; round < rounds; ++round) {
+      all_reduces.start(0, {buckets.front(), nullptr});
+      all_reduces.finish();
+    }
+  });
+}
+
+double messages_of_all_reduce(const std::string& collective, int ranks) {
+  const collectives::Schedules schedules = collectives::catalog().find(collective).make.schedules(ranks);
+  double messages = 0;
+  for (int rank = 0; rank < ranks; ++rank)
+    messages += static_cast<double>(collectives::extent_of(schedules(rank, model_elements)).messages);
+  return messages;
 }
 
 Outcome bsp_on_context(int workers, int servers, int steps, double spread) {

@@ -101,7 +101,7 @@ TEST_F(ClusterCommand, ChangesNothingOutsideAndLeavesNothing) {
   EXPECT_NE(line_.tandem("cluster status").output.find("tandem." + id_ + ".second"), std::string::npos);
   const auto again = up();
   EXPECT_EQ(again.exit_code, 2);
-  EXPECT_NE(again.output.find("is up already"), std::string::npos) << again.output;
+  EXPECT_NE(again.output.find("is already up"), std::string::npos) << again.output;
   EXPECT_EQ(up(" --force").exit_code, 0);
   EXPECT_EQ(down().exit_code, 0);
   EXPECT_TRUE(gone()) << traces();
@@ -152,7 +152,7 @@ TEST_F(ClusterCommand, LinksCarryWhatTheFileSaysAndShareIt) {
   EXPECT_EQ(file_rate.at("all -> first"), 6.25e6);
 }
 
-TEST_F(ClusterCommand, AJobLearnsTheSameAsWithoutIt) {
+TEST_F(ClusterCommand, AJobTrainsTheSameAsWithoutIt) {
   const std::string job = experiment();
   const auto on_cluster = line_.tandem("run --cluster " + platform_ + " " + job + " --out on");
   ASSERT_EQ(on_cluster.exit_code, 0) << on_cluster.output;
@@ -172,7 +172,7 @@ TEST_F(ClusterCommand, AJobLearnsTheSameAsWithoutIt) {
   EXPECT_EQ(physics.at("machines"), (nlohmann::json{"second", "host-2", "first"}));
 }
 
-TEST_F(ClusterCommand, AClusterForOneJobGoesWithIt) {
+TEST_F(ClusterCommand, AClusterForOneJobIsRemovedWithIt) {
   ASSERT_EQ(down().exit_code, 0);
   const std::string job = experiment();
   const auto refused =
@@ -200,7 +200,7 @@ TEST_F(ClusterCommand, AKilledRankIsNamedWithItsHostAndNothingIsLeft) {
   EXPECT_NE(result.output.find("rank 0 on host second"), std::string::npos) << result.output;
 }
 
-TEST_F(ClusterCommand, WithoutRightsItSaysWhatItNeeds) {
+TEST_F(ClusterCommand, WithoutRightsItNamesWhatItNeeds) {
   // Not as another user, who may not be allowed to read the folder of this one.
   const std::string without_rights = "setpriv --bounding-set=-all --inh-caps=-all ";
   if (line_.shell(without_rights + "true").exit_code != 0) GTEST_SKIP() << "no rights to give up";

@@ -190,7 +190,7 @@ TEST_F(GpuRanks, AFileOfTorchScriptTrainsAsOnProcessors) {
 }
 
 /// With what codecs have not sent and optimisers remember.
-TEST_F(GpuRanks, AJobThatWasBrokenOffEndsAsOneOfProcessors) {
+TEST_F(GpuRanks, AResumedJobEndsAsOnProcessors) {
   const std::string words =
       "run " + line_.experiment("evaluate_every: 2\nrun: {devices: native}\n") +
       " --set sync.compression=top-k --set optimizer.momentum=0.9 --set optimizer.update_at=workers ";
@@ -230,7 +230,7 @@ std::vector<std::string> works_of(const Results& results, Rank rank) {
   return works;
 }
 
-TEST_F(GpuRanks, LoadTheNextBatchBehindBackwardOnGpus) {
+TEST_F(GpuRanks, LoadTheNextBatchDuringBackwardOnGpus) {
   play({"", all_reduce + "--set sync.overlap=none --set sync.collective=native", true, two, "run"});
   const auto alone = works_of(processors_, 0), ahead = works_of(gpus_, 0);
   EXPECT_EQ(std::ranges::count(ahead, "decode"), std::ranges::count(alone, "decode") + 1);
@@ -242,35 +242,36 @@ TEST_F(GpuRanks, LoadTheNextBatchBehindBackwardOnGpus) {
   EXPECT_EQ(before_second(ahead), "backward");
 }
 
-void expect_told(const CommandResult& result, const std::string& pattern) {
+void expect_message(const CommandResult& result, const std::string& pattern) {
   EXPECT_NE(result.exit_code, 0);
   EXPECT_TRUE(std::regex_search(result.output, std::regex(pattern))) << pattern << '\n' << result.output;
 }
 
 // Of the mlp, 199210 floats: a worker holds model and gradient, the server six such vectors and more.
-TEST_F(GpuRanks, AWorkerWithoutMemoryIsNamedWithWhatToDo) {
-  expect_told(
+TEST_F(GpuRanks, AWorkerWithoutMemoryIsNamedWithAdvice) {
+  expect_message(
       on_gpus(training() + " --set platform=" + platform(false), "CUDA_ON_HOST_MEMORY=1000000"),
       "not enough memory for the worker on 'node-[0-9]' with 'mlp': cudaMalloc on cuda:0: out of memory "
-      "\\(cudaErrorMemoryAllocation\\); asked for 796840 bytes, [0-9]+ of 1000000 are free; put fewer "
+      "\\(cudaErrorMemoryAllocation\\); requested 796840 bytes, [0-9]+ of 1000000 are free; put fewer "
       "ranks on this GPU, .*tandem:gpu");
 }
 
-TEST_F(GpuRanks, AServerWithoutMemoryIsNamedWithWhatToDo) {
-  expect_told(on_gpus(training() + " --set platform=" + platform(true), "CUDA_ON_HOST_MEMORY=3000000"),
-              "not enough memory for the server on 'server' with 'mlp': cudaMalloc on cuda:0: .*; asked for "
-              "796840 bytes, [0-9]+ of 3000000 are free; spread the model over more servers");
+TEST_F(GpuRanks, AServerWithoutMemoryIsNamedWithAdvice) {
+  expect_message(
+      on_gpus(training() + " --set platform=" + platform(true), "CUDA_ON_HOST_MEMORY=3000000"),
+      "not enough memory for the server on 'server' with 'mlp': cudaMalloc on cuda:0: .*; requested "
+      "796840 bytes, [0-9]+ of 3000000 are free; spread the model over more servers");
 }
 
 // What is left unsent, which the codec makes beside model and gradient.
 TEST_F(GpuRanks, ACodecWithoutMemoryIsNoBareError) {
-  expect_told(on_gpus(training() + " --set sync.compression=top-k --set platform=" + platform(false),
-                      "CUDA_ON_HOST_MEMORY=1700000"),
-              "not enough memory for the worker on 'node-[0-9]' with 'mlp': cudaMalloc on cuda:0");
+  expect_message(on_gpus(training() + " --set sync.compression=top-k --set platform=" + platform(false),
+                         "CUDA_ON_HOST_MEMORY=1700000"),
+                 "not enough memory for the worker on 'node-[0-9]' with 'mlp': cudaMalloc on cuda:0");
 }
 
-TEST_F(GpuRanks, AMachineWithoutPinnedMemoryIsToldApartFromAGpuWithout) {
-  expect_told(
+TEST_F(GpuRanks, LackOfPinnedMemoryDiffersFromLackOfGpuMemory) {
+  expect_message(
       on_gpus(training() + " --set platform=" + platform(false), "CUDA_ON_HOST_PINNED=2"),
       "not enough memory for the worker on 'node-[0-9]' with 'mlp': cudaHostAlloc on cuda:0: .* bytes of "
       "host memory; put fewer ranks on this machine");
@@ -296,7 +297,7 @@ TEST_F(GpuRanks, RunJsonSaysHowMessagesAndSumsGo) {
   EXPECT_FALSE(physics().contains("native_sums"));
 }
 
-TEST_F(GpuRanks, MpiMayTakeItsWayForTheMemoryOfGpus) {
+TEST_F(GpuRanks, MpiMayUseItsTransportForGpuMemory) {
   const auto command = [this](const std::string& settings) {
     const auto result = line_.tandem(training() + " --print-command --force --out x " + settings);
     EXPECT_EQ(result.exit_code, 0) << result.output;
@@ -313,10 +314,11 @@ const std::string old_driver = "CUDA_ON_HOST_COUNT_ERROR=35 CUDA_ON_HOST_DRIVER=
 const std::string too_old =
     "the NVIDIA driver is too old, it knows CUDA 12.4 and this tandem-rank needs 13.0";
 
-TEST_F(GpuRanks, AHostOfTheCatalogueOnItsProcessorIsToldOnce) {
+TEST_F(GpuRanks, AHostOnItsProcessorIsReportedOnce) {
   const auto result = on_gpus(training() + " --set platform=" + catalogue_platform(), old_driver);
   ASSERT_EQ(result.exit_code, 0) << result.output;
-  const std::size_t first = result.output.find("note: node-1, node-2, node-3, node-6 should have a GPU by ");
+  const std::size_t first =
+      result.output.find("note: node-1, node-2, node-3, node-6 should have a GPU according to ");
   ASSERT_NE(first, std::string::npos) << result.output;
   EXPECT_EQ(result.output.find("should have a GPU", first + 40), std::string::npos) << result.output;
   EXPECT_NE(result.output.find("gpus.xml, but compute on the processor: " + too_old, first),
@@ -328,9 +330,9 @@ TEST_F(GpuRanks, AHostOfTheCatalogueOnItsProcessorIsToldOnce) {
   EXPECT_EQ(physics.at("computed_on").at(0), "host");
 }
 
-TEST_F(GpuRanks, AGpuThatIsAskedForAndNotThereIsToldWithTheCause) {
-  expect_told(on_gpus(training() + " --set platform=" + platform(true), old_driver),
-              "is to compute on GPU 0 of its machine .*, where tandem-rank sees none: " + too_old);
+TEST_F(GpuRanks, AMissingGpuEndsTheJobWithTheCause) {
+  expect_message(on_gpus(training() + " --set platform=" + platform(true), old_driver),
+                 "needs GPU 0 of its machine .*, but tandem-rank finds none: " + too_old);
 }
 
 /// Workers on GPUs and a server on the processor; calibrated as on a machine that has only tandem-rank.
@@ -391,13 +393,13 @@ TEST_F(GpuRanks, APrintedCalibrationWritesNoPlatform) {
   EXPECT_NE(result.output.find("--platform"), std::string::npos) << result.output;
 }
 
-TEST_F(GpuRanks, AGpuThatIsNotThereIsToldBeforeAnythingStarts) {
+TEST_F(GpuRanks, AMissingGpuIsReportedBeforeAnythingStarts) {
   if (std::filesystem::exists("/dev/nvidia0")) GTEST_SKIP() << "it is there";
   const std::string file = platform(true);
   const auto result = line_.tandem("run " + line_.experiment("run: {devices: native}\n") +
                                    " --set platform=" + file + " --out x");
   EXPECT_EQ(result.exit_code, 70);
-  EXPECT_NE(result.output.find("is to compute on GPU 0 of its machine (tandem:gpu in"), std::string::npos)
+  EXPECT_NE(result.output.find("needs GPU 0 of its machine (tandem:gpu in"), std::string::npos)
       << result.output;
 }
 

@@ -37,7 +37,7 @@ TEST(Skipping, LeavesOutTheSameStepsInBothWorlds) {
   const auto measured = line.tandem("run " + words + "measured");
   ASSERT_EQ(measured.exit_code, 0) << measured.output;
   for (const auto& text : {simulated.output, measured.output})
-    EXPECT_NE(text.find("20 steps left out as not finite"), std::string::npos) << text;
+    EXPECT_NE(text.find("20 steps skipped (not finite)"), std::string::npos) << text;
   const auto ours = read_results((line.folder() / "simulated").string());
   const auto theirs = read_results((line.folder() / "measured").string());
   EXPECT_EQ(ours.summary.at("skipped_steps"), 20) << "of four workers all but the first";

@@ -85,7 +85,7 @@ TEST_F(ResumeJobs, APartOfAJobIsNotComparedWithAllOfIt) {
   plays("run --resume first --set stop.rounds=4 --out second");
   const auto refused = line_.tandem("compare whole second --out report");
   EXPECT_EQ(refused.exit_code, 2);
-  EXPECT_NE(refused.output.find("expected both from the same round on"), std::string::npos) << refused.output;
+  EXPECT_NE(refused.output.find("expected both to start at the same round"), std::string::npos) << refused.output;
 }
 
 }  // namespace

@@ -64,9 +64,9 @@ TEST_F(Study, FiguresAreThoseOfTheSimulationAlone) {
   EXPECT_EQ(own.at("step_time_s"), alone.at("step_time_s").at("mean"));
 }
 
-TEST_F(Study, SideBySideOrOneByOneIsTheSame) {
-  ASSERT_EQ(line_.tandem("study study.yaml --out one --at-once 1").exit_code, 0);
-  ASSERT_EQ(line_.tandem("study study.yaml --out three --at-once 3").exit_code, 0);
+TEST_F(Study, InParallelOrOneByOneIsTheSame) {
+  ASSERT_EQ(line_.tandem("study study.yaml --out one --jobs 1").exit_code, 0);
+  ASSERT_EQ(line_.tandem("study study.yaml --out three --jobs 3").exit_code, 0);
   const json one = read(line_.folder() / "one" / "report.json");
   const json three = read(line_.folder() / "three" / "report.json");
   EXPECT_EQ(one.at("lines"), three.at("lines"));
@@ -89,7 +89,7 @@ TEST_F(Study, BadInputLeavesNothing) {
   line_.write("bad.yaml", "experiments: experiment.yaml\ngrid: {placement.worker_count: [2, 9]}\n");
   const auto many = line_.tandem("study bad.yaml --out out");
   EXPECT_EQ(many.exit_code, 2);
-  EXPECT_NE(many.output.find("expected at most 4, the workers that there are"), std::string::npos)
+  EXPECT_NE(many.output.find("expected at most 4, the number of workers"), std::string::npos)
       << many.output;
   line_.write("worse.yaml", "experiments: experiment.yaml\nstudy: {kne: 0.5}\n");
   const auto unknown = line_.tandem("study worse.yaml --out out");
@@ -115,7 +115,7 @@ TEST_F(Study, AnInterruptedOneEndsWhatItStarted) {
               "experiments: experiment.yaml\nset: {workload.math: modelled, stop.rounds: 2000000}\n"
               "grid: {placement.worker_count: [2, 4]}\n");
   const auto result = line_.tandem_ended_early(
-      "study long.yaml --at-once 2 --out out",
+      "study long.yaml --jobs 2 --out out",
       {.processes = list_processes("tandem"), .when = "[ $(processes | wc -l) -ge 3 ]"});
   EXPECT_EQ(result.exit_code, 143) << result.output;
   EXPECT_EQ(result.output.find("failed"), std::string::npos) << result.output;

@@ -11,6 +11,7 @@
 #include "policies/sharding/policy.hpp"
 #include "policies/sync/policy.hpp"
 #include "tests/cli/command.hpp"
+#include "tests/cli/rank_world.hpp"
 #include "validation/compare/compare.hpp"
 #include "workloads/records/result_directory.hpp"
 
@@ -19,13 +20,18 @@ namespace {
 
 class Twins : public ::testing::TestWithParam<std::string> {
  protected:
+  /// Who starts the ranks.
+  enum class Start { by_tandem_run, once_for_many_tests };
+
   /// Simulates and runs the same experiment; all that differs is the clock.
-  void play(const std::string& settings) {
+  void play(const std::string& settings, Start start = Start::by_tandem_run) {
     const std::string words =
         line_.experiment("evaluate_every: 3\n") + " --decisions --operations " + settings;
     const auto simulated = line_.tandem("simulate " + words + " --out simulated");
     ASSERT_EQ(simulated.exit_code, 0) << simulated.output;
-    const auto measured = line_.tandem("run " + words + " --out measured");
+    const auto measured = start == Start::by_tandem_run
+                              ? line_.tandem("run " + words + " --out measured")
+                              : run_in_shared_world(line_, words + " --out measured");
     ASSERT_EQ(measured.exit_code, 0) << measured.output;
     simulated_ = read_results((line_.folder() / "simulated").string());
     measured_ = read_results((line_.folder() / "measured").string());
@@ -56,7 +62,7 @@ class Twins : public ::testing::TestWithParam<std::string> {
 class DeterministicTwins : public Twins {};
 
 TEST_P(DeterministicTwins, SameOperationsDecisionsLossesAndAccuracies) {
-  play(GetParam());
+  play(GetParam(), Start::once_for_many_tests);
   const auto comparison = validation::compare(simulated_, {measured_});
   using State = validation::Gate::State;
   EXPECT_EQ(comparison.operations.state, State::passed) << comparison.operations.detail;
@@ -163,7 +169,8 @@ class NativeTwins : public Twins {};
 
 /// MPI adds in an order of its own, so that models part by rounding.
 TEST_P(NativeTwins, SameOperationsAndDecisionsAndAlmostTheSameLosses) {
-  play("--set sync.over=all-reduce --set sync.collective=native --set sync.algorithm=" + GetParam());
+  play("--set sync.over=all-reduce --set sync.collective=native --set sync.algorithm=" + GetParam(),
+       Start::once_for_many_tests);
   const auto comparison = validation::compare(simulated_, {measured_});
   using State = validation::Gate::State;
   EXPECT_EQ(comparison.operations.state, State::passed) << comparison.operations.detail;
@@ -194,7 +201,7 @@ TEST_F(Twins, CalibrationMeasuresNativeForTheSimulation) {
       " --set workload.math=modelled --set sync.over=all-reduce --set sync.collective=native ";
   const auto guessed = line_.tandem("simulate " + words + "--out guessed");
   ASSERT_EQ(guessed.exit_code, 0) << guessed.output;
-  EXPECT_NE(guessed.output.find("native all-reduce priced as the cheapest schedule"), std::string::npos)
+  EXPECT_NE(guessed.output.find("library all-reduce priced as the cheapest schedule"), std::string::npos)
       << guessed.output;
   const auto calibrated = line_.tandem("calibrate " + words + "--out profile.json");
   ASSERT_EQ(calibrated.exit_code, 0) << calibrated.output;
@@ -202,21 +209,21 @@ TEST_F(Twins, CalibrationMeasuresNativeForTheSimulation) {
   const auto priced = line_.tandem(
       "simulate " + words + "--set physics.network=profile --set physics.profile=profile.json --out priced");
   ASSERT_EQ(priced.exit_code, 0) << priced.output;
-  EXPECT_NE(priced.output.find("native all-reduce priced as calibrated"), std::string::npos) << priced.output;
+  EXPECT_NE(priced.output.find("library all-reduce priced as calibrated"), std::string::npos) << priced.output;
 }
 
 class TimingTwins : public Twins {};
 
 TEST_P(TimingTwins, RecordedEventsReplayToTheRecordedDecisions) {
-  play(GetParam());
+  play(GetParam(), Start::once_for_many_tests);
   const auto comparison = validation::compare(simulated_, {measured_});
   expect_all_replayed(comparison);
   for (const Results* results : {&simulated_, &measured_}) {
     const auto& summary = results->summary;
-    const std::string& over = results->info.experiment.sync.over;
-    EXPECT_EQ(summary.at("staleness").is_object(), over == "server");
-    EXPECT_EQ(summary.at("pending_samples").is_number(), over != "peers");
-    EXPECT_EQ(summary.at("exchange_shares").is_object(), over != "peers");
+    const sync::Route over = results->info.experiment.sync.over;
+    EXPECT_EQ(summary.at("staleness").is_object(), over == sync::Route::server);
+    EXPECT_EQ(summary.at("pending_samples").is_number(), over != sync::Route::peers);
+    EXPECT_EQ(summary.at("exchange_shares").is_object(), over != sync::Route::peers);
   }
 }
 
@@ -361,7 +368,7 @@ TEST_F(Twins, AnInterruptedValidationEndsWhatItStarted) {
   EXPECT_EQ(result.exit_code, 143) << result.output;
 }
 
-TEST_F(Twins, MessagesOfDevicesGoAsAskedOrNotAtAll) {
+TEST_F(Twins, DeviceMessagesGoAsRequestedOrFail) {
   const std::string words =
       "run " + line_.experiment("run: {devices: native}\n") + " --set run.device_messages=";
   const auto staged = line_.tandem(words + "staged --out staged");
@@ -373,7 +380,7 @@ TEST_F(Twins, MessagesOfDevicesGoAsAskedOrNotAtAll) {
       << direct.output;
 }
 
-TEST_F(Twins, PrintCommandPrintsTheLaunch) {
+TEST_F(Twins, PrintCommandPrintsTheLaunchCommand) {
   const auto result = line_.tandem("run " + line_.experiment() + " --out out --print-command");
   EXPECT_EQ(result.exit_code, 0);
   EXPECT_NE(result.output.find("mpirun"), std::string::npos);

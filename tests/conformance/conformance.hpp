@@ -16,6 +16,8 @@ struct Scenario {
   const char* name;
   int ranks;
   std::function<void(Context&)> body;
+  /// Withdraws messages or lets a rank leave, which a context under SMPI cannot.
+  bool withdraws = false;
 
   friend std::ostream& operator<<(std::ostream& out, const Scenario& scenario) {
     return out << scenario.name;

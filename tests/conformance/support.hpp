@@ -73,5 +73,6 @@ std::vector<Scenario> message_scenarios();
 std::vector<Scenario> waiting_scenarios();
 std::vector<Scenario> traffic_scenarios();
 std::vector<Scenario> all_reduce_scenarios();
+std::vector<Scenario> leaving_scenarios();
 
 }  // namespace tandem::conformance

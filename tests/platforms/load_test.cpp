@@ -97,7 +97,7 @@ TEST(Load, ReportsTheFilesOwnSettings) {
             (std::map<std::string, std::string>{{"network/model", "CM02"}, {"network/crosstraffic", "0"}}));
 }
 
-TEST(Load, FindsProfilesBesideTheFile) {
+TEST(Load, FindsProfilesNextToTheFile) {
   const TemporaryFile file(
       zone_xml("Full", "<host id=\"a\" speed=\"1Gf\" state_file=\"a.state\" speed_file=\"a.speed\"/>"));
   file.add("a.state", "0 1\n5 0\n");

@@ -87,7 +87,7 @@ std::string unequal_cables() {
   return zone_xml("Full", hosts + links + routes);
 }
 
-TEST(Neighbours, WithWideCablesStandSideBySide) {
+TEST(Neighbours, WithWideCablesAreAdjacent) {
   const TemporaryFile file(unequal_cables());
   const auto network = load_network(file.path(), {"a", "b", "c", "d"});
   // The two wide pairs, joined where the cable between their ends is widest.

@@ -30,7 +30,7 @@ class OnArrival : public testing::TrainingByHand {
   }
 
   std::vector<float> model_of_the_log(const Correct& correct) {
-    const auto learner = make_job_learner(*job_);
+    const auto learner = make_job_learner(job_->replica_plan());
     Model model = initial(), previous = model;
     std::vector<Model> sent(3, model);
     for (const auto& record : journal_.decisions) {
@@ -86,7 +86,7 @@ TEST_F(OnArrival, DcAsgdOfMxnetCorrectsForTheLastUpdate) {
 TEST_F(OnArrival, AsynchronousEasgdDrawsTheWorkerAndTheCentreAsItIs) {
   constexpr double pull = 0.6 / 3;
   const auto trained = train_unevenly("easgd-async", {{"tau", std::int64_t{1}}, {"beta", 0.6}});
-  const auto learner = make_job_learner(*job_);
+  const auto learner = make_job_learner(job_->replica_plan());
   Model centre = initial();
   std::vector<Model> models(3, centre);
   for (const auto& record : journal_.decisions) {

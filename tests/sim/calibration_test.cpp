@@ -42,7 +42,7 @@ Experiment star_experiment(const std::string& platform_file) {
   experiment.stop.rounds = 1;
   experiment.placement.workers = {"host-0", "host-1"};
   experiment.placement.servers = {"host-2"};
-  experiment.run.devices = "native";
+  experiment.run.devices = DeviceSpeed::native;
   return experiment;
 }
 
@@ -60,8 +60,8 @@ Profile calibrate_simulated(const CalibrationSetting& calibration, std::unique_p
   sim::SimulationSetting setting;
   setting.platform_file = file.path();
   std::vector<ComputeTimeSampler> devices;
-  for (std::size_t rank = 0; rank < job->assignments().size(); ++rank) {
-    setting.hosts.push_back(job->assignments()[rank].host);
+  for (std::size_t rank = 0; rank < job->roster().assignments().size(); ++rank) {
+    setting.hosts.push_back(job->roster().assignments()[rank].host);
     devices.emplace_back(*job, static_cast<Rank>(rank), experiment.seed);
   }
   const auto device = [&](Rank rank) -> ComputeTimeSampler& {
@@ -103,7 +103,7 @@ TEST(Calibration, FindsTheNetworkAndTheDevicesOfASimulatedCluster) {
     EXPECT_NEAR(static_cast<double>(path.held_bytes), 0.0, 100.0);
   }
   ASSERT_FALSE(profile.compute.empty());
-  const CostModel device = job->cost_model(0);
+  const CostModel device = job->devices().cost_model(0);
   for (const auto& entry : profile.compute) {
     const Work work{
         .kind = entry.kind, .bucket = entry.bucket, .samples = entry.samples, .bytes = Bytes(entry.bytes)};
@@ -191,7 +191,7 @@ TEST(Calibration, MeasuresTheCompressionOfItsJob) {
   std::unique_ptr<Job> job;
   const testing::TemporaryFolder folder;
   const Profile profile = calibrate_simulated(calibration, job, folder, {}, {}, "top-k");
-  const CostModel device = job->cost_model(0);
+  const CostModel device = job->devices().cost_model(0);
   EXPECT_EQ(device.subject(Work::Kind::compress), "top-k (error_feedback true, ratio 0.01)");
   EXPECT_EQ(device.subject(Work::Kind::forward), "mlp");
   const std::int64_t parameters = job->model().buckets.front().parameters;
@@ -249,7 +249,7 @@ TEST(Calibration, OfASimulationGivesItsProfileBack) {
   const testing::TemporaryFolder folder;
   const testing::TemporaryPlatform file(testing::TemporaryPlatform::star(3, bandwidth, latency_s));
   const Job known(star_experiment(file.path()), platforms::load_platform(file.path()), "");
-  const Profile truth = disturbed_devices(known.model(), known.experiment().workload.batch);
+  const Profile truth = disturbed_devices(known.model(), known.spec().experiment.workload.batch);
   const std::string path = folder.path().string() + "/truth.json";
   save_profile(path, truth);
   CalibrationSetting calibration = default_calibration();
@@ -291,7 +291,7 @@ TEST(Calibration, FindsTheRatioOfHostsForEachKindOfWork) {
   const testing::TemporaryFolder folder;
   const testing::TemporaryPlatform file(testing::TemporaryPlatform::star(3, bandwidth, latency_s));
   const Job known(star_experiment(file.path()), platforms::load_platform(file.path()), "");
-  Profile truth = disturbed_devices(known.model(), known.experiment().workload.batch);
+  Profile truth = disturbed_devices(known.model(), known.spec().experiment.workload.batch);
   truth.hosts = {{.host = "host-0", .ratio = 1.0, .spread = 0.0, .raw_s = {}},
                  {.host = "host-1",
                   .ratio = 1.5,
@@ -360,16 +360,16 @@ TEST(ComputeTimeSampler, OfEmulatedDevicesKnowsNoDisturbance) {
   EXPECT_NEAR(measured.next(work).count(), 1.3 * 4e-3, 1e-12);
   EXPECT_EQ(measured.slowdown(work), 1.5);
 
-  experiment.run.devices = "emulated";
+  experiment.run.devices = DeviceSpeed::emulated;
   const Job job(experiment, platform, "");
   ComputeTimeSampler emulated(job, 1, 1);
   EXPECT_FALSE(ComputeTimeSampler::any_slowdown(job));
   EXPECT_EQ(emulated.begin(), Seconds(3e-3));
-  EXPECT_EQ(emulated.next(work), job.cost_model(1).price(work));
-  EXPECT_EQ(emulated.next(work), job.cost_model(1).price(work));
+  EXPECT_EQ(emulated.next(work), job.devices().cost_model(1).price(work));
+  EXPECT_EQ(emulated.next(work), job.devices().cost_model(1).price(work));
   EXPECT_EQ(emulated.slowdown(work), 1.0);
 
-  experiment.physics.noise = "profile";
+  experiment.physics.noise = NoiseSource::profile;
   const Job noisy(experiment, platform, "");
   std::set<double> begins;
   for (Rank rank = 0; rank < 3; ++rank) {
@@ -380,11 +380,11 @@ TEST(ComputeTimeSampler, OfEmulatedDevicesKnowsNoDisturbance) {
 }
 
 TEST(Noise, VariesAsMeasuredAndFromItsSeedAlone) {
-  Profile profile;
-  profile.compute = {{"mlp", Work::Kind::forward, -1, 10, 0, 2.0, 0.0, {1.0, 2.0, 6.0}}};
-  ModelDescription model;
-  model.name = "mlp";
-  const CostModel device(model, {}, &profile);
+  const auto profile = std::make_shared<Profile>();
+  profile->compute = {{"mlp", Work::Kind::forward, -1, 10, 0, 2.0, 0.0, {1.0, 2.0, 6.0}}};
+  const auto model = std::make_shared<const ModelDescription>();
+  const auto priced = std::make_shared<const PricedModel>(model, "mlp", CompressionCost(), profile);
+  const CostModel device(priced, {});
   const Work work{.kind = Work::Kind::forward, .samples = 20};
   Rng random(1);
   Rng same(1);

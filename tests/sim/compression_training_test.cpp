@@ -28,12 +28,12 @@ constexpr int workers = 3;
 
 struct Route {
   std::string name;
-  std::string over;
+  sync::Route over;
   std::vector<std::string> servers;
 };
-const Route one_server{"Server", "server", {"host-0"}};
-const Route two_shards{"TwoShards", "server", {"host-0", "host-4"}};
-const Route all_reduce{"AllReduce", "all-reduce", {}};
+const Route one_server{"Server", sync::Route::server, {"host-0"}};
+const Route two_shards{"TwoShards", sync::Route::server, {"host-0", "host-4"}};
+const Route all_reduce{"AllReduce", sync::Route::all_reduce, {}};
 
 struct Case {
   Route route;
@@ -64,7 +64,7 @@ class Compressed : public Training {
     return sum;
   }
   std::unique_ptr<compression::Codec> codec_of(std::int64_t position, std::int64_t elements) const {
-    return job_->compression()->make(job_->compression_setting(0, position, elements));
+    return job_->exchange().compression()->make(job_->exchange().compression_setting(0, position, elements));
   }
 };
 
@@ -85,7 +85,7 @@ TEST_P(LearningCompression, LearnsByWorkOfBothSides) {
     EXPECT_GT(operation.end, operation.start);
   }
   const int buckets = static_cast<int>(job_->model().buckets.size());
-  const bool by_servers = GetParam().route.over == "server";
+  const bool by_servers = GetParam().route.over == sync::Route::server;
   const int stages = !by_servers && made.sync.compression == "power-sgd" ? 2 : 1;
   EXPECT_EQ(compressing, 15 * workers * buckets * stages);
   const int decoders = by_servers ? static_cast<int>(GetParam().route.servers.size()) : workers * buckets;
@@ -127,8 +127,8 @@ TEST_P(CountedCompression, SendsWhatItsMessagesHold) {
       const auto piece = collectives::part_of(bucket.parameters, shards, shard);
       messages += codec_of(bucket.offset + piece.begin, piece.size())->message_bytes();
     }
-  const bool by_servers = made.sync.over == "server";
-  const bool gathered = job_->compression()->sharing == compression::Sharing::gathered;
+  const bool by_servers = made.sync.over == sync::Route::server;
+  const bool gathered = job_->exchange().compression()->sharing == compression::Sharing::gathered;
   const std::int64_t passed_on = gathered ? workers * (workers - 1) : 2 * (workers - 1);
   EXPECT_EQ(sent, 2 * messages * (by_servers ? workers : passed_on));
   EXPECT_EQ(received, by_servers ? 2 * workers * job_->model().bytes().count() : sent);
@@ -145,7 +145,7 @@ TEST_P(LosslessCompression, IsSequentialTraining) {
   if (GetParam().method == "power-sgd") options = {{"rank", std::int64_t{1024}}};
   train(experiment(GetParam().route, GetParam().method, options));
   expect_close(final_model(), sequential_model(5), 1e-4F);
-  EXPECT_GT(distance(final_model(), initial_model(*job_)), 1e-2F);
+  EXPECT_GT(distance(final_model(), initial_model(job_->replica_plan())), 1e-2F);
 }
 
 INSTANTIATE_TEST_SUITE_P(Over, LosslessCompression,
@@ -166,13 +166,13 @@ class RepeatedCompression : public Compressed, public ::testing::WithParamInterf
 
   std::vector<float> by_hand(int rounds) const {
     const auto& buckets = job_->model().buckets;
-    const bool feeds_back = compression::has_error_feedback(job_->compression_options());
+    const bool feeds_back = compression::has_error_feedback(job_->exchange().compression_options());
     std::vector<std::vector<Sender>> senders(workers);
     for (int worker = 0; worker < workers; ++worker)
       for (const auto& bucket : buckets)
-        senders[static_cast<std::size_t>(worker)].push_back(
-            {job_->compression()->make(job_->compression_setting(worker, bucket.offset, bucket.parameters))});
-    const auto learner = make_job_learner(*job_);
+        senders[static_cast<std::size_t>(worker)].push_back({job_->exchange().compression()->make(
+            job_->exchange().compression_setting(worker, bucket.offset, bucket.parameters))});
+    const auto learner = make_job_learner(job_->replica_plan());
     std::vector<float> model(learner->model().begin(), learner->model().end());
     for (int round = 0; round < rounds; ++round) {
       std::vector<float> sum(model.size());
@@ -192,7 +192,7 @@ class RepeatedCompression : public Compressed, public ::testing::WithParamInterf
           for (std::size_t i = 0; i < sent.size(); ++i) sum[offset + i] += sent[i];
         }
       }
-      const auto step = static_cast<float>(job_->optimizer_setting().learning_rate / workers);
+      const auto step = static_cast<float>(job_->exchange().optimizer_setting().learning_rate / workers);
       for (std::size_t i = 0; i < model.size(); ++i) model[i] -= step * sum[i];
     }
     return model;
@@ -204,14 +204,14 @@ TEST_P(RepeatedCompression, IsTheSameModel) {
   // Where a rounded sum turns a sign, or takes another element, the difference is that of a few elements.
   const auto repeated = by_hand(5);
   expect_close(final_model(), repeated, 1e-3F);
-  EXPECT_GT(distance(repeated, initial_model(*job_)), 2e-3F);
+  EXPECT_GT(distance(repeated, initial_model(job_->replica_plan())), 2e-3F);
 }
 
 std::vector<Case> repeatable() {
   std::vector<Case> all;
   // Workers that find factors together find others than each alone.
   for (const Case& one : cases_over({one_server, all_reduce}))
-    if (one.method != "power-sgd" || one.route.over == "server") all.push_back(one);
+    if (one.method != "power-sgd" || one.route.over == sync::Route::server) all.push_back(one);
   return all;
 }
 INSTANTIATE_TEST_SUITE_P(Over, RepeatedCompression, ::testing::ValuesIn(repeatable()), name_of_case);
@@ -265,7 +265,7 @@ TEST_P(CompressedStatistics, TravelAsTheyAre) {
     statistics += 4 * bucket.statistics;
   }
   EXPECT_GT(statistics, 0);
-  const bool by_server = GetParam().route.over == "server";
+  const bool by_server = GetParam().route.over == sync::Route::server;
   EXPECT_EQ(sent, by_server ? workers * (messages + statistics)
                             : (workers - 1) * (workers * messages + 2 * statistics));
 }
@@ -294,9 +294,10 @@ TEST_F(Compressed, DroppedPushesLeaveNothingUnsent) {
     SavedState state = SavedState::load(state_path(
         directory_.string(), 2, {.role = RankAssignment::Role::worker, .index = worker, .host = ""}));
     float largest = 0.0F;
-    for (std::size_t shard = 0; shard < job_->shard_layout().size(); ++shard)
-      for (std::size_t piece = 0; piece < job_->shard_layout()[shard].size(); ++piece) {
-        const auto elements = static_cast<std::size_t>(job_->shard_layout()[shard][piece].parameters);
+    for (std::size_t shard = 0; shard < job_->exchange().shard_layout().size(); ++shard)
+      for (std::size_t piece = 0; piece < job_->exchange().shard_layout()[shard].size(); ++piece) {
+        const auto elements =
+            static_cast<std::size_t>(job_->exchange().shard_layout()[shard][piece].parameters);
         std::vector<float> unsent(elements);
         state.floats("compression." + std::to_string(shard) + '.' + std::to_string(piece) + ".unsent",
                      unsent);

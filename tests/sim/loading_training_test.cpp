@@ -20,11 +20,11 @@ constexpr const char* gpu = "<prop id='tandem:gpu' value='0'/>";
 
 class Loading : public Training {
  protected:
-  static Experiment from(const std::string& source) {
+  static Experiment from(DataSource source) {
     Experiment experiment = small_experiment(2);
     experiment.workload.batch = 16;  // a third of a shard
     experiment.data.source = source;
-    if (source == "storage") experiment.placement.cache_nodes = {"host-0"};
+    if (source == DataSource::storage) experiment.placement.cache_nodes = {"host-0"};
     return experiment;
   }
   using Operations = std::map<Rank, std::vector<OperationRecord>>;
@@ -41,7 +41,7 @@ class Loading : public Training {
   }
 };
 
-class LoadingFrom : public Loading, public ::testing::WithParamInterface<const char*> {};
+class LoadingFrom : public Loading, public ::testing::WithParamInterface<DataSource> {};
 
 TEST_P(LoadingFrom, TheModelIsTheSame) {
   Experiment experiment = from(GetParam());
@@ -53,8 +53,8 @@ TEST_P(LoadingFrom, TheModelIsTheSame) {
   for (const char* folder : {"processors", "ahead"}) EXPECT_TRUE(model_in(folder) == final_model()) << folder;
 }
 
-INSTANTIATE_TEST_SUITE_P(Sources, LoadingFrom, ::testing::Values("memory", "storage"),
-                         [](const auto& source) { return std::string(source.param); });
+INSTANTIATE_TEST_SUITE_P(Sources, LoadingFrom, ::testing::Values(DataSource::memory, DataSource::storage),
+                         [](const auto& source) { return to_text(source.param); });
 
 /// One worker of 10 rounds.
 class LoadingOfOne : public Loading {
@@ -106,7 +106,7 @@ TEST_F(LoadingOfOne, BelongsToTheStepThatItIsDoneIn) {
 
 TEST_F(Loading, TheNextBatchIsLoadedBeforeBackwardEnds) {
   host_properties_ = gpu;
-  const Journal journal = train(from("memory"), true);
+  const Journal journal = train(from(DataSource::memory), true);
   const int last = static_cast<int>(job_->model().buckets.size()) - 1;
   auto decodes = work_of(journal, "decode");
   for (auto& [rank, passes] : work_of(journal, "backward")) {
@@ -128,7 +128,7 @@ TEST_P(LoadingFromStorage, AsksForNoMore) {
   price_ = [](Rank, const Work& work) {
     return Seconds(work.kind == Work::Kind::backward ? GetParam() : 0.0001);
   };
-  const Journal journal = train(from("storage"), true);
+  const Journal journal = train(from(DataSource::storage), true);
   std::int64_t requests = 0;
   for (const auto& record : journal.caches) requests += record.local + record.storage;
   EXPECT_EQ(requests, 2 * 16 * (5 + 1));
@@ -148,7 +148,7 @@ INSTANTIATE_TEST_SUITE_P(InTimeAndLate, LoadingFromStorage, ::testing::Values(0.
 /// How large the next batch is to be is known when the exchange is over.
 TEST_F(Loading, ABatchWhoseSizeMayChangeIsDrawnWhenItsStepBegins) {
   host_properties_ = gpu;
-  Experiment experiment = from("memory");
+  Experiment experiment = from(DataSource::memory);
   experiment.sync.algorithm = "lb-bsp";
   experiment.placement.workers = {"host-1", "host-1", "host-1", "host-2"};  // three share two cores
   experiment.stop.rounds = 8;

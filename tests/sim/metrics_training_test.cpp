@@ -8,6 +8,7 @@
 
 #include "tests/sim/training.hpp"
 #include "tests/support/server_log.hpp"
+#include "workloads/job/job_document.hpp"
 #include "workloads/records/metrics.hpp"
 
 namespace tandem {
@@ -110,7 +111,7 @@ class EverySample : public Metrics, public ::testing::WithParamInterface<Strict>
  protected:
   /// What the log of the first server says of its pushes.
   SampleCounts counts_of_the_log(const Journal& journal, std::int64_t& applied_pushes) const {
-    const Rank server = job_->ranks_of(RankAssignment::Role::server).front();
+    const Rank server = job_->roster().servers().front();
     SampleCounts counts{.applied = 0, .pending = 0};
     std::map<int, int> last_push;
     std::int64_t held_pushes = 0;

@@ -75,11 +75,11 @@ class PriceOfNative : public ::testing::Test {
   static constexpr double bandwidth = 1e8;
 
   /// Eight modelled workers over native all-reduces. `network`: physics.network.
-  Job job(const std::string& network, const std::string& noise = "none") {
+  Job job(NetworkSource network, NoiseSource noise = NoiseSource::none) {
     Experiment experiment = small_experiment(8);
     experiment.workload.math = Experiment::Workload::Math::modelled;
     experiment.platform = file_.path();
-    experiment.sync.over = "all-reduce";
+    experiment.sync.over = sync::Route::all_reduce;
     experiment.sync.collective = "native";
     experiment.physics.network = network;
     experiment.physics.noise = noise;
@@ -99,7 +99,7 @@ class PriceOfNative : public ::testing::Test {
 };
 
 TEST_F(PriceOfNative, IsWhatWasMeasured) {
-  const Job measured = job("profile");
+  const Job measured = job(NetworkSource::profile);
   LibraryAllReduceCost price(measured, unknown_, 1);
   EXPECT_FALSE(price.used());
   const std::vector<Rank> members = {0, 3, 5, 7};
@@ -109,7 +109,7 @@ TEST_F(PriceOfNative, IsWhatWasMeasured) {
 }
 
 TEST_F(PriceOfNative, VariesAsMeasuredAndFromItsSeedAlone) {
-  const Job noisy = job("profile", "profile");
+  const Job noisy = job(NetworkSource::profile, NoiseSource::profile);
   LibraryAllReduceCost price(noisy, unknown_, 1);
   LibraryAllReduceCost same(noisy, unknown_, 1);
   const std::vector<Rank> members = {0, 1};
@@ -128,19 +128,19 @@ TEST_F(PriceOfNative, IsThatOfTheCheapestScheduleWithoutCalibration) {
   const platforms::Network between = network();
   const std::vector<Rank> members = {0, 1, 2, 3, 4, 5, 6, 7};
   constexpr std::int64_t elements = 1 << 20;
-  for (const char* physics : {"platform", "profile"}) {
+  for (const NetworkSource physics : {NetworkSource::platform, NetworkSource::profile}) {
     const Job unmeasured = job(physics);
     LibraryAllReduceCost price(unmeasured, between, 1);
     const double found = price.next(members, Bytes(4 * elements)).alone.count();
     double cheapest = 1e9;
     for (const auto& name : collectives::catalog().names()) {
-      AllReduceSetting setting = unmeasured.all_reduce_setting(members, {elements});
+      AllReduceSetting setting = all_reduce_setting(unmeasured, members, {elements});
       setting.collective = name;
       cheapest =
           std::min(cheapest, tandem::price(plan_all_reduce(setting, between), setting, between).count());
     }
-    EXPECT_NEAR(found, cheapest, 2e-3 * cheapest) << physics;
-    EXPECT_GE(found, 2 * 7.0 / 8 * 4 * elements / bandwidth) << physics;
+    EXPECT_NEAR(found, cheapest, 2e-3 * cheapest) << to_text(physics);
+    EXPECT_GE(found, 2 * 7.0 / 8 * 4 * elements / bandwidth) << to_text(physics);
     EXPECT_EQ(price.origin().find("as the cheapest schedule"), 0U) << price.origin();
     EXPECT_EQ(price.next(members, Bytes(4 * elements)).alone.count(), found);
   }
@@ -151,7 +151,7 @@ std::string refusal_of(const std::string& collective, const std::string& compres
   const TemporaryPlatform file(TemporaryPlatform::star(3, 1e8, 1e-4));
   Experiment experiment = small_experiment(2);
   experiment.platform = file.path();
-  experiment.sync.over = "all-reduce";
+  experiment.sync.over = sync::Route::all_reduce;
   experiment.sync.collective = collective;
   experiment.sync.compression = compression;
   try {
@@ -175,7 +175,7 @@ TEST(CompressedAllReduce, OnlyARingPassesOnWhatCannotBeAdded) {
 
 TEST_F(Training, OverNativeOneRecordSumsABucketAndBytesAreThoseOfTheModel) {
   Experiment experiment = small_experiment(4);
-  experiment.sync.over = "all-reduce";
+  experiment.sync.over = sync::Route::all_reduce;
   experiment.sync.collective = "native";
   const Journal journal = train(experiment, true);
   const std::size_t buckets = job_->model().buckets.size();
@@ -196,7 +196,7 @@ TEST_F(Training, OverNativeOneRecordSumsABucketAndBytesAreThoseOfTheModel) {
 TEST_F(Training, OverNativeGroupsSumAmongThemselves) {
   Experiment experiment = small_experiment(4);
   experiment.sync.algorithm = "group-average";
-  experiment.sync.over = "all-reduce";
+  experiment.sync.over = sync::Route::all_reduce;
   experiment.sync.collective = "native";
   experiment.sync.options = {{"group_size", std::int64_t{2}}};
   const Journal journal = train(experiment, true);

@@ -39,14 +39,14 @@ void save_third_step_bad(const std::string& path) {
 struct Way {
   std::string name;
   std::string algorithm;
-  std::string over;
-  std::string update_at = "server";
+  sync::Route over;
+  UpdateSide update_at = UpdateSide::server;
 };
 void PrintTo(const Way& way, std::ostream* out) { *out << way.name; }
 
 class NonFinite : public Training, public ::testing::WithParamInterface<Way> {
  protected:
-  Experiment experiment(void (*save)(const std::string&), const std::string& setting) {
+  Experiment experiment(void (*save)(const std::string&), OnNonFinite setting) {
     const std::string path = (directory_ / "net.pt").string();
     save(path);
     Experiment made = small_experiment(2);
@@ -58,7 +58,7 @@ class NonFinite : public Training, public ::testing::WithParamInterface<Way> {
     made.sync.over = GetParam().over;
     made.optimizer.update_at = GetParam().update_at;
     if (made.sync.algorithm == "local-sgd") made.sync.options = {{"h", std::int64_t{2}}};
-    if (made.sync.over == "all-reduce") made.placement.servers.clear();
+    if (made.sync.over == sync::Route::all_reduce) made.placement.servers.clear();
     return made;
   }
   void expect_stopped(const Experiment& wanted, const std::vector<std::string>& words) {
@@ -72,7 +72,7 @@ class NonFinite : public Training, public ::testing::WithParamInterface<Way> {
   }
   /// What of the model has changed since the start, by bucket.
   std::vector<bool> changed() const {
-    const auto start = initial_model(*job_), end = final_model();
+    const auto start = initial_model(job_->replica_plan()), end = final_model();
     std::vector<bool> result;
     for (const auto& bucket : job_->model().buckets) {
       const auto at = static_cast<std::ptrdiff_t>(bucket.offset);
@@ -85,16 +85,16 @@ class NonFinite : public Training, public ::testing::WithParamInterface<Way> {
 };
 
 TEST_P(NonFinite, StopsTheJobAndSaysWhere) {
-  expect_stopped(experiment(save_rooted, "stop"),
+  expect_stopped(experiment(save_rooted, OnNonFinite::stop),
                  {"rank 0", "worker on 'host-1'", "step 0", "the gradient of 'first.root'", "non_finite"});
 }
 
 TEST_P(NonFinite, SaysInWhichStep) {
-  expect_stopped(experiment(save_third_step_bad, "stop"), {"rank 0", "step 2", "'last."});
+  expect_stopped(experiment(save_third_step_bad, OnNonFinite::stop), {"rank 0", "step 2", "'last."});
 }
 
 TEST_P(NonFinite, IsLeftOutFromItsBucketOn) {
-  const Journal journal = train(experiment(save_rooted, "skip"));
+  const Journal journal = train(experiment(save_rooted, OnNonFinite::skip));
   const std::vector<bool> buckets = changed();
   ASSERT_EQ(buckets.size(), 2U);
   EXPECT_EQ(buckets[0], !steps_by_itself()) << "the last layer; a local step does not happen at all";
@@ -108,7 +108,7 @@ TEST_P(NonFinite, IsLeftOutFromItsBucketOn) {
 
 /// The other steps are taken as if it were not there.
 TEST_P(NonFinite, IsNoStepAtAllWhereTheLossIsNot) {
-  const Journal journal = train(experiment(save_third_step_bad, "skip"));
+  const Journal journal = train(experiment(save_third_step_bad, OnNonFinite::skip));
   EXPECT_EQ(journal.skipped_steps, 2);
   for (const auto& step : journal.steps) EXPECT_EQ(std::isfinite(step.loss), step.step != 2);
   const auto found = final_model();
@@ -121,22 +121,23 @@ TEST_P(NonFinite, IsNoStepAtAllWhereTheLossIsNot) {
             .layer("last", {{"weight", {10, 784}}, {"bias", {10}}})
             .save(path, "    return torch.linear(torch.flatten(x, 1), self.last.weight, self.last.bias)\n");
       },
-      "stop");
-  job_ = std::make_unique<Job>(sound, job_->platform(), directory_.string());
+      OnNonFinite::stop);
+  job_ = std::make_unique<Job>(sound, job_->spec().platform, directory_.string());
   expect_close(found, sequential_model(4), 1e-5F);
 }
 
 TEST_P(NonFinite, ReachesTheModelWhereNobodyLooks) {
-  const Journal journal = train(experiment(save_third_step_bad, "ignore"));
+  const Journal journal = train(experiment(save_third_step_bad, OnNonFinite::ignore));
   EXPECT_EQ(journal.skipped_steps, 0);
   for (const float value : final_model()) EXPECT_TRUE(std::isnan(value));
 }
 
 INSTANTIATE_TEST_SUITE_P(Ways, NonFinite,
-                         ::testing::Values(Way{"BspOverAServer", "bsp", "server"},
-                                           Way{"BspOfWorkersOverAServer", "bsp", "server", "workers"},
-                                           Way{"BspOverAllReduce", "bsp", "all-reduce"},
-                                           Way{"LocalSgd", "local-sgd", "server"}),
+                         ::testing::Values(Way{"BspOverAServer", "bsp", sync::Route::server},
+                                           Way{"BspOfWorkersOverAServer", "bsp", sync::Route::server,
+                                               UpdateSide::workers},
+                                           Way{"BspOverAllReduce", "bsp", sync::Route::all_reduce},
+                                           Way{"LocalSgd", "local-sgd", sync::Route::server}),
                          [](const auto& instance) { return instance.param.name; });
 
 }  // namespace

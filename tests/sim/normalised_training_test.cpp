@@ -43,7 +43,7 @@ void save_normalised(const std::string& path) {
 class Normalised : public Training {
  protected:
   /// Workers see different classes, so that their statistics differ. Each has its whole shard as its batch.
-  Experiment experiment(const std::string& algorithm, const std::string& over,
+  Experiment experiment(const std::string& algorithm, sync::Route over,
                         const std::map<std::string, OptionValue>& options = {}) const {
     const std::string path = (directory_ / "normalised.pt").string();
     save_normalised(path);
@@ -57,14 +57,14 @@ class Normalised : public Training {
     made.sync.algorithm = algorithm;
     made.sync.options = options;
     made.sync.over = over;
-    if (over == "peers") made.placement.servers.clear();
+    if (over == sync::Route::peers) made.placement.servers.clear();
     return made;
   }
 
   /// Trains, and makes ready for what is done by hand.
   Journal train_and_remember(const Experiment& experiment) {
     const Journal journal = train(experiment);
-    learner_ = make_job_learner(*job_);
+    learner_ = make_job_learner(job_->replica_plan());
     is_statistic_.assign(static_cast<std::size_t>(job_->model().elements()), false);
     for (const auto& bucket : job_->model().buckets)
       for (std::int64_t i = 0; i < bucket.statistics; ++i)
@@ -73,7 +73,7 @@ class Normalised : public Training {
     return journal;
   }
   std::vector<Model> initial_models() const {
-    const auto values = initial_model(*job_);
+    const auto values = initial_model(job_->replica_plan());
     return std::vector<Model>(workers, Model(values.begin(), values.end()));
   }
 
@@ -112,7 +112,7 @@ class Normalised : public Training {
     EXPECT_GT(distance_of(model, initial_models().front(), false), 1e-3F) << "nothing was learnt";
   }
   std::vector<float> checkpoint(std::int64_t round) const {
-    return load_checkpoint(checkpoint_path(*job_, round), job_->model()).values;
+    return load_checkpoint(checkpoint_path(job_->spec().directory, round), job_->model()).values;
   }
 
   std::unique_ptr<Learner> learner_;
@@ -124,7 +124,7 @@ class Normalised : public Training {
 struct Graph {
   std::string name;
   std::string algorithm;
-  std::string over;
+  sync::Route over;
   bool step_first;
   std::map<std::string, OptionValue> options = {};
 };
@@ -142,7 +142,8 @@ class NormalisedPeers : public Normalised, public ::testing::WithParamInterface<
     std::vector<Members> of_rounds;
     std::vector<std::unique_ptr<sync::WorkerPolicy>> policies;
     for (int worker = 0; worker < workers; ++worker)
-      policies.push_back(job_->algorithm().make.make_worker(job_->sync_setting(), worker));
+      policies.push_back(
+          job_->exchange().algorithm().make.make_worker(job_->exchange().sync_setting(), worker));
     for (int round = 0; round < rounds; ++round) {
       std::vector<std::vector<int>> groups;
       for (const auto& policy : policies)
@@ -194,16 +195,17 @@ TEST_P(NormalisedPeers, AverageStatisticsAsModels) {
 
 INSTANTIATE_TEST_SUITE_P(
     Ways, NormalisedPeers,
-    ::testing::Values(Graph{"DPsgd", "d-psgd", "peers", false},
-                      Graph{
-                          "DPsgdStepFirst", "d-psgd", "peers", true, {{"order", std::string("step-first")}}},
-                      Graph{"Groups", "group-average", "all-reduce", true}),
+    ::testing::Values(
+        Graph{"DPsgd", "d-psgd", sync::Route::peers, false},
+        Graph{"DPsgdStepFirst", "d-psgd", sync::Route::peers, true, {{"order", std::string("step-first")}}},
+        Graph{"Groups", "group-average", sync::Route::all_reduce, true}),
     [](const auto& instance) { return instance.param.name; });
 
 /// What a worker's own batch does to its statistics while it is called comes on top of the mean.
 TEST_F(Normalised, ACallAveragesStatisticsToo) {
-  train_and_remember(experiment("ad-psgd", "peers"));
-  Replica caller(*job_, host_device(), 0), called(*job_, host_device(), 1);
+  train_and_remember(experiment("ad-psgd", sync::Route::peers));
+  Replica caller(job_->replica_plan(), job_->exchange(), host_device(), 0),
+      called(job_->replica_plan(), job_->exchange(), host_device(), 1);
   Rng random(5);
   for (Replica* replica : {&caller, &called})
     for (float& value : replica->model()) value = static_cast<float>(random.normal());
@@ -227,7 +229,7 @@ TEST_F(Normalised, ACallAveragesStatisticsToo) {
 
 /// A model is evaluated by its running statistics: these are of use only if they follow those of the batches.
 TEST_F(Normalised, AdPsgdLearns) {
-  Experiment wanted = experiment("ad-psgd", "peers");
+  Experiment wanted = experiment("ad-psgd", sync::Route::peers);
   wanted.data.split = "iid";
   wanted.stop.rounds = 40;
   wanted.evaluate_every = 10;
@@ -242,7 +244,7 @@ TEST_F(Normalised, AdPsgdLearns) {
 }
 
 TEST_F(Normalised, PeersHaveNoStatisticsOfTheirOwn) {
-  Experiment wanted = experiment("ad-psgd", "peers");
+  Experiment wanted = experiment("ad-psgd", sync::Route::peers);
   wanted.sync.average_statistics = false;
   EXPECT_THROW(train(wanted), ConfigError);
 }
@@ -251,7 +253,7 @@ TEST_F(Normalised, PeersHaveNoStatisticsOfTheirOwn) {
 
 struct Way {
   std::string name;
-  std::string over;
+  sync::Route over;
   std::vector<std::string> servers;
 };
 void PrintTo(const Way& value, std::ostream* out) { *out << value.name; }
@@ -301,7 +303,7 @@ TEST_P(NormalisedRounds, LocalSgdLeavesEveryWorkerItsOwn) {
     }
   }
   Model expected = models.front();
-  if (GetParam().over == "server") copy_statistics(initial_models().front(), expected);
+  if (GetParam().over == sync::Route::server) copy_statistics(initial_models().front(), expected);
   expect_same(final_model(), expected);
   EXPECT_GT(distance_of(models[0], models[1], true), 3 * tolerance) << "all have the same";
 }
@@ -344,17 +346,18 @@ TEST_P(NormalisedRounds, TheCentreOfEasgdHasTheMeanOfStatistics) {
   expect_same(final_model(), centre);
 }
 
-INSTANTIATE_TEST_SUITE_P(Over, NormalisedRounds,
-                         ::testing::Values(Way{"Server", "server", {"host-0"}},
-                                           Way{"ThreeShards", "server", {"host-0", "host-5", "host-6"}},
-                                           Way{"AllReduce", "all-reduce", {}}),
-                         [](const auto& instance) { return instance.param.name; });
+INSTANTIATE_TEST_SUITE_P(
+    Over, NormalisedRounds,
+    ::testing::Values(Way{"Server", sync::Route::server, {"host-0"}},
+                      Way{"ThreeShards", sync::Route::server, {"host-0", "host-5", "host-6"}},
+                      Way{"AllReduce", sync::Route::all_reduce, {}}),
+    [](const auto& instance) { return instance.param.name; });
 
 // ---- One model at a server that everybody updates ----
 
 /// The server's statistics are those of whoever pushed last.
 TEST_F(Normalised, AspTakesThePushersStatistics) {
-  Experiment wanted = experiment("asp", "server");
+  Experiment wanted = experiment("asp", sync::Route::server);
   wanted.placement.workers = {"host-1", "host-1", "host-2", "host-3"};
   const Journal journal = train_and_remember(wanted);
   Model model = initial_models().front();

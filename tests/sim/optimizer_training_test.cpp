@@ -29,7 +29,7 @@ struct Way {
 void PrintTo(const Way& value, std::ostream* out) { *out << value.change.name; }
 
 std::vector<Way> ways() {
-  const auto over_all_reduce = [](Experiment& e) { e.sync.over = "all-reduce"; };
+  const auto over_all_reduce = [](Experiment& e) { e.sync.over = sync::Route::all_reduce; };
   return {{{"Server", [](Experiment&) {}}},
           {{"ThreeShards",
             [](Experiment& e) {
@@ -37,7 +37,7 @@ std::vector<Way> ways() {
             }}},
           {{"StepsOfWorkersByMeansOfShards",
             [](Experiment& e) {
-              e.optimizer.update_at = "workers";
+              e.optimizer.update_at = UpdateSide::workers;
               e.placement.servers = {"host-0", "host-5", "host-6"};
             }}},
           {{"AllReduce", over_all_reduce}, 3},
@@ -62,7 +62,7 @@ std::vector<Way> ways() {
 /// Of Adam, an epsilon that does not make the smallest gradients as important as the others: these are all
 /// rounding.
 std::vector<Change> optimizers() {
-  const auto adam = [](Experiment& e, const std::string& kind) {
+  const auto adam = [](Experiment& e, OptimizerKind kind) {
     e.optimizer.kind = kind;
     e.optimizer.momentum = 0.0;
     e.optimizer.epsilon = 1e-2;
@@ -70,18 +70,18 @@ std::vector<Change> optimizers() {
   return {{"NesterovInSteps",
            [](Experiment& e) {
              e.optimizer.nesterov = true;
-             e.optimizer.schedule = "step";
+             e.optimizer.schedule = RateDecay::step;
              e.optimizer.step_every = 2;
              e.optimizer.step_factor = 0.25;
            }},
           {"AdamAlongACosine",
            [=](Experiment& e) {
-             adam(e, "adam");
-             e.optimizer.schedule = "cosine";
+             adam(e, OptimizerKind::adam);
+             e.optimizer.schedule = RateDecay::cosine;
              e.optimizer.warmup_rounds = 2;
            }},
           {"AdamWWarmingUp", [=](Experiment& e) {
-             adam(e, "adamw");
+             adam(e, OptimizerKind::adamw);
              e.optimizer.weight_decay = 0.1;
              e.optimizer.warmup_rounds = 4;
            }}};
@@ -97,7 +97,7 @@ TEST_P(WhoeverHoldsTheModel, ItTakesTheStepsOfOneWorker) {
   optimizer.make(experiment);
   train(experiment);
   expect_close(final_model(), sequential_model(way.steps), 2e-5F);
-  OptimizerSetting constant = job_->optimizer_setting();
+  OptimizerSetting constant = job_->exchange().optimizer_setting();
   constant.schedule = {};
   EXPECT_GT(distance(final_model(), sequential_model(way.steps, constant)), 1e-3F) << "there is no schedule";
 }
@@ -113,7 +113,7 @@ INSTANTIATE_TEST_SUITE_P(Training, WhoeverHoldsTheModel,
 TEST_F(Training, UpdatesByEachPushHaveTheRateOfTheirRound) {
   Experiment experiment = small_experiment(4);
   experiment.optimizer.momentum = 0.0;
-  experiment.optimizer.schedule = "cosine";
+  experiment.optimizer.schedule = RateDecay::cosine;
   experiment.sync.algorithm = "ssp";
   experiment.sync.options = {{"average", true}};
   train(experiment);
@@ -124,7 +124,7 @@ TEST_F(Training, UpdatesByEachPushHaveTheRateOfTheirRound) {
 TEST_F(Training, PoliciesAreToldTheRate) {
   Experiment experiment = small_experiment(2);
   experiment.workload.math = Experiment::Workload::Math::modelled;
-  experiment.optimizer.schedule = "step";
+  experiment.optimizer.schedule = RateDecay::step;
   experiment.optimizer.step_every = 2;
   experiment.optimizer.step_factor = 0.25;
   experiment.sync.algorithm = "adacomm";
@@ -144,18 +144,18 @@ TEST_P(EveryAlgorithmSteps, ByAdamW) {
   Experiment experiment = small_experiment(factory.most_workers == 1 ? 1 : 4);
   experiment.stop.rounds = 3;
   experiment.sync.algorithm = GetParam();
-  experiment.sync.over = to_text(factory.routes.front());
+  experiment.sync.over = factory.routes.front();
   if (GetParam() == "diloco") experiment.sync.options = {{"h", std::int64_t{5}}};
-  experiment.optimizer.kind = "adamw";
+  experiment.optimizer.kind = OptimizerKind::adamw;
   experiment.optimizer.momentum = 0.0;
   experiment.optimizer.learning_rate = 1e-3;
-  experiment.optimizer.schedule = "cosine";
+  experiment.optimizer.schedule = RateDecay::cosine;
   experiment.optimizer.warmup_rounds = 1;
   experiment.optimizer.cosine_floor = 0.1;
   const Journal journal = train(experiment);
   const auto model = final_model();
   for (const float value : model) ASSERT_TRUE(std::isfinite(value));
-  const float moved = distance(model, initial_model(*job_));
+  const float moved = distance(model, initial_model(job_->replica_plan()));
   EXPECT_GT(moved, 1e-4F);
   EXPECT_LT(moved, 1e-2F * static_cast<float>(journal.steps.size())) << "of Adam, a step is about its rate";
 }
@@ -171,11 +171,14 @@ INSTANTIATE_TEST_SUITE_P(Catalogue, EveryAlgorithmSteps, ::testing::ValuesIn(syn
 TEST_F(Training, TheCosineEndsWhereTheJobDoes) {
   Experiment experiment = small_experiment(4);
   experiment.workload.math = Experiment::Workload::Math::modelled;
-  experiment.optimizer.schedule = "cosine";
+  experiment.optimizer.schedule = RateDecay::cosine;
   const testing::TemporaryPlatform file(testing::TemporaryPlatform::star(10, 1e8, 1e-4));
   const auto platform = platforms::load_platform(file.path());
   const auto rounds = [&] {
-    return Job(experiment, platform, directory_.string()).optimizer_setting().schedule.cosine_rounds;
+    return Job(experiment, platform, directory_.string())
+        .exchange()
+        .optimizer_setting()
+        .schedule.cosine_rounds;
   };
   EXPECT_EQ(rounds(), 5.0);
   experiment.stop.epochs = 2.5;

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <cctype>
 #include <map>
 #include <ostream>
@@ -19,23 +20,25 @@ using testing::Training;
 
 struct Way {
   const char* name;
-  std::string over;
-  std::string optimizer;
+  sync::Route over;
+  OptimizerKind optimizer;
   std::vector<std::string> servers;
 };
 void PrintTo(const Way& value, std::ostream* out) { *out << value.name; }
+
+constexpr std::array overlap_modes = {OverlapMode::none, OverlapMode::backward, OverlapMode::both};
 
 class Overlap : public Training {};
 
 class OverlapOver : public Overlap, public ::testing::WithParamInterface<Way> {
  protected:
-  Experiment with(const std::string& overlap) const {
+  Experiment with(OverlapMode overlap) const {
     Experiment experiment = small_experiment(4);
     experiment.sync.overlap = overlap;
     experiment.sync.over = GetParam().over;
     experiment.sync.collective = "halving-doubling";
     experiment.optimizer.kind = GetParam().optimizer;
-    if (GetParam().optimizer != "sgd") experiment.optimizer.momentum = 0.0;
+    if (GetParam().optimizer != OptimizerKind::sgd) experiment.optimizer.momentum = 0.0;
     experiment.placement.servers = GetParam().servers;
     experiment.evaluate_every = 2;
     experiment.placement.evaluator = "host-0";
@@ -44,27 +47,28 @@ class OverlapOver : public Overlap, public ::testing::WithParamInterface<Way> {
 };
 
 TEST_P(OverlapOver, TheModelIsTheSame) {
-  for (const char* overlap : {"none", "backward", "both"}) train_apart(with(overlap), overlap);
-  train(with("backward"));
+  for (const OverlapMode overlap : overlap_modes) train_apart(with(overlap), to_text(overlap));
+  train(with(OverlapMode::backward));
   ASSERT_GT(job_->model().buckets.size(), 2U) << "there is nothing to overlap";
   for (const char* file : {"checkpoints/round_00000002.pt", "checkpoints/round_00000004.pt", "model.pt"}) {
     const auto expected = model_in(".", file);
-    for (const char* overlap : {"none", "backward", "both"})
-      EXPECT_TRUE(model_in(overlap, file) == expected) << file << " of " << overlap;
+    for (const OverlapMode overlap : overlap_modes)
+      EXPECT_TRUE(model_in(to_text(overlap), file) == expected) << file << " of " << to_text(overlap);
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Ways, OverlapOver,
-                         ::testing::Values(Way{"server", "server", "sgd", {"host-0"}},
-                                           Way{"shards", "server", "adam", {"host-0", "host-5"}},
-                                           Way{"all-reduce", "all-reduce", "sgd", {}},
-                                           Way{"all-reduce with Adam", "all-reduce", "adam", {}}),
-                         [](const auto& way) {
-                           std::string name = way.param.name;
-                           std::replace_if(
-                               name.begin(), name.end(), [](char c) { return !std::isalnum(c); }, '_');
-                           return name;
-                         });
+INSTANTIATE_TEST_SUITE_P(
+    Ways, OverlapOver,
+    ::testing::Values(Way{"server", sync::Route::server, OptimizerKind::sgd, {"host-0"}},
+                      Way{"shards", sync::Route::server, OptimizerKind::adam, {"host-0", "host-5"}},
+                      Way{"all-reduce", sync::Route::all_reduce, OptimizerKind::sgd, {}},
+                      Way{"all-reduce with Adam", sync::Route::all_reduce, OptimizerKind::adam, {}}),
+    [](const auto& way) {
+      std::string name = way.param.name;
+      std::replace_if(
+          name.begin(), name.end(), [](char c) { return !std::isalnum(c); }, '_');
+      return name;
+    });
 
 /// One worker and one server, 4 buckets of 1 ms each way. A pass over a bucket takes less.
 class OverlapOfOne : public Overlap {
@@ -72,7 +76,7 @@ class OverlapOfOne : public Overlap {
   static constexpr int rounds = 10;
   static constexpr double pass = 0.0005;
 
-  double makespan(const std::string& overlap) {
+  double makespan(OverlapMode overlap) {
     Experiment experiment = small_experiment(1);
     experiment.sync.overlap = overlap;
     experiment.workload.math = Experiment::Workload::Math::modelled;
@@ -85,19 +89,19 @@ class OverlapOfOne : public Overlap {
       const bool passes = work.kind == Work::Kind::forward || work.kind == Work::Kind::backward;
       return Seconds(passes ? pass * buckets : 0.0);
     };
-    return train_apart(experiment, overlap).count();
+    return train_apart(experiment, to_text(overlap)).count();
   }
 };
 
 TEST_F(OverlapOfOne, BackwardHidesAllPassesButTheFirst) {
-  EXPECT_NEAR(makespan("none") - makespan("backward"), rounds * 3 * pass, 1e-9);
+  EXPECT_NEAR(makespan(OverlapMode::none) - makespan(OverlapMode::backward), rounds * 3 * pass, 1e-9);
 }
 
 TEST_F(OverlapOfOne, ForwardHidesAllPassesButTheLast) {
-  EXPECT_NEAR(makespan("backward") - makespan("both"), (rounds - 1) * 3 * pass, 1e-9);
+  EXPECT_NEAR(makespan(OverlapMode::backward) - makespan(OverlapMode::both), (rounds - 1) * 3 * pass, 1e-9);
 }
 
-class StepDurations : public Overlap, public ::testing::WithParamInterface<const char*> {};
+class StepDurations : public Overlap, public ::testing::WithParamInterface<OverlapMode> {};
 
 /// A bucket takes longer on the network than a pass over it, so that an exchange goes on after backward.
 TEST_P(StepDurations, AreThoseOfDecodeForwardAndBackwardAlone) {
@@ -129,7 +133,7 @@ TEST_P(StepDurations, AreThoseOfDecodeForwardAndBackwardAlone) {
   EXPECT_EQ(pushes, (std::map<bool, int>{{false, 5}, {true, 5}}));
 }
 
-INSTANTIATE_TEST_SUITE_P(Overlaps, StepDurations, ::testing::Values("none", "backward", "both"));
+INSTANTIATE_TEST_SUITE_P(Overlaps, StepDurations, ::testing::ValuesIn(overlap_modes));
 
 }  // namespace
 }  // namespace tandem

@@ -25,7 +25,7 @@ constexpr double rate = 0.1;
 constexpr int workers = 4;
 constexpr int rounds = 5;
 
-Experiment without_server(const std::string& algorithm, const std::string& over,
+Experiment without_server(const std::string& algorithm, sync::Route over,
                           const std::map<std::string, OptionValue>& options = {}, int count = workers) {
   Experiment experiment = testing::plain_experiment(count, rate);
   experiment.stop.rounds = rounds;
@@ -43,7 +43,7 @@ class Peers : public testing::TrainingByHand {
 
   /// The mean of all models after the job.
   std::vector<float> by_hand(const Members& members, bool step_first) const {
-    const auto learner = make_job_learner(*job_);
+    const auto learner = make_job_learner(job_->replica_plan());
     std::vector<Model> models(workers, initial());
     for (int round = 0; round < rounds; ++round) {
       std::vector<Model> steps;
@@ -74,14 +74,14 @@ class Peers : public testing::TrainingByHand {
 };
 
 TEST_F(Peers, DPsgdAveragesTheOldModelsAndStepsFromTheirMean) {
-  train(without_server("d-psgd", "peers"));
+  train(without_server("d-psgd", sync::Route::peers));
   const Members ring = [](int, int worker) { return sync::neighbourhood("ring", workers, worker); };
   expect_close(final_model(), by_hand(ring, false), 1e-5F);
   EXPECT_GT(distance(final_model(), by_hand(ring, true)), 1e-5F) << "the orders are too alike to tell";
 }
 
 TEST_F(Peers, DPsgdStepsThenAverages) {
-  train(without_server("d-psgd", "peers", {{"order", std::string("step-first")}}));
+  train(without_server("d-psgd", sync::Route::peers, {{"order", std::string("step-first")}}));
   const Members ring = [](int, int worker) { return sync::neighbourhood("ring", workers, worker); };
   expect_close(final_model(), by_hand(ring, true), 1e-5F);
 }
@@ -91,7 +91,7 @@ class AveragingWithAll : public Peers,
                          public ::testing::WithParamInterface<std::map<std::string, OptionValue>> {};
 
 TEST_P(AveragingWithAll, AfterTheStepIsBsp) {
-  Experiment experiment = without_server("d-psgd", "peers", GetParam());
+  Experiment experiment = without_server("d-psgd", sync::Route::peers, GetParam());
   experiment.sync.options["order"] = std::string("step-first");
   experiment.optimizer.momentum = 0.9;
   train(experiment);
@@ -105,17 +105,18 @@ INSTANTIATE_TEST_SUITE_P(
 
 TEST_F(Peers, AveragingInOneGroupOfAllIsBsp) {
   Experiment experiment =
-      without_server("group-average", "all-reduce", {{"group_size", std::int64_t{workers}}});
+      without_server("group-average", sync::Route::all_reduce, {{"group_size", std::int64_t{workers}}});
   experiment.optimizer.momentum = 0.9;
   train(experiment);
   expect_close(final_model(), sequential_model(rounds), 1e-5F);
 }
 
 TEST_F(Peers, GroupsAverageAmongThemselves) {
-  train(without_server("group-average", "all-reduce"));
+  train(without_server("group-average", sync::Route::all_reduce));
   std::vector<std::unique_ptr<sync::WorkerPolicy>> policies;
   for (int worker = 0; worker < workers; ++worker)
-    policies.push_back(job_->algorithm().make.make_worker(job_->sync_setting(), worker));
+    policies.push_back(
+        job_->exchange().algorithm().make.make_worker(job_->exchange().sync_setting(), worker));
   const Members groups = [&](int, int worker) {
     const auto decision = policies[static_cast<std::size_t>(worker)]->on_step_done({{}, {}, 8, 1});
     return std::get<sync::Exchange>(decision).members;
@@ -126,7 +127,7 @@ TEST_F(Peers, GroupsAverageAmongThemselves) {
 class OneWorker : public Peers, public ::testing::WithParamInterface<std::string> {};
 
 TEST_P(OneWorker, AloneIsSequential) {
-  Experiment experiment = without_server(GetParam(), "peers", {}, 1);
+  Experiment experiment = without_server(GetParam(), sync::Route::peers, {}, 1);
   experiment.optimizer.momentum = 0.9;
   train(experiment);
   expect_close(final_model(), sequential_model(rounds), 1e-6F);
@@ -137,8 +138,9 @@ INSTANTIATE_TEST_SUITE_P(Catalogue, OneWorker,
                          testing::catalog_name);
 
 TEST_F(Peers, ACallLeavesBothWithTheirMean) {
-  train(without_server("ad-psgd", "peers"));
-  Replica caller(*job_, host_device(), 0), called(*job_, host_device(), 1);
+  train(without_server("ad-psgd", sync::Route::peers));
+  Replica caller(job_->replica_plan(), job_->exchange(), host_device(), 0),
+      called(job_->replica_plan(), job_->exchange(), host_device(), 1);
   Rng random(5);
   for (Replica* replica : {&caller, &called})
     for (float& value : replica->model()) value = static_cast<float>(random.normal());
@@ -155,7 +157,7 @@ TEST_F(Peers, ACallLeavesBothWithTheirMean) {
 }
 
 TEST_F(Peers, AdPsgdLearns) {
-  Experiment experiment = without_server("ad-psgd", "peers");
+  Experiment experiment = without_server("ad-psgd", sync::Route::peers);
   experiment.stop.rounds = 30;
   experiment.evaluate_every = 5;
   experiment.placement.evaluator = "host-0";
@@ -170,7 +172,7 @@ class Paces : public Peers, public ::testing::WithParamInterface<std::uint64_t> 
 TEST_P(Paces, AdPsgdEnds) {
   Rng random = Rng::stream(GetParam(), "paces");
   const int count = 2 + static_cast<int>(random.below(8));
-  Experiment experiment = without_server("ad-psgd", "peers", {}, count);
+  Experiment experiment = without_server("ad-psgd", sync::Route::peers, {}, count);
   experiment.workload.math = Experiment::Workload::Math::modelled;
   experiment.workload.batch = 16;
   experiment.seed = GetParam();
@@ -185,7 +187,7 @@ TEST_P(Paces, AdPsgdEnds) {
 INSTANTIATE_TEST_SUITE_P(Seeds, Paces, ::testing::Range<std::uint64_t>(1, 13));
 
 TEST_F(Peers, InAdPsgdNobodyWaitsForASlowerWorker) {
-  Experiment experiment = without_server("ad-psgd", "peers");
+  Experiment experiment = without_server("ad-psgd", sync::Route::peers);
   experiment.workload.math = Experiment::Workload::Math::modelled;
   experiment.workload.model = "synthetic";
   experiment.workload.synthetic_parameters = 100;
@@ -199,7 +201,7 @@ TEST_F(Peers, InAdPsgdNobodyWaitsForASlowerWorker) {
 }
 
 TEST_F(Peers, InAdPsgdNobodyWaitsForAWorkerThatDecodes) {
-  Experiment experiment = without_server("ad-psgd", "peers");
+  Experiment experiment = without_server("ad-psgd", sync::Route::peers);
   experiment.workload.math = Experiment::Workload::Math::modelled;
   experiment.workload.model = "synthetic";
   experiment.workload.synthetic_parameters = 100;
@@ -217,7 +219,7 @@ TEST_F(Peers, InAdPsgdNobodyWaitsForAWorkerThatDecodes) {
 }
 
 TEST_F(Peers, AdPsgdCanEndByTheClock) {
-  Experiment experiment = without_server("ad-psgd", "peers");
+  Experiment experiment = without_server("ad-psgd", sync::Route::peers);
   experiment.workload.math = Experiment::Workload::Math::modelled;
   experiment.stop.rounds = 0;
   experiment.stop.seconds = Seconds(0.5);

@@ -10,7 +10,7 @@ TEST_F(PrecisionTraining, Bf16LearnsNearlyTheSameInTheSameTime) {
   Experiment exact = small_experiment(2);
   exact.workload.model = "lenet";
   Experiment rough = exact;
-  rough.workload.precision = "bf16";
+  rough.workload.precision = Precision::bf16;
   const Seconds makespan = train_apart(exact, "exact");
   EXPECT_EQ(train_apart(rough, "rough"), makespan) << "emulated devices take what the platform says";
   train_apart(rough, "again");
@@ -19,7 +19,7 @@ TEST_F(PrecisionTraining, Bf16LearnsNearlyTheSameInTheSameTime) {
   EXPECT_EQ(final_model(), expected);
   EXPECT_EQ(model_in("again"), found);
   EXPECT_GT(distance(found, expected), 0.0F);
-  const float moved = distance(expected, initial_model(*job_));
+  const float moved = distance(expected, initial_model(job_->replica_plan()));
   EXPECT_LT(distance(found, expected), 0.5F * moved);
 }
 

@@ -27,8 +27,8 @@ class ResumedNoise : public ::testing::Test {
     experiment.stop.rounds = 10;
     experiment.placement.workers = {"host-0", "host-1"};
     experiment.placement.servers = {"host-2"};
-    experiment.run.devices = "native";
-    experiment.physics.noise = "profile";
+    experiment.run.devices = DeviceSpeed::native;
+    experiment.physics.noise = NoiseSource::profile;
     experiment.physics.profile = folder_.path().string() + "/profile.json";
     Profile profile;
     profile.paths = {{.from = "host-0", .to = "host-1", .messages = {}, .segments = {{0, 1e-4, 1e-8}}}};

@@ -19,7 +19,7 @@ constexpr int rounds = 5;
 /// A way from the workers to each other.
 struct Route {
   const char* name;
-  std::string over;
+  sync::Route over;
   std::vector<std::string> servers;
   std::string collective = "ring";
 };
@@ -41,7 +41,7 @@ class Rounds : public testing::TrainingByHand, public ::testing::WithParamInterf
                                   std::int64_t halves_after = 0) {
     Experiment experiment = experiment_of(algorithm, options);
     if (halves_after > 0) {
-      experiment.optimizer.schedule = "step";
+      experiment.optimizer.schedule = RateDecay::step;
       experiment.optimizer.step_every = halves_after;
       experiment.optimizer.step_factor = 0.5;
     }
@@ -57,7 +57,7 @@ class Rounds : public testing::TrainingByHand, public ::testing::WithParamInterf
   }
 
   void take_local_steps(Model& model, int worker, int steps, double at_rate = rate) const {
-    const auto learner = make_job_learner(*job_);
+    const auto learner = make_job_learner(job_->replica_plan());
     for (int step = 0; step < steps; ++step) descend(model, gradient_at(*learner, model, worker), at_rate);
   }
 
@@ -197,7 +197,7 @@ TEST_P(Rounds, EasgdDrawsModelsAndCentreToEachOther) {
 
 TEST_P(Rounds, EasgdWithoutTieLeavesTheCentreAlone) {
   const auto trained = train_rounds("easgd", {{"beta", 0.0}});
-  EXPECT_EQ(trained, initial_model(*job_));
+  EXPECT_EQ(trained, initial_model(job_->replica_plan()));
 }
 
 /// One thing with several names: an outer step that is the mean change.
@@ -207,7 +207,7 @@ TEST_P(Rounds, WithoutAnOuterOptimiserOfItsOwnAllAreFedAvg) {
   for (const char* algorithm : {"fedavg", "slowmo", "diloco"})
     train_apart(experiment_of(algorithm, plain), algorithm);
   const auto trained = train_rounds("local-sgd", {{"h", std::int64_t{3}}});
-  EXPECT_GT(distance(trained, initial_model(*job_)), 1e-3F);
+  EXPECT_GT(distance(trained, initial_model(job_->replica_plan())), 1e-3F);
   for (const char* algorithm : {"fedavg", "slowmo", "diloco"})
     expect_close(model_in(algorithm), trained, 1e-6F);
 }
@@ -240,12 +240,13 @@ TEST_P(Rounds, EsyncWeighsBySteps) {
   expect_close(final_model(), rounded(model), 1e-5F);
 }
 
-INSTANTIATE_TEST_SUITE_P(Over, Rounds,
-                         ::testing::Values(Route{"Server", "server", {"host-0"}},
-                                           Route{"ThreeShards", "server", {"host-0", "host-4", "host-5"}},
-                                           Route{"AllReduce", "all-reduce", {}},
-                                           Route{"Native", "all-reduce", {}, "native"}),
-                         [](const auto& instance) { return std::string(instance.param.name); });
+INSTANTIATE_TEST_SUITE_P(
+    Over, Rounds,
+    ::testing::Values(Route{"Server", sync::Route::server, {"host-0"}},
+                      Route{"ThreeShards", sync::Route::server, {"host-0", "host-4", "host-5"}},
+                      Route{"AllReduce", sync::Route::all_reduce, {}},
+                      Route{"Native", sync::Route::all_reduce, {}, "native"}),
+    [](const auto& instance) { return std::string(instance.param.name); });
 
 }  // namespace
 }  // namespace tandem

@@ -26,7 +26,7 @@ TEST_F(ScriptTraining, WorkersTogetherLearnWhatOneWould) {
 
 TEST_F(ScriptTraining, AllReduceToo) {
   Experiment wanted = experiment();
-  wanted.sync.over = "all-reduce";
+  wanted.sync.over = sync::Route::all_reduce;
   wanted.placement.servers.clear();
   train(wanted);
   expect_close(final_model(), sequential_model(5), 1e-5F);

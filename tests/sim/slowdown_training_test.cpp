@@ -28,7 +28,7 @@ class SlowNowAndThen : public Training {
     experiment.run.slowdown_factor = 50;
     std::map<Rank, ComputeTimeSampler> devices;
     price_ = [&](Rank rank, const Work& work) {
-      return devices.try_emplace(rank, *job_, rank, job_->experiment().seed).first->second.next(work);
+      return devices.try_emplace(rank, *job_, rank, job_->spec().experiment.seed).first->second.next(work);
     };
     Journal journal = train(experiment);
     price_ = nullptr;
@@ -53,9 +53,9 @@ TEST_F(SlowNowAndThen, StepsAreSlowAsDrawn) {
   for (const auto& [place, step] : steps_of(journal)) {
     const Work work{.kind = Work::Kind::forward, .samples = step->samples, .step = step->step};
     const double factor =
-        drawn.try_emplace(place.first, job_->experiment(), place.first).first->second.next(work);
+        drawn.try_emplace(place.first, job_->spec().experiment, place.first).first->second.next(work);
     slow_steps += factor > 1 ? 1 : 0;
-    const double expected = job_->cost_model(place.first).price(work).count() * factor;
+    const double expected = job_->devices().cost_model(place.first).price(work).count() * factor;
     EXPECT_NEAR(forward_s(*step), expected, 1e-6 * expected);
   }
   EXPECT_GT(slow_steps, 4);
@@ -85,7 +85,7 @@ TEST_F(SlowNowAndThen, ARoundOfBspWaitsForItsSlowestStep) {
 TEST_F(SlowNowAndThen, WithoutProbabilityNobodyIsSlow) {
   for (const auto& step : train_slowly(0.0).steps) {
     const Work work{.kind = Work::Kind::forward, .samples = step.samples};
-    const double price = job_->cost_model(step.rank).price(work).count();
+    const double price = job_->devices().cost_model(step.rank).price(work).count();
     EXPECT_NEAR(forward_s(step), price, 1e-6 * price);
   }
 }

@@ -18,10 +18,10 @@ using testing::Training;
 
 struct Route {
   std::string name;
-  std::string over;
+  sync::Route over;
   std::vector<std::string> servers;
-  std::string update_at = "server";
-  bool by_worker() const { return over == "all-reduce" || update_at == "workers"; }
+  UpdateSide update_at = UpdateSide::server;
+  bool by_worker() const { return over == sync::Route::all_reduce || update_at == UpdateSide::workers; }
 };
 void PrintTo(const Route& value, std::ostream* out) { *out << value.name; }
 
@@ -78,8 +78,8 @@ class Statistics : public Training, public ::testing::WithParamInterface<Route> 
     std::vector<std::unique_ptr<Learner>> learners;
     std::vector<Optimizer> optimizers;
     for (int worker = 0; worker < 2; ++worker) {
-      learners.push_back(make_job_learner(*job_));
-      optimizers.emplace_back(job_->optimizer_setting(), description.elements());
+      learners.push_back(make_job_learner(job_->replica_plan()));
+      optimizers.emplace_back(job_->exchange().optimizer_setting(), description.elements());
     }
     for (int round = 0; round < rounds; ++round) {
       std::vector<float> sum(static_cast<std::size_t>(description.elements()));
@@ -100,7 +100,7 @@ class Statistics : public Training, public ::testing::WithParamInterface<Route> 
 
 TEST_P(Statistics, OfOnesOwnStayAtTheirWorker) {
   train(experiment(false));
-  const auto model = final_model(), repeated = by_hand(2), start = initial_model(*job_);
+  const auto model = final_model(), repeated = by_hand(2), start = initial_model(job_->replica_plan());
   expect_close(part(model, false), part(repeated, false), 1e-4F);
   EXPECT_GT(distance(part(model, false), part(start, false)), 1e-3F);
   EXPECT_GT(distance(part(repeated, true), part(start, true)), 1e-2F);
@@ -112,7 +112,7 @@ TEST_P(Statistics, AveragedOnesAreInTheModel) {
   train(experiment(true));
   const auto model = final_model();
   for (const float value : model) ASSERT_TRUE(std::isfinite(value));
-  EXPECT_GT(distance(part(model, true), part(initial_model(*job_), true)), 1e-2F);
+  EXPECT_GT(distance(part(model, true), part(initial_model(job_->replica_plan()), true)), 1e-2F);
 }
 
 TEST_P(Statistics, TravelIfTheyAreAveraged) { expect_traffic(true); }
@@ -134,12 +134,13 @@ TEST_P(Statistics, OfOnesOwnCannotBeEvaluatedByAServer) {
   EXPECT_NO_THROW(make());
 }
 
-INSTANTIATE_TEST_SUITE_P(Over, Statistics,
-                         ::testing::Values(Route{"Server", "server", {"host-0"}},
-                                           Route{"ThreeShards", "server", {"host-0", "host-4", "host-5"}},
-                                           Route{"StepsOfWorkers", "server", {"host-0", "host-4"}, "workers"},
-                                           Route{"AllReduce", "all-reduce", {}}),
-                         [](const auto& instance) { return instance.param.name; });
+INSTANTIATE_TEST_SUITE_P(
+    Over, Statistics,
+    ::testing::Values(Route{"Server", sync::Route::server, {"host-0"}},
+                      Route{"ThreeShards", sync::Route::server, {"host-0", "host-4", "host-5"}},
+                      Route{"StepsOfWorkers", sync::Route::server, {"host-0", "host-4"}, UpdateSide::workers},
+                      Route{"AllReduce", sync::Route::all_reduce, {}}),
+    [](const auto& instance) { return instance.param.name; });
 
 }  // namespace
 }  // namespace tandem

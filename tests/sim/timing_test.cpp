@@ -150,9 +150,10 @@ TEST(Timing, MessagesToOneRankFollowEachOther) {
   lab::run(lab::star(2), lab::hosts(2), [&](Context& context) {
     std::array<Pending, 2> pendings;
     for (int i = 0; i < 2; ++i)
-      pendings[static_cast<std::size_t>(i)] = context.rank() == 0
-                                                  ? context.send(1, {i, false}, {Bytes(size), nullptr})
-                                                  : context.receive(0, {i, false}, {Bytes(size), nullptr});
+      pendings[static_cast<std::size_t>(i)] =
+          context.rank() == 0
+              ? context.send(1, {static_cast<std::int16_t>(i), false}, {Bytes(size), nullptr})
+              : context.receive(0, {static_cast<std::int16_t>(i), false}, {Bytes(size), nullptr});
     if (context.rank() == 0) return context.wait_all(pendings);
     for (std::size_t i = 0; i < 2; ++i) {
       context.wait(pendings[i]);
@@ -187,8 +188,10 @@ TEST(Timing, AConnectionHasOneShareOfALink) {
     std::vector<Pending> pendings;
     const auto pend = [&](Rank other, int count) {
       for (int i = 0; i < count; ++i)
-        pendings.push_back(context.rank() == 0 ? context.receive(other, {i, false}, {Bytes(size), nullptr})
-                                               : context.send(0, {i, false}, {Bytes(size), nullptr}));
+        pendings.push_back(
+            context.rank() == 0
+                ? context.receive(other, {static_cast<std::int16_t>(i), false}, {Bytes(size), nullptr})
+                : context.send(0, {static_cast<std::int16_t>(i), false}, {Bytes(size), nullptr}));
     };
     if (context.rank() < 2) pend(1, 3);
     if (context.rank() != 1) pend(2, 1);
@@ -358,6 +361,20 @@ TEST(Timing, ADelayedDiskIsTakenThatMuchLonger) {
   const auto result = lab::run_on(delayed, lab::star(1, "", disk), lab::hosts(1), body);
   EXPECT_EQ(2, asked);
   EXPECT_NEAR(0.5 + 0.125 + 1.0 + 0.25, result.makespan.count(), 2 * precision_s);
+}
+
+TEST(Timing, EachRequestOfADiskIsDelayed) {
+  const std::string disk = "<disk id=\"d\" read_bw=\"100MBps\" write_bw=\"50MBps\"/>";
+  const auto body = [](Context& context) {
+    Pending read = context.read(0, {Bytes(50'000'000), 3}, {});
+    context.wait(read);
+  };
+  const auto delayed = [](SimulationSetting setting) {
+    setting.disk_delay = [](Rank) { return Seconds(0.125); };
+    return simulate(setting);
+  };
+  const auto result = lab::run_on(delayed, lab::star(1, "", disk), lab::hosts(1), body);
+  EXPECT_NEAR(0.5 + 3 * 0.125, result.makespan.count(), 2 * precision_s);
 }
 
 TEST(Timing, SleepsOverlap) {

@@ -20,13 +20,11 @@
 #include <vector>
 
 #include "platforms/load.hpp"
-#include "sim/simulation.hpp"
+#include "sim/job_world.hpp"
 #include "tests/sim/temporary_platform.hpp"
 #include "workloads/exchange/replica.hpp"
 #include "workloads/job/job.hpp"
 #include "workloads/model/optimizer.hpp"
-#include "workloads/records/recording_context.hpp"
-#include "workloads/roles/run_role.hpp"
 
 namespace tandem::testing {
 
@@ -64,37 +62,23 @@ class Training : public ::testing::Test {
   }
   ~Training() override { std::filesystem::remove_all(directory_); }
 
-  /// Runs the job to its end and returns what its ranks noted.
+  /// Runs the job to its end and returns the journal of its ranks.
   Journal train(Experiment experiment, bool operations = false) {
     const TemporaryPlatform file(TemporaryPlatform::star(10, 1e8, 1e-4, host_properties_));
     experiment.platform = file.path();
     job_ = std::make_unique<Job>(std::move(experiment), platforms::load_platform(file.path()),
                                  directory_.string());
-    std::vector<Journal> journals(job_->assignments().size());
-    std::vector<CostModel> prices;
-    sim::SimulationSetting setting;
-    setting.platform_file = file.path();
-    for (const RankAssignment& seat : job_->assignments()) {
-      setting.hosts.push_back(seat.host);
-      prices.push_back(job_->cost_model(static_cast<Rank>(prices.size())));
-    }
-    setting.price = [&](Rank rank, const Work& work) {
-      return price_ ? price_(rank, work) : prices[static_cast<std::size_t>(rank)].price(work);
+    const auto change = [this](sim::SimulationSetting& setting) {
+      if (price_) setting.price = price_;
+      setting.eager_limit = sim::SimulationSetting().eager_limit;
+      setting.all_reduce = [](std::span<const Rank> members, Bytes size) {
+        return Seconds(1e-5 * static_cast<double>(members.size()) + 1e-8 * static_cast<double>(size.count()));
+      };
     };
-    setting.all_reduce = [](std::span<const Rank> members, Bytes size) {
-      return Seconds(1e-5 * static_cast<double>(members.size()) + 1e-8 * static_cast<double>(size.count()));
-    };
-    setting.body = [&](Context& context) {
-      Journal& journal = journals[static_cast<std::size_t>(context.rank())];
-      journal.keep_decisions = true;
-      if (!operations) return run_role(*job_, context, journal);
-      RecordingContext recording(context, journal.operations);
-      run_role(*job_, recording, journal);
-    };
-    makespan_ = sim::simulate(setting).makespan;
-    Journal merged;
-    for (auto& journal : journals) merged.append(std::move(journal));
-    return merged;
+    sim::JobRun run =
+        sim::simulate_job(*job_, {.operations = operations, .decisions = true, .change = change});
+    makespan_ = run.makespan;
+    return std::move(run.journal);
   }
 
   /// Trains in a process and a folder of its own, since SimGrid has one engine a process; returns the
@@ -129,16 +113,16 @@ class Training : public ::testing::Test {
   /// The same number of optimiser steps by one learner on the union of all batches, which is the whole data
   /// set.
   std::vector<float> sequential_model(int steps, std::optional<double> momentum = {}) const {
-    OptimizerSetting setting = job_->optimizer_setting();
+    OptimizerSetting setting = job_->exchange().optimizer_setting();
     setting.momentum = momentum.value_or(setting.momentum);
     return sequential_model(steps, setting);
   }
   std::vector<float> sequential_model(int steps, const OptimizerSetting& setting) const {
-    const auto learner = make_job_learner(*job_);
+    const auto learner = make_job_learner(job_->replica_plan());
     Optimizer optimizer(setting, job_->model().elements());
-    const int steps_per_round = job_->steps_per_round();
+    const int steps_per_round = job_->exchange().steps_per_round();
     for (int step = 0; step < steps; ++step) {
-      learner->load(job_->dataset()->records(Dataset::Part::train));
+      learner->load(job_->data().dataset()->records(Dataset::Part::train));
       learner->forward();
       for (int bucket = 0; bucket < static_cast<int>(job_->model().buckets.size()); ++bucket)
         learner->backward(bucket);
@@ -152,8 +136,8 @@ class Training : public ::testing::Test {
   std::vector<double> gradient_at(Learner& learner, const std::vector<double>& model, int worker) const {
     std::copy(model.begin(), model.end(), learner.model().begin());
     std::vector<std::byte> batch;
-    for (const SampleId id : job_->shard(worker)) {
-      const auto record = job_->dataset()->record(Dataset::Part::train, id);
+    for (const SampleId id : job_->data().shard(worker)) {
+      const auto record = job_->data().dataset()->record(Dataset::Part::train, id);
       batch.insert(batch.end(), record.begin(), record.end());
     }
     learner.load(batch);

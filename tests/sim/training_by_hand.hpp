@@ -22,7 +22,7 @@ inline Experiment plain_experiment(int workers, double learning_rate) {
 class TrainingByHand : public Training {
  protected:
   Model initial() const {
-    const auto values = initial_model(*job_);
+    const auto values = initial_model(job_->replica_plan());
     return {values.begin(), values.end()};
   }
   static void descend(Model& model, const Model& gradient, double rate) {

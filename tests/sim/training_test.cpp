@@ -58,15 +58,15 @@ INSTANTIATE_TEST_SUITE_P(
                    [](Experiment& e) {
                      e.placement.servers = {"host-0", "host-5", "host-6"};
                    }},
-        Sequential{"Ring", 3, [](Experiment& e) { e.sync.over = "all-reduce"; }},
+        Sequential{"Ring", 3, [](Experiment& e) { e.sync.over = sync::Route::all_reduce; }},
         Sequential{"HalvingDoubling", 6,
                    [](Experiment& e) {
-                     e.sync.over = "all-reduce";
+                     e.sync.over = sync::Route::all_reduce;
                      e.sync.collective = "halving-doubling";
                    }},
         Sequential{"Native", 3,
                    [](Experiment& e) {
-                     e.sync.over = "all-reduce";
+                     e.sync.over = sync::Route::all_reduce;
                      e.sync.collective = "native";
                    }},
         alone("Sequential", "sequential"), alone("AspOfOneWorker", "asp"),
@@ -108,7 +108,7 @@ INSTANTIATE_TEST_SUITE_P(
                    [](Experiment& e) {
                      e.optimizer.momentum = 0.0;
                      use_local_sgd(e, 1);
-                     e.sync.over = "all-reduce";
+                     e.sync.over = sync::Route::all_reduce;
                    }},
         Sequential{"AdaCommOfOneStep", 4,
                    [](Experiment& e) {
@@ -144,7 +144,7 @@ INSTANTIATE_TEST_SUITE_P(
                    [](Experiment& e) {
                      e.optimizer.momentum = 0.0;
                      e.sync.algorithm = "esync";
-                     e.sync.over = "all-reduce";
+                     e.sync.over = sync::Route::all_reduce;
                      e.sync.options = {{"weights", std::string("samples")}};
                    }}),
     [](const auto& instance) { return std::string(instance.param.name); });
@@ -209,12 +209,12 @@ class EveryAlgorithm : public Training, public ::testing::WithParamInterface<Ser
   }
   void expect_sound(const Journal& journal, std::size_t shards) const {
     const auto logs = server_logs(journal);
-    const int workers = job_->sync_setting().workers;
+    const int workers = job_->exchange().sync_setting().workers;
     EXPECT_EQ(logs.size(), shards);
     for (const auto& [rank, log] : logs) {
       SCOPED_TRACE("server of rank " + std::to_string(rank));
       testing::ServerLaws::expect_kept(log, workers, true);
-      testing::expect_replays(GetParam().algorithm, job_->sync_setting(), log);
+      testing::expect_replays(GetParam().algorithm, job_->exchange().sync_setting(), log);
       const auto pushes = std::count_if(log.begin(), log.end(),
                                         [](const auto& line) { return line.event.starts_with("push"); });
       EXPECT_GE(pushes, workers * 12);
@@ -241,7 +241,7 @@ class Coordinated : public EveryAlgorithm {};
 /// Over an all-reduce a coordinator decides, and the first worker writes the checkpoints.
 TEST_P(Coordinated, EndsWithEveryExchangeAnswered) {
   Experiment experiment = uneven_experiment();
-  experiment.sync.over = "all-reduce";
+  experiment.sync.over = sync::Route::all_reduce;
   experiment.evaluate_every = 3;
   experiment.placement.workers = {"host-1", "host-1", "host-1", "host-1", "host-1", "host-2"};
   experiment.placement.evaluator = "host-0";
@@ -284,7 +284,7 @@ TEST_F(Training, TheEvaluatorSeesEveryRoundThatIsDueOverAllReduce) {
   Experiment experiment = small_experiment(2);
   experiment.evaluate_every = 2;
   experiment.stop.rounds = 6;
-  experiment.sync.over = "all-reduce";
+  experiment.sync.over = sync::Route::all_reduce;
   experiment.placement.servers.clear();
   experiment.placement.evaluator = "host-0";
   const Journal journal = train(experiment);
@@ -294,7 +294,7 @@ TEST_F(Training, TheEvaluatorSeesEveryRoundThatIsDueOverAllReduce) {
 
 TEST_F(Training, StorageThroughACacheNodeTrainsOnTheSameData) {
   Experiment experiment = small_experiment(4);
-  experiment.data.source = "storage";
+  experiment.data.source = DataSource::storage;
   experiment.data.cache_capacity = Bytes(20 * 785);
   experiment.placement.cache_nodes = {"host-0"};
   const Journal journal = train(experiment);
@@ -308,7 +308,7 @@ TEST_F(Training, StorageThroughACacheNodeTrainsOnTheSameData) {
 TEST_F(Training, AStepCountsTheSamplesThatCameFromStorage) {
   Experiment experiment = small_experiment(3);
   experiment.sync.algorithm = "lb-bsp";
-  experiment.data.source = "storage";
+  experiment.data.source = DataSource::storage;
   experiment.data.cache_capacity = Bytes(20 * 785);
   experiment.placement.workers = {"host-1", "host-2", "host-2"};  // two share a device
   experiment.placement.cache_nodes = {"host-0"};
@@ -330,7 +330,7 @@ TEST_F(Training, AStepCountsTheSamplesThatCameFromStorage) {
 TEST_F(Training, MinioHitsAreItsCapacityInEveryWarmEpoch) {
   Experiment experiment = small_experiment(2);
   experiment.workload.math = Experiment::Workload::Math::modelled;
-  experiment.data.source = "storage";
+  experiment.data.source = DataSource::storage;
   experiment.data.cache = "minio";
   experiment.data.cache_capacity = Bytes(20 * 785);
   experiment.data.prefetch = 0;

@@ -45,11 +45,11 @@ class UpdateAt : public Training, public ::testing::WithParamInterface<Change> {
     for (const char* name : {"checkpoints/round_00000002.pt", "model.pt"}) {
       const auto expected = model_in("one", name), found = model_in("other", name);
       EXPECT_TRUE(expected == found) << name << " is as far off as " << distance(expected, found);
-      EXPECT_GT(distance(expected, initial_model(*job_)), 1e-4F);
+      EXPECT_GT(distance(expected, initial_model(job_->replica_plan())), 1e-4F);
     }
   }
   static Experiment at_workers(Experiment experiment) {
-    experiment.optimizer.update_at = "workers";
+    experiment.optimizer.update_at = UpdateSide::workers;
     return experiment;
   }
 };
@@ -67,7 +67,7 @@ TEST_P(UpdateAtWorkers, LeadsToTheModelOfTheServer) {
 }
 
 void use_adam(Experiment& experiment) {
-  experiment.optimizer.kind = "adamw";
+  experiment.optimizer.kind = OptimizerKind::adamw;
   experiment.optimizer.momentum = 0.0;
   experiment.optimizer.learning_rate = 1e-3;
   experiment.optimizer.weight_decay = 0.1;
@@ -79,7 +79,7 @@ INSTANTIATE_TEST_SUITE_P(
                       Change{"NesterovInStepsOnThreeShards",
                              [](Experiment& e) {
                                e.optimizer.nesterov = true;
-                               e.optimizer.schedule = "step";
+                               e.optimizer.schedule = RateDecay::step;
                                e.optimizer.step_every = 2;
                                e.placement.servers = {"host-0", "host-5", "host-6"};
                              }},
@@ -88,11 +88,11 @@ INSTANTIATE_TEST_SUITE_P(
                                use_adam(e);
                                e.optimizer.warmup_rounds = 3;
                              }},
-                      Change{"WithoutOverlap", [](Experiment& e) { e.sync.overlap = "none"; }},
+                      Change{"WithoutOverlap", [](Experiment& e) { e.sync.overlap = OverlapMode::none; }},
                       Change{"AdamOnShardsWhileTheNextForwardRuns",
                              [](Experiment& e) {
                                use_adam(e);
-                               e.sync.overlap = "both";
+                               e.sync.overlap = OverlapMode::both;
                                e.sync.sharding = "round-robin";
                                e.placement.servers = {"host-0", "host-5", "host-6"};
                              }},
@@ -123,7 +123,7 @@ TEST_P(UpdateAtWorkersOfTwo, LeadsToTheModelOfAnAllReduce) {
   experiment.workload.batch = 32;
   GetParam().make(experiment);
   Experiment ring = experiment;
-  ring.sync.over = "all-reduce";
+  ring.sync.over = sync::Route::all_reduce;
   ring.placement.servers.clear();
   expect_same_models(ring, at_workers(experiment));
 }
@@ -133,7 +133,7 @@ INSTANTIATE_TEST_SUITE_P(Ways, UpdateAtWorkersOfTwo,
                                            Change{"AdamWhileTheNextForwardRuns",
                                                   [](Experiment& e) {
                                                     use_adam(e);
-                                                    e.sync.overlap = "both";
+                                                    e.sync.overlap = OverlapMode::both;
                                                   }},
                                            Change{"AveragedStatistics",
                                                   [](Experiment& e) { e = with_statistics(2); }},
@@ -147,7 +147,7 @@ INSTANTIATE_TEST_SUITE_P(Ways, UpdateAtWorkersOfTwo,
 /// Pushes are counted as those that a server makes its own update of; the first worker's model is evaluated.
 TEST_F(Training, MeansOfAServerAreUpdatesOfAllWorkers) {
   Experiment experiment = small_experiment(4);
-  experiment.optimizer.update_at = "workers";
+  experiment.optimizer.update_at = UpdateSide::workers;
   experiment.evaluate_every = 2;
   experiment.placement.evaluator = "host-0";
   const Journal journal = train(experiment);
@@ -167,7 +167,7 @@ TEST_F(Training, MeansOfAServerAreUpdatesOfAllWorkers) {
   expect_close(final_model(), sequential_model(5), 1e-5F);
 }
 
-class TimeOfUpdates : public Training, public ::testing::WithParamInterface<std::tuple<std::string, int>> {};
+class TimeOfUpdates : public Training, public ::testing::WithParamInterface<std::tuple<UpdateSide, int>> {};
 
 /// Four workers push to and pull from their shards. These add up four parts and step or scale the result;
 /// workers, where they step, do so with all of their model.
@@ -190,7 +190,7 @@ TEST_P(TimeOfUpdates, IsWhereTheyAreTaken) {
   };
   const Journal journal = train(experiment);
   constexpr double latency = 1e-4, bandwidth = 1e8;
-  const bool at_workers = update_at == "workers";
+  const bool at_workers = update_at == UpdateSide::workers;
   const double part = 4 * parameters / shards + sizeof(Note);
   const double at_server = (4 * reduce_s + (at_workers ? reduce_s : update_s)) / shards;
   const double exchange = 2 * (latency + 4 * part / bandwidth) + at_server;
@@ -207,10 +207,11 @@ TEST_P(TimeOfUpdates, IsWhereTheyAreTaken) {
 }
 
 INSTANTIATE_TEST_SUITE_P(At, TimeOfUpdates,
-                         ::testing::Combine(::testing::Values(std::string("server"), std::string("workers")),
+                         ::testing::Combine(::testing::Values(UpdateSide::server, UpdateSide::workers),
                                             ::testing::Values(1, 2)),
                          [](const auto& instance) {
-                           return std::get<0>(instance.param) + std::to_string(std::get<1>(instance.param));
+                           return to_text(std::get<0>(instance.param)) +
+                                  std::to_string(std::get<1>(instance.param));
                          });
 
 }  // namespace

@@ -6,10 +6,12 @@
 
 namespace {
 std::atomic<long> calls{0};
+std::atomic<long> bytes{0};
 }  // namespace
 
 void* operator new(std::size_t size) {
   ++calls;
+  bytes += static_cast<long>(size);
   if (void* memory = std::malloc(size == 0 ? 1 : size)) return memory;
   throw std::bad_alloc();
 }
@@ -19,5 +21,6 @@ void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
 namespace tandem::testing {
 
 long allocations() { return calls; }
+long allocated_bytes() { return bytes; }
 
 }  // namespace tandem::testing

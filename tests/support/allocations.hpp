@@ -5,5 +5,7 @@ namespace tandem::testing {
 
 /// Calls of operator new so far, by all threads.
 long allocations();
+/// Bytes asked of operator new so far, by all threads.
+long allocated_bytes();
 
 }  // namespace tandem::testing

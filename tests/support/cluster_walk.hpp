@@ -35,7 +35,7 @@ inline std::vector<int> walk(const cluster::Plan& plan, const cluster::Pair& pai
         arrival = numbered('t', number);
         break;
       default:
-        channels.push_back(plan.pipes.at(static_cast<std::size_t>(number)).channel);
+        channels.push_back(plan.shapers.at(static_cast<std::size_t>(number)).channel);
         arrival = numbered('b', number);
     }
   }

@@ -40,26 +40,28 @@ class DeviceMemoryContext final : public Context {
     const Slice own = place.slice();
     return keep(std::move(place), inner_.all_reduce(members, channel, own));
   }
-  Pending read(int disk, Bytes size, Kernel transfer) override {
-    return inner_.read(disk, size, std::move(transfer));
+  Pending read(int disk, DiskAccess access, Kernel transfer) override {
+    return inner_.read(disk, access, std::move(transfer));
   }
-  Pending write(int disk, Bytes size, Kernel transfer) override {
-    return inner_.write(disk, size, std::move(transfer));
+  Pending write(int disk, DiskAccess access, Kernel transfer) override {
+    return inner_.write(disk, access, std::move(transfer));
   }
   Pending sleep(Seconds duration) override { return inner_.sleep(duration); }
   bool is_done(const Pending& pending) override { return inner_.is_done(pending); }
+  void cancel(const Pending& pending) override { inner_.cancel(pending); }
+  void announce_departure() override { inner_.announce_departure(); }
 
   Completion wait(Pending& pending) override {
     const std::uint32_t slot = pending.slot();
     const Completion completion = inner_.wait(pending);
-    settle(slot);
+    settle(slot, completion.outcome);
     return completion;
   }
   Completion wait_any(std::span<Pending> pendings) override {
     std::vector<std::uint32_t> slots;
     for (const Pending& pending : pendings) slots.push_back(pending.empty() ? 0 : pending.slot());
     const Completion completion = inner_.wait_any(pendings);
-    settle(slots[completion.index]);
+    settle(slots[completion.index], completion.outcome);
     return completion;
   }
 
@@ -83,11 +85,12 @@ class DeviceMemoryContext final : public Context {
     if (!place.memory.empty()) places_.insert_or_assign(pending.slot(), std::move(place));
     return pending;
   }
-  void settle(std::uint32_t slot) {
+  void settle(std::uint32_t slot, Outcome outcome) {
     const auto found = places_.find(slot);
     if (found == places_.end()) return;
     const Place& place = found->second;
-    if (place.comes_back) copy_and_await(device(), place.of.data, place.memory.data(), place.memory.size());
+    if (place.comes_back && outcome == Outcome::done)
+      copy_and_await(device(), place.of.data, place.memory.data(), place.memory.size());
     places_.erase(found);
   }
 

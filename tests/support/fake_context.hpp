@@ -10,6 +10,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <stdexcept>
 #include <thread>
 #include <tuple>
@@ -50,8 +51,11 @@ class FakeWorld {
     Note note = {};
     std::shared_ptr<Operation> partner = {};  ///< of a receive: the matched send
     bool taken = false;                       ///< of a send: the receiver has copied it
+    bool matched = false;                     ///< of a message: send and receive have met
+    Outcome outcome = Outcome::done;          ///< other than done: it can end so
     std::shared_ptr<Sum> sum = {};            ///< of an all-reduce
     bool can_end() const {
+      if (outcome != Outcome::done) return true;
       if (kind == Kind::all_reduce) return sum->missing == 0;
       return kind == Kind::compute || taken || (kind == Kind::receive && partner);
     }
@@ -63,6 +67,7 @@ class FakeWorld {
     void match() {
       while (!sends.empty() && !receives.empty()) {
         receives.front()->partner = sends.front();
+        receives.front()->matched = sends.front()->matched = true;
         sends.pop_front();
         receives.pop_front();
       }
@@ -76,6 +81,7 @@ class FakeWorld {
   std::condition_variable changed_;
   std::map<Key, Mailbox> mailboxes_;
   std::map<std::vector<Rank>, Sums> sums_;
+  std::set<Rank> departed_;
   std::exception_ptr failure_;
 };
 
@@ -101,6 +107,7 @@ class FakeContext final : public Context {
     auto& mailbox = world_.mailboxes_[{rank_, to, channel.number()}];
     mailbox.sends.push_back(operations_[pending.slot()]);
     mailbox.match();
+    settle_departures();
     world_.changed_.notify_all();
     return pending;
   }
@@ -110,6 +117,7 @@ class FakeContext final : public Context {
     auto& mailbox = world_.mailboxes_[{from, rank_, channel.number()}];
     mailbox.receives.push_back(operations_[pending.slot()]);
     mailbox.match();
+    settle_departures();
     return pending;
   }
   Pending all_reduce(std::span<const Rank> members, Channel channel, Slice vector) override {
@@ -127,13 +135,31 @@ class FakeContext final : public Context {
     world_.changed_.notify_all();
     return add({.kind = Kind::all_reduce, .slice = vector, .sum = sum});
   }
-  Pending read(int, Bytes, Kernel transfer) override { return compute({}, std::move(transfer)); }
-  Pending write(int, Bytes, Kernel transfer) override { return compute({}, std::move(transfer)); }
+  Pending read(int, DiskAccess, Kernel transfer) override { return compute({}, std::move(transfer)); }
+  Pending write(int, DiskAccess, Kernel transfer) override { return compute({}, std::move(transfer)); }
   Pending sleep(Seconds) override { return compute({}, {}); }
 
   bool is_done(const Pending& pending) override {
     const std::lock_guard lock(world_.mutex_);
     return operations_[pending.slot()]->can_end();
+  }
+
+  void cancel(const Pending& pending) override {
+    const std::lock_guard lock(world_.mutex_);
+    const auto& operation = operations_[pending.slot()];
+    const bool is_message = operation->kind == Kind::send || operation->kind == Kind::receive;
+    if (!is_message || operation->matched || operation->outcome != Outcome::done) return;
+    operation->outcome = Outcome::cancelled;
+    for (auto& [key, mailbox] : world_.mailboxes_) {
+      std::erase(mailbox.sends, operation);
+      std::erase(mailbox.receives, operation);
+    }
+  }
+  void announce_departure() override {
+    const std::lock_guard lock(world_.mutex_);
+    world_.departed_.insert(rank_);
+    settle_departures();
+    world_.changed_.notify_all();
   }
 
   Completion wait(Pending& pending) override { return wait_any({&pending, 1}); }
@@ -153,7 +179,7 @@ class FakeContext final : public Context {
     const std::size_t index = able[rng_.below(able.size())];
     const auto operation = operations_[pendings[index].release()];
     Note note;
-    if (operation->kind == Kind::receive) {
+    if (operation->kind == Kind::receive && operation->outcome == Outcome::done) {
       note = operation->partner->note;
       take(*operation);
     }
@@ -162,7 +188,7 @@ class FakeContext final : public Context {
       std::memcpy(operation->slice.data, operation->sum->values.data(), size_of(operation->slice));
     lock.unlock();
     if (operation->kernel) operation->kernel();
-    return {index, note};
+    return {index, note, std::nullopt, operation->outcome};
   }
 
  private:
@@ -171,6 +197,21 @@ class FakeContext final : public Context {
   Pending add(FakeWorld::Operation operation) {
     operations_.push_back(std::make_shared<FakeWorld::Operation>(std::move(operation)));
     return Pending(static_cast<std::uint32_t>(operations_.size() - 1));
+  }
+  /// Ends what waits for a rank that has left.
+  void settle_departures() {
+    if (world_.departed_.empty()) return;
+    for (auto& [key, mailbox] : world_.mailboxes_) {
+      const auto& [from, to, channel] = key;
+      const bool to_departed = world_.departed_.contains(to);
+      if (to_departed) end_all(mailbox.sends, Outcome::peer_left);
+      if (to_departed || world_.departed_.contains(from))
+        end_all(mailbox.receives, to_departed ? Outcome::cancelled : Outcome::peer_left);
+    }
+  }
+  static void end_all(std::deque<FakeWorld::Shared>& operations, Outcome outcome) {
+    for (const auto& operation : operations) operation->outcome = outcome;
+    operations.clear();
   }
   static std::size_t size_of(const Slice& slice) { return static_cast<std::size_t>(slice.size.count()); }
   static void add_to(FakeWorld::Sum& sum, const Slice& vector) {

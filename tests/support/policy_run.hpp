@@ -2,12 +2,14 @@
 // communication, so that the closed forms of the papers can be checked without any context.
 #pragma once
 
+#include <algorithm>
 #include <functional>
 #include <limits>
 #include <map>
 #include <optional>
 #include <queue>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "policies/sync/policy.hpp"
@@ -43,11 +45,11 @@ class PolicyRun {
   void let_steps_take(std::function<Seconds(int worker, int batch)> duration) {
     duration_of_ = std::move(duration);
   }
-  /// Of the answers to reports made as a step begins, half never arrive.
+  /// Half of the answers to reports made as a step begins never arrive.
   void lose_answers(Rng rng) { loses_answers_ = rng; }
-  /// Pushes tell this loss from now on.
+  /// The loss of pushes from now on.
   void set_loss(double loss) { loss_ = loss; }
-  /// Until the model has been updated that often, or nothing can happen any more.
+  /// Runs until the model has had `updates` updates, or no event is left.
   void run_updates(int updates) {
     while (version_ < updates && !ends_.empty()) {
       const auto [time, worker] = ends_.top();
@@ -63,20 +65,31 @@ class PolicyRun {
     server_->on_left(event, decisions);
     execute(event, decisions);
   }
-  /// As a job ends: whoever is answered from now on leaves. Runs until nothing can happen any more.
+  /// As a job ends: every worker that is answered from now on leaves. Runs until no event is left.
   void stop() {
     stopping_ = true;
     run_updates(std::numeric_limits<int>::max());
   }
 
   double now() const { return now_; }
-  /// Share of the job that is done; the run may go on beyond its end.
+  /// Share of the job that is done; the run may continue beyond its end.
   double done() const { return pushes_ / (static_cast<double>(workers_.size()) * pushes_of_job); }
   int batch(int worker) const { return workers_[index(worker)].batch; }
   int version() const { return version_; }
   const sync::Setting& setting() const { return setting_; }
   /// The worker has pushed and has no reply yet.
   bool is_waiting(int worker) const { return workers_[index(worker)].waits; }
+  /// The worker is there and computes, and others would remain.
+  bool can_lose(int worker) const {
+    const auto present = std::ranges::count_if(workers_, [](const Worker& one) { return !one.gone; });
+    return present > 1 && !is_waiting(worker) && !has_left(worker);
+  }
+  /// The serialised states of all policies, the server's first.
+  std::vector<std::string> states() {
+    std::vector<std::string> all = {serialised(*server_)};
+    for (Worker& worker : workers_) all.push_back(serialised(*worker.policy));
+    return all;
+  }
   bool has_left(int worker) const { return workers_[index(worker)].gone; }
   /// Local steps of each push of a worker, in order.
   const std::vector<int>& steps(int worker) const { return workers_[index(worker)].steps; }
@@ -84,15 +97,23 @@ class PolicyRun {
   const std::vector<int>& staleness() const { return staleness_; }
   const std::vector<double>& update_times() const { return update_times_; }
   const ServerLog& log() const { return log_; }
+  /// From now on, and in the same way after each later call, fresh policies restored from the serialised
+  /// state of the old ones decide. Reports a test failure where a state does not survive that.
+  void replace_policies() {
+    std::unique_ptr<sync::ServerPolicy> server = entry_.make.make_server(setting_);
+    replace(server_, std::move(server));
+    for (int worker = 0; worker < setting_.workers; ++worker)
+      replace(workers_[index(worker)].policy, entry_.make.make_worker(setting_, worker));
+  }
 
  private:
   struct Worker {
     std::unique_ptr<sync::WorkerPolicy> policy;
     int batch = configured_batch;
     int version = 0;
-    int local_steps = 0;            ///< since its last push
-    int samples = 0;                ///< since its last push
-    std::optional<bool> told = {};  ///< since its last push
+    int local_steps = 0;              ///< since its last push
+    int samples = 0;                  ///< since its last push
+    std::optional<bool> answer = {};  ///< by the coordinator, since its last push
     Seconds duration = {};
     bool waits = false;
     bool gone = false;
@@ -106,6 +127,14 @@ class PolicyRun {
     }
   };
 
+  template <class Policy>
+  static void replace(std::unique_ptr<Policy>& old, std::unique_ptr<Policy> fresh) {
+    const std::string state = serialised(*old);
+    restore(*fresh, state);
+    EXPECT_EQ(serialised(*fresh), state);
+    old = std::move(fresh);
+  }
+
   Seconds duration_of(int worker) const {
     const int batch = workers_[index(worker)].batch;
     if (duration_of_) return duration_of_(worker, batch);
@@ -118,7 +147,7 @@ class PolicyRun {
     now_ = time;
     if (one.policy->reports({one.local_steps})) {
       const bool ready = report(worker).ready;
-      if (!loses_answers_ || loses_answers_->below(2) == 0) one.told = one.told.value_or(false) || ready;
+      if (!loses_answers_ || loses_answers_->below(2) == 0) one.answer = one.answer.value_or(false) || ready;
     }
     one.duration = duration_of(worker) * factor;
     ends_.push({time + one.duration.count(), worker});
@@ -132,7 +161,7 @@ class PolicyRun {
     worker.samples += worker.batch;
     if (gradient) return push(number);
     auto decision = worker.policy->on_step_done(
-        {Seconds(time), worker.duration, worker.batch, worker.local_steps, worker.told});
+        {Seconds(time), worker.duration, worker.batch, worker.local_steps, worker.answer});
     if (std::holds_alternative<sync::Ask>(decision)) decision = worker.policy->on_answer(report(number));
     if (std::holds_alternative<sync::Exchange>(decision)) return push(number);
     start_step(number, time);
@@ -145,7 +174,7 @@ class PolicyRun {
     server_->on_report(event, decisions);
     execute(event, decisions);
     const auto& answer = std::get<sync::AnswerReport>(decisions.at(0));
-    return {Seconds(now_), answer.ready, answer.members};
+    return {Seconds(now_), answer.ready};
   }
 
   void push(int number) {
@@ -159,7 +188,7 @@ class PolicyRun {
     staleness_.push_back(version_ - worker.version);
     worker.local_steps = 0;
     worker.samples = 0;
-    worker.told.reset();
+    worker.answer.reset();
     worker.waits = true;
     execute(event, decisions);
   }

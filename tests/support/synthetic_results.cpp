@@ -9,6 +9,7 @@
 #include "policies/sync/policy.hpp"
 #include "policies/sync/replay.hpp"
 #include "policies/vocabulary/rng.hpp"
+#include "workloads/records/summary.hpp"
 
 namespace tandem::testing {
 namespace {
@@ -45,7 +46,7 @@ class SyntheticRun {
     const sync::Setting setting{
         .workers = workers(),
         .batch = batch,
-        .route = sync::parse_route(job.over),
+        .route = job.over,
         .options = Options::resolve(job.algorithm, entry_.options, experiment_of(job).sync.options)};
     server_ = entry_.make.make_server(setting);
     for (int worker = 0; worker < workers(); ++worker) {
@@ -86,7 +87,7 @@ class SyntheticRun {
   static Seconds& phase(StepRecord& step, Phase which) {
     return step.phases[static_cast<std::size_t>(which)];
   }
-  bool has_server() const { return job_.over == "server"; }
+  bool has_server() const { return job_.over == sync::Route::server; }
   /// Of a push, and of what comes back: the server, or the neighbours in a ring.
   int receiver(int number) const { return has_server() ? workers() : (number + 1) % workers(); }
   int sender(int number) const { return has_server() ? workers() : (number + workers() - 1) % workers(); }
@@ -150,7 +151,7 @@ class SyntheticRun {
     const auto decisions = told(
         sync::Report{Seconds(now_), number, worker.version, worker.local_steps, Seconds(worker.own_time)});
     const auto& answer = std::get<sync::AnswerReport>(decisions.at(0));
-    return {Seconds(now_), answer.ready, answer.members};
+    return {Seconds(now_), answer.ready};
   }
 
   void push(int number) {
@@ -248,7 +249,7 @@ Results synthetic_run(const SyntheticJob& job, const std::string& world, const S
     info.roles.emplace_back("worker");
     info.hosts.push_back("lab-" + std::to_string(i + 1));
   }
-  if (job.over == "server") {
+  if (job.over == sync::Route::server) {
     info.roles.emplace_back("server");
     info.hosts.emplace_back("lab-head");
   }
@@ -283,15 +284,16 @@ validation::VariantResults synthetic_variant(const SyntheticJob& job, const Synt
 }
 
 std::vector<validation::VariantResults> six_variants(const SyntheticReality& reality) {
-  const std::vector<SyntheticJob> jobs = {{.name = "bsp"},
-                                          {.name = "asp", .algorithm = "asp", .exchange_s = 0.009},
-                                          {.name = "esync", .algorithm = "esync", .exchange_s = 0.007},
-                                          {.name = "local-sgd", .algorithm = "local-sgd", .rounds = 20},
-                                          {.name = "bsp-ring", .over = "all-reduce", .exchange_s = 0.010},
-                                          {.name = "bsp-halving-doubling",
-                                           .over = "all-reduce",
-                                           .collective = "halving-doubling",
-                                           .exchange_s = 0.008}};
+  const std::vector<SyntheticJob> jobs = {
+      {.name = "bsp"},
+      {.name = "asp", .algorithm = "asp", .exchange_s = 0.009},
+      {.name = "esync", .algorithm = "esync", .exchange_s = 0.007},
+      {.name = "local-sgd", .algorithm = "local-sgd", .rounds = 20},
+      {.name = "bsp-ring", .over = sync::Route::all_reduce, .exchange_s = 0.010},
+      {.name = "bsp-halving-doubling",
+       .over = sync::Route::all_reduce,
+       .collective = "halving-doubling",
+       .exchange_s = 0.008}};
   std::vector<validation::VariantResults> variants;
   for (const auto& job : jobs) variants.push_back(synthetic_variant(job, reality));
   return variants;
@@ -302,7 +304,7 @@ std::vector<validation::VariantResults> many_variants(std::size_t count, std::ui
       {.name = "bsp"},
       {.name = "asp", .algorithm = "asp", .exchange_s = 0.009},
       {.name = "esync", .algorithm = "esync", .exchange_s = 0.007},
-      {.name = "bsp-ring", .over = "all-reduce", .exchange_s = 0.010}};
+      {.name = "bsp-ring", .over = sync::Route::all_reduce, .exchange_s = 0.010}};
   Rng rng = Rng::stream(seed, "many variants");
   std::vector<validation::VariantResults> variants;
   double size = 1;

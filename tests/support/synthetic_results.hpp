@@ -14,7 +14,7 @@ namespace tandem::testing {
 struct SyntheticJob {
   std::string name = "bsp";
   std::string algorithm = "bsp";
-  std::string over = "server";
+  sync::Route over = sync::Route::server;
   std::string collective = "ring";
   std::vector<double> step_s = {0.020, 0.022, 0.031, 0.048};  ///< forward + backward of each worker
   double exchange_s = 0.006;                                  ///< there and back, alone on the wire

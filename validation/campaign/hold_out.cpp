@@ -37,10 +37,11 @@ void check_apart(const ProfileOrigin& profile, const std::vector<std::string>& r
   for (const auto& directory : run_directories) {
     const fs::path run = normal(directory);
     if (lies_in(normal(profile.path), run))
-      throw ConfigError(fmt::format(
-          "profile {}: lies in the result directory {}, which is compared; a calibration must not know the "
-          "runs that are compared",
-          profile.path, directory));
+      throw ConfigError(
+          fmt::format("profile {}: is in the result directory {}, which is compared; a calibration must not "
+                      "use the runs that are "
+                      "compared",
+                      profile.path, directory));
     if (names(profile.command, run))
       throw ConfigError(fmt::format(
           "profile {}: was made from the result directory {}, which is compared ({}); calibrate without it",
@@ -52,14 +53,13 @@ void check_hold_out(const ProfileOrigin& profile, const std::vector<Results>& me
   std::vector<std::string> directories;
   for (const auto& run : measured) directories.push_back(run.path);
   check_apart(profile, directories);
-  // Both are ISO 8601 in UTC, so that their order is that of their texts.
+  // Both are ISO 8601 in UTC: text order is time order.
   for (const auto& run : measured)
     if (run.info.started < profile.date)
-      throw ConfigError(
-          fmt::format("profile {}: was measured at {}, after the run {} that is compared (started {}); a "
-                      "calibration that "
-                      "could know the runs proves nothing",
-                      profile.path, profile.date, run.path, run.info.started));
+      throw ConfigError(fmt::format(
+          "profile {}: was measured at {}, after the run {} that is compared (started {}); a calibration "
+          "that may have used the runs proves nothing",
+          profile.path, profile.date, run.path, run.info.started));
 }
 
 }  // namespace tandem::validation

@@ -1,5 +1,5 @@
-// Calibration never uses the runs that are compared: what a profile says of its origin against the runs.
-// Reads records only.
+// Calibration never uses the runs that are compared: checks the origin of a profile against the runs. Reads
+// records only.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@
 
 namespace tandem::validation {
 
-/// What a calibration profile says of where it comes from.
+/// Where a calibration profile comes from.
 struct ProfileOrigin {
   std::string path;     ///< of the profile's file
   std::string date;     ///< when it was measured, ISO 8601 in UTC
@@ -19,7 +19,7 @@ struct ProfileOrigin {
 /// Refuses a profile that may have seen the runs: measured after one of them began, lying in one's result
 /// directory, or measured by a command that names one. Errors: ConfigError saying which.
 void check_hold_out(const ProfileOrigin& profile, const std::vector<Results>& measured);
-/// The part of it that is known before the runs: the directories they will be written to.
+/// The part of this check that needs no results: the directories that the runs will be written to.
 void check_apart(const ProfileOrigin& profile, const std::vector<std::string>& run_directories);
 
 }  // namespace tandem::validation

@@ -1,4 +1,5 @@
-// The key `study` of a suite: what a report of simulations alone says beyond the suite itself. Plain data.
+// The key `study` of a suite: the content of a study's report that the suite itself does not determine. Plain
+// data.
 #pragma once
 
 #include <optional>
@@ -7,19 +8,19 @@
 
 namespace tandem::validation {
 
-/// A figure that somebody published, to stand beside ours.
+/// A published figure to compare with.
 struct PublishedFigure {
   std::string place;          ///< "study.yaml:7", of the configuration's name
-  std::string configuration;  ///< whose figure ours is
+  std::string configuration;  ///< its figure is compared with the published one
   std::string figure;         ///< of study_figures()
-  std::string what;           ///< what theirs is, in words
+  std::string what;           ///< description of the published figure
   double value = 0;
   std::string source;
 };
 
-/// A reading of curves of accuracy that others have used, later than the first evaluation at the target: of
-/// every so many evaluations one, after a point `start` at time 0, with the mean of the last `mean` points,
-/// points before the first being as the first.
+/// How a publication reads the time to an accuracy from a curve: of every `every` evaluations one, after a
+/// point `start` at time 0; the mean of the last `mean` points must reach the target, and points before the
+/// first count as the first. It is reached later than by the first evaluation at the target.
 struct CurveReading {
   int every = 1;
   int mean = 1;
@@ -27,17 +28,17 @@ struct CurveReading {
 };
 
 struct StudySection {
-  std::string about;       ///< what is asked, for the head of the report
+  std::string about;       ///< the question, for the head of the report
   std::string baseline;    ///< algorithm of a suite's configurations; empty: "bsp" where there is one
   std::string place;       ///< of the baseline's line
   double knee = 0.5;       ///< share of a proportional gain below which more workers are not worth it
-  bool operations = true;  ///< records every message, which tells communicating from waiting
-  std::optional<CurveReading> reading;  ///< told beside the first evaluation at the target
+  bool operations = true;  ///< records every message, which separates communicating from waiting
+  std::optional<CurveReading> reading;  ///< in addition to the first evaluation at the target
   std::vector<PublishedFigure> published;
-  std::vector<std::string> notes;  ///< what a reader must know to judge the figures
+  std::vector<std::string> notes;  ///< what a reader must know to interpret the figures
 };
 
-/// Names of figures that a published one can stand beside: keys of a configuration in the study's document.
+/// The figures that a published one can be compared with: keys of a configuration in the study's document.
 inline const std::vector<std::string> study_figures = {
     "throughput",      "step_time_s",          "speed_up",     "time_to_target_s",
     "target_speed_up", "read_target_speed_up", "best_accuracy"};

@@ -60,7 +60,8 @@ std::string joined(const std::vector<std::string>& parts) {
 std::string resolved_text(const std::string& key, const std::string& text, const fs::path& folder) {
   const auto* known = find_experiment_key(key);
   const bool is_path = key == "experiment" || (known != nullptr && known->accepts.file_path);
-  if (!is_path || text.empty() || !fs::exists(folder / text)) return text;
+  std::error_code impossible;
+  if (!is_path || text.empty() || !fs::exists(folder / text, impossible)) return text;
   return fs::proximate(fs::absolute(folder / text).lexically_normal()).string();
 }
 
@@ -76,8 +77,8 @@ void check_study(const Suite& suite) {
                         const std::string& name, const std::vector<std::string>& known) {
     if (std::find(known.begin(), known.end(), name) != known.end()) return;
     const std::string nearest = nearest_name(name, known);
-    refuse(place, key, what + ", like '" + known.front() + "'",
-           "'" + name + "'" + (nearest.empty() ? "" : "; did you mean '" + nearest + "'?"));
+    fail(place, key, what + ", like '" + known.front() + "'",
+         "'" + name + "'" + (nearest.empty() ? "" : "; did you mean '" + nearest + "'?"));
   };
   if (!study.baseline.empty())
     check(study.place, "study.baseline", "the algorithm of a configuration", study.baseline, algorithms);
@@ -97,7 +98,7 @@ class Expansion {
       const auto [key, text] = parse_override(setting);
       const auto varies = [&key = key](const SuiteList& axis) { return axis.key == key; };
       if (std::any_of(document_.grid.begin(), document_.grid.end(), varies))
-        refuse("--set", key, "a key that the suite's grid does not vary", "'" + key + "'");
+        fail("--set", key, "a key that the suite's grid does not vary", "'" + key + "'");
       add_setting(key, text, "--set");
     }
     for (const auto& axis : document_.calibration) check_calibration(axis);
@@ -115,7 +116,7 @@ class Expansion {
       expand_axis(experiment, 0);
     }
     for (const auto& [variant, place] : unknown_variants_)
-      refuse(place, "variants", "a variant of one of the experiments", "'" + variant + "'");
+      fail(place, "variants", "a variant of one of the experiments", "'" + variant + "'");
     check_split();
     if (document_.study) suite_.study = *document_.study;
     check_study(suite_);
@@ -138,12 +139,12 @@ class Expansion {
       for (const auto& value : in_grid->values) known.push_back(value.text);
     if (axis.key == "variant") return;  // Those of the experiments, which are not read yet.
     if (known.empty())
-      refuse(axis.place, "calibration." + axis.key, "a key of the grid, 'variant' or 'experiment'",
-             "'" + axis.key + "'");
+      fail(axis.place, "calibration." + axis.key, "a key of the grid, 'variant' or 'experiment'",
+           "'" + axis.key + "'");
     for (const auto& value : axis.values)
       if (std::find(known.begin(), known.end(), value.text) == known.end())
-        refuse(value.place, "calibration." + axis.key, "one of its values in the grid: " + listed(known),
-               "'" + value.text + "'");
+        fail(value.place, "calibration." + axis.key, "one of its values in the grid: " + listed(known),
+             "'" + value.text + "'");
   }
 
   static std::string listed(const std::vector<std::string>& names) {
@@ -198,8 +199,8 @@ class Expansion {
       for (const auto& choice : settings)
         for (const auto& [path, value] : overrides.items())
           if (path == choice.key || path.starts_with(choice.key + '.') || choice.key.starts_with(path + '.'))
-            refuse(choice.place, choice.key, "a key that no variant overrides",
-                   "one that variant '" + variant + "' of " + file + " overrides");
+            fail(choice.place, choice.key, "a key that no variant overrides",
+                 "one that variant '" + variant + "' of " + file + " overrides");
       add(file, apply_variant(base, variant), settings, variant);
     }
     note_unknown_variants(base);
@@ -288,9 +289,9 @@ class Expansion {
                                      [](const auto& configuration) { return configuration.calibration; });
     const auto& first = document_.calibration.front();
     if (count == 0)
-      refuse(first.place, "calibration", "values that some configuration has", "none that has them");
+      fail(first.place, "calibration", "values that some configuration has", "none that has them");
     if (static_cast<std::size_t>(count) == suite_.configurations.size())
-      refuse(first.place, "calibration", "values that leave a hold-out set", "those of every configuration");
+      fail(first.place, "calibration", "values that leave a hold-out set", "those of every configuration");
   }
 
   std::string path_;

@@ -1,5 +1,5 @@
-// A suite file as given: its lists and values with their lines. Knows the keys of a suite, not what the
-// values of experiment keys mean.
+// A suite file as written: its lists and values with their lines. Knows the keys of a suite, but not the
+// meaning of experiment keys.
 #pragma once
 
 #include <optional>
@@ -25,7 +25,7 @@ struct SuiteList {
 
 struct SuiteExperiment {
   SuiteValue file;
-  std::vector<SuiteList> grid;  ///< the values of the suite's grid that it takes, of some keys; empty: all
+  std::vector<SuiteList> grid;  ///< values of the suite's grid that it takes, for some keys; empty: all
 };
 
 struct SuiteDocument {

@@ -5,13 +5,15 @@
 #include <map>
 #include <tuple>
 
+#include "workloads/records/summary.hpp"
+
 namespace tandem::validation {
 namespace {
 
-/// (phase, kind, peer) of what a rank's time went to.
+/// Where time of a rank went: phase, kind of operation, peer.
 using Place = std::tuple<std::string, std::string, Rank>;
 
-/// What the counted steps of one rank add up to.
+/// Sums over the counted steps of one rank.
 struct RankTime {
   double steps = 0;
   std::map<Place, double> seconds;
@@ -31,7 +33,7 @@ bool waits_for_others(std::size_t phase) {
 
 using Operations = std::vector<const OperationRecord*>;
 
-/// Of each rank, in order of their ends.
+/// The operations of each rank in order of their ends.
 std::map<Rank, Operations> operations_by_end(const Journal& journal) {
   std::map<Rank, Operations> ranks;
   for (const auto& operation : journal.operations)
@@ -46,7 +48,8 @@ bool is_message(const OperationRecord& operation) {
   return operation.kind == "send" || operation.kind == "receive";
 }
 
-/// Time from `begin` to `end`, by the operations that end in it; what is left after the last has no kind.
+/// Divides the time from `begin` to `end` among the operations that end in it; the time after the last has no
+/// kind.
 void add_waits(const std::string& phase, double begin, double end, const Operations& operations,
                RankTime& time) {
   // Sums of phases may miss the operation's own end by rounding.

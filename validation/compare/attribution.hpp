@@ -1,5 +1,5 @@
-// Attribution: which phase, rank and link carries the error of step time. An exact decomposition of the
-// difference of two means; says where time differs, not why.
+// Attribution: which phase, rank and link the error of step time comes from. An exact decomposition of the
+// difference of two means; it says where time differs, not why.
 #pragma once
 
 #include <string>
@@ -11,7 +11,7 @@ namespace tandem::validation {
 
 /// One part of the error of step time.
 struct Contribution {
-  std::string phase;  ///< name of the phase; "share of steps" for what follows from who did how many steps
+  std::string phase;  ///< name of the phase; "share of steps": ranks did different numbers of steps
   Rank rank = -1;     ///< of the worker whose step it is; -1: of all
   /// What the rank waited for in that phase: "send", "receive", "read", "compute", ...; empty: not known or
   /// its own work.
@@ -23,9 +23,8 @@ struct Contribution {
 };
 
 /// Largest first; the shares add up to the relative error of step time. With operations recorded, the time
-/// of load, query and exchange is told apart by what the rank waited for: time between two ends of its
-/// operations belongs to the operation that ended it.
-/// Pre: as compare(): counted steps in each world.
+/// of load, query and exchange is divided by what the rank waited for: the time between the ends of two
+/// operations belongs to the later one. Pre: counted steps in simulation and measurement, as for compare().
 std::vector<Contribution> attribution(const Results& simulated, const std::vector<Results>& measured);
 
 }  // namespace tandem::validation

@@ -12,16 +12,17 @@
 
 #include "policies/vocabulary/check.hpp"
 #include "workloads/records/metrics.hpp"
+#include "workloads/records/summary.hpp"
 
 namespace tandem::validation {
 namespace {
 
 using nlohmann::json;
 
-// ---- Do they belong together? ----
+// ---- Whether the results belong together ----
 
-/// What may differ between the two worlds of one experiment: names, what only the simulator reads, and how
-/// often it is run.
+/// Without the keys that may differ between simulation and measurement: names, what only the simulator reads,
+/// and the number of repetitions.
 json comparable(const Experiment& experiment) {
   json keys = to_json(experiment);
   for (const char* key : {"name", "physics", "repetitions", "variants"}) keys.erase(key);
@@ -51,7 +52,7 @@ void check_experiments(const Results& a, const Results& b) {
 }
 
 void check_world(const Results& results, const std::string& expected) {
-  // The witness stands between the two and may be compared with either.
+  // The witness may be compared with simulations and with measurements.
   if (results.info.world != expected && results.info.world != "smpi")
     throw ConfigError(
         fmt::format("{}: expected a {} result, found a {} one", results.path, expected, results.info.world));
@@ -73,10 +74,10 @@ void check_same_job(const Results& simulated, const Results& other) {
     return results.info.resumed.is_object() ? results.info.resumed.at("round").get<std::int64_t>() : 0;
   };
   if (from_round(simulated) != from_round(other))
-    throw ConfigError(
-        fmt::format("{} and {}: expected both from the same round on, found one that goes on "
-                    "after round {} and one after round {} (--resume)",
-                    simulated.path, other.path, from_round(simulated), from_round(other)));
+    throw ConfigError(fmt::format(
+        "{} and {}: expected both to start at the same round, found one resumed from round {} and one "
+        "from round {} (--resume)",
+        simulated.path, other.path, from_round(simulated), from_round(other)));
   check_counted_steps(other);
 }
 
@@ -109,7 +110,7 @@ Series series_of(const Results& results, Rank rank, const StepValue& value) {
   return series;
 }
 
-/// Fills in what follows from the two worlds' values.
+/// Fills in what follows from the simulated and measured values.
 void finish(Figure& figure, double simulated, const std::vector<double>& measured,
             const std::vector<double>& errors, double margin) {
   figure.simulated = simulated;
@@ -126,7 +127,7 @@ class Figures {
           const Results* witness)
       : simulated_(simulated), measured_(measured), options_(options), witness_(witness) {}
 
-  /// A mean over steps. Left out when no step of the rank counts in one of the worlds.
+  /// A mean over steps. Left out if no step of the rank counts in the simulation or in a measurement.
   void add_step_mean(Figure figure, const StepValue& value) {
     const Series simulation = series_of(simulated_, figure.rank, value);
     std::vector<Series> runs;
@@ -144,7 +145,8 @@ class Figures {
     all.push_back(std::move(figure));
   }
 
-  /// A value of the whole run, at a place of summary.json. Left out when a world does not have it.
+  /// A value of the whole run, at `place` in summary.json. Left out if the simulation or a measurement lacks
+  /// it.
   void add_run_value(Figure figure, const json::json_pointer& place) {
     const auto has = [&](const Results& results) {
       return results.summary.contains(place) && results.summary.at(place).is_number();
@@ -168,14 +170,14 @@ class Figures {
   const Results* witness_;  ///< null: none
 };
 
-/// What only some algorithms have: samples that are not applied, staleness, local steps.
+/// Figures of some algorithms only: samples that are not applied, staleness, local steps.
 void add_of_algorithm(const Results& simulated, const std::vector<Results>& measured, Figures& figures) {
-  const auto in_a_world = [&](const auto& holds) {
+  const auto in_any = [&](const auto& holds) {
     return holds(simulated.summary) || std::any_of(measured.begin(), measured.end(),
                                                    [&](const Results& run) { return holds(run.summary); });
   };
   const auto exceeds = [&](const char* place, int bound) {
-    return in_a_world([&, at = json::json_pointer(place)](const json& summary) {
+    return in_any([&, at = json::json_pointer(place)](const json& summary) {
       return summary.contains(at) && summary.at(at).is_number() && summary.at(at) > bound;
     });
   };
@@ -183,10 +185,10 @@ void add_of_algorithm(const Results& simulated, const std::vector<Results>& meas
     figures.add_run_value({.key = key, .name = name, .unit = unit}, json::json_pointer(place));
   };
   if (exceeds("/dropped_samples", 0) || exceeds("/pending_samples", 0))
-    add("applied_throughput", "applied samples", Unit::samples_per_second, "/applied_throughput");
+    add("applied_throughput", "samples applied per second", Unit::samples_per_second, "/applied_throughput");
   if (exceeds("/staleness/max", 0)) add("staleness", "mean staleness", Unit::count, "/staleness/mean");
   if (exceeds("/local_steps/max", 1))
-    add("local_steps", "local steps a round", Unit::count, "/local_steps/mean");
+    add("local_steps", "local steps per round", Unit::count, "/local_steps/mean");
 }
 
 std::optional<TargetTimes> target_of(const Results& simulated, const std::vector<Results>& measured) {

@@ -1,4 +1,4 @@
-// Compares a simulated run with measured repetitions of the same experiment: parity, replay, then errors.
+// Compares a simulation with measured repetitions of the same experiment: parity, replay, then errors.
 // Reads records only; prints nothing.
 #pragma once
 
@@ -15,7 +15,7 @@ namespace tandem::validation {
 
 enum class Unit { seconds, samples_per_second, bytes, count, ratio };
 
-/// One quantity in both worlds.
+/// One quantity, simulated and measured.
 struct Figure {
   std::string key;   ///< "step_time", "phase.forward", "makespan", "throughput", "staleness", ...
   std::string name;  ///< for people: "step time", "forward"
@@ -24,15 +24,15 @@ struct Figure {
   double simulated = 0;
   double measured = 0;              ///< mean over repetitions
   double error = 0;                 ///< relative_error of the two
-  std::optional<double> witness{};  ///< value under SMPI, between the two worlds
+  std::optional<double> witness{};  ///< value under SMPI
   /// Of a phase: (simulated - measured) / measured step time; these add up to the error of step time.
   std::optional<double> contribution{};
   std::optional<Interval> interval{};    ///< 95 % interval of the error
-  std::optional<double> noise_floor{};   ///< real against real
+  std::optional<double> noise_floor{};   ///< how much measured repetitions differ
   std::optional<Equivalence> verdict{};  ///< within CompareOptions::margin
 };
 
-/// Durations of all counted steps in both worlds, all ranks and repetitions together.
+/// Durations of all counted steps, simulated and measured, of all ranks and repetitions.
 struct StepTimes {
   static constexpr double shares[] = {0.50, 0.90, 0.95, 0.99};
   std::vector<double> simulated{};  ///< sorted
@@ -41,7 +41,7 @@ struct StepTimes {
   double wasserstein = 0;  ///< over the measured mean
 };
 
-/// Times to the experiment's target accuracy, without what evaluating took.
+/// Times to the experiment's target accuracy, without the time of evaluating.
 struct TargetTimes {
   double target = 0;
   std::optional<double> simulated{};  ///< seconds; none: not reached
@@ -58,9 +58,10 @@ struct Comparison {
   Gate decisions;
   Gate replay;
   std::vector<Figure>
-      figures;  ///< step_time and phases (of all, then step_time a worker), then of the whole run
+      figures;  ///< step_time and phases of all workers, step_time of each, then figures of the whole run
   std::optional<TargetTimes> target;  ///< none when the experiment names none
-  int unmatched_steps = 0;            ///< (rank, step) that only one world has, most over the repetitions
+  int unmatched_steps =
+      0;  ///< (rank, step) only simulated or only measured; the largest number over repetitions
   StepTimes step_times;
   std::vector<Contribution> attribution;  ///< to the error of step time, largest first; they add up to it
 
@@ -71,9 +72,9 @@ struct Comparison {
   const Figure* find(const std::string& key, Rank rank = -1) const;
 };
 
-/// `witness`: the same job under SMPI, if there is one; its values are kept beside the two worlds'.
-/// Errors: ConfigError when the results do not belong together (worlds, first differing key of the
-/// experiment, roles), there is no measured one, or a world has no step beyond the warm-up.
+/// `witness`: the same job under SMPI, if there is one; its values are added to the figures.
+/// Errors: ConfigError when the results do not belong together (kind of result, first differing key of the
+/// experiment, roles), nothing was measured, or a result has no step after the warm-up.
 Comparison compare(const Results& simulated, const std::vector<Results>& measured,
                    const CompareOptions& options = {}, const std::optional<Results>& witness = std::nullopt);
 

@@ -11,12 +11,12 @@
 namespace tandem::validation {
 namespace {
 
-/// One party that decides: a rank and its side.
+/// A rank and the side of it that decides.
 using Party = std::pair<Rank, std::string>;
-/// What a party decided, cut where the order starts to matter; within an entry the order is fixed by sorting.
+/// The decisions of a party. Within an entry their order does not matter, so they are sorted.
 struct Log {
   std::vector<std::string> entries;
-  std::vector<std::string> events;  ///< the last one that led to each entry
+  std::vector<std::string> events;  ///< the last event before each entry
 };
 
 std::vector<std::string> split(const std::string& decisions) {
@@ -29,7 +29,7 @@ std::vector<std::string> split(const std::string& decisions) {
   return parts;
 }
 
-/// Collects a server's decisions up to and with the call that makes a new version of the model.
+/// Collects a server's decisions up to and including the call that makes a new version of the model.
 class VersionBlocks {
  public:
   void add(const DecisionRecord& record, Log& log) {
@@ -79,7 +79,7 @@ std::string show(const Log& log, std::size_t at) {
   for (std::size_t i = at == 0 ? 0 : at - 1; i < std::min(at + 1, log.entries.size()); ++i)
     text += fmt::format("\n      {} #{}: {}\n             after: {}", i == at ? ">" : " ", i, log.entries[i],
                         log.events[i]);
-  if (at >= log.entries.size()) text += fmt::format("\n      > #{}: nothing more", at);
+  if (at >= log.entries.size()) text += fmt::format("\n      > #{}: no more decisions", at);
   return text;
 }
 
@@ -97,10 +97,11 @@ std::optional<std::string> first_other_decision(const Results& simulated, const 
             .first -
         mine.entries.begin());
     if (at == mine.entries.size() && at == other.entries.size()) continue;
-    return fmt::format("{}, {} #{}: the worlds decided differently ({})\n    simulated:{}\n    measured:{}",
-                       describe_rank(simulated.info, party.first),
-                       party.second == "server" ? "decisions on model version" : party.second + " decision",
-                       at, measured.path, show(mine, at), show(other, at));
+    return fmt::format(
+        "{}, {} #{}: simulation and measurement decided differently ({})\n    simulated:{}\n    measured:{}",
+        describe_rank(simulated.info, party.first),
+        party.second == "server" ? "decisions on model version" : party.second + " decision", at,
+        measured.path, show(mine, at), show(other, at));
   }
   return std::nullopt;
 }
@@ -121,9 +122,10 @@ Gate decisions_parity(const Results& simulated, const std::vector<Results>& meas
     if (auto divergence = first_other_decision(simulated, run))
       return {Gate::State::failed, checked, std::move(*divergence)};
   }
-  std::string detail = fmt::format("{} decisions are the same in both worlds", checked);
+  std::string detail = fmt::format("{} decisions are the same in simulation and measurement", checked);
   if (cache_is_shared(simulated.info) && !simulated.journal.caches.empty())
-    detail += "; those of cache nodes with several workers, which depend on the order of requests, left out";
+    detail +=
+        "; excluded are those of cache nodes with several workers, which depend on the order of requests";
   return {Gate::State::passed, checked, std::move(detail)};
 }
 

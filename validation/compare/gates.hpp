@@ -1,5 +1,5 @@
-// The two gates that come before any error figure: parity (both worlds did the same) and replay (the recorded
-// events explain the recorded decisions). Reads records; changes nothing.
+// The gates before any error figure: parity (simulation and measurement did the same work) and replay (the
+// recorded events explain the recorded decisions). Reads records; changes nothing.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace tandem::validation {
 
-/// What a gate found. `detail` says what was compared, why it was not, or shows the first divergence.
+/// The result of a gate. `detail` says what was compared, or why nothing was, or shows the first difference.
 struct Gate {
   enum class State { passed, failed, not_checked };
   State state = State::not_checked;
@@ -19,20 +19,20 @@ struct Gate {
 };
 const char* state_name(Gate::State state);
 
-/// Why operations and decisions of this experiment may rightly differ between the worlds; empty when they may
-/// not.
+/// Why operations and decisions of this experiment may differ between simulation and measurement; empty when
+/// they must not.
 std::string timing_reason(const Experiment& experiment);
 
 /// Each rank did the same operations: for every (kind, peer, channel, work, bucket) the same sequence of
 /// bytes and samples. The order between different peers may differ.
 Gate operations_parity(const Results& simulated, const std::vector<Results>& measured);
 
-/// The policies decided the same: for workers and caches of one client the same sequence, for servers the
-/// same multiset of decisions in each version of the model, since workers may arrive in another order.
+/// The policies decided the same: workers, and caches with one client, the same sequence; servers the same
+/// set of decisions in each version of the model, because workers may arrive in any order.
 Gate decisions_parity(const Results& simulated, const std::vector<Results>& measured);
 
-/// Fresh policy objects, given the recorded events of servers, coordinators and workers, decide what was
-/// recorded. Errors: ConfigError when a record is no event.
+/// Fresh policy objects that receive the recorded events of servers, coordinators and workers decide as
+/// recorded. Errors: ConfigError when a record is not an event.
 Gate replay(const Results& simulated, const std::vector<Results>& measured);
 
 /// "rank 3 (worker on lab-2)"

@@ -1,4 +1,4 @@
-// Parity of operations: sequences by stream, so that the order in which a rank serves its peers is free.
+// Parity of operations: compares sequences by stream, because a rank may serve its peers in any order.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -11,7 +11,7 @@
 namespace tandem::validation {
 namespace {
 
-/// One stream of like operations of a rank; these happen in the same order in both worlds.
+/// One stream of similar operations of a rank; simulation and measurement perform them in the same order.
 struct Stream {
   Rank rank;
   std::string kind;
@@ -27,7 +27,7 @@ std::int64_t count_of(const RunInfo& info, const char* role) {
   return std::count(info.roles.begin(), info.roles.end(), role);
 }
 
-/// A cache node that serves several workers reads what the order of their requests makes it read.
+/// What a cache node with several workers reads depends on the order of their requests.
 bool depends_on_arrival(const RunInfo& info, const OperationRecord& record) {
   const auto rank = static_cast<std::size_t>(record.rank);
   return record.kind == "read" && rank < info.roles.size() && info.roles[rank] == "cache-node" &&
@@ -66,12 +66,12 @@ std::string context_of(const std::vector<const OperationRecord*>& records, std::
   for (std::size_t i = at < 2 ? 0 : at - 2; i < std::min(at + 2, records.size()); ++i)
     text += fmt::format("\n      {} #{}: {} at {:.6g} s", i == at ? ">" : " ", i, describe(*records[i]),
                         records[i]->start.count());
-  if (at >= records.size()) text += fmt::format("\n      > #{}: nothing more", at);
+  if (at >= records.size()) text += fmt::format("\n      > #{}: no more operations", at);
   return text;
 }
 
 struct Divergence {
-  double time;  ///< in the simulation, or of the measured operation that it lacks
+  double time;  ///< in the simulation, or of the measured operation if the simulation lacks it
   std::string text;
 };
 
@@ -124,7 +124,7 @@ std::pair<std::optional<Divergence>, int> first_divergence(const Results& simula
 Gate operations_parity(const Results& simulated, const std::vector<Results>& measured) {
   const auto recorded = [](const Results& results) { return !results.journal.operations.empty(); };
   if (!recorded(simulated) || !std::all_of(measured.begin(), measured.end(), recorded))
-    return {Gate::State::not_checked, 0, "operations were not recorded in both worlds"};
+    return {Gate::State::not_checked, 0, "operations were not recorded in both simulation and measurement"};
   if (const auto reason = timing_reason(simulated.info.experiment); !reason.empty())
     return {Gate::State::not_checked, 0, reason + ", so the number of operations may differ"};
   const auto checked = static_cast<std::int64_t>(simulated.journal.operations.size());
@@ -136,7 +136,7 @@ Gate operations_parity(const Results& simulated, const std::vector<Results>& mea
                           streams == 1 ? "" : "s", streams == 1 ? "s" : "", divergence->text)};
   }
   return {Gate::State::passed, checked,
-          fmt::format("{} operations are the same in both worlds ({} measured run{})", checked,
+          fmt::format("{} operations are the same in simulation and measurement ({} measured run{})", checked,
                       measured.size(), measured.size() == 1 ? "" : "s")};
 }
 

@@ -1,4 +1,5 @@
-// Replay: a policy is a pure object, so its recorded events must lead a fresh one to its recorded decisions.
+// Replay: a policy is a pure object, so a fresh one must decide the same when it receives the recorded
+// events.
 #include "policies/sync/replay.hpp"
 
 #include <fmt/format.h>
@@ -23,7 +24,7 @@ sync::Setting setting_of(const RunInfo& info) {
   const auto& algorithm = sync::catalog().find(sync.algorithm);
   return {.workers = static_cast<int>(std::count(info.roles.begin(), info.roles.end(), "worker")),
           .batch = info.experiment.workload.batch,
-          .route = sync::parse_route(sync.over),
+          .route = sync.over,
           .options = Options::resolve(algorithm.name, algorithm.options, sync.options),
           .seed = info.experiment.seed};
 }
@@ -33,27 +34,28 @@ class Fresh {
  public:
   explicit Fresh(const RunInfo& info) : info_(info), factory_(factory_of(info)), setting_(setting_of(info)) {}
 
-  /// What the record's rank decides now; nothing when its decisions are not replayed.
+  /// What the rank of the record decides now; none when its decisions are not replayed.
   std::optional<std::string> decide_again(const DecisionRecord& record) {
     if (record.side == "server") {
       auto& server = servers_[record.rank];
       if (!server) server = factory_.make_server(setting_);
+      if (const auto state = sync::restored_state(record.event)) {
+        restore(*server, *state);
+        return "";
+      }
       return sync::to_text(sync::decide(*server, sync::parse_server_event(record.event)));
     }
     if (record.side != "worker") return std::nullopt;
     auto& worker = workers_[record.rank];
-    if (!worker) worker = worker_at_begin(record.rank);
+    if (!worker) worker = factory_.make_worker(setting_, worker_index(record.rank));
+    if (const auto state = sync::restored_state(record.event)) {
+      restore(*worker, *state);
+      return "";
+    }
     return sync::decide_in_words(*worker, sync::parse_worker_event(record.event));
   }
 
  private:
-  /// As it was when the run began, which may go on with another one.
-  std::unique_ptr<sync::WorkerPolicy> worker_at_begin(Rank rank) const {
-    auto worker = factory_.make_worker(setting_, worker_index(rank));
-    if (info_.resumed.is_object() && !factory_.timing_driven)
-      sync::fast_forward(*worker, info_.resumed.at("round").get<std::int64_t>(), setting_.batch);
-    return worker;
-  }
   int worker_index(Rank rank) const {
     return static_cast<int>(std::count(info_.roles.begin(), info_.roles.begin() + rank, "worker"));
   }
@@ -65,7 +67,8 @@ class Fresh {
   std::map<Rank, std::unique_ptr<sync::WorkerPolicy>> workers_;
 };
 
-/// The first event after which the fresh object decides otherwise. Adds to `checked` what was replayed.
+/// The first event after which the fresh object decides differently. Adds the number of replayed events to
+/// `checked`.
 std::optional<std::string> first_divergence(const Results& results, std::int64_t& checked) {
   Fresh fresh(results.info);
   std::map<Rank, std::pair<int, std::string>> before;
@@ -77,7 +80,7 @@ std::optional<std::string> first_divergence(const Results& results, std::int64_t
     ++checked;
     if (decided != record.decisions)
       return fmt::format(
-          "{} ({}), event #{}: a fresh {} decides otherwise\n    event:    {}\n    recorded: {}\n"
+          "{} ({}), event #{}: a fresh {} decides differently\n    event:    {}\n    recorded: {}\n"
           "    replayed: {}\n    event before: {}",
           results.path, describe_rank(results.info, record.rank), number,
           results.info.experiment.sync.algorithm, record.event, record.decisions, decided,
@@ -98,8 +101,9 @@ Gate replay(const Results& simulated, const std::vector<Results>& measured) {
     if (auto divergence = first_divergence(*results, checked))
       return {Gate::State::failed, checked, std::move(*divergence)};
   if (checked == 0) return {Gate::State::not_checked, 0, "no decisions that can be replayed were recorded"};
-  return {Gate::State::passed, checked,
-          fmt::format("{} recorded events lead fresh policies to the recorded decisions", checked)};
+  return {
+      Gate::State::passed, checked,
+      fmt::format("{} recorded events, given to fresh policies, reproduce the recorded decisions", checked)};
 }
 
 }  // namespace tandem::validation

@@ -21,21 +21,21 @@ struct Resampling {
   std::uint64_t seed = 1;
 };
 
-/// Values of one run in order of time, as sums and how many values each sum holds, so that the mean of the
-/// run is the sum of sums over the sum of counts (a position may hold the steps of several ranks).
+/// Values of one run in order of time. Each position holds the sum of some values, for example the steps of
+/// several ranks, and their number; the mean of the run is the sum of sums over the sum of counts.
 struct Series {
   std::vector<double> sums;
   std::vector<double> counts;
   double mean() const;
 };
 
-/// Relative errors of the mean in resampled worlds. Consecutive values depend on each other, so blocks of
-/// n^(1/3) positions are drawn (Kuensch 1989), at the same relative places in both worlds since these are
-/// paired; with several measured runs, the runs are drawn too. Empty when there are fewer than 2 positions.
-/// Pre: `measured` is not empty.
+/// Relative errors of the mean in resamples. Consecutive values depend on each other, so blocks of n^(1/3)
+/// positions are drawn (Kuensch 1989), at the same relative positions in simulation and measurement because
+/// these are paired; with several measured runs, the runs are drawn too. Empty when there are fewer than 2
+/// positions. Pre: `measured` is not empty.
 std::vector<double> resampled_errors(const Series& simulated, const std::vector<Series>& measured,
                                      const Resampling& resampling);
-/// The same for quantities with one value a run. Empty when there are fewer than 2 measured runs.
+/// The same for quantities with one value per run. Empty when there are fewer than 2 measured runs.
 std::vector<double> resampled_errors(double simulated, const std::vector<double>& measured,
                                      const Resampling& resampling);
 /// Percentile interval that holds the share `level` of the values. None when there are no values.
@@ -46,8 +46,8 @@ std::optional<Interval> percentile_interval(const std::vector<double>& values, d
 enum class Equivalence { equivalent, different, inconclusive };
 std::optional<Equivalence> equivalence(const std::vector<double>& errors, double margin);
 
-/// Real against real: the mean over repetitions of |value - mean of the others| / mean of the others.
-/// None with fewer than 2 values.
+/// How much repetitions differ: the mean over repetitions of |value - mean of the others| / mean of the
+/// others. None with fewer than 2 values.
 std::optional<double> noise_floor(const std::vector<double>& repetitions);
 
 /// Spearman's rank correlation, ties on mean ranks. None with fewer than 2 pairs, or when all of one side

@@ -1,5 +1,5 @@
-// What the comparisons of many configurations say together: how far the simulator is off, where it is worst,
-// and whether it would have chosen well. Pure.
+// Summarises the comparisons of many configurations: how large the simulator's errors are, where they are
+// largest, and whether it picks the fastest configuration. Pure.
 #pragma once
 
 #include <optional>
@@ -10,7 +10,7 @@
 
 namespace tandem::validation {
 
-/// The runs of one configuration in both worlds.
+/// The results of one configuration, simulated and measured.
 struct VariantResults {
   std::string name;
   Results simulated;
@@ -18,8 +18,8 @@ struct VariantResults {
   std::string group{};               ///< configurations of one group differ in the algorithm only
   std::string algorithm{};           ///< within the group; empty: as `name`
   bool calibration = false;          ///< of the calibration set; else of the hold-out set
-  std::optional<Results> witness{};  ///< the ranks' own MPI code on SimGrid's MPI
-  int draws = 1;                     ///< simulations of which `simulated` is the middle one
+  std::optional<Results> witness{};  ///< the MPI program itself on SimGrid's MPI (SMPI)
+  int draws = 1;                     ///< simulations of which `simulated` has the median throughput
 };
 
 /// One configuration after its comparison, without its records.
@@ -40,7 +40,7 @@ struct Compared {
 /// Errors: as compare().
 Compared compared(const VariantResults& results, const CompareOptions& options = {});
 
-/// A quantity in both worlds; none where a world does not have it.
+/// A quantity, simulated and measured; none where it is missing.
 struct BothWorlds {
   std::optional<double> simulated{};
   std::optional<double> measured{};
@@ -63,16 +63,17 @@ struct RankedVariant {
 struct Ranking {
   std::string group{};
   std::vector<RankedVariant> variants{};  ///< fastest measured first
-  std::optional<double> spearman{};       ///< agreement of the two orders; none with one variant
+  std::optional<double> spearman{};       ///< rank correlation of the two orders; none with one variant
   std::optional<double> kendall{};
-  /// Variants whose measured throughputs are nearer than this tie: repeated runs swap them too.
+  /// Variants whose measured throughputs differ by less than this tie: repeated runs swap them too.
   static constexpr double tie = 0.03;
   bool same_order = true;  ///< up to ties
   bool same_best = true;
-  /// Of the pairs that the two worlds order differently, the largest measured difference: faster / slower
-  /// - 1.
+  /// The largest measured difference (faster / slower - 1) of two variants that simulation and measurement
+  /// order differently.
   double largest_swapped_gap = 0;
-  /// Slowdown from taking the simulator's favourite: measured best throughput / that of the favourite - 1.
+  /// Loss from choosing by simulation: measured best throughput / measured throughput of the simulated best
+  /// - 1.
   double regret = 0;
 };
 
@@ -82,7 +83,7 @@ struct ErrorSummary {
   std::string name;
   Unit unit = Unit::seconds;
   int count = 0;      ///< configurations that have it, and with a finite error
-  int undefined = 0;  ///< that have it, but measured 0 of it where the simulation has some
+  int undefined = 0;  ///< that have it, with a measured value of 0 and a simulated value above 0
   double bias = 0;    ///< mean error
   double mape = 0;    ///< mean |error|
   double median = 0;  ///< of |error|, as the following
@@ -96,7 +97,8 @@ struct ErrorSummary {
   std::optional<double> contribution{};
   std::optional<double> absolute_contribution{};
   /// Mean absolute parts of the error over the `witnessed` configurations: simulator - witness (two programs
-  /// on one network model) and witness - measured (one program on the model and on the machine).
+  /// on one network model: the error of the simulator's code) and witness - measured (the error of the
+  /// model).
   int witnessed = 0;
   std::optional<double> code_path{}, model{};
   int equivalent = 0, different = 0, inconclusive = 0;  ///< configurations, by TOST
@@ -109,9 +111,9 @@ struct SetSummary {
   int failed = 0;
   std::vector<ErrorSummary> errors{};  ///< step_time first
   std::vector<Ranking> groups{};       ///< of two configurations or more
-  std::optional<double> spearman{};    ///< over all configurations of the set, of whichever group
+  std::optional<double> spearman{};    ///< over all configurations of the set
   std::optional<double> kendall{};
-  int same_best = 0;       ///< groups whose favourite is the fastest
+  int same_best = 0;       ///< groups in which the simulated best is the measured best
   double mean_regret = 0;  ///< over groups
   double largest_regret = 0;
   int speed_ups = 0;                      ///< variants with a speed-up over another one
@@ -127,7 +129,7 @@ struct SetSummary {
 struct Validation {
   double tolerance = 0.10;
   std::vector<Compared> configurations;  ///< as given
-  std::vector<SetSummary> sets;          ///< the headline's first; "all" is always among them
+  std::vector<SetSummary> sets;          ///< that of the headline first; always includes "all"
   std::string worst_variant;
   double mape = 0;  ///< of step time in the headline's set
   double bias = 0;
@@ -151,13 +153,13 @@ Validation conclude(std::vector<Compared> configurations, double tolerance = 0.1
 Validation validate(const std::vector<VariantResults>& variants, double tolerance = 0.10,
                     const CompareOptions& options = {});
 
-/// The order of variants by throughput in both worlds. Pre: as many of each, at least one.
+/// The order of variants by throughput, simulated and measured. Pre: as many of each, at least one.
 Ranking rank(const std::vector<std::string>& names, const std::vector<double>& simulated,
              const std::vector<double>& measured);
-/// Fills in what the variants of a group gain over its bsp. Of several that are bsp, one over a server is the
-/// baseline if there is one, else the first. Pre: `ranking` is that of `members`.
+/// Fills in the speed-ups of the variants of a group over its bsp variant. If there are several, the baseline
+/// is one over a server, or else the first. Pre: `ranking` is that of `members`.
 void add_speed_ups(const std::vector<const Compared*>& members, Ranking& ranking);
-/// Errors, rankings and distributions of those of `configurations` that `belongs` picks.
+/// Errors, rankings and distributions of a set of configurations.
 SetSummary summarise_set(const std::string& name, const std::vector<const Compared*>& configurations,
                          const Resampling& resampling);
 

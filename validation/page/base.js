@@ -1,4 +1,4 @@
-// What the charts of all reports share: the data embedded in the page, colours, axes and texts of numbers.
+// Shared by the scripts of all pages: the data embedded in the page, elements, colours, axes and texts of numbers.
 const tandem = (() => {
   const report = JSON.parse(document.getElementById('report').textContent);
   const color = {simulated: '#2563eb', measured: '#e8710a', line: '#dfe4ea', ink: '#1b2430', soft: '#5b6675',
@@ -33,23 +33,25 @@ const tandem = (() => {
   });
   const categories = {grid: {display: false, borderColor: color.line}, ticks: {color: color.ink, autoSkip: false}};
   const element = id => document.getElementById(id);
+  /** An element with properties and children (elements or texts). Texts are never read as HTML. */
+  const make = (name, properties, children = []) => {
+    const made = Object.assign(document.createElement(name), properties);
+    made.append(...children);
+    return made;
+  };
   /** Ticks of a logarithmic axis: all round ones in a narrow range, else 1, 2 and 5 times powers of ten. */
   const roundTicks = ratio => value => {
     const digit = Number((value / 10 ** Math.floor(Math.log10(value) + 1e-9)).toPrecision(3));
     return (ratio < 8 ? Number.isInteger(digit * 2) : [1, 2, 5].includes(digit)) ? threeDigits(value) : '';
   };
-  /** Entries for a legend of its own: a box in each colour, and a text. */
-  const legend = (part, entries) => part.append(...entries.map(([text, shade]) => {
-    const entry = document.createElement('span'), box = document.createElement('i');
-    box.style.background = shade;
-    entry.append(box, text);
-    return entry;
-  }));
+  /** Replaces the entries of a legend: a box in each colour, and a text. */
+  const legend = (id, entries) => element(id).replaceChildren(...entries.map(([text, shade]) =>
+    make('span', {}, [make('i', {style: `background: ${shade}`}), text])));
   window.addEventListener('beforeprint', () => {
     const all = report.points || report.configurations;
     if (all.length <= 24) document.querySelectorAll('details').forEach(part => { part.open = true; });
     Object.values(Chart.instances).forEach(chart => chart.resize());
   });
-  return {report, color, palette, axis, categories, element, legend, percent, roundTicks, signed, threeDigits, timeScale,
+  return {report, color, palette, axis, categories, element, make, legend, percent, roundTicks, signed, threeDigits, timeScale,
           timeText};
 })();

@@ -1,6 +1,6 @@
-// Draws the charts that are of all configurations, from the data embedded in the page.
+// Draws the charts over all configurations of a report, from the data embedded in the page.
 (() => {
-  const {report, color, palette, axis, categories, element, legend, percent, roundTicks, signed, threeDigits, timeScale,
+  const {report, color, palette, axis, categories, element, make, legend, percent, roundTicks, signed, threeDigits, timeScale,
          timeText} = tandem;
 
   const algorithms = [...new Set(report.points.map(point => point.algorithm))];
@@ -32,13 +32,13 @@
                   [raw.point.name, `simulated ${timeText(raw.point.simulated)}, measured ${timeText(raw.point.measured)}`,
                    `error ${percent(raw.point.error)}`]}}}},
     });
-    legend(element('algorithms'), algorithms.map(algorithm => [algorithm, colorOf(algorithm)]));
+    legend('scatter-legend', algorithms.map(algorithm => [algorithm, colorOf(algorithm)]));
     const sets = new Set(report.points.map(point => point.set));
     if (sets.has('calibration') && sets.size > 1)
-      element('algorithms').append(Object.assign(document.createElement('span'), {textContent: '▲ calibration set  ● hold-out set'}));
+      element('scatter-legend').append(make('span', {textContent: '▲ calibration set  ● hold-out set'}));
   };
 
-  /** Errors as dots with their intervals, over the band of tolerance. `along`: the axis of the errors. */
+  /** Draws the band of tolerance and the interval of each error. `along`: the axis of the errors. */
   const marks = (along, points) => ({
     id: 'marks',
     beforeDatasetsDraw(chart) {
@@ -84,6 +84,7 @@
          ticks: {color: color.ink, autoSkip: false, callback: value => points[value].name}}
       : axis(`configurations, from most optimistic to most pessimistic (${points.length})`,
              {type: 'linear', min: -1, max: points.length, ticks: {display: false}, grid: {display: false, borderColor: color.line}});
+    legend('step-error-legend', [[`tolerance of ${threeDigits(report.tolerance * 100)} %`, '#1a7f3733']]);
     new Chart(element('step-error'), {
       type: 'scatter',
       data: {datasets: [{
@@ -101,19 +102,21 @@
     });
   };
 
-  /** Signed and absolute means, a pair of bars a label. */
+  /** Signed and absolute means: two bars per label. */
   const drawPairs = (id, labels, bias, absolute, title) => {
     if (!element(id) || labels.length === 0) return;
+    legend(`${id}-legend`, [['mean (signed)', color.bias], ['mean of absolute values', color.absolute]]);
     const bars = (label, data, backgroundColor) => ({label, data: data.map(value => value * 100), backgroundColor, maxBarThickness: 12});
     new Chart(element(id), {
       type: 'bar',
-      data: {labels, datasets: [bars('mean', bias, color.bias), bars('mean of absolute values', absolute, color.absolute)]},
+      data: {labels, datasets: [bars('mean (signed)', bias, color.bias), bars('mean of absolute values', absolute, color.absolute)]},
       options: {indexAxis: 'y', scales: {x: axis(title, {ticks: {callback: signed}}), y: categories},
                 plugins: {tooltip: {callbacks: {label: item => `${item.dataset.label}: ${signed(item.parsed.x)} %`}}}},
     });
   };
 
   const drawThroughput = ranking => {
+    legend('throughput-legend', [['simulated', color.simulated], ['measured', color.measured]]);
     const bars = world => ({label: world, data: ranking.variants.map(row => row[`${world}_throughput`]),
                             backgroundColor: color[world], maxBarThickness: 14});
     new Chart(element('throughput'), {
@@ -128,7 +131,7 @@
     drawScatter();
     drawErrors();
     drawPairs('phase-errors', report.phase_errors.map(row => row[0]), report.phase_errors.map(row => row[1]),
-              report.phase_errors.map(row => row[2]), 'part of the error, % of step time');
+              report.phase_errors.map(row => row[2]), 'contribution to the error of step time (%)');
     const hosts = report.hosts.slice(0, 16);
     const platforms = new Set(report.hosts.map(host => host.platform));
     drawPairs('host-errors', hosts.map(host => platforms.size > 1 ? `${host.platform}: ${host.host}` : host.host),

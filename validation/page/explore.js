@@ -1,14 +1,42 @@
-// Draws the configuration that is chosen: phases, distribution, attribution, shares of time, accuracy, staleness,
-// local steps and the timeline.
+// Shows one chosen configuration of a report in detail: phases, distribution, attribution, shares of time, accuracy,
+// staleness, local steps and the timeline.
 (() => {
-  const {report, color, axis, categories, element, percent, threeDigits, timeScale, timeText} = tandem;
-  const chosen = element('chosen');
-  if (!chosen) {
+  const {report, color, axis, categories, element, make, legend, threeDigits, timeScale, timeText, percent} = tandem;
+  if (!element('explorer')) {
     document.body.dataset.drawn = Object.keys(Chart.instances).length;
     return;
   }
+  const chart = (id, title) => `<div class="chart"><h3>${title}</h3><div style="height: 250px"><canvas id="${id}"></canvas></div>
+    <p class="lead" id="no-${id}"></p></div>`;
+  element('explorer').innerHTML = `
+    <p id="choice"><label>Configuration <select id="chosen"></select></label></p>
+    <h3 id="chosen-name"></h3>
+    <div class="legend" id="worlds-legend"></div>
+    <div class="charts">
+      ${chart('phases', 'Phases of a mean step')}
+      ${chart('cdf', 'Distribution of step times')}
+      <div class="chart"><h3>Largest contributions to the error of step time</h3><div id="attribution"></div></div>
+      <div class="chart"><h3>Where workers' time went</h3><div class="legend" id="shares-legend"></div>
+        <div id="shares-part"><canvas id="shares"></canvas></div><p class="lead" id="no-shares"></p></div>
+      ${chart('accuracy', 'Test accuracy over time')}
+      ${chart('accuracy-samples', 'Test accuracy over samples')}
+      ${chart('staleness', 'Staleness of applied pushes')}
+      ${chart('local-steps', 'Local steps per round')}
+    </div>
+    <h3>Timeline of a few steps, simulated above measured</h3>
+    <p class="lead">From the first step after the warm-up; of the measured runs, the first.
+      <span class="screen">Zoom with the wheel or the buttons, move by dragging, point at a slice for its times.</span></p>
+    <div class="toolbar"><button id="zoom-in" type="button">Zoom in</button><button id="zoom-out" type="button">Zoom out</button>
+      <button id="zoom-all" type="button">All</button></div>
+    <div class="legend" id="timeline-legend"></div>
+    <div class="timeline" id="timeline"></div>
+    <p class="lead" id="ranks-left-out"></p>`;
+  const chosen = element('chosen');
+  chosen.append(...report.details.map(detail => make('option', {textContent: `${detail.name} (${detail.error})`})));
+  element('choice').hidden = report.details.length === 1;
+  legend('worlds-legend', [['simulated', color.simulated], ['measured', color.measured]]);
   const worlds = ['simulated', 'measured'];
-  /** What waits is pale, what computes is strong; in the order of `report.phases`. */
+  /** Waiting is pale, computing is strong; in the order of `report.phases`. */
   const phaseColors = ['#8d99ae', '#2a9d8f', '#17685f', '#8e6bbf', '#f2c14e', '#dfc8bb'];
   const charts = {};
   const draw = (id, configuration) => {
@@ -23,7 +51,7 @@
       data: {labels: report.phases, datasets: worlds.map(world => ({
         label: world, data: detail.phases[world].map(time => time * scale.factor), backgroundColor: color[world], maxBarThickness: 40}))},
       options: {datasets: {bar: {categoryPercentage: 0.6}},
-                scales: {x: categories, y: axis(`mean time a step (${scale.unit})`, {beginAtZero: true})},
+                scales: {x: categories, y: axis(`mean time per step (${scale.unit})`, {beginAtZero: true})},
                 plugins: {tooltip: {callbacks: {label: item => `${item.dataset.label}: ${threeDigits(item.parsed.y)} ${scale.unit}`}}}},
     });
   };
@@ -35,13 +63,13 @@
       data: {datasets: worlds.map(world => ({
         label: world, borderColor: color[world], backgroundColor: color[world], borderWidth: 2, pointRadius: 0, pointHitRadius: 6,
         data: detail.step_times[world].map((time, index, all) => ({x: time * scale.factor, y: 100 * index / (all.length - 1)}))}))},
-      options: {scales: {x: axis(`step time (${scale.unit})`, {type: 'linear'}), y: axis('steps up to it (%)', {min: 0, max: 100})},
+      options: {scales: {x: axis(`step time (${scale.unit})`, {type: 'linear'}), y: axis('cumulative share of steps (%)', {min: 0, max: 100})},
                 plugins: {tooltip: {callbacks: {label: item =>
                   `${item.dataset.label}: ${threeDigits(item.parsed.y)} % within ${threeDigits(item.parsed.x)} ${scale.unit}`}}}},
     });
   };
 
-  /** A chart that a configuration may have nothing for; then `why` stands in its place. */
+  /** A chart that may have no data; then the sentence `why` takes its place. */
   const drawIf = (id, has, why, configuration) => {
     element(`no-${id}`).textContent = has ? '' : why;
     element(id).parentElement.hidden = !has;
@@ -53,7 +81,7 @@
     }
   };
 
-  /** `pick`: what stands along x, of a point [time, samples, accuracy]. */
+  /** `pick`: the x value of a point [time, samples, accuracy]. */
   const accuracyChart = (detail, pick, title) => {
     const {simulated, measured} = detail.accuracy;
     const last = Math.max(...[simulated, ...measured].flat().map(pick));
@@ -75,7 +103,7 @@
   const drawAccuracy = detail => {
     const {simulated, measured} = detail.accuracy, has = simulated.length > 0;
     const scale = timeScale([simulated, ...measured].flat().map(point => point[0]));
-    drawIf('accuracy', has, 'None: nothing was evaluated with real mathematics (workload.math, evaluate_every).',
+    drawIf('accuracy', has, 'No accuracy: nothing was evaluated with real mathematics (workload.math, evaluate_every).',
            () => accuracyChart(detail, point => point[0] * scale.factor, `time (${scale.unit})`));
     drawIf('accuracy-samples', has, '', () => accuracyChart(detail, point => point[1], 'samples processed by all workers'));
   };
@@ -90,14 +118,9 @@
       ...(split ? [['exchange: communicating', '#b98a6c', part('communicating')], ['exchange: waiting', '#dfc8bb', part('waiting')]]
                 : [['exchange', '#dfc8bb', share('exchange')]]),
       ['other', '#e9edf2', share('other')]];
-    element('shares-legend').replaceChildren(...parts.map(([name, shade]) => {
-      const entry = document.createElement('span'), box = document.createElement('i');
-      box.style.background = shade;
-      entry.append(box, name);
-      return entry;
-    }));
+    legend('shares-legend', parts.map(([name, shade]) => [name, shade]));
     element('shares-part').style.height = `${60 + 22 * rows.length}px`;
-    element('no-shares').textContent = left > 0 ? `${left} further workers are not shown.` : '';
+    element('no-shares').textContent = left > 0 ? `${left} more workers are not shown.` : '';
     draw('shares', {
       type: 'bar',
       data: {labels: rows.map(row => row.label), datasets: parts.map(([label, backgroundColor, value]) => ({
@@ -131,27 +154,22 @@
   const drawStaleness = detail => {
     const all = detail.staleness;
     drawIf('staleness', exceeds(all, 0),
-           all.simulated ? 'None: every push was computed on the model that it was applied to.' : 'None: there is no server.',
-           () => distributionChart(all, 'updates since the model that a push was computed on', 'pushes'));
+           all.simulated ? 'No staleness: every push was computed on the newest model.' : 'No staleness: there is no server.',
+           () => distributionChart(all, 'model updates between computing and applying a push', 'pushes'));
   };
   const drawLocalSteps = detail =>
     drawIf('local-steps', exceeds(detail.local_steps, 1), 'Every worker exchanges after each step.',
-           () => distributionChart(detail.local_steps, 'steps from one exchange to the next', 'rounds of a worker'));
+           () => distributionChart(detail.local_steps, 'steps from one exchange to the next', 'rounds of workers'));
 
   const drawAttribution = detail => {
     const {parts, rest, total} = detail.attribution;
     const rows = [...parts, ...(rest === 0 ? [] : [['all smaller parts', rest]]), ['error of step time', total]];
-    const table = document.createElement('table');
-    rows.forEach(([text, share], index) => {
-      const row = table.insertRow();
-      row.insertCell().textContent = text;
-      row.insertCell().textContent = percent(share);
-      if (index === rows.length - 1) row.className = 'total';
-    });
-    element('attribution').replaceChildren(table);
+    element('attribution').replaceChildren(make('table', {}, rows.map(([text, share], index) =>
+      make('tr', {className: index === rows.length - 1 ? 'total' : ''},
+           [make('td', {textContent: text}), make('td', {textContent: percent(share)})]))));
   };
 
-  // ---- Timeline: one SVG a rank and world, whose view box is the part of time that is looked at ----
+  // ---- Timeline: two SVGs per rank, simulated and measured; their view box is the visible part of time ----
   const namespace = 'http:' + '//www.w3.org/2000/svg';
   const svg = (name, attributes, parent) => {
     const made = document.createElementNS(namespace, name);
@@ -163,9 +181,7 @@
   let view = {begin: 0, length: 1}, whole = 1, rows = [], ruler = null;
 
   const addRow = (world, slices, parent) => {
-    const label = document.createElement('span');
-    label.className = `world ${world}`;
-    label.textContent = world;
+    const label = make('span', {className: `world ${world}`, textContent: world});
     const picture = svg('svg', {height: rowHeight, preserveAspectRatio: 'none'});
     slices.forEach(([start, duration, phase, step]) => {
       const bar = svg('rect', {x: start, y: 0, width: duration, height: rowHeight, fill: phaseColors[phase]}, picture);
@@ -203,20 +219,15 @@
     rows = [];
     part.replaceChildren();
     ranks.forEach(rank => {
-      const name = document.createElement('span');
-      name.className = 'rank';
-      name.textContent = rank.label;
-      part.append(name);
+      part.append(make('span', {className: 'rank', textContent: rank.label}));
       worlds.forEach(world => addRow(world, rank[world], part));
-      const gap = document.createElement('span');
-      gap.className = 'gap';
-      part.append(gap);
+      part.append(make('span', {className: 'gap'}));
     });
     ruler = svg('svg', {class: 'axis', height: 20});
-    part.append(document.createElement('span'), document.createElement('span'), ruler);
+    part.append(make('span', {}), make('span', {}), ruler);
     whole = length;
     show(0, length);
-    element('ranks-left-out').textContent = left > 0 ? `${left} further workers are not shown.` : '';
+    element('ranks-left-out').textContent = left > 0 ? `${left} more workers are not shown.` : '';
   };
 
   const place = event => {
@@ -241,12 +252,7 @@
   element('zoom-out').addEventListener('click', () => zoom(2));
   element('zoom-all').addEventListener('click', () => show(0, whole));
 
-  report.phases.forEach((phase, index) => {
-    const entry = document.createElement('span'), box = document.createElement('i');
-    box.style.background = phaseColors[index];
-    entry.append(box, phase);
-    element('timeline-legend').append(entry);
-  });
+  legend('timeline-legend', report.phases.map((phase, index) => [phase, phaseColors[index]]));
   const choose = () => {
     const detail = report.details[chosen.selectedIndex];
     element('chosen-name').textContent = detail.name;

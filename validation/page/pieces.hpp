@@ -1,17 +1,18 @@
-// Texts that the report's page is put together from, embedded when Tandem is built.
+// The texts that HTML pages consist of, embedded when Tandem is built.
 #pragma once
 
 #include <string_view>
 
 namespace tandem::validation::pieces {
 
-extern const std::string_view
-    page;  ///< with {{title}}, {{style}}, {{body}}, {{data}}, {{chart_library}}, {{base}}, {{scripts}}
+/// With {{title}}, {{style}}, {{data}}, {{chart_library}}, {{base}}, {{blocks}} and {{scripts}}.
+extern const std::string_view page;
 extern const std::string_view style;
-extern const std::string_view base;           ///< what all charts share
-extern const std::string_view charts;         ///< draws what is of all configurations
-extern const std::string_view explore;        ///< draws the configuration that is chosen
-extern const std::string_view study;          ///< draws the configurations of a study
+extern const std::string_view base;           ///< what all scripts share
+extern const std::string_view blocks;         ///< draws headings, notes and tables
+extern const std::string_view charts;         ///< draws the charts over all configurations of a report
+extern const std::string_view explore;        ///< draws the chosen configuration of a report
+extern const std::string_view study;          ///< draws the charts of a study
 extern const std::string_view chart_library;  ///< Chart.js, MIT licence, as Debian ships it
 
 }  // namespace tandem::validation::pieces

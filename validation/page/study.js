@@ -1,5 +1,5 @@
-// Draws a study: throughput along the numbers of workers or by configuration, shares of time, accuracy, and what was
-// published. A chart whose canvas the page does not have is not drawn.
+// Draws the charts of a study: throughput by number of workers or by configuration, shares of time, accuracy, and
+// published figures. A chart without a canvas on the page is not drawn.
 (() => {
   const {report, color, palette, axis, categories, element, legend, roundTicks, threeDigits, timeScale} = tandem;
   const draw = (id, configuration) => { if (element(id)) new Chart(element(id), configuration()); };
@@ -8,7 +8,7 @@
   const tooltip = label => ({plugins: {tooltip: {callbacks: {label}}}});
   const {lines, configurations} = report;
 
-  /** A line of each name along the numbers of workers; the knee is the large point. */
+  /** One line per name over the numbers of workers; the knee is the large point. */
   const drawLines = (id, pick, title, more, unit) => draw(id, () => {
     const [few, many] = range(lines.flatMap(line => line.workers));
     return {
@@ -33,7 +33,7 @@
               {type: 'logarithmic', ticks: {callback: roundTicks(high / low)}}, 'samples/s');
     drawLines('line-efficiency', (line, at) => line.efficiency[at] * 100, 'efficiency (%)', {beginAtZero: true}, '%');
     ['line-throughput', 'line-efficiency'].forEach(id =>
-      legend(element(`${id}-legend`), lines.map((line, index) => [line.name, shade(index)])));
+      legend(`${id}-legend`, lines.map((line, index) => [line.name, shade(index)])));
   }
 
   const names = configurations.map(own => own.name);
@@ -50,7 +50,7 @@
     ['query', '#f2c14e', own => own.shares.query],
     ['communicating', '#b98a6c', own => exchange(own, 'communicating')],
     ['waiting', '#dfc8bb', own => exchange(own, 'waiting')],
-    ['exchange, not told apart', '#c9a0dc', own => (own.exchange_shares ? 0 : own.shares.exchange)],
+    ['communicating and waiting', '#c9a0dc', own => (own.exchange_shares ? 0 : own.shares.exchange)],
     ['other', '#e9edf2', own => own.shares.other],
   ].filter(([, , value]) => configurations.some(own => own.shares && value(own) > 0));
   draw('shares', () => ({
@@ -60,10 +60,10 @@
     options: {indexAxis: 'y', scales: {x: axis('of the makespan, mean over workers (%)', {stacked: true, min: 0, max: 100}), y: {...categories, stacked: true}},
               ...tooltip(item => `${item.dataset.label}: ${threeDigits(item.parsed.x)} %`)},
   }));
-  if (element('shares')) legend(element('shares-legend'), parts.map(([label, box]) => [label, box]));
+  if (element('shares')) legend('shares-legend', parts.map(([label, box]) => [label, box]));
 
   const curves = configurations.filter(own => own.curve.length > 0);
-  /** `pick`: what stands along x, of a point [time, samples, accuracy]. */
+  /** `pick`: the x value of a point [time, samples, accuracy]. */
   const drawAccuracy = (id, pick, title) => draw(id, () => {
     const target = Math.max(0, ...curves.map(own => own.target || 0));
     const [first, last] = range(curves.flatMap(own => own.curve.map(pick)).filter(x => x > 0));
@@ -86,7 +86,8 @@
     const scale = timeScale(curves.flatMap(own => own.curve.map(point => point[0])));
     drawAccuracy('accuracy', point => point[0] * scale.factor, `time (${scale.unit})`);
     drawAccuracy('accuracy-samples', point => point[1], 'samples processed by all workers');
-    if (element('accuracy-legend')) legend(element('accuracy-legend'), curves.map((own, index) => [own.name, shade(index)]));
+    ['accuracy-legend', 'accuracy-samples-legend'].forEach(id =>
+      legend(id, curves.map((own, index) => [own.name, shade(index)])));
   }
 
   const gains = report.published.filter(row => row.figure.endsWith('speed_up') && row.ours !== null);
@@ -94,9 +95,10 @@
     type: 'bar',
     data: {labels: gains.map(row => row.configuration), datasets: [
       {label: 'published', data: gains.map(row => row.value), backgroundColor: color.measured, maxBarThickness: 12},
-      {label: 'ours', data: gains.map(row => row.ours), backgroundColor: color.simulated, maxBarThickness: 12}]},
+      {label: 'simulated', data: gains.map(row => row.ours), backgroundColor: color.simulated, maxBarThickness: 12}]},
     options: {indexAxis: 'y', scales: {x: axis('speed-up', {beginAtZero: true}), y: categories},
               ...tooltip(item => `${item.dataset.label}: ${threeDigits(item.parsed.x)}`)},
   }));
+  if (element('published')) legend('published-legend', [['published', color.measured], ['simulated', color.simulated]]);
   document.body.dataset.drawn = Object.keys(Chart.instances).length;
 })();

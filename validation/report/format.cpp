@@ -35,6 +35,28 @@ constexpr std::array<Scale, 5> byte_scales = {
 
 }  // namespace
 
+const char* unit_name(Unit unit) {
+  switch (unit) {
+    case Unit::seconds:
+      return "s";
+    case Unit::samples_per_second:
+      return "samples/s";
+    case Unit::bytes:
+      return "bytes";
+    case Unit::count:
+      return "";
+    case Unit::ratio:
+      return "ratio";
+  }
+  return "";
+}
+
+Unit unit_of(const std::string& name) {
+  for (const Unit unit : {Unit::seconds, Unit::samples_per_second, Unit::bytes, Unit::ratio})
+    if (name == unit_name(unit)) return unit;
+  return Unit::count;
+}
+
 std::string three_digits(double value) {
   if (!std::isfinite(value)) return "-";
   const double magnitude = std::abs(value);

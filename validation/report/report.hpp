@@ -1,7 +1,7 @@
 // The report of a validation: one JSON document, and pages made from nothing but that document. Writes files,
 // opens no network connection, and what it writes does not either.
 //
-// report.json, schema version 3 (times in seconds, errors as ratios; null: not known):
+// report.json, schema version 4 (times in seconds, errors as ratios; null: not known):
 //   schema_version, title, verdict (a sentence), passed, tolerance, margin (of equivalence)
 //   mape, bias, worst {configuration, error}: of step time in the headline's set
 //   sets             [set, ...], the headline's first; one is called "all", and with a split there are also
@@ -29,7 +29,7 @@
 //   configurations   [{name, group, algorithm, set, failure ("": none; then nothing of the following is there
 //                     when it is not empty),
 //                      repetitions, draws (simulations of which the one with the middle throughput is
-//                      compared), warmup_steps, unmatched_steps, late_devices (of all repetitions),
+//                      compared), warmup_steps, unmatched_steps, missed_deadlines (of all repetitions),
 //                      cpu_wait_share (longest that a rank stood ready without a core, of the makespan),
 //                      other_load (largest share of the cores that other programs had during a run),
 //                      gates: {operations, decisions, replay}: each {state, checked, detail},
@@ -90,19 +90,5 @@ nlohmann::json report_document(std::vector<nlohmann::json> configurations, const
                                const ReportSource& source);
 nlohmann::json report_document(const std::vector<VariantResults>& variants, const Validation& validation,
                                const ReportSource& source);
-
-/// For a terminal: simulated, measured and error of step time and phases (of few configurations), errors over
-/// configurations, then the verdict.
-std::string summary_table(const nlohmann::json& document);
-std::string report_markdown(const nlohmann::json& document);
-/// One self-contained page.
-std::string report_html(const nlohmann::json& document);
-
-/// Writes report.json, report.md and report.html of any kind of report. Errors: as write_report.
-void write_report_files(const std::string& directory, const nlohmann::json& document,
-                        const std::string& markdown, const std::string& page);
-
-/// Writes report.json, report.md and report.html. Errors: WorldError when a file cannot be written.
-void write_report(const std::string& directory, const nlohmann::json& document);
 
 }  // namespace tandem::validation

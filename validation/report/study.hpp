@@ -1,19 +1,18 @@
-// The report of a study: configurations that were simulated and not run, side by side. One JSON document, and
-// pages made from nothing but that document. Pure but for the writing of files.
+// The report of a study, which compares configurations that were only simulated: one JSON document, and pages
+// made from nothing but that document. Pure except for writing files.
 //
-// report.json of a study, schema version 1 (times in seconds, shares of 1; null: not known, or there is
-// none):
-//   kind             "study", which tells it from the report of a validation
-//   schema_version, title, about (what is asked), notes [text, ...], commands [how to repeat it, ...]
+// report.json of a study, schema version 2 (times in seconds, shares of 1; null: not known, or none):
+//   kind             "study"; the report of a validation has no such key
+//   schema_version, title, about (the question), notes [text, ...], commands [how to reproduce it, ...]
 //   knee_share       see knee_of()
 //   configurations   [{name, group, algorithm, line (the name without the number of workers), failure ("":
 //   none;
 //                      else nothing of the following is there),
-//                      workers (how many), throughput, applied_throughput (samples a second), step_time_s
+//                      workers (how many), throughput, applied_throughput (samples per second), step_time_s
 //                      (mean after the warm-up), makespan_s, rounds, samples, bytes: {sent, received} (by all
-//                      workers), bytes_a_sample: {sent, received}, shares, exchange_shares, staleness,
+//                      workers), bytes_per_sample: {sent, received}, shares, exchange_shares, staleness,
 //                      local_steps, time_to_target: as in summary.json, of all workers,
-//                      time_to_target_s (when the model was taken that reached the target), best_accuracy,
+//                      time_to_target_s (when the model that reached the target was taken), best_accuracy,
 //                      curve: [[checkpoint_time_s, samples, accuracy], ...],
 //                      baseline (name of the configuration of its group that it is compared with),
 //                      speed_up (throughput over the baseline's), target_speed_up (the baseline's
@@ -23,7 +22,7 @@
 //                      experiment, environment (run.json without its experiment), command}]
 //   lines            [{name, configurations: [name, ...] by workers, workers: [number, ...], throughput:
 //   [...],
-//                      efficiency: [throughput of a worker over that of the line's first point, ...],
+//                      efficiency: [throughput per worker over that of the first point, ...],
 //                      knee: number of workers}]: of the lines with two numbers of workers or more
 //   published        [{configuration, figure (key of a configuration), what, value, source, ours, ratio (ours
 //                      over theirs)}]
@@ -36,6 +35,7 @@
 #include <vector>
 
 #include "validation/campaign/study_section.hpp"
+#include "validation/report/page.hpp"
 
 namespace tandem::validation {
 
@@ -65,6 +65,9 @@ std::optional<int> knee_of(const std::vector<std::pair<int, double>>& points, do
 
 /// When that reading of a curve of [time, samples, accuracy] is at `target` first; none when it never is.
 std::optional<double> read_time_to(double target, const nlohmann::json& curve, const CurveReading& reading);
+
+/// One row per configuration that worked, without columns that have no value.
+Table configurations_table(const nlohmann::json& document);
 
 /// For a terminal.
 std::string study_table(const nlohmann::json& document);

@@ -4,39 +4,25 @@
 
 #include <algorithm>
 #include <cmath>
-
-#include "validation/report/report_names.hpp"
-
+#include <limits>
 namespace tandem::validation {
 namespace {
 
 using nlohmann::json;
 
-Unit unit_of(const std::string& name) {
-  for (const Unit unit : {Unit::seconds, Unit::samples_per_second, Unit::bytes, Unit::ratio})
-    if (name == unit_name(unit)) return unit;
-  return Unit::count;
-}
-
-/// "-4.41 to -3.45 %": the unit once.
-std::string interval_text(double low, double high) {
-  const std::string begin = signed_percent(low);
-  return begin.substr(0, begin.find(' ')) + " to " + signed_percent(high);
-}
-
 /// "asp 4, esync 1": configurations where the count is not 0.
 std::string counts_by_variant(const std::vector<const json*>& variants, const char* key) {
   constexpr int most = 8;
   std::string text;
-  int told = 0, more = 0;
+  int named = 0, more = 0;
   for (const auto* variant : variants) {
     const std::int64_t count = variant->at(key);
     if (count == 0) continue;
-    if (told == most) {
+    if (named == most) {
       ++more;
       continue;
     }
-    ++told;
+    ++named;
     text += fmt::format("{}{} {}", text.empty() ? "" : ", ", variant->at("name").get<std::string>(),
                         with_unit(static_cast<double>(count), Unit::count));
   }
@@ -48,21 +34,21 @@ std::string cpu_wait_note(const std::vector<const json*>& variants) {
   const auto& worst = **std::max_element(variants.begin(), variants.end(),
                                          [&](const json* a, const json* b) { return share(*a) < share(*b); });
   return fmt::format(
-      "Measured ranks stood ready without a core for up to {:.1f} % of a run ({}); measured times contain "
-      "it, "
-      "simulated ones do not.",
+      "Measured ranks waited for a CPU core for up to {:.1f} % of a run ({}). Measured times include this "
+      "wait, "
+      "simulated times do not.",
       share(worst) * 100, worst.at("name").get<std::string>());
 }
 
-/// Empty when other programs never had much of the machine.
+/// Empty when other programs never used much of the machine.
 std::string other_load_note(const std::vector<const json*>& variants) {
-  constexpr double worth_telling = 0.1;
+  constexpr double worth_a_note = 0.1;
   int count = 0;
   const json* worst = nullptr;
-  double most = worth_telling;
+  double most = worth_a_note;
   for (const json* variant : variants) {
     const double share = variant->at("other_load");
-    if (share > worth_telling) ++count;
+    if (share > worth_a_note) ++count;
     if (share > most) worst = variant;
     most = std::max(most, share);
   }
@@ -79,49 +65,162 @@ bool is_busy(const std::vector<const json*>& variants) {
                      [](const json* variant) { return variant->at("cpu_wait_share").get<double>() > share; });
 }
 
-/// Whether the simulator's own code or what both take for the network and the machine is off.
+/// Separates errors of the simulator's code from errors of the network and machine model.
 std::string witness_note(const json& set) {
   for (const auto& errors : set.at("errors"))
     if (errors.at("key") == "step_time" && errors.at("witnessed") != 0)
       return fmt::format(
-          "SMPI witness (the ranks' own MPI code on SimGrid's MPI and the same network model, {} "
-          "configurations): its step times are {} from the simulator's (code path) and {} from the measured "
-          "ones (network and machine), on average.",
+          "SMPI witness (the MPI program itself on SimGrid's MPI, with the same network model; {} "
+          "configurations): on average its step times differ by {} from the simulator's (error of the "
+          "simulator's code) and by {} from the measured ones (error of the network and machine model).",
           errors.at("witnessed").get<int>(), percent(number_or_nan(errors.at("code_path"))),
           percent(number_or_nan(errors.at("model"))));
   return "";
 }
 
-}  // namespace
+// ---- Figures without errors ----
 
-FigureText figure_text(const json& figure) {
-  const Unit unit = unit_of(figure.at("unit"));
-  const double simulated = number_or_nan(figure.at("simulated"));
-  const double measured = number_or_nan(figure.at("measured"));
-  const double scale = measured == 0 ? simulated : measured;
-  FigureText text{
-      .simulated = with_unit(simulated, unit, scale),
-      .measured = with_unit(measured, unit, scale),
-      .error = signed_percent(number_or_nan(figure.at("error"))),
-      .witness = with_unit(number_or_nan(figure.at("witness")), unit, scale),
-      .contribution = signed_percent(number_or_nan(figure.at("contribution"))),
-      .interval = "-",
-      .noise_floor = percent(number_or_nan(figure.at("noise_floor"))),
-      .verdict = figure.at("verdict").is_string() ? figure.at("verdict").get<std::string>() : "-"};
-  if (const auto& interval = figure.at("interval"); interval.is_array())
-    text.interval = interval_text(interval[0], interval[1]);
-  return text;
+using Place = json::json_pointer;
+
+double value_at(const json& run, const Place& place) {
+  return run.contains(place) ? number_or_nan(run.at(place)) : std::numeric_limits<double>::quiet_NaN();
 }
+
+/// Mean over repetitions; NaN when one of them does not have it.
+double mean_at(const json& runs, const Place& place) {
+  double sum = 0;
+  for (const auto& run : runs) sum += value_at(run, place);
+  return sum / static_cast<double>(runs.size());
+}
+
+/// Rows about one configuration. Rows without a value are left out.
+class Rows {
+ public:
+  explicit Rows(const json& configuration)
+      : simulated_(configuration.at("metrics").at("simulated")),
+        measured_(configuration.at("metrics").at("measured")) {}
+
+  void add(const std::string& name, const std::string& place, Unit unit) {
+    const double simulated = value_at(simulated_, Place(place)), measured = mean_at(measured_, Place(place));
+    if (std::isnan(simulated) && std::isnan(measured)) return;
+    if (simulated == 0 && measured == 0) return;
+    const double scale = measured == 0 || std::isnan(measured) ? simulated : measured;
+    rows.push_back({name, with_unit(simulated, unit, scale), with_unit(measured, unit, scale)});
+  }
+
+  /// "2.97 (0 to 5)".
+  void add_distribution(const std::string& name, const std::string& key) {
+    const auto text = [&](const json& runs) -> std::string {
+      double low = std::numeric_limits<double>::infinity(), high = -low;
+      for (const auto& run : runs) {
+        if (!run.at(key).is_object()) return "-";
+        low = std::min(low, run.at(key).at("min").get<double>());
+        high = std::max(high, run.at(key).at("max").get<double>());
+      }
+      return fmt::format("{} ({:.0f} to {:.0f})", three_digits(mean_at(runs, Place("/" + key + "/mean"))),
+                         low, high);
+    };
+    const std::string simulated = text(json::array({simulated_})), measured = text(measured_);
+    if (simulated != "-" || measured != "-") rows.push_back({name, simulated, measured});
+  }
+
+  bool applies_less_than_processed() const {
+    return simulated_.at("applied_samples") != simulated_.at("samples") ||
+           std::any_of(measured_.begin(), measured_.end(),
+                       [](const json& run) { return run.at("applied_samples") != run.at("samples"); });
+  }
+  std::size_t servers() const { return simulated_.at("servers").size(); }
+  std::string server_name(std::size_t index) const {
+    const json& server = simulated_.at("servers").at(index);
+    const std::string host = server.at("host");
+    return fmt::format("rank {} (server{})", server.at("rank").get<int>(), host.empty() ? "" : " on " + host);
+  }
+
+  std::vector<MetricRow> rows;
+
+ private:
+  const json& simulated_;
+  const json& measured_;
+};
+
+void add_servers(Rows& rows) {
+  constexpr std::size_t most = 4;
+  if (rows.servers() > 1)
+    rows.add("largest shard of the model / mean shard", "/sharding/largest_over_mean", Unit::count);
+  for (std::size_t i = 0; i < std::min(rows.servers(), most); ++i) {
+    const std::string place = fmt::format("/servers/{}/", i), name = rows.server_name(i);
+    rows.add("sent by " + name, place + "bytes_sent", Unit::bytes);
+    rows.add("received by " + name, place + "bytes_received", Unit::bytes);
+    rows.add("share of time " + name + " computes", place + "computing", Unit::ratio);
+  }
+}
+
+/// "after 3.21 s and 5,120 samples", "not reached (best 0.631)".
+std::string outcome_text(const json& outcome) {
+  if (outcome.at("evaluations") == 0) return "nothing was evaluated";
+  if (!outcome.at("reached").get<bool>())
+    return fmt::format("not reached (best {:.3f})", outcome.at("best").get<double>());
+  return fmt::format("after {} and {} samples", with_unit(outcome.at("checkpoint_time_s"), Unit::seconds),
+                     with_unit(outcome.at("samples"), Unit::count));
+}
+
+std::string measured_outcome(const json& runs) {
+  const auto reached = std::count_if(runs.begin(), runs.end(), [](const json& run) {
+    return run.at("time_to_target").at("reached").get<bool>();
+  });
+  if (runs.size() == 1) return outcome_text(runs.front().at("time_to_target"));
+  if (static_cast<std::size_t>(reached) < runs.size())
+    return fmt::format("reached by {} of {} runs", reached, runs.size());
+  return fmt::format("after {} and {} samples (mean of {} runs)",
+                     with_unit(mean_at(runs, Place("/time_to_target/checkpoint_time_s")), Unit::seconds),
+                     with_unit(std::round(mean_at(runs, Place("/time_to_target/samples"))), Unit::count),
+                     runs.size());
+}
+
+/// "2.13 / 2.04".
+std::string both(const json& worlds) {
+  return three_digits(number_or_nan(worlds.at("simulated"))) + " / " +
+         three_digits(number_or_nan(worlds.at("measured")));
+}
+
+bool is_gain(const json& variant) {
+  return variant.at("baseline").is_string() && variant.at("baseline") != variant.at("name");
+}
+
+std::string speed_ups_of_one_group(const json& group) {
+  constexpr int most = 12;
+  std::string gains, targets;
+  int named = 0;
+  for (const auto& variant : group.at("variants")) {
+    if (!is_gain(variant)) continue;
+    if (named++ == most) {
+      gains += " ...";
+      break;
+    }
+    const std::string name = variant.at("name"), baseline = variant.at("baseline");
+    gains += fmt::format("{}{} over {} {}", gains.empty() ? "" : ", ", name, baseline,
+                         both(variant.at("speed_up")));
+    if (const auto& gain = variant.at("target_speed_up");
+        gain.at("simulated").is_number() && gain.at("measured").is_number())
+      targets += fmt::format("{}{} {}", targets.empty() ? "" : ", ", name, both(gain));
+  }
+  if (gains.empty()) return "";
+  const std::string text = "Speed-up in throughput, simulated / measured: " + gains + ".";
+  return targets.empty() ? text : text + " Speed-up in time to the target accuracy: " + targets + ".";
+}
+
+bool has_baseline(const json& group) {
+  const auto& variants = group.at("variants");
+  return std::any_of(variants.begin(), variants.end(),
+                     [](const json& variant) { return variant.at("baseline").is_string(); });
+}
+
+}  // namespace
 
 const json* find_figure(const json& configuration, const std::string& key) {
   for (const auto& figure : configuration.at("figures"))
     if (figure.at("key") == key && figure.at("rank") == -1) return &figure;
   return nullptr;
-}
-
-bool has_witness(const json& configuration) {
-  const json* step_time = find_figure(configuration, "step_time");
-  return step_time != nullptr && step_time->at("witness").is_number();
 }
 
 std::vector<std::pair<std::string, std::string>> failed_gates(const json& document) {
@@ -142,31 +241,18 @@ std::string parity_state(const json& variant) {
   return operations == "passed" || decisions == "passed" ? "passed" : "not checked";
 }
 
-ErrorText error_text(const json& errors) {
-  const auto value = [&](const char* key) { return number_or_nan(errors.at(key)); };
-  ErrorText text{.bias = signed_percent(value("bias")),
-                 .mape = percent(value("mape")),
-                 .interval = "-",
-                 .median = percent(value("median")),
-                 .p95 = percent(value("p95")),
-                 .largest = signed_percent(value("largest")),
-                 .noise_floor = percent(value("noise_floor")),
-                 .over_noise = "-",
-                 .of_step_time = signed_percent(value("contribution")),
-                 .verdicts = "-"};
-  if (errors.at("count") == 0) text.bias = text.mape = text.median = text.p95 = text.largest = "-";
-  if (errors.at("error_over_noise").is_number())
-    text.over_noise = three_digits(errors.at("error_over_noise")) + "x";
-  if (const auto& interval = errors.at("mape_interval"); interval.is_array()) {
-    const std::string low = percent(interval[0]);
-    text.interval = low.substr(0, low.find(' ')) + " to " + percent(interval[1]);
-  }
-  const int counted = errors.at("equivalent").get<int>() + errors.at("different").get<int>() +
-                      errors.at("inconclusive").get<int>();
-  if (counted > 0)
-    text.verdicts = fmt::format("{} / {} / {}", errors.at("equivalent").get<int>(),
-                                errors.at("inconclusive").get<int>(), errors.at("different").get<int>());
-  return text;
+bool is_phase(const json& figure) { return figure.at("key").get<std::string>().starts_with("phase."); }
+
+std::string interval_text(const json& interval, std::string (*text)(double)) {
+  if (!interval.is_array()) return "-";
+  const std::string low = text(interval[0]);
+  return low.substr(0, low.find(' ')) + " to " + text(interval[1]);
+}
+
+std::vector<const json*> pointers_to(const json& array) {
+  std::vector<const json*> all;
+  for (const auto& element : array) all.push_back(&element);
+  return all;
 }
 
 std::vector<const json*> compared_configurations(const json& document) {
@@ -196,7 +282,7 @@ std::vector<const json*> failed_configurations(const json& document) {
 std::string attribution_text(const json& part) {
   const std::string phase = part.at("phase"), kind = part.at("kind"), host = part.at("host");
   const int rank = part.at("rank"), peer = part.at("peer");
-  if (rank < 0) return "who did how many steps";
+  if (rank < 0) return "different numbers of steps per rank";
   std::string text = fmt::format("{} of rank {}{}", phase, rank, host.empty() ? "" : " on " + host);
   if (kind.empty()) return text;
   if (kind == "compute" || kind == "sleep") return text + ": " + kind;
@@ -212,30 +298,75 @@ std::string ranking_text(const json& set) {
   const json& ranking = set.at("ranking");
   const auto value = [&](const char* key) { return three_digits(number_or_nan(ranking.at(key))); };
   if (groups == 1)
-    return fmt::format("Ranking by throughput: Spearman {}, Kendall {}, regret of choosing by simulation {}.",
-                       value("spearman"), value("kendall"), percent(ranking.at("mean_regret")));
+    return fmt::format(
+        "Ranking by throughput: Spearman {}, Kendall {}, loss from choosing by simulation (regret) {}.",
+        value("spearman"), value("kendall"), percent(ranking.at("mean_regret")));
   return fmt::format(
-      "Ranking by throughput, over {} groups that differ in the algorithm only: Spearman {}, Kendall {} on "
-      "average; the fastest is picked in {} of them; regret of choosing by simulation {} on average, at most "
-      "{}. "
-      "Over "
-      "all configurations: Spearman {}, Kendall {}.",
+      "Ranking by throughput, over {} groups that differ only in the algorithm: Spearman {} and Kendall {} "
+      "on "
+      "average; the simulation picks the fastest algorithm in {} of them; loss from choosing by simulation "
+      "(regret) {} on average, at most {}. Over all configurations: Spearman {}, Kendall {}.",
       groups, value("mean_spearman"), value("mean_kendall"), ranking.at("same_best").get<int>(),
       percent(ranking.at("mean_regret")), percent(ranking.at("largest_regret")), value("spearman"),
       value("kendall"));
 }
 
+std::vector<MetricRow> metric_rows(const json& configuration) {
+  Rows rows(configuration);
+  for (const char* share : {"computing", "data", "query", "exchange"})
+    rows.add(fmt::format("share of workers' time: {}", share), fmt::format("/shares/{}", share), Unit::ratio);
+  for (const char* share : {"communicating", "waiting"})
+    rows.add(fmt::format("exchange: {}", share), fmt::format("/exchange_shares/{}", share), Unit::ratio);
+  rows.add("share of workers' time: other", "/shares/other", Unit::ratio);
+  rows.add("samples processed", "/samples", Unit::count);
+  if (rows.applies_less_than_processed()) {
+    rows.add("samples applied", "/applied_samples", Unit::count);
+    rows.add("samples dropped (arrived too late)", "/dropped_samples", Unit::count);
+    rows.add("samples pending at the end", "/pending_samples", Unit::count);
+  }
+  rows.add_distribution("staleness of pushes", "staleness");
+  rows.add_distribution("local steps per round", "local_steps");
+  add_servers(rows);
+  return rows.rows;
+}
+
+std::string target_text(const json& configuration) {
+  const json& metrics = configuration.at("metrics");
+  const json& simulated = metrics.at("simulated").at("time_to_target");
+  if (!simulated.is_object()) return "";
+  return fmt::format("Target accuracy {:.4g}: simulated {}; measured {}.",
+                     simulated.at("target").get<double>(), outcome_text(simulated),
+                     measured_outcome(metrics.at("measured")));
+}
+
+std::string speed_up_text(const json& set) {
+  const auto& groups = set.at("groups");
+  if (groups.empty()) return "";
+  const auto with = std::count_if(groups.begin(), groups.end(), has_baseline);
+  if (with == 0)
+    return "No speed-up over bsp: no variant runs bsp on the same platform with the same model and data set.";
+  if (groups.size() == 1) return speed_ups_of_one_group(groups.front());
+  const json& ranking = set.at("ranking");
+  std::string text = fmt::format(
+      "Speed-up in throughput over the group's bsp: predicted with a mean absolute error of {} for {} "
+      "variants.",
+      percent(number_or_nan(ranking.at("speed_up_mape"))), ranking.at("speed_ups").get<int>());
+  if (const auto without = static_cast<std::ptrdiff_t>(groups.size()) - with; without > 0)
+    text += fmt::format(" {} of {} groups have no bsp variant.", without, groups.size());
+  return text;
+}
+
 std::vector<std::string> machine_warnings(const json& document) {
   std::vector<std::string> all;
   const auto variants = compared_configurations(document);
-  if (const auto counts = counts_by_variant(variants, "late_devices"); !counts.empty())
+  if (const auto counts = counts_by_variant(variants, "missed_deadlines"); !counts.empty())
     all.push_back(
-        "This machine was too slow for the devices that it emulated, so that measured times are too long; "
-        "times it was late: " +
+        "This machine was too slow for the devices it emulated, so measured times are too long. Missed "
+        "deadlines: " +
         counts + ".");
   if (is_busy(variants))
     all.push_back(cpu_wait_note(variants) +
-                  " Other work on this machine, or more ranks than cores, does that.");
+                  " Causes are other programs on this machine or more ranks than cores (oversubscription).");
   if (auto note = other_load_note(variants); !note.empty()) all.push_back(std::move(note));
   return all;
 }
@@ -246,31 +377,31 @@ std::vector<std::string> remarks(const json& document) {
   if (variants.empty()) return all;
   if (document.at("sets").size() > 1)
     all.emplace_back(
-        "The headline is that of the hold-out set: configurations whose settings no calibration used.");
+        "The headline figures are those of the hold-out set: configurations that no calibration used.");
   const int warmup = variants.front()->at("warmup_steps");
   all.push_back(fmt::format(
-      "The first {} steps of each worker are warm-up and left out of step time and phases; makespan, "
-      "throughput and bytes are of whole runs.",
+      "Step time and phases exclude the first {} steps of each worker (warm-up); makespan, throughput and "
+      "bytes cover whole runs.",
       warmup));
   all.emplace_back(
-      "Error: (simulated - measured) / measured. The 95 % interval of one configuration comes from 10,000 "
-      "moving-block resamples of steps and repetitions, the 90 % interval of a mean error from resampling "
-      "configurations. Noise floor: how far measured repetitions are from each other. Within margin: two "
-      "one-sided tests.");
+      "Error: (simulated - measured) / measured. Contribution of a phase: (simulated - measured) / measured "
+      "step time; the contributions of all phases add up to the error of step time.");
+  all.emplace_back(
+      "95 % interval: 10,000 moving-block resamples of steps and repetitions of one configuration. 90 % "
+      "interval of a mean error: resamples of configurations. Noise floor: how much repeated measurements "
+      "differ from each other. Within margin: two one-sided tests of equivalence.");
   if (std::ranges::any_of(variants, [](const json* variant) { return variant->at("draws") > 1; }))
     all.emplace_back(
-        "Where sizes alone are simulated, it is done three times, each with the measured variations drawn "
-        "anew, and "
-        "the one with the middle throughput is compared.");
+        "Configurations with modelled mathematics are simulated three times with different random noise; the "
+        "simulation with the median throughput is compared.");
   if (const auto note = witness_note(document.at("sets").front()); !note.empty()) all.push_back(note);
   if (const auto counts = counts_by_variant(variants, "unmatched_steps"); !counts.empty())
-    all.push_back("Steps that happened in one world only and have no partner: " + counts + ".");
+    all.push_back("Unmatched steps (only in the simulation or only in the measurement): " + counts + ".");
   const auto warnings = machine_warnings(document);
   all.insert(all.end(), warnings.begin(), warnings.end());
   if (!is_busy(variants)) all.push_back(cpu_wait_note(variants));
   if (variants.front()->at("repetitions") == 1)
-    all.emplace_back(
-        "With one measured run there is no noise floor; set repetitions to 3 or more to get one.");
+    all.emplace_back("One measured run has no noise floor; set repetitions to 3 or more to get one.");
   return all;
 }
 

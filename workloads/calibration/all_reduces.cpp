@@ -73,7 +73,7 @@ double time_at_once(Context& context, std::span<const Rank> members, std::span<f
 
 }  // namespace
 
-std::vector<Profile::AllReduceEntry> measure_all_reduces(Context& context, const std::vector<Rank>& workers,
+std::vector<Profile::AllReduceEntry> measure_all_reduces(Context& context, std::span<const Rank> workers,
                                                          const CalibrationSetting& setting,
                                                          std::uint64_t seed) {
   const auto kinds = kinds_for(static_cast<int>(workers.size()), setting);
@@ -84,7 +84,7 @@ std::vector<Profile::AllReduceEntry> measure_all_reduces(Context& context, const
   const std::vector<int> repetitions(kinds.size(), setting.all_reduce_repetitions);
   for (const std::size_t number : shuffled_plan(repetitions, seed)) {
     const Kind& kind = kinds[number];
-    const auto members = std::span(workers).first(static_cast<std::size_t>(kind.ranks));
+    const auto members = workers.first(static_cast<std::size_t>(kind.ranks));
     if (std::find(members.begin(), members.end(), context.rank()) == members.end()) continue;
     // Sums of sums would overflow in the end, and such numbers may be slow to add.
     context.device().fill(vector.data(), std::ssize(vector.span()), 1.0F);

@@ -32,7 +32,7 @@ namespace {
 
 /// A job of one seat is calibrated with a second rank that has none.
 std::string host_name(const Job& job, Rank rank) {
-  const auto& seats = job.assignments();
+  const auto& seats = job.roster().assignments();
   return static_cast<std::size_t>(rank) < seats.size() ? seats[static_cast<std::size_t>(rank)].host : "";
 }
 
@@ -59,14 +59,16 @@ Profile::Path hear_path(Context& context, Rank from) {
 
 void measure_paths(const Job& job, Context& context, const CalibrationSetting& setting, Profile& profile) {
   // Modelled vectors are in no GPU's memory.
-  const auto kind_of = [&](Rank rank) { return job.real_math() ? job.kind_of(rank) : std::string(); };
+  const auto kind_of = [&](Rank rank) {
+    return job.real_math() ? job.devices().kind_of(rank) : std::string();
+  };
   for (const Partner& partner : setting.partners) {
     const bool measures = context.rank() == partner.from;
     if (!measures && context.rank() != partner.rank) {
       if (context.rank() == 0) profile.paths.push_back(hear_path(context, partner.from));
       continue;
     }
-    auto messages = calibration::measure_messages(context, partner, setting, job.experiment().seed);
+    auto messages = calibration::measure_messages(context, partner, setting, job.spec().experiment.seed);
     if (!measures) continue;
     auto segments = fit_network(messages);
     const std::int64_t held = fit_held(messages, segments);
@@ -103,7 +105,7 @@ void measure_devices(const Job& job, Context& context, const CalibrationSetting&
   profile.compute = std::move(times.entries);
   profile.disturbing_bytes = times.disturbing_bytes;
   if (context.rank() != 0) return;
-  profile.copies = calibration::measure_copies(context.device(), setting, job.experiment().seed);
+  profile.copies = calibration::measure_copies(context.device(), setting, job.spec().experiment.seed);
   profile.storage = calibration::measure_storage(job, context, setting);
 }
 
@@ -155,8 +157,8 @@ Profile calibrate(const Job& job, Context& context, const CalibrationSetting& se
   profile.lateness_s = calibration::measure_lateness(context, setting);
   profile.share_spread = calibration::measure_share_spread(context, setting);
   measure_paths(job, context, setting, profile);
-  profile.all_reduces = calibration::measure_all_reduces(context, job.ranks_of(RankAssignment::Role::worker),
-                                                         setting, job.experiment().seed);
+  profile.all_reduces =
+      calibration::measure_all_reduces(context, job.roster().workers(), setting, job.spec().experiment.seed);
   if (job.real_math()) measure_devices(job, context, setting, profile);
   wait_for_the_end(context);
   return profile;

@@ -47,7 +47,7 @@ struct CalibrationSetting {
 /// Messages of 1 B to 16 MiB, log-uniform; all-reduces of 4 B to 16 MiB.
 CalibrationSetting default_calibration();
 
-/// Partners as whoever starts the ranks hands them over, beside the job in its document.
+/// Partners in the document that starts the ranks, next to the job.
 nlohmann::json to_json(const std::vector<Partner>& partners);
 /// Errors: ConfigError when it is no list of partners, or an empty one.
 std::vector<Partner> partners_from_json(const nlohmann::json& json);

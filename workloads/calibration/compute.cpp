@@ -32,12 +32,11 @@ struct Piece {
 /// A message that is made and read again and again.
 class SampleMessage {
  public:
-  SampleMessage(const Job& job, ComputeDevice& device, std::int64_t position, std::int64_t elements)
-      : codec_(make_device_codec(job, device, job.compression_setting(0, position, elements))),
+  SampleMessage(const ExchangePlan& plan, ComputeDevice& device, std::int64_t position, std::int64_t elements)
+      : codec_(make_device_codec(plan, device, plan.compression_setting(0, position, elements))),
         message_(device, static_cast<std::size_t>(codec_->message_bytes())),
         decoded_(device, static_cast<std::size_t>(elements)) {
-    if (compression::has_error_feedback(job.compression_options()))
-      feedback_.emplace(device, job.algorithm().make.timing_driven);
+    if (plan.has_error_feedback()) feedback_.emplace(device, plan.is_timing_driven());
   }
   void compress(std::span<const float> values) {
     ++exchange_;
@@ -60,13 +59,13 @@ class Step {
  public:
   Step(const Job& job, ComputeDevice& device)
       : device_(device),
-        replica_(job, device, 0),
+        replica_(job.replica_plan(), job.exchange(), device, 0),
         vector_(device, 2 * static_cast<std::size_t>(job.model().elements())),
-        optimizer_(job.optimizer_setting(), job.model().elements(), 0, device) {
-    const int batch = job.experiment().workload.batch;
-    const auto all = job.dataset()->records(Dataset::Part::train);
+        optimizer_(job.exchange().optimizer_setting(), job.model().elements(), 0, device) {
+    const int batch = job.data().batch();
+    const auto all = job.data().dataset()->records(Dataset::Part::train);
     const auto batch_bytes =
-        static_cast<std::size_t>(job.dataset_info().record_bytes().count()) * static_cast<std::size_t>(batch);
+        static_cast<std::size_t>(job.data().info().record_bytes().count()) * static_cast<std::size_t>(batch);
     const auto records = all.first(std::min(batch_bytes, all.size()));
     pieces_.push_back({{.kind = Work::Kind::decode,
                         .samples = batch,
@@ -78,7 +77,7 @@ class Step {
           {{.kind = Work::Kind::backward, .bucket = bucket, .samples = batch}, replica_.backward(bucket)});
     add_streaming(vector_.size() / 4, false);
     add_streaming(vector_.size() / 2, true);
-    if (job.compression() != nullptr) add_compression(job);
+    if (job.exchange().compression() != nullptr) add_compression(job);
   }
 
   const std::vector<Piece>& pieces() const { return pieces_; }
@@ -103,16 +102,16 @@ class Step {
   /// Of the first bucket whole, and of its first half: values as different as gradients are.
   void add_compression(const Job& job) {
     const BucketDescription& bucket = job.model().buckets.front();
-    Rng random = Rng::stream(job.experiment().seed, "calibration values");
+    Rng random = Rng::stream(job.spec().experiment.seed, "calibration values");
     std::vector<float> drawn(static_cast<std::size_t>(bucket.parameters));
     for (float& value : drawn) value = static_cast<float>(random.normal());
     values_ = FloatArray(device_, drawn.size());
     copy_and_await(device_, values_.data(), drawn.data(), values_.bytes());
     for (const std::int64_t elements : {(bucket.parameters + 1) / 2, bucket.parameters}) {
-      auto& message = messages_.emplace_back(job, device_, bucket.offset, elements);
+      auto& message = messages_.emplace_back(job.exchange(), device_, bucket.offset, elements);
       const auto values = values_.span().first(static_cast<std::size_t>(elements));
       const Bytes size(elements * static_cast<std::int64_t>(sizeof(float)));
-      const std::string method = job.cost_model(0).subject(Work::Kind::compress);
+      const std::string method = job.devices().cost_model(0).subject(Work::Kind::compress);
       const bool in_step = elements == bucket.parameters;
       pieces_.push_back({{.kind = Work::Kind::compress, .bytes = size},
                          [&message, values] { message.compress(values); },
@@ -227,15 +226,16 @@ double run_disturbed(Context& context, const Step& step, const Disturbance& dist
 std::vector<Profile::ComputeEntry> first_times(const Job& job, Context& context, const Step& step) {
   std::vector<Profile::ComputeEntry> entries;
   for (const Piece& piece : step.pieces())
-    entries.push_back({.model = piece.compression.empty() ? job.measured_model() : piece.compression,
-                       .kind = piece.work.kind,
-                       .bucket = piece.work.bucket,
-                       .samples = piece.work.samples,
-                       .bytes = piece.work.bytes.count(),
-                       .median_s = 0.0,
-                       .spread = 0.0,
-                       .raw_s = {},
-                       .first_s = time_of(context, piece)});
+    entries.push_back(
+        {.model = piece.compression.empty() ? job.devices().measured_model() : piece.compression,
+         .kind = piece.work.kind,
+         .bucket = piece.work.bucket,
+         .samples = piece.work.samples,
+         .bytes = piece.work.bytes.count(),
+         .median_s = 0.0,
+         .spread = 0.0,
+         .raw_s = {},
+         .first_s = time_of(context, piece)});
   return entries;
 }
 
@@ -260,7 +260,7 @@ ComputeTimes measure_compute(const Job& job, Context& context, const Calibration
       static_cast<int>(std::min(1e6, share_of_all * so_far_s / (stream_over_steps * expected_s)));
   const int disturbed = std::clamp(affordable, 3, std::max(3, setting.compute_repetitions));
   for (const std::size_t kind :
-       shuffled_plan({setting.compute_repetitions - 1, disturbed}, job.experiment().seed)) {
+       shuffled_plan({setting.compute_repetitions - 1, disturbed}, job.spec().experiment.seed)) {
     if (kind == 0)
       times.step_s.push_back(run_alone(context, step, times.entries));
     else

@@ -90,8 +90,8 @@ std::vector<Profile::HostEntry> measure_hosts(const Job& job, Context& context,
   }
   const auto named = [&](Rank rank, Profile::HostEntry entry) {
     const auto seat = static_cast<std::size_t>(rank);
-    if (seat < job.assignments().size()) entry.host = job.assignments()[seat].host;
-    entry.kind = job.kind_of(rank);
+    if (seat < job.roster().assignments().size()) entry.host = job.roster().assignments()[seat].host;
+    entry.kind = job.devices().kind_of(rank);
     return entry;
   };
   const auto repetitions = static_cast<std::size_t>(setting.host_repetitions);

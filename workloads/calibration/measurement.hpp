@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "workloads/calibration/calibration.hpp"
@@ -11,7 +12,7 @@ namespace tandem::calibration {
 
 inline constexpr Channel ping{1, false};
 inline constexpr Channel pong{2, false};
-/// Rank 0 tells another rank what to do, or is told something, in a note.
+/// Instructions of rank 0 to another rank, and results for rank 0, in notes.
 inline constexpr Channel words{3, true};
 
 /// Interquartile range over median.
@@ -36,7 +37,7 @@ std::vector<double> measure_lateness(Context& context, const CalibrationSetting&
 double measure_share_spread(Context& context, const CalibrationSetting& setting);
 
 /// MPI's own, among the first workers. Of all ranks. Pre: rank 0 is the first worker.
-std::vector<Profile::AllReduceEntry> measure_all_reduces(Context& context, const std::vector<Rank>& workers,
+std::vector<Profile::AllReduceEntry> measure_all_reduces(Context& context, std::span<const Rank> workers,
                                                          const CalibrationSetting& setting,
                                                          std::uint64_t seed);
 

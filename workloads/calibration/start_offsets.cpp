@@ -50,13 +50,13 @@ void tell_time(Context& context) {
 }  // namespace
 
 Profile::StartOffsets measure_start_offsets(const Job& job, Context& context) {
-  const int seats = static_cast<int>(job.assignments().size());
+  const int seats = job.roster().size();
   Profile::StartOffsets start_offsets{.model = job.real_math() ? job.model().name : "", .raw_s = {}};
   // A rank without a seat has nothing to begin with.
   if (context.rank() >= seats) return start_offsets;
   double ready_s = 0.0;
   {
-    const int workers = static_cast<int>(job.ranks_of(RankAssignment::Role::worker).size());
+    const int workers = static_cast<int>(job.roster().workers().size());
     Journal journal;
     const Worker worker(job, context, journal, context.rank() % workers);
     ready_s = context.now().count();

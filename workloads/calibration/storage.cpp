@@ -11,24 +11,24 @@ namespace tandem::calibration {
 
 std::vector<Profile::StorageEntry> measure_storage(const Job& job, Context& context,
                                                    const CalibrationSetting& setting) {
-  const RecordStore store(job.directory() + "/calibration_records.bin", *job.dataset());
-  const auto record_bytes = static_cast<std::size_t>(job.dataset_info().record_bytes().count());
-  Rng random = Rng::stream(job.experiment().seed, "storage calibration");
+  const RecordStore store(job.spec().directory + "/calibration_records.bin", *job.data().dataset());
+  const auto record_bytes = static_cast<std::size_t>(job.data().info().record_bytes().count());
+  Rng random = Rng::stream(job.spec().experiment.seed, "storage calibration");
   std::vector<std::byte> record(record_bytes);
   const auto read_records = [&](int count) {
-    const auto samples = static_cast<std::uint64_t>(job.dataset_info().train_samples);
+    const auto samples = static_cast<std::uint64_t>(job.data().info().train_samples);
     for (int i = 0; i < count; ++i) store.read(static_cast<SampleId>(random.below(samples)), record);
   };
   const auto write_records = [&](int count) {
-    std::ofstream file(job.directory() + "/calibration_written.bin", std::ios::binary);
+    std::ofstream file(job.spec().directory + "/calibration_written.bin", std::ios::binary);
     for (int i = 0; i < count; ++i)
       file.write(reinterpret_cast<const char*>(record.data()), static_cast<std::streamsize>(record_bytes));
-    if (!file.flush()) throw WorldError("cannot write into " + job.directory());
+    if (!file.flush()) throw WorldError("cannot write into " + job.spec().directory);
   };
   const std::vector<int> counts = {1, 8, 64, 512};
   std::vector<std::vector<double>> raw(2 * counts.size());
   for (const std::size_t kind :
-       shuffled_plan(std::vector<int>(raw.size(), setting.storage_repetitions), job.experiment().seed)) {
+       shuffled_plan(std::vector<int>(raw.size(), setting.storage_repetitions), job.spec().experiment.seed)) {
     const int count = counts[kind / 2];
     const Bytes size(static_cast<std::int64_t>(record_bytes) * count);
     const Seconds start = context.now();

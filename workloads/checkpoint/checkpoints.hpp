@@ -1,10 +1,10 @@
-// Checkpoints on the way and at the end: one writer, a complete file each, and a word to the evaluator.
+// Writes checkpoints during a job and at its end: one writer, each file complete, and a message to the
+// evaluator after each.
 #pragma once
 
-#include <memory>
+#include <cstdint>
+#include <optional>
 #include <span>
-#include <string>
-#include <vector>
 
 #include "workloads/context.hpp"
 #include "workloads/job/checkpoint_schedule.hpp"
@@ -12,29 +12,29 @@
 
 namespace tandem {
 
-/// Path of the checkpoint taken after `round`.
-std::string checkpoint_path(const Job& job, std::int64_t round);
-
 class CheckpointWriter {
  public:
+  /// `job` and `context` must outlive it.
   CheckpointWriter(const Job& job, Context& context);
 
-  /// A multiple of the experiment's interval has come since the last one.
-  bool is_due(std::int64_t round) const { return interval_.has_passed(round); }
-  /// Starts writing a copy of `values` (empty when math is modelled) and tells the evaluator once it is
-  /// there. Waits for the checkpoint before. A round is saved once.
+  /// The job writes checkpoints before its end.
+  bool is_enabled() const { return plan_.every > 0; }
+  /// A multiple of the experiment's interval has passed since the last checkpoint.
+  bool is_due(std::int64_t round) const { return schedule_.has_passed(round); }
+  /// Writes `values` (empty when math is modelled), then notifies the evaluator. A round is saved once.
   void save(std::int64_t round, std::int64_t samples, std::span<const float> values);
-  /// Writes `model.pt`, and ends the evaluator.
+  /// Writes `model.pt`, and tells the evaluator to end.
   void finish(std::int64_t round, std::span<const float> values);
 
  private:
   void announce(const Note& note);
 
-  const Job& job_;
+  const CheckpointPlan& plan_;
+  const ModelDescription& model_;
   Context& context_;
-  std::vector<Rank> evaluators_;
-  int disk_;  ///< of this rank's host, -1: none
-  CheckpointSchedule interval_;
+  std::optional<Rank> evaluator_;
+  std::optional<int> disk_;  ///< of this rank's host
+  CheckpointSchedule schedule_;
 };
 
 }  // namespace tandem

@@ -16,7 +16,7 @@ namespace {
 using nlohmann::json;
 
 constexpr const char* format_name = "tandem state";
-constexpr int format_version = 2;
+constexpr int format_version = 3;
 
 [[noreturn]] void fail(const std::string& path, const std::string& what) {
   throw ConfigError("state '" + path + "': " + what);
@@ -36,6 +36,9 @@ SavedState SavedState::read(const std::string& path, bool with_vectors) {
   std::string line;
   std::getline(file, line);
   std::vector<std::pair<std::string, std::size_t>> sizes;
+  std::error_code error;
+  const std::uintmax_t found = std::filesystem::file_size(path, error);
+  if (error) fail(path, "cannot be read: " + error.message());
   std::uintmax_t expected = line.size() + 1;
   try {
     const json header = json::parse(line);
@@ -45,13 +48,16 @@ SavedState SavedState::read(const std::string& path, bool with_vectors) {
                      header.at("version").dump());
     state.numbers_ = header.at("numbers");
     for (const auto& vector : header.at("vectors")) {
-      sizes.emplace_back(vector.at(0).get<std::string>(), vector.at(1).get<std::size_t>());
-      expected += sizes.back().second * sizeof(float);
+      const auto& [name, size] =
+          sizes.emplace_back(vector.at(0).get<std::string>(), vector.at(1).get<std::size_t>());
+      if (size > found / sizeof(float))
+        fail(path, "expected " + std::to_string(size) + " values of '" + name + "', found fewer bytes");
+      expected += size * sizeof(float);
     }
   } catch (const json::exception&) {
     fail(path, "expected a state that Tandem wrote, found other bytes");
   }
-  if (const auto found = std::filesystem::file_size(path); found != expected)
+  if (found != expected)
     fail(path, "not whole: expected " + std::to_string(expected) + " bytes, found " + std::to_string(found));
   if (!with_vectors) return state;
   for (const auto& [name, size] : sizes) {
@@ -127,6 +133,12 @@ const json& SavedState::at(const std::string& name) const {
 }
 
 std::int64_t SavedState::integer(const std::string& name) const { return at(name).get<std::int64_t>(); }
+std::string SavedState::text(const std::string& name) const {
+  const auto found = numbers_.find(name);
+  if (found == numbers_.end() || !found->is_string())
+    fail(path_, "expected a text '" + name + "', found none");
+  return found->get<std::string>();
+}
 double SavedState::real(const std::string& name) const { return at(name).get<double>(); }
 
 }  // namespace tandem

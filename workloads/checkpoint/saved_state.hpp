@@ -1,5 +1,5 @@
-// What one rank remembers of a job, in memory and as a file: a line of JSON with the numbers and the sizes of
-// the vectors, then their values as they lie in memory.
+// The state of one rank of a job, in memory and as a file: a line of JSON with the numbers, the texts and
+// the sizes of the vectors, then the values of the vectors as bytes.
 #pragma once
 
 #include <map>
@@ -13,17 +13,17 @@ namespace tandem {
 
 class SavedState : public StateArchive {
  public:
-  /// Holds nothing, and saves.
+  /// Empty; collects values.
   SavedState() = default;
-  /// Puts back what the file holds. Errors: ConfigError naming the file when it cannot be read, is none of
-  /// Tandem, or is not whole.
+  /// Restores the values of the file. Errors: ConfigError naming the file when it cannot be read, is not a
+  /// state file of Tandem, or is not complete.
   static SavedState load(const std::string& path);
-  /// The same without the vectors, which are there nevertheless.
+  /// The same without the vectors, which must still be in the file.
   static SavedState load_numbers(const std::string& path);
-  /// Leaves the whole file or none. Errors: WorldError when it cannot be written.
+  /// Written atomically. Errors: WorldError when it cannot be written.
   void save(const std::string& path) const;
 
-  /// From now on it puts back what it holds, and leaves alone what it does not know.
+  /// From now on it restores the values it holds, and does not change those it does not hold.
   void restore_known();
 
   bool restores() const override { return restores_; }
@@ -33,21 +33,23 @@ class SavedState : public StateArchive {
   void floats(const std::string& name, std::span<float> values) override;
 
   void set(const std::string& name, std::int64_t value) { numbers_[name] = value; }
+  void set_text(const std::string& name, const std::string& value) { numbers_[name] = value; }
   bool has(const std::string& name) const { return numbers_.contains(name); }
-  /// Errors: ConfigError when it is not there.
+  /// Errors: ConfigError when there is no such value.
   std::int64_t integer(const std::string& name) const;
   double real(const std::string& name) const;
+  std::string text(const std::string& name) const;
 
  private:
   static SavedState read(const std::string& path, bool with_vectors);
   const nlohmann::json& at(const std::string& name) const;
-  /// Whether a name is put back. Errors: ConfigError.
+  /// Whether the value of a name is restored. Errors: ConfigError.
   bool puts_back(const std::string& name, bool known) const;
 
   std::string path_ = "in memory";
   bool restores_ = false;
   bool leaves_unknown_ = false;
-  nlohmann::json numbers_ = nlohmann::json::object();
+  nlohmann::json numbers_ = nlohmann::json::object();  ///< and texts
   std::map<std::string, std::vector<float>> vectors_;
 };
 

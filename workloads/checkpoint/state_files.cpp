@@ -6,11 +6,10 @@
 #include <charconv>
 #include <filesystem>
 #include <functional>
+#include <span>
 #include <vector>
 
 #include "policies/vocabulary/check.hpp"
-#include "workloads/checkpoint/checkpoints.hpp"
-#include "workloads/checkpoint/event_log.hpp"
 #include "workloads/learner/learner.hpp"
 
 namespace tandem {
@@ -18,51 +17,44 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Workers end the same rounds, whatever their speed. Those that step the model themselves, by a server's
-/// means, must go on from the same one, so that all their states are needed.
-bool rounds_are_common(const Job& job) {
-  return !job.algorithm().make.timing_driven || job.route() == sync::Route::all_reduce ||
-         job.servers_send_means();
+using Assignments = std::vector<RankAssignment>;
+
+Assignments assignments_of(const Roster& roster, std::span<const Rank> ranks) {
+  Assignments assignments;
+  for (const Rank rank : ranks) assignments.push_back(roster.assignment(rank));
+  return assignments;
 }
 
-std::vector<RankAssignment> assignments_of(const Job& job, RankAssignment::Role role) {
-  std::vector<RankAssignment> seats;
-  for (const RankAssignment& seat : job.assignments())
-    if (seat.role == role) seats.push_back(seat);
-  return seats;
+Assignments workers_of(const Job& job) { return assignments_of(job.roster(), job.roster().workers()); }
+Assignments deciders_of(const Job& job) { return assignments_of(job.roster(), job.roster().deciders()); }
+
+/// The ranks whose state must exist.
+Assignments needed_assignments(const Job& job) {
+  Assignments needed = deciders_of(job);
+  const Assignments workers = workers_of(job);
+  if (job.exchange().has_common_rounds())
+    needed.insert(needed.end(), workers.begin(), workers.end());
+  else if (needed.empty())
+    needed.push_back(job.roster().assignment(job.roster().first_worker()));
+  return needed;
 }
 
-/// Who decides for the workers, if anybody.
-std::vector<RankAssignment> deciding_seats(const Job& job) {
-  auto seats = assignments_of(job, RankAssignment::Role::server);
-  return seats.empty() ? assignments_of(job, RankAssignment::Role::coordinator) : seats;
+/// Of peers at different paces, only the worker that writes the checkpoints can use its state.
+bool is_of_use(const Job& job, Rank rank) {
+  const ExchangePlan& exchange = job.exchange();
+  return exchange.route() != sync::Route::peers || exchange.has_common_rounds() ||
+         rank == job.roster().first_worker();
 }
 
-/// Of whom a state must be there.
-std::vector<RankAssignment> needed_seats(const Job& job) {
-  std::vector<RankAssignment> seats = deciding_seats(job);
-  const auto workers = assignments_of(job, RankAssignment::Role::worker);
-  if (rounds_are_common(job))
-    seats.insert(seats.end(), workers.begin(), workers.end());
-  else if (seats.empty())
-    seats.push_back(workers.front());
-  return seats;
-}
-
-/// Of peers that go at different paces only the first one's is, which writes the checkpoints.
-bool is_of_use(const Job& job, const RankAssignment& seat) {
-  return job.route() != sync::Route::peers || rounds_are_common(job) || seat.index == 0;
-}
-
-std::vector<SavedState> numbers_of(const std::vector<RankAssignment>& seats, const std::string& directory,
+std::vector<SavedState> numbers_of(const Assignments& assignments, const std::string& directory,
                                    std::int64_t round) {
   std::vector<SavedState> states;
-  for (const RankAssignment& seat : seats)
-    states.push_back(SavedState::load_numbers(state_path(directory, round, seat)));
+  for (const RankAssignment& assignment : assignments)
+    states.push_back(SavedState::load_numbers(state_path(directory, round, assignment)));
   return states;
 }
 
-/// Rounds whose model is there, the newest first.
+/// Rounds whose model exists, the latest first.
 std::vector<std::int64_t> rounds_in(const std::string& directory) {
   std::vector<std::int64_t> rounds;
   std::error_code error;
@@ -78,9 +70,9 @@ std::vector<std::int64_t> rounds_in(const std::string& directory) {
   return rounds;
 }
 
-/// All workers of a job that a server decides for have ended the round and computed nothing since.
+/// All workers of a job with servers have finished the round and computed nothing since.
 bool all_ended(const Job& job, const std::vector<SavedState>& servers, std::int64_t round) {
-  const auto workers = job.ranks_of(RankAssignment::Role::worker).size();
+  const auto workers = job.roster().workers().size();
   return std::ranges::all_of(servers, [&](const SavedState& server) {
     bool ended = server.integer("all_current") == 1;
     for (std::size_t worker = 0; worker < workers; ++worker)
@@ -89,9 +81,10 @@ bool all_ended(const Job& job, const std::vector<SavedState>& servers, std::int6
   });
 }
 
-/// What each policy waits for, it also gets from workers that take a fresh step.
+/// No policy has a worker that waits for it: workers that take a fresh step give each of them what it
+/// expects.
 bool nobody_waits(const Job& job, const std::vector<SavedState>& servers) {
-  const auto workers = job.ranks_of(RankAssignment::Role::worker).size();
+  const auto workers = job.roster().workers().size();
   return std::ranges::all_of(servers, [&](const SavedState& server) {
     bool same = server.integer("all_answered") == 1;
     for (std::size_t worker = 0; worker < workers; ++worker) {
@@ -102,78 +95,82 @@ bool nobody_waits(const Job& job, const std::vector<SavedState>& servers) {
   });
 }
 
-bool is_whole(const std::vector<RankAssignment>& seats, const std::string& directory, std::int64_t round) {
+bool all_exist(const Assignments& assignments, const std::string& directory, std::int64_t round) {
   try {
-    numbers_of(seats, directory, round);
+    numbers_of(assignments, directory, round);
     return true;
   } catch (const ConfigError&) {
     return false;
   }
 }
 
-/// Errors: ConfigError naming the file when the policy of a seat cannot see again what it had seen.
-void expect_events(const RankAssignment& seat, const SavedState& state, const std::string& directory) {
-  const std::string path = events_path(directory, seat);
-  const auto events = EventLog::read(path, state.integer("events_bytes"));
-  std::size_t line = 0;
+/// Errors: ConfigError naming the file when the policy of a rank cannot be restored from its state.
+void expect_policy(const Job& job, const SavedState& state, const std::string& path) {
+  const std::string text = state.text("policy");
+  const auto policy = job.exchange().algorithm().make.make_server(job.exchange().sync_setting());
   try {
-    for (; line < events.size(); ++line) sync::parse_server_event(events[line]);
+    restore(*policy, text);
   } catch (const ConfigError& error) {
-    throw ConfigError(fmt::format("events '{}': line {}: {}", path, line + 1, error.what()));
+    throw ConfigError(fmt::format("state '{}': {}", path, error.what()));
   }
 }
 
-/// Errors: ConfigError when the checkpoint is not whole.
+/// Errors: ConfigError when the checkpoint is not complete.
 ResumePoint resume_point_at(const Job& job, const std::string& directory, std::int64_t round) {
   ResumePoint point{.directory = directory, .round = round};
-  const auto seats = deciding_seats(job);
-  const auto deciding = numbers_of(seats, directory, round);
-  numbers_of(needed_seats(job), directory, round);
+  const Assignments deciders = deciders_of(job);
+  const auto states = numbers_of(deciders, directory, round);
+  numbers_of(needed_assignments(job), directory, round);
   load_checkpoint(checkpoint_path(directory, round), job.model());
-  const auto workers = assignments_of(job, RankAssignment::Role::worker);
-  if (job.route() == sync::Route::server)
-    point.workers_remember = all_ended(job, deciding, round) && is_whole(workers, directory, round);
+  const bool common_rounds = job.exchange().has_common_rounds();
+  if (job.exchange().route() == sync::Route::server)
+    point.workers_continue = all_ended(job, states, round) && all_exist(workers_of(job), directory, round);
   else
-    point.workers_remember = rounds_are_common(job);
-  point.policies_remember = !deciding.empty() && nobody_waits(job, deciding);
-  for (std::size_t shard = 0; point.policies_remember && shard < seats.size(); ++shard)
-    expect_events(seats[shard], deciding[shard], directory);
-  if (rounds_are_common(job) && !point.workers_remember)
+    point.workers_continue = common_rounds;
+  point.policies_continue = !states.empty() && nobody_waits(job, states);
+  for (std::size_t i = 0; point.policies_continue && i < deciders.size(); ++i)
+    expect_policy(job, states[i], state_path(directory, round, deciders[i]));
+  if (common_rounds && !point.workers_continue)
     throw ConfigError(fmt::format("the states of round {} are not of one moment", round));
   return point;
 }
 
-/// Of a worker that takes a fresh step from the servers' model, having done what they know.
+/// The state of a worker that takes a fresh step from the servers' model: its counts as the servers know
+/// them.
 SavedState known_to_servers(const Job& job, int index) {
   const ResumePoint& from = *job.resume();
-  const auto servers = numbers_of(deciding_seats(job), from.directory, from.round);
+  const auto servers = numbers_of(deciders_of(job), from.directory, from.round);
   const SavedState& first = servers.front();
-  const auto told = [&](const char* name) { return first.integer(fmt::format("worker.{}.{}", index, name)); };
+  const auto known = [&](const char* name) {
+    return first.integer(fmt::format("worker.{}.{}", index, name));
+  };
   SavedState state;
-  state.set("round", told("pushes"));
-  state.set("step", told("steps"));
-  state.set("samples_taken", told("samples"));
-  if (const std::int64_t batch = told("batch"); batch > 0) state.set("batch", batch);
-  state.set("local_steps", told("local_steps"));
+  state.set("round", known("pushes"));
+  state.set("step", known("steps"));
+  state.set("samples_taken", known("samples"));
+  if (const std::int64_t batch = known("batch"); batch > 0) state.set("batch", batch);
+  state.set("local_steps", known("local_steps"));
   state.set("version", first.integer("version"));
   state.set("samples", first.integer("samples"));
   for (std::size_t shard = 0; shard < servers.size(); ++shard)
-    state.set(fmt::format("link.version.{}", shard), servers[shard].integer("version"));
+    state.set(fmt::format("exchange.version.{}", shard), servers[shard].integer("version"));
   return state;
 }
 
-/// Of one among peers that go at different paces, of whom the first one knows what all have done.
+/// The state of one of several peers at different paces: an equal part of the steps that the first worker
+/// counted for all.
 SavedState equal_part(const Job& job) {
   const ResumePoint& from = *job.resume();
-  const auto workers = assignments_of(job, RankAssignment::Role::worker);
-  const auto first = SavedState::load_numbers(state_path(from.directory, from.round, workers.front()));
-  const std::int64_t steps = first.integer("link.steps");
-  const std::int64_t part = steps / std::ssize(workers);
+  const Roster& roster = job.roster();
+  const auto first = SavedState::load_numbers(
+      state_path(from.directory, from.round, roster.assignment(roster.first_worker())));
+  const std::int64_t steps = first.integer("exchange.steps");
+  const std::int64_t part = steps / std::ssize(roster.workers());
   SavedState state;
-  for (const char* name : {"round", "step", "version", "link.own_steps"}) state.set(name, part);
-  state.set("samples_taken", part * job.experiment().workload.batch);
+  for (const char* name : {"round", "step", "version", "exchange.own_steps"}) state.set(name, part);
+  state.set("samples_taken", part * job.data().batch());
   for (const char* name : {"rounds", "samples"}) state.set(name, first.integer(name));
-  state.set("link.steps", steps);
+  state.set("exchange.steps", steps);
   double elapsed = first.real("elapsed_s");
   state.number("elapsed_s", elapsed);
   return state;
@@ -181,49 +178,46 @@ SavedState equal_part(const Job& job) {
 
 }  // namespace
 
-std::string state_path(const std::string& directory, std::int64_t round, const RankAssignment& seat) {
-  return fmt::format("{}/checkpoints/round_{:08}.{}_{}.state", directory, round, role_name(seat.role),
-                     seat.index);
+std::string state_path(const std::string& directory, std::int64_t round, const RankAssignment& assignment) {
+  return fmt::format("{}/checkpoints/round_{:08}.{}_{}.state", directory, round, role_name(assignment.role),
+                     assignment.index);
 }
 
-std::string events_path(const std::string& directory, const RankAssignment& seat) {
-  return fmt::format("{}/checkpoints/{}_{}.events", directory, role_name(seat.role), seat.index);
+std::string events_path(const std::string& directory, const RankAssignment& assignment) {
+  return fmt::format("{}/checkpoints/{}_{}.events", directory, role_name(assignment.role), assignment.index);
 }
-
-bool keeps_states(const Job& job) { return job.real_math() && job.experiment().evaluate_every > 0; }
 
 StateFiles::StateFiles(const Job& job, Rank rank)
-    : job_(job),
-      seat_(job.assignments().at(static_cast<std::size_t>(rank))),
-      keeps_(keeps_states(job) && is_of_use(job, seat_)),
-      interval_(job) {
-  if (keeps_) fs::create_directories(job.directory() + "/checkpoints");
+    : directory_(job.spec().directory),
+      assignment_(job.roster().assignment(rank)),
+      keeps_(job.checkpoints().keeps_states() && is_of_use(job, rank)),
+      schedule_(job.checkpoints().schedule()) {
+  if (keeps_) fs::create_directories(directory_ + "/checkpoints");
 }
 
 void StateFiles::save(std::int64_t round, const SavedState& state) {
-  interval_.begin_again(round);
-  state.save(state_path(job_.directory(), round, seat_));
+  schedule_.begin_again(round);
+  state.save(state_path(directory_, round, assignment_));
 }
 
 ResumePoint find_resume_point(const Job& job, const std::string& directory,
                               std::optional<std::int64_t> round) {
   if (round) return resume_point_at(job, directory, *round);
-  std::string newest;
+  std::string latest;
   for (const std::int64_t candidate : rounds_in(directory)) {
     try {
       return resume_point_at(job, directory, candidate);
     } catch (const ConfigError& error) {
-      if (newest.empty()) newest = fmt::format("; the newest is of round {}: {}", candidate, error.what());
+      if (latest.empty()) latest = fmt::format("; the latest is of round {}: {}", candidate, error.what());
     }
   }
-  throw ConfigError(fmt::format("{}: expected a whole checkpoint in it, found none{}", directory, newest));
+  throw ConfigError(fmt::format("{}: expected a complete checkpoint in it, found none{}", directory, latest));
 }
 
 Progress progress_at(const Job& job, const ResumePoint& point) {
-  const auto deciding = deciding_seats(job);
-  const RankAssignment seat =
-      deciding.empty() ? assignments_of(job, RankAssignment::Role::worker).front() : deciding.front();
-  const auto state = SavedState::load_numbers(state_path(point.directory, point.round, seat));
+  const Roster& roster = job.roster();
+  const RankAssignment& counts = roster.assignment(roster.coordinator().value_or(roster.first_worker()));
+  const auto state = SavedState::load_numbers(state_path(point.directory, point.round, counts));
   return {.rounds = point.round,
           .samples = state.integer("samples"),
           .now = Seconds(state.has("elapsed_s") ? state.real("elapsed_s") : 0.0)};
@@ -231,19 +225,21 @@ Progress progress_at(const Job& job, const ResumePoint& point) {
 
 SavedState state_of_worker(const Job& job, int index) {
   const ResumePoint& from = *job.resume();
-  if (from.workers_remember)
-    return SavedState::load(
-        state_path(from.directory, from.round,
-                   assignments_of(job, RankAssignment::Role::worker).at(static_cast<std::size_t>(index))));
-  SavedState state = job.route() == sync::Route::peers ? equal_part(job) : known_to_servers(job, index);
+  const Roster& roster = job.roster();
+  if (from.workers_continue) {
+    const Rank rank = roster.workers()[static_cast<std::size_t>(index)];
+    return SavedState::load(state_path(from.directory, from.round, roster.assignment(rank)));
+  }
+  SavedState state =
+      job.exchange().route() == sync::Route::peers ? equal_part(job) : known_to_servers(job, index);
   state.restore_known();
   return state;
 }
 
-SavedState state_of_server(const Job& job, int index) {
+SavedState state_of_decider(const Job& job, int index) {
   const ResumePoint& from = *job.resume();
-  return SavedState::load(
-      state_path(from.directory, from.round, deciding_seats(job).at(static_cast<std::size_t>(index))));
+  const Rank rank = job.roster().deciders()[static_cast<std::size_t>(index)];
+  return SavedState::load(state_path(from.directory, from.round, job.roster().assignment(rank)));
 }
 
 }  // namespace tandem

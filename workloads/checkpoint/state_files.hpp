@@ -1,6 +1,6 @@
-// The files beside a checkpoint in which each rank keeps what it alone knows, and which of them a job can go
-// on from. A checkpoint is whole when the model and the states that its algorithm needs are there; each file
-// appears under its name only when it is whole itself.
+// The state files that ranks write with each checkpoint, and the choice of a checkpoint from which a job can
+// be resumed. A checkpoint is complete when its model and the states that its algorithm needs exist; every
+// file is written atomically.
 #pragma once
 
 #include <cstdint>
@@ -14,37 +14,35 @@
 
 namespace tandem {
 
-/// Paths of what the rank on this seat remembers after `round`, and of its policy's events.
-std::string state_path(const std::string& directory, std::int64_t round, const RankAssignment& seat);
-std::string events_path(const std::string& directory, const RankAssignment& seat);
-
-/// Whether ranks keep states: with real mathematics and checkpoints.
-bool keeps_states(const Job& job);
+/// Paths of the state of a rank after `round`, and of its policy's events.
+std::string state_path(const std::string& directory, std::int64_t round, const RankAssignment& assignment);
+std::string events_path(const std::string& directory, const RankAssignment& assignment);
 
 /// Writes the states of one rank.
 class StateFiles {
  public:
   StateFiles(const Job& job, Rank rank);
-  /// A multiple of the checkpoints' interval has come since the last state.
-  bool is_due(std::int64_t round) const { return keeps_ && interval_.has_passed(round); }
+  /// A multiple of the checkpoints' interval has passed since the last state.
+  bool is_due(std::int64_t round) const { return keeps_ && schedule_.has_passed(round); }
   void save(std::int64_t round, const SavedState& state);
 
  private:
-  const Job& job_;
-  RankAssignment seat_;
+  std::string directory_;
+  const RankAssignment& assignment_;
   bool keeps_;
-  CheckpointSchedule interval_;
+  CheckpointSchedule schedule_;
 };
 
-/// The newest whole checkpoint in the result directory of this very job, or that of `round`.
-/// Errors: ConfigError when there is none, telling what the newest lacks.
+/// The latest complete checkpoint in the result directory of this job, or that of `round`.
+/// Errors: ConfigError when there is none; it says what the latest one lacks.
 ResumePoint find_resume_point(const Job& job, const std::string& directory,
                               std::optional<std::int64_t> round);
-/// How far the job was there. Seconds are those of its own clock.
+/// The job's progress at that point. Seconds are those of its own clock.
 Progress progress_at(const Job& job, const ResumePoint& point);
 
-/// What worker number `index` goes on from, or a server. Pre: job.resume().
+/// The state from which worker number `index` continues, or the server or coordinator of that number.
+/// Pre: job.resume().
 SavedState state_of_worker(const Job& job, int index);
-SavedState state_of_server(const Job& job, int index);
+SavedState state_of_decider(const Job& job, int index);
 
 }  // namespace tandem

@@ -1,71 +1,80 @@
 #include "workloads/cost/cost_model.hpp"
 
+#include <utility>
+
 #include "policies/vocabulary/check.hpp"
 
 namespace tandem {
 namespace {
 
-// Decoding reads a byte and writes a float a pixel.
+// Decoding reads one byte and writes one float per pixel.
 constexpr double streams_of_decode = 5.0;
 
 }  // namespace
 
-CostModel::CostModel(ModelDescription model, platforms::Device device, const Profile* profile,
-                     const std::string& host, CompressionCost compression, const std::string& kind)
+PricedModel::PricedModel(std::shared_ptr<const ModelDescription> model, std::string measured_name,
+                         CompressionCost compression, std::shared_ptr<const Profile> profile)
     : model_(std::move(model)),
-      device_(std::move(device)),
-      profile_(profile),
-      compression_(std::move(compression)) {
+      measured_name_(std::move(measured_name)),
+      compression_(std::move(compression)),
+      profile_(std::move(profile)) {
   slowdowns_.fill(1.0);
-  if (profile == nullptr) return;
-  host_ = profile->host_entry(host, kind);
+  if (profile_ == nullptr) return;
   for (std::size_t i = 0; i < slowdowns_.size(); ++i) {
     const auto work = static_cast<Work::Kind>(i);
-    slowdowns_[i] = profile->slowdown(subject(work), work);
+    slowdowns_[i] = profile_->slowdown(subject(work), work);
   }
 }
 
-const std::string& CostModel::subject(Work::Kind kind) const {
+const std::string& PricedModel::subject(Work::Kind kind) const {
   const bool compresses = kind == Work::Kind::compress || kind == Work::Kind::decompress;
-  return compresses ? compression_.method : model_.name;
+  return compresses ? compression_.method : measured_name_;
+}
+
+CostModel::CostModel(std::shared_ptr<const PricedModel> priced, platforms::Device device,
+                     const std::string& host, const std::string& kind)
+    : priced_(std::move(priced)), device_(std::move(device)) {
+  if (const Profile* profile = priced_->profile()) host_ = profile->host_entry(host, kind);
 }
 
 Seconds CostModel::price(const Work& work) const {
-  if (profile_ != nullptr)
-    if (const auto measured = profile_->price(subject(work.kind), work))
+  if (const Profile* profile = priced_->profile())
+    if (const auto measured = profile->price(subject(work.kind), work))
       return *measured * (host_ == nullptr ? 1.0 : host_->ratio_of(work.kind));
   return from_device(work);
 }
 
 Seconds CostModel::draw(const Work& work, Rng& random) const {
+  const Profile* profile = priced_->profile();
   const double variation =
-      profile_ == nullptr ? 1.0 : profile_->draw_variation(subject(work.kind), work, random);
+      profile == nullptr ? 1.0 : profile->draw_variation(subject(work.kind), work, random);
   return price(work) * variation;
 }
 
 Seconds CostModel::first_extra(const Work& work) const {
-  if (profile_ == nullptr) return Seconds(0);
+  if (priced_->profile() == nullptr) return Seconds(0);
   const double ratio = host_ == nullptr ? 1.0 : host_->first_ratio_of(work.kind);
-  return profile_->first_extra(subject(work.kind), work) * ratio;
+  return priced_->profile()->first_extra(subject(work.kind), work) * ratio;
 }
 
 Seconds CostModel::from_device(const Work& work) const {
+  const ModelDescription& model = priced_->model();
   const auto bucket = [&]() -> const BucketDescription& {
     const auto index = static_cast<std::size_t>(work.bucket);
-    TANDEM_CHECK(index < model_.buckets.size(), "bucket", work.bucket);
-    return model_.buckets[index];
+    TANDEM_CHECK(index < model.buckets.size(), "bucket", work.bucket);
+    return model.buckets[index];
   };
   Flops flops;
   double moved = 0.0;
   switch (work.kind) {
     case Work::Kind::forward:
-      flops = work.bucket < 0 ? model_.forward() : bucket().forward;
+      flops = work.bucket < 0 ? model.forward() : bucket().forward;
       break;
     case Work::Kind::backward:
-      flops = work.bucket < 0 ? model_.backward() : bucket().backward;
+      flops = work.bucket < 0 ? model.backward() : bucket().backward;
       break;
     case Work::Kind::evaluate:
-      flops = model_.forward();
+      flops = model.forward();
       break;
     case Work::Kind::update:
     case Work::Kind::reduce:
@@ -75,9 +84,9 @@ Seconds CostModel::from_device(const Work& work) const {
       moved = streams_of_decode * static_cast<double>(work.bytes.count());
       break;
     case Work::Kind::compress:
-      return from_effort(compression_.efforts.compress, work.bytes);
+      return from_effort(priced_->compression().efforts.compress, work.bytes);
     case Work::Kind::decompress:
-      return from_effort(compression_.efforts.decompress, work.bytes);
+      return from_effort(priced_->compression().efforts.decompress, work.bytes);
   }
   return device_.launch + flops * work.samples / device_.speed + Seconds(moved / device_.memory_rate.count());
 }

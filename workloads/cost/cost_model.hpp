@@ -2,6 +2,10 @@
 // simulator for every device and by the runtime for emulated ones, so that both mean the same device.
 #pragma once
 
+#include <array>
+#include <memory>
+#include <string>
+
 #include "platforms/description.hpp"
 #include "policies/compression/codec.hpp"
 #include "workloads/context.hpp"
@@ -13,37 +17,58 @@ namespace tandem {
 /// Updates and sums read two vectors and write one.
 constexpr double streams_of_update = 3.0;
 
-/// A compression, as profiles know it and as devices are estimated to do it.
+/// A compression, as profiles name it and as devices are estimated to do it.
 struct CompressionCost {
   std::string method = {};  ///< with its options
   compression::Efforts efforts = {};
 };
 
+/// What is priced: the same for all ranks of a job, which share it.
+class PricedModel {
+ public:
+  /// `measured_name`: as a profile calls the model. `profile` may be null: then every price comes from the
+  /// figures of a device.
+  PricedModel(std::shared_ptr<const ModelDescription> model, std::string measured_name,
+              CompressionCost compression, std::shared_ptr<const Profile> profile);
+
+  const ModelDescription& model() const { return *model_; }
+  const std::string& measured_name() const { return measured_name_; }
+  const CompressionCost& compression() const { return compression_; }
+  const Profile* profile() const { return profile_.get(); }
+  /// The name of such work in a profile: the model's, or the compression's with its options.
+  const std::string& subject(Work::Kind kind) const;
+  /// How many times as long the work takes while messages move; at least 1.
+  double slowdown(Work::Kind kind) const { return slowdowns_[static_cast<std::size_t>(kind)]; }
+
+ private:
+  std::shared_ptr<const ModelDescription> model_;
+  std::string measured_name_;
+  CompressionCost compression_;
+  std::shared_ptr<const Profile> profile_;
+  std::array<double, work_names.size()> slowdowns_{};
+};
+
 class CostModel {
  public:
-  /// `profile` may be null: then everything comes from the device's figures. `host` and its `kind` (see
-  /// Job::kind_of): what the profile may know by name.
-  CostModel(ModelDescription model, platforms::Device device, const Profile* profile,
-            const std::string& host = {}, CompressionCost compression = {}, const std::string& kind = {});
+  /// `host` and its `kind` (see DevicePlan::kind_of): by which the profile may know it.
+  CostModel(std::shared_ptr<const PricedModel> priced, platforms::Device device, const std::string& host = {},
+            const std::string& kind = {});
   Seconds price(const Work& work) const;
-  /// The price of one execution: varies as measured where the profile knows the work, else as `price`.
+  /// The price of one execution: varies as measured where the profile knows the work, else equals `price`.
   Seconds draw(const Work& work, Rng& random) const;
-  /// What the first execution of this kind and bucket takes beyond that.
+  /// The additional time of the first execution of this kind and bucket.
   Seconds first_extra(const Work& work) const;
-  /// What a profile names such work after: the model, or the compression with its options.
-  const std::string& subject(Work::Kind kind) const;
-  /// How many times as long the work takes amid messages; at least 1.
-  double slowdown(const Work& work) const { return slowdowns_[static_cast<std::size_t>(work.kind)]; }
+  const std::string& subject(Work::Kind kind) const { return priced_->subject(kind); }
+  double slowdown(const Work& work) const { return priced_->slowdown(work.kind); }
 
  private:
   Seconds from_device(const Work& work) const;
   Seconds from_effort(const compression::Effort& effort, Bytes size) const;
-  ModelDescription model_;
+
+  std::shared_ptr<const PricedModel> priced_;
   platforms::Device device_;
-  const Profile* profile_;
-  CompressionCost compression_;
-  const Profile::HostEntry* host_ = nullptr;  ///< in the profile; null: as the host that it is of
-  std::array<double, work_names.size()> slowdowns_{};
+  const Profile::HostEntry* host_ =
+      nullptr;  ///< in the profile; null: as fast as the host that it was measured on
 };
 
 }  // namespace tandem

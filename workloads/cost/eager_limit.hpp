@@ -1,4 +1,4 @@
-// What both worlds agree on about messages over TCP.
+// The eager limit of messages over TCP, the same in both worlds.
 #pragma once
 
 #include "policies/vocabulary/units.hpp"

@@ -22,8 +22,8 @@ struct Profile {
   std::string software;  ///< version of Tandem, then those of the libraries that ranks use
   std::string date;
   std::string command;          ///< that measured it
-  double cpu_wait_share = 0.0;  ///< of the time, in which the measuring rank stood ready without a core
-  double other_load = 0.0;      ///< share of all cores' time that others than the ranks had meanwhile
+  double cpu_wait_share = 0.0;  ///< of the time, in which the measuring rank waited for a CPU core
+  double other_load = 0.0;      ///< share of all cores' time that other processes used
 
   /// Seconds of one piece of work on this machine's native device; medians with spread. All of them alone,
   /// but for those that were also measured in the midst of messages.
@@ -51,7 +51,7 @@ struct Profile {
     double ratio;      ///< median time of a step's work over that of the host that `compute` is of
     double spread;     ///< interquartile range / median
     std::vector<double> raw_s;
-    std::string kind = {};  ///< see Job::kind_of; empty: any
+    std::string kind = {};  ///< see DevicePlan::kind_of; empty: any
     /// The same for one kind of work: a GPU is not faster than a processor by one factor.
     struct OfWork {
       Work::Kind work;
@@ -65,7 +65,7 @@ struct Profile {
   std::vector<HostEntry> hosts;
 
   /// When ranks began their first operation, counted from the first rank that left the barrier at time zero;
-  /// one entry a rank.
+  /// one entry per rank.
   struct StartOffsets {
     std::string model;  ///< that the ranks made; empty when math was modelled
     std::vector<double> raw_s;
@@ -96,15 +96,15 @@ struct Profile {
     std::string from;  ///< hosts of the two ranks
     std::string to;
     int links = 0;                 ///< on the way; 0: within one host, or one machine for all
-    double bandwidth = 0.0;        ///< of the narrowest link, bytes a second; 0 without links
+    double bandwidth = 0.0;        ///< of the narrowest link, bytes per second; 0 without links
     std::int64_t eager_bytes = 0;  ///< largest message that leaves before its receive is posted
     std::vector<MessageEntry> messages;
     std::vector<NetworkSegment> segments;
     /// Of a large message, what the transport still holds for its sender when the send is over: socket
     /// buffers, say. 0: a send is over when its message arrived.
     std::int64_t held_bytes = 0;
-    /// Of the two hosts, see Job::kind_of: messages leave a GPU's memory otherwise than a processor's. Empty:
-    /// any.
+    /// Of the two hosts, see DevicePlan::kind_of: messages leave a GPU's memory otherwise than a processor's.
+    /// Empty: any.
     std::string from_kind = {};
     std::string to_kind = {};
     /// Whether it is between hosts of these kinds, in either direction.
@@ -173,7 +173,7 @@ struct Profile {
   /// What an all-reduce of MPI's own takes: linear between measured sizes and numbers of ranks, beyond the
   /// largest size as the last two tell. Nothing where more, or fewer, ranks were not measured.
   std::optional<Seconds> all_reduce(int ranks, Bytes size) const;
-  /// What it adds at least to one that was under way when it began.
+  /// What it adds at least to one that was in progress when it began.
   std::optional<Seconds> all_reduce_behind(int ranks, Bytes size) const;
   /// As draw_variation, of the measured all-reduce that is nearest among those not above in ranks and size.
   double draw_all_reduce_variation(int ranks, Bytes size, Rng& random) const;

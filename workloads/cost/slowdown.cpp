@@ -8,7 +8,7 @@ Slowdown::Slowdown(const Experiment& experiment, Rank rank)
       random_(Rng::stream(experiment.seed, "slowdown", static_cast<std::uint64_t>(rank))) {}
 
 double Slowdown::next(const Work& work) {
-  // A job that goes on has the draws of the steps before behind it.
+  // A resumed job skips the draws of earlier steps.
   for (; drawn_ <= work.step; ++drawn_) of_step_ = random_.uniform() < probability_ ? factor_ : 1.0;
   return of_step_;
 }

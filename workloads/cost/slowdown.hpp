@@ -10,13 +10,13 @@
 
 namespace tandem {
 
-/// One a rank. Draws are from the experiment's seed and the rank alone, one a step, so that both worlds, all
-/// repetitions and a job that goes on after a break have the same slow steps.
+/// One per rank. Draws depend only on the experiment's seed and the rank, one per step, so that both worlds,
+/// all repetitions and a resumed job have the same slow steps.
 class Slowdown {
  public:
   Slowdown(const Experiment& experiment, Rank rank);
-  /// How many times as long the work that comes next takes. A step is drawn with the first work that names
-  /// it, and lasts until another one is named; who names none, as a server, is never slow.
+  /// How many times as long the next work takes. A step is drawn with the first work that names it, and lasts
+  /// until another step is named. Ranks whose work names no step, such as servers, are never slow.
   double next(const Work& work);
 
  private:

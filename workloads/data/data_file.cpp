@@ -28,7 +28,7 @@ std::size_t DataFile::read_some(std::span<std::byte> into) {
   const int read = gzread(handle(file_.get()), into.data(), static_cast<unsigned>(into.size()));
   int code = Z_OK;
   const char* message = gzerror(handle(file_.get()), &code);
-  // A gzip stream that breaks off (Z_BUF_ERROR) is a truncated file; the caller knows what was expected.
+  // An incomplete gzip stream (Z_BUF_ERROR) is a truncated file; the caller reports what was expected.
   if (code != Z_OK && code != Z_STREAM_END && code != Z_BUF_ERROR)
     throw ConfigError(name_ + " is corrupt: " + message);
   return read < 0 ? 0 : static_cast<std::size_t>(read);
@@ -36,7 +36,7 @@ std::size_t DataFile::read_some(std::span<std::byte> into) {
 
 std::vector<std::byte> DataFile::read(std::size_t count, const std::string& what) {
   std::vector<std::byte> bytes;
-  // Memory grows with what the file really holds: a corrupt header may promise anything.
+  // Memory grows with the actual contents of the file: a corrupt header may state any size.
   while (bytes.size() < count) {
     const std::size_t before = bytes.size();
     const std::size_t next = std::min(chunk_bytes, count - before);

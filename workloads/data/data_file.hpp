@@ -13,15 +13,15 @@ namespace tandem {
 /// An open file. Every error is a ConfigError that names the file, what was expected and what was found.
 class DataFile {
  public:
-  /// `kind`: what errors call it. Errors: cannot be opened.
+  /// `kind`: the file's description in errors. Errors: cannot be opened.
   DataFile(const std::string& kind, const std::string& path);
 
   /// "IDX file '/data/train-images-idx3-ubyte.gz'".
   const std::string& name() const { return name_; }
 
-  /// As many of the next bytes as there are. Errors: corrupt.
+  /// The next bytes, as many as the file has. Errors: corrupt.
   std::size_t read_some(std::span<std::byte> into);
-  /// The next `count` bytes, which are `what`. Errors: truncated or corrupt.
+  /// The next `count` bytes, called `what` in errors. Errors: truncated or corrupt.
   std::vector<std::byte> read(std::size_t count, const std::string& what);
   /// Errors: more bytes follow `what`, or the checksum of a gzip file is wrong.
   void expect_end(const std::string& what);

@@ -10,14 +10,14 @@
 namespace tandem {
 namespace {
 
-/// One row of the catalogue: `info` with what a setting does not change, and where it comes from.
+/// One row of the catalogue: `info` without the values of a setting, and its source.
 struct Source {
   enum class Format { synthetic, idx, cifar };
-  CatalogEntry<int> entry;  ///< but for its place in the table
-  DatasetInfo info;         ///< sample counts are the defaults of synthetic ones
+  CatalogEntry<int> entry;  ///< except for its index in the table
+  DatasetInfo info;         ///< sample counts are the defaults of synthetic data
   Format format = Format::synthetic;
   std::string directory = "";           ///< of its files
-  std::string origin = "";              ///< how they are got, for whoever does not have them
+  std::string origin = "";              ///< how to obtain the files
   std::vector<std::string> train = {};  ///< names of files; of IDX the labels, then the images
   std::vector<std::string> test = {};
   std::vector<int> label_limits = {};  ///< of CIFAR's labels
@@ -48,7 +48,7 @@ Source synthetic(const std::string& name, const std::string& summary, DatasetInf
   return {.entry = {name, summary, "", {}, 0}, .info = info};
 }
 
-/// MNIST, or one that took its place file by file.
+/// MNIST, or a data set with the same files.
 Source idx(const std::string& name, const std::string& summary, const std::string& paper,
            const DatasetInfo& info, const std::string& origin) {
   return {.entry = {name, summary, paper, {}, 0},
@@ -66,7 +66,7 @@ Source cifar(const std::string& name, const std::string& summary, const DatasetI
           .info = info,
           .format = Source::Format::cifar,
           .directory = "/usr/share/datasets/" + name,
-          .origin = "the archive " + name + "-binary.tar.gz of its authors has it",
+          .origin = "its authors' archive " + name + "-binary.tar.gz contains it",
           .train = std::move(train),
           .test = std::move(test),
           .label_limits = std::move(label_limits)};
@@ -75,10 +75,10 @@ Source cifar(const std::string& name, const std::string& summary, const DatasetI
 /// In the order of the catalogue.
 std::vector<Source> make_sources() {
   return {
-      idx("fashion-mnist", "60,000 and 10,000 grey images of clothes, 28x28, 10 classes (IDX files)",
+      idx("fashion-mnist", "60,000 and 10,000 greyscale images of clothes, 28x28, 10 classes (IDX files)",
           "Xiao, Rasul and Vollgraf (2017)", grey(0.2860F, 0.3530F),
-          "apt-get install dataset-fashion-mnist brings it"),
-      idx("mnist", "60,000 and 10,000 grey images of digits, 28x28, 10 classes (IDX files)",
+          "apt-get install dataset-fashion-mnist installs it"),
+      idx("mnist", "60,000 and 10,000 greyscale images of digits, 28x28, 10 classes (IDX files)",
           "LeCun, Bottou, Bengio and Haffner (1998)", grey(0.1307F, 0.3081F),
           "it is one of the four files of its authors"),
       cifar("cifar-10", "50,000 and 10,000 colour images, 32x32, 10 classes (binary version)",
@@ -87,11 +87,13 @@ std::vector<Source> make_sources() {
              "data_batch_5.bin"},
             {"test_batch.bin"}, {10}),
       cifar("cifar-100",
-            "50,000 and 10,000 colour images, 32x32, 100 classes, the fine ones (binary version)",
+            "50,000 and 10,000 colour images, 32x32, 100 classes, the fine labels (binary version)",
             colour(100, 0.4782F, 0.2682F), {"train.bin"}, {"test.bin"}, {20, 100}),
-      synthetic("synthetic", "any number of made grey images, 28x28, 10 classes; made from the seed",
+      synthetic("synthetic",
+                "any number of synthetic greyscale images, 28x28, 10 classes; generated from the seed",
                 grey(0.3F, 0.2F)),
-      synthetic("synthetic-colour", "any number of made colour images, 32x32, 10 classes; made from the seed",
+      synthetic("synthetic-colour",
+                "any number of synthetic colour images, 32x32, 10 classes; generated from the seed",
                 colour(10, 0.3F, 0.2F)),
   };
 }
@@ -110,15 +112,16 @@ std::string find_file(const Source& source, const std::string& directory, const 
   const bool may_be_compressed = source.format == Source::Format::idx;
   const auto plain = std::filesystem::path(directory) / name;
   const auto compressed = plain.string() + ".gz";
-  if (may_be_compressed && std::filesystem::exists(compressed)) return compressed;
-  if (std::filesystem::exists(plain)) return plain.string();
+  std::error_code impossible;
+  if (may_be_compressed && std::filesystem::exists(compressed, impossible)) return compressed;
+  if (std::filesystem::exists(plain, impossible)) return plain.string();
   throw ConfigError("data set '" + source.info.name + "': expected '" + name + "'" +
                     (may_be_compressed ? " or '" + name + ".gz'" : "") + " in '" + directory +
                     "', found none; " + source.origin +
-                    ", and workload.dataset_directory names the folder that it is in");
+                    "; workload.dataset_directory names the folder to search");
 }
 
-/// Opened, with the number of samples to use.
+/// Open files, with the number of samples to use.
 struct Part {
   std::unique_ptr<PartFiles> files;
   std::int64_t samples;
@@ -136,8 +139,8 @@ Part open_part(const Source& source, const DatasetSetting& setting, Dataset::Par
   const std::int64_t wanted = training ? setting.train_samples : setting.test_samples;
   if (wanted > files->samples())
     throw ConfigError("data set '" + source.info.name + "': expected at least the " + std::to_string(wanted) +
-                      " samples asked for, found " + std::to_string(files->samples()) + " in '" +
-                      paths.back() + "'" + (paths.size() > 1 ? " and its like" : ""));
+                      " requested samples, found " + std::to_string(files->samples()) + " in '" +
+                      paths.back() + "'" + (paths.size() > 1 ? " and the files with it" : ""));
   const std::int64_t samples = wanted > 0 ? wanted : files->samples();
   return {std::move(files), samples};
 }

@@ -1,5 +1,5 @@
 // Data sets as fixed-size records: one label byte, then the pixels, channel after channel. Reads them from
-// their own files or makes synthetic images; the same record bytes travel from storage through caches to the
+// their own files or generates synthetic images; the same record bytes go from storage through caches to the
 // learner.
 #pragma once
 
@@ -38,7 +38,7 @@ class Dataset {
   std::span<const std::byte> record(Part part, SampleId id) const;
   /// All records of a part, one after another.
   std::span<const std::byte> records(Part part) const;
-  /// One label a training sample.
+  /// One label per training sample.
   std::vector<std::uint8_t> train_labels() const;
 
  private:
@@ -50,16 +50,16 @@ class Dataset {
 struct DatasetSetting {
   std::string name;       ///< of dataset_catalog()
   std::string directory;  ///< where the files are; empty: /usr/share/datasets/NAME, as Debian's packages do
-  std::int64_t train_samples;  ///< 0: all; otherwise only the first that many (synthetic: how many to make)
+  std::int64_t train_samples;  ///< 0: all; otherwise the first so many (synthetic: how many to generate)
   std::int64_t test_samples;
   std::uint64_t seed;  ///< of synthetic data
 };
 
 const Catalog<int>& dataset_catalog();
-/// Sizes only; of files read from their headers or lengths, so it needs the files too.
-/// Errors: ConfigError when missing (says where it looked and how to get them), truncated or corrupt.
+/// Sizes only, from the headers or lengths of the files, so the files must exist.
+/// Errors: ConfigError when missing (names the folder and how to obtain them), truncated or corrupt.
 DatasetInfo describe_dataset(const DatasetSetting& setting);
-/// Errors: as describe_dataset, and for labels that are none.
+/// Errors: as describe_dataset, and for invalid labels.
 std::shared_ptr<const Dataset> load_dataset(const DatasetSetting& setting);
 
 }  // namespace tandem

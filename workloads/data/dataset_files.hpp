@@ -1,5 +1,5 @@
-// The files of data sets in their own formats: checks them and turns them into records. Knows no data set by
-// name.
+// The files of data sets in their own formats: checks them and converts them to records. Independent of
+// the data sets' names.
 #pragma once
 
 #include <cstddef>
@@ -17,21 +17,21 @@ namespace tandem {
 class PartFiles {
  public:
   virtual ~PartFiles() = default;
-  /// That the files hold.
+  /// Number of samples in the files.
   virtual std::int64_t samples() const = 0;
-  /// The first `count` records. Once. Pre: at most `samples()`. Errors: truncated, corrupt, a label that is
-  /// none.
+  /// The first `count` records; to be called once. Pre: at most `samples()`. Errors: truncated, corrupt, an
+  /// invalid label.
   virtual std::vector<std::byte> read(std::int64_t count) = 0;
 };
 
-/// As MNIST has it: a file of labels and one of grey images, both IDX. Errors: not IDX, another number of
-/// labels than of images, images of another size.
+/// The format of MNIST: a file of labels and one of greyscale images, both IDX. Errors: not IDX, different
+/// numbers of labels and images, images of another size.
 std::unique_ptr<PartFiles> open_idx_part(const DatasetInfo& info, const std::string& labels,
                                          const std::string& images);
 
-/// As CIFAR has it in its binary version: in each file sample after sample, of which the labels come first, a
-/// byte each, then the pixels as in a record. `label_limits`: of each label, how many classes it tells apart;
-/// the last label is the record's. Errors: empty, or not whole samples.
+/// CIFAR's binary format: each file is a sequence of samples; a sample is its labels, one byte each, and the
+/// pixels as in a record. `label_limits`: the number of classes of each label; the last label becomes the
+/// record's. Errors: empty, or an incomplete sample.
 std::unique_ptr<PartFiles> open_cifar_part(const DatasetInfo& info, const std::vector<int>& label_limits,
                                            const std::vector<std::string>& paths);
 

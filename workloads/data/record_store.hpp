@@ -1,4 +1,4 @@
-// The training set as a file of records on a disk, read sample by sample: what a storage tier really holds.
+// The training set as a file of records on a disk, read sample by sample: the contents of a storage tier.
 #pragma once
 
 #include <string>
@@ -14,7 +14,7 @@ class RecordStore {
   ~RecordStore();
   RecordStore(const RecordStore&) = delete;
   RecordStore& operator=(const RecordStore&) = delete;
-  /// Reads one record into `target`, which has its size. Errors: WorldError.
+  /// Reads one record into `target`, whose size is that of a record. Errors: WorldError.
   void read(SampleId id, std::span<std::byte> target) const;
 
  private:

@@ -12,7 +12,7 @@ constexpr int blobs_per_channel = 3;
 constexpr int largest_shift = 2;
 constexpr int noise_width = 96;
 
-/// The pattern of one class, 0 to 255 a pixel, channel after channel.
+/// The pattern of one class, 0 to 255 per pixel, channel after channel.
 std::vector<int> make_pattern(const DatasetInfo& info, std::uint64_t seed, int label) {
   Rng rng = Rng::stream(seed, "synthetic class", static_cast<std::uint64_t>(label));
   std::vector<int> pattern;

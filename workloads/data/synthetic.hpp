@@ -1,5 +1,5 @@
-// Makes images that a model can learn from: each class has its own pattern of blobs, each sample shifts, dims
-// and disturbs it. Pure: the same seed gives the same bytes.
+// Generates images that a model can learn: each class has its own pattern of blobs, and each sample shifts
+// and dims it and adds noise. Pure: the same seed gives the same bytes.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +10,7 @@
 
 namespace tandem {
 
-/// `count` records of a part. Sample i is the same whatever the count.
+/// `count` records of a part. Sample i does not depend on the count.
 std::vector<std::byte> make_synthetic(const DatasetInfo& info, Dataset::Part part, std::int64_t count,
                                       std::uint64_t seed);
 

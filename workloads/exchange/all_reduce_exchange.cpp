@@ -1,15 +1,16 @@
 // Exchange without a server: each bucket's payload is summed over the workers by the collective's schedule,
-// by the world's own all-reduce, or through what a compression makes of it.
+// by a library's all-reduce, or in compressed form.
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <span>
+#include <utility>
 
 #include "policies/vocabulary/check.hpp"
 #include "workloads/exchange/compressed_sum.hpp"
 #include "workloads/exchange/coordinator_client.hpp"
 #include "workloads/exchange/exchange.hpp"
 #include "workloads/exchange/schedule_runner.hpp"
-#include "workloads/job/progress.hpp"
 #include "workloads/protocol.hpp"
 
 namespace tandem {
@@ -17,32 +18,33 @@ namespace {
 
 class AllReduceExchange : public Exchange {
  public:
-  AllReduceExchange(const Job& job, Context& context, Replica& replica)
-      : job_(job),
+  AllReduceExchange(const Roster& roster, const ExchangePlan& plan, const StopRule& stop, Context& context,
+                    Replica& replica)
+      : plan_(plan),
+        stop_(stop),
         context_(context),
         replica_(replica),
-        workers_(job.ranks_of(RankAssignment::Role::worker)),
-        leaves_buckets_open_(job.overlaps_forward()) {
-    const auto coordinators = job.ranks_of(RankAssignment::Role::coordinator);
-    if (!coordinators.empty()) coordinator_.emplace(context, coordinators.front());
-    if (job.compression() == nullptr) return;
-    const auto all = members_of({}, workers_.size());
-    const int self = job.assignments()[static_cast<std::size_t>(context.rank())].index;
+        workers_(roster.workers()),
+        self_(roster.assignment(context.rank()).index),
+        reports_progress_(context.rank() == roster.first_worker()),
+        defers_buckets_(plan.overlaps_forward()) {
+    if (const auto coordinator = roster.coordinator()) coordinator_.emplace(context, *coordinator);
+    if (plan.compression() == nullptr) return;
     for (const auto& bucket : replica.description().buckets)
       compressed_.push_back(
-          make_compressed_sum(job, context.device(), self, bucket, job.all_reduce()->gathered(all)));
+          make_compressed_sum(plan, context.device(), self_, bucket, plan.group_of_all().gathered()));
   }
 
   void begin(const sync::Exchange& exchange) override {
     payload_ = exchange.payload;
     weight_ = exchange.weight;
-    group_ = &group_of(members_of(exchange, workers_.size()));
+    group_ = exchange.members.empty() ? &group_of_all() : &group_of(exchange.members);
     if (!weight_) return;
     Pending weighed = context_.compute({.kind = Work::Kind::reduce, .bytes = replica_.description().bytes()},
                                        replica_.weigh(payload_, *weight_));
     context_.wait(weighed);
     total_weight_ = static_cast<float>(*weight_);
-    float* data = job_.real_math() ? &total_weight_ : nullptr;
+    float* data = replica_.has_values() ? &total_weight_ : nullptr;
     group_->reduces->start(weight_slot(), {Bytes(4), reinterpret_cast<std::byte*>(data)});
   }
 
@@ -70,13 +72,13 @@ class AllReduceExchange : public Exchange {
 
   ExchangeResult finish() override {
     if (!compressed_.empty()) finish_compressed();
-    if (!leaves_buckets_open_) group_->reduces->finish();
-    ExchangeResult result = coordinator_ ? told_by_coordinator() : counted_alike();
-    result.sum_of = weight_ && job_.real_math() ? static_cast<double>(total_weight_) : group_->size;
-    for (std::size_t i = 0; i < group_->traffic.size(); ++i) {
-      if (static_cast<int>(i) == weight_slot() && !weight_) continue;
-      result.bytes_sent += group_->traffic[i].sent;
-      result.bytes_received += group_->traffic[i].received;
+    if (!defers_buckets_) group_->reduces->finish();
+    ExchangeResult result = coordinator_ ? counted_by_coordinator() : counted_by_itself();
+    result.sum_of = weight_ && replica_.has_values() ? static_cast<double>(total_weight_) : group_->size;
+    for (int i = 0; i < std::ssize(group_->sizes); ++i) {
+      if (i == weight_slot() && !weight_) continue;
+      result.bytes_sent += group_->reduces->traffic(i).sent.count();
+      result.bytes_received += group_->reduces->traffic(i).received.count();
     }
     return result;
   }
@@ -84,7 +86,7 @@ class AllReduceExchange : public Exchange {
   void await(int bucket) override { group_->reduces->finish(bucket); }
 
   sync::Answer ask(const Contribution& contribution) override {
-    return {.now = context_.now(), .ready = coordinator_.value().ask(contribution, version_), .members = {}};
+    return {.now = context_.now(), .ready = coordinator_.value().ask(contribution, version_)};
   }
   void report(const Contribution& contribution) override {
     coordinator_.value().report(contribution, version_);
@@ -96,34 +98,18 @@ class AllReduceExchange : public Exchange {
   void serialise(StateArchive& state) override {
     state.number("exchange.version", version_);
     if (state.restores()) state.number("samples", samples_);  // as the worker knows them
-    for (std::size_t bucket = 0; bucket < compressed_.size() && job_.real_math(); ++bucket)
+    for (std::size_t bucket = 0; bucket < compressed_.size() && replica_.has_values(); ++bucket)
       compressed_[bucket]->serialise(state, "compression." + std::to_string(bucket));
     if (coordinator_ && state.restores()) coordinator_->begin_round(version_);
   }
 
   void leave() override {
     if (coordinator_) coordinator_->leave();
-    if (job_.algorithm().make.payload == sync::Payload::model) average_all();
+    if (plan_.payload() == sync::Payload::model) average_all();
   }
 
  private:
-  struct Traffic {
-    /// Of the world's own all-reduce only what it is given and gives back is known, if there is anybody else.
-    Traffic(const std::optional<collectives::Schedule>& schedule, Bytes size, std::size_t members,
-            std::int64_t element_bytes) {
-      if (!schedule) {
-        sent = received = members > 1 ? size.count() : 0;
-        return;
-      }
-      for (const auto& round : schedule->rounds)
-        for (const auto& transfer : round)
-          (transfer.kind == collectives::Transfer::Kind::send ? sent : received) +=
-              transfer.piece.size() * element_bytes;
-    }
-    std::int64_t sent = 0;
-    std::int64_t received = 0;
-  };
-  /// What all-reduces of one set of workers are made of, one after the other.
+  /// The schedule, size and element type of each all-reduce of one set of workers.
   struct Vectors {
     AllReduces::Schedules schedules;
     std::vector<Bytes> sizes;
@@ -135,35 +121,35 @@ class AllReduceExchange : public Exchange {
       elements.push_back(element);
     }
   };
-  /// The all-reduces among one set of workers, kept for their buffers. With B buckets, one of each, then one
-  /// of the weights; with a compression, also B of statistics, and B of second stages.
+  /// The all-reduces among one set of workers, kept for their buffers. With B buckets: B of these, then one
+  /// of the weights; with a compression also B of statistics and B of second stages.
   struct Group {
-    Group(Context& context, Vectors vectors, const std::vector<Rank>& ranks)
+    Group(Context& context, Vectors vectors, std::vector<Rank> members)
+        : Group(context, std::move(vectors), std::span<const Rank>(members)) {
+      own_ranks = std::move(members);  // moved with its memory, which the all-reduces use
+    }
+    /// `ranks` must outlive it.
+    Group(Context& context, Vectors vectors, std::span<const Rank> ranks)
         : size(static_cast<int>(ranks.size())) {
-      for (std::size_t i = 0; i < vectors.schedules.size(); ++i)
-        traffic.emplace_back(vectors.schedules[i], vectors.sizes[i], ranks.size(), vectors.elements[i].bytes);
       sizes = vectors.sizes;
       reduces.emplace(context, std::move(vectors.schedules), ranks, sizes, protocol::reduce_bucket(0),
                       vectors.elements);
     }
+    std::vector<Rank> own_ranks;
     std::optional<AllReduces> reduces;
     int size;
     std::vector<Bytes> sizes;  ///< of the vectors
-    std::vector<Traffic> traffic;
   };
 
-  /// Every worker counts alike, so all stop after the same round.
-  ExchangeResult counted_alike() {
+  /// Every worker counts the same, so all stop after the same round.
+  ExchangeResult counted_by_itself() {
     ++version_;
     const Progress progress{.rounds = version_, .samples = samples_, .now = Seconds(0.0)};
-    if (context_.rank() == workers_.front()) job_.report_progress(progress);
-    return {.version = version_,
-            .stop = is_reached(job_.experiment().stop, job_.dataset_info().train_samples, progress),
-            .rounds = version_,
-            .samples = samples_};
+    if (reports_progress_) stop_.report(progress);
+    return {.version = version_, .stop = stop_.is_reached(progress), .rounds = version_, .samples = samples_};
   }
 
-  ExchangeResult told_by_coordinator() {
+  ExchangeResult counted_by_coordinator() {
     const protocol::Reply reply = coordinator_->reply();
     version_ = reply.version;
     return {.version = reply.version,
@@ -193,11 +179,11 @@ class AllReduceExchange : public Exchange {
     compute(Work::Kind::compress, bucket, 1,
             [&sum, stage](std::span<float> payload) { sum.prepare(stage, payload); });
     const Bytes size = group_->sizes[static_cast<std::size_t>(stage_slot(bucket, stage))];
-    std::byte* data = job_.real_math() ? sum.memory(stage).data() : nullptr;
+    std::byte* data = replica_.has_values() ? sum.memory(stage).data() : nullptr;
     group_->reduces->start(stage_slot(bucket, stage), {size, data});
   }
 
-  /// While other buckets are still under way.
+  /// While other buckets are still in flight.
   void finish_compressed() {
     for (int bucket = 0; bucket < replica_.buckets(); ++bucket) {
       const std::size_t stages = compressed_[static_cast<std::size_t>(bucket)]->vectors().size();
@@ -239,28 +225,33 @@ class AllReduceExchange : public Exchange {
     context_.wait(mean);
   }
 
+  Group& group_of_all() {
+    if (!all_) all_ = std::make_unique<Group>(context_, vectors_among(plan_.group_of_all(), self_), workers_);
+    return *all_;
+  }
+
   Group& group_of(const std::vector<int>& members) {
     if (!groups_.contains(members) && groups_.size() == most_groups) groups_.clear();
     auto& group = groups_[members];
     if (!group) {
       std::vector<Rank> ranks;
-      for (const int member : members) ranks.push_back(workers_.at(static_cast<std::size_t>(member)));
-      const auto self = std::find(ranks.begin(), ranks.end(), context_.rank()) - ranks.begin();
-      group = std::make_unique<Group>(context_, vectors_among(members, static_cast<int>(self)), ranks);
+      for (const int member : members) ranks.push_back(workers_[static_cast<std::size_t>(member)]);
+      const auto self = std::ranges::find(members, self_) - members.begin();
+      const AllReduceGroup schedules(*plan_.all_reduce(), members);
+      group = std::make_unique<Group>(context_, vectors_among(schedules, static_cast<int>(self)),
+                                      std::move(ranks));
     }
     return *group;
   }
 
-  Vectors vectors_among(const std::vector<int>& members, int self) const {
-    const AllReducePlan& plan = *job_.all_reduce();
+  Vectors vectors_among(const AllReduceGroup& members, int self) const {
     const auto& buckets = replica_.description().buckets;
     Vectors vectors;
     const auto add = [&](std::size_t bucket, const CompressedSum::Vector& vector) {
       if (vector.gathered)
-        vectors.add(plan.gather(members, self, vector.elements),
-                    vector.elements * static_cast<std::int64_t>(members.size()), vector.element);
+        vectors.add(members.gather(self, vector.elements), vector.elements * members.size(), vector.element);
       else
-        vectors.add(plan.schedule(bucket, members, self, vector.elements), vector.elements, vector.element);
+        vectors.add(members.schedule(bucket, self, vector.elements), vector.elements, vector.element);
     };
     constexpr collectives::Element element = collectives::float_element;
     for (std::size_t bucket = 0; bucket < buckets.size(); ++bucket)
@@ -277,29 +268,34 @@ class AllReduceExchange : public Exchange {
     return vectors;
   }
 
-  /// Each keeps buffers of a model's size, and random groups are ever new ones.
+  /// Each keeps buffers of a model's size, and random groups seldom recur.
   static constexpr std::size_t most_groups = 4;
 
-  const Job& job_;
+  const ExchangePlan& plan_;
+  const StopRule& stop_;
   Context& context_;
   Replica& replica_;
-  std::vector<Rank> workers_;
-  bool leaves_buckets_open_;  ///< when an exchange is finished
+  std::span<const Rank> workers_;
+  int self_;  ///< the index of this worker
+  bool reports_progress_;
+  bool defers_buckets_;         ///< `finish` leaves them to `await`
+  std::unique_ptr<Group> all_;  ///< of all workers
   std::map<std::vector<int>, std::unique_ptr<Group>> groups_;
   Group* group_ = nullptr;
   std::optional<CoordinatorClient> coordinator_;
   std::vector<std::unique_ptr<CompressedSum>> compressed_;  ///< by bucket; empty without compression
   sync::Payload payload_ = sync::Payload::gradient;
-  std::optional<double> weight_;  ///< of this worker's payload in the exchange under way
+  std::optional<double> weight_;  ///< of this worker's payload in the current exchange
   float total_weight_ = 0.0F;     ///< the sum of all members' weights, when it is done
   int version_ = 0;
-  std::int64_t samples_ = 0;  ///< of all workers; without a coordinator all take as many
+  std::int64_t samples_ = 0;  ///< of all workers, which take equally many without a coordinator
 };
 
 }  // namespace
 
-std::unique_ptr<Exchange> make_all_reduce_exchange(const Job& job, Context& context, Replica& replica) {
-  return std::make_unique<AllReduceExchange>(job, context, replica);
+std::unique_ptr<Exchange> make_all_reduce_exchange(const Roster& roster, const ExchangePlan& plan,
+                                                   const StopRule& stop, Context& context, Replica& replica) {
+  return std::make_unique<AllReduceExchange>(roster, plan, stop, context, replica);
 }
 
 }  // namespace tandem

@@ -7,9 +7,10 @@ namespace {
 
 std::int64_t statistics_bytes(const ShardPiece& piece) { return (piece.elements - piece.parameters) * 4; }
 
-std::unique_ptr<compression::Codec> codec_of(const Job& job, ComputeDevice& device, int worker,
+std::unique_ptr<compression::Codec> codec_of(const ExchangePlan& exchange, ComputeDevice& device, int worker,
                                              const ShardPiece& piece) {
-  return make_device_codec(job, device, job.compression_setting(worker, piece.flat_offset, piece.parameters));
+  return make_device_codec(exchange, device,
+                           exchange.compression_setting(worker, piece.flat_offset, piece.parameters));
 }
 
 /// Messages begin where any device can read any element.
@@ -24,18 +25,18 @@ std::span<float> floats_of(const Slice& slice) {
 
 }  // namespace
 
-PushCompressor::PushCompressor(const Job& job, ComputeDevice& device, int worker, const ShardLayout& layout)
+PushCompressor::PushCompressor(const ExchangePlan& exchange, bool has_values, ComputeDevice& device,
+                               int worker)
     : device_(device) {
-  for (const ShardPieces& of_shard : layout) {
+  for (const ShardPieces& of_shard : exchange.shard_layout()) {
     auto& own = pieces_.emplace_back();
     for (const ShardPiece& extent : of_shard) {
       Piece& piece = own.emplace_back();
       piece.extent = extent;
-      piece.codec = codec_of(job, device, worker, extent);
-      if (!job.real_math()) continue;
-      // Who waits for all workers drops nobody's push.
-      if (compression::has_error_feedback(job.compression_options()))
-        piece.feedback.emplace(device, job.algorithm().make.timing_driven);
+      piece.codec = codec_of(exchange, device, worker, extent);
+      if (!has_values) continue;
+      // A server that waits for all workers drops no push.
+      if (exchange.has_error_feedback()) piece.feedback.emplace(device, exchange.is_timing_driven());
       piece.message = DeviceArray<std::byte>(device, static_cast<std::size_t>(piece.message_bytes()));
     }
   }
@@ -89,19 +90,20 @@ void PushCompressor::serialise(StateArchive& state) {
     }
 }
 
-PushDecoder::PushDecoder(const Job& job, ComputeDevice& device, const ShardPieces& pieces)
+PushDecoder::PushDecoder(const ExchangePlan& exchange, bool has_values, ComputeDevice& device,
+                         const ShardPieces& pieces)
     : device_(device),
-      numbers_(job.ranks_of(RankAssignment::Role::worker).size()),
+      numbers_(static_cast<std::size_t>(exchange.sync_setting().workers)),
       messages_(numbers_.size()) {
   std::size_t bytes = 0;
   for (const ShardPiece& extent : pieces) {
-    // What is received does not depend on whose it is.
-    Piece piece{extent, codec_of(job, device, 0, extent), bytes};
+    // Messages of all workers have the same form.
+    Piece piece{extent, codec_of(exchange, device, 0, extent), bytes};
     piece.message_bytes = piece.codec->message_bytes() + statistics_bytes(extent);
     bytes = aligned(bytes + static_cast<std::size_t>(piece.message_bytes));
     pieces_.push_back(std::move(piece));
   }
-  if (!job.real_math()) return;
+  if (!has_values) return;
   for (auto& messages : messages_) messages = DeviceArray<std::byte>(device, bytes);
 }
 

@@ -1,5 +1,5 @@
-// A push through a compression, on both sides: what a worker sends to server shards, and what a shard makes
-// of it. With modelled math both know sizes only.
+// Compressed pushes on both sides: a worker compresses its payload for the servers, and a server decompresses
+// it. With modelled math both know sizes only.
 #pragma once
 
 #include <memory>
@@ -9,27 +9,27 @@
 #include "policies/compression/codec.hpp"
 #include "workloads/context.hpp"
 #include "workloads/exchange/replica.hpp"
-#include "workloads/job/job.hpp"
+#include "workloads/job/exchange_plan.hpp"
 #include "workloads/job/shard_layout.hpp"
 #include "workloads/vectors/error_feedback.hpp"
 #include "workloads/vectors/state_archive.hpp"
 
 namespace tandem {
 
-/// A worker's side. Statistics travel behind the trained elements of their piece, as they are.
+/// A worker's side. Statistics are sent uncompressed after the trained elements of their piece.
 class PushCompressor {
  public:
-  /// Pre: the job has a compression.
-  PushCompressor(const Job& job, ComputeDevice& device, int worker, const ShardLayout& layout);
+  /// `has_values`: mathematics is real. Pre: the plan has a compression.
+  PushCompressor(const ExchangePlan& exchange, bool has_values, ComputeDevice& device, int worker);
 
-  /// The bucket's next messages to all shards, each with a number by which the shard decodes it. The payload
-  /// becomes what of it has been sent, where errors are fed back.
+  /// The bucket's next messages to all shards. `numbers`: by shard, used again by its decoder. With error
+  /// feedback the payload becomes the part of it that was sent.
   Kernel compress(Replica& replica, sync::Payload payload, int bucket, const std::vector<int>& numbers);
   /// Of the shard's piece of this index. Pre: math is modelled, or its bucket's kernel ran.
   Slice message(std::size_t shard, std::size_t index);
-  /// The shard has dropped its last messages: what these took of earlier pushes is unsent again.
+  /// The shard has dropped the last messages: the errors of earlier pushes in them count as unsent again.
   void take_back(std::size_t shard);
-  /// What has not been sent yet, and what codecs have learnt. Nothing when math is modelled.
+  /// Unsent errors and the state of codecs. Nothing when math is modelled.
   void serialise(StateArchive& state);
 
  private:
@@ -48,12 +48,13 @@ class PushCompressor {
 /// A shard's side.
 class PushDecoder {
  public:
-  /// Pre: the job has a compression.
-  PushDecoder(const Job& job, ComputeDevice& device, const ShardPieces& pieces);
+  /// `has_values`: mathematics is real. Pre: the plan has a compression.
+  PushDecoder(const ExchangePlan& exchange, bool has_values, ComputeDevice& device,
+              const ShardPieces& pieces);
 
   /// Where a worker's message of the piece of this index is received.
   Slice slot(int worker, std::size_t index);
-  /// A whole push of the worker is there, compressed with this number.
+  /// A push of the worker has arrived completely, compressed with this number.
   void note_push(int worker, std::int64_t number) { numbers_[static_cast<std::size_t>(worker)] = number; }
   /// Its last push, as values in the shard's layout. Pre: math is real, and there is one.
   void decode(int worker, std::span<float> values);

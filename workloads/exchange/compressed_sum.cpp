@@ -13,8 +13,8 @@ using collectives::Element;
 
 using Feedback = std::optional<compression::ErrorFeedback>;
 
-Feedback feedback_for(const Job& job, ComputeDevice& device) {
-  if (!compression::has_error_feedback(job.compression_options())) return std::nullopt;
+Feedback feedback_for(const ExchangePlan& exchange, ComputeDevice& device) {
+  if (!exchange.has_error_feedback()) return std::nullopt;
   return std::make_optional<compression::ErrorFeedback>(device);
 }
 
@@ -26,12 +26,12 @@ void serialise_unsent(Feedback& feedback, std::int64_t elements, StateArchive& s
 /// Messages add up.
 class Summed final : public CompressedSum {
  public:
-  Summed(const Job& job, ComputeDevice& device, const compression::Setting& setting)
+  Summed(const ExchangePlan& exchange, ComputeDevice& device, const compression::Setting& setting)
       : device_(device),
-        codec_(make_device_codec(job, device, setting)),
-        feedback_(feedback_for(job, device)),
+        codec_(make_device_codec(exchange, device, setting)),
+        feedback_(feedback_for(exchange, device)),
         elements_(setting.stretch.elements),
-        element_(*job.compression()->element) {}
+        element_(*exchange.compression()->element) {}
 
   std::vector<Vector> vectors() const override {
     return {{codec_->message_bytes() / element_.bytes, element_}};
@@ -63,11 +63,11 @@ class Summed final : public CompressedSum {
 /// Everybody gets everybody's message, and decodes all in the order of workers.
 class Gathered final : public CompressedSum {
  public:
-  Gathered(const Job& job, ComputeDevice& device, const compression::Setting& setting,
+  Gathered(const ExchangePlan& exchange, ComputeDevice& device, const compression::Setting& setting,
            const std::vector<int>& order)
       : device_(device),
-        codec_(make_device_codec(job, device, setting)),
-        feedback_(feedback_for(job, device)),
+        codec_(make_device_codec(exchange, device, setting)),
+        feedback_(feedback_for(exchange, device)),
         elements_(setting.stretch.elements),
         worker_(setting.worker) {
     place_of_.resize(order.size());
@@ -126,10 +126,10 @@ class Gathered final : public CompressedSum {
 /// on a copy where the payload is not in its memory.
 class Factored final : public CompressedSum {
  public:
-  Factored(const Job& job, ComputeDevice& device, const compression::Setting& setting)
+  Factored(const ExchangePlan& exchange, ComputeDevice& device, const compression::Setting& setting)
       : device_(device),
-        factors_(job.compression()->make_factors(setting)),
-        feedback_(feedback_for(job, host_device())),
+        factors_(exchange.compression()->make_factors(setting)),
+        feedback_(feedback_for(exchange, host_device())),
         elements_(setting.stretch.elements),
         element_(collectives::float_element),
         copy_(device) {}
@@ -193,7 +193,7 @@ class Factored final : public CompressedSum {
   Feedback feedback_;
   std::int64_t elements_;
   Element element_;
-  std::span<const float> values_;  ///< of the exchange under way, to be sent
+  std::span<const float> values_;  ///< of the current exchange, to be sent
   HostCopy<float> copy_;           ///< of the payload, where it is not in the host's memory
   std::vector<float> left_;
   std::vector<float> right_;
@@ -201,19 +201,19 @@ class Factored final : public CompressedSum {
 
 }  // namespace
 
-std::unique_ptr<CompressedSum> make_compressed_sum(const Job& job, ComputeDevice& device, int worker,
-                                                   const BucketDescription& bucket,
+std::unique_ptr<CompressedSum> make_compressed_sum(const ExchangePlan& exchange, ComputeDevice& device,
+                                                   int worker, const BucketDescription& bucket,
                                                    const std::vector<int>& order) {
-  const auto setting = job.compression_setting(worker, bucket.offset, bucket.parameters);
-  switch (job.compression()->sharing) {
+  const auto setting = exchange.compression_setting(worker, bucket.offset, bucket.parameters);
+  switch (exchange.compression()->sharing) {
     case compression::Sharing::gathered:
-      return std::make_unique<Gathered>(job, device, setting, order);
+      return std::make_unique<Gathered>(exchange, device, setting, order);
     case compression::Sharing::factored:
-      return std::make_unique<Factored>(job, device, setting);
+      return std::make_unique<Factored>(exchange, device, setting);
     case compression::Sharing::summed:
       break;
   }
-  return std::make_unique<Summed>(job, device, setting);
+  return std::make_unique<Summed>(exchange, device, setting);
 }
 
 }  // namespace tandem

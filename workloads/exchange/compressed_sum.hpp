@@ -1,5 +1,6 @@
-// A bucket's way through an all-reduce with a compression: vectors that are made of the payload, summed or
-// gathered over all workers, and made into the sum of what they sent. With modelled math it knows sizes only.
+// One bucket in an all-reduce with compression: the payload is compressed to vectors, which are summed or
+// gathered over all workers and decompressed to the sum of the payloads. With modelled math it knows sizes
+// only.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +12,7 @@
 
 #include "policies/collectives/element.hpp"
 #include "policies/compression/codec.hpp"
-#include "workloads/job/job.hpp"
+#include "workloads/job/exchange_plan.hpp"
 #include "workloads/model/description.hpp"
 #include "workloads/vectors/error_feedback.hpp"
 #include "workloads/vectors/state_archive.hpp"
@@ -26,7 +27,7 @@ class CompressedSum {
   struct Vector {
     std::int64_t elements = 0;
     collectives::Element element{};
-    /// Nothing is added: each worker contributes so many elements, which stand side by side in the memory.
+    /// Nothing is added: the elements of all workers are stored one after another.
     bool gathered = false;
   };
 
@@ -40,14 +41,14 @@ class CompressedSum {
   virtual std::span<std::byte> memory(std::size_t stage) = 0;
   /// The payload becomes the sum over workers.
   virtual void finish(std::span<float> payload) = 0;
-  /// What has not been sent yet, and what else the next exchange depends on. `name`: of this bucket.
+  /// Unsent errors and other state for the next exchange. `name`: of this bucket.
   virtual void serialise(StateArchive& state, const std::string& name) = 0;
 };
 
-/// `order`: the workers in the order in which their elements stand when they are gathered.
-/// Pre: the job has a compression.
-std::unique_ptr<CompressedSum> make_compressed_sum(const Job& job, ComputeDevice& device, int worker,
-                                                   const BucketDescription& bucket,
+/// `order`: the workers in the order in which gathered elements are stored.
+/// Pre: the plan has a compression.
+std::unique_ptr<CompressedSum> make_compressed_sum(const ExchangePlan& exchange, ComputeDevice& device,
+                                                   int worker, const BucketDescription& bucket,
                                                    const std::vector<int>& order);
 
 }  // namespace tandem

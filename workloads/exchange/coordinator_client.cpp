@@ -69,7 +69,7 @@ void CoordinatorClient::wait_progressing(Pending& until) {
   context_.wait(awaited);
 }
 
-/// One that speaks of a round gone by says nothing.
+/// An answer to a report of an earlier round is ignored.
 void CoordinatorClient::hear(const protocol::Answer& answer) {
   if (answer.version == version_) told_ = told_.value_or(false) || answer.ready;
 }

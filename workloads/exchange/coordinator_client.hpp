@@ -1,4 +1,4 @@
-// A worker's words with the coordinator: questions that wait for their answer, and reports that do not.
+// A worker's messages to the coordinator: questions, which wait for the answer, and reports, which do not.
 #pragma once
 
 #include <array>
@@ -20,20 +20,20 @@ class CoordinatorClient {
 
   /// Asks, and waits for the answer.
   bool ask(const Contribution& contribution, int version);
-  /// Asks, and goes on. The answer is heard while this worker waits for something else.
+  /// Asks without waiting. The answer is received while the worker waits for other operations.
   void report(const Contribution& contribution, int version);
-  /// Over an all-reduce: tells that this worker exchanges; what the server would send with the model; that
-  /// this worker has ended.
+  /// Over an all-reduce: announces that this worker exchanges; receives the reply that a server would send
+  /// with the model; announces that this worker has ended.
   void push(const Contribution& contribution, int version);
   protocol::Reply reply();
   void leave();
-  /// What was heard since the last exchange; ready once it was said.
+  /// The answers received since the last exchange together: ready if one of them was.
   std::optional<bool> coordinator_answer() const { return told_; }
-  /// Waits for `until`, and listens.
+  /// Waits for `until`, and receives answers meanwhile.
   void wait_progressing(Pending& until);
-  /// The exchange has ended in this version of the model; what was said before means nothing any more.
+  /// The exchange has ended with this version of the model; earlier answers are void.
   void begin_round(int version);
-  /// Hears all that is still to come.
+  /// Receives all outstanding answers.
   void close();
 
  private:
@@ -44,9 +44,10 @@ class CoordinatorClient {
   Rank coordinator_;
   int version_ = 0;
   std::optional<bool> told_;
-  std::deque<Pending> answers_;  ///< still to come, in the order of the reports
-  Pending question_;             ///< or what else was told last
-  /// The next answer, and what overlap waits for: in this order, since that may be done already.
+  std::deque<Pending> answers_;  ///< outstanding, in the order of the reports
+  Pending question_;             ///< or the last other message to the coordinator
+  /// The next answer, and the operation that wait_progressing waits for. In this order, so that an answer
+  /// that has arrived is handled first.
   std::array<Pending, 2> either_;
 };
 

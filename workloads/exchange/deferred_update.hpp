@@ -1,5 +1,5 @@
-// What a finished exchange brings, taken over bucket by bucket during the next forward, where exchanges
-// overlap with it: a layer then waits for its own bucket only.
+// Where exchanges overlap with the next forward: applies the result of a finished exchange bucket by bucket
+// during that forward, so that a layer waits for its own bucket only.
 #pragma once
 
 #include <functional>
@@ -9,34 +9,33 @@
 #include "workloads/exchange/exchange.hpp"
 #include "workloads/exchange/replica.hpp"
 #include "workloads/job/checkpoint_schedule.hpp"
-#include "workloads/job/job.hpp"
 #include "workloads/records/records.hpp"
 
 namespace tandem {
 
 class DeferredUpdate {
  public:
-  /// `end_phase`: called whenever a phase of the worker's step ends.
-  DeferredUpdate(const Job& job, Context& context, Replica& replica, Exchange& exchange,
-                 std::function<void(Phase)> end_phase);
+  /// `checkpoints`: those of the job. `end_phase`: called whenever a phase of the worker's step ends.
+  DeferredUpdate(const CheckpointSchedule& checkpoints, Context& context, Replica& replica,
+                 Exchange& exchange, std::function<void(Phase)> end_phase);
 
-  /// The link has finished this exchange, whose buckets are to be taken over by an update of that time. Pre:
-  /// all of the last one are.
-  void hold(const ExchangeResult& result, UpdateTime time);
+  /// The exchange has finished with this result, which an update of that time applies later. Pre: the last
+  /// result is applied.
+  void defer(const ExchangeResult& result, UpdateTime time);
 
   /// A forward begins.
   void begin_forward() { spent_ = {}; }
-  /// Waits for the bucket and adopts it, if an exchange is open; buckets from the first layers.
-  void take_over(int bucket);
-  /// What that took during this forward.
+  /// Waits for the bucket and applies it, if a result is pending; buckets from the first layers on.
+  void apply(int bucket);
+  /// The time that this took during the current forward.
   Seconds spent() const { return spent_; }
 
-  /// A step has ended. On every worker alike, the model is whole after the last one and where a checkpoint is
-  /// taken. `round`: as the worker's checkpoint would be named.
+  /// A step has ended. After the last step, and where a checkpoint is due, the rest of the result is applied
+  /// at once, on every worker. `round`: in the name of the worker's checkpoint.
   void end_step(std::int64_t round, bool is_last);
 
  private:
-  struct Brought {
+  struct Result {
     double sum_of;  ///< as in ExchangeResult
     UpdateTime time;
   };
@@ -45,8 +44,8 @@ class DeferredUpdate {
   Replica& replica_;
   Exchange& exchange_;
   std::function<void(Phase)> end_phase_;
-  CheckpointSchedule whole_;
-  std::optional<Brought> brought_;  ///< none: no exchange is open
+  CheckpointSchedule checkpoints_;
+  std::optional<Result> pending_;
   Seconds spent_;
 };
 

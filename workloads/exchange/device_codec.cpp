@@ -38,10 +38,11 @@ class ByProcessor final : public compression::Codec {
 
 }  // namespace
 
-std::unique_ptr<compression::Codec> make_device_codec(const Job& job, ComputeDevice& device,
+std::unique_ptr<compression::Codec> make_device_codec(const ExchangePlan& exchange, ComputeDevice& device,
                                                       const compression::Setting& setting) {
-  auto codec = device.make_codec(job.experiment().sync.compression, setting);
-  return codec ? std::move(codec) : std::make_unique<ByProcessor>(device, job.compression()->make(setting));
+  auto codec = device.make_codec(exchange.compression_name(), setting);
+  return codec ? std::move(codec)
+               : std::make_unique<ByProcessor>(device, exchange.compression()->make(setting));
 }
 
 }  // namespace tandem

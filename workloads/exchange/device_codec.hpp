@@ -4,15 +4,15 @@
 #include <memory>
 
 #include "policies/compression/codec.hpp"
-#include "workloads/job/job.hpp"
+#include "workloads/job/exchange_plan.hpp"
 #include "workloads/vectors/compute_device.hpp"
 
 namespace tandem {
 
 /// Values and messages are in the device's memory, and encode and decode are queued. Of a method that the
-/// device does not have, the processor's codec works on copies, and waits for them. Pre: the job has a
+/// device does not have, the processor's codec works on copies, and waits for them. Pre: the plan has a
 /// compression.
-std::unique_ptr<compression::Codec> make_device_codec(const Job& job, ComputeDevice& device,
+std::unique_ptr<compression::Codec> make_device_codec(const ExchangePlan& exchange, ComputeDevice& device,
                                                       const compression::Setting& setting);
 
 }  // namespace tandem

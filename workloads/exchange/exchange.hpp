@@ -1,20 +1,21 @@
-// A worker's way to combine its payload with the other workers': through parameter-server shards, by an
-// all-reduce, or with each of them directly. One exchange is: begin, offer every bucket in backward order,
+// How a worker combines its payload with those of other workers: through parameter servers, by an all-reduce,
+// or with each of them directly. One exchange is: begin, bucket_ready for every bucket in backward order,
 // finish.
 #pragma once
 
 #include <memory>
 #include <optional>
-#include <vector>
 
 #include "policies/sync/policy.hpp"
 #include "workloads/context.hpp"
 #include "workloads/exchange/replica.hpp"
-#include "workloads/job/job.hpp"
+#include "workloads/job/exchange_plan.hpp"
+#include "workloads/job/progress.hpp"
+#include "workloads/job/roster.hpp"
 
 namespace tandem {
 
-/// What a worker tells with its payload.
+/// What a worker reports with its payload.
 struct Contribution {
   int samples = 0;      ///< processed since its last contribution
   int local_steps = 0;  ///< taken since then
@@ -27,8 +28,8 @@ struct ExchangeResult {
   int batch = 0;        ///< batch size from now on; 0 keeps it
   int local_steps = 0;  ///< of a round from now on; 0 keeps them
   bool stop = false;
-  std::int64_t rounds = 0;   ///< of the job so far, as its limit counts them; where this rank knows, else 0
-  std::int64_t samples = 0;  ///< processed by all workers so far, where this rank knows; else 0
+  std::int64_t rounds = 0;   ///< of the job so far, as its limit counts them; 0: not known to this rank
+  std::int64_t samples = 0;  ///< processed by all workers so far; 0: not known to this rank
   double sum_of =
       0;  ///< > 0: the replica has the sum of contributions of so much weight together, each times its
           ///< own, to be adopted; 0: the replica's model, or its centre, is the new one already
@@ -39,37 +40,39 @@ struct ExchangeResult {
 class Exchange {
  public:
   virtual ~Exchange() = default;
-  /// Starts a new exchange. Pre: the last one is finished. A model is taken as it is now, and others may add
-  /// theirs until the exchange is finished.
+  /// Starts a new exchange. A model is copied at once; other workers may add theirs until the exchange is
+  /// finished. Pre: the last exchange is finished.
   virtual void begin(const sync::Exchange& exchange) = 0;
   /// The payload of this bucket is complete. Buckets in backward order.
   virtual void bucket_ready(int bucket, const Contribution& contribution) = 0;
-  /// Waits for `until` while the exchange goes on.
+  /// Waits for `until` while the exchange progresses.
   virtual void wait_progressing(Pending& until) = 0;
-  /// Waits for the end of the exchange; with sync.overlap "both", only until it is known what it brings: then
-  /// each bucket is to be awaited before the next exchange begins.
+  /// Waits for the end of the exchange; with sync.overlap "both" only until its result is known: every bucket
+  /// must then be awaited before the next exchange begins.
   virtual ExchangeResult finish() = 0;
-  /// Waits for what a finished exchange brings of this bucket.
+  /// Waits for this bucket of a finished exchange.
   virtual void await(int) {}
-  /// Asks the coordinator whether to go on with local steps, and waits for the answer; or reports to it, and
-  /// does not. Pre (both): there is a coordinator.
+  /// Asks the coordinator whether to exchange now, and waits for the answer; `report` does not wait.
+  /// Pre (both): there is a coordinator.
   virtual sync::Answer ask(const Contribution& contribution);
   virtual void report(const Contribution& contribution);
-  /// What the coordinator has said to the reports since the last exchange; nothing when no answer has come.
+  /// The coordinator's answer to the reports since the last exchange; nothing before one has arrived.
   virtual std::optional<bool> coordinator_answer() const { return std::nullopt; }
-  /// What it counts from exchange to exchange. Pre: none is under way.
+  /// Its counters and unsent errors. Pre: no exchange is in progress.
   virtual void serialise(StateArchive&) {}
-  /// Tells the others that this worker has ended. Where every worker has a model of its own, the first
-  /// worker's is their mean afterwards.
+  /// Notifies the others that this worker has ended. Where every worker has a model of its own, the first
+  /// worker's becomes the mean of all.
   virtual void leave() = 0;
 };
 
-/// Worker indices of an exchange among so many workers.
-std::vector<int> members_of(const sync::Exchange& exchange, std::size_t workers);
+// One function per route. What they are given must outlive the exchange.
 
-std::unique_ptr<Exchange> make_server_exchange(const Job& job, Context& context, Replica& replica);
-std::unique_ptr<Exchange> make_all_reduce_exchange(const Job& job, Context& context, Replica& replica);
-std::unique_ptr<Exchange> make_peer_exchange(const Job& job, Context& context, Replica& replica,
+std::unique_ptr<Exchange> make_server_exchange(const Roster& roster, const ExchangePlan& plan,
+                                               Context& context, Replica& replica);
+std::unique_ptr<Exchange> make_all_reduce_exchange(const Roster& roster, const ExchangePlan& plan,
+                                                   const StopRule& stop, Context& context, Replica& replica);
+std::unique_ptr<Exchange> make_peer_exchange(const Roster& roster, const ExchangePlan& plan,
+                                             const StopRule& stop, Context& context, Replica& replica,
                                              const sync::Neighbours& neighbours);
 
 }  // namespace tandem

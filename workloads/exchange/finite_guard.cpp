@@ -15,8 +15,11 @@ std::string tensor_at(const ModelDescription& model, std::int64_t element) {
 
 }  // namespace
 
-FiniteGuard::FiniteGuard(const ModelDescription& model, const std::string& setting, ComputeDevice& device)
-    : model_(model), device_(device), looks_(setting != "ignore"), leaves_out_(setting == "skip") {}
+FiniteGuard::FiniteGuard(const ModelDescription& model, OnNonFinite setting, ComputeDevice& device)
+    : model_(model),
+      device_(device),
+      looks_(setting != OnNonFinite::ignore),
+      leaves_out_(setting == OnNonFinite::skip) {}
 
 void FiniteGuard::begin(std::span<const float> model) {
   flaw_.reset();

@@ -1,5 +1,5 @@
-// Watches the gradient of a step, bucket by bucket as it completes, for values that are no finite numbers,
-// and keeps them from the model where the experiment says so. Knows no learner and no messages.
+// Searches the gradient of a step for values that are not finite, bucket by bucket as they complete, and
+// keeps them from the model where the experiment says so. Knows no learner and no messages.
 #pragma once
 
 #include <optional>
@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "policies/vocabulary/choices.hpp"
 #include "workloads/model/description.hpp"
 #include "workloads/vectors/compute_device.hpp"
 
@@ -14,20 +15,19 @@ namespace tandem {
 
 class FiniteGuard {
  public:
-  /// `setting`: workload.non_finite: "stop" only tells, "skip" also leaves out, "ignore" does not look.
-  /// `model` must outlive it.
-  FiniteGuard(const ModelDescription& model, const std::string& setting,
-              ComputeDevice& device = host_device());
+  /// `setting`: `stop` only reports, `skip` also leaves out, `ignore` does not look. `model` must outlive it.
+  FiniteGuard(const ModelDescription& model, OnNonFinite setting, ComputeDevice& device = host_device());
 
-  /// A step begins, of which the flat `model` has the statistics of before.
+  /// A step begins. `model`: flat, with the statistics before the step.
   void begin(std::span<const float> model);
-  /// Looks at the bucket after its backward; buckets in backward order. Queued.
+  /// Searches the bucket after its backward; buckets in backward order. Only queued.
   void inspect(int bucket, std::span<const float> gradient);
-  /// What the look has shown. Under "skip" the first flaw of a step, which its loss may be too, sets to zero
-  /// what comes from its bucket on: these gradients are zero, their statistics and those of the model are as
-  /// before the step. Earlier buckets, which may be on their way, stay as they are. Pre: `inspect` is done.
+  /// Reads the result of the search. Under "skip", from the first bucket that is not finite on (or the first
+  /// whose loss is not) gradients become zero, and their statistics and those of the model get the values
+  /// before the step. Earlier buckets, which may be in flight, do not change. Pre: `inspect` is done.
   void conclude(int bucket, double loss, std::span<float> model, std::span<float> gradient);
-  /// What is not finite in this step, as an error names it: "the gradient of 'fc1.weight'", "the loss".
+  /// The part of this step that is not finite, as in error messages: "the gradient of 'fc1.weight'", "the
+  /// loss".
   const std::optional<std::string>& flaw() const { return flaw_; }
 
  private:

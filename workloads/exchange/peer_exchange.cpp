@@ -1,15 +1,17 @@
-// Exchange of whole models with other workers directly. Two ways share it: members that all begin the
-// exchange send each other their models (D-PSGD); a worker that calls another gets its model and leaves both
-// their mean, while the other computes (AD-PSGD). Where workers go at different paces, the first one counts
-// their steps and tells all when the job ends.
+// Exchange of whole models between workers directly. Two kinds share it: members that all begin the exchange
+// send each other their models (D-PSGD); a worker calls another one, which computes meanwhile, and the models
+// of both become their mean (AD-PSGD). Where workers have different paces, the first one counts the steps of
+// all and notifies them when the job ends.
 #include <algorithm>
 #include <functional>
+#include <span>
 #include <utility>
+#include <vector>
 
 #include "policies/vocabulary/check.hpp"
 #include "workloads/exchange/exchange.hpp"
 #include "workloads/exchange/peer_model.hpp"
-#include "workloads/job/progress.hpp"
+#include "workloads/job/round_counter.hpp"
 #include "workloads/protocol.hpp"
 
 namespace tandem {
@@ -17,35 +19,40 @@ namespace {
 
 class PeerExchange : public Exchange {
  public:
-  PeerExchange(const Job& job, Context& context, Replica& replica, const sync::Neighbours& neighbours)
-      : job_(job),
+  PeerExchange(const Roster& roster, const ExchangePlan& plan, const StopRule& stop, Context& context,
+               Replica& replica, const sync::Neighbours& neighbours)
+      : plan_(plan),
+        stop_(stop),
         context_(context),
         replica_(replica),
-        workers_(job.ranks_of(RankAssignment::Role::worker)),
+        workers_(roster.workers()),
+        first_(roster.first_worker()),
+        self_(roster.assignment(context.rank()).index),
         neighbours_(neighbours),
-        counts_alike_(!job.algorithm().make.timing_driven),
+        same_pace_(!plan.is_timing_driven()),
+        steps_(static_cast<int>(workers_.size())),
         model_(replica, neighbours.incoming.size()),
         replies_(neighbours.incoming.size()) {
     for (std::size_t caller = 0; caller < neighbours_.incoming.size(); ++caller) {
       inbox_.emplace_back();
       listen_to_caller(caller);
     }
-    if (!counts_alike_ && is_first())
-      for (std::size_t other = 1; other < workers_.size(); ++other)
-        inbox_.push_back(context_.receive(workers_[other], protocol::counts, {}));
-    if (!counts_alike_ && !is_first())
-      inbox_.push_back(context_.receive(workers_.front(), protocol::ends, {}));
+    if (!same_pace_ && is_first())
+      for (const Rank other : others()) inbox_.push_back(context_.receive(other, protocol::counts, {}));
+    if (!same_pace_ && !is_first()) inbox_.push_back(context_.receive(first_, protocol::ends, {}));
     inbox_.emplace_back();
   }
 
   void begin(const sync::Exchange& exchange) override {
     TANDEM_CHECK(exchange.payload == sync::Payload::model, "peers exchange models");
-    members_ = members_of(exchange, workers_.size());
+    const auto members =
+        exchange.members.empty() ? plan_.all_workers() : std::span<const int>(exchange.members);
+    place_ = static_cast<std::size_t>(std::ranges::find(members, self_) - members.begin());
     compute(1, model_.begin());
     std::size_t index = 0;
-    for (const int member : members_) {
+    for (const int member : members) {
+      if (member == self_) continue;
       const Rank rank = rank_of(member);
-      if (rank == context_.rank()) continue;
       const bool calls = std::ranges::binary_search(neighbours_.outgoing, member);
       receives_.push_back(context_.receive(rank, protocol::models, model_.arrival(index++)));
       sends_.push_back(context_.send(rank, calls ? protocol::calls : protocol::models, model_.begun(),
@@ -54,7 +61,7 @@ class PeerExchange : public Exchange {
     }
   }
 
-  // The model left whole when the exchange began.
+  // The whole model was sent when the exchange began.
   void bucket_ready(int, const Contribution&) override {}
 
   void wait_progressing(Pending& until) override {
@@ -72,7 +79,7 @@ class PeerExchange : public Exchange {
       for (Pending& operation : *operations) wait_progressing(operation);
       operations->clear();
     }
-    if (others > 0) compute(others, model_.mix(others, place_among_members()));
+    if (others > 0) compute(others, model_.mix(others, place_));
     count_own_step();
     take_over();
     bytes_received_ += bytes().count() * static_cast<std::int64_t>(others);
@@ -86,21 +93,26 @@ class PeerExchange : public Exchange {
 
   void serialise(StateArchive& state) override {
     state.number("exchange.own_steps", own_steps_);
-    state.number("exchange.steps", steps_);
+    std::int64_t steps = steps_.events();
+    state.number("exchange.steps", steps);
+    if (state.restores()) steps_.restore(steps);
     double elapsed = now().count();
     state.number("elapsed_s", elapsed);
     if (state.restores()) before_ = Seconds(elapsed);
   }
 
   void leave() override {
-    if (!counts_alike_) serve_until_all_have_left();
-    for (auto* operations : {&sends_, &replies_, &told_}) context_.wait_all(*operations);
+    if (!same_pace_) serve_until_all_have_left();
+    for (auto* operations : {&sends_, &replies_, &notices_}) context_.wait_all(*operations);
     average_at_first();
   }
 
  private:
-  Rank rank_of(int worker) const { return workers_.at(static_cast<std::size_t>(worker)); }
-  bool is_first() const { return context_.rank() == workers_.front(); }
+  Rank rank_of(int worker) const { return workers_[static_cast<std::size_t>(worker)]; }
+  /// The first worker counts the steps of all where they go at different paces, and reports progress.
+  bool is_first() const { return context_.rank() == first_; }
+  /// All but the first worker.
+  std::span<const Rank> others() const { return workers_.subspan(1); }
   Bytes bytes() const { return replica_.description().bytes(); }
 
   /// Computes on so many models.
@@ -111,14 +123,10 @@ class PeerExchange : public Exchange {
     context_.wait(work);
   }
 
-  std::size_t place_among_members() const {
-    const auto self = std::ranges::find(members_, context_.rank(), [this](int w) { return rank_of(w); });
-    return static_cast<std::size_t>(self - members_.begin());
-  }
-
-  // ---- What others ask for ----
-  // `inbox_`: each caller's next call; what the first worker hears from each other one, or what it tells this
-  // one; and last, since it may be done already, what `overlap` waits for.
+  // ---- Requests of other workers ----
+  // `inbox_`: each caller's next call; then on the first worker the next count of each other one, and on the
+  // others the end of the job; and last the operation that wait_progressing waits for, so that the others are
+  // handled first.
 
   void listen_to_caller(std::size_t caller) {
     inbox_[caller] =
@@ -148,8 +156,8 @@ class PeerExchange : public Exchange {
     take_over();
   }
 
-  /// The average is made at once, so that the next caller meets it; what it costs, this worker's device takes
-  /// when it comes to it. Nobody waits for that.
+  /// The average is computed at once, so that the next caller gets it. Its cost is work of this worker's
+  /// device, for which nothing waits until the exchange ends.
   void answer(std::size_t caller) {
     // A worker calls again only after it has the reply, so this does not block.
     if (!replies_[caller].empty()) context_.wait(replies_[caller]);
@@ -162,7 +170,7 @@ class PeerExchange : public Exchange {
     listen_to_caller(caller);
   }
 
-  /// Nobody is served from here on until the next exchange begins.
+  /// No caller is served from here until the next exchange begins.
   void take_over() {
     context_.wait_all(averages_);
     averages_.clear();
@@ -172,36 +180,34 @@ class PeerExchange : public Exchange {
   // ---- When the job ends ----
 
   Progress progress() const {
-    const auto workers = static_cast<std::int64_t>(workers_.size());
-    return {.rounds = steps_ / workers,
-            .samples = steps_ * job_.experiment().workload.batch,
-            .now = counts_alike_ ? Seconds(0.0) : now()};
+    return {.rounds = steps_.rounds(),
+            .samples = steps_.events() * plan_.sync_setting().batch,
+            .now = same_pace_ ? Seconds(0.0) : now()};
   }
-  /// Since the job began, which may go on after another one.
+  /// Since the job began, also where it was resumed.
   Seconds now() const { return before_ + context_.now(); }
 
   void count_own_step() {
     ++own_steps_;
-    if (!counts_alike_ && !is_first()) return tell_first(protocol::pack(protocol::Stepped{}));
-    if (counts_alike_) steps_ += static_cast<std::int64_t>(workers_.size()) - 1;
+    if (!same_pace_ && !is_first()) return tell_first(protocol::pack(protocol::Stepped{}));
+    if (same_pace_) steps_.count(std::ssize(workers_) - 1);
     count_step();
   }
 
   void count_step() {
-    ++steps_;
-    if (is_first()) job_.report_progress(progress());
-    if (stopping_ || !is_reached(job_.experiment().stop, job_.dataset_info().train_samples, progress()))
-      return;
+    steps_.count(1);
+    if (is_first()) stop_.report(progress());
+    if (stopping_ || !stop_.is_reached(progress())) return;
     stopping_ = true;
-    if (counts_alike_) return;
-    for (std::size_t other = 1; other < workers_.size(); ++other)
-      told_.push_back(context_.send(workers_[other], protocol::ends, {}, protocol::pack(protocol::End{})));
+    if (same_pace_) return;
+    for (const Rank other : others())
+      notices_.push_back(context_.send(other, protocol::ends, {}, protocol::pack(protocol::End{})));
   }
 
   void tell_first(const Note& note) {
-    for (Pending& before : told_) wait_progressing(before);
-    told_.clear();
-    told_.push_back(context_.send(workers_.front(), protocol::counts, {}, note));
+    for (Pending& before : notices_) wait_progressing(before);
+    notices_.clear();
+    notices_.push_back(context_.send(first_, protocol::counts, {}, note));
   }
 
   /// The first worker's model becomes the mean of all.
@@ -209,40 +215,44 @@ class PeerExchange : public Exchange {
     if (workers_.size() == 1) return;
     const Slice own = replica_.payload(sync::Payload::model, 0, replica_.description().elements());
     if (!is_first()) {
-      Pending last = context_.send(workers_.front(), protocol::last_models, own);
+      Pending last = context_.send(first_, protocol::last_models, own);
       context_.wait(last);
       return;
     }
-    const FloatArray other(replica_.device(), replica_.model().size());
-    const Slice arrival{own.size, reinterpret_cast<std::byte*>(other.data())};
-    for (std::size_t worker = 1; worker < workers_.size(); ++worker) {
-      Pending arriving = context_.receive(workers_[worker], protocol::last_models, arrival);
+    const FloatArray received(replica_.device(), replica_.model().size());
+    const Slice arrival{own.size, reinterpret_cast<std::byte*>(received.data())};
+    for (const Rank other : others()) {
+      Pending arriving = context_.receive(other, protocol::last_models, arrival);
       context_.wait(arriving);
       compute(
           1, own.data == nullptr ? Kernel() : [&] {
-            replica_.device().add(replica_.model().data(), other.data(), std::ssize(other.span()), 1.0F);
+            replica_.device().add(replica_.model().data(), received.data(), std::ssize(received.span()),
+                                  1.0F);
           });
     }
     compute(1, replica_.adopt_sum(sync::Payload::model, static_cast<double>(workers_.size()), {}));
   }
 
-  const Job& job_;
+  const ExchangePlan& plan_;
+  const StopRule& stop_;
   Context& context_;
   Replica& replica_;
-  std::vector<Rank> workers_;
+  std::span<const Rank> workers_;
+  Rank first_;
+  int self_;  ///< the index of this worker
   sync::Neighbours neighbours_;
-  bool counts_alike_;  ///< all workers take the same number of steps
+  bool same_pace_;      ///< all workers take the same number of steps
+  RoundCounter steps_;  ///< of all workers; only the first one knows them where paces differ
   PeerModel model_;
-  std::vector<int> members_;  ///< of the exchange under way
+  std::size_t place_ = 0;  ///< of this worker among the members of the exchange in progress
   std::vector<Pending> inbox_;
   std::vector<Pending> receives_;
   std::vector<Pending> sends_;
   std::vector<Pending> replies_;   ///< by caller
-  std::vector<Pending> averages_;  ///< that this worker's device has still to make
-  std::vector<Pending> told_;      ///< to the first worker, or by it
-  Seconds before_{};               ///< how long the job has been under way before this run
+  std::vector<Pending> averages_;  ///< that this worker's device still has to compute
+  std::vector<Pending> notices_;   ///< sent to the first worker, or by it
+  Seconds before_{};               ///< how long the job had run before it was resumed
   std::int64_t own_steps_ = 0;
-  std::int64_t steps_ = 0;  ///< of all workers, as far as this one knows
   bool stopping_ = false;
   std::int64_t bytes_sent_ = 0;
   std::int64_t bytes_received_ = 0;
@@ -250,9 +260,10 @@ class PeerExchange : public Exchange {
 
 }  // namespace
 
-std::unique_ptr<Exchange> make_peer_exchange(const Job& job, Context& context, Replica& replica,
+std::unique_ptr<Exchange> make_peer_exchange(const Roster& roster, const ExchangePlan& plan,
+                                             const StopRule& stop, Context& context, Replica& replica,
                                              const sync::Neighbours& neighbours) {
-  return std::make_unique<PeerExchange>(job, context, replica, neighbours);
+  return std::make_unique<PeerExchange>(roster, plan, stop, context, replica, neighbours);
 }
 
 }  // namespace tandem

@@ -1,6 +1,6 @@
-// A worker's model while it is averaged with others': memory and kernels. The worker computes its gradient at
-// the model as it was when the exchange began; what comes from others changes a copy, which is taken over at
-// the end. With modelled math it holds nothing and its kernels are empty.
+// A worker's model while it is averaged with those of other workers: memory and kernels. The worker computes
+// its gradient at the model of the beginning of the exchange; models of others change a copy, which replaces
+// the model at the end. With modelled math it holds nothing and its kernels are empty.
 #pragma once
 
 #include <cstddef>
@@ -18,9 +18,9 @@ class PeerModel {
   /// `callers`: so many workers may call at any time.
   PeerModel(Replica& replica, std::size_t callers);
 
-  /// Copies the model; what follows is about the copy.
+  /// Copies the model. The following functions use the copy.
   Kernel begin();
-  /// The model as it was then, to be sent.
+  /// The model at that time, to be sent.
   Slice begun();
   /// Where the model of the other member number `index` is received.
   Slice arrival(std::size_t index);
@@ -30,13 +30,13 @@ class PeerModel {
 
   /// Where a caller's model is received.
   Slice call(std::size_t caller) { return slice(calls_.at(caller)); }
-  /// What it gets: the copy as it is, which stays so until the caller's next reply. No calculation, so that
-  /// the caller need not wait for what this worker computes.
+  /// The reply to a caller: the current copy, which does not change until the caller's next reply. Nothing is
+  /// computed, so the caller does not wait for the work of this worker.
   Slice reply(std::size_t caller);
   /// Then the copy becomes the mean of itself and the caller's model.
   void average_with(std::size_t caller);
 
-  /// The model takes over the copy. Running statistics keep besides what the worker's own batch did to them.
+  /// The copy replaces the model. Running statistics keep the change that the worker's own batch made.
   Kernel take_over();
 
  private:

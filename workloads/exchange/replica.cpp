@@ -10,41 +10,39 @@
 
 namespace tandem {
 
-std::unique_ptr<Learner> make_job_learner(const Job& job, ComputeDevice& device, int worker) {
-  TANDEM_CHECK(job.real_math(), "math is modelled");
-  LearnerSetting setting = job.learner_setting();
+std::unique_ptr<Learner> make_job_learner(const ReplicaPlan& plan, ComputeDevice& device, int worker) {
+  TANDEM_CHECK(plan.real_math, "math is modelled");
+  LearnerSetting setting = plan.learner;
   setting.replica = worker;
   setting.gpu = device.libtorch_gpu();
   auto learner = make_learner(setting, device);
-  const ResumePoint* from = job.resume();
-  const std::string initial =
-      from ? checkpoint_path(from->directory, from->round) : job.experiment().workload.initial;
-  if (!initial.empty()) {
-    const Checkpoint checkpoint = load_checkpoint(initial, job.model());
+  if (!plan.initial.empty()) {
+    const Checkpoint checkpoint = load_checkpoint(plan.initial, *plan.description);
     copy_and_await(device, learner->model().data(), checkpoint.values.data(), learner->model().size_bytes());
   }
   return learner;
 }
 
-Replica::Replica(const Job& job, ComputeDevice& device, int worker)
+Replica::Replica(const ReplicaPlan& plan, const ExchangePlan& exchange, ComputeDevice& device, int worker)
     : device_(device),
-      model_(job.model()),
-      guard_(model_, job.experiment().workload.non_finite, device),
-      learner_(job.real_math() ? make_job_learner(job, device, worker) : nullptr),
-      optimizer_(job.optimizer_setting(), learner_ ? model_.elements() : 0, 0, device),
-      change_update_(job.update_rule(), job.experiment().optimizer.global_rate,
-                     learner_ && job.route() == sync::Route::all_reduce ? model_.elements() : 0, device) {
+      model_(*plan.description),
+      guard_(model_, plan.non_finite, device),
+      learner_(plan.real_math ? make_job_learner(plan, device, worker) : nullptr),
+      optimizer_(exchange.optimizer_setting(), learner_ ? model_.elements() : 0, 0, device),
+      change_update_(exchange.update_rule(), exchange.global_rate(),
+                     learner_ && exchange.route() == sync::Route::all_reduce ? model_.elements() : 0,
+                     device) {
   if (learner_)
     learner_->after_backward([this](int bucket) { guard_.inspect(bucket, learner_->gradient()); });
-  const sync::UpdateRule rule = job.update_rule();
+  const sync::UpdateRule rule = exchange.update_rule();
   if (const auto* tie = std::get_if<sync::ElasticTie>(&rule)) tie_ = *tie;
-  if ((tie_ || job.servers_send_means()) && learner_)
+  if ((tie_ || exchange.servers_send_means()) && learner_)
     incoming_ = FloatArray(device, static_cast<std::size_t>(model_.elements()));
-  const bool by_server = job.servers_hold_model();
+  const bool by_server = exchange.servers_hold_model();
   server_has_model_ = by_server && !tie_ && std::ranges::all_of(model_.buckets, [](const auto& bucket) {
                         return bucket.exchanged() == bucket.elements();
                       });
-  server_steps_ = by_server && job.algorithm().make.payload == sync::Payload::gradient;
+  server_steps_ = by_server && exchange.payload() == sync::Payload::gradient;
 }
 
 Kernel Replica::load(std::span<const std::byte> records) {
@@ -141,7 +139,7 @@ Kernel Replica::adopt_sum_of(int bucket, double weight, UpdateTime time) {
   };
 }
 
-/// A server's has memory of its own, since it may come while the worker's gradient is still on its way.
+/// One from a server has memory of its own, since it may arrive while the worker's gradient is in flight.
 std::span<const float> Replica::sum_of_gradients() const {
   return incoming_.empty() ? learner_->gradient() : incoming_.span();
 }
@@ -180,8 +178,7 @@ Kernel Replica::adopt_centre() {
       give_way_to_centre(tie_->pull);
       device_.copy(marked_.data(), incoming_.data(), incoming_.bytes());
     };
-  // The centre has moved by its share of the distance already: what is left of that distance tells how long
-  // it was.
+  // The centre has already moved by its share of the distance; the original distance follows from the rest.
   return [this] {
     device_.copy(marked_.data(), incoming_.data(), incoming_.bytes());
     give_way_to_centre(tie_->pull / (1.0 - tie_->pull));
@@ -236,8 +233,8 @@ std::span<const float> Replica::values() {
   return host_values_;
 }
 
-std::vector<float> initial_model(const Job& job) {
-  const auto learner = make_job_learner(job, host_device());
+std::vector<float> initial_model(const ReplicaPlan& plan) {
+  const auto learner = make_job_learner(plan, host_device());
   return {learner->model().begin(), learner->model().end()};
 }
 

@@ -11,7 +11,8 @@
 #include "policies/sync/policy.hpp"
 #include "workloads/context.hpp"
 #include "workloads/exchange/finite_guard.hpp"
-#include "workloads/job/job.hpp"
+#include "workloads/job/exchange_plan.hpp"
+#include "workloads/job/replica_plan.hpp"
 #include "workloads/learner/learner.hpp"
 #include "workloads/model/optimizer.hpp"
 #include "workloads/model/update_rules.hpp"
@@ -21,11 +22,13 @@ namespace tandem {
 
 class Replica {
  public:
-  /// `worker`: its index.
-  Replica(const Job& job, ComputeDevice& device, int worker);
+  /// `worker`: its index. The plans and the device must outlive it.
+  Replica(const ReplicaPlan& plan, const ExchangePlan& exchange, ComputeDevice& device, int worker);
 
   ComputeDevice& device() const { return device_; }
 
+  /// Mathematics is real.
+  bool has_values() const { return learner_ != nullptr; }
   int buckets() const { return static_cast<int>(model_.buckets.size()); }
   const ModelDescription& description() const { return model_; }
 
@@ -37,40 +40,41 @@ class Replica {
   Kernel local_update(UpdateTime time);
   /// Of the last forward; NaN when math is modelled.
   double loss() const;
-  /// What of the step under way is not finite, up to this bucket, named as FiniteGuard does; none when math
-  /// is modelled. Pre: called once for each bucket, after its backward is done and before it is sent.
+  /// The first part of the current step, up to this bucket, that is not finite, named as FiniteGuard does;
+  /// none when math is modelled. Pre: called once per bucket, after its backward is done and before it is
+  /// sent.
   const std::optional<std::string>& find_non_finite(int bucket);
 
   /// change = model - model at the last `mark`.
   Kernel compute_change();
-  /// Remembers the model as the start of a round, unless it is tied to a centre, which then stands in for it.
-  /// Only algorithms that exchange changes need it.
+  /// Copies the model as the start of a round. Where it is tied to a centre, the centre is used instead, and
+  /// nothing is copied. Only algorithms that exchange changes need it.
   void mark();
   /// Multiplies the payload by its weight in a sum.
   Kernel weigh(sync::Payload payload, double weight);
-  /// Takes over the mean of workers' payloads of so much weight together, of which the sum has taken the
-  /// payload's place, or has come from a server: an optimiser step by the mean gradient, the marked model
-  /// plus the mean change, or the mean model. `time`: of the round's beginning.
+  /// Applies the mean of workers' payloads whose sum, of this total weight, is in the payload's memory or was
+  /// received from a server: an optimiser step by the mean gradient, the marked model plus the mean change,
+  /// or the mean model. `time`: of the round's beginning.
   Kernel adopt_sum(sync::Payload payload, double weight, UpdateTime time);
-  /// The same for one bucket of the gradient, first the last bucket. Pre: every bucket has its turn.
+  /// The same for one bucket of the gradient. Pre: called for every bucket, beginning with the last.
   Kernel adopt_sum_of(int bucket, double weight, UpdateTime time);
   /// The model is the worker's own and only tied to the server's, the centre.
   bool is_tied() const { return tie_.has_value(); }
-  /// Lets the centre pull the model, and takes over the new one that has come. Pre: is_tied().
+  /// Lets the centre pull the model, and replaces the centre by the one received. Pre: is_tied().
   Kernel adopt_centre();
 
-  /// Where what a server sends is received: the model itself, unless it is tied, or gets means.
+  /// The memory in which a server's reply is received: that of the model, unless it is tied or the reply is a
+  /// mean gradient.
   Slice incoming(std::int64_t offset, std::int64_t elements);
   Slice payload(sync::Payload payload, std::int64_t offset, std::int64_t elements);
-  /// What the worker alone knows of its model after an exchange, and of its optimiser. Nothing when math is
-  /// modelled.
+  /// The part of model and optimiser after an exchange that no server has. Nothing when math is modelled.
   void serialise(StateArchive& state);
   /// The next forward is that of this step.
   void begin_at(std::int64_t step);
   /// The worker's own flat model, in the device's memory; empty when math is modelled.
   std::span<float> model() { return learner_ ? learner_->model() : std::span<float>(); }
-  /// The whole flat model that training is about, which is the centre where there is one, in the host's
-  /// memory and valid until the next call; empty when math is modelled.
+  /// The flat model that the job trains (the centre, where there is one), in the host's memory and valid
+  /// until the next call; empty when math is modelled.
   std::span<const float> values();
 
  private:
@@ -80,7 +84,7 @@ class Replica {
   void give_way_to_centre(double share);
 
   ComputeDevice& device_;
-  ModelDescription model_;
+  const ModelDescription& model_;
   FiniteGuard guard_;
   std::unique_ptr<Learner> learner_;
   Optimizer optimizer_;
@@ -90,16 +94,15 @@ class Replica {
   bool server_steps_;      ///< and it takes every step
   FloatArray marked_;      ///< the model at the start of the round, or the centre as last known
   FloatArray change_;
-  FloatArray incoming_;             ///< the centre, or a mean gradient, as it comes; empty: the model comes
+  FloatArray incoming_;             ///< the received centre or mean gradient; empty: models are received
   std::vector<float> host_values_;  ///< of `values`, where the device's memory is not the host's
 };
 
-/// A learner with the job's initial model, for the worker of this index; who does not train needs none.
+/// A learner with the job's initial model. `worker`: its index; a rank that does not train needs none.
 /// Pre: math is real.
-std::unique_ptr<Learner> make_job_learner(const Job& job, ComputeDevice& device = host_device(),
+std::unique_ptr<Learner> make_job_learner(const ReplicaPlan& plan, ComputeDevice& device = host_device(),
                                           int worker = 0);
-/// The flat model that every rank starts from: the checkpoint that the job goes on from, or the experiment's,
-/// or the seed. Pre: math is real.
-std::vector<float> initial_model(const Job& job);
+/// The flat model that every rank starts from. Pre: math is real.
+std::vector<float> initial_model(const ReplicaPlan& plan);
 
 }  // namespace tandem

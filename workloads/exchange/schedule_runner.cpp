@@ -16,24 +16,6 @@ Slice part(const Slice& vector, const Piece& piece, const Element& element) {
           vector.data == nullptr ? nullptr : vector.data + piece.begin * element.bytes};
 }
 
-std::size_t most_transfers(const collectives::Schedule& schedule) {
-  std::size_t most = 0;
-  for (const Round& round : schedule.rounds) most = std::max(most, round.size());
-  return most;
-}
-
-std::size_t most_reduced_elements(const collectives::Schedule& schedule) {
-  std::size_t most = 0;
-  for (const Round& round : schedule.rounds) {
-    std::size_t elements = 0;
-    for (const Transfer& transfer : round)
-      if (transfer.kind == Transfer::Kind::receive_and_reduce)
-        elements += static_cast<std::size_t>(transfer.piece.size());
-    most = std::max(most, elements);
-  }
-  return most;
-}
-
 /// The other transfer of an exchange; the round's size when this one is of none.
 std::size_t counterpart(const Round& round, std::size_t transfer) {
   std::size_t other = 0;
@@ -49,7 +31,7 @@ int index_of(Rank rank, std::span<const Rank> members) {
   return static_cast<int>(found - members.begin());
 }
 
-AllReduces::Schedules schedules_of(collectives::MakeSchedule make, int self, int size,
+AllReduces::Schedules schedules_of(const collectives::MakeSchedule& make, int self, int size,
                                    std::span<const Bytes> bucket_sizes) {
   AllReduces::Schedules schedules;
   for (const Bytes bytes : bucket_sizes)
@@ -59,7 +41,7 @@ AllReduces::Schedules schedules_of(collectives::MakeSchedule make, int self, int
 
 }  // namespace
 
-AllReduces::AllReduces(Context& context, collectives::MakeSchedule make, std::span<const Rank> members,
+AllReduces::AllReduces(Context& context, const collectives::MakeSchedule& make, std::span<const Rank> members,
                        std::span<const Bytes> bucket_sizes, Channel first)
     : AllReduces(context,
                  schedules_of(make, index_of(context.rank(), members), static_cast<int>(members.size()),
@@ -69,29 +51,43 @@ AllReduces::AllReduces(Context& context, collectives::MakeSchedule make, std::sp
 AllReduces::AllReduces(Context& context, Schedules schedules, std::span<const Rank> members,
                        std::span<const Bytes> bucket_sizes, Channel first,
                        std::span<const collectives::Element> elements)
-    : context_(context), members_(members.begin(), members.end()), runs_(bucket_sizes.size()) {
+    : context_(context), members_(members), runs_(bucket_sizes.size()) {
   TANDEM_CHECK(schedules.size() == runs_.size(), "schedules", schedules.size(), "buckets", runs_.size());
   TANDEM_CHECK(elements.empty() || elements.size() == runs_.size(), "elements", elements.size());
   for (std::size_t bucket = 0; bucket < runs_.size(); ++bucket) {
-    const std::int64_t size = bucket_sizes[bucket].count();
     Run& run = runs_[bucket];
     run.element = elements.empty() ? float_element : elements[bucket];
-    TANDEM_CHECK(size >= 0 && size % run.element.bytes == 0, "bucket", bucket, "bytes", size);
-    run.is_own = !schedules[bucket];
-    TANDEM_CHECK(!run.is_own || run.element == float_element, "bucket", bucket);
-    if (!run.is_own) run.schedule = std::move(*schedules[bucket]);
+    run.by_library = !schedules[bucket];
+    if (!run.by_library) run.schedule = std::move(*schedules[bucket]);
     run.channel = first;
     run.channel.bucket += static_cast<std::int32_t>(bucket);
-    run.first_slot = slots_.size();
     run.vector.size = bucket_sizes[bucket];
-    run.arrivals_needed = most_reduced_elements(run.schedule) * static_cast<std::size_t>(run.element.bytes);
-    const std::size_t transfers = run.is_own ? 1 : most_transfers(run.schedule);
-    run.arrival_of.resize(transfers);
-    for (std::size_t transfer = 0; transfer < transfers; ++transfer)
-      operations_.push_back({bucket, transfer, false});
-    slots_.resize(slots_.size() + transfers);
+    prepare(run, bucket);
   }
   slots_.emplace_back();
+}
+
+/// Makes room for the run's transfers, and counts what they move.
+void AllReduces::prepare(Run& run, std::size_t bucket) {
+  const Bytes size = run.vector.size;
+  TANDEM_CHECK(size.count() >= 0 && size.count() % run.element.bytes == 0, "bucket", bucket, "bytes",
+               size.count());
+  TANDEM_CHECK(!run.by_library || run.element == float_element, "bucket", bucket);
+  std::size_t transfers = 1;
+  if (run.by_library) {
+    if (members_.size() > 1) run.traffic = {size, size};
+  } else {
+    const auto extent = collectives::extent_of(run.schedule);
+    transfers = extent.most_transfers;
+    run.arrivals_needed = static_cast<std::size_t>(extent.most_reduced * run.element.bytes);
+    run.traffic = {Bytes(extent.sent * run.element.bytes), Bytes(extent.received * run.element.bytes)};
+  }
+  run.first_slot = slots_.size();
+  run.arrival_of.resize(transfers);
+  for (std::size_t transfer = 0; transfer < transfers; ++transfer)
+    operations_.push_back({bucket, transfer, false});
+  slots_.resize(slots_.size() + transfers);
+  run.current.reserve(transfers);
 }
 
 void AllReduces::start(int bucket, Slice vector) {
@@ -106,7 +102,7 @@ void AllReduces::start(int bucket, Slice vector) {
   run.round = 0;
   run.under_way = true;
   ++running_;
-  if (run.is_own)
+  if (run.by_library)
     slots_[run.first_slot] = context_.all_reduce(members_, run.channel, vector);
   else
     start_round(run);
@@ -120,9 +116,12 @@ void AllReduces::end(Run& run) {
 /// Starts the run's current round, or the next that has transfers, or ends the run after the last.
 void AllReduces::start_round(Run& run) {
   const auto& rounds = run.schedule.rounds;
-  while (run.round < rounds.size() && rounds[run.round].empty()) ++run.round;
-  if (run.round == rounds.size()) return end(run);
-  const Round& round = rounds[run.round];
+  Round& round = run.current;
+  for (round.clear(); run.round < rounds.size(); ++run.round) {
+    rounds.read(run.round, round);
+    if (!round.empty()) break;
+  }
+  if (round.empty()) return end(run);
   run.unfinished = round.size();
   std::size_t arrived = 0;
   // Receives first, so that every message finds its receiver ready.
@@ -138,19 +137,18 @@ void AllReduces::start_round(Run& run) {
 }
 
 void AllReduces::post_receive(Run& run, std::size_t transfer) {
-  const Transfer& what = run.schedule.rounds[run.round][transfer];
+  const Transfer& what = run.current[transfer];
   Slice target = part(run.vector, what.piece, run.element);
   if (what.kind == Transfer::Kind::receive_and_reduce && target.data != nullptr)
     target.data = run.arrivals.data() + run.arrival_of[transfer];
   operations_[run.first_slot + transfer].reducing = false;
-  slots_[run.first_slot + transfer] =
-      context_.receive(members_[static_cast<std::size_t>(what.peer)], run.channel, target);
+  slots_[run.first_slot + transfer] = context_.receive(rank_of(what.peer), run.channel, target);
 }
 
 void AllReduces::post_send(Run& run, std::size_t transfer) {
-  const Transfer& what = run.schedule.rounds[run.round][transfer];
-  slots_[run.first_slot + transfer] = context_.send(members_[static_cast<std::size_t>(what.peer)],
-                                                    run.channel, part(run.vector, what.piece, run.element));
+  const Transfer& what = run.current[transfer];
+  slots_[run.first_slot + transfer] =
+      context_.send(rank_of(what.peer), run.channel, part(run.vector, what.piece, run.element));
 }
 
 /// Adds what transfer brought to its piece. Pieces of one round do not overlap, so the order in which they
@@ -160,16 +158,15 @@ void AllReduces::reduce(Run& run, std::size_t transfer) {
   if (run.vector.data != nullptr) {
     // Two words, so that std::function keeps them without allocating.
     kernel = [running = &run, transfer] {
-      const Piece& piece = running->schedule.rounds[running->round][transfer].piece;
+      const Piece& piece = running->current[transfer].piece;
       add_elements(*running->device, running->element, part(running->vector, piece, running->element).data,
                    running->arrivals.data() + running->arrival_of[transfer], piece.size());
     };
   }
   const std::size_t slot = run.first_slot + transfer;
-  const Work work{
-      .kind = Work::Kind::reduce,
-      .bucket = static_cast<int>(operations_[slot].bucket),
-      .bytes = part(run.vector, run.schedule.rounds[run.round][transfer].piece, run.element).size};
+  const Work work{.kind = Work::Kind::reduce,
+                  .bucket = static_cast<int>(operations_[slot].bucket),
+                  .bytes = part(run.vector, run.current[transfer].piece, run.element).size};
   operations_[slot].reducing = true;
   slots_[slot] = context_.compute(work, std::move(kernel));
 }
@@ -177,8 +174,8 @@ void AllReduces::reduce(Run& run, std::size_t transfer) {
 void AllReduces::on_done(std::size_t slot) {
   const Operation& operation = operations_[slot];
   Run& run = runs_[operation.bucket];
-  if (run.is_own) return end(run);
-  const Round& round = run.schedule.rounds[run.round];
+  if (run.by_library) return end(run);
+  const Round& round = run.current;
   const Transfer& transfer = round[operation.transfer];
   const std::size_t other = counterpart(round, operation.transfer);
   const bool other_under_way = other < round.size() && !slots_[run.first_slot + other].empty();
@@ -194,7 +191,7 @@ void AllReduces::on_done(std::size_t slot) {
 }
 
 Completion AllReduces::wait_progressing(Pending& until) {
-  TANDEM_CHECK(!until.empty(), "all-reduces under way", running_);
+  TANDEM_CHECK(!until.empty(), "all-reduces in progress", running_);
   slots_.back() = std::move(until);
   while (true) {
     Completion completion = context_.wait_any(slots_);

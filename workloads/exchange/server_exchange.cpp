@@ -1,7 +1,8 @@
-// Push and pull: of every bucket of the payload its pieces to the shards that hold them; back comes the new
-// model, or the mean gradient that leads to it.
+// Push and pull: every bucket of the payload is sent to the servers that hold pieces of it; they reply with
+// the new model, or with the mean gradient that leads to it.
 #include <algorithm>
 #include <optional>
+#include <span>
 
 #include "policies/vocabulary/check.hpp"
 #include "workloads/exchange/compressed_push.hpp"
@@ -15,19 +16,20 @@ namespace {
 
 class ServerExchange : public Exchange {
  public:
-  ServerExchange(const Job& job, Context& context, Replica& replica)
+  ServerExchange(const Roster& roster, const ExchangePlan& plan, Context& context, Replica& replica)
       : context_(context),
         replica_(replica),
-        servers_(job.ranks_of(RankAssignment::Role::server)),
-        layout_(job.shard_layout()),
-        leaves_buckets_open_(job.overlaps_forward()),
-        brings_means_(job.servers_send_means()),
+        servers_(roster.servers()),
+        coordinating_(static_cast<std::size_t>(roster.assignment(*roster.coordinator()).index)),
+        layout_(plan.shard_layout()),
+        defers_buckets_(plan.overlaps_forward()),
+        brings_means_(plan.servers_send_means()),
         versions_(servers_.size(), 0),
-        coordinator_(context, servers_.front()),
+        coordinator_(context, *roster.coordinator()),
         receives_(servers_.size()) {
-    if (job.compression() != nullptr)
-      compressor_.emplace(job, context.device(),
-                          job.assignments()[static_cast<std::size_t>(context.rank())].index, layout_);
+    if (plan.compression() != nullptr)
+      compressor_.emplace(plan, replica.has_values(), context.device(),
+                          roster.assignment(context.rank()).index);
   }
 
   void begin(const sync::Exchange& exchange) override {
@@ -73,8 +75,8 @@ class ServerExchange : public Exchange {
     context_.wait_all(sends_);
     sends_.clear();
     for (std::size_t shard = 0; shard < servers_.size(); ++shard)
-      take_over(protocol::unpack<protocol::Reply>(context_.wait(receives_[shard].back()).note), shard);
-    if (!leaves_buckets_open_)
+      on_reply(protocol::unpack<protocol::Reply>(context_.wait(receives_[shard].back()).note), shard);
+    if (!defers_buckets_)
       for (auto& of_shard : receives_) context_.wait_all(of_shard);
     return result_;
   }
@@ -87,11 +89,11 @@ class ServerExchange : public Exchange {
   }
 
   sync::Answer ask(const Contribution& contribution) override {
-    const bool ready = coordinator_.ask(contribution, versions_.front());
-    return {.now = context_.now(), .ready = ready, .members = {}};
+    const bool ready = coordinator_.ask(contribution, versions_[coordinating_]);
+    return {.now = context_.now(), .ready = ready};
   }
   void report(const Contribution& contribution) override {
-    coordinator_.report(contribution, versions_.front());
+    coordinator_.report(contribution, versions_[coordinating_]);
   }
   std::optional<bool> coordinator_answer() const override { return coordinator_.coordinator_answer(); }
 
@@ -99,7 +101,7 @@ class ServerExchange : public Exchange {
     for (std::size_t shard = 0; shard < versions_.size(); ++shard)
       state.number("exchange.version." + std::to_string(shard), versions_[shard]);
     if (compressor_) compressor_->serialise(state);
-    if (state.restores()) coordinator_.begin_round(versions_.front());
+    if (state.restores()) coordinator_.begin_round(versions_[coordinating_]);
   }
 
   void leave() override {
@@ -125,10 +127,10 @@ class ServerExchange : public Exchange {
     wait_progressing(compressed);
   }
 
-  void take_over(const protocol::Reply& reply, std::size_t shard) {
+  void on_reply(const protocol::Reply& reply, std::size_t shard) {
     versions_[shard] = reply.version;
     if (compressor_ && reply.dropped) compressor_->take_back(shard);
-    if (shard > 0) return;  // the first shard coordinates
+    if (shard != coordinating_) return;
     coordinator_.begin_round(reply.version);
     result_.version = reply.version;
     result_.batch = reply.batch;
@@ -142,9 +144,10 @@ class ServerExchange : public Exchange {
 
   Context& context_;
   Replica& replica_;
-  std::vector<Rank> servers_;
+  std::span<const Rank> servers_;  ///< by shard
+  std::size_t coordinating_;       ///< the shard whose server answers reports and ends the job
   const ShardLayout& layout_;
-  bool leaves_buckets_open_;   ///< when an exchange is finished
+  bool defers_buckets_;        ///< `finish` leaves them to `await`
   bool brings_means_;          ///< instead of the model
   std::vector<int> versions_;  ///< of the model's part, by shard: each counts its own updates
   std::optional<PushCompressor> compressor_;
@@ -157,8 +160,9 @@ class ServerExchange : public Exchange {
 
 }  // namespace
 
-std::unique_ptr<Exchange> make_server_exchange(const Job& job, Context& context, Replica& replica) {
-  return std::make_unique<ServerExchange>(job, context, replica);
+std::unique_ptr<Exchange> make_server_exchange(const Roster& roster, const ExchangePlan& plan,
+                                               Context& context, Replica& replica) {
+  return std::make_unique<ServerExchange>(roster, plan, context, replica);
 }
 
 }  // namespace tandem

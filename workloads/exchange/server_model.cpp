@@ -12,34 +12,34 @@ using Since = sync::DelayCompensation::Since;
 
 namespace {
 
-/// A coordinator has one piece of no elements: what is a message with part of the model, is a note alone.
-ShardPieces pieces_of(const Job& job, int shard) {
-  if (job.route() != sync::Route::server) return {ShardPiece{}};
-  return job.shard_layout().at(static_cast<std::size_t>(shard));
+/// A coordinator has one empty piece: its messages carry a note alone.
+ShardPieces pieces_of(const ExchangePlan& exchange, int shard) {
+  if (exchange.route() != sync::Route::server) return {ShardPiece{}};
+  return exchange.shard_layout().at(static_cast<std::size_t>(shard));
 }
 
 }  // namespace
 
-ServerModel::ServerModel(const Job& job, ComputeDevice& device, int shard)
+ServerModel::ServerModel(const ReplicaPlan& plan, const ExchangePlan& exchange, ComputeDevice& device,
+                         int shard)
     : device_(device),
-      pieces_(pieces_of(job, shard)),
+      pieces_(pieces_of(exchange, shard)),
       elements_(shard_elements(pieces_)),
       snapshots_(device, static_cast<std::size_t>(elements_)),
-      only_averages_(job.servers_send_means()),
-      payload_(job.algorithm().make.payload),
-      optimizer_(job.optimizer_setting(), job.real_math() && !only_averages_ ? elements_ : 0, 0, device),
-      compensator_(job.update_rule(), job.real_math() ? elements_ : 0, device),
-      change_update_(job.update_rule(), job.experiment().optimizer.global_rate,
-                     job.real_math() ? elements_ : 0, device) {
-  if (job.compression() != nullptr && job.route() == sync::Route::server)
-    decoder_.emplace(job, device, pieces_);
-  if (!job.real_math()) return;
+      only_averages_(exchange.servers_send_means()),
+      payload_(exchange.payload()),
+      optimizer_(exchange.optimizer_setting(), plan.real_math && !only_averages_ ? elements_ : 0, 0, device),
+      compensator_(exchange.update_rule(), plan.real_math ? elements_ : 0, device),
+      change_update_(exchange.update_rule(), exchange.global_rate(), plan.real_math ? elements_ : 0, device) {
+  if (exchange.compression() != nullptr && exchange.route() == sync::Route::server)
+    decoder_.emplace(exchange, plan.real_math, device, pieces_);
+  if (!plan.real_math) return;
   model_ = snapshots_.fresh();
-  if (!only_averages_) take_initial(job);
-  for (std::size_t worker = 0; worker < job.ranks_of(RankAssignment::Role::worker).size(); ++worker)
-    slots_.emplace_back(device_, model_->size());
-  aggregate_ = FloatArray(device_, model_->size());
-  const sync::UpdateRule rule = job.update_rule();
+  if (!only_averages_) load_initial(plan, exchange.averages_statistics());
+  for (int worker = 0; worker < exchange.sync_setting().workers; ++worker)
+    slots_.emplace_back(device, model_->size());
+  aggregate_ = FloatArray(device, model_->size());
+  const sync::UpdateRule rule = exchange.update_rule();
   if (const auto* compensation = std::get_if<sync::DelayCompensation>(&rule))
     keeps_older_ = compensation->since;
   if (const auto* tie = std::get_if<sync::ElasticTie>(&rule); tie != nullptr && tie->asynchronous) {
@@ -49,16 +49,16 @@ ServerModel::ServerModel(const Job& job, ComputeDevice& device, int shard)
   if (keeps_older_) older_.assign(slots_.size(), model_);
 }
 
-void ServerModel::take_initial(const Job& job) {
-  std::vector<float> whole = initial_model(job);
+void ServerModel::load_initial(const ReplicaPlan& plan, bool averages_statistics) {
+  std::vector<float> whole = initial_model(plan);
   for (const ShardPiece& piece : pieces_)
     device_.copy(model_->data() + piece.shard_offset, whole.data() + piece.flat_offset,
                  static_cast<std::size_t>(piece.bytes().count()));
   device_.finish();
-  if (!job.experiment().sync.average_statistics) initial_ = std::move(whole);
+  if (!averages_statistics) initial_ = std::move(whole);
 }
 
-/// What follows changes the model, and not what was handed out of it.
+/// Copies the model if a snapshot of it is in use, so that later changes do not reach the snapshot.
 void ServerModel::keep_what_is_held() {
   if (Snapshots::is_held_by_owner_alone(model_)) return;
   const Snapshot before = model_;
@@ -126,7 +126,7 @@ Snapshot ServerModel::hand_out(int worker) {
   return model_;
 }
 
-/// Of trained elements and of statistics alike. In lockstep nobody still sends the last one.
+/// Of trained elements and of statistics. In lockstep the last mean is no longer being sent.
 void ServerModel::take_mean() {
   model_.reset();
   model_ = snapshots_.fresh();
@@ -184,7 +184,7 @@ void ServerModel::move_by_change(const ShardPiece& piece, double scale, const Fl
               static_cast<float>(share * scale));
 }
 
-/// The pusher's model is the centre that it was sent, and its change.
+/// The model of the worker that pushed is the centre that it was sent, plus its change.
 void ServerModel::give_way_to_worker(const ShardPiece& piece, const Stretch& at,
                                      const FloatArray& handed_out) {
   const float* const sent = handed_out.data() + piece.shard_offset;

@@ -1,6 +1,6 @@
-// The model as one parameter-server shard holds it: contributions in, updates by the optimiser, snapshots
-// out; or, where workers step models of their own, only the mean of the contributions. With modelled math it
-// holds nothing and its kernels are empty.
+// The part of the model that one parameter server holds: it sums contributions, updates the model by the
+// optimiser, and hands out snapshots; where workers step models of their own, it hands out only the mean of
+// the contributions. With modelled math it holds nothing and its kernels are empty.
 #pragma once
 
 #include <memory>
@@ -12,7 +12,8 @@
 #include "policies/sync/policy.hpp"
 #include "workloads/context.hpp"
 #include "workloads/exchange/compressed_push.hpp"
-#include "workloads/job/job.hpp"
+#include "workloads/job/exchange_plan.hpp"
+#include "workloads/job/replica_plan.hpp"
 #include "workloads/job/shard_layout.hpp"
 #include "workloads/model/optimizer.hpp"
 #include "workloads/model/update_rules.hpp"
@@ -23,7 +24,8 @@ namespace tandem {
 
 class ServerModel {
  public:
-  ServerModel(const Job& job, ComputeDevice& device, int shard);
+  /// `shard`: the number of the server.
+  ServerModel(const ReplicaPlan& plan, const ExchangePlan& exchange, ComputeDevice& device, int shard);
 
   const ShardPieces& pieces() const { return pieces_; }
   Bytes bytes() const { return Bytes(elements_ * 4); }
@@ -42,22 +44,22 @@ class ServerModel {
   int accepted() const { return static_cast<int>(accepted_.size()); }
   /// Sums what was accepted, in worker order, into the aggregate; afterwards the slots may be overwritten.
   Kernel fold();
-  /// Updates make a mean to be handed out, and no model.
+  /// An update makes a mean, and there is no model.
   bool only_averages() const { return only_averages_; }
   /// One update by the weighted mean of the aggregate, times `scale`, in a round of the job. What was handed
   /// out stays as it is. Pre: scale 1, if it only averages.
   Kernel apply(double scale, std::int64_t round);
 
-  /// The model as it is now, or the last mean, in the device's memory and unchanged as long as somebody holds
-  /// it; null when math is modelled.
+  /// The current model, or the last mean, in the device's memory. It does not change while a copy of the
+  /// pointer exists. Null when math is modelled.
   Snapshot snapshot() const { return model_; }
   /// The same, to be sent to the worker.
   Snapshot hand_out(int worker);
   Slice slice(const Snapshot& snapshot, std::size_t index) const;
-  /// What later updates depend on beside the model; and what was accepted for the next one.
+  /// The state of the update rules; and the contributions accepted for the next update.
   void serialise(StateArchive& state);
   void serialise_sum(StateArchive& state);
-  /// The flat model at the start if there is more of it than travels, and math is real; else empty.
+  /// The initial flat model, if part of it is never exchanged and math is real; otherwise empty.
   const std::vector<float>& initial() const { return initial_; }
 
  private:
@@ -70,7 +72,7 @@ class ServerModel {
   };
 
   void keep_what_is_held();
-  void take_initial(const Job& job);
+  void load_initial(const ReplicaPlan& plan, bool averages_statistics);
   void add_up();
   void take_mean();
   void update(double scale, UpdateTime time);

@@ -19,24 +19,24 @@ Json& slot_of(Json& document, const std::string& path) {
   return document[path.substr(0, dot)][path.substr(dot + 1)];
 }
 
-void collect_variants(const Json& variants, std::vector<Given>& givens) {
-  if (!variants.is_object()) refuse(place, "variants", "a map of variants", quote(variants));
+void collect_variants(const Json& variants, std::vector<Assignment>& assignments) {
+  if (!variants.is_object()) fail(place, "variants", "a map of variants", quote(variants));
   for (const auto& [variant, overrides] : variants.items()) {
-    if (!overrides.is_object()) refuse(place, "variants." + variant, "a map of keys", quote(overrides));
-    givens.push_back({place, variant, "", nullptr});
-    for (const auto& [path, value] : overrides.items()) givens.push_back({place, variant, path, value});
+    if (!overrides.is_object()) fail(place, "variants." + variant, "a map of keys", quote(overrides));
+    assignments.push_back({place, variant, "", nullptr});
+    for (const auto& [path, value] : overrides.items()) assignments.push_back({place, variant, path, value});
   }
 }
 
-void collect(const Json& node, const std::string& prefix, std::vector<Given>& givens) {
+void collect(const Json& node, const std::string& prefix, std::vector<Assignment>& assignments) {
   for (const auto& [name, value] : node.items()) {
     const std::string path = prefix.empty() ? name : prefix + '.' + name;
     if (path == "variants")
-      collect_variants(value, givens);
+      collect_variants(value, assignments);
     else if (value.is_object() && is_experiment_section(path))
-      collect(value, path, givens);
+      collect(value, path, assignments);
     else
-      givens.push_back({place, "", path, value});
+      assignments.push_back({place, "", path, value});
   }
 }
 
@@ -50,16 +50,16 @@ Json to_json(const Experiment& experiment) {
 
 Experiment experiment_from_json(const Json& json) {
   if (!json.is_object()) throw ConfigError(std::string(place) + ": expected an object, found " + quote(json));
-  std::vector<Given> givens;
-  collect(json, "", givens);
+  std::vector<Assignment> assignments;
+  collect(json, "", assignments);
   std::set<std::string> present;
-  for (const auto& given : givens) present.insert(given.path);
+  for (const auto& assignment : assignments) present.insert(assignment.path);
   if (json.contains("variants")) present.insert("variants");
 
   Experiment experiment;
-  apply_givens(experiment, givens);
+  apply_assignments(experiment, assignments);
   for (const auto& key : experiment_keys())
-    if (!present.contains(key.path)) refuse(place, key.path, describe_type(key), "nothing");
+    if (!present.contains(key.path)) fail(place, key.path, describe_type(key), "nothing");
   return experiment;
 }
 

@@ -1,6 +1,5 @@
-// A training job as the user describes it, fully resolved: every default filled in. Plain data with a
-// lossless JSON form, which is what `tandem run` hands to the rank program. Reading YAML is in
-// experiment_file.hpp.
+// A training job as the user describes it, with every default filled in. Plain data with a lossless JSON
+// form, which `tandem run` passes to the rank program. workloads/job/experiment_file.hpp reads it from YAML.
 #pragma once
 
 #include <cstdint>
@@ -9,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "policies/vocabulary/choices.hpp"
 #include "policies/vocabulary/options.hpp"
 #include "policies/vocabulary/units.hpp"
 
@@ -19,20 +19,20 @@ struct Experiment {
   std::string platform;  ///< path, made absolute when loaded
 
   struct Workload {
-    enum class Math { modelled, real } math = Math::modelled;
+    using Math = tandem::Math;
+    Math math = Math::modelled;
     std::string model = "lenet";  ///< of model_catalog(), "synthetic", or the path of a TorchScript file
     std::string dataset = "fashion-mnist";
-    std::string dataset_directory;   ///< empty: /usr/share/datasets/NAME
-    std::int64_t train_samples = 0;  ///< 0: all
-    std::int64_t test_samples = 0;   ///< 0: all
-    int image_size = 0;              ///< side to which images are scaled for the model; 0: as they are
-    int batch = 64;                  ///< samples a worker and step
-    Bytes bucket_bytes{1 << 20};     ///< 0: one bucket
-    std::string precision = "fp32";  ///< "fp32" | "tf32" | "bf16": of real mathematics
-    bool deterministic = true;       ///< real mathematics: the same bits each time on the same device
-    std::string initial;             ///< checkpoint to start from; empty: from the seed
-    /// "stop" | "skip" | "ignore": where a loss or a gradient is not finite.
-    std::string non_finite = "stop";
+    std::string dataset_directory;          ///< empty: /usr/share/datasets/NAME
+    std::int64_t train_samples = 0;         ///< 0: all
+    std::int64_t test_samples = 0;          ///< 0: all
+    int image_size = 0;                     ///< side to which images are scaled for the model; 0: as they are
+    int batch = 64;                         ///< samples per worker and step
+    Bytes bucket_bytes{1 << 20};            ///< 0: one bucket
+    Precision precision = Precision::fp32;  ///< of real mathematics
+    bool deterministic = true;              ///< real mathematics: the same bits each time on the same device
+    std::string initial;                    ///< checkpoint to start from; empty: from the seed
+    OnNonFinite non_finite = OnNonFinite::stop;
     // Only for model "synthetic": a model given by its sizes. Modelled math only.
     std::int64_t synthetic_parameters = 1'000'000;
     Flops synthetic_forward{1e7};   ///< a sample
@@ -41,11 +41,11 @@ struct Experiment {
   } workload;
 
   struct Sync {
-    std::string algorithm = "bsp";               ///< of sync::catalog()
-    std::string over = "server";                 ///< "server" | "all-reduce" | "peers"
-    std::string collective = "ring";             ///< of collectives::catalog()
-    std::string order = "topology";              ///< of the collective's workers: "topology" | "rank"
-    std::string overlap = "backward";            ///< with computing: "none" | "backward" | "both" passes
+    std::string algorithm = "bsp";  ///< of sync::catalog()
+    sync::Route over = sync::Route::server;
+    std::string collective = "ring";            ///< of collectives::catalog()
+    WorkerOrder order = WorkerOrder::topology;  ///< of the workers in the collective
+    OverlapMode overlap = OverlapMode::backward;
     bool average_statistics = true;              ///< running statistics travel with the model
     std::map<std::string, OptionValue> options;  ///< of the algorithm, all resolved
     std::string compression = "none";            ///< of compression::catalog()
@@ -54,36 +54,35 @@ struct Experiment {
     std::string sharding = "even";
     std::map<std::string, OptionValue> sharding_options;
 
-    /// A bucket of a gradient leaves as soon as it is complete, while backward goes on.
-    bool overlaps_backward() const { return overlap != "none"; }
-    /// And a layer of the next forward waits for its own bucket only.
-    bool overlaps_forward() const { return overlap == "both"; }
+    /// A bucket of a gradient is sent as soon as it is complete, while the backward pass continues.
+    bool overlaps_backward() const { return overlap != OverlapMode::none; }
+    /// And each layer of the next forward pass waits only for its own bucket.
+    bool overlaps_forward() const { return overlap == OverlapMode::both; }
   } sync;
 
   struct Data {
-    std::string source =
-        "memory";  ///< "memory": each worker holds its shard; "storage": read through cache nodes
+    DataSource source = DataSource::memory;
     std::string split = "iid";  ///< of sampling::splits()
     std::map<std::string, OptionValue> split_options;
     std::string cache = "lru";  ///< of cache::catalog()
     std::map<std::string, OptionValue> cache_options;
     Bytes cache_capacity{0};
-    int prefetch = 1;  ///< batches asked for ahead of use; 0: a GPU has none loaded beside a step either
+    int prefetch = 1;  ///< batches requested ahead of use; 0: a GPU does not load one during a step either
   } data;
 
-  struct Placement {  ///< host names, one an instance
+  struct Placement {  ///< host names, one per instance
     std::vector<std::string> workers;
-    int worker_count = 0;  ///< so many of them, the first; 0: all
-    /// Shards; without server: the coordinator, where there is one. Before it is resolved also one word,
-    /// "own" or "co-located".
+    int worker_count = 0;  ///< only the first so many of them; 0: all
+    /// One host per shard; without a parameter server, the host of the coordinator, if the algorithm has one.
+    /// Before it is resolved it may also be one word, "own" or "co-located".
     std::vector<std::string> servers;
     std::vector<std::string> cache_nodes;  ///< hosts with a disk; worker i asks cache node i mod count
     std::string evaluator;                 ///< empty: none
   } placement;
 
   struct Optimizer {
-    std::string kind = "sgd";          ///< "sgd" | "adam" | "adamw"
-    std::string update_at = "server";  ///< who takes its steps over a server: "server" | "workers"
+    OptimizerKind kind = OptimizerKind::sgd;
+    UpdateSide update_at = UpdateSide::server;  ///< over a server
     double learning_rate = 0.01;
     double momentum = 0.0;  ///< of sgd
     bool nesterov = false;  ///< of sgd
@@ -91,8 +90,8 @@ struct Experiment {
     double beta1 = 0.9;  ///< of adam and adamw, as the next two
     double beta2 = 0.999;
     double epsilon = 1e-8;
-    double global_rate = 1.0;           ///< factor on the mean change of local-update algorithms
-    std::string schedule = "constant";  ///< "constant" | "step" | "cosine"
+    double global_rate = 1.0;  ///< factor on the mean change of local-update algorithms
+    RateDecay schedule = RateDecay::constant;
     std::int64_t warmup_rounds = 0;
     std::int64_t step_every = 0;  ///< rounds
     double step_factor = 0.1;
@@ -100,35 +99,33 @@ struct Experiment {
     double cosine_floor = 0.0;
   } optimizer;
 
-  struct Stop {               ///< the first that is reached; 0: not set. At least one is set.
+  struct Stop {  ///< the first limit that is reached ends the job; 0: no limit. At least one is set.
     std::int64_t rounds = 0;  ///< one round: as many pushes as workers, or one all-reduce
     double epochs = 0.0;      ///< samples of all workers / samples of the training set
-    Seconds seconds{0.0};     ///< of the experiment's clock; where one rank watches it
+    Seconds seconds{0.0};     ///< on the experiment's clock; only where one rank decides when the job stops
   } stop;
 
-  int evaluate_every = 0;        ///< rounds between checkpoints and evaluations; 0: none
-  double target_accuracy = 0.0;  ///< on the test set; results tell when it was reached. 0: none
+  int evaluate_every = 0;        ///< rounds between checkpoints, which are evaluated; 0: none
+  double target_accuracy = 0.0;  ///< on the test set; results report when it was reached. 0: none
 
   struct Run {
-    std::string devices =
-        "emulated";  ///< "emulated": as long as the platform says | "native": as fast as it is
-    /// Of a rank on a GPU: "staged" through pinned memory of the host | "direct" | "auto": direct where the
-    /// MPI reads the memory of GPUs.
-    std::string device_messages = "auto";
-    double slowdown_probability = 0.0;  ///< of a step of a worker, on an emulated device
+    DeviceSpeed devices = DeviceSpeed::emulated;
+    DeviceMessages device_messages = DeviceMessages::automatic;
+    double slowdown_probability = 0.0;  ///< that a step of a worker on an emulated device is slow
     double slowdown_factor = 4.0;       ///< on the time of all work of such a step
   } run;
 
   struct Physics {
-    std::string network = "platform";  ///< "platform" | "profile": that of the calibrated machine
-    std::string profile;               ///< path of a calibration profile; empty: none
-    std::string noise = "none";        ///< "none" | "profile": native work varies as when calibrated
+    NetworkSource network = NetworkSource::platform;
+    std::string profile;  ///< path of a calibration profile; empty: none
+    NoiseSource noise = NoiseSource::none;
   } physics;
 
-  int warmup_steps = 2;  ///< first steps of each worker, left out of step statistics
+  int warmup_steps = 2;  ///< first steps of each worker, which step statistics leave out
   int repetitions = 1;
   std::uint64_t seed = 1;
-  /// Name -> keys it overrides ("sync.algorithm": "asp"); `tandem validate` takes each. Empty: one, unnamed.
+  /// Name -> keys it overrides ("sync.algorithm": "asp"). `tandem validate` runs each; without variants, the
+  /// experiment itself.
   std::map<std::string, nlohmann::json> variants;
 };
 

@@ -12,7 +12,6 @@ Accepts above(double minimum) { return {.minimum = minimum, .without_minimum = t
 Accepts between(double minimum, double maximum) { return {.minimum = minimum, .maximum = maximum}; }
 Accepts below_one() { return {.minimum = 0, .maximum = 1, .without_maximum = true}; }
 Accepts share() { return {.minimum = 0, .maximum = 1, .without_minimum = true}; }
-Accepts one_of(std::vector<std::string> choices) { return {.choices = std::move(choices)}; }
 Accepts name_of(Names names) { return {.names = names}; }
 Accepts name_or_file(Names names, std::string ending) {
   return {.names = names, .file_ending = std::move(ending)};
@@ -22,154 +21,204 @@ Accepts file() { return {.file_path = true}; }
 constexpr double million = 1e6;
 constexpr double billion = 1e9;
 
-// Binds the key to the field of the same path.
-#define KEY(path) #path, [](Experiment & experiment) -> Field { return &experiment.path; }
+template <class Value>
+Field field_of(Value& value) {
+  if constexpr (NamedChoice<Value>)
+    return ChoiceField(&value);
+  else
+    return &value;
+}
 
-/// What is trained, on what, and by whom.
-std::vector<ExperimentKey> job_keys() {
+// Binds the key to the field of the same path.
+#define KEY(path) #path, [](Experiment & experiment) -> Field { return field_of(experiment.path); }
+
+/// What is trained.
+std::vector<ExperimentKey> workload_keys() {
   return {
-      {KEY(name), {}, "shown in results; by default the file's name"},
+      {KEY(name), {}, "name of the job in results; default: the name of the file"},
       {KEY(platform), file(), "SimGrid platform file (required)"},
-      {KEY(workload.math), one_of({"modelled", "real"}),
-       "sizes and costs only, or gradients, losses and accuracy"},
-      {KEY(workload.model), name_or_file(Names::model, ".pt"), "what is trained"},
-      {KEY(workload.dataset), name_of(Names::dataset), "what it is trained on"},
+      {KEY(workload.math),
+       {},
+       "modelled: sizes and costs only; real: gradients, losses and accuracy are computed"},
+      {KEY(workload.model), name_or_file(Names::model, ".pt"), "the model to train"},
+      {KEY(workload.dataset), name_of(Names::dataset), "the data set to train on"},
       {KEY(workload.dataset_directory), file(),
-       "folder of its files; empty: /usr/share/datasets/NAME, where packages put them"},
-      {KEY(workload.train_samples), between(0, billion), "use only that many; 0: all"},
-      {KEY(workload.test_samples), between(0, billion), "use only that many; 0: all"},
+       "folder with the files of the data set; empty: /usr/share/datasets/NAME, where packages install "
+       "them"},
+      {KEY(workload.train_samples), between(0, billion),
+       "use only the first so many training samples; 0: all"},
+      {KEY(workload.test_samples), between(0, billion), "use only the first so many test samples; 0: all"},
       {KEY(workload.image_size), between(0, 4096),
-       "side to which images are scaled for the model; 0: as they are"},
-      {KEY(workload.batch), between(1, million), "samples a worker and step"},
+       "images are scaled to this height and width for the model; 0: not scaled"},
+      {KEY(workload.batch), between(1, million), "samples per worker and step"},
       {KEY(workload.bucket_bytes), at_least(0),
-       "gradients travel in pieces of at least this size; 0: in one"},
-      {KEY(workload.non_finite), one_of({"stop", "skip", "ignore"}),
-       "a step whose loss or gradient is not finite ends the job, or is left out: from the first such bucket "
-       "on "
-       "its gradient is zero, and a local step does not happen; or nobody looks"},
-      {KEY(workload.precision), one_of({"fp32", "tf32", "bf16"}),
-       "of real mathematics; parameters, gradients and losses are fp32 always. tf32: GPUs multiply with 10 "
-       "bits "
-       "of each factor, processors as in fp32; bf16: the forward pass, and what backward multiplies, in "
-       "bf16"},
+       "gradients are sent in buckets (groups of layers) of at least this size; 0: all in one bucket"},
+      {KEY(workload.non_finite),
+       {},
+       "after a loss or gradient that is not finite - stop: end the job with an error; skip: leave the "
+       "step out (gradients count as zero from the first such bucket on, a local step is not taken); "
+       "ignore: do not check"},
+      {KEY(workload.precision),
+       {},
+       "of real mathematics; parameters, gradients and losses are always fp32. tf32: GPUs round the "
+       "factors of products to 10 bits, processors compute as in fp32; bf16: the forward pass and the "
+       "products of the backward pass use bf16"},
       {KEY(workload.deterministic),
        {},
-       "real mathematics gives the same bits each time on the same device; false: the fastest algorithms, "
-       "which "
-       "cuDNN chooses by trying them"},
-      {KEY(workload.initial), file(), "checkpoint to start from; empty: from the seed"},
-      {KEY(workload.synthetic_parameters), at_least(1), "of model synthetic: size"},
-      {KEY(workload.synthetic_forward), at_least(0), "of model synthetic: forward pass, a sample"},
-      {KEY(workload.synthetic_backward), at_least(0), "of model synthetic: backward pass, a sample"},
-      {KEY(workload.synthetic_buckets), between(1, million), "of model synthetic: pieces of its gradient"},
-      {KEY(sync.algorithm), name_of(Names::sync), "when workers exchange what they learned"},
-      {KEY(sync.over), one_of({"server", "all-reduce", "peers"}), "how they exchange it"},
-      {KEY(sync.collective), name_of(Names::collective), "schedule of the all-reduce"},
-      {KEY(sync.order), one_of({"topology", "rank"}),
-       "of workers in that schedule: near ones side by side where that costs less, or always by rank"},
-      {KEY(sync.overlap), one_of({"none", "backward", "both"}),
-       "gradients leave after backward; during it, each bucket as it is complete; or also the layers of the "
-       "next forward wait for their own bucket only, which come in the order in which they are needed"},
-      {KEY(sync.sharding), name_of(Names::sharding), "which server shard holds what of the model"},
-      {KEY(sync.sharding_options), {}, "of the sharding policy; see `tandem list sharding`"},
+       "real mathematics gives the same bits in every run on the same device; false: cuDNN tries "
+       "algorithms and chooses the fastest"},
+      {KEY(workload.initial), file(),
+       "checkpoint to start from; empty: random initial parameters, drawn from the seed"},
+      {KEY(workload.synthetic_parameters), at_least(1), "model synthetic: number of parameters"},
+      {KEY(workload.synthetic_forward), at_least(0), "model synthetic: work of the forward pass, per sample"},
+      {KEY(workload.synthetic_backward), at_least(0),
+       "model synthetic: work of the backward pass, per sample"},
+      {KEY(workload.synthetic_buckets), between(1, million),
+       "model synthetic: number of buckets of its gradient"},
+  };
+}
+
+/// How workers synchronise.
+std::vector<ExperimentKey> sync_keys() {
+  return {
+      {KEY(sync.algorithm), name_of(Names::sync),
+       "synchronisation algorithm: when workers exchange their updates"},
+      {KEY(sync.over),
+       {},
+       "how workers exchange their updates: through parameter servers, by all-reduce, or directly with "
+       "other workers"},
+      {KEY(sync.collective), name_of(Names::collective), "all-reduce algorithm"},
+      {KEY(sync.order),
+       {},
+       "order of the workers in the all-reduce - topology: workers that are close in the network are "
+       "neighbours, if that costs less; rank: by rank"},
+      {KEY(sync.overlap),
+       {},
+       "none: gradients are sent after the backward pass; backward: each bucket is sent as soon as it is "
+       "complete; both: also the next forward pass starts while buckets still arrive, and each of its "
+       "layers waits only for its own bucket"},
+      {KEY(sync.sharding), name_of(Names::sharding), "how the model is divided among server shards"},
+      {KEY(sync.sharding_options), {}, "options of the sharding policy; see `tandem list sharding`"},
       {KEY(sync.average_statistics),
        {},
-       "running statistics (batch normalisation) travel with the model and are averaged; false: each worker "
-       "keeps its own, checkpoints have the first worker's, and a server's those of the start"},
-      {KEY(sync.options), {}, "of the algorithm; see `tandem list sync`"},
+       "running statistics (batch normalisation) are exchanged with the model and averaged; false: each "
+       "worker keeps its own, checkpoints contain those of the first worker, or over a server the "
+       "initial ones"},
+      {KEY(sync.options), {}, "options of the algorithm; see `tandem list sync`"},
       {KEY(sync.compression), name_of(Names::compression),
-       "of the gradients or changes that workers send; a server's model travels as it is"},
-      {KEY(sync.compression_options), {}, "of the compression; see `tandem list compression`"},
-      {KEY(data.source), one_of({"memory", "storage"}),
-       "each worker holds its shard, or reads it through cache nodes"},
-      {KEY(data.split), name_of(Names::split), "how samples are dealt to workers"},
-      {KEY(data.split_options), {}, "of the split; see `tandem list split`"},
-      {KEY(data.cache), name_of(Names::cache), "what a cache node keeps"},
-      {KEY(data.cache_options), {}, "of the cache policy; see `tandem list cache`"},
-      {KEY(data.cache_capacity), at_least(0), "of each cache node"},
+       "compression of the gradients or model changes that workers send; servers send the model "
+       "uncompressed"},
+      {KEY(sync.compression_options), {}, "options of the compression; see `tandem list compression`"},
+  };
+}
+
+/// On which data and hosts.
+std::vector<ExperimentKey> data_keys() {
+  return {
+      {KEY(data.source),
+       {},
+       "memory: each worker holds its samples; storage: workers read them through cache nodes"},
+      {KEY(data.split), name_of(Names::split), "how training samples are divided among workers"},
+      {KEY(data.split_options), {}, "options of the split; see `tandem list split`"},
+      {KEY(data.cache), name_of(Names::cache), "cache policy: which samples a cache node keeps"},
+      {KEY(data.cache_options), {}, "options of the cache policy; see `tandem list cache`"},
+      {KEY(data.cache_capacity), at_least(0), "size of each cache node's cache"},
       {KEY(data.prefetch), between(0, million),
-       "batches asked for ahead of use; 0: nor loaded while a GPU computes"},
+       "batches requested ahead of use; 0: none, and a GPU does not load the next batch during a step"},
       {KEY(placement.workers),
        {},
-       "hosts, one a worker; empty: every host that no other role names, or every slot of the only host"},
-      {KEY(placement.worker_count), between(0, million),
-       "use only so many of the workers, the first; 0: all"},
+       "hosts, one per worker; empty: all hosts without another role, or every slot of the only host"},
+      {KEY(placement.worker_count), between(0, million), "use only the first so many workers; 0: all"},
       {KEY(placement.servers),
        {},
-       "hosts, one a shard; co-located: a shard beside each worker; own: every host that no other role "
-       "names; "
-       "empty: the first host with a disk, else the first"},
-      {KEY(placement.cache_nodes), {}, "hosts with a disk, one a cache node"},
-      {KEY(placement.evaluator), {}, "host; empty: the first server's, else the first worker's"},
+       "hosts, one per server shard; co-located: one shard on the host of each worker; own: all hosts "
+       "without another role; empty: the first host with a disk, or else the first host"},
+      {KEY(placement.cache_nodes), {}, "hosts with a disk, one per cache node"},
+      {KEY(placement.evaluator),
+       {},
+       "host that evaluates checkpoints; empty: the host of the first server, or else of the first "
+       "worker"},
   };
 }
 
 std::vector<ExperimentKey> optimizer_keys() {
   return {
-      {KEY(optimizer.kind), one_of({"sgd", "adam", "adamw"}),
-       "its state is kept by whoever steps a model: servers, or each worker"},
-      {KEY(optimizer.update_at), one_of({"server", "workers"}),
-       "over a server: it steps the model and sends that, or it sends the mean gradient back, by which each "
-       "worker steps its own (only where all get every update at once); over another route workers do "
-       "anyway"},
+      {KEY(optimizer.kind),
+       {},
+       "optimiser; its state is kept where the model is updated: on the servers or on each worker"},
+      {KEY(optimizer.update_at),
+       {},
+       "over a server - server: the server updates the model and sends it; workers: the server sends the "
+       "mean gradient and each worker updates its own model (only with algorithms that send every update "
+       "to all workers at once). Over other routes workers always update"},
       {KEY(optimizer.learning_rate), above(0), "step size"},
-      {KEY(optimizer.momentum), below_one(), "of sgd: share of the last update that is kept"},
-      {KEY(optimizer.nesterov), {}, "of sgd: the momentum is Nesterov's"},
+      {KEY(optimizer.momentum), below_one(), "sgd: share of the last update that is kept"},
+      {KEY(optimizer.nesterov), {}, "sgd: use Nesterov's momentum"},
       {KEY(optimizer.weight_decay), at_least(0),
-       "pull of every weight towards zero; adamw takes it apart from the gradient"},
-      {KEY(optimizer.beta1), below_one(), "of adam: share of the mean gradient that is kept"},
-      {KEY(optimizer.beta2), below_one(), "of adam: share of the mean square that is kept"},
+       "pull of every weight towards zero; adamw applies it separately from the gradient"},
+      {KEY(optimizer.beta1), below_one(), "adam, adamw: share of the running mean of gradients that is kept"},
+      {KEY(optimizer.beta2), below_one(),
+       "adam, adamw: share of the running mean of squared gradients that is kept"},
       {KEY(optimizer.epsilon), at_least(1e-12),
-       "of adam: keeps the division by the root of the mean square finite"},
-      {KEY(optimizer.global_rate), above(0), "factor on the mean change of local-update algorithms"},
-      {KEY(optimizer.schedule), one_of({"constant", "step", "cosine"}),
-       "of the learning rate, by rounds: a server's, as many pushes as workers, or those of a worker that "
-       "steps its own model, whose local steps are parts of a round if their number is fixed"},
+       "adam, adamw: added to the denominator so that it is never zero"},
+      {KEY(optimizer.global_rate), above(0),
+       "factor on the mean change of the model, for algorithms with local steps"},
+      {KEY(optimizer.schedule),
+       {},
+       "how the learning rate falls with the rounds. Server: one round is one push per worker; worker "
+       "that updates its own model: local steps count as fractions of a round if their number is fixed"},
       {KEY(optimizer.warmup_rounds), between(0, billion),
-       "until the learning rate, growing from near 0 in a line, is whole"},
-      {KEY(optimizer.step_every), between(0, billion), "of schedule step: rounds between two drops"},
-      {KEY(optimizer.step_factor), share(), "of schedule step: what a drop leaves of the rate"},
+       "the learning rate grows linearly from near 0 to its full value over so many rounds"},
+      {KEY(optimizer.step_every), between(0, billion), "schedule step: rounds between two drops"},
+      {KEY(optimizer.step_factor), share(), "schedule step: factor on the learning rate at each drop"},
       {KEY(optimizer.cosine_rounds), between(0, billion),
-       "of schedule cosine: rounds until its end; 0: those of stop"},
+       "schedule cosine: rounds until it ends; 0: the rounds of the job (stop)"},
       {KEY(optimizer.cosine_floor), between(0, 1),
-       "of schedule cosine: share of the rate that its end leaves"},
+       "schedule cosine: share of the learning rate that is left at its end"},
   };
 }
 
-/// When it ends, and how it is run.
+/// When the job stops, and how it is run.
 std::vector<ExperimentKey> run_keys() {
   return {
-      {KEY(stop.rounds), between(0, billion), "after that many rounds; 0: not set"},
-      {KEY(stop.epochs), between(0, billion), "after that many passes over the training set; 0: not set"},
-      {KEY(stop.seconds), at_least(0), "after that time of the experiment's clock; 0: not set"},
-      {KEY(evaluate_every), between(0, billion), "rounds between evaluations; 0: none"},
-      {KEY(target_accuracy), between(0, 1), "results tell when the test accuracy reached it; 0: none"},
-      {KEY(run.devices), one_of({"emulated", "native"}),
-       "as fast as the platform says, or as this machine is"},
-      {KEY(run.device_messages), one_of({"auto", "staged", "direct"}),
-       "of ranks that compute on a GPU: messages go through memory of their host, or straight from GPU to "
-       "GPU, "
-       "which the MPI must be able to (CUDA-aware); auto: straight where it is. In measured runs"},
+      {KEY(stop.rounds), between(0, billion), "stop after so many rounds; 0: no such limit"},
+      {KEY(stop.epochs), between(0, billion),
+       "stop after so many passes over the training set; 0: no such limit"},
+      {KEY(stop.seconds), at_least(0), "stop after this time on the experiment's clock; 0: no such limit"},
+      {KEY(evaluate_every), between(0, billion),
+       "rounds between evaluations on the test set; 0: no evaluation"},
+      {KEY(target_accuracy), between(0, 1),
+       "results report when the test accuracy reached this value; 0: no target"},
+      {KEY(run.devices),
+       {},
+       "emulated: work takes as long as the platform file says; native: as long as this machine needs"},
+      {KEY(run.device_messages),
+       {},
+       "measured runs with ranks on GPUs - staged: messages pass through host memory; direct: from GPU "
+       "to GPU, which needs a CUDA-aware MPI; auto: direct if the MPI is CUDA-aware"},
       {KEY(run.slowdown_probability), between(0, 1),
-       "that an emulated device is slow for a step of its worker; drawn from the seed, alike in both worlds"},
-      {KEY(run.slowdown_factor), at_least(1), "how many times as long the work of such a step takes"},
-      {KEY(physics.network), one_of({"platform", "profile"}),
-       "network of the platform file, or as calibrated"},
-      {KEY(physics.profile), file(), "calibration profile; empty: none"},
-      {KEY(physics.noise), one_of({"none", "profile"}),
-       "native work takes its median, or varies as when calibrated (seeded)"},
-      {KEY(warmup_steps), between(0, billion), "first steps of a worker, left out of statistics"},
+       "probability that an emulated device is slow for one step of its worker; drawn from the seed, the "
+       "same in simulation and measurement"},
+      {KEY(run.slowdown_factor), at_least(1), "a slow step takes so many times as long"},
+      {KEY(physics.network), {}, "platform: network of the platform file; profile: network as calibrated"},
+      {KEY(physics.profile), file(), "calibration profile, a file made by `tandem calibrate`; empty: none"},
+      {KEY(physics.noise),
+       {},
+       "none: native work takes its median time; profile: it varies as in the calibration (drawn from "
+       "the seed)"},
+      {KEY(warmup_steps), between(0, billion), "first steps of each worker that statistics leave out"},
       {KEY(repetitions), between(1, million), "runs of each variant"},
-      {KEY(seed), {}, "of everything random"},
-      {KEY(variants), {}, "name -> keys that it overrides"},
+      {KEY(seed), {}, "seed of all random numbers"},
+      {KEY(variants), {}, "name of each variant -> the keys that it overrides"},
   };
 }
 
 #undef KEY
 
 std::vector<ExperimentKey> make_keys() {
-  std::vector<ExperimentKey> keys = job_keys();
-  for (const auto& more : {optimizer_keys(), run_keys()}) keys.insert(keys.end(), more.begin(), more.end());
+  std::vector<ExperimentKey> keys = workload_keys();
+  for (const auto& more : {sync_keys(), data_keys(), optimizer_keys(), run_keys()})
+    keys.insert(keys.end(), more.begin(), more.end());
   return keys;
 }
 
@@ -206,7 +255,11 @@ struct TypeText {
   std::string operator()(const Bytes*) const { return "size" + bounds_text(accepts) + " (like 4MiB)"; }
   std::string operator()(const Seconds*) const { return "time" + bounds_text(accepts) + " (like 10s)"; }
   std::string operator()(const Flops*) const { return "work" + bounds_text(accepts) + " (like 20Mflop)"; }
-  std::string operator()(const Experiment::Workload::Math*) const { return "name"; }
+  std::string operator()(const ChoiceField& field) const {
+    std::string text;
+    for (const auto& name : field.names()) text += (text.empty() ? "" : " | ") + name;
+    return text;
+  }
   std::string operator()(const std::vector<std::string>*) const { return "list of names"; }
   std::string operator()(const OptionValues*) const { return "map of options"; }
   std::string operator()(const Variants*) const { return "map of variants"; }
@@ -235,9 +288,6 @@ bool is_experiment_section(const std::string& path) {
 }
 
 std::string describe_type(const ExperimentKey& key) {
-  std::string choices;
-  for (const auto& choice : key.accepts.choices) choices += (choices.empty() ? "" : " | ") + choice;
-  if (!choices.empty()) return choices;
   Experiment any;
   return std::visit(TypeText{key.accepts}, key.field(any));
 }
@@ -247,7 +297,7 @@ bool takes_text(const ExperimentKey& key) {
   const Field field = key.field(any);
   return std::holds_alternative<std::string*>(field) ||
          std::holds_alternative<std::vector<std::string>*>(field) ||
-         std::holds_alternative<Experiment::Workload::Math*>(field);
+         std::holds_alternative<ChoiceField>(field);
 }
 
 }  // namespace tandem

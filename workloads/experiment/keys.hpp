@@ -1,6 +1,5 @@
-// The one table of experiment keys. Each line binds a key to its field, says what it accepts and what it
-// means; type and default are those of the field. Reading, JSON, YAML, suggestions and help all come from
-// this table.
+// The table of experiment keys. Each entry binds a key to its field, says what it accepts and what it means;
+// type and default are those of the field. Reading, JSON, YAML, suggestions and help use this table.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +14,7 @@
 
 namespace tandem {
 
-/// Which catalogue the names of a key come from.
+/// The catalogue that lists the names of a key.
 enum class Names : std::uint8_t {
   none,
   model,
@@ -32,17 +31,46 @@ enum class Names : std::uint8_t {
 struct Accepts {
   double minimum = -std::numeric_limits<double>::infinity();
   double maximum = std::numeric_limits<double>::infinity();
-  bool without_minimum = false;  ///< the minimum itself is refused
-  bool without_maximum = false;  ///< the maximum itself is refused
-  std::vector<std::string> choices = {};
+  bool without_minimum = false;  ///< the minimum itself is not accepted
+  bool without_maximum = false;  ///< the maximum itself is not accepted
   Names names = Names::none;
-  bool file_path =
-      false;  ///< relative ones are taken from the experiment's folder, then the working directory
-  std::string file_ending = {};  ///< texts that end so are file paths too, whatever else is accepted
+  bool file_path = false;  ///< relative paths start at the experiment's folder, else at the working directory
+  std::string file_ending = {};  ///< names with this ending are file paths
 
   bool is_path(const std::string& text) const {
     return file_path || (!file_ending.empty() && text.ends_with(file_ending));
   }
+};
+
+/// An enum of policies/vocabulary/choices.hpp, without its type.
+class ChoiceField {
+ public:
+  template <NamedChoice Choice>
+  explicit ChoiceField(Choice* field)
+      : field_(field),
+        names_([] {
+          std::vector<std::string> names;
+          for (const auto& choice : choice_names<Choice>) names.emplace_back(choice.name);
+          return names;
+        }),
+        get_([](const void* any) { return to_text(*static_cast<const Choice*>(any)); }),
+        set_([](void* any, const std::string& name) {
+          const auto choice = parse_choice<Choice>(name);
+          if (choice) *static_cast<Choice*>(any) = *choice;
+          return choice.has_value();
+        }) {}
+
+  const void* address() const { return field_; }
+  std::vector<std::string> names() const { return names_(); }
+  std::string get() const { return get_(field_); }
+  /// False, and the field is as before, when no value has this name.
+  [[nodiscard]] bool set(const std::string& name) const { return set_(field_, name); }
+
+ private:
+  void* field_;
+  std::vector<std::string> (*names_)();
+  std::string (*get_)(const void* field);
+  bool (*set_)(void* field, const std::string& name);
 };
 
 using OptionValues = std::map<std::string, OptionValue>;
@@ -50,7 +78,7 @@ using Variants = std::map<std::string, nlohmann::json>;
 /// The field that a key is bound to; its type is the type of the key.
 using Field =
     std::variant<std::string*, bool*, int*, std::int64_t*, std::uint64_t*, double*, Bytes*, Seconds*, Flops*,
-                 Experiment::Workload::Math*, std::vector<std::string>*, OptionValues*, Variants*>;
+                 ChoiceField, std::vector<std::string>*, OptionValues*, Variants*>;
 
 struct ExperimentKey {
   std::string path;  ///< "workload.batch"
@@ -59,7 +87,7 @@ struct ExperimentKey {
   std::string summary;
 };
 
-/// All keys in the order in which they are written; keys of one section stand together.
+/// All keys in the order in which files list them; keys of one section follow each other.
 const std::vector<ExperimentKey>& experiment_keys();
 /// The key of a path; of "sync.options.h" it is "sync.options". Null when unknown.
 const ExperimentKey* find_experiment_key(const std::string& path);
@@ -67,15 +95,15 @@ const ExperimentKey* find_experiment_key(const std::string& path);
 bool is_experiment_section(const std::string& path);
 /// "integer >= 1", "size >= 0 (like 4MiB)", "server | all-reduce".
 std::string describe_type(const ExperimentKey& key);
-/// Sets the field. False, and the field is anything, when the value is not of its type or out of bounds.
+/// Sets the field. False when the value has another type or is out of bounds; the field is then unspecified.
 [[nodiscard]] bool assign(const ExperimentKey& key, Experiment& experiment, const nlohmann::json& value);
 /// The value of a key as JSON: sizes, times and amounts of work as plain numbers, variants left as stored.
 nlohmann::json key_value(const ExperimentKey& key, const Experiment& experiment);
-/// The same as people write it: "4MiB", "10s".
+/// The same with units, as people write it: "4MiB", "10s".
 nlohmann::json written_value(const ExperimentKey& key, const Experiment& experiment);
-/// What a bare word of a file means: true, false, a number, or text.
+/// The value of a bare word: true, false, a number, or text.
 nlohmann::json plain_scalar(const std::string& text);
-/// True when a value of the key is taken as it is written, whatever else it looks like.
+/// True when a value of the key is always text, even if it looks like a number.
 bool takes_text(const ExperimentKey& key);
 
 /// An option's value as JSON and back. Pre: `value` is a scalar.

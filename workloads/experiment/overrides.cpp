@@ -13,15 +13,15 @@ using Json = nlohmann::json;
 
 std::string last_part(const std::string& path) { return path.substr(path.rfind('.') + 1); }
 
-// Sections are meant where a map was given. A key of another section is meant when its last part is the same,
-// or when no whole path begins like it or is near.
-std::string nearest_key(const Given& given) {
+// For a map, the nearest section. Otherwise the key that has the same last part (in any section), then one
+// that begins with the text, then the nearest path, then the path with the nearest last part.
+std::string nearest_key(const Assignment& assignment) {
   std::vector<std::string> paths;
   std::vector<std::string> lasts;
   for (const auto& key : experiment_keys()) {
     const std::string section = key.path.substr(0, key.path.find('.'));
-    if (given.value.is_object() && (paths.empty() || paths.back() != section)) paths.push_back(section);
-    if (given.value.is_object()) continue;
+    if (assignment.value.is_object() && (paths.empty() || paths.back() != section)) paths.push_back(section);
+    if (assignment.value.is_object()) continue;
     paths.push_back(key.path);
     lasts.push_back(last_part(key.path));
   }
@@ -29,60 +29,64 @@ std::string nearest_key(const Given& given) {
     const auto at = std::find(lasts.begin(), lasts.end(), last);
     return at == lasts.end() ? std::string() : paths[static_cast<std::size_t>(at - lasts.begin())];
   };
-  if (const auto same = path_of(last_part(given.path)); !same.empty()) return same;
+  if (const auto same = path_of(last_part(assignment.path)); !same.empty()) return same;
   for (const auto& path : paths)
-    if (path.starts_with(given.path)) return path;
-  if (const auto near = nearest_name(given.path, paths); !near.empty()) return near;
-  return path_of(nearest_name(last_part(given.path), lasts));
+    if (path.starts_with(assignment.path)) return path;
+  if (const auto near = nearest_name(assignment.path, paths); !near.empty()) return near;
+  return path_of(nearest_name(last_part(assignment.path), lasts));
 }
 
-std::size_t position(const Given& given) {
+std::size_t position(const Assignment& assignment) {
   const auto& keys = experiment_keys();
-  const auto* key = find_experiment_key(given.path);
+  const auto* key = find_experiment_key(assignment.path);
   return key == nullptr ? keys.size() : static_cast<std::size_t>(key - keys.data());
 }
 
-// The member of "sync.options.h" is "h"; of the whole key it is empty.
-std::string member_of(const ExperimentKey& key, const Given& given) {
-  return given.path.size() > key.path.size() ? given.path.substr(key.path.size() + 1) : std::string();
+// "h" for "sync.options.h"; empty for the whole key.
+std::string member_of(const ExperimentKey& key, const Assignment& assignment) {
+  return assignment.path.size() > key.path.size() ? assignment.path.substr(key.path.size() + 1)
+                                                  : std::string();
 }
 
-void assign_given(const ExperimentKey& key, Experiment& experiment, const Given& given) {
-  const std::string member = member_of(key, given);
-  const Json value = member.empty() ? given.value : Json{{member, given.value}};
+void apply_one(const ExperimentKey& key, Experiment& experiment, const Assignment& assignment) {
+  const std::string member = member_of(key, assignment);
+  const Json value = member.empty() ? assignment.value : Json{{member, assignment.value}};
   if (assign(key, experiment, value)) return;
   const bool is_option = !member.empty();
   const std::string expected = is_option ? "true, false, a number or text" : describe_type(key);
-  refuse(given.place, given.label(), expected, quote(given.value));
+  fail(assignment.place, assignment.label(), expected, quote(assignment.value));
 }
 
-void check_variant_name(const Given& given) {
+void check_variant_name(const Assignment& assignment) {
   const auto allowed = [](unsigned char c) { return std::isalnum(c) != 0 || c == '-' || c == '_'; };
-  if (given.variant.empty() || !std::all_of(given.variant.begin(), given.variant.end(), allowed))
-    refuse(given.place, "variants", "names of letters, digits, - and _", quote(given.variant));
+  if (assignment.variant.empty() ||
+      !std::all_of(assignment.variant.begin(), assignment.variant.end(), allowed))
+    fail(assignment.place, "variants", "a name of letters, digits, - and _", quote(assignment.variant));
 }
 
-// Stores the override in its own form (plain numbers), so that it is written back as the same experiment.
-void store_override(Experiment& experiment, const Given& given) {
-  check_variant_name(given);
-  auto& overrides = experiment.variants[given.variant];
+// Stores the override as plain numbers, so that the experiment is the same after writing and reading it.
+void store_override(Experiment& experiment, const Assignment& assignment) {
+  check_variant_name(assignment);
+  auto& overrides = experiment.variants[assignment.variant];
   if (overrides.is_null()) overrides = Json::object();
-  if (given.path.empty()) {
-    if (!given.value.is_null() && !(given.value.is_object() && given.value.empty()))
-      refuse(given.place, given.label(), "a map of keys", quote(given.value));
+  if (assignment.path.empty()) {
+    if (!assignment.value.is_null() && !(assignment.value.is_object() && assignment.value.empty()))
+      fail(assignment.place, assignment.label(), "a map of keys", quote(assignment.value));
     return;
   }
-  const auto* key = find_experiment_key(given.path);
+  const auto* key = find_experiment_key(assignment.path);
   if (key->path == "name" || key->path == "variants")
-    refuse(given.place, given.label(), "a key that a variant can override", quote(key->path));
+    fail(assignment.place, assignment.label(), "a key that variants can override", quote(key->path));
   Experiment scratch;
-  assign_given(*key, scratch, given);
+  apply_one(*key, scratch, assignment);
   const Json value = key_value(*key, scratch);
-  const std::string member = member_of(*key, given);
-  overrides[given.path] = member.empty() ? value : value.at(member);
+  const std::string member = member_of(*key, assignment);
+  // A map of no options overrides nothing.
+  if (member.empty() && value.is_object() && value.empty()) return;
+  overrides[assignment.path] = member.empty() ? value : value.at(member);
 }
 
-/// Where the options stand of what a key names; empty when it names nothing that has any.
+/// The key of the options that belong to what this key names; empty when it has none.
 std::string options_of(const std::string& path) {
   if (path == "sync.algorithm") return "sync.options";
   if (path == "sync.compression") return "sync.compression_options";
@@ -92,7 +96,7 @@ std::string options_of(const std::string& path) {
   return "";
 }
 
-/// Options go with the algorithm that they belong to.
+/// Drops the options of an algorithm that a variant no longer uses.
 void drop_options(Json& overrides, const std::string& path) {
   const std::string options = options_of(path);
   if (options.empty()) return;
@@ -102,11 +106,11 @@ void drop_options(Json& overrides, const std::string& path) {
   overrides = std::move(kept);
 }
 
-/// Sets the key of a given; options of what it replaces are dropped. Pre: the table has the owner before its
-/// options, and givens come in that order.
-void assign_and_drop(const ExperimentKey& key, Experiment& experiment, const Given& given) {
+/// Sets a key and drops the options of the algorithm that it replaces. Pre: the table lists an algorithm
+/// before its options, and assignments come in the order of the table.
+void assign_and_drop(const ExperimentKey& key, Experiment& experiment, const Assignment& assignment) {
   const Json before = key_value(key, experiment);
-  assign_given(key, experiment, given);
+  apply_one(key, experiment, assignment);
   const std::string options = options_of(key.path);
   if (options.empty() || key_value(key, experiment) == before) return;
   std::get<OptionValues*>(find_experiment_key(options)->field(experiment))->clear();
@@ -114,50 +118,55 @@ void assign_and_drop(const ExperimentKey& key, Experiment& experiment, const Giv
 
 }  // namespace
 
-std::string Given::label() const {
+std::string Assignment::label() const {
   if (variant.empty()) return path;
   return "variants." + variant + (path.empty() ? "" : '.' + path);
 }
 
-void apply_givens(Experiment& experiment, std::vector<Given> givens) {
-  for (const auto& given : givens)
-    if (!given.path.empty() && find_experiment_key(given.path) == nullptr) refuse_unknown(given);
-  std::stable_sort(givens.begin(), givens.end(),
+void apply_assignments(Experiment& experiment, std::vector<Assignment> assignments) {
+  for (const auto& assignment : assignments) {
+    if (assignment.path.empty() && assignment.variant.empty())
+      fail(assignment.place, "", "the name of a key or a variant", "nothing");
+    if (!assignment.path.empty() && find_experiment_key(assignment.path) == nullptr) fail_unknown(assignment);
+  }
+  std::stable_sort(assignments.begin(), assignments.end(),
                    [](const auto& a, const auto& b) { return position(a) < position(b); });
-  for (const auto& given : givens)
-    if (given.variant.empty()) assign_and_drop(*find_experiment_key(given.path), experiment, given);
-  for (const auto& given : givens)
-    if (!given.variant.empty()) store_override(experiment, given);
+  for (const auto& assignment : assignments)
+    if (assignment.variant.empty())
+      assign_and_drop(*find_experiment_key(assignment.path), experiment, assignment);
+  for (const auto& assignment : assignments)
+    if (!assignment.variant.empty()) store_override(experiment, assignment);
 }
 
-std::vector<Given> override_variants(Experiment& experiment, const std::vector<Given>& layer) {
-  std::vector<Given> givens;
-  for (const auto& given : layer)
+std::vector<Assignment> override_variants(Experiment& experiment, const std::vector<Assignment>& layer) {
+  std::vector<Assignment> assignments;
+  for (const auto& assignment : layer)
     for (auto& [variant, keys] : experiment.variants) {
-      if (!given.variant.empty() || !keys.contains(given.path)) continue;
-      const Json before = keys.at(given.path);
-      store_override(experiment, givens.emplace_back(given.place, variant, given.path, given.value));
-      if (keys.at(given.path) != before) drop_options(keys, given.path);
+      if (!assignment.variant.empty() || !keys.contains(assignment.path)) continue;
+      const Json before = keys.at(assignment.path);
+      store_override(experiment,
+                     assignments.emplace_back(assignment.place, variant, assignment.path, assignment.value));
+      if (keys.at(assignment.path) != before) drop_options(keys, assignment.path);
     }
-  return givens;
+  return assignments;
 }
 
-std::vector<Given> givens_of_variant(const Experiment& experiment, const std::string& variant,
-                                     const std::string& place) {
-  std::vector<Given> givens;
+std::vector<Assignment> assignments_of_variant(const Experiment& experiment, const std::string& variant,
+                                               const std::string& place) {
+  std::vector<Assignment> assignments;
   for (const auto& [path, value] : experiment.variants.at(variant).items())
-    givens.push_back({place, "", path, value});
-  return givens;
+    assignments.push_back({place, "", path, value});
+  return assignments;
 }
 
-void refuse(const std::string& place, const std::string& label, const std::string& expected,
-            const std::string& found) {
+void fail(const std::string& place, const std::string& label, const std::string& expected,
+          const std::string& found) {
   throw ConfigError(place + ": key '" + label + "': expected " + expected + ", found " + found);
 }
 
-void refuse_unknown(const Given& given) {
-  const std::string nearest = nearest_key(given);
-  throw ConfigError(given.place + ": unknown key '" + given.label() + "'" +
+void fail_unknown(const Assignment& assignment) {
+  const std::string nearest = nearest_key(assignment);
+  throw ConfigError(assignment.place + ": unknown key '" + assignment.label() + "'" +
                     (nearest.empty() ? "" : "; did you mean '" + nearest + "'?"));
 }
 

@@ -96,12 +96,6 @@ bool read(Variants& field, const Json& value) {
   return value.is_null() || (value.is_object() && value.empty());
 }
 
-bool read(Experiment::Workload::Math& field, const Json& value) {
-  if (!value.is_string()) return false;
-  field = value == "real" ? Experiment::Workload::Math::real : Experiment::Workload::Math::modelled;
-  return value == "real" || value == "modelled";
-}
-
 // ---- From a field to JSON ----
 
 template <class Value>
@@ -111,9 +105,6 @@ Json written(const Value& field) {
 template <class Tag, class Rep>
 Json written(const Quantity<Tag, Rep>& field) {
   return field.count();
-}
-Json written(const Experiment::Workload::Math& field) {
-  return field == Experiment::Workload::Math::real ? "real" : "modelled";
 }
 Json written(const OptionValues& field) {
   Json options = Json::object();
@@ -129,11 +120,8 @@ Json written(const Variants& field) {
 // ---- Type and bounds ----
 
 template <class Value>
-bool bounds_hold(const Accepts& accepts, const Value& field) {
+bool bounds_hold([[maybe_unused]] const Accepts& accepts, [[maybe_unused]] const Value& field) {
   if constexpr (std::is_arithmetic_v<Value>) return within(accepts, static_cast<double>(field));
-  if constexpr (std::is_same_v<Value, std::string>)
-    return accepts.choices.empty() ||
-           std::find(accepts.choices.begin(), accepts.choices.end(), field) != accepts.choices.end();
   return true;
 }
 template <class Tag, class Rep>
@@ -141,27 +129,50 @@ bool bounds_hold(const Accepts& accepts, const Quantity<Tag, Rep>& field) {
   return within(accepts, static_cast<double>(field.count()));
 }
 
+// ---- One visitor for each direction ----
+
+struct Assign {
+  const Accepts& accepts;
+  const Json& value;
+  bool operator()(const ChoiceField& field) const {
+    return value.is_string() && field.set(value.get<std::string>());
+  }
+  template <class Value>
+  bool operator()(Value* field) const {
+    return read(*field, value) && bounds_hold(accepts, *field);
+  }
+};
+
+struct Plain {
+  Json operator()(const ChoiceField& field) const { return field.get(); }
+  template <class Value>
+  Json operator()(const Value* field) const {
+    return written(*field);
+  }
+};
+
+/// Quantities with their units.
+struct WithUnits : Plain {
+  using Plain::operator();
+  template <class Tag, class Rep>
+  Json operator()(const Quantity<Tag, Rep>* field) const {
+    return to_text(*field);
+  }
+};
+
 }  // namespace
 
 bool assign(const ExperimentKey& key, Experiment& experiment, const Json& value) {
-  return std::visit([&](auto* field) { return read(*field, value) && bounds_hold(key.accepts, *field); },
-                    key.field(experiment));
+  return std::visit(Assign{key.accepts, value}, key.field(experiment));
 }
 
 Json key_value(const ExperimentKey& key, const Experiment& experiment) {
   // The table binds fields for writing; here they are only read.
-  return std::visit([](const auto* field) { return written(*field); },
-                    key.field(const_cast<Experiment&>(experiment)));
+  return std::visit(Plain(), key.field(const_cast<Experiment&>(experiment)));
 }
 
 Json written_value(const ExperimentKey& key, const Experiment& experiment) {
-  const auto write = []<class Value>(const Value* field) -> Json {
-    if constexpr (requires { field->count(); })
-      return to_text(*field);
-    else
-      return written(*field);
-  };
-  return std::visit(write, key.field(const_cast<Experiment&>(experiment)));
+  return std::visit(WithUnits(), key.field(const_cast<Experiment&>(experiment)));
 }
 
 Json plain_scalar(const std::string& text) {

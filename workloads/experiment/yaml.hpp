@@ -1,4 +1,4 @@
-// Experiments as YAML text: from a document to given values with their lines, and from an experiment to a
+// Experiments as YAML text: from a document to assignments with their lines, and from an experiment to a
 // document.
 #pragma once
 
@@ -9,11 +9,12 @@
 
 namespace tandem {
 
-/// Everything that the file gives, in its order.
-/// Errors: ConfigError when it cannot be read, is empty, is no YAML, or names a key twice.
-std::vector<Given> read_yaml_file(const std::string& path);
-/// What `--set key=text` gives; `text` is YAML, unless the key takes text. Errors: ConfigError.
-std::vector<Given> read_yaml_value(const std::string& place, const std::string& key, const std::string& text);
+/// The assignments of a file, in its order.
+/// Errors: ConfigError when it cannot be read, is empty, is not YAML, or sets a key twice.
+std::vector<Assignment> read_yaml_file(const std::string& path);
+/// The assignments of `--set key=text`; `text` is YAML, unless the key takes plain text. Errors: ConfigError.
+std::vector<Assignment> read_yaml_value(const std::string& place, const std::string& key,
+                                        const std::string& text);
 
 /// The experiment as a YAML document that load_experiment reads back to the same experiment.
 std::string to_yaml(const Experiment& experiment);

@@ -5,6 +5,7 @@
 #include <map>
 #include <numeric>
 #include <tuple>
+#include <unordered_map>
 #include <utility>
 
 #include "policies/collectives/network.hpp"
@@ -19,7 +20,7 @@ constexpr Bytes element_size{sizeof(float)};
 constexpr double worth_leaving = 1e-3;
 constexpr double never = std::numeric_limits<double>::infinity();
 
-/// The network between workers, as a price needs it. Where routes are not known, all are alike and share
+/// The network between workers, as a price needs it. Where routes are not known, all are equal and share
 /// nothing.
 collectives::Network network_of(const std::vector<int>& place_of, const platforms::Network& network) {
   if (network.routes.empty())
@@ -40,13 +41,12 @@ collectives::Network network_of(const std::vector<int>& place_of, const platform
 
 /// The number of each worker's host among all hosts; in the order of the network, if it is known.
 std::vector<int> places_of(const std::vector<std::string>& hosts, const platforms::Network& network) {
-  std::vector<std::string> known = network.hosts;
+  std::unordered_map<std::string, int> known;
+  for (const auto& host : network.hosts) known.try_emplace(host, static_cast<int>(known.size()));
   std::vector<int> places;
   for (const auto& host : hosts) {
-    const auto found = std::find(known.begin(), known.end(), host);
-    TANDEM_CHECK(found != known.end() || !network.known(), "host", host);
-    places.push_back(static_cast<int>(found - known.begin()));
-    if (found == known.end()) known.push_back(host);
+    TANDEM_CHECK(known.contains(host) || !network.known(), "host", host);
+    places.push_back(known.try_emplace(host, static_cast<int>(known.size())).first->second);
   }
   return places;
 }
@@ -59,7 +59,7 @@ class Planner {
         place_of_(places_of(setting.hosts, network)),
         network_(network_of(place_of_, network)) {
     for (const std::int64_t elements : setting.bucket_elements) ++buckets_[elements];
-    if (setting.collective == "auto")
+    if (setting.collective == cheapest_all_reduce)
       names_ = collectives::catalog().names();
     else
       names_ = {setting.collective};
@@ -111,10 +111,14 @@ class Planner {
 
   /// Workers by the order of their hosts; those of one host by rank.
   std::vector<int> workers_in(const std::vector<int>& places) const {
+    std::unordered_map<int, std::vector<int>> workers_at;
+    for (std::size_t worker = 0; worker < place_of_.size(); ++worker)
+      workers_at[place_of_[worker]].push_back(static_cast<int>(worker));
     std::vector<int> workers;
-    for (const int place : places)
-      for (std::size_t worker = 0; worker < place_of_.size(); ++worker)
-        if (place_of_[worker] == place) workers.push_back(static_cast<int>(worker));
+    for (const int place : places) {
+      const std::vector<int>& here = workers_at[place];
+      workers.insert(workers.end(), here.begin(), here.end());
+    }
     return workers;
   }
 
@@ -165,9 +169,10 @@ class Planner {
     if (!collectives::takes_groups(make)) std::get<3>(key).clear();
     const auto [found, fresh] = prices_.try_emplace(std::move(key), 0.0);
     if (!fresh) return found->second;
+    const collectives::Schedules of = collectives::arranged(make, workers);
     std::vector<collectives::Schedule> schedules;
     for (int worker = 0; worker < static_cast<int>(workers.order.size()); ++worker)
-      schedules.push_back(collectives::arranged(make, workers, worker, elements));
+      schedules.push_back(of(worker, elements));
     found->second = collectives::price(schedules, element_size, network_, setting_.reduce).count();
     return found->second;
   }
@@ -189,17 +194,24 @@ std::string list_of(const std::vector<int>& groups) {
 
 }  // namespace
 
-std::optional<collectives::Schedule> AllReducePlan::schedule(std::size_t bucket, std::span<const int> members,
-                                                             int self, std::int64_t elements) const {
-  if (collectives.at(bucket) == native_all_reduce) return std::nullopt;
-  return collectives::arranged(collectives::catalog().find(collectives.at(bucket)).make,
-                               collectives::among(workers, members), self, elements);
+AllReduceGroup::AllReduceGroup(const AllReducePlan& plan, std::span<const int> members)
+    : arrangement_(collectives::among(plan.workers, members)),
+      gather_(collectives::arranged(collectives::ring_gather, arrangement_)) {
+  std::map<std::string, std::shared_ptr<const collectives::Schedules>> made = {{native_all_reduce, nullptr}};
+  for (const std::string& name : plan.collectives) {
+    const auto [found, is_new] = made.try_emplace(name);
+    if (is_new)
+      found->second = std::make_shared<const collectives::Schedules>(
+          collectives::arranged(collectives::catalog().find(name).make, arrangement_));
+    schedules_.push_back(found->second);
+  }
 }
 
-collectives::Schedule AllReducePlan::gather(std::span<const int> members, int self,
-                                            std::int64_t elements) const {
-  return collectives::arranged(collectives::ring_gather, collectives::among(workers, members), self,
-                               elements);
+std::optional<collectives::Schedule> AllReduceGroup::schedule(std::size_t bucket, int self,
+                                                              std::int64_t elements) const {
+  const auto& schedules = schedules_.at(bucket);
+  if (schedules == nullptr) return std::nullopt;
+  return (*schedules)(self, elements);
 }
 
 nlohmann::json to_json(const AllReducePlan& plan) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <span>
@@ -16,22 +17,35 @@ namespace tandem {
 
 /// The collective that has no schedule: MPI's own on a cluster, and priced as a whole in a simulation.
 inline constexpr const char* native_all_reduce = "native";
+/// For each bucket, the schedule that costs least by the network.
+inline constexpr const char* cheapest_all_reduce = "auto";
 
 struct AllReducePlan {
   collectives::Arrangement workers = {};
   bool by_rank = true;                        ///< whether the workers act in the order of their ranks
   bool picked = false;                        ///< whether the collectives were left to be chosen
   std::vector<std::string> collectives = {};  ///< by bucket; of collectives::catalog(), or native_all_reduce
+};
 
-  /// The schedule of worker members[self] for a bucket, among these workers; its peers are indices of
-  /// `members`. None: the world's own all-reduce.
-  std::optional<collectives::Schedule> schedule(std::size_t bucket, std::span<const int> members, int self,
-                                                std::int64_t elements) const;
+/// Workers that sum together by a plan. What their schedules have in common is computed once, so one group
+/// serves all of its members.
+class AllReduceGroup {
+ public:
+  /// `members`: workers, of which schedules name the indices.
+  AllReduceGroup(const AllReducePlan& plan, std::span<const int> members);
+
+  /// The schedule of member `self` for a bucket. None: the world's own all-reduce.
+  std::optional<collectives::Schedule> schedule(std::size_t bucket, int self, std::int64_t elements) const;
   /// The schedule of an all-gather of so many elements of each, which stand in the order of `gathered`.
-  collectives::Schedule gather(std::span<const int> members, int self, std::int64_t elements) const;
-  std::vector<int> gathered(std::span<const int> members) const {
-    return collectives::among(workers, members).order;
-  }
+  collectives::Schedule gather(int self, std::int64_t elements) const { return gather_(self, elements); }
+  const std::vector<int>& gathered() const { return arrangement_.order; }
+  int size() const { return static_cast<int>(arrangement_.order.size()); }
+
+ private:
+  collectives::Arrangement arrangement_;
+  /// By bucket; null for the world's own all-reduce.
+  std::vector<std::shared_ptr<const collectives::Schedules>> schedules_;
+  collectives::Schedules gather_;
 };
 
 nlohmann::json to_json(const AllReducePlan& plan);
@@ -41,7 +55,7 @@ std::string describe(const AllReducePlan& plan);
 
 /// What the plan depends on.
 struct AllReduceSetting {
-  std::string collective;          ///< of collectives::catalog(), native_all_reduce or "auto"
+  std::string collective;          ///< of collectives::catalog(), native_all_reduce or cheapest_all_reduce
   bool by_rank = false;            ///< whether workers keep the order of their ranks
   std::vector<std::string> hosts;  ///< by worker
   std::vector<std::int64_t> bucket_elements;

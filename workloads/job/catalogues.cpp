@@ -28,21 +28,29 @@ NameCatalog names_of(const Catalog<Factory>& catalog) {
 
 NameCatalog models() {
   auto entries = without_factories(model_catalog());
-  entries.push_back(
-      {"synthetic", "given by its sizes (workload.synthetic_*); modelled math only", "", {}, {}});
-  entries.push_back({"FILE.pt", "any TorchScript module: a network as torch.jit.save writes it", "", {}, {}});
+  entries.push_back({"synthetic",
+                     "a model given only by its sizes (workload.synthetic_*); modelled math only",
+                     "",
+                     {},
+                     {}});
+  entries.push_back({"FILE.pt", "any network saved as TorchScript (torch.jit.save)", "", {}, {}});
   return {model_catalog().kind(), std::move(entries)};
 }
 
 NameCatalog all_reduces() {
   auto entries = without_factories(collectives::catalog());
-  entries.push_back({native_all_reduce,
-                     "MPI's own (MPI_Iallreduce), or NCCL's where every worker has a GPU of its own; priced "
-                     "from calibration",
+  entries.push_back(
+      {native_all_reduce,
+       "MPI's own (MPI_Iallreduce), or NCCL's if every worker has its own GPU; a simulation takes "
+       "its time from the calibration",
+       "",
+       {},
+       {}});
+  entries.push_back({cheapest_all_reduce,
+                     "for each bucket, the algorithm that costs least on the platform's network",
                      "",
                      {},
                      {}});
-  entries.push_back({"auto", "for each bucket, what costs least by the network of the platform", "", {}, {}});
   return {collectives::catalog().kind(), std::move(entries)};
 }
 

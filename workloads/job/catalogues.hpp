@@ -1,4 +1,4 @@
-// All catalogues of names in one shape, without their factories: for checking names, for help and for lists.
+// All catalogues of names in one form, without their factories: to check names, and for help and lists.
 #pragma once
 
 #include <variant>
@@ -11,8 +11,8 @@ namespace tandem {
 
 using NameCatalog = Catalog<std::monostate>;
 
-/// Model names include "synthetic", the model given by its sizes, and "FILE.pt", which stands for files;
-/// collectives include "auto", a choice of one.
+/// Models include "synthetic" (given by its sizes) and "FILE.pt" (stands for files); collectives include
+/// "native" and "auto".
 /// Pre: not Names::none.
 NameCatalog catalogue_of(Names names);
 

@@ -7,7 +7,7 @@ namespace tandem {
 
 std::optional<std::string> collective_needed(const Experiment::Sync& sync) {
   const auto& compression = compression::catalog().find(sync.compression).make;
-  if (sync.over != "all-reduce" || compression.make == nullptr) return std::nullopt;
+  if (sync.over != sync::Route::all_reduce || compression.make == nullptr) return std::nullopt;
   if (compression.sharing == compression::Sharing::gathered && sync.collective != "ring")
     return "ring, because messages of " + sync.compression +
            " cannot be added up and are passed around a ring";

@@ -1,4 +1,4 @@
-// Which all-reduces can sum what a compression makes: by the names in an experiment alone.
+// Which all-reduces can sum the messages of a compression. Uses only the names in an experiment.
 #pragma once
 
 #include <optional>
@@ -8,8 +8,8 @@
 
 namespace tandem {
 
-/// What sync.collective has to be instead, and why; nothing when it goes with sync.compression, or nothing is
-/// both compressed and summed by an all-reduce. Pre: sync.compression is in its catalogue.
+/// The value that sync.collective must have instead, and the reason; nothing when it fits sync.compression,
+/// or no all-reduce sums compressed messages. Pre: sync.compression is in its catalogue.
 std::optional<std::string> collective_needed(const Experiment::Sync& sync);
 
 }  // namespace tandem

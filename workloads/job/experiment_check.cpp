@@ -8,22 +8,12 @@
 #include "policies/vocabulary/check.hpp"
 #include "workloads/experiment/keys.hpp"
 #include "workloads/experiment/overrides.hpp"
+#include "workloads/experiment/utf8.hpp"
 #include "workloads/job/catalogues.hpp"
 #include "workloads/job/compression_rules.hpp"
 
 namespace tandem {
 namespace {
-
-using Math = Experiment::Workload::Math;
-
-bool is_utf8(const std::string& text) {
-  try {
-    nlohmann::json(text).dump();
-    return true;
-  } catch (const nlohmann::json::type_error&) {
-    return false;
-  }
-}
 
 bool works_over(const sync::Factory& algorithm, sync::Route route) {
   return std::find(algorithm.routes.begin(), algorithm.routes.end(), route) != algorithm.routes.end();
@@ -59,10 +49,10 @@ class Checker {
   }
 
  private:
-  [[noreturn]] void refuse_key(const std::string& path, const std::string& expected,
-                               const std::string& found) const {
+  [[noreturn]] void fail_at(const std::string& path, const std::string& expected,
+                            const std::string& found) const {
     const Origin origin = locate_(path);
-    refuse(origin.place, origin.label, expected, found);
+    fail(origin.place, origin.label, expected, found);
   }
 
   // Result directories are named after the experiment and its variant.
@@ -72,8 +62,7 @@ class Checker {
     const auto slash = std::count(name.begin(), name.end(), '/');
     if (name.empty() || name.front() == '.' || name.front() == '/' || has_control || slash > 1 ||
         name.find("/.") != std::string::npos || !is_utf8(name))
-      refuse_key("name", "a name that a folder can have, in UTF-8",
-                 is_utf8(name) ? quote(name) : "other bytes");
+      fail_at("name", "a name that can name a folder, in UTF-8", is_utf8(name) ? quote(name) : "other bytes");
   }
 
   void check_names() const {
@@ -87,8 +76,8 @@ class Checker {
       std::string expected;
       for (const auto& known : names) expected += (expected.empty() ? "" : " | ") + known;
       const std::string nearest = nearest_name(name, names);
-      refuse_key(key.path, "a " + catalog.kind() + " (" + expected + ")",
-                 quote(name) + (nearest.empty() ? "" : "; did you mean '" + nearest + "'?"));
+      fail_at(key.path, "a " + catalog.kind() + " (" + expected + ")",
+              quote(name) + (nearest.empty() ? "" : "; did you mean '" + nearest + "'?"));
     }
   }
 
@@ -110,51 +99,48 @@ class Checker {
     check_precision();
     if (workload.model != "synthetic") return;
     if (workload.math == Math::real)
-      refuse_key("workload.model", "a model that can be computed, because workload.math is real",
-                 "'synthetic'");
+      fail_at("workload.model", "a model that can be computed, because workload.math is real", "'synthetic'");
     if (workload.synthetic_buckets > workload.synthetic_parameters)
-      refuse_key(
-          "workload.synthetic_buckets",
-          "at most workload.synthetic_parameters (" + std::to_string(workload.synthetic_parameters) + ")",
-          "'" + std::to_string(workload.synthetic_buckets) + "'");
+      fail_at("workload.synthetic_buckets",
+              "at most workload.synthetic_parameters (" + std::to_string(workload.synthetic_parameters) + ")",
+              "'" + std::to_string(workload.synthetic_buckets) + "'");
   }
 
-  // A measured profile is of the precision that it was measured with; the devices of a platform have one
-  // speed.
+  // A profile holds times of the precision that it was measured with; a device of a platform has one speed.
   void check_precision() const {
     const auto& workload = experiment_.workload;
-    const bool measured = experiment_.run.devices == "native" && !experiment_.physics.profile.empty();
-    if (workload.math == Math::modelled && workload.precision != "fp32" && !measured)
-      refuse_key("workload.precision",
-                 "fp32, because workload.math is modelled and a device of the platform has one speed",
-                 quote(workload.precision));
+    const bool measured =
+        experiment_.run.devices == DeviceSpeed::native && !experiment_.physics.profile.empty();
+    if (workload.math == Math::modelled && workload.precision != Precision::fp32 && !measured)
+      fail_at("workload.precision",
+              "fp32, because workload.math is modelled and a device of the platform has one speed",
+              quote(to_text(workload.precision)));
   }
 
   void check_route() const {
     const auto& sync = experiment_.sync;
-    const auto route = sync::parse_route(sync.over);
     std::string able;
     for (const auto& algorithm : sync::catalog().entries())
-      if (works_over(algorithm.make, route)) able += (able.empty() ? "" : " | ") + algorithm.name;
+      if (works_over(algorithm.make, sync.over)) able += (able.empty() ? "" : " | ") + algorithm.name;
     const auto& chosen = sync::catalog().find(sync.algorithm).make;
-    if (works_over(chosen, route)) return;
+    if (works_over(chosen, sync.over)) return;
     std::string routes;
     for (const auto other : chosen.routes) routes += (routes.empty() ? "" : " or ") + to_text(other);
-    refuse_key("sync.algorithm", "one that works over " + sync.over + " (" + able + ")",
-               "'" + sync.algorithm + "', for which sync.over is " + routes);
+    fail_at("sync.algorithm", "one that works over " + to_text(sync.over) + " (" + able + ")",
+            "'" + sync.algorithm + "', which works over " + routes);
   }
 
   void check_overlap() const {
     if (!experiment_.sync.overlaps_forward()) return;
-    const auto refuse = [this](const std::string& why) {
-      refuse_key("sync.overlap", "none or backward, because " + why, "'both'");
+    const auto fail = [this](const std::string& why) {
+      fail_at("sync.overlap", "none or backward, because " + why, "'both'");
     };
     if (sync::catalog().find(experiment_.sync.algorithm).make.payload != sync::Payload::gradient)
-      refuse("workers of " + experiment_.sync.algorithm + " need their whole model between exchanges");
-    if (experiment_.run.devices == "native")
-      refuse("the forward pass of a native device is one piece (run.devices)");
-    if (experiment_.sync.over == "all-reduce" && experiment_.sync.compression != "none")
-      refuse("what a compression sums over all workers is taken over in one go");
+      fail("workers of " + experiment_.sync.algorithm + " need their whole model between exchanges");
+    if (experiment_.run.devices == DeviceSpeed::native)
+      fail("native devices run the forward pass as one piece (run.devices)");
+    if (experiment_.sync.over == sync::Route::all_reduce && experiment_.sync.compression != "none")
+      fail("a compressed all-reduce delivers its sum as one piece");
   }
 
   void check_compression() const {
@@ -162,65 +148,64 @@ class Checker {
     const auto& chosen = compression::catalog().find(sync.compression).make;
     if (chosen.make == nullptr) return;
     if (sync::catalog().find(sync.algorithm).make.payload == sync::Payload::model)
-      refuse_key("sync.compression",
-                 "none, because workers of " + sync.algorithm + " exchange whole models, not gradients or " +
-                     "changes",
-                 quote(sync.compression));
+      fail_at("sync.compression",
+              "none, because workers of " + sync.algorithm + " exchange whole models, not gradients or " +
+                  "changes",
+              quote(sync.compression));
     if (const auto needed = collective_needed(sync))
-      refuse_key("sync.collective", *needed, quote(sync.collective));
+      fail_at("sync.collective", *needed, quote(sync.collective));
   }
 
   void check_stop() const {
     const auto& stop = experiment_.stop;
     if (stop.rounds == 0 && stop.epochs == 0.0 && stop.seconds == Seconds(0.0))
-      refuse_key("stop", "at least one of rounds, epochs and seconds above 0", "none");
+      fail_at("stop", "at least one of rounds, epochs and seconds above 0", "none");
     const auto& sync = experiment_.sync;
     const bool counts_rounds_alike =
-        sync.over != "server" && !sync::catalog().find(sync.algorithm).make.timing_driven;
+        sync.over != sync::Route::server && !sync::catalog().find(sync.algorithm).make.timing_driven;
     if (stop.seconds > Seconds(0.0) && counts_rounds_alike)
-      refuse_key("stop.seconds",
-                 "stop.rounds or stop.epochs, because all workers of " + sync.algorithm + " over " +
-                     sync.over + " stop after the same round",
-                 "a limit of time");
+      fail_at("stop.seconds",
+              "stop.rounds or stop.epochs, because all workers of " + sync.algorithm + " over " +
+                  to_text(sync.over) + " stop after the same round",
+              "a limit of time");
   }
 
-  // Without real mathematics nothing is evaluated whatever else is set, which the results say.
+  // Modelled mathematics never evaluates, which the results report, so there it is no error.
   void check_target() const {
     if (experiment_.target_accuracy > 0.0 && experiment_.evaluate_every == 0 &&
         experiment_.workload.math == Math::real)
-      refuse_key("target_accuracy", "0, because nothing is evaluated (evaluate_every is 0)",
-                 quote(experiment_.target_accuracy));
+      fail_at("target_accuracy", "0, because nothing is evaluated (evaluate_every is 0)",
+              quote(experiment_.target_accuracy));
   }
 
   void check_optimizer() const {
     const auto& optimizer = experiment_.optimizer;
-    if (optimizer.kind != "sgd" && optimizer.momentum > 0.0)
-      refuse_key("optimizer.momentum", "0, because " + optimizer.kind + " has beta1 instead",
-                 quote(optimizer.momentum));
+    if (optimizer.kind != OptimizerKind::sgd && optimizer.momentum > 0.0)
+      fail_at("optimizer.momentum", "0, because " + to_text(optimizer.kind) + " has beta1 instead",
+              quote(optimizer.momentum));
     if (optimizer.nesterov && optimizer.momentum == 0.0)
-      refuse_key("optimizer.nesterov", "false, because there is no momentum that could be Nesterov's",
-                 "'true'");
-    if (optimizer.schedule == "step" && optimizer.step_every == 0)
-      refuse_key("optimizer.step_every", "1 round or more between drops, because optimizer.schedule is step",
-                 "'0'");
-    if (optimizer.schedule == "cosine") check_cosine();
+      fail_at("optimizer.nesterov", "false, because optimizer.momentum is 0", "'true'");
+    if (optimizer.schedule == RateDecay::step && optimizer.step_every == 0)
+      fail_at("optimizer.step_every", "1 round or more between drops, because optimizer.schedule is step",
+              "'0'");
+    if (optimizer.schedule == RateDecay::cosine) check_cosine();
   }
 
-  /// A worker that missed an update, or got two as one, would have another model.
+  /// A worker that missed an update, or received two as one, would have a different model.
   void check_update_at() const {
     const auto& sync = experiment_.sync;
-    if (experiment_.optimizer.update_at == "server" || sync.over != "server") return;
+    if (experiment_.optimizer.update_at == UpdateSide::server || sync.over != sync::Route::server) return;
     if (sync::catalog().find(sync.algorithm).make.lockstep) return;
     std::string able;
     for (const auto& algorithm : sync::catalog().entries())
       if (algorithm.make.lockstep) able += (able.empty() ? "" : " | ") + algorithm.name;
-    refuse_key(
+    fail_at(
         "optimizer.update_at",
         "server, or an algorithm that sends all workers the gradient of every update at once (" + able + ")",
         "'workers' with " + sync.algorithm);
   }
 
-  /// Its length must be known before it begins.
+  /// The length of the cosine must be known before the job starts.
   void check_cosine() const {
     const auto& optimizer = experiment_.optimizer;
     const auto& stop = experiment_.stop;
@@ -229,42 +214,42 @@ class Checker {
                                  algorithm.name, algorithm.options, experiment_.sync.options)) == 0;
     const std::int64_t rounds = optimizer.cosine_rounds > 0 ? optimizer.cosine_rounds : stop.rounds;
     if (rounds > 0 && optimizer.warmup_rounds >= rounds)
-      refuse_key("optimizer.warmup_rounds",
-                 "fewer than the " + std::to_string(rounds) + " rounds of the cosine",
-                 quote(optimizer.warmup_rounds));
+      fail_at("optimizer.warmup_rounds", "fewer than the " + std::to_string(rounds) + " rounds of the cosine",
+              quote(optimizer.warmup_rounds));
     if (rounds > 0 || (stop.epochs > 0.0 && !rounds_vary)) return;
-    refuse_key("optimizer.cosine_rounds",
-               stop.epochs > 0.0 ? "the rounds until the cosine ends, because with " + algorithm.name +
-                                       " stop.epochs does not tell them"
-                                 : "the rounds until the cosine ends, or stop.rounds or stop.epochs",
-               "'0'");
+    fail_at("optimizer.cosine_rounds",
+            stop.epochs > 0.0 ? "the number of rounds until the cosine ends, because with " + algorithm.name +
+                                    " it does not follow from stop.epochs"
+                              : "the number of rounds until the cosine ends, or stop.rounds or stop.epochs",
+            "'0'");
   }
 
   void check_slowdown() const {
-    if (experiment_.run.slowdown_probability > 0.0 && experiment_.run.devices == "native")
-      refuse_key("run.slowdown_probability",
-                 "0, because native devices are as fast as they are (run.devices)",
-                 quote(experiment_.run.slowdown_probability));
+    if (experiment_.run.slowdown_probability > 0.0 && experiment_.run.devices == DeviceSpeed::native)
+      fail_at("run.slowdown_probability",
+              "0, because the speed of native devices cannot be changed (run.devices)",
+              quote(experiment_.run.slowdown_probability));
   }
 
   void check_device_messages() const {
-    if (experiment_.run.device_messages != "auto" && experiment_.run.devices == "emulated")
-      refuse_key("run.device_messages",
-                 "auto, because emulated devices have no memory of their own (run.devices)",
-                 quote(experiment_.run.device_messages));
+    if (experiment_.run.device_messages != DeviceMessages::automatic &&
+        experiment_.run.devices == DeviceSpeed::emulated)
+      fail_at("run.device_messages",
+              "auto, because emulated devices have no memory of their own (run.devices)",
+              quote(to_text(experiment_.run.device_messages)));
   }
 
   void check_files() const {
-    if (experiment_.platform.empty()) refuse_key("platform", "a SimGrid platform file", "nothing");
-    if (experiment_.data.source == "storage" && experiment_.placement.cache_nodes.empty())
-      refuse_key("placement.cache_nodes", "hosts with a disk, because data.source is storage", "nothing");
+    if (experiment_.platform.empty()) fail_at("platform", "a SimGrid platform file", "nothing");
+    if (experiment_.data.source == DataSource::storage && experiment_.placement.cache_nodes.empty())
+      fail_at("placement.cache_nodes", "hosts with a disk, because data.source is storage", "nothing");
     const auto& physics = experiment_.physics;
-    for (const auto& [key, value] :
-         {std::pair("network", physics.network), std::pair("noise", physics.noise)})
-      if (value == "profile" && physics.profile.empty())
-        refuse_key("physics.profile",
-                   std::string("a file made by `tandem calibrate`, because physics.") + key + " is profile",
-                   "nothing");
+    for (const auto& [key, needs_profile] : {std::pair("network", physics.network == NetworkSource::profile),
+                                             std::pair("noise", physics.noise == NoiseSource::profile)})
+      if (needs_profile && physics.profile.empty())
+        fail_at("physics.profile",
+                std::string("a file made by `tandem calibrate`, because physics.") + key + " is profile",
+                "nothing");
   }
 
   Experiment& experiment_;

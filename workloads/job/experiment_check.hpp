@@ -1,5 +1,5 @@
-// Checks that need more than one key: names and options against their catalogues, and which settings go
-// together. Knows neither files nor platforms.
+// Checks that need more than one key: names and options against their catalogues, and settings that exclude
+// each other. Knows neither files nor platforms.
 #pragma once
 
 #include <functional>
@@ -9,15 +9,15 @@
 
 namespace tandem {
 
-/// Where an error about a key points: the place, and the key as the user named it.
+/// What an error about a key names: its place, and the key as the user wrote it.
 struct Origin {
   std::string place;
   std::string label;
 };
 using Locate = std::function<Origin(const std::string& path)>;
 
-/// Fills in the options of algorithm, sharding, cache policy and split, and checks the whole.
-/// Errors: ConfigError naming place, key, expected and found.
+/// Fills in the options of algorithm, compression, sharding, cache policy and split, and checks the
+/// experiment. Errors: ConfigError naming place, key, expected and found.
 void complete_experiment(Experiment& experiment, const Locate& locate);
 
 }  // namespace tandem

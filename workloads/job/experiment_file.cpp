@@ -19,44 +19,49 @@ namespace fs = std::filesystem;
 
 const char* const override_place = "--set";
 
-// Makes a path absolute: the first folder that has it, else the first folder.
-std::string absolute_path(const Given& given, const std::vector<fs::path>& folders) {
-  const std::string path = given.value.get<std::string>();
+// Makes a path absolute: in the first folder where the file exists, else in the first folder.
+std::string absolute_path(const Assignment& assignment, const std::vector<fs::path>& folders) {
+  const std::string path = assignment.value.get<std::string>();
   std::string tried;
   for (const auto& folder : folders) {
     const fs::path candidate = fs::absolute(folder / path).lexically_normal();
-    if (fs::exists(candidate)) return candidate.string();
+    // Names that the system cannot have (too long, say) do not exist either.
+    std::error_code impossible;
+    if (fs::exists(candidate, impossible)) return candidate.string();
     if (tried.find("'" + candidate.string() + "'") == std::string::npos)
       tried += (tried.empty() ? "" : " or ") + ("'" + candidate.string() + "'");
   }
-  if (given.path == "platform") refuse(given.place, given.label(), "a platform file at " + tried, "none");
-  if (given.path == "workload.model")
-    refuse(given.place, given.label(), "a TorchScript file at " + tried, "none");
+  if (assignment.path == "platform")
+    fail(assignment.place, assignment.label(), "a platform file at " + tried, "no such file");
+  if (assignment.path == "workload.model")
+    fail(assignment.place, assignment.label(), "a TorchScript file at " + tried, "no such file");
   return fs::absolute(folders.front() / path).lexically_normal().string();
 }
 
-void resolve_paths(std::vector<Given>& givens, const std::vector<fs::path>& folders) {
-  for (auto& given : givens) {
-    const auto* key = find_experiment_key(given.path);
-    if (key == nullptr || !given.value.is_string() || given.value == "") continue;
-    if (key->accepts.is_path(given.value.get<std::string>())) given.value = absolute_path(given, folders);
+void resolve_paths(std::vector<Assignment>& assignments, const std::vector<fs::path>& folders) {
+  for (auto& assignment : assignments) {
+    const auto* key = find_experiment_key(assignment.path);
+    if (key == nullptr || !assignment.value.is_string() || assignment.value == "") continue;
+    if (key->accepts.is_path(assignment.value.get<std::string>()))
+      assignment.value = absolute_path(assignment, folders);
   }
 }
 
-std::vector<Given> givens_of(const Overrides& overrides) {
-  std::vector<Given> givens;
+std::vector<Assignment> assignments_of(const Overrides& overrides) {
+  std::vector<Assignment> assignments;
   for (const auto& [key, text] : overrides)
-    for (auto& given : read_yaml_value(override_place, key, text)) givens.push_back(std::move(given));
-  return givens;
+    for (auto& assignment : read_yaml_value(override_place, key, text))
+      assignments.push_back(std::move(assignment));
+  return assignments;
 }
 
-// Remembers where each key was given last, to say so when the experiment as a whole is wrong.
+// The place of the last assignment to each key, for errors about several keys.
 class Origins {
  public:
   explicit Origins(std::string file) : file_(std::move(file)) {}
 
-  void add(const std::vector<Given>& givens) {
-    for (const auto& given : givens) places_[given.label()] = given.place;
+  void add(const std::vector<Assignment>& assignments) {
+    for (const auto& assignment : assignments) places_[assignment.label()] = assignment.place;
   }
   /// Of an experiment (`variant` empty) or one of its variants.
   Locate of(const std::string& variant) const {
@@ -77,7 +82,7 @@ class Origins {
 
 Experiment with_variant(const Experiment& experiment, const std::string& variant, const Locate& locate) {
   Experiment changed = experiment;
-  apply_givens(changed, givens_of_variant(experiment, variant, "variant '" + variant + "'"));
+  apply_assignments(changed, assignments_of_variant(experiment, variant, "variant '" + variant + "'"));
   changed.name += '/' + variant;
   changed.variants.clear();
   complete_experiment(changed, locate);
@@ -111,16 +116,16 @@ Experiment load_experiment(const std::string& path, const Overrides& overrides) 
 LocatedExperiment load_located(const std::string& path, const Overrides& overrides,
                                const std::string& variant) {
   const fs::path folder = fs::path(path).parent_path();
-  std::vector<Given> from_file = read_yaml_file(path);
+  std::vector<Assignment> from_file = read_yaml_file(path);
   resolve_paths(from_file, {folder, "."});
-  std::vector<Given> from_overrides = givens_of(overrides);
+  std::vector<Assignment> from_overrides = assignments_of(overrides);
   resolve_paths(from_overrides, {".", folder});
 
   Experiment experiment;
   experiment.name = fs::path(path).stem().string();
-  apply_givens(experiment, from_file);
+  apply_assignments(experiment, from_file);
   const auto of_variants = override_variants(experiment, from_overrides);
-  apply_givens(experiment, from_overrides);
+  apply_assignments(experiment, from_overrides);
   Origins origins(path);
   origins.add(from_file);
   origins.add(of_variants);
@@ -132,11 +137,11 @@ LocatedExperiment load_located(const std::string& path, const Overrides& overrid
 }
 
 Experiment with_overrides(Experiment experiment, const Overrides& overrides, const std::string& place) {
-  std::vector<Given> givens = givens_of(overrides);
-  resolve_paths(givens, {"."});
-  apply_givens(experiment, givens);
+  std::vector<Assignment> assignments = assignments_of(overrides);
+  resolve_paths(assignments, {"."});
+  apply_assignments(experiment, assignments);
   Origins origins(place);
-  origins.add(givens);
+  origins.add(assignments);
   complete_experiment(experiment, origins.of(""));
   return experiment;
 }

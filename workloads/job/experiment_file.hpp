@@ -12,8 +12,8 @@
 
 namespace tandem {
 
-/// "key=value" pairs from --set, applied after the file ("sync.algorithm", "asp"), and over what variants
-/// say.
+/// "key=value" pairs from --set ("sync.algorithm", "asp"), applied after the file; they also override
+/// variants.
 using Overrides = std::vector<std::pair<std::string, std::string>>;
 
 /// Parses "a.b=c". Errors: ConfigError.
@@ -25,28 +25,29 @@ Experiment load_experiment(const std::string& path, const Overrides& overrides =
 /// The experiment of one variant (see Experiment::variants); its name becomes "experiment/variant".
 Experiment apply_variant(const Experiment& experiment, const std::string& variant);
 
-/// An experiment, and where its keys were given.
+/// An experiment with the places where its keys were set.
 struct LocatedExperiment {
   Experiment experiment;
   Locate locate;
 };
-/// As load_experiment, then takes the variant (empty: the experiment itself).
+/// As load_experiment, then applies the variant (empty: none).
 LocatedExperiment load_located(const std::string& path, const Overrides& overrides,
                                const std::string& variant);
 
-/// The resolved experiment with overrides that a resolved one can have; `place`: where it stands, for errors.
+/// Applies overrides to a resolved experiment. `place`: of the experiment, for errors.
 /// Relative paths are taken from the working directory. Errors: ConfigError.
 Experiment with_overrides(Experiment experiment, const Overrides& overrides, const std::string& place);
 
-/// Fills placement defaults (workers: every host that no other role names, unless given) and checks the
+/// Fills in placement defaults (workers: every host without another role) and checks the
 /// experiment against the platform: hosts exist, disks exist where needed, cache fits the disk and the memory
 /// of the host (<prop id="memory">), at least one worker, a server where the route needs one, options of the
-/// algorithm that so many workers can follow. Errors: ConfigError, placed by `locate`.
+/// algorithm that are possible with so many workers. Errors: ConfigError, placed by `locate`.
 void resolve_placement(Experiment& experiment, const platforms::Description& platform, const Locate& locate);
 /// The same, with errors placed at the experiment's name.
 void resolve_placement(Experiment& experiment, const platforms::Description& platform);
 
-/// One line a key: "workload.batch  integer >= 1  [64]  samples a worker and step". For `tandem show --keys`.
+/// One line per key: "workload.batch  integer >= 1  [64]  samples per worker and step". For `tandem show
+/// --keys`.
 std::string describe_keys();
 
 }  // namespace tandem

@@ -49,14 +49,14 @@ std::string digest_of_layout(const ModelDescription& model) {
 }
 
 std::string rank_text(const Job& job, std::size_t rank) {
-  if (rank >= job.assignments().size()) return fmt::format("rank {}", rank);
-  return fmt::format("rank {} (on host '{}' of the platform)", rank, job.assignments()[rank].host);
+  if (rank >= job.roster().assignments().size()) return fmt::format("rank {}", rank);
+  return fmt::format("rank {} (on host '{}' of the platform)", rank, job.roster().assignments()[rank].host);
 }
 
 }  // namespace
 
 JobIdentity identity_of(const Job& job, const std::string& document) {
-  const auto& workload = job.experiment().workload;
+  const auto& workload = job.spec().experiment.workload;
   JobIdentity identity = {{"the program", this_software()}, {"the job's document", digest_of_file(document)}};
   const auto add_file = [&](const std::string& what, const std::string& path) {
     identity.emplace_back(what + " '" + path + "'", digest_of_file(path));

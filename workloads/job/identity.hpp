@@ -1,5 +1,5 @@
-// What all ranks of a job must have alike before it starts: ranks on several machines read files of their own
-// machine, and models that differ would train without an error. Knows nothing of how ranks talk.
+// What must be equal on all ranks before a job starts: ranks on several machines read the files of their own
+// machine, and different models would train without an error. Knows nothing of messages.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@
 
 namespace tandem {
 
-/// What a rank has, by name, each with its version or a digest; what decides the others comes first.
+/// The programs and files of a rank by name, each with its version or a digest; causes before consequences.
 using JobIdentity = std::vector<std::pair<std::string, std::string>>;
 
 /// `document`: path of what the job was read from. Errors: ConfigError for a file that cannot be read.

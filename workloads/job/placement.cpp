@@ -1,4 +1,4 @@
-// Puts the roles of an experiment on the hosts of a platform: defaults first, then checks that they fit.
+// Assigns hosts of a platform to the roles of an experiment: fills in defaults, then checks that they fit.
 #include <algorithm>
 #include <map>
 #include <set>
@@ -32,17 +32,17 @@ class Placer {
     fill_defaults();
     check_slots();
     check_sync();
-    if (experiment_.data.source == "storage") check_storage();
+    if (experiment_.data.source == DataSource::storage) check_storage();
   }
 
  private:
-  [[noreturn]] void refuse_key(const std::string& key, const std::string& expected,
-                               const std::string& found) const {
+  [[noreturn]] void fail_at(const std::string& key, const std::string& expected,
+                            const std::string& found) const {
     const Origin origin = locate_(key);
-    refuse(origin.place, origin.label, expected, found);
+    fail(origin.place, origin.label, expected, found);
   }
 
-  /// `words`: that may stand in place of all hosts.
+  /// `words`: accepted instead of a list of hosts.
   void check_known(const std::string& key, const std::vector<std::string>& hosts,
                    const std::vector<std::string>& words = {}) const {
     std::vector<std::string> names = host_names();
@@ -56,7 +56,7 @@ class Placer {
     for (const auto& host : hosts) {
       if (known.contains(host)) continue;
       const std::string nearest = nearest_name(host, names);
-      refuse_key(key, expected, quote(host) + (nearest.empty() ? "" : "; did you mean '" + nearest + "'?"));
+      fail_at(key, expected, quote(host) + (nearest.empty() ? "" : "; did you mean '" + nearest + "'?"));
     }
   }
 
@@ -66,7 +66,7 @@ class Placer {
     return names;
   }
 
-  /// A host of that name is meant rather than the word.
+  /// If a host has that name, the host is meant, not the word.
   void take_word_for_servers() {
     const auto is_word = [&](const std::string& word) {
       const auto names = host_names();
@@ -78,9 +78,9 @@ class Placer {
     if (servers_ != Servers::listed) placement_.servers.clear();
   }
 
-  // Workers are chosen while the servers still stand, so that every route gets the same workers.
+  // Workers are chosen before servers are dropped, so that every route gets the same workers.
   void fill_defaults() {
-    const auto route = sync::parse_route(experiment_.sync.over);
+    const auto route = experiment_.sync.over;
     const bool coordinated = sync::has_coordinator(algorithm().make, route);
     const bool has_server = route == sync::Route::server || coordinated;
     const bool workers_by_default = placement_.workers.empty();
@@ -97,7 +97,7 @@ class Placer {
     if (workers_by_default && most > 0 && placement_.workers.size() > most) placement_.workers.resize(most);
     if (placement_.worker_count > 0) placement_.worker_count = static_cast<int>(placement_.workers.size());
     if (placement_.workers.empty())
-      refuse_key("placement.workers", "at least one host that no other role names", "none; list the workers");
+      fail_at("placement.workers", "at least one host without another role", "none; list the workers");
     if (servers_ == Servers::co_located) placement_.servers = placement_.workers;
     if (servers_ == Servers::own && has_server) check_own_hosts();
     if (!has_server) placement_.servers.clear();
@@ -111,13 +111,13 @@ class Placer {
   void keep_so_many_workers() {
     const auto wanted = static_cast<std::size_t>(placement_.worker_count);
     if (wanted > placement_.workers.size())
-      refuse_key("placement.worker_count",
-                 "at most " + std::to_string(placement_.workers.size()) + ", the workers that there are",
-                 "'" + std::to_string(wanted) + "'");
+      fail_at("placement.worker_count",
+              "at most " + std::to_string(placement_.workers.size()) + ", the number of workers",
+              "'" + std::to_string(wanted) + "'");
     if (wanted > 0) placement_.workers.resize(wanted);
   }
 
-  /// None when it needs a host of its own and there is none.
+  /// Empty when the servers need hosts of their own and all hosts have other roles.
   std::vector<std::string> default_server() const {
     std::vector<std::string> hosts = host_names();
     if (servers_ == Servers::own) hosts = hosts_without_role({});
@@ -133,11 +133,11 @@ class Placer {
         placement_.servers.begin(), placement_.servers.end(),
         [&](const auto& host) { return std::find(workers.begin(), workers.end(), host) != workers.end(); });
     if (placement_.servers.empty() || shared)
-      refuse_key("placement.servers", "own, which needs a host that no other role names",
-                 "none of " + platform_.file + "; co-located shares those of the workers");
+      fail_at("placement.servers", "own, which needs a host without another role",
+              "none in " + platform_.file + "; co-located uses the hosts of the workers");
   }
 
-  /// Hosts that are not among `others`, nor named by roles that are neither workers nor servers.
+  /// Hosts that are neither among `others` nor cache nodes nor the evaluator.
   std::vector<std::string> hosts_without_role(const std::vector<std::string>& others) const {
     std::set<std::string> named(others.begin(), others.end());
     named.insert(placement_.cache_nodes.begin(), placement_.cache_nodes.end());
@@ -167,11 +167,11 @@ class Placer {
     for (const auto& host : platform_.hosts) {
       const auto count = workers.find(host.name);
       if (count == workers.end() || count->second <= slots_of(host)) continue;
-      refuse_key("placement.workers",
-                 "at most " + std::to_string(slots_of(host)) + " on host '" + host.name +
-                     "' (its property 'slots', or else its cores)",
-                 std::to_string(count->second) + "; name it less often, or raise <prop id=\"slots\"> in " +
-                     platform_.file);
+      fail_at("placement.workers",
+              "at most " + std::to_string(slots_of(host)) + " on host '" + host.name +
+                  "' (its property 'slots', or else its cores)",
+              std::to_string(count->second) + "; name it less often, or raise <prop id=\"slots\"> in " +
+                  platform_.file);
     }
   }
 
@@ -179,18 +179,18 @@ class Placer {
     return sync::catalog().find(experiment_.sync.algorithm);
   }
 
-  // An algorithm refuses options that its number of workers rules out, and here this number is known.
+  // Some options depend on the number of workers, which is known only here.
   void check_sync() const {
     const auto& chosen = algorithm();
     const int most = chosen.make.most_workers;
     if (most > 0 && static_cast<int>(placement_.workers.size()) > most)
-      refuse_key("placement.workers", "at most " + std::to_string(most) + " for " + chosen.name,
-                 std::to_string(placement_.workers.size()));
+      fail_at("placement.workers", "at most " + std::to_string(most) + " for " + chosen.name,
+              std::to_string(placement_.workers.size()));
     check_progress();
     const sync::Setting setting{
         .workers = static_cast<int>(placement_.workers.size()),
         .batch = experiment_.workload.batch,
-        .route = sync::parse_route(experiment_.sync.over),
+        .route = experiment_.sync.over,
         .options = Options::resolve(chosen.name, chosen.options, experiment_.sync.options),
         .seed = experiment_.seed};
     try {
@@ -203,18 +203,18 @@ class Placer {
     }
   }
 
-  // Shards end the same rounds, but not at the same time.
+  // Server shards finish the same rounds, but at different times.
   void check_progress() const {
     const auto& chosen = algorithm();
     if (!chosen.make.uses_done || placement_.servers.size() < 2) return;
     if (experiment_.stop.seconds == Seconds(0.0)) return;
-    refuse_key("stop.seconds",
-               "stop.rounds or stop.epochs, because " + std::to_string(placement_.servers.size()) +
-                   " servers would each by its own clock find how far the job of " + chosen.name + " is",
-               "a limit of time");
+    fail_at("stop.seconds",
+            "stop.rounds or stop.epochs, because " + std::to_string(placement_.servers.size()) +
+                " servers of " + chosen.name + " would each measure progress by their own clock",
+            "a limit of time");
   }
 
-  // A size that the platform does not tell is taken to be large enough.
+  // If the platform does not give the size, it is assumed to be large enough.
   void check_fits(const Host& host, const std::map<std::string, std::string>& properties,
                   const std::string& property, const std::string& what) const {
     const auto found = properties.find(property);
@@ -224,16 +224,16 @@ class Placer {
       throw ConfigError(place_of(host) + ": property '" + property +
                         "': expected a size (like 4GiB), found '" + found->second + "'");
     if (experiment_.data.cache_capacity > *size)
-      refuse_key("data.cache_capacity",
-                 "at most " + found->second + ", the " + what + " of host '" + host.name + "'",
-                 "'" + to_text(experiment_.data.cache_capacity) + "'");
+      fail_at("data.cache_capacity",
+              "at most " + found->second + ", the " + what + " of host '" + host.name + "'",
+              "'" + to_text(experiment_.data.cache_capacity) + "'");
   }
 
   void check_storage() const {
     for (const auto& name : placement_.cache_nodes) {
       const Host& host = platform_.host(name);
       if (host.disks.empty())
-        refuse_key("placement.cache_nodes", "hosts with a disk", "'" + name + "', which has none");
+        fail_at("placement.cache_nodes", "hosts with a disk", "'" + name + "', which has none");
       check_fits(host, host.properties, "memory", "memory");
       check_fits(host, host.disks.front().properties, "size", "disk");
     }

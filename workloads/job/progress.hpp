@@ -1,7 +1,10 @@
-// When a job ends: the first of the experiment's limits that is reached. Owned by one rank, so all agree.
+// When a job ends: at the first of the experiment's limits that is reached. One rank decides, so all agree.
 #pragma once
 
 #include <algorithm>
+#include <cstdint>
+#include <functional>
+#include <utility>
 
 #include "workloads/experiment/experiment.hpp"
 
@@ -13,22 +16,36 @@ struct Progress {
   Seconds now;
 };
 
-/// Share of the way to the nearest limit; 1 or more: the job ends. `train_samples`: of the data set, one
-/// epoch.
-inline double fraction_done(const Experiment::Stop& stop, std::int64_t train_samples,
-                            const Progress& progress) {
-  double done = 0.0;
-  if (stop.rounds > 0) done = static_cast<double>(progress.rounds) / static_cast<double>(stop.rounds);
-  if (stop.epochs > 0.0) {
-    const double epochs = static_cast<double>(progress.samples) / static_cast<double>(train_samples);
-    done = std::max(done, epochs / stop.epochs);
-  }
-  if (stop.seconds > Seconds(0.0)) done = std::max(done, progress.now / stop.seconds);
-  return done;
-}
+class StopRule {
+ public:
+  /// `train_samples`: of the data set, one epoch.
+  StopRule(const Experiment::Stop& limits, std::int64_t train_samples)
+      : limits_(limits), train_samples_(train_samples) {}
 
-inline bool is_reached(const Experiment::Stop& stop, std::int64_t train_samples, const Progress& progress) {
-  return fraction_done(stop, train_samples, progress) >= 1.0;
-}
+  /// Share of the way to the nearest limit; 1 or more: the job ends.
+  double fraction_done(const Progress& progress) const {
+    double done = 0.0;
+    if (limits_.rounds > 0) done = static_cast<double>(progress.rounds) / static_cast<double>(limits_.rounds);
+    if (limits_.epochs > 0.0) {
+      const double epochs = static_cast<double>(progress.samples) / static_cast<double>(train_samples_);
+      done = std::max(done, epochs / limits_.epochs);
+    }
+    if (limits_.seconds > Seconds(0.0)) done = std::max(done, progress.now / limits_.seconds);
+    return done;
+  }
+  bool is_reached(const Progress& progress) const { return fraction_done(progress) >= 1.0; }
+
+  /// Notifies the listener. Called by the rank that decides.
+  void report(const Progress& progress) const {
+    if (listener_) listener_(fraction_done(progress));
+  }
+  /// `listener`: called with the fraction done, 0 to 1.
+  void on_report(std::function<void(double)> listener) { listener_ = std::move(listener); }
+
+ private:
+  Experiment::Stop limits_;
+  std::int64_t train_samples_;
+  std::function<void(double)> listener_;
+};
 
 }  // namespace tandem

@@ -2,21 +2,23 @@
 
 #include <fmt/format.h>
 
+#include <nlohmann/json.hpp>
+
 namespace tandem {
 
 nlohmann::json to_json(const ResumePoint& point) {
   return {{"directory", point.directory},
           {"round", point.round},
-          {"workers_remember", point.workers_remember},
-          {"policies_remember", point.policies_remember}};
+          {"workers_continue", point.workers_continue},
+          {"policies_continue", point.policies_continue}};
 }
 
 ResumePoint resume_point_from_json(const nlohmann::json& document) {
   ResumePoint point;
   document.at("directory").get_to(point.directory);
   document.at("round").get_to(point.round);
-  document.at("workers_remember").get_to(point.workers_remember);
-  document.at("policies_remember").get_to(point.policies_remember);
+  document.at("workers_continue").get_to(point.workers_continue);
+  document.at("policies_continue").get_to(point.policies_continue);
   return point;
 }
 

@@ -1,21 +1,21 @@
-// From where a job goes on that was ended before: a checkpoint in another result directory. Plain data with a
-// JSON form; what is in the files, workloads/roles/ know.
+// The checkpoint of another result directory from which a job is resumed. Plain data with a JSON form; the
+// contents of the files are the business of workloads/checkpoint/.
 #pragma once
 
 #include <cstdint>
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 
 namespace tandem {
 
 struct ResumePoint {
-  std::string directory;   ///< result directory of the job that goes on, absolute
+  std::string directory;   ///< result directory of the interrupted job, absolute
   std::int64_t round = 0;  ///< of the checkpoint
-  /// Each worker has ended that round and goes on from what it remembers of it. Otherwise workers take a
-  /// fresh step from the checkpoint's model.
-  bool workers_remember = false;
-  /// The servers' policies are as they were; else fresh.
-  bool policies_remember = false;
+  /// Every worker has finished that round and continues from its own state. Otherwise each takes a fresh step
+  /// from the checkpoint's model.
+  bool workers_continue = false;
+  /// The servers' policies continue from their state; otherwise they are new.
+  bool policies_continue = false;
 };
 
 nlohmann::json to_json(const ResumePoint& point);

@@ -29,7 +29,7 @@ sharding::Setting setting_of(const ModelDescription& model, int shards, const Op
   return setting;
 }
 
-/// Appends a part of the bucket to what a shard holds, or lengthens the piece that it goes on from.
+/// Appends a part of the bucket to what a shard holds, or lengthens the piece that ends where it begins.
 void add(ShardPieces& pieces, const Piece& part, const BucketDescription& bucket, int index) {
   const std::int64_t parameters =
       std::max<std::int64_t>(0, std::min(part.end, bucket.offset + bucket.parameters) - part.begin);
@@ -63,7 +63,7 @@ ShardLayout lay_out_shards(const ModelDescription& model, sharding::Policy polic
     const BucketDescription& bucket = model.buckets[static_cast<std::size_t>(index)];
     const std::int64_t end = bucket.offset + bucket.exchanged();
     for (std::int64_t at = bucket.offset; at < end; at = next++->piece.end) {
-      TANDEM_CHECK(next != holdings.end(), "nobody holds element", at);
+      TANDEM_CHECK(next != holdings.end(), "no shard holds element", at);
       TANDEM_CHECK(next->piece.begin == at && next->piece.size() > 0 && next->piece.end <= end, "element", at,
                    "piece", next->piece.begin, next->piece.end, "bucket ends at", end);
       add(layout.at(static_cast<std::size_t>(next->shard)), next->piece, bucket, index);

@@ -1,5 +1,5 @@
-// What each parameter-server shard holds of the model, as the list of messages that carry it: the sharding
-// policy's pieces, merged where they touch. Workers and servers follow the same list.
+// The part of the model that each parameter server holds, as a list of messages: the pieces of the sharding
+// policy, merged where they touch. Workers and servers use the same list.
 #pragma once
 
 #include <cstdint>
@@ -29,7 +29,7 @@ using ShardPieces = std::vector<ShardPiece>;
 /// By shard.
 using ShardLayout = std::vector<ShardPieces>;
 
-/// A model given by its sizes has one tensor a bucket. Pre: shards >= 1, the model has a bucket.
+/// A model given by its sizes has one tensor per bucket. Pre: shards >= 1, the model has a bucket.
 ShardLayout lay_out_shards(const ModelDescription& model, sharding::Policy policy, int shards,
                            const Options& options);
 

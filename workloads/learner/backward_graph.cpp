@@ -28,7 +28,7 @@ BackwardGraph::BackwardGraph(at::Tensor loss) : loss_(std::move(loss)) {
   add_gradient(root, at::ones_like(loss_));
 }
 
-/// Whoever runs first of those that can: the operation that forward did last, as autograd's own engine does.
+/// Of the operations that are ready, the one that forward did last runs first, as in autograd's own engine.
 void BackwardGraph::sort_nodes(Node* last_operation) {
   std::unordered_map<Node*, int> awaited;
   std::vector<Node*> found = {last_operation};
@@ -66,7 +66,7 @@ std::ptrdiff_t BackwardGraph::position_of(const at::Tensor& trained) const {
   return found == positions_.end() ? -1 : static_cast<std::ptrdiff_t>(found->second);
 }
 
-/// Where forward stretched a value over many places or changed its type, backward sums up and changes it
+/// Where forward broadcast a value or changed its type, backward sums the gradients and changes the type
 /// back.
 void BackwardGraph::add_gradient(const Edge& edge, at::Tensor gradient) {
   const auto& expected = edge.function->input_metadata(edge.input_nr);

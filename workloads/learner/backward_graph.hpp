@@ -1,5 +1,5 @@
-// The autograd graph behind a loss: what backward does in which order, and backward itself, part by part.
-// For models whose graph only libtorch knows: its own engine cannot stop at an operation and go on later.
+// The autograd graph of a loss: the order of backward's operations, and backward itself, part by part. For
+// models whose graph only libtorch knows: libtorch's own engine cannot stop at an operation and resume later.
 #pragma once
 
 #include <torch/csrc/autograd/function.h>
@@ -20,14 +20,15 @@ class BackwardGraph {
   std::size_t size() const { return nodes_.size(); }
   /// The operation at a position: autograd's name, like "ConvolutionBackward0".
   std::string operation(std::size_t position) const { return nodes_[position]->name(); }
-  /// Shape of what the operation gave in forward.
+  /// Shape of the operation's output in forward.
   std::vector<std::int64_t> output_shape(std::size_t position) const;
-  /// Shape of what the operation took; empty for an operand that needs no gradient.
+  /// Shape of the operation's input; empty for an operand that needs no gradient.
   std::vector<std::int64_t> operand_shape(std::size_t position, std::size_t operand) const;
-  /// Where in backward the gradient of a trained tensor is complete; -1 when the loss does not depend on it.
+  /// Position in backward at which the gradient of a trained tensor is complete; -1 when the loss does not
+  /// depend on it.
   std::ptrdiff_t position_of(const at::Tensor& trained) const;
 
-  /// Goes on with backward through `last`, and hands over the gradients that are complete then.
+  /// Continues backward through `last`, and returns the gradients that are then complete.
   void run_through(std::ptrdiff_t last,
                    const std::function<void(const at::Tensor& trained, const at::Tensor& gradient)>& take);
 

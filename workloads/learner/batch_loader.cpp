@@ -12,7 +12,7 @@ BatchLoader::BatchLoader(const DatasetInfo& info, ComputeDevice& compute_device,
     : info_(info), compute_device_(compute_device), device_(device) {
   at::Tensor scaled = at::empty({256}, at::kFloat);
   float* const values = scaled.data_ptr<float>();
-  // By the processor on every machine: the same values everywhere.
+  // Always computed by the processor, so that the values are the same everywhere.
   for (std::int64_t value = 0; value < scaled.numel(); ++value)
     values[value] = (static_cast<float>(value) / 255.0F - info.mean) / info.deviation;
   scaled_ = scaled.to(device);
@@ -76,7 +76,7 @@ void BatchLoader::upload(std::span<const std::byte> records) {
 
 void BatchLoader::decode_there(Block& block) {
   block.copied.await();
-  batch_ = {};  // its memory may be taken for the new one, unless backward still needs it
+  batch_ = {};  // its memory may be reused for the new one, unless backward still needs it
   const auto record = static_cast<std::int64_t>(record_bytes());
   const at::Tensor raw = tensor_over(block.own.data(), {samples_, record}, at::kByte, device_);
   batch_.labels = raw.select(1, 0).to(at::kLong);

@@ -1,5 +1,5 @@
-// Batches on their way from records to the pixels and labels that a network takes: decoded by the processor,
-// or copied beside a device's queue and decoded there.
+// Converts batches of records to the pixels and labels that a network reads: decoded by the processor, or
+// copied to a device outside its queue and decoded there.
 #pragma once
 
 #include <ATen/ATen.h>
@@ -21,14 +21,15 @@ struct Batch {
 
 class BatchLoader {
  public:
-  /// `device`: where libtorch computes with the compute device's memory. That must outlive this.
+  /// `device`: where libtorch computes with the compute device's memory. The compute device must outlive
+  /// this.
   BatchLoader(const DatasetInfo& info, ComputeDevice& compute_device, at::Device device);
   BatchLoader(const BatchLoader&) = delete;
   BatchLoader& operator=(const BatchLoader&) = delete;
   ~BatchLoader();
 
   std::size_t record_bytes() const { return static_cast<std::size_t>(info_.record_bytes().count()); }
-  /// Takes records, which may change afterwards. `in_use`: somebody still reads the batch before.
+  /// Reads records, which may change afterwards. `in_use`: the batch before is still being read.
   void load(std::span<const std::byte> records, bool in_use);
   /// Samples of the last load; 0 before the first.
   std::int64_t samples() const { return samples_; }
@@ -36,12 +37,12 @@ class BatchLoader {
   const Batch& batch();
 
  private:
-  /// A batch of records on its way to the device.
+  /// A batch of records that is being copied to the device.
   struct Block {
     PinnedArray<std::byte> pinned;
     DeviceArray<std::byte> own;
     OwnedMark copied;
-    OwnedMark decoded;  ///< and `own` may change
+    OwnedMark decoded;  ///< from here on `own` may change
   };
 
   void check_labels(std::span<const std::byte> records) const;

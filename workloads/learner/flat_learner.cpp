@@ -39,7 +39,7 @@ void FlatLearner::begin_with(std::span<const float> values) {
   copy_and_await(compute_device_, model_.data(), values.data(), values.size_bytes());
 }
 
-/// Tells of a lack of memory in the user's terms. `images`: how many at once.
+/// Reports a lack of memory in the user's terms. `images`: the batch size.
 template <class Work>
 void FlatLearner::within_memory(std::int64_t images, const Work& work) const {
   try {
@@ -47,17 +47,17 @@ void FlatLearner::within_memory(std::int64_t images, const Work& work) const {
   } catch (const std::exception& error) {
     const auto* lack = dynamic_cast<const NoMemoryError*>(&error);
     if (lack != nullptr && lack->of_host()) throw;
-    if (dynamic_cast<const c10::OutOfMemoryError*>(&error) == nullptr && !tells_of_no_memory(error.what()))
+    if (dynamic_cast<const c10::OutOfMemoryError*>(&error) == nullptr && !is_no_memory_message(error.what()))
       throw;
     throw WorldError(no_memory_message(error.what(), setting_, images, compute_device_.name()));
   }
 }
 
-/// Whatever libtorch computes for this learner goes through here.
+/// Every computation of libtorch for this learner goes through here.
 template <class Work>
 void FlatLearner::compute(std::int64_t images, const Work& work) {
   mode_.apply();
-  // A GPU's libtorch queues its work behind the device's; the processor would overtake it.
+  // On a GPU, libtorch queues its work after the device's; the processor would overtake it.
   if (!setting_.gpu) compute_device_.finish();
   within_memory(images, work);
 }
@@ -131,7 +131,7 @@ EvaluationResult FlatLearner::evaluate(std::span<const std::byte> records) {
   const std::size_t chunk = record * evaluation_batch;
   EvaluationResult result;
   compute(evaluation_batch, [&] {
-    // Added up where they are, and fetched once: each fetch would wait for the device.
+    // Summed on the device and fetched once: each fetch would wait for the device.
     at::Tensor loss = at::zeros({}, at::TensorOptions(at::kDouble).device(device()));
     at::Tensor correct = at::zeros({}, at::TensorOptions(at::kLong).device(device()));
     for (auto rest = records; !rest.empty(); rest = rest.subspan(std::min(chunk, rest.size()))) {

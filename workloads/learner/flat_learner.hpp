@@ -1,5 +1,5 @@
-// What every learner on libtorch does alike: flat model and gradient, batches, the order of buckets, and
-// evaluation. The network itself is a derived class's.
+// The common part of all learners on libtorch: flat model and gradient, batches, the order of buckets, and
+// evaluation. A derived class has the network.
 #pragma once
 
 #include <ATen/ATen.h>
@@ -35,9 +35,10 @@ class FlatLearner : public Learner {
  protected:
   FlatLearner(const LearnerSetting& setting, ModelDescription description, ComputeDevice& compute_device);
 
-  /// Mean loss of a training step, with what differentiate needs of it. `random`: of this replica and step.
+  /// Mean loss of a training step; keeps what differentiate needs. `random`: of this replica and step.
   virtual at::Tensor train(const at::Tensor& pixels, const at::Tensor& labels, Rng random) = 0;
-  /// Gradients of a bucket's trained tensors into their windows. In the order of buckets after train.
+  /// Writes the gradients of a bucket's trained tensors into their windows. Called in the order of buckets
+  /// after train.
   virtual void differentiate(int bucket) = 0;
   /// Outputs in evaluation; called without autograd.
   virtual at::Tensor evaluate_pixels(const at::Tensor& pixels) = 0;
@@ -46,9 +47,9 @@ class FlatLearner : public Learner {
   at::Device device() const { return mode_.device; }
   /// Pre: as many values as elements.
   void begin_with(std::span<const float> values);
-  /// Where a tensor lives in what the network computes with, and where its gradient does. By address rather
-  /// than as views of one tensor: those share one version counter, and autograd would take the change of a
-  /// running statistic for a change of the weights.
+  /// The memory of a tensor and of its gradient. By address rather than as views of one tensor: views share
+  /// one version counter, so autograd would mistake the change of a running statistic for a change of the
+  /// weights.
   at::Tensor window_of_model(const TensorDescription& tensor) const { return window(model_, tensor); }
   at::Tensor window_of_gradient(const TensorDescription& tensor) const { return window(gradient_, tensor); }
 
@@ -76,11 +77,11 @@ class FlatLearner : public Learner {
   std::function<void(int bucket)> after_backward_;
   std::uint64_t random_seed_;
   std::uint64_t steps_ = 0;         ///< forwards so far
-  int next_bucket_ = -1;            ///< whose turn backward is; -1 before the first forward
+  int next_bucket_ = -1;            ///< the next bucket of backward; -1 before the first forward
   int calculated_ = 0;              ///< buckets whose backward has been queued
-  OwnedMark ahead_;                 ///< where that of the last of them ends, if its turn has not come
+  OwnedMark ahead_;                 ///< end of the last queued backward, if its bucket was not requested yet
   at::Tensor loss_;                 ///< of the last forward
-  PinnedArray<std::byte> fetched_;  ///< the same, as the queue brings it; none on the host
+  PinnedArray<std::byte> fetched_;  ///< the same, copied by the queue; empty on the host
   OwnedMark fetching_;
 };
 

@@ -1,6 +1,6 @@
 // Real mathematics behind a plain interface: one replica of a model with flat, bucketed parameters and
-// gradients. The only implementation uses libtorch and lives beside this file; no libtorch header passes this
-// one.
+// gradients. The only implementation uses libtorch and is in this folder; this header includes none of
+// libtorch.
 #pragma once
 
 #include <cstddef>
@@ -25,8 +25,8 @@ struct EvaluationResult {
 };
 
 /// One replica. Not thread-safe; several instances coexist. Uses one thread. On a device that is not the
-/// host, `load`, `forward` and `backward` only queue what is to be done. Errors: WorldError where the device
-/// has no memory for it, from any of them.
+/// host, `load`, `forward` and `backward` only queue work. Errors: NoMemoryError from any of them when the
+/// device has too little memory.
 class Learner {
  public:
   virtual ~Learner() = default;
@@ -39,21 +39,21 @@ class Learner {
   /// backward of their bucket.
   virtual std::span<float> gradient() = 0;
 
-  /// Takes a batch of records (Dataset::record_bytes each), which may change afterwards: decodes pixels to
+  /// Reads a batch of records (Dataset::record_bytes each), which may change afterwards: decodes pixels to
   /// [0, 1] and normalises them.
   virtual void load(std::span<const std::byte> records) = 0;
-  /// Forward over the loaded batch, a training step: dropout leaves out other values each time.
+  /// Forward over the loaded batch, a training step: dropout omits different values each time.
   virtual void forward() = 0;
-  /// Mean loss of the last forward; waits for that. Pre: there was one.
+  /// Mean loss of the last forward; waits for it. Pre: forward was called.
   virtual double loss() = 0;
   /// Backward through one bucket; call for buckets 0, 1, ... in order, after forward. On a device that is not
-  /// the host, also queues the next bucket's, so that the device has work while others wait for this one, and
-  /// says where this one's ends (ComputeDevice::end_kernel_at).
+  /// the host, also queues the next bucket's, so that the device has work while the rank waits for this one,
+  /// and marks the end of this one (ComputeDevice::end_kernel_at).
   virtual void backward(int bucket) = 0;
-  /// `hook` is called for every bucket from now on when its backward is queued, and before it is done: what
-  /// it queues belongs to that backward.
+  /// `hook` is called for every bucket from now on after its backward was queued; the work that it queues
+  /// belongs to that backward.
   virtual void after_backward(std::function<void(int bucket)> hook) = 0;
-  /// The next forward is that of step number `step`, counted from 0: dropout leaves out what it does there.
+  /// The next forward is that of step number `step`, counted from 0: dropout omits the values of that step.
   virtual void begin_at(std::int64_t step) = 0;
   /// Evaluates on records without touching gradient or statistics.
   virtual EvaluationResult evaluate(std::span<const std::byte> records) = 0;
@@ -61,13 +61,13 @@ class Learner {
 
 /// Model and gradient live in the memory of `device`, which must outlive the learner. Without a GPU the
 /// processor computes and must be able to look into that memory.
-/// Errors: ConfigError for an unknown model or file, an image shape that it cannot take, or a build without
-/// libtorch; WorldError for a GPU that libtorch does not see, NoMemoryError without memory.
+/// Errors: ConfigError for an unknown model or file, an unsupported image shape, or a build without
+/// libtorch; WorldError for a GPU that libtorch does not find, NoMemoryError.
 std::unique_ptr<Learner> make_learner(const LearnerSetting& setting, ComputeDevice& device);
-/// GPUs on which learners can compute; 0 in a build without libtorch, or with one for processors only.
+/// GPUs on which learners can compute; 0 in a build without libtorch, or with one without CUDA.
 int learner_gpus();
-/// Does now what the first use of a learner or a checkpoint does first, which takes a second. In a build
-/// without libtorch it does nothing.
+/// Loads libtorch, which takes a second and would otherwise happen on the first use of a learner or
+/// checkpoint. Does nothing in a build without libtorch.
 void prepare_learner();
 /// Sizes and flops only, derived from the same definition. Those of a TorchScript file need libtorch.
 /// Errors: ConfigError as make_learner.
@@ -79,9 +79,9 @@ struct Checkpoint {
   std::int64_t step = 0;
   std::vector<float> values;
 };
-/// Writes tensor by tensor, so that another cut into buckets reads it, and so does PyTorch: torch.load(path)
-/// is a dict with "model", "step" and "state_dict". Written aside and renamed. Pre: the values are in the
-/// layout of `model`. Errors: WorldError when it cannot be written.
+/// Writes tensor by tensor, so that other bucket sizes and PyTorch can read it: torch.load(path) is a dict
+/// with "model", "step" and "state_dict". Written atomically. Pre: the values are in the layout of `model`.
+/// Errors: WorldError when it cannot be written.
 void save_checkpoint(const std::string& path, const Checkpoint& checkpoint, const ModelDescription& model);
 /// The values in the layout of `model`.
 /// Errors: ConfigError when missing, corrupt, or of another model than `model` (naming both).

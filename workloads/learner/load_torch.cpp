@@ -1,21 +1,30 @@
-// The learner and its checkpoints, from the library with libtorch once they are asked for.
+// The learner and its checkpoints, from the library with libtorch, which is loaded on first use.
 #include <dlfcn.h>
 
-#include "workloads/learner/concurrent_program.hpp"
+#include <filesystem>
+
 #include "workloads/learner/torch_library.hpp"
 #include "workloads/model/plan.hpp"
 
 namespace tandem {
 namespace {
 
+/// The library lies in the folder of the running program.
+std::filesystem::path library_path() {
+  std::error_code error;
+  const auto program = std::filesystem::read_symlink("/proc/self/exe", error);
+  if (error) throw WorldError("cannot find this program: /proc/self/exe: " + error.message());
+  return program.parent_path() / torch_library_name;
+}
+
 const TorchFunctions& load_torch() {
-  const auto path = path_beside_program(torch_library_name);
-  // Global, so that the learner can find a function of the BLAS that libtorch brings along.
+  const auto path = library_path();
+  // Global, so that the learner can find a function of the BLAS that libtorch contains.
   void* const library = dlopen(path.c_str(), RTLD_LAZY | RTLD_GLOBAL);
   void* const entry = library == nullptr ? nullptr : dlsym(library, torch_functions_name);
   if (entry == nullptr)
-    throw WorldError(std::string("real math needs the library with libtorch beside this program: ") +
-                     dlerror());
+    throw WorldError(
+        std::string("real math needs the library with libtorch in the folder of this program: ") + dlerror());
   return *reinterpret_cast<TorchFunctionsOf>(entry)();
 }
 

@@ -1,4 +1,4 @@
-// Stands in for the learner where libtorch was not found: says so when real math is asked for.
+// Replaces the learner in a build without libtorch: real math ends in an error that says so.
 #include "workloads/model/plan.hpp"
 
 namespace tandem {

@@ -7,7 +7,7 @@
 namespace tandem {
 namespace {
 
-/// The amount with its unit that the first of these phrases has; bytes may come without one.
+/// The amount and its unit in the first of these phrases that matches; bytes may have no unit.
 std::optional<std::string> amount_in(const std::string& text, std::initializer_list<const char*> phrases) {
   for (const char* phrase : phrases) {
     std::smatch found;
@@ -23,7 +23,7 @@ std::optional<std::string> amount_in(const std::string& text, std::initializer_l
 
 }  // namespace
 
-bool tells_of_no_memory(std::string_view complaint) {
+bool is_no_memory_message(std::string_view complaint) {
   constexpr std::string_view words[] = {"out of memory", "can't allocate memory", "bad_alloc",
                                         "_STATUS_ALLOC_FAILED",  // cuBLAS, and cuDNN before 9
                                         "_ALLOCATION_FAILED"};   // cuDNN 9
@@ -34,15 +34,15 @@ bool tells_of_no_memory(std::string_view complaint) {
 std::string no_memory_message(std::string_view complaint, const LearnerSetting& setting, std::int64_t batch,
                               const std::string& device) {
   const std::string text(complaint);
-  const auto asked = amount_in(text, {"[Tt]ried to allocate " TANDEM_AMOUNT, "asked for " TANDEM_AMOUNT});
+  const auto asked = amount_in(text, {"[Tt]ried to allocate " TANDEM_AMOUNT, "requested " TANDEM_AMOUNT});
   const auto free =
       amount_in(text, {TANDEM_AMOUNT " of [0-9]+ are free", TANDEM_AMOUNT " is free", TANDEM_AMOUNT " free"});
-  std::string message = "'" + setting.model + "' with " + std::to_string(batch) +
-                        " images at once: " + device + " is out of memory";
-  if (asked) message += ", asked for " + *asked;
+  std::string message = "'" + setting.model + "' with batches of " + std::to_string(batch) +
+                        " images: " + device + " is out of memory";
+  if (asked) message += ", requested " + *asked;
   if (free) message += (asked ? " with " : ", with ") + *free + " free";
-  message += "; take a smaller workload.batch";
-  return message + (setting.precision == Precision::bf16 ? "" : " or workload.precision bf16");
+  message += "; reduce workload.batch";
+  return message + (setting.precision == Precision::bf16 ? "" : " or set workload.precision to bf16");
 }
 
 #undef TANDEM_AMOUNT

@@ -1,5 +1,5 @@
-// What to say when a device has no memory left for a step, and how to tell. Knows no libtorch, only how it
-// and CUDA complain.
+// Recognises the messages of libtorch and CUDA about a lack of memory, and turns them into an error for the
+// user. Does not use libtorch.
 #pragma once
 
 #include <string>
@@ -9,11 +9,11 @@
 
 namespace tandem {
 
-/// True for the words in which libtorch, CUDA, its libraries or the processor's allocator say so.
-bool tells_of_no_memory(std::string_view complaint);
+/// True for messages of libtorch, CUDA, its libraries or the processor's allocator about a lack of memory.
+bool is_no_memory_message(std::string_view complaint);
 
-/// One line: model, batch, device, what was asked for and what was free as far as the complaint says it, and
-/// what to do.
+/// One line: model, batch, device, the requested and the free memory if the complaint contains them, and what
+/// helps.
 std::string no_memory_message(std::string_view complaint, const LearnerSetting& setting, std::int64_t batch,
                               const std::string& device);
 

@@ -96,7 +96,7 @@ class ScriptLearner final : public FlatLearner {
 
  private:
   at::Tensor train(const at::Tensor& pixels, const at::Tensor& labels, Rng random) override {
-    // Modules draw from the generator that all of libtorch shares.
+    // Modules draw from libtorch's global generator.
     seed_libtorch(device(), random.next());
     const at::Tensor outputs = script_.run(pixels, /*training=*/true).to(at::kFloat);
     const at::Tensor loss = at::cross_entropy_loss(outputs, labels);
@@ -194,7 +194,7 @@ ModelDescription describe_torch_script(const LearnerSetting& setting) {
   if (!outputs.requires_grad())
     throw ConfigError("model '" + setting.model +
                       "': expected parameters that its outputs depend on, found none (a frozen module has "
-                      "constants in their place)");
+                      "constants instead)");
   const BackwardGraph graph(outputs.sum());
   const auto placed = place_tensors(tensors, graph);
 

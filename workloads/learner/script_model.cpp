@@ -11,11 +11,12 @@
 #include <sstream>
 
 #include "policies/vocabulary/check.hpp"
+#include "workloads/data/zip_check.hpp"
 
 namespace tandem {
 namespace {
 
-/// libtorch tells the whole way to the error; its last line is the error itself.
+/// libtorch prints the call stack of an error; the last line is the error itself.
 std::string reason_of(const std::exception& error) {
   const auto* own = dynamic_cast<const c10::Error*>(&error);
   std::istringstream text(own != nullptr ? own->what_without_backtrace() : error.what());
@@ -34,16 +35,23 @@ std::string to_text(at::IntArrayRef shape) {
 torch::jit::Module load(const std::string& path, at::Device device) {
   if (std::ifstream file(path); !file)
     throw ConfigError("model '" + path + "' cannot be opened: " + std::strerror(errno));
+  const auto fail = [&](const std::string& reason) {
+    throw ConfigError("model '" + path +
+                      "': expected a TorchScript module, as torch.jit.save writes it, found a damaged or "
+                      "different file: " +
+                      reason);
+  };
+  // libtorch crashes on some damaged files.
+  if (const auto flaw = find_zip_flaw(path)) fail(*flaw);
   try {
     return torch::jit::load(path, device);
   } catch (const std::exception& error) {
-    throw ConfigError("model '" + path +
-                      "': expected a TorchScript module, as torch.jit.save writes it, found " +
-                      "a file that is none: " + reason_of(error));
+    fail(reason_of(error));
   }
+  return torch::jit::Module();
 }
 
-/// The module that holds a tensor of a name like "layer1.0.weight", and the name that it has there.
+/// The module that contains a tensor with a name like "layer1.0.weight", and the tensor's name there.
 std::pair<torch::jit::Module, std::string> owner_of(const torch::jit::Module& module,
                                                     const std::string& name) {
   const auto dot = name.find('.');
@@ -73,14 +81,14 @@ std::vector<ScriptTensor> ScriptModel::tensors() const {
 }
 
 at::Tensor ScriptModel::run(const at::Tensor& pixels, bool training) {
-  // Optimised graphs hide several operations behind one, and are others in the third step than in the first.
+  // Optimised graphs merge operations, and differ between the first and the third step.
   const torch::jit::GraphOptimizerEnabledGuard plain(false);
   module_.train(training);
   c10::IValue output;
   try {
     output = module_.forward({pixels});
   } catch (const std::exception& error) {
-    throw ConfigError("model '" + name_ + "' cannot take images of " + to_text(pixels.sizes().slice(1)) +
+    throw ConfigError("model '" + name_ + "' does not accept images of " + to_text(pixels.sizes().slice(1)) +
                       ": " + reason_of(error));
   }
   const bool fits = output.isTensor() && output.toTensor().dim() == 2 &&

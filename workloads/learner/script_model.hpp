@@ -12,20 +12,20 @@ namespace tandem {
 
 struct ScriptTensor {
   std::string name;
-  at::Tensor value;  ///< the module's own: what changes it in place changes the module
+  at::Tensor value;  ///< the module's own: a change in place changes the module
   bool trained;      ///< a parameter that needs a gradient
 };
 
 class ScriptModel {
  public:
-  /// Errors: ConfigError when the file is missing or no TorchScript.
+  /// Errors: ConfigError when the file is missing or not TorchScript.
   ScriptModel(const LearnerSetting& setting, at::Device device);
 
   /// Parameters and buffers of real numbers in the module's order, each once.
   std::vector<ScriptTensor> tensors() const;
-  /// One row of values an image. Errors: ConfigError when the module fails or gives something else.
+  /// One row of values per image. Errors: ConfigError when the module fails or returns something else.
   at::Tensor run(const at::Tensor& pixels, bool training);
-  /// The value of a tensor now, and another one in its place.
+  /// Returns the current value of a tensor, and replaces it.
   at::Tensor get(const std::string& name) const;
   void set(const std::string& name, const at::Tensor& value);
 

@@ -1,4 +1,4 @@
-// Checkpoints in PyTorch's own file format. The unpickler of libtorch reads data only, it runs nothing.
+// Checkpoints in PyTorch's own file format. libtorch's unpickler reads data only and runs no code.
 #include <ATen/ATen.h>
 #include <torch/csrc/jit/serialization/pickle.h>
 
@@ -9,6 +9,7 @@
 #include <fstream>
 #include <iterator>
 
+#include "workloads/data/zip_check.hpp"
 #include "workloads/learner/torch_learner.hpp"
 
 namespace tandem {
@@ -16,7 +17,7 @@ namespace {
 
 using StateDict = c10::Dict<std::string, at::Tensor>;
 
-/// Leaves either the whole file or what was there before.
+/// Atomic: leaves the complete new file, or the old one.
 void write_whole(const std::string& path, const std::vector<char>& bytes) {
   const std::string aside = path + ".partial";
   {
@@ -34,16 +35,22 @@ c10::IValue read_archive(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   if (!file) throw ConfigError("checkpoint '" + path + "' cannot be opened: " + std::strerror(errno));
   const std::vector<char> bytes((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+  const auto fail = [&](const std::string& reason) {
+    throw ConfigError("checkpoint '" + path + "' is corrupt: expected a file of torch.save, found " +
+                      std::to_string(bytes.size()) + " other bytes" + reason);
+  };
+  // libtorch crashes on some damaged files.
+  if (const auto flaw = find_zip_flaw(path)) fail(" (" + *flaw + ")");
   try {
     return torch::jit::pickle_load(bytes);
   } catch (const std::exception&) {
-    throw ConfigError("checkpoint '" + path + "' is corrupt: expected a file of torch.save, found " +
-                      std::to_string(bytes.size()) + " bytes that are none");
+    fail("");
   }
+  return {};
 }
 
 [[noreturn]] void fail_entry(const std::string& path, const std::string& entry) {
-  throw ConfigError("checkpoint '" + path + "' is not one of Tandem: expected entry '" + entry +
+  throw ConfigError("checkpoint '" + path + "' was not written by Tandem: expected entry '" + entry +
                     "', found none of that type");
 }
 

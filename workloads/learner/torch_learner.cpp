@@ -1,5 +1,5 @@
 // The learner of the catalogue's models. The network is the plan's layers applied to tensors that are windows
-// into the flat model; autograd is cut between segments, so that each bucket's backward is a call of its own.
+// into the flat model; autograd is cut between segments, so that each bucket's backward is a separate call.
 #include "workloads/learner/torch_learner.hpp"
 
 #include <torch/csrc/autograd/autograd.h>
@@ -28,12 +28,12 @@ class TorchLearner final : public FlatLearner {
 
  private:
   at::Tensor train(const at::Tensor& pixels, const at::Tensor& labels, Rng random) override {
-    // A GPU draws itself what dropout leaves out.
+    // A GPU draws the values that dropout omits itself.
     if (device().is_cuda()) seed_libtorch(device(), random.next());
     const Network network(tensors_, &random);
     at::Tensor x = in_order_for_network(pixels);
     for (std::size_t segment = 0; segment < stretches_.size(); ++segment) {
-      // Cut from what comes before; nobody asks for the gradient of the images.
+      // Detached from the layers before; the gradient of the images is not needed.
       x = x.detach();
       if (segment > 0) x.requires_grad_(true);
       stretches_[segment].input = x;
@@ -58,7 +58,7 @@ class TorchLearner final : public FlatLearner {
     return x;
   }
 
-  /// Tensor cores multiply halves with the channels of a place side by side, which what follows keeps up.
+  /// Tensor cores need adjacent channels for 16-bit products; later layers keep this memory format.
   at::Tensor in_order_for_network(const at::Tensor& pixels) const {
     const bool on_tensor_cores = device().is_cuda() && mode().precision == Precision::bf16;
     return on_tensor_cores ? pixels.contiguous(at::MemoryFormat::ChannelsLast) : pixels;
@@ -69,7 +69,7 @@ class TorchLearner final : public FlatLearner {
     at::Tensor input;
     at::Tensor output;
   };
-  /// A trained tensor and the window of the flat gradient that is its own.
+  /// A trained tensor and its window of the flat gradient.
   struct Trained {
     at::Tensor tensor;
     at::Tensor gradient;
@@ -86,8 +86,8 @@ class TorchLearner final : public FlatLearner {
     }
   }
 
-  /// Copies each gradient while it is still in the processor's cache: that is why segments, not buckets, are
-  /// cut.
+  /// Copies each gradient while it is still in the processor's cache, which is why autograd is cut into
+  /// segments, not buckets.
   void differentiate_segment(std::size_t segment) {
     const Stretch stretch = std::exchange(stretches_[segment], {});
     const auto& trained = trained_[segment];
@@ -116,7 +116,7 @@ std::unique_ptr<Learner> make_torch_learner(const LearnerSetting& setting, Compu
   } catch (const NoMemoryError&) {
     throw;
   } catch (const std::exception& error) {
-    if (!tells_of_no_memory(error.what())) throw;
+    if (!is_no_memory_message(error.what())) throw;
     // libtorch's stack frames follow.
     const std::string complaint = error.what();
     throw NoMemoryError(complaint.substr(0, complaint.find('\n')), setting.gpu == std::nullopt);

@@ -1,5 +1,5 @@
-// What is made with libtorch, for the library that links it and for tests. No libtorch header passes this
-// one.
+// The functions that use libtorch, for the library that links it and for tests. Includes no header of
+// libtorch.
 #pragma once
 
 #include <memory>

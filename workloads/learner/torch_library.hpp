@@ -1,6 +1,6 @@
-// The library that links libtorch, as the programs see it. They load it when real mathematics is first asked
-// for: libtorch takes a second to load, and most of what Tandem does goes without. No libtorch header passes
-// this one.
+// The interface of the library that links libtorch. Programs load it on the first use of real math, because
+// libtorch takes a second to load and most commands do not need it. Includes no header of
+// libtorch.
 #pragma once
 
 #include <memory>
@@ -10,7 +10,7 @@
 
 namespace tandem {
 
-/// What the functions of the same names in learner.hpp do.
+/// The functions of the same names in learner.hpp.
 struct TorchFunctions {
   std::unique_ptr<Learner> (*make_learner)(const LearnerSetting&, ComputeDevice&);
   ModelDescription (*describe_script)(const LearnerSetting&);
@@ -19,7 +19,7 @@ struct TorchFunctions {
   int (*learner_gpus)();
 };
 
-/// The name of the library's file, beside the programs, and of its one function, of type TorchFunctionsOf.
+/// The library's file, in the folder of the programs, and its only function, of type TorchFunctionsOf.
 constexpr const char* torch_library_name = "libtandem_torch.so";
 constexpr const char* torch_functions_name = "tandem_torch_functions";
 using TorchFunctionsOf = const TorchFunctions* (*)();

@@ -44,8 +44,8 @@ void set_autocast_dtype(at::DeviceType device, at::ScalarType type) {
 
 #endif
 
-/// libtorch 2.9 warns whoever sets TF32 like this that Python has new names for it, which no user of Tandem
-/// can heed; the new ones alone would leave it with two opinions.
+/// Suppresses a warning: libtorch 2.9 asks Python users for other names of the TF32 settings. Setting only
+/// those would leave the old settings in contradiction.
 void allow_tf32(at::Context& context, bool allowed) {
 #if TANDEM_TORCH_SINCE(2, 0)
   struct Silence final : c10::WarningHandler {
@@ -57,7 +57,7 @@ void allow_tf32(at::Context& context, bool allowed) {
   context.setAllowTF32CuDNN(allowed);
 }
 
-/// Deterministic algorithms would have new memory filled, which costs time and changes nothing here.
+/// Deterministic mode would also fill new memory, which costs time and changes nothing here.
 void leave_new_memory_as_it_is() {
 #if TANDEM_TORCH_SINCE(2, 2)
   at::globalContext().setDeterministicFillUninitializedMemory(false);
@@ -71,7 +71,7 @@ void use_one_thread() {
   std::call_once(once, [] {
     at::set_num_threads(1);
     at::set_num_interop_threads(1);
-    // OpenBLAS keeps its own threads, which libtorch does not know of; another BLAS does not have this
+    // OpenBLAS has its own threads, which libtorch does not control; another BLAS does not have this
     // function.
     if (void* found = dlsym(RTLD_DEFAULT, "openblas_set_num_threads"))
       reinterpret_cast<void (*)(int)>(found)(1);
@@ -86,12 +86,12 @@ at::Device torch_device(const LearnerSetting& setting) {
   const std::string wanted = "real math on cuda:" + std::to_string(*setting.gpu);
   if (!at::hasCUDA())
     throw WorldError(wanted + " needs a libtorch with CUDA, and this one (" + TORCH_VERSION +
-                     ") is for the processor only: build with that of PyTorch (CMAKE_PREFIX_PATH)");
+                     ") was built without CUDA: build Tandem with PyTorch's (CMAKE_PREFIX_PATH)");
   const auto gpus = at::getNumGPUs();
   if (*setting.gpu < 0 || static_cast<std::size_t>(*setting.gpu) >= gpus)
-    throw WorldError(wanted + ": libtorch sees " + std::to_string(gpus) +
-                     " GPUs (CUDA_VISIBLE_DEVICES chooses among those there)");
-  // Before cuBLAS is first used; as large as what libtorch takes on new GPUs anyway.
+    throw WorldError(wanted + ": libtorch finds " + std::to_string(gpus) +
+                     " GPUs (CUDA_VISIBLE_DEVICES selects them)");
+  // To be set before the first use of cuBLAS; the size that libtorch uses on new GPUs anyway.
   if (setting.deterministic) setenv("CUBLAS_WORKSPACE_CONFIG", ":4096:8", /*overwrite=*/0);
   return {at::kCUDA, static_cast<at::DeviceIndex>(*setting.gpu)};
 }
@@ -113,7 +113,7 @@ void TorchMode::apply() const {
   at::Context& context = at::globalContext();
   context.setBenchmarkCuDNN(!deterministic);
   context.setDeterministicCuDNN(deterministic);
-  // An operation that has no deterministic algorithm goes on with a warning.
+  // An operation without a deterministic algorithm only warns.
   context.setDeterministicAlgorithms(deterministic, /*warn_only=*/true);
   leave_new_memory_as_it_is();
   allow_tf32(context, precision == Precision::tf32 && device.is_cuda());
@@ -131,7 +131,7 @@ Autocast::Autocast(const TorchMode& mode)
 
 Autocast::~Autocast() {
   if (!active_) return;
-  // Parameters change between passes: what they were in bf16 must not outlive one.
+  // Parameters change between passes, so their bf16 copies must not outlive a pass.
   if (at::autocast::decrement_nesting() == 0) at::autocast::clear_cache();
   set_autocast_enabled(device_, was_enabled_);
   set_autocast_dtype(device_, type_before_);

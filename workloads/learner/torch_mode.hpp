@@ -1,5 +1,5 @@
-// How libtorch computes: on which device, how precisely, how reproducibly. What differs between versions of
-// libtorch is known here alone.
+// How libtorch computes: device, precision, reproducibility. All code that depends on the version of libtorch
+// is here.
 #pragma once
 
 #include <ATen/ATen.h>
@@ -10,20 +10,21 @@
 
 namespace tandem {
 
-/// Keeps libtorch to the thread that calls it, in the whole process. Before its first computation.
+/// Makes libtorch compute in the calling thread only, in the whole process. To be called before its first
+/// computation.
 void use_one_thread();
 
 /// Where libtorch computes. Errors: WorldError for a GPU that it does not have.
 at::Device torch_device(const LearnerSetting& setting);
 
-/// A tensor over somebody else's memory.
+/// A tensor over memory that it does not own.
 at::Tensor tensor_over(void* data, at::IntArrayRef shape, at::ScalarType type, at::Device device);
 
-/// Numbers that libtorch itself draws on a device are those of a seed from here on.
+/// Seeds libtorch's own random numbers on a device.
 void seed_libtorch(at::Device device, std::uint64_t seed);
 
-/// Settings of the whole process: to be applied before whatever a learner computes, since another learner may
-/// have others.
+/// Settings of the whole process: to be applied before each computation of a learner, because another learner
+/// may have changed them.
 struct TorchMode {
   at::Device device;
   Precision precision;
@@ -32,8 +33,8 @@ struct TorchMode {
   void apply() const;
 };
 
-/// While it lives, this thread's forward passes on the mode's device are computed in bf16 if that is its
-/// precision, with parameters and loss as they are. Not for backward.
+/// During its lifetime, this thread's forward passes on the mode's device compute in bf16 if that is the
+/// mode's precision; parameters and loss keep their type. Not for backward.
 class Autocast {
  public:
   explicit Autocast(const TorchMode& mode);

@@ -30,7 +30,7 @@ at::Tensor Network::apply(const Linear&, const at::Tensor* tensor, const at::Ten
 
 at::Tensor Network::apply(const BatchNorm& norm, const at::Tensor* tensor, const at::Tensor& x) const {
   const bool training = dropout_ != nullptr;
-  // Processors have not every operation that follows a normalisation in bf16 (backward of ReLU6, in libtorch
+  // On processors some operations after a normalisation do not exist in bf16 (backward of ReLU6 in libtorch
   // 1.13).
   const bool widened = x.scalar_type() == at::kBFloat16 && !x.is_cuda();
   return at::batch_norm(widened ? x.to(at::kFloat) : x, tensor[0], tensor[1], tensor[2], tensor[3], training,
@@ -39,9 +39,9 @@ at::Tensor Network::apply(const BatchNorm& norm, const at::Tensor* tensor, const
 
 at::Tensor Network::apply(const Dropout& dropout, const at::Tensor*, const at::Tensor& x) const {
   if (dropout_ == nullptr) return x;
-  // Drawn by the processor and copied, it would take longer than the rest of the layer.
+  // Drawing on the processor and copying would take longer than the rest of the layer.
   if (x.is_cuda()) return at::dropout(x, dropout.probability, /*train=*/true);
-  // By Tandem's own generator: the same on every machine.
+  // Drawn by Tandem's own generator: the same on every machine.
   const at::Tensor factors = at::empty(x.sizes(), at::kFloat);
   const auto kept = static_cast<float>(1.0 / (1.0 - dropout.probability));
   for (float& factor : std::span(factors.data_ptr<float>(), static_cast<std::size_t>(factors.numel())))

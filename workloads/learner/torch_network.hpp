@@ -1,5 +1,5 @@
-// Layers of a model definition applied to activations with libtorch. Keeps nothing from one batch to the
-// next.
+// Applies the layers of a model definition to activations with libtorch. Keeps no state between
+// batches.
 #pragma once
 
 #include <ATen/ATen.h>
@@ -14,8 +14,8 @@ namespace tandem {
 
 class Network {
  public:
-  /// `tensors`: those of the plan, in its order. `dropout`: draws what training leaves out, on a processor (a
-  /// GPU draws from libtorch's own generator); null in evaluation. Both must outlive the network.
+  /// `tensors`: those of the plan, in its order. `dropout`: draws the values that training omits, on a
+  /// processor (a GPU uses libtorch's own generator); null in evaluation. Both must outlive the network.
   Network(const std::vector<at::Tensor>& tensors, Rng* dropout) : tensors_(tensors), dropout_(dropout) {}
 
   at::Tensor run(const std::vector<Layer>& layers, at::Tensor x) const;
@@ -35,7 +35,7 @@ class Network {
     return at::avg_pool2d(x, pool.size, pool.stride, pool.padding);
   }
   at::Tensor apply(const AdaptiveAveragePool& pool, const at::Tensor*, const at::Tensor& x) const {
-    // The mean of each value alone; on GPUs libtorch's way to it is neither short nor deterministic.
+    // A mean over single values is the value; libtorch's kernel on GPUs is neither fast nor deterministic.
     if (x.size(2) == pool.outputs && x.size(3) == pool.outputs) return x;
     return at::adaptive_avg_pool2d(x, {pool.outputs, pool.outputs});
   }

@@ -1,5 +1,5 @@
-// The models by name, and what chooses one: all that a learner needs to know before it computes. Knows no
-// libtorch.
+// The models by name, and the setting that selects one, which is all that a learner needs before it computes.
+// Does not use libtorch.
 #pragma once
 
 #include <cstdint>
@@ -7,14 +7,11 @@
 #include <string>
 
 #include "policies/vocabulary/catalog.hpp"
+#include "policies/vocabulary/choices.hpp"
 #include "policies/vocabulary/units.hpp"
 #include "workloads/data/dataset.hpp"
 
 namespace tandem {
-
-/// How precisely a network computes; parameters, gradients and the loss are fp32 always. tf32: as fp32, but
-/// GPUs may round the factors of products to 10 bits. bf16: activations, and what is multiplied, in bf16.
-enum class Precision : std::uint8_t { fp32, tf32, bf16 };
 
 struct LearnerSetting {
   std::string model;       ///< a name of model_catalog(), or the path of a TorchScript file

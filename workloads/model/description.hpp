@@ -28,11 +28,11 @@ struct BucketDescription {
   std::int64_t statistics = 0;    ///< elements of running statistics
   Flops forward;                  ///< a sample
   Flops backward;                 ///< a sample
-  bool shares_statistics = true;  ///< whether they travel with the trained elements
+  bool shares_statistics = true;  ///< whether they are exchanged with the trained elements
   std::int64_t elements() const { return parameters + statistics; }
-  /// The first so many travel.
+  /// The number of first elements that are exchanged.
   std::int64_t exchanged() const { return parameters + (shares_statistics ? statistics : 0); }
-  /// Of what travels.
+  /// Size of the exchanged elements.
   Bytes bytes() const { return Bytes(exchanged() * 4); }
 };
 
@@ -44,8 +44,8 @@ struct ModelDescription {
   std::int64_t elements() const;
   std::int64_t parameters() const;
   Bytes bytes() const { return Bytes(elements() * 4); }
-  Flops forward() const;   ///< a sample, all buckets
-  Flops backward() const;  ///< a sample, all buckets
+  Flops forward() const;   ///< per sample, all buckets
+  Flops backward() const;  ///< per sample, all buckets
 };
 
 }  // namespace tandem

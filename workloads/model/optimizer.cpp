@@ -10,7 +10,7 @@
 namespace tandem {
 namespace {
 
-/// One who takes care of elements [first, first + elements) can step a stretch of `size` at `position`.
+/// Checks that [first, first + elements) contains a stretch of `size` at `position`.
 void check_stretch(std::size_t size, std::size_t gradient_size, std::int64_t position, std::int64_t first,
                    std::int64_t elements) {
   TANDEM_CHECK(size == gradient_size, size, gradient_size);

@@ -1,11 +1,12 @@
-// The optimiser's step over flat vectors in the memory of a compute device: what a server or a worker does
-// with a gradient. Knows neither the network nor where the gradient came from.
+// The optimiser's step over flat vectors in the memory of a compute device, for servers and workers.
+// Independent of the network and of the source of the gradient.
 #pragma once
 
 #include <cstdint>
 #include <span>
 #include <variant>
 
+#include "policies/vocabulary/choices.hpp"
 #include "workloads/model/description.hpp"
 #include "workloads/model/rate_schedule.hpp"
 #include "workloads/vectors/compute_device.hpp"
@@ -20,14 +21,14 @@ namespace tandem {
 /// layout (ModelDescription), also where only a stretch of it is kept.
 class Sgd {
  public:
-  /// Takes care of elements [first, first + elements) of the flat layout.
+  /// Responsible for elements [first, first + elements) of the flat layout.
   Sgd(double learning_rate, double momentum, double weight_decay, std::int64_t elements,
       std::int64_t first = 0, bool nesterov = false, ComputeDevice& device = host_device());
 
   ComputeDevice& device() const { return *device_; }
   void set_learning_rate(double learning_rate) { learning_rate_ = static_cast<float>(learning_rate); }
 
-  /// Steps all elements. Pre: both spans have as many elements as this takes care of.
+  /// Steps all elements. Pre: both spans have as many elements as this object.
   void apply(std::span<float> model, std::span<const float> gradient, double scale);
   /// Steps the stretch that begins at `position` of the flat layout. Pre: equal sizes, within this one's
   /// range.
@@ -45,9 +46,10 @@ class Sgd {
   FloatArray velocity_;  ///< empty without momentum
 };
 
-/// What an experiment says of its optimiser. Figures that its kind does not have are not used.
+/// The optimiser settings of an experiment. Values that its kind does not have are not used.
 struct OptimizerSetting {
-  enum class Kind : std::uint8_t { sgd, adam, adamw } kind = Kind::sgd;
+  using Kind = OptimizerKind;
+  Kind kind = Kind::sgd;
   double learning_rate = 0.01;
   double momentum = 0.0;
   bool nesterov = false;
@@ -60,18 +62,18 @@ struct OptimizerSetting {
 
 /// Adam as PyTorch defines it (no AMSGrad). In update t: g = scale * gradient + weight_decay * model;
 /// m = beta1 m + (1 - beta1) g; s = beta2 s + (1 - beta2) g g; model = model - learning_rate
-/// (m / (1 - beta1^t)) / (sqrt(s / (1 - beta2^t)) + epsilon). AdamW instead takes the decay from the model
-/// before: model = model - learning_rate * weight_decay * model. Source: Kingma and Ba, ICLR 2015; Loshchilov
+/// (m / (1 - beta1^t)) / (sqrt(s / (1 - beta2^t)) + epsilon). AdamW instead decays the model
+/// first: model = model - learning_rate * weight_decay * model. Source: Kingma and Ba, ICLR 2015; Loshchilov
 /// and Hutter, ICLR 2019. Positions as for Sgd.
 class Adam {
  public:
-  /// Takes care of elements [first, first + elements) of the flat layout. Pre: kind adam or adamw.
+  /// Responsible for elements [first, first + elements) of the flat layout. Pre: kind adam or adamw.
   Adam(const OptimizerSetting& setting, std::int64_t elements, std::int64_t first = 0,
        ComputeDevice& device = host_device());
 
   ComputeDevice& device() const { return *device_; }
 
-  /// Counts the update that the next stretches belong to.
+  /// Begins the update to which the next stretches belong.
   void begin_update(double learning_rate);
   /// Steps the stretch that begins at `position` of the flat layout. Pre: an update has begun; equal sizes,
   /// within this one's range.
@@ -93,10 +95,10 @@ class Adam {
   FloatArray square_;  ///< mean of their squares
 };
 
-/// The optimiser of an experiment at one who holds a model, with its state and its schedule.
+/// The optimiser of an experiment for one copy of a model, with its state and its schedule.
 class Optimizer {
  public:
-  /// Takes care of elements [first, first + elements) of the flat layout.
+  /// Responsible for elements [first, first + elements) of the flat layout.
   Optimizer(const OptimizerSetting& setting, std::int64_t elements, std::int64_t first = 0,
             ComputeDevice& device = host_device());
 
@@ -105,13 +107,13 @@ class Optimizer {
   }
   /// The learning rate of an update.
   double rate_at(UpdateTime time) const { return learning_rate_ * schedule_.factor(time); }
-  /// StartOffsets an update, of which the stretches come next. `weight`: how much it counts. Sgd weighs the
-  /// gradient; Adam, which does not see the size of gradients, weighs the step.
+  /// Begins an update, whose stretches follow. `weight`: the weight of the update. Sgd applies it to the
+  /// gradient; Adam, which is independent of the size of gradients, to the step.
   void begin_update(UpdateTime time, double weight = 1.0);
   /// Steps the stretch that begins at `position` of the flat layout, by scale * gradient. Pre: an update has
   /// begun; equal sizes, within this one's range.
   void apply(std::span<float> model, std::span<const float> gradient, double scale, std::int64_t position);
-  /// What later updates depend on. The learning rate is not part of it: each update brings its time.
+  /// The state on which later updates depend. Without the learning rate, which follows from an update's time.
   void serialise(StateArchive& state);
 
  private:
@@ -122,7 +124,7 @@ class Optimizer {
 };
 
 /// Steps a stretch of the flat layout that begins at `position` and may cross buckets: trained elements
-/// through `rule`, an Optimizer or an Sgd alone; running statistics that travel take the value
+/// through `rule`, an Optimizer or an Sgd alone; running statistics that are exchanged become
 /// scale * gradient (so a sum over N workers with scale 1/N is their mean), others stay. Pre: equal sizes,
 /// within the description and the range of `rule`.
 template <class Rule>

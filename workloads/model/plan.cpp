@@ -124,14 +124,14 @@ class Walk {
     shape_.channels = channels;
   }
 
-  /// What is left of height and width behind a window that moves over them.
+  /// Height and width after a window has moved over them.
   void slide(const std::string& layer, Extent window, std::int64_t stride, Extent padding) {
     const Extent room(shape_.height + 2 * padding.height - window.height,
                       shape_.width + 2 * padding.width - window.width);
     if (room.height < 0 || room.width < 0)
-      throw ConfigError("model '" + plan_.description.name + "' cannot take images of " + input_ + ": " +
-                        layer + " looks at " + std::to_string(window.height) + 'x' +
-                        std::to_string(window.width) + " points, but only " + to_text(shape_) +
+      throw ConfigError("model '" + plan_.description.name + "' does not accept images of " + input_ + ": " +
+                        layer + " has a window of " + std::to_string(window.height) + 'x' +
+                        std::to_string(window.width) + " pixels, but only " + to_text(shape_) +
                         " arrive there");
     shape_.height = room.height / stride + 1;
     shape_.width = room.width / stride + 1;
@@ -164,7 +164,7 @@ class Walk {
   bool first_weights_ = true;
 };
 
-/// Gathers segments [first, last) into the next bucket and gives their tensors a place.
+/// Puts segments [first, last) into the next bucket and gives their tensors positions.
 void add_bucket(ModelDescription& description, const std::vector<SegmentShare>& shares, std::size_t first,
                 std::size_t last) {
   auto& [name, tensors, buckets] = description;

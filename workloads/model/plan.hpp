@@ -1,5 +1,5 @@
-// Works out what a model definition means for given images: every tensor and its place in the flat layout,
-// the buckets, the flops, and the initial values. Pure arithmetic; knows no libtorch.
+// Plans a model definition for given images: every tensor and its position in the flat layout, the buckets,
+// the flops, and the initial values. Pure arithmetic without libtorch.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,7 @@
 
 namespace tandem {
 
-/// How a tensor begins: `centre` plus a uniform number in [-spread, spread).
+/// Initial values of a tensor: `centre` plus a uniform number in [-spread, spread).
 struct InitialValue {
   float centre = 0.0F;
   float spread = 0.0F;
@@ -26,19 +26,19 @@ struct ModelPlan {
   std::vector<InitialValue> initial_values;    ///< by tensor of the description
 };
 
-/// What one segment brings to its bucket: tensors [first, last) of the description, and its flops.
+/// The part of one segment in its bucket: tensors [first, last) of the description, and its flops.
 struct SegmentShare {
   std::size_t first;
   std::size_t last;
   Flops forward;
   Flops backward;
 };
-/// Gathers segments, given in forward order, from the last one on into buckets of at least `wanted` (0: one
-/// bucket), and gives every tensor its place. Returns the bucket of each segment.
+/// Collects segments (in forward order) from the last one on into buckets of at least `wanted` (0: one
+/// bucket), and gives every tensor its position. Returns the bucket of each segment.
 std::vector<int> cut_into_buckets(ModelDescription& description, const std::vector<SegmentShare>& shares,
                                   Bytes wanted);
 
-/// Errors: ConfigError for an unknown model or images that it cannot take.
+/// Errors: ConfigError for an unknown model or unsupported images.
 ModelPlan plan_model(const LearnerSetting& setting);
 
 /// The flat model of a seed. Depends on the seed and each tensor's position in the model alone, not on

@@ -8,7 +8,7 @@ namespace {
 
 double decayed(const RateSchedule& schedule, double rounds) {
   switch (schedule.decay) {
-    case RateSchedule::Decay::none:
+    case RateSchedule::Decay::constant:
       return 1.0;
     case RateSchedule::Decay::step:
       return std::pow(schedule.step_factor, std::floor(rounds / schedule.step_every));
@@ -28,7 +28,7 @@ double RateSchedule::factor(UpdateTime time) const {
   const double step = steps_per_round > 0 ? 1.0 / steps_per_round : 1.0;
   double rounds = static_cast<double>(time.round);
   if (steps_per_round > 0) rounds += step * time.local_steps;
-  // The first update is no more than one of the warm-up's steps above zero.
+  // The first update is at most one step of the warm-up above zero.
   const double warm = rounds < warmup_rounds ? (rounds + step) / (warmup_rounds + step) : 1.0;
   return warm * decayed(*this, rounds);
 }

@@ -1,15 +1,17 @@
-// How the learning rate changes while a training goes on: warm-up, then a decay, over the rounds of the job.
-// Pure arithmetic, so that all who hold a model and know the round take the same rate.
+// The learning rate over the rounds of a job: warm-up, then a decay. Pure arithmetic, so that every copy of
+// a model uses the same rate in the same round.
 #pragma once
 
 #include <cstdint>
 
+#include "policies/vocabulary/choices.hpp"
+
 namespace tandem {
 
-/// When an update of a model is made.
+/// The time of an update, in rounds and local steps.
 struct UpdateTime {
   std::int64_t round = 0;  ///< rounds that ended before it
-  int local_steps = 0;     ///< that a worker has taken in this round before it
+  int local_steps = 0;     ///< of the worker in this round before it
 };
 
 /// The factor on the learning rate. With r the rounds done, where a local step counts as its part of a round:
@@ -20,13 +22,14 @@ struct UpdateTime {
 ///   / 2.
 /// Pre: step_every > 0 with `step`, cosine_rounds > warmup_rounds with `cosine`.
 struct RateSchedule {
-  enum class Decay : std::uint8_t { none, step, cosine } decay = Decay::none;
+  using Decay = RateDecay;
+  Decay decay = Decay::constant;
   double warmup_rounds = 0.0;
   double step_every = 0.0;
   double step_factor = 1.0;
   double cosine_rounds = 0.0;
   double cosine_floor = 0.0;
-  int steps_per_round = 1;  ///< of whoever steps; 0: it varies, and the rate holds for a whole round
+  int steps_per_round = 1;  ///< of the worker or server; 0: varies, so the rate is constant within a round
 
   double factor(UpdateTime time) const;
 };

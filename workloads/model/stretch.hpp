@@ -1,4 +1,4 @@
-// A model's trained elements as a compression sees them: stretches made of tensors, or of their rows.
+// Divides a model's trained elements for compression: stretches of tensors, or of rows of tensors.
 #pragma once
 
 #include "policies/compression/codec.hpp"
@@ -7,9 +7,9 @@
 namespace tandem {
 
 /// Elements [begin, begin + elements) of the flat layout. A tensor is a matrix of its first extent by the
-/// product of the others; of one that is cut, whole rows stay a matrix, and what is left of rows at either
-/// end are parts of their own. A model without tensors, given by its sizes, counts as one nearly square
-/// matrix a stretch. Pre: all trained, and of one bucket.
+/// product of the others. If a tensor is cut, its complete rows stay a matrix, and incomplete rows at either
+/// end become separate parts. A model without tensors, given by its sizes, counts as one nearly square matrix
+/// per stretch. Pre: all trained, and of one bucket.
 compression::Stretch stretch_of(const ModelDescription& model, std::int64_t begin, std::int64_t elements);
 
 }  // namespace tandem

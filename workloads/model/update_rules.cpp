@@ -31,7 +31,7 @@ ChangeUpdate::ChangeUpdate(const sync::UpdateRule& rule, double global_rate, std
                            ComputeDevice& device)
     : device_(&device), rate_(global_rate) {
   if (const auto* tie = std::get_if<sync::ElasticTie>(&rule)) {
-    rate_ = tie->pull;  // as much as the workers give up
+    rate_ = tie->pull;  // the same share that the workers lose
     takes_sum_ = true;
   }
   const auto* outer = std::get_if<sync::OuterMomentum>(&rule);

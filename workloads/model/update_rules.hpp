@@ -1,5 +1,5 @@
-// The arithmetic of sync::UpdateRule over flat vectors, for whoever holds a model: a server's shard or a
-// worker. Positions are those of the memory that the object was made for.
+// The arithmetic of sync::UpdateRule over flat vectors, for a server's shard or a worker's model.
+// Positions are those in the memory of the object.
 #pragma once
 
 #include <cstdint>
@@ -11,12 +11,12 @@
 
 namespace tandem {
 
-/// Corrects gradients for their age. Any other rule than DelayCompensation corrects nothing.
+/// Corrects gradients for their age. Rules other than DelayCompensation change nothing.
 class DelayCompensator {
  public:
   DelayCompensator(const sync::UpdateRule& rule, std::int64_t elements,
                    ComputeDevice& device = host_device());
-  /// `model`: as it is now; `older`: what the rule says. Pre: equal sizes.
+  /// `model`: the current one; `older`: the one that the rule names. Pre: equal sizes.
   void correct(std::span<float> gradient, std::span<const float> model, std::span<const float> older,
                std::int64_t position);
   void serialise(StateArchive& state);
@@ -33,8 +33,8 @@ class ChangeUpdate {
  public:
   ChangeUpdate(const sync::UpdateRule& rule, double global_rate, std::int64_t elements,
                ComputeDevice& device = host_device());
-  /// StartOffsets an update, of which the stretches come next. `learning_rate`: of the round whose changes
-  /// these are.
+  /// Begins an update, whose stretches follow. `learning_rate`: of the round of these
+  /// changes.
   void begin_update(double learning_rate);
   /// model = base + the rule's step for the changes' sum, of which `share` times is their mean, times
   /// `scale`. `base` may be `model`.
@@ -49,8 +49,8 @@ class ChangeUpdate {
   float momentum_ = 0.0F;
   bool nesterov_ = false;
   bool follows_learning_rate_ = false;
-  double learning_rate_ = 0.0;  ///< of the update under way; 0 before the first
-  float kept_ = 0.0F;           ///< share of the velocity that goes into the update under way
+  double learning_rate_ = 0.0;  ///< of the current update; 0 before the first
+  float kept_ = 0.0F;           ///< share of the velocity that goes into the current update
   FloatArray velocity_;         ///< empty without momentum
 };
 

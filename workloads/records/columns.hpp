@@ -1,4 +1,6 @@
-// The columns of each CSV file of a result directory, named once for header, writing and reading.
+// What a journal holds, stated once: the columns of each kind of record, the file of each list of records,
+// and the key of each figure of a whole run. CSV files, summary.json and the wire between ranks all follow
+// from it.
 #pragma once
 
 #include <string>
@@ -9,7 +11,8 @@
 
 namespace tandem {
 
-// `R` is the record, const when it is written; `column(name, field)` is called for each column in order.
+/// `visit(record, column)` calls `column(name, field)` for each column in order. The record is const when it
+/// is written.
 template <class Record>
 struct Columns;
 
@@ -95,6 +98,28 @@ struct Columns<StalenessRecord> {
     column("samples", r.samples);
   }
 };
+
+/// Calls `list(file, is_optional, records)` for each list of records; an optional file is written only when
+/// it has a row.
+template <class J, class Visitor>
+void visit_lists(J& journal, Visitor&& list) {
+  list("steps.csv", false, journal.steps);
+  list("evaluations.csv", false, journal.evaluations);
+  list("caches.csv", false, journal.caches);
+  list("staleness.csv", false, journal.staleness);
+  list("operations.csv", true, journal.operations);
+  list("decisions.csv", true, journal.decisions);
+}
+
+/// Calls `figure(key, value)` for each figure of a whole rank or run; `key` is that of summary.json.
+template <class J, class Visitor>
+void visit_figures(J& journal, Visitor&& figure) {
+  figure("missed_deadlines", journal.missed_deadlines);
+  figure("cpu_wait_s", journal.cpu_wait);
+  figure("other_load", journal.other_load);
+  figure("skipped_steps", journal.skipped_steps);
+  figure("dropped_samples", journal.dropped_samples);
+}
 
 template <class Record>
 std::string to_csv(const std::vector<Record>& records) {

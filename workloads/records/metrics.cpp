@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <cmath>
 #include <utility>
+#include <vector>
+
+#include "workloads/records/messages.hpp"
 
 namespace tandem {
 namespace {
@@ -42,6 +45,92 @@ Shares mean_of_members(const std::map<Rank, Shares>& ranks, Member... member) {
   return mean;
 }
 
+// ---- Exchange phases, split by the recorded operations into communicating and waiting ----
+
+struct Interval {
+  Seconds begin;
+  Seconds end;
+};
+using Intervals = std::vector<Interval>;
+
+/// The union as disjoint intervals in order of time.
+Intervals united(Intervals all) {
+  std::sort(all.begin(), all.end(), [](const auto& a, const auto& b) { return a.begin < b.begin; });
+  Intervals apart;
+  for (const Interval& next : all) {
+    if (!apart.empty() && next.begin <= apart.back().end)
+      apart.back().end = std::max(apart.back().end, next.end);
+    else
+      apart.push_back(next);
+  }
+  return apart;
+}
+
+/// Time that lies in both. Pre: both are disjoint and in order of time.
+Seconds common(const Intervals& a, const Intervals& b) {
+  Seconds sum{};
+  for (std::size_t i = 0, j = 0; i < a.size() && j < b.size();) {
+    const Seconds begin = std::max(a[i].begin, b[j].begin), end = std::min(a[i].end, b[j].end);
+    if (end > begin) sum += end - begin;
+    if (a[i].end < b[j].end)
+      ++i;
+    else
+      ++j;
+  }
+  return sum;
+}
+
+/// What one worker recorded, in order of time.
+struct WorkerRecords {
+  std::vector<const StepRecord*> steps;
+  std::vector<const OperationRecord*> computations;
+  Intervals messages;
+};
+
+/// The exchange of each step: the end of the step, before the updates that apply what was received.
+Intervals exchanges_of(const WorkerRecords& worker) {
+  Intervals exchanges;
+  auto next = worker.computations.begin();
+  for (const StepRecord* step : worker.steps) {
+    const Seconds length = step->phases[static_cast<std::size_t>(Phase::exchange)];
+    Seconds end = step->start + step->duration();
+    while (next != worker.computations.end() && (*next)->start < end) ++next;
+    if (length <= Seconds(0)) continue;
+    // Rounding of clocks and sums of phases stays far below half of an exchange.
+    for (auto last = next; last != worker.computations.begin(); --last) {
+      const OperationRecord& before = **(last - 1);
+      if (before.work != name_of(Work::Kind::update) || before.end < end - length * 0.5) break;
+      end = before.start;
+    }
+    exchanges.push_back({end - length, end});
+  }
+  return exchanges;
+}
+
+std::map<Rank, WorkerRecords> workers_of(const RunInfo& info, const Journal& journal) {
+  std::map<Rank, WorkerRecords> workers;
+  for (const auto& step : journal.steps) workers[step.rank].steps.push_back(&step);
+  for (const auto& operation : journal.operations)
+    if (const auto own = workers.find(operation.rank); own != workers.end() && operation.kind == "compute")
+      own->second.computations.push_back(&operation);
+  const auto trains = [&](Rank rank) {
+    const std::string role = role_of(info, rank);
+    return role == "worker" || role == "server";
+  };
+  for (const auto& [send, receive] : messages_of(journal)) {
+    // A report to the coordinator carries no payload, and its end may be noticed long after.
+    if (send->bytes == 0 || !trains(send->rank) || !trains(receive->rank)) continue;
+    if (const auto from = workers.find(send->rank); from != workers.end())
+      from->second.messages.push_back({send->start, std::min(send->end, receive->end)});
+    if (const auto to = workers.find(receive->rank); to != workers.end())
+      to->second.messages.push_back({send->start, receive->end});
+  }
+  for (const auto& [own, met] : all_reduces_of(journal))
+    if (const auto worker = workers.find(own->rank); worker != workers.end())
+      worker->second.messages.push_back({std::min(met, own->end), own->end});
+  return workers;
+}
+
 }  // namespace
 
 void Distribution::add(const Distribution& other) {
@@ -63,11 +152,11 @@ double Distribution::mean() const {
 SampleCounts sample_counts(const RunInfo& info, const Journal& journal) {
   SampleCounts samples{.dropped = journal.dropped_samples};
   for (const auto& step : journal.steps) samples.processed += step.samples;
-  const std::string& over = info.experiment.sync.over;
-  if (over == "server") {
+  const sync::Route over = info.experiment.sync.over;
+  if (over == sync::Route::server) {
     samples.applied = 0;
     for (const auto& record : journal.staleness) *samples.applied += record.samples;
-  } else if (over == "all-reduce") {
+  } else if (over == sync::Route::all_reduce) {
     samples.applied = samples.processed;
   }
   if (samples.applied) samples.pending = samples.processed - *samples.applied - samples.dropped;
@@ -114,6 +203,23 @@ ExchangeShares mean_of(const std::map<Rank, ExchangeShares>& ranks) {
   return mean_of_members(ranks, &ExchangeShares::communicating, &ExchangeShares::waiting);
 }
 
+std::map<Rank, ExchangeShares> exchange_shares(const RunInfo& info, const Journal& journal,
+                                               Seconds makespan) {
+  std::map<Rank, ExchangeShares> ranks;
+  const auto& sync = info.experiment.sync;
+  if (journal.operations.empty() || sync.over == sync::Route::peers || sync.overlaps_forward()) return ranks;
+  for (auto& [rank, worker] : workers_of(info, journal)) {
+    const Intervals exchanges = exchanges_of(worker);
+    for (const auto* computation : worker.computations)
+      worker.messages.push_back({computation->start, computation->end});
+    const Seconds communicating = common(exchanges, united(std::move(worker.messages)));
+    Seconds all{};
+    for (const Interval& exchange : exchanges) all += exchange.end - exchange.begin;
+    ranks[rank] = {communicating / makespan, (all - communicating) / makespan};
+  }
+  return ranks;
+}
+
 std::map<Rank, ServerFigures> server_figures(const RunInfo& info, const Journal& journal, Seconds makespan) {
   std::map<Rank, ServerFigures> figures;
   for (const Rank server : servers_of(info)) figures[server] = {};
@@ -123,7 +229,7 @@ std::map<Rank, ServerFigures> server_figures(const RunInfo& info, const Journal&
       const auto own = figures.find(operation.rank);
       if (operation.kind == "compute" && own != figures.end())
         *own->second.computing += (operation.end - operation.start) / makespan;
-      // What a receive was made ready for is not always what came, so that only sends are added up.
+      // The size of a posted receive can exceed that of the message, so only sends are added up.
       if (operation.kind != "send") continue;
       if (own != figures.end() && role_of(info, operation.peer) == "worker")
         *own->second.bytes_sent += operation.bytes;
@@ -131,7 +237,7 @@ std::map<Rank, ServerFigures> server_figures(const RunInfo& info, const Journal&
           to != figures.end() && role_of(info, operation.rank) == "worker")
         *to->second.bytes_received += operation.bytes;
     }
-  } else if (figures.size() == 1 && info.experiment.sync.over == "server") {
+  } else if (figures.size() == 1 && info.experiment.sync.over == sync::Route::server) {
     ServerFigures& only = figures.begin()->second;
     only = {0, 0, std::nullopt};
     for (const auto& step : journal.steps) {
@@ -143,7 +249,7 @@ std::map<Rank, ServerFigures> server_figures(const RunInfo& info, const Journal&
 }
 
 std::optional<TimeToTarget> time_to_target(const RunInfo& info, const Journal& journal) {
-  // Who goes on with a job does not know what came before it.
+  // The records of a resumed job lack what happened before it was resumed.
   if (info.experiment.target_accuracy <= 0 || info.resumed.is_object()) return std::nullopt;
   TimeToTarget result{.target = info.experiment.target_accuracy};
   for (const auto& evaluation : journal.evaluations) {

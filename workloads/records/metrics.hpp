@@ -1,5 +1,5 @@
-// What the records of a run say, each figure defined once for both worlds and for every form in which it is
-// shown; summary.json holds all of them. Pure.
+// The figures of a run, computed from its records: each is defined once for simulations and measurements.
+// summary.json holds all of them. Pure.
 #pragma once
 
 #include <cstdint>
@@ -30,69 +30,70 @@ class Distribution {
 /// What became of the samples that workers processed: processed = applied + dropped + pending.
 struct SampleCounts {
   std::int64_t processed = 0;
-  std::int64_t dropped = 0;  ///< with pushes that the server dropped, as too late
-  /// Part of an update of the model. None over peers, where every worker has a model of its own.
+  std::int64_t dropped = 0;  ///< with pushes that the server dropped because they were late
+  /// Part of an update of the model. None over peers, where every worker has its own model.
   std::optional<std::int64_t> applied{};
-  /// Pushed, but the job ended before the update that they would have been part of. None as `applied`.
+  /// Pushed, but the job ended before the update they would have joined. None over peers.
   std::optional<std::int64_t> pending{};
 };
-/// Of several server shards, what the first one did. An all-reduce applies all.
+/// With several server shards, the figures of the first one. An all-reduce applies all samples.
 SampleCounts sample_counts(const RunInfo& info, const Journal& journal);
 
-/// Staleness of the pushes that the server applied, by worker: updates that the model had seen since the
-/// version that a push was computed on, when it was applied itself. Empty without a server.
+/// Staleness of the pushes that the server applied, by worker: how many updates the model received between
+/// the version a push was computed on and the push itself. Empty without a server.
 std::map<Rank, Distribution> staleness(const Journal& journal);
 
-/// Steps that a worker took from one exchange to the next, one value a round, by worker.
+/// Steps of a worker from one exchange to the next, one value per round, by worker.
 std::map<Rank, Distribution> local_steps(const Journal& journal);
 
 /// All ranks together.
 Distribution merged(const std::map<Rank, Distribution>& ranks);
 
-/// Where a worker's time went, as shares of the makespan. The five add up to 1, exactly when in this order.
+/// Where a worker's time went, as shares of the makespan. Added in this order they are exactly 1.
 struct TimeShares {
-  double computing = 0;  ///< forward, backward, update; also what messages took that moved meanwhile
-  double data = 0;       ///< until the batch was there and decoded
+  double computing = 0;  ///< forward, backward, update; includes the time of messages that overlap them
+  double data = 0;       ///< waiting for the batch and decoding it
   double query = 0;      ///< asking the coordinator and waiting for its answer
-  double exchange = 0;   ///< from the last gradient, or the change, to the new model, less what was hidden
-  double other = 1;      ///< before the first step, after the last one, and writing checkpoints
+  double exchange =
+      0;  ///< from the last gradient, or the model change, to the new model, less what overlaps computing
+  double other = 1;  ///< before the first step, after the last one, and writing checkpoints
 };
 /// Of each worker, over all of its steps.
 std::map<Rank, TimeShares> time_shares(const Journal& journal, Seconds makespan);
 
 /// The exchange of TimeShares in two parts.
 struct ExchangeShares {
-  /// A message with payload between the rank and a worker or server was under way: from the start of its send
-  /// until the receiver noticed its end, or this rank as its sender; or the rank was computing with what had
-  /// come or was to go.
+  /// A message with payload between the rank and a worker or server was in flight (from the start of its send
+  /// until this rank noticed its end), or the rank was computing on the data of such a message.
   double communicating = 0;
-  double waiting = 0;  ///< the rest: others were not there yet
+  double waiting = 0;  ///< the rest: other ranks were not ready yet
 };
-/// Of each worker. Empty when operations were not recorded: a worker alone cannot tell the wait for others
-/// from the transfer; and over peers, where an exchange lies on both sides of the gradient. The clocks of the
-/// ranks must agree, as they do on one machine.
+/// Of each worker. Empty when operations were not recorded, because the records of one worker cannot separate
+/// waiting from transferring, and over peers, where an exchange lies on both sides of the gradient. The
+/// clocks of the ranks must agree, as they do on one machine.
 std::map<Rank, ExchangeShares> exchange_shares(const RunInfo& info, const Journal& journal, Seconds makespan);
 
 /// The mean of each share over ranks. Pre: not empty.
 TimeShares mean_of(const std::map<Rank, TimeShares>& ranks);
 ExchangeShares mean_of(const std::map<Rank, ExchangeShares>& ranks);
 
-/// Of one server shard, what the records tell.
+/// One server shard.
 struct ServerFigures {
   /// Payload to and from workers. None with several shards when operations were not recorded.
   std::optional<std::int64_t> bytes_sent{}, bytes_received{};
-  /// Share of the makespan in which it added up and updated. None when operations were not recorded.
+  /// Share of the makespan in which it summed gradients and updated the model. None when operations were not
+  /// recorded.
   std::optional<double> computing{};
 };
 std::map<Rank, ServerFigures> server_figures(const RunInfo& info, const Journal& journal, Seconds makespan);
 
-/// When the model was good enough. An evaluation counts as it is, without smoothing.
+/// When the model reached the target accuracy. Evaluations count without smoothing.
 struct TimeToTarget {
   double target = 0;
-  int evaluations = 0;  ///< that gave an accuracy; 0 when math is modelled
+  int evaluations = 0;  ///< with an accuracy; 0 when math is modelled
   std::optional<double> best{};
-  /// The first with at least that accuracy. Its checkpoint_time leaves out what evaluating took, its time
-  /// does not.
+  /// The first with at least that accuracy. Its checkpoint_time excludes the time of evaluating, its time
+  /// includes it.
   std::optional<EvaluationRecord> reached{};
 };
 /// None when the experiment names no target.

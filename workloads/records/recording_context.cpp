@@ -68,14 +68,14 @@ Pending RecordingContext::all_reduce(std::span<const Rank> members, Channel chan
   return note(std::move(record), inner_.all_reduce(members, channel, vector));
 }
 
-Pending RecordingContext::read(int disk, Bytes size, Kernel transfer) {
-  OperationRecord record{.kind = "read", .peer = disk, .bytes = size.count(), .start = now()};
-  return note(std::move(record), inner_.read(disk, size, std::move(transfer)));
+Pending RecordingContext::read(int disk, DiskAccess access, Kernel transfer) {
+  OperationRecord record{.kind = "read", .peer = disk, .bytes = access.size.count(), .start = now()};
+  return note(std::move(record), inner_.read(disk, access, std::move(transfer)));
 }
 
-Pending RecordingContext::write(int disk, Bytes size, Kernel transfer) {
-  OperationRecord record{.kind = "write", .peer = disk, .bytes = size.count(), .start = now()};
-  return note(std::move(record), inner_.write(disk, size, std::move(transfer)));
+Pending RecordingContext::write(int disk, DiskAccess access, Kernel transfer) {
+  OperationRecord record{.kind = "write", .peer = disk, .bytes = access.size.count(), .start = now()};
+  return note(std::move(record), inner_.write(disk, access, std::move(transfer)));
 }
 
 Pending RecordingContext::sleep(Seconds duration) {
@@ -110,6 +110,8 @@ Pending RecordingContext::note(OperationRecord record, Pending pending) {
 void RecordingContext::finish(std::uint32_t slot, const Completion& completion) {
   OperationRecord& record = log_[record_of_slot_[slot]];
   record.end = now();
+  if (completion.outcome == Outcome::peer_left) record.kind += " (peer left)";
+  if (completion.outcome == Outcome::cancelled) record.kind += " (cancelled)";
   if (completion.device_time) record.start = std::max(record.start, record.end - *completion.device_time);
 }
 

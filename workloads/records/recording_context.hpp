@@ -22,12 +22,14 @@ class RecordingContext : public Context {
   Pending send(Rank to, Channel channel, Slice slice, const Note& note) override;
   Pending receive(Rank from, Channel channel, Slice slice) override;
   Pending all_reduce(std::span<const Rank> members, Channel channel, Slice vector) override;
-  Pending read(int disk, Bytes size, Kernel transfer) override;
-  Pending write(int disk, Bytes size, Kernel transfer) override;
+  Pending read(int disk, DiskAccess access, Kernel transfer) override;
+  Pending write(int disk, DiskAccess access, Kernel transfer) override;
   Pending sleep(Seconds duration) override;
   bool is_done(const Pending& pending) override { return inner_.is_done(pending); }
   Completion wait(Pending& pending) override;
   Completion wait_any(std::span<Pending> pendings) override;
+  void cancel(const Pending& pending) override { inner_.cancel(pending); }
+  void announce_departure() override { inner_.announce_departure(); }
 
  private:
   Pending note(OperationRecord record, Pending pending);

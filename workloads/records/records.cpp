@@ -41,7 +41,7 @@ void Journal::append(Journal&& other) {
   move_to_end(caches, other.caches);
   move_to_end(staleness, other.staleness);
   move_to_end(operations, other.operations);
-  late_devices += other.late_devices;
+  missed_deadlines += other.missed_deadlines;
   dropped_samples += other.dropped_samples;
   skipped_steps += other.skipped_steps;
   cpu_wait = std::max(cpu_wait, other.cpu_wait);

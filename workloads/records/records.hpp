@@ -1,5 +1,5 @@
-// What happened, in one schema for both worlds: steps, evaluations, staleness, decisions and operations.
-// Roles fill a Journal; result_directory.hpp writes the files. Plain data.
+// What happened during a job, in one schema for simulations and measurements: steps, evaluations, staleness,
+// decisions and operations. Roles fill a Journal; result_directory.hpp writes the files. Plain data.
 #pragma once
 
 #include <array>
@@ -18,12 +18,12 @@ inline constexpr int phase_count = 6;
 inline constexpr std::array<const char*, phase_count> phase_names = {"load",   "forward", "backward",
                                                                      "update", "query",   "exchange"};
 
-/// One optimiser step of a worker. steps.csv, one row each.
+/// One optimiser step of a worker: one row of steps.csv.
 struct StepRecord {
   Rank rank = 0;
   int step = 0;     ///< 0-based, per rank
-  int round = 0;    ///< exchanges finished by this rank before this step
-  int version = 0;  ///< of the model the step started from
+  int round = 0;    ///< exchanges that this rank finished before this step
+  int version = 0;  ///< of the model that the step started from
   Seconds start{};
   std::array<Seconds, phase_count> phases{};
   int samples = 0;
@@ -37,33 +37,34 @@ struct StepRecord {
   }
 };
 
-/// One evaluation of a checkpoint. evaluations.csv.
+/// One evaluation of a checkpoint: one row of evaluations.csv.
 struct EvaluationRecord {
   std::int64_t round = 0;
   std::int64_t samples = 0;   ///< processed by all workers up to the checkpoint
-  Seconds checkpoint_time{};  ///< when the model was taken
-  Seconds time{};             ///< when the result was there
+  Seconds checkpoint_time{};  ///< when the checkpoint was taken
+  Seconds time{};             ///< when the evaluation ended
   double accuracy = 0.0;      ///< NaN when math is modelled
   double loss = 0.0;
 };
 
-/// One policy call. decisions.csv. Texts as printed by the policy's to_text.
+/// One call of a policy: one row of decisions.csv. Texts as the policy's to_text prints them.
 struct DecisionRecord {
   Rank rank = 0;
-  std::string side = {};  ///< "server", "worker", "cache"; "guard": what a worker leaves out as not finite
+  std::string side = {};  ///< "server", "worker", "cache"; "guard": what a worker skipped as not finite
   std::string event = {};
   std::string decisions = {};
 };
 
-/// One operation of the context. operations.csv.
+/// One operation of the context: one row of operations.csv.
 struct OperationRecord {
   Rank rank = 0;
   /// "compute", "send", "receive", "all-reduce", "read", "write", "sleep"; "copy": see record_of_copy.
+  /// With " (cancelled)" or " (peer left)" behind it where the operation ended so.
   std::string kind = {};
   int peer = -1;             ///< rank, or disk number
   std::string channel = {};  ///< of a message or all-reduce: its stream, see protocol.hpp; else empty
-  /// Of a compute: "forward", ...; of an all-reduce its members: "0-3 7"; of a copy "out" or "in"; else
-  /// empty.
+  /// Kind of computation ("forward", ...), members of an all-reduce ("0-3 7"), direction of a copy ("out" or
+  /// "in"); else empty.
   std::string work = {};
   int bucket = -1;  ///< of the work, or the channel; -1: of none
   std::int64_t bytes = 0;
@@ -72,21 +73,22 @@ struct OperationRecord {
   Seconds end{};  ///< when the rank learned of the end
 };
 
-/// A part of a message or sum rather than an operation of its own: memory of the rank's device goes out to
-/// the host's memory, or in from there. Noted when it has ended, and by measured worlds only: in a simulation
-/// it is within the time of the message.
+/// A copy between the memory of the rank's device and that of its host ("out" of the device or "in"), made
+/// for a message or an all-reduce. Recorded when it has ended, and in measurements only: a simulation
+/// includes it in the time of the message.
 OperationRecord record_of_copy(Rank rank, bool out, std::int64_t bytes, Seconds start, Seconds end);
 inline bool is_copy(const OperationRecord& record) { return record.kind == "copy"; }
 
-/// Pushes of one worker that a server applied with one staleness. staleness.csv.
+/// Pushes of one worker that a server applied with the same staleness: one row of staleness.csv.
 struct StalenessRecord {
   Rank rank = 0;      ///< worker
-  int staleness = 0;  ///< version of the model that they were applied to - version that they were computed on
+  int staleness = 0;  ///< model version they were applied to - model version they were computed on
   std::int64_t pushes = 0;
   std::int64_t samples = 0;  ///< of these pushes
 };
 
-/// Requests of one worker served by a cache node, by class; they add up to the requests.
+/// Requests that a cache node served in one epoch: from its cache and from the storage behind it. One row of
+/// caches.csv.
 struct CacheRecord {
   Rank rank = 0;  ///< cache node
   std::int64_t epoch = 0;
@@ -97,23 +99,24 @@ struct CacheRecord {
   Seconds storage_time{};
 };
 
-/// What one rank noted. Not thread-safe; one a rank, merged by the world at the end.
+/// What one rank recorded. Not thread-safe: one per rank, merged at the end of the job. columns.hpp lists its
+/// parts for files, summary.json and the wire between ranks.
 struct Journal {
   bool keep_decisions = false;
   std::vector<StepRecord> steps;
   std::vector<EvaluationRecord> evaluations;
   std::vector<DecisionRecord> decisions;
   std::vector<CacheRecord> caches;
-  std::vector<StalenessRecord> staleness;  ///< of the server's first shard; by worker, then by staleness
+  std::vector<StalenessRecord> staleness;  ///< of the first server shard; by worker, then by staleness
   std::vector<OperationRecord> operations;
-  std::int64_t late_devices =
-      0;                    ///< times an emulated device's real kernel took longer than its emulated time
-  Seconds cpu_wait{};       ///< longest that a rank stood ready without a core; 0 under a simulated clock
-  double other_load = 0.0;  ///< share of the cores' time that other programs had; 0 under a simulated clock
-  std::int64_t skipped_steps = 0;    ///< of workers, left out because they were not finite
-  std::int64_t dropped_samples = 0;  ///< of pushes that the server's first shard dropped, as too late
+  /// How often the real kernel or disk access behind an emulated device took longer than its emulated time.
+  std::int64_t missed_deadlines = 0;
+  Seconds cpu_wait{};       ///< longest time that a rank waited for a CPU core; 0 under a simulated clock
+  double other_load = 0.0;  ///< share of CPU time that other programs used; 0 under a simulated clock
+  std::int64_t skipped_steps = 0;    ///< of workers, skipped because they were not finite
+  std::int64_t dropped_samples = 0;  ///< of pushes that the first server shard dropped because they were late
 
-  /// A push of that worker became part of an update. See StalenessRecord.
+  /// Records that a push of `worker` became part of an update. See StalenessRecord.
   void note_applied(Rank worker, int staleness, std::int64_t samples);
   void append(Journal&& other);
 };

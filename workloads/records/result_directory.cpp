@@ -3,9 +3,12 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <type_traits>
 
 #include "policies/vocabulary/check.hpp"
 #include "workloads/records/columns.hpp"
+#include "workloads/records/summary.hpp"
+#include "workloads/records/trace.hpp"
 
 namespace tandem {
 namespace {
@@ -24,8 +27,7 @@ void write_file(const fs::path& path, const std::string& text) {
 
 std::string read_file(const fs::path& path) {
   std::ifstream file(path, std::ios::binary);
-  if (!file)
-    throw ConfigError(path.string() + ": expected a file of a result directory, found none that can be read");
+  if (!file) throw ConfigError(path.string() + ": expected a file of a result directory, found no such file");
   return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
 }
 
@@ -37,13 +39,15 @@ json read_json(const fs::path& path) {
   }
 }
 
-template <class Record>
-std::vector<Record> read_records(const fs::path& path, bool required) {
-  if (!required && !fs::exists(path)) return {};
-  return from_csv<Record>(path.string(), read_file(path));
+Seconds number_at(const json& document, const char* key, const Seconds&) {
+  return Seconds(document.at(key).get<double>());
+}
+template <class Number>
+Number number_at(const json& document, const char* key, const Number&) {
+  return document.at(key).get<Number>();
 }
 
-/// Only what this program wrote may be deleted by --force: never somebody's home directory.
+/// --force may delete only what this program wrote.
 bool is_ours(const fs::path& path) {
   for (const char* mark : {"run.json", "report.json", incomplete_mark})
     if (fs::exists(path / mark)) return true;
@@ -54,7 +58,8 @@ void prepare_directory(const fs::path& path, bool force) {
   if (fs::exists(path) && !fs::is_directory(path))
     throw ConfigError(path.string() + ": expected a directory, found a file");
   if (fs::exists(path) && !fs::is_empty(path)) {
-    if (!force) throw ConfigError(path.string() + ": exists and is not empty; --force replaces its results");
+    if (!force)
+      throw ConfigError(path.string() + ": exists and is not empty; use --force to replace its results");
     if (!is_ours(path))
       throw ConfigError(path.string() + ": not a result directory, so --force does not delete its files");
     std::vector<fs::path> old;
@@ -99,9 +104,11 @@ RunInfo run_info_from_json(const json& document) {
   try {
     const int version = document.at("schema_version").get<int>();
     if (version != RunInfo::schema_version)
-      throw ConfigError("schema_version: expected " + std::to_string(RunInfo::schema_version) + ", found " +
-                        std::to_string(version) +
-                        ": written by another version of Tandem, which can read it");
+      throw ConfigError(
+          "schema_version: expected " + std::to_string(RunInfo::schema_version) + ", found " +
+          std::to_string(version) +
+          ": another version of Tandem wrote these results; read them with that version, or make "
+          "them again");
     document.at("world").get_to(info.world);
     document.at("repetition").get_to(info.repetition);
     document.at("started").get_to(info.started);
@@ -127,7 +134,7 @@ RunInfo run_info_from_json(const json& document) {
 void create_result_directory(const std::string& path, bool force) {
   try {
     prepare_directory(path, force);
-    write_file(fs::path(path) / incomplete_mark, "The run that writes this directory has not ended.\n");
+    write_file(fs::path(path) / incomplete_mark, "The run that writes this directory has not finished.\n");
   } catch (const fs::filesystem_error& error) {
     throw WorldError(error.what());
   }
@@ -138,12 +145,9 @@ void write_results(const std::string& path, const RunInfo& info, const Journal& 
   const fs::path directory(path);
   write_file(directory / "run.json", to_json(info).dump(2) + '\n');
   write_file(directory / "summary.json", summarise(info, journal, makespan).dump(2) + '\n');
-  write_file(directory / "steps.csv", to_csv(journal.steps));
-  write_file(directory / "evaluations.csv", to_csv(journal.evaluations));
-  write_file(directory / "caches.csv", to_csv(journal.caches));
-  write_file(directory / "staleness.csv", to_csv(journal.staleness));
-  if (!journal.operations.empty()) write_file(directory / "operations.csv", to_csv(journal.operations));
-  if (!journal.decisions.empty()) write_file(directory / "decisions.csv", to_csv(journal.decisions));
+  visit_lists(journal, [&](const char* file, bool is_optional, const auto& records) {
+    if (!is_optional || !records.empty()) write_file(directory / file, to_csv(records));
+  });
   if (trace) write_file(directory / "trace.json", chrome_trace(info, journal).dump());
   std::error_code error;
   fs::remove(directory / incomplete_mark, error);
@@ -154,7 +158,7 @@ Results read_results(const std::string& path) {
   const fs::path directory(path);
   if (!fs::is_directory(directory)) throw ConfigError(path + ": no such result directory");
   if (fs::exists(directory / incomplete_mark))
-    throw ConfigError(path + ": incomplete, its run was interrupted or is still going on");
+    throw ConfigError(path + ": incomplete: its run was interrupted or is still in progress");
   Results results;
   results.path = path;
   const json run = read_json(directory / "run.json");
@@ -165,18 +169,18 @@ Results read_results(const std::string& path) {
   }
   results.summary = read_json(directory / "summary.json");
   Journal& journal = results.journal;
-  journal.steps = read_records<StepRecord>(directory / "steps.csv", true);
-  journal.evaluations = read_records<EvaluationRecord>(directory / "evaluations.csv", true);
-  journal.caches = read_records<CacheRecord>(directory / "caches.csv", true);
-  journal.staleness = read_records<StalenessRecord>(directory / "staleness.csv", true);
-  journal.operations = read_records<OperationRecord>(directory / "operations.csv", false);
-  journal.decisions = read_records<DecisionRecord>(directory / "decisions.csv", false);
+  visit_lists(journal, [&](const char* file, bool is_optional, auto& records) {
+    using Record = typename std::remove_cvref_t<decltype(records)>::value_type;
+    const fs::path own = directory / file;
+    if (!is_optional || fs::exists(own)) records = from_csv<Record>(own.string(), read_file(own));
+  });
   journal.keep_decisions = !journal.decisions.empty();
-  journal.late_devices = results.summary.value("late_devices", std::int64_t{0});
-  journal.cpu_wait = Seconds(results.summary.value("cpu_wait_s", 0.0));
-  journal.other_load = results.summary.value("other_load", 0.0);
-  journal.skipped_steps = results.summary.value("skipped_steps", std::int64_t{0});
-  journal.dropped_samples = results.summary.value("dropped_samples", std::int64_t{0});
+  try {
+    visit_figures(journal,
+                  [&](const char* key, auto& figure) { figure = number_at(results.summary, key, figure); });
+  } catch (const json::exception& error) {
+    throw ConfigError((directory / "summary.json").string() + ": " + error.what());
+  }
   return results;
 }
 

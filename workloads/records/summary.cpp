@@ -1,4 +1,5 @@
-// summary.json: the figures of metrics.hpp and statistics of steps, as one document.
+#include "workloads/records/summary.hpp"
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -7,13 +8,19 @@
 #include <optional>
 
 #include "policies/vocabulary/quantile.hpp"
+#include "workloads/records/columns.hpp"
 #include "workloads/records/metrics.hpp"
-#include "workloads/records/result_directory.hpp"
 
 namespace tandem {
 namespace {
 
 using nlohmann::json;
+
+json json_of(Seconds value) { return value.count(); }
+template <class Number>
+json json_of(Number value) {
+  return value;
+}
 
 double mean(const std::vector<double>& values) {
   if (values.empty()) return std::numeric_limits<double>::quiet_NaN();
@@ -27,7 +34,7 @@ json time_statistics(const std::vector<double>& seconds) {
           {"p95", quantile(seconds, 0.95)}};
 }
 
-/// What a rank's steps add up to. Times are of counted steps, all else of all steps.
+/// Sums over the steps of a rank: durations of the counted steps, all else of all steps.
 struct RankTotals {
   std::vector<double> durations;
   std::int64_t steps = 0;
@@ -91,13 +98,11 @@ json cache_of(const Journal& journal) {
 
 json evaluations_of(const Journal& journal) {
   json curve = json::array();
-  for (const auto& e : journal.evaluations)
-    curve.push_back({{"round", e.round},
-                     {"samples", e.samples},
-                     {"checkpoint_time_s", e.checkpoint_time.count()},
-                     {"time_s", e.time.count()},
-                     {"accuracy", e.accuracy},
-                     {"loss", e.loss}});
+  for (const auto& evaluation : journal.evaluations) {
+    json& point = curve.emplace_back(json::object());
+    Columns<EvaluationRecord>::visit(
+        evaluation, [&](const char* name, const auto& value) { point[name] = json_of(value); });
+  }
   return curve;
 }
 
@@ -106,7 +111,7 @@ json optional_json(const std::optional<T>& value) {
   return value ? json(*value) : json();
 }
 
-/// With `counts`, a pair [value, how often] for each value, or without; null when empty.
+/// With `counts`: a pair [value, how often] for each value. Null when empty.
 json distribution_json(const Distribution& distribution, bool counts) {
   if (distribution.empty()) return nullptr;
   json result = {{"count", distribution.total()},
@@ -167,7 +172,7 @@ json servers_json(const RunInfo& info, const Journal& journal, Seconds makespan)
   return servers;
 }
 
-/// Of the shards of a server; null over another route.
+/// How the model is divided over servers; null without servers.
 json shards_json(const RunInfo& info) {
   if (!info.sharding.is_object()) return nullptr;
   const auto bytes = info.sharding.at("bytes").get<std::vector<std::int64_t>>();
@@ -177,8 +182,8 @@ json shards_json(const RunInfo& info) {
           {"largest_over_mean", info.sharding.at("largest_over_mean")}};
 }
 
-/// Adds what is of all workers and of each: shares of time, staleness and local steps. Pre: `ranks` has one
-/// entry for each worker.
+/// Adds shares of time, staleness and local steps, of all workers together and of each. Pre: summary["ranks"]
+/// has one entry for each worker.
 void add_by_worker(const RunInfo& info, const Journal& journal, Seconds makespan, json& summary) {
   const auto shares = time_shares(journal, makespan);
   const auto exchanges = exchange_shares(info, journal, makespan);
@@ -228,34 +233,30 @@ json summarise(const RunInfo& info, const Journal& journal, Seconds makespan) {
   }
   const SampleCounts samples = sample_counts(info, journal);
   const auto rate = [&](std::int64_t count) { return static_cast<double>(count) / makespan.count(); };
-  json summary = {{"schema_version", RunInfo::schema_version},
-                  {"world", info.world},
-                  {"makespan_s", makespan.count()},
-                  {"samples", samples.processed},
-                  {"applied_samples", optional_json(samples.applied)},
-                  {"dropped_samples", samples.dropped},
-                  {"pending_samples", optional_json(samples.pending)},
-                  {"throughput", rate(samples.processed)},
-                  {"applied_throughput", samples.applied ? json(rate(*samples.applied)) : json()},
-                  {"steps", all.steps},
-                  {"skipped_steps", journal.skipped_steps},
-                  {"rounds", static_cast<double>(all.exchanges) / static_cast<double>(totals.size())},
-                  {"warmup",
-                   {{"steps", info.experiment.warmup_steps},
-                    {"rule", "step_time_s and phases leave out the first " +
-                                 std::to_string(info.experiment.warmup_steps) +
-                                 " steps of each worker; all other figures are of the whole run"}}},
-                  {"step_time_s", time_statistics(durations)},
-                  {"phases", phases_of(info, journal)},
-                  {"bytes", {{"sent", all.bytes_sent}, {"received", all.bytes_received}}},
-                  {"ranks", ranks_json(info, totals)},
-                  {"servers", servers_json(info, journal, makespan)},
-                  {"sharding", shards_json(info)},
-                  {"evaluations", evaluations_of(journal)},
-                  {"time_to_target", target_json(time_to_target(info, journal))},
-                  {"late_devices", journal.late_devices},
-                  {"cpu_wait_s", journal.cpu_wait.count()},
-                  {"other_load", journal.other_load}};
+  json summary = {
+      {"schema_version", RunInfo::schema_version},
+      {"world", info.world},
+      {"makespan_s", makespan.count()},
+      {"samples", samples.processed},
+      {"applied_samples", optional_json(samples.applied)},
+      {"pending_samples", optional_json(samples.pending)},
+      {"throughput", rate(samples.processed)},
+      {"applied_throughput", samples.applied ? json(rate(*samples.applied)) : json()},
+      {"steps", all.steps},
+      {"rounds", static_cast<double>(all.exchanges) / static_cast<double>(totals.size())},
+      {"warmup",
+       {{"steps", info.experiment.warmup_steps},
+        {"rule", "step_time_s and phases exclude the first " + std::to_string(info.experiment.warmup_steps) +
+                     " steps of each worker; all other figures cover the whole run"}}},
+      {"step_time_s", time_statistics(durations)},
+      {"phases", phases_of(info, journal)},
+      {"bytes", {{"sent", all.bytes_sent}, {"received", all.bytes_received}}},
+      {"ranks", ranks_json(info, totals)},
+      {"servers", servers_json(info, journal, makespan)},
+      {"sharding", shards_json(info)},
+      {"evaluations", evaluations_of(journal)},
+      {"time_to_target", target_json(time_to_target(info, journal))}};
+  visit_figures(journal, [&](const char* key, const auto& figure) { summary[key] = json_of(figure); });
   add_by_worker(info, journal, makespan, summary);
   if (!journal.caches.empty()) summary["cache"] = cache_of(journal);
   return summary;

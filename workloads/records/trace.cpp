@@ -1,5 +1,8 @@
-// Chrome trace format: one process a world, one track a rank, so that both worlds can stand in one file. What
-// a device copies beside its rank has tracks of its own below it.
+// Chrome trace format: one process for the simulation, one for the measurement, and one track per rank.
+// Copies between device and host, which overlap the operations of their rank, have two tracks below that of
+// the rank.
+#include "workloads/records/trace.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -10,20 +13,19 @@
 
 #include "policies/vocabulary/check.hpp"
 #include "workloads/records/messages.hpp"
-#include "workloads/records/result_directory.hpp"
 
 namespace tandem {
 namespace {
 
 using nlohmann::json;
 
-/// Viewers become slow beyond some hundred thousand events, so that the end of long runs is left out.
+/// Viewers become slow beyond some hundred thousand events, so the end of a long run is left out.
 constexpr std::size_t most_events = 300'000;
-/// A message is a mark where it leaves and where it arrives: while it is under way its rank does other
-/// things.
+/// A message is a short mark where it is sent and where it is received, because ranks do other things while
+/// it is in flight.
 constexpr double mark_us = 1.0;
 
-/// Something with a duration on a rank's track.
+/// One slice of a track.
 struct Slice {
   double start;  ///< microseconds, as `end`
   double end;
@@ -33,7 +35,7 @@ struct Slice {
   json flow = nullptr;  ///< "s" or "f" with an id, at the slice's start
 };
 
-/// The slices of one world, by rank.
+/// The slices of one run, by rank.
 class Tracks {
  public:
   Tracks(const RunInfo& info, const Journal& journal, int process)
@@ -62,7 +64,7 @@ class Tracks {
   static constexpr int lanes = 3;
   using Track = std::pair<Rank, Lane>;
 
-  /// Whole ones: viewers drop slices that stick out of each other by a rounding error.
+  /// Rounded, because viewers drop slices that overlap by a rounding error.
   double microseconds(Seconds time) const { return std::round((time.count() - zero_) * 1e6); }
 
   void name_tracks(json& events) const {
@@ -88,7 +90,7 @@ class Tracks {
           {{"ph", "M"}, {"name", key}, {"pid", process_}, {"tid", thread_of(track)}, {"args", arguments}});
   }
 
-  /// A rank's own has the rank's number.
+  /// The main track of a rank has the number of the rank.
   int thread_of(const Track& track) const {
     if (track.second == Lane::rank) return track.first;
     return static_cast<int>(info_.roles.size()) + (lanes - 1) * track.first + static_cast<int>(track.second) -
@@ -114,8 +116,8 @@ class Tracks {
   void add_operations() {
     for (const auto& operation : journal_.operations) {
       if (operation.kind == "all-reduce") {
-        add_mark(operation, operation.start, "starts all-reduce among " + operation.work);
-        add_mark(operation, operation.end, "has all-reduce among " + operation.work);
+        add_mark(operation, operation.start, "starts all-reduce of ranks " + operation.work);
+        add_mark(operation, operation.end, "ends all-reduce of ranks " + operation.work);
       } else if (is_copy(operation)) {
         add_work(operation, operation.work == "out" ? Lane::out : Lane::in);
       } else if (operation.kind != "send" && operation.kind != "receive") {
@@ -154,7 +156,7 @@ class Tracks {
                                                      std::move(flow)});
   }
 
-  /// When the budget of events is used up, all tracks together.
+  /// When the budget of events for all tracks is used up.
   double last_time_within(std::size_t budget) const {
     std::vector<double> starts;
     for (const auto& [rank, slices] : tracks_)
@@ -166,7 +168,8 @@ class Tracks {
     return *nth;
   }
 
-  /// Slices of one track must lie within each other: what would stick out is cut, its own end is told.
+  /// Slices of one track must nest: a slice that ends after its enclosing slice is cut and keeps its true end
+  /// as an argument.
   std::size_t write_track(int thread, std::vector<Slice>& slices, double last, json& events) const {
     std::stable_sort(slices.begin(), slices.end(), [](const Slice& a, const Slice& b) {
       return a.start != b.start ? a.start < b.start : a.end > b.end;

@@ -6,16 +6,12 @@
 namespace tandem {
 
 CacheNode::CacheNode(const Job& job, Context& context, Journal& journal, int index)
-    : job_(job), context_(context), journal_(journal) {
-  const auto& data = job.experiment().data;
-  const auto& entry = cache::catalog().find(data.cache);
-  policy_ =
-      entry.make({data.cache_capacity, Options::resolve(data.cache, entry.options, data.cache_options)});
-  if (job.real_math())
-    store_ = std::make_unique<RecordStore>(job.directory() + "/records_" + std::to_string(index) + ".bin",
-                                           *job.dataset());
-  const auto workers = job.ranks_of(RankAssignment::Role::worker);
-  const auto nodes = job.ranks_of(RankAssignment::Role::cache_node).size();
+    : data_(job.data()), context_(context), journal_(journal), policy_(data_.make_cache()) {
+  if (const Dataset* dataset = data_.dataset())
+    store_ = std::make_unique<RecordStore>(
+        job.spec().directory + "/records_" + std::to_string(index) + ".bin", *dataset);
+  const auto workers = job.roster().workers();
+  const auto nodes = job.roster().ranks_of(Roster::Role::cache_node).size();
   for (std::size_t worker = static_cast<std::size_t>(index); worker < workers.size(); worker += nodes)
     clients_.emplace_back().rank = workers[worker];
 }
@@ -24,7 +20,7 @@ CacheNode::~CacheNode() = default;
 
 void CacheNode::run() {
   const auto listen = [this](Client& client) {
-    client.ids.resize(static_cast<std::size_t>(job_.largest_batch()));
+    client.ids.resize(static_cast<std::size_t>(data_.largest_batch()));
     return context_.receive(client.rank, protocol::requests,
                             {Bytes(static_cast<std::int64_t>(client.ids.size() * sizeof(SampleId))),
                              reinterpret_cast<std::byte*>(client.ids.data())});
@@ -51,15 +47,15 @@ void CacheNode::serve(Client& client, std::int64_t epoch) {
   read_missing(record);
   if (!client.sending.empty()) context_.wait(client.sending);
   if (store_) fill(client.records);
-  const Bytes size = job_.dataset_info().record_bytes() * static_cast<std::int64_t>(client.ids.size());
+  const Bytes size = data_.info().record_bytes() * static_cast<std::int64_t>(client.ids.size());
   client.sending =
       context_.send(client.rank, protocol::batches, {size, store_ ? client.records.data() : nullptr},
                     protocol::pack(protocol::Batch{.samples = static_cast<std::int32_t>(client.ids.size())}));
 }
 
-/// Asks the policy for every id in order; admission and eviction act at once, so a repeated id can hit.
+/// Asks the policy for every id in order. It admits and evicts at once, so a repeated id can hit.
 void CacheNode::decide(const std::vector<SampleId>& ids, CacheRecord& record) {
-  const Bytes size = job_.dataset_info().record_bytes();
+  const Bytes size = data_.info().record_bytes();
   served_.clear();
   for (const SampleId id : ids) {
     const bool local = policy_->on_request(id, size).source == cache::Source::local;
@@ -75,9 +71,9 @@ void CacheNode::decide(const std::vector<SampleId>& ids, CacheRecord& record) {
   }
 }
 
-/// One read for all that the request misses.
+/// One read for all misses of the request.
 void CacheNode::read_missing(CacheRecord& record) {
-  const Bytes size = job_.dataset_info().record_bytes();
+  const Bytes size = data_.info().record_bytes();
   std::vector<SampleId> ids;
   for (const Served& served : served_)
     if (!served.local) ids.push_back(served.id);
@@ -97,7 +93,7 @@ void CacheNode::read_missing(CacheRecord& record) {
   record.storage_time += context_.now() - start;
 }
 
-/// Puts the batch together and makes the memory hold what the policy thinks it holds.
+/// Assembles the batch, and keeps and evicts records as the policy decided.
 void CacheNode::fill(std::vector<std::byte>& records) {
   records.clear();
   std::size_t next_missing = 0;

@@ -1,4 +1,4 @@
-// The cache node: serves workers' batches from its memory or from its disk, as the cache policy decides.
+// The cache node: serves batches to workers from its memory or its disk, as the cache policy decides.
 #pragma once
 
 #include <memory>
@@ -16,6 +16,7 @@ class RecordStore;
 
 class CacheNode {
  public:
+  /// The arguments must outlive it. `index`: among the cache nodes.
   CacheNode(const Job& job, Context& context, Journal& journal, int index);
   ~CacheNode();
   void run();
@@ -39,7 +40,7 @@ class CacheNode {
   void fill(std::vector<std::byte>& records);
   CacheRecord& record_of(std::int64_t epoch);
 
-  const Job& job_;
+  const DataPlan& data_;
   Context& context_;
   Journal& journal_;
   std::unique_ptr<cache::CachePolicy> policy_;

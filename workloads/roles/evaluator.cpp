@@ -10,18 +10,17 @@
 namespace tandem {
 
 Evaluator::Evaluator(const Job& job, Context& context, Journal& journal)
-    : job_(job),
+    : model_(job.replica_plan()),
+      data_(job.data()),
+      checkpoints_(job.checkpoints()),
+      disk_(job.devices().disk_of(context.rank())),
       context_(context),
       journal_(journal),
-      learner_(job.real_math() ? make_job_learner(job, context.device()) : nullptr) {}
+      learner_(model_.real_math ? make_job_learner(model_, context.device()) : nullptr) {}
 
 void Evaluator::run() {
-  // The first of those who hold the model writes the checkpoints, and announces their end.
-  const Rank writer =
-      job_.ranks_of(job_.servers_hold_model() ? RankAssignment::Role::server : RankAssignment::Role::worker)
-          .front();
   while (true) {
-    Pending next = context_.receive(writer, protocol::checkpoints, {});
+    Pending next = context_.receive(checkpoints_.writer, protocol::checkpoints, {});
     const Note note = context_.wait(next).note;
     if (protocol::holds<protocol::End>(note)) return;
     evaluate(protocol::unpack<protocol::Checkpoint>(note));
@@ -34,16 +33,17 @@ void Evaluator::evaluate(const protocol::Checkpoint& checkpoint) {
   Kernel kernel;
   if (learner_)
     kernel = [&] {
-      const Checkpoint model = load_checkpoint(checkpoint_path(job_, checkpoint.round), job_.model());
+      const Checkpoint model =
+          load_checkpoint(checkpoint_path(checkpoints_.directory, checkpoint.round), *model_.description);
       copy_and_await(context_.device(), learner_->model().data(), model.values.data(),
                      learner_->model().size_bytes());
-      result = learner_->evaluate(job_.dataset()->records(Dataset::Part::test));
+      result = learner_->evaluate(data_.dataset()->records(Dataset::Part::test));
     };
-  if (!job_.host_of(context_.rank()).disks.empty()) {
-    Pending reading = context_.read(0, job_.model().bytes());
+  if (disk_) {
+    Pending reading = context_.read(*disk_, model_.description->bytes());
     context_.wait(reading);
   }
-  const auto samples = static_cast<int>(job_.dataset_info().test_samples);
+  const auto samples = static_cast<int>(data_.info().test_samples);
   Pending pass = context_.compute({.kind = Work::Kind::evaluate, .samples = samples}, std::move(kernel));
   context_.wait(pass);
   journal_.evaluations.push_back({.round = checkpoint.round,

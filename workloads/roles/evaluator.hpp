@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 
 #include "workloads/context.hpp"
 #include "workloads/job/job.hpp"
@@ -13,13 +14,17 @@ namespace tandem {
 
 class Evaluator {
  public:
+  /// The arguments must outlive it.
   Evaluator(const Job& job, Context& context, Journal& journal);
   void run();
 
  private:
   void evaluate(const protocol::Checkpoint& checkpoint);
 
-  const Job& job_;
+  const ReplicaPlan& model_;
+  const DataPlan& data_;
+  const CheckpointPlan& checkpoints_;
+  std::optional<int> disk_;
   Context& context_;
   Journal& journal_;
   std::unique_ptr<Learner> learner_;  ///< null when math is modelled

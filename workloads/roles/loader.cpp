@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <deque>
+#include <optional>
 #include <utility>
 
 #include "policies/sampling/partition.hpp"
@@ -11,18 +12,19 @@
 namespace tandem {
 namespace {
 
-/// Every worker holds its shard.
+/// Every worker holds its shard. With modelled math there is nothing to hold.
 class MemoryLoader : public Loader {
  public:
-  MemoryLoader(const Job& job, int worker)
-      : dataset_(job.dataset()), sampler_(job.shard(worker), job.experiment().seed, worker) {}
+  MemoryLoader(const DataPlan& data, int worker) : dataset_(data.dataset()) {
+    if (dataset_ != nullptr) sampler_.emplace(data.sampler(worker));
+  }
 
   void begin_step(int) override {}
   bool has_next() override { return true; }
 
   Batch next(int samples) override {
     if (dataset_ == nullptr) return {samples, {}};
-    sampler_.next(samples, ids_);
+    sampler_->next(samples, ids_);
     records_.clear();
     for (const SampleId id : ids_) {
       const auto record = dataset_->record(Dataset::Part::train, id);
@@ -30,39 +32,42 @@ class MemoryLoader : public Loader {
     }
     return {samples, records_};
   }
-  void skip(std::int64_t samples) override { sampler_.skip(samples); }
+  void skip(std::int64_t samples) override {
+    if (sampler_) sampler_->skip(samples);
+  }
   void close() override {}
 
  private:
-  const Dataset* dataset_;
-  sampling::Sampler sampler_;
+  const Dataset* dataset_;                    ///< null when math is modelled
+  std::optional<sampling::Sampler> sampler_;  ///< with a data set
   std::vector<SampleId> ids_;
   std::vector<std::byte> records_;
 };
 
-/// Batches are asked of a cache node ahead of their use.
+/// Batches are requested from a cache node in advance.
 class StorageLoader : public Loader {
  public:
-  StorageLoader(const Job& job, Context& context, int worker, std::function<void(Pending&)> wait)
+  StorageLoader(const Roster& roster, const DataPlan& data, Context& context, int worker,
+                std::function<void(Pending&)> wait)
       : context_(context),
         wait_(std::move(wait)),
-        sampler_(job.shard(worker), job.experiment().seed, worker),
-        record_bytes_(job.dataset_info().record_bytes()),
-        real_(job.real_math()),
-        ahead_(job.experiment().data.prefetch) {
-    const auto nodes = job.ranks_of(RankAssignment::Role::cache_node);
+        sampler_(data.sampler(worker)),
+        record_bytes_(data.info().record_bytes()),
+        real_(data.dataset() != nullptr),
+        ahead_(data.prefetch()) {
+    const auto nodes = roster.ranks_of(Roster::Role::cache_node);
     node_ = nodes[static_cast<std::size_t>(worker) % nodes.size()];
   }
 
   void begin_step(int samples) override {
-    for (++begun_; asked_for_ < begun_ + ahead_; ++asked_for_) ask(samples);
+    for (++begun_; requested_ < begun_ + ahead_; ++requested_) request(samples);
   }
-  bool has_next() override { return !asked_.empty() && context_.is_done(asked_.front().batch); }
+  bool has_next() override { return !in_flight_.empty() && context_.is_done(in_flight_.front().batch); }
 
   Batch next(int) override {
-    TANDEM_CHECK(!asked_.empty(), "steps", begun_, "ahead", ahead_);
-    current_ = std::move(asked_.front());
-    asked_.pop_front();
+    TANDEM_CHECK(!in_flight_.empty(), "steps", begun_, "ahead", ahead_);
+    current_ = std::move(in_flight_.front());
+    in_flight_.pop_front();
     wait_(current_.request);
     wait_(current_.batch);
     return {static_cast<int>(current_.ids.size()), current_.records};
@@ -71,25 +76,25 @@ class StorageLoader : public Loader {
   void skip(std::int64_t samples) override { sampler_.skip(samples); }
 
   void close() override {
-    for (auto& order : asked_) {
-      context_.wait(order.request);
-      context_.wait(order.batch);
+    for (auto& each : in_flight_) {
+      context_.wait(each.request);
+      context_.wait(each.batch);
     }
-    asked_.clear();
+    in_flight_.clear();
     Pending end = context_.send(node_, protocol::requests, {}, protocol::pack(protocol::End{}));
     context_.wait(end);
   }
 
  private:
-  struct Order {
+  struct Request {
     std::vector<SampleId> ids;
     std::vector<std::byte> records;
     Pending request;
     Pending batch;
   };
 
-  void ask(int samples) {
-    Order& order = asked_.emplace_back();
+  void request(int samples) {
+    Request& order = in_flight_.emplace_back();
     sampler_.next(samples, order.ids);
     const Bytes size = record_bytes_ * samples;
     if (real_) order.records.resize(static_cast<std::size_t>(size.count()));
@@ -109,19 +114,19 @@ class StorageLoader : public Loader {
   bool real_;
   std::int64_t ahead_;          ///< batches
   std::int64_t begun_ = 0;      ///< steps
-  std::int64_t asked_for_ = 0;  ///< batches
+  std::int64_t requested_ = 0;  ///< batches
   Rank node_ = 0;
-  std::deque<Order> asked_;  ///< and not taken
-  Order current_;
+  std::deque<Request> in_flight_;
+  Request current_;
 };
 
 }  // namespace
 
-std::unique_ptr<Loader> make_loader(const Job& job, Context& context, int worker,
+std::unique_ptr<Loader> make_loader(const Roster& roster, const DataPlan& data, Context& context, int worker,
                                     std::function<void(Pending&)> wait) {
-  if (job.experiment().data.source == "storage")
-    return std::make_unique<StorageLoader>(job, context, worker, std::move(wait));
-  return std::make_unique<MemoryLoader>(job, worker);
+  if (data.from_storage())
+    return std::make_unique<StorageLoader>(roster, data, context, worker, std::move(wait));
+  return std::make_unique<MemoryLoader>(data, worker);
 }
 
 }  // namespace tandem

@@ -1,13 +1,15 @@
-// Where a worker's batches come from: its own memory, or a cache node in front of storage.
+// The source of a worker's batches: its own memory, or a cache node in front of storage.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <span>
 #include <vector>
 
 #include "workloads/context.hpp"
-#include "workloads/job/job.hpp"
+#include "workloads/job/data_plan.hpp"
+#include "workloads/job/roster.hpp"
 
 namespace tandem {
 
@@ -18,22 +20,23 @@ class Loader {
     int samples;
     std::span<const std::byte> records;  ///< valid until the next call; empty when math is modelled
   };
-  /// A step begins: asks for batches of `samples` as far ahead of it as is to be.
+  /// A step begins: requests batches of `samples` samples, as many in advance as the experiment says.
   virtual void begin_step(int samples) = 0;
-  /// Whether the next batch is there, so that `next` would not wait; it may be had before its step begins.
+  /// Whether the next batch has arrived, so that `next` would not wait. This may happen before its step
+  /// begins.
   virtual bool has_next() = 0;
-  /// The next `samples` samples; as many as they were asked for with where they were. Pre: its step has
-  /// begun, or it was to be asked for ahead of that.
+  /// The next `samples` samples; a batch that was requested has the size of its request.
+  /// Pre: its step has begun, or it was requested in advance.
   virtual Batch next(int samples) = 0;
-  /// Goes on as after so many more samples. Pre: none was asked for.
+  /// Continues after so many samples. Pre: nothing was requested.
   virtual void skip(std::int64_t samples) = 0;
   /// Ends the streams that are open.
   virtual void close() = 0;
 };
 
-/// The loader of worker `worker` as the experiment says. `wait` ends what the worker's next step needs, and
-/// may do other things meanwhile.
-std::unique_ptr<Loader> make_loader(const Job& job, Context& context, int worker,
+/// The loader of worker number `worker`. `wait`: waits for an operation, and may let others progress
+/// meanwhile. The other arguments must outlive the loader.
+std::unique_ptr<Loader> make_loader(const Roster& roster, const DataPlan& data, Context& context, int worker,
                                     std::function<void(Pending&)> wait);
 
 }  // namespace tandem

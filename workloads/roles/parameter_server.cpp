@@ -11,36 +11,34 @@
 #include "workloads/vectors/owned_mark.hpp"
 
 namespace tandem {
-namespace {
-
-const RankAssignment& seat_of(const Job& job, Rank rank) {
-  return job.assignments().at(static_cast<std::size_t>(rank));
-}
-
-}  // namespace
 
 ParameterServer::ParameterServer(const Job& job, Context& context, Journal& journal, int shard)
-    : job_(job),
+    : plan_(job.exchange()),
+      stop_(job.stop()),
+      assignment_(job.roster().assignment(context.rank())),
       context_(context),
       journal_(journal),
-      shards_(job.ranks_of(RankAssignment::Role::server)),
-      gets_pushes_(job.route() == sync::Route::server),
-      holds_model_(job.servers_hold_model()),
-      shard_(shard),
-      model_(job, context.device(), shard),
-      policy_(job.algorithm().make.make_server(job.sync_setting())),
+      servers_(job.roster().servers()),
+      model_elements_(job.model().elements()),
+      writer_(job.checkpoints().writer),
+      gets_pushes_(plan_.route() == sync::Route::server),
+      holds_model_(plan_.servers_hold_model()),
+      is_coordinator_(context.rank() == job.roster().coordinator()),
+      model_(job.replica_plan(), plan_, context.device(), shard),
+      policy_(plan_.algorithm().make.make_server(plan_.sync_setting())),
       checkpoints_(job, context),
       states_(job, context.rank()),
-      events_(keeps_states(job) ? events_path(job.directory(), seat_of(job, context.rank())) : ""),
-      present_(0) {
-  for (const Rank worker : job.ranks_of(RankAssignment::Role::worker)) {
+      events_(job.checkpoints().keeps_states() ? events_path(job.spec().directory, assignment_) : ""),
+      present_(0),
+      pushes_(static_cast<int>(job.roster().workers().size())) {
+  for (const Rank worker : job.roster().workers()) {
     Client& client = clients_.emplace_back();
     client.rank = worker;
     client.pieces.resize(last_piece());
     ++present_;
   }
   inbox_.resize(clients_.size());
-  if (job.resume() != nullptr) resume();
+  if (job.resume() != nullptr) resume(job);
 }
 
 void ParameterServer::run() {
@@ -55,10 +53,7 @@ void ParameterServer::run() {
   }
   if (!holds_model_) return;
   const std::vector<float> final_model = gather_model();
-  if (shard_ == 0) {
-    const std::int64_t rounds = pushes_ / static_cast<std::int64_t>(clients_.size());
-    checkpoints_.finish(rounds, final_model);
-  }
+  if (context_.rank() == writer_) checkpoints_.finish(pushes_.rounds(), final_model);
 }
 
 /// Expects a whole push.
@@ -92,7 +87,7 @@ void ParameterServer::handle(int worker, const Note& note) {
       ++client.unanswered;
       policy_->on_report(event, decisions_);
       listen_for_note(worker);
-      execute(told(event));
+      execute(logged(event));
       break;
     }
     case protocol::Kind::leave: {
@@ -102,7 +97,7 @@ void ParameterServer::handle(int worker, const Note& note) {
       --present_;
       const sync::Left event{now_of_policy(), worker};
       policy_->on_left(event, decisions_);
-      execute(told(event));
+      execute(logged(event));
       break;
     }
     default:
@@ -133,11 +128,10 @@ void ParameterServer::on_push(int worker, const protocol::Push& push) {
   client.all_samples += push.samples;
   client.steps += push.local_steps;
   model_.note_push(worker, push.version);
-  ++pushes_;
+  pushes_.count(1);
   samples_ += push.samples;
-  const std::int64_t rounds = pushes_ / static_cast<std::int64_t>(clients_.size());
-  const Progress progress{.rounds = rounds, .samples = samples_, .now = now()};
-  const double done = fraction_done(job_.experiment().stop, job_.dataset_info().train_samples, progress);
+  const Progress progress{.rounds = pushes_.rounds(), .samples = samples_, .now = now()};
+  const double done = stop_.fraction_done(progress);
   stopping_ = stopping_ || done >= 1.0;
   const sync::Push event{.now = now_of_policy(),
                          .worker = worker,
@@ -147,11 +141,11 @@ void ParameterServer::on_push(int worker, const protocol::Push& push) {
                          .duration = push.duration,
                          .loss = push.loss,
                          .done = done,
-                         .rate = job_.optimizer_setting().schedule.factor({rounds})};
+                         .rate = plan_.optimizer_setting().schedule.factor({pushes_.rounds()})};
   policy_->on_push(event, decisions_);
-  execute(told(event));
+  execute(logged(event));
   checkpoint_if_due();
-  job_.report_progress(progress);
+  stop_.report(progress);
 }
 
 void ParameterServer::execute(const std::string& event) {
@@ -173,11 +167,6 @@ void ParameterServer::accept(const sync::Accept& decision) {
   accepted_.push_back({client.rank, client.version, client.samples});
 }
 
-/// Of the last push: as many rounds had ended before it.
-std::int64_t ParameterServer::round() const {
-  return std::max<std::int64_t>(0, pushes_ - 1) / static_cast<std::int64_t>(clients_.size());
-}
-
 void ParameterServer::fold() {
   if (model_.accepted() == 0) return;
   const Bytes size = model_.bytes() * model_.accepted();
@@ -192,10 +181,11 @@ void ParameterServer::fold() {
 void ParameterServer::apply(double scale) {
   fold();
   const auto kind = model_.only_averages() ? Work::Kind::reduce : Work::Kind::update;
-  Pending update = context_.compute({.kind = kind, .bytes = model_.bytes()}, model_.apply(scale, round()));
+  Pending update =
+      context_.compute({.kind = kind, .bytes = model_.bytes()}, model_.apply(scale, pushes_.current()));
   context_.wait(update);
-  // Shards count their own updates; the first one speaks for all, as in everything that is told of a push.
-  if (shard_ == 0 && gets_pushes_)
+  // Every server counts its own updates; one of them records for all.
+  if (is_coordinator_ && gets_pushes_)
     for (const Accepted& push : accepted_)
       journal_.note_applied(push.rank, version_ - push.version, push.samples);
   accepted_.clear();
@@ -206,7 +196,7 @@ void ParameterServer::apply(double scale) {
 void ParameterServer::discard(const sync::Discard& decision) {
   Client& client = clients_[static_cast<std::size_t>(decision.worker)];
   client.dropped = true;
-  if (shard_ == 0) journal_.dropped_samples += client.samples;
+  if (is_coordinator_) journal_.dropped_samples += client.samples;
 }
 
 void ParameterServer::reply(const sync::Reply& decision) {
@@ -222,7 +212,7 @@ void ParameterServer::reply(const sync::Reply& decision) {
   const Note note = protocol::pack(protocol::Reply{.version = version_,
                                                    .batch = decision.batch,
                                                    .local_steps = decision.local_steps,
-                                                   .stops = stopping_ && shard_ == 0,
+                                                   .stops = stopping_ && is_coordinator_,
                                                    .dropped = client.dropped,
                                                    .all_samples = samples_});
   // In the order in which the next forward needs them.
@@ -251,26 +241,27 @@ void ParameterServer::finish_reply(Client& client) {
 }
 
 void ParameterServer::checkpoint_if_due() {
-  const auto workers = static_cast<std::int64_t>(clients_.size());
-  if (pushes_ % workers != 0) return;
-  const std::int64_t round = pushes_ / workers;
+  if (!pushes_.is_between_rounds()) return;
+  const std::int64_t round = pushes_.rounds();
   if (states_.is_due(round)) save_state(round);
   if (!holds_model_ || !checkpoints_.is_due(round)) return;
   const std::vector<float> whole = gather_model();
   checkpoints_.save(round, samples_, whole);
 }
 
-/// Of an event, for those who want to know it now or when the job goes on.
-std::string ParameterServer::told(const sync::ServerEvent& event) {
+/// The text of an event, for the journal and the event log.
+std::string ParameterServer::logged(const sync::ServerEvent& event) {
   if (!journal_.keep_decisions && !events_.keeps()) return "";
   std::string text = sync::to_text(event);
   events_.add(text);
   return text;
 }
 
-/// What it knows beside the model between two pushes, but for its policy.
+/// The state between two pushes, without the model and the policy.
 void ParameterServer::serialise(StateArchive& state) {
-  state.number("pushes", pushes_);
+  std::int64_t pushes = pushes_.events();
+  state.number("pushes", pushes);
+  if (state.restores()) pushes_.restore(pushes);
   state.number("samples", samples_);
   state.number("version", version_);
   double elapsed = now().count();
@@ -296,7 +287,7 @@ void ParameterServer::save_state(std::int64_t round) {
   SavedState state;
   serialise(state);
   model_.serialise_sum(state);
-  // A policy that has seen workers leave would not answer them when the job goes on with all.
+  // A policy that has seen workers leave would not answer them in a resumed job, which has all workers again.
   const bool answered =
       present_ == static_cast<int>(clients_.size()) &&
       std::ranges::none_of(clients_, [](const Client& c) { return c.waits || c.unanswered > 0; });
@@ -305,58 +296,55 @@ void ParameterServer::save_state(std::int64_t round) {
                        });
   state.set("all_answered", answered ? 1 : 0);
   state.set("all_current", current ? 1 : 0);
-  state.set("events_bytes", events_.flush());
+  state.set_text("policy", serialised(*policy_));
+  events_.flush();
   states_.save(round, state);
 }
 
-void ParameterServer::resume() {
-  SavedState state = state_of_server(job_, shard_);
+void ParameterServer::resume(const Job& job) {
+  SavedState state = state_of_decider(job, assignment_.index);
   serialise(state);
   for (Client& client : clients_) client.replied_version = version_;
-  const ResumePoint& from = *job_.resume();
-  if (!from.policies_remember) {
+  const ResumePoint& from = *job.resume();
+  if (!from.policies_continue) {
     policy_version_ = version_;
     policy_began_ = before_;
     return;
   }
   model_.serialise_sum(state);
-  const std::string path = events_path(from.directory, seat_of(job_, context_.rank()));
-  for (const auto& event : events_.take_over(path, state.integer("events_bytes"))) replay_event(event);
+  const std::string policy = state.text("policy");
+  restore(*policy_, policy);
+  // A replay of this run begins with the same state.
+  const std::string event = sync::restore_event(policy);
+  events_.add(event);
+  if (journal_.keep_decisions) journal_.decisions.push_back({context_.rank(), "server", event, ""});
 }
 
-/// Whoever replays this run needs the events before it as well.
-void ParameterServer::replay_event(const std::string& event) {
-  const auto decisions = sync::decide(*policy_, sync::parse_server_event(event));
-  if (journal_.keep_decisions)
-    journal_.decisions.push_back({context_.rank(), "server", event, sync::to_text(decisions)});
-}
-
-/// The first shard collects the parts of all; the others send theirs and get an empty vector. Sizes travel
-/// also when math is modelled.
+/// The writer of checkpoints collects the parts of all servers; the others send theirs and get an empty
+/// vector. When math is modelled, messages have the same sizes.
 std::vector<float> ParameterServer::gather_model() {
   const auto snapshot = model_.snapshot();
-  if (shard_ > 0) {
+  if (context_.rank() != writer_) {
     float* data = snapshot ? snapshot->data() : nullptr;
-    Pending part = context_.send(shards_.front(), protocol::checkpoint_parts,
+    Pending part = context_.send(writer_, protocol::checkpoint_parts,
                                  {model_.bytes(), reinterpret_cast<std::byte*>(data)});
     context_.wait(part);
     return {};
   }
   std::vector<float> whole = model_.initial();
-  whole.resize(snapshot ? static_cast<std::size_t>(job_.model().elements()) : 0);
+  whole.resize(snapshot ? static_cast<std::size_t>(model_elements_) : 0);
   std::vector<float> received;
   if (snapshot) {
     received.resize(snapshot->size());
     copy_and_await(context_.device(), received.data(), snapshot->data(), snapshot->bytes());
   }
-  for (int shard = 0; shard < static_cast<int>(shards_.size()); ++shard) {
-    const ShardPieces& pieces = job_.shard_layout()[static_cast<std::size_t>(shard)];
-    if (shard > 0) {
+  for (std::size_t shard = 0; shard < servers_.size(); ++shard) {
+    const ShardPieces& pieces = plan_.shard_layout()[shard];
+    if (servers_[shard] != writer_) {
       received.resize(snapshot ? static_cast<std::size_t>(shard_elements(pieces)) : 0);
       std::byte* target = snapshot ? reinterpret_cast<std::byte*>(received.data()) : nullptr;
-      Pending arriving =
-          context_.receive(shards_[static_cast<std::size_t>(shard)], protocol::checkpoint_parts,
-                           {Bytes(shard_elements(pieces) * 4), target});
+      Pending arriving = context_.receive(servers_[shard], protocol::checkpoint_parts,
+                                          {Bytes(shard_elements(pieces) * 4), target});
       context_.wait(arriving);
     }
     if (!snapshot) continue;

@@ -1,11 +1,13 @@
-// One shard of the parameter server: receives pushes, does what the policy decides, sends the model back, or
-// the mean gradient where workers step their models. The first shard also answers reports, owns the stop
-// condition and writes checkpoints, if servers hold the model. Over an all-reduce it is the coordinator: it
-// hears that workers exchange, answers them, and holds no part of the model.
+// A parameter server: receives pushes, carries out the decisions of its policy, and replies with its part of
+// the model, or with the mean gradient where workers step their models. One server, the coordinator, also
+// answers reports, owns the stop condition and, if servers hold the model, writes checkpoints. Over an
+// all-reduce the coordinator holds no part of the model: workers only report their exchanges to it.
 #pragma once
 
 #include <memory>
 #include <optional>
+#include <span>
+#include <string>
 #include <vector>
 
 #include "policies/sync/policy.hpp"
@@ -15,6 +17,7 @@
 #include "workloads/context.hpp"
 #include "workloads/exchange/server_model.hpp"
 #include "workloads/job/job.hpp"
+#include "workloads/job/round_counter.hpp"
 #include "workloads/protocol.hpp"
 #include "workloads/records/records.hpp"
 
@@ -22,6 +25,7 @@ namespace tandem {
 
 class ParameterServer {
  public:
+  /// The arguments must outlive it. `shard`: its number among the servers; 0 for a coordinator.
   ParameterServer(const Job& job, Context& context, Journal& journal, int shard);
   void run();
 
@@ -62,19 +66,17 @@ class ParameterServer {
   void on_push(int worker, const protocol::Push& push);
   void execute(const std::string& event);
   void accept(const sync::Accept& decision);
-  std::int64_t round() const;
   void fold();
   void apply(double scale);
   void discard(const sync::Discard& decision);
   void reply(const sync::Reply& decision);
   void answer(const sync::AnswerReport& decision);
   void finish_reply(Client& client);
-  std::string told(const sync::ServerEvent& event);
+  std::string logged(const sync::ServerEvent& event);
   void serialise(StateArchive& state);
   void save_state(std::int64_t round);
-  void resume();
-  void replay_event(const std::string& event);
-  /// Since the job began, which may go on after another one.
+  void resume(const Job& job);
+  /// Since the job began, also where it was resumed.
   Seconds now() const { return before_ + context_.now(); }
   /// As the policy knows them.
   Seconds now_of_policy() const { return now() - policy_began_; }
@@ -83,28 +85,32 @@ class ParameterServer {
   std::vector<float> gather_model();
   std::size_t last_piece() const { return model_.pieces().size() - 1; }
 
-  const Job& job_;
+  const ExchangePlan& plan_;
+  const StopRule& stop_;
+  const RankAssignment& assignment_;
   Context& context_;
   Journal& journal_;
-  std::vector<Rank> shards_;
+  std::span<const Rank> servers_;
+  std::int64_t model_elements_;
+  Rank writer_;       ///< of checkpoints
   bool gets_pushes_;  ///< with a payload
   bool holds_model_;
-  int shard_;
+  bool is_coordinator_;  ///< it answers reports, ends the job, and records for all servers
   ServerModel model_;
   std::unique_ptr<sync::ServerPolicy> policy_;
   CheckpointWriter checkpoints_;
   StateFiles states_;
   EventLog events_;
-  Seconds before_{};        ///< how long the job has been under way before this run
-  Seconds policy_began_{};  ///< when the policy was new, and the version then: not at the job's beginning
-  int policy_version_ = 0;  ///< where it goes on with a new one
+  Seconds before_{};             ///< how long the job had run before it was resumed
+  Seconds policy_began_{};       ///< the time and the version when the policy was new: later than the job's
+  int policy_version_ = 0;       ///< beginning where the job was resumed with a new one
   std::vector<Client> clients_;  ///< by worker
   std::vector<Pending> inbox_;   ///< by worker: its next note, or a piece that its push still lacks
   sync::ServerDecisions decisions_;
   std::vector<Accepted> accepted_;  ///< since the last update
   int present_;                     ///< workers that have not left
   int version_ = 0;
-  std::int64_t pushes_ = 0;
+  RoundCounter pushes_;
   std::int64_t samples_ = 0;
   bool stopping_ = false;
 };

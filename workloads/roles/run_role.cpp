@@ -8,15 +8,15 @@
 namespace tandem {
 
 void run_role(const Job& job, Context& context, Journal& journal) {
-  const RankAssignment& seat = job.assignments().at(static_cast<std::size_t>(context.rank()));
-  switch (seat.role) {
+  const RankAssignment& assignment = job.roster().assignment(context.rank());
+  switch (assignment.role) {
     case RankAssignment::Role::worker:
-      return Worker(job, context, journal, seat.index).run();
+      return Worker(job, context, journal, assignment.index).run();
     case RankAssignment::Role::server:
     case RankAssignment::Role::coordinator:
-      return ParameterServer(job, context, journal, seat.index).run();
+      return ParameterServer(job, context, journal, assignment.index).run();
     case RankAssignment::Role::cache_node:
-      return CacheNode(job, context, journal, seat.index).run();
+      return CacheNode(job, context, journal, assignment.index).run();
     case RankAssignment::Role::evaluator:
       return Evaluator(job, context, journal).run();
   }

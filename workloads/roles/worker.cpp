@@ -2,9 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cmath>
-#include <limits>
 #include <utility>
 
 #include "policies/sync/replay.hpp"
@@ -15,126 +13,109 @@ namespace {
 
 std::unique_ptr<Exchange> make_exchange(const Job& job, Context& context, Replica& replica,
                                         const sync::WorkerPolicy& policy) {
-  switch (job.route()) {
+  const Roster& roster = job.roster();
+  const ExchangePlan& plan = job.exchange();
+  switch (plan.route()) {
     case sync::Route::server:
-      return make_server_exchange(job, context, replica);
+      return make_server_exchange(roster, plan, context, replica);
     case sync::Route::all_reduce:
-      return make_all_reduce_exchange(job, context, replica);
+      return make_all_reduce_exchange(roster, plan, job.stop(), context, replica);
     case sync::Route::peers:
       break;
   }
-  return make_peer_exchange(job, context, replica, policy.neighbours());
+  return make_peer_exchange(roster, plan, job.stop(), context, replica, policy.neighbours());
 }
 
 }  // namespace
 
 Worker::Worker(const Job& job, Context& context, Journal& journal, int index)
-    : job_(job),
+    : plan_(job.exchange()),
+      assignment_(job.roster().assignment(context.rank())),
       context_(context),
       journal_(journal),
-      replica_(job, context.device(), index),
-      policy_(job.algorithm().make.make_worker(job.sync_setting(), index)),
+      replica_(job.replica_plan(), plan_, context.device(), index),
+      policy_(plan_.algorithm().make.make_worker(plan_.sync_setting(), index)),
       exchange_(make_exchange(job, context, replica_, *policy_)),
-      open_(job, context, replica_, *exchange_, [this](Phase phase) { end_phase(phase); }),
-      loader_(
-          make_loader(job, context, index, [this](Pending& until) { exchange_->wait_progressing(until); })),
+      deferred_(job.checkpoints().schedule(), context, replica_, *exchange_,
+                [this](Phase phase) { end_phase(phase); }),
+      batches_(job, context, replica_, *exchange_, index),
       checkpoints_(job, context),
       states_(job, context.rank()),
-      writes_checkpoints_(index == 0 && !job.servers_hold_model()),
-      has_own_model_(job.algorithm().make.payload == sync::Payload::model),
-      skip_non_finite_(job.experiment().workload.non_finite == "skip"),
-      loads_ahead_(job.loads_ahead(context.rank())),
-      queues_backward_(!context.device().is_host() && !job.overlaps_forward()),
-      batch_(job.experiment().workload.batch) {
-  if (job.resume() != nullptr) resume(index);
+      writes_checkpoints_(context.rank() == job.checkpoints().writer),
+      has_own_model_(plan_.payload() == sync::Payload::model),
+      skip_non_finite_(job.replica_plan().non_finite == OnNonFinite::skip),
+      queues_backward_(!context.device().is_host() && !plan_.overlaps_forward()),
+      progress_(job.data().batch()) {
+  if (job.resume() != nullptr) resume(job, index);
 }
 
 void Worker::run() {
-  if (job_.algorithm().make.payload == sync::Payload::change) replica_.mark();
+  if (plan_.payload() == sync::Payload::change) replica_.mark();
   while (!stopping_) step();
-  drop_next_batch();
+  batches_.drop_next(progress_.batch(), progress_.step());
   exchange_->leave();
-  loader_->close();
+  batches_.close();
   if (!writes_checkpoints_) return;
-  if (has_own_model_ && job_.experiment().evaluate_every > 0)
-    checkpoints_.save(done_rounds_, done_samples_, replica_.values());
-  checkpoints_.finish(done_rounds_, replica_.values());
+  // The final model is the mean of all where each worker has a model of its own.
+  if (has_own_model_ && checkpoints_.is_enabled()) save_checkpoint();
+  checkpoints_.finish(progress_.job_rounds(), replica_.values());
 }
 
 void Worker::step() {
-  record_ = {.rank = context_.rank(), .step = record_.step, .round = round_, .version = version_};
+  record_ = {.rank = context_.rank(),
+             .step = progress_.step(),
+             .round = progress_.round(),
+             .version = progress_.version()};
   record_.start = phase_start_ = context_.now();
-  const UpdateTime began{round_, local_steps_};
+  const UpdateTime began{progress_.round(), progress_.local_steps()};
   const auto [during, reports] = begin();
   if (during) {
-    if (!job_.overlaps_forward()) exchange_->begin(*during);
+    if (!plan_.overlaps_forward()) exchange_->begin(*during);
     end_phase(Phase::exchange);
   }
   if (reports) exchange_->report(contribution());
   load();
   forward();
-  if (during && job_.overlaps_forward()) exchange_->begin(*during);
+  if (during && plan_.overlaps_forward()) exchange_->begin(*during);
   backward(during ? &*during : nullptr);
   if (during) finish_exchange(during->payload);
   const bool steps_itself = !during || during->payload == sync::Payload::model;
   if (steps_itself && !skips_step_) update(began);
   if (!during) decide();
-  open_.end_step(round_of_checkpoints(), stopping_);
+  deferred_.end_step(round_of_checkpoints(), stopping_);
   journal_.steps.push_back(record_);
-  ++record_.step;
+  progress_.end_step();
   save_state_if_due();
-  // The last one is the mean of all, where each worker has a model of its own.
-  if (writes_checkpoints_ && !(stopping_ && has_own_model_) && checkpoints_.is_due(done_rounds_))
-    checkpoints_.save(done_rounds_, done_samples_, replica_.values());
+  const bool is_last_mean = stopping_ && has_own_model_;
+  if (writes_checkpoints_ && !is_last_mean && checkpoints_.is_due(progress_.job_rounds())) save_checkpoint();
 }
 
-sync::Beginning Worker::begin() {
-  const sync::StepBegin event{local_steps_};
-  sync::Beginning decision = sync::decide(*policy_, event);
+sync::StepBeginDecision Worker::begin() {
+  const sync::StepBegin event{progress_.local_steps()};
+  sync::StepBeginDecision decision = sync::decide(*policy_, event);
   if (journal_.keep_decisions) log(event, sync::to_text(decision));
   return decision;
 }
 
 void Worker::load() {
-  loader_->begin_step(batch_);
-  if (loading_.empty()) begin_load();
-  record_.samples = loading_samples_;
-  samples_taken_ += loading_samples_;
-  exchange_->wait_progressing(loading_);
+  record_.samples = batches_.load(progress_.batch(), record_.step);
+  progress_.take_batch(record_.samples);
   end_phase(Phase::load);
 }
 
-void Worker::begin_load() {
-  const Loader::Batch batch = loader_->next(batch_);
-  loading_samples_ = batch.samples;
-  loading_ = context_.compute({.kind = Work::Kind::decode,
-                               .samples = batch.samples,
-                               .bytes = job_.dataset_info().record_bytes() * batch.samples,
-                               .step = record_.step,
-                               .concurrent = loads_ahead_},
-                              replica_.load(batch.records));
-}
-
-/// The one after the last step. Whoever loads ahead loads it, whether or not it came in time: as many as in
-/// the other world.
-void Worker::drop_next_batch() {
-  if (!loads_ahead_) return;
-  if (loading_.empty()) begin_load();
-  exchange_->wait_progressing(loading_);
-}
-
-/// In one piece; or bucket by bucket from the first layers, of which the last ends with the calculation.
+/// As one operation; or bucket by bucket from the first layers, where the kernel runs with the last
+/// operation.
 void Worker::forward() {
-  const bool in_pieces = job_.overlaps_forward();
-  open_.begin_forward();
-  for (int bucket = in_pieces ? replica_.buckets() - 1 : 0; bucket >= 0; --bucket) {
-    open_.take_over(bucket);
+  const bool by_bucket = plan_.overlaps_forward();
+  deferred_.begin_forward();
+  for (int bucket = by_bucket ? replica_.buckets() - 1 : 0; bucket >= 0; --bucket) {
+    deferred_.apply(bucket);
     Pending pass = context_.compute({.kind = Work::Kind::forward,
-                                     .bucket = in_pieces ? bucket : -1,
+                                     .bucket = by_bucket ? bucket : -1,
                                      .samples = record_.samples,
                                      .step = record_.step},
                                     bucket == 0 ? replica_.forward() : Kernel());
-    // Needs nothing but forward, behind which it stands in the device's queue.
+    // Backward needs forward alone, and the device's queue keeps their order.
     if (queues_backward_) first_pass_ = begin_backward(0);
     exchange_->wait_progressing(pass);
     end_phase(Phase::forward);
@@ -147,48 +128,41 @@ Pending Worker::begin_backward(int bucket) {
                           replica_.backward(bucket));
 }
 
-/// Where backward is overlapped, each bucket of a gradient leaves as soon as it is complete, while backward
-/// goes on with the next.
+/// Where exchanges overlap with backward, each bucket of a gradient is sent as soon as it is complete, while
+/// backward computes the next.
 void Worker::backward(const sync::Exchange* during) {
-  ++local_steps_;
-  samples_since_exchange_ += record_.samples;
+  progress_.add_gradient(record_.samples, record_.loss, std::isfinite(record_.loss) || !skip_non_finite_);
   skips_step_ = false;
-  if (std::isfinite(record_.loss) || !skip_non_finite_) {
-    losses_since_exchange_ += record_.loss;
-    ++counted_losses_;
-  }
-  Seconds offering{};
+  Seconds exchanging{};
   for (int bucket = 0; bucket < replica_.buckets(); ++bucket) {
     Pending pass = first_pass_.empty() ? begin_backward(bucket) : std::move(first_pass_);
-    // The device has all of the step now, and the processor time.
-    const bool is_last = bucket + 1 == replica_.buckets();
-    if (is_last && loads_ahead_ && loader_->has_next()) begin_load();
+    // The device has all work of the step now, so the processor is free.
+    if (bucket + 1 == replica_.buckets()) batches_.load_ahead(progress_.batch(), record_.step);
     exchange_->wait_progressing(pass);
-    if (const auto& flaw = replica_.find_non_finite(bucket); flaw && !skips_step_) on_non_finite(*flaw);
+    if (const auto& what = replica_.find_non_finite(bucket); what && !skips_step_) on_non_finite(*what);
     const Seconds done = context_.now();
-    step_duration_ = done - record_.start - open_.spent() - offering;
-    if (during != nullptr && job_.overlaps_backward()) exchange_->bucket_ready(bucket, contribution());
-    offering += context_.now() - done;
+    step_duration_ = done - record_.start - deferred_.spent() - exchanging;
+    if (during != nullptr && plan_.overlaps_backward()) exchange_->bucket_ready(bucket, contribution());
+    exchanging += context_.now() - done;
   }
-  if (during != nullptr && !job_.overlaps_backward())
+  if (during != nullptr && !plan_.overlaps_backward())
     for (int bucket = 0; bucket < replica_.buckets(); ++bucket)
       exchange_->bucket_ready(bucket, contribution());
   end_phase(Phase::backward);
 }
 
-/// A step that is not finite ends the job, or goes on without what the replica has left out of it.
-void Worker::on_non_finite(const std::string& flaw) {
+/// A step that is not finite ends the job, or continues without the part that the replica left out.
+void Worker::on_non_finite(const std::string& what) {
   if (!skip_non_finite_)
     throw WorldError(
         fmt::format("rank {} (worker on '{}'), step {}: {} is not finite (loss {:.6g}); a smaller "
                     "optimizer.learning_rate may help, and workload.non_finite can be skip or ignore",
-                    context_.rank(), job_.assignments()[static_cast<std::size_t>(context_.rank())].host,
-                    record_.step, flaw, record_.loss));
+                    context_.rank(), assignment_.host, record_.step, what, record_.loss));
   skips_step_ = true;
   ++journal_.skipped_steps;
   if (journal_.keep_decisions)
     journal_.decisions.push_back(
-        {context_.rank(), "guard", fmt::format("step {}: {} is not finite", record_.step, flaw), "skip"});
+        {context_.rank(), "guard", fmt::format("step {}: {} is not finite", record_.step, what), "skip"});
 }
 
 void Worker::update(UpdateTime time) {
@@ -200,7 +174,7 @@ void Worker::update(UpdateTime time) {
 
 void Worker::decide() {
   step_duration_ = context_.now() - record_.start;
-  const sync::StepDone done{context_.now(), step_duration_, record_.samples, local_steps_,
+  const sync::StepDone done{context_.now(), step_duration_, record_.samples, progress_.local_steps(),
                             exchange_->coordinator_answer()};
   auto decision = logged(done, policy_->on_step_done(done));
   if (std::holds_alternative<sync::Ask>(decision)) {
@@ -227,41 +201,23 @@ void Worker::exchange_after_step(const sync::Exchange& exchange) {
 void Worker::finish_exchange(sync::Payload payload) {
   const ExchangeResult result = exchange_->finish();
   end_phase(Phase::exchange);
-  if (job_.overlaps_forward()) {
-    open_.hold(result, {round_});
+  const UpdateTime time{progress_.round()};
+  if (plan_.overlaps_forward()) {
+    deferred_.defer(result, time);
   } else if (result.sum_of > 0 || replica_.is_tied()) {
     Pending update = context_.compute(
         {.kind = Work::Kind::update, .bytes = replica_.description().bytes()},
-        result.sum_of > 0 ? replica_.adopt_sum(payload, result.sum_of, {round_}) : replica_.adopt_centre());
+        result.sum_of > 0 ? replica_.adopt_sum(payload, result.sum_of, time) : replica_.adopt_centre());
     context_.wait(update);
     end_phase(Phase::update);
   }
   if (payload == sync::Payload::change) replica_.mark();
   record_.bytes_sent += result.bytes_sent;
   record_.bytes_received += result.bytes_received;
-  version_ = result.version;
-  if (result.batch > 0) {
-    TANDEM_CHECK(job_.algorithm().make.varies_batch, result.batch);
-    batch_ = result.batch;
-  }
+  TANDEM_CHECK(result.batch == 0 || plan_.algorithm().make.varies_batch, result.batch);
   if (result.local_steps > 0) grant(result.local_steps);
   stopping_ = result.stop;
-  local_steps_ = 0;
-  samples_since_exchange_ = 0;
-  losses_since_exchange_ = 0.0;
-  counted_losses_ = 0;
-  ++round_;
-  done_rounds_ = result.rounds;
-  done_samples_ = result.samples;
-}
-
-Contribution Worker::contribution() const {
-  const bool knows_none = local_steps_ > 0 && counted_losses_ == 0;
-  return {.samples = samples_since_exchange_,
-          .local_steps = local_steps_,
-          .duration = step_duration_,
-          .loss = knows_none ? std::numeric_limits<double>::quiet_NaN()
-                             : losses_since_exchange_ / std::max(1, counted_losses_)};
+  progress_.end_exchange(result);
 }
 
 void Worker::end_phase(Phase phase) {
@@ -270,45 +226,49 @@ void Worker::end_phase(Phase phase) {
   phase_start_ = now;
 }
 
-/// What it knows between an exchange and the next step, but for its policy.
+/// The state between an exchange and the next step, without that of the policy.
 void Worker::serialise(StateArchive& state) {
-  state.number("round", round_);
-  state.number("step", record_.step);
-  state.number("version", version_);
-  state.number("batch", batch_);
-  state.number("local_steps", granted_steps_);
-  state.number("samples_taken", samples_taken_);
-  state.number("rounds", done_rounds_);
-  state.number("samples", done_samples_);
+  progress_.serialise(state);
   replica_.serialise(state);
   exchange_->serialise(state);
 }
 
 void Worker::save_state_if_due() {
   const std::int64_t round = round_of_checkpoints();
-  if (local_steps_ > 0 || !states_.is_due(round)) return;
+  if (progress_.local_steps() > 0 || !states_.is_due(round)) return;
   SavedState state;
   serialise(state);
+  state.set_text("policy", serialised(*policy_));
   states_.save(round, state);
 }
 
-void Worker::resume(int index) {
-  SavedState state = state_of_worker(job_, index);
+void Worker::save_checkpoint() {
+  checkpoints_.save(progress_.job_rounds(), progress_.job_samples(), replica_.values());
+}
+
+void Worker::resume(const Job& job, int index) {
+  SavedState state = state_of_worker(job, index);
   serialise(state);
-  replica_.begin_at(record_.step);
-  loader_->skip(samples_taken_);
-  if (!job_.algorithm().make.timing_driven)
-    sync::fast_forward(*policy_, round_, job_.experiment().workload.batch);
-  if (granted_steps_ > 0) grant(granted_steps_);
+  replica_.begin_at(progress_.step());
+  batches_.skip(progress_.samples_taken());
+  if (state.has("policy")) restore_policy(state.text("policy"));
+  if (progress_.granted_steps() > 0) grant(progress_.granted_steps());
+}
+
+void Worker::restore_policy(const std::string& state) {
+  restore(*policy_, state);
+  // A replay of this run begins with the same state.
+  if (journal_.keep_decisions)
+    journal_.decisions.push_back({context_.rank(), "worker", sync::restore_event(state), ""});
 }
 
 void Worker::grant(int local_steps) {
-  granted_steps_ = local_steps;
+  progress_.grant(local_steps);
   policy_->on_local_steps(local_steps);
   if (journal_.keep_decisions) log(sync::LocalSteps{local_steps}, "");
 }
 
-/// All that the policy is told, since whoever replays the run tells it to another one.
+/// Every event of the policy, since a replay of the run gives them to another one.
 void Worker::log(const sync::WorkerEvent& event, std::string decisions) {
   journal_.decisions.push_back({context_.rank(), "worker", sync::to_text(event), std::move(decisions)});
 }

@@ -1,4 +1,4 @@
-// The worker: takes batches, computes gradients, and synchronises as its policy says. Reads like the
+// The worker: takes batches, computes gradients, and synchronises as its policy decides. Reads like the
 // algorithm.
 #pragma once
 
@@ -14,25 +14,25 @@
 #include "workloads/exchange/replica.hpp"
 #include "workloads/job/job.hpp"
 #include "workloads/records/records.hpp"
-#include "workloads/roles/loader.hpp"
+#include "workloads/roles/batch_pipeline.hpp"
+#include "workloads/roles/step_progress.hpp"
 
 namespace tandem {
 
 class Worker {
  public:
+  /// The arguments must outlive it. `index`: among the workers.
   Worker(const Job& job, Context& context, Journal& journal, int index);
   void run();
 
  private:
   void step();
-  sync::Beginning begin();
+  sync::StepBeginDecision begin();
   void load();
-  void begin_load();
-  void drop_next_batch();
   void forward();
   Pending begin_backward(int bucket);
   void backward(const sync::Exchange* during);
-  void on_non_finite(const std::string& flaw);
+  void on_non_finite(const std::string& what);
   void update(UpdateTime time);
   void decide();
   void exchange_after_step(const sync::Exchange& exchange);
@@ -40,49 +40,42 @@ class Worker {
   void end_phase(Phase phase);
   void serialise(StateArchive& state);
   void save_state_if_due();
-  void resume(int index);
-  /// A checkpoint has the name of its writer's round; the others' are the same where rounds are common.
-  std::int64_t round_of_checkpoints() const { return writes_checkpoints_ ? done_rounds_ : round_; }
+  void save_checkpoint();
+  void resume(const Job& job, int index);
+  /// The round in the names of checkpoints and states. Where rounds are common, that of the writer and of
+  /// every other worker are equal.
+  std::int64_t round_of_checkpoints() const {
+    return writes_checkpoints_ ? progress_.job_rounds() : progress_.round();
+  }
+  void restore_policy(const std::string& state);
   void grant(int local_steps);
   void log(const sync::WorkerEvent& event, std::string decisions);
   sync::WorkerDecision logged(const sync::WorkerEvent& event, sync::WorkerDecision decision);
-  Contribution contribution() const;
+  Contribution contribution() const { return progress_.contribution(step_duration_); }
 
-  const Job& job_;
+  const ExchangePlan& plan_;
+  const RankAssignment& assignment_;
   Context& context_;
   Journal& journal_;
   Replica replica_;
   std::unique_ptr<sync::WorkerPolicy> policy_;
   std::unique_ptr<Exchange> exchange_;
-  DeferredUpdate open_;  ///< what the last exchange has brought and is not taken over; see sync.overlap
-  std::unique_ptr<Loader> loader_;
+  DeferredUpdate deferred_;  ///< the result of the last exchange, where forward overlaps with it
+  BatchPipeline batches_;
   CheckpointWriter checkpoints_;
   StateFiles states_;
-  bool writes_checkpoints_;  ///< the first worker does where no server has the model: of its own
-  bool has_own_model_;       ///< every worker does: models are what they exchange
-  bool skip_non_finite_;     ///< where a step is not finite; otherwise it ends the job
-  bool loads_ahead_;         ///< while the device computes
-  bool queues_backward_;     ///< behind forward, before that is done
+  bool writes_checkpoints_;
+  bool has_own_model_;    ///< every worker has: models are what they exchange
+  bool skip_non_finite_;  ///< skip a step that is not finite; otherwise it ends the job
+  bool queues_backward_;  ///< behind forward, before that is done
 
-  int batch_;
-  Pending loading_;  ///< of the next batch; empty: that is not had yet
-  int loading_samples_ = 0;
-  Pending first_pass_;     ///< of backward, where it is queued already
-  int granted_steps_ = 0;  ///< local steps that the server last wanted; 0: never any
-  std::int64_t samples_taken_ = 0;
-  int round_ = 0;                  ///< of this worker
-  std::int64_t done_rounds_ = 0;   ///< of the job, at the last exchange
-  std::int64_t done_samples_ = 0;  ///< of all workers, by then
-  int version_ = 0;
-  int local_steps_ = 0;  ///< since the last exchange
-  int samples_since_exchange_ = 0;
-  double losses_since_exchange_ = 0.0;  ///< their sum
-  int counted_losses_ = 0;              ///< of which it is the sum: under skip of finite ones
-  bool skips_step_ = false;             ///< its gradient, or the rest of it, is left out
-  Seconds step_duration_;               ///< of the last step without its exchange
-  bool stopping_ = false;
-  StepRecord record_;
+  StepProgress progress_;
+  StepRecord record_;  ///< of the step in progress
   Seconds phase_start_;
+  Pending first_pass_;       ///< of backward, where it is queued already
+  bool skips_step_ = false;  ///< the gradient, or the rest of it, is left out
+  Seconds step_duration_;    ///< of the last step without its exchange
+  bool stopping_ = false;
 };
 
 }  // namespace tandem

@@ -11,18 +11,19 @@ std::uint64_t seed_of_events(std::uint64_t noise_seed, const Job& job) {
 
 ComputeTimeSampler::ComputeTimeSampler(const Job& job, Rank rank, std::uint64_t noise_seed)
     : job_(job),
-      costs_(job.cost_model(rank)),
-      slow_steps_(job.experiment(), rank),
+      costs_(job.devices().cost_model(rank)),
+      slow_steps_(job.spec().experiment, rank),
       rank_(rank),
       noise_seed_(noise_seed),
-      comes_late_(job.experiment().run.devices == "emulated") {
-  if (job.experiment().physics.noise == "profile")
+      comes_late_(job.spec().experiment.run.devices == DeviceSpeed::emulated) {
+  if (job.spec().experiment.physics.noise == NoiseSource::profile)
     noise_ = Rng::stream(seed_of_events(noise_seed, job), "noise", static_cast<std::uint64_t>(rank));
 }
 
 Seconds ComputeTimeSampler::begin() {
-  if (job_.profile() == nullptr) return Seconds(0);
-  return job_.profile()->begin(job_.real_math() ? job_.model().name : "", noise_ ? &*noise_ : nullptr);
+  if (job_.devices().profile() == nullptr) return Seconds(0);
+  return job_.devices().profile()->begin(job_.real_math() ? job_.model().name : "",
+                                         noise_ ? &*noise_ : nullptr);
 }
 
 Seconds ComputeTimeSampler::next(const Work& work) {
@@ -34,7 +35,7 @@ Seconds ComputeTimeSampler::next(const Work& work) {
   if (!noise_) return costs_.price(work) * slow + extra;
   const auto varied = [&](Rng& noise) {
     const Seconds duration = costs_.draw(work, noise) * slow + extra;
-    return comes_late_ ? duration + job_.profile()->draw_lateness(noise) : duration;
+    return comes_late_ ? duration + job_.devices().profile()->draw_lateness(noise) : duration;
   };
   if (work.kind == Work::Kind::decode && work.step >= 0) {
     // Where batches are loaded ahead, a step begins with forward.
@@ -54,12 +55,13 @@ Rng ComputeTimeSampler::stream_of(const char* name, int step) const {
 }
 
 Seconds ComputeTimeSampler::disk_delay() {
-  return noise_ && comes_late_ ? job_.profile()->draw_lateness(*noise_) : Seconds(0);
+  return noise_ && comes_late_ ? job_.devices().profile()->draw_lateness(*noise_) : Seconds(0);
 }
 
 bool ComputeTimeSampler::any_slowdown(const Job& job) {
-  if (job.profile() == nullptr || job.experiment().run.devices != "native") return false;
-  const CostModel costs = job.cost_model(0);
+  if (job.devices().profile() == nullptr || job.spec().experiment.run.devices != DeviceSpeed::native)
+    return false;
+  const CostModel costs = job.devices().cost_model(0);
   for (std::size_t kind = 0; kind < work_names.size(); ++kind)
     if (costs.slowdown({.kind = static_cast<Work::Kind>(kind)}) > 1.0) return true;
   return false;

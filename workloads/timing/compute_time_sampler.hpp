@@ -1,5 +1,5 @@
-// How long a simulated rank's work takes, execution by execution: prices, and what calibration found around
-// them. May not know the simulator.
+// Times of a simulated rank's work, drawn for each execution: prices, and the variation that calibration
+// found. May not know the simulator.
 #pragma once
 
 #include <cstdint>
@@ -14,15 +14,15 @@
 
 namespace tandem {
 
-/// Of noise that is drawn event by event, such as that of messages: a job that goes on after a break meets
-/// what is neither that of its beginning again nor known to be that of the job without the break.
+/// Seed of noise that is drawn event by event, such as that of messages. A resumed job gets another one, so
+/// that it does not repeat the noise of its beginning; it is not the noise of an uninterrupted job either.
 std::uint64_t seed_of_events(std::uint64_t noise_seed, const Job& job);
 
-/// With a profile, native devices take what was measured on their host, and longer the first time; with
-/// physics.noise "profile" work varies as measured, and emulated devices come late. Draws are from
-/// `noise_seed`, the rank and the step alone, so that a job that goes on after a break has those of its
-/// steps, but for its first load where that was ahead; who takes no steps, and the beginning, have others
-/// then. Those of slow steps are from the experiment's seed.
+/// With a profile, work on native devices takes the time measured on their host, and longer at its first
+/// execution; with physics.noise "profile" it varies as measured, and emulated devices miss deadlines. Draws
+/// for the steps of a worker depend only on `noise_seed`, the rank and the step, so a resumed job repeats
+/// them (except for its first load, where that was done ahead). Other draws differ in a resumed job. Slow
+/// steps are drawn from the experiment's seed.
 class ComputeTimeSampler {
  public:
   /// `job` must outlive it.
@@ -30,13 +30,13 @@ class ComputeTimeSampler {
 
   /// When the rank begins its first operation. Pre: called once, before all else.
   Seconds begin();
-  /// Of the execution that comes next.
+  /// The time of the next execution.
   Seconds next(const Work& work);
-  /// What a transfer with the rank's disk, emulated like its device, takes beyond what the disk's rate says.
+  /// Additional time of a transfer with the rank's disk, beyond that of the disk's rate.
   Seconds disk_delay();
-  /// How many times as long the work takes while messages of the rank are on their way.
+  /// How many times as long the work takes while messages of the rank are in flight.
   double slowdown(const Work& work) const { return costs_.slowdown(work); }
-  /// Whether that is ever above 1.
+  /// Whether it is above 1 for any work.
   static bool any_slowdown(const Job& job);
 
  private:
@@ -48,7 +48,7 @@ class ComputeTimeSampler {
   Rank rank_;
   std::uint64_t noise_seed_;
   std::optional<Rng> noise_;
-  int step_ = -1;  ///< whose noise it is; -1: nobody's
+  int step_ = -1;  ///< to which the noise belongs; -1: to none
   bool comes_late_;
   std::set<std::pair<Work::Kind, int>> executed_;  ///< kinds and buckets; few
 };

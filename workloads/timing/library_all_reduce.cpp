@@ -6,8 +6,10 @@ LibraryAllReduceCost::LibraryAllReduceCost(const Job& job, const platforms::Netw
                                            std::uint64_t noise_seed)
     : job_(job),
       network_(network),
-      profile_(job.experiment().physics.network == "profile" ? job.profile() : nullptr) {
-  if (job.experiment().physics.noise == "profile") noise_ = Rng::stream(noise_seed, "native all-reduce");
+      profile_(job.spec().experiment.physics.network == NetworkSource::profile ? job.devices().profile()
+                                                                               : nullptr) {
+  if (job.spec().experiment.physics.noise == NoiseSource::profile)
+    noise_ = Rng::stream(noise_seed, "native all-reduce");
 }
 
 LibraryAllReduceCost::Time LibraryAllReduceCost::next(std::span<const Rank> members, Bytes size) {
@@ -35,7 +37,7 @@ Seconds LibraryAllReduceCost::cheapest(std::span<const Rank> members, Bytes size
       cheapest_.try_emplace({std::vector<Rank>(members.begin(), members.end()), size.count()});
   if (is_new) {
     AllReduceSetting setting =
-        job_.all_reduce_setting(members, {size.count() / static_cast<std::int64_t>(sizeof(float))});
+        all_reduce_setting(job_, members, {size.count() / static_cast<std::int64_t>(sizeof(float))});
     setting.collective = "auto";
     known->second = price(plan_all_reduce(setting, network_), setting, network_);
   }

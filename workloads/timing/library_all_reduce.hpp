@@ -1,5 +1,4 @@
-// What the world's own all-reduce takes in a simulation: as calibrated, or else as the cheapest schedule
-// would.
+// The time of a library's all-reduce in a simulation: as calibrated, or that of the cheapest schedule.
 #pragma once
 
 #include <cstdint>
@@ -16,9 +15,9 @@
 
 namespace tandem {
 
-/// With physics.network "profile", an all-reduce takes what the profile says of so many ranks, and varies as
-/// measured with physics.noise "profile". Where no profile tells, it takes what `auto` would take among the
-/// same ranks on the platform's network.
+/// With physics.network "profile", an all-reduce takes the time in the profile for its number of ranks, and
+/// varies as measured with physics.noise "profile". Without such an entry it takes the time of collective
+/// `auto` among the same ranks on the platform's network.
 class LibraryAllReduceCost {
  public:
   /// `network`: between the hosts of the workers; it and `job` must outlive this object.
@@ -26,12 +25,12 @@ class LibraryAllReduceCost {
 
   struct Time {
     Seconds alone;
-    Seconds behind;  ///< that it adds at least to one that was under way when it began
+    Seconds behind;  ///< that it adds at least to one that was in progress when it began
   };
-  /// Of the all-reduce that comes next. Pre: the members are workers; the network is known, at least its
+  /// Of the next all-reduce. Pre: the members are workers; the network is known, at least its
   /// typical route.
   Time next(std::span<const Rank> members, Bytes size);
-  /// Where the prices so far came from, for people.
+  /// The origin of the prices so far, as text for results.
   std::string origin() const;
   bool used() const { return measured_ + guessed_ > 0; }
 

@@ -1,5 +1,5 @@
-// Where a rank's flat vectors live and what is done with them: a processor with its memory, or a GPU. The
-// arithmetic of the roles goes through it, so that no role knows which. May not know CUDA.
+// The device that stores a rank's flat vectors and computes on them: a processor with its memory, or a GPU.
+// Roles use this interface for their arithmetic and cannot tell which. Includes no header of CUDA.
 #pragma once
 
 #include <cstddef>
@@ -17,13 +17,13 @@
 
 namespace tandem {
 
-/// A place in what a device does, which it reaches in its own time. Known to the device that gave it.
+/// A position in a device's work, which the device reaches later. Valid for the device that created it.
 using DeviceMark = std::uint32_t;
 
-/// Not thread-safe. Memory is named by plain pointers; unless `is_host()`, only the device may look into it.
-/// Arithmetic and copies are queued and done in order; a processor does them at once. Vectors of one call
-/// must not overlap except where they are the same. Any count, zero too. Errors: WorldError from everything
-/// when the device breaks; NoMemoryError, or std::bad_alloc from the host, without enough memory.
+/// Not thread-safe. Memory is named by plain pointers; unless `is_host()`, only the device may access it.
+/// Arithmetic and copies are queued and done in order; a processor does them immediately. Vectors of one call
+/// are equal or do not overlap. Any count, also zero. Errors: WorldError from all members when the device
+/// fails; NoMemoryError, or std::bad_alloc from the host, when memory is insufficient.
 class ComputeDevice {
  public:
   virtual ~ComputeDevice() = default;
@@ -31,54 +31,54 @@ class ComputeDevice {
   virtual std::string name() const = 0;
   /// The number under which libtorch computes on it; none: libtorch computes on the processor.
   virtual std::optional<int> libtorch_gpu() const { return {}; }
-  /// The processor may look into its memory, and what was called is done.
+  /// The processor may access its memory, and calls are done when they return.
   virtual bool is_host() const = 0;
 
   // ---- Memory ----
-  /// Of zeros when it returns; aligned to 64 bytes at least. Null for no bytes.
+  /// Filled with zeros; aligned to at least 64 bytes. Null for no bytes.
   virtual std::byte* allocate(std::size_t bytes) = 0;
   virtual void release(std::byte* memory) noexcept = 0;
-  /// Whether a pointer names memory that this device gave and only it may look into. Null: no.
+  /// Whether a pointer names memory of this device that only the device may access. Null: no.
   virtual bool owns(const void* memory) const = 0;
-  /// Host memory to and from which the device copies fastest; from every device's processor alike.
+  /// Host memory to and from which the device copies fastest; every processor may access it.
   virtual std::byte* allocate_pinned(std::size_t bytes) = 0;
   virtual void release_pinned(std::byte* memory) noexcept = 0;
 
   // ---- The queue ----
-  /// Between any two places. Host memory must stay as it is until the queue has passed.
+  /// Between any memory. Host memory must not change until the queue has done the copy.
   virtual void copy(void* to, const void* from, std::size_t bytes) = 0;
-  /// Waits until everything that was called is done.
+  /// Waits until all calls are done.
   virtual void finish() = 0;
-  /// The place behind all that was queued. Every mark is forgotten once.
+  /// The position after all queued work. Every mark has to be forgotten once.
   virtual DeviceMark mark() = 0;
   virtual bool has_reached(DeviceMark mark) = 0;
   /// The device's own time between two marks that it has reached.
   virtual Seconds between(DeviceMark begin, DeviceMark end) = 0;
   virtual void forget(DeviceMark mark) noexcept = 0;
-  /// Said by a kernel that queues more than its own work: its work ends at this mark, which whoever started
+  /// Called by a kernel that queues more than its own work: its work ends at this mark, which the caller of
   /// the kernel forgets.
   void end_kernel_at(DeviceMark mark) { kernel_end_ = mark; }
-  /// Whether the kernel that has just run has said its end, perhaps of work that an earlier one queued.
+  /// Whether the kernel that has just run called end_kernel_at, perhaps for work that an earlier one queued.
   bool kernel_said_end() const { return kernel_end_.has_value(); }
-  /// Where the kernel that has just run ends: the mark that it said, or one behind all that is queued.
+  /// The end of the kernel that has just run: the mark of end_kernel_at, or one after all queued work.
   DeviceMark kernel_end() {
     const auto said = std::exchange(kernel_end_, std::nullopt);
     return said ? *said : mark();
   }
 
-  // ---- Copies beside the queue ----
-  /// Copies at once, whatever the queue still has to do. The mark is that of the copy's end. Pre: what the
-  /// copy reads is there, host memory is pinned, and nobody touches either side before the end.
+  // ---- Copies outside the queue ----
+  /// Copies immediately, independent of the queue. Returns the mark of the copy's end. Pre: the source is
+  /// complete, host memory is pinned, and neither side is accessed before the end.
   virtual DeviceMark copy_out(std::byte* pinned, const std::byte* own, std::size_t bytes) = 0;
   virtual DeviceMark copy_in(std::byte* own, const std::byte* pinned, std::size_t bytes) = 0;
 
-  /// The place behind all copies out, or in, that were started.
+  /// The position after all copies out, or in, that were started.
   virtual DeviceMark mark_copies(bool out) = 0;
 
   // ---- Arithmetic over `count` floats ----
   virtual void fill(float* values, std::int64_t count, float value) = 0;
   virtual void scale(float* values, std::int64_t count, float factor) = 0;
-  /// sum += factor * values: how what arrives is reduced.
+  /// sum += factor * values: reduces a received vector.
   virtual void add(float* sum, const float* values, std::int64_t count, float factor) = 0;
   /// The same for other elements of an all-reduce, rounded after each addition.
   virtual void add_halves(std::uint16_t* sum, const std::uint16_t* values, std::int64_t count,
@@ -98,14 +98,14 @@ class ComputeDevice {
   /// `velocity` is null without momentum; `model` may be `base`.
   virtual void move(float* model, const float* base, const float* sum, float* velocity, std::int64_t count,
                     const MoveStep& step) = 0;
-  /// The first value that is no finite number, `count` when there is none, to pinned memory.
+  /// Writes the index of the first value that is not finite, or `count`, to pinned memory.
   virtual void find_non_finite(const float* values, std::int64_t count, std::int64_t* pinned_first) = 0;
 
   // ---- Compression ----
   virtual void narrow(const float* values, std::uint16_t* halves, std::int64_t count, HalfFormat format) = 0;
   virtual void widen(const std::uint16_t* halves, float* values, std::int64_t count, HalfFormat format) = 0;
-  /// Codecs of this device's memory, with the messages of policies/compression; null for a method that it
-  /// does not have.
+  /// A codec for this device's memory, with the messages of policies/compression; null for an unsupported
+  /// method.
   virtual std::unique_ptr<compression::Codec> make_codec(const std::string& method,
                                                          const compression::Setting& setting) = 0;
 
@@ -116,9 +116,9 @@ class ComputeDevice {
   std::optional<DeviceMark> kernel_end_;
 };
 
-/// While it lives, what is called goes to the device's second queue, which does not wait for the first: for
-/// arithmetic on what is there already, which must not wait for all that the first still has to do. Marks are
-/// those of the queue in use; flaws belong to the first. One at a time.
+/// During its lifetime, calls go to the device's second queue, which does not wait for the first: for
+/// arithmetic on complete data that must not wait for the work of the first queue. Marks are those of the
+/// queue in use; find_non_finite belongs to the first. One at a time.
 class SecondQueue {
  public:
   explicit SecondQueue(ComputeDevice& device) : device_(device) { device_.use_second_queue(true); }
@@ -130,7 +130,7 @@ class SecondQueue {
   ComputeDevice& device_;
 };
 
-/// The processor and its memory. Has no state: one serves all.
+/// The processor and its memory. Has no state, so one object is enough.
 ComputeDevice& host_device();
 
 /// sum[i] += arrived[i] over elements of an all-reduce in the device's memory, aligned as elements are. Pre:
@@ -138,7 +138,7 @@ ComputeDevice& host_device();
 void add_elements(ComputeDevice& device, const collectives::Element& element, std::byte* sum,
                   const std::byte* arrived, std::int64_t elements);
 
-/// Owns elements in a device's memory, or in pinned memory of the host; zero at first.
+/// Owns elements in a device's memory, or in pinned memory of the host; initially zero.
 template <class Element, bool is_pinned = false>
 class DeviceArray {
  public:

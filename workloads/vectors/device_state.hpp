@@ -1,4 +1,4 @@
-// Saves and puts back values in the memory of a compute device.
+// Saves and restores values in the memory of a compute device.
 #pragma once
 
 #include <span>

@@ -1,5 +1,5 @@
-// The memory of what a compression has not sent yet: p = g + e, c = C(p), e = p - c. Once for all methods and
-// devices.
+// Error feedback, the part of the values that a compression has not sent yet: p = g + e, c = C(p), e = p - c.
+// The same for all methods and devices.
 #pragma once
 
 #include <cstddef>
@@ -15,16 +15,16 @@
 
 namespace tandem::compression {
 
-/// Of one stretch. Stich, Cordonnier, Jaggi: Sparsified SGD with Memory. NeurIPS 2018.
+/// For one stretch. Source: Stich, Cordonnier, Jaggi: Sparsified SGD with Memory. NeurIPS 2018.
 class ErrorFeedback {
  public:
-  /// `device`: that of all vectors. `takes_back`: what was added may turn out to count for nothing, so that
-  /// the memory before is kept too.
+  /// `device`: the device of all vectors. `takes_back`: additions may be undone, so the previous memory is
+  /// kept too.
   explicit ErrorFeedback(ComputeDevice& device, bool takes_back = false)
       : device_(&device), takes_back_(takes_back) {}
 
-  /// Encodes the values and all that was not sent before, and keeps what the message lost. `sent`, which may
-  /// be the values, becomes what the message says. Pre: as Codec::encode; all is in the device's memory.
+  /// Encodes the values plus the unsent part, and keeps what the message lost. `sent`, which may be the
+  /// values, becomes the decoded message. Pre: as Codec::encode; all is in the device's memory.
   void encode(Codec& codec, std::span<const float> values, std::int64_t exchange,
               std::span<std::byte> message, std::span<float> sent) {
     prepare(values.size());
@@ -38,27 +38,27 @@ class ErrorFeedback {
     if (!is_done) subtract(sent);
   }
 
-  /// What is to be sent: the values and all that was not sent before. For those who encode otherwise, with
-  /// `subtract` thereafter.
+  /// The vector to send: the values plus the unsent part. For callers that encode themselves and then call
+  /// `subtract`.
   std::span<const float> add(std::span<const float> values) {
     prepare(values.size());
     keep_before();
     device_->add(memory_.data(), values.data(), std::ssize(values), 1.0F);
     return memory_.span();
   }
-  /// So much of it was. Pre: `add` came before, of as many values.
+  /// Subtracts what was sent. Pre: `add` was called before, with as many values.
   void subtract(std::span<const float> sent) {
     TANDEM_CHECK(sent.size() == memory_.size(), "sent", sent.size(), "kept", memory_.size());
     device_->subtract(memory_.data(), memory_.data(), sent.data(), std::ssize(sent));
   }
-  /// As if the values added last had never been: nothing of them is kept, and what was unsent before is
-  /// unsent again. Pre: it takes back, and `encode` or `add` came before.
+  /// Undoes the last addition: the unsent part becomes what it was before. Pre: `takes_back`, and `encode` or
+  /// `add` was called before.
   void take_back() {
     TANDEM_CHECK(takes_back_ && before_.size() == memory_.size(), "kept", before_.size());
     std::swap(memory_, before_);
   }
   std::span<const float> unsent() const { return memory_.span(); }
-  /// Saves or puts back what is unsent of so many elements.
+  /// Saves or restores the unsent part of so many elements.
   void serialise(StateArchive& state, const std::string& name, std::size_t elements) {
     prepare(elements);
     serialise_floats(state, name, *device_, memory_.span());
@@ -80,8 +80,8 @@ class ErrorFeedback {
   FloatArray before_;  ///< the memory before the last addition
 };
 
-/// Encodes: with error feedback where there is one (ErrorFeedback::encode), else the values, and `sent`
-/// stays.
+/// Encodes with error feedback if there is one (ErrorFeedback::encode), otherwise the values; `sent` then
+/// stays unchanged.
 inline void encode(Codec& codec, std::optional<ErrorFeedback>& feedback, std::span<const float> values,
                    std::int64_t exchange, std::span<std::byte> message, std::span<float> sent) {
   if (feedback)

@@ -1,4 +1,4 @@
-// Memory of the host for what the processor does with vectors of a device. May not know CUDA.
+// Host memory for the processor's work on vectors of a device. Includes no header of CUDA.
 #pragma once
 
 #include <cstddef>
@@ -9,13 +9,13 @@
 
 namespace tandem {
 
-/// Pinned, so that the device copies at its full speed and in whatever queue; as large as the largest vector
-/// so far. Its device must outlive it.
+/// Pinned, so that the device copies at full speed and in any queue; as large as the largest vector so far.
+/// Its device must outlive it.
 template <class Element>
 class HostCopy {
  public:
   explicit HostCopy(ComputeDevice& device) : device_(device) {}
-  /// Room for so many elements, which are any. What was there before is lost when it was too small.
+  /// Room for so many uninitialised elements. Earlier contents are lost when the room was too small.
   std::span<Element> of(std::size_t elements) {
     if (memory_.size() < elements) memory_ = PinnedArray<Element>(device_, elements);
     return memory_.span().first(elements);

@@ -1,5 +1,5 @@
 // The processor as a compute device: plain loops, each the twin of a CUDA kernel (runtime/gpu/kernels.cu).
-// Done when called; marks are all reached.
+// Calls are done when they return, and all marks are reached.
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -74,8 +74,8 @@ void compensate_adaptively(float* __restrict gradient, const float* __restrict m
   }
 }
 
-/// Infinities and values that are no numbers have an exponent of ones only. Without branches, so that the
-/// loop is vectorised.
+/// Infinities and NaNs have an exponent of ones only. Without branches, so that the loop is
+/// vectorised.
 bool all_finite(const float* values, std::int64_t count) {
   constexpr std::uint32_t exponent = 0x7f800000U;
   std::uint32_t found = 0;
@@ -131,7 +131,7 @@ class HostDevice final : public ComputeDevice {
     for (std::int64_t i = 0; i < count; ++i) values[i] *= factor;
   }
   void add(float* sum, const float* values, std::int64_t count, float factor) override {
-    // An all-reduce spends much of its time here, where a multiplication would tell.
+    // An all-reduce spends much of its time here, where a multiplication would be noticeable.
     factor == 1.0F ? add_plain(sum, values, count) : add_scaled(sum, values, count, factor);
   }
   void add_halves(std::uint16_t* sum, const std::uint16_t* values, std::int64_t count,

@@ -1,4 +1,4 @@
-// Owns a mark that a compute device hands out and wants back. May not know CUDA.
+// Owns a mark of a compute device. Includes no header of CUDA.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,7 @@
 
 namespace tandem {
 
-/// A mark that is forgotten once, or none. Its device must outlive it.
+/// A mark, which the destructor forgets, or none. Its device must outlive it.
 class OwnedMark {
  public:
   OwnedMark() = default;
@@ -31,13 +31,13 @@ class OwnedMark {
   bool is_reached() const { return device_->has_reached(*mark_); }
   /// The device's own time from `begin`, a mark of the same device. Pre: both are reached.
   Seconds since(const OwnedMark& begin) const { return device_->between(*begin.mark_, *mark_); }
-  /// Returns once the device has reached it, and forgets it; at once when there is none.
+  /// Waits until the device has reached the mark, and forgets it; returns immediately if there is none.
   void await() {
     if (!mark_) return;
     while (!is_reached()) std::this_thread::yield();
     forget();
   }
-  /// The same before memory goes that a copy still needs. A device that broke copies no more.
+  /// The same, before the release of memory that a copy needs. A device that failed does not copy any more.
   void await_end() noexcept {
     try {
       await();
@@ -45,7 +45,7 @@ class OwnedMark {
       forget();
     }
   }
-  /// Hands it to somebody else, who forgets it. Pre: there is one.
+  /// Releases the mark to the caller, who has to forget it. Pre: there is one.
   DeviceMark give_away() { return *std::exchange(mark_, std::nullopt); }
 
  private:
@@ -56,8 +56,8 @@ class OwnedMark {
   std::optional<DeviceMark> mark_;
 };
 
-/// For what is read, or goes, right after the copy: it is done when this returns, and so is all before it in
-/// the queue in use. What the device has to do in other queues is not waited for.
+/// A copy that is complete when this returns, as is all earlier work of the queue in use. Does not wait for
+/// other queues of the device.
 inline void copy_and_await(ComputeDevice& device, void* to, const void* from, std::size_t bytes) {
   device.copy(to, from, bytes);
   OwnedMark(device, device.mark()).await();

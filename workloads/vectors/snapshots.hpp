@@ -1,4 +1,4 @@
-// Vectors in a device's memory that are handed out and stay as they are as long as somebody holds them.
+// Vectors in a device's memory that do not change while a shared pointer to them exists.
 #pragma once
 
 #include <cstddef>
@@ -11,18 +11,18 @@ namespace tandem {
 
 using Snapshot = std::shared_ptr<FloatArray>;
 
-/// All of one size. Memory that nobody holds any more is used again rather than asked for.
+/// All of one size. Memory without owners is reused instead of allocated.
 class Snapshots {
  public:
   Snapshots(ComputeDevice& device, std::size_t elements) : device_(&device), elements_(elements) {}
 
-  /// With any values, for the caller alone.
+  /// With arbitrary values; the caller is the only owner.
   Snapshot fresh() {
     for (const Snapshot& snapshot : all_)
       if (snapshot.use_count() == holders_of_all) return snapshot;
     return all_.emplace_back(std::make_shared<FloatArray>(*device_, elements_));
   }
-  /// `snapshot` is one of these, and nobody holds it but its owner, who may change it.
+  /// Whether `snapshot` is one of these and has one owner, who may change it.
   static bool is_held_by_owner_alone(const Snapshot& snapshot) {
     return snapshot.use_count() == holders_of_all + 1;
   }

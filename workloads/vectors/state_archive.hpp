@@ -1,5 +1,5 @@
-// How a part of a rank names what it must remember for the job to go on later. One function of the part
-// serves both ways, saving and putting back, so that they cannot differ. Standard library only.
+// The state that a part of a rank saves so that the job can be resumed. One function of the part both saves
+// and restores, so that the two cannot differ. Standard library only.
 #pragma once
 
 #include <cstdint>
@@ -11,9 +11,10 @@ namespace tandem {
 class StateArchive {
  public:
   virtual ~StateArchive() = default;
-  /// True where it puts back into what it is shown; false where it saves that.
+  /// True if it restores into its arguments; false if it saves them.
   virtual bool restores() const = 0;
-  /// Names are unique in a rank. Errors (all, when it restores): ConfigError for what was not saved.
+  /// Names are unique in a rank. Errors of all functions when restoring: ConfigError for a name that was not
+  /// saved.
   virtual void number(const std::string& name, std::int64_t& value) = 0;
   virtual void number(const std::string& name, double& value) = 0;
   void number(const std::string& name, int& value) {
@@ -21,7 +22,7 @@ class StateArchive {
     number(name, wide);
     value = static_cast<int>(wide);
   }
-  /// Errors: ConfigError also when it restores and another number of them was saved.
+  /// Errors: ConfigError also when another number of them was saved.
   virtual void floats(const std::string& name, std::span<float> values) = 0;
 };
 

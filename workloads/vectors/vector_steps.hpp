@@ -20,7 +20,7 @@ struct SgdStep {
 /// s = beta2 s + new_square g g; model = kept - rate m / (root sqrt(s) + epsilon). Source: see Adam.
 struct AdamStep {
   float scale;
-  float kept;          ///< share of the model that decoupled decay leaves
+  float kept;          ///< share of the model that remains after decoupled decay
   float weight_decay;  ///< that goes through the moments
   float beta1;
   float beta2;
@@ -45,7 +45,7 @@ constexpr float smallest_mean_square = 1e-7F;
 /// v = kept * v + change; model = base + rate * v, or with Nesterov's rate * (change + momentum * v).
 /// Source: see ChangeUpdate (workloads/model/update_rules.hpp).
 struct MoveStep {
-  float share;  ///< of which the sum is the mean
+  float share;  ///< factor that makes the sum a mean
   float rate;
   float kept;  ///< share of the velocity that stays
   float momentum;

@@ -1,4 +1,6 @@
-// Least recently used, in bytes. Source: Mattson, Gecsei, Slutz, Traiger, IBM Systems Journal 9(2), 1970.
+// LRU, least recently used (Mattson, Gecsei, Slutz, Traiger, IBM Systems Journal 9(2), 1970). Every sample
+// that fits the capacity is kept; to make room, the samples that have not been requested for the longest time
+// are evicted.
 #include "policies/cache/id_index.hpp"
 #include "policies/cache/policies.hpp"
 
@@ -18,7 +20,7 @@ class Lru final : public CachePolicy {
 
   Admission on_fetched(SampleId id, Bytes size) override {
     TANDEM_CHECK(size >= Bytes(0), "id", id, "size", size.count());
-    // Two requests may miss before the first fetch ends; the second then finds the sample kept already.
+    // Two requests may miss before the first fetch ends; when the second ends, the sample is in the cache.
     if (const Slot slot = index_.find(id); slot != IdIndex::none) {
       touch(slot);
       return {.keep = true};
@@ -92,8 +94,16 @@ class Lru final : public CachePolicy {
 
 }  // namespace
 
-std::unique_ptr<CachePolicy> make_lru(const Setting& setting) {
-  return std::make_unique<Lru>(setting.capacity);
+Catalog<Factory>::Entry lru() {
+  return {.name = "lru",
+          .summary = "evicts the least recently used sample",
+          .paper =
+              "Mattson, Gecsei, Slutz, Traiger: Evaluation Techniques for Storage Hierarchies. "
+              "IBM Systems Journal 9(2), 1970",
+          .options = {},
+          .make = [](const Setting& setting) -> std::unique_ptr<CachePolicy> {
+            return std::make_unique<Lru>(setting.capacity);
+          }};
 }
 
 }  // namespace tandem::cache

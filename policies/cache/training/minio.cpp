@@ -1,5 +1,5 @@
-// MinIO: no sample is ever evicted, so each warm epoch hits all that is kept. Source: Mohan, Phanishayee,
-// Raniwala, Chidambaram, PVLDB 14(5), 2021.
+// MinIO (Mohan, Phanishayee, Raniwala, Chidambaram, PVLDB 14(5), 2021). A sample is kept if there is room for
+// it, and never evicted. So in each epoch after the first, every sample in the cache is hit once.
 #include "policies/cache/id_index.hpp"
 #include "policies/cache/policies.hpp"
 
@@ -14,7 +14,7 @@ class Minio final : public CachePolicy {
 
   Admission on_fetched(SampleId id, Bytes size) override {
     TANDEM_CHECK(size >= Bytes(0), "id", id, "size", size.count());
-    // Two requests may miss before the first fetch ends; the second then finds the sample kept already.
+    // Two requests may miss before the first fetch ends; when the second ends, the sample is in the cache.
     if (kept(id)) return {.keep = true};
     if (size > capacity_ - used_) return {};
     index_.insert(id, 0);
@@ -34,8 +34,18 @@ class Minio final : public CachePolicy {
 
 }  // namespace
 
-std::unique_ptr<CachePolicy> make_minio(const Setting& setting) {
-  return std::make_unique<Minio>(setting.capacity);
+Catalog<Factory>::Entry minio() {
+  return {.name = "minio",
+          .summary =
+              "keeps the first samples that fit and never evicts, so that a data set larger than the "
+              "cache does not cause thrashing",
+          .paper =
+              "Mohan, Phanishayee, Raniwala, Chidambaram: Analyzing and Mitigating Data Stalls in DNN "
+              "Training. PVLDB 14(5), 2021",
+          .options = {},
+          .make = [](const Setting& setting) -> std::unique_ptr<CachePolicy> {
+            return std::make_unique<Minio>(setting.capacity);
+          }};
 }
 
 }  // namespace tandem::cache

@@ -1,21 +1,17 @@
-#include "policies/sync/asynchronous/asp.hpp"
-
-#include "policies/sync/common/push_server.hpp"
+// ASP, asynchronous parallel SGD (Dean et al., NIPS 2012). Each gradient is applied on arrival and answered
+// with the model as it is then, so a gradient is on average as many updates old as there are other workers.
+#include "policies/sync/asynchronous/algorithms.hpp"
+#include "policies/sync/common/arrival_server.hpp"
+#include "policies/sync/common/entry_parts.hpp"
 
 namespace tandem::sync {
-namespace {
 
-class AspServer : public PushServer {
- public:
-  void on_push(const Push& event, ServerDecisions& decisions) override {
-    decisions.emplace_back(Accept{event.worker});
-    decisions.emplace_back(Apply{});
-    decisions.emplace_back(Reply{event.worker});
-  }
-};
-
-}  // namespace
-
-std::unique_ptr<ServerPolicy> make_asp_server(const Setting&) { return std::make_unique<AspServer>(); }
+Algorithm asp() {
+  return {.name = "asp",
+          .summary = "asynchronous: each gradient is applied on arrival, no worker waits",
+          .paper = "Dean et al., NIPS 2012",
+          .options = {},
+          .make = gradients_by_arrival<ArrivalServer>()};
+}
 
 }  // namespace tandem::sync

@@ -1,40 +1,71 @@
-#include "policies/sync/asynchronous/dc_asgd.hpp"
+// DC-ASGD, delay-compensated asynchronous SGD (Zheng et al., ICML 2017). Decides like ASP, but corrects each
+// gradient, to first order, for how far the model has moved since the gradient was computed.
+#include <utility>
+
+#include "policies/sync/asynchronous/algorithms.hpp"
+#include "policies/sync/common/arrival_server.hpp"
+#include "policies/sync/common/entry_parts.hpp"
 
 namespace tandem::sync {
 namespace {
 
 OptionSpec lambda_option(double default_value) {
   return {.name = "lambda",
-          .summary = "how much of the drift is corrected; 0 is asp",
+          .summary = "strength of the correction; 0 is asp",
           .default_value = default_value,
           .minimum = 0.0};
 }
 
-}  // namespace
+Factory compensated(UpdateRule (*update_rule)(const Setting&)) {
+  Factory make = gradients_by_arrival<ArrivalServer>();
+  make.update_rule = update_rule;
+  return make;
+}
 
-UpdateRule dc_asgd_update(const Setting& setting) {
+UpdateRule fixed(const Setting& setting) {
   return DelayCompensation{.lambda = setting.options.real("lambda")};
 }
 
-UpdateRule dc_asgd_adaptive_update(const Setting& setting) {
+UpdateRule adaptive(const Setting& setting) {
   return DelayCompensation{
       .lambda = setting.options.real("lambda"), .adaptive = true, .memory = setting.options.real("memory")};
 }
 
-UpdateRule dc_asgd_mxnet_update(const Setting& setting) {
+UpdateRule since_last_update(const Setting& setting) {
   return DelayCompensation{.since = DelayCompensation::Since::last_update,
                            .lambda = setting.options.real("lambda")};
 }
 
-std::vector<OptionSpec> dc_asgd_options() { return {lambda_option(0.04)}; }
+}  // namespace
 
-std::vector<OptionSpec> dc_asgd_adaptive_options() {
-  return {lambda_option(2.0),
-          {.name = "memory",
-           .summary = "share of the past in the running mean of squared gradients",
-           .default_value = 0.95,
-           .minimum = 0.0,
-           .maximum = 0.9999}};
+Algorithm dc_asgd() {
+  return {.name = "dc-asgd",
+          .summary = "like asp, but each gradient is corrected for the model's change since it was computed",
+          .paper = "Zheng et al., ICML 2017",
+          .options = {lambda_option(0.04)},
+          .make = compensated(fixed)};
+}
+
+Algorithm dc_asgd_adaptive() {
+  return {.name = "dc-asgd-adaptive",
+          .summary = "like dc-asgd, with a correction that is weaker where gradients are large",
+          .paper = "Zheng et al., ICML 2017",
+          .options = {lambda_option(2.0),
+                      {.name = "memory",
+                       .summary = "weight of the past in the running mean of squared gradients",
+                       .default_value = 0.95,
+                       .minimum = 0.0,
+                       .maximum = 0.9999}},
+          .make = compensated(adaptive)};
+}
+
+/// As in MXNet: the correction is for the last update, not for all updates since this worker's pull.
+Algorithm dc_asgd_mxnet() {
+  return {.name = "dc-asgd-mxnet",
+          .summary = "dc-asgd as in MXNet: corrects for the last update only, by any worker",
+          .paper = "MXNet's optimizer DCASGD, whose lambda is for summed gradients; Zheng et al., ICML 2017",
+          .options = {lambda_option(0.04)},
+          .make = compensated(since_last_update)};
 }
 
 }  // namespace tandem::sync

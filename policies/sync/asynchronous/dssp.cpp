@@ -1,18 +1,33 @@
-#include "policies/sync/asynchronous/dssp.hpp"
-
+// DSSP, dynamic stale synchronous parallel (Zhao, An, Liu, Chen, ICDCS 2019, arXiv:1908.11848). SSP whose
+// bound moves between `lower` and `upper`. When the fastest worker is beyond `lower`, a controller predicts
+// the next pushes of the fastest and of the slowest worker from their last two pushes, and grants the fastest
+// the number of further steps after which it would wait least.
+//
+// The paper's bounds were not checked; the defaults are this project's own. A worker that has used its credit
+// may be granted more, but never beyond `upper` steps ahead of the slowest. No credit is granted before two
+// pushes of both workers are known.
 #include <cmath>
 #include <limits>
 
+#include "policies/sync/asynchronous/algorithms.hpp"
 #include "policies/sync/common/clocks.hpp"
+#include "policies/sync/common/entry_parts.hpp"
 #include "policies/sync/common/push_server.hpp"
 
 namespace tandem::sync {
 namespace {
 
-class DsspServer : public PushServer {
+class DsspServer final : public PushServer {
  public:
-  DsspServer(int workers, std::int64_t lower, std::int64_t upper)
-      : clocks_(workers), workers_(static_cast<std::size_t>(workers)), lower_(lower), upper_(upper) {}
+  /// Errors: OptionError when option lower is above option upper.
+  explicit DsspServer(const Setting& setting)
+      : clocks_(setting.workers),
+        workers_(static_cast<std::size_t>(setting.workers)),
+        lower_(setting.options.integer("lower")),
+        upper_(setting.options.integer("upper")) {
+    if (lower_ > upper_)
+      throw OptionError("dssp", "lower", "at most option 'upper' (" + std::to_string(upper_) + ")", lower_);
+  }
 
   void on_push(const Push& event, ServerDecisions& decisions) override {
     decisions.emplace_back(Accept{event.worker});
@@ -29,18 +44,25 @@ class DsspServer : public PushServer {
     clocks_.leave(event.worker);
     clocks_.release_within(lower_, decisions);
   }
+  void serialise(PolicyState& state) override {
+    clocks_.serialise(state);
+    state.column("credit", workers_, &Worker::credit);
+    state.column("pushes", workers_, &Worker::pushes);
+    state.column("pushed", workers_, &Worker::pushed);
+    state.column("pushed_before", workers_, &Worker::pushed_before);
+  }
 
  private:
   struct Worker {
-    std::int64_t credit = 0;  ///< further steps it may take whatever its lead
+    std::int64_t credit = 0;  ///< further steps that it may take, however far it is ahead
     std::int64_t pushes = 0;
-    Seconds pushed;  ///< when it last did
+    Seconds pushed;  ///< time of its last push
     Seconds pushed_before;
     Seconds interval() const { return pushed - pushed_before; }
   };
   Worker& at(int worker) { return workers_[static_cast<std::size_t>(worker)]; }
 
-  /// Uses a step of the worker's credit, granting some first if it is due.
+  /// Uses one step of the worker's credit, after granting credit if it is due.
   bool takes_credit(int worker) {
     std::int64_t& credit = at(worker).credit;
     if (credit == 0 && clocks_.lead(worker) > lower_ && clocks_.is_fastest(worker))
@@ -50,7 +72,7 @@ class DsspServer : public PushServer {
     return true;
   }
 
-  /// The number r of further steps after which the worker's push falls closest to one of the slowest's;
+  /// The number r of further steps after which the worker's push is closest in time to a push of the slowest;
   /// ties: the fewest.
   std::int64_t steps_to_grant(int worker) {
     const Worker& fast = at(worker);
@@ -86,25 +108,22 @@ class DsspServer : public PushServer {
 
 }  // namespace
 
-std::vector<OptionSpec> dssp_options() {
-  return {{.name = "lower",
-           .summary = "steps a worker may always be ahead of the slowest; this project's default",
-           .default_value = std::int64_t{3},
-           .minimum = 0,
-           .maximum = 1000},
-          {.name = "upper",
-           .summary = "steps that the controller may let it be ahead; this project's default",
-           .default_value = std::int64_t{15},
-           .minimum = 0,
-           .maximum = 1000}};
-}
-
-std::unique_ptr<ServerPolicy> make_dssp_server(const Setting& setting) {
-  const std::int64_t lower = setting.options.integer("lower");
-  const std::int64_t upper = setting.options.integer("upper");
-  if (lower > upper)
-    throw OptionError("dssp", "lower", "at most option 'upper' (" + std::to_string(upper) + ")", lower);
-  return std::make_unique<DsspServer>(setting.workers, lower, upper);
+Algorithm dssp() {
+  return {.name = "dssp",
+          .summary = "like ssp, with a bound that adapts at run time so that the fastest worker waits least",
+          .paper = "Zhao et al., ICDCS 2019, arXiv:1908.11848",
+          .options = {{.name = "lower",
+                       .summary =
+                           "steps that a worker may always be ahead of the slowest; this project's default",
+                       .default_value = std::int64_t{3},
+                       .minimum = 0,
+                       .maximum = 1000},
+                      {.name = "upper",
+                       .summary = "steps ahead that the controller may allow at most; this project's default",
+                       .default_value = std::int64_t{15},
+                       .minimum = 0,
+                       .maximum = 1000}},
+          .make = gradients_by_arrival<DsspServer>()};
 }
 
 }  // namespace tandem::sync

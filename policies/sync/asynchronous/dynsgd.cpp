@@ -1,13 +1,21 @@
-#include "policies/sync/asynchronous/dynsgd.hpp"
-
+// DynSGD (Jiang, Cui, Zhang, Yu, SIGMOD 2017). A push that is d updates old is scaled by 1/(d + 1), in the
+// loop of SSP. Versions are numbers of updates (the paper's other count, by clocks, is not offered, and its
+// constants were not checked); by default no worker is ever held, so it is ASP with scaled updates.
+#include "policies/sync/asynchronous/algorithms.hpp"
 #include "policies/sync/common/bounded_server.hpp"
+#include "policies/sync/common/entry_parts.hpp"
 
 namespace tandem::sync {
 namespace {
 
-class DynSgdServer : public BoundedServer {
+class DynSgdServer final : public BoundedServer {
  public:
-  using BoundedServer::BoundedServer;
+  explicit DynSgdServer(const Setting& setting)
+      : BoundedServer(setting.workers, setting.options.integer("staleness")) {}
+  void serialise(PolicyState& state) override {
+    BoundedServer::serialise(state);
+    state.value("version", version_);
+  }
 
  private:
   double scale_of(const Push& event) override {
@@ -20,15 +28,16 @@ class DynSgdServer : public BoundedServer {
 
 }  // namespace
 
-std::vector<OptionSpec> dynsgd_options() {
-  return {{.name = "staleness",
-           .summary = "steps a worker may be ahead of the slowest; the default holds nobody",
-           .default_value = std::int64_t{1'000'000'000},
-           .minimum = 0}};
-}
-
-std::unique_ptr<ServerPolicy> make_dynsgd_server(const Setting& setting) {
-  return std::make_unique<DynSgdServer>(setting.workers, setting.options.integer("staleness"));
+Algorithm dynsgd() {
+  return {
+      .name = "dynsgd",
+      .summary = "like asp, but a gradient that is d updates old is scaled by 1 / (d + 1)",
+      .paper = "Jiang et al., SIGMOD 2017",
+      .options = {{.name = "staleness",
+                   .summary = "steps that a worker may be ahead of the slowest; by default, no worker waits",
+                   .default_value = std::int64_t{1'000'000'000},
+                   .minimum = 0}},
+      .make = gradients_by_arrival<DynSgdServer>()};
 }
 
 }  // namespace tandem::sync

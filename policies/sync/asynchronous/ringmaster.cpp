@@ -1,22 +1,26 @@
-#include "policies/sync/asynchronous/ringmaster.hpp"
-
+// Ringmaster ASGD (Maranjyan, Tyurin, Richtarik, ICML 2025). Asynchronous SGD that ignores gradients that are
+// R or more updates old. Without a bound on R it is ASP; R = 1 is Rennala SGD with B = 1. The paper sets R to
+// about max(1, ceil(sigma^2 / epsilon)), which needs the noise of the gradients; the default here, the number
+// of workers, drops nothing while workers are equally fast. Late workers finish their step; the form that
+// restarts them is not offered (nothing interrupts a step).
+#include "policies/sync/asynchronous/algorithms.hpp"
+#include "policies/sync/common/entry_parts.hpp"
 #include "policies/sync/common/push_server.hpp"
 
 namespace tandem::sync {
 namespace {
 
-class RingmasterServer : public PushServer {
+class RingmasterServer final : public PushServer {
  public:
-  explicit RingmasterServer(std::int64_t delay_bound) : delay_bound_(delay_bound) {}
+  explicit RingmasterServer(const Setting& setting) : delay_bound_(count_of(setting, "r")) {}
 
   void on_push(const Push& event, ServerDecisions& decisions) override {
     const int delay = version_ - event.version;
     if (delay >= delay_bound_) return drop(event, decisions);
-    decisions.emplace_back(Accept{event.worker});
-    decisions.emplace_back(Apply{});
-    decisions.emplace_back(Reply{event.worker});
+    apply_at_once(event, 1.0, decisions);
     ++version_;
   }
+  void serialise(PolicyState& state) override { state.value("version", version_); }
 
  private:
   std::int64_t delay_bound_;
@@ -25,8 +29,13 @@ class RingmasterServer : public PushServer {
 
 }  // namespace
 
-std::unique_ptr<ServerPolicy> make_ringmaster_server(const Setting& setting) {
-  return std::make_unique<RingmasterServer>(or_all_workers(setting, "r"));
+Algorithm ringmaster() {
+  return {
+      .name = "ringmaster",
+      .summary = "like asp, but gradients that are R or more updates old are dropped",
+      .paper = "Maranjyan, Tyurin, Richtarik, ICML 2025",
+      .options = {count_option("r", "age in updates at which a gradient is dropped; this project's default")},
+      .make = gradients_by_arrival<RingmasterServer>()};
 }
 
 }  // namespace tandem::sync

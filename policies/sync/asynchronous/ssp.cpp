@@ -1,14 +1,19 @@
-#include "policies/sync/asynchronous/ssp.hpp"
-
+// SSP, stale synchronous parallel (Ho et al., NIPS 2013). Each push is applied on arrival, but a worker
+// starts its next step only when it is at most s steps ahead of the slowest. With s = 0 workers wait for each
+// other as in BSP; without a bound it is ASP. With `average`, each push counts 1/P, so that P pushes move the
+// model as one BSP step does: ConSGD (Jiang et al., SIGMOD 2017).
+#include "policies/sync/asynchronous/algorithms.hpp"
 #include "policies/sync/common/bounded_server.hpp"
+#include "policies/sync/common/entry_parts.hpp"
 
 namespace tandem::sync {
 namespace {
 
-class SspServer : public BoundedServer {
+class SspServer final : public BoundedServer {
  public:
-  SspServer(int workers, std::int64_t staleness, double scale)
-      : BoundedServer(workers, staleness), scale_(scale) {}
+  explicit SspServer(const Setting& setting)
+      : BoundedServer(setting.workers, setting.options.integer("staleness")),
+        scale_(setting.options.boolean("average") ? 1.0 / setting.workers : 1.0) {}
 
  private:
   double scale_of(const Push&) override { return scale_; }
@@ -18,19 +23,19 @@ class SspServer : public BoundedServer {
 
 }  // namespace
 
-std::vector<OptionSpec> ssp_options() {
-  return {{.name = "staleness",
-           .summary = "steps a worker may be ahead of the slowest and still start another",
-           .default_value = std::int64_t{0},
-           .minimum = 0},
-          {.name = "average",
-           .summary = "each push counts one part in as many as there are workers, as in ConSGD",
-           .default_value = false}};
-}
-
-std::unique_ptr<ServerPolicy> make_ssp_server(const Setting& setting) {
-  const double scale = setting.options.boolean("average") ? 1.0 / setting.workers : 1.0;
-  return std::make_unique<SspServer>(setting.workers, setting.options.integer("staleness"), scale);
+Algorithm ssp() {
+  return {
+      .name = "ssp",
+      .summary = "stale synchronous: like asp, but a worker more than s steps ahead of the slowest waits",
+      .paper = "Ho et al., NIPS 2013",
+      .options = {{.name = "staleness",
+                   .summary = "s: steps that a worker may be ahead of the slowest and still start another",
+                   .default_value = std::int64_t{0},
+                   .minimum = 0},
+                  {.name = "average",
+                   .summary = "divide each push by the number of workers, as in ConSGD",
+                   .default_value = false}},
+      .make = gradients_by_arrival<SspServer>()};
 }
 
 }  // namespace tandem::sync

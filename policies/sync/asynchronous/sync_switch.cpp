@@ -1,14 +1,17 @@
-#include "policies/sync/asynchronous/sync_switch.hpp"
-
+// Sync-Switch (Li, Mangoubi, Xu, Guo, ICDCS 2021). BSP for the first part of the job, ASP for the rest. The
+// paper's policies for stragglers are not offered.
 #include <algorithm>
+#include <utility>
 
+#include "policies/sync/asynchronous/algorithms.hpp"
 #include "policies/sync/common/barrier.hpp"
+#include "policies/sync/common/entry_parts.hpp"
 #include "policies/sync/common/push_server.hpp"
 
 namespace tandem::sync {
 namespace {
 
-class SyncSwitchServer : public PushServer {
+class SyncSwitchServer final : public PushServer {
  public:
   explicit SyncSwitchServer(const Setting& setting)
       : barrier_(setting.workers),
@@ -18,12 +21,7 @@ class SyncSwitchServer : public PushServer {
 
   void on_push(const Push& event, ServerDecisions& decisions) override {
     done_ = std::max(done_, event.done);
-    if (switched_) {
-      decisions.emplace_back(Accept{event.worker});
-      decisions.emplace_back(Apply{scale_});
-      decisions.emplace_back(Reply{event.worker});
-      return;
-    }
+    if (switched_) return apply_at_once(event, scale_, decisions);
     decisions.emplace_back(Accept{event.worker, static_cast<double>(event.samples)});
     barrier_.arrive(event.worker);
     end_round_if_complete(decisions);
@@ -32,9 +30,14 @@ class SyncSwitchServer : public PushServer {
     barrier_.leave(event.worker);
     end_round_if_complete(decisions);
   }
+  void serialise(PolicyState& state) override {
+    barrier_.serialise(state);
+    state.value("switched", switched_);
+    state.value("done", done_);
+  }
 
  private:
-  /// Only between rounds, so that the switch finds nobody waiting.
+  /// Switches only between rounds, when no worker waits.
   void end_round_if_complete(ServerDecisions& decisions) {
     if (!barrier_.complete()) return;
     barrier_.release(decisions);
@@ -50,20 +53,24 @@ class SyncSwitchServer : public PushServer {
 
 }  // namespace
 
-std::vector<OptionSpec> sync_switch_options() {
-  return {{.name = "fraction",
-           .summary = "share of the job before the switch; the paper searches it, this project's default",
-           .default_value = 0.25,
-           .minimum = 0.0,
-           .maximum = 1.0},
-          {.name = "scale_after",
-           .summary = "factor on gradients after the switch, as a change of the learning rate",
-           .default_value = 1.0,
-           .minimum = 0.0}};
-}
-
-std::unique_ptr<ServerPolicy> make_sync_switch_server(const Setting& setting) {
-  return std::make_unique<SyncSwitchServer>(setting);
+Algorithm sync_switch() {
+  Factory make = gradients_by_arrival<SyncSwitchServer>();
+  make.uses_done = true;
+  return {
+      .name = "sync-switch",
+      .summary = "bsp for the first part of the job, then asp",
+      .paper = "Li, Mangoubi, Xu, Guo, ICDCS 2021",
+      .options = {{.name = "fraction",
+                   .summary = "share of the job before the switch; the paper searches for it, the default is "
+                              "this project's",
+                   .default_value = 0.25,
+                   .minimum = 0.0,
+                   .maximum = 1.0},
+                  {.name = "scale_after",
+                   .summary = "factor on gradients after the switch, like a change of the learning rate",
+                   .default_value = 1.0,
+                   .minimum = 0.0}},
+      .make = std::move(make)};
 }
 
 }  // namespace tandem::sync

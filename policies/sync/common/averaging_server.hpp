@@ -1,13 +1,13 @@
-// The server side that BSP and local SGD share: wait for everybody, take the weighted mean once, answer all.
-// What tells them apart is what the workers push.
+// The server side that BSP and local SGD share: wait for all workers, update the model once by the weighted
+// mean, answer all. These algorithms differ in what the workers push.
 #pragma once
 
 #include <string>
 #include <utility>
 
 #include "policies/sync/common/barrier.hpp"
-#include "policies/sync/common/change_average.hpp"
 #include "policies/sync/common/push_server.hpp"
+#include "policies/sync/common/weights.hpp"
 
 namespace tandem::sync {
 
@@ -25,10 +25,28 @@ class AveragingServer : public PushServer {
     barrier_.leave(event.worker);
     if (barrier_.complete()) barrier_.release(decisions);
   }
+  void serialise(PolicyState& state) override { barrier_.serialise(state); }
 
  private:
   Barrier barrier_;
   std::string weights_;
+};
+
+/// Equal weights, whatever the samples of a push.
+class EqualAverageServer final : public AveragingServer {
+ public:
+  explicit EqualAverageServer(const Setting& setting) : AveragingServer(setting.workers, "uniform") {}
+};
+/// Weights by samples: the mean is the gradient of the union of all batches also when batches are unequal.
+class SampleAverageServer final : public AveragingServer {
+ public:
+  explicit SampleAverageServer(const Setting& setting) : AveragingServer(setting.workers, "samples") {}
+};
+/// Weights by weights_option().
+class WeightedAverageServer final : public AveragingServer {
+ public:
+  explicit WeightedAverageServer(const Setting& setting)
+      : AveragingServer(setting.workers, setting.options.text("weights")) {}
 };
 
 }  // namespace tandem::sync

@@ -1,5 +1,5 @@
 // The server side that SSP and DynSGD share: each push is applied on arrival, and answered once its worker is
-// at most so many steps ahead of the slowest. What tells them apart is how much a push counts.
+// at most `staleness` steps ahead of the slowest. The algorithms differ in how much a push counts.
 #pragma once
 
 #include "policies/sync/common/clocks.hpp"
@@ -21,9 +21,10 @@ class BoundedServer : public PushServer {
     clocks_.leave(event.worker);
     clocks_.release_within(staleness_, decisions);
   }
+  void serialise(PolicyState& state) override { clocks_.serialise(state); }
 
  private:
-  /// What the update by this push is multiplied with. Asked once for each push.
+  /// The factor on the update by this push. Called once for each push.
   virtual double scale_of(const Push& event) = 0;
 
   Clocks clocks_;

@@ -1,6 +1,6 @@
-// The server side that K-batch-sync and Rennala SGD share: gradients of the current model are collected,
-// whoever they come from; so many of them make one update, and older ones are dropped. Every push is answered
-// at once, so nobody waits.
+// The server side that K-batch-sync and Rennala SGD share: gradients of the current model are collected from
+// any worker; a fixed number of them makes one update, and gradients of older models are dropped. Every push
+// is answered at once, so no worker waits.
 #pragma once
 
 #include "policies/sync/common/push_server.hpp"
@@ -9,6 +9,7 @@ namespace tandem::sync {
 
 class CollectingServer : public PushServer {
  public:
+  /// `gradients`: of one model version that make an update.
   explicit CollectingServer(std::int64_t gradients) : wanted_(gradients) {}
 
   void on_push(const Push& event, ServerDecisions& decisions) override {
@@ -20,6 +21,10 @@ class CollectingServer : public PushServer {
       collected_ = 0;
     }
     decisions.emplace_back(Reply{event.worker});
+  }
+  void serialise(PolicyState& state) override {
+    state.value("collected", collected_);
+    state.value("version", version_);
   }
 
  private:

@@ -1,18 +1,16 @@
-// The worker side of BSP, ASP and all that lies between: push the gradient of every step, never update
-// locally. What tells them apart is when, and with what, the server answers.
+// The worker side of BSP, ASP and all algorithms between them: push the gradient of every step, without a
+// local update. These algorithms differ in when the server answers, and with what.
 #pragma once
 
 #include "policies/sync/policy.hpp"
 
 namespace tandem::sync {
 
-class GradientWorker : public WorkerPolicy {
+class GradientWorker final : public WorkerPolicy {
  public:
+  explicit GradientWorker(const Setting&) {}
   std::optional<Exchange> on_step_begin(const StepBegin&) override { return Exchange{Payload::gradient}; }
+  void serialise(PolicyState&) override {}
 };
-
-inline std::unique_ptr<WorkerPolicy> make_gradient_worker(const Setting&, int) {
-  return std::make_unique<GradientWorker>();
-}
 
 }  // namespace tandem::sync

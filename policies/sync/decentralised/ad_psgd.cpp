@@ -1,18 +1,21 @@
-#include "policies/sync/decentralised/ad_psgd.hpp"
-
+// AD-PSGD, asynchronous decentralised parallel SGD (Lian et al., ICML 2018). Every second worker is active;
+// in each step, an active worker and a random passive neighbour average their models while both compute. No
+// worker waits for a slower worker's step.
 #include <algorithm>
 
+#include "policies/sync/common/entry_parts.hpp"
+#include "policies/sync/decentralised/algorithms.hpp"
 #include "policies/sync/decentralised/peer_graph.hpp"
 #include "policies/vocabulary/rng.hpp"
 
 namespace tandem::sync {
 namespace {
 
-/// Two of a kind never exchange, so a worker that waits for another is never waited for: no circle, no
-/// deadlock.
+/// Two active workers never exchange, nor two passive ones. So a worker that waits for another is never
+/// waited for, and there is no deadlock.
 bool is_active(int worker) { return worker % 2 == 0; }
 
-class AdPsgdWorker : public WorkerPolicy {
+class AdPsgdWorker final : public WorkerPolicy {
  public:
   AdPsgdWorker(const Setting& setting, int worker)
       : self_(worker), random_(Rng::stream(setting.seed, "ad-psgd", static_cast<std::uint64_t>(worker))) {
@@ -30,21 +33,26 @@ class AdPsgdWorker : public WorkerPolicy {
     if (is_active(self_)) return {.incoming = {}, .outgoing = neighbours_};
     return {.incoming = neighbours_, .outgoing = {}};
   }
+  void serialise(PolicyState& state) override { random_.serialise(state, "random"); }
 
  private:
   int self_;
-  std::vector<int> neighbours_;  ///< of the other kind
+  std::vector<int> neighbours_;  ///< those that are passive if this worker is active, and the reverse
   Rng random_;
 };
 
 }  // namespace
 
-std::vector<OptionSpec> ad_psgd_options() {
-  return {graph_option("which passive workers an active one may choose", "complete")};
-}
-
-std::unique_ptr<WorkerPolicy> make_ad_psgd_worker(const Setting& setting, int worker) {
-  return std::make_unique<AdPsgdWorker>(setting, worker);
+Algorithm ad_psgd() {
+  return {.name = "ad-psgd",
+          .summary = "asynchronous: each active worker averages its model with a random passive worker's",
+          .paper = "Lian et al., ICML 2018",
+          .options = {graph_option("the passive workers that an active one may choose", "complete")},
+          .make = {.payload = Payload::model,
+                   .routes = {Route::peers},
+                   .timing_driven = true,
+                   .steps_per_round = one_step,
+                   .make_worker = make_worker<AdPsgdWorker>}};
 }
 
 }  // namespace tandem::sync

@@ -1,14 +1,17 @@
-#include "policies/sync/decentralised/d_psgd.hpp"
-
+// D-PSGD, decentralised parallel SGD (Lian et al., NIPS 2017). No server and no all-reduce: in every step,
+// each worker averages its model with those of its neighbours in a graph. With a global average every so many
+// steps it is Gossip-PGA (Chen et al., ICML 2021).
 #include <numeric>
 #include <utility>
 
+#include "policies/sync/common/entry_parts.hpp"
+#include "policies/sync/decentralised/algorithms.hpp"
 #include "policies/sync/decentralised/peer_graph.hpp"
 
 namespace tandem::sync {
 namespace {
 
-class DPsgdWorker : public WorkerPolicy {
+class DPsgdWorker final : public WorkerPolicy {
  public:
   DPsgdWorker(const Setting& setting, int worker)
       : neighbours_(neighbourhood(setting.options.text("graph"), setting.workers, worker)),
@@ -23,6 +26,7 @@ class DPsgdWorker : public WorkerPolicy {
     return next();
   }
   WorkerDecision on_step_done(const StepDone&) override { return next(); }
+  void serialise(PolicyState& state) override { state.value("exchanges", exchanges_); }
 
  private:
   Exchange next() {
@@ -40,21 +44,26 @@ class DPsgdWorker : public WorkerPolicy {
 
 }  // namespace
 
-std::vector<OptionSpec> d_psgd_options() {
-  return {graph_option("whom a worker averages with", "ring"),
-          {.name = "order",
-           .summary = "overlap: models travel while the gradient is computed at the old one, as published; "
-                      "step-first: the model after the step travels",
-           .default_value = std::string("overlap"),
-           .choices = {"overlap", "step-first"}},
-          {.name = "global_every",
-           .summary = "steps after which all average with all, as Gossip-PGA does; 0: never",
-           .default_value = std::int64_t{0},
-           .minimum = 0}};
-}
-
-std::unique_ptr<WorkerPolicy> make_d_psgd_worker(const Setting& setting, int worker) {
-  return std::make_unique<DPsgdWorker>(setting, worker);
+Algorithm d_psgd() {
+  return {
+      .name = "d-psgd",
+      .summary = "decentralised: in every step, each worker averages its model with its neighbours'",
+      .paper = "Lian et al., NIPS 2017; with global_every: Chen et al., ICML 2021",
+      .options = {graph_option("neighbours of a worker", "ring"),
+                  {.name = "order",
+                   .summary = "overlap: exchange the model while the gradient is computed at the old one, as "
+                              "published; step-first: exchange the model after the step",
+                   .default_value = std::string("overlap"),
+                   .choices = {"overlap", "step-first"}},
+                  {.name = "global_every",
+                   .summary = "steps between averages over all workers, as in Gossip-PGA; 0: never",
+                   .default_value = std::int64_t{0},
+                   .minimum = 0}},
+      .make = {.payload = Payload::model,
+               .routes = {Route::peers},
+               .timing_driven = false,
+               .steps_per_round = one_step,
+               .make_worker = make_worker<DPsgdWorker>}};
 }
 
 }  // namespace tandem::sync

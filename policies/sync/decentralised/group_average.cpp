@@ -1,24 +1,34 @@
-#include "policies/sync/decentralised/group_average.hpp"
-
+// Partial all-reduce: after each step, workers average their models in random groups, which are drawn anew in
+// each round. It is Prague (Luo et al., ASPLOS 2020) without conflict detection: the groups of a round are
+// disjoint.
 #include <algorithm>
+#include <functional>
 #include <numeric>
+#include <utility>
 
+#include "policies/sync/common/entry_parts.hpp"
+#include "policies/sync/decentralised/algorithms.hpp"
 #include "policies/vocabulary/rng.hpp"
 
 namespace tandem::sync {
 namespace {
 
-class GroupAverageWorker : public WorkerPolicy {
+class GroupAverageWorker final : public WorkerPolicy {
  public:
+  /// Errors: OptionError when the number of workers is not a multiple of the group size.
   GroupAverageWorker(const Setting& setting, int worker)
       : self_(worker),
         size_(setting.options.integer("group_size")),
         order_(static_cast<std::size_t>(setting.workers)),
         random_(Rng::stream(setting.seed, "groups")) {
+    if (setting.workers % size_ != 0)
+      throw OptionError("group-average", "group_size",
+                        "a divisor of the number of workers (" + std::to_string(setting.workers) + ")",
+                        size_);
     std::iota(order_.begin(), order_.end(), 0);
   }
 
-  /// Every worker draws the same order, so all agree on the groups without a word.
+  /// Every worker draws the same order, so all agree on the groups without communication.
   WorkerDecision on_step_done(const StepDone&) override {
     random_.shuffle(order_);
     const auto place = std::find(order_.begin(), order_.end(), self_) - order_.begin();
@@ -26,6 +36,10 @@ class GroupAverageWorker : public WorkerPolicy {
     std::vector<int> members(first, first + size_);
     std::sort(members.begin(), members.end());
     return Exchange{Payload::model, std::move(members)};
+  }
+  void serialise(PolicyState& state) override {
+    state.column("order", order_, std::identity());
+    random_.serialise(state, "random");
   }
 
  private:
@@ -37,19 +51,19 @@ class GroupAverageWorker : public WorkerPolicy {
 
 }  // namespace
 
-std::vector<OptionSpec> group_average_options() {
-  return {{.name = "group_size",
-           .summary = "workers of a group; divides the number of workers; this project's default",
-           .default_value = std::int64_t{2},
-           .minimum = 1}};
-}
-
-std::unique_ptr<WorkerPolicy> make_group_average_worker(const Setting& setting, int worker) {
-  const std::int64_t size = setting.options.integer("group_size");
-  if (setting.workers % size != 0)
-    throw OptionError("group-average", "group_size",
-                      "a divisor of the number of workers (" + std::to_string(setting.workers) + ")", size);
-  return std::make_unique<GroupAverageWorker>(setting, worker);
+Algorithm group_average() {
+  return {.name = "group-average",
+          .summary = "partial all-reduce: after each step, workers average their models in random groups",
+          .paper = "Luo et al., ASPLOS 2020 (Prague), with groups drawn at random",
+          .options = {{.name = "group_size",
+                       .summary = "workers in a group; divides the number of workers; this project's default",
+                       .default_value = std::int64_t{2},
+                       .minimum = 1}},
+          .make = {.payload = Payload::model,
+                   .routes = {Route::all_reduce},
+                   .timing_driven = false,
+                   .steps_per_round = one_step,
+                   .make_worker = make_worker<GroupAverageWorker>}};
 }
 
 }  // namespace tandem::sync

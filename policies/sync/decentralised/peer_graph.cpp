@@ -5,7 +5,7 @@
 namespace tandem::sync {
 namespace {
 
-/// How far away the next neighbour beyond `distance` is.
+/// Distance of the next neighbour beyond `distance`.
 int next_distance(const std::string& graph, int workers, int distance) {
   if (graph == "ring") return workers;
   return graph == "exponential" ? 2 * distance : distance + 1;
@@ -24,7 +24,7 @@ std::vector<int> neighbourhood(const std::string& graph, int workers, int worker
 
 OptionSpec graph_option(const std::string& summary, const std::string& default_value) {
   return {.name = "graph",
-          .summary = summary + ": those beside, those 1, 2, 4, ... places away, or all",
+          .summary = summary + ": the two adjacent workers, those at distances 1, 2, 4, ..., or all",
           .default_value = default_value,
           .choices = {"ring", "exponential", "complete"}};
 }

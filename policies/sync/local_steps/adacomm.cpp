@@ -1,20 +1,28 @@
-#include "policies/sync/local_steps/adacomm.hpp"
-
+// AdaComm (Wang, Joshi, SysML 2019). Local SGD that starts with many local steps per round and takes fewer as
+// the loss falls, because rare averages are fast at first and frequent ones end at a lower loss. Where the
+// learning rate falls as well, the number of steps falls less.
 #include <algorithm>
 #include <cmath>
 #include <map>
 
 #include "policies/sync/common/barrier.hpp"
-#include "policies/sync/common/change_average.hpp"
+#include "policies/sync/common/entry_parts.hpp"
+#include "policies/sync/common/local_steps_worker.hpp"
 #include "policies/sync/common/push_server.hpp"
-#include "policies/sync/local_steps/local_sgd.hpp"
+#include "policies/sync/common/weights.hpp"
+#include "policies/sync/local_steps/algorithms.hpp"
 
 namespace tandem::sync {
 namespace {
 
 int first_steps(const Setting& setting) { return static_cast<int>(setting.options.integer("tau")); }
 
-class AdaCommServer : public PushServer {
+class AdaCommWorker final : public LocalStepsWorker {
+ public:
+  explicit AdaCommWorker(const Setting& setting) : LocalStepsWorker(first_steps(setting)) {}
+};
+
+class AdaCommServer final : public PushServer {
  public:
   explicit AdaCommServer(const Setting& setting)
       : barrier_(setting.workers),
@@ -36,16 +44,36 @@ class AdaCommServer : public PushServer {
     barrier_.leave(event.worker);
     if (barrier_.complete()) finish_round(event.now, decisions);
   }
+  void serialise(PolicyState& state) override {
+    barrier_.serialise(state);
+    state.value("steps", steps_);
+    state.value("next_change", next_change_);
+    state.value("started", started_);
+    state.value("first_loss", first_loss_);
+    state.value("rate", rate_);
+    std::vector<int> workers;
+    std::vector<double> losses;
+    for (const auto& [worker, loss] : losses_) {
+      workers.push_back(worker);
+      losses.push_back(loss);
+    }
+    state.list("loss_of", workers);
+    state.list("loss", losses);
+    if (!state.restores()) return;
+    if (workers.size() != losses.size()) throw ConfigError("policy state: expected a loss for each worker");
+    losses_.clear();
+    for (std::size_t i = 0; i < workers.size(); ++i) losses_[workers[i]] = losses[i];
+  }
 
  private:
   void finish_round(Seconds now, ServerDecisions& decisions) {
     const std::size_t begin = decisions.size();
     barrier_.release(decisions);
-    // In the order of workers, not of arrival.
+    // Added in the order of workers, not of arrival.
     double loss = 0.0;
     for (const auto& [worker, of_worker] : losses_) loss += of_worker / static_cast<double>(losses_.size());
     if (!started_) first_loss_ = loss;
-    // Of a round of which no step could be taken none is known.
+    // The loss of a round is unknown when every step of it was skipped.
     started_ = std::isfinite(first_loss_);
     losses_.clear();
     if (now < next_change_) return;
@@ -57,9 +85,9 @@ class AdaCommServer : public PushServer {
       if (auto* reply = std::get_if<Reply>(&decisions[i])) reply->local_steps = steps;
   }
 
-  /// As many as the loss and the learning rate ask for, if these are fewer; otherwise, and where no loss is
-  /// known, a share of the last. The configured learning rate stands for the paper's first one, so that a
-  /// warm-up does not.
+  /// The number that loss and learning rate ask for, if it is smaller than the last one; otherwise, and where
+  /// no loss is known, the share `decay` of the last one. The paper's first learning rate is the configured
+  /// one here, so that a warm-up does not count.
   int steps_for(double loss) const {
     const double wanted = std::ceil(std::sqrt(loss / first_loss_ / rate_) * first_steps_);
     if (wanted >= 1.0 && wanted < steps_) return static_cast<int>(wanted);
@@ -75,36 +103,38 @@ class AdaCommServer : public PushServer {
   Seconds next_change_;
   bool started_ = false;  ///< the first loss is known
   double first_loss_ = 0.0;
-  double rate_ = 1.0;             ///< of the next round, over the configured one
-  std::map<int, double> losses_;  ///< of the round, by worker
+  double rate_ = 1.0;             ///< learning rate of the next round over the configured one
+  std::map<int, double> losses_;  ///< losses of the round, by worker
 };
 
 }  // namespace
 
-std::vector<OptionSpec> adacomm_options() {
-  return {{.name = "tau",
-           .summary = "local steps of the first rounds; this project's default",
-           .default_value = std::int64_t{16},
-           .minimum = 1,
-           .maximum = 10000},
-          {.name = "period_s",
-           .summary = "seconds between changes of the local steps",
-           .default_value = 60.0,
-           .minimum = 0.0},
-          {.name = "decay",
-           .summary = "share of the local steps that is kept where the loss does not ask for fewer",
-           .default_value = 0.5,
-           .minimum = 0.0,
-           .maximum = 1.0},
-          weights_option()};
-}
-
-std::unique_ptr<WorkerPolicy> make_adacomm_worker(const Setting& setting, int) {
-  return make_local_steps_worker(first_steps(setting));
-}
-
-std::unique_ptr<ServerPolicy> make_adacomm_server(const Setting& setting) {
-  return std::make_unique<AdaCommServer>(setting);
+Algorithm adacomm() {
+  return {.name = "adacomm",
+          .summary = "like local-sgd, with fewer and fewer local steps as the loss falls",
+          .paper = "Wang, Joshi, SysML 2019",
+          .options = {{.name = "tau",
+                       .summary = "local steps of the first rounds; this project's default",
+                       .default_value = std::int64_t{16},
+                       .minimum = 1,
+                       .maximum = 10000},
+                      {.name = "period_s",
+                       .summary = "seconds between changes of the number of local steps",
+                       .default_value = 60.0,
+                       .minimum = 0.0},
+                      {.name = "decay",
+                       .summary = "factor on the number of local steps where the loss does not ask for fewer",
+                       .default_value = 0.5,
+                       .minimum = 0.0,
+                       .maximum = 1.0},
+                      weights_option()},
+          .make = {.payload = Payload::change,
+                   .routes = {Route::server, Route::all_reduce},
+                   .timing_driven = true,
+                   .steps_per_round = varying_steps,
+                   .make_worker = make_worker<AdaCommWorker>,
+                   .make_server = make_server<AdaCommServer>,
+                   .coordinated = true}};
 }
 
 }  // namespace tandem::sync

@@ -1,16 +1,19 @@
-#include "policies/sync/local_steps/adsp.hpp"
-
+// ADSP (Hu, Wang, Wu, AAAI 2020). No worker waits, and all workers commit their accumulated local updates
+// equally often: fast workers take more local steps between two commits. A search over the loss decides how
+// often they commit.
 #include <algorithm>
 #include <cmath>
 
+#include "policies/sync/common/entry_parts.hpp"
+#include "policies/sync/common/local_steps_worker.hpp"
 #include "policies/sync/common/push_server.hpp"
-#include "policies/sync/local_steps/local_sgd.hpp"
+#include "policies/sync/local_steps/algorithms.hpp"
 
 namespace tandem::sync {
 namespace {
 
-/// How many commits a period has: one more after each period in which the loss fell faster than in the one
-/// before, until it does not; searched anew every so many periods.
+/// The number of commits in a period. A search adds one after each period in which the loss fell faster than
+/// in the period before, and ends when it did not; it starts again every `search_every` periods.
 class CommitRate {
  public:
   CommitRate(std::int64_t commits, std::int64_t search_every)
@@ -21,6 +24,15 @@ class CommitRate {
     losses_ += loss;
     ++pushes_;
   }
+  void serialise(PolicyState& state) {
+    state.value("commits", commits_);
+    state.value("periods", periods_);
+    state.value("pushes", pushes_);
+    state.value("losses", losses_);
+    state.value("last_loss", last_loss_);
+    state.value("last_fall", last_fall_);
+    state.value("searching", searching_);
+  }
   void end_period() {
     const double loss = pushes_ > 0 ? losses_ / static_cast<double>(pushes_) : last_loss_;
     const double fall = last_loss_ - loss;
@@ -28,7 +40,7 @@ class CommitRate {
     pushes_ = 0;
     last_loss_ = loss;
     ++periods_;
-    // The first period has nothing to be compared with; without a loss there is nothing to search by.
+    // The first period cannot be compared with another; without a loss there is no criterion.
     if (search_every_ == 0 || periods_ == 1 || std::isnan(fall)) return;
     if (searching_) {
       searching_ = fall > last_fall_;
@@ -44,14 +56,19 @@ class CommitRate {
   std::int64_t commits_;
   std::int64_t search_every_;  ///< 0: never
   std::int64_t periods_ = 0;
-  std::int64_t pushes_ = 0;  ///< of this period
-  double losses_ = 0.0;      ///< their sum
-  double last_loss_ = 0.0;   ///< mean of the last period
+  std::int64_t pushes_ = 0;  ///< in this period
+  double losses_ = 0.0;      ///< sum over these pushes
+  double last_loss_ = 0.0;   ///< mean over the last period
   double last_fall_ = 0.0;
   bool searching_ = false;
 };
 
-class AdspServer : public PushServer {
+class AdspWorker final : public LocalStepsWorker {
+ public:
+  explicit AdspWorker(const Setting&) : LocalStepsWorker(1) {}
+};
+
+class AdspServer final : public PushServer {
  public:
   explicit AdspServer(const Setting& setting)
       : period_(setting.options.real("period_s")),
@@ -74,16 +91,23 @@ class AdspServer : public PushServer {
     decisions.emplace_back(Apply{scale_});
     decisions.emplace_back(Reply{.worker = event.worker, .local_steps = steps_until_commit(event)});
   }
+  void serialise(PolicyState& state) override {
+    rate_.serialise(state);
+    state.value("period_end", period_end_);
+    state.value("target", target_);
+    state.column("worker.commits", workers_, &Committer::commits);
+    state.column("worker.last", workers_, &Committer::last);
+  }
 
  private:
   struct Committer {
     std::int64_t commits = 0;
-    Seconds last{0.0};  ///< when it committed
+    Seconds last{0.0};  ///< time of its last commit
   };
 
-  /// So many as let the worker make the commits that it still owes at equal distances until the period ends,
-  /// or the next period's first when that is due. The paper sets a timer at the start of each period; steps
-  /// that last longer or shorter than expected are made up for here, at the next commit.
+  /// The number of steps with which the worker makes its remaining commits of the period at equal distances,
+  /// or, if none remains, the first commit of the next period in time. The paper sets a timer at the start of
+  /// each period; here, the next commit corrects for steps that were longer or shorter than expected.
   int steps_until_commit(const Push& event) {
     Committer& worker = workers_.at(static_cast<std::size_t>(event.worker));
     const Seconds computing = event.duration * static_cast<double>(event.local_steps);
@@ -103,38 +127,41 @@ class AdspServer : public PushServer {
   Seconds period_;
   Seconds period_end_;
   CommitRate rate_;
-  std::int64_t target_;  ///< commits that every worker should have made when the period ends
+  std::int64_t target_;  ///< commits of each worker by the end of the period
   double scale_;
   std::vector<Committer> workers_;
 };
 
 }  // namespace
 
-std::vector<OptionSpec> adsp_options() {
+Algorithm adsp() {
   return {
-      {.name = "period_s",
-       .summary = "seconds after which all workers have made equally many commits",
-       .default_value = 60.0,
-       .minimum = 1e-3},
-      {.name = "commits",
-       .summary = "commits of a worker in a period, where the search begins; this project's default",
-       .default_value = std::int64_t{4},
-       .minimum = 1},
-      {.name = "search_every",
-       .summary = "periods after which the number of commits is searched anew, by how fast the loss falls; "
-                  "0 keeps it; this project's default",
-       .default_value = std::int64_t{10},
-       .minimum = 0},
-      {.name = "scale",
-       .summary = "share of a worker's change that the model takes; 0: 1 / workers",
-       .default_value = 0.0,
-       .minimum = 0.0}};
-}
-
-std::unique_ptr<WorkerPolicy> make_adsp_worker(const Setting&, int) { return make_local_steps_worker(1); }
-
-std::unique_ptr<ServerPolicy> make_adsp_server(const Setting& setting) {
-  return std::make_unique<AdspServer>(setting);
+      .name = "adsp",
+      .summary = "asynchronous local steps: all workers push equally often, fast ones after more steps",
+      .paper = "Hu, Wang, Wu, AAAI 2020",
+      .options = {{.name = "period_s",
+                   .summary = "seconds in which all workers make equally many commits (pushes)",
+                   .default_value = 60.0,
+                   .minimum = 1e-3},
+                  {.name = "commits",
+                   .summary = "commits of a worker in a period, before any search; this project's default",
+                   .default_value = std::int64_t{4},
+                   .minimum = 1},
+                  {.name = "search_every",
+                   .summary = "periods between searches for the number of commits with which the loss falls "
+                              "fastest; 0: never; this project's default",
+                   .default_value = std::int64_t{10},
+                   .minimum = 0},
+                  {.name = "scale",
+                   .summary = "factor on a worker's change; 0: 1 / workers",
+                   .default_value = 0.0,
+                   .minimum = 0.0}},
+      .make = {.payload = Payload::change,
+               .routes = {Route::server},
+               .timing_driven = true,
+               .steps_per_round = varying_steps,
+               .make_worker = make_worker<AdspWorker>,
+               .make_server = make_server<AdspServer>}};
 }
 
 }  // namespace tandem::sync

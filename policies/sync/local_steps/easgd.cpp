@@ -1,23 +1,29 @@
-#include "policies/sync/local_steps/easgd.hpp"
-
+// EASGD, elastic averaging SGD (Zhang, Choromanska, LeCun, NIPS 2015). Workers keep models of their own.
+// After tau local steps, a worker's model and a common centre model move towards each other: all workers
+// together (the synchronous form, which decides like local SGD) or each on its own (the asynchronous form,
+// like ASP).
+#include "policies/sync/common/arrival_server.hpp"
 #include "policies/sync/common/averaging_server.hpp"
-#include "policies/sync/local_steps/local_sgd.hpp"
+#include "policies/sync/common/entry_parts.hpp"
+#include "policies/sync/common/local_steps_worker.hpp"
+#include "policies/sync/local_steps/algorithms.hpp"
 
 namespace tandem::sync {
+namespace {
 
-std::unique_ptr<WorkerPolicy> make_easgd_worker(const Setting& setting, int) {
-  return make_local_steps_worker(easgd_steps(setting.options));
-}
+int tau_steps(const Options& options) { return static_cast<int>(options.integer("tau")); }
 
-std::unique_ptr<ServerPolicy> make_easgd_server(const Setting& setting) {
-  return std::make_unique<AveragingServer>(setting.workers, "uniform");
-}
+class ElasticWorker final : public LocalStepsWorker {
+ public:
+  explicit ElasticWorker(const Setting& setting) : LocalStepsWorker(tau_steps(setting.options)) {}
+};
 
-UpdateRule easgd_update(const Setting& setting) {
+UpdateRule together(const Setting& setting) {
   return ElasticTie{.pull = setting.options.real("beta") / setting.workers};
 }
 
-UpdateRule easgd_async_update(const Setting& setting) {
+/// Errors: OptionError when a worker would give up its whole distance to the centre.
+UpdateRule each_alone(const Setting& setting) {
   const double beta = setting.options.real("beta");
   if (beta >= setting.workers)
     throw OptionError("easgd-async", "beta",
@@ -25,21 +31,48 @@ UpdateRule easgd_async_update(const Setting& setting) {
   return ElasticTie{.pull = beta / setting.workers, .asynchronous = true};
 }
 
-int easgd_steps(const Options& options) { return static_cast<int>(options.integer("tau")); }
-
-std::vector<OptionSpec> easgd_options() {
+std::vector<OptionSpec> elastic_options() {
   return {
       {.name = "tau",
-       .summary = "local steps between elastic steps; this project's default",
+       .summary = "local steps between two exchanges with the centre; this project's default",
        .default_value = std::int64_t{4},
        .minimum = 1,
        .maximum = 10000},
       {.name = "beta",
-       .summary = "strength of the tie: a worker gives up this over the number of workers of its distance "
-                  "to the centre",
+       .summary = "strength of the tie: a worker moves towards the centre by beta / workers of its distance",
        .default_value = 0.9,
        .minimum = 0.0,
        .maximum = 1.0}};
+}
+
+}  // namespace
+
+Algorithm easgd() {
+  return {.name = "easgd",
+          .summary = "elastic averaging: workers keep their own models, each tied to a common centre model",
+          .paper = "Zhang, Choromanska, LeCun, NIPS 2015 (the synchronous form)",
+          .options = elastic_options(),
+          .make = {.payload = Payload::change,
+                   .routes = {Route::server, Route::all_reduce},
+                   .timing_driven = false,
+                   .steps_per_round = tau_steps,
+                   .make_worker = make_worker<ElasticWorker>,
+                   .make_server = make_server<EqualAverageServer>,
+                   .update_rule = together}};
+}
+
+Algorithm easgd_async() {
+  return {.name = "easgd-async",
+          .summary = "like easgd, but each worker exchanges with the centre without waiting for the others",
+          .paper = "Zhang, Choromanska, LeCun, NIPS 2015 (the asynchronous form)",
+          .options = elastic_options(),
+          .make = {.payload = Payload::change,
+                   .routes = {Route::server},
+                   .timing_driven = true,
+                   .steps_per_round = tau_steps,
+                   .make_worker = make_worker<ElasticWorker>,
+                   .make_server = make_server<ArrivalServer>,
+                   .update_rule = each_alone}};
 }
 
 }  // namespace tandem::sync

@@ -1,36 +1,56 @@
-#include "policies/sync/local_steps/esync.hpp"
-
+// ESync (Li et al., "ESync: Accelerating Intra-Domain Federated Learning in Heterogeneous Data Centers", IEEE
+// TSC 2022). While the slowest worker takes one local step, every other worker takes as many as fit into that
+// time; then all workers average the changes of their models. A coordinator (the first server, or a rank of
+// its own over an all-reduce) tells each worker when it is ready to exchange.
+//
+// "esync-published" asks after each local step and waits for the answer. It differs from the published code
+// where that is defective: workers report durations, never readings of their own clocks; the coordinator uses
+// the time at which a report arrived; the first round is one step each, which measures the durations; and a
+// worker that left is no longer the slowest.
+//
+// "esync" improves on it. A worker reports as a step begins, and by the end of the step it knows whether that
+// step is the last (no answer means that it is not), so asking takes no time. And the pace includes the time
+// until each worker's push has arrived; over an all-reduce, until its message to the coordinator has.
 #include <algorithm>
+#include <compare>
+#include <set>
+#include <string>
 #include <utility>
 
 #include "policies/sync/common/barrier.hpp"
-#include "policies/sync/common/change_average.hpp"
+#include "policies/sync/common/entry_parts.hpp"
+#include "policies/sync/common/weights.hpp"
+#include "policies/sync/local_steps/algorithms.hpp"
 
 namespace tandem::sync {
 namespace {
 
 bool asks_ahead(const Setting& setting) { return setting.options.text("query") == "ahead"; }
 
-class EsyncWorker : public WorkerPolicy {
+class EsyncWorker final : public WorkerPolicy {
  public:
   explicit EsyncWorker(const Setting& setting)
       : ahead_(asks_ahead(setting)),
         max_local_steps_(static_cast<int>(setting.options.integer("max_local_steps"))),
         weights_(setting.options.text("weights")) {}
 
-  /// Who asks afterwards reports that its round begins, once it has the new model.
+  /// A worker that asks after its steps reports only that its round begins, once it has the new model.
   bool reports(const StepBegin& event) override { return ahead_ || event.local_steps == 0; }
   WorkerDecision on_step_done(const StepDone& event) override {
     if (event.local_steps == 1) samples_ = 0;
     samples_ += event.samples;
     local_steps_ = event.local_steps;
     if (!ahead_) return Ask{};
-    if (!event.told.value_or(false) && local_steps_ < max_local_steps_) return Continue{};
+    if (!event.coordinator_answer.value_or(false) && local_steps_ < max_local_steps_) return Continue{};
     return exchange();
   }
   WorkerDecision on_answer(const Answer& event) override {
     if (!event.ready) return Continue{};
     return exchange();
+  }
+  void serialise(PolicyState& state) override {
+    state.value("samples", samples_);
+    state.value("local_steps", local_steps_);
   }
 
  private:
@@ -43,11 +63,11 @@ class EsyncWorker : public WorkerPolicy {
   bool ahead_;
   int max_local_steps_;
   std::string weights_;
-  int samples_ = 0;      ///< of this round
-  int local_steps_ = 0;  ///< of this round
+  int samples_ = 0;      ///< in this round
+  int local_steps_ = 0;  ///< in this round
 };
 
-class EsyncServer : public ServerPolicy {
+class EsyncServer final : public ServerPolicy {
  public:
   explicit EsyncServer(const Setting& setting)
       : barrier_(setting.workers),
@@ -58,13 +78,16 @@ class EsyncServer : public ServerPolicy {
         epsilon_share_(setting.options.real("epsilon_share")),
         smoothing_(setting.options.real("smoothing")),
         max_local_steps_(static_cast<int>(setting.options.integer("max_local_steps"))),
-        weights_(setting.options.text("weights")) {}
+        weights_(setting.options.text("weights")) {
+    sort_by_pace();
+  }
 
   void on_report(const Report& event, ServerDecisions& decisions) override {
     Record& record = at(event.worker);
     const bool asks = ahead_ || event.local_steps > 0;
-    if (asks && event.duration > Seconds(0.0)) smooth(record.step, event.duration);
-    if (event.local_steps == 0 && !first_round_) smooth(record.reply, event.now - round_began_);
+    if (asks && event.duration > Seconds(0.0)) smooth(event.worker, record.step, event.duration);
+    if (event.local_steps == 0 && !first_round_) smooth(event.worker, record.reply, event.now - round_began_);
+    record.has_reported = true;
     record.reported = event.now;
     record.step_end = event.now + record.step.value;
     const int steps = event.local_steps + (ahead_ ? 1 : 0);
@@ -74,11 +97,11 @@ class EsyncServer : public ServerPolicy {
 
   void on_push(const Push& event, ServerDecisions& decisions) override {
     Record& record = at(event.worker);
-    if (record.reported) {
-      const Seconds stepped = *record.reported + (ahead_ ? event.duration : Seconds(0.0));
-      smooth(record.exchange, std::max(Seconds(0.0), event.now - stepped));
+    if (record.has_reported) {
+      const Seconds stepped = record.reported + (ahead_ ? event.duration : Seconds(0.0));
+      smooth(event.worker, record.exchange, std::max(Seconds(0.0), event.now - stepped));
     }
-    if (!record.step.known) smooth(record.step, event.duration);
+    if (!record.step.known) smooth(event.worker, record.step, event.duration);
     record.pushed = true;
     decisions.emplace_back(Accept{event.worker, weight_of(weights_, event)});
     barrier_.arrive(event.worker);
@@ -86,8 +109,28 @@ class EsyncServer : public ServerPolicy {
   }
 
   void on_left(const Left& event, ServerDecisions& decisions) override {
+    by_pace_.erase({pace_of(at(event.worker)), event.worker});
     barrier_.leave(event.worker);
     if (barrier_.complete()) finish_round(event.now, decisions);
+  }
+
+  void serialise(PolicyState& state) override {
+    barrier_.serialise(state);
+    state.value("first_round", first_round_);
+    state.value("round_began", round_began_);
+    const auto smoothed = [&](const std::string& name, Smoothed Record::*mean) {
+      state.column(name + ".known", records_, [=](Record& r) -> bool& { return (r.*mean).known; });
+      state.column(name + ".value", records_, [=](Record& r) -> Seconds& { return (r.*mean).value; });
+    };
+    smoothed("step", &Record::step);
+    smoothed("exchange", &Record::exchange);
+    smoothed("reply", &Record::reply);
+    state.column("has_reported", records_, &Record::has_reported);
+    state.column("reported", records_, &Record::reported);
+    state.column("step_end", records_, &Record::step_end);
+    state.column("ready", records_, &Record::ready);
+    state.column("pushed", records_, &Record::pushed);
+    if (state.restores()) sort_by_pace();
   }
 
  private:
@@ -96,52 +139,58 @@ class EsyncServer : public ServerPolicy {
     Seconds value = {};
   };
   struct Record {
-    Smoothed step;                      ///< duration of a local step
-    Smoothed exchange;                  ///< from the end of its last step until its push was there
-    Smoothed reply;                     ///< until it has the new model and says so
-    std::optional<Seconds> reported{};  ///< when its last report of this round came
-    Seconds step_end = {};              ///< when the step that it is taking ends, or would end
-    bool ready = false;                 ///< told to exchange in this round
-    bool pushed = false;                ///< in this round
+    Smoothed step;              ///< duration of a local step
+    Smoothed exchange;          ///< from the end of its last step until its push has arrived
+    Smoothed reply;             ///< from the end of a round until its first report of the next
+    bool has_reported = false;  ///< in this round
+    Seconds reported = {};      ///< time of its last report in this round
+    Seconds step_end = {};      ///< predicted end of its current step, or of its next one
+    bool ready = false;         ///< to exchange in this round
+    bool pushed = false;        ///< in this round
+  };
+
+  using Pace = std::pair<Seconds, int>;  ///< and the worker's index
+  struct SlowestFirst {
+    /// A total order, also of values that are not numbers.
+    bool operator()(const Pace& a, const Pace& b) const {
+      const auto order = std::strong_order(a.first.count(), b.first.count());
+      return order != 0 ? order > 0 : a.second < b.second;
+    }
   };
 
   Record& at(int worker) { return records_[static_cast<std::size_t>(worker)]; }
   const Record& at(int worker) const { return records_[static_cast<std::size_t>(worker)]; }
 
-  void smooth(Smoothed& mean, Seconds newest) const {
+  /// `mean`: of the worker's record.
+  void smooth(int worker, Smoothed& mean, Seconds newest) {
+    by_pace_.erase({pace_of(at(worker)), worker});
     mean.value = mean.known ? mean.value * (1.0 - smoothing_) + newest * smoothing_ : newest;
     mean.known = true;
+    if (barrier_.is_active(worker)) by_pace_.emplace(pace_of(at(worker)), worker);
   }
-  /// How long after the end of a step the worker's push is there, as far as that counts.
+  /// Time from the end of a step until the worker's push has arrived, if it counts.
   Seconds exchange_of(const Record& record) const {
     return communication_aware_ ? record.exchange.value : Seconds(0.0);
   }
 
-  /// With another step, this worker's push would come after the slowest worker's. A report before the step
+  Seconds pace_of(const Record& record) const { return record.step.value + exchange_of(record); }
+  void sort_by_pace() {
+    by_pace_.clear();
+    for (int worker = 0; worker < static_cast<int>(records_.size()); ++worker)
+      if (barrier_.is_active(worker)) by_pace_.emplace(pace_of(at(worker)), worker);
+  }
+
+  /// With another step, this worker's push would arrive after the slowest worker's. A report before a step
   /// asks about the step after it.
   bool is_ready(int worker) const {
-    const int slowest = find_slowest();
+    const int slowest = by_pace_.begin()->second;
     const Record& pace = at(slowest);
     if (worker == slowest || (ahead_ ? pace.pushed : pace.ready)) return true;
-    if (!ahead_ && !pace.reported) return false;  // it has not begun
+    if (!ahead_ && !pace.has_reported) return false;  // the slowest has not begun its round
     const Record& record = at(worker);
     const Seconds next_end = record.step_end + (ahead_ ? record.step.value : Seconds(0.0));
     const Seconds margin = epsilon_ + pace.step.value * epsilon_share_;
     return next_end + exchange_of(record) + margin > pace.step_end + exchange_of(pace);
-  }
-
-  /// Longest step and exchange among those who take part; ties: lowest index.
-  int find_slowest() const {
-    int slowest = -1;
-    Seconds longest;
-    for (std::size_t worker = 0; worker < records_.size(); ++worker) {
-      if (!barrier_.is_active(static_cast<int>(worker))) continue;
-      const Seconds duration = records_[worker].step.value + exchange_of(records_[worker]);
-      if (slowest >= 0 && duration <= longest) continue;
-      slowest = static_cast<int>(worker);
-      longest = duration;
-    }
-    return slowest;
   }
 
   void finish_round(Seconds now, ServerDecisions& decisions) {
@@ -150,7 +199,7 @@ class EsyncServer : public ServerPolicy {
     for (Record& record : records_) {
       record.ready = false;
       record.pushed = false;
-      record.reported.reset();
+      record.has_reported = false;
       record.step_end = now + record.reply.value + record.step.value;
     }
     round_began_ = now;
@@ -158,6 +207,7 @@ class EsyncServer : public ServerPolicy {
 
   Barrier barrier_;
   std::vector<Record> records_;
+  std::set<Pace, SlowestFirst> by_pace_;  ///< of the active workers; ties: lowest index first
   bool first_round_ = true;
   Seconds round_began_{};
   bool ahead_;
@@ -169,44 +219,66 @@ class EsyncServer : public ServerPolicy {
   std::string weights_;
 };
 
+/// The variants differ in the defaults of their options.
+struct Defaults {
+  std::string query;
+  bool communication_aware;
+  double epsilon_s;
+};
+
+Algorithm variant(const std::string& name, const std::string& summary, const Defaults& defaults) {
+  return {
+      .name = name,
+      .summary = summary,
+      .paper = "Li et al., IEEE Transactions on Services Computing 15(4), 2022",
+      .options = {{.name = "query",
+                   .summary = "ahead: report as a step begins and do not wait; blocking: ask after each step "
+                              "and wait, as published",
+                   .default_value = defaults.query,
+                   .choices = {"ahead", "blocking"}},
+                  {.name = "communication_aware",
+                   .summary = "include the measured time of a worker's exchange in its pace; published: no",
+                   .default_value = defaults.communication_aware},
+                  {.name = "epsilon_s",
+                   .summary = "margin in seconds by which a step must end before the slowest worker's",
+                   .default_value = defaults.epsilon_s,
+                   .minimum = 0.0},
+                  {.name = "epsilon_share",
+                   .summary = "further margin, as a share of the slowest worker's step; added to epsilon_s",
+                   .default_value = 0.0,
+                   .minimum = 0.0,
+                   .maximum = 1.0},
+                  {.name = "smoothing",
+                   .summary = "weight of the newest duration; 1: only the newest, as published",
+                   .default_value = 1.0,
+                   .minimum = 0.01,
+                   .maximum = 1.0},
+                  {.name = "max_local_steps",
+                   .summary = "largest number of local steps in a round",
+                   .default_value = std::int64_t{1000},
+                   .minimum = 1},
+                  weights_option()},
+      .make = {.payload = Payload::change,
+               .routes = {Route::server, Route::all_reduce},
+               .timing_driven = true,
+               .steps_per_round = varying_steps,
+               .make_worker = make_worker<EsyncWorker>,
+               .make_server = make_server<EsyncServer>,
+               .coordinated = true}};
+}
+
 }  // namespace
 
-std::vector<OptionSpec> esync_options(const EsyncDefaults& defaults) {
-  return {{.name = "query",
-           .summary = "ahead: reports as a step begins and goes on meanwhile; blocking: asks after each step "
-                      "and waits, as published",
-           .default_value = defaults.query,
-           .choices = {"ahead", "blocking"}},
-          {.name = "communication_aware",
-           .summary = "whether the time counts that a worker's exchange takes, as measured; published: no",
-           .default_value = defaults.communication_aware},
-          {.name = "epsilon_s",
-           .summary = "margin in seconds by which a step must end before the slowest worker's",
-           .default_value = defaults.epsilon_s,
-           .minimum = 0.0},
-          {.name = "epsilon_share",
-           .summary = "the same as a share of the slowest worker's step, whatever the devices; added to "
-                      "epsilon_s",
-           .default_value = 0.0,
-           .minimum = 0.0,
-           .maximum = 1.0},
-          {.name = "smoothing",
-           .summary = "weight of the newest duration; 1 takes the last one as published",
-           .default_value = 1.0,
-           .minimum = 0.01,
-           .maximum = 1.0},
-          {.name = "max_local_steps",
-           .summary = "steps of a round after which a worker is ready whatever the others do",
-           .default_value = std::int64_t{1000},
-           .minimum = 1},
-          weights_option()};
+Algorithm esync() {
+  return variant("esync",
+                 "fast workers take several local steps while the slowest takes one, then all average",
+                 {.query = "ahead", .communication_aware = true, .epsilon_s = 0.0});
 }
 
-std::unique_ptr<WorkerPolicy> make_esync_worker(const Setting& setting, int) {
-  return std::make_unique<EsyncWorker>(setting);
-}
-std::unique_ptr<ServerPolicy> make_esync_server(const Setting& setting) {
-  return std::make_unique<EsyncServer>(setting);
+Algorithm esync_published() {
+  return variant("esync-published",
+                 "esync as in its authors' code: workers ask after each local step and wait for the answer",
+                 {.query = "blocking", .communication_aware = false, .epsilon_s = 0.5});
 }
 
 }  // namespace tandem::sync

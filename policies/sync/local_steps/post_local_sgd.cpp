@@ -1,14 +1,18 @@
-#include "policies/sync/local_steps/post_local_sgd.hpp"
-
-#include "policies/sync/common/change_average.hpp"
+// Post-local SGD (Lin et al., ICLR 2020). All workers average after every step in the first rounds, and after
+// every H local steps from then on. The paper switches at the first decay of the learning rate; here an
+// option names the round. The first rounds are local SGD with H = 1, which is BSP if the optimiser has no
+// momentum of its own on each worker.
+#include "policies/sync/common/averaging_server.hpp"
+#include "policies/sync/common/entry_parts.hpp"
+#include "policies/sync/local_steps/algorithms.hpp"
 
 namespace tandem::sync {
 namespace {
 
-class PostLocalSgdWorker : public WorkerPolicy {
+class PostLocalSgdWorker final : public WorkerPolicy {
  public:
-  PostLocalSgdWorker(std::int64_t switch_round, std::int64_t steps)
-      : rounds_until_switch_(switch_round), steps_(steps) {}
+  explicit PostLocalSgdWorker(const Setting& setting)
+      : rounds_until_switch_(setting.options.integer("switch_round")), steps_(setting.options.integer("h")) {}
 
   WorkerDecision on_step_done(const StepDone& event) override {
     const bool is_switched = rounds_until_switch_ == 0;
@@ -16,6 +20,7 @@ class PostLocalSgdWorker : public WorkerPolicy {
     if (!is_switched) --rounds_until_switch_;
     return Exchange{Payload::change};
   }
+  void serialise(PolicyState& state) override { state.value("rounds_until_switch", rounds_until_switch_); }
 
  private:
   std::int64_t rounds_until_switch_;
@@ -24,21 +29,25 @@ class PostLocalSgdWorker : public WorkerPolicy {
 
 }  // namespace
 
-std::vector<OptionSpec> post_local_sgd_options() {
-  return {{.name = "h",
-           .summary = "local steps between averages after the switch",
-           .default_value = std::int64_t{4},
-           .minimum = 1},
-          {.name = "switch_round",
-           .summary = "rounds of one step each before the switch; this project's default",
-           .default_value = std::int64_t{10},
-           .minimum = 0},
-          weights_option()};
-}
-
-std::unique_ptr<WorkerPolicy> make_post_local_sgd_worker(const Setting& setting, int) {
-  return std::make_unique<PostLocalSgdWorker>(setting.options.integer("switch_round"),
-                                              setting.options.integer("h"));
+Algorithm post_local_sgd() {
+  return {.name = "post-local-sgd",
+          .summary = "averages after every step in the first rounds, then after every H local steps",
+          .paper = "Lin et al., ICLR 2020",
+          .options = {{.name = "h",
+                       .summary = "local steps between averages after the switch",
+                       .default_value = std::int64_t{4},
+                       .minimum = 1},
+                      {.name = "switch_round",
+                       .summary = "rounds of one step each before the switch; this project's default",
+                       .default_value = std::int64_t{10},
+                       .minimum = 0},
+                      weights_option()},
+          .make = {.payload = Payload::change,
+                   .routes = {Route::server, Route::all_reduce},
+                   .timing_driven = false,
+                   .steps_per_round = varying_steps,
+                   .make_worker = make_worker<PostLocalSgdWorker>,
+                   .make_server = make_server<WeightedAverageServer>}};
 }
 
 }  // namespace tandem::sync

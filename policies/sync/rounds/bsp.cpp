@@ -1,12 +1,25 @@
-#include "policies/sync/rounds/bsp.hpp"
-
+// Bulk synchronous parallel SGD (Valiant, CACM 1990; SSGD in Chen et al., arXiv:1604.00981). In every step
+// all workers compute a gradient on the same model, wait for each other and continue from the model that the
+// mean gradient makes.
 #include "policies/sync/common/averaging_server.hpp"
+#include "policies/sync/common/entry_parts.hpp"
+#include "policies/sync/rounds/algorithms.hpp"
 
 namespace tandem::sync {
 
-std::unique_ptr<ServerPolicy> make_bsp_server(const Setting& setting) {
-  // Weighted by samples, the mean is the gradient of the union batch also when batches are unequal.
-  return std::make_unique<AveragingServer>(setting.workers, "samples");
+Algorithm bsp() {
+  return {
+      .name = "bsp",
+      .summary = "bulk synchronous: in every step, all workers wait for each other and use the mean gradient",
+      .paper = "Valiant, CACM 1990; Chen et al., arXiv:1604.00981",
+      .options = {},
+      .make = {.payload = Payload::gradient,
+               .routes = {Route::server, Route::all_reduce},
+               .timing_driven = false,
+               .steps_per_round = one_step,
+               .make_worker = make_worker<GradientWorker>,
+               .make_server = make_server<SampleAverageServer>,
+               .lockstep = true}};
 }
 
 }  // namespace tandem::sync

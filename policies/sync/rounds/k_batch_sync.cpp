@@ -1,11 +1,28 @@
-#include "policies/sync/rounds/k_batch_sync.hpp"
-
+// K-batch-sync SGD (Dutta et al., AISTATS 2018). As K-sync, but a worker that has pushed computes another
+// gradient on the same model until K gradients of that model have arrived, so K may exceed the number of
+// workers. In the paper the other workers then restart at once; here they finish their batch and its gradient
+// is dropped (nothing interrupts a step). Details were not checked against the paper.
 #include "policies/sync/common/collecting_server.hpp"
+#include "policies/sync/common/entry_parts.hpp"
+#include "policies/sync/rounds/algorithms.hpp"
 
 namespace tandem::sync {
+namespace {
 
-std::unique_ptr<ServerPolicy> make_k_batch_sync_server(const Setting& setting) {
-  return std::make_unique<CollectingServer>(or_all_workers(setting, "k"));
+class KBatchSyncServer final : public CollectingServer {
+ public:
+  explicit KBatchSyncServer(const Setting& setting) : CollectingServer(count_of(setting, "k")) {}
+};
+
+}  // namespace
+
+Algorithm k_batch_sync() {
+  return {
+      .name = "k-batch-sync",
+      .summary = "like k-sync, but workers compute further gradients on the same model until K have arrived",
+      .paper = "Dutta et al., AISTATS 2018",
+      .options = {count_option("k", "gradients of one model that make an update, from any workers")},
+      .make = gradients_by_arrival<KBatchSyncServer>()};
 }
 
 }  // namespace tandem::sync

@@ -1,17 +1,22 @@
-#include "policies/sync/rounds/lb_bsp.hpp"
-
+// LB-BSP, load-balanced BSP (Chen et al., SoCC 2020). BSP whose global batch is divided anew after each round
+// so that all workers finish at the same time: in proportion to their speeds, or by a line of step time over
+// batch that is fitted for each worker. Each gradient counts by its batch. The paper also predicts the speed
+// of processors from their load, which no event here carries.
 #include <algorithm>
 #include <cstddef>
+#include <utility>
 
 #include "policies/sync/common/barrier.hpp"
+#include "policies/sync/common/entry_parts.hpp"
 #include "policies/sync/common/push_server.hpp"
+#include "policies/sync/rounds/algorithms.hpp"
 
 namespace tandem::sync {
 namespace {
 
-/// Predicts how long a worker's step takes by its batch, from steps of which each newer one has the weight
-/// `newest` and leaves the rest to those before. The paper's model of GPUs is this line above a least time,
-/// which steps that were never so short do not tell.
+/// Predicts the time of a worker's step from its batch by a line through past steps. The newest step has the
+/// weight `newest`, all older ones together the rest. The paper's model of GPUs is such a line above a least
+/// step time, which cannot be known from steps that were never that short.
 class StepTime {
  public:
   explicit StepTime(double newest) : newest_(newest) {}
@@ -24,17 +29,31 @@ class StepTime {
     follow(seconds_, seconds);
     follow(product_, batch * seconds);
     known_ = true;
-    // Where batches hardly differ, steps tell of the machine's moods and nothing new of the slope.
+    // Where batches hardly differ, differences in time are noise and say nothing about the slope.
     const double spread = square_ - batch_ * batch_;
     if (spread > least_spread * square_) slope_ = (product_ - batch_ * seconds_) / spread;
   }
-  /// In seconds a sample; all of the time is in proportion where no other line fits.
+  /// Seconds per sample. Where no line fits, the time is taken to be proportional to the batch.
   double slope() const { return fits() ? slope_ : seconds_ / batch_; }
-  /// The part that no batch makes shorter, in seconds.
+  /// The part of the time that does not depend on the batch, in seconds.
   double fixed() const { return fits() ? seconds_ - slope_ * batch_ : 0.0; }
 
+  /// Shows the predictions of all workers, one list for each field.
+  static void serialise(PolicyState& state, std::vector<StepTime*> all) {
+    const auto column = [&](const char* name, auto StepTime::*field) {
+      state.column(
+          name, all, [&](StepTime * one) -> auto& { return one->*field; });
+    };
+    column("time.known", &StepTime::known_);
+    column("time.slope", &StepTime::slope_);
+    column("time.batch", &StepTime::batch_);
+    column("time.square", &StepTime::square_);
+    column("time.seconds", &StepTime::seconds_);
+    column("time.product", &StepTime::product_);
+  }
+
  private:
-  static constexpr double least_spread = 1e-3;  ///< of batches: their variance over their mean square
+  static constexpr double least_spread = 1e-3;  ///< variance of the batches over their mean square
 
   bool fits() const { return slope_ > 0.0 && seconds_ >= slope_ * batch_; }
 
@@ -48,9 +67,17 @@ class StepTime {
   double product_ = 0.0;
 };
 
-bool is_affine(const Setting& setting) { return setting.options.text("step_time") == "affine"; }
+/// Whether step times are predicted by a line. Errors: OptionError when one step would have to make it.
+bool is_affine(const Setting& setting) {
+  const bool affine = setting.options.text("step_time") == "affine";
+  const double smoothing = setting.options.real("smoothing");
+  if (affine && smoothing >= 1.0)
+    throw OptionError("lb-bsp", "smoothing",
+                      "below 1, because option 'step_time' is affine and one step makes no line", smoothing);
+  return affine;
+}
 
-class LbBspServer : public PushServer {
+class LbBspServer final : public PushServer {
  public:
   explicit LbBspServer(const Setting& setting)
       : barrier_(setting.workers),
@@ -72,16 +99,26 @@ class LbBspServer : public PushServer {
     lost_ = true;
     if (barrier_.complete()) finish_round(decisions);
   }
+  void serialise(PolicyState& state) override {
+    barrier_.serialise(state);
+    state.column("batch", shares_, &Share::batch);
+    state.column("speed", shares_, &Share::speed);
+    std::vector<StepTime*> times;
+    for (Share& share : shares_) times.push_back(&share.time);
+    StepTime::serialise(state, times);
+    state.value("rounds", rounds_);
+    state.value("lost", lost_);
+  }
 
  private:
   struct Share {
     int batch;
-    double speed;  ///< samples a second; 0: not known yet
+    double speed;  ///< samples per second; 0: not known yet
     StepTime time;
   };
 
   void measure(const Push& event) {
-    // A step of no duration says nothing about speed.
+    // Without a duration, a step says nothing about speed.
     if (event.duration <= Seconds(0.0)) return;
     Share& share = shares_[static_cast<std::size_t>(event.worker)];
     share.time.add(event.samples, event.duration.count());
@@ -110,8 +147,8 @@ class LbBspServer : public PushServer {
     }
   }
 
-  /// The global batch in parts that take equally long, at least one sample each. By worker; as it was while a
-  /// speed is not known.
+  /// Divides the global batch into parts that take equally long, at least one sample each. Batches by worker;
+  /// unchanged while the speed of a worker is not known.
   std::vector<int> share_out(const std::vector<int>& workers) const {
     std::vector<int> batches;
     for (const Share& share : shares_) batches.push_back(share.batch);
@@ -148,8 +185,8 @@ class LbBspServer : public PushServer {
     return quotas;
   }
 
-  /// What each can do until the time at which all together have done the global batch. Those whose fixed part
-  /// alone takes longer have no share in it.
+  /// The samples that each worker can process until the time at which all together have processed the global
+  /// batch. Workers whose fixed part alone takes longer get none.
   std::vector<double> until_one_time(const std::vector<int>& workers) const {
     std::vector<double> quotas(workers.size(), 0.0);
     const auto time_of = [&](std::size_t i) -> const StepTime& {
@@ -171,7 +208,7 @@ class LbBspServer : public PushServer {
     return quotas;
   }
 
-  /// Who would get nothing takes a sample from the largest batch.
+  /// A worker that would get nothing takes a sample from the largest batch.
   static void feed_the_empty(const std::vector<int>& workers, std::vector<int>& batches) {
     const auto batch_of = [&](int worker) -> int& { return batches[static_cast<std::size_t>(worker)]; };
     for (const int worker : workers) {
@@ -187,38 +224,37 @@ class LbBspServer : public PushServer {
   std::vector<Share> shares_;  ///< by worker
   int global_batch_;
   double smoothing_;
-  bool has_fixed_parts_;  ///< the time of a step, as it is predicted
+  bool has_fixed_parts_;  ///< step times are predicted by a line
   std::int64_t every_;
   std::int64_t rounds_ = 0;
-  bool lost_ = false;  ///< a worker has left since batches were shared out
+  bool lost_ = false;  ///< a worker has left since the batch was divided
 };
 
 }  // namespace
 
-std::vector<OptionSpec> lb_bsp_options() {
+Algorithm lb_bsp() {
+  Factory make = gradients_by_arrival<LbBspServer>();
+  make.lockstep = true;
+  make.varies_batch = true;
   return {
-      {.name = "step_time",
-       .summary = "how a step's time follows its batch: in proportion, as the paper has it for processors, "
-                  "or from a part that stays, fitted to past steps, as for GPUs",
-       .default_value = std::string("proportional"),
-       .choices = {"proportional", "affine"}},
-      {.name = "smoothing",
-       .summary = "weight of the newest speed or step; 1 predicts the last one; affine: below 1",
-       .default_value = 1.0,
-       .minimum = 0.01,
-       .maximum = 1.0},
-      {.name = "every",
-       .summary = "rounds between sharing out; this project's default",
-       .default_value = std::int64_t{1},
-       .minimum = 1}};
-}
-
-std::unique_ptr<ServerPolicy> make_lb_bsp_server(const Setting& setting) {
-  const double smoothing = setting.options.real("smoothing");
-  if (is_affine(setting) && smoothing >= 1.0)
-    throw OptionError("lb-bsp", "smoothing",
-                      "below 1, because option 'step_time' is affine and one step makes no line", smoothing);
-  return std::make_unique<LbBspServer>(setting);
+      .name = "lb-bsp",
+      .summary = "like bsp, with larger batches for faster workers, so that all finish at the same time",
+      .paper = "Chen et al., SoCC 2020",
+      .options = {{.name = "step_time",
+                   .summary = "how step time depends on the batch: proportional, as in the paper for "
+                              "processors, or affine: with a fixed part, fitted to past steps, as for GPUs",
+                   .default_value = std::string("proportional"),
+                   .choices = {"proportional", "affine"}},
+                  {.name = "smoothing",
+                   .summary = "weight of the newest speed or step; 1: only the newest; affine: below 1",
+                   .default_value = 1.0,
+                   .minimum = 0.01,
+                   .maximum = 1.0},
+                  {.name = "every",
+                   .summary = "rounds between two divisions of the batch; this project's default",
+                   .default_value = std::int64_t{1},
+                   .minimum = 1}},
+      .make = std::move(make)};
 }
 
 }  // namespace tandem::sync

@@ -1,11 +1,28 @@
-#include "policies/sync/rounds/rennala.hpp"
-
+// Rennala SGD (Tyurin, Richtarik, NeurIPS 2023). Asynchronous workers; every B gradients that were computed
+// on the current model make one update, and gradients of older models are ignored. The rule is that of
+// K-batch-sync. The paper derives B from the noise of the gradients, which was not checked; here B is an
+// option whose default, the number of workers, is this project's own.
 #include "policies/sync/common/collecting_server.hpp"
+#include "policies/sync/common/entry_parts.hpp"
+#include "policies/sync/rounds/algorithms.hpp"
 
 namespace tandem::sync {
+namespace {
 
-std::unique_ptr<ServerPolicy> make_rennala_server(const Setting& setting) {
-  return std::make_unique<CollectingServer>(or_all_workers(setting, "b"));
+class RennalaServer final : public CollectingServer {
+ public:
+  explicit RennalaServer(const Setting& setting) : CollectingServer(count_of(setting, "b")) {}
+};
+
+}  // namespace
+
+Algorithm rennala() {
+  return {
+      .name = "rennala",
+      .summary = "asynchronous: B gradients of the current model make an update; older gradients are dropped",
+      .paper = "Tyurin, Richtarik, NeurIPS 2023",
+      .options = {count_option("b", "gradients of one model that make an update; this project's default")},
+      .make = gradients_by_arrival<RennalaServer>()};
 }
 
 }  // namespace tandem::sync

@@ -70,7 +70,8 @@ TEST(NetworkPrice, OfARingIsItsMostLoadedUplink) {
   };
   const auto in_order = [&](const std::vector<int>& order) {
     std::vector<Schedule> schedules;
-    for (int self = 0; self < 6; ++self) schedules.push_back(arranged(ring, {order, {6}}, self, 96L * 6));
+    const Schedules by_participant = arranged(MakeSchedule(ring), {order, {6}});
+    for (int self = 0; self < 6; ++self) schedules.push_back(by_participant(self, 96L * 6));
     return price(schedules, float_size, network, reduce).count();
   };
   EXPECT_EQ(in_order({0, 1, 2, 3, 4, 5}), ring_with(1));

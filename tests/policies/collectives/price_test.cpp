@@ -171,7 +171,7 @@ Schedule gather_to_first(int self, const Groups& groups, std::int64_t elements) 
     if (self == 0) round.push_back({Transfer::Kind::receive_and_reduce, peer, part_of(elements, size, peer)});
     if (self == peer) round.push_back({Transfer::Kind::send, 0, part_of(elements, size, peer)});
   }
-  return {{round}};
+  return {std::vector<Round>{round}};
 }
 
 TEST(Price, SerialisesMessagesToOneReceiver) {

@@ -6,6 +6,7 @@
 
 #include <array>
 #include <numeric>
+#include <optional>
 #include <string>
 
 #include "policies/collectives/shapes.hpp"
@@ -53,10 +54,10 @@ void expect_well_formed(const Round& round, int self, int size, std::int64_t ele
   }
 }
 
-const Transfer* counterpart(const Round& round, int peer, bool receiving) {
+std::optional<Transfer> counterpart(const Round& round, int peer, bool receiving) {
   for (const auto& transfer : round)
-    if (transfer.peer == peer && receives(transfer) == receiving) return &transfer;
-  return nullptr;
+    if (transfer.peer == peer && receives(transfer) == receiving) return transfer;
+  return std::nullopt;
 }
 
 template <class Value>
@@ -84,8 +85,8 @@ void execute(const std::vector<Schedule>& schedules, std::int64_t elements,
       expect_well_formed(round, self, size, elements);
       for (const auto& transfer : round) {
         const auto peer = static_cast<std::size_t>(transfer.peer);
-        const Transfer* other = counterpart(schedules[peer].rounds[number], self, !receives(transfer));
-        ASSERT_NE(other, nullptr) << "no counterpart at " << peer;
+        const auto other = counterpart(schedules[peer].rounds[number], self, !receives(transfer));
+        ASSERT_TRUE(other) << "no counterpart at " << peer;
         ASSERT_EQ(other->piece, transfer.piece);
         if (receives(transfer)) apply(transfer, before[peer], vectors[static_cast<std::size_t>(self)]);
       }
@@ -264,9 +265,9 @@ TEST(Arranged, GivesEachContributionOnceInAnyOrder) {
     for (std::size_t i = arrangement.order.size(); i > 1; --i)
       std::swap(arrangement.order[i - 1], arrangement.order[rng.below(i)]);
     for (const auto& entry : catalog().entries()) {
+      const Schedules by_participant = arranged(entry.make, arrangement);
       std::vector<Schedule> schedules;
-      for (int self = 0; self < groups.participants(); ++self)
-        schedules.push_back(arranged(entry.make, arrangement, self, 97));
+      for (int self = 0; self < groups.participants(); ++self) schedules.push_back(by_participant(self, 97));
       std::vector<std::vector<float>> vectors;
       for (int self = 0; self < groups.participants(); ++self)
         vectors.emplace_back(97, static_cast<float>(1 << (self % 16)));
@@ -280,7 +281,7 @@ TEST(Arranged, GivesEachContributionOnceInAnyOrder) {
 
 TEST(Arranged, LetsTheFirstOfTheOrderActAsNumberZero) {
   const Arrangement arrangement{.order = {2, 0, 1}, .groups = {3}};
-  const Schedule schedule = arranged(ring, arrangement, 2, 7);
+  const Schedule schedule = arranged(MakeSchedule(ring), arrangement)(2, 7);
   EXPECT_EQ(schedule.rounds.front().front(), (Transfer{Transfer::Kind::send, 0, {0, 3}}));
   EXPECT_EQ(schedule.rounds.front().back(), (Transfer{Transfer::Kind::receive_and_reduce, 1, {5, 7}}));
 }

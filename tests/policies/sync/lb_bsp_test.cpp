@@ -119,7 +119,6 @@ TEST(LbBsp, EqualWorkersKeepTheirBatchesWhateverTheNoise) {
     Rng random(seed);
     PolicyRun run("lb-bsp", std::vector<double>(8, 1.0),
                   {{"step_time", std::string("affine")}, {"smoothing", 0.5}});
-    const int batch = run.batch(0);
     run.let_steps_take([&](int, int samples) {
       const double mean = 20.0 * batch + 256.0 * samples;
       return Seconds(1e-3 * mean / batch * std::exp(0.05 * random.normal()));

@@ -1,5 +1,5 @@
-// What holds for every algorithm of the catalogue with any options: the laws of tests/support/server_log.hpp,
-// progress, an end, and replay.
+// Properties of every algorithm of the catalogue with random options: the laws of
+// tests/support/server_log.hpp, progress, an end, and replay.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -10,40 +10,14 @@
 #include "tests/support/algorithms.hpp"
 #include "tests/support/names.hpp"
 #include "tests/support/policy_run.hpp"
+#include "tests/support/random_options.hpp"
 #include "tests/support/seeds.hpp"
-#include "tests/support/sync_runs.hpp"
 
 namespace tandem::sync {
 namespace {
 
 using testing::PolicyRun;
-
-OptionValue random_value(const OptionSpec& spec, Rng& random) {
-  if (std::holds_alternative<bool>(spec.default_value)) return random.below(2) == 1;
-  if (!spec.choices.empty()) return spec.choices[random.below(spec.choices.size())];
-  if (std::holds_alternative<double>(spec.default_value))
-    return spec.minimum + random.uniform() * std::min(1.0, spec.maximum - spec.minimum);
-  const auto range = static_cast<std::uint64_t>(std::min(6.0, spec.maximum - spec.minimum));
-  return static_cast<std::int64_t>(spec.minimum) + static_cast<std::int64_t>(random.below(range + 1));
-}
-
-/// With random options, drawn until the algorithm takes them.
-PolicyRun random_run(const std::string& algorithm, std::uint64_t seed) {
-  Rng random = Rng::stream(seed, algorithm);
-  for (;;) {
-    std::map<std::string, OptionValue> options;
-    for (const auto& spec : catalog().find(algorithm).options)
-      if (random.below(4) > 0) options[spec.name] = random_value(spec, random);
-    auto durations = testing::random_durations(random);
-    if (const int most = catalog().find(algorithm).make.most_workers; most > 0)
-      durations.resize(static_cast<std::size_t>(most));
-    try {
-      return PolicyRun(algorithm, durations, options, Rng::stream(seed, "steps"));
-    } catch (const ConfigError&) {
-      continue;
-    }
-  }
-}
+using testing::random_run;
 
 class SyncAlgorithms : public ::testing::TestWithParam<std::string> {};
 

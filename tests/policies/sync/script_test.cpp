@@ -14,11 +14,11 @@ namespace {
 
 using testing::Words;
 
-/// Answers `workers P [OPTION=VALUE ...]`, which starts anew, and then `push WORKER VERSION`, `left WORKER`,
+/// Commands: `workers P [OPTION=VALUE ...]`, which starts again; then `push WORKER VERSION`, `left WORKER`,
 /// `report WORKER STEPS DURATION` and, for the worker's side, `begin WORKER` and `step LOCAL_STEPS` (of
-/// worker 0). Last words tell more: `worker=2` whose step it is, `told=1` what the coordinator said
-/// meanwhile, `at=SECONDS` sets the clock, and of a push `samples=8`, `steps=1`, `took=SECONDS`, `loss=1` and
-/// `done=SHARE` and `rate=FACTOR`.
+/// worker 0). Further words at the end: `worker=2` takes the step, `answer=1` is the coordinator's answer,
+/// `at=SECONDS` sets the clock, and of a push `samples=8`, `steps=1`, `took=SECONDS`, `loss=1`, `done=SHARE`
+/// and `rate=FACTOR`.
 class Player {
  public:
   explicit Player(const std::string& algorithm) : entry_(catalog().find(algorithm)) {}
@@ -27,7 +27,7 @@ class Player {
     if (words.at(0) == "workers") return start(words);
     Push push{now_, 0, 0, 8, 1, Seconds(1), 1.0, 0.0};
     who_ = 0;
-    told_.reset();
+    answer_.reset();
     for (; words.back().find('=') != std::string::npos; words.pop_back()) tell(words.back(), push);
     push.now = now_;
     const std::string& command = words.at(0);
@@ -45,7 +45,7 @@ class Player {
     else if (command == "begin")
       return began(number);
     else if (command == "step")
-      return to_text(workers_.at(who_)->on_step_done({now_, Seconds(1), 8, number, told_}));
+      return to_text(workers_.at(who_)->on_step_done({now_, Seconds(1), 8, number, answer_}));
     else
       return "unknown command";
     return to_text(decisions);
@@ -62,7 +62,7 @@ class Player {
     const std::string key = word.substr(0, equals);
     const double value = std::stod(word.substr(equals + 1));
     if (key == "worker") who_ = static_cast<std::size_t>(value);
-    if (key == "told") told_ = value == 1.0;
+    if (key == "answer") answer_ = value == 1.0;
     if (key == "at") now_ = Seconds(value);
     if (key == "samples") push.samples = static_cast<int>(value);
     if (key == "steps") push.local_steps = static_cast<int>(value);
@@ -103,7 +103,7 @@ class Player {
   const Catalog<Factory>::Entry& entry_;
   std::vector<std::unique_ptr<WorkerPolicy>> workers_;
   std::size_t who_ = 0;
-  std::optional<bool> told_;
+  std::optional<bool> answer_;
   std::unique_ptr<ServerPolicy> server_;
   Seconds now_;
 };

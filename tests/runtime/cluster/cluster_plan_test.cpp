@@ -67,7 +67,7 @@ TEST(ClusterPlan, EveryPairTakesItsRoute) {
   }
 }
 
-TEST(ClusterPlan, PipesKnowTheirPairs) {
+TEST(ClusterPlan, ShapersKnowTheirPairs) {
   for (const auto seed : seeds(100)) {
     TANDEM_TRACE_SEED(seed);
     const Wiring wiring = random_wiring(seed);
@@ -75,25 +75,26 @@ TEST(ClusterPlan, PipesKnowTheirPairs) {
     std::set<std::pair<int, Pair>> expected, found;
     for (const auto& [pair, route] : wiring.routes)
       for (const int channel : route.channels) expected.insert({channel, pair});
-    for (const auto& pipe : plan.pipes) {
-      for (const auto& pair : pipe.pairs) found.insert({pipe.channel, pair});
-      const auto& channel = wiring.channels[static_cast<std::size_t>(pipe.channel)];
-      EXPECT_TRUE(pipe.front || channel.latency == Seconds(0.0));
-      // No packet is longer than what the pipe may shape as one, unless the front cuts it.
-      for (const auto& [from, to] : pipe.pairs)
-        EXPECT_TRUE(pipe.front || plan.hosts[static_cast<std::size_t>(from)].segments <= pipe.segments);
+    for (const auto& shaper : plan.shapers) {
+      for (const auto& pair : shaper.pairs) found.insert({shaper.channel, pair});
+      const auto& channel = wiring.channels[static_cast<std::size_t>(shaper.channel)];
+      EXPECT_TRUE(shaper.front || channel.latency == Seconds(0.0));
+      // No packet is longer than what the shaper may shape as one, unless the front cuts it.
+      for (const auto& [from, to] : shaper.pairs)
+        EXPECT_TRUE(shaper.front || plan.hosts[static_cast<std::size_t>(from)].segments <= shaper.segments);
     }
     EXPECT_EQ(expected, found);
   }
 }
 
-TEST(ClusterPlan, WithoutDelaysOnlySlowPipesBehindFastSendersHaveAFront) {
+TEST(ClusterPlan, WithoutDelaysOnlySlowShapersAfterFastSendersHaveAFront) {
   const Plan plan = make_plan("test", star(), false);
-  for (const auto& pipe : plan.pipes) EXPECT_FALSE(pipe.front) << pipe.channel;
+  for (const auto& shaper : plan.shapers) EXPECT_FALSE(shaper.front) << shaper.channel;
   Wiring wiring = star();
   for (int channel = 0; channel < 4; ++channel)
     wiring.channels[static_cast<std::size_t>(channel)].bandwidth = BytesPerSecond(1e9);
-  for (const auto& pipe : make_plan("test", wiring, false).pipes) EXPECT_EQ(pipe.front, pipe.channel == 4);
+  for (const auto& shaper : make_plan("test", wiring, false).shapers)
+    EXPECT_EQ(shaper.front, shaper.channel == 4);
 }
 
 TEST(ClusterPlan, WhatCannotBeEmulatedIsNamed) {

@@ -240,7 +240,7 @@ TEST_P(DeviceTest, AnyFloatsGoWhereTheProcessorsGo) {
   }
 }
 
-TEST_P(DeviceTest, FindsTheFirstFlaw) {
+TEST_P(DeviceTest, FindsTheFirstNonFinite) {
   auto* const first = reinterpret_cast<std::int64_t*>(device().allocate_pinned(sizeof(std::int64_t)));
   const auto found = [&](const float* values, std::int64_t count) {
     *first = -1;

@@ -122,14 +122,14 @@ TEST_F(CudaErrors, SaysHowMuchMemoryThereIs) {
   const DeviceArray<std::byte> held(device, 6000);
   const std::string error = error_of([&] { device.allocate(4096); });
   EXPECT_EQ(error,
-            "cudaMalloc on cuda:0: out of memory (cudaErrorMemoryAllocation); asked for 4096 bytes, 3992 of "
+            "cudaMalloc on cuda:0: out of memory (cudaErrorMemoryAllocation); requested 4096 bytes, 3992 of "
             "10000 are free");
   // Neither the error nor the device stays broken.
   EXPECT_EQ(cudaGetLastError(), cudaSuccess);
   const DeviceArray<std::byte> smaller(device, 3000);
   EXPECT_TRUE(device.owns(smaller.data()));
   EXPECT_EQ(error_of([&] { device.allocate_pinned(501); }),
-            "cudaHostAlloc on cuda:0: out of memory (cudaErrorMemoryAllocation); asked for 501 bytes of host "
+            "cudaHostAlloc on cuda:0: out of memory (cudaErrorMemoryAllocation); requested 501 bytes of host "
             "memory");
 }
 
@@ -205,7 +205,7 @@ TEST_F(CudaErrors, SaysWhyThereIsNoGpu) {
     ::unsetenv("CUDA_VISIBLE_DEVICES");
 }
 
-TEST_F(CudaErrors, AGpuWithoutKernelsIsToldWhatToBuildFor) {
+TEST_F(CudaErrors, AGpuWithoutKernelsNamesTheBuildOption) {
   for (const cudaError_t error :
        {cudaErrorNoKernelImageForDevice, cudaErrorInvalidDeviceFunction, cudaErrorUnsupportedPtxVersion}) {
     cuda_on_host::reset();
@@ -214,13 +214,13 @@ TEST_F(CudaErrors, AGpuWithoutKernelsIsToldWhatToBuildFor) {
               std::string("cuda:0 (CUDA on the host) is of compute capability 9.0, for which tandem-rank has "
                           "no kernels (") +
                   cudaGetErrorName(error) +
-                  "); build it with -DCMAKE_CUDA_ARCHITECTURES=90, or with a list that has 90 in it");
+                  "); build it with -DCMAKE_CUDA_ARCHITECTURES=90, or with a list that contains 90");
     EXPECT_EQ(cudaGetLastError(), cudaSuccess);
     EXPECT_EQ(cuda_on_host::remaining(), cuda_on_host::Remaining{});
   }
 }
 
-TEST_F(CudaErrors, ADeviceThatIsNotThere) {
+TEST_F(CudaErrors, AMissingDevice) {
   EXPECT_EQ(error_of([] { CudaDevice(2); }),
             "cudaSetDevice on cuda:2: cudaErrorInvalidDevice (cudaErrorInvalidDevice)");
 }
@@ -262,7 +262,7 @@ TEST_F(CudaErrors, MarksAreUsedAgain) {
   EXPECT_EQ(cuda_on_host::remaining().events, 1);
 }
 
-TEST_F(CudaErrors, CopiesBesideTheQueueArePinned) {
+TEST_F(CudaErrors, CopiesOutsideTheQueueArePinned) {
   CudaDevice device(0);
   const DeviceArray<std::byte> own(device, 64);
   std::vector<std::byte> pageable(64);

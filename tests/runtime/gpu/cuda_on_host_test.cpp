@@ -241,7 +241,7 @@ TEST_F(ManyElements, OperationsReachTheLastOne) {
   }
 }
 
-TEST_F(ManyElements, TheLastFlawIsFound) {
+TEST_F(ManyElements, TheLastNonFiniteIsFound) {
   unsigned long long smallest = kernels::no_flaw;
   std::int64_t first = 0;
   a_[many - 2] = std::numeric_limits<float>::infinity();

@@ -54,7 +54,7 @@ TEST_P(DeviceCopiesTest, WhatLeavesKeepsItsOrder) {
   EXPECT_TRUE(std::ranges::is_sorted(order));
 }
 
-TEST_P(DeviceCopiesTest, WatchersAreToldOfEachCopyInItsOrder) {
+TEST_P(DeviceCopiesTest, WatchersSeeEachCopyInOrder) {
   PinnedPool pool(device);
   DeviceCopies copies(device);
   const DeviceArray<std::byte> own(device, 100'000);
@@ -80,7 +80,7 @@ TEST_P(DeviceCopiesTest, WatchersAreToldOfEachCopyInItsOrder) {
                 {true, 100'000}, {false, 100'000}, {true, 7}, {false, 7}, {true, 30'000}, {false, 30'000}}));
 }
 
-TEST_P(DeviceCopiesTest, WhatFollowsMeetsTheCopy) {
+TEST_P(DeviceCopiesTest, ActionsFollowTheirCopy) {
   PinnedPool pool(device);
   DeviceCopies copies(device);
   const DeviceArray<std::byte> own(device, 1000);

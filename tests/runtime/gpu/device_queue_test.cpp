@@ -33,7 +33,7 @@ TEST_P(DeviceQueueTest, MemoryIsZeroAndAligned) {
   }
 }
 
-TEST_P(DeviceQueueTest, OwnsWhatOnlyItMayLookInto) {
+TEST_P(DeviceQueueTest, OwnsMemoryThatOnlyItMayAccess) {
   const bool is_gpu = !device().is_host();
   std::byte* const first = device().allocate(100);
   std::byte* const second = device().allocate(1);
@@ -93,7 +93,7 @@ TEST_P(DeviceQueueTest, MarksAreReachedInOrder) {
   }
 }
 
-TEST_P(DeviceQueueTest, KernelsEndWhereTheySay) {
+TEST_P(DeviceQueueTest, KernelsEndAtTheirMark) {
   const DeviceMark said = device().mark();
   device().end_kernel_at(said);
   EXPECT_EQ(device().kernel_end(), said);
@@ -103,7 +103,7 @@ TEST_P(DeviceQueueTest, KernelsEndWhereTheySay) {
   device().forget(behind_all);
 }
 
-TEST_P(DeviceQueueTest, CopiesBesideTheQueue) {
+TEST_P(DeviceQueueTest, CopiesOutsideTheQueue) {
   constexpr std::size_t count = 4001;
   constexpr std::size_t bytes = count * sizeof(float);
   const FloatArray values(device(), count);

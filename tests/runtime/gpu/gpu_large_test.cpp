@@ -67,7 +67,7 @@ TEST_F(GpuLargeTest, ArithmeticAndCasts) {
   }
 }
 
-TEST_F(GpuLargeTest, TheLastFlaw) {
+TEST_F(GpuLargeTest, TheLastNonFinite) {
   auto* const pinned = device_->allocate_pinned(sizeof(std::int64_t));
   const auto* const first = reinterpret_cast<const std::int64_t*>(pinned);
   for (const std::int64_t place : {many - 1, many - 2}) {

@@ -1,9 +1,12 @@
 // A process that launches, as `tandem run` does, so that the launcher's tests can signal and kill it.
+#include <csignal>
 #include <cstdio>
 
 #include "runtime/launcher/launcher.hpp"
 
 int main(int argc, char** argv) {
+  // A shell that runs the tests in the background lets them ignore it.
+  std::signal(SIGINT, SIG_DFL);
   tandem::LaunchSetting setting{.ranks = 3, .grace = tandem::Seconds(4.0)};
   setting.program.assign(argv + 1, argv + argc);
   const auto result = tandem::launch(setting, {.output = [](const std::string& line) {

@@ -3,7 +3,6 @@
 
 #include <gtest/gtest.h>
 #include <signal.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -15,6 +14,7 @@
 #include "policies/vocabulary/check.hpp"
 #include "runtime/launcher/mpirun_errors.hpp"
 #include "runtime/launcher/rank_lines.hpp"
+#include "runtime/process/process.hpp"
 
 namespace tandem {
 namespace {
@@ -37,7 +37,7 @@ TEST(LaunchCommand, OneMachine) {
 }
 
 // A CUDA-aware Open MPI has smcuda, and another would not start with a list that names it.
-TEST(LaunchCommand, MemoryOfGpusMayTakeAWayOfItsOwn) {
+TEST(LaunchCommand, GpuMemoryMayUseItsOwnTransport) {
   LaunchSetting setting{.ranks = 2, .program = {"p"}, .device_memory = true};
   EXPECT_TRUE(contains_in_order(launch_command(setting),
                                 {"--mca", "btl", "^tcp,ofi,openib,portals4,uct,ugni,usnic"}));
@@ -78,7 +78,7 @@ TEST(RankLines, ReadBackWhatTheyWrite) {
     EXPECT_FALSE(parse_progress_line(other)) << other;
 }
 
-TEST(MpirunErrors, TellsRanksFromMpirun) {
+TEST(MpirunErrors, SeparatesRanksFromMpirun) {
   MpirunErrors errors;
   const std::string rule(74, '-');
   EXPECT_EQ(errors.read("a warning"), "a warning");
@@ -117,7 +117,7 @@ std::vector<pid_t> survivors_of(const std::vector<pid_t>& ranks) {
   return alive_of(ranks);
 }
 
-TEST(Launcher, PassesLinesAndProgressOn) {
+TEST(Launcher, ForwardsLinesAndProgress) {
   std::vector<std::string> output, error;
   std::vector<double> progress;
   const auto result =
@@ -149,7 +149,7 @@ TEST(Launcher, AFailingRankIsNamedWithItsOwnMessage) {
   EXPECT_TRUE(bad_input.message.ends_with(": no such key")) << bad_input.message;
 }
 
-TEST(Launcher, ASilentEndIsNamedToo) {
+TEST(Launcher, AnEndWithoutMessageIsReportedToo) {
   const auto killed = launch(ranks_that("killed"));
   EXPECT_EQ(killed.exit_code, 70);
   EXPECT_EQ(killed.failed_rank, 2);
@@ -160,7 +160,7 @@ TEST(Launcher, ASilentEndIsNamedToo) {
   EXPECT_NE(left.message.find("exit code 9"), std::string::npos) << left.message;
 }
 
-TEST(Launcher, WhatCannotBeStartedIsAnError) {
+TEST(Launcher, AMissingProgramIsAnError) {
   EXPECT_THROW(launch({.ranks = 1, .program = {"true"}, .mpirun = "/no/mpirun"}), WorldError);
   const auto result = launch({.ranks = 2, .program = {"/no/such/program"}});
   EXPECT_EQ(result.exit_code, 70);
@@ -171,21 +171,12 @@ TEST(Launcher, WhatCannotBeStartedIsAnError) {
 /// A launching process whose three ranks are running.
 class RunningJob {
  public:
-  explicit RunningJob(const std::string& behaviour) {
-    int ends[2];
-    if (pipe(ends) != 0) throw WorldError("pipe");
-    const std::string driver = sibling_program("launcher_driver");
-    const std::string ranks = sibling_program("launcher_ranks");
-    driver_ = fork();
-    if (driver_ == 0) {
-      dup2(ends[1], STDOUT_FILENO);
-      close(ends[0]);
-      close(ends[1]);
-      execl(driver.c_str(), driver.c_str(), ranks.c_str(), behaviour.c_str(), nullptr);
-      _exit(127);
-    }
-    close(ends[1]);
-    output_ = fdopen(ends[0], "r");
+  explicit RunningJob(const std::string& behaviour)
+      : driver_(start_program(
+            {.words = {sibling_program("launcher_driver"), sibling_program("launcher_ranks"), behaviour},
+             .output = pipe_.write_end.number()})) {
+    pipe_.write_end.close();
+    output_ = fdopen(pipe_.read_end.release(), "r");
     char line[200];
     while (ranks_.size() < 3 && std::fgets(line, sizeof(line), output_) != nullptr) {
       int rank = 0;
@@ -204,12 +195,8 @@ class RunningJob {
   const std::vector<pid_t>& ranks() const { return ranks_; }
   /// The process that started the first rank.
   pid_t mpirun() const { return mpirun_; }
-  void signal(int number) const { kill(driver_, number); }
-  int exit_status() const {
-    int status = 0;
-    waitpid(driver_, &status, 0);
-    return status;
-  }
+  void signal(int number) const { driver_.signal(number); }
+  int exit_code() { return driver_.wait().code; }
   std::string last_line() const {
     char line[500];
     std::string last;
@@ -218,7 +205,8 @@ class RunningJob {
   }
 
  private:
-  pid_t driver_ = -1;
+  Pipe pipe_ = make_pipe();
+  Process driver_;
   FILE* output_ = nullptr;
   pid_t mpirun_ = -1;
   std::vector<pid_t> ranks_;
@@ -229,7 +217,7 @@ TEST(Launcher, CtrlCLeavesNoProcess) {
   ASSERT_EQ(alive_of(job.ranks()).size(), 3U);
   job.signal(SIGINT);
   EXPECT_EQ(job.last_line(), "result 130 rank -1 ended by signal 2\n");
-  EXPECT_EQ(WEXITSTATUS(job.exit_status()), 130);
+  EXPECT_EQ(job.exit_code(), 130);
   EXPECT_TRUE(survivors_of(job.ranks()).empty());
 }
 
@@ -237,7 +225,7 @@ TEST(Launcher, AHungJobCanBeEnded) {
   RunningJob job("hang");
   ASSERT_EQ(alive_of(job.ranks()).size(), 3U);
   job.signal(SIGTERM);
-  EXPECT_EQ(WEXITSTATUS(job.exit_status()), 143);
+  EXPECT_EQ(job.exit_code(), 143);
   EXPECT_TRUE(survivors_of(job.ranks()).empty());
 }
 
@@ -246,7 +234,7 @@ TEST(Launcher, AnyOneRankThatIsKilledEndsTheJob) {
   ASSERT_EQ(alive_of(job.ranks()).size(), 3U);
   kill(job.ranks()[0], SIGKILL);
   EXPECT_NE(job.last_line().find("signal 9"), std::string::npos);
-  EXPECT_EQ(WEXITSTATUS(job.exit_status()), 70);
+  EXPECT_EQ(job.exit_code(), 70);
   EXPECT_TRUE(survivors_of(job.ranks()).empty());
 }
 
@@ -255,7 +243,7 @@ TEST(Launcher, WhenTheLauncherIsKilledItsRanksEnd) {
     RunningJob job(behaviour);
     ASSERT_EQ(alive_of(job.ranks()).size(), 3U);
     job.signal(SIGKILL);
-    job.exit_status();
+    job.exit_code();
     auto processes = job.ranks();
     processes.push_back(job.mpirun());
     EXPECT_TRUE(survivors_of(processes).empty()) << behaviour;

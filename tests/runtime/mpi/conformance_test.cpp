@@ -43,6 +43,7 @@ void run(const conformance::Scenario& scenario, const MpiSetting& setting) {
   run(scenario, [&](MPI_Comm members) {
     MpiContext context(members, setting);
     scenario.body(context);
+    context.meet();
   });
 }
 
@@ -62,6 +63,7 @@ void run_on_devices(const conformance::Scenario& scenario, MpiSetting setting, i
       MpiContext context(members, setting);
       DeviceMemoryContext in_device(context);
       scenario.body(in_device);
+      context.meet();
     }
     EXPECT_EQ(device.live(), DelayedDevice::Live{});
     EXPECT_EQ(device.misuses(), 0);
@@ -70,7 +72,7 @@ void run_on_devices(const conformance::Scenario& scenario, MpiSetting setting, i
 
 MpiSetting emulating() {
   return {.emulated = [](const Work&) { return Seconds(0.001); },
-          .emulated_disk = [](int, Bytes, bool) { return Seconds(0.002); }};
+          .emulated_disk = [](int, const DiskAccess&, bool) { return Seconds(0.002); }};
 }
 
 TEST_P(Conformance, Native) { run(GetParam(), MpiSetting{}); }
@@ -79,6 +81,7 @@ TEST_P(Conformance, NodeMemory) {
   run(GetParam(), [](MPI_Comm members) {
     MpiContext context(members, with_node_memory(members));
     GetParam().body(context);
+    context.meet();
   });
 }
 

@@ -209,9 +209,9 @@ TEST_P(MpiContextWays, AMessageLongerThanPostedBreaksTheWorld) {
 }
 
 MpiSetting emulating(double seconds) {
-  return {
-      .emulated = [seconds](const Work&) { return Seconds(seconds); },
-      .emulated_disk = [seconds](int, Bytes, bool write) { return Seconds(write ? 2 * seconds : seconds); }};
+  return {.emulated = [seconds](const Work&) { return Seconds(seconds); },
+          .emulated_disk = [seconds](int, const DiskAccess&,
+                                     bool write) { return Seconds(write ? 2 * seconds : seconds); }};
 }
 
 TEST(MpiContext, AnEmulatedDeviceTakesItsTimeAndWorksInOrder) {

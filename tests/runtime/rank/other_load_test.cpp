@@ -2,14 +2,13 @@
 #include "runtime/rank/other_load.hpp"
 
 #include <gtest/gtest.h>
-#include <signal.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <thread>
+
+#include "runtime/process/process.hpp"
 
 namespace tandem {
 namespace {
@@ -38,21 +37,15 @@ TEST(OtherLoad, LeavesOutOurs) {
   EXPECT_DOUBLE_EQ(share_of_others(before, before, Seconds(0)), 0.0);
 }
 
-/// Computes until it is killed.
-pid_t start_spinner() {
-  const pid_t child = fork();
-  if (child != 0) return child;
-  for (std::atomic<unsigned> i = 0;;) ++i;
-}
-
 TEST(OtherLoad, SeesAProcessThatComputes) {
   const OtherLoad load;
-  const pid_t spinner = start_spinner();
+  Process spinner = start_function([]() -> int {
+    for (std::atomic<unsigned> i = 0;;) ++i;
+  });
   std::this_thread::sleep_for(std::chrono::milliseconds(400));
   const auto share = load.share(load.own());
   const auto without = load.share(load.own() + Seconds(0.2));
-  kill(spinner, SIGKILL);
-  waitpid(spinner, nullptr, 0);
+  spinner.kill();
   ASSERT_TRUE(share && without);
   EXPECT_GT(*share, 0.5 / static_cast<double>(std::max(1U, std::thread::hardware_concurrency())));
   EXPECT_LT(*without, *share);

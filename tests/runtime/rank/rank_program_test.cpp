@@ -6,7 +6,7 @@
 #include <random>
 
 #include "policies/vocabulary/check.hpp"
-#include "runtime/gpu/cuda_aware.hpp"
+#include "runtime/mpi/cuda_aware.hpp"
 #include "runtime/rank/journal_wire.hpp"
 #include "runtime/rank/rank_options.hpp"
 
@@ -23,7 +23,7 @@ Journal random_journal(unsigned seed) {
   const auto time = [&number] { return Seconds(number() / 7.0); };
   Journal journal;
   journal.keep_decisions = true;
-  journal.late_devices = number();
+  journal.missed_deadlines = number();
   journal.dropped_samples = number();
   journal.skipped_steps = number();
   journal.cpu_wait = time();
@@ -49,7 +49,7 @@ Journal random_journal(unsigned seed) {
 
 void expect_equal(const Journal& expected, const Journal& found) {
   EXPECT_EQ(expected.keep_decisions, found.keep_decisions);
-  EXPECT_EQ(expected.late_devices, found.late_devices);
+  EXPECT_EQ(expected.missed_deadlines, found.missed_deadlines);
   EXPECT_EQ(expected.dropped_samples, found.dropped_samples);
   EXPECT_EQ(expected.skipped_steps, found.skipped_steps);
   EXPECT_EQ(expected.cpu_wait, found.cpu_wait);
@@ -150,14 +150,14 @@ TEST(RankOptions, WrongOnesAreRefused) {
   EXPECT_THROW(parse({"a", "--out", "d", "--repetition", "2x"}), ConfigError);
 }
 
-TEST(DeviceMessages, GoStraightWhereTheMpiCan) {
-  EXPECT_TRUE(messages_are_direct("auto", true));
-  EXPECT_FALSE(messages_are_direct("auto", false));
-  EXPECT_FALSE(messages_are_direct("staged", true));
-  EXPECT_FALSE(messages_are_direct("staged", false));
-  EXPECT_TRUE(messages_are_direct("direct", true));
+TEST(DeviceMessages, AreDirectWhereTheMpiCan) {
+  EXPECT_TRUE(messages_are_direct(DeviceMessages::automatic, true));
+  EXPECT_FALSE(messages_are_direct(DeviceMessages::automatic, false));
+  EXPECT_FALSE(messages_are_direct(DeviceMessages::staged, true));
+  EXPECT_FALSE(messages_are_direct(DeviceMessages::staged, false));
+  EXPECT_TRUE(messages_are_direct(DeviceMessages::direct, true));
   try {
-    messages_are_direct("direct", false);
+    messages_are_direct(DeviceMessages::direct, false);
     ADD_FAILURE() << "was not refused";
   } catch (const ConfigError& error) {
     const std::string line = error.what();

@@ -44,7 +44,7 @@ TEST(HoldOut, LyingInARunIsRefused) {
       [] {
         check({"results/lab/asp/../asp/measured-0/p.json", "2026-03-01T09:00:00Z", ""});
       },
-      ThrowsMessage<ConfigError>(HasSubstr("lies in the result directory")));
+      ThrowsMessage<ConfigError>(HasSubstr("is in the result directory")));
 }
 
 TEST(HoldOut, MadeFromARunIsRefused) {

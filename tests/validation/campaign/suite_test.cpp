@@ -128,8 +128,8 @@ TEST_F(Suites, ErrorsNameTheirLine) {
   refuses(experiment_line + "tolerance: -1\n", "suite.yaml:2", "expected a number > 0");
   refuses(experiment_line + "cluster: maybe\n", "suite.yaml:2", "expected true or false");
   refuses(experiment_line + "variants: [bsp, bspp]\n", "suite.yaml:2", "found 'bspp'");
-  refuses(experiment_line + "grid: {seed: [1\n", "suite.yaml:", "broken YAML");
-  refuses("experiments: nothing.yaml\n", "nothing.yaml", "expected an experiment file");
+  refuses(experiment_line + "grid: {seed: [1\n", "suite.yaml:", "malformed YAML");
+  refuses("experiments: nothing.yaml\n", "nothing.yaml", "cannot read the experiment file");
 }
 
 TEST_F(Suites, AVariantMustNotHideAKeyOfTheGrid) {
@@ -196,7 +196,7 @@ TEST(ShippedSuites, HaveRowsOfEveryAlgorithmAndCollective) {
   for (const auto& configuration : load_suite(source + "/validation/suites/lab.yaml").configurations) {
     const auto& sync = configuration.experiment.sync;
     algorithms.insert(sync.algorithm);
-    if (sync.over == "all-reduce") all_reduces.insert(sync.collective);
+    if (sync.over == sync::Route::all_reduce) all_reduces.insert(sync.collective);
   }
   for (const auto& name : sync::catalog().names()) EXPECT_TRUE(algorithms.contains(name)) << name;
   for (const auto& name : collectives::catalog().names()) EXPECT_TRUE(all_reduces.contains(name)) << name;

@@ -70,7 +70,7 @@ TEST(Witness, OfAnotherJobIsRefused) {
 TEST(Belonging, WhatOnlyTheSimulatorReadsMayDiffer) {
   auto variant = synthetic_variant({});
   variant.simulated.info.experiment.physics.profile = "profile.json";
-  variant.simulated.info.experiment.physics.network = "profile";
+  variant.simulated.info.experiment.physics.network = NetworkSource::profile;
   EXPECT_EQ(error_of(variant), "no error");
 }
 
@@ -91,7 +91,7 @@ TEST(Belonging, StepsBeyondTheWarmUpAreNeeded) {
 }
 
 TEST(Parity, TheSameRunsPass) {
-  for (const char* over : {"server", "all-reduce"}) {
+  for (const sync::Route over : {sync::Route::server, sync::Route::all_reduce}) {
     const auto variant = synthetic_variant({.over = over});
     const auto comparison = compare(variant.simulated, variant.measured, quick);
     EXPECT_EQ(comparison.operations.state, State::passed) << comparison.operations.detail;

@@ -79,7 +79,7 @@ void expect_found(VariantResults variant, const std::string& event) {
 }
 
 TEST(Replay, AFalsifiedDecisionOfAWorkerIsFound) {
-  expect_found(synthetic_variant({.over = "all-reduce"}), "step_begin");
+  expect_found(synthetic_variant({.over = sync::Route::all_reduce}), "step_begin");
   expect_found(synthetic_variant({.algorithm = "local-sgd"}), "step_done");
   expect_found(synthetic_variant({.algorithm = "esync"}), "step_begin");
   expect_found(synthetic_variant({.algorithm = "esync"}), "step_done");
@@ -94,17 +94,17 @@ TEST(Replay, AnotherWordOfTheCoordinatorIsFound) {
   auto variant = synthetic_variant({.algorithm = "esync"});
   auto& decisions = variant.measured[0].journal.decisions;
   const auto record = std::find_if(decisions.begin(), decisions.end(), [](const auto& r) {
-    return r.side == "worker" && r.event.find("told=1") != std::string::npos;
+    return r.side == "worker" && r.event.find("answer=1") != std::string::npos;
   });
   ASSERT_NE(record, decisions.end());
-  record->event.replace(record->event.find("told=1"), 6, "told=0");
+  record->event.replace(record->event.find("answer=1"), 8, "answer=0");
   EXPECT_EQ(replay(variant.simulated, variant.measured).state, State::failed);
 }
 
 using OptionValues = std::map<std::string, OptionValue>;
 
 /// Four workers without a server, of so many steps.
-Results of_workers_alone(const std::string& algorithm, const std::string& over, const OptionValues& options,
+Results of_workers_alone(const std::string& algorithm, sync::Route over, const OptionValues& options,
                          int steps) {
   Results results;
   results.info.experiment.sync.algorithm = algorithm;
@@ -115,7 +115,7 @@ Results of_workers_alone(const std::string& algorithm, const std::string& over, 
   const auto& entry = sync::catalog().find(algorithm);
   const sync::Setting setting{.workers = 4,
                               .batch = results.info.experiment.workload.batch,
-                              .route = sync::parse_route(over),
+                              .route = over,
                               .options = Options::resolve(algorithm, entry.options, options),
                               .seed = results.info.experiment.seed};
   for (Rank rank = 0; rank < 4; ++rank) {
@@ -135,9 +135,9 @@ Results of_workers_alone(const std::string& algorithm, const std::string& over, 
 TEST(Replay, WorkersThatAverageModelsAreReplayed) {
   const OptionValues step_first = {{"order", std::string("step-first")}, {"global_every", std::int64_t{3}}};
   for (const auto& [algorithm, over, options, events] :
-       {std::tuple("d-psgd", "peers", step_first, 4 * 2 * 7),
-        std::tuple("d-psgd", "peers", OptionValues(), 4 * 7),
-        std::tuple("group-average", "all-reduce", OptionValues(), 4 * 2 * 7)}) {
+       {std::tuple("d-psgd", sync::Route::peers, step_first, 4 * 2 * 7),
+        std::tuple("d-psgd", sync::Route::peers, OptionValues(), 4 * 7),
+        std::tuple("group-average", sync::Route::all_reduce, OptionValues(), 4 * 2 * 7)}) {
     const Results results = of_workers_alone(algorithm, over, options, 7);
     const auto gate = replay(results, {});
     EXPECT_EQ(gate.state, State::passed) << gate.detail;
@@ -151,9 +151,27 @@ TEST(Replay, WorkersThatAverageModelsAreReplayed) {
   }
 }
 
+/// A resumed run records the states of its policies first.
+TEST(Replay, BeginsWithTheStatesOfAResumedRun) {
+  const OptionValues options = {{"order", std::string("step-first")}, {"global_every", std::int64_t{3}}};
+  Results results = of_workers_alone("d-psgd", sync::Route::peers, options, 7);
+  auto& decisions = results.journal.decisions;
+  // Without the first step, 2 events, of each worker.
+  std::map<Rank, int> seen;
+  std::erase_if(decisions, [&](const auto& record) { return seen[record.rank]++ < 2; });
+  EXPECT_EQ(replay(results, {}).state, State::failed);
+  for (Rank rank = 0; rank < 4; ++rank)
+    decisions.insert(decisions.begin(), {rank, "worker", sync::restore_event("exchanges=1"), ""});
+  const auto gate = replay(results, {});
+  EXPECT_EQ(gate.state, State::passed) << gate.detail;
+  EXPECT_EQ(gate.checked, 4 * (1 + 2 * 6));
+  decisions.front().event = sync::restore_event("steps=1");
+  EXPECT_THROW(replay(results, {}), ConfigError);
+}
+
 /// An event of another version of Tandem, say.
 TEST(Replay, WhatIsNoEventIsRefused) {
-  Results results = of_workers_alone("group-average", "all-reduce", {}, 1);
+  Results results = of_workers_alone("group-average", sync::Route::all_reduce, {}, 1);
   results.journal.decisions.front().event = "step_begin";
   EXPECT_THROW(replay(results, {}), ConfigError);
 }

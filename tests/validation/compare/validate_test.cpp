@@ -87,7 +87,7 @@ TEST(SpeedUp, IsThroughputOverThatOfBspInBothWorlds) {
 
 TEST(SpeedUp, OverAnAllReduceIsTheBaselineWhereNoServerIs) {
   const auto validation = validate({synthetic_variant({.name = "local-sgd", .algorithm = "local-sgd"}),
-                                    synthetic_variant({.name = "ring", .over = "all-reduce"})},
+                                    synthetic_variant({.name = "ring", .over = sync::Route::all_reduce})},
                                    0.1, quick);
   EXPECT_EQ(variant_of(validation.headline().groups.front(), "local-sgd").baseline, "ring");
 }
@@ -181,7 +181,7 @@ TEST(Validate, AFailedGateFailsWhateverTheError) {
   const auto validation = validate(variants, 0.1, quick);
   EXPECT_FALSE(validation.passed);
   EXPECT_EQ(validation.mape, 0);
-  EXPECT_THAT(validation.verdict, HasSubstr("did not do the same: other operations in 'bsp'"));
+  EXPECT_THAT(validation.verdict, HasSubstr("did not do the same work: different operations in 'bsp'"));
 }
 
 TEST(Validate, OneVariantHasNoRanking) {

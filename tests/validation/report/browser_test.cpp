@@ -14,6 +14,7 @@
 #include "tests/support/made_study.hpp"
 #include "tests/support/synthetic_results.hpp"
 #include "validation/report/report.hpp"
+#include "validation/report/report_page.hpp"
 #include "validation/report/study.hpp"
 
 namespace tandem::validation {
@@ -144,6 +145,8 @@ TEST(ReportInABrowser, OneWithoutAccuracy) {
   const Browser browser(page_of({synthetic_variant({.accuracy = false, .cache = true}, {.repetitions = 1})}));
   expect_good(browser, 7);
   EXPECT_THAT(browser.dom, HasSubstr("nothing was evaluated with real mathematics"));
+  EXPECT_THAT(browser.dom, HasSubstr("<th class=\"words\">Figure</th>"));
+  EXPECT_THAT(browser.dom, HasSubstr("<div class=\"verdict passed\"><b>passed</b>"));
 }
 
 TEST(ReportInABrowser, SixConfigurations) {
@@ -166,6 +169,15 @@ void expect_good_study(const nlohmann::json& document, int charts) {
   EXPECT_EQ(browser.noted("drawn"), std::to_string(charts));
   EXPECT_EQ(browser.noted("blank"), "none");
   EXPECT_EQ(browser.noted("requests"), "0");
+}
+
+TEST(ReportInABrowser, HostileNamesStayTexts) {
+  if (!Browser::is_installed()) GTEST_SKIP() << "chromium is not installed";
+  const std::string hostile = "</script><b id=\"hostile\">x</b><img src=x onerror=\"null.nothing\">";
+  const Browser browser(page_of({synthetic_variant({.name = hostile})}));
+  expect_good(browser, 9);
+  EXPECT_THAT(browser.dom, HasSubstr("<summary>&lt;/script&gt;&lt;b id=\"hostile\"&gt;"));
+  EXPECT_THAT(browser.dom, Not(HasSubstr("<b id=\"hostile\">")));
 }
 
 // What was published; throughput and efficiency along the workers; accuracy over time and samples; shares.

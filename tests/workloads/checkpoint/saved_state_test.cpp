@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <fstream>
 #include <functional>
 #include <limits>
 #include <memory>
@@ -48,6 +49,7 @@ TEST_F(SavedStates, ComeBackExactly) {
   saved.number("small", small);
   saved.floats("values", values);
   saved.floats("none", {});
+  saved.set_text("policy", "version=7 active=11");
   saved.save(path_);
   EXPECT_FALSE(std::filesystem::exists(path_ + ".partial"));
 
@@ -68,6 +70,7 @@ TEST_F(SavedStates, ComeBackExactly) {
   EXPECT_EQ(small_again, small);
   EXPECT_EQ(values, expected);
   EXPECT_EQ(SavedState::load_numbers(path_).integer("small"), -7);
+  EXPECT_EQ(SavedState::load_numbers(path_).text("policy"), "version=7 active=11");
 }
 
 TEST_F(SavedStates, TellWhatIsMissing) {
@@ -79,6 +82,8 @@ TEST_F(SavedStates, TellWhatIsMissing) {
   std::int64_t number = 5;
   EXPECT_EQ(error_of([&] { loaded.number("steps", number); }),
             "state '" + path_ + "': expected 'steps', found nothing of that name");
+  EXPECT_EQ(error_of([&] { static_cast<void>(loaded.text("policy")); }),
+            "state '" + path_ + "': expected a text 'policy', found none");
   std::vector<float> more(3);
   EXPECT_EQ(error_of([&] { loaded.floats("values", more); }),
             "state '" + path_ + "': expected 3 values of 'values', found 2");
@@ -100,6 +105,13 @@ TEST_F(SavedStates, AreRefusedUnlessWhole) {
                 std::to_string(whole - 1));
   std::filesystem::resize_file(path_, 10);
   EXPECT_NE(error_of([&] { SavedState::load(path_); }).find("found other bytes"), std::string::npos);
+}
+
+TEST_F(SavedStates, OfAnOlderTandemAreRefused) {
+  std::ofstream(path_) << R"({"format":"tandem state","numbers":{},"vectors":[],"version":2})" << '\n';
+  EXPECT_EQ(error_of([&] { SavedState::load(path_); }),
+            "state '" + path_ +
+                "': expected format 'tandem state', version 3, found format \"tandem state\", version 2");
 }
 
 /// Takes one update of a model; of its gradient, all that differs is the number of the update.

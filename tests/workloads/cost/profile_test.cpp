@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -35,23 +36,23 @@ TEST(Profile, KnowsHostsByNameAndByKind) {
 
 /// Of one machine with GPUs: the processor's ranks take the processor's time.
 TEST(Profile, PricesWorkByTheKindOfItsHost) {
-  ModelDescription model;
-  model.name = "mlp";
-  Profile profile;
-  profile.compute = {
+  const auto profile = std::make_shared<Profile>();
+  profile->compute = {
       {"mlp", Work::Kind::forward, -1, 10, 0, 1e-3, 0.0, {1e-3}, 3e-3},
       {"mlp", Work::Kind::update, -1, 0, 1000, 2e-3, 0.0, {2e-3}, 2e-3},
   };
-  profile.hosts = {{.host = "gpu", .ratio = 1.0, .spread = 0.0, .raw_s = {}, .kind = "h200"},
-                   {.host = "",
-                    .ratio = 7.0,
-                    .spread = 0.0,
-                    .raw_s = {},
-                    .kind = "processor",
-                    .works = {{Work::Kind::update, 20.0, 1.0}, {Work::Kind::forward, 50.0, 0.25}}}};
+  profile->hosts = {{.host = "gpu", .ratio = 1.0, .spread = 0.0, .raw_s = {}, .kind = "h200"},
+                    {.host = "",
+                     .ratio = 7.0,
+                     .spread = 0.0,
+                     .raw_s = {},
+                     .kind = "processor",
+                     .works = {{Work::Kind::update, 20.0, 1.0}, {Work::Kind::forward, 50.0, 0.25}}}};
   const platforms::Device device{"d", FlopsPerSecond(1e9), BytesPerSecond(1e9), Seconds(0), false};
-  const CostModel gpu(model, device, &profile, "gpu", {}, "h200");
-  const CostModel processor(model, device, &profile, "processor", {}, "processor");
+  const auto priced = std::make_shared<const PricedModel>(std::make_shared<const ModelDescription>(), "mlp",
+                                                          CompressionCost(), profile);
+  const CostModel gpu(priced, device, "gpu", "h200");
+  const CostModel processor(priced, device, "processor", "processor");
   const Work forward{.kind = Work::Kind::forward, .samples = 10};
   const Work update{.kind = Work::Kind::update, .bytes = Bytes(1000)};
   EXPECT_NEAR(gpu.price(forward).count(), 1e-3, 1e-12);
@@ -63,7 +64,7 @@ TEST(Profile, PricesWorkByTheKindOfItsHost) {
 }
 
 /// Two workers, on a GPU of the catalogue and on one without a name, and a server on the processor.
-Job job_with_gpus(const std::string& devices, Experiment::Workload::Math math) {
+Job job_with_gpus(DeviceSpeed devices, Experiment::Workload::Math math) {
   platforms::Description platform;
   platform.file = "platform.xml";
   for (const char* name : {"a", "b", "c"}) {
@@ -92,25 +93,25 @@ Job job_with_gpus(const std::string& devices, Experiment::Workload::Math math) {
 
 std::vector<std::string> kinds_of(const Job& job) {
   std::vector<std::string> kinds;
-  for (Rank rank = 0; rank < 4; ++rank) kinds.push_back(job.kind_of(rank));
+  for (Rank rank = 0; rank < 4; ++rank) kinds.push_back(job.devices().kind_of(rank));
   return kinds;
 }
 
 TEST(KindsOfHosts, AreTheGpusOfNativeDevicesAndTheProcessor) {
   using Math = Experiment::Workload::Math;
-  const Job native = job_with_gpus("native", Math::real);
+  const Job native = job_with_gpus(DeviceSpeed::native, Math::real);
   EXPECT_EQ(kinds_of(native), (std::vector<std::string>{"h200", "gpu", "processor", "processor"}));
-  EXPECT_EQ(native.gpu_of(0), 0);
-  EXPECT_EQ(native.gpu_of(1), 3);
-  EXPECT_FALSE(native.gpu_of(2));
-  EXPECT_FALSE(native.gpu_of(3)) << "no seat";
+  EXPECT_EQ(native.devices().gpu_of(0), 0);
+  EXPECT_EQ(native.devices().gpu_of(1), 3);
+  EXPECT_FALSE(native.devices().gpu_of(2));
+  EXPECT_FALSE(native.devices().gpu_of(3)) << "no seat";
   // What is modelled takes as long as on the GPU, but is not on it.
-  const Job modelled = job_with_gpus("native", Math::modelled);
+  const Job modelled = job_with_gpus(DeviceSpeed::native, Math::modelled);
   EXPECT_EQ(kinds_of(modelled), kinds_of(native));
-  EXPECT_FALSE(modelled.gpu_of(0));
-  const Job emulated = job_with_gpus("emulated", Math::real);
+  EXPECT_FALSE(modelled.devices().gpu_of(0));
+  const Job emulated = job_with_gpus(DeviceSpeed::emulated, Math::real);
   EXPECT_EQ(kinds_of(emulated), (std::vector<std::string>(4, "processor")));
-  EXPECT_FALSE(emulated.gpu_of(0));
+  EXPECT_FALSE(emulated.devices().gpu_of(0));
 }
 
 }  // namespace

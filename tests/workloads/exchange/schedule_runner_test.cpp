@@ -51,10 +51,14 @@ std::vector<Bytes> sizes_of(const std::vector<std::size_t>& elements) {
   return sizes;
 }
 
-std::vector<Rank> first_ranks(int count) {
-  std::vector<Rank> ranks(static_cast<std::size_t>(count));
-  std::iota(ranks.begin(), ranks.end(), 0);
-  return ranks;
+/// 0, 1, ...; all-reduces may use the memory as long as they like.
+std::span<const Rank> first_ranks(int count) {
+  static const std::vector<Rank> all = [] {
+    std::vector<Rank> ranks(256);
+    std::iota(ranks.begin(), ranks.end(), 0);
+    return ranks;
+  }();
+  return std::span(all).first(static_cast<std::size_t>(count));
 }
 
 class AllReducesOf : public ::testing::TestWithParam<std::string> {
@@ -68,7 +72,7 @@ TEST_P(AllReducesOf, SumEveryBucketWhileBackwardGoesOn) {
     for (int ranks = 1; ranks <= 9; ++ranks) {
       TANDEM_TRACE_SEED(seed);
       SCOPED_TRACE("ranks " + std::to_string(ranks));
-      const std::vector<Rank> members = first_ranks(ranks);
+      const std::span<const Rank> members = first_ranks(ranks);
       std::atomic<int> wrong{0};
       FakeWorld(ranks, seed).run([&](Context& context) {
         AllReduces all_reduces(context, make(), members, sizes_of(elements), Channel{});
@@ -183,19 +187,20 @@ TEST_P(AllReducesOf, FinishOneBucketOnly) {
 collectives::Schedule halves_by_way_of_the_first(int self, const collectives::Groups&,
                                                  std::int64_t elements) {
   using Kind = collectives::Transfer::Kind;
+  using Table = std::vector<collectives::Round>;
   const collectives::Piece low = collectives::part_of(elements, 2, 0);
   const collectives::Piece high = collectives::part_of(elements, 2, 1);
   const collectives::Piece all{0, elements};
   if (self == 0)
-    return {{{{Kind::receive_and_reduce, 1, low}, {Kind::receive_and_reduce, 2, high}},
-             {{Kind::receive_and_reduce, 1, high}, {Kind::receive_and_reduce, 2, low}},
-             {{Kind::send, 1, all}, {Kind::send, 2, all}}}};
+    return {Table{{{Kind::receive_and_reduce, 1, low}, {Kind::receive_and_reduce, 2, high}},
+                  {{Kind::receive_and_reduce, 1, high}, {Kind::receive_and_reduce, 2, low}},
+                  {{Kind::send, 1, all}, {Kind::send, 2, all}}}};
   const auto& [first, second] = self == 1 ? std::pair(low, high) : std::pair(high, low);
-  return {{{{Kind::send, 0, first}}, {{Kind::send, 0, second}}, {{Kind::receive, 0, all}}}};
+  return {Table{{{Kind::send, 0, first}}, {{Kind::send, 0, second}}, {{Kind::receive, 0, all}}}};
 }
 
 TEST(AllReduces, InterpretsRoundsOfSeveralTransfers) {
-  const std::vector<Rank> members = first_ranks(3);
+  const std::span<const Rank> members = first_ranks(3);
   for (const auto seed : testing::seeds(20)) {
     TANDEM_TRACE_SEED(seed);
     std::atomic<int> wrong{0};
@@ -272,8 +277,10 @@ class CountingContext final : public Context {
     return Pending(0);
   }
   Pending all_reduce(std::span<const Rank>, Channel, Slice) override { return Pending(0); }
-  Pending read(int, Bytes, Kernel) override { return Pending(0); }
-  Pending write(int, Bytes, Kernel) override { return Pending(0); }
+  Pending read(int, DiskAccess, Kernel) override { return Pending(0); }
+  Pending write(int, DiskAccess, Kernel) override { return Pending(0); }
+  void cancel(const Pending&) override {}
+  void announce_departure() override {}
   Pending sleep(Seconds) override { return Pending(0); }
   bool is_done(const Pending&) override { return true; }
   Completion wait(Pending& pending) override { return wait_any({&pending, 1}); }
@@ -341,7 +348,7 @@ using Half = compression::Fp16;
 /// One bucket of halves that are summed, one of bytes that are gathered, and one of floats.
 TEST_P(AllReducesOf, OtherElementsBesideFloats) {
   constexpr int ranks = 5;
-  const std::vector<Rank> members = first_ranks(ranks);
+  const std::span<const Rank> members = first_ranks(ranks);
   const std::vector<Bytes> sizes = {Bytes(2 * 7), Bytes(3 * ranks), Bytes(4 * 9)};
   const std::vector<collectives::Element> elements = {collectives::fp16_element, collectives::byte_element,
                                                       collectives::float_element};

@@ -52,13 +52,12 @@ struct RandomValue {
   void operator()(Bytes* field) const {
     *field = Bytes(static_cast<std::int64_t>(rng.next() >> (1 + rng.below(62))));
   }
-  void operator()(Experiment::Workload::Math* field) const {
-    *field = rng.below(2) == 0 ? Experiment::Workload::Math::modelled : Experiment::Workload::Math::real;
+  void operator()(const ChoiceField& field) const {
+    const auto names = field.names();
+    ASSERT_TRUE(field.set(names[rng.below(names.size())]));
   }
   void operator()(std::string* field) const {
-    if (!key.accepts.choices.empty())
-      *field = key.accepts.choices[rng.below(key.accepts.choices.size())];
-    else if (key.accepts.file_path)
+    if (key.accepts.file_path)
       *field = rng.below(2) == 0 ? "" : "/absolute/" + std::to_string(rng.below(100));
     else if (key.accepts.names == Names::none)
       *field = key.path == "name" ? random_name() : random_text(rng);
@@ -78,10 +77,10 @@ struct RandomValue {
 };
 
 void make_optimizer_sensible(Experiment::Optimizer& optimizer) {
-  if (optimizer.kind != "sgd") optimizer.momentum = 0.0;
+  if (optimizer.kind != OptimizerKind::sgd) optimizer.momentum = 0.0;
   if (optimizer.momentum == 0.0) optimizer.nesterov = false;
-  if (optimizer.schedule == "step") ++optimizer.step_every;
-  if (optimizer.schedule == "cosine") optimizer.cosine_rounds = optimizer.warmup_rounds + 1;
+  if (optimizer.schedule == RateDecay::step) ++optimizer.step_every;
+  if (optimizer.schedule == RateDecay::cosine) optimizer.cosine_rounds = optimizer.warmup_rounds + 1;
 }
 
 // Only experiments that make sense as a whole, because reading checks that too.
@@ -90,13 +89,13 @@ Experiment random_experiment(std::uint64_t seed, const std::string& platform) {
   Experiment experiment;
   for (const auto& key : experiment_keys()) std::visit(RandomValue{key, rng}, key.field(experiment));
   experiment.platform = platform;
-  experiment.sync.over = "server";
+  experiment.sync.over = sync::Route::server;
   experiment.sync.algorithm = rng.below(2) == 0 ? "local-sgd" : "bsp";
   if (experiment.sync.algorithm == "local-sgd") {
     experiment.sync.options["h"] = static_cast<std::int64_t>(1 + rng.below(9));
     experiment.sync.options["weights"] = std::string(rng.below(2) == 0 ? "samples" : "uniform");
   }
-  if (experiment.sync.overlap == "both") experiment.sync.overlap = "none";
+  if (experiment.sync.overlap == OverlapMode::both) experiment.sync.overlap = OverlapMode::none;
   if (rng.below(2) == 0) {
     experiment.sync.compression = "top-k";
     experiment.sync.compression_options["ratio"] = 0.001 + 0.9 * rng.uniform();
@@ -104,22 +103,22 @@ Experiment random_experiment(std::uint64_t seed, const std::string& platform) {
   }
   experiment.stop.rounds = 1;
   make_optimizer_sensible(experiment.optimizer);
-  if (experiment.sync.algorithm == "local-sgd") experiment.optimizer.update_at = "server";
-  if (experiment.run.devices == "native")
+  if (experiment.sync.algorithm == "local-sgd") experiment.optimizer.update_at = UpdateSide::server;
+  if (experiment.run.devices == DeviceSpeed::native)
     experiment.run.slowdown_probability = 0.0;
   else
-    experiment.run.device_messages = "auto";
+    experiment.run.device_messages = DeviceMessages::automatic;
   if (rng.below(2) == 0) {
     experiment.data.split = "dirichlet";
     experiment.data.split_options["alpha"] = 0.001 + rng.uniform();
   }
   experiment.workload.synthetic_buckets = 1;
   if (experiment.workload.math == Experiment::Workload::Math::modelled)
-    experiment.workload.precision = "fp32";
-  if (experiment.placement.cache_nodes.empty()) experiment.data.source = "memory";
+    experiment.workload.precision = Precision::fp32;
+  if (experiment.placement.cache_nodes.empty()) experiment.data.source = DataSource::memory;
   if (experiment.physics.profile.empty()) {
-    experiment.physics.network = "platform";
-    experiment.physics.noise = "none";
+    experiment.physics.network = NetworkSource::platform;
+    experiment.physics.noise = NoiseSource::none;
   }
   if (rng.below(2) == 0) {
     experiment.variants["same"] = Json::object();
@@ -199,12 +198,16 @@ TEST(KeyTable, SectionsStandTogetherAndKeysAreUnique) {
   }
 }
 
+struct Address {
+  const void* operator()(const ChoiceField& field) const { return field.address(); }
+  const void* operator()(const auto* field) const { return field; }
+};
+
 TEST(KeyTable, FieldsAreDistinct) {
   Experiment experiment;
   std::set<const void*> fields;
   for (const auto& key : experiment_keys())
-    std::visit([&](const auto* field) { EXPECT_TRUE(fields.insert(field).second) << key.path; },
-               key.field(experiment));
+    EXPECT_TRUE(fields.insert(std::visit(Address(), key.field(experiment))).second) << key.path;
 }
 
 TEST(KeyTable, BoundsAreThoseOfTheMessage) {

@@ -28,7 +28,7 @@ TEST_F(TrainingKeys, OptimizersAndSchedules) {
   const Experiment loaded = load(
       "platform: lab.xml\nstop: {epochs: 3}\noptimizer: {kind: adamw, beta1: 0.8, weight_decay: 0.1, "
       "schedule: cosine, warmup_rounds: 7, cosine_floor: 0.1}\n");
-  EXPECT_EQ(loaded.optimizer.kind, "adamw");
+  EXPECT_EQ(loaded.optimizer.kind, OptimizerKind::adamw);
   EXPECT_EQ(loaded.optimizer.beta1, 0.8);
   EXPECT_EQ(loaded.optimizer.beta2, 0.999);
   EXPECT_EQ(loaded.optimizer.warmup_rounds, 7);
@@ -44,10 +44,10 @@ TEST_F(TrainingKeys, OptimizersAndSchedules) {
 
 /// Over another route than a server, workers step their models anyway.
 TEST_F(TrainingKeys, WorkersStepWhereAllGetEveryUpdate) {
-  EXPECT_EQ(load(minimal).optimizer.update_at, "server");
+  EXPECT_EQ(load(minimal).optimizer.update_at, UpdateSide::server);
   const std::string at_workers = minimal + "optimizer: {update_at: workers, momentum: 0.9}\n";
   for (const char* algorithm : {"bsp", "lb-bsp", "sequential"})
-    EXPECT_EQ(load(at_workers, {{"sync.algorithm", algorithm}}).optimizer.update_at, "workers");
+    EXPECT_EQ(load(at_workers, {{"sync.algorithm", algorithm}}).optimizer.update_at, UpdateSide::workers);
   EXPECT_NO_THROW(load(at_workers, {{"sync.algorithm", "esync"}, {"sync.over", "all-reduce"}}));
 }
 
@@ -65,10 +65,10 @@ TEST_F(TrainingKeys, WorkersOfOtherAlgorithmsCannotStepByMeans) {
 
 TEST_F(TrainingKeys, PrecisionAndDeterminism) {
   const Experiment plain = load(minimal);
-  EXPECT_EQ(plain.workload.precision, "fp32");
+  EXPECT_EQ(plain.workload.precision, Precision::fp32);
   EXPECT_TRUE(plain.workload.deterministic);
   const Experiment fast = load(minimal + "workload: {math: real, precision: bf16, deterministic: false}\n");
-  EXPECT_EQ(fast.workload.precision, "bf16");
+  EXPECT_EQ(fast.workload.precision, Precision::bf16);
   EXPECT_FALSE(fast.workload.deterministic);
   EXPECT_NE(to_yaml(fast).find("precision: bf16"), std::string::npos) << "recorded, and shown";
   EXPECT_NE(to_yaml(fast).find("deterministic: false"), std::string::npos);
@@ -112,20 +112,22 @@ INSTANTIATE_TEST_SUITE_P(
             "lab.yaml:3: key 'optimizer.momentum': expected 0, because adam has beta1 instead, found '0.9'"},
         Refusal{
             "NesterovWithoutMomentum", minimal + "optimizer: {nesterov: true}\n",
-            "lab.yaml:3: key 'optimizer.nesterov': expected false, because there is no momentum that could "
-            "be Nesterov's, found 'true'"},
+            "lab.yaml:3: key 'optimizer.nesterov': expected false, because optimizer.momentum is 0, found "
+            "'true'"},
         Refusal{"StepWithoutInterval", minimal + "optimizer: {schedule: step}\n",
                 "lab.yaml: key 'optimizer.step_every': expected 1 round or more between drops, because "
                 "optimizer.schedule is step, found '0'"},
-        Refusal{"CosineOfUnknownLength",
-                "platform: lab.xml\nstop: {seconds: 10}\noptimizer: {schedule: cosine}\n",
-                "lab.yaml: key 'optimizer.cosine_rounds': expected the rounds until the cosine ends, or "
-                "stop.rounds or stop.epochs, found '0'"},
-        Refusal{"CosineOfEpochsWithoutRounds",
-                "platform: lab.xml\nstop: {epochs: 1}\nsync: {algorithm: esync}\n"
-                "optimizer: {schedule: cosine}\n",
-                "lab.yaml: key 'optimizer.cosine_rounds': expected the rounds until the cosine ends, because "
-                "with esync stop.epochs does not tell them, found '0'"},
+        Refusal{
+            "CosineOfUnknownLength",
+            "platform: lab.xml\nstop: {seconds: 10}\noptimizer: {schedule: cosine}\n",
+            "lab.yaml: key 'optimizer.cosine_rounds': expected the number of rounds until the cosine ends, "
+            "or stop.rounds or stop.epochs, found '0'"},
+        Refusal{
+            "CosineOfEpochsWithoutRounds",
+            "platform: lab.xml\nstop: {epochs: 1}\nsync: {algorithm: esync}\n"
+            "optimizer: {schedule: cosine}\n",
+            "lab.yaml: key 'optimizer.cosine_rounds': expected the number of rounds until the cosine ends, "
+            "because with esync it does not follow from stop.epochs, found '0'"},
         Refusal{"WarmUpWithoutEnd", minimal + "optimizer: {schedule: cosine, warmup_rounds: 5}\n",
                 "lab.yaml:3: key 'optimizer.warmup_rounds': expected fewer than the 5 rounds of the cosine, "
                 "found '5'"},

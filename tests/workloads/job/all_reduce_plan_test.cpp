@@ -153,7 +153,7 @@ TEST(AllReducePlan, NativeHasNoScheduleAndNeedsNoNetwork) {
   EXPECT_EQ(describe(plan), "native, workers by rank");
   const auto back = all_reduce_plan_from_json(nlohmann::json::parse(to_json(plan).dump()));
   const std::vector<int> members = {0, 2};
-  EXPECT_FALSE(back.schedule(0, members, 0, 10).has_value());
+  EXPECT_FALSE(AllReduceGroup(back, members).schedule(0, 0, 10).has_value());
 }
 
 TEST(AllReducePlan, AutoNeverPicksNative) {
@@ -179,7 +179,7 @@ TEST(AllReducePlan, GivesAGroupOfWorkersItsPartOfTheOrder) {
                            .collectives = {"ring"}};
   const std::vector<int> members = {1, 2, 4};
   // The ring 2, 4, 1: worker 1 stands last, at index 0 of the members.
-  const auto schedule = plan.schedule(0, members, 0, 9).value();
+  const auto schedule = AllReduceGroup(plan, members).schedule(0, 0, 9).value();
   EXPECT_EQ(schedule.rounds.front().front().peer, 1);
   EXPECT_EQ(schedule.rounds.front().back().peer, 2);
 }

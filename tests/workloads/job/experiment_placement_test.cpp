@@ -25,7 +25,7 @@ platforms::Description lab() {
   return platform;
 }
 
-Experiment experiment_over(const std::string& route) {
+Experiment experiment_over(sync::Route route) {
   Experiment experiment;
   experiment.name = "test";
   experiment.sync.over = route;
@@ -42,7 +42,7 @@ std::string error_of(Experiment experiment, const platforms::Description& platfo
 }
 
 TEST(Placement, ServerGoesToTheFirstHostWithADisk) {
-  Experiment experiment = experiment_over("server");
+  Experiment experiment = experiment_over(sync::Route::server);
   resolve_placement(experiment, lab());
   EXPECT_EQ(experiment.placement.servers, Hosts{"b"});
   EXPECT_EQ(experiment.placement.workers, (Hosts{"a", "c"}));
@@ -52,21 +52,21 @@ TEST(Placement, ServerGoesToTheFirstHostWithADisk) {
 TEST(Placement, ServerGoesToTheFirstHostWithoutAnyDisk) {
   auto platform = lab();
   platform.hosts[1].disks.clear();
-  Experiment experiment = experiment_over("server");
+  Experiment experiment = experiment_over(sync::Route::server);
   resolve_placement(experiment, platform);
   EXPECT_EQ(experiment.placement.servers, Hosts{"a"});
   EXPECT_EQ(experiment.placement.workers, (Hosts{"b", "c"}));
 }
 
 TEST(Placement, AllReduceNeedsNoServer) {
-  Experiment experiment = experiment_over("all-reduce");
+  Experiment experiment = experiment_over(sync::Route::all_reduce);
   resolve_placement(experiment, lab());
   EXPECT_TRUE(experiment.placement.servers.empty());
   EXPECT_EQ(experiment.placement.workers, (Hosts{"a", "b", "c"}));
 }
 
 TEST(Placement, NamedServersKeepTheirHostOverEveryRoute) {
-  Experiment experiment = experiment_over("all-reduce");
+  Experiment experiment = experiment_over(sync::Route::all_reduce);
   experiment.placement.servers = {"a"};
   resolve_placement(experiment, lab());
   EXPECT_TRUE(experiment.placement.servers.empty());
@@ -74,7 +74,7 @@ TEST(Placement, NamedServersKeepTheirHostOverEveryRoute) {
 }
 
 TEST(Placement, ShardsThatSwitchTogetherHaveNoLimitOfTime) {
-  Experiment experiment = experiment_over("server");
+  Experiment experiment = experiment_over(sync::Route::server);
   experiment.sync.algorithm = "sync-switch";
   experiment.placement.servers = {"a", "b"};
   experiment.stop.rounds = 10;
@@ -82,7 +82,7 @@ TEST(Placement, ShardsThatSwitchTogetherHaveNoLimitOfTime) {
   experiment.stop.seconds = Seconds(5);
   EXPECT_EQ(error_of(experiment),
             "experiment 'test': key 'stop.seconds': expected stop.rounds or stop.epochs, because 2 servers "
-            "would each by its own clock find how far the job of sync-switch is, found a limit of time");
+            "of sync-switch would each measure progress by their own clock, found a limit of time");
   experiment.placement.servers = {"co-located"};
   EXPECT_NE(error_of(experiment).find("because 3 servers"), std::string::npos) << error_of(experiment);
   experiment.placement.servers = {"a"};
@@ -93,11 +93,11 @@ TEST(Placement, ShardsThatSwitchTogetherHaveNoLimitOfTime) {
 }
 
 TEST(Placement, EvaluatorFollowsServerOrFirstWorker) {
-  Experiment experiment = experiment_over("server");
+  Experiment experiment = experiment_over(sync::Route::server);
   experiment.evaluate_every = 5;
   resolve_placement(experiment, lab());
   EXPECT_EQ(experiment.placement.evaluator, "b");
-  experiment = experiment_over("all-reduce");
+  experiment = experiment_over(sync::Route::all_reduce);
   experiment.evaluate_every = 5;
   experiment.placement.workers = {"c", "b"};
   resolve_placement(experiment, lab());
@@ -108,7 +108,7 @@ TEST(Placement, EvaluatorFollowsServerOrFirstWorker) {
 }
 
 TEST(Placement, IsKeptWhenResolvedAgain) {
-  for (const char* route : {"server", "all-reduce"}) {
+  for (const sync::Route route : {sync::Route::server, sync::Route::all_reduce}) {
     Experiment once = experiment_over(route);
     once.evaluate_every = 3;
     resolve_placement(once, lab());
@@ -119,7 +119,7 @@ TEST(Placement, IsKeptWhenResolvedAgain) {
 }
 
 TEST(Placement, SoManyWorkersAreTheFirst) {
-  Experiment experiment = experiment_over("all-reduce");
+  Experiment experiment = experiment_over(sync::Route::all_reduce);
   experiment.placement.worker_count = 2;
   resolve_placement(experiment, lab());
   EXPECT_EQ(experiment.placement.workers, (Hosts{"a", "b"}));
@@ -130,14 +130,13 @@ TEST(Placement, SoManyWorkersAreTheFirst) {
   resolve_placement(experiment, lab());
   EXPECT_EQ(to_json(once), to_json(experiment));
   experiment.placement.worker_count = 3;
-  EXPECT_EQ(
-      error_of(experiment),
-      "experiment 'test': key 'placement.worker_count': expected at most 2, the workers that there are, "
-      "found '3'");
+  EXPECT_EQ(error_of(experiment),
+            "experiment 'test': key 'placement.worker_count': expected at most 2, the number of workers, "
+            "found '3'");
 }
 
 TEST(Placement, AnAlgorithmOfOneWorkerTakesOneOfSoMany) {
-  Experiment experiment = experiment_over("server");
+  Experiment experiment = experiment_over(sync::Route::server);
   experiment.sync.algorithm = "sequential";
   experiment.placement.worker_count = 2;
   resolve_placement(experiment, lab());
@@ -148,7 +147,7 @@ TEST(Placement, AnAlgorithmOfOneWorkerTakesOneOfSoMany) {
 }
 
 TEST(Placement, SeveralWorkersOnAHostUpToItsSlots) {
-  Experiment experiment = experiment_over("all-reduce");
+  Experiment experiment = experiment_over(sync::Route::all_reduce);
   experiment.placement.workers = {"b", "b", "b", "b"};
   EXPECT_EQ(error_of(experiment), "no error");
   experiment.placement.workers.push_back("b");
@@ -168,14 +167,14 @@ TEST(Placement, TheOnlyHostTakesAllRoles) {
   auto platform = lab();
   platform.hosts.erase(platform.hosts.begin());
   platform.hosts.resize(1);
-  Experiment experiment = experiment_over("server");
+  Experiment experiment = experiment_over(sync::Route::server);
   resolve_placement(experiment, platform);
   EXPECT_EQ(experiment.placement.servers, std::vector<std::string>{"b"});
   EXPECT_EQ(experiment.placement.workers, std::vector<std::string>(4, "b"));
 }
 
 TEST(Placement, OtherRolesNeedNoSlots) {
-  Experiment experiment = experiment_over("server");
+  Experiment experiment = experiment_over(sync::Route::server);
   experiment.placement.workers = {"a"};
   experiment.placement.servers = {"a", "a"};
   experiment.placement.evaluator = "a";
@@ -183,7 +182,7 @@ TEST(Placement, OtherRolesNeedNoSlots) {
   EXPECT_EQ(error_of(experiment), "no error");
 }
 
-Hosts servers_of(const std::string& word, const Hosts& workers, const std::string& route = "server") {
+Hosts servers_of(const std::string& word, const Hosts& workers, sync::Route route = sync::Route::server) {
   Experiment experiment = experiment_over(route);
   experiment.placement.servers = {word};
   experiment.placement.workers = workers;
@@ -194,14 +193,14 @@ Hosts servers_of(const std::string& word, const Hosts& workers, const std::strin
 TEST(Placement, CoLocatedServersAreBesideEachWorker) {
   EXPECT_EQ(servers_of("co-located", {"c", "b", "c"}), (Hosts{"c", "b", "c"}));
   EXPECT_EQ(servers_of("co-located", {}), (Hosts{"a", "b", "c"})) << "no host is kept for servers";
-  EXPECT_EQ(servers_of("co-located", {}, "all-reduce"), Hosts{});
+  EXPECT_EQ(servers_of("co-located", {}, sync::Route::all_reduce), Hosts{});
 }
 
 TEST(Placement, OwnServersAreOnAllHostsThatNobodyElseNames) {
   EXPECT_EQ(servers_of("own", {"b"}), (Hosts{"a", "c"}));
   EXPECT_EQ(servers_of("own", {}), Hosts{"b"}) << "as without a word";
-  EXPECT_EQ(servers_of("own", {"b"}, "all-reduce"), Hosts{});
-  Experiment experiment = experiment_over("server");
+  EXPECT_EQ(servers_of("own", {"b"}, sync::Route::all_reduce), Hosts{});
+  Experiment experiment = experiment_over(sync::Route::server);
   experiment.placement.servers = {"own"};
   experiment.placement.workers = {"a"};
   experiment.placement.evaluator = "c";
@@ -212,10 +211,9 @@ TEST(Placement, OwnServersAreOnAllHostsThatNobodyElseNames) {
 
 TEST(Placement, OfOwnServersIsRefusedWithoutAHostForThem) {
   const std::string refusal =
-      "experiment 'test': key 'placement.servers': expected own, which needs a host that no other role "
-      "names, "
-      "found none of lab.xml; co-located shares those of the workers";
-  Experiment experiment = experiment_over("server");
+      "experiment 'test': key 'placement.servers': expected own, which needs a host without another "
+      "role, found none in lab.xml; co-located uses the hosts of the workers";
+  Experiment experiment = experiment_over(sync::Route::server);
   experiment.placement.servers = {"own"};
   experiment.placement.workers = {"a", "b", "c"};
   EXPECT_EQ(error_of(experiment), refusal);
@@ -226,7 +224,7 @@ TEST(Placement, OfOwnServersIsRefusedWithoutAHostForThem) {
 }
 
 TEST(Placement, ACoordinatorIsOneOfTheServersOfAWord) {
-  Experiment experiment = experiment_over("all-reduce");
+  Experiment experiment = experiment_over(sync::Route::all_reduce);
   experiment.sync.algorithm = "esync";
   experiment.placement.servers = {"co-located"};
   experiment.placement.workers = {"c", "b"};
@@ -237,14 +235,14 @@ TEST(Placement, ACoordinatorIsOneOfTheServersOfAWord) {
 TEST(Placement, AHostIsMeantRatherThanTheWord) {
   auto platform = lab();
   platform.hosts[2].name = "own";
-  Experiment experiment = experiment_over("server");
+  Experiment experiment = experiment_over(sync::Route::server);
   experiment.placement.servers = {"own"};
   resolve_placement(experiment, platform);
   EXPECT_EQ(experiment.placement.servers, Hosts{"own"});
 }
 
 TEST(Placement, RefusesWordsThatAreNone) {
-  Experiment experiment = experiment_over("server");
+  Experiment experiment = experiment_over(sync::Route::server);
   experiment.placement.servers = {"colocated"};
   EXPECT_EQ(
       error_of(experiment),
@@ -256,19 +254,19 @@ TEST(Placement, RefusesWordsThatAreNone) {
 }
 
 TEST(Placement, RefusesUnknownHosts) {
-  Experiment experiment = experiment_over("server");
+  Experiment experiment = experiment_over(sync::Route::server);
   experiment.placement.workers = {"bb"};
   EXPECT_EQ(error_of(experiment),
             "experiment 'test': key 'placement.workers': expected a host of lab.xml, found 'bb'; did you "
             "mean 'b'?");
-  experiment = experiment_over("server");
+  experiment = experiment_over(sync::Route::server);
   experiment.placement.evaluator = "node-1234";
   EXPECT_EQ(error_of(experiment),
             "experiment 'test': key 'placement.evaluator': expected a host of lab.xml, found 'node-1234'");
 }
 
 TEST(Placement, RefusesOptionsThatItsWorkersRuleOut) {
-  Experiment experiment = experiment_over("server");
+  Experiment experiment = experiment_over(sync::Route::server);
   experiment.sync.algorithm = "k-sync";
   experiment.sync.options = {{"k", std::int64_t{2}}};
   EXPECT_EQ(error_of(experiment), "no error");
@@ -288,7 +286,7 @@ TEST(Placement, RefusesOptionsThatItsWorkersRuleOut) {
 }
 
 TEST(Placement, GivesSequentialOneWorkerAndRefusesMore) {
-  for (const char* route : {"server", "all-reduce"}) {
+  for (const sync::Route route : {sync::Route::server, sync::Route::all_reduce}) {
     Experiment experiment = experiment_over(route);
     experiment.sync.algorithm = "sequential";
     resolve_placement(experiment, lab());
@@ -304,7 +302,7 @@ TEST(Placement, GivesSequentialOneWorkerAndRefusesMore) {
 TEST(Placement, RefusesBadSlots) {
   auto platform = lab();
   platform.hosts[0].properties["slots"] = "two";
-  Experiment experiment = experiment_over("all-reduce");
+  Experiment experiment = experiment_over(sync::Route::all_reduce);
   EXPECT_EQ(error_of(experiment, platform),
             "lab.xml: host 'a': property 'slots': expected integer >= 0, found 'two'");
 }
@@ -312,19 +310,20 @@ TEST(Placement, RefusesBadSlots) {
 TEST(Placement, RefusesAPlatformWithoutRoomForWorkers) {
   auto platform = lab();
   platform.hosts.resize(2);
-  Experiment experiment = experiment_over("server");
+  Experiment experiment = experiment_over(sync::Route::server);
   experiment.placement.servers = {platform.hosts[0].name, platform.hosts[1].name};
   EXPECT_EQ(error_of(experiment, platform),
-            "experiment 'test': key 'placement.workers': expected at least one host that no other role "
-            "names, found "
+            "experiment 'test': key 'placement.workers': expected at least one host without another "
+            "role, found "
             "none; list the workers");
   platform.hosts.clear();
-  EXPECT_EQ(error_of(experiment_over("server"), platform), "lab.xml: expected at least one host, found none");
+  EXPECT_EQ(error_of(experiment_over(sync::Route::server), platform),
+            "lab.xml: expected at least one host, found none");
 }
 
 TEST(Placement, CacheNodesNeedADisk) {
-  Experiment experiment = experiment_over("all-reduce");
-  experiment.data.source = "storage";
+  Experiment experiment = experiment_over(sync::Route::all_reduce);
+  experiment.data.source = DataSource::storage;
   experiment.placement.cache_nodes = {"a"};
   EXPECT_EQ(error_of(experiment),
             "experiment 'test': key 'placement.cache_nodes': expected hosts with a disk, found 'a', which "
@@ -332,8 +331,8 @@ TEST(Placement, CacheNodesNeedADisk) {
 }
 
 TEST(Placement, CacheFitsMemoryAndDisk) {
-  Experiment experiment = experiment_over("all-reduce");
-  experiment.data.source = "storage";
+  Experiment experiment = experiment_over(sync::Route::all_reduce);
+  experiment.data.source = DataSource::storage;
   experiment.data.cache_capacity = Bytes(std::int64_t{8} << 30);
   experiment.placement.cache_nodes = {"b"};
   auto platform = lab();

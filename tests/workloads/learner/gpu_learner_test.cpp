@@ -134,8 +134,8 @@ TEST_F(LearnerOnGpu, SaysWhenTheMemoryIsNotEnough) {
     FAIL();
   } catch (const WorldError& error) {
     const std::string message = error.what();
-    EXPECT_NE(message.find("with 8 images at once: cuda:0"), std::string::npos) << message;
-    EXPECT_NE(message.find("asked for"), std::string::npos) << message;
+    EXPECT_NE(message.find("with batches of 8 images: cuda:0"), std::string::npos) << message;
+    EXPECT_NE(message.find("requested"), std::string::npos) << message;
     EXPECT_NE(message.find("free"), std::string::npos) << message;
     EXPECT_EQ(message.find('\n'), std::string::npos) << message;
   }

@@ -111,7 +111,7 @@ TEST(LearnerOnAGpu, ThatLibtorchDoesNotHave) {
 
 struct Complaint {
   const char* words;
-  const char* asked_and_free;
+  const char* requested_and_free;
 };
 
 TEST(OutOfMemory, SaysWhatWasAskedForAndWhatToDo) {
@@ -120,31 +120,30 @@ TEST(OutOfMemory, SaysWhatWasAskedForAndWhatToDo) {
   const Complaint complaints[] = {
       {"CUDA out of memory. Tried to allocate 20.00 MiB (GPU 0; 10.76 GiB total capacity; 9.71 GiB already "
        "allocated; 6.56 MiB free; 9.84 GiB reserved in total by PyTorch)\nframe #0: 1 free",
-       ", asked for 20.00 MiB with 6.56 MiB free"},
+       ", requested 20.00 MiB with 6.56 MiB free"},
       {"CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has a total capacity of 139.80 GiB of which "
        "1.50 GiB is free. Including non-PyTorch memory, this process has 138 GiB memory in use.",
-       ", asked for 2.00 GiB with 1.50 GiB free"},
-      {"cuda:0: cudaMalloc: out of memory (cudaErrorMemoryAllocation); asked for 4096 bytes, 1024 of 8192 "
+       ", requested 2.00 GiB with 1.50 GiB free"},
+      {"cuda:0: cudaMalloc: out of memory (cudaErrorMemoryAllocation); requested 4096 bytes, 1024 of 8192 "
        "are "
        "free",
-       ", asked for 4096 bytes with 1024 bytes free"},
+       ", requested 4096 bytes with 1024 bytes free"},
       {"[enforce fail at alloc_cpu.cpp:75] err == 0. DefaultCPUAllocator: can't allocate memory: you tried "
        "to "
        "allocate 281474976710656 bytes. Error code 12 (Cannot allocate memory)",
-       ", asked for 281474976710656 bytes"},
+       ", requested 281474976710656 bytes"},
       {"CUDA error: CUBLAS_STATUS_ALLOC_FAILED when calling `cublasCreate(handle)`", ""},
       {"cuDNN error: CUDNN_STATUS_INTERNAL_ERROR_DEVICE_ALLOCATION_FAILED", ""},
       {"std::bad_alloc", ""}};
-  for (const auto& [words, asked_and_free] : complaints) {
-    ASSERT_TRUE(tells_of_no_memory(words)) << words;
+  for (const auto& [words, requested_and_free] : complaints) {
+    ASSERT_TRUE(is_no_memory_message(words)) << words;
     EXPECT_EQ(no_memory_message(words, wanted, 256, "cuda:0 (NVIDIA H200)"),
-              std::string("'resnet50' with 256 images at once: cuda:0 (NVIDIA H200) is out of memory") +
-                  asked_and_free + "; take a smaller workload.batch or workload.precision bf16");
+              std::string("'resnet50' with batches of 256 images: cuda:0 (NVIDIA H200) is out of memory") +
+                  requested_and_free + "; reduce workload.batch or set workload.precision to bf16");
   }
   wanted.precision = Precision::bf16;
-  EXPECT_TRUE(
-      no_memory_message("std::bad_alloc", wanted, 1, "host").ends_with("take a smaller workload.batch"));
-  EXPECT_FALSE(tells_of_no_memory("mat1 and mat2 shapes cannot be multiplied (4x784 and 800x500)"));
+  EXPECT_TRUE(no_memory_message("std::bad_alloc", wanted, 1, "host").ends_with("reduce workload.batch"));
+  EXPECT_FALSE(is_no_memory_message("mat1 and mat2 shapes cannot be multiplied (4x784 and 800x500)"));
 }
 
 /// Its memory is used up, as libtorch says it.

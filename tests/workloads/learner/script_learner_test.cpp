@@ -213,7 +213,7 @@ TEST_F(ScriptModelFile, LearnsAndKeepsWhatIsNotTrained) {
 TEST_F(ScriptModelFile, MissingOrForeign) {
   expect_error("cannot be opened: No such file");
   std::ofstream(path_) << "not a module";
-  expect_error("expected a TorchScript module, as torch.jit.save writes it, found a file that is none");
+  expect_error("expected a TorchScript module, as torch.jit.save writes it, found a damaged or different file");
   const auto lenet = make_learner({.model = "lenet", .dataset = dataset_->info(), .bucket_bytes = Bytes(0)});
   save_checkpoint(path_,
                   {.model = "lenet", .step = 1, .values = {lenet->model().begin(), lenet->model().end()}},
@@ -226,7 +226,7 @@ TEST_F(ScriptModelFile, OtherImagesOrOutputs) {
   LearnerSetting colour = setting();
   colour.dataset.channels = 3;
   const std::string message = error_of(colour);
-  EXPECT_NE(message.find("cannot take images of 3x28x28: "), std::string::npos) << message;
+  EXPECT_NE(message.find("does not accept images of 3x28x28: "), std::string::npos) << message;
   EXPECT_NE(message.find("to have 1 channels, but got 3 channels"), std::string::npos) << message;
   LearnerSetting classes = setting();
   classes.dataset.classes = 11;

@@ -18,7 +18,7 @@ class ScriptFile {
     module_.register_attribute("training", c10::BoolType::get(), true);
   }
 
-  /// A part of the module with tensors of its own, like a layer. StartOffsets with small fixed random values.
+  /// A part of the module with tensors of its own, like a layer. Starts with small fixed random values.
   ScriptFile& layer(const std::string& name,
                     const std::vector<std::pair<std::string, std::vector<std::int64_t>>>& parameters) {
     torch::jit::Module layer("__torch__." + name);

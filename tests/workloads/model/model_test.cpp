@@ -103,9 +103,9 @@ TEST(DescribeModel, RefusesImagesThatAreTooSmall) {
     describe_model(setting("lenet", 1, 8));
     FAIL() << "no error";
   } catch (const ConfigError& error) {
-    EXPECT_STREQ(
-        error.what(),
-        "model 'lenet' cannot take images of 1x8x8: conv2 looks at 5x5 points, but only 20x2x2 arrive there");
+    EXPECT_STREQ(error.what(),
+                 "model 'lenet' does not accept images of 1x8x8: conv2 has a window of 5x5 pixels, but only "
+                 "20x2x2 arrive there");
   }
   EXPECT_THROW(describe_model(setting("lenet", 0, 28)), ConfigError);
   EXPECT_THROW(describe_model(setting("lenett", 1, 28)), ConfigError);

@@ -121,12 +121,13 @@ TEST(ModelZoo, ErrorsNameTheLayerAndWhatArrives) {
     }
     return "no error";
   };
-  EXPECT_EQ(
-      error_of(setting("alexnet", 1, 28, 10)),
-      "model 'alexnet' cannot take images of 1x28x28: max pooling looks at 3x3 points, but only 192x2x2 "
-      "arrive there");
+  EXPECT_EQ(error_of(setting("alexnet", 1, 28, 10)),
+            "model 'alexnet' does not accept images of 1x28x28: max pooling has a window of 3x3 pixels, but "
+            "only 192x2x2 "
+            "arrive there");
   EXPECT_EQ(error_of(setting("vgg16", 1, 28, 10)),
-            "model 'vgg16' cannot take images of 1x28x28: max pooling looks at 2x2 points, but only 512x1x1 "
+            "model 'vgg16' does not accept images of 1x28x28: max pooling has a window of 2x2 pixels, but "
+            "only 512x1x1 "
             "arrive there");
 }
 

@@ -63,7 +63,7 @@ TEST(RateSchedule, CosineBeginsWhereTheWarmUpEnds) {
 
 /// One worker that averages after every h-th step takes the steps of one that averages after each.
 TEST(RateSchedule, LocalStepsArePartsOfARound) {
-  for (const Decay decay : {Decay::none, Decay::step, Decay::cosine})
+  for (const Decay decay : {Decay::constant, Decay::step, Decay::cosine})
     for (const int h : {1, 2, 5, 8}) {
       const RateSchedule of_rounds{.decay = decay,
                                    .warmup_rounds = 3,

@@ -7,11 +7,12 @@
 
 #include "policies/vocabulary/rng.hpp"
 #include "tests/support/seeds.hpp"
+#include "workloads/records/summary.hpp"
 
 namespace tandem {
 namespace {
 
-RunInfo info_of(std::vector<std::string> roles, const std::string& over = "server") {
+RunInfo info_of(std::vector<std::string> roles, sync::Route over = sync::Route::server) {
   RunInfo info;
   info.world = "simulated";
   info.experiment.sync.over = over;
@@ -101,9 +102,9 @@ TEST(Samples, AreAppliedDroppedOrPending) {
 TEST(Samples, AnAllReduceAppliesAll) {
   Journal journal;
   journal.steps = {step_of(0, 0, 0), step_of(1, 0, 0)};
-  EXPECT_EQ(sample_counts(info_of({"worker", "worker"}, "all-reduce"), journal).applied, 16);
-  EXPECT_EQ(sample_counts(info_of({"worker", "worker"}, "all-reduce"), journal).pending, 0);
-  EXPECT_FALSE(sample_counts(info_of({"worker", "worker"}, "peers"), journal).applied);
+  EXPECT_EQ(sample_counts(info_of({"worker", "worker"}, sync::Route::all_reduce), journal).applied, 16);
+  EXPECT_EQ(sample_counts(info_of({"worker", "worker"}, sync::Route::all_reduce), journal).pending, 0);
+  EXPECT_FALSE(sample_counts(info_of({"worker", "worker"}, sync::Route::peers), journal).applied);
 }
 
 TEST(Shares, AreOfTheWholeRun) {
@@ -198,7 +199,7 @@ TEST(ExchangeShares, QuestionsToTheCoordinatorAreNoCommunication) {
                         operation(2, "receive", 0, 2, 5)};
   const RunInfo info = info_of(two_and_a_server);
   EXPECT_DOUBLE_EQ(exchange_shares(info, journal, Seconds(10)).at(0).communicating, 0.3);
-  EXPECT_TRUE(exchange_shares(info_of({"worker", "worker"}, "peers"), journal, Seconds(10)).empty());
+  EXPECT_TRUE(exchange_shares(info_of({"worker", "worker"}, sync::Route::peers), journal, Seconds(10)).empty());
 }
 
 /// Batches that are fetched ahead move while the worker waits for its exchange.
@@ -309,7 +310,7 @@ TEST(SummaryOfMetrics, TellsHowShardsAreLoaded) {
 TEST(SummaryOfMetrics, WhatIsNotKnownIsNull) {
   Journal journal;
   journal.steps = {step_of(0, 0, 0, 0, 1, 1)};
-  const auto summary = summarise(info_of({"worker"}, "all-reduce"), journal, Seconds(4));
+  const auto summary = summarise(info_of({"worker"}, sync::Route::all_reduce), journal, Seconds(4));
   for (const char* key : {"staleness", "exchange_shares", "time_to_target", "sharding"})
     EXPECT_TRUE(summary[key].is_null()) << key;
   EXPECT_TRUE(summary["servers"].empty());

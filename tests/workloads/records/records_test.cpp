@@ -6,7 +6,9 @@
 #include <cmath>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <limits>
+#include <type_traits>
 
 #include "policies/vocabulary/check.hpp"
 #include "policies/vocabulary/quantile.hpp"
@@ -14,6 +16,8 @@
 #include "tests/support/seeds.hpp"
 #include "workloads/records/columns.hpp"
 #include "workloads/records/result_directory.hpp"
+#include "workloads/records/summary.hpp"
+#include "workloads/records/trace.hpp"
 
 namespace tandem {
 namespace {
@@ -116,7 +120,7 @@ TEST(Csv, EveryKindOfRecordReadsBack) {
   expect_same_csv<EvaluationRecord>({{3, 64, Seconds(1.5), Seconds(2.25), 0.5, 1.25}});
   expect_same_csv<CacheRecord>({{4, 1, 10, 5, 1000, 500, Seconds(0.125)}});
   expect_same_csv<StalenessRecord>({{1, 0, 7, 448}, {1, 3, 1, 64}});
-  expect_same_csv<OperationRecord>({{1, "send", 2, 7, "", -1, 4096, 0, Seconds(0.1), Seconds(0.3)}});
+  expect_same_csv<OperationRecord>({{1, "send", 2, "pushes", "", -1, 4096, 0, Seconds(0.1), Seconds(0.3)}});
   expect_same_csv<StepRecord>({});
 }
 
@@ -182,6 +186,23 @@ TEST(Summary, CacheRequestsAreAddedUp) {
   EXPECT_DOUBLE_EQ(cache["storage_time_s"], 3.0);
 }
 
+TEST(Documentation, NamesEveryFileColumnAndKey) {
+  std::ifstream file(TANDEM_SOURCE_DIR "/workloads/records/README.md");
+  const std::string page(std::istreambuf_iterator<char>(file), {});
+  const auto expect_named = [&](const std::string& name) { EXPECT_THAT(page, HasSubstr('`' + name + '`')); };
+  const Journal journal;
+  visit_lists(journal, [&](const char* csv, bool, const auto& records) {
+    using Record = typename std::remove_cvref_t<decltype(records)>::value_type;
+    expect_named(csv);
+    const Record blank{};
+    Columns<Record>::visit(blank, [&](const std::string& column, const auto&) { expect_named(column); });
+  });
+  auto with_cache = small_journal();
+  with_cache.caches = {{2, 0, 30, 10, 300, 100, Seconds(1)}};
+  const auto summary = summarise(two_workers(), with_cache, Seconds(12));
+  for (const auto& [key, value] : summary.items()) expect_named(key);
+}
+
 TEST(Trace, PhasesLieWithinTheirStepOnTheTrackOfTheirRank) {
   const auto trace = chrome_trace(two_workers(), small_journal());
   int steps = 0, phases = 0, names = 0;
@@ -213,9 +234,9 @@ TEST(Trace, PhasesLieWithinTheirStepOnTheTrackOfTheirRank) {
 TEST_F(ResultDirectory, ReadsBackWhatWasWritten) {
   auto journal = small_journal();
   journal.decisions = {{2, "server", "push worker=0", "accept 0 1; apply 1"}};
-  journal.operations = {{0, "send", 2, 1, "", -1, 100, 0, Seconds(1), Seconds(2)}};
+  journal.operations = {{0, "send", 2, "pushes", "", -1, 100, 0, Seconds(1), Seconds(2)}};
   journal.evaluations = {{1, 8, Seconds(1), Seconds(2), 0.5, 0.7}};
-  journal.late_devices = 3;
+  journal.missed_deadlines = 3;
   journal.dropped_samples = 64;
   journal.staleness = {{0, 0, 3, 12}, {1, 2, 1, 4}};
   journal.cpu_wait = Seconds(0.25);
@@ -232,7 +253,7 @@ TEST_F(ResultDirectory, ReadsBackWhatWasWritten) {
   EXPECT_EQ(to_csv(results.journal.operations), to_csv(journal.operations));
   EXPECT_EQ(to_csv(results.journal.evaluations), to_csv(journal.evaluations));
   EXPECT_EQ(to_csv(results.journal.staleness), to_csv(journal.staleness));
-  EXPECT_EQ(results.journal.late_devices, 3);
+  EXPECT_EQ(results.journal.missed_deadlines, 3);
   EXPECT_EQ(results.journal.dropped_samples, 64);
   EXPECT_EQ(results.journal.cpu_wait, Seconds(0.25));
   EXPECT_EQ(results.journal.other_load, 0.125);
@@ -277,10 +298,12 @@ TEST_F(ResultDirectory, UnfitDirectoriesAreRefused) {
   write_results(path, two_workers(), small_journal(), Seconds(12), false);
   EXPECT_EQ(message(), "no error");
   auto run = to_json(two_workers());
-  run["schema_version"] = 2;
-  put("run.json", run.dump());
-  EXPECT_THAT(message(),
-              HasSubstr("run.json: schema_version: expected 3, found 2: written by another version"));
+  for (const int older : {2, 3}) {
+    run["schema_version"] = older;
+    put("run.json", run.dump());
+    EXPECT_THAT(message(), HasSubstr("run.json: schema_version: expected 4, found " + std::to_string(older) +
+                                     ": another version of Tandem wrote these results"));
+  }
   put("run.json", "{");
   EXPECT_THAT(message(), HasSubstr("run.json: "));
 }

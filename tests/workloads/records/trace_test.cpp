@@ -1,4 +1,6 @@
 // Traces: slices of a track nest, arrows go from sends to receives, both worlds begin at 0.
+#include "workloads/records/trace.hpp"
+
 #include <gtest/gtest.h>
 
 #include <map>

@@ -45,8 +45,10 @@ class OneRank final : public Context {
   Pending send(Rank, Channel, Slice, const Note&) override { return nobody(); }
   Pending receive(Rank, Channel, Slice) override { return nobody(); }
   Pending all_reduce(std::span<const Rank>, Channel, Slice) override { return nobody(); }
-  Pending read(int, Bytes, Kernel) override { return nobody(); }
-  Pending write(int, Bytes, Kernel) override { return nobody(); }
+  Pending read(int, DiskAccess, Kernel) override { return nobody(); }
+  Pending write(int, DiskAccess, Kernel) override { return nobody(); }
+  void cancel(const Pending&) override { static_cast<void>(nobody()); }
+  void announce_departure() override { static_cast<void>(nobody()); }
   Pending sleep(Seconds) override { return nobody(); }
   bool is_done(const Pending&) override { return true; }
   Completion wait(Pending& pending) override { return wait_any({&pending, 1}); }
@@ -89,9 +91,9 @@ class WorkerAlone : public ::testing::Test {
     experiment.workload.batch = 16;
     experiment.workload.bucket_bytes = Bytes(4096);
     experiment.sync.algorithm = "sequential";
-    experiment.sync.over = "all-reduce";
+    experiment.sync.over = sync::Route::all_reduce;
     experiment.sync.collective = "ring";
-    experiment.sync.order = "rank";
+    experiment.sync.order = WorkerOrder::rank;
     experiment.placement.workers = {"here"};
     experiment.optimizer.momentum = 0.9;
     experiment.data.prefetch = prefetch;

@@ -82,7 +82,7 @@ Segment block_d(const std::string& name) {
                  {{"", MaxPool{3, 2}}}});
 }
 
-/// Figure 7: the rows and columns of three stand beside each other.
+/// Figure 7: the rows and columns of three in parallel.
 Segment block_e(const std::string& name) {
   const auto split = [&](Layers layers, const std::string& branch) {
     layers.push_back({"", Branches{{chain(name, {{branch + 'a', 384, Extent(1, 3)}}),

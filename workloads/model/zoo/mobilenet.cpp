@@ -7,7 +7,7 @@ namespace {
 
 Convolution pointwise(std::int64_t outputs) { return {.outputs = outputs, .kernel = 1, .bias = false}; }
 
-/// Each channel on its own.
+/// Each channel separately.
 Convolution depthwise(std::int64_t channels, std::int64_t stride) {
   return {
       .outputs = channels, .kernel = 3, .stride = stride, .padding = 1, .bias = false, .groups = channels};
@@ -25,8 +25,8 @@ Convolution first_convolution() {
 
 std::string feature(std::size_t index) { return "features." + std::to_string(index); }
 
-/// Widens the channels, looks at each alone, and narrows them again without ReLU. The sum with the input is
-/// there where both have the same shape. Source: Sandler et al. (2018), table 1.
+/// Widens the channels, convolves each separately, and narrows them again without ReLU. Adds the input if it
+/// has the same shape. Source: Sandler et al. (2018), table 1.
 Segment inverted_bottleneck(const std::string& name, std::int64_t inputs, std::int64_t outputs,
                             std::int64_t stride, std::int64_t expansion) {
   const std::int64_t width = inputs * expansion;
@@ -43,7 +43,7 @@ Segment inverted_bottleneck(const std::string& name, std::int64_t inputs, std::i
 
 }  // namespace
 
-/// Source: Howard et al. (2017), table 1; the last stride is 1, without which the table's sizes do not meet.
+/// Source: Howard et al. (2017), table 1; the last stride is 1, otherwise the table's sizes do not fit.
 Segments mobilenet_v1(const DatasetInfo& images) {
   struct Block {
     std::int64_t outputs;

@@ -1,5 +1,5 @@
-// The definitions behind model_catalog(), one file a family. Tensors are named as torchvision names them,
-// where it has the model.
+// The definitions behind model_catalog(), one file per family. Tensors have torchvision's names if it
+// has the model.
 #pragma once
 
 #include <utility>
@@ -31,7 +31,7 @@ Segments mobilenet_v1(const DatasetInfo& images);
 Segments mobilenet_v2(const DatasetInfo& images);
 Segments inception_v3(const DatasetInfo& images);
 
-/// Moves the layers behind the others.
+/// Appends the layers to the others.
 inline void append(Layers& layers, Layers more) {
   for (auto& layer : more) layers.push_back(std::move(layer));
 }

@@ -8,13 +8,13 @@
 namespace tandem::models {
 namespace {
 
-/// Without batch normalisation so many layers learn only from weights that keep the variance through ReLU.
+/// Without batch normalisation deep networks learn only with weights that keep the variance through ReLU.
 /// Source: He et al. (2015).
 const double gain_through_relu = std::sqrt(6.0);
 
 std::string feature(int index) { return "features." + std::to_string(index); }
 
-/// `convolutions`: how many each stage has before its max pooling.
+/// `convolutions`: number of convolutions of each stage before its max pooling.
 Segments vgg(const DatasetInfo& images, const std::array<int, 5>& convolutions, bool normalised) {
   Segments segments;
   int index = 0;  // torchvision counts layers with and without tensors

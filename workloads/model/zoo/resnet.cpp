@@ -7,7 +7,7 @@
 namespace tandem::models {
 namespace {
 
-/// From this side on images are photographs, which the first layers make four times smaller.
+/// Images of at least this side are photographs, which the first layers reduce to a quarter of the side.
 constexpr int photograph = 64;
 
 Convolution convolution_1x1(std::int64_t outputs, std::int64_t stride = 1) {
@@ -27,7 +27,7 @@ Layers basic_body(const std::string& name, std::int64_t width, std::int64_t stri
           {name + ".bn2", BatchNorm{}}};
 }
 
-/// A block among the others: `width` is that of its 3x3 convolutions.
+/// A later block of a stage: `width` is that of its 3x3 convolutions.
 struct BlockPlace {
   std::string name;
   std::int64_t width;
@@ -48,7 +48,7 @@ Layers basic_block(const BlockPlace& place) {
   return {{"", std::move(block)}};
 }
 
-/// 1x1, 3x3, and 1x1 to four times the width. The 3x3 has the stride, as everybody computes it since.
+/// 1x1, 3x3, and 1x1 to four times the width. The 3x3 has the stride, as in all later implementations.
 Layers bottleneck(const BlockPlace& place) {
   const std::string& name = place.name;
   Residual block{.body = {{name + ".conv1", convolution_1x1(place.width)},

@@ -1,0 +1,58 @@
+// Parts of catalogue entries that several algorithms share.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <type_traits>
+
+#include "policies/sync/common/gradient_worker.hpp"
+#include "policies/sync/policy.hpp"
+
+namespace tandem::sync {
+
+/// A factory for a server policy that is constructed from the setting.
+template <class Server>
+std::unique_ptr<ServerPolicy> make_server(const Setting& setting) {
+  return std::make_unique<Server>(setting);
+}
+
+/// A factory for a worker policy that is constructed from the setting, and the worker's index if it uses it.
+template <class Worker>
+std::unique_ptr<WorkerPolicy> make_worker(const Setting& setting, int worker) {
+  if constexpr (std::is_constructible_v<Worker, const Setting&, int>)
+    return std::make_unique<Worker>(setting, worker);
+  else
+    return std::make_unique<Worker>(setting);
+}
+
+/// Local steps of a round.
+inline int one_step(const Options&) { return 1; }
+inline int varying_steps(const Options&) { return 0; }
+/// As many as option "h" says.
+inline int h_steps(const Options& options) { return static_cast<int>(options.integer("h")); }
+
+/// Workers push the gradient of every step through the server, which decides in the order of arrival.
+template <class Server>
+Factory gradients_by_arrival() {
+  return {.payload = Payload::gradient,
+          .routes = {Route::server},
+          .timing_driven = true,
+          .steps_per_round = one_step,
+          .make_worker = make_worker<GradientWorker>,
+          .make_server = make_server<Server>};
+}
+
+/// A number of gradients or updates whose default is the number of workers.
+inline OptionSpec count_option(const std::string& name, const std::string& summary) {
+  return {.name = name,
+          .summary = summary + "; 0: the number of workers",
+          .default_value = std::int64_t{0},
+          .minimum = 0};
+}
+/// The value of a count_option.
+inline std::int64_t count_of(const Setting& setting, const std::string& option) {
+  const std::int64_t value = setting.options.integer(option);
+  return value == 0 ? setting.workers : value;
+}
+
+}  // namespace tandem::sync

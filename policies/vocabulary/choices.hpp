@@ -1,0 +1,130 @@
+// The choices of an experiment that the program decides by: enums, each with one table of the names that
+// files, JSON and messages use. Names of algorithms are not here: those are in catalogues.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <type_traits>
+
+namespace tandem {
+
+/// workload.math: sizes and costs only, or gradients, losses and accuracy.
+enum class Math : std::uint8_t { modelled, real };
+/// workload.non_finite: what happens after a loss or a gradient that is not finite.
+enum class OnNonFinite : std::uint8_t { stop, skip, ignore };
+/// workload.precision: how precisely a network computes. Parameters, gradients and losses are always fp32.
+/// tf32: as fp32, but GPUs may round the factors of products to 10 bits. bf16: activations, and what is
+/// multiplied, in bf16.
+enum class Precision : std::uint8_t { fp32, tf32, bf16 };
+/// sync.order: of the workers in an all-reduce.
+enum class WorkerOrder : std::uint8_t { topology, rank };
+/// sync.overlap: which passes overlap with the exchange of gradients.
+enum class OverlapMode : std::uint8_t { none, backward, both };
+/// data.source: each worker holds its shard in memory, or reads it through cache nodes.
+enum class DataSource : std::uint8_t { memory, storage };
+/// optimizer.kind.
+enum class OptimizerKind : std::uint8_t { sgd, adam, adamw };
+/// optimizer.update_at: who steps the model over a server.
+enum class UpdateSide : std::uint8_t { server, workers };
+/// optimizer.schedule: how the learning rate decays after its warm-up.
+enum class RateDecay : std::uint8_t { constant, step, cosine };
+/// run.devices: work takes as long as the platform says, or as long as this machine needs.
+enum class DeviceSpeed : std::uint8_t { emulated, native };
+/// run.device_messages: messages of a rank on a GPU pass through the memory of its host, or do not;
+/// automatic: they do not where the MPI reads the memory of GPUs.
+enum class DeviceMessages : std::uint8_t { automatic, staged, direct };
+/// physics.network: that of the platform file, or the calibrated one.
+enum class NetworkSource : std::uint8_t { platform, profile };
+/// physics.noise: native work takes its median time, or varies as measured.
+enum class NoiseSource : std::uint8_t { none, profile };
+
+namespace sync {
+/// sync.over: how workers exchange: through the parameter server, by an all-reduce among `members`, or each
+/// directly with the other `members`.
+enum class Route : std::uint8_t { server, all_reduce, peers };
+}  // namespace sync
+
+template <class Choice>
+struct ChoiceName {
+  Choice value;
+  std::string_view name;
+};
+
+/// The values of an enum with their names, in the order in which messages list them. Empty for other types.
+template <class Choice>
+inline constexpr std::array<ChoiceName<Choice>, 0> choice_names = {};
+
+template <>
+inline constexpr std::array<ChoiceName<Math>, 2> choice_names<Math> = {
+    {{Math::modelled, "modelled"}, {Math::real, "real"}}};
+template <>
+inline constexpr std::array<ChoiceName<OnNonFinite>, 3> choice_names<OnNonFinite> = {
+    {{OnNonFinite::stop, "stop"}, {OnNonFinite::skip, "skip"}, {OnNonFinite::ignore, "ignore"}}};
+template <>
+inline constexpr std::array<ChoiceName<Precision>, 3> choice_names<Precision> = {
+    {{Precision::fp32, "fp32"}, {Precision::tf32, "tf32"}, {Precision::bf16, "bf16"}}};
+template <>
+inline constexpr std::array<ChoiceName<WorkerOrder>, 2> choice_names<WorkerOrder> = {
+    {{WorkerOrder::topology, "topology"}, {WorkerOrder::rank, "rank"}}};
+template <>
+inline constexpr std::array<ChoiceName<OverlapMode>, 3> choice_names<OverlapMode> = {
+    {{OverlapMode::none, "none"}, {OverlapMode::backward, "backward"}, {OverlapMode::both, "both"}}};
+template <>
+inline constexpr std::array<ChoiceName<DataSource>, 2> choice_names<DataSource> = {
+    {{DataSource::memory, "memory"}, {DataSource::storage, "storage"}}};
+template <>
+inline constexpr std::array<ChoiceName<OptimizerKind>, 3> choice_names<OptimizerKind> = {
+    {{OptimizerKind::sgd, "sgd"}, {OptimizerKind::adam, "adam"}, {OptimizerKind::adamw, "adamw"}}};
+template <>
+inline constexpr std::array<ChoiceName<UpdateSide>, 2> choice_names<UpdateSide> = {
+    {{UpdateSide::server, "server"}, {UpdateSide::workers, "workers"}}};
+template <>
+inline constexpr std::array<ChoiceName<RateDecay>, 3> choice_names<RateDecay> = {
+    {{RateDecay::constant, "constant"}, {RateDecay::step, "step"}, {RateDecay::cosine, "cosine"}}};
+template <>
+inline constexpr std::array<ChoiceName<DeviceSpeed>, 2> choice_names<DeviceSpeed> = {
+    {{DeviceSpeed::emulated, "emulated"}, {DeviceSpeed::native, "native"}}};
+template <>
+inline constexpr std::array<ChoiceName<DeviceMessages>, 3> choice_names<DeviceMessages> = {
+    {{DeviceMessages::automatic, "auto"},
+     {DeviceMessages::staged, "staged"},
+     {DeviceMessages::direct, "direct"}}};
+template <>
+inline constexpr std::array<ChoiceName<NetworkSource>, 2> choice_names<NetworkSource> = {
+    {{NetworkSource::platform, "platform"}, {NetworkSource::profile, "profile"}}};
+template <>
+inline constexpr std::array<ChoiceName<NoiseSource>, 2> choice_names<NoiseSource> = {
+    {{NoiseSource::none, "none"}, {NoiseSource::profile, "profile"}}};
+template <>
+inline constexpr std::array<ChoiceName<sync::Route>, 3> choice_names<sync::Route> = {
+    {{sync::Route::server, "server"},
+     {sync::Route::all_reduce, "all-reduce"},
+     {sync::Route::peers, "peers"}}};
+
+template <class Type>
+concept NamedChoice = std::is_enum_v<Type> && !choice_names<Type>.empty();
+
+/// The name of a value.
+template <NamedChoice Choice>
+std::string to_text(Choice choice) {
+  for (const auto& [value, name] : choice_names<Choice>)
+    if (value == choice) return std::string(name);
+  return {};
+}
+
+/// The value of that name, if there is one.
+template <NamedChoice Choice>
+std::optional<Choice> parse_choice(std::string_view text) {
+  for (const auto& [value, name] : choice_names<Choice>)
+    if (name == text) return value;
+  return std::nullopt;
+}
+
+namespace sync {
+inline std::string to_text(Route route) { return tandem::to_text<Route>(route); }
+}  // namespace sync
+
+}  // namespace tandem

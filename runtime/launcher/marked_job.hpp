@@ -1,0 +1,40 @@
+// mpirun and every process of its job on this machine, which a variable in the environment marks, so that
+// none survives the launcher.
+#pragma once
+
+#include <signal.h>
+
+#include <string>
+#include <vector>
+
+#include "runtime/process/descriptor.hpp"
+#include "runtime/process/process.hpp"
+
+namespace tandem {
+
+class MarkedJob {
+ public:
+  /// Starts mpirun in a process group of its own, without standard input. It gets SIGTERM if this thread
+  /// ends. `blocked_signals`: those that it blocks. Errors: WorldError.
+  MarkedJob(const std::vector<std::string>& words, const sigset_t& blocked_signals);
+  /// Kills what is left of the job.
+  ~MarkedJob();
+  MarkedJob(const MarkedJob&) = delete;
+  MarkedJob& operator=(const MarkedJob&) = delete;
+
+  Process& mpirun() { return mpirun_; }
+  /// The read ends of the pipes from standard output and standard error; each may be taken once.
+  Descriptor take_output() { return std::move(output_.read_end); }
+  Descriptor take_errors() { return std::move(errors_.read_end); }
+  /// Kills mpirun and every process of this machine that has the mark, and waits, at most four seconds, until
+  /// they are gone.
+  void kill_all();
+
+ private:
+  std::string mark_;
+  Pipe output_;
+  Pipe errors_;
+  Process mpirun_;
+};
+
+}  // namespace tandem

@@ -1,0 +1,34 @@
+#include "runtime/mpi/emulated_units.hpp"
+
+#include <algorithm>
+
+namespace tandem {
+namespace {
+
+// A shorter delay disappears in the noise of timers.
+constexpr Seconds delay_that_counts(1e-3);
+
+}  // namespace
+
+bool EmulatedUnit::is_late() const { return behind_ > delay_that_counts; }
+
+void EmulatedUnit::begin(Seconds now) {
+  if (now <= free_at_ + delay_that_counts) return;
+  if (is_late()) ++missed_;
+  behind_ = Seconds(0);
+}
+
+Seconds EmulatedUnit::end(Seconds began, Seconds now, Seconds duration) {
+  const Seconds due = std::max(began, free_at_) - behind_ + duration;
+  behind_ = std::max(Seconds(0), now - due);
+  free_at_ = std::max(now, due);
+  return free_at_;
+}
+
+std::int64_t EmulatedUnits::missed_deadlines() const {
+  std::int64_t sum = device_.missed_deadlines() + concurrent_device_.missed_deadlines();
+  for (const auto& [number, disk] : disks_) sum += disk.missed_deadlines();
+  return sum;
+}
+
+}  // namespace tandem

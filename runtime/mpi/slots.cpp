@@ -1,0 +1,29 @@
+#include "runtime/mpi/slots.hpp"
+
+namespace tandem {
+
+std::uint32_t SlotTable::acquire(Slot::State state) {
+  std::uint32_t number = 0;
+  if (free_.empty()) {
+    number = static_cast<std::uint32_t>(slots_.size());
+    slots_.emplace_back();
+  } else {
+    number = free_.back();
+    free_.pop_back();
+  }
+  slots_[number].state = state;
+  return number;
+}
+
+void SlotTable::release(std::uint32_t number) {
+  Slot& slot = slots_[number];
+  slot.state = Slot::State::free;
+  slot.way = Slot::Way::none;
+  slot.outcome = Outcome::done;
+  slot.note = Note{};
+  slot.is_sleep = false;
+  slot.is_drain = false;
+  free_.push_back(number);
+}
+
+}  // namespace tandem

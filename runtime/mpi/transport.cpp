@@ -1,0 +1,465 @@
+#include "runtime/mpi/transport.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <string>
+
+#include "policies/vocabulary/check.hpp"
+#include "runtime/mpi/mpi_check.hpp"
+#include "runtime/mpi/wire.hpp"
+
+namespace tandem {
+namespace {
+
+/// What precedes the payload on a channel that carries notes, and between ranks of a node.
+struct Envelope {
+  Note note;
+  std::int64_t size;
+  std::int64_t place;  ///< of the payload in the memory that the node shares
+};
+constexpr auto envelope_size = static_cast<std::int64_t>(sizeof(Envelope));
+
+// Two tags for each channel, since a large payload follows its envelope as a message of its own.
+int tag_of(Channel channel) { return 2 * channel.number(); }
+int payload_tag_of(Channel channel) { return 2 * channel.number() + 1; }
+
+// The channels of the two highest streams are the context's own.
+constexpr Channel control_channel{.stream = Channel::most_streams - 2};
+
+std::uint64_t key_of(Rank peer, Channel channel) {
+  return static_cast<std::uint64_t>(peer) << 32U | static_cast<std::uint32_t>(channel.number());
+}
+
+}  // namespace
+
+/// What ranks tell each other about messages and themselves.
+struct Transport::Control {
+  enum class What : std::int32_t {
+    withdraw,   ///< can this message of mine still be thrown away?
+    withdrawn,  ///< it will be
+    met,        ///< a receive has met it
+    departed    ///< the sender leaves
+  };
+  What what;
+  Channel channel;
+  std::int64_t number = 0;
+  std::int64_t size = 0;
+};
+
+Transport::Transport(MPI_Comm all, SlotTable& slots, NodeMemoryPath& node, DeviceStaging& staging,
+                     HostTime& time)
+    : all_(all), slots_(slots), node_(node), staging_(staging), time_(time) {
+  check_mpi(MPI_Comm_rank(all_, &rank_), "MPI_Comm_rank");
+  check_mpi(MPI_Comm_size(all_, &size_), "MPI_Comm_size");
+}
+
+std::byte* Transport::staging_of(Slot& slot) {
+  if (!slot.staging)
+    slot.staging = std::make_unique<std::byte[]>(sizeof(Envelope) + NodeMemoryPath::packed_limit());
+  return slot.staging.get();
+}
+
+std::byte* Transport::scratch(Bytes size) {
+  const auto needed = static_cast<std::size_t>(size.count());
+  if (scratch_.empty() || scratch_.back().size() < needed)
+    scratch_.emplace_back(scratch_.empty() ? needed : std::max(needed, 2 * scratch_.back().size()));
+  return scratch_.back().data();
+}
+
+/// Whether messages of the channel begin with an envelope: for sender and receiver alike.
+bool Transport::has_envelope(Channel channel, Rank peer) const {
+  return channel.carries_note || node_.reaches(peer);
+}
+
+std::int64_t& Transport::sent_on(Rank to, Channel channel) { return sent_[key_of(to, channel)]; }
+
+IncomingChannel& Transport::incoming_on(Rank from, Channel channel) {
+  return incoming_[key_of(from, channel)];
+}
+
+Pending Transport::ended_at_once(Outcome outcome) {
+  const auto number = slots_.acquire(Slot::State::done);
+  slots_[number].outcome = outcome;
+  return Pending(number);
+}
+
+// ---- Sending ----
+
+Pending Transport::send(Rank to, Channel channel, Slice slice, const Note& note) {
+  TANDEM_CHECK(to >= 0 && to < size_ && channel.number() >= 0 && slice.size >= Bytes(0), "to", to, "channel",
+               channel.number(), "bytes", slice.size.count());
+  if (!departed_.empty()) {
+    TANDEM_CHECK(!departed_.contains(rank_), "rank", rank_, "has announced its departure, and sends to", to);
+    if (departed_.contains(to)) return ended_at_once(Outcome::peer_left);
+  }
+  if (slice.data == nullptr) slice.data = scratch(slice.size);
+  const auto number = slots_.acquire(Slot::State::messages);
+  Slot& slot = slots_[number];
+  slot.way = Slot::Way::send;
+  slot.peer = to;
+  slot.channel = channel;
+  slot.slice = slice;
+  slot.number = ++sent_on(to, channel);
+  const std::int64_t size = slice.size.count();
+  const bool enveloped = has_envelope(channel, to);
+  const bool packed = enveloped && size <= node_.packed_most(to);
+  const bool staged = staging_.is_needed(slice, packed);
+  // Where MPI reads the payload; a packed one is copied behind its envelope.
+  std::byte* payload = slice.data;
+  if (staged) {
+    slot.block = staging_.take(packed ? envelope_size + size : size);
+    payload = slot.block.data() + (packed ? envelope_size : 0);
+  }
+  Parts parts{payload, size};
+  const bool may_share = enveloped && !packed && !staging_.is_of_device(slice);
+  const std::int64_t place = may_share ? node_.reserve(to, slice.size) : NodeMemoryPath::none;
+  if (enveloped) {
+    std::byte* const head = staged && packed ? slot.block.data() : staging_of(slot);
+    const Envelope envelope{channel.carries_note ? note : Note{}, size, place};
+    std::memcpy(head, &envelope, sizeof(envelope));
+    if (packed && !staged) std::copy_n(slice.data, size, head + envelope_size);
+    const bool follows = !packed && place == NodeMemoryPath::none;
+    parts = follows ? Parts{head, envelope_size, payload, size}
+                    : Parts{head, envelope_size + (packed ? size : 0)};
+  }
+  const int tag = tag_of(channel);
+  const DeviceCopies::Route route{to, tag};
+  DeviceCopies& copies = staging_.copies();
+  if (!staged && !copies.is_leaving(route)) {
+    start(number, to, tag, parts);
+  } else {
+    ++slot.open_messages;  // until it has started
+    const auto then = [=, this] {
+      start(number, to, tag, parts);
+      --slots_[number].open_messages;
+    };
+    staged ? copies.out(payload, slice.data, size, route, then) : copies.behind(route, then);
+  }
+  // The receiver, which has the envelope by now, takes what is there while the rest is put.
+  if (place != NodeMemoryPath::none) node_.memory().put(place, slice.data, size);
+  return Pending(number);
+}
+
+void Transport::watch(std::uint32_t slot, MPI_Request request) {
+  ++slots_[slot].open_messages;
+  requests_.push_back(request);
+  owners_.push_back(slot);
+}
+
+void Transport::start(std::uint32_t number, Rank to, int tag, const Parts& parts) {
+  watch(number, start_send(all_, to, tag, parts.first, parts.first_size));
+  if (parts.second != nullptr) watch(number, start_send(all_, to, tag + 1, parts.second, parts.second_size));
+}
+
+// ---- Receiving ----
+
+Pending Transport::receive(Rank from, Channel channel, Slice slice) {
+  TANDEM_CHECK(from >= 0 && from < size_ && channel.number() >= 0 && slice.size >= Bytes(0), "from", from,
+               "channel", channel.number(), "bytes", slice.size.count());
+  if (!departed_.empty() && departed_.contains(from) && !is_on_its_way(from, channel))
+    return ended_at_once(Outcome::peer_left);
+  if (slice.data == nullptr) slice.data = scratch(slice.size);
+  const std::int64_t size = slice.size.count();
+  const auto number = slots_.acquire(Slot::State::messages);
+  Slot& slot = slots_[number];
+  slot.way = Slot::Way::receive;
+  slot.peer = from;
+  slot.channel = channel;
+  slot.slice = slice;
+  IncomingChannel& incoming = incoming_on(from, channel);
+  ++incoming.posted;
+  if (has_envelope(channel, from)) {
+    slot.stream = &incoming;
+    incoming.unresolved.push_back(number);
+    slot.payload_tag = payload_tag_of(channel);
+    const auto most = envelope_size + std::min(node_.packed_most(from), size);
+    if (staging_.is_needed(slice, true)) slot.block = staging_.take(most);
+    slot.head = slot.block.empty() ? staging_of(slot) : slot.block.data();
+    watch(number, start_receive(all_, from, tag_of(channel), slot.head, most));
+  } else {
+    std::byte* const place = arrival_place(slot, size, /*by_host=*/false);
+    watch(number, start_receive(all_, from, tag_of(channel), place, size));
+  }
+  if (!incoming.withdrawn.empty()) drain(from, channel, incoming);
+  return Pending(number);
+}
+
+/// Where MPI, or the host, may write what comes into the slot's memory.
+std::byte* Transport::arrival_place(Slot& slot, std::int64_t size, bool by_host) {
+  if (!staging_.is_needed({Bytes(size), slot.slice.data}, by_host)) return slot.slice.data;
+  slot.block = staging_.take(size);
+  slot.landing = slot.block.data();
+  slot.landed = Slot::unknown_size;
+  return slot.landing;
+}
+
+void Transport::land(Slot& slot, const std::byte* pinned, std::int64_t size) {
+  if (size == 0) return slot.end();
+  staging_.copies().in(slot.slice.data, pinned, size, [&slot] { slot.end(); });
+}
+
+void Transport::message_ended(std::uint32_t number) {
+  Slot& slot = slots_[number];
+  --slot.open_messages;
+  if (slot.stream == nullptr) {
+    if (slot.open_messages > 0) return;
+    return slot.landing == nullptr ? slot.end() : land(slot, slot.landing, slot.landed);
+  }
+  // Envelopes match in order but may end out of order; payloads must be asked for in order.
+  slot.has_envelope = true;
+  auto& unresolved = slot.stream->unresolved;
+  while (!unresolved.empty() && slots_[unresolved.front()].has_envelope) {
+    const std::uint32_t next = unresolved.front();
+    unresolved.erase(unresolved.begin());
+    resolve(next);
+  }
+}
+
+void Transport::resolve(std::uint32_t number) {
+  Slot& slot = slots_[number];
+  slot.stream = nullptr;
+  slot.has_envelope = false;
+  Envelope envelope;
+  std::memcpy(&envelope, slot.head, sizeof(envelope));
+  slot.note = envelope.note;
+  if (envelope.size > slot.slice.size.count())
+    throw WorldError("a message of " + std::to_string(envelope.size) + " bytes came from rank " +
+                     std::to_string(slot.peer) + " where at most " + std::to_string(slot.slice.size.count()) +
+                     " were expected");
+  if (envelope.size > node_.packed_most(slot.peer)) {
+    const bool is_on_node = envelope.place != NodeMemoryPath::none;
+    std::byte* const place = arrival_place(slot, envelope.size, is_on_node);
+    if (is_on_node) {
+      time_.restart();
+      node_.memory().take(slot.peer, envelope.place, place, envelope.size,
+                          [this] { time_.pause(std::nullopt, /*only_deadline=*/true); });
+      return slot.landing == nullptr ? slot.end() : land(slot, slot.landing, envelope.size);
+    }
+    watch(number, start_receive(all_, slot.peer, slot.payload_tag, place, envelope.size));
+    return;
+  }
+  if (!slot.block.empty()) return land(slot, slot.head + envelope_size, envelope.size);
+  std::copy_n(slot.head + envelope_size, envelope.size, slot.slice.data);
+  slot.end();
+}
+
+// ---- Progress ----
+
+bool Transport::advance() {
+  if (requests_.empty()) return false;
+  if (ended_.size() < requests_.size()) {
+    ended_.resize(2 * requests_.size());
+    statuses_.resize(ended_.size());
+  }
+  int count = 0;
+  const int code = MPI_Testsome(static_cast<int>(requests_.size()), requests_.data(), &count, ended_.data(),
+                                statuses_.data());
+  if (code == MPI_ERR_IN_STATUS)
+    for (int i = 0; i < count; ++i) check_mpi(statuses_[static_cast<std::size_t>(i)].MPI_ERROR, "message");
+  check_mpi(code, "MPI_Testsome");
+  if (count == 0 || count == MPI_UNDEFINED) return false;
+
+  for (int i = 0; i < count; ++i) {
+    Slot& slot = slots_[owners_[static_cast<std::size_t>(ended_[static_cast<std::size_t>(i)])]];
+    if (slot.landing != nullptr && slot.landed == Slot::unknown_size)
+      slot.landed = size_of(statuses_[static_cast<std::size_t>(i)]);
+  }
+  ended_owners_.clear();
+  std::size_t kept = 0;
+  for (std::size_t i = 0; i < requests_.size(); ++i) {
+    if (requests_[i] == MPI_REQUEST_NULL) {
+      ended_owners_.push_back(owners_[i]);
+      continue;
+    }
+    requests_[kept] = requests_[i];
+    owners_[kept] = owners_[i];
+    ++kept;
+  }
+  requests_.resize(kept);
+  owners_.resize(kept);
+  for (const auto number : ended_owners_) message_ended(number);
+  return true;
+}
+
+// ---- Withdrawing and leaving ----
+
+void Transport::cancel(std::uint32_t number) {
+  Slot& slot = slots_[number];
+  if (slot.way == Slot::Way::receive) {
+    if (withdraw_receive(number)) slot.outcome = Outcome::cancelled;
+  } else if (slot.way == Slot::Way::send && !slot.awaits_verdict) {
+    slot.outcome = Outcome::cancelled;
+    ask_to_withdraw(number);
+  }
+}
+
+/// The slot's outcome says what becomes of it if the receiver agrees.
+void Transport::ask_to_withdraw(std::uint32_t number) {
+  Slot& slot = slots_[number];
+  slot.awaits_verdict = true;
+  ++slot.open_messages;
+  tell(slot.peer, {Control::What::withdraw, slot.channel, slot.number, slot.slice.size.count()});
+}
+
+void Transport::tell(Rank to, const Control& control) const {
+  // Small enough for MPI to take it at once.
+  check_mpi(MPI_Send(&control, sizeof(control), MPI_BYTE, to, tag_of(control_channel), all_), "MPI_Send");
+}
+
+bool Transport::hear_control() {
+  bool heard = false;
+  for (;;) {
+    int is_there = 0;
+    MPI_Status status;
+    check_mpi(MPI_Iprobe(MPI_ANY_SOURCE, tag_of(control_channel), all_, &is_there, &status), "MPI_Iprobe");
+    if (is_there == 0) break;
+    Control control{};
+    check_mpi(MPI_Recv(&control, sizeof(control), MPI_BYTE, status.MPI_SOURCE, tag_of(control_channel), all_,
+                       MPI_STATUS_IGNORE),
+              "MPI_Recv");
+    hear(status.MPI_SOURCE, control);
+    heard = true;
+  }
+  release_drains();
+  return heard;
+}
+
+void Transport::hear(Rank from, const Control& control) {
+  switch (control.what) {
+    case Control::What::withdraw:
+      return answer_withdrawal(from, control);
+    case Control::What::withdrawn:
+    case Control::What::met:
+      return hear_verdict(from, control);
+    case Control::What::departed:
+      return hear_departure(from);
+  }
+}
+
+void Transport::answer_withdrawal(Rank from, const Control& question) {
+  IncomingChannel& incoming = incoming_on(from, question.channel);
+  const bool is_met = question.number <= incoming.posted;
+  Control answer = question;
+  answer.what = is_met ? Control::What::met : Control::What::withdrawn;
+  tell(from, answer);
+  if (is_met) return;
+  const IncomingChannel::Withdrawn message{question.number, question.size};
+  const auto behind =
+      std::ranges::upper_bound(incoming.withdrawn, message.number, {}, &IncomingChannel::Withdrawn::number);
+  incoming.withdrawn.insert(behind, message);
+  drain(from, question.channel, incoming);
+}
+
+/// Receives the withdrawn messages that come next.
+void Transport::drain(Rank from, Channel channel, IncomingChannel& incoming) {
+  while (!incoming.withdrawn.empty() && incoming.withdrawn.front().number == incoming.posted + 1) {
+    const IncomingChannel::Withdrawn message = incoming.withdrawn.front();
+    incoming.withdrawn.erase(incoming.withdrawn.begin());
+    const auto number = receive(from, channel, {Bytes(message.size)}).release();
+    Slot& slot = slots_[number];
+    slot.is_drain = true;
+    slot.number = message.number;
+    incoming.drains.push_back(number);
+    drains_.push_back(number);
+  }
+}
+
+void Transport::release_drains() {
+  std::erase_if(drains_, [this](std::uint32_t number) {
+    const Slot& slot = slots_[number];
+    if (slot.state != Slot::State::done) return false;
+    std::erase(incoming_on(slot.peer, slot.channel).drains, number);
+    slots_.release(number);
+    return true;
+  });
+}
+
+void Transport::hear_verdict(Rank from, const Control& verdict) {
+  for (std::uint32_t number = 0; number < slots_.size(); ++number) {
+    Slot& slot = slots_[number];
+    if (!slot.awaits_verdict || slot.peer != from || slot.channel != verdict.channel ||
+        slot.number != verdict.number)
+      continue;
+    slot.awaits_verdict = false;
+    if (verdict.what == Control::What::met) slot.outcome = Outcome::done;
+    return message_ended(number);
+  }
+}
+
+/// True: no message will meet the receive, which has ended. A receive that a message has met stays as it is.
+bool Transport::withdraw_receive(std::uint32_t number) {
+  Slot& slot = slots_[number];
+  IncomingChannel& incoming = incoming_on(slot.peer, slot.channel);
+  // Receives of withdrawn messages behind it would take what this one leaves.
+  std::vector<IncomingChannel::Withdrawn> put_back;
+  for (const std::uint32_t behind : std::vector(incoming.drains.rbegin(), incoming.drains.rend())) {
+    const IncomingChannel::Withdrawn message{slots_[behind].number, slots_[behind].slice.size.count()};
+    if (cancel_request(behind)) put_back.push_back(message);
+  }
+  for (const auto& message : put_back) incoming.withdrawn.insert(incoming.withdrawn.begin(), message);
+  const bool is_withdrawn = cancel_request(number);
+  drain(slot.peer, slot.channel, incoming);
+  return is_withdrawn;
+}
+
+/// Of a receive. False: a message has met it.
+bool Transport::cancel_request(std::uint32_t number) {
+  Slot& slot = slots_[number];
+  const auto found = std::ranges::find(owners_, number);
+  if (slot.state != Slot::State::messages || found == owners_.end()) return false;
+  if (has_envelope(slot.channel, slot.peer) && (slot.stream == nullptr || slot.has_envelope)) return false;
+  const auto index = found - owners_.begin();
+  MPI_Request& request = requests_[static_cast<std::size_t>(index)];
+  check_mpi(MPI_Cancel(&request), "MPI_Cancel");
+  int has_ended = 0;
+  int is_cancelled = 0;
+  MPI_Status status;
+  check_mpi(MPI_Test(&request, &has_ended, &status), "MPI_Test");
+  if (has_ended == 0) return false;  // its message is on its way
+  requests_.erase(requests_.begin() + index);
+  owners_.erase(found);
+  check_mpi(MPI_Test_cancelled(&status, &is_cancelled), "MPI_Test_cancelled");
+  if (is_cancelled == 0) {
+    if (slot.landing != nullptr && slot.landed == Slot::unknown_size) slot.landed = size_of(status);
+    message_ended(number);
+    return false;
+  }
+  IncomingChannel& incoming = incoming_on(slot.peer, slot.channel);
+  --incoming.posted;
+  std::erase(incoming.unresolved, number);
+  slot.stream = nullptr;
+  slot.open_messages = 0;
+  slot.end();
+  return true;
+}
+
+/// Whether MPI holds a message that no receive has met. Pre: no receive is posted for it.
+bool Transport::is_on_its_way(Rank from, Channel channel) const {
+  int is_there = 0;
+  check_mpi(MPI_Iprobe(from, tag_of(channel), all_, &is_there, MPI_STATUS_IGNORE), "MPI_Iprobe");
+  return is_there != 0;
+}
+
+void Transport::announce_departure() {
+  for (Rank other = 0; other < size_; ++other)
+    if (other != rank_) tell(other, {Control::What::departed, {}});
+  hear_departure(rank_);
+}
+
+/// MPI delivers in the order of sending: all messages that the rank had sent are here.
+void Transport::hear_departure(Rank who) {
+  departed_.insert(who);
+  const bool is_own = who == rank_;
+  for (std::uint32_t number = 0; number < slots_.size(); ++number) {
+    Slot& slot = slots_[number];
+    if (slot.state != Slot::State::messages || slot.is_drain) continue;
+    if (slot.way == Slot::Way::receive && (is_own || slot.peer == who)) {
+      if (withdraw_receive(number)) slot.outcome = is_own ? Outcome::cancelled : Outcome::peer_left;
+    } else if (slot.way == Slot::Way::send && slot.peer == who && !slot.awaits_verdict) {
+      slot.outcome = Outcome::peer_left;
+      ask_to_withdraw(number);
+    }
+  }
+}
+
+}  // namespace tandem

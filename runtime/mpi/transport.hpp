@@ -1,0 +1,121 @@
+// Messages of the context on MPI: how a note travels with its payload, which of them MPI, the node's memory
+// or pinned memory carries, and how messages are withdrawn and ranks leave. There is no progress thread.
+#pragma once
+
+#include <mpi.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <set>
+#include <unordered_map>
+#include <vector>
+
+#include "runtime/mpi/device_staging.hpp"
+#include "runtime/mpi/host_time.hpp"
+#include "runtime/mpi/node_memory_path.hpp"
+#include "runtime/mpi/slots.hpp"
+
+namespace tandem {
+
+/// Of one (sender, channel), at the receiver.
+struct IncomingChannel {
+  /// A message that its sender has withdrawn, and that is to be received and thrown away.
+  struct Withdrawn {
+    std::int64_t number;
+    std::int64_t size;
+  };
+  /// Receives with an envelope, in the order of their posting; their payloads keep that order. Few: a deque
+  /// would allocate again and again.
+  std::vector<std::uint32_t> unresolved;
+  std::int64_t posted = 0;            ///< receives, without those cancelled: message n meets the n-th of them
+  std::vector<Withdrawn> withdrawn;   ///< no receive is posted for these yet
+  std::vector<std::uint32_t> drains;  ///< receives of withdrawn messages, in their order
+};
+
+/// Withdrawing a send takes a question to its receiver, which answers when it next waits: the receiver throws
+/// the message away if it has posted no receive for it. The wait for a withdrawn send ends once MPI no longer
+/// reads its memory, for which the receiver must have received the messages before it. Errors: WorldError
+/// with MPI's text from every operation.
+class Transport {
+ public:
+  /// All of these must outlive this object. `all` belongs to the context alone.
+  Transport(MPI_Comm all, SlotTable& slots, NodeMemoryPath& node, DeviceStaging& staging, HostTime& time);
+  Transport(const Transport&) = delete;
+  Transport& operator=(const Transport&) = delete;
+
+  Rank rank() const { return rank_; }
+  int size() const { return size_; }
+
+  Pending send(Rank to, Channel channel, Slice slice, const Note& note);
+  Pending receive(Rank from, Channel channel, Slice slice);
+  /// The slot's operation lasts until this request has ended, and all others that were watched for it.
+  void watch(std::uint32_t slot, MPI_Request request);
+  bool has_requests() const { return !requests_.empty(); }
+  /// Lets MPI work and takes note of what has ended. True if something had.
+  bool advance();
+
+  /// Memory for payloads that are never read.
+  std::byte* scratch(Bytes size);
+
+  /// See Context::cancel. Pre: the slot is one of a message that has not ended.
+  void cancel(std::uint32_t number);
+  /// See Context::announce_departure. Pre: nothing is on its way out of the device.
+  void announce_departure();
+  /// Handles the control messages of other ranks about withdrawn messages and departures. True if there was
+  /// one. As expensive as a poll for messages, so for idle ranks only.
+  bool hear_control();
+
+ private:
+  /// A send as one message or two, of which the second has the next tag.
+  struct Parts {
+    const std::byte* first;
+    std::int64_t first_size;
+    const std::byte* second = nullptr;
+    std::int64_t second_size = 0;
+  };
+  struct Control;
+
+  bool has_envelope(Channel channel, Rank peer) const;
+  std::byte* staging_of(Slot& slot);
+  std::int64_t& sent_on(Rank to, Channel channel);
+  IncomingChannel& incoming_on(Rank from, Channel channel);
+  void start(std::uint32_t number, Rank to, int tag, const Parts& parts);
+  std::byte* arrival_place(Slot& slot, std::int64_t size, bool by_host);
+  void land(Slot& slot, const std::byte* pinned, std::int64_t size);
+  void message_ended(std::uint32_t number);
+  void resolve(std::uint32_t number);
+
+  Pending ended_at_once(Outcome outcome);
+  bool is_on_its_way(Rank from, Channel channel) const;
+  void tell(Rank to, const Control& control) const;
+  void hear(Rank from, const Control& control);
+  void ask_to_withdraw(std::uint32_t number);
+  void answer_withdrawal(Rank from, const Control& question);
+  void hear_verdict(Rank from, const Control& verdict);
+  void hear_departure(Rank who);
+  bool withdraw_receive(std::uint32_t number);
+  bool cancel_request(std::uint32_t number);
+  void drain(Rank from, Channel channel, IncomingChannel& incoming);
+  void release_drains();
+
+  MPI_Comm all_;
+  SlotTable& slots_;
+  NodeMemoryPath& node_;
+  DeviceStaging& staging_;
+  HostTime& time_;
+  Rank rank_ = 0;
+  int size_ = 0;
+
+  std::vector<MPI_Request> requests_;  ///< in flight, in the order of their posting
+  std::vector<std::uint32_t> owners_;  ///< slot of each request
+  std::vector<int> ended_;             ///< room for MPI_Testsome
+  std::vector<MPI_Status> statuses_;
+  std::vector<std::uint32_t> ended_owners_;
+  std::unordered_map<std::uint64_t, IncomingChannel> incoming_;
+  std::unordered_map<std::uint64_t, std::int64_t> sent_;  ///< messages by receiver and channel
+  std::vector<std::vector<std::byte>> scratch_;  ///< the last one is the largest; older ones may be in flight
+  std::set<Rank> departed_;
+  std::vector<std::uint32_t> drains_;  ///< that have not ended
+};
+
+}  // namespace tandem

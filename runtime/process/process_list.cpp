@@ -1,0 +1,49 @@
+#include "runtime/process/process_list.hpp"
+
+#include <signal.h>
+
+#include <algorithm>
+#include <charconv>
+#include <chrono>
+#include <fstream>
+#include <iterator>
+#include <thread>
+
+namespace tandem {
+
+namespace fs = std::filesystem;
+
+std::vector<pid_t> processes_where(const std::function<bool(const fs::path&)>& matches) {
+  std::vector<pid_t> found;
+  std::error_code ignored;
+  for (const auto& entry : fs::directory_iterator("/proc", ignored)) {
+    const std::string name = entry.path().filename();
+    pid_t process = 0;
+    const auto [rest, error] = std::from_chars(name.data(), name.data() + name.size(), process);
+    if (error != std::errc() || rest != name.data() + name.size()) continue;
+    if (matches(entry.path())) found.push_back(process);
+  }
+  return found;
+}
+
+std::vector<pid_t> processes_with_variable(const std::string& variable) {
+  return processes_where([&](const fs::path& folder) {
+    std::ifstream file(folder / "environ", std::ios::binary);
+    const std::string environment{std::istreambuf_iterator<char>(file), {}};
+    return environment.find(variable) != std::string::npos;
+  });
+}
+
+bool kill_until_none(const std::function<std::vector<pid_t>()>& find, Seconds limit) {
+  using namespace std::chrono_literals;
+  const auto end = std::chrono::steady_clock::now() + std::chrono::duration<double>(limit.count());
+  for (auto pause = 1ms;; pause = std::min<std::chrono::milliseconds>(2 * pause, 50ms)) {
+    const auto left = find();
+    if (left.empty()) return true;
+    if (std::chrono::steady_clock::now() > end) return false;
+    for (const pid_t process : left) kill(process, SIGKILL);
+    std::this_thread::sleep_for(pause);
+  }
+}
+
+}  // namespace tandem

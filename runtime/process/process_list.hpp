@@ -1,0 +1,25 @@
+// Finds processes of this machine that are not our children, and kills them.
+#pragma once
+
+#include <sys/types.h>
+
+#include <filesystem>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "policies/vocabulary/units.hpp"
+
+namespace tandem {
+
+/// Processes for whose folder in /proc `matches` returns true. A process may end between the check and the
+/// return.
+std::vector<pid_t> processes_where(const std::function<bool(const std::filesystem::path& folder)>& matches);
+
+/// Processes of this user that have the variable "NAME=VALUE" in their environment.
+std::vector<pid_t> processes_with_variable(const std::string& variable);
+
+/// Kills what `find` returns until it returns nothing. False if processes are left after `limit`.
+bool kill_until_none(const std::function<std::vector<pid_t>()>& find, Seconds limit);
+
+}  // namespace tandem

@@ -1,0 +1,11 @@
+// Where the running program lies.
+#pragma once
+
+#include <filesystem>
+
+namespace tandem {
+
+/// Absolute path of this program. Errors: WorldError when the system does not report it.
+std::filesystem::path running_program();
+
+}  // namespace tandem

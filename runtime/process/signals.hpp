@@ -1,0 +1,49 @@
+// Signals that ask a program to end, held back while it has processes or devices to clean up.
+#pragma once
+
+#include <signal.h>
+
+#include <initializer_list>
+#include <optional>
+
+#include "runtime/process/descriptor.hpp"
+
+namespace tandem {
+
+/// Blocks signals in this thread, except those that this process ignores (nohup, for example). The destructor
+/// restores the mask, and a signal that is still pending is then delivered.
+class BlockedSignals {
+ public:
+  explicit BlockedSignals(std::initializer_list<int> signals);
+  ~BlockedSignals();
+  BlockedSignals(const BlockedSignals&) = delete;
+  BlockedSignals& operator=(const BlockedSignals&) = delete;
+
+  const sigset_t& blocked() const { return blocked_; }
+  /// The mask before, which programs that are started meanwhile should have.
+  const sigset_t& mask_before() const { return mask_before_; }
+  bool any_pending() const;
+
+ private:
+  sigset_t blocked_{};
+  sigset_t mask_before_{};
+};
+
+/// Blocks signals and returns them one by one instead.
+class SignalReader {
+ public:
+  /// Errors: WorldError when the system has no descriptor left.
+  explicit SignalReader(std::initializer_list<int> signals);
+
+  /// To poll.
+  int descriptor() const { return descriptor_.number(); }
+  const sigset_t& mask_before() const { return signals_.mask_before(); }
+  /// The next signal that has arrived, if any. Does not block.
+  std::optional<int> next() const;
+
+ private:
+  BlockedSignals signals_;
+  Descriptor descriptor_;
+};
+
+}  // namespace tandem

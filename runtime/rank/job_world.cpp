@@ -1,0 +1,128 @@
+#include "runtime/rank/job_world.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "runtime/gpu/device_collective.hpp"
+#include "runtime/mpi/cpu_wait.hpp"
+#include "runtime/mpi/cuda_aware.hpp"
+#include "runtime/mpi/mpi_check.hpp"
+#include "runtime/mpi/wire.hpp"
+#include "runtime/rank/journal_wire.hpp"
+#include "runtime/rank/other_load.hpp"
+#include "workloads/cost/slowdown.hpp"
+#include "workloads/records/recording_context.hpp"
+#include "workloads/roles/run_role.hpp"
+
+namespace tandem {
+namespace {
+
+std::string machine_name() {
+  char name[MPI_MAX_PROCESSOR_NAME];
+  int length = 0;
+  check_mpi(MPI_Get_processor_name(name, &length), "MPI_Get_processor_name");
+  return {name, static_cast<std::size_t>(length)};
+}
+
+}  // namespace
+
+MpiSetting emulated_setting(const Job& job, Rank rank) {
+  if (!job.roster().has(rank)) return {};
+  const auto& disks = job.devices().host_of(rank).disks;
+  return {.emulated =
+              [model = job.devices().cost_model(rank), slow = Slowdown(job.spec().experiment, rank)](
+                  const Work& work) mutable { return std::optional(model.price(work) * slow.next(work)); },
+          .emulated_disk = [&disks](int disk, const DiskAccess& access, bool write) -> std::optional<Seconds> {
+            const auto& priced = disks.at(static_cast<std::size_t>(disk));
+            return access.size / (write ? priced.write_rate : priced.read_rate);
+          }};
+}
+
+MpiSetting native_setting(const Job& job, ComputeDevice* device, bool shares_node) {
+  MpiSetting setting{.device = device};
+  setting.direct_messages =
+      messages_are_direct(job.spec().experiment.run.device_messages, mpi_reads_device_memory());
+  setting.collective =
+      make_device_collective(MPI_COMM_WORLD, device == nullptr ? std::nullopt : device->libtorch_gpu());
+  if (shares_node) setting.node_memory = std::make_shared<NodeMemory>(MPI_COMM_WORLD);
+  return setting;
+}
+
+MpiSetting job_setting(const Job& job, Rank rank, ComputeDevice* device, const std::string& cluster) {
+  if (!job.devices().are_emulated()) return native_setting(job, device, cluster.empty());
+  MpiSetting setting = emulated_setting(job, rank);
+  if (cluster.empty()) setting.node_memory = std::make_shared<NodeMemory>(MPI_COMM_WORLD);
+  return setting;
+}
+
+nlohmann::json describe_physics(const Job& job, const std::string& cluster, const MpiSetting& setting,
+                                MPI_Comm communicator) {
+  const std::string host = host_device().name();
+  const auto machines = gather_texts(communicator, machine_name());
+  const auto devices = gather_texts(communicator, setting.device == nullptr ? host : setting.device->name());
+  nlohmann::json physics = {{"network", "real"},
+                            {"machines", machines},
+                            {"devices", to_text(job.spec().experiment.run.devices)},
+                            {"computed_on", devices}};
+  if (!cluster.empty()) {
+    physics["network"] = "emulated cluster";
+    physics["cluster"] = nlohmann::json::parse(cluster);
+  }
+  if (setting.node_memory) physics["node_memory_message_bytes"] = setting.node_memory->largest();
+  if (std::ranges::all_of(devices, [&](const auto& device) { return device == host; })) return physics;
+  physics["device_messages"] = setting.direct_messages ? "direct" : "staged";
+  const AllReducePlan* plan = job.exchange().all_reduce();
+  if (plan == nullptr || std::ranges::count(plan->collectives, native_all_reduce) == 0) return physics;
+  const bool by_devices = setting.collective && setting.collective->can(job.roster().workers());
+  physics["native_sums"] = by_devices ? "NCCL" : "MPI";
+  return physics;
+}
+
+double share_of_others(const OtherLoad& others, MPI_Comm communicator) {
+  double ours_s = others.own().count();
+  check_mpi(MPI_Allreduce(MPI_IN_PLACE, &ours_s, 1, MPI_DOUBLE, MPI_SUM, communicator), "MPI_Allreduce");
+  return others.share(Seconds(ours_s)).value_or(0.0);
+}
+
+JobRun run_job(const Job& job, MpiContext& context, MPI_Comm communicator, bool operations, bool decisions) {
+  const Seconds waited_before = cpu_wait().value_or(Seconds(0));
+  const OtherLoad others;
+  Journal journal;
+  journal.keep_decisions = decisions;
+  if (operations) {
+    context.watch_copies([&](const MpiContext::DeviceCopy& copy) {
+      journal.operations.push_back(
+          record_of_copy(context.rank(), copy.out, copy.bytes, copy.start, copy.end));
+    });
+    RecordingContext recording(context, journal.operations);
+    run_role(job, recording, journal);
+    context.watch_copies({});
+  } else {
+    run_role(job, context, journal);
+  }
+  const double own_end = context.now().count();
+  journal.missed_deadlines = context.late_devices();
+  journal.cpu_wait = cpu_wait().value_or(Seconds(0)) - waited_before;
+  // Ranks that end early wait here without using a core, unlike in an MPI collective.
+  context.meet();
+  journal.other_load = share_of_others(others, communicator);
+  double makespan = 0.0;
+  check_mpi(MPI_Reduce(&own_end, &makespan, 1, MPI_DOUBLE, MPI_MAX, 0, communicator), "MPI_Reduce");
+  JobRun run{.journal = {}, .makespan = Seconds(makespan)};
+  for (const auto& bytes : gather_bytes(communicator, to_bytes(journal)))
+    run.journal.append(journal_from_bytes(bytes));
+  return run;
+}
+
+std::vector<std::string> gather_texts(MPI_Comm communicator, const std::string& own) {
+  const auto* begin = reinterpret_cast<const std::byte*>(own.data());
+  std::vector<std::string> list;
+  for (const auto& bytes : gather_bytes(communicator, {begin, begin + own.size()}))
+    list.emplace_back(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  return list;
+}
+
+}  // namespace tandem

@@ -1,0 +1,44 @@
+// Assembles the world of one rank of a job under the real clock (its device, its messages, emulated devices
+// and disks) and runs its role there. Its counterpart under the simulated clock is sim/job_world.
+#pragma once
+
+#include <mpi.h>
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "runtime/mpi/mpi_context.hpp"
+#include "runtime/rank/other_load.hpp"
+#include "workloads/job/job.hpp"
+#include "workloads/records/records.hpp"
+
+namespace tandem {
+
+/// Emulated devices by the job's cost model, disks by the rates of the platform file, so that both worlds
+/// mean the same ones. `job` must outlive it. A rank that the job does not have is not emulated.
+MpiSetting emulated_setting(const Job& job, Rank rank);
+/// Real devices. `device`: null for the processor. `shares_node`: ranks of one machine may exchange messages
+/// through its memory; false where hosts are emulated, between which only their network may lead. Collective.
+MpiSetting native_setting(const Job& job, ComputeDevice* device, bool shares_node);
+/// Whichever of them the experiment asks for. `cluster`: that of the emulated hosts; empty: none. Collective.
+MpiSetting job_setting(const Job& job, Rank rank, ComputeDevice* device, const std::string& cluster);
+
+/// For run.json, complete on rank 0. `cluster`: as JSON. Collective.
+nlohmann::json describe_physics(const Job& job, const std::string& cluster, const MpiSetting& setting,
+                                MPI_Comm communicator);
+
+struct JobRun {
+  Journal journal;  ///< of all ranks
+  Seconds makespan;
+};
+
+/// Runs the rank's role to its end; rank 0 returns the records of all ranks, the others nothing. Collective.
+JobRun run_job(const Job& job, MpiContext& context, MPI_Comm communicator, bool operations, bool decisions);
+
+/// As OtherLoad::share, where `ours` is the time that all ranks computed. Collective.
+double share_of_others(const OtherLoad& others, MPI_Comm communicator);
+/// Every rank's text, by rank, on rank 0. Collective.
+std::vector<std::string> gather_texts(MPI_Comm communicator, const std::string& own);
+
+}  // namespace tandem

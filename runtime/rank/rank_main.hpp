@@ -1,0 +1,11 @@
+// One rank of a job under the real clock: reads the resolved job, plays its role, and on rank 0 writes the
+// results.
+#pragma once
+
+namespace tandem {
+
+/// Runs the job of the command line (rank_options.hpp) on MPI_COMM_WORLD, between MPI_Init and MPI_Finalize;
+/// several jobs may follow each other. An error ends all ranks with its exit code.
+void rank_main(int argc, char** argv);
+
+}  // namespace tandem

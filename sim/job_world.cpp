@@ -1,0 +1,129 @@
+#include "sim/job_world.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <utility>
+#include <vector>
+
+#include "platforms/this_machine.hpp"
+#include "policies/vocabulary/check.hpp"
+#include "policies/vocabulary/rng.hpp"
+#include "workloads/cost/eager_limit.hpp"
+#include "workloads/records/recording_context.hpp"
+#include "workloads/roles/run_role.hpp"
+#include "workloads/timing/compute_time_sampler.hpp"
+#include "workloads/timing/library_all_reduce.hpp"
+
+namespace tandem::sim {
+namespace {
+
+/// Under physics.network "profile" messages cost what was measured: on the platform's links, if those were
+/// measured on its emulated cluster; otherwise on a copy of the platform with the network of the calibrated
+/// machine, on which the ranks of a plain run also are.
+void set_network(SimulationSetting& setting, const Job& job) {
+  const auto& experiment = job.spec().experiment;
+  setting.platform_file = experiment.platform;
+  setting.eager_limit = tcp_eager_limit;
+  for (const auto& host : job.spec().platform.hosts)
+    setting.host_kinds[host.name] = job.devices().kind_of(host);
+  if (experiment.physics.network == NetworkSource::platform) return;
+  const Profile& profile = *job.devices().profile();
+  setting.network = profile.paths;
+  // The limit of the path that most messages take.
+  setting.eager_limit = Bytes(profile.paths.back().eager_bytes);
+  if (!profile.cluster.empty()) return;
+  const auto& segments = profile.paths.front().segments;
+  // The links' figures only have to be positive: the segments scale them for each size.
+  const platforms::MeasuredNetwork network{Seconds(std::max(1e-7, segments.front().alpha_s)),
+                                           BytesPerSecond(1.0 / segments.back().beta_s)};
+  setting.platform_file = job.spec().directory + "/twin.xml";
+  std::ofstream(setting.platform_file) << platforms::twin_xml(job.spec().platform, network);
+}
+
+/// The seed of the experiment for repetition 0, and another one for each further repetition.
+std::uint64_t noise_seed_of(const Experiment& experiment, int repetition) {
+  if (repetition == 0) return experiment.seed;
+  return Rng::stream(experiment.seed, "repetition", static_cast<std::uint64_t>(repetition)).next();
+}
+
+/// The devices, disks and libraries of a job's ranks: how long each operation takes.
+class JobTimes {
+ public:
+  JobTimes(const Job& job, const platforms::Network& network, int repetition)
+      : job_(job),
+        noise_seed_(noise_seed_of(job.spec().experiment, repetition)),
+        event_seed_(seed_of_events(noise_seed_, job)),
+        all_reduces_(job, network, event_seed_) {
+    const int ranks = job.roster().size();
+    devices_.reserve(static_cast<std::size_t>(ranks));
+    for (Rank rank = 0; rank < ranks; ++rank) devices_.emplace_back(job, rank, noise_seed_);
+  }
+
+  /// This must outlive the simulation.
+  void set_times(SimulationSetting& setting) {
+    for (auto& device : devices_) setting.start_offsets.push_back(device.begin());
+    if (job_.spec().experiment.physics.noise == NoiseSource::profile)
+      setting.noise = {event_seed_, job_.devices().profile()->share_spread};
+    setting.price = [this](Rank rank, const Work& work) { return device(rank).next(work); };
+    setting.disk_delay = [this](Rank rank) { return device(rank).disk_delay(); };
+    if (ComputeTimeSampler::any_slowdown(job_))
+      setting.slowdown = [this](Rank rank, const Work& work) { return device(rank).slowdown(work); };
+    setting.all_reduce = [this](std::span<const Rank> members, Bytes size) {
+      const auto time = all_reduces_.next(members, size);
+      return AllReduceTime(time.alone, time.behind);
+    };
+  }
+
+  const LibraryAllReduceCost& all_reduces() const { return all_reduces_; }
+
+ private:
+  ComputeTimeSampler& device(Rank rank) { return devices_[static_cast<std::size_t>(rank)]; }
+
+  const Job& job_;
+  std::uint64_t noise_seed_;
+  std::uint64_t event_seed_;
+  std::vector<ComputeTimeSampler> devices_;  ///< by rank
+  LibraryAllReduceCost all_reduces_;
+};
+
+}  // namespace
+
+void check_profile(const Job& job) {
+  const auto& experiment = job.spec().experiment;
+  const Profile* profile = job.devices().profile();
+  if (profile == nullptr) return;
+  if (experiment.physics.network == NetworkSource::platform && profile->hosts.empty()) return;
+  const std::string& cluster = profile->cluster;
+  if (!cluster.empty() &&
+      std::filesystem::path(cluster).filename() != std::filesystem::path(experiment.platform).filename())
+    throw ConfigError(fmt::format("{}: measured on the emulated cluster of {}, not on that of {}",
+                                  experiment.physics.profile, cluster, experiment.platform));
+}
+
+JobRun simulate_job(const Job& job, const JobWorldSetting& setting) {
+  JobTimes times(job, setting.network, setting.repetition);
+  std::vector<Journal> journals(static_cast<std::size_t>(job.roster().size()));
+  SimulationSetting world;
+  for (const RankAssignment& assignment : job.roster().assignments()) world.hosts.push_back(assignment.host);
+  set_network(world, job);
+  times.set_times(world);
+  world.body = [&](Context& context) {
+    Journal& journal = journals[static_cast<std::size_t>(context.rank())];
+    journal.keep_decisions = setting.decisions;
+    if (!setting.operations) return run_role(job, context, journal);
+    RecordingContext recording(context, journal.operations);
+    run_role(job, recording, journal);
+  };
+  if (setting.change) setting.change(world);
+
+  SimulationResult result = setting.simulator(world);
+  JobRun run{.journal = {}, .makespan = result.makespan, .physics = std::move(result.physics)};
+  if (times.all_reduces().used()) run.physics["native_all_reduce"] = times.all_reduces().origin();
+  for (Journal& journal : journals) run.journal.append(std::move(journal));
+  return run;
+}
+
+}  // namespace tandem::sim

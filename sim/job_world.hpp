@@ -1,0 +1,40 @@
+// Assembles the simulated world of a job (platform and network, prices of work, noise, the roles of all
+// ranks) and runs it. Its counterpart under the real clock is runtime/rank/job_world.
+#pragma once
+
+#include <functional>
+#include <nlohmann/json.hpp>
+
+#include "platforms/description_network.hpp"
+#include "sim/simulation.hpp"
+#include "workloads/job/job.hpp"
+#include "workloads/records/records.hpp"
+
+namespace tandem::sim {
+
+struct JobWorldSetting {
+  /// Between the workers' hosts. Prices a library's all-reduce where no profile does.
+  platforms::Network network = {};
+  int repetition = 0;       ///< each repetition draws other noise
+  bool operations = false;  ///< record every operation
+  bool decisions = false;   ///< record every policy event and decision
+  /// What simulates: the default, or the witness.
+  std::function<SimulationResult(const SimulationSetting&)> simulator = simulate;
+  /// Called last, to change the assembled setting. Empty: nothing is changed.
+  std::function<void(SimulationSetting&)> change = {};
+};
+
+struct JobRun {
+  Journal journal;  ///< of all ranks
+  Seconds makespan;
+  nlohmann::json physics;  ///< for run.json
+};
+
+/// Errors: ConfigError when the profile was measured on another network than the experiment's.
+void check_profile(const Job& job);
+
+/// Simulates the job to its end. Writes twin.xml into the result directory where messages cost what was
+/// measured on one machine. Pre: check_profile. Errors: as simulate.
+JobRun simulate_job(const Job& job, const JobWorldSetting& setting);
+
+}  // namespace tandem::sim

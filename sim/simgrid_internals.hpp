@@ -1,0 +1,25 @@
+// What ranks need of SimGrid's kernel that its public interface does not offer. The only file of this folder
+// that names the actors of the kernel.
+#pragma once
+
+#include <simgrid/forward.h>
+
+#include <functional>
+
+namespace tandem::sim {
+
+/// Puts an actor to sleep and wakes it. A semaphore would do the same, in two switches between the actor and
+/// the kernel instead of one.
+class ActorSleep {
+ public:
+  /// Runs `code` in the kernel. If it returns true, the calling actor sleeps until `wake`. Pre: always the
+  /// same actor calls.
+  void after(const std::function<bool()>& code);
+  /// Pre: the actor sleeps, and has not been killed. Kernel context.
+  void wake();
+
+ private:
+  simgrid::kernel::actor::ActorImpl* actor_ = nullptr;  ///< from the first sleep on
+};
+
+}  // namespace tandem::sim

@@ -1,0 +1,119 @@
+// Serialised policies: a fresh policy restored from the state of another one decides like it from then on,
+// for every algorithm of the catalogue with random options.
+#include <gtest/gtest.h>
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "policies/sync/replay.hpp"
+#include "policies/vocabulary/check.hpp"
+#include "tests/support/algorithms.hpp"
+#include "tests/support/names.hpp"
+#include "tests/support/policy_run.hpp"
+#include "tests/support/random_options.hpp"
+#include "tests/support/seeds.hpp"
+
+namespace tandem::sync {
+namespace {
+
+using testing::PolicyRun;
+
+class ServerState : public ::testing::TestWithParam<std::string> {};
+
+/// Two runs of the same events; in one of them, policies are replaced at random times.
+TEST_P(ServerState, RestoredPoliciesDecideAlike) {
+  for (const auto seed : testing::seeds(20)) {
+    TANDEM_TRACE_SEED(seed);
+    PolicyRun whole = testing::random_run(GetParam(), seed), replaced = testing::random_run(GetParam(), seed);
+    Rng random = Rng::stream(seed, "replacements");
+    for (int updates = 0; updates < 100;) {
+      updates += 1 + static_cast<int>(random.below(30));
+      for (PolicyRun* run : {&whole, &replaced}) run->run_updates(updates);
+      replaced.replace_policies();
+      // The states hold all that events have changed: in both runs they are the same.
+      ASSERT_EQ(whole.states(), replaced.states());
+      const int leaver = static_cast<int>(random.below(static_cast<std::uint64_t>(whole.setting().workers)));
+      if (random.below(4) > 0 || !whole.can_lose(leaver)) continue;
+      for (PolicyRun* run : {&whole, &replaced}) run->leave(leaver);
+    }
+    for (PolicyRun* run : {&whole, &replaced}) run->stop();
+    ASSERT_EQ(whole.log().size(), replaced.log().size());
+    for (std::size_t i = 0; i < whole.log().size(); ++i) {
+      ASSERT_EQ(whole.log()[i].event, replaced.log()[i].event);
+      ASSERT_EQ(whole.log()[i].decisions, replaced.log()[i].decisions) << whole.log()[i].event;
+    }
+  }
+}
+
+/// Damaged states are refused, never restored in part and used.
+TEST_P(ServerState, OfAnotherShapeIsRefused) {
+  PolicyRun run = testing::random_run(GetParam(), 1);
+  run.run_updates(20);
+  const auto make = [&] { return catalog().find(GetParam()).make.make_server(run.setting()); };
+  const std::string state = serialised(*make());
+  EXPECT_THROW(restore(*make(), state + " stranger=1"), ConfigError);
+  if (state.empty()) return;
+  EXPECT_THROW(restore(*make(), state + " " + state), ConfigError);
+  EXPECT_THROW(restore(*make(), state.substr(state.find('=') + 1)), ConfigError);
+  EXPECT_THROW(restore(*make(), state + "x"), ConfigError);
+  EXPECT_THROW(restore(*make(), ""), ConfigError);
+}
+
+INSTANTIATE_TEST_SUITE_P(Catalogue, ServerState, ::testing::ValuesIn(testing::algorithms_over(Route::server)),
+                         testing::catalog_name);
+
+class WorkerState : public ::testing::TestWithParam<std::string> {};
+
+/// Every kind of event in any order that a worker can meet.
+TEST_P(WorkerState, RestoredPoliciesDecideAlike) {
+  const auto& entry = catalog().find(GetParam());
+  for (const auto seed : testing::seeds(20)) {
+    TANDEM_TRACE_SEED(seed);
+    Rng random = Rng::stream(seed, "worker state");
+    const Setting setting = testing::random_setting(entry.name, random);
+    const int index = static_cast<int>(random.below(static_cast<std::uint64_t>(setting.workers)));
+    const auto whole = entry.make.make_worker(setting, index);
+    auto replaced = entry.make.make_worker(setting, index);
+    const auto see = [&](const WorkerEvent& event) {
+      if (random.below(5) == 0) {
+        auto fresh = entry.make.make_worker(setting, index);
+        restore(*fresh, serialised(*replaced));
+        EXPECT_EQ(serialised(*fresh), serialised(*replaced));
+        replaced = std::move(fresh);
+      }
+      const std::string decided = decide_in_words(*whole, event);
+      EXPECT_EQ(decide_in_words(*replaced, event), decided) << to_text(event);
+      return decided;
+    };
+    int local_steps = 0;
+    for (int step = 0; step < 100 && !HasFailure(); ++step) {
+      const Seconds now(step + random.uniform());
+      std::string decided = see(StepBegin{local_steps++});
+      if (decided.starts_with("continue")) {
+        const std::optional<bool> answer =
+            random.below(2) == 0 ? std::nullopt : std::optional(random.below(2) == 0);
+        decided = see(StepDone{now, Seconds(random.uniform()), 8, local_steps, answer});
+      }
+      if (decided == "ask") decided = see(Answer{now, random.below(2) == 0});
+      if (!decided.starts_with("exchange")) continue;
+      local_steps = 0;
+      if (random.below(3) == 0) see(LocalSteps{1 + static_cast<int>(random.below(5))});
+    }
+    EXPECT_EQ(serialised(*whole), serialised(*replaced));
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Catalogue, WorkerState, ::testing::ValuesIn(catalog().names()),
+                         testing::catalog_name);
+
+TEST(RestoreEvents, HoldTheStateAsText) {
+  EXPECT_EQ(restore_event("version=7 active=11"), "restore version=7 active=11");
+  EXPECT_EQ(restored_state(restore_event("version=7 active=11")), "version=7 active=11");
+  EXPECT_EQ(restored_state(restore_event("")), "");
+  EXPECT_EQ(restored_state("left worker=1 now=3"), std::nullopt);
+}
+
+}  // namespace
+}  // namespace tandem::sync

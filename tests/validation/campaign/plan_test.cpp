@@ -1,0 +1,228 @@
+// A campaign with a runner that makes results up: the order of runs, disturbed runs, failures and
+// conclusions.
+#include "validation/campaign/plan.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <stdexcept>
+
+#include "policies/vocabulary/check.hpp"
+#include "tests/support/synthetic_results.hpp"
+#include "tests/support/temporary_folder.hpp"
+
+namespace tandem::validation {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+SuiteConfiguration configuration_of(const std::string& name, Experiment::Workload::Math math,
+                                    int repetitions) {
+  SuiteConfiguration configuration;
+  configuration.name = configuration.folder = configuration.algorithm = name;
+  configuration.group = "all";
+  configuration.experiment.workload.math = math;
+  configuration.experiment.repetitions = repetitions;
+  return configuration;
+}
+
+Suite suite_of(std::size_t configurations, int repetitions, std::uint64_t seed = 1) {
+  Suite suite;
+  suite.seed = seed;
+  for (std::size_t i = 0; i < configurations; ++i)
+    suite.configurations.push_back(
+        configuration_of("c" + std::to_string(i), Experiment::Workload::Math::real, repetitions));
+  return suite;
+}
+
+std::vector<std::string> folders_of(const std::vector<Task>& tasks) {
+  std::vector<std::string> folders;
+  for (const auto& task : tasks) folders.push_back(task.out);
+  return folders;
+}
+
+TEST(Plan, SimulationsComeFirstInOrderThenRunsShuffledBySeed) {
+  const auto tasks = plan(suite_of(8, 2), "out", false);
+  ASSERT_EQ(tasks.size(), 24U);
+  for (std::size_t i = 0; i < 8; ++i) {
+    EXPECT_EQ(tasks[i].kind, Task::Kind::simulation);
+    EXPECT_EQ(tasks[i].configuration, i);
+    EXPECT_EQ(tasks[i].out, "out/c" + std::to_string(i) + "/simulated");
+  }
+  const auto folders = folders_of(tasks);
+  auto runs = std::vector(folders.begin() + 8, folders.end());
+  EXPECT_FALSE(std::is_sorted(runs.begin(), runs.end()));
+  EXPECT_EQ(folders_of(plan(suite_of(8, 2), "out", false)), folders) << "the same seed gives the same order";
+  EXPECT_NE(folders_of(plan(suite_of(8, 2, 2), "out", false)), folders);
+  std::sort(runs.begin(), runs.end());
+  for (std::size_t i = 0; i < 16; ++i)
+    EXPECT_EQ(runs[i], "out/c" + std::to_string(i / 2) + "/measured-" + std::to_string(i % 2));
+}
+
+TEST(Plan, ModelledMathematicsIsSimulatedThreeTimesAndAWitnessOnce) {
+  Suite suite;
+  suite.configurations = {configuration_of("m", Experiment::Workload::Math::modelled, 1)};
+  EXPECT_THAT(folders_of(plan(suite, "out", true)),
+              ElementsAre("out/m/simulated", "out/m/simulated-1", "out/m/simulated-2", "out/m/smpi",
+                          "out/m/measured-0"));
+  suite.configurations[0].experiment.data.source = DataSource::storage;
+  EXPECT_EQ(plan(suite, "out", true).size(), 4U) << "SMPI has no storage";
+}
+
+TEST(Calibrations, AreSharedByWhatTheyDependOn) {
+  Suite suite = suite_of(3, 1);
+  suite.configurations[1].experiment.workload.batch = 7;
+  suite.configurations[2].calibration = true;
+  auto groups = plan_calibrations(suite, false);
+  ASSERT_EQ(groups.size(), 2U);
+  EXPECT_THAT(groups[0].configurations, ElementsAre(0, 2));
+  EXPECT_EQ(groups[0].representative, 2U) << "calibration may know the settings of the calibration set only";
+  suite.configurations[0].experiment.platform = "other.xml";
+  EXPECT_EQ(plan_calibrations(suite, false).size(), 2U);
+  EXPECT_EQ(plan_calibrations(suite, true).size(), 3U) << "each emulated cluster has its own";
+}
+
+/// Makes up the results of each task, and keeps count.
+class FakeRunner {
+ public:
+  Runner runner() {
+    Runner runner;
+    runner.run = [this](const Task& task) {
+      const int attempt = attempts[task.out]++;
+      if (failing == task.out || (attempt == 1 && repetition_fails)) throw std::runtime_error("mpirun ended");
+      fs::create_directories(task.out);
+      std::ofstream(task.out + "/attempt") << attempt;
+      const auto& own = loads[task.out];
+      return static_cast<std::size_t>(attempt) < own.size() ? own[static_cast<std::size_t>(attempt)] : 0.0;
+    };
+    runner.read = [](const Task& task) {
+      const bool simulated = task.kind == Task::Kind::simulation;
+      return testing::synthetic_run({.rounds = 6}, simulated ? "simulated" : "measured", {},
+                                    static_cast<std::uint64_t>(task.repetition) + 1);
+    };
+    runner.message = [this](const std::string& text) { messages.push_back(text); };
+    runner.compared = [this](std::size_t configuration, const VariantResults& results, const Comparison&) {
+      compared.push_back(configuration);
+      measured += results.measured.size();
+    };
+    return runner;
+  }
+  int kept_attempt(const std::string& out) const {
+    int attempt = -1;
+    std::ifstream(out + "/attempt") >> attempt;
+    return attempt;
+  }
+
+  std::map<std::string, std::vector<double>> loads;  ///< of other programs, by attempt
+  std::map<std::string, int> attempts;
+  std::string failing;
+  bool repetition_fails = false;
+  std::vector<std::string> messages;
+  std::vector<std::size_t> compared;
+  std::size_t measured = 0;
+};
+
+class Campaign : public ::testing::Test {
+ protected:
+  CampaignResults carry_out_all(const Suite& suite) {
+    return carry_out(suite, plan(suite, out_, false), fake_.runner());
+  }
+  testing::TemporaryFolder folder_;
+  std::string out_ = folder_.path().string();
+  std::string run_ = out_ + "/c0/measured-0";
+  FakeRunner fake_;
+};
+
+TEST_F(Campaign, EveryTaskIsCarriedOutOnceAndCompared) {
+  const Suite suite = suite_of(2, 3);
+  const auto results = carry_out_all(suite);
+  EXPECT_EQ(fake_.attempts.size(), 8U);
+  for (const auto& [out, attempts] : fake_.attempts) EXPECT_EQ(attempts, 1) << out;
+  EXPECT_THAT(fake_.compared, ElementsAre(0, 1));
+  EXPECT_EQ(fake_.measured, 6U);
+  EXPECT_EQ(results.repeated, 0);
+  EXPECT_EQ(results.first_error, nullptr);
+  EXPECT_TRUE(conclude(results.configurations, 10.0).passed);
+  EXPECT_FALSE(conclude(results.configurations, 1e-9).passed);
+}
+
+TEST_F(Campaign, ADisturbedRunIsRepeatedOnceAndTheBetterIsKept) {
+  fake_.loads[run_] = {0.5, 0.2};
+  EXPECT_EQ(carry_out_all(suite_of(1, 1)).repeated, 1);
+  EXPECT_EQ(fake_.attempts[run_], 2) << "once more, though the second was disturbed too";
+  EXPECT_EQ(fake_.kept_attempt(run_), 1);
+  EXPECT_FALSE(fs::exists(run_ + "-disturbed"));
+  ASSERT_EQ(fake_.messages.size(), 1U);
+  EXPECT_THAT(fake_.messages[0],
+              HasSubstr("1 runs were repeated because other programs used more than 10 %"));
+}
+
+TEST_F(Campaign, ARepetitionThatIsWorseIsThrownAway) {
+  fake_.loads[run_] = {0.2, 0.5};
+  EXPECT_EQ(carry_out_all(suite_of(1, 1)).repeated, 1);
+  EXPECT_EQ(fake_.kept_attempt(run_), 0);
+  EXPECT_FALSE(fs::exists(run_ + "-disturbed"));
+}
+
+TEST_F(Campaign, ARepetitionThatFailsLeavesTheDisturbedRun) {
+  fake_.loads[run_] = {0.2};
+  fake_.repetition_fails = true;
+  const auto results = carry_out_all(suite_of(1, 1));
+  EXPECT_EQ(results.configurations[0].failure, "");
+  EXPECT_EQ(fake_.kept_attempt(run_), 0);
+  EXPECT_THAT(fake_.messages[0],
+              HasSubstr("c0: the repeated run failed, the disturbed run is kept: mpirun ended"));
+}
+
+TEST_F(Campaign, AQuietRunIsNotRepeatedAndASimulationNever) {
+  fake_.loads[run_] = {0.1};
+  fake_.loads[out_ + "/c0/simulated"] = {0.9};
+  EXPECT_EQ(carry_out_all(suite_of(1, 1)).repeated, 0);
+  EXPECT_EQ(fake_.attempts[out_ + "/c0/simulated"], 1);
+}
+
+TEST_F(Campaign, WhatFailsIsSkippedAndTheOthersContinue) {
+  fake_.failing = out_ + "/c0/simulated";
+  const auto results = carry_out_all(suite_of(2, 1));
+  EXPECT_EQ(results.configurations[0].failure, "mpirun ended");
+  EXPECT_FALSE(results.configurations[0].comparison);
+  EXPECT_TRUE(results.configurations[1].comparison);
+  EXPECT_EQ(fake_.attempts.count(run_), 0U) << "no run of a configuration that failed";
+  EXPECT_THROW(std::rethrow_exception(results.first_error), std::runtime_error);
+  const auto validation = conclude(results.configurations, 10.0);
+  EXPECT_FALSE(validation.passed) << "a failed configuration fails the validation";
+  EXPECT_THAT(validation.verdict, HasSubstr("1 of 2 configurations failed ('c0')"));
+}
+
+TEST_F(Campaign, FinishedTasksAndFailedCalibrationsAreNotCarriedOut) {
+  const Suite suite = suite_of(2, 1);
+  Runner runner = fake_.runner();
+  runner.is_finished = [](const Task& task) { return task.kind == Task::Kind::simulation; };
+  const auto results = carry_out(suite, plan(suite, out_, false), runner, {"", "the calibration failed"});
+  EXPECT_EQ(fake_.attempts.size(), 1U);
+  EXPECT_EQ(fake_.attempts[run_], 1);
+  EXPECT_EQ(results.configurations[1].failure, "the calibration failed");
+  EXPECT_THAT(fake_.messages, IsEmpty());
+}
+
+TEST_F(Campaign, AnErrorOfAComparisonFailsItsConfiguration) {
+  const Suite suite = suite_of(2, 1);
+  Runner runner = fake_.runner();
+  runner.compared = [](std::size_t configuration, const VariantResults&, const Comparison&) {
+    if (configuration == 1) throw ConfigError("the profile was measured after the run");
+  };
+  const auto results = carry_out(suite, plan(suite, out_, false), runner);
+  EXPECT_EQ(results.configurations[0].failure, "");
+  EXPECT_EQ(results.configurations[1].failure, "the profile was measured after the run");
+  EXPECT_FALSE(results.configurations[1].comparison);
+}
+
+}  // namespace
+}  // namespace tandem::validation

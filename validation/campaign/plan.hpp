@@ -1,0 +1,72 @@
+// What a validation does with a suite: which simulations and runs, in which order, which of them again, and
+// what follows from their results. An injected runner makes the results; plan.cpp starts no process.
+#pragma once
+
+#include <exception>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "validation/campaign/suite.hpp"
+#include "validation/compare/summary.hpp"
+
+namespace tandem::validation {
+
+/// One simulation or run of a configuration.
+struct Task {
+  enum class Kind { simulation, witness, run };
+  std::size_t configuration;  ///< index in the suite
+  Kind kind;
+  int repetition;
+  std::string out;  ///< result directory
+};
+
+/// All simulations in the order of the suite, then all runs in an order that the suite's seed shuffles: a
+/// drift of the machine's speed then favours no configuration. Configurations with modelled mathematics are
+/// simulated three times with different noise; of those with real mathematics the simulation costs as much as
+/// the run, so once. `witness`: simulates under SMPI too, except where data comes from storage.
+std::vector<Task> plan(const Suite& suite, const std::string& out, bool witness);
+
+/// The configurations that share a calibration profile: those with the same mathematics, with real
+/// mathematics also the same workload, and on emulated clusters the same platform.
+struct CalibrationGroup {
+  std::vector<std::size_t> configurations;
+  /// Its settings are used to calibrate; of the calibration set if the group has one.
+  std::size_t representative;
+};
+std::vector<CalibrationGroup> plan_calibrations(const Suite& suite, bool on_cluster);
+
+/// What carries a plan out.
+struct Runner {
+  /// Makes the result directory of the task. Returns the share of CPU time that other programs used
+  /// meanwhile. Throws what makes the configuration fail.
+  std::function<double(const Task&)> run;
+  /// Whether the results exist already, from a campaign that was interrupted.
+  std::function<bool(const Task&)> is_finished = [](const Task&) { return false; };
+  std::function<Results(const Task&)> read = [](const Task& task) { return read_results(task.out); };
+  /// Called after each comparison, while its records are still in memory. May throw as `run`.
+  std::function<void(std::size_t configuration, const VariantResults&, const Comparison&)> compared =
+      [](std::size_t, const VariantResults&, const Comparison&) {};
+  std::function<void(double fraction)> progress = [](double) {};
+  /// A message for people: a failure, or runs that were repeated.
+  std::function<void(const std::string&)> message = [](const std::string&) {};
+  /// A run during which other programs used a larger share of the CPU cores than this is disturbed.
+  double disturbing_load = 0.1;
+};
+
+struct CampaignResults {
+  std::vector<Compared> configurations;  ///< in the order of the suite; one that failed says why
+  std::exception_ptr first_error;        ///< null: none
+  int repeated = 0;                      ///< runs that were disturbed and made again
+};
+
+/// Carries out all tasks, then compares each configuration. What fails in a configuration becomes its
+/// `failure`; the others continue. A disturbed run is repeated once, and the less disturbed of the two is
+/// kept. `failures`: of configurations that have failed already, by index ("": not failed).
+CampaignResults carry_out(const Suite& suite, const std::vector<Task>& tasks, const Runner& runner,
+                          const std::vector<std::string>& failures = {});
+
+/// The beginning of a long message.
+std::string first_lines(const std::string& text);
+
+}  // namespace tandem::validation

@@ -1,0 +1,126 @@
+// A page of a report as data: headings, notes, tables and charts in their order. Reports and studies build
+// pages; the same page is rendered as plain text, as Markdown and as HTML.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+namespace tandem::validation {
+
+struct Cell {
+  enum class Mark { none, beyond, badge };  ///< beyond a limit; a state like "passed"
+  Cell(std::string own_text, Mark own_mark = Mark::none, std::string own_hint = {})
+      : text(std::move(own_text)), mark(own_mark), hint(std::move(own_hint)) {}
+  Cell(const char* own_text) : text(own_text) {}
+
+  std::string text;  ///< "-": not known
+  Mark mark = Mark::none;
+  std::string hint;  ///< shown on HTML pages when the cell is pointed at
+};
+
+/// Columns of words stand to the left, columns of figures to the right. The first column names the row.
+struct Column {
+  std::string name;
+  bool words = false;
+};
+
+struct Row {
+  enum class Kind { plain, part, total };  ///< `part`: of the row above; `total`: the sum of the rows above
+  std::vector<Cell> cells;
+  Kind kind = Kind::plain;
+};
+
+struct Table {
+  enum class Size { normal, narrow, scrolling };
+  std::vector<Column> columns{};
+  std::vector<Row> rows{};
+  Size size = Size::normal;
+};
+
+/// A canvas that the script of an HTML page draws on, with an empty legend above it. Plain text and Markdown
+/// leave it out.
+struct Chart {
+  std::string id;
+  std::string title;
+  std::size_t height;  ///< pixels
+};
+
+struct Block;
+struct Heading {
+  int level;  ///< 2 or 3; the title of the page is the only one of level 1
+  std::string text;
+};
+struct Note {
+  std::string text;
+};
+struct Bullets {
+  std::vector<std::string> texts;
+};
+struct Code {
+  std::string text;
+  bool is_failure = false;
+};
+/// Figures in large print. Plain text and Markdown leave them out, since tables repeat them.
+struct Tiles {
+  std::vector<std::pair<std::string, std::string>> tiles;
+};
+struct Verdict {
+  bool passed;
+  std::string text;
+};
+/// Charts next to each other.
+struct Charts {
+  std::vector<Chart> charts;
+};
+/// A part that HTML pages fold.
+struct Details {
+  std::string title;
+  std::vector<Block> content;
+};
+/// The part of a report that shows one chosen configuration. Only HTML pages have it; their script builds it.
+struct Explorer {};
+
+struct Block {
+  std::variant<Heading, Note, Bullets, Code, Tiles, Verdict, Table, Charts, Details, Explorer> kind;
+};
+
+struct Page {
+  std::string title;
+  std::string kind;  ///< "Tandem study", above the title
+  std::vector<Block> blocks{};
+
+  template <class... B>
+  void add(B&&... block) {
+    (blocks.push_back({std::forward<B>(block)}), ...);
+  }
+};
+
+/// How a column of a table reads in each of the JSON objects that are the rows.
+struct JsonColumn {
+  std::string name;
+  std::function<Cell(const nlohmann::json&)> cell;
+  bool words = false;
+};
+Table table_of(const std::vector<const nlohmann::json*>& rows, const std::vector<JsonColumn>& columns);
+/// Only the named columns.
+Table narrowed(Table table, const std::vector<std::string>& names);
+/// Without the columns in which no row has more than "-"; the first column stays.
+Table without_empty_columns(Table table);
+
+/// For a terminal, without the title.
+std::string to_text(const Page& page);
+std::string to_markdown(const Page& page);
+/// One self-contained HTML page. `data` is what the charts show, `scripts` draw them.
+std::string to_html(const Page& page, nlohmann::json data, const std::vector<std::string_view>& scripts);
+
+/// Writes report.json, report.md and report.html. Errors: WorldError when a file cannot be written.
+void write_report_files(const std::string& directory, const nlohmann::json& document,
+                        const std::string& markdown, const std::string& html);
+
+}  // namespace tandem::validation

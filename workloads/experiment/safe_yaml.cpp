@@ -1,0 +1,141 @@
+#include "workloads/experiment/safe_yaml.hpp"
+
+#include <yaml-cpp/eventhandler.h>
+#include <yaml-cpp/yaml.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <sstream>
+#include <vector>
+
+#include "policies/vocabulary/check.hpp"
+#include "workloads/experiment/utf8.hpp"
+
+namespace tandem {
+namespace {
+
+int line_of(const YAML::Mark& mark) { return mark.is_null() ? 1 : mark.line + 1; }
+
+/// Checks the events of the parser before any node is built: stops at a second document and counts values
+/// with their aliases expanded.
+class Gate : public YAML::EventHandler {
+ public:
+  explicit Gate(const YamlSource& source) : source_(source) {}
+
+  void OnDocumentStart(const YAML::Mark& mark) override {
+    line_ = line_of(mark);
+    if (++documents_ > 1) fail("expected one YAML document, found the start of a second one");
+  }
+  void OnDocumentEnd() override {}
+  void OnNull(const YAML::Mark& mark, YAML::anchor_t anchor) override { add_scalar(mark, anchor); }
+  void OnScalar(const YAML::Mark& mark, const std::string&, YAML::anchor_t anchor,
+                const std::string&) override {
+    add_scalar(mark, anchor);
+  }
+  void OnAlias(const YAML::Mark& mark, YAML::anchor_t anchor) override {
+    line_ = line_of(mark);
+    const auto known = sizes_.find(anchor);
+    if (known == sizes_.end())
+      fail("expected a finite document, found an alias inside the list or map that it refers to");
+    add(known->second);
+  }
+  void OnSequenceStart(const YAML::Mark& mark, const std::string&, YAML::anchor_t anchor,
+                       YAML::EmitterStyle::value) override {
+    open(mark, anchor);
+  }
+  void OnSequenceEnd() override { close(); }
+  void OnMapStart(const YAML::Mark& mark, const std::string&, YAML::anchor_t anchor,
+                  YAML::EmitterStyle::value) override {
+    open(mark, anchor);
+  }
+  void OnMapEnd() override { close(); }
+
+ private:
+  /// A map or list whose end has not come.
+  struct Open {
+    YAML::anchor_t anchor;
+    std::size_t values_before;
+  };
+
+  [[noreturn]] void fail(const std::string& what) const {
+    throw ConfigError(source_.at(line_) + ": " + what);
+  }
+
+  void add(std::size_t values) {
+    values_ += values;
+    if (values_ > most_yaml_values)
+      fail("expected at most " + std::to_string(most_yaml_values) +
+           " values, aliases expanded, found more; the document is too large");
+  }
+  void add_scalar(const YAML::Mark& mark, YAML::anchor_t anchor) {
+    line_ = line_of(mark);
+    add(1);
+    if (anchor != YAML::NullAnchor) sizes_[anchor] = 1;
+  }
+  void open(const YAML::Mark& mark, YAML::anchor_t anchor) {
+    line_ = line_of(mark);
+    open_.push_back({anchor, values_});
+    if (open_.size() > static_cast<std::size_t>(deepest_yaml))
+      fail("expected at most " + std::to_string(deepest_yaml) +
+           " lists and maps inside each other, found more");
+    add(1);
+  }
+  void close() {
+    const Open closed = open_.back();
+    open_.pop_back();
+    if (closed.anchor != YAML::NullAnchor) sizes_[closed.anchor] = values_ - closed.values_before;
+  }
+
+  const YamlSource& source_;
+  int line_ = 1;
+  int documents_ = 0;
+  std::size_t values_ = 0;
+  std::vector<Open> open_;
+  std::map<YAML::anchor_t, std::size_t> sizes_;  ///< of values with an anchor that have ended
+};
+
+}  // namespace
+
+std::string read_yaml_text(const std::string& path, const std::string& what) {
+  const auto fail_to_read = [&](int error) {
+    throw ConfigError(path + ": cannot read the " + what + " file: " + std::strerror(error));
+  };
+  // A folder opens like a file and only then cannot be read.
+  std::error_code impossible;
+  if (std::filesystem::is_directory(path, impossible)) fail_to_read(EISDIR);
+  std::ifstream file(path, std::ios::binary);
+  if (!file) fail_to_read(errno);
+  // A device may have no end.
+  std::string text;
+  std::array<char, 65536> buffer;
+  while (text.size() <= largest_yaml && (file.read(buffer.data(), buffer.size()) || file.gcount() > 0))
+    text.append(buffer.data(), static_cast<std::size_t>(file.gcount()));
+  if (text.size() > largest_yaml)
+    throw ConfigError(path + ": expected at most " + std::to_string(largest_yaml >> 20) +
+                      " MiB of YAML, found a larger file");
+  return text;
+}
+
+YAML::Node parse_yaml(const std::string& text, const YamlSource& source) {
+  if (const auto bad = first_not_utf8(text)) {
+    const auto line = 1 + std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(*bad), '\n');
+    throw ConfigError(source.at(static_cast<int>(line)) + ": expected text in UTF-8, found other bytes");
+  }
+  try {
+    std::istringstream stream(text);
+    YAML::Parser parser(stream);
+    Gate gate(source);
+    while (parser.HandleNextDocument(gate)) {
+    }
+    return YAML::Load(text);
+  } catch (const YAML::Exception& error) {
+    throw ConfigError(source.at(line_of(error.mark)) + ": malformed YAML: " + error.msg);
+  }
+}
+
+}  // namespace tandem

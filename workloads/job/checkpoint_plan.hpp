@@ -1,0 +1,24 @@
+// Which checkpoints a job writes, where, and who writes them. Plain data.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "policies/vocabulary/units.hpp"
+#include "workloads/job/checkpoint_schedule.hpp"
+
+namespace tandem {
+
+struct CheckpointPlan {
+  std::string directory;         ///< the result directory
+  std::int64_t every = 0;        ///< rounds between checkpoints; 0: none
+  std::int64_t first_round = 0;  ///< after which this run begins; above 0 where a job is resumed
+  bool has_model = false;        ///< mathematics is real: there are values to write
+  Rank writer = 0;               ///< the first rank of those that hold the model
+
+  CheckpointSchedule schedule() const { return {every, first_round}; }
+  /// Every rank also writes its own state, from which the job can be resumed.
+  bool keeps_states() const { return has_model && every > 0; }
+};
+
+}  // namespace tandem

@@ -1,0 +1,80 @@
+#include "workloads/job/data_plan.hpp"
+
+#include <mutex>
+#include <string>
+#include <utility>
+
+#include "policies/vocabulary/check.hpp"
+
+namespace tandem {
+namespace {
+
+DatasetSetting dataset_setting(const Experiment& experiment) {
+  const auto& workload = experiment.workload;
+  return {.name = workload.dataset,
+          .directory = workload.dataset_directory,
+          .train_samples = workload.train_samples,
+          .test_samples = workload.test_samples,
+          .seed = experiment.seed};
+}
+
+}  // namespace
+
+/// The shards, once they are needed.
+struct DataPlan::Dealt {
+  const sampling::Split* split;
+  sampling::Setting setting;
+  std::once_flag once;
+  sampling::Shards shards;
+
+  const sampling::Shards& get() {
+    std::call_once(once, [this] { shards = split->deal(setting); });
+    return shards;
+  }
+};
+
+DataPlan::DataPlan(const Experiment& experiment, int workers)
+    : dealt_(std::make_shared<Dealt>()),
+      setting_(experiment.data),
+      batch_(experiment.workload.batch),
+      workers_(workers),
+      seed_(experiment.seed) {
+  TANDEM_CHECK(workers > 0, "workers", workers);
+  const bool real_math = experiment.workload.math == Experiment::Workload::Math::real;
+  const auto& split = sampling::splits().find(setting_.split);
+  std::vector<std::uint8_t> labels;
+  if (real_math || split.make.needs_labels) {
+    dataset_ = load_dataset(dataset_setting(experiment));
+    info_ = dataset_->info();
+    if (split.make.needs_labels) labels = dataset_->train_labels();
+    if (!real_math) dataset_.reset();
+  } else {
+    info_ = describe_dataset(dataset_setting(experiment));
+  }
+  const std::int64_t smallest = split.make.replicates ? info_.train_samples : info_.train_samples / workers;
+  if (smallest == 0)
+    throw ConfigError("fewer training samples (" + std::to_string(info_.train_samples) + ") than workers (" +
+                      std::to_string(workers) + ")");
+  dealt_->split = &split.make;
+  dealt_->setting = {.samples = info_.train_samples,
+                     .labels = labels,
+                     .workers = workers,
+                     .seed = seed_,
+                     .options = Options::resolve(split.name, split.options, setting_.split_options)};
+  if (split.make.needs_labels) dealt_->get();
+  dealt_->setting.labels = {};
+}
+
+const std::vector<SampleId>& DataPlan::shard(int index) const {
+  return dealt_->get().at(static_cast<std::size_t>(index));
+}
+
+sampling::Sampler DataPlan::sampler(int worker) const { return {shard(worker), seed_, worker}; }
+
+std::unique_ptr<cache::CachePolicy> DataPlan::make_cache() const {
+  const auto& entry = cache::catalog().find(setting_.cache);
+  return entry.make(
+      {setting_.cache_capacity, Options::resolve(setting_.cache, entry.options, setting_.cache_options)});
+}
+
+}  // namespace tandem

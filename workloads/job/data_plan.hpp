@@ -1,0 +1,53 @@
+// The data of a job: its data set, which samples each worker owns, and how batches reach the workers.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "policies/cache/policy.hpp"
+#include "policies/sampling/partition.hpp"
+#include "workloads/data/dataset.hpp"
+#include "workloads/experiment/experiment.hpp"
+
+namespace tandem {
+
+class DataPlan {
+ public:
+  /// Loads the data set where mathematics is real, or the split needs its labels.
+  /// Errors: ConfigError, also for fewer samples than workers.
+  DataPlan(const Experiment& experiment, int workers);
+
+  const DatasetInfo& info() const { return info_; }
+  const Dataset* dataset() const { return dataset_.get(); }  ///< null when math is modelled
+  /// Samples of one batch.
+  int batch() const { return batch_; }
+  /// Samples that one batch may hold at most, whatever a policy grants.
+  int largest_batch() const { return batch_ * workers_; }
+
+  /// The training samples of worker `index`. The samples are dealt at the first call: a job with modelled
+  /// mathematics that reads nothing from storage never asks for them.
+  const std::vector<SampleId>& shard(int index) const;
+  /// Visits the shard of a worker, in the order of this job.
+  sampling::Sampler sampler(int worker) const;
+
+  /// Batches come from cache nodes; otherwise every worker has its shard in memory.
+  bool from_storage() const { return setting_.source == DataSource::storage; }
+  /// Batches that are requested before their step.
+  int prefetch() const { return setting_.prefetch; }
+  /// The policy of a cache node.
+  std::unique_ptr<cache::CachePolicy> make_cache() const;
+
+ private:
+  struct Dealt;
+
+  DatasetInfo info_;
+  std::shared_ptr<const Dataset> dataset_;
+  std::shared_ptr<Dealt> dealt_;
+  Experiment::Data setting_;
+  int batch_;
+  int workers_;
+  std::uint64_t seed_;
+};
+
+}  // namespace tandem

@@ -1,0 +1,86 @@
+#include "workloads/job/device_plan.hpp"
+
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+
+namespace tandem {
+namespace {
+
+std::vector<const platforms::Host*> hosts_of(const Roster& roster, const platforms::Description& platform) {
+  std::unordered_map<std::string_view, const platforms::Host*> by_name;
+  for (const auto& host : platform.hosts) by_name.emplace(host.name, &host);
+  std::vector<const platforms::Host*> hosts;
+  for (const RankAssignment& assignment : roster.assignments()) {
+    const auto found = by_name.find(assignment.host);
+    hosts.push_back(found == by_name.end() ? nullptr : found->second);
+  }
+  return hosts;
+}
+
+CompressionCost compression_cost(const ExchangePlan& exchange) {
+  const auto* compression = exchange.compression();
+  if (compression == nullptr) return {};
+  const Options& options = exchange.compression_options();
+  return {compression::describe(exchange.compression_name(), options), compression->efforts(options)};
+}
+
+std::string measured_name(const std::string& model, Precision precision) {
+  return precision == Precision::fp32 ? model : model + " in " + to_text(precision);
+}
+
+}  // namespace
+
+DevicePlan::DevicePlan(const JobSpec& spec, const Roster& roster,
+                       std::shared_ptr<const ModelDescription> model, const ExchangePlan& exchange)
+    : spec_(spec),
+      roster_(roster),
+      are_native_(spec.experiment.run.devices == DeviceSpeed::native),
+      hosts_(hosts_of(roster, spec.platform)) {
+  if (const auto& path = spec.experiment.physics.profile; !path.empty())
+    profile_ = std::make_shared<Profile>(load_profile(path));
+  std::string name = measured_name(model->name, spec.experiment.workload.precision);
+  // A profile was measured on real devices; emulated ones take as long as the platform says.
+  prices_ = std::make_shared<PricedModel>(std::move(model), std::move(name), compression_cost(exchange),
+                                          are_native_ ? profile_ : nullptr);
+}
+
+const platforms::Host& DevicePlan::host_of(Rank rank) const {
+  const platforms::Host* host = hosts_.at(static_cast<std::size_t>(rank));
+  return host != nullptr ? *host : spec_.platform.host(roster_.host_of(rank));
+}
+
+std::optional<int> DevicePlan::disk_of(Rank rank) const {
+  return host_of(rank).disks.empty() ? std::nullopt : std::optional(0);
+}
+
+std::optional<int> DevicePlan::gpu_of(Rank rank) const {
+  return spec_.real_math() && kind_of(rank) != processor_kind ? host_of(rank).gpu : std::nullopt;
+}
+
+bool DevicePlan::may_send_device_memory() const {
+  if (spec_.experiment.run.device_messages == DeviceMessages::staged) return false;
+  for (Rank rank = 0; rank < roster_.size(); ++rank)
+    if (gpu_of(rank)) return true;
+  return false;
+}
+
+std::string DevicePlan::kind_of(const platforms::Host& host) const {
+  if (!host.gpu || !are_native_) return processor_kind;
+  return host.device.is_gpu ? host.device.name : "gpu";
+}
+
+std::string DevicePlan::kind_of(Rank rank) const {
+  if (!roster_.has(rank)) return processor_kind;
+  const Roster::Role role = roster_.assignment(rank).role;
+  const bool computes =
+      role == Roster::Role::worker || role == Roster::Role::server || role == Roster::Role::evaluator;
+  return computes ? kind_of(host_of(rank)) : processor_kind;
+}
+
+CostModel DevicePlan::cost_model(Rank rank) const {
+  const platforms::Host& host = host_of(rank);
+  return {prices_, host.device, host.name, kind_of(rank)};
+}
+
+}  // namespace tandem

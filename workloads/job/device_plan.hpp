@@ -1,0 +1,60 @@
+// What each rank of a job computes on, and how long work takes there. Both worlds ask here, so that both mean
+// the same devices.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "platforms/description.hpp"
+#include "workloads/cost/cost_model.hpp"
+#include "workloads/cost/profile.hpp"
+#include "workloads/job/exchange_plan.hpp"
+#include "workloads/job/job_spec.hpp"
+#include "workloads/job/roster.hpp"
+
+namespace tandem {
+
+class DevicePlan {
+ public:
+  /// Loads the profile, if the experiment names one. `spec` and `roster` must outlive it.
+  /// Errors: ConfigError for a profile that cannot be read.
+  DevicePlan(const JobSpec& spec, const Roster& roster, std::shared_ptr<const ModelDescription> model,
+             const ExchangePlan& exchange);
+
+  static constexpr const char* processor_kind = "processor";
+
+  /// Errors: ConfigError for a host that the platform does not have.
+  const platforms::Host& host_of(Rank rank) const;
+  /// Number of the disk that files of the rank are on; none without a disk.
+  std::optional<int> disk_of(Rank rank) const;
+  /// What computes on a host in this job, or would where mathematics is modelled: the processor, or the GPU's
+  /// name in the catalogue ("gpu" without one). Calibration takes hosts of one kind to be equally fast where
+  /// they belong to one machine.
+  std::string kind_of(const platforms::Host& host) const;
+  /// The same for a rank. A rank that computes nothing, or that the job does not have, needs no GPU.
+  std::string kind_of(Rank rank) const;
+  /// The number of the GPU of its machine on which the rank really computes, if that GPU exists.
+  std::optional<int> gpu_of(Rank rank) const;
+  /// Whether MPI may be given the memory of a GPU, if it can read it.
+  bool may_send_device_memory() const;
+  /// Devices take as long as the platform says, also under the real clock.
+  bool are_emulated() const { return spec_.experiment.run.devices == DeviceSpeed::emulated; }
+
+  /// What a profile calls the model: its name with the precision in which it computes.
+  const std::string& measured_model() const { return prices_->measured_name(); }
+  const Profile* profile() const { return profile_.get(); }  ///< null without one
+  /// Prices work on the rank's device.
+  CostModel cost_model(Rank rank) const;
+
+ private:
+  const JobSpec& spec_;
+  const Roster& roster_;
+  bool are_native_;
+  std::shared_ptr<const Profile> profile_;
+  std::shared_ptr<const PricedModel> prices_;
+  std::vector<const platforms::Host*> hosts_;  ///< by rank; null: the platform has none of that name
+};
+
+}  // namespace tandem

@@ -1,0 +1,149 @@
+#include "workloads/job/exchange_plan.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <variant>
+
+#include "policies/vocabulary/check.hpp"
+#include "workloads/job/compression_rules.hpp"
+#include "workloads/model/stretch.hpp"
+
+namespace tandem {
+namespace {
+
+/// `rounds`: of the whole job, where its limits tell; else 0.
+OptimizerSetting optimizer_from(const Experiment::Optimizer& from, double rounds) {
+  OptimizerSetting setting{.kind = from.kind,
+                           .learning_rate = from.learning_rate,
+                           .momentum = from.momentum,
+                           .nesterov = from.nesterov,
+                           .weight_decay = from.weight_decay,
+                           .beta1 = from.beta1,
+                           .beta2 = from.beta2,
+                           .epsilon = from.epsilon};
+  auto& schedule = setting.schedule;
+  schedule.warmup_rounds = static_cast<double>(from.warmup_rounds);
+  schedule.decay = from.schedule;
+  if (from.schedule == RateDecay::step) {
+    schedule.step_every = static_cast<double>(from.step_every);
+    schedule.step_factor = from.step_factor;
+  }
+  if (from.schedule != RateDecay::cosine) return setting;
+  schedule.cosine_floor = from.cosine_floor;
+  schedule.cosine_rounds = from.cosine_rounds > 0 ? static_cast<double>(from.cosine_rounds) : rounds;
+  if (schedule.warmup_rounds >= schedule.cosine_rounds)
+    throw ConfigError("optimizer.warmup_rounds: expected fewer than the " +
+                      std::to_string(std::llround(schedule.cosine_rounds)) + " rounds of the cosine, found " +
+                      std::to_string(from.warmup_rounds));
+  return setting;
+}
+
+sync::Setting sync_setting_of(const Experiment& experiment, const Catalog<sync::Factory>::Entry& algorithm,
+                              int workers) {
+  return {.workers = workers,
+          .batch = experiment.workload.batch,
+          .route = experiment.sync.over,
+          .options = Options::resolve(algorithm.name, algorithm.options, experiment.sync.options),
+          .seed = experiment.seed};
+}
+
+}  // namespace
+
+ExchangePlan::ExchangePlan(const Experiment& experiment, std::shared_ptr<const ModelDescription> model,
+                           std::int64_t train_samples, int workers, int servers)
+    : model_(std::move(model)),
+      sync_(experiment.sync),
+      algorithm_(&sync::catalog().find(sync_.algorithm)),
+      sync_setting_(sync_setting_of(experiment, *algorithm_, workers)),
+      all_workers_(static_cast<std::size_t>(workers)),
+      servers_send_means_(route() == sync::Route::server &&
+                          experiment.optimizer.update_at == UpdateSide::workers),
+      global_rate_(experiment.optimizer.global_rate),
+      compression_(&compression::catalog().find(sync_.compression)),
+      compression_options_(
+          Options::resolve(compression_->name, compression_->options, sync_.compression_options)) {
+  std::iota(all_workers_.begin(), all_workers_.end(), 0);
+  check_statistics(experiment);
+  check_compression();
+  if (route() == sync::Route::server) {
+    const auto& policy = sharding::catalog().find(sync_.sharding);
+    shard_layout_ = lay_out_shards(*model_, policy.make, servers,
+                                   Options::resolve(policy.name, policy.options, sync_.sharding_options));
+  }
+  optimizer_ = optimizer_from(experiment.optimizer, rounds_until_stop(experiment.stop, train_samples));
+  optimizer_.schedule.steps_per_round = algorithm_->make.steps_per_round(sync_setting_.options);
+}
+
+/// Only a worker that holds the model it trains has statistics of its own to evaluate with.
+void ExchangePlan::check_statistics(const Experiment& experiment) const {
+  const bool has_any = std::any_of(model_->buckets.begin(), model_->buckets.end(),
+                                   [](const auto& bucket) { return bucket.exchanged() < bucket.elements(); });
+  if (has_any && payload() == sync::Payload::model)
+    throw ConfigError("sync.average_statistics: expected true, because " + sync_.algorithm +
+                      " averages whole models, found false");
+  const bool evaluates =
+      experiment.workload.math == Experiment::Workload::Math::real && experiment.evaluate_every > 0;
+  const bool by_worker = (route() == sync::Route::all_reduce || servers_send_means_) &&
+                         !std::holds_alternative<sync::ElasticTie>(update_rule());
+  if (has_any && evaluates && !by_worker)
+    throw ConfigError("sync.average_statistics: expected true, because with " + sync_.algorithm + " over " +
+                      to_text(sync_.over) + " the model that is evaluated has no statistics of '" +
+                      model_->name + "' otherwise, found false");
+}
+
+/// A distance that is still there is sent again: what a message lost of it must not be sent once more.
+void ExchangePlan::check_compression() const {
+  if (compression() == nullptr) return;
+  // A job's document may be written by hand.
+  if (const auto needed = collective_needed(sync_))
+    throw ConfigError("sync.collective: expected " + *needed + ", found " + sync_.collective);
+  if (!has_error_feedback()) return;
+  if (std::holds_alternative<sync::ElasticTie>(update_rule()))
+    throw ConfigError("sync.compression_options.error_feedback: expected false, because workers of " +
+                      sync_.algorithm +
+                      " exchange their distances from the centre again and again, found true");
+}
+
+/// Of the limits that count rounds or samples, the first; 0 when there is none.
+double ExchangePlan::rounds_until_stop(const Experiment::Stop& stop, std::int64_t train_samples) const {
+  double rounds = stop.rounds > 0 ? static_cast<double>(stop.rounds) : 0.0;
+  if (stop.epochs > 0.0) {
+    const double samples = stop.epochs * static_cast<double>(train_samples);
+    const double batch = static_cast<double>(sync_setting_.batch * sync_setting_.workers);
+    const double of_epochs = std::ceil(samples / (batch * steps_per_round()));
+    rounds = rounds > 0.0 ? std::min(rounds, of_epochs) : of_epochs;
+  }
+  return rounds;
+}
+
+int ExchangePlan::steps_per_round() const {
+  return std::max(1, algorithm_->make.steps_per_round(sync_setting_.options));
+}
+
+compression::Setting ExchangePlan::compression_setting(int worker, std::int64_t position,
+                                                       std::int64_t elements) const {
+  return {.stretch = stretch_of(*model_, position, elements),
+          .options = compression_options_,
+          .seed = sync_setting_.seed,
+          .worker = worker};
+}
+
+std::vector<std::int64_t> ExchangePlan::summed_elements() const {
+  constexpr std::int64_t width = sizeof(float);
+  std::vector<std::int64_t> sums;
+  for (const BucketDescription& bucket : model_->buckets) {
+    if (compression() == nullptr) {
+      sums.push_back(bucket.exchanged());
+      continue;
+    }
+    const auto codec = compression()->make(compression_setting(0, bucket.offset, bucket.parameters));
+    std::int64_t bytes = codec->message_bytes();
+    // A ring passes every worker's message on once; an all-reduce sends the parts of one vector twice.
+    if (compression()->sharing == compression::Sharing::gathered) bytes = bytes * sync_setting_.workers / 2;
+    sums.push_back((bytes + width - 1) / width + bucket.exchanged() - bucket.parameters);
+  }
+  return sums;
+}
+
+}  // namespace tandem

@@ -1,0 +1,52 @@
+#include "workloads/job/job_document.hpp"
+
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <utility>
+
+#include "platforms/description_json.hpp"
+
+namespace tandem {
+
+nlohmann::json job_document(const Job& job) {
+  nlohmann::json document = {{"experiment", to_json(job.spec().experiment)},
+                             {"platform", platforms::to_json(job.spec().platform)}};
+  if (const auto* plan = job.exchange().all_reduce()) document["all_reduce"] = to_json(*plan);
+  if (const auto* point = job.resume()) document["resume"] = to_json(*point);
+  return document;
+}
+
+Job job_from_document(const nlohmann::json& document, std::string directory) {
+  JobSpec spec{experiment_from_json(document.at("experiment")),
+               platforms::description_from_json(document.at("platform")), std::move(directory)};
+  std::optional<AllReducePlan> all_reduce;
+  if (spec.experiment.sync.over == sync::Route::all_reduce)
+    all_reduce = all_reduce_plan_from_json(document.at("all_reduce"));
+  Job job(std::move(spec), std::move(all_reduce));
+  if (document.contains("resume")) job.resume_from(resume_point_from_json(document["resume"]));
+  return job;
+}
+
+RunInfo describe_run(const Job& job, const std::string& world) {
+  RunInfo info;
+  info.world = world;
+  info.experiment = job.spec().experiment;
+  info.machine = this_machine();
+  for (const RankAssignment& assignment : job.roster().assignments()) {
+    info.roles.emplace_back(role_name(assignment.role));
+    info.hosts.push_back(assignment.host);
+  }
+  info.versions = {{"tandem", TANDEM_VERSION}};
+  info.profile = info.experiment.physics.profile;
+  if (const auto* plan = job.exchange().all_reduce()) {
+    info.all_reduce = to_json(*plan);
+    info.all_reduce["summary"] = describe(*plan);
+  }
+  if (const auto* point = job.resume())
+    info.resumed = {{"directory", point->directory}, {"round", point->round}};
+  if (const auto& layout = job.exchange().shard_layout(); !layout.empty())
+    info.sharding = describe_shards(layout, info.experiment.sync.sharding);
+  return info;
+}
+
+}  // namespace tandem

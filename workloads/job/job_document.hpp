@@ -1,0 +1,21 @@
+// A job as JSON: the document that `tandem run` gives to tandem-rank, and what results say of a job.
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+
+#include "workloads/job/job.hpp"
+#include "workloads/records/result_directory.hpp"
+
+namespace tandem {
+
+/// All that was resolved for both worlds.
+nlohmann::json job_document(const Job& job);
+/// Inverse of job_document. `directory`: the result directory. Errors: ConfigError,
+/// nlohmann::json::exception.
+Job job_from_document(const nlohmann::json& document, std::string directory);
+
+/// What is known of a run before it starts. `world`: "simulated" | "smpi" | "measured".
+RunInfo describe_run(const Job& job, const std::string& world);
+
+}  // namespace tandem

@@ -1,0 +1,19 @@
+// What a job is given: the resolved experiment, its platform, and where its files go. Plain data.
+#pragma once
+
+#include <string>
+
+#include "platforms/description.hpp"
+#include "workloads/experiment/experiment.hpp"
+
+namespace tandem {
+
+struct JobSpec {
+  Experiment experiment;
+  platforms::Description platform;
+  std::string directory;  ///< the result directory, which also has the checkpoints
+
+  bool real_math() const { return experiment.workload.math == Experiment::Workload::Math::real; }
+};
+
+}  // namespace tandem

@@ -1,0 +1,25 @@
+// The model that a job trains, and what a rank needs to make its own copy of it. Plain data.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "workloads/data/dataset.hpp"
+#include "workloads/experiment/experiment.hpp"
+#include "workloads/learner/learner.hpp"
+#include "workloads/model/description.hpp"
+
+namespace tandem {
+
+struct ReplicaPlan {
+  std::shared_ptr<const ModelDescription> description;  ///< one for all ranks of a process
+  LearnerSetting learner;                               ///< without replica and GPU
+  bool real_math = false;
+  std::string initial;                         ///< path of the checkpoint to start from; empty: from the seed
+  OnNonFinite non_finite = OnNonFinite::stop;  ///< see Experiment::Workload
+};
+
+/// Errors: ConfigError, as describe_model.
+ReplicaPlan plan_replica(const Experiment& experiment, const DatasetInfo& dataset);
+
+}  // namespace tandem

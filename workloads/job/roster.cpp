@@ -1,0 +1,63 @@
+#include "workloads/job/roster.hpp"
+
+#include "policies/sync/policy.hpp"
+#include "policies/vocabulary/check.hpp"
+
+namespace tandem {
+namespace {
+
+std::optional<Rank> first_of(std::span<const Rank> ranks) {
+  return ranks.empty() ? std::nullopt : std::optional(ranks.front());
+}
+
+}  // namespace
+
+const char* role_name(RankAssignment::Role role) {
+  switch (role) {
+    case RankAssignment::Role::worker:
+      return "worker";
+    case RankAssignment::Role::server:
+      return "server";
+    case RankAssignment::Role::coordinator:
+      return "coordinator";
+    case RankAssignment::Role::cache_node:
+      return "cache-node";
+    case RankAssignment::Role::evaluator:
+      return "evaluator";
+  }
+  return "";
+}
+
+Roster::Roster(const Experiment& experiment) {
+  const auto add = [&](Role role, const std::vector<std::string>& hosts) {
+    for (const std::string& host : hosts) {
+      auto& ranks = ranks_[static_cast<std::size_t>(role)];
+      ranks.push_back(size());
+      assignments_.push_back({role, static_cast<int>(ranks.size()) - 1, host});
+    }
+  };
+  const auto& placement = experiment.placement;
+  add(Role::worker, placement.workers);
+  const auto route = experiment.sync.over;
+  if (route == sync::Route::server)
+    add(Role::server, placement.servers);
+  else if (sync::has_coordinator(sync::catalog().find(experiment.sync.algorithm).make, route))
+    add(Role::coordinator, {placement.servers.front()});
+  if (experiment.data.source == DataSource::storage) add(Role::cache_node, placement.cache_nodes);
+  if (experiment.evaluate_every > 0) add(Role::evaluator, {placement.evaluator});
+}
+
+const RankAssignment& Roster::assignment(Rank rank) const {
+  TANDEM_CHECK(has(rank), "rank", rank, "ranks", size());
+  return assignments_[static_cast<std::size_t>(rank)];
+}
+
+std::span<const Rank> Roster::deciders() const {
+  return servers().empty() ? ranks_of(Role::coordinator) : servers();
+}
+
+std::optional<Rank> Roster::coordinator() const { return first_of(deciders()); }
+
+std::optional<Rank> Roster::evaluator() const { return first_of(ranks_of(Role::evaluator)); }
+
+}  // namespace tandem

@@ -1,0 +1,58 @@
+// Which rank has which role, on which host. Every look-up takes constant time.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "policies/vocabulary/units.hpp"
+#include "workloads/experiment/experiment.hpp"
+
+namespace tandem {
+
+/// What one rank does, and where.
+struct RankAssignment {
+  enum class Role { worker, server, coordinator, cache_node, evaluator } role;
+  int index;         ///< among the ranks of that role
+  std::string host;  ///< name in the platform file
+};
+const char* role_name(RankAssignment::Role role);
+
+class Roster {
+ public:
+  using Role = RankAssignment::Role;
+
+  /// Pre: the placement of the experiment is resolved.
+  explicit Roster(const Experiment& experiment);
+
+  int size() const { return static_cast<int>(assignments_.size()); }
+  /// Calibration may start more ranks than the job has.
+  bool has(Rank rank) const { return rank >= 0 && rank < size(); }
+  /// By rank: workers, servers or the coordinator, cache nodes, the evaluator.
+  const std::vector<RankAssignment>& assignments() const { return assignments_; }
+  /// Pre: has(rank).
+  const RankAssignment& assignment(Rank rank) const;
+  const std::string& host_of(Rank rank) const { return assignment(rank).host; }
+
+  /// In ascending order. The memory is the roster's.
+  std::span<const Rank> ranks_of(Role role) const { return ranks_[static_cast<std::size_t>(role)]; }
+  std::span<const Rank> workers() const { return ranks_of(Role::worker); }
+  std::span<const Rank> servers() const { return ranks_of(Role::server); }
+  /// The worker that counts for all, and writes checkpoints, where no server does.
+  Rank first_worker() const { return workers().front(); }
+  /// The ranks that have a server policy: the servers, or the coordinator of an all-reduce. May be empty.
+  std::span<const Rank> deciders() const;
+  /// The decider that answers reports and ends the job: the first one. None: workers decide alone.
+  std::optional<Rank> coordinator() const;
+  std::optional<Rank> evaluator() const;
+
+ private:
+  static constexpr std::size_t roles = 5;
+  std::vector<RankAssignment> assignments_;
+  std::array<std::vector<Rank>, roles> ranks_;  ///< by role
+};
+
+}  // namespace tandem

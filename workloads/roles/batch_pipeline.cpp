@@ -1,0 +1,44 @@
+#include "workloads/roles/batch_pipeline.hpp"
+
+namespace tandem {
+
+BatchPipeline::BatchPipeline(const Job& job, Context& context, Replica& replica, Exchange& exchange,
+                             int worker)
+    : context_(context),
+      replica_(replica),
+      exchange_(exchange),
+      loader_(make_loader(job.roster(), job.data(), context, worker,
+                          [&exchange](Pending& until) { exchange.wait_progressing(until); })),
+      record_bytes_(job.data().info().record_bytes()),
+      loads_ahead_(job.loads_ahead(context.rank())) {}
+
+int BatchPipeline::load(int batch, int step) {
+  loader_->begin_step(batch);
+  if (decoding_.empty()) begin(batch, step);
+  const int samples = samples_;
+  exchange_.wait_progressing(decoding_);
+  return samples;
+}
+
+void BatchPipeline::load_ahead(int batch, int step) {
+  if (loads_ahead_ && loader_->has_next()) begin(batch, step);
+}
+
+void BatchPipeline::drop_next(int batch, int step) {
+  if (!loads_ahead_) return;
+  if (decoding_.empty()) begin(batch, step);
+  exchange_.wait_progressing(decoding_);
+}
+
+void BatchPipeline::begin(int batch, int step) {
+  const Loader::Batch next = loader_->next(batch);
+  samples_ = next.samples;
+  decoding_ = context_.compute({.kind = Work::Kind::decode,
+                                .samples = next.samples,
+                                .bytes = record_bytes_ * next.samples,
+                                .step = step,
+                                .concurrent = loads_ahead_},
+                               replica_.load(next.records));
+}
+
+}  // namespace tandem

@@ -1,0 +1,47 @@
+// The batches of a worker on their way to its device: requests them, has them decoded, and decodes the next
+// one early where the device can do that while it computes.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "workloads/context.hpp"
+#include "workloads/exchange/exchange.hpp"
+#include "workloads/exchange/replica.hpp"
+#include "workloads/job/job.hpp"
+#include "workloads/roles/loader.hpp"
+
+namespace tandem {
+
+class BatchPipeline {
+ public:
+  /// Its waits let `exchange` progress. The arguments must outlive it.
+  BatchPipeline(const Job& job, Context& context, Replica& replica, Exchange& exchange, int worker);
+
+  /// Waits until the batch of this step is decoded, and returns its samples. `batch`: samples to request.
+  int load(int batch, int step);
+  /// Begins to decode the next batch, if this worker loads ahead and the batch has arrived. Never blocks.
+  void load_ahead(int batch, int step);
+  /// After the last step: where this worker loads ahead, decodes one batch more, which nothing uses. It does
+  /// so whether or not the batch arrived in time, so that the number of operations is the same in both
+  /// worlds.
+  void drop_next(int batch, int step);
+  /// Continues after so many samples. Pre: nothing was loaded.
+  void skip(std::int64_t samples) { loader_->skip(samples); }
+  /// Ends the streams that are open.
+  void close() { loader_->close(); }
+
+ private:
+  void begin(int batch, int step);
+
+  Context& context_;
+  Replica& replica_;
+  Exchange& exchange_;
+  std::unique_ptr<Loader> loader_;
+  Bytes record_bytes_;
+  bool loads_ahead_;
+  Pending decoding_;  ///< of the next batch; empty: not begun
+  int samples_ = 0;   ///< of that batch
+};
+
+}  // namespace tandem

@@ -27,7 +27,7 @@ class LearnerLoop {
   LearnerLoop(const LearnerSetting& setting, ComputeDevice& device)
       : device_(device),
         learner_(make_learner(setting, device)),
-        guard_(learner_->description(), "stop", device),
+        guard_(learner_->description(), OnNonFinite::stop, device),
         sgd_(learning_rate, momentum, weight_decay, learner_->description().elements(), 0, false, device) {
     learner_->after_backward([this](int bucket) { guard_.inspect(bucket, learner_->gradient()); });
   }

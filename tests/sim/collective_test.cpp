@@ -58,8 +58,9 @@ Seconds simulated(const AllReducePlan& plan, const std::string& xml, const std::
   std::vector<Rank> members(hosts.size());
   std::iota(members.begin(), members.end(), 0);
   const std::vector<Bytes> buckets{Bytes(4 * elements)};
+  const AllReduceGroup group(plan, members);
   const auto one_all_reduce = [&](Context& context) {
-    AllReduces all_reduces(context, {plan.schedule(0, members, context.rank(), elements)}, members, buckets,
+    AllReduces all_reduces(context, {group.schedule(0, context.rank(), elements)}, members, buckets,
                            Channel{.stream = 1});
     all_reduces.start(0, {buckets.front(), nullptr});
     all_reduces.finish();

@@ -26,7 +26,7 @@ ModelDescription two_buckets() {
 
 /// One step: the statistic is 0.5 before it and `statistic` after its forward.
 struct Step {
-  explicit Step(const std::string& setting) : guard(description, setting) {}
+  explicit Step(OnNonFinite setting) : guard(description, setting) {}
   void run(std::vector<float> computed, double loss = 1.0, float statistic = 0.75F) {
     guard.begin(model);
     model.back() = statistic;
@@ -49,7 +49,7 @@ struct Step {
 const std::vector<float> sound = {1, -2, 3, std::numeric_limits<float>::max(), 0, 0};
 
 TEST(FiniteGuard, FindsNothingInFiniteGradients) {
-  for (const char* setting : {"stop", "skip", "ignore"}) {
+  for (const OnNonFinite setting : {OnNonFinite::stop, OnNonFinite::skip, OnNonFinite::ignore}) {
     Step step(setting);
     step.run(sound);
     EXPECT_FALSE(step.guard.flaw());
@@ -60,7 +60,7 @@ TEST(FiniteGuard, FindsNothingInFiniteGradients) {
 }
 
 TEST(FiniteGuard, NamesTheTensorOfTheFirstFlaw) {
-  Step step("stop");
+  Step step(OnNonFinite::stop);
   for (const float flaw : {nan, infinity, -infinity}) {
     step.run({1, 2, 3, 4, flaw, 0});
     EXPECT_EQ(step.guard.flaw(), "the gradient of 'first'");
@@ -76,14 +76,14 @@ TEST(FiniteGuard, NamesTheTensorOfTheFirstFlaw) {
 }
 
 TEST(FiniteGuard, StoppingChangesNothing) {
-  Step step("stop");
+  Step step(OnNonFinite::stop);
   step.run({1, 2, infinity, 4, 5, 0}, 1.0, 0.25F);
   EXPECT_EQ(step.gradient, (std::vector<float>{1, 2, infinity, 4, 5, 0.25F}));
   EXPECT_EQ(step.model[5], 0.25F);
 }
 
 TEST(FiniteGuard, SkippingLeavesOutWhatFollowsTheFlaw) {
-  Step step("skip");
+  Step step(OnNonFinite::skip);
   step.run({1, 2, 3, nan, 5, 0}, 1.0, nan);
   EXPECT_EQ(step.gradient, (std::vector<float>{1, 2, 3, 0, 0, 0.5F}));
   EXPECT_EQ(step.model, (std::vector<float>{1, 2, 3, 4, 5, 0.5F}));
@@ -94,7 +94,7 @@ TEST(FiniteGuard, SkippingLeavesOutWhatFollowsTheFlaw) {
 }
 
 TEST(FiniteGuard, IgnoringDoesNotLook) {
-  Step step("ignore");
+  Step step(OnNonFinite::ignore);
   step.run({nan, 2, 3, 4, 5, 0}, nan);
   EXPECT_FALSE(step.guard.flaw());
   EXPECT_EQ(step.gradient[1], 2.0F);

@@ -19,9 +19,9 @@ namespace tandem::cli {
 namespace {
 
 std::string path_text(const Profile::Path& path) {
-  const bool told =
+  const bool has_kinds =
       !path.from_kind.empty() && !path.is_between(DevicePlan::processor_kind, DevicePlan::processor_kind);
-  const std::string kinds = !told ? "" : fmt::format(" ({}, {})", path.from_kind, path.to_kind);
+  const std::string kinds = !has_kinds ? "" : fmt::format(" ({}, {})", path.from_kind, path.to_kind);
   std::string text = path.links == 0 ? fmt::format("\n  messages between two ranks of one machine{}\n", kinds)
                                      : fmt::format("\n  messages from {} to {}: {} links, {:.4g} MB/s\n",
                                                    path.from, path.to, path.links, path.bandwidth * 1e-6);
@@ -30,7 +30,7 @@ std::string path_text(const Profile::Path& path) {
     text += fmt::format("  {:>10} B  {:>9.1f} us  +-{:.0f} %\n", entry.bytes, entry.median_s * 1e6,
                         entry.spread * 50);
   if (path.eager_bytes < std::numeric_limits<std::int64_t>::max())
-    text += fmt::format("  a message of more than {} B waits for its receive\n", path.eager_bytes);
+    text += fmt::format("  a message above {} B is sent once its receive is posted\n", path.eager_bytes);
   if (path.held_bytes > 0)
     text += fmt::format("  a send completes while up to {} B of it are still in flight\n", path.held_bytes);
   text += "  fitted\n";
@@ -60,9 +60,9 @@ std::string copies_text(const Profile& profile) {
 
 std::string hosts_text(const Profile& profile) {
   if (profile.hosts.empty()) return "";
-  std::string text = "  time relative to the first host:\n";
+  std::string text = "  step times relative to the first host:\n";
   for (const auto& entry : profile.hosts) {
-    text += fmt::format("    {} ({}): a step x{:.3f} +-{:.1f} %",
+    text += fmt::format("    {} ({}): step time x{:.3f} +-{:.1f} %",
                         entry.host.empty() ? "an additional rank" : entry.host, entry.kind, entry.ratio,
                         entry.spread * 50);
     if (entry.kind != profile.hosts.front().kind)
@@ -72,7 +72,7 @@ std::string hosts_text(const Profile& profile) {
   return text;
 }
 
-/// One line for each effect beside the costs of work.
+/// One line for each effect other than the cost of work.
 std::string disturbance_text(const Profile& profile) {
   std::string text;
   const auto separated = [](const std::string& list) { return list.empty() ? "" : ", "; };
@@ -176,12 +176,14 @@ void write_platform(const std::string& path, const Profile& profile, const Model
 
 void add_calibrate(CLI::App& app, int& exit_code) {
   auto* command = app.add_subcommand(
-      "calibrate", "Measure this machine for an experiment; writes a profile for simulations");
+      "calibrate", "Measure this machine for an experiment and write a calibration profile for simulations");
   const auto options = std::make_shared<JobOptions>();
   const auto platform = std::make_shared<std::string>();
   const auto on_cluster = std::make_shared<bool>(false);
   const auto print_command = std::make_shared<bool>(false);
   add_experiment_options(*command, *options);
+  command->get_option("--out")->description("Calibration profile to write [profile.json]");
+  command->get_option("--force")->description("Replace existing files");
   command->add_flag("--cluster", *on_cluster, "Measure on the emulated cluster of the experiment's platform");
   command->add_flag(
       "--print-command", *print_command,
@@ -189,8 +191,8 @@ void add_calibrate(CLI::App& app, int& exit_code) {
       "a machine that has only tandem-rank");
   command->add_option("--platform", *platform, "Also write this machine as a platform file");
   command->footer(
-      "Measures messages between ranks, MPI's own all-reduce, every piece of work of one training step, and\n"
-      "storage (the latter two with real math). Runs that are compared later are never measured. Examples:\n"
+      "Measures messages between ranks, MPI's own all-reduce, every operation of one training step, and\n"
+      "storage (the last two only with real math). The runs that are compared later are not used. Examples:\n"
       "  tandem calibrate workloads/experiments/mixed_lab.yaml --out profile.json\n"
       "  tandem simulate workloads/experiments/mixed_lab.yaml --set physics.network=profile --set "
       "physics.profile=profile.json\n"
@@ -205,7 +207,7 @@ void add_calibrate(CLI::App& app, int& exit_code) {
     const LoadedJob loaded = load_job(*options);
     const bool real = loaded.experiment.workload.math == Experiment::Workload::Math::real;
     if (!platform->empty() && !real)
-      throw ConfigError("--platform needs measured work; set workload.math to real");
+      throw ConfigError("--platform needs measured compute times; set workload.math to real");
     const std::string cluster = *on_cluster ? loaded.experiment.platform : "";
     if (*print_command) {
       if (!platform->empty())
@@ -215,7 +217,7 @@ void add_calibrate(CLI::App& app, int& exit_code) {
       return;
     }
     exit_code = run_calibration(*options, path, cluster);
-    if (exit_code != exit_fine) return;
+    if (exit_code != exit_success) return;
     const Profile profile = load_profile(path);
     fmt::print("{}\n{}\n", profile_text(profile), path);
     if (platform->empty()) return;

@@ -186,7 +186,7 @@ int measure_undisturbed(const LoadedJob& loaded, const std::string& profile_path
   const std::string best = profile_path + ".best";
   double least = std::numeric_limits<double>::infinity();
   for (int attempt = 1; attempt <= attempts; ++attempt) {
-    if (const int exit_code = measure(loaded, fresh, cluster); exit_code != exit_fine) {
+    if (const int exit_code = measure(loaded, fresh, cluster); exit_code != exit_success) {
       std::filesystem::remove(best);
       return exit_code;
     }
@@ -202,14 +202,14 @@ int measure_undisturbed(const LoadedJob& loaded, const std::string& profile_path
   }
   std::filesystem::remove(fresh);
   std::filesystem::rename(best, profile_path);
-  return exit_fine;
+  return exit_success;
 }
 
 }  // namespace
 
 int run_calibration(const JobOptions& options, const std::string& profile_path, const std::string& cluster) {
   const int exit_code = measure_undisturbed(load_job(options), profile_path, cluster);
-  if (exit_code != exit_fine) return exit_code;
+  if (exit_code != exit_success) return exit_code;
   // Waiting ranks sleep for up to a seventh of the time on two cores; more is due to other programs.
   constexpr double busy = 0.25;
   if (const double share = load_profile(profile_path).cpu_wait_share; share > busy)
@@ -217,7 +217,7 @@ int run_calibration(const JobOptions& options, const std::string& profile_path, 
                "tandem: warning: the measuring rank waited {:.0f} % of the time for a CPU core, so times in "
                "the profile are too long; calibrate again when this machine is idle\n",
                share * 100);
-  return exit_fine;
+  return exit_success;
 }
 
 std::string prepare_calibration(const JobOptions& options, const std::string& profile_path,

@@ -95,7 +95,7 @@ void add_check(CLI::App& parent, int& exit_code) {
       parent.add_subcommand("check", "Measure every link with MPI and compare it with the platform file");
   const auto options = std::make_shared<ClusterCheckOptions>();
   command->add_option("PLATFORM", options->platform,
-                      "Platform file (.xml) [that of the only cluster that is up]");
+                      "Platform file (.xml) [that of the cluster that is up, if only one is]");
   command->add_option("--json", options->json, "Write the table to this file as well");
   command->add_option("--tolerance", options->tolerance, "Largest error of a bandwidth that passes [0.05]")
       ->check(above_zero());

@@ -156,7 +156,7 @@ int check_cluster(const ClusterCheckOptions& options) {
   print_rows(rows, use.cluster(), options.tolerance);
   if (!options.json.empty()) write_json(options.json, rows, use, options.tolerance);
   return std::all_of(rows.begin(), rows.end(), [](const Row& row) { return row.fine; })
-             ? exit_fine
+             ? exit_success
              : exit_beyond_tolerance;
 }
 

@@ -6,10 +6,10 @@
 namespace tandem::cli {
 
 /// Exit codes of the command.
-inline constexpr int exit_fine = 0;
+inline constexpr int exit_success = 0;
 inline constexpr int exit_beyond_tolerance = 1;
 inline constexpr int exit_bad_input = 2;
-inline constexpr int exit_broken_world = 70;
+inline constexpr int exit_environment_error = 70;
 
 void add_simulate(CLI::App& app, int& exit_code);
 void add_run(CLI::App& app, int& exit_code);

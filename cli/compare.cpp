@@ -68,7 +68,7 @@ int compare_results(const CompareArguments& arguments) {
     fmt::print("{}/report.html\n", arguments.out);
   }
   if (!arguments.trace.empty()) write_trace(arguments.trace, results.simulated, results.measured.front());
-  return validation.passed ? exit_fine : exit_beyond_tolerance;
+  return validation.passed ? exit_success : exit_beyond_tolerance;
 }
 
 }  // namespace
@@ -81,7 +81,7 @@ void add_compare(CLI::App& app, int& exit_code) {
   command->add_option("MEASURED", arguments->measured, "Result directories of the measured runs")->required();
   command->add_option("--out,-o", arguments->out, "Write report.html, report.md and report.json here");
   command->add_option("--witness", arguments->witness,
-                      "Result directory of `tandem simulate --fidelity smpi`, shown as a third column");
+                      "Result directory of `tandem simulate --fidelity smpi`, shown as another column");
   command
       ->add_option("--tolerance", arguments->tolerance,
                    "Largest mean absolute error of step time that passes")
@@ -91,8 +91,8 @@ void add_compare(CLI::App& app, int& exit_code) {
                       "Write the simulation and the first measured run as one trace (opens in Perfetto)");
   command->add_flag("--force", arguments->force, "Replace an existing report");
   command->footer(
-      "Parity and replay need results made with --operations and --decisions. Exit code 1: beyond the "
-      "tolerance.\n\n"
+      "Parity and replay need results made with --operations and --decisions. Exit code 1: the mean\n"
+      "absolute error of step time exceeds the tolerance.\n\n"
       "Example:\n"
       "  tandem compare results/lab/simulated results/lab/measured --out results/lab/comparison");
   command->callback([arguments, &exit_code] { exit_code = compare_results(*arguments); });

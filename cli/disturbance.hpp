@@ -1,10 +1,10 @@
-// When what was measured is worth measuring again.
+// When a measurement is repeated because other programs disturbed it.
 #pragma once
 
 namespace tandem::cli {
 
-/// Other programs' share of the cores beyond which it is. A machine of its own is at 0.01; a virtual one
-/// among busy neighbours stays at 0.05, which measuring again does not help.
+/// A measurement is repeated if other programs used more than this share of the cores. A dedicated machine
+/// has 0.01. A virtual machine on a busy host has about 0.05 all the time, so repeating would not help.
 inline constexpr double disturbing_load = 0.1;
 
 }  // namespace tandem::cli

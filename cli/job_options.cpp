@@ -34,7 +34,7 @@ void add_override_options(CLI::App& command, JobOptions& options) {
   one_at_a_time(
       command.add_option("--set", options.settings, "Override a key, e.g. --set sync.algorithm=asp"))
       ->type_name("KEY=VALUE");
-  command.add_option("--variant", options.variant, "Take this variant of the experiment");
+  command.add_option("--variant", options.variant, "Use this variant of the experiment");
 }
 
 void add_experiment_options(CLI::App& command, JobOptions& options) {

@@ -1,4 +1,4 @@
-// Where a calibration profile comes from, as validation asks it.
+// The origin of a calibration profile, in the form that validation needs.
 #pragma once
 
 #include <string>

@@ -89,7 +89,7 @@ std::string results_line(const Results& results) {
   if (const auto& sums = results.info.all_reduce; sums.is_object())
     line += "\n  all-reduce: " + sums.at("summary").get<std::string>();
   if (const auto& physics = results.info.physics; physics.contains("native_all_reduce"))
-    line += "\n  library all-reduce priced " + physics.at("native_all_reduce").get<std::string>();
+    line += "\n  library all-reduce timed " + physics.at("native_all_reduce").get<std::string>();
   if (const auto& shards = results.info.sharding; shards.is_object() && shards.at("bytes").size() > 1)
     line += "\n  server: " + shards.at("summary").get<std::string>();
   if (const auto late = results.journal.missed_deadlines; late > 0)

@@ -94,9 +94,8 @@ void expect_same_schedule(const fs::path& folder, const json& recorded, const Ex
   if (optimizer.schedule != RateDecay::cosine || optimizer.cosine_rounds > 0) return;
   if (recorded.at("experiment").at("stop") == to_json(experiment).at("stop")) return;
   throw ConfigError(
-      fmt::format("--resume {}: expected the same stop, found another: the cosine schedule of the learning "
-                  "rate is as long as the "
-                  "job (optimizer.cosine_rounds is 0)",
+      fmt::format("--resume {}: expected the same stop, found another: the cosine schedule of the "
+                  "learning rate is as long as the job (optimizer.cosine_rounds is 0)",
                   folder.string()));
 }
 
@@ -104,8 +103,7 @@ void expect_states(const fs::path& folder, const Experiment& experiment) {
   if (experiment.workload.math == Experiment::Workload::Math::modelled)
     throw ConfigError(
         fmt::format("--resume {}: expected a job with real mathematics, found workload.math modelled: there "
-                    "is no model to "
-                    "resume from",
+                    "is no model to resume from",
                     folder.string()));
   if (experiment.evaluate_every == 0)
     throw ConfigError(fmt::format(

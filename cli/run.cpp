@@ -61,7 +61,7 @@ std::optional<ClusterUse> use_cluster(const RunOptions& options, const LoadedJob
 
 void put_on_cluster(LaunchSetting& setting, const ClusterUse& cluster, const Job& job) {
   std::vector<std::string> hosts;
-  for (const auto& seat : job.roster().assignments()) hosts.push_back(seat.host);
+  for (const auto& assignment : job.roster().assignments()) hosts.push_back(assignment.host);
   cluster.put_ranks(setting, hosts);
   setting.program.insert(setting.program.end(), {"--cluster", cluster.record().dump()});
 }
@@ -70,9 +70,9 @@ void put_on_cluster(LaunchSetting& setting, const ClusterUse& cluster, const Job
 void report_failure(const LaunchResult& result, const Job& job, const std::string& out) {
   std::string message = result.message;
   if (result.failed_rank >= 0) {
-    const RankAssignment& seat = job.roster().assignment(result.failed_rank);
+    const RankAssignment& assignment = job.roster().assignment(result.failed_rank);
     message += fmt::format("\n  rank {} is the {} on '{}' of the platform", result.failed_rank,
-                           role_name(seat.role), seat.host);
+                           role_name(assignment.role), assignment.host);
   }
   if (result.exit_code == exit_bad_input)
     std::filesystem::remove_all(out);
@@ -95,7 +95,7 @@ int run_job(const RunOptions& options) {
   write_document(out, job);
   if (options.print_command) {
     fmt::print("{}\n", print_command(setting));
-    return exit_fine;
+    return exit_success;
   }
   ProgressBar bar("run " + job.spec().experiment.name);
   LaunchEvents events;
@@ -103,7 +103,7 @@ int run_job(const RunOptions& options) {
   events.error = [](const std::string& line) { fmt::print(stderr, "{}\n", line); };
   events.progress = [&](double fraction) { bar.update(fraction); };
   const LaunchResult result = launch(setting, events);
-  if (result.exit_code == exit_fine)
+  if (result.exit_code == exit_success)
     fmt::print("{}", results_line(read_results(out)));
   else
     report_failure(result, job, out);
@@ -119,7 +119,7 @@ void add_run(CLI::App& app, int& exit_code) {
   add_resume_options(*command, options->job);
   add_record_options(*command, options->job);
   command->add_flag("--print-command", options->print_command,
-                    "Write job.json and print the launch, for use under a batch system");
+                    "Write job.json and print the launch command, for use under a batch system");
   command
       ->add_option(
           "--cluster", options->cluster,
@@ -130,7 +130,7 @@ void add_run(CLI::App& app, int& exit_code) {
       "Examples:\n"
       "  tandem run workloads/experiments/mixed_lab.yaml --variant ring\n"
       "  tandem run workloads/experiments/mixed_lab.yaml --variant bsp --print-command\n"
-      "  tandem run --resume results/mixed_lab/bsp/measured --set stop.rounds=64\n"
+      "  tandem run --resume results/mixed_lab/bsp/measured --set stop.rounds=200\n"
       "  tandem run --cluster platforms/mixed_lab.xml workloads/experiments/mixed_lab.yaml --variant bsp");
   command->callback([options, &exit_code] { exit_code = run_job(*options); });
 }

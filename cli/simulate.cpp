@@ -28,7 +28,7 @@ void warn_of_stale_profile(const Job& job) {
   // What follows the first comma are the libraries of the ranks, which this program does not know.
   if (const std::string software = profile->software.substr(0, profile->software.find(','));
       software != this_software())
-    fmt::print(stderr, "tandem: warning: the profile was measured with {}, this is {}; calibrate again\n",
+    fmt::print(stderr, "tandem: warning: the profile was measured with {}, but this is {}; calibrate again\n",
                software, this_software());
   if (profile->machine == this_machine()) return;
   fmt::print(stderr,

@@ -46,7 +46,7 @@ int jobs_of(const StudyOptions& options) {
 }
 
 /// Simulates all configurations; those with most workers first, because they take longest.
-void simulate_all(const validation::Suite& suite, int jobs, const std::vector<SelfCommand>& commands,
+void simulate_all(const validation::Suite& suite, int jobs, const std::vector<Subcommand>& commands,
                   std::vector<Outcome>& outcomes, std::exception_ptr& first_error) {
   std::vector<std::size_t> order(commands.size());
   for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
@@ -55,7 +55,7 @@ void simulate_all(const validation::Suite& suite, int jobs, const std::vector<Se
   };
   std::stable_sort(order.begin(), order.end(),
                    [&](std::size_t a, std::size_t b) { return workers(a) > workers(b); });
-  std::vector<SelfCommand> ordered;
+  std::vector<Subcommand> ordered;
   for (const std::size_t i : order) ordered.push_back(commands[i]);
 
   ProgressBar bar("study " + suite.name);
@@ -92,12 +92,12 @@ int study(const StudyOptions& options) {
   const validation::Suite suite = read_suite(options.job, options.input);
   if (options.input.list) {
     print_names(suite);
-    return exit_fine;
+    return exit_success;
   }
   const std::string out = options.job.out.empty() ? "results/" + suite.name : options.job.out;
   create_result_directory(out, options.job.force);
 
-  std::vector<SelfCommand> commands;
+  std::vector<Subcommand> commands;
   std::vector<Outcome> outcomes;
   for (const auto& configuration : suite.configurations) {
     const std::string directory = out + '/' + configuration.folder;
@@ -126,7 +126,7 @@ int study(const StudyOptions& options) {
   validation::write_study(out, document);
   std::filesystem::remove(out + "/INCOMPLETE");
   fmt::print("{}\n{}/report.html\n", validation::study_table(document), out);
-  return first_error ? exit_beyond_tolerance : exit_fine;
+  return first_error ? exit_beyond_tolerance : exit_success;
 }
 
 }  // namespace
@@ -147,15 +147,14 @@ void add_study(CLI::App& app, int& exit_code) {
       "effect here. Its key `study` describes the report; all of its keys are optional:\n"
       "  study:\n"
       "    about: the question that the study answers\n"
-      "    baseline: bsp           algorithm that speed-ups refer to\n"
+      "    baseline: bsp           algorithm to which speed-ups are relative\n"
       "    knee: 0.5               share of a proportional gain below which more workers do not pay off\n"
-      "    operations: true        record every message, which separates communicating from waiting\n"
-      "    reading: {every: 5, mean: 10, start: 0.1}   also read accuracy curves as a publication did: of "
-      "every 5\n"
-      "                            evaluations one, means of 10, from accuracy 0.1 at time 0\n"
+      "    operations: true        record every message, to separate communicating from waiting\n"
+      "    reading: {every: 5, mean: 10, start: 0.1}   also evaluate accuracy curves as a publication did:\n"
+      "                            every 5th evaluation, running mean of 10, starting at accuracy 0.1\n"
       "    published: [{configuration: resnet18/esync, figure: speed_up, value: 7, what: ..., source: ...}]\n"
       "                            figures to compare with; configuration is a name or a list of names\n"
-      "    notes: [what a reader must know]\n\n"
+      "    notes: [remarks that are needed to interpret the figures]\n\n"
       "Exit code 1: a configuration failed.\n\nExamples:\n"
       "  tandem study workloads/studies/stragglers.yaml\n"
       "  tandem study workloads/studies/scale.yaml --only worker_count=64\n"

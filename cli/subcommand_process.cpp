@@ -20,10 +20,10 @@
 namespace tandem::cli {
 namespace {
 
-/// What run_self throws; null when the command succeeded.
-std::exception_ptr error_of(const SelfCommand& command, const ExitStatus& status) {
-  const int code = status.signal == 0 ? status.code : exit_broken_world;
-  if (code == exit_fine) return nullptr;
+/// What run_subcommand throws; null when the command succeeded.
+std::exception_ptr error_of(const Subcommand& command, const ExitStatus& status) {
+  const int code = status.signal == 0 ? status.code : exit_environment_error;
+  if (code == exit_success) return nullptr;
   std::ifstream file(command.log);
   std::string text{std::istreambuf_iterator<char>(file), {}};
   if (text.empty()) text = "no message in " + command.log + "; is the disk full?";
@@ -41,7 +41,7 @@ class RunningCommands {
   int count() const { return static_cast<int>(running_.size()); }
 
   /// Errors: WorldError.
-  void start(const SelfCommand& command, std::size_t index) {
+  void start(const Subcommand& command, std::size_t index) {
     std::vector<std::string> words = {program_};
     words.insert(words.end(), command.words.begin(), command.words.end());
     const Descriptor log = create_file(command.log);
@@ -87,7 +87,7 @@ class RunningCommands {
 using OnEnd = std::function<void(std::size_t, std::exception_ptr)>;
 
 /// Runs the commands until all have ended or a signal has ended those that ran; returns this signal, or 0.
-int run_until_signal(const std::vector<SelfCommand>& commands, int parallel_jobs, const OnEnd& ended,
+int run_until_signal(const std::vector<Subcommand>& commands, int parallel_jobs, const OnEnd& ended,
                      const std::function<void()>& waiting) {
   constexpr std::chrono::milliseconds pause(5);
   const SignalReader signals({SIGINT, SIGTERM, SIGHUP});
@@ -115,7 +115,7 @@ int run_until_signal(const std::vector<SelfCommand>& commands, int parallel_jobs
 
 }  // namespace
 
-void run_subcommands(const std::vector<SelfCommand>& commands, int parallel_jobs, const OnEnd& ended,
+void run_subcommands(const std::vector<Subcommand>& commands, int parallel_jobs, const OnEnd& ended,
                      const std::function<void()>& waiting) {
   TANDEM_CHECK(parallel_jobs >= 1, "parallel_jobs", parallel_jobs);
   std::vector<bool> reported(commands.size(), false);
@@ -130,7 +130,7 @@ void run_subcommands(const std::vector<SelfCommand>& commands, int parallel_jobs
     if (!reported[index]) report(index, std::make_exception_ptr(WorldError("interrupted")));
 }
 
-void run_self(const SelfCommand& command) {
+void run_subcommand(const Subcommand& command) {
   std::exception_ptr error;
   run_subcommands({command}, 1, [&](std::size_t, std::exception_ptr failure) { error = std::move(failure); });
   if (error) std::rethrow_exception(error);

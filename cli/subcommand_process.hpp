@@ -1,4 +1,4 @@
-// Runs the `tandem` command from within itself: SimGrid allows one simulation a process.
+// Runs the `tandem` command from within itself: SimGrid allows one simulation per process.
 #pragma once
 
 #include <exception>
@@ -9,21 +9,21 @@
 namespace tandem::cli {
 
 /// `tandem WORDS`, with its output in the file `log`.
-struct SelfCommand {
+struct Subcommand {
   std::vector<std::string> words;
   std::string log;
 };
 
 /// Runs the command. Errors: ConfigError when it ended with exit code 2, WorldError when it failed otherwise;
 /// both contain its output.
-void run_self(const SelfCommand& command);
+void run_subcommand(const Subcommand& command);
 
 /// Runs all commands in their order, up to `parallel_jobs` (at least 1) concurrently. Calls `ended` with the
 /// index of each command that ended and its error, null on success, and `waiting` every few milliseconds. A
 /// command that fails stops no other. SIGINT, SIGTERM and SIGHUP are passed on to the commands and then end
 /// this program.
 void run_subcommands(
-    const std::vector<SelfCommand>& commands, int parallel_jobs,
+    const std::vector<Subcommand>& commands, int parallel_jobs,
     const std::function<void(std::size_t, std::exception_ptr)>& ended,
     const std::function<void()>& waiting = [] {});
 

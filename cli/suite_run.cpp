@@ -175,7 +175,7 @@ class SuiteRun {
     validation::Runner runner;
     runner.run = [this](const Task& task) {
       fs::create_directories(task.out);
-      run_self({words_of(task), options_.out + "/log.txt"});
+      run_subcommand({words_of(task), options_.out + "/log.txt"});
       return json::parse(std::ifstream(task.out + "/summary.json")).at("other_load").get<double>();
     };
     runner.is_finished = [this](const Task& task) { return is_finished(task); };

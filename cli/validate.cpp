@@ -42,7 +42,7 @@ int validate_all(ValidateOptions options) {
   const validation::Suite suite = read_suite(options.job, options.input);
   if (options.input.list) {
     print_names(suite);
-    return exit_fine;
+    return exit_success;
   }
   options.run.on_cluster = options.run.on_cluster || suite.on_cluster;
   options.run.witness = options.run.witness || suite.with_witness;
@@ -62,7 +62,7 @@ int validate_all(ValidateOptions options) {
   validation::write_report(options.run.out, document);
   std::filesystem::remove(options.run.out + "/INCOMPLETE");
   fmt::print("{}\n{}/report.html\n", validation::summary_table(document), options.run.out);
-  return validation.passed ? exit_fine : exit_beyond_tolerance;
+  return validation.passed ? exit_success : exit_beyond_tolerance;
 }
 
 }  // namespace
@@ -88,7 +88,7 @@ void add_validate(CLI::App& app, int& exit_code) {
                    "Largest mean absolute error of step time that passes [0.1]")
       ->check(above_zero());
   command->add_flag("--resume", options->run.resume,
-                    "Resume an interrupted suite; finished simulations and runs are kept");
+                    "Continue an interrupted suite; finished simulations and runs are kept");
   command->add_flag(
       "--trace-both", options->run.traces,
       "Write trace.json with simulation and measurement for each configuration (opens in Perfetto)");
@@ -96,20 +96,19 @@ void add_validate(CLI::App& app, int& exit_code) {
       "All ranks run on this machine. The simulation therefore uses the devices and disks of the platform, "
       "but the "
       "network\n"
-      "of this machine, which is measured first (calibration). Exit code 1: beyond the tolerance, or a "
-      "configuration "
-      "failed.\n\n"
+      "of this machine, which is measured first (calibration). Exit code 1: the error exceeds the\n"
+      "tolerance, or a configuration failed.\n\n"
       "A suite names experiments and a grid; every combination with every variant is a configuration:\n"
       "  experiments: [a.yaml, b.yaml]         paths from the suite's folder\n"
-      "  variants: [bsp, asp]                  of the experiments; default: all\n"
+      "  variants: [bsp, asp]                  variants of the experiments; default: all\n"
       "  set: {workload.math: modelled}        keys for all configurations\n"
       "  grid: {platform: [x.xml, y.xml], seed: [1, 2]}\n"
       "  calibration: {platform: [x.xml]}      the calibration set; all other configurations are the "
       "hold-out set\n"
       "  repetitions: 3                        measured runs per configuration\n"
       "  tolerance: 0.1                        largest mean absolute error of step time that passes\n"
-      "  seed: 1                               of the order of runs\n"
-      "  cluster: false    witness: false      as --cluster and --witness\n"
+      "  seed: 1                               seed of the order of runs\n"
+      "  cluster: false    witness: false      the same as --cluster and --witness\n"
       "  study: {...}                          for `tandem study`, which only simulates\n\nExamples:\n"
       "  tandem validate workloads/experiments/mixed_lab.yaml --set repetitions=3\n"
       "  tandem validate validation/suites/lab_small.yaml --only quad/mlp");

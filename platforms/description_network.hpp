@@ -29,7 +29,7 @@ struct Network {
   std::vector<std::string> hosts;
   std::vector<Channel> channels;
   /// hosts x hosts, also from a host to itself; absent where there is no route. Empty when only a sample of
-  /// routes is known: then `typical` stands for all.
+  /// routes is known; `typical` is then used for every pair.
   std::vector<std::optional<Route>> routes;
   /// Slowest of the sampled routes.
   struct Typical {

@@ -24,7 +24,7 @@ constexpr int kNoRoute = std::numeric_limits<int>::max();
 using Distance = std::tuple<double, double, double, int, int>;
 using Measure = std::function<Distance(int a, int b)>;
 
-/// What the way between two hosts is like, in its worse direction.
+/// The route between two hosts, in its worse direction.
 struct Apart {
   int channels = 0;
   double bandwidth = std::numeric_limits<double>::infinity();
@@ -40,12 +40,12 @@ class Neighbours {
 
   void find() {
     const Measure by_links = [this](int a, int b) {
-      const Apart& way = between(a, b);
-      return Distance(way.channels, -way.bandwidth, way.latency_s, std::min(a, b), std::max(a, b));
+      const Apart& pair = between(a, b);
+      return Distance(pair.channels, -pair.bandwidth, pair.latency_s, std::min(a, b), std::max(a, b));
     };
     const Measure by_bandwidth = [this](int a, int b) {
-      const Apart& way = between(a, b);
-      return Distance(-way.bandwidth, way.channels, way.latency_s, std::min(a, b), std::max(a, b));
+      const Apart& pair = between(a, b);
+      return Distance(-pair.bandwidth, pair.channels, pair.latency_s, std::min(a, b), std::max(a, b));
     };
     const Joints joints = spanning_tree(by_links);
     network_.orders = {chain(joints, by_links), chain(spanning_tree(by_bandwidth), by_bandwidth)};

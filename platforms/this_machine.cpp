@@ -50,7 +50,7 @@ std::string free_name(const std::string& wanted, const std::vector<Host>& hosts)
   return name;
 }
 
-/// All hosts around one switch; the two halves of the way share the latency.
+/// All hosts around one switch; each of the two links of a route has half of the latency.
 std::string star_xml(const std::string& comment, const Description& platform, const MeasuredNetwork& network,
                      const std::optional<MeasuredDisk>& disk) {
   TANDEM_CHECK(network.latency.count() > 0 && network.bandwidth.count() > 0, "latency",
@@ -68,7 +68,8 @@ std::string star_xml(const std::string& comment, const Description& platform, co
     xml += fmt::format(
         "    <link id=\"link-{}\" bandwidth=\"{}Bps\" latency=\"{}s\" sharing_policy=\"SPLITDUPLEX\"/>\n",
         escaped(host.name), network.bandwidth.count(), network.latency.count() / 2.0);
-  // Two ranks of one host talk as two processes of this machine do, each pair by itself.
+  // Two ranks of one host communicate like two processes of this machine; different pairs do not share
+  // bandwidth.
   xml += fmt::format(
       "    <link id=\"loopback\" bandwidth=\"{}Bps\" latency=\"{}s\" sharing_policy=\"FATPIPE\"/>\n",
       network.bandwidth.count(), network.latency.count());

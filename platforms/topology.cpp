@@ -118,7 +118,7 @@ std::vector<std::vector<bool>> Topology::splits() const {
   const std::size_t n = hosts_.size();
   std::vector<std::vector<bool>> found;
   const auto cut = [&](const std::vector<int>& order) {
-    // With an odd number of hosts the middle one may go to either side.
+    // With an odd number of hosts, the host in the middle may be on either side.
     for (const std::size_t size : {n / 2, n - n / 2}) {
       std::vector<bool> half(n, false);
       for (std::size_t i = 0; i < size; ++i) half[static_cast<std::size_t>(order[i])] = true;

@@ -1,4 +1,5 @@
-// All-reduces of the library: which ranks have started which one, and their sums. Knows no time.
+// All-reduces of the library: which ranks have started which one, and their sums. Independent of simulated
+// time.
 #pragma once
 
 #include <cstdint>
@@ -26,8 +27,8 @@ struct AllReduceRendezvous {
   std::vector<Member> members;  ///< in the order of their list
   std::size_t missing = 0;
 
-  /// Gives every member the sum, in the order of their list. Members without memory add nothing. Pre: none is
-  /// missing.
+  /// Gives every member the sum, in the order of their list. Members without memory add nothing. Pre: every
+  /// member has started it.
   void sum() const;
 };
 
@@ -42,7 +43,7 @@ class AllReduceRendezvousTable {
   /// The all-reduces over one list of members.
   struct Series {
     std::deque<std::unique_ptr<AllReduceRendezvous>> open;  ///< some members have not started these
-    std::uint64_t met = 0;                                  ///< all members have started so many
+    std::uint64_t met = 0;                                  ///< all-reduces that all members have started
     std::vector<std::uint64_t> started;                     ///< by member
   };
   std::map<std::vector<Rank>, Series> series_;

@@ -40,13 +40,13 @@ void Connection::start(Message& message) {
   message.next_to_start = nullptr;
   message.ready_at_s = s4u::Engine::get_clock();
   if (held_ > 0 && to_accept_ == nullptr) to_accept_ = &message;
-  if (under_way_ != nullptr) {
+  if (in_flight_ != nullptr) {
     last_->next_to_start = &message;
     last_ = &message;
-    if (to_accept_ == &message) accept(left_ + static_cast<std::uint64_t>(under_way_->comm->get_remaining()));
+    if (to_accept_ == &message) accept(left_ + static_cast<std::uint64_t>(in_flight_->comm->get_remaining()));
     return;
   }
-  under_way_ = last_ = &message;
+  in_flight_ = last_ = &message;
   start_transfer(message);
 }
 
@@ -55,10 +55,10 @@ void Connection::part_over(Message& message, bool succeeded) {
   message.share_timer = nullptr;
   if (succeeded && left_ > 0) {
     std::swap(message.comm, message.other_comm);
-    // Its latency is that of the message, which passed.
+    // It pays no latency: the message has paid it already.
     return start_part(message, std::numeric_limits<double>::infinity());
   }
-  // The next one first: a stream of messages slows work down without a break.
+  // Starts the next message first, so that a stream of messages slows work down without interruption.
   start_next();
   sender_.message_over();
   receiver_.message_over();
@@ -74,11 +74,11 @@ void Connection::part_over(Message& message, bool succeeded) {
 }
 
 void Connection::start_next() {
-  if (to_accept_ == under_way_) to_accept_ = under_way_->next_to_start;
-  under_way_ = under_way_->next_to_start;
-  if (under_way_ == nullptr) return;
-  if (!under_way_->send_is_open) accepted_behind_ -= under_way_->wire_size;
-  start_transfer(*under_way_);
+  if (to_accept_ == in_flight_) to_accept_ = in_flight_->next_to_start;
+  in_flight_ = in_flight_->next_to_start;
+  if (in_flight_ == nullptr) return;
+  if (!in_flight_->send_is_open) accepted_behind_ -= in_flight_->wire_size;
+  start_transfer(*in_flight_);
 }
 
 void Connection::start_transfer(Message& message) {
@@ -91,7 +91,7 @@ void Connection::start_transfer(Message& message) {
   start_part(message, s4u::Engine::get_clock() - message.ready_at_s);
 }
 
-/// As much of the message as brings the next send to its end, or all that is left.
+/// Starts the part of the message after which the next send is complete, or all that is left.
 void Connection::start_part(Message& message, double waited_s) {
   std::uint64_t size = left_;
   if (held_ > 0) {
@@ -111,21 +111,23 @@ void Connection::start_part(Message& message, double waited_s) {
   comm->set_payload_size(size);
   comm->start();
   if (size == 0) return;
-  // A link that is down ends the activity at once and without a report.
+  // If a link is down, the activity ends immediately and SimGrid does not report it.
   if (comm->get_remaining() == 0) return part_over(message, false);
   world_.network().started(message.share_timer);
 }
 
-/// To the end of the message, when `left` are left of the one under way. Pre: the sends before it are over.
+/// Bytes until the end of the message, when `left` bytes of the current message are left. Pre: the sends
+/// before it are complete.
 std::uint64_t Connection::bytes_until(const Message& message, std::uint64_t left) const {
-  return &message == under_way_ ? left : left + accepted_behind_ + message.wire_size;
+  return &message == in_flight_ ? left : left + accepted_behind_ + message.wire_size;
 }
 
-/// Ends the sends whose messages the transport can hold when `left` are left of the one under way.
+/// Completes the sends whose messages fit into the transport's buffer when `left` bytes of the current
+/// message are left.
 void Connection::accept(std::uint64_t left) {
   while (to_accept_ != nullptr && bytes_until(*to_accept_, left) <= held_) {
     Message& message = *std::exchange(to_accept_, to_accept_->next_to_start);
-    if (&message != under_way_) accepted_behind_ += message.wire_size;
+    if (&message != in_flight_) accepted_behind_ += message.wire_size;
     message.send_is_open = false;
     if (message.send_slot != no_slot) sender_.finish(message.send_slot, true);
   }

@@ -1,5 +1,5 @@
 // The messages from one rank to another: one after the other, in the order they were sent, as over one TCP
-// connection or queue pair. Together they get one share of a link, however many wait.
+// connection or queue pair. Together they get one share of a link, however many messages wait.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ class World;
 
 constexpr std::uint32_t no_slot = 0xffffffffU;
 
-/// Something that SimGrid reports back on, by the user data of an activity.
+/// Receives the end of a SimGrid activity; stored as the activity's user data.
 class Finishable {
  public:
   virtual ~Finishable() = default;
@@ -25,8 +25,8 @@ class Finishable {
   virtual void finish(bool succeeded) = 0;
 };
 
-/// One message from its send to its receive. Its bytes are copied at once, its arrival is simulated. Used
-/// again by later messages of the same connection.
+/// One message from its send to its receive. Its bytes are copied immediately; only its arrival is simulated.
+/// The object is reused by later messages of the same connection.
 class Message final : public Finishable {
  public:
   void finish(bool succeeded) override;
@@ -38,19 +38,19 @@ class Message final : public Finishable {
   Bytes size{0};
   std::uint64_t wire_size = 0;  ///< with its note
   Note note;
-  std::unique_ptr<std::byte[]> bytes;  ///< only of a message that came before its receive
+  std::unique_ptr<std::byte[]> bytes;  ///< only if the message was sent before its receive was posted
   Network::Terms terms;
-  simgrid::s4u::CommPtr comm;        ///< what is on its way of it
-  simgrid::s4u::CommPtr other_comm;  ///< for the next part, since an activity cannot start again as it ends
+  simgrid::s4u::CommPtr comm;        ///< the part that is in flight
+  simgrid::s4u::CommPtr other_comm;  ///< for the next part: an activity cannot be restarted while it ends
   Network::Timer* share_timer = nullptr;
   std::uint32_t next = no_slot;      ///< in the queue of unexpected messages
-  Message* next_to_start = nullptr;  ///< in its connection, behind this one; or in the list of free ones
-  double ready_at_s = 0;             ///< when only its connection kept it from starting
+  Message* next_to_start = nullptr;  ///< the next one in its connection, or in the list of free messages
+  double ready_at_s = 0;             ///< since when only its connection has kept it from starting
   std::uint32_t index = 0;
   bool waits_for_receive = false;  ///< above the eager limit, and its receive is not posted yet
   bool send_is_open = false;
-  bool is_thrown_away = false;  ///< on its way, but no receive will meet it
-  enum class End : std::uint8_t { open, arrived, failed } end = End::open;  ///< of one before its receive
+  bool is_thrown_away = false;  ///< in flight, but no receive will match it
+  enum class End : std::uint8_t { open, arrived, failed } end = End::open;  ///< before a receive matches
 };
 
 class Connection {
@@ -83,12 +83,11 @@ class Connection {
   /// is in flight ends with that part at the latest. 0: no buffer; a send ends when its message has arrived.
   std::uint64_t held_;
   Message* free_ = nullptr;
-  Message* under_way_ = nullptr;  ///< head of the queue of messages that are to start
+  Message* in_flight_ = nullptr;  ///< the current message: head of the queue
   Message* last_ = nullptr;
-  std::uint64_t left_ = 0;  ///< of the one under way, after what is on its way of it
-  Message* to_accept_ =
-      nullptr;  ///< first one whose send is not over; null: none, or no transport that holds
-  std::uint64_t accepted_behind_ = 0;  ///< bytes of those behind the one under way whose sends are over
+  std::uint64_t left_ = 0;             ///< bytes of the current message that follow the part in flight
+  Message* to_accept_ = nullptr;       ///< first message whose send is not complete; null: none, or no buffer
+  std::uint64_t accepted_behind_ = 0;  ///< bytes of later messages whose sends are complete
 };
 
 }  // namespace tandem::sim

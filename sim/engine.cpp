@@ -1,4 +1,4 @@
-// Flags, platform and measured network in the order that SimGrid needs them.
+// Sets up flags, platform and measured network in the order that SimGrid needs.
 #include "sim/engine.hpp"
 
 #include <chrono>

@@ -1,5 +1,5 @@
-// What every simulation begins with: SimGrid's engine with Tandem's flags, the platform, and the network as
-// measured.
+// The start of every simulation: SimGrid's engine with Tandem's flags, the platform, and the measured
+// network.
 #pragma once
 
 #include <functional>
@@ -13,7 +13,7 @@
 namespace tandem::sim {
 
 /// `own`: flags that the platform file sets itself. `network` gives messages their costs. `before_loading` is
-/// called when the flags are set and the platform is not loaded yet. The engine lives until the process ends.
+/// called after the flags are set and before the platform is loaded. The engine lives until the process ends.
 /// Errors: ConfigError for the platform; WorldError when this process has simulated already.
 simgrid::s4u::Engine& start_engine(const SimulationSetting& setting,
                                    const std::map<std::string, std::string>& own, Network& network,

@@ -22,7 +22,7 @@ namespace {
 
 /// Under physics.network "profile" messages cost what was measured: on the platform's links, if those were
 /// measured on its emulated cluster; otherwise on a copy of the platform with the network of the calibrated
-/// machine, on which the ranks of a plain run also are.
+/// machine, which a run without emulated cluster also uses.
 void set_network(SimulationSetting& setting, const Job& job) {
   const auto& experiment = job.spec().experiment;
   setting.platform_file = experiment.platform;

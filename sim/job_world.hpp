@@ -13,12 +13,12 @@
 namespace tandem::sim {
 
 struct JobWorldSetting {
-  /// Between the workers' hosts. Prices a library's all-reduce where no profile does.
+  /// The network between the workers' hosts. Gives the time of a library's all-reduce where no profile does.
   platforms::Network network = {};
-  int repetition = 0;       ///< each repetition draws other noise
+  int repetition = 0;       ///< each repetition has different noise
   bool operations = false;  ///< record every operation
   bool decisions = false;   ///< record every policy event and decision
-  /// What simulates: the default, or the witness.
+  /// The simulator to use: the default one, or the witness.
   std::function<SimulationResult(const SimulationSetting&)> simulator = simulate;
   /// Called last, to change the assembled setting. Empty: nothing is changed.
   std::function<void(SimulationSetting&)> change = {};
@@ -33,8 +33,8 @@ struct JobRun {
 /// Errors: ConfigError when the profile was measured on another network than the experiment's.
 void check_profile(const Job& job);
 
-/// Simulates the job to its end. Writes twin.xml into the result directory where messages cost what was
-/// measured on one machine. Pre: check_profile. Errors: as simulate.
+/// Simulates the job to its end. If messages cost what was measured on one machine, writes the platform that
+/// is used, twin.xml, into the result directory. Pre: check_profile. Errors: as simulate.
 JobRun simulate_job(const Job& job, const JobWorldSetting& setting);
 
 }  // namespace tandem::sim

@@ -39,13 +39,13 @@ double route_bandwidth(const std::vector<s4u::Link*>& links) {
   return lowest;
 }
 
-/// How unlike two ways are: bandwidths count by their ratio, the number of links breaks ties.
+/// How different a path and a route are: by the ratio of their bandwidths; the number of links breaks ties.
 double unlikeness(const Profile::Path& path, double bandwidth, std::size_t links) {
   const double ratio = std::abs(std::log(path.bandwidth / bandwidth));
   return ratio + 1e-3 * std::abs(static_cast<double>(path.links) - static_cast<double>(links));
 }
 
-/// What was measured of messages of the next larger size; null when nothing was.
+/// The measurement of messages of the next larger size; null when there is none.
 const Profile::MessageEntry* entry_for(const Profile::Path& path, double size) {
   if (path.messages.empty()) return nullptr;
   const auto above = std::lower_bound(path.messages.begin(), path.messages.end(), size,
@@ -55,8 +55,8 @@ const Profile::MessageEntry* entry_for(const Profile::Path& path, double size) {
   return above == path.messages.end() ? &path.messages.back() : &*above;
 }
 
-/// A message without any latency would get next to nothing of a link that it shares: SimGrid weighs messages
-/// by the inverse of their route's latency, but those by 1.
+/// A message without latency would get almost no share of a link: SimGrid weighs messages by the inverse of
+/// their route's latency, but a message without latency by 1.
 constexpr double least_latency_s = 1e-8;
 
 void check_segments(const std::vector<Profile::NetworkSegment>& segments) {
@@ -93,7 +93,7 @@ Network::Network(const SimulationSetting& setting) : paths_(setting.network), ki
 }
 
 void Network::install() {
-  // Models with factors of their own keep them.
+  // Network models that define their own factors keep them.
   if (paths_.empty() && simgrid::config::get_value<std::string>("network/model") != "CM02") return;
   auto* const model = s4u::Engine::get_instance()->get_netzone_root()->get_network_model();
   model_ = &dynamic_cast<simgrid::kernel::resource::Model&>(*model);
@@ -101,7 +101,7 @@ void Network::install() {
     // SimGrid asks for the factor on the bandwidth first.
     model->set_bw_factor_cb(
         [this](double size, const s4u::Host* from, const s4u::Host* to, const Links& links, const auto&) {
-          if (!is_told_) look_up(*from, *to, links, size);
+          if (!is_prepared_) look_up(*from, *to, links, size);
           return next_.bandwidth_factor;
         });
     model->set_lat_factor_cb([this](double, const s4u::Host*, const s4u::Host*, const Links& links,
@@ -121,7 +121,7 @@ void Network::started(Timer*& timer) {
   if (next_.limit > 0) action->set_bound(next_.limit);
   if (!has_weight) return;
   const double penalty = penalty_ * next_.weight;
-  // When the latency is over SimGrid sets a penalty of its own, so this must come after.
+  // After the latency SimGrid sets its own penalty, so this must run later.
   constexpr double instant_s = 2e-9;
   timer = Timer::set(s4u::Engine::get_clock() + latency_s_ + instant_s, [action, penalty, &timer] {
     timer = nullptr;
@@ -129,44 +129,44 @@ void Network::started(Timer*& timer) {
   });
 }
 
-Network::Terms Network::terms_of(const Route& way, double size) {
-  Terms terms{.path = way.path};
+Network::Terms Network::terms_of(const Route& route, double size) {
+  Terms terms{.path = route.path};
   if (shares_) terms.weight = std::exp(share_spread_ * shares_->normal());
-  if (way.path == nullptr) return terms;
-  const double slowness = draw_slowness(way.path, size);
-  const double reached = share_reached(way, size, slowness);
-  terms.latency_s = segment_of(*way.path, size).alpha_s * slowness;
-  terms.bandwidth_factor = way.path->links > 0 ? lasting_share(*way.path) : reached;
-  if (reached < terms.bandwidth_factor) terms.limit = reached / terms.bandwidth_factor * way.bandwidth;
+  if (route.path == nullptr) return terms;
+  const double slowness = draw_slowness(route.path, size);
+  const double reached = share_reached(route, size, slowness);
+  terms.latency_s = segment_of(*route.path, size).alpha_s * slowness;
+  terms.bandwidth_factor = route.path->links > 0 ? lasting_share(*route.path) : reached;
+  if (reached < terms.bandwidth_factor) terms.limit = reached / terms.bandwidth_factor * route.bandwidth;
   return terms;
 }
 
 void Network::prepare(const Terms& terms, double waited_s) {
-  is_told_ = true;
+  is_prepared_ = true;
   next_ = terms;
   waited_s_ = waited_s;
 }
 
-/// What the protocol leaves of the bandwidth to messages that follow each other: the share that the largest
-/// messages reach. Small ones that are alone may pass a link faster than it lasts, by what the link lets
-/// through at once; a stream of them may not.
+/// The share of the bandwidth that the protocol leaves to a stream of messages: the share that the largest
+/// messages reach. A single small message may be faster than this, because a link passes a burst at once; a
+/// stream of them may not.
 double Network::lasting_share(const Profile::Path& path) {
   return std::min(1.0, 1.0 / (path.segments.back().beta_s * path.bandwidth));
 }
 
 void Network::look_up(const s4u::Host& from, const s4u::Host& to, const Links& links, double size) {
-  const Route way{find(from, to, links), links.empty() ? 0.0 : route_bandwidth(links)};
-  next_ = {.path = way.path};
-  if (way.path == nullptr) return;
-  const double slowness = draw_slowness(way.path, size);
-  next_.latency_s = segment_of(*way.path, size).alpha_s * slowness;
-  next_.bandwidth_factor = share_reached(way, size, slowness);
+  const Route route{find(from, to, links), links.empty() ? 0.0 : route_bandwidth(links)};
+  next_ = {.path = route.path};
+  if (route.path == nullptr) return;
+  const double slowness = draw_slowness(route.path, size);
+  next_.latency_s = segment_of(*route.path, size).alpha_s * slowness;
+  next_.bandwidth_factor = share_reached(route, size, slowness);
 }
 
-/// Of the bandwidth of the way, by a message that is alone.
-double Network::share_reached(const Route& way, double size, double slowness) {
-  const double measured_against = way.path->links > 0 ? way.path->bandwidth : way.bandwidth;
-  return 1.0 / (segment_of(*way.path, size).beta_s * measured_against * slowness);
+/// The share of the route's bandwidth that a message reaches when it is alone.
+double Network::share_reached(const Route& route, double size, double slowness) {
+  const double measured_against = route.path->links > 0 ? route.path->bandwidth : route.bandwidth;
+  return 1.0 / (segment_of(*route.path, size).beta_s * measured_against * slowness);
 }
 
 double Network::latency_factor(const Links& links) {
@@ -179,7 +179,8 @@ double Network::latency_factor(const Links& links) {
   return latency_s_ / usual_s;
 }
 
-/// How much longer a message takes than usual, as one of the next larger size that was measured did.
+/// The factor on a message's usual time: that of one of the measured messages of the next larger size, drawn
+/// at random.
 double Network::draw_slowness(const Profile::Path* path, double size) {
   const auto* entry = path == nullptr ? nullptr : entry_for(*path, size);
   if (!messages_ || entry == nullptr || entry->raw_s.empty() || entry->median_s <= 0) return 1.0;

@@ -18,7 +18,8 @@ namespace s4u = simgrid::s4u;
 
 namespace {
 
-/// Exact alpha-beta on each route and max-min sharing; one direction of a link does not disturb the other.
+/// Exactly latency + size / bandwidth on each route, and max-min sharing; one direction of a link does not
+/// slow the other down.
 const std::map<std::string, std::string> defaults = {{"network/model", "CM02"},
                                                      {"network/crosstraffic", "0"},
                                                      {"network/TCP-gamma", "1e15"},

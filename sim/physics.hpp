@@ -1,5 +1,5 @@
-// The flags of SimGrid that shape simulated times: what Tandem sets unless the platform file sets it, and a
-// report of what is in effect.
+// The flags of SimGrid that shape simulated times: the defaults that Tandem sets unless the platform file
+// does, and a report of the flags in effect.
 #pragma once
 
 #include <map>
@@ -14,13 +14,14 @@ namespace tandem::sim {
 /// Flags of the file's own <config>. Errors: ConfigError when the file is missing or not XML.
 std::map<std::string, std::string> platform_config(const std::string& platform_file);
 
-/// Sets Tandem's defaults, except for the flags in `own`. Up to 32 ranks the network is solved anew at every
-/// event: SimGrid 3.32's lazy solver lets messages that start together exceed a link until the next event (2
-/// % of a step in a mixed lab), but beyond that the exact one costs too much. Pre: an engine exists, no
-/// platform was loaded yet: SimGrid lets the first who sets a flag win.
+/// Sets Tandem's defaults, except for the flags in `own`. With up to 32 ranks, the network is solved
+/// completely at every event, because SimGrid 3.32's lazy solver lets messages that start together exceed a
+/// link until the next event (2 % of a step in mixed_lab). With more ranks, the complete solution takes too
+/// long. Pre: an engine exists and no platform is loaded yet, because in SimGrid the first setting of a flag
+/// wins.
 void set_physics(const std::map<std::string, std::string>& own, std::size_t ranks);
 
-/// The flags in effect, and who set each.
+/// The flags in effect, and whether Tandem or the platform file set each.
 nlohmann::json report_physics(const std::map<std::string, std::string>& own,
                               const std::vector<Profile::Path>& paths, Bytes eager_limit);
 

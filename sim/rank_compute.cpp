@@ -1,5 +1,5 @@
-// The work of one simulated rank: one piece after the other on its device, slower while messages of the rank
-// are in flight; or concurrent with it.
+// The work of one simulated rank: one operation after the other on its device, slower while messages of the
+// rank are in flight; or concurrent work.
 #include "policies/vocabulary/check.hpp"
 #include "sim/rank_context.hpp"
 
@@ -20,7 +20,7 @@ Pending RankContext::compute(const Work& work, Kernel kernel) {
   return started(operation);
 }
 
-// The activity is used again and again, as those of messages and disks are (rank_context.cpp).
+// The activity is reused, like those of messages and disks (rank_context.cpp).
 
 void RankContext::start_compute(Operation& operation) {
   if (computing_ != nullptr) return computes_waiting_.push_back(&operation);
@@ -32,13 +32,13 @@ void RankContext::start_compute(Operation& operation) {
     operation.exec->set_data(static_cast<Finishable*>(&operation));
   }
   operation.exec->set_state(s4u::Activity::State::STARTING);
-  const double slowdown = messages_under_way_ > 0 ? operation.slowdown : 1.0;
+  const double slowdown = messages_in_flight_ > 0 ? operation.slowdown : 1.0;
   operation.exec->set_flops_amount(operation.amount * slowdown);
   operation.exec->start();
   if (operation.slowdown > 1) action_ = started_action(operation);
 }
 
-/// Null when it failed at once.
+/// Null when it failed immediately.
 simgrid::kernel::resource::Action* RankContext::started_action(const Operation& operation) const {
   auto& started = *world_.cpu_model().get_started_action_set();
   if (started.empty() || started.back().get_activity() != operation.exec->get_impl()) return nullptr;
@@ -46,21 +46,21 @@ simgrid::kernel::resource::Action* RankContext::started_action(const Operation& 
 }
 
 void RankContext::message_set_out() {
-  if (world_.slows_down() && messages_under_way_++ == 0 && action_ != nullptr)
+  if (world_.slows_down() && messages_in_flight_++ == 0 && action_ != nullptr)
     stretch_compute(computing_->slowdown);
 }
 
 void RankContext::message_over() {
-  if (world_.slows_down() && --messages_under_way_ == 0 && action_ != nullptr)
+  if (world_.slows_down() && --messages_in_flight_ == 0 && action_ != nullptr)
     stretch_compute(1.0 / computing_->slowdown);
 }
 
-/// What remains of the work on the device takes `factor` times as long from now on. Its amount changes and
-/// not its speed, so that this holds for ranks that share a device as well.
+/// From now on, the rest of the current work on the device takes `factor` times as long. The amount of work
+/// changes, not its speed, so that this is correct for ranks that share a device too.
 void RankContext::stretch_compute(double factor) {
-  // It may have ended at this very instant.
+  // It may have ended at this same simulated time.
   if (action_->get_state() != simgrid::kernel::resource::Action::State::STARTED) return;
-  // Suspending brings what remains up to date, and resuming makes SimGrid look for the new end.
+  // Suspending updates the remaining amount, and resuming makes SimGrid compute the new end.
   action_->suspend();
   action_->set_remains(action_->get_remains_no_update() * factor);
   action_->resume();

@@ -174,7 +174,7 @@ Pending RankContext::send(Rank to, Channel channel, Slice slice, const Note& not
   return Pending(slot);
 }
 
-/// The call that sends keeps the rank busy, while the message is in flight already.
+/// The send call keeps the rank busy while the message is already in flight.
 void RankContext::hand_over(const Message& message) {
   if (message.connection->route().path == nullptr) return;
   const double seconds =
@@ -239,22 +239,22 @@ void RankContext::cancel(const Pending& pending) {
   TANDEM_CHECK(!pending.empty(), "rank", rank_);
   Operation& operation = operations_[pending.slot()];
   if (is_done(pending)) return;
-  bool is_withdrawn = false;
+  bool is_cancelled = false;
   if (operation.kind == Kind::sleep) {
     std::erase(to_start_, &operation);
-    is_withdrawn = true;
+    is_cancelled = true;
   } else if (operation.kind == Kind::send) {
-    is_withdrawn = withdraw_send(operation);
+    is_cancelled = cancel_send(operation);
   } else if (operation.kind == Kind::receive) {
     Stream& from_peer = stream(operation.peer, operation.channel);
     const auto next_of = [this](std::uint32_t slot) -> std::uint32_t& { return operations_[slot].next; };
-    is_withdrawn = from_peer.holds_receives && unlink(from_peer, next_of, operation.slot);
+    is_cancelled = from_peer.holds_receives && unlink(from_peer, next_of, operation.slot);
   }
-  if (is_withdrawn) end_early(operation, Outcome::cancelled);
+  if (is_cancelled) end_early(operation, Outcome::cancelled);
 }
 
-/// False: a receive has met it, so that it cannot be withdrawn any more.
-bool RankContext::withdraw_send(const Operation& send) {
+/// False: a receive has matched it, so it can no longer be cancelled.
+bool RankContext::cancel_send(const Operation& send) {
   Stream& at_receiver = world_.rank(send.peer).stream(rank_, send.channel);
   if (at_receiver.holds_receives) return false;
   const auto next_of = [this](std::uint32_t i) -> std::uint32_t& { return world_.message(i).next; };
@@ -269,7 +269,8 @@ bool RankContext::withdraw_send(const Operation& send) {
   return true;
 }
 
-/// A message that no receive will meet. What has set out of it travels to its end, as it would in a network.
+/// Discards a message that no receive will match. A part that is in flight continues to its end, as in a real
+/// network.
 void RankContext::throw_away(Message& message) {
   RankContext& sender = *message.sender;
   message.bytes.reset();
@@ -286,7 +287,7 @@ void RankContext::announce_departure() {
   TANDEM_CHECK(!has_left_, "rank", rank_, "has announced its departure before");
   has_left_ = true;
   world_.note_departure();
-  // In one go: other ranks wake up, and must not send here meanwhile.
+  // In one call: other ranks wake up, and must not send to this rank before it is finished.
   simgrid::kernel::actor::simcall_answered([this] {
     for (auto& [key, held] : streams_) {
       for (std::uint32_t at = held.head; at != no_slot;) {
@@ -335,7 +336,7 @@ Pending RankContext::all_reduce(std::span<const Rank> members, Channel channel, 
   if (members.size() == 1 || vector.size.count() == 0) return done_at_once(operation);
   auto rendezvous = world_.rendezvous().join(members, channel, rank_, {this, operation.slot, vector});
   if (rendezvous == nullptr) return Pending(operation.slot);
-  // No member may read the vector before the end, so the sum can be made now.
+  // No member may read the vector before the end, so the sum can be computed now.
   rendezvous->sum();
   TANDEM_CHECK(world_.setting().all_reduce, "all-reduces need a price; members", members.size());
   const AllReduceTime time = world_.setting().all_reduce(members, vector.size);
@@ -347,7 +348,8 @@ Pending RankContext::all_reduce(std::span<const Rank> members, Channel channel, 
   return started(operation);
 }
 
-/// All-reduces with a common member end in their order: their messages share its links.
+/// All-reduces with a common member end in the order of their start, because their messages share that
+/// member's links.
 void RankContext::start_all_reduce(Operation& operation) {
   const auto rendezvous = std::exchange(operation.rendezvous, nullptr);
   const double begin_s = now().count();
@@ -442,7 +444,7 @@ void RankContext::start_operations() {
   simgrid::kernel::actor::simcall_answered([this] { start_all(); });
 }
 
-/// SimGrid reports the end of those activities only that the kernel itself started. Kernel context.
+/// SimGrid reports the end only of activities that the kernel itself started. Kernel context.
 void RankContext::start_all() {
   for (Operation* operation : to_start_) start(*operation);
   for (Message* message : messages_to_start_) message->connection->start(*message);
@@ -471,16 +473,16 @@ void RankContext::start(Operation& operation) {
   }
 }
 
-// Activities are used again and again. This saves their making, and it is vital for messages: SimGrid 3.32
-// puts each new one into a list that it searches from end to end when any message ends, and takes it out for
-// good the first time. A disk activity it never takes out.
+// Activities are reused. This avoids creating them, and it is essential for messages: SimGrid 3.32 puts each
+// new activity into a list that it searches completely when any message ends, and removes an activity
+// permanently when it ends for the first time. It never removes a disk activity.
 
 void RankContext::start_disk_transfer(Operation& operation) {
   if (!operation.io) {
     operation.io = s4u::Io::init();
     operation.io->set_data(static_cast<Finishable*>(&operation));
   }
-  // Not STARTING before the disk is set: SimGrid would start it there and then.
+  // Must not be STARTING before the disk is set, because SimGrid would then start it immediately.
   operation.io->set_state(s4u::Activity::State::INITED);
   operation.io->set_disk(disks_[static_cast<std::size_t>(operation.disk)]);
   operation.io->set_size(static_cast<sg_size_t>(operation.amount));

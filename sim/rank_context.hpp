@@ -38,7 +38,8 @@ class RankContext final : public Context {
 
   World& world() const { return world_; }
   simgrid::s4u::Host& host() const { return host_; }
-  /// The body returned: starts operations that were never waited for, and forgets their memory.
+  /// To be called after the body has returned: starts operations that were never waited for, and drops
+  /// references to their memory.
   void end();
   bool ended() const { return ended_; }
   bool has_left() const { return has_left_; }
@@ -49,7 +50,7 @@ class RankContext final : public Context {
   void killed() { killed_ = true; }
   /// Marks the operation as done and wakes the rank if it waits for it. Kernel context.
   void finish(std::uint32_t slot, bool succeeded);
-  /// A message of this rank starts, or ends: work is slower in between. Kernel context.
+  /// A message of this rank starts, or ends; work is slower between the two. Kernel context.
   void message_set_out();
   void message_over();
 
@@ -65,7 +66,7 @@ class RankContext final : public Context {
     }
     RankContext* owner = nullptr;
     std::uint32_t slot = 0;
-    std::uint32_t uses = 0;        ///< of this slot, so that a late timer knows that its sleep is over
+    std::uint32_t uses = 0;        ///< of this slot, so that a late timer knows that its sleep has ended
     std::uint32_t next = no_slot;  ///< free list, or queue of posted receives
     Kind kind = Kind::sleep;
     State state = State::pending;
@@ -102,10 +103,10 @@ class RankContext final : public Context {
   /// `element_of` maps an index to the element that the stream holds under it.
   template <class ElementOf, class Element>
   static void append(Stream& stream, const ElementOf& element_of, Element& element, std::uint32_t index);
-  /// Takes it out of what the stream holds; false: the stream does not hold it.
+  /// Removes an element from the stream; false: the stream does not contain it.
   template <class NextOf>
   static bool unlink(Stream& stream, const NextOf& next_of, std::uint32_t index);
-  bool withdraw_send(const Operation& send);
+  bool cancel_send(const Operation& send);
   void throw_away(Message& message);
   void lose_peer(Rank peer);
   void hand_over(const Message& message);
@@ -133,10 +134,10 @@ class RankContext final : public Context {
   std::deque<Operation> operations_;
   std::uint32_t free_operation_ = no_slot;
   std::size_t done_count_ = 0;      ///< done and not yet waited for
-  Operation* computing_ = nullptr;  ///< on the device, which does one piece of work after the other
+  Operation* computing_ = nullptr;  ///< on the device, which does one operation after the other
   simgrid::kernel::resource::Action* action_ = nullptr;  ///< of `computing_`, if messages slow it down
   std::deque<Operation*> computes_waiting_;              ///< for the device, in the order of their start
-  int messages_under_way_ = 0;   ///< from and to this rank; counted if any work is slowed down
+  int messages_in_flight_ = 0;   ///< from and to this rank; counted if any work is slowed down
   double all_reduced_at_s_ = 0;  ///< when the latest all-reduce of this rank ends
   std::vector<Operation*> to_start_;
   std::vector<Message*> messages_to_start_;  ///< own ones, and those to this rank that waited for its receive

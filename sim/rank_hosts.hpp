@@ -1,4 +1,4 @@
-// Where ranks stand on a platform, and whether routes join them.
+// The hosts of the ranks, and whether routes connect them.
 #pragma once
 
 #include <optional>
@@ -16,9 +16,9 @@ struct RankHost {
   simgrid::s4u::Host* host;
 };
 
-/// Of each rank. Pre: the platform is loaded. Errors: ConfigError naming the host that the platform lacks, or
-/// two that no route joins as far as SimGrid 3.32 would crash on them: on a host that no route of its
-/// Dijkstra zone mentions. A child process finds these.
+/// The host of each rank. Pre: the platform is loaded. Errors: ConfigError naming a host that the platform
+/// does not have, or two hosts without a route on which SimGrid 3.32 would crash (it crashes on a host that
+/// no route of its Dijkstra zone mentions; a child process detects these).
 std::vector<RankHost> find_rank_hosts(const SimulationSetting& setting);
 
 /// Latency of the route; nothing when there is none.

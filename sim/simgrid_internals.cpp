@@ -19,7 +19,7 @@ namespace tandem::sim {
 void ActorSleep::after(const std::function<bool()>& code) {
   if (actor_ == nullptr) actor_ = simgrid::s4u::Actor::self()->get_impl();
   simgrid::kernel::actor::simcall_blocking([this, &code] {
-    // Also when the code throws: the error comes out of the call.
+    // Also when the code throws; the exception leaves through the call.
     struct Answer {
       ~Answer() {
         if (is_due) actor.simcall_answer();

@@ -1,5 +1,5 @@
-// What ranks need of SimGrid's kernel that its public interface does not offer. The only file of this folder
-// that names the actors of the kernel.
+// Functions of SimGrid's kernel that ranks need and that its public interface does not offer. The only file
+// of this folder that names the actors of the kernel.
 #pragma once
 
 #include <simgrid/forward.h>

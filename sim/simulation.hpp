@@ -1,5 +1,5 @@
-// Runs the bodies of all ranks under the simulated clock of SimGrid. The only door to the simulator: nothing
-// that includes this file sees SimGrid.
+// Runs the bodies of all ranks under the simulated clock of SimGrid. The only interface of the simulator:
+// files that include this header do not see SimGrid.
 #pragma once
 
 #include <cstdint>
@@ -17,11 +17,11 @@
 
 namespace tandem::sim {
 
-/// Of an all-reduce of the library. All-reduces with a common member follow each other, but messages of a
-/// later one can fill gaps that an earlier one leaves.
+/// The time of an all-reduce of the library. All-reduces with a common member run one after the other, but
+/// messages of a later one can fill gaps of an earlier one.
 struct AllReduceTime {
   AllReduceTime() = default;
-  /// They take turns.
+  /// All-reduces that do not overlap at all.
   AllReduceTime(Seconds each) : alone(each), behind(each) {}
   AllReduceTime(Seconds alone_, Seconds behind_) : alone(alone_), behind(behind_) {}
   Seconds alone;
@@ -34,22 +34,23 @@ struct SimulationSetting {
   /// Seconds that the work takes alone on the device of the rank. Called once for each compute.
   std::function<Seconds(Rank, const Work&)> price;
   std::function<void(Context&)> body;  ///< run by every rank
-  /// How many times as long the work takes while messages of the rank are in flight; at least 1. Called
-  /// once for each compute; empty: messages do not disturb work. Not under SMPI.
+  /// Factor on the time of work while messages of the rank are in flight; at least 1. Called once for each
+  /// compute; empty: messages do not slow work down. Not under SMPI.
   std::function<double(Rank, const Work&)> slowdown = {};
   /// Time of an all-reduce of the library once all its members have started it. Called once for each. Needed
   /// where a body starts one; not under SMPI, which sends its messages.
   std::function<AllReduceTime(std::span<const Rank> members, Bytes size)> all_reduce = {};
   std::vector<Seconds> start_offsets = {};  ///< start-up delay of each rank; empty: none. Not under SMPI
-  /// Seconds that a request of the rank to its disk takes beyond size over rate. They count as more bytes, so
-  /// that other transfers of the disk are delayed too. Called once for each request; null: none.
+  /// Seconds that a disk request of the rank takes in addition to size / rate. They are simulated as
+  /// additional bytes, so that other transfers of the disk are delayed too. Called once for each request;
+  /// null: none.
   std::function<Seconds(Rank)> disk_delay = {};
-  /// Measured cost of a message by its size on each kind of way; empty: the links of the platform alone
+  /// Measured cost of a message by its size, for each kind of path; empty: only the links of the platform
   /// (CM02).
   std::vector<Profile::Path> network = {};
-  /// Of hosts by name, as the paths of `network` name them; a host that is not named has the kind "".
+  /// Kind of each host by name, as in the paths of `network`; a host that is not listed has the kind "".
   std::map<std::string, std::string> host_kinds = {};
-  /// Messages then vary as the measured ones of `network` did.
+  /// Message times vary as the measured ones of `network` did.
   struct Noise {
     std::uint64_t seed;
     double share_spread = 0;  ///< see Profile; not under SMPI
@@ -67,9 +68,9 @@ struct SimulationResult {
   nlohmann::json physics;  ///< the network model and every flag that shapes times, as they were in effect
 };
 
-/// Simulates the job. Once a process: SimGrid keeps one engine.
-/// Errors: what a body threw; ConfigError for a platform, host, route or disk that is missing; WorldError for
-/// a deadlock (says who waits for what), a failed host or link, a second call.
+/// Simulates the job. Once per process: SimGrid keeps one engine. Errors: what a body threw; ConfigError for
+/// a platform, host, route or disk that is missing; WorldError for a deadlock (it names each waiting rank and
+/// its operation), a failed host or link, a second call.
 SimulationResult simulate(const SimulationSetting& setting);
 
 }  // namespace tandem::sim

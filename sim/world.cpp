@@ -14,7 +14,7 @@ namespace s4u = simgrid::s4u;
 
 namespace {
 
-/// The one of the hosts' processors. Errors: ConfigError when its actions cannot be stretched.
+/// SimGrid's model of the hosts' processors. Errors: ConfigError when work cannot be slowed down in it.
 simgrid::kernel::resource::Model& find_cpu_model(const SimulationSetting& setting) {
   for (auto* const model : s4u::Engine::get_instance()->get_all_models())
     if (model->get_name() == "Cpu_Cas01") return *model;

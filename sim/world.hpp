@@ -1,5 +1,5 @@
-// What the ranks of one simulation share: the messages under way and the routes between them.
-// Single-threaded, as SimGrid is; ranks touch it between two simulated instants.
+// The shared state of the ranks of one simulation: messages in flight and routes. Single-threaded, like
+// SimGrid; ranks use it between simulated events.
 #pragma once
 
 #include <cstdint>
@@ -28,7 +28,7 @@ class World {
 
   const SimulationSetting& setting() const { return setting_; }
   Network& network() const { return network_; }
-  /// Whether messages on their way slow work down.
+  /// Whether messages in flight slow work down.
   bool slows_down() const { return cpu_model_ != nullptr; }
   /// Pre: slows_down().
   simgrid::kernel::resource::Model& cpu_model() const { return *cpu_model_; }
@@ -40,21 +40,21 @@ class World {
   AllReduceRendezvousTable& rendezvous() { return rendezvous_; }
   Message& message(std::uint32_t index) { return messages_[index]; }
   Message& new_message();
-  /// Errors: ConfigError naming both hosts when no route joins them, or one that cannot carry a measured
-  /// network.
+  /// Errors: ConfigError naming both hosts when there is no route between them, or when the route has no
+  /// latency although the network is measured.
   void check_route(const RankContext& from, const RankContext& to) const;
 
   /// Whether some rank has announced its departure.
   bool has_departures() const { return has_departures_; }
   void note_departure() { has_departures_ = true; }
 
-  /// Remembers the first error and ends all ranks but the calling one. Pre: called by a rank's actor.
+  /// Stores the first error and ends all ranks except the calling one. Pre: called by a rank's actor.
   void fail(std::exception_ptr error);
   /// The actors on a host that went down have been killed.
   void host_changed(const simgrid::s4u::Host& host);
-  /// Notes who waits for what; the error comes once the engine stopped.
+  /// Records which rank waits for which operation; the error is thrown after the engine has stopped.
   void note_deadlock();
-  /// Errors: whatever went wrong.
+  /// Throws the stored error, if there is one.
   void rethrow() const;
 
  private:

@@ -1,5 +1,6 @@
-// Reads every source file of the tree against the layers (who may include what) and the habits that a machine
-// can check. The checks are functions of a path and a text, and are themselves tested on wrong snippets.
+// Checks every source file of the tree against the layers (which folder may include which) and against rules
+// that a machine can check. The checks are functions of a path and a text, and are themselves tested on wrong
+// snippets.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -23,26 +24,26 @@ constexpr std::size_t longest_function = 80;
 // ---- The layers ----
 
 struct Layer {
-  std::string folder;  ///< the longest match counts
-  Texts own;           ///< beginnings of project headers that it may include
-  Texts libraries;     ///< beginnings of library headers that it may include, beside the standard library
+  std::string folder;  ///< the longest matching entry applies
+  Texts own;           ///< prefixes of the project headers that it may include
+  Texts libraries;     ///< prefixes of the library headers that it may include, besides the standard library
 };
 
-/// An algorithm knows its vocabulary and what algorithms share, and no other family.
+/// An algorithm may use its own vocabulary and the shared code of algorithms, but no other family.
 Texts sync_family(const std::string& family) {
   return {"policies/vocabulary/", "policies/sync/policy.hpp", "policies/sync/update_rule.hpp",
           "policies/sync/common/", "policies/sync/" + family};
 }
 
-/// The policies, the seam, and these sub-folders of workloads/.
+/// The policies, the Context interface, and these sub-folders of workloads/.
 Texts up_to(const Texts& folders) {
   Texts own = {"policies/", "platforms/description", "workloads/context.hpp", "workloads/protocol.hpp"};
   for (const auto& folder : folders) own.push_back("workloads/" + folder);
   return own;
 }
 
-// What each sub-folder may include, lowest first: an entry may name only folders above it in this list, and
-// itself.
+// What each sub-folder may include, lowest layer first: an entry may name only folders above it in this list,
+// and itself.
 const std::vector<Layer>& lower_layers() {
   static const std::vector<Layer> all = {
       {"policies/vocabulary/", {"policies/vocabulary/"}, {}},
@@ -64,14 +65,15 @@ const std::vector<Layer>& lower_layers() {
       {"policies/sync/local_steps/", sync_family("local_steps/"), {}},
       {"policies/sync/asynchronous/", sync_family("asynchronous/"), {}},
       {"policies/sync/decentralised/", sync_family("decentralised/"), {}},
-      // The rank program reads these two; they know neither SimGrid nor Boost.
+      // The rank program reads these two folders; they use neither SimGrid nor Boost.
       {"platforms/description", {"policies/vocabulary/", "platforms/description"}, {"nlohmann/"}},
       {"platforms/device_catalog", {"policies/vocabulary/", "platforms/description"}, {}},
       {"platforms/",
        {"policies/vocabulary/", "platforms/"},
        {"simgrid/", "xbt/", "boost/", "nlohmann/", "fmt/", "sys/", "unistd.h", "poll.h", "fcntl.h"}},
       {"workloads/vectors/", {"policies/", "workloads/vectors/"}, {}},
-      // The seam: it stands below everything that blocks on it.
+      // The interface between roles and their environment: the lowest layer, below all code that blocks on
+      // it.
       {"workloads/context.hpp", {"policies/vocabulary/"}, {}},
       {"workloads/protocol.hpp", {"policies/", "workloads/context.hpp"}, {}},
       {"workloads/experiment/",
@@ -119,7 +121,7 @@ const std::vector<Layer>& upper_layers() {
       {"sim/",
        {"policies/", "platforms/", "workloads/", "sim/"},
        {"simgrid/", "xbt/", "boost/property_tree/", "nlohmann/", "fmt/", "sys/", "unistd.h"}},
-      // Carries the runtime's MPI code on SimGrid's MPI; its mpi.h is never Open MPI's.
+      // Runs the runtime's MPI code on SimGrid's MPI; mpi.h is SimGrid's header here, never Open MPI's.
       {"sim/witness/",
        {"policies/", "workloads/", "sim/", "runtime/mpi/", "sim/witness/"},
        {"simgrid/", "smpi/", "mpi.h", "nlohmann/"}},
@@ -133,7 +135,7 @@ const std::vector<Layer>& upper_layers() {
        {"policies/vocabulary/", "runtime/process/", "runtime/launcher/", "runtime/cluster/"},
        {"fmt/", "nlohmann/", "sys/", "unistd.h", "fcntl.h", "signal.h", "sched.h"}},
       {"runtime/gpu/", {"policies/", "workloads/vectors/", "runtime/gpu/"}, {"cuda", "dlfcn.h", "unistd.h"}},
-      // The ranks whose GPUs sum together are those of a communicator.
+      // The GPUs that sum together are those of the ranks of one MPI communicator.
       {"runtime/gpu/device_collective.hpp", {"policies/vocabulary/", "runtime/gpu/"}, {"mpi.h"}},
       {"runtime/mpi/",
        {"policies/", "workloads/vectors/", "workloads/context.hpp", "runtime/gpu/", "runtime/mpi/"},
@@ -172,7 +174,8 @@ const std::vector<Layer>& layers() {
   return all;
 }
 
-// What of the standard library would let a policy see the world, or differ between machines.
+// Standard headers that would give a policy access to its environment, or whose results differ between
+// machines.
 const Texts& worldly_headers() {
   static const Texts all = {"chrono",  "ctime",    "thread",         "mutex",      "shared_mutex",
                             "future",  "atomic",   "fstream",        "filesystem", "condition_variable",
@@ -226,7 +229,7 @@ std::size_t end_of_literal(const std::string& text, std::size_t at) {
   return std::min(at + 1, text.size());
 }
 
-/// The code alone: comments and the insides of literals become blanks, lines stay where they are.
+/// The code alone: comments and the contents of literals become blanks; line numbers do not change.
 std::string code_of(std::string text) {
   const auto blank = [&](std::size_t from, std::size_t to) {
     for (; from < to; ++from)
@@ -257,7 +260,7 @@ void check_library_include(const Layer& layer, const std::string& path, const st
   const bool is_policy = layer.folder.starts_with("policies/");
   const auto& worldly = worldly_headers();
   const bool sees_world = std::find(worldly.begin(), worldly.end(), header) != worldly.end();
-  // A failed check must say so before it aborts.
+  // A failed check must print a message before it aborts.
   const bool is_check = path == "policies/vocabulary/check.cpp";
   const bool prints = header == "cstdio" || header == "cstdlib";
   if (is_standard && is_policy && (sees_world || (prints && !is_check)))
@@ -288,7 +291,7 @@ void check_words(const std::string& path, const std::string& text, Texts& proble
                                          "ME|XX"
                                          "X)\\b")))
     problems.push_back("leaves something to be done in a comment");
-  // Tests start processes to kill them.
+  // Tests may start processes in order to kill them.
   const bool may_fork = path == "platforms/child_process.cpp" || path == "runtime/process/process.cpp" ||
                         path.starts_with("tests/");
   if (!may_fork && in_code(R"((^|[^\w.>])(v?fork|posix_spawnp?|popen|system|waitpid|exec[lv]p?e?)\s*\()"))
@@ -305,7 +308,7 @@ void check_words(const std::string& path, const std::string& text, Texts& proble
     problems.push_back("a header needs '#pragma once'");
 }
 
-/// Free functions and members defined outside their class, as clang-format sets them: the body ends with a
+/// Free functions and members defined outside their class, in clang-format's layout: the body ends with a
 /// brace in the first column, and begins after the last line that starts in the first column.
 void check_functions(const std::string& text, Texts& problems) {
   const Texts lines = lines_of(code_of(text));
@@ -321,7 +324,8 @@ void check_functions(const std::string& text, Texts& problems) {
   }
 }
 
-/// Everything wrong with one file. `has_header`: a header of the same name, whose comment counts for both.
+/// All problems of one file. `has_header`: there is a header of the same name, whose comment counts for both
+/// files.
 Texts problems_of(const std::string& path, const std::string& text, bool has_header) {
   Texts problems;
   if (!text.starts_with("//") && !has_header) problems.push_back("does not open by saying what it is");
@@ -386,7 +390,7 @@ TEST(Tidy, EveryBuildFile) {
       ADD_FAILURE() << path << ": " << problem;
 }
 
-// ---- The checks, checked ----
+// ---- Tests of the checks ----
 
 Texts snippet(const std::string& path, const std::string& text) {
   const std::string head = is_header(path) ? "// What.\n#pragma once\n" : "// What.\n";
@@ -435,7 +439,7 @@ TEST(TidyChecks, ForbiddenIncludes) {
       {"validation/compare/a.cpp", "<mpi.h>"},
       {"cli/a.cpp", "<mpi.h>"},
       {"cli/a.cpp", "\"runtime/mpi/mpi_context.hpp\""},
-      // Arrows between sub-folders run down only.
+      // Sub-folders may include only lower layers.
       {"policies/sync/rounds/a.cpp", "\"policies/sync/local_steps/esync.hpp\""},
       {"policies/sync/common/a.cpp", "\"policies/sync/rounds/bsp.hpp\""},
       {"policies/cache/a.cpp", "\"policies/sync/policy.hpp\""},
@@ -502,7 +506,7 @@ TEST(TidyChecks, Processes) {
   EXPECT_EQ(snippet("cli/a.cpp", "int file_system(int);\nint a = b.system();\n"), Texts());
 }
 
-TEST(TidyChecks, CommentsAndLiteralsAreNoCode) {
+TEST(TidyChecks, CommentsAndLiteralsAreIgnored) {
   EXPECT_EQ(snippet("workloads/roles/a.cpp", "// no catch (...) here\n/* nor\n#ifdef here */\n"), Texts());
   EXPECT_EQ(
       snippet("sim/a.hpp", "auto a = \"using namespace\"; auto b = R\"x(\n#if\nusing namespace )x\";\n"),
@@ -526,7 +530,7 @@ TEST(TidyChecks, Lengths) {
   EXPECT_EQ(snippet("sim/a.cpp", function_of(longest_function, "")), Texts());
   EXPECT_EQ(snippet("sim/a.cpp", "int a;\n\n" + function_of(longest_function + 1, "")),
             Texts{"function of 81 lines: void long_one(int a,"});
-  // A long class or namespace is no long function.
+  // A long class or namespace is not a long function.
   EXPECT_EQ(snippet("sim/a.cpp", "struct A {\n" + function_of(longest_function + 1, "  ") + "};\n"), Texts());
   EXPECT_EQ(snippet("sim/a.cpp", "namespace a {\n" + std::string(100, '\n') + "}  // namespace a\n"),
             Texts());

@@ -1,5 +1,6 @@
-// The seam: everything that a role can do in the world around it. sim/ (SimGrid actors) and runtime/ (MPI
-// ranks) implement it; a role cannot tell which of them it has. Operations start without blocking.
+// The interface between a role and its environment: compute, send, receive, read, write, sleep. sim/ (SimGrid
+// actors) and runtime/ (MPI ranks) implement it; a role cannot tell which implementation it uses. Operations
+// start without blocking.
 #pragma once
 
 #include <array>
@@ -16,8 +17,8 @@ namespace tandem {
 class ComputeDevice;
 ComputeDevice& host_device();
 
-/// What is computed: enough to price it. `bucket` indexes the model's buckets, -1 when the work is not of
-/// one.
+/// What is computed, with all that determines its time. `bucket` indexes the model's buckets; -1 if the work
+/// does not belong to a bucket.
 struct Work {
   enum class Kind : std::uint8_t {
     forward,
@@ -33,7 +34,7 @@ struct Work {
   int bucket = -1;
   int samples = 0;  ///< of forward, backward, decode, evaluate
   Bytes bytes{0};   ///< of update, reduce, compress, decompress: size of the vector worked on, as floats
-  int step = -1;    ///< of decode, forward: during which of its worker's, since the job began; -1: of none
+  int step = -1;    ///< of decode, forward: the worker's step, counted since the job began; -1: none
   /// Runs concurrently with the device's other work: neither delays the other.
   bool concurrent = false;
 };
@@ -52,8 +53,8 @@ struct Slice {
   std::byte* data = nullptr;
 };
 
-/// A small block of bytes that rides on a message. Its sender and its receiver agree what the bytes mean
-/// (workloads/protocol.hpp); all of them 0: nothing was said.
+/// A small block of bytes that is sent with a message. Sender and receiver agree on its meaning
+/// (workloads/protocol.hpp). All bytes are 0 if there is no note.
 struct Note {
   std::array<std::byte, 40> bytes{};
   bool operator==(const Note&) const = default;
@@ -68,14 +69,15 @@ struct Channel {
 
   std::int16_t stream = 0;          ///< 0 to most_streams - 1
   bool carries_note = false;        ///< each message of the channel brings a note
-  std::int32_t bucket = no_bucket;  ///< tells the channels of one stream apart
+  std::int32_t bucket = no_bucket;  ///< distinguishes the channels of one stream
 
-  /// Another one for each stream and bucket.
+  /// A different number for each stream and bucket.
   constexpr std::int32_t number() const { return stream + most_streams * (bucket + 1); }
   bool operator==(const Channel&) const = default;
 };
 
-/// A started operation. Waited for exactly once; empty afterwards. Only its context looks inside.
+/// A started operation. Must be waited for exactly once and is empty afterwards. Only its context reads its
+/// content.
 class [[nodiscard]] Pending {
  public:
   Pending() = default;
@@ -102,14 +104,14 @@ class [[nodiscard]] Pending {
 enum class Outcome : std::uint8_t {
   done,
   peer_left,  ///< of a message: the other rank had announced its departure before the message was received
-  cancelled   ///< withdrawn, see Context::cancel
+  cancelled   ///< see Context::cancel
 };
 
-/// What a finished operation brought.
+/// The result of a finished operation.
 struct Completion {
   std::size_t index = 0;  ///< in the span given to wait_any; 0 from wait
   Note note;              ///< of a receive on a channel that carries notes
-  /// Of work on a device with a clock of its own: how long it took by that.
+  /// For work on a device with its own clock: the duration by that clock.
   std::optional<Seconds> device_time = {};
   Outcome outcome = Outcome::done;
 };
@@ -121,7 +123,7 @@ struct DiskAccess {
   std::int64_t requests;  ///< each of which pays the latency of the disk, where that is known; at least 1
 };
 
-/// The outside world of one rank. Errors: WorldError (runtime) when the world breaks.
+/// The environment of one rank. Errors: WorldError when MPI, a device or the file system fails.
 class Context {
  public:
   virtual ~Context() = default;
@@ -130,7 +132,7 @@ class Context {
   virtual int world_size() const = 0;
   /// Runs this rank's kernels. The data of slices is in its memory or in the host's.
   virtual ComputeDevice& device() { return host_device(); }
-  /// Time since the job began. To record and to put into events; roles never branch on it.
+  /// Time since the job began. For records and events only; roles never branch on it.
   virtual Seconds now() const = 0;
 
   /// Computes on this rank's device, in the order of the calls except for concurrent work; ranks on one
@@ -144,8 +146,8 @@ class Context {
   /// Starts an all-reduce of the library: a sum of float32 over the members, in place. The library chooses
   /// the order of the additions, the same for all members. This rank is one of the members; all of them give
   /// the same list and start the same all-reduces over it in the same order, with equal channels and sizes.
-  /// The vector belongs to the operation until it was waited for. It ends at once with one member or without
-  /// elements.
+  /// The caller must not access the vector before it has waited for the operation. With one member, or no
+  /// elements, the operation ends immediately.
   virtual Pending all_reduce(std::span<const Rank> members, Channel channel, Slice vector) = 0;
   /// Moves bytes from or to disk number `disk` of this rank's host. `transfer` does the real input or output
   /// when data are real.
@@ -161,17 +163,16 @@ class Context {
   /// Pre: at least one is not empty.
   virtual Completion wait_any(std::span<Pending> pendings) = 0;
 
-  /// Withdraws a started operation, which then ends with `cancelled` as though it had never been started; it
-  /// must still be waited for. That is possible for a sleep, and for a message until its send and its receive
-  /// have met: a message that a cancelled receive would have received goes to the next receive of the
-  /// channel; the bytes of a cancelled send never arrive, and the receive takes the next message of the
-  /// channel. What cannot be withdrawn any more, or is work, a transfer of a disk or an all-reduce, ends as
-  /// without this call. Pre: not empty.
+  /// Cancels a started operation: it ends with `cancelled`, as if it had never been started; it must still be
+  /// waited for. This is possible for a sleep, and for a message until its send and its receive have matched.
+  /// The message of a cancelled receive goes to the next receive of the channel. The bytes of a cancelled
+  /// send never arrive; the receive matches the next message of the channel. Operations that have matched,
+  /// work, disk transfers and all-reduces are not affected by this call. Pre: not empty.
   virtual void cancel(const Pending& pending) = 0;
   /// Announces that this rank leaves for good. Messages that it has sent can still be received; its receives
-  /// that no message has met are cancelled. On the other ranks receives that find no message of this rank,
-  /// and sends that this rank has no receive for, end with `peer_left`, whether they were started before or
-  /// are started later. Pre: called once; this rank sends and receives nothing afterwards.
+  /// that have not matched a message are cancelled. On other ranks, receives that match no message of this
+  /// rank, and sends that match no receive of it, end with `peer_left`, whether they are started before or
+  /// after the announcement. Pre: called once; this rank sends and receives nothing afterwards.
   virtual void announce_departure() = 0;
 
   void wait_all(std::span<Pending> pendings) {

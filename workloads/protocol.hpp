@@ -1,4 +1,4 @@
-// What roles say to each other: the streams on which they do, and the structs that ride on messages as notes.
+// The messages between roles: their streams, and the structs that are sent with them as notes.
 #pragma once
 
 #include <array>
@@ -60,16 +60,16 @@ constexpr Channel channel(Stream stream, int bucket = Channel::no_bucket) {
           bucket};
 }
 
-/// "pushes"; the number of a stream that is none of the roles'.
+/// "pushes"; for a stream that the roles do not use, its number.
 inline std::string stream_name(Channel channel) {
   const auto number = static_cast<std::size_t>(channel.stream);
   return number > 0 && number < stream_traits.size() ? stream_traits[number].name : std::to_string(number);
 }
 
-/// The note of a push rides on its last piece, so that the note's arrival ends the push. A shard without any
-/// piece of the last bucket gets the note alone; see ShardPieces.
+/// The note of a push is sent with its last piece, so the push is complete when the note arrives. A shard
+/// without any piece of the last bucket gets the note alone; see ShardPieces.
 inline constexpr Channel to_server = channel(Stream::pushes);
-/// The note of a reply rides on the last piece of the model, which is sent first.
+/// The note of a reply is sent with the last piece of the model, which is sent first.
 inline constexpr Channel from_server = channel(Stream::replies);
 inline constexpr Channel answers = channel(Stream::answers);
 inline constexpr Channel requests = channel(Stream::requests);
@@ -119,7 +119,7 @@ struct Push {
   double loss = 0.0;
 };
 
-/// May I begin the exchange? Answered by an Answer.
+/// Asks whether the exchange may begin. The reply is an Answer.
 struct Report {
   static constexpr Kind kind = Kind::report;
   std::int32_t version = 0;
@@ -139,7 +139,7 @@ struct Reply {
   std::int32_t batch = 0;        ///< size of the next ones; 0: as before
   std::int32_t local_steps = 0;  ///< of the next rounds; 0: as before
   bool stops = false;            ///< the job ends
-  bool dropped = false;          ///< the worker's last push counts for nothing
+  bool dropped = false;          ///< the worker's last push was dropped
   std::int64_t all_samples = 0;  ///< processed by all workers
 };
 
@@ -168,7 +168,7 @@ struct Checkpoint {
   Seconds taken{};           ///< when the model was copied
 };
 
-/// Nothing more will come.
+/// The sender will send nothing more.
 struct End {
   static constexpr Kind kind = Kind::end;
 };

@@ -37,8 +37,8 @@ class IdIndex {
   void erase(SampleId id) {
     std::size_t hole = cell_of(id);
     TANDEM_CHECK(cells_[hole].slot != none, "id", id);
-    // Later cells of the run move back into the hole unless their home lies behind it (Knuth, 6.4, algorithm
-    // R).
+    // Later cells of the run move back into the hole unless their home cell is after it (Knuth, 6.4,
+    // algorithm R).
     for (std::size_t next = following(hole); cells_[next].slot != none; next = following(next)) {
       const std::size_t distance_to_home = (next - home_of(cells_[next].id)) & mask();
       if (distance_to_home >= ((next - hole) & mask())) {

@@ -1,4 +1,4 @@
-// The shape of every cache policy: requests in, decisions out. The cache node owns the bytes; the policy
+// The interface of every cache policy: requests in, decisions out. The cache node owns the bytes; the policy
 // decides which samples are kept. No clock, I/O or global state; ties are broken by insertion order.
 #pragma once
 

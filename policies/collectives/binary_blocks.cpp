@@ -1,6 +1,6 @@
 // Binary blocks: any number of participants as blocks whose sizes are different powers of two. Each block
-// halves on its own, then the sums go from block to next larger block, and the same way back. Source:
-// Rabenseifner, Träff, EuroPVM/MPI 2004.
+// does recursive halving on its own. Then each block passes its sums to the next larger block, and the
+// results return along the same path. Source: Rabenseifner, Träff, EuroPVM/MPI 2004.
 #include <bit>
 #include <utility>
 
@@ -29,7 +29,7 @@ std::vector<Block> blocks_of(int size) {
 }
 
 /// Each participant of the smaller block spreads its segment over those of the larger one that hold parts of
-/// it, one a round: sent at once, the messages would only share its link.
+/// it, one per round: sent concurrently, the messages would only share its link.
 std::vector<Round> handover(const Block& smaller, const Block& larger, int self, const Segments& segments) {
   std::vector<Round> rounds;
   for (int first = 0; first < larger.size; first += smaller.size) {
@@ -65,7 +65,8 @@ Schedule binary_blocks(int self, const Groups& groups, std::int64_t elements) {
   for (std::size_t smaller = blocks.size() - 1; smaller > 0; --smaller)
     for (const Round& round : handover(blocks[smaller], blocks[smaller - 1], self, segments))
       rounds.push_back(round);
-  // What was handed over first comes back first, so that nobody waits for the last before passing it on.
+  // Segments that were handed over first come back first, so that no block waits for the last one before it
+  // passes them on.
   for (std::size_t smaller = 1; smaller < blocks.size(); ++smaller)
     for (const Round& round : handover(blocks[smaller], blocks[smaller - 1], self, segments))
       rounds.push_back(mirrored(round));

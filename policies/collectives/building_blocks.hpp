@@ -1,5 +1,5 @@
-// What several schedules are made of: the fold of surplus participants, recursive halving, and the way back
-// that turns a reduction into an all-reduce. For the schedules of this folder only.
+// Parts that several schedules share: the fold of surplus participants, recursive halving, and the mirrored
+// rounds that turn a reduction into an all-reduce. For the schedules of this folder only.
 #pragma once
 
 #include <cstddef>
@@ -17,12 +17,13 @@ int levels_of(int power_of_two);
 /// Adds a transfer to a round unless its piece is empty.
 void append(Round& round, Transfer::Kind kind, int peer, const Piece& piece);
 
-/// The round that undoes `round`: what was given away comes back, what was reduced goes out.
-/// Pre: `round` exchanges no piece both ways with one peer.
+/// The mirror image of `round`: pieces that were sent are received, pieces that were received are sent. Pre:
+/// `round` does not exchange a piece in both directions with one peer.
 Round mirrored(const Round& round);
 
-/// Lets the largest power of two of `size` participants act for all. Participants 2i and 2i + 1 form a pair
-/// for i < surplus, for which the even one acts as number i; the participants behind the pairs follow.
+/// Reduces `size` participants to the largest power of two, which act for all. For i < surplus, participants
+/// 2i and 2i + 1 form a pair; the even one acts for the pair, as number i. The participants after the pairs
+/// have the next numbers.
 class Fold {
  public:
   Fold(int self, int size);
@@ -42,13 +43,14 @@ class Fold {
   bool paired_;
 };
 
-/// The vector cut in `parts`, a power of two, and the segments that recursive halving leaves to whom.
+/// The vector cut in `parts`, a power of two, and the segment that each participant has after recursive
+/// halving.
 class Segments {
  public:
   Segments(std::int64_t elements, int parts) : elements_(elements), parts_(parts) {}
-  /// The segment that is `number`'s among `count` participants. It depends on `number` modulo `count`, and
-  /// holds the segments that are its own and `number + count`'s among twice as many. Pre: `count`, a power of
-  /// two, is at most `parts`.
+  /// The segment of participant `number` among `count` participants. It depends on `number` modulo `count`,
+  /// and is the union of the segments of `number` and `number + count` among `2 count` participants. Pre:
+  /// `count`, a power of two, is at most `parts`.
   Piece of(int number, int count) const;
 
  private:
@@ -57,8 +59,8 @@ class Segments {
 };
 
 /// Appends the rounds of a reduce-scatter by recursive halving among `count` participants, a power of two:
-/// each ends with the sum of its segment. `participant` tells who acts under a number. The first exchanges,
-/// which move most, are between nearest numbers.
+/// each ends with the sum of its segment. `participant` maps a number to a participant. The first exchanges,
+/// which move most data, are between the nearest numbers.
 void append_halving(const Segments& segments, int number, int count,
                     const std::function<int(int)>& participant, std::vector<Round>& rounds);
 

@@ -1,6 +1,7 @@
 // Two binary trees, each for half of the vector, through which chunks go up as sums and down as results.
-// Inner nodes of one tree are leaves of the other, so that everybody sends and receives all the time. Source:
-// Sanders, Speck, Träff, Parallel Computing 35(12), 2009; other than there, each tree has a root of its own.
+// Inner nodes of one tree are leaves of the other, so that every participant sends and receives all the time.
+// Source: Sanders, Speck, Träff, Parallel Computing 35(12), 2009; unlike in the paper, each tree has its own
+// root.
 #include <bit>
 #include <cmath>
 #include <memory>
@@ -95,8 +96,8 @@ class Trees {
     }
   }
 
-  /// Each edge passes the first chunk on in the first round of its colour after the chunk came. An edge
-  /// stands behind that of its parent.
+  /// Each edge passes the first chunk on in the first round of its colour after the chunk has arrived. In the
+  /// list, an edge comes after that of its parent.
   void set_starts() {
     for (const int tree : {0, 1}) {
       std::vector<int> reached(static_cast<std::size_t>(size_), -1);
@@ -122,11 +123,11 @@ class Trees {
   std::vector<std::vector<std::size_t>> edges_of_;  ///< by participant
 };
 
-/// The rule of the rounds of one participant: those of the way up, then those of the way down, which mirror
-/// them.
+/// Computes the rounds of one participant: first those towards the root (up), then those from the root
+/// (down), which mirror the first.
 class Climb {
  public:
-  /// `last`: the last round of the way down, counted from its first.
+  /// `last`: the last round down, counted from the first round down.
   Climb(int self, std::vector<Edge> edges, int last, int chunks, std::int64_t elements)
       : self_(self), last_(last), chunks_(chunks), edges_(std::move(edges)) {
     for (const int tree : {0, 1}) {
@@ -161,8 +162,7 @@ class Climb {
       if (edge.child == self_) append(round, Transfer::Kind::receive, edge.parent, chunk_at(time, edge));
   }
 
-  /// The part of the vector that passes an edge in round `time` of the way down, and in the round of the way
-  /// up that mirrors it.
+  /// The part of the vector that passes an edge in round `time` down, and in the mirrored round up.
   Piece chunk_at(int time, const Edge& edge) const {
     const int since = time - edge.start;
     if (since < 0 || since % 2 != 0 || since / 2 >= chunks_) return {};

@@ -1,5 +1,5 @@
-// What an all-reduce adds up, element by element: its kind and its size on the wire. Who adds is the device
-// in whose memory the elements are.
+// The elements that an all-reduce adds up: their type and size on the wire. The device in whose memory the
+// elements are does the additions.
 #pragma once
 
 #include <cstdint>

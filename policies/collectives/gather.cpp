@@ -1,4 +1,4 @@
-// All-gather around a ring: each participant passes on what it got last, size - 1 times.
+// All-gather around a ring: size - 1 times, each participant passes on what it has received last.
 #include "policies/collectives/building_blocks.hpp"
 #include "policies/collectives/shapes.hpp"
 

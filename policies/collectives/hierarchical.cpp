@@ -1,8 +1,9 @@
 // All-reduce in two levels: inside each group a ring reduces and scatters the vector over its members; then
-// the members that hold the same segment sum it over the groups, around a ring for each segment, all at the
-// same time; then the same way back. There are as many segments as the smallest group has members, so larger
-// groups first hand what they scattered to that many of them. Source: Mikami et al., Massively
-// Distributed SGD: ImageNet/ResNet-50 Training in a Flash, arXiv:1811.05233, 2018; groups are equal there.
+// the members that hold the same segment sum it over the groups, one ring per segment, all rings
+// concurrently; then the same rounds run in reverse. There are as many segments as the smallest group has
+// members. Larger groups therefore first pass their parts to that many members. Source: Mikami et al.,
+// Massively Distributed SGD: ImageNet/ResNet-50 Training in a Flash, arXiv:1811.05233, 2018; groups are equal
+// there.
 #include <algorithm>
 #include <iterator>
 #include <utility>

@@ -34,7 +34,7 @@ void for_messages(const AllRounds& rounds, const Visit& visit) {
       if (transfer.kind == Transfer::Kind::send) visit(static_cast<int>(self), transfer);
 }
 
-/// Lets `play(rounds, clocks)` move the clocks, which start a round where they ended the one before.
+/// Calls `play(rounds, clocks)` for each round; it advances the clocks.
 template <class Play>
 Seconds play_rounds(const std::vector<Schedule>& schedules, const Play& play) {
   std::vector<Clock> clocks(schedules.size());
@@ -86,7 +86,7 @@ Seconds price(const std::vector<Schedule>& schedules, Bytes element_size, const 
     std::fill(load.begin(), load.end(), 0.0);
     for (std::size_t self = 0; self < clocks.size(); ++self) entered[self] = clocks[self].send;
     for_messages(rounds, [&](int self, const Transfer& sent) {
-      for (const int channel : network.way(self, sent.peer).channels)
+      for (const int channel : network.route(self, sent.peer).channels)
         load[static_cast<std::size_t>(channel)] += count_of(bytes_of(sent.piece, element_size));
     });
     for_messages(rounds, [&](int self, const Transfer& sent) {
@@ -95,13 +95,13 @@ Seconds price(const std::vector<Schedule>& schedules, Bytes element_size, const 
       const Bytes bytes = bytes_of(sent.piece, element_size);
       const auto& arrival = matching(rounds[to], self, sent);
       double slowest = 0.0;
-      const Network::Way& way = network.way(self, sent.peer);
-      for (const int index : way.channels) {
+      const Network::Route& route = network.route(self, sent.peer);
+      for (const int index : route.channels) {
         const auto& channel = network.channels[static_cast<std::size_t>(index)];
         const double carried = channel.shared ? load[static_cast<std::size_t>(index)] : count_of(bytes);
         slowest = std::max(slowest, carried * channel.seconds_per_byte);
       }
-      const double end = std::max(entered[from], entered[to]) + way.latency.count() + slowest;
+      const double end = std::max(entered[from], entered[to]) + route.latency.count() + slowest;
       clocks[from].send = std::max(clocks[from].send, end);
       clocks[to].receive = std::max(clocks[to].receive, end);
       if (arrival.kind == Transfer::Kind::receive_and_reduce)

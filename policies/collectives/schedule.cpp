@@ -71,7 +71,8 @@ Groups::Groups(std::vector<int> sizes)
 
 namespace {
 
-/// Where each value stands in a list of different values below `count`; `absent` for one that does not.
+/// The index of each value in a list of distinct values below `count`; `absent` for a value that is not in
+/// the list.
 constexpr int absent = -1;
 std::vector<int> positions_of(std::span<const int> values, std::size_t count) {
   std::vector<int> positions(count, absent);
@@ -80,7 +81,7 @@ std::vector<int> positions_of(std::span<const int> values, std::size_t count) {
   return positions;
 }
 
-/// The same rounds, whose peers are participants and no longer numbers.
+/// The same rounds with participants instead of numbers as peers.
 Rounds renamed(Rounds rounds, std::shared_ptr<const std::vector<int>> participant_of) {
   const std::size_t count = rounds.size();
   return {count, [rounds = std::move(rounds), participant_of = std::move(participant_of)](std::size_t number,

@@ -33,9 +33,9 @@ struct Transfer {
 };
 
 /// All transfers of a round start together; the round ends when all have ended. Received pieces of one round
-/// do not overlap each other nor the pieces sent in it, but for exchanges: a participant may send a piece to
-/// the one from whom it receives the same piece to reduce it. What it sends is then the value before the
-/// reduction.
+/// overlap neither each other nor the pieces sent in that round. The only exception is an exchange: two
+/// participants send each other the same piece, and each reduces what it receives. The value sent is the one
+/// before the reduction.
 using Round = std::vector<Transfer>;
 
 /// The rounds of one participant, read one at a time. A schedule of few rounds keeps them in a table; one of
@@ -80,7 +80,7 @@ class Rounds {
 
  private:
   std::size_t count_ = 0;
-  Rule rule_;                      ///< empty: the table holds
+  Rule rule_;                      ///< empty: the table is used
   std::vector<Transfer> table_;    ///< the transfers of all rounds
   std::vector<std::size_t> ends_;  ///< of each round in the table
 };
@@ -99,11 +99,11 @@ struct Extent {
 };
 Extent extent_of(const Schedule& schedule);
 
-/// Participants 0, 1, ... in groups of those that are near each other, which have numbers that follow each
-/// other.
+/// Participants 0, 1, ... in groups of participants that are near each other. The numbers of a group are
+/// consecutive.
 class Groups {
  public:
-  /// One group of all: a number of participants stands for it.
+  /// One group of all participants; converts implicitly from their number.
   Groups(int size) : sizes_{size}, participants_(size) {}
   /// Pre: at least one group; none is empty.
   explicit Groups(std::vector<int> sizes);
@@ -125,7 +125,7 @@ class MakeSchedule {
  public:
   /// The schedule of one participant.
   using OfOne = Schedule (*)(int self, const Groups& groups, std::int64_t elements);
-  /// Those of all participants, for a collective whose participants share what takes time to compute.
+  /// The schedules of all participants, for a collective whose participants can share expensive computations.
   using OfAll = Schedules (*)(const Groups& groups);
 
   MakeSchedule(OfOne one) : of_one_(one) {}
@@ -152,7 +152,7 @@ class Parts {
  private:
   std::int64_t begin_of(std::int64_t part) const { return part * smallest_ + std::min(part, larger_); }
   std::int64_t smallest_;
-  std::int64_t larger_;  ///< how many parts have an element more
+  std::int64_t larger_;  ///< how many parts have one more element
 };
 inline Piece part_of(std::int64_t elements, int parts, int index) { return Parts(elements, parts)[index]; }
 
@@ -163,23 +163,22 @@ struct LinkCost {
   double gamma;  ///< s/B
 };
 /// Closed-form price of any schedule on a uniform full-duplex network where a participant sends and receives
-/// one message at a time: rounds are matched message by message, so unequal pieces cost what they cost.
+/// one message at a time: rounds are matched message by message, so unequal pieces are priced exactly.
 Seconds price(const MakeSchedule& make, const Groups& groups, std::int64_t elements, Bytes element_size,
               const LinkCost& cost);
 
-/// Who acts under which number, and in which groups.
+/// Which participant acts under which number, and the groups of the numbers.
 struct Arrangement {
   std::vector<int> order;   ///< participant order[i] acts as number i
-  std::vector<int> groups;  ///< sizes, of numbers that follow each other
+  std::vector<int> groups;  ///< sizes; the numbers of a group are consecutive
 };
 /// The schedules of participants so arranged. Pre: the order names each participant once.
 Schedules arranged(const MakeSchedule& make, const Arrangement& arrangement);
-/// What remains of an arrangement for these participants alone, as indices of `members`. Pre: the order names
-/// each of them.
+/// The arrangement restricted to `members`, as indices of `members`. Pre: the order names each of them.
 Arrangement among(const Arrangement& arrangement, std::span<const int> members);
 
-/// An all-gather: the vector has `elements` of each participant, one after the other in the order of their
-/// numbers, and everybody starts with its own. size - 1 rounds, and (size - 1) size `elements` travel.
+/// An all-gather: the vector has `elements` elements of each participant, in the order of their numbers. Each
+/// participant starts with its own. It takes size - 1 rounds and moves (size - 1) size `elements` elements.
 Schedule ring_gather(int self, const Groups& groups, std::int64_t elements);
 
 const Catalog<MakeSchedule>& catalog();

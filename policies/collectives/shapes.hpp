@@ -1,4 +1,4 @@
-// The schedules of this folder, one file each; everyone else asks the catalogue.
+// The schedules of this folder, one file each. Other code finds them in the catalogue.
 #pragma once
 
 #include "policies/collectives/schedule.hpp"
@@ -28,8 +28,9 @@ Schedule tree(int self, const Groups& groups, std::int64_t elements);
 Schedule double_tree(int self, const Groups& groups, std::int64_t elements);
 /// The same for all participants, who share the trees.
 Schedules double_trees(const Groups& groups);
-/// Chunks a tree: sqrt((h - 1) n beta / (2 alpha)), at least 1, for which 2 (h + chunks - 1) messages of
-/// n / (2 chunks) bytes take least time. A schedule knows no network: a latency counts as 4096 elements.
+/// Chunks per tree: sqrt((h - 1) n beta / (2 alpha)), at least 1, for which 2 (h + chunks - 1) messages of n
+/// / (2 chunks) bytes take the least time. A schedule does not know the network; it assumes that a latency
+/// costs as much as 4096 elements.
 int double_tree_chunks(int size, std::int64_t elements);
 
 /// Rings inside the groups, and rings across them for each of as many segments as the smallest group has

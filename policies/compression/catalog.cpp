@@ -25,7 +25,7 @@ const Catalog<Factory>& catalog() {
 
 OptionSpec error_feedback_option(bool default_value) {
   return {.name = "error_feedback",
-          .summary = "add what a message lost to the next message",
+          .summary = "error feedback: add the compression error of a message to the next one",
           .default_value = default_value};
 }
 

@@ -1,6 +1,7 @@
-// The shape of every compression: a stretch of a gradient or of a model's change is encoded as a message, and
-// a message is decoded to a stretch. Pure; random numbers are seeded. With error feedback, the sender keeps
-// what a message lost and adds it to the next one.
+// The interface of every compression: a stretch (a range of consecutive elements) of a gradient or of a
+// model's change is encoded as a message, and a message is decoded to a stretch. Pure; random numbers are
+// seeded. With error feedback, the sender keeps the compression error of a message and adds it to the next
+// one.
 #pragma once
 
 #include <cstddef>
@@ -36,20 +37,20 @@ struct Setting {
   int worker = 0;  ///< the sender; choices that all workers share do not depend on it
 };
 
-/// The codec of one stretch of one worker. Random numbers depend on seed, position and number of the
-/// exchange, and on the worker where workers need not agree. Allocates at its first use, not in its
-/// constructor.
+/// The codec of one stretch of one worker. Random numbers depend on the seed, the position and the number of
+/// the exchange; also on the worker if the workers may draw different numbers. Allocates at its first use,
+/// not in its constructor.
 class Codec {
  public:
   virtual ~Codec() = default;
   /// Length of every message.
   virtual std::int64_t message_bytes() const = 0;
-  /// `exchange`: a number of this exchange that sender and receivers know and that the next exchange seldom
-  /// has. Where messages are added, all workers pass the same number. Pre: sizes are those of stretch and
-  /// message.
+  /// `exchange`: a number of this exchange that sender and receivers know and that differs from that of the
+  /// next exchange in most cases. If messages are added, all workers pass the same number. Pre: sizes are
+  /// those of stretch and message.
   virtual void encode(std::span<const float> values, std::int64_t exchange, std::span<std::byte> message) = 0;
-  /// Encodes values + unsent in one pass, and sets `unsent` to what the message lost of that sum. False: the
-  /// codec does not support it, and nothing has changed. Pre: as encode; no vector overlaps another.
+  /// Encodes values + unsent in one pass, and sets `unsent` to the compression error. Returns false, and
+  /// changes nothing, if the codec does not support it. Pre: as encode; no vector overlaps another.
   virtual bool encode_with_memory(std::span<const float> /*values*/, std::span<float> /*unsent*/,
                                   std::int64_t /*exchange*/, std::span<std::byte> /*message*/) {
     return false;

@@ -106,7 +106,8 @@ class LowRank final : public SharedFactors {
       std::copy_n(from.data() + plain.part.begin, plain.part.size(), to.data() + plain.part.begin);
   }
 
-  /// A column that came out empty stays as it was: from nothing, the next exchange would find nothing.
+  /// A column that has become zero keeps its old value, because subspace iteration cannot recover from a zero
+  /// column.
   void keep(std::span<const float> right) override {
     for (const Matrix& matrix : matrices_)
       for (std::size_t k = 0; k < rank_; ++k) {
@@ -231,7 +232,7 @@ Entry power_sgd() {
           .paper =
               "Vogels, Karimireddy, Jaggi: PowerSGD: Practical Low-Rank Gradient Compression for "
               "Distributed Optimization. NeurIPS 2019",
-          .options = {integer_option("rank", "columns of the narrow matrices", 2, 1, 1024),
+          .options = {integer_option("rank", "rank: columns of the narrow matrices", 2, 1, 1024),
                       error_feedback_option(true)},
           .make = {.sharing = Sharing::factored,
                    .make = make_codec<PowerSgd>,

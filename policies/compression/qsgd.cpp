@@ -106,7 +106,7 @@ Entry qsgd() {
           .paper =
               "Alistarh, Grubic, Li, Tomioka, Vojnovic: QSGD: Communication-Efficient SGD via Gradient "
               "Quantization and Encoding. NeurIPS 2017",
-          .options = {integer_option("levels", "levels of a magnitude above 0", 4, 1, 32767),
+          .options = {integer_option("levels", "quantisation levels above 0", 4, 1, 32767),
                       integer_option("bucket", "elements that share a norm", 128, 1, 1e9)},
           .make = {.sharing = Sharing::gathered, .make = make_codec<Qsgd>, .efforts = qsgd_efforts}};
 }

@@ -45,7 +45,7 @@ class TopK final : public Codec {
       unsent[i] += values[i];
       magnitudes_[i] = magnitude_of(unsent[i]);
     }
-    // Not just zero: what is infinite or NaN leaves NaN.
+    // Subtracts instead of setting to zero, so that an infinite value or NaN leaves NaN and is detected.
     put_largest(unsent, message, [&](std::size_t i) { unsent[i] -= unsent[i]; });
     return true;
   }

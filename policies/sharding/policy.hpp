@@ -28,8 +28,8 @@ struct Holding {
   bool operator==(const Holding&) const = default;
 };
 
-/// Gives each element of the buckets to one shard, in pieces that are not empty and lie in one bucket each,
-/// in any order. Deterministic. Pre: shards >= 1.
+/// Gives each element of the buckets to one shard, in pieces that are not empty and belong to one bucket
+/// each, in any order. Deterministic. Pre: shards >= 1.
 using Policy = std::vector<Holding> (*)(const Setting& setting);
 const Catalog<Policy>& catalog();
 

@@ -28,7 +28,7 @@ Entry split() {
           .summary = "large tensors are spread over all shards, the others go whole to the shards in turn",
           .paper = "Chen et al., arXiv:1512.01274; Li et al., OSDI 2014",
           .options = {{.name = "large",
-                       .summary = "elements from which on a tensor counts as large",
+                       .summary = "smallest number of elements of a large tensor",
                        .default_value = std::int64_t{1'000'000},
                        .minimum = 1}},
           .make = split_large};

@@ -1,4 +1,4 @@
-// The shape of every synchronisation algorithm: a worker side and a server side, each a pure object that
+// The interface of every synchronisation algorithm: a worker side and a server side, each a pure object that
 // turns events into decisions. No clock, I/O or global state; time arrives in the events.
 #pragma once
 

@@ -1,5 +1,5 @@
-// How an exchange becomes a new model, besides the experiment's optimiser: rules that an algorithm fixes once
-// and that the ranks with a model carry out. Plain data.
+// How the result of an exchange updates the model, in addition to the experiment's optimiser: rules that an
+// algorithm fixes once and that the ranks with a model apply. Plain data.
 #pragma once
 
 #include <variant>

@@ -1,4 +1,4 @@
-// The choices of an experiment that the program decides by: enums, each with one table of the names that
+// The choices of an experiment on which the program branches, as enums. Each has one table of the names that
 // files, JSON and messages use. Names of algorithms are not here: those are in catalogues.
 #pragma once
 
@@ -16,8 +16,8 @@ enum class Math : std::uint8_t { modelled, real };
 /// workload.non_finite: what happens after a loss or a gradient that is not finite.
 enum class OnNonFinite : std::uint8_t { stop, skip, ignore };
 /// workload.precision: how precisely a network computes. Parameters, gradients and losses are always fp32.
-/// tf32: as fp32, but GPUs may round the factors of products to 10 bits. bf16: activations, and what is
-/// multiplied, in bf16.
+/// tf32: as fp32, but GPUs may round the factors of products to 10 bits. bf16: activations and the factors of
+/// products are bf16.
 enum class Precision : std::uint8_t { fp32, tf32, bf16 };
 /// sync.order: of the workers in an all-reduce.
 enum class WorkerOrder : std::uint8_t { topology, rank };
@@ -27,14 +27,15 @@ enum class OverlapMode : std::uint8_t { none, backward, both };
 enum class DataSource : std::uint8_t { memory, storage };
 /// optimizer.kind.
 enum class OptimizerKind : std::uint8_t { sgd, adam, adamw };
-/// optimizer.update_at: who steps the model over a server.
+/// optimizer.update_at: who updates the model if workers exchange over a server.
 enum class UpdateSide : std::uint8_t { server, workers };
 /// optimizer.schedule: how the learning rate decays after its warm-up.
 enum class RateDecay : std::uint8_t { constant, step, cosine };
-/// run.devices: work takes as long as the platform says, or as long as this machine needs.
+/// run.devices: work takes as long as on the platform's device (emulated), or as long as this machine needs
+/// (native).
 enum class DeviceSpeed : std::uint8_t { emulated, native };
-/// run.device_messages: messages of a rank on a GPU pass through the memory of its host, or do not;
-/// automatic: they do not where the MPI reads the memory of GPUs.
+/// run.device_messages: whether messages of a rank on a GPU pass through the memory of its host (staged) or
+/// not (direct); automatic: direct if the MPI can read GPU memory.
 enum class DeviceMessages : std::uint8_t { automatic, staged, direct };
 /// physics.network: that of the platform file, or the calibrated one.
 enum class NetworkSource : std::uint8_t { platform, profile };

@@ -55,7 +55,7 @@ class PolicyState {
     }
     if (!restores_) put_list(name, texts);
   }
-  /// A fixed number of yes and no, one character each.
+  /// A fixed number of flags, one character (0 or 1) each.
   void flags(const std::string& name, std::vector<bool>& values);
 
   /// Pre: it saves.
@@ -98,7 +98,7 @@ std::string serialised(Stateful& object) {
 }
 
 /// Brings a fresh object, made with the same setting, to the serialised state. Errors: ConfigError when the
-/// text is no state of such an object, which is then of no use any more.
+/// text is not the state of such an object; the object must then not be used.
 template <class Stateful>
 void restore(Stateful& object, const std::string& text) {
   PolicyState state(text);

@@ -45,7 +45,7 @@ void run_or_throw(const std::vector<std::string>& words, const std::string& inpu
 }
 
 void throw_if_interrupted(const BlockedSignals& signals) {
-  if (signals.any_pending()) throw WorldError("interrupted; the cluster was removed again");
+  if (signals.any_pending()) throw WorldError("interrupted; the partly created cluster was removed");
 }
 
 void write_sysctls(const std::vector<Sysctl>& sysctls) {

@@ -25,7 +25,7 @@ struct Cluster {
   ClusterLaunch launch() const;
 };
 
-/// Creates a cluster, or leaves nothing behind, also when SIGINT or SIGTERM arrive meanwhile.
+/// Creates a cluster. If this fails, or SIGINT or SIGTERM arrives, removes everything that it has created.
 /// Errors: ConfigError when rights, a program or a kernel feature is missing, when the wiring cannot be
 /// emulated, or when a cluster of this id exists, complete or not, and `replace` is false. WorldError.
 Cluster bring_up(const std::string& id, const std::string& platform, const Wiring& wiring, bool replace);

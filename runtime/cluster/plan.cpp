@@ -16,7 +16,7 @@ namespace {
 // time: with 100 us, a ring of four hosts at 30 MB/s was limited by two cores, not by its links.
 constexpr Seconds packet_time{250e-6};
 constexpr int most_segments = 43;        // in a packet of 64 KiB
-constexpr Seconds kernel_latency{1e-3};  // upper estimate of the way through the devices, without queues
+constexpr Seconds kernel_latency{1e-3};  // upper estimate of the latency of the devices, without queues
 constexpr double least_buffer_bytes = 512 * 1024;
 constexpr double most_buffer_bytes = 16 * 1024 * 1024;
 // HTB takes rates as 64-bit bytes per second, but its clock is too coarse above this.

@@ -81,7 +81,7 @@ std::vector<pid_t> processes_in(const std::string& name) {
 
 void kill_processes_in(const std::string& name) {
   if (kill_until_none([&] { return processes_in(name); }, kill_limit)) return;
-  throw WorldError(fmt::format("a process in {} does not end", name));
+  throw WorldError(fmt::format("a process in the network namespace {} cannot be killed", name));
 }
 
 }  // namespace tandem::cluster

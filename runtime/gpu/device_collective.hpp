@@ -23,8 +23,8 @@ class DeviceCollective {
   virtual bool can(std::span<const Rank> members) const = 0;
   /// Starts the sum of float32 over the members, in place, and returns its number. `among` has the members as
   /// its ranks, in their order. The first sum over a list of members waits until all of them have started it.
-  /// Returns nothing, for all members and permanently, if one of them already sums over as many other lists
-  /// as it may: each list takes memory of its device, and only all members together could release it. Pre:
+  /// Returns nothing, for all members and permanently, if one of them already uses the maximum number of
+  /// lists: each list takes memory of its device, and only all members together could release it. Pre:
   /// can(members); the memory is on this rank's device, and no queued work of the device writes it.
   virtual std::optional<std::uint32_t> start(std::span<const Rank> members, MPI_Comm among, std::byte* memory,
                                              std::int64_t bytes) = 0;

@@ -14,7 +14,7 @@ constexpr unsigned all_lanes = 0xffffffffU;
 // Four to eight times what a multiprocessor holds: while the last blocks end, few wait.
 constexpr std::int64_t blocks_per_multiprocessor = 32;
 
-/// Starts a kernel whose blocks stride over so many tiles of work.
+/// Starts a kernel whose blocks stride over this number of tiles.
 template <class... Wanted, class... Given>
 cudaError_t launch(cudaStream_t stream, std::int64_t tiles, void (*kernel)(Wanted...), Given... given) {
   if (tiles == 0) return cudaSuccess;
@@ -161,7 +161,8 @@ cudaError_t for_each_element(cudaStream_t stream, std::int64_t count, const Op& 
 
 // ---- Sums ----
 
-/// Of one value per thread, in a fixed order; all threads get it. `space`: as many in shared memory.
+/// The sum of one value per thread, in a fixed order; all threads get it. `space`: one element per thread in
+/// shared memory.
 template <class T>
 __device__ T block_sum(T value, T* space) {
   space[thread()] = value;

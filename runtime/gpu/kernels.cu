@@ -295,7 +295,7 @@ __global__ void report_smallest(unsigned long long* smallest, std::int64_t count
 
 }  // namespace
 
-// One kernel stands for all: they are built with the same flags.
+// One kernel is enough, because all kernels are built with the same flags.
 cudaError_t find_code() {
   cudaFuncAttributes attributes = {};
   return cudaFuncGetAttributes(&attributes, each<Fill, 4>);

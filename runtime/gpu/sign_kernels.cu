@@ -28,8 +28,8 @@ struct Summand {
   }
 };
 
-/// Rows of bits straddle chunks, and belong to the one in which they begin, which looks beyond its end for
-/// them. Sums are of the chunk's own elements.
+/// A row of bits may span two chunks. It belongs to the chunk in which it begins, which reads beyond its end
+/// for it. Sums contain only the chunk's own elements.
 template <SignMethod method>
 __global__ void __launch_bounds__(block_threads)
     pack_signs(SignStretch stretch, const float* values, std::uint8_t* message) {

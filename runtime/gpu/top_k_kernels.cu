@@ -90,9 +90,9 @@ __device__ void count_tile(const float (&seen)[items], std::int64_t at, std::int
   if (thread() == 0) tile = space;
 }
 
-/// Counts magnitudes with the known prefix by their next bits. The first pass of `feedback` adds the values
-/// to what is unsent, where later passes find the sum. The last pass counts each tile, as far as the prefix
-/// tells its magnitudes apart.
+/// Counts magnitudes with the known prefix by their next bits. With `feedback`, the first pass adds the
+/// values to the unsent part, and later passes read the sum there. The last pass counts each tile, except for
+/// magnitudes that the prefix does not decide.
 template <int pass, bool feedback>
 __global__ void __launch_bounds__(block_threads)
     count_bins(const float* values, float* unsent, std::int64_t count, Workspace space) {
@@ -171,8 +171,8 @@ __global__ void __launch_bounds__(block_threads) pick_bin(Workspace space, std::
   }
 }
 
-/// Counts the tiles again that have a magnitude that only its last bits tell from the smallest chosen one:
-/// seldom one, unless many elements are alike.
+/// Counts again the tiles with a magnitude that differs from the smallest chosen one only in the last bits;
+/// there are few such tiles unless many elements are equal.
 __global__ void __launch_bounds__(block_threads)
     recount_tiles(const float* values, std::int64_t count, Workspace space) {
   __shared__ TileCounts tile_space;

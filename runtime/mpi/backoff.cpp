@@ -31,7 +31,7 @@ void nap(nanoseconds duration) {
 }  // namespace
 
 Patience Patience::of(int cores, int ranks, bool poll_yields) {
-  // With a core for each rank polling delays no other rank, but a long wait should not heat the core.
+  // With a core for each rank, polling delays no other rank, but a long wait should not keep the core busy.
   if (cores >= ranks) return {.spin = 500us, .yield = 10ms, .poll_yields = poll_yields};
   return {.spin = 0us, .yield = 500us, .poll_yields = poll_yields};
 }
@@ -43,7 +43,7 @@ Backoff::Backoff(Patience patience) : patience_(patience), start_(std::chrono::s
 }
 
 void Backoff::yield(bool only_deadline) const {
-  // Twice would be once too often: where others compute, each time costs one of their time slices.
+  // The core is yielded only once per poll, because each yield costs a time slice of another process.
   if (only_deadline || !patience_.poll_yields) sched_yield();
 }
 
@@ -57,7 +57,8 @@ void Backoff::pause(std::optional<Seconds> to_deadline, bool only_deadline) {
     duration = std::min(duration, left - oversleep);
   }
   if (waited < patience_.spin) return;
-  // With a deadline known, what else may come is seldom urgent: emulated devices must not heat cores.
+  // With a known deadline, other events are rarely urgent, so the rank sleeps: emulated devices must not keep
+  // cores busy.
   if (waited < (to_deadline ? std::min<nanoseconds>(patience_.yield, 500us) : patience_.yield))
     return yield(only_deadline);
   nap(duration);

@@ -1,6 +1,6 @@
-// How a rank waits without burning a core that another rank needs: polls at full speed for a moment, then
-// gives the core away between polls, then naps for a small part of the time it has waited already. Knows
-// nothing of MPI.
+// How a rank waits without occupying a CPU core that another rank needs: it first polls continuously, then
+// yields the core between polls, then sleeps for a small fraction of the time that it has waited. Does not
+// use MPI.
 #pragma once
 
 #include <chrono>
@@ -10,11 +10,11 @@
 
 namespace tandem {
 
-/// How long each stage of a wait lasts, counted from its begin or the last event.
+/// Duration of each stage of a wait, from its start or the last event.
 struct Patience {
   std::chrono::nanoseconds spin;   ///< poll without pause
-  std::chrono::nanoseconds yield;  ///< then give the core away between polls, up to this age; then nap
-  bool poll_yields;                ///< a poll that finds nothing gives the core away itself
+  std::chrono::nanoseconds yield;  ///< then yield the core between polls, until this time; then sleep
+  bool poll_yields;                ///< a poll that finds nothing yields the core itself
   /// For a machine with `cores` that `ranks` share. Pre: both positive.
   static Patience of(int cores, int ranks, bool poll_yields);
 };
@@ -22,10 +22,10 @@ struct Patience {
 class Backoff {
  public:
   explicit Backoff(Patience patience);
-  /// A wait begins, or something happened while waiting.
+  /// A wait begins, or an event occurred during a wait.
   void restart() { start_ = std::chrono::steady_clock::now(); }
-  /// Call between two polls. `to_deadline`: the wait must go on no later than after this time.
-  /// `only_deadline`: nothing else can end the wait, and there is nothing to poll.
+  /// Call between two polls. `to_deadline`: the call must return within this time. `only_deadline`: nothing
+  /// else can end the wait, and there is nothing to poll.
   void pause(std::optional<Seconds> to_deadline, bool only_deadline);
 
  private:

@@ -1,4 +1,4 @@
-// Communicators of lists of ranks, for MPI's own all-reduce. Knows no messages of the context.
+// Communicators of lists of ranks, for MPI's own all-reduce. Independent of the context's messages.
 #pragma once
 
 #include <mpi.h>
@@ -20,15 +20,16 @@ class Communicators {
     bool is_kept = true;  ///< until this object ends; otherwise the caller frees it after use
   };
 
-  /// Keeps at most so many. `all` must outlive this object.
+  /// `most`: the largest number of communicators to keep. `all` must outlive this object.
   Communicators(MPI_Comm all, std::size_t most) : all_(all), most_(most) {}
   /// Collective, unless an exception leads here.
   ~Communicators();
   Communicators(const Communicators&) = delete;
   Communicators& operator=(const Communicators&) = delete;
 
-  /// Of a list that has none yet it is made by all members together: `meet` must return when all of them are
-  /// here. Where one of them keeps as many as it may, none of them keeps it. Errors: WorldError.
+  /// The communicator of a list of members. If the list has none yet, all members create it together; `meet`
+  /// must return when all members have called this function. If one member already keeps the maximum number,
+  /// no member keeps the new one. Errors: WorldError.
   Members of(std::span<const Rank> members, const std::function<void()>& meet);
 
  private:

@@ -1,5 +1,5 @@
-// How long this process has stood ready to run without getting a core: on a machine that others use, or with
-// more ranks than cores, measured times contain it.
+// How long this process has waited for a CPU core while it was ready to run. Measured times contain this wait
+// if other programs use the machine or there are more ranks than cores.
 #pragma once
 
 #include <optional>
@@ -8,7 +8,7 @@
 
 namespace tandem {
 
-/// Of the main thread, since the process began; nothing where the kernel does not tell.
+/// The wait of the main thread since the process began; nothing if the kernel does not report it.
 std::optional<Seconds> cpu_wait();
 
 }  // namespace tandem

@@ -5,7 +5,7 @@
 
 namespace tandem {
 
-/// Whether this MPI says that it reads and writes the memory of GPUs (a "CUDA-aware" MPI).
+/// Whether this MPI reports that it can read and write GPU memory (a "CUDA-aware" MPI).
 bool mpi_reads_device_memory();
 
 /// The effect of run.device_messages (workloads/experiment/experiment.hpp) with an MPI that is `able` to read

@@ -1,5 +1,5 @@
-// Pinned memory of the host through which messages and sums of a device's memory pass, and the copies to it
-// and from it. Knows nothing of MPI.
+// Pinned host memory through which messages and sums of device memory pass, and the copies between the two.
+// Does not use MPI.
 #pragma once
 
 #include <array>
@@ -35,8 +35,8 @@ class DeviceStaging {
   PinnedPool::Block take(std::int64_t bytes) { return pinned_.take(bytes); }
   DeviceCopies& copies() { return copies_; }
 
-  /// `watcher` hears of every copy once it has ended; an empty one ends that. When a copy ended is an
-  /// estimate by the device's clock, for which `now` tells the host's time.
+  /// `watcher` is called for every copy after it has ended; an empty function stops this. The time at which a
+  /// copy ended is an estimate from the device's clock; `now` returns the host's time.
   void watch(std::function<void(const Copy&)> watcher, std::function<Seconds()> now);
 
  private:

@@ -5,7 +5,7 @@
 namespace tandem {
 namespace {
 
-// A shorter delay disappears in the noise of timers.
+// Shorter delays are within the noise of timers.
 constexpr Seconds delay_that_counts(1e-3);
 
 }  // namespace

@@ -1,5 +1,5 @@
-// The emulated device and disks of a rank: each does one piece of work after the other, and a piece ends at a
-// deadline. Arithmetic on times that the caller reads from its clock.
+// The emulated device and disks of a rank: each does one operation after the other, and an operation ends at
+// a deadline. Arithmetic on times that the caller reads from its clock.
 #pragma once
 
 #include <cstdint>
@@ -9,15 +9,15 @@
 
 namespace tandem {
 
-/// One emulated device or disk. A kernel that takes longer than its emulated time delays the work behind it;
-/// work that follows without a pause makes up for the delay.
+/// One emulated device or disk. A kernel that takes longer than its emulated time delays the operations after
+/// it; operations that follow without a pause are shortened until the delay is made up.
 class EmulatedUnit {
  public:
   /// A kernel begins.
   void begin(Seconds now);
-  /// It has ended. Returns when the emulated unit ends the work.
+  /// The kernel has ended. Returns the time at which the emulated unit ends the operation.
   Seconds end(Seconds began, Seconds now, Seconds duration);
-  /// Times that the unit paused later than it should have.
+  /// How often the unit became idle later than it should have.
   std::int64_t missed_deadlines() const { return missed_ + (is_late() ? 1 : 0); }
 
  private:
@@ -28,7 +28,7 @@ class EmulatedUnit {
   std::int64_t missed_ = 0;
 };
 
-/// Of one rank. The device's concurrent work is done by a unit of its own.
+/// The units of one rank. Concurrent work of the device has its own unit.
 class EmulatedUnits {
  public:
   EmulatedUnit& device(bool concurrent) { return concurrent ? concurrent_device_ : device_; }

@@ -14,11 +14,11 @@ namespace tandem {
 class HostTime {
  public:
   virtual ~HostTime() = default;
-  /// Since some moment that stays the same.
+  /// Time since a fixed moment.
   virtual Seconds now() const = 0;
-  /// A wait begins, or something happened while waiting.
+  /// A wait begins, or an event occurred during a wait.
   virtual void restart() = 0;
-  /// Call between two polls for messages. `to_deadline`: the wait must go on no later than after this time.
+  /// Call between two polls for messages. `to_deadline`: the call must return within this time.
   /// `only_deadline`: nothing else can end the wait, and there is nothing to poll.
   virtual void pause(std::optional<Seconds> to_deadline, bool only_deadline) = 0;
 };

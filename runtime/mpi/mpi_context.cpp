@@ -63,7 +63,7 @@ Pending MpiContext::occupy(EmulatedUnit& unit, std::optional<Seconds> duration, 
   unit.begin(start);
   if (kernel) {
     kernel();
-    // The kernel kept the rank from its messages; without this a long chain of kernels would stop all
+    // Messages make no progress during a kernel; without this call a long chain of kernels would stop all
     // transfers.
     advance();
   }
@@ -79,7 +79,7 @@ Pending MpiContext::compute(const Work& work, Kernel kernel) {
   EmulatedUnit& unit = units_.device(work.concurrent);
   if (!kernel || device_.is_host()) return occupy(unit, duration, kernel);
   if (!duration) return queue(work, kernel);
-  // The emulated device is the one that is timed: for it a kernel ends when all that it queued has.
+  // For the emulated device, a kernel ends when all work that it has queued has ended.
   return occupy(unit, duration, [&] {
     kernel();
     device_.forget(device_.kernel_end());
@@ -88,14 +88,14 @@ Pending MpiContext::compute(const Work& work, Kernel kernel) {
 }
 
 Pending MpiContext::queue(const Work& work, const Kernel& kernel) {
-  std::optional<SecondQueue> beside;
-  // A bucket is compressed, and what has come for it added, while the device still computes other buckets.
-  if (work.concurrent || is_of_finished_bucket(work)) beside.emplace(device_);
+  std::optional<SecondQueue> second_queue;
+  // A bucket is compressed, or received data is added to it, while the device still computes other buckets.
+  if (work.concurrent || is_of_finished_bucket(work)) second_queue.emplace(device_);
   OwnedMark begin(device_, device_.mark());
   kernel();
   const bool is_said = device_.kernel_said_end();
   OwnedMark end(device_, device_.kernel_end());
-  beside.reset();
+  second_queue.reset();
   const auto own = std::make_shared<const Stretch>(Stretch{std::move(begin), std::move(end)});
   const auto number = slots_.acquire(Slot::State::queued);
   slots_[number].work = {own, is_said ? last_said_ : nullptr};
@@ -162,29 +162,29 @@ void MpiContext::cancel(const Pending& pending) {
   if (slot.state == Slot::State::timed && slot.is_sleep) {
     slot.outcome = Outcome::cancelled;
     slot.end();
-  } else if (slot.state == Slot::State::messages && slot.way != Slot::Way::none) {
-    if (!setting_.can_withdraw) throw WorldError("messages cannot be withdrawn under SMPI");
+  } else if (slot.state == Slot::State::messages && slot.direction != Slot::Direction::none) {
+    if (!setting_.can_cancel) throw WorldError("messages cannot be cancelled under SMPI");
     transport_.cancel(pending.slot());
   }
 }
 
 void MpiContext::announce_departure() {
-  if (!setting_.can_withdraw) throw WorldError("ranks cannot announce their departure under SMPI");
-  let_leave();
+  if (!setting_.can_cancel) throw WorldError("ranks cannot announce their departure under SMPI");
+  send_staged_messages();
   transport_.announce_departure();
 }
 
 // ---- All-reduce ----
 
 /// Sends the messages that wait for a copy out of the device. Needed before a call that waits for other ranks
-/// without progress of messages: those ranks may wait for these messages.
-void MpiContext::let_leave() {
+/// without progressing messages, because those ranks may be waiting for these messages.
+void MpiContext::send_staged_messages() {
   for (time_->restart(); staging_.copies().is_leaving();)
     if (!advance()) pause_until(std::nullopt, true);
 }
 
-/// Returns when all members have called it. Messages progress meanwhile, unlike in MPI's own calls: a member
-/// may wait for the payload of an envelope before it comes here.
+/// Returns when all members have called it. Unlike in MPI's own calls, messages progress meanwhile, because a
+/// member may wait for the payload of an envelope before it calls this function.
 void MpiContext::meet(std::span<const Rank> members) {
   const Rank host = members.front();
   std::vector<Pending> words;
@@ -222,12 +222,12 @@ Pending MpiContext::all_reduce(std::span<const Rank> members, Channel channel, S
   if (members.size() == 1 || size == 0) return Pending(slots_.acquire(Slot::State::done));
   const Communicators::Members met = communicators_.of(members, [&] {
     meet(members);
-    let_leave();
+    send_staged_messages();
   });
   const MPI_Comm among = met.communicator;
   const bool of_device = device_.owns(vector.data);
   if (of_device && met.is_kept && setting_.collective && setting_.collective->can(members)) {
-    let_leave();
+    send_staged_messages();
     if (const auto sum = setting_.collective->start(members, among, vector.data, size)) {
       const auto number = slots_.acquire(Slot::State::summed);
       slots_[number].sum = *sum;
@@ -247,7 +247,7 @@ Pending MpiContext::all_reduce(std::span<const Rank> members, Channel channel, S
                           [=, this] { start_sum(number, among, summand, summand + size, size); });
     return Pending(number);
   }
-  // Not in place: Open MPI 4.1 would then send whole vectors up and down a tree at every size.
+  // Not in place, because Open MPI 4.1 would then send whole vectors along a tree for every size.
   slot.summand = summand_of(vector);
   const std::byte* const summand = slot.summand.data();
   std::byte* const sum = vector.data == nullptr ? transport_.scratch(vector.size) : vector.data;
@@ -285,10 +285,10 @@ void MpiContext::watch_copies(std::function<void(const DeviceCopy&)> watcher) {
   staging_.watch(std::move(watcher), [this] { return now(); });
 }
 
-/// What other ranks say about withdrawn messages is seldom there, and not urgent.
+/// Control messages about cancelled messages are rare and not urgent.
 bool MpiContext::hear_control_now_and_then() {
   constexpr unsigned looks = 64;
-  return setting_.can_withdraw && ++idle_looks_ % looks == 0 && transport_.hear_control();
+  return setting_.can_cancel && ++idle_looks_ % looks == 0 && transport_.hear_control();
 }
 
 // ---- Waiting ----
@@ -330,7 +330,7 @@ Completion MpiContext::finish(Pending& pending, std::size_t index) {
     completion.device_time = device_time(slot.work);
     slot.work = {};
   }
-  // All members come here, each in its own time; Open MPI lets none wait for another.
+  // All members call this, at different times; in Open MPI, no member waits for another.
   if (slot.own_communicator != MPI_COMM_NULL)
     check_mpi(MPI_Comm_free(&slot.own_communicator), "MPI_Comm_free");
   if (!slot.summand.empty()) summands_.push_back(std::move(slot.summand));

@@ -1,6 +1,6 @@
 // The context of a rank in the real world: messages through MPI, kernels run for real, emulated devices and
-// disks as deadlines. May not know SimGrid, though SimGrid's own MPI can carry it (sim/witness/), nor CUDA.
-// There is no progress thread: a waiting rank drives its own messages.
+// disks as deadlines. Includes neither SimGrid nor CUDA, although it also runs on SimGrid's MPI
+// (sim/witness/). There is no progress thread: a rank progresses its messages while it waits.
 #pragma once
 
 #include <mpi.h>
@@ -25,8 +25,8 @@
 
 namespace tandem {
 
-/// What is emulated, and where other work is done. A null function, or one that answers nullopt: the work
-/// takes the time that it takes here.
+/// What is emulated, and where other work is done. A null function, or a result of nullopt, means native
+/// speed.
 struct MpiSetting {
   /// Time that the emulated device of this rank needs.
   std::function<std::optional<Seconds>(const Work&)> emulated = {};
@@ -34,31 +34,32 @@ struct MpiSetting {
   std::function<std::optional<Seconds>(int disk, const DiskAccess& access, bool write)> emulated_disk = {};
   /// Where kernels compute, which must outlive the context; null: the host.
   ComputeDevice* device = nullptr;
-  /// MPI reads and writes messages in the device's memory itself. Sums go through the host all the same.
+  /// MPI reads and writes messages in device memory directly. Sums go through the host in any case.
   bool direct_messages = false;
-  /// Takes the sums of device memory that it can; null: none.
+  /// Computes sums in device memory where it can; null: none.
   std::shared_ptr<DeviceCollective> collective = {};
-  /// Carries large messages of host memory between the ranks that it reaches; null, for all ranks: none. Of
-  /// the communicator that the context is made on.
+  /// Shared memory of the node for large messages of host memory between its ranks; created on the context's
+  /// communicator. Null (on all ranks): none.
   std::shared_ptr<NodeMemory> node_memory = {};
-  /// Of lists of members of all-reduces; Open MPI has 65,535 at a time, each with buffers of its own.
+  /// Largest number of communicators to keep for lists of members of all-reduces; Open MPI supports 65,535 at
+  /// a time, each with its own buffers.
   std::size_t most_communicators = 1000;
-  /// Whether messages can be withdrawn and ranks can leave; not under SMPI, where looking for such news would
+  /// Whether messages can be cancelled and ranks can leave; not under SMPI, where polling for this would
   /// change simulated times.
-  bool can_withdraw = true;
+  bool can_cancel = true;
 };
 
 /// Errors: WorldError with MPI's text from every operation. Not thread-safe; used by the thread that made it.
-/// A kernel runs where its operation is started, and emulated work is done at the later of the two: the
-/// kernel's end, and the emulated time after its start. Work on one emulated device, concurrent work, or work
-/// on a disk is done one after the other; what a kernel takes too long, work that follows without a pause
-/// makes up for.
+/// A kernel runs in the call that starts its operation. Emulated work is done when both its kernel has ended
+/// and its emulated time has passed since its start. The work of one emulated device, its concurrent work,
+/// and the work of one disk are each done one after the other; if a kernel takes too long, work that follows
+/// without a pause is shortened to make up for it.
 ///
-/// On a device that is not the host a kernel queues its work, which is done when the device is; sums and
-/// compressions of a bucket, and concurrent work, do not wait for the device's other work. Messages of that
-/// device's memory pass through pinned memory of the host: they are copied out, or in, concurrently with what
-/// the device computes, and may be met by messages of host memory. Small ones on channels with notes always
-/// do.
+/// On a device that is not the host, a kernel queues its work, which is done when the device has finished it.
+/// Sums and compressions of a bucket, and concurrent work, do not wait for the device's other work. Messages
+/// in that device's memory pass through pinned host memory: they are copied out or in while the device
+/// computes, and the other rank may use host memory. Small messages on channels with notes always pass
+/// through pinned memory.
 class MpiContext : public Context {
  public:
   /// Collective over `communicator`, which is duplicated; the clock starts at its end. Pre: MPI is
@@ -75,9 +76,10 @@ class MpiContext : public Context {
   Pending compute(const Work& work, Kernel kernel) override;
   Pending send(Rank to, Channel channel, Slice slice, const Note& note) override;
   Pending receive(Rank from, Channel channel, Slice slice) override;
-  /// By MPI_Iallreduce, or the device's own way. The first one over a list of members waits until all of them
-  /// have started it: they make a communicator, which is kept to the end. Where one of them keeps as many as
-  /// it may, the communicator is that of the one sum, and every sum over the list waits so.
+  /// By MPI_Iallreduce, or by the device collective. The first all-reduce over a list of members waits until
+  /// all members have started it, because they create a communicator, which is kept. If one member already
+  /// keeps the maximum number, the communicator serves this one sum only, and every sum over the list waits
+  /// like that.
   Pending all_reduce(std::span<const Rank> members, Channel channel, Slice vector) override;
   Pending read(int disk, DiskAccess access, Kernel transfer) override;
   Pending write(int disk, DiskAccess access, Kernel transfer) override;
@@ -85,25 +87,25 @@ class MpiContext : public Context {
   bool is_done(const Pending& pending) override;
   Completion wait(Pending& pending) override;
   Completion wait_any(std::span<Pending> pendings) override;
-  /// See Transport for what a withdrawn send waits for. Errors: WorldError where messages cannot be
-  /// withdrawn.
+  /// Transport explains how long the wait for a cancelled send takes. Errors: WorldError where messages
+  /// cannot be cancelled.
   void cancel(const Pending& pending) override;
-  /// The rank must then call `meet`, as all others do in the end: it throws away what others had sent, as
-  /// they ask for it. Errors: WorldError where ranks cannot leave.
+  /// The rank must then call `meet`, as all other ranks do at the end; there it discards messages of other
+  /// ranks when they request it. Errors: WorldError where ranks cannot leave.
   void announce_departure() override;
 
-  /// Waits for all ranks to call it, without burning a core. Collective.
+  /// Waits until all ranks have called it, without occupying a CPU core. Collective.
   void meet();
   using DeviceCopy = DeviceStaging::Copy;
-  /// `watcher` hears of every copy of a message or sum between the memory of the device and the host's, once
-  /// the rank has learned of its end; an empty one ends that.
+  /// `watcher` is called for every copy of a message or sum between device and host memory, after the rank
+  /// has noticed its end; an empty function stops this.
   void watch_copies(std::function<void(const DeviceCopy&)> watcher);
-  /// Times an emulated device or disk paused later than it should have, because kernels took longer than
-  /// their emulated times: the emulation was not honest then.
+  /// How often an emulated device or disk became idle later than it should have, because kernels took longer
+  /// than their emulated times (missed deadlines).
   std::int64_t late_devices() const { return units_.missed_deadlines(); }
 
  private:
-  /// The communicator of the context alone.
+  /// A communicator that only the context uses.
   class OwnCommunicator {
    public:
     explicit OwnCommunicator(MPI_Comm of);
@@ -126,7 +128,7 @@ class MpiContext : public Context {
   Completion finish(Pending& pending, std::size_t index);
   void pause_until(std::optional<Seconds> deadline, bool device_is_asked);
   std::vector<std::byte> summand_of(Slice vector);
-  void let_leave();
+  void send_staged_messages();
   void meet(std::span<const Rank> members);
   void start_sum(std::uint32_t number, MPI_Comm among, const std::byte* summand, std::byte* sum,
                  std::int64_t size);

@@ -1,4 +1,4 @@
-// What the MPI library says of its own settings (MPI_T control variables).
+// Reads settings of the MPI library (MPI_T control variables).
 #pragma once
 
 #include <cstdint>
@@ -7,8 +7,8 @@
 
 namespace tandem {
 
-/// A variable that is a number or a bool, by Open MPI's name: "btl_tcp_eager_limit". Nothing when this MPI
-/// does not tell.
+/// A variable that is a number or a bool, by Open MPI's name: "btl_tcp_eager_limit". Nothing if this MPI does
+/// not have the variable.
 std::optional<std::int64_t> mpi_variable(const std::string& name);
 
 }  // namespace tandem

@@ -21,7 +21,7 @@ namespace {
 void check_nccl(ncclResult_t code, const char* call) {
   if (code == ncclSuccess) return;
   throw WorldError(std::string(call) + " failed: " + ncclGetErrorString(code) +
-                   " (NCCL_DEBUG=WARN tells more)");
+                   " (set NCCL_DEBUG=WARN for details)");
 }
 
 /// Which GPU a rank has: the same bytes are the same GPU, on whatever machine. Zeros: none.
@@ -68,7 +68,7 @@ class NcclCollective final : public DeviceCollective {
   std::size_t lists_ = 0;  ///< with a communicator
   std::map<std::vector<Rank>, Group> groups_;
   std::vector<Sum> sums_;
-  std::vector<std::uint32_t> free_;  ///< numbers of sums that are not under way
+  std::vector<std::uint32_t> free_;  ///< numbers of sums that are not in flight
 };
 
 NcclCollective::~NcclCollective() {
@@ -105,7 +105,8 @@ const NcclCollective::Group& NcclCollective::group_of(std::span<const Rank> memb
   ncclUniqueId id{};
   if (rank == 0) check_nccl(ncclGetUniqueId(&id), "ncclGetUniqueId");
   check_mpi(MPI_Bcast(&id, sizeof(id), MPI_BYTE, 0, among), "MPI_Bcast");
-  // While NCCL waits for all of them nobody moves MPI's messages, for which one that is late may wait.
+  // While NCCL waits for all members, MPI messages make no progress, and a late member may be waiting for
+  // one.
   check_mpi(MPI_Barrier(among), "MPI_Barrier");
   check_cuda(cudaStreamCreateWithFlags(&group.stream, cudaStreamNonBlocking), "cudaStreamCreateWithFlags",
              *gpu_);
@@ -143,7 +144,7 @@ bool NcclCollective::has_ended(std::uint32_t number) {
   const cudaError_t code = cudaEventQuery(sum.end);
   if (code == cudaErrorNotReady) {
     static_cast<void>(cudaGetLastError());
-    // A member that is lost would be waited for for ever.
+    // NCCL would wait for ever for a member that has failed.
     ncclResult_t state = ncclSuccess;
     check_nccl(ncclCommGetAsyncError(sum.group->communicator, &state), "ncclCommGetAsyncError");
     check_nccl(state, "ncclAllReduce");

@@ -16,21 +16,22 @@
 namespace tandem {
 namespace {
 
-// Places begin and end at pages, so that messages of nearly one size find the places of each other.
+// Places are whole pages, so that messages of similar size can reuse each other's places.
 constexpr std::int64_t page = 4096;
-// Messages of all ranks of a node together, if each has one of the largest under way. Measured with 2, 4 and
-// 8 ranks on two cores: with a quarter of it all-reduces of 4 and 16 MiB took up to a tenth longer.
+// Total size of the largest messages, if each rank of a node has one in flight. Measured with 2, 4 and 8
+// ranks on two cores: with a quarter of it all-reduces of 4 and 16 MiB took up to a tenth longer.
 constexpr std::int64_t most_together = std::int64_t{16} << 20;
-// Trees have many messages under way. What nobody writes takes no memory.
+// Tree schedules have many messages in flight. Pages that are never written take no memory.
 constexpr std::int64_t most_room = std::int64_t{64} << 20;
 constexpr std::int64_t largest_in_room = 4;
 // Smaller messages MPI itself copies twice.
 constexpr std::int64_t least = 16 * 1024;
-// The receiver learns of this many bytes first, and again each time their number has doubled: each time the
-// streamed bytes must have left the processor.
+// The receiver is notified after this many bytes, and again each time their number has doubled; for each
+// notification, the streamed bytes must have left the processor.
 constexpr std::int64_t first_piece = 16 * 1024;
 
-/// What each of `ranks` may take of what the node has left to share, of which other programs get most.
+/// The share of the node's free shared memory that each of `ranks` may use; most of it is left to other
+/// programs.
 std::int64_t affordable_room(int ranks) {
   constexpr std::int64_t others = 4;
   struct statvfs shared {};
@@ -69,7 +70,7 @@ NodeMemory::NodeMemory(MPI_Comm communicator) {
   check_mpi(MPI_Comm_split_type(communicator, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node),
             "MPI_Comm_split_type");
   const std::vector<Rank> ranks = ranks_of(node, communicator);
-  // The same for all, so that two ranks agree whether they reach each other.
+  // The same on all ranks, so that two ranks agree whether they can reach each other.
   const auto members = static_cast<std::int64_t>(ranks.size());
   room_ = affordable_room(static_cast<int>(members));
   check_mpi(MPI_Allreduce(MPI_IN_PLACE, &room_, 1, MPI_INT64_T, MPI_MIN, node), "MPI_Allreduce");
@@ -112,7 +113,7 @@ const NodeMemory::Place* NodeMemory::free_place(std::int64_t size) {
     if (place.size >= size && (best == nullptr || place.size < best->size) && !is_used(place)) best = &place;
   if (best != nullptr) return best;
   const auto end = [&] { return places_.empty() ? 0 : places_.back().begin + places_.back().size; };
-  // What is free at the end is divided anew for messages of other sizes.
+  // Free places at the end are merged, so that they can be divided for messages of other sizes.
   while (end() + size > room_ && !places_.empty() && !is_used(places_.back())) places_.pop_back();
   if (end() + size > room_) return nullptr;
   const Place place{end(), size};

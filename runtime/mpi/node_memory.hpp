@@ -16,9 +16,9 @@
 
 namespace tandem {
 
-/// Each rank puts its messages into a part of its own. Where Open MPI copies a large message once, out of the
-/// memory of another process, the kernel looks up each of its pages; two copies by the ranks themselves, the
-/// second of them close behind the first, take less time. Not thread-safe.
+/// Each rank puts its messages into a part of its own. Open MPI copies a large message once, out of the
+/// memory of another process, but the kernel must look up each page. Two copies by the ranks themselves,
+/// pipelined, take less time. Not thread-safe.
 class NodeMemory {
  public:
   /// Collective over `communicator`, whose rank numbers all functions use. Errors: WorldError.
@@ -67,7 +67,7 @@ class NodeMemory {
   std::byte* own_ = nullptr;
   std::int64_t largest_ = 0;
   std::int64_t room_ = 0;
-  std::vector<Place> places_;  ///< into which this rank's part is divided so far, one behind the other
+  std::vector<Place> places_;  ///< into which this rank's part is divided so far, in order
 };
 
 }  // namespace tandem

@@ -18,7 +18,7 @@ std::uint32_t SlotTable::acquire(Slot::State state) {
 void SlotTable::release(std::uint32_t number) {
   Slot& slot = slots_[number];
   slot.state = Slot::State::free;
-  slot.way = Slot::Way::none;
+  slot.direction = Slot::Direction::none;
   slot.outcome = Outcome::done;
   slot.note = Note{};
   slot.is_sleep = false;

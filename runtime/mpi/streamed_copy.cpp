@@ -15,7 +15,7 @@ namespace tandem {
 
 void streamed_copy(std::byte* to, const std::byte* from, std::size_t size) {
   constexpr std::size_t line = 64;
-  // Only whole lines leave at once.
+  // Only whole cache lines leave the write buffer immediately.
   const std::size_t before = std::min(size, (line - reinterpret_cast<std::uintptr_t>(to) % line) % line);
   std::memcpy(to, from, before);
   std::size_t done = before;

@@ -32,11 +32,11 @@ std::uint64_t key_of(Rank peer, Channel channel) {
 
 }  // namespace
 
-/// What ranks tell each other about messages and themselves.
+/// Control messages between ranks: cancelled messages and departures.
 struct Transport::Control {
   enum class What : std::int32_t {
-    withdraw,   ///< can this message of mine still be thrown away?
-    withdrawn,  ///< it will be
+    cancel,     ///< can this message of mine still be thrown away?
+    cancelled,  ///< it will be
     met,        ///< a receive has met it
     departed    ///< the sender leaves
   };
@@ -95,7 +95,7 @@ Pending Transport::send(Rank to, Channel channel, Slice slice, const Note& note)
   if (slice.data == nullptr) slice.data = scratch(slice.size);
   const auto number = slots_.acquire(Slot::State::messages);
   Slot& slot = slots_[number];
-  slot.way = Slot::Way::send;
+  slot.direction = Slot::Direction::send;
   slot.peer = to;
   slot.channel = channel;
   slot.slice = slice;
@@ -104,7 +104,7 @@ Pending Transport::send(Rank to, Channel channel, Slice slice, const Note& note)
   const bool enveloped = has_envelope(channel, to);
   const bool packed = enveloped && size <= node_.packed_most(to);
   const bool staged = staging_.is_needed(slice, packed);
-  // Where MPI reads the payload; a packed one is copied behind its envelope.
+  // The memory from which MPI reads the payload; a packed payload is copied behind its envelope.
   std::byte* payload = slice.data;
   if (staged) {
     slot.block = staging_.take(packed ? envelope_size + size : size);
@@ -135,7 +135,7 @@ Pending Transport::send(Rank to, Channel channel, Slice slice, const Note& note)
     };
     staged ? copies.out(payload, slice.data, size, route, then) : copies.behind(route, then);
   }
-  // The receiver, which has the envelope by now, takes what is there while the rest is put.
+  // The receiver already has the envelope, so it copies the first bytes out while the rest is copied in.
   if (place != NodeMemoryPath::none) node_.memory().put(place, slice.data, size);
   return Pending(number);
 }
@@ -162,7 +162,7 @@ Pending Transport::receive(Rank from, Channel channel, Slice slice) {
   const std::int64_t size = slice.size.count();
   const auto number = slots_.acquire(Slot::State::messages);
   Slot& slot = slots_[number];
-  slot.way = Slot::Way::receive;
+  slot.direction = Slot::Direction::receive;
   slot.peer = from;
   slot.channel = channel;
   slot.slice = slice;
@@ -180,11 +180,11 @@ Pending Transport::receive(Rank from, Channel channel, Slice slice) {
     std::byte* const place = arrival_place(slot, size, /*by_host=*/false);
     watch(number, start_receive(all_, from, tag_of(channel), place, size));
   }
-  if (!incoming.withdrawn.empty()) drain(from, channel, incoming);
+  if (!incoming.cancelled.empty()) drain(from, channel, incoming);
   return Pending(number);
 }
 
-/// Where MPI, or the host, may write what comes into the slot's memory.
+/// The memory into which MPI or the host may write the data for this slot.
 std::byte* Transport::arrival_place(Slot& slot, std::int64_t size, bool by_host) {
   if (!staging_.is_needed({Bytes(size), slot.slice.data}, by_host)) return slot.slice.data;
   slot.block = staging_.take(size);
@@ -223,9 +223,9 @@ void Transport::resolve(std::uint32_t number) {
   std::memcpy(&envelope, slot.head, sizeof(envelope));
   slot.note = envelope.note;
   if (envelope.size > slot.slice.size.count())
-    throw WorldError("a message of " + std::to_string(envelope.size) + " bytes came from rank " +
-                     std::to_string(slot.peer) + " where at most " + std::to_string(slot.slice.size.count()) +
-                     " were expected");
+    throw WorldError("expected a message of at most " + std::to_string(slot.slice.size.count()) +
+                     " bytes from rank " + std::to_string(slot.peer) + ", received " +
+                     std::to_string(envelope.size) + " bytes");
   if (envelope.size > node_.packed_most(slot.peer)) {
     const bool is_on_node = envelope.place != NodeMemoryPath::none;
     std::byte* const place = arrival_place(slot, envelope.size, is_on_node);
@@ -285,24 +285,24 @@ bool Transport::advance() {
 
 void Transport::cancel(std::uint32_t number) {
   Slot& slot = slots_[number];
-  if (slot.way == Slot::Way::receive) {
-    if (withdraw_receive(number)) slot.outcome = Outcome::cancelled;
-  } else if (slot.way == Slot::Way::send && !slot.awaits_verdict) {
+  if (slot.direction == Slot::Direction::receive) {
+    if (cancel_receive(number)) slot.outcome = Outcome::cancelled;
+  } else if (slot.direction == Slot::Direction::send && !slot.awaits_verdict) {
     slot.outcome = Outcome::cancelled;
-    ask_to_withdraw(number);
+    request_cancel(number);
   }
 }
 
-/// The slot's outcome says what becomes of it if the receiver agrees.
-void Transport::ask_to_withdraw(std::uint32_t number) {
+/// The slot's outcome is the result of the operation if the receiver agrees.
+void Transport::request_cancel(std::uint32_t number) {
   Slot& slot = slots_[number];
   slot.awaits_verdict = true;
   ++slot.open_messages;
-  tell(slot.peer, {Control::What::withdraw, slot.channel, slot.number, slot.slice.size.count()});
+  tell(slot.peer, {Control::What::cancel, slot.channel, slot.number, slot.slice.size.count()});
 }
 
 void Transport::tell(Rank to, const Control& control) const {
-  // Small enough for MPI to take it at once.
+  // Small enough that MPI buffers it immediately.
   check_mpi(MPI_Send(&control, sizeof(control), MPI_BYTE, to, tag_of(control_channel), all_), "MPI_Send");
 }
 
@@ -326,9 +326,9 @@ bool Transport::hear_control() {
 
 void Transport::hear(Rank from, const Control& control) {
   switch (control.what) {
-    case Control::What::withdraw:
-      return answer_withdrawal(from, control);
-    case Control::What::withdrawn:
+    case Control::What::cancel:
+      return answer_cancel(from, control);
+    case Control::What::cancelled:
     case Control::What::met:
       return hear_verdict(from, control);
     case Control::What::departed:
@@ -336,25 +336,25 @@ void Transport::hear(Rank from, const Control& control) {
   }
 }
 
-void Transport::answer_withdrawal(Rank from, const Control& question) {
+void Transport::answer_cancel(Rank from, const Control& question) {
   IncomingChannel& incoming = incoming_on(from, question.channel);
   const bool is_met = question.number <= incoming.posted;
   Control answer = question;
-  answer.what = is_met ? Control::What::met : Control::What::withdrawn;
+  answer.what = is_met ? Control::What::met : Control::What::cancelled;
   tell(from, answer);
   if (is_met) return;
-  const IncomingChannel::Withdrawn message{question.number, question.size};
+  const IncomingChannel::Cancelled message{question.number, question.size};
   const auto behind =
-      std::ranges::upper_bound(incoming.withdrawn, message.number, {}, &IncomingChannel::Withdrawn::number);
-  incoming.withdrawn.insert(behind, message);
+      std::ranges::upper_bound(incoming.cancelled, message.number, {}, &IncomingChannel::Cancelled::number);
+  incoming.cancelled.insert(behind, message);
   drain(from, question.channel, incoming);
 }
 
-/// Receives the withdrawn messages that come next.
+/// Receives and discards the cancelled messages that come next.
 void Transport::drain(Rank from, Channel channel, IncomingChannel& incoming) {
-  while (!incoming.withdrawn.empty() && incoming.withdrawn.front().number == incoming.posted + 1) {
-    const IncomingChannel::Withdrawn message = incoming.withdrawn.front();
-    incoming.withdrawn.erase(incoming.withdrawn.begin());
+  while (!incoming.cancelled.empty() && incoming.cancelled.front().number == incoming.posted + 1) {
+    const IncomingChannel::Cancelled message = incoming.cancelled.front();
+    incoming.cancelled.erase(incoming.cancelled.begin());
     const auto number = receive(from, channel, {Bytes(message.size)}).release();
     Slot& slot = slots_[number];
     slot.is_drain = true;
@@ -386,23 +386,24 @@ void Transport::hear_verdict(Rank from, const Control& verdict) {
   }
 }
 
-/// True: no message will meet the receive, which has ended. A receive that a message has met stays as it is.
-bool Transport::withdraw_receive(std::uint32_t number) {
+/// True: the receive has ended and no message will match it. A receive that has matched a message is not
+/// changed.
+bool Transport::cancel_receive(std::uint32_t number) {
   Slot& slot = slots_[number];
   IncomingChannel& incoming = incoming_on(slot.peer, slot.channel);
-  // Receives of withdrawn messages behind it would take what this one leaves.
-  std::vector<IncomingChannel::Withdrawn> put_back;
+  // Later receives of cancelled messages would match the message that this receive does not take.
+  std::vector<IncomingChannel::Cancelled> put_back;
   for (const std::uint32_t behind : std::vector(incoming.drains.rbegin(), incoming.drains.rend())) {
-    const IncomingChannel::Withdrawn message{slots_[behind].number, slots_[behind].slice.size.count()};
+    const IncomingChannel::Cancelled message{slots_[behind].number, slots_[behind].slice.size.count()};
     if (cancel_request(behind)) put_back.push_back(message);
   }
-  for (const auto& message : put_back) incoming.withdrawn.insert(incoming.withdrawn.begin(), message);
-  const bool is_withdrawn = cancel_request(number);
+  for (const auto& message : put_back) incoming.cancelled.insert(incoming.cancelled.begin(), message);
+  const bool is_cancelled = cancel_request(number);
   drain(slot.peer, slot.channel, incoming);
-  return is_withdrawn;
+  return is_cancelled;
 }
 
-/// Of a receive. False: a message has met it.
+/// Cancels a receive. False: it has matched a message.
 bool Transport::cancel_request(std::uint32_t number) {
   Slot& slot = slots_[number];
   const auto found = std::ranges::find(owners_, number);
@@ -415,7 +416,7 @@ bool Transport::cancel_request(std::uint32_t number) {
   int is_cancelled = 0;
   MPI_Status status;
   check_mpi(MPI_Test(&request, &has_ended, &status), "MPI_Test");
-  if (has_ended == 0) return false;  // its message is on its way
+  if (has_ended == 0) return false;  // its message is in flight
   requests_.erase(requests_.begin() + index);
   owners_.erase(found);
   check_mpi(MPI_Test_cancelled(&status, &is_cancelled), "MPI_Test_cancelled");
@@ -433,7 +434,7 @@ bool Transport::cancel_request(std::uint32_t number) {
   return true;
 }
 
-/// Whether MPI holds a message that no receive has met. Pre: no receive is posted for it.
+/// Whether MPI has a message that no receive has matched. Pre: no receive is posted for it.
 bool Transport::is_on_its_way(Rank from, Channel channel) const {
   int is_there = 0;
   check_mpi(MPI_Iprobe(from, tag_of(channel), all_, &is_there, MPI_STATUS_IGNORE), "MPI_Iprobe");
@@ -453,11 +454,11 @@ void Transport::hear_departure(Rank who) {
   for (std::uint32_t number = 0; number < slots_.size(); ++number) {
     Slot& slot = slots_[number];
     if (slot.state != Slot::State::messages || slot.is_drain) continue;
-    if (slot.way == Slot::Way::receive && (is_own || slot.peer == who)) {
-      if (withdraw_receive(number)) slot.outcome = is_own ? Outcome::cancelled : Outcome::peer_left;
-    } else if (slot.way == Slot::Way::send && slot.peer == who && !slot.awaits_verdict) {
+    if (slot.direction == Slot::Direction::receive && (is_own || slot.peer == who)) {
+      if (cancel_receive(number)) slot.outcome = is_own ? Outcome::cancelled : Outcome::peer_left;
+    } else if (slot.direction == Slot::Direction::send && slot.peer == who && !slot.awaits_verdict) {
       slot.outcome = Outcome::peer_left;
-      ask_to_withdraw(number);
+      request_cancel(number);
     }
   }
 }

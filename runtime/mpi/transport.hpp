@@ -1,5 +1,6 @@
-// Messages of the context on MPI: how a note travels with its payload, which of them MPI, the node's memory
-// or pinned memory carries, and how messages are withdrawn and ranks leave. There is no progress thread.
+// Messages of the context on MPI: how a note is sent with its payload, when MPI, shared memory of the node or
+// pinned memory carries a message, and how messages are cancelled and ranks leave. There is no progress
+// thread.
 #pragma once
 
 #include <mpi.h>
@@ -19,23 +20,23 @@ namespace tandem {
 
 /// Of one (sender, channel), at the receiver.
 struct IncomingChannel {
-  /// A message that its sender has withdrawn, and that is to be received and thrown away.
-  struct Withdrawn {
+  /// A message that its sender has cancelled; it must be received and discarded.
+  struct Cancelled {
     std::int64_t number;
     std::int64_t size;
   };
-  /// Receives with an envelope, in the order of their posting; their payloads keep that order. Few: a deque
-  /// would allocate again and again.
+  /// Receives with an envelope, in the order in which they were posted; their payloads keep that order. A
+  /// vector, because the list is short and a deque would allocate repeatedly.
   std::vector<std::uint32_t> unresolved;
   std::int64_t posted = 0;            ///< receives, without those cancelled: message n meets the n-th of them
-  std::vector<Withdrawn> withdrawn;   ///< no receive is posted for these yet
-  std::vector<std::uint32_t> drains;  ///< receives of withdrawn messages, in their order
+  std::vector<Cancelled> cancelled;   ///< no receive is posted for these yet
+  std::vector<std::uint32_t> drains;  ///< receives of cancelled messages, in their order
 };
 
-/// Withdrawing a send takes a question to its receiver, which answers when it next waits: the receiver throws
-/// the message away if it has posted no receive for it. The wait for a withdrawn send ends once MPI no longer
-/// reads its memory, for which the receiver must have received the messages before it. Errors: WorldError
-/// with MPI's text from every operation.
+/// To cancel a send, the sender asks the receiver, which answers when it next waits: it discards the message
+/// if it has not posted a receive for it. The wait for a cancelled send ends once MPI no longer reads its
+/// memory; before that, the receiver must have received the earlier messages. Errors: WorldError with MPI's
+/// text from every operation.
 class Transport {
  public:
   /// All of these must outlive this object. `all` belongs to the context alone.
@@ -51,7 +52,7 @@ class Transport {
   /// The slot's operation lasts until this request has ended, and all others that were watched for it.
   void watch(std::uint32_t slot, MPI_Request request);
   bool has_requests() const { return !requests_.empty(); }
-  /// Lets MPI work and takes note of what has ended. True if something had.
+  /// Lets MPI progress and processes the requests that have ended. True if there was one.
   bool advance();
 
   /// Memory for payloads that are never read.
@@ -59,14 +60,14 @@ class Transport {
 
   /// See Context::cancel. Pre: the slot is one of a message that has not ended.
   void cancel(std::uint32_t number);
-  /// See Context::announce_departure. Pre: nothing is on its way out of the device.
+  /// See Context::announce_departure. Pre: no copy out of the device is in flight.
   void announce_departure();
-  /// Handles the control messages of other ranks about withdrawn messages and departures. True if there was
-  /// one. As expensive as a poll for messages, so for idle ranks only.
+  /// Handles control messages of other ranks about cancelled messages and departures. True if there was one.
+  /// As expensive as a poll for messages, so only idle ranks should call it.
   bool hear_control();
 
  private:
-  /// A send as one message or two, of which the second has the next tag.
+  /// A send as one or two MPI messages; the second one has the next tag.
   struct Parts {
     const std::byte* first;
     std::int64_t first_size;
@@ -89,11 +90,11 @@ class Transport {
   bool is_on_its_way(Rank from, Channel channel) const;
   void tell(Rank to, const Control& control) const;
   void hear(Rank from, const Control& control);
-  void ask_to_withdraw(std::uint32_t number);
-  void answer_withdrawal(Rank from, const Control& question);
+  void request_cancel(std::uint32_t number);
+  void answer_cancel(Rank from, const Control& question);
   void hear_verdict(Rank from, const Control& verdict);
   void hear_departure(Rank who);
-  bool withdraw_receive(std::uint32_t number);
+  bool cancel_receive(std::uint32_t number);
   bool cancel_request(std::uint32_t number);
   void drain(Rank from, Channel channel, IncomingChannel& incoming);
   void release_drains();

@@ -12,11 +12,11 @@
 
 namespace tandem {
 
-/// Errors (both): WorldError. The message may be of any size; a receive may be met by a shorter message.
+/// Errors (both): WorldError. The message may have any size; a receive may match a shorter message.
 MPI_Request start_send(MPI_Comm communicator, Rank to, int tag, const std::byte* data, std::int64_t size);
 MPI_Request start_receive(MPI_Comm communicator, Rank from, int tag, std::byte* data, std::int64_t size);
 
-/// Of a receive that has ended: bytes that came. Errors: WorldError.
+/// Number of bytes that a completed receive has received. Errors: WorldError.
 std::int64_t size_of(const MPI_Status& status);
 
 /// Every rank's bytes, in rank order, on rank 0; empty elsewhere. Collective. Errors: WorldError.

@@ -1,4 +1,4 @@
-// Where the running program lies.
+// The path of the running program.
 #pragma once
 
 #include <filesystem>

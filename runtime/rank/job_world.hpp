@@ -15,13 +15,15 @@
 
 namespace tandem {
 
-/// Emulated devices by the job's cost model, disks by the rates of the platform file, so that both worlds
-/// mean the same ones. `job` must outlive it. A rank that the job does not have is not emulated.
+/// Emulated devices by the job's cost model, disks by the rates of the platform file, so that simulation and
+/// real run use the same devices. `job` must outlive it. A rank that the job does not have is not emulated.
 MpiSetting emulated_setting(const Job& job, Rank rank);
 /// Real devices. `device`: null for the processor. `shares_node`: ranks of one machine may exchange messages
-/// through its memory; false where hosts are emulated, between which only their network may lead. Collective.
+/// through its memory; false on an emulated cluster, where hosts may communicate only over their network.
+/// Collective.
 MpiSetting native_setting(const Job& job, ComputeDevice* device, bool shares_node);
-/// Whichever of them the experiment asks for. `cluster`: that of the emulated hosts; empty: none. Collective.
+/// The emulated or the native setting, as the experiment says. `cluster`: that of the emulated hosts; empty:
+/// none. Collective.
 MpiSetting job_setting(const Job& job, Rank rank, ComputeDevice* device, const std::string& cluster);
 
 /// For run.json, complete on rank 0. `cluster`: as JSON. Collective.

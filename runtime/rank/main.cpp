@@ -2,6 +2,7 @@
 // and mpirun ends the others.
 #include <mpi.h>
 
+#include "runtime/process/end_process.hpp"
 #include "runtime/rank/rank_main.hpp"
 #include "runtime/rank/rank_process.hpp"
 
@@ -10,5 +11,5 @@ int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
   tandem::rank_main(argc, argv);
   MPI_Finalize();
-  return 0;
+  tandem::end_process(0);
 }

@@ -1,4 +1,4 @@
-// The device on which a rank computes, and the reason if the platform file says another.
+// The device on which a rank computes, and the reason if it is not the one in the platform file.
 #pragma once
 
 #include <memory>
@@ -18,8 +18,8 @@ struct RankDevice {
 
 /// The GPU of the rank's host in the platform file, if devices are native, math is real and the rank
 /// computes. Errors: WorldError when the file names a GPU (tandem:gpu) that this machine does not have, or
-/// when the GPU cannot be used. A host that has a GPU only by its `device` computes on its processor if the
-/// machine has none.
+/// when the GPU cannot be used. If only the `device` property makes a host a GPU host, it computes on its
+/// processor when the machine has no GPU.
 RankDevice make_rank_device(const Job& job, Rank rank);
 
 /// One line for each reason in `why_no_gpu` (by rank), with the hosts whose ranks compute on the processor.

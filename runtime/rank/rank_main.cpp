@@ -90,7 +90,7 @@ CalibrationSetting calibration_setting(const RankOptions& options) {
   setting.sharers = document.value("sharers", std::vector<Rank>{});
   setting.host_ranks = document.value("host_ranks", std::vector<Rank>{});
   setting.cluster = document.value("cluster", "");
-  // It cannot be measured from outside: with shared memory even small sends end only when the receiver polls.
+  // It cannot be measured: over shared memory, even small sends complete only when the receiver polls.
   auto limit = mpi_variable(setting.cluster.empty() ? "btl_vader_eager_limit" : "btl_tcp_eager_limit");
   // If the launcher allows it and the MPI has it, this transport has precedence.
   if (setting.cluster.empty())
@@ -106,7 +106,7 @@ void calibrate_job(const Job& job, const RankOptions& options, const Calibration
   const OtherLoad others;
   Profile profile = calibrate(job, context, setting);
   profile.cpu_wait_share = (cpu_wait().value_or(Seconds(0)) - waited_before) / (context.now() - start);
-  // As after a job: they wait without using their core, while other ranks still measure.
+  // As after a job: ranks wait without using a core while other ranks still measure.
   context.meet();
   profile.other_load = share_of_others(others, communicator);
   if (context.rank() != 0) return;
@@ -157,7 +157,7 @@ void run_on_device(const Job& job, const RankOptions& options, Rank rank) {
   const RankDevice device = make_rank_device(job, rank);
   const auto notes = print_device_notes(job, device, MPI_COMM_WORLD);
   if (!options.calibrate.empty()) {
-    // Read before time zero, as everything that a job reads.
+    // Read before time zero, like everything else that a job reads.
     CalibrationSetting calibration = calibration_setting(options);
     MpiSetting setting = native_setting(job, device.gpu.get(), calibration.cluster.empty());
     // A message is sent as soon as it is in the memory of the node.

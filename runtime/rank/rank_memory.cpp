@@ -21,10 +21,11 @@ const char* advice_for(RankAssignment::Role role) {
 
 [[noreturn]] void fail(const Job& job, Rank rank, const char* complaint, bool of_host) {
   if (rank >= job.roster().size()) throw WorldError(complaint);
-  const RankAssignment& seat = job.roster().assignment(rank);
-  throw WorldError(fmt::format("not enough memory for the {} on '{}' with '{}': {}; {}", role_name(seat.role),
-                               seat.host, job.spec().experiment.workload.model, complaint,
-                               of_host ? "put fewer ranks on this machine" : advice_for(seat.role)));
+  const RankAssignment& assignment = job.roster().assignment(rank);
+  throw WorldError(fmt::format("not enough memory for the {} on '{}' with '{}': {}; {}",
+                               role_name(assignment.role), assignment.host,
+                               job.spec().experiment.workload.model, complaint,
+                               of_host ? "put fewer ranks on this machine" : advice_for(assignment.role)));
 }
 
 }  // namespace

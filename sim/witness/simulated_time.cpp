@@ -27,7 +27,7 @@ void Waker::wake_all() {
 
 namespace {
 
-/// Simulated time moves by no less: what is left of a wait may be lost in rounding otherwise.
+/// Simulated time advances by at least this much; otherwise the rest of a wait may be lost in rounding.
 constexpr double shortest_pause_s = 1e-9;
 
 class SimulatedTime final : public HostTime {
@@ -42,7 +42,7 @@ class SimulatedTime final : public HostTime {
       const double now_s = s4u::Engine::get_clock();
       const double end_s = now_s + std::max(to_deadline->count(), shortest_pause_s);
       if (only_deadline) return s4u::this_actor::sleep_until(end_s);
-      // Makes simulated time stop there, and so wakes this rank. Once for each deadline is enough.
+      // Makes simulated time stop at the deadline, which wakes this rank. Once per deadline is enough.
       if (alarm_s_ <= now_s || std::abs(alarm_s_ - end_s) > shortest_pause_s) {
         simgrid::kernel::timer::Timer::set(end_s, [] {});
         alarm_s_ = end_s;

@@ -1,5 +1,6 @@
-// The clock of simulated machines for ranks that run on SimGrid's MPI, and waiting without polling: a rank
-// that waits is woken whenever simulated time has moved, and so sees the end of a message the moment it ends.
+// The clock of simulated machines for ranks that run on SimGrid's MPI, and waiting without polling: a waiting
+// rank is woken whenever simulated time has advanced, so it sees the end of a message at the simulated time
+// of that end.
 #pragma once
 
 #include <functional>

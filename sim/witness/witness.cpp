@@ -1,5 +1,5 @@
-// Bodies as MPI processes of SMPI within this process: one actor a rank, no copy of the program for each,
-// since Tandem keeps no globals that ranks write.
+// Runs the bodies as MPI processes of SMPI within this process: one actor per rank. The program is not copied
+// per rank, because Tandem has no global variables that ranks write.
 #include "sim/witness/witness.hpp"
 
 #include <smpi/smpi.h>
@@ -24,7 +24,7 @@ namespace {
 
 constexpr const char* instance = "tandem";
 
-/// What MPI itself does to times: calls are free, and only emulated work and the network take any.
+/// Effect of MPI itself on times: calls take no time; only emulated work and the network do.
 std::map<std::string, std::string> smpi_flags(Bytes eager_limit) {
   // SMPI's thresholds are the smallest sizes that wait.
   const auto threshold = std::to_string(eager_limit.count() + 1);
@@ -46,7 +46,7 @@ MpiSetting emulated(const sim::SimulationSetting& setting, const sim::RankHost& 
                 const double rate = write ? priced->get_write_bandwidth() : priced->get_read_bandwidth();
                 return std::optional(access.size / BytesPerSecond(rate));
               },
-          .can_withdraw = false};
+          .can_cancel = false};
 }
 
 /// What the ranks of one simulation share.
@@ -91,7 +91,7 @@ void run_body(Shared& shared, const sim::RankHost& place) {
   if (error) shared.fail(error);
 }
 
-/// SMPI may send between any two ranks, at the start and the end of the job.
+/// SMPI may send messages between any two ranks at the start and the end of the job.
 void check_routes(const std::string& platform_file, const std::vector<sim::RankHost>& places) {
   for (const auto& from : places)
     for (const auto& to : places)

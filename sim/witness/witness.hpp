@@ -7,11 +7,10 @@
 
 namespace tandem::witness {
 
-/// Runs every body on an MpiContext as measured runs do. Devices and disks are emulated a rank, as they are
-/// in a measured run, and messages above the eager limit (that of TCP where the setting has none)
-/// wait for their receive. Once a process, and not after sim::simulate.
-/// Errors: as sim::simulate; ConfigError too when no route joins two of the ranks, or when this Tandem was
-/// built without SMPI.
+/// Runs every body on an MpiContext as measured runs do. Devices and disks are emulated per rank, as in a
+/// measured run, and messages above the eager limit (that of TCP where the setting has none) wait for their
+/// receive. Once per process, and not after sim::simulate. Errors: as sim::simulate; ConfigError too when no
+/// route joins two of the ranks, or when this Tandem was built without SMPI.
 sim::SimulationResult simulate(const sim::SimulationSetting& setting);
 
 }  // namespace tandem::witness

@@ -1,6 +1,6 @@
-// Every schedule of the catalogue, and two of them in buckets, against MPI_Allreduce, turn by turn in one
-// run: medians, their ratio, and the best. Started plainly it has mpirun start it with 2, 4 and 8 ranks, by
-// the flags that jobs run with.
+// Compares every schedule of the catalogue, and two of them in buckets, with MPI_Allreduce, in alternation
+// within one run; prints medians, their ratio, and the best schedule. Started without mpirun, the program
+// runs itself under mpirun with 2, 4 and 8 ranks and the flags that jobs use.
 #include <fmt/format.h>
 #include <mpi.h>
 
@@ -23,12 +23,12 @@
 namespace tandem {
 namespace {
 
-constexpr double seconds_a_size = 8.0;  ///< for the turns of one size, as far as a few fit in
+constexpr double seconds_a_size = 8.0;  ///< for all turns of one size, if a minimum of turns allows
 constexpr int fewest_turns = 7;
 constexpr int most_turns = 1000;
-constexpr double hopeless = 2.0;  ///< times MPI's own in the first turn: such a candidate has no other turn
+constexpr double hopeless = 2.0;  ///< times MPI_Allreduce's time; slower candidates are dropped after a turn
 
-/// Seconds until the last rank is done.
+/// Seconds until the last rank has finished.
 double timed(const std::function<void()>& reduce) {
   MPI_Barrier(MPI_COMM_WORLD);
   const double start = MPI_Wtime();
@@ -45,7 +45,8 @@ struct Candidate {
   bool is_hopeless = false;
 };
 
-/// One vector that all candidates sum in place. What all ranks decide is the same, by times that all have.
+/// One vector that all candidates sum in place. All ranks make the same decisions, because they share the
+/// same measured times.
 class Comparison {
  public:
   Comparison(MpiContext& context, std::int64_t bytes)
@@ -62,10 +63,10 @@ class Comparison {
     add("native", nullptr, bytes);
   }
 
-  /// Every candidate in turn, a different one first each time. Errors: WorldError for a wrong sum.
+  /// Runs the candidates in turn; the starting candidate rotates. Errors: WorldError for a wrong sum.
   void measure() {
     for (const Candidate& candidate : candidates_) check(candidate);
-    // Of zeros, which stay zeros.
+    // Zeros: repeated sums do not overflow.
     std::fill(vector_.begin(), vector_.end(), 0.0F);
     for (Candidate& candidate : candidates_) candidate.seconds = {timed(candidate.reduce)};
     const double plain_s = candidates_.front().seconds.front();
@@ -88,7 +89,7 @@ class Comparison {
     return line + "  best";
   }
 
-  /// The median of MPI_Allreduce, and of each other one over it.
+  /// The median time of MPI_Allreduce, and that of each other candidate relative to it.
   std::string line() const {
     const double plain = median(candidates_.front().seconds);
     std::string text = fmt::format("{:>4} MiB {:>5} {:>13.0f} us", bytes_ >> 20,
@@ -108,7 +109,8 @@ class Comparison {
   }
 
  private:
-  /// Cut in buckets, all of them under way at once as in a job. Without `make`: MPI's own, of the context.
+  /// Splits the vector into buckets, all in flight at once as in a job. Without `make`: the context's native
+  /// MPI all-reduce.
   void add(const std::string& name, collectives::MakeSchedule make, std::int64_t bucket_bytes) {
     const std::vector<Bytes> buckets(static_cast<std::size_t>(bytes_ / bucket_bytes), Bytes(bucket_bytes));
     const std::int64_t elements = bucket_bytes / static_cast<std::int64_t>(sizeof(float));

@@ -1,4 +1,4 @@
-// Requests a second of the cache policies, beside the LRU one would write first with std::list and
+// Requests per second of the cache policies, compared with a straightforward LRU of std::list and
 // std::unordered_map. Zipf(1) over a million samples of unit size, a cache of a hundred thousand.
 #include <benchmark/benchmark.h>
 
@@ -25,7 +25,7 @@ const std::vector<SampleId>& requests() {
     double sum = 0.0;
     for (std::size_t rank = 0; rank < sample_count; ++rank)
       cumulated[rank] = sum += 1.0 / static_cast<double>(rank + 1);
-    // Popularity says nothing about ids in a real trace.
+    // In a real trace, popularity does not follow from the id.
     std::vector<SampleId> ids(sample_count);
     std::iota(ids.begin(), ids.end(), SampleId{0});
     rng.shuffle(ids);

@@ -1,6 +1,7 @@
-// What exchanging gradients adds to a step of ranks that share one GPU: whole jobs of workers, computing
-// alone, with a ring all-reduce of buckets behind backward, and with the same after it. Started plainly it
-// has mpirun start it with 2 and 4 ranks. Says so and measures nothing without a GPU.
+// Time that exchanging gradients adds to a step of ranks that share one GPU: whole jobs of workers without
+// any exchange, with a ring all-reduce of buckets that overlaps backward, and with the same all-reduce after
+// backward. Started without mpirun, the program runs itself under mpirun with 2 and 4 ranks. Without a GPU it
+// prints a message and measures nothing.
 #include <fmt/format.h>
 #include <mpi.h>
 
@@ -32,7 +33,7 @@
 namespace tandem {
 namespace {
 
-/// As the command line has them, `--name=value`; lists have commas.
+/// The command-line flags, `--name=value`; lists are separated by commas.
 using Flags = std::map<std::string, std::string>;
 
 const Flags& default_flags() {
@@ -43,7 +44,7 @@ const Flags& default_flags() {
   return flags;
 }
 
-/// Errors: ConfigError unless it is a positive number.
+/// Errors: ConfigError if it is not a positive number.
 int positive(const Flags& flags, const std::string& name) {
   const int value = std::atoi(flags.at(name).c_str());
   if (value > 0) return value;
@@ -80,8 +81,8 @@ std::vector<std::string> words_of(const std::string& list) {
 enum class Exchange { none, during_backward, after_backward };
 constexpr int warm_up_steps = 4;
 
-/// Every worker on a host that has the machine's first GPU. Without an exchange they are workers of local SGD
-/// whose only average comes after the last step, which is left out.
+/// Every worker is on a host that has the machine's first GPU. Without an exchange, the workers run local SGD
+/// whose only average comes after the last step, which is not counted.
 Job make_job(const Flags& flags, const std::string& model, Precision precision, Exchange exchange,
              int ranks) {
   const std::int64_t steps = warm_up_steps + positive(flags, "steps") + 1;
@@ -123,7 +124,7 @@ Job make_job(const Flags& flags, const std::string& model, Precision precision, 
   return {experiment, platform, ""};
 }
 
-/// Runs the job, and brings what all ranks noted to rank 0. Collective.
+/// Runs the job and gathers the records of all ranks at rank 0. Collective.
 Journal run_job(const Job& job, ComputeDevice& device, bool operations) {
   MpiContext context(MPI_COMM_WORLD,
                      {.device = &device,
@@ -148,11 +149,11 @@ Journal run_job(const Job& job, ComputeDevice& device, bool operations) {
   return merged;
 }
 
-/// Milliseconds of steps, of all ranks and turns.
+/// Durations of steps in milliseconds, over all ranks and turns.
 struct Steps {
   std::vector<double> whole;
   std::vector<double> backward;
-  std::vector<double> waiting;  ///< for the exchange, with nothing left to compute
+  std::vector<double> waiting;  ///< for the exchange, after all computation of the step
 
   void add(const Journal& journal, std::int64_t last_step) {
     for (const StepRecord& step : journal.steps) {
@@ -164,8 +165,8 @@ struct Steps {
   }
 };
 
-/// What no overlap hides of an exchange that takes `exchange_ms` by itself: what goes on when backward is
-/// over, and the last bucket's part, which can only begin then.
+/// The part of an exchange that no overlap can hide, given that the exchange takes `exchange_ms` alone: what
+/// is left after backward, and at least the last bucket's part, which can only begin then.
 double unhideable(const ModelDescription& model, double exchange_ms, double backward_ms) {
   const double last = static_cast<double>(model.buckets.back().exchanged());
   double all = 0.0;
@@ -180,8 +181,8 @@ void print(const Job& job, const Steps& alone, const Steps& during, const Steps&
   const double exchange_ms = std::max(0.0, median(after.whole) - alone_ms);
   const double bound_ms = alone_ms + unhideable(job.model(), exchange_ms, median(alone.backward));
   fmt::print("{} ranks on one GPU, {} of side {}, {}, batch {} each, {} buckets\n",
-             job.roster().assignments().size(), workload.model, workload.image_size, to_text(workload.precision),
-             workload.batch, job.model().buckets.size());
+             job.roster().assignments().size(), workload.model, workload.image_size,
+             to_text(workload.precision), workload.batch, job.model().buckets.size());
   fmt::print("  step_compute_alone    {:9.3f} ms (backward {:.3f})\n", alone_ms, median(alone.backward));
   fmt::print("  step_with_exchange    {:9.3f} ms (waiting for the exchange {:.3f})\n", during_ms,
              median(during.waiting));
@@ -200,7 +201,7 @@ void write_timeline(const std::string& path, const Job& job, const Journal& jour
   fmt::print("  timeline: {}\n", path);
 }
 
-/// The three ways in turns, so that the machine's other load meets all of them.
+/// Alternates the three variants, so that other load on the machine affects all of them equally.
 void measure(const Flags& flags, const std::string& model, Precision precision, ComputeDevice& device,
              int ranks, bool is_first) {
   std::vector<Job> jobs;
@@ -221,7 +222,7 @@ void measure(const Flags& flags, const std::string& model, Precision precision, 
                    jobs[1], journal);
 }
 
-/// And says so where there is none.
+/// Prints a message if there is no GPU.
 bool has_gpu(bool is_first) {
   const Gpus there = visible_gpus();
   if (there.count > 0) return true;

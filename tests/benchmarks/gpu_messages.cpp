@@ -1,5 +1,5 @@
-// The memory of one rank's GPU to that of another's, in buckets: the context's sends, whose copies overlap
-// what is on the wire, and the plain way, which copies a bucket, sends it, and takes the next.
+// Sends from the memory of one rank's GPU to that of another's, in buckets: the context's sends, whose copies
+// overlap the transfer, and the simple way, which copies a bucket, sends it, and continues with the next.
 #include "runtime/gpu/cuda_device.hpp"
 #include "runtime/mpi/mpi_context.hpp"
 #include "tests/benchmarks/turns.hpp"

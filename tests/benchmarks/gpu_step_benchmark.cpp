@@ -1,6 +1,6 @@
-// A training step of ResNets on a GPU as a worker takes it beside the same step in a bare libtorch loop: a
-// batch of 256 copied and decoded, forward, backward (a worker's bucket by bucket), SGD with momentum. Both
-// compute with the same precision and take turns. Reports nothing but a message without a GPU.
+// Compares a worker's training step of ResNets on a GPU with the same step in a bare libtorch loop: a batch
+// of 256 copied and decoded, forward, backward (the worker's bucket by bucket), SGD with momentum. Both
+// compute with the same precision and alternate. Without a GPU it only prints a message.
 #include <benchmark/benchmark.h>
 #include <torch/torch.h>
 
@@ -29,7 +29,7 @@ namespace {
 constexpr std::int64_t batch_samples = 256;
 constexpr int warm_up_steps = 5;
 
-/// Labels and pixels of noise.
+/// Random labels and pixels.
 std::vector<std::byte> make_records(const DatasetInfo& info) {
   Rng rng(3);
   const auto record = static_cast<std::size_t>(info.record_bytes().count());
@@ -39,8 +39,8 @@ std::vector<std::byte> make_records(const DatasetInfo& info) {
   return records;
 }
 
-/// What a PyTorch user would write, with its own advice followed: pinned memory, one call for all parameters
-/// in the update, and bf16 with the channels last.
+/// What a PyTorch user would write following PyTorch's own advice: pinned memory, one call that updates all
+/// parameters, and bf16 with channels-last layout.
 class BareResNet {
  public:
   BareResNet(const LearnerSetting& setting, LearnerLoop& other, ComputeDevice& device)
@@ -114,8 +114,8 @@ struct Case {
   std::string model;
   int side;  ///< of the images
   Precision precision;
-  bool deterministic;  ///< as jobs are unless they say otherwise; of the bare loop too
-  double peak;         ///< operations a second of the GPU in this precision
+  bool deterministic;  ///< also of the bare loop; jobs are deterministic by default
+  double peak;         ///< of the GPU in this precision, in operations per second
 };
 
 /// Reports the worker's time; the counters give the medians of the loops, and the ratio to the bare one.

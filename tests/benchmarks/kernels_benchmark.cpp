@@ -1,8 +1,8 @@
-// Each kernel's bytes a second beside a plain copy in the same GPU's memory, measured in turns: `of_copy` is
-// the share of the copy's bytes a second that it reaches, by the GPU's own clock. Copies to and from the
-// processor beside plain ones (`of_plain`), and top-k beside torch.topk (`of_torch`, of the magnitudes
-// `of_torch_abs`: its time over ours). Words of the command line are sizes in KiB; without any, up to 1 GiB,
-// which needs a GPU with some 10 GiB.
+// Compares each kernel's bytes per second with a plain copy within the same GPU's memory, in alternation:
+// `of_copy` is its share of the copy's bytes per second, by the GPU's clock. Also compares copies to and from
+// the host with plain ones (`of_plain`), and top-k with torch.topk (`of_torch`; `of_torch_abs` for the
+// magnitudes: its time over ours). Command-line arguments are sizes in KiB; the default sizes go up to 1 GiB
+// and need a GPU with about 10 GiB.
 #include <benchmark/benchmark.h>
 #include <cuda_runtime_api.h>
 
@@ -29,10 +29,10 @@ namespace {
 constexpr int repeats = 10;
 constexpr std::int64_t kibibyte = 1024;
 
-/// Vectors of as many bytes each, of random normal numbers, and a message.
+/// Vectors of the same number of bytes with normally distributed values, and a message.
 struct Vectors {
   Vectors(CudaDevice& device, std::int64_t bytes)
-      : count(bytes / 4), message(device, static_cast<std::size_t>(bytes)), flaw(device, 1) {
+      : count(bytes / 4), message(device, static_cast<std::size_t>(bytes)), position(device, 1) {
     constexpr std::size_t period = 1 << 20U;
     Rng random(1);
     std::vector<float> values(period);
@@ -52,10 +52,10 @@ struct Vectors {
   std::int64_t count;
   FloatArray all[4];
   DeviceArray<std::byte> message;
-  PinnedArray<std::int64_t> flaw;
+  PinnedArray<std::int64_t> position;
 };
 
-/// A kernel and the bytes that it has to read and write for each element.
+/// A kernel and the bytes per element that it has to read and write.
 struct Measured {
   std::string name;
   double bytes;
@@ -81,7 +81,7 @@ std::vector<Measured> arithmetic() {
        [](D& d, const V& v) { d.add_halves(v.halves(0), v.halves(1), v.count, HalfFormat::bf16); }},
       {"subtract", 12, [](D& d, const V& v) { d.subtract(v[0], v[1], v[2], v.count); }},
       {"approach", 12, [](D& d, const V& v) { d.approach(v[0], v[1], v.count, 0.25F); }},
-      {"find_non_finite", 4, [](D& d, const V& v) { d.find_non_finite(v[0], v.count, v.flaw.data()); }},
+      {"find_non_finite", 4, [](D& d, const V& v) { d.find_non_finite(v[0], v.count, v.position.data()); }},
       {"sgd", 12, [=](D& d, const V& v) { d.sgd(v[0], v[1], nullptr, v.count, sgd); }},
       {"sgd_momentum", 20, [=](D& d, const V& v) { d.sgd(v[0], v[1], v[2], v.count, sgd); }},
       {"sgd_nesterov", 20, [=](D& d, const V& v) { d.sgd(v[0], v[1], v[2], v.count, nesterov); }},
@@ -100,7 +100,7 @@ std::vector<Measured> arithmetic() {
       {"widen_bf16", 6, [](D& d, const V& v) { d.widen(v.halves(0), v[1], v.count, HalfFormat::bf16); }}};
 }
 
-/// Of the GPU, for one of `repeats` runs.
+/// The GPU's time of one run, averaged over `repeats` runs.
 Seconds time_of(CudaDevice& device, const std::function<void()>& run) {
   run();
   const DeviceMark begin = device.mark();
@@ -113,7 +113,7 @@ Seconds time_of(CudaDevice& device, const std::function<void()>& run) {
   return all / repeats;
 }
 
-/// Runs in turns with a copy of one vector to another, which moves each of its bytes twice.
+/// Alternates with a copy of one vector to another, which reads and writes each byte once.
 void measure(benchmark::State& state, CudaDevice& device, const Measured& kernel) {
   const Vectors vectors(device, state.range(0) * kibibyte);
   const auto bytes = static_cast<std::size_t>(vectors.count) * sizeof(float);
@@ -139,7 +139,7 @@ compression::Setting setting_of(const std::string& method, std::int64_t elements
           .options = Options::resolve(method, entry.options, {})};
 }
 
-/// By the vector's own bytes a second, whatever a method looks at how often.
+/// Rate in bytes of the vector per second, however often the method reads each byte.
 void report_rate(benchmark::State& state, const Vectors& vectors, Seconds own) {
   const double bytes = 4.0 * static_cast<double>(vectors.count) * static_cast<double>(state.iterations());
   state.counters["bytes_per_second"] =
@@ -163,8 +163,8 @@ void measure_codec(benchmark::State& state, CudaDevice& device, const std::strin
   report_rate(state, vectors, own);
 }
 
-/// In turns with torch.topk of the same tensor. With error feedback ours also adds what was not sent before
-/// and keeps what is not sent now, which torch's does not.
+/// Alternates with torch.topk of the same tensor. With error feedback, ours also adds the stored error before
+/// it selects and stores the new error after it; torch's does not.
 void measure_top_k(benchmark::State& state, CudaDevice& device, bool feeds_back) {
   const Vectors vectors(device, state.range(0) * kibibyte);
   const auto codec = device.make_codec("top-k", setting_of("top-k", vectors.count));
@@ -198,7 +198,7 @@ Seconds wall_time_of(const std::function<void()>& run) {
   return Seconds(std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
 }
 
-/// Beside a bare cudaMemcpyAsync of the same memory on a stream of its own.
+/// Compares with a bare cudaMemcpyAsync of the same memory on a separate stream.
 void measure_host_copy(benchmark::State& state, CudaDevice& device, bool goes_out) {
   const auto bytes = static_cast<std::size_t>(state.range(0) * kibibyte);
   const DeviceArray<std::byte> own(device, bytes);

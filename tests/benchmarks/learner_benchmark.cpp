@@ -1,5 +1,6 @@
-// One LeNet training step of the learner beside the same step in a bare libtorch loop: batch of 64 assembled,
-// forward, backward, SGD with momentum. The two alternate, so that both see the same state of the machine.
+// Compares one LeNet training step of the learner with the same step in a bare libtorch loop: a batch of 64
+// assembled, forward, backward, SGD with momentum. The two alternate, so that other load on the machine
+// affects both.
 #include <benchmark/benchmark.h>
 #include <torch/torch.h>
 
@@ -65,7 +66,7 @@ class BareLeNet {
   std::array<float, 256> scaled_{};
 };
 
-/// Seconds of every step of one loop: by the clock, and of processor time, which other programs disturb less.
+/// Seconds of every step of one loop: wall-clock time, and CPU time, which other programs disturb less.
 struct Times {
   std::vector<double> wall_s;
   std::vector<double> cpu_s;
@@ -102,7 +103,7 @@ void lenet_step(benchmark::State& state) {
   std::size_t step = 0;
   for (auto _ : state) {
     const auto batch = records.subspan(step % 8 * batch_bytes, batch_bytes);
-    // Whoever comes second finds warmer caches: take turns.
+    // The second loop finds warmer caches, so the order alternates.
     if (step % 2 == 0) time_step(learner, batch, learner_times);
     time_step(bare, batch, bare_times);
     if (step % 2 == 1) time_step(learner, batch, learner_times);

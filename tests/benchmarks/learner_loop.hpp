@@ -1,5 +1,5 @@
-// A training step as a worker's roles take it, without their messages: what the benchmarks of the learner
-// time beside bare libtorch loops.
+// A worker's training step without its messages, which the learner's benchmarks compare with bare libtorch
+// loops.
 #pragma once
 
 #include <benchmark/benchmark.h>
@@ -14,7 +14,7 @@
 
 namespace tandem {
 
-/// What both loops train with.
+/// Hyperparameters of both loops.
 constexpr double learning_rate = 0.01;
 constexpr double momentum = 0.9;
 constexpr double weight_decay = 5e-4;
@@ -32,8 +32,8 @@ class LearnerLoop {
     learner_->after_backward([this](int bucket) { guard_.inspect(bucket, learner_->gradient()); });
   }
 
-  /// With the waits of a worker, which has to know what is done before it says what is next: for the batch,
-  /// for the loss, for each bucket's gradient, and for the update.
+  /// Waits as a worker does, which must know that one piece of work is done before it starts the next: for
+  /// the batch, the loss, each bucket's gradient, and the update.
   void step(Records records) {
     learner_->load(records);
     wait();
@@ -52,7 +52,7 @@ class LearnerLoop {
     wait();
   }
 
-  /// All queued at once, and waited for at the end: what a step could be without the waits between.
+  /// Queues everything at once and waits at the end: the lower bound of a step without waits in between.
   void step_at_once(Records records) {
     learner_->load(records);
     guard_.begin(learner_->model());
@@ -70,7 +70,7 @@ class LearnerLoop {
   Learner& learner() { return *learner_; }
 
  private:
-  /// For the end of the kernel that has just run.
+  /// Waits for the end of the last kernel.
   void wait() {
     const DeviceMark end = device_.kernel_end();
     while (!device_.has_reached(end)) continue;

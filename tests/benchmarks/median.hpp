@@ -1,4 +1,4 @@
-// The median, which benchmarks report of times that are now and then disturbed.
+// The median of measured times, which outliers do not affect.
 #pragma once
 
 #include <algorithm>
@@ -7,7 +7,7 @@
 
 namespace tandem {
 
-/// The upper one of two in the middle. Pre: not empty.
+/// For an even number of values, the upper of the two middle ones. Pre: not empty.
 inline double median(std::vector<double> values) {
   const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
   std::nth_element(values.begin(), middle, values.end());

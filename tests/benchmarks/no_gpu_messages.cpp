@@ -1,4 +1,4 @@
-// A build without CUDA has no memory of GPUs to send.
+// Without CUDA there is no GPU memory to send from.
 #include "tests/benchmarks/turns.hpp"
 
 namespace tandem {

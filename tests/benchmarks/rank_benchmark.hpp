@@ -1,5 +1,5 @@
-// The main of benchmarks of ranks: started plainly, such a program has mpirun start it with one number of
-// ranks after the other, by the flags that jobs run with.
+// The main function of MPI benchmarks: started without mpirun, the program runs itself under mpirun, once per
+// number of ranks, with the flags that jobs use.
 #pragma once
 
 #include <mpi.h>
@@ -17,7 +17,8 @@
 
 namespace tandem {
 
-/// On this machine, with the program's own arguments. Returns the exit code of the first that fails, or 0.
+/// Launches on this machine, with the program's own arguments. Returns the first exit code that is not 0, or
+/// 0.
 inline int launch_each(const std::vector<int>& numbers_of_ranks, int argc, char** argv) {
   std::vector<std::string> program = {std::filesystem::read_symlink("/proc/self/exe").string()};
   program.insert(program.end(), argv + 1, argv + argc);
@@ -36,8 +37,8 @@ inline int launch_each(const std::vector<int>& numbers_of_ranks, int argc, char*
   return 0;
 }
 
-/// `numbers_of_ranks` is asked where the program was started plainly, `run_rank` runs in every rank, with
-/// MPI. What either throws ends the program, or the job.
+/// Calls `numbers_of_ranks` if started without mpirun, else `run_rank` in every rank, with MPI initialised.
+/// An exception of the former ends the program, of the latter the job.
 inline int rank_benchmark(int argc, char** argv, const std::function<std::vector<int>()>& numbers_of_ranks,
                           const std::function<void()>& run_rank) {
   const bool is_rank = std::getenv("OMPI_COMM_WORLD_SIZE") != nullptr;

@@ -1,7 +1,7 @@
-// What the context costs over plain MPI. Both are timed in turn within one run, so that a busy machine slows
-// both; the counters are medians in microseconds, and their ratio. With the launcher's flags:
-//   mpirun --oversubscribe --bind-to none --mca pml ob1 -n 2 runtime_benchmark (ping-pong) mpirun ... --mca
-//   mpi_yield_when_idle 1 -n 4 runtime_benchmark   (all-reduce; the flag where cores are fewer)
+// Overhead of the context over plain MPI. Both are timed in alternation within one run, so that other load
+// affects both; the counters are medians in microseconds, and their ratio. With the launcher's flags:
+//   mpirun --oversubscribe --bind-to none --mca pml ob1 -n 2 runtime_benchmark   (ping-pong)
+//   mpirun ... --mca mpi_yield_when_idle 1 -n 4 runtime_benchmark   (all-reduce; the flag if cores are fewer)
 #include <benchmark/benchmark.h>
 #include <mpi.h>
 
@@ -25,7 +25,7 @@ constexpr Channel channel{.stream = 7, .carries_note = false};
 
 MpiSetting as_in_jobs() { return {.node_memory = std::make_shared<NodeMemory>(MPI_COMM_WORLD)}; }
 
-/// Ranks 0 and 1 send a message to and fro.
+/// Ranks 0 and 1 send a message back and forth.
 void ping_pong(benchmark::State& state) {
   const auto size = static_cast<std::size_t>(state.range(0));
   MpiContext context(MPI_COMM_WORLD, as_in_jobs());
@@ -57,8 +57,8 @@ void ping_pong(benchmark::State& state) {
   compare(state, std::max(1, (1 << 20) / static_cast<int>(size)), plain, ours);
 }
 
-/// A ring over the context, run by the interpreter of schedules, and MPI's own all-reduce. Arguments: bytes
-/// of all, bytes of a bucket; the ring has all buckets under way at once, as a job has once backward is over.
+/// A ring over the context, run by the schedule interpreter, and MPI's own all-reduce. Arguments: total
+/// bytes, bytes of a bucket; the ring has all buckets in flight at once, like a job after backward.
 void all_reduce(benchmark::State& state) {
   const auto size = static_cast<std::size_t>(state.range(0));
   MpiContext context(MPI_COMM_WORLD, as_in_jobs());
@@ -104,7 +104,7 @@ void add_benchmarks(int ranks) {
   }
 }
 
-/// What ranks other than 0 print.
+/// Suppresses the output of ranks other than 0.
 class Silence : public benchmark::BenchmarkReporter {
  public:
   bool ReportContext(const Context&) override { return true; }

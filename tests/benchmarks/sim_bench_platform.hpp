@@ -1,4 +1,4 @@
-// The platform and figures that both kinds of measured programs share.
+// The platform and the cost parameters that all measured programs share.
 #pragma once
 
 #include <unistd.h>
@@ -15,11 +15,11 @@ constexpr double flops_per_s = 1e9;
 constexpr double update_s = 20e-6;
 constexpr std::int64_t message_size = 1'000'000;
 constexpr std::int64_t ring_size = 64'000'000;
-/// Workers differ a little, as real ones do.
+/// Workers differ slightly in speed, as real ones do.
 constexpr double worker_step_s(int rank) { return 5e-3 + 1e-6 * (rank % 7); }
 
-/// Seconds that this process has computed: unlike the time on a wall, they do not grow when other processes
-/// use the machine.
+/// CPU seconds of this process: unlike wall-clock time, they do not grow when other processes use the
+/// machine.
 inline double cpu_seconds() {
   timespec time{};
   clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);

@@ -1,5 +1,5 @@
-// What the simulator costs: against S4U programs written by hand, and on its own for large jobs. Each
-// simulation runs in a child process, because a process has one engine; ours and the baseline take turns.
+// Cost of the simulator: compared with S4U programs written by hand, and alone for large jobs. Each
+// simulation runs in a child process, because a process has one engine; ours and the baseline alternate.
 #include <benchmark/benchmark.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -20,8 +20,8 @@ namespace {
 
 struct Measured {
   Outcome outcome;
-  double process_s;  ///< wall time of the whole child
-  double cpu_s;      ///< what it computed; the figure to trust on a busy machine
+  double process_s;  ///< wall-clock time of the whole child
+  double cpu_s;      ///< CPU time of the simulation; the figure to trust on a busy machine
   double peak_mib;
 };
 
@@ -50,7 +50,7 @@ bool run_in_child(const std::function<Outcome()>& program, Measured& measured) {
   return was_read && status == 0;
 }
 
-/// One iteration is one pair; the counters hold medians, `ratio` is ours over S4U.
+/// One iteration runs one pair; the counters hold medians, `ratio` is ours over S4U.
 void compare(benchmark::State& state, const std::function<Outcome()>& ours,
              const std::function<Outcome()>& baseline) {
   std::vector<double> ours_s;
@@ -81,7 +81,7 @@ void ring_all_reduce(benchmark::State& state) {
   compare(
       state, [] { return ring_on_context(64, 2); }, [] { return ring_on_s4u(64, 2); });
 }
-/// A round of 256 workers: ours_ms is what it may take (200).
+/// A round of 256 workers; the limit for ours_ms is 200.
 void halving_doubling(benchmark::State& state) {
   compare(
       state, [] { return halving_doubling_on_context(256); }, [] { return halving_doubling_on_s4u(256); });

@@ -1,5 +1,5 @@
-// The programs that the simulator's benchmark measures, on Context and, where there is a baseline, by hand on
-// S4U. Each runs a whole simulation, so a process may run one of them only.
+// The programs that the simulator's benchmark measures: on Context and, where there is a baseline, written by
+// hand on S4U. Each runs a whole simulation, so a process can run only one of them.
 #pragma once
 
 #include <string>
@@ -7,25 +7,26 @@
 namespace tandem::benchmarks {
 
 struct Outcome {
-  double cpu_s;       ///< computed from the first body's start to the last one's end
+  double cpu_s;       ///< CPU time from the start of the first body to the end of the last one
   double makespan_s;  ///< simulated
 };
 
-/// Every round each worker computes and pushes a message; the server computes on each push and answers it.
+/// In every round each worker computes and pushes a message; the server computes on each push and answers it.
 Outcome server_on_context(int workers, int rounds);
 Outcome server_on_s4u(int workers, int rounds);
 /// `repetitions` ring all-reduces of 64 MB over all ranks.
 Outcome ring_on_context(int ranks, int repetitions);
 Outcome ring_on_s4u(int ranks, int repetitions);
-/// One all-reduce of 64 MB by halving and doubling over all ranks: as a role runs it, and its messages alone.
+/// One all-reduce of 64 MB by halving-doubling over all ranks: run by a role, and as bare messages.
 Outcome halving_doubling_on_context(int ranks);
 Outcome halving_doubling_on_s4u(int ranks);
-/// All-reduces of 102.4 MB over all ranks by the collective, whose sums take time, one after the other.
+/// All-reduces of 102.4 MB over all ranks with the given collective, one after the other; reductions take
+/// time.
 Outcome all_reduces_on_context(const std::string& collective, int ranks, int rounds);
-/// Messages that all ranks send in one of them.
+/// Number of messages that all ranks send in one all-reduce.
 double messages_of_all_reduce(const std::string& collective, int ranks);
-/// BSP: each worker computes, sends a shard to each server and waits for all of them; a server answers all
-/// when it has heard from all. Unequal workers differ by up to `spread` in the time of a step.
+/// BSP: each worker computes, sends a shard to each server and waits for all replies; a server replies to all
+/// workers after it has received from all. The step times of the workers differ by up to `spread`.
 Outcome bsp_on_context(int workers, int servers, int steps, double spread);
 
 }  // namespace tandem::benchmarks

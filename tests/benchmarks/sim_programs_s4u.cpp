@@ -1,4 +1,4 @@
-// The baselines: the same executions and messages written by hand on S4U, as its examples do.
+// The baselines: the same computations and messages written by hand on S4U, in the style of its examples.
 #include <xbt/log.h>
 
 #include <optional>
@@ -78,7 +78,7 @@ Outcome server_on_s4u(int workers, int rounds) {
 
 Outcome halving_doubling_on_s4u(int ranks) {
   return run(ranks, [=](int rank) {
-    // One for each pair: a neighbour may be a round ahead.
+    // One mailbox per pair: a neighbour may be one round ahead.
     const auto mailbox = [](int from, int to) {
       return s4u::Mailbox::by_name(std::to_string(from) + ">" + std::to_string(to));
     };

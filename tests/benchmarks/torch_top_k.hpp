@@ -1,4 +1,4 @@
-// libtorch's own selection of the largest, to compare that of a top-k compression with.
+// libtorch's selection of the largest values, to compare with top-k compression.
 #pragma once
 
 #include <cstdint>
@@ -6,9 +6,9 @@
 
 namespace tandem {
 
-/// Queues torch.topk, unsorted, over values in a GPU's memory on libtorch's stream there, which is the
-/// queue of a CudaDevice: of the values as they are, or with `magnitudes` of what abs() makes of them, which
-/// is what a compression selects by. Keeps the last result. Empty without a libtorch that has CUDA.
+/// Queues torch.topk, unsorted, over values in a GPU's memory on libtorch's stream, which is also the queue
+/// of a CudaDevice. `magnitudes`: over the absolute values, by which compression selects. Keeps the last
+/// result. Empty if libtorch has no CUDA.
 std::function<void(bool magnitudes)> make_torch_top_k(int gpu, float* values, std::int64_t count,
                                                       std::int64_t chosen);
 

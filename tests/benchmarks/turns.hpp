@@ -1,5 +1,5 @@
-// Two ways of doing the same on all ranks of an MPI program, timed turn by turn, so that a busy machine slows
-// both.
+// Times two variants of the same operation on all ranks of an MPI program, in alternation, so that other load
+// affects both.
 #pragma once
 
 #include <benchmark/benchmark.h>
@@ -12,8 +12,8 @@
 
 namespace tandem {
 
-/// Times `plain` and `ours`, `times` in a row each, turn by turn. Every rank takes part in the same turns:
-/// the number of iterations is fixed where the benchmark is registered.
+/// Times `plain` and `ours` in alternation, `times` runs in a row each. Every rank takes part in the same
+/// turns: the number of iterations is fixed where the benchmark is registered.
 inline void compare(benchmark::State& state, int times, const std::function<void()>& plain,
                     const std::function<void()>& ours) {
   const auto timed = [times](const std::function<void()>& exchange) {
@@ -40,7 +40,7 @@ inline void compare(benchmark::State& state, int times, const std::function<void
   state.counters["ratio"] = median(ours_us) / median(plain_us);
 }
 
-/// Messages of the memory of GPUs between two ranks, where the build has CUDA.
+/// Messages between the GPU memory of two ranks, if the build has CUDA.
 void add_gpu_benchmarks();
 
 }  // namespace tandem

@@ -1,4 +1,4 @@
-// Bad input ends with exit code 2, says what is wrong, and leaves nothing half-written.
+// Bad input ends with exit code 2, names the problem, and leaves no partial output.
 #include <gtest/gtest.h>
 
 #include "tests/cli/command.hpp"
@@ -8,7 +8,7 @@ namespace {
 
 class BadInput : public ::testing::Test {
  protected:
-  /// The command refuses, and its message holds every one of `words`.
+  /// The command fails, and its message contains every one of `words`.
   void refuses(const std::string& arguments, const std::vector<std::string>& words) {
     const CommandResult result = line_.tandem(arguments);
     EXPECT_EQ(result.exit_code, 2) << result.output;
@@ -32,7 +32,7 @@ TEST_F(BadInput, WrongType) {
 TEST_F(BadInput, NotPositive) {
   refuses("simulate " + line_.experiment() + " --set workload.batch=0 --out out", {"workload.batch", "0"});
 }
-TEST_F(BadInput, MoreThanAnythingCanTake) {
+TEST_F(BadInput, NumberAboveItsLimit) {
   refuses("simulate " + line_.experiment() + " --set stop.epochs=1e18 --out out",
           {"stop.epochs", "<= 1000000000"});
   refuses("simulate " + line_.experiment() + " --set workload.train_samples=5000000000 --out out",
@@ -44,7 +44,7 @@ TEST_F(BadInput, PlatformMissing) {
 TEST_F(BadInput, PlatformMalformed) {
   refuses("show " + line_.write("bad.xml", "<platform version='4.1'><zone"), {"bad.xml"});
 }
-TEST_F(BadInput, PlatformWithFiguresThatNothingCanHave) {
+TEST_F(BadInput, PlatformWithImpossibleFigures) {
   const auto platform = [&](const std::string& speed, const std::string& bandwidth) {
     return line_.write("figures.xml",
                        "<?xml version='1.0'?>\n<!DOCTYPE platform SYSTEM "
@@ -56,14 +56,14 @@ TEST_F(BadInput, PlatformWithFiguresThatNothingCanHave) {
   refuses("show " + platform("0", "1GBps"), {"figures.xml", "host 'h'", "speed > 0"});
   refuses("show " + platform("1Gf", "-3GBps"), {"figures.xml", "link 'l'", "bandwidth > 0"});
 }
-TEST_F(BadInput, ListThatHoldsItself) {
+TEST_F(BadInput, ListThatContainsItself) {
   refuses("show " + line_.write("self.yaml", "platform: x.xml\na: &a [*a]\n"), {"self.yaml:2", "alias"});
 }
-TEST_F(BadInput, NameThatLeavesItsFolder) {
+TEST_F(BadInput, NameThatEscapesItsFolder) {
   refuses("simulate " + line_.experiment("name: ../out\n"), {"experiment.yaml:5", "name", "folder"});
   refuses("simulate " + line_.experiment("name: \xff\n"), {"experiment.yaml:5", "UTF-8"});
 }
-TEST_F(BadInput, SuiteInPlaceOfAnExperiment) {
+TEST_F(BadInput, SuiteInsteadOfAnExperiment) {
   refuses("simulate '" TANDEM_SOURCE_DIR "/validation/suites/lab.yaml' --out out",
           {"lab.yaml", "suite", "validate"});
 }
@@ -134,11 +134,11 @@ TEST_F(BadInput, CheckpointOfAnotherModel) {
               " --set workload.initial=first/model.pt --set workload.model=lenet --out out",
           {"mlp", "lenet"});
 }
-TEST_F(BadInput, ClusterNameThatIsNone) {
+TEST_F(BadInput, InvalidClusterName) {
   refuses("cluster up '" TANDEM_SOURCE_DIR "/platforms/mixed_lab.xml' --name 'a b/../c'",
           {"--name", "a b/../c"});
 }
-TEST_F(BadInput, ResultsThatExistAreKept) {
+TEST_F(BadInput, ExistingResultsAreKept) {
   ASSERT_EQ(line_.tandem("simulate " + line_.experiment() + " --out first").exit_code, 0);
   const auto again = line_.tandem("simulate " + line_.experiment() + " --out first");
   EXPECT_EQ(again.exit_code, 2);

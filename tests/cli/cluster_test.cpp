@@ -1,5 +1,5 @@
-// The emulated cluster as a user makes, measures and removes it, and a job on it. Skips without the rights,
-// or the kernel, to make one.
+// Creates, measures and removes an emulated cluster as a user would, and runs a job on it. Skipped without
+// the rights or the kernel support that this needs.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -14,7 +14,7 @@
 namespace tandem::testing {
 namespace {
 
-TEST(ClusterOfShippedPlatforms, EveryPairTakesSimGridsRoute) {
+TEST(ClusterOfShippedPlatforms, EveryPairUsesTheRouteOfSimGrid) {
   for (const char* name : {"homogeneous", "mixed_lab", "rack"}) {
     const auto topology =
         platforms::load_topology(std::string(TANDEM_SOURCE_DIR "/platforms/").append(name).append(".xml"));
@@ -30,7 +30,7 @@ TEST(ClusterOfShippedPlatforms, EveryPairTakesSimGridsRoute) {
   }
 }
 
-/// A small cluster with a name of its own, which is removed in the end whatever happens.
+/// A small cluster with a unique name, which is always removed at the end.
 class ClusterCommand : public ::testing::Test {
  protected:
   void SetUp() override {
@@ -43,8 +43,8 @@ class ClusterCommand : public ::testing::Test {
   }
   void TearDown() override { line_.tandem("cluster down " + platform_); }
 
-  /// Three hosts of 50 Mbit/s around a switch. The cable of the third, of an odd name, carries both
-  /// directions together.
+  /// Three hosts of 50 Mbit/s around a switch. Both directions share the cable of the third host, whose name
+  /// needs quoting.
   static std::string star() {
     std::string text =
         "<?xml version='1.0'?>\n<!DOCTYPE platform SYSTEM 'https://simgrid.org/simgrid.dtd'>\n"
@@ -81,7 +81,7 @@ class ClusterCommand : public ::testing::Test {
     return line_.tandem("cluster up " + platform_ + more);
   }
   CommandResult down() const { return line_.tandem("cluster down " + id_); }
-  /// Namespaces and state of this cluster.
+  /// Namespaces and state that belong to this cluster.
   std::string traces() const {
     return line_.shell("ls /run/netns | grep -F tandem." + id_ + ".; ls -d /run/tandem/clusters/" + id_)
         .output;
@@ -93,8 +93,8 @@ class ClusterCommand : public ::testing::Test {
   std::string platform_;
 };
 
-TEST_F(ClusterCommand, ChangesNothingOutsideAndLeavesNothing) {
-  // Devices and names of the machine itself, and every file of /etc.
+TEST_F(ClusterCommand, ChangesNothingElseAndCleansUp) {
+  // Devices and names of the machine itself, and every file in /etc.
   const std::string machine =
       "ip -o link; ip -o addr; ip rule; hostname; find /etc -type f -printf '%p %s %T@\\n' | sort";
   const auto with = line_.shell(machine).output;
@@ -109,7 +109,7 @@ TEST_F(ClusterCommand, ChangesNothingOutsideAndLeavesNothing) {
   EXPECT_NE(down().output.find("was not up"), std::string::npos);
 }
 
-TEST_F(ClusterCommand, DownRemovesWhatAKilledUpLeft) {
+TEST_F(ClusterCommand, DownCleansUpAfterAKilledUp) {
   for (const char* moment : {"0.2", "0.35", "0.6"}) {
     ASSERT_EQ(down().exit_code, 0);
     line_.shell("timeout -s KILL " + std::string(moment) + " \"$TANDEM\" cluster up " + platform_);
@@ -117,17 +117,17 @@ TEST_F(ClusterCommand, DownRemovesWhatAKilledUpLeft) {
     EXPECT_EQ(removed.exit_code, 0) << removed.output;
     EXPECT_TRUE(gone()) << traces();
   }
-  // Interrupted, it cleans up itself.
+  // If interrupted, the command cleans up.
   line_.shell("timeout -s INT 0.3 \"$TANDEM\" cluster up " + platform_);
   const auto left = line_.tandem("cluster status").output;
   EXPECT_EQ(left.find(id_ + ": left over"), std::string::npos) << left;
 }
 
-TEST_F(ClusterCommand, LinksCarryWhatTheFileSaysAndShareIt) {
+TEST_F(ClusterCommand, LinksHaveTheRatesOfTheFileAndAreShared) {
   std::map<std::string, double> file_rate;
   std::map<std::string, double> best_ratio;
   const auto measure = [&] {
-    // A tolerance that no measurement meets.
+    // No measurement is within this tolerance.
     const auto check = line_.tandem("cluster check " + platform_ + " --tolerance 1e-9 --json check.json");
     ASSERT_EQ(check.exit_code, 1) << check.output;
     const auto document = nlohmann::json::parse(line_.shell("cat check.json").output);
@@ -142,7 +142,7 @@ TEST_F(ClusterCommand, LinksCarryWhatTheFileSaysAndShareIt) {
     return std::all_of(best_ratio.begin(), best_ratio.end(),
                        [](const auto& one) { return one.second >= 0.9; });
   };
-  // A busy machine can only make a link look slow, so each has three chances.
+  // Other load can only make a link look slow, so each link gets three attempts.
   measure();
   for (int more = 0; more < 2 && !all_reached(); ++more) measure();
   EXPECT_TRUE(all_reached()) << nlohmann::json(best_ratio);
@@ -152,7 +152,7 @@ TEST_F(ClusterCommand, LinksCarryWhatTheFileSaysAndShareIt) {
   EXPECT_EQ(file_rate.at("all -> first"), 6.25e6);
 }
 
-TEST_F(ClusterCommand, AJobTrainsTheSameAsWithoutIt) {
+TEST_F(ClusterCommand, AJobTrainsTheSameModelAsWithoutACluster) {
   const std::string job = experiment();
   const auto on_cluster = line_.tandem("run --cluster " + platform_ + " " + job + " --out on");
   ASSERT_EQ(on_cluster.exit_code, 0) << on_cluster.output;
@@ -172,7 +172,7 @@ TEST_F(ClusterCommand, AJobTrainsTheSameAsWithoutIt) {
   EXPECT_EQ(physics.at("machines"), (nlohmann::json{"second", "host-2", "first"}));
 }
 
-TEST_F(ClusterCommand, AClusterForOneJobIsRemovedWithIt) {
+TEST_F(ClusterCommand, AClusterForOneJobIsRemovedAfterIt) {
   ASSERT_EQ(down().exit_code, 0);
   const std::string job = experiment();
   const auto refused =
@@ -180,7 +180,7 @@ TEST_F(ClusterCommand, AClusterForOneJobIsRemovedWithIt) {
   EXPECT_EQ(refused.exit_code, 2) << refused.output;
   const auto ended = line_.shell("timeout -s INT 4 \"$TANDEM\" run --cluster " + platform_ + " " + job +
                                  " --set stop.rounds=1000000 --out on");
-  EXPECT_NE(ended.output.find("removed after it"), std::string::npos) << ended.output;
+  EXPECT_NE(ended.output.find("creating one for this job"), std::string::npos) << ended.output;
   EXPECT_NE(ended.output.find("ended by signal 2"), std::string::npos) << ended.output;
   EXPECT_TRUE(gone()) << traces();
   const auto other =
@@ -188,7 +188,7 @@ TEST_F(ClusterCommand, AClusterForOneJobIsRemovedWithIt) {
   EXPECT_EQ(other.exit_code, 2) << other.output;
 }
 
-TEST_F(ClusterCommand, AKilledRankIsNamedWithItsHostAndNothingIsLeft) {
+TEST_F(ClusterCommand, AKilledRankIsNamedWithItsHostAndAllIsCleanedUp) {
   const std::string ranks = "$(for p in $(ip netns pids tandem." + id_ +
                             ".second); do [ \"$(cat /proc/$p/comm)\" = tandem-rank ] && echo $p; done)";
   const auto result = line_.tandem_ended_early(
@@ -200,8 +200,8 @@ TEST_F(ClusterCommand, AKilledRankIsNamedWithItsHostAndNothingIsLeft) {
   EXPECT_NE(result.output.find("rank 0 on host second"), std::string::npos) << result.output;
 }
 
-TEST_F(ClusterCommand, WithoutRightsItNamesWhatItNeeds) {
-  // Not as another user, who may not be allowed to read the folder of this one.
+TEST_F(ClusterCommand, WithoutRightsItNamesTheMissingOnes) {
+  // Not as another user, who may lack read access to this folder.
   const std::string without_rights = "setpriv --bounding-set=-all --inh-caps=-all ";
   if (line_.shell(without_rights + "true").exit_code != 0) GTEST_SKIP() << "no rights to give up";
   const auto result = line_.shell(without_rights + "\"$TANDEM\" cluster up --force " + platform_);

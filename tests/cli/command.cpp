@@ -1,5 +1,6 @@
 #include "tests/cli/command.hpp"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -7,15 +8,66 @@
 #include <array>
 #include <cstdio>
 #include <fstream>
+#include <iterator>
+#include <stdexcept>
 
 namespace tandem::testing {
+namespace {
+
+/// The process of command_server.cpp, started on first use and ended with this one.
+class CommandServer {
+ public:
+  static CommandServer& instance() {
+    static CommandServer server;
+    return server;
+  }
+  /// The exit code; negative where the words need a shell.
+  int run(const std::string& folder, const std::string& words, const std::string& output) {
+    std::fprintf(requests_, "%s\n%s\n%s\n", folder.c_str(), words.c_str(), output.c_str());
+    std::fflush(requests_);
+    int code = 0;
+    if (std::fscanf(answers_, "%d", &code) != 1) throw std::runtime_error("the command server has ended");
+    return code;
+  }
+
+ private:
+  CommandServer() {
+    std::array<int, 2> request{}, reply{};
+    if (pipe2(request.data(), O_CLOEXEC) != 0 || pipe2(reply.data(), O_CLOEXEC) != 0)
+      throw std::runtime_error("no pipe to the command server");
+    if (fork() == 0) {
+      dup2(request[0], STDIN_FILENO);
+      dup2(reply[1], STDOUT_FILENO);
+      execl(TANDEM_COMMAND_SERVER, TANDEM_COMMAND_SERVER, nullptr);
+      _exit(127);
+    }
+    close(request[0]);
+    close(reply[1]);
+    requests_ = fdopen(request[1], "w");
+    answers_ = fdopen(reply[0], "r");
+  }
+
+  FILE* requests_;
+  FILE* answers_;
+};
+
+}  // namespace
 
 std::string list_processes(const std::string& names) {
   return "for p in $(pgrep -x '" + names +
          "'); do [ \"$(readlink /proc/$p/cwd)\" = \"$PWD\" ] && echo $p; done";
 }
 
-CommandResult CommandLine::tandem(const std::string& words) const { return shell("\"$TANDEM\" " + words); }
+CommandResult CommandLine::tandem(const std::string& words) const {
+  const TemporaryFolder outside;
+  const std::string output = outside.path("output");
+  const int code = words.find('\n') == std::string::npos
+                       ? CommandServer::instance().run(folder().string(), words, output)
+                       : -1;
+  if (code < 0) return shell("\"$TANDEM\" " + words);
+  std::ifstream file(output);
+  return {code, {std::istreambuf_iterator<char>(file), {}}};
+}
 
 CommandResult CommandLine::tandem_ended_early(const std::string& words, const EarlyEnd& end) const {
   const auto result =

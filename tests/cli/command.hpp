@@ -1,4 +1,4 @@
-// Runs the `tandem` command as a user does, in a folder of its own.
+// Runs the `tandem` command as a user would, in a temporary folder.
 #pragma once
 
 #include <filesystem>
@@ -13,24 +13,25 @@ struct CommandResult {
   std::string output;  ///< standard output and error
 };
 
-/// A shell command that lists the processes with one of the names ("a|b") that were started in the present
-/// folder: other tests may run beside.
+/// A shell command that lists the processes with one of the names ("a|b") that were started in the current
+/// folder: other tests may run concurrently.
 std::string list_processes(const std::string& names);
 
-/// How a command is ended before its time: shell commands, in which $run is its process, and `processes`
-/// lists what it has started.
+/// How to end a running command early: shell commands, in which $run is the command's process, and
+/// `processes` lists the processes that it has started.
 struct EarlyEnd {
-  std::string processes;                 ///< what `processes` does
-  std::string when;                      ///< succeeds when it is time; asked again and again for a minute
-  std::string kill = "kill -TERM $run";  ///< to the command alone, as from a user's `kill`
+  std::string processes;                 ///< the definition of `processes`
+  std::string when;                      ///< succeeds when it is time to end it; polled for a minute
+  std::string kill = "kill -TERM $run";  ///< signals the command alone, like a user's `kill`
 };
 
-/// A folder that is removed again, and the command run in it.
+/// A temporary folder, and the command run in it.
 class CommandLine {
  public:
-  /// Runs `tandem WORDS` through a shell.
+  /// Runs `tandem WORDS`, which are split as a shell does, in a child of a process that has loaded libtorch
+  /// (command_server.cpp); through a shell where the words need one.
   CommandResult tandem(const std::string& words) const;
-  /// The same in the background, ended early. Expects that none of its processes is left.
+  /// The same in the background, ended early. Expects that none of its processes remains.
   CommandResult tandem_ended_early(const std::string& words, const EarlyEnd& end) const;
   /// Runs any shell command in the folder; TANDEM names the command.
   CommandResult shell(const std::string& command) const;

@@ -1,7 +1,7 @@
-// Simulated times stay what they are, to the last digit: `tandem simulate` of every shipped experiment and of
-// one of each algorithm, compression, collective and sharding, against the summaries kept in tests/golden/.
-// Mathematics is modelled, so that the figures are those of every machine. After a wanted change, rewrite the
-// files with `TANDEM_WRITE_GOLDEN=1 ctest -R Golden` and explain the differences in the commit.
+// Simulated times do not change, to the last digit: `tandem simulate` of every shipped experiment and of each
+// algorithm, compression, collective and sharding, against the summaries in tests/golden/. Mathematics is
+// modelled, so the figures do not depend on the machine. After an intended change, rewrite the files with
+// `TANDEM_WRITE_GOLDEN=1 ctest -R golden_test` and explain the differences in the commit.
 #include <gtest/gtest.h>
 
 #include <cctype>
@@ -43,7 +43,7 @@ std::vector<Case> cases() {
   return all;
 }
 
-/// Long lists (one entry per rank) keep their ends; a version is not a figure.
+/// Long lists (one entry per rank) are cut to their ends; the version is left out.
 Json shortened(const Json& value) {
   constexpr std::size_t longest = 12;
   constexpr std::ptrdiff_t kept = 4;
@@ -66,7 +66,7 @@ Json read_json(const std::string& path) {
 
 class Golden : public ::testing::TestWithParam<Case> {};
 
-TEST_P(Golden, TheSummaryIsAsBefore) {
+TEST_P(Golden, TheSummaryIsUnchanged) {
   const CommandLine line;
   const auto run = line.shell("cd " + source_folder + " && $TANDEM simulate " + GetParam().arguments +
                               " --set workload.math=modelled --out " + line.folder().string() + "/out");

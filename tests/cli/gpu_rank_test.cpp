@@ -1,6 +1,6 @@
-// A rank program whose device is CUDA's, emulated by the processor (tests/support/cuda_on_host): the same
-// jobs as on processors, whose memory, queues, marks, pinned copies and kernels are those of a GPU. What it
-// cannot show are a GPU's speed and libtorch's own kernels there.
+// A rank program whose device is CUDA emulated on the host (tests/support/cuda_on_host): the same jobs as on
+// processors, with the memory, queues, marks, pinned copies and kernels of a GPU. It does not cover the speed
+// of a GPU, nor libtorch's GPU kernels.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "tests/cli/command.hpp"
+#include "tests/cli/rank_world.hpp"
 #include "validation/compare/gates.hpp"
 #include "workloads/cost/profile.hpp"
 #include "workloads/records/result_directory.hpp"
@@ -28,29 +29,29 @@ std::string text_of(const std::filesystem::path& path) {
   return text.str();
 }
 
-// Every rank more costs each of the many jobs a quarter of its time; a simulation, which learns as a run
-// does, has one process for all of them.
+// Every additional rank makes each of the many jobs a quarter slower; a simulation trains the same model in a
+// single process.
 const std::string two = "[node-1,node-6]";
 const std::string four = "[node-1,node-2,node-3,node-6]";
 
 struct Case {
   std::string name;
   std::string settings;
-  bool servers_too = true;  ///< the server's host has a GPU as well
+  bool servers_too = true;  ///< the server's host has a GPU too
   std::string workers = two;
-  std::string processors = "simulate";  ///< which command trains on processors
+  std::string processors = "simulate";  ///< the command that trains on processors
 };
 
 class GpuRanks : public ::testing::TestWithParam<Case> {
  protected:
-  /// The mixed lab, with a GPU number on each host that is to have one.
+  /// The mixed lab, with a GPU number on each host that gets a GPU.
   std::string platform(bool servers_too) const {
     const std::string host = servers_too ? "(<host id=\"[^>]*>)" : "(<host id=\"node[^>]*>)";
     return line_.write(
         "lab.xml", std::regex_replace(text_of(TANDEM_SOURCE_DIR "/platforms/mixed_lab.xml"), std::regex(host),
                                       "$1<prop id=\"tandem:gpu\" value=\"0\"/>"));
   }
-  /// The same lab, whose workers' devices are GPUs of the catalogue; no host has the number of one.
+  /// The same lab, where the workers' devices are GPUs of the catalogue; no host has a GPU number.
   std::string catalogue_platform() const {
     return line_.write(
         "gpus.xml",
@@ -65,21 +66,23 @@ class GpuRanks : public ::testing::TestWithParam<Case> {
                        " --print-command | sed 's#/tandem-rank#&-cuda-on-host#' | " + environment + " sh");
   }
   std::string training() const { return "run " + line_.experiment("run: {devices: native}\n"); }
-  /// Plays the job on processors and on the emulated GPU, each into a result directory.
+  /// Runs the job on processors and on the emulated GPU, with one result directory each.
   void play(const Case& what) {
     const std::string words = " " + line_.experiment("evaluate_every: 3\nrun: {devices: native}\n") +
                               " --decisions --operations --set placement.workers=" + what.workers + " " +
                               what.settings;
     const auto processors = line_.tandem(what.processors + words + " --out processors");
     ASSERT_EQ(processors.exit_code, 0) << processors.output;
-    const auto gpus = on_gpus("run" + words + " --set platform=" + platform(what.servers_too));
+    const auto gpus =
+        run_in_shared_world(line_, words + " --set platform=" + platform(what.servers_too) + " --out gpus",
+                            TANDEM_SERVED_GPU_RANK);
     ASSERT_EQ(gpus.exit_code, 0) << gpus.output;
     processors_ = read_results((line_.folder() / "processors").string());
     gpus_ = read_results((line_.folder() / "gpus").string());
   }
   static std::map<std::pair<Rank, int>, double> losses(const Results& results) {
     std::map<std::pair<Rank, int>, double> by_step;
-    constexpr double no_number = -1.0;  // which equals itself
+    constexpr double no_number = -1.0;  // compares equal to itself, unlike NaN
     for (const auto& step : results.journal.steps)
       by_step[{step.rank, step.step}] = std::isnan(step.loss) ? no_number : step.loss;
     return by_step;
@@ -89,7 +92,7 @@ class GpuRanks : public ::testing::TestWithParam<Case> {
   Results gpus_;
 };
 
-TEST_P(GpuRanks, TrainAsProcessorsDo) {
+TEST_P(GpuRanks, TrainTheSameModelAsProcessors) {
   play(GetParam());
   EXPECT_EQ(losses(processors_), losses(gpus_));
   ASSERT_EQ(processors_.journal.evaluations.size(), gpus_.journal.evaluations.size());
@@ -134,9 +137,9 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"NativeSums", all_reduce + "--set sync.collective=native"},
         Case{"NativeSumsOfGroups",
              all_reduce + "--set sync.collective=native --set sync.algorithm=group-average", true, four,
-             // MPI adds up in an order of its own.
+             // MPI's order of additions differs from the simulator's.
              "run"},
-        // Alone, what is driven by timing is the same each time.
+        // With one worker, timing-driven algorithms are reproducible.
         Case{"DcAsgd", "--set sync.algorithm=dc-asgd --set placement.workers=[node-1]"},
         Case{"DcAsgdAdaptive", "--set sync.algorithm=dc-asgd-adaptive --set placement.workers=[node-1]"},
         Case{"DcAsgdOfOneBackup", "--set sync.algorithm=dc-asgd-mxnet --set placement.workers=[node-1]"},
@@ -158,8 +161,8 @@ INSTANTIATE_TEST_SUITE_P(
 
 class TimingDriven : public GpuRanks {};
 
-/// What arrives first differs from run to run: every decision has to follow from what the rank was told, and
-/// the workers have to learn.
+/// The order of arrival differs from run to run: every decision has to follow from the events that the rank
+/// recorded, and the loss has to fall.
 TEST_P(TimingDriven, LearnsAndReplays) {
   play({"", GetParam().settings + " --set stop.rounds=60", true, four, "run"});
   for (const Results* results : {&processors_, &gpus_}) {
@@ -181,7 +184,7 @@ INSTANTIATE_TEST_SUITE_P(
                       Case{"AdPsgd", "--set sync.algorithm=ad-psgd --set sync.over=peers"}),
     [](const auto& instance) { return instance.param.name; });
 
-TEST_F(GpuRanks, AFileOfTorchScriptTrainsAsOnProcessors) {
+TEST_F(GpuRanks, ATorchScriptFileTrainsAsOnProcessors) {
   const auto made = line_.shell("'" TANDEM_SCRIPT_FILE "' net.pt");
   ASSERT_EQ(made.exit_code, 0) << made.output;
   play({"", "--set workload.model=" + (line_.folder() / "net.pt").string()});
@@ -189,7 +192,7 @@ TEST_F(GpuRanks, AFileOfTorchScriptTrainsAsOnProcessors) {
   EXPECT_EQ(text_of(line_.folder() / "processors/model.pt"), text_of(line_.folder() / "gpus/model.pt"));
 }
 
-/// With what codecs have not sent and optimisers remember.
+/// Also restores the unsent values of codecs and the state of optimisers.
 TEST_F(GpuRanks, AResumedJobEndsAsOnProcessors) {
   const std::string words =
       "run " + line_.experiment("evaluate_every: 2\nrun: {devices: native}\n") +
@@ -203,8 +206,8 @@ TEST_F(GpuRanks, AResumedJobEndsAsOnProcessors) {
   EXPECT_EQ(text_of(line_.folder() / "whole/model.pt"), text_of(line_.folder() / "second/model.pt"));
 }
 
-TEST_F(GpuRanks, OperationsHaveTheDevicesOwnTime) {
-  // What GPUs alone do: a batch more is decoded where it is loaded ahead.
+TEST_F(GpuRanks, OperationsAreTimedByTheDevice) {
+  // No prefetching: it would decode one more batch on GPUs than on processors.
   play({"", "--set sync.algorithm=bsp --set run.device_messages=staged --set data.prefetch=0", true, two,
         "run"});
   int computed = 0;
@@ -222,7 +225,7 @@ TEST_F(GpuRanks, OperationsHaveTheDevicesOwnTime) {
   EXPECT_EQ(parity.state, validation::Gate::State::passed) << parity.detail;
 }
 
-/// The words of what a rank computes, in the order in which it begins.
+/// The kinds of work that a rank computes, in the order in which they begin.
 std::vector<std::string> works_of(const Results& results, Rank rank) {
   std::vector<std::string> works;
   for (const auto& operation : results.journal.operations)
@@ -247,7 +250,8 @@ void expect_message(const CommandResult& result, const std::string& pattern) {
   EXPECT_TRUE(std::regex_search(result.output, std::regex(pattern))) << pattern << '\n' << result.output;
 }
 
-// Of the mlp, 199210 floats: a worker holds model and gradient, the server six such vectors and more.
+// The mlp has 199210 parameters: a worker holds model and gradient, the server six vectors of that size and
+// more.
 TEST_F(GpuRanks, AWorkerWithoutMemoryIsNamedWithAdvice) {
   expect_message(
       on_gpus(training() + " --set platform=" + platform(false), "CUDA_ON_HOST_MEMORY=1000000"),
@@ -263,21 +267,21 @@ TEST_F(GpuRanks, AServerWithoutMemoryIsNamedWithAdvice) {
       "796840 bytes, [0-9]+ of 3000000 are free; spread the model over more servers");
 }
 
-// What is left unsent, which the codec makes beside model and gradient.
-TEST_F(GpuRanks, ACodecWithoutMemoryIsNoBareError) {
+// The buffer of unsent values, which the codec allocates in addition to model and gradient.
+TEST_F(GpuRanks, ACodecWithoutMemoryIsNamedWithAdvice) {
   expect_message(on_gpus(training() + " --set sync.compression=top-k --set platform=" + platform(false),
                          "CUDA_ON_HOST_MEMORY=1700000"),
                  "not enough memory for the worker on 'node-[0-9]' with 'mlp': cudaMalloc on cuda:0");
 }
 
-TEST_F(GpuRanks, LackOfPinnedMemoryDiffersFromLackOfGpuMemory) {
+TEST_F(GpuRanks, LackOfPinnedMemoryIsReportedApartFromLackOfGpuMemory) {
   expect_message(
       on_gpus(training() + " --set platform=" + platform(false), "CUDA_ON_HOST_PINNED=2"),
       "not enough memory for the worker on 'node-[0-9]' with 'mlp': cudaHostAlloc on cuda:0: .* bytes of "
       "host memory; put fewer ranks on this machine");
 }
 
-TEST_F(GpuRanks, RunJsonSaysHowMessagesAndSumsGo) {
+TEST_F(GpuRanks, RunJsonRecordsTheTransportOfMessagesAndSums) {
   const auto physics = [this] { return read_results((line_.folder() / "gpus").string()).info.physics; };
   const std::string sums = "--set sync.over=all-reduce --set sync.collective=native ";
   const auto on_devices = on_gpus(training() + " " + sums + "--set platform=" + platform(true));
@@ -314,7 +318,7 @@ const std::string old_driver = "CUDA_ON_HOST_COUNT_ERROR=35 CUDA_ON_HOST_DRIVER=
 const std::string too_old =
     "the NVIDIA driver is too old, it knows CUDA 12.4 and this tandem-rank needs 13.0";
 
-TEST_F(GpuRanks, AHostOnItsProcessorIsReportedOnce) {
+TEST_F(GpuRanks, HostsThatUseTheirProcessorInsteadAreReportedOnce) {
   const auto result = on_gpus(training() + " --set platform=" + catalogue_platform(), old_driver);
   ASSERT_EQ(result.exit_code, 0) << result.output;
   const std::size_t first =
@@ -372,7 +376,7 @@ TEST_F(GpuRanks, AreCalibratedByKindAndSimulatedAsMeasured) {
   EXPECT_GT(read_results((line_.folder() / "simulated").string()).journal.steps.size(), 0U);
 }
 
-/// Another variant may put something on the processor; a rank without a seat tells what it takes.
+/// Another variant may place a role on the processor; a rank without a role measures the processor.
 TEST_F(GpuRanks, AreCalibratedWithTheProcessorOfTheirPlatform) {
   const auto calibrated = line_.shell(
       "\"$TANDEM\" calibrate " + line_.experiment("run: {devices: native}\n") +
@@ -394,7 +398,7 @@ TEST_F(GpuRanks, APrintedCalibrationWritesNoPlatform) {
 }
 
 TEST_F(GpuRanks, AMissingGpuIsReportedBeforeAnythingStarts) {
-  if (std::filesystem::exists("/dev/nvidia0")) GTEST_SKIP() << "it is there";
+  if (std::filesystem::exists("/dev/nvidia0")) GTEST_SKIP() << "this machine has a GPU";
   const std::string file = platform(true);
   const auto result = line_.tandem("run " + line_.experiment("run: {devices: native}\n") +
                                    " --set platform=" + file + " --out x");

@@ -1,5 +1,5 @@
-// The shipped small lab as a user runs it. The machine of a test may be busy, so times are not held to
-// anything here; operations, decisions and bytes are exact where the order of arrival does not decide.
+// Validates the shipped small lab as a user would. The machine may be busy, so times are not checked;
+// operations, decisions and bytes are exact unless the order of arrival matters.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -14,10 +14,11 @@ namespace {
 
 using nlohmann::json;
 
-/// What the worlds may differ by in rounds and bytes, as a share. Where arrival decides, pushes of the last
-/// round come before the end of one world and after that of the other.
+/// The allowed relative difference of rounds and bytes between simulation and measurement. If the order of
+/// arrival matters, pushes of the last round may arrive before the end of the job in one of them and after it
+/// in the other.
 double allowed(const json& configuration) {
-  // ESync's rounds end with their slowest worker, however many steps the others took.
+  // An ESync round ends with its slowest worker, however many steps the other workers take.
   const bool ends_by_arrival = configuration["gates"]["operations"]["state"] != "passed" &&
                                !configuration["name"].get<std::string>().ends_with("/esync");
   if (!ends_by_arrival) return 0.0;
@@ -26,7 +27,7 @@ double allowed(const json& configuration) {
   return 0.0;
 }
 
-TEST(LabSuite, BothWorldsDoTheSameOnEveryConfiguration) {
+TEST(LabSuite, SimulationAndMeasurementAgreeOnEveryConfiguration) {
   const CommandLine line;
   const auto result = line.tandem("validate '" TANDEM_SOURCE_DIR
                                   "/validation/suites/lab_small.yaml' --tolerance 1000 --out out");

@@ -1,5 +1,5 @@
-// Trainings that diverge, as the user of the command sees them in both worlds: with a learning rate that no
-// model survives.
+// Training that diverges, simulated and measured, as the user of the command sees it: with a learning rate
+// that is far too high.
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
@@ -28,7 +28,7 @@ TEST_P(Diverging, EndsAndNamesRankStepAndTensor) {
 
 INSTANTIATE_TEST_SUITE_P(Worlds, Diverging, ::testing::Values("simulate", "run"));
 
-TEST(Skipping, LeavesOutTheSameStepsInBothWorlds) {
+TEST(Skipping, SkipsTheSameStepsInSimulationAndMeasurement) {
   CommandLine line;
   const std::string words = line.experiment() + " --set workload.non_finite=skip --decisions --operations" +
                             " --set optimizer.learning_rate=1e30 --out ";
@@ -40,7 +40,7 @@ TEST(Skipping, LeavesOutTheSameStepsInBothWorlds) {
     EXPECT_NE(text.find("20 steps skipped (not finite)"), std::string::npos) << text;
   const auto ours = read_results((line.folder() / "simulated").string());
   const auto theirs = read_results((line.folder() / "measured").string());
-  EXPECT_EQ(ours.summary.at("skipped_steps"), 20) << "of four workers all but the first";
+  EXPECT_EQ(ours.summary.at("skipped_steps"), 20) << "all steps but the first, of four workers";
   EXPECT_EQ(theirs.summary.at("skipped_steps"), 20);
   EXPECT_EQ(theirs.journal.skipped_steps, 20);
   const auto comparison = validation::compare(ours, {theirs});
@@ -49,7 +49,7 @@ TEST(Skipping, LeavesOutTheSameStepsInBothWorlds) {
   EXPECT_EQ(comparison.decisions.state, State::passed) << comparison.decisions.detail;
 }
 
-TEST(NonFiniteKey, IsOneOfThree) {
+TEST(NonFiniteKey, HasThreeValues) {
   CommandLine line;
   const auto result =
       line.tandem("simulate " + line.experiment() + " --set workload.non_finite=halt --out out");

@@ -21,7 +21,7 @@ std::string contents(const std::string& path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-/// Neither this nor the other side waits for the one to open it.
+/// Opened for reading and writing, so that neither side waits for the other to open it.
 int open_pipe(const std::string& path) {
   const int descriptor = mkfifo(path.c_str(), 0600) == 0 ? open(path.c_str(), O_RDWR | O_CLOEXEC) : -1;
   if (descriptor < 0) throw std::runtime_error("no pipe " + path);
@@ -30,11 +30,11 @@ int open_pipe(const std::string& path) {
 
 }  // namespace
 
-RankWorld::RankWorld(const std::string& launch, int ranks) {
+RankWorld::RankWorld(const std::string& launch, int ranks, const std::string& program) {
   for (int rank = 0; rank < ranks; ++rank)
     jobs_.push_back(open_pipe(folder_.path("jobs." + std::to_string(rank))));
   done_ = open_pipe(folder_.path("done"));
-  const std::string line = "exec " + launch + " '" TANDEM_SERVED_RANK "' " + folder_.path().string() + " > " +
+  const std::string line = "exec " + launch + " '" + program + "' " + folder_.path().string() + " > " +
                            folder_.path("output") + " 2>&1 < /dev/null";
   mpirun_ = fork();
   if (mpirun_ == 0) {
@@ -44,7 +44,7 @@ RankWorld::RankWorld(const std::string& launch, int ranks) {
 }
 
 RankWorld::~RankWorld() {
-  // The ranks end where their pipes do.
+  // The ranks end when their pipes close.
   for (const int descriptor : jobs_) close(descriptor);
   close(done_);
   if (mpirun_ > 0) waitpid(mpirun_, nullptr, 0);
@@ -69,7 +69,8 @@ bool RankWorld::play(const std::string& folder) {
 
 std::string RankWorld::output() const { return contents(folder_.path("output")); }
 
-CommandResult run_in_shared_world(const CommandLine& line, const std::string& words) {
+CommandResult run_in_shared_world(const CommandLine& line, const std::string& words,
+                                  const std::string& program) {
   const auto printed = line.tandem("run " + words + " --print-command");
   std::smatch parts;
   static const std::regex launch(R"((?:^|\n)(\S*mpirun -n (\d+) [^\n]*) \S*/tandem-rank ([^\n]*))");
@@ -78,7 +79,8 @@ CommandResult run_in_shared_world(const CommandLine& line, const std::string& wo
   if (stored.exit_code != 0) return stored;
 
   static std::map<std::string, RankWorld> worlds;
-  const auto world = worlds.try_emplace(parts[1].str(), parts[1].str(), std::stoi(parts[2])).first;
+  const std::string key = program + ' ' + parts[1].str();
+  const auto world = worlds.try_emplace(key, parts[1].str(), std::stoi(parts[2]), program).first;
   if (world->second.play(line.folder().string())) return {0, printed.output};
   const CommandResult failed{70, world->second.output()};
   worlds.erase(world);

@@ -1,4 +1,4 @@
-// Ranks that are started once and play the jobs of many tests.
+// Ranks that are started once and run the jobs of many tests.
 #pragma once
 
 #include <sys/types.h>
@@ -13,16 +13,17 @@ namespace tandem::testing {
 
 class RankWorld {
  public:
-  /// `launch`: the words of mpirun before the program, for a shell.
-  RankWorld(const std::string& launch, int ranks);
+  /// `launch`: the shell words of the mpirun command before the program. `program`: built from
+  /// served_rank.cpp.
+  RankWorld(const std::string& launch, int ranks, const std::string& program);
   ~RankWorld();
   RankWorld(const RankWorld&) = delete;
   RankWorld& operator=(const RankWorld&) = delete;
 
-  /// Plays the job whose arguments of tandem-rank are in `job_words` in the folder. False when the world has
-  /// ended over it.
+  /// Runs the job whose tandem-rank arguments are in `job_words` in the folder. False if the ranks have ended
+  /// because of it.
   bool play(const std::string& folder);
-  /// What the ranks have printed.
+  /// The output of the ranks so far.
   std::string output() const;
 
  private:
@@ -32,8 +33,9 @@ class RankWorld {
   pid_t mpirun_ = -1;
 };
 
-/// As `tandem run WORDS` in the folder of `line`, but on ranks that have been started for an earlier job with
-/// the same launch.
-CommandResult run_in_shared_world(const CommandLine& line, const std::string& words);
+/// Like `tandem run WORDS` in the folder of `line`, but reuses ranks that an earlier job with the same launch
+/// command has started. `program`: built from served_rank.cpp.
+CommandResult run_in_shared_world(const CommandLine& line, const std::string& words,
+                                  const std::string& program);
 
 }  // namespace tandem::testing

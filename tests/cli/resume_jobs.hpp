@@ -1,4 +1,4 @@
-// Jobs that are broken off and go on, beside the same jobs without a break.
+// Jobs that are interrupted and resumed, compared with uninterrupted jobs.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -24,23 +24,23 @@ class ResumeJobs : public ::testing::Test {
   Results results(const std::string& directory) const {
     return read_results((line_.folder() / directory).string());
   }
-  std::string plays(const std::string& words) const {
+  std::string succeeds(const std::string& words) const {
     const auto result = line_.tandem(words);
     EXPECT_EQ(result.exit_code, 0) << words << '\n' << result.output;
     return result.output;
   }
-  /// A checkpoint every second round. `rounds`: of the job.
+  /// A job with a checkpoint every second round.
   std::string experiment(int rounds, const std::string& settings = "") const {
     return line_.experiment("evaluate_every: 2\n") + " --set stop.rounds=" + std::to_string(rounds) + " " +
            settings;
   }
 
-  /// The same model to the byte, and of the steps and evaluations after `round` the same, but for their
-  /// times.
+  /// The final models are identical to the byte, and so are the steps and evaluations after `round`, except
+  /// for their times.
   void expect_same_end(const std::string& whole, const std::string& resumed, int round) const {
     const std::string model = contents(whole + "/model.pt");
     EXPECT_GT(model.size(), 1000U);
-    EXPECT_TRUE(model == contents(resumed + "/model.pt")) << "another model";
+    EXPECT_TRUE(model == contents(resumed + "/model.pt")) << "the models differ";
     const Results before = results(whole), after = results(resumed);
     std::map<std::pair<Rank, int>, StepRecord> steps;
     for (const auto& step : before.journal.steps)

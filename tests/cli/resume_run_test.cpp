@@ -1,4 +1,5 @@
-// `tandem run --resume`: ranks of a real mpirun end where the simulator ends, with and without a break.
+// `tandem run --resume`: ranks of a real mpirun end with the model of the simulator, with and without an
+// interruption.
 #include <nlohmann/json.hpp>
 #include <string>
 
@@ -10,12 +11,12 @@ namespace {
 
 class ResumeRun : public ResumeJobs, public ::testing::WithParamInterface<std::string> {};
 
-TEST_P(ResumeRun, EndsAsIfItHadNotBeenBrokenOff) {
-  plays("simulate " + experiment(8, GetParam()) + " --out whole");
-  plays("run " + experiment(4, GetParam()) + " --out first");
-  plays("run --resume first --set stop.rounds=8 --decisions --operations --out second");
+TEST_P(ResumeRun, EndsLikeTheUninterruptedJob) {
+  succeeds("simulate " + experiment(8, GetParam()) + " --out whole");
+  succeeds("run " + experiment(4, GetParam()) + " --out first");
+  succeeds("run --resume first --set stop.rounds=8 --decisions --operations --out second");
   expect_same_end("whole", "second", 4);
-  plays("simulate --resume first --set stop.rounds=8 --decisions --operations --out third");
+  succeeds("simulate --resume first --set stop.rounds=8 --decisions --operations --out third");
   expect_same_end("whole", "third", 4);
   const auto comparison = validation::compare(results("third"), {results("second")});
   using State = validation::Gate::State;
@@ -35,22 +36,22 @@ INSTANTIATE_TEST_SUITE_P(
                       " --set sync.options.order=step-first",
                       "--set sync.algorithm=group-average --set sync.over=all-reduce"));
 
-/// What a worker was told of its local steps before the break is told again.
-TEST_F(ResumeJobs, AJobDrivenByTimingReplays) {
+/// A resumed worker receives again the number of local steps that it had before the interruption.
+TEST_F(ResumeJobs, ATimingDrivenJobReplays) {
   for (const std::string algorithm : {"adacomm --set sync.options.tau=4", "esync", "ssp"}) {
     const std::string name = algorithm.substr(0, algorithm.find(' '));
-    plays("run " + experiment(4, "--set sync.algorithm=" + algorithm) + " --out first-" + name);
+    succeeds("run " + experiment(4, "--set sync.algorithm=" + algorithm) + " --out first-" + name);
     const std::string on = " --resume first-" + name + " --set stop.rounds=8 --decisions --operations --out ";
-    plays("run" + on + name + "-run");
-    plays("simulate" + on + name + "-simulated");
+    succeeds("run" + on + name + "-run");
+    succeeds("simulate" + on + name + "-simulated");
     const auto replay = validation::compare(results(name + "-simulated"), {results(name + "-run")}).replay;
     EXPECT_EQ(replay.state, validation::Gate::State::passed) << name << ": " << replay.detail;
     EXPECT_GT(replay.checked, 0);
   }
 }
 
-TEST_F(ResumeJobs, AKilledRunGoesOnFromItsLastWholeCheckpoint) {
-  // The ranks end with mpirun, and mpirun with the command.
+TEST_F(ResumeJobs, AKilledRunResumesFromItsLatestCompleteCheckpoint) {
+  // The ranks end with mpirun, and mpirun ends with the command.
   const auto killed = line_.shell(
       "\"$TANDEM\" run " + experiment(100000, "--set optimizer.momentum=0.9") +
       " --out killed & job=$!; "
@@ -60,32 +61,33 @@ TEST_F(ResumeJobs, AKilledRunGoesOnFromItsLastWholeCheckpoint) {
       "done; "
       "[ -e killed/INCOMPLETE ]");
   ASSERT_EQ(killed.exit_code, 0) << killed.output;
-  // How far it came depends on the machine.
+  // How many rounds the run completed depends on the machine.
   const auto newest =
       line_.shell("ls killed/checkpoints | sed -n 's/^round_0*\\([0-9]*\\)\\.pt$/\\1/p' | tail -n 1");
   const int end = std::stoi(newest.output) + 4;
-  plays("run --resume killed --set stop.rounds=" + std::to_string(end) + " --out resumed");
+  succeeds("run --resume killed --set stop.rounds=" + std::to_string(end) + " --out resumed");
   const int round = results("resumed").info.resumed.at("round").get<int>();
   ASSERT_GE(round, 2);
   ASSERT_LT(round, end);
-  plays("simulate " + experiment(end, "--set optimizer.momentum=0.9") + " --out whole");
+  succeeds("simulate " + experiment(end, "--set optimizer.momentum=0.9") + " --out whole");
   expect_same_end("whole", "resumed", round);
 }
 
-TEST_F(ResumeJobs, AJobDrivenByTimingGoesOn) {
-  plays("run " + experiment(4, "--set sync.algorithm=asp") + " --out first");
-  const std::string told = plays("run --resume first --set stop.rounds=8 --out second");
-  EXPECT_NE(told.find("may differ from the job without a break"), std::string::npos) << told;
+TEST_F(ResumeJobs, ATimingDrivenJobResumes) {
+  succeeds("run " + experiment(4, "--set sync.algorithm=asp") + " --out first");
+  const std::string told = succeeds("run --resume first --set stop.rounds=8 --out second");
+  EXPECT_NE(told.find("may differ from an uninterrupted job"), std::string::npos) << told;
   EXPECT_EQ(results("second").journal.evaluations.back().round, 8);
 }
 
-TEST_F(ResumeJobs, APartOfAJobIsNotComparedWithAllOfIt) {
-  plays("simulate " + experiment(4) + " --out whole");
-  plays("run " + experiment(2) + " --out first");
-  plays("run --resume first --set stop.rounds=4 --out second");
+TEST_F(ResumeJobs, APartOfAJobIsNotComparedWithTheWholeJob) {
+  succeeds("simulate " + experiment(4) + " --out whole");
+  succeeds("run " + experiment(2) + " --out first");
+  succeeds("run --resume first --set stop.rounds=4 --out second");
   const auto refused = line_.tandem("compare whole second --out report");
   EXPECT_EQ(refused.exit_code, 2);
-  EXPECT_NE(refused.output.find("expected both to start at the same round"), std::string::npos) << refused.output;
+  EXPECT_NE(refused.output.find("expected both to start at the same round"), std::string::npos)
+      << refused.output;
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// `tandem simulate --resume`: the same end as without a break, and what is refused.
+// `tandem simulate --resume`: the same result as the uninterrupted job, and what is rejected.
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
@@ -15,7 +15,7 @@
 namespace tandem::testing {
 namespace {
 
-/// One more worker than its algorithm can have is refused, and rounds of hundreds of steps take long.
+/// Respects the algorithm's maximum number of workers, and shortens rounds of hundreds of steps.
 std::string settings_for(const Catalog<sync::Factory>::Entry& algorithm, sync::Route route) {
   std::string settings = "--set sync.algorithm=" + algorithm.name + " --set sync.over=" + to_text(route);
   if (algorithm.make.most_workers == 1) settings += " --set placement.workers=[node-1]";
@@ -27,17 +27,17 @@ std::string settings_for(const Catalog<sync::Factory>::Entry& algorithm, sync::R
 
 class ResumeWithoutTiming : public ResumeJobs, public ::testing::WithParamInterface<std::string> {};
 
-TEST_P(ResumeWithoutTiming, EndsAsIfItHadNotBeenBrokenOff) {
-  plays("simulate " + experiment(8, GetParam()) + " --out whole");
-  plays("simulate " + experiment(4, GetParam()) + " --out first");
-  const std::string told = plays("simulate --resume first/ --set stop.rounds=8");
+TEST_P(ResumeWithoutTiming, EndsLikeTheUninterruptedJob) {
+  succeeds("simulate " + experiment(8, GetParam()) + " --out whole");
+  succeeds("simulate " + experiment(4, GetParam()) + " --out first");
+  const std::string told = succeeds("simulate --resume first/ --set stop.rounds=8");
   EXPECT_NE(told.find("resuming from round 4 of "), std::string::npos) << told;
   EXPECT_EQ(told.find("may differ"), std::string::npos) << told;
   expect_same_end("whole", "first-resumed", 4);
 }
 
-/// Every algorithm over every route, and then all that a rank must remember: moments of each kind, the way of
-/// a schedule, statistics that stay a worker's own, what dropout leaves out, batches that are on their way.
+/// Every algorithm over every route, and then all state that a rank must save: moments of each kind, the
+/// position of a schedule, a worker's own batch statistics, the random state of dropout, prefetched batches.
 std::vector<std::string> without_timing() {
   const std::string momentum =
       " --set optimizer.momentum=0.9 --set optimizer.nesterov=true --set optimizer.schedule=step"
@@ -76,19 +76,19 @@ std::vector<std::string> without_timing() {
 }
 INSTANTIATE_TEST_SUITE_P(All, ResumeWithoutTiming, ::testing::ValuesIn(without_timing()));
 
-/// Where batches are loaded ahead, the state is that before the one that nobody used.
+/// With prefetching, the saved state is the one before the batch that has been loaded but not used.
 class ResumeOnGpus : public ResumeJobs, public ::testing::WithParamInterface<std::string> {};
 
-TEST_P(ResumeOnGpus, EndsAsIfItHadNotBeenBrokenOff) {
+TEST_P(ResumeOnGpus, EndsLikeTheUninterruptedJob) {
   std::ifstream lab(TANDEM_SOURCE_DIR "/platforms/mixed_lab.xml");
   const std::string hosts(std::istreambuf_iterator<char>(lab), {});
   const std::string gpus = line_.write(
       "gpus.xml",
       std::regex_replace(hosts, std::regex("(<host id=[^>]*>)"), "$1<prop id=\"tandem:gpu\" value=\"0\"/>"));
   const std::string settings = "--set platform=" + gpus + " " + GetParam();
-  plays("simulate " + experiment(8, settings) + " --out whole");
-  plays("simulate " + experiment(4, settings) + " --out first");
-  plays("simulate --resume first --set stop.rounds=8 --out second");
+  succeeds("simulate " + experiment(8, settings) + " --out whole");
+  succeeds("simulate " + experiment(4, settings) + " --out first");
+  succeeds("simulate --resume first --set stop.rounds=8 --out second");
   expect_same_end("whole", "second", 4);
 }
 
@@ -98,20 +98,21 @@ INSTANTIATE_TEST_SUITE_P(
                       "--set data.source=storage --set placement.cache_nodes=[server] --set data.prefetch=3",
                       "--set sync.algorithm=local-sgd"));
 
-/// A warm-up is of the job: one that goes on beyond the break reaches the full rate in the same round,
-/// whoever steps the model, and the decay begins as late.
+/// The warm-up belongs to the whole job: a warm-up that lasts beyond the interruption reaches the full rate
+/// in the same round as without it, whichever role steps the model, and the decay begins in the same round
+/// too.
 class ResumeInWarmup : public ResumeJobs, public ::testing::WithParamInterface<std::string> {};
 
-TEST_P(ResumeInWarmup, EndsAsIfItHadNotBeenBrokenOff) {
+TEST_P(ResumeInWarmup, EndsLikeTheUninterruptedJob) {
   const std::string settings =
       "--set optimizer.warmup_rounds=7 --set optimizer.learning_rate=0.2 " + GetParam();
-  plays("simulate " + experiment(10, settings) + " --out whole");
-  plays("simulate " + experiment(2, settings) + " --out first");
-  plays("simulate --resume first --set stop.rounds=4 --out second");
-  plays("simulate --resume second --set stop.rounds=10 --out third");
+  succeeds("simulate " + experiment(10, settings) + " --out whole");
+  succeeds("simulate " + experiment(2, settings) + " --out first");
+  succeeds("simulate --resume first --set stop.rounds=4 --out second");
+  succeeds("simulate --resume second --set stop.rounds=10 --out third");
   expect_same_end("whole", "third", 4);
-  plays("simulate " + experiment(10, settings + " --set optimizer.warmup_rounds=0") + " --out abrupt");
-  EXPECT_FALSE(contents("whole/model.pt") == contents("abrupt/model.pt")) << "a warm-up makes no difference";
+  succeeds("simulate " + experiment(10, settings + " --set optimizer.warmup_rounds=0") + " --out abrupt");
+  EXPECT_FALSE(contents("whole/model.pt") == contents("abrupt/model.pt")) << "the warm-up has no effect";
 }
 
 INSTANTIATE_TEST_SUITE_P(
@@ -127,11 +128,11 @@ INSTANTIATE_TEST_SUITE_P(
 
 class ResumeByTiming : public ResumeJobs, public ::testing::WithParamInterface<std::string> {};
 
-/// Nobody waits for what was lost, and everything is counted on.
-TEST_P(ResumeByTiming, GoesOnToItsEnd) {
-  plays("simulate " + experiment(5, GetParam()) + " --out first");
-  const std::string told = plays("simulate --resume first --set stop.rounds=8 --out second");
-  EXPECT_NE(told.find("may differ from the job without a break"), std::string::npos) << told;
+/// No worker waits for a lost message, and all counters continue.
+TEST_P(ResumeByTiming, ContinuesToItsEnd) {
+  succeeds("simulate " + experiment(5, GetParam()) + " --out first");
+  const std::string told = succeeds("simulate --resume first --set stop.rounds=8 --out second");
+  EXPECT_NE(told.find("may differ from an uninterrupted job"), std::string::npos) << told;
   const Results first = results("first"), second = results("second");
   const int round = second.info.resumed.at("round").get<int>();
   EXPECT_GE(round, 2);
@@ -143,7 +144,7 @@ TEST_P(ResumeByTiming, GoesOnToItsEnd) {
       EXPECT_EQ(step.step, ++found->second);
     }
   }
-  EXPECT_EQ(steps.size(), 4U) << "all workers go on";
+  EXPECT_EQ(steps.size(), 4U) << "all workers continue";
   ASSERT_FALSE(second.journal.evaluations.empty());
   EXPECT_GT(second.journal.evaluations.front().round, round);
   EXPECT_GE(second.journal.evaluations.back().round, 8);
@@ -167,12 +168,12 @@ std::vector<std::string> by_timing() {
 }
 INSTANTIATE_TEST_SUITE_P(All, ResumeByTiming, ::testing::ValuesIn(by_timing()));
 
-/// Servers that go on know what they knew: the steps of a round that this one has come to.
-TEST_F(ResumeJobs, APolicyThatLearntIsAsItWas) {
+/// Resumed servers restore the state of their policy: here the number of steps of the current round.
+TEST_F(ResumeJobs, AnAdaptivePolicyIsRestored) {
   const std::string words = experiment(
       4, "--set sync.algorithm=adacomm --set sync.options.tau=8 --set sync.options.period_s=0.001");
-  plays("simulate " + words + " --out first");
-  plays("simulate --resume first --set stop.rounds=6 --decisions --out second");
+  succeeds("simulate " + words + " --out first");
+  succeeds("simulate --resume first --set stop.rounds=6 --decisions --out second");
   const auto steps_of_round = [this](const std::string& directory, int round) {
     const Results all = results(directory);
     return std::ranges::count_if(all.journal.steps,
@@ -188,49 +189,49 @@ TEST_F(ResumeJobs, APolicyThatLearntIsAsItWas) {
     });
   };
   EXPECT_EQ(count("server", "push"), 4 * 2);
-  EXPECT_EQ(count("server", "restore"), 1) << "a replay of the run needs the state in which it began";
+  EXPECT_EQ(count("server", "restore"), 1) << "replaying the run needs its initial state";
   EXPECT_EQ(contents("second/checkpoints/server_0.events").find("restore "), 0U);
 }
 
-/// Nobody's push is late any more if a new policy counts versions from elsewhere than the workers.
-TEST_F(ResumeJobs, LatePushesAreDroppedAsBefore) {
+/// If a new policy and the workers counted versions from different origins, no push would ever be late.
+TEST_F(ResumeJobs, LatePushesAreStillDropped) {
   const std::string backups = "--set sync.algorithm=k-sync --set sync.options.k=2";
-  plays("simulate " + experiment(12, backups) + " --out first");
-  plays("simulate --resume first --resume-from 6 --set stop.rounds=20 --out second");
+  succeeds("simulate " + experiment(12, backups) + " --out first");
+  succeeds("simulate --resume first --resume-from 6 --set stop.rounds=20 --out second");
   EXPECT_GT(results("first").summary.at("dropped_samples").get<std::int64_t>(), 0);
   EXPECT_GT(results("second").summary.at("dropped_samples").get<std::int64_t>(), 0);
 }
 
-/// Whoever had left by a checkpoint is there again.
-TEST_F(ResumeJobs, WorkersThatHadLeftComeBack) {
+/// Workers that had left before the checkpoint take part again.
+TEST_F(ResumeJobs, WorkersThatHadLeftRejoin) {
   const std::string words = line_.experiment("evaluate_every: 1\n") +
                             " --set sync.algorithm=ssp --set sync.options.staleness=100"
                             " --set stop.rounds=0 --set stop.epochs=";
   for (const char* epochs : {"0.9", "0.95", "1.01"}) {
     const std::string folder = std::string("first-") + epochs;
-    plays("simulate " + words + epochs + " --out " + folder);
-    plays("simulate --resume " + folder + " --set stop.epochs=2 --out " + folder + "-on");
+    succeeds("simulate " + words + epochs + " --out " + folder);
+    succeeds("simulate --resume " + folder + " --set stop.epochs=2 --out " + folder + "-on");
   }
 }
 
-/// With one worker it does not depend on time.
-TEST_F(ResumeJobs, DelaysAreCompensatedFromTheSameModel) {
+/// With one worker the result does not depend on time.
+TEST_F(ResumeJobs, DelayCompensationUsesTheSameBackup) {
   const std::string one = "--set sync.algorithm=dc-asgd-mxnet --set placement.workers=[node-1]";
-  plays("simulate " + experiment(8, one) + " --out whole");
-  plays("simulate " + experiment(4, one) + " --out first");
-  plays("simulate --resume first --set stop.rounds=8 --out second");
+  succeeds("simulate " + experiment(8, one) + " --out whole");
+  succeeds("simulate " + experiment(4, one) + " --out first");
+  succeeds("simulate --resume first --set stop.rounds=8 --out second");
   expect_same_end("whole", "second", 4);
 }
 
-/// Every worker draws on from the step at which it goes on. That so many steps of which a third are slow take
-/// as long as those is no chance.
-TEST_F(ResumeJobs, StepsAreAsSlowAsWithoutTheBreak) {
+/// Every worker continues its random draws at the step from which it resumes. With a third of the steps slow,
+/// equal durations of so many steps cannot be a coincidence.
+TEST_F(ResumeJobs, StepsAreAsSlowAsInTheUninterruptedJob) {
   for (const std::string overlap : {"backward", "both"}) {
     const std::string slow =
         "--set run.slowdown_probability=0.3 --set run.slowdown_factor=20 --set sync.overlap=" + overlap;
-    plays("simulate " + experiment(30, slow) + " --out whole-" + overlap);
-    plays("simulate " + experiment(12, slow) + " --out first-" + overlap);
-    plays("simulate --resume first-" + overlap + " --set stop.rounds=30 --out second-" + overlap);
+    succeeds("simulate " + experiment(30, slow) + " --out whole-" + overlap);
+    succeeds("simulate " + experiment(12, slow) + " --out first-" + overlap);
+    succeeds("simulate --resume first-" + overlap + " --set stop.rounds=30 --out second-" + overlap);
     expect_same_end("whole-" + overlap, "second-" + overlap, 12);
     std::map<std::pair<Rank, int>, StepRecord> whole;
     for (const auto& step : results("whole-" + overlap).journal.steps) whole[{step.rank, step.step}] = step;
@@ -247,26 +248,27 @@ TEST_F(ResumeJobs, StepsAreAsSlowAsWithoutTheBreak) {
   }
 }
 
-TEST_F(ResumeJobs, ALinkToTheJobIsTheJob) {
-  plays("simulate " + experiment(2) + " --out first");
+TEST_F(ResumeJobs, ASymbolicLinkToTheJobIsRecognised) {
+  succeeds("simulate " + experiment(2) + " --out first");
   std::filesystem::create_directory_symlink("first", line_.folder() / "link");
   const auto refused = line_.tandem("simulate --resume link --set stop.rounds=4 --out first --force");
   EXPECT_EQ(refused.exit_code, 2) << refused.output;
   EXPECT_TRUE(std::filesystem::exists(line_.folder() / "first/model.pt"));
 }
 
-// ---- Breaks ----
+// ---- Interruptions ----
 
-/// Each worker has what it alone knows of the common model: without all of it, workers would part ways.
-TEST_F(ResumeJobs, WorkersThatStepByMeansGoOnTogether) {
+/// Each worker's state holds its own part of the common model: with one state missing, the workers' models
+/// would diverge.
+TEST_F(ResumeJobs, UpdatesAtWorkersNeedTheStatesOfAllWorkers) {
   const std::string words = "--set sync.algorithm=lb-bsp --set optimizer.update_at=workers";
-  plays("simulate " + experiment(4, words) + " --out first");
+  succeeds("simulate " + experiment(4, words) + " --out first");
   std::filesystem::remove(line_.folder() / "first/checkpoints/round_00000004.worker_2.state");
-  plays("simulate --resume first --set stop.rounds=6 --out second");
+  succeeds("simulate --resume first --set stop.rounds=6 --out second");
   EXPECT_EQ(results("second").info.resumed.at("round"), 2);
 }
 
-TEST_F(ResumeJobs, AKilledSimulationGoesOnFromItsLastWholeCheckpoint) {
+TEST_F(ResumeJobs, AKilledSimulationResumesFromItsLatestCompleteCheckpoint) {
   const auto killed = line_.shell(
       "\"$TANDEM\" simulate " + experiment(1000000, "--set optimizer.momentum=0.9") +
       " --out killed & job=$!; "
@@ -279,53 +281,53 @@ TEST_F(ResumeJobs, AKilledSimulationGoesOnFromItsLastWholeCheckpoint) {
               "ls killed/checkpoints | sed -n 's/^round_0*\\([1-9][0-9]*\\)[.]pt$/\\1/p' | sort -n | tail -1")
           .output;
   const int end = std::stoi(newest) + 3;
-  plays("simulate " + experiment(end, "--set optimizer.momentum=0.9") + " --out whole");
-  plays("simulate --resume killed --out resumed --set stop.rounds=" + std::to_string(end));
+  succeeds("simulate " + experiment(end, "--set optimizer.momentum=0.9") + " --out whole");
+  succeeds("simulate --resume killed --out resumed --set stop.rounds=" + std::to_string(end));
   const int round = results("resumed").info.resumed.at("round").get<int>();
   EXPECT_GE(round, 4);
   expect_same_end("whole", "resumed", round);
 }
 
-TEST_F(ResumeJobs, WhatIsHalfWrittenIsPassedOver) {
-  plays("simulate " + experiment(6) + " --out whole");
-  plays("simulate " + experiment(4) + " --out first");
+TEST_F(ResumeJobs, IncompleteCheckpointsAreSkipped) {
+  succeeds("simulate " + experiment(6) + " --out whole");
+  succeeds("simulate " + experiment(4) + " --out first");
   const auto state = line_.folder() / "first/checkpoints/round_00000004.worker_2.state";
   std::filesystem::resize_file(state, std::filesystem::file_size(state) - 1);
-  plays("simulate --resume first --out second --set stop.rounds=6");
+  succeeds("simulate --resume first --out second --set stop.rounds=6");
   expect_same_end("whole", "second", 2);
   const auto refused =
       line_.tandem("simulate --resume first --resume-from 4 --out third --set stop.rounds=6");
   EXPECT_EQ(refused.exit_code, 2);
-  EXPECT_NE(refused.output.find("round_00000004.worker_2.state': not whole: expected "), std::string::npos)
+  EXPECT_NE(refused.output.find("round_00000004.worker_2.state': incomplete: expected "), std::string::npos)
       << refused.output;
   EXPECT_FALSE(std::filesystem::exists(line_.folder() / "third"));
 }
 
-TEST_F(ResumeJobs, AResumedJobGoesOnAgain) {
-  plays("simulate " + experiment(8, "--set optimizer.momentum=0.9") + " --out whole");
-  plays("simulate " + experiment(2, "--set optimizer.momentum=0.9") + " --out first");
-  plays("simulate --resume first --set stop.rounds=4 --out second");
-  plays("simulate --resume second --set stop.rounds=8 --out third");
+TEST_F(ResumeJobs, AResumedJobCanBeResumedAgain) {
+  succeeds("simulate " + experiment(8, "--set optimizer.momentum=0.9") + " --out whole");
+  succeeds("simulate " + experiment(2, "--set optimizer.momentum=0.9") + " --out first");
+  succeeds("simulate --resume first --set stop.rounds=4 --out second");
+  succeeds("simulate --resume second --set stop.rounds=8 --out third");
   expect_same_end("whole", "third", 4);
 }
 
-TEST_F(ResumeJobs, TheExperimentMayBeGivenAgain) {
-  plays("simulate " + experiment(4) + " --out first");
-  plays("simulate " + experiment(6) + " --resume first --out second");
+TEST_F(ResumeJobs, TheExperimentMayBeRepeated) {
+  succeeds("simulate " + experiment(4) + " --out first");
+  succeeds("simulate " + experiment(6) + " --resume first --out second");
   EXPECT_EQ(results("second").journal.evaluations.back().round, 6);
 }
 
-TEST_F(ResumeJobs, AnOptionThatAnOlderVersionDidNotKnowHasItsDefault) {
+TEST_F(ResumeJobs, AnOptionUnknownToAnOlderVersionHasItsDefault) {
   const std::string esync = "--set sync.algorithm=esync";
-  plays("simulate " + experiment(2, esync) + " --out first");
+  succeeds("simulate " + experiment(2, esync) + " --out first");
   const auto older =
       line_.shell("sed -i '/\"epsilon_share\"/d' first/job.json && grep -c epsilon_s first/job.json");
-  ASSERT_EQ(older.output, "1\n") << "epsilon_s itself stays";
-  plays("simulate --resume first --set stop.rounds=4 --out second");
+  ASSERT_EQ(older.output, "1\n") << "the line of epsilon_s itself remains";
+  succeeds("simulate --resume first --set stop.rounds=4 --out second");
   EXPECT_EQ(results("second").journal.evaluations.back().round, 4);
 }
 
-// ---- Refusals ----
+// ---- Rejected requests ----
 
 class ResumeRefuses : public ResumeJobs {
  protected:
@@ -337,24 +339,24 @@ class ResumeRefuses : public ResumeJobs {
 };
 
 TEST_F(ResumeRefuses, AnotherJob) {
-  plays("simulate " + experiment(2) + " --out first");
+  succeeds("simulate " + experiment(2) + " --out first");
   const std::string more = " --resume first --out second --set stop.rounds=4";
   refuses("--set optimizer.learning_rate=0.5" + more,
           "expected the same job (only stop may change), found optimizer.learning_rate 0.5 instead of 0.01");
-  refuses("--set sync.algorithm=asp" + more, "found sync.algorithm \"asp\" in place of \"bsp\"");
+  refuses("--set sync.algorithm=asp" + more, "found sync.algorithm \"asp\" instead of \"bsp\"");
   refuses(experiment(4, "--set workload.model=lenet") + " --resume first --out second",
-          "workload.model \"lenet\" in place of \"mlp\"");
+          "workload.model \"lenet\" instead of \"mlp\"");
   refuses("--set sync.algorthm=asp" + more, "unknown key 'sync.algorthm'");
   refuses("--variant x" + more, "--variant: expected an experiment file");
   EXPECT_FALSE(std::filesystem::exists(line_.folder() / "second"));
 }
 
-TEST_F(ResumeRefuses, AJobThatHasNothingToGoOnFrom) {
-  plays("simulate " + experiment(2, "--set workload.math=modelled") + " --out modelled");
+TEST_F(ResumeRefuses, AJobWithoutCheckpoints) {
+  succeeds("simulate " + experiment(2, "--set workload.math=modelled") + " --out modelled");
   refuses("--resume modelled --set stop.rounds=4", "found workload.math modelled");
-  plays("simulate " + experiment(2, "--set evaluate_every=0") + " --out unwatched");
+  succeeds("simulate " + experiment(2, "--set evaluate_every=0") + " --out unwatched");
   refuses("--resume unwatched --set stop.rounds=4", "found evaluate_every 0");
-  plays("simulate " + experiment(2) + " --out first");
+  succeeds("simulate " + experiment(2) + " --out first");
   refuses("--resume first", "already finished at round 2 with 64 samples");
   refuses("--resume first --resume-from 4 --set stop.rounds=6",
           "round_00000004.server_0.state': cannot be opened");
@@ -364,9 +366,9 @@ TEST_F(ResumeRefuses, AJobThatHasNothingToGoOnFrom) {
   refuses(experiment(2) + " --resume-from 2", "--resume");
 }
 
-TEST_F(ResumeRefuses, CheckpointsThatAreNone) {
-  plays("simulate " + experiment(2) + " --out first");
-  plays("simulate " + experiment(2, "--set workload.model=lenet") + " --out other");
+TEST_F(ResumeRefuses, InvalidCheckpoints) {
+  succeeds("simulate " + experiment(2) + " --out first");
+  succeeds("simulate " + experiment(2, "--set workload.model=lenet") + " --out other");
   const auto checkpoint = [this](const std::string& directory) {
     return line_.folder() / directory / "checkpoints/round_00000002.pt";
   };
@@ -379,9 +381,9 @@ TEST_F(ResumeRefuses, CheckpointsThatAreNone) {
   refuses("--resume first --set stop.rounds=4", "expected a complete checkpoint in it, found none");
 }
 
-/// The policies of all servers are restored, or nothing begins.
+/// If the policy of one server cannot be restored, no role starts.
 TEST_F(ResumeRefuses, PoliciesThatCannotBeRestored) {
-  plays("simulate " + experiment(4, "--set placement.servers=[server,node-4]") + " --out first");
+  succeeds("simulate " + experiment(4, "--set placement.servers=[server,node-4]") + " --out first");
   const std::string name = "first/checkpoints/round_00000004.server_1.state";
   const std::string whole = contents(name);
   const auto replace = [&](const std::string& old, const std::string& text) {
@@ -402,39 +404,39 @@ TEST_F(ResumeRefuses, PoliciesThatCannotBeRestored) {
   EXPECT_FALSE(std::filesystem::exists(line_.folder() / "second"));
 }
 
-/// As with a state that is half written.
-TEST_F(ResumeJobs, APolicyThatCannotBeRestoredLeadsToAnOlderCheckpoint) {
-  plays("simulate " + experiment(6) + " --out whole");
-  plays("simulate " + experiment(4) + " --out first");
+/// As with a truncated state file.
+TEST_F(ResumeJobs, APolicyThatCannotBeRestoredFallsBackToAnOlderCheckpoint) {
+  succeeds("simulate " + experiment(6) + " --out whole");
+  succeeds("simulate " + experiment(4) + " --out first");
   const std::string name = "first/checkpoints/round_00000004.server_0.state";
   std::string state = contents(name);
   state.replace(state.find("active=1111"), 11, "active=11x1");
   std::ofstream(line_.folder() / name, std::ios::binary) << state;
-  plays("simulate --resume first --out second --set stop.rounds=6");
+  succeeds("simulate --resume first --out second --set stop.rounds=6");
   expect_same_end("whole", "second", 2);
 }
 
-/// The events are there for audit only: a job continues from the states of its policies.
+/// Event logs are for audit only: a job resumes from the states of its policies.
 TEST_F(ResumeJobs, EventLogsAreNotNeeded) {
-  plays("simulate " + experiment(6) + " --out whole");
-  plays("simulate " + experiment(4) + " --out first");
+  succeeds("simulate " + experiment(6) + " --out whole");
+  succeeds("simulate " + experiment(4) + " --out first");
   ASSERT_TRUE(std::filesystem::remove(line_.folder() / "first/checkpoints/server_0.events"));
-  plays("simulate --resume first --out second --set stop.rounds=6");
+  succeeds("simulate --resume first --out second --set stop.rounds=6");
   expect_same_end("whole", "second", 4);
 }
 
-TEST_F(ResumeRefuses, ToReplaceWhatItReads) {
-  plays("simulate " + experiment(2) + " --out first");
+TEST_F(ResumeRefuses, OverwritingItsInput) {
+  succeeds("simulate " + experiment(2) + " --out first");
   for (const char* out : {"first", "./first/", "."})
     refuses(std::string("--resume first --set stop.rounds=4 --force --out ") + out,
-            "found one that holds it");
+            "found one that contains it");
   EXPECT_TRUE(std::filesystem::exists(line_.folder() / "first/checkpoints/round_00000002.pt"));
 }
 
-TEST_F(ResumeRefuses, AScheduleThatWouldBeAnother) {
-  plays("simulate " + experiment(4, "--set optimizer.schedule=cosine") + " --out first");
+TEST_F(ResumeRefuses, AChangedSchedule) {
+  succeeds("simulate " + experiment(4, "--set optimizer.schedule=cosine") + " --out first");
   refuses("--resume first --set stop.rounds=8", "optimizer.cosine_rounds is 0");
-  plays("simulate --resume first --resume-from 2 --out second");
+  succeeds("simulate --resume first --resume-from 2 --out second");
   expect_same_end("first", "second", 2);
 }
 

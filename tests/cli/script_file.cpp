@@ -1,4 +1,4 @@
-// Writes a small network as TorchScript to the path of its argument, for tests that do not know libtorch.
+// Writes a small TorchScript network to the given path, for tests that do not link libtorch.
 #include "tests/workloads/learner/script_modules.hpp"
 
 int main(int argc, char** argv) {

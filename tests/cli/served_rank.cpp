@@ -1,5 +1,5 @@
-// A rank that plays one job after the other (see rank_world.hpp), so that MPI starts and libtorch loads once.
-// Argument: the folder of the world.
+// A rank that runs one job after the other (see rank_world.hpp), so that MPI starts and libtorch loads only
+// once. Argument: the folder for the jobs.
 #include <mpi.h>
 #include <unistd.h>
 
@@ -7,12 +7,13 @@
 #include <string>
 #include <vector>
 
+#include "runtime/process/end_process.hpp"
 #include "runtime/rank/rank_main.hpp"
 #include "runtime/rank/rank_process.hpp"
 
 namespace {
 
-/// Plays the job whose command line stands in `job_words` in the folder, a word per line.
+/// Runs the job whose command line is in `job_words` in the folder, one word per line.
 void play(const std::string& folder) {
   if (chdir(folder.c_str()) != 0) tandem::end_job(MPI_COMM_WORLD, 70, "no folder " + folder);
   std::vector<std::string> words = {"tandem-rank"};
@@ -38,5 +39,5 @@ int main(int argc, char** argv) {
     if (rank == 0) std::ofstream(world + "/done") << "done" << std::endl;
   }
   MPI_Finalize();
-  return 0;
+  tandem::end_process(0);
 }

@@ -54,7 +54,7 @@ TEST(Simulate, ModelledMathTakesTheSameTimeAsRealMath) {
                    summary_figure(line, "modelled", "makespan_s"));
 }
 
-/// Workers of two racks over an all-reduce.
+/// Workers in two racks that use an all-reduce.
 std::string on_two_racks(const CommandLine& line, const std::string& workers) {
   return line.experiment() +
          " --set platform=" TANDEM_SOURCE_DIR
@@ -64,7 +64,7 @@ std::string on_two_racks(const CommandLine& line, const std::string& workers) {
 }
 const char* const in_turn = "node-1-1,node-2-1,node-1-2,node-2-2,node-1-3,node-2-3";
 
-TEST(Simulate, ARingTakesNoLongerWhenWorkersAreListedInTurn) {
+TEST(Simulate, ARingTakesNoLongerWhenWorkersOfTwoRacksAlternate) {
   CommandLine line;
   const auto makespan = [&](const std::string& workers, const std::string& more, const std::string& out) {
     const auto result = line.tandem("simulate " + on_two_racks(line, workers) + more + " --out " + out);
@@ -76,7 +76,7 @@ TEST(Simulate, ARingTakesNoLongerWhenWorkersAreListedInTurn) {
   EXPECT_GT(makespan(in_turn, " --set sync.order=rank", "rank"), 1.05 * good);
 }
 
-TEST(Simulate, TellsHowWorkersSum) {
+TEST(Simulate, ReportsTheCollective) {
   CommandLine line;
   const auto result =
       line.tandem("simulate " + on_two_racks(line, in_turn) + " --set sync.collective=auto --out out");
@@ -90,7 +90,7 @@ TEST(Simulate, TellsHowWorkersSum) {
   EXPECT_NE(result.output.find("all-reduce: " + summary), std::string::npos) << result.output;
 }
 
-TEST(Simulate, TellsWhereTimeWentAndWhenATargetWasReached) {
+TEST(Simulate, ReportsTimeSharesAndTimeToTarget) {
   CommandLine line;
   const std::string words =
       "simulate " + line.experiment("evaluate_every: 2\n") + " --set placement.evaluator=server";
@@ -108,7 +108,8 @@ TEST(Simulate, TellsWhereTimeWentAndWhenATargetWasReached) {
       << missed;
   EXPECT_EQ(missed.find("staleness"), std::string::npos) << missed;
   const std::string modelled = told(" --set target_accuracy=1 --set workload.math=modelled --out modelled");
-  EXPECT_NE(modelled.find("target accuracy 1: not evaluated (needs workload.math: real"), std::string::npos) << modelled;
+  EXPECT_NE(modelled.find("target accuracy 1: not evaluated (needs workload.math: real"), std::string::npos)
+      << modelled;
 }
 
 TEST(Simulate, TracesAreJson) {
@@ -117,8 +118,8 @@ TEST(Simulate, TracesAreJson) {
   EXPECT_FALSE(nlohmann::json::parse(contents(line.folder() / "out" / "trace.json")).empty());
 }
 
-/// What cached.yaml says of itself.
-TEST(Simulate, MinioSparesTheStorageThatLruWaitsFor) {
+/// What the comment in cached.yaml claims.
+TEST(Simulate, MinioReadsLessFromStorageThanLru) {
   CommandLine line;
   const auto throughput = [&](const std::string& cache) {
     const auto result =

@@ -1,4 +1,5 @@
-// `tandem study` as a user sees it: a small grid simulated end to end, its report, and what ends it early.
+// `tandem study` as a user sees it: a small grid simulated end to end, its report, and the ways in which it
+// ends early.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -64,7 +65,7 @@ TEST_F(Study, FiguresAreThoseOfTheSimulationAlone) {
   EXPECT_EQ(own.at("step_time_s"), alone.at("step_time_s").at("mean"));
 }
 
-TEST_F(Study, InParallelOrOneByOneIsTheSame) {
+TEST_F(Study, ParallelJobsGiveTheSameResults) {
   ASSERT_EQ(line_.tandem("study study.yaml --out one --jobs 1").exit_code, 0);
   ASSERT_EQ(line_.tandem("study study.yaml --out three --jobs 3").exit_code, 0);
   const json one = read(line_.folder() / "one" / "report.json");
@@ -89,8 +90,7 @@ TEST_F(Study, BadInputLeavesNothing) {
   line_.write("bad.yaml", "experiments: experiment.yaml\ngrid: {placement.worker_count: [2, 9]}\n");
   const auto many = line_.tandem("study bad.yaml --out out");
   EXPECT_EQ(many.exit_code, 2);
-  EXPECT_NE(many.output.find("expected at most 4, the number of workers"), std::string::npos)
-      << many.output;
+  EXPECT_NE(many.output.find("expected at most 4, the number of workers"), std::string::npos) << many.output;
   line_.write("worse.yaml", "experiments: experiment.yaml\nstudy: {kne: 0.5}\n");
   const auto unknown = line_.tandem("study worse.yaml --out out");
   EXPECT_EQ(unknown.exit_code, 2);
@@ -98,7 +98,7 @@ TEST_F(Study, BadInputLeavesNothing) {
   EXPECT_FALSE(std::filesystem::exists(line_.folder() / "out"));
 }
 
-TEST_F(Study, OneThatFailsIsToldBesideTheOthers) {
+TEST_F(Study, AFailedConfigurationIsReportedAmongTheOthers) {
   line_.write("half.yaml",
               "experiments: experiment.yaml\nvariants: [bsp]\nset: {workload.dataset_directory: /nowhere}\n"
               "grid: {workload.dataset: [synthetic, mnist]}\n");
@@ -110,7 +110,7 @@ TEST_F(Study, OneThatFailsIsToldBesideTheOthers) {
     EXPECT_EQ(own.at("failure") == "", own.at("name") == "synthetic/bsp") << own.at("name");
 }
 
-TEST_F(Study, AnInterruptedOneEndsWhatItStarted) {
+TEST_F(Study, AnInterruptedStudyEndsItsProcesses) {
   line_.write("long.yaml",
               "experiments: experiment.yaml\nset: {workload.math: modelled, stop.rounds: 2000000}\n"
               "grid: {placement.worker_count: [2, 4]}\n");

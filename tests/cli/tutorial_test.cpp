@@ -1,5 +1,4 @@
-// The tutorial (workloads/experiments/README.md): its files are written, and its commands run, as a reader
-// would.
+// The tutorial (workloads/experiments/README.md): writes its files and runs its commands, as a reader would.
 #include <gtest/gtest.h>
 
 #include <fstream>

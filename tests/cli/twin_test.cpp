@@ -1,4 +1,4 @@
-// Both worlds play the same job: real mpirun against the simulator.
+// The same job measured and simulated: real mpirun against the simulator.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -20,10 +20,10 @@ namespace {
 
 class Twins : public ::testing::TestWithParam<std::string> {
  protected:
-  /// Who starts the ranks.
+  /// How the ranks are started.
   enum class Start { by_tandem_run, once_for_many_tests };
 
-  /// Simulates and runs the same experiment; all that differs is the clock.
+  /// Simulates and runs the same experiment; only the clock differs.
   void play(const std::string& settings, Start start = Start::by_tandem_run) {
     const std::string words =
         line_.experiment("evaluate_every: 3\n") + " --decisions --operations " + settings;
@@ -31,14 +31,14 @@ class Twins : public ::testing::TestWithParam<std::string> {
     ASSERT_EQ(simulated.exit_code, 0) << simulated.output;
     const auto measured = start == Start::by_tandem_run
                               ? line_.tandem("run " + words + " --out measured")
-                              : run_in_shared_world(line_, words + " --out measured");
+                              : run_in_shared_world(line_, words + " --out measured", TANDEM_SERVED_RANK);
     ASSERT_EQ(measured.exit_code, 0) << measured.output;
     simulated_ = read_results((line_.folder() / "simulated").string());
     measured_ = read_results((line_.folder() / "measured").string());
     const int most = sync::catalog().find(measured_.info.experiment.sync.algorithm).make.most_workers;
     EXPECT_GE(measured_.info.roles.size(), most == 1 ? 2U : 4U) << "ranks";
   }
-  /// Every decision of a synchronisation policy, of workers and servers, in both worlds.
+  /// Replays every decision of a synchronisation policy, of workers and servers, of both results.
   void expect_all_replayed(const validation::Comparison& comparison) const {
     EXPECT_EQ(comparison.replay.state, validation::Gate::State::passed) << comparison.replay.detail;
     std::int64_t recorded = 0;
@@ -47,7 +47,7 @@ class Twins : public ::testing::TestWithParam<std::string> {
         recorded += record.side == "worker" || record.side == "server" ? 1 : 0;
     EXPECT_GT(recorded, 0);
     EXPECT_EQ(comparison.replay.checked, recorded);
-    // Each step begins with one, whatever the algorithm.
+    // Each step begins with one decision, whatever the algorithm.
     for (const Results* results : {&simulated_, &measured_})
       EXPECT_EQ(
           std::ranges::count_if(results->journal.decisions,
@@ -85,8 +85,7 @@ TEST_P(DeterministicTwins, SameOperationsDecisionsLossesAndAccuracies) {
     EXPECT_EQ(simulated_.summary.at(key), measured_.summary.at(key)) << key;
 }
 
-/// One more worker than its algorithm can have is refused, and rounds of hundreds of steps or seconds take
-/// long.
+/// Respects the algorithm's maximum number of workers, and shortens rounds of hundreds of steps or seconds.
 std::string settings_for(const Catalog<sync::Factory>::Entry& algorithm) {
   std::string settings = "--set sync.algorithm=" + algorithm.name;
   if (algorithm.make.most_workers == 1) settings += " --set placement.workers=[node-1]";
@@ -96,15 +95,15 @@ std::string settings_for(const Catalog<sync::Factory>::Entry& algorithm) {
   return settings;
 }
 
-/// Batch normalisation: running statistics are in what travels, or stay where they are.
+/// Batch normalisation: running statistics are exchanged with the model, or stay at each worker.
 std::string normalised(const std::string& settings) {
   return "--set workload.model=resnet32 --set workload.batch=2 --set workload.test_samples=4"
          " --set optimizer.learning_rate=0.001 --set sync.algorithm=" +
          settings;
 }
 
-/// Every algorithm over every route that it can use, and every all-reduce, among a number of workers that is
-/// no power of two.
+/// Every algorithm over every supported route, and every all-reduce, with a number of workers that is not a
+/// power of two.
 std::vector<std::string> deterministic() {
   std::vector<std::string> all = {"--set sync.algorithm=bsp --set placement.servers=[server,server]"};
   for (const std::string& sharding : sharding::catalog().names())
@@ -112,7 +111,7 @@ std::vector<std::string> deterministic() {
         "--set placement.workers=[node-1,node-2] --set placement.servers=[server,server] --set "
         "sync.sharding=" +
         sharding + (sharding == "split" ? " --set sync.sharding_options.large=1000" : ""));
-  // Shards without anything of a bucket, and several stretches of one, are compressed alike on both sides.
+  // Shards that hold no part of a bucket, or several stretches of one, are compressed alike by both sides.
   for (const char* compression : {"top-k", "power-sgd"})
     all.push_back(
         "--set sync.sharding=round-robin --set placement.servers=[server,server,server] --set "
@@ -154,7 +153,8 @@ std::vector<std::string> deterministic() {
         "local-sgd --set sync.options.h=2 --set placement.servers=[server,server]",
         "local-sgd --set sync.options.h=2 --set sync.over=all-reduce --set sync.average_statistics=false"})
     all.push_back(normalised(settings));
-  // Racks of three and two, listed in turn: what the network decides must reach both worlds.
+  // Racks of three and two hosts, listed alternately: simulated and real ranks must both use the order chosen
+  // from the network.
   const std::string racks =
       " --set sync.over=all-reduce --set platform=" TANDEM_SOURCE_DIR
       "/platforms/two_racks.xml --set placement.workers=[node-1-1,node-2-1,node-1-2,node-2-2,node-1-3]";
@@ -167,7 +167,7 @@ INSTANTIATE_TEST_SUITE_P(All, DeterministicTwins, ::testing::ValuesIn(determinis
 
 class NativeTwins : public Twins {};
 
-/// MPI adds in an order of its own, so that models part by rounding.
+/// MPI's order of additions differs, so the models differ by rounding errors.
 TEST_P(NativeTwins, SameOperationsAndDecisionsAndAlmostTheSameLosses) {
   play("--set sync.over=all-reduce --set sync.collective=native --set sync.algorithm=" + GetParam(),
        Start::once_for_many_tests);
@@ -201,7 +201,7 @@ TEST_F(Twins, CalibrationMeasuresNativeForTheSimulation) {
       " --set workload.math=modelled --set sync.over=all-reduce --set sync.collective=native ";
   const auto guessed = line_.tandem("simulate " + words + "--out guessed");
   ASSERT_EQ(guessed.exit_code, 0) << guessed.output;
-  EXPECT_NE(guessed.output.find("library all-reduce priced as the cheapest schedule"), std::string::npos)
+  EXPECT_NE(guessed.output.find("library all-reduce timed as the cheapest schedule"), std::string::npos)
       << guessed.output;
   const auto calibrated = line_.tandem("calibrate " + words + "--out profile.json");
   ASSERT_EQ(calibrated.exit_code, 0) << calibrated.output;
@@ -209,12 +209,12 @@ TEST_F(Twins, CalibrationMeasuresNativeForTheSimulation) {
   const auto priced = line_.tandem(
       "simulate " + words + "--set physics.network=profile --set physics.profile=profile.json --out priced");
   ASSERT_EQ(priced.exit_code, 0) << priced.output;
-  EXPECT_NE(priced.output.find("library all-reduce priced as calibrated"), std::string::npos) << priced.output;
+  EXPECT_NE(priced.output.find("library all-reduce timed as calibrated"), std::string::npos) << priced.output;
 }
 
 class TimingTwins : public Twins {};
 
-TEST_P(TimingTwins, RecordedEventsReplayToTheRecordedDecisions) {
+TEST_P(TimingTwins, ReplayedEventsGiveTheRecordedDecisions) {
   play(GetParam(), Start::once_for_many_tests);
   const auto comparison = validation::compare(simulated_, {measured_});
   expect_all_replayed(comparison);
@@ -236,8 +236,8 @@ std::vector<std::string> timing_driven() {
   all.emplace_back("--set sync.algorithm=esync --set sync.over=all-reduce --set sync.collective=native");
   all.emplace_back("--set sync.algorithm=lb-bsp --set optimizer.update_at=workers");
   all.push_back(normalised("ad-psgd --set sync.over=peers"));
-  // Native devices compute within the call, so that what a worker waits for meanwhile is over before it
-  // waits.
+  // Native devices compute within the call, so the messages that a worker needs meanwhile have arrived before
+  // it waits for them.
   for (const char* settings :
        {"esync --set sync.over=server", "esync --set sync.over=all-reduce", "ad-psgd --set sync.over=peers"})
     all.push_back(std::string("--set run.devices=native --set sync.algorithm=") + settings);
@@ -245,7 +245,7 @@ std::vector<std::string> timing_driven() {
 }
 INSTANTIATE_TEST_SUITE_P(All, TimingTwins, ::testing::ValuesIn(timing_driven()));
 
-/// Among four ranks or more, the evaluator's included; only one that cannot have so many has fewer.
+/// With at least four ranks including the evaluator, unless the algorithm does not allow that many.
 TEST(TwinsOfTheCatalogue, PlayEveryAlgorithmOverEveryRoute) {
   for (const auto& algorithm : sync::catalog().entries()) {
     EXPECT_FALSE(algorithm.make.routes.empty()) << algorithm.name;
@@ -273,8 +273,8 @@ TEST_F(Twins, CachesServeTheSameSamples) {
   EXPECT_GT(hits(measured_).second, 0);
 }
 
-/// An emulated device is never early, so that slow steps are slow in both worlds; the others are not.
-TEST_F(Twins, TheSameStepsAreSlow) {
+/// An emulated device never finishes early, so slow steps are slow in both results; the other steps are not.
+TEST_F(Twins, TheSameStepsAreSlowed) {
   play("--set workload.batch=50 --set run.slowdown_probability=0.3 --set run.slowdown_factor=100");
   const auto forward_s = [](const Results& results) {
     std::map<std::pair<Rank, int>, double> by_step;
@@ -301,15 +301,15 @@ TEST_F(Twins, TheSameStepsAreSlow) {
   EXPECT_LT(sum, 0.8 * all_slow);
 }
 
-TEST_F(Twins, TimeBeginsWhenALearnerIsReady) {
+TEST_F(Twins, TimeStartsWhenTheLearnerIsReady) {
   play("");
   for (const auto& step : measured_.journal.steps) {
     if (step.step > 0) continue;
-    EXPECT_LT(step.start.count(), 0.5) << "libtorch alone takes longer than that to load";
+    EXPECT_LT(step.start.count(), 0.5) << "loading libtorch alone takes longer than that";
   }
 }
 
-TEST_F(Twins, ResultsThatDoNotBelongTogetherAreNotCompared) {
+TEST_F(Twins, ResultsOfDifferentJobsAreNotCompared) {
   play("");
   ASSERT_EQ(line_
                 .tandem("simulate " + line_.experiment("evaluate_every: 3\n") +
@@ -321,7 +321,7 @@ TEST_F(Twins, ResultsThatDoNotBelongTogetherAreNotCompared) {
   EXPECT_NE(result.output.find("batch"), std::string::npos) << result.output;
 }
 
-TEST_F(Twins, AKilledRankIsNamedAndNothingIsLeft) {
+TEST_F(Twins, AKilledRankIsNamedAndAllProcessesEnd) {
   const auto result =
       line_.tandem_ended_early("run " + line_.experiment() + " --set stop.rounds=100000 --out out",
                                {.processes = list_processes("tandem-rank"),
@@ -332,7 +332,7 @@ TEST_F(Twins, AKilledRankIsNamedAndNothingIsLeft) {
   EXPECT_TRUE(std::filesystem::exists(line_.folder() / "out" / "INCOMPLETE"));
 }
 
-TEST_F(Twins, BadInputThatOnlyARankFindsLeavesNothing) {
+TEST_F(Twins, BadInputFoundOnlyByARankLeavesNoOutput) {
   line_.write("model.pt", "not a checkpoint");
   const auto result =
       line_.tandem("run " + line_.experiment() + " --set workload.initial=model.pt --out out");
@@ -342,8 +342,8 @@ TEST_F(Twins, BadInputThatOnlyARankFindsLeavesNothing) {
   EXPECT_FALSE(std::filesystem::exists(line_.folder() / "out"));
 }
 
-/// As where a machine has kept an older file: another seed begins with another model.
-TEST_F(Twins, RanksThatHaveDifferentJobsDoNotStart) {
+/// As if one machine still had an older file: another seed gives another initial model.
+TEST_F(Twins, RanksWithDifferentJobsDoNotStart) {
   line_.write("wrapper",
               "program=$1 document=$2; shift 2\n"
               "[ \"$OMPI_COMM_WORLD_RANK\" = 2 ] && document=other.json\n"
@@ -360,7 +360,7 @@ TEST_F(Twins, RanksThatHaveDifferentJobsDoNotStart) {
   EXPECT_FALSE(std::filesystem::exists(line_.folder() / "out" / "summary.json"));
 }
 
-TEST_F(Twins, AnInterruptedValidationEndsWhatItStarted) {
+TEST_F(Twins, AnInterruptedValidationEndsItsProcesses) {
   const auto result = line_.tandem_ended_early(
       "validate " + line_.experiment() + " --set stop.rounds=2000 --set workload.math=modelled --out out",
       {.processes = list_processes("tandem|tandem-rank"),
@@ -368,7 +368,7 @@ TEST_F(Twins, AnInterruptedValidationEndsWhatItStarted) {
   EXPECT_EQ(result.exit_code, 143) << result.output;
 }
 
-TEST_F(Twins, DeviceMessagesGoAsRequestedOrFail) {
+TEST_F(Twins, DeviceMessagesUseTheRequestedTransportOrFail) {
   const std::string words =
       "run " + line_.experiment("run: {devices: native}\n") + " --set run.device_messages=";
   const auto staged = line_.tandem(words + "staged --out staged");

@@ -1,5 +1,5 @@
-// `tandem simulate --fidelity smpi` as a user sees it: the same operations as the simulator's, and on a plain
-// star the same time.
+// `tandem simulate --fidelity smpi` as a user sees it: the same operations as the simulator, and on a plain
+// star the same times.
 #include <gtest/gtest.h>
 
 #include <fstream>
@@ -57,8 +57,8 @@ INSTANTIATE_TEST_SUITE_P(Algorithms, Witness,
                                            "--set sync.over=all-reduce --set placement.servers=[] --set "
                                            "sync.collective=halving-doubling"));
 
-/// SMPI has an algorithm of its own behind MPI_Iallreduce: the operations are the same, times need not be.
-TEST(WitnessCommand, CarriesTheNativeAllReduce) {
+/// SMPI implements MPI_Iallreduce with its own algorithm: the operations are the same, the times may differ.
+TEST(WitnessCommand, SupportsTheNativeAllReduce) {
   CommandLine line;
   const std::string words = "simulate " + line.experiment() +
                             " --set workload.math=modelled --set sync.over=all-reduce --set "

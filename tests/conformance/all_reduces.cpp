@@ -1,4 +1,4 @@
-// Conformance of the world's own all-reduce: sums, sizes, groups, several under way, and work meanwhile.
+// Conformance of the native all-reduce: sums, sizes, groups, several in flight, and concurrent work.
 #include <algorithm>
 #include <cstring>
 
@@ -17,7 +17,7 @@ Slice slice_of(Vector& vector) {
           reinterpret_cast<std::byte*>(vector.data())};
 }
 
-/// Small integers: their sums are exact in any order, and tell who is missing.
+/// Small integers: their sums are exact in any order, and show which rank is missing.
 float element_of(Rank rank, int key, std::size_t at) {
   return static_cast<float>((1 << rank) *
                             (1 + static_cast<int>((at * 7 + static_cast<std::size_t>(key)) % 13)));
@@ -54,8 +54,8 @@ void all_reduces_sum_vectors_of_any_size(Context& context) {
   }
 }
 
-/// Their ends may come in any order, and the ranks ask for them in different ones.
-void several_all_reduces_are_under_way(Context& context) {
+/// They may complete in any order, and the ranks wait for them in different orders.
+void several_all_reduces_are_in_flight(Context& context) {
   const std::vector<Rank> all = {0, 1, 2};
   constexpr std::size_t count = 5;
   std::vector<Vector> vectors;
@@ -76,12 +76,12 @@ void several_all_reduces_are_under_way(Context& context) {
     expect_sum(context, "vector " + std::to_string(i), all, static_cast<int>(i), vectors[i]);
 }
 
-/// Whoever is early does other things meanwhile; a message that the late one waits for must get through.
+/// The early rank does other work meanwhile; a message that the late rank waits for must still be delivered.
 void an_all_reduce_waits_for_its_last_member(Context& context) {
   const std::vector<Rank> all = {0, 1};
   Vector vector = vector_of(context.rank(), 1, 5000);
   Buffer bytes = pattern(7, 100000);
-  // Making the first one over these members may wait for all of them.
+  // The first all-reduce over a list of members may wait for all of them.
   Vector first(1, 1.0F);
   Pending known = context.all_reduce(all, plain, slice_of(first));
   context.wait(known);
@@ -99,7 +99,7 @@ void an_all_reduce_waits_for_its_last_member(Context& context) {
   expect_sum(context, "sum", all, 1, vector);
 }
 
-/// Groups that share members, disjoint ones at once, lists in any order, and one alone.
+/// Overlapping groups, disjoint groups concurrently, member lists in any order, and a single rank.
 void all_reduces_among_groups(Context& context) {
   const std::vector<std::vector<Rank>> groups = {{0, 2}, {1, 3}, {3, 0, 1}, {2},
                                                  {1, 2}, {0, 3}, {2, 0},    {0, 2}};
@@ -113,8 +113,8 @@ void all_reduces_among_groups(Context& context) {
     }
 }
 
-/// Modelled mathematics: a size and no memory.
-void all_reduces_without_memory_end(Context& context) {
+/// Modelled mathematics: a size without memory.
+void all_reduces_without_memory_complete(Context& context) {
   const std::vector<Rank> all = {0, 1, 2};
   std::vector<Pending> sums;
   for (const std::int64_t size : {4L, 400000L, 0L})
@@ -127,10 +127,10 @@ void all_reduces_without_memory_end(Context& context) {
 
 std::vector<Scenario> all_reduce_scenarios() {
   return {{"all_reduces_sum_vectors_of_any_size", 4, all_reduces_sum_vectors_of_any_size},
-          {"several_all_reduces_are_under_way", 3, several_all_reduces_are_under_way},
+          {"several_all_reduces_are_in_flight", 3, several_all_reduces_are_in_flight},
           {"an_all_reduce_waits_for_its_last_member", 2, an_all_reduce_waits_for_its_last_member},
           {"all_reduces_among_groups", 4, all_reduces_among_groups},
-          {"all_reduces_without_memory_end", 3, all_reduces_without_memory_end}};
+          {"all_reduces_without_memory_complete", 3, all_reduces_without_memory_complete}};
 }
 
 }  // namespace tandem::conformance

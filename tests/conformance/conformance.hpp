@@ -1,5 +1,6 @@
 // What every Context must do, as programs that run on any of them: each scenario is a body for a fixed number
-// of ranks, checks values and never durations, and knows neither world nor test framework.
+// of ranks, checks values and never durations, and depends on neither an implementation of Context nor a test
+// framework.
 #pragma once
 
 #include <functional>
@@ -16,7 +17,7 @@ struct Scenario {
   const char* name;
   int ranks;
   std::function<void(Context&)> body;
-  /// Withdraws messages or lets a rank leave, which a context under SMPI cannot.
+  /// Cancels messages or lets a rank leave, which the context under SMPI does not support.
   bool withdraws = false;
 
   friend std::ostream& operator<<(std::ostream& out, const Scenario& scenario) {

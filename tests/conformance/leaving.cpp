@@ -1,4 +1,4 @@
-// Conformance of operations that are withdrawn, and of ranks that leave.
+// Conformance of cancelled operations, and of ranks that leave.
 #include <algorithm>
 
 #include "tests/conformance/support.hpp"
@@ -9,7 +9,7 @@ namespace {
 constexpr Channel plain{61, false};
 constexpr Channel other{62, false};
 constexpr Channel noted{63, true};
-/// More than any transport takes off a sender's hands before a receive is posted.
+/// Larger than what any transport buffers before a receive is posted.
 constexpr std::size_t large = 9UL << 20;
 
 std::string text_of(Outcome outcome) {
@@ -43,7 +43,7 @@ void a_cancelled_receive_leaves_its_message(Context& context) {
   }
 }
 
-/// Of several receives the first, the last, or one between; messages meet the others in their order.
+/// Cancels the first, the last or a middle one of several receives; messages match the others in order.
 void other_receives_take_what_a_cancelled_one_leaves(Context& context) {
   constexpr std::size_t count = 4;
   for (const Channel channel : {plain, noted})
@@ -85,7 +85,7 @@ void a_cancelled_sleep_ends_at_once(Context& context) {
   pause(context, 0.001);
 }
 
-void what_is_over_cannot_be_cancelled(Context& context) {
+void completed_operations_cannot_be_cancelled(Context& context) {
   Pending sleep = context.sleep(Seconds(0));
   context.cancel(sleep);
   expect_equal(context, "outcome of a sleep", "done", outcome_of(context, sleep));
@@ -111,7 +111,7 @@ void what_is_over_cannot_be_cancelled(Context& context) {
   send_now(context, 0, other, {});
 }
 
-/// Before its message sets out, and on its way.
+/// Cancelled before the transfer starts, and during it.
 void a_cancelled_send_never_arrives(Context& context) {
   for (const Channel channel : {plain, noted})
     for (const double after_s : {0.0, 0.0001}) {
@@ -137,9 +137,9 @@ void a_cancelled_send_never_arrives(Context& context) {
     }
 }
 
-/// Where a receive meets the message before its sender's wish comes, the message arrives, and the sender
-/// knows.
-void a_cancelled_send_arrives_whole_or_not_at_all(Context& context) {
+/// If the message matches a receive before the cancellation takes effect, it arrives, and the sender is
+/// notified.
+void a_cancelled_send_arrives_completely_or_not_at_all(Context& context) {
   for (const double wait_s : {0.0, 0.1}) {
     if (context.rank() == 0) {
       Buffer first = pattern(1, 400), second = pattern(2, large), third = pattern(3, 600);
@@ -209,7 +209,7 @@ void a_rank_announces_its_departure(Context& context) {
     expect_equal(context, "number of the note", std::int64_t{5}, number_of(completion.note));
     expect_pattern(context, "message of before, received afterwards", 1, bytes, bytes.size());
   }
-  // Those who stay go on.
+  // The remaining ranks continue.
   const Rank peer = 3 - context.rank();
   Buffer out = pattern(static_cast<std::uint32_t>(context.rank()), 5000), in(5000);
   Pending receive = context.receive(peer, plain, slice_of(in));
@@ -225,11 +225,13 @@ std::vector<Scenario> leaving_scenarios() {
       {"a_cancelled_receive_leaves_its_message", 2, a_cancelled_receive_leaves_its_message},
       {"other_receives_take_what_a_cancelled_one_leaves", 2, other_receives_take_what_a_cancelled_one_leaves},
       {"a_cancelled_send_never_arrives", 2, a_cancelled_send_never_arrives},
-      {"a_cancelled_send_arrives_whole_or_not_at_all", 2, a_cancelled_send_arrives_whole_or_not_at_all},
+      {"a_cancelled_send_arrives_completely_or_not_at_all", 2,
+       a_cancelled_send_arrives_completely_or_not_at_all},
       {"a_rank_announces_its_departure", 3, a_rank_announces_its_departure}};
   for (Scenario& scenario : scenarios) scenario.withdraws = true;
   scenarios.push_back({"a_cancelled_sleep_ends_at_once", 1, a_cancelled_sleep_ends_at_once});
-  scenarios.push_back({"what_is_over_cannot_be_cancelled", 2, what_is_over_cannot_be_cancelled});
+  scenarios.push_back(
+      {"completed_operations_cannot_be_cancelled", 2, completed_operations_cannot_be_cancelled});
   return scenarios;
 }
 

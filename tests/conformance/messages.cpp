@@ -10,7 +10,7 @@ constexpr Channel plain{1, false};
 constexpr Channel other{2, false};
 constexpr Channel noted{3, true};
 
-void message_brings_its_bytes(Context& context) {
+void messages_deliver_their_bytes(Context& context) {
   for (const std::size_t size : {1UL, 7UL, 4096UL, 65536UL, 65537UL, 1000003UL}) {
     const auto key = static_cast<std::uint32_t>(size);
     if (context.rank() == 0) {
@@ -57,7 +57,7 @@ void channels_are_independent(Context& context) {
   expect_pattern(context, "first channel", 1, bytes, 64);
 }
 
-void senders_are_told_apart(Context& context) {
+void senders_are_distinguished(Context& context) {
   if (context.rank() != 0) {
     Buffer bytes = pattern(static_cast<std::uint32_t>(context.rank()), 100);
     send_now(context, 0, plain, slice_of(bytes));
@@ -75,8 +75,8 @@ void expect_note(const Context& context, int i, const Note& found) {
   expect_equal(context, "number of the note", std::int64_t{i}, number_of(found));
 }
 
-/// With payload, without, and larger than any eager limit; posted before and after arrival.
-void notes_ride_on_messages(Context& context) {
+/// With payload, without, and above any eager limit; receives posted before and after arrival.
+void notes_travel_with_messages(Context& context) {
   const std::size_t sizes[] = {0, 32, 200000, 0, 5};
   for (int i = 0; i < 5; ++i) {
     const std::size_t size = sizes[i];
@@ -95,8 +95,8 @@ void notes_ride_on_messages(Context& context) {
   }
 }
 
-/// A note that never left must not be seen: the channel does not carry any.
-void channels_without_notes_bring_none(Context& context) {
+/// A receiver must not see a note that was never sent: the channel does not carry notes.
+void channels_without_notes_deliver_none(Context& context) {
   Buffer bytes(16);
   if (context.rank() == 0) {
     send_now(context, 1, plain, slice_of(bytes), numbered_note(3));
@@ -127,7 +127,8 @@ void unexpected_messages_wait_in_order(Context& context) {
   }
 }
 
-/// Once its own wait returned, the sender may write over what it sent, whether or not it was received.
+/// After its wait has returned, the sender may overwrite the sent memory, whether or not the message was
+/// received.
 void sent_memory_may_be_reused(Context& context) {
   constexpr std::uint32_t count = 4;
   if (context.rank() == 0) {
@@ -160,7 +161,7 @@ void empty_messages_arrive(Context& context) {
   }
 }
 
-/// Modelled mathematics: a size and no memory, on either side.
+/// Modelled mathematics: a size without memory, on either side.
 void messages_without_memory_arrive(Context& context) {
   const Slice slice{Bytes(300000), nullptr};
   if (context.rank() == 0) {
@@ -210,12 +211,12 @@ void a_rank_may_send_to_itself(Context& context) {
 }  // namespace
 
 std::vector<Scenario> message_scenarios() {
-  return {{"message_brings_its_bytes", 2, message_brings_its_bytes},
+  return {{"messages_deliver_their_bytes", 2, messages_deliver_their_bytes},
           {"messages_of_a_channel_keep_their_order", 2, messages_of_a_channel_keep_their_order},
           {"channels_are_independent", 2, channels_are_independent},
-          {"senders_are_told_apart", 3, senders_are_told_apart},
-          {"notes_ride_on_messages", 2, notes_ride_on_messages},
-          {"channels_without_notes_bring_none", 2, channels_without_notes_bring_none},
+          {"senders_are_distinguished", 3, senders_are_distinguished},
+          {"notes_travel_with_messages", 2, notes_travel_with_messages},
+          {"channels_without_notes_deliver_none", 2, channels_without_notes_deliver_none},
           {"unexpected_messages_wait_in_order", 2, unexpected_messages_wait_in_order},
           {"sent_memory_may_be_reused", 2, sent_memory_may_be_reused},
           {"empty_messages_arrive", 2, empty_messages_arrive},

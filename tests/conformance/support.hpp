@@ -1,4 +1,4 @@
-// Helpers of the conformance scenarios: checks that throw, and patterns that tell one message from another.
+// Helpers of the conformance scenarios: checks that throw, and byte patterns that identify a message.
 #pragma once
 
 #include <cstddef>

@@ -11,7 +11,7 @@ namespace {
 constexpr Channel plain{31, false};
 constexpr Channel noted{32, true};
 
-/// Far beyond any eager limit: whoever waits for its send first must not block the other.
+/// Far above any eager limit: a rank that waits for its send first must not block the other.
 void large_messages_cross(Context& context) {
   constexpr std::size_t size = 4UL << 20;
   const Rank peer = 1 - context.rank();
@@ -26,7 +26,7 @@ void large_messages_cross(Context& context) {
   }
 }
 
-/// Each of four ranks sends to all others at once.
+/// Each of four ranks sends to all others concurrently.
 void everyone_sends_to_everyone(Context& context) {
   constexpr std::size_t size = 200000;
   const int world = context.world_size();
@@ -47,7 +47,7 @@ void everyone_sends_to_everyone(Context& context) {
                    in[static_cast<std::size_t>(peer)], size);
 }
 
-/// A server with one posted receive for each client, posted again after each message.
+/// A server keeps one posted receive per client, and posts it again after each message.
 void many_send_to_one(Context& context) {
   constexpr int each = 40;
   const int clients = context.world_size() - 1;
@@ -76,7 +76,7 @@ void many_send_to_one(Context& context) {
   }
 }
 
-/// Many receives of one channel match messages in the order in which they were posted.
+/// Several receives of one channel match messages in the order in which they were posted.
 void posted_receives_match_in_order(Context& context) {
   constexpr std::uint32_t count = 200;
   std::vector<Buffer> buffers;
@@ -98,7 +98,7 @@ void posted_receives_match_in_order(Context& context) {
 }
 
 /// The textbook ring on integers: 2(n-1) rounds of one piece each.
-void a_ring_adds_up(Context& context) {
+void a_ring_all_reduce_sums(Context& context) {
   constexpr std::size_t piece = 1000;
   const auto n = static_cast<std::size_t>(context.world_size());
   const auto self = static_cast<std::size_t>(context.rank());
@@ -129,7 +129,7 @@ struct PlannedMessage {
   std::size_t size;
 };
 
-/// The same list on every rank, since it depends on the seed alone.
+/// The same list on every rank, since it depends only on the seed.
 std::vector<PlannedMessage> plan_messages(std::uint32_t seed, int world) {
   std::mt19937 random(seed);
   const auto below = [&random](unsigned bound) { return static_cast<int>(random() % bound); };
@@ -180,8 +180,8 @@ void random_programs_deliver(Context& context) {
   for (std::uint32_t seed = 1; seed <= 5; ++seed) run_random_program(context, seed);
 }
 
-/// Many operations one after the other, as a training job has them.
-void a_long_dialogue_goes_on(Context& context) {
+/// Many operations in sequence, as in a training job.
+void many_round_trips_complete(Context& context) {
   const Rank peer = 1 - context.rank();
   std::int64_t value = 0;
   const Slice slice{Bytes(sizeof(value)), reinterpret_cast<std::byte*>(&value)};
@@ -206,9 +206,9 @@ std::vector<Scenario> traffic_scenarios() {
           {"everyone_sends_to_everyone", 4, everyone_sends_to_everyone},
           {"many_send_to_one", 5, many_send_to_one},
           {"posted_receives_match_in_order", 2, posted_receives_match_in_order},
-          {"a_ring_adds_up", 4, a_ring_adds_up},
+          {"a_ring_all_reduce_sums", 4, a_ring_all_reduce_sums},
           {"random_programs_deliver", 4, random_programs_deliver},
-          {"a_long_dialogue_goes_on", 2, a_long_dialogue_goes_on}};
+          {"many_round_trips_complete", 2, many_round_trips_complete}};
 }
 
 }  // namespace tandem::conformance

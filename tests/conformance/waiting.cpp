@@ -18,7 +18,8 @@ void wait_empties_its_operation(Context& context) {
   expect(context, "a waited operation is empty", pending.empty());
 }
 
-/// Two operations that are done when wait_any is called: the lowest index is first, whatever started first.
+/// Two operations have completed when wait_any is called: it returns the lowest index, whichever started
+/// first.
 void ties_resolve_to_the_lowest_index(Context& context) {
   std::array<Pending, 3> pendings;
   pendings[2] = context.sleep(Seconds(0));
@@ -31,7 +32,7 @@ void ties_resolve_to_the_lowest_index(Context& context) {
   }
 }
 
-void is_done_tells_and_takes_nothing(Context& context) {
+void is_done_does_not_complete_the_operation(Context& context) {
   if (context.rank() == 0) {
     receive_now(context, 1, plain, {});
     send_now(context, 1, noted, {}, numbered_note(5));
@@ -55,7 +56,7 @@ void wait_any_skips_empty_entries(Context& context) {
   for (const Pending& pending : pendings) expect(context, "empty", pending.empty());
 }
 
-void earlier_ends_are_seen_first(Context& context) {
+void earlier_completions_are_seen_first(Context& context) {
   std::array<Pending, 3> pendings;
   pendings[0] = context.sleep(Seconds(0.12));
   pendings[1] = context.sleep(Seconds(0.01));
@@ -156,7 +157,7 @@ void several_computes_may_be_pending(Context& context) {
   for (const int times : runs) expect_equal(context, "runs", 1, times);
 }
 
-void time_goes_on(Context& context) {
+void time_advances(Context& context) {
   double last = context.now().count();
   expect(context, "time is not negative", last >= 0);
   for (const double duration : {0.0, 0.003, 0.02}) {
@@ -214,16 +215,16 @@ std::vector<Scenario> waiting_scenarios() {
   return {{"ranks_are_numbered", 3, ranks_are_numbered},
           {"wait_empties_its_operation", 1, wait_empties_its_operation},
           {"ties_resolve_to_the_lowest_index", 1, ties_resolve_to_the_lowest_index},
-          {"is_done_tells_and_takes_nothing", 2, is_done_tells_and_takes_nothing},
+          {"is_done_does_not_complete_the_operation", 2, is_done_does_not_complete_the_operation},
           {"wait_any_skips_empty_entries", 1, wait_any_skips_empty_entries},
-          {"earlier_ends_are_seen_first", 1, earlier_ends_are_seen_first},
+          {"earlier_completions_are_seen_first", 1, earlier_completions_are_seen_first},
           {"a_message_ends_wait_any_before_a_long_sleep", 2, a_message_ends_wait_any_before_a_long_sleep},
           {"a_sleep_ends_wait_any_before_a_late_message", 2, a_sleep_ends_wait_any_before_a_late_message},
           {"wait_any_takes_all_kinds", 2, wait_any_takes_all_kinds},
           {"operations_may_be_waited_in_any_order", 2, operations_may_be_waited_in_any_order},
           {"a_kernel_runs_once", 1, a_kernel_runs_once},
           {"several_computes_may_be_pending", 1, several_computes_may_be_pending},
-          {"time_goes_on", 1, time_goes_on},
+          {"time_advances", 1, time_advances},
           {"disks_move_data_once", 1, disks_move_data_once}};
 }
 

@@ -1,8 +1,8 @@
-// Runs mutated inputs without libFuzzer: each batch in a child process, which a crash, a hang or too much
-// memory ends and which then starts again after that input. The same seed gives the same inputs.
+// Runs mutated inputs without libFuzzer: each batch runs in a child process. If a crash, a hang or too much
+// memory ends the child, another child continues after that input. The same seed gives the same inputs.
 //
 //   fuzz_driver --corpus DIR [--kind KIND]... [--inputs N] [--seed S] [--findings DIR]
-//   fuzz_driver --kind KIND --input FILE       reads one file, for example a finding, and prints its end
+//   fuzz_driver --kind KIND --input FILE       reads one file, for example a finding, and prints the result
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -37,7 +37,7 @@ constexpr bool sanitised = true;
 constexpr bool sanitised = false;
 #endif
 
-// Of one input. A machine under load takes longer by the clock than on the processor.
+// Limits per input. On a loaded machine wall-clock time exceeds CPU time.
 constexpr int most_cpu_s = sanitised ? 15 : 5;
 constexpr int most_wall_s = 60;
 constexpr std::size_t most_memory = std::size_t{1} << 30;
@@ -53,7 +53,7 @@ struct Settings {
   std::uint64_t seed = 1;
 };
 
-/// What the child tells while it runs: it survives the child.
+/// Progress of the child in shared memory: it outlives the child.
 struct Progress {
   std::uint64_t index;
   std::uint64_t accepted;
@@ -106,7 +106,7 @@ void check_memory(long before_kib) {
   std::abort();
 }
 
-/// Fuzzes one kind.
+/// Fuzzes one kind of input.
 class Run {
  public:
   Run(const Settings& settings, const Kind& kind, fs::path scratch)
@@ -149,7 +149,7 @@ class Run {
   }
 
  private:
-  /// The corpus comes first, as it is.
+  /// The corpus itself comes first, unchanged.
   std::string input_of(std::uint64_t index) const {
     if (index < corpus_.size()) return corpus_[index];
     Rng random = Rng::stream(settings_.seed + index, kind_.name);
@@ -165,7 +165,7 @@ class Run {
     int status = 0;
     while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
     }
-    // A reader may have had a child of its own.
+    // A reader may have started a child.
     kill(-child, SIGKILL);
     return status;
   }
@@ -178,7 +178,7 @@ class Run {
     const int log = open((scratch_ / "log").c_str(), O_CREAT | O_TRUNC | O_WRONLY | O_APPEND, 0600);
     dup2(log, STDOUT_FILENO);
     dup2(log, STDERR_FILENO);
-    // What the first input loads (libraries, catalogues) is not its own.
+    // Resources loaded by the first input (libraries, catalogues) do not count towards its limits.
     begin_input(begin);
     set_timers(10 * most_cpu_s, 3 * most_wall_s);
     read_or_abort(kind_, input_of(begin), folder);

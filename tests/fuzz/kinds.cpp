@@ -34,7 +34,7 @@ std::string put(const std::string& folder, const std::string& name, const std::s
   return path;
 }
 
-/// A file that only has to be there.
+/// Writes a file unless it exists.
 void put_once(const std::string& folder, const std::string& name, const std::string& bytes) {
   if (!std::ifstream(folder + '/' + name)) put(folder, name, bytes);
 }
@@ -63,7 +63,7 @@ void expect_same(const std::string& found, const std::string& expected) {
   if (found != expected) throw std::logic_error("round trip: expected " + expected + ", found " + found);
 }
 
-/// What is accepted must survive its own text forms and a placement.
+/// An accepted experiment must survive writing, reading back, and placement.
 void use_experiment(Experiment experiment, const std::string& folder) {
   const std::string document = to_json(experiment).dump();
   expect_same(to_json(experiment_from_json(nlohmann::json::parse(document))).dump(), document);
@@ -77,7 +77,7 @@ void read_experiment(const std::string& input, const std::string& folder) {
   use_experiment(load_experiment(put(folder, "input.yaml", input)), folder);
 }
 
-/// Lines of KEY=VALUE, as --set takes them.
+/// Lines of KEY=VALUE, as for --set.
 void read_settings(const std::string& input, const std::string& folder) {
   put_once(folder, "platform.xml", "");
   put_once(folder, "base.yaml",
@@ -91,7 +91,7 @@ void read_settings(const std::string& input, const std::string& folder) {
   use_experiment(load_experiment(folder + "/base.yaml", overrides), folder);
 }
 
-/// Suites and studies name experiments of their folder.
+/// Suites and studies refer to experiments in their folder.
 void read_suite(const std::string& input, const std::string& folder) {
   put_once(folder, "platform.xml", "");
   put_once(folder, "lab.yaml",
@@ -126,7 +126,7 @@ void read_job(const std::string& input, const std::string& folder) {
   try {
     job_from_document(nlohmann::json::parse(input), folder);
   } catch (const nlohmann::json::exception& error) {
-    throw ConfigError(std::string("not a job document: ") + error.what());  // As the rank program has it.
+    throw ConfigError(std::string("not a job document: ") + error.what());  // like the rank program
   }
 }
 
@@ -142,7 +142,8 @@ void read_state(const std::string& input, const std::string& folder) {
   state.floats("velocity", values);
 }
 
-/// "ALGORITHM\nSTATE": the state of a server, or of a worker where there are no servers.
+/// "ALGORITHM
+/// STATE": the state of a server, or of a worker if the algorithm has no servers.
 void read_policy_state(const std::string& input, const std::string&) {
   const auto end = std::min(input.find('\n'), input.size());
   const auto& entry = sync::catalog().find(input.substr(0, end));
@@ -174,14 +175,14 @@ void read_policy_event(const std::string& input, const std::string&) {
   }
 }
 
-/// A small data set of that shape.
+/// A small data set of the given shape.
 DatasetInfo images(int channels, int side) {
   return {.name = "images", .channels = channels, .height = side, .width = side, .classes = 10};
 }
 
 void read_part(PartFiles& part) { part.read(std::min<std::int64_t>(part.samples(), 1000)); }
 
-/// The input is the file of images; that of the labels has as many as a test file of the corpus.
+/// The input is the file of images; the file of labels has as many labels as a corpus file has images.
 void read_idx_images(const std::string& input, const std::string& folder) {
   put_once(folder, "labels", std::string("\0\0\x08\x01\0\0\0\x03\x01\x02\x03", 11));
   read_part(*open_idx_part(images(1, 4), folder + "/labels", put(folder, "input", input)));

@@ -10,7 +10,7 @@
 namespace tandem::fuzz {
 namespace {
 
-// What readers of numbers, YAML, JSON, XML and CSV stumble over.
+// Tokens that often break readers of numbers, YAML, JSON, XML and CSV.
 constexpr std::array<std::string_view, 64> words = {"0",
                                                     "-1",
                                                     "1",
@@ -83,7 +83,7 @@ struct Range {
   std::size_t size;
 };
 
-/// A stretch of a text of up to `longest` bytes, mostly a short one.
+/// A random stretch of a text, up to `longest` bytes and usually short.
 Range some_range(std::size_t size, Rng& random, std::size_t longest = 256) {
   if (size == 0) return {0, 0};
   const std::size_t begin = random.below(size);
@@ -141,7 +141,7 @@ void splice(std::string& text, const std::string& other, Rng& random) {
   text.replace(to.begin, random.below(2) == 0 ? 0 : to.size, other, from.begin, from.size);
 }
 
-/// Begins of lines, and the end.
+/// Starts of lines, and the end of the text.
 std::vector<std::size_t> line_starts(const std::string& text) {
   std::vector<std::size_t> starts = {0};
   for (std::size_t i = 0; i + 1 < text.size(); ++i)
@@ -195,7 +195,7 @@ void change_word(std::string& text, const std::string& other, Rng& random) {
   }
 }
 
-/// A pair of brackets around what is there, many times.
+/// Encloses the text in many pairs of brackets.
 void nest(std::string& text, Rng& random) {
   constexpr std::array<std::string_view, 4> openings = {"[", "{a: ", "- ", "<zone>"};
   const std::string_view opening = openings[random.below(openings.size())];

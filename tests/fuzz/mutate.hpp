@@ -1,4 +1,4 @@
-// Makes inputs for the fuzzer out of a kept corpus: flips, cuts and splices bytes, lines and words. The same
+// Makes inputs for the fuzzer from a corpus: flips, cuts and splices bytes, lines and words. The same
 // generator state gives the same input.
 #pragma once
 

@@ -1,4 +1,4 @@
-// Whatever is wrong with a platform file ends as a ConfigError that names the file and says what is wrong.
+// Any problem in a platform file raises a ConfigError that names the file and the problem.
 #include <gtest/gtest.h>
 
 #include "platforms/load.hpp"

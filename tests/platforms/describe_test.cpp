@@ -1,4 +1,4 @@
-// The text of `tandem show`: everything that the file says, short for large platforms.
+// The output of `tandem show`: all contents of the file, shortened for large platforms.
 #include "platforms/describe.hpp"
 
 #include <gtest/gtest.h>
@@ -19,7 +19,7 @@ TEST(Describe, MixedLab) {
   for (const char* part :
        {"7 hosts", "raspberry-pi-4", "7.2 Gflop/s", "disk (read 200 MB/s, write 150 MB/s)", "memory=16GiB",
         "7 links", "cable-node-5", "12.5 MB/s", "125 MB/s", "SPLITDUPLEX", "server -> node-5", "100 us",
-        // Two fast hosts and the slow one against four fast ones.
+        // The two fast hosts and the slow one against the other four.
         "bisection, one direction: 262.5 MB/s"})
     EXPECT_NE(text.find(part), std::string::npos) << part << "\n" << text;
 }
@@ -51,7 +51,7 @@ TEST(Describe, ManyKindsOfHostsAreCounted) {
   EXPECT_NE(text.find("... and 290 more kinds"), std::string::npos) << text;
 }
 
-TEST(NameRanges, JoinsWhatCountsUp) {
+TEST(NameRanges, JoinsConsecutiveNumbers) {
   EXPECT_EQ(name_ranges({"node-1", "node-2", "node-3", "server"}), "node-1..node-3, server");
   EXPECT_EQ(name_ranges({"a", "b"}), "a, b");
   EXPECT_EQ(name_ranges({"n1.lab", "n2.lab", "n4.lab"}), "n1.lab, n2.lab, n4.lab");

@@ -1,4 +1,4 @@
-// The catalogue's entries are usable and plausible; names are found; descriptions survive JSON.
+// The catalogue's entries are usable and plausible; entries are found by name; descriptions survive JSON.
 #include <gtest/gtest.h>
 
 #include <set>

@@ -1,5 +1,5 @@
-// Every kind of platform file that SimGrid loads loads here, with order, devices and settings as the file
-// says.
+// Every kind of platform file that SimGrid loads can be loaded, with order, devices and settings as in the
+// file.
 #include "platforms/load.hpp"
 
 #include <gtest/gtest.h>
@@ -50,7 +50,7 @@ TEST(Load, ReadsHostsLinksDisksAndPropertiesInTheOrderOfTheFile) {
   EXPECT_EQ(description.links[2].sharing, "SHARED");
 }
 
-TEST(Load, WithoutADeviceARankHasACore) {
+TEST(Load, WithoutADeviceARankUsesOneCore) {
   const auto description = load(zone_xml("Full", "<host id=\"a\" speed=\"2Gf\" core=\"4\"/>"));
   const Device& device = description.hosts[0].device;
   EXPECT_EQ(device.speed.count(), 2e9);
@@ -73,7 +73,7 @@ TEST(Load, DeviceFiguresComeFromTheCatalogueAndMayBeOverridden) {
   EXPECT_EQ(description.host("b").device.launch.count(), 0.0);
 }
 
-TEST(Load, AHostHasTheGpuOfItsNumberOrOfItsDevice) {
+TEST(Load, AHostHasAGpuByNumberOrByDevice) {
   const auto description =
       load(zone_xml("Full",
                     "<host id=\"a\" speed=\"2Gf\"><prop id=\"device\" value=\"h200\"/></host>"
@@ -194,13 +194,14 @@ INSTANTIATE_TEST_SUITE_P(Files, Shipped,
                                            std::pair("quad.xml", 5u), std::pair("slow_link.xml", 5u),
                                            std::pair("two_racks.xml", 7u)));
 
-TEST(MixedLab, IsWhatExperimentsCountOn) {
+TEST(MixedLab, HasThePropertiesThatExperimentsAssume) {
   const auto lab = load_platform(std::string(TANDEM_PLATFORMS) + "/mixed_lab.xml");
   EXPECT_EQ(host_names(lab),
             (std::vector<std::string>{"server", "node-1", "node-2", "node-3", "node-4", "node-5", "node-6"}));
   EXPECT_EQ(lab.host("server").disks.size(), 1u);
   EXPECT_EQ(lab.host("server").properties.count("memory"), 1u);
-  // Forward and backward of a LeNet of 20 and 50 filters take about 13.8 Mflop a sample, 32 samples a step.
+  // Forward and backward of a LeNet of 20 and 50 filters take about 13.8 Mflop per sample, with 32 samples
+  // per step.
   const Flops step(32 * 13.8e6);
   for (int i = 1; i <= 6; ++i) {
     const Host& node = lab.host("node-" + std::to_string(i));

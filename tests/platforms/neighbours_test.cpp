@@ -1,4 +1,4 @@
-// Which hosts stand side by side, and in which groups: racks, lines, unequal links, and trees at random.
+// Which hosts are adjacent and which form groups: racks, lines, unequal links, and random trees.
 #include "platforms/neighbours.hpp"
 
 #include <gtest/gtest.h>
@@ -37,7 +37,7 @@ std::vector<Names> groups_of(const Network& network, const std::vector<int>& lev
   return groups;
 }
 
-TEST(Neighbours, OfTwoRacksListedInTurnStandRackByRack) {
+TEST(Neighbours, OfTwoAlternatingRacksAreOrderedByRack) {
   const auto network = load_network(std::string(TANDEM_PLATFORMS) + "/two_racks.xml",
                                     {"node-1-1", "node-2-1", "node-1-2", "node-2-2", "node-1-3", "node-2-3"});
   const Names by_rack = {"node-1-1", "node-1-2", "node-1-3", "node-2-1", "node-2-2", "node-2-3"};
@@ -49,14 +49,14 @@ TEST(Neighbours, OfTwoRacksListedInTurnStandRackByRack) {
             (std::vector<Names>{{"node-1-1", "node-1-2", "node-1-3"}, {"node-2-1", "node-2-2", "node-2-3"}}));
 }
 
-TEST(Neighbours, OfAStarKeepTheirOrderAndMakeNoGroups) {
+TEST(Neighbours, OfAStarKeepTheirOrderAndFormNoGroups) {
   const TemporaryFile file(cluster_xml(6));
   const auto network = load_network(file.path(), {"n-3", "n-0", "n-5", "n-1"});
   EXPECT_EQ(network.orders, (std::vector<std::vector<int>>{{0, 1, 2, 3}, {0, 1, 2, 3}}));
   EXPECT_TRUE(network.levels.empty());
 }
 
-TEST(Neighbours, OfALineStandInLine) {
+TEST(Neighbours, OfALineAreOrderedAlongIt) {
   const TemporaryFile file(line_xml(6));
   const auto network =
       load_network(file.path(), {"host-4", "host-1", "host-5", "host-0", "host-3", "host-2"});
@@ -65,7 +65,7 @@ TEST(Neighbours, OfALineStandInLine) {
   EXPECT_EQ(line, (Names{"host-0", "host-1", "host-2", "host-3", "host-4", "host-5"}));
 }
 
-/// Four hosts, each pair by a cable of its own; those of a and c, and of b and d, are wide.
+/// Four hosts, each pair connected by a separate cable; the cables a-c and b-d are wide.
 std::string unequal_cables() {
   std::string hosts;
   for (const char* host : {"a", "b", "c", "d"})
@@ -90,11 +90,11 @@ std::string unequal_cables() {
 TEST(Neighbours, WithWideCablesAreAdjacent) {
   const TemporaryFile file(unequal_cables());
   const auto network = load_network(file.path(), {"a", "b", "c", "d"});
-  // The two wide pairs, joined where the cable between their ends is widest.
+  // The two wide pairs, connected by the widest of the other cables.
   EXPECT_EQ(named(network, network.orders[1]), (Names{"a", "c", "b", "d"}));
 }
 
-TEST(Neighbours, OfOneHostAreItself) {
+TEST(Neighbours, OfOneHostAreJustThatHost) {
   const TemporaryFile file(cluster_xml(2, "loopback_bw=\"5GBps\" loopback_lat=\"3us\""));
   const auto network = load_network(file.path(), {"n-1"});
   EXPECT_EQ(network.orders, (std::vector<std::vector<int>>{{0}, {0}}));
@@ -103,7 +103,7 @@ TEST(Neighbours, OfOneHostAreItself) {
   EXPECT_DOUBLE_EQ(network.routes[0]->latency.count(), 3e-6);
 }
 
-TEST(Neighbours, OfTooManyHostsAreNotSought) {
+TEST(Neighbours, OfTooManyHostsAreNotComputed) {
   const TemporaryFile file(cluster_xml(300));
   Names hosts;
   for (int i = 0; i < 300; ++i) hosts.push_back("n-" + std::to_string(i));
@@ -115,8 +115,8 @@ TEST(Neighbours, OfTooManyHostsAreNotSought) {
   EXPECT_EQ(network.typical.bandwidth.count(), 1e9);
 }
 
-/// A tree of switches whose hosts hang at equal depth, listed in any order. Channel 2s goes up from node s of
-/// the tree, 2s + 1 down to it.
+/// A tree of switches with all hosts at the same depth, listed in any order. Channel 2s leads up from node s
+/// of the tree, 2s + 1 down to it.
 Topology random_tree(Rng& rng, int depth) {
   std::vector<int> parents = {-1};
   std::vector<int> level = {0};
@@ -155,7 +155,7 @@ Topology random_tree(Rng& rng, int depth) {
   return Topology(names, channels, routes);
 }
 
-TEST(Neighbours, OfATreeMakeARingThatTakesEachChannelOnce) {
+TEST(Neighbours, OfATreeFormARingThatUsesEachChannelOnce) {
   for (const auto seed : testing::seeds(100)) {
     TANDEM_TRACE_SEED(seed);
     Rng rng(seed);
@@ -169,7 +169,7 @@ TEST(Neighbours, OfATreeMakeARingThatTakesEachChannelOnce) {
     }
     for (const auto& [channel, count] : times)
       EXPECT_EQ(count, 1) << network.channels[static_cast<std::size_t>(channel)].name;
-    // And the groups of each level follow each other in it.
+    // The groups of each level are contiguous in the order, too.
     for (const auto& level : network.levels) {
       int runs = 1;
       for (std::size_t i = 1; i < order.size(); ++i)

@@ -7,12 +7,12 @@
 
 namespace tandem::platforms {
 
-/// A file with this content, as long as the object lives.
+/// A file with this content, which exists as long as the object.
 class TemporaryFile {
  public:
   explicit TemporaryFile(const std::string& content, const std::string& name = "platform.xml");
   std::string path() const { return folder_.path(name_); }
-  /// Another file beside it.
+  /// Adds another file to the same folder.
   void add(const std::string& name, const std::string& content) const;
 
  private:

@@ -1,5 +1,5 @@
-// In zones where SimGrid itself looks for the shortest way, its routes have as few links as Boost's shortest
-// paths over the same random network.
+// In zones where SimGrid computes shortest paths, its routes have as few links as Boost's shortest paths over
+// the same random network.
 #include <gtest/gtest.h>
 
 #include <boost/graph/adjacency_list.hpp>
@@ -21,7 +21,7 @@ struct Network {
   std::string xml;
 };
 
-/// A random tree, so that all is connected, and some more links; every third node is a router.
+/// A random tree, so that all nodes are connected, plus some links; every third node is a router.
 Network random_network(std::uint64_t seed, const std::string& routing) {
   Rng rng(seed);
   const std::size_t nodes = 4 + rng.below(8);

@@ -1,4 +1,4 @@
-// Files that Tandem writes load again, with exactly the figures they were made from.
+// Files that Tandem writes can be loaded, with exactly the figures that they were made from.
 #include "platforms/this_machine.hpp"
 
 #include <gtest/gtest.h>

@@ -23,7 +23,7 @@ TEST(Topology, Star) {
   EXPECT_EQ(path->bandwidth.count(), 1e9);
   EXPECT_DOUBLE_EQ(path->latency.count(), 2e-6);
   EXPECT_EQ(path->channels, (std::vector<std::string>{"c_link_1_UP", "c_link_4_DOWN"}));
-  // Three hosts send to three: each on its own link.
+  // Three hosts send to three: each over its own link.
   EXPECT_DOUBLE_EQ(star.bisection()->bandwidth.count(), 3e9);
   EXPECT_EQ(star.fewest_channels("n-0"), (std::vector<int>{0, 2, 2, 2, 2, 2}));
 }
@@ -36,14 +36,15 @@ TEST(Topology, BackboneLimitsTheStar) {
   const auto narrow = load(cluster_xml(8, "bb_bw=\"1.5GBps\" bb_lat=\"2us\""));
   EXPECT_DOUBLE_EQ(narrow.bisection()->bandwidth.count(), 1.5e9);
   EXPECT_DOUBLE_EQ(narrow.between("n-0", "n-7")->latency.count(), 4e-6);
-  // Every one of the 16 host pairs across gets 1.5 GB/s of an unshared backbone: the links limit again.
+  // Each of the 16 host pairs across the cut gets 1.5 GB/s of an unshared backbone: the links are the limit
+  // again.
   const auto unshared =
       load(cluster_xml(8, "bb_bw=\"1.5GBps\" bb_lat=\"2us\" bb_sharing_policy=\"FATPIPE\""));
   EXPECT_DOUBLE_EQ(unshared.bisection()->bandwidth.count(), 4e9);
 }
 
 TEST(Topology, Line) {
-  // Cables of 1, 2, 3, 4, 5 GB/s: the middle one, of 3 GB/s, divides six hosts in halves.
+  // Cables of 1, 2, 3, 4, 5 GB/s: the third, of 3 GB/s, splits six hosts in halves.
   const auto line = load(line_xml(6));
   EXPECT_DOUBLE_EQ(line.between("host-0", "host-5")->bandwidth.count(), 1e9);
   EXPECT_DOUBLE_EQ(line.between("host-4", "host-2")->bandwidth.count(), 3e9);
@@ -62,8 +63,8 @@ TEST(Topology, RacksAreCutAtTheirUplinks) {
   EXPECT_DOUBLE_EQ(rack.bisection()->bandwidth.count(), 5e9);
 }
 
-TEST(Topology, RacksAreFoundWhenTheFileMixesThem) {
-  // Two racks of two hosts; the file's order alternates, so that its middle cuts both racks.
+TEST(Topology, RacksAreFoundWhenTheFileInterleavesThem) {
+  // Two racks of two hosts, listed alternately, so that cutting the list in the middle splits both racks.
   const auto mixed = load(
       zone_xml("Floyd",
                "<host id=\"a0\" speed=\"1Gf\"/><host id=\"b0\" speed=\"1Gf\"/><host id=\"a1\" speed=\"1Gf\"/>"
@@ -81,7 +82,7 @@ TEST(Topology, RacksAreFoundWhenTheFileMixesThem) {
   EXPECT_DOUBLE_EQ(mixed.bisection()->bandwidth.count(), 0.5e9);
 }
 
-TEST(Topology, TheNarrowerDirectionCounts) {
+TEST(Topology, TheSlowerDirectionLimitsTheBisection) {
   const auto lopsided =
       load(zone_xml("Full",
                     "<host id=\"a\" speed=\"1Gf\"/><host id=\"b\" speed=\"1Gf\"/>"
@@ -103,8 +104,8 @@ TEST(Topology, AHostToItselfUsesTheLoopback) {
 
 class NoRoute : public ::testing::TestWithParam<const char*> {};
 
-TEST_P(NoRoute, IsAnAnswerAndNotACrash) {
-  // SimGrid answers with nothing, an exception, an abort or a crash, depending on the routing.
+TEST_P(NoRoute, IsReportedWithoutACrash) {
+  // Depending on the routing, SimGrid returns nothing, throws, aborts or crashes.
   const auto apart = load(zone_xml(GetParam(),
                                    "<host id=\"a\" speed=\"1Gf\"/><host id=\"b\" speed=\"1Gf\"/>"
                                    "<host id=\"c\" speed=\"1Gf\"/>"));
@@ -126,7 +127,7 @@ TEST(Topology, OfSomeHostsOnly) {
   EXPECT_THROW(load_topology(file.path(), {.hosts = {"n-77"}}), ConfigError);
 }
 
-TEST(Topology, ManyHostsAreSampledAndTheRestIsAskedFor) {
+TEST(Topology, ManyHostsAreSampledAndOtherPairsComputedOnDemand) {
   const int hosts = 1000;
   const TemporaryFile file(cluster_xml(hosts));
   const auto large = load_topology(file.path());

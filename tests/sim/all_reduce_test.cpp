@@ -1,4 +1,4 @@
-// The simulated world's own all-reduce in closed form: its members meet, then all have the sum a price later.
+// The simulated native all-reduce in closed form: it waits for all members, and completes after its cost.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -18,7 +18,7 @@ double price_s(std::size_t members, std::int64_t bytes) {
   return lab::price_of_all_reduce(ranks, Bytes(bytes)).count();
 }
 
-TEST(SimulatedNative, EndsAPriceAfterItsLastMemberCame) {
+TEST(SimulatedNative, CompletesAtItsCostAfterTheLastMemberStarts) {
   const std::vector<Rank> all = {0, 1, 2};
   const std::array<double, 3> arrivals = {0.1, 0.35, 0.0};
   std::array<double, 3> ends{};
@@ -32,7 +32,7 @@ TEST(SimulatedNative, EndsAPriceAfterItsLastMemberCame) {
   for (const double end : ends) EXPECT_NEAR(end, 0.35 + price_s(3, 1'000'000), precision_s);
 }
 
-/// What was started stays under way while its ranks work.
+/// A started all-reduce progresses while its ranks work.
 TEST(SimulatedNative, OverlapsWithWork) {
   const std::vector<Rank> all = {0, 1};
   const double price = price_s(2, 100'000'000);  // 102 ms
@@ -47,8 +47,9 @@ TEST(SimulatedNative, OverlapsWithWork) {
   EXPECT_NEAR(ends[1], 0.15, precision_s);
 }
 
-/// One that begins while another is under way ends when it would alone, or so much after the other.
-TEST(SimulatedNative, FillsTheGapsOfTheOneBefore) {
+/// An all-reduce that starts while another is in flight ends at the later of two times: when it would end
+/// alone, or a given delay after the other.
+TEST(SimulatedNative, OverlapsThePreviousOne) {
   const std::vector<Rank> all = {0, 1};
   std::array<double, 3> ends{};
   const auto body = [&](Context& context) {
@@ -71,7 +72,7 @@ TEST(SimulatedNative, FillsTheGapsOfTheOneBefore) {
   EXPECT_NEAR(ends[2], 0.0225, precision_s);
 }
 
-TEST(SimulatedNative, ThoseOfOneRankTakeTheirTurns) {
+TEST(SimulatedNative, AllReducesOfOneRankAreSerialised) {
   const std::vector<Rank> all = {0, 1, 2};
   const std::vector<Rank> some = {2, 1};
   const std::vector<Rank> others = {3, 4};
@@ -97,7 +98,7 @@ TEST(SimulatedNative, ThoseOfOneRankTakeTheirTurns) {
   EXPECT_NEAR(ends[4], price_s(2, 1'000'000), precision_s);
 }
 
-TEST(SimulatedNative, NothingAndNobodyCostNothing) {
+TEST(SimulatedNative, EmptyVectorsAndSingleMembersAreFree) {
   const auto result = lab::run(lab::star(2), lab::hosts(2), [](Context& context) {
     const std::vector<Rank> all = {0, 1};
     const std::vector<Rank> alone = {context.rank()};
@@ -108,7 +109,7 @@ TEST(SimulatedNative, NothingAndNobodyCostNothing) {
   EXPECT_EQ(result.makespan, Seconds(0));
 }
 
-/// It adds in the order of the list: 2^24 + 1 is no float, 1 + 1 + 2^24 loses nothing.
+/// It adds in the order of the list: 2^24 + 1 is not a float, while 1 + 1 + 2^24 is exact.
 TEST(SimulatedNative, AddsInTheOrderOfItsMembers) {
   const std::array<float, 3> values = {1.0F, 16777216.0F, 1.0F};
   std::array<float, 3> by_rank{};
@@ -129,8 +130,8 @@ TEST(SimulatedNative, AddsInTheOrderOfItsMembers) {
   }
 }
 
-/// Work is slower from when the members met.
-TEST(SimulatedNative, SlowsWorkDownWhileItIsUnderWay) {
+/// Work is slower from the time when all members have started.
+TEST(SimulatedNative, SlowsWorkDownWhileInFlight) {
   constexpr double slowdown = 2.0;
   const std::vector<Rank> all = {0, 1};
   const double price = price_s(2, 8'000'000);  // 10 ms
@@ -151,7 +152,7 @@ TEST(SimulatedNative, SlowsWorkDownWhileItIsUnderWay) {
   EXPECT_NEAR(end, 0.04 + price * (1 - 1 / slowdown), 1e-8);
 }
 
-TEST(SimulatedNative, AMissingMemberIsADeadlockWithItsName) {
+TEST(SimulatedNative, AMissingMemberIsADeadlockThatNamesIt) {
   try {
     lab::run(lab::star(2), lab::hosts(2), [](Context& context) {
       const std::vector<Rank> all = {0, 1};

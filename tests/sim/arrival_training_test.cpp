@@ -1,5 +1,5 @@
-// Algorithms that update at each push, with real mathematics: their servers' logs, done again by one learner
-// alone, lead to the same model.
+// Algorithms that update the model at each push, with real mathematics: replaying their servers' logs with a
+// single learner gives the same model.
 #include <gtest/gtest.h>
 
 #include <functional>
@@ -14,7 +14,8 @@ using testing::Model;
 
 constexpr double rate = 0.5;
 
-/// How a gradient that was taken on an old model moves the current one; `previous`: before the last update.
+/// The corrected gradient; `old`: the model where the gradient was computed; `previous`: the model before the
+/// last update.
 using Correct = std::function<double(double gradient, double model, double old, double previous)>;
 
 class OnArrival : public testing::TrainingByHand {
@@ -50,7 +51,7 @@ class OnArrival : public testing::TrainingByHand {
   Journal journal_;
 };
 
-TEST_F(OnArrival, AspStepsByTheGradientAsItIs) {
+TEST_F(OnArrival, AspAppliesUncorrectedGradients) {
   const auto trained = train_unevenly("asp", {});
   expect_close(trained, model_of_the_log([](double g, double, double, double) { return g; }), 1e-5F);
 }
@@ -63,11 +64,11 @@ TEST_P(OfLambdaZero, IsAsp) {
 INSTANTIATE_TEST_SUITE_P(DcAsgd, OfLambdaZero,
                          ::testing::Values("dc-asgd", "dc-asgd-adaptive", "dc-asgd-mxnet"));
 
-TEST_F(OnArrival, DcAsgdCorrectsForWhatTheModelMovedSinceItWasSent) {
+TEST_F(OnArrival, DcAsgdCorrectsForTheDriftSinceTheWorkersModel) {
   const auto trained = train_unevenly("dc-asgd", {{"lambda", 20.0}});
   const auto repeated = model_of_the_log(
       [](double g, double model, double old, double) { return g + 20.0 * g * g * (model - old); });
-  expect_close(trained, repeated, 1e-4F);  // the correction makes more of rounding
+  expect_close(trained, repeated, 1e-4F);  // the correction amplifies rounding errors
   EXPECT_GT(distance(trained, model_of_the_log([](double g, double, double, double) { return g; })), 1e-3F);
 }
 
@@ -75,15 +76,15 @@ TEST_F(OnArrival, DcAsgdOfMxnetCorrectsForTheLastUpdate) {
   const auto trained = train_unevenly("dc-asgd-mxnet", {{"lambda", 20.0}});
   const auto repeated = model_of_the_log(
       [](double g, double model, double, double previous) { return g + 20.0 * g * g * (model - previous); });
-  expect_close(trained, repeated, 1e-4F);  // the correction makes more of rounding
+  expect_close(trained, repeated, 1e-4F);  // the correction amplifies rounding errors
   EXPECT_GT(distance(trained, model_of_the_log([](double g, double model, double old, double) {
                        return g + 20.0 * g * g * (model - old);
                      })),
             1e-3F);
 }
 
-/// Each elastic step keeps the sum of the worker's model and the centre.
-TEST_F(OnArrival, AsynchronousEasgdDrawsTheWorkerAndTheCentreAsItIs) {
+/// Each elastic step preserves the sum of the worker's model and the centre.
+TEST_F(OnArrival, AsynchronousEasgdUsesTheCurrentCentre) {
   constexpr double pull = 0.6 / 3;
   const auto trained = train_unevenly("easgd-async", {{"tau", std::int64_t{1}}, {"beta", 0.6}});
   const auto learner = make_job_learner(job_->replica_plan());
@@ -103,8 +104,8 @@ TEST_F(OnArrival, AsynchronousEasgdDrawsTheWorkerAndTheCentreAsItIs) {
   expect_close(trained, rounded(centre), 1e-5F);
 }
 
-/// The one backup takes the worker's own last step for drift.
-TEST_F(OnArrival, DcAsgdOfMxnetIsNotSequentialEvenOfOneWorker) {
+/// With a single backup, the worker's own last step counts as drift.
+TEST_F(OnArrival, DcAsgdOfMxnetDiffersFromSequentialEvenWithOneWorker) {
   Experiment experiment = testing::small_experiment(1);
   experiment.sync.algorithm = "dc-asgd-mxnet";
   experiment.sync.options = {{"lambda", 200.0}};

@@ -1,5 +1,5 @@
-// Calibration of a simulated cluster, where the truth is known: what is measured there must be what the
-// platform file and the cost model say.
+// Calibration of a simulated cluster, where the truth is known: the measurements must match the platform file
+// and the cost model.
 #include "workloads/calibration/calibration.hpp"
 
 #include <gtest/gtest.h>
@@ -24,7 +24,7 @@ namespace {
 constexpr double latency_s = 1e-4;
 constexpr double bandwidth = 1e8;
 
-/// What an all-reduce of the simulated world takes.
+/// Duration of a simulated native all-reduce.
 double all_reduce_s(int ranks, std::int64_t bytes) {
   return 1e-4 * ranks + 1e-8 * static_cast<double>(bytes);
 }
@@ -46,8 +46,8 @@ Experiment star_experiment(const std::string& platform_file) {
   return experiment;
 }
 
-/// `truth`: what the simulated devices do; empty: what the platform says of them. `change` is the last to
-/// touch the setting. `compression`: of the job.
+/// `truth`: the profile of the simulated devices; empty: as in the platform file. `change` modifies the
+/// setting last. `compression`: that of the job.
 Profile calibrate_simulated(const CalibrationSetting& calibration, std::unique_ptr<Job>& job,
                             const testing::TemporaryFolder& folder,
                             const std::function<void(sim::SimulationSetting&)>& change = {},
@@ -112,7 +112,8 @@ TEST(Calibration, FindsTheNetworkAndTheDevicesOfASimulatedCluster) {
   }
   for (const auto& entry : profile.storage)
     EXPECT_NEAR(entry.median_s, static_cast<double>(entry.bytes) / (entry.write ? 50e6 : 100e6), 1e-9);
-  // Of both workers; 16 MiB would take longer than a tenth of a second.
+  // Both workers are members; 16 MiB are not measured, because they would take longer than a tenth of a
+  // second.
   EXPECT_EQ(profile.all_reduces.size(), 6U);
   for (const auto& entry : profile.all_reduces) {
     EXPECT_EQ(entry.ranks, 2);
@@ -122,7 +123,7 @@ TEST(Calibration, FindsTheNetworkAndTheDevicesOfASimulatedCluster) {
   }
 }
 
-TEST(Calibration, FindsHowLongSendsKeepTheirRank) {
+TEST(Calibration, FindsHowLongSendsBlockTheirRank) {
   const Profile::Path truth{.from = "host-0",
                             .to = "host-1",
                             .links = 2,
@@ -144,7 +145,7 @@ TEST(Calibration, FindsHowLongSendsKeepTheirRank) {
   EXPECT_NEAR(messages[1].send_s, 1e-3, 1e-9);
 }
 
-TEST(Calibration, FindsWhatTheTransportHoldsOfASend) {
+TEST(Calibration, FindsHowMuchTheTransportBuffersOfASend) {
   const Profile::Path truth{.from = "host-0",
                             .to = "host-1",
                             .links = 2,
@@ -181,7 +182,7 @@ TEST(Calibration, FindsThatMessagesShareALinkEqually) {
   calibration.sharers = {1, 2};
   std::unique_ptr<Job> job;
   const testing::TemporaryFolder folder;
-  // The second one is told to go a latency later.
+  // The second sender receives its start signal one latency later.
   EXPECT_NEAR(calibrate_simulated(calibration, job, folder).share_spread, 0.0, 0.01);
 }
 
@@ -200,11 +201,11 @@ TEST(Calibration, MeasuresTheCompressionOfItsJob) {
       const Work work{.kind = kind, .bytes = Bytes(4 * elements)};
       EXPECT_NEAR(profile.price(device.subject(kind), work).value().count(), device.price(work).count(), 1e-8)
           << name_of(kind);
-      EXPECT_FALSE(profile.price("top-k (error_feedback true, ratio 0.5)", work)) << "another one";
+      EXPECT_FALSE(profile.price("top-k (error_feedback true, ratio 0.5)", work)) << "not measured";
     }
 }
 
-TEST(Calibration, FindsWhenEachRankBegins) {
+TEST(Calibration, FindsTheStartOffsetOfEachRank) {
   CalibrationSetting calibration = default_calibration();
   calibration.message_bytes = {1, 1000};
   const std::vector<Seconds> begins = {Seconds(0.002), Seconds(0.0005), Seconds(0.007)};
@@ -218,7 +219,8 @@ TEST(Calibration, FindsWhenEachRankBegins) {
     EXPECT_NEAR(profile.start_offsets.raw_s[rank], begins[rank].count(), 1e-8) << rank;
 }
 
-/// A device's pieces of work, of which all but decoding are slower amid messages, and some the first time.
+/// Costs of a device's work: all kinds but decoding are slower while messages are in flight, and some are
+/// slower the first time.
 Profile disturbed_devices(const ModelDescription& model, int batch) {
   Profile profile;
   profile.paths = {{.from = "host-0", .to = "host-1", .messages = {}, .segments = {{0, 1e-4, 1e-8}}}};
@@ -245,7 +247,7 @@ Profile disturbed_devices(const ModelDescription& model, int batch) {
   return profile;
 }
 
-TEST(Calibration, OfASimulationGivesItsProfileBack) {
+TEST(Calibration, OfASimulationReproducesItsProfile) {
   const testing::TemporaryFolder folder;
   const testing::TemporaryPlatform file(testing::TemporaryPlatform::star(3, bandwidth, latency_s));
   const Job known(star_experiment(file.path()), platforms::load_platform(file.path()), "");
@@ -276,7 +278,7 @@ TEST(Calibration, OfASimulationGivesItsProfileBack) {
   for (const double begin_s : found.start_offsets.raw_s) EXPECT_NEAR(begin_s, 0.0, 1e-12);
 }
 
-TEST(Calibration, OfOneHostKnowsNoOther) {
+TEST(Calibration, OfOneHostHasNoRatiosOfHosts) {
   CalibrationSetting calibration = default_calibration();
   calibration.message_bytes = {1, 1000};
   std::unique_ptr<Job> job;
@@ -286,7 +288,8 @@ TEST(Calibration, OfOneHostKnowsNoOther) {
   EXPECT_EQ(profile.host_entry("host-1", "processor"), nullptr);
 }
 
-/// A processor beside a GPU computes by far slower, but not everything, and not what is only once.
+/// Compared with a GPU, a processor is far slower for most kinds of work, but not for all, and not in
+/// first-time costs.
 TEST(Calibration, FindsTheRatioOfHostsForEachKindOfWork) {
   const testing::TemporaryFolder folder;
   const testing::TemporaryPlatform file(testing::TemporaryPlatform::star(3, bandwidth, latency_s));
@@ -319,7 +322,7 @@ TEST(Calibration, FindsTheRatioOfHostsForEachKindOfWork) {
   EXPECT_NEAR(load_profile(path).host_entry("host-1", "processor")->ratio_of(Work::Kind::update), 3.0, 1e-4);
 }
 
-TEST(Calibration, MeasuresWaysThatDoNotLeadFromRank0) {
+TEST(Calibration, MeasuresPathsThatDoNotStartAtRank0) {
   CalibrationSetting calibration = default_calibration();
   calibration.message_bytes = {1, 1000, 1'000'000};
   calibration.partners = {{.rank = 1}, {.rank = 2, .from = 1}};
@@ -338,8 +341,8 @@ TEST(Calibration, MeasuresWaysThatDoNotLeadFromRank0) {
   EXPECT_NEAR(path.segments[0].alpha_s, latency_s, 1e-8);
 }
 
-/// What calibration measured is of native devices; emulated ones are as the platform says.
-TEST(ComputeTimeSampler, OfEmulatedDevicesKnowsNoDisturbance) {
+/// Measured disturbances apply to native devices; emulated devices follow the platform file.
+TEST(ComputeTimeSampler, IgnoresDisturbancesForEmulatedDevices) {
   const testing::TemporaryFolder folder;
   const testing::TemporaryPlatform file(testing::TemporaryPlatform::star(3, bandwidth, latency_s));
   Experiment experiment = star_experiment(file.path());
@@ -379,7 +382,7 @@ TEST(ComputeTimeSampler, OfEmulatedDevicesKnowsNoDisturbance) {
   for (const double begin_s : begins) EXPECT_TRUE(begin_s == 1e-3 || begin_s == 3e-3 || begin_s == 8e-3);
 }
 
-TEST(Noise, VariesAsMeasuredAndFromItsSeedAlone) {
+TEST(Noise, HasTheMeasuredDistributionAndDependsOnlyOnTheSeed) {
   const auto profile = std::make_shared<Profile>();
   profile->compute = {{"mlp", Work::Kind::forward, -1, 10, 0, 2.0, 0.0, {1.0, 2.0, 6.0}}};
   const auto model = std::make_shared<const ModelDescription>();

@@ -1,4 +1,5 @@
-// Simulated all-reduces against the closed-form price of their schedules, on a network where it is exact.
+// Simulated all-reduces against the closed-form price of their schedules, on networks where the price is
+// exact.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -29,7 +30,7 @@ SimulationResult simulate_reductions(const SimulationSetting& setting) {
   return simulate(priced);
 }
 
-/// No message leaves before its receiver is ready.
+/// A message is not sent before its receiver is ready.
 Seconds simulated(collectives::MakeSchedule make, int size) {
   const auto one_all_reduce = [&](Context& context) {
     std::vector<Rank> members(static_cast<std::size_t>(size));
@@ -45,7 +46,7 @@ Seconds simulated(collectives::MakeSchedule make, int size) {
 
 class SimulatedAllReduce : public ::testing::TestWithParam<std::tuple<std::string, int>> {};
 
-TEST_P(SimulatedAllReduce, TakesWhatItsPriceSays) {
+TEST_P(SimulatedAllReduce, DurationEqualsItsPrice) {
   const auto& [name, size] = GetParam();
   const auto make = collectives::catalog().find(name).make;
   const Seconds priced = collectives::price(make, size, elements, Bytes(4),
@@ -53,7 +54,7 @@ TEST_P(SimulatedAllReduce, TakesWhatItsPriceSays) {
   EXPECT_NEAR(simulated(make, size).count(), priced.count(), 1e-6 * priced.count());
 }
 
-/// The schedules of all workers, run on their hosts.
+/// The schedules of all workers, executed on their hosts.
 Seconds simulated(const AllReducePlan& plan, const std::string& xml, const std::vector<std::string>& hosts) {
   std::vector<Rank> members(hosts.size());
   std::iota(members.begin(), members.end(), 0);
@@ -70,7 +71,7 @@ Seconds simulated(const AllReducePlan& plan, const std::string& xml, const std::
 
 class SimulatedHierarchy : public ::testing::TestWithParam<std::vector<int>> {};
 
-TEST_P(SimulatedHierarchy, TakesWhatItsPriceSays) {
+TEST_P(SimulatedHierarchy, DurationEqualsItsPrice) {
   const collectives::Groups groups(GetParam());
   AllReducePlan plan{.workers = {.order = {}, .groups = groups.sizes()}, .collectives = {"hierarchical"}};
   for (int worker = 0; worker < groups.participants(); ++worker) plan.workers.order.push_back(worker);
@@ -88,12 +89,13 @@ INSTANTIATE_TEST_SUITE_P(Groups, SimulatedHierarchy,
                                            std::vector<int>{4, 1}, std::vector<int>{7, 3, 5},
                                            std::vector<int>{1, 1, 1}));
 
-/// Workers of two racks whose uplink is as fast as one of their links, as an experiment may list them.
+/// Workers in two racks whose uplink is as fast as a worker's link, in the order in which an experiment lists
+/// them.
 struct Listing {
   std::string name;
   std::string order;  ///< sync.order
   std::vector<std::string> hosts;
-  double flows;  ///< that meet on an uplink
+  double flows;  ///< that share an uplink
 };
 void PrintTo(const Listing& listing, std::ostream* out) { *out << listing.name; }
 
@@ -102,7 +104,7 @@ const std::vector<std::string> rack_by_rack = {"node-1-1", "node-1-2", "node-1-3
 const std::vector<std::string> in_turn = {"node-1-1", "node-2-1", "node-1-2",
                                           "node-2-2", "node-1-3", "node-2-3"};
 
-/// An all-reduce of these workers, priced and simulated.
+/// An all-reduce of these workers: its price and its simulated duration.
 struct Outcome {
   double priced;
   double took;
@@ -125,7 +127,7 @@ Outcome on_two_racks(const std::string& collective, bool by_rank, const std::vec
 
 class RingOnTwoRacks : public ::testing::TestWithParam<Listing> {};
 
-TEST_P(RingOnTwoRacks, TakesWhatItsMostLoadedUplinkTakes) {
+TEST_P(RingOnTwoRacks, DurationIsThatOfItsMostLoadedUplink) {
   const auto outcome = on_two_racks("ring", GetParam().order == "rank", GetParam().hosts);
   constexpr double uplink = 12.5e6;
   constexpr double latency = 4 * 50e-6;
@@ -144,9 +146,9 @@ INSTANTIATE_TEST_SUITE_P(Listings, RingOnTwoRacks,
 
 class CollectiveOnTwoRacks : public ::testing::TestWithParam<std::tuple<std::string, int>> {};
 
-/// A price knows which messages of a round share a link. Those of different rounds do, too, where some
-/// workers have nothing to do in a round that others spend folding: with five of them.
-TEST_P(CollectiveOnTwoRacks, TakesWhatItsPriceSaysWhileWorkersKeepStep) {
+/// A price accounts for messages of the same round that share a link. With five workers, messages of
+/// different rounds share links too, because some workers are idle in a round in which others fold.
+TEST_P(CollectiveOnTwoRacks, DurationIsCloseToItsPriceIfWorkersRunInLockstep) {
   const auto& [name, workers] = GetParam();
   const auto outcome = on_two_racks(name, false, {in_turn.begin(), in_turn.begin() + workers});
   const double tolerance = workers == 5 ? 0.25 : 0.025;

@@ -1,5 +1,5 @@
-// Training with each compression over servers and all-reduces: bytes as counted by hand, models that learn
-// and that messages made by hand lead to as well, and nothing changed where nothing is lost.
+// Training with each compression over servers and all-reduces: bytes counted by hand, models that learn and
+// that a by-hand computation reproduces, and no change where the compression is lossless.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -70,7 +70,7 @@ class Compressed : public Training {
 
 class LearningCompression : public Compressed, public ::testing::WithParamInterface<Case> {};
 
-TEST_P(LearningCompression, LearnsByWorkOfBothSides) {
+TEST_P(LearningCompression, LearnsWithCompressionWorkOnBothSides) {
   Experiment made = experiment(GetParam().route, GetParam().method);
   if (made.sync.compression == "top-k" || made.sync.compression == "random-k")
     made.sync.compression_options = {{"ratio", 0.25}};
@@ -104,9 +104,9 @@ INSTANTIATE_TEST_SUITE_P(Over, LearningCompression, ::testing::ValuesIn(cases_ov
 
 class CountedCompression : public Compressed, public ::testing::WithParamInterface<Case> {};
 
-/// Every worker sends one message a bucket and shard, and gets the model whole; or passes messages on, around
-/// the ring.
-TEST_P(CountedCompression, SendsWhatItsMessagesHold) {
+/// Every worker sends one message per bucket and shard, and receives the uncompressed model; or passes
+/// messages on around the ring.
+TEST_P(CountedCompression, SendsTheBytesOfItsMessages) {
   Experiment made = experiment(GetParam().route, GetParam().method);
   made.workload.math = Experiment::Workload::Math::modelled;
   made.stop.rounds = 2;
@@ -118,7 +118,7 @@ TEST_P(CountedCompression, SendsWhatItsMessagesHold) {
   }
   for (const auto& operation : journal.operations)
     if (operation.kind == "send" && operation.rank < workers) operations += operation.bytes;
-  EXPECT_EQ(sent, operations) << "records say what was really sent";
+  EXPECT_EQ(sent, operations) << "the records must agree with the messages";
 
   const int shards = std::max(1, static_cast<int>(made.placement.servers.size()));
   std::int64_t messages = 0;
@@ -137,7 +137,7 @@ TEST_P(CountedCompression, SendsWhatItsMessagesHold) {
 INSTANTIATE_TEST_SUITE_P(Over, CountedCompression,
                          ::testing::ValuesIn(cases_over({one_server, two_shards, all_reduce})), name_of_case);
 
-/// What loses nothing changes nothing.
+/// Lossless settings do not change the training.
 class LosslessCompression : public Compressed, public ::testing::WithParamInterface<Case> {};
 
 TEST_P(LosslessCompression, IsSequentialTraining) {
@@ -155,7 +155,7 @@ INSTANTIATE_TEST_SUITE_P(Over, LosslessCompression,
                                            Case{all_reduce, "power-sgd"}),
                          name_of_case);
 
-/// The same messages by whatever route, made again by hand.
+/// The same messages over any route, computed again by hand.
 class RepeatedCompression : public Compressed, public ::testing::WithParamInterface<Case> {
  protected:
   /// One worker's messages of one bucket.
@@ -199,9 +199,9 @@ class RepeatedCompression : public Compressed, public ::testing::WithParamInterf
   }
 };
 
-TEST_P(RepeatedCompression, IsTheSameModel) {
+TEST_P(RepeatedCompression, ByHandComputationGivesTheSameModel) {
   train(experiment(GetParam().route, GetParam().method));
-  // Where a rounded sum turns a sign, or takes another element, the difference is that of a few elements.
+  // If rounding changes a sign or the choice of an element, only a few elements differ.
   const auto repeated = by_hand(5);
   expect_close(final_model(), repeated, 1e-3F);
   EXPECT_GT(distance(repeated, initial_model(job_->replica_plan())), 2e-3F);
@@ -209,14 +209,14 @@ TEST_P(RepeatedCompression, IsTheSameModel) {
 
 std::vector<Case> repeatable() {
   std::vector<Case> all;
-  // Workers that find factors together find others than each alone.
+  // Workers that share factors find other factors than each worker alone.
   for (const Case& one : cases_over({one_server, all_reduce}))
     if (one.method != "power-sgd" || one.route.over == sync::Route::server) all.push_back(one);
   return all;
 }
 INSTANTIATE_TEST_SUITE_P(Over, RepeatedCompression, ::testing::ValuesIn(repeatable()), name_of_case);
 
-/// Changes of local steps, asynchronous pushes, and a coordinator beside the all-reduce.
+/// Changes of several local steps, asynchronous pushes, and a coordinator in addition to the all-reduce.
 struct Algorithm {
   std::string name;
   Route route;
@@ -252,7 +252,7 @@ INSTANTIATE_TEST_SUITE_P(
 
 class CompressedStatistics : public Compressed, public ::testing::WithParamInterface<Case> {};
 
-TEST_P(CompressedStatistics, TravelAsTheyAre) {
+TEST_P(CompressedStatistics, AreSentUncompressed) {
   Experiment made = experiment(GetParam().route, GetParam().method);
   made.workload.model = "resnet18";
   made.workload.math = Experiment::Workload::Math::modelled;
@@ -273,8 +273,8 @@ TEST_P(CompressedStatistics, TravelAsTheyAre) {
 INSTANTIATE_TEST_SUITE_P(Over, CompressedStatistics,
                          ::testing::Values(Case{one_server, "sign"}, Case{all_reduce, "sign"}), name_of_case);
 
-/// A worker whose pushes are all dropped has never sent anything: nothing of them waits to be sent.
-TEST_F(Compressed, DroppedPushesLeaveNothingUnsent) {
+/// A worker whose pushes are all dropped: its unsent rest must not contain them.
+TEST_F(Compressed, DroppedPushesDoNotChangeTheUnsentRest) {
   Experiment made = experiment(two_shards, "top-k", {{"ratio", 0.25}});
   made.sync.algorithm = "k-sync";
   made.sync.options = {{"k", std::int64_t{2}}};
@@ -309,7 +309,7 @@ TEST_F(Compressed, DroppedPushesLeaveNothingUnsent) {
   EXPECT_EQ(largest_unsent(2), 0.0F);
 }
 
-TEST_F(Compressed, ErrorsOfDistancesAreNotFedBack) {
+TEST_F(Compressed, DistancesRejectErrorFeedback) {
   const testing::TemporaryPlatform file(testing::TemporaryPlatform::star(10, 1e8, 1e-4));
   const auto platform = platforms::load_platform(file.path());
   Experiment made = experiment(one_server, "top-k");

@@ -1,4 +1,4 @@
-// The simulator against what every Context must do.
+// The conformance suite on the simulator.
 #include "tests/conformance/conformance.hpp"
 
 #include <gtest/gtest.h>
@@ -14,7 +14,7 @@ class Conformance : public ::testing::TestWithParam<Scenario> {};
 
 const char* const disk = "<disk id=\"d\" read_bw=\"100MBps\" write_bw=\"50MBps\"/>";
 
-TEST_P(Conformance, OneHostARank) {
+TEST_P(Conformance, OneHostPerRank) {
   const int ranks = GetParam().ranks;
   lab::run(lab::star(ranks, "", disk), lab::hosts(ranks), GetParam().body);
 }
@@ -30,7 +30,7 @@ TEST_P(Conformance, MeasuredNetwork) {
            lab::machine_network({{0, 20e-6, 1e-9}, {65536, 80e-6, 0.5e-9}}));
 }
 
-TEST_P(Conformance, ATransportThatHoldsMessages) {
+TEST_P(Conformance, TransportThatBuffersMessages) {
   const int ranks = GetParam().ranks;
   auto network = lab::machine_network({{0, 20e-6, 1e-9}});
   network[0].held_bytes = 4096;

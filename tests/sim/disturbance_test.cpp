@@ -1,5 +1,5 @@
-// What calibration finds beside prices: work that messages slow down while they are on their way, and ranks
-// that begin late. Oracles in closed form.
+// Disturbances that calibration finds in addition to costs: work that is slower while messages are in flight,
+// and ranks that start late. Compared with closed forms.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -18,7 +18,7 @@ using lab::bandwidth;
 constexpr double precision_s = 1e-8;
 constexpr double slowdown = 1.6;
 
-/// Forward is slowed down, other work is not.
+/// Only forward is slowed down.
 void slow_forward(SimulationSetting& setting) {
   setting.slowdown = [](Rank, const Work& work) { return work.kind == Work::Kind::forward ? slowdown : 1.0; };
 }
@@ -30,13 +30,14 @@ SimulationResult run_slowed(int hosts, const std::function<void(Context&)>& body
 
 double transfer_s(std::int64_t size) { return alpha + static_cast<double>(size) / bandwidth; }
 
-/// Alone it takes `alone_s`; a message is on its way for the first `message_s`.
+/// Duration of work that takes `alone_s` without messages, if a message is in flight for the first
+/// `message_s`.
 double slowed_s(double alone_s, double message_s) {
   return message_s >= slowdown * alone_s ? slowdown * alone_s : alone_s + message_s * (1 - 1 / slowdown);
 }
 
-/// Rank 0 sends while it works, and rank 1 works until the message is there or longer.
-TEST(Disturbance, AMessageSlowsTheWorkOfBothItsRanksWhileItIsOnItsWay) {
+/// Rank 0 sends while it works, and rank 1 works until the message has arrived or longer.
+TEST(Disturbance, AMessageInFlightSlowsTheWorkOfBothItsRanks) {
   constexpr std::array<std::int64_t, 4> sizes{0, 12'500'000, 20'000'000, 125'000'000};
   constexpr int work_ms = 20;
   std::array<std::array<double, 2>, sizes.size()> found{};
@@ -56,7 +57,7 @@ TEST(Disturbance, AMessageSlowsTheWorkOfBothItsRanksWhileItIsOnItsWay) {
       EXPECT_NEAR(slowed_s(work_ms * 1e-3, transfer_s(sizes[i])), seconds, precision_s) << sizes[i];
 }
 
-TEST(Disturbance, AMessageThatComesInTheMiddleSlowsTheMiddle) {
+TEST(Disturbance, AMessageDuringWorkSlowsOnlyThatPartOfIt) {
   constexpr double before_s = 0.004;
   constexpr std::int64_t size = 6'250'000;
   double found = 0;
@@ -89,8 +90,8 @@ TEST(Disturbance, MessagesOfOthersAndOtherKindsOfWorkDisturbNothing) {
   for (const double seconds : found) EXPECT_NEAR(0.020, seconds, precision_s);
 }
 
-/// A queue of messages over one connection, and work that waits for the device.
-TEST(Disturbance, AStreamSlowsWorkWithoutABreak) {
+/// A queue of messages over one connection, concurrent with queued work.
+TEST(Disturbance, AStreamSlowsWorkContinuously) {
   constexpr std::int64_t size = 1'250'000;
   constexpr int messages = 30;
   constexpr int works = 3;
@@ -114,8 +115,8 @@ TEST(Disturbance, AStreamSlowsWorkWithoutABreak) {
     EXPECT_NEAR(slowed_s(0.010 * static_cast<double>(i + 1), stream_s), found[i], 30 * precision_s);
 }
 
-/// The device is shared as ever; the disturbed rank has more to do on it.
-TEST(Disturbance, ADisturbedRankLeavesItsNeighbourOnTheDeviceItsShare) {
+/// The device is shared equally; the disturbed rank has more work to do on it.
+TEST(Disturbance, ADisturbedRankDoesNotReduceItsNeighboursShareOfTheDevice) {
   constexpr std::int64_t size = 125'000'000;
   std::array<double, 2> found{};
   lab::run(
@@ -133,7 +134,7 @@ TEST(Disturbance, ADisturbedRankLeavesItsNeighbourOnTheDeviceItsShare) {
   EXPECT_NEAR((1 + slowdown) * 0.010, found[0], precision_s);
 }
 
-/// Random messages to rank 1 while it works; all times count from the episode's start.
+/// Random messages to rank 1 while it works; times are relative to the episode's start.
 struct Episode {
   static constexpr std::size_t messages = 8;
   std::array<double, messages> starts{};
@@ -171,7 +172,7 @@ void work_and_receive(Context& context, Episode& episode, double start, int work
   }
 }
 
-/// Work done by `until`, when messages are on their way from their sending to their arrival.
+/// Work completed by `until`, if each message is in flight from its send to its arrival.
 double work_done_s(const Episode& episode, double until) {
   double disturbed = 0;
   double covered = 0;
@@ -183,7 +184,7 @@ double work_done_s(const Episode& episode, double until) {
   return until - disturbed * (1 - 1 / slowdown);
 }
 
-TEST(Disturbance, AnyMessagesSlowWorkForJustTheTimeThatTheyAreOnTheirWay) {
+TEST(Disturbance, RandomMessagesSlowWorkOnlyWhileInFlight) {
   constexpr int work_ms = 60;
   const auto seeds = tandem::testing::seeds(100);
   std::vector<Episode> episodes;
@@ -204,7 +205,7 @@ TEST(Disturbance, AnyMessagesSlowWorkForJustTheTimeThatTheyAreOnTheirWay) {
   }
 }
 
-TEST(Begin, EachRankBeginsWhenItIsTold) {
+TEST(Begin, EachRankStartsAtItsOffset) {
   std::array<double, 3> found{};
   const auto result = lab::run(
       lab::star(3), lab::hosts(3),

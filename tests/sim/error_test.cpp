@@ -1,4 +1,4 @@
-// What goes wrong in a simulation must come out of it as an error with a name.
+// Failures in a simulation must be reported as errors that name the cause.
 #include <gtest/gtest.h>
 
 #include <csignal>
@@ -25,7 +25,7 @@ void expect_error(const std::string& xml, const std::vector<std::string>& hosts,
   }
 }
 
-TEST(Errors, AnExceptionOfABodyComesOut) {
+TEST(Errors, AnExceptionOfABodyIsRethrown) {
   expect_error<ConfigError>(lab::star(3), lab::hosts(3),
                             [](Context& context) {
                               if (context.rank() != 1) return void(lab::receive(context, 1, 100));
@@ -56,7 +56,7 @@ TEST(Errors, OtherRanksAreUnwound) {
   EXPECT_EQ(0, alive);
 }
 
-TEST(Errors, ADeadlockSaysWhoWaitsForWhat) {
+TEST(Errors, ADeadlockNamesTheRanksAndTheirOperations) {
   expect_error<WorldError>(
       lab::star(3), lab::hosts(3),
       [](Context& context) {
@@ -123,7 +123,7 @@ TEST(Errors, APlatformFileThatIsNotXmlIsNamed) {
   expect_error<ConfigError>("cluster: {nodes: 4}", {"h0"}, [](Context&) {}, {"platform.xml", "expected"});
 }
 
-TEST(Errors, ASecondSimulationOfAProcessIsRefused) {
+TEST(Errors, ASecondSimulationInAProcessIsRefused) {
   lab::run(lab::star(1), lab::hosts(1), [](Context&) {});
   expect_error<WorldError>(lab::star(1), lab::hosts(1), [](Context&) {}, {"only once"});
 }
@@ -156,7 +156,7 @@ TEST(Errors, ALinkThatGoesDownFailsItsMessages) {
       else
         lab::receive(context, 0, 5'000'000'000);
     };
-    // One engine a process: each start in a child.
+    // One engine per process: each start time runs in a child.
     EXPECT_EXIT(
         {
           expect_error<WorldError>(xml, {"h0", "h1"}, body, {"failed", "went down"});

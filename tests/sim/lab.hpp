@@ -12,16 +12,17 @@
 namespace tandem::sim::lab {
 
 constexpr double flops = 1e9;          ///< speed of a core
-constexpr double bandwidth = 1.25e9;   ///< bytes a second of a host's link, each way
+constexpr double bandwidth = 1.25e9;   ///< bytes per second of a host's link, each way
 constexpr double link_latency = 5e-6;  ///< of a host's link; a route crosses two
 constexpr double alpha = 2 * link_latency;
 
-/// A file that goes away with the object.
+/// A file that is removed with the object.
 class TemporaryFile {
  public:
   TemporaryFile(const std::string& name, const std::string& text) : path_(folder_.write(name, text)) {}
   const std::string& path() const { return path_; }
-  /// As another temporary file names it: SimGrid opens what a platform file names relative to that file only.
+  /// The name for use in another temporary file: SimGrid resolves names in a platform file relative to that
+  /// file.
   std::string path_from_another() const {
     return "../" + std::filesystem::relative(path_, folder_.path().parent_path()).string();
   }
@@ -37,7 +38,8 @@ inline std::string platform(const std::string& body, const std::string& config =
          (config.empty() ? std::string() : "<config>" + config + "</config>\n") + body + "</platform>\n";
 }
 
-/// `count` hosts h0, h1 ... on a switch, each by its own full-duplex link. `inside` goes into every <host>.
+/// `count` hosts h0, h1 ... on a switch, each by a separate full-duplex link. `inside` goes into every
+/// <host>.
 inline std::string star(int count, const std::string& host_attributes = {}, const std::string& inside = {},
                         const std::string& config = {}) {
   std::string hosts;
@@ -62,20 +64,20 @@ inline std::vector<std::string> hosts(int count) {
   return names;
 }
 
-/// Measured within one machine.
+/// A network measured within one machine.
 inline std::vector<Profile::Path> machine_network(const std::vector<Profile::NetworkSegment>& segments) {
   return {{.from = "", .to = "", .messages = {}, .segments = segments}};
 }
 
-/// `work.samples` milliseconds alone on the device.
+/// `work.samples` milliseconds on an otherwise idle device.
 inline Seconds price_by_samples(Rank, const Work& work) { return Seconds(work.samples * 1e-3); }
 
-/// A millisecond a rank and a nanosecond a byte.
+/// A millisecond per rank and a nanosecond per byte.
 inline Seconds price_of_all_reduce(std::span<const Rank> members, Bytes size) {
   return Seconds(static_cast<double>(members.size()) * 1e-3 + static_cast<double>(size.count()) * 1e-9);
 }
 
-/// `simulator`: sim::simulate, or another of its kind. `change` is the last to touch the setting.
+/// `simulator`: sim::simulate or an equivalent. `change` modifies the setting last.
 inline SimulationResult run_on(const std::function<SimulationResult(const SimulationSetting&)>& simulator,
                                const std::string& xml, const std::vector<std::string>& hosts,
                                const std::function<void(Context&)>& body,

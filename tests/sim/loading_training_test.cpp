@@ -1,5 +1,5 @@
-// Batches of a GPU, loaded while it still computes: the same samples in the same order, asked for at the same
-// times, and steps that are shorter by what is hidden. On a processor nothing is loaded ahead.
+// Prefetching batches on a GPU while it still computes: the same samples in the same order, requested at the
+// same times, and steps that are shorter by the hidden time. A processor does not prefetch.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -56,7 +56,7 @@ TEST_P(LoadingFrom, TheModelIsTheSame) {
 INSTANTIATE_TEST_SUITE_P(Sources, LoadingFrom, ::testing::Values(DataSource::memory, DataSource::storage),
                          [](const auto& source) { return to_text(source.param); });
 
-/// One worker of 10 rounds.
+/// One worker with 10 rounds.
 class LoadingOfOne : public Loading {
  protected:
   static constexpr int rounds = 10;
@@ -80,7 +80,7 @@ class LoadingOfOne : public Loading {
   }
 };
 
-TEST_F(LoadingOfOne, BackwardHidesAllButTheFirst) {
+TEST_F(LoadingOfOne, BackwardHidesAllButTheFirstBatch) {
   const double whole = makespan(0, gpu);
   EXPECT_NEAR(whole - makespan(1, gpu), (rounds - 1) * decode, 1e-7);
   EXPECT_EQ(whole, makespan(0, ""));
@@ -88,7 +88,7 @@ TEST_F(LoadingOfOne, BackwardHidesAllButTheFirst) {
 
 TEST_F(LoadingOfOne, AProcessorLoadsWhenAStepBegins) { EXPECT_EQ(makespan(0, ""), makespan(1, "")); }
 
-TEST_F(LoadingOfOne, BelongsToTheStepThatItIsDoneIn) {
+TEST_F(LoadingOfOne, LoadingBelongsToTheStepInWhichItRuns) {
   host_properties_ = gpu;
   std::vector<int> steps;
   price_ = [&](Rank, const Work& work) {
@@ -121,9 +121,9 @@ TEST_F(Loading, TheNextBatchIsLoadedBeforeBackwardEnds) {
 
 class LoadingFromStorage : public Loading, public ::testing::WithParamInterface<double> {};
 
-/// Whether or not batches come in time: as many are asked for as on processors, and one more is decoded than
-/// are used.
-TEST_P(LoadingFromStorage, AsksForNoMore) {
+/// Whether or not batches arrive in time: as many are requested as on processors, and one more is decoded
+/// than is used.
+TEST_P(LoadingFromStorage, MakesNoMoreRequests) {
   host_properties_ = gpu;
   price_ = [](Rank, const Work& work) {
     return Seconds(work.kind == Work::Kind::backward ? GetParam() : 0.0001);
@@ -139,14 +139,14 @@ TEST_P(LoadingFromStorage, AsksForNoMore) {
   for (const auto& [rank, passes] : work_of(journal, "backward"))
     for (const OperationRecord& pass : passes) {
       if (GetParam() == 0.0 || pass.bucket != last) continue;
-      EXPECT_LT(decodes.at(rank).at(++step[rank]).start, pass.end) << "it was there";
+      EXPECT_LT(decodes.at(rank).at(++step[rank]).start, pass.end) << "the batch had arrived in time";
     }
 }
 
 INSTANTIATE_TEST_SUITE_P(InTimeAndLate, LoadingFromStorage, ::testing::Values(0.01, 0.0));
 
-/// How large the next batch is to be is known when the exchange is over.
-TEST_F(Loading, ABatchWhoseSizeMayChangeIsDrawnWhenItsStepBegins) {
+/// The size of the next batch is known only after the exchange.
+TEST_F(Loading, ABatchOfVariableSizeIsNotPrefetched) {
   host_properties_ = gpu;
   Experiment experiment = from(DataSource::memory);
   experiment.sync.algorithm = "lb-bsp";

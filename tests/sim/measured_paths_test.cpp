@@ -11,9 +11,9 @@ namespace {
 
 constexpr double precision_s = 1e-9;
 
-/// On one machine messages leave a GPU's memory otherwise than a processor's; a pair of kinds that was not
-/// measured takes the first path.
-TEST(Physics, EachPairOfKindsOfHostsTakesItsOwnPath) {
+/// On one machine, messages of a GPU's memory have another path than those of a processor's; a pair of kinds
+/// that was not measured uses the first path.
+TEST(Physics, EachPairOfHostKindsUsesItsOwnPath) {
   const auto path = [](const char* from, const char* to, double alpha_s) {
     return Profile::Path{.from = "a",
                          .to = "b",
@@ -49,9 +49,9 @@ TEST(Physics, EachPairOfKindsOfHostsTakesItsOwnPath) {
   EXPECT_NEAR((times[{2, 3}]), 11e-6, precision_s) << "not measured";
 }
 
-/// Two paths were measured on the star: at 1.25 GB/s half the bandwidth is reached, at 10 MB/s nine tenths.
-/// A route of 12 MB/s resembles the slow one, so it reaches nine tenths of its own 12 MB/s.
-TEST(Physics, EachWayTakesTheMeasuredPathThatIsMostLikeIt) {
+/// Two paths were measured on the star: they reach half of the bandwidth at 1.25 GB/s, and nine tenths at 10
+/// MB/s. A route of 12 MB/s resembles the slow one, so it reaches nine tenths of its 12 MB/s.
+TEST(Physics, EachRouteUsesTheMostSimilarMeasuredPath) {
   const std::vector<Profile::Path> paths{
       {.from = "a", .to = "a", .links = 0, .bandwidth = 0, .messages = {}, .segments = {{0, 5e-6, 1e-10}}},
       {.from = "a",

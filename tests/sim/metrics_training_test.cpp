@@ -1,5 +1,5 @@
-// The metrics of simulated trainings whose outcome is known: staleness, local steps, shares of time, and what
-// becomes of samples.
+// Metrics of simulated training with known results: staleness, local steps, time shares, and the use of
+// samples.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -19,7 +19,7 @@ using testing::Training;
 
 class Metrics : public Training {
  protected:
-  /// Workers whose steps take so many seconds; nothing else takes any but messages.
+  /// Trains workers with the given step times; apart from these, only messages take time.
   Journal train_paced(const std::string& algorithm, const std::vector<double>& step_s, std::int64_t rounds,
                       const std::map<std::string, OptionValue>& options = {}, int shards = 1,
                       bool operations = false) {
@@ -50,8 +50,8 @@ TEST_F(Metrics, BspAppliesNothingStale) {
 
 class LongRun : public Metrics, public ::testing::WithParamInterface<std::vector<double>> {};
 
-/// Of every update, each of the other workers makes one meanwhile on average, whatever the paces.
-TEST_P(LongRun, StalenessOfAspIsOneLessThanWorkers) {
+/// On average, each of the other workers makes one update during a step, whatever their speeds.
+TEST_P(LongRun, StalenessOfAspIsTheNumberOfOtherWorkers) {
   const Journal journal = train_paced("asp", GetParam(), 400);
   const auto others = static_cast<double>(GetParam().size() - 1);
   EXPECT_NEAR(merged(staleness(journal)).mean(), others, 0.01 * others);
@@ -60,15 +60,15 @@ INSTANTIATE_TEST_SUITE_P(Paces, LongRun,
                          ::testing::Values(std::vector<double>{1, 1, 1, 1}, std::vector<double>{1, 2.3, 4.1},
                                            std::vector<double>{1, 1, 1, 1, 9.7, 1.3}));
 
-/// The slow worker's step is a little longer than four of the fast one, so that the answers' way does not
-/// matter.
+/// The slow worker's step is slightly longer than four of the fast one, so that the latency of answers does
+/// not matter.
 TEST_F(Metrics, EsyncFillsTheSlowestStepWithLocalSteps) {
   const auto ranks = local_steps(train_paced("esync", {4.1, 1}, 10));
   EXPECT_EQ(ranks.at(0).counts(), (Counts{{1, 10}}));
-  EXPECT_EQ(ranks.at(1).counts(), (Counts{{1, 1}, {4, 9}})) << "the first round tells the durations";
+  EXPECT_EQ(ranks.at(1).counts(), (Counts{{1, 1}, {4, 9}})) << "the first round measures the durations";
 }
 
-TEST_F(Metrics, SharesAreWhatThePacesMakeThem) {
+TEST_F(Metrics, SharesFollowFromTheStepTimes) {
   const Journal journal = train_paced("bsp", {3, 1}, 50, {}, 1, true);
   const auto shares = time_shares(journal, makespan_);
   EXPECT_NEAR(shares.at(0).computing, 1.0, 0.01);
@@ -83,7 +83,7 @@ TEST_F(Metrics, SharesAreWhatThePacesMakeThem) {
                 1e-9);
 }
 
-TEST_F(Metrics, ShardsGetTogetherWhatWorkersSend) {
+TEST_F(Metrics, ShardsReceiveInTotalWhatWorkersSend) {
   const Journal journal = train_paced("asp", {1, 2, 2.5}, 10, {}, 3, true);
   std::int64_t sent = 0, received = 0, to_workers = 0, from_workers = 0;
   for (const auto& step : journal.steps) {
@@ -100,7 +100,7 @@ TEST_F(Metrics, ShardsGetTogetherWhatWorkersSend) {
   EXPECT_EQ(from_workers, sent);
 }
 
-/// An algorithm and options that make it drop or hold pushes.
+/// An algorithm with options that make it drop or delay pushes.
 struct Strict {
   const char* algorithm;
   std::map<std::string, OptionValue> options;
@@ -109,7 +109,7 @@ void PrintTo(const Strict& value, std::ostream* out) { *out << value.algorithm; 
 
 class EverySample : public Metrics, public ::testing::WithParamInterface<Strict> {
  protected:
-  /// What the log of the first server says of its pushes.
+  /// Counts from the pushes in the first server's log.
   SampleCounts counts_of_the_log(const Journal& journal, std::int64_t& applied_pushes) const {
     const Rank server = job_->roster().servers().front();
     SampleCounts counts{.applied = 0, .pending = 0};

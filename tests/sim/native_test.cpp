@@ -1,4 +1,4 @@
-// The world's own all-reduce in jobs: its measured times, its price in a simulation, and training over it.
+// The native all-reduce in jobs: its measured times, its cost in a simulation, and training with it.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -41,8 +41,8 @@ TEST(MeasuredAllReduce, IsLinearBetweenSizes) {
   EXPECT_DOUBLE_EQ(seconds_of(profile, 2, 1000), 2e-3);
   EXPECT_DOUBLE_EQ(seconds_of(profile, 2, 1500), 3e-3);
   EXPECT_DOUBLE_EQ(seconds_of(profile, 2, 502), 1.5e-3);
-  EXPECT_DOUBLE_EQ(seconds_of(profile, 2, 1), 1e-3) << "less than the smallest costs as much";
-  EXPECT_DOUBLE_EQ(seconds_of(profile, 2, 5000), 10e-3) << "beyond the largest as the last two";
+  EXPECT_DOUBLE_EQ(seconds_of(profile, 2, 1), 1e-3) << "constant below the measured range";
+  EXPECT_DOUBLE_EQ(seconds_of(profile, 2, 5000), 10e-3) << "extrapolated from the two largest sizes";
 }
 
 TEST(MeasuredAllReduce, IsLinearBetweenNumbersOfRanksAndUnknownBeyond) {
@@ -55,14 +55,14 @@ TEST(MeasuredAllReduce, IsLinearBetweenNumbersOfRanksAndUnknownBeyond) {
   EXPECT_EQ(seconds_of({}, 2, 4), -1.0);
 }
 
-TEST(MeasuredAllReduce, AddsLessBehindAnother) {
+TEST(MeasuredAllReduce, CostsLessBehindAnother) {
   const Profile profile = measured_profile();
   EXPECT_DOUBLE_EQ(profile.all_reduce_behind(2, Bytes(1500))->count(), 5e-4);
   EXPECT_DOUBLE_EQ(profile.all_reduce_behind(4, Bytes(2000))->count(), 2.3e-3);
   EXPECT_FALSE(profile.all_reduce_behind(7, Bytes(4)).has_value());
 }
 
-TEST(MeasuredAllReduce, ComesBackFromItsFile) {
+TEST(MeasuredAllReduce, RoundTrips) {
   const Profile back = profile_from_json(nlohmann::json::parse(to_json(measured_profile()).dump()));
   ASSERT_EQ(back.all_reduces.size(), 5U);
   EXPECT_EQ(seconds_of(back, 4, 2000), seconds_of(measured_profile(), 4, 2000));
@@ -98,7 +98,7 @@ class PriceOfNative : public ::testing::Test {
   TemporaryPlatform file_{TemporaryPlatform::star(10, bandwidth, 1e-4)};
 };
 
-TEST_F(PriceOfNative, IsWhatWasMeasured) {
+TEST_F(PriceOfNative, IsTheMeasuredOne) {
   const Job measured = job(NetworkSource::profile);
   LibraryAllReduceCost price(measured, unknown_, 1);
   EXPECT_FALSE(price.used());
@@ -108,7 +108,7 @@ TEST_F(PriceOfNative, IsWhatWasMeasured) {
   EXPECT_EQ(price.origin(), "as calibrated");
 }
 
-TEST_F(PriceOfNative, VariesAsMeasuredAndFromItsSeedAlone) {
+TEST_F(PriceOfNative, HasTheMeasuredDistributionAndDependsOnlyOnTheSeed) {
   const Job noisy = job(NetworkSource::profile, NoiseSource::profile);
   LibraryAllReduceCost price(noisy, unknown_, 1);
   LibraryAllReduceCost same(noisy, unknown_, 1);
@@ -122,9 +122,9 @@ TEST_F(PriceOfNative, VariesAsMeasuredAndFromItsSeedAlone) {
   EXPECT_EQ(drawn, (std::set<double>{1000, 2000, 6000}));
 }
 
-/// On a star ranks send at full speed at once: halving-doubling among eight is 2 lg p latencies and
-/// 2 (p - 1) / p n bytes, and nothing is cheaper for a large vector; reductions are their devices'.
-TEST_F(PriceOfNative, IsThatOfTheCheapestScheduleWithoutCalibration) {
+/// On a star all ranks send at full speed: halving-doubling among eight takes 2 lg p latencies and 2 (p - 1)
+/// / p n bytes, and no schedule is cheaper for a large vector; devices add their reductions.
+TEST_F(PriceOfNative, WithoutCalibrationIsThatOfTheCheapestSchedule) {
   const platforms::Network between = network();
   const std::vector<Rank> members = {0, 1, 2, 3, 4, 5, 6, 7};
   constexpr std::int64_t elements = 1 << 20;
@@ -146,7 +146,7 @@ TEST_F(PriceOfNative, IsThatOfTheCheapestScheduleWithoutCalibration) {
   }
 }
 
-/// As a job refuses it whose document nothing else has checked.
+/// The error when a job is constructed from an experiment that has not been validated.
 std::string refusal_of(const std::string& collective, const std::string& compression) {
   const TemporaryPlatform file(TemporaryPlatform::star(3, 1e8, 1e-4));
   Experiment experiment = small_experiment(2);
@@ -162,18 +162,18 @@ std::string refusal_of(const std::string& collective, const std::string& compres
   }
 }
 
-TEST(NativeAllReduce, DoesNotAddWhatACompressionMakes) {
-  EXPECT_EQ(refusal_of("native", "fp16").find("sync.collective: expected one that has a schedule"), 0U);
+TEST(NativeAllReduce, RefusesCompressedMessages) {
+  EXPECT_EQ(refusal_of("native", "fp16").find("sync.collective: expected one other than native"), 0U);
   EXPECT_EQ(refusal_of("tree", "fp16"), "");
 }
 
-TEST(CompressedAllReduce, OnlyARingPassesOnWhatCannotBeAdded) {
+TEST(CompressedAllReduce, OnlyARingSupportsMessagesThatCannotBeAdded) {
   for (const char* collective : {"native", "tree"})
     EXPECT_EQ(refusal_of(collective, "sign").find("sync.collective: expected ring"), 0U) << collective;
   EXPECT_EQ(refusal_of("ring", "sign"), "");
 }
 
-TEST_F(Training, OverNativeOneRecordSumsABucketAndBytesAreThoseOfTheModel) {
+TEST_F(Training, NativeHasOneRecordPerBucketAndCountsTheBytesOfTheModel) {
   Experiment experiment = small_experiment(4);
   experiment.sync.over = sync::Route::all_reduce;
   experiment.sync.collective = "native";
@@ -184,7 +184,8 @@ TEST_F(Training, OverNativeOneRecordSumsABucketAndBytesAreThoseOfTheModel) {
   EXPECT_EQ(sums.size(), 4 * buckets * static_cast<std::size_t>(experiment.stop.rounds));
   for (const auto& sum : sums) {
     EXPECT_EQ(sum.own->work, "0-3");
-    // Once all are there it takes what it is priced at, and then no message of its rank ends it sooner.
+    // After the last member has started, it takes at least its cost, and no message of a member ends it
+    // sooner.
     EXPECT_GE((sum.own->end - sum.met).count(), 4e-5 + 1e-8 * static_cast<double>(sum.own->bytes) - 1e-9);
   }
   for (const auto& step : journal.steps) {
@@ -193,7 +194,7 @@ TEST_F(Training, OverNativeOneRecordSumsABucketAndBytesAreThoseOfTheModel) {
   }
 }
 
-TEST_F(Training, OverNativeGroupsSumAmongThemselves) {
+TEST_F(Training, NativeSumsWithinGroups) {
   Experiment experiment = small_experiment(4);
   experiment.sync.algorithm = "group-average";
   experiment.sync.over = sync::Route::all_reduce;

@@ -1,5 +1,5 @@
-// Gradients that are not finite, made by TorchScript files that compute them: where the job ends, what is
-// left out of it, and what of that is counted.
+// Non-finite gradients, produced by TorchScript files: where the job stops, which updates are skipped, and
+// how they are counted.
 #include <cmath>
 #include <ostream>
 
@@ -10,8 +10,8 @@
 namespace tandem::testing {
 namespace {
 
-/// A network of two layers whose first one has a tensor with a finite value and a gradient that is none: the
-/// root of nothing.
+/// A network of two layers; the first one has a tensor with a finite value and a non-finite gradient: the
+/// square root at zero.
 void save_rooted(const std::string& path) {
   ScriptFile()
       .layer("first", {{"weight", {20, 784}}, {"root", {1}}})
@@ -22,7 +22,7 @@ void save_rooted(const std::string& path) {
             "    return torch.linear(x, self.last.weight, self.last.bias)\n");
 }
 
-/// A linear network whose third training step, on any worker, computes nothing finite.
+/// A linear network whose third training step, on any worker, gives only non-finite values.
 void save_third_step_bad(const std::string& path) {
   ScriptFile()
       .buffer("steps", torch::zeros({}, torch::kLong))
@@ -64,13 +64,13 @@ class NonFinite : public Training, public ::testing::WithParamInterface<Way> {
   void expect_stopped(const Experiment& wanted, const std::vector<std::string>& words) {
     try {
       train(wanted);
-      FAIL() << "went on";
+      FAIL() << "the job did not stop";
     } catch (const WorldError& error) {
       for (const auto& word : words)
         EXPECT_NE(std::string(error.what()).find(word), std::string::npos) << word << " in " << error.what();
     }
   }
-  /// What of the model has changed since the start, by bucket.
+  /// Whether each bucket of the model has changed since the start.
   std::vector<bool> changed() const {
     const auto start = initial_model(job_->replica_plan()), end = final_model();
     std::vector<bool> result;
@@ -84,20 +84,20 @@ class NonFinite : public Training, public ::testing::WithParamInterface<Way> {
   bool steps_by_itself() const { return GetParam().algorithm == "local-sgd"; }
 };
 
-TEST_P(NonFinite, StopsTheJobAndSaysWhere) {
+TEST_P(NonFinite, StopsTheJobAndNamesTheTensor) {
   expect_stopped(experiment(save_rooted, OnNonFinite::stop),
                  {"rank 0", "worker on 'host-1'", "step 0", "the gradient of 'first.root'", "non_finite"});
 }
 
-TEST_P(NonFinite, SaysInWhichStep) {
+TEST_P(NonFinite, NamesTheStep) {
   expect_stopped(experiment(save_third_step_bad, OnNonFinite::stop), {"rank 0", "step 2", "'last."});
 }
 
-TEST_P(NonFinite, IsLeftOutFromItsBucketOn) {
+TEST_P(NonFinite, SkipsTheUpdateFromItsBucketOn) {
   const Journal journal = train(experiment(save_rooted, OnNonFinite::skip));
   const std::vector<bool> buckets = changed();
   ASSERT_EQ(buckets.size(), 2U);
-  EXPECT_EQ(buckets[0], !steps_by_itself()) << "the last layer; a local step does not happen at all";
+  EXPECT_EQ(buckets[0], !steps_by_itself()) << "the last layer; local steps are skipped";
   EXPECT_FALSE(buckets[1]);
   EXPECT_EQ(journal.skipped_steps, static_cast<std::int64_t>(journal.steps.size()));
   const auto told = std::count_if(journal.decisions.begin(), journal.decisions.end(), [](const auto& record) {
@@ -106,14 +106,14 @@ TEST_P(NonFinite, IsLeftOutFromItsBucketOn) {
   EXPECT_EQ(told, journal.skipped_steps);
 }
 
-/// The other steps are taken as if it were not there.
-TEST_P(NonFinite, IsNoStepAtAllWhereTheLossIsNot) {
+/// The other steps are unaffected.
+TEST_P(NonFinite, ANonFiniteLossSkipsTheWholeStep) {
   const Journal journal = train(experiment(save_third_step_bad, OnNonFinite::skip));
   EXPECT_EQ(journal.skipped_steps, 2);
   for (const auto& step : journal.steps) EXPECT_EQ(std::isfinite(step.loss), step.step != 2);
   const auto found = final_model();
   for (const float value : found) EXPECT_TRUE(std::isfinite(value));
-  // Workers with steps of their own part ways: one worker on all samples ends elsewhere.
+  // The models of workers with local steps diverge: one worker on all samples ends with another model.
   if (steps_by_itself()) return;
   Experiment sound = experiment(
       [](const std::string& path) {
@@ -126,13 +126,13 @@ TEST_P(NonFinite, IsNoStepAtAllWhereTheLossIsNot) {
   expect_close(found, sequential_model(4), 1e-5F);
 }
 
-TEST_P(NonFinite, ReachesTheModelWhereNobodyLooks) {
+TEST_P(NonFinite, ReachesTheModelIfIgnored) {
   const Journal journal = train(experiment(save_third_step_bad, OnNonFinite::ignore));
   EXPECT_EQ(journal.skipped_steps, 0);
   for (const float value : final_model()) EXPECT_TRUE(std::isnan(value));
 }
 
-INSTANTIATE_TEST_SUITE_P(Ways, NonFinite,
+INSTANTIATE_TEST_SUITE_P(Variants, NonFinite,
                          ::testing::Values(Way{"BspOverAServer", "bsp", sync::Route::server},
                                            Way{"BspOfWorkersOverAServer", "bsp", sync::Route::server,
                                                UpdateSide::workers},

@@ -1,6 +1,6 @@
-// A network with batch normalisation where workers have models of their own, always or between exchanges:
-// running statistics are averaged as the models are, or stay each worker's own. Done again by one learner
-// that plays every worker.
+// A network with batch normalisation, where workers have their own models, always or between exchanges:
+// running statistics are averaged like the models, or stay local to each worker. A single learner that plays
+// every worker reproduces the results.
 #include <functional>
 #include <map>
 #include <numeric>
@@ -42,7 +42,7 @@ void save_normalised(const std::string& path) {
 
 class Normalised : public Training {
  protected:
-  /// Workers see different classes, so that their statistics differ. Each has its whole shard as its batch.
+  /// Workers have different classes, so their statistics differ. Each worker's batch is its whole shard.
   Experiment experiment(const std::string& algorithm, sync::Route over,
                         const std::map<std::string, OptionValue>& options = {}) const {
     const std::string path = (directory_ / "normalised.pt").string();
@@ -61,7 +61,7 @@ class Normalised : public Training {
     return made;
   }
 
-  /// Trains, and makes ready for what is done by hand.
+  /// Trains, and prepares the computation by hand.
   Journal train_and_remember(const Experiment& experiment) {
     const Journal journal = train(experiment);
     learner_ = make_job_learner(job_->replica_plan());
@@ -77,7 +77,7 @@ class Normalised : public Training {
     return std::vector<Model>(workers, Model(values.begin(), values.end()));
   }
 
-  /// The model after a step of the worker: down the gradient, and statistics follow the batch.
+  /// The model after a worker's step: a gradient step, and statistics updated from the batch.
   Model stepped(const Model& model, int worker) const {
     Model after = gradient_at(*learner_, model, worker);
     for (std::size_t i = 0; i < model.size(); ++i)
@@ -97,7 +97,7 @@ class Normalised : public Training {
     return mean_of(models, all);
   }
 
-  /// The largest distance between statistics, or between trained elements.
+  /// The largest difference between statistics, or between trained elements.
   float distance_of(const Model& a, const Model& b, bool statistics) const {
     float worst = 0.0F;
     for (std::size_t i = 0; i < a.size(); ++i)
@@ -109,7 +109,7 @@ class Normalised : public Training {
     ASSERT_EQ(model.size(), by_hand.size());
     EXPECT_LE(distance_of(model, by_hand, false), tolerance);
     EXPECT_LE(distance_of(model, by_hand, true), tolerance);
-    EXPECT_GT(distance_of(model, initial_models().front(), false), 1e-3F) << "nothing was learnt";
+    EXPECT_GT(distance_of(model, initial_models().front(), false), 1e-3F) << "the model did not change";
   }
   std::vector<float> checkpoint(std::int64_t round) const {
     return load_checkpoint(checkpoint_path(job_->spec().directory, round), job_->model()).values;
@@ -119,7 +119,7 @@ class Normalised : public Training {
   std::vector<bool> is_statistic_;
 };
 
-// ---- Models of their own ----
+// ---- Each worker has its own model ----
 
 struct Graph {
   std::string name;
@@ -134,7 +134,7 @@ class NormalisedPeers : public Normalised, public ::testing::WithParamInterface<
  protected:
   using Members = std::function<std::vector<int>(int worker)>;
 
-  /// Of each round, whom each worker averages with.
+  /// For each round, the members with which a worker averages.
   std::vector<Members> members() const {
     if (GetParam().algorithm == "d-psgd")
       return std::vector<Members>(rounds,
@@ -153,8 +153,8 @@ class NormalisedPeers : public Normalised, public ::testing::WithParamInterface<
     return of_rounds;
   }
 
-  /// What every worker has after each round. The model that travels is that before the step, to whose mean
-  /// the worker adds what its step did, or that after it.
+  /// The models of all workers after each round. Exchanges either the model before the step, to whose mean
+  /// the worker adds its own step, or the model after the step.
   std::vector<std::vector<Model>> by_hand() const {
     std::vector<std::vector<Model>> after_rounds;
     std::vector<Model> models = initial_models();
@@ -176,9 +176,9 @@ class NormalisedPeers : public Normalised, public ::testing::WithParamInterface<
   }
 };
 
-/// Checkpoints on the way are the first worker's, the last one is the mean of all, in which statistics that
-/// nobody had averaged would be the same.
-TEST_P(NormalisedPeers, AverageStatisticsAsModels) {
+/// Intermediate checkpoints contain the first worker's model, the last one the mean of all, which would have
+/// the same statistics even without averaging.
+TEST_P(NormalisedPeers, AverageStatisticsLikeModels) {
   Experiment wanted = experiment(GetParam().algorithm, GetParam().over, GetParam().options);
   wanted.evaluate_every = 2;
   wanted.placement.evaluator = "host-0";
@@ -188,7 +188,7 @@ TEST_P(NormalisedPeers, AverageStatisticsAsModels) {
   expect_same(final_model(), mean_of(models.back()));
   Model alone = initial_models().front();
   for (int step = 0; step < 2; ++step) alone = stepped(alone, 0);
-  EXPECT_GT(distance_of(models.at(1).front(), alone, true), 3 * tolerance) << "averaging makes no difference";
+  EXPECT_GT(distance_of(models.at(1).front(), alone, true), 3 * tolerance) << "averaging has no effect";
   ASSERT_EQ(journal.evaluations.size(), 2U);
   for (const auto& evaluation : journal.evaluations) EXPECT_TRUE(std::isfinite(evaluation.loss));
 }
@@ -201,7 +201,7 @@ INSTANTIATE_TEST_SUITE_P(
         Graph{"Groups", "group-average", sync::Route::all_reduce, true}),
     [](const auto& instance) { return instance.param.name; });
 
-/// What a worker's own batch does to its statistics while it is called comes on top of the mean.
+/// Changes of a worker's statistics by its own batch during the call are added to the mean.
 TEST_F(Normalised, ACallAveragesStatisticsToo) {
   train_and_remember(experiment("ad-psgd", sync::Route::peers));
   Replica caller(job_->replica_plan(), job_->exchange(), host_device(), 0),
@@ -227,7 +227,7 @@ TEST_F(Normalised, ACallAveragesStatisticsToo) {
   }
 }
 
-/// A model is evaluated by its running statistics: these are of use only if they follow those of the batches.
+/// Evaluation uses the running statistics: they are only useful if they follow those of the batches.
 TEST_F(Normalised, AdPsgdLearns) {
   Experiment wanted = experiment("ad-psgd", sync::Route::peers);
   wanted.data.split = "iid";
@@ -237,19 +237,19 @@ TEST_F(Normalised, AdPsgdLearns) {
   const Journal journal = train_and_remember(wanted);
   ASSERT_GE(journal.evaluations.size(), 3U);
   EXPECT_LT(journal.evaluations.back().loss, journal.evaluations.front().loss);
-  // Of batches alone: after so many steps little is left of what statistics began with.
+  // The change comes from batches: after so many steps, little of the initial statistics is left.
   const auto model = final_model();
   const Model of_all(model.begin(), model.end());
   EXPECT_GT(distance_of(of_all, initial_models().front(), true), 0.5F);
 }
 
-TEST_F(Normalised, PeersHaveNoStatisticsOfTheirOwn) {
+TEST_F(Normalised, PeersCannotKeepStatisticsLocal) {
   Experiment wanted = experiment("ad-psgd", sync::Route::peers);
   wanted.sync.average_statistics = false;
   EXPECT_THROW(train(wanted), ConfigError);
 }
 
-// ---- Models of their own between exchanges ----
+// ---- Each worker has its own model between exchanges ----
 
 struct Way {
   std::string name;
@@ -272,7 +272,7 @@ class NormalisedRounds : public Normalised, public ::testing::WithParamInterface
       for (int step = 0; step < steps; ++step)
         models[worker] = stepped(models[worker], static_cast<int>(worker));
   }
-  /// Puts the statistics of one model into another.
+  /// Copies the statistics of one model into another.
   void copy_statistics(const Model& from, Model& to) const {
     for (std::size_t i = 0; i < to.size(); ++i)
       if (is_statistic_[i]) to[i] = from[i];
@@ -290,8 +290,8 @@ TEST_P(NormalisedRounds, LocalSgdAveragesStatistics) {
   EXPECT_GT(distance_of(models.front(), initial_models().front(), true), 0.1F);
 }
 
-/// Only the first worker's can be known, and only where it writes the checkpoint.
-TEST_P(NormalisedRounds, LocalSgdLeavesEveryWorkerItsOwn) {
+/// Only the first worker's statistics can be checked, and only if that worker writes the checkpoint.
+TEST_P(NormalisedRounds, LocalSgdCanKeepStatisticsLocal) {
   train_and_remember(experiment_of("local-sgd", {{"h", std::int64_t{3}}}, false));
   std::vector<Model> models = initial_models();
   for (int round = 0; round < rounds; ++round) {
@@ -305,11 +305,12 @@ TEST_P(NormalisedRounds, LocalSgdLeavesEveryWorkerItsOwn) {
   Model expected = models.front();
   if (GetParam().over == sync::Route::server) copy_statistics(initial_models().front(), expected);
   expect_same(final_model(), expected);
-  EXPECT_GT(distance_of(models[0], models[1], true), 3 * tolerance) << "all have the same";
+  EXPECT_GT(distance_of(models[0], models[1], true), 3 * tolerance) << "all workers have the same statistics";
 }
 
-/// Statistics are values, not directions: neither rate nor momentum of rounds is for them.
-TEST_P(NormalisedRounds, AnOuterOptimiserTakesTheMeanOfStatistics) {
+/// Statistics are values, not directions: neither the rate nor the momentum of the outer optimiser applies to
+/// them.
+TEST_P(NormalisedRounds, AnOuterOptimiserAveragesStatistics) {
   train_and_remember(
       experiment_of("diloco", {{"h", std::int64_t{2}}, {"outer_rate", 0.5}, {"outer_momentum", 0.6}}));
   Model model = initial_models().front(), velocity(model.size(), 0.0);
@@ -326,7 +327,7 @@ TEST_P(NormalisedRounds, AnOuterOptimiserTakesTheMeanOfStatistics) {
   expect_same(final_model(), model);
 }
 
-/// The centre has the mean of the workers', who keep their own.
+/// The centre gets the mean of the statistics of the workers, which keep their own.
 TEST_P(NormalisedRounds, TheCentreOfEasgdHasTheMeanOfStatistics) {
   train_and_remember(experiment_of("easgd", {{"tau", std::int64_t{2}}, {"beta", 0.6}}));
   std::vector<Model> models = initial_models();
@@ -353,9 +354,9 @@ INSTANTIATE_TEST_SUITE_P(
                       Way{"AllReduce", sync::Route::all_reduce, {}}),
     [](const auto& instance) { return instance.param.name; });
 
-// ---- One model at a server that everybody updates ----
+// ---- One model at a server, updated by every push ----
 
-/// The server's statistics are those of whoever pushed last.
+/// The server's statistics are those of the last push.
 TEST_F(Normalised, AspTakesThePushersStatistics) {
   Experiment wanted = experiment("asp", sync::Route::server);
   wanted.placement.workers = {"host-1", "host-1", "host-2", "host-3"};

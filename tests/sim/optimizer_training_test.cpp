@@ -1,5 +1,5 @@
-// Optimisers and learning-rate schedules under the simulated clock: whoever holds the model, it takes the
-// same steps at the same rates.
+// Optimisers and learning-rate schedules under the simulated clock: whichever role updates the model takes
+// the same steps at the same rates.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -20,11 +20,11 @@ using testing::Change;
 using testing::small_experiment;
 using testing::Training;
 
-/// A way to train that ends, to rounding, where one worker alone ends.
+/// A variant of training that ends, up to rounding, with the model of a single worker.
 struct Way {
   Change change;
   int workers = 4;
-  int steps = 5;  ///< that the one worker takes
+  int steps = 5;  ///< steps of the single worker
 };
 void PrintTo(const Way& value, std::ostream* out) { *out << value.change.name; }
 
@@ -59,8 +59,8 @@ std::vector<Way> ways() {
            15}};
 }
 
-/// Of Adam, an epsilon that does not make the smallest gradients as important as the others: these are all
-/// rounding.
+/// Adam uses a large epsilon, which keeps it from amplifying the smallest gradients: these are only rounding
+/// errors.
 std::vector<Change> optimizers() {
   const auto adam = [](Experiment& e, OptimizerKind kind) {
     e.optimizer.kind = kind;
@@ -87,10 +87,9 @@ std::vector<Change> optimizers() {
            }}};
 }
 
-class WhoeverHoldsTheModel : public Training,
-                             public ::testing::WithParamInterface<std::tuple<Way, Change>> {};
+class AnyUpdatingRole : public Training, public ::testing::WithParamInterface<std::tuple<Way, Change>> {};
 
-TEST_P(WhoeverHoldsTheModel, ItTakesTheStepsOfOneWorker) {
+TEST_P(AnyUpdatingRole, TakesTheStepsOfOneWorker) {
   const auto& [way, optimizer] = GetParam();
   Experiment experiment = small_experiment(way.workers);
   way.change.make(experiment);
@@ -99,18 +98,19 @@ TEST_P(WhoeverHoldsTheModel, ItTakesTheStepsOfOneWorker) {
   expect_close(final_model(), sequential_model(way.steps), 2e-5F);
   OptimizerSetting constant = job_->exchange().optimizer_setting();
   constant.schedule = {};
-  EXPECT_GT(distance(final_model(), sequential_model(way.steps, constant)), 1e-3F) << "there is no schedule";
+  EXPECT_GT(distance(final_model(), sequential_model(way.steps, constant)), 1e-3F)
+      << "the schedule is ignored";
 }
 
-INSTANTIATE_TEST_SUITE_P(Training, WhoeverHoldsTheModel,
+INSTANTIATE_TEST_SUITE_P(Training, AnyUpdatingRole,
                          ::testing::Combine(::testing::ValuesIn(ways()), ::testing::ValuesIn(optimizers())),
                          [](const auto& instance) {
                            return std::get<0>(instance.param).change.name + "_" +
                                   std::get<1>(instance.param).name;
                          });
 
-/// Each push is an update of its own, and all of a round have its rate.
-TEST_F(Training, UpdatesByEachPushHaveTheRateOfTheirRound) {
+/// Each push is a separate update, and all updates of a round use the round's rate.
+TEST_F(Training, UpdatesOfEachPushUseTheRateOfTheirRound) {
   Experiment experiment = small_experiment(4);
   experiment.optimizer.momentum = 0.0;
   experiment.optimizer.schedule = RateDecay::cosine;
@@ -120,8 +120,8 @@ TEST_F(Training, UpdatesByEachPushHaveTheRateOfTheirRound) {
   expect_close(final_model(), sequential_model(5), 1e-5F);
 }
 
-/// With each push, that of the round which begins after it; two workers push in every round.
-TEST_F(Training, PoliciesAreToldTheRate) {
+/// Each push carries the rate of the round that begins after it; there are two pushes per round.
+TEST_F(Training, PoliciesReceiveTheRate) {
   Experiment experiment = small_experiment(2);
   experiment.workload.math = Experiment::Workload::Math::modelled;
   experiment.optimizer.schedule = RateDecay::step;
@@ -136,7 +136,7 @@ TEST_F(Training, PoliciesAreToldTheRate) {
   EXPECT_EQ(rates, (std::vector<double>{1, 1, 1, 0.25, 0.25, 0.25, 0.25, 0.0625, 0.0625, 0.0625}));
 }
 
-/// Every algorithm takes any optimiser, with its state at whoever steps the model.
+/// Every algorithm works with any optimiser, whose state is kept by the role that updates the model.
 class EveryAlgorithmSteps : public Training, public ::testing::WithParamInterface<std::string> {};
 
 TEST_P(EveryAlgorithmSteps, ByAdamW) {
@@ -167,7 +167,7 @@ INSTANTIATE_TEST_SUITE_P(Catalogue, EveryAlgorithmSteps, ::testing::ValuesIn(syn
                            return name;
                          });
 
-/// Four workers of 24 of 96 samples.
+/// Four workers with 24 of 96 samples each.
 TEST_F(Training, TheCosineEndsWhereTheJobDoes) {
   Experiment experiment = small_experiment(4);
   experiment.workload.math = Experiment::Workload::Math::modelled;

@@ -1,5 +1,5 @@
-// What an exchange goes on during changes when a model is there, never which: the same model bit by bit, and
-// the time that each way saves.
+// Overlapping exchanges with backward or forward changes only when a model is available, never its values:
+// models are equal bit by bit, and each mode saves the expected time.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -49,7 +49,7 @@ class OverlapOver : public Overlap, public ::testing::WithParamInterface<Way> {
 TEST_P(OverlapOver, TheModelIsTheSame) {
   for (const OverlapMode overlap : overlap_modes) train_apart(with(overlap), to_text(overlap));
   train(with(OverlapMode::backward));
-  ASSERT_GT(job_->model().buckets.size(), 2U) << "there is nothing to overlap";
+  ASSERT_GT(job_->model().buckets.size(), 2U) << "too few buckets to overlap";
   for (const char* file : {"checkpoints/round_00000002.pt", "checkpoints/round_00000004.pt", "model.pt"}) {
     const auto expected = model_in(".", file);
     for (const OverlapMode overlap : overlap_modes)
@@ -70,7 +70,7 @@ INSTANTIATE_TEST_SUITE_P(
       return name;
     });
 
-/// One worker and one server, 4 buckets of 1 ms each way. A pass over a bucket takes less.
+/// One worker and one server, 4 buckets of 1 ms each way. A pass over a bucket takes less time.
 class OverlapOfOne : public Overlap {
  protected:
   static constexpr int rounds = 10;
@@ -82,7 +82,7 @@ class OverlapOfOne : public Overlap {
     experiment.workload.math = Experiment::Workload::Math::modelled;
     experiment.workload.model = "synthetic";
     experiment.workload.synthetic_buckets = 4;
-    experiment.workload.synthetic_parameters = 4 * 25'000;  // 100 kB a bucket at 100 MB/s
+    experiment.workload.synthetic_parameters = 4 * 25'000;  // 100 kB per bucket at 100 MB/s
     experiment.stop.rounds = rounds;
     price_ = [](Rank, const Work& work) {
       const int buckets = work.bucket < 0 ? 4 : 1;
@@ -103,17 +103,17 @@ TEST_F(OverlapOfOne, ForwardHidesAllPassesButTheLast) {
 
 class StepDurations : public Overlap, public ::testing::WithParamInterface<OverlapMode> {};
 
-/// A bucket takes longer on the network than a pass over it, so that an exchange goes on after backward.
-TEST_P(StepDurations, AreThoseOfDecodeForwardAndBackwardAlone) {
+/// A bucket takes longer on the network than a pass over it, so that exchanges continue after backward.
+TEST_P(StepDurations, IncludeOnlyDecodeForwardAndBackward) {
   constexpr double decode = 0.002, forward = 0.001, backward = 0.003;
   Experiment experiment = small_experiment(2);
   experiment.sync.overlap = GetParam();
   experiment.workload.math = Experiment::Workload::Math::modelled;
   experiment.workload.model = "synthetic";
   experiment.workload.synthetic_buckets = 4;
-  experiment.workload.synthetic_parameters = 4 * 250'000;  // 1 MB a bucket at 100 MB/s
+  experiment.workload.synthetic_parameters = 4 * 250'000;  // 1 MB per bucket at 100 MB/s
   price_ = [](Rank rank, const Work& work) {
-    const double factor = rank == 0 ? 1.0 : 2.0;  // each worker tells its own
+    const double factor = rank == 0 ? 1.0 : 2.0;  // each worker reports its own duration
     if (work.kind == Work::Kind::decode) return Seconds(factor * decode);
     if (work.kind == Work::Kind::forward) return Seconds(factor * forward * (work.bucket < 0 ? 4 : 1));
     if (work.kind == Work::Kind::backward) return Seconds(factor * backward);

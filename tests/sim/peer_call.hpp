@@ -1,4 +1,4 @@
-// A call of AD-PSGD between two peers of one process, message by message.
+// A call of AD-PSGD between two peers in one process, message by message.
 #pragma once
 
 #include <algorithm>
@@ -7,7 +7,7 @@
 
 namespace tandem::testing {
 
-/// Up to the mean of both models, which neither has taken over yet; each has only the other to exchange with.
+/// Runs the call up to the mean of both models, which neither peer has adopted yet.
 inline void call(PeerModel& caller, PeerModel& called) {
   caller.begin()();
   called.begin()();

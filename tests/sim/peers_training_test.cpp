@@ -1,6 +1,5 @@
-// Training without a server, where every worker has a model of its own: done again, by one learner that plays
-// every worker, it leads to the same models; and where workers go at different paces, nobody waits and all
-// end.
+// Training without a server, where every worker has its own model: a single learner that plays every worker
+// reproduces the models; and with workers of different speeds, no worker waits and all finish.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -38,7 +37,7 @@ Experiment without_server(const std::string& algorithm, sync::Route over,
 
 class Peers : public testing::TrainingByHand {
  protected:
-  /// Whose models a worker takes the mean of in a round.
+  /// The workers whose models a worker averages in a round.
   using Members = std::function<std::vector<int>(int round, int worker)>;
 
   /// The mean of all models after the job.
@@ -73,11 +72,11 @@ class Peers : public testing::TrainingByHand {
   }
 };
 
-TEST_F(Peers, DPsgdAveragesTheOldModelsAndStepsFromTheirMean) {
+TEST_F(Peers, DPsgdAveragesOldModelsAndStepsFromTheMean) {
   train(without_server("d-psgd", sync::Route::peers));
   const Members ring = [](int, int worker) { return sync::neighbourhood("ring", workers, worker); };
   expect_close(final_model(), by_hand(ring, false), 1e-5F);
-  EXPECT_GT(distance(final_model(), by_hand(ring, true)), 1e-5F) << "the orders are too alike to tell";
+  EXPECT_GT(distance(final_model(), by_hand(ring, true)), 1e-5F) << "both orders give nearly the same model";
 }
 
 TEST_F(Peers, DPsgdStepsThenAverages) {
@@ -86,7 +85,7 @@ TEST_F(Peers, DPsgdStepsThenAverages) {
   expect_close(final_model(), by_hand(ring, true), 1e-5F);
 }
 
-/// With momentum as well: velocities average as models do.
+/// Also with momentum: velocities are averaged like models.
 class AveragingWithAll : public Peers,
                          public ::testing::WithParamInterface<std::map<std::string, OptionValue>> {};
 
@@ -126,7 +125,7 @@ TEST_F(Peers, GroupsAverageAmongThemselves) {
 
 class OneWorker : public Peers, public ::testing::WithParamInterface<std::string> {};
 
-TEST_P(OneWorker, AloneIsSequential) {
+TEST_P(OneWorker, IsSequentialTraining) {
   Experiment experiment = without_server(GetParam(), sync::Route::peers, {}, 1);
   experiment.optimizer.momentum = 0.9;
   train(experiment);
@@ -168,7 +167,7 @@ TEST_F(Peers, AdPsgdLearns) {
 
 class Paces : public Peers, public ::testing::WithParamInterface<std::uint64_t> {};
 
-/// Whatever the paces, as many steps as asked for are taken and everybody comes to an end.
+/// At any speeds, the requested number of steps is taken and all workers finish.
 TEST_P(Paces, AdPsgdEnds) {
   Rng random = Rng::stream(GetParam(), "paces");
   const int count = 2 + static_cast<int>(random.below(8));
@@ -181,18 +180,18 @@ TEST_P(Paces, AdPsgdEnds) {
   for (std::string& host : experiment.placement.workers) host = "host-" + std::to_string(1 + random.below(3));
   const Journal journal = train(experiment);
   EXPECT_GE(std::ssize(journal.steps), rounds * count);
-  EXPECT_LE(std::ssize(journal.steps), rounds * count + 3 * count) << "the end is told late";
+  EXPECT_LE(std::ssize(journal.steps), rounds * count + 3 * count) << "too many steps past the end";
 }
 
 INSTANTIATE_TEST_SUITE_P(Seeds, Paces, ::testing::Range<std::uint64_t>(1, 13));
 
-TEST_F(Peers, InAdPsgdNobodyWaitsForASlowerWorker) {
+TEST_F(Peers, InAdPsgdNoWorkerWaitsForASlowerOne) {
   Experiment experiment = without_server("ad-psgd", sync::Route::peers);
   experiment.workload.math = Experiment::Workload::Math::modelled;
   experiment.workload.model = "synthetic";
   experiment.workload.synthetic_parameters = 100;
   experiment.stop.rounds = 200;
-  // Three share two cores. One of each kind is slow.
+  // Three workers share two cores. One active and one passive worker are slow.
   experiment.placement.workers = {"host-1", "host-2", "host-2", "host-2"};
   const Journal journal = train(experiment);
   std::map<Rank, int> steps;
@@ -200,13 +199,13 @@ TEST_F(Peers, InAdPsgdNobodyWaitsForASlowerWorker) {
   for (const Rank slow : {1, 2, 3}) EXPECT_NEAR(2 * steps[0], 3 * steps[slow], 12);
 }
 
-TEST_F(Peers, InAdPsgdNobodyWaitsForAWorkerThatDecodes) {
+TEST_F(Peers, InAdPsgdNoWorkerWaitsForOneThatDecodes) {
   Experiment experiment = without_server("ad-psgd", sync::Route::peers);
   experiment.workload.math = Experiment::Workload::Math::modelled;
   experiment.workload.model = "synthetic";
   experiment.workload.synthetic_parameters = 100;
   experiment.stop.rounds = 200;
-  // One of each kind is slow.
+  // One active and one passive worker are slow.
   price_ = [](Rank rank, const Work& work) {
     if (work.kind == Work::Kind::decode && rank >= 2) return Seconds(0.5);
     return Seconds(work.kind == Work::Kind::forward ? 0.01 : 0.0);

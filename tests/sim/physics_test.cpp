@@ -1,5 +1,4 @@
-// The network model that is in effect: defaults, the platform file's own flags, measured segments;
-// determinism.
+// The active network model: defaults, the platform file's own flags, measured segments; determinism.
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 
@@ -16,7 +15,7 @@ namespace {
 using lab::bandwidth;
 constexpr double precision_s = 1e-9;
 
-/// Simulated seconds of one message for each size, one after the other.
+/// Simulated duration of one message for each size, sent one after the other.
 std::vector<double> message_times(const std::string& xml, const std::vector<std::int64_t>& sizes,
                                   const std::vector<Profile::NetworkSegment>& network,
                                   nlohmann::json* physics = nullptr) {
@@ -50,7 +49,7 @@ TEST(Physics, DefaultsAreReported) {
   EXPECT_TRUE(physics["set_by_platform_file"].empty());
 }
 
-TEST(Physics, ThePlatformFilesOwnFlagsWin) {
+TEST(Physics, FlagsOfThePlatformFileTakePrecedence) {
   nlohmann::json physics;
   const std::string config =
       "<prop id=\"network/model\" value=\"LV08\"/><prop id=\"network/crosstraffic\" value=\"1\"/>";
@@ -61,7 +60,7 @@ TEST(Physics, ThePlatformFilesOwnFlagsWin) {
   EXPECT_EQ("LV08", physics["set_by_platform_file"]["network/model"]);
 }
 
-TEST(Physics, MeasuredSegmentsHoldForEverySize) {
+TEST(Physics, MeasuredSegmentsApplyToEverySize) {
   const std::vector<Profile::NetworkSegment> network{
       {0, 12e-6, 2e-9}, {4096, 30e-6, 0.9e-9}, {65536, 95e-6, 0.31e-9}};
   const std::vector<std::int64_t> sizes{0, 1, 4095, 4096, 4097, 65535, 65536, 1'000'000, 80'000'000};
@@ -92,8 +91,8 @@ TEST(Physics, MeasuredMessagesShareLinks) {
   EXPECT_NEAR(50e-6 + 2 * 1e8 * beta, result.makespan.count(), precision_s);
 }
 
-/// Two messages of unlike sizes, which lie in unlike segments, meet on the receiver's link. SimGrid gives a
-/// message without latency next to nothing beside others.
+/// Two messages of different sizes, in different segments, share the receiver's link. SimGrid would give a
+/// message without latency almost no bandwidth when others compete.
 class UnlikeSegments : public ::testing::TestWithParam<std::pair<double, double>> {};
 
 TEST_P(UnlikeSegments, ShareALinkEqually) {
@@ -110,7 +109,7 @@ TEST_P(UnlikeSegments, ShareALinkEqually) {
         lab::receive(context, 2, large);
       },
       lab::machine_network({{0, alpha_of_small, beta}, {1'000'000, alpha_of_large, beta}}));
-  // Up to the time that one of them has the link for itself because the other starts later.
+  // The tolerance covers the time during which one message has the link alone because the other starts later.
   EXPECT_NEAR(alpha_of_small + 2 * static_cast<double>(small) * beta, small_end, 60e-6);
 }
 
@@ -118,7 +117,7 @@ INSTANTIATE_TEST_SUITE_P(Physics, UnlikeSegments,
                          ::testing::Values(std::pair(50e-6, 50e-6), std::pair(50e-6, 1e-6),
                                            std::pair(50e-6, 0.0), std::pair(0.0, 50e-6)));
 
-TEST(Physics, MeasuredSegmentsHoldWithinAHost) {
+TEST(Physics, MeasuredSegmentsApplyWithinAHost) {
   const auto result = lab::run(
       lab::star(1), {"h0", "h0"},
       [](Context& context) {
@@ -131,8 +130,8 @@ TEST(Physics, MeasuredSegmentsHoldWithinAHost) {
   EXPECT_NEAR(1e-3 + 1e9 * 1e-6, result.makespan.count(), precision_s);
 }
 
-/// SimGrid shares a link by the inverse of the routes' latencies, as TCP does by round-trip time: here 3
-/// to 1.
+/// SimGrid shares a link in inverse proportion to the routes' latencies, like TCP with round-trip times: here
+/// 3 to 1.
 TEST(Physics, FlowsOfUnequalLatencyShareUnequally) {
   const std::string xml = lab::platform(
       "<zone id=\"z\" routing=\"Full\"><host id=\"h0\" speed=\"1Gf\"/><host id=\"h1\" speed=\"1Gf\"/>"
@@ -156,9 +155,9 @@ TEST(Physics, FlowsOfUnequalLatencyShareUnequally) {
   EXPECT_NEAR(0.4, near_end, 1e-4);
 }
 
-/// The call that sends keeps its rank, while the message is on its way: 1 MB takes 2 ms on the link, of which
-/// the sender can work during all but the first.
-TEST(Physics, SendingTakesTheSendersTimeToo) {
+/// The send call blocks its rank while the message is in flight: 1 MB takes 2 ms on the link; the sender can
+/// work after the first millisecond.
+TEST(Physics, SendingAlsoBlocksTheSender) {
   auto network = lab::machine_network({{0, 100e-6, 1.9e-9}});
   network.front().messages = {{1'000, 0, 0, {}, 50e-6, {}}, {1'000'000, 0, 0, {}, 1e-3, {}}};
   double sent = 0;
@@ -184,7 +183,7 @@ TEST(Physics, SendingTakesTheSendersTimeToo) {
   EXPECT_NEAR(100e-6 + 1e6 * 1.9e-9, received, precision_s);
 }
 
-TEST(Physics, ASendIsOverWhenTheTransportHoldsTheRest) {
+TEST(Physics, ASendCompletesWhenTheTransportBuffersTheRest) {
   constexpr double alpha_s = 1e-3;
   constexpr double beta_s = 2e-9;
   auto network = lab::machine_network({{0, alpha_s, beta_s}});
@@ -201,7 +200,7 @@ TEST(Physics, ASendIsOverWhenTheTransportHoldsTheRest) {
           }
           return;
         }
-        // The transport takes a small message at once, a large one but for the last of it, and one that waits
+        // The transport buffers a small message at once, the last part of a large one, and a message queued
         // behind that when both fit.
         std::array<Pending, 3> pendings;
         const std::array<std::int64_t, 3> sizes{250'000, 1'000'000, 100'000};
@@ -215,15 +214,15 @@ TEST(Physics, ASendIsOverWhenTheTransportHoldsTheRest) {
       network);
   EXPECT_NEAR(0.0, sent[0], precision_s);
   EXPECT_NEAR(alpha_s + 0.25e6 * beta_s, arrived[0], precision_s);
-  // Its latency passed while it waited.
+  // Its latency passed while it was queued.
   EXPECT_NEAR(arrived[0] + 0.75e6 * beta_s, sent[1], 1e-7);
   EXPECT_NEAR(arrived[0] + 1e6 * beta_s, arrived[1], 1e-7);
   EXPECT_NEAR(arrived[1] - 0.15e6 * beta_s, sent[2], 1e-7);
   EXPECT_NEAR(arrived[1] + 0.1e6 * beta_s, arrived[2], 1e-7);
 }
 
-/// A platform file may choose a network model of its own, whose messages have no weights to vary.
-TEST(Physics, NoiseOfSharesLeavesAModelOfThePlatformAlone) {
+/// A platform file may select a network model in which messages have no weights to vary.
+TEST(Physics, NoiseOfSharesDoesNotAffectAModelOfThePlatform) {
   const auto noisy = [](SimulationSetting setting) {
     setting.noise = {.seed = 1, .share_spread = 0.1};
     return simulate(setting);
@@ -238,8 +237,8 @@ TEST(Physics, NoiseOfSharesLeavesAModelOfThePlatformAlone) {
   EXPECT_GT(received, 1e6 / lab::bandwidth);
 }
 
-/// Two messages for each of four receivers leave together, from two senders; the last receiver's link is ten
-/// times slower.
+/// Two messages for each of four receivers are sent at the same time, by two senders; the last receiver's
+/// link is ten times slower.
 TEST(Physics, MessagesThatStartTogetherDoNotExceedALink) {
   constexpr std::int64_t big = 1'600'000;
   constexpr std::int64_t small = 100'000;
@@ -271,7 +270,7 @@ TEST(Physics, MessagesThatStartTogetherDoNotExceedALink) {
              context.wait(pendings[0]);
              big_end = context.now().count();
            });
-  // They share the slow link equally until the small one is through.
+  // They share the slow link equally until the small one has arrived.
   EXPECT_NEAR(100e-6 + 2 * small / 12.5e6, small_end, 1e-6);
   EXPECT_NEAR(100e-6 + (small + big) / 12.5e6, big_end, 1e-6);
 }
@@ -298,7 +297,7 @@ TEST(Physics, MeasuredSegmentsNeedALatency) {
   EXPECT_THROW(message_times(xml, {1}, {{0, 1e-6, 1e-9}}), ConfigError);
 }
 
-/// Random traffic among unequal ranks; every event's time goes into the sum of bits.
+/// Random traffic among ranks of unequal speed; the fingerprint combines the bits of every event's time.
 std::uint64_t fingerprint_of_a_random_job(std::uint32_t seed) {
   std::uint64_t fingerprint = 0;
   const auto note_time = [&](const Context& context) {
@@ -349,14 +348,14 @@ TEST(Determinism, TwoProcessesSimulateTheSameToTheLastBit) {
   EXPECT_NE(in_another_process(1), in_another_process(2));
 }
 
-TEST(Progress, IsToldTheSimulatedTime) {
+TEST(Progress, ReceivesTheSimulatedTime) {
   const lab::TemporaryFile file("platform.xml", lab::star(1));
   double told = 0;
   SimulationSetting setting;
   setting.platform_file = file.path();
   setting.hosts = {"h0"};
   setting.price = lab::price_by_samples;
-  // A role cannot know how fast the simulator runs: it goes on until it has been told.
+  // The speed of the simulator is unknown: the role continues until progress has been reported.
   setting.body = [&told](Context& context) {
     for (int i = 0; told == 0 && i < 50'000'000; ++i) lab::compute(context, 1);
   };

@@ -1,4 +1,4 @@
-// Jobs under the simulated clock whose real mathematics is of another precision.
+// Jobs under the simulated clock whose real mathematics uses another precision.
 #include "tests/sim/training.hpp"
 
 namespace tandem::testing {
@@ -12,7 +12,7 @@ TEST_F(PrecisionTraining, Bf16LearnsNearlyTheSameInTheSameTime) {
   Experiment rough = exact;
   rough.workload.precision = Precision::bf16;
   const Seconds makespan = train_apart(exact, "exact");
-  EXPECT_EQ(train_apart(rough, "rough"), makespan) << "emulated devices take what the platform says";
+  EXPECT_EQ(train_apart(rough, "rough"), makespan) << "times of emulated devices follow from the platform";
   train_apart(rough, "again");
   train(exact);
   const auto expected = model_in("exact"), found = model_in("rough");

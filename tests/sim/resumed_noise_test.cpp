@@ -1,5 +1,5 @@
-// What varies in a simulation of a job that goes on after a break: computations of steps as without the
-// break, all else anew.
+// Random variation in the simulation of a resumed job: computation times of steps are those of the
+// uninterrupted job, all others are drawn anew.
 #include <gtest/gtest.h>
 
 #include <memory>
@@ -44,7 +44,7 @@ class ResumedNoise : public ::testing::Test {
     resumed_->resume_from({.directory = folder_.path().string(), .round = 4});
   }
 
-  /// Of a worker's steps from `first` to the tenth.
+  /// Times of a worker's steps from `first` to the tenth.
   static std::vector<double> steps(const Job& job, Rank rank, int first) {
     ComputeTimeSampler device(job, rank, 7);
     std::vector<double> seconds;
@@ -55,7 +55,7 @@ class ResumedNoise : public ::testing::Test {
     }
     return seconds;
   }
-  /// The same where each next batch is decoded behind the forward of a step.
+  /// The same with prefetching: each next batch is decoded after the forward of a step.
   static std::vector<double> steps_that_load_ahead(const Job& job, int first) {
     ComputeTimeSampler device(job, 0, 7);
     device.next({.kind = Work::Kind::decode, .samples = 20, .step = first});
@@ -67,7 +67,7 @@ class ResumedNoise : public ::testing::Test {
     }
     return seconds;
   }
-  /// Of one who takes no steps.
+  /// Times of a role that takes no steps.
   static std::vector<double> updates(const Job& job) {
     ComputeTimeSampler device(job, 2, 7);
     std::vector<double> seconds = {device.begin().count()};
@@ -82,7 +82,7 @@ class ResumedNoise : public ::testing::Test {
   std::unique_ptr<Job> resumed_;
 };
 
-TEST_F(ResumedNoise, StepsVaryAsWithoutTheBreak) {
+TEST_F(ResumedNoise, StepsVaryAsInTheUninterruptedJob) {
   for (const Rank rank : {0, 1}) {
     const auto all = steps(*whole_, rank, 0);
     EXPECT_EQ(steps(*resumed_, rank, 4), std::vector<double>(all.begin() + 4 * 3, all.end()));
@@ -91,15 +91,15 @@ TEST_F(ResumedNoise, StepsVaryAsWithoutTheBreak) {
   const auto all = steps(*whole_, 0, 0);
   EXPECT_NE(std::vector<double>(all.begin(), all.begin() + 15),
             std::vector<double>(all.begin() + 15, all.end()))
-      << "steps are alike";
+      << "steps do not vary";
 }
 
-TEST_F(ResumedNoise, AnUnloadedFirstBatchShiftsNothing) {
+TEST_F(ResumedNoise, LoadingTheFirstBatchAgainShiftsNothing) {
   const auto all = steps_that_load_ahead(*whole_, 0);
   EXPECT_EQ(steps_that_load_ahead(*resumed_, 4), std::vector<double>(all.begin() + 4 * 3, all.end()));
 }
 
-TEST_F(ResumedNoise, WhatIsNoStepsIsNotThatOfTheBeginning) {
+TEST_F(ResumedNoise, OtherTimesDifferFromTheFirstPart) {
   EXPECT_EQ(updates(*whole_), updates(*whole_));
   EXPECT_EQ(updates(*resumed_), updates(*resumed_));
   EXPECT_NE(updates(*resumed_), updates(*whole_));

@@ -1,4 +1,4 @@
-// Closed-form oracles of whole rounds: what the simulated clock must show for exchanges of many messages.
+// Closed forms of whole rounds: the simulated duration of exchanges with many messages.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -12,7 +12,7 @@ namespace {
 using lab::alpha;
 using lab::bandwidth;
 
-/// SimGrid joins events closer than this (surf/precision); everything else is exact to rounding.
+/// SimGrid merges events closer than this (surf/precision); everything else is exact up to rounding.
 constexpr double precision_s = 1e-9;
 
 TEST(RoundTiming, RingAllReduceIsTheTextbookFormula) {
@@ -32,12 +32,12 @@ TEST(RoundTiming, RingAllReduceIsTheTextbookFormula) {
               result.makespan.count(), 2 * ranks * precision_s);
 }
 
-/// Unequal workers: compute, push, wait for the sum. The slowest worker's push goes through an empty network;
-/// then all answers leave the server together.
+/// Unequal workers: compute, push, wait for the sum. The slowest worker's push uses an idle network; then the
+/// server sends all answers at once.
 TEST(RoundTiming, ABspRoundLastsAsLongAsItsSlowestWorker) {
   constexpr int workers = 4;
   constexpr int rounds = 5;
-  constexpr std::int64_t size = 1'250'000;  // 1 ms alone
+  constexpr std::int64_t size = 1'250'000;  // 1 ms on an idle link
   const auto result = lab::run(lab::star(workers + 1), lab::hosts(workers + 1), [](Context& context) {
     const Slice gradient{Bytes(size), nullptr};
     for (int round = 0; round < rounds; ++round) {

@@ -1,5 +1,5 @@
-// Algorithms of local steps with rules of their own for what becomes of models: done again, by one learner
-// that plays every worker, they lead to the same model over any route.
+// Algorithms of local steps with different updates of the model: a single learner that plays every worker
+// reproduces the model, over any route.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -16,7 +16,7 @@ constexpr double rate = 0.1;
 constexpr int workers = 3;
 constexpr int rounds = 5;
 
-/// A way from the workers to each other.
+/// A route between the workers.
 struct Route {
   const char* name;
   sync::Route over;
@@ -32,7 +32,7 @@ class Rounds : public testing::TrainingByHand, public ::testing::WithParamInterf
     Experiment experiment = on_route(testing::plain_experiment(workers, rate));
     experiment.sync.algorithm = algorithm;
     experiment.sync.options = options;
-    // Of these, a coordinator is one.
+    // Without servers, one is needed as the coordinator.
     if (experiment.placement.servers.empty()) experiment.placement.servers = {"host-0"};
     return experiment;
   }
@@ -61,7 +61,7 @@ class Rounds : public testing::TrainingByHand, public ::testing::WithParamInterf
     for (int step = 0; step < steps; ++step) descend(model, gradient_at(*learner, model, worker), at_rate);
   }
 
-  /// Local steps from the common model, then PyTorch's SGD on minus the mean change.
+  /// Local steps from the common model, then PyTorch's SGD with the negative mean change as the gradient.
   std::vector<float> outer_by_hand(int steps, double outer_rate, double momentum, bool nesterov) const {
     Model model = initial(), velocity(model.size(), 0.0);
     for (int round = 0; round < rounds; ++round) {
@@ -79,7 +79,7 @@ class Rounds : public testing::TrainingByHand, public ::testing::WithParamInterf
     return rounded(model);
   }
 
-  /// The mean of local models after rounds of so many steps.
+  /// The mean of local models after rounds with the given numbers of steps.
   std::vector<float> means_by_hand(const std::vector<int>& steps) const {
     Model model = initial();
     for (const int of_round : steps) {
@@ -94,7 +94,7 @@ class Rounds : public testing::TrainingByHand, public ::testing::WithParamInterf
     return rounded(model);
   }
 
-  /// SlowMo as it is written, with a rate of local steps that changes from round to round.
+  /// SlowMo as in the paper, with a local learning rate that changes from round to round.
   std::vector<float> slowmo_by_hand(int steps, double outer_rate, double momentum,
                                     const std::vector<double>& rates) const {
     Model model = initial(), velocity(model.size(), 0.0);
@@ -113,7 +113,7 @@ class Rounds : public testing::TrainingByHand, public ::testing::WithParamInterf
     return rounded(model);
   }
 
-  /// The centre. Each elastic step keeps the sum of all models.
+  /// Returns the centre. Each elastic step preserves the sum of all models.
   std::vector<float> elastic_by_hand(int steps, double beta) const {
     Model centre = initial();
     std::vector<Model> models(workers, centre);
@@ -173,35 +173,35 @@ TEST_P(Rounds, SlowMoKeepsMomentumOverRounds) {
   expect_close(trained, outer_by_hand(2, 0.8, 0.7, false), 1e-5F);
 }
 
-TEST_P(Rounds, SlowMoFollowsTheRateOfLocalSteps) {
+TEST_P(Rounds, SlowMoUsesTheCurrentLocalRate) {
   const auto trained = train_rounds("slowmo", {{"h", std::int64_t{2}}, {"outer_rate", 0.8}}, 2);
   expect_close(trained, slowmo_by_hand(2, 0.8, 0.7, {rate, rate, rate / 2, rate / 2, rate / 4}), 1e-5F);
 }
 
-TEST_P(Rounds, LocalStepsTakeTheRateOfTheirRound) {
+TEST_P(Rounds, LocalStepsUseTheRateOfTheirRound) {
   const auto trained = train_rounds("fedavg", {{"h", std::int64_t{2}}}, 2);
   expect_close(trained, slowmo_by_hand(2, 1.0, 0.0, {rate, rate, rate / 2, rate / 2, rate / 4}), 1e-5F);
 }
 
-TEST_P(Rounds, DiLoCoStepsByNesterov) {
+TEST_P(Rounds, DiLoCoUsesNesterov) {
   const auto trained = train_rounds("diloco", {{"h", std::int64_t{2}}});
   expect_close(trained, outer_by_hand(2, 0.7, 0.9, true), 1e-5F);
   EXPECT_GT(distance(trained, outer_by_hand(2, 0.7, 0.9, false)), 1e-3F);
 }
 
-TEST_P(Rounds, EasgdDrawsModelsAndCentreToEachOther) {
+TEST_P(Rounds, EasgdPullsModelsAndCentreTogether) {
   const auto trained = train_rounds("easgd", {{"tau", std::int64_t{2}}, {"beta", 0.6}});
   expect_close(trained, elastic_by_hand(2, 0.6), 1e-5F);
-  EXPECT_GT(distance(trained, outer_by_hand(2, 0.6, 0.0, false)), 1e-3F) << "models are not their own";
+  EXPECT_GT(distance(trained, outer_by_hand(2, 0.6, 0.0, false)), 1e-3F) << "models are not separate";
 }
 
-TEST_P(Rounds, EasgdWithoutTieLeavesTheCentreAlone) {
+TEST_P(Rounds, EasgdWithBetaZeroKeepsTheCentre) {
   const auto trained = train_rounds("easgd", {{"beta", 0.0}});
   EXPECT_EQ(trained, initial_model(job_->replica_plan()));
 }
 
-/// One thing with several names: an outer step that is the mean change.
-TEST_P(Rounds, WithoutAnOuterOptimiserOfItsOwnAllAreFedAvg) {
+/// With neutral options, the outer step of all of these is the mean change.
+TEST_P(Rounds, WithANeutralOuterOptimiserAllAreFedAvg) {
   const std::map<std::string, OptionValue> plain = {
       {"h", std::int64_t{3}}, {"outer_rate", 1.0}, {"outer_momentum", 0.0}};
   for (const char* algorithm : {"fedavg", "slowmo", "diloco"})
@@ -212,19 +212,19 @@ TEST_P(Rounds, WithoutAnOuterOptimiserOfItsOwnAllAreFedAvg) {
     expect_close(model_in(algorithm), trained, 1e-6F);
 }
 
-/// Workers take different numbers of steps, by which their changes count.
+/// Workers take different numbers of steps, by which their changes are weighted.
 TEST_P(Rounds, EsyncWeighsBySteps) {
   Experiment experiment = on_route(testing::plain_experiment(6, rate));
   experiment.sync.algorithm = "esync";
   experiment.sync.options = {{"weights", std::string("steps")}, {"max_local_steps", std::int64_t{2}}};
   if (experiment.placement.servers.empty()) experiment.placement.servers = {"host-0"};
   experiment.workload.batch = 16;
-  // Five share two cores.
+  // Five workers share two cores.
   experiment.placement.workers = {"host-1", "host-1", "host-1", "host-1", "host-1", "host-2"};
   const Journal journal = train(experiment);
   std::vector<std::map<int, int>> steps(rounds);  // of each round, by worker
   for (const auto& step : journal.steps) ++steps.at(static_cast<std::size_t>(step.round))[step.rank];
-  EXPECT_NE(steps.back()[0], steps.back()[5]) << "all take as many steps";
+  EXPECT_NE(steps.back()[0], steps.back()[5]) << "all workers take equally many steps";
   Model model = initial();
   for (const auto& of_round : steps) {
     Model sum(model.size(), 0.0);

@@ -17,14 +17,14 @@ class ScriptTraining : public Training {
   }
 };
 
-TEST_F(ScriptTraining, WorkersTogetherLearnWhatOneWould) {
+TEST_F(ScriptTraining, WorkersEndWithTheModelOfOneWorker) {
   train(experiment());
   EXPECT_EQ(job_->model().name, "net.pt");
   EXPECT_GT(job_->model().buckets.size(), 2U);
   expect_close(final_model(), sequential_model(5), 1e-5F);
 }
 
-TEST_F(ScriptTraining, AllReduceToo) {
+TEST_F(ScriptTraining, AllReduceGivesTheSameModel) {
   Experiment wanted = experiment();
   wanted.sync.over = sync::Route::all_reduce;
   wanted.placement.servers.clear();

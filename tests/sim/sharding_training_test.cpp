@@ -1,5 +1,5 @@
-// Models spread over server shards in every way: the same model as on one shard, bit by bit, traffic as the
-// shards are loaded, and what servers beside the workers cost.
+// Models sharded over servers by every policy: the same model as with one shard, bit by bit, traffic
+// according to the shards' loads, and the cost of servers co-located with workers.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -32,7 +32,7 @@ std::vector<Sharded> every_sharding() {
     std::string name = policy;
     std::replace(name.begin(), name.end(), '-', '_');
     all.push_back({name + "_on_three", policy, 3});
-    // More than the small model has tensors.
+    // More shards than the small model has tensors.
     all.push_back({name + "_on_nine", policy, 9});
   }
   all.push_back({"split_of_some", "split", 3, {{"large", std::int64_t{500}}}});
@@ -41,7 +41,7 @@ std::vector<Sharded> every_sharding() {
 
 class ShardedTraining : public Training, public ::testing::WithParamInterface<Sharded> {
  protected:
-  /// On the hosts behind those of the workers, and on those again.
+  /// Places the shards on hosts without workers, reusing them if necessary.
   static Experiment sharded(Experiment experiment) {
     experiment.sync.sharding = GetParam().policy;
     experiment.sync.sharding_options = GetParam().options;
@@ -57,22 +57,22 @@ class ShardedTraining : public Training, public ::testing::WithParamInterface<Sh
     const testing::TemporaryPlatform file(testing::TemporaryPlatform::star(10, 1e8, 1e-4));
     job_ = std::make_unique<Job>(experiment, platforms::load_platform(file.path()), directory_.string());
     const auto one = model_in("one"), several = model_in("several");
-    EXPECT_TRUE(one == several) << "as far apart as " << distance(one, several);
+    EXPECT_TRUE(one == several) << "the models differ by " << distance(one, several);
     EXPECT_GT(distance(one, initial_model(job_->replica_plan())), 1e-4F);
   }
 };
 
-TEST_P(ShardedTraining, EndsWhereOneShardEnds) { expect_as_on_one_shard(small_experiment(3)); }
+TEST_P(ShardedTraining, GivesTheModelOfOneShard) { expect_as_on_one_shard(small_experiment(3)); }
 
-TEST_P(ShardedTraining, OfChangesEndsWhereOneShardEnds) {
+TEST_P(ShardedTraining, OfModelChangesGivesTheModelOfOneShard) {
   Experiment experiment = small_experiment(2);
   experiment.sync.algorithm = "slowmo";
   experiment.sync.options = {{"h", std::int64_t{2}}};
   expect_as_on_one_shard(experiment);
 }
 
-/// Running statistics are averaged by whichever shard holds them.
-TEST_P(ShardedTraining, WithStatisticsEndsWhereOneShardEnds) {
+/// Running statistics are averaged by the shard that holds them.
+TEST_P(ShardedTraining, WithStatisticsGivesTheModelOfOneShard) {
   Experiment experiment = small_experiment(2);
   experiment.workload.model = "resnet32";
   experiment.workload.train_samples = 8;
@@ -82,8 +82,8 @@ TEST_P(ShardedTraining, WithStatisticsEndsWhereOneShardEnds) {
   expect_as_on_one_shard(experiment);
 }
 
-/// Each server gets and gives what it holds, once a push.
-TEST_P(ShardedTraining, MovesWhatTheShardsHold) {
+/// For each push, every server receives and sends the part that it holds.
+TEST_P(ShardedTraining, MovesTheBytesThatTheShardsHold) {
   Experiment experiment = small_experiment(3);
   experiment.workload.math = Experiment::Workload::Math::modelled;
   const Journal journal = train(sharded(experiment), true);
@@ -106,7 +106,7 @@ TEST_P(ShardedTraining, MovesWhatTheShardsHold) {
   EXPECT_EQ(sent, pushes * sum);
 }
 
-/// Also where pushes reach shards in different orders, and shards without anything take part in every round.
+/// Also if pushes reach shards in different orders; empty shards take part in every round.
 class ShardedAlgorithms : public ShardedTraining {
  protected:
   void expect_sound(const std::string& algorithm) {
@@ -135,9 +135,9 @@ INSTANTIATE_TEST_SUITE_P(All, ShardedAlgorithms, ::testing::ValuesIn(every_shard
 
 class CoLocated : public Training, public ::testing::WithParamInterface<int> {};
 
-/// A shard beside each of p workers: push and pull each move (p - 1) / p of the model, and the notes, over
-/// every link in each direction. A ring does, too, in p - 1 latencies instead of one.
-TEST_P(CoLocated, CostsWhatARingCostsButForLatency) {
+/// A shard next to each of p workers: push and pull each move (p - 1) / p of the model, and the notes, over
+/// every link in each direction. So does a ring, but with p - 1 latencies instead of one.
+TEST_P(CoLocated, CostsAsMuchAsARingExceptForLatency) {
   const int p = GetParam();
   Experiment experiment = small_experiment(p);
   experiment.workload.math = Experiment::Workload::Math::modelled;
@@ -155,11 +155,10 @@ TEST_P(CoLocated, CostsWhatARingCostsButForLatency) {
 
 INSTANTIATE_TEST_SUITE_P(Workers, CoLocated, ::testing::Values(2, 3, 4, 7));
 
-/// The shards' links are the bottleneck while there are fewer shards than workers: from each of these its
-/// part.
+/// With fewer shards than workers, the shards' links are the bottleneck: each carries one part per worker.
 class OwnHosts : public Training, public ::testing::WithParamInterface<int> {};
 
-TEST_P(OwnHosts, CostWhatTheirLinksLetThrough) {
+TEST_P(OwnHosts, CostFollowsFromTheirLinks) {
   const int shards = GetParam();
   Experiment experiment = small_experiment(4);
   experiment.workload.math = Experiment::Workload::Math::modelled;

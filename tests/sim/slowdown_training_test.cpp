@@ -1,5 +1,5 @@
-// Workers that are slow now and then, under the simulated clock: their steps take as long as was drawn, and a
-// barrier waits for the slowest of each round.
+// Random stragglers under the simulated clock: step times follow the drawn slow-downs, and a barrier waits
+// for the slowest worker of each round.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -14,9 +14,9 @@ namespace {
 using testing::small_experiment;
 using testing::Training;
 
-class SlowNowAndThen : public Training {
+class RandomSlowdowns : public Training {
  protected:
-  /// By rank and step, as the worker noted.
+  /// Records of steps by rank and step.
   using Steps = std::map<std::pair<Rank, int>, const StepRecord*>;
 
   Journal train_slowly(double probability) {
@@ -45,7 +45,7 @@ class SlowNowAndThen : public Training {
   }
 };
 
-TEST_F(SlowNowAndThen, StepsAreSlowAsDrawn) {
+TEST_F(RandomSlowdowns, StepsAreSlowedAsDrawn) {
   const Journal journal = train_slowly(0.3);
   ASSERT_EQ(journal.steps.size(), 48U);
   std::map<Rank, Slowdown> drawn;
@@ -62,8 +62,8 @@ TEST_F(SlowNowAndThen, StepsAreSlowAsDrawn) {
   EXPECT_LT(slow_steps, 40);
 }
 
-/// Nobody ends a round before its slowest worker has its gradient.
-TEST_F(SlowNowAndThen, ARoundOfBspWaitsForItsSlowestStep) {
+/// A round cannot end before the gradient of its slowest worker.
+TEST_F(RandomSlowdowns, ARoundOfBspWaitsForItsSlowestStep) {
   const Journal journal = train_slowly(0.3);
   const auto steps = steps_of(journal);
   for (int round = 0; round < 12; ++round) {
@@ -82,7 +82,7 @@ TEST_F(SlowNowAndThen, ARoundOfBspWaitsForItsSlowestStep) {
   }
 }
 
-TEST_F(SlowNowAndThen, WithoutProbabilityNobodyIsSlow) {
+TEST_F(RandomSlowdowns, WithProbabilityZeroNoWorkerIsSlow) {
   for (const auto& step : train_slowly(0.0).steps) {
     const Work work{.kind = Work::Kind::forward, .samples = step.samples};
     const double price = job_->devices().cost_model(step.rank).price(work).count();

@@ -1,5 +1,5 @@
-// Running statistics of batch normalisation: averaged with the model, or each worker's own and not on the
-// wire.
+// Running statistics of batch normalisation: averaged with the model, or local to each worker and not
+// exchanged.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -27,14 +27,14 @@ void PrintTo(const Route& value, std::ostream* out) { *out << value.name; }
 
 class Statistics : public Training, public ::testing::WithParamInterface<Route> {
  protected:
-  /// Two workers, each with its four images as the batch of every step.
+  /// Two workers; each uses its four images as the batch of every step.
   Experiment experiment(bool averaged) const {
     Experiment made = small_experiment(2);
     made.workload.model = "resnet18";
     made.workload.train_samples = 8;
     made.workload.batch = 4;
     made.workload.bucket_bytes = Bytes(1 << 20);
-    made.optimizer.learning_rate = 0.02;  // more would make more of rounding, as batches are small
+    made.optimizer.learning_rate = 0.02;  // a higher rate would amplify rounding errors, as batches are small
     made.stop.rounds = 2;
     made.sync.over = GetParam().over;
     made.sync.average_statistics = averaged;
@@ -42,7 +42,7 @@ class Statistics : public Training, public ::testing::WithParamInterface<Route> 
     made.optimizer.update_at = GetParam().update_at;
     return made;
   }
-  /// The elements of the flat model that are statistics, or those that are not.
+  /// The statistics of the flat model, or its other elements.
   std::vector<float> part(const std::vector<float>& model, bool statistics) const {
     std::vector<float> values;
     for (const auto& bucket : job_->model().buckets) {
@@ -54,8 +54,8 @@ class Statistics : public Training, public ::testing::WithParamInterface<Route> 
     return values;
   }
 
-  /// Over a server each worker pushes and pulls once a round what travels; a ring of two moves as much in
-  /// sum.
+  /// Over a server, each worker pushes and pulls the exchanged part once per round; a ring of two moves the
+  /// same total.
   void expect_traffic(bool averaged) {
     Experiment modelled = experiment(averaged);
     modelled.workload.math = Experiment::Workload::Math::modelled;
@@ -72,7 +72,8 @@ class Statistics : public Training, public ::testing::WithParamInterface<Route> 
     EXPECT_EQ(received, 2 * 2 * travels);
   }
 
-  /// The first worker's model after as many rounds, by two learners that know only each other's gradients.
+  /// The first worker's model after the given number of rounds, by two learners that share only their
+  /// gradients.
   std::vector<float> by_hand(int rounds) const {
     const ModelDescription& description = job_->model();
     std::vector<std::unique_ptr<Learner>> learners;
@@ -98,13 +99,13 @@ class Statistics : public Training, public ::testing::WithParamInterface<Route> 
   }
 };
 
-TEST_P(Statistics, OfOnesOwnStayAtTheirWorker) {
+TEST_P(Statistics, LocalOnesStayAtTheirWorker) {
   train(experiment(false));
   const auto model = final_model(), repeated = by_hand(2), start = initial_model(job_->replica_plan());
   expect_close(part(model, false), part(repeated, false), 1e-4F);
   EXPECT_GT(distance(part(model, false), part(start, false)), 1e-3F);
   EXPECT_GT(distance(part(repeated, true), part(start, true)), 1e-2F);
-  // A server knows of no worker's.
+  // A server does not receive local statistics.
   expect_close(part(model, true), part(GetParam().by_worker() ? repeated : start, true), 1e-4F);
 }
 
@@ -115,10 +116,10 @@ TEST_P(Statistics, AveragedOnesAreInTheModel) {
   EXPECT_GT(distance(part(model, true), part(initial_model(job_->replica_plan()), true)), 1e-2F);
 }
 
-TEST_P(Statistics, TravelIfTheyAreAveraged) { expect_traffic(true); }
-TEST_P(Statistics, StayOffTheWireIfNot) { expect_traffic(false); }
+TEST_P(Statistics, AreExchangedIfAveraged) { expect_traffic(true); }
+TEST_P(Statistics, AreNotExchangedIfLocal) { expect_traffic(false); }
 
-TEST_P(Statistics, OfOnesOwnCannotBeEvaluatedByAServer) {
+TEST_P(Statistics, LocalOnesCannotBeEvaluatedByAServer) {
   Experiment evaluated = experiment(false);
   evaluated.evaluate_every = 1;
   evaluated.placement.evaluator = "host-0";

@@ -1,4 +1,4 @@
-// Small platform files for tests, written to a temporary place and removed again.
+// Small platform files for tests, written to a temporary folder and removed at the end.
 #pragma once
 
 #include <fmt/format.h>
@@ -11,7 +11,7 @@ namespace tandem::testing {
 
 class TemporaryPlatform {
  public:
-  /// `body`: what stands inside <platform>.
+  /// `body`: the contents of <platform>.
   explicit TemporaryPlatform(const std::string& body)
       : path_(folder_.write(
             "platform.xml",
@@ -20,8 +20,8 @@ class TemporaryPlatform {
                 body + "</platform>\n")) {}
   const std::string& path() const { return path_; }
 
-  /// A star of `hosts` hosts host-0, host-1, ... with a disk each: every host on its own full-duplex link of
-  /// `bandwidth` B/s and half of `latency_s`, so that any two are `latency_s` apart.
+  /// A star of `hosts` hosts host-0, host-1, ... with a disk each: every host has a separate full-duplex link
+  /// of `bandwidth` B/s and half of `latency_s`, so that the latency between any two is `latency_s`.
   static std::string star(int hosts, double bandwidth, double latency_s,
                           const std::string& host_properties = "") {
     std::string body = "<zone id='star' routing='Floyd'>\n";

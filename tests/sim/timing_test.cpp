@@ -1,4 +1,4 @@
-// Closed-form oracles: what the simulated clock must show for programs that can be worked out by hand.
+// Closed forms: the simulated duration of programs that can be computed by hand.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -11,7 +11,7 @@ namespace {
 using lab::alpha;
 using lab::bandwidth;
 
-/// SimGrid joins events closer than this (surf/precision); everything else is exact to rounding.
+/// SimGrid merges events closer than this (surf/precision); everything else is exact up to rounding.
 constexpr double precision_s = 1e-9;
 
 void expect_seconds(double expected, Seconds found) { EXPECT_NEAR(expected, found.count(), precision_s); }
@@ -50,8 +50,8 @@ TEST(Timing, ANoteAddsItsSize) {
   EXPECT_NEAR(100 * (alpha + (1e6 + sizeof(Note)) / bandwidth), result.makespan.count(), 100 * precision_s);
 }
 
-/// Neither waits for the other, and ranks on one device do not share what is done beside it.
-TEST(Timing, WorkBesideTheDeviceTakesItsTimeAlone) {
+/// Neither kind waits for the other, and concurrent work of several ranks does not share the device.
+TEST(Timing, ConcurrentWorkDoesNotShareTheDevice) {
   std::array<double, 2> decoded{}, computed{};
   lab::run(lab::star(1), {"h0", "h0"}, [&](Context& context) {
     const auto rank = static_cast<std::size_t>(context.rank());
@@ -69,7 +69,7 @@ TEST(Timing, WorkBesideTheDeviceTakesItsTimeAlone) {
   }
 }
 
-/// The receive comes after a second: a small message is there already, a large one starts only now.
+/// The receive is posted after a second: a small message has already arrived, a large one starts only then.
 TEST(Timing, AboveTheEagerLimitAMessageWaitsForItsReceive) {
   constexpr std::int64_t limit = 65536;
   const std::array<std::int64_t, 2> sizes{limit, limit + 1};
@@ -99,7 +99,7 @@ TEST(Timing, AboveTheEagerLimitAMessageWaitsForItsReceive) {
   EXPECT_NEAR(1.0 + transfer(limit + 1), received[1], precision_s);
 }
 
-/// A receive that is posted first, and messages of both kinds in one stream.
+/// A receive that is posted first, and messages above and below the limit in one stream.
 TEST(Timing, TheEagerLimitKeepsTheOrderOfAStream) {
   const std::array<std::int64_t, 4> sizes{100'000, 10, 200'000, 20};
   lab::run(
@@ -143,7 +143,8 @@ TEST(Timing, ALateReceiveFindsItsMessage) {
   expect_seconds(0.5, result.makespan);
 }
 
-/// One connection joins two ranks: the second message arrives right behind the first, its latency hidden.
+/// Two ranks share one connection: the second message arrives right behind the first, with its latency
+/// hidden.
 TEST(Timing, MessagesToOneRankFollowEachOther) {
   constexpr std::int64_t size = 125'000'000;
   std::array<double, 2> arrived{};
@@ -164,8 +165,8 @@ TEST(Timing, MessagesToOneRankFollowEachOther) {
   EXPECT_NEAR(alpha + 2 * size / bandwidth, arrived[1], 20e-9);
 }
 
-/// Sent just before the first one arrives, the second has most of its latency before it.
-TEST(Timing, AMessageThatFollowsPaysTheLatencyThatIsLeft) {
+/// The second message is sent just before the first one arrives, so most of its latency is not hidden.
+TEST(Timing, AFollowingMessagePaysTheRemainingLatency) {
   constexpr std::int64_t size = 12'500'000;
   constexpr double send_at = 0.01 + 0.2 * alpha;
   const auto result = lab::run(lab::star(2), lab::hosts(2), [](Context& context) {
@@ -180,7 +181,7 @@ TEST(Timing, AMessageThatFollowsPaysTheLatencyThatIsLeft) {
   EXPECT_NEAR(send_at + alpha + size / bandwidth, result.makespan.count(), 20e-9);
 }
 
-/// Two messages of one sender count once where they meet those of another.
+/// Two messages of one sender together get one share of a link that they share with another sender.
 TEST(Timing, AConnectionHasOneShareOfALink) {
   constexpr std::int64_t size = 12'500'000;
   double end_of_single = 0;
@@ -226,8 +227,8 @@ TEST(Timing, IncastSharesTheReceiversLink) {
   expect_seconds(alpha + senders * static_cast<double>(size) / bandwidth, result.makespan);
 }
 
-/// A message that arrives early is seen early, even if it was sent after a long one.
-TEST(Timing, ShortMessagesAreNotHeldUpByLongOnesOfOthers) {
+/// A message that arrives early is received early, even if it was sent after a long one.
+TEST(Timing, ShortMessagesDoNotWaitForLongOnesOfOthers) {
   double short_at = 0;
   lab::run(lab::star(3), lab::hosts(3), [&](Context& context) {
     if (context.rank() == 1) return lab::send(context, 0, 1'250'000'000);
@@ -255,14 +256,14 @@ TEST(Timing, RanksOfOneHostUseItsLoopback) {
   expect_seconds(1e-6 + 0.1, result.makespan);
 }
 
-TEST(Timing, ComputeTakesItsPrice) {
+TEST(Timing, ComputeTakesItsCost) {
   const auto result =
       lab::run(lab::star(1), lab::hosts(1), [](Context& context) { lab::compute(context, 250); });
   expect_seconds(0.25, result.makespan);
 }
 
-TEST(Timing, WorkOfOneRankIsDoneOneAfterTheOther) {
-  // As a measured rank does it: short work that is asked for during long work waits for its end.
+TEST(Timing, WorkOfOneRankIsSerialised) {
+  // Like on a real rank: short work that is started during long work waits for its end.
   std::array<double, 2> ends{};
   lab::run(lab::star(1), lab::hosts(1), [&](Context& context) {
     std::array<Pending, 2> both = {context.compute({Work::Kind::backward, -1, 300, Bytes(0)}), Pending()};
@@ -281,7 +282,7 @@ TEST(Timing, RanksOfOneCoreShareIt) {
   const auto result = lab::run(lab::star(1), {"h0", "h0"}, [](Context& context) {
     lab::compute(context, context.rank() == 0 ? 100 : 300);
   });
-  // Both at half speed until 0.2 s, then the second alone for its last 0.2 s.
+  // Both run at half speed until 0.2 s, then the second one alone for its last 0.2 s.
   expect_seconds(0.4, result.makespan);
 }
 
@@ -298,13 +299,13 @@ TEST(Timing, RanksOfADeviceShareItWhateverTheCores) {
   expect_seconds(0.4, result.makespan);
 }
 
-TEST(Timing, ADeviceAloneRunsAtItsPrice) {
+TEST(Timing, AnUnsharedDeviceRunsAtFullSpeed) {
   const auto result = lab::run(lab::star(1, "core=\"4\"", "<prop id=\"device\" value=\"anything\"/>"), {"h0"},
                                [](Context& context) { lab::compute(context, 100); });
   expect_seconds(0.1, result.makespan);
 }
 
-TEST(Timing, ComputeForNothingTakesNoTime) {
+TEST(Timing, ComputeOfZeroCostTakesNoTime) {
   const auto result = lab::run(lab::star(1), lab::hosts(1), [](Context& context) {
     for (int i = 0; i < 10; ++i) lab::compute(context, 0);
   });
@@ -342,7 +343,7 @@ TEST(Timing, DisksReadAndWriteAtTheirRates) {
   EXPECT_NEAR(2.5, found[2], 3 * precision_s);
 }
 
-TEST(Timing, ADelayedDiskIsTakenThatMuchLonger) {
+TEST(Timing, ADiskDelayAddsToTheDuration) {
   const std::string disk = "<disk id=\"d\" read_bw=\"100MBps\" write_bw=\"50MBps\"/>";
   const auto body = [](Context& context) {
     Pending read = context.read(0, Bytes(50'000'000), {});
@@ -388,12 +389,11 @@ TEST(Timing, SleepsOverlap) {
   EXPECT_DOUBLE_EQ(0.55, result.makespan.count());
 }
 
-/// A compute, a message, a disk read and a sleep that all end at the same instant, in every order in the
-/// span.
+/// A compute, a message, a disk read and a sleep that all end at the same time, in every order in the span.
 TEST(Timing, TiesResolveToTheLowestIndex) {
   const std::string disk = "<disk id=\"d\" read_bw=\"100MBps\" write_bw=\"50MBps\"/>";
-  // The solver of small worlds takes steps, and their rounding can part a message from a disk by a
-  // nanosecond.
+  // The default solver advances in time steps whose rounding can separate the end of a message from that of a
+  // disk read by a nanosecond.
   const std::string dates = "<prop id=\"network/optim\" value=\"Lazy\"/>";
   lab::run(lab::star(2, "", disk, dates), lab::hosts(2), [](Context& context) {
     constexpr std::int64_t size = 12'500'000;  // 10 ms on the wire

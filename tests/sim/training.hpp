@@ -1,5 +1,5 @@
-// A small job with real mathematics under the simulated clock, its final model, and what one learner makes
-// alone.
+// A small job with real mathematics under the simulated clock, its final model, and the model of a single
+// learner for comparison.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -81,8 +81,7 @@ class Training : public ::testing::Test {
     return std::move(run.journal);
   }
 
-  /// Trains in a process and a folder of its own, since SimGrid has one engine a process; returns the
-  /// makespan.
+  /// Trains in a separate process and folder, since SimGrid has one engine per process; returns the makespan.
   Seconds train_apart(const Experiment& experiment, const std::string& folder) {
     const auto target = directory_ / folder;
     std::filesystem::create_directories(target / "checkpoints");
@@ -101,7 +100,7 @@ class Training : public ::testing::Test {
     std::ifstream(target / "makespan") >> makespan;
     return Seconds(makespan);
   }
-  /// Of a training apart, its last one or `file`.
+  /// A model of a training in a separate process: its last one, or `file`.
   std::vector<float> model_in(const std::string& folder, const std::string& file = "model.pt") const {
     return load_checkpoint((directory_ / folder / file).string(), job_->model()).values;
   }
@@ -110,8 +109,8 @@ class Training : public ::testing::Test {
     return load_checkpoint((directory_ / "model.pt").string(), job_->model()).values;
   }
 
-  /// The same number of optimiser steps by one learner on the union of all batches, which is the whole data
-  /// set.
+  /// The model after the same number of optimiser steps by one learner on the union of all batches, which is
+  /// the whole data set.
   std::vector<float> sequential_model(int steps, std::optional<double> momentum = {}) const {
     OptimizerSetting setting = job_->exchange().optimizer_setting();
     setting.momentum = momentum.value_or(setting.momentum);
@@ -132,7 +131,7 @@ class Training : public ::testing::Test {
     return {learner->model().begin(), learner->model().end()};
   }
 
-  /// Of the mean loss over a worker's whole shard, which is its batch in every step.
+  /// The gradient of the mean loss over a worker's whole shard, which is its batch in every step.
   std::vector<double> gradient_at(Learner& learner, const std::vector<double>& model, int worker) const {
     std::copy(model.begin(), model.end(), learner.model().begin());
     std::vector<std::byte> batch;
@@ -147,7 +146,7 @@ class Training : public ::testing::Test {
     return {learner.gradient().begin(), learner.gradient().end()};
   }
 
-  /// The largest of any element.
+  /// The largest difference of any element.
   static float distance(const std::vector<float>& a, const std::vector<float>& b) {
     float worst = a.size() == b.size() ? 0.0F : std::numeric_limits<float>::infinity();
     for (std::size_t i = 0; i < std::min(a.size(), b.size()); ++i)
@@ -161,7 +160,7 @@ class Training : public ::testing::Test {
   std::filesystem::path directory_;
   std::unique_ptr<Job> job_;
   std::string host_properties_;                      ///< XML inside each host
-  std::function<Seconds(Rank, const Work&)> price_;  ///< of work; empty: what the devices take
+  std::function<Seconds(Rank, const Work&)> price_;  ///< of work; empty: as determined by the devices
   Seconds makespan_;                                 ///< of the last training
 };
 

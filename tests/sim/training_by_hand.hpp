@@ -1,5 +1,5 @@
-// Training by plain gradient steps, and the same done again by one learner that plays every worker, in double
-// precision.
+// Training with plain gradient steps, and helpers to reproduce it with a single learner that plays every
+// worker, in double precision.
 #pragma once
 
 #include <cstddef>
@@ -28,7 +28,7 @@ class TrainingByHand : public Training {
   static void descend(Model& model, const Model& gradient, double rate) {
     for (std::size_t i = 0; i < model.size(); ++i) model[i] -= rate * gradient[i];
   }
-  /// As a job ends with it.
+  /// In the precision of a job's final model.
   static std::vector<float> rounded(const Model& model) { return {model.begin(), model.end()}; }
 };
 

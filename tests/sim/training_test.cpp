@@ -1,5 +1,4 @@
-// Real mathematics under the simulated clock: what the roles compute together equals what one learner
-// computes alone.
+// Real mathematics under the simulated clock: the roles together compute the same model as one learner alone.
 #include "tests/sim/training.hpp"
 
 #include <gtest/gtest.h>
@@ -21,14 +20,14 @@ namespace {
 using testing::small_experiment;
 using testing::Training;
 
-/// A way to train that ends, to rounding, where one worker ends that takes `steps` steps on the union of all
-/// batches.
+/// A variant of training that ends, up to rounding, with the model of one worker that takes `steps` steps on
+/// the union of all batches.
 struct Sequential {
   const char* name;
   int workers;
   std::function<void(Experiment&)> change;
   int steps = 5;
-  std::optional<double> momentum = {};  ///< of the one worker, if it is not that of the experiment
+  std::optional<double> momentum = {};  ///< of the one worker, if it differs from the experiment's
 };
 void PrintTo(const Sequential& value, std::ostream* out) { *out << value.name; }
 
@@ -83,14 +82,14 @@ INSTANTIATE_TEST_SUITE_P(
                      e.sync.options = {{"fraction", 1.0}};
                    }},
         Sequential{"KSyncOfAllWorkers", 4, [](Experiment& e) { e.sync.algorithm = "k-sync"; }},
-        // The mean of two equal gradients, of which the server holds one while the other comes.
+        // The mean of two equal gradients; the server keeps the first until the second arrives.
         Sequential{"RennalaOfTwoGradients", 1,
                    [](Experiment& e) {
                      e.stop.rounds = 10;
                      e.sync.algorithm = "rennala";
                      e.sync.options = {{"b", std::int64_t{2}}};
                    }},
-        // One update for each push, so momentum would act four times.
+        // Each push is an update, so momentum would be applied four times.
         Sequential{"SspOfNoneAheadOnAverage", 4,
                    [](Experiment& e) {
                      e.optimizer.momentum = 0.0;
@@ -98,7 +97,7 @@ INSTANTIATE_TEST_SUITE_P(
                      e.sync.options = {{"average", true}};
                    }},
         Sequential{"LocalSgdOfOneWorkerForAnyH", 1, [](Experiment& e) { use_local_sgd(e, 3); }, 15},
-        // Momentum is each worker's own, so equality needs plain SGD.
+        // Each worker has its own momentum, so equality needs plain SGD.
         Sequential{"LocalSgdOfOneStep", 4,
                    [](Experiment& e) {
                      e.optimizer.momentum = 0.0;
@@ -122,7 +121,7 @@ INSTANTIATE_TEST_SUITE_P(
                      e.sync.algorithm = "adsp";
                      e.sync.options = {{"commits", std::int64_t{1'000'000}}};
                    }},
-        // Momentum over rounds of one plain step is momentum over steps.
+        // With rounds of one plain step, momentum over rounds is momentum over steps.
         Sequential{"SlowMoOfOneStep", 4,
                    [](Experiment& e) {
                      e.sync.algorithm = "slowmo";
@@ -157,15 +156,15 @@ struct Served {
 };
 void PrintTo(const Served& value, std::ostream* out) { *out << value.name; }
 
-/// Every algorithm of the catalogue as it comes, and those that hold, drop or count with options that make
-/// them do so often.
+/// Every algorithm with its defaults; and those that block, drop or weigh pushes with options that make them
+/// do so often.
 std::vector<Served> every_algorithm() {
   std::vector<Served> all;
   for (const std::string& name : testing::algorithms_over(sync::Route::server)) all.push_back({name, name});
   const auto set = [&](const std::string& name, const std::map<std::string, OptionValue>& options) {
     std::ranges::find(all, name, &Served::name)->options = options;
   };
-  // As they come, their rounds or periods are long.
+  // Their default rounds or periods are long.
   set("diloco", {{"h", std::int64_t{20}}});
   set("adsp", {{"period_s", 0.5}});
   const auto add = [&](const std::string& algorithm, const std::map<std::string, OptionValue>& options) {
@@ -188,7 +187,7 @@ std::vector<Served> every_algorithm() {
 
 class EveryAlgorithm : public Training, public ::testing::WithParamInterface<Served> {
  protected:
-  /// Five workers, three of which share a host and so are slower.
+  /// Five workers; three of them share a host and so are slower.
   Experiment uneven_experiment() const {
     Experiment experiment = small_experiment(1);
     experiment.workload.math = Experiment::Workload::Math::modelled;
@@ -224,8 +223,8 @@ class EveryAlgorithm : public Training, public ::testing::WithParamInterface<Ser
 
 TEST_P(EveryAlgorithm, EndsWithEveryPushAnswered) { expect_sound(train(uneven_experiment()), 1); }
 
-/// Pushes reach the shards in different orders, so that these decide differently; still they write
-/// checkpoints together.
+/// Pushes reach the shards in different orders, so the shards decide differently; but they write checkpoints
+/// together.
 TEST_P(EveryAlgorithm, EndsWithEveryPushAnsweredOnEachShard) {
   Experiment experiment = uneven_experiment();
   experiment.evaluate_every = 3;
@@ -238,7 +237,7 @@ TEST_P(EveryAlgorithm, EndsWithEveryPushAnsweredOnEachShard) {
 
 class Coordinated : public EveryAlgorithm {};
 
-/// Over an all-reduce a coordinator decides, and the first worker writes the checkpoints.
+/// Over an all-reduce, a coordinator decides, and the first worker writes the checkpoints.
 TEST_P(Coordinated, EndsWithEveryExchangeAnswered) {
   Experiment experiment = uneven_experiment();
   experiment.sync.over = sync::Route::all_reduce;
@@ -279,8 +278,8 @@ TEST_F(Training, TheEvaluatorSeesTheModelLearn) {
   for (const auto& evaluation : journal.evaluations) EXPECT_LT(evaluation.checkpoint_time, evaluation.time);
 }
 
-/// Over all-reduce the first worker writes the checkpoints; the last round has one as well.
-TEST_F(Training, TheEvaluatorSeesEveryRoundThatIsDueOverAllReduce) {
+/// Over an all-reduce, the first worker writes the checkpoints; the last round has one as well.
+TEST_F(Training, OverAllReduceTheEvaluatorSeesEveryDueRound) {
   Experiment experiment = small_experiment(2);
   experiment.evaluate_every = 2;
   experiment.stop.rounds = 6;
@@ -301,11 +300,11 @@ TEST_F(Training, StorageThroughACacheNodeTrainsOnTheSameData) {
   expect_close(final_model(), sequential_model(5), 1e-5F);
   std::int64_t requests = 0;
   for (const auto& record : journal.caches) requests += record.local + record.storage;
-  EXPECT_EQ(requests, 96 * 6);  // five rounds, and one batch a worker that was asked for ahead
+  EXPECT_EQ(requests, 96 * 6);  // five rounds, and one prefetched batch per worker
 }
 
-/// Batches that were asked for ahead come as large as they were asked for, and count as that.
-TEST_F(Training, AStepCountsTheSamplesThatCameFromStorage) {
+/// Prefetched batches keep the size that was requested, and the step counts these samples.
+TEST_F(Training, AStepCountsTheSamplesReceivedFromStorage) {
   Experiment experiment = small_experiment(3);
   experiment.sync.algorithm = "lb-bsp";
   experiment.data.source = DataSource::storage;
@@ -359,7 +358,7 @@ TEST_F(Training, EverySampleIsCountedOnce) {
   EXPECT_EQ(samples, 96 * 5);
 }
 
-/// Half of the workers are slow enough to come too late, every time.
+/// Half of the workers are so slow that all of their pushes are too late.
 TEST_F(Training, SamplesOfDroppedPushesAreCounted) {
   Experiment experiment = small_experiment(4);
   experiment.workload.math = Experiment::Workload::Math::modelled;

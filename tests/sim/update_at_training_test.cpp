@@ -1,5 +1,5 @@
-// Who takes the optimiser's steps over a server changes where time is spent, never the model: bit by bit that
-// of a server that steps it, and that of an all-reduce with the same order of sums.
+// Where the optimiser runs when training with a server changes the time, never the model: it is bit by bit
+// that of a server that updates it, and that of an all-reduce with the same order of sums.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -19,7 +19,8 @@ using testing::Change;
 using testing::small_experiment;
 using testing::Training;
 
-/// `workers` of a network with batch normalisation, each with four images as the batch of every step.
+/// `workers` workers that train a network with batch normalisation; each uses its four images as the batch of
+/// every step.
 Experiment with_statistics(int workers) {
   Experiment experiment = small_experiment(workers);
   experiment.workload.model = "resnet32";
@@ -32,7 +33,7 @@ Experiment with_statistics(int workers) {
 
 class UpdateAt : public Training, public ::testing::WithParamInterface<Change> {
  protected:
-  /// Trains both ways, apart, and compares whole models, those of checkpoints too.
+  /// Trains both variants in separate processes and compares whole models, including checkpoints.
   void expect_same_models(Experiment one, Experiment other) {
     for (Experiment* experiment : {&one, &other}) {
       experiment->evaluate_every = 2;
@@ -44,7 +45,7 @@ class UpdateAt : public Training, public ::testing::WithParamInterface<Change> {
     job_ = std::make_unique<Job>(one, platforms::load_platform(file.path()), directory_.string());
     for (const char* name : {"checkpoints/round_00000002.pt", "model.pt"}) {
       const auto expected = model_in("one", name), found = model_in("other", name);
-      EXPECT_TRUE(expected == found) << name << " is as far off as " << distance(expected, found);
+      EXPECT_TRUE(expected == found) << name << " differs by " << distance(expected, found);
       EXPECT_GT(distance(expected, initial_model(job_->replica_plan())), 1e-4F);
     }
   }
@@ -56,10 +57,11 @@ class UpdateAt : public Training, public ::testing::WithParamInterface<Change> {
 
 class UpdateAtWorkers : public UpdateAt {};
 
-TEST_P(UpdateAtWorkers, LeadsToTheModelOfTheServer) {
+TEST_P(UpdateAtWorkers, GivesTheModelOfUpdatesAtTheServer) {
   Experiment experiment = small_experiment(4);
   GetParam().make(experiment);
-  // Workers of different speeds, in proportions whose rounding no error of a clock changes.
+  // Workers of different speeds; their ratios are such that rounding to whole samples is not sensitive to
+  // clock errors.
   price_ = [](Rank rank, const Work& work) {
     return Seconds(1e-5 * (1.0 + 0.3 * rank) * std::max(1, work.samples));
   };
@@ -116,8 +118,8 @@ INSTANTIATE_TEST_SUITE_P(
 
 class UpdateAtWorkersOfTwo : public UpdateAt {};
 
-/// Two are summed in one order only, and powers of two are divided by without rounding.
-TEST_P(UpdateAtWorkersOfTwo, LeadsToTheModelOfAnAllReduce) {
+/// A sum of two has only one order, and division by a power of two is exact.
+TEST_P(UpdateAtWorkersOfTwo, GivesTheModelOfAnAllReduce) {
   Experiment experiment = small_experiment(2);
   experiment.workload.train_samples = 64;
   experiment.workload.batch = 32;
@@ -128,7 +130,7 @@ TEST_P(UpdateAtWorkersOfTwo, LeadsToTheModelOfAnAllReduce) {
   expect_same_models(ring, at_workers(experiment));
 }
 
-INSTANTIATE_TEST_SUITE_P(Ways, UpdateAtWorkersOfTwo,
+INSTANTIATE_TEST_SUITE_P(Variants, UpdateAtWorkersOfTwo,
                          ::testing::Values(Change{"Momentum", [](Experiment&) {}},
                                            Change{"AdamWhileTheNextForwardRuns",
                                                   [](Experiment& e) {
@@ -144,8 +146,8 @@ INSTANTIATE_TEST_SUITE_P(Ways, UpdateAtWorkersOfTwo,
                                                   }}),
                          [](const auto& instance) { return instance.param.name; });
 
-/// Pushes are counted as those that a server makes its own update of; the first worker's model is evaluated.
-TEST_F(Training, MeansOfAServerAreUpdatesOfAllWorkers) {
+/// Pushes are counted like those that a server applies; the first worker's model is evaluated.
+TEST_F(Training, MeansOfAServerCountAsUpdatesByAllWorkers) {
   Experiment experiment = small_experiment(4);
   experiment.optimizer.update_at = UpdateSide::workers;
   experiment.evaluate_every = 2;
@@ -169,9 +171,9 @@ TEST_F(Training, MeansOfAServerAreUpdatesOfAllWorkers) {
 
 class TimeOfUpdates : public Training, public ::testing::WithParamInterface<std::tuple<UpdateSide, int>> {};
 
-/// Four workers push to and pull from their shards. These add up four parts and step or scale the result;
-/// workers, where they step, do so with all of their model.
-TEST_P(TimeOfUpdates, IsWhereTheyAreTaken) {
+/// Four workers push to and pull from their shards. A shard adds four parts and updates or scales the result;
+/// workers that update do so with their whole model.
+TEST_P(TimeOfUpdates, IsSpentByTheUpdatingRole) {
   const auto& [update_at, shards] = GetParam();
   constexpr double parameters = 120'000, reduce_s = 0.01, update_s = 0.1, forward_s = 1.0;
   Experiment experiment = small_experiment(4);

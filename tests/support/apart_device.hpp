@@ -1,6 +1,6 @@
-// A compute device that is not the host: it does nothing of what it is told before somebody waits for it, so
-// that whoever reads too early, or changes what a copy still needs, is found out. Its memory is the
-// processor's, and it counts what it hands out.
+// A compute device other than the host that defers all work until someone waits for it, which exposes code
+// that reads too early or that changes the source of a pending copy. Its memory is host memory, and it counts
+// its resources.
 #pragma once
 
 #include <cstring>
@@ -54,11 +54,11 @@ class ApartDevice : public QueuedDevice {
     return last_mark_;
   }
   bool has_reached(DeviceMark mark) override {
-    if (const auto copy = beside_.find(mark); copy != beside_.end()) {
-      // The first look comes too early, always.
+    if (const auto copy = concurrent_copies_.find(mark); copy != concurrent_copies_.end()) {
+      // The first query always returns false.
       if (!std::exchange(copy->second.looked_at, true)) return false;
       copy->second.run();
-      beside_.erase(copy);
+      concurrent_copies_.erase(copy);
       return true;
     }
     TANDEM_CHECK(marks_.contains(mark), "mark", mark);
@@ -68,17 +68,17 @@ class ApartDevice : public QueuedDevice {
   Seconds between(DeviceMark, DeviceMark) override { return Seconds(0); }
   void forget(DeviceMark mark) noexcept override {
     if (marks_.erase(mark) == 0) ++wrong_forgets;
-    if (const auto copy = beside_.find(mark); copy != beside_.end()) {
+    if (const auto copy = concurrent_copies_.find(mark); copy != concurrent_copies_.end()) {
       copy->second.run();
-      beside_.erase(copy);
+      concurrent_copies_.erase(copy);
     }
   }
 
   DeviceMark copy_out(std::byte* pinned, const std::byte* own, std::size_t bytes) override {
-    return beside(pinned, own, bytes);
+    return copy_concurrently(pinned, own, bytes);
   }
   DeviceMark copy_in(std::byte* own, const std::byte* pinned, std::size_t bytes) override {
-    return beside(own, pinned, bytes);
+    return copy_concurrently(own, pinned, bytes);
   }
   DeviceMark mark_copies(bool) override { return mark(); }
 
@@ -88,7 +88,7 @@ class ApartDevice : public QueuedDevice {
 
   int finishes = 0;
   int concurrent_copies = 0;
-  int wrong_forgets = 0;  ///< of marks that were none
+  int wrong_forgets = 0;  ///< of marks that do not exist
 
  private:
   struct Copy {
@@ -103,18 +103,18 @@ class ApartDevice : public QueuedDevice {
       waiting_.pop_front();
     }
   }
-  DeviceMark beside(std::byte* to, const std::byte* from, std::size_t bytes) {
+  DeviceMark copy_concurrently(std::byte* to, const std::byte* from, std::size_t bytes) {
     ++concurrent_copies;
     const DeviceMark end = mark();
-    beside_[end] = {.run = [=] { std::memcpy(to, from, bytes); }};
+    concurrent_copies_[end] = {.run = [=] { std::memcpy(to, from, bytes); }};
     return end;
   }
 
   std::deque<std::function<void()>> waiting_;
   std::size_t queued_ = 0;
   std::size_t done_ = 0;
-  std::map<DeviceMark, std::size_t> marks_;  ///< that nobody has forgotten, and the place of each
-  std::map<DeviceMark, Copy> beside_;        ///< copies beside the queue that have not been made
+  std::map<DeviceMark, std::size_t> marks_;       ///< not yet forgotten, with their positions
+  std::map<DeviceMark, Copy> concurrent_copies_;  ///< pending copies concurrent with the queue
   DeviceMark last_mark_ = 0;
   std::set<const void*> owned_;
   int pinned_ = 0;

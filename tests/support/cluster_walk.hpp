@@ -15,8 +15,7 @@ inline std::string numbered(char letter, int number) {
   return name;
 }
 
-/// The channels that a packet from one host to the other passes, in order; {-1} where it is lost or comes to
-/// another host.
+/// The channels that a packet between the hosts passes, in order; {-1} if it is lost or reaches another host.
 inline std::vector<int> walk(const cluster::Plan& plan, const cluster::Pair& pair) {
   std::string arrival = numbered('h', pair.first);
   std::vector<int> channels;

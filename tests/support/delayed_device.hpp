@@ -1,6 +1,6 @@
-// A device that is not the host, without any GPU: its memory is not mapped for anybody but itself, its queue
-// and its copies each run on a thread of their own, late by seeded delays, and it counts what is not given
-// back. Whoever reads its memory dies; whoever does not wait gets old values.
+// A device other than the host, without any GPU: its memory is mapped only for the device itself, its queue
+// and its copies each run on a separate thread with seeded delays, and it counts unreleased resources.
+// Reading its memory from outside crashes; code that does not wait sees old values.
 #pragma once
 
 #include <sys/mman.h>
@@ -26,7 +26,7 @@
 
 namespace tandem::testing {
 
-/// Does what it is given in order, now and then late. Used by one thread.
+/// Executes operations in order, some of them late. Used by one thread.
 class LateWorker {
  public:
   LateWorker(std::uint64_t seed, std::uint64_t number)
@@ -83,7 +83,7 @@ class LateWorker {
 
 class DelayedDevice final : public QueuedDevice {
  public:
-  /// What was taken and not given back.
+  /// Resources that have not been released.
   struct Live {
     std::size_t blocks = 0;
     std::size_t pinned = 0;
@@ -94,7 +94,7 @@ class DelayedDevice final : public QueuedDevice {
     }
   };
 
-  /// `is_open`: anybody may look into its memory, as an MPI that reads the memory of GPUs does.
+  /// `is_open`: its memory can be accessed from outside, as by an MPI that reads GPU memory.
   explicit DelayedDevice(std::uint64_t seed, bool is_open = false)
       : is_open_(is_open), queue_(seed, 0), second_(seed, 3), outward_(seed, 1), inward_(seed, 2) {}
   ~DelayedDevice() override {
@@ -104,9 +104,9 @@ class DelayedDevice final : public QueuedDevice {
   }
 
   Live live() const { return {blocks_.size(), pinned_.size(), marks_.size()}; }
-  /// Blocks and marks given back that were not taken, copies beside the queue of other memory than they may.
+  /// Releases of unknown blocks and marks, and concurrent copies of unsuitable memory.
   int misuses() const { return misuses_; }
-  /// Copies beside the queue, so far.
+  /// Number of copies concurrent with the queue.
   int copies() const { return copies_; }
   void queue(std::function<void()> work) override { in_use_->add(std::move(work)); }
   void queue_pause(Seconds duration) {
@@ -177,7 +177,7 @@ class DelayedDevice final : public QueuedDevice {
 
  private:
   struct Block {
-    std::byte* own;  ///< where the device itself sees it
+    std::byte* own;  ///< the address that the device uses
     std::size_t size;
   };
   using Blocks = std::map<const std::byte*, Block>;
@@ -235,7 +235,7 @@ class DelayedDevice final : public QueuedDevice {
 
   bool is_open_;
   Blocks blocks_;
-  std::map<const std::byte*, std::size_t> pinned_;  ///< and their sizes
+  std::map<const std::byte*, std::size_t> pinned_;  ///< with their sizes
   std::map<DeviceMark, std::shared_ptr<Mark>> marks_;
   DeviceMark last_mark_ = 0;
   int misuses_ = 0;

@@ -1,5 +1,5 @@
-// Any program over a context, with the memory of its messages and sums on the context's device: what it sends
-// is put there first, and what arrives is fetched from there.
+// Runs any program over a context with the memory of its messages and sums on the context's device: copies
+// outgoing data to the device first, and incoming data from the device at the end.
 #pragma once
 
 #include <map>
@@ -95,7 +95,7 @@ class DeviceMemoryContext final : public Context {
   }
 
   Context& inner_;
-  std::map<std::uint32_t, Place> places_;  ///< by the slot of what uses them
+  std::map<std::uint32_t, Place> places_;  ///< by the slot of the operation
 };
 
 }  // namespace tandem::testing

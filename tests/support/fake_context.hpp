@@ -1,5 +1,5 @@
-// A world of threads for testing roles: real messages, no time. Among the operations that could end, a seeded
-// generator picks one, so that roles meet orders of events which a well-behaved world would seldom show.
+// A Context on threads for testing roles: real messages, no time. Among the operations that could complete, a
+// seeded generator picks one, so that roles see orders of events that are rare in other implementations.
 #pragma once
 
 #include <chrono>
@@ -21,25 +21,26 @@
 
 namespace tandem::testing {
 
-/// What all ranks of a fake world share.
+/// State that all ranks share.
 class FakeWorld {
  public:
   FakeWorld(int size, std::uint64_t seed) : size_(size), seed_(seed) {}
 
-  /// Runs `body` as every rank at once. Throws what the first rank to fail threw.
+  /// Runs `body` as every rank concurrently. Throws the exception of the first rank that fails.
   void run(const std::function<void(Context&)>& body);
 
  private:
   friend class FakeContext;
 
-  /// What the members of an all-reduce share.
+  /// State that the members of an all-reduce share.
   struct Sum {
     std::size_t missing = 0;  ///< members that have not started it
     Channel channel;
     Bytes size{0};
-    std::vector<float> values = {};  ///< empty when no member gave memory
+    std::vector<float> values = {};  ///< empty if no member provides memory
   };
-  /// The all-reduces of one list of members that some of them have not started, and what each has started.
+  /// The all-reduces over one list of members that some members have not started, and how many each has
+  /// started.
   struct Sums {
     std::vector<std::shared_ptr<Sum>> all = {};
     std::map<Rank, std::size_t> started = {};
@@ -51,8 +52,8 @@ class FakeWorld {
     Note note = {};
     std::shared_ptr<Operation> partner = {};  ///< of a receive: the matched send
     bool taken = false;                       ///< of a send: the receiver has copied it
-    bool matched = false;                     ///< of a message: send and receive have met
-    Outcome outcome = Outcome::done;          ///< other than done: it can end so
+    bool matched = false;                     ///< of a message: send and receive are matched
+    Outcome outcome = Outcome::done;          ///< an outcome other than done can be reported
     std::shared_ptr<Sum> sum = {};            ///< of an all-reduce
     bool can_end() const {
       if (outcome != Outcome::done) return true;
@@ -85,8 +86,8 @@ class FakeWorld {
   std::exception_ptr failure_;
 };
 
-/// One rank. Kernels run, and received bytes are copied from the sender's memory, only when the operation is
-/// waited for: whoever reads results or overwrites what is being sent too early gets wrong values.
+/// One rank. Kernels run, and received bytes are copied from the sender's memory, only when the rank waits
+/// for the operation: reading results or overwriting sent memory too early gives wrong values.
 class FakeContext final : public Context {
  public:
   FakeContext(FakeWorld& world, Rank rank)
@@ -198,7 +199,7 @@ class FakeContext final : public Context {
     operations_.push_back(std::make_shared<FakeWorld::Operation>(std::move(operation)));
     return Pending(static_cast<std::uint32_t>(operations_.size() - 1));
   }
-  /// Ends what waits for a rank that has left.
+  /// Completes operations that wait for a rank that has left.
   void settle_departures() {
     if (world_.departed_.empty()) return;
     for (auto& [key, mailbox] : world_.mailboxes_) {

@@ -1,5 +1,5 @@
-// main() of test programs whose tests cannot share a process, such as those with a SimGrid engine. The parent
-// loads the libraries once and runs no test itself: each test runs in a forked child that prints its
+// main() of test programs whose tests cannot share a process, for example because of SimGrid's engine. The
+// parent loads the libraries once and runs no test itself: each test runs in a forked child that prints its
 // failures.
 #include <fnmatch.h>
 #include <gtest/gtest.h>
@@ -16,6 +16,8 @@
 #include <string>
 #include <vector>
 
+#include "runtime/process/end_process.hpp"
+
 namespace tandem {
 
 /// Loads libtorch. Null in a program that does not link the learner.
@@ -25,15 +27,15 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// Exit codes of a child. None is 0, so that a test that calls exit() has not passed.
+/// Exit codes of a child. None is 0, so that a test that calls exit() does not pass.
 enum Verdict : int { passed = 90, failed = 91, skipped = 92 };
 
 struct TestCase {
   std::string name;
-  std::string parameter;  ///< printed, or empty
+  std::string parameter;  ///< as printed, or empty
 };
 
-/// `patterns`: of --gtest_filter, separated by colons.
+/// `patterns`: those of --gtest_filter, separated by colons.
 bool matches_any(const std::string& name, const std::string& patterns) {
   for (std::size_t begin = 0; begin <= patterns.size();) {
     const std::size_t end = std::min(patterns.find(':', begin), patterns.size());
@@ -61,7 +63,7 @@ int environment_number(const char* name, int otherwise) {
   return text == nullptr ? otherwise : std::atoi(text);
 }
 
-/// Of this shard, as GoogleTest deals them: GTEST_TOTAL_SHARDS, GTEST_SHARD_INDEX.
+/// The tests of this shard, assigned like in GoogleTest: GTEST_TOTAL_SHARDS, GTEST_SHARD_INDEX.
 std::vector<TestCase> selected_tests() {
   const int shards = environment_number("GTEST_TOTAL_SHARDS", 1);
   const int shard = environment_number("GTEST_SHARD_INDEX", 0);
@@ -89,7 +91,7 @@ class PrintFailures : public testing::EmptyTestEventListener {
   }
 };
 
-/// In the child.
+/// Runs in the child. Returns the result of its test.
 int run_alone(const TestCase& test) {
   unsetenv("GTEST_TOTAL_SHARDS");
   unsetenv("GTEST_SHARD_INDEX");
@@ -103,8 +105,8 @@ int run_alone(const TestCase& test) {
   return program.successful_test_count() == 1 ? passed : failed;
 }
 
-/// Waits for the child, whose SIGCHLD is blocked, and kills its process group at the limit. Returns its wait
-/// status.
+/// Waits for the child, whose SIGCHLD is blocked, and kills its process group at the time limit. Returns the
+/// wait status.
 int wait_for(pid_t child, std::chrono::seconds limit, bool& timed_out) {
   sigset_t signals;
   sigemptyset(&signals);
@@ -121,7 +123,7 @@ int wait_for(pid_t child, std::chrono::seconds limit, bool& timed_out) {
   }
 }
 
-/// Why the test has failed; empty if it has not.
+/// Why the test failed; empty if it passed.
 std::string reason_of(int status, bool timed_out, std::chrono::seconds limit) {
   if (timed_out) return "ended after its limit of " + std::to_string(limit.count()) + " s";
   if (WIFSIGNALED(status)) return std::string("crashed: ") + strsignal(WTERMSIG(status));
@@ -151,7 +153,7 @@ pid_t start_child() {
 }
 
 int run_each(const std::vector<TestCase>& tests) {
-  // A test that lasts longer is ended.
+  // A test that exceeds the limit is killed.
   const std::chrono::seconds limit(environment_number("TANDEM_TEST_LIMIT_S", 300));
   std::vector<std::string> failures;
   int skips = 0;
@@ -160,7 +162,7 @@ int run_each(const std::vector<TestCase>& tests) {
     std::printf("[ RUN      ] %s\n", test.name.c_str());
     const auto start = Clock::now();
     const pid_t child = start_child();
-    if (child == 0) return run_alone(test);
+    if (child == 0) end_process(run_alone(test));
     bool timed_out = false;
     const int status = wait_for(child, limit, timed_out);
     const auto time = std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now() - start);

@@ -1,4 +1,4 @@
-// The GPU of the machine for tests that need one, or why there is none.
+// The machine's GPU for tests that need one, or the reason why there is none.
 #pragma once
 
 #include <ATen/Context.h>
@@ -12,8 +12,8 @@
 namespace tandem::testing {
 
 struct Gpu {
-  std::unique_ptr<ComputeDevice> device;  ///< null: there is none
-  std::string reason;                     ///< why
+  std::unique_ptr<ComputeDevice> device;  ///< null if there is none
+  std::string reason;                     ///< why there is none
 };
 
 /// The first GPU. Null unless this build has CUDA kernels, libtorch has CUDA, and the machine has a GPU.

@@ -14,10 +14,10 @@ struct MadeConfiguration {
   std::int64_t samples = 1000;
   std::int64_t sent = 4000;
   std::int64_t received = 4000;
-  double reached_s = 10;  ///< accuracy 0.8; below 0: not reached; 0: nothing was evaluated
+  double reached_s = 10;  ///< to accuracy 0.8; below 0: not reached; 0: no evaluations
 };
 
-/// Of the group and name that a suite over placement.worker_count gives it.
+/// The group and name are those that a suite over placement.worker_count assigns.
 inline nlohmann::json made_configuration(const MadeConfiguration& made) {
   using nlohmann::json;
   json evaluations = json::array(), target;
@@ -64,7 +64,7 @@ inline nlohmann::json made_configuration(const MadeConfiguration& made) {
                                          summary, run);
 }
 
-/// bsp bends at 16 workers, asp does not.
+/// bsp has its knee at 16 workers, asp has none.
 inline nlohmann::json made_study() {
   validation::StudySection section;
   section.about = "what is asked";

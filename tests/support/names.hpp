@@ -1,4 +1,4 @@
-// Names of parameterised tests, made from names of a catalogue.
+// Names of parameterised tests, derived from names of a catalogue.
 #pragma once
 
 #include <gtest/gtest.h>

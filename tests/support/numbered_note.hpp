@@ -1,4 +1,4 @@
-// Notes that tests tell apart by a number; every byte of a note depends on it.
+// Notes that carry a number, which tests use to distinguish them; every byte of a note depends on it.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ inline Note numbered_note(std::int64_t number) {
   return note;
 }
 
-/// -1: no note of this kind.
+/// -1: not a numbered note.
 inline std::int64_t number_of(const Note& note) {
   std::int64_t number = 0;
   std::memcpy(&number, note.bytes.data(), sizeof(number));

@@ -21,7 +21,7 @@ namespace tandem::testing {
 class PolicyRun {
  public:
   static constexpr int configured_batch = 8;
-  /// Pushes of each worker, on average, that make the job.
+  /// The length of a job in pushes per worker, on average.
   static constexpr int pushes_of_job = 100;
 
   /// `varies`: multiplies each step's duration by a random factor between 0.5 and 1.5.
@@ -41,11 +41,11 @@ class PolicyRun {
     }
   }
 
-  /// Steps that start from now on take so long, instead of in proportion to their batches.
+  /// Durations of steps that start from now on, instead of durations proportional to batches.
   void let_steps_take(std::function<Seconds(int worker, int batch)> duration) {
     duration_of_ = std::move(duration);
   }
-  /// Half of the answers to reports made as a step begins never arrive.
+  /// Half of the answers to reports at the beginning of a step are lost.
   void lose_answers(Rng rng) { loses_answers_ = rng; }
   /// The loss of pushes from now on.
   void set_loss(double loss) { loss_ = loss; }
@@ -65,21 +65,21 @@ class PolicyRun {
     server_->on_left(event, decisions);
     execute(event, decisions);
   }
-  /// As a job ends: every worker that is answered from now on leaves. Runs until no event is left.
+  /// The end of a job: every worker that is answered from now on leaves. Runs until no event is left.
   void stop() {
     stopping_ = true;
     run_updates(std::numeric_limits<int>::max());
   }
 
   double now() const { return now_; }
-  /// Share of the job that is done; the run may continue beyond its end.
+  /// Progress of the job as a fraction; the run may continue beyond its end.
   double done() const { return pushes_ / (static_cast<double>(workers_.size()) * pushes_of_job); }
   int batch(int worker) const { return workers_[index(worker)].batch; }
   int version() const { return version_; }
   const sync::Setting& setting() const { return setting_; }
-  /// The worker has pushed and has no reply yet.
+  /// The worker has pushed and has not received the reply.
   bool is_waiting(int worker) const { return workers_[index(worker)].waits; }
-  /// The worker is there and computes, and others would remain.
+  /// The worker is active and computing, and others would remain.
   bool can_lose(int worker) const {
     const auto present = std::ranges::count_if(workers_, [](const Worker& one) { return !one.gone; });
     return present > 1 && !is_waiting(worker) && !has_left(worker);
@@ -97,8 +97,8 @@ class PolicyRun {
   const std::vector<int>& staleness() const { return staleness_; }
   const std::vector<double>& update_times() const { return update_times_; }
   const ServerLog& log() const { return log_; }
-  /// From now on, and in the same way after each later call, fresh policies restored from the serialised
-  /// state of the old ones decide. Reports a test failure where a state does not survive that.
+  /// From now on, and after each later call, new policies restored from the serialised state of the old ones
+  /// decide. Reports a test failure if a state does not survive serialisation.
   void replace_policies() {
     std::unique_ptr<sync::ServerPolicy> server = entry_.make.make_server(setting_);
     replace(server_, std::move(server));

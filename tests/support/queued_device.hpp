@@ -1,5 +1,5 @@
-// The base of compute devices for tests that are not the host: arithmetic is done as the host does it, by
-// the same functions, but in a queue of the device. When, by whom and in what memory, the device says.
+// The base of test devices other than the host: arithmetic uses the host's functions, but in the device's
+// queue. The derived device decides when, by which thread and in which memory.
 #pragma once
 
 #include <cstddef>
@@ -16,7 +16,7 @@ namespace tandem::testing {
 
 class QueuedDevice : public ComputeDevice {
  public:
-  /// A kernel that is any function, in the queue in use.
+  /// Adds a kernel, which can be any function, to the queue in use.
   virtual void queue(std::function<void()> work) = 0;
 
   bool is_host() const override { return false; }
@@ -73,7 +73,7 @@ class QueuedDevice : public ComputeDevice {
   }
 
  protected:
-  /// A pointer as the device itself sees it; anything else as it is.
+  /// Translates a pointer to the device's address; returns any other argument unchanged.
   template <class Argument>
   Argument as_seen(Argument argument) const {
     if constexpr (std::is_pointer_v<Argument>)
@@ -83,10 +83,10 @@ class QueuedDevice : public ComputeDevice {
   }
 
  private:
-  /// Where the device itself sees what a pointer names, which may be memory of the host, or nothing.
+  /// The device's address for `memory`, which may be host memory or null.
   virtual const void* inside(const void* memory) const { return memory; }
 
-  /// The host's function, in the queue. Arguments are kept as they are now.
+  /// Queues the host's function. Arguments are copied now.
   template <class... Wanted, class... Given>
   void queue_twin(void (ComputeDevice::*function)(Wanted...), const Given&... given) {
     queue([function, arguments = std::tuple(as_seen(given)...)] {

@@ -21,8 +21,7 @@ inline Words words_of(const std::string& text) {
   return words;
 }
 
-/// Gives each line's words to `answer` and reports, at the script's own line, every answer that is not
-/// expected.
+/// Passes each line's words to `answer` and reports every unexpected answer at its line of the script.
 inline void run_script(const std::string& path, const std::function<std::string(const Words&)>& answer) {
   std::ifstream file(path);
   ASSERT_TRUE(file) << "no script " << path;
@@ -39,7 +38,7 @@ inline void run_script(const std::string& path, const std::function<std::string(
     const std::string found = answer(command);
     if (words_of(found) != expected) ADD_FAILURE_AT(path.c_str(), number) << line << "\nanswered: " << found;
   }
-  EXPECT_GT(commands, 0) << path << " holds no command";
+  EXPECT_GT(commands, 0) << path << " contains no command";
 }
 
 }  // namespace tandem::testing

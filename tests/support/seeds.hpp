@@ -1,4 +1,4 @@
-// Seeds of property tests. A failure prints its seed; TANDEM_TEST_SEED=<seed> runs that one alone.
+// Seeds of property tests. A failure prints its seed; TANDEM_TEST_SEED=<seed> runs only that seed.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -9,7 +9,7 @@
 
 namespace tandem::testing {
 
-/// 1 to `count`, or the one that the environment asks for.
+/// 1 to `count`, or only the seed given in the environment.
 inline std::vector<std::uint64_t> seeds(std::uint64_t count) {
   if (const char* wanted = std::getenv("TANDEM_TEST_SEED")) return {std::strtoull(wanted, nullptr, 10)};
   std::vector<std::uint64_t> all;
@@ -19,5 +19,5 @@ inline std::vector<std::uint64_t> seeds(std::uint64_t count) {
 
 }  // namespace tandem::testing
 
-/// Names the seed in every failure of the enclosing block.
+/// Prints the seed with every failure in the enclosing block.
 #define TANDEM_TRACE_SEED(seed) SCOPED_TRACE("TANDEM_TEST_SEED=" + std::to_string(seed))

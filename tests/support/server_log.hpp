@@ -1,5 +1,5 @@
-// What every server of a synchronisation algorithm owes its workers, checked on its log, whether a test drove
-// the policy or a whole job did.
+// Invariants of every server of a synchronisation algorithm, checked on its log, whether a test or a whole
+// job drove the policy.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -13,7 +13,7 @@
 
 namespace tandem::testing {
 
-/// One event and what was decided, as in decisions.csv.
+/// One event and its decisions, as in decisions.csv.
 struct ServerLogLine {
   std::string event;
   std::string decisions;
@@ -28,7 +28,7 @@ inline std::vector<Words> decisions_of(const ServerLogLine& line) {
   return decisions;
 }
 
-/// The laws that hold for any algorithm. `ended`: nobody may be waiting any more at the end of the log.
+/// The invariants of all algorithms. `ended`: no worker may still be waiting at the end of the log.
 class ServerLaws {
  public:
   static void expect_kept(const ServerLog& log, int workers, bool ended) {
@@ -48,7 +48,7 @@ class ServerLaws {
   struct Worker {
     bool waits = false;
     bool gone = false;
-    int version = 0;  ///< of the model that it was last sent
+    int version = 0;  ///< of the last model that it received
   };
 
   explicit ServerLaws(int workers) : workers_(static_cast<std::size_t>(workers)) {}
@@ -60,7 +60,7 @@ class ServerLaws {
     if (push != nullptr) {
       Worker& worker = workers_.at(static_cast<std::size_t>(push->worker));
       EXPECT_FALSE(worker.waits || worker.gone);
-      EXPECT_EQ(push->version, worker.version) << "a push tells the version that its worker was sent";
+      EXPECT_EQ(push->version, worker.version) << "a push must state the version that its worker received";
       worker.waits = true;
     }
     if (const auto* left = std::get_if<sync::Left>(&event))
@@ -75,12 +75,12 @@ class ServerLaws {
         EXPECT_TRUE(push != nullptr && push->worker == subject);
         if (kind == "accept") ++accepted_;
       } else if (kind == "apply") {
-        EXPECT_GT(accepted_, 0) << "an update by nothing";
+        EXPECT_GT(accepted_, 0) << "an update without accepted pushes";
         accepted_ = 0;
         ++version_;
       } else if (kind == "reply") {
         Worker& worker = workers_.at(static_cast<std::size_t>(subject));
-        EXPECT_TRUE(worker.waits && !worker.gone) << "a reply to nobody";
+        EXPECT_TRUE(worker.waits && !worker.gone) << "a reply to a worker that does not wait";
         worker.waits = false;
         worker.version = version_;
       } else {
@@ -88,8 +88,8 @@ class ServerLaws {
         EXPECT_TRUE(report != nullptr && report->worker == subject);
       }
     }
-    EXPECT_EQ(verdicts, push != nullptr ? 1 : 0) << "each push is accepted or dropped, once";
-    EXPECT_EQ(answers, report != nullptr ? 1 : 0) << "each report is answered, once";
+    EXPECT_EQ(verdicts, push != nullptr ? 1 : 0) << "each push must be accepted or dropped exactly once";
+    EXPECT_EQ(answers, report != nullptr ? 1 : 0) << "each report must be answered exactly once";
   }
 
   std::vector<Worker> workers_;
@@ -97,7 +97,7 @@ class ServerLaws {
   int version_ = 0;
 };
 
-/// Feeds the events, read back from their text, to a fresh server.
+/// Passes the events, parsed from their text, to a new server.
 inline void expect_replays(const std::string& algorithm, const sync::Setting& setting, const ServerLog& log) {
   const auto server = sync::catalog().find(algorithm).make.make_server(setting);
   for (const auto& line : log) {

@@ -1,4 +1,4 @@
-// A suite file in a folder of its own, written, loaded and refused.
+// Writes suite files to a temporary folder, loads them, and checks error messages.
 #pragma once
 
 #include <gmock/gmock.h>
@@ -18,7 +18,7 @@ inline const std::string source = TANDEM_SOURCE_DIR;
 
 class SuiteFile : public ::testing::Test {
  protected:
-  /// `head`: lines with which every file begins.
+  /// `head`: the first lines of every file.
   explicit SuiteFile(std::string name, std::string head = "")
       : name_(std::move(name)), head_(std::move(head)) {}
 

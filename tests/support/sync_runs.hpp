@@ -1,4 +1,4 @@
-// Comparing whole runs of synchronisation algorithms: the same log, or the same waiting.
+// Comparisons of whole runs of synchronisation algorithms: equal logs, or equal waiting.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -8,7 +8,7 @@
 
 namespace tandem::testing {
 
-/// Of two to eight workers.
+/// Step durations of two to eight workers.
 inline std::vector<double> random_durations(Rng& random) {
   std::vector<double> durations(2 + random.below(7));
   for (double& duration : durations) duration = 0.1 + random.uniform();
@@ -24,7 +24,7 @@ inline void PrintTo(const Release& release, std::ostream* out) {
   *out << release.time << ": " << ::testing::PrintToString(release.workers);
 }
 
-/// Who waits for whom: when which workers were answered together.
+/// When which workers were answered together.
 inline std::vector<Release> releases(const PolicyRun& run) {
   std::vector<Release> all;
   for (const auto& line : run.log()) {
@@ -41,7 +41,7 @@ struct Configured {
   std::map<std::string, OptionValue> options;
 };
 
-/// Over many seeds, the same events are decided in the same words, to the end of the job.
+/// Expects, over many seeds, that the same events lead to the same decisions until the end of the job.
 inline void expect_same_log(const Configured& a, const Configured& b) {
   for (const auto seed : seeds(30)) {
     TANDEM_TRACE_SEED(seed);

@@ -32,7 +32,7 @@ Experiment experiment_of(const SyntheticJob& job) {
   return experiment;
 }
 
-/// One run of a job: workers and, behind them, one server.
+/// One run of a job: workers and, with the next rank, one server.
 class SyntheticRun {
  public:
   SyntheticRun(const SyntheticJob& job, bool measured, const SyntheticReality& reality, std::uint64_t seed)
@@ -75,8 +75,8 @@ class SyntheticRun {
     int rounds = 0;
     double own_time = 0;
     bool exchanges = false;      ///< during its step
-    std::optional<bool> told{};  ///< by the coordinator, since the last exchange
-    int pushed_version = 0;      ///< of the model that its last push was computed on
+    std::optional<bool> told{};  ///< the coordinator's answer since the last exchange
+    int pushed_version = 0;      ///< of the model on which its last push was computed
     int pushed_samples = 0;
   };
   using End = std::pair<double, int>;
@@ -88,7 +88,7 @@ class SyntheticRun {
     return step.phases[static_cast<std::size_t>(which)];
   }
   bool has_server() const { return job_.over == sync::Route::server; }
-  /// Of a push, and of what comes back: the server, or the neighbours in a ring.
+  /// Peers of a push and of its reply: the server, or the neighbours in a ring.
   int receiver(int number) const { return has_server() ? workers() : (number + 1) % workers(); }
   int sender(int number) const { return has_server() ? workers() : (number + workers() - 1) % workers(); }
   void note(int rank, const char* kind, int peer, std::int64_t bytes, double end) {

@@ -17,16 +17,16 @@ struct SyntheticJob {
   sync::Route over = sync::Route::server;
   std::string collective = "ring";
   std::vector<double> step_s = {0.020, 0.022, 0.031, 0.048};  ///< forward + backward of each worker
-  double exchange_s = 0.006;                                  ///< there and back, alone on the wire
+  double exchange_s = 0.006;                                  ///< both directions, on an idle network
   int rounds = 60;
   bool accuracy = true;
   double target_accuracy = 0;
   bool cache = false;
 };
 
-/// How the measured world differs from the simulated one.
+/// How measured results differ from simulated ones.
 struct SyntheticReality {
-  double compute_bias = 0.03;  ///< measured computations take that much longer
+  double compute_bias = 0.03;  ///< relative increase of measured computation times
   double exchange_bias = 0.12;
   double noise = 0.04;  ///< standard deviation of each duration, relative
   int repetitions = 3;
@@ -38,8 +38,8 @@ validation::VariantResults synthetic_variant(const SyntheticJob& job, const Synt
                                              std::uint64_t seed = 1);
 /// BSP, ASP, ESync, local SGD through a server; BSP over ring and halving-doubling.
 std::vector<validation::VariantResults> six_variants(const SyntheticReality& reality = {});
-/// As a suite makes them: groups of up to four algorithms on models of different size, every third group of
-/// the calibration set, the errors drawn anew for each.
+/// Like those of a suite: groups of up to four algorithms on models of different sizes, every third group in
+/// the calibration set, with independent errors for each.
 std::vector<validation::VariantResults> many_variants(std::size_t count, std::uint64_t seed = 1);
 
 }  // namespace tandem::testing

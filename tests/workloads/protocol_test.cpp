@@ -1,5 +1,5 @@
-// What roles say to each other: every struct comes out of a note as it went in, and out of no other's note;
-// channels have numbers of their own.
+// Messages between roles: every struct survives packing into a note and is not unpacked from another struct's
+// note; channels have unique numbers.
 #include "workloads/protocol.hpp"
 
 #include <gtest/gtest.h>
@@ -11,7 +11,7 @@
 namespace tandem::protocol {
 namespace {
 
-TEST(Protocol, StructsComeOutAsTheyWentIn) {
+TEST(Protocol, StructsRoundTrip) {
   const auto push = unpack<Push>(pack(Push{3, -4, 5, Seconds(0.25), -1.5}));
   EXPECT_EQ(push.version, 3);
   EXPECT_EQ(push.samples, -4);
@@ -32,12 +32,12 @@ TEST(Protocol, StructsComeOutAsTheyWentIn) {
   EXPECT_EQ(unpack<Traffic>(pack(Traffic{6, Bytes(7)})).size, Bytes(7));
 }
 
-TEST(Protocol, ALossThatIsNoNumberStaysNone) {
+TEST(Protocol, ANanLossRoundTrips) {
   const Note note = pack(Push{.loss = std::numeric_limits<double>::quiet_NaN()});
   EXPECT_TRUE(std::isnan(unpack<Push>(note).loss));
 }
 
-TEST(Protocol, ANoteTellsWhichStructItHolds) {
+TEST(Protocol, ANoteIdentifiesItsStruct) {
   EXPECT_TRUE(holds<Leave>(pack(Leave{})));
   EXPECT_FALSE(holds<End>(pack(Leave{})));
   EXPECT_EQ(kind_of(Note{}), Kind::none);
@@ -50,14 +50,14 @@ TEST(ProtocolDeathTest, AnotherStructsNoteIsAProgrammersError) {
   EXPECT_DEATH(unpack<Leave>(Note{}), "expected a note that holds leave found none");
 }
 
-TEST(Protocol, EveryChannelHasANumberOfItsOwn) {
+TEST(Protocol, EveryChannelHasAUniqueNumber) {
   std::set<std::int32_t> numbers;
   for (std::int16_t stream = 0; stream < Channel::most_streams; ++stream)
     for (std::int32_t bucket = Channel::no_bucket; bucket < 3000; ++bucket)
       EXPECT_TRUE(numbers.insert(Channel{stream, false, bucket}.number()).second) << stream << ' ' << bucket;
 }
 
-TEST(Protocol, StreamsSayTheirNameAndWhetherTheyCarryNotes) {
+TEST(Protocol, StreamsHaveNamesAndMayCarryNotes) {
   EXPECT_EQ(stream_name(to_server), "pushes");
   EXPECT_EQ(stream_name(reduce_bucket(3)), "reduces");
   EXPECT_EQ(stream_name(Channel{.stream = 99}), "99");

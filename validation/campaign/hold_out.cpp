@@ -38,7 +38,7 @@ void check_apart(const ProfileOrigin& profile, const std::vector<std::string>& r
     const fs::path run = normal(directory);
     if (lies_in(normal(profile.path), run))
       throw ConfigError(
-          fmt::format("profile {}: is in the result directory {}, which is compared; a calibration must not "
+          fmt::format("profile {}: is in the result directory {}, which is compared; calibration must not "
                       "use the runs that are "
                       "compared",
                       profile.path, directory));

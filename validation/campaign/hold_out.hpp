@@ -16,8 +16,8 @@ struct ProfileOrigin {
   std::string command;  ///< that measured it
 };
 
-/// Refuses a profile that may have seen the runs: measured after one of them began, lying in one's result
-/// directory, or measured by a command that names one. Errors: ConfigError saying which.
+/// Rejects a profile that may have used the runs: it was measured after one of them began, is in a run's
+/// result directory, or was measured by a command that names a run. Errors: ConfigError that says which.
 void check_hold_out(const ProfileOrigin& profile, const std::vector<Results>& measured);
 /// The part of this check that needs no results: the directories that the runs will be written to.
 void check_apart(const ProfileOrigin& profile, const std::vector<std::string>& run_directories);

@@ -18,9 +18,9 @@ struct PublishedFigure {
   std::string source;
 };
 
-/// How a publication reads the time to an accuracy from a curve: of every `every` evaluations one, after a
-/// point `start` at time 0; the mean of the last `mean` points must reach the target, and points before the
-/// first count as the first. It is reached later than by the first evaluation at the target.
+/// How a publication reads the time to an accuracy from a curve. The curve has the point `start` at time 0,
+/// then every `every`-th evaluation. The mean of the last `mean` points must reach the target; points before
+/// the first one count as the first. This gives a later time than the first evaluation at the target.
 struct CurveReading {
   int every = 1;
   int mean = 1;

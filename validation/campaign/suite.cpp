@@ -276,7 +276,7 @@ class Expansion {
     const auto [known, is_new] = same_experiment_.emplace(keys.dump(), configuration.name);
     if (!is_new)
       throw ConfigError(path_ + ": configurations '" + known->second + "' and '" + configuration.name +
-                        "' are the same experiment: no run may count twice, or for both sides of the split");
+                        "' are the same experiment; remove one of them");
     for (const auto& other : suite_.configurations)
       if (other.name == configuration.name)
         throw ConfigError(path_ + ": two configurations are called '" + other.name +
@@ -353,7 +353,7 @@ void keep_only(Suite& suite, const std::vector<std::string>& names) {
       continue;
     const std::string nearest = nearest_name(name, known);
     throw ConfigError("--only: no configuration '" + name + "'" +
-                      (nearest.empty() ? "; they are called like '" + known.front() + "'"
+                      (nearest.empty() ? "; names look like '" + known.front() + "'"
                                        : "; did you mean '" + nearest + "'?"));
   }
   std::erase_if(suite.configurations, [&](const auto& configuration) {

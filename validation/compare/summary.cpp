@@ -254,7 +254,7 @@ std::string verdict_of(const Validation& v) {
   if (steps == nullptr) return failures + "; there is nothing to compare.";
   if (!v.gates_hold)
     return fmt::format(
-        "Simulation and measurement did not do the same work: {}; errors of time mean nothing until they "
+        "Simulation and measurement did not do the same work: {}; errors of time are meaningless until they "
         "do{}.",
         first_failed_gate(v), has_failed ? "; also, " + failures_text(v) : "");
   const std::string of = set.name == "all" ? "" : set.name + " ";

@@ -13,7 +13,7 @@
     <h3 id="chosen-name"></h3>
     <div class="legend" id="worlds-legend"></div>
     <div class="charts">
-      ${chart('phases', 'Phases of a mean step')}
+      ${chart('phases', 'Mean time of each phase of a step')}
       ${chart('cdf', 'Distribution of step times')}
       <div class="chart"><h3>Largest contributions to the error of step time</h3><div id="attribution"></div></div>
       <div class="chart"><h3>Where workers' time went</h3><div class="legend" id="shares-legend"></div>
@@ -24,8 +24,8 @@
       ${chart('local-steps', 'Local steps per round')}
     </div>
     <h3>Timeline of a few steps, simulated above measured</h3>
-    <p class="lead">From the first step after the warm-up; of the measured runs, the first.
-      <span class="screen">Zoom with the wheel or the buttons, move by dragging, point at a slice for its times.</span></p>
+    <p class="lead">Begins with the first step after the warm-up. Shows the first of the measured runs.
+      <span class="screen">Zoom with the wheel or the buttons, move by dragging, hover over a slice for its times.</span></p>
     <div class="toolbar"><button id="zoom-in" type="button">Zoom in</button><button id="zoom-out" type="button">Zoom out</button>
       <button id="zoom-all" type="button">All</button></div>
     <div class="legend" id="timeline-legend"></div>

@@ -172,7 +172,7 @@ struct JsonWriter {
   }
 };
 
-/// JSON that can stand inside a <script> element. "<" occurs in JSON only inside strings, where it may be
+/// JSON that can be placed inside a <script> element. "<" occurs in JSON only inside strings, where it may be
 /// written as an escape, so no text can end the element or open a comment.
 std::string json_in_script(const json& document) {
   std::string result;

@@ -24,7 +24,7 @@ struct Cell {
   std::string hint;  ///< shown on HTML pages when the cell is pointed at
 };
 
-/// Columns of words stand to the left, columns of figures to the right. The first column names the row.
+/// Columns of words are aligned to the left, columns of figures to the right. The first column names the row.
 struct Column {
   std::string name;
   bool words = false;

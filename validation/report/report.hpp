@@ -26,12 +26,12 @@
 //                               worlds (the baseline's time to the target over its own)}]}],
 //                               worlds: {simulated, measured}
 //                     mean_kolmogorov, mean_wasserstein}
-//   configurations   [{name, group, algorithm, set, failure ("": none; then nothing of the following is there
-//                     when it is not empty),
-//                      repetitions, draws (simulations of which the one with the middle throughput is
+//   configurations   [{name, group, algorithm, set, failure ("": none; otherwise the following keys are
+//                     missing),
+//                      repetitions, draws (simulations of which the one with the median throughput is
 //                      compared), warmup_steps, unmatched_steps, missed_deadlines (of all repetitions),
-//                      cpu_wait_share (longest that a rank stood ready without a core, of the makespan),
-//                      other_load (largest share of the cores that other programs had during a run),
+//                      cpu_wait_share (longest wait of a rank for a CPU core, of the makespan),
+//                      other_load (largest share of the cores that other programs used during a run),
 //                      gates: {operations, decisions, replay}: each {state, checked, detail},
 //                      figures: [{key, name, unit, rank (-1: all), host, simulated, measured, error,
 //                                 witness (value under SMPI), contribution (of a phase to the error of step

@@ -111,7 +111,7 @@ void add_phases_and_hosts(const json& document, Page& page) {
       Charts{{{"phase-errors", "Contribution by phase", 270},
               {"host-errors", "Error of step time by host", std::max<std::size_t>(150, 60 + 34 * hosts)}}});
   if (all > hosts)
-    page.add(Note{fmt::format("Shown are the {} hosts with the largest errors of {}.", hosts, all)});
+    page.add(Note{fmt::format("Shown are {} of {} hosts, those with the largest errors.", hosts, all)});
 }
 
 void add_ranking(const json& document, Page& page) {

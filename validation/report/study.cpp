@@ -225,7 +225,7 @@ const FigureName& figure_name(const std::string& key) {
       {"speed_up", {"speed-up in throughput", times}},
       {"time_to_target_s", {"time to the target accuracy", seconds}},
       {"target_speed_up", {"speed-up in time to the target accuracy", times}},
-      {"read_target_speed_up", {"speed-up in time to target, curves read as published", times}},
+      {"read_target_speed_up", {"speed-up in time to target, curves evaluated as published", times}},
       {"best_accuracy", {"best accuracy", three_digits}}};
   return names.at(key);
 }
@@ -257,7 +257,7 @@ Table published_table(const json& document) {
 
 std::string knee_definition(const json& document) {
   return fmt::format(
-      "The knee is the smallest number of workers at which the step to the next larger number raises "
+      "The knee is the smallest number of workers from which going to the next larger number raises "
       "throughput by "
       "less than {} of a proportional gain. Efficiency is the throughput per worker relative to the first "
       "point of "
@@ -266,13 +266,10 @@ std::string knee_definition(const json& document) {
 }
 
 const char* const shares_definition =
-    "Shares are of the makespan, means over workers. Exchange: the part that computing does not hide, split "
-    "into "
-    "communicating and waiting if every message was recorded. Other: data loading, queries to a coordinator, "
-    "and the "
-    "time before the first and after the last step. Bytes: payload sent or received by all workers, per "
-    "sample that "
-    "they processed.";
+    "Shares are of the makespan, means over workers. Exchange: the part that does not overlap computing, "
+    "split into communicating and waiting if every message was recorded. Other: data loading, queries to a "
+    "coordinator, and the time before the first and after the last step. Bytes: payload sent or received by "
+    "all workers, per sample that they processed.";
 
 void add_failed(const json& document, Page& page) {
   for (const auto& own : document.at("configurations"))

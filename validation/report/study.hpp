@@ -7,7 +7,7 @@
 //   knee_share       see knee_of()
 //   configurations   [{name, group, algorithm, line (the name without the number of workers), failure ("":
 //   none;
-//                      else nothing of the following is there),
+//                      otherwise the following keys are missing),
 //                      workers (how many), throughput, applied_throughput (samples per second), step_time_s
 //                      (mean after the warm-up), makespan_s, rounds, samples, bytes: {sent, received} (by all
 //                      workers), bytes_per_sample: {sent, received}, shares, exchange_shares, staleness,
@@ -63,7 +63,8 @@ nlohmann::json study_document(std::vector<nlohmann::json> configurations, const 
 /// when every step gains that much. Pre: (workers, throughput), workers rising, both above 0.
 std::optional<int> knee_of(const std::vector<std::pair<int, double>>& points, double share);
 
-/// When that reading of a curve of [time, samples, accuracy] is at `target` first; none when it never is.
+/// When the curve of [time, samples, accuracy], evaluated by that reading, first reaches `target`; none if it
+/// never does.
 std::optional<double> read_time_to(double target, const nlohmann::json& curve, const CurveReading& reading);
 
 /// One row per configuration that worked, without columns that have no value.

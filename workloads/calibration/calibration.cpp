@@ -30,17 +30,19 @@ std::vector<std::size_t> shuffled_plan(const std::vector<int>& repetitions, std:
 
 namespace {
 
-/// A job of one seat is calibrated with a second rank that has none.
+/// Empty for a rank without a role: a job with one role is calibrated with a second rank.
 std::string host_name(const Job& job, Rank rank) {
-  const auto& seats = job.roster().assignments();
-  return static_cast<std::size_t>(rank) < seats.size() ? seats[static_cast<std::size_t>(rank)].host : "";
+  const auto& assignments = job.roster().assignments();
+  return static_cast<std::size_t>(rank) < assignments.size()
+             ? assignments[static_cast<std::size_t>(rank)].host
+             : "";
 }
 
-/// What a rank that is not rank 0 measured, on its way there as text.
-void tell_path(Context& context, Profile::Path path) {
-  Profile told;
-  told.paths = {std::move(path)};
-  std::string text = to_json(told).dump();
+/// Sends a measured path to rank 0, as text.
+void send_path(Context& context, Profile::Path path) {
+  Profile message;
+  message.paths = {std::move(path)};
+  std::string text = to_json(message).dump();
   const Bytes size(std::ssize(text));
   Pending announced = context.send(0, calibration::words, {}, protocol::pack(protocol::Announcement{size}));
   context.wait(announced);
@@ -58,7 +60,7 @@ Profile::Path hear_path(Context& context, Rank from) {
 }
 
 void measure_paths(const Job& job, Context& context, const CalibrationSetting& setting, Profile& profile) {
-  // Modelled vectors are in no GPU's memory.
+  // With modelled math, no vector is in GPU memory.
   const auto kind_of = [&](Rank rank) {
     return job.real_math() ? job.devices().kind_of(rank) : std::string();
   };
@@ -79,12 +81,12 @@ void measure_paths(const Job& job, Context& context, const CalibrationSetting& s
     if (context.rank() == 0)
       profile.paths.push_back(std::move(path));
     else
-      tell_path(context, std::move(path));
+      send_path(context, std::move(path));
   }
 }
 
-/// Rank 0's first partner on another host: what disturbs most of a job's work passes links. Within one host,
-/// any.
+/// Rank 0's first partner on another host, because most messages that disturb a job's work cross links; on
+/// one host, any partner.
 std::size_t disturbing_partner(const CalibrationSetting& setting) {
   const auto& partners = setting.partners;
   const auto found = std::find_if(partners.begin(), partners.end(),
@@ -109,7 +111,7 @@ void measure_devices(const Job& job, Context& context, const CalibrationSetting&
   profile.storage = calibration::measure_storage(job, context, setting);
 }
 
-/// The others wait here, asleep as in a job, so that what is measured includes their presence.
+/// The other ranks wait here, sleeping as in a job, so that measurements include their effect.
 void wait_for_the_end(Context& context) {
   if (context.rank() > 0) {
     Pending end = context.receive(0, calibration::ping, {});
@@ -117,8 +119,8 @@ void wait_for_the_end(Context& context) {
     return;
   }
   for (Rank rank = 1; rank < context.world_size(); ++rank) {
-    Pending told = context.send(rank, calibration::ping, {});
-    context.wait(told);
+    Pending sent = context.send(rank, calibration::ping, {});
+    context.wait(sent);
   }
 }
 

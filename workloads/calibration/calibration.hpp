@@ -1,5 +1,5 @@
-// Measures what a world needs for an honest prediction: seconds of each piece of work, message times between
-// ranks, all-reduces, storage reads. Runs on any context, so a simulated cluster can be calibrated to check
+// Measures what a prediction needs: the time of each operation of a step, of messages between ranks, of
+// all-reduces and of storage accesses. Runs on any context, so a simulated cluster can be calibrated to check
 // the method itself.
 #pragma once
 
@@ -11,8 +11,8 @@
 
 namespace tandem {
 
-/// A rank to exchange messages with another one, rank 0 unless said otherwise, and what the platform file
-/// says of the way between them.
+/// A rank that exchanges messages with another rank (rank 0 by default), and the route between them according
+/// to the platform file.
 struct Partner {
   Rank rank = 1;
   int links = 0;  ///< see Profile::Path
@@ -22,25 +22,25 @@ struct Partner {
 
 struct CalibrationSetting {
   std::vector<Partner> partners = {{}};  ///< the first one is rank 0's
-  /// Ranks that reach rank 0 over its own link, all equally fast: they send to it at once. Fewer than two:
-  /// sharing is not measured.
+  /// Ranks that share only the link of rank 0 with each other and are equally fast: they send to rank 0
+  /// concurrently. Fewer than two: sharing is not measured.
   std::vector<Rank> sharers = {};
   std::string cluster = {};                 ///< see Profile
   std::vector<std::int64_t> message_bytes;  ///< sizes to send to each partner
-  /// Ascending sizes of MPI's own all-reduce among the workers, multiples of 4; those that take long by the
-  /// file are left out.
+  /// Ascending sizes of MPI's own all-reduce among the workers, multiples of 4; sizes that would take too
+  /// long according to the platform file are left out.
   std::vector<std::int64_t> all_reduce_bytes;
-  /// Largest message that the transport sends off before its receive is posted. Kept in the profile.
+  /// Largest message that the transport sends before its receive is posted. Stored in the profile.
   std::int64_t eager_bytes = std::numeric_limits<std::int64_t>::max();
-  /// One rank of each host, or kind of hosts, other than rank 0's, to measure its device too. Empty: one host
-  /// is as good as another.
+  /// One rank of each host, or kind of host, other than rank 0's, whose device is measured too. Empty: all
+  /// hosts are assumed to be equally fast.
   std::vector<Rank> host_ranks = {};
-  int message_repetitions = 30;    ///< round trips of each size; fewer of those that take long by the file
-  int compute_repetitions = 9;     ///< of each piece of work; amid messages fewer of those that take long
-  int all_reduce_repetitions = 5;  ///< runs of some in a row, of each size and number of ranks
+  int message_repetitions = 30;    ///< round trips of each size; fewer for sizes that take long
+  int compute_repetitions = 9;     ///< of each operation; fewer with messages if it takes long
+  int all_reduce_repetitions = 5;  ///< series per size and number of ranks
   int host_repetitions = 5;        ///< of a step, on each further host
   int sharing_repetitions = 15;
-  int lateness_repetitions = 150;  ///< pieces of emulated work of each rank
+  int lateness_repetitions = 150;  ///< emulated operations of each rank
   int storage_repetitions = 9;     ///< reads and writes of each size
 };
 
@@ -54,8 +54,8 @@ std::vector<Partner> partners_from_json(const nlohmann::json& json);
 
 /// To be called by every rank of the job's world; rank 0 returns what was measured (without machine,
 /// software, date and command), the others an empty profile. All sizes and kinds are measured in one shuffled
-/// order, so that drift becomes spread and not trend. Ranks that measure nothing wait, as they would in a
-/// job. Pre: at least two ranks.
+/// order, so that a drift of the machine increases the spread and causes no trend. Ranks that measure nothing
+/// wait, as in a job. Pre: at least two ranks.
 Profile calibrate(const Job& job, Context& context, const CalibrationSetting& setting);
 
 /// Piecewise linear fit of message times: at most four segments, breakpoints chosen to minimise the squared
@@ -63,8 +63,8 @@ Profile calibrate(const Job& job, Context& context, const CalibrationSetting& se
 /// a fifth. Pre: entries sorted by size, none empty.
 std::vector<Profile::NetworkSegment> fit_network(const std::vector<Profile::MessageEntry>& messages);
 
-/// What the transport holds for a sender when its send is over, from the largest messages: what of them had
-/// not arrived then. Pre: as fit_network; `segments`: fitted to the messages.
+/// Bytes that the transport buffers, estimated from the largest messages: the part that had not arrived when
+/// the send was complete. Pre: as fit_network; `segments`: fitted to the messages.
 std::int64_t fit_held(const std::vector<Profile::MessageEntry>& messages,
                       const std::vector<Profile::NetworkSegment>& segments);
 

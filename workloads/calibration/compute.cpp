@@ -1,4 +1,4 @@
-// Times of a training step's pieces: the first time, alone, and amid messages.
+// Times of the operations of a training step: first execution, alone, and while messages are in flight.
 #include <algorithm>
 #include <cmath>
 #include <deque>
@@ -21,7 +21,7 @@
 namespace tandem::calibration {
 namespace {
 
-/// A piece of work and what really does it.
+/// An operation and the kernel that performs it.
 struct Piece {
   Work work;
   Kernel kernel;
@@ -29,7 +29,7 @@ struct Piece {
   std::string compression = {};  ///< of compress and decompress
 };
 
-/// A message that is made and read again and again.
+/// A message that is compressed and decompressed repeatedly.
 class SampleMessage {
  public:
   SampleMessage(const ExchangePlan& plan, ComputeDevice& device, std::int64_t position, std::int64_t elements)
@@ -53,8 +53,8 @@ class SampleMessage {
   std::int64_t exchange_ = -1;
 };
 
-/// One training step's pieces in their order; the streaming ones also at half size, which is in no step, to
-/// tell cost from start-up.
+/// The operations of one training step in order. Operations over vectors are also measured at half size (not
+/// part of a step), to separate cost per byte from start-up cost.
 class Step {
  public:
   Step(const Job& job, ComputeDevice& device)
@@ -99,7 +99,7 @@ class Step {
          in_step});
   }
 
-  /// Of the first bucket whole, and of its first half: values as different as gradients are.
+  /// Compression of the first bucket, and of its first half, with values that vary like gradients.
   void add_compression(const Job& job) {
     const BucketDescription& bucket = job.model().buckets.front();
     Rng random = Rng::stream(job.spec().experiment.seed, "calibration values");
@@ -140,7 +140,7 @@ double time_of(Context& context, const Piece& piece) {
   return by_device.value_or(context.now() - start).count();
 }
 
-/// Every piece once; returns the time of those that make a step.
+/// Runs every operation once; returns the time of those that form a step.
 double run_alone(Context& context, const Step& step, std::vector<Profile::ComputeEntry>& entries) {
   double step_s = 0.0;
   for (std::size_t i = 0; i < entries.size(); ++i) {
@@ -151,11 +151,12 @@ double run_alone(Context& context, const Step& step, std::vector<Profile::Comput
   return step_s;
 }
 
-/// What disturbs: messages of a bucket's size, but not so large that a slow way would carry only few.
+/// The messages that disturb the work: of a bucket's size, but not so large that a slow path could carry only
+/// few.
 struct Disturbance {
   Rank partner;
   Bytes size;
-  double message_s;  ///< that one takes at least
+  double message_s;  ///< least time of one message
 
   Disturbance(const Job& job, Rank other, const Profile::Path& path) : partner(other) {
     constexpr double longest_s = 0.02;
@@ -168,7 +169,7 @@ struct Disturbance {
     message_s = static_cast<double>(size.count()) * beta_s;
   }
 
-  /// Messages each way that take this time; as many as MPI handles without much ado.
+  /// Number of messages per direction that take this time; at most as many as MPI handles without overhead.
   int messages_for(double seconds) const {
     constexpr double most = 1024;
     return 2 + static_cast<int>(std::min(most, std::ceil(seconds / message_s)));
@@ -181,8 +182,8 @@ void order_stream(Context& context, Rank partner, int messages, Bytes size) {
   context.wait(order);
 }
 
-/// Mean time of a piece amid messages. One that is short follows itself: what the rank does for messages
-/// after each piece of work must weigh as in a stream, not as what the piece before left to do.
+/// Mean time of an operation while messages are in flight. A short operation is repeated, so that the work
+/// that the rank does for messages has the same weight as in a long stream of messages.
 double time_amid_messages(Context& context, const Piece& piece, double alone_s) {
   constexpr double least_s = 1e-3;
   constexpr double most = 50;
@@ -193,8 +194,8 @@ double time_amid_messages(Context& context, const Piece& piece, double alone_s) 
   return sum_s / times;
 }
 
-/// Some steps amid messages; the means become the pieces' times. Returns how long they took. The messages
-/// outlast `expected_s`.
+/// Some steps while messages are in flight; the means become the operations' times. Returns the duration of
+/// the steps. The messages last longer than `expected_s`.
 double run_disturbed(Context& context, const Step& step, const Disturbance& disturbance, double expected_s,
                      int steps, std::vector<Profile::ComputeEntry>& entries) {
   const int messages = disturbance.messages_for(1.25 * expected_s);
@@ -222,7 +223,7 @@ double run_disturbed(Context& context, const Step& step, const Disturbance& dist
   return taken_s;
 }
 
-/// The pieces' first execution, which nothing preceded.
+/// The first execution of each operation, before any other work.
 std::vector<Profile::ComputeEntry> first_times(const Job& job, Context& context, const Step& step) {
   std::vector<Profile::ComputeEntry> entries;
   for (const Piece& piece : step.pieces())
@@ -248,7 +249,7 @@ ComputeTimes measure_compute(const Job& job, Context& context, const Calibration
   ComputeTimes times{first_times(job, context, step), disturbance.size.count(), {}};
   times.step_s.push_back(run_alone(context, step, times.entries));
 
-  // Short steps come several at a time, so that a stream of messages disturbs them and not its beginning.
+  // Several short steps are measured together, so that the start of the stream of messages does not dominate.
   constexpr double least_s = 0.02;
   constexpr double share_of_all = 0.25;
   constexpr double stream_over_steps = 1.5;

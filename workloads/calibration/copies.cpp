@@ -6,9 +6,9 @@
 namespace tandem::calibration {
 namespace {
 
-/// Waits on the host, as a rank does, but takes the device's own time.
+/// Waits on the host, like a rank, but returns the device's own time.
 double time_copy(ComputeDevice& device, std::byte* own, std::byte* pinned, std::size_t bytes, bool out) {
-  // Of nothing, so that both marks are of one queue of copies.
+  // A copy of zero bytes, so that both marks belong to the same queue of copies.
   const DeviceMark begin = out ? device.copy_out(pinned, own, 0) : device.copy_in(own, pinned, 0);
   const DeviceMark end = out ? device.copy_out(pinned, own, bytes) : device.copy_in(own, pinned, bytes);
   while (!device.has_reached(end)) {

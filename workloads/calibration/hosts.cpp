@@ -7,8 +7,8 @@
 namespace tandem::calibration {
 namespace {
 
-/// What a rank of another host measured, in one message: each time of a step, then of each piece its first
-/// time and all others.
+/// The measurements of a rank on another host as one message: all step times, then for each operation its
+/// first time and all other times.
 std::vector<double> flat(const ComputeTimes& times) {
   std::vector<double> values = times.step_s;
   for (const auto& entry : times.entries) {
@@ -18,7 +18,7 @@ std::vector<double> flat(const ComputeTimes& times) {
   return values;
 }
 
-/// `own`: has the same pieces.
+/// `own`: times of the same operations.
 ComputeTimes unflat(const std::vector<double>& values, const ComputeTimes& own, std::size_t repetitions) {
   const auto count = static_cast<std::ptrdiff_t>(repetitions);
   auto at = values.begin() + count;
@@ -32,7 +32,7 @@ ComputeTimes unflat(const std::vector<double>& values, const ComputeTimes& own, 
   return times;
 }
 
-/// Of what first executions took longer, and of the usual times.
+/// Sums of the additional time of first executions, and of usual times.
 struct Sums {
   double usual_s = 0.0;
   double first_extra_s = 0.0;
@@ -68,13 +68,13 @@ Slice slice_of(std::vector<double>& values) {
           reinterpret_cast<std::byte*>(values.data())};
 }
 
-/// A further host's side.
+/// The side of the other host.
 void measure_for_rank_0(const Job& job, Context& context, const CalibrationSetting& setting) {
   Pending go = context.receive(0, ping, {});
   context.wait(go);
   std::vector<double> values = flat(measure_alone(job, context, setting.host_repetitions));
-  Pending told = context.send(0, pong, slice_of(values));
-  context.wait(told);
+  Pending sent = context.send(0, pong, slice_of(values));
+  context.wait(sent);
 }
 
 }  // namespace
@@ -89,8 +89,8 @@ std::vector<Profile::HostEntry> measure_hosts(const Job& job, Context& context,
     return {};
   }
   const auto named = [&](Rank rank, Profile::HostEntry entry) {
-    const auto seat = static_cast<std::size_t>(rank);
-    if (seat < job.roster().assignments().size()) entry.host = job.roster().assignments()[seat].host;
+    const auto index = static_cast<std::size_t>(rank);
+    if (index < job.roster().assignments().size()) entry.host = job.roster().assignments()[index].host;
     entry.kind = job.devices().kind_of(rank);
     return entry;
   };
@@ -98,10 +98,10 @@ std::vector<Profile::HostEntry> measure_hosts(const Job& job, Context& context,
   std::vector<double> values(repetitions + own.entries.size() * (1 + repetitions));
   std::vector<Profile::HostEntry> hosts{named(0, host_entry(own, own))};
   for (const Rank rank : ranks) {
-    Pending told = context.receive(rank, pong, slice_of(values));
+    Pending received = context.receive(rank, pong, slice_of(values));
     Pending go = context.send(rank, ping, {});
     context.wait(go);
-    context.wait(told);
+    context.wait(received);
     hosts.push_back(named(rank, host_entry(own, unflat(values, own, repetitions))));
   }
   return hosts;

@@ -1,5 +1,5 @@
-// The measurements that make a calibration, one file each. Every rank of the world calls those that it takes
-// part in, in the same order; rank 0 gets the results.
+// The measurements that make a calibration, one file each. Every rank calls the measurements in which it
+// takes part, in the same order; rank 0 gets the results.
 #pragma once
 
 #include <cstdint>
@@ -20,23 +20,23 @@ double spread_of(const std::vector<double>& values);
 /// Every kind as often as `repetitions` says, in a seeded random order that all ranks share.
 std::vector<std::size_t> shuffled_plan(const std::vector<int>& repetitions, std::uint64_t seed);
 
-/// When each rank had made what a worker needs, as its first operation waits for it. The clocks of the ranks
-/// are told apart by the fastest of some round trips. Of all ranks; first of all, since what a process does
-/// once it does here.
+/// When each rank has created what a worker needs before its first operation. Offsets between the clocks are
+/// estimated from the fastest of some round trips. Called by all ranks, before all other measurements, so
+/// that one-time costs of a process are included here.
 Profile::StartOffsets measure_start_offsets(const Job& job, Context& context);
 
-/// Between the partner and the rank that it is of, which gets the result.
+/// Messages between a rank and its partner; the rank gets the result.
 std::vector<Profile::MessageEntry> measure_messages(Context& context, const Partner& partner,
                                                     const CalibrationSetting& setting, std::uint64_t seed);
 
-/// Every rank works, as an emulated device does, and sends to the next rank meanwhile: what a job asks of
-/// the cores that ranks share. Of all ranks.
+/// Every rank does emulated work and concurrently sends messages to the next rank, which loads the shared
+/// cores as a job does. Called by all ranks.
 std::vector<double> measure_lateness(Context& context, const CalibrationSetting& setting);
 
-/// See Profile. Of all ranks; those that do not share return at once.
+/// See Profile. Called by all ranks; those that do not take part return immediately.
 double measure_share_spread(Context& context, const CalibrationSetting& setting);
 
-/// MPI's own, among the first workers. Of all ranks. Pre: rank 0 is the first worker.
+/// MPI's own all-reduce among the first workers. Called by all ranks. Pre: rank 0 is the first worker.
 std::vector<Profile::AllReduceEntry> measure_all_reduces(Context& context, std::span<const Rank> workers,
                                                          const CalibrationSetting& setting,
                                                          std::uint64_t seed);
@@ -44,27 +44,28 @@ std::vector<Profile::AllReduceEntry> measure_all_reduces(Context& context, std::
 struct ComputeTimes {
   std::vector<Profile::ComputeEntry> entries;
   std::int64_t disturbing_bytes = 0;
-  std::vector<double> step_s;  ///< of the pieces that make a training step together, each time alone
+  std::vector<double> step_s;  ///< of all operations of a training step together, each alone
 };
-/// One training step's pieces: the first time, alone, and while messages go to and from the partner, which
-/// answers meanwhile. `path`: the way to it. Pre: math is real.
+/// The operations of one training step: the first execution, alone, and while messages are exchanged with the
+/// partner. `path`: the path to the partner. Pre: math is real.
 ComputeTimes measure_compute(const Job& job, Context& context, const CalibrationSetting& setting,
                              Rank partner, const Profile::Path& path);
-/// The first times and those alone, without medians. Of one rank, on its own device. Pre: math is real.
+/// First executions and executions alone, without medians. Called by one rank, on its own device. Pre: math
+/// is real.
 ComputeTimes measure_alone(const Job& job, Context& context, int repetitions);
 /// The partner's side.
 void answer_streams(Context& context);
 
-/// The same steps on one rank of each further host or kind of hosts, one rank after the other. `own`: what
-/// rank 0 measured. Of all ranks. Empty when there is no other host. Pre: math is real.
+/// The same steps on one rank of each other host or kind of host, one rank after the other. `own`: the
+/// measurement of rank 0. Called by all ranks. Empty when there is no other host. Pre: math is real.
 std::vector<Profile::HostEntry> measure_hosts(const Job& job, Context& context,
                                               const CalibrationSetting& setting, const ComputeTimes& own);
 
-/// Of one rank. Empty where the device's memory is the host's.
+/// Called by one rank. Empty if the device uses host memory.
 std::vector<Profile::CopyEntry> measure_copies(ComputeDevice& device, const CalibrationSetting& setting,
                                                std::uint64_t seed);
 
-/// Of rank 0. Pre: math is real.
+/// Called by rank 0. Pre: math is real.
 std::vector<Profile::StorageEntry> measure_storage(const Job& job, Context& context,
                                                    const CalibrationSetting& setting);
 

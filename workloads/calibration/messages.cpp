@@ -9,7 +9,7 @@ namespace tandem::calibration {
 
 namespace {
 
-/// Slow ways get fewer of the large messages, and none that the slope of smaller ones tells as well.
+/// Slow paths get fewer large messages, and none whose time follows from the slope of smaller ones.
 struct MessagePlan {
   std::vector<std::int64_t> sizes;
   std::vector<int> repetitions;
@@ -35,7 +35,7 @@ MessagePlan messages_for(const Partner& partner, const CalibrationSetting& setti
 struct RoundTrip {
   double one_way_s;
   double send_s;  ///< until the call that sends returned
-  double sent_s;  ///< until the send was over
+  double sent_s;  ///< until the send was complete
 };
 
 RoundTrip round_trip(Context& context, Rank partner, Slice out, Slice in) {
@@ -56,7 +56,7 @@ std::vector<Profile::MessageEntry> measure_messages(Context& context, const Part
   const bool measures = context.rank() == partner.from;
   const MessagePlan plan = messages_for(partner, setting);
   const auto& sizes = plan.sizes;
-  // Where gradients and models are, so that what leaves a GPU's memory is part of a message's time.
+  // In the memory of gradients and models, so that copies out of GPU memory are part of a message's time.
   const auto largest = static_cast<std::size_t>(*std::max_element(sizes.begin(), sizes.end()));
   const DeviceArray<std::byte> out(context.device(), largest), in(context.device(), largest);
   std::vector<std::vector<double>> one_way(sizes.size());

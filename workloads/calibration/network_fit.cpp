@@ -28,7 +28,8 @@ Line fit_line(const std::vector<Profile::MessageEntry>& messages, std::size_t fi
     xy += weight * size * messages[i].median_s;
   }
   const double determinant = w * xx - x * x;
-  // Neither a negative start nor a slope beyond any memory's (a terabyte a second) is a message time.
+  // Excludes impossible fits: a negative latency, or a bandwidth above that of any memory (a terabyte per
+  // second).
   constexpr double least_beta = 1e-12;
   Line line{.alpha = y / w, .beta = least_beta, .error = 0.0};
   if (determinant > 0.0) line.beta = std::max(least_beta, (w * xy - x * y) / determinant);
@@ -64,7 +65,7 @@ std::vector<Profile::NetworkSegment> fit_network(const std::vector<Profile::Mess
         const double error = best[k - 1][begin].error + fit_line(messages, begin, end).error;
         if (error < best[k][end].error) best[k][end] = {error, begin};
       }
-    // Below a thousandth there is nothing left to explain.
+    // Errors below a thousandth do not justify another segment.
     const bool exact = best[chosen][points].error < 1e-6 * static_cast<double>(points);
     if (!exact && best[k][points].error < 0.8 * best[chosen][points].error) chosen = k;
   }

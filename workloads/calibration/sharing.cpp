@@ -1,5 +1,4 @@
-// What happens when all ranks are busy at once: emulated devices come late, and messages share a link
-// unequally.
+// Effects of all ranks being busy: emulated devices are late, and messages share a link unequally.
 #include <algorithm>
 #include <cmath>
 
@@ -31,7 +30,7 @@ std::vector<double> measure_lateness(Context& context, const CalibrationSetting&
 
 namespace {
 
-/// Median of the largest of `count` standard normals: below it lies one of them with probability
+/// Median of the largest of `count` standard normals: each of them is below it with probability
 /// 0.5^(1/count).
 double median_largest(std::size_t count) {
   const double wanted = std::pow(0.5, 1.0 / static_cast<double>(count));
@@ -44,8 +43,8 @@ double median_largest(std::size_t count) {
   return low;
 }
 
-/// The times at which rank 0 has each of the messages that were sent to it at once, sorted; it sends as much
-/// to each sender meanwhile, as a server does in a job.
+/// The times, sorted, at which rank 0 has received each of the concurrent messages to it; it sends as much to
+/// each sender at the same time, like a server in a job.
 std::vector<double> receive_at_once(Context& context, const std::vector<Rank>& sharers, Slice out, Slice in) {
   std::vector<Pending> arriving;
   std::vector<Pending> leaving;
@@ -65,10 +64,11 @@ std::vector<double> receive_at_once(Context& context, const std::vector<Rank>& s
   return times;
 }
 
-/// Standard deviation of the logarithm of the weights of N messages that begin together. The one with the
-/// largest weight w ends first, and the last one when all bytes are through: last / first is w over the mean
-/// weight. Of log-normal weights the logarithm of that is about sigma z - sigma^2 (1 - 1/N) / 2, with z the
-/// largest of N standard normals; its median, which a stall of the machine in one repetition does not move.
+/// Standard deviation (sigma) of the logarithm of the weights of N messages that start together. The message
+/// with the largest weight w ends first; the last one ends when all bytes are transferred. So last / first is
+/// w over the mean weight. For log-normal weights its logarithm is about sigma z - sigma^2 (1 - 1/N) / 2,
+/// with z the largest of N standard normals. The median of z is used, because a stall of the machine in one
+/// repetition does not change it.
 double spread_of_weights(double log_last_over_first, std::size_t count) {
   const double z = median_largest(count);
   const double k = 0.5 * (1.0 - 1.0 / static_cast<double>(count));

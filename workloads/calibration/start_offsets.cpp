@@ -15,7 +15,8 @@ double time_in(const Completion& received) {
   return protocol::unpack<protocol::Clock>(received.note).time.count();
 }
 
-/// How much later the other rank's clock began than rank 0's, by the fastest of some round trips.
+/// How much later the other rank's clock started than rank 0's, estimated from the fastest of some round
+/// trips.
 double later_zero_s(Context& context, Rank other) {
   double fastest_s = std::numeric_limits<double>::infinity();
   double later_s = 0.0;
@@ -33,27 +34,27 @@ double later_zero_s(Context& context, Rank other) {
   return later_s;
 }
 
-void say(Context& context, double seconds) {
+void send_time(Context& context, double seconds) {
   Pending said = context.send(0, words, {}, protocol::pack(protocol::Clock{Seconds(seconds)}));
   context.wait(said);
 }
 
 /// The other side.
-void tell_time(Context& context) {
+void answer_clock_requests(Context& context) {
   for (int i = 0; i < round_trips; ++i) {
     Pending question = context.receive(0, words, {});
     context.wait(question);
-    say(context, context.now().count());
+    send_time(context, context.now().count());
   }
 }
 
 }  // namespace
 
 Profile::StartOffsets measure_start_offsets(const Job& job, Context& context) {
-  const int seats = job.roster().size();
+  const int roles = job.roster().size();
   Profile::StartOffsets start_offsets{.model = job.real_math() ? job.model().name : "", .raw_s = {}};
-  // A rank without a seat has nothing to begin with.
-  if (context.rank() >= seats) return start_offsets;
+  // A rank without a role does not start with a worker.
+  if (context.rank() >= roles) return start_offsets;
   double ready_s = 0.0;
   {
     const int workers = static_cast<int>(job.roster().workers().size());
@@ -62,13 +63,13 @@ Profile::StartOffsets measure_start_offsets(const Job& job, Context& context) {
     ready_s = context.now().count();
   }
   if (context.rank() > 0) {
-    tell_time(context);
-    say(context, ready_s);
+    answer_clock_requests(context);
+    send_time(context, ready_s);
     return start_offsets;
   }
   double first_zero_s = 0.0;
   start_offsets.raw_s.push_back(ready_s);
-  for (Rank rank = 1; rank < seats; ++rank) {
+  for (Rank rank = 1; rank < roles; ++rank) {
     const double zero_s = later_zero_s(context, rank);
     Pending ready = context.receive(rank, words, {});
     start_offsets.raw_s.push_back(zero_s + time_in(context.wait(ready)));

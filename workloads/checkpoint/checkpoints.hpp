@@ -23,7 +23,7 @@ class CheckpointWriter {
   bool is_due(std::int64_t round) const { return schedule_.has_passed(round); }
   /// Writes `values` (empty when math is modelled), then notifies the evaluator. A round is saved once.
   void save(std::int64_t round, std::int64_t samples, std::span<const float> values);
-  /// Writes `model.pt`, and tells the evaluator to end.
+  /// Writes `model.pt`, and notifies the evaluator to end.
   void finish(std::int64_t round, std::span<const float> values);
 
  private:

@@ -58,7 +58,7 @@ SavedState SavedState::read(const std::string& path, bool with_vectors) {
     fail(path, "expected a state that Tandem wrote, found other bytes");
   }
   if (found != expected)
-    fail(path, "not whole: expected " + std::to_string(expected) + " bytes, found " + std::to_string(found));
+    fail(path, "incomplete: expected " + std::to_string(expected) + " bytes, found " + std::to_string(found));
   if (!with_vectors) return state;
   for (const auto& [name, size] : sizes) {
     auto& values = state.vectors_[name];

@@ -39,7 +39,7 @@ Assignments needed_assignments(const Job& job) {
   return needed;
 }
 
-/// Of peers at different paces, only the worker that writes the checkpoints can use its state.
+/// If peers run at different speeds, only the worker that writes the checkpoints can use its state.
 bool is_of_use(const Job& job, Rank rank) {
   const ExchangePlan& exchange = job.exchange();
   return exchange.route() != sync::Route::peers || exchange.has_common_rounds() ||
@@ -81,8 +81,8 @@ bool all_ended(const Job& job, const std::vector<SavedState>& servers, std::int6
   });
 }
 
-/// No policy has a worker that waits for it: workers that take a fresh step give each of them what it
-/// expects.
+/// No worker waits for a reply of a policy, so workers that start a new step produce the events that every
+/// policy expects.
 bool nobody_waits(const Job& job, const std::vector<SavedState>& servers) {
   const auto workers = job.roster().workers().size();
   return std::ranges::all_of(servers, [&](const SavedState& server) {
@@ -131,12 +131,12 @@ ResumePoint resume_point_at(const Job& job, const std::string& directory, std::i
   for (std::size_t i = 0; point.policies_continue && i < deciders.size(); ++i)
     expect_policy(job, states[i], state_path(directory, round, deciders[i]));
   if (common_rounds && !point.workers_continue)
-    throw ConfigError(fmt::format("the states of round {} are not of one moment", round));
+    throw ConfigError(fmt::format("the states of round {} are from different times", round));
   return point;
 }
 
-/// The state of a worker that takes a fresh step from the servers' model: its counts as the servers know
-/// them.
+/// The state of a worker that starts a new step from the servers' model: its counters as known to the
+/// servers.
 SavedState known_to_servers(const Job& job, int index) {
   const ResumePoint& from = *job.resume();
   const auto servers = numbers_of(deciders_of(job), from.directory, from.round);
@@ -157,8 +157,8 @@ SavedState known_to_servers(const Job& job, int index) {
   return state;
 }
 
-/// The state of one of several peers at different paces: an equal part of the steps that the first worker
-/// counted for all.
+/// The state of one of several peers that run at different speeds: an equal part of the steps that the first
+/// worker counted for all.
 SavedState equal_part(const Job& job) {
   const ResumePoint& from = *job.resume();
   const Roster& roster = job.roster();

@@ -26,8 +26,8 @@ struct CompressionCost {
 /// What is priced: the same for all ranks of a job, which share it.
 class PricedModel {
  public:
-  /// `measured_name`: as a profile calls the model. `profile` may be null: then every price comes from the
-  /// figures of a device.
+  /// `measured_name`: the name of the model in profiles. `profile` may be null: then every price comes from
+  /// the figures of a device.
   PricedModel(std::shared_ptr<const ModelDescription> model, std::string measured_name,
               CompressionCost compression, std::shared_ptr<const Profile> profile);
 
@@ -37,7 +37,7 @@ class PricedModel {
   const Profile* profile() const { return profile_.get(); }
   /// The name of such work in a profile: the model's, or the compression's with its options.
   const std::string& subject(Work::Kind kind) const;
-  /// How many times as long the work takes while messages move; at least 1.
+  /// Factor on the time of the work while messages are in flight; at least 1.
   double slowdown(Work::Kind kind) const { return slowdowns_[static_cast<std::size_t>(kind)]; }
 
  private:

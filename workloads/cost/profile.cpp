@@ -17,7 +17,7 @@ static void to_json(nlohmann::json& json, Work::Kind kind) { json = name_of(kind
 static void from_json(const nlohmann::json& json, Work::Kind& kind) {
   const auto name = json.get<std::string>();
   const auto found = std::find(work_names.begin(), work_names.end(), name);
-  if (found == work_names.end()) throw ConfigError("a calibration profile knows no work '" + name + "'");
+  if (found == work_names.end()) throw ConfigError("profile: unknown kind of work '" + name + "'");
   kind = static_cast<Work::Kind>(found - work_names.begin());
 }
 
@@ -48,14 +48,14 @@ std::int64_t extent(Work::Kind kind, std::int64_t samples, std::int64_t bytes) {
   return streams || kind == Kind::compress || kind == Kind::decompress ? bytes : samples;
 }
 
-/// What was measured without a bucket holds for each of them.
+/// A measurement without a bucket is used for every bucket.
 bool is_of(const Profile::ComputeEntry& entry, const std::string& model, const Work& work) {
   return entry.model == model && entry.kind == work.kind && (entry.bucket < 0 || entry.bucket == work.bucket);
 }
 
 using AllReduceEntry = Profile::AllReduceEntry;
 
-/// Among exactly so many ranks; nothing when they were not measured.
+/// Time among exactly this number of ranks; nothing if it was not measured.
 std::optional<double> all_reduce_s(const std::vector<AllReduceEntry>& all, double AllReduceEntry::*what,
                                    int ranks, double bytes) {
   std::vector<const AllReduceEntry*> entries;
@@ -70,7 +70,7 @@ std::optional<double> all_reduce_s(const std::vector<AllReduceEntry>& all, doubl
   const auto* low = *(above - 1);
   const auto* high = *above;
   const double slope = (high->*what - low->*what) / (size_of(high) - size_of(low));
-  // Beyond the largest no vector takes less than it.
+  // Beyond the largest measured size, the time is at least that of the largest.
   if (bytes > size_of(high)) return high->*what + std::max(0.0, slope) * (bytes - size_of(high));
   return low->*what + slope * (bytes - size_of(low));
 }
@@ -117,7 +117,7 @@ double Profile::slowdown(const std::string& model, Work::Kind kind) const {
 
 Seconds Profile::first_extra(const std::string& model, const Work& work) const {
   double extra_s = 0.0;
-  // A kind that was measured in several sizes had its first time in parts.
+  // For a kind that was measured in several sizes, the first execution is split over them.
   for (const ComputeEntry& entry : compute)
     if (is_of(entry, model, work)) extra_s += std::max(0.0, entry.first_s - entry.median_s);
   return Seconds(extra_s);
@@ -188,7 +188,7 @@ std::optional<Seconds> Profile::price(const std::string& model, const Work& work
   const std::int64_t wanted = extent(work.kind, work.samples, work.bytes.count());
   const auto [below, above] = around(model, work);
   if (below == nullptr && above == nullptr) return std::nullopt;
-  // Outside the measured range time is taken as proportional to size.
+  // Outside the measured range, time is assumed to be proportional to size.
   if (below == nullptr || above == nullptr) {
     const ComputeEntry& nearest = below != nullptr ? *below : *above;
     const auto size = static_cast<double>(extent(nearest.kind, nearest.samples, nearest.bytes));
@@ -216,7 +216,7 @@ Profile profile_from_json(const nlohmann::json& json) {
     Profile profile = json.get<Profile>();
     const auto measured = [](const Profile::Path& path) { return !path.segments.empty(); };
     if (profile.paths.empty() || !std::all_of(profile.paths.begin(), profile.paths.end(), measured))
-      throw ConfigError("a calibration profile without message times; run `tandem calibrate` again");
+      throw ConfigError("the calibration profile has no message times; run `tandem calibrate` again");
     return profile;
   } catch (const nlohmann::json::exception& error) {
     throw ConfigError(std::string("not a calibration profile: ") + error.what());
@@ -228,7 +228,7 @@ Profile load_profile(const std::string& path) {
   if (!file)
     throw ConfigError("calibration profile " + path + " not found; make one with `tandem calibrate`");
   const auto json = nlohmann::json::parse(file, nullptr, false);
-  if (json.is_discarded()) throw ConfigError(path + ": not JSON");
+  if (json.is_discarded()) throw ConfigError(path + ": expected a calibration profile, found no JSON");
   return profile_from_json(json);
 }
 

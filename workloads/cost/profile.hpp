@@ -1,5 +1,5 @@
-// What `tandem calibrate` measured on a machine: the figures that the simulator uses instead of guesses,
-// bound to the machine and software they were measured on. Plain data with a JSON form.
+// What `tandem calibrate` measured: figures that the simulator uses instead of estimates. They are valid for
+// the machine and software on which they were measured. Plain data with a JSON form.
 #pragma once
 
 #include <cstdint>
@@ -25,8 +25,8 @@ struct Profile {
   double cpu_wait_share = 0.0;  ///< of the time, in which the measuring rank waited for a CPU core
   double other_load = 0.0;      ///< share of all cores' time that other processes used
 
-  /// Seconds of one piece of work on this machine's native device; medians with spread. All of them alone,
-  /// but for those that were also measured in the midst of messages.
+  /// Seconds of one operation on this machine's native device: medians with spread, measured alone; some also
+  /// while messages are in flight.
   struct ComputeEntry {
     std::string model;  ///< of compress and decompress, the method with its options instead
     Work::Kind kind;
@@ -36,29 +36,29 @@ struct Profile {
     double median_s;
     double spread;  ///< interquartile range / median
     std::vector<double> raw_s;
-    double first_s = 0.0;  ///< the first time ever, which is not among the raw ones
-    /// While messages went from and to the rank without a break; each is the mean of some steps. Empty: not
-    /// measured.
+    double first_s = 0.0;  ///< the first execution, which is not among the raw ones
+    /// Times while messages were continuously in flight from and to the rank; each is the mean of some steps.
+    /// Empty: not measured.
     std::vector<double> disturbed_raw_s = {};
   };
   std::vector<ComputeEntry> compute;
-  std::int64_t disturbing_bytes = 0;  ///< size of the messages that disturbed
+  std::int64_t disturbing_bytes = 0;  ///< size of those messages
 
-  /// Speed of the hosts' native devices, where ranks of several hosts, or kinds of hosts, were calibrated.
-  /// Not empty then.
+  /// Relative speed of the hosts' native devices. Not empty if ranks of several hosts, or kinds of hosts,
+  /// were calibrated.
   struct HostEntry {
     std::string host;  ///< empty: of a rank without one
     double ratio;      ///< median time of a step's work over that of the host that `compute` is of
     double spread;     ///< interquartile range / median
     std::vector<double> raw_s;
     std::string kind = {};  ///< see DevicePlan::kind_of; empty: any
-    /// The same for one kind of work: a GPU is not faster than a processor by one factor.
+    /// The same for one kind of work, because a GPU's speed relative to a processor differs by kind.
     struct OfWork {
       Work::Kind work;
       double ratio;
       double first_ratio;  ///< of what first executions take longer
     };
-    std::vector<OfWork> works = {};  ///< a kind that is not among them has the step's ratio
+    std::vector<OfWork> works = {};  ///< a kind that is not listed has the step's ratio
     double ratio_of(Work::Kind work) const;
     double first_ratio_of(Work::Kind work) const;
   };
@@ -67,14 +67,13 @@ struct Profile {
   /// When ranks began their first operation, counted from the first rank that left the barrier at time zero;
   /// one entry per rank.
   struct StartOffsets {
-    std::string model;  ///< that the ranks made; empty when math was modelled
+    std::string model;  ///< model of the ranks; empty when math was modelled
     std::vector<double> raw_s;
   };
   StartOffsets start_offsets;
 
-  /// One-way time of a message, per size; from round trips. And how long the call that sends it keeps its
-  /// rank from anything else: the overhead of LogP (Culler et al., PPoPP 1993), which is part of the one-way
-  /// time.
+  /// One-way time of a message, per size, from round trips; and how long the send call keeps the rank busy:
+  /// the overhead of LogP (Culler et al., PPoPP 1993), which is part of the one-way time.
   struct MessageEntry {
     std::int64_t bytes;
     double median_s;
@@ -82,7 +81,7 @@ struct Profile {
     std::vector<double> raw_s;
     double send_s = 0.0;  ///< median
     std::vector<double> send_raw_s = {};
-    double sent_s = 0.0;  ///< until its buffer was the sender's again: median
+    double sent_s = 0.0;  ///< median time until the sender may reuse its buffer
     std::vector<double> sent_raw_s = {};
   };
   /// Part of a piecewise fit: from `from_bytes` upwards, seconds = alpha_s + bytes * beta_s.
@@ -91,23 +90,23 @@ struct Profile {
     double alpha_s;
     double beta_s;
   };
-  /// One kind of way between two ranks, by what the platform file says of it, and what was measured there.
+  /// One kind of route between two ranks, as the platform file describes it, and its measurements.
   struct Path {
     std::string from;  ///< hosts of the two ranks
     std::string to;
-    int links = 0;                 ///< on the way; 0: within one host, or one machine for all
+    int links = 0;                 ///< on the route; 0: within one host, or all ranks on one machine
     double bandwidth = 0.0;        ///< of the narrowest link, bytes per second; 0 without links
     std::int64_t eager_bytes = 0;  ///< largest message that leaves before its receive is posted
     std::vector<MessageEntry> messages;
     std::vector<NetworkSegment> segments;
-    /// Of a large message, what the transport still holds for its sender when the send is over: socket
-    /// buffers, say. 0: a send is over when its message arrived.
+    /// Bytes of a large message that the transport still buffers when the send is complete (socket buffers,
+    /// for example). 0: a send is complete when its message has arrived.
     std::int64_t held_bytes = 0;
-    /// Of the two hosts, see DevicePlan::kind_of: messages leave a GPU's memory otherwise than a processor's.
-    /// Empty: any.
+    /// Kinds of the two hosts, see DevicePlan::kind_of, because messages from GPU memory take other times
+    /// than from host memory. Empty: any.
     std::string from_kind = {};
     std::string to_kind = {};
-    /// Whether it is between hosts of these kinds, in either direction.
+    /// Whether the path is between hosts of these kinds, in either direction.
     bool is_between(const std::string& one, const std::string& other) const;
   };
   /// The first one is that of ranks 0 and 1.
@@ -120,8 +119,8 @@ struct Profile {
     double median_s;
     double spread;
     std::vector<double> raw_s;
-    double behind_s;                    ///< that each of several at once adds to the first
-    std::vector<double> at_once_raw_s;  ///< of all of these
+    double behind_s;                    ///< time that each further concurrent one adds to the first
+    std::vector<double> at_once_raw_s;  ///< of all concurrent ones together
   };
   std::vector<AllReduceEntry> all_reduces;  ///< by ranks, then by bytes
   std::string cluster;  ///< platform file of the emulated cluster it was measured on; empty: none
@@ -138,7 +137,7 @@ struct Profile {
   std::vector<CopyEntry> copies;
   std::string device = "host";  ///< that rank 0 computed on
 
-  /// Storage of this machine, through the page cache as a job meets it.
+  /// Storage of this machine, through the page cache as in a job.
   struct StorageEntry {
     std::int64_t bytes;
     bool write;
@@ -148,43 +147,41 @@ struct Profile {
   };
   std::vector<StorageEntry> storage;
 
-  /// How much later than due ranks noticed the end of emulated work, while all of them worked and exchanged
-  /// messages.
+  /// Delays with which ranks noticed the end of emulated work, while all ranks worked and exchanged messages.
   std::vector<double> lateness_s;
-  /// How unequally messages that met on one link shared it: standard deviation of the logarithm of their
-  /// weights.
+  /// How unequally concurrent messages share a link: standard deviation of the logarithm of their weights.
   double share_spread = 0.0;
 
   /// Seconds for the work, if measured: exact sample count, or interpolated between measured ones.
   std::optional<Seconds> price(const std::string& model, const Work& work) const;
-  /// One of the measured times of the piece of work that is nearest in size, over their median: how much
-  /// longer or shorter than usual it took that time. 1 where nothing was measured.
+  /// Factor on the usual time: one of the measured times of the operation that is nearest in size, over their
+  /// median. 1 where nothing was measured.
   double draw_variation(const std::string& model, const Work& work, Rng& random) const;
   /// One of the measured latenesses; 0 where none was measured.
   Seconds draw_lateness(Rng& random) const;
-  /// How many times as long work of this kind takes amid messages: the medians of its pieces disturbed, over
-  /// those alone. At least 1, which it also is where nothing was measured.
+  /// Factor on the time of this kind of work while messages are in flight: median times with messages over
+  /// median times alone. At least 1; 1 where nothing was measured.
   double slowdown(const std::string& model, Work::Kind kind) const;
-  /// How much longer than usual the first execution of this kind and bucket takes.
+  /// Additional time of the first execution of this kind and bucket.
   Seconds first_extra(const std::string& model, const Work& work) const;
-  /// What was measured of the host or, failing that, of the first one of its kind; null: nothing, so that it
-  /// is as fast as the host that `compute` is of.
+  /// The measurement of the host or, if there is none, of the first host of its kind. Null: no measurement;
+  /// the host is then as fast as the host of `compute`.
   const HostEntry* host_entry(const std::string& host, const std::string& kind) const;
-  /// What an all-reduce of MPI's own takes: linear between measured sizes and numbers of ranks, beyond the
-  /// largest size as the last two tell. Nothing where more, or fewer, ranks were not measured.
+  /// Time of MPI's own all-reduce: interpolated linearly between measured sizes and numbers of ranks,
+  /// extrapolated from the two largest sizes. Nothing outside the measured numbers of ranks.
   std::optional<Seconds> all_reduce(int ranks, Bytes size) const;
-  /// What it adds at least to one that was in progress when it began.
+  /// Least time that it adds to an all-reduce that was in progress when it began.
   std::optional<Seconds> all_reduce_behind(int ranks, Bytes size) const;
-  /// As draw_variation, of the measured all-reduce that is nearest among those not above in ranks and size.
+  /// As draw_variation, for the nearest measured all-reduce that has neither more ranks nor a larger size.
   double draw_all_reduce_variation(int ranks, Bytes size, Rng& random) const;
-  /// When a rank begins that makes this model (empty: math is modelled): one of the measured times, or their
-  /// median without a generator; 0 where another model, or none, was measured.
+  /// Start-up delay of a rank that creates this model (empty: math is modelled): one of the measured delays,
+  /// or their median if `random` is null; 0 if this model was not measured.
   Seconds begin(const std::string& model, Rng* random) const;
 
  private:
   std::optional<Seconds> all_reduce(double AllReduceEntry::*what, int ranks, Bytes size) const;
-  /// Measured pieces of the kind: the largest not above the work in size, and the smallest not below; null
-  /// when there is none.
+  /// Two measured operations of the kind: the largest one that is not larger than the work, and the smallest
+  /// one that is not smaller; null where there is none.
   std::pair<const ComputeEntry*, const ComputeEntry*> around(const std::string& model,
                                                              const Work& work) const;
 };

@@ -1,5 +1,5 @@
-// Random slowdowns of an emulated device: now and then a whole step of its worker takes longer. May not know
-// the world.
+// Random slowdowns of an emulated device: some steps of its worker take longer. Independent of simulation and
+// real run.
 #pragma once
 
 #include <cstdint>
@@ -15,8 +15,8 @@ namespace tandem {
 class Slowdown {
  public:
   Slowdown(const Experiment& experiment, Rank rank);
-  /// How many times as long the next work takes. A step is drawn with the first work that names it, and lasts
-  /// until another step is named. Ranks whose work names no step, such as servers, are never slow.
+  /// Factor on the time of the next work. It is drawn with the first work of a step and kept until work of
+  /// another step comes. Ranks whose work belongs to no step, such as servers, are never slow.
   double next(const Work& work);
 
  private:

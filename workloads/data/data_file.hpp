@@ -19,7 +19,8 @@ class DataFile {
   /// "IDX file '/data/train-images-idx3-ubyte.gz'".
   const std::string& name() const { return name_; }
 
-  /// The next bytes, as many as the file has. Errors: corrupt.
+  /// Fills `into` with the next bytes, or with what is left of the file. Returns their number. Errors:
+  /// corrupt.
   std::size_t read_some(std::span<std::byte> into);
   /// The next `count` bytes, called `what` in errors. Errors: truncated or corrupt.
   std::vector<std::byte> read(std::size_t count, const std::string& what);

@@ -50,7 +50,7 @@ class Dataset {
 struct DatasetSetting {
   std::string name;       ///< of dataset_catalog()
   std::string directory;  ///< where the files are; empty: /usr/share/datasets/NAME, as Debian's packages do
-  std::int64_t train_samples;  ///< 0: all; otherwise the first so many (synthetic: how many to generate)
+  std::int64_t train_samples;  ///< 0: all; otherwise this many, the first ones (synthetic: to generate)
   std::int64_t test_samples;
   std::uint64_t seed;  ///< of synthetic data
 };

@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::uint64_t in_extra_field = 0xFFFFFFFF;
 
-struct Flaw : std::runtime_error {
+struct ZipError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
@@ -35,14 +35,14 @@ class Block {
   explicit Block(std::string bytes) : bytes_(std::move(bytes)) {}
   std::size_t size() const { return bytes_.size(); }
   std::uint64_t number(std::size_t at, std::size_t width) const {
-    if (at + width > bytes_.size()) throw Flaw("a record is cut off");
+    if (at + width > bytes_.size()) throw ZipError("a record is truncated");
     std::uint64_t value = 0;
     for (std::size_t i = width; i > 0; --i)
       value = value << 8 | static_cast<unsigned char>(bytes_[at + i - 1]);
     return value;
   }
   std::string text(std::size_t at, std::size_t length) const {
-    if (at + length > bytes_.size()) throw Flaw("a record is cut off");
+    if (at + length > bytes_.size()) throw ZipError("a record is truncated");
     return bytes_.substr(at, length);
   }
   std::size_t last(std::string_view signature) const { return bytes_.rfind(signature); }
@@ -56,7 +56,7 @@ class Archive {
   explicit Archive(const std::string& path) : file_(path, std::ios::binary) {
     std::error_code error;
     size_ = std::filesystem::file_size(path, error);
-    if (error || !file_) throw Flaw("it cannot be read");
+    if (error || !file_) throw ZipError("it cannot be read");
   }
 
   void check() {
@@ -69,7 +69,7 @@ class Archive {
       check_entry(entry_at(block, at, name, extra));
       at += 46 + name + extra + block.number(at + 32, 2);
     }
-    if (is_empty || at != block.size()) throw Flaw("its directory is damaged");
+    if (is_empty || at != block.size()) throw ZipError("its directory is damaged");
   }
 
  private:
@@ -79,11 +79,11 @@ class Archive {
   };
 
   Block read(std::uint64_t begin, std::uint64_t bytes) {
-    if (bytes > size_ || begin > size_ - bytes) throw Flaw("it is cut off");
+    if (bytes > size_ || begin > size_ - bytes) throw ZipError("it is truncated");
     std::string text(bytes, '\0');
     file_.seekg(static_cast<std::streamoff>(begin));
     file_.read(text.data(), static_cast<std::streamsize>(bytes));
-    if (!file_) throw Flaw("it cannot be read");
+    if (!file_) throw ZipError("it cannot be read");
     return Block(std::move(text));
   }
 
@@ -93,12 +93,12 @@ class Archive {
     const std::uint64_t tail = std::min(size_, longest_end);
     const Block block = read(size_ - tail, tail);
     const std::size_t end = block.last("PK\x05\x06");
-    if (end == std::string::npos) throw Flaw("it is no ZIP archive, or cut off");
+    if (end == std::string::npos) throw ZipError("it is not a ZIP archive, or it is truncated");
     if (block.number(end + 16, 4) != in_extra_field && block.number(end + 12, 4) != in_extra_field)
       return {block.number(end + 16, 4), block.number(end + 12, 4)};
-    if (end < 20) throw Flaw("its ZIP64 record is missing");
+    if (end < 20) throw ZipError("its ZIP64 record is missing");
     const Block large = read(block.number(end - 20 + 8, 8), 56);
-    if (large.number(0, 4) != 0x06064B50) throw Flaw("its ZIP64 record is damaged");
+    if (large.number(0, 4) != 0x06064B50) throw ZipError("its ZIP64 record is damaged");
     return {large.number(48, 8), large.number(40, 8)};
   }
 
@@ -128,18 +128,20 @@ class Archive {
   void check_entry(const Entry& entry) {
     const Block header = read(entry.header, 30);
     if (header.number(0, 4) != 0x04034B50 || header.number(8, 2) != entry.method)
-      throw Flaw("the header of '" + entry.name + "' is damaged");
+      throw ZipError("the header of '" + entry.name + "' is damaged");
     const std::uint64_t begin = entry.header + 30 + header.number(26, 2) + header.number(28, 2);
     if (read(entry.header + 30, header.number(26, 2)).text(0, header.number(26, 2)) != entry.name)
-      throw Flaw("the header of '" + entry.name + "' has another name");
-    if (begin > size_ || entry.packed_size > size_ - begin) throw Flaw("'" + entry.name + "' is cut off");
+      throw ZipError("the header of '" + entry.name + "' has another name");
+    if (begin > size_ || entry.packed_size > size_ - begin)
+      throw ZipError("'" + entry.name + "' is truncated");
     const bool is_stored = entry.method == 0;
     if (!is_stored && entry.method != Z_DEFLATED)
-      throw Flaw("'" + entry.name + "' is packed by method " + std::to_string(entry.method));
-    if (is_stored && entry.packed_size != entry.size) throw Flaw("the sizes of '" + entry.name + "' differ");
+      throw ZipError("'" + entry.name + "' is packed by method " + std::to_string(entry.method));
+    if (is_stored && entry.packed_size != entry.size)
+      throw ZipError("the sizes of '" + entry.name + "' differ");
     const auto [size, checksum] = is_stored ? sum_stored(begin, entry.size) : sum_deflated(begin, entry);
     if (size != entry.size || checksum != entry.checksum)
-      throw Flaw("the checksum of '" + entry.name + "' is wrong");
+      throw ZipError("the checksum of '" + entry.name + "' is wrong");
   }
 
   struct Sum {
@@ -154,7 +156,7 @@ class Archive {
   std::size_t next_chunk(std::uint64_t rest) {
     const auto count = static_cast<std::size_t>(std::min<std::uint64_t>(rest, chunk_.size()));
     file_.read(reinterpret_cast<char*>(chunk_.data()), static_cast<std::streamsize>(count));
-    if (!file_) throw Flaw("it cannot be read");
+    if (!file_) throw ZipError("it cannot be read");
     return count;
   }
 
@@ -168,7 +170,7 @@ class Archive {
   Sum sum_deflated(std::uint64_t begin, const Entry& entry) {
     Sum sum;
     z_stream stream{};
-    if (inflateInit2(&stream, -MAX_WBITS) != Z_OK) throw Flaw("zlib cannot unpack it");
+    if (inflateInit2(&stream, -MAX_WBITS) != Z_OK) throw ZipError("zlib cannot unpack it");
     std::vector<unsigned char> unpacked(chunk_.size());
     file_.seekg(static_cast<std::streamoff>(begin));
     int status = Z_OK;
@@ -186,12 +188,12 @@ class Archive {
         }
         if (sum.size > entry.size) break;
       }
-    } catch (const Flaw&) {
+    } catch (const ZipError&) {
       inflateEnd(&stream);
       throw;
     }
     inflateEnd(&stream);
-    if (status != Z_STREAM_END) throw Flaw("'" + entry.name + "' cannot be unpacked");
+    if (status != Z_STREAM_END) throw ZipError("'" + entry.name + "' cannot be unpacked");
     return sum;
   }
 
@@ -202,12 +204,12 @@ class Archive {
 
 }  // namespace
 
-std::optional<std::string> find_zip_flaw(const std::string& path) {
+std::optional<std::string> find_zip_error(const std::string& path) {
   try {
     Archive(path).check();
     return std::nullopt;
-  } catch (const Flaw& flaw) {
-    return flaw.what();
+  } catch (const ZipError& error) {
+    return error.what();
   }
 }
 

@@ -141,7 +141,7 @@ class AllReduceExchange : public Exchange {
     std::vector<Bytes> sizes;  ///< of the vectors
   };
 
-  /// Every worker counts the same, so all stop after the same round.
+  /// Every worker computes the same counts, so all stop after the same round.
   ExchangeResult counted_by_itself() {
     ++version_;
     const Progress progress{.rounds = version_, .samples = samples_, .now = Seconds(0.0)};
@@ -173,7 +173,7 @@ class AllReduceExchange : public Exchange {
                              replica_.payload(payload_, extent.offset + extent.parameters, statistics));
   }
 
-  /// Pre: the all-reduce of the stage before is done.
+  /// Pre: the all-reduce of the previous stage is done.
   void start_stage(int bucket, std::size_t stage) {
     CompressedSum& sum = *compressed_[static_cast<std::size_t>(bucket)];
     compute(Work::Kind::compress, bucket, 1,
@@ -268,7 +268,7 @@ class AllReduceExchange : public Exchange {
     return vectors;
   }
 
-  /// Each keeps buffers of a model's size, and random groups seldom recur.
+  /// Each group keeps buffers of the model's size, and random groups rarely recur.
   static constexpr std::size_t most_groups = 4;
 
   const ExchangePlan& plan_;

@@ -35,7 +35,7 @@ PushCompressor::PushCompressor(const ExchangePlan& exchange, bool has_values, Co
       piece.extent = extent;
       piece.codec = codec_of(exchange, device, worker, extent);
       if (!has_values) continue;
-      // A server that waits for all workers drops no push.
+      // A server that waits for all workers never drops a push.
       if (exchange.has_error_feedback()) piece.feedback.emplace(device, exchange.is_timing_driven());
       piece.message = DeviceArray<std::byte>(device, static_cast<std::size_t>(piece.message_bytes()));
     }

@@ -22,12 +22,13 @@ class PushCompressor {
   /// `has_values`: mathematics is real. Pre: the plan has a compression.
   PushCompressor(const ExchangePlan& exchange, bool has_values, ComputeDevice& device, int worker);
 
-  /// The bucket's next messages to all shards. `numbers`: by shard, used again by its decoder. With error
-  /// feedback the payload becomes the part of it that was sent.
+  /// The bucket's next messages to all shards. `numbers`: by shard; the shard's decoder needs the same
+  /// number. With error feedback the payload becomes the part of it that was sent.
   Kernel compress(Replica& replica, sync::Payload payload, int bucket, const std::vector<int>& numbers);
   /// Of the shard's piece of this index. Pre: math is modelled, or its bucket's kernel ran.
   Slice message(std::size_t shard, std::size_t index);
-  /// The shard has dropped the last messages: the errors of earlier pushes in them count as unsent again.
+  /// The shard has dropped the last messages: the errors of earlier pushes that they contained are unsent
+  /// again.
   void take_back(std::size_t shard);
   /// Unsent errors and the state of codecs. Nothing when math is modelled.
   void serialise(StateArchive& state);

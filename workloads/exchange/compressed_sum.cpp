@@ -23,7 +23,7 @@ void serialise_unsent(Feedback& feedback, std::int64_t elements, StateArchive& s
   if (feedback) feedback->serialise(state, name + ".unsent", static_cast<std::size_t>(elements));
 }
 
-/// Messages add up.
+/// Messages are added.
 class Summed final : public CompressedSum {
  public:
   Summed(const ExchangePlan& exchange, ComputeDevice& device, const compression::Setting& setting)
@@ -60,7 +60,7 @@ class Summed final : public CompressedSum {
   std::int64_t exchange_ = 0;
 };
 
-/// Everybody gets everybody's message, and decodes all in the order of workers.
+/// Every worker gets the messages of all workers, and decodes them in the order of workers.
 class Gathered final : public CompressedSum {
  public:
   Gathered(const ExchangePlan& exchange, ComputeDevice& device, const compression::Setting& setting,

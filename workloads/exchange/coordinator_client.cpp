@@ -71,12 +71,12 @@ void CoordinatorClient::wait_progressing(Pending& until) {
 
 /// An answer to a report of an earlier round is ignored.
 void CoordinatorClient::hear(const protocol::Answer& answer) {
-  if (answer.version == version_) told_ = told_.value_or(false) || answer.ready;
+  if (answer.version == version_) answer_ = answer_.value_or(false) || answer.ready;
 }
 
 void CoordinatorClient::begin_round(int version) {
   version_ = version;
-  told_.reset();
+  answer_.reset();
 }
 
 void CoordinatorClient::close() {

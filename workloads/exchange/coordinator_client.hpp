@@ -15,7 +15,7 @@ class CoordinatorClient {
  public:
   CoordinatorClient(Context& context, Rank coordinator) : context_(context), coordinator_(coordinator) {}
 
-  /// What rides on a push. `version`: of the model that the contribution was computed on.
+  /// The note of a push. `version`: of the model that the contribution was computed on.
   static Note note_of_push(const Contribution& contribution, int version);
 
   /// Asks, and waits for the answer.
@@ -28,7 +28,7 @@ class CoordinatorClient {
   protocol::Reply reply();
   void leave();
   /// The answers received since the last exchange together: ready if one of them was.
-  std::optional<bool> coordinator_answer() const { return told_; }
+  std::optional<bool> coordinator_answer() const { return answer_; }
   /// Waits for `until`, and receives answers meanwhile.
   void wait_progressing(Pending& until);
   /// The exchange has ended with this version of the model; earlier answers are void.
@@ -43,7 +43,7 @@ class CoordinatorClient {
   Context& context_;
   Rank coordinator_;
   int version_ = 0;
-  std::optional<bool> told_;
+  std::optional<bool> answer_;
   std::deque<Pending> answers_;  ///< outstanding, in the order of the reports
   Pending question_;             ///< or the last other message to the coordinator
   /// The next answer, and the operation that wait_progressing waits for. In this order, so that an answer

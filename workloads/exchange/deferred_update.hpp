@@ -1,5 +1,5 @@
-// Where exchanges overlap with the next forward: applies the result of a finished exchange bucket by bucket
-// during that forward, so that a layer waits for its own bucket only.
+// For exchanges that overlap with the next forward pass: applies the result of a finished exchange bucket by
+// bucket during that pass, so that a layer waits only for its own bucket.
 #pragma once
 
 #include <functional>

@@ -20,7 +20,7 @@ struct Contribution {
   int samples = 0;      ///< processed since its last contribution
   int local_steps = 0;  ///< taken since then
   Seconds duration;     ///< of its last local step
-  double loss = 0.0;    ///< mean of these steps, of finite ones under skip; NaN when math is modelled
+  double loss = 0.0;    ///< mean over these steps (with skip: the finite ones); NaN when math is modelled
 };
 
 struct ExchangeResult {
@@ -40,8 +40,8 @@ struct ExchangeResult {
 class Exchange {
  public:
   virtual ~Exchange() = default;
-  /// Starts a new exchange. A model is copied at once; other workers may add theirs until the exchange is
-  /// finished. Pre: the last exchange is finished.
+  /// Starts a new exchange. If models are exchanged, copies the model immediately; other workers may then
+  /// average theirs with the copy until the exchange is finished. Pre: the last exchange is finished.
   virtual void begin(const sync::Exchange& exchange) = 0;
   /// The payload of this bucket is complete. Buckets in backward order.
   virtual void bucket_ready(int bucket, const Contribution& contribution) = 0;
@@ -65,7 +65,7 @@ class Exchange {
   virtual void leave() = 0;
 };
 
-// One function per route. What they are given must outlive the exchange.
+// One function per route. The arguments must outlive the exchange.
 
 std::unique_ptr<Exchange> make_server_exchange(const Roster& roster, const ExchangePlan& plan,
                                                Context& context, Replica& replica);

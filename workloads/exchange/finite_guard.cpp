@@ -19,14 +19,14 @@ FiniteGuard::FiniteGuard(const ModelDescription& model, OnNonFinite setting, Com
     : model_(model),
       device_(device),
       looks_(setting != OnNonFinite::ignore),
-      leaves_out_(setting == OnNonFinite::skip) {}
+      skips_(setting == OnNonFinite::skip) {}
 
 void FiniteGuard::begin(std::span<const float> model) {
-  flaw_.reset();
+  non_finite_.reset();
   if (!looks_) return;
   const std::size_t buckets = model_.buckets.size();
-  if (first_flaws_.empty()) first_flaws_ = PinnedArray<std::int64_t>(device_, buckets);
-  if (!leaves_out_) return;
+  if (first_non_finite_.empty()) first_non_finite_ = PinnedArray<std::int64_t>(device_, buckets);
+  if (!skips_) return;
   for (std::size_t bucket = 0; bucket < buckets; ++bucket) {
     const BucketDescription& extent = model_.buckets[bucket];
     if (statistics_.size() == bucket)
@@ -40,25 +40,26 @@ void FiniteGuard::inspect(int bucket, std::span<const float> gradient) {
   if (!looks_) return;
   const auto index = static_cast<std::size_t>(bucket);
   const BucketDescription& extent = model_.buckets[index];
-  device_.find_non_finite(gradient.data() + extent.offset, extent.elements(), first_flaws_.data() + index);
+  device_.find_non_finite(gradient.data() + extent.offset, extent.elements(),
+                          first_non_finite_.data() + index);
 }
 
 void FiniteGuard::conclude(int bucket, double loss, std::span<float> model, std::span<float> gradient) {
   if (!looks_) return;
   const auto index = static_cast<std::size_t>(bucket);
-  if (!flaw_) flaw_ = flaw_in(index, loss);
-  if (flaw_ && leaves_out_) leave_out(index, model, gradient);
+  if (!non_finite_) non_finite_ = non_finite_in(index, loss);
+  if (non_finite_ && skips_) skip_bucket(index, model, gradient);
 }
 
-std::optional<std::string> FiniteGuard::flaw_in(std::size_t bucket, double loss) const {
+std::optional<std::string> FiniteGuard::non_finite_in(std::size_t bucket, double loss) const {
   const BucketDescription& extent = model_.buckets[bucket];
-  const std::int64_t first = first_flaws_.data()[bucket];
+  const std::int64_t first = first_non_finite_.data()[bucket];
   if (first < extent.elements()) return "the gradient of '" + tensor_at(model_, extent.offset + first) + "'";
   return std::isfinite(loss) ? std::nullopt : std::optional<std::string>("the loss");
 }
 
-/// Done when it returns, since the bucket may leave at once.
-void FiniteGuard::leave_out(std::size_t bucket, std::span<float> model, std::span<float> gradient) {
+/// Waits until it is done, because the bucket may be sent immediately afterwards.
+void FiniteGuard::skip_bucket(std::size_t bucket, std::span<float> model, std::span<float> gradient) {
   for (std::size_t each = 0; each < statistics_.size(); ++each) put_back(each, model);
   const BucketDescription& extent = model_.buckets[bucket];
   device_.fill(gradient.data() + extent.offset, extent.parameters, 0.0F);

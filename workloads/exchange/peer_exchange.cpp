@@ -1,7 +1,7 @@
-// Exchange of whole models between workers directly. Two kinds share it: members that all begin the exchange
-// send each other their models (D-PSGD); a worker calls another one, which computes meanwhile, and the models
-// of both become their mean (AD-PSGD). Where workers have different paces, the first one counts the steps of
-// all and notifies them when the job ends.
+// Exchange of whole models between workers directly. It has two forms. All members start the exchange and
+// send each other their models (D-PSGD); or one worker calls another one, which continues computing, and both
+// take the mean of their models (AD-PSGD). If workers run at different speeds, the first worker counts the
+// steps of all and notifies them when the job ends.
 #include <algorithm>
 #include <functional>
 #include <span>
@@ -109,13 +109,13 @@ class PeerExchange : public Exchange {
 
  private:
   Rank rank_of(int worker) const { return workers_[static_cast<std::size_t>(worker)]; }
-  /// The first worker counts the steps of all where they go at different paces, and reports progress.
+  /// The first worker reports progress and, if workers run at different speeds, counts the steps of all.
   bool is_first() const { return context_.rank() == first_; }
   /// All but the first worker.
   std::span<const Rank> others() const { return workers_.subspan(1); }
   Bytes bytes() const { return replica_.description().bytes(); }
 
-  /// Computes on so many models.
+  /// Computes on this number of models.
   void compute(std::size_t models, Kernel kernel) {
     Pending work =
         context_.compute({.kind = Work::Kind::reduce, .bytes = bytes() * static_cast<std::int64_t>(models)},
@@ -123,10 +123,9 @@ class PeerExchange : public Exchange {
     context_.wait(work);
   }
 
-  // ---- Requests of other workers ----
-  // `inbox_`: each caller's next call; then on the first worker the next count of each other one, and on the
-  // others the end of the job; and last the operation that wait_progressing waits for, so that the others are
-  // handled first.
+  // ---- Requests of other workers ---- `inbox_`: each caller's next call; then on the first worker the next
+  // count of each other one, and on the others the end of the job; and last the operation that
+  // wait_progressing waits for, so that requests are handled first.
 
   void listen_to_caller(std::size_t caller) {
     inbox_[caller] =
@@ -156,8 +155,8 @@ class PeerExchange : public Exchange {
     take_over();
   }
 
-  /// The average is computed at once, so that the next caller gets it. Its cost is work of this worker's
-  /// device, for which nothing waits until the exchange ends.
+  /// The average is computed immediately, so that the next caller gets it. Its cost is work of this worker's
+  /// device, which is awaited only at the end of the exchange.
   void answer(std::size_t caller) {
     // A worker calls again only after it has the reply, so this does not block.
     if (!replies_[caller].empty()) context_.wait(replies_[caller]);
@@ -170,7 +169,7 @@ class PeerExchange : public Exchange {
     listen_to_caller(caller);
   }
 
-  /// No caller is served from here until the next exchange begins.
+  /// After this, no caller is served until the next exchange begins.
   void take_over() {
     context_.wait_all(averages_);
     averages_.clear();

@@ -66,7 +66,8 @@ void PeerModel::average_with(std::size_t caller) {
   if (!real_) return;
   const Snapshot own = mean_;
   mean_ = snapshots_.fresh();
-  // The next reply is sent without waiting for any calculation, neither this one nor what the device is at.
+  // The next reply is sent without waiting for any computation, neither this one nor the device's current
+  // work.
   const SecondQueue at_once(device_);
   device_.move(mean_->data(), own->data(), calls_[caller].data(), nullptr, std::ssize(mean_->span()),
                {.share = 1.0F, .rate = 1.0F, .kept = 0.0F, .momentum = 0.0F, .nesterov = false});

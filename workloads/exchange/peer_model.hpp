@@ -15,12 +15,12 @@ namespace tandem {
 
 class PeerModel {
  public:
-  /// `callers`: so many workers may call at any time.
+  /// `callers`: number of workers that may start an exchange with this one at any time.
   PeerModel(Replica& replica, std::size_t callers);
 
   /// Copies the model. The following functions use the copy.
   Kernel begin();
-  /// The model at that time, to be sent.
+  /// The model at the time of begin(), to be sent.
   Slice begun();
   /// Where the model of the other member number `index` is received.
   Slice arrival(std::size_t index);

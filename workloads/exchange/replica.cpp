@@ -69,7 +69,7 @@ double Replica::loss() const {
 
 const std::optional<std::string>& Replica::find_non_finite(int bucket) {
   if (learner_) guard_.conclude(bucket, loss(), learner_->model(), learner_->gradient());
-  return guard_.flaw();
+  return guard_.non_finite();
 }
 
 Kernel Replica::local_update(UpdateTime time) {
@@ -139,7 +139,8 @@ Kernel Replica::adopt_sum_of(int bucket, double weight, UpdateTime time) {
   };
 }
 
-/// One from a server has memory of its own, since it may arrive while the worker's gradient is in flight.
+/// A sum from a server has its own memory, because it may arrive while the worker's gradient is still being
+/// sent.
 std::span<const float> Replica::sum_of_gradients() const {
   return incoming_.empty() ? learner_->gradient() : incoming_.span();
 }

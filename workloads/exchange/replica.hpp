@@ -1,6 +1,6 @@
-// A worker's copy of the model, on its compute device. With real math it wraps a learner and hands out
-// kernels and memory; with modelled math the kernels are empty and the slices are sizes. No role needs to
-// know which.
+// A worker's copy of the model, on its compute device. With real math it wraps a learner and returns kernels
+// and memory; with modelled math the kernels are empty and the slices are sizes. Roles use both in the same
+// way.
 #pragma once
 
 #include <memory>
@@ -58,18 +58,19 @@ class Replica {
   Kernel adopt_sum(sync::Payload payload, double weight, UpdateTime time);
   /// The same for one bucket of the gradient. Pre: called for every bucket, beginning with the last.
   Kernel adopt_sum_of(int bucket, double weight, UpdateTime time);
-  /// The model is the worker's own and only tied to the server's, the centre.
+  /// The worker keeps its own model, which is only tied to the server's model, the centre (EASGD).
   bool is_tied() const { return tie_.has_value(); }
-  /// Lets the centre pull the model, and replaces the centre by the one received. Pre: is_tied().
+  /// Moves the model towards the centre, and replaces the centre with the received one. Pre: is_tied().
   Kernel adopt_centre();
 
   /// The memory in which a server's reply is received: that of the model, unless it is tied or the reply is a
   /// mean gradient.
   Slice incoming(std::int64_t offset, std::int64_t elements);
   Slice payload(sync::Payload payload, std::int64_t offset, std::int64_t elements);
-  /// The part of model and optimiser after an exchange that no server has. Nothing when math is modelled.
+  /// The state of model and optimiser after an exchange, except for what servers hold. Nothing when math is
+  /// modelled.
   void serialise(StateArchive& state);
-  /// The next forward is that of this step.
+  /// Sets the number of the step of the next forward pass.
   void begin_at(std::int64_t step);
   /// The worker's own flat model, in the device's memory; empty when math is modelled.
   std::span<float> model() { return learner_ ? learner_->model() : std::span<float>(); }

@@ -16,7 +16,7 @@ Slice part(const Slice& vector, const Piece& piece, const Element& element) {
           vector.data == nullptr ? nullptr : vector.data + piece.begin * element.bytes};
 }
 
-/// The other transfer of an exchange; the round's size when this one is of none.
+/// The other transfer of the same exchange; the round's size if the transfer is not part of one.
 std::size_t counterpart(const Round& round, std::size_t transfer) {
   std::size_t other = 0;
   while (other < round.size() && (other == transfer || round[other].peer != round[transfer].peer ||
@@ -92,7 +92,7 @@ void AllReduces::prepare(Run& run, std::size_t bucket) {
 
 void AllReduces::start(int bucket, Slice vector) {
   Run& run = runs_.at(static_cast<std::size_t>(bucket));
-  TANDEM_CHECK(!run.under_way, "bucket", bucket);
+  TANDEM_CHECK(!run.in_flight, "bucket", bucket);
   TANDEM_CHECK(vector.size == run.vector.size, "bucket", bucket, "bytes", vector.size.count(), "expected",
                run.vector.size.count());
   run.vector = vector;
@@ -100,7 +100,7 @@ void AllReduces::start(int bucket, Slice vector) {
   if (vector.data != nullptr && run.arrivals.size() < run.arrivals_needed)
     run.arrivals = DeviceArray<std::byte>(*run.device, run.arrivals_needed);
   run.round = 0;
-  run.under_way = true;
+  run.in_flight = true;
   ++running_;
   if (run.by_library)
     slots_[run.first_slot] = context_.all_reduce(members_, run.channel, vector);
@@ -109,7 +109,7 @@ void AllReduces::start(int bucket, Slice vector) {
 }
 
 void AllReduces::end(Run& run) {
-  run.under_way = false;
+  run.in_flight = false;
   --running_;
 }
 
@@ -151,8 +151,8 @@ void AllReduces::post_send(Run& run, std::size_t transfer) {
       context_.send(rank_of(what.peer), run.channel, part(run.vector, what.piece, run.element));
 }
 
-/// Adds what transfer brought to its piece. Pieces of one round do not overlap, so the order in which they
-/// arrive does not change any sum.
+/// Adds what the transfer received to its piece. Pieces of one round do not overlap, so the order in which
+/// they arrive does not change any sum.
 void AllReduces::reduce(Run& run, std::size_t transfer) {
   Kernel kernel;
   if (run.vector.data != nullptr) {
@@ -178,13 +178,13 @@ void AllReduces::on_done(std::size_t slot) {
   const Round& round = run.current;
   const Transfer& transfer = round[operation.transfer];
   const std::size_t other = counterpart(round, operation.transfer);
-  const bool other_under_way = other < round.size() && !slots_[run.first_slot + other].empty();
+  const bool other_in_flight = other < round.size() && !slots_[run.first_slot + other].empty();
   if (transfer.kind == Transfer::Kind::receive_and_reduce && !operation.reducing) {
-    if (!other_under_way) reduce(run, operation.transfer);
+    if (!other_in_flight) reduce(run, operation.transfer);
     return;
   }
   // In an exchange the piece must not change before it has been sent.
-  if (transfer.kind == Transfer::Kind::send && other < round.size() && !other_under_way) reduce(run, other);
+  if (transfer.kind == Transfer::Kind::send && other < round.size() && !other_in_flight) reduce(run, other);
   if (--run.unfinished > 0) return;
   ++run.round;
   start_round(run);
@@ -206,7 +206,7 @@ Completion AllReduces::wait_progressing(Pending& until) {
 void AllReduces::progress() { on_done(context_.wait_any(slots_).index); }
 
 void AllReduces::finish(int bucket) {
-  while (under_way(bucket)) progress();
+  while (in_flight(bucket)) progress();
 }
 
 void AllReduces::finish() {

@@ -53,10 +53,10 @@ class AllReduces {
   void finish();
 
   bool running() const { return running_ > 0; }
-  bool under_way(int bucket) const { return runs_[static_cast<std::size_t>(bucket)].under_way; }
+  bool in_flight(int bucket) const { return runs_[static_cast<std::size_t>(bucket)].in_flight; }
 
-  /// What one all-reduce of a bucket moves. Of the world's own all-reduce only the vector is known that it is
-  /// given and gives back, if there are several members.
+  /// The bytes that one all-reduce of a bucket moves. For the library's all-reduce only the input and the
+  /// output vector count, if there are several members.
   struct Traffic {
     Bytes sent{0};
     Bytes received{0};
@@ -74,11 +74,11 @@ class AllReduces {
     std::size_t round = 0;
     collectives::Round current;  ///< the transfers of this round
     std::size_t unfinished = 0;  ///< transfers of this round, with their reductions
-    bool under_way = false;
+    bool in_flight = false;
     collectives::Element element{};
     Traffic traffic;
     ComputeDevice* device = nullptr;
-    DeviceArray<std::byte> arrivals;      ///< what is received to be reduced, when math is real
+    DeviceArray<std::byte> arrivals;      ///< received data to be reduced, when math is real
     std::size_t arrivals_needed = 0;      ///< bytes, the most of any round
     std::vector<std::size_t> arrival_of;  ///< where in `arrivals` transfer t of this round lands
   };

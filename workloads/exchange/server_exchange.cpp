@@ -55,7 +55,7 @@ class ServerExchange : public Exchange {
     }
   }
 
-  // Started messages move by themselves while the worker waits for anything.
+  // Started messages progress during any wait of the worker.
   void wait_progressing(Pending& until) override { coordinator_.wait_progressing(until); }
 
   ExchangeResult finish() override {

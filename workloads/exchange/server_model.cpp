@@ -126,7 +126,8 @@ Snapshot ServerModel::hand_out(int worker) {
   return model_;
 }
 
-/// Of trained elements and of statistics. In lockstep the last mean is no longer being sent.
+/// Computes the mean of trained elements and of statistics. In lockstep, the last mean is no longer in
+/// flight.
 void ServerModel::take_mean() {
   model_.reset();
   model_ = snapshots_.fresh();

@@ -1,6 +1,6 @@
 // The part of the model that one parameter server holds: it sums contributions, updates the model by the
-// optimiser, and hands out snapshots; where workers step models of their own, it hands out only the mean of
-// the contributions. With modelled math it holds nothing and its kernels are empty.
+// optimiser, and provides snapshots; if workers update their own models, it provides only the mean of the
+// contributions. With modelled math it holds nothing and its kernels are empty.
 #pragma once
 
 #include <memory>
@@ -44,10 +44,10 @@ class ServerModel {
   int accepted() const { return static_cast<int>(accepted_.size()); }
   /// Sums what was accepted, in worker order, into the aggregate; afterwards the slots may be overwritten.
   Kernel fold();
-  /// An update makes a mean, and there is no model.
+  /// An update computes a mean only, and there is no model.
   bool only_averages() const { return only_averages_; }
-  /// One update by the weighted mean of the aggregate, times `scale`, in a round of the job. What was handed
-  /// out stays as it is. Pre: scale 1, if it only averages.
+  /// One update by the weighted mean of the aggregate, times `scale`, in a round of the job. Snapshots do not
+  /// change. Pre: scale is 1 if only_averages().
   Kernel apply(double scale, std::int64_t round);
 
   /// The current model, or the last mean, in the device's memory. It does not change while a copy of the

@@ -72,7 +72,7 @@ struct Experiment {
 
   struct Placement {  ///< host names, one per instance
     std::vector<std::string> workers;
-    int worker_count = 0;  ///< only the first so many of them; 0: all
+    int worker_count = 0;  ///< use only this many, the first ones; 0: all
     /// One host per shard; without a parameter server, the host of the coordinator, if the algorithm has one.
     /// Before it is resolved it may also be one word, "own" or "co-located".
     std::vector<std::string> servers;

@@ -35,7 +35,7 @@ Field field_of(Value& value) {
 /// What is trained.
 std::vector<ExperimentKey> workload_keys() {
   return {
-      {KEY(name), {}, "name of the job in results; default: the name of the file"},
+      {KEY(name), {}, "name of the job in results; default: the name of the file without .yaml"},
       {KEY(platform), file(), "SimGrid platform file (required)"},
       {KEY(workload.math),
        {},
@@ -46,8 +46,9 @@ std::vector<ExperimentKey> workload_keys() {
        "folder with the files of the data set; empty: /usr/share/datasets/NAME, where packages install "
        "them"},
       {KEY(workload.train_samples), between(0, billion),
-       "use only the first so many training samples; 0: all"},
-      {KEY(workload.test_samples), between(0, billion), "use only the first so many test samples; 0: all"},
+       "number of training samples to use, the first ones; 0: all"},
+      {KEY(workload.test_samples), between(0, billion),
+       "number of test samples to use, the first ones; 0: all"},
       {KEY(workload.image_size), between(0, 4096),
        "images are scaled to this height and width for the model; 0: not scaled"},
       {KEY(workload.batch), between(1, million), "samples per worker and step"},
@@ -55,14 +56,14 @@ std::vector<ExperimentKey> workload_keys() {
        "gradients are sent in buckets (groups of layers) of at least this size; 0: all in one bucket"},
       {KEY(workload.non_finite),
        {},
-       "after a loss or gradient that is not finite - stop: end the job with an error; skip: leave the "
-       "step out (gradients count as zero from the first such bucket on, a local step is not taken); "
+       "what to do if a loss or gradient is not finite - stop: end the job with an error; skip: skip the "
+       "step (the gradient becomes zero from the first such bucket on; a local step is not taken); "
        "ignore: do not check"},
       {KEY(workload.precision),
        {},
-       "of real mathematics; parameters, gradients and losses are always fp32. tf32: GPUs round the "
-       "factors of products to 10 bits, processors compute as in fp32; bf16: the forward pass and the "
-       "products of the backward pass use bf16"},
+       "precision of real mathematics; parameters, gradients and losses are always fp32. tf32: GPUs round "
+       "the factors of products to 10 bits of mantissa, processors compute in fp32; bf16: the forward pass "
+       "and the products of the backward pass use bf16"},
       {KEY(workload.deterministic),
        {},
        "real mathematics gives the same bits in every run on the same device; false: cuDNN tries "
@@ -124,11 +125,12 @@ std::vector<ExperimentKey> data_keys() {
       {KEY(data.cache_options), {}, "options of the cache policy; see `tandem list cache`"},
       {KEY(data.cache_capacity), at_least(0), "size of each cache node's cache"},
       {KEY(data.prefetch), between(0, million),
-       "batches requested ahead of use; 0: none, and a GPU does not load the next batch during a step"},
+       "batches requested in advance; 0: none, and a GPU does not load the next batch during a step"},
       {KEY(placement.workers),
        {},
-       "hosts, one per worker; empty: all hosts without another role, or every slot of the only host"},
-      {KEY(placement.worker_count), between(0, million), "use only the first so many workers; 0: all"},
+       "hosts, one per worker; empty: all hosts without another role, or, on a platform with one host, every "
+       "slot of it"},
+      {KEY(placement.worker_count), between(0, million), "number of workers to use, the first ones; 0: all"},
       {KEY(placement.servers),
        {},
        "hosts, one per server shard; co-located: one shard on the host of each worker; own: all hosts "
@@ -152,62 +154,64 @@ std::vector<ExperimentKey> optimizer_keys() {
        "mean gradient and each worker updates its own model (only with algorithms that send every update "
        "to all workers at once). Over other routes workers always update"},
       {KEY(optimizer.learning_rate), above(0), "step size"},
-      {KEY(optimizer.momentum), below_one(), "sgd: share of the last update that is kept"},
+      {KEY(optimizer.momentum), below_one(), "sgd: factor on the velocity of the last update"},
       {KEY(optimizer.nesterov), {}, "sgd: use Nesterov's momentum"},
       {KEY(optimizer.weight_decay), at_least(0),
-       "pull of every weight towards zero; adamw applies it separately from the gradient"},
-      {KEY(optimizer.beta1), below_one(), "adam, adamw: share of the running mean of gradients that is kept"},
-      {KEY(optimizer.beta2), below_one(),
-       "adam, adamw: share of the running mean of squared gradients that is kept"},
+       "strength of the L2 penalty on weights; adamw decays the weights directly instead"},
+      {KEY(optimizer.beta1), below_one(), "adam, adamw: decay of the running mean of gradients"},
+      {KEY(optimizer.beta2), below_one(), "adam, adamw: decay of the running mean of squared gradients"},
       {KEY(optimizer.epsilon), at_least(1e-12),
        "adam, adamw: added to the denominator so that it is never zero"},
       {KEY(optimizer.global_rate), above(0),
        "factor on the mean change of the model, for algorithms with local steps"},
       {KEY(optimizer.schedule),
        {},
-       "how the learning rate falls with the rounds. Server: one round is one push per worker; worker "
-       "that updates its own model: local steps count as fractions of a round if their number is fixed"},
+       "how the learning rate falls with the rounds. On servers a round is one push per worker. On workers "
+       "that update their own models, local steps are fractions of a round if their number is fixed"},
       {KEY(optimizer.warmup_rounds), between(0, billion),
-       "the learning rate grows linearly from near 0 to its full value over so many rounds"},
+       "number of rounds over which the learning rate grows linearly from near 0 to its full value"},
       {KEY(optimizer.step_every), between(0, billion), "schedule step: rounds between two drops"},
       {KEY(optimizer.step_factor), share(), "schedule step: factor on the learning rate at each drop"},
       {KEY(optimizer.cosine_rounds), between(0, billion),
        "schedule cosine: rounds until it ends; 0: the rounds of the job (stop)"},
       {KEY(optimizer.cosine_floor), between(0, 1),
-       "schedule cosine: share of the learning rate that is left at its end"},
+       "schedule cosine: learning rate at its end, as a share of learning_rate"},
   };
 }
 
 /// When the job stops, and how it is run.
 std::vector<ExperimentKey> run_keys() {
   return {
-      {KEY(stop.rounds), between(0, billion), "stop after so many rounds; 0: no such limit"},
+      {KEY(stop.rounds), between(0, billion), "stop after this number of rounds; 0: no such limit"},
       {KEY(stop.epochs), between(0, billion),
-       "stop after so many passes over the training set; 0: no such limit"},
+       "stop after this number of passes over the training set; 0: no such limit"},
       {KEY(stop.seconds), at_least(0), "stop after this time on the experiment's clock; 0: no such limit"},
       {KEY(evaluate_every), between(0, billion),
        "rounds between evaluations on the test set; 0: no evaluation"},
       {KEY(target_accuracy), between(0, 1),
-       "results report when the test accuracy reached this value; 0: no target"},
+       "results report when the test accuracy first reaches this value; 0: no target"},
       {KEY(run.devices),
        {},
-       "emulated: work takes as long as the platform file says; native: as long as this machine needs"},
+       "emulated: work takes as long as on the device in the platform file; native: as fast as this machine "
+       "can"},
       {KEY(run.device_messages),
        {},
        "measured runs with ranks on GPUs - staged: messages pass through host memory; direct: from GPU "
        "to GPU, which needs a CUDA-aware MPI; auto: direct if the MPI is CUDA-aware"},
       {KEY(run.slowdown_probability), between(0, 1),
-       "probability that an emulated device is slow for one step of its worker; drawn from the seed, the "
-       "same in simulation and measurement"},
-      {KEY(run.slowdown_factor), at_least(1), "a slow step takes so many times as long"},
-      {KEY(physics.network), {}, "platform: network of the platform file; profile: network as calibrated"},
+       "probability that an emulated device is slow during a step of its worker; drawn from the seed, with "
+       "the same slow steps in simulation and measurement"},
+      {KEY(run.slowdown_factor), at_least(1), "how many times as long a slow step takes"},
+      {KEY(physics.network),
+       {},
+       "platform: the network in the platform file; profile: the network that `tandem calibrate` measured"},
       {KEY(physics.profile), file(), "calibration profile, a file made by `tandem calibrate`; empty: none"},
       {KEY(physics.noise),
        {},
-       "none: native work takes its median time; profile: it varies as in the calibration (drawn from "
-       "the seed)"},
-      {KEY(warmup_steps), between(0, billion), "first steps of each worker that statistics leave out"},
-      {KEY(repetitions), between(1, million), "runs of each variant"},
+       "none: times take the median of the calibration; profile: times vary as in the calibration (drawn "
+       "from the seed)"},
+      {KEY(warmup_steps), between(0, billion), "first steps of each worker that statistics of steps exclude"},
+      {KEY(repetitions), between(1, million), "measured runs of each variant in `tandem validate`"},
       {KEY(seed), {}, "seed of all random numbers"},
       {KEY(variants), {}, "name of each variant -> the keys that it overrides"},
   };

@@ -14,7 +14,8 @@ namespace tandem {
 std::optional<Bytes> parse_bytes(const std::string& text);
 /// Accepts ns, us, ms, s, min, h; plain numbers are seconds. Nothing when the text is no finite time.
 std::optional<Seconds> parse_seconds(const std::string& text);
-/// Accepts flop, kflop, Mflop, Gflop, Tflop; plain numbers are operations. Nothing when the text is none.
+/// Accepts flop, kflop, Mflop, Gflop, Tflop; plain numbers are operations. Nothing when the text is no amount
+/// of work.
 std::optional<Flops> parse_flops(const std::string& text);
 
 /// With the unit that needs the fewest digits: "4MiB", "1500MB", "1001B".

@@ -1,5 +1,5 @@
-// Reads YAML that may be malformed or hostile: the only door to yaml-cpp, whose parser runs for ever on some
-// texts and whose documents can be far larger than their text. Bounds size, nesting and aliases.
+// Reads YAML that may be malformed or hostile. Only this file uses yaml-cpp, whose parser does not terminate
+// on some texts and whose documents can be far larger than their text. Limits size, nesting and aliases.
 #pragma once
 
 #include <string>

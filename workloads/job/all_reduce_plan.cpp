@@ -16,39 +16,40 @@ namespace {
 
 using collectives::Arrangement;
 constexpr Bytes element_size{sizeof(float)};
-// Share of its cost that another order must save to be taken: pieces that differ by an element are no reason.
+// Share of the cost that another order must save to be chosen, so that pieces that differ by one element do
+// not matter.
 constexpr double worth_leaving = 1e-3;
 constexpr double never = std::numeric_limits<double>::infinity();
 
-/// The network between workers, as a price needs it. Where routes are not known, all are equal and share
-/// nothing.
-collectives::Network network_of(const std::vector<int>& place_of, const platforms::Network& network) {
+/// The network between workers in the form that collectives::price needs. Unknown routes are assumed to be
+/// equal and not to share links.
+collectives::Network network_of(const std::vector<int>& host_of, const platforms::Network& network) {
   if (network.routes.empty())
     return {.channels = {{1.0 / network.typical.bandwidth.count(), false}},
-            .place_of = std::vector<int>(place_of.size(), 0),
-            .places = 1,
-            .ways = {{network.typical.latency, {0}}}};
+            .host_of = std::vector<int>(host_of.size(), 0),
+            .hosts = 1,
+            .routes = {{network.typical.latency, {0}}}};
   collectives::Network between;
   for (const auto& channel : network.channels)
     between.channels.push_back({1.0 / channel.bandwidth.count(), channel.shared});
-  between.place_of = place_of;
-  between.places = static_cast<int>(network.hosts.size());
+  between.host_of = host_of;
+  between.hosts = static_cast<int>(network.hosts.size());
   for (const auto& route : network.routes)
-    between.ways.push_back(route ? collectives::Network::Way{route->latency, route->channels}
-                                 : collectives::Network::Way{Seconds(never)});
+    between.routes.push_back(route ? collectives::Network::Route{route->latency, route->channels}
+                                   : collectives::Network::Route{Seconds(never)});
   return between;
 }
 
 /// The number of each worker's host among all hosts; in the order of the network, if it is known.
-std::vector<int> places_of(const std::vector<std::string>& hosts, const platforms::Network& network) {
+std::vector<int> hosts_of(const std::vector<std::string>& hosts, const platforms::Network& network) {
   std::unordered_map<std::string, int> known;
   for (const auto& host : network.hosts) known.try_emplace(host, static_cast<int>(known.size()));
-  std::vector<int> places;
+  std::vector<int> numbers;
   for (const auto& host : hosts) {
     TANDEM_CHECK(known.contains(host) || !network.known(), "host", host);
-    places.push_back(known.try_emplace(host, static_cast<int>(known.size())).first->second);
+    numbers.push_back(known.try_emplace(host, static_cast<int>(known.size())).first->second);
   }
-  return places;
+  return numbers;
 }
 
 class Planner {
@@ -56,8 +57,8 @@ class Planner {
   Planner(const AllReduceSetting& setting, const platforms::Network& network)
       : setting_(setting),
         platform_(network),
-        place_of_(places_of(setting.hosts, network)),
-        network_(network_of(place_of_, network)) {
+        host_of_(hosts_of(setting.hosts, network)),
+        network_(network_of(host_of_, network)) {
     for (const std::int64_t elements : setting.bucket_elements) ++buckets_[elements];
     if (setting.collective == cheapest_all_reduce)
       names_ = collectives::catalog().names();
@@ -93,7 +94,7 @@ class Planner {
  private:
   /// Every order with every grouping. The order of ranks first.
   std::vector<AllReducePlan> all_candidates() const {
-    std::vector<int> by_rank(place_of_.size());
+    std::vector<int> by_rank(host_of_.size());
     std::iota(by_rank.begin(), by_rank.end(), 0);
     std::vector<std::vector<int>> orders = {by_rank};
     if (!setting_.by_rank)
@@ -112,18 +113,18 @@ class Planner {
   /// Workers by the order of their hosts; those of one host by rank.
   std::vector<int> workers_in(const std::vector<int>& places) const {
     std::unordered_map<int, std::vector<int>> workers_at;
-    for (std::size_t worker = 0; worker < place_of_.size(); ++worker)
-      workers_at[place_of_[worker]].push_back(static_cast<int>(worker));
+    for (std::size_t worker = 0; worker < host_of_.size(); ++worker)
+      workers_at[host_of_[worker]].push_back(static_cast<int>(worker));
     std::vector<int> workers;
-    for (const int place : places) {
-      const std::vector<int>& here = workers_at[place];
+    for (const int host : places) {
+      const std::vector<int>& here = workers_at[host];
       workers.insert(workers.end(), here.begin(), here.end());
     }
     return workers;
   }
 
-  /// The groups that hosts and levels of the network make of workers that follow each other. Where they make
-  /// none, or no collective takes groups, all are one.
+  /// The groups of consecutive workers that hosts and levels of the network form. One group of all workers if
+  /// there are none, or if no collective uses groups.
   std::vector<std::vector<int>> groupings(const std::vector<int>& order) const {
     const std::vector<std::vector<int>> one = {{static_cast<int>(order.size())}};
     const bool needed = std::any_of(names_.begin(), names_.end(), [](const std::string& name) {
@@ -143,10 +144,10 @@ class Planner {
       if (groups && std::find(found.begin(), found.end(), sizes) == found.end())
         found.push_back(std::move(sizes));
     };
-    const auto place = [this](int worker) { return place_of_[static_cast<std::size_t>(worker)]; };
-    add(place);
+    const auto host = [this](int worker) { return host_of_[static_cast<std::size_t>(worker)]; };
+    add(host);
     for (const auto& level : platform_.levels)
-      add([&](int worker) { return level[static_cast<std::size_t>(place(worker))]; });
+      add([&](int worker) { return level[static_cast<std::size_t>(host(worker))]; });
     return found.empty() ? one : found;
   }
 
@@ -179,7 +180,7 @@ class Planner {
 
   const AllReduceSetting& setting_;
   const platforms::Network& platform_;
-  std::vector<int> place_of_;  ///< by worker
+  std::vector<int> host_of_;  ///< by worker
   collectives::Network network_;
   std::vector<std::string> names_;       ///< collectives to choose from
   std::map<std::int64_t, int> buckets_;  ///< elements -> how many
@@ -230,6 +231,28 @@ AllReducePlan all_reduce_plan_from_json(const nlohmann::json& document) {
   document.at("order").get_to(plan.workers.order);
   document.at("groups").get_to(plan.workers.groups);
   return plan;
+}
+
+void check_plan(const AllReducePlan& plan, std::size_t workers, std::size_t buckets) {
+  const auto expect = [](bool holds, const std::string& expected) {
+    if (!holds) throw ConfigError("all-reduce plan: expected " + expected);
+  };
+  std::vector<int> by_index(workers);
+  std::iota(by_index.begin(), by_index.end(), 0);
+  const auto& [order, groups] = plan.workers;
+  expect(std::is_permutation(order.begin(), order.end(), by_index.begin(), by_index.end()),
+         "an order that names each of " + std::to_string(workers) + " workers once");
+  std::size_t grouped = 0;
+  for (const int size : groups) {
+    expect(size > 0 && static_cast<std::size_t>(size) <= workers - grouped,
+           "groups that add up to the workers");
+    grouped += static_cast<std::size_t>(size);
+  }
+  expect(grouped == workers, "groups that add up to the workers");
+  expect(plan.collectives.size() == buckets,
+         "a collective for each of " + std::to_string(buckets) + " buckets");
+  for (const std::string& name : plan.collectives)
+    if (name != native_all_reduce) collectives::catalog().find(name);
 }
 
 std::string describe(const AllReducePlan& plan) {

@@ -1,5 +1,5 @@
-// How the workers of a job sum over an all-reduce: resolved once, before the job starts, and the same in both
-// worlds.
+// How the workers of a job sum over an all-reduce: resolved once, before the job starts, and the same in
+// simulation and real run.
 #pragma once
 
 #include <functional>
@@ -15,9 +15,10 @@
 
 namespace tandem {
 
-/// The collective that has no schedule: MPI's own on a cluster, and priced as a whole in a simulation.
+/// The collective that has no schedule: the library's own in a real run, one operation with a predicted time
+/// in a simulation.
 inline constexpr const char* native_all_reduce = "native";
-/// For each bucket, the schedule that costs least by the network.
+/// For each bucket, the schedule with the lowest predicted time.
 inline constexpr const char* cheapest_all_reduce = "auto";
 
 struct AllReducePlan {
@@ -27,29 +28,33 @@ struct AllReducePlan {
   std::vector<std::string> collectives = {};  ///< by bucket; of collectives::catalog(), or native_all_reduce
 };
 
-/// Workers that sum together by a plan. What their schedules have in common is computed once, so one group
-/// serves all of its members.
+/// Workers that sum together by a plan. Data that their schedules share is computed once, so all members
+/// should use one group object.
 class AllReduceGroup {
  public:
-  /// `members`: workers, of which schedules name the indices.
+  /// `members`: the workers; schedules contain indices into this list.
   AllReduceGroup(const AllReducePlan& plan, std::span<const int> members);
 
-  /// The schedule of member `self` for a bucket. None: the world's own all-reduce.
+  /// The schedule of member `self` for a bucket. None: the library's own all-reduce.
   std::optional<collectives::Schedule> schedule(std::size_t bucket, int self, std::int64_t elements) const;
-  /// The schedule of an all-gather of so many elements of each, which stand in the order of `gathered`.
+  /// The schedule of an all-gather of `elements` elements of each member, stored in the order of `gathered`.
   collectives::Schedule gather(int self, std::int64_t elements) const { return gather_(self, elements); }
   const std::vector<int>& gathered() const { return arrangement_.order; }
   int size() const { return static_cast<int>(arrangement_.order.size()); }
 
  private:
   collectives::Arrangement arrangement_;
-  /// By bucket; null for the world's own all-reduce.
+  /// By bucket; null for the library's own all-reduce.
   std::vector<std::shared_ptr<const collectives::Schedules>> schedules_;
   collectives::Schedules gather_;
 };
 
 nlohmann::json to_json(const AllReducePlan& plan);
 AllReducePlan all_reduce_plan_from_json(const nlohmann::json& document);
+/// Errors: ConfigError if the plan does not fit this number of workers and buckets: the order does not name
+/// each worker once, the groups do not add up to the workers, or a collective does not exist or is missing
+/// for a bucket.
+void check_plan(const AllReducePlan& plan, std::size_t workers, std::size_t buckets);
 /// "auto picked ring for 3 buckets and tree for 1, workers in the order of the network".
 std::string describe(const AllReducePlan& plan);
 
@@ -62,15 +67,16 @@ struct AllReduceSetting {
   std::function<Seconds(int worker, Bytes size)> reduce;  ///< how long a worker sums
 };
 
-/// Of the orders of ranks and of the network, and of the groups that hosts or a level of the network make in
-/// each, those with which the buckets together cost least (collectives::price on the network). The order of
-/// ranks is one of them, and stays where none costs less: so no order is taken whose price is worse. With
-/// "auto", each bucket takes the schedule that costs least there; never native_all_reduce, for which the
-/// order of ranks stays. The platform's links hold, also where the simulation takes messages as a profile
-/// measured them. Only the order of ranks and the groups of hosts are known where the network's routes are
-/// not. Pre: `auto` knows the network, or at least its typical route.
+/// Chooses the order of the workers and their groups for which the buckets together have the lowest predicted
+/// time (collectives::price on the network). Candidates are the order of ranks and the orders of the network,
+/// each with the groups that hosts or a level of the network form. The order of ranks is kept unless another
+/// order is faster. With "auto", each bucket gets the schedule with the lowest predicted time; never
+/// native_all_reduce. With native_all_reduce the order of ranks is kept. Prices use the platform's links,
+/// even if the simulation uses a measured profile. If the routes of the network are unknown, only the order
+/// of ranks and the groups of hosts are candidates. Pre: for "auto", the network is known, or at least its
+/// typical route.
 AllReducePlan plan_all_reduce(const AllReduceSetting& setting, const platforms::Network& network);
-/// What the buckets together cost by a plan for this setting. Pre: as for "auto"; each has a schedule.
+/// Predicted time of all buckets together with this plan. Pre: as for "auto"; each bucket has a schedule.
 Seconds price(const AllReducePlan& plan, const AllReduceSetting& setting, const platforms::Network& network);
 
 }  // namespace tandem

@@ -47,7 +47,7 @@ NameCatalog all_reduces() {
        {},
        {}});
   entries.push_back({cheapest_all_reduce,
-                     "for each bucket, the algorithm that costs least on the platform's network",
+                     "for each bucket, the algorithm with the least predicted time on the platform",
                      "",
                      {},
                      {}});

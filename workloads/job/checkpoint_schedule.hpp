@@ -1,4 +1,4 @@
-// After which rounds a rank has something to do for checkpoints. A value; knows no files.
+// After which rounds a rank must act for checkpoints. A value type without files.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +7,7 @@ namespace tandem {
 
 class CheckpointSchedule {
  public:
-  /// `every`: so many rounds, 0 never. `last`: the round from which it counts.
+  /// `every`: rounds between checkpoints; 0: never. `last`: the round at which counting starts.
   CheckpointSchedule(std::int64_t every, std::int64_t last) : every_(every), last_(last) {}
 
   /// A multiple of the interval lies between the last round given to begin_again and this one.

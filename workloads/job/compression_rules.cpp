@@ -11,9 +11,9 @@ std::optional<std::string> collective_needed(const Experiment::Sync& sync) {
   if (compression.sharing == compression::Sharing::gathered && sync.collective != "ring")
     return "ring, because messages of " + sync.compression +
            " cannot be added up and are passed around a ring";
-  // MPI's own adds floats alone.
+  // MPI's own all-reduce adds floats only.
   if (sync.collective == native_all_reduce)
-    return "one that has a schedule, because it adds what " + sync.compression + " makes (sync.compression)";
+    return "one other than native, because MPI cannot add messages of " + sync.compression;
   return std::nullopt;
 }
 

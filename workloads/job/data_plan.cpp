@@ -20,7 +20,7 @@ DatasetSetting dataset_setting(const Experiment& experiment) {
 
 }  // namespace
 
-/// The shards, once they are needed.
+/// The shards, computed when they are first needed.
 struct DataPlan::Dealt {
   const sampling::Split* split;
   sampling::Setting setting;

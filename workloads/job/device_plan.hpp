@@ -1,5 +1,5 @@
-// What each rank of a job computes on, and how long work takes there. Both worlds ask here, so that both mean
-// the same devices.
+// The device of each rank of a job, and how long work takes on it. Simulation and real run both use this, so
+// that they use the same devices.
 #pragma once
 
 #include <memory>
@@ -37,7 +37,7 @@ class DevicePlan {
   std::string kind_of(Rank rank) const;
   /// The number of the GPU of its machine on which the rank really computes, if that GPU exists.
   std::optional<int> gpu_of(Rank rank) const;
-  /// Whether MPI may be given the memory of a GPU, if it can read it.
+  /// Whether GPU memory may be passed to an MPI that can read it.
   bool may_send_device_memory() const;
   /// Devices take as long as the platform says, also under the real clock.
   bool are_emulated() const { return spec_.experiment.run.devices == DeviceSpeed::emulated; }

@@ -12,7 +12,7 @@
 namespace tandem {
 namespace {
 
-/// `rounds`: of the whole job, where its limits tell; else 0.
+/// `rounds`: rounds of the whole job if they follow from its limits; else 0.
 OptimizerSetting optimizer_from(const Experiment::Optimizer& from, double rounds) {
   OptimizerSetting setting{.kind = from.kind,
                            .learning_rate = from.learning_rate,
@@ -92,7 +92,8 @@ void ExchangePlan::check_statistics(const Experiment& experiment) const {
                       model_->name + "' otherwise, found false");
 }
 
-/// A distance that is still there is sent again: what a message lost of it must not be sent once more.
+/// With elastic averaging, the remaining distance to the centre is sent again in the next exchange, so error
+/// feedback would count the lost part twice.
 void ExchangePlan::check_compression() const {
   if (compression() == nullptr) return;
   // A job's document may be written by hand.

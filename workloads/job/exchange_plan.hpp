@@ -36,8 +36,8 @@ class ExchangePlan {
   sync::UpdateRule update_rule() const { return algorithm_->make.update_rule(sync_setting_); }
   /// Decisions depend on durations or on the order of arrival.
   bool is_timing_driven() const { return algorithm_->make.timing_driven; }
-  /// Workers finish the same rounds, whatever their speed. Workers that step the model themselves, by a
-  /// server's means, resume from the same round, so they count here too.
+  /// All workers finish the same rounds, whatever their speed. This includes workers that update their own
+  /// models by a server's means, because they resume from the same round.
   bool has_common_rounds() const {
     return !is_timing_driven() || route() == sync::Route::all_reduce || servers_send_means();
   }
@@ -47,8 +47,8 @@ class ExchangePlan {
   bool overlaps_forward() const { return sync_.overlaps_forward(); }
   bool averages_statistics() const { return sync_.average_statistics; }
 
-  /// Over a server: it sends mean gradients, and each worker steps a model of its own by them. These models
-  /// are equal, and no server has one.
+  /// Over a server: the server sends mean gradients, and each worker updates its own model with them. These
+  /// models are equal, and no server has a model.
   bool servers_send_means() const { return servers_send_means_; }
   bool servers_hold_model() const { return route() == sync::Route::server && !servers_send_means_; }
 

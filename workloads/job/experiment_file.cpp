@@ -97,7 +97,8 @@ std::string names_text(Names names) {
 
 std::string default_text(const ExperimentKey& key) {
   const Json value = written_value(key, {});
-  return value.is_string() ? value.get<std::string>() : value.dump();
+  const std::string text = value.is_string() ? value.get<std::string>() : value.dump();
+  return text.empty() || value.empty() ? "empty" : text;
 }
 
 }  // namespace
@@ -170,7 +171,7 @@ std::string describe_keys() {
     types.push_back(key.accepts.names == Names::none ? describe_type(key) : names_text(key.accepts.names));
     path_width = std::max(path_width, key.path.size());
   }
-  std::string text;
+  std::string text = "key" + std::string(path_width - 1, ' ') + "accepted values  [default]  meaning\n";
   for (std::size_t i = 0; i < types.size(); ++i) {
     const auto& key = experiment_keys()[i];
     text += key.path + std::string(path_width - key.path.size() + 2, ' ') + types[i] + "  [" +

@@ -10,7 +10,8 @@
 
 namespace tandem {
 
-/// The programs and files of a rank by name, each with its version or a digest; causes before consequences.
+/// The program and files of a rank by name, each with its version or a digest, ordered so that a cause of a
+/// difference precedes its consequences.
 using JobIdentity = std::vector<std::pair<std::string, std::string>>;
 
 /// `document`: path of what the job was read from. Errors: ConfigError for a file that cannot be read.

@@ -28,7 +28,9 @@ Job::Parts::Parts(JobSpec given)
 Job::Job(JobSpec spec) : parts_(std::make_unique<Parts>(std::move(spec))) {}
 
 Job::Job(JobSpec spec, std::optional<AllReducePlan> all_reduce) : Job(std::move(spec)) {
-  if (all_reduce) parts_->exchange.set_all_reduce(std::move(*all_reduce));
+  if (!all_reduce) return;
+  check_plan(*all_reduce, roster().workers().size(), exchange().summed_elements().size());
+  parts_->exchange.set_all_reduce(std::move(*all_reduce));
 }
 
 Job::Job(Experiment experiment, platforms::Description platform, std::string directory,

@@ -1,5 +1,5 @@
-// A job ready to run in either world: its parts, each built once from the resolved experiment and platform.
-// Both executables build it from the same document and start the same roles from it.
+// A job that is ready to be simulated or run: its parts, each built once from the resolved experiment and
+// platform. Both executables build it from the same document and start the same roles from it.
 #pragma once
 
 #include <memory>
@@ -44,7 +44,7 @@ class Job {
   StopRule& stop() { return parts_->stop; }
   bool real_math() const { return parts_->spec.real_math(); }
 
-  /// The checkpoint from which the job is resumed; null: it begins.
+  /// The checkpoint from which the job is resumed; null: a new job.
   const ResumePoint* resume() const { return parts_->resume ? &*parts_->resume : nullptr; }
   void resume_from(ResumePoint point);
 

@@ -22,7 +22,7 @@ class StopRule {
   StopRule(const Experiment::Stop& limits, std::int64_t train_samples)
       : limits_(limits), train_samples_(train_samples) {}
 
-  /// Share of the way to the nearest limit; 1 or more: the job ends.
+  /// Progress towards the nearest limit, as a share; 1 or more: the job ends.
   double fraction_done(const Progress& progress) const {
     double done = 0.0;
     if (limits_.rounds > 0) done = static_cast<double>(progress.rounds) / static_cast<double>(limits_.rounds);

@@ -11,7 +11,7 @@ namespace tandem {
 struct ResumePoint {
   std::string directory;   ///< result directory of the interrupted job, absolute
   std::int64_t round = 0;  ///< of the checkpoint
-  /// Every worker has finished that round and continues from its own state. Otherwise each takes a fresh step
+  /// Every worker has finished that round and continues from its own state. Otherwise each starts a new step
   /// from the checkpoint's model.
   bool workers_continue = false;
   /// The servers' policies continue from their state; otherwise they are new.

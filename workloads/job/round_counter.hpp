@@ -9,14 +9,14 @@ namespace tandem {
 
 class RoundCounter {
  public:
-  /// A round is over after `events_per_round` events. Pre: above 0.
+  /// A round ends after `events_per_round` events. Pre: above 0.
   explicit RoundCounter(int events_per_round) : per_round_(events_per_round) {
     TANDEM_CHECK(events_per_round > 0, "events per round", events_per_round);
   }
 
   void count(std::int64_t events) { restore(this->events() + events); }
   std::int64_t events() const { return rounds_ * per_round_ + in_round_; }
-  /// Rounds that are over.
+  /// Rounds that have ended.
   std::int64_t rounds() const { return rounds_; }
   /// The last event ended a round, or there was none yet.
   bool is_between_rounds() const { return in_round_ == 0; }

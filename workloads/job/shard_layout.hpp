@@ -18,12 +18,12 @@ struct ShardPiece {
   std::int64_t flat_offset = 0;   ///< first element in the model's flat layout
   std::int64_t shard_offset = 0;  ///< first element in the shard's own memory
   std::int64_t elements = 0;
-  std::int64_t parameters = 0;  ///< the first so many are trained, the rest are statistics
+  std::int64_t parameters = 0;  ///< the first ones are trained; the rest are statistics
   Bytes bytes() const { return Bytes(elements * 4); }
 };
 
 /// Of one shard, in the order of buckets and of the flat layout. The last piece is always of the last bucket,
-/// since the note of a push or of a reply rides on it: it is empty where the shard holds nothing of that
+/// because the note of a push or of a reply is sent with it; it is empty if the shard holds nothing of that
 /// bucket. No other piece is empty.
 using ShardPieces = std::vector<ShardPiece>;
 /// By shard.

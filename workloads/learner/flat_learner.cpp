@@ -64,7 +64,7 @@ void FlatLearner::compute(std::int64_t images, const Work& work) {
 
 void FlatLearner::load(std::span<const std::byte> records) {
   const auto images = static_cast<std::int64_t>(records.size() / batches_.record_bytes());
-  within_memory(images, [&] { batches_.load(records, backward_is_under_way()); });
+  within_memory(images, [&] { batches_.load(records, backward_is_running()); });
 }
 
 void FlatLearner::forward() {

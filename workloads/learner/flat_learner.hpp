@@ -55,7 +55,7 @@ class FlatLearner : public Learner {
 
  private:
   int buckets() const { return static_cast<int>(description_.buckets.size()); }
-  bool backward_is_under_way() const { return next_bucket_ >= 0 && next_bucket_ < buckets(); }
+  bool backward_is_running() const { return next_bucket_ >= 0 && next_bucket_ < buckets(); }
   at::Tensor window(const FloatArray& flat, const TensorDescription& tensor) const;
   template <class Work>
   void within_memory(std::int64_t images, const Work& work) const;

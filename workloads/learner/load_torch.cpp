@@ -9,7 +9,7 @@
 namespace tandem {
 namespace {
 
-/// The library lies in the folder of the running program.
+/// The library is in the folder of the running program.
 std::filesystem::path library_path() {
   std::error_code error;
   const auto program = std::filesystem::read_symlink("/proc/self/exe", error);

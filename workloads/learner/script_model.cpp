@@ -42,7 +42,7 @@ torch::jit::Module load(const std::string& path, at::Device device) {
                       reason);
   };
   // libtorch crashes on some damaged files.
-  if (const auto flaw = find_zip_flaw(path)) fail(*flaw);
+  if (const auto error = find_zip_error(path)) fail(*error);
   try {
     return torch::jit::load(path, device);
   } catch (const std::exception& error) {

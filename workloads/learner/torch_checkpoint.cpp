@@ -40,7 +40,7 @@ c10::IValue read_archive(const std::string& path) {
                       std::to_string(bytes.size()) + " other bytes" + reason);
   };
   // libtorch crashes on some damaged files.
-  if (const auto flaw = find_zip_flaw(path)) fail(" (" + *flaw + ")");
+  if (const auto error = find_zip_error(path)) fail(" (" + *error + ")");
   try {
     return torch::jit::pickle_load(bytes);
   } catch (const std::exception&) {

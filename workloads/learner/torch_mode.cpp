@@ -70,7 +70,7 @@ void use_one_thread() {
   static std::once_flag once;
   std::call_once(once, [] {
     at::set_num_threads(1);
-    at::set_num_interop_threads(1);
+    if (at::get_num_interop_threads() != 1) at::set_num_interop_threads(1);
     // OpenBLAS has its own threads, which libtorch does not control; another BLAS does not have this
     // function.
     if (void* found = dlsym(RTLD_DEFAULT, "openblas_set_num_threads"))

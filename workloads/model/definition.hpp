@@ -13,7 +13,7 @@ namespace tandem {
 
 struct Layer;
 
-/// Rows and columns; one number stands for both.
+/// Rows and columns; a single number means both.
 struct Extent {
   std::int64_t height;
   std::int64_t width;
@@ -21,8 +21,8 @@ struct Extent {
   constexpr Extent(std::int64_t rows, std::int64_t columns) : height(rows), width(columns) {}
 };
 
-/// As many input channels as arrive. Output group i looks at input group i alone; as many groups as channels
-/// make a depthwise convolution.
+/// The number of input channels is that of the layer before. Output group i looks at input group i alone; as
+/// many groups as channels make a depthwise convolution.
 struct Convolution {
   std::int64_t outputs;
   Extent kernel;
@@ -34,7 +34,7 @@ struct Convolution {
   /// does.
   double gain = 1.0;
 };
-/// Fully connected, with bias; as many inputs as arrive.
+/// Fully connected, with bias; the number of inputs is that of the layer before.
 struct Linear {
   std::int64_t outputs;
 };
@@ -58,11 +58,11 @@ struct AveragePool {
   std::int64_t stride = size;
   std::int64_t padding = 0;
 };
-/// Means over as many windows as give these rows and columns, whatever arrives.
+/// Means over windows whose number gives these rows and columns, for any input size.
 struct AdaptiveAveragePool {
   std::int64_t outputs;
 };
-/// Mean over height and width; leaves one value a channel.
+/// Mean over height and width; leaves one value per channel.
 struct GlobalAveragePool {};
 struct Flatten {};
 /// In training leaves out each value with this probability and scales the others up; nothing in evaluation.

@@ -1,4 +1,4 @@
-// What a model weighs and costs, derived from its one definition in the learner. Plain data.
+// The sizes and flops of a model, derived from its definition. Plain data.
 #pragma once
 
 #include <cstdint>

@@ -14,10 +14,10 @@
 
 namespace tandem {
 
-/// Stochastic gradient descent with momentum and weight decay, as PyTorch defines it (no dampening):
-/// g = scale * gradient + weight_decay * model; v = momentum * v + g; model = model - learning_rate * v, or
-/// with Nesterov's momentum model - learning_rate * (g + momentum * v). Source: Sutskever et al. (2013), in
-/// PyTorch's form where the learning rate stands outside of the momentum. Positions are those of the flat
+/// Stochastic gradient descent with momentum and weight decay, as PyTorch defines it (no dampening): g =
+/// scale * gradient + weight_decay * model; v = momentum * v + g; model = model - learning_rate * v, or with
+/// Nesterov's momentum model - learning_rate * (g + momentum * v). Source: Sutskever et al. (2013), in
+/// PyTorch's form, where the learning rate does not enter the velocity. Positions are those of the flat
 /// layout (ModelDescription), also where only a stretch of it is kept.
 class Sgd {
  public:

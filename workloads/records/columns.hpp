@@ -1,6 +1,6 @@
-// What a journal holds, stated once: the columns of each kind of record, the file of each list of records,
-// and the key of each figure of a whole run. CSV files, summary.json and the wire between ranks all follow
-// from it.
+// The content of a journal, defined once: the columns of each kind of record, the file of each list of
+// records, and the key of each figure of a whole run. CSV files, summary.json and the messages between ranks
+// are derived from it.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// The records of each message, and of each all-reduce of the world's own, put together. Pure.
+// Combines the records of each message, and of each library all-reduce. Pure.
 #pragma once
 
 #include <vector>

@@ -66,7 +66,7 @@ Intervals united(Intervals all) {
   return apart;
 }
 
-/// Time that lies in both. Pre: both are disjoint and in order of time.
+/// Time that is in both. Pre: both are disjoint and in order of time.
 Seconds common(const Intervals& a, const Intervals& b) {
   Seconds sum{};
   for (std::size_t i = 0, j = 0; i < a.size() && j < b.size();) {

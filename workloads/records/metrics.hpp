@@ -69,8 +69,8 @@ struct ExchangeShares {
   double waiting = 0;  ///< the rest: other ranks were not ready yet
 };
 /// Of each worker. Empty when operations were not recorded, because the records of one worker cannot separate
-/// waiting from transferring, and over peers, where an exchange lies on both sides of the gradient. The
-/// clocks of the ranks must agree, as they do on one machine.
+/// waiting from transferring, and over peers, where an exchange begins before the gradient and ends after it.
+/// The clocks of the ranks must agree, as they do on one machine.
 std::map<Rank, ExchangeShares> exchange_shares(const RunInfo& info, const Journal& journal, Seconds makespan);
 
 /// The mean of each share over ranks. Pre: not empty.

@@ -1,4 +1,5 @@
-// A context that notes every operation of another one, so that both worlds write the same operations.csv.
+// A context that records every operation of another one, so that simulations and real runs write the same
+// operations.csv.
 #pragma once
 
 #include <vector>

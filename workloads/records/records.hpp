@@ -58,8 +58,8 @@ struct DecisionRecord {
 /// One operation of the context: one row of operations.csv.
 struct OperationRecord {
   Rank rank = 0;
-  /// "compute", "send", "receive", "all-reduce", "read", "write", "sleep"; "copy": see record_of_copy.
-  /// With " (cancelled)" or " (peer left)" behind it where the operation ended so.
+  /// "compute", "send", "receive", "all-reduce", "read", "write", "sleep"; "copy": see record_of_copy. With "
+  /// (cancelled)" or " (peer left)" appended if the operation ended like that.
   std::string kind = {};
   int peer = -1;             ///< rank, or disk number
   std::string channel = {};  ///< of a message or all-reduce: its stream, see protocol.hpp; else empty

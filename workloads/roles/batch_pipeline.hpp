@@ -1,5 +1,5 @@
-// The batches of a worker on their way to its device: requests them, has them decoded, and decodes the next
-// one early where the device can do that while it computes.
+// Brings the batches of a worker to its device: requests them, has them decoded, and decodes the next one
+// early if the device can do that while it computes.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +26,7 @@ class BatchPipeline {
   /// so whether or not the batch arrived in time, so that the number of operations is the same in both
   /// worlds.
   void drop_next(int batch, int step);
-  /// Continues after so many samples. Pre: nothing was loaded.
+  /// Skips this number of samples. Pre: nothing was loaded.
   void skip(std::int64_t samples) { loader_->skip(samples); }
   /// Ends the streams that are open.
   void close() { loader_->close(); }

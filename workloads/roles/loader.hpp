@@ -28,7 +28,7 @@ class Loader {
   /// The next `samples` samples; a batch that was requested has the size of its request.
   /// Pre: its step has begun, or it was requested in advance.
   virtual Batch next(int samples) = 0;
-  /// Continues after so many samples. Pre: nothing was requested.
+  /// Skips this number of samples. Pre: nothing was requested.
   virtual void skip(std::int64_t samples) = 0;
   /// Ends the streams that are open.
   virtual void close() = 0;

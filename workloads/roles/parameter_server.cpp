@@ -105,7 +105,7 @@ void ParameterServer::handle(int worker, const Note& note) {
   }
 }
 
-/// The note may overtake pieces that came by a slow exchange; other workers must not wait for these.
+/// The note may overtake pieces of the push that are still in flight; other workers must not wait for these.
 void ParameterServer::collect_push(int worker) {
   Client& client = clients_[static_cast<std::size_t>(worker)];
   for (Pending& piece : client.pieces) {

@@ -38,7 +38,7 @@ class ParameterServer {
     int samples = 0;                       ///< of its last push
     int reported_version = 0;              ///< of its last report
     int version = 0;                       ///< of the model that its last push was computed on
-    std::vector<Pending> reply;            ///< sends of the model under way
+    std::vector<Pending> reply;            ///< sends of the model in flight
     Snapshot replied_model;                ///< what they send
     Pending answer;
     std::int64_t pushes = 0;

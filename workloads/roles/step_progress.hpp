@@ -27,7 +27,7 @@ class StepProgress {
   int local_steps() const { return local_steps_; }
 
   void take_batch(int samples) { samples_taken_ += samples; }
-  /// The gradient of a step on so many samples was begun. `counts_loss`: it is part of the mean loss.
+  /// Counts the gradient of a step over `samples` samples. `counts_loss`: its loss is part of the mean loss.
   void add_gradient(int samples, double loss, bool counts_loss);
   void end_step() { ++step_; }
   void end_exchange(const ExchangeResult& result);

@@ -73,7 +73,7 @@ class Worker {
   StepRecord record_;  ///< of the step in progress
   Seconds phase_start_;
   Pending first_pass_;       ///< of backward, where it is queued already
-  bool skips_step_ = false;  ///< the gradient, or the rest of it, is left out
+  bool skips_step_ = false;  ///< the gradient, or the rest of it, is skipped
   Seconds step_duration_;    ///< of the last step without its exchange
   bool stopping_ = false;
 };

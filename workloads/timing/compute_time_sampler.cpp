@@ -38,7 +38,7 @@ Seconds ComputeTimeSampler::next(const Work& work) {
     return comes_late_ ? duration + job_.devices().profile()->draw_lateness(noise) : duration;
   };
   if (work.kind == Work::Kind::decode && work.step >= 0) {
-    // Where batches are loaded ahead, a step begins with forward.
+    // If batches are loaded ahead, a step begins with the forward pass.
     Rng of_load = stream_of("noise of a load", work.step);
     return varied(of_load);
   }

@@ -1,5 +1,5 @@
 // Times of a simulated rank's work, drawn for each execution: prices, and the variation that calibration
-// found. May not know the simulator.
+// measured. Independent of the simulator.
 #pragma once
 
 #include <cstdint>
@@ -14,8 +14,9 @@
 
 namespace tandem {
 
-/// Seed of noise that is drawn event by event, such as that of messages. A resumed job gets another one, so
-/// that it does not repeat the noise of its beginning; it is not the noise of an uninterrupted job either.
+/// Seed of noise that is drawn event by event, such as that of messages. A resumed job gets another seed, so
+/// that it does not repeat the noise of its first part; its noise also differs from that of an uninterrupted
+/// job.
 std::uint64_t seed_of_events(std::uint64_t noise_seed, const Job& job);
 
 /// With a profile, work on native devices takes the time measured on their host, and longer at its first

@@ -27,7 +27,7 @@ LibraryAllReduceCost::Time LibraryAllReduceCost::next(std::span<const Rank> memb
 
 std::string LibraryAllReduceCost::origin() const {
   if (guessed_ == 0) return "as calibrated";
-  const std::string guess = "as the cheapest schedule, because no profile of its network tells";
+  const std::string guess = "as the cheapest schedule, because no calibration profile covers it";
   if (measured_ == 0) return guess;
   return std::to_string(measured_) + " as calibrated, " + std::to_string(guessed_) + ' ' + guess;
 }

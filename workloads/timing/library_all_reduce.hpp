@@ -27,7 +27,7 @@ class LibraryAllReduceCost {
     Seconds alone;
     Seconds behind;  ///< that it adds at least to one that was in progress when it began
   };
-  /// Of the next all-reduce. Pre: the members are workers; the network is known, at least its
+  /// The time of the next all-reduce. Pre: the members are workers; the network is known, at least its
   /// typical route.
   Time next(std::span<const Rank> members, Bytes size);
   /// The origin of the prices so far, as text for results.

@@ -1,5 +1,5 @@
 // The device that stores a rank's flat vectors and computes on them: a processor with its memory, or a GPU.
-// Roles use this interface for their arithmetic and cannot tell which. Includes no header of CUDA.
+// Roles use this interface for their arithmetic and cannot tell the two apart. Includes no header of CUDA.
 #pragma once
 
 #include <cstddef>

@@ -58,7 +58,7 @@ class ErrorFeedback {
     std::swap(memory_, before_);
   }
   std::span<const float> unsent() const { return memory_.span(); }
-  /// Saves or restores the unsent part of so many elements.
+  /// Saves or restores the unsent part of `elements` elements.
   void serialise(StateArchive& state, const std::string& name, std::size_t elements) {
     prepare(elements);
     serialise_floats(state, name, *device_, memory_.span());

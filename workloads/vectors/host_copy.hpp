@@ -15,7 +15,7 @@ template <class Element>
 class HostCopy {
  public:
   explicit HostCopy(ComputeDevice& device) : device_(device) {}
-  /// Room for so many uninitialised elements. Earlier contents are lost when the room was too small.
+  /// Memory for this number of uninitialised elements. Earlier contents are lost if the memory had to grow.
   std::span<Element> of(std::size_t elements) {
     if (memory_.size() < elements) memory_ = PinnedArray<Element>(device_, elements);
     return memory_.span().first(elements);

@@ -113,13 +113,13 @@ Algorithm dssp() {
           .summary = "like ssp, with a bound that adapts at run time so that the fastest worker waits least",
           .paper = "Zhao et al., ICDCS 2019, arXiv:1908.11848",
           .options = {{.name = "lower",
-                       .summary =
-                           "steps that a worker may always be ahead of the slowest; this project's default",
+                       .summary = "steps that a worker may always be ahead of the slowest; default not from "
+                                  "the paper",
                        .default_value = std::int64_t{3},
                        .minimum = 0,
                        .maximum = 1000},
                       {.name = "upper",
-                       .summary = "steps ahead that the controller may allow at most; this project's default",
+                       .summary = "most steps ahead that the controller allows; default not from the paper",
                        .default_value = std::int64_t{15},
                        .minimum = 0,
                        .maximum = 1000}},

@@ -34,7 +34,7 @@ Algorithm dynsgd() {
       .summary = "like asp, but a gradient that is d updates old is scaled by 1 / (d + 1)",
       .paper = "Jiang et al., SIGMOD 2017",
       .options = {{.name = "staleness",
-                   .summary = "steps that a worker may be ahead of the slowest; by default, no worker waits",
+                   .summary = "steps that a worker may be ahead of the slowest; by default no worker waits",
                    .default_value = std::int64_t{1'000'000'000},
                    .minimum = 0}},
       .make = gradients_by_arrival<DynSgdServer>()};

@@ -30,12 +30,12 @@ class RingmasterServer final : public PushServer {
 }  // namespace
 
 Algorithm ringmaster() {
-  return {
-      .name = "ringmaster",
-      .summary = "like asp, but gradients that are R or more updates old are dropped",
-      .paper = "Maranjyan, Tyurin, Richtarik, ICML 2025",
-      .options = {count_option("r", "age in updates at which a gradient is dropped; this project's default")},
-      .make = gradients_by_arrival<RingmasterServer>()};
+  return {.name = "ringmaster",
+          .summary = "like asp, but gradients that are R or more updates old are dropped",
+          .paper = "Maranjyan, Tyurin, Richtarik, ICML 2025",
+          .options = {count_option(
+              "r", "age in updates from which a gradient is dropped; default not from the paper")},
+          .make = gradients_by_arrival<RingmasterServer>()};
 }
 
 }  // namespace tandem::sync

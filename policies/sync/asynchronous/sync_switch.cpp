@@ -61,8 +61,8 @@ Algorithm sync_switch() {
       .summary = "bsp for the first part of the job, then asp",
       .paper = "Li, Mangoubi, Xu, Guo, ICDCS 2021",
       .options = {{.name = "fraction",
-                   .summary = "share of the job before the switch; the paper searches for it, the default is "
-                              "this project's",
+                   .summary = "share of the job before the switch; the paper searches for it; default not "
+                              "from the paper",
                    .default_value = 0.25,
                    .minimum = 0.0,
                    .maximum = 1.0},

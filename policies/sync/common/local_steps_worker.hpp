@@ -1,5 +1,6 @@
-// The worker side of local SGD and its relatives: so many local steps, then an exchange of the model's
-// change. These algorithms differ in the number of steps and in what the mean change does to the model.
+// The worker side of local SGD and similar algorithms: a number of local steps, then an exchange of the
+// model's change. These algorithms differ in the number of steps and in what the mean change does to the
+// model.
 #pragma once
 
 #include "policies/sync/policy.hpp"

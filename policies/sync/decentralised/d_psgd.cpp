@@ -1,6 +1,6 @@
 // D-PSGD, decentralised parallel SGD (Lian et al., NIPS 2017). No server and no all-reduce: in every step,
-// each worker averages its model with those of its neighbours in a graph. With a global average every so many
-// steps it is Gossip-PGA (Chen et al., ICML 2021).
+// each worker averages its model with those of its neighbours in a graph. With a global average every
+// `global_every` steps it is Gossip-PGA (Chen et al., ICML 2021).
 #include <numeric>
 #include <utility>
 

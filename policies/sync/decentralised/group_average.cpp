@@ -56,7 +56,8 @@ Algorithm group_average() {
           .summary = "partial all-reduce: after each step, workers average their models in random groups",
           .paper = "Luo et al., ASPLOS 2020 (Prague), with groups drawn at random",
           .options = {{.name = "group_size",
-                       .summary = "workers in a group; divides the number of workers; this project's default",
+                       .summary = "workers in a group; divides the number of workers; default not from the "
+                                  "paper",
                        .default_value = std::int64_t{2},
                        .minimum = 1}},
           .make = {.payload = Payload::model,

@@ -32,17 +32,16 @@ UpdateRule each_alone(const Setting& setting) {
 }
 
 std::vector<OptionSpec> elastic_options() {
-  return {
-      {.name = "tau",
-       .summary = "local steps between two exchanges with the centre; this project's default",
-       .default_value = std::int64_t{4},
-       .minimum = 1,
-       .maximum = 10000},
-      {.name = "beta",
-       .summary = "strength of the tie: a worker moves towards the centre by beta / workers of its distance",
-       .default_value = 0.9,
-       .minimum = 0.0,
-       .maximum = 1.0}};
+  return {{.name = "tau",
+           .summary = "local steps between two exchanges with the centre; default not from the paper",
+           .default_value = std::int64_t{4},
+           .minimum = 1,
+           .maximum = 10000},
+          {.name = "beta",
+           .summary = "an exchange moves a worker towards the centre by beta / workers times their distance",
+           .default_value = 0.9,
+           .minimum = 0.0,
+           .maximum = 1.0}};
 }
 
 }  // namespace

@@ -38,7 +38,7 @@ Algorithm post_local_sgd() {
                        .default_value = std::int64_t{4},
                        .minimum = 1},
                       {.name = "switch_round",
-                       .summary = "rounds of one step each before the switch; this project's default",
+                       .summary = "rounds of one step each before the switch; default not from the paper",
                        .default_value = std::int64_t{10},
                        .minimum = 0},
                       weights_option()},

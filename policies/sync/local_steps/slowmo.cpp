@@ -16,7 +16,7 @@ UpdateRule slowmo_update(const Setting& setting) {
 
 Algorithm slowmo() {
   return {.name = "slowmo",
-          .summary = "like local-sgd, with momentum over rounds; momentum and h are this project's defaults",
+          .summary = "like local-sgd, with momentum over rounds; default momentum and h not from the paper",
           .paper = "Wang et al., ICLR 2020",
           .options =
               outer_options({.h = 12, .rate = 1.0, .momentum = 0.7, .nesterov = false, .weights = "uniform"}),

@@ -54,12 +54,11 @@ class KSyncServer final : public PushServer {
 }  // namespace
 
 Algorithm k_sync() {
-  return {
-      .name = "k-sync",
-      .summary = "like bsp, but a round ends after its first K gradients; the slowest workers' are dropped",
-      .paper = "Chen et al., arXiv:1604.00981; Dutta et al., AISTATS 2018",
-      .options = {count_option("k", "gradients that end a round, at most one per worker")},
-      .make = gradients_by_arrival<KSyncServer>()};
+  return {.name = "k-sync",
+          .summary = "like bsp, but a round ends after its first K gradients; later gradients are dropped",
+          .paper = "Chen et al., arXiv:1604.00981; Dutta et al., AISTATS 2018",
+          .options = {count_option("k", "gradients that end a round, at most one per worker")},
+          .make = gradients_by_arrival<KSyncServer>()};
 }
 
 }  // namespace tandem::sync

@@ -67,7 +67,8 @@ class StepTime {
   double product_ = 0.0;
 };
 
-/// Whether step times are predicted by a line. Errors: OptionError when one step would have to make it.
+/// Whether step times are predicted by a line. Errors: OptionError when the line would have to be fitted to a
+/// single step.
 bool is_affine(const Setting& setting) {
   const bool affine = setting.options.text("step_time") == "affine";
   const double smoothing = setting.options.real("smoothing");
@@ -241,8 +242,9 @@ Algorithm lb_bsp() {
       .summary = "like bsp, with larger batches for faster workers, so that all finish at the same time",
       .paper = "Chen et al., SoCC 2020",
       .options = {{.name = "step_time",
-                   .summary = "how step time depends on the batch: proportional, as in the paper for "
-                              "processors, or affine: with a fixed part, fitted to past steps, as for GPUs",
+                   .summary = "model of step time over batch size: proportional (the paper's for processors) "
+                              "or affine (a fixed part and a slope, fitted to past steps; the paper's for "
+                              "GPUs)",
                    .default_value = std::string("proportional"),
                    .choices = {"proportional", "affine"}},
                   {.name = "smoothing",
@@ -251,7 +253,7 @@ Algorithm lb_bsp() {
                    .minimum = 0.01,
                    .maximum = 1.0},
                   {.name = "every",
-                   .summary = "rounds between two divisions of the batch; this project's default",
+                   .summary = "rounds between two divisions of the batch; default not from the paper",
                    .default_value = std::int64_t{1},
                    .minimum = 1}},
       .make = std::move(make)};

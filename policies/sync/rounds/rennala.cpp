@@ -21,7 +21,8 @@ Algorithm rennala() {
       .name = "rennala",
       .summary = "asynchronous: B gradients of the current model make an update; older gradients are dropped",
       .paper = "Tyurin, Richtarik, NeurIPS 2023",
-      .options = {count_option("b", "gradients of one model that make an update; this project's default")},
+      .options = {count_option("b",
+                               "gradients of one model that make an update; default not from the paper")},
       .make = gradients_by_arrival<RennalaServer>()};
 }
 

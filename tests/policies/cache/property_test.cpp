@@ -38,7 +38,7 @@ std::vector<Request> random_requests(Rng& rng, int count, std::uint64_t ids, std
   std::map<SampleId, Bytes> sizes;
   std::vector<Request> requests;
   for (int i = 0; i < count; ++i) {
-    // The product of two uniforms favours small ids, so that there is something to hit.
+    // The product of two uniform numbers favours small ids, so that there are hits.
     const auto id = static_cast<SampleId>(rng.uniform() * rng.uniform() * static_cast<double>(ids));
     const Bytes drawn(static_cast<std::int64_t>(rng.below(static_cast<std::uint64_t>(largest) + 1)));
     requests.push_back({id, sizes.emplace(id, drawn).first->second});
@@ -93,8 +93,7 @@ TEST_P(CachePolicies, AreDeterministic) {
   EXPECT_EQ(run(), run());
 }
 
-/// Hits of the optimal policy on unit sizes, which may also bypass. Source: Belady, IBM Systems J. 5(2),
-/// 1966.
+/// Hits of the optimal policy with bypassing, for unit sizes. Source: Belady, IBM Systems J. 5(2), 1966.
 int belady_hits(const std::vector<SampleId>& ids, std::size_t capacity) {
   constexpr std::size_t never = std::numeric_limits<std::size_t>::max();
   std::vector<std::size_t> next_use(ids.size(), never);
@@ -140,7 +139,7 @@ TEST_P(CachePolicies, NeverBeatBelady) {
   }
 }
 
-TEST_P(CachePolicies, HitAtMostTheCapacityInAnExactlyOnceEpoch) {
+TEST_P(CachePolicies, HitAtMostTheirCapacityPerEpoch) {
   for (const auto seed : testing::seeds(10)) {
     TANDEM_TRACE_SEED(seed);
     Rng rng(seed);
@@ -157,11 +156,11 @@ INSTANTIATE_TEST_SUITE_P(Catalogue, CachePolicies, ::testing::ValuesIn(catalog()
                          testing::catalog_name);
 
 TEST(Belady, OfAKnownStream) {
-  // Unit sizes, two slots: 3 and 4 are bypassed, 1 and 2 stay.
+  // Unit sizes, two slots: 3 and 4 are bypassed, 1 and 2 remain.
   EXPECT_EQ(belady_hits({1, 2, 3, 1, 2, 4, 1, 2}, 2), 4);
 }
 
-TEST(Lru, AgreesWithAListThatIsSearchedFromTheFront) {
+TEST(Lru, AgreesWithALinearSearchOverAList) {
   for (const auto seed : testing::seeds(30)) {
     TANDEM_TRACE_SEED(seed);
     Rng rng(seed);
@@ -196,7 +195,7 @@ TEST(Lru, AgreesWithAListThatIsSearchedFromTheFront) {
   }
 }
 
-TEST(Minio, HitsEachWarmEpochExactlyWhatFits) {
+TEST(Minio, HitsExactlyTheSamplesThatFitInEachWarmEpoch) {
   for (const auto seed : testing::seeds(20)) {
     TANDEM_TRACE_SEED(seed);
     Rng rng(seed);
@@ -213,9 +212,9 @@ TEST(Minio, HitsEachWarmEpochExactlyWhatFits) {
   }
 }
 
-TEST(Lru, WarmHitRatioOnShuffledEpochsIsTheClosedForm) {
-  // h(c) = c + (1 - c) ln(1 - c) for a cache of share c, epochs shuffled independently. The hits of one epoch
-  // deviate by less than sqrt(N) / 2, so 20 epochs of 20,000 samples give the ratio to 0.002 (over 2
+TEST(Lru, WarmHitRatioOnShuffledEpochsHasTheClosedForm) {
+  // h(c) = c + (1 - c) ln(1 - c) for a cache of share c and independently shuffled epochs. The hits of one
+  // epoch deviate by less than sqrt(N) / 2, so 20 epochs of 20,000 samples give the ratio to 0.002 (over 2
   // deviations).
   constexpr std::int64_t samples = 20'000;
   constexpr int warm_epochs = 20;

@@ -1,4 +1,4 @@
-// Runs <policy>.script of this folder for every cache policy of the catalogue: a policy without one fails.
+// Runs <policy>.script of this folder for every cache policy of the catalogue; a missing script is a failure.
 #include "tests/support/script.hpp"
 
 #include <gtest/gtest.h>
@@ -47,7 +47,7 @@ class Player {
 
 class CacheScript : public ::testing::TestWithParam<std::string> {};
 
-TEST_P(CacheScript, AnswersAsWritten) {
+TEST_P(CacheScript, GivesTheExpectedAnswers) {
   Player player(GetParam());
   testing::run_script(std::string(TANDEM_CACHE_SCRIPTS) + "/" + GetParam() + ".script",
                       [&](const Words& words) { return player.answer(words); });

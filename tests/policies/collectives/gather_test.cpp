@@ -1,4 +1,4 @@
-// The all-gather, played by all participants in lockstep.
+// The all-gather, executed by all participants in lockstep.
 #include <gtest/gtest.h>
 
 #include <numeric>
@@ -8,7 +8,7 @@
 namespace tandem::collectives {
 namespace {
 
-TEST(RingGather, EverybodyHasEverybodysElements) {
+TEST(RingGather, EveryParticipantGetsAllElements) {
   for (int size = 1; size <= 9; ++size)
     for (const std::int64_t elements : {0, 1, 5}) {
       const auto schedules = schedules_of(ring_gather, size, elements);

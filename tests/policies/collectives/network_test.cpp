@@ -1,5 +1,5 @@
-// `price` on a network whose channels are shared: equal to the closed form where nothing is shared, and to
-// the load of the uplinks where it is.
+// `price` on a network whose channels are shared: equal to the closed form if nothing is shared, else
+// determined by the load of the uplinks.
 #include "policies/collectives/network.hpp"
 
 #include <gtest/gtest.h>
@@ -18,26 +18,26 @@ constexpr Bytes float_size{4};
 
 Seconds reduce(int, Bytes size) { return Seconds(static_cast<double>(size.count()) * gamma); }
 
-/// Racks of so many participants on full-duplex links; each rack has an uplink that takes `uplink` times as
-/// long for a byte. One rack is a star, and has none.
+/// Racks of `members` participants on full-duplex links; each rack has an uplink that takes `uplink` times as
+/// long per byte. A single rack is a star without an uplink.
 Network racks_of(int racks, int members, double uplink) {
   Network network;
-  network.places = racks * members;
-  for (int place = 0; place < network.places; ++place) {
-    network.place_of.push_back(place);
-    network.channels.push_back({beta, true});  // 2 * place: to the switch
-    network.channels.push_back({beta, true});  // 2 * place + 1: from it
+  network.hosts = racks * members;
+  for (int host = 0; host < network.hosts; ++host) {
+    network.host_of.push_back(host);
+    network.channels.push_back({beta, true});  // 2 * host: to the switch
+    network.channels.push_back({beta, true});  // 2 * host + 1: from the switch
   }
   const int first_uplink = static_cast<int>(network.channels.size());
   for (int rack = 0; rack < 2 * racks; ++rack) network.channels.push_back({uplink * beta, true});
-  for (int from = 0; from < network.places; ++from)
-    for (int to = 0; to < network.places; ++to) {
-      Network::Way way{Seconds(alpha), {2 * from, 2 * to + 1}};
+  for (int from = 0; from < network.hosts; ++from)
+    for (int to = 0; to < network.hosts; ++to) {
+      Network::Route route{Seconds(alpha), {2 * from, 2 * to + 1}};
       if (from / members != to / members) {
-        way.channels.push_back(first_uplink + 2 * (from / members));
-        way.channels.push_back(first_uplink + 2 * (to / members) + 1);
+        route.channels.push_back(first_uplink + 2 * (from / members));
+        route.channels.push_back(first_uplink + 2 * (to / members) + 1);
       }
-      network.ways.push_back(way);
+      network.routes.push_back(route);
     }
   return network;
 }
@@ -48,7 +48,7 @@ double priced(MakeSchedule make, const Groups& groups, std::int64_t elements, co
 
 class NetworkPrice : public ::testing::TestWithParam<std::string> {};
 
-TEST_P(NetworkPrice, IsTheClosedFormOnAStar) {
+TEST_P(NetworkPrice, EqualsTheClosedFormOnAStar) {
   const auto make = catalog().find(GetParam()).make;
   for (const int size : {1, 2, 4, 8, 16}) {
     const std::int64_t elements = 96L * size;
@@ -61,8 +61,8 @@ TEST_P(NetworkPrice, IsTheClosedFormOnAStar) {
 INSTANTIATE_TEST_SUITE_P(Catalogue, NetworkPrice, ::testing::ValuesIn(catalog().names()),
                          testing::catalog_name);
 
-TEST(NetworkPrice, OfARingIsItsMostLoadedUplink) {
-  // Six participants of two racks; an uplink is as fast as one of their links.
+TEST(NetworkPrice, OfARingIsThatOfItsMostLoadedUplink) {
+  // Six participants in two racks; an uplink is as fast as a participant's link.
   const Network network = racks_of(2, 3, 1);
   const auto ring_with = [&](double flows) {
     const double part = 96.0 * 4;
@@ -79,8 +79,8 @@ TEST(NetworkPrice, OfARingIsItsMostLoadedUplink) {
   EXPECT_EQ(in_order({0, 3, 1, 4, 2, 5}), ring_with(3));
 }
 
-TEST(NetworkPrice, OfAHierarchyLoadsUplinksOnlyAcross) {
-  // Two rounds inside and one across each way, in which three members share the uplink.
+TEST(NetworkPrice, OfAHierarchyLoadsUplinksOnlyAcrossRacks) {
+  // Two rounds within a rack and one across racks in each direction; three members share the uplink.
   constexpr std::int64_t elements = 96 * 6;
   const double segment = 96.0 * 2 * 4;
   const double part = 96.0 * 4;
@@ -88,17 +88,17 @@ TEST(NetworkPrice, OfAHierarchyLoadsUplinksOnlyAcross) {
             4 * (alpha + segment * beta) + 2 * (alpha + 3 * 8 * part * beta) + (2 * segment + part) * gamma);
 }
 
-TEST(NetworkPrice, SharesNothingWhereChannelsAreNotShared) {
+TEST(NetworkPrice, UnsharedChannelsHaveNoContention) {
   Network network = racks_of(2, 3, 1);
   for (auto& channel : network.channels) channel.shared = false;
   EXPECT_EQ(priced(ring, 6, 96 * 6, network),
             price(ring, 6, 96 * 6, float_size, {Seconds(alpha), beta, gamma}).count());
 }
 
-TEST(NetworkPrice, WithinAPlaceIsThatOfItsOwnWay) {
+TEST(NetworkPrice, WithinAPlaceUsesTheRouteOfThatPlace) {
   Network network = racks_of(1, 1, 1);
-  network.place_of = {0, 0};
-  network.ways.front() = {Seconds(2 * alpha), {}};
+  network.host_of = {0, 0};
+  network.routes.front() = {Seconds(2 * alpha), {}};
   EXPECT_EQ(priced(tree, 2, 96, network), 2 * 2 * alpha + 96 * 4 * gamma);
 }
 

@@ -1,5 +1,5 @@
-// What it costs to plan an all-reduce for one participant: in proportion to its own messages, however many
-// participants there are.
+// Cost of planning an all-reduce for one participant: proportional to its own messages, independent of the
+// number of participants.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -17,13 +17,13 @@ constexpr std::int64_t elements = 1'000'000;
 constexpr int few = 64;
 constexpr int many = 1024;
 
-/// Allocations and their bytes: a plan that looks at all participants keeps a list of them.
+/// Allocations and their bytes: a plan that visits all participants would keep a list of them.
 struct Effort {
   double calls = 0;
   double bytes = 0;
 };
 
-/// Of the participant for which the plan takes most.
+/// The costs of the most expensive participant.
 struct Costs {
   Effort effort;
   double operations = 0;  ///< rounds, and messages sent and received in them
@@ -66,7 +66,7 @@ class Planning : public ::testing::TestWithParam<std::string> {
   MakeSchedule make() const { return catalog().find(GetParam()).make; }
 };
 
-TEST_P(Planning, OfOneParticipantCostsAsMuchAsItsOwnMessages) {
+TEST_P(Planning, OfOneParticipantCostsInProportionToItsMessages) {
   const auto costs = [this](int participants) {
     const Schedules schedules = make().schedules(groups_of_eight(participants));
     return costs_of(participants, [&](int self) { return schedules(self, elements); });
@@ -74,7 +74,7 @@ TEST_P(Planning, OfOneParticipantCostsAsMuchAsItsOwnMessages) {
   expect_in_proportion_to_operations(costs(few), costs(many));
 }
 
-TEST_P(Planning, CostsNoMoreInAnOrderOfTheNetwork) {
+TEST_P(Planning, CostsNoMoreInANetworkOrder) {
   const auto costs = [this](int participants) {
     Arrangement backwards;
     backwards.order.resize(static_cast<std::size_t>(participants));
@@ -86,7 +86,7 @@ TEST_P(Planning, CostsNoMoreInAnOrderOfTheNetwork) {
   expect_in_proportion_to_operations(costs(few), costs(many));
 }
 
-TEST_P(Planning, MakesTheSameSchedulesForAllAsForOne) {
+TEST_P(Planning, MakesTheSameSchedulesForAllAndForOne) {
   for (const int participants : {1, 2, 3, 8, 13, 32}) {
     const Schedules schedules = make().schedules(participants);
     for (int self = 0; self < participants; ++self)
@@ -95,7 +95,7 @@ TEST_P(Planning, MakesTheSameSchedulesForAllAsForOne) {
   }
 }
 
-/// A ring has two rounds per participant, so that a table of them would take most of the memory of a large
+/// A ring has two rounds per participant, so a table of all rounds would take most of the memory of a large
 /// simulation.
 TEST(RingPlan, TakesTheSameMemoryForAnyNumberOfParticipants) {
   const auto bytes = [](int participants) {
@@ -105,7 +105,7 @@ TEST(RingPlan, TakesTheSameMemoryForAnyNumberOfParticipants) {
   EXPECT_EQ(bytes(few), bytes(many));
 }
 
-TEST(Extent, CountsWhatAScheduleMoves) {
+TEST(Extent, CountsTheElementsThatAScheduleMoves) {
   using Kind = Transfer::Kind;
   const Schedule schedule{std::vector<Round>{{{Kind::send, 1, {0, 3}}, {Kind::receive_and_reduce, 2, {5, 7}}},
                                              {},

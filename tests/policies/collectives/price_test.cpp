@@ -1,5 +1,5 @@
-// `price` against the closed forms of the literature. The costs are powers of two, so that both sides are
-// exact and are compared for equality.
+// `price` against the closed forms of the literature. The cost parameters are powers of two, so that both
+// sides are exact and compared for equality.
 #include <gtest/gtest.h>
 
 #include "policies/collectives/shapes.hpp"
@@ -18,7 +18,7 @@ double priced(const char* name, int size, std::int64_t elements) {
   return price(catalog().find(name).make, size, elements, float_size, cost).count();
 }
 
-TEST(Price, OfARingIsTheClosedForm) {
+TEST(Price, OfARingHasTheClosedForm) {
   for (int size = 1; size <= 33; ++size) {
     const std::int64_t elements = 96L * size;
     const double rounds = size - 1;
@@ -28,7 +28,7 @@ TEST(Price, OfARingIsTheClosedForm) {
   }
 }
 
-TEST(Price, OfHalvingDoublingIsTheClosedFormWithTheFold) {
+TEST(Price, OfHalvingDoublingHasTheClosedFormWithTheFold) {
   for (int size = 1; size <= 33; ++size) {
     const int acting = acting_of(size);
     const std::int64_t elements = 96L * acting;
@@ -42,7 +42,7 @@ TEST(Price, OfHalvingDoublingIsTheClosedFormWithTheFold) {
   }
 }
 
-TEST(Price, OfRecursiveDoublingIsTheClosedFormWithTheFold) {
+TEST(Price, OfRecursiveDoublingHasTheClosedFormWithTheFold) {
   for (int size = 1; size <= 33; ++size) {
     const double levels = floor_lg(size);
     const double bytes = 1000 * 4;
@@ -53,7 +53,7 @@ TEST(Price, OfRecursiveDoublingIsTheClosedFormWithTheFold) {
   }
 }
 
-TEST(Price, OfATreeIsTheClosedForm) {
+TEST(Price, OfATreeHasTheClosedForm) {
   for (int size = 1; size <= 33; ++size) {
     const double levels = ceil_lg(size);
     const double bytes = 1000 * 4;
@@ -62,7 +62,8 @@ TEST(Price, OfATreeIsTheClosedForm) {
   }
 }
 
-/// The closed form of Rabenseifner and Träff, as if the blocks handed over one pair after another.
+/// The closed form of Rabenseifner and Träff, which assumes that pairs of blocks communicate one after
+/// another.
 double binary_blocks_in_turn(const std::vector<int>& exponents, double bytes) {
   const double scattered = bytes - bytes / (1 << exponents.front());
   double expected = 2 * exponents.front() * alpha + 2 * scattered * beta + scattered * gamma;
@@ -74,7 +75,7 @@ double binary_blocks_in_turn(const std::vector<int>& exponents, double bytes) {
   return expected;
 }
 
-TEST(Price, OfBinaryBlocksIsTheClosedForm) {
+TEST(Price, OfBinaryBlocksHasTheClosedForm) {
   for (int size = 1; size <= 33; ++size) {
     const std::vector<int> exponents = block_exponents(size);
     const double bytes = (96 << exponents.front()) * 4;
@@ -86,12 +87,12 @@ TEST(Price, OfBinaryBlocksIsTheClosedForm) {
       EXPECT_EQ(price, in_turn) << "size " << size;
     else if (exponents.size() == 2)
       EXPECT_EQ(price, in_turn - hidden) << "size " << size;
-    else  // some pairs of blocks hand over while others do
+    else  // some pairs of blocks communicate concurrently
       EXPECT_LT(price, in_turn - hidden) << "size " << size;
   }
 }
 
-/// 2 (h + m - 1) rounds up, which reduce, and as many down, each of one chunk, the largest.
+/// 2 (h + m - 1) rounds up, which reduce, and as many down, each of one chunk; all as long as the largest.
 double double_tree_in_full(int size, std::int64_t elements) {
   const int chunks = double_tree_chunks(size, elements);
   const double rounds = 2 * (floor_lg(size) + chunks - 1);
@@ -99,17 +100,17 @@ double double_tree_in_full(int size, std::int64_t elements) {
   return rounds * (2 * (alpha + bytes * beta) + bytes * gamma);
 }
 
-TEST(Price, OfADoubleTreeIsTheClosedForm) {
-  constexpr std::int64_t elements = 1 << 20;  // 16 equal chunks a tree among 8 to 15, one among 3
+TEST(Price, OfADoubleTreeHasTheClosedForm) {
+  constexpr std::int64_t elements = 1 << 20;  // 16 equal chunks per tree among 8 to 15, one among 3
   for (const int size : {3, 13, 15})
     EXPECT_EQ(priced("double-tree", size, elements), double_tree_in_full(size, elements)) << "size " << size;
-  // Where some edge changes colour on every way down to a last leaf, the pipeline fills sooner.
+  // If every path down to a last leaf contains an edge that changes colour, the pipeline fills sooner.
   for (int size = 2; size <= 33; ++size)
     EXPECT_LE(priced("double-tree", size, elements), double_tree_in_full(size, elements)) << "size " << size;
 }
 
-TEST(Price, OfADoubleTreeIsLeastForItsNumberOfChunks) {
-  // Here a latency lasts as long as the 4096 elements that the schedule takes it for.
+TEST(Price, OfADoubleTreeIsMinimalAtItsNumberOfChunks) {
+  // With these parameters, a latency costs as much as 4096 elements, as the schedule assumes.
   const double bytes = (1 << 20) * 4;
   const auto one_way = [&](double chunks) {
     return (3 + chunks - 1) * (alpha + bytes / (2 * chunks) * beta);
@@ -118,7 +119,7 @@ TEST(Price, OfADoubleTreeIsLeastForItsNumberOfChunks) {
     EXPECT_GE(one_way(chunks), one_way(double_tree_chunks(8, 1 << 20)));
 }
 
-TEST(Price, OfAHierarchyOfEqualGroupsIsTheClosedForm) {
+TEST(Price, OfAHierarchyOfEqualGroupsHasTheClosedForm) {
   for (int members = 1; members <= 6; ++members)
     for (int groups = 1; groups <= 5; ++groups) {
       const std::int64_t elements = 96L * members * groups;
@@ -134,22 +135,22 @@ TEST(Price, OfAHierarchyOfEqualGroupsIsTheClosedForm) {
     }
 }
 
-TEST(Price, OfAHierarchyHardlyRisesWithOneMemberLess) {
+TEST(Price, OfAHierarchyHardlyRisesWithOneMemberFewer) {
   const auto priced_for = [](const std::vector<int>& sizes) {
     return price(hierarchical, Groups(sizes), 1 << 20, float_size, cost).count();
   };
   EXPECT_LT(priced_for({16, 15}), 1.2 * priced_for({16, 16}));
-  // A lone participant takes the whole vector; gathering it costs a group no more than once more its vector.
+  // A lone participant gets the whole vector; gathering it costs the other group at most one more vector.
   const double vector_s = (1 << 22) * (beta + gamma);
   EXPECT_LT(priced_for({16, 1}), priced_for({16}) + 4.2 * vector_s);
 }
 
-TEST(Price, OfTwoIsTheSameOverARingAndADoubleTree) {
+TEST(Price, OfTwoParticipantsIsEqualForRingAndDoubleTree) {
   EXPECT_EQ(priced("double-tree", 2, 1000), priced("ring", 2, 1000));
 }
 
-TEST(Price, OfAFoldOrOfBlocksDependsOnTheGap) {
-  // 12 = 8 + 4 is good for blocks, 17 = 16 + 1 is not: 16 messages leave one participant after another.
+TEST(Price, OfFoldAndBlocksDependOnTheNumberOfParticipants) {
+  // 12 = 8 + 4 favours blocks, 17 = 16 + 1 does not: one participant sends 16 messages in sequence.
   constexpr std::int64_t elements = 96 * 1024;
   EXPECT_LT(priced("binary-blocks", 12, elements), priced("halving-doubling", 12, elements));
   EXPECT_GT(priced("binary-blocks", 17, 96), priced("halving-doubling", 17, 96));

@@ -1,5 +1,5 @@
-// Every all-reduce schedule of the catalogue, executed by all participants in lockstep: well formed, matched,
-// and each contribution in each result exactly once.
+// Every all-reduce schedule of the catalogue, executed by all participants in lockstep: well formed, with
+// matching sends and receives, and with each contribution exactly once in each result.
 #include "policies/collectives/schedule.hpp"
 
 #include <gtest/gtest.h>
@@ -28,13 +28,13 @@ void add(float& sum, float value) { sum += value; }
 
 bool overlap(const Piece& a, const Piece& b) { return a.begin < b.end && b.begin < a.end; }
 
-/// Whether a participant sends a piece to whom it gets the same piece from, to reduce it.
+/// Whether the participant sends a piece to the peer from which it receives the same piece to reduce it.
 bool exchanged(const Transfer& received, const Transfer& sent) {
   return received.kind == Transfer::Kind::receive_and_reduce && sent.kind == Transfer::Kind::send &&
          received.peer == sent.peer && received.piece == sent.piece;
 }
 
-/// What schedule.hpp promises of one participant's round.
+/// The guarantees of schedule.hpp for one participant's round.
 void expect_well_formed(const Round& round, int self, int size, std::int64_t elements) {
   for (std::size_t i = 0; i < round.size(); ++i) {
     const Transfer& transfer = round[i];
@@ -71,7 +71,7 @@ void apply(const Transfer& transfer, const std::vector<Value>& sender, std::vect
   }
 }
 
-/// All participants go through the rounds together; what is sent is the value at the start of the round.
+/// All participants execute the rounds in lockstep; a send transfers the value at the start of the round.
 template <class Value>
 void execute(const std::vector<Schedule>& schedules, std::int64_t elements,
              std::vector<std::vector<Value>>& vectors) {
@@ -112,7 +112,7 @@ void expect_each_contribution_once(MakeSchedule make, const Groups& groups, std:
     ASSERT_TRUE(std::all_of(vector.begin(), vector.end(), [&](const auto& c) { return c == everyone; }));
 }
 
-/// Sums of thirds, which depend on the order in which they are taken.
+/// Sums of thirds, which depend on the order of additions.
 void expect_the_same_bits(MakeSchedule make, const Groups& groups, std::int64_t elements) {
   const int size = groups.participants();
   SCOPED_TRACE("size " + std::to_string(size) + " elements " + std::to_string(elements));
@@ -147,7 +147,7 @@ TEST_P(AllReduceSchedule, GivesEveryParticipantEachContributionExactlyOnce) {
     }
 }
 
-TEST_P(AllReduceSchedule, LeavesEveryParticipantTheSameBits) {
+TEST_P(AllReduceSchedule, GivesEveryParticipantTheSameBits) {
   for (int size = 1; size <= most_participants; ++size) {
     expect_the_same_bits(make(), size, 97);
     if (HasFailure()) return;
@@ -174,9 +174,9 @@ TEST(BinaryBlocks, AreHalvingAndDoublingForPowersOfTwo) {
             << self << " of " << size << " elements " << elements;
 }
 
-TEST(BinaryBlocks, HandSegmentsUpAndResultsDown) {
+TEST(BinaryBlocks, PassSegmentsUpAndResultsDown) {
   using Kind = Transfer::Kind;
-  // Of three participants the last is a block of its own, which holds the whole vector.
+  // Of three participants, the last is a block of its own, which holds the whole vector.
   const std::vector<Round> expected = {
       {},
       {{Kind::send, 0, {0, 4}}},
@@ -188,7 +188,7 @@ TEST(BinaryBlocks, HandSegmentsUpAndResultsDown) {
   EXPECT_EQ(binary_blocks(2, 3, 7).rounds, expected);
 }
 
-TEST(DoubleTree, OfTwoSendsOneHalfEachWay) {
+TEST(DoubleTree, OfTwoParticipantsSendsOneHalfEachWay) {
   using Kind = Transfer::Kind;
   const std::vector<Round> expected = {
       {},
@@ -210,7 +210,7 @@ TEST(Hierarchical, GivesEachContributionOnceInAnyGroups) {
   }
 }
 
-TEST(Hierarchical, LetsEveryoneSendAndReceiveOneMessageAtATime) {
+TEST(Hierarchical, SendsAndReceivesOneMessageAtATime) {
   for (const auto seed : testing::seeds(60)) {
     TANDEM_TRACE_SEED(seed);
     const Groups groups = random_groups(seed);
@@ -223,7 +223,7 @@ TEST(Hierarchical, LetsEveryoneSendAndReceiveOneMessageAtATime) {
   }
 }
 
-TEST(Hierarchical, IsARingWhereGroupsAreOneOrOfOne) {
+TEST(Hierarchical, IsARingForASingleGroupOrGroupsOfOne) {
   EXPECT_EQ(hierarchical(2, Groups({1, 1, 1, 1}), 103).rounds, ring(2, 4, 103).rounds);
   EXPECT_EQ(hierarchical(2, 4, 103).rounds.size(), ring(2, 4, 103).rounds.size());
 }
@@ -239,9 +239,10 @@ TEST(Hierarchical, OfTwoPairsSumsHalvesAcross) {
   EXPECT_EQ(hierarchical(0, Groups({2, 2}), 8).rounds, expected);
 }
 
-TEST(Hierarchical, OfALoneParticipantGathersTheVectorFirst) {
+TEST(Hierarchical, WithALoneParticipantGathersTheVectorFirst) {
   using Kind = Transfer::Kind;
-  // Two members reduce halves, the second hands its half over, and the first exchanges with the lone one.
+  // Two members reduce halves, the second sends its half to the first, which exchanges with the lone
+  // participant.
   const std::vector<Round> expected = {
       {{Kind::send, 0, {0, 4}}, {Kind::receive_and_reduce, 0, {4, 8}}},
       {},
@@ -279,14 +280,14 @@ TEST(Arranged, GivesEachContributionOnceInAnyOrder) {
   }
 }
 
-TEST(Arranged, LetsTheFirstOfTheOrderActAsNumberZero) {
+TEST(Arranged, TheFirstOfTheOrderActsAsParticipantZero) {
   const Arrangement arrangement{.order = {2, 0, 1}, .groups = {3}};
   const Schedule schedule = arranged(MakeSchedule(ring), arrangement)(2, 7);
   EXPECT_EQ(schedule.rounds.front().front(), (Transfer{Transfer::Kind::send, 0, {0, 3}}));
   EXPECT_EQ(schedule.rounds.front().back(), (Transfer{Transfer::Kind::receive_and_reduce, 1, {5, 7}}));
 }
 
-TEST(Among, KeepsTheOrderAndTheGroupsOfWhoIsLeft) {
+TEST(Among, KeepsTheOrderAndGroupsOfTheMembers) {
   const Arrangement all{.order = {4, 0, 2, 5, 1, 3}, .groups = {2, 3, 1}};
   const std::vector<int> members = {1, 2, 3, 5};
   const Arrangement left = among(all, members);
@@ -306,7 +307,7 @@ TEST(Ring, IsTheTextbookRing) {
   EXPECT_EQ(schedule.rounds, expected);
 }
 
-TEST(PartOf, CutsInContiguousPartsWhoseSizesDifferByAtMostOne) {
+TEST(PartOf, SplitsIntoContiguousPartsWhoseSizesDifferByAtMostOne) {
   for (const std::int64_t elements : {0, 1, 2, 7, 32, 33, 1000})
     for (int parts = 1; parts <= most_participants; ++parts) {
       std::int64_t begin = 0;

@@ -1,4 +1,4 @@
-// What the tests of schedules share: the schedules of all participants, and counts over them.
+// Shared by the tests of schedules: the schedules of all participants, and counts over them.
 #pragma once
 
 #include <algorithm>

@@ -1,5 +1,5 @@
-// What the schedules send: messages, rounds, all elements, and the elements of each participant, against the
-// closed forms of the literature.
+// Traffic of the schedules: messages, rounds, total elements, and the elements of each participant, against
+// the closed forms of the literature.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -64,7 +64,7 @@ std::vector<std::string> all_but_recursive_doubling() {
 INSTANTIATE_TEST_SUITE_P(Catalogue, LeastTrafficSchedule, ::testing::ValuesIn(all_but_recursive_doubling()),
                          testing::catalog_name);
 
-TEST(Hierarchical, SendsLeastInEqualGroups) {
+TEST(Hierarchical, SendsTheMinimumInEqualGroups) {
   for (int members = 1; members <= 5; ++members)
     for (int groups = 1; groups <= 6; ++groups) {
       const Groups equal(std::vector<int>(static_cast<std::size_t>(groups), members));
@@ -73,8 +73,8 @@ TEST(Hierarchical, SendsLeastInEqualGroups) {
       EXPECT_EQ(messages(schedules), 2 * groups * members * (members - 1 + groups - 1)) << size;
       EXPECT_EQ(schedules.front().rounds.size(), static_cast<std::size_t>(2 * (members - 1 + groups - 1)));
       EXPECT_EQ(elements_sent(schedules), 2 * (size - 1) * 2 * size);
-      // Only what is summed across groups leaves a member's group: two parts of its segment for each other
-      // one.
+      // Only data that is summed across groups leaves a member's group: two parts of its segment per other
+      // group.
       for (int self = 0; self < size; ++self) {
         std::int64_t left = 0;
         for (const auto& round : schedules[static_cast<std::size_t>(self)].rounds)
@@ -86,7 +86,7 @@ TEST(Hierarchical, SendsLeastInEqualGroups) {
     }
 }
 
-TEST(Ring, SendsTwiceSizeTimesSizeLessOneMessages) {
+TEST(Ring, SendsTwoTimesSizeTimesSizeMinusOneMessages) {
   const auto ring = find("ring");
   for (int size = 1; size <= most_participants; ++size) {
     const auto schedules = schedules_of(ring, size, 2 * size);
@@ -98,7 +98,7 @@ TEST(Ring, SendsTwiceSizeTimesSizeLessOneMessages) {
   EXPECT_EQ(ring(0, 5, 1000).rounds.size(), 8U);
 }
 
-TEST(HalvingDoubling, SendsWhatTheClosedFormsSay) {
+TEST(HalvingDoubling, TrafficHasTheClosedForms) {
   const auto make = find("halving-doubling");
   for (int size = 1; size <= most_participants; ++size) {
     const int acting = acting_of(size);
@@ -119,7 +119,7 @@ TEST(HalvingDoubling, SendsWhatTheClosedFormsSay) {
   EXPECT_EQ(messages(schedules_of(make, 12, 1000)), 56);
 }
 
-TEST(BinaryBlocks, SendsWhatTheClosedFormsSay) {
+TEST(BinaryBlocks, TrafficHasTheClosedForms) {
   const auto make = find("binary-blocks");
   for (int size = 1; size <= most_participants; ++size) {
     const std::vector<int> exponents = block_exponents(size);
@@ -148,7 +148,7 @@ TEST(BinaryBlocks, SendsWhatTheClosedFormsSay) {
   EXPECT_EQ(messages(schedules_of(make, 17, 1000)), 160);
 }
 
-TEST(RecursiveDoubling, SendsWhatTheClosedFormsSay) {
+TEST(RecursiveDoubling, TrafficHasTheClosedForms) {
   const auto make = find("recursive-doubling");
   for (int size = 1; size <= most_participants; ++size)
     for (const std::int64_t elements : element_counts(size)) {
@@ -176,13 +176,13 @@ TEST(Tree, SendsAVectorOverEachEdgeBothWays) {
     std::vector<int> edges(static_cast<std::size_t>(size), 0);
     for (int child = 1; child < size; ++child) {
       ++edges[static_cast<std::size_t>(child)];
-      ++edges[static_cast<std::size_t>(child & (child - 1))];  // the parent lacks the lowest bit
+      ++edges[static_cast<std::size_t>(child & (child - 1))];  // clearing the lowest bit gives the parent
     }
     expect_moved(schedules, [&](int self) { return 7 * edges[static_cast<std::size_t>(self)]; });
   }
 }
 
-/// How many participants give `self` their sums of the lower and of the upper half of the vector.
+/// The participants that send `self` their sums of the lower and of the upper half of the vector.
 std::array<std::set<int>, 2> children(const Schedule& schedule, std::int64_t elements) {
   std::array<std::set<int>, 2> children;
   for (const auto& round : schedule.rounds)
@@ -192,7 +192,7 @@ std::array<std::set<int>, 2> children(const Schedule& schedule, std::int64_t ele
   return children;
 }
 
-TEST(DoubleTree, HasNobodyAsInnerNodeOfBothTrees) {
+TEST(DoubleTree, NoParticipantIsAnInnerNodeOfBothTrees) {
   const auto make = find("double-tree");
   constexpr std::int64_t elements = 1000;
   for (int size = 2; size <= most_participants; ++size) {
@@ -206,7 +206,7 @@ TEST(DoubleTree, HasNobodyAsInnerNodeOfBothTrees) {
       for (const std::size_t tree : {0U, 1U}) edges[tree] += below[tree].size();
       const auto up = elements_moved(schedule, false);
       const auto down = static_cast<std::int64_t>(below[0].size() + below[1].size());
-      // A root has one parent only.
+      // A root of one tree has a parent only in the other.
       if (up == (1 + down) * elements / 2)
         ++roots[below[0].empty() ? 1 : 0];
       else
@@ -237,9 +237,9 @@ TEST(DoubleTree, SendsEachChunkOverEachEdgeBothWays) {
     }
 }
 
-TEST(DoubleTree, CutsLongVectorsInMoreChunks) {
+TEST(DoubleTree, SplitsLongVectorsIntoMoreChunks) {
   EXPECT_EQ(double_tree_chunks(1, 1 << 20), 1);
-  EXPECT_EQ(double_tree_chunks(3, 1 << 20), 1);  // of height 1: nothing to fill
+  EXPECT_EQ(double_tree_chunks(3, 1 << 20), 1);  // of height 1: no pipeline to fill
   EXPECT_EQ(double_tree_chunks(8, 0), 1);
   EXPECT_EQ(double_tree_chunks(8, 4096), 1);
   EXPECT_EQ(double_tree_chunks(8, 1 << 20), 16);  // sqrt(2 * 2^20 / 2^13)

@@ -1,5 +1,5 @@
-// What holds for every compression of the catalogue: lengths, sizes, conservation with error feedback, sums,
-// determinism, and that numbers which are none are seen.
+// Properties of every compression of the catalogue: lengths, sizes, conservation with error feedback, sums,
+// determinism, and detection of non-finite values.
 #include "policies/compression/codec.hpp"
 
 #include <gtest/gtest.h>
@@ -40,13 +40,13 @@ TEST_P(Compressions, TakeEverySizeAndFillEveryElement) {
       const auto values = random_values(stretch_with(shapes).elements, random);
       for (const float value : sent(*codec, values)) {
         ASSERT_TRUE(std::isfinite(value));
-        ASSERT_NE(value, -77.0F) << "an element was left as it was";
+        ASSERT_NE(value, -77.0F) << "an element was not written";
       }
       EXPECT_LT(codec->message_bytes(), 4 * std::ssize(values) + 16);
     }
 }
 
-TEST_P(Compressions, OfTheSameValuesAreTheSame) {
+TEST_P(Compressions, AreDeterministic) {
   Rng random(3);
   const Shapes shapes = {{20, 30}, {1, 30}};
   const auto one = make(GetParam(), shapes), other = make(GetParam(), shapes);
@@ -56,17 +56,17 @@ TEST_P(Compressions, OfTheSameValuesAreTheSame) {
   }
 }
 
-TEST_P(Compressions, OfZerosAreZeros) {
+TEST_P(Compressions, EncodeZerosAsZeros) {
   const auto codec = make(GetParam(), {{20, 30}, {1, 30}});
   for (int exchange = 0; exchange < 2; ++exchange)
     for (const float value : sent(*codec, std::vector<float>(630), exchange)) EXPECT_EQ(value, 0.0F);
-  // And what comes after zeros is not lost.
+  // Values that come after zeros are not lost.
   Rng random(4);
   const auto values = random_values(630, random);
   EXPECT_GT(square(sent(*codec, values, 2)), 0.0);
 }
 
-/// Sum of what was sent + what is still kept = sum of what there was.
+/// Sum of sent values + values still unsent = sum of the inputs.
 TEST_P(Compressions, WithErrorFeedbackLoseNothing) {
   if (!has_option("error_feedback")) return;
   const Shapes shapes = {{12, 25}, {1, 25}};
@@ -89,7 +89,7 @@ TEST_P(Compressions, WithErrorFeedbackLoseNothing) {
   }
 }
 
-TEST(ErrorFeedback, TakesBackWhatWasAddedLast) {
+TEST(ErrorFeedback, TakesBackTheLastAddition) {
   ErrorFeedback feedback(host_device(), true);
   const auto push = [&](const std::vector<float>& values, const std::vector<float>& sent) {
     feedback.add(values);
@@ -98,7 +98,7 @@ TEST(ErrorFeedback, TakesBackWhatWasAddedLast) {
   const auto unsent = [&] { return std::vector(feedback.unsent().begin(), feedback.unsent().end()); };
   push({1, 2, 4}, {0, 0, 4});
   feedback.take_back();
-  EXPECT_EQ(unsent(), (std::vector<float>{0, 0, 0})) << "before the first there was nothing";
+  EXPECT_EQ(unsent(), (std::vector<float>{0, 0, 0})) << "nothing was unsent before the first push";
   push({1, 2, 4}, {0, 0, 4});
   push({8, 8, 8}, {9, 0, 0});
   EXPECT_EQ(unsent(), (std::vector<float>{0, 10, 8}));
@@ -108,8 +108,8 @@ TEST(ErrorFeedback, TakesBackWhatWasAddedLast) {
   EXPECT_EQ(unsent(), (std::vector<float>{2, 0, 1}));
 }
 
-/// Without that, what is kept would grow for ever (Stich et al. 2018).
-TEST_P(Compressions, WithErrorFeedbackKeepLessThanThereWas) {
+/// Otherwise the unsent values would grow without bound (Stich et al. 2018).
+TEST_P(Compressions, WithErrorFeedbackKeepBoundedErrors) {
   if (!has_option("error_feedback")) return;
   for (const auto seed : testing::seeds(20)) {
     TANDEM_TRACE_SEED(seed);
@@ -123,10 +123,10 @@ TEST_P(Compressions, WithErrorFeedbackKeepLessThanThereWas) {
   }
 }
 
-TEST_P(Compressions, WhatIsNoNumberIsSeen) {
+TEST_P(Compressions, ShowNonFiniteValues) {
   for (const float strange :
        {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity()}) {
-    if (GetParam() == "random-k") return;  // of what it does not choose it sees nothing
+    if (GetParam() == "random-k") return;  // it does not see values that it does not choose
     Rng random(5);
     auto values = random_values(630, random);
     values[100] = strange;
@@ -137,7 +137,7 @@ TEST_P(Compressions, WhatIsNoNumberIsSeen) {
   }
 }
 
-TEST_P(Compressions, ThatAddUpDecodeToTheSum) {
+TEST_P(Compressions, SumsOfMessagesDecodeToTheSum) {
   if (factory().sharing != Sharing::summed) return;
   Rng random(6);
   const Shapes shapes = {{20, 30}, {1, 30}};
@@ -184,7 +184,7 @@ struct Length {
   std::int64_t bytes;
 };
 
-/// Section 4.6 of the reference: d elements of an fp32 tensor.
+/// Section 4.6 of the reference: bytes for an fp32 tensor of d elements.
 TEST(CompressionLengths, AreThoseOfTheTable) {
   const Shapes vector = {{1, 1000}}, matrix = {{100, 80}};
   const std::vector<Length> lengths = {
@@ -205,7 +205,7 @@ TEST(CompressionLengths, AreThoseOfTheTable) {
       {"power-sgd", {{"rank", std::int64_t{2}}}, matrix, 4 * 2 * (100 + 80)},
       {"power-sgd", {{"rank", std::int64_t{2}}}, {{100, 80}, {1, 80}}, 4 * 2 * (100 + 80) + 4 * 80},
       {"power-sgd", {{"rank", std::int64_t{44}}}, matrix, 4 * 44 * (100 + 80)},
-      {"power-sgd", {{"rank", std::int64_t{80}}}, matrix, 4 * 100 * 80}};  // no smaller: as it is
+      {"power-sgd", {{"rank", std::int64_t{80}}}, matrix, 4 * 100 * 80}};  // not smaller: sent uncompressed
   for (const auto& length : lengths)
     EXPECT_EQ(make(length.method, length.shapes, length.options)->message_bytes(), length.bytes)
         << length.method;

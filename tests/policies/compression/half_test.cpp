@@ -1,4 +1,4 @@
-// Numbers of 16 bits against what their formats say: every one of them, and what lies between.
+// 16-bit floats against the definitions of their formats: every one of them, and the values in between.
 #include "policies/compression/half.hpp"
 
 #include <gtest/gtest.h>
@@ -13,7 +13,7 @@ namespace {
 
 constexpr float infinity = std::numeric_limits<float>::infinity();
 
-/// By the definition of binary16: sign, 5 bits of exponent, 10 bits of fraction.
+/// By the definition of binary16: 1 sign bit, 5 exponent bits, 10 fraction bits.
 double fp16_value(std::uint32_t bits) {
   const double sign = (bits & 0x8000U) != 0 ? -1.0 : 1.0;
   const int exponent = static_cast<int>((bits >> 10U) & 31U);
@@ -23,7 +23,7 @@ double fp16_value(std::uint32_t bits) {
                        : sign * std::ldexp(1024.0 + fraction, exponent - 25);
 }
 
-TEST(Fp16Numbers, EveryOneIsWhatItsBitsSayAndComesBack) {
+TEST(Fp16Numbers, EveryValueFollowsFromItsBitsAndRoundTrips) {
   for (std::uint32_t bits = 0; bits < 0x10000U; ++bits) {
     const auto half = static_cast<std::uint16_t>(bits);
     const float value = Fp16::widen(half);
@@ -37,7 +37,7 @@ TEST(Fp16Numbers, EveryOneIsWhatItsBitsSayAndComesBack) {
   }
 }
 
-TEST(Fp16Numbers, BetweenTwoTheNearestAndOfEqualTheEven) {
+TEST(Fp16Numbers, RoundsToNearestWithTiesToEven) {
   for (std::uint32_t bits = 0; bits < 0x7bffU; ++bits) {
     const double low = fp16_value(bits), high = fp16_value(bits + 1);
     const auto middle = static_cast<float>((low + high) / 2);
@@ -49,7 +49,7 @@ TEST(Fp16Numbers, BetweenTwoTheNearestAndOfEqualTheEven) {
   }
 }
 
-TEST(Fp16Numbers, FiniteOnesStayFinite) {
+TEST(Fp16Numbers, FiniteValuesStayFinite) {
   for (const float large : {65504.0F, 65519.0F, 65520.0F, 1e6F, std::numeric_limits<float>::max()}) {
     EXPECT_EQ(Fp16::widen(Fp16::narrow(large)), 65504.0F);
     EXPECT_EQ(Fp16::widen(Fp16::narrow(-large)), -65504.0F);
@@ -60,7 +60,7 @@ TEST(Fp16Numbers, FiniteOnesStayFinite) {
   EXPECT_EQ(Fp16::narrow(-0.0F), 0x8000U);
 }
 
-TEST(Bf16Numbers, EveryOneComesBack) {
+TEST(Bf16Numbers, EveryValueRoundTrips) {
   for (std::uint32_t bits = 0; bits < 0x10000U; ++bits) {
     const auto half = static_cast<std::uint16_t>(bits);
     const float value = Bf16::widen(half);
@@ -71,7 +71,7 @@ TEST(Bf16Numbers, EveryOneComesBack) {
   }
 }
 
-TEST(Bf16Numbers, TheNearestWithinHalfAStep) {
+TEST(Bf16Numbers, RoundsToNearestWithTiesToEven) {
   Rng random(7);
   for (int i = 0; i < 100000; ++i) {
     const auto value =
@@ -80,7 +80,7 @@ TEST(Bf16Numbers, TheNearestWithinHalfAStep) {
         std::abs(static_cast<double>(Bf16::widen(Bf16::narrow(value))) - static_cast<double>(value));
     ASSERT_LE(error, std::abs(static_cast<double>(value)) * 0x1.0p-8) << value;
   }
-  EXPECT_EQ(Bf16::narrow(1.0F + 0x1.0p-8F), 0x3f80U) << "a tie goes to the even one";
+  EXPECT_EQ(Bf16::narrow(1.0F + 0x1.0p-8F), 0x3f80U) << "a tie rounds to even";
   EXPECT_EQ(Bf16::narrow(1.0F + 0x3.0p-8F), 0x3f82U);
   EXPECT_EQ(Bf16::narrow(std::numeric_limits<float>::max()), 0x7f7fU);
   EXPECT_EQ(Bf16::narrow(-std::numeric_limits<float>::max()), 0xff7fU);

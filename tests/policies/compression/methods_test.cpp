@@ -1,4 +1,5 @@
-// Each compression by itself: by hand, at its limits where nothing is lost, and its mean over many draws.
+// Each compression method: against results worked out by hand, exact in its lossless limit, and its mean over
+// many draws.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -12,19 +13,19 @@ namespace {
 using Given = std::map<std::string, OptionValue>;
 using Values = std::vector<float>;
 
-TEST(TopK, SendsTheLargestAndOfEqualOnesTheFirst) {
+TEST(TopK, SendsTheLargestAndBreaksTiesByIndex) {
   const auto codec = make("top-k", {{1, 8}}, {{"ratio", 0.5}});
   EXPECT_EQ(sent(*codec, {1, -5, 2, 2, 0, -2, 4, -2}), (Values{0, -5, 2, 2, 0, 0, 4, 0}));
   EXPECT_EQ(sent(*codec, {3, 3, 3, 3, 3, 3, 3, 3}), (Values{3, 3, 3, 3, 0, 0, 0, 0}));
 }
 
-TEST(TopK, OfAllIsExact) {
+TEST(TopK, OfAllElementsIsExact) {
   Rng random(1);
   const auto values = random_values(999, random);
   EXPECT_EQ(sent(*make("top-k", {{1, 999}}, {{"ratio", 1.0}}), values), values);
 }
 
-TEST(RandomK, OfAllIsExact) {
+TEST(RandomK, OfAllElementsIsExact) {
   Rng random(1);
   const auto values = random_values(999, random);
   for (const bool feedback : {true, false})
@@ -32,7 +33,7 @@ TEST(RandomK, OfAllIsExact) {
               values);
 }
 
-TEST(RandomK, ChoosesAlikeForAllWorkersAndAnewInEachExchange) {
+TEST(RandomK, ChoosesTheSameForAllWorkersAndChangesPerExchange) {
   const Values ones(1000, 1.0F);
   const Given tenth = {{"ratio", 0.1}};
   const auto one = make("random-k", {{1, 1000}}, tenth, 0), other = make("random-k", {{1, 1000}}, tenth, 5);
@@ -40,14 +41,14 @@ TEST(RandomK, ChoosesAlikeForAllWorkersAndAnewInEachExchange) {
   EXPECT_EQ(sent(*one, ones, 4), sent(*other, ones, 4));
   EXPECT_NE(sent(*one, ones, 4), sent(*one, ones, 5));
   EXPECT_NE(sent(*one, ones, 4), sent(*another_seed, ones, 4));
-  // Back to an earlier one, as a server that decodes for several workers.
+  // Back to an earlier exchange, like a server that decodes for several workers.
   EXPECT_EQ(sent(*one, ones, 4), sent(*other, ones, 4));
   const auto chosen = sent(*one, ones, 4);
   EXPECT_EQ(std::count(chosen.begin(), chosen.end(), 1.0F), 100);
 }
 
-/// Mean over draws, element by element, within 5 standard errors of the element, as computed from the draws;
-/// and within what some draws too few of a rare large value make, of which no draw may tell.
+/// The mean over draws is within 5 standard errors for each element, as estimated from the draws, plus a
+/// tolerance for rare large values, which the estimate may miss.
 void expect_unbiased(const std::string& method, const Given& options) {
   Rng random(11);
   const auto values = random_values(300, random);
@@ -99,7 +100,7 @@ TEST(Qsgd, VariesNoMoreThanItsBound) {
   }
 }
 
-TEST(Qsgd, OfWorkersAreDrawnApart) {
+TEST(Qsgd, WorkersDrawIndependently) {
   Rng random(13);
   const auto values = random_values(300, random);
   EXPECT_NE(encoded(*make("qsgd", {{1, 300}}, {}, 0), values),
@@ -151,13 +152,13 @@ TEST(PowerSgd, FindsAMatrixOfItsRank) {
     const auto values = matrix_of_rank(static_cast<int>(rank), 40, 60, random);
     const auto codec = make("power-sgd", {{40, 60}}, {{"rank", rank}});
     EXPECT_LE(distance(sent(*codec, values), values), 1e-5 * std::sqrt(square(values))) << rank;
-    // A rank too many makes no harm.
+    // A rank that is larger than necessary does no harm.
     const auto wider = make("power-sgd", {{40, 60}}, {{"rank", rank + 3}});
     EXPECT_LE(distance(sent(*wider, values), values), 1e-5 * std::sqrt(square(values))) << rank;
   }
 }
 
-TEST(PowerSgd, FindsTheBestDirectionsOfTheSameMatrixInTime) {
+TEST(PowerSgd, ConvergesToTheBestDirectionsOfAConstantMatrix) {
   Rng random(23);
   auto values = matrix_of_rank(2, 40, 60, random);
   const auto noise = random_values(40 * 60, random);
@@ -167,11 +168,11 @@ TEST(PowerSgd, FindsTheBestDirectionsOfTheSameMatrixInTime) {
   for (int exchange = 1; exchange < 10; ++exchange) sent(*codec, values, exchange);
   const double last = distance(sent(*codec, values, 10), values);
   EXPECT_LT(last, first);
-  EXPECT_LE(last, 0.1 * std::sqrt(square(noise))) << "no farther than from the two products that it is of";
+  EXPECT_LE(last, 0.1 * std::sqrt(square(noise))) << "as close as the best approximation of rank 2";
 }
 
-/// Three workers, by hand: the sum of what they sent is what all decode, and each keeps what it did not send.
-TEST(SharedFactors, MakeTheSumOfWhatEachSent) {
+/// Three workers, by hand: all decode the sum of what they sent, and each keeps its unsent part.
+TEST(SharedFactors, DecodeToTheSumOfAllMessages) {
   const Shapes shapes = {{40, 60}, {1, 60}};
   const std::int64_t elements = stretch_with(shapes).elements;
   Rng random(24);

@@ -1,4 +1,4 @@
-// What the tests of compressions share: stretches of some shape, values for them, and messages.
+// Shared by the tests of compressions: stretches with given shapes, values for them, and messages.
 #pragma once
 
 #include <cstdint>
@@ -67,7 +67,7 @@ inline double square(const std::vector<float>& values) {
   return sum;
 }
 
-/// Names of the catalogue that compress.
+/// Names of the catalogue entries that compress.
 inline std::vector<std::string> methods() {
   std::vector<std::string> names;
   for (const auto& entry : catalog().entries())

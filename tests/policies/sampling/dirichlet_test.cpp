@@ -1,4 +1,4 @@
-// The Dirichlet split: how far its shards lean to classes, over many seeds.
+// The Dirichlet split: how unevenly classes are distributed over its shards, over many seeds.
 #include "policies/sampling/dirichlet.hpp"
 
 #include <gtest/gtest.h>
@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::size_t classes = 10;
 
-/// Class c makes up about the share (c + 1) / 55.
+/// Class c has about the share (c + 1) / 55.
 std::vector<std::uint8_t> uneven_labels(std::size_t samples) {
   std::vector<std::uint8_t> labels;
   while (labels.size() < samples)
@@ -46,7 +46,7 @@ std::vector<double> class_shares(const std::vector<SampleId>& shard,
   return shares;
 }
 
-/// Of a worker's largest class, the share in its shard, on the mean of workers.
+/// The share of a worker's most frequent class in its shard, averaged over workers.
 double concentration(const Shards& shards, const std::vector<std::uint8_t>& labels) {
   double sum = 0.0;
   for (const auto& shard : shards) {
@@ -56,7 +56,7 @@ double concentration(const Shards& shards, const std::vector<std::uint8_t>& labe
   return sum / static_cast<double>(shards.size());
 }
 
-TEST(Dirichlet, OfLargeAlphaHasTheSharesOfTheWhole) {
+TEST(Dirichlet, OfLargeAlphaHasTheClassSharesOfTheDataSet) {
   const auto labels = uneven_labels(22'000);
   std::vector<SampleId> all(labels.size());
   std::iota(all.begin(), all.end(), SampleId{0});
@@ -74,16 +74,16 @@ TEST(Dirichlet, OfLargeAlphaHasTheSharesOfTheWhole) {
   }
 }
 
-TEST(Dirichlet, OfSmallAlphaGivesAWorkerOneClassWhileItLasts) {
+TEST(Dirichlet, OfSmallAlphaGivesMostWorkersOneClass) {
   const auto labels = even_labels(20'000);
   double sum = 0.0;
   const auto seeds = testing::seeds(20);
-  // Each worker has half a class; classes that more than two want run out.
+  // There are twice as many workers as classes; a class that more than two workers draw runs out.
   for (const auto seed : seeds) sum += concentration(deal(labels, 20, seed, 1e-3), labels);
   EXPECT_GT(sum / static_cast<double>(seeds.size()), 0.6);
 }
 
-TEST(Dirichlet, LeansTheMoreTheSmallerAlpha) {
+TEST(Dirichlet, SmallerAlphaConcentratesMore) {
   const auto labels = even_labels(10'000);
   for (const auto seed : testing::seeds(10)) {
     TANDEM_TRACE_SEED(seed);
@@ -97,9 +97,9 @@ TEST(Dirichlet, LeansTheMoreTheSmallerAlpha) {
   }
 }
 
-/// A share p varies by p (1 - p) / (alpha + 1), and more because samples are drawn. So many workers want
-/// every class about equally in sum, and none runs out early.
-TEST(Dirichlet, SharesVaryAsTheDistributionSays) {
+/// A share p has variance p (1 - p) / (alpha + 1), plus the variance of drawing samples. With this many
+/// workers the total demand for every class is about equal, and none runs out early.
+TEST(Dirichlet, SharesHaveTheVarianceOfTheDistribution) {
   constexpr double alpha = 40.0;
   constexpr double samples_each = 100.0;
   const auto labels = even_labels(20'000);
@@ -119,7 +119,7 @@ TEST(Dirichlet, DependsOnTheSeed) {
   EXPECT_NE(deal(labels, 4, 1, 0.5), deal(labels, 4, 2, 0.5));
 }
 
-TEST(Dirichlet, RefusesAnAlphaThatIsNone) {
+TEST(Dirichlet, RefusesInvalidAlpha) {
   for (const double alpha : {0.0, -1.0, 1e7})
     EXPECT_THROW(deal(even_labels(10), 2, 1, alpha), OptionError) << alpha;
 }

@@ -19,7 +19,7 @@ std::vector<std::uint8_t> random_labels(Rng& rng, std::int64_t samples, std::uin
   return labels;
 }
 
-/// With the options' defaults.
+/// With the default options.
 Shards deal(const std::string& split, std::int64_t samples, std::span<const std::uint8_t> labels, int workers,
             std::uint64_t seed) {
   const auto& entry = splits().find(split);
@@ -58,7 +58,7 @@ TEST_P(Splits, GiveEverySampleToOneWorkerOrToAll) {
   }
 }
 
-TEST_P(Splits, NeedLabelsOnlyIfTheySaySo) {
+TEST_P(Splits, NeedLabelsOnlyIfDeclared) {
   if (!splits().find(GetParam()).make.needs_labels) {
     EXPECT_EQ(deal(GetParam(), 6, {}, 2, 1).size(), 2U);
     return;
@@ -114,7 +114,7 @@ TEST(ByClassSplit, KeepsTheOriginalOrderInsideAClass) {
   EXPECT_EQ(deal("by-class", 1000, labels, 1, 1), (Shards{expected}));
 }
 
-TEST(Sampler, SkipsWhatItWouldHaveVisited) {
+TEST(Sampler, SkippingEqualsVisiting) {
   for (const int size : {1, 7, 50})
     for (const int first : {0, 3, 7})
       for (const int skipped : {0, 1, 4, 7, 50, 64, 100, 343}) {

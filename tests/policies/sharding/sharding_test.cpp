@@ -1,4 +1,4 @@
-// Every sharding policy holds each element once; and what each promises of its loads.
+// Every sharding policy assigns each element exactly once, and meets its guarantee on the loads.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -22,7 +22,7 @@ std::vector<Holding> deal(const std::string& name, const Setting& setting, const
   return policy.make(complete);
 }
 
-/// A model of one bucket with tensors of these sizes.
+/// A model with one bucket, and with tensors of these sizes.
 Setting one_bucket(const std::vector<std::int64_t>& sizes, int shards) {
   Setting setting{.buckets = {}, .tensors = {}, .shards = shards};
   std::int64_t at = 0;
@@ -34,7 +34,7 @@ Setting one_bucket(const std::vector<std::int64_t>& sizes, int shards) {
   return setting;
 }
 
-/// Buckets of a few tensors each, apart from each other as by elements that do not travel; in a random order.
+/// Buckets of a few tensors each, separated by gaps as if some elements were not exchanged; in random order.
 Setting random_setting(Rng& rng) {
   Setting setting{.buckets = {}, .tensors = {}, .shards = 1 + static_cast<int>(rng.below(9))};
   std::int64_t at = 0;
@@ -65,7 +65,7 @@ TEST_P(EveryPolicy, HoldsEachElementOnce) {
     Rng rng(seed);
     const Setting setting = random_setting(rng);
     auto holdings = deal(GetParam(), setting);
-    ASSERT_EQ(holdings, deal(GetParam(), setting)) << "the same model, dealt twice";
+    ASSERT_EQ(holdings, deal(GetParam(), setting)) << "not deterministic";
     const auto sums = loads(holdings, setting.shards);
     EXPECT_EQ(std::accumulate(sums.begin(), sums.end(), std::int64_t{0}), elements(setting));
     std::sort(holdings.begin(), holdings.end(),
@@ -82,7 +82,7 @@ TEST_P(EveryPolicy, HoldsEachElementOnce) {
   }
 }
 
-TEST_P(EveryPolicy, GivesAllToTheOnlyShard) {
+TEST_P(EveryPolicy, GivesAllToASingleShard) {
   for (const auto& [piece, shard] : deal(GetParam(), one_bucket({5, 2'000'000, 1}, 1))) EXPECT_EQ(shard, 0);
 }
 
@@ -93,7 +93,7 @@ INSTANTIATE_TEST_SUITE_P(Catalogue, EveryPolicy, ::testing::ValuesIn(catalog().n
                            return name;
                          });
 
-TEST(Even, SharesEachBucketToAnElement) {
+TEST(Even, SplitsEachBucketEvenlyToOneElement) {
   Setting setting = one_bucket({10, 3}, 4);
   setting.buckets = {{0, 10}, {20, 23}};
   const std::vector<Holding> expected = {{{0, 3}, 0},   {{3, 6}, 1},   {{6, 8}, 2},  {{8, 10}, 3},
@@ -115,7 +115,7 @@ TEST(Balanced, GivesTheLargestFirstAndTiesToTheLowest) {
   EXPECT_EQ(deal("balanced", one_bucket({5, 8, 4, 1, 4, 3}, 2)), expected);
 }
 
-/// The least largest load of whole tensors, by trying all.
+/// The smallest possible maximum load of whole tensors, by exhaustive search.
 std::int64_t best_load(const std::vector<std::int64_t>& sizes, std::vector<std::int64_t>& sums,
                        std::size_t next = 0) {
   if (next == sizes.size()) return *std::max_element(sums.begin(), sums.end());
@@ -128,7 +128,7 @@ std::int64_t best_load(const std::vector<std::int64_t>& sizes, std::vector<std::
   return best;
 }
 
-TEST(Balanced, IsWithinItsBoundOfTheBest) {
+TEST(Balanced, IsWithinItsBoundOfTheOptimum) {
   double worst = 0.0;
   for (const auto seed : testing::seeds(400)) {
     TANDEM_TRACE_SEED(seed);
@@ -143,16 +143,16 @@ TEST(Balanced, IsWithinItsBoundOfTheBest) {
     EXPECT_LE(largest, (4.0 / 3 - 1.0 / (3 * shards)) * best + 1e-9);
     worst = std::max(worst, largest / best);
   }
-  EXPECT_TRUE(worst > 1.0 || testing::seeds(2).size() == 1) << "no case was hard";
+  EXPECT_TRUE(worst > 1.0 || testing::seeds(2).size() == 1) << "no case was worse than the optimum";
 }
 
-TEST(Split, SpreadsLargeTensorsAlone) {
+TEST(Split, SplitsOnlyLargeTensors) {
   const std::vector<Holding> expected = {{{0, 9}, 0},   {{9, 13}, 0},  {{13, 16}, 1},
                                          {{16, 19}, 2}, {{19, 28}, 1}, {{28, 29}, 2}};
   EXPECT_EQ(deal("split", one_bucket({9, 10, 9, 1}, 3), std::int64_t{10}), expected);
 }
 
-TEST(Split, SpreadsFromAMillionElementsOn) {
+TEST(Split, SplitsFromOneMillionElementsByDefault) {
   EXPECT_EQ(deal("split", one_bucket({999'999}, 2)).size(), 1U);
   EXPECT_EQ(deal("split", one_bucket({1'000'000}, 2)).size(), 2U);
 }

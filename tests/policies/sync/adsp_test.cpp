@@ -1,4 +1,4 @@
-// ADSP: equally many commits of all workers, no waiting, and the search for how many.
+// ADSP: all workers commit equally often, no worker waits, and the search for the number of commits.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -19,7 +19,7 @@ std::vector<std::size_t> commits_of(const PolicyRun& run) {
   return counts;
 }
 
-/// Commits of each worker until each of the first periods ended.
+/// Number of commits of each worker up to the end of each of the first periods.
 std::vector<std::vector<std::size_t>> commits_by_period(PolicyRun& run, double period_s, int periods) {
   std::vector<std::vector<std::size_t>> counts;
   for (int update = 1; std::ssize(counts) < periods; ++update) {
@@ -46,7 +46,7 @@ TEST(Adsp, AllCommitEquallyOften) {
   }
 }
 
-TEST(Adsp, NobodyWaits) {
+TEST(Adsp, NoWorkerWaits) {
   Rng random(3);
   PolicyRun run("adsp", testing::random_durations(random), {{"period_s", 20.0}}, Rng(4));
   for (int update = 1; update < 100; ++update) {
@@ -55,10 +55,10 @@ TEST(Adsp, NobodyWaits) {
   }
 }
 
-/// Of one worker with short steps, in each of some periods after which the loss is as given.
+/// Commits per period of one worker with short steps; `losses`: the loss in each period.
 std::vector<std::size_t> commits_with(const std::vector<double>& losses) {
   constexpr double period_s = 100.0;
-  PolicyRun run("adsp", {0.0301},  // no period is a whole number of steps
+  PolicyRun run("adsp", {0.0301},  // a period is not a whole number of steps
 
                 {{"period_s", period_s}, {"commits", std::int64_t{5}}, {"search_every", std::int64_t{4}}});
   std::vector<std::size_t> counts;
@@ -74,9 +74,8 @@ std::vector<std::size_t> commits_with(const std::vector<double>& losses) {
   return counts;
 }
 
-TEST(Adsp, SearchesWhileTheLossFallsFasterAndGoesBackOnce) {
-  // The first commit of a period is counted with the one before it.
-  // What the losses of a period lead to begins with the next one.
+TEST(Adsp, RaisesCommitsWhileTheLossFallsFasterThenStepsBackOnce) {
+  // The first period also counts the first commit. The losses of a period take effect in the next one.
   EXPECT_EQ(commits_with({10, 9, 7, 4, 3, 2, 1}), (std::vector<std::size_t>{6, 5, 6, 7, 8, 7, 8}));
 }
 

@@ -1,5 +1,5 @@
-// The barrier and the clocks of servers: which workers they release, against plain models, and what a push
-// costs with many workers.
+// The barrier and the clocks of servers: which workers they release, against simple models, and the cost of a
+// push with many workers.
 #include "policies/sync/common/barrier.hpp"
 
 #include <gtest/gtest.h>
@@ -14,7 +14,7 @@
 namespace tandem::sync {
 namespace {
 
-/// Flags that count how often one of them is read or written.
+/// Flags that count how often a flag is read or written.
 class CountingFlags {
  public:
   CountingFlags(std::size_t size, bool value) : flags_(size, value) {}
@@ -33,7 +33,7 @@ class CountingFlags {
   std::vector<bool> flags_;
 };
 
-/// Visits of a push, without the end of the round.
+/// Flag visits of a push that does not end the round.
 std::int64_t most_visits_of_a_push(int workers, std::int64_t quorum) {
   BasicBarrier<CountingFlags> barrier(workers, quorum);
   std::int64_t most = 0;
@@ -68,7 +68,7 @@ TEST(Barrier, TheEndOfARoundVisitsTheWorkersThatPushed) {
   }
 }
 
-/// The barrier in its plainest form: it looks at every worker each time.
+/// The barrier in its simplest form: it visits every worker each time.
 struct PlainBarrier {
   std::vector<bool> active, arrived;
   std::int64_t quorum;
@@ -90,7 +90,7 @@ struct PlainBarrier {
   }
 };
 
-TEST(Barrier, ReleasesLikeAPlainOne) {
+TEST(Barrier, ReleasesLikeASimpleModel) {
   for (const auto seed : testing::seeds(100)) {
     TANDEM_TRACE_SEED(seed);
     Rng random = Rng::stream(seed, "barrier");
@@ -121,7 +121,7 @@ TEST(Barrier, ReleasesLikeAPlainOne) {
   }
 }
 
-/// The clocks in their plainest form.
+/// The clocks in their simplest form.
 struct PlainClocks {
   struct Worker {
     std::int64_t clock = 0;
@@ -156,7 +156,7 @@ struct PlainClocks {
   }
 };
 
-TEST(Clocks, ReleaseLikePlainOnes) {
+TEST(Clocks, ReleaseLikeASimpleModel) {
   for (const auto seed : testing::seeds(100)) {
     TANDEM_TRACE_SEED(seed);
     Rng random = Rng::stream(seed, "clocks");

@@ -1,5 +1,5 @@
-// SSP, DSSP and DynSGD: the bound on how far ahead a worker gets, what a push counts, and the algorithms that
-// they become at the ends of their options.
+// SSP, DSSP and DynSGD: the bound on a worker's lead, the weight of a push, and the algorithms that they
+// equal at extreme options.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -21,7 +21,7 @@ using testing::releases;
 
 constexpr std::int64_t huge = std::int64_t{1} << 60;
 
-/// The largest lead of a worker over the slowest who takes part: when a step ends, and when one starts.
+/// The largest lead of a worker over the slowest active one: when a step ends, and when one starts.
 struct Leads {
   int at_push = 0;
   int at_start = 0;
@@ -42,7 +42,7 @@ Leads largest_leads(const PolicyRun& run) {
   return leads;
 }
 
-TEST(Ssp, NobodyIsEverFurtherAheadThanTheBound) {
+TEST(Ssp, NoWorkerExceedsTheBound) {
   for (const auto seed : testing::seeds(60)) {
     TANDEM_TRACE_SEED(seed);
     Rng random = Rng::stream(seed, "ssp test");
@@ -67,8 +67,8 @@ TEST(Ssp, AFastWorkerFirstBlocksAfterOneMoreStepThanTheBound) {
   EXPECT_FALSE(run.is_waiting(0));
 }
 
-/// After its head start everybody goes at the pace of the slowest, whatever the bound.
-TEST(Ssp, InTheLongRunAllGoAtThePaceOfTheSlowest) {
+/// After its initial lead, every worker runs at the pace of the slowest, whatever the bound.
+TEST(Ssp, InTheLongRunAllWorkersRunAtThePaceOfTheSlowest) {
   for (const std::int64_t staleness : {0, 1, 7}) {
     PolicyRun run("ssp", {1.0, 4.0, 2.0}, {{"staleness", staleness}});
     run.run_updates(3 * 100 + 2 * static_cast<int>(staleness));
@@ -76,7 +76,7 @@ TEST(Ssp, InTheLongRunAllGoAtThePaceOfTheSlowest) {
   }
 }
 
-TEST(Ssp, NoneAheadWaitsAsBsp) {
+TEST(Ssp, BoundZeroWaitsLikeBsp) {
   for (const auto seed : testing::seeds(30)) {
     TANDEM_TRACE_SEED(seed);
     Rng random = Rng::stream(seed, "ssp test");
@@ -91,7 +91,7 @@ TEST(Ssp, NoneAheadWaitsAsBsp) {
 
 TEST(Ssp, WithoutBoundIsAsp) { expect_same_log({"ssp", {{"staleness", huge}}}, {"asp", {}}); }
 
-TEST(Ssp, AnAverageCountsEachPushOnePartInAll) {
+TEST(Ssp, AveragingWeighsEachPushByOneOverTheWorkers) {
   PolicyRun run("ssp", {1.0, 2.0, 3.0, 4.0}, {{"staleness", std::int64_t{2}}, {"average", true}});
   run.run_updates(50);
   for (const auto& line : run.log()) EXPECT_EQ(decisions_of(line).at(1).at(1), "0.25");
@@ -102,7 +102,7 @@ TEST(Dssp, EqualBoundsAreSsp) {
     expect_same_log({"dssp", {{"lower", bound}, {"upper", bound}}}, {"ssp", {{"staleness", bound}}});
 }
 
-TEST(Dssp, NobodyIsEverFurtherAheadThanTheUpperBound) {
+TEST(Dssp, NoWorkerExceedsTheUpperBound) {
   int reached = 0;
   for (const auto seed : testing::seeds(100)) {
     TANDEM_TRACE_SEED(seed);
@@ -119,11 +119,11 @@ TEST(Dssp, NobodyIsEverFurtherAheadThanTheUpperBound) {
     EXPECT_GE(leads.at_start, lower);
     if (upper > lower && leads.at_start == upper) ++reached;
   }
-  EXPECT_TRUE(reached > 0 || std::getenv("TANDEM_TEST_SEED") != nullptr) << "no run came to the bound";
+  EXPECT_TRUE(reached > 0 || std::getenv("TANDEM_TEST_SEED") != nullptr) << "no run reached the bound";
 }
 
-/// What the paper promises: the fastest worker waits less than under the lower bound alone.
-TEST(Dssp, WaitsLessThanSspOfTheLowerBound) {
+/// The paper's claim: the fastest worker waits less than under the lower bound alone.
+TEST(Dssp, WaitsLessThanSspWithTheLowerBound) {
   const std::vector<double> durations = {1.0, 3.3, 2.1};
   PolicyRun dssp("dssp", durations, {{"lower", std::int64_t{1}}, {"upper", std::int64_t{8}}});
   PolicyRun ssp("ssp", durations, {{"staleness", std::int64_t{1}}});
@@ -135,7 +135,7 @@ TEST(Dssp, WaitsLessThanSspOfTheLowerBound) {
   EXPECT_GT(first_updates_in(dssp, 30.0), first_updates_in(ssp, 30.0));
 }
 
-TEST(DynSgd, CountsAPushTheLessTheStalerItIs) {
+TEST(DynSgd, WeighsStalerPushesLess) {
   PolicyRun run("dynsgd", {1.0, 2.5, 0.7}, {}, Rng(5));
   run.run_updates(500);
   int version = 0;
@@ -146,7 +146,7 @@ TEST(DynSgd, CountsAPushTheLessTheStalerItIs) {
   }
 }
 
-TEST(DynSgd, HoldsWhomSspHolds) {
+TEST(DynSgd, BlocksTheSameWorkersAsSsp) {
   for (const std::int64_t staleness : {std::int64_t{0}, std::int64_t{3}, huge}) {
     const std::vector<double> durations = {1.0, 2.5, 0.7, 0.2};
     PolicyRun dynsgd("dynsgd", durations, {{"staleness", staleness}}, Rng(5));

@@ -1,4 +1,4 @@
-// Algorithms without a server: who averages with whom.
+// Algorithms without a server: which workers average with each other.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -25,7 +25,7 @@ std::vector<std::unique_ptr<WorkerPolicy>> make_workers(
   return made;
 }
 
-/// Mixing with equal shares keeps the mean of all models iff everybody has as many neighbours as those have.
+/// Equal mixing weights preserve the mean of all models iff neighbours have equal numbers of neighbours.
 TEST(PeerGraph, IsMutualAndRegular) {
   for (const char* graph : {"ring", "exponential", "complete"})
     for (int workers = 1; workers <= 33; ++workers) {
@@ -42,7 +42,7 @@ TEST(PeerGraph, IsMutualAndRegular) {
     }
 }
 
-TEST(PeerGraph, ExponentialReachesEverybodyInFewSteps) {
+TEST(PeerGraph, ExponentialReachesEveryWorkerInFewSteps) {
   std::set<int> reached = {0};
   for (int step = 0; step < 6; ++step)
     for (const int from : std::set(reached))
@@ -50,7 +50,7 @@ TEST(PeerGraph, ExponentialReachesEverybodyInFewSteps) {
   EXPECT_EQ(reached.size(), 64U);
 }
 
-TEST(AdPsgd, ActiveWorkersCallPassiveOnesWhoExpectThem) {
+TEST(AdPsgd, ActiveWorkersCallOnlyTheirPassiveNeighbours) {
   for (const auto seed : testing::seeds(20)) {
     TANDEM_TRACE_SEED(seed);
     Rng random = Rng::stream(seed, "ad-psgd test");
@@ -60,7 +60,7 @@ TEST(AdPsgd, ActiveWorkersCallPassiveOnesWhoExpectThem) {
     for (int worker = 0; worker < workers; ++worker) {
       const auto own = all[static_cast<std::size_t>(worker)]->neighbours();
       EXPECT_TRUE(own.incoming.empty() || own.outgoing.empty())
-          << "who waits for others must not be waited for";
+          << "a worker must not both call and be called";
       std::set<int> chosen;
       for (int step = 0; step < 400; ++step) {
         const auto exchange = all[static_cast<std::size_t>(worker)]->on_step_begin({0});

@@ -1,4 +1,5 @@
-// LB-BSP: the global batch stays, gradients count by their batches, and workers finish together.
+// LB-BSP: the global batch stays constant, gradients are weighted by their batches, and workers finish
+// together.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -33,7 +34,7 @@ std::vector<double> last_durations(const PolicyRun& run, std::size_t count) {
   return durations;
 }
 
-TEST(LbBsp, KeepsTheGlobalBatchWhateverTheSpeeds) {
+TEST(LbBsp, KeepsTheGlobalBatchAtAnySpeeds) {
   for (const auto seed : testing::seeds(60)) {
     TANDEM_TRACE_SEED(seed);
     Rng random = Rng::stream(seed, "lb-bsp test");
@@ -49,8 +50,8 @@ TEST(LbBsp, KeepsTheGlobalBatchWhateverTheSpeeds) {
   }
 }
 
-/// Weights by samples make the mean of the workers' means the gradient of the union of their batches.
-TEST(LbBsp, EachGradientCountsByItsBatchAndNoneIsDropped) {
+/// Weighting by samples makes the mean of the workers' means the gradient of the union of their batches.
+TEST(LbBsp, WeighsEachGradientByItsBatchAndDropsNone) {
   PolicyRun run("lb-bsp", {1.0, 4.0, 2.5}, {}, Rng(3));
   run.run_updates(50);
   for (const auto& line : run.log()) {
@@ -60,7 +61,7 @@ TEST(LbBsp, EachGradientCountsByItsBatchAndNoneIsDropped) {
   }
 }
 
-TEST(LbBsp, OfEqualSpeedsIsBsp) {
+TEST(LbBsp, WithEqualSpeedsIsBsp) {
   const std::vector<double> durations(5, 0.7);
   PolicyRun balanced("lb-bsp", durations), bsp("bsp", durations);
   for (PolicyRun* run : {&balanced, &bsp}) {
@@ -74,7 +75,7 @@ TEST(LbBsp, OfEqualSpeedsIsBsp) {
   }
 }
 
-/// Time in proportion to the batch: from the second round on a round takes B / sum of speeds, but for
+/// Step time proportional to the batch: from the second round on, a round takes B / sum of speeds, up to
 /// rounding to whole samples.
 TEST(LbBsp, TakesTheGlobalBatchOverTheSumOfSpeeds) {
   for (const auto seed : testing::seeds(60)) {
@@ -97,9 +98,8 @@ TEST(LbBsp, TakesTheGlobalBatchOverTheSumOfSpeeds) {
   }
 }
 
-/// Part of a step's time that no batch makes shorter, as on GPUs: sharing by speed alone gets there in
-/// rounds.
-TEST(LbBsp, MeetsAlsoWhenStepsHaveAFixedPart) {
+/// Steps have a fixed time, as on GPUs: balancing by speed alone needs several rounds to converge.
+TEST(LbBsp, ConvergesWhenStepsHaveAFixedPart) {
   PolicyRun run("lb-bsp", {0.9, 1.7, 3.3, 1.2});
   const std::vector<double> fixed = {0.1, 0.5, 0.3, 0.8}, sample = {0.1, 0.15, 0.375, 0.05};
   run.let_steps_take([&](int worker, int samples) {
@@ -109,11 +109,11 @@ TEST(LbBsp, MeetsAlsoWhenStepsHaveAFixedPart) {
   run.run_updates(60);
   const auto durations = last_durations(run, 4);
   const auto [shortest, longest] = std::minmax_element(durations.begin(), durations.end());
-  EXPECT_LE(*longest - *shortest, 0.375 + 0.15);  // a sample of the slowest and one of the second
+  EXPECT_LE(*longest - *shortest, 0.375 + 0.15);  // a sample of the slowest and the second slowest
 }
 
-/// Steps vary: no worker's batch runs away because a line was laid through noise.
-TEST(LbBsp, EqualWorkersKeepTheirBatchesWhateverTheNoise) {
+/// With noisy steps, no worker's batch diverges because of a line fitted through noise.
+TEST(LbBsp, EqualWorkersKeepTheirBatchesDespiteNoise) {
   for (const auto seed : testing::seeds(5)) {
     TANDEM_TRACE_SEED(seed);
     Rng random(seed);
@@ -133,7 +133,7 @@ TEST(LbBsp, EqualWorkersKeepTheirBatchesWhateverTheNoise) {
   }
 }
 
-/// By speed alone, batches stay where the next step to the goal is less than half a sample.
+/// By speed alone, batches stop changing when the next correction is less than half a sample.
 TEST(LbBsp, FindsTheFixedPartOfSteps) {
   const auto take = [](int worker, int samples) {
     return Seconds((worker == 0 ? 4.0 : 3.0) + 0.1 * samples);
@@ -151,9 +151,9 @@ TEST(LbBsp, FindsTheFixedPartOfSteps) {
   EXPECT_NEAR(fitted.now() - begin, 10 * 4.3, 1e-9);
 }
 
-/// With lines that hold, no sharing out would end a round earlier by more than two samples' time of any
-/// worker.
-TEST(LbBsp, EndsRoundsAsEarlyAsItsLinesAllow) {
+/// If the affine models are exact, no other distribution would end a round earlier by more than the time of
+/// two samples of any worker.
+TEST(LbBsp, EndsRoundsAsEarlyAsItsModelsAllow) {
   for (const auto seed : testing::seeds(60)) {
     TANDEM_TRACE_SEED(seed);
     Rng random = Rng::stream(seed, "lines");
@@ -174,7 +174,7 @@ TEST(LbBsp, EndsRoundsAsEarlyAsItsLinesAllow) {
     run.run_updates(20);
     const auto last = last_durations(run, workers);
     const double longest = *std::max_element(last.begin(), last.end());
-    // What all could do until then is no more than was done.
+    // The total that all workers could process by then does not exceed what was processed.
     double others_could = 0.0;
     for (std::size_t worker = 0; worker < workers; ++worker)
       others_could +=

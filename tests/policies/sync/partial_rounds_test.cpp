@@ -1,5 +1,5 @@
-// K-sync, K-batch-sync, Rennala and Ringmaster: which gradients count, and the algorithms that they become at
-// the ends of their options.
+// K-sync, K-batch-sync, Rennala and Ringmaster: which gradients are applied, and the algorithms that they
+// equal at extreme options.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -17,9 +17,9 @@ using testing::expect_same_log;
 using testing::PolicyRun;
 using testing::random_durations;
 
-/// What became of the pushes of a run.
+/// Outcome of the pushes of a run.
 struct Fate {
-  std::vector<int> gradients_of_updates;  ///< how many each update is made of
+  std::vector<int> gradients_of_updates;  ///< number of gradients in each update
   std::vector<int> accepted_delays;       ///< versions between the model of a push and its arrival
   std::vector<int> dropped_delays;
 };
@@ -70,19 +70,19 @@ TEST(Rennala, EachUpdateIsExactlyBGradientsOfTheCurrentModel) {
   expect_only_fresh_gradients("rennala", "b", 20);
 }
 
-TEST(KSync, ReallyDoesNotWaitForTheSlowest) {
+TEST(KSync, DoesNotWaitForTheSlowest) {
   PolicyRun run("k-sync", {1.0, 1.0, 1.0, 9.5}, {{"k", std::int64_t{3}}});
   run.run_updates(100);
   EXPECT_DOUBLE_EQ(run.now(), 100.0);
-  // A step of the slowest spans nine or ten rounds: its pushes come too late, every one.
+  // A step of the slowest worker spans nine or ten rounds: all of its pushes are too late.
   const Fate fate = fate_of_pushes(run);
   ASSERT_EQ(fate.dropped_delays.size(), 10U);
   for (const int delay : fate.dropped_delays) EXPECT_GE(delay, 9);
 }
 
-TEST(KSync, OfAllWorkersIsBsp) { expect_same_log({"k-sync", {}}, {"bsp", {}}); }
+TEST(KSync, WithAllWorkersIsBsp) { expect_same_log({"k-sync", {}}, {"bsp", {}}); }
 
-TEST(KSync, OfAsManyAsWorkersIsTheDefault) {
+TEST(KSync, DefaultsToTheNumberOfWorkers) {
   const std::vector<double> durations = {1.0, 3.0, 2.0};
   PolicyRun named("k-sync", durations, {{"k", std::int64_t{3}}});
   PolicyRun bsp("bsp", durations);
@@ -91,11 +91,11 @@ TEST(KSync, OfAsManyAsWorkersIsTheDefault) {
   EXPECT_EQ(named.update_times(), bsp.update_times());
 }
 
-TEST(KSync, RefusesToWaitForMoreThanThereAre) {
+TEST(KSync, RefusesKAboveTheNumberOfWorkers) {
   EXPECT_THROW(PolicyRun("k-sync", {1.0, 1.0}, {{"k", std::int64_t{3}}}), ConfigError);
 }
 
-TEST(KBatchSync, NobodyEverWaits) {
+TEST(KBatchSync, NoWorkerEverWaits) {
   PolicyRun run("k-batch-sync", {1.0, 4.0}, {{"k", std::int64_t{5}}});
   for (int update = 1; update < 50; ++update) {
     run.run_updates(update);
@@ -112,7 +112,7 @@ TEST(Ringmaster, WithoutBoundIsAsp) {
   expect_same_log({"ringmaster", {{"r", std::int64_t{1} << 60}}}, {"asp", {}});
 }
 
-TEST(Ringmaster, OfOneIsRennalaOfOne) {
+TEST(Ringmaster, WithBoundOneIsRennalaOfOne) {
   expect_same_log({"ringmaster", {{"r", std::int64_t{1}}}}, {"rennala", {{"b", std::int64_t{1}}}});
 }
 
@@ -130,7 +130,7 @@ TEST(Ringmaster, AppliesNoGradientThatIsTooOld) {
   }
 }
 
-TEST(Ringmaster, DropsNothingOfEqualWorkersByDefault) {
+TEST(Ringmaster, DropsNothingOfEquallyFastWorkersByDefault) {
   PolicyRun run("ringmaster", {1.0, 1.0, 1.0, 1.0});
   run.run_updates(200);
   EXPECT_TRUE(fate_of_pushes(run).dropped_delays.empty());

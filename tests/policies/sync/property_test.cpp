@@ -1,5 +1,5 @@
-// Properties of every algorithm of the catalogue with random options: the laws of
-// tests/support/server_log.hpp, progress, an end, and replay.
+// Properties of every algorithm of the catalogue with random options: the invariants of
+// tests/support/server_log.hpp, progress, termination, and replay.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -21,19 +21,19 @@ using testing::random_run;
 
 class SyncAlgorithms : public ::testing::TestWithParam<std::string> {};
 
-TEST_P(SyncAlgorithms, AnswerEveryPushOnceAndNobodyWaitsForEver) {
+TEST_P(SyncAlgorithms, AnswerEveryPushOnceWithoutDeadlock) {
   for (const auto seed : testing::seeds(60)) {
     TANDEM_TRACE_SEED(seed);
     PolicyRun run = random_run(GetParam(), seed);
     run.run_updates(100);
-    EXPECT_EQ(run.version(), 100) << "nothing can happen any more";
+    EXPECT_EQ(run.version(), 100) << "no event is left";
     run.stop();
     testing::ServerLaws::expect_kept(run.log(), run.setting().workers, true);
     if (HasFailure()) return;
   }
 }
 
-TEST_P(SyncAlgorithms, GoOnWhenWorkersLeave) {
+TEST_P(SyncAlgorithms, ContinueWhenWorkersLeave) {
   for (const auto seed : testing::seeds(60)) {
     TANDEM_TRACE_SEED(seed);
     PolicyRun run = random_run(GetParam(), seed);
@@ -45,7 +45,7 @@ TEST_P(SyncAlgorithms, GoOnWhenWorkersLeave) {
       run.run_updates(updates);
       ASSERT_EQ(run.version(), updates) << "after " << left << " have left";
       updates = run.version();
-      // A worker that waits is not there to leave.
+      // A worker that waits cannot leave.
       std::vector<int> able;
       for (int worker = 0; worker < workers; ++worker)
         if (!run.is_waiting(worker) && !run.has_left(worker)) able.push_back(worker);
@@ -61,7 +61,7 @@ TEST_P(SyncAlgorithms, GoOnWhenWorkersLeave) {
   }
 }
 
-/// Every reply brings its worker exactly one update that it has not had, as it is.
+/// Every reply brings its worker exactly one new update with the weight 1.
 bool keeps_lockstep(const testing::ServerLog& log, int workers) {
   std::vector<int> versions(static_cast<std::size_t>(workers), 0);
   int version = 0;
@@ -78,8 +78,8 @@ bool keeps_lockstep(const testing::ServerLog& log, int workers) {
   return true;
 }
 
-/// Also those who leave take no update from the others.
-TEST_P(SyncAlgorithms, AreInLockstepIfTheCatalogueSaysSo) {
+/// The property also holds when workers leave.
+TEST_P(SyncAlgorithms, AreInLockstepIfDeclared) {
   const Factory& algorithm = catalog().find(GetParam()).make;
   bool kept = true;
   for (const auto seed : testing::seeds(60)) {

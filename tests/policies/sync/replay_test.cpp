@@ -1,4 +1,5 @@
-// Fresh policies that are restored from the state of others, or see their events, decide like them.
+// New policies that are restored from the state of others, or that process their events, make the same
+// decisions.
 #include "policies/sync/replay.hpp"
 
 #include <gtest/gtest.h>
@@ -36,7 +37,7 @@ void PrintTo(const Worker& worker, std::ostream* out) {
   *out << worker.algorithm << " over " << to_text(worker.route);
 }
 
-/// What the worker decides in each of so many steps of no duration.
+/// The worker's decision in each of `steps` steps.
 std::vector<std::string> decisions(WorkerPolicy& policy, int steps) {
   std::vector<std::string> all;
   int local_steps = 0;
@@ -62,7 +63,7 @@ std::ptrdiff_t steps_of(const std::vector<std::string>& decided, int exchanges) 
 
 class RestoredWorkers : public ::testing::TestWithParam<Worker> {};
 
-TEST_P(RestoredWorkers, DecideAsIfTheyHadTakenTheSteps) {
+TEST_P(RestoredWorkers, DecideLikeTheOriginalWorkers) {
   for (int index = 0; index < (GetParam().algorithm == "sequential" ? 1 : workers); ++index)
     for (const int exchanges : {0, 1, 5, 11}) {
       const auto whole = decisions(*GetParam().make(index), 200);
@@ -95,8 +96,8 @@ INSTANTIATE_TEST_SUITE_P(Catalogue, RestoredWorkers, ::testing::ValuesIn(not_dri
 
 class WorkerReplay : public ::testing::TestWithParam<Worker> {};
 
-/// Every kind of event in any order that a worker can meet, each through text.
-TEST_P(WorkerReplay, EventsLeadAFreshPolicyToTheSameDecisions) {
+/// Every kind of event in any order that is possible for a worker, each converted to text and back.
+TEST_P(WorkerReplay, GivesTheSameDecisions) {
   const int last = GetParam().algorithm == "sequential" ? 0 : workers - 1;
   for (const auto seed : testing::seeds(10)) {
     TANDEM_TRACE_SEED(seed);
@@ -153,7 +154,7 @@ TEST(WorkerEvents, RoundTripAsText) {
     EXPECT_THROW(parse_worker_event(text), ConfigError) << text;
 }
 
-TEST(WorkerEvents, DecisionsAsAStepBeginsAreOneText) {
+TEST(WorkerEvents, DecisionsAtTheBeginningOfAStepAreOneText) {
   EXPECT_EQ(to_text(StepBeginDecision{}), "continue");
   EXPECT_EQ(to_text(StepBeginDecision{Exchange{Payload::model, {0, 2}}, false}),
             "exchange model members=0,2");
@@ -162,8 +163,8 @@ TEST(WorkerEvents, DecisionsAsAStepBeginsAreOneText) {
 
 class ServerReplay : public ::testing::TestWithParam<std::string> {};
 
-/// The same events, of which the first half comes through text.
-TEST_P(ServerReplay, EventsLeadAFreshPolicyToTheSameDecisions) {
+/// The same events; the first half is converted to text and back.
+TEST_P(ServerReplay, GivesTheSameDecisions) {
   const auto& entry = catalog().find(GetParam());
   for (const auto seed : testing::seeds(10)) {
     TANDEM_TRACE_SEED(seed);

@@ -1,5 +1,5 @@
-// Outer optimisers, EASGD, AdaComm and Sync-Switch: whose rounds they have, and what they become at the ends
-// of their options. What becomes of models is tested where these are.
+// Outer optimisers, EASGD, AdaComm and Sync-Switch: their rounds, and the algorithms that they equal at
+// extreme options. Updates of models are tested elsewhere.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -28,7 +28,7 @@ UpdateRule rule_of(const std::string& algorithm, int workers,
 
 class RoundsOfLocalSgd : public ::testing::TestWithParam<const char*> {};
 
-TEST_P(RoundsOfLocalSgd, WhateverHappensToModels) {
+TEST_P(RoundsOfLocalSgd, HasTheSameLog) {
   const std::string algorithm = GetParam();
   const std::string steps = algorithm == "easgd" ? "tau" : "h";
   std::map<std::string, OptionValue> options = {{steps, std::int64_t{3}}};
@@ -56,32 +56,32 @@ TEST(DiLoCo, TakesThePapersOuterOptimiser) {
   EXPECT_DOUBLE_EQ(run.now(), 500 * 2.0);
 }
 
-TEST(Easgd, EachWorkerIsTiedByItsShareOfBeta) {
+TEST(Easgd, EachWorkerUsesItsShareOfBeta) {
   EXPECT_DOUBLE_EQ(std::get<ElasticTie>(rule_of("easgd", 5, {{"beta", 0.8}})).pull, 0.16);
 }
 
-TEST(AdaComm, OfOneStepIsLocalSgdOfOneStep) {
+TEST(AdaComm, WithOneStepIsLocalSgdOfOneStep) {
   expect_same_log({"adacomm", {{"tau", std::int64_t{1}}, {"period_s", 0.0}}},
                   {"local-sgd", {{"h", std::int64_t{1}}}});
 }
 
-TEST(AdaComm, BeforeItsFirstPeriodEndsIsLocalSgd) {
+TEST(AdaComm, IsLocalSgdUntilItsFirstPeriodEnds) {
   expect_same_log({"adacomm", {{"tau", std::int64_t{4}}, {"period_s", 1e9}}},
                   {"local-sgd", {{"h", std::int64_t{4}}}});
 }
 
-TEST(AdaComm, TakesTheRootOfTheLossesShare) {
+TEST(AdaComm, ScalesStepsByTheRootOfTheLossRatio) {
   PolicyRun run("adacomm", {1.0, 2.0}, {{"tau", std::int64_t{20}}, {"period_s", 100.0}});
   run.run_updates(2);  // ends at 80 s
   run.set_loss(0.25);
-  run.run_updates(3);  // ends at 120 s, with half the steps from then on
+  run.run_updates(3);  // ends at 120 s; from then on half as many steps
   run.run_updates(5);
   EXPECT_EQ(run.steps(0), (std::vector<int>{20, 20, 20, 10, 10}));
   EXPECT_DOUBLE_EQ(run.now(), 2.0 * (3 * 20 + 2 * 10));
 }
 
-/// A first round without a finite loss would make every later share unknown.
-TEST(AdaComm, ComparesWithTheFirstLossThatIsKnown) {
+/// If the initial loss were not finite, no later ratio would be defined.
+TEST(AdaComm, ComparesWithTheFirstFiniteLoss) {
   PolicyRun run("adacomm", {1.0, 2.0}, {{"tau", std::int64_t{20}}, {"period_s", 100.0}});
   run.set_loss(std::nan(""));
   run.run_updates(1);
@@ -109,8 +109,8 @@ TEST(AdaComm, NeverTakesMoreStepsThanBefore) {
   }
 }
 
-TEST(SyncSwitch, OfTheWholeJobIsBsp) {
-  // The job ends where PolicyRun's does: until then nothing is switched.
+TEST(SyncSwitch, WithFractionOneIsBsp) {
+  // The job ends when PolicyRun's job ends: until then the algorithm does not switch.
   const std::vector<double> durations = {1.0, 3.0, 2.0};
   PolicyRun switching("sync-switch", durations, {{"fraction", 1.0}}, Rng(5)),
       bsp("bsp", durations, {}, Rng(5));
@@ -122,9 +122,12 @@ TEST(SyncSwitch, OfTheWholeJobIsBsp) {
   }
 }
 
-TEST(SyncSwitch, OfNothingIsAsp) { expect_same_log({"sync-switch", {{"fraction", 0.0}}}, {"asp", {}}); }
+TEST(SyncSwitch, WithFractionZeroIsAsp) {
+  expect_same_log({"sync-switch", {{"fraction", 0.0}}}, {"asp", {}});
+}
 
-/// Each shard has the pushes of a round in an order of its own, and counts for itself how far the job is.
+/// Each shard receives the pushes of a round in a different order, and computes the progress of the job
+/// itself.
 TEST(SyncSwitch, ShardsSwitchInTheSameRound) {
   constexpr int workers = 4, rounds = 40;
   const auto& entry = catalog().find("sync-switch");
@@ -158,8 +161,8 @@ TEST(SyncSwitch, ShardsSwitchInTheSameRound) {
   }
 }
 
-/// A quarter of the pushes in rounds, one update each for the others; all of them count.
-TEST(SyncSwitch, SwitchesAtItsShareOfTheJob) {
+/// A quarter of the pushes are in rounds; each of the others is one update; all of them count as progress.
+TEST(SyncSwitch, SwitchesAfterItsFractionOfTheJob) {
   PolicyRun run("sync-switch", {1.0, 3.0, 2.0, 2.5}, {{"fraction", 0.25}});
   const int rounds = PolicyRun::pushes_of_job / 4;
   run.run_updates(rounds);

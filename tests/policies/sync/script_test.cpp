@@ -1,4 +1,4 @@
-// Runs <algorithm>.script of this folder for every algorithm of the catalogue: one without a script fails.
+// Runs <algorithm>.script of this folder for every algorithm of the catalogue; a missing script is a failure.
 #include "tests/support/script.hpp"
 
 #include <gtest/gtest.h>
@@ -16,9 +16,9 @@ using testing::Words;
 
 /// Commands: `workers P [OPTION=VALUE ...]`, which starts again; then `push WORKER VERSION`, `left WORKER`,
 /// `report WORKER STEPS DURATION` and, for the worker's side, `begin WORKER` and `step LOCAL_STEPS` (of
-/// worker 0). Further words at the end: `worker=2` takes the step, `answer=1` is the coordinator's answer,
-/// `at=SECONDS` sets the clock, and of a push `samples=8`, `steps=1`, `took=SECONDS`, `loss=1`, `done=SHARE`
-/// and `rate=FACTOR`.
+/// worker 0). Optional words at the end: `worker=2` selects the worker of a step, `answer=1` is the
+/// coordinator's answer, `at=SECONDS` sets the clock, and for a push `samples=8`, `steps=1`, `took=SECONDS`,
+/// `loss=1`, `done=SHARE` and `rate=FACTOR`.
 class Player {
  public:
   explicit Player(const std::string& algorithm) : entry_(catalog().find(algorithm)) {}
@@ -110,7 +110,7 @@ class Player {
 
 class SyncScript : public ::testing::TestWithParam<std::string> {};
 
-TEST_P(SyncScript, DecidesAsWritten) {
+TEST_P(SyncScript, GivesTheExpectedDecisions) {
   Player player(GetParam());
   testing::run_script(std::string(TANDEM_SYNC_SCRIPTS) + "/" + GetParam() + ".script",
                       [&](const Words& words) { return player.answer(words); });

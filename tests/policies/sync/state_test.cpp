@@ -1,5 +1,5 @@
-// Serialised policies: a fresh policy restored from the state of another one decides like it from then on,
-// for every algorithm of the catalogue with random options.
+// Serialised policies: a new policy restored from the state of another one makes the same decisions from then
+// on, for every algorithm of the catalogue with random options.
 #include <gtest/gtest.h>
 
 #include <optional>
@@ -23,7 +23,7 @@ using testing::PolicyRun;
 class ServerState : public ::testing::TestWithParam<std::string> {};
 
 /// Two runs of the same events; in one of them, policies are replaced at random times.
-TEST_P(ServerState, RestoredPoliciesDecideAlike) {
+TEST_P(ServerState, RestoredPoliciesDecideLikeTheOriginals) {
   for (const auto seed : testing::seeds(20)) {
     TANDEM_TRACE_SEED(seed);
     PolicyRun whole = testing::random_run(GetParam(), seed), replaced = testing::random_run(GetParam(), seed);
@@ -32,7 +32,7 @@ TEST_P(ServerState, RestoredPoliciesDecideAlike) {
       updates += 1 + static_cast<int>(random.below(30));
       for (PolicyRun* run : {&whole, &replaced}) run->run_updates(updates);
       replaced.replace_policies();
-      // The states hold all that events have changed: in both runs they are the same.
+      // The state contains everything that events have changed: it is the same in both runs.
       ASSERT_EQ(whole.states(), replaced.states());
       const int leaver = static_cast<int>(random.below(static_cast<std::uint64_t>(whole.setting().workers)));
       if (random.below(4) > 0 || !whole.can_lose(leaver)) continue;
@@ -47,8 +47,8 @@ TEST_P(ServerState, RestoredPoliciesDecideAlike) {
   }
 }
 
-/// Damaged states are refused, never restored in part and used.
-TEST_P(ServerState, OfAnotherShapeIsRefused) {
+/// Damaged states are rejected, never partly restored.
+TEST_P(ServerState, RefusesStatesOfAnotherShape) {
   PolicyRun run = testing::random_run(GetParam(), 1);
   run.run_updates(20);
   const auto make = [&] { return catalog().find(GetParam()).make.make_server(run.setting()); };
@@ -66,8 +66,8 @@ INSTANTIATE_TEST_SUITE_P(Catalogue, ServerState, ::testing::ValuesIn(testing::al
 
 class WorkerState : public ::testing::TestWithParam<std::string> {};
 
-/// Every kind of event in any order that a worker can meet.
-TEST_P(WorkerState, RestoredPoliciesDecideAlike) {
+/// Every kind of event in any order that is possible for a worker.
+TEST_P(WorkerState, RestoredPoliciesDecideLikeTheOriginals) {
   const auto& entry = catalog().find(GetParam());
   for (const auto seed : testing::seeds(20)) {
     TANDEM_TRACE_SEED(seed);
@@ -108,7 +108,7 @@ TEST_P(WorkerState, RestoredPoliciesDecideAlike) {
 INSTANTIATE_TEST_SUITE_P(Catalogue, WorkerState, ::testing::ValuesIn(catalog().names()),
                          testing::catalog_name);
 
-TEST(RestoreEvents, HoldTheStateAsText) {
+TEST(RestoreEvents, ContainTheStateAsText) {
   EXPECT_EQ(restore_event("version=7 active=11"), "restore version=7 active=11");
   EXPECT_EQ(restored_state(restore_event("version=7 active=11")), "version=7 active=11");
   EXPECT_EQ(restored_state(restore_event("")), "");

@@ -42,7 +42,7 @@ TEST(Bsp, AWorkerThatLeavesReleasesTheRest) {
   EXPECT_DOUBLE_EQ(shorter.now(), 5.0);
 }
 
-TEST(Asp, MeanStalenessIsWorkersMinusOneForAnyMixOfSpeeds) {
+TEST(Asp, MeanStalenessIsWorkersMinusOneForAnySpeeds) {
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {
     SCOPED_TRACE(seed);
     Rng random = Rng::stream(seed, "asp test");
@@ -78,7 +78,8 @@ TEST(LocalSgd, OneStepIsBsp) {
   EXPECT_EQ(local.update_times(), bsp.update_times());
 }
 
-/// The published questions and the reports ahead of them: without a network to cross, they decide alike.
+/// The published variant, which asks at the end of a step, and the variant that reports at its beginning:
+/// without a network they make the same decisions.
 class Esync : public ::testing::TestWithParam<std::string> {};
 
 TEST_P(Esync, EqualWorkersAreBsp) {
@@ -90,7 +91,7 @@ TEST_P(Esync, EqualWorkersAreBsp) {
   }
 }
 
-TEST_P(Esync, ExampleOfTheReference) {
+TEST_P(Esync, ReproducesTheExampleOfTheReference) {
   PolicyRun run(GetParam(), {4.0, 1.0}, {{"epsilon_s", 0.0}});
   run.run_updates(4);
   EXPECT_EQ(run.steps(0), (std::vector<int>{1, 1, 1, 1}));
@@ -106,7 +107,7 @@ TEST_P(Esync, ExampleOfTheReference) {
   }
 }
 
-TEST_P(Esync, StepsOfARoundFollowTheClosedForm) {
+TEST_P(Esync, StepsPerRoundFollowTheClosedForm) {
   for (std::uint64_t seed = 1; seed <= 100; ++seed) {
     SCOPED_TRACE(seed);
     Rng random = Rng::stream(seed, "esync test");
@@ -131,7 +132,7 @@ TEST_P(Esync, ASingleWorkerIsSequential) {
   EXPECT_EQ(run.steps(0), (std::vector<int>{1, 1, 1, 1, 1}));
 }
 
-TEST_P(Esync, LosingTheSlowestNeverBlocksTheRest) {
+TEST_P(Esync, LosingTheSlowestDoesNotBlockTheOthers) {
   PolicyRun run(GetParam(), {10.0, 1.0, 2.0}, {{"epsilon_s", 0.0}});
   run.run_updates(2);
   run.leave(0);
@@ -142,7 +143,7 @@ TEST_P(Esync, LosingTheSlowestNeverBlocksTheRest) {
   EXPECT_EQ(run.steps(1).back(), 2);  // the pace is that of worker 2 now
 }
 
-TEST_P(Esync, CapsTheStepsOfARound) {
+TEST_P(Esync, CapsTheStepsPerRound) {
   PolicyRun run(GetParam(), {100.0, 1.0}, {{"max_local_steps", std::int64_t{7}}});
   run.run_updates(3);
   EXPECT_EQ(run.steps(1), (std::vector<int>{1, 7, 7}));
@@ -151,7 +152,7 @@ TEST_P(Esync, CapsTheStepsOfARound) {
 INSTANTIATE_TEST_SUITE_P(Variants, Esync, ::testing::Values("esync", "esync-published"),
                          testing::catalog_name);
 
-TEST(EsyncAhead, RoundsEndThoughAnswersAreLost) {
+TEST(EsyncAhead, RoundsEndDespiteLostAnswers) {
   for (const auto seed : testing::seeds(20)) {
     TANDEM_TRACE_SEED(seed);
     PolicyRun run("esync", {4.0, 1.0, 1.5}, {{"max_local_steps", std::int64_t{20}}});
@@ -163,7 +164,7 @@ TEST(EsyncAhead, RoundsEndThoughAnswersAreLost) {
   }
 }
 
-TEST(Logs, EventsReadBackExactly) {
+TEST(Logs, EventsRoundTripExactly) {
   Rng random = Rng::stream(7, "log test");
   for (int i = 0; i < 1000; ++i) {
     const Seconds now(random.uniform() * 1e6), duration(random.uniform());
@@ -175,7 +176,7 @@ TEST(Logs, EventsReadBackExactly) {
   }
 }
 
-TEST(Logs, RefuseWhatIsNoEvent) {
+TEST(Logs, RefuseTextsThatAreNotEvents) {
   for (const char* text : {"", "pull worker=1", "push worker=one", "left worker=1", "report worker=1 now=x"})
     EXPECT_THROW(parse_server_event(text), ConfigError) << text;
 }

@@ -40,13 +40,13 @@ TEST(Catalog, AnUnknownNameIsAnErrorWithTheNearestAndAll) {
   EXPECT_EQ(error_of("seventeen"), "unknown number 'seventeen'. Known: one three");
 }
 
-TEST(CheckDeathTest, PrintsConditionPlaceAndValues) {
+TEST(CheckDeathTest, PrintsConditionLocationAndValues) {
   const int left = 3;
   EXPECT_DEATH(TANDEM_CHECK(left == 4, "left", left, "right", 4),
                "internal check failed: left == 4\n  at .*catalog_test.cpp:[0-9]+\n  with left 3 right 4");
 }
 
-/// What `tandem list` and the documentation rely on.
+/// Properties that `tandem list` and the documentation rely on.
 template <class Factory>
 void expect_listable(const Catalog<Factory>& catalog) {
   SCOPED_TRACE(catalog.kind());

@@ -1,4 +1,4 @@
-// Options: defaults, every refusal with its message, values as text, nearest names.
+// Options: defaults, the message of every rejection, values as text, nearest names.
 #include "policies/vocabulary/options.hpp"
 
 #include <gtest/gtest.h>
@@ -32,7 +32,7 @@ std::string error_of(const std::map<std::string, OptionValue>& given) {
   return "no error";
 }
 
-TEST(Options, AreDefaultsWhenNothingIsGiven) {
+TEST(Options, HaveDefaults) {
   const Options options = resolve({});
   EXPECT_EQ(options.integer("staleness"), 3);
   EXPECT_EQ(options.real("epsilon"), 0.5);
@@ -74,7 +74,7 @@ TEST(Options, ErrorsNameOwnerOptionExpectedAndFound) {
             "ssp: option 'epsilon': expected number >= 0 and <= 1, found 'nan'");
 }
 
-TEST(Options, ValuesAreWrittenAsAUserWould) {
+TEST(Options, ValuesAreWrittenLikeUserInput) {
   EXPECT_EQ(to_text(OptionValue(0.1)), "0.1");
   EXPECT_EQ(to_text(OptionValue(true)), "true");
   EXPECT_EQ(to_text(OptionValue(std::int64_t{-7})), "-7");

@@ -1,4 +1,4 @@
-// The text of a policy's state: exact both ways, and refused where it does not fit.
+// The text of a policy's state: round trips exactly, and is rejected if it does not match.
 #include "policies/vocabulary/policy_state.hpp"
 
 #include <gtest/gtest.h>
@@ -102,7 +102,7 @@ std::string refusal(const std::string& text) {
   return serialised(two) == text ? "" : "restored otherwise";
 }
 
-TEST(PolicyState, RefusesWhatDoesNotFit) {
+TEST(PolicyState, RefusesTextThatDoesNotMatch) {
   EXPECT_EQ(refusal("one=5 list=3,4 flags=01"), "");
   EXPECT_EQ(refusal("one=5 list=3,4"), "policy state: expected a value 'flags', found none");
   EXPECT_EQ(refusal("one=5 list=3,4 flags=01 more=1"), "policy state: unknown value 'more'");

@@ -15,7 +15,7 @@
 namespace tandem {
 namespace {
 
-/// Pearson's statistic of counts that should all be equal.
+/// Pearson's statistic for counts with equal expected values.
 double chi_squared(const std::vector<int>& counts) {
   const double expected = static_cast<double>(std::accumulate(counts.begin(), counts.end(), 0)) /
                           static_cast<double>(counts.size());
@@ -24,7 +24,7 @@ double chi_squared(const std::vector<int>& counts) {
   return sum;
 }
 
-/// Four deviations above the mean of the chi-squared distribution of this many counts.
+/// Four standard deviations above the mean of the chi-squared distribution for this number of counts.
 double chi_squared_limit(std::size_t counts) {
   const double freedom = static_cast<double>(counts) - 1.0;
   return freedom + 4.0 * std::sqrt(2.0 * freedom);
@@ -58,7 +58,7 @@ TEST(Rng, BelowStaysBelowAndIsUniform) {
 }
 
 TEST(Rng, BelowIsUnbiasedForBoundsNearTheFullRange) {
-  // Without rejection, a bound of 3/4 of the range would give the lower part of it too often.
+  // Without rejection, a bound of 3/4 of the range would make the lower part of the range too frequent.
   Rng rng(3);
   const std::uint64_t bound = 3ULL << 62;
   std::vector<int> thirds(3);
@@ -87,7 +87,7 @@ TEST(Rng, NormalHasTheMomentsOfAStandardNormal) {
     for (std::size_t power = 1; power < moments.size(); ++power)
       moments[power] += std::pow(value, static_cast<double>(power)) / draws;
   }
-  // Deviations of the means: sqrt(1/n), sqrt(2/n), sqrt(15/n), sqrt(96/n); four of each.
+  // Standard deviations of the means: sqrt(1/n), sqrt(2/n), sqrt(15/n), sqrt(96/n); four of each.
   EXPECT_NEAR(moments[1], 0.0, 0.0127);
   EXPECT_NEAR(moments[2], 1.0, 0.0179);
   EXPECT_NEAR(moments[3], 0.0, 0.049);
@@ -121,7 +121,7 @@ TEST(Rng, ShuffleGivesEveryOrderEquallyOften) {
   EXPECT_LE(chi_squared(counts), chi_squared_limit(24));
 }
 
-TEST(Rng, StreamsDifferByPurposeIndexAndSeedAndRepeat) {
+TEST(Rng, StreamsDifferByPurposeIndexAndSeedAndAreReproducible) {
   std::set<std::uint64_t> firsts;
   for (std::uint64_t seed = 0; seed < 10; ++seed)
     for (const char* purpose : {"shuffle", "split", "noise"})

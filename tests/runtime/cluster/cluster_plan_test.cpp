@@ -1,5 +1,5 @@
-// The emulated cluster as data: every pair's packets take exactly the channels of its route, each in a class
-// of its own, and the text for the kernel says the same. Needs no rights.
+// The emulated cluster as data: every pair's packets take exactly the channels of its route, in a separate
+// class of each channel, and the text for the kernel agrees. Needs no special rights.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -21,7 +21,7 @@ namespace {
 using testing::seeds;
 using testing::walk;
 
-/// Any channels in any order: also routes that turn with their sender, and asymmetric ones.
+/// Any channels in any order, also asymmetric routes and routes that depend on the sender.
 Wiring random_wiring(std::uint64_t seed) {
   Rng rng = Rng::stream(seed, "wiring");
   const auto below = [&](int limit) {
@@ -45,7 +45,7 @@ Wiring random_wiring(std::uint64_t seed) {
   return wiring;
 }
 
-/// Three hosts around a switch; the last one's cable is shared by both directions.
+/// Three hosts around a switch; both directions share the cable of the last host.
 Wiring star() {
   Wiring wiring{{"a", "b", "c"}, {}, {}};
   for (const char* name : {"a_UP", "a_DOWN", "b_UP", "b_DOWN", "c"})
@@ -56,7 +56,7 @@ Wiring star() {
   return wiring;
 }
 
-TEST(ClusterPlan, EveryPairTakesItsRoute) {
+TEST(ClusterPlan, EveryPairUsesItsRoute) {
   for (const auto seed : seeds(300)) {
     TANDEM_TRACE_SEED(seed);
     const Wiring wiring = random_wiring(seed);
@@ -67,7 +67,7 @@ TEST(ClusterPlan, EveryPairTakesItsRoute) {
   }
 }
 
-TEST(ClusterPlan, ShapersKnowTheirPairs) {
+TEST(ClusterPlan, ShapersListTheirPairs) {
   for (const auto seed : seeds(100)) {
     TANDEM_TRACE_SEED(seed);
     const Wiring wiring = random_wiring(seed);
@@ -79,7 +79,7 @@ TEST(ClusterPlan, ShapersKnowTheirPairs) {
       for (const auto& pair : shaper.pairs) found.insert({shaper.channel, pair});
       const auto& channel = wiring.channels[static_cast<std::size_t>(shaper.channel)];
       EXPECT_TRUE(shaper.front || channel.latency == Seconds(0.0));
-      // No packet is longer than what the shaper may shape as one, unless the front cuts it.
+      // No packet is longer than the shaper's limit, unless the front splits it.
       for (const auto& [from, to] : shaper.pairs)
         EXPECT_TRUE(shaper.front || plan.hosts[static_cast<std::size_t>(from)].segments <= shaper.segments);
     }
@@ -87,7 +87,7 @@ TEST(ClusterPlan, ShapersKnowTheirPairs) {
   }
 }
 
-TEST(ClusterPlan, WithoutDelaysOnlySlowShapersAfterFastSendersHaveAFront) {
+TEST(ClusterPlan, WithoutDelaysOnlySlowShapersBehindFastSendersHaveAFront) {
   const Plan plan = make_plan("test", star(), false);
   for (const auto& shaper : plan.shapers) EXPECT_FALSE(shaper.front) << shaper.channel;
   Wiring wiring = star();
@@ -97,7 +97,7 @@ TEST(ClusterPlan, WithoutDelaysOnlySlowShapersAfterFastSendersHaveAFront) {
     EXPECT_EQ(shaper.front, shaper.channel == 4);
 }
 
-TEST(ClusterPlan, WhatCannotBeEmulatedIsNamed) {
+TEST(ClusterPlan, ErrorsNameWhatCannotBeEmulated) {
   const auto message = [](const Wiring& wiring) -> std::string {
     try {
       make_plan("test", wiring, false);
@@ -211,13 +211,13 @@ TEST(ClusterWiring, MaxMinShares) {
   };
   EXPECT_EQ(rates({{0, 1}}), std::vector<double>{1e7});
   EXPECT_EQ(rates({{0, 1}, {1, 0}}), (std::vector<double>{1e7, 1e7}));
-  // One cable for both directions.
+  // One cable is shared by both directions.
   EXPECT_EQ(rates({{0, 2}, {2, 0}}), (std::vector<double>{5e5, 5e5}));
-  // What the slow one leaves is the other's.
+  // The other flow gets what the slow one leaves.
   EXPECT_EQ(rates({{1, 0}, {2, 0}}), (std::vector<double>{9e6, 1e6}));
 }
 
-TEST(ClusterMeasurements, EveryChannelIsFilledByOne) {
+TEST(ClusterMeasurements, EveryChannelIsSaturatedByAMeasurement) {
   for (const bool few : {false, true}) {
     const Wiring wiring = star();
     const auto list = plan_measurements(wiring, {.all_pairs_up_to = few ? 2 : 8});
@@ -238,7 +238,7 @@ TEST(ClusterMeasurements, EveryChannelIsFilledByOne) {
   }
 }
 
-TEST(ClusterLaunchCommand, RanksGoThroughTheAgent) {
+TEST(ClusterLaunchCommand, RanksAreStartedByTheAgent) {
   LaunchSetting setting;
   setting.ranks = 2;
   setting.program = {"program"};

@@ -1,5 +1,5 @@
-// Arithmetic over flat vectors on every device: against the same in double precision, and bit by bit against
-// the processor's loops; any count, vectors that start at any element, and nothing outside them is touched.
+// Arithmetic over flat vectors on every device: close to double precision, and bit by bit equal to the host's
+// loops; for any count and any starting element, and without writing outside the vectors.
 #include "tests/runtime/gpu/tested_device.hpp"
 #include "tests/support/seeds.hpp"
 
@@ -10,8 +10,8 @@ constexpr int most_arrays = 4;
 using Pointers = std::array<float*, most_arrays>;
 using Doubles = std::array<double, most_arrays>;
 
-/// One element's values in double precision, before and after, and the size of the largest terms that make up
-/// each result: of which the device's error is a few roundings.
+/// One element's values in double precision, and the size of the largest terms of each result: the device's
+/// error is a few roundings of these.
 struct Element {
   Doubles value;
   Doubles terms{};
@@ -25,7 +25,7 @@ struct Operation {
   std::function<void(Element&)> refer;
 };
 
-/// A result of the terms a and b.
+/// Sets a result that is the sum of the terms a and b.
 void set(Element& element, std::size_t array, double a, double b, double carried = 0.0) {
   element.value[array] = a + b;
   element.terms[array] = std::abs(a) + std::abs(b) + carried;
@@ -82,7 +82,7 @@ Operation sgd_operation(const std::string& name, bool has_momentum, bool nestero
   return {name, has_momentum ? 3 : 2, has_momentum ? std::vector{0, 2} : std::vector{0}, run, refer};
 }
 
-/// Array 3 is made positive by the test.
+/// The test makes array 3 positive.
 Operation adam_operation() {
   const AdamStep step{0.5F, 0.999F, 0.01F, 0.9F, 0.999F, 1.0F - 0.9F, 1.0F - 0.999F, 0.01F, 1.5F, 1e-8F};
   const auto run = [=](ComputeDevice& d, const Pointers& p, std::int64_t n) {
@@ -120,7 +120,7 @@ Operation compensation_operation(bool is_adaptive) {
           is_adaptive ? std::vector{0, 3} : std::vector{0}, run, refer};
 }
 
-/// Model, sum, velocity, base: without a base the model is its own.
+/// Arrays: model, sum, velocity, base. Without a base, the model itself is the base.
 Operation move_operation(const std::string& name, bool has_momentum, bool nesterov, bool has_base) {
   const MoveStep step{0.25F, 0.8F, 0.9F, 0.9F, nesterov};
   const auto run = [=](ComputeDevice& d, const Pointers& p, std::int64_t n) {
@@ -185,7 +185,7 @@ void expect_near_reference(const Operation& operation, const Vectors& before, co
 Vectors random_vectors(const Operation& operation, std::size_t count, Rng& random) {
   Vectors before;
   for (int array = 0; array < operation.arrays; ++array) before.push_back(mixed_values(count, random));
-  // Means of squares.
+  // Means of squares are not negative.
   if (operation.arrays == 4)
     for (float& value : before[3]) value = 0.01F + std::abs(value);
   return before;
@@ -201,7 +201,7 @@ void test_operation(ComputeDevice& device, const Operation& operation, std::size
   expect_near_reference(operation, before, after);
 }
 
-TEST_P(DeviceTest, OperationsAreTheProcessorsBitByBit) {
+TEST_P(DeviceTest, OperationsEqualTheHostsBitByBit) {
   for (const auto seed : testing::seeds(4)) {
     TANDEM_TRACE_SEED(seed);
     Rng random(seed);
@@ -216,8 +216,8 @@ TEST_P(DeviceTest, OperationsAreTheProcessorsBitByBit) {
   }
 }
 
-// More tiles than a small device has blocks, so that blocks stride.
-TEST_P(DeviceTest, BlocksStride) {
+// More tiles than a small device has blocks, so that each block takes several.
+TEST_P(DeviceTest, EachBlockTakesSeveralTiles) {
   Rng random(1);
   const auto all = operations();
   for (const std::size_t operation : {2U, 9U})
@@ -225,7 +225,7 @@ TEST_P(DeviceTest, BlocksStride) {
       test_operation(device(), all.at(operation), 300007, starts, random);
 }
 
-TEST_P(DeviceTest, AnyFloatsGoWhereTheProcessorsGo) {
+TEST_P(DeviceTest, ArbitraryFloatsGiveTheHostsResults) {
   for (const auto seed : testing::seeds(10)) {
     TANDEM_TRACE_SEED(seed);
     Rng random(seed);
@@ -260,10 +260,10 @@ TEST_P(DeviceTest, FindsTheFirstNonFinite) {
         found(Guarded<float>(device(), values, random.below(4)).data(), static_cast<std::int64_t>(count)),
         static_cast<std::int64_t>(count));
     auto least = static_cast<std::int64_t>(count);
-    for (const float flaw :
+    for (const float non_finite :
          {-std::numeric_limits<float>::infinity(), std::numeric_limits<float>::quiet_NaN()}) {
       const auto at = random.below(count);
-      values[at] = flaw;
+      values[at] = non_finite;
       least = std::min(least, static_cast<std::int64_t>(at));
     }
     EXPECT_EQ(
@@ -273,16 +273,16 @@ TEST_P(DeviceTest, FindsTheFirstNonFinite) {
   device().release_pinned(reinterpret_cast<std::byte*>(first));
 }
 
-// ---- 16 bits ----
+// ---- 16-bit floats ----
 
 using Halves = std::vector<std::uint16_t>;
 
-TEST_P(DeviceTest, NarrowsAsTheProcessorDoes) {
+TEST_P(DeviceTest, NarrowsLikeTheHost) {
   for (const auto seed : testing::seeds(12)) {
     TANDEM_TRACE_SEED(seed);
     Rng random(seed);
     auto values = any_floats(5000 + random.below(4), random);
-    // Around the largest numbers, the smallest ones, and ties.
+    // Near the largest and the smallest numbers, and at ties.
     for (std::size_t at = 0; at < 2000; ++at)
       values[at] = std::ldexp(static_cast<float>(random.below(1U << 13U)) + (at % 2 == 0 ? 0.0F : 0.5F),
                               static_cast<int>(random.below(48)) - 40);
@@ -303,7 +303,7 @@ Halves all_halves() {
   return all;
 }
 
-TEST_P(DeviceTest, WidensEveryNumberOf16Bits) {
+TEST_P(DeviceTest, WidensEvery16BitNumber) {
   const Halves all = all_halves();
   for (const HalfFormat format : {HalfFormat::fp16, HalfFormat::bf16})
     for (const std::size_t start : {0U, 1U, 4U}) {
@@ -321,7 +321,7 @@ bool is_no_number(std::uint16_t half, HalfFormat format) {
   return (half & 0x7fffU) > (format == HalfFormat::fp16 ? 0x7c00U : 0x7f80U);
 }
 
-TEST_P(DeviceTest, AddsHalvesAsTheProcessorDoes) {
+TEST_P(DeviceTest, AddsHalvesLikeTheHost) {
   for (const auto seed : testing::seeds(6)) {
     TANDEM_TRACE_SEED(seed);
     Rng random(seed);

@@ -1,5 +1,5 @@
-// CudaDevice when CUDA fails, and several devices in a process: on the emulation, which fails when it is told
-// to.
+// CudaDevice when CUDA calls fail, and several devices in a process: on the emulation, which fails on
+// request.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -21,7 +21,7 @@ class CudaErrors : public testing::Test {
   void SetUp() override { cuda_on_host::reset(); }
 };
 
-/// What `action` throws; empty when nothing.
+/// The message of the exception that `action` throws; empty if it does not throw.
 std::string error_of(const std::function<void()>& action) {
   try {
     action();
@@ -67,7 +67,7 @@ void use_codec(ComputeDevice& device, const std::string& method, std::span<float
   codec->decode(own, 0, values);
 }
 
-/// Calls every function of a device. `calls`: those of CUDA, until the first one that releases something.
+/// Calls every function of a device. `calls`: number of calls of each CUDA function until the first release.
 void use_everything(std::map<std::string, int>& calls) {
   CudaDevice device(0);
   constexpr std::int64_t count = 40;
@@ -93,15 +93,15 @@ void use_everything(std::map<std::string, int>& calls) {
     use_codec(device, method, all.span().first(count), message.span());
 }
 
-TEST_F(CudaErrors, EveryCallThatFailsIsAWorldError) {
+TEST_F(CudaErrors, EveryFailingCallThrowsAWorldError) {
   std::map<std::string, int> calls;
   use_everything(calls);
   EXPECT_EQ(cuda_on_host::remaining(), cuda_on_host::Remaining{});
-  // Releasing never throws: the top-k codec's memory goes before the count was taken.
+  // Releasing never throws: the top-k codec's memory is released before the count is taken.
   for (const char* name : {"cudaFree", "cudaFreeHost"}) calls.erase(name);
   EXPECT_GE(calls.size(), 14U);
   for (const auto& [name, number] : calls) {
-    // The last call that makes a device current is one that releases.
+    // The last call that makes a device current belongs to a release.
     const int failing = name == "cudaSetDevice" ? number - 1 : number;
     for (int call = 1; call <= failing; ++call) {
       cuda_on_host::reset();
@@ -116,7 +116,7 @@ TEST_F(CudaErrors, EveryCallThatFailsIsAWorldError) {
   }
 }
 
-TEST_F(CudaErrors, SaysHowMuchMemoryThereIs) {
+TEST_F(CudaErrors, ReportsTheAvailableMemory) {
   cuda_on_host::reset(Settings{.memory_bytes = 10000, .pinned_bytes = 500});
   CudaDevice device(0);
   const DeviceArray<std::byte> held(device, 6000);
@@ -124,7 +124,7 @@ TEST_F(CudaErrors, SaysHowMuchMemoryThereIs) {
   EXPECT_EQ(error,
             "cudaMalloc on cuda:0: out of memory (cudaErrorMemoryAllocation); requested 4096 bytes, 3992 of "
             "10000 are free");
-  // Neither the error nor the device stays broken.
+  // The error is cleared, and the device remains usable.
   EXPECT_EQ(cudaGetLastError(), cudaSuccess);
   const DeviceArray<std::byte> smaller(device, 3000);
   EXPECT_TRUE(device.owns(smaller.data()));
@@ -150,8 +150,8 @@ TEST_F(CudaErrors, WaitingLeavesNoError) {
   EXPECT_GT(waited, 0);
 }
 
-// Whoever knows the job tells more of a lack of memory than of another error.
-TEST_F(CudaErrors, ALackOfMemoryIsAnErrorOfItsOwn) {
+// Callers that know the job add advice to an out-of-memory error, and only to that.
+TEST_F(CudaErrors, OutOfMemoryHasItsOwnErrorType) {
   cuda_on_host::reset(Settings{.memory_bytes = 10000, .pinned_bytes = 500});
   CudaDevice device(0);
   const auto of_host = [](const std::function<void()>& action) -> std::optional<bool> {
@@ -178,7 +178,7 @@ TEST_F(CudaErrors, CountsDevices) {
   EXPECT_EQ(error_of([] { visible_gpus(); }), "cudaGetDeviceCount: cudaErrorUnknown (cudaErrorUnknown)");
 }
 
-/// What is said when there is no GPU; the error that counting left is gone.
+/// The reason given when there is no GPU; the error of counting the devices is cleared.
 std::string why_none(const Settings& settings) {
   cuda_on_host::reset(settings);
   const Gpus there = visible_gpus();
@@ -225,7 +225,7 @@ TEST_F(CudaErrors, AMissingDevice) {
             "cudaSetDevice on cuda:2: cudaErrorInvalidDevice (cudaErrorInvalidDevice)");
 }
 
-// Events and streams belong to a device, and CUDA refuses them while another is current.
+// Events and streams belong to a device, and CUDA rejects them while another is current.
 TEST_F(CudaErrors, DevicesCoexist) {
   CudaDevice first(0);
   CudaDevice second(1);
@@ -256,7 +256,7 @@ TEST_F(CudaErrors, DevicesCoexist) {
   EXPECT_EQ(found, std::vector<float>(10, 1.0F));
 }
 
-TEST_F(CudaErrors, MarksAreUsedAgain) {
+TEST_F(CudaErrors, MarksAreReused) {
   CudaDevice device(0);
   for (int mark = 0; mark < 100; ++mark) device.forget(device.mark());
   EXPECT_EQ(cuda_on_host::remaining().events, 1);

@@ -1,4 +1,4 @@
-// CUDA on the processor finds what it is there to find: missing and divergent barriers, unaligned packs, and
+// CUDA on the host detects what it is meant to detect: missing and divergent barriers, unaligned packs, and
 // indices that need 64 bits.
 #include "tests/support/cuda_on_host/cuda_on_host.hpp"
 
@@ -34,7 +34,7 @@ __global__ void sum_neighbours(const int* values, int* sums, bool has_barrier) {
   sums[blockIdx.x * blockDim.x + threadIdx.x] = space[threadIdx.x] + space[(threadIdx.x + 1) % blockDim.x];
 }
 
-TEST(CudaOnHost, ThreadsMeetAtBarriers) {
+TEST(CudaOnHost, BarriersSynchroniseThreads) {
   std::vector<int> values(512);
   std::iota(values.begin(), values.end(), 1);
   std::vector<int> wanted(512);
@@ -43,7 +43,7 @@ TEST(CudaOnHost, ThreadsMeetAtBarriers) {
   EXPECT_EQ(run(4, 128, sum_neighbours, values.data(), sums.data(), true), cudaSuccess);
   EXPECT_EQ(sums, wanted);
   EXPECT_EQ(run(4, 128, sum_neighbours, values.data(), sums.data(), false), cudaSuccess);
-  EXPECT_NE(sums, wanted) << "a missing barrier does not show";
+  EXPECT_NE(sums, wanted) << "a missing barrier is not detected";
 }
 
 __global__ void vote(unsigned* votes) {
@@ -59,7 +59,7 @@ TEST(CudaOnHost, WarpsVote) {
     EXPECT_EQ(votes[thread], thread < 32 ? 0xaaaaaaaaU : 0xaaaaaaabU);
 }
 
-TEST(CudaOnHost, AnEventMayGoBeforeItIsReached) {
+TEST(CudaOnHost, AnEventMayBeDestroyedBeforeItIsReached) {
   cuda_on_host::reset();
   cudaStream_t stream = nullptr;
   cudaEvent_t event = nullptr;
@@ -78,7 +78,7 @@ TEST(CudaOnHost, AnEventMayGoBeforeItIsReached) {
   EXPECT_EQ(cuda_on_host::remaining(), cuda_on_host::Remaining{});
 }
 
-TEST(CudaOnHost, EventsWithoutTimesHaveNone) {
+TEST(CudaOnHost, EventsWithoutTimingHaveNoTime) {
   cuda_on_host::reset();
   cudaEvent_t event = nullptr;
   ASSERT_EQ(cudaEventCreateWithFlags(&event, cudaEventDisableTiming), cudaSuccess);
@@ -99,7 +99,7 @@ TEST(CudaOnHost, DevicesHaveIdentities) {
   EXPECT_EQ(cudaGetDeviceProperties(&first, 2), cudaErrorInvalidDevice);
 }
 
-TEST(CudaOnHost, StreamsRunKernelsInTheirTurn) {
+TEST(CudaOnHost, StreamsRunKernelsInOrder) {
   cuda_on_host::reset();
   cudaStream_t stream = nullptr;
   ASSERT_EQ(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), cudaSuccess);
@@ -119,7 +119,7 @@ __global__ void sum_again_and_again(int* sums) {
     sums[turn * kernels::block_threads + kernels::thread()] = kernels::block_sum(turn, space);
 }
 
-TEST(CudaOnHost, BlocksSumAgainInTheSameSpace) {
+TEST(CudaOnHost, BlocksReuseSharedMemoryForSums) {
   std::vector<int> sums(3 * kernels::block_threads);
   for (std::uint64_t seed = 1; seed <= 4; ++seed) {
     cuda_on_host::reset(Settings{.seed = seed});
@@ -153,7 +153,7 @@ TEST(CudaOnHost, DivergenceIsAnError) {
   EXPECT_EQ(run(2, 64, leave_barrier_out, 64U), cudaSuccess) << "the next kernel runs";
 }
 
-TEST(CudaOnHost, UnalignedElementsAreFound) {
+TEST(CudaOnHost, UnalignedElementsAreDetected) {
   alignas(16) std::array<std::byte, 256> memory{};
   auto* const unaligned = reinterpret_cast<float*>(memory.data() + 2);
   EXPECT_DEATH(static_cast<void>(kernels::scale(unaligned, 20, 2.0F, nullptr)), "");
@@ -175,7 +175,7 @@ class DeviceBytes {
   void* data_ = nullptr;
 };
 
-TEST(CudaOnHost, AMessageOfAnotherStretchIsFound) {
+TEST(CudaOnHost, AMessageOfAnotherStretchIsDetected) {
   const std::array<std::uint32_t, 2> message = {9, 0};
   const auto* const bytes = reinterpret_cast<const std::byte*>(message.data());
   const DeviceBytes memory(10 * sizeof(float));
@@ -185,8 +185,8 @@ TEST(CudaOnHost, AMessageOfAnotherStretchIsFound) {
 }
 
 // ---- More than 2^31 elements ----
-// Addresses without memory behind them, of which only those that are touched get some; and so many
-// multiprocessors that each block has one tile, of which the first and the last are run.
+// Address ranges without memory, which is allocated only for touched pages; and so many multiprocessors that
+// each block has one tile, of which only the first and the last are run.
 
 constexpr std::int64_t many = (std::int64_t{1} << 31U) + 4099;
 
@@ -214,7 +214,7 @@ class ManyElements : public testing::Test {
  protected:
   void SetUp() override {
     cuda_on_host::reset(Settings{.multiprocessors = 1 << 25, .only_outer_blocks = true});
-    if (!a_.is_there() || !b_.is_there() || !halves_.is_there()) GTEST_SKIP() << "too few addresses";
+    if (!a_.is_there() || !b_.is_there() || !halves_.is_there()) GTEST_SKIP() << "not enough address space";
   }
   void TearDown() override { cuda_on_host::reset(); }
   Addresses<float> a_;
@@ -222,8 +222,8 @@ class ManyElements : public testing::Test {
   Addresses<std::uint16_t> halves_;
 };
 
-TEST_F(ManyElements, OperationsReachTheLastOne) {
-  // Aligned alike, and not.
+TEST_F(ManyElements, OperationsReachTheLastElement) {
+  // With equal and with different alignment.
   for (const std::int64_t start : {0, 1}) {
     const std::int64_t count = many - start;
     float* const b = b_.data() + start;
@@ -241,7 +241,7 @@ TEST_F(ManyElements, OperationsReachTheLastOne) {
   }
 }
 
-TEST_F(ManyElements, TheLastNonFiniteIsFound) {
+TEST_F(ManyElements, ANonFiniteLastElementIsFound) {
   unsigned long long smallest = kernels::no_flaw;
   std::int64_t first = 0;
   a_[many - 2] = std::numeric_limits<float>::infinity();
@@ -249,7 +249,7 @@ TEST_F(ManyElements, TheLastNonFiniteIsFound) {
   EXPECT_EQ(first, many - 2);
 }
 
-TEST_F(ManyElements, SignsOfTheLastPart) {
+TEST_F(ManyElements, SignsOfTheLastPartAreEncoded) {
   const kernels::Chunk chunk{many - 100, 100, 0};
   const kernels::ChunkRange part{0, 1, 100};
   kernels::ChunkSum sum{};
@@ -263,7 +263,7 @@ TEST_F(ManyElements, SignsOfTheLastPart) {
   EXPECT_EQ(b_[many - 2], 0.5F);
 }
 
-TEST_F(ManyElements, TheLargestOfAll) {
+TEST_F(ManyElements, TheLargestElementIsSelected) {
   const DeviceBytes workspace(kernels::top_k_workspace_bytes(many));
   std::array<std::uint32_t, 6> message{};
   auto* const bytes = reinterpret_cast<std::byte*>(message.data());

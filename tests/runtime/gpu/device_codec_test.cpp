@@ -1,5 +1,5 @@
-// Codecs of every device: their messages are, byte by byte, those of policies/compression, with error
-// feedback too, wherever vectors and messages begin.
+// Codecs of every device: their messages are byte by byte those of policies/compression, with error feedback
+// too, at any starting address of vectors and messages.
 #include <bit>
 #include <limits>
 #include <optional>
@@ -37,7 +37,7 @@ std::vector<Method> methods() {
           {"top-k", {{"ratio", 1.0}}}};
 }
 
-/// Parts that begin anywhere in a byte, and one of several chunks.
+/// Parts that begin anywhere within a byte, and one of several chunks.
 Shapes random_shapes(Rng& random, std::uint64_t longest) {
   Shapes shapes;
   const auto parts = 1 + random.below(6);
@@ -47,13 +47,13 @@ Shapes random_shapes(Rng& random, std::uint64_t longest) {
   return shapes;
 }
 
-/// A codec of the device, with its vectors in the device's memory.
+/// A codec of the device, with vectors in the device's memory.
 class OnDevice {
  public:
   OnDevice(ComputeDevice& device, const Method& method, const Shapes& shapes, Rng& random)
       : device_(device),
         codec_(device.make_codec(method.name, setting_of(method, shapes))),
-        // Halves are aligned as halves are.
+        // 16-bit formats need messages aligned to 2 bytes.
         message_start_(random.below(4) * (method.name.ends_with("16") ? 2 : 1)),
         values_start_(random.below(4)) {}
 
@@ -109,7 +109,7 @@ void test_messages(ComputeDevice& device, const Method& method, const Shapes& sh
 
 class DeviceCodecTest : public DeviceTest {};
 
-TEST_P(DeviceCodecTest, MessagesAreThoseOfThePolicies) {
+TEST_P(DeviceCodecTest, MessagesEqualThoseOfThePolicies) {
   for (const auto seed : testing::seeds(6)) {
     TANDEM_TRACE_SEED(seed);
     Rng random(seed);
@@ -123,7 +123,7 @@ TEST_P(DeviceCodecTest, MessagesAreThoseOfThePolicies) {
   }
 }
 
-TEST_P(DeviceCodecTest, TopKOfAllAlikeAndOfNoNumbers) {
+TEST_P(DeviceCodecTest, TopKOfEqualAndOfNonFiniteValues) {
   for (const auto seed : testing::seeds(3)) {
     TANDEM_TRACE_SEED(seed);
     Rng random(seed);
@@ -138,8 +138,8 @@ TEST_P(DeviceCodecTest, TopKOfAllAlikeAndOfNoNumbers) {
   }
 }
 
-// Some tiles have many magnitudes beside the smallest chosen one, which only the last of its bits tell apart,
-// others larger ones alone, or smaller ones.
+// Some tiles have many magnitudes near the threshold, which differ only in the last bits; others have only
+// larger or only smaller ones.
 TEST_P(DeviceCodecTest, TopKOfMagnitudesCloseToEachOther) {
   for (const auto seed : testing::seeds(3)) {
     TANDEM_TRACE_SEED(seed);
@@ -157,7 +157,7 @@ TEST_P(DeviceCodecTest, TopKOfMagnitudesCloseToEachOther) {
   }
 }
 
-TEST_P(DeviceCodecTest, StretchesOfNothingAndOfLittle) {
+TEST_P(DeviceCodecTest, EmptyAndShortStretches) {
   Rng random(1);
   for (const Method& method : methods()) {
     test_messages(device(), method, {}, {}, random);
@@ -168,8 +168,8 @@ TEST_P(DeviceCodecTest, StretchesOfNothingAndOfLittle) {
   }
 }
 
-// More tiles and chunks than a small device has blocks, so that blocks take several.
-TEST_P(DeviceCodecTest, BlocksStride) {
+// More tiles and chunks than a small device has blocks, so that each block takes several.
+TEST_P(DeviceCodecTest, EachBlockTakesSeveralTiles) {
   Rng random(1);
   const Shapes shapes = {{1, 5}, {7, 80001}, {1, 300}};
   const auto elements = static_cast<std::size_t>(compression::stretch_with(shapes).elements);
@@ -179,7 +179,7 @@ TEST_P(DeviceCodecTest, BlocksStride) {
       test_messages(device(), method, shapes, values, random);
 }
 
-/// Error feedback step by step, by the policies' codec and the processor.
+/// Expected error feedback, computed in separate steps by the policies' codec on the host.
 class WantedFeedback {
  public:
   WantedFeedback(const Method& method, const Shapes& shapes)
@@ -199,7 +199,7 @@ class WantedFeedback {
   compression::ErrorFeedback feedback_{host_device(), true};
 };
 
-/// The values of an exchange; of the last one some are infinite, of which nothing finite may be left.
+/// The values of an exchange; in the last exchange some are infinite, and the unsent rest must show that.
 std::vector<float> values_of_exchange(std::size_t elements, bool is_last, Rng& random) {
   auto values = with_ties(mixed_values(elements, random), random);
   if (is_last)
@@ -208,7 +208,7 @@ std::vector<float> values_of_exchange(std::size_t elements, bool is_last, Rng& r
   return values;
 }
 
-/// What encodes with memory at once, on vectors that begin anywhere.
+/// Tests encoding fused with error feedback, on vectors with any starting element.
 void test_encoding_with_memory(ComputeDevice& device, const Method& method, const Shapes& shapes,
                                Rng& random) {
   SCOPED_TRACE(method.name);
@@ -237,7 +237,7 @@ std::vector<float> read_floats(ComputeDevice& device, std::span<const float> fro
   return {values.begin(), values.end()};
 }
 
-/// The roles' way. Values become what was sent, or stay and that is elsewhere.
+/// Uses error feedback like the roles. The sent values overwrite the values, or go to a separate vector.
 void test_feedback(ComputeDevice& device, const Method& method, const Shapes& shapes, bool in_place,
                    Rng& random) {
   SCOPED_TRACE(method.name + (in_place ? ", in place" : ""));
@@ -278,7 +278,7 @@ TEST_P(DeviceCodecTest, TopKEncodesWithMemory) {
   }
 }
 
-TEST_P(DeviceCodecTest, WhatCannotEncodeWithMemoryLeavesAll) {
+TEST_P(DeviceCodecTest, CodecsWithoutFusedErrorFeedbackChangeNothing) {
   const Shapes shapes = {{3, 40}};
   for (const auto& entry : compression::catalog().entries()) {
     if (entry.make.make == nullptr || entry.name == "top-k") continue;
@@ -296,7 +296,7 @@ TEST_P(DeviceCodecTest, WhatCannotEncodeWithMemoryLeavesAll) {
   }
 }
 
-TEST_P(DeviceCodecTest, ErrorFeedbackIsThatOfTheSteps) {
+TEST_P(DeviceCodecTest, ErrorFeedbackEqualsTheSeparateSteps) {
   for (const auto seed : testing::seeds(2)) {
     TANDEM_TRACE_SEED(seed);
     Rng random(seed);
@@ -306,12 +306,12 @@ TEST_P(DeviceCodecTest, ErrorFeedbackIsThatOfTheSteps) {
   }
 }
 
-// What a codec reads has been queued there just before, and the other queue does not wait for it.
+// The codec's input is queued immediately before it, and the other queue does not wait for it.
 TEST_P(DeviceCodecTest, CodecsWorkInTheQueueInUse) {
   for (const auto seed : testing::seeds(4)) {
     TANDEM_TRACE_SEED(seed);
     Rng random(seed);
-    const SecondQueue beside(device());
+    const SecondQueue second_queue(device());
     for (const Method& method : methods()) {
       const Shapes shapes = random_shapes(random, 5000);
       test_messages(
@@ -322,7 +322,7 @@ TEST_P(DeviceCodecTest, CodecsWorkInTheQueueInUse) {
   }
 }
 
-TEST_P(DeviceCodecTest, WithoutErrorFeedbackValuesStay) {
+TEST_P(DeviceCodecTest, WithoutErrorFeedbackValuesAreUnchanged) {
   Rng random(1);
   const Method method{"top-k", {{"ratio", 0.1}}};
   const Shapes shapes = {{5, 60}};
@@ -337,7 +337,7 @@ TEST_P(DeviceCodecTest, WithoutErrorFeedbackValuesStay) {
   expect_same(given.read(), values);
 }
 
-TEST_P(DeviceCodecTest, EveryMethodOfTheProcessorAndFewerOfAGpu) {
+TEST_P(DeviceCodecTest, TheHostHasEveryMethodAndAGpuASubset) {
   const Shapes shapes = {{3, 4}};
   for (const auto& entry : compression::catalog().entries()) {
     if (entry.make.make == nullptr) continue;

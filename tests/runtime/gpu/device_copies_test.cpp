@@ -1,4 +1,4 @@
-// Copies beside a device's queue and the pinned memory that they go through, without MPI.
+// Copies concurrent with a device's queue and the pinned memory that they use, without MPI.
 #include "runtime/gpu/device_copies.hpp"
 
 #include <gtest/gtest.h>
@@ -28,7 +28,7 @@ class DeviceCopiesTest : public ::testing::TestWithParam<std::uint64_t> {
   DelayedDevice device{GetParam()};
 };
 
-TEST_P(DeviceCopiesTest, WhatLeavesKeepsItsOrder) {
+TEST_P(DeviceCopiesTest, OutgoingCopiesKeepTheirOrder) {
   PinnedPool pool(device);
   DeviceCopies copies(device);
   const DeviceArray<std::byte> own(device, 100'000);
@@ -89,7 +89,7 @@ TEST_P(DeviceCopiesTest, ActionsFollowTheirCopy) {
   std::fill_n(from.data(), 1000, std::byte{7});
   std::optional<bool> is_equal;
   copies.in(own.data(), from.data(), 1000, [&] {
-    // What follows may start more.
+    // An action may start more copies.
     copies.out(to.data(), own.data(), 1000, {},
                [&] { is_equal = std::equal(from.data(), from.data() + 1000, to.data()); });
   });
@@ -99,7 +99,7 @@ TEST_P(DeviceCopiesTest, ActionsFollowTheirCopy) {
 
 INSTANTIATE_TEST_SUITE_P(Seeds, DeviceCopiesTest, ::testing::Values(1, 2, 3, 4, 5));
 
-TEST(PinnedPool, KeepsNoMoreThanItMay) {
+TEST(PinnedPool, KeepsAtMostItsLimit) {
   constexpr std::size_t mebibyte = 1 << 20;
   DelayedDevice device(1);
   {
@@ -107,13 +107,13 @@ TEST(PinnedPool, KeepsNoMoreThanItMay) {
     {
       std::vector<PinnedPool::Block> blocks;
       for (int i = 0; i < 5; ++i) blocks.push_back(pool.take(mebibyte));
-      EXPECT_EQ(device.live().pinned, 5U) << "nobody waits for memory";
+      EXPECT_EQ(device.live().pinned, 5U) << "take() never waits for memory";
     }
     EXPECT_EQ(device.live().pinned, 2U);
     PinnedPool::Block block = pool.take(mebibyte - 100);
     EXPECT_EQ(device.live().pinned, 2U);
     block = pool.take(1);
-    EXPECT_EQ(device.live().pinned, 3U) << "a small one takes no large block";
+    EXPECT_EQ(device.live().pinned, 3U) << "a small request does not take a large block";
     block = {};
     EXPECT_TRUE(block.empty());
     pool.take(10).abandon();
@@ -122,14 +122,14 @@ TEST(PinnedPool, KeepsNoMoreThanItMay) {
   EXPECT_EQ(device.misuses(), 0);
 }
 
-TEST(OwnedMark, IsForgottenOnce) {
+TEST(OwnedMark, IsReleasedOnce) {
   DelayedDevice device(1);
   {
     OwnedMark mark(device, device.mark());
     OwnedMark now = std::move(mark);
     EXPECT_EQ(device.live().marks, 1U);
     now = OwnedMark(device, device.mark());
-    EXPECT_EQ(device.live().marks, 1U) << "the old one is forgotten";
+    EXPECT_EQ(device.live().marks, 1U) << "the old one is released";
     now.await();
     EXPECT_FALSE(now);
     EXPECT_EQ(device.live().marks, 0U);

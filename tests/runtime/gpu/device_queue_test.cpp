@@ -53,7 +53,7 @@ TEST_P(DeviceQueueTest, OwnsMemoryThatOnlyItMayAccess) {
   device().release(second);
 }
 
-TEST_P(DeviceQueueTest, CopiesBetweenAnyTwoPlaces) {
+TEST_P(DeviceQueueTest, CopiesBetweenAnyTwoMemories) {
   constexpr std::size_t bytes = 1001;
   std::vector<std::byte> given(bytes);
   for (std::size_t at = 0; at < bytes; ++at) given[at] = static_cast<std::byte>(at * 7);
@@ -119,7 +119,7 @@ TEST_P(DeviceQueueTest, CopiesOutsideTheQueue) {
     for (std::size_t at = 0; at < count; ++at) ASSERT_EQ(reinterpret_cast<const float*>(pinned)[at], number);
     std::fill_n(reinterpret_cast<float*>(pinned), count, -number);
     const DeviceMark in = device().copy_in(own, pinned, bytes);
-    // finish() waits for copies too.
+    // finish() also waits for copies.
     device().finish();
     EXPECT_TRUE(device().has_reached(in));
     EXPECT_GE(device().between(begin, in), Seconds(0));

@@ -1,4 +1,4 @@
-// Devices of a program that runs CUDA on the processor.
+// The devices of a program that uses emulated CUDA.
 #include "runtime/gpu/cuda_device.hpp"
 #include "tests/runtime/gpu/tested_device.hpp"
 #include "tests/support/cuda_on_host/cuda_on_host.hpp"

@@ -1,4 +1,4 @@
-// The device of a program that is linked with CUDA: the first GPU.
+// The device of a program that is linked with real CUDA: the first GPU.
 #include "runtime/gpu/cuda_device.hpp"
 #include "tests/runtime/gpu/tested_device.hpp"
 

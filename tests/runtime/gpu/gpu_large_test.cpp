@@ -1,4 +1,4 @@
-// Vectors of more than 2^31 elements on a real GPU: every kind of kernel reaches the last one.
+// Vectors of more than 2^31 elements on a real GPU: every kind of kernel processes the last element.
 #include "runtime/gpu/cuda_device.hpp"
 #include "tests/policies/compression/stretches.hpp"
 #include "tests/runtime/gpu/tested_device.hpp"
@@ -51,7 +51,7 @@ const std::vector<std::int64_t>& places() {
 
 TEST_F(GpuLargeTest, ArithmeticAndCasts) {
   const DeviceArray<std::uint16_t> halves(*device_, many);
-  // Aligned alike, and not.
+  // With equal and with different alignment.
   for (const std::int64_t start : {0, 1}) {
     const std::int64_t count = many - start;
     device_->fill(a_.data(), many, 1.0F);
@@ -100,7 +100,7 @@ TEST_F(GpuLargeTest, TheLargest) {
   codec->decode(message.span(), 0, b_.span());
   magnitude = 1.0F;
   for (const std::int64_t place : places()) EXPECT_EQ(at(b_, place), -(magnitude += 1.0F)) << place;
-  // Of equal ones the first, as many as are left.
+  // Ties are resolved by index, up to the requested number.
   const std::int64_t chosen = codec->message_bytes() / 8;
   const std::int64_t first_left_out = chosen - static_cast<std::int64_t>(places().size()) + 2;
   EXPECT_EQ(at(b_, first_left_out - 1), 0.5F);

@@ -1,5 +1,5 @@
-// What the tests of compute devices share: which devices this program tests, vectors in a device's memory
-// between guards, and comparisons bit by bit.
+// Shared by the tests of compute devices: the devices that this program tests, vectors in a device's memory
+// between guards, and bitwise comparisons.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -23,12 +23,12 @@ namespace tandem {
 
 struct TestedDevice {
   std::string name;
-  /// Null where there is none on this machine: its tests are skipped.
+  /// Returns null if this machine has no such device: its tests are skipped.
   std::function<std::shared_ptr<ComputeDevice>()> make;
 };
 inline void PrintTo(const TestedDevice& device, std::ostream* stream) { *stream << device.name; }
-/// The processor and CUDA on the processor in one program (emulated_devices.cpp), a GPU in another
-/// (gpu_devices.cpp), since both define CUDA's functions.
+/// The host and emulated CUDA in one program (emulated_devices.cpp), a GPU in another (gpu_devices.cpp),
+/// since both define CUDA's functions.
 std::vector<TestedDevice> tested_devices();
 
 class DeviceTest : public testing::TestWithParam<TestedDevice> {
@@ -47,7 +47,7 @@ inline std::string name_of_device(const testing::TestParamInfo<TestedDevice>& in
   return info.param.name;
 }
 
-/// Elements in a device's memory that start at any element of it, with guards on both sides.
+/// Elements in a device's memory with any starting element, between guards.
 template <class Element>
 class Guarded {
  public:
@@ -64,7 +64,7 @@ class Guarded {
   }
   Element* data() const { return memory_.data() + start_; }
   std::span<Element> span() const { return {data(), size_}; }
-  /// What is there now. The guards have to be as they were.
+  /// The current contents. Checks that the guards are unchanged.
   std::vector<Element> read() {
     const std::span<Element> now = host_.of(memory_.size());
     copy_and_await(device_, now.data(), memory_.data(), now.size_bytes());
@@ -87,7 +87,7 @@ class Guarded {
   DeviceArray<Element> memory_;
 };
 
-/// Numbers of many magnitudes, and zeros of both signs.
+/// Numbers of very different magnitudes, and zeros of both signs.
 inline std::vector<float> mixed_values(std::size_t count, Rng& random) {
   std::vector<float> values(count);
   for (float& value : values) {
@@ -97,7 +97,7 @@ inline std::vector<float> mixed_values(std::size_t count, Rng& random) {
   return values;
 }
 
-/// Any bits at all: infinities, subnormals and what is no number among them.
+/// Random bits: including infinities, subnormals and NaNs.
 inline std::vector<float> any_floats(std::size_t count, Rng& random) {
   std::vector<float> values(count);
   for (float& value : values) {
@@ -110,7 +110,7 @@ inline std::vector<float> any_floats(std::size_t count, Rng& random) {
   return values;
 }
 
-/// Numbers bit by bit; of what is no number only that it is none.
+/// Compares bit by bit; any NaN equals any other.
 inline void expect_same(const std::vector<float>& found, const std::vector<float>& wanted) {
   ASSERT_EQ(found.size(), wanted.size());
   for (std::size_t at = 0; at < found.size(); ++at) {

@@ -1,11 +1,11 @@
-// A process that launches, as `tandem run` does, so that the launcher's tests can signal and kill it.
+// A process that launches ranks like `tandem run`, which the launcher's tests can signal and kill.
 #include <csignal>
 #include <cstdio>
 
 #include "runtime/launcher/launcher.hpp"
 
 int main(int argc, char** argv) {
-  // A shell that runs the tests in the background lets them ignore it.
+  // A shell that runs the tests in the background ignores SIGINT for them.
   std::signal(SIGINT, SIG_DFL);
   tandem::LaunchSetting setting{.ranks = 3, .grace = tandem::Seconds(4.0)};
   setting.program.assign(argv + 1, argv + argc);

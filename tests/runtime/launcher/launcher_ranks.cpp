@@ -1,4 +1,4 @@
-// A rank program for the launcher's tests: behaves well or badly as its first argument says.
+// A rank program for the launcher's tests: succeeds or fails in the way that its first argument names.
 #include <mpi.h>
 #include <signal.h>
 #include <sys/prctl.h>
@@ -24,7 +24,7 @@ void misbehave(const std::string& how, int rank) {
   }
   if (how == "hang" || how == "wait") std::printf("rank %d is process %d\n", rank, getpid());
   std::fflush(stdout);
-  // The others of a failing job, and all of a job that is to be ended from outside.
+  // The other ranks of a failing job, and all ranks of a job that is ended from outside.
   if (how != "well") sleep(100);
 }
 

@@ -1,4 +1,4 @@
-// The launcher: the command it builds, what it says of jobs that fail, and that no process survives any end.
+// The launcher: the command that it builds, its reports of failed jobs, and that no process is left behind.
 #include "runtime/launcher/launcher.hpp"
 
 #include <gtest/gtest.h>
@@ -36,17 +36,17 @@ TEST(LaunchCommand, OneMachine) {
   EXPECT_EQ(std::count(words.begin(), words.end(), "--allow-run-as-root"), geteuid() == 0 ? 1 : 0);
 }
 
-// A CUDA-aware Open MPI has smcuda, and another would not start with a list that names it.
+// A CUDA-aware Open MPI has the smcuda transport; other builds would reject a list that names it.
 TEST(LaunchCommand, GpuMemoryMayUseItsOwnTransport) {
   LaunchSetting setting{.ranks = 2, .program = {"p"}, .device_memory = true};
   EXPECT_TRUE(contains_in_order(launch_command(setting),
                                 {"--mca", "btl", "^tcp,ofi,openib,portals4,uct,ugni,usnic"}));
   EXPECT_EQ(std::ranges::count(launch_command(setting), "self,vader"), 0);
   setting.hosts = {"a", "b"};
-  EXPECT_EQ(std::ranges::count(launch_command(setting), "btl"), 0) << "between machines all ways are open";
+  EXPECT_EQ(std::ranges::count(launch_command(setting), "btl"), 0) << "no transport is excluded";
 }
 
-TEST(LaunchCommand, RanksYieldWhereTheyShareCores) {
+TEST(LaunchCommand, RanksYieldIfTheyShareCores) {
   const std::vector<std::string> flag = {"--mca", "mpi_yield_when_idle", "1"};
   EXPECT_TRUE(contains_in_order(launch_command({.ranks = 4096, .program = {"p"}}), flag));
   EXPECT_FALSE(contains_in_order(launch_command({.ranks = 1, .program = {"p"}}), flag));
@@ -65,7 +65,7 @@ TEST(LaunchCommand, PrintedForAShell) {
   EXPECT_TRUE(line.ends_with("./p 'it'\\''s' ''")) << line;
 }
 
-TEST(RankLines, ReadBackWhatTheyWrite) {
+TEST(RankLines, RoundTrip) {
   const auto failure = parse_failure_line(failure_line({12, "node-3.lab", "first: line\nsecond"}));
   ASSERT_TRUE(failure);
   EXPECT_EQ(failure->rank, 12);
@@ -90,7 +90,7 @@ TEST(MpirunErrors, SeparatesRanksFromMpirun) {
   EXPECT_EQ(errors.failure().rank, 1);
   EXPECT_EQ(errors.failure().message, "was ended by signal 9 (Killed)");
   EXPECT_EQ(errors.read("after"), "after");
-  // A rank's own words are worth more than mpirun's.
+  // A rank's own message takes precedence over mpirun's.
   EXPECT_FALSE(errors.read("rank 0 on host vm: broken"));
   EXPECT_EQ(errors.failure().message, "broken");
 }
@@ -99,7 +99,7 @@ LaunchSetting ranks_that(const std::string& behaviour) {
   return {.ranks = 3, .program = {sibling_program("launcher_ranks"), behaviour}, .grace = Seconds(4.0)};
 }
 
-/// Those that have not ended.
+/// The ranks that have not ended.
 std::vector<pid_t> alive_of(const std::vector<pid_t>& ranks) {
   std::vector<pid_t> alive;
   for (const pid_t rank : ranks) {
@@ -110,8 +110,8 @@ std::vector<pid_t> alive_of(const std::vector<pid_t>& ranks) {
   return alive;
 }
 
-/// Those that have not ended when the time is up: the kernel takes its time with a process that exits on a
-/// busy machine, and mpirun gives ranks a second before it kills.
+/// The ranks that have not ended after a timeout: on a busy machine the kernel needs time to end a process,
+/// and mpirun gives ranks a second before it kills them.
 std::vector<pid_t> survivors_of(const std::vector<pid_t>& ranks) {
   for (int i = 0; i < 100 && !alive_of(ranks).empty(); ++i) std::this_thread::sleep_for(100ms);
   return alive_of(ranks);
@@ -131,7 +131,7 @@ TEST(Launcher, ForwardsLinesAndProgress) {
   EXPECT_EQ(progress, (std::vector<double>{0.25, 1.0}));
 }
 
-TEST(Launcher, StartsWithAnyMpiWhereMemoryOfGpusMayBeSent) {
+TEST(Launcher, StartsWithAnyMpiIfGpuMemoryMayBeSent) {
   LaunchSetting setting = ranks_that("well");
   setting.device_memory = true;
   EXPECT_EQ(launch(setting).exit_code, 0);
@@ -149,7 +149,7 @@ TEST(Launcher, AFailingRankIsNamedWithItsOwnMessage) {
   EXPECT_TRUE(bad_input.message.ends_with(": no such key")) << bad_input.message;
 }
 
-TEST(Launcher, AnEndWithoutMessageIsReportedToo) {
+TEST(Launcher, ARankThatEndsWithoutAMessageIsReported) {
   const auto killed = launch(ranks_that("killed"));
   EXPECT_EQ(killed.exit_code, 70);
   EXPECT_EQ(killed.failed_rank, 2);
@@ -229,7 +229,7 @@ TEST(Launcher, AHungJobCanBeEnded) {
   EXPECT_TRUE(survivors_of(job.ranks()).empty());
 }
 
-TEST(Launcher, AnyOneRankThatIsKilledEndsTheJob) {
+TEST(Launcher, OneKilledRankEndsTheJob) {
   RunningJob job("wait");
   ASSERT_EQ(alive_of(job.ranks()).size(), 3U);
   kill(job.ranks()[0], SIGKILL);

@@ -1,6 +1,6 @@
-// The context on MPI, where it differs from the simulated one: real memory, sizes around the packing limit
-// and beyond two gigabytes, emulated devices, waiting without burning a core. What both share is in
-// tests/conformance.
+// The context on MPI, as far as it differs from the simulated one: real memory, sizes around the packing
+// limit and above two gigabytes, emulated devices, waiting without busy polling. Common behaviour is tested
+// in tests/conformance.
 #include "runtime/mpi/mpi_context.hpp"
 
 #include <gtest/gtest.h>
@@ -26,7 +26,7 @@ int communicators_freed = 0;
 
 }  // namespace
 
-// Before MPI's own, which the context would call otherwise.
+// Override MPI's functions, which the context would call otherwise.
 extern "C" int MPI_Comm_create_group(MPI_Comm communicator, MPI_Group group, int tag, MPI_Comm* made) {
   ++communicators_made;
   return PMPI_Comm_create_group(communicator, group, tag, made);
@@ -68,8 +68,8 @@ double cpu_seconds() {
   return seconds(usage.ru_utime) + seconds(usage.ru_stime);
 }
 
-/// Messages between ranks of a node pass through MPI alone, or through memory that they share as well.
-class MpiContextWays : public ::testing::TestWithParam<bool> {
+/// Messages between ranks of a node use either MPI alone, or shared memory as well.
+class MpiContextTransports : public ::testing::TestWithParam<bool> {
  protected:
   MpiSetting setting() const {
     if (!GetParam()) return {};
@@ -77,11 +77,11 @@ class MpiContextWays : public ::testing::TestWithParam<bool> {
   }
 };
 
-INSTANTIATE_TEST_SUITE_P(MpiContext, MpiContextWays, ::testing::Bool(), [](const auto& parameter) {
+INSTANTIATE_TEST_SUITE_P(MpiContext, MpiContextTransports, ::testing::Bool(), [](const auto& parameter) {
   return std::string(parameter.param ? "NodeMemory" : "Mpi");
 });
 
-TEST_P(MpiContextWays, MessagesOfEverySizeKeepTheirBytesNotesAndOrder) {
+TEST_P(MpiContextTransports, MessagesOfEverySizeKeepTheirBytesNotesAndOrder) {
   MpiContext context(MPI_COMM_WORLD, setting());
   const Rank next = (context.rank() + 1) % context.world_size();
   const Rank previous = (context.rank() + context.world_size() - 1) % context.world_size();
@@ -91,7 +91,7 @@ TEST_P(MpiContextWays, MessagesOfEverySizeKeepTheirBytesNotesAndOrder) {
     std::vector<std::vector<std::byte>> sent;
     std::vector<std::vector<std::byte>> received;
     std::vector<Pending> pendings;
-    // All receives are posted before the first arrives, each with room to spare.
+    // All receives are posted before the first message arrives, each with a larger buffer than needed.
     for (std::size_t i = 0; i < sizes.size(); ++i)
       received.emplace_back(static_cast<std::size_t>(sizes[i]) + (i % 2) * 20'000);
     for (auto& bytes : received) pendings.push_back(context.receive(previous, channel, slice_of(bytes)));
@@ -112,12 +112,12 @@ TEST_P(MpiContextWays, MessagesOfEverySizeKeepTheirBytesNotesAndOrder) {
   }
 }
 
-TEST_P(MpiContextWays, RandomTrafficArrivesInOrderPerChannel) {
+TEST_P(MpiContextTransports, RandomTrafficArrivesInOrderPerChannel) {
   const unsigned seed = 20240611;
   SCOPED_TRACE(::testing::Message() << "seed " << seed);
   MpiContext context(MPI_COMM_WORLD, setting());
   const int size = context.world_size();
-  // Every rank draws the same plan: which channel and size each message of each pair has.
+  // All ranks draw the same plan: the channel and size of each message of each pair.
   struct Planned {
     Rank from, to;
     Channel channel;
@@ -168,14 +168,14 @@ TEST_P(MpiContextWays, RandomTrafficArrivesInOrderPerChannel) {
   }
 }
 
-TEST_P(MpiContextWays, ALateLargePayloadMovesWhileItsReceiverWaitsForSomethingElse) {
+TEST_P(MpiContextTransports, ALargePayloadProgressesWhileItsReceiverWaitsForAnotherMessage) {
   MpiContext context(MPI_COMM_WORLD, setting());
   const Rank self = context.rank();
   if (self > 1) return;
   std::vector<std::byte> large(1 << 20);
   if (self == 0) {
-    // The peer sends `go` only after its large message has left, so waiting for `go` must move the large one
-    // too.
+    // The peer sends `go` only after its large message has been sent, so waiting for `go` must also progress
+    // the large message.
     auto payload = context.receive(1, noted, slice_of(large));
     auto go = context.receive(1, plain, {});
     context.wait(go);
@@ -188,17 +188,17 @@ TEST_P(MpiContextWays, ALateLargePayloadMovesWhileItsReceiverWaitsForSomethingEl
   }
 }
 
-TEST_P(MpiContextWays, AMessageLongerThanPostedBreaksTheWorld) {
+TEST_P(MpiContextTransports, AMessageLongerThanItsReceiveThrowsAWorldError) {
   for (const Channel channel : {plain, noted}) {
     for (const std::int64_t size : {100, 16'000, 16'400}) {
-      // Another world each time.
+      // A new context each time.
       MpiContext context(MPI_COMM_WORLD, setting());
       const Rank self = context.rank();
       if (self > 1) continue;
       std::vector<std::byte> bytes(static_cast<std::size_t>(size));
       if (self == 1) {
         auto sent = context.send(0, channel, slice_of(bytes), {});
-        // A large payload that is refused is never fetched: leave it, as a dying job does.
+        // The receiver never fetches a large payload that it rejects: give it up, like a failing job.
         if (size <= 16'000 || !channel.carries_note) context.wait(sent);
       } else {
         auto received = context.receive(1, channel, {Bytes(size - 50), bytes.data()});
@@ -214,7 +214,7 @@ MpiSetting emulating(double seconds) {
                                      bool write) { return Seconds(write ? 2 * seconds : seconds); }};
 }
 
-TEST(MpiContext, AnEmulatedDeviceTakesItsTimeAndWorksInOrder) {
+TEST(MpiContext, AnEmulatedDeviceTakesItsDurationAndKeepsTheOrder) {
   MpiContext context(MPI_COMM_WORLD, emulating(0.02));
   const Seconds start = context.now();
   std::vector<int> order;
@@ -231,7 +231,7 @@ TEST(MpiContext, AnEmulatedDeviceTakesItsTimeAndWorksInOrder) {
   EXPECT_EQ(context.late_devices(), 0);
 }
 
-TEST(MpiContext, AKernelSlowerThanItsDeviceIsCounted) {
+TEST(MpiContext, AKernelSlowerThanItsDeviceCountsAsLate) {
   MpiContext context(MPI_COMM_WORLD, emulating(0.001));
   const Seconds start = context.now();
   auto slow = context.compute({.kind = Work::Kind::forward},
@@ -241,7 +241,7 @@ TEST(MpiContext, AKernelSlowerThanItsDeviceIsCounted) {
   EXPECT_EQ(context.late_devices(), 1);
 }
 
-TEST(MpiContext, WhatFollowsWithoutAPauseMakesUpForASlowKernel) {
+TEST(MpiContext, WorkThatFollowsImmediatelyCompensatesForASlowKernel) {
   MpiContext context(MPI_COMM_WORLD, emulating(0.02));
   const Seconds start = context.now();
   const auto work = [&](int ms) {
@@ -257,7 +257,7 @@ TEST(MpiContext, WhatFollowsWithoutAPauseMakesUpForASlowKernel) {
   EXPECT_EQ(context.late_devices(), 0);
 }
 
-TEST(MpiContext, DisksHaveQueuesOfTheirOwn) {
+TEST(MpiContext, EachDiskHasItsOwnQueue) {
   MpiContext context(MPI_COMM_WORLD, emulating(0.03));
   const Seconds start = context.now();
   bool moved = false;
@@ -271,7 +271,7 @@ TEST(MpiContext, DisksHaveQueuesOfTheirOwn) {
   EXPECT_GE((context.now() - start).count(), 0.09);
 }
 
-TEST(MpiContext, NativeWorkIsDoneAtOnce) {
+TEST(MpiContext, NativeWorkCompletesImmediately) {
   MpiContext context(MPI_COMM_WORLD, {});
   bool ran = false;
   auto work = context.compute({.kind = Work::Kind::update}, [&ran] { ran = true; });
@@ -282,9 +282,9 @@ TEST(MpiContext, NativeWorkIsDoneAtOnce) {
   EXPECT_TRUE(modelled.empty());
 }
 
-TEST(MpiContext, AWaitingRankLeavesItsCoreToOthers) {
+TEST(MpiContext, AWaitingRankYieldsItsCore) {
   MpiContext context(MPI_COMM_WORLD, {});
-  // Rank 0 sleeps and then lets the others go, who wait for its message meanwhile.
+  // Rank 0 sleeps while the others wait for its message.
   const double cpu = cpu_seconds();
   const Seconds start = context.now();
   if (context.rank() == 0) {
@@ -302,8 +302,8 @@ TEST(MpiContext, AWaitingRankLeavesItsCoreToOthers) {
   EXPECT_LT(cpu_seconds() - cpu, 0.3 * wall) << "of " << wall << " s";
 }
 
-// Work on a device that is not emulated is done when `compute` returns.
-TEST(MpiContext, AnAllReduceGoesOnWhileADeviceComputes) {
+// Work on a device that is not emulated has completed when `compute` returns.
+TEST(MpiContext, AnAllReduceProgressesWhileADeviceComputes) {
   MpiContext context(MPI_COMM_WORLD, {});
   std::vector<Rank> members(static_cast<std::size_t>(context.world_size()));
   std::iota(members.begin(), members.end(), 0);
@@ -314,12 +314,12 @@ TEST(MpiContext, AnAllReduceGoesOnWhileADeviceComputes) {
   all_reduces.start(0, {sizes[0], reinterpret_cast<std::byte*>(vector.data())});
   if (context.rank() == 0) {
     const Seconds enough = context.now() + Seconds(60.0);
-    while (all_reduces.under_way(0) && context.now() < enough) {
+    while (all_reduces.in_flight(0) && context.now() < enough) {
       auto backward = context.compute({.kind = Work::Kind::backward},
                                       [] { std::this_thread::sleep_for(std::chrono::microseconds(200)); });
       all_reduces.wait_progressing(backward);
     }
-    EXPECT_FALSE(all_reduces.under_way(0));
+    EXPECT_FALSE(all_reduces.in_flight(0));
   }
   all_reduces.finish();
   const auto sum = static_cast<float>(context.world_size() * (context.world_size() + 1) / 2);
@@ -348,7 +348,8 @@ TEST(MpiContextLarge, MessagesBeyondTwoGigabytes) {
   }
 }
 
-// Rank 0 may keep the communicator of one list only; the members of a list agree without knowing that.
+// Rank 0 may keep the communicator of only one list; the members of a list agree without knowing each other's
+// limits.
 TEST(MpiContext, SumsOverAnyNumberOfListsKeepFewCommunicators) {
   int own = 0;
   MPI_Comm_rank(MPI_COMM_WORLD, &own);
@@ -361,7 +362,7 @@ TEST(MpiContext, SumsOverAnyNumberOfListsKeepFewCommunicators) {
   for (int turn = 0; turn < turns; ++turn)
     for (int list = 0; list < lists; ++list) {
       std::ranges::rotate(members, members.begin() + 1);
-      // Two at a time, and waited for in another order here than there.
+      // Two at a time; ranks wait for them in different orders.
       std::array<std::vector<float>, 2> vectors = {std::vector<float>(1000, 1.0F),
                                                    std::vector<float>(70, 2.0F)};
       std::array<Pending, 2> sums;

@@ -1,5 +1,5 @@
-// Programs on MPI whose ranks compute on a device that is not the host: memory there or here, and a device
-// with its context of which nothing may be left in the end.
+// MPI programs whose ranks compute on a device other than the host: memory on the device or the host, and a
+// device with its context that must release everything.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -63,7 +63,7 @@ inline std::vector<Rank> all_ranks(const Context& context) {
   return ranks;
 }
 
-/// A device with its context, of which nothing may be left in the end.
+/// A device with its context; checks at the end that all of its resources are released.
 class MpiContextDevice : public ::testing::Test {
  protected:
   void set_up(std::uint64_t seed, MpiSetting setting = {}) {

@@ -1,5 +1,5 @@
-// The context on MPI over a device that is not the host: messages of the device's memory, and what is left
-// when a rank leaves. What both kinds of memory share is in conformance_test.cpp.
+// The context on MPI over a device other than the host: messages of device memory, and cleanup when a rank
+// leaves. Behaviour common to both kinds of memory is tested in conformance_test.cpp.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -18,7 +18,7 @@
 namespace tandem::testing {
 namespace {
 
-/// A kernel that ends when it is told to, whatever else a slow machine does meanwhile.
+/// A kernel that ends on request, however slow the machine is.
 class Gate {
  public:
   void open() {
@@ -51,7 +51,7 @@ TEST_F(MpiContextDevice, MessagesOfEverySizeBetweenDevicesAndHosts) {
       std::vector<Pending> pendings;
       for (std::size_t i = 0; i < sizes.size(); ++i) {
         const bool from_device = rng.below(3) > 0, to_device = rng.below(3) > 0;
-        // With room to spare, which must stay as it is.
+        // Larger than needed; the rest must stay unchanged.
         received.emplace_back(device(), to_device, Block(sizes[i] + i % 2 * 20'000, std::byte{0x5A}));
         sent.emplace_back(device(), from_device, filled(context().rank(), i, sizes[i]));
       }
@@ -74,8 +74,9 @@ TEST_F(MpiContextDevice, MessagesOfEverySizeBetweenDevicesAndHosts) {
   }
 }
 
-/// Host memory is ready at once, memory of the device is not; neither may overtake the other.
-TEST_F(MpiContextDevice, MessagesOfAChannelKeepTheirOrderWhereverTheyAre) {
+/// Host memory can be sent at once, device memory must be copied first; messages must not overtake each
+/// other.
+TEST_F(MpiContextDevice, MessagesOfAChannelKeepTheirOrderInAnyMemory) {
   constexpr std::size_t count = 60;
   for (std::uint64_t seed = 1; seed <= 8; ++seed) {
     SCOPED_TRACE(::testing::Message() << "seed " << seed);
@@ -102,7 +103,7 @@ TEST_F(MpiContextDevice, MessagesOfAChannelKeepTheirOrderWhereverTheyAre) {
   }
 }
 
-TEST_F(MpiContextDevice, PinnedMemoryIsUsedAgain) {
+TEST_F(MpiContextDevice, PinnedMemoryIsReused) {
   set_up(1);
   const DeviceBlock block = on_device(device(), filled(0, 0, 1 << 20));
   std::size_t most = 0;
@@ -113,11 +114,11 @@ TEST_F(MpiContextDevice, PinnedMemoryIsUsedAgain) {
     context().wait_all(pendings);
     most = std::max(most, device().live().pinned);
   }
-  EXPECT_EQ(most, 2U) << "one block that leaves and one that comes";
+  EXPECT_EQ(most, 2U) << "one block for the send and one for the receive";
   EXPECT_EQ(device().copies(), 40);
 }
 
-TEST_F(MpiContextDevice, AMessageIsNotHeldBackByAKernel) {
+TEST_F(MpiContextDevice, AMessageDoesNotWaitForAKernel) {
   set_up(1);
   DeviceBlock out = on_device(device(), filled(context().rank(), 1, 200'000));
   DeviceBlock in(device(), out.size());
@@ -136,7 +137,7 @@ TEST_F(MpiContextDevice, AMessageIsNotHeldBackByAKernel) {
   EXPECT_EQ(on_host(device(), in), filled(previous(), 1, in.size()));
 }
 
-TEST_F(MpiContextDevice, ASumOfABucketIsNotHeldBackByAKernel) {
+TEST_F(MpiContextDevice, AReductionOfABucketDoesNotWaitForAKernel) {
   set_up(1);
   const std::vector<float> ones(1000, 1.0F);
   FloatArray sum(device(), ones.size()), values(device(), ones.size());
@@ -155,7 +156,7 @@ TEST_F(MpiContextDevice, ASumOfABucketIsNotHeldBackByAKernel) {
   EXPECT_EQ(here, std::vector<float>(1000, 2.0F));
 }
 
-TEST_F(MpiContextDevice, AKernelThatThrowsLeavesTheQueueAsItWas) {
+TEST_F(MpiContextDevice, AKernelThatThrowsRestoresTheQueue) {
   set_up(1);
   Gate gate;
   device().queue([&] { gate.wait(); });
@@ -165,14 +166,14 @@ TEST_F(MpiContextDevice, AKernelThatThrowsLeavesTheQueueAsItWas) {
                WorldError);
   const DeviceMark behind = device().mark();
   std::this_thread::sleep_for(std::chrono::milliseconds(50));
-  EXPECT_FALSE(device().has_reached(behind)) << "it is in the second queue";
+  EXPECT_FALSE(device().has_reached(behind)) << "the mark is in the second queue";
   gate.open();
   device().finish();
   EXPECT_TRUE(device().has_reached(behind));
   device().forget(behind);
 }
 
-/// What the device computes from what came, and what it sends, over and over.
+/// Repeatedly computes on the device from received data, and sends the result.
 TEST_F(MpiContextDevice, RanksComputeWhileTheySend) {
   for (std::uint64_t seed = 1; seed <= 4; ++seed) {
     SCOPED_TRACE(::testing::Message() << "seed " << seed);
@@ -207,7 +208,7 @@ TEST_F(MpiContextDevice, RanksComputeWhileTheySend) {
 
 // ---- Leaving ----
 
-TEST_F(MpiContextDevice, ARankThatLeavesByAnExceptionFreesNothingTwice) {
+TEST_F(MpiContextDevice, ARankThatLeavesByAnExceptionReleasesNothingTwice) {
   for (std::uint64_t seed = 1; seed <= 4; ++seed) {
     DelayedDevice device(seed);
     try {

@@ -1,4 +1,4 @@
-// The context on MPI over a device that is not the host: the device's own time of its work, and sums of its
+// The context on MPI over a device other than the host: the device's own time of its work, and sums of device
 // memory.
 #include <gtest/gtest.h>
 
@@ -19,7 +19,7 @@ namespace {
 
 // ---- The device's own time ----
 
-TEST_F(MpiContextDevice, RecordsHoldTheDevicesOwnTime) {
+TEST_F(MpiContextDevice, RecordsContainTheDeviceTime) {
   set_up(1);
   std::vector<OperationRecord> log;
   RecordingContext recording(context(), log);
@@ -28,7 +28,7 @@ TEST_F(MpiContextDevice, RecordsHoldTheDevicesOwnTime) {
   };
   std::array<Pending, 2> works = {recording.compute({.kind = Work::Kind::forward}, busy(0.03)),
                                   recording.compute({.kind = Work::Kind::backward}, busy(0.05))};
-  // The rank asks late; what the device took stays what it was.
+  // The rank waits late; that does not change the device time.
   Pending late = recording.sleep(Seconds(0.3));
   recording.wait(late);
   for (std::size_t i = 0; i < 2; ++i) {
@@ -45,10 +45,11 @@ TEST_F(MpiContextDevice, RecordsHoldTheDevicesOwnTime) {
   EXPECT_FALSE(recording.wait(nothing).device_time);
 }
 
-/// Kernels queue the pieces of others `ahead`, and say where their own ends. Other work comes between them.
+/// Each kernel queues up to `ahead` pieces in advance, and marks the end of its own piece. Other work is
+/// queued in between.
 class QueuedAhead : public MpiContextDevice, public ::testing::WithParamInterface<std::size_t> {};
 
-TEST_P(QueuedAhead, PiecesAreTimedEach) {
+TEST_P(QueuedAhead, EachPieceIsTimed) {
   set_up(2);
   constexpr std::array<double, 4> pieces_s = {0.02, 0.05, 0.03, 0.04};
   std::vector<DeviceMark> ends;
@@ -78,12 +79,12 @@ TEST_P(QueuedAhead, PiecesAreTimedEach) {
     sum += done.device_time->count();
   }
   EXPECT_GE(sum, 0.2);
-  EXPECT_LE(sum, context().now().count() + 1e-6) << "no stretch of time counts twice";
+  EXPECT_LE(sum, context().now().count() + 1e-6) << "no interval is counted twice";
 }
 
 INSTANTIATE_TEST_SUITE_P(ByPieces, QueuedAhead, ::testing::Values(0, 1, 3));
 
-/// Something that holds the device's first queue up, until it is told or gives up.
+/// Blocks the device's first queue until it is opened or a timeout expires.
 struct Barrier {
   std::atomic<bool> is_open = false;
   std::atomic<bool> gave_up = false;
@@ -94,7 +95,7 @@ struct Barrier {
   }
 };
 
-/// Backward of the next bucket is queued ahead of what is done with this one.
+/// Backward of the next bucket is queued before the work on the finished bucket.
 TEST_F(MpiContextDevice, WorkOnAFinishedBucketDoesNotWaitForOthers) {
   set_up(4);
   for (const Work::Kind kind : {Work::Kind::reduce, Work::Kind::compress, Work::Kind::decompress}) {
@@ -112,7 +113,7 @@ TEST_F(MpiContextDevice, WorkOnAFinishedBucketDoesNotWaitForOthers) {
   }
 }
 
-TEST_F(MpiContextDevice, WorkOnAllBucketsComesInOrder) {
+TEST_F(MpiContextDevice, WorkOnAllBucketsWaitsForEarlierWork) {
   set_up(6);
   for (const Work::Kind kind : {Work::Kind::reduce, Work::Kind::compress, Work::Kind::update}) {
     std::atomic<bool> is_there = false;
@@ -128,7 +129,7 @@ TEST_F(MpiContextDevice, WorkOnAllBucketsComesInOrder) {
   }
 }
 
-TEST_F(MpiContextDevice, AnEmulatedDeviceIsTimedAsEverButDoneWithItsQueue) {
+TEST_F(MpiContextDevice, WorkOfAnEmulatedDeviceWaitsForItsQueue) {
   set_up(3, {.emulated = [](const Work&) { return Seconds(0.01); }});
   std::atomic<bool> ran = false;
   const Seconds start = context().now();
@@ -145,7 +146,7 @@ TEST_F(MpiContextDevice, AnEmulatedDeviceIsTimedAsEverButDoneWithItsQueue) {
 
 // ---- Copies ----
 
-TEST_F(MpiContextDevice, CopiesAreToldWithTheirTimes) {
+TEST_F(MpiContextDevice, WatchersReceiveCopiesWithTheirTimes) {
   set_up(8);
   std::array<std::vector<MpiContext::DeviceCopy>, 2> told;  // in and out
   context().watch_copies([&](const auto& copy) { told[copy.out ? 1 : 0].push_back(copy); });
@@ -170,7 +171,7 @@ TEST_F(MpiContextDevice, CopiesAreToldWithTheirTimes) {
     Seconds until = before;
     for (const auto& copy : copies) {
       sizes.push_back(copy.bytes);
-      EXPECT_GE(copy.start, until) << "one after the other";
+      EXPECT_GE(copy.start, until) << "copies in one direction do not overlap";
       EXPECT_GE(copy.end, copy.start);
       until = copy.end;
     }
@@ -181,9 +182,9 @@ TEST_F(MpiContextDevice, CopiesAreToldWithTheirTimes) {
   context().watch_copies({});
 }
 
-// ---- Work beside ----
+// ---- Concurrent work ----
 
-TEST_F(MpiContextDevice, WorkBesideWaitsForNothingThatTheDeviceComputes) {
+TEST_F(MpiContextDevice, ConcurrentWorkDoesNotWaitForTheDevice) {
   set_up(4);
   std::atomic<bool> goes_on = false;
   Pending pass = context().compute({.kind = Work::Kind::backward}, [&] {
@@ -201,7 +202,7 @@ TEST_F(MpiContextDevice, WorkBesideWaitsForNothingThatTheDeviceComputes) {
   context().wait(decode);
 }
 
-TEST_F(MpiContextDevice, WorkBesideAnEmulatedDeviceNeitherWaitsNorIsWaitedFor) {
+TEST_F(MpiContextDevice, ConcurrentWorkAndAnEmulatedDeviceAreIndependent) {
   set_up(5, {.emulated = [](const Work& work) { return Seconds(work.samples * 0.01); }});
   std::array<Pending, 3> works = {
       context().compute({.kind = Work::Kind::backward, .samples = 50}, {}),
@@ -232,9 +233,9 @@ std::vector<float> floats_of(const Anywhere& memory) {
   return values;
 }
 
-/// Sums start in one order on all ranks, though some of them must be copied out first and others not, and the
-/// same sum may be of a device's memory here and of a host's there.
-TEST_F(MpiContextDevice, SumsKeepTheirOrderWhereverTheyAre) {
+/// Sums start in the same order on all ranks, though some must be copied out first and others need not be,
+/// and the same sum may be of device memory on one rank and of host memory on another.
+TEST_F(MpiContextDevice, SumsKeepTheirOrderInAnyMemory) {
   constexpr std::array<std::size_t, 7> sizes = {1, 100'000, 3, 0, 20'000, 700'000, 17};
   for (std::uint64_t seed = 1; seed <= 5; ++seed) {
     SCOPED_TRACE(::testing::Message() << "seed " << seed);
@@ -257,8 +258,9 @@ TEST_F(MpiContextDevice, SumsKeepTheirOrderWhereverTheyAre) {
   }
 }
 
-/// The first sum over a list waits for all of its members, one of which first waits for a message.
-TEST_F(MpiContextDevice, AMessageLeavesBeforeItsSenderWaitsForMembers) {
+/// The first sum over a list waits for all members, one of which waits for a message before it starts the
+/// sum.
+TEST_F(MpiContextDevice, AMessageIsSentBeforeItsSenderWaitsForMembers) {
   for (std::uint64_t seed = 1; seed <= 5; ++seed) {
     set_up(seed);
     const std::vector<Rank> members = all_ranks(context());
@@ -283,7 +285,7 @@ TEST_F(MpiContextDevice, AMessageLeavesBeforeItsSenderWaitsForMembers) {
   }
 }
 
-/// Sums by the devices themselves, as far as anybody can tell; over lists in order only.
+/// Imitates sums by the devices themselves; supports only sorted lists of members.
 class SumsOfDevices final : public DeviceCollective {
  public:
   explicit SumsOfDevices(DelayedDevice*& device) : device_(device) {}
@@ -304,7 +306,7 @@ class SumsOfDevices final : public DeviceCollective {
     return static_cast<std::uint32_t>(asked_.size() - 1);
   }
   bool has_ended(std::uint32_t sum) override {
-    EXPECT_LT(asked_.at(sum), 3) << "it was told already";
+    EXPECT_LT(asked_.at(sum), 3) << "has_ended was called again after it returned true";
     return ++asked_[sum] == 3;
   }
   std::size_t started() const { return asked_.size(); }
@@ -330,14 +332,14 @@ TEST_F(MpiContextDevice, DevicesSumWhatTheyCan) {
   sum_over(true);
   EXPECT_EQ(sums->started(), 2U);
   sum_over(false);
-  EXPECT_EQ(sums->started(), 2U) << "that was the host's memory";
+  EXPECT_EQ(sums->started(), 2U) << "the vector is in host memory";
   std::ranges::reverse(members);
   sum_over(true);
-  EXPECT_EQ(sums->started(), 2U) << "that list they cannot";
+  EXPECT_EQ(sums->started(), 2U) << "the devices do not support this list";
   members = {1};
   for (Rank rank = 2; rank < context().world_size(); ++rank) members.push_back(rank);
   if (context().rank() > 0) sum_over(true);
-  EXPECT_EQ(sums->started(), 2U) << "that list is one too many";
+  EXPECT_EQ(sums->started(), 2U) << "this list exceeds the limit";
 }
 
 }  // namespace

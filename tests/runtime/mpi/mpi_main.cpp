@@ -1,5 +1,5 @@
-// main() of test programs that run under mpirun: every rank runs every test; the program fails when one rank
-// does.
+// main() of test programs that run under mpirun: every rank runs every test; the program fails if one rank
+// fails.
 #include <gtest/gtest.h>
 #include <mpi.h>
 
@@ -11,7 +11,7 @@ int main(int argc, char** argv) {
   int rank = 0;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   auto& listeners = testing::UnitTest::GetInstance()->listeners();
-  // The other ranks' own lines would mix with rank 0's; what failed there is printed below.
+  // The output of other ranks would mix with rank 0's; only their failures are printed.
   if (rank != 0) delete listeners.Release(listeners.default_result_printer());
   class PrintFailures : public testing::EmptyTestEventListener {
     void OnTestPartResult(const testing::TestPartResult& result) override {

@@ -1,5 +1,5 @@
-// Sums of the memory of GPUs by NCCL, with NCCL and CUDA emulated by the processor
-// (tests/support/nccl_on_host). Every rank of mpirun has a GPU of its own, unless a test says otherwise.
+// Sums of GPU memory by NCCL, with NCCL and CUDA emulated on the host (tests/support/nccl_on_host). Each rank
+// has a separate GPU, unless a test says otherwise.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -70,7 +70,7 @@ class NcclCollectives : public testing::Test {
     return found->second;
   }
 
-  /// Every number of this rank's vectors tells whose it is and where.
+  /// Every number identifies its rank and index.
   static float number_of(Rank rank, std::size_t index) {
     return static_cast<float>((rank + 1) * 100 + static_cast<int>(index % 89));
   }
@@ -110,8 +110,7 @@ class NcclCollectives : public testing::Test {
     EXPECT_EQ(read(vector), sum_of(members, count)) << members.size() << " members";
   }
 
-  /// Gives the collective up as a rank does that leaves by an exception: after `last`, or by what that
-  /// throws.
+  /// Destroys the collective like a rank that leaves by an exception: after `last`, or when `last` throws.
   std::string leave(const std::function<void()>& last) {
     try {
       const auto going = std::exchange(collective_, nullptr);
@@ -148,12 +147,12 @@ TEST_F(NcclCollectives, AListHasOneCommunicatorAndStream) {
   auto calls = cuda_on_host::calls();
   EXPECT_EQ(calls["ncclCommInitRank"], 1);
   EXPECT_EQ(calls["ncclAllReduce"], 5);
-  EXPECT_EQ(calls["cudaEventCreateWithFlags"], 1) << "numbers of sums that have ended are taken again";
+  EXPECT_EQ(calls["cudaEventCreateWithFlags"], 1) << "slots of completed sums are reused";
   if (takes_part({0, 1})) sum_once({0, 1}, 10);
   EXPECT_EQ(cuda_on_host::calls()["ncclCommInitRank"], takes_part({0, 1}) ? 2 : 1);
 }
 
-/// All lists of these members, in each of their orders.
+/// Lists of these members in every order.
 std::vector<Members> orders_of(Members members) {
   std::vector<Members> lists;
   std::ranges::sort(members);
@@ -162,8 +161,8 @@ std::vector<Members> orders_of(Members members) {
   return lists;
 }
 
-// Rank 0 has room for three lists only, and the members of a list agree without knowing that of each other.
-TEST_F(NcclCollectives, MembersAgreeOnTheListsThatAreTooMany) {
+// Rank 0 supports only three lists; the members of a list agree without knowing each other's limits.
+TEST_F(NcclCollectives, MembersAgreeOnTheListsAboveTheLimit) {
   const auto limited = make_device_collective(MPI_COMM_WORLD, world_rank(), world_rank() == 0 ? 3 : 5);
   const FloatArray vector = own_vector(100);
   const auto is_summed = [&](const Members& members) {
@@ -177,11 +176,11 @@ TEST_F(NcclCollectives, MembersAgreeOnTheListsThatAreTooMany) {
     for (std::size_t i = 0; i < lists.size(); ++i) EXPECT_EQ(is_summed(lists[i]), i < 3) << "list " << i;
   const Members others{1, 2};
   if (takes_part(others)) {
-    EXPECT_TRUE(is_summed(others)) << "both have room for more than rank 0";
+    EXPECT_TRUE(is_summed(others)) << "both have higher limits than rank 0";
   }
 }
 
-// What NCCL does not take any more, MPI does.
+// MPI sums the lists above NCCL's limit.
 TEST_F(NcclCollectives, AContextSumsOverAnyNumberOfLists) {
   MpiContext context(MPI_COMM_WORLD,
                      {.device = &*device_, .collective = collective_, .most_communicators = 12});
@@ -208,10 +207,10 @@ TEST_F(NcclCollectives, SumsOfAListAreDoneInOrder) {
   for (float& value : wanted) value *= static_cast<float>(world_size() * world_size() * world_size());
   EXPECT_EQ(read(vector), wanted);
   for (const std::uint32_t sum : {sums[0], sums[1], sums[2]})
-    EXPECT_TRUE(collective_->has_ended(sum)) << "an earlier one has ended before";
+    EXPECT_TRUE(collective_->has_ended(sum)) << "earlier sums end first";
 }
 
-// Ranks start the sums of two lists in different orders, and ask for them in others still.
+// Ranks start the sums of two lists in different orders, and wait for them in yet other orders.
 TEST_F(NcclCollectives, ListsDoNotWaitForEachOther) {
   const Members all = everybody();
   const Members pair{0, 1};
@@ -222,7 +221,7 @@ TEST_F(NcclCollectives, ListsDoNotWaitForEachOther) {
     const FloatArray of_pair = own_vector(6000);
     std::uint32_t first = 0, second = 0;
     if (world_rank() == 1) second = start(pair, of_pair);
-    // The pair's sum ends though rank 1 has not yet started the one of all.
+    // The pair's sum completes before rank 1 has started the sum of all members.
     if (world_rank() == 0) {
       first = start(all, of_all);
       second = start(pair, of_pair);
@@ -250,7 +249,7 @@ TEST_F(NcclCollectives, RanksThatShareAGpuOrHaveNoneAreRefused) {
   const std::optional<int> own_gpu = world_rank() == last ? std::nullopt : std::optional(world_rank());
   const auto lacking = make_device_collective(MPI_COMM_WORLD, own_gpu);
   if (size == 2) {
-    EXPECT_EQ(lacking, nullptr) << "one rank alone has a GPU";
+    EXPECT_EQ(lacking, nullptr) << "only one rank has a GPU";
   } else {
     ASSERT_NE(lacking, nullptr);
     EXPECT_FALSE(lacking->can(everybody()));
@@ -260,11 +259,11 @@ TEST_F(NcclCollectives, RanksThatShareAGpuOrHaveNoneAreRefused) {
   EXPECT_EQ(make_device_collective(MPI_COMM_WORLD, std::nullopt), nullptr);
 }
 
-TEST_F(NcclCollectives, AGpuThatIsNotThereEndsAsWorldError) {
+TEST_F(NcclCollectives, AMissingGpuThrowsAWorldError) {
   EXPECT_THROW(make_device_collective(MPI_COMM_WORLD, world_size()), WorldError);
 }
 
-// A member that leaves would be waited for for ever: the others are told, and leave too.
+// The members would wait forever for one that has left: they are notified, and leave too.
 TEST_F(NcclCollectives, ALostMemberEndsTheSumsOfTheOthers) {
   const Members all = everybody();
   sum_once(all, 100);
@@ -281,13 +280,13 @@ TEST_F(NcclCollectives, ALostMemberEndsTheSumsOfTheOthers) {
     EXPECT_EQ(error, "leaves");
   } else {
     EXPECT_EQ(error,
-              "ncclAllReduce failed: remote process exited or there was a network error (NCCL_DEBUG=WARN "
-              "tells more)");
+              "ncclAllReduce failed: remote process exited or there was a network error (set "
+              "NCCL_DEBUG=WARN for details)");
   }
 }
 
-// To end a communicator properly all of its members have to, but the others come to that only later here.
-TEST_F(NcclCollectives, LeavingByAnExceptionWaitsForNobody) {
+// Destroying a communicator properly involves all members, but here the others leave only later.
+TEST_F(NcclCollectives, LeavingByAnExceptionDoesNotWait) {
   const Members all = everybody();
   sum_once(all, 100);
   const FloatArray vector = own_vector(100);
@@ -299,8 +298,8 @@ TEST_F(NcclCollectives, LeavingByAnExceptionWaitsForNobody) {
   MPI_Barrier(MPI_COMM_WORLD);
 }
 
-// A rank that asks late may find that another has left already.
-TEST_F(NcclCollectives, SumsOfDifferentSizesEndAsWorldError) {
+// A rank that polls late may find that another one has already left.
+TEST_F(NcclCollectives, SumsOfDifferentSizesThrowAWorldError) {
   const Members all = everybody();
   const auto count = static_cast<std::size_t>(world_rank()) + 1;
   const FloatArray vector = own_vector(count);
@@ -313,7 +312,7 @@ TEST_F(NcclCollectives, SumsOfDifferentSizesEndAsWorldError) {
   EXPECT_TRUE(error.starts_with("ncclAllReduce failed: ")) << error;
 }
 
-TEST_F(NcclCollectives, WhatNcclOrCudaRefuseEndsAsWorldError) {
+TEST_F(NcclCollectives, FailedCallsOfNcclAndCudaThrowAWorldError) {
   const Members all = everybody();
   sum_once(all, 10);
   MPI_Barrier(MPI_COMM_WORLD);
@@ -338,13 +337,13 @@ TEST_F(NcclCollectives, WhatNcclOrCudaRefuseEndsAsWorldError) {
   EXPECT_TRUE(error_of("none", sum_elsewhere).starts_with("ncclAllReduce failed: invalid argument"));
   const std::uint32_t sum = start(all, vector);
   EXPECT_TRUE(error_of("cudaEventQuery", [&] { wait(sum); }).starts_with("ncclAllReduce on cuda:"));
-  EXPECT_EQ(cudaGetLastError(), cudaSuccess) << "libtorch would find it";
+  EXPECT_EQ(cudaGetLastError(), cudaSuccess) << "libtorch would see the pending error";
   wait(sum);
   EXPECT_EQ(read(vector), sum_of(all, 10));
 }
 
-// The context takes it for memory of the device, and MPI for memory of the host.
-TEST_F(NcclCollectives, AContextSumsTheMemoryOfGpusByThem) {
+// The context treats it as device memory, and MPI as host memory.
+TEST_F(NcclCollectives, AContextSumsGpuMemoryWithNccl) {
   const Members all = everybody();
   const FloatArray vector = own_vector(5000);
   std::vector<float> on_host(5000, 1.0F);

@@ -1,5 +1,5 @@
-// Memory that the ranks of a node share: what is put is taken unchanged, places are used again, and what
-// finds no room goes through MPI.
+// Memory that the ranks of a node share: blocks are read back unchanged, freed space is reused, and messages
+// that do not fit use MPI.
 #include "runtime/mpi/node_memory.hpp"
 
 #include <gtest/gtest.h>
@@ -30,7 +30,7 @@ int rank_of_world() {
   return rank;
 }
 
-/// What this rank takes of its own, which reaches itself.
+/// Reads a block that this rank has written for itself.
 Block taken(NodeMemory& memory, std::int64_t place, std::size_t size) {
   Block bytes(size);
   memory.take(rank_of_world(), place, bytes.data(), static_cast<std::int64_t>(size),
@@ -45,7 +45,7 @@ std::optional<std::int64_t> put(NodeMemory& memory, const Block& bytes) {
   return place;
 }
 
-TEST(NodeMemory, GivesBackWhatWasPutInAnyOrder) {
+TEST(NodeMemory, BlocksAreReadBackInAnyOrder) {
   NodeMemory memory(MPI_COMM_WORLD);
   const unsigned seed = 20261122;
   SCOPED_TRACE(::testing::Message() << "seed " << seed);
@@ -54,30 +54,30 @@ TEST(NodeMemory, GivesBackWhatWasPutInAnyOrder) {
     Block bytes;
     std::int64_t place;
   };
-  std::vector<Message> under_way;
+  std::vector<Message> in_flight;
   int refused = 0;
   for (std::size_t i = 0; i < 3000; ++i) {
-    // More come than go, so that the room is filled.
+    // More blocks are written than read, so that the memory fills up.
     if (random() % 3 > 0) {
       Block bytes =
           filled(rank_of_world(), i,
                  1 + random() % (random() % 8 == 0 ? static_cast<std::size_t>(memory.largest()) : 70'000));
       const auto place = put(memory, bytes);
       if (place)
-        under_way.push_back({std::move(bytes), *place});
+        in_flight.push_back({std::move(bytes), *place});
       else
         ++refused;
-    } else if (!under_way.empty()) {
-      std::swap(under_way[random() % under_way.size()], under_way.back());
-      const Message& message = under_way.back();
+    } else if (!in_flight.empty()) {
+      std::swap(in_flight[random() % in_flight.size()], in_flight.back());
+      const Message& message = in_flight.back();
       ASSERT_EQ(taken(memory, message.place, message.bytes.size()), message.bytes) << "message " << i;
-      under_way.pop_back();
+      in_flight.pop_back();
     }
   }
   EXPECT_GT(refused, 0);
 }
 
-TEST(NodeMemory, OneSizeAfterTheOtherUsesOnePlace) {
+TEST(NodeMemory, SuccessiveSizesReuseOnePlace) {
   NodeMemory memory(MPI_COMM_WORLD);
   const auto first = put(memory, filled(0, 0, 300'000));
   ASSERT_TRUE(first);
@@ -89,7 +89,7 @@ TEST(NodeMemory, OneSizeAfterTheOtherUsesOnePlace) {
   }
 }
 
-TEST(NodeMemory, IsDividedAnewWhenNothingIsUnderWay) {
+TEST(NodeMemory, IsPartitionedAnewWhenEmpty) {
   NodeMemory memory(MPI_COMM_WORLD);
   std::vector<std::int64_t> places;
   while (const auto place = put(memory, filled(0, 0, 50'000))) places.push_back(*place);
@@ -105,19 +105,19 @@ TEST(NodeMemory, IsDividedAnewWhenNothingIsUnderWay) {
   EXPECT_FALSE(put(memory, filled(0, 2, large.size() + 1)));
 }
 
-TEST(NodeMemory, AloneThereIsNobodyToReach) {
+TEST(NodeMemory, AloneReachesNoOtherRank) {
   NodeMemory memory(MPI_COMM_SELF);
   EXPECT_FALSE(memory.reaches(0));
   EXPECT_EQ(memory.largest(), 0);
   EXPECT_FALSE(put(memory, filled(0, 0, 100'000)));
 }
 
-TEST(NodeMemory, WhatFindsNoRoomGoesThroughMpi) {
+TEST(NodeMemory, MessagesWithoutRoomUseMpi) {
   const auto memory = std::make_shared<NodeMemory>(MPI_COMM_WORLD);
   MpiContext context(MPI_COMM_WORLD, {.node_memory = memory});
   const Rank next = (context.rank() + 1) % context.world_size();
   const Rank previous = (context.rank() + context.world_size() - 1) % context.world_size();
-  // A few of them fill the room, one is too large for it, and none is received before all are sent.
+  // A few messages fill the memory, one is larger than it, and none is received before all are sent.
   const auto largest = static_cast<std::size_t>(memory->largest());
   std::vector<std::size_t> sizes(16, largest);
   sizes.insert(sizes.begin() + 3, largest + 1);
@@ -139,7 +139,7 @@ TEST(NodeMemory, WhatFindsNoRoomGoesThroughMpi) {
   }
 }
 
-TEST(NodeMemory, AModelledMessageNeedsNoMemoryOfItsOwn) {
+TEST(NodeMemory, AModelledMessageNeedsNoMemory) {
   MpiContext context(MPI_COMM_WORLD, {.node_memory = std::make_shared<NodeMemory>(MPI_COMM_WORLD)});
   const Rank next = (context.rank() + 1) % context.world_size();
   const Rank previous = (context.rank() + context.world_size() - 1) % context.world_size();

@@ -1,4 +1,4 @@
-// A streamed copy writes what it is to, wherever it begins and ends, and nothing beside it.
+// A streamed copy writes exactly the requested bytes, at any alignment.
 #include "runtime/mpi/streamed_copy.hpp"
 
 #include <gtest/gtest.h>

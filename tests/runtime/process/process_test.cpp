@@ -1,4 +1,4 @@
-// Starting and watching processes, above all the ways in which they fail.
+// Starting and watching processes, in particular their failures.
 #include "runtime/process/process.hpp"
 
 #include <fcntl.h>
@@ -28,7 +28,7 @@ bool is_child_left() { return waitpid(-1, nullptr, WNOHANG) != -1 || errno != EC
 
 bool exists(pid_t process) { return ::kill(process, 0) == 0; }
 
-/// Whether the process is gone, or a zombie that nobody has collected, within ten seconds.
+/// Whether the process ends, or becomes an uncollected zombie, within ten seconds.
 bool ends_soon(pid_t process) {
   for (int i = 0; i < 1000; ++i) {
     std::ifstream stat("/proc/" + std::to_string(process) + "/stat");
@@ -77,14 +77,14 @@ TEST(RunProgram, ReportsTheSignalThatEndedIt) {
   EXPECT_EQ(result.status.shell_code(), 128 + SIGSEGV);
 }
 
-TEST(RunProgram, TakesMoreInputAndOutputThanAPipeHolds) {
+TEST(RunProgram, HandlesMoreInputAndOutputThanAPipeBuffers) {
   const std::string large(3'000'000, 'x');
   EXPECT_EQ(run_program({"cat"}, {.input = large}).output, large);
-  // A program that does not read its input is no error.
+  // A program may ignore its input.
   EXPECT_EQ(run_program({"true"}, {.input = large}).output, "");
 }
 
-TEST(RunProgram, ATimeLimitEndsTheProgramAndWhatItStarted) {
+TEST(RunProgram, ATimeLimitEndsTheProgramAndItsChildren) {
   const auto begin = std::chrono::steady_clock::now();
   const auto result = run_program(shell("sleep 100 & echo $!; wait"), {.time_limit = Seconds(0.3)});
   EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(50));
@@ -136,7 +136,7 @@ TEST(Process, TheDestructorKillsAndLeavesNoZombie) {
   EXPECT_FALSE(is_child_left());
 }
 
-TEST(Process, AGroupOfItsOwnIsKilledAsAWhole) {
+TEST(Process, AProcessGroupIsKilledAsAWhole) {
   Pipe pipe = make_pipe();
   Process process = start_program(
       {.words = shell("sleep 100 & echo $!; wait"), .output = pipe.write_end.number(), .own_group = true});
@@ -152,7 +152,7 @@ TEST(Process, AddsVariablesAndPlacesDescriptorsThatCollide) {
   const Descriptor output = make_memory_file();
   const Descriptor errors = make_memory_file();
   const std::string script = "echo $TANDEM_PROCESS_TEST; echo error >&2";
-  // Standard output and error exchanged: neither copy may overwrite the other.
+  // Standard output and error are swapped: neither copy may overwrite the other.
   const auto status = start_function([&] {
                         dup2(errors.number(), STDOUT_FILENO);
                         dup2(output.number(), STDERR_FILENO);
@@ -168,7 +168,7 @@ TEST(Process, AddsVariablesAndPlacesDescriptorsThatCollide) {
   EXPECT_EQ(read_file_from_start(errors.number()), "error\n");
 }
 
-TEST(Process, GetsTheSignalMaskThatItIsGiven) {
+TEST(Process, UsesTheGivenSignalMask) {
   const BlockedSignals blocked({SIGTERM});
   Process deaf = start_program({.words = shell("kill -TERM $$; exit 5")});
   EXPECT_EQ(deaf.wait(), (ExitStatus{.code = 5}));
@@ -222,7 +222,7 @@ TEST(Signals, AreReadInsteadOfDelivered) {
   EXPECT_FALSE(signals.next());
 }
 
-TEST(Signals, ThatAreIgnoredStayIgnored) {
+TEST(Signals, IgnoredSignalsStayIgnored) {
   const auto before = signal(SIGHUP, SIG_IGN);
   {
     const SignalReader signals({SIGHUP, SIGTERM});
@@ -254,7 +254,7 @@ TEST(ProcessList, FindsAndKillsByAVariable) {
 TEST(ProcessList, SaysWhenProcessesAreLeft) {
   EXPECT_TRUE(kill_until_none([] { return std::vector<pid_t>{}; }, Seconds(0)));
   Process process = start_program({.words = {"sleep", "100"}});
-  // A list that never becomes empty.
+  // The list never becomes empty.
   EXPECT_FALSE(kill_until_none([&] { return std::vector<pid_t>{process.id()}; }, Seconds(0.05)));
 }
 

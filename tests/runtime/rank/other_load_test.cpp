@@ -1,4 +1,4 @@
-// What others used of the machine: read from the kernel, and what this process computed itself.
+// CPU load of other programs: read from the kernel, minus the CPU time of this process.
 #include "runtime/rank/other_load.hpp"
 
 #include <gtest/gtest.h>
@@ -22,13 +22,13 @@ TEST(OtherLoad, CountsProcessesAndTheHostButNoInterrupts) {
   EXPECT_DOUBLE_EQ(times->busy.count(), 1.58);
 }
 
-TEST(OtherLoad, KnowsNothingFromOtherText) {
+TEST(OtherLoad, RefusesOtherText) {
   EXPECT_FALSE(parse_core_times("cpu0 1 2 3 4 5 6 7 8", hertz));
   EXPECT_FALSE(parse_core_times("cpu  1 2 3", hertz));
   EXPECT_FALSE(parse_core_times("", hertz));
 }
 
-TEST(OtherLoad, LeavesOutOurs) {
+TEST(OtherLoad, ExcludesOwnTime) {
   const CoreTimes before{Seconds(100), Seconds(40)};
   const CoreTimes after{Seconds(120), Seconds(50)};
   EXPECT_DOUBLE_EQ(share_of_others(before, after, Seconds(0)), 0.5);
@@ -51,7 +51,7 @@ TEST(OtherLoad, SeesAProcessThatComputes) {
   EXPECT_LT(*without, *share);
 }
 
-TEST(OtherLoad, KnowsWhatThisProcessComputed) {
+TEST(OtherLoad, MeasuresOwnCpuTime) {
   const OtherLoad load;
   const auto begin = std::chrono::steady_clock::now();
   while (std::chrono::steady_clock::now() - begin < std::chrono::milliseconds(300)) {

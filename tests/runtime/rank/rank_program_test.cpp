@@ -1,5 +1,5 @@
-// The parts of tandem-rank that need neither MPI nor a job: journals on the wire, the command line, and how
-// messages of GPUs are to go.
+// The parts of tandem-rank that need neither MPI nor a job: serialised journals, the command line, and the
+// choice between direct and staged GPU messages.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -98,7 +98,7 @@ void expect_equal(const Journal& expected, const Journal& found) {
   }
 }
 
-TEST(JournalWire, BringsEveryFieldBack) {
+TEST(JournalWire, RoundTripsEveryField) {
   for (unsigned seed = 0; seed < 50; ++seed) {
     SCOPED_TRACE(testing::Message() << "seed " << seed);
     const Journal journal = random_journal(seed);
@@ -106,13 +106,13 @@ TEST(JournalWire, BringsEveryFieldBack) {
   }
 }
 
-TEST(JournalWire, NotANumberStaysOne) {
+TEST(JournalWire, NanStaysNan) {
   Journal journal;
   journal.steps.push_back({.loss = std::nan("")});
   EXPECT_TRUE(std::isnan(journal_from_bytes(to_bytes(journal)).steps.front().loss));
 }
 
-TEST(JournalWire, RefusesWhatIsCutOffOrTooLong) {
+TEST(JournalWire, RefusesTruncatedAndTooLongData) {
   auto bytes = to_bytes(random_journal(3));
   for (std::size_t size = 0; size < bytes.size(); ++size)
     EXPECT_THROW(journal_from_bytes(std::span(bytes).first(size)), WorldError) << size;
@@ -128,7 +128,7 @@ RankOptions parse(std::vector<std::string> words) {
   return parse_rank_options(static_cast<int>(words.size()), pointers.data());
 }
 
-TEST(RankOptions, AreRead) {
+TEST(RankOptions, AreParsed) {
   const auto options = parse({"d/job.json", "--out", "d", "--repetition", "3", "--command",
                               "tandem run --x y", "--trace", "--operations"});
   EXPECT_EQ(options.document, "d/job.json");
@@ -141,7 +141,7 @@ TEST(RankOptions, AreRead) {
   EXPECT_EQ(parse({"--calibrate", "p.json", "--out=d", "j"}).calibrate, "p.json");
 }
 
-TEST(RankOptions, WrongOnesAreRefused) {
+TEST(RankOptions, InvalidOptionsAreRefused) {
   EXPECT_THROW(parse({"job.json"}), ConfigError);
   EXPECT_THROW(parse({"--out", "d"}), ConfigError);
   EXPECT_THROW(parse({"a", "b", "--out", "d"}), ConfigError);
@@ -150,7 +150,7 @@ TEST(RankOptions, WrongOnesAreRefused) {
   EXPECT_THROW(parse({"a", "--out", "d", "--repetition", "2x"}), ConfigError);
 }
 
-TEST(DeviceMessages, AreDirectWhereTheMpiCan) {
+TEST(DeviceMessages, AreDirectIfMpiSupportsIt) {
   EXPECT_TRUE(messages_are_direct(DeviceMessages::automatic, true));
   EXPECT_FALSE(messages_are_direct(DeviceMessages::automatic, false));
   EXPECT_FALSE(messages_are_direct(DeviceMessages::staged, true));

@@ -1,4 +1,4 @@
-// The runtime's context on SimGrid's MPI against what every Context must do.
+// The conformance suite with the runtime's context on SimGrid's MPI.
 #include "tests/conformance/conformance.hpp"
 
 #include <gtest/gtest.h>
@@ -16,7 +16,7 @@ class Conformance : public ::testing::TestWithParam<Scenario> {};
 
 const char* const disk = "<disk id=\"d\" read_bw=\"100MBps\" write_bw=\"50MBps\"/>";
 
-TEST_P(Conformance, OneHostARank) {
+TEST_P(Conformance, OneHostPerRank) {
   if (GetParam().withdraws) GTEST_SKIP() << "not supported under SMPI";
   const int ranks = GetParam().ranks;
   lab::run_on(simulate, lab::star(ranks, "", disk), lab::hosts(ranks), GetParam().body);

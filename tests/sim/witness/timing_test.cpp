@@ -1,4 +1,4 @@
-// What messages and emulated work take on SimGrid's MPI, in closed form, and how its errors come out.
+// Durations of messages and emulated work on SimGrid's MPI, in closed form, and the reporting of errors.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -15,8 +15,8 @@ namespace lab = sim::lab;
 // SMPI adds an envelope of 16 bytes to each message.
 constexpr double envelope = 16 / lab::bandwidth;
 
-/// When rank 1 has received a message that rank 0 sends at `sent`, both on clocks that start `offset` apart
-/// at most.
+/// The time when rank 1 has received a message that rank 0 sends at `sent`; the clocks of the ranks differ by
+/// at most `clock_offset`.
 double arrival(std::int64_t bytes, double sent, double received) {
   double end = 0;
   lab::run_on(simulate, lab::star(2), lab::hosts(2), [&](Context& context) {
@@ -32,7 +32,7 @@ double arrival(std::int64_t bytes, double sent, double received) {
   return end;
 }
 
-// Clocks start at the end of a barrier, which ranks leave one way of an empty message apart.
+// Clocks start at the end of a barrier, which ranks leave up to one empty message apart.
 constexpr double clock_offset = lab::alpha + 2 * envelope;
 
 TEST(WitnessTiming, AMessageTakesLatencyAndSizeOverBandwidth) {
@@ -48,7 +48,7 @@ TEST(WitnessTiming, ALargeMessageWaitsForItsReceive) {
 }
 
 TEST(WitnessTiming, WorkOverlapsWithMessagesAndNothingPolls) {
-  // 100 ms of work beside a transfer of 200 ms and then again: the ends fall on their exact times.
+  // 100 ms of work during a transfer of 200 ms, twice: the completion times are exact.
   std::array<double, 3> ends{};
   lab::run_on(simulate, lab::star(2), lab::hosts(2), [&](Context& context) {
     if (context.rank() == 1) {
@@ -68,7 +68,7 @@ TEST(WitnessTiming, WorkOverlapsWithMessagesAndNothingPolls) {
   EXPECT_NEAR(ends[1], 0.2 + lab::alpha + envelope, clock_offset);
 }
 
-TEST(WitnessTiming, TheMeasuredNetworkHolds) {
+TEST(WitnessTiming, TheMeasuredNetworkApplies) {
   double end = 0;
   const auto network = lab::machine_network({{0, 20e-6, 1e-9}, {65536, 80e-6, 0.5e-9}});
   lab::run_on(
@@ -83,7 +83,7 @@ TEST(WitnessTiming, TheMeasuredNetworkHolds) {
   EXPECT_NEAR(end, 1.0 + 80e-6 + (100'000'000 + 16) * 0.5e-9, 1e-8);
 }
 
-TEST(WitnessErrors, WhatABodyThrowsComesOut) {
+TEST(WitnessErrors, AnExceptionOfABodyIsRethrown) {
   try {
     lab::run_on(simulate, lab::star(3), lab::hosts(3), [](Context& context) {
       if (context.rank() == 1) throw ConfigError("a rank's own words");

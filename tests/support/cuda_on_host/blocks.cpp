@@ -1,6 +1,6 @@
-// Grids of blocks of threads. A block's threads are fibers (ucontext) that take turns: a fiber runs threads
-// one after the other until one waits, whose stack it then is; so threads that never wait cost no change of
-// stacks.
+// Grids of blocks of threads. A block's threads run as fibers (ucontext) in turns: a fiber runs thread after
+// thread until one of them waits, and then stays with that thread; so threads that never wait cost no change
+// of stacks.
 #include <ucontext.h>
 
 #include <algorithm>
@@ -25,12 +25,12 @@ namespace {
 constexpr std::size_t stack_bytes = 256 << 10;
 constexpr unsigned warp_lanes = 32;
 
-/// A stack with what runs on it.
+/// A stack and the state of the thread that runs on it.
 struct Fiber {
   ucontext_t context{};
   std::unique_ptr<char[]> stack;
   unsigned thread = 0;
-  void* shadow = nullptr;  ///< what the address sanitizer keeps of a stack that is left
+  void* shadow = nullptr;  ///< the address sanitizer's data of a stack that is not in use
 };
 
 struct Place {
@@ -54,7 +54,7 @@ class Block {
     is_eager_ = random.below(2) == 1;
   }
 
-  /// Whether all threads came to their end.
+  /// Whether all threads ended.
   bool run(std::vector<std::unique_ptr<Fiber>>& stacks);
   std::string failure() const { return failure_; }
 
@@ -73,12 +73,12 @@ class Block {
   std::size_t started_ = 0;
   std::size_t ended_ = 0;
   std::vector<Warp> warps_;
-  std::vector<unsigned> votes_;  ///< what each thread is told
+  std::vector<unsigned> votes_;  ///< the result for each thread
   std::vector<Fiber*> at_barrier_;
   Place barrier_;
   std::deque<Fiber*> ready_;
-  /// Who was released last goes on first, so that a warp runs ahead as far as barriers let it; or all keep
-  /// step.
+  /// If true, the thread released last continues first, so that a warp runs ahead up to the next barrier;
+  /// else all threads advance evenly.
   bool is_eager_ = false;
   Fiber scheduler_;
   Fiber* running_ = nullptr;
@@ -90,7 +90,7 @@ thread_local Block* current_block = nullptr;
 void start_switch([[maybe_unused]] Fiber& from, [[maybe_unused]] const Fiber& to,
                   [[maybe_unused]] bool for_good) {
 #if defined(__SANITIZE_ADDRESS__)
-  // The scheduler's stack is the thread's own, whose bounds its first switch found.
+  // The scheduler runs on the OS thread's own stack; the first switch determines its bounds.
   static thread_local const void* scheduler_stack = nullptr;
   static thread_local std::size_t scheduler_bytes = 0;
   const bool leaves_scheduler = from.stack == nullptr;
@@ -215,7 +215,7 @@ thread_local std::string failure_text;
 void block_barrier(const char* file, int line) { current_block->wait_for_block({file, line}); }
 
 unsigned warp_ballot(unsigned mask, bool vote, const char* file, int line) {
-  // Of fewer lanes is more than the kernels ask for.
+  // The kernels never use a partial warp mask.
   if (mask != 0xffffffffU) std::abort();
   return current_block->vote(vote, {file, line});
 }
@@ -224,7 +224,7 @@ std::string last_failure() { return failure_text; }
 
 namespace {
 
-/// Whether all blocks came to their end.
+/// Whether all blocks ended.
 bool run_grid(const cudaLaunchConfig_t& config, const Settings& own, const std::function<void()>& thread) {
   static thread_local std::vector<std::unique_ptr<Fiber>> stacks;
   Rng random(own.seed);
@@ -259,7 +259,7 @@ cudaError_t launch(const cudaLaunchConfig_t& config, std::function<void()> threa
   if (is_default(config.stream)) return run_grid(config, own, thread) ? cudaSuccess : cudaErrorLaunchFailure;
   return submit(config.stream, [config, own, thread = std::move(thread)] {
     if (run_grid(config, own, thread)) return;
-    // Nobody waits here who could be told.
+    // No caller waits here that could receive the error.
     std::fprintf(stderr, "CUDA on the host: %s\n", failure_text.c_str());
     std::abort();
   });

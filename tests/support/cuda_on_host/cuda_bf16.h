@@ -1,4 +1,4 @@
-// CUDA's conversion from floats to bfloat16, on the processor: see cuda_fp16.h.
+// CUDA's conversion from floats to bfloat16, on the host: see cuda_fp16.h.
 #pragma once
 
 #include "small_floats.hpp"

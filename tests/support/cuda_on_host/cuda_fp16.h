@@ -1,5 +1,5 @@
-// CUDA's conversions between floats and IEEE binary16, on the processor: through double arithmetic and the
-// definition of the format, not through the bits that policies/compression/half.hpp turns.
+// CUDA's conversions between floats and IEEE binary16, on the host: by double arithmetic from the definition
+// of the format, independent of the bit operations in policies/compression/half.hpp.
 #pragma once
 
 #include "small_floats.hpp"

@@ -1,19 +1,18 @@
-// CUDA on the processor, for machines without a GPU: the sources of kernels and of CudaDevice, compiled as
-// host C++ against the headers of this folder, run for real. The threads of a block are fibers that take
-// turns in a seeded order, so that a missing barrier shows; a barrier that not all threads reach is an error,
-// and so is an unaligned load of a pack (the compiler checks these, see CMakeLists.txt). The default stream
-// does its work when it is called; other streams have a thread each and take their time.
+// CUDA on the host, for machines without a GPU: compiles the sources of kernels and of CudaDevice as host C++
+// against the headers of this folder, and executes them. The threads of a block are fibers that take turns in
+// a seeded order, so that a missing barrier is detected; a barrier that not all threads reach is an error,
+// and so is an unaligned load of a pack (checked by the compiler, see CMakeLists.txt). The default stream
+// works synchronously; each other stream has a thread and random delays.
 //
-// What it cannot show: speed; the memory model of a GPU (turns are exchanged at barriers and votes only, and
-// atomics are never torn); what nvcc makes of the source, registers and rounding by fused multiplications
-// included; memory that is touched on the wrong side, since both sides are the processor's; errors that a
-// real kernel reports only later; the legacy stream's order against other blocking streams, of which it has
-// none. That is why the same tests run on a GPU where there is one
-// (tests/runtime/gpu/compute_device_test.cpp).
+// Not covered: speed; the memory model of a GPU (threads switch only at barriers and votes, and atomics are
+// never torn); nvcc's code generation, including registers and rounding by fused multiplications; accesses
+// from the wrong side, since both sides are host memory; errors that a real kernel reports only later; the
+// order of the legacy stream relative to other blocking streams, which the emulation does not have. Therefore
+// the same tests run on a GPU if there is one (tests/runtime/gpu/compute_device_test.cpp).
 //
-// As CUDA's own, its state is the process's. A program that sets nothing itself can be told by the variables
-// CUDA_ON_HOST_MEMORY and CUDA_ON_HOST_PINNED (bytes), CUDA_ON_HOST_COUNT_ERROR (a cudaError_t's number) and
-// CUDA_ON_HOST_DRIVER (its version) of its environment.
+// Like CUDA's, its state belongs to the process. The environment variables CUDA_ON_HOST_MEMORY and
+// CUDA_ON_HOST_PINNED (bytes), CUDA_ON_HOST_COUNT_ERROR (the number of a cudaError_t) and CUDA_ON_HOST_DRIVER
+// (its version) configure a program that does not configure the emulation itself.
 #pragma once
 
 #include <cstddef>
@@ -28,26 +27,25 @@ namespace tandem::cuda_on_host {
 
 struct Settings {
   int devices = 2;
-  int driver_version = 13000;                        ///< 0: there is none
-  cudaError_t count_error = cudaSuccess;             ///< what counting the devices says, where not success
+  int driver_version = 13000;                        ///< 0: no driver
+  cudaError_t count_error = cudaSuccess;             ///< the error of counting the devices, if any
   std::size_t memory_bytes = std::size_t{1} << 30U;  ///< of each device
   std::size_t pinned_bytes = std::size_t{1} << 30U;
   int multiprocessors = 1;
   std::uint64_t seed = 1;
-  int longest_delay_us = 200;      ///< before a stream's next operation
-  bool only_outer_blocks = false;  ///< of each grid the first and the last are run
+  int longest_delay_us = 200;      ///< the maximum before a stream's next operation
+  bool only_outer_blocks = false;  ///< run only the first and the last block of each grid
 };
 
-/// Settings and counts of calls as they were at first, and no call fails. Pre: nothing is allocated, no
-/// stream.
+/// Restores the initial settings and counts of calls; no call fails. Pre: no memory or stream is allocated.
 void reset(const Settings& settings = {});
-/// The `number`-th call from now, 1 at least, of the function of that name says `error` and does nothing.
+/// The `number`-th call (from 1) of the function from now on returns `error` and has no other effect.
 void fail_call(const std::string& name, int number, cudaError_t error);
 /// Calls of each function since `reset`.
 std::map<std::string, int> calls();
-/// Kernels that were started while each device was the current one, since `reset`.
+/// Kernels that were launched while each device was the current one, since `reset`.
 std::map<int, int> launches();
-/// Device memory, pinned memory, streams and events that were made and are still there.
+/// Device memory, pinned memory, streams and events that have not been released.
 struct Remaining {
   std::size_t device_bytes = 0;
   std::size_t pinned_bytes = 0;
@@ -56,24 +54,24 @@ struct Remaining {
   bool operator==(const Remaining&) const = default;
 };
 Remaining remaining();
-/// Why the last kernel that failed did.
+/// The reason of the last kernel failure.
 std::string last_failure();
 
-/// For the emulation itself: does it at once on the default stream, or when it is its turn on another, which
-/// has to be of the current device, as CUDA wants it of kernels and events.
+/// For the emulation itself: runs the operation at once on the default stream, or in order on another stream,
+/// which has to belong to the current device, as CUDA requires of kernels and events.
 cudaError_t submit(cudaStream_t stream, std::function<void()> operation);
-/// For the emulation itself: notes a call. An error to return at once, or success.
+/// For the emulation itself: counts a call. Returns an error to return at once, or success.
 cudaError_t begin_call(const char* name);
 void note_launch();
-/// The stream does it in its turn; the default stream does it at once.
+/// Runs the operation in the stream's order; the default stream runs it at once.
 cudaError_t submit(cudaStream_t stream, std::function<void()> operation);
-/// Whether all of it is memory of one allocation on a device.
+/// Whether the whole range is part of one allocation on a device.
 bool is_device_memory(const void* memory, std::size_t bytes);
 Settings settings();
 Settings settings_of_environment();
 bool is_default(cudaStream_t stream);
-/// Does it at once on the default stream, else in the stream's turn. Another stream has to be of the current
-/// device, as CUDA wants it of kernels and events.
+/// Runs the operation at once on the default stream, else in the stream's order. Another stream has to belong
+/// to the current device, as CUDA requires of kernels and events.
 cudaError_t submit(cudaStream_t stream, std::function<void()> operation);
 
 }  // namespace tandem::cuda_on_host

@@ -1,5 +1,5 @@
-// What a kernel's source needs of CUDA's language, on the processor: qualifiers, built-in variables,
-// barriers, votes of a warp, atomics and the typed launch. Beside cuda_runtime_api.h.
+// The parts of CUDA's language that kernels use, on the host: qualifiers, built-in variables, barriers, warp
+// votes, atomics and the typed launch. Complements cuda_runtime_api.h.
 #pragma once
 
 #include <bit>
@@ -17,7 +17,7 @@
 #define __device__
 #define __host__
 #define __launch_bounds__(...)
-// Blocks of a processor's thread run one after the other.
+// One host thread runs its blocks one after the other, so they can share the variable.
 #define __shared__ static thread_local
 
 struct dim3 {
@@ -40,9 +40,9 @@ struct cudaLaunchConfig_t {
 };
 
 namespace tandem::cuda_on_host {
-/// Waits for all threads of the block. The place in the source tells one barrier from another.
+/// Waits for all threads of the block. The source location identifies the barrier.
 void block_barrier(const char* file, int line);
-/// Waits for all lanes of the warp. Pre: a mask of all.
+/// Waits for all lanes of the warp. Pre: a full mask.
 unsigned warp_ballot(unsigned mask, bool vote, const char* file, int line);
 cudaError_t launch(const cudaLaunchConfig_t& config, std::function<void()> thread);
 }  // namespace tandem::cuda_on_host
@@ -67,7 +67,7 @@ inline float __uint_as_float(unsigned bits) { return std::bit_cast<float>(bits);
 inline int __popc(unsigned bits) { return std::popcount(bits); }
 [[noreturn]] inline void __trap() { std::abort(); }
 
-// Threads of a block take turns, never in the middle of these.
+// Threads of a block switch only at barriers and votes, never within these.
 template <class T>
 T atomicAdd(T* place, T more) {
   return std::exchange(*place, static_cast<T>(*place + more));

@@ -1,5 +1,5 @@
-// The part of CUDA's runtime API that runtime/ uses, emulated on the processor (cuda_on_host.hpp). Found
-// instead of CUDA's own header by the path of includes; names, values and promises are CUDA's.
+// The part of CUDA's runtime API that runtime/ uses, emulated on the host (cuda_on_host.hpp). The include
+// path selects it instead of CUDA's own header; names, values and guarantees are CUDA's.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// The settings that a program of the emulation begins with, which its environment may change.
+// The initial settings of an emulated program, which the environment may change.
 #include <cstdlib>
 #include <string>
 

@@ -1,4 +1,4 @@
-// Names and texts of the errors of CUDA on the processor.
+// Names and texts of the errors of CUDA on the host.
 #include "cuda_runtime_api.h"
 
 const char* cudaGetErrorName(cudaError_t error) {

@@ -1,5 +1,5 @@
-// The GPUs of a rank program on the emulated CUDA runtime: libtorch computes on the processor, which can look
-// into their memory.
+// The GPUs of a rank program on emulated CUDA: libtorch computes on the processor, which can access their
+// memory.
 #include "runtime/gpu/cuda_device.hpp"
 #include "runtime/gpu/gpu.hpp"
 

@@ -1,4 +1,4 @@
-// Devices, memory, streams and events of CUDA on the processor.
+// Devices, memory, streams and events of CUDA on the host.
 #include <algorithm>
 #include <chrono>
 #include <condition_variable>
@@ -19,7 +19,7 @@
 
 using Clock = std::chrono::steady_clock;
 
-/// Does its operations one after the other in a thread of its own.
+/// Runs its operations one after the other in a separate thread.
 struct CUstream_st {
   explicit CUstream_st(int of_device, const tandem::cuda_on_host::Settings& settings)
       : device(of_device), longest_delay_us(settings.longest_delay_us), random(settings.seed) {
@@ -76,9 +76,9 @@ struct CUstream_st {
 struct CUevent_st {
   int device;
   bool is_timed = true;
-  int pending = 0;  ///< records that streams have still to reach
+  int pending = 0;  ///< records that streams have not reached yet
   bool was_recorded = false;
-  bool is_destroyed = false;  ///< and goes when it is reached
+  bool is_destroyed = false;  ///< freed when it is reached
   Clock::time_point reached = {};
 };
 
@@ -92,7 +92,7 @@ struct Range {
   int device;
 };
 struct Failing {
-  int in;  ///< calls
+  int in;  ///< number of calls until the failure
   cudaError_t error;
 };
 
@@ -138,7 +138,7 @@ std::size_t used_bytes(const std::map<const std::byte*, Range>& ranges, int devi
   return used;
 }
 
-/// Fills with what is no zero, so that nobody relies on it.
+/// Fills new memory with non-zero bytes, so that code cannot rely on zeros.
 std::byte* make_range(std::map<const std::byte*, Range>& ranges, std::size_t bytes, int device) {
   auto* const memory = static_cast<std::byte*>(::operator new(bytes, alignment));
   std::memset(memory, 0xa5, bytes);
@@ -229,7 +229,7 @@ cudaError_t begin_call(const char* name) {
 
 using namespace tandem::cuda_on_host;
 
-// Every call starts so: it is counted, and may be one that is to fail.
+// Start of every call: counts it, and makes it fail if requested.
 #define TANDEM_BEGIN_CALL() \
   if (const cudaError_t error = begin_call(__func__); error != cudaSuccess) return error
 
@@ -275,7 +275,7 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int device) {
   std::strcpy(properties->name, "CUDA on the host");
   properties->major = 9;
   properties->minor = 0;
-  // The same devices for every process of the machine.
+  // The same device identities for every process of the machine.
   properties->uuid = {};
   std::memcpy(properties->uuid.bytes, &device, sizeof(device));
   return cudaSuccess;
@@ -330,9 +330,9 @@ cudaError_t cudaMemsetAsync(void* memory, int value, std::size_t bytes, cudaStre
 }
 
 namespace {
-/// A side of a copy: within one range if it begins there, in device memory if it has to be. Beside the queue
-/// the other side has to be pinned, which CUDA does not check, but without which the copy is none beside the
-/// queue.
+/// Checks one side of a copy: it must lie within one allocation if it begins in one, and in device memory if
+/// required. For copies concurrent with the queue the other side must be pinned: CUDA does not check that,
+/// but copies of pageable memory are not concurrent.
 bool is_side(const void* memory, std::size_t bytes, bool must_be_device, bool must_be_pinned) {
   const World& all = world();
   if (must_be_device) return is_within(all.device_ranges, memory, bytes);
@@ -349,8 +349,8 @@ cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t bytes, cudaM
     const std::lock_guard lock(world().mutex);
     const bool to_device = kind == cudaMemcpyHostToDevice || kind == cudaMemcpyDeviceToDevice;
     const bool from_device = kind == cudaMemcpyDeviceToHost || kind == cudaMemcpyDeviceToDevice;
-    const bool is_beside = !is_default(stream);
-    if (!is_side(to, bytes, to_device, is_beside) || !is_side(from, bytes, from_device, is_beside))
+    const bool is_concurrent = !is_default(stream);
+    if (!is_side(to, bytes, to_device, is_concurrent) || !is_side(from, bytes, from_device, is_concurrent))
       return said(cudaErrorInvalidValue);
   }
   return submit(stream, [=] { std::memmove(to, from, bytes); });
@@ -360,7 +360,7 @@ cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t bytes, cudaM
 
 cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned flags) {
   TANDEM_BEGIN_CALL();
-  // Others would have to wait for the default stream.
+  // Blocking streams would have to wait for the default stream.
   if (flags != cudaStreamNonBlocking) return said(cudaErrorNotSupported);
   *stream = new CUstream_st(current_device, settings());
   const std::lock_guard lock(world().mutex);
@@ -402,7 +402,8 @@ cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned flags) {
   if ((flags & ~cudaEventDisableTiming) != 0) return said(cudaErrorNotSupported);
   return make_event(event, flags == 0);
 }
-// As CUDA's it does not wait: of an event that a stream has still to reach the rest goes then.
+// Like CUDA's, it does not wait: if a stream has still to reach the event, the event is freed when it is
+// reached.
 cudaError_t cudaEventDestroy(cudaEvent_t event) {
   TANDEM_BEGIN_CALL();
   const std::lock_guard lock(world().mutex);

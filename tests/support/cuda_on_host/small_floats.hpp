@@ -1,5 +1,5 @@
-// Floats of 16 bits by the definition of their format, as CUDA's conversions treat them: to the nearest, ties
-// to even, beyond the largest infinite; what is no number becomes 0x7fff, and 0x7fffffff as a float.
+// 16-bit floats by the definition of their format, converted like CUDA: to nearest, ties to even, infinity on
+// overflow; NaN becomes 0x7fff, and 0x7fffffff as a float.
 #pragma once
 
 #include <bit>
@@ -24,7 +24,7 @@ inline unsigned short rounded(float value, SmallFormat format) {
   const double magnitude = std::abs(static_cast<double>(value));
   const double least_normal = std::ldexp(1.0, 1 - format.bias);
   const int exponent = magnitude < least_normal ? 1 - format.bias : std::ilogb(magnitude);
-  // In units of the last place at this exponent; a carry beyond it falls into the exponent's bits.
+  // In units of the last place at this exponent; a carry increments the exponent bits.
   const double units = std::nearbyint(std::ldexp(magnitude, format.mantissa_bits - exponent));
   const double least_units = std::ldexp(1.0, format.mantissa_bits);
   const double bits = units < least_units ? units : (exponent + format.bias - 1) * least_units + units;

@@ -1,4 +1,4 @@
-// Communicators between processes of one machine: their members meet in shared memory.
+// Communicators between processes of one machine, based on shared memory.
 #include "nccl.h"
 
 #include <fcntl.h>
@@ -26,14 +26,14 @@ constexpr std::size_t piece_elements = 4096;
 
 struct Member {
   int device = 0;
-  std::atomic<std::uint64_t> phase = 0;  ///< how often it has met the others
-  std::uint64_t count = 0;               ///< elements of its sum under way
+  std::atomic<std::uint64_t> phase = 0;  ///< number of barriers reached
+  std::uint64_t count = 0;               ///< elements of its current sum
   float values[piece_elements] = {};
 };
 struct Shared {
   std::atomic<int> joined = 0;
-  std::atomic<int> ended = 0;      ///< that want to destroy it
-  std::atomic<bool> lost = false;  ///< one is no longer there
+  std::atomic<int> ended = 0;      ///< members that are destroying it
+  std::atomic<bool> lost = false;  ///< a member has left without destroying it
   Member members[most_members];
 };
 static_assert(std::atomic<std::uint64_t>::is_always_lock_free && std::atomic<bool>::is_always_lock_free,
@@ -41,7 +41,7 @@ static_assert(std::atomic<std::uint64_t>::is_always_lock_free && std::atomic<boo
 
 void wait_briefly() { std::this_thread::sleep_for(std::chrono::microseconds(20)); }
 
-/// Null: the system does not give it.
+/// Returns null if the system refuses.
 Shared* map_shared(const char* name, int flags) {
   const int file = shm_open(name, O_RDWR | flags, 0600);
   if (file < 0) return nullptr;
@@ -61,13 +61,13 @@ struct ncclComm {
   int device;
   std::atomic<bool> is_aborted = false;
   std::atomic<ncclResult_t> state = ncclSuccess;
-  std::atomic<int> under_way = 0;  ///< sums
-  std::uint64_t phase = 0;         ///< known to the stream's thread
+  std::atomic<int> in_flight = 0;  ///< number of sums
+  std::uint64_t phase = 0;         ///< used only by the stream's thread
 
   ~ncclComm() { munmap(shared, sizeof(Shared)); }
   Member& own() const { return shared->members[rank]; }
 
-  /// Waits until all have come so far. False: it was aborted instead.
+  /// Waits until all members have reached this point. Returns false if the communicator was aborted.
   bool meet() {
     own().phase.store(++phase, std::memory_order_release);
     for (int other = 0; other < size; ++other)
@@ -100,12 +100,12 @@ struct ncclComm {
       }
       if (!meet()) return;
     }
-    // Nobody tells another count before all have read this one, of a sum of nothing too.
+    // No member may publish its next count before all have read this one, even for empty sums.
     static_cast<void>(meet());
   }
 };
 
-// Every call starts so: it is counted, and may be one that is to fail.
+// Start of every call: counts it, and makes it fail if requested.
 #define TANDEM_BEGIN_CALL() \
   if (begin_call(__func__) != cudaSuccess) return ncclUnhandledCudaError
 
@@ -166,7 +166,7 @@ ncclResult_t ncclCommAbort(ncclComm_t communicator) {
   TANDEM_BEGIN_CALL();
   communicator->shared->lost = true;
   communicator->is_aborted = true;
-  while (communicator->under_way.load() > 0) wait_briefly();
+  while (communicator->in_flight.load() > 0) wait_briefly();
   delete communicator;
   return ncclSuccess;
 }
@@ -174,7 +174,7 @@ ncclResult_t ncclCommAbort(ncclComm_t communicator) {
 ncclResult_t ncclCommDestroy(ncclComm_t communicator) {
   TANDEM_BEGIN_CALL();
   const Shared& shared = *communicator->shared;
-  while (communicator->under_way.load() > 0 && !shared.lost) wait_briefly();
+  while (communicator->in_flight.load() > 0 && !shared.lost) wait_briefly();
   communicator->shared->ended.fetch_add(1);
   while (shared.ended.load() < communicator->size && !shared.lost) wait_briefly();
   if (shared.ended.load() < communicator->size) {
@@ -202,13 +202,13 @@ ncclResult_t ncclAllReduce(const void* summand, void* sum, std::size_t count, nc
   if (!tandem::cuda_on_host::is_device_memory(summand, bytes) ||
       !tandem::cuda_on_host::is_device_memory(sum, bytes))
     return ncclInvalidArgument;
-  ++communicator->under_way;
+  ++communicator->in_flight;
   const cudaError_t error = tandem::cuda_on_host::submit(stream, [=] {
     if (!communicator->is_aborted)
       communicator->sum(static_cast<const float*>(summand), static_cast<float*>(sum), count);
-    --communicator->under_way;
+    --communicator->in_flight;
   });
   if (error == cudaSuccess) return ncclSuccess;
-  --communicator->under_way;
+  --communicator->in_flight;
   return ncclUnhandledCudaError;
 }

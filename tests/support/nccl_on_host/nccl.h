@@ -1,12 +1,12 @@
 // The part of NCCL's API that runtime/ uses, emulated between processes of one machine, with the streams of
-// CUDA on the processor (tests/support/cuda_on_host). Found instead of NCCL's own header by the path of
-// includes; names, values and promises are NCCL's.
+// emulated CUDA (tests/support/cuda_on_host). The include path selects it instead of NCCL's own header;
+// names, values and guarantees are NCCL's.
 //
-// Sums go through memory that the members share, piece by piece, in their streams' threads: none needs that
-// anybody calls MPI. As in NCCL, a member that is lost is waited for until the communicator is aborted, and
-// meanwhile only ncclCommGetAsyncError tells; to destroy a communicator is a matter of all members. Members
-// that sum different numbers of elements, which hang or mix memory in NCCL, are told of it there too. Calls
-// are counted, and fail when told to, as those of CUDA (cuda_on_host.hpp), with ncclUnhandledCudaError.
+// Sums use memory that the members share, piece by piece, in the threads of their streams: progress requires
+// no calls of MPI. As in NCCL, members wait for a lost member until the communicator is aborted, and
+// meanwhile only ncclCommGetAsyncError reports it; destroying a communicator involves all members. Sums of
+// different numbers of elements, which hang or corrupt memory in NCCL, are reported as errors. Calls are
+// counted, and fail on request with ncclUnhandledCudaError, like those of CUDA (cuda_on_host.hpp).
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// A calibration profile must not know the runs that are compared.
+// A calibration profile must not depend on the runs that are compared.
 #include "validation/campaign/hold_out.hpp"
 
 #include <gmock/gmock.h>
@@ -25,7 +25,7 @@ void check(const ProfileOrigin& profile) {
   check_hold_out(profile, {first, second});
 }
 
-TEST(HoldOut, AProfileOfItsOwnMeasuredBeforeIsFine) {
+TEST(HoldOut, AProfileMeasuredBeforeTheRunsIsAccepted) {
   check({"results/lab/profile.json", "2026-03-01T09:59:00Z", "tandem validate lab.yaml --out results/lab"});
   check({"p.json", "2026-03-01T10:00:00Z", "tandem calibrate lab.yaml --out p.json"});
   check({"p.json", "2026-03-01T10:00:00Z", "tandem calibrate results/lab/bsp/measured-01/x.yaml"});
@@ -39,7 +39,7 @@ TEST(HoldOut, MeasuredAfterARunIsRefused) {
       ThrowsMessage<ConfigError>(HasSubstr("after the run results/lab/bsp/measured-0")));
 }
 
-TEST(HoldOut, LyingInARunIsRefused) {
+TEST(HoldOut, StoredInARunIsRefused) {
   EXPECT_THAT(
       [] {
         check({"results/lab/asp/../asp/measured-0/p.json", "2026-03-01T09:00:00Z", ""});

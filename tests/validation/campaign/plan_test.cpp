@@ -1,4 +1,4 @@
-// A campaign with a runner that makes results up: the order of runs, disturbed runs, failures and
+// A campaign with a runner that fabricates results: the order of runs, disturbed runs, failures and
 // conclusions.
 #include "validation/campaign/plan.hpp"
 
@@ -83,13 +83,13 @@ TEST(Calibrations, AreSharedByWhatTheyDependOn) {
   auto groups = plan_calibrations(suite, false);
   ASSERT_EQ(groups.size(), 2U);
   EXPECT_THAT(groups[0].configurations, ElementsAre(0, 2));
-  EXPECT_EQ(groups[0].representative, 2U) << "calibration may know the settings of the calibration set only";
+  EXPECT_EQ(groups[0].representative, 2U) << "only the calibration set may provide settings";
   suite.configurations[0].experiment.platform = "other.xml";
   EXPECT_EQ(plan_calibrations(suite, false).size(), 2U);
   EXPECT_EQ(plan_calibrations(suite, true).size(), 3U) << "each emulated cluster has its own";
 }
 
-/// Makes up the results of each task, and keeps count.
+/// Fabricates the results of each task, and counts attempts.
 class FakeRunner {
  public:
   Runner runner() {
@@ -156,7 +156,7 @@ TEST_F(Campaign, EveryTaskIsCarriedOutOnceAndCompared) {
 TEST_F(Campaign, ADisturbedRunIsRepeatedOnceAndTheBetterIsKept) {
   fake_.loads[run_] = {0.5, 0.2};
   EXPECT_EQ(carry_out_all(suite_of(1, 1)).repeated, 1);
-  EXPECT_EQ(fake_.attempts[run_], 2) << "once more, though the second was disturbed too";
+  EXPECT_EQ(fake_.attempts[run_], 2) << "one repetition, though it was disturbed too";
   EXPECT_EQ(fake_.kept_attempt(run_), 1);
   EXPECT_FALSE(fs::exists(run_ + "-disturbed"));
   ASSERT_EQ(fake_.messages.size(), 1U);
@@ -181,14 +181,14 @@ TEST_F(Campaign, ARepetitionThatFailsLeavesTheDisturbedRun) {
               HasSubstr("c0: the repeated run failed, the disturbed run is kept: mpirun ended"));
 }
 
-TEST_F(Campaign, AQuietRunIsNotRepeatedAndASimulationNever) {
+TEST_F(Campaign, OnlyDisturbedMeasuredRunsAreRepeated) {
   fake_.loads[run_] = {0.1};
   fake_.loads[out_ + "/c0/simulated"] = {0.9};
   EXPECT_EQ(carry_out_all(suite_of(1, 1)).repeated, 0);
   EXPECT_EQ(fake_.attempts[out_ + "/c0/simulated"], 1);
 }
 
-TEST_F(Campaign, WhatFailsIsSkippedAndTheOthersContinue) {
+TEST_F(Campaign, AFailedConfigurationIsSkippedAndTheOthersContinue) {
   fake_.failing = out_ + "/c0/simulated";
   const auto results = carry_out_all(suite_of(2, 1));
   EXPECT_EQ(results.configurations[0].failure, "mpirun ended");

@@ -1,4 +1,4 @@
-// The key `study` of suite files: what is read and what is refused; and the shipped studies, on their
+// The key `study` of suite files: what is accepted and what is rejected; and the shipped studies, on their
 // platforms.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -27,7 +27,7 @@ class Studies : public testing::SuiteFile {
   }
 };
 
-TEST_F(Studies, SayMoreOfTheirSuite) {
+TEST_F(Studies, ExtendTheirSuite) {
   const Suite suite = load(
       "study:\n  about: what is\n    asked\n  baseline: asp\n  knee: 0.25\n  operations: false\n  notes: "
       "[one, two]\n"
@@ -52,7 +52,7 @@ TEST_F(Studies, SayMoreOfTheirSuite) {
   EXPECT_EQ(study.published[0].source, "s");
 }
 
-TEST_F(Studies, AnySuiteIsOne) {
+TEST_F(Studies, AnySuiteIsAStudy) {
   const Suite suite = load("");
   EXPECT_EQ(suite.study.baseline, "");
   EXPECT_EQ(suite.study.knee, 0.5);
@@ -61,7 +61,7 @@ TEST_F(Studies, AnySuiteIsOne) {
   EXPECT_TRUE(suite.study.published.empty());
 }
 
-TEST_F(Studies, LinesRunAlongTheNumberOfWorkers) {
+TEST_F(Studies, LinesVaryTheNumberOfWorkers) {
   std::map<std::string, int> lines;
   for (const auto& configuration : load("").configurations) {
     ++lines[configuration.line];
@@ -83,7 +83,7 @@ TEST_F(Studies, ErrorsNameTheirLine) {
   refuses("study: {baseline: bps}\n", "study.yaml:3", "did you mean 'bsp'?");
 }
 
-TEST_F(Studies, OneFigureStandsBesideSeveralConfigurations) {
+TEST_F(Studies, OneFigureMayReferToSeveralConfigurations) {
   const std::string head = "study:\n  published:\n  - figure: speed_up\n    value: 7\n    source: s\n";
   const auto published =
       load(head + "    configuration: [worker_count=2/asp, worker_count=4/asp]\n" +
@@ -104,7 +104,7 @@ TEST_F(Studies, OneFigureStandsBesideSeveralConfigurations) {
   refuses(head + "    configuration: [{}]\n", "study.yaml:8", "expected a text");
 }
 
-TEST_F(Studies, PublishedFiguresMustBeWhole) {
+TEST_F(Studies, PublishedFiguresMustBeComplete) {
   const std::string head = "study:\n  published:\n  - ";
   refuses("study: {published: 7}\n", "study.yaml:3", "expected a list of figures");
   refuses(head + "{configuration: worker_count=2/asp, figure: speed_up, value: 7}\n", "study.yaml:5",
@@ -142,7 +142,7 @@ TEST_P(ShippedStudies, LoadAndResolve) {
 INSTANTIATE_TEST_SUITE_P(All, ShippedStudies,
                          ::testing::Values("esync_paper.yaml", "stragglers.yaml", "scale.yaml"));
 
-/// Only what was published stands in the file: Table 1 of ESync, a speed-up a network.
+/// The file contains only published figures: Table 1 of ESync, one speed-up per network.
 TEST(EsyncStudy, HasTheSixPublishedSpeedUps) {
   const Suite suite = load_suite(source + "/workloads/studies/esync_paper.yaml");
   std::map<std::string, double> table;
@@ -152,7 +152,7 @@ TEST(EsyncStudy, HasTheSixPublishedSpeedUps) {
   EXPECT_THAT(values, ::testing::UnorderedElementsAre(27, 7, 7, 4, 6, 2));
 }
 
-TEST(StudiesFolder, NoOtherFileThanTheirsIsInTheFolder) {
+TEST(StudiesFolder, OtherFilesAreTheirExperiments) {
   for (const auto& entry : std::filesystem::directory_iterator(source + "/workloads/studies"))
     if (!is_suite(entry.path().string())) {
       SCOPED_TRACE(entry.path());
@@ -160,7 +160,7 @@ TEST(StudiesFolder, NoOtherFileThanTheirsIsInTheFolder) {
     }
 }
 
-/// The step times that were published for ResNet-18: 0.03 s and 3.5 s.
+/// The published step times of ResNet-18: 0.03 s and 3.5 s.
 TEST(EsyncStudy, HasThePublishedStepTimes) {
   const auto paper = platforms::load_platform(source + "/platforms/esync_1g.xml");
   const auto small = platforms::load_platform(source + "/platforms/esync_mlp.xml");

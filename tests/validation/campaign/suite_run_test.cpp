@@ -1,4 +1,4 @@
-// A small suite from its file to its report, with real mpirun: what is carried out, kept, refused and told.
+// A small suite from its file to its report, with real mpirun: what is run, kept, rejected and reported.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -31,7 +31,7 @@ class SuiteRuns : public ::testing::Test {
     std::ifstream file(line_.folder() / name);
     return json::parse(file);
   }
-  /// One of the configurations cannot be carried out: a file stands where its folder should be.
+  /// One of the configurations cannot run: a file has the name of its folder.
   void goes_on_after_a_failure(const std::string& profile) {
     line_.write("second/batch=8", "in the way");
     line_.write("second/INCOMPLETE", "");
@@ -45,7 +45,7 @@ class SuiteRuns : public ::testing::Test {
   CommandLine line_;
 };
 
-TEST_F(SuiteRuns, FromFileToReportAndOnAfterAnInterruption) {
+TEST_F(SuiteRuns, RunsToItsReportAndResumesAfterAnInterruption) {
   const auto first = line_.tandem("validate suite.yaml --out out --trace-both");
   ASSERT_EQ(first.exit_code, 0) << first.output;
   const json report = read("out/report.json");
@@ -60,7 +60,7 @@ TEST_F(SuiteRuns, FromFileToReportAndOnAfterAnInterruption) {
   EXPECT_EQ(report["profiles"][0]["settings_of"], "batch=4");
   EXPECT_EQ(report["configurations"][0]["set"], "calibration");
 
-  // One run is lost, as if the suite had been interrupted in it; the others are kept.
+  // One run is missing, as after an interruption; the others are kept.
   const auto kept = fs::last_write_time(line_.folder() / "out/batch=4/measured-0/run.json");
   const auto calibrated = fs::last_write_time(line_.folder() / "out/profile.json");
   fs::remove(line_.folder() / "out/batch=8/measured-0/run.json");
@@ -73,11 +73,11 @@ TEST_F(SuiteRuns, FromFileToReportAndOnAfterAnInterruption) {
   EXPECT_TRUE(fs::exists(line_.folder() / "out/batch=8/measured-0/run.json"));
   EXPECT_FALSE(fs::exists(line_.folder() / "out/INCOMPLETE"));
 
-  // A profile that was measured after the runs could have seen them.
+  // A profile that was measured after the runs could depend on them.
   json profile = read("out/profile.json");
   profile["date"] = "2999-01-01T00:00:00Z";
   line_.write("late.json", profile.dump());
-  // Of several draws the middle one was compared, which its command names.
+  // The median of several simulations was compared; the recorded command names it.
   const std::string simulated =
       report["configurations"][0]["environment"]["simulated"]["command"].get<std::string>();
   const auto name = simulated.find("out/batch=4/simulated");

@@ -1,4 +1,4 @@
-// Suite files: what they expand to, and what they refuse.
+// Suite files: their configurations, and what is rejected.
 #include "validation/campaign/suite.hpp"
 
 #include <gmock/gmock.h>
@@ -36,7 +36,7 @@ class Suites : public testing::SuiteFile {
   }
 };
 
-TEST_F(Suites, AreToldFromExperiments) {
+TEST_F(Suites, AreDistinguishedFromExperiments) {
   EXPECT_TRUE(is_suite(folder_.write("a.yaml", experiment_line)));
   EXPECT_TRUE(is_suite(folder_.write("b.yaml", "grid: {seed: [1]}\n")));
   EXPECT_FALSE(is_suite(source + "/workloads/experiments/quick.yaml"));
@@ -44,7 +44,7 @@ TEST_F(Suites, AreToldFromExperiments) {
   EXPECT_FALSE(is_suite(folder_.path("nothing.yaml")));
 }
 
-TEST_F(Suites, EveryCombinationWithEveryVariant) {
+TEST_F(Suites, ContainEveryCombinationWithEveryVariant) {
   const auto suite = load(experiment_line +
                           "variants: [bsp, asp]\n"
                           "set: {workload.math: modelled}\n"
@@ -72,7 +72,7 @@ TEST_F(Suites, EveryCombinationWithEveryVariant) {
   EXPECT_EQ(suite.configurations[6].experiment.seed, 2U);
 }
 
-TEST_F(Suites, SyncKeysAreAlgorithms) {
+TEST_F(Suites, SyncKeysInTheGridDefineAlgorithms) {
   folder_.write("lab.yaml", "platform: " + source + "/platforms/mixed_lab.xml\nstop: {rounds: 3}\n" +
                                 "placement: {servers: [server]}\n");
   const auto suite =
@@ -83,7 +83,7 @@ TEST_F(Suites, SyncKeysAreAlgorithms) {
   EXPECT_EQ(suite.configurations[1].algorithm, "bsp");
 }
 
-TEST_F(Suites, AnExperimentCanTakePartOfTheGrid) {
+TEST_F(Suites, AnExperimentMayUsePartOfTheGrid) {
   folder_.write("other.yaml", "platform: " + source + "/platforms/mixed_lab.xml\nstop: {rounds: 3}\n" +
                                   "placement: {servers: [server]}\n");
   const std::string file = source + "/workloads/experiments/quick.yaml";
@@ -105,7 +105,7 @@ TEST_F(Suites, AnExperimentCanTakePartOfTheGrid) {
           "expected an experiment file, found a list");
 }
 
-TEST_F(Suites, PathsAreMeantFromTheSuitesFolder) {
+TEST_F(Suites, PathsAreRelativeToTheSuitesFolder) {
   std::filesystem::copy(source + "/platforms/mixed_lab.xml", folder_.path("mine.xml"));
   const auto suite =
       load(experiment_line + "grid: {platform: [mine.xml, " + source + "/platforms/mixed_lab.xml]}\n");
@@ -148,7 +148,7 @@ TEST_F(Suites, SplitsMustLeaveTwoSidesAndNotOverlap) {
   refuses(experiment_line + "grid:\n  workload.batch: [8, 08]\n", "suite.yaml", "are the same experiment");
 }
 
-TEST_F(Suites, TheCommandLineSettlesWhatTheGridDoesNot) {
+TEST_F(Suites, TheCommandLineOverridesKeysOutsideTheGrid) {
   const std::string text = experiment_line + "set: {workload.batch: 8}\ngrid: {seed: [1, 2]}\n";
   EXPECT_EQ(load(text, {"workload.batch=16"}).configurations.front().experiment.workload.batch, 16);
   EXPECT_EQ(load(text + "repetitions: 3\n", {"repetitions=2"}).configurations.front().experiment.repetitions,
@@ -156,7 +156,7 @@ TEST_F(Suites, TheCommandLineSettlesWhatTheGridDoesNot) {
   EXPECT_THROW(load(text, {"seed=3"}), ConfigError);
 }
 
-TEST_F(Suites, OnlyPicksNamesAndWhatIsBelow) {
+TEST_F(Suites, OnlyKeepsMatchingNamesAndGroups) {
   const std::string text = experiment_line + "variants: [bsp, asp]\ngrid: {seed: [1, 2]}\n";
   auto suite = load(text);
   keep_only(suite, {"seed=2"});
@@ -168,7 +168,7 @@ TEST_F(Suites, OnlyPicksNamesAndWhatIsBelow) {
               ThrowsMessage<ConfigError>(HasSubstr("did you mean 'seed=1/bsp'?")));
 }
 
-TEST_F(Suites, APlainExperimentIsOneOfItsVariants) {
+TEST_F(Suites, APlainExperimentIsASuiteOfItsVariants) {
   const std::string quick = source + "/workloads/experiments/quick.yaml";
   EXPECT_GE(suite_of_experiment(quick, {}, "").configurations.size(), 5U);
   const auto one = suite_of_experiment(quick, {"seed=9"}, "asp");
@@ -190,7 +190,7 @@ TEST(ShippedSuites, Expand) {
   }
 }
 
-/// What is added to a catalogue is validated too.
+/// Additions to a catalogue must be validated too.
 TEST(ShippedSuites, HaveRowsOfEveryAlgorithmAndCollective) {
   std::set<std::string> algorithms, all_reduces;
   for (const auto& configuration : load_suite(source + "/validation/suites/lab.yaml").configurations) {

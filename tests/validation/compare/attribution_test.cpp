@@ -15,7 +15,7 @@ namespace {
 
 constexpr auto phase_of(Phase phase) { return static_cast<std::size_t>(phase); }
 
-/// A world of given steps, which all count.
+/// Results with the given steps, all of which count.
 Results world(std::vector<StepRecord> steps, std::vector<OperationRecord> operations = {}) {
   Results results;
   results.info.experiment.warmup_steps = 0;
@@ -54,12 +54,12 @@ TEST(Attribution, NamesThePhaseAndRankThatDiffer) {
   const auto measured = world({step(0, 0, 1, 1), step(1, 0, 3, 1)});
   const auto parts = attribution(simulated, {measured});
   ASSERT_EQ(parts.size(), 1U);
-  // Mean step 2 against 3.
+  // Mean steps of 2 and 3.
   EXPECT_EQ(parts.front(), (Contribution{"forward", 1, "", -1, -1.0 / 3}));
 }
 
 TEST(Attribution, TimeOfAnExchangeBelongsToTheOperationThatEndedIt) {
-  // Exchange from 1 to 4: the send is over at 2, the receive at 4; measured the send takes until 5.
+  // An exchange from 1 to 4: the send ends at 2, the receive at 4; in the measured run the send ends at 5.
   const auto simulated =
       world({step(0, 0, 1, 3)}, {message("send", 0, 2, 1, 2), message("receive", 0, 2, 1, 4)});
   const auto measured =
@@ -71,7 +71,7 @@ TEST(Attribution, TimeOfAnExchangeBelongsToTheOperationThatEndedIt) {
   EXPECT_DOUBLE_EQ(parts.front().share, -3.0 / 7);
 }
 
-TEST(Attribution, WhatHappensBesideThePhaseIsNotItsCause) {
+TEST(Attribution, OperationsOutsideThePhaseAreNotItsCause) {
   const auto simulated = world({step(0, 0, 2, 1)}, {message("receive", 0, 1, 0, 1)});
   const auto measured = world({step(0, 0, 2, 2)}, {message("receive", 0, 1, 0, 1)});
   const auto parts = attribution(simulated, {measured});
@@ -80,8 +80,8 @@ TEST(Attribution, WhatHappensBesideThePhaseIsNotItsCause) {
   EXPECT_DOUBLE_EQ(parts.front().share, -0.25);
 }
 
-TEST(Attribution, SharesOfStepsAreTheirOwnPart) {
-  // Rank 0 takes 1, rank 1 takes 3; in the measured world rank 1 does only one step of three.
+TEST(Attribution, DifferentSharesOfStepsAreASeparatePart) {
+  // Rank 0 takes 1, rank 1 takes 3; in the measured run only one of three steps is rank 1's.
   const auto simulated = world({step(0, 0, 1, 0), step(1, 0, 3, 0)});
   const auto measured = world({step(0, 0, 1, 0), step(0, 1, 1, 0), step(1, 0, 3, 0)});
   const auto parts = attribution(simulated, {measured});
@@ -90,13 +90,13 @@ TEST(Attribution, SharesOfStepsAreTheirOwnPart) {
   EXPECT_NEAR(parts.front().share, (2 - 5.0 / 3) / (5.0 / 3), 1e-12);
 }
 
-TEST(Attribution, ARankThatOnlyOneWorldHasIsAccountedFor) {
+TEST(Attribution, ARankThatExistsInOnlyOneResultIsAccountedFor) {
   const auto parts = attribution(world({step(0, 0, 1, 0)}), {world({step(0, 0, 1, 0), step(1, 0, 3, 0)})});
   EXPECT_NEAR(sum(parts), (1 - 2) / 2.0, 1e-12);
   ASSERT_NE(find(parts, "forward", 1), nullptr);
 }
 
-TEST(Attribution, AddsUpToTheErrorWhateverHappened) {
+TEST(Attribution, AlwaysAddsUpToTheError) {
   for (const auto seed : testing::seeds(30)) {
     TANDEM_TRACE_SEED(seed);
     Rng rng(seed);

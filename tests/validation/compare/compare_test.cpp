@@ -1,5 +1,5 @@
-// The gates of parity: records that agree pass; each kind of falsified record fails with a message that names
-// it. And the figures of error.
+// The parity gates: records that agree pass; each kind of falsified record fails with a message that names
+// it. And the error figures.
 #include "validation/compare/compare.hpp"
 
 #include <gmock/gmock.h>
@@ -37,14 +37,14 @@ std::string error_of(const VariantResults& variant) {
   return "no error";
 }
 
-TEST(Belonging, ResultsOfDifferentExperimentsAreRefused) {
+TEST(Compatibility, ResultsOfDifferentExperimentsAreRefused) {
   auto variant = synthetic_variant({});
   variant.measured[1].info.experiment.optimizer.momentum = 0.9;
   EXPECT_THAT(error_of(variant), HasSubstr("'optimizer.momentum' is 0.0 in the first and 0.9 in the second"));
   EXPECT_THAT(error_of(variant), HasSubstr(variant.measured[1].path));
 }
 
-TEST(Witness, ItsValuesStandBesideTheTwoWorlds) {
+TEST(Witness, ItsValuesAreReportedWithBothResults) {
   auto variant = synthetic_variant({});
   variant.witness = variant.simulated;
   variant.witness->info.world = "smpi";
@@ -67,14 +67,14 @@ TEST(Witness, OfAnotherJobIsRefused) {
   EXPECT_THROW(compared(variant, quick), ConfigError);
 }
 
-TEST(Belonging, WhatOnlyTheSimulatorReadsMayDiffer) {
+TEST(Compatibility, SettingsOfTheSimulatorMayDiffer) {
   auto variant = synthetic_variant({});
   variant.simulated.info.experiment.physics.profile = "profile.json";
   variant.simulated.info.experiment.physics.network = NetworkSource::profile;
   EXPECT_EQ(error_of(variant), "no error");
 }
 
-TEST(Belonging, WorldsAndRolesMustFit) {
+TEST(Compatibility, WorldsAndRolesMustMatch) {
   auto variant = synthetic_variant({});
   variant.measured[0].info.roles.emplace_back("evaluator");
   EXPECT_THAT(error_of(variant), HasSubstr("have different roles"));
@@ -85,12 +85,12 @@ TEST(Belonging, WorldsAndRolesMustFit) {
   EXPECT_THAT(error_of(variant), HasSubstr("nothing to compare"));
 }
 
-TEST(Belonging, StepsBeyondTheWarmUpAreNeeded) {
+TEST(Compatibility, StepsAfterTheWarmUpAreRequired) {
   auto variant = synthetic_variant({.rounds = 2});
   EXPECT_THAT(error_of(variant), HasSubstr("no step beyond the 2 warm-up steps"));
 }
 
-TEST(Parity, TheSameRunsPass) {
+TEST(Parity, IdenticalRunsPass) {
   for (const sync::Route over : {sync::Route::server, sync::Route::all_reduce}) {
     const auto variant = synthetic_variant({.over = over});
     const auto comparison = compare(variant.simulated, variant.measured, quick);
@@ -101,7 +101,7 @@ TEST(Parity, TheSameRunsPass) {
   }
 }
 
-TEST(Parity, AnotherSizeIsFoundAndShown) {
+TEST(Parity, ADifferentSizeIsFoundAndShown) {
   auto variant = synthetic_variant({});
   nth_operation(variant.measured[2], 1, "send", 5).bytes = 42;
   const auto gate = operations_parity(variant.simulated, variant.measured);
@@ -125,7 +125,7 @@ TEST(Parity, AMissingOperationIsFound) {
                                      "measured no such operation"));
 }
 
-TEST(Parity, AnotherPeerIsFoundOnBothStreams) {
+TEST(Parity, ADifferentPeerIsFoundInBothStreams) {
   auto variant = synthetic_variant({});
   nth_operation(variant.measured[0], 0, "send", 0).peer = 2;
   const auto gate = operations_parity(variant.simulated, variant.measured);
@@ -140,14 +140,14 @@ TEST(Parity, TheFirstDivergenceInTimeIsShown) {
               HasSubstr("the first: rank 3 (worker on lab-4)"));
 }
 
-TEST(Parity, CopiesOfADeviceAreNoOperationsOfARank) {
+TEST(Parity, DeviceCopiesAreNotOperationsOfARank) {
   auto variant = synthetic_variant({});
   for (auto& run : variant.measured)
     run.journal.operations.push_back(record_of_copy(0, true, 178000, Seconds(0.1), Seconds(0.2)));
   EXPECT_EQ(operations_parity(variant.simulated, variant.measured).state, State::passed);
 }
 
-TEST(Parity, TheOrderBetweenPeersIsFree) {
+TEST(Parity, TheOrderBetweenPeersMayDiffer) {
   auto variant = synthetic_variant({});
   auto& operations = variant.measured[0].journal.operations;
   std::stable_sort(operations.begin(), operations.end(),
@@ -155,7 +155,7 @@ TEST(Parity, TheOrderBetweenPeersIsFree) {
   EXPECT_EQ(operations_parity(variant.simulated, variant.measured).state, State::passed);
 }
 
-TEST(Parity, IsNotClaimedForTimingDrivenPoliciesOrWithoutRecords) {
+TEST(Parity, IsNotCheckedForTimingDrivenPoliciesOrWithoutRecords) {
   auto variant = synthetic_variant({.algorithm = "asp"});
   EXPECT_EQ(operations_parity(variant.simulated, variant.measured).state, State::not_checked);
   EXPECT_THAT(decisions_parity(variant.simulated, variant.measured).detail, HasSubstr("order of arrival"));
@@ -165,7 +165,7 @@ TEST(Parity, IsNotClaimedForTimingDrivenPoliciesOrWithoutRecords) {
               HasSubstr("not recorded in both"));
 }
 
-TEST(Parity, SharedCacheNodesAreExcusedFromWhatArrivalDecides) {
+TEST(Parity, SharedCacheNodesMayDependOnTheOrderOfArrival) {
   auto variant = synthetic_variant({});
   for (auto* results : {&variant.simulated, &variant.measured[0]}) {
     results->info.roles.emplace_back("cache-node");
@@ -180,7 +180,7 @@ TEST(Parity, SharedCacheNodesAreExcusedFromWhatArrivalDecides) {
   EXPECT_EQ(decisions_parity(variant.simulated, variant.measured).state, State::passed);
 }
 
-TEST(Figures, OfStalenessAndLocalStepsAreThereWhereTheyDiffer) {
+TEST(Figures, OfStalenessAndLocalStepsExistIfTheyVary) {
   const auto of = [](const testing::SyntheticJob& job) {
     const auto variant = synthetic_variant(job);
     return compare(variant.simulated, variant.measured, quick);
@@ -196,7 +196,7 @@ TEST(Figures, OfStalenessAndLocalStepsAreThereWhereTheyDiffer) {
   EXPECT_DOUBLE_EQ(of({.algorithm = "local-sgd", .rounds = 20}).figure("local_steps").simulated, 4);
 }
 
-TEST(Figures, OfATargetNeedBothWorldsToReachIt) {
+TEST(Figures, OfATargetRequireBothResultsToReachIt) {
   auto variant = synthetic_variant({.target_accuracy = 0.6});
   auto comparison = compare(variant.simulated, variant.measured, quick);
   const Figure& time = comparison.figure("time_to_target");
@@ -210,15 +210,15 @@ TEST(Figures, OfATargetNeedBothWorldsToReachIt) {
   EXPECT_FALSE(comparison.target->simulated);
 }
 
-TEST(Decisions, OrderOfArrivalInsideABarrierIsFree) {
-  // With 30 % noise workers of nearly equal speed reach the barrier in any order.
+TEST(Decisions, TheOrderOfArrivalAtABarrierMayDiffer) {
+  // With 30 % noise, workers of almost equal speed reach the barrier in any order.
   const auto variant =
       synthetic_variant({.step_s = {0.02, 0.0201, 0.0202, 0.0203}}, {.noise = 0.3, .repetitions = 3});
   const auto gate = decisions_parity(variant.simulated, variant.measured);
   EXPECT_EQ(gate.state, State::passed) << gate.detail;
 }
 
-TEST(Decisions, AnotherServerDecisionIsFound) {
+TEST(Decisions, ADifferentServerDecisionIsFound) {
   auto variant = synthetic_variant({});
   auto& decisions = variant.measured[1].journal.decisions;
   const auto record = std::find_if(decisions.begin(), decisions.end(), [](const auto& r) {
@@ -231,7 +231,7 @@ TEST(Decisions, AnotherServerDecisionIsFound) {
   EXPECT_THAT(gate.detail, HasSubstr("discard 2"));
 }
 
-TEST(Decisions, AnotherWorkerDecisionIsFound) {
+TEST(Decisions, ADifferentWorkerDecisionIsFound) {
   auto variant = synthetic_variant({.algorithm = "local-sgd"});
   for (auto& record : variant.measured[0].journal.decisions)
     if (record.side == "worker" && record.rank == 1) {
@@ -243,8 +243,9 @@ TEST(Decisions, AnotherWorkerDecisionIsFound) {
   EXPECT_THAT(gate.detail, HasSubstr("rank 1 (worker on lab-2), worker decision #0"));
 }
 
-TEST(Errors, FollowTheBiasOfTheMeasuredWorld) {
-  // Without noise, and with computations 25 % longer, every compute phase is 1 / 1.25 - 1 = 20 % too short.
+TEST(Errors, FollowTheBiasOfTheMeasuredResult) {
+  // Without noise, and with computations that take 25 % longer, every compute phase is 1 / 1.25 - 1 = 20 %
+  // too short.
   const auto variant =
       synthetic_variant({}, {.compute_bias = 0.25, .exchange_bias = 0, .noise = 0, .repetitions = 2});
   const auto comparison = compare(variant.simulated, variant.measured, quick);
@@ -263,7 +264,7 @@ TEST(Errors, FollowTheBiasOfTheMeasuredWorld) {
   EXPECT_GT(comparison.figure("throughput").error, 0.15);
 }
 
-TEST(Errors, StepTimeIsThatOfTheSummary) {
+TEST(Errors, TheStepTimeEqualsThatOfTheSummary) {
   const auto variant = synthetic_variant({}, {.repetitions = 1});
   const auto comparison = compare(variant.simulated, variant.measured, quick);
   const auto& figure = comparison.figure("step_time");

@@ -1,4 +1,4 @@
-// The gate of replay: recorded events lead fresh policies to the recorded decisions, and each kind of
+// The replay gate: with the recorded events, new policies make the recorded decisions, and each kind of
 // falsified record fails with a message that names it.
 #include "policies/sync/replay.hpp"
 
@@ -24,7 +24,7 @@ using State = Gate::State;
 
 const CompareOptions quick{.resampling = {.resamples = 200}};
 
-TEST(Replay, RecordedEventsLeadToRecordedDecisions) {
+TEST(Replay, RecordedEventsGiveTheRecordedDecisions) {
   for (const char* algorithm : {"bsp", "asp", "esync", "local-sgd"}) {
     const auto variant = synthetic_variant({.algorithm = algorithm});
     const auto gate = replay(variant.simulated, variant.measured);
@@ -64,7 +64,7 @@ TEST(Replay, WithoutRecordsThereIsNothingToReplay) {
   EXPECT_EQ(replay(variant.simulated, variant.measured).state, State::not_checked);
 }
 
-/// Falsifies the first decision of a worker after an event that begins so, and expects it to be found.
+/// Falsifies a worker's first decision after an event with this prefix, and expects the gate to find it.
 void expect_found(VariantResults variant, const std::string& event) {
   auto& decisions = variant.measured[0].journal.decisions;
   const auto record = std::find_if(decisions.begin(), decisions.end(), [&](const auto& r) {
@@ -89,8 +89,8 @@ TEST(Replay, AFalsifiedDecisionOfAWorkerIsFound) {
   expect_found(published, "answer");
 }
 
-/// What a worker has heard of the coordinator decides with it.
-TEST(Replay, AnotherWordOfTheCoordinatorIsFound) {
+/// A worker's decisions also depend on the coordinator's answers.
+TEST(Replay, ADifferentAnswerOfTheCoordinatorIsFound) {
   auto variant = synthetic_variant({.algorithm = "esync"});
   auto& decisions = variant.measured[0].journal.decisions;
   const auto record = std::find_if(decisions.begin(), decisions.end(), [](const auto& r) {
@@ -103,7 +103,7 @@ TEST(Replay, AnotherWordOfTheCoordinatorIsFound) {
 
 using OptionValues = std::map<std::string, OptionValue>;
 
-/// Four workers without a server, of so many steps.
+/// A run of four workers without a server, with the given number of steps.
 Results of_workers_alone(const std::string& algorithm, sync::Route over, const OptionValues& options,
                          int steps) {
   Results results;
@@ -156,7 +156,7 @@ TEST(Replay, BeginsWithTheStatesOfAResumedRun) {
   const OptionValues options = {{"order", std::string("step-first")}, {"global_every", std::int64_t{3}}};
   Results results = of_workers_alone("d-psgd", sync::Route::peers, options, 7);
   auto& decisions = results.journal.decisions;
-  // Without the first step, 2 events, of each worker.
+  // Without the first step (2 events) of each worker.
   std::map<Rank, int> seen;
   std::erase_if(decisions, [&](const auto& record) { return seen[record.rank]++ < 2; });
   EXPECT_EQ(replay(results, {}).state, State::failed);
@@ -169,8 +169,8 @@ TEST(Replay, BeginsWithTheStatesOfAResumedRun) {
   EXPECT_THROW(replay(results, {}), ConfigError);
 }
 
-/// An event of another version of Tandem, say.
-TEST(Replay, WhatIsNoEventIsRefused) {
+/// For example, an event recorded by another version of Tandem.
+TEST(Replay, UnknownEventsAreRefused) {
   Results results = of_workers_alone("group-average", sync::Route::all_reduce, {}, 1);
   results.journal.decisions.front().event = "step_begin";
   EXPECT_THROW(replay(results, {}), ConfigError);

@@ -16,7 +16,7 @@ Series constant(double value, std::size_t positions) {
   return {std::vector<double>(positions, value), std::vector<double>(positions, 1.0)};
 }
 
-TEST(RelativeError, IsSignedAndKnowsZero) {
+TEST(RelativeError, IsSignedAndHandlesZero) {
   EXPECT_DOUBLE_EQ(relative_error(1.5, 1), 0.5);
   EXPECT_DOUBLE_EQ(relative_error(1, 2), -0.5);
   EXPECT_EQ(relative_error(0, 0), 0);
@@ -101,7 +101,7 @@ TEST(Distances, AgreeWithBruteForce) {
     for (const auto* values : {&a, &b})
       for (const double at : *values) largest = std::max(largest, std::abs(share(a, at) - share(b, at)));
     EXPECT_NEAR(kolmogorov_distance(a, b), largest, 1e-12);
-    // Each value as often as makes both sides equally many: then sorted values are matched one to one.
+    // Repeat values so that both sides have equal numbers: then sorted values are matched one to one.
     std::vector<double> left, right;
     for (const double value : a) left.insert(left.end(), b.size(), value);
     for (const double value : b) right.insert(right.end(), a.size(), value);
@@ -130,14 +130,14 @@ TEST(Bootstrap, MeansOfConfigurationsSpreadAsTheStandardErrorSays) {
   EXPECT_TRUE(resampled_means({1}, {}).empty());
 }
 
-TEST(NoiseFloor, ComparesEachWithTheOthers) {
+TEST(NoiseFloor, ComparesEachRunWithTheOthers) {
   EXPECT_FALSE(noise_floor({5}));
   EXPECT_DOUBLE_EQ(*noise_floor({5, 5, 5}), 0);
   // |90 - 110| / 110 and |110 - 90| / 90.
   EXPECT_DOUBLE_EQ(*noise_floor({90, 110}), (20.0 / 110 + 20.0 / 90) / 2);
 }
 
-TEST(Bootstrap, ConstantSeriesHaveTheirErrorAsInterval) {
+TEST(Bootstrap, ConstantSeriesGiveAnIntervalOfOnePoint) {
   const auto errors = resampled_errors(constant(11, 30), {constant(10, 30)}, {});
   EXPECT_EQ(errors.size(), 10'000U);
   const auto interval = percentile_interval(errors, 0.95);
@@ -159,12 +159,12 @@ TEST(Bootstrap, TooFewValuesGiveNoInterval) {
   EXPECT_FALSE(percentile_interval({}, 0.95));
 }
 
-TEST(Bootstrap, WorldsOfDifferentLengthsAreResampled) {
+TEST(Bootstrap, SeriesOfDifferentLengthsAreResampled) {
   const auto errors = resampled_errors(constant(12, 40), {constant(10, 31), constant(10, 37)}, {});
   EXPECT_NEAR(percentile_interval(errors, 0.95)->high, 0.2, 1e-12);
 }
 
-TEST(Bootstrap, NoiseThatBothWorldsShareCancels) {
+TEST(Bootstrap, NoiseCommonToBothSeriesCancels) {
   Rng rng(7);
   Series simulated = constant(0, 200), measured = constant(0, 200);
   for (std::size_t i = 0; i < 200; ++i) {
@@ -176,7 +176,7 @@ TEST(Bootstrap, NoiseThatBothWorldsShareCancels) {
   EXPECT_NEAR(interval->high, 0.05, 1e-9);
 }
 
-TEST(Bootstrap, IntervalsCoverTheTruthAboutAsOftenAsTheySay) {
+TEST(Bootstrap, IntervalsHaveTheirNominalCoverage) {
   int covered = 0;
   const int trials = 200;
   for (const auto seed : testing::seeds(trials)) {
@@ -188,7 +188,8 @@ TEST(Bootstrap, IntervalsCoverTheTruthAboutAsOftenAsTheySay) {
     covered += interval->low <= 0.1 && 0.1 <= interval->high;
   }
   if (testing::seeds(trials).size() < trials) GTEST_SKIP() << "a rate needs all seeds";
-  // 190 expected; blocks make the interval slightly too narrow. 5 standard deviations of a fair coin below.
+  // 190 expected; blocks make the interval slightly too narrow. The limit is 5 standard deviations of a fair
+  // coin lower.
   EXPECT_GE(covered, 174) << "of " << trials;
 }
 

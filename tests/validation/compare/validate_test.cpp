@@ -1,4 +1,4 @@
-// What all variants say together: error, ranking, regret, verdict.
+// Conclusions from all variants: error, ranking, regret, verdict.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -18,7 +18,7 @@ using testing::SyntheticReality;
 
 const CompareOptions quick{.resampling = {.resamples = 100}};
 
-TEST(Rank, SameOrderCostsNothing) {
+TEST(Rank, TheSameOrderHasNoRegret) {
   const auto ranking = rank({"a", "b", "c"}, {10, 30, 20}, {11, 33, 22});
   EXPECT_NEAR(*ranking.spearman, 1, 1e-12);
   EXPECT_TRUE(ranking.same_order);
@@ -29,7 +29,7 @@ TEST(Rank, SameOrderCostsNothing) {
   EXPECT_EQ(ranking.variants[2].name, "a");
 }
 
-TEST(Rank, RegretIsWhatTheWrongFavouriteCosts) {
+TEST(Rank, RegretIsTheLossFromTheWrongChoice) {
   const auto ranking = rank({"a", "b"}, {30, 20}, {20, 25});
   EXPECT_NEAR(*ranking.spearman, -1, 1e-12);
   EXPECT_FALSE(ranking.same_best);
@@ -37,23 +37,23 @@ TEST(Rank, RegretIsWhatTheWrongFavouriteCosts) {
   EXPECT_EQ(ranking.variants[0].simulated_place, 2);
 }
 
-TEST(Rank, SwappedLosersKeepTheBest) {
+TEST(Rank, SwappingWorseVariantsKeepsTheBest) {
   const auto ranking = rank({"a", "b", "c"}, {30, 20, 10}, {30, 10, 20});
   EXPECT_TRUE(ranking.same_best);
   EXPECT_FALSE(ranking.same_order);
   EXPECT_DOUBLE_EQ(ranking.largest_swapped_gap, 1.0);  // c is measured twice as fast as b
 }
 
-TEST(Rank, NearEqualVariantsTie) {
+TEST(Rank, NearlyEqualVariantsTie) {
   EXPECT_TRUE(rank({"a", "b", "c"}, {30, 10.1, 10.2}, {30, 10.2, 10.1}).same_order);
   EXPECT_FALSE(rank({"a", "b", "c"}, {30, 10.1, 10.2}, {30, 10.9, 10.1}).same_order);
 }
 
-TEST(Rank, ASwapExcusedAsATieIsStillTold) {
+TEST(Rank, ASwapWithinATieIsStillReported) {
   const auto tied = rank({"a", "b", "c"}, {30, 20, 21}, {30, 20.2, 20});
   EXPECT_TRUE(tied.same_order);
   EXPECT_NEAR(tied.largest_swapped_gap, 0.01, 1e-12);
-  EXPECT_LT(*tied.spearman, 1) << "ties do not polish the correlation";
+  EXPECT_LT(*tied.spearman, 1) << "ties do not improve the correlation";
 }
 
 // ---- Speed-ups ----
@@ -72,7 +72,7 @@ TEST(SpeedUp, IsThroughputOverThatOfBspInBothWorlds) {
     return validation.configurations[i].comparison->figure("throughput");
   };
   const auto& asp = variant_of(group, "asp");
-  EXPECT_EQ(asp.baseline, "bsp") << "not one of those over an all-reduce";
+  EXPECT_EQ(asp.baseline, "bsp") << "not a variant over an all-reduce";
   EXPECT_DOUBLE_EQ(*asp.speed_up.simulated, throughput(1).simulated / throughput(0).simulated);
   EXPECT_DOUBLE_EQ(*asp.speed_up.measured, throughput(1).measured / throughput(0).measured);
   EXPECT_GT(*asp.speed_up.measured, 1);
@@ -85,14 +85,14 @@ TEST(SpeedUp, IsThroughputOverThatOfBspInBothWorlds) {
   EXPECT_NEAR(*validation.headline().speed_up_mape, sum / 5, 1e-12);
 }
 
-TEST(SpeedUp, OverAnAllReduceIsTheBaselineWhereNoServerIs) {
+TEST(SpeedUp, WithoutAServerTheBaselineIsBspOverAllReduce) {
   const auto validation = validate({synthetic_variant({.name = "local-sgd", .algorithm = "local-sgd"}),
                                     synthetic_variant({.name = "ring", .over = sync::Route::all_reduce})},
                                    0.1, quick);
   EXPECT_EQ(variant_of(validation.headline().groups.front(), "local-sgd").baseline, "ring");
 }
 
-TEST(SpeedUp, IsNoneWithoutBspOfTheSameTask) {
+TEST(SpeedUp, RequiresBspOnTheSameTask) {
   auto variants = std::vector{synthetic_variant({}), synthetic_variant({.name = "asp", .algorithm = "asp"}),
                               synthetic_variant({.name = "esync", .algorithm = "esync"})};
   const auto rename = [](Results& results) { results.info.experiment.workload.model = "resnet18"; };
@@ -120,7 +120,7 @@ TEST(SpeedUp, ToATargetIsTheRatioOfTimes) {
   EXPECT_EQ(asp.target, 0.7);
   EXPECT_DOUBLE_EQ(*asp.target_speed_up.simulated, time(0) / time(1));
   EXPECT_NEAR(*asp.target_speed_up.measured, *asp.target_speed_up.simulated, 1e-9);
-  // A repetition that misses the target leaves no mean time.
+  // If one repetition misses the target, there is no mean time.
   for (auto& evaluation : variants[1].measured.back().journal.evaluations) evaluation.accuracy = 0.1;
   validation = validate(variants, 0.1, quick);
   const RankedVariant& missed = variant_of(validation.headline().groups.front(), "asp");
@@ -150,15 +150,15 @@ TEST(Validate, LargeErrorsFail) {
   EXPECT_THAT(validation.verdict, HasSubstr("does not predict step time within 10 %"));
 }
 
-TEST(Validate, ToleranceDecides) {
+TEST(Validate, TheToleranceDecides) {
   const auto variants = std::vector{synthetic_variant({})};
   const double error = validate(variants, 0.1, quick).mape;
   EXPECT_TRUE(validate(variants, error * 1.01, quick).passed);
   EXPECT_FALSE(validate(variants, error * 0.99, quick).passed);
 }
 
-/// Without this rule a phase that one of five variants has would show a fifth of its error.
-TEST(Validate, AVariantWithoutAPhaseSaysNothingAboutIt) {
+/// Otherwise, a phase that only one of five variants has would count with a fifth of its error.
+TEST(Validate, VariantsWithoutAPhaseDoNotCountForIt) {
   auto variants = std::vector{synthetic_variant({}), synthetic_variant({.name = "silent"})};
   const auto with = validate({variants.front()}, 0.1, quick);
   const auto silence = [](Results& results) {
@@ -174,7 +174,7 @@ TEST(Validate, AVariantWithoutAPhaseSaysNothingAboutIt) {
   EXPECT_EQ(errors->mape, with.headline().find("phase.exchange")->mape);
 }
 
-TEST(Validate, AFailedGateFailsWhateverTheError) {
+TEST(Validate, AFailedGateFailsAtAnyError) {
   auto variants = std::vector{synthetic_variant({}, {.compute_bias = 0, .exchange_bias = 0, .noise = 0})};
   EXPECT_TRUE(validate(variants, 0.1, quick).passed);
   variants[0].measured[0].journal.operations.pop_back();

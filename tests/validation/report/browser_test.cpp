@@ -1,5 +1,5 @@
-// The report's page in a real browser, for one, several and many configurations: nothing is asked of any
-// network, no script fails, every chart has something on it.
+// The report's page in a real browser, for one, several and many configurations: no network requests, no
+// script errors, no empty charts.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -38,7 +38,7 @@ std::string page_of(const std::vector<VariantResults>& variants) {
       report_document(variants, validate(variants, 0.1, quick), {.title = "lab", .commands = {}}));
 }
 
-/// Counts, after the page's own scripts, the canvases that show nothing, and tries the controls.
+/// Runs after the page's own scripts: counts blank canvases, and operates the controls.
 const char* const probe = R"js(<script>
 (() => {
   const blank = canvas => {
@@ -70,7 +70,7 @@ const char* const probe = R"js(<script>
 })();
 </script></body>)js";
 
-/// Chromium and what it said about a page.
+/// Runs Chromium on a page and collects its output.
 class Browser {
  public:
   static bool is_installed() { return std::system("command -v chromium > /dev/null 2>&1") == 0; }
@@ -85,7 +85,7 @@ class Browser {
     const auto end = html.rfind("</body>");
     if (end != std::string::npos) html.replace(end, std::string("</body>").size(), probe);
     std::ofstream(directory_ / "probed.html") << html;
-    // Whatever the page asked of a network would be refused, and logged.
+    // Network requests of the page would be refused, and logged.
     const std::string command =
         "timeout 120 chromium --headless --no-sandbox --disable-gpu --proxy-server=127.0.0.1:9 "
         "--user-data-dir=" +
@@ -98,7 +98,7 @@ class Browser {
   }
   ~Browser() { fs::remove_all(directory_); }
 
-  /// What the page wrote to the console; Chromium's own pages write there too.
+  /// The page's console output; Chromium's own pages also write to the log.
   std::string console() const {
     std::string lines;
     std::istringstream text(log);
@@ -132,15 +132,15 @@ void expect_good(const Browser& browser, int charts) {
   EXPECT_GT(std::atoi(browser.noted("slices").c_str()), 20);
 }
 
-// Scatter, errors, phases and hosts; of the chosen one phases, distribution, shares of time, and accuracy
-// over time and samples; throughput of one group. Of six the first choice has staleness, of many it has no
-// accuracy.
+// Charts: scatter, errors, phases and hosts; for the selected configuration phases, distribution, time
+// shares, and accuracy over time and samples; throughput of one group. With six configurations, the first
+// selected one has staleness; with many, it has no accuracy.
 TEST(ReportInABrowser, OneConfiguration) {
   if (!Browser::is_installed()) GTEST_SKIP() << "chromium is not installed";
   expect_good(Browser(page_of({synthetic_variant({})})), 9);
 }
 
-TEST(ReportInABrowser, OneWithoutAccuracy) {
+TEST(ReportInABrowser, OneConfigurationWithoutAccuracy) {
   if (!Browser::is_installed()) GTEST_SKIP() << "chromium is not installed";
   const Browser browser(page_of({synthetic_variant({.accuracy = false, .cache = true}, {.repetitions = 1})}));
   expect_good(browser, 7);
@@ -180,14 +180,15 @@ TEST(ReportInABrowser, HostileNamesStayTexts) {
   EXPECT_THAT(browser.dom, Not(HasSubstr("<b id=\"hostile\">")));
 }
 
-// What was published; throughput and efficiency along the workers; accuracy over time and samples; shares.
-TEST(StudyInABrowser, AlongTheWorkers) {
+// Charts: published figures; throughput and efficiency over the number of workers; accuracy over time and
+// samples; time shares.
+TEST(StudyInABrowser, SeveralNumbersOfWorkers) {
   if (!Browser::is_installed()) GTEST_SKIP() << "chromium is not installed";
   expect_good_study(testing::made_study(), 6);
 }
 
-// Throughput by configuration, and shares.
-TEST(StudyInABrowser, OfOneNumberOfWorkersWithoutAccuracy) {
+// Charts: throughput by configuration, and time shares.
+TEST(StudyInABrowser, OneNumberOfWorkersWithoutAccuracy) {
   if (!Browser::is_installed()) GTEST_SKIP() << "chromium is not installed";
   expect_good_study(study_document({testing::made_configuration({.algorithm = "bsp", .reached_s = 0}),
                                     testing::made_configuration({.algorithm = "asp", .reached_s = 0})},
@@ -195,12 +196,12 @@ TEST(StudyInABrowser, OfOneNumberOfWorkersWithoutAccuracy) {
                     2);
 }
 
-TEST(ReportInABrowser, AScriptErrorWouldBeNoticed) {
+TEST(ReportInABrowser, AScriptErrorIsDetected) {
   if (!Browser::is_installed()) GTEST_SKIP() << "chromium is not installed";
   EXPECT_THAT(Browser("<script>null.nothing</script>").console(), HasSubstr("CONSOLE"));
 }
 
-TEST(ReportInABrowser, ARequestAndABlankChartWouldBeNoticed) {
+TEST(ReportInABrowser, ARequestAndABlankChartAreDetected) {
   if (!Browser::is_installed()) GTEST_SKIP() << "chromium is not installed";
   const Browser browser(
       "<html><body><img src=\"http://192.0.2.1/x.png\"><div><canvas id=\"empty\"></canvas></div><button "

@@ -1,4 +1,4 @@
-// Numbers as people read them.
+// Formatting of numbers for people.
 #include "validation/report/format.hpp"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// The report: its document says what the comparison found, its page needs nothing from outside.
+// The report: its document contains the results of the comparison, its page is self-contained.
 #include "validation/report/report.hpp"
 
 #include <gmock/gmock.h>
@@ -36,7 +36,7 @@ std::string read(const fs::path& path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-TEST(ReportDocument, SaysWhatTheComparisonFound) {
+TEST(ReportDocument, ContainsTheResultsOfTheComparison) {
   const auto variants = six_variants();
   const auto validation = validate(variants, 0.1, quick);
   const auto document =
@@ -56,7 +56,7 @@ TEST(ReportDocument, SaysWhatTheComparisonFound) {
   EXPECT_EQ(json::parse(document.dump()), document);
 }
 
-TEST(ReportDocument, HoldsTheMetricsOfBothWorlds) {
+TEST(ReportDocument, ContainsTheMetricsOfBothResults) {
   const auto variants = six_variants();
   const auto document = document_of(variants);
   for (std::size_t i = 0; i < variants.size(); ++i) {
@@ -98,14 +98,14 @@ TEST(ReportText, SpeedUpsAndTargetsAreInEveryForm) {
   EXPECT_THAT(report_html(document), HasSubstr("\"not reached\""));
 }
 
-TEST(ReportText, WithoutBspThatIsSaid) {
+TEST(ReportText, MissingBspIsReported) {
   const auto document = document_of({synthetic_variant({.name = "asp", .algorithm = "asp"}),
                                      synthetic_variant({.name = "esync", .algorithm = "esync"})});
   for (const auto& text : {summary_table(document), report_markdown(document), report_html(document)})
     EXPECT_THAT(text, HasSubstr("No speed-up over bsp: no variant runs bsp"));
 }
 
-TEST(ReportText, OfManyGroupsSpeedUpsAreSummedUp) {
+TEST(ReportText, SpeedUpsOfManyGroupsAreSummarised) {
   const auto text = summary_table(document_of(many_variants(40)));
   EXPECT_THAT(
       text,
@@ -130,7 +130,7 @@ TEST(ReportDocument, TimelinesStayInsideTheirWindow) {
   }
 }
 
-TEST(ReportDocument, ManyRanksAreCutAndSaidToBe) {
+TEST(ReportDocument, TheNumberOfOmittedRanksIsReported) {
   const auto document =
       document_of({synthetic_variant({.step_s = std::vector<double>(20, 0.02), .rounds = 8})});
   EXPECT_EQ(document["configurations"][0]["detail"]["timeline"]["ranks"].size(), 8U);
@@ -148,7 +148,7 @@ TEST(ReportDocument, SharesOfTheErrorAddUp) {
   }
 }
 
-TEST(ReportDocument, OfManyTheWorstAndSomeEvenlyChosenHaveDetails) {
+TEST(ReportDocument, WithManyConfigurationsSomeHaveDetails) {
   const auto document = document_of(many_variants(60));
   std::size_t detailed = 0;
   std::vector<std::pair<double, bool>> by_error;
@@ -193,7 +193,7 @@ TEST(ReportText, NamesEveryVariantPhaseAndTheVerdict) {
   }
 }
 
-TEST(ReportText, ABusyMachineIsSaidInEveryForm) {
+TEST(ReportText, ABusyMachineIsReportedInEveryForm) {
   auto variants = std::vector{synthetic_variant({})};
   EXPECT_THAT(summary_table(document_of(variants)), Not(HasSubstr("warning")));
   variants[0].measured[0].journal.missed_deadlines = 3;
@@ -219,9 +219,9 @@ TEST(ReportText, AFailedGateIsShownWithItsFirstDivergence) {
   EXPECT_THAT(report_html(document), HasSubstr("\"kind\":\"verdict\",\"passed\":false"));
 }
 
-TEST(ReportPage, HasNoReferenceToAnywhere) {
+TEST(ReportPage, HasNoExternalReferences) {
   std::string page = report_html(document_of(six_variants()));
-  // The library's licence comment and its own names of XML spaces are no references.
+  // The library's licence comment and its XML namespace names are not references.
   const auto library = page.find(pieces::chart_library);
   ASSERT_NE(library, std::string::npos);
   EXPECT_GT(pieces::chart_library.size(), 100'000U);
@@ -232,7 +232,7 @@ TEST(ReportPage, HasNoReferenceToAnywhere) {
   EXPECT_THAT(std::string(pieces::chart_library), Not(HasSubstr("sourceMappingURL")));
 }
 
-TEST(ReportPage, TextsCannotBreakOutOfTheirPlace) {
+TEST(ReportPage, TextsAreEscaped) {
   const std::string hostile = "</script><script>alert('x')</script>\"&<!--";
   const auto page = report_html(document_of({synthetic_variant({.name = hostile})}));
   EXPECT_THAT(page, Not(HasSubstr("alert('x')</script>")));

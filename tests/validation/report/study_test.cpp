@@ -1,4 +1,5 @@
-// The report of a study: figures of a small made one, worked out by hand, and what its pages say.
+// The report of a study: figures of a small fabricated study, worked out by hand, and the contents of its
+// pages.
 #include "validation/report/study.hpp"
 
 #include <gmock/gmock.h>
@@ -28,11 +29,11 @@ const json& find(const json& document, const std::string& name) {
   return none;
 }
 
-// ---- The knee: 8 -> 16 workers would double throughput in proportion, a gain of 100 % ----
+// ---- The knee: from 8 to 16 workers, linear scaling doubles throughput, a gain of 100 % ----
 
 using Line = std::vector<std::pair<int, double>>;
 
-TEST(Knee, IsWhereTheNextStepGainsLessThanTheShare) {
+TEST(Knee, IsWhereTheNextStepGainsLessThanTheThreshold) {
   const Line line = {{8, 100}, {16, 190}, {32, 270}, {64, 300}};
   EXPECT_EQ(knee_of(line, 0.5), 16);  // gains 90 %, 42 %, 11 %
   EXPECT_EQ(knee_of(line, 0.4), 32);
@@ -40,14 +41,14 @@ TEST(Knee, IsWhereTheNextStepGainsLessThanTheShare) {
   EXPECT_EQ(knee_of(line, 0.95), 8);
 }
 
-TEST(Knee, CountsTheGainAgainstTheWorkersAdded) {
+TEST(Knee, IsRelativeToTheWorkersAdded) {
   EXPECT_EQ(knee_of(Line{{4, 100}, {12, 190}}, 0.5), 4);  // 90 % of the possible 200 %
   EXPECT_FALSE(knee_of(Line{{4, 100}, {12, 210}}, 0.5).has_value());
 }
 
-TEST(Knee, ALineThatFallsBendsAtItsHighest) { EXPECT_EQ(knee_of(Line{{2, 50}, {4, 100}, {8, 90}}, 0.5), 4); }
+TEST(Knee, AFallingLineHasItAtTheMaximum) { EXPECT_EQ(knee_of(Line{{2, 50}, {4, 100}, {8, 90}}, 0.5), 4); }
 
-TEST(Knee, OnePointHasNone) { EXPECT_FALSE(knee_of(Line{{8, 100.0}}, 0.5).has_value()); }
+TEST(Knee, ASinglePointHasNone) { EXPECT_FALSE(knee_of(Line{{8, 100.0}}, 0.5).has_value()); }
 
 // ---- The document ----
 
@@ -61,7 +62,7 @@ TEST(StudyDocument, SpeedUpsAreOverTheBaselineOfTheGroup) {
   EXPECT_TRUE(find(document, "count=32/asp").at("target_speed_up").is_null());  // not reached
 }
 
-TEST(StudyDocument, ABaselineCanBeNamed) {
+TEST(StudyDocument, TheBaselineCanBeChosen) {
   StudySection section;
   section.baseline = "asp";
   const json document = study_document({made_configuration({.algorithm = "bsp", .throughput = 100}),
@@ -95,7 +96,7 @@ TEST(StudyDocument, BytesArePerSample) {
   EXPECT_EQ(own.at("bytes").at("sent"), 5000);
 }
 
-TEST(StudyDocument, PublishedStandsBesideOurs) {
+TEST(StudyDocument, PublishedFiguresAreComparedWithOurs) {
   const json document = made_study();
   ASSERT_EQ(document.at("published").size(), 2U);
   EXPECT_DOUBLE_EQ(document.at("published")[0].at("ours"), 1.5);
@@ -103,7 +104,7 @@ TEST(StudyDocument, PublishedStandsBesideOurs) {
   EXPECT_TRUE(document.at("published")[1].at("ours").is_null());
 }
 
-TEST(StudyDocument, WhatFailedIsToldAndCountsNowhere) {
+TEST(StudyDocument, FailedConfigurationsAreReportedAndNotCounted) {
   const json document =
       study_document({made_configuration({.algorithm = "bsp"}),
                       failed_study_configuration(
@@ -117,8 +118,8 @@ TEST(StudyDocument, WhatFailedIsToldAndCountsNowhere) {
   EXPECT_THAT(study_html(document), HasSubstr("deadlock \\u003cat> 3 s"));
 }
 
-/// After a point at 0.1: means of two of (0.1, 0.4, 0.8, 0.9) are 0.1, 0.25, 0.6, 0.85.
-TEST(CurvesRead, AreLateByTheirMeans) {
+/// After an initial point at 0.1: means of two of (0.1, 0.4, 0.8, 0.9) are 0.1, 0.25, 0.6, 0.85.
+TEST(CurvesRead, MovingMeansDelayTheTarget) {
   const json curve = {{1.0, 10, 0.4}, {2.0, 20, 0.8}, {3.0, 30, 0.9}};
   const CurveReading reading{.every = 1, .mean = 2, .start = 0.1};
   EXPECT_EQ(read_time_to(0.6, curve, reading), 2.0);
@@ -127,13 +128,13 @@ TEST(CurvesRead, AreLateByTheirMeans) {
   EXPECT_EQ(read_time_to(0.05, curve, reading), 0.0);
 }
 
-TEST(CurvesRead, LeaveOutEvaluationsBetween) {
+TEST(CurvesRead, IntermediateEvaluationsAreSkipped) {
   const json curve = {{1.0, 10, 0.9}, {2.0, 20, 0.5}, {3.0, 30, 0.9}, {4.0, 40, 0.6}};
   EXPECT_EQ(read_time_to(0.6, curve, {.every = 2, .mean = 1, .start = 0.0}), 4.0);
   EXPECT_EQ(read_time_to(0.6, curve, {.every = 1, .mean = 1, .start = 0.0}), 1.0);
 }
 
-TEST(CurvesRead, StandBesideTheFirstEvaluationAtTheTarget) {
+TEST(CurvesRead, AreReportedWithTheFirstEvaluationAtTheTarget) {
   StudySection section;
   section.reading = CurveReading{.every = 1, .mean = 1, .start = 0.0};
   const json document = study_document({made_configuration({.algorithm = "bsp", .reached_s = 10}),
@@ -144,9 +145,9 @@ TEST(CurvesRead, StandBesideTheFirstEvaluationAtTheTarget) {
   EXPECT_TRUE(find(made_study(), "count=8/asp").at("read_time_to_target_s").is_null());
 }
 
-// ---- Its pages ----
+// ---- The pages ----
 
-TEST(StudyPages, SayWhatTheDocumentSays) {
+TEST(StudyPages, ContainTheFiguresOfTheDocument) {
   const json document = made_study();
   for (const auto& page : {study_table(document), study_markdown(document)}) {
     EXPECT_THAT(page, HasSubstr("count=32/asp"));
@@ -161,7 +162,7 @@ TEST(StudyPages, SayWhatTheDocumentSays) {
     EXPECT_THAT(markdown, HasSubstr(text)) << text;
 }
 
-TEST(StudyPages, LeaveOutColumnsOfNothing) {
+TEST(StudyPages, OmitEmptyColumns) {
   const json document =
       study_document({made_configuration({.algorithm = "asp", .reached_s = 0})}, "s", {}, {});
   std::vector<std::string> columns;
@@ -171,7 +172,7 @@ TEST(StudyPages, LeaveOutColumnsOfNothing) {
   EXPECT_THAT(columns, ::testing::Contains("Throughput"));
 }
 
-TEST(StudyPages, EscapeWhatTheyAreGiven) {
+TEST(StudyPages, EscapeTexts) {
   StudySection section;
   section.about = "a < b </script>";
   const std::string page = study_html(study_document({made_configuration({})}, "<s>", section, {}));

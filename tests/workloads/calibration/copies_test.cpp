@@ -1,4 +1,4 @@
-// Copies between a device's memory and pinned memory, timed on devices without a GPU.
+// Copies between device memory and pinned memory, timed on devices without a GPU.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -20,7 +20,7 @@ CalibrationSetting setting_of(int repetitions) {
   return setting;
 }
 
-/// Its clock stands still but for copies: out at 1 GB/s, in at half of that, 5 us each to begin with.
+/// Its clock advances only for copies: out at 1 GB/s, in at half of that, plus 5 us each.
 class ClockedDevice : public ApartDevice {
  public:
   DeviceMark copy_out(std::byte* pinned, const std::byte* own, std::size_t bytes) override {
@@ -45,7 +45,7 @@ class ClockedDevice : public ApartDevice {
   std::map<DeviceMark, double> at_;
 };
 
-TEST(Copies, TakeTheDevicesOwnTimeInEachDirection) {
+TEST(Copies, UseTheDevicesClockInEachDirection) {
   ClockedDevice device;
   const auto setting = setting_of(4);
   const auto entries = measure_copies(device, setting, 1);
@@ -66,8 +66,8 @@ TEST(Copies, TakeTheDevicesOwnTimeInEachDirection) {
   EXPECT_EQ(device.wrong_forgets, 0);
 }
 
-/// Whoever does not wait for a copy's end asks its clock too early, which throws.
-TEST(Copies, OfALateDeviceAreWaitedForAndNothingIsLeft) {
+/// Asking for the time of a copy that has not ended throws.
+TEST(Copies, OnADelayedDeviceAreAwaitedAndReleased) {
   DelayedDevice device(7);
   const auto entries = measure_copies(device, setting_of(8), 1);
   ASSERT_EQ(entries.size(), 6U);
@@ -79,7 +79,7 @@ TEST(Copies, OfALateDeviceAreWaitedForAndNothingIsLeft) {
   EXPECT_EQ(device.misuses(), 0);
 }
 
-TEST(Copies, OfAProcessorThereAreNone) {
+TEST(Copies, AreNotMeasuredOnAProcessor) {
   EXPECT_TRUE(measure_copies(host_device(), setting_of(2), 1).empty());
 }
 

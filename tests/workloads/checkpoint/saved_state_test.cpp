@@ -1,4 +1,4 @@
-// What ranks remember: files that are whole or refused, and optimisers that go on as if nothing had been.
+// Saved states of ranks: files that are incomplete are rejected, and optimisers resume exactly.
 #include "workloads/checkpoint/saved_state.hpp"
 
 #include <gtest/gtest.h>
@@ -37,7 +37,7 @@ class SavedStates : public ::testing::Test {
   std::string path_ = folder_.path("round_1.worker_0.state");
 };
 
-TEST_F(SavedStates, ComeBackExactly) {
+TEST_F(SavedStates, RoundTripExactly) {
   std::int64_t large = std::numeric_limits<std::int64_t>::max() - 1;
   double third = 1.0 / 3.0;
   int small = -7;
@@ -73,7 +73,7 @@ TEST_F(SavedStates, ComeBackExactly) {
   EXPECT_EQ(SavedState::load_numbers(path_).text("policy"), "version=7 active=11");
 }
 
-TEST_F(SavedStates, TellWhatIsMissing) {
+TEST_F(SavedStates, NameWhatIsMissing) {
   SavedState saved;
   std::vector<float> values = {1.0F, 2.0F};
   saved.floats("values", values);
@@ -92,7 +92,7 @@ TEST_F(SavedStates, TellWhatIsMissing) {
   EXPECT_EQ(number, 5);
 }
 
-TEST_F(SavedStates, AreRefusedUnlessWhole) {
+TEST_F(SavedStates, AreRefusedIfIncomplete) {
   EXPECT_NE(error_of([&] { SavedState::load(path_); }).find("cannot be opened"), std::string::npos);
   SavedState saved;
   std::vector<float> values(100, 1.0F);
@@ -101,7 +101,7 @@ TEST_F(SavedStates, AreRefusedUnlessWhole) {
   const auto whole = std::filesystem::file_size(path_);
   std::filesystem::resize_file(path_, whole - 1);
   EXPECT_EQ(error_of([&] { SavedState::load_numbers(path_); }),
-            "state '" + path_ + "': not whole: expected " + std::to_string(whole) + " bytes, found " +
+            "state '" + path_ + "': incomplete: expected " + std::to_string(whole) + " bytes, found " +
                 std::to_string(whole - 1));
   std::filesystem::resize_file(path_, 10);
   EXPECT_NE(error_of([&] { SavedState::load(path_); }).find("found other bytes"), std::string::npos);
@@ -109,12 +109,12 @@ TEST_F(SavedStates, AreRefusedUnlessWhole) {
 
 TEST_F(SavedStates, OfAnOlderTandemAreRefused) {
   std::ofstream(path_) << R"({"format":"tandem state","numbers":{},"vectors":[],"version":2})" << '\n';
-  EXPECT_EQ(error_of([&] { SavedState::load(path_); }),
-            "state '" + path_ +
-                "': expected format 'tandem state', version 3, found format \"tandem state\", version 2");
+  EXPECT_EQ(
+      error_of([&] { SavedState::load(path_); }),
+      "state '" + path_ + "': expected format 'tandem state', version 3, found \"tandem state\", version 2");
 }
 
-/// Takes one update of a model; of its gradient, all that differs is the number of the update.
+/// Makes one update of a model; the gradient depends only on the number of the update.
 struct Stepper {
   std::string name;
   std::function<void(std::vector<float>& model, int update)> step;
@@ -175,7 +175,7 @@ std::vector<Stepper> steppers() {
           compensator()};
 }
 
-TEST_F(SavedStates, OptimisersGoOnAsIfNothingHadBeen) {
+TEST_F(SavedStates, OptimisersResumeExactly) {
   const auto whole = steppers(), broken = steppers(), fresh = steppers();
   for (std::size_t i = 0; i < whole.size(); ++i) {
     SCOPED_TRACE(whole[i].name);

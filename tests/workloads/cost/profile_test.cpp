@@ -1,4 +1,4 @@
-// What a profile tells of hosts that it knows by name or by kind.
+// Ratios and costs in a profile for hosts that are known by name or by kind.
 #include "workloads/cost/profile.hpp"
 
 #include <gtest/gtest.h>
@@ -13,8 +13,8 @@
 namespace tandem {
 namespace {
 
-/// On one machine, hosts that were not calibrated by name are as fast as those of their kind.
-TEST(Profile, KnowsHostsByNameAndByKind) {
+/// On one machine, hosts that were not calibrated by name have the speed of their kind.
+TEST(Profile, FindsHostsByNameOrKind) {
   Profile profile;
   const auto add = [&](const std::string& host, const std::string& kind, double ratio) {
     profile.hosts.push_back({.host = host, .ratio = ratio, .spread = 0.0, .raw_s = {}, .kind = kind});
@@ -30,11 +30,11 @@ TEST(Profile, KnowsHostsByNameAndByKind) {
   EXPECT_EQ(ratio("other", "h200"), 1.0);
   EXPECT_EQ(ratio("c", "processor"), 40.0);
   EXPECT_EQ(ratio("other", "processor"), 30.0);
-  EXPECT_EQ(ratio("a", "processor"), 30.0) << "a cache node there, say";
+  EXPECT_EQ(ratio("a", "processor"), 30.0) << "for example a cache node on that host";
   EXPECT_EQ(ratio("a", "a100"), 0.0);
 }
 
-/// Of one machine with GPUs: the processor's ranks take the processor's time.
+/// One machine with GPUs: ranks on the processor have the processor's times.
 TEST(Profile, PricesWorkByTheKindOfItsHost) {
   const auto profile = std::make_shared<Profile>();
   profile->compute = {
@@ -63,7 +63,7 @@ TEST(Profile, PricesWorkByTheKindOfItsHost) {
   EXPECT_NEAR(processor.draw(update, random).count(), 40e-3, 1e-12);
 }
 
-/// Two workers, on a GPU of the catalogue and on one without a name, and a server on the processor.
+/// Two workers, on a GPU of the catalogue and on an unnamed GPU, and a server on the processor.
 Job job_with_gpus(DeviceSpeed devices, Experiment::Workload::Math math) {
   platforms::Description platform;
   platform.file = "platform.xml";
@@ -97,15 +97,15 @@ std::vector<std::string> kinds_of(const Job& job) {
   return kinds;
 }
 
-TEST(KindsOfHosts, AreTheGpusOfNativeDevicesAndTheProcessor) {
+TEST(KindsOfHosts, AreGpusOnlyForNativeDevices) {
   using Math = Experiment::Workload::Math;
   const Job native = job_with_gpus(DeviceSpeed::native, Math::real);
   EXPECT_EQ(kinds_of(native), (std::vector<std::string>{"h200", "gpu", "processor", "processor"}));
   EXPECT_EQ(native.devices().gpu_of(0), 0);
   EXPECT_EQ(native.devices().gpu_of(1), 3);
   EXPECT_FALSE(native.devices().gpu_of(2));
-  EXPECT_FALSE(native.devices().gpu_of(3)) << "no seat";
-  // What is modelled takes as long as on the GPU, but is not on it.
+  EXPECT_FALSE(native.devices().gpu_of(3)) << "no rank is on this host";
+  // Modelled work takes as long as on the GPU, but does not use it.
   const Job modelled = job_with_gpus(DeviceSpeed::native, Math::modelled);
   EXPECT_EQ(kinds_of(modelled), kinds_of(native));
   EXPECT_FALSE(modelled.devices().gpu_of(0));

@@ -1,4 +1,4 @@
-// Random slowdowns: when they are drawn, how often, and what they last for.
+// Random slowdowns: when they are drawn, how often, and how long they last.
 #include "workloads/cost/slowdown.hpp"
 
 #include <gtest/gtest.h>
@@ -20,7 +20,7 @@ Experiment slow(double probability, double factor, std::uint64_t seed = 1) {
 Work work(Work::Kind kind) { return {.kind = kind}; }
 Work forward(int step) { return {.kind = Work::Kind::forward, .step = step}; }
 
-/// Of a worker that begins at step `first`.
+/// The factors of a worker that begins at step `first`.
 std::vector<double> draws(const Experiment& experiment, Rank rank, int steps, int first = 0) {
   Slowdown slowdown(experiment, rank);
   std::vector<double> factors;
@@ -43,8 +43,8 @@ TEST(Slowdown, LastsForTheWholeStep) {
   EXPECT_LT(slow_steps, 80);
 }
 
-/// A forward pass in pieces is one draw, as one in one piece.
-TEST(Slowdown, IsTheSameWhereForwardIsInPieces) {
+/// A forward pass in pieces makes a single draw, like one in one piece.
+TEST(Slowdown, IsTheSameIfForwardIsInPieces) {
   const Experiment experiment = slow(0.5, 3);
   Slowdown whole(experiment, 1), pieces(experiment, 1);
   for (int step = 0; step < 100; ++step) {
@@ -55,19 +55,19 @@ TEST(Slowdown, IsTheSameWhereForwardIsInPieces) {
   }
 }
 
-TEST(Slowdown, WhoTakesNoStepsIsNeverSlow) {
+TEST(Slowdown, RolesWithoutStepsAreNeverSlow) {
   Slowdown slowdown(slow(1, 3), 0);
   for (const auto kind : {Work::Kind::update, Work::Kind::reduce, Work::Kind::evaluate})
     EXPECT_EQ(slowdown.next(work(kind)), 1.0);
 }
 
-TEST(Slowdown, IsAlwaysOrNeverAtTheEnds) {
+TEST(Slowdown, ProbabilityOneIsAlwaysAndZeroIsNever) {
   EXPECT_EQ(draws(slow(0, 3), 2, 50), std::vector<double>(50, 1.0));
   EXPECT_EQ(draws(slow(1, 3), 2, 50), std::vector<double>(50, 3.0));
 }
 
 /// Within five standard errors.
-TEST(Slowdown, IsAsFrequentAsAsked) {
+TEST(Slowdown, HasTheRequestedFrequency) {
   constexpr int steps = 20'000;
   constexpr double probability = 0.1;
   int slow_steps = 0;
@@ -76,12 +76,12 @@ TEST(Slowdown, IsAsFrequentAsAsked) {
   EXPECT_NEAR(static_cast<double>(slow_steps) / steps, probability, 5 * error);
 }
 
-TEST(Slowdown, GoesOnWhereAJobGoesOn) {
+TEST(Slowdown, ContinuesInAResumedJob) {
   const auto whole = draws(slow(0.5, 3), 1, 100);
   EXPECT_EQ(draws(slow(0.5, 3), 1, 100, 40), std::vector(whole.begin() + 40, whole.end()));
 }
 
-TEST(Slowdown, DependsOnSeedAndRankAlone) {
+TEST(Slowdown, DependsOnlyOnSeedAndRank) {
   EXPECT_EQ(draws(slow(0.3, 2), 1, 200), draws(slow(0.3, 2), 1, 200));
   EXPECT_NE(draws(slow(0.3, 2), 1, 200), draws(slow(0.3, 2), 2, 200));
   EXPECT_NE(draws(slow(0.3, 2, 1), 1, 200), draws(slow(0.3, 2, 2), 1, 200));

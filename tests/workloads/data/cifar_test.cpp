@@ -1,4 +1,4 @@
-// CIFAR-10 and CIFAR-100 from files in their binary version, sound and broken ones, made here.
+// CIFAR-10 and CIFAR-100 from valid and broken files in the binary version, generated here.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -10,7 +10,7 @@
 namespace tandem {
 namespace {
 
-/// Files as CIFAR's binary version has them: five of CIFAR-10 to train with, one of CIFAR-100.
+/// Files in CIFAR's binary version: five of CIFAR-10 for training, one of CIFAR-100.
 class CifarDirectory : public testing::DatasetFolder {
  protected:
   static constexpr std::size_t pixels = 3072;
@@ -28,8 +28,8 @@ class CifarDirectory : public testing::DatasetFolder {
   static int pixel(std::size_t sample, std::size_t at) {
     return static_cast<int>((sample * 31 + at * 7) % 256);
   }
-  /// `count` samples from number `first`: labels, then pixels. The last label is 3 times the number,
-  /// modulo 10.
+  /// `count` samples from number `first`: labels, then pixels. The last label is 3 times the number, modulo
+  /// 10.
   static std::string samples(std::size_t count, std::size_t first, std::size_t labels) {
     std::string bytes;
     for (std::size_t sample = first; sample < first + count; ++sample) {
@@ -68,7 +68,7 @@ TEST_F(CifarDirectory, ReadsTheBatchesOneAfterAnother) {
     expect_sample(*dataset, Dataset::Part::test, id, 100 + static_cast<std::size_t>(id));
 }
 
-TEST_F(CifarDirectory, TakesTheFineLabels) {
+TEST_F(CifarDirectory, UsesTheFineLabels) {
   const auto dataset = load_dataset(hundred());
   EXPECT_EQ(dataset->info().train_samples, 8);
   EXPECT_EQ(dataset->info().classes, 100);
@@ -77,15 +77,15 @@ TEST_F(CifarDirectory, TakesTheFineLabels) {
   expect_sample(*dataset, Dataset::Part::test, 4, 54);
 }
 
-TEST_F(CifarDirectory, TakesOnlyTheFirstSamplesAlsoAcrossFiles) {
+TEST_F(CifarDirectory, LimitsSamplesAcrossFiles) {
   const auto all = load_dataset(ten());
   const auto some = load_dataset(ten(6, 2));
   EXPECT_EQ(some->info().train_samples, 6);
   EXPECT_EQ(some->info().test_samples, 2);
   EXPECT_TRUE(std::ranges::equal(some->records(Dataset::Part::train),
                                  all->records(Dataset::Part::train).first(6 * (1 + pixels))));
-  expect_error({"cifar-10", "at least the 21 samples", "found 20"}, ten(21));
-  expect_error({"cifar-100", "at least the 6 samples", "found 5"}, hundred(0, 6));
+  expect_error({"cifar-10", "at least the 21 requested samples", "found 20"}, ten(21));
+  expect_error({"cifar-100", "at least the 6 requested samples", "found 5"}, hundred(0, 6));
 }
 
 TEST_F(CifarDirectory, MissingFilesAreNamedWithTheirFolder) {
@@ -104,7 +104,7 @@ TEST_F(CifarDirectory, MissingFilesAreNamedWithTheirFolder) {
   }
 }
 
-TEST_F(CifarDirectory, RefusesFilesThatAreNotWholeSamples) {
+TEST_F(CifarDirectory, RefusesFilesWithIncompleteSamples) {
   auto bytes = samples(4, 4, 1);
   bytes.resize(bytes.size() - 100);
   write("data_batch_2.bin", bytes);
@@ -112,11 +112,11 @@ TEST_F(CifarDirectory, RefusesFilesThatAreNotWholeSamples) {
   EXPECT_THROW(describe_dataset(ten()), ConfigError);
   write("data_batch_2.bin", "");
   expect_error({"data_batch_2.bin", "found 0 bytes"}, ten());
-  write("train.bin", samples(4, 0, 1));  // CIFAR-10's form
+  write("train.bin", samples(4, 0, 1));  // CIFAR-10's format
   expect_error({"train.bin", "3074 bytes (2 of labels, 3072 of pixels)"}, hundred());
 }
 
-TEST_F(CifarDirectory, RefusesLabelsThatAreNone) {
+TEST_F(CifarDirectory, RefusesInvalidLabels) {
   auto bytes = samples(4, 0, 1);
   bytes[2 * 3073] = 10;
   write("data_batch_1.bin", bytes);

@@ -1,5 +1,4 @@
-// A folder in which tests write the files of a small data set, to load it or to be told what is wrong with
-// it.
+// A folder in which tests write the files of a small data set, to load it or to check error messages.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -14,7 +13,7 @@
 
 namespace tandem::testing {
 
-/// Tests spoil single files in it.
+/// Tests corrupt single files in it.
 class DatasetFolder : public ::testing::Test {
  protected:
   std::filesystem::path path(const std::string& name) const { return folder_.path() / name; }
@@ -25,7 +24,7 @@ class DatasetFolder : public ::testing::Test {
             .test_samples = test,
             .seed = 0};
   }
-  /// Loading ends in a ConfigError that contains each of `parts`.
+  /// Expects that loading throws a ConfigError that contains each of `parts`.
   void expect_error(const std::vector<std::string>& parts, const DatasetSetting& what) const {
     try {
       load_dataset(what);

@@ -1,4 +1,4 @@
-// Data sets: the real Fashion-MNIST, sound and broken IDX files made here, and synthetic images.
+// Data sets: the real Fashion-MNIST, valid and broken IDX files generated here, and synthetic images.
 #include "workloads/data/dataset.hpp"
 
 #include <gtest/gtest.h>
@@ -41,7 +41,7 @@ Bytes8 labels(std::uint32_t count) {
   return idx(8, {count}, body);
 }
 
-/// With a sound data set.
+/// Contains a valid data set.
 class IdxDirectory : public testing::DatasetFolder {
  protected:
   void SetUp() override {
@@ -84,7 +84,7 @@ TEST_F(IdxDirectory, ReadsPlainFiles) {
                                  compressed->records(Dataset::Part::train)));
 }
 
-TEST_F(IdxDirectory, TakesOnlyTheFirstSamples) {
+TEST_F(IdxDirectory, LimitsSamples) {
   const auto all = load_dataset(setting());
   const auto some = load_dataset(setting(7, 5));
   EXPECT_EQ(some->info().train_samples, 7);
@@ -92,7 +92,7 @@ TEST_F(IdxDirectory, TakesOnlyTheFirstSamples) {
   EXPECT_TRUE(std::ranges::equal(some->records(Dataset::Part::train),
                                  all->records(Dataset::Part::train).first(7 * 785)));
   EXPECT_EQ(describe_dataset(setting(7, 5)).train_samples, 7);
-  expect_error({"train-images", "at least the 31 samples", "found 30"}, setting(31));
+  expect_error({"train-images", "at least the 31 requested samples", "found 30"}, setting(31));
 }
 
 TEST_F(IdxDirectory, MissingFileSaysHowToInstall) {
@@ -102,7 +102,7 @@ TEST_F(IdxDirectory, MissingFileSaysHowToInstall) {
   EXPECT_THROW(describe_dataset(setting()), ConfigError);
 }
 
-/// The same files under the same names, with digits in them.
+/// The same file names, with images of digits.
 TEST_F(IdxDirectory, MnistIsReadAsFashionMnistIs) {
   const auto fashion = load_dataset(setting());
   const auto digits = load_dataset(setting_of("mnist", 0, 0));
@@ -163,7 +163,7 @@ TEST_F(IdxDirectory, TooLong) {
   expect_error({"train-labels-idx1-ubyte.gz", "expected the end after 30 items"}, setting());
 }
 
-TEST_F(IdxDirectory, CorruptHeaderDoesNotEatMemory) {
+TEST_F(IdxDirectory, CorruptHeaderDoesNotExhaustMemory) {
   write("train-images-idx3-ubyte.gz", idx(8, {0xfffffff0U, 28, 28}, Bytes8(784)));
   write("train-labels-idx1-ubyte.gz", idx(8, {0xfffffff0U}, Bytes8(3)));
   expect_error({"truncated", "found 3"}, setting());
@@ -188,7 +188,7 @@ TEST_F(IdxDirectory, LabelOutOfRange) {
   expect_error({"train-labels-idx1-ubyte.gz", "below 10", "found 10 at item 17"}, setting());
 }
 
-TEST(FashionMnist, HasItsCounts) {
+TEST(FashionMnist, HasThePublishedCounts) {
   const DatasetSetting setting{
       .name = "fashion-mnist", .directory = "", .train_samples = 0, .test_samples = 0, .seed = 0};
   const auto dataset = load_dataset(setting);

@@ -1,4 +1,4 @@
-// What is found in a gradient that is not finite, and what skipping leaves of it.
+// Detection of non-finite values in a gradient, and what skipping leaves of the gradient.
 #include "workloads/exchange/finite_guard.hpp"
 
 #include <gtest/gtest.h>
@@ -12,7 +12,7 @@ namespace {
 constexpr float nan = std::numeric_limits<float>::quiet_NaN();
 constexpr float infinity = std::numeric_limits<float>::infinity();
 
-/// Bucket 0: "last" of three elements. Bucket 1: "first" of two, and the statistic "mean" of one.
+/// Bucket 0: "last" with three elements. Bucket 1: "first" with two, and the statistic "mean" with one.
 ModelDescription two_buckets() {
   ModelDescription model{.name = "two", .tensors = {}, .buckets = {}};
   model.tensors = {{.name = "first", .shape = {2}, .offset = 3},
@@ -52,27 +52,27 @@ TEST(FiniteGuard, FindsNothingInFiniteGradients) {
   for (const OnNonFinite setting : {OnNonFinite::stop, OnNonFinite::skip, OnNonFinite::ignore}) {
     Step step(setting);
     step.run(sound);
-    EXPECT_FALSE(step.guard.flaw());
+    EXPECT_FALSE(step.guard.non_finite());
     EXPECT_EQ(step.gradient[3], sound[3]);
     EXPECT_EQ(step.gradient[5], 0.75F);
     EXPECT_EQ(step.model[5], 0.75F);
   }
 }
 
-TEST(FiniteGuard, NamesTheTensorOfTheFirstFlaw) {
+TEST(FiniteGuard, NamesTheFirstNonFiniteTensor) {
   Step step(OnNonFinite::stop);
-  for (const float flaw : {nan, infinity, -infinity}) {
-    step.run({1, 2, 3, 4, flaw, 0});
-    EXPECT_EQ(step.guard.flaw(), "the gradient of 'first'");
-    step.run({1, 2, flaw, 4, flaw, 0});
-    EXPECT_EQ(step.guard.flaw(), "the gradient of 'last'");
-    step.run({1, 2, 3, 4, 5, 0}, 1.0, flaw);
-    EXPECT_EQ(step.guard.flaw(), "the gradient of 'mean'");
-    step.run({1, 2, 3, 4, 5, 0}, flaw);
-    EXPECT_EQ(step.guard.flaw(), "the loss");
+  for (const float value : {nan, infinity, -infinity}) {
+    step.run({1, 2, 3, 4, value, 0});
+    EXPECT_EQ(step.guard.non_finite(), "the gradient of 'first'");
+    step.run({1, 2, value, 4, value, 0});
+    EXPECT_EQ(step.guard.non_finite(), "the gradient of 'last'");
+    step.run({1, 2, 3, 4, 5, 0}, 1.0, value);
+    EXPECT_EQ(step.guard.non_finite(), "the gradient of 'mean'");
+    step.run({1, 2, 3, 4, 5, 0}, value);
+    EXPECT_EQ(step.guard.non_finite(), "the loss");
   }
   step.run(sound);
-  EXPECT_FALSE(step.guard.flaw()) << "of a step before";
+  EXPECT_FALSE(step.guard.non_finite()) << "left from the previous step";
 }
 
 TEST(FiniteGuard, StoppingChangesNothing) {
@@ -82,21 +82,21 @@ TEST(FiniteGuard, StoppingChangesNothing) {
   EXPECT_EQ(step.model[5], 0.25F);
 }
 
-TEST(FiniteGuard, SkippingLeavesOutWhatFollowsTheFlaw) {
+TEST(FiniteGuard, SkippingZerosTheGradientFromTheNonFiniteBucketOn) {
   Step step(OnNonFinite::skip);
   step.run({1, 2, 3, nan, 5, 0}, 1.0, nan);
   EXPECT_EQ(step.gradient, (std::vector<float>{1, 2, 3, 0, 0, 0.5F}));
   EXPECT_EQ(step.model, (std::vector<float>{1, 2, 3, 4, 5, 0.5F}));
   step.run({1, nan, 3, 4, 5, 0});
-  EXPECT_EQ(step.gradient, (std::vector<float>{0, 0, 0, 0, 0, 0.5F})) << "also buckets that are finite";
+  EXPECT_EQ(step.gradient, (std::vector<float>{0, 0, 0, 0, 0, 0.5F})) << "also finite buckets";
   step.run({1, 2, 3, 4, 5, 0}, nan);
-  EXPECT_EQ(step.gradient, (std::vector<float>{0, 0, 0, 0, 0, 0.5F})) << "a loss is of the whole step";
+  EXPECT_EQ(step.gradient, (std::vector<float>{0, 0, 0, 0, 0, 0.5F})) << "skips the whole step";
 }
 
 TEST(FiniteGuard, IgnoringDoesNotLook) {
   Step step(OnNonFinite::ignore);
   step.run({nan, 2, 3, 4, 5, 0}, nan);
-  EXPECT_FALSE(step.guard.flaw());
+  EXPECT_FALSE(step.guard.non_finite());
   EXPECT_EQ(step.gradient[1], 2.0F);
 }
 

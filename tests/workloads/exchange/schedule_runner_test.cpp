@@ -1,4 +1,4 @@
-// The interpreter of schedules, on ranks that really exchange data: sums, overlap, groups, repeated use.
+// The schedule interpreter, on ranks that really exchange data: sums, overlap, groups, repeated use.
 #include "workloads/exchange/schedule_runner.hpp"
 
 #include <gtest/gtest.h>
@@ -20,7 +20,8 @@ namespace {
 
 using testing::FakeWorld;
 
-/// Integers as floats, different for each rank, bucket and element: sums are exact and tell who is missing.
+/// Integers as floats, different for each rank, bucket and element: sums are exact and show which rank is
+/// missing.
 float contribution(Rank rank, int step, std::size_t bucket, std::size_t element) {
   return static_cast<float>((rank + 1) * (1 + static_cast<int>((element * 7 + bucket * 3) % 11)) + step);
 }
@@ -51,7 +52,7 @@ std::vector<Bytes> sizes_of(const std::vector<std::size_t>& elements) {
   return sizes;
 }
 
-/// 0, 1, ...; all-reduces may use the memory as long as they like.
+/// 0, 1, ...; the list lives as long as the program, since all-reduces may keep a reference.
 std::span<const Rank> first_ranks(int count) {
   static const std::vector<Rank> all = [] {
     std::vector<Rank> ranks(256);
@@ -66,7 +67,7 @@ class AllReducesOf : public ::testing::TestWithParam<std::string> {
   collectives::MakeSchedule make() const { return collectives::catalog().find(GetParam()).make; }
 };
 
-TEST_P(AllReducesOf, SumEveryBucketWhileBackwardGoesOn) {
+TEST_P(AllReducesOf, SumEveryBucketDuringBackward) {
   const std::vector<std::size_t> elements = {17, 0, 1, 64, 5};
   for (const auto seed : testing::seeds(10))
     for (int ranks = 1; ranks <= 9; ++ranks) {
@@ -109,7 +110,7 @@ TEST_P(AllReducesOf, SumOverAGroupOfRanksInItsOwnOrder) {
   EXPECT_EQ(wrong, 0);
 }
 
-TEST_P(AllReducesOf, OverlapReturnsThoughTheOthersHaveNotEvenStarted) {
+TEST_P(AllReducesOf, WaitingForWorkReturnsBeforeTheOthersStart) {
   FakeWorld(2, 1).run([&](Context& context) {
     AllReduces all_reduces(context, make(), first_ranks(2), sizes_of({8}), Channel{});
     std::vector<float> vector(8, 1.0F);
@@ -118,7 +119,7 @@ TEST_P(AllReducesOf, OverlapReturnsThoughTheOthersHaveNotEvenStarted) {
       Pending compute = context.compute({.kind = Work::Kind::backward});
       all_reduces.wait_progressing(compute);
       EXPECT_TRUE(compute.empty());
-      EXPECT_TRUE(all_reduces.under_way(0));
+      EXPECT_TRUE(all_reduces.in_flight(0));
       Pending go = context.send(1, Channel{99}, {});
       all_reduces.wait_progressing(go);
     } else {
@@ -127,14 +128,14 @@ TEST_P(AllReducesOf, OverlapReturnsThoughTheOthersHaveNotEvenStarted) {
       all_reduces.start(0, slice_of(vector));
     }
     all_reduces.finish();
-    EXPECT_FALSE(all_reduces.under_way(0));
+    EXPECT_FALSE(all_reduces.in_flight(0));
     EXPECT_EQ(vector, std::vector<float>(8, 2.0F));
   });
 }
 
-TEST_P(AllReducesOf, ProgressWhileARankWaitsForSomethingElse) {
-  // Rank 0 only waits for a note that rank 3 sends after the others have finished, which they cannot without
-  // it.
+TEST_P(AllReducesOf, ProgressWhileARankWaitsForAnotherOperation) {
+  // Rank 0 only waits for a note that rank 3 sends after the others have finished, for which they need rank
+  // 0.
   FakeWorld(4, 1).run([&](Context& context) {
     const Channel notes{99, true};
     if (context.rank() == 3) {
@@ -178,12 +179,12 @@ TEST_P(AllReducesOf, FinishOneBucketOnly) {
     if (context.rank() == 1) all_reduces.start(0, slice_of(late));
     all_reduces.finish(0);
     EXPECT_EQ(late, std::vector<float>(8, 2.0F));
-    all_reduces.finish(0);  // not under way: nothing to wait for
+    all_reduces.finish(0);  // not in flight: nothing to wait for
   });
 }
 
-/// Three participants: 1 and 2 give the first one different halves, then the other halves, and get all back.
-/// Its rounds have several transfers of a kind, which those of the catalogue have not.
+/// Three participants: 1 and 2 send participant 0 different halves, then the other halves, and receive the
+/// whole sum. A round has several transfers of the same kind, unlike the schedules of the catalogue.
 collectives::Schedule halves_by_way_of_the_first(int self, const collectives::Groups&,
                                                  std::int64_t elements) {
   using Kind = collectives::Transfer::Kind;
@@ -215,15 +216,15 @@ TEST(AllReduces, InterpretsRoundsOfSeveralTransfers) {
   }
 }
 
-/// The first and the last bucket by the world's own all-reduce, the middle one by a ring.
-TEST(AllReduces, MixSchedulesWithTheWorldsOwn) {
+/// The first and the last bucket use the native all-reduce, the middle one a ring.
+TEST(AllReduces, MixSchedulesWithTheNativeAllReduce) {
   const std::vector<std::size_t> elements = {17, 40, 5};
   const auto ring = collectives::catalog().find("ring").make;
   for (const auto seed : testing::seeds(20)) {
     TANDEM_TRACE_SEED(seed);
     std::atomic<int> wrong{0};
     FakeWorld(4, seed).run([&](Context& context) {
-      // A group of its own between others, in an order of its own.
+      // Interleaved groups whose members are not in rank order.
       const std::vector<Rank> members =
           context.rank() == 2 ? std::vector<Rank>{2} : std::vector<Rank>{3, 0, 1};
       const int size = static_cast<int>(members.size());
@@ -238,10 +239,10 @@ TEST(AllReduces, MixSchedulesWithTheWorldsOwn) {
           });
           all_reduces.wait_progressing(backward);
           all_reduces.start(static_cast<int>(bucket), slice_of(vectors[bucket]));
-          EXPECT_TRUE(all_reduces.under_way(static_cast<int>(bucket)) || size == 1);
+          EXPECT_TRUE(all_reduces.in_flight(static_cast<int>(bucket)) || size == 1);
         }
         all_reduces.finish(0);
-        EXPECT_FALSE(all_reduces.under_way(0));
+        EXPECT_FALSE(all_reduces.in_flight(0));
         all_reduces.finish();
         EXPECT_FALSE(all_reduces.running());
         for (std::size_t bucket = 0; bucket < elements.size(); ++bucket)
@@ -252,7 +253,8 @@ TEST(AllReduces, MixSchedulesWithTheWorldsOwn) {
   }
 }
 
-/// Ends every operation at once and counts. Stands for any number of other ranks, whose data are zeros.
+/// Completes every operation at once and counts it. Represents any number of other ranks, whose data are
+/// zeros.
 class CountingContext final : public Context {
  public:
   CountingContext(Rank rank, int size) : rank_(rank), size_(size) {}
@@ -301,7 +303,7 @@ class CountingContext final : public Context {
   int size_;
 };
 
-TEST_P(AllReducesOf, NeedNoDataAndMoveWhatTheScheduleSays) {
+TEST_P(AllReducesOf, WithoutDataMoveTheBytesOfTheSchedule) {
   for (int size = 1; size <= 9; ++size)
     for (Rank rank = 0; rank < size; ++rank) {
       constexpr std::int64_t elements = 103;
@@ -345,8 +347,8 @@ INSTANTIATE_TEST_SUITE_P(Catalogue, AllReducesOf, ::testing::ValuesIn(collective
 
 using Half = compression::Fp16;
 
-/// One bucket of halves that are summed, one of bytes that are gathered, and one of floats.
-TEST_P(AllReducesOf, OtherElementsBesideFloats) {
+/// One bucket of 16-bit floats that are summed, one of bytes that are gathered, and one of floats.
+TEST_P(AllReducesOf, SupportOtherElementsThanFloats) {
   constexpr int ranks = 5;
   const std::span<const Rank> members = first_ranks(ranks);
   const std::vector<Bytes> sizes = {Bytes(2 * 7), Bytes(3 * ranks), Bytes(4 * 9)};
@@ -383,7 +385,7 @@ TEST(AllReducesDeathTest, MisuseIsAProgrammersError) {
   AllReduces all_reduces(context, ring, first_ranks(2), sizes_of({8}), Channel{});
   EXPECT_DEATH(all_reduces.start(0, {Bytes(28), nullptr}), "bucket 0 bytes 28 expected 32");
   Pending nothing;
-  EXPECT_DEATH(all_reduces.wait_progressing(nothing), "all-reduces under way 0");
+  EXPECT_DEATH(all_reduces.wait_progressing(nothing), "all-reduces in progress 0");
   all_reduces.start(0, {Bytes(32), nullptr});
   EXPECT_DEATH(all_reduces.start(0, {Bytes(32), nullptr}), "bucket 0");
   all_reduces.finish();

@@ -1,4 +1,4 @@
-// Keys of the compression: defaults, what goes with what, and the exact messages.
+// Keys of the compression: defaults, valid combinations, and the exact messages.
 #include <gtest/gtest.h>
 
 #include "tests/workloads/experiment/experiment_text.hpp"
@@ -13,7 +13,7 @@ using testing::Refusal;
 class CompressionKeys : public testing::ExperimentFile {};
 class RefusedCompressionKeys : public testing::RefusedFile {};
 
-TEST_F(CompressionKeys, TakeTheOptionsOfTheirMethod) {
+TEST_F(CompressionKeys, HaveTheOptionsOfTheirMethod) {
   EXPECT_EQ(load(minimal).sync.compression, "none");
   EXPECT_TRUE(load(minimal).sync.compression_options.empty());
   const std::string text = minimal + "sync: {compression: top-k, compression_options: {ratio: 1}}\n";
@@ -26,12 +26,12 @@ TEST_F(CompressionKeys, TakeTheOptionsOfTheirMethod) {
             OptionValue(0.5));
 }
 
-TEST_F(CompressionKeys, GoWithServersAndAllReduces) {
+TEST_F(CompressionKeys, WorkWithServersAndAllReduces) {
   for (const char* route : {"server", "all-reduce"})
     for (const char* method : {"fp16", "top-k", "power-sgd"})
       EXPECT_NO_THROW(load(minimal + "sync: {over: " + route + ", compression: " + method + "}\n"));
   EXPECT_NO_THROW(load(minimal + "sync: {over: all-reduce, collective: tree, compression: random-k}\n"));
-  // Over a server the collective is nobody's.
+  // Over a server the collective is not used.
   EXPECT_NO_THROW(load(minimal + "sync: {collective: tree, compression: top-k}\n"));
 }
 
@@ -68,8 +68,8 @@ INSTANTIATE_TEST_SUITE_P(
                 "lab.yaml:3: key 'sync.collective': expected ring, because messages of sign cannot be added "
                 "up and are passed around a ring, found 'tree'"},
         Refusal{"AddedByMpi", minimal + "sync: {over: all-reduce, collective: native, compression: fp16}\n",
-                "lab.yaml:3: key 'sync.collective': expected one that has a schedule, because it adds what "
-                "fp16 makes (sync.compression), found 'native'"}),
+                "lab.yaml:3: key 'sync.collective': expected one other than native, because MPI cannot add "
+                "messages of fp16, found 'native'"}),
     [](const auto& test) { return test.param.name; });
 
 }  // namespace

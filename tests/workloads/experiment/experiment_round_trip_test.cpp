@@ -1,4 +1,4 @@
-// Random experiments survive YAML and JSON unchanged; documents that are no experiment are refused.
+// Random experiments survive YAML and JSON unchanged; invalid documents are rejected.
 #include <gtest/gtest.h>
 
 #include <set>
@@ -16,7 +16,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-// Words that YAML could take for something else, and some that it could not.
+// Words that YAML could misinterpret, and some plain ones.
 std::string random_text(Rng& rng) {
   static const std::vector<std::string> words = {
       "a",          "node-1", "true",  "12",         "1e3", "~",   "null", "- x", "a: b", "#no", "'q'", "\"",
@@ -62,7 +62,7 @@ struct RandomValue {
     else if (key.accepts.names == Names::none)
       *field = key.path == "name" ? random_name() : random_text(rng);
   }
-  /// A folder is named after it.
+  /// Folders have this name, so not every text is valid.
   std::string random_name() const {
     std::string name = random_text(rng);
     std::erase_if(name, [](unsigned char c) { return c < ' ' || c == '/' || c == '.'; });
@@ -83,7 +83,7 @@ void make_optimizer_sensible(Experiment::Optimizer& optimizer) {
   if (optimizer.schedule == RateDecay::cosine) optimizer.cosine_rounds = optimizer.warmup_rounds + 1;
 }
 
-// Only experiments that make sense as a whole, because reading checks that too.
+// Only valid combinations, because reading an experiment checks them.
 Experiment random_experiment(std::uint64_t seed, const std::string& platform) {
   Rng rng(seed);
   Experiment experiment;
@@ -210,7 +210,7 @@ TEST(KeyTable, FieldsAreDistinct) {
     EXPECT_TRUE(fields.insert(std::visit(Address(), key.field(experiment))).second) << key.path;
 }
 
-TEST(KeyTable, BoundsAreThoseOfTheMessage) {
+TEST(KeyTable, BoundsMatchTheMessage) {
   const auto* batch = find_experiment_key("workload.batch");
   const auto* momentum = find_experiment_key("optimizer.momentum");
   const auto* rate = find_experiment_key("optimizer.learning_rate");
@@ -236,7 +236,7 @@ std::string document_error(const Json& document) {
   return "no error";
 }
 
-TEST(Document, EveryKeyIsNeeded) {
+TEST(Document, EveryKeyIsRequired) {
   for (const auto& key : experiment_keys()) {
     Json document = to_json(Experiment());
     const auto dot = key.path.find('.');
@@ -249,7 +249,7 @@ TEST(Document, EveryKeyIsNeeded) {
   }
 }
 
-TEST(Document, RefusesWhatIsNone) {
+TEST(Document, RefusesInvalidDocuments) {
   EXPECT_EQ(document_error(3), "experiment document: expected an object, found '3'");
   Json document = to_json(Experiment());
   document["workload"]["batch"] = -1;

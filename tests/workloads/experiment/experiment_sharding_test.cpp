@@ -1,4 +1,4 @@
-// Keys of how servers share the model: read, completed, dropped with their policy, and refused.
+// Keys of model sharding over servers: reading, defaults, dropped options, and errors.
 #include <gtest/gtest.h>
 
 #include "tests/workloads/experiment/experiment_text.hpp"
@@ -22,13 +22,13 @@ TEST_F(ShardingKeys, HaveTheirDefaultsFilledIn) {
   EXPECT_EQ(experiment.sync.sharding_options.at("large"), OptionValue(std::int64_t{1'000'000}));
 }
 
-TEST_F(ShardingKeys, LoseTheirOptionsWithTheirPolicy) {
+TEST_F(ShardingKeys, AnotherPolicyDropsTheOptions) {
   const std::string split = minimal + "sync: {sharding: split, sharding_options: {large: 7}}\n";
   EXPECT_EQ(load(split).sync.sharding_options.at("large"), OptionValue(std::int64_t{7}));
   EXPECT_TRUE(load(split, {{"sync.sharding", "balanced"}}).sync.sharding_options.empty());
 }
 
-TEST_F(ShardingKeys, RefuseWhatIsUnknown) {
+TEST_F(ShardingKeys, RefuseUnknownPoliciesAndBadOptions) {
   EXPECT_EQ(error_of(minimal + "sync:\n  sharding: balancd\n"),
             "lab.yaml:4: key 'sync.sharding': expected a sharding policy (even | round-robin | balanced | "
             "split), found 'balancd'; did you mean 'balanced'?");
@@ -37,7 +37,7 @@ TEST_F(ShardingKeys, RefuseWhatIsUnknown) {
             "'0'");
 }
 
-TEST_F(ShardingKeys, TakeAWordForTheHostsOfServers) {
+TEST_F(ShardingKeys, AcceptAKeywordForTheHostsOfServers) {
   const Experiment experiment = load(minimal + "placement: {servers: co-located}\n");
   EXPECT_EQ(experiment.placement.servers, std::vector<std::string>{"co-located"});
 }

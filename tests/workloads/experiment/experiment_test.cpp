@@ -56,7 +56,7 @@ TEST_F(ExperimentFile, ResolvesOptions) {
   EXPECT_EQ(loaded.sync.options.at("h"), OptionValue(std::int64_t{4}));
 }
 
-TEST_F(ExperimentFile, OverridesComeAfterTheFile) {
+TEST_F(ExperimentFile, OverridesReplaceValuesOfTheFile) {
   const Experiment loaded = load(minimal + "sync: {algorithm: local-sgd, options: {h: 8}}\nseed: 3\n",
                                  {{"workload.batch", "7"},
                                   {"placement.workers", "[a, b]"},
@@ -73,7 +73,7 @@ TEST_F(ExperimentFile, OverridesComeAfterTheFile) {
   EXPECT_EQ(loaded.seed, 3U);
 }
 
-TEST_F(ExperimentFile, AnotherAlgorithmDropsTheOptionsOfTheFirst) {
+TEST_F(ExperimentFile, AnotherAlgorithmDropsTheOptions) {
   const Experiment loaded =
       load(minimal + "sync: {algorithm: local-sgd, options: {h: 8}}\n", {{"sync.algorithm", "bsp"}});
   EXPECT_TRUE(loaded.sync.options.empty());
@@ -117,7 +117,7 @@ TEST_F(ExperimentFile, VariantsCanBeOverriddenAndCleared) {
   EXPECT_FALSE(load(text, {{"variants.asp.sync.options", "~"}}).variants.at("asp").contains("sync.options"));
 }
 
-TEST_F(ExperimentFile, TheCommandLineWinsOverVariants) {
+TEST_F(ExperimentFile, TheCommandLineOverridesVariants) {
   const std::string text = minimal + "variants: {a: {stop.rounds: 3, workload.bucket_bytes: 1MiB}, b: {}}\n";
   const Experiment loaded = load(text, {{"stop.rounds", "7"}, {"workload.bucket_bytes", "2MiB"}});
   for (const std::string variant : {"a", "b"}) {
@@ -129,7 +129,7 @@ TEST_F(ExperimentFile, TheCommandLineWinsOverVariants) {
   EXPECT_EQ(apply_variant(own, "b").stop.rounds, 7);
 }
 
-TEST_F(ExperimentFile, OptionsGoWithAnAlgorithmThatTheCommandLineReplaces) {
+TEST_F(ExperimentFile, ReplacingAnAlgorithmOnTheCommandLineDropsItsOptions) {
   const std::string text = minimal + "variants: {a: {sync.algorithm: local-sgd, sync.options.h: 8}}\n";
   const Experiment loaded = load(text, {{"sync.algorithm", "asp"}});
   EXPECT_EQ(apply_variant(loaded, "a").sync.algorithm, "asp");
@@ -138,7 +138,7 @@ TEST_F(ExperimentFile, OptionsGoWithAnAlgorithmThatTheCommandLineReplaces) {
             OptionValue(std::int64_t{8}));
 }
 
-// ---- What is refused ----
+// ---- What is rejected ----
 
 TEST_P(RefusedFile, SaysWhereAndWhy) { EXPECT_EQ(error_of(GetParam().text), GetParam().message); }
 
@@ -393,6 +393,8 @@ TEST_F(ExperimentFile, RefusesUnknownVariants) {
 
 TEST(Keys, HaveOneLineEach) {
   const std::string text = describe_keys();
+  EXPECT_TRUE(text.starts_with("key  ")) << text;
+  EXPECT_NE(text.find("list of names  [empty]  "), std::string::npos) << text;
   EXPECT_NE(text.find("integer >= 1 and <= 1000000  [64]  samples per worker and step\n"), std::string::npos)
       << text;
   EXPECT_NE(text.find(algorithms + "  [bsp]  "), std::string::npos) << text;

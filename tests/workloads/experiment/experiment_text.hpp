@@ -1,4 +1,4 @@
-// Tests of experiment files write them as text, and compare what is read or the exact message.
+// Helpers for tests that write experiment files as text, and compare what is read or the exact error message.
 #pragma once
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// Keys of optimiser, schedule and split: what is accepted, what is refused as senseless, and the exact
+// Keys of optimiser, schedule and split: what is accepted, which combinations are rejected, and the exact
 // messages.
 #include <gtest/gtest.h>
 
@@ -35,15 +35,15 @@ TEST_F(TrainingKeys, OptimizersAndSchedules) {
   EXPECT_TRUE(load(minimal + "optimizer: {momentum: 0.9, nesterov: true}\n").optimizer.nesterov);
   EXPECT_TRUE(
       load(minimal + "optimizer.momentum: 0.9\n", {{"optimizer.nesterov", "true"}}).optimizer.nesterov);
-  // ESync's rounds are counted, or the end of the cosine is said.
+  // A cosine needs an end: ESync counts rounds, or the key gives the end.
   EXPECT_NO_THROW(load(minimal + "sync: {algorithm: esync}\noptimizer: {schedule: cosine}\n"));
   EXPECT_NO_THROW(
       load("platform: lab.xml\nstop: {seconds: 10}\noptimizer: {schedule: cosine, "
            "cosine_rounds: 100, warmup_rounds: 99}\n"));
 }
 
-/// Over another route than a server, workers step their models anyway.
-TEST_F(TrainingKeys, WorkersStepWhereAllGetEveryUpdate) {
+/// Over any other route than a server, workers always update their models.
+TEST_F(TrainingKeys, UpdatesAtWorkersAreAllowedForLockstepAlgorithms) {
   EXPECT_EQ(load(minimal).optimizer.update_at, UpdateSide::server);
   const std::string at_workers = minimal + "optimizer: {update_at: workers, momentum: 0.9}\n";
   for (const char* algorithm : {"bsp", "lb-bsp", "sequential"})
@@ -51,8 +51,8 @@ TEST_F(TrainingKeys, WorkersStepWhereAllGetEveryUpdate) {
   EXPECT_NO_THROW(load(at_workers, {{"sync.algorithm", "esync"}, {"sync.over", "all-reduce"}}));
 }
 
-/// Whatever it exchanges, and by whatever rule.
-TEST_F(TrainingKeys, WorkersOfOtherAlgorithmsCannotStepByMeans) {
+/// For every other algorithm, whatever it exchanges and however it updates the model.
+TEST_F(TrainingKeys, UpdatesAtWorkersAreRefusedForOtherAlgorithms) {
   for (const auto& algorithm : sync::catalog().entries()) {
     if (algorithm.make.make_server == nullptr || algorithm.make.lockstep) continue;
     EXPECT_EQ(
@@ -70,9 +70,9 @@ TEST_F(TrainingKeys, PrecisionAndDeterminism) {
   const Experiment fast = load(minimal + "workload: {math: real, precision: bf16, deterministic: false}\n");
   EXPECT_EQ(fast.workload.precision, Precision::bf16);
   EXPECT_FALSE(fast.workload.deterministic);
-  EXPECT_NE(to_yaml(fast).find("precision: bf16"), std::string::npos) << "recorded, and shown";
+  EXPECT_NE(to_yaml(fast).find("precision: bf16"), std::string::npos) << "also written to YAML";
   EXPECT_NE(to_yaml(fast).find("deterministic: false"), std::string::npos);
-  // Measured with that precision, a profile knows what it costs.
+  // A profile that was measured with that precision has its costs.
   EXPECT_NO_THROW(load(minimal + "workload: {precision: tf32}\nrun: {devices: native}\n"
                                  "physics: {profile: /measured.json}\n"));
 }

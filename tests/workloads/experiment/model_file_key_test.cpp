@@ -1,5 +1,5 @@
-// workload.model as the path of a TorchScript file: where it is looked for, and what is said when it is not
-// there.
+// workload.model as the path of a TorchScript file: where the file is searched, and the error if it is
+// missing.
 #include <gtest/gtest.h>
 
 #include "policies/vocabulary/check.hpp"
@@ -22,7 +22,7 @@ class ModelFileKey : public ::testing::Test {
   testing::TemporaryFolder folder_;
 };
 
-TEST_F(ModelFileKey, IsTakenFromTheExperimentsFolder) {
+TEST_F(ModelFileKey, IsRelativeToTheExperimentsFolder) {
   const std::string path = folder_.write("models/net.pt", "");
   const Experiment loaded = load(minimal + "workload: {model: models/net.pt, math: real}\n");
   EXPECT_EQ(loaded.workload.model, path);
@@ -33,7 +33,7 @@ TEST_F(ModelFileKey, IsTakenFromTheExperimentsFolder) {
   EXPECT_EQ(apply_variant(variant, "own").workload.model, path);
 }
 
-TEST_F(ModelFileKey, MustBeThere) {
+TEST_F(ModelFileKey, MustExist) {
   for (const char* name : {"net.pt", "FILE.pt"}) {
     try {
       load(minimal + "workload: {model: " + name + "}\n");

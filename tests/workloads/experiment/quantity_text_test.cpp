@@ -1,4 +1,4 @@
-// Sizes, times and amounts of work as text: exact values, refusals, and reading back what was written.
+// Sizes, times and amounts of work as text: exact values, errors, and round trips.
 #include "workloads/experiment/quantity_text.hpp"
 
 #include <gtest/gtest.h>
@@ -25,7 +25,7 @@ TEST(QuantityText, Sizes) {
   EXPECT_EQ(parse_bytes("31.46752MB"), Bytes(31'467'520));
 }
 
-TEST(QuantityText, NoSizes) {
+TEST(QuantityText, InvalidSizes) {
   for (const char* text : {"", "MiB", "4Mib", "4 apples", "0.5", "1.5B", "0.0001kB", "1e30",
                            "9223372036854775808", "9999999999GiB", "nan", "inf", "4MiB4", "0x10"})
     EXPECT_EQ(parse_bytes(text), std::nullopt) << text;
@@ -66,7 +66,7 @@ TEST(QuantityText, ShortestForm) {
   EXPECT_EQ(to_text(Flops(0)), "0flop");
 }
 
-TEST(QuantityText, ReadsBackWhatItWrote) {
+TEST(QuantityText, RoundTrips) {
   for (const auto seed : testing::seeds(200)) {
     TANDEM_TRACE_SEED(seed);
     Rng rng(seed);

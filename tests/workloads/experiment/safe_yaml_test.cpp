@@ -1,4 +1,4 @@
-// YAML that would hang or exhaust memory ends as one clear error, for files and for --set alike.
+// YAML that would hang or exhaust memory gives one clear error, for files and for --set alike.
 #include "workloads/experiment/safe_yaml.hpp"
 
 #include <gtest/gtest.h>
@@ -40,7 +40,7 @@ std::string alias_bomb() {
 INSTANTIATE_TEST_SUITE_P(
     Texts, RefusedYaml,
     ::testing::Values(
-        // yaml-cpp 0.7 builds documents from this one without end.
+        // yaml-cpp 0.7 produces documents from this text endlessly.
         Refusal{"EndlessDocuments", "# x\n ,024 nodes: what\n",
                 "lab.yaml:2: expected one YAML document, found the start of a second one"},
         Refusal{"ManyDocuments", repeated("---\na: b\n", 1000),
@@ -71,7 +71,7 @@ INSTANTIATE_TEST_SUITE_P(
                 "lab.yaml:1: expected text in UTF-8, found other bytes"}),
     [](const auto& test) { return test.param.name; });
 
-TEST_F(ExperimentFile, SettingsAreReadAsSafely) {
+TEST_F(ExperimentFile, SettingsAreReadEquallySafely) {
   EXPECT_EQ(error_of(minimal, {{"placement.workers", "[a]\n,024 nodes: what"}}).find("--set: key "), 0U);
   EXPECT_EQ(error_of(minimal, {{"placement.workers", repeated("[", 100)}}),
             "--set: key 'placement.workers': expected at most 64 lists and maps inside each other, found "
@@ -80,22 +80,22 @@ TEST_F(ExperimentFile, SettingsAreReadAsSafely) {
             "--set: key 'workload.model': expected text in UTF-8, found other bytes");
 }
 
-TEST_F(ExperimentFile, AliasesAndDeepFlowWithinTheBoundsAreRead) {
+TEST_F(ExperimentFile, AliasesAndNestingWithinTheLimitsAreRead) {
   const Experiment loaded = load(minimal + "placement: {workers: &hosts [a, b], servers: *hosts}\n");
   EXPECT_EQ(loaded.placement.servers, (std::vector<std::string>{"a", "b"}));
   EXPECT_EQ(parse_yaml(repeated("[", 60) + "x" + repeated("]", 60), {"text"}).size(), 1U);
 }
 
-TEST(ReadYamlText, NeedsNoEnd) {
+TEST(ReadYamlText, RefusesEndlessAndMissingFiles) {
   EXPECT_THROW(read_yaml_text("/dev/zero", "experiment"), ConfigError);
   EXPECT_THROW(read_yaml_text("/nowhere", "suite"), ConfigError);
 }
 
-TEST(Utf8, PositionOfTheFirstWrongByte) {
+TEST(Utf8, InvalidBytesAreFound) {
   for (const char* text :
        {"", "plain", "gr\xc3\xbc\xc3\x9f", "\xe2\x82\xac", "\xf0\x9f\x98\x80", "\xef\xbb\xbf"})
     EXPECT_TRUE(is_utf8(text)) << text;
-  // Alone, cut off, overlong, a surrogate, beyond U+10FFFF.
+  // A lone continuation byte, a truncated sequence, overlong, a surrogate, beyond U+10FFFF.
   for (const char* text : {"ab\x80", "ab\xc3", "ab\xe2\x82", "ab\xc0\x80", "ab\xe0\x80\x80", "ab\xed\xa0\x80",
                            "ab\xf4\x90\x80\x80", "ab\xf0\x80\x80\x80", "ab\xff"})
     EXPECT_EQ(first_not_utf8(text), 2U) << text;

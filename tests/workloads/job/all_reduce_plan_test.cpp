@@ -1,10 +1,11 @@
-// Which collective and which order of workers a plan takes, and what of it reaches the ranks.
+// Which collective and which order of workers a plan chooses, and what is passed on to the ranks.
 #include "workloads/job/all_reduce_plan.hpp"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 
+#include "policies/vocabulary/check.hpp"
 #include "policies/vocabulary/rng.hpp"
 #include "tests/support/seeds.hpp"
 
@@ -13,8 +14,8 @@ namespace {
 
 using platforms::Network;
 
-/// Racks of hosts on full-duplex links of 1 GB/s, 10 us; host h is of rack h modulo `racks`. Orders and
-/// levels are as the platform's graph gives them.
+/// Racks of hosts on full-duplex links of 1 GB/s, 10 us; host h is in rack h modulo `racks`. Orders and
+/// levels are those that the platform code computes.
 Network racks_in_turn(int racks, int members, double uplink) {
   Network network;
   const int hosts = racks * members;
@@ -52,7 +53,7 @@ AllReduceSetting setting_for(const std::string& collective, const Network& netwo
           .reduce = [](int, Bytes size) { return Seconds(1e-10 * static_cast<double>(size.count())); }};
 }
 
-TEST(AllReducePlan, TakesTheOrderOfTheNetworkWhereItCostsLess) {
+TEST(AllReducePlan, UsesTheNetworkOrderIfItCostsLess) {
   const Network network = racks_in_turn(2, 3, 1e9);
   const auto plan = plan_all_reduce(setting_for("ring", network), network);
   EXPECT_FALSE(plan.by_rank);
@@ -60,8 +61,9 @@ TEST(AllReducePlan, TakesTheOrderOfTheNetworkWhereItCostsLess) {
   EXPECT_EQ(describe(plan), "ring, workers in the order of the network");
 }
 
-TEST(AllReducePlan, KeepsTheOrderOfRanksWhereNoneCostsLess) {
-  // An uplink for all three members: every order costs the same but for latencies, which a ring has anyway.
+TEST(AllReducePlan, KeepsTheRankOrderIfNoneCostsLess) {
+  // The uplink is fast enough for all three members: every order costs the same but for latencies, which a
+  // ring does not avoid.
   const Network network = racks_in_turn(2, 3, 3e9);
   const auto plan = plan_all_reduce(setting_for("ring", network), network);
   EXPECT_TRUE(plan.by_rank);
@@ -69,7 +71,7 @@ TEST(AllReducePlan, KeepsTheOrderOfRanksWhereNoneCostsLess) {
   EXPECT_EQ(describe(plan), "ring, workers by rank");
 }
 
-TEST(AllReducePlan, KeepsTheOrderOfRanksWhenAskedTo) {
+TEST(AllReducePlan, KeepsTheRankOrderOnRequest) {
   const Network network = racks_in_turn(2, 3, 1e9);
   auto setting = setting_for("ring", network);
   setting.by_rank = true;
@@ -84,7 +86,7 @@ TEST(AllReducePlan, GroupsWorkersByRack) {
   EXPECT_EQ(describe(plan), "hierarchical in groups of 3, 3, workers in the order of the network");
 }
 
-TEST(AllReducePlan, GroupsWorkersByHostWhereNoNetworkIsKnown) {
+TEST(AllReducePlan, GroupsWorkersByHostWithoutANetwork) {
   AllReduceSetting setting = setting_for("hierarchical", {});
   setting.hosts = {"a", "a", "b", "c", "c", "c"};
   const auto plan = plan_all_reduce(setting, {});
@@ -92,13 +94,13 @@ TEST(AllReducePlan, GroupsWorkersByHostWhereNoNetworkIsKnown) {
   EXPECT_TRUE(plan.by_rank);
 }
 
-TEST(AllReducePlan, OneGroupOfAllWhereThereIsNone) {
+TEST(AllReducePlan, UsesOneGroupIfThereAreNoRacks) {
   AllReduceSetting setting = setting_for("hierarchical", {});
   setting.hosts = {"a", "b", "c"};
   EXPECT_EQ(plan_all_reduce(setting, {}).workers.groups, (std::vector<int>{3}));
 }
 
-TEST(AllReducePlan, AutoPicksForEachBucketWhatCostsLeast) {
+TEST(AllReducePlan, AutoPicksTheCheapestCollectivePerBucket) {
   const Network network = racks_in_turn(2, 4, 1e9);
   const auto plan = plan_all_reduce(setting_for("auto", network, {10, 1 << 22, 10}), network);
   EXPECT_TRUE(plan.picked);
@@ -111,7 +113,7 @@ TEST(AllReducePlan, AutoPicksForEachBucketWhatCostsLeast) {
             "network");
 }
 
-TEST(AllReducePlan, AutoFollowsTheTypicalRouteOfManyHosts) {
+TEST(AllReducePlan, AutoUsesTheTypicalRouteOfManyHosts) {
   Network network;
   for (int host = 0; host < 16; ++host) network.hosts.push_back("host-" + std::to_string(host));
   network.typical = {Seconds(50e-6), BytesPerSecond(1e9)};
@@ -124,7 +126,7 @@ Seconds planned_cost(const AllReduceSetting& setting, const Network& network) {
   return price(plan_all_reduce(setting, network), setting, network);
 }
 
-TEST(AllReducePlan, PicksNothingThatAnotherOneBeats) {
+TEST(AllReducePlan, PicksTheCheapestPlan) {
   for (const auto seed : testing::seeds(20)) {
     TANDEM_TRACE_SEED(seed);
     Rng rng(seed);
@@ -163,7 +165,7 @@ TEST(AllReducePlan, AutoNeverPicksNative) {
               "native");
 }
 
-TEST(AllReducePlan, ComesBackFromItsDocument) {
+TEST(AllReducePlan, RoundTrips) {
   const Network network = racks_in_turn(2, 3, 1e9);
   const auto plan = plan_all_reduce(setting_for("auto", network, {10, 1 << 20}), network);
   const auto back = all_reduce_plan_from_json(nlohmann::json::parse(to_json(plan).dump()));
@@ -172,13 +174,33 @@ TEST(AllReducePlan, ComesBackFromItsDocument) {
   EXPECT_EQ(back.collectives, plan.collectives);
 }
 
-TEST(AllReducePlan, GivesAGroupOfWorkersItsPartOfTheOrder) {
+/// Otherwise, a manually edited document could make ranks read beyond the plan, or wait forever.
+TEST(AllReducePlan, IsCheckedAgainstTheJob) {
+  const AllReducePlan right{.workers = {{1, 0, 2}, {1, 2}}, .collectives = {"ring", native_all_reduce}};
+  EXPECT_NO_THROW(check_plan(right, 3, 2));
+  EXPECT_THROW(check_plan(right, 4, 2), ConfigError);
+  EXPECT_THROW(check_plan(right, 3, 1), ConfigError);
+  const auto rejects = [&](const auto& change) {
+    AllReducePlan plan = right;
+    change(plan);
+    EXPECT_THROW(check_plan(plan, 3, 2), ConfigError);
+  };
+  rejects([](AllReducePlan& plan) { plan.workers.order = {}; });
+  rejects([](AllReducePlan& plan) { plan.workers.order = {1, 1, 2}; });
+  rejects([](AllReducePlan& plan) { plan.workers.order = {1, 0, 3}; });
+  rejects([](AllReducePlan& plan) { plan.workers.groups = {1, 1}; });
+  rejects([](AllReducePlan& plan) { plan.workers.groups = {3, 0}; });
+  rejects([](AllReducePlan& plan) { plan.workers.groups = {4, -1}; });
+  rejects([](AllReducePlan& plan) { plan.collectives = {"ring", "rang"}; });
+}
+
+TEST(AllReducePlan, AGroupOfWorkersKeepsItsPartOfTheOrder) {
   const AllReducePlan plan{.workers = {.order = {0, 2, 4, 1, 3, 5}, .groups = {3, 3}},
                            .by_rank = false,
                            .picked = false,
                            .collectives = {"ring"}};
   const std::vector<int> members = {1, 2, 4};
-  // The ring 2, 4, 1: worker 1 stands last, at index 0 of the members.
+  // The ring 2, 4, 1: worker 1 is last in the ring, but has index 0 among the members.
   const auto schedule = AllReduceGroup(plan, members).schedule(0, 0, 9).value();
   EXPECT_EQ(schedule.rounds.front().front().peer, 1);
   EXPECT_EQ(schedule.rounds.front().back().peer, 2);

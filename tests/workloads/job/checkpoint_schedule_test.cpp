@@ -1,4 +1,4 @@
-// When checkpoints are due: at the first round that a rank sees at or after each multiple of the interval.
+// When checkpoints are due: at the first round at or after each multiple of the interval.
 #include "workloads/job/checkpoint_schedule.hpp"
 
 #include <gtest/gtest.h>
@@ -8,7 +8,7 @@
 namespace tandem {
 namespace {
 
-/// Rounds up to `end`, each `stride` after the last one, that have something to do.
+/// The rounds up to `end` at which a checkpoint is due, if a rank sees every `stride`-th round.
 std::vector<int> due(CheckpointSchedule interval, int end, int stride = 1) {
   std::vector<int> rounds;
   for (int round = stride; round <= end; round += stride) {
@@ -19,22 +19,22 @@ std::vector<int> due(CheckpointSchedule interval, int end, int stride = 1) {
   return rounds;
 }
 
-TEST(CheckpointSchedule, PassesAtItsMultiples) {
+TEST(CheckpointSchedule, IsDueAtItsMultiples) {
   EXPECT_EQ(due({3, 0}, 10), (std::vector<int>{3, 6, 9}));
   EXPECT_EQ(due({1, 0}, 3), (std::vector<int>{1, 2, 3}));
 }
 
-TEST(CheckpointSchedule, MultiplesThatAreJumpedOverCountOnce) {
+TEST(CheckpointSchedule, SkippedMultiplesCountOnce) {
   EXPECT_EQ(due({3, 0}, 20, 5), (std::vector<int>{5, 10, 15, 20}));
   EXPECT_EQ(due({10, 0}, 32, 4), (std::vector<int>{12, 20, 32}));
 }
 
-TEST(CheckpointSchedule, CountsFromWhereAJobGoesOn) {
+TEST(CheckpointSchedule, CountsFromTheResumedRound) {
   EXPECT_EQ(due({3, 6}, 10), (std::vector<int>{9}));
   EXPECT_EQ(due({3, 7}, 10), (std::vector<int>{9}));
 }
 
-TEST(CheckpointSchedule, OfNoRoundsNeverPasses) { EXPECT_TRUE(due({0, 0}, 10).empty()); }
+TEST(CheckpointSchedule, WithIntervalZeroIsNeverDue) { EXPECT_TRUE(due({0, 0}, 10).empty()); }
 
 }  // namespace
 }  // namespace tandem

@@ -1,4 +1,4 @@
-// Where roles go: defaults, idempotence, and every reason to refuse a placement.
+// Placement of roles: defaults, idempotence, and every error.
 #include <gtest/gtest.h>
 
 #include "policies/vocabulary/check.hpp"
@@ -65,7 +65,7 @@ TEST(Placement, AllReduceNeedsNoServer) {
   EXPECT_EQ(experiment.placement.workers, (Hosts{"a", "b", "c"}));
 }
 
-TEST(Placement, NamedServersKeepTheirHostOverEveryRoute) {
+TEST(Placement, NamedServersReserveTheirHostOverEveryRoute) {
   Experiment experiment = experiment_over(sync::Route::all_reduce);
   experiment.placement.servers = {"a"};
   resolve_placement(experiment, lab());
@@ -73,7 +73,7 @@ TEST(Placement, NamedServersKeepTheirHostOverEveryRoute) {
   EXPECT_EQ(experiment.placement.workers, (Hosts{"b", "c"}));
 }
 
-TEST(Placement, ShardsThatSwitchTogetherHaveNoLimitOfTime) {
+TEST(Placement, ShardsOfSyncSwitchDoNotAllowATimeLimit) {
   Experiment experiment = experiment_over(sync::Route::server);
   experiment.sync.algorithm = "sync-switch";
   experiment.placement.servers = {"a", "b"};
@@ -107,7 +107,7 @@ TEST(Placement, EvaluatorFollowsServerOrFirstWorker) {
   EXPECT_EQ(experiment.placement.evaluator, "");
 }
 
-TEST(Placement, IsKeptWhenResolvedAgain) {
+TEST(Placement, IsIdempotent) {
   for (const sync::Route route : {sync::Route::server, sync::Route::all_reduce}) {
     Experiment once = experiment_over(route);
     once.evaluate_every = 3;
@@ -118,7 +118,7 @@ TEST(Placement, IsKeptWhenResolvedAgain) {
   }
 }
 
-TEST(Placement, SoManyWorkersAreTheFirst) {
+TEST(Placement, WorkerCountTakesTheFirstHosts) {
   Experiment experiment = experiment_over(sync::Route::all_reduce);
   experiment.placement.worker_count = 2;
   resolve_placement(experiment, lab());
@@ -135,7 +135,7 @@ TEST(Placement, SoManyWorkersAreTheFirst) {
             "found '3'");
 }
 
-TEST(Placement, AnAlgorithmOfOneWorkerTakesOneOfSoMany) {
+TEST(Placement, AnAlgorithmOfOneWorkerUsesOneOfWorkerCount) {
   Experiment experiment = experiment_over(sync::Route::server);
   experiment.sync.algorithm = "sequential";
   experiment.placement.worker_count = 2;
@@ -146,7 +146,7 @@ TEST(Placement, AnAlgorithmOfOneWorkerTakesOneOfSoMany) {
   EXPECT_EQ(to_json(once), to_json(experiment));
 }
 
-TEST(Placement, SeveralWorkersOnAHostUpToItsSlots) {
+TEST(Placement, AHostTakesWorkersUpToItsSlots) {
   Experiment experiment = experiment_over(sync::Route::all_reduce);
   experiment.placement.workers = {"b", "b", "b", "b"};
   EXPECT_EQ(error_of(experiment), "no error");
@@ -190,15 +190,15 @@ Hosts servers_of(const std::string& word, const Hosts& workers, sync::Route rout
   return experiment.placement.servers;
 }
 
-TEST(Placement, CoLocatedServersAreBesideEachWorker) {
+TEST(Placement, CoLocatedServersAreOnTheWorkersHosts) {
   EXPECT_EQ(servers_of("co-located", {"c", "b", "c"}), (Hosts{"c", "b", "c"}));
-  EXPECT_EQ(servers_of("co-located", {}), (Hosts{"a", "b", "c"})) << "no host is kept for servers";
+  EXPECT_EQ(servers_of("co-located", {}), (Hosts{"a", "b", "c"})) << "no host is reserved for servers";
   EXPECT_EQ(servers_of("co-located", {}, sync::Route::all_reduce), Hosts{});
 }
 
-TEST(Placement, OwnServersAreOnAllHostsThatNobodyElseNames) {
+TEST(Placement, OwnServersAreOnAllUnusedHosts) {
   EXPECT_EQ(servers_of("own", {"b"}), (Hosts{"a", "c"}));
-  EXPECT_EQ(servers_of("own", {}), Hosts{"b"}) << "as without a word";
+  EXPECT_EQ(servers_of("own", {}), Hosts{"b"}) << "the same as the default";
   EXPECT_EQ(servers_of("own", {"b"}, sync::Route::all_reduce), Hosts{});
   Experiment experiment = experiment_over(sync::Route::server);
   experiment.placement.servers = {"own"};
@@ -209,7 +209,7 @@ TEST(Placement, OwnServersAreOnAllHostsThatNobodyElseNames) {
   EXPECT_EQ(experiment.placement.servers, Hosts{"b"});
 }
 
-TEST(Placement, OfOwnServersIsRefusedWithoutAHostForThem) {
+TEST(Placement, OfOwnServersNeedsAnUnusedHost) {
   const std::string refusal =
       "experiment 'test': key 'placement.servers': expected own, which needs a host without another "
       "role, found none in lab.xml; co-located uses the hosts of the workers";
@@ -223,7 +223,7 @@ TEST(Placement, OfOwnServersIsRefusedWithoutAHostForThem) {
   EXPECT_EQ(error_of(experiment, platform), refusal) << "the only host takes the workers";
 }
 
-TEST(Placement, ACoordinatorIsOneOfTheServersOfAWord) {
+TEST(Placement, KeywordsGiveOneServerToACoordinator) {
   Experiment experiment = experiment_over(sync::Route::all_reduce);
   experiment.sync.algorithm = "esync";
   experiment.placement.servers = {"co-located"};
@@ -232,7 +232,7 @@ TEST(Placement, ACoordinatorIsOneOfTheServersOfAWord) {
   EXPECT_EQ(experiment.placement.servers, Hosts{"c"});
 }
 
-TEST(Placement, AHostIsMeantRatherThanTheWord) {
+TEST(Placement, AHostNameTakesPrecedenceOverAKeyword) {
   auto platform = lab();
   platform.hosts[2].name = "own";
   Experiment experiment = experiment_over(sync::Route::server);
@@ -241,7 +241,7 @@ TEST(Placement, AHostIsMeantRatherThanTheWord) {
   EXPECT_EQ(experiment.placement.servers, Hosts{"own"});
 }
 
-TEST(Placement, RefusesWordsThatAreNone) {
+TEST(Placement, RefusesUnknownKeywords) {
   Experiment experiment = experiment_over(sync::Route::server);
   experiment.placement.servers = {"colocated"};
   EXPECT_EQ(
@@ -265,7 +265,7 @@ TEST(Placement, RefusesUnknownHosts) {
             "experiment 'test': key 'placement.evaluator': expected a host of lab.xml, found 'node-1234'");
 }
 
-TEST(Placement, RefusesOptionsThatItsWorkersRuleOut) {
+TEST(Placement, RefusesOptionsThatDoNotFitTheWorkers) {
   Experiment experiment = experiment_over(sync::Route::server);
   experiment.sync.algorithm = "k-sync";
   experiment.sync.options = {{"k", std::int64_t{2}}};
@@ -330,7 +330,7 @@ TEST(Placement, CacheNodesNeedADisk) {
             "has none");
 }
 
-TEST(Placement, CacheFitsMemoryAndDisk) {
+TEST(Placement, TheCacheMustFitMemoryAndDisk) {
   Experiment experiment = experiment_over(sync::Route::all_reduce);
   experiment.data.source = DataSource::storage;
   experiment.data.cache_capacity = Bytes(std::int64_t{8} << 30);

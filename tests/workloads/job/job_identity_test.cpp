@@ -1,4 +1,4 @@
-// Ranks that have not the same job do not start: what each has is told apart, and who differs is named.
+// Ranks with different jobs do not start: differences are detected, and the rank that differs is named.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -44,14 +44,14 @@ class JobIdentities : public ::testing::Test {
   std::string document_;
 };
 
-TEST_F(JobIdentities, OfTheSameJobAreAlike) {
+TEST_F(JobIdentities, OfTheSameJobAreEqual) {
   const JobIdentity one = identity_of(job(), document_);
   EXPECT_EQ(identity_of(job(), document_), one);
   EXPECT_EQ(identity_from_text(to_text(one)), one);
   EXPECT_NO_THROW(expect_alike(job(), {one, one, one}));
 }
 
-TEST_F(JobIdentities, TellDocumentsApart) {
+TEST_F(JobIdentities, DetectDifferentDocuments) {
   const JobIdentity one = identity_of(job(), document_);
   write("job.json", "{ }");
   const JobIdentity other = identity_of(job(), document_);
@@ -63,8 +63,8 @@ TEST_F(JobIdentities, TellDocumentsApart) {
                                        HasSubstr("the job's document"), HasSubstr("rank 0"))));
 }
 
-/// Of the same document, another version of the program may make another model.
-TEST_F(JobIdentities, TellModelsApart) {
+/// From the same document, another version of the program may derive another model.
+TEST_F(JobIdentities, DetectDifferentModels) {
   const JobIdentity one = identity_of(job(), document_);
   for (const auto& other : {job(1001), job(1000, 5)})
     EXPECT_THAT(
@@ -75,7 +75,7 @@ TEST_F(JobIdentities, TellModelsApart) {
             AllOf(HasSubstr("rank 1 (on host 'b'"), HasSubstr("the parameters of model 'synthetic'"))));
 }
 
-TEST_F(JobIdentities, OfAFileThatIsNotThereIsRefused) {
+TEST_F(JobIdentities, RequireAnExistingDocument) {
   EXPECT_THAT([&] { identity_of(job(), "nowhere.json"); },
               ThrowsMessage<ConfigError>(HasSubstr("nowhere.json")));
 }

@@ -1,5 +1,5 @@
-// The messages of each shard: together the model as far as it travels, one message where pieces touch, and
-// always one for the note.
+// The messages of each shard: together they cover the exchanged part of the model; adjacent pieces share one
+// message, and there is always a message for the note.
 #include "workloads/job/shard_layout.hpp"
 
 #include <gtest/gtest.h>
@@ -28,7 +28,7 @@ ModelDescription zoo_model(const std::string& name, std::int64_t bucket_bytes, b
   return model;
 }
 
-/// What travels, by element of the flat layout: in which bucket, and whether it is trained.
+/// An exchanged element of the flat layout: its bucket, and whether it is trained.
 struct Element {
   int bucket = -1;
   bool trained = false;
@@ -79,7 +79,7 @@ void expect_sound(const ModelDescription& model, const ShardLayout& layout) {
 
 class EverySharding : public ::testing::TestWithParam<std::string> {};
 
-TEST_P(EverySharding, CarriesAllThatTravelsOnce) {
+TEST_P(EverySharding, CoversTheExchangedPartOnce) {
   for (const char* name : {"mlp", "lenet", "mobilenet-v2"})
     for (const std::int64_t bucket_bytes : {0, 1 << 16, 1 << 20})
       for (const bool statistics : {true, false})
@@ -90,7 +90,7 @@ TEST_P(EverySharding, CarriesAllThatTravelsOnce) {
         }
 }
 
-TEST_P(EverySharding, CarriesModelsThatAreSizesAlone) {
+TEST_P(EverySharding, CoversModelsWithoutTensors) {
   for (const auto seed : testing::seeds(100)) {
     TANDEM_TRACE_SEED(seed);
     Rng rng(seed);
@@ -111,7 +111,7 @@ INSTANTIATE_TEST_SUITE_P(Catalogue, EverySharding, ::testing::ValuesIn(sharding:
                            return name;
                          });
 
-/// One bucket of three tensors.
+/// A model with one bucket of three tensors.
 ModelDescription three_tensors() {
   ModelDescription model{.name = "three", .tensors = {}, .buckets = {}};
   model.buckets.push_back({.parameters = 9, .forward = Flops(1), .backward = Flops(1)});
@@ -123,11 +123,11 @@ ModelDescription three_tensors() {
   return model;
 }
 
-TEST(ShardLayout, IsOneMessageWherePiecesTouch) {
+TEST(ShardLayout, JoinsAdjacentPiecesInOneMessage) {
   const auto alone = lay_out(three_tensors(), "round-robin", 1);
   ASSERT_EQ(alone.front().size(), 1U);
   EXPECT_EQ(alone.front().front().elements, 9);
-  // The first and the last tensor on shard 0, and between them that of shard 1.
+  // The first and the last tensor are on shard 0, the one between them on shard 1.
   const auto two = lay_out(three_tensors(), "round-robin", 2);
   ASSERT_EQ(two[0].size(), 2U);
   EXPECT_EQ(two[0][1].flat_offset, 7);
@@ -135,14 +135,14 @@ TEST(ShardLayout, IsOneMessageWherePiecesTouch) {
   EXPECT_EQ(two[1].size(), 1U);
 }
 
-TEST(ShardLayout, HasAMessageForTheNoteOfAShardWithoutAnything) {
+TEST(ShardLayout, AnEmptyShardHasAMessageForItsNote) {
   const auto layout = lay_out(three_tensors(), "round-robin", 4);
   ASSERT_EQ(layout[3].size(), 1U);
   EXPECT_EQ(layout[3].front().elements, 0);
   EXPECT_EQ(describe_shards(layout, "round-robin").at("bytes").dump(), "[16,12,8,0]");
 }
 
-TEST(ShardLayout, TellsItsLargestShard) {
+TEST(ShardLayout, ReportsItsLargestShard) {
   const auto told = describe_shards(lay_out(three_tensors(), "balanced", 2), "balanced");
   EXPECT_EQ(told.at("bytes").dump(), "[16,20]");
   EXPECT_DOUBLE_EQ(told.at("largest_over_mean").get<double>(), 20.0 / 18);

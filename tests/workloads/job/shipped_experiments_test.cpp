@@ -1,4 +1,4 @@
-// The shipped experiments load, with every variant, on their platforms, and ask for what they say.
+// The shipped experiments load, with every variant, on their platforms, and have the documented sizes.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -19,6 +19,7 @@ Experiment placed(Experiment experiment, const platforms::Description& platform)
 TEST(ShippedExperiments, LoadWithEveryVariant) {
   int count = 0;
   for (const auto& entry : std::filesystem::directory_iterator(file(""))) {
+    if (entry.path().extension() != ".yaml") continue;
     SCOPED_TRACE(entry.path());
     ++count;
     const Experiment experiment = load_experiment(entry.path().string());

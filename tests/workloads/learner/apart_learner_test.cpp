@@ -1,5 +1,5 @@
-// A learner over the memory of a device that is not the host: the same bits, backward queued a bucket ahead,
-// losses fetched when asked, loads beside the queue, and every mark forgotten once.
+// A learner on a device other than the host: bitwise equal results, backward queued one bucket ahead, losses
+// fetched on request, loads concurrent with the queue, and every mark released once.
 #include <gtest/gtest.h>
 
 #include "tests/support/apart_device.hpp"
@@ -21,7 +21,7 @@ LearnerSetting setting(const std::string& model, const DatasetInfo& info, std::i
 
 int buckets_of(const Learner& learner) { return static_cast<int>(learner.description().buckets.size()); }
 
-/// One bucket as a context does it: whoever started the kernel forgets where it ended.
+/// Runs one bucket like a context: the caller of the kernel releases the mark of its end.
 void backward(Learner& learner, ApartDevice& device, int bucket) {
   learner.backward(bucket);
   const DeviceMark end = device.kernel_end();
@@ -37,7 +37,7 @@ double step(Learner& learner, ApartDevice& device, std::span<const std::byte> re
   return loss;
 }
 
-/// What a flat vector holds of one bucket.
+/// The part of a flat vector in one bucket.
 std::vector<float> part_of(Learner& learner, std::span<const float> flat, int bucket) {
   const auto& extent = learner.description().buckets[static_cast<std::size_t>(bucket)];
   return copy_of(
@@ -55,7 +55,7 @@ TEST(LearnerApart, SameBitsAsOnTheHost) {
     EXPECT_EQ(copy_of(here->model()), copy_of(apart->model()));
     for (int round = 0; round < 2; ++round) {
       EXPECT_EQ(differentiate(*here, records), step(*apart, device, records));
-      EXPECT_EQ(copy_of(here->gradient()), copy_of(apart->gradient())) << "statistics are among them";
+      EXPECT_EQ(copy_of(here->gradient()), copy_of(apart->gradient())) << "including statistics";
       for (auto* learner : {here.get(), apart.get()}) {
         Sgd sgd(0.05, 0.0, 0.0, learner->description().elements());
         apply_update(sgd, learner->description(), 0, learner->model(), learner->gradient(), 1.0);
@@ -73,7 +73,7 @@ TEST(LearnerApart, SameBitsAsOnTheHost) {
   EXPECT_EQ(device.wrong_forgets, 0);
 }
 
-TEST(LearnerApart, QueuesTheNextBucketAheadAndCalculatesNoneTwice) {
+TEST(LearnerApart, QueuesTheNextBucketAheadAndComputesEachOnce) {
   const auto dataset = images(8);
   const auto records = dataset->records(Dataset::Part::train);
   const auto here = make_learner(setting("lenet", dataset->info(), 1));
@@ -99,10 +99,10 @@ TEST(LearnerApart, QueuesTheNextBucketAheadAndCalculatesNoneTwice) {
   const float mark = 12345.0F;
   apart->gradient()[static_cast<std::size_t>(second.offset)] = mark;
   backward(*apart, device, 1);
-  EXPECT_EQ(apart->gradient()[static_cast<std::size_t>(second.offset)], mark) << "calculated again";
+  EXPECT_EQ(apart->gradient()[static_cast<std::size_t>(second.offset)], mark) << "computed again";
 }
 
-TEST(LearnerApart, SaysWhereABucketEndsAndNotWhereTheNextDoes) {
+TEST(LearnerApart, ReportsTheEndOfABucketAndNotOfTheNextOne) {
   const auto dataset = images(8);
   ApartDevice device;
   {
@@ -117,7 +117,7 @@ TEST(LearnerApart, SaysWhereABucketEndsAndNotWhereTheNextDoes) {
       EXPECT_EQ(device.marks(), before + (is_last ? 1 : 2)) << "its own end, and the next one's";
       const std::size_t marks = device.marks();
       const DeviceMark end = device.kernel_end();
-      EXPECT_EQ(device.marks(), marks) << "said, not made now";
+      EXPECT_EQ(device.marks(), marks) << "the mark already exists";
       EXPECT_GT(end, last) << "in the order of buckets";
       last = end;
       device.forget(end);
@@ -128,7 +128,7 @@ TEST(LearnerApart, SaysWhereABucketEndsAndNotWhereTheNextDoes) {
   EXPECT_EQ(device.wrong_forgets, 0);
 }
 
-TEST(LearnerApart, AnAbandonedStepLeavesNothing) {
+TEST(LearnerApart, AnAbandonedStepIsCleanedUp) {
   const auto dataset = images(8);
   const auto records = dataset->records(Dataset::Part::train);
   const auto here = make_learner(setting("lenet", dataset->info(), 1));
@@ -148,7 +148,7 @@ TEST(LearnerApart, AnAbandonedStepLeavesNothing) {
   EXPECT_EQ(device.wrong_forgets, 0);
 }
 
-TEST(LearnerApart, TheLossIsFetchedWhenAskedAndStays) {
+TEST(LearnerApart, TheLossIsFetchedOnRequestAndKept) {
   const auto dataset = images(8);
   const auto records = dataset->records(Dataset::Part::train);
   const auto here = make_learner(setting("lenet", dataset->info(), 1));
@@ -161,10 +161,10 @@ TEST(LearnerApart, TheLossIsFetchedWhenAskedAndStays) {
   const int finishes = device.finishes;
   EXPECT_EQ(apart->loss(), expected);
   EXPECT_EQ(apart->loss(), expected);
-  EXPECT_EQ(device.finishes, finishes) << "waits for its own mark alone";
+  EXPECT_EQ(device.finishes, finishes) << "waits only for its own mark";
 }
 
-TEST(LearnerApart, LoadsGoBesideTheQueue) {
+TEST(LearnerApart, LoadsAreConcurrentWithTheQueue) {
   const auto dataset = images(48);
   const auto records = dataset->records(Dataset::Part::train);
   const auto third = records.size() / 3;
@@ -174,7 +174,7 @@ TEST(LearnerApart, LoadsGoBesideTheQueue) {
   std::vector<std::byte> buffer;
   for (std::size_t batch = 0; batch < 6; ++batch) {
     const auto part = records.subspan(batch % 3 * third, third);
-    // Nobody but the learner has them afterwards.
+    // Overwritten after load(), which must have copied it.
     buffer.assign(part.begin(), part.end());
     apart->load(buffer);
     std::ranges::fill(buffer, std::byte{0});
@@ -198,21 +198,21 @@ TEST(LearnerApart, NextBatchMayBeLoadedBeforeBackwardEnds) {
   apart->forward();
   backward(*apart, device, 0);
   apart->load(records.last(half));
-  apart->load(records.first(half));  // given up before its turn
+  apart->load(records.first(half));  // replaced before it is used
   apart->load(records.last(half));
   for (int bucket = 1; bucket < buckets_of(*apart); ++bucket) backward(*apart, device, bucket);
   EXPECT_EQ(copy_of(apart->gradient()), copy_of(here->gradient()));
   here->load(records.last(half));
   EXPECT_EQ(loss_of_forward(*apart), loss_of_forward(*here));
   EXPECT_EQ(loss_of_forward(*apart), loss_of_forward(*here)) << "the same batch again";
-  // An evaluation has blocks of its own.
+  // An evaluation uses separate blocks.
   apart->load(records.first(half));
   EXPECT_EQ(apart->evaluate(records).loss, here->evaluate(records).loss);
   here->load(records.first(half));
   EXPECT_EQ(loss_of_forward(*apart), loss_of_forward(*here));
 }
 
-TEST(LearnerApart, ComputesBehindWhatTheQueueHas) {
+TEST(LearnerApart, ComputesAfterEarlierWorkInTheQueue) {
   const auto dataset = images(8);
   const auto records = dataset->records(Dataset::Part::train);
   const auto here = make_learner(setting("mlp", dataset->info(), 0));

@@ -1,4 +1,4 @@
-// Checkpoints: exact round trips, other buckets, other models, broken files.
+// Checkpoints: exact round trips, other bucket sizes, other models, broken files.
 #include <gtest/gtest.h>
 #include <torch/csrc/jit/serialization/pickle.h>
 
@@ -39,16 +39,16 @@ TEST_F(CheckpointFile, RoundTripIsExact) {
   const auto info = describe_dataset({"synthetic-colour", "", 1, 1, 0});
   const auto learner = make_learner(setting("resnet18", info, 1 << 20));
   save(*learner);
-  save(*learner);  // over an older one
+  save(*learner);  // overwrites an older one
   const auto loaded = load_checkpoint(path_, learner->description());
   EXPECT_EQ(loaded.model, "resnet18");
   EXPECT_EQ(loaded.step, 123);
   EXPECT_EQ(loaded.values, copy_of(learner->model()));
   EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder_.path()), {}), 1)
-      << "nothing left aside";
+      << "no temporary file is left";
 }
 
-TEST_F(CheckpointFile, AnotherCutIntoBucketsReadsIt) {
+TEST_F(CheckpointFile, OtherBucketSizesCanReadIt) {
   const auto info = describe_dataset({"synthetic", "", 1, 1, 0});
   const auto cut = make_learner(setting("lenet", info, 1));
   const auto whole = make_learner(setting("lenet", info, 0));

@@ -1,4 +1,4 @@
-// The learner on a GPU against the learner on the processor; skipped without a GPU.
+// The learner on a GPU compared with the learner on the processor; skipped without a GPU.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -40,7 +40,7 @@ class LearnerOnGpu : public ::testing::Test {
     }
     return learner.loss();
   }
-  /// model -= rate * gradient, and statistics stay, on both.
+  /// model -= rate * gradient for both learners; statistics do not change.
   void descend(Learner& here, Learner& there, float rate) {
     for (const auto& bucket : here.description().buckets) {
       const SgdStep step{1.0F, rate, 0.0F, 0.0F, false};
@@ -55,7 +55,7 @@ class LearnerOnGpu : public ::testing::Test {
   testing::Gpu gpu_;
 };
 
-/// Length of the difference over the length of what is expected.
+/// Norm of the difference relative to the norm of the expected vector.
 double relative_error(std::span<const float> found, std::span<const float> expected) {
   double difference = 0.0, length = 0.0;
   for (std::size_t i = 0; i < expected.size(); ++i) {
@@ -65,7 +65,7 @@ double relative_error(std::span<const float> found, std::span<const float> expec
   return std::sqrt(difference / length);
 }
 
-TEST_F(LearnerOnGpu, ComputesAsTheProcessorDoes) {
+TEST_F(LearnerOnGpu, ComputesLikeTheProcessor) {
   for (const char* model : {"lenet", "resnet18"}) {
     const auto dataset = images(24, std::string(model) == "lenet" ? "synthetic" : "synthetic-colour");
     const auto records = dataset->records(Dataset::Part::train);
@@ -102,7 +102,7 @@ TEST_F(LearnerOnGpu, IsReproducibleToTheBit) {
   }
 }
 
-TEST_F(LearnerOnGpu, EveryPrecisionGoesDown) {
+TEST_F(LearnerOnGpu, LossFallsInEveryPrecision) {
   const auto dataset = images(64, "synthetic-colour");
   const auto records = dataset->records(Dataset::Part::train);
   for (const Precision precision : {Precision::fp32, Precision::tf32, Precision::bf16})
@@ -123,7 +123,7 @@ TEST_F(LearnerOnGpu, EveryPrecisionGoesDown) {
     }
 }
 
-TEST_F(LearnerOnGpu, SaysWhenTheMemoryIsNotEnough) {
+TEST_F(LearnerOnGpu, ReportsInsufficientMemory) {
   const auto dataset = images(8, "synthetic-colour");
   LearnerSetting setting{.model = "resnet18", .dataset = dataset->info(), .bucket_bytes = Bytes(0)};
   setting.image_size = 1 << 18;

@@ -1,4 +1,4 @@
-// How precisely the learner computes, and what it says without memory or without the GPU it was given.
+// Precisions of the learner, and errors without memory or without the requested GPU.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -21,7 +21,7 @@ LearnerSetting setting(const std::string& model, const DatasetInfo& info, Precis
   return {.model = model, .dataset = info, .bucket_bytes = Bytes(1 << 20), .precision = precision};
 }
 
-/// Cosine of the angle between two gradients, statistics left out.
+/// Cosine of the angle between two gradients, without statistics.
 double cosine(Learner& one, Learner& other) {
   double product = 0.0, first = 0.0, second = 0.0;
   for (const auto& tensor : one.description().tensors) {
@@ -64,7 +64,7 @@ TEST(LearnerPrecision, TrainsInBf16) {
     loss = differentiate(*learner, records);
     apply_update(sgd, learner->description(), 0, learner->model(), learner->gradient(), 1.0);
   }
-  EXPECT_LT(loss, 0.5 * first) << "parameters that bf16 remembers from the last pass would not change";
+  EXPECT_LT(loss, 0.5 * first) << "cached bf16 parameters would not change";
 }
 
 TEST(LearnerPrecision, EveryKindOfModelHasBf16) {
@@ -79,7 +79,7 @@ TEST(LearnerPrecision, EveryKindOfModelHasBf16) {
   }
 }
 
-TEST(LearnerPrecision, ProcessorsTakeTf32AsFp32AndLearnersDoNotMix) {
+TEST(LearnerPrecision, Tf32IsFp32OnProcessorsAndLearnersAreIndependent) {
   const auto dataset = images(8);
   const auto records = dataset->records(Dataset::Part::train);
   const auto alone = make_learner(setting("lenet", dataset->info(), Precision::fp32));
@@ -97,7 +97,7 @@ TEST(LearnerPrecision, ProcessorsTakeTf32AsFp32AndLearnersDoNotMix) {
   EXPECT_EQ(copy_of(alone->gradient()), copy_of(other->gradient()));
 }
 
-TEST(LearnerOnAGpu, ThatLibtorchDoesNotHave) {
+TEST(LearnerOnAMissingGpu, ThrowsAWorldError) {
   LearnerSetting wanted = setting("mlp", images(4)->info(), Precision::fp32);
   wanted.gpu = 1000;
   testing::ApartDevice device;
@@ -114,7 +114,7 @@ struct Complaint {
   const char* requested_and_free;
 };
 
-TEST(OutOfMemory, SaysWhatWasAskedForAndWhatToDo) {
+TEST(OutOfMemory, ReportsTheRequestAndAdvice) {
   LearnerSetting wanted;
   wanted.model = "resnet50";
   const Complaint complaints[] = {
@@ -146,7 +146,7 @@ TEST(OutOfMemory, SaysWhatWasAskedForAndWhatToDo) {
   EXPECT_FALSE(is_no_memory_message("mat1 and mat2 shapes cannot be multiplied (4x784 and 800x500)"));
 }
 
-/// Its memory is used up, as libtorch says it.
+/// Its memory is used up; the error is worded like libtorch's.
 class FullDevice final : public testing::ApartDevice {
  public:
   std::byte* allocate(std::size_t) override {
@@ -154,11 +154,11 @@ class FullDevice final : public testing::ApartDevice {
   }
 };
 
-TEST(OutOfMemory, OfALearnerThatIsMadeIsToldInOneLine) {
+TEST(OutOfMemory, WhileMakingALearnerIsReportedInOneLine) {
   FullDevice device;
   try {
     make_learner(setting("mlp", images(4)->info(), Precision::fp32), device);
-    FAIL() << "it has no memory";
+    FAIL() << "allocations on the device fail";
   } catch (const NoMemoryError& error) {
     EXPECT_STREQ(error.what(), "CUDA out of memory. Tried to allocate 2.00 GiB.");
   }
@@ -166,8 +166,8 @@ TEST(OutOfMemory, OfALearnerThatIsMadeIsToldInOneLine) {
 
 TEST(OutOfMemory, IsAWorldErrorOfOneLine) {
   LearnerSetting wanted = setting("mlp", images(4)->info(), Precision::fp32);
-  wanted.model = "resnet18";    // whose size does not depend on that of the images
-  wanted.image_size = 1 << 23;  // more bytes than addresses
+  wanted.model = "resnet18";    // its size does not depend on that of the images
+  wanted.image_size = 1 << 23;  // exceeds the address space
   EXPECT_THROW(
       {
         try {
@@ -177,7 +177,7 @@ TEST(OutOfMemory, IsAWorldErrorOfOneLine) {
         } catch (const WorldError& error) {
           const std::string message = error.what();
           EXPECT_EQ(message.find('\n'), std::string::npos) << message;
-          EXPECT_NE(message.find("'resnet18' with 1 images"), std::string::npos) << message;
+          EXPECT_NE(message.find("'resnet18' with batches of 1 images"), std::string::npos) << message;
           throw;
         }
       },

@@ -1,5 +1,5 @@
-// What tests of learners look at: learners on the host, a whole differentiation, and single tensors of flat
-// vectors.
+// Helpers for tests of learners: learners on the host, complete forward and backward passes, and single
+// tensors of flat vectors.
 #pragma once
 
 #include <torch/torch.h>
@@ -18,7 +18,7 @@ inline std::unique_ptr<Learner> make_learner(const LearnerSetting& setting) {
   return make_learner(setting, host_device());
 }
 
-/// Of a forward over the batch that is loaded.
+/// The loss of a forward over the loaded batch.
 inline double loss_of_forward(Learner& learner) {
   learner.forward();
   return learner.loss();
@@ -35,7 +35,7 @@ inline double differentiate(Learner& learner, std::span<const std::byte> records
 
 inline std::vector<float> copy_of(std::span<const float> values) { return {values.begin(), values.end()}; }
 
-/// The window of a flat vector that one tensor has.
+/// The part of a flat vector that belongs to one tensor.
 inline at::Tensor window(std::span<float> flat, const TensorDescription& tensor) {
   return torch::from_blob(flat.data() + tensor.offset, tensor.shape);
 }

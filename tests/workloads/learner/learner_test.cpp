@@ -1,5 +1,5 @@
-// The learner against networks written with torch::nn and differentiated as a whole, against finite
-// differences, and against what data-parallel training, checkpoints and simulated actors need of it.
+// The learner against networks written with torch::nn and differentiated as a whole, and against finite
+// differences; and the properties that data-parallel training, checkpoints and simulated actors need.
 #include "workloads/learner/learner.hpp"
 
 #include <gtest/gtest.h>
@@ -100,8 +100,8 @@ TEST(Learner, GradientOfMlpMatchesFiniteDifferences) {
   const auto gradient = copy_of(learner->gradient());
   const auto start = copy_of(learner->model());
   for (std::uint64_t seed = 1; seed <= 10; ++seed) {
-    // A random direction that leans to the gradient, so that the slope stands out of single precision's
-    // noise.
+    // A random direction close to the gradient, so that the slope is well above the rounding noise of single
+    // precision.
     Rng rng(seed);
     std::vector<double> direction(gradient.size());
     double length = 0.0;
@@ -157,7 +157,7 @@ TEST(Learner, SameSeedSameBits) {
   EXPECT_EQ(copy_of(one->model()), copy_of(two->model()));
 }
 
-TEST(Learner, StatisticsTravelInTheFlatModel) {
+TEST(Learner, StatisticsArePartOfTheFlatModel) {
   const auto dataset = images(4, "synthetic-colour");
   const auto records = dataset->records(Dataset::Part::train);
   const auto trained = make_learner(setting("resnet18", dataset->info(), 1 << 20, 1));
@@ -172,7 +172,7 @@ TEST(Learner, StatisticsTravelInTheFlatModel) {
   EXPECT_EQ(fresh->evaluate(records).loss, trained->evaluate(records).loss);
 }
 
-TEST(Learner, EvaluationTouchesNothing) {
+TEST(Learner, EvaluationHasNoSideEffects) {
   const auto dataset = images(300, "synthetic-colour");
   const auto records = dataset->records(Dataset::Part::train);
   const auto batch = records.first(records.size() / 75);
@@ -268,8 +268,8 @@ TEST(LearnerDeathTest, BucketsGoInOrder) {
   EXPECT_DEATH(learner->backward(1), "expected 0");
 }
 
-/// Two learners take turns after every operation, each on a stack of its own, in one thread: what actors of a
-/// simulation do.
+/// Two learners alternate after every operation, each on a separate stack, in one thread: like actors of a
+/// simulation.
 class Turns {
  public:
   static constexpr std::size_t stack_bytes = std::size_t{8} << 20;
@@ -278,7 +278,7 @@ class Turns {
     prepare(0, &run<0>);
     prepare(1, &run<1>);
   }
-  /// Each actor's gradient.
+  /// The gradient of each actor.
   std::vector<std::vector<float>> play() {
     while (!done_[0] || !done_[1])
       for (int actor = 0; actor < 2; ++actor)
@@ -324,7 +324,7 @@ class Turns {
   std::vector<std::vector<float>> gradients_ = std::vector<std::vector<float>>(2);
 };
 
-TEST(Learner, TakesTurnsWithAnotherOnOneThread) {
+TEST(Learner, AlternatesWithAnotherOnOneThread) {
   const auto dataset = images(16);
   const auto together = Turns(*dataset).play();
   for (std::size_t actor = 0; actor < 2; ++actor) {

@@ -1,5 +1,5 @@
-// Every kind of layer against finite differences in double precision, on shapes of a few values, and what
-// each does to known values.
+// Every kind of layer against finite differences in double precision, on small shapes, and its effect on
+// known values.
 #include <gtest/gtest.h>
 #include <torch/csrc/autograd/autograd.h>
 
@@ -20,7 +20,7 @@ at::Tensor random(const std::vector<std::int64_t>& shape, double range, std::uin
   return values;
 }
 
-/// Layers with tensors say which is their first among `tensors`.
+/// Layers with tensors store the index of their first one in `tensors`.
 struct Case {
   std::string name;
   std::vector<Layer> layers;
@@ -38,7 +38,7 @@ TEST_P(Gradient, MatchesFiniteDifferences) {
   at::Tensor x = random(input, range, 0);
   std::vector<at::Tensor> tensors;
   for (const auto& shape : shapes) tensors.push_back(random(shape, 1.0, tensors.size() + 1));
-  // A sum with random weights: a loss that every output value matters to.
+  // A sum with random weights: a loss that depends on every output value.
   const auto loss = [&] {
     Rng dropout(seed);
     const at::Tensor y = Network(tensors, &dropout).run(layers, x);
@@ -128,7 +128,7 @@ INSTANTIATE_TEST_SUITE_P(
     name_of);
 
 /// The third and fourth tensor are statistics, which have no gradient.
-TEST(NormGradient, MatchesFiniteDifferencesWhateverTheEpsilon) {
+TEST(NormGradient, MatchesFiniteDifferencesForAnyEpsilon) {
   for (const double epsilon : {1e-5, 1e-1}) {
     std::vector<at::Tensor> tensors = {random({2}, 1.0, 1), random({2}, 1.0, 2), at::zeros({2}, at::kDouble),
                                        at::ones({2}, at::kDouble)};
@@ -171,13 +171,13 @@ TEST(LayerValues, Relu6StopsAtSix) {
       in_evaluation({"", Relu6{}}, at::tensor({-1.0F, 2.0F, 7.0F})).equal(at::tensor({0.0F, 2.0F, 6.0F})));
 }
 
-TEST(LayerValues, BranchesStandBehindOneAnother) {
+TEST(LayerValues, BranchesAreConcatenated) {
   const auto x = at::ones({1, 1, 2, 2});
   const auto y = in_evaluation({"", Branches{{{{"", PadChannels{.outputs = 2, .stride = 1}}}, {}}}}, x);
   EXPECT_TRUE(y.equal(at::cat({x, at::zeros_like(x), x}, 1))) << y;
 }
 
-TEST(LayerValues, DropoutLeavesOutAShareAndKeepsTheMean) {
+TEST(LayerValues, DropoutZeroesAShareAndKeepsTheMean) {
   const auto x = at::ones({100, 1000});
   EXPECT_TRUE(in_evaluation({"", Dropout{0.3}}, x).equal(x));
   const std::vector<at::Tensor> none;

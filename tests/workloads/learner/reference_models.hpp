@@ -1,4 +1,4 @@
-// The models once more, written with torch::nn as PyTorch users write them, to compare the learner with.
+// The models written again with torch::nn, as PyTorch users would, to compare the learner with.
 #pragma once
 
 #include <torch/torch.h>

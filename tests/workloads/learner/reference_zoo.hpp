@@ -1,5 +1,5 @@
-// The larger models once more, as functions of named tensors, from their papers and torchvision's names, to
-// compare the learner with.
+// The larger models written again as functions of named tensors, from their papers and with torchvision's
+// names, to compare the learner with.
 #pragma once
 
 #include <torch/torch.h>
@@ -14,7 +14,7 @@
 
 namespace tandem::reference {
 
-/// One forward pass in training over tensors by name.
+/// One forward pass in training mode over named tensors.
 class Pass {
  public:
   Pass(std::map<std::string, at::Tensor>& tensors, Rng dropout) : t_(tensors), rng_(dropout) {}
@@ -104,7 +104,7 @@ class Pass {
     return "layer" + std::to_string(stage + 1) + '.' + std::to_string(index);
   }
 
-  /// `convolutions` of a block: the strided one is that of 3x3.
+  /// `convolutions`: number per block; the 3x3 convolution has the stride.
   at::Tensor resnet(at::Tensor x, const std::array<int, 4>& blocks, int convolutions) {
     x = stem(x, true);
     for (std::size_t stage = 0; stage < 4; ++stage)

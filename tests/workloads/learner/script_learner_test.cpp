@@ -1,5 +1,5 @@
-// TorchScript files as models: what they weigh and cost, their gradients against libtorch's own backward and
-// the catalogue's LeNet, and bad files.
+// TorchScript files as models: sizes and costs, gradients compared with libtorch's own backward and with the
+// catalogue's LeNet, and bad files.
 #include "workloads/learner/script_learner.hpp"
 
 #include <gtest/gtest.h>
@@ -49,7 +49,7 @@ class ScriptModelFile : public ::testing::Test {
       load_dataset({.name = "synthetic", .directory = "", .train_samples = 8, .test_samples = 8, .seed = 5});
 };
 
-TEST_F(ScriptModelFile, WeighsWhatTheCatalogueSays) {
+TEST_F(ScriptModelFile, HasTheSizesOfTheCatalogue) {
   save_lenet(path_);
   const auto script = describe_model(setting(1));
   LearnerSetting same = setting(1);
@@ -93,7 +93,7 @@ TEST_F(ScriptModelFile, BucketsCoverTheLayoutInBackwardOrder) {
   }
 }
 
-TEST_F(ScriptModelFile, StatisticsAreBuffersAndWhatIsNotTrained) {
+TEST_F(ScriptModelFile, BuffersAndUntrainedParametersAreStatistics) {
   save_tangle(path_);
   const auto model = describe_model(setting());
   std::map<std::string, bool> is_statistic;
@@ -102,11 +102,11 @@ TEST_F(ScriptModelFile, StatisticsAreBuffersAndWhatIsNotTrained) {
       {"frozen", true},        {"first.weight", false}, {"norm.weight", false}, {"norm.bias", false},
       {"mean", true},          {"variance", true},      {"average", true},      {"twice.weight", false},
       {"unused.weight", true}, {"last.weight", false},  {"last.bias", false}};
-  EXPECT_EQ(is_statistic, expected) << "and no 'steps', which is an integer";
+  EXPECT_EQ(is_statistic, expected) << "'steps' is an integer and so left out";
 }
 
-/// The frozen convolution has no backward; that of the first layer computes no gradient of its input.
-TEST_F(ScriptModelFile, FlopsOfWhatIsFrozen) {
+/// The frozen convolution has no backward; the first trained layer needs no gradient of its input.
+TEST_F(ScriptModelFile, FlopsWithAFrozenLayer) {
   save_tangle(path_);
   const auto model = describe_model(setting());
   const double first = 2.0 * 6 * 14 * 14 * 9;
@@ -116,7 +116,7 @@ TEST_F(ScriptModelFile, FlopsOfWhatIsFrozen) {
   EXPECT_DOUBLE_EQ(model.backward().count(), first + 2 * (twice + last));
 }
 
-TEST_F(ScriptModelFile, ComputesAsTheCatalogueDoes) {
+TEST_F(ScriptModelFile, ComputesLikeTheCatalogue) {
   save_lenet(path_);
   LearnerSetting same = setting(65536);
   same.model = "lenet";
@@ -139,7 +139,7 @@ TEST_F(ScriptModelFile, ComputesAsTheCatalogueDoes) {
 }
 
 /// The same module, the same random numbers, and libtorch's own backward.
-TEST_F(ScriptModelFile, GradientOfATangleIsThatOfLibtorch) {
+TEST_F(ScriptModelFile, GradientOfATangledModuleEqualsLibtorchs) {
   save_tangle(path_);
   ApartDevice apart;
   for (const std::int64_t bytes : {0, 1, 400})
@@ -174,7 +174,7 @@ TEST_F(ScriptModelFile, GradientOfATangleIsThatOfLibtorch) {
     }
 }
 
-TEST_F(ScriptModelFile, StepsDependOnSeedReplicaAndStepAlone) {
+TEST_F(ScriptModelFile, StepsDependOnlyOnSeedReplicaAndStep) {
   save_tangle(path_);
   const auto one = learner(1);
   const auto two = learner(1);
@@ -191,7 +191,7 @@ TEST_F(ScriptModelFile, StepsDependOnSeedReplicaAndStepAlone) {
   EXPECT_EQ(one->evaluate(records()).loss, one->evaluate(records()).loss);
 }
 
-TEST_F(ScriptModelFile, LearnsAndKeepsWhatIsNotTrained) {
+TEST_F(ScriptModelFile, LearnsAndKeepsUntrainedParameters) {
   save_tangle(path_);
   const auto script = learner(1);
   std::map<std::string, at::Tensor> before;
@@ -210,10 +210,11 @@ TEST_F(ScriptModelFile, LearnsAndKeepsWhatIsNotTrained) {
   }
 }
 
-TEST_F(ScriptModelFile, MissingOrForeign) {
+TEST_F(ScriptModelFile, MissingOrInvalidFiles) {
   expect_error("cannot be opened: No such file");
   std::ofstream(path_) << "not a module";
-  expect_error("expected a TorchScript module, as torch.jit.save writes it, found a damaged or different file");
+  expect_error(
+      "expected a TorchScript module, as torch.jit.save writes it, found a damaged or different file");
   const auto lenet = make_learner({.model = "lenet", .dataset = dataset_->info(), .bucket_bytes = Bytes(0)});
   save_checkpoint(path_,
                   {.model = "lenet", .step = 1, .values = {lenet->model().begin(), lenet->model().end()}},
@@ -221,7 +222,7 @@ TEST_F(ScriptModelFile, MissingOrForeign) {
   expect_error("expected a TorchScript module");
 }
 
-TEST_F(ScriptModelFile, OtherImagesOrOutputs) {
+TEST_F(ScriptModelFile, WrongImageOrOutputSizes) {
   save_lenet(path_);
   LearnerSetting colour = setting();
   colour.dataset.channels = 3;
@@ -235,7 +236,7 @@ TEST_F(ScriptModelFile, OtherImagesOrOutputs) {
       << error_of(classes);
 }
 
-TEST_F(ScriptModelFile, WithoutWhatToTrain) {
+TEST_F(ScriptModelFile, NothingToTrain) {
   ScriptFile().parameter("unused", torch::ones({3})).save(path_, "    return torch.flatten(x, 1)\n");
   expect_error("expected parameters that its outputs depend on, found none");
   ScriptFile().parameter("weight", torch::ones({3})).save(path_, "    return [x]\n");

@@ -1,4 +1,4 @@
-// TorchScript files for tests, made without Python.
+// TorchScript files for tests, written without Python.
 #pragma once
 
 #include <ATen/CPUGeneratorImpl.h>
@@ -11,14 +11,14 @@
 
 namespace tandem::testing {
 
-/// A module to which tensors and a forward are added before it is saved.
+/// Builds a module from tensors and a forward function, and saves it.
 class ScriptFile {
  public:
   ScriptFile() : module_("__torch__.Network") {
     module_.register_attribute("training", c10::BoolType::get(), true);
   }
 
-  /// A part of the module with tensors of its own, like a layer. Starts with small fixed random values.
+  /// Adds a submodule with tensors, like a layer. They start with small fixed random values.
   ScriptFile& layer(const std::string& name,
                     const std::vector<std::pair<std::string, std::vector<std::int64_t>>>& parameters) {
     torch::jit::Module layer("__torch__." + name);
@@ -28,7 +28,7 @@ class ScriptFile {
     module_.register_module(name, layer);
     return *this;
   }
-  /// Trained if the value needs a gradient.
+  /// The parameter is trained if the value requires a gradient.
   ScriptFile& parameter(const std::string& name, at::Tensor value) {
     module_.register_parameter(name, std::move(value), false);
     return *this;
@@ -37,7 +37,7 @@ class ScriptFile {
     module_.register_buffer(name, std::move(value));
     return *this;
   }
-  /// `body`: of forward(self, x), each line indented by four.
+  /// `body`: the body of forward(self, x), each line indented by four.
   void save(const std::string& path, const std::string& body) {
     module_.define("def forward(self, x):\n" + body);
     module_.save(path);
@@ -64,9 +64,9 @@ inline void save_lenet(const std::string& path) {
             "    return torch.linear(x, self.fc2.weight, self.fc2.bias)\n");
 }
 
-/// Everything that makes bucketed backward hard: a shortcut over two layers, a weight used twice,
-/// normalisation with statistics, dropout, a counter that is no real number, a buffer that is replaced, a
-/// parameter that needs no gradient and one that nothing uses.
+/// A module with everything that makes bucketed backward hard: a shortcut over two layers, a weight used
+/// twice, normalisation with statistics, dropout, an integer counter, a buffer that is replaced, a parameter
+/// that requires no gradient and an unused one.
 inline void save_tangle(const std::string& path) {
   ScriptFile()
       .parameter("frozen", torch::full({1, 1, 3, 3}, 0.5))

@@ -1,5 +1,5 @@
-// The whole catalogue with real mathematics, on the smallest images that each model takes: against a second
-// definition of each kind, whatever the buckets, and with dropout.
+// The whole catalogue with real mathematics, on the smallest images that each model accepts: against a second
+// definition of each kind, for any bucket size, and with dropout.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::int64_t mebi = std::int64_t{1} << 20;
 
-/// Grey 28x28 images, as Fashion-MNIST has them, wherever they are large enough.
+/// Grey 28x28 images like Fashion-MNIST's, or larger ones if the model needs them.
 LearnerSetting smallest_setting(const std::string& model, std::int64_t bucket_bytes = 0) {
   int side = 28;
   if (model == "alexnet") side = 63;
@@ -77,7 +77,8 @@ TEST_P(ZooAgainstReference, SameLossAndGradient) {
   loss.backward();
 
   EXPECT_NEAR(differentiate(*learner, records), loss.item<double>(), 1e-4);
-  // One scale for all: what normalisation makes irrelevant has gradients of rounding errors only.
+  // One scale for all tensors: tensors without effect before a normalisation have only rounding errors as
+  // gradients.
   double scale = 0.0;
   for (const auto& tensor : learner->description().tensors)
     if (!tensor.statistic) scale = std::max(scale, tensors.at(tensor.name).grad().abs().max().item<double>());
@@ -99,7 +100,7 @@ INSTANTIATE_TEST_SUITE_P(Models, ZooAgainstReference,
 
 class EveryModel : public testing::TestWithParam<std::string> {};
 
-TEST_P(EveryModel, GradientIsTheSameWhateverTheBuckets) {
+TEST_P(EveryModel, GradientIsTheSameForAnyBuckets) {
   std::vector<float> whole;
   for (const std::int64_t bucket_bytes : {std::int64_t{0}, 8 * mebi}) {
     const auto setting = smallest_setting(GetParam(), bucket_bytes);
@@ -133,13 +134,13 @@ std::string name_of_model(const testing::TestParamInfo<std::string>& info) {
 
 INSTANTIATE_TEST_SUITE_P(Models, EveryModel, testing::ValuesIn(model_catalog().names()), name_of_model);
 
-TEST(ImageSize, ScalesWhatTheModelSees) {
+TEST(ImageSize, ScalesTheInputOfTheModel) {
   LearnerSetting scaled = smallest_setting("lenet", mebi);
   scaled.image_size = 42;
   LearnerSetting native = smallest_setting("lenet", mebi);
   native.dataset.height = native.dataset.width = 42;
   EXPECT_EQ(describe_model(scaled).forward(), describe_model(native).forward());
-  // Images of one grey each are the same at every size.
+  // Images of a single grey value are the same at every size.
   const auto grey = [](const DatasetInfo& info) {
     std::vector<std::byte> records = records_for(info, 4);
     const auto record = static_cast<std::size_t>(info.record_bytes().count());
@@ -155,7 +156,7 @@ TEST(ImageSize, ScalesWhatTheModelSees) {
     ASSERT_NEAR(one->gradient()[i], other->gradient()[i], 1e-5);
 }
 
-TEST(ImageSize, MakesRoomForModelsOfPhotographs) {
+TEST(ImageSize, EnablesModelsForLargerImages) {
   LearnerSetting setting = smallest_setting("lenet");
   setting.model = "alexnet";
   EXPECT_THROW(describe_model(setting), ConfigError);
@@ -164,7 +165,7 @@ TEST(ImageSize, MakesRoomForModelsOfPhotographs) {
   EXPECT_TRUE(std::isfinite(differentiate(*make_learner(setting), records)));
 }
 
-TEST(DropoutInTraining, DependsOnSeedReplicaAndStepAlone) {
+TEST(DropoutInTraining, DependsOnlyOnSeedReplicaAndStep) {
   LearnerSetting setting = smallest_setting("mobilenet-v2", mebi);
   const auto records = records_for(setting.dataset, 4);
   const auto one = make_learner(setting);
@@ -176,7 +177,7 @@ TEST(DropoutInTraining, DependsOnSeedReplicaAndStepAlone) {
   EXPECT_EQ(first, differentiate(*two, records));
   EXPECT_EQ(copy_of(one->gradient()), copy_of(two->gradient()));
   EXPECT_NE(first, differentiate(*other, records));
-  EXPECT_NE(first, differentiate(*one, records)) << "the second step leaves out other values";
+  EXPECT_NE(first, differentiate(*one, records)) << "the second step drops other values";
 }
 
 TEST(DropoutInTraining, EvaluationHasNone) {

@@ -1,4 +1,5 @@
-// Parts of stretches: tensors as matrices, whole rows of those that are cut, squares where there are none.
+// Parts of stretches: tensors as matrices, whole rows of tensors that are split, squares if there are no
+// tensors.
 #include <gtest/gtest.h>
 
 #include <numeric>
@@ -20,8 +21,7 @@ Extents parts_of(const ModelDescription& model, std::int64_t begin, std::int64_t
   return extents;
 }
 
-/// A convolution of 4 x (3 x 2 x 2), its bias, a statistic behind them, and a layer of 5 x 4 in another
-/// bucket.
+/// A convolution of 4 x (3 x 2 x 2), its bias, then a statistic, and a layer of 5 x 4 in another bucket.
 ModelDescription small_model() {
   ModelDescription model{.name = "small", .tensors = {}, .buckets = {}};
   model.tensors = {{"layer", {5, 4}, false, 56},
@@ -38,7 +38,7 @@ TEST(Stretches, AreTheTensorsOfABucket) {
   EXPECT_EQ(stretch_of(small_model(), 56, 20).position, 56);
 }
 
-TEST(Stretches, ThatCutATensorKeepItsWholeRows) {
+TEST(Stretches, ThatSplitATensorKeepWholeRows) {
   EXPECT_EQ(parts_of(small_model(), 0, 26), (Extents{{0, 2, 12}, {24, 1, 2}}));
   EXPECT_EQ(parts_of(small_model(), 26, 26), (Extents{{0, 1, 10}, {10, 1, 12}, {22, 1, 4}}));
   EXPECT_EQ(parts_of(small_model(), 10, 40), (Extents{{0, 1, 2}, {2, 3, 12}, {38, 1, 2}}));
@@ -53,7 +53,7 @@ TEST(Stretches, OfAModelWithoutTensorsAreNearlySquare) {
   EXPECT_EQ(parts_of(model, 0, 0), Extents{});
 }
 
-TEST(Stretches, OfEveryShardOfRealModelsAreWhole) {
+TEST(Stretches, OfAllShardsCoverRealModels) {
   for (const char* name : {"lenet", "resnet18", "mobilenet-v2"}) {
     DatasetInfo images;
     images.channels = 1;

@@ -46,7 +46,7 @@ TEST(DescribeModel, FlopsOfLenetByHand) {
   EXPECT_DOUBLE_EQ(lenet.backward().count(), conv1 + 2 * (conv2 + linear + pools + relus));
 }
 
-TEST(DescribeModel, FlopsOfResnetAreTheKnownOnes) {
+TEST(DescribeModel, FlopsOfResnetAreAsPublished) {
   // 0.56 G multiply-accumulates for 3x32x32.
   EXPECT_NEAR(describe_model(setting("resnet18", 3, 32)).forward().count(), 2 * 0.5565e9, 0.02e9);
 }
@@ -128,7 +128,7 @@ TEST(InitialModel, DependsOnTheSeedAndNotOnTheBuckets) {
   }
 }
 
-TEST(InitialModel, BatchNormBeginsAsTheIdentity) {
+TEST(InitialModel, BatchNormStartsAsTheIdentity) {
   const auto plan = plan_model(setting("resnet18", 3, 32, 1 << 20));
   const auto values = initial_model(plan, 1);
   int seen = 0;

@@ -1,5 +1,5 @@
 // Every model of the catalogue, without libtorch: parameters and multiply-adds against published figures,
-// which images it takes, and buckets.
+// accepted image sizes, and buckets.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -26,7 +26,7 @@ struct Published {
   std::string model;
   int side;
   std::int64_t parameters;
-  double multiply_adds;  ///< of convolutions and fully connected layers, a sample
+  double multiply_adds;  ///< of convolutions and fully connected layers, per sample
 };
 void PrintTo(const Published& value, std::ostream* out) { *out << value.model; }
 std::string name_of(const testing::TestParamInfo<Published>& info) {
@@ -37,14 +37,14 @@ std::string name_of(const testing::TestParamInfo<Published>& info) {
 
 class Zoo : public testing::TestWithParam<Published> {};
 
-TEST_P(Zoo, ParametersAreThePublishedOnes) {
+TEST_P(Zoo, ParametersAreAsPublished) {
   const auto& published = GetParam();
   EXPECT_EQ(describe_model(setting(published.model, 3, published.side, 1000)).parameters(),
             published.parameters);
 }
 
-/// Published figures leave out normalisation, ReLU and pooling, which weigh most in MobileNets.
-TEST_P(Zoo, FlopsAreThePublishedOnes) {
+/// Published figures exclude normalisation, ReLU and pooling, which matter most in MobileNets.
+TEST_P(Zoo, FlopsAreAsPublished) {
   const auto& published = GetParam();
   const auto description = describe_model(setting(published.model, 3, published.side, 1000));
   const double flops = description.forward().count();
@@ -72,7 +72,7 @@ INSTANTIATE_TEST_SUITE_P(
         Published{"inception-v3", 299, 23'834'568, 5.713e9}),
     name_of);
 
-TEST(ModelZoo, Resnet32IsTheOneOfTheCifarSection) {
+TEST(ModelZoo, Resnet32IsThatOfTheCifarSection) {
   // 0.46 M in table 6 of He et al. (2016); 69 M multiply-adds.
   const auto resnet = describe_model(setting("resnet32", 3, 32, 10));
   EXPECT_EQ(resnet.parameters(), 464'154);
@@ -93,7 +93,7 @@ TEST(ModelZoo, SmallImagesHaveASmallerFirstConvolution) {
   }
 }
 
-TEST(ModelZoo, FashionMnistFitsWhatIsMadeForSmallImages) {
+TEST(ModelZoo, FashionMnistFitsModelsForSmallImages) {
   for (const auto& entry : model_catalog().entries()) {
     const auto wanted = setting(entry.name, 1, 28, 10);
     if (entry.name.starts_with("vgg") || entry.name == "alexnet" || entry.name == "inception-v3") {
@@ -104,7 +104,7 @@ TEST(ModelZoo, FashionMnistFitsWhatIsMadeForSmallImages) {
   }
 }
 
-TEST(ModelZoo, SmallestImagesAreThoseOfTheSummaries) {
+TEST(ModelZoo, SmallestImagesMatchTheSummaries) {
   for (const auto& [model, side] :
        {std::pair("lenet", 16), {"alexnet", 63}, {"vgg11", 32}, {"inception-v3", 75}}) {
     EXPECT_NO_THROW(describe_model(setting(model, 3, side, 10))) << model;
@@ -112,7 +112,7 @@ TEST(ModelZoo, SmallestImagesAreThoseOfTheSummaries) {
   }
 }
 
-TEST(ModelZoo, ErrorsNameTheLayerAndWhatArrives) {
+TEST(ModelZoo, ErrorsNameTheLayerAndItsInput) {
   const auto error_of = [](const LearnerSetting& wanted) -> std::string {
     try {
       describe_model(wanted);
@@ -131,7 +131,7 @@ TEST(ModelZoo, ErrorsNameTheLayerAndWhatArrives) {
             "arrive there");
 }
 
-TEST(ModelZoo, BucketsAreCutAnywhereWithoutLoss) {
+TEST(ModelZoo, BucketsOfAnySizeCoverTheModel) {
   for (const auto& entry : model_catalog().entries()) {
     SCOPED_TRACE(entry.name);
     const auto whole = describe_model(setting(entry.name, 3, 96, 10));
@@ -167,7 +167,7 @@ TEST(ModelZoo, NamesAreThoseOfTorchvision) {
   EXPECT_TRUE(has("inception-v3", "Mixed_7c.branch3x3dbl_3b.bn.running_mean", {384}));
 }
 
-TEST(ModelZoo, PlainDeepModelsBeginWithWeightsForRelu) {
+TEST(ModelZoo, PlainDeepModelsUseReluInitialisation) {
   const auto plan = plan_model(setting("vgg11", 3, 32, 10));
   const auto values = initial_model(plan, 1);
   const auto& tensor = plan.description.tensors.at(2);

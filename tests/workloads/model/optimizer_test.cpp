@@ -1,5 +1,5 @@
-// Optimisers against PyTorch's definitions written out in double, and their handling of stretches and
-// statistics. PyTorch's own are in torch_optimizer_test.cpp.
+// Optimisers against PyTorch's definitions written out in double precision, and their handling of stretches
+// and statistics. torch_optimizer_test.cpp compares with PyTorch itself.
 #include "workloads/model/optimizer.hpp"
 
 #include <gtest/gtest.h>
@@ -17,7 +17,7 @@ std::vector<float> random_values(Rng& rng, std::size_t count) {
   return values;
 }
 
-/// PyTorch's update rule, one element at a time; its buffer starts as the first gradient.
+/// PyTorch's update rule, one element at a time; its buffer starts with the first gradient.
 struct Reference {
   double learning_rate, momentum, weight_decay;
   std::vector<double> model, buffer;
@@ -117,7 +117,7 @@ OptimizerSetting adam(bool decoupled, double weight_decay = 0.0) {
           .epsilon = 1e-3};
 }
 
-/// After bias correction the first step is the gradient over its own size.
+/// After bias correction, the first step is the gradient divided by its magnitude.
 TEST(Adam, StepsByHand) {
   std::vector<float> model = {1.0F, -2.0F};
   Optimizer optimizer(adam(false), 2);
@@ -180,7 +180,7 @@ TEST(AdamDeathTest, NeedsAnUpdateThatHasBegun) {
 
 // ---- The optimiser of an experiment ----
 
-TEST(Optimizer, OfSgdIsSgdToTheBit) {
+TEST(Optimizer, WithSgdIsBitwiseSgd) {
   Rng rng(3);
   auto model = random_values(rng, 300);
   auto other = model;
@@ -195,7 +195,7 @@ TEST(Optimizer, OfSgdIsSgdToTheBit) {
   }
 }
 
-TEST(Optimizer, TakesTheRateOfTheRound) {
+TEST(Optimizer, UsesTheRateOfTheRound) {
   for (const bool decoupled : {false, true}) {
     auto setting = decoupled ? adam(true) : OptimizerSetting{.learning_rate = 0.5};
     setting.schedule = {.decay = RateSchedule::Decay::step, .step_every = 2, .step_factor = 0.25};
@@ -215,9 +215,9 @@ TEST(Optimizer, TakesTheRateOfTheRound) {
   }
 }
 
-/// Algorithms that let a gradient count less mean the step, of which Adam's does not depend on the size of
-/// the gradient.
-TEST(Optimizer, AnUpdateOfHalfTheWeightIsHalfTheStep) {
+/// Algorithms that weigh a gradient mean the step, which for Adam does not depend on the size of the
+/// gradient.
+TEST(Optimizer, HalfTheWeightIsHalfTheStep) {
   for (const auto& setting : {OptimizerSetting{.learning_rate = 0.5}, adam(false), adam(true, 0.5)}) {
     std::vector<float> whole = {2.0F}, half = {2.0F};
     for (auto* model : {&whole, &half}) {
@@ -238,7 +238,7 @@ ModelDescription three_buckets() {
   return description;
 }
 
-TEST(ApplyUpdate, TakesStatisticsAsValues) {
+TEST(ApplyUpdate, AssignsStatistics) {
   const auto description = three_buckets();
   Rng rng(1);
   auto model = random_values(rng, 15);
@@ -251,7 +251,7 @@ TEST(ApplyUpdate, TakesStatisticsAsValues) {
     EXPECT_FLOAT_EQ(model[i], before[i] - 0.1F * 0.5F * gradient[i]) << i;
 }
 
-TEST(ApplyUpdate, LeavesStatisticsThatDoNotTravel) {
+TEST(ApplyUpdate, KeepsStatisticsThatAreNotExchanged) {
   auto description = three_buckets();
   for (auto& bucket : description.buckets) bucket.shares_statistics = false;
   EXPECT_EQ(description.elements(), 15);
@@ -267,7 +267,7 @@ TEST(ApplyUpdate, LeavesStatisticsThatDoNotTravel) {
     EXPECT_FLOAT_EQ(model[i], before[i] - 0.1F * 0.5F * gradient[i]) << i;
 }
 
-TEST(ApplyUpdate, ShardsTogetherDoWhatOneDoes) {
+TEST(ApplyUpdate, ShardsTogetherEqualOneShard) {
   const auto description = three_buckets();
   for (std::int64_t cut = 1; cut < 15; ++cut) {
     SCOPED_TRACE("cut " + std::to_string(cut));
@@ -289,7 +289,7 @@ TEST(ApplyUpdate, ShardsTogetherDoWhatOneDoes) {
   }
 }
 
-TEST(SgdDeathTest, RefusesAStretchThatIsNotItsOwn) {
+TEST(SgdDeathTest, RefusesAStretchOutsideItsRange) {
   Sgd sgd(0.1, 0.9, 0.0, 10, 5);
   std::vector<float> model(4);
   const std::vector<float> gradient(4);

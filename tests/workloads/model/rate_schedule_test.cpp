@@ -1,4 +1,4 @@
-// Learning-rate schedules at their corner points, and what all who step a model have in common.
+// Learning-rate schedules at their corner points, and consistency between all roles that update a model.
 #include "workloads/model/rate_schedule.hpp"
 
 #include <gtest/gtest.h>
@@ -17,13 +17,13 @@ std::vector<double> factors(const RateSchedule& schedule, std::int64_t rounds) {
   return all;
 }
 
-TEST(RateSchedule, OfNothingIsOneExactly) {
+TEST(RateSchedule, WithoutOptionsIsExactlyOne) {
   EXPECT_EQ(factors({}, 5), std::vector<double>(5, 1.0));
   EXPECT_EQ(RateSchedule{.steps_per_round = 0}.factor({1'000'000, 3}), 1.0);
   EXPECT_EQ(RateSchedule{.steps_per_round = 7}.factor({1'000'000, 3}), 1.0);
 }
 
-TEST(RateSchedule, WarmsUpInALine) {
+TEST(RateSchedule, WarmsUpLinearly) {
   EXPECT_EQ(factors({.warmup_rounds = 3}, 6), (std::vector<double>{0.25, 0.5, 0.75, 1.0, 1.0, 1.0}));
 }
 
@@ -32,7 +32,7 @@ TEST(RateSchedule, DropsStepByStep) {
             (std::vector<double>{1.0, 1.0, 0.5, 0.5, 0.25, 0.25, 0.125}));
 }
 
-TEST(RateSchedule, StepsCountFromTheBeginningAlsoAmidWarmUp) {
+TEST(RateSchedule, StepsCountFromTheBeginningDuringWarmUpToo) {
   EXPECT_EQ(factors({.decay = Decay::step, .warmup_rounds = 3, .step_every = 2, .step_factor = 0.5}, 5),
             (std::vector<double>{0.25, 0.5, 0.375, 0.5, 0.25}));
 }
@@ -52,7 +52,7 @@ TEST(RateSchedule, CosineFallsFromOneToItsFloorAndStays) {
   EXPECT_EQ(floored.factor({1'000}), 0.2);
 }
 
-TEST(RateSchedule, CosineBeginsWhereTheWarmUpEnds) {
+TEST(RateSchedule, CosineStartsAtTheEndOfTheWarmUp) {
   const RateSchedule schedule{.decay = Decay::cosine, .warmup_rounds = 2, .cosine_rounds = 6};
   EXPECT_NEAR(schedule.factor({0}), 1.0 / 3.0, 1e-15);
   EXPECT_NEAR(schedule.factor({1}), 2.0 / 3.0, 1e-15);
@@ -61,8 +61,8 @@ TEST(RateSchedule, CosineBeginsWhereTheWarmUpEnds) {
   EXPECT_EQ(schedule.factor({6}), 0.0);
 }
 
-/// One worker that averages after every h-th step takes the steps of one that averages after each.
-TEST(RateSchedule, LocalStepsArePartsOfARound) {
+/// A worker that averages after every h-th step takes the same steps as one that averages after each step.
+TEST(RateSchedule, LocalStepsAreFractionsOfARound) {
   for (const Decay decay : {Decay::constant, Decay::step, Decay::cosine})
     for (const int h : {1, 2, 5, 8}) {
       const RateSchedule of_rounds{.decay = decay,
@@ -82,7 +82,7 @@ TEST(RateSchedule, LocalStepsArePartsOfARound) {
     }
 }
 
-TEST(RateSchedule, HoldsForARoundWhoseStepsVary) {
+TEST(RateSchedule, IsConstantWithinARoundOfVaryingSteps) {
   const RateSchedule schedule{
       .decay = Decay::cosine, .warmup_rounds = 1, .cosine_rounds = 6, .steps_per_round = 0};
   for (std::int64_t round = 0; round < 8; ++round)

@@ -1,4 +1,4 @@
-// The optimisers against those of PyTorch itself, step by step on the same gradients.
+// The optimisers compared with PyTorch's, step by step on the same gradients.
 #include <gtest/gtest.h>
 #include <torch/torch.h>
 
@@ -54,7 +54,7 @@ TEST_P(AgainstPyTorch, SameModelAfterEveryStep) {
     Optimizer optimizer(setting, 1000);
     for (std::int64_t step = 0; step < 20; ++step) {
       at::Tensor gradient = torch::randn({1000});
-      // Of very different sizes, which Adam's division brings to the same.
+      // Of very different sizes, which Adam's division equalises.
       if (setting.kind != Kind::sgd) gradient *= torch::pow(10.0, torch::randn({1000}));
       theirs.mutable_grad() = gradient;
       reference->step();

@@ -1,4 +1,4 @@
-// The update rules against their definitions written out, and what they become at the ends of their options.
+// The update rules against their definitions written out, and special cases at extreme options.
 #include "workloads/model/update_rules.hpp"
 
 #include <gtest/gtest.h>
@@ -27,7 +27,7 @@ TEST(DelayCompensator, AddsTheDriftTimesTheSquaredGradient) {
   EXPECT_EQ(gradient[2], 3.0F);
 }
 
-TEST(DelayCompensator, LeavesGradientsOfOtherRules) {
+TEST(DelayCompensator, DoesNotChangeGradientsOfOtherRules) {
   for (const sync::UpdateRule& rule :
        {sync::UpdateRule(sync::PlainUpdate{}), sync::UpdateRule(sync::OuterMomentum{})}) {
     DelayCompensator compensator(rule, 1);
@@ -37,7 +37,7 @@ TEST(DelayCompensator, LeavesGradientsOfOtherRules) {
   }
 }
 
-/// Element by element in double, over several gradients that reach two stretches of the memory.
+/// Element by element in double precision, over several gradients that cover two stretches of the memory.
 TEST(DelayCompensator, AdaptsToTheRunningMeanOfSquares) {
   for (const auto seed : testing::seeds(20)) {
     TANDEM_TRACE_SEED(seed);
@@ -66,7 +66,7 @@ TEST(DelayCompensator, AdaptsToTheRunningMeanOfSquares) {
   }
 }
 
-/// Momentum over rounds as PyTorch's SGD defines it, of which the pseudo-gradient is minus the mean change.
+/// Momentum over rounds as PyTorch's SGD defines it, with the negative mean change as pseudo-gradient.
 TEST(ChangeUpdate, FollowsTheDefinitionOfMomentum) {
   for (const auto seed : testing::seeds(20))
     for (const bool nesterov : {false, true}) {
@@ -93,9 +93,8 @@ TEST(ChangeUpdate, FollowsTheDefinitionOfMomentum) {
     }
 }
 
-/// SlowMo as it is written: u = beta u + d / gamma, and the model moves by alpha gamma u, where gamma
-/// changes.
-TEST(ChangeUpdate, MomentumThatFollowsTheLearningRateIsThatOfSlowMo) {
+/// SlowMo as in the paper: u = beta u + d / gamma, and the model moves by alpha gamma u, where gamma changes.
+TEST(ChangeUpdate, MomentumScaledByTheLearningRateIsThatOfSlowMo) {
   constexpr double alpha = 0.8, beta = 0.7;
   ChangeUpdate update(sync::OuterMomentum{.rate = alpha, .momentum = beta, .follows_learning_rate = true},
                       1.0, 1);
@@ -111,13 +110,13 @@ TEST(ChangeUpdate, MomentumThatFollowsTheLearningRateIsThatOfSlowMo) {
     steady.begin_update(gamma);
     steady.apply(other, other, std::vector<float>{0.6F}, 0.5, 1.0, 0);
     if (gamma == 0.1) {
-      EXPECT_EQ(model, other) << "the rate has not changed";
+      EXPECT_EQ(model, other) << "the learning rate has no effect";
     }
   }
   EXPECT_GT(other[0], model[0] + 0.1F);
 }
 
-TEST(ChangeUpdate, OfRateOneWithoutMomentumIsTheMean) {
+TEST(ChangeUpdate, WithRateOneAndWithoutMomentumIsTheMean) {
   ChangeUpdate outer(sync::OuterMomentum{}, 1.0, 2);
   ChangeUpdate plain(sync::PlainUpdate{}, 1.0, 2);
   const std::vector<float> base = {0.5F, -0.25F}, sum = {3.0F, 0.7F};
@@ -128,7 +127,7 @@ TEST(ChangeUpdate, OfRateOneWithoutMomentumIsTheMean) {
   EXPECT_FLOAT_EQ(one[0], 1.5F);
 }
 
-TEST(ChangeUpdate, ACentreTakesItsShareOfEveryWorker) {
+TEST(ChangeUpdate, TheCentreMovesTowardsEveryWorker) {
   ChangeUpdate update(sync::ElasticTie{.pull = 0.2}, 1.0, 1);
   const std::vector<float> centre = {1.0F}, sum_of_four = {2.0F};
   std::vector<float> moved(1);

@@ -1,4 +1,4 @@
-// The figures of a run: closed forms on small journals, and identities that hold for any.
+// Metrics of a run: closed forms on small journals, and identities that hold for any journal.
 #include "workloads/records/metrics.hpp"
 
 #include <gtest/gtest.h>
@@ -48,7 +48,7 @@ OperationRecord operation(Rank rank, const char* kind, Rank peer, double start, 
           .end = Seconds(end)};
 }
 
-TEST(Distributions, AreDescribedByTheirCounts) {
+TEST(Distributions, FollowFromTheirCounts) {
   Distribution distribution;
   EXPECT_TRUE(distribution.empty());
   distribution.add(4);
@@ -78,7 +78,7 @@ TEST(Staleness, IsCountedByWorker) {
   EXPECT_TRUE(staleness(Journal()).empty());
 }
 
-TEST(LocalSteps, AreThoseOfOneRoundOfOneWorker) {
+TEST(LocalSteps, AreCountedPerWorkerAndRound) {
   Journal journal;
   journal.steps = {step_of(0, 0, 0), step_of(1, 0, 0), step_of(1, 1, 0),
                    step_of(0, 1, 1), step_of(1, 2, 1), step_of(0, 2, 2)};
@@ -107,7 +107,7 @@ TEST(Samples, AnAllReduceAppliesAll) {
   EXPECT_FALSE(sample_counts(info_of({"worker", "worker"}, sync::Route::peers), journal).applied);
 }
 
-TEST(Shares, AreOfTheWholeRun) {
+TEST(Shares, AreRelativeToTheWholeRun) {
   Journal journal;
   journal.steps = {step_of(0, 0, 0, 1, 2, 3)};
   phase(journal.steps[0], Phase::load) = Seconds(0.5);
@@ -143,8 +143,8 @@ TEST(Shares, AddUpToOneExactly) {
   }
 }
 
-/// Gradient from 0 to 2; the send goes on until 3, the server answers from 6 to 8.
-TEST(ExchangeShares, TellTheWaitForOthersFromTheTransfer) {
+/// Gradient from 0 to 2; the send lasts until 3, the server replies from 6 to 8.
+TEST(ExchangeShares, SeparateWaitingFromTransfers) {
   Journal journal;
   journal.steps = {step_of(0, 0, 0, 0, 2, 6)};
   journal.operations = {operation(0, "compute", -1, 0, 2), operation(0, "send", 2, 1, 3),
@@ -164,8 +164,9 @@ OperationRecord all_reduce(Rank rank, const char* members, double start, double 
   return record;
 }
 
-/// The first all-reduce of all waits for rank 1 until 5, the second for rank 0; that of others is theirs.
-TEST(ExchangeShares, AnAllReduceBeginsWithItsLastMember) {
+/// The first all-reduce of ranks 0 and 1 waits for rank 1 until 5, the second for rank 0; that of other ranks
+/// does not count.
+TEST(ExchangeShares, AnAllReduceStartsWithItsLastMember) {
   Journal journal;
   journal.steps = {step_of(0, 0, 0, 0, 2, 6), step_of(0, 1, 1, 8, 1, 1)};
   journal.operations = {operation(0, "compute", -1, 0, 2), all_reduce(0, "0-1", 1, 8),
@@ -176,8 +177,8 @@ TEST(ExchangeShares, AnAllReduceBeginsWithItsLastMember) {
   EXPECT_DOUBLE_EQ(shares.waiting, 0.3);
 }
 
-/// The exchange is not the end of its step: what came is taken over from 8 to 9.
-TEST(ExchangeShares, AnUpdateAfterTheExchangeIsNoPartOfIt) {
+/// The exchange does not end its step: the received update is applied from 8 to 9.
+TEST(ExchangeShares, AnUpdateAfterTheExchangeDoesNotCount) {
   Journal journal;
   journal.steps = {step_of(0, 0, 0, 0, 2, 6), step_of(0, 1, 1, 9, 1, 2)};
   phase(journal.steps[0], Phase::update) = Seconds(1);
@@ -190,8 +191,8 @@ TEST(ExchangeShares, AnUpdateAfterTheExchangeIsNoPartOfIt) {
   EXPECT_DOUBLE_EQ(shares.waiting, 5.5 / 12);
 }
 
-/// Asked at 2, answered at once; the worker notices at 8 that its question is over.
-TEST(ExchangeShares, QuestionsToTheCoordinatorAreNoCommunication) {
+/// Sent at 2, answered at once; the worker notices only at 8 that its send has completed.
+TEST(ExchangeShares, MessagesToTheCoordinatorDoNotCount) {
   Journal journal;
   journal.steps = {step_of(0, 0, 0, 0, 2, 6)};
   journal.operations = {operation(0, "compute", -1, 0, 2), operation(0, "send", 2, 1, 8, 0),
@@ -199,11 +200,12 @@ TEST(ExchangeShares, QuestionsToTheCoordinatorAreNoCommunication) {
                         operation(2, "receive", 0, 2, 5)};
   const RunInfo info = info_of(two_and_a_server);
   EXPECT_DOUBLE_EQ(exchange_shares(info, journal, Seconds(10)).at(0).communicating, 0.3);
-  EXPECT_TRUE(exchange_shares(info_of({"worker", "worker"}, sync::Route::peers), journal, Seconds(10)).empty());
+  EXPECT_TRUE(
+      exchange_shares(info_of({"worker", "worker"}, sync::Route::peers), journal, Seconds(10)).empty());
 }
 
-/// Batches that are fetched ahead move while the worker waits for its exchange.
-TEST(ExchangeShares, DataOnItsWayIsNoCommunicationOfTheExchange) {
+/// Prefetched batches are in flight while the worker waits for its exchange.
+TEST(ExchangeShares, PrefetchedDataDoesNotCount) {
   Journal journal;
   journal.steps = {step_of(0, 0, 0, 0, 2, 6)};
   journal.operations = {operation(0, "compute", -1, 0, 2), operation(0, "receive", 3, 0, 8),
@@ -213,7 +215,7 @@ TEST(ExchangeShares, DataOnItsWayIsNoCommunicationOfTheExchange) {
   EXPECT_DOUBLE_EQ(exchange_shares(info, journal, Seconds(10)).at(0).waiting, 0.6);
 }
 
-TEST(Servers, TheOnlyOneGetsWhatWorkersSend) {
+TEST(Servers, ASingleServerReceivesWhatWorkersSend) {
   Journal journal;
   journal.steps = {step_of(0, 0, 0), step_of(1, 0, 0), step_of(1, 1, 1)};
   const auto servers = server_figures(info_of(two_and_a_server), journal, Seconds(1));
@@ -223,7 +225,7 @@ TEST(Servers, TheOnlyOneGetsWhatWorkersSend) {
   EXPECT_FALSE(servers.at(2).computing) << "its operations were not recorded";
 }
 
-TEST(Servers, OfSeveralOnlyOperationsTellWhoGotWhat) {
+TEST(Servers, TrafficOfSeveralServersNeedsOperations) {
   const RunInfo info = info_of({"worker", "server", "server", "evaluator"});
   Journal journal;
   journal.steps = {step_of(0, 0, 0)};
@@ -234,7 +236,7 @@ TEST(Servers, OfSeveralOnlyOperationsTellWhoGotWhat) {
                         operation(1, "send", 3, 2, 3, 5)};
   const auto servers = server_figures(info, journal, Seconds(4));
   EXPECT_EQ(servers.at(1).bytes_received, 60);
-  EXPECT_EQ(servers.at(1).bytes_sent, 50) << "checkpoints are not for workers";
+  EXPECT_EQ(servers.at(1).bytes_sent, 50) << "checkpoints do not count";
   EXPECT_EQ(servers.at(2).bytes_received, 40);
   EXPECT_EQ(servers.at(2).bytes_sent, 0);
   EXPECT_DOUBLE_EQ(*servers.at(1).computing, 0.25);
@@ -247,7 +249,7 @@ TEST(Target, IsReachedByTheFirstEvaluationThatIsGoodEnough) {
                          {2, 200, Seconds(2), Seconds(2.5), 0.8, 0},
                          {3, 300, Seconds(3), Seconds(3.5), 0.7, 0},
                          {4, 400, Seconds(4), Seconds(4.5), 0.9, 0}};
-  EXPECT_FALSE(time_to_target(info, journal)) << "no target is named";
+  EXPECT_FALSE(time_to_target(info, journal)) << "there is no target";
   info.experiment.target_accuracy = 0.8;
   const auto reached = time_to_target(info, journal);
   ASSERT_TRUE(reached && reached->reached);
@@ -270,7 +272,7 @@ TEST(Target, OfModelledMathematicsIsNotEvaluated) {
   EXPECT_FALSE(result->reached);
 }
 
-TEST(SummaryOfMetrics, HoldsThemAll) {
+TEST(SummaryOfMetrics, ContainsAllMetrics) {
   RunInfo info = info_of(two_and_a_server);
   info.experiment.target_accuracy = 0.5;
   Journal journal;
@@ -294,7 +296,7 @@ TEST(SummaryOfMetrics, HoldsThemAll) {
   EXPECT_EQ(summary["time_to_target"]["time_s"], 3.0);
 }
 
-TEST(SummaryOfMetrics, TellsHowShardsAreLoaded) {
+TEST(SummaryOfMetrics, ReportsTheLoadOfShards) {
   RunInfo info = info_of({"worker", "server", "server"});
   info.sharding = {{"bytes", {300, 100}}, {"largest_over_mean", 1.5}};
   Journal journal;
@@ -307,7 +309,7 @@ TEST(SummaryOfMetrics, TellsHowShardsAreLoaded) {
   EXPECT_EQ(summary["servers"][1]["shard_bytes"], 100);
 }
 
-TEST(SummaryOfMetrics, WhatIsNotKnownIsNull) {
+TEST(SummaryOfMetrics, UnknownMetricsAreNull) {
   Journal journal;
   journal.steps = {step_of(0, 0, 0, 0, 1, 1)};
   const auto summary = summarise(info_of({"worker"}, sync::Route::all_reduce), journal, Seconds(4));

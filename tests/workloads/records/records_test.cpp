@@ -1,4 +1,4 @@
-// The result directory: what is written can be read back exactly, and the summary says what the records say.
+// The result directory: files round trip exactly, and the summary agrees with the records.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -25,7 +25,7 @@ namespace {
 namespace fs = std::filesystem;
 using ::testing::HasSubstr;
 
-/// A directory of its own for each test, removed at the end.
+/// A separate directory for each test, removed at the end.
 class ResultDirectory : public ::testing::Test {
  protected:
   ResultDirectory() {
@@ -78,7 +78,7 @@ void expect_same_csv(const std::vector<Record>& records) {
   EXPECT_EQ(to_csv(from_csv<Record>("file", text)), text);
 }
 
-TEST(Csv, TextsThatNeedItAreQuoted) {
+TEST(Csv, TextsAreQuotedIfNecessary) {
   const std::vector<DecisionRecord> records = {{1, "server", "say \"hello\", world", "two\nlines"},
                                                {2, "cache", "", "plain"},
                                                {3, "x", "\"", ",\r\n"}};
@@ -92,7 +92,7 @@ TEST(Csv, TextsThatNeedItAreQuoted) {
   }
 }
 
-TEST(Csv, NumbersReadBackExactly) {
+TEST(Csv, NumbersRoundTripExactly) {
   for (const auto seed : testing::seeds(20)) {
     TANDEM_TRACE_SEED(seed);
     Rng rng(seed);
@@ -116,7 +116,7 @@ TEST(Csv, NumbersReadBackExactly) {
   }
 }
 
-TEST(Csv, EveryKindOfRecordReadsBack) {
+TEST(Csv, EveryKindOfRecordRoundTrips) {
   expect_same_csv<EvaluationRecord>({{3, 64, Seconds(1.5), Seconds(2.25), 0.5, 1.25}});
   expect_same_csv<CacheRecord>({{4, 1, 10, 5, 1000, 500, Seconds(0.125)}});
   expect_same_csv<StalenessRecord>({{1, 0, 7, 448}, {1, 3, 1, 64}});
@@ -166,7 +166,7 @@ TEST(Summary, FiguresFollowFromTheRecords) {
 
 TEST(Summary, WarmUpStepsAreLeftOutOfStepStatisticsOnly) {
   const auto summary = summarise(two_workers(), small_journal(), Seconds(12));
-  // Counted: 2, 4 of rank 0 and 4, 6 of rank 1; of which forward 1, 2, 3, 5.
+  // Counted steps: 2, 4 of rank 0 and 4, 6 of rank 1; their forward times are 1, 2, 3, 5.
   EXPECT_EQ(summary["step_time_s"]["steps"], 4);
   EXPECT_DOUBLE_EQ(summary["step_time_s"]["mean"], 4.0);
   EXPECT_DOUBLE_EQ(summary["step_time_s"]["median"], 4.0);
@@ -176,7 +176,7 @@ TEST(Summary, WarmUpStepsAreLeftOutOfStepStatisticsOnly) {
   EXPECT_THAT(summary["warmup"]["rule"].get<std::string>(), HasSubstr("first 1 steps of each worker"));
 }
 
-TEST(Summary, CacheRequestsAreAddedUp) {
+TEST(Summary, CacheRequestsAreSummed) {
   auto journal = small_journal();
   journal.caches = {{2, 0, 30, 10, 300, 100, Seconds(1)}, {2, 1, 50, 10, 500, 100, Seconds(2)}};
   const auto cache = summarise(two_workers(), journal, Seconds(12))["cache"];
@@ -231,7 +231,7 @@ TEST(Trace, PhasesLieWithinTheirStepOnTheTrackOfTheirRank) {
   EXPECT_NE(chrome_trace(measured, small_journal())["traceEvents"][0]["pid"], trace["traceEvents"][0]["pid"]);
 }
 
-TEST_F(ResultDirectory, ReadsBackWhatWasWritten) {
+TEST_F(ResultDirectory, RoundTrips) {
   auto journal = small_journal();
   journal.decisions = {{2, "server", "push worker=0", "accept 0 1; apply 1"}};
   journal.operations = {{0, "send", 2, "pushes", "", -1, 100, 0, Seconds(1), Seconds(2)}};
@@ -260,14 +260,14 @@ TEST_F(ResultDirectory, ReadsBackWhatWasWritten) {
   EXPECT_EQ(results.summary, summarise(two_workers(), journal, Seconds(12)));
 }
 
-TEST_F(ResultDirectory, OptionalFilesAreNotWrittenForNothing) {
+TEST_F(ResultDirectory, OptionalFilesAreWrittenOnlyIfNeeded) {
   create_result_directory(path, false);
   write_results(path, two_workers(), small_journal(), Seconds(12), false);
   for (const char* file : {"operations.csv", "decisions.csv", "trace.json"})
     EXPECT_FALSE(fs::exists(path / file)) << file;
 }
 
-TEST_F(ResultDirectory, AnExistingOneIsOnlyReplacedByForce) {
+TEST_F(ResultDirectory, AnExistingOneIsReplacedOnlyWithForce) {
   create_result_directory(path, false);
   write_results(path, two_workers(), small_journal(), Seconds(12), true);
   EXPECT_THROW(create_result_directory(path, false), ConfigError);
@@ -276,14 +276,14 @@ TEST_F(ResultDirectory, AnExistingOneIsOnlyReplacedByForce) {
   EXPECT_TRUE(fs::exists(path / "INCOMPLETE"));
 }
 
-TEST_F(ResultDirectory, ForceNeverDeletesWhatIsNotAResult) {
+TEST_F(ResultDirectory, ForceDeletesOnlyResults) {
   fs::create_directories(path);
   put("thesis.tex", "years of work");
   EXPECT_THROW(create_result_directory(path, true), ConfigError);
   EXPECT_TRUE(fs::exists(path / "thesis.tex"));
 }
 
-TEST_F(ResultDirectory, UnfitDirectoriesAreRefused) {
+TEST_F(ResultDirectory, UnsuitableDirectoriesAreRefused) {
   const auto message = [this] {
     try {
       read_results(path);

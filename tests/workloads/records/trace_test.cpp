@@ -1,4 +1,4 @@
-// Traces: slices of a track nest, arrows go from sends to receives, both worlds begin at 0.
+// Traces: slices of a track are nested, arrows lead from sends to receives, both results start at 0.
 #include "workloads/records/trace.hpp"
 
 #include <gtest/gtest.h>
@@ -16,7 +16,7 @@ namespace {
 constexpr int ranks = 3;
 constexpr int messages_a_pair = 6;
 
-/// Operations that overlap as they like; messages between all pairs, each received after it was sent.
+/// Operations that overlap at random; messages between all pairs, each received after it was sent.
 Results random_world(std::uint64_t seed, const std::string& world, double origin) {
   Rng rng(seed);
   Results results;
@@ -102,7 +102,7 @@ TEST(JointTrace, SlicesNestAndArrowsGoForward) {
       ASSERT_TRUE(sent.contains(event["id"]));
       const auto [time, process] = sent[event["id"]];
       EXPECT_EQ(process, event["pid"]);
-      EXPECT_NEAR(event["ts"].get<double>() - time, 0.2e6, 1.5) << "each message with its own receive";
+      EXPECT_NEAR(event["ts"].get<double>() - time, 0.2e6, 1.5) << "each send is matched with its receive";
     }
     EXPECT_EQ(arrows, 2 * ranks * (ranks - 1) * messages_a_pair);
     EXPECT_EQ(sent.size(), static_cast<std::size_t>(arrows));
@@ -111,7 +111,7 @@ TEST(JointTrace, SlicesNestAndArrowsGoForward) {
   }
 }
 
-TEST(JointTrace, CopiesHaveTracksOfTheirOwn) {
+TEST(JointTrace, CopiesHaveSeparateTracks) {
   Results results;
   results.info.world = "measured";
   results.info.roles = {"worker", "worker"};
@@ -133,7 +133,7 @@ TEST(JointTrace, CopiesHaveTracksOfTheirOwn) {
                                                  {"rank 1 copies in: copy in", 2.5e6}}));
 }
 
-TEST(JointTrace, WhatIsCutTellsItsOwnEnd) {
+TEST(JointTrace, ATruncatedSliceStatesItsRealEnd) {
   Results results;
   results.info.world = "simulated";
   StepRecord step{.rank = 0};
@@ -147,7 +147,7 @@ TEST(JointTrace, WhatIsCutTellsItsOwnEnd) {
   EXPECT_DOUBLE_EQ(cut["args"]["ends_us"], 3e6);
 }
 
-TEST(JointTrace, LongRunsAreLeftOutAtTheEnd) {
+TEST(JointTrace, LongRunsAreTruncated) {
   Results results;
   results.info.world = "simulated";
   for (int i = 0; i < 400'000; ++i) {

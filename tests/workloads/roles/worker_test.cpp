@@ -1,5 +1,5 @@
-// In which order a worker alone begins and awaits what its device does: one thing after the other on a
-// processor, and as early as it can on a device with a queue of its own.
+// The order in which a single worker starts and awaits work of its device: sequential on a processor, and as
+// early as possible on a device with a queue.
 #include "workloads/roles/worker.hpp"
 
 #include <gtest/gtest.h>
@@ -22,7 +22,7 @@ namespace {
 using testing::ApartDevice;
 using testing::TemporaryFolder;
 
-/// Computes on a device, and notes what is begun and awaited.
+/// Computes on a device, and logs the work that is started and awaited.
 class OneRank final : public Context {
  public:
   explicit OneRank(ComputeDevice& device) : device_(device) {}
@@ -80,7 +80,7 @@ constexpr int steps = 4;
 
 class WorkerAlone : public ::testing::Test {
  protected:
-  /// Trains and returns what was begun and awaited.
+  /// Trains and returns the log of started and awaited work.
   std::vector<std::string> train(bool on_gpu, int prefetch) {
     Experiment experiment;
     experiment.workload.math = Experiment::Workload::Math::real;
@@ -122,7 +122,7 @@ class WorkerAlone : public ::testing::Test {
   }
   std::string last(const std::string& call) const { return call + " " + std::to_string(last_bucket_); }
 
-  /// Where the call stands for the time after `before` others of it.
+  /// The position of the call in the log after `before` earlier occurrences.
   static std::ptrdiff_t place(const std::vector<std::string>& calls, const std::string& call, int before) {
     auto found = std::ranges::find(calls, call);
     for (; before > 0 && found != calls.end(); --before) found = std::find(found + 1, calls.end(), call);
@@ -134,7 +134,7 @@ class WorkerAlone : public ::testing::Test {
   int last_bucket_ = 0;
 };
 
-TEST_F(WorkerAlone, LoadsTheNextBatchWhileAGpuIsInTheLastBucket) {
+TEST_F(WorkerAlone, LoadsTheNextBatchDuringTheLastBucketOnAGpu) {
   const auto calls = train(true, 1);
   ASSERT_GT(last_bucket_, 0);
   for (int step = 0; step < steps; ++step) {
@@ -152,10 +152,10 @@ TEST_F(WorkerAlone, QueuesBackwardBehindForward) {
     EXPECT_LT(place(calls, "begins backward 0", step), place(calls, "awaits forward", step));
     EXPECT_LT(place(calls, "awaits forward", step), place(calls, "awaits backward 0", step));
   }
-  EXPECT_EQ(std::ranges::count(calls, "begins decode"), steps) << "nothing is to be had ahead";
+  EXPECT_EQ(std::ranges::count(calls, "begins decode"), steps) << "no batch is prefetched";
 }
 
-TEST_F(WorkerAlone, DoesOneThingAfterTheOtherOnAProcessor) {
+TEST_F(WorkerAlone, WorksSequentiallyOnAProcessor) {
   const auto calls = train(false, 1);
   ASSERT_EQ(calls.size() % 2, 0U);
   for (std::size_t i = 0; i < calls.size(); i += 2) {

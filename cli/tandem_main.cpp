@@ -1,0 +1,85 @@
+#include "cli/tandem_main.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <new>
+#include <string>
+#include <vector>
+
+#include "cli/commands.hpp"
+#include "policies/vocabulary/check.hpp"
+#include "policies/vocabulary/options.hpp"
+
+namespace tandem {
+namespace {
+
+/// For an unknown command, CLI11 reports only that a command is missing.
+void check_command(const CLI::App& app, int argc, char** argv) {
+  if (argc < 2 || argv[1][0] == '-') return;
+  const std::string word = argv[1];
+  std::vector<std::string> names;
+  for (const auto* command : app.get_subcommands({})) names.push_back(command->get_name());
+  if (std::find(names.begin(), names.end(), word) != names.end()) return;
+  const std::string nearest = nearest_name(word, names);
+  throw ConfigError(fmt::format("unknown command '{}'{}; see tandem --help", word,
+                                nearest.empty() ? "" : ", did you mean '" + nearest + "'?"));
+}
+
+}  // namespace
+
+int tandem_main(int argc, char** argv) {
+  CLI::App app(
+      "Tandem predicts and runs distributed neural-network training, and reports how far prediction and "
+      "measurement differ.");
+  app.set_version_flag("--version", TANDEM_VERSION);
+  app.require_subcommand(1);
+  app.footer(
+      "Examples:\n"
+      "  tandem validate workloads/experiments/quick.yaml          simulate, run and compare; writes "
+      "report.html\n"
+      "  tandem study workloads/studies/stragglers.yaml            simulate a grid and compare it; writes "
+      "report.html\n"
+      "  tandem simulate workloads/experiments/mixed_lab.yaml --set sync.algorithm=asp\n"
+      "  tandem show platforms/mixed_lab.xml                       hosts, devices, links, bottlenecks\n"
+      "  tandem list sync                                          the synchronisation algorithms and their "
+      "options\n"
+      "\nExit codes: 0 success; 1 prediction errors exceed the tolerance, or a configuration "
+      "failed; 2 bad input; 70 environment error (MPI, CUDA, file system); 130 "
+      "interrupted.");
+  int exit_code = cli::exit_success;
+  cli::add_validate(app, exit_code);
+  cli::add_study(app, exit_code);
+  cli::add_simulate(app, exit_code);
+  cli::add_run(app, exit_code);
+  cli::add_compare(app, exit_code);
+  cli::add_calibrate(app, exit_code);
+  cli::add_cluster(app, exit_code);
+  cli::add_list(app, exit_code);
+  cli::add_show(app, exit_code);
+  try {
+    check_command(app, argc, argv);
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? cli::exit_success : cli::exit_bad_input;
+  } catch (const ConfigError& error) {
+    fmt::print(stderr, "tandem: {}\n", error.what());
+    return cli::exit_bad_input;
+  } catch (const std::bad_alloc&) {
+    fmt::print(stderr, "tandem: not enough memory\n");
+    return cli::exit_environment_error;
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "tandem: {}\n", error.what());
+    return cli::exit_environment_error;
+  }
+  if (std::fflush(stdout) != 0) {
+    fmt::print(stderr, "tandem: cannot write the output: {}\n", std::strerror(errno));
+    return cli::exit_environment_error;
+  }
+  return exit_code;
+}
+
+}  // namespace tandem

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "sim/rank_context.hpp"
+#include "sim/simgrid_internals.hpp"
 
 namespace tandem::sim {
 
@@ -102,6 +103,7 @@ void Connection::start_part(Message& message, double waited_s) {
   s4u::CommPtr& comm = message.comm;
   if (!comm) {
     comm = s4u::Comm::sendto_init();
+    take_off_list(*comm);
     comm->set_data(static_cast<Finishable*>(&message));
     comm->set_payload_size(0);
     comm->set_source(&sender_.host())->set_destination(&receiver_.host());

@@ -1,6 +1,7 @@
 #include "sim/simgrid_internals.hpp"
 
 #include <simgrid/s4u/Actor.hpp>
+#include <simgrid/s4u/Comm.hpp>
 #include <simgrid/simix.hpp>
 
 namespace simgrid::kernel::actor {
@@ -13,6 +14,16 @@ class ActorImpl {
 };
 
 }  // namespace simgrid::kernel::actor
+
+namespace simgrid::kernel::activity {
+
+/// Like ActorImpl. The class derives from ActivityImpl alone, so both have the same address.
+class CommImpl {
+ public:
+  void finish();
+};
+
+}  // namespace simgrid::kernel::activity
 
 namespace tandem::sim {
 
@@ -32,5 +43,9 @@ void ActorSleep::after(const std::function<bool()>& code) {
 }
 
 void ActorSleep::wake() { actor_->simcall_answer(); }
+
+void take_off_list(simgrid::s4u::Comm& message) {
+  reinterpret_cast<simgrid::kernel::activity::CommImpl*>(message.get_impl())->finish();
+}
 
 }  // namespace tandem::sim

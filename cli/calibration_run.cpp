@@ -187,8 +187,13 @@ int measure_undisturbed(const LoadedJob& loaded, const std::string& profile_path
   double least = std::numeric_limits<double>::infinity();
   for (int attempt = 1; attempt <= attempts; ++attempt) {
     if (const int exit_code = measure(loaded, fresh, cluster); exit_code != exit_success) {
-      std::filesystem::remove(best);
-      return exit_code;
+      const bool has_profile = std::filesystem::exists(best);
+      if (!has_profile || exit_code > exit_of_signal) {
+        std::filesystem::remove(best);
+        return exit_code;
+      }
+      fmt::print(stderr, "tandem: warning: measuring again failed; the first profile is kept\n");
+      break;
     }
     const double share = load_profile(fresh).other_load;
     if (share < least) std::filesystem::rename(fresh, best);

@@ -137,7 +137,10 @@ int check_cluster(const ClusterCheckOptions& options) {
   const WorkFolder work;
   const auto plan = (work.path() / "plan.json").string();
   const auto measured = (work.path() / "measured.json").string();
-  std::ofstream(plan) << cluster::to_json(cluster::plan_measurements(wiring, {})).dump();
+  const auto measurements = cluster::plan_measurements(wiring, {});
+  if (measurements.empty())
+    throw ConfigError(options.platform + ": expected two hosts with a route between them, found none");
+  std::ofstream(plan) << cluster::to_json(measurements).dump();
   LaunchSetting setting;
   setting.ranks = static_cast<int>(wiring.hosts.size());
   setting.program = {sibling_program("tandem-rank"), plan, "--links", "--out", measured};

@@ -118,16 +118,8 @@ int run_until_signal(const std::vector<Subcommand>& commands, int parallel_jobs,
 void run_subcommands(const std::vector<Subcommand>& commands, int parallel_jobs, const OnEnd& ended,
                      const std::function<void()>& waiting) {
   TANDEM_CHECK(parallel_jobs >= 1, "parallel_jobs", parallel_jobs);
-  std::vector<bool> reported(commands.size(), false);
-  const auto report = [&](std::size_t index, std::exception_ptr error) {
-    reported[index] = true;
-    ended(index, std::move(error));
-  };
-  const int interrupt = run_until_signal(commands, parallel_jobs, report, waiting);
-  // Ends this program, unless it handles the signal.
-  if (interrupt != 0) raise(interrupt);
-  for (std::size_t index = 0; index < commands.size(); ++index)
-    if (!reported[index]) report(index, std::make_exception_ptr(WorldError("interrupted")));
+  const int interrupt = run_until_signal(commands, parallel_jobs, ended, waiting);
+  if (interrupt != 0) throw Interrupted{interrupt};
 }
 
 void run_subcommand(const Subcommand& command) {

@@ -8,6 +8,12 @@
 
 namespace tandem::cli {
 
+/// A signal that asks this program to end, thrown once everything that it started has ended, so that what
+/// owns a cluster removes it. Not a std::exception: a failed configuration is reported, an interrupt is not.
+struct Interrupted {
+  int signal;
+};
+
 /// `tandem WORDS`, with its output in the file `log`.
 struct Subcommand {
   std::vector<std::string> words;
@@ -20,8 +26,8 @@ void run_subcommand(const Subcommand& command);
 
 /// Runs all commands in their order, up to `parallel_jobs` (at least 1) concurrently. Calls `ended` with the
 /// index of each command that ended and its error, null on success, and `waiting` every few milliseconds. A
-/// command that fails stops no other. SIGINT, SIGTERM and SIGHUP are passed on to the commands and then end
-/// this program.
+/// command that fails stops no other. SIGINT, SIGTERM and SIGHUP are passed on to the commands. Errors:
+/// Interrupted when one of these signals arrived, after the commands have ended.
 void run_subcommands(
     const std::vector<Subcommand>& commands, int parallel_jobs,
     const std::function<void(std::size_t, std::exception_ptr)>& ended,

@@ -11,6 +11,7 @@
 
 #include "cli/calibration_run.hpp"
 #include "cli/cluster_use.hpp"
+#include "cli/commands.hpp"
 #include "cli/disturbance.hpp"
 #include "cli/job_options.hpp"
 #include "cli/profile_origin.hpp"
@@ -109,8 +110,10 @@ class SuiteRun {
     fs::create_directories(fs::path(calibration.profile).parent_path());
     try {
       const JobOptions job = job_of(representative, at(representative).settings);
-      if (run_calibration(job, calibration.profile, options_.on_cluster ? platform : "") != 0)
-        calibration.failure = "the calibration failed";
+      const int code = run_calibration(job, calibration.profile, options_.on_cluster ? platform : "");
+      if (code > exit_of_signal) throw Interrupted{code - exit_of_signal};
+      if (code == exit_bad_input) throw ConfigError("bad input");
+      if (code != exit_success) throw WorldError("its ranks failed");
     } catch (const std::exception& error) {
       if (!first_error_) first_error_ = std::current_exception();
       calibration.failure = std::string("the calibration failed: ") + error.what();

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <csignal>
 #include <cstdio>
 #include <cstring>
 #include <new>
@@ -11,6 +12,7 @@
 #include <vector>
 
 #include "cli/commands.hpp"
+#include "cli/subcommand_process.hpp"
 #include "policies/vocabulary/check.hpp"
 #include "policies/vocabulary/options.hpp"
 
@@ -68,6 +70,11 @@ int tandem_main(int argc, char** argv) {
   } catch (const ConfigError& error) {
     fmt::print(stderr, "tandem: {}\n", error.what());
     return cli::exit_bad_input;
+  } catch (const cli::Interrupted& interrupt) {
+    // Ends this program as the signal would have, so that a shell stops its script too.
+    std::signal(interrupt.signal, SIG_DFL);
+    std::raise(interrupt.signal);
+    return cli::exit_of_signal + interrupt.signal;
   } catch (const std::bad_alloc&) {
     fmt::print(stderr, "tandem: not enough memory\n");
     return cli::exit_environment_error;

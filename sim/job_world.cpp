@@ -40,7 +40,9 @@ void set_network(SimulationSetting& setting, const Job& job) {
   const platforms::MeasuredNetwork network{Seconds(std::max(1e-7, segments.front().alpha_s)),
                                            BytesPerSecond(1.0 / segments.back().beta_s)};
   setting.platform_file = job.spec().directory + "/twin.xml";
-  std::ofstream(setting.platform_file) << platforms::twin_xml(job.spec().platform, network);
+  std::ofstream file(setting.platform_file);
+  file << platforms::twin_xml(job.spec().platform, network);
+  if (!file.flush()) throw WorldError("cannot write " + setting.platform_file);
 }
 
 /// The seed of the experiment for repetition 0, and another one for each further repetition.

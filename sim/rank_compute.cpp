@@ -11,7 +11,11 @@ Pending RankContext::compute(const Work& work, Kernel kernel) {
   if (kernel) kernel();
   const double alone_s = world_.setting().price(rank_, work).count();
   TANDEM_CHECK(alone_s >= 0, "price", alone_s, "rank", rank_);
-  if (work.concurrent) return sleep(Seconds(alone_s));
+  if (work.concurrent) {
+    Pending pending = sleep(Seconds(alone_s));
+    operations_[pending.slot()].is_work = true;
+    return pending;
+  }
   Operation& operation = new_operation(Kind::compute);
   if (alone_s == 0) return done_at_once(operation);
   operation.amount = alone_s * host_.get_speed();

@@ -37,6 +37,7 @@ RankContext::Operation& RankContext::new_operation(Kind kind) {
   operation.state = State::pending;
   operation.outcome = Outcome::done;
   operation.note = {};
+  operation.is_work = false;
   return operation;
 }
 
@@ -240,7 +241,7 @@ void RankContext::cancel(const Pending& pending) {
   Operation& operation = operations_[pending.slot()];
   if (is_done(pending)) return;
   bool is_cancelled = false;
-  if (operation.kind == Kind::sleep) {
+  if (operation.kind == Kind::sleep && !operation.is_work) {
     std::erase(to_start_, &operation);
     is_cancelled = true;
   } else if (operation.kind == Kind::send) {
@@ -473,9 +474,8 @@ void RankContext::start(Operation& operation) {
   }
 }
 
-// Activities are reused. This avoids creating them, and it is essential for messages: SimGrid 3.32 puts each
-// new activity into a list that it searches completely when any message ends, and removes an activity
-// permanently when it ends for the first time. It never removes a disk activity.
+// Activities are reused, which avoids creating them. It is essential for disks: SimGrid 3.32 keeps a list of
+// disk activities and never removes one. (For its list of messages, see take_off_list.)
 
 void RankContext::start_disk_transfer(Operation& operation) {
   if (!operation.io) {

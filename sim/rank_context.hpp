@@ -71,6 +71,7 @@ class RankContext final : public Context {
     Kind kind = Kind::sleep;
     State state = State::pending;
     Outcome outcome = Outcome::done;
+    bool is_work = false;  ///< of a sleep that stands for concurrent work
     int disk = 0;
     Rank peer = 0;
     Channel channel;

@@ -163,11 +163,11 @@ class Context {
   /// Pre: at least one is not empty.
   virtual Completion wait_any(std::span<Pending> pendings) = 0;
 
-  /// Cancels a started operation: it ends with `cancelled`, as if it had never been started; it must still be
-  /// waited for. This is possible for a sleep, and for a message until its send and its receive have matched.
-  /// The message of a cancelled receive goes to the next receive of the channel. The bytes of a cancelled
-  /// send never arrive; the receive matches the next message of the channel. Operations that have matched,
-  /// work, disk transfers and all-reduces are not affected by this call. Pre: not empty.
+  /// Cancels a sleep, or a message whose send and receive have not matched; it must still be waited for, and
+  /// ends with `cancelled`. The message of a cancelled receive goes to the next receive of the channel. The
+  /// bytes of a cancelled send never arrive; the receive takes the next message. On MPI, the wait for a
+  /// cancelled send may last until the peer has posted receives for the earlier messages of the channel.
+  /// Operations that have matched, work, disk transfers and all-reduces are not affected. Pre: not empty.
   virtual void cancel(const Pending& pending) = 0;
   /// Announces that this rank leaves for good. Messages that it has sent can still be received; its receives
   /// that have not matched a message are cancelled. On other ranks, receives that match no message of this

@@ -1,10 +1,12 @@
 #include "policies/vocabulary/rng.hpp"
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <functional>
 #include <numbers>
 
+#include "policies/vocabulary/check.hpp"
 #include "policies/vocabulary/policy_state.hpp"
 
 namespace tandem {
@@ -62,6 +64,8 @@ double Rng::normal() {
 
 void Rng::serialise(PolicyState& state, const std::string& name) {
   state.column(name, state_, std::identity());
+  if (std::ranges::all_of(state_, [](std::uint64_t word) { return word == 0; }))
+    throw ConfigError("policy state: expected '" + name + "' not to be all zero");
 }
 
 }  // namespace tandem

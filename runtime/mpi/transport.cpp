@@ -154,6 +154,13 @@ void Transport::start(std::uint32_t number, Rank to, int tag, const Parts& parts
 // ---- Receiving ----
 
 Pending Transport::receive(Rank from, Channel channel, Slice slice) {
+  Pending pending = post_receive(from, channel, slice);
+  IncomingChannel& incoming = incoming_on(from, channel);
+  if (!incoming.cancelled.empty()) drain(from, channel, incoming);
+  return pending;
+}
+
+Pending Transport::post_receive(Rank from, Channel channel, Slice slice) {
   TANDEM_CHECK(from >= 0 && from < size_ && channel.number() >= 0 && slice.size >= Bytes(0), "from", from,
                "channel", channel.number(), "bytes", slice.size.count());
   if (!departed_.empty() && departed_.contains(from) && !is_on_its_way(from, channel))
@@ -180,7 +187,6 @@ Pending Transport::receive(Rank from, Channel channel, Slice slice) {
     std::byte* const place = arrival_place(slot, size, /*by_host=*/false);
     watch(number, start_receive(all_, from, tag_of(channel), place, size));
   }
-  if (!incoming.cancelled.empty()) drain(from, channel, incoming);
   return Pending(number);
 }
 
@@ -355,9 +361,12 @@ void Transport::drain(Rank from, Channel channel, IncomingChannel& incoming) {
   while (!incoming.cancelled.empty() && incoming.cancelled.front().number == incoming.posted + 1) {
     const IncomingChannel::Cancelled message = incoming.cancelled.front();
     incoming.cancelled.erase(incoming.cancelled.begin());
-    const auto number = receive(from, channel, {Bytes(message.size)}).release();
+    const auto number = post_receive(from, channel, {Bytes(message.size)}).release();
     Slot& slot = slots_[number];
     slot.is_drain = true;
+    // Not set where the peer has departed.
+    slot.peer = from;
+    slot.channel = channel;
     slot.number = message.number;
     incoming.drains.push_back(number);
     drains_.push_back(number);

@@ -90,6 +90,8 @@ class Transport {
   bool is_on_its_way(Rank from, Channel channel) const;
   void tell(Rank to, const Control& control) const;
   void hear(Rank from, const Control& control);
+  /// `receive`, without receiving the cancelled messages that follow.
+  Pending post_receive(Rank from, Channel channel, Slice slice);
   void request_cancel(std::uint32_t number);
   void answer_cancel(Rank from, const Control& question);
   void hear_verdict(Rank from, const Control& verdict);

@@ -1,4 +1,4 @@
-// How a program ends that has loaded libtorch.
+// How a program that has loaded libtorch ends.
 #pragma once
 
 #include <cstdio>
@@ -6,9 +6,9 @@
 
 namespace tandem {
 
-/// Ends the process without destructors of static objects: those of libtorch take about as long as a small
+/// Ends the process without the destructors of static objects: those of libtorch take about as long as a small
 /// job, and free nothing that the system does not. Files of the C library are written out first. A program
-/// with a sanitizer, which looks for leaks at the end, ends as usual.
+/// that GCC has built with AddressSanitizer, which looks for leaks at the end, ends as usual.
 [[noreturn]] inline void end_process(int exit_code) {
 #ifdef __SANITIZE_ADDRESS__
   std::exit(exit_code);

@@ -102,8 +102,9 @@ Process start_program(const Program& program) {
   TANDEM_CHECK(!program.words.empty(), "a program to start needs a name");
   std::vector<std::string> arguments = program.words;
   std::vector<std::string> variables;
-  for (char** variable = environ; *variable != nullptr; ++variable) variables.emplace_back(*variable);
+  // The first of several variables of one name counts.
   variables.insert(variables.end(), program.environment.begin(), program.environment.end());
+  for (char** variable = environ; *variable != nullptr; ++variable) variables.emplace_back(*variable);
   const Descriptor null_input(open("/dev/null", O_RDONLY | O_CLOEXEC));
   if (!null_input.is_open()) throw WorldError("cannot open /dev/null");
   Pipe failure = make_pipe();

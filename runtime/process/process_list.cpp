@@ -29,8 +29,9 @@ std::vector<pid_t> processes_where(const std::function<bool(const fs::path&)>& m
 std::vector<pid_t> processes_with_variable(const std::string& variable) {
   return processes_where([&](const fs::path& folder) {
     std::ifstream file(folder / "environ", std::ios::binary);
-    const std::string environment{std::istreambuf_iterator<char>(file), {}};
-    return environment.find(variable) != std::string::npos;
+    // Each variable ends with a zero byte.
+    const std::string environment = '\0' + std::string{std::istreambuf_iterator<char>(file), {}};
+    return environment.find('\0' + variable + '\0') != std::string::npos;
   });
 }
 

@@ -22,7 +22,7 @@
 
 namespace {
 
-/// Empty where they need a shell.
+/// Empty if they need a shell.
 std::vector<std::string> split(const std::string& words) {
   wordexp_t found{};
   if (wordexp(words.c_str(), &found, WRDE_NOCMD | WRDE_UNDEF) != 0) return {};

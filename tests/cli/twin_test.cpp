@@ -368,6 +368,17 @@ TEST_F(Twins, AnInterruptedValidationEndsItsProcesses) {
   EXPECT_EQ(result.exit_code, 143) << result.output;
 }
 
+/// The rest of the validation is not carried out, and no report is written.
+TEST_F(Twins, AnInterruptedCalibrationEndsTheValidation) {
+  const auto result = line_.tandem_ended_early(
+      "validate " + line_.experiment() + " --set workload.math=modelled --out out",
+      {.processes = list_processes("tandem|tandem-rank"),
+       .when = "[ -e out/profile.json.new.work/job.json ] && pgrep -P $run > /dev/null"});
+  EXPECT_EQ(result.exit_code, 143) << result.output;
+  EXPECT_FALSE(std::filesystem::exists(line_.folder() / "out/report.html"));
+  EXPECT_TRUE(std::filesystem::exists(line_.folder() / "out/INCOMPLETE"));
+}
+
 TEST_F(Twins, DeviceMessagesUseTheRequestedTransportOrFail) {
   const std::string words =
       "run " + line_.experiment("run: {devices: native}\n") + " --set run.device_messages=";

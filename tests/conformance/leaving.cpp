@@ -89,11 +89,14 @@ void completed_operations_cannot_be_cancelled(Context& context) {
   Pending sleep = context.sleep(Seconds(0));
   context.cancel(sleep);
   expect_equal(context, "outcome of a sleep", "done", outcome_of(context, sleep));
-  int runs = 0;
-  Pending work = context.compute({.kind = Work::Kind::forward, .samples = 1}, [&runs] { ++runs; });
-  context.cancel(work);
-  expect_equal(context, "outcome of work", "done", outcome_of(context, work));
-  expect_equal(context, "runs", 1, runs);
+  for (const bool concurrent : {false, true}) {
+    int runs = 0;
+    Pending work = context.compute({.kind = Work::Kind::forward, .samples = 1, .concurrent = concurrent},
+                                   [&runs] { ++runs; });
+    context.cancel(work);
+    expect_equal(context, "outcome of work", "done", outcome_of(context, work));
+    expect_equal(context, "runs", 1, runs);
+  }
   if (context.rank() == 0) {
     Buffer bytes = pattern(4, 1000);
     send_now(context, 1, noted, slice_of(bytes), numbered_note(4));
@@ -173,6 +176,31 @@ void a_cancelled_send_arrives_completely_or_not_at_all(Context& context) {
   }
 }
 
+/// Two messages that follow each other are cancelled; then the receive of the message before them is.
+void messages_around_cancelled_ones_arrive(Context& context) {
+  if (context.rank() == 0) {
+    std::vector<Buffer> messages = {pattern(1, 400), pattern(2, large), pattern(3, large), pattern(4, 600)};
+    std::vector<Pending> sends;
+    for (Buffer& bytes : messages) sends.push_back(context.send(1, noted, slice_of(bytes), numbered_note(0)));
+    for (const std::size_t cancelled : {1U, 2U}) context.cancel(sends[cancelled]);
+    pause(context, 0.1);  // the peer accepts the cancellations
+    send_now(context, 1, other, {});
+    for (const std::size_t cancelled : {1U, 2U})
+      expect_equal(context, "outcome", "cancelled", outcome_of(context, sends[cancelled]));
+    context.wait_all(sends);
+    return;
+  }
+  receive_now(context, 0, other, {});
+  Buffer first(large), next(large), last(large);
+  Pending receive = context.receive(0, noted, slice_of(first));
+  context.cancel(receive);
+  const bool has_arrived = outcome_of(context, receive) == "done";
+  if (!has_arrived) receive_now(context, 0, noted, slice_of(next));
+  expect_pattern(context, "first message", 1, has_arrived ? first : next, 400);
+  receive_now(context, 0, noted, slice_of(last));
+  expect_pattern(context, "last message", 4, last, 600);
+}
+
 void leave_first(Context& context) {
   Pending receive = context.receive(1, other, {});
   Buffer bytes = pattern(1, 700);
@@ -225,6 +253,7 @@ std::vector<Scenario> leaving_scenarios() {
       {"a_cancelled_receive_leaves_its_message", 2, a_cancelled_receive_leaves_its_message},
       {"other_receives_take_what_a_cancelled_one_leaves", 2, other_receives_take_what_a_cancelled_one_leaves},
       {"a_cancelled_send_never_arrives", 2, a_cancelled_send_never_arrives},
+      {"messages_around_cancelled_ones_arrive", 2, messages_around_cancelled_ones_arrive},
       {"a_cancelled_send_arrives_completely_or_not_at_all", 2,
        a_cancelled_send_arrives_completely_or_not_at_all},
       {"a_rank_announces_its_departure", 3, a_rank_announces_its_departure}};

@@ -193,6 +193,7 @@ class Expansion {
     const auto settings = all_settings();
     const std::string file = resolved_text("experiment", choices_.front().text, folder_);
     const Experiment base = load(file, settings);
+    note_unknown_variants(base);
     if (base.variants.empty()) return add(file, base, settings, "");
     for (const auto& [variant, overrides] : base.variants) {
       if (!is_wanted(variant)) continue;
@@ -203,7 +204,6 @@ class Expansion {
                  "one that variant '" + variant + "' of " + file + " overrides");
       add(file, apply_variant(base, variant), settings, variant);
     }
-    note_unknown_variants(base);
   }
 
   bool is_wanted(const std::string& variant) const {

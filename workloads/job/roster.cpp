@@ -36,13 +36,21 @@ Roster::Roster(const Experiment& experiment) {
       assignments_.push_back({role, static_cast<int>(ranks.size()) - 1, host});
     }
   };
+  // A job document may be written by hand.
+  const auto expect_host = [](const char* key, const std::vector<std::string>& hosts) {
+    if (hosts.empty()) throw ConfigError(std::string(key) + ": expected at least one host, found none");
+  };
   const auto& placement = experiment.placement;
+  expect_host("placement.workers", placement.workers);
   add(Role::worker, placement.workers);
   const auto route = experiment.sync.over;
-  if (route == sync::Route::server)
+  if (route == sync::Route::server) {
+    expect_host("placement.servers", placement.servers);
     add(Role::server, placement.servers);
-  else if (sync::has_coordinator(sync::catalog().find(experiment.sync.algorithm).make, route))
+  } else if (sync::has_coordinator(sync::catalog().find(experiment.sync.algorithm).make, route)) {
+    expect_host("placement.servers", placement.servers);
     add(Role::coordinator, {placement.servers.front()});
+  }
   if (experiment.data.source == DataSource::storage) add(Role::cache_node, placement.cache_nodes);
   if (experiment.evaluate_every > 0) add(Role::evaluator, {placement.evaluator});
 }

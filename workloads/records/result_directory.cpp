@@ -62,9 +62,13 @@ void prepare_directory(const fs::path& path, bool force) {
       throw ConfigError(path.string() + ": exists and is not empty; use --force to replace its results");
     if (!is_ours(path))
       throw ConfigError(path.string() + ": not a result directory, so --force does not delete its files");
+    // An interrupted deletion leaves a directory that --force still recognises.
+    std::ofstream(path / incomplete_mark) << "its results were being replaced\n";
     std::vector<fs::path> old;
-    for (const auto& entry : fs::directory_iterator(path)) old.push_back(entry.path());
+    for (const auto& entry : fs::directory_iterator(path))
+      if (entry.path().filename() != incomplete_mark) old.push_back(entry.path());
     for (const auto& file : old) fs::remove_all(file);
+    fs::remove(path / incomplete_mark);
   }
   fs::create_directories(path);
 }

@@ -3,7 +3,10 @@
 // is answered at once, so no worker waits.
 #pragma once
 
+#include <string>
+
 #include "policies/sync/common/push_server.hpp"
+#include "policies/vocabulary/check.hpp"
 
 namespace tandem::sync {
 
@@ -25,6 +28,8 @@ class CollectingServer : public PushServer {
   void serialise(PolicyState& state) override {
     state.value("collected", collected_);
     state.value("version", version_);
+    if (collected_ < 0 || collected_ >= wanted_)
+      throw ConfigError("policy state: expected 'collected' from 0 to " + std::to_string(wanted_ - 1));
   }
 
  private:

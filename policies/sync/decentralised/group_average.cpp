@@ -8,6 +8,7 @@
 
 #include "policies/sync/common/entry_parts.hpp"
 #include "policies/sync/decentralised/algorithms.hpp"
+#include "policies/vocabulary/check.hpp"
 #include "policies/vocabulary/rng.hpp"
 
 namespace tandem::sync {
@@ -39,6 +40,12 @@ class GroupAverageWorker final : public WorkerPolicy {
   }
   void serialise(PolicyState& state) override {
     state.column("order", order_, std::identity());
+    // Restored from a damaged file, it might not name this worker.
+    std::vector<int> sorted = order_;
+    std::sort(sorted.begin(), sorted.end());
+    for (std::size_t worker = 0; worker < sorted.size(); ++worker)
+      if (sorted[worker] != static_cast<int>(worker))
+        throw ConfigError("policy state: expected an 'order' that names each worker once");
     random_.serialise(state, "random");
   }
 

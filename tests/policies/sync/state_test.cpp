@@ -108,6 +108,28 @@ TEST_P(WorkerState, RestoredPoliciesDecideLikeTheOriginals) {
 INSTANTIATE_TEST_SUITE_P(Catalogue, WorkerState, ::testing::ValuesIn(catalog().names()),
                          testing::catalog_name);
 
+/// Numbers of the right shape that no policy could have saved: decisions from them would not end, or would
+/// read beyond the members of a group.
+TEST(DamagedStates, ThatNoPolicyCanHaveAreRejected) {
+  const auto& group_average = catalog().find("group-average");
+  const Setting setting{.workers = 4,
+                        .batch = 8,
+                        .route = Route::all_reduce,
+                        .options = Options::resolve("group-average", group_average.options, {})};
+  const auto groups = [&] { return group_average.make.make_worker(setting, 0); };
+  std::string state = serialised(*groups());
+  state.replace(state.find("order=0,1"), 9, "order=1,1");
+  EXPECT_THROW(restore(*groups(), state), ConfigError);
+
+  const auto collecting = [&] {
+    PolicyRun run = testing::random_run("rennala", 1);
+    return catalog().find("rennala").make.make_server(run.setting());
+  };
+  std::string collected = serialised(*collecting());
+  collected.replace(collected.find("collected=0"), 11, "collected=999999");
+  EXPECT_THROW(restore(*collecting(), collected), ConfigError);
+}
+
 TEST(RestoreEvents, ContainTheStateAsText) {
   EXPECT_EQ(restore_event("version=7 active=11"), "restore version=7 active=11");
   EXPECT_EQ(restored_state(restore_event("version=7 active=11")), "version=7 active=11");

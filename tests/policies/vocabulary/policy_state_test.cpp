@@ -117,5 +117,13 @@ TEST(PolicyState, RefusesTextThatDoesNotMatch) {
         << text;
 }
 
+/// Such a generator gives the same number for ever.
+TEST(PolicyState, RandomNumbersAreNotRestoredFromZeros) {
+  Everything some;
+  const std::string text = serialised(some);
+  const std::string zeros = text.substr(0, text.find(" random=")) + " random=0,0,0,0";
+  EXPECT_THROW(restore(some, zeros), ConfigError);
+}
+
 }  // namespace
 }  // namespace tandem

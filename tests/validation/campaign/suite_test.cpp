@@ -128,6 +128,8 @@ TEST_F(Suites, ErrorsNameTheirLine) {
   refuses(experiment_line + "tolerance: -1\n", "suite.yaml:2", "expected a number > 0");
   refuses(experiment_line + "cluster: maybe\n", "suite.yaml:2", "expected true or false");
   refuses(experiment_line + "variants: [bsp, bspp]\n", "suite.yaml:2", "found 'bspp'");
+  refuses("experiments: " + source + "/workloads/experiments/scale.yaml\nvariants: [rign]\n", "suite.yaml:2",
+          "found 'rign'");
   refuses(experiment_line + "grid: {seed: [1\n", "suite.yaml:", "malformed YAML");
   refuses("experiments: nothing.yaml\n", "nothing.yaml", "cannot read the experiment file");
 }

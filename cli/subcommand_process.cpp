@@ -90,7 +90,7 @@ using OnEnd = std::function<void(std::size_t, std::exception_ptr)>;
 int run_until_signal(const std::vector<Subcommand>& commands, int parallel_jobs, const OnEnd& ended,
                      const std::function<void()>& waiting) {
   constexpr std::chrono::milliseconds pause(5);
-  const SignalReader signals({SIGINT, SIGTERM, SIGHUP});
+  const SignalReader signals(ending_signals);
   RunningCommands running(signals.mask_before());
   int interrupt = 0;
   std::size_t next = 0;

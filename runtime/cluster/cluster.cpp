@@ -175,7 +175,7 @@ Cluster bring_up(const std::string& id, const std::string& platform, const Wirin
                       left_over ? "is incomplete, left over from a crash" : "is already up", id));
     remove_all_of(id);
   }
-  const BlockedSignals signals({SIGINT, SIGTERM, SIGHUP});
+  const BlockedSignals signals(ending_signals);
   // If two processes create the same cluster concurrently, only one of them creates the folder.
   fs::create_directories(clusters_folder);
   if (!fs::create_directory(folder_of(id)))
@@ -193,7 +193,7 @@ Cluster bring_up(const std::string& id, const std::string& platform, const Wirin
 
 bool take_down(const std::string& id) {
   require_rights();
-  const BlockedSignals signals({SIGINT, SIGTERM, SIGHUP});
+  const BlockedSignals signals(ending_signals);
   return remove_all_of(id);
 }
 

@@ -38,7 +38,7 @@ LaunchResult result_of(const ExitStatus& status, std::optional<int> interrupt, c
 
 LaunchResult launch(const LaunchSetting& setting, const LaunchEvents& events) {
   const auto words = launch_command(setting);
-  const SignalReader signals({SIGINT, SIGTERM, SIGHUP});
+  const SignalReader signals(ending_signals);
   MarkedJob job(words, signals.mask_before());
   MpirunErrors errors;
   LineReader output(job.take_output(), [&events](const std::string& line) {

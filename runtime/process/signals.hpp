@@ -10,6 +10,9 @@
 
 namespace tandem {
 
+/// Ctrl-C, kill, and a terminal that is closed.
+inline constexpr std::initializer_list<int> ending_signals = {SIGINT, SIGTERM, SIGHUP};
+
 /// Blocks signals in this thread, except those that this process ignores (nohup, for example). The destructor
 /// restores the mask, and a signal that is still pending is then delivered.
 class BlockedSignals {

@@ -1,15 +1,18 @@
 #include "tests/cli/command.hpp"
 
-#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <array>
+#include <csignal>
 #include <cstdio>
 #include <fstream>
 #include <iterator>
 #include <stdexcept>
+
+#include "runtime/process/descriptor.hpp"
+#include "runtime/process/process.hpp"
 
 namespace tandem::testing {
 namespace {
@@ -31,22 +34,16 @@ class CommandServer {
   }
 
  private:
-  CommandServer() {
-    std::array<int, 2> request{}, reply{};
-    if (pipe2(request.data(), O_CLOEXEC) != 0 || pipe2(reply.data(), O_CLOEXEC) != 0)
-      throw std::runtime_error("no pipe to the command server");
-    if (fork() == 0) {
-      dup2(request[0], STDIN_FILENO);
-      dup2(reply[1], STDOUT_FILENO);
-      execl(TANDEM_COMMAND_SERVER, TANDEM_COMMAND_SERVER, nullptr);
-      _exit(127);
-    }
-    close(request[0]);
-    close(reply[1]);
-    requests_ = fdopen(request[1], "w");
-    answers_ = fdopen(reply[0], "r");
-  }
+  CommandServer() : CommandServer(make_pipe(), make_pipe()) {}
+  CommandServer(Pipe requests, Pipe answers)
+      : server_(start_program({.words = {TANDEM_COMMAND_SERVER},
+                               .input = requests.read_end.number(),
+                               .output = answers.write_end.number(),
+                               .signal_on_parent_end = SIGTERM})),
+        requests_(fdopen(requests.write_end.release(), "w")),
+        answers_(fdopen(answers.read_end.release(), "r")) {}
 
+  Process server_;
   FILE* requests_;
   FILE* answers_;
 };

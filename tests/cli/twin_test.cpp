@@ -54,6 +54,13 @@ class Twins : public ::testing::TestWithParam<std::string> {
                                 [](const auto& record) { return record.event.starts_with("step_begin"); }),
           std::ssize(results->journal.steps));
   }
+  /// Ends a validation by SIGTERM as soon as the shell command succeeds.
+  void interrupt_validation(const std::string& when) const {
+    const auto result = line_.tandem_ended_early(
+        "validate " + line_.experiment() + " --set stop.rounds=2000 --set workload.math=modelled --out out",
+        {.processes = list_processes("tandem|tandem-rank"), .when = when});
+    EXPECT_EQ(result.exit_code, 143) << result.output;
+  }
   CommandLine line_;
   Results simulated_;
   Results measured_;
@@ -361,20 +368,12 @@ TEST_F(Twins, RanksWithDifferentJobsDoNotStart) {
 }
 
 TEST_F(Twins, AnInterruptedValidationEndsItsProcesses) {
-  const auto result = line_.tandem_ended_early(
-      "validate " + line_.experiment() + " --set stop.rounds=2000 --set workload.math=modelled --out out",
-      {.processes = list_processes("tandem|tandem-rank"),
-       .when = "pgrep -P $run -f ' run ' > /dev/null && [ $(processes | wc -l) -ge 7 ]"});
-  EXPECT_EQ(result.exit_code, 143) << result.output;
+  interrupt_validation("pgrep -P $run -f ' run ' > /dev/null && [ $(processes | wc -l) -ge 7 ]");
 }
 
 /// The rest of the validation is not carried out, and no report is written.
 TEST_F(Twins, AnInterruptedCalibrationEndsTheValidation) {
-  const auto result = line_.tandem_ended_early(
-      "validate " + line_.experiment() + " --set workload.math=modelled --out out",
-      {.processes = list_processes("tandem|tandem-rank"),
-       .when = "[ -e out/profile.json.new.work/job.json ] && pgrep -P $run > /dev/null"});
-  EXPECT_EQ(result.exit_code, 143) << result.output;
+  interrupt_validation("[ -e out/profile.json.new.work/job.json ] && pgrep -P $run > /dev/null");
   EXPECT_FALSE(std::filesystem::exists(line_.folder() / "out/report.html"));
   EXPECT_TRUE(std::filesystem::exists(line_.folder() / "out/INCOMPLETE"));
 }

@@ -49,6 +49,7 @@ Pending RankContext::started(Operation& operation) {
 Pending RankContext::done_at_once(Operation& operation, Outcome outcome) {
   operation.outcome = outcome;
   operation.state = State::done;
+  operation.ended_s = now().count();
   ++done_count_;
   return Pending(operation.slot);
 }
@@ -218,6 +219,7 @@ Pending RankContext::receive(Rank from, Channel channel, Slice slice) {
     message.connection->recycle(message);
     if (arrived) return done_at_once(operation);
     operation.state = State::failed;
+    operation.ended_s = now().count();
     ++done_count_;
     return Pending(operation.slot);
   }
@@ -405,11 +407,29 @@ Completion RankContext::wait_any(std::span<Pending> pendings) {
   awaited_any_ = pendings;
   for (;; block()) {
     if (done_count_ == 0) continue;
-    for (std::size_t i = 0; i < pendings.size(); ++i) {
-      if (pendings[i].empty()) continue;
-      if (is_done(pendings[i])) return take(pendings[i].release(), i);
-    }
+    if (const auto index = first_ended(pendings)) return take(pendings[*index].release(), *index);
   }
+}
+
+/// Index of the operation that ended first; operations that ended at the same time count in the order of
+/// their indices. A sleep that is due has not ended yet.
+std::optional<std::size_t> RankContext::first_ended(std::span<const Pending> pendings) const {
+  const double now_s = now().count();
+  std::optional<std::size_t> first;
+  double first_s = 0;
+  std::size_t unseen = done_count_;
+  for (std::size_t i = 0; i < pendings.size() && unseen > 0; ++i) {
+    if (pendings[i].empty()) continue;
+    const Operation& operation = operations_[pendings[i].slot()];
+    const bool has_ended = operation.state != State::pending;
+    if (has_ended) --unseen;
+    if (!has_ended && !operation.is_due(now_s, world_.precision_s())) continue;
+    const double ended_s = has_ended ? operation.ended_s : now_s;
+    if (first && ended_s >= first_s - world_.precision_s()) continue;
+    first = i;
+    first_s = ended_s;
+  }
+  return first;
 }
 
 void RankContext::block() {
@@ -423,6 +443,7 @@ void RankContext::block() {
 
 void RankContext::finish(std::uint32_t slot, bool succeeded) {
   operations_[slot].state = succeeded ? State::done : State::failed;
+  operations_[slot].ended_s = now().count();
   ++done_count_;
   if (operations_[slot].kind == Kind::compute) action_ = nullptr;
   if (succeeded && operations_[slot].kind == Kind::compute) start_next_compute();

@@ -79,6 +79,7 @@ class RankContext final : public Context {
     double amount = 0;  ///< flops, bytes on the disk, seconds of an all-reduce, or the date that a sleep ends
     double behind_s = 0;  ///< of an all-reduce: see AllReduceTime
     double slowdown = 1;  ///< of a compute while messages are in flight
+    double ended_s = 0;   ///< when it ended, unless it is pending
     Note note;
     std::shared_ptr<const AllReduceRendezvous> rendezvous;  ///< of an all-reduce that starts with this one
     simgrid::s4u::ExecPtr exec;  ///< kept, like `io`, for the next operation of this slot
@@ -99,6 +100,7 @@ class RankContext final : public Context {
   void end_early(Operation& operation, Outcome outcome);
   Pending transfer_disk(Kind kind, int disk, const DiskAccess& access, const Kernel& transfer);
   Completion take(std::uint32_t slot, std::size_t index);
+  std::optional<std::size_t> first_ended(std::span<const Pending> pendings) const;
 
   Stream& stream(Rank from, Channel channel);
   /// `element_of` maps an index to the element that the stream holds under it.

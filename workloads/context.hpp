@@ -159,7 +159,9 @@ class Context {
   virtual bool is_done(const Pending& pending) = 0;
   /// Blocks until the operation is done. Pre: not empty.
   virtual Completion wait(Pending& pending) = 0;
-  /// Blocks until one is done and empties it; ties resolve to the lowest index. Empty entries are skipped.
+  /// Blocks until one is done and empties it. Of several, it takes the one that ended first, so that no
+  /// peer of a busy rank waits for ever; of those that ended at the same time, the lowest index. On MPI a
+  /// message ends when this rank notices it, and it looks only while it waits. Empty entries are skipped.
   /// Pre: at least one is not empty.
   virtual Completion wait_any(std::span<Pending> pendings) = 0;
 

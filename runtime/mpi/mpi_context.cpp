@@ -67,10 +67,10 @@ Pending MpiContext::occupy(EmulatedUnit& unit, std::optional<Seconds> duration, 
     // transfers.
     advance();
   }
-  if (!duration) return Pending(slots_.acquire(Slot::State::done));
+  if (!duration) return Pending(slots_.acquire_done(time_->now()));
   const Seconds deadline = unit.end(start, now(), *duration);
   const auto number = slots_.acquire(Slot::State::timed);
-  slots_[number].deadline = deadline;
+  slots_[number].deadline = start_ + deadline;
   return Pending(number);
 }
 
@@ -140,7 +140,7 @@ Pending MpiContext::write(int disk, DiskAccess access, Kernel transfer) {
 
 Pending MpiContext::sleep(Seconds duration) {
   const auto number = slots_.acquire(Slot::State::timed);
-  slots_[number].deadline = now() + duration;
+  slots_[number].deadline = time_->now() + duration;
   slots_[number].is_sleep = true;
   return Pending(number);
 }
@@ -161,7 +161,7 @@ void MpiContext::cancel(const Pending& pending) {
   Slot& slot = slots_[pending.slot()];
   if (slot.state == Slot::State::timed && slot.is_sleep) {
     slot.outcome = Outcome::cancelled;
-    slot.end();
+    slot.end(time_->now());
   } else if (slot.state == Slot::State::messages && slot.direction != Slot::Direction::none) {
     if (!setting_.can_cancel) throw WorldError("messages cannot be cancelled under SMPI");
     transport_.cancel(pending.slot());
@@ -219,7 +219,7 @@ Pending MpiContext::all_reduce(std::span<const Rank> members, Channel channel, S
   const std::int64_t size = vector.size.count();
   TANDEM_CHECK(std::ranges::count(members, rank_) == 1, "rank", rank_, "members", members.size());
   TANDEM_CHECK(size >= 0 && size % element == 0, "channel", channel.number(), "bytes", size);
-  if (members.size() == 1 || size == 0) return Pending(slots_.acquire(Slot::State::done));
+  if (members.size() == 1 || size == 0) return Pending(slots_.acquire_done(time_->now()));
   const Communicators::Members met = communicators_.of(members, [&] {
     meet(members);
     send_staged_messages();
@@ -295,38 +295,40 @@ bool MpiContext::hear_control_now_and_then() {
 
 bool MpiContext::is_done(const Pending& pending) {
   advance();
-  Slot& slot = slots_[pending.slot()];
-  if (!is_done(slot)) {
-    hear_control_now_and_then();
-    return false;
-  }
-  // The collective forgets a sum that it has reported as ended.
-  if (slot.state == Slot::State::summed) slot.state = Slot::State::done;
-  return true;
+  if (time_of_end(slots_[pending.slot()], time_->now())) return true;
+  hear_control_now_and_then();
+  return false;
 }
 
-bool MpiContext::is_done(const Slot& slot) const {
+/// When the operation ended, by the clock of the host; nullopt: it has not. `now` is the time of this look,
+/// which counts as the end of work of the device and of its sums.
+std::optional<Seconds> MpiContext::time_of_end(Slot& slot, Seconds now) const {
+  const auto noticed = [&](bool has_ended) -> std::optional<Seconds> {
+    if (!has_ended) return std::nullopt;
+    slot.end(now);
+    return now;
+  };
   switch (slot.state) {
     case Slot::State::done:
-      return true;
+      return slot.ended;
     case Slot::State::timed:
-      return now() >= slot.deadline;
+      return now >= slot.deadline ? std::optional(slot.deadline) : std::nullopt;
     case Slot::State::queued:
-      return slot.work.own->end.is_reached();
+      return noticed(slot.work.own->end.is_reached());
     case Slot::State::summed:
-      return setting_.collective->has_ended(slot.sum);
+      return noticed(setting_.collective->has_ended(slot.sum));
     case Slot::State::free:
     case Slot::State::messages:
       break;
   }
-  return false;
+  return std::nullopt;
 }
 
 Completion MpiContext::finish(Pending& pending, std::size_t index) {
   const auto number = pending.release();
   Slot& slot = slots_[number];
   Completion completion{.index = index, .note = slot.note, .outcome = slot.outcome};
-  if (slot.state == Slot::State::queued) {
+  if (slot.work.own) {
     completion.device_time = device_time(slot.work);
     slot.work = {};
   }
@@ -339,7 +341,7 @@ Completion MpiContext::finish(Pending& pending, std::size_t index) {
 }
 
 void MpiContext::pause_until(std::optional<Seconds> deadline, bool device_is_asked) {
-  if (deadline) deadline = *deadline - now();
+  if (deadline) deadline = *deadline - time_->now();
   const bool only_deadline = !transport_.has_requests() && staging_.copies().idle() && !device_is_asked;
   // Otherwise a call of MPI follows, which yields the core where ranks share it.
   if (!transport_.has_requests() && !only_deadline) std::this_thread::yield();
@@ -362,16 +364,25 @@ Completion MpiContext::wait_any(std::span<Pending> pendings) {
                pendings.size());
   for (time_->restart();;) {
     const bool moved = advance();
+    const Seconds now = time_->now();
     std::optional<Seconds> deadline;
+    std::optional<std::size_t> first;
+    Seconds first_end;
     bool device_is_asked = false;
     for (std::size_t i = 0; i < pendings.size(); ++i) {
       if (pendings[i].empty()) continue;
-      const Slot& slot = slots_[pendings[i].slot()];
-      if (is_done(slot)) return finish(pendings[i], i);
-      if (slot.state == Slot::State::timed)
+      Slot& slot = slots_[pendings[i].slot()];
+      if (const auto end = time_of_end(slot, now)) {
+        if (first && *end >= first_end) continue;
+        first = i;
+        first_end = *end;
+      } else if (slot.state == Slot::State::timed) {
         deadline = std::min(deadline.value_or(slot.deadline), slot.deadline);
-      device_is_asked |= slot.state == Slot::State::queued || slot.state == Slot::State::summed;
+      } else {
+        device_is_asked |= slot.state == Slot::State::queued || slot.state == Slot::State::summed;
+      }
     }
+    if (first) return finish(pendings[*first], *first);
     if (moved || hear_control_now_and_then())
       time_->restart();
     else

@@ -123,7 +123,7 @@ class MpiContext : public Context {
   Pending queue(const Work& work, const Kernel& kernel);
   static Seconds device_time(const QueuedWork& work);
   bool advance();
-  bool is_done(const Slot& slot) const;
+  std::optional<Seconds> time_of_end(Slot& slot, Seconds now) const;
   bool hear_control_now_and_then();
   Completion finish(Pending& pending, std::size_t index);
   void pause_until(std::optional<Seconds> deadline, bool device_is_asked);

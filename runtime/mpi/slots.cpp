@@ -15,6 +15,12 @@ std::uint32_t SlotTable::acquire(Slot::State state) {
   return number;
 }
 
+std::uint32_t SlotTable::acquire_done(Seconds now) {
+  const std::uint32_t number = acquire(Slot::State::done);
+  slots_[number].ended = now;
+  return number;
+}
+
 void SlotTable::release(std::uint32_t number) {
   Slot& slot = slots_[number];
   slot.state = Slot::State::free;

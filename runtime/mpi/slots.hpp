@@ -45,7 +45,8 @@ struct Slot {
   int payload_tag = 0;
   Channel channel;
   std::int64_t number = 0;  ///< of a send or a drain: number of the message on its channel, from 1
-  Seconds deadline;         ///< of a timed operation
+  Seconds deadline;         ///< of a timed operation: when it ends
+  Seconds ended;            ///< when this rank noticed the end of an operation that is done
   Note note;
   IncomingChannel* stream = nullptr;  ///< of a receive whose payload has not been requested yet
   Slice slice;
@@ -59,9 +60,10 @@ struct Slot {
   std::uint32_t sum = 0;                      ///< of an all-reduce by the devices: its number there
   MPI_Comm own_communicator = MPI_COMM_NULL;  ///< of an all-reduce over members whose is not kept
 
-  /// Marks the operation as ended but not yet waited for.
-  void end() {
+  /// Marks the operation as ended at `now` but not yet waited for. All times are by the clock of the host.
+  void end(Seconds now) {
     state = State::done;
+    ended = now;
     landing = nullptr;
     block = {};
   }
@@ -71,6 +73,8 @@ struct Slot {
 class SlotTable {
  public:
   std::uint32_t acquire(Slot::State state);
+  /// A slot of an operation that has ended at `now`.
+  std::uint32_t acquire_done(Seconds now);
   /// Frees the slot for another operation.
   void release(std::uint32_t number);
   Slot& operator[](std::uint32_t number) { return slots_[number]; }

@@ -78,7 +78,7 @@ IncomingChannel& Transport::incoming_on(Rank from, Channel channel) {
 }
 
 Pending Transport::ended_at_once(Outcome outcome) {
-  const auto number = slots_.acquire(Slot::State::done);
+  const auto number = slots_.acquire_done(time_.now());
   slots_[number].outcome = outcome;
   return Pending(number);
 }
@@ -200,8 +200,8 @@ std::byte* Transport::arrival_place(Slot& slot, std::int64_t size, bool by_host)
 }
 
 void Transport::land(Slot& slot, const std::byte* pinned, std::int64_t size) {
-  if (size == 0) return slot.end();
-  staging_.copies().in(slot.slice.data, pinned, size, [&slot] { slot.end(); });
+  if (size == 0) return slot.end(time_.now());
+  staging_.copies().in(slot.slice.data, pinned, size, [this, &slot] { slot.end(time_.now()); });
 }
 
 void Transport::message_ended(std::uint32_t number) {
@@ -209,7 +209,7 @@ void Transport::message_ended(std::uint32_t number) {
   --slot.open_messages;
   if (slot.stream == nullptr) {
     if (slot.open_messages > 0) return;
-    return slot.landing == nullptr ? slot.end() : land(slot, slot.landing, slot.landed);
+    return slot.landing == nullptr ? slot.end(time_.now()) : land(slot, slot.landing, slot.landed);
   }
   // Envelopes match in order but may end out of order; payloads must be asked for in order.
   slot.has_envelope = true;
@@ -239,14 +239,14 @@ void Transport::resolve(std::uint32_t number) {
       time_.restart();
       node_.memory().take(slot.peer, envelope.place, place, envelope.size,
                           [this] { time_.pause(std::nullopt, /*only_deadline=*/true); });
-      return slot.landing == nullptr ? slot.end() : land(slot, slot.landing, envelope.size);
+      return slot.landing == nullptr ? slot.end(time_.now()) : land(slot, slot.landing, envelope.size);
     }
     watch(number, start_receive(all_, slot.peer, slot.payload_tag, place, envelope.size));
     return;
   }
   if (!slot.block.empty()) return land(slot, slot.head + envelope_size, envelope.size);
   std::copy_n(slot.head + envelope_size, envelope.size, slot.slice.data);
-  slot.end();
+  slot.end(time_.now());
 }
 
 // ---- Progress ----
@@ -439,7 +439,7 @@ bool Transport::cancel_request(std::uint32_t number) {
   std::erase(incoming.unresolved, number);
   slot.stream = nullptr;
   slot.open_messages = 0;
-  slot.end();
+  slot.end(time_.now());
   return true;
 }
 

@@ -12,6 +12,7 @@
 #include "policies/sync/policy.hpp"
 #include "tests/cli/command.hpp"
 #include "tests/cli/rank_world.hpp"
+#include "tests/support/fair_service.hpp"
 #include "validation/compare/compare.hpp"
 #include "workloads/records/result_directory.hpp"
 
@@ -251,6 +252,57 @@ std::vector<std::string> timing_driven() {
   return all;
 }
 INSTANTIATE_TEST_SUITE_P(All, TimingTwins, ::testing::ValuesIn(timing_driven()));
+
+/// A server that needs three times as long for the pushes of its six equal workers as a worker for a step.
+class FairTwins : public Twins {
+ protected:
+  static constexpr int workers = 6;
+
+  static std::string platform() {
+    std::string hosts, routes;
+    const auto add = [&](const std::string& name, const std::string& speed, const std::string& inside) {
+      hosts += "<host id=\"" + name + "\" speed=\"" + speed + "\">" + inside + "</host>\n";
+      routes += "<route src=\"" + name + "\" dst=\"switch\"><link_ctn id=\"cable\"/></route>\n";
+    };
+    add("server", "1Gf", "<prop id=\"tandem:memory_rate\" value=\"250e6\"/>");
+    for (int worker = 0; worker < workers; ++worker) add("worker-" + std::to_string(worker), "200Mf", "");
+    return "<?xml version=\"1.0\"?>\n<!DOCTYPE platform SYSTEM \"https://simgrid.org/simgrid.dtd\">\n"
+           "<platform version=\"4.1\"><zone id=\"z\" routing=\"Floyd\">\n" +
+           hosts +
+           "<router id=\"switch\"/>\n<link id=\"cable\" bandwidth=\"1GBps\" latency=\"20us\" "
+           "sharing_policy=\"FATPIPE\"/>\n" +
+           routes + "</zone></platform>\n";
+  }
+};
+
+TEST_P(FairTwins, EqualWorkersMakeEqualProgress) {
+  line_.write("platform.xml", platform());
+  line_.write("fair.yaml",
+              "platform: platform.xml\n"
+              "workload: {model: mlp, dataset: synthetic, math: modelled, train_samples: 400,"
+              " test_samples: 100, batch: 8}\n"
+              "placement: {workers: [worker-0, worker-1, worker-2, worker-3, worker-4, worker-5], servers: "
+              "[server]}\n"
+              "stop: {rounds: 10}\n");
+  const std::string words = "fair.yaml --decisions --set sync.over=server --set sync.algorithm=" + GetParam();
+  const auto simulated = line_.tandem("simulate " + words + " --out simulated");
+  ASSERT_EQ(simulated.exit_code, 0) << simulated.output;
+  const auto measured = run_in_shared_world(line_, words + " --out measured", TANDEM_SERVED_RANK);
+  ASSERT_EQ(measured.exit_code, 0) << measured.output;
+  for (const char* folder : {"simulated", "measured"}) {
+    const auto pushes = pushes_by_worker(read_results((line_.folder() / folder).string()).journal, workers);
+    const auto [fewest, most] = std::ranges::minmax(pushes);
+    EXPECT_GE(fewest, 4) << folder << ": " << ::testing::PrintToString(pushes);
+    EXPECT_LE(most - fewest, fair_difference(GetParam(), most))
+        << folder << ": " << ::testing::PrintToString(pushes);
+  }
+}
+
+/// adsp is left out: its workers push at given times.
+INSTANTIATE_TEST_SUITE_P(WithoutRounds, FairTwins,
+                         ::testing::Values("asp", "ssp", "dssp", "dynsgd", "k-batch-sync", "rennala",
+                                           "ringmaster", "sync-switch", "easgd-async", "dc-asgd",
+                                           "dc-asgd-adaptive", "dc-asgd-mxnet"));
 
 /// With at least four ranks including the evaluator, unless the algorithm does not allow that many.
 TEST(TwinsOfTheCatalogue, PlayEveryAlgorithmOverEveryRoute) {

@@ -1,4 +1,4 @@
-// Conformance of starting and waiting: wait_any, ties, empty entries, kernels, sleeps, disks.
+// Conformance of starting and waiting: wait_any, its order, empty entries, kernels, sleeps, disks.
 #include <array>
 
 #include "tests/conformance/support.hpp"
@@ -18,18 +18,38 @@ void wait_empties_its_operation(Context& context) {
   expect(context, "a waited operation is empty", pending.empty());
 }
 
-/// Two operations have completed when wait_any is called: it returns the lowest index, whichever started
-/// first.
-void ties_resolve_to_the_lowest_index(Context& context) {
+/// All operations have completed when wait_any is called: it returns them in the order of their ends.
+void completed_operations_are_returned_in_the_order_of_their_ends(Context& context) {
   std::array<Pending, 3> pendings;
-  pendings[2] = context.sleep(Seconds(0));
+  pendings[0] = context.sleep(Seconds(0.003));
   pendings[1] = context.sleep(Seconds(0.001));
-  pendings[0] = context.sleep(Seconds(0.002));
+  pendings[2] = context.sleep(Seconds(0.002));
   pause(context, 0.02);
-  for (const std::size_t expected : {0UL, 1UL, 2UL}) {
+  for (const std::size_t expected : {1UL, 2UL, 0UL}) {
     expect_equal(context, "index", expected, context.wait_any(pendings).index);
     expect(context, "that entry is empty", pendings[expected].empty());
   }
+}
+
+/// Messages arrive while the rank works, in an order that is neither that of their indices nor that of the
+/// posting of their receives; sleeps end in between.
+void messages_that_arrived_during_work_are_returned_in_the_order_of_arrival(Context& context) {
+  constexpr double apart_s = 0.05;
+  constexpr std::array<int, 4> position = {0, 2, 3, 1};  // of each sender's message; rank 0 receives
+  if (context.rank() > 0) {
+    pause(context, apart_s * (position[static_cast<std::size_t>(context.rank())]));
+    send_now(context, 0, noted, {}, numbered_note(context.rank()));
+    return;
+  }
+  std::array<Pending, 5> pendings;
+  for (const Rank from : {2, 3, 1})
+    pendings[static_cast<std::size_t>(from)] = context.receive(from, noted, {});
+  pendings[0] = context.sleep(Seconds(2.5 * apart_s));
+  pendings[4] = context.sleep(Seconds(1.5 * apart_s));
+  Pending work = context.sleep(Seconds(5 * apart_s));
+  context.wait(work);
+  for (const std::size_t expected : {3UL, 4UL, 1UL, 0UL, 2UL})
+    expect_equal(context, "index", expected, context.wait_any(pendings).index);
 }
 
 void is_done_does_not_complete_the_operation(Context& context) {
@@ -214,7 +234,10 @@ void ranks_are_numbered(Context& context) {
 std::vector<Scenario> waiting_scenarios() {
   return {{"ranks_are_numbered", 3, ranks_are_numbered},
           {"wait_empties_its_operation", 1, wait_empties_its_operation},
-          {"ties_resolve_to_the_lowest_index", 1, ties_resolve_to_the_lowest_index},
+          {"completed_operations_are_returned_in_the_order_of_their_ends", 1,
+           completed_operations_are_returned_in_the_order_of_their_ends},
+          {"messages_that_arrived_during_work_are_returned_in_the_order_of_arrival", 4,
+           messages_that_arrived_during_work_are_returned_in_the_order_of_arrival},
           {"is_done_does_not_complete_the_operation", 2, is_done_does_not_complete_the_operation},
           {"wait_any_skips_empty_entries", 1, wait_any_skips_empty_entries},
           {"earlier_completions_are_seen_first", 1, earlier_completions_are_seen_first},

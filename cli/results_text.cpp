@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
+#include <map>
 
 namespace tandem::cli {
 namespace {
@@ -67,6 +69,39 @@ std::string target_line(const json& summary) {
                              target.at("samples").get<std::int64_t>());
 }
 
+std::string file_name(const std::string& path) { return std::filesystem::path(path).filename().string(); }
+
+/// "network: ...; devices: ...": whose they were, because two results with different networks cannot be
+/// compared.
+std::string origin_line(const RunInfo& info) {
+  if (!info.network.is_object()) return "";
+  const std::string platform = file_name(info.experiment.platform);
+  const std::string kind = info.network.at("kind");
+  const std::string of = info.network.value("of", "");
+  std::string network;
+  if (kind == "emulated cluster")
+    network = "the emulated cluster of " + platform;
+  else if (kind == "real cluster")
+    network = "that between the machines of this run, not the links of " + platform;
+  else if (kind == "this machine")
+    network = "this machine's own, not the links of " + platform;
+  else if (of == "platform")
+    network = "simulated links of " + platform;
+  else
+    network =
+        "simulated as calibrated on " +
+        (of == "this machine" ? "this machine, not the links of " : std::string("the emulated cluster of ")) +
+        platform;
+  static const std::map<std::string, std::string> devices = {
+      {"catalogue", "as fast as the platform and the device catalogue say"},
+      {"calibrated", "as fast as calibrated"},
+      {"emulated", "emulated, as fast as the platform and the device catalogue say"},
+      {"cpu", "real processors"},
+      {"gpu", "real GPUs"}};
+  const auto known = devices.find(info.devices);
+  return "\n  network: " + network + "; devices: " + (known == devices.end() ? info.devices : known->second);
+}
+
 }  // namespace
 
 std::string results_line(const Results& results) {
@@ -85,7 +120,7 @@ std::string results_line(const Results& results) {
   if (summary.contains("cache"))
     line += fmt::format(", {:.1f} % of reads from the cache",
                         100 * summary.at("cache").at("hit_ratio").get<double>());
-  line += shares_line(summary) + rounds_line(summary) + target_line(summary);
+  line += shares_line(summary) + rounds_line(summary) + target_line(summary) + origin_line(results.info);
   if (const auto& sums = results.info.all_reduce; sums.is_object())
     line += "\n  all-reduce: " + sums.at("summary").get<std::string>();
   if (const auto& physics = results.info.physics; physics.contains("native_all_reduce"))

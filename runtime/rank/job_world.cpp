@@ -32,13 +32,14 @@ std::string machine_name() {
 MpiSetting emulated_setting(const Job& job, Rank rank) {
   if (!job.roster().has(rank)) return {};
   const auto& disks = job.devices().host_of(rank).disks;
-  return {.emulated =
-              [model = job.devices().cost_model(rank), slow = Slowdown(job.spec().experiment, rank)](
-                  const Work& work) mutable { return std::optional(model.price(work) * slow.next(work)); },
-          .emulated_disk = [&disks](int disk, const DiskAccess& access, bool write) -> std::optional<Seconds> {
-            const auto& priced = disks.at(static_cast<std::size_t>(disk));
-            return access.size / (write ? priced.write_rate : priced.read_rate);
-          }};
+  return {
+      .emulated =
+          [model = job.devices().cost_model(rank), slow = Slowdown(job.spec().experiment, rank)](
+              const Work& work) mutable { return std::optional(model.price(work) * slow.next(work)); },
+      .emulated_disk = [&disks](int disk, const DiskAccess& access, bool write) -> std::optional<Seconds> {
+        const auto& priced = disks.at(static_cast<std::size_t>(disk));
+        return access.size / (write ? priced.write_rate : priced.read_rate);
+      }};
 }
 
 MpiSetting native_setting(const Job& job, ComputeDevice* device, bool shares_node) {
@@ -85,6 +86,23 @@ double share_of_others(const OtherLoad& others, MPI_Comm communicator) {
   double ours_s = others.own().count();
   check_mpi(MPI_Allreduce(MPI_IN_PLACE, &ours_s, 1, MPI_DOUBLE, MPI_SUM, communicator), "MPI_Allreduce");
   return others.share(Seconds(ours_s)).value_or(0.0);
+}
+
+nlohmann::json measured_network(const nlohmann::json& physics) {
+  if (physics.contains("cluster")) return {{"kind", "emulated cluster"}, {"cluster", physics.at("cluster")}};
+  std::vector<std::string> machines = physics.at("machines");
+  std::ranges::sort(machines);
+  const auto repeated = std::ranges::unique(machines);
+  machines.erase(repeated.begin(), repeated.end());
+  return {{"kind", machines.size() > 1 ? "real cluster" : "this machine"}, {"machines", machines}};
+}
+
+std::string measured_devices(const Job& job, const nlohmann::json& physics) {
+  if (job.devices().are_emulated()) return "emulated";
+  const auto& devices = physics.at("computed_on");
+  const bool on_gpu =
+      std::ranges::any_of(devices, [](const auto& name) { return name != host_device().name(); });
+  return on_gpu ? "gpu" : "cpu";
 }
 
 JobRun run_job(const Job& job, MpiContext& context, MPI_Comm communicator, bool operations, bool decisions) {

@@ -30,6 +30,10 @@ MpiSetting job_setting(const Job& job, Rank rank, ComputeDevice* device, const s
 nlohmann::json describe_physics(const Job& job, const std::string& cluster, const MpiSetting& setting,
                                 MPI_Comm communicator);
 
+/// `network` and `devices` of run.json. `physics`: as describe_physics returns it on rank 0.
+nlohmann::json measured_network(const nlohmann::json& physics);
+std::string measured_devices(const Job& job, const nlohmann::json& physics);
+
 struct JobRun {
   Journal journal;  ///< of all ranks
   Seconds makespan;

@@ -79,6 +79,8 @@ void run_and_write(const Job& job, const RankOptions& options, const nlohmann::j
   info.repetition = options.repetition;
   info.command = options.command;
   info.versions["mpi"] = mpi_version();
+  info.network = measured_network(physics);
+  info.devices = measured_devices(job, physics);
   info.physics = physics;
   write_results(options.out, info, run.journal, run.makespan, options.trace);
 }

@@ -166,7 +166,12 @@ TEST_F(ClusterCommand, AJobTrainsTheSameModelAsWithoutACluster) {
   };
   EXPECT_EQ(losses("on"), losses("off"));
   EXPECT_EQ(losses("on").size(), 8U);
-  const auto physics = read_results((line_.folder() / "on").string()).info.physics;
+  const auto info = read_results((line_.folder() / "on").string()).info;
+  EXPECT_EQ(info.network.at("kind"), "emulated cluster");
+  EXPECT_EQ(info.network.at("cluster").at("id"), id_);
+  EXPECT_NE(on_cluster.output.find("network: the emulated cluster of "), std::string::npos)
+      << on_cluster.output;
+  const auto& physics = info.physics;
   EXPECT_EQ(physics.at("network"), "emulated cluster");
   EXPECT_EQ(physics.at("cluster").at("id"), id_);
   EXPECT_EQ(physics.at("machines"), (nlohmann::json{"second", "host-2", "first"}));

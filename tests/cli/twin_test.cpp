@@ -67,6 +67,30 @@ class Twins : public ::testing::TestWithParam<std::string> {
   Results measured_;
 };
 
+TEST_F(Twins, ResultsRecordAndSayWhoseNetworkAndDevicesTheyUsed) {
+  const std::string words = line_.experiment() + " --set stop.rounds=2 ";
+  const auto simulated = line_.tandem("simulate " + words + " --out simulated");
+  EXPECT_NE(
+      simulated.output.find("network: simulated links of mixed_lab.xml; devices: as fast as the platform"),
+      std::string::npos)
+      << simulated.output;
+  const auto emulated = line_.tandem("run " + words + " --out emulated");
+  EXPECT_NE(emulated.output.find("network: this machine's own, not the links of mixed_lab.xml; devices: "
+                                 "emulated, as fast as the platform"),
+            std::string::npos)
+      << emulated.output;
+  const auto native = line_.tandem("run " + words + " --set run.devices=native --out native");
+  EXPECT_NE(native.output.find("devices: real processors"), std::string::npos) << native.output;
+  const auto info = [&](const char* out) { return read_results((line_.folder() / out).string()).info; };
+  EXPECT_EQ(info("simulated").network.at("kind"), "simulated");
+  EXPECT_EQ(info("simulated").network.at("of"), "platform");
+  EXPECT_EQ(info("simulated").devices, "catalogue");
+  EXPECT_EQ(info("emulated").network.at("kind"), "this machine");
+  EXPECT_EQ(info("emulated").network.at("machines").size(), 1U);
+  EXPECT_EQ(info("emulated").devices, "emulated");
+  EXPECT_EQ(info("native").devices, "cpu");
+}
+
 class DeterministicTwins : public Twins {};
 
 TEST_P(DeterministicTwins, SameOperationsDecisionsLossesAndAccuracies) {

@@ -42,6 +42,9 @@ class DevicePlan {
   /// Devices take as long as the platform says, also under the real clock.
   bool are_emulated() const { return spec_.experiment.run.devices == DeviceSpeed::emulated; }
 
+  /// The time of work comes from a profile, where it was measured.
+  bool are_calibrated() const { return prices_->profile() != nullptr; }
+
   /// What a profile calls the model: its name with the precision in which it computes.
   const std::string& measured_model() const { return prices_->measured_name(); }
   const Profile* profile() const { return profile_.get(); }  ///< null without one

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "platforms/description_json.hpp"
+#include "policies/vocabulary/check.hpp"
 
 namespace tandem {
 
@@ -27,6 +28,22 @@ Job job_from_document(const nlohmann::json& document, std::string directory) {
   return job;
 }
 
+namespace {
+
+/// Whose network a simulation of the job represents.
+nlohmann::json simulated_network(const Job& job) {
+  const auto& experiment = job.spec().experiment;
+  if (experiment.physics.network == NetworkSource::platform)
+    return {{"kind", "simulated"}, {"of", "platform"}, {"platform", experiment.platform}};
+  const Profile* profile = job.devices().profile();
+  TANDEM_CHECK(profile != nullptr, "physics.network is profile, but there is none");
+  if (profile->cluster.empty())
+    return {{"kind", "simulated"}, {"of", "this machine"}, {"machine", profile->machine}};
+  return {{"kind", "simulated"}, {"of", "emulated cluster"}, {"platform", profile->cluster}};
+}
+
+}  // namespace
+
 RunInfo describe_run(const Job& job, const std::string& world) {
   RunInfo info;
   info.world = world;
@@ -38,6 +55,10 @@ RunInfo describe_run(const Job& job, const std::string& world) {
   }
   info.versions = {{"tandem", TANDEM_VERSION}};
   info.profile = info.experiment.physics.profile;
+  if (world != "measured") {
+    info.network = simulated_network(job);
+    info.devices = job.devices().are_calibrated() ? "calibrated" : "catalogue";
+  }
   if (const auto* plan = job.exchange().all_reduce()) {
     info.all_reduce = to_json(*plan);
     info.all_reduce["summary"] = describe(*plan);

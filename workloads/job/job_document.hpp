@@ -15,7 +15,8 @@ nlohmann::json job_document(const Job& job);
 /// nlohmann::json::exception.
 Job job_from_document(const nlohmann::json& document, std::string directory);
 
-/// What is known of a run before it starts. `world`: "simulated" | "smpi" | "measured".
+/// What is known of a run before it starts; of a measurement, neither network nor devices.
+/// `world`: "simulated" | "smpi" | "measured".
 RunInfo describe_run(const Job& job, const std::string& world);
 
 }  // namespace tandem

@@ -93,6 +93,8 @@ json to_json(const RunInfo& info) {
           {"command", info.command},
           {"machine", info.machine},
           {"profile", info.profile},
+          {"network", info.network},
+          {"devices", info.devices},
           {"physics", info.physics},
           {"all_reduce", info.all_reduce},
           {"sharding", info.sharding},
@@ -121,6 +123,8 @@ RunInfo run_info_from_json(const json& document) {
     document.at("profile").get_to(info.profile);
     document.at("roles").get_to(info.roles);
     document.at("hosts").get_to(info.hosts);
+    info.network = document.value("network", json());
+    info.devices = document.value("devices", "");
     info.physics = document.at("physics");
     info.all_reduce = document.value("all_reduce", json());
     info.resumed = document.value("resumed", json());

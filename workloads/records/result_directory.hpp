@@ -19,6 +19,12 @@ struct RunInfo {
   int repetition = 0;
   std::vector<std::string> roles;  ///< by rank: "worker", "server", ...
   std::vector<std::string> hosts;  ///< by rank
+  /// Whose network carried the messages: "kind" is "simulated" | "emulated cluster" | "real cluster" |
+  /// "this machine". The page of this folder has the other keys. Null: not known.
+  nlohmann::json network;
+  /// Where the time of work comes from, or what computed: "catalogue" | "calibrated" (simulations),
+  /// "emulated" | "cpu" | "gpu" (measurements). Empty: not known.
+  std::string devices;
   nlohmann::json physics;     ///< effective network model and flags of the simulation, or the real network
   nlohmann::json all_reduce;  ///< how workers all-reduce, with a "summary" in words; null over a server
   nlohmann::json sharding;    ///< what servers hold, as describe_shards() gives it; null without servers

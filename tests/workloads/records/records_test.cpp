@@ -48,6 +48,8 @@ RunInfo two_workers() {
   info.experiment.stop.rounds = 3;
   info.roles = {"worker", "worker", "server"};
   info.hosts = {"a", "b", "c"};
+  info.network = {{"kind", "simulated"}, {"of", "platform"}};
+  info.devices = "catalogue";
   info.physics = {{"network/model", "CM02"}};
   info.all_reduce = {{"summary", "ring, workers by rank"}};
   info.sharding = {{"bytes", {400}}, {"largest_over_mean", 1.0}};

@@ -8,6 +8,7 @@
 
 #include "platforms/description.hpp"
 #include "runtime/cluster/cluster.hpp"
+#include "runtime/process/signals.hpp"
 
 namespace tandem::cli {
 
@@ -18,7 +19,8 @@ cluster::Wiring wiring_of(const std::string& platform_path);
 /// Prints which properties of the file a new cluster cannot emulate, if any.
 void report_cluster(const cluster::Cluster& cluster);
 
-/// The cluster of a platform file, for several jobs one after the other.
+/// The cluster of a platform file, for several jobs one after the other. A signal that ends the program would
+/// leave a temporary cluster behind: hold BlockedSignals meanwhile.
 class ClusterKeeper {
  public:
   /// Creates the cluster if it is not up, and then removes it at the end. Reports both on standard error.
@@ -36,7 +38,7 @@ class ClusterKeeper {
   bool temporary_ = false;
 };
 
-/// The same for one job, with exclusive use.
+/// The same for one job, with exclusive use. Signals that end the program are delivered at its end.
 class ClusterUse {
  public:
   /// Errors: ConfigError as ClusterKeeper, and when another job uses the cluster.
@@ -51,6 +53,7 @@ class ClusterUse {
   nlohmann::json record() const;
 
  private:
+  BlockedSignals signals_{ending_signals};
   ClusterKeeper keeper_;
   cluster::ClusterLock lock_;
 };

@@ -91,7 +91,7 @@ int run_until_signal(const std::vector<Subcommand>& commands, int parallel_jobs,
                      const std::function<void()>& waiting) {
   constexpr std::chrono::milliseconds pause(5);
   const SignalReader signals(ending_signals);
-  RunningCommands running(signals.mask_before());
+  RunningCommands running(signals.mask_of_children());
   int interrupt = 0;
   std::size_t next = 0;
   while (running.count() > 0 || (interrupt == 0 && next < commands.size())) {

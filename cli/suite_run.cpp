@@ -8,6 +8,7 @@
 #include <map>
 #include <memory>
 #include <numeric>
+#include <optional>
 
 #include "cli/calibration_run.hpp"
 #include "cli/cluster_use.hpp"
@@ -19,6 +20,7 @@
 #include "cli/subcommand_process.hpp"
 #include "cli/suite_input.hpp"
 #include "policies/vocabulary/check.hpp"
+#include "runtime/process/signals.hpp"
 #include "validation/campaign/hold_out.hpp"
 #include "validation/campaign/plan.hpp"
 #include "workloads/cost/profile.hpp"
@@ -147,6 +149,7 @@ class SuiteRun {
 
   void bring_clusters_up() {
     if (!options_.on_cluster) return;
+    signals_.emplace(ending_signals);
     for (const auto& configuration : suite_.configurations) {
       auto& cluster = clusters_[configuration.experiment.platform];
       if (!cluster) cluster = std::make_unique<ClusterKeeper>(configuration.experiment.platform, true);
@@ -216,6 +219,7 @@ class SuiteRun {
   std::vector<std::string> failures_;    ///< of calibrations, by configuration
   std::vector<std::string> profile_of_;  ///< of each configuration
   std::vector<Calibration> calibrations_;
+  std::optional<BlockedSignals> signals_;  ///< until no cluster is left; subcommands still end by them
   std::map<std::string, std::unique_ptr<ClusterKeeper>> clusters_;
   std::exception_ptr first_error_;
 };

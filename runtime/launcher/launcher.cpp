@@ -39,7 +39,7 @@ LaunchResult result_of(const ExitStatus& status, std::optional<int> interrupt, c
 LaunchResult launch(const LaunchSetting& setting, const LaunchEvents& events) {
   const auto words = launch_command(setting);
   const SignalReader signals(ending_signals);
-  MarkedJob job(words, signals.mask_before());
+  MarkedJob job(words, signals.mask_of_children());
   MpirunErrors errors;
   LineReader output(job.take_output(), [&events](const std::string& line) {
     if (const auto fraction = parse_progress_line(line)) {

@@ -19,6 +19,13 @@ BlockedSignals::BlockedSignals(std::initializer_list<int> signals) {
 
 BlockedSignals::~BlockedSignals() { pthread_sigmask(SIG_SETMASK, &mask_before_, nullptr); }
 
+sigset_t BlockedSignals::mask_of_children() const {
+  sigset_t mask = mask_before_;
+  for (int signal = 1; signal < NSIG; ++signal)
+    if (sigismember(&blocked_, signal) == 1) sigdelset(&mask, signal);
+  return mask;
+}
+
 bool BlockedSignals::any_pending() const {
   sigset_t pending;
   sigset_t wanted;

@@ -14,7 +14,7 @@ namespace tandem {
 inline constexpr std::initializer_list<int> ending_signals = {SIGINT, SIGTERM, SIGHUP};
 
 /// Blocks signals in this thread, except those that this process ignores (nohup, for example). The destructor
-/// restores the mask, and a signal that is still pending is then delivered.
+/// restores the mask, and a signal that is still pending is then delivered. Blocks may be nested.
 class BlockedSignals {
  public:
   explicit BlockedSignals(std::initializer_list<int> signals);
@@ -23,8 +23,8 @@ class BlockedSignals {
   BlockedSignals& operator=(const BlockedSignals&) = delete;
 
   const sigset_t& blocked() const { return blocked_; }
-  /// The mask before, which programs that are started meanwhile should have.
-  const sigset_t& mask_before() const { return mask_before_; }
+  /// The mask that programs that are started meanwhile should have: they receive these signals.
+  sigset_t mask_of_children() const;
   bool any_pending() const;
 
  private:
@@ -40,7 +40,7 @@ class SignalReader {
 
   /// To poll.
   int descriptor() const { return descriptor_.number(); }
-  const sigset_t& mask_before() const { return signals_.mask_before(); }
+  sigset_t mask_of_children() const { return signals_.mask_of_children(); }
   /// The next signal that has arrived, if any. Does not block.
   std::optional<int> next() const;
 

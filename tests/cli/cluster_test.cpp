@@ -205,6 +205,17 @@ TEST_F(ClusterCommand, AKilledRankIsNamedWithItsHostAndAllIsCleanedUp) {
   EXPECT_NE(result.output.find("rank 0 on host second"), std::string::npos) << result.output;
 }
 
+/// Also between its subcommands, when nothing but the validation itself runs.
+TEST_F(ClusterCommand, AnInterruptedValidationRemovesItsTemporaryCluster) {
+  ASSERT_EQ(down().exit_code, 0);
+  const auto result = line_.tandem_ended_early(
+      "validate --cluster " + experiment() + " --set stop.rounds=1000000 --out out",
+      {.processes = "for n in /run/netns/tandem." + id_ + ".*; do ip netns pids $(basename $n); done",
+       .when = "[ -e /run/netns/tandem." + id_ + ".second ]"});
+  EXPECT_EQ(result.exit_code, 143) << result.output;
+  EXPECT_TRUE(gone()) << traces();
+}
+
 TEST_F(ClusterCommand, WithoutRightsItNamesTheMissingOnes) {
   // Not as another user, who may lack read access to this folder.
   const std::string without_rights = "setpriv --bounding-set=-all --inh-caps=-all ";

@@ -2,6 +2,7 @@
 
 #include <yaml-cpp/yaml.h>
 
+#include <algorithm>
 #include <cstring>
 #include <map>
 
@@ -132,13 +133,17 @@ std::vector<Assignment> read_yaml_value(const std::string& place, const std::str
 
 namespace {
 
+bool is_control(char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; }
+
 void write_scalar(YAML::Emitter& out, const Json& value) {
   if (!value.is_string()) {
     out << value.dump();
     return;
   }
   const std::string text = value.get<std::string>();
-  if (text.empty() || !plain_scalar(text).is_string()) out << YAML::DoubleQuoted;
+  // The emitter would write a carriage return at the end of a plain scalar, where a reader drops it.
+  const bool is_plain = !text.empty() && std::ranges::none_of(text, is_control);
+  if (!is_plain || !plain_scalar(text).is_string()) out << YAML::DoubleQuoted;
   out << text;
 }
 

@@ -173,7 +173,7 @@ TEST(Process, UsesTheGivenSignalMask) {
   Process deaf = start_program({.words = shell("kill -TERM $$; exit 5")});
   EXPECT_EQ(deaf.wait(), (ExitStatus{.code = 5}));
   Process hearing =
-      start_program({.words = shell("kill -TERM $$; exit 5"), .blocked_signals = blocked.mask_before()});
+      start_program({.words = shell("kill -TERM $$; exit 5"), .blocked_signals = blocked.mask_of_children()});
   EXPECT_EQ(hearing.wait(), (ExitStatus{.signal = SIGTERM}));
 }
 
@@ -240,6 +240,14 @@ TEST(Signals, APendingSignalIsSeenAndDeliveredAtTheEnd) {
               return early || !blocked.any_pending() ? 1 : 0;
             }).wait(),
             (ExitStatus{.signal = SIGTERM}));
+}
+
+TEST(Signals, ChildrenReceiveTheSignalsThatNestedBlocksHoldBack) {
+  const BlockedSignals outer({SIGTERM});
+  const SignalReader inner({SIGTERM});
+  Process process = start_program({.words = {"sleep", "100"}, .blocked_signals = inner.mask_of_children()});
+  process.signal(SIGTERM);
+  EXPECT_EQ(process.wait(), (ExitStatus{.signal = SIGTERM}));
 }
 
 TEST(ProcessList, FindsAndKillsByAVariable) {

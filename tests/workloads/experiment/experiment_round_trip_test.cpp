@@ -153,6 +153,16 @@ TEST(RoundTrip, YamlAndJson) {
   }
 }
 
+/// Found by the fuzz driver: a plain scalar would lose the carriage return.
+TEST(RoundTrip, ControlCharactersAreKept) {
+  testing::TemporaryFolder folder;
+  Experiment original = random_experiment(1, folder.write("lab.xml", "<platform/>"));
+  for (const char* text : {"end\r", "\ttab", "line\nbreak", "bell\a", "delete\x7f"}) {
+    original.name = text;
+    EXPECT_EQ(load_experiment(folder.write("a.yaml", to_yaml(original))).name, text) << to_yaml(original);
+  }
+}
+
 TEST(RoundTrip, RandomExperimentsDifferInEveryKey) {
   const Json fixed = to_json(random_experiment(0, "p"));
   for (const auto& key : experiment_keys()) {

@@ -16,7 +16,7 @@ namespace tandem::sampling {
 /// The samples to divide, and the workers to divide them among.
 struct Setting {
   std::int64_t samples;
-  std::span<const std::uint8_t> labels;  ///< the class of each sample; empty for splits that ignore it
+  std::span<const std::uint16_t> labels;  ///< the class of each sample; empty for splits that ignore it
   int workers;
   std::uint64_t seed;
   Options options = {};

@@ -48,6 +48,29 @@ Source synthetic(const std::string& name, const std::string& summary, DatasetInf
   return {.entry = {name, summary, "", {}, 0}, .info = info};
 }
 
+/// ImageNet-1k in numbers of images and classes and, by 6 bits per pixel, in bytes per stored sample: 112,898
+/// against 115,440 of its JPEG files (ILSVRC2012_img_train.tar has 147,897,477,120 bytes). Source of the
+/// numbers of images: Russakovsky et al., ImageNet Large Scale Visual Recognition Challenge, IJCV 2015.
+Source synthetic_imagenet() {
+  return {
+      .entry = {"synthetic-imagenet",
+                "synthetic photographs, 224x224, with the sizes of ImageNet-1k: 1,281,167 and 50,000 colour "
+                "images, 1,000 classes, 113 kB per stored image; generated from the seed",
+                "",
+                {},
+                0},
+      .info = {.name = "",
+               .train_samples = 1'281'167,
+               .test_samples = 50'000,
+               .channels = 3,
+               .height = 224,
+               .width = 224,
+               .classes = 1000,
+               .mean = 0.3F,
+               .deviation = 0.2F,
+               .pixel_bits = 6}};
+}
+
 /// MNIST, or a data set with the same files.
 Source idx(const std::string& name, const std::string& summary, const std::string& paper,
            const DatasetInfo& info, const std::string& origin) {
@@ -95,6 +118,7 @@ std::vector<Source> make_sources() {
       synthetic("synthetic-colour",
                 "any number of synthetic colour images, 32x32, 10 classes; generated from the seed",
                 colour(10, 0.3F, 0.2F)),
+      synthetic_imagenet(),
   };
 }
 
@@ -161,6 +185,17 @@ DatasetInfo describe_synthetic(const Source& source, const DatasetSetting& setti
   return info;
 }
 
+void check_synthetic_size(const DatasetInfo& info) {
+  const Bytes size = info.record_bytes() * (info.train_samples + info.test_samples);
+  if (size > largest_synthetic)
+    throw ConfigError("data set '" + info.name + "': expected at most " +
+                      std::to_string(largest_synthetic.count() >> 30) + " GiB, found " +
+                      std::to_string(size.count() >> 30) + " GiB in " + std::to_string(info.train_samples) +
+                      " training and " + std::to_string(info.test_samples) +
+                      " test images, which real mathematics keeps in memory; use fewer with "
+                      "workload.train_samples and workload.test_samples");
+}
+
 }  // namespace
 
 Dataset::Dataset(DatasetInfo info, std::vector<std::byte> train, std::vector<std::byte> test)
@@ -180,11 +215,11 @@ std::span<const std::byte> Dataset::record(Part part, SampleId id) const {
 
 std::span<const std::byte> Dataset::records(Part part) const { return part == Part::train ? train_ : test_; }
 
-std::vector<std::uint8_t> Dataset::train_labels() const {
-  std::vector<std::uint8_t> labels;
+std::vector<std::uint16_t> Dataset::train_labels() const {
+  std::vector<std::uint16_t> labels;
   labels.reserve(static_cast<std::size_t>(info_.train_samples));
   for (SampleId id = 0; id < info_.train_samples; ++id)
-    labels.push_back(std::to_integer<std::uint8_t>(record(Part::train, id).front()));
+    labels.push_back(static_cast<std::uint16_t>(info_.label_of(record(Part::train, id))));
   return labels;
 }
 
@@ -213,6 +248,7 @@ DatasetInfo describe_dataset(const DatasetSetting& setting) {
 std::shared_ptr<const Dataset> load_dataset(const DatasetSetting& setting) {
   const Source& source = source_of(setting);
   const DatasetInfo info = describe_dataset(setting);
+  if (source.format == Source::Format::synthetic) check_synthetic_size(info);
   const auto records = [&](Dataset::Part which) {
     if (source.format == Source::Format::synthetic)
       return make_synthetic(
@@ -221,6 +257,12 @@ std::shared_ptr<const Dataset> load_dataset(const DatasetSetting& setting) {
     return part.files->read(part.samples);
   };
   return std::make_shared<Dataset>(info, records(Dataset::Part::train), records(Dataset::Part::test));
+}
+
+std::vector<std::uint16_t> load_train_labels(const DatasetSetting& setting) {
+  if (source_of(setting).format != Source::Format::synthetic) return load_dataset(setting)->train_labels();
+  const DatasetInfo info = describe_dataset(setting);
+  return synthetic_labels(info, Dataset::Part::train, info.train_samples, setting.seed);
 }
 
 }  // namespace tandem

@@ -1,5 +1,5 @@
-// Data sets as fixed-size records: one label byte, then the pixels, channel after channel. Reads them from
-// their own files or generates synthetic images; the same record bytes go from storage through caches to the
+// Data sets as fixed-size records: the label, then the pixels, channel after channel. Reads them from their
+// own files or generates synthetic images; the same record bytes go from storage through caches to the
 // learner.
 #pragma once
 
@@ -25,8 +25,38 @@ struct DatasetInfo {
   int classes = 0;
   float mean = 0.5F;  ///< of pixels scaled to [0, 1], over all channels, for normalisation
   float deviation = 0.5F;
-  Bytes record_bytes() const { return Bytes(1 + std::int64_t{channels} * height * width); }
+  int pixel_bits =
+      8;  ///< that a record has for each pixel and channel, 8 or 6; the first ones are the lowest
+  std::int64_t pixels() const { return std::int64_t{channels} * height * width; }
+  /// Of the label, lowest byte first.
+  int label_bytes() const { return classes > 256 ? 2 : 1; }
+  Bytes record_bytes() const { return Bytes(label_bytes() + (pixels() * pixel_bits + 7) / 8); }
+  /// Pre: the first bytes of a record.
+  int label_of(std::span<const std::byte> record) const {
+    const int low = std::to_integer<int>(record[0]);
+    return label_bytes() == 1 ? low : low + 256 * std::to_integer<int>(record[1]);
+  }
 };
+
+/// Calls `visit` with each pixel of a record in turn, 0 to 2^pixel_bits - 1.
+template <class Visit>
+void visit_pixels(const DatasetInfo& info, std::span<const std::byte> record, const Visit& visit) {
+  const auto packed = record.subspan(static_cast<std::size_t>(info.label_bytes()));
+  if (info.pixel_bits == 8) {
+    for (const std::byte byte : packed) visit(std::to_integer<std::uint32_t>(byte));
+    return;
+  }
+  const std::uint32_t mask = (1U << info.pixel_bits) - 1U;
+  std::uint32_t held = 0;
+  int bits = 0;
+  for (const std::byte byte : packed) {
+    held |= std::to_integer<std::uint32_t>(byte) << bits;
+    for (bits += 8; bits >= info.pixel_bits; bits -= info.pixel_bits) {
+      visit(held & mask);
+      held >>= info.pixel_bits;
+    }
+  }
+}
 
 /// Immutable and in memory; share one between ranks of a process.
 class Dataset {
@@ -34,12 +64,12 @@ class Dataset {
   enum class Part { train, test };
   Dataset(DatasetInfo info, std::vector<std::byte> train, std::vector<std::byte> test);
   const DatasetInfo& info() const { return info_; }
-  /// Record `id`: label byte, then pixels. Pre: 0 <= id < samples of the part.
+  /// Record `id`: label, then pixels. Pre: 0 <= id < samples of the part.
   std::span<const std::byte> record(Part part, SampleId id) const;
   /// All records of a part, one after another.
   std::span<const std::byte> records(Part part) const;
   /// One label per training sample.
-  std::vector<std::uint8_t> train_labels() const;
+  std::vector<std::uint16_t> train_labels() const;
 
  private:
   DatasetInfo info_;
@@ -59,7 +89,12 @@ const Catalog<int>& dataset_catalog();
 /// Sizes only, from the headers or lengths of the files, so the files must exist.
 /// Errors: ConfigError when missing (names the folder and how to obtain them), truncated or corrupt.
 DatasetInfo describe_dataset(const DatasetSetting& setting);
-/// Errors: as describe_dataset, and for invalid labels.
+/// Errors: as describe_dataset, for invalid labels, and for synthetic data above `largest_synthetic`.
 std::shared_ptr<const Dataset> load_dataset(const DatasetSetting& setting);
+/// One label per training sample, as load_dataset gives them; synthetic data of any size. Errors: as
+/// load_dataset.
+std::vector<std::uint16_t> load_train_labels(const DatasetSetting& setting);
+/// Every rank generates the whole data set in its memory.
+inline constexpr Bytes largest_synthetic{std::int64_t{16} << 30};
 
 }  // namespace tandem

@@ -42,15 +42,11 @@ DataPlan::DataPlan(const Experiment& experiment, int workers)
   TANDEM_CHECK(workers > 0, "workers", workers);
   const bool real_math = experiment.workload.math == Experiment::Workload::Math::real;
   const auto& split = sampling::splits().find(setting_.split);
-  std::vector<std::uint8_t> labels;
-  if (real_math || split.make.needs_labels) {
-    dataset_ = load_dataset(dataset_setting(experiment));
-    info_ = dataset_->info();
-    if (split.make.needs_labels) labels = dataset_->train_labels();
-    if (!real_math) dataset_.reset();
-  } else {
-    info_ = describe_dataset(dataset_setting(experiment));
-  }
+  const DatasetSetting setting = dataset_setting(experiment);
+  std::vector<std::uint16_t> labels;
+  if (real_math) dataset_ = load_dataset(setting);
+  info_ = real_math ? dataset_->info() : describe_dataset(setting);
+  if (split.make.needs_labels) labels = real_math ? dataset_->train_labels() : load_train_labels(setting);
   const std::int64_t smallest = split.make.replicates ? info_.train_samples : info_.train_samples / workers;
   if (smallest == 0)
     throw ConfigError("fewer training samples (" + std::to_string(info_.train_samples) + ") than workers (" +

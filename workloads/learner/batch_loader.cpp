@@ -7,14 +7,30 @@
 #include "workloads/learner/torch_mode.hpp"
 
 namespace tandem {
+namespace {
+
+/// The pixels of the bytes in the last dimension, as visit_pixels gives them.
+at::Tensor unpacked(const at::Tensor& bytes, int pixel_bits) {
+  if (pixel_bits == 8) return bytes;
+  TANDEM_CHECK(pixel_bits == 6, "pixel_bits", pixel_bits);
+  // Three bytes hold four pixels.
+  const at::Tensor triples = bytes.reshape({bytes.size(0), -1, 3});
+  const at::Tensor a = triples.select(2, 0), b = triples.select(2, 1), c = triples.select(2, 2);
+  return at::stack({a.remainder(64), at::floor_divide(a, 64) + b.remainder(16) * 4,
+                    at::floor_divide(b, 16) + c.remainder(4) * 16, at::floor_divide(c, 4)},
+                   2);
+}
+
+}  // namespace
 
 BatchLoader::BatchLoader(const DatasetInfo& info, ComputeDevice& compute_device, at::Device device)
     : info_(info), compute_device_(compute_device), device_(device) {
-  at::Tensor scaled = at::empty({256}, at::kFloat);
+  at::Tensor scaled = at::empty({std::int64_t{1} << info.pixel_bits}, at::kFloat);
   float* const values = scaled.data_ptr<float>();
+  const auto largest = static_cast<float>(scaled.numel() - 1);
   // Always computed by the processor, so that the values are the same everywhere.
   for (std::int64_t value = 0; value < scaled.numel(); ++value)
-    values[value] = (static_cast<float>(value) / 255.0F - info.mean) / info.deviation;
+    values[value] = (static_cast<float>(value) / largest - info.mean) / info.deviation;
   scaled_ = scaled.to(device);
 }
 
@@ -39,7 +55,7 @@ const Batch& BatchLoader::batch() {
 
 void BatchLoader::check_labels(std::span<const std::byte> records) const {
   for (std::size_t at = 0; at < records.size(); at += record_bytes()) {
-    const auto label = std::to_integer<int>(records[at]);
+    const int label = info_.label_of(records.subspan(at));
     TANDEM_CHECK(label < info_.classes, "label", label, "classes", info_.classes);
   }
 }
@@ -53,9 +69,8 @@ void BatchLoader::decode_here(std::span<const std::byte> records) {
   auto* label = batch_.labels.data_ptr<std::int64_t>();
   const float* const scaled = scaled_.data_ptr<float>();
   for (auto rest = records; !rest.empty(); rest = rest.subspan(record_bytes())) {
-    *label++ = std::to_integer<std::int64_t>(rest[0]);
-    for (const std::byte value : rest.subspan(1, record_bytes() - 1))
-      *pixel++ = scaled[std::to_integer<std::size_t>(value)];
+    *label++ = info_.label_of(rest);
+    visit_pixels(info_, rest.first(record_bytes()), [&](std::uint32_t value) { *pixel++ = scaled[value]; });
   }
 }
 
@@ -79,8 +94,11 @@ void BatchLoader::decode_there(Block& block) {
   batch_ = {};  // its memory may be reused for the new one, unless backward still needs it
   const auto record = static_cast<std::int64_t>(record_bytes());
   const at::Tensor raw = tensor_over(block.own.data(), {samples_, record}, at::kByte, device_);
+  const std::int64_t labels = info_.label_bytes();
   batch_.labels = raw.select(1, 0).to(at::kLong);
-  batch_.pixels = scaled_.index_select(0, raw.narrow(1, 1, record - 1).to(at::kInt).flatten())
+  if (labels > 1) batch_.labels += raw.select(1, 1).to(at::kLong) * 256;
+  const at::Tensor packed = raw.narrow(1, labels, record - labels).to(at::kInt);
+  batch_.pixels = scaled_.index_select(0, unpacked(packed, info_.pixel_bits).flatten())
                       .view({samples_, info_.channels, info_.height, info_.width});
   block.decoded = OwnedMark(compute_device_, compute_device_.mark());
 }

@@ -15,22 +15,22 @@ namespace {
 constexpr std::size_t classes = 10;
 
 /// Class c has about the share (c + 1) / 55.
-std::vector<std::uint8_t> uneven_labels(std::size_t samples) {
-  std::vector<std::uint8_t> labels;
+std::vector<std::uint16_t> uneven_labels(std::size_t samples) {
+  std::vector<std::uint16_t> labels;
   while (labels.size() < samples)
     for (std::size_t label = 0; label < classes; ++label)
-      labels.insert(labels.end(), label + 1, static_cast<std::uint8_t>(label));
+      labels.insert(labels.end(), label + 1, static_cast<std::uint16_t>(label));
   labels.resize(samples);
   return labels;
 }
 
-std::vector<std::uint8_t> even_labels(std::size_t samples) {
-  std::vector<std::uint8_t> labels(samples);
-  for (std::size_t i = 0; i < samples; ++i) labels[i] = static_cast<std::uint8_t>(i % classes);
+std::vector<std::uint16_t> even_labels(std::size_t samples) {
+  std::vector<std::uint16_t> labels(samples);
+  for (std::size_t i = 0; i < samples; ++i) labels[i] = static_cast<std::uint16_t>(i % classes);
   return labels;
 }
 
-Shards deal(const std::vector<std::uint8_t>& labels, int workers, std::uint64_t seed, double alpha) {
+Shards deal(const std::vector<std::uint16_t>& labels, int workers, std::uint64_t seed, double alpha) {
   return dirichlet({.samples = static_cast<std::int64_t>(labels.size()),
                     .labels = labels,
                     .workers = workers,
@@ -39,7 +39,7 @@ Shards deal(const std::vector<std::uint8_t>& labels, int workers, std::uint64_t 
 }
 
 std::vector<double> class_shares(const std::vector<SampleId>& shard,
-                                 const std::vector<std::uint8_t>& labels) {
+                                 const std::vector<std::uint16_t>& labels) {
   std::vector<double> shares(classes, 0.0);
   for (const SampleId id : shard)
     shares[labels[static_cast<std::size_t>(id)]] += 1.0 / static_cast<double>(shard.size());
@@ -47,7 +47,7 @@ std::vector<double> class_shares(const std::vector<SampleId>& shard,
 }
 
 /// The share of a worker's most frequent class in its shard, averaged over workers.
-double concentration(const Shards& shards, const std::vector<std::uint8_t>& labels) {
+double concentration(const Shards& shards, const std::vector<std::uint16_t>& labels) {
   double sum = 0.0;
   for (const auto& shard : shards) {
     const auto shares = class_shares(shard, labels);

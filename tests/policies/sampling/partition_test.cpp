@@ -13,15 +13,15 @@
 namespace tandem::sampling {
 namespace {
 
-std::vector<std::uint8_t> random_labels(Rng& rng, std::int64_t samples, std::uint64_t classes) {
-  std::vector<std::uint8_t> labels(static_cast<std::size_t>(samples));
-  for (auto& label : labels) label = static_cast<std::uint8_t>(rng.below(classes));
+std::vector<std::uint16_t> random_labels(Rng& rng, std::int64_t samples, std::uint64_t classes) {
+  std::vector<std::uint16_t> labels(static_cast<std::size_t>(samples));
+  for (auto& label : labels) label = static_cast<std::uint16_t>(rng.below(classes));
   return labels;
 }
 
 /// With the default options.
-Shards deal(const std::string& split, std::int64_t samples, std::span<const std::uint8_t> labels, int workers,
-            std::uint64_t seed) {
+Shards deal(const std::string& split, std::int64_t samples, std::span<const std::uint16_t> labels,
+            int workers, std::uint64_t seed) {
   const auto& entry = splits().find(split);
   return entry.make.deal({.samples = samples,
                           .labels = labels,
@@ -88,8 +88,8 @@ TEST(IidSplit, GivesEachWorkerAboutItsShareOfEachClass) {
 
 TEST(ByClassSplit, GivesSixWorkersTheClassesOfThePublishedSplit) {
   Rng rng(11);
-  std::vector<std::uint8_t> labels(60'000);
-  for (std::size_t i = 0; i < labels.size(); ++i) labels[i] = static_cast<std::uint8_t>(i % 10);
+  std::vector<std::uint16_t> labels(60'000);
+  for (std::size_t i = 0; i < labels.size(); ++i) labels[i] = static_cast<std::uint16_t>(i % 10);
   rng.shuffle(labels);
   const auto shards = deal("by-class", 60'000, labels, 6, 1);
   const auto classes_of = [&](std::size_t worker) {
@@ -103,12 +103,12 @@ TEST(ByClassSplit, GivesSixWorkersTheClassesOfThePublishedSplit) {
 }
 
 TEST(ByClassSplit, KeepsTheOriginalOrderInsideAClass) {
-  std::vector<std::uint8_t> labels(1000);
+  std::vector<std::uint16_t> labels(1000);
   std::vector<SampleId> expected;
   for (const std::size_t label : {0U, 1U, 2U})
     for (std::size_t id = 0; id < labels.size(); ++id)
       if ((id * 7) % 3 == label) {
-        labels[id] = static_cast<std::uint8_t>(label);
+        labels[id] = static_cast<std::uint16_t>(label);
         expected.push_back(static_cast<SampleId>(id));
       }
   EXPECT_EQ(deal("by-class", 1000, labels, 1, 1), (Shards{expected}));

@@ -263,6 +263,71 @@ TEST(Synthetic, PixelsAreSpreadAsDescribed) {
     }
 }
 
+DatasetSetting imagenet(std::int64_t train, std::int64_t test = 3) {
+  return {
+      .name = "synthetic-imagenet", .directory = "", .train_samples = train, .test_samples = test, .seed = 4};
+}
+
+TEST(SyntheticImagenet, HasTheSizesOfImagenet) {
+  const auto info = describe_dataset(imagenet(0, 0));
+  EXPECT_EQ(info.train_samples, 1'281'167);
+  EXPECT_EQ(info.test_samples, 50'000);
+  EXPECT_EQ(info.classes, 1000);
+  EXPECT_EQ(info.pixels(), 224 * 224 * 3);
+  EXPECT_EQ(info.record_bytes(), Bytes(2 + 224 * 224 * 3 * 6 / 8));
+  // The bytes of the training archive, per image.
+  EXPECT_NEAR(static_cast<double>(info.record_bytes().count()), 147'897'477'120.0 / 1'281'167, 3000);
+}
+
+TEST(SyntheticImagenet, ASmallPartHasLabelsAboveAByteAndPixelsOfSixBits) {
+  const auto dataset = load_dataset(imagenet(12));
+  const DatasetInfo& info = dataset->info();
+  const auto labels = dataset->train_labels();
+  EXPECT_EQ(labels, load_train_labels(imagenet(12)));
+  EXPECT_GT(*std::ranges::max_element(labels), 256);
+  double sum = 0.0;
+  std::int64_t count = 0;
+  for (SampleId id = 0; id < 12; ++id) {
+    EXPECT_EQ(labels[static_cast<std::size_t>(id)], info.label_of(dataset->record(Dataset::Part::train, id)));
+    visit_pixels(info, dataset->record(Dataset::Part::train, id), [&](std::uint32_t value) {
+      sum += static_cast<double>(value) / 63.0;
+      ++count;
+    });
+  }
+  EXPECT_EQ(count, 12 * info.pixels());
+  EXPECT_NEAR(sum / static_cast<double>(count), static_cast<double>(info.mean), 0.1);
+}
+
+TEST(SyntheticImagenet, AllLabelsAreKnownWithoutItsPixels) {
+  const auto labels = load_train_labels(imagenet(0));
+  EXPECT_EQ(labels.size(), 1'281'167U);
+  EXPECT_EQ(*std::ranges::max_element(labels), 999);
+}
+
+TEST(SyntheticImagenet, TheWholeSetIsRefusedWithTheKeysToSet) {
+  try {
+    load_dataset(imagenet(0));
+    FAIL() << "no error";
+  } catch (const ConfigError& error) {
+    for (const char* word :
+         {"synthetic-imagenet", "at most 16 GiB", "found 134 GiB", "workload.train_samples"})
+      EXPECT_NE(std::string(error.what()).find(word), std::string::npos) << error.what();
+  }
+}
+
+TEST(Records, PixelsOfSixBitsAreReadLowestFirst) {
+  DatasetInfo info{.name = "", .channels = 1, .height = 1, .width = 4, .classes = 300};
+  info.pixel_bits = 6;
+  // 1, 2, 3 and 63 in three bytes, after the label 258.
+  const std::array<std::byte, 5> record = {std::byte{2}, std::byte{1}, std::byte{0x81}, std::byte{0x30},
+                                           std::byte{0xfc}};
+  EXPECT_EQ(info.record_bytes(), Bytes(5));
+  EXPECT_EQ(info.label_of(record), 258);
+  std::vector<std::uint32_t> values;
+  visit_pixels(info, record, [&](std::uint32_t value) { values.push_back(value); });
+  EXPECT_EQ(values, (std::vector<std::uint32_t>{1, 2, 3, 63}));
+}
+
 TEST(DatasetCatalog, UnknownNameSuggestsTheNearest) {
   try {
     describe_dataset(synthetic(1, 1, "fashion-minst"));

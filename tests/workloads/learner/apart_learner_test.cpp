@@ -212,6 +212,18 @@ TEST(LearnerApart, NextBatchMayBeLoadedBeforeBackwardEnds) {
   EXPECT_EQ(loss_of_forward(*apart), loss_of_forward(*here));
 }
 
+/// Two decoders of six-bit pixels and of labels of two bytes.
+TEST(LearnerApart, PhotographsAreDecodedAsOnTheHost) {
+  const auto dataset = images(3, "synthetic-imagenet");
+  const auto records = dataset->records(Dataset::Part::train);
+  const auto here = make_learner(setting("mlp", dataset->info(), 0));
+  ApartDevice device;
+  const auto apart = make_learner(setting("mlp", dataset->info(), 0), device);
+  EXPECT_EQ(step(*apart, device, records), differentiate(*here, records));
+  EXPECT_EQ(copy_of(apart->gradient()), copy_of(here->gradient()));
+  EXPECT_EQ(here->description().parameters(), (224 * 224 * 3 + 1) * 200 + 201 * 200 + 201 * 1000);
+}
+
 TEST(LearnerApart, ComputesAfterEarlierWorkInTheQueue) {
   const auto dataset = images(8);
   const auto records = dataset->records(Dataset::Part::train);

@@ -22,7 +22,7 @@ namespace {
 int line_of(const YAML::Mark& mark) { return mark.is_null() ? 1 : mark.line + 1; }
 
 /// Checks the events of the parser before any node is built: stops at a second document and counts values
-/// with their aliases expanded.
+/// and their bytes with aliases expanded.
 class Gate : public YAML::EventHandler {
  public:
   explicit Gate(const YamlSource& source) : source_(source) {}
@@ -32,10 +32,10 @@ class Gate : public YAML::EventHandler {
     if (++documents_ > 1) fail("expected one YAML document, found the start of a second one");
   }
   void OnDocumentEnd() override {}
-  void OnNull(const YAML::Mark& mark, YAML::anchor_t anchor) override { add_scalar(mark, anchor); }
+  void OnNull(const YAML::Mark& mark, YAML::anchor_t anchor) override { add_scalar(mark, anchor, 0); }
   void OnScalar(const YAML::Mark& mark, const std::string&, YAML::anchor_t anchor,
-                const std::string&) override {
-    add_scalar(mark, anchor);
+                const std::string& text) override {
+    add_scalar(mark, anchor, text.size());
   }
   void OnAlias(const YAML::Mark& mark, YAML::anchor_t anchor) override {
     line_ = line_of(mark);
@@ -56,47 +56,57 @@ class Gate : public YAML::EventHandler {
   void OnMapEnd() override { close(); }
 
  private:
+  /// Of a value, with its aliases expanded.
+  struct Size {
+    std::size_t values = 0;
+    std::size_t bytes = 0;  ///< of texts
+  };
   /// A map or list whose end has not come.
   struct Open {
     YAML::anchor_t anchor;
-    std::size_t values_before;
+    Size before;
   };
 
   [[noreturn]] void fail(const std::string& what) const {
     throw ConfigError(source_.at(line_) + ": " + what);
   }
 
-  void add(std::size_t values) {
-    values_ += values;
-    if (values_ > most_yaml_values)
+  void add(const Size& size) {
+    total_.values += size.values;
+    total_.bytes += size.bytes;
+    if (total_.values > most_yaml_values)
       fail("expected at most " + std::to_string(most_yaml_values) +
            " values, aliases expanded, found more; the document is too large");
+    if (total_.bytes > largest_yaml)
+      fail("expected at most " + std::to_string(largest_yaml >> 20) +
+           " MiB of text, aliases expanded, found more; the document is too large");
   }
-  void add_scalar(const YAML::Mark& mark, YAML::anchor_t anchor) {
+  void add_scalar(const YAML::Mark& mark, YAML::anchor_t anchor, std::size_t bytes) {
     line_ = line_of(mark);
-    add(1);
-    if (anchor != YAML::NullAnchor) sizes_[anchor] = 1;
+    add({1, bytes});
+    if (anchor != YAML::NullAnchor) sizes_[anchor] = {1, bytes};
   }
   void open(const YAML::Mark& mark, YAML::anchor_t anchor) {
     line_ = line_of(mark);
-    open_.push_back({anchor, values_});
+    open_.push_back({anchor, total_});
     if (open_.size() > static_cast<std::size_t>(deepest_yaml))
       fail("expected at most " + std::to_string(deepest_yaml) +
            " lists and maps inside each other, found more");
-    add(1);
+    add({1, 0});
   }
   void close() {
     const Open closed = open_.back();
     open_.pop_back();
-    if (closed.anchor != YAML::NullAnchor) sizes_[closed.anchor] = values_ - closed.values_before;
+    if (closed.anchor != YAML::NullAnchor)
+      sizes_[closed.anchor] = {total_.values - closed.before.values, total_.bytes - closed.before.bytes};
   }
 
   const YamlSource& source_;
   int line_ = 1;
   int documents_ = 0;
-  std::size_t values_ = 0;
+  Size total_;
   std::vector<Open> open_;
-  std::map<YAML::anchor_t, std::size_t> sizes_;  ///< of values with an anchor that have ended
+  std::map<YAML::anchor_t, Size> sizes_;  ///< of values with an anchor that have ended
 };
 
 }  // namespace

@@ -23,7 +23,7 @@ struct YamlSource {
 /// is larger than `largest_yaml`.
 std::string read_yaml_text(const std::string& path, const std::string& what);
 
-/// Bytes of a text, and values of a document after its aliases are expanded.
+/// Bytes of a text, and bytes and values of a document after its aliases are expanded.
 inline constexpr std::size_t largest_yaml = 8U << 20;
 inline constexpr std::size_t most_yaml_values = 500'000;
 /// Maps and lists inside each other.

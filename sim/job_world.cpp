@@ -70,7 +70,10 @@ class JobTimes {
     if (job_.spec().experiment.physics.noise == NoiseSource::profile)
       setting.noise = {event_seed_, job_.devices().profile()->share_spread};
     setting.price = [this](Rank rank, const Work& work) { return device(rank).next(work); };
-    setting.disk_delay = [this](Rank rank) { return device(rank).disk_delay(); };
+    setting.disk_delay = [this](Rank rank, int disk, const DiskAccess& access) {
+      return device(rank).disk_delay() +
+             job_.devices().disk_latency(rank, disk) * static_cast<double>(access.requests);
+    };
     if (ComputeTimeSampler::any_slowdown(job_))
       setting.slowdown = [this](Rank rank, const Work& work) { return device(rank).slowdown(work); };
     setting.all_reduce = [this](std::span<const Rank> members, Bytes size) {

@@ -77,8 +77,7 @@ Pending RankContext::transfer_disk(Kind kind, int disk, const DiskAccess& access
   if (const auto& delay = world_.setting().disk_delay) {
     const s4u::Disk& used = *disks_[static_cast<std::size_t>(disk)];
     const double rate = kind == Kind::read ? used.get_read_bandwidth() : used.get_write_bandwidth();
-    for (std::int64_t request = 0; request < access.requests; ++request)
-      operation.amount += delay(rank_).count() * rate;
+    operation.amount += delay(rank_, disk, access).count() * rate;
   }
   return started(operation);
 }

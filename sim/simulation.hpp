@@ -41,10 +41,10 @@ struct SimulationSetting {
   /// where a body starts one; not under SMPI, which sends its messages.
   std::function<AllReduceTime(std::span<const Rank> members, Bytes size)> all_reduce = {};
   std::vector<Seconds> start_offsets = {};  ///< start-up delay of each rank; empty: none. Not under SMPI
-  /// Seconds that a disk request of the rank takes in addition to size / rate. They are simulated as
-  /// additional bytes, so that other transfers of the disk are delayed too. Called once for each request;
-  /// null: none.
-  std::function<Seconds(Rank)> disk_delay = {};
+  /// Seconds that an access of the rank to a disk takes in addition to size / rate, such as the latency of
+  /// its requests. They are simulated as additional bytes, so that other accesses to the disk are delayed
+  /// too. Called once for each access; null: none.
+  std::function<Seconds(Rank, int disk, const DiskAccess&)> disk_delay = {};
   /// Measured cost of a message by its size, for each kind of path; empty: only the links of the platform
   /// (CM02).
   std::vector<Profile::Path> network = {};

@@ -31,15 +31,13 @@ std::string machine_name() {
 
 MpiSetting emulated_setting(const Job& job, Rank rank) {
   if (!job.roster().has(rank)) return {};
-  const auto& disks = job.devices().host_of(rank).disks;
-  return {
-      .emulated =
-          [model = job.devices().cost_model(rank), slow = Slowdown(job.spec().experiment, rank)](
-              const Work& work) mutable { return std::optional(model.price(work) * slow.next(work)); },
-      .emulated_disk = [&disks](int disk, const DiskAccess& access, bool write) -> std::optional<Seconds> {
-        const auto& priced = disks.at(static_cast<std::size_t>(disk));
-        return access.size / (write ? priced.write_rate : priced.read_rate);
-      }};
+  return {.emulated =
+              [model = job.devices().cost_model(rank), slow = Slowdown(job.spec().experiment, rank)](
+                  const Work& work) mutable { return std::optional(model.price(work) * slow.next(work)); },
+          .emulated_disk =
+              [&devices = job.devices(), rank](int disk, const DiskAccess& access, bool write) {
+                return std::optional(devices.disk_time(rank, disk, access, write));
+              }};
 }
 
 MpiSetting native_setting(const Job& job, ComputeDevice* device, bool shares_node) {

@@ -41,10 +41,13 @@ MpiSetting emulated(const sim::SimulationSetting& setting, const sim::RankHost& 
   return {.emulated = [&setting, rank = place.rank](
                           const Work& work) { return std::optional(setting.price(rank, work)); },
           .emulated_disk =
-              [disks = place.host->get_disks()](int disk, const DiskAccess& access, bool write) {
+              [&setting, rank = place.rank, disks = place.host->get_disks()](
+                  int disk, const DiskAccess& access, bool write) {
                 const auto* const priced = disks.at(static_cast<std::size_t>(disk));
                 const double rate = write ? priced->get_write_bandwidth() : priced->get_read_bandwidth();
-                return std::optional(access.size / BytesPerSecond(rate));
+                const Seconds delay =
+                    setting.disk_delay ? setting.disk_delay(rank, disk, access) : Seconds(0);
+                return std::optional(delay + access.size / BytesPerSecond(rate));
               },
           .can_cancel = false};
 }

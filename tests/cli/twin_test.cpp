@@ -356,6 +356,33 @@ TEST_F(Twins, CachesServeTheSameSamples) {
   EXPECT_GT(hits(measured_).second, 0);
 }
 
+/// Each sample that is not in the cache is a request to the disk: latency and bytes / rate, in both worlds.
+TEST_F(Twins, EachRequestPaysTheLatencyOfItsDisk) {
+  constexpr double latency_s = 0.002, rate = 200e6;
+  ASSERT_EQ(
+      line_
+          .shell(
+              "sed 's|<disk id=\"disk\".*/>|<disk id=\"disk\" read_bw=\"200MBps\" "
+              "write_bw=\"150MBps\"><prop id=\"tandem:latency\" value=\"2ms\"/></disk>|' " TANDEM_SOURCE_DIR
+              "/platforms/mixed_lab.xml > slow_disk.xml")
+          .exit_code,
+      0);
+  // No checkpoints, which would use the disk too.
+  play(
+      "--set platform=slow_disk.xml --set data.source=storage --set data.cache_capacity=100000 --set "
+      "placement.cache_nodes=[server] --set evaluate_every=0");
+  const auto excess = [&](const Results& results) {
+    const auto& cache = results.summary.at("cache");
+    const double expected_s =
+        cache.at("storage").get<double>() * latency_s + cache.at("storage_bytes").get<double>() / rate;
+    EXPECT_GT(expected_s, 0.2);
+    return cache.at("storage_time_s").get<double>() / expected_s - 1.0;
+  };
+  EXPECT_NEAR(excess(simulated_), 0.0, 1e-6);
+  EXPECT_GT(excess(measured_), -1e-6) << "an emulated disk never finishes early";
+  EXPECT_LT(excess(measured_), 0.25);
+}
+
 /// An emulated device never finishes early, so slow steps are slow in both results; the other steps are not.
 TEST_F(Twins, TheSameStepsAreSlowed) {
   play("--set workload.batch=50 --set run.slowdown_probability=0.3 --set run.slowdown_factor=100");

@@ -353,8 +353,10 @@ TEST(Timing, ADiskDelayAddsToTheDuration) {
   };
   int asked = 0;
   const auto delayed = [&](SimulationSetting setting) {
-    setting.disk_delay = [&](Rank rank) {
+    setting.disk_delay = [&](Rank rank, int disk_number, const DiskAccess& access) {
       EXPECT_EQ(0, rank);
+      EXPECT_EQ(0, disk_number);
+      EXPECT_EQ(50'000'000, access.size.count());
       return Seconds(0.125 * ++asked);
     };
     return simulate(setting);
@@ -371,7 +373,9 @@ TEST(Timing, EachRequestOfADiskIsDelayed) {
     context.wait(read);
   };
   const auto delayed = [](SimulationSetting setting) {
-    setting.disk_delay = [](Rank) { return Seconds(0.125); };
+    setting.disk_delay = [](Rank, int, const DiskAccess& access) {
+      return Seconds(0.125) * static_cast<double>(access.requests);
+    };
     return simulate(setting);
   };
   const auto result = lab::run_on(delayed, lab::star(1, "", disk), lab::hosts(1), body);

@@ -4,6 +4,9 @@
 #include <unordered_map>
 #include <utility>
 
+#include "policies/vocabulary/check.hpp"
+#include "workloads/experiment/quantity_text.hpp"
+
 namespace tandem {
 namespace {
 
@@ -16,6 +19,29 @@ std::vector<const platforms::Host*> hosts_of(const Roster& roster, const platfor
     hosts.push_back(found == by_name.end() ? nullptr : found->second);
   }
   return hosts;
+}
+
+Seconds latency_of(const platforms::Disk& disk, const std::string& place) {
+  const auto found = disk.properties.find("tandem:latency");
+  if (found == disk.properties.end()) return Seconds(0);
+  const auto latency = parse_seconds(found->second);
+  if (!latency || latency->count() < 0.0)
+    throw ConfigError(place + ": disk '" + disk.name +
+                      "': property 'tandem:latency': expected a time >= 0 (like 5ms), found '" +
+                      found->second + "'");
+  return *latency;
+}
+
+std::vector<std::vector<Seconds>> disk_latencies(const std::vector<const platforms::Host*>& hosts,
+                                                 const std::string& file) {
+  std::vector<std::vector<Seconds>> latencies;
+  for (const platforms::Host* host : hosts) {
+    auto& of_rank = latencies.emplace_back();
+    if (host == nullptr) continue;
+    for (const auto& disk : host->disks)
+      of_rank.push_back(latency_of(disk, file + ": host '" + host->name + "'"));
+  }
+  return latencies;
 }
 
 CompressionCost compression_cost(const ExchangePlan& exchange) {
@@ -36,7 +62,8 @@ DevicePlan::DevicePlan(const JobSpec& spec, const Roster& roster,
     : spec_(spec),
       roster_(roster),
       are_native_(spec.experiment.run.devices == DeviceSpeed::native),
-      hosts_(hosts_of(roster, spec.platform)) {
+      hosts_(hosts_of(roster, spec.platform)),
+      disk_latencies_(disk_latencies(hosts_, spec.platform.file)) {
   if (const auto& path = spec.experiment.physics.profile; !path.empty())
     profile_ = std::make_shared<Profile>(load_profile(path));
   std::string name = measured_name(model->name, spec.experiment.workload.precision);
@@ -52,6 +79,16 @@ const platforms::Host& DevicePlan::host_of(Rank rank) const {
 
 std::optional<int> DevicePlan::disk_of(Rank rank) const {
   return host_of(rank).disks.empty() ? std::nullopt : std::optional(0);
+}
+
+Seconds DevicePlan::disk_latency(Rank rank, int disk) const {
+  return disk_latencies_.at(static_cast<std::size_t>(rank)).at(static_cast<std::size_t>(disk));
+}
+
+Seconds DevicePlan::disk_time(Rank rank, int disk, const DiskAccess& access, bool write) const {
+  const auto& used = host_of(rank).disks.at(static_cast<std::size_t>(disk));
+  return disk_latency(rank, disk) * static_cast<double>(access.requests) +
+         access.size / (write ? used.write_rate : used.read_rate);
 }
 
 std::optional<int> DevicePlan::gpu_of(Rank rank) const {

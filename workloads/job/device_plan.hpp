@@ -19,7 +19,7 @@ namespace tandem {
 class DevicePlan {
  public:
   /// Loads the profile, if the experiment names one. `spec` and `roster` must outlive it.
-  /// Errors: ConfigError for a profile that cannot be read.
+  /// Errors: ConfigError for a profile that cannot be read, and for a disk's latency that is none.
   DevicePlan(const JobSpec& spec, const Roster& roster, std::shared_ptr<const ModelDescription> model,
              const ExchangePlan& exchange);
 
@@ -29,6 +29,11 @@ class DevicePlan {
   const platforms::Host& host_of(Rank rank) const;
   /// Number of the disk that files of the rank are on; none without a disk.
   std::optional<int> disk_of(Rank rank) const;
+  /// Time that each request to a disk of the rank's host takes besides its bytes: <prop id="tandem:latency">
+  /// of the disk, 0 without one. Pre: the host has the disk.
+  Seconds disk_latency(Rank rank, int disk) const;
+  /// The time of an access alone: requests * latency + bytes / rate. Pre: the host has the disk.
+  Seconds disk_time(Rank rank, int disk, const DiskAccess& access, bool write) const;
   /// What computes on a host in this job, or would where mathematics is modelled: the processor, or the GPU's
   /// name in the catalogue ("gpu" without one). Calibration takes hosts of one kind to be equally fast where
   /// they belong to one machine.
@@ -57,7 +62,8 @@ class DevicePlan {
   bool are_native_;
   std::shared_ptr<const Profile> profile_;
   std::shared_ptr<const PricedModel> prices_;
-  std::vector<const platforms::Host*> hosts_;  ///< by rank; null: the platform has none of that name
+  std::vector<const platforms::Host*> hosts_;         ///< by rank; null: the platform has none of that name
+  std::vector<std::vector<Seconds>> disk_latencies_;  ///< by rank, by disk of its host
 };
 
 }  // namespace tandem

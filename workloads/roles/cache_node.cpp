@@ -71,7 +71,7 @@ void CacheNode::decide(const std::vector<SampleId>& ids, CacheRecord& record) {
   }
 }
 
-/// One read for all misses of the request.
+/// One read for all misses of the request: each is a request to the disk.
 void CacheNode::read_missing(CacheRecord& record) {
   const Bytes size = data_.info().record_bytes();
   std::vector<SampleId> ids;
@@ -88,7 +88,8 @@ void CacheNode::read_missing(CacheRecord& record) {
         store_->read(id, missing_.back());
       }
     };
-  Pending reading = context_.read(0, size * static_cast<std::int64_t>(ids.size()), std::move(transfer));
+  const auto requests = static_cast<std::int64_t>(ids.size());
+  Pending reading = context_.read(0, {size * requests, requests}, std::move(transfer));
   context_.wait(reading);
   record.storage_time += context_.now() - start;
 }

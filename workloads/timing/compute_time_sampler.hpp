@@ -33,7 +33,7 @@ class ComputeTimeSampler {
   Seconds begin();
   /// The time of the next execution.
   Seconds next(const Work& work);
-  /// Additional time of a transfer with the rank's disk, beyond that of the disk's rate.
+  /// How late the end of an access to the rank's disk is noticed.
   Seconds disk_delay();
   /// How many times as long the work takes while messages of the rank are in flight.
   double slowdown(const Work& work) const { return costs_.slowdown(work); }

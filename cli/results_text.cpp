@@ -55,6 +55,21 @@ std::string rounds_line(const json& summary) {
   return line.empty() ? "" : "\n  " + line;
 }
 
+/// Exchanges per worker on average: "938", or "20.75" where workers differ.
+std::string rounds_text(double rounds) {
+  if (rounds == std::floor(rounds)) return fmt::format("{:.0f}", rounds);
+  return fmt::format("{:.2f}", rounds);
+}
+
+/// Later rounds than that of the last evaluation are in no accuracy.
+std::string accuracy_text(const Journal& journal, double rounds) {
+  if (journal.evaluations.empty()) return "";
+  const EvaluationRecord& last = journal.evaluations.back();
+  if (std::isnan(last.accuracy)) return "";
+  return fmt::format(", test accuracy {:.3f} after round {} of {}", last.accuracy, last.round,
+                     rounds_text(rounds));
+}
+
 std::string target_line(const json& summary) {
   const auto& target = summary.at("time_to_target");
   if (!target.is_object()) return "";
@@ -106,17 +121,16 @@ std::string origin_line(const RunInfo& info) {
 
 std::string results_line(const Results& results) {
   const auto& summary = results.summary;
-  std::string line = fmt::format(
-      "{} {}: {} rounds, {} samples in {:.4g} s ({:.4g} samples/s)", results.info.experiment.name,
-      results.info.world, summary.at("rounds").get<int>(), summary.at("samples").get<std::int64_t>(),
-      summary.at("makespan_s").get<double>(), summary.at("throughput").get<double>());
+  const double rounds = summary.at("rounds");
+  std::string line =
+      fmt::format("{} {}: {} rounds, {} samples in {:.4g} s ({:.4g} samples/s)", results.info.experiment.name,
+                  results.info.world, rounds_text(rounds), summary.at("samples").get<std::int64_t>(),
+                  summary.at("makespan_s").get<double>(), summary.at("throughput").get<double>());
   if (const auto dropped = results.journal.dropped_samples; dropped > 0)
     line += fmt::format(", {} of them dropped (arrived too late)", dropped);
   if (const auto skipped = results.journal.skipped_steps; skipped > 0)
     line += fmt::format(", {} steps skipped (not finite)", skipped);
-  if (!results.journal.evaluations.empty())
-    if (const double accuracy = results.journal.evaluations.back().accuracy; !std::isnan(accuracy))
-      line += fmt::format(", test accuracy {:.3f}", accuracy);
+  line += accuracy_text(results.journal, rounds);
   if (summary.contains("cache"))
     line += fmt::format(", {:.1f} % of reads from the cache",
                         100 * summary.at("cache").at("hit_ratio").get<double>());

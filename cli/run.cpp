@@ -9,6 +9,7 @@
 #include "cli/cluster_use.hpp"
 #include "cli/commands.hpp"
 #include "cli/job_options.hpp"
+#include "cli/job_text.hpp"
 #include "cli/progress.hpp"
 #include "cli/results_text.hpp"
 #include "cli/resume.hpp"
@@ -87,6 +88,7 @@ int run_job(const RunOptions& options) {
   const std::string out = result_directory_of(options.job, loaded.experiment, "measured");
   // Building the job here finds bad input before anything is written or started.
   Job job(loaded.experiment, loaded.platform, out, network_of_workers(loaded));
+  require_memory(job);
   resume_if_asked(job, options.job);
   LaunchSetting setting = launch_setting(job, options, out);
   const auto cluster = use_cluster(options, loaded);
@@ -97,6 +99,7 @@ int run_job(const RunOptions& options) {
     fmt::print("{}\n", print_command(setting));
     return exit_success;
   }
+  print_job(job);
   ProgressBar bar("run " + job.spec().experiment.name);
   LaunchEvents events;
   events.output = [](const std::string& line) { fmt::print("{}\n", line); };

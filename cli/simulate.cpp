@@ -6,6 +6,8 @@
 
 #include "cli/commands.hpp"
 #include "cli/job_options.hpp"
+#include "cli/job_text.hpp"
+#include "cli/long_job.hpp"
 #include "cli/progress.hpp"
 #include "cli/results_text.hpp"
 #include "cli/resume.hpp"
@@ -20,6 +22,8 @@ namespace {
 
 struct SimulateOptions : JobOptions {
   std::string fidelity = "transfers";
+  double longest_s = 3600.0;
+  bool yes = false;  ///< simulate however long it takes
 };
 
 void warn_of_stale_profile(const Job& job) {
@@ -61,9 +65,14 @@ void simulate_job(const SimulateOptions& options) {
   resume_if_asked(job, options);
   create_result_directory(out, options.force);
   write_document(out, job);
+  print_job(job);
   warn_of_stale_profile(job);
   ProgressBar bar("simulate " + job.spec().experiment.name);
-  job.stop().on_report([&](double fraction) { bar.update(fraction); });
+  LongJobCheck check(std::chrono::duration<double>(options.longest_s));
+  job.stop().on_report([&](double fraction) {
+    bar.update(fraction);
+    if (!options.yes) check.update(fraction);
+  });
   sim::JobRun run = simulate_or_clear(job, setting, out);
 
   RunInfo info = describe_run(job, world);
@@ -90,6 +99,14 @@ void add_simulate(CLI::App& app, int&) {
                    "witness between simulation and measurement")
       ->capture_default_str()
       ->check(CLI::IsMember({"transfers", "smpi"}));
+  command
+      ->add_option(
+          "--longest", options->longest_s,
+          "Stop, after a first estimate, if the simulation would take more than this many seconds of "
+          "real time")
+      ->capture_default_str()
+      ->check(above_zero());
+  command->add_flag("--yes", options->yes, "Simulate however long it takes");
   command->footer(
       "Examples:\n"
       "  tandem simulate workloads/experiments/mixed_lab.yaml --variant esync --trace\n"

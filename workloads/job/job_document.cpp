@@ -6,6 +6,7 @@
 
 #include "platforms/description_json.hpp"
 #include "policies/vocabulary/check.hpp"
+#include "workloads/job/memory_estimate.hpp"
 
 namespace tandem {
 
@@ -67,6 +68,7 @@ RunInfo describe_run(const Job& job, const std::string& world) {
     info.resumed = {{"directory", point->directory}, {"round", point->round}};
   if (const auto& layout = job.exchange().shard_layout(); !layout.empty())
     info.sharding = describe_shards(layout, info.experiment.sync.sharding);
+  info.memory = describe_memory(job);
   return info;
 }
 

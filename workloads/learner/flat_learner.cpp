@@ -10,11 +10,6 @@
 #include "workloads/vectors/owned_mark.hpp"
 
 namespace tandem {
-namespace {
-
-constexpr std::int64_t evaluation_batch = 256;
-
-}  // namespace
 
 FlatLearner::FlatLearner(const LearnerSetting& setting, ModelDescription description,
                          ComputeDevice& compute_device)

@@ -24,6 +24,9 @@ struct EvaluationResult {
   double loss = 0.0;      ///< mean over samples
 };
 
+/// Samples that an evaluation computes at once.
+inline constexpr std::int64_t evaluation_batch = 256;
+
 /// One replica. Not thread-safe; several instances coexist. Uses one thread. On a device that is not the
 /// host, `load`, `forward` and `backward` only queue work. Errors: NoMemoryError from any of them when the
 /// device has too little memory.

@@ -28,6 +28,9 @@ struct LearnerSetting {
 
 /// Names, summaries and papers of the models; the factory is internal.
 const Catalog<int>& model_catalog();
+/// The model was published for photographs of ImageNet, of this side. False for names outside the catalogue.
+bool is_for_photographs(const std::string& model);
+inline constexpr int photograph_side = 224;
 /// The images as the model sees them.
 inline DatasetInfo scaled_images(const LearnerSetting& setting) {
   DatasetInfo images = setting.dataset;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -40,6 +41,12 @@ struct ModelDescription {
   std::string name;
   std::vector<TensorDescription> tensors;
   std::vector<BucketDescription> buckets;
+  /// Values per sample between layers, the pixels among them, in units of a float.
+  struct Activations {
+    std::int64_t kept = 0;    ///< by a forward pass for the backward pass
+    std::int64_t widest = 0;  ///< input and output of the layer with the most: what an evaluation needs
+  };
+  std::optional<Activations> activations = {};  ///< none: not known
 
   std::int64_t elements() const;
   std::int64_t parameters() const;

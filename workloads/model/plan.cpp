@@ -30,8 +30,15 @@ class Walk {
   void run(std::vector<Layer>& layers) {
     for (auto& layer : layers) {
       layer.first_tensor = static_cast<int>(plan_.description.tensors.size());
+      const std::int64_t input = shape_.elements();
       std::visit([&](auto& operation) { apply(layer.name, operation); }, layer.operation);
+      activations_.widest = std::max(activations_.widest, input + shape_.elements());
     }
+  }
+  /// Called once, at the end.
+  ModelDescription::Activations activations() {
+    keep_output();  // the loss
+    return activations_;
   }
   /// Flops since the last call.
   std::pair<Flops, Flops> take_flops() {
@@ -42,6 +49,7 @@ class Walk {
   void apply(const std::string& name, const Convolution& convolution) {
     const auto& [outputs, kernel, stride, padding, bias, groups, gain] = convolution;
     TANDEM_CHECK(shape_.channels % groups == 0 && outputs % groups == 0, name, shape_.channels, groups);
+    keep_input();
     const std::int64_t inputs = shape_.channels / groups;
     slide(name, kernel, stride, padding);
     shape_.channels = outputs;
@@ -53,6 +61,7 @@ class Walk {
   }
 
   void apply(const std::string& name, const Linear& linear) {
+    keep_input();
     const std::int64_t inputs = shape_.elements();
     shape_ = {linear.outputs, 1, 1};
     const double bound = 1.0 / std::sqrt(static_cast<double>(inputs));
@@ -62,6 +71,7 @@ class Walk {
   }
 
   void apply(const std::string& name, const BatchNorm&) {
+    keep_input();
     add_tensor(name + ".weight", {shape_.channels}, 0.0, 1.0F);
     add_tensor(name + ".bias", {shape_.channels}, 0.0);
     add_tensor(name + ".running_mean", {shape_.channels}, 0.0, 0.0F, true);
@@ -69,15 +79,24 @@ class Walk {
     add_flops(4 * shape_.elements());  // an addition to each moment, a scale and a shift
   }
 
-  void apply(const std::string&, const Relu&) { add_flops(shape_.elements()); }
-  void apply(const std::string&, const Relu6&) { add_flops(shape_.elements()); }
+  void apply(const std::string&, const Relu&) {
+    add_flops(shape_.elements());
+    keep_output();
+  }
+  void apply(const std::string&, const Relu6&) {
+    keep_input();
+    add_flops(shape_.elements());
+  }
 
   void apply(const std::string&, const MaxPool& pool) {
+    keep_input();
     slide("max pooling", pool.size, pool.stride, pool.padding);
+    activations_.kept += 2 * shape_.elements();  // the positions of the largest values, as 64-bit integers
     add_flops(shape_.elements() * pool.size * pool.size);
   }
 
   void apply(const std::string&, const AveragePool& pool) {
+    keep_input();
     slide("average pooling", pool.size, pool.stride, pool.padding);
     add_flops(shape_.elements() * pool.size * pool.size);
   }
@@ -85,43 +104,73 @@ class Walk {
   void apply(const std::string&, const AdaptiveAveragePool& pool) {
     const Shape before = std::exchange(shape_, {shape_.channels, pool.outputs, pool.outputs});
     add_flops(std::max(before.elements(), shape_.elements()));
+    if (before == shape_) return;  // the same value
+    if (!is_kept_) activations_.kept += before.elements();
+    is_kept_ = false;
   }
 
   void apply(const std::string&, const GlobalAveragePool&) {
     add_flops(shape_.elements());
     shape_ = {shape_.channels, 1, 1};
+    is_kept_ = false;
   }
 
   void apply(const std::string&, const Flatten&) { shape_ = {shape_.elements(), 1, 1}; }
 
-  void apply(const std::string&, const Dropout&) { add_flops(shape_.elements()); }
+  void apply(const std::string&, const Dropout&) {
+    add_flops(shape_.elements());
+    activations_.kept += shape_.elements();  // the factors
+    is_kept_ = false;
+  }
 
   void apply(const std::string&, const PadChannels& pad) {
     TANDEM_CHECK(pad.outputs >= shape_.channels, pad.outputs, shape_.channels);
     slide("a shortcut", 1, pad.stride, 0);
     shape_.channels = pad.outputs;
+    is_kept_ = false;
   }
 
   void apply(const std::string&, Residual& residual) {
+    keep();  // bodies begin with a layer that needs it
     const Shape before = shape_;
     run(residual.body);
     const Shape after = std::exchange(shape_, before);
+    is_kept_ = true;
     run(residual.shortcut);
     TANDEM_CHECK(shape_ == after, to_text(shape_), to_text(after));
     add_flops((residual.rectified ? 2 : 1) * shape_.elements());
+    is_kept_ = false;
+    if (residual.rectified) keep_output();
   }
 
   void apply(const std::string&, Branches& branches) {
+    keep();  // at least one branch begins with a layer that needs it
     const Shape before = shape_;
     std::int64_t channels = 0;
     for (auto& branch : branches.branches) {
       const Shape earlier = std::exchange(shape_, before);
+      is_kept_ = true;
       run(branch);
       const bool same = earlier.height == shape_.height && earlier.width == shape_.width;
       TANDEM_CHECK(same || channels == 0, to_text(earlier), to_text(shape_));
       channels += shape_.channels;
     }
     shape_.channels = channels;
+    is_kept_ = false;
+  }
+
+  // What libtorch's layers keep for backward: convolutions, linear layers, normalisations and poolings their
+  // inputs, ReLU its output. A value that two layers need is one value.
+  void keep_output() {
+    activations_.kept += shape_.elements();
+    is_kept_ = true;
+  }
+  void keep() {
+    if (!is_kept_) keep_output();
+  }
+  void keep_input() {
+    keep();
+    is_kept_ = false;  // the layer's output, which comes next
   }
 
   /// Height and width after a window has moved over them.
@@ -162,12 +211,15 @@ class Walk {
   Flops forward_;
   Flops backward_;
   bool first_weights_ = true;
+  ModelDescription::Activations activations_;
+  bool is_kept_ = false;  ///< the current value is among them
 };
 
 /// Puts segments [first, last) into the next bucket and gives their tensors positions.
 void add_bucket(ModelDescription& description, const std::vector<SegmentShare>& shares, std::size_t first,
                 std::size_t last) {
-  auto& [name, tensors, buckets] = description;
+  auto& tensors = description.tensors;
+  auto& buckets = description.buckets;
   BucketDescription bucket;
   bucket.offset = description.elements();
   for (const bool statistic : {false, true}) {
@@ -231,6 +283,7 @@ ModelPlan plan_model(const LearnerSetting& setting) {
     shares.push_back({first, plan.description.tensors.size(), forward, backward});
   }
 
+  plan.description.activations = walk.activations();
   plan.bucket_of_segment = cut_into_buckets(plan.description, shares, setting.bucket_bytes);
   return plan;
 }

@@ -98,6 +98,7 @@ json to_json(const RunInfo& info) {
           {"physics", info.physics},
           {"all_reduce", info.all_reduce},
           {"sharding", info.sharding},
+          {"memory", info.memory},
           {"versions", info.versions},
           {"roles", info.roles},
           {"hosts", info.hosts},
@@ -129,6 +130,7 @@ RunInfo run_info_from_json(const json& document) {
     info.all_reduce = document.value("all_reduce", json());
     info.resumed = document.value("resumed", json());
     info.sharding = document.value("sharding", json());
+    info.memory = document.value("memory", json());
     info.versions = document.at("versions");
     info.experiment = experiment_from_json(document.at("experiment"));
   } catch (const json::exception& error) {

@@ -28,6 +28,7 @@ struct RunInfo {
   nlohmann::json physics;     ///< effective network model and flags of the simulation, or the real network
   nlohmann::json all_reduce;  ///< how workers all-reduce, with a "summary" in words; null over a server
   nlohmann::json sharding;    ///< what servers hold, as describe_shards() gives it; null without servers
+  nlohmann::json memory;      ///< estimated, as describe_memory() gives it; null: not known
   nlohmann::json versions;
   std::string machine;
   std::string command;

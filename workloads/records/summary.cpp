@@ -47,6 +47,9 @@ struct RankTotals {
 
 std::map<Rank, RankTotals> totals_by_rank(const RunInfo& info, const Journal& journal) {
   std::map<Rank, RankTotals> ranks;
+  // A worker that is alone exchanges without messages and in no time. Its last step ends with an exchange,
+  // like that of any worker.
+  const bool is_alone = std::ranges::count(info.roles, "worker") == 1;
   for (const auto& step : journal.steps) {
     auto& totals = ranks[step.rank];
     if (counts(info, step)) totals.durations.push_back(step.duration().count());
@@ -56,7 +59,7 @@ std::map<Rank, RankTotals> totals_by_rank(const RunInfo& info, const Journal& jo
     totals.bytes_received += step.bytes_received;
     if (step.step < totals.last_step) continue;
     const bool exchanged =
-        step.bytes_sent > 0 || step.phases[static_cast<std::size_t>(Phase::exchange)].count() > 0;
+        is_alone || step.bytes_sent > 0 || step.phases[static_cast<std::size_t>(Phase::exchange)].count() > 0;
     totals.last_step = step.step;
     totals.exchanges = step.round + (exchanged ? 1 : 0);
   }

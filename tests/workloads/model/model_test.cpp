@@ -46,6 +46,27 @@ TEST(DescribeModel, FlopsOfLenetByHand) {
   EXPECT_DOUBLE_EQ(lenet.backward().count(), conv1 + 2 * (conv2 + linear + pools + relus));
 }
 
+TEST(DescribeModel, ActivationsOfLenetByHand) {
+  const auto kept = [](const std::string& model, int channels, int side) {
+    return describe_model(setting(model, channels, side)).activations.value();
+  };
+  const std::int64_t pixels = 28 * 28;
+  // Of each convolution its output, which the pooling needs; of each pooling 64-bit positions; each ReLU's
+  // output.
+  const std::int64_t first = 20 * 24 * 24 + 2 * 20 * 12 * 12 + 20 * 12 * 12;
+  const std::int64_t second = 50 * 8 * 8 + 2 * 50 * 4 * 4 + 50 * 4 * 4;
+  EXPECT_EQ(kept("lenet", 1, 28).kept, pixels + first + second + 500 + 10);
+  EXPECT_EQ(kept("lenet", 1, 28).widest, 20 * 24 * 24 + 20 * 12 * 12);
+  EXPECT_EQ(kept("mlp", 1, 28).kept, pixels + 200 + 200 + 10);
+}
+
+TEST(DescribeModel, ThePhotographModelsAreThoseOfImageNet) {
+  for (const char* name : {"alexnet", "vgg16", "resnet50", "mobilenet-v2", "inception-v3"})
+    EXPECT_TRUE(is_for_photographs(name)) << name;
+  for (const char* name : {"mlp", "lenet", "resnet32", "synthetic", "net.pt"})
+    EXPECT_FALSE(is_for_photographs(name)) << name;
+}
+
 TEST(DescribeModel, FlopsOfResnetAreAsPublished) {
   // 0.56 G multiply-accumulates for 3x32x32.
   EXPECT_NEAR(describe_model(setting("resnet18", 3, 32)).forward().count(), 2 * 0.5565e9, 0.02e9);

@@ -1,0 +1,61 @@
+// The estimate of a simulation's real time, with a clock of the test's own.
+#include "cli/long_job.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "policies/vocabulary/check.hpp"
+
+namespace tandem::cli {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::ThrowsMessage;
+using Clock = LongJobCheck::Clock;
+
+class LongJob : public ::testing::Test {
+ protected:
+  /// Progress at this time of the clock.
+  void at(double seconds, double fraction) {
+    now_ = Clock::time_point(
+        std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds)));
+    check_.update(fraction);
+  }
+
+  Clock::time_point now_;
+  LongJobCheck check_{std::chrono::hours(1), [this] { return now_; }};
+};
+
+TEST_F(LongJob, IsStoppedWithItsEstimateAndBothWaysOut) {
+  at(5, 0);
+  at(24.9, 0.0000009);
+  EXPECT_THAT([this] { at(25, 0.000001); },
+              ThrowsMessage<ConfigError>(AllOf(HasSubstr("about 231 days"), HasSubstr("after 20 s, 0.0001 %"),
+                                               HasSubstr("stop.rounds"), HasSubstr("--yes"))));
+}
+
+TEST_F(LongJob, OfNoProgressIsStoppedToo) {
+  at(0, 0);
+  EXPECT_THAT([this] { at(20, 0); }, ThrowsMessage<ConfigError>(HasSubstr("would take very long")));
+}
+
+TEST_F(LongJob, OfLessThanAnHourContinues) {
+  at(300, 0.5);          // a slow start, after a resume: neither counts
+  at(320, 0.5 + 0.003);  // half the job in 55 minutes
+  at(400, 0.5 + 0.0031);
+}
+
+TEST_F(LongJob, ThatIsShortIsNeverAsked) {
+  at(0, 0);
+  at(19.9, 1e-9);
+}
+
+TEST_F(LongJob, IsAskedOnce) {
+  at(0, 0);
+  at(20, 0.5);
+  at(30'000, 0.50001);  // a suspended computer
+}
+
+}  // namespace
+}  // namespace tandem::cli

@@ -1,0 +1,115 @@
+// What `tandem simulate` and `tandem run` say of a job before its results: the question, and what is probably
+// a mistake.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "tests/cli/command.hpp"
+
+namespace tandem::testing {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+class Warnings : public ::testing::Test {
+ protected:
+  std::string output(const std::string& words, int exit_code = 0) {
+    const auto result = line_.tandem(words + " --out out --force");
+    EXPECT_EQ(result.exit_code, exit_code) << result.output;
+    return result.output;
+  }
+  std::string simulated(const std::string& settings) {
+    return output("simulate " + line_.experiment() + " --set workload.math=modelled " + settings);
+  }
+  CommandLine line_;
+};
+
+TEST_F(Warnings, AModelForPhotographsOnSmallImagesNamesBothWaysOut) {
+  const auto small = simulated("--set workload.model=resnet50 --set stop.rounds=1");
+  EXPECT_THAT(small,
+              AllOf(HasSubstr("warning: model 'resnet50'"), HasSubstr("224 x 224"), HasSubstr("28 x 28"),
+                    HasSubstr("workload.dataset: synthetic-imagenet"), HasSubstr("workload.model: lenet")));
+  const auto photographs = simulated(
+      "--set workload.model=resnet50 --set workload.dataset=synthetic-imagenet --set stop.rounds=1");
+  EXPECT_THAT(photographs, Not(HasSubstr("made for photographs")));
+  EXPECT_THAT(simulated("--set workload.model=resnet18 --set workload.image_size=224 --set stop.rounds=1"),
+              Not(HasSubstr("made for photographs")));
+  EXPECT_THAT(simulated("--set workload.model=lenet"), Not(HasSubstr("warning")));
+}
+
+TEST_F(Warnings, TheQuestionIsPrintedBeforeTheResults) {
+  const auto told = simulated("--set workload.model=lenet --set workload.batch=16");
+  EXPECT_THAT(told,
+              AllOf(HasSubstr("model lenet (431080 parameters, 1.72 MB) on 400 images of synthetic (28 x 28, "
+                              "grey, 10 classes)"),
+                    HasSubstr("per sample 4.6 Mflop forward and 8.63 Mflop backward; batch 16 on each of 4 "
+                              "workers: 64 samples per step of all"),
+                    HasSubstr("memory besides the program, about: worker ")));
+  EXPECT_LT(told.find("model lenet"), told.find("simulated: "));
+}
+
+TEST_F(Warnings, LackOfMemoryIsAWarningOfASimulationAndAnErrorOfARun) {
+  const std::string settings = "--set workload.model=lenet --set workload.batch=1000000 --set stop.rounds=1";
+  const auto told = simulated(settings);
+  EXPECT_THAT(told,
+              AllOf(HasSubstr("warning: host 'node-"), HasSubstr("needs about 1"), HasSubstr("activations"),
+                    HasSubstr("workload.batch"), HasSubstr("other hosts lack memory")));
+  std::ifstream file(line_.folder() / "out" / "run.json");
+  const auto memory = nlohmann::json::parse(file).at("memory");
+  EXPECT_GT(memory.at(0).at("activations").get<double>(), 1e11);
+  std::filesystem::remove_all(line_.folder() / "out");
+  const auto refused = output("run " + line_.experiment() + " --set workload.math=modelled " + settings, 2);
+  EXPECT_THAT(refused, AllOf(HasSubstr("mixed_lab.xml: host 'node-"), HasSubstr("<prop id=\"memory\">")));
+  EXPECT_FALSE(std::filesystem::exists(line_.folder() / "out"));
+}
+
+TEST_F(Warnings, DisksThatNobodyReadsAreNamed) {
+  ASSERT_EQ(line_
+                .shell("sed '0,/<host id=\"node-1\"[^>]*>/s||&<disk id=\"spare\" read_bw=\"1MBps\" "
+                       "write_bw=\"1MBps\"/>|' " TANDEM_SOURCE_DIR "/platforms/mixed_lab.xml > spare.xml")
+                .exit_code,
+            0);
+  const std::string stored =
+      "--set platform=spare.xml --set data.source=storage --set data.cache_capacity=100kB --set "
+      "placement.cache_nodes=[server] ";
+  EXPECT_THAT(simulated(stored + "--set placement.workers=[node-2,node-3]"),
+              AllOf(HasSubstr("warning: nobody reads the disk of host 'node-1'"),
+                    HasSubstr("placement.cache_nodes")));
+  EXPECT_THAT(simulated("--set platform=spare.xml --set placement.workers=[node-2,node-3]"),
+              Not(HasSubstr("nobody reads")))
+      << "no data are read from storage";
+  EXPECT_THAT(simulated(stored + "--set placement.workers=[node-2,node-3] --set "
+                                 "placement.cache_nodes=[server,node-1]"),
+              Not(HasSubstr("nobody reads")));
+}
+
+TEST_F(Warnings, ASimulationThatTakesTooLongStopsAndNamesItsOption) {
+  const std::string endless = " --set workload.math=modelled --set stop.rounds=1000000000 --longest 2";
+  const auto told = output("simulate " + line_.experiment() + endless, 2);
+  EXPECT_THAT(told, AllOf(HasSubstr("would take about "), HasSubstr("longer than 2 s"), HasSubstr("--yes")));
+  EXPECT_FALSE(std::filesystem::exists(line_.folder() / "out"));
+  EXPECT_THAT(simulated("--set stop.rounds=2000 --longest 0.001 --yes"), HasSubstr("2000 rounds"));
+}
+
+TEST_F(Warnings, TheRoundsOfALoneWorkerAreAllCounted) {
+  EXPECT_THAT(simulated("--set sync.over=all-reduce --set placement.workers=[node-1] --set stop.rounds=5"),
+              HasSubstr("simulated: 5 rounds, 40 samples"));
+  EXPECT_THAT(simulated("--set placement.workers=[node-1] --set stop.rounds=5"),
+              HasSubstr("simulated: 5 rounds, 40 samples"));
+  EXPECT_THAT(simulated("--set sync.algorithm=local-sgd --set sync.over=all-reduce --set "
+                        "placement.workers=[node-1] --set stop.rounds=5"),
+              HasSubstr("simulated: 5 rounds, "));
+}
+
+TEST_F(Warnings, TheRoundOfAnAccuracyIsPrinted) {
+  EXPECT_THAT(output("simulate " + line_.experiment("evaluate_every: 4\n") +
+                     " --set placement.evaluator=server --set stop.rounds=6"),
+              AllOf(HasSubstr("simulated: 6 rounds"), HasSubstr(" after round 4 of 6\n")));
+}
+
+}  // namespace
+}  // namespace tandem::testing

@@ -1,0 +1,165 @@
+// The estimate of memory: sums by hand, and the hosts that have too little.
+#include "workloads/job/memory_estimate.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "policies/vocabulary/check.hpp"
+
+namespace tandem {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::ThrowsMessage;
+
+constexpr std::int64_t lenet_bytes = 4 * 431'080;
+constexpr std::int64_t lenet_activations =
+    4 * (784 + 11'520 + 5'760 + 2'880 + 3'200 + 1'600 + 800 + 500 + 10);
+constexpr std::int64_t record_bytes = 785;
+
+/// Two workers on "a" and "b" train LeNet with a server on "c".
+Experiment two_workers() {
+  Experiment experiment;
+  experiment.workload.model = "lenet";
+  experiment.workload.dataset = "synthetic";
+  experiment.workload.train_samples = 1001;
+  experiment.workload.test_samples = 100;
+  experiment.workload.batch = 10;
+  experiment.placement.workers = {"a", "b"};
+  experiment.placement.servers = {"c"};
+  experiment.placement.evaluator = "c";
+  experiment.stop.rounds = 1;
+  return experiment;
+}
+
+platforms::Description platform(const std::string& memory_of_a = "") {
+  platforms::Description description;
+  description.file = "three.xml";
+  for (const char* name : {"a", "b", "c"}) description.hosts.emplace_back().name = name;
+  if (!memory_of_a.empty()) description.hosts.front().properties["memory"] = memory_of_a;
+  return description;
+}
+
+Job job(Experiment experiment, platforms::Description on = platform()) {
+  return {std::move(experiment), std::move(on), ""};
+}
+
+TEST(Memory, OfAWorkerAndAServerByHand) {
+  const Job lenet = job(two_workers());
+  const RankMemory worker = estimate_memory(lenet, 0);
+  EXPECT_EQ(worker.model, Bytes(lenet_bytes));
+  EXPECT_EQ(worker.gradient, Bytes(lenet_bytes));
+  EXPECT_EQ(worker.optimizer, Bytes(0));
+  EXPECT_EQ(worker.algorithm, Bytes(0));
+  EXPECT_EQ(worker.activations, Bytes(10 * lenet_activations));
+  // Its 501 samples, and a batch in use and one in advance.
+  EXPECT_EQ(worker.data, Bytes((501 + 20) * record_bytes));
+  EXPECT_EQ(estimate_memory(lenet, 1).data, Bytes((500 + 20) * record_bytes));
+  const RankMemory server = estimate_memory(lenet, 2);
+  EXPECT_EQ(server.model, Bytes(2 * lenet_bytes));
+  EXPECT_EQ(server.gradient, Bytes(lenet_bytes));
+  EXPECT_EQ(server.algorithm, Bytes(2 * lenet_bytes)) << "a push of each worker";
+  EXPECT_EQ(server.total(), Bytes(5 * lenet_bytes));
+}
+
+TEST(Memory, OfOptimisersAndAlgorithms) {
+  Experiment experiment = two_workers();
+  experiment.optimizer.kind = OptimizerKind::adam;
+  EXPECT_EQ(estimate_memory(job(experiment), 2).optimizer, Bytes(2 * lenet_bytes));
+  experiment.optimizer.kind = OptimizerKind::sgd;
+  experiment.optimizer.momentum = 0.9;
+  EXPECT_EQ(estimate_memory(job(experiment), 0).optimizer, Bytes(lenet_bytes));
+  experiment.sync.algorithm = "local-sgd";
+  EXPECT_EQ(estimate_memory(job(experiment), 0).algorithm, Bytes(2 * lenet_bytes)) << "mark and change";
+  experiment.sync.algorithm = "dc-asgd";
+  EXPECT_EQ(estimate_memory(job(experiment), 2).algorithm, Bytes(4 * lenet_bytes))
+      << "a push and an older model of each worker";
+  experiment.sync.algorithm = "bsp";
+  experiment.sync.over = sync::Route::all_reduce;
+  experiment.workload.bucket_bytes = Bytes(0);
+  EXPECT_EQ(estimate_memory(job(experiment), 0).buffers, Bytes(lenet_bytes)) << "one bucket";
+}
+
+TEST(Memory, IsSplitAmongTheShardsOfAServer) {
+  Experiment experiment = two_workers();
+  experiment.placement.servers = {"c", "c"};
+  const Job halves = job(experiment);
+  const auto total = estimate_memory(halves, 2).total() + estimate_memory(halves, 3).total();
+  EXPECT_EQ(total, Bytes(5 * lenet_bytes));
+}
+
+TEST(Memory, OfAHostIsThatOfAllItsRanksAndThePrograms) {
+  Experiment experiment = two_workers();
+  experiment.placement.workers = {"a", "a"};
+  EXPECT_TRUE(hosts_without_memory(job(experiment)).empty()) << "no host says how much it has";
+  EXPECT_TRUE(hosts_without_memory(job(experiment, platform("1GiB"))).empty());
+  const auto lacking = hosts_without_memory(job(experiment, platform("300MB")));
+  ASSERT_EQ(lacking.size(), 1U);
+  EXPECT_EQ(lacking.front().ranks, 2);
+  EXPECT_GT(lacking.front().needed, program_memory * 2);
+  EXPECT_THAT(to_text(lacking.front()), AllOf(HasSubstr("host 'a': 2 ranks need about 4"),
+                                              HasSubstr("300 MB"), HasSubstr("activations")));
+}
+
+TEST(Memory, ABatchOfAMillionDoesNotFitABoard) {
+  Experiment experiment = two_workers();
+  experiment.workload.batch = 1'000'000;
+  const auto lacking = hosts_without_memory(job(experiment, platform("1GiB")));
+  ASSERT_EQ(lacking.size(), 1U);
+  EXPECT_NEAR(static_cast<double>(lacking.front().needed.count()),
+              1e6 * (lenet_activations + 2 * record_bytes), 0.01e12);
+}
+
+TEST(Memory, OfAGpuIsItsOwnProperty) {
+  Experiment experiment = two_workers();
+  auto on = platform("1MB");
+  on.hosts.front().device.is_gpu = true;
+  EXPECT_TRUE(hosts_without_memory(job(experiment, on)).empty());
+  on.hosts.front().properties["tandem:device_memory"] = "1MB";
+  const auto lacking = hosts_without_memory(job(experiment, on));
+  ASSERT_EQ(lacking.size(), 1U);
+  EXPECT_THAT(to_text(lacking.front()), HasSubstr("tandem:device_memory"));
+}
+
+TEST(Memory, APropertyThatIsNoSizeIsAnError) {
+  const Job wrong = job(two_workers(), platform("much"));
+  EXPECT_THAT([&] { (void)hosts_without_memory(wrong); },
+              ThrowsMessage<ConfigError>(
+                  AllOf(HasSubstr("three.xml: host 'a'"), HasSubstr("'memory'"), HasSubstr("'much'"))));
+}
+
+TEST(Memory, IsDescribedForEachKindOfRank) {
+  const auto list = describe_memory(job(two_workers()));
+  ASSERT_EQ(list.size(), 3U) << "two workers, whose shards differ by a sample, and a server";
+  std::int64_t parts = 0;
+  for (const char* part : {"model", "gradient", "optimizer", "algorithm", "buffers", "activations", "data"})
+    parts += list[0].at(part).get<std::int64_t>();
+  EXPECT_EQ(parts, list[0].at("total").get<std::int64_t>());
+  EXPECT_EQ(list[2].at("role"), "server");
+}
+
+TEST(Memory, IsReadable) {
+  EXPECT_EQ(readable(Bytes(999)), "999 B");
+  EXPECT_EQ(readable(Bytes(1'724'320)), "1.72 MB");
+  EXPECT_EQ(readable(Bytes(108'216'000'000)), "108 GB");
+}
+
+TEST(DiskLatency, IsPaidByEachRequest) {
+  auto on = platform();
+  on.hosts[2].disks = {{"slow", BytesPerSecond(1e8), BytesPerSecond(5e7), {{"tandem:latency", "5ms"}}},
+                       {"fast", BytesPerSecond(1e9), BytesPerSecond(1e9), {}}};
+  const Job disks = job(two_workers(), on);
+  EXPECT_DOUBLE_EQ(disks.devices().disk_time(2, 0, {Bytes(1'000'000), 8}, false).count(), 8 * 0.005 + 0.01);
+  EXPECT_DOUBLE_EQ(disks.devices().disk_time(2, 0, {Bytes(1'000'000)}, true).count(), 0.005 + 0.02);
+  EXPECT_DOUBLE_EQ(disks.devices().disk_time(2, 1, {Bytes(1'000'000), 8}, false).count(), 0.001);
+  on.hosts[2].disks[1].properties["tandem:latency"] = "-1ms";
+  EXPECT_THAT([&] { (void)job(two_workers(), on); },
+              ThrowsMessage<ConfigError>(AllOf(HasSubstr("three.xml: host 'c': disk 'fast'"),
+                                               HasSubstr("'tandem:latency'"), HasSubstr("'-1ms'"))));
+}
+
+}  // namespace
+}  // namespace tandem

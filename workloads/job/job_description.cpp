@@ -1,0 +1,105 @@
+#include "workloads/job/job_description.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "workloads/job/memory_estimate.hpp"
+
+namespace tandem {
+namespace {
+
+std::string readable(Flops work) {
+  constexpr std::array units = {"flop", "kflop", "Mflop", "Gflop", "Tflop"};
+  double value = work.count();
+  std::size_t unit = 0;
+  for (; value >= 1000.0 && unit + 1 < units.size(); ++unit) value /= 1000.0;
+  return fmt::format("{:.3g} {}", value, units[unit]);
+}
+
+std::string counted(std::size_t count, const std::string& one) {
+  return fmt::format("{} {}{}", count, one, count == 1 ? "" : "s");
+}
+
+std::string images_line(const Job& job) {
+  const DatasetInfo& info = job.data().info();
+  const auto& setting = job.replica_plan().learner;
+  std::string scaled;
+  if (setting.image_size > 0) scaled = fmt::format(" scaled to {0} x {0}", setting.image_size);
+  return fmt::format("{} images of {} ({} x {}{}, {}, {} classes)", info.train_samples, info.name,
+                     info.height, info.width, scaled, info.channels == 1 ? "grey" : "colour", info.classes);
+}
+
+std::string memory_line(const Job& job) {
+  using Role = Roster::Role;
+  std::string line;
+  for (const Role role : {Role::worker, Role::server, Role::cache_node, Role::evaluator}) {
+    Bytes most{0};
+    for (const Rank rank : job.roster().ranks_of(role))
+      most = std::max(most, estimate_memory(job, rank).total());
+    if (most.count() == 0) continue;
+    line += fmt::format("{}{} {}", line.empty() ? "" : ", ", role_name(role), readable(most));
+  }
+  if (!job.model().activations) line += " (activations of this model are not known)";
+  return "memory besides the program, about: " + line;
+}
+
+void warn_of_small_images(const Job& job, std::vector<std::string>& warnings) {
+  const auto& setting = job.replica_plan().learner;
+  const DatasetInfo images = scaled_images(setting);
+  if (!is_for_photographs(setting.model) || std::min(images.height, images.width) >= photograph_side) return;
+  warnings.push_back(fmt::format(
+      "model '{0}' is made for photographs of {1} x {1} pixels, but the images of data set '{2}' have {3} x "
+      "{4} "
+      "here, so this job computes and answers something else. For photographs set workload.dataset: "
+      "synthetic-imagenet (or workload.image_size: {1}); for small images choose a model made for them, such "
+      "as "
+      "workload.model: lenet or resnet32",
+      setting.model, photograph_side, images.name, images.height, images.width));
+}
+
+void warn_of_unread_disks(const Job& job, std::vector<std::string>& warnings) {
+  if (!job.data().from_storage()) return;
+  std::set<std::string> used;
+  for (const RankAssignment& assignment : job.roster().assignments()) used.insert(assignment.host);
+  std::vector<std::string> unread;
+  for (const auto& host : job.spec().platform.hosts)
+    if (!host.disks.empty() && !used.contains(host.name)) unread.push_back(host.name);
+  if (unread.empty()) return;
+  constexpr std::size_t most_names = 3;
+  std::string names;
+  for (std::size_t i = 0; i < std::min(unread.size(), most_names); ++i)
+    names += fmt::format("{}'{}'", i == 0 ? "" : ", ", unread[i]);
+  if (unread.size() > most_names) names += fmt::format(" and {} more", unread.size() - most_names);
+  warnings.push_back(
+      fmt::format("nobody reads the disk{} of host{} {}: a cache node reads the data set from the first disk "
+                  "of its own host, "
+                  "and storage on another host is not simulated. To use such a disk, name its host in "
+                  "placement.cache_nodes",
+                  unread.size() == 1 ? "" : "s", unread.size() == 1 ? "" : "s", names));
+}
+
+}  // namespace
+
+std::vector<std::string> describe_job(const Job& job) {
+  const ModelDescription& model = job.model();
+  const std::size_t workers = job.roster().workers().size();
+  const int batch = job.data().batch();
+  return {
+      fmt::format("model {} ({} parameters, {}) on {}", model.name, model.parameters(),
+                  readable(model.bytes()), images_line(job)),
+      fmt::format("per sample {} forward and {} backward; batch {} on each of {}: {} samples per step of all",
+                  readable(model.forward()), readable(model.backward()), batch, counted(workers, "worker"),
+                  static_cast<std::int64_t>(workers) * batch),
+      memory_line(job)};
+}
+
+std::vector<std::string> warnings_of(const Job& job) {
+  std::vector<std::string> warnings;
+  warn_of_small_images(job, warnings);
+  warn_of_unread_disks(job, warnings);
+  return warnings;
+}
+
+}  // namespace tandem

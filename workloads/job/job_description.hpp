@@ -1,0 +1,20 @@
+// What a job asks, and what its author may not have meant, in words: printed before the job starts. Pure text
+// from the job's parts.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "workloads/job/job.hpp"
+
+namespace tandem {
+
+/// Three lines: model, data set and sizes; work per sample, batch and workers; memory.
+std::vector<std::string> describe_job(const Job& job);
+
+/// What is probably a mistake, though the job can be simulated: a model made for larger images, disks that
+/// nobody reads. One sentence or two each, which also say what to change. Lack of memory is apart
+/// (memory_estimate.hpp), because a run refuses it.
+std::vector<std::string> warnings_of(const Job& job);
+
+}  // namespace tandem

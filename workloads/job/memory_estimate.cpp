@@ -1,0 +1,233 @@
+#include "workloads/job/memory_estimate.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "policies/vocabulary/check.hpp"
+#include "workloads/experiment/quantity_text.hpp"
+#include "workloads/learner/learner.hpp"
+
+namespace tandem {
+namespace {
+
+using Role = Roster::Role;
+
+Bytes floats(std::int64_t count) { return Bytes(count * 4); }
+
+/// Vectors of the model's size that the optimiser keeps.
+int optimizer_vectors(const OptimizerSetting& setting) {
+  if (setting.kind != OptimizerKind::sgd) return 2;
+  return setting.momentum > 0.0 ? 1 : 0;
+}
+
+Bytes activations_of(const Job& job, std::int64_t ModelDescription::Activations::*which,
+                     std::int64_t samples) {
+  const std::int64_t bytes = job.spec().experiment.workload.precision == Precision::bf16 ? 2 : 4;
+  const auto& known = job.model().activations;
+  return Bytes(known ? *known.*which * bytes * samples : 0);
+}
+
+Bytes largest_bucket(const ModelDescription& model) {
+  std::int64_t largest = 0;
+  for (const auto& bucket : model.buckets) largest = std::max(largest, bucket.elements());
+  return floats(largest);
+}
+
+Bytes of_worker_data(const Job& job, int worker) {
+  const DataPlan& data = job.data();
+  const Bytes record = data.info().record_bytes();
+  // The batch that is loaded, and those requested in advance.
+  const Bytes batches = record * data.batch() * (1 + data.prefetch());
+  if (data.from_storage()) return batches;
+  const auto workers = static_cast<std::int64_t>(job.roster().workers().size());
+  const std::int64_t samples = data.info().train_samples;
+  const bool all = sampling::splits().find(job.spec().experiment.data.split).make.replicates;
+  return batches + record * (all ? samples : samples / workers + (worker < samples % workers ? 1 : 0));
+}
+
+/// Copies of the model that the exchange of a worker needs beside model and gradient.
+int copies_of_exchange(const ExchangePlan& exchange) {
+  const sync::UpdateRule rule = exchange.update_rule();
+  const bool tied = std::holds_alternative<sync::ElasticTie>(rule);
+  int copies = tied || exchange.servers_send_means() ? 1 : 0;    // the received centre or mean
+  if (exchange.payload() == sync::Payload::change) copies += 2;  // the marked model and the change
+  const auto* outer = std::get_if<sync::OuterMomentum>(&rule);
+  if (outer != nullptr && outer->momentum > 0.0 && exchange.route() == sync::Route::all_reduce) ++copies;
+  return copies;
+}
+
+RankMemory of_worker(const Job& job, int index) {
+  const ExchangePlan& exchange = job.exchange();
+  const Bytes model = job.model().bytes();
+  RankMemory memory;
+  memory.model = model;
+  memory.gradient = model;
+  memory.optimizer = model * optimizer_vectors(exchange.optimizer_setting());
+  memory.algorithm = model * copies_of_exchange(exchange);
+  if (exchange.route() == sync::Route::all_reduce) memory.buffers = largest_bucket(job.model());
+  // The copy that is averaged, its mean, and the other's model.
+  if (exchange.route() == sync::Route::peers) memory.buffers = model * 3;
+  if (exchange.compression() != nullptr && exchange.has_error_feedback()) memory.buffers += model;
+  memory.activations = activations_of(job, &ModelDescription::Activations::kept, job.data().batch());
+  memory.data = of_worker_data(job, index);
+  return memory;
+}
+
+/// A server holds one slot for each worker's push.
+RankMemory of_server(const Job& job, int shard) {
+  const ExchangePlan& exchange = job.exchange();
+  const Bytes part = floats(shard_elements(exchange.shard_layout().at(static_cast<std::size_t>(shard))));
+  const auto workers = static_cast<std::int64_t>(job.roster().workers().size());
+  RankMemory memory;
+  memory.model = part * 2;  // one may be in flight while the next one is computed
+  memory.gradient = part;
+  if (!exchange.servers_send_means())
+    memory.optimizer = part * optimizer_vectors(exchange.optimizer_setting());
+  memory.algorithm = part * workers;
+  const sync::UpdateRule rule = exchange.update_rule();
+  if (const auto* compensation = std::get_if<sync::DelayCompensation>(&rule)) {
+    const bool each = compensation->since == sync::DelayCompensation::Since::handed_out;
+    memory.algorithm += part * ((each ? workers : 1) + (compensation->adaptive ? 1 : 0));
+  }
+  if (const auto* tie = std::get_if<sync::ElasticTie>(&rule); tie != nullptr && tie->asynchronous)
+    memory.algorithm += part * workers;
+  if (const auto* outer = std::get_if<sync::OuterMomentum>(&rule); outer != nullptr && outer->momentum > 0.0)
+    memory.algorithm += part;
+  if (exchange.compression() != nullptr) memory.buffers = part * workers;  // at most: before decompression
+  return memory;
+}
+
+RankMemory of_cache_node(const Job& job) {
+  const DataPlan& data = job.data();
+  const auto nodes = static_cast<std::int64_t>(job.roster().ranks_of(Role::cache_node).size());
+  const auto workers = static_cast<std::int64_t>(job.roster().workers().size());
+  RankMemory memory;
+  memory.data = job.spec().experiment.data.cache_capacity;
+  // The batch that is being sent, and the records that were just read, for each of its workers.
+  memory.buffers = data.info().record_bytes() * data.batch() * 2 * ((workers + nodes - 1) / nodes);
+  return memory;
+}
+
+/// A learner, the checkpoint, the test set, and the activations of two neighbouring layers for one part of
+/// it.
+RankMemory of_evaluator(const Job& job) {
+  const Bytes model = job.model().bytes();
+  const DatasetInfo& info = job.data().info();
+  RankMemory memory;
+  memory.model = model * 2;
+  memory.gradient = model;
+  memory.activations = activations_of(job, &ModelDescription::Activations::widest,
+                                      std::min(info.test_samples, evaluation_batch));
+  memory.data = info.record_bytes() * info.test_samples;
+  return memory;
+}
+
+/// The parts by name, in the order in which they are listed.
+std::array<std::pair<const char*, Bytes>, 7> parts_of(const RankMemory& memory) {
+  return {{{"model", memory.model},
+           {"gradient", memory.gradient},
+           {"optimizer", memory.optimizer},
+           {"algorithm", memory.algorithm},
+           {"buffers", memory.buffers},
+           {"activations", memory.activations},
+           {"data", memory.data}}};
+}
+
+/// Nothing when the host does not have the property.
+std::optional<Bytes> size_property(const platforms::Host& host, const std::string& property,
+                                   const std::string& file) {
+  const auto found = host.properties.find(property);
+  if (found == host.properties.end()) return std::nullopt;
+  const auto size = parse_bytes(found->second);
+  if (!size)
+    throw ConfigError(file + ": host '" + host.name + "': property '" + property +
+                      "': expected a size (like 4GiB), found '" + found->second + "'");
+  return size;
+}
+
+}  // namespace
+
+RankMemory estimate_memory(const Job& job, Rank rank) {
+  const RankAssignment& assignment = job.roster().assignment(rank);
+  switch (assignment.role) {
+    case Role::worker:
+      return of_worker(job, assignment.index);
+    case Role::server:
+      return of_server(job, assignment.index);
+    case Role::cache_node:
+      return of_cache_node(job);
+    case Role::evaluator:
+      return of_evaluator(job);
+    case Role::coordinator:
+      break;
+  }
+  return {};
+}
+
+nlohmann::json describe_memory(const Job& job) {
+  std::map<std::pair<Role, std::int64_t>, std::pair<RankMemory, int>> kinds;
+  for (Rank rank = 0; rank < job.roster().size(); ++rank) {
+    const RankMemory memory = estimate_memory(job, rank);
+    auto& [any, ranks] = kinds[{job.roster().assignment(rank).role, memory.total().count()}];
+    any = memory;
+    ++ranks;
+  }
+  nlohmann::json list = nlohmann::json::array();
+  for (const auto& [kind, described] : kinds) {
+    const auto& [memory, ranks] = described;
+    nlohmann::json& line = list.emplace_back();
+    line = {{"role", role_name(kind.first)}, {"ranks", ranks}, {"total", memory.total().count()}};
+    for (const auto& [name, size] : parts_of(memory)) line[name] = size.count();
+  }
+  return list;
+}
+
+std::vector<HostMemory> hosts_without_memory(const Job& job) {
+  std::map<std::pair<std::string, bool>, HostMemory> hosts;
+  for (Rank rank = 0; rank < job.roster().size(); ++rank) {
+    const auto& host = job.devices().host_of(rank);
+    const bool on_gpu = host.device.is_gpu;
+    const auto available =
+        size_property(host, on_gpu ? "tandem:device_memory" : "memory", job.spec().platform.file);
+    if (!available) continue;
+    const RankMemory memory = estimate_memory(job, rank);
+    HostMemory& all = hosts[{host.name, on_gpu}];
+    all.host = host.name;
+    all.on_gpu = on_gpu;
+    all.available = *available;
+    ++all.ranks;
+    all.needed += memory.total() + (on_gpu ? Bytes(0) : program_memory);
+    if (memory.total() > all.largest.total()) all.largest = memory;
+  }
+  std::vector<HostMemory> lacking;
+  for (const auto& [name, host] : hosts)
+    if (host.needed > host.available) lacking.push_back(host);
+  return lacking;
+}
+
+std::string to_text(const HostMemory& host) {
+  std::string parts;
+  for (const auto& [name, size] : parts_of(host.largest))
+    if (size * 20 > host.largest.total())
+      parts += fmt::format("{}{} {}", parts.empty() ? "" : ", ", name, readable(size));
+  return fmt::format(
+      "host '{}': {} need{} about {} ({}{}), but its {} gives it {}", host.host,
+      host.ranks == 1 ? "1 rank" : fmt::format("{} ranks", host.ranks), host.ranks == 1 ? "s" : "",
+      readable(host.needed), host.ranks == 1 ? "" : "the largest: ", parts,
+      host.on_gpu ? "<prop id=\"tandem:device_memory\">" : "<prop id=\"memory\">", readable(host.available));
+}
+
+std::string readable(Bytes size) {
+  constexpr std::array units = {"B", "kB", "MB", "GB", "TB"};
+  auto value = static_cast<double>(size.count());
+  std::size_t unit = 0;
+  for (; value >= 1000.0 && unit + 1 < units.size(); ++unit) value /= 1000.0;
+  return fmt::format("{:.3g} {}", value, units[unit]);
+}
+
+}  // namespace tandem

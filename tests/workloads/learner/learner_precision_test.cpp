@@ -10,6 +10,9 @@
 #include "workloads/model/optimizer.hpp"
 #include "workloads/vectors/no_memory.hpp"
 
+// Read by AddressSanitizer: a request for too much memory fails as it does without it.
+extern "C" const char* __asan_default_options() { return "allocator_may_return_null=1"; }
+
 namespace tandem {
 namespace {
 

@@ -15,10 +15,10 @@
 
 #include "cli/cluster_use.hpp"
 #include "cli/commands.hpp"
-#include "cli/disturbance.hpp"
 #include "platforms/topology.hpp"
 #include "policies/vocabulary/check.hpp"
 #include "runtime/launcher/launcher.hpp"
+#include "validation/compare/disturbance.hpp"
 #include "workloads/calibration/calibration.hpp"
 #include "workloads/cost/profile.hpp"
 #include "workloads/job/job_document.hpp"
@@ -198,7 +198,7 @@ int measure_undisturbed(const LoadedJob& loaded, const std::string& profile_path
     const double share = load_profile(fresh).other_load;
     if (share < least) std::filesystem::rename(fresh, best);
     least = std::min(least, share);
-    if (share <= disturbing_load) break;
+    if (share <= validation::disturbing_load) break;
     fmt::print(stderr, "tandem: {}other programs used {:.0f} % of this machine during the calibration{}\n",
                attempt < attempts ? "" : "warning: ", share * 100,
                attempt < attempts

@@ -68,7 +68,7 @@ int compare_results(const CompareArguments& arguments) {
     fmt::print("{}/report.html\n", arguments.out);
   }
   if (!arguments.trace.empty()) write_trace(arguments.trace, results.simulated, results.measured.front());
-  return validation.passed ? exit_success : exit_beyond_tolerance;
+  return validation.passed() ? exit_success : exit_beyond_tolerance;
 }
 
 }  // namespace
@@ -84,15 +84,15 @@ void add_compare(CLI::App& app, int& exit_code) {
                       "Result directory of `tandem simulate --fidelity smpi`, shown as another column");
   command
       ->add_option("--tolerance", arguments->tolerance,
-                   "Largest mean absolute error of step time that passes")
+                   "Largest mean absolute error of step time, throughput and makespan that passes")
       ->capture_default_str()
       ->check(above_zero());
   command->add_option("--trace", arguments->trace,
                       "Write the simulation and the first measured run as one trace (opens in Perfetto)");
   command->add_flag("--force", arguments->force, "Replace an existing report");
   command->footer(
-      "Parity and replay need results made with --operations and --decisions. Exit code 1: the mean\n"
-      "absolute error of step time exceeds the tolerance.\n\n"
+      "Parity and replay need results made with --operations and --decisions. The verdict is PASSED, PASSED\n"
+      "WITH WARNINGS, INCONCLUSIVE or FAILED; the last two have exit code 1.\n\n"
       "Example:\n"
       "  tandem compare results/lab/simulated results/lab/measured --out results/lab/comparison");
   command->callback([arguments, &exit_code] { exit_code = compare_results(*arguments); });

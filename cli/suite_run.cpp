@@ -13,7 +13,6 @@
 #include "cli/calibration_run.hpp"
 #include "cli/cluster_use.hpp"
 #include "cli/commands.hpp"
-#include "cli/disturbance.hpp"
 #include "cli/job_options.hpp"
 #include "cli/profile_origin.hpp"
 #include "cli/progress.hpp"
@@ -23,6 +22,7 @@
 #include "runtime/process/signals.hpp"
 #include "validation/campaign/hold_out.hpp"
 #include "validation/campaign/plan.hpp"
+#include "validation/compare/disturbance.hpp"
 #include "workloads/cost/profile.hpp"
 #include "workloads/records/result_directory.hpp"
 #include "workloads/records/trace.hpp"
@@ -195,7 +195,7 @@ class SuiteRun {
     };
     runner.progress = [&bar](double fraction) { bar.update(fraction); };
     runner.message = [](const std::string& text) { fmt::print(stderr, "tandem: {}\n", text); };
-    runner.disturbing_load = disturbing_load;
+    runner.disturbing_load = validation::disturbing_load;
     return runner;
   }
 

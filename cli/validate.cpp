@@ -23,7 +23,7 @@ namespace {
 struct ValidateOptions {
   JobOptions job;
   SuiteRunOptions run;
-  std::optional<double> tolerance;  ///< of the mean absolute error of step time
+  std::optional<double> tolerance;  ///< of the mean absolute errors of step time, throughput and makespan
   SuiteInputOptions input;
 };
 
@@ -62,7 +62,7 @@ int validate_all(ValidateOptions options) {
   validation::write_report(options.run.out, document);
   std::filesystem::remove(options.run.out + "/INCOMPLETE");
   fmt::print("{}\n{}/report.html\n", validation::summary_table(document), options.run.out);
-  return validation.passed ? exit_success : exit_beyond_tolerance;
+  return validation.passed() ? exit_success : exit_beyond_tolerance;
 }
 
 }  // namespace
@@ -85,7 +85,7 @@ void add_validate(CLI::App& app, int& exit_code) {
                     "errors of the simulator's code");
   command
       ->add_option("--tolerance", options->tolerance,
-                   "Largest mean absolute error of step time that passes [0.1]")
+                   "Largest mean absolute error of step time, throughput and makespan that passes [0.1]")
       ->check(above_zero());
   command->add_flag("--resume", options->run.resume,
                     "Continue an interrupted suite; finished simulations and runs are kept");
@@ -96,8 +96,12 @@ void add_validate(CLI::App& app, int& exit_code) {
       "All ranks run on this machine. The simulation therefore uses the devices and disks of the platform, "
       "but the "
       "network\n"
-      "of this machine, which is measured first (calibration). Exit code 1: the error exceeds the\n"
-      "tolerance, or a configuration failed.\n\n"
+      "of this machine, which is measured first (calibration).\n\n"
+      "Verdicts: PASSED; PASSED WITH WARNINGS; INCONCLUSIVE (other programs disturbed the measurement, or "
+      "its\n"
+      "noise exceeds the tolerance: the output says what to do); FAILED (step time, throughput or makespan\n"
+      "beyond the tolerance, another ranking, different work, or no result). The last two have exit code "
+      "1.\n\n"
       "A suite names experiments and a grid; every combination with every variant is a configuration:\n"
       "  experiments: [a.yaml, b.yaml]         paths from the suite's folder\n"
       "  variants: [bsp, asp]                  variants of the experiments; default: all\n"
@@ -106,7 +110,7 @@ void add_validate(CLI::App& app, int& exit_code) {
       "  calibration: {platform: [x.xml]}      the calibration set; all other configurations are the "
       "hold-out set\n"
       "  repetitions: 3                        measured runs per configuration\n"
-      "  tolerance: 0.1                        largest mean absolute error of step time that passes\n"
+      "  tolerance: 0.1                        largest mean absolute error that passes\n"
       "  seed: 1                               seed of the order of runs\n"
       "  cluster: false    witness: false      the same as --cluster and --witness\n"
       "  study: {...}                          for `tandem study`, which only simulates\n\nExamples:\n"

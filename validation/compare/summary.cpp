@@ -9,11 +9,15 @@
 
 #include "policies/vocabulary/check.hpp"
 #include "policies/vocabulary/quantile.hpp"
+#include "validation/compare/disturbance.hpp"
 
 namespace tandem::validation {
 namespace {
 
 using Configurations = std::vector<const Compared*>;
+
+/// A rank that waits longer for a CPU core, of the makespan, is worth a warning.
+constexpr double large_cpu_wait = 0.1;
 
 // ---- A set of configurations: errors, rankings by group, distributions ----
 
@@ -29,14 +33,6 @@ std::vector<int> places(const std::vector<double>& throughput) {
     result.push_back(1 + static_cast<int>(std::count_if(throughput.begin(), throughput.end(),
                                                         [own](double other) { return other > own; })));
   return result;
-}
-
-/// Whether the simulation orders all variants that measurably differ as the measurement does.
-bool agree(const std::vector<double>& simulated, const std::vector<double>& measured) {
-  for (std::size_t i = 0; i < measured.size(); ++i)
-    for (std::size_t j = 0; j < measured.size(); ++j)
-      if (measured[i] > measured[j] * (1 + Ranking::tie) && simulated[i] < simulated[j]) return false;
-  return true;
 }
 
 void count_verdict(const Figure& figure, ErrorSummary& summary) {
@@ -77,7 +73,7 @@ bool is_absent_phase(const Figure& figure) {
 ErrorSummary errors_of(const Figure& kind, const Configurations& configurations,
                        const Resampling& resampling) {
   ErrorSummary summary{.key = kind.key, .name = kind.name, .unit = kind.unit};
-  std::vector<double> errors, floors, contributions, magnitudes, code_paths, models;
+  std::vector<double> errors, floors, half_widths, contributions, magnitudes, code_paths, models;
   for (const auto* configuration : configurations) {
     const Figure* figure = configuration->comparison->find(kind.key);
     if (figure == nullptr || is_absent_phase(*figure)) continue;
@@ -95,6 +91,7 @@ ErrorSummary errors_of(const Figure& kind, const Configurations& configurations,
     }
     errors.push_back(figure->error);
     if (figure->noise_floor && std::isfinite(*figure->noise_floor)) floors.push_back(*figure->noise_floor);
+    if (figure->interval) half_widths.push_back((figure->interval->high - figure->interval->low) / 2);
     count_verdict(*figure, summary);
     if (!figure->witness || figure->measured == 0) continue;
     code_paths.push_back(std::abs(figure->simulated - *figure->witness) / figure->measured);
@@ -103,6 +100,7 @@ ErrorSummary errors_of(const Figure& kind, const Configurations& configurations,
   summary.witnessed = static_cast<int>(models.size());
   summary.code_path = mean_of(code_paths);
   summary.model = mean_of(models);
+  summary.half_width = mean_of(half_widths);
   summary.contribution = mean_of(contributions);
   summary.absolute_contribution = mean_of(magnitudes);
   finish(summary, errors, floors, resampling);
@@ -118,14 +116,15 @@ void add_errors(const Configurations& configurations, const Resampling& resampli
 
 Ranking rank_of(const Configurations& configurations) {
   std::vector<std::string> names;
-  std::vector<double> simulated, measured;
+  std::vector<double> simulated, measured, floors;
   for (const auto* configuration : configurations) {
     names.push_back(configuration->label());
     const auto& throughput = configuration->comparison->figure("throughput");
     simulated.push_back(throughput.simulated);
     measured.push_back(throughput.measured);
+    if (throughput.noise_floor) floors.push_back(*throughput.noise_floor);
   }
-  return rank(names, simulated, measured);
+  return rank(names, simulated, measured, mean_of(floors).value_or(0));
 }
 
 void add_rankings(const Configurations& configurations, SetSummary& set) {
@@ -204,7 +203,7 @@ std::string words_of_one_group(const Ranking& ranking) {
         ", and simulation and measurement rank the variants in the same order up to ties: those swapped are "
         "within {} of "
         "each other (a tie is up to {:.0f} %)",
-        gap, Ranking::tie * 100);
+        gap, ranking.tie * 100);
   if (ranking.same_best)
     return ", and simulation and measurement agree on the fastest variant; those they order differently are "
            "within " +
@@ -271,6 +270,58 @@ std::string verdict_of(const Validation& v) {
   return has_failed ? failures + "; of the others, t" + main : "T" + main;
 }
 
+// ---- What the verdict depends on ----
+
+std::vector<std::string> warnings_of(const Validation& v) {
+  std::vector<std::string> warnings;
+  std::size_t once = 0, starved = 0, unchecked = 0, compared = 0;
+  for (const auto& configuration : v.configurations) {
+    if (!configuration.comparison) continue;
+    ++compared;
+    once += configuration.repetitions < 2 ? 1 : 0;
+    starved += configuration.cpu_wait_share > large_cpu_wait ? 1 : 0;
+    unchecked += configuration.comparison->operations.state == Gate::State::not_checked ? 1 : 0;
+  }
+  const auto warn = [&](std::size_t count, const std::string& what) {
+    if (count == 0) return;
+    warnings.push_back(compared == 1 ? what
+                                     : fmt::format("{} of {} configurations: {}", count, compared, what));
+  };
+  warn(once, "measured once, so the noise of the measurement is not known (--set repetitions=3)");
+  warn(starved,
+       fmt::format("a rank waited for a CPU core for more than {:.0f} % of the time: more ranks than cores",
+                   large_cpu_wait * 100));
+  warn(unchecked,
+       "operations were not recorded, so nothing shows that both did the same work (--operations)");
+  for (const char* key : {"step_time", "throughput", "makespan"}) {
+    const ErrorSummary* errors = v.headline().find(key);
+    if (errors != nullptr && errors->count > 1 && std::abs(errors->largest) > v.tolerance)
+      warnings.push_back(fmt::format("the error of {} is {:+.3g} % in '{}', beyond the tolerance",
+                                     errors->name, errors->largest * 100, errors->largest_name));
+  }
+  return warnings;
+}
+
+Evidence evidence_of(const Validation& v) {
+  const SetSummary& set = v.headline();
+  Evidence evidence{.tolerance = v.tolerance,
+                    .configurations = static_cast<int>(v.configurations.size()),
+                    .failed = v.set("all").failed,
+                    .failed_gate = first_failed_gate(v),
+                    .warnings = warnings_of(v)};
+  for (const char* key : {"step_time", "throughput", "makespan"})
+    if (const ErrorSummary* errors = set.find(key))
+      evidence.errors.push_back({errors->name, errors->mape, errors->half_width, errors->noise_floor});
+  for (const auto& configuration : v.configurations)
+    evidence.disturbed += configuration.other_load > disturbing_load ? 1 : 0;
+  for (const auto& group : set.groups) {
+    if (group.same_order || group.largest_swapped_gap <= evidence.swapped_gap) continue;
+    evidence.swapped = group.swapped;
+    evidence.swapped_gap = group.largest_swapped_gap;
+  }
+  return evidence;
+}
+
 }  // namespace
 
 const ErrorSummary* SetSummary::find(const std::string& key) const {
@@ -280,7 +331,7 @@ const ErrorSummary* SetSummary::find(const std::string& key) const {
 }
 
 Ranking rank(const std::vector<std::string>& names, const std::vector<double>& simulated,
-             const std::vector<double>& measured) {
+             const std::vector<double>& measured, double noise) {
   TANDEM_CHECK(!names.empty() && names.size() == simulated.size() && names.size() == measured.size());
   Ranking ranking;
   const auto simulated_places = places(simulated), measured_places = places(measured);
@@ -291,15 +342,19 @@ Ranking rank(const std::vector<std::string>& names, const std::vector<double>& s
                    [](const auto& a, const auto& b) { return a.measured_place < b.measured_place; });
   ranking.spearman = spearman(simulated, measured);
   ranking.kendall = kendall(simulated, measured);
-  ranking.same_order = agree(simulated, measured);
+  ranking.tie = std::max(Ranking::smallest_tie, noise);
   const auto favourite = std::max_element(simulated.begin(), simulated.end()) - simulated.begin();
   const double chosen = measured[static_cast<std::size_t>(favourite)];
   ranking.regret = *std::max_element(measured.begin(), measured.end()) / chosen - 1;
   ranking.same_best = ranking.regret == 0;
   for (std::size_t a = 0; a < names.size(); ++a)
     for (std::size_t b = 0; b < names.size(); ++b)
-      if (simulated[a] > simulated[b] && measured[a] < measured[b])
-        ranking.largest_swapped_gap = std::max(ranking.largest_swapped_gap, measured[b] / measured[a] - 1);
+      if (const double gap = measured[b] / measured[a] - 1;
+          simulated[a] > simulated[b] && gap > ranking.largest_swapped_gap) {
+        ranking.largest_swapped_gap = gap;
+        ranking.swapped = fmt::format("'{}' and '{}'", names[a], names[b]);
+      }
+  ranking.same_order = ranking.largest_swapped_gap <= ranking.tie;
   return ranking;
 }
 
@@ -356,6 +411,12 @@ const SetSummary& Validation::set(const std::string& name) const {
 
 Compared compared(const VariantResults& results, const CompareOptions& options) {
   const Experiment& experiment = results.simulated.info.experiment;
+  double other_load = 0, cpu_wait_share = 0;
+  for (const auto& run : results.measured) {
+    other_load = std::max(other_load, run.journal.other_load);
+    cpu_wait_share =
+        std::max(cpu_wait_share, run.journal.cpu_wait.count() / run.summary.at("makespan_s").get<double>());
+  }
   return {.name = results.name,
           .group = results.group,
           .algorithm = results.algorithm,
@@ -364,6 +425,9 @@ Compared compared(const VariantResults& results, const CompareOptions& options) 
           .over_server = experiment.sync.over == sync::Route::server,
           .task = fmt::format("{} {} {}", experiment.platform, experiment.workload.model,
                               experiment.workload.dataset),
+          .repetitions = results.measured.size(),
+          .other_load = other_load,
+          .cpu_wait_share = cpu_wait_share,
           .comparison = compare(results.simulated, results.measured, options, results.witness)};
 }
 
@@ -389,9 +453,7 @@ Validation conclude(std::vector<Compared> configurations, double tolerance, cons
     validation.worst = steps->largest;
     validation.worst_variant = steps->largest_name;
   }
-  const bool something = validation.headline().find("step_time") != nullptr;
-  validation.passed =
-      something && validation.gates_hold && validation.set("all").failed == 0 && validation.mape <= tolerance;
+  validation.judgement = judge(evidence_of(validation));
   validation.verdict = verdict_of(validation);
   return validation;
 }

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "validation/compare/compare.hpp"
+#include "validation/compare/verdict.hpp"
 
 namespace tandem::validation {
 
@@ -31,6 +32,9 @@ struct Compared {
   std::string synchronisation{};           ///< the experiment's sync.algorithm
   bool over_server = false;                ///< else by all-reduce
   std::string task{};                      ///< platform, model and data set; speed-ups are among those of one
+  std::size_t repetitions = 0;             ///< measured
+  double other_load = 0;                   ///< largest share of the cores that other programs used
+  double cpu_wait_share = 0;               ///< longest wait of a rank for a CPU core, of the makespan
   std::string failure{};                   ///< why there is no comparison; empty when there is one
   std::optional<Comparison> comparison{};  ///< none when it failed
 
@@ -65,13 +69,16 @@ struct Ranking {
   std::vector<RankedVariant> variants{};  ///< fastest measured first
   std::optional<double> spearman{};       ///< rank correlation of the two orders; none with one variant
   std::optional<double> kendall{};
-  /// Variants whose measured throughputs differ by less than this tie: repeated runs swap them too.
-  static constexpr double tie = 0.03;
+  /// Variants whose measured throughputs differ by less than this tie: repeated runs swap them too. At least
+  /// `smallest_tie`; more where repeated runs differed more.
+  static constexpr double smallest_tie = 0.03;
+  double tie = smallest_tie;
   bool same_order = true;  ///< up to ties
   bool same_best = true;
   /// The largest measured difference (faster / slower - 1) of two variants that simulation and measurement
   /// order differently.
   double largest_swapped_gap = 0;
+  std::string swapped{};  ///< the two of that difference, "'a' and 'b'"
   /// Loss from choosing by simulation: measured best throughput / measured throughput of the simulated best
   /// - 1.
   double regret = 0;
@@ -92,6 +99,7 @@ struct ErrorSummary {
   std::string largest_name{};
   std::optional<Interval> mape_interval{};  ///< 90 %, over configurations
   std::optional<double> noise_floor{};      ///< mean over configurations
+  std::optional<double> half_width{};  ///< half of the 95 % interval of an error, mean over configurations
   std::optional<double> error_over_noise{};
   /// Of a phase: mean and mean absolute contribution to the error of step time.
   std::optional<double> contribution{};
@@ -135,8 +143,10 @@ struct Validation {
   double bias = 0;
   double worst = 0;  ///< error of step time farthest from 0
   bool gates_hold = true;
-  bool passed = false;  ///< nothing failed, the gates hold and `mape` is within the tolerance
+  Judgement judgement;  ///< over step time, throughput, makespan and ranking of the headline's set
   std::string verdict;  ///< one sentence
+
+  bool passed() const { return is_pass(judgement.verdict); }
 
   const SetSummary& headline() const { return sets.front(); }
   /// Errors: programmer's error when there is none.
@@ -144,7 +154,7 @@ struct Validation {
 };
 
 /// Draws the conclusions. The headline is that of the hold-out set when some configurations are of the
-/// calibration set. `tolerance`: of the mean absolute error of step time.
+/// calibration set. `tolerance`: of the mean absolute errors of step time, throughput and makespan.
 /// Errors: ConfigError without configurations.
 Validation conclude(std::vector<Compared> configurations, double tolerance = 0.10,
                     const Resampling& resampling = {});
@@ -153,9 +163,10 @@ Validation conclude(std::vector<Compared> configurations, double tolerance = 0.1
 Validation validate(const std::vector<VariantResults>& variants, double tolerance = 0.10,
                     const CompareOptions& options = {});
 
-/// The order of variants by throughput, simulated and measured. Pre: as many of each, at least one.
+/// The order of variants by throughput, simulated and measured; `noise`: by how much throughputs of repeated
+/// runs differ. Pre: as many of each, at least one.
 Ranking rank(const std::vector<std::string>& names, const std::vector<double>& simulated,
-             const std::vector<double>& measured);
+             const std::vector<double>& measured, double noise = 0);
 /// Fills in the speed-ups of the variants of a group over its bsp variant. If there are several, the baseline
 /// is one over a server, or else the first. Pre: `ranking` is that of `members`.
 void add_speed_ups(const std::vector<const Compared*>& members, Ranking& ranking);

@@ -39,10 +39,9 @@
     code: block => [make('pre', {className: block.is_failure ? 'failed' : '', textContent: block.text})],
     tiles: block => [make('div', {className: 'tiles'}, block.tiles.map(([name, value]) =>
       make('div', {className: 'tile'}, [make('span', {textContent: name}), make('b', {textContent: typeset(value)})])))],
-    verdict: block => {
-      const state = block.passed ? 'passed' : 'failed';
-      return [make('div', {className: `verdict ${state}`}, [make('b', {textContent: state}), block.text])];
-    },
+    banner: block => [make('div', {className: `banner ${block.state.toLowerCase().replaceAll(' ', '-')}`}, [
+      make('b', {textContent: block.state}), block.text,
+      ...(block.points.length ? [make('ul', {}, block.points.map(text => make('li', {textContent: text})))] : [])])],
     table: block => [tableOf(block)],
     charts: block => [make('div', {className: `charts ${block.charts.length === 1 ? 'single' : ''}`}, block.charts.map(chartOf))],
     details: block => [make('details', {}, [make('summary', {textContent: block.title}), ...elementsOf(block.content)])],

@@ -69,7 +69,9 @@ struct TextWriter {
   std::string operator()(const Note& note) const { return note.text + '\n'; }
   std::string operator()(const Bullets& list) const { return items_of(list); }
   std::string operator()(const Code& code) const { return code.text + '\n'; }
-  std::string operator()(const Verdict& verdict) const { return '\n' + verdict.text + '\n'; }
+  std::string operator()(const Banner& banner) const {
+    return '\n' + banner.state + ": " + banner.text + '\n' + items_of({banner.points});
+  }
   std::string operator()(const Table& table) const { return text_of(table); }
   std::string operator()(const Details& details) const {
     return '\n' + details.title + '\n' + joined(details.content, *this);
@@ -107,8 +109,9 @@ struct MarkdownWriter {
   std::string operator()(const Note& note) const { return note.text + "\n\n"; }
   std::string operator()(const Bullets& list) const { return items_of(list) + '\n'; }
   std::string operator()(const Code& code) const { return "```\n" + code.text + "\n```\n\n"; }
-  std::string operator()(const Verdict& verdict) const {
-    return (verdict.passed ? "**PASSED.** " : "**FAILED.** ") + verdict.text + "\n\n";
+  std::string operator()(const Banner& banner) const {
+    return "**" + banner.state + ".** " + banner.text + "\n\n" +
+           (banner.points.empty() ? "" : items_of({banner.points}) + '\n');
   }
   std::string operator()(const Table& table) const { return markdown_of(table) + '\n'; }
   std::string operator()(const Details& details) const {
@@ -151,8 +154,8 @@ struct JsonWriter {
     return {{"kind", "code"}, {"text", code.text}, {"is_failure", code.is_failure}};
   }
   json operator()(const Tiles& tiles) const { return {{"kind", "tiles"}, {"tiles", tiles.tiles}}; }
-  json operator()(const Verdict& verdict) const {
-    return {{"kind", "verdict"}, {"passed", verdict.passed}, {"text", verdict.text}};
+  json operator()(const Banner& banner) const {
+    return {{"kind", "banner"}, {"state", banner.state}, {"text", banner.text}, {"points", banner.points}};
   }
   json operator()(const Table& table) const { return json_of(table); }
   json operator()(const Charts& charts) const {

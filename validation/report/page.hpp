@@ -70,9 +70,11 @@ struct Code {
 struct Tiles {
   std::vector<std::pair<std::string, std::string>> tiles;
 };
-struct Verdict {
-  bool passed;
+/// The first thing that a reader should know. The state is "PASSED", "INCONCLUSIVE" ...
+struct Banner {
+  std::string state;
   std::string text;
+  std::vector<std::string> points = {};  ///< reasons, and what to do
 };
 /// Charts next to each other.
 struct Charts {
@@ -87,7 +89,7 @@ struct Details {
 struct Explorer {};
 
 struct Block {
-  std::variant<Heading, Note, Bullets, Code, Tiles, Verdict, Table, Charts, Details, Explorer> kind;
+  std::variant<Heading, Note, Bullets, Code, Tiles, Banner, Table, Charts, Details, Explorer> kind;
 };
 
 struct Page {

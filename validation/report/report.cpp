@@ -449,10 +449,13 @@ json report_document(std::vector<json> configurations, const Validation& validat
   for (const auto& set : validation.sets) sets.push_back(set_json(set));
   json hosts = hosts_json(configurations);
   json commands = source.commands.empty() ? all_commands(configurations) : json(source.commands);
-  return {{"schema_version", 4},
+  return {{"schema_version", 5},
           {"title", source.title},
           {"verdict", validation.verdict},
-          {"passed", validation.passed},
+          {"passed", validation.passed()},
+          {"state", name_of(validation.judgement.verdict)},
+          {"reasons", validation.judgement.reasons},
+          {"advice", validation.judgement.advice},
           {"tolerance", validation.tolerance},
           {"margin", CompareOptions().margin},
           {"mape", validation.mape},

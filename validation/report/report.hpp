@@ -1,8 +1,10 @@
 // The report of a validation: one JSON document, and pages made from nothing but that document. Writes files,
 // opens no network connection, and what it writes does not either.
 //
-// report.json, schema version 4 (times in seconds, errors as ratios; null: not known):
-//   schema_version, title, verdict (a sentence), passed, tolerance, margin (of equivalence)
+// report.json, schema version 5 (times in seconds, errors as ratios; null: not known):
+//   schema_version, title, state ("PASSED", "PASSED WITH WARNINGS", "INCONCLUSIVE" or "FAILED"), passed (true
+//   for the first two), verdict (a sentence), reasons and advice (lists of texts), tolerance, margin (of
+//   equivalence)
 //   mape, bias, worst {configuration, error}: of step time in the headline's set
 //   sets             [set, ...], the headline's first; one is called "all", and with a split there are also
 //                    "hold-out" (the headline) and "calibration". set:

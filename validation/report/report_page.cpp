@@ -21,8 +21,16 @@ std::string percent_at(const json& row, const char* key) { return percent(number
 
 // ---- Parts of the page ----
 
+Banner banner_of(const json& document) {
+  Banner banner{document.at("state"), document.at("verdict")};
+  for (const auto& reason : document.at("reasons")) banner.points.push_back(reason);
+  for (const auto& step : document.at("advice"))
+    banner.points.push_back("what to do: " + step.get<std::string>());
+  return banner;
+}
+
 void add_head(const json& document, Page& page) {
-  page.add(Verdict{document.at("passed"), document.at("verdict")});
+  page.add(banner_of(document));
   const auto compared = compared_configurations(document);
   if (compared.empty()) return;
   Tiles tiles;
@@ -336,7 +344,7 @@ Page summary_of(const json& document) {
   for (const auto& line : {ranking_text(sets.front()), speed_up_text(sets.front())})
     if (!line.empty()) page.add(Note{"\n" + line});
   for (const auto& warning : machine_warnings(document)) page.add(Note{"\nwarning: " + warning});
-  page.add(Verdict{document.at("passed"), document.at("verdict")});
+  page.add(banner_of(document));
   return page;
 }
 

@@ -149,8 +149,8 @@ TEST_F(Campaign, EveryTaskIsCarriedOutOnceAndCompared) {
   EXPECT_EQ(fake_.measured, 6U);
   EXPECT_EQ(results.repeated, 0);
   EXPECT_EQ(results.first_error, nullptr);
-  EXPECT_TRUE(conclude(results.configurations, 10.0).passed);
-  EXPECT_FALSE(conclude(results.configurations, 1e-9).passed);
+  EXPECT_TRUE(conclude(results.configurations, 10.0).passed());
+  EXPECT_FALSE(conclude(results.configurations, 1e-9).passed());
 }
 
 TEST_F(Campaign, ADisturbedRunIsRepeatedOnceAndTheBetterIsKept) {
@@ -197,7 +197,7 @@ TEST_F(Campaign, AFailedConfigurationIsSkippedAndTheOthersContinue) {
   EXPECT_EQ(fake_.attempts.count(run_), 0U) << "no run of a configuration that failed";
   EXPECT_THROW(std::rethrow_exception(results.first_error), std::runtime_error);
   const auto validation = conclude(results.configurations, 10.0);
-  EXPECT_FALSE(validation.passed) << "a failed configuration fails the validation";
+  EXPECT_FALSE(validation.passed()) << "a failed configuration fails the validation";
   EXPECT_THAT(validation.verdict, HasSubstr("1 of 2 configurations failed ('c0')"));
 }
 

@@ -31,6 +31,12 @@ class SuiteRuns : public ::testing::Test {
     std::ifstream file(line_.folder() / name);
     return json::parse(file);
   }
+  /// No error exceeds the tolerance, but other programs may disturb the measurement.
+  static void expect_conclusion(const CommandResult& result, const json& report) {
+    const bool passed = report.at("passed");
+    EXPECT_EQ(result.exit_code, passed ? 0 : 1) << result.output;
+    if (!passed) EXPECT_EQ(report.at("state"), "INCONCLUSIVE") << result.output;
+  }
   /// One of the configurations cannot run: a file has the name of its folder.
   void goes_on_after_a_failure(const std::string& profile) {
     line_.write("second/batch=8", "in the way");
@@ -47,8 +53,8 @@ class SuiteRuns : public ::testing::Test {
 
 TEST_F(SuiteRuns, RunsToItsReportAndResumesAfterAnInterruption) {
   const auto first = line_.tandem("validate suite.yaml --out out --trace-both");
-  ASSERT_EQ(first.exit_code, 0) << first.output;
   const json report = read("out/report.json");
+  expect_conclusion(first, report);
   ASSERT_EQ(report["configurations"].size(), 2U);
   goes_on_after_a_failure("out/profile.json");
   EXPECT_EQ(report["sets"][0]["name"], "hold-out");
@@ -67,7 +73,7 @@ TEST_F(SuiteRuns, RunsToItsReportAndResumesAfterAnInterruption) {
   line_.write("out/batch=8/measured-0/INCOMPLETE", "");
   line_.write("out/INCOMPLETE", "");
   const auto resumed = line_.tandem("validate suite.yaml --out out --resume");
-  ASSERT_EQ(resumed.exit_code, 0) << resumed.output;
+  expect_conclusion(resumed, read("out/report.json"));
   EXPECT_EQ(fs::last_write_time(line_.folder() / "out/batch=4/measured-0/run.json"), kept);
   EXPECT_EQ(fs::last_write_time(line_.folder() / "out/profile.json"), calibrated);
   EXPECT_TRUE(fs::exists(line_.folder() / "out/batch=8/measured-0/run.json"));
@@ -83,7 +89,9 @@ TEST_F(SuiteRuns, RunsToItsReportAndResumesAfterAnInterruption) {
   const auto name = simulated.find("out/batch=4/simulated");
   const std::string both =
       simulated.substr(name, simulated.find(' ', name) - name) + " out/batch=4/measured-0";
-  ASSERT_EQ(line_.tandem("compare " + both + " --tolerance 1000 --trace both.json").exit_code, 0);
+  const auto traced = line_.tandem("compare " + both + " --tolerance 1000 --trace both.json");
+  EXPECT_TRUE(traced.exit_code == 0 || traced.output.find("INCONCLUSIVE") != std::string::npos)
+      << traced.output;
   EXPECT_EQ(read("both.json"), read("out/batch=4/trace.json"));
   line_.write("out/profile.json", profile.dump());
   const auto late = line_.tandem("compare " + both + " --tolerance 1000");

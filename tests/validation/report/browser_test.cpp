@@ -146,7 +146,7 @@ TEST(ReportInABrowser, OneConfigurationWithoutAccuracy) {
   expect_good(browser, 7);
   EXPECT_THAT(browser.dom, HasSubstr("nothing was evaluated with real mathematics"));
   EXPECT_THAT(browser.dom, HasSubstr("<th class=\"words\">Figure</th>"));
-  EXPECT_THAT(browser.dom, HasSubstr("<div class=\"verdict passed\"><b>passed</b>"));
+  EXPECT_THAT(browser.dom, HasSubstr("<div class=\"banner passed"));
 }
 
 TEST(ReportInABrowser, SixConfigurations) {

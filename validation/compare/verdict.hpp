@@ -1,0 +1,53 @@
+// The verdict of a validation: passed, passed with warnings, inconclusive or failed, with the reasons and
+// what to do. Pure: a decision over the figures that count.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace tandem::validation {
+
+enum class Verdict { passed, passed_with_warnings, inconclusive, failed };
+/// "PASSED", "PASSED WITH WARNINGS", "INCONCLUSIVE", "FAILED".
+const char* name_of(Verdict verdict);
+/// Whether the simulation can be trusted within the tolerance.
+inline bool is_pass(Verdict verdict) {
+  return verdict == Verdict::passed || verdict == Verdict::passed_with_warnings;
+}
+
+/// The error of a quantity that must be within the tolerance. All are ratios.
+struct DecidingError {
+  std::string name;  ///< "step time"
+  double error = 0;  ///< mean |error|
+  /// Half the width of the 95 % interval of an error, mean over configurations; none with one repetition.
+  std::optional<double> half_width{};
+  std::optional<double> noise_floor{};  ///< how much measured repetitions differ
+};
+
+struct Evidence {
+  double tolerance = 0.10;
+  std::vector<DecidingError> errors{};  ///< empty: nothing could be compared
+  int configurations = 1;
+  int failed = 0;             ///< configurations without a result
+  int disturbed = 0;          ///< configurations whose measurement other programs disturbed
+  std::string failed_gate{};  ///< in which way the work differed; empty: in none
+  /// Variants in a different order though their measured throughputs differ by more than ties do: the largest
+  /// such difference, and the variants. Empty: the orders are equal up to ties.
+  std::string swapped{};
+  double swapped_gap = 0;
+  std::vector<std::string> warnings{};  ///< what a reader has to know although the errors are small
+};
+
+struct Judgement {
+  Verdict verdict = Verdict::failed;
+  std::vector<std::string> reasons{};  ///< why it is not simply "passed"
+  std::vector<std::string> advice{};   ///< of an inconclusive one: what to do
+};
+
+/// Failed: a configuration failed, the work differed, or an error or the ranking is wrong by more than the
+/// measurement's own uncertainty. Inconclusive: the measurement cannot tell, since other programs disturbed
+/// more than a tenth of it, or its intervals or its noise floor exceed the tolerance.
+Judgement judge(const Evidence& evidence);
+
+}  // namespace tandem::validation

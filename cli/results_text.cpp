@@ -84,6 +84,19 @@ std::string target_line(const json& summary) {
                              target.at("samples").get<std::int64_t>());
 }
 
+std::string accuracy_stop_line(const Results& results) {
+  if (!results.summary.contains("accuracy_stop")) return "";
+  const double wanted = results.info.experiment.stop.accuracy;
+  const auto& stop = results.summary.at("accuracy_stop");
+  if (!stop.is_object())
+    return fmt::format("\n  stop.accuracy {:.4g} was not reached; another limit of stop ended the job",
+                       wanted);
+  return fmt::format(
+      "\n  stopped by stop.accuracy {:.4g}: evaluation {}, after round {}, found {:.4g} at {:.4g} s", wanted,
+      stop.at("evaluation").get<int>(), stop.at("round").get<std::int64_t>(),
+      stop.at("accuracy").get<double>(), stop.at("time_s").get<double>());
+}
+
 std::string file_name(const std::string& path) { return std::filesystem::path(path).filename().string(); }
 
 /// "network: ...; devices: ...": whose they were, because two results with different networks cannot be
@@ -134,7 +147,8 @@ std::string results_line(const Results& results) {
   if (summary.contains("cache"))
     line += fmt::format(", {:.1f} % of reads from the cache",
                         100 * summary.at("cache").at("hit_ratio").get<double>());
-  line += shares_line(summary) + rounds_line(summary) + target_line(summary) + origin_line(results.info);
+  line += shares_line(summary) + rounds_line(summary) + target_line(summary) + accuracy_stop_line(results) +
+          origin_line(results.info);
   if (const auto& sums = results.info.all_reduce; sums.is_object())
     line += "\n  all-reduce: " + sums.at("summary").get<std::string>();
   if (const auto& physics = results.info.physics; physics.contains("native_all_reduce"))

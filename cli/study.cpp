@@ -102,7 +102,7 @@ int study(const StudyOptions& options) {
   for (const auto& configuration : suite.configurations) {
     const std::string directory = out + '/' + configuration.folder;
     auto words = words_for("simulate", configuration, configuration.settings);
-    words.insert(words.end(), {"--out", directory, "--force"});
+    words.insert(words.end(), {"--out", directory, "--force", "--yes"});
     if (suite.study.operations) words.emplace_back("--operations");
     std::filesystem::create_directories(directory);
     commands.push_back({std::move(words), directory + ".log"});

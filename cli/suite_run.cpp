@@ -171,6 +171,7 @@ class SuiteRun {
     auto words = words_for(runs ? "run" : "simulate", at(task.configuration), settings(task.configuration));
     const auto add = [&](std::initializer_list<std::string> more) { words.insert(words.end(), more); };
     add({"--out", task.out, "--operations", "--decisions", "--trace", "--force"});
+    if (!runs) add({"--yes"});
     if (task.kind == Task::Kind::witness) add({"--fidelity", "smpi"});
     if (task.repetition > 0 || runs) add({"--repetition", std::to_string(task.repetition)});
     if (runs && options_.on_cluster) add({"--cluster", at(task.configuration).experiment.platform});

@@ -30,7 +30,8 @@ enum class Stream : std::int16_t {
   last_models,       ///< worker -> first worker: its model, when all have ended
   push_pieces,       ///< the pieces of a push but the last, by bucket
   reply_pieces,      ///< the pieces of a reply but the last, by bucket
-  reduces            ///< the all-reduce of each bucket
+  reduces,           ///< the all-reduce of each bucket
+  verdicts           ///< evaluator -> ranks that end the job: Verdict
 };
 
 struct StreamTraits {
@@ -38,7 +39,7 @@ struct StreamTraits {
   bool carries_note;
 };
 /// By number; 0 is no stream.
-inline constexpr std::array<StreamTraits, 16> stream_traits = {{{"none", false},
+inline constexpr std::array<StreamTraits, 17> stream_traits = {{{"none", false},
                                                                 {"pushes", true},
                                                                 {"replies", true},
                                                                 {"answers", true},
@@ -53,7 +54,8 @@ inline constexpr std::array<StreamTraits, 16> stream_traits = {{{"none", false},
                                                                 {"last-models", false},
                                                                 {"push-pieces", false},
                                                                 {"reply-pieces", false},
-                                                                {"reduces", false}}};
+                                                                {"reduces", false},
+                                                                {"verdicts", true}}};
 
 constexpr Channel channel(Stream stream, int bucket = Channel::no_bucket) {
   return {static_cast<std::int16_t>(stream), stream_traits[static_cast<std::size_t>(stream)].carries_note,
@@ -81,6 +83,7 @@ inline constexpr Channel calls = channel(Stream::calls);
 inline constexpr Channel counts = channel(Stream::counts);
 inline constexpr Channel ends = channel(Stream::ends);
 inline constexpr Channel last_models = channel(Stream::last_models);
+inline constexpr Channel verdicts = channel(Stream::verdicts);
 constexpr Channel push_bucket(int bucket) { return channel(Stream::push_pieces, bucket); }
 constexpr Channel reply_bucket(int bucket) { return channel(Stream::reply_pieces, bucket); }
 constexpr Channel reduce_bucket(int bucket) { return channel(Stream::reduces, bucket); }
@@ -103,11 +106,12 @@ enum class Kind : std::int32_t {
   stepped,
   clock,
   announcement,
-  traffic
+  traffic,
+  verdict
 };
-inline constexpr std::array<const char*, 15> kind_names = {
+inline constexpr std::array<const char*, 16> kind_names = {
     "none",       "push", "report", "leave",   "reply", "answer",       "request", "batch",
-    "checkpoint", "end",  "call",   "stepped", "clock", "announcement", "traffic"};
+    "checkpoint", "end",  "call",   "stepped", "clock", "announcement", "traffic", "verdict"};
 
 /// A push is complete.
 struct Push {
@@ -166,6 +170,13 @@ struct Checkpoint {
   std::int64_t round = 0;
   std::int64_t samples = 0;  ///< processed by all workers
   Seconds taken{};           ///< when the model was copied
+  bool decides = false;      ///< the accuracy deciders wait for a Verdict
+};
+
+/// The checkpoint was evaluated.
+struct Verdict {
+  static constexpr Kind kind = Kind::verdict;
+  bool reached = false;  ///< the accuracy at which the job ends
 };
 
 /// The sender will send nothing more.

@@ -36,6 +36,28 @@ INSTANTIATE_TEST_SUITE_P(
                       " --set sync.options.order=step-first",
                       "--set sync.algorithm=group-average --set sync.over=all-reduce"));
 
+TEST_F(ResumeJobs, AResumedJobStopsAtTheSameAccuracy) {
+  const std::string stop = " --set stop.rounds=60 --set stop.accuracy=0.6 ";
+  const std::string settings = "--set optimizer.learning_rate=0.05";
+  const auto told = succeeds("simulate " + experiment(60, settings) + " --set stop.accuracy=0.6 --out whole");
+  EXPECT_NE(told.find("stopped by stop.accuracy 0.6: evaluation "), std::string::npos) << told;
+  succeeds("run " + experiment(4, settings) + " --out first");
+  succeeds("run --resume first" + stop + "--out second");
+  expect_same_end("whole", "second", 4);
+  const auto round = [&](const char* out) { return results(out).summary.at("accuracy_stop").at("round"); };
+  EXPECT_GT(round("whole"), 4);
+  EXPECT_EQ(round("whole"), round("second"));
+}
+
+TEST_F(ResumeJobs, AnAccuracyThatIsNotReachedLeavesTheOtherLimit) {
+  const auto told = succeeds("simulate " + experiment(4) + " --set stop.accuracy=1 --out out");
+  EXPECT_NE(told.find("stop.accuracy 1 was not reached; another limit of stop ended the job"),
+            std::string::npos)
+      << told;
+  EXPECT_TRUE(results("out").summary.at("accuracy_stop").is_null());
+  EXPECT_EQ(results("out").summary.at("rounds"), 4.0);
+}
+
 /// A resumed worker receives again the number of local steps that it had before the interruption.
 TEST_F(ResumeJobs, ATimingDrivenJobReplays) {
   for (const std::string algorithm : {"adacomm --set sync.options.tau=4", "esync", "ssp"}) {

@@ -91,6 +91,49 @@ TEST_F(Twins, ResultsRecordAndSayWhoseNetworkAndDevicesTheyUsed) {
   EXPECT_EQ(info("native").devices, "cpu");
 }
 
+/// The coordinator decides, each worker, the first worker's model of many, and a server that does not write.
+class StoppedTwins : public Twins {};
+
+TEST_P(StoppedTwins, StopAtTheSameEvaluation) {
+  play(GetParam() + " --set stop.accuracy=0.6 --set stop.rounds=60 --set optimizer.learning_rate=0.05",
+       Start::once_for_many_tests);
+  const auto& stop = simulated_.summary.at("accuracy_stop");
+  ASSERT_TRUE(stop.is_object());
+  EXPECT_GE(stop.at("accuracy").get<double>(), 0.6);
+  const int evaluation = stop.at("evaluation");
+  EXPECT_GT(evaluation, 1);
+  for (int earlier = 0; earlier + 1 < evaluation; ++earlier)
+    EXPECT_LT(simulated_.journal.evaluations.at(static_cast<std::size_t>(earlier)).accuracy, 0.6);
+  // Where replies are sent before the evaluation, one more round follows.
+  EXPECT_LE(simulated_.summary.at("rounds").get<double>(), stop.at("round").get<double>() + 1.0);
+  for (const char* key : {"evaluation", "round", "accuracy"})
+    EXPECT_EQ(measured_.summary.at("accuracy_stop").at(key), stop.at(key)) << key;
+  EXPECT_EQ(measured_.summary.at("rounds"), simulated_.summary.at("rounds"));
+  const auto operations = validation::compare(simulated_, {measured_}).operations;
+  EXPECT_EQ(operations.state, validation::Gate::State::passed) << operations.detail;
+}
+
+INSTANTIATE_TEST_SUITE_P(Routes, StoppedTwins,
+                         ::testing::Values("--set sync.algorithm=bsp", "--set sync.over=all-reduce",
+                                           "--set sync.overlap=both",
+                                           "--set sync.algorithm=d-psgd --set sync.over=peers",
+                                           "--set optimizer.update_at=workers"));
+
+TEST_F(Twins, TimingDrivenJobsStopAtAnAccuracyToo) {
+  for (const std::string algorithm :
+       {"asp", "ad-psgd --set sync.over=peers", "esync --set sync.over=all-reduce"}) {
+    play(
+        "--force --set stop.accuracy=0.6 --set stop.rounds=200 --set optimizer.learning_rate=0.05 --set "
+        "sync.algorithm=" +
+        algorithm);
+    for (const Results* results : {&simulated_, &measured_}) {
+      EXPECT_TRUE(results->summary.at("accuracy_stop").is_object())
+          << algorithm << ' ' << results->info.world;
+      EXPECT_LT(results->summary.at("rounds").get<double>(), 200) << algorithm << ' ' << results->info.world;
+    }
+  }
+}
+
 class DeterministicTwins : public Twins {};
 
 TEST_P(DeterministicTwins, SameOperationsDecisionsLossesAndAccuracies) {

@@ -29,6 +29,8 @@ TEST(Protocol, StructsRoundTrip) {
   EXPECT_EQ(checkpoint.round, 1);
   EXPECT_EQ(checkpoint.samples, std::int64_t{1} << 33);
   EXPECT_EQ(checkpoint.taken, Seconds(2));
+  EXPECT_FALSE(checkpoint.decides);
+  EXPECT_TRUE(unpack<Verdict>(pack(Verdict{.reached = true})).reached);
   EXPECT_EQ(unpack<Traffic>(pack(Traffic{6, Bytes(7)})).size, Bytes(7));
 }
 

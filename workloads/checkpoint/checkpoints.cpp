@@ -18,7 +18,8 @@ CheckpointWriter::CheckpointWriter(const Job& job, Context& context)
     std::filesystem::create_directories(plan_.directory + "/checkpoints");
 }
 
-void CheckpointWriter::save(std::int64_t round, std::int64_t samples, std::span<const float> values) {
+void CheckpointWriter::save(std::int64_t round, std::int64_t samples, std::span<const float> values,
+                            bool is_last) {
   schedule_.begin_again(round);
   const Seconds taken = context_.now();
   Kernel write;
@@ -33,7 +34,8 @@ void CheckpointWriter::save(std::int64_t round, std::int64_t samples, std::span<
   } else if (write) {
     write();
   }
-  announce(protocol::pack(protocol::Checkpoint{.round = round, .samples = samples, .taken = taken}));
+  announce(protocol::pack(protocol::Checkpoint{
+      .round = round, .samples = samples, .taken = taken, .decides = plan_.stop_accuracy > 0.0 && !is_last}));
 }
 
 void CheckpointWriter::finish(std::int64_t round, std::span<const float> values) {

@@ -21,8 +21,9 @@ class CheckpointWriter {
   bool is_enabled() const { return plan_.every > 0; }
   /// A multiple of the experiment's interval has passed since the last checkpoint.
   bool is_due(std::int64_t round) const { return schedule_.has_passed(round); }
-  /// Writes `values` (empty when math is modelled), then notifies the evaluator. A round is saved once.
-  void save(std::int64_t round, std::int64_t samples, std::span<const float> values);
+  /// Writes `values` (empty when math is modelled), then notifies the evaluator. `is_last`: the job ends
+  /// after this round, so no rank waits for its accuracy (AccuracyStop).
+  void save(std::int64_t round, std::int64_t samples, std::span<const float> values, bool is_last);
   /// Writes `model.pt`, and notifies the evaluator to end.
   void finish(std::int64_t round, std::span<const float> values);
 

@@ -58,6 +58,8 @@ class Exchange {
   virtual void report(const Contribution& contribution);
   /// The coordinator's answer to the reports since the last exchange; nothing before one has arrived.
   virtual std::optional<bool> coordinator_answer() const { return std::nullopt; }
+  /// This worker ends the job: where it decides for all, it notifies them. Pre: as for serialise.
+  virtual void end_job() {}
   /// Its counters and unsent errors. Pre: no exchange is in progress.
   virtual void serialise(StateArchive&) {}
   /// Notifies the others that this worker has ended. Where every worker has a model of its own, the first

@@ -196,9 +196,11 @@ class PeerExchange : public Exchange {
   void count_step() {
     steps_.count(1);
     if (is_first()) stop_.report(progress());
-    if (stopping_ || !stop_.is_reached(progress())) return;
-    stopping_ = true;
-    if (same_pace_) return;
+    if (!stopping_ && stop_.is_reached(progress())) end_job();
+  }
+
+  void end_job() override {
+    if (std::exchange(stopping_, true) || same_pace_) return;
     for (const Rank other : others())
       notices_.push_back(context_.send(other, protocol::ends, {}, protocol::pack(protocol::End{})));
   }

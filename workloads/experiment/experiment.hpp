@@ -103,6 +103,7 @@ struct Experiment {
     std::int64_t rounds = 0;  ///< one round: as many pushes as workers, or one all-reduce
     double epochs = 0.0;      ///< samples of all workers / samples of the training set
     Seconds seconds{0.0};     ///< on the experiment's clock; only where one rank decides when the job stops
+    double accuracy = 0.0;    ///< on the test set, at an evaluation; besides another limit
   } stop;
 
   int evaluate_every = 0;        ///< rounds between checkpoints, which are evaluated; 0: none

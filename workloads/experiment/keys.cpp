@@ -186,6 +186,10 @@ std::vector<ExperimentKey> run_keys() {
       {KEY(stop.epochs), between(0, billion),
        "stop after this number of passes over the training set; 0: no such limit"},
       {KEY(stop.seconds), at_least(0), "stop after this time on the experiment's clock; 0: no such limit"},
+      {KEY(stop.accuracy), between(0, 1),
+       "stop when an evaluation finds this accuracy on the test set, besides another limit; training waits "
+       "for "
+       "each evaluation, so that simulation and measurement stop at the same one. 0: no such limit"},
       {KEY(evaluate_every), between(0, billion),
        "rounds between evaluations on the test set; 0: no evaluation"},
       {KEY(target_accuracy), between(0, 1),

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <string_view>
 
 #include "policies/vocabulary/check.hpp"
 #include "workloads/experiment/keys.hpp"
@@ -13,8 +14,65 @@ using Json = nlohmann::json;
 
 std::string last_part(const std::string& path) { return path.substr(path.rfind('.') + 1); }
 
-// For a map, the nearest section. Otherwise the key that has the same last part (in any section), then one
-// that begins with the text, then the nearest path, then the path with the nearest last part.
+/// What other programs call a key, in lower case without punctuation.
+struct Synonym {
+  const char* word;
+  const char* path;
+};
+constexpr Synonym synonyms[] = {{"targetaccuracy", "stop.accuracy"},
+                                {"accuracy", "stop.accuracy"},
+                                {"earlystopping", "stop.accuracy"},
+                                {"epochs", "stop.epochs"},
+                                {"numepochs", "stop.epochs"},
+                                {"nepochs", "stop.epochs"},
+                                {"maxepochs", "stop.epochs"},
+                                {"rounds", "stop.rounds"},
+                                {"iterations", "stop.rounds"},
+                                {"steps", "stop.rounds"},
+                                {"maxsteps", "stop.rounds"},
+                                {"timelimit", "stop.seconds"},
+                                {"lr", "optimizer.learning_rate"},
+                                {"stepsize", "optimizer.learning_rate"},
+                                {"batchsize", "workload.batch"},
+                                {"bs", "workload.batch"},
+                                {"minibatch", "workload.batch"},
+                                {"net", "workload.model"},
+                                {"architecture", "workload.model"},
+                                {"arch", "workload.model"},
+                                {"dtype", "workload.precision"},
+                                {"workers", "placement.workers"},
+                                {"numworkers", "placement.worker_count"},
+                                {"nworkers", "placement.worker_count"},
+                                {"worldsize", "placement.worker_count"},
+                                {"hosts", "placement.workers"},
+                                {"nodes", "placement.workers"},
+                                {"ps", "placement.servers"},
+                                {"parameterservers", "placement.servers"},
+                                {"strategy", "sync.algorithm"},
+                                {"synchronisation", "sync.algorithm"},
+                                {"synchronization", "sync.algorithm"},
+                                {"allreduce", "sync.collective"},
+                                {"weightdecay", "optimizer.weight_decay"},
+                                {"l2", "optimizer.weight_decay"},
+                                {"cachesize", "data.cache_capacity"},
+                                {"evalevery", "evaluate_every"},
+                                {"evaluationinterval", "evaluate_every"},
+                                {"randomseed", "seed"},
+                                {"cluster", "platform"}};
+
+/// The key that the last part of a path means elsewhere; empty when it is no known word.
+std::string meaning_of(const std::string& path) {
+  std::string word;
+  for (const unsigned char letter : last_part(path))
+    if (std::isalnum(letter) != 0) word += static_cast<char>(std::tolower(letter));
+  const auto found =
+      std::ranges::find(synonyms, word, [](const Synonym& one) { return std::string_view(one.word); });
+  return found == std::end(synonyms) ? "" : found->path;
+}
+
+// For a map, the nearest section. Otherwise the key that other programs call so, then the one that has the
+// same last part (in any section), then one that begins with the text, then the nearest path, then the path
+// with the nearest last part.
 std::string nearest_key(const Assignment& assignment) {
   std::vector<std::string> paths;
   std::vector<std::string> lasts;
@@ -29,6 +87,8 @@ std::string nearest_key(const Assignment& assignment) {
     const auto at = std::find(lasts.begin(), lasts.end(), last);
     return at == lasts.end() ? std::string() : paths[static_cast<std::size_t>(at - lasts.begin())];
   };
+  if (const auto meant = meaning_of(assignment.path); !meant.empty() && !assignment.value.is_object())
+    return meant;
   if (const auto same = path_of(last_part(assignment.path)); !same.empty()) return same;
   for (const auto& path : paths)
     if (path.starts_with(assignment.path)) return path;

@@ -159,7 +159,12 @@ class Checker {
   void check_stop() const {
     const auto& stop = experiment_.stop;
     if (stop.rounds == 0 && stop.epochs == 0.0 && stop.seconds == Seconds(0.0))
-      fail_at("stop", "at least one of rounds, epochs and seconds above 0", "none");
+      fail_at("stop",
+              stop.accuracy > 0.0
+                  ? "rounds, epochs or seconds above 0 besides accuracy, which may never be reached"
+                  : "at least one of rounds, epochs and seconds above 0",
+              "none");
+    check_accuracy_stop();
     const auto& sync = experiment_.sync;
     const bool counts_rounds_alike =
         sync.over != sync::Route::server && !sync::catalog().find(sync.algorithm).make.timing_driven;
@@ -168,6 +173,16 @@ class Checker {
               "stop.rounds or stop.epochs, because all workers of " + sync.algorithm + " over " +
                   to_text(sync.over) + " stop after the same round",
               "a limit of time");
+  }
+
+  void check_accuracy_stop() const {
+    if (experiment_.stop.accuracy == 0.0) return;
+    if (experiment_.workload.math == Math::modelled)
+      fail_at("stop.accuracy", "0, because nothing is learnt (workload.math is modelled; real is needed)",
+              quote(experiment_.stop.accuracy));
+    if (experiment_.evaluate_every == 0)
+      fail_at("stop.accuracy", "0, because nothing is evaluated (evaluate_every is 0)",
+              quote(experiment_.stop.accuracy));
   }
 
   // Modelled mathematics never evaluates, which the results report, so there it is no error.

@@ -5,11 +5,22 @@
 namespace tandem {
 namespace {
 
+/// Those that decide when the job ends: the coordinator; without one the first worker, where workers run at
+/// different speeds, or all.
+std::vector<Rank> accuracy_deciders(const JobSpec& spec, const Roster& roster, const ExchangePlan& exchange) {
+  if (spec.experiment.stop.accuracy == 0.0) return {};
+  if (const auto coordinator = roster.coordinator()) return {*coordinator};
+  if (exchange.is_timing_driven()) return {roster.first_worker()};
+  return {roster.workers().begin(), roster.workers().end()};
+}
+
 CheckpointPlan plan_checkpoints(const JobSpec& spec, const Roster& roster, const ExchangePlan& exchange) {
   return {.directory = spec.directory,
           .every = spec.experiment.evaluate_every,
           .has_model = spec.real_math(),
-          .writer = exchange.servers_hold_model() ? roster.servers().front() : roster.first_worker()};
+          .writer = exchange.servers_hold_model() ? roster.servers().front() : roster.first_worker(),
+          .stop_accuracy = spec.experiment.stop.accuracy,
+          .accuracy_deciders = accuracy_deciders(spec, roster, exchange)};
 }
 
 }  // namespace

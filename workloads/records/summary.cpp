@@ -162,6 +162,20 @@ json target_json(const std::optional<TimeToTarget>& result) {
   return target;
 }
 
+/// The evaluation that ended the job, by stop.accuracy; null: none did, and another limit was first.
+json accuracy_stop_json(const RunInfo& info, const Journal& journal) {
+  const auto& evaluations = journal.evaluations;
+  const auto found = std::ranges::find_if(evaluations, [&](const EvaluationRecord& evaluation) {
+    return evaluation.accuracy >= info.experiment.stop.accuracy;
+  });
+  if (found == evaluations.end()) return nullptr;
+  return {{"evaluation", found - evaluations.begin() + 1},
+          {"round", found->round},
+          {"accuracy", found->accuracy},
+          {"checkpoint_time_s", found->checkpoint_time.count()},
+          {"time_s", found->time.count()}};
+}
+
 json servers_json(const RunInfo& info, const Journal& journal, Seconds makespan) {
   json servers = json::array();
   for (const auto& [rank, figures] : server_figures(info, journal, makespan))
@@ -261,6 +275,7 @@ json summarise(const RunInfo& info, const Journal& journal, Seconds makespan) {
       {"time_to_target", target_json(time_to_target(info, journal))}};
   visit_figures(journal, [&](const char* key, const auto& figure) { summary[key] = json_of(figure); });
   add_by_worker(info, journal, makespan, summary);
+  if (info.experiment.stop.accuracy > 0.0) summary["accuracy_stop"] = accuracy_stop_json(info, journal);
   if (!journal.caches.empty()) summary["cache"] = cache_of(journal);
   return summary;
 }

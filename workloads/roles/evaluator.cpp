@@ -52,6 +52,12 @@ void Evaluator::evaluate(const protocol::Checkpoint& checkpoint) {
                                   .time = context_.now(),
                                   .accuracy = result.accuracy,
                                   .loss = result.loss});
+  if (!checkpoint.decides) return;
+  const protocol::Verdict verdict{.reached = result.accuracy >= checkpoints_.stop_accuracy};
+  for (const Rank decider : checkpoints_.accuracy_deciders) {
+    Pending sent = context_.send(decider, protocol::verdicts, {}, protocol::pack(verdict));
+    context_.wait(sent);
+  }
 }
 
 }  // namespace tandem

@@ -27,6 +27,7 @@ ParameterServer::ParameterServer(const Job& job, Context& context, Journal& jour
       model_(job.replica_plan(), plan_, context.device(), shard),
       policy_(plan_.algorithm().make.make_server(plan_.sync_setting())),
       checkpoints_(job, context),
+      accuracy_stop_(job, context),
       states_(job, context.rank()),
       events_(job.checkpoints().keeps_states() ? events_path(job.spec().directory, assignment_) : ""),
       present_(0),
@@ -244,9 +245,12 @@ void ParameterServer::checkpoint_if_due() {
   if (!pushes_.is_between_rounds()) return;
   const std::int64_t round = pushes_.rounds();
   if (states_.is_due(round)) save_state(round);
-  if (!holds_model_ || !checkpoints_.is_due(round)) return;
-  const std::vector<float> whole = gather_model();
-  checkpoints_.save(round, samples_, whole);
+  if (holds_model_ && checkpoints_.is_due(round)) {
+    const std::vector<float> whole = gather_model();
+    checkpoints_.save(round, samples_, whole, stopping_);
+  }
+  // Replies of this round have been sent, so the job ends with the next one.
+  if (!stopping_) stopping_ = accuracy_stop_.is_reached_after(round);
 }
 
 /// The text of an event, for the journal and the event log.

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "policies/sync/policy.hpp"
+#include "workloads/checkpoint/accuracy_stop.hpp"
 #include "workloads/checkpoint/checkpoints.hpp"
 #include "workloads/checkpoint/event_log.hpp"
 #include "workloads/checkpoint/state_files.hpp"
@@ -99,6 +100,7 @@ class ParameterServer {
   ServerModel model_;
   std::unique_ptr<sync::ServerPolicy> policy_;
   CheckpointWriter checkpoints_;
+  AccuracyStop accuracy_stop_;
   StateFiles states_;
   EventLog events_;
   Seconds before_{};             ///< how long the job had run before it was resumed

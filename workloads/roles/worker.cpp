@@ -40,6 +40,7 @@ Worker::Worker(const Job& job, Context& context, Journal& journal, int index)
                 [this](Phase phase) { end_phase(phase); }),
       batches_(job, context, replica_, *exchange_, index),
       checkpoints_(job, context),
+      accuracy_stop_(job, context),
       states_(job, context.rank()),
       writes_checkpoints_(context.rank() == job.checkpoints().writer),
       has_own_model_(plan_.payload() == sync::Payload::model),
@@ -88,6 +89,9 @@ void Worker::step() {
   save_state_if_due();
   const bool is_last_mean = stopping_ && has_own_model_;
   if (writes_checkpoints_ && !is_last_mean && checkpoints_.is_due(progress_.job_rounds())) save_checkpoint();
+  if (stopping_ || !accuracy_stop_.is_reached_after(round_of_checkpoints())) return;
+  exchange_->end_job();
+  stopping_ = true;
 }
 
 sync::StepBeginDecision Worker::begin() {
@@ -243,7 +247,7 @@ void Worker::save_state_if_due() {
 }
 
 void Worker::save_checkpoint() {
-  checkpoints_.save(progress_.job_rounds(), progress_.job_samples(), replica_.values());
+  checkpoints_.save(progress_.job_rounds(), progress_.job_samples(), replica_.values(), stopping_);
 }
 
 void Worker::resume(const Job& job, int index) {

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "policies/sync/policy.hpp"
+#include "workloads/checkpoint/accuracy_stop.hpp"
 #include "workloads/checkpoint/checkpoints.hpp"
 #include "workloads/checkpoint/state_files.hpp"
 #include "workloads/context.hpp"
@@ -63,6 +64,7 @@ class Worker {
   DeferredUpdate deferred_;  ///< the result of the last exchange, where forward overlaps with it
   BatchPipeline batches_;
   CheckpointWriter checkpoints_;
+  AccuracyStop accuracy_stop_;
   StateFiles states_;
   bool writes_checkpoints_;
   bool has_own_model_;    ///< every worker has: models are what they exchange

@@ -113,8 +113,11 @@ Experiment random_experiment(std::uint64_t seed, const std::string& platform) {
     experiment.data.split_options["alpha"] = 0.001 + rng.uniform();
   }
   experiment.workload.synthetic_buckets = 1;
-  if (experiment.workload.math == Experiment::Workload::Math::modelled)
+  if (experiment.workload.math == Experiment::Workload::Math::modelled) {
     experiment.workload.precision = Precision::fp32;
+    experiment.stop.accuracy = 0.0;
+  }
+  if (experiment.evaluate_every == 0) experiment.stop.accuracy = 0.0;
   if (experiment.placement.cache_nodes.empty()) experiment.data.source = DataSource::memory;
   if (experiment.physics.profile.empty()) {
     experiment.physics.network = NetworkSource::platform;
@@ -124,6 +127,7 @@ Experiment random_experiment(std::uint64_t seed, const std::string& platform) {
     experiment.variants["same"] = Json::object();
     experiment.variants["other"] = {{"workload.bucket_bytes", 1 << rng.below(30)},
                                     {"stop.seconds", rng.uniform()},
+                                    {"stop.accuracy", 0.0},
                                     {"placement.workers", {"true", "2"}},
                                     {"workload.math", "modelled"},
                                     {"workload.precision", "fp32"},

@@ -335,6 +335,44 @@ INSTANTIATE_TEST_SUITE_P(
             "which works over server"}),
     [](const auto& test) { return test.param.name; });
 
+/// Words of other programs.
+TEST_F(ExperimentFile, AnUnknownKeyIsUnderstoodByItsMeaning) {
+  for (const auto& [word, key] :
+       std::map<std::string, std::string>{{"stop.target_accuracy", "stop.accuracy"},
+                                          {"epochs", "stop.epochs"},
+                                          {"max_epochs", "stop.epochs"},
+                                          {"lr", "optimizer.learning_rate"},
+                                          {"optimizer.lr", "optimizer.learning_rate"},
+                                          {"batch_size", "workload.batch"},
+                                          {"batch-size", "workload.batch"},
+                                          {"workers", "placement.workers"},
+                                          {"num_workers", "placement.worker_count"},
+                                          {"iterations", "stop.rounds"},
+                                          {"dtype", "workload.precision"},
+                                          {"cluster", "platform"}}) {
+    EXPECT_EQ(error_of(minimal, {{word, "1"}}),
+              "--set: unknown key '" + word + "'; did you mean '" + key + "'?");
+    EXPECT_EQ(find_experiment_key(key)->path, key);
+  }
+}
+
+TEST_F(ExperimentFile, AnAccuracyToStopAtNeedsEvaluationsAndAnotherLimit) {
+  const std::string accuracy = minimal + "stop.accuracy: 0.9\n";
+  EXPECT_EQ(
+      error_of(accuracy),
+      "lab.yaml:3: key 'stop.accuracy': expected 0, because nothing is learnt (workload.math is modelled; "
+      "real is needed), found '0.9'");
+  EXPECT_EQ(
+      error_of(accuracy + "workload.math: real\n"),
+      "lab.yaml:3: key 'stop.accuracy': expected 0, because nothing is evaluated (evaluate_every is 0), "
+      "found '0.9'");
+  EXPECT_EQ(
+      error_of("platform: lab.xml\nstop.accuracy: 0.9\n"),
+      "lab.yaml: key 'stop': expected rounds, epochs or seconds above 0 besides accuracy, which may never "
+      "be reached, found none");
+  EXPECT_EQ(load(accuracy + "workload.math: real\nevaluate_every: 2\n").stop.accuracy, 0.9);
+}
+
 TEST_F(ExperimentFile, RefusesOverrides) {
   EXPECT_EQ(error_of(minimal, {{"workload.batch", "0"}}),
             "--set: key 'workload.batch': expected integer >= 1 and <= 1000000, found '0'");

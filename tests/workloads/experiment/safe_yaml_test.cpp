@@ -55,14 +55,16 @@ INSTANTIATE_TEST_SUITE_P(
                 "lab.yaml:7: expected at most 500000 values, aliases expanded, found more; the document is "
                 "too large"},
         // A million bytes of text, a thousand times.
-        Refusal{"AliasesOfALongText",
-                "a: &a " + repeated("x", 1 << 20) + "\nb: [" + repeated("*a, ", 1000) + "]\n",
-                "lab.yaml:2: expected at most 8 MiB of text, aliases expanded, found more; the document is too "
-                "large"},
-        Refusal{"AliasesOfALongList",
-                "a: &a [" + repeated("x", 1 << 20) + "]\nb: [" + repeated("*a, ", 1000) + "]\n",
-                "lab.yaml:2: expected at most 8 MiB of text, aliases expanded, found more; the document is too "
-                "large"},
+        Refusal{
+            "AliasesOfALongText",
+            "a: &a " + repeated("x", 1 << 20) + "\nb: [" + repeated("*a, ", 1000) + "]\n",
+            "lab.yaml:2: expected at most 8 MiB of text, aliases expanded, found more; the document is too "
+            "large"},
+        Refusal{
+            "AliasesOfALongList",
+            "a: &a [" + repeated("x", 1 << 20) + "]\nb: [" + repeated("*a, ", 1000) + "]\n",
+            "lab.yaml:2: expected at most 8 MiB of text, aliases expanded, found more; the document is too "
+            "large"},
         Refusal{"AliasInItself", "a: &a [b, *a]\n",
                 "lab.yaml:1: expected a finite document, found an alias inside the list or map that it "
                 "refers to"},

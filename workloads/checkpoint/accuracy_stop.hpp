@@ -1,0 +1,28 @@
+// Ends a job at an accuracy (stop.accuracy): a rank that decides waits for the evaluation of each checkpoint.
+// The decision therefore depends on the model alone, and is the same in simulation and measurement.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "workloads/context.hpp"
+#include "workloads/job/job.hpp"
+
+namespace tandem {
+
+class AccuracyStop {
+ public:
+  /// `job` and `context` must outlive it.
+  AccuracyStop(const Job& job, Context& context);
+
+  /// True: this rank decides, and the evaluation of the checkpoint that is due after this round has found the
+  /// accuracy. Waits for that evaluation. Pre: the job does not end after this round anyway.
+  bool is_reached_after(std::int64_t round);
+
+ private:
+  Context& context_;
+  std::optional<Rank> evaluator_;  ///< none: this rank does not decide
+  CheckpointSchedule schedule_;
+};
+
+}  // namespace tandem

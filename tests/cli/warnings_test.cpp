@@ -111,5 +111,20 @@ TEST_F(Warnings, TheRoundOfAnAccuracyIsPrinted) {
               AllOf(HasSubstr("simulated: 6 rounds"), HasSubstr(" after round 4 of 6\n")));
 }
 
+TEST_F(Warnings, ASmallPartOfSyntheticImagenetTrainsFromStorage) {
+  const auto told = output(
+      "simulate " + line_.experiment("evaluate_every: 2\n") +
+      " --set workload.model=mobilenet-v2 --set workload.dataset=synthetic-imagenet --set "
+      "workload.train_samples=8 --set workload.test_samples=4 --set workload.batch=2 --set stop.rounds=2 "
+      "--set placement.workers=[node-1,node-2] --set placement.evaluator=server --set data.source=storage "
+      "--set placement.cache_nodes=[server] --set data.prefetch=0");
+  EXPECT_THAT(told, AllOf(HasSubstr("8 images of synthetic-imagenet (224 x 224, colour, 1000 classes)"),
+                          HasSubstr("test accuracy "), Not(HasSubstr("warning"))));
+  std::ifstream file(line_.folder() / "out" / "summary.json");
+  const auto cache = nlohmann::json::parse(file).at("cache");
+  EXPECT_EQ(cache.at("storage"), 8);
+  EXPECT_EQ(cache.at("storage_bytes"), 8 * 112'898);
+}
+
 }  // namespace
 }  // namespace tandem::testing

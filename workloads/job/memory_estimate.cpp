@@ -43,7 +43,7 @@ Bytes of_worker_data(const Job& job, int worker) {
   const Bytes record = data.info().record_bytes();
   // The batch that is loaded, and those requested in advance.
   const Bytes batches = record * data.batch() * (1 + data.prefetch());
-  if (data.from_storage()) return batches;
+  if (data.from_storage() || job.real_math()) return batches;
   const auto workers = static_cast<std::int64_t>(job.roster().workers().size());
   const std::int64_t samples = data.info().train_samples;
   const bool all = sampling::splits().find(job.spec().experiment.data.split).make.replicates;
@@ -123,7 +123,7 @@ RankMemory of_evaluator(const Job& job) {
   memory.gradient = model;
   memory.activations = activations_of(job, &ModelDescription::Activations::widest,
                                       std::min(info.test_samples, evaluation_batch));
-  memory.data = info.record_bytes() * info.test_samples;
+  if (!job.real_math()) memory.data = info.record_bytes() * info.test_samples;
   return memory;
 }
 
@@ -150,10 +150,7 @@ std::optional<Bytes> size_property(const platforms::Host& host, const std::strin
   return size;
 }
 
-}  // namespace
-
-RankMemory estimate_memory(const Job& job, Rank rank) {
-  const RankAssignment& assignment = job.roster().assignment(rank);
+RankMemory of_role(const Job& job, const RankAssignment& assignment) {
   switch (assignment.role) {
     case Role::worker:
       return of_worker(job, assignment.index);
@@ -167,6 +164,15 @@ RankMemory estimate_memory(const Job& job, Rank rank) {
       break;
   }
   return {};
+}
+
+}  // namespace
+
+RankMemory estimate_memory(const Job& job, Rank rank) {
+  RankMemory memory = of_role(job, job.roster().assignment(rank));
+  const DatasetInfo& info = job.data().info();
+  if (job.real_math()) memory.data += info.record_bytes() * (info.train_samples + info.test_samples);
+  return memory;
 }
 
 nlohmann::json describe_memory(const Job& job) {
@@ -189,20 +195,27 @@ nlohmann::json describe_memory(const Job& job) {
 
 std::vector<HostMemory> hosts_without_memory(const Job& job) {
   std::map<std::pair<std::string, bool>, HostMemory> hosts;
-  for (Rank rank = 0; rank < job.roster().size(); ++rank) {
-    const auto& host = job.devices().host_of(rank);
-    const bool on_gpu = host.device.is_gpu;
+  const auto add = [&](const platforms::Host& host, bool on_gpu, const RankMemory& memory, Bytes program) {
     const auto available =
         size_property(host, on_gpu ? "tandem:device_memory" : "memory", job.spec().platform.file);
-    if (!available) continue;
-    const RankMemory memory = estimate_memory(job, rank);
+    if (!available) return;
     HostMemory& all = hosts[{host.name, on_gpu}];
     all.host = host.name;
     all.on_gpu = on_gpu;
     all.available = *available;
     ++all.ranks;
-    all.needed += memory.total() + (on_gpu ? Bytes(0) : program_memory);
+    all.needed += memory.total() + program;
     if (memory.total() > all.largest.total()) all.largest = memory;
+  };
+  for (Rank rank = 0; rank < job.roster().size(); ++rank) {
+    const auto& host = job.devices().host_of(rank);
+    RankMemory memory = estimate_memory(job, rank);
+    if (host.device.is_gpu) {
+      const RankMemory of_processor{.data = std::exchange(memory.data, Bytes(0))};
+      add(host, true, memory, Bytes(0));
+      memory = of_processor;
+    }
+    add(host, false, memory, program_memory);
   }
   std::vector<HostMemory> lacking;
   for (const auto& [name, host] : hosts)

@@ -18,13 +18,15 @@ struct RankMemory {
   Bytes algorithm{0};    ///< older models, changes, what a server holds for each worker
   Bytes buffers{0};      ///< of messages: received pieces, unsent errors of a compression
   Bytes activations{0};  ///< of one batch, kept for the backward pass, or of one batch of an evaluation
-  Bytes data{0};         ///< samples: the worker's shard, batches requested in advance, a cache
+  /// Samples: the worker's shard, batches requested in advance, a cache. With real mathematics every rank of
+  /// Tandem has the whole data set.
+  Bytes data{0};
 
   Bytes total() const { return model + gradient + optimizer + algorithm + buffers + activations + data; }
 };
 
-/// The program with libtorch, before it has allocated anything of the job: 170 to 230 MB resident with
-/// Debian's libtorch 1.13.
+/// The program with libtorch, before it has allocated anything of the job: 190 MB resident with Debian's
+/// libtorch 1.13 (245 to 260 MB with LeNet and Fashion-MNIST, which are 55 to 70 MB).
 inline constexpr Bytes program_memory{200'000'000};
 
 /// Without the program. Activations are left out where the model does not say them (ModelDescription).
@@ -39,7 +41,7 @@ nlohmann::json describe_memory(const Job& job);
 struct HostMemory {
   std::string host;
   int ranks = 0;
-  Bytes needed{0};     ///< with the program of each rank, except on a GPU
+  Bytes needed{0};     ///< with the program of each rank, except on a GPU, which holds all but the data
   Bytes available{0};  ///< <prop id="memory">, or <prop id="tandem:device_memory"> of its GPU
   RankMemory largest;  ///< of the rank that needs most
   bool on_gpu = false;

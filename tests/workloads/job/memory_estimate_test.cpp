@@ -83,6 +83,15 @@ TEST(Memory, OfOptimisersAndAlgorithms) {
   EXPECT_EQ(estimate_memory(job(experiment), 0).buffers, Bytes(lenet_bytes)) << "one bucket";
 }
 
+TEST(Memory, WithRealMathematicsEveryRankHasTheWholeDataSet) {
+  Experiment experiment = two_workers();
+  experiment.workload.math = Math::real;
+  const Job real = job(experiment);
+  for (const Rank worker : {0, 1})
+    EXPECT_EQ(estimate_memory(real, worker).data, Bytes((1001 + 100 + 20) * record_bytes)) << worker;
+  EXPECT_EQ(estimate_memory(real, 2).data, Bytes((1001 + 100) * record_bytes)) << "the server too";
+}
+
 TEST(Memory, IsSplitAmongTheShardsOfAServer) {
   Experiment experiment = two_workers();
   experiment.placement.servers = {"c", "c"};
@@ -115,12 +124,15 @@ TEST(Memory, ABatchOfAMillionDoesNotFitABoard) {
 
 TEST(Memory, OfAGpuIsItsOwnProperty) {
   Experiment experiment = two_workers();
-  auto on = platform("1MB");
+  experiment.workload.batch = 1000;
+  // The processor has the program and the samples, the GPU all else.
+  auto on = platform("205MB");
   on.hosts.front().device.is_gpu = true;
   EXPECT_TRUE(hosts_without_memory(job(experiment, on)).empty());
-  on.hosts.front().properties["tandem:device_memory"] = "1MB";
+  on.hosts.front().properties["tandem:device_memory"] = "100MB";
   const auto lacking = hosts_without_memory(job(experiment, on));
   ASSERT_EQ(lacking.size(), 1U);
+  EXPECT_EQ(lacking.front().needed, Bytes(2 * lenet_bytes + 1000 * lenet_activations));
   EXPECT_THAT(to_text(lacking.front()), HasSubstr("tandem:device_memory"));
 }
 

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <fstream>
 #include <memory>
+#include <optional>
 #include <thread>
 
 #include "cli/calibration_run.hpp"
@@ -14,6 +15,7 @@
 #include "workloads/calibration/calibration.hpp"
 #include "workloads/cost/profile.hpp"
 #include "workloads/job/job.hpp"
+#include "workloads/records/write_lock.hpp"
 
 namespace tandem::cli {
 namespace {
@@ -204,11 +206,14 @@ void add_calibrate(CLI::App& app, int& exit_code) {
     for (const std::string& file : {path, *platform})
       if (!file.empty() && std::filesystem::exists(file) && !options->force)
         throw ConfigError(file + " already exists; choose another name, or add --force");
+    const WriteLock lock(path);
     const LoadedJob loaded = load_job(*options);
     const bool real = loaded.experiment.workload.math == Experiment::Workload::Math::real;
     if (!platform->empty() && !real)
       throw ConfigError("--platform needs measured compute times; set workload.math to real");
     const std::string cluster = *on_cluster ? loaded.experiment.platform : "";
+    std::optional<WriteLock> platform_lock;
+    if (!platform->empty()) platform_lock.emplace(*platform);
     if (*print_command) {
       if (!platform->empty())
         throw ConfigError(

@@ -13,6 +13,7 @@
 #include <set>
 #include <vector>
 
+#include "cli/clean.hpp"
 #include "cli/cluster_use.hpp"
 #include "cli/commands.hpp"
 #include "platforms/topology.hpp"
@@ -169,6 +170,7 @@ Preparation prepare(const LoadedJob& loaded, const std::string& profile_path, co
 
 /// Starts the ranks once.
 int measure(const LoadedJob& loaded, const std::string& profile_path, const std::string& cluster) {
+  remove_leftovers();
   const Preparation prepared = prepare(loaded, profile_path, cluster, true);
   LaunchEvents events;
   events.error = [](const std::string& line) { fmt::print(stderr, "{}\n", line); };

@@ -14,6 +14,7 @@
 #include "cli/progress.hpp"
 #include "policies/vocabulary/check.hpp"
 #include "runtime/cluster/measurement.hpp"
+#include "workloads/experiment/json_file.hpp"
 
 namespace tandem::cli {
 namespace {
@@ -154,8 +155,8 @@ int check_cluster(const ClusterCheckOptions& options) {
     fmt::print(stderr, "tandem: {}\n", result.message);
     return result.exit_code;
   }
-  std::ifstream file(measured);
-  const auto rows = rows_of(cluster::measurements_from_json(json::parse(file)), options.tolerance);
+  const auto results = cluster::measurements_from_json(read_json_file(measured, "measurements"));
+  const auto rows = rows_of(results, options.tolerance);
   print_rows(rows, use.cluster(), options.tolerance);
   if (!options.json.empty()) write_json(options.json, rows, use, options.tolerance);
   return std::all_of(rows.begin(), rows.end(), [](const Row& row) { return row.fine; })

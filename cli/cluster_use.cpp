@@ -62,7 +62,7 @@ ClusterKeeper::ClusterKeeper(const std::string& platform_path, bool may_create) 
         fmt::format("no cluster is up for {0}; `tandem cluster up {0}` creates it", platform_path));
   if (!cluster_) {
     fmt::print(stderr, "tandem: no cluster is up for {}; creating one for this job\n", platform_path);
-    cluster_ = cluster::bring_up(id, platform_path, wiring, false);
+    cluster_ = cluster::bring_up(id, platform_path, wiring, false, true);
     temporary_ = true;
     report_cluster(*cluster_);
   }

@@ -62,7 +62,7 @@ int compare_results(const CompareArguments& arguments) {
       validation::report_document({results}, validation, {.title = results.name, .commands = {}});
   fmt::print("{}\n", validation::summary_table(document));
   if (!arguments.out.empty()) {
-    create_result_directory(arguments.out, arguments.force);
+    const WriteLock lock = create_result_directory(arguments.out, arguments.force);
     validation::write_report(arguments.out, document);
     std::filesystem::remove(arguments.out + "/INCOMPLETE");
     fmt::print("{}/report.html\n", arguments.out);

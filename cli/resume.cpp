@@ -11,6 +11,7 @@
 #include "platforms/load.hpp"
 #include "policies/vocabulary/check.hpp"
 #include "workloads/checkpoint/state_files.hpp"
+#include "workloads/experiment/json_file.hpp"
 #include "workloads/job/experiment_file.hpp"
 #include "workloads/job/job_document.hpp"
 #include "workloads/job/progress.hpp"
@@ -31,11 +32,10 @@ json recorded_document(const fs::path& folder) {
   if (!fs::is_directory(folder))
     throw ConfigError(fmt::format("--resume {}: expected a result directory, found none", folder.string()));
   const fs::path path = folder / "job.json";
-  std::ifstream file(path);
-  if (!file)
+  if (!fs::exists(path))
     throw ConfigError(fmt::format("--resume {}: expected job.json in it, found none", folder.string()));
+  json document = read_json_file(path.string(), "a job document");
   try {
-    json document = json::parse(file);
     document.at("experiment");
     document.at("platform");
     return document;
@@ -111,6 +111,7 @@ void expect_states(const fs::path& folder, const Experiment& experiment) {
 }
 
 void print_resume_note(const Job& job, const ResumePoint& point) {
+  for (const auto& reason : point.passed_over) fmt::print("note: {}\n", reason);
   fmt::print("resuming from round {} of {}\n", point.round, point.directory);
   const auto& algorithm = job.exchange().algorithm();
   if (!algorithm.make.timing_driven) return;
@@ -168,6 +169,7 @@ std::string result_directory_of(const JobOptions& options, const Experiment& exp
 void resume_if_asked(Job& job, const JobOptions& options) {
   if (options.resume.empty()) return;
   const fs::path folder = folder_of(options.resume);
+  expect_not_written(folder.string());
   const json recorded = recorded_document(folder);
   expect_same_job(folder, recorded, job_document(job));
   expect_states(folder, job.spec().experiment);
@@ -183,10 +185,10 @@ void resume_if_asked(Job& job, const JobOptions& options) {
   job.resume_from(std::move(point));
 }
 
-void write_document(const std::string& out, const Job& job) {
-  std::ofstream file(out + "/job.json");
+void write_document(const std::string& path, const Job& job) {
+  std::ofstream file(path);
   file << job_document(job).dump(1) << '\n';
-  if (!file.flush()) throw WorldError("cannot write " + out + "/job.json");
+  if (!file.flush()) throw WorldError("cannot write " + path);
 }
 
 }  // namespace tandem::cli

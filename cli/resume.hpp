@@ -20,11 +20,11 @@ std::string result_directory_of(const JobOptions& options, const Experiment& exp
                                 const std::string& world);
 
 /// With --resume: prepares the job to resume from the latest complete checkpoint, or that of --resume-from,
-/// and prints so. Errors: ConfigError when there is no such checkpoint, the job is another one, or it has
-/// finished.
+/// and prints so. Errors: ConfigError when there is no such checkpoint, the job is another one, still runs,
+/// or has finished.
 void resume_if_asked(Job& job, const JobOptions& options);
 
-/// Writes job.json, which tandem-rank and --resume read. Errors: WorldError.
-void write_document(const std::string& out, const Job& job);
+/// Writes the document that tandem-rank and --resume read. Errors: WorldError.
+void write_document(const std::string& path, const Job& job);
 
 }  // namespace tandem::cli

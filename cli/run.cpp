@@ -5,7 +5,9 @@
 #include <filesystem>
 #include <memory>
 #include <optional>
+#include <utility>
 
+#include "cli/clean.hpp"
 #include "cli/cluster_use.hpp"
 #include "cli/commands.hpp"
 #include "cli/job_options.hpp"
@@ -50,6 +52,22 @@ LaunchSetting launch_setting(const Job& job, const RunOptions& options, const st
   return setting;
 }
 
+/// Outside the directory, because printing changes nothing in it: the ranks create or replace it.
+int print_launch(const Job& job, const RunOptions& options, LaunchSetting setting) {
+  check_result_directory(job.spec().directory, options.job.force);
+  auto out = std::filesystem::absolute(job.spec().directory).lexically_normal();
+  if (!out.has_filename()) out = out.parent_path();
+  std::filesystem::create_directories(out.parent_path());
+  const std::string document =
+      out.lexically_proximate(std::filesystem::current_path()).string() + ".job.json";
+  write_document(document, job);
+  setting.program[1] = document;
+  setting.program.emplace_back("--create");
+  if (options.job.force) setting.program.emplace_back("--force");
+  fmt::print("{}\n", print_command(setting));
+  return exit_success;
+}
+
 /// The cluster to run on, if any. Errors: ConfigError when it is another platform's.
 std::optional<ClusterUse> use_cluster(const RunOptions& options, const LoadedJob& loaded) {
   if (options.cluster.empty()) return std::nullopt;
@@ -91,14 +109,14 @@ int run_job(const RunOptions& options) {
   require_memory(job);
   resume_if_asked(job, options.job);
   LaunchSetting setting = launch_setting(job, options, out);
+  if (!options.print_command) remove_leftovers();
   const auto cluster = use_cluster(options, loaded);
   if (cluster) put_on_cluster(setting, *cluster, job);
-  create_result_directory(out, options.job.force);
-  write_document(out, job);
-  if (options.print_command) {
-    fmt::print("{}\n", print_command(setting));
-    return exit_success;
-  }
+  if (options.print_command) return print_launch(job, options, std::move(setting));
+  const WriteLock lock = create_result_directory(out, options.job.force);
+  write_document(out + "/job.json", job);
+  // Rank 0 writes the results, and holds the lock too, in case this process is killed.
+  lock.share();
   print_job(job);
   ProgressBar bar("run " + job.spec().experiment.name);
   LaunchEvents events;
@@ -122,7 +140,7 @@ void add_run(CLI::App& app, int& exit_code) {
   add_resume_options(*command, options->job);
   add_record_options(*command, options->job);
   command->add_flag("--print-command", options->print_command,
-                    "Write job.json and print the launch command, for use under a batch system");
+                    "Write OUT.job.json and print the launch command, which creates OUT, for a batch system");
   command
       ->add_option(
           "--cluster", options->cluster,

@@ -63,8 +63,8 @@ void simulate_job(const SimulateOptions& options) {
   Job job(std::move(loaded.experiment), std::move(loaded.platform), out, setting.network);
   sim::check_profile(job);
   resume_if_asked(job, options);
-  create_result_directory(out, options.force);
-  write_document(out, job);
+  const WriteLock lock = create_result_directory(out, options.force);
+  write_document(out + "/job.json", job);
   print_job(job);
   warn_of_stale_profile(job);
   ProgressBar bar("simulate " + job.spec().experiment.name);

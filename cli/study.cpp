@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
 #include <memory>
 #include <thread>
 
@@ -18,6 +17,7 @@
 #include "cli/suite_input.hpp"
 #include "policies/vocabulary/check.hpp"
 #include "validation/campaign/plan.hpp"
+#include "workloads/experiment/json_file.hpp"
 #include "workloads/records/result_directory.hpp"
 
 namespace tandem::cli {
@@ -76,7 +76,7 @@ void simulate_all(const validation::Suite& suite, int jobs, const std::vector<Su
   run_subcommands(ordered, jobs, ended, show);
 }
 
-json read_json(const std::string& path) { return json::parse(std::ifstream(path)); }
+json read_json(const std::string& path) { return read_json_file(path, "a file of a result directory"); }
 
 json document_of(const SuiteConfiguration& configuration, const Outcome& outcome) {
   const validation::StudyConfiguration names{.name = configuration.name,
@@ -95,7 +95,7 @@ int study(const StudyOptions& options) {
     return exit_success;
   }
   const std::string out = options.job.out.empty() ? "results/" + suite.name : options.job.out;
-  create_result_directory(out, options.job.force);
+  const WriteLock lock = create_result_directory(out, options.job.force);
 
   std::vector<Subcommand> commands;
   std::vector<Outcome> outcomes;

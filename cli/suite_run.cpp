@@ -4,7 +4,6 @@
 
 #include <exception>
 #include <filesystem>
-#include <fstream>
 #include <map>
 #include <memory>
 #include <numeric>
@@ -24,6 +23,7 @@
 #include "validation/campaign/plan.hpp"
 #include "validation/compare/disturbance.hpp"
 #include "workloads/cost/profile.hpp"
+#include "workloads/experiment/json_file.hpp"
 #include "workloads/records/result_directory.hpp"
 #include "workloads/records/trace.hpp"
 
@@ -183,7 +183,9 @@ class SuiteRun {
     runner.run = [this](const Task& task) {
       fs::create_directories(task.out);
       run_subcommand({words_of(task), options_.out + "/log.txt"});
-      return json::parse(std::ifstream(task.out + "/summary.json")).at("other_load").get<double>();
+      return read_json_file(task.out + "/summary.json", "the summary of a run")
+          .at("other_load")
+          .get<double>();
     };
     runner.is_finished = [this](const Task& task) { return is_finished(task); };
     runner.compared = [this](std::size_t index, const validation::VariantResults& results,

@@ -31,6 +31,15 @@ void check_command(const CLI::App& app, int argc, char** argv) {
                                 nearest.empty() ? "" : ", did you mean '" + nearest + "'?"));
 }
 
+/// Below the name of the program, like every other error. CLI11 calls this with the main command, also for
+/// errors of a subcommand.
+std::string argument_error(const CLI::App* app, const CLI::Error& error) {
+  std::string name = "tandem";
+  for (auto chosen = app->get_subcommands(); !chosen.empty(); chosen = chosen.front()->get_subcommands())
+    name += ' ' + chosen.front()->get_name();
+  return fmt::format("{}: {}; see {} --help\n", name, error.what(), name);
+}
+
 }  // namespace
 
 int tandem_main(int argc, char** argv) {
@@ -39,6 +48,7 @@ int tandem_main(int argc, char** argv) {
       "measurement differ.");
   app.set_version_flag("--version", TANDEM_VERSION);
   app.require_subcommand(1);
+  app.failure_message(argument_error);
   app.footer(
       "Examples:\n"
       "  tandem validate workloads/experiments/quick.yaml          simulate, run and compare; writes "
@@ -60,6 +70,7 @@ int tandem_main(int argc, char** argv) {
   cli::add_compare(app, exit_code);
   cli::add_calibrate(app, exit_code);
   cli::add_cluster(app, exit_code);
+  cli::add_clean(app, exit_code);
   cli::add_list(app, exit_code);
   cli::add_show(app, exit_code);
   try {

@@ -29,13 +29,14 @@ struct ValidateOptions {
 
 constexpr double default_tolerance = 0.10;
 
-void prepare_directory(const ValidateOptions& options) {
+WriteLock prepare_directory(const ValidateOptions& options) {
   const std::string& out = options.run.out;
   if (!options.run.resume || !std::filesystem::exists(out))
     return create_result_directory(out, options.job.force);
   if (!std::filesystem::exists(out + "/report.json") && !std::filesystem::exists(out + "/INCOMPLETE"))
     throw ConfigError(
         out + ": expected a directory that `tandem validate` wrote, found none; there is nothing to resume");
+  return WriteLock(out);
 }
 
 int validate_all(ValidateOptions options) {
@@ -48,7 +49,7 @@ int validate_all(ValidateOptions options) {
   options.run.witness = options.run.witness || suite.with_witness;
   options.run.out = options.job.out.empty() ? "results/" + suite.name : options.job.out;
   check_profile(suite, options.run);
-  prepare_directory(options);
+  const WriteLock lock = prepare_directory(options);
   const SuiteResults results = run_suite(suite, options.run);
   // If the only configuration fails, there is nothing to report.
   if (suite.configurations.size() == 1 && results.first_error) std::rethrow_exception(results.first_error);

@@ -94,7 +94,7 @@ const std::vector<Layer>& lower_layers() {
       {"workloads/records/",
        {"policies/vocabulary/", "workloads/context.hpp", "workloads/protocol.hpp", "workloads/experiment/",
         "workloads/records/"},
-       {"nlohmann/", "fmt/", "unistd.h"}},
+       {"nlohmann/", "fmt/", "sys/", "unistd.h", "fcntl.h"}},
   };
   return all;
 }

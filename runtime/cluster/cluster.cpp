@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -17,6 +18,7 @@
 #include "runtime/cluster/probe.hpp"
 #include "runtime/cluster/script.hpp"
 #include "runtime/cluster/system.hpp"
+#include "runtime/process/process_list.hpp"
 #include "runtime/process/signals.hpp"
 
 namespace tandem::cluster {
@@ -61,7 +63,8 @@ void write_sysctls(const std::vector<Sysctl>& sysctls) {
   }
 }
 
-json state_of(const Cluster& cluster, bool ready) {
+/// `owner`: identity of the process that has to remove the cluster; empty: none.
+json state_of(const Cluster& cluster, bool ready, const std::string& owner) {
   json hosts = json::array();
   for (const auto& host : cluster.plan().hosts)
     hosts.push_back({{"name", host.name},
@@ -71,20 +74,21 @@ json state_of(const Cluster& cluster, bool ready) {
           {"id", cluster.id},
           {"platform", cluster.platform},
           {"ready", ready},
+          {"owner", owner},
           {"latency", cluster.delays ? "netem" : "kernel"},
           {"hosts", hosts},
           {"wiring", to_json(cluster.wiring)}};
 }
 
-void write_state(const Cluster& cluster, bool ready) {
+void write_state(const Cluster& cluster, bool ready, const std::string& owner) {
   const fs::path folder = folder_of(cluster.id);
-  write_file(folder / "cluster.json.new", state_of(cluster, ready).dump(1) + '\n');
+  write_file(folder / "cluster.json.new", state_of(cluster, ready, owner).dump(1) + '\n');
   fs::rename(folder / "cluster.json.new", folder / "cluster.json");
 }
 
 void fill_folder(const Cluster& cluster, const Plan& plan) {
   const fs::path folder = folder_of(cluster.id);
-  write_state(cluster, false);
+  write_state(cluster, false, process_identity(getpid()));
   write_file(folder / "hosts", hosts_file(plan));
   write_file(folder / "enter", enter_script(cluster.id, (folder / "hosts").string()));
   write_file(folder / "agent", agent_script((folder / "enter").string()));
@@ -163,7 +167,8 @@ ClusterLaunch Cluster::launch() const {
           .control_network = control_network};
 }
 
-Cluster bring_up(const std::string& id, const std::string& platform, const Wiring& wiring, bool replace) {
+Cluster bring_up(const std::string& id, const std::string& platform, const Wiring& wiring, bool replace,
+                 bool temporary) {
   const Ability ability = require_ability();
   const Cluster cluster{id, fs::absolute(platform).lexically_normal().string(), wiring, ability.delays};
   const Plan plan = cluster.plan();
@@ -183,7 +188,7 @@ Cluster bring_up(const std::string& id, const std::string& platform, const Wirin
   try {
     fill_folder(cluster, plan);
     make_devices(plan, signals);
-    write_state(cluster, true);
+    write_state(cluster, true, temporary ? process_identity(getpid()) : "");
   } catch (const std::exception& error) {
     remove_all_of(id);
     throw WorldError(fmt::format("cluster '{}' cannot be created: {}", id, error.what()));
@@ -217,6 +222,17 @@ std::vector<ClusterStatus> cluster_statuses() {
   std::vector<ClusterStatus> statuses;
   for (const auto& id : known_ids()) statuses.push_back(status_of(id));
   return statuses;
+}
+
+std::vector<std::string> abandoned_clusters() {
+  std::vector<std::string> abandoned;
+  for (const auto& id : known_ids()) {
+    std::ifstream file(folder_of(id) / "cluster.json");
+    const json state = json::parse(file, nullptr, false);
+    const std::string owner = state.is_object() ? state.value("owner", "") : "";
+    if (!owner.empty() && process_identity(std::atoi(owner.c_str())) != owner) abandoned.push_back(id);
+  }
+  return abandoned;
 }
 
 ClusterLock::ClusterLock(const std::string& id)

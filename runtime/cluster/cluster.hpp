@@ -28,7 +28,9 @@ struct Cluster {
 /// Creates a cluster. If this fails, or SIGINT or SIGTERM arrives, removes everything that it has created.
 /// Errors: ConfigError when rights, a program or a kernel feature is missing, when the wiring cannot be
 /// emulated, or when a cluster of this id exists, complete or not, and `replace` is false. WorldError.
-Cluster bring_up(const std::string& id, const std::string& platform, const Wiring& wiring, bool replace);
+/// `temporary`: it belongs to this process, which removes it.
+Cluster bring_up(const std::string& id, const std::string& platform, const Wiring& wiring, bool replace,
+                 bool temporary = false);
 
 /// Kills the processes in the cluster and removes it, complete or not. False when nothing of it exists.
 /// Errors: ConfigError without the rights; WorldError.
@@ -52,6 +54,9 @@ struct ClusterStatus {
 };
 /// Every cluster of this machine, also incomplete ones.
 std::vector<ClusterStatus> cluster_statuses();
+
+/// Clusters whose process ended without removing them, or while it created them, sorted.
+std::vector<std::string> abandoned_clusters();
 
 /// Reserves a cluster for one job at a time. Errors: ConfigError when another job holds it.
 class ClusterLock {

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <regex>
 
@@ -28,7 +29,9 @@ std::optional<RankFailure> parse_failure_line(const std::string& line) {
   return RankFailure{std::stoi(parts[1]), parts[2], replace_all(parts[3], "\\n", "\n")};
 }
 
-std::string progress_line(double fraction) { return fmt::format("progress {:.4f}", fraction); }
+std::string progress_line(double fraction) {
+  return fmt::format("progress {:.4f}", std::clamp(fraction, 0.0, 1.0));
+}
 
 std::optional<double> parse_progress_line(const std::string& line) {
   constexpr std::string_view word = "progress ";
@@ -36,8 +39,9 @@ std::optional<double> parse_progress_line(const std::string& line) {
   double fraction = 0.0;
   const char* const end = line.data() + line.size();
   const auto [rest, error] = std::from_chars(line.data() + word.size(), end, fraction);
-  if (error != std::errc() || rest != end || !(fraction >= 0.0 && fraction <= 1.0)) return std::nullopt;
-  return fraction;
+  if (error != std::errc() || rest != end) return std::nullopt;
+  // A round that several ranks end together may exceed the stop.
+  return fraction >= 0.0 ? std::min(fraction, 1.0) : 0.0;
 }
 
 }  // namespace tandem

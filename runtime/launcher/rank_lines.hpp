@@ -18,8 +18,9 @@ struct RankFailure {
 std::string failure_line(const RankFailure& failure);
 std::optional<RankFailure> parse_failure_line(const std::string& line);
 
-/// "progress 0.4200". Pre: 0 <= fraction <= 1.
+/// "progress 0.4200"; a fraction outside 0 to 1 becomes the nearer limit.
 std::string progress_line(double fraction);
+/// The same limits apply. Empty for a line of another form.
 std::optional<double> parse_progress_line(const std::string& line);
 
 }  // namespace tandem

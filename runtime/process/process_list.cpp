@@ -7,6 +7,7 @@
 #include <chrono>
 #include <fstream>
 #include <iterator>
+#include <sstream>
 #include <thread>
 
 namespace tandem {
@@ -33,6 +34,19 @@ std::vector<pid_t> processes_with_variable(const std::string& variable) {
     const std::string environment = '\0' + std::string{std::istreambuf_iterator<char>(file), {}};
     return environment.find('\0' + variable + '\0') != std::string::npos;
   });
+}
+
+std::string process_identity(pid_t process) {
+  std::ifstream file("/proc/" + std::to_string(process) + "/stat");
+  std::string text{std::istreambuf_iterator<char>(file), {}};
+  // The second column is the program's name in parentheses, which may contain anything.
+  const auto name_end = text.rfind(')');
+  if (name_end == std::string::npos) return "";
+  std::istringstream columns(text.substr(name_end + 1));
+  std::vector<std::string> words{std::istream_iterator<std::string>(columns), {}};
+  constexpr std::size_t state = 0, start_time = 19;
+  if (words.size() <= start_time || words[state] == "Z" || words[state] == "X") return "";
+  return std::to_string(process) + '.' + words[start_time];
 }
 
 bool kill_until_none(const std::function<std::vector<pid_t>()>& find, Seconds limit) {

@@ -19,6 +19,10 @@ std::vector<pid_t> processes_where(const std::function<bool(const std::filesyste
 /// Processes of this user that have the variable "NAME=VALUE" in their environment.
 std::vector<pid_t> processes_with_variable(const std::string& variable);
 
+/// "NUMBER.START", where START is the time at which the kernel started it, so that another process that gets
+/// the number later is told apart. Empty when there is no such process, or only its exit status is left.
+std::string process_identity(pid_t process);
+
 /// Kills what `find` returns until it returns nothing. False if processes are left after `limit`.
 bool kill_until_none(const std::function<std::vector<pid_t>()>& find, Seconds limit);
 

@@ -5,9 +5,11 @@
 
 #include <algorithm>
 #include <chrono>
+#include <filesystem>
 #include <fstream>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -27,6 +29,7 @@
 #include "runtime/rank/rank_process.hpp"
 #include "workloads/calibration/calibration.hpp"
 #include "workloads/cost/profile.hpp"
+#include "workloads/experiment/json_file.hpp"
 #include "workloads/job/identity.hpp"
 #include "workloads/job/job_document.hpp"
 #include "workloads/records/result_directory.hpp"
@@ -36,10 +39,9 @@ namespace {
 
 /// Also does everything slow before the first operation, so that time zero comes after it.
 Job load_job(const RankOptions& options) {
-  std::ifstream file(options.document);
-  if (!file) throw ConfigError(options.document + ": cannot be read");
+  const nlohmann::json document = read_json_file(options.document, "a job document");
   try {
-    Job job = job_from_document(nlohmann::json::parse(file), options.out);
+    Job job = job_from_document(document, options.out);
     if (job.real_math()) prepare_learner();
     return job;
   } catch (const nlohmann::json::exception& error) {
@@ -87,7 +89,7 @@ void run_and_write(const Job& job, const RankOptions& options, const nlohmann::j
 
 CalibrationSetting calibration_setting(const RankOptions& options) {
   CalibrationSetting setting = default_calibration();
-  const auto document = nlohmann::json::parse(std::ifstream(options.document));
+  const auto document = read_json_file(options.document, "a job document");
   if (document.contains("partners")) setting.partners = partners_from_json(document["partners"]);
   setting.sharers = document.value("sharers", std::vector<Rank>{});
   setting.host_ranks = document.value("host_ranks", std::vector<Rank>{});
@@ -121,9 +123,8 @@ void calibrate_job(const Job& job, const RankOptions& options, const Calibration
 
 /// Each rank measures its part; rank 0 merges them.
 void check_links(const RankOptions& options) {
-  std::ifstream file(options.document);
-  if (!file) throw ConfigError(options.document + ": cannot be read");
-  auto measurements = cluster::measurements_from_json(nlohmann::json::parse(file));
+  auto measurements =
+      cluster::measurements_from_json(read_json_file(options.document, "a list of measurements"));
   MpiContext context(MPI_COMM_WORLD, {});
   double last_progress = -1.0;
   measure_links(context, measurements, [&](std::size_t done) {
@@ -153,6 +154,20 @@ void check_alike(const Job& job, const RankOptions& options, MPI_Comm communicat
   for (const auto& text : gather_texts(communicator, to_text(identity_of(job, options.document))))
     ranks.push_back(identity_from_text(text));
   expect_alike(job, ranks);
+}
+
+/// The process that writes the results, rank 0, holds their lock, so that no other job begins to write them
+/// while it runs, even after the end of `tandem run`. Collective if the directory is to be created.
+std::optional<WriteLock> claim_directory(const RankOptions& options, int rank) {
+  std::optional<WriteLock> lock;
+  if (rank == 0 && options.create) {
+    lock.emplace(create_result_directory(options.out, options.force));
+    std::filesystem::copy_file(options.document, options.out + "/job.json");
+  } else if (rank == 0 && options.calibrate.empty()) {
+    lock.emplace(options.out, WriteLock::Use::with_job);
+  }
+  if (options.create) check_mpi(MPI_Barrier(MPI_COMM_WORLD), "MPI_Barrier");
+  return lock;
 }
 
 void run_on_device(const Job& job, const RankOptions& options, Rank rank) {
@@ -187,6 +202,7 @@ void run_rank(int argc, char** argv) {
   int rank = 0;
   check_mpi(MPI_Comm_rank(MPI_COMM_WORLD, &rank), "MPI_Comm_rank");
   check_alike(job, options, MPI_COMM_WORLD);
+  const std::optional<WriteLock> lock = claim_directory(options, rank);
   within_rank_memory(job, rank, [&] { run_on_device(job, options, rank); });
 }
 

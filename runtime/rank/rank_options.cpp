@@ -11,7 +11,8 @@ namespace tandem {
 namespace {
 
 constexpr const char* usage =
-    "usage: tandem-rank JOB.json --out DIR [--repetition N] [--command TEXT] [--calibrate PROFILE.json] "
+    "usage: tandem-rank JOB.json --out DIR [--create [--force]] [--repetition N] [--command TEXT] "
+    "[--calibrate PROFILE.json] "
     "[--cluster JSON] [--trace] [--operations] [--decisions]\n"
     "       tandem-rank MEASUREMENTS.json --links --out FILE";
 
@@ -26,7 +27,9 @@ int to_number(const std::string& text) {
 }  // namespace
 
 RankOptions parse_rank_options(int argc, char** argv) {
-  const std::array<option, 10> known = {{{"out", required_argument, nullptr, 'o'},
+  const std::array<option, 12> known = {{{"out", required_argument, nullptr, 'o'},
+                                         {"create", no_argument, nullptr, 'n'},
+                                         {"force", no_argument, nullptr, 'f'},
                                          {"repetition", required_argument, nullptr, 'r'},
                                          {"command", required_argument, nullptr, 'c'},
                                          {"calibrate", required_argument, nullptr, 'p'},
@@ -43,6 +46,12 @@ RankOptions parse_rank_options(int argc, char** argv) {
     switch (letter) {
       case 'o':
         options.out = optarg;
+        break;
+      case 'n':
+        options.create = true;
+        break;
+      case 'f':
+        options.force = true;
         break;
       case 'r':
         options.repetition = to_number(optarg);

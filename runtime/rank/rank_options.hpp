@@ -7,7 +7,9 @@ namespace tandem {
 
 struct RankOptions {
   std::string document;   ///< path of the job document
-  std::string out;        ///< the result directory, which exists
+  std::string out;        ///< the result directory
+  bool create = false;    ///< create that directory; otherwise it exists
+  bool force = false;     ///< with `create`: replace its results
   int repetition = 0;     ///< recorded in the results
   std::string command;    ///< the user's command line, recorded in the results
   std::string calibrate;  ///< path of a profile to write instead of running the job; empty: run it

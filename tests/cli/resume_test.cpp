@@ -293,7 +293,9 @@ TEST_F(ResumeJobs, IncompleteCheckpointsAreSkipped) {
   succeeds("simulate " + experiment(4) + " --out first");
   const auto state = line_.folder() / "first/checkpoints/round_00000004.worker_2.state";
   std::filesystem::resize_file(state, std::filesystem::file_size(state) - 1);
-  succeeds("simulate --resume first --out second --set stop.rounds=6");
+  const std::string told = succeeds("simulate --resume first --out second --set stop.rounds=6");
+  EXPECT_NE(told.find("the checkpoint of round 4 cannot be used: state '"), std::string::npos) << told;
+  EXPECT_NE(told.find("resuming from round 2 of "), std::string::npos) << told;
   expect_same_end("whole", "second", 2);
   const auto refused =
       line_.tandem("simulate --resume first --resume-from 4 --out third --set stop.rounds=6");
@@ -301,6 +303,16 @@ TEST_F(ResumeJobs, IncompleteCheckpointsAreSkipped) {
   EXPECT_NE(refused.output.find("round_00000004.worker_2.state': incomplete: expected "), std::string::npos)
       << refused.output;
   EXPECT_FALSE(std::filesystem::exists(line_.folder() / "third"));
+}
+
+TEST_F(ResumeJobs, ATruncatedModelIsNamedAndAnEarlierOneIsTaken) {
+  succeeds("simulate " + experiment(4) + " --out first");
+  const auto model = line_.folder() / "first/checkpoints/round_00000004.pt";
+  std::filesystem::resize_file(model, std::filesystem::file_size(model) / 2);
+  const std::string told = succeeds("simulate --resume first --out second --set stop.rounds=6");
+  EXPECT_NE(told.find("the checkpoint of round 4 cannot be used: checkpoint '"), std::string::npos) << told;
+  EXPECT_NE(told.find("round_00000004.pt' is corrupt"), std::string::npos) << told;
+  EXPECT_NE(told.find("resuming from round 2 of "), std::string::npos) << told;
 }
 
 TEST_F(ResumeJobs, AResumedJobCanBeResumedAgain) {
@@ -375,7 +387,8 @@ TEST_F(ResumeRefuses, InvalidCheckpoints) {
   std::filesystem::copy_file(checkpoint("other"), checkpoint("first"),
                              std::filesystem::copy_options::overwrite_existing);
   refuses("--resume first --set stop.rounds=4",
-          "expected a complete checkpoint in it, found none; the latest is of round 2: checkpoint of model "
+          "expected a complete checkpoint in it, found none; the checkpoint of round 2 cannot be used: "
+          "checkpoint of model "
           "'lenet'");
   std::filesystem::remove(checkpoint("first"));
   refuses("--resume first --set stop.rounds=4", "expected a complete checkpoint in it, found none");
@@ -399,8 +412,9 @@ TEST_F(ResumeRefuses, PoliciesThatCannotBeRestored) {
   replace("\"policy\"", "\"police\"");
   refuses(at_four, "server_1.state': expected a text 'policy', found none");
   std::filesystem::remove(line_.folder() / "first/checkpoints/round_00000002.server_1.state");
-  refuses("--resume first --set stop.rounds=6 --out second",
-          "expected a complete checkpoint in it, found none; the latest is of round 4: state '");
+  refuses(
+      "--resume first --set stop.rounds=6 --out second",
+      "expected a complete checkpoint in it, found none; the checkpoint of round 4 cannot be used: state '");
   EXPECT_FALSE(std::filesystem::exists(line_.folder() / "second"));
 }
 

@@ -503,8 +503,8 @@ TEST_F(Twins, RanksWithDifferentJobsDoNotStart) {
               "exec \"$program\" \"$document\" \"$@\"\n");
   const auto result = line_.shell("\"$TANDEM\" run " + line_.experiment() +
                                   " --print-command --out out | grep mpirun > line; "
-                                  "sed 's/\"seed\": 1,/\"seed\": 2,/' out/job.json > other.json; "
-                                  "cmp -s out/job.json other.json && echo SAME; "
+                                  "sed 's/\"seed\": 1,/\"seed\": 2,/' out.job.json > other.json; "
+                                  "cmp -s out.job.json other.json && echo SAME; "
                                   "sed 's#[^ ]*/tandem-rank #sh wrapper &#' line | sh");
   EXPECT_EQ(result.output.find("SAME"), std::string::npos) << result.output;
   EXPECT_NE(result.exit_code, 0);

@@ -203,15 +203,19 @@ void StateFiles::save(std::int64_t round, const SavedState& state) {
 ResumePoint find_resume_point(const Job& job, const std::string& directory,
                               std::optional<std::int64_t> round) {
   if (round) return resume_point_at(job, directory, *round);
-  std::string latest;
+  std::vector<std::string> passed_over;
   for (const std::int64_t candidate : rounds_in(directory)) {
     try {
-      return resume_point_at(job, directory, candidate);
+      ResumePoint point = resume_point_at(job, directory, candidate);
+      point.passed_over = std::move(passed_over);
+      return point;
     } catch (const ConfigError& error) {
-      if (latest.empty()) latest = fmt::format("; the latest is of round {}: {}", candidate, error.what());
+      passed_over.push_back(
+          fmt::format("the checkpoint of round {} cannot be used: {}", candidate, error.what()));
     }
   }
-  throw ConfigError(fmt::format("{}: expected a complete checkpoint in it, found none{}", directory, latest));
+  throw ConfigError(fmt::format("{}: expected a complete checkpoint in it, found none{}", directory,
+                                passed_over.empty() ? "" : "; " + passed_over.front()));
 }
 
 Progress progress_at(const Job& job, const ResumePoint& point) {

@@ -9,6 +9,7 @@
 
 #include "policies/vocabulary/check.hpp"
 #include "policies/vocabulary/quantile.hpp"
+#include "workloads/experiment/json_file.hpp"
 
 namespace tandem {
 
@@ -207,12 +208,35 @@ nlohmann::json to_json(const Profile& profile) {
   return json;
 }
 
+namespace {
+
+/// One element in each list, so that the structure of every element is known.
+nlohmann::json example_profile() {
+  Profile example;
+  example.compute.resize(1);
+  example.hosts.resize(1);
+  example.hosts.front().works.resize(1);
+  example.paths.resize(1);
+  example.paths.front().messages.resize(1);
+  example.paths.front().segments.resize(1);
+  example.all_reduces.resize(1);
+  example.storage.resize(1);
+  example.copies.resize(1);
+  return to_json(example);
+}
+
+void expect_version(const nlohmann::json& json) {
+  const int version = json.at("schema_version");
+  if (version == Profile::schema_version) return;
+  throw ConfigError(fmt::format("profile has schema version {}, expected {}; run `tandem calibrate` again",
+                                version, Profile::schema_version));
+}
+
+}  // namespace
+
 Profile profile_from_json(const nlohmann::json& json) {
   try {
-    if (const int version = json.at("schema_version"); version != Profile::schema_version)
-      throw ConfigError(
-          fmt::format("profile has schema version {}, expected {}; run `tandem calibrate` again", version,
-                      Profile::schema_version));
+    expect_version(json);
     Profile profile = json.get<Profile>();
     const auto measured = [](const Profile::Path& path) { return !path.segments.empty(); };
     if (profile.paths.empty() || !std::all_of(profile.paths.begin(), profile.paths.end(), measured))
@@ -227,9 +251,17 @@ Profile load_profile(const std::string& path) {
   std::ifstream file(path);
   if (!file)
     throw ConfigError("calibration profile " + path + " not found; make one with `tandem calibrate`");
-  const auto json = nlohmann::json::parse(file, nullptr, false);
-  if (json.is_discarded()) throw ConfigError(path + ": expected a calibration profile, found no JSON");
-  return profile_from_json(json);
+  file.close();
+  const JsonFile json(path, "a calibration profile");
+  // Another version has another structure.
+  if (json.document().is_object() &&
+      json.document().value("schema_version", nlohmann::json()) == Profile::schema_version)
+    json.expect_like(example_profile());
+  try {
+    return profile_from_json(json.document());
+  } catch (const ConfigError& error) {
+    throw ConfigError(path + ": " + error.what());
+  }
 }
 
 void save_profile(const std::string& path, const Profile& profile) {

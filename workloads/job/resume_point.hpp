@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
+#include <vector>
 
 namespace tandem {
 
@@ -16,6 +17,8 @@ struct ResumePoint {
   bool workers_continue = false;
   /// The servers' policies continue from their state; otherwise they are new.
   bool policies_continue = false;
+  /// Why later checkpoints cannot be used, one text for each; for the user only, not in the JSON form.
+  std::vector<std::string> passed_over = {};
 };
 
 nlohmann::json to_json(const ResumePoint& point);

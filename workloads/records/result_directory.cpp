@@ -1,11 +1,13 @@
 #include "workloads/records/result_directory.hpp"
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <type_traits>
 
 #include "policies/vocabulary/check.hpp"
+#include "workloads/experiment/json_file.hpp"
 #include "workloads/records/columns.hpp"
 #include "workloads/records/summary.hpp"
 #include "workloads/records/trace.hpp"
@@ -31,13 +33,7 @@ std::string read_file(const fs::path& path) {
   return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
 }
 
-json read_json(const fs::path& path) {
-  try {
-    return json::parse(read_file(path));
-  } catch (const json::exception& error) {
-    throw ConfigError(path.string() + ": " + error.what());
-  }
-}
+json read_json(const fs::path& path) { return read_json_file(path.string(), "a file of a result directory"); }
 
 Seconds number_at(const json& document, const char* key, const Seconds&) {
   return Seconds(document.at(key).get<double>());
@@ -54,23 +50,22 @@ bool is_ours(const fs::path& path) {
   return false;
 }
 
-void prepare_directory(const fs::path& path, bool force) {
-  if (fs::exists(path) && !fs::is_directory(path))
-    throw ConfigError(path.string() + ": expected a directory, found a file");
-  if (fs::exists(path) && !fs::is_empty(path)) {
-    if (!force)
-      throw ConfigError(path.string() + ": exists and is not empty; use --force to replace its results");
-    if (!is_ours(path))
-      throw ConfigError(path.string() + ": not a result directory, so --force does not delete its files");
-    // An interrupted deletion leaves a directory that --force still recognises.
-    std::ofstream(path / incomplete_mark) << "its results were being replaced\n";
-    std::vector<fs::path> old;
-    for (const auto& entry : fs::directory_iterator(path))
-      if (entry.path().filename() != incomplete_mark) old.push_back(entry.path());
-    for (const auto& file : old) fs::remove_all(file);
-    fs::remove(path / incomplete_mark);
-  }
-  fs::create_directories(path);
+/// What is in the directory, except the marks of a job that writes into it.
+std::vector<fs::path> contents_of(const fs::path& path, const std::vector<std::string>& marks) {
+  std::vector<fs::path> contents;
+  for (const auto& entry : fs::directory_iterator(path))
+    if (std::ranges::find(marks, entry.path().filename().string()) == marks.end())
+      contents.push_back(entry.path());
+  return contents;
+}
+
+void remove_old_files(const fs::path& path) {
+  const auto old = contents_of(path, {incomplete_mark, lock_file_name});
+  for (const auto& file : old)
+    if (fs::is_directory(file)) expect_not_written(file.string());
+  // An interrupted deletion leaves a directory that --force still recognises.
+  std::ofstream(path / incomplete_mark) << "its results were being replaced\n";
+  for (const auto& file : old) fs::remove_all(file);
 }
 
 }  // namespace
@@ -141,12 +136,26 @@ RunInfo run_info_from_json(const json& document) {
   return info;
 }
 
-void create_result_directory(const std::string& path, bool force) {
+void check_result_directory(const std::string& path, bool force) {
+  if (!fs::exists(path)) return;
+  if (!fs::is_directory(path)) throw ConfigError(path + ": expected a directory, found a file");
+  if (contents_of(path, {lock_file_name}).empty()) return;
+  if (!force) throw ConfigError(path + ": exists and is not empty; use --force to replace its results");
+  if (!is_ours(path))
+    throw ConfigError(path + ": not a result directory, so --force does not delete its files");
+}
+
+WriteLock create_result_directory(const std::string& path, bool force) {
   try {
-    prepare_directory(path, force);
+    if (fs::exists(path) && !fs::is_directory(path)) check_result_directory(path, force);
+    fs::create_directories(path);
+    WriteLock lock(path);
+    check_result_directory(path, force);
+    remove_old_files(path);
     write_file(fs::path(path) / incomplete_mark, "The run that writes this directory has not finished.\n");
+    return lock;
   } catch (const fs::filesystem_error& error) {
-    throw WorldError(error.what());
+    throw WorldError(path + ": expected a directory that can be written, found: " + error.code().message());
   }
 }
 

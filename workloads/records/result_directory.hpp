@@ -8,6 +8,7 @@
 
 #include "workloads/experiment/experiment.hpp"
 #include "workloads/records/records.hpp"
+#include "workloads/records/write_lock.hpp"
 
 namespace tandem {
 
@@ -45,10 +46,15 @@ nlohmann::json to_json(const RunInfo& info);
 /// Inverse of to_json. Errors: ConfigError naming the key, or another schema version.
 RunInfo run_info_from_json(const nlohmann::json& document);
 
-/// Creates the directory with a file `INCOMPLETE` in it.
-/// Errors: ConfigError when it exists and is not empty, unless `force` (then its old files are removed, if a
-/// file in it shows that it is a result or report directory). WorldError when it cannot be written.
-void create_result_directory(const std::string& path, bool force);
+/// Whether create_result_directory would accept the directory; changes nothing.
+/// Errors: ConfigError when it is not empty, unless `force` and a file in it shows that it is a result or
+/// report directory.
+void check_result_directory(const std::string& path, bool force);
+/// Creates the directory with a file `INCOMPLETE` in it; its old files are removed. Only the holder of the
+/// returned lock may write into it.
+/// Errors: ConfigError as check_result_directory, and when another process writes into the directory or one
+/// below it. WorldError when it cannot be written.
+[[nodiscard]] WriteLock create_result_directory(const std::string& path, bool force);
 /// Writes run.json, summary.json, one CSV file for each list of records (operations.csv and decisions.csv
 /// only if they have rows) and, with `trace`, trace.json; then removes `INCOMPLETE`. `makespan`: from the
 /// start of the job to the end of its last rank.

@@ -73,9 +73,12 @@ TEST(RankLines, RoundTrip) {
   EXPECT_EQ(failure->message, "first: line\nsecond");
   EXPECT_FALSE(parse_failure_line("rank x on host y: z"));
   EXPECT_EQ(parse_progress_line(progress_line(0.5)), 0.5);
-  for (const char* other :
-       {"progress", "progress ", "progress 1.5", "progress nan", "progress 0.5 left", "x"})
+  for (const char* other : {"progress", "progress ", "progress 0.5 left", "x"})
     EXPECT_FALSE(parse_progress_line(other)) << other;
+  // A job may end beyond its stop; its line is still no output.
+  EXPECT_EQ(progress_line(1.0002), "progress 1.0000");
+  EXPECT_EQ(parse_progress_line("progress 1.0002"), 1.0);
+  EXPECT_EQ(parse_progress_line("progress nan"), 0.0);
 }
 
 TEST(MpirunErrors, SeparatesRanksFromMpirun) {

@@ -3,15 +3,48 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "policies/vocabulary/check.hpp"
+#include "tests/support/temporary_folder.hpp"
 #include "workloads/cost/cost_model.hpp"
 #include "workloads/job/job.hpp"
 
 namespace tandem {
 namespace {
+
+TEST(Profile, ADamagedFileIsNamedWithLineAndKey) {
+  Profile profile;
+  profile.paths.resize(1);
+  profile.paths.front().segments.resize(1);
+  const testing::TemporaryFolder folder;
+  const auto message = [&](const std::string& text) {
+    try {
+      load_profile(folder.write("p.json", text));
+    } catch (const ConfigError& error) {
+      return std::string(error.what()).substr(folder.path().string().size() + 1);
+    }
+    return std::string("no error");
+  };
+  const std::string whole = to_json(profile).dump(1);
+  EXPECT_EQ(message(whole), "no error");
+  const std::string entry = "\"alpha_s\": 0.0";
+  const std::size_t at = whole.find(entry);
+  const auto line =
+      std::to_string(1 + std::count(whole.begin(), whole.begin() + static_cast<long>(at), '\n'));
+  std::string other = whole;
+  EXPECT_EQ(message(other.replace(at, entry.size(), "\"alpha_s\": \"fast\"")),
+            "p.json:" + line +
+                ": not a calibration profile: /paths/0/segments/0/alpha_s: expected a number, found a text");
+  EXPECT_TRUE(message(whole.substr(0, at)).starts_with("p.json:" + line + ":"))
+      << message(whole.substr(0, at));
+  EXPECT_TRUE(
+      message("{\"schema_version\": 1}").starts_with("p.json: profile has schema version 1, expected "));
+  EXPECT_NE(message("[]").find("p.json: not a calibration profile"), std::string::npos) << message("[]");
+}
 
 /// On one machine, hosts that were not calibrated by name have the speed of their kind.
 TEST(Profile, FindsHostsByNameOrKind) {

@@ -36,6 +36,7 @@ class ResultDirectory : public ::testing::Test {
   }
   ~ResultDirectory() override { fs::remove_all(path); }
   void put(const std::string& file, const std::string& text) const { std::ofstream(path / file) << text; }
+  void create(bool force) const { const WriteLock lock = create_result_directory(path, force); }
 
   fs::path path;
 };
@@ -243,7 +244,7 @@ TEST_F(ResultDirectory, RoundTrips) {
   journal.staleness = {{0, 0, 3, 12}, {1, 2, 1, 4}};
   journal.cpu_wait = Seconds(0.25);
   journal.other_load = 0.125;
-  create_result_directory(path, false);
+  create(false);
   EXPECT_TRUE(fs::exists(path / "INCOMPLETE"));
   write_results(path, two_workers(), journal, Seconds(12), true);
   EXPECT_FALSE(fs::exists(path / "INCOMPLETE"));
@@ -263,17 +264,17 @@ TEST_F(ResultDirectory, RoundTrips) {
 }
 
 TEST_F(ResultDirectory, OptionalFilesAreWrittenOnlyIfNeeded) {
-  create_result_directory(path, false);
+  create(false);
   write_results(path, two_workers(), small_journal(), Seconds(12), false);
   for (const char* file : {"operations.csv", "decisions.csv", "trace.json"})
     EXPECT_FALSE(fs::exists(path / file)) << file;
 }
 
 TEST_F(ResultDirectory, AnExistingOneIsReplacedOnlyWithForce) {
-  create_result_directory(path, false);
+  create(false);
   write_results(path, two_workers(), small_journal(), Seconds(12), true);
-  EXPECT_THROW(create_result_directory(path, false), ConfigError);
-  create_result_directory(path, true);
+  EXPECT_THROW(create(false), ConfigError);
+  create(true);
   EXPECT_FALSE(fs::exists(path / "steps.csv"));
   EXPECT_TRUE(fs::exists(path / "INCOMPLETE"));
 }
@@ -281,7 +282,7 @@ TEST_F(ResultDirectory, AnExistingOneIsReplacedOnlyWithForce) {
 TEST_F(ResultDirectory, ForceDeletesOnlyResults) {
   fs::create_directories(path);
   put("thesis.tex", "years of work");
-  EXPECT_THROW(create_result_directory(path, true), ConfigError);
+  EXPECT_THROW(create(true), ConfigError);
   EXPECT_TRUE(fs::exists(path / "thesis.tex"));
 }
 
@@ -295,7 +296,7 @@ TEST_F(ResultDirectory, UnsuitableDirectoriesAreRefused) {
     return std::string("no error");
   };
   EXPECT_THAT(message(), HasSubstr("no such result directory"));
-  create_result_directory(path, false);
+  create(false);
   EXPECT_THAT(message(), HasSubstr("incomplete"));
   write_results(path, two_workers(), small_journal(), Seconds(12), false);
   EXPECT_EQ(message(), "no error");
@@ -307,7 +308,7 @@ TEST_F(ResultDirectory, UnsuitableDirectoriesAreRefused) {
                                      ": another version of Tandem wrote these results"));
   }
   put("run.json", "{");
-  EXPECT_THAT(message(), HasSubstr("run.json: "));
+  EXPECT_THAT(message(), HasSubstr("run.json:1:2: expected a file of a result directory"));
 }
 
 }  // namespace

@@ -1,0 +1,10 @@
+// What jobs leave on this machine when they are killed, and its removal.
+#pragma once
+
+namespace tandem::cli {
+
+/// Removes everything that is provably left over from killed jobs, and says so on standard error. Nothing
+/// that a living process uses is touched; what cannot be removed is reported and left.
+void remove_leftovers();
+
+}  // namespace tandem::cli

@@ -1,0 +1,86 @@
+// What killed jobs leave on the machine is found and removed, and nothing else. No other test runs meanwhile,
+// because its jobs would remove it first.
+#include <gtest/gtest.h>
+
+#include "tests/cli/command.hpp"
+
+namespace tandem::testing {
+namespace {
+
+class Leftovers : public ::testing::Test {
+ protected:
+  void SetUp() override { line_.tandem("clean"); }
+  std::string segments() const {
+    return line_.shell("ls /dev/shm | grep -E 'vader_segment|osc_sm' | sort").output;
+  }
+  /// Starts a job that would not end and kills its processes of that name without warning once `ready`.
+  std::string killed_job(const std::string& words, const std::string& ready) const {
+    return "\"$TANDEM\" run " + words +
+           " --set stop.rounds=1000000 --force --out killed > killed.txt 2>&1 & run=$!; "
+           "for i in $(seq 300); do sleep 0.1; " +
+           ready + " && break; done; sleep 0.5; ";
+  }
+  CommandLine line_;
+};
+
+/// mpirun and its ranks cannot remove their shared memory when all of them are killed.
+TEST_F(Leftovers, SharedMemoryOfAKilledJobIsListedAndRemoved) {
+  const auto killed =
+      line_.shell(killed_job(line_.experiment(), "grep -q tandem-rank killed/LOCK 2> /dev/null") +
+                  "\"$TANDEM\" clean; kill -9 $run " +
+                  "$(for p in $(pgrep -x 'mpirun|tandem-rank'); do "
+                  "[ \"$(readlink /proc/$p/cwd)\" = \"$PWD\" ] && echo $p; done); wait");
+  EXPECT_NE(killed.output.find("nothing is left over"), std::string::npos) << "files of a living job\n"
+                                                                           << killed.output;
+  const std::string left = segments();
+  ASSERT_NE(left, "");
+  const auto listed = line_.tandem("clean --dry-run");
+  EXPECT_EQ(listed.exit_code, 0);
+  EXPECT_NE(listed.output.find("would remove shared memory /dev/shm/" + left.substr(0, left.find('\n'))),
+            std::string::npos)
+      << listed.output;
+  EXPECT_EQ(segments(), left);
+  const auto next = line_.tandem("run " + line_.experiment() + " --out next");
+  EXPECT_EQ(next.exit_code, 0);
+  EXPECT_NE(next.output.find("left over from a killed job"), std::string::npos) << next.output;
+  EXPECT_EQ(segments(), "");
+  EXPECT_NE(line_.tandem("clean").output.find("nothing is left over"), std::string::npos);
+}
+
+TEST_F(Leftovers, ATemporaryClusterWhoseJobWasKilledIsRemoved) {
+  const std::string lab = TANDEM_SOURCE_DIR "/platforms/mixed_lab.xml";
+  const std::string platform =
+      line_.shell("cp " + lab + " $(basename $PWD).xml; echo -n $PWD/$(basename $PWD).xml").output;
+  const std::string id = line_.folder().filename().string();
+  const auto killed =
+      line_.shell(killed_job(line_.experiment() + " --set platform=" + platform + " --cluster " + platform,
+                             "{ [ -e killed/LOCK ] || ! kill -0 $run; }") +
+                  "kill -9 $run; wait; cat killed.txt");
+  if (killed.output.find("an emulated cluster needs") != std::string::npos) GTEST_SKIP() << killed.output;
+  const auto spaces = [&] { return line_.shell("ls /run/netns | grep -c tandem." + id).output; };
+  ASSERT_NE(spaces(), "0\n") << killed.output;
+  EXPECT_NE(line_.tandem("clean --dry-run").output.find("would remove emulated cluster '" + id + "'"),
+            std::string::npos);
+  const auto cleaned = line_.tandem("clean");
+  EXPECT_EQ(cleaned.exit_code, 0) << cleaned.output;
+  EXPECT_NE(cleaned.output.find("removed emulated cluster '" + id + "'"), std::string::npos)
+      << cleaned.output;
+  EXPECT_EQ(spaces(), "0\n");
+}
+
+/// A cluster that the user created stays until the user removes it.
+TEST_F(Leftovers, AClusterOfTheUserStays) {
+  const std::string platform = line_
+                                   .shell("cp " TANDEM_SOURCE_DIR
+                                          "/platforms/mixed_lab.xml $(basename $PWD).xml; "
+                                          "echo -n $PWD/$(basename $PWD).xml")
+                                   .output;
+  const auto made = line_.tandem("cluster up " + platform);
+  if (made.exit_code == 2) GTEST_SKIP() << made.output;
+  ASSERT_EQ(made.exit_code, 0) << made.output;
+  EXPECT_NE(line_.tandem("clean").output.find("nothing is left over"), std::string::npos);
+  EXPECT_NE(line_.tandem("cluster down " + platform).output.find("is down"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace tandem::testing

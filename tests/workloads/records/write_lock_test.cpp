@@ -1,0 +1,81 @@
+// The lock of a result directory: who may hold it together, and that nothing of it remains.
+#include "workloads/records/write_lock.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <optional>
+
+#include "policies/vocabulary/check.hpp"
+#include "tests/support/temporary_folder.hpp"
+
+namespace tandem {
+namespace {
+
+using ::testing::HasSubstr;
+
+class DirectoryLock : public ::testing::Test {
+ protected:
+  std::string error_of(WriteLock::Use use) const {
+    try {
+      const WriteLock lock(path_, use);
+    } catch (const ConfigError& error) {
+      return error.what();
+    }
+    return "";
+  }
+  bool has_file() const { return std::filesystem::exists(folder_.path(lock_file_name)); }
+
+  const testing::TemporaryFolder folder_;
+  const std::string path_ = folder_.path().string();
+};
+
+TEST_F(DirectoryLock, ExcludesOthersAndNamesItsHolder) {
+  const WriteLock lock(path_);
+  for (const auto use : {WriteLock::Use::alone, WriteLock::Use::with_job}) {
+    EXPECT_THAT(error_of(use), HasSubstr(path_ + ": in use by process " + std::to_string(getpid()) + " ("));
+    EXPECT_THAT(error_of(use), HasSubstr("records_test"));
+  }
+}
+
+TEST_F(DirectoryLock, IsReleasedAndRemovedAtItsEnd) {
+  { const WriteLock lock(path_); }
+  EXPECT_FALSE(has_file());
+  EXPECT_EQ(error_of(WriteLock::Use::alone), "");
+}
+
+TEST_F(DirectoryLock, TheProcessesOfAJobShareItUntilTheLastOneEnds) {
+  std::optional<WriteLock> command(std::in_place, path_);
+  command->share();
+  std::optional<WriteLock> rank(std::in_place, path_, WriteLock::Use::with_job);
+  command.reset();
+  EXPECT_THAT(error_of(WriteLock::Use::alone), HasSubstr("in use by process"));
+  rank.reset();
+  EXPECT_EQ(error_of(WriteLock::Use::alone), "");
+  EXPECT_FALSE(has_file());
+}
+
+/// A process that was killed leaves the file, which nobody holds.
+TEST_F(DirectoryLock, AFileThatNobodyHoldsIsTakenOver) {
+  folder_.write(lock_file_name, "1 init\n");
+  const WriteLock lock(path_);
+  EXPECT_THAT(error_of(WriteLock::Use::alone), HasSubstr(std::to_string(getpid())));
+}
+
+TEST_F(DirectoryLock, OfAFileLiesBesideIt) {
+  const WriteLock lock(folder_.path("profile.json"));
+  EXPECT_TRUE(std::filesystem::exists(folder_.path("profile.json.lock")));
+  EXPECT_THROW(WriteLock(folder_.path("none/profile.json")), WorldError);
+}
+
+TEST_F(DirectoryLock, IsFoundInFoldersBelow) {
+  const std::string below = folder_.path("study/bsp");
+  std::filesystem::create_directories(below);
+  EXPECT_NO_THROW(expect_not_written(path_));
+  const WriteLock lock(below);
+  EXPECT_THROW(expect_not_written(path_), ConfigError);
+}
+
+}  // namespace
+}  // namespace tandem

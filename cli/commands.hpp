@@ -21,6 +21,8 @@ void add_calibrate(CLI::App& app, int& exit_code);
 void add_clean(CLI::App& app, int& exit_code);
 void add_cluster(CLI::App& app, int& exit_code);
 void add_list(CLI::App& app, int& exit_code);
+void add_report(CLI::App& app, int& exit_code);
 void add_show(CLI::App& app, int& exit_code);
+void add_view(CLI::App& app, int& exit_code);
 
 }  // namespace tandem::cli

@@ -73,6 +73,8 @@ int tandem_main(int argc, char** argv) {
   cli::add_clean(app, exit_code);
   cli::add_list(app, exit_code);
   cli::add_show(app, exit_code);
+  cli::add_report(app, exit_code);
+  cli::add_view(app, exit_code);
   try {
     check_command(app, argc, argv);
     app.parse(argc, argv);

@@ -309,9 +309,9 @@ TEST_F(Training, AStepCountsTheSamplesReceivedFromStorage) {
   experiment.sync.algorithm = "lb-bsp";
   experiment.data.source = DataSource::storage;
   experiment.data.cache_capacity = Bytes(20 * 785);
-  experiment.placement.workers = {"host-1", "host-2", "host-2"};  // two share a device
   experiment.placement.cache_nodes = {"host-0"};
   experiment.stop.rounds = 8;
+  price_ = [](Rank rank, const Work& work) { return Seconds(1e-4 * (1 + rank) * work.samples); };
   const Journal journal = train(experiment, true);
   std::map<Rank, std::vector<std::int64_t>> came;
   for (const auto& operation : journal.operations)

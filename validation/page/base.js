@@ -48,7 +48,7 @@ const tandem = (() => {
   const legend = (id, entries) => element(id).replaceChildren(...entries.map(([text, shade]) =>
     make('span', {}, [make('i', {style: `background: ${shade}`}), text])));
   window.addEventListener('beforeprint', () => {
-    const all = report.points || report.configurations;
+    const all = report.points || report.configurations || report.results;
     if (all.length <= 24) document.querySelectorAll('details').forEach(part => { part.open = true; });
     Object.values(Chart.instances).forEach(chart => chart.resize());
   });

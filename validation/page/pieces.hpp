@@ -13,6 +13,7 @@ extern const std::string_view blocks;         ///< draws headings, notes and tab
 extern const std::string_view charts;         ///< draws the charts over all configurations of a report
 extern const std::string_view explore;        ///< draws the chosen configuration of a report
 extern const std::string_view study;          ///< draws the charts of a study
+extern const std::string_view results;        ///< draws the page of many results
 extern const std::string_view chart_library;  ///< Chart.js, MIT licence, as Debian ships it
 
 }  // namespace tandem::validation::pieces

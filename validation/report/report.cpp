@@ -449,7 +449,7 @@ json report_document(std::vector<json> configurations, const Validation& validat
   for (const auto& set : validation.sets) sets.push_back(set_json(set));
   json hosts = hosts_json(configurations);
   json commands = source.commands.empty() ? all_commands(configurations) : json(source.commands);
-  return {{"schema_version", 5},
+  return {{"schema_version", report_schema_version},
           {"title", source.title},
           {"verdict", validation.verdict},
           {"passed", validation.passed()},

@@ -74,6 +74,8 @@
 
 namespace tandem::validation {
 
+inline constexpr int report_schema_version = 5;
+
 struct ReportSource {
   std::string title;                       ///< the experiment's or suite's name
   std::vector<std::string> commands;       ///< empty: those that the results name

@@ -434,7 +434,7 @@ json study_document(std::vector<json> configurations, const std::string& title, 
   json lines = lines_json(configurations, section.knee);
   json published = published_json(configurations, section.published);
   return {{"kind", "study"},
-          {"schema_version", 2},
+          {"schema_version", study_schema_version},
           {"title", title},
           {"about", section.about},
           {"notes", section.notes},

@@ -39,6 +39,8 @@
 
 namespace tandem::validation {
 
+inline constexpr int study_schema_version = 2;
+
 /// Which configuration something is of.
 struct StudyConfiguration {
   std::string name;

@@ -15,6 +15,7 @@
 #include "tests/support/synthetic_results.hpp"
 #include "validation/report/report.hpp"
 #include "validation/report/report_page.hpp"
+#include "validation/report/results_page.hpp"
 #include "validation/report/study.hpp"
 
 namespace tandem::validation {
@@ -159,6 +160,53 @@ TEST(ReportInABrowser, FiveHundredConfigurations) {
   const std::string page = page_of(many_variants(500));
   EXPECT_LT(page.size(), 15'000'000U);
   expect_good(Browser(page), 7);
+}
+
+/// Sorts by throughput, and marks the first two rows.
+const char* const results_probe = R"js(<script>
+(() => {
+  const heading = [...document.querySelectorAll('#results th')].find(one => one.textContent.startsWith('throughput'));
+  heading.click();
+  const boxes = () => [...document.querySelectorAll('#results input')];
+  boxes()[0].click();
+  boxes()[1].click();
+  const texts = selector => [...document.querySelectorAll(selector)].map(one => one.textContent).join('|');
+  document.body.dataset.order = texts('#results tbody td:nth-child(2)');
+  document.body.dataset.heads = texts('#compared th');
+  document.body.dataset.difference = [...document.querySelectorAll('#compared tr')]
+    .find(row => row.textContent.startsWith('throughput')).lastChild.textContent;
+})();
+</script></body>)js";
+
+TEST(ResultsInABrowser, SortAndCompare) {
+  if (!Browser::is_installed()) GTEST_SKIP() << "chromium is not installed";
+  nlohmann::json results = nlohmann::json::array();
+  for (const auto& [path, throughput] : {std::pair{"slow", 100.0}, {"fast", 300.0}, {"middle", 200.0}})
+    results.push_back({{"path", path},
+                       {"world", "simulated"},
+                       {"started", "2026-01-01T10:00:00Z"},
+                       {"name", "lab"},
+                       {"algorithm", "bsp"},
+                       {"model", "lenet"},
+                       {"dataset", "fashion-mnist"},
+                       {"workers", 4},
+                       {"throughput", throughput},
+                       {"time_to_target_s", nullptr},
+                       {"best_accuracy", nullptr},
+                       {"shares", {{"computing", 0.5}, {"data", 0.1}, {"exchange", 0.4}}},
+                       {"report", path == std::string("fast") ? "report.html" : ""}});
+  std::string page =
+      results_html({{"folder", "/all"}, {"results", results}, {"skipped", {"one: <b>damaged</b>"}}});
+  page.replace(page.rfind("</body>"), 7, results_probe);
+  const Browser browser(page);
+  ASSERT_EQ(browser.status, 0) << browser.log;
+  EXPECT_EQ(browser.console(), "");
+  EXPECT_EQ(browser.noted("order"), "fast|middle|slow");
+  EXPECT_EQ(browser.noted("heads"), "|fast|middle|difference");
+  EXPECT_EQ(browser.noted("difference"), "\u221233.3 %");
+  EXPECT_THAT(browser.dom, HasSubstr("one: &lt;b&gt;damaged&lt;/b&gt;"));
+  EXPECT_THAT(browser.dom, HasSubstr("<a href=\"report.html\""));
+  EXPECT_THAT(browser.dom, Not(HasSubstr(">time to target</th>")));
 }
 
 void expect_good_study(const nlohmann::json& document, int charts) {

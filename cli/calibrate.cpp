@@ -4,12 +4,14 @@
 #include <filesystem>
 #include <fstream>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <thread>
 
 #include "cli/calibration_run.hpp"
 #include "cli/commands.hpp"
 #include "cli/job_options.hpp"
+#include "cli/output.hpp"
 #include "platforms/this_machine.hpp"
 #include "policies/vocabulary/check.hpp"
 #include "workloads/calibration/calibration.hpp"
@@ -218,13 +220,15 @@ void add_calibrate(CLI::App& app, int& exit_code) {
       if (!platform->empty())
         throw ConfigError(
             "--platform needs the results of the measurement, so it cannot be combined with --print-command");
-      fmt::print("{}\n", prepare_calibration(*options, path, cluster));
-      return;
+      const std::string launch = prepare_calibration(*options, path, cluster);
+      fmt::print("{}\n", launch);
+      return print_document({{"command", launch}});
     }
     exit_code = run_calibration(*options, path, cluster);
     if (exit_code != exit_success) return;
     const Profile profile = load_profile(path);
     fmt::print("{}\n{}\n", profile_text(profile), path);
+    print_document(to_json(profile));
     if (platform->empty()) return;
     write_platform(*platform, profile,
                    Job(loaded.experiment, loaded.platform, "", network_of_workers(loaded)).model());

@@ -16,6 +16,7 @@
 #include "cli/clean.hpp"
 #include "cli/cluster_use.hpp"
 #include "cli/commands.hpp"
+#include "cli/output.hpp"
 #include "platforms/topology.hpp"
 #include "policies/vocabulary/check.hpp"
 #include "runtime/launcher/launcher.hpp"
@@ -173,10 +174,10 @@ int measure(const LoadedJob& loaded, const std::string& profile_path, const std:
   remove_leftovers();
   const Preparation prepared = prepare(loaded, profile_path, cluster, true);
   LaunchEvents events;
-  events.error = [](const std::string& line) { fmt::print(stderr, "{}\n", line); };
+  events.error = print_line;
   const LaunchResult result = launch(prepared.launch, events);
   std::filesystem::remove_all(prepared.directory);
-  if (result.exit_code != 0) fmt::print(stderr, "tandem: {}\n", result.message);
+  if (result.exit_code != 0) print_error(result.message);
   return result.exit_code;
 }
 
@@ -194,18 +195,20 @@ int measure_undisturbed(const LoadedJob& loaded, const std::string& profile_path
         std::filesystem::remove(best);
         return exit_code;
       }
-      fmt::print(stderr, "tandem: warning: measuring again failed; the first profile is kept\n");
+      print_warning("measuring again failed; the first profile is kept");
       break;
     }
     const double share = load_profile(fresh).other_load;
     if (share < least) std::filesystem::rename(fresh, best);
     least = std::min(least, share);
     if (share <= validation::disturbing_load) break;
-    fmt::print(stderr, "tandem: {}other programs used {:.0f} % of this machine during the calibration{}\n",
-               attempt < attempts ? "" : "warning: ", share * 100,
-               attempt < attempts
-                   ? "; measuring again"
-                   : "; calibrate again when this machine is idle (the least disturbed profile is kept)");
+    const std::string used =
+        fmt::format("other programs used {:.0f} % of this machine during the calibration", share * 100);
+    if (attempt < attempts)
+      print_note(used + "; measuring again");
+    else
+      print_warning(used +
+                    "; calibrate again when this machine is idle (the least disturbed profile is kept)");
   }
   std::filesystem::remove(fresh);
   std::filesystem::rename(best, profile_path);
@@ -220,10 +223,11 @@ int run_calibration(const JobOptions& options, const std::string& profile_path, 
   // Waiting ranks sleep for up to a seventh of the time on two cores; more is due to other programs.
   constexpr double busy = 0.25;
   if (const double share = load_profile(profile_path).cpu_wait_share; share > busy)
-    fmt::print(stderr,
-               "tandem: warning: the measuring rank waited {:.0f} % of the time for a CPU core, so times in "
-               "the profile are too long; calibrate again when this machine is idle\n",
-               share * 100);
+    print_warning(
+        fmt::format("the measuring rank waited {:.0f} % of the time for a CPU core, so times in the profile "
+                    "are too long; "
+                    "calibrate again when this machine is idle",
+                    share * 100));
   return exit_success;
 }
 

@@ -4,15 +4,18 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <exception>
 #include <filesystem>
 #include <functional>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "cli/commands.hpp"
+#include "cli/output.hpp"
 #include "policies/vocabulary/check.hpp"
 #include "runtime/cluster/cluster.hpp"
 #include "runtime/process/shared_memory.hpp"
@@ -55,7 +58,7 @@ bool remove(const Leftovers& found, const std::function<void(const std::string&)
   const auto names = found.names();
   const auto take = [&](const std::string& name, const std::function<void()>& removal) {
     const auto failure = failure_of(removal);
-    if (failure) fmt::print(stderr, "tandem: cannot remove {}: {}\n", name, *failure);
+    if (failure) print_error(fmt::format("cannot remove {}: {}", name, *failure));
     if (failure) all = false;
     if (!failure) removed(name);
   };
@@ -74,18 +77,29 @@ int clean(bool dry_run) {
   if (found.names().empty()) fmt::print("nothing is left over from killed jobs\n");
   if (dry_run) {
     for (const auto& name : found.names()) fmt::print("would remove {}\n", name);
+    print_document({{"removed", nlohmann::json::array()}, {"left", found.names()}});
     return exit_success;
   }
-  const bool all = remove(found, [](const std::string& name) { fmt::print("removed {}\n", name); });
+  std::vector<std::string> removed;
+  const bool all = remove(found, [&removed](const std::string& name) {
+    fmt::print("removed {}\n", name);
+    removed.push_back(name);
+  });
+  std::vector<std::string> left;
+  for (const auto& name : found.names())
+    if (std::ranges::find(removed, name) == removed.end()) left.push_back(name);
+  print_document({{"removed", removed}, {"left", left}});
   return all ? exit_success : exit_environment_error;
 }
 
 }  // namespace
 
 void remove_leftovers() {
-  remove(find_leftovers(), [](const std::string& name) {
-    fmt::print(stderr, "tandem: removed {}, left over from a killed job\n", name);
-  });
+  std::vector<std::string> removed;
+  remove(find_leftovers(), [&removed](const std::string& name) { removed.push_back(name); });
+  if (removed.empty()) return;
+  const std::string others = removed.size() == 1 ? "" : fmt::format(" and {} more", removed.size() - 1);
+  print_note(fmt::format("removed what killed jobs left: {}{}", removed.front(), others));
 }
 
 void add_clean(CLI::App& app, int& exit_code) {

@@ -96,13 +96,12 @@ void add_check(CLI::App& parent, int& exit_code) {
   const auto options = std::make_shared<ClusterCheckOptions>();
   command->add_option("PLATFORM", options->platform,
                       "Platform file (.xml) [that of the cluster that is up, if only one is]");
-  command->add_option("--json", options->json, "Write the table to this file as well");
   command->add_option("--tolerance", options->tolerance, "Largest error of a bandwidth that passes [0.05]")
       ->check(above_zero());
   command->footer(
       "Examples:\n"
       "  tandem cluster check platforms/mixed_lab.xml       creates the cluster for the check if none is up\n"
-      "  tandem cluster check platforms/mixed_lab.xml --json links.json");
+      "  tandem cluster check platforms/mixed_lab.xml --json > links.json");
   command->callback([options, &exit_code] {
     if (options->platform.empty()) options->platform = only_platform();
     exit_code = check_cluster(*options);

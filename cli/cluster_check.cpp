@@ -11,6 +11,7 @@
 
 #include "cli/cluster_use.hpp"
 #include "cli/commands.hpp"
+#include "cli/output.hpp"
 #include "cli/progress.hpp"
 #include "policies/vocabulary/check.hpp"
 #include "runtime/cluster/measurement.hpp"
@@ -109,8 +110,7 @@ void print_rows(const std::vector<Row>& rows, const cluster::Cluster& cluster, d
         load, std::thread::hardware_concurrency());
 }
 
-void write_json(const std::string& path, const std::vector<Row>& rows, const ClusterUse& use,
-                double tolerance) {
+json document_of(const std::vector<Row>& rows, const ClusterUse& use, double tolerance) {
   json list = json::array();
   for (const auto& row : rows) {
     json entry = {{"between", row.name},
@@ -125,9 +125,7 @@ void write_json(const std::string& path, const std::vector<Row>& rows, const Clu
     }
     list.push_back(entry);
   }
-  std::ofstream file(path);
-  file << json{{"cluster", use.record()}, {"tolerance", tolerance}, {"links", list}}.dump(1) << '\n';
-  if (!file.flush()) throw WorldError("cannot write " + path);
+  return {{"cluster", use.record()}, {"tolerance", tolerance}, {"links", list}};
 }
 
 }  // namespace
@@ -148,17 +146,17 @@ int check_cluster(const ClusterCheckOptions& options) {
   use.put_ranks(setting, wiring.hosts);
   ProgressBar bar("check " + use.cluster().id);
   LaunchEvents events;
-  events.error = [](const std::string& line) { fmt::print(stderr, "{}\n", line); };
+  events.error = print_line;
   events.progress = [&](double fraction) { bar.update(fraction); };
   const LaunchResult result = launch(setting, events);
   if (result.exit_code != 0) {
-    fmt::print(stderr, "tandem: {}\n", result.message);
+    print_error(result.message);
     return result.exit_code;
   }
   const auto results = cluster::measurements_from_json(read_json_file(measured, "measurements"));
   const auto rows = rows_of(results, options.tolerance);
   print_rows(rows, use.cluster(), options.tolerance);
-  if (!options.json.empty()) write_json(options.json, rows, use, options.tolerance);
+  print_document(document_of(rows, use, options.tolerance));
   return std::all_of(rows.begin(), rows.end(), [](const Row& row) { return row.fine; })
              ? exit_success
              : exit_beyond_tolerance;

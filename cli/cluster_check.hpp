@@ -7,7 +7,6 @@ namespace tandem::cli {
 
 struct ClusterCheckOptions {
   std::string platform;
-  std::string json;  ///< also written to this file; empty: none
   double tolerance = 0.05;
 };
 

@@ -4,6 +4,7 @@
 
 #include <exception>
 
+#include "cli/output.hpp"
 #include "platforms/load.hpp"
 #include "platforms/topology.hpp"
 #include "policies/vocabulary/check.hpp"
@@ -30,10 +31,10 @@ cluster::Wiring wiring_of(const std::string& platform_path) {
 
 void report_cluster(const cluster::Cluster& cluster) {
   if (!cluster.delays)
-    fmt::print(
-        stderr,
-        "tandem: this kernel has no netem, so the latency of links is not emulated but that of the kernel's "
-        "own path\n        (measure it with `tandem cluster check`)\n");
+    print_note(
+        "this kernel has no netem, so the latency of links is not emulated but that of the kernel's own "
+        "path\n"
+        "        (measure it with `tandem cluster check`)");
 }
 
 namespace {
@@ -61,7 +62,8 @@ ClusterKeeper::ClusterKeeper(const std::string& platform_path, bool may_create) 
     throw ConfigError(
         fmt::format("no cluster is up for {0}; `tandem cluster up {0}` creates it", platform_path));
   if (!cluster_) {
-    fmt::print(stderr, "tandem: no cluster is up for {}; creating one for this job\n", platform_path);
+    print_note(fmt::format("no cluster is up for {}; creating one for this job ({} hosts)", platform_path,
+                           wiring.hosts.size()));
     cluster_ = cluster::bring_up(id, platform_path, wiring, false, true);
     temporary_ = true;
     report_cluster(*cluster_);
@@ -73,7 +75,7 @@ ClusterKeeper::~ClusterKeeper() {
   try {
     cluster::take_down(cluster_->id);
   } catch (const std::exception& error) {
-    fmt::print(stderr, "tandem: {}\n", error.what());
+    print_error(error.what());
   }
 }
 

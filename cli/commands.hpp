@@ -20,6 +20,7 @@ void add_validate(CLI::App& app, int& exit_code);
 void add_calibrate(CLI::App& app, int& exit_code);
 void add_clean(CLI::App& app, int& exit_code);
 void add_cluster(CLI::App& app, int& exit_code);
+void add_init(CLI::App& app, int& exit_code);
 void add_list(CLI::App& app, int& exit_code);
 void add_report(CLI::App& app, int& exit_code);
 void add_show(CLI::App& app, int& exit_code);

@@ -7,6 +7,7 @@
 
 #include "cli/commands.hpp"
 #include "cli/job_options.hpp"
+#include "cli/output.hpp"
 #include "cli/profile_origin.hpp"
 #include "policies/vocabulary/check.hpp"
 #include "validation/campaign/hold_out.hpp"
@@ -43,11 +44,9 @@ void note_different_networks(const validation::VariantResults& results) {
   if (network_of(results.simulated) != "links of the platform file" ||
       network_of(results.measured.front()) != "real")
     return;
-  fmt::print(
-      stderr,
-      "tandem: note: the simulation used the links of the platform file, the measurement those of this "
-      "machine; "
-      "use `tandem calibrate` with physics.network=profile, or --cluster, to compare like with like\n");
+  print_note(
+      "note: the simulation used the links of the platform file, the measurement those of this machine; use "
+      "`tandem calibrate` with physics.network=profile, or --cluster, to compare like with like");
 }
 
 int compare_results(const CompareArguments& arguments) {
@@ -61,6 +60,7 @@ int compare_results(const CompareArguments& arguments) {
   const auto document =
       validation::report_document({results}, validation, {.title = results.name, .commands = {}});
   fmt::print("{}\n", validation::summary_table(document));
+  print_document(document);
   if (!arguments.out.empty()) {
     const WriteLock lock = create_result_directory(arguments.out, arguments.force);
     validation::write_report(arguments.out, document);

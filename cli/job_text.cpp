@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <string>
 
+#include "cli/output.hpp"
 #include "policies/vocabulary/check.hpp"
 #include "workloads/job/job_description.hpp"
 #include "workloads/job/memory_estimate.hpp"
@@ -33,9 +34,9 @@ void print_job(const Job& job) {
   fmt::print("{}\n", job.spec().experiment.name);
   for (const auto& line : describe_job(job)) fmt::print("  {}\n", line);
   std::fflush(stdout);
-  for (const auto& warning : warnings_of(job)) fmt::print(stderr, "tandem: warning: {}\n", warning);
+  for (const auto& warning : warnings_of(job)) print_warning(warning);
   if (const auto hosts = hosts_without_memory(job); !hosts.empty())
-    fmt::print(stderr, "tandem: warning: {}; {}\n", lack_of_memory(hosts), advice);
+    print_warning(lack_of_memory(hosts) + "; " + advice);
 }
 
 void require_memory(const Job& job) {

@@ -5,8 +5,10 @@
 
 #include <algorithm>
 #include <memory>
+#include <nlohmann/json.hpp>
 
 #include "cli/commands.hpp"
+#include "cli/output.hpp"
 #include "platforms/description.hpp"
 #include "policies/vocabulary/check.hpp"
 #include "workloads/job/catalogues.hpp"
@@ -43,24 +45,54 @@ std::string devices_text(Names) {
   return text;
 }
 
+nlohmann::json names_document(Names names) {
+  nlohmann::json list = nlohmann::json::array();
+  const NameCatalog catalog = catalogue_of(names);
+  for (const auto& entry : catalog.entries()) {
+    nlohmann::json options = nlohmann::json::array();
+    for (const auto& option : entry.options)
+      options.push_back({{"name", option.name},
+                         {"type", describe_type(option)},
+                         {"default", to_text(option.default_value)},
+                         {"summary", option.summary}});
+    list.push_back(
+        {{"name", entry.name}, {"summary", entry.summary}, {"paper", entry.paper}, {"options", options}});
+  }
+  return list;
+}
+
+nlohmann::json devices_document(Names) {
+  nlohmann::json list = nlohmann::json::array();
+  for (const auto& device : platforms::device_catalog())
+    list.push_back({{"name", device.name},
+                    {"flops_per_s", device.speed.count()},
+                    {"memory_bytes_per_s", device.memory_rate.count()},
+                    {"launch_s", device.launch.count()}});
+  return list;
+}
+
 struct Kind {
   std::string name;
   std::string title;
   Names names;
   std::string (*text)(Names);
+  nlohmann::json (*document)(Names);
 };
 
 const std::vector<Kind>& kinds() {
   static const std::vector<Kind> all = {
-      {"sync", "Synchronisation algorithms (sync.algorithm)", Names::sync, names_text},
-      {"collective", "All-reduce schedules (sync.collective)", Names::collective, names_text},
-      {"compression", "Compressions of what workers send (sync.compression)", Names::compression, names_text},
-      {"sharding", "Sharding of the model over servers (sync.sharding)", Names::sharding, names_text},
-      {"cache", "Cache policies (data.cache)", Names::cache, names_text},
-      {"split", "Splits of the samples (data.split)", Names::split, names_text},
-      {"model", "Models (workload.model)", Names::model, names_text},
-      {"dataset", "Data sets (workload.dataset)", Names::dataset, names_text},
-      {"device", "Devices (<prop id=\"device\"> of a host), sustained", Names::none, devices_text},
+      {"sync", "Synchronisation algorithms (sync.algorithm)", Names::sync, names_text, names_document},
+      {"collective", "All-reduce schedules (sync.collective)", Names::collective, names_text, names_document},
+      {"compression", "Compressions of what workers send (sync.compression)", Names::compression, names_text,
+       names_document},
+      {"sharding", "Sharding of the model over servers (sync.sharding)", Names::sharding, names_text,
+       names_document},
+      {"cache", "Cache policies (data.cache)", Names::cache, names_text, names_document},
+      {"split", "Splits of the samples (data.split)", Names::split, names_text, names_document},
+      {"model", "Models (workload.model)", Names::model, names_text, names_document},
+      {"dataset", "Data sets (workload.dataset)", Names::dataset, names_text, names_document},
+      {"device", "Devices (<prop id=\"device\"> of a host), sustained", Names::none, devices_text,
+       devices_document},
   };
   return all;
 }
@@ -92,7 +124,13 @@ void add_list(CLI::App& app, int&) {
       "Examples:\n"
       "  tandem list\n"
       "  tandem list sync       algorithms, papers, options with defaults and bounds");
-  command->callback([kind] { fmt::print("{}", list_text(*kind)); });
+  command->callback([kind] {
+    fmt::print("{}", list_text(*kind));
+    nlohmann::json all;
+    for (const auto& each : kinds())
+      if (*kind == "all" || *kind == each.name) all[each.name] = each.document(each.names);
+    print_document(all);
+  });
 }
 
 }  // namespace tandem::cli

@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "cli/output.hpp"
+
 namespace tandem::cli {
 namespace {
 
@@ -26,13 +28,22 @@ ProgressBar::~ProgressBar() {
   if (shown_ && terminal_) fmt::print(stderr, "\r\033[K");
 }
 
+void ProgressBar::status(const std::string& text) {
+  if (!shows_progress()) return;
+  shown_ = true;
+  const char* const begin = terminal_ ? "\r" : "";
+  const char* const end = terminal_ ? "\033[K" : "\n";
+  fmt::print(stderr, "{}{}: {} ...{}", begin, label_, text, end);
+  std::fflush(stderr);
+}
+
 void ProgressBar::update(double fraction) {
   const auto now = Clock::now();
-  if (now < next_) return;
-  shown_ = true;
   const double done = std::clamp(fraction, 0.0, 1.0);
-  const double elapsed_s = std::chrono::duration<double>(now - start_).count();
-  const std::string rest = done > 0.01 ? fmt::format(", {:.0f} s left", elapsed_s / done - elapsed_s) : "";
+  const auto left_s = time_left_.update(std::chrono::duration<double>(now - start_).count(), done);
+  if (now < next_ || !shows_progress()) return;
+  shown_ = true;
+  const std::string rest = left_s ? fmt::format(", {:.0f} s left", *left_s) : "";
   if (terminal_) {
     const int filled = static_cast<int>(done * bar_width);
     fmt::print(stderr, "\r{} [{:=<{}}{: <{}}] {:3.0f} %{}\033[K", label_, "", filled, "", bar_width - filled,

@@ -5,12 +5,16 @@
 #include <chrono>
 #include <string>
 
+#include "cli/time_left.hpp"
+
 namespace tandem::cli {
 
 class ProgressBar {
  public:
   explicit ProgressBar(std::string label);
   ~ProgressBar();
+  /// What is done before there is progress, in words: "starting 7 ranks". Shown at once.
+  void status(const std::string& text);
   /// `fraction` done, 0 to 1.
   void update(double fraction);
 
@@ -19,6 +23,7 @@ class ProgressBar {
   std::string label_;
   bool terminal_;
   bool shown_ = false;
+  TimeLeft time_left_;
   Clock::time_point start_;
   Clock::time_point next_;
 };

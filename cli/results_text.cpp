@@ -7,6 +7,9 @@
 #include <filesystem>
 #include <map>
 
+#include "cli/output.hpp"
+#include "validation/report/format.hpp"
+
 namespace tandem::cli {
 namespace {
 
@@ -14,6 +17,12 @@ using nlohmann::json;
 
 // Share of the makespan above which waiting for a CPU core is noted.
 constexpr double worth_a_note = 0.1;
+
+/// "10,750", "561.9".
+std::string rate_text(double rate) {
+  constexpr double whole_from = 999.95;
+  return rate < whole_from ? fmt::format("{:.4g}", rate) : validation::with_separators(std::llround(rate));
+}
 
 /// "\n  workers: computing 71.2 % of the time (45.0 to 98.1 %), exchange 28.1 %".
 std::string shares_line(const json& summary) {
@@ -136,9 +145,10 @@ std::string results_line(const Results& results) {
   const auto& summary = results.summary;
   const double rounds = summary.at("rounds");
   std::string line =
-      fmt::format("{} {}: {} rounds, {} samples in {:.4g} s ({:.4g} samples/s)", results.info.experiment.name,
-                  results.info.world, rounds_text(rounds), summary.at("samples").get<std::int64_t>(),
-                  summary.at("makespan_s").get<double>(), summary.at("throughput").get<double>());
+      fmt::format("{} {}: {} rounds, {} samples in {:.4g} s ({} samples/s)", results.info.experiment.name,
+                  results.info.world, rounds_text(rounds),
+                  validation::with_separators(summary.at("samples").get<std::int64_t>()),
+                  summary.at("makespan_s").get<double>(), rate_text(summary.at("throughput").get<double>()));
   if (const auto dropped = results.journal.dropped_samples; dropped > 0)
     line += fmt::format(", {} of them dropped (arrived too late)", dropped);
   if (const auto skipped = results.journal.skipped_steps; skipped > 0)
@@ -169,6 +179,12 @@ std::string results_line(const Results& results) {
         "on this machine",
         waited * 100);
   return line + "\n  " + results.path + "\n";
+}
+
+void print_results(const std::string& directory) {
+  const Results results = read_results(directory);
+  fmt::print("{}", results_line(results));
+  print_document({{"directory", directory}, {"summary", results.summary}});
 }
 
 }  // namespace tandem::cli

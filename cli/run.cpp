@@ -4,6 +4,7 @@
 #include <csignal>
 #include <filesystem>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <utility>
 
@@ -12,6 +13,7 @@
 #include "cli/commands.hpp"
 #include "cli/job_options.hpp"
 #include "cli/job_text.hpp"
+#include "cli/output.hpp"
 #include "cli/progress.hpp"
 #include "cli/results_text.hpp"
 #include "cli/resume.hpp"
@@ -64,7 +66,9 @@ int print_launch(const Job& job, const RunOptions& options, LaunchSetting settin
   setting.program[1] = document;
   setting.program.emplace_back("--create");
   if (options.job.force) setting.program.emplace_back("--force");
-  fmt::print("{}\n", print_command(setting));
+  const std::string command = print_command(setting);
+  fmt::print("{}\n", command);
+  print_document({{"command", command}, {"document", document}});
   return exit_success;
 }
 
@@ -97,7 +101,7 @@ void report_failure(const LaunchResult& result, const Job& job, const std::strin
     std::filesystem::remove_all(out);
   else
     message += fmt::format("\n  {} is marked incomplete", out);
-  fmt::print(stderr, "tandem: {}\n", message);
+  print_error(message);
 }
 
 int run_job(const RunOptions& options) {
@@ -119,13 +123,16 @@ int run_job(const RunOptions& options) {
   lock.share();
   print_job(job);
   ProgressBar bar("run " + job.spec().experiment.name);
+  bar.status(options.cluster.empty() ? fmt::format("starting {} ranks", setting.ranks)
+                                     : fmt::format("starting {} ranks on the emulated hosts", setting.ranks));
   LaunchEvents events;
+  events.status = [&bar](const std::string& text) { bar.status(text); };
   events.output = [](const std::string& line) { fmt::print("{}\n", line); };
-  events.error = [](const std::string& line) { fmt::print(stderr, "{}\n", line); };
+  events.error = print_line;
   events.progress = [&](double fraction) { bar.update(fraction); };
   const LaunchResult result = launch(setting, events);
   if (result.exit_code == exit_success)
-    fmt::print("{}", results_line(read_results(out)));
+    print_results(out);
   else
     report_failure(result, job, out);
   return result.exit_code;

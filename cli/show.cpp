@@ -2,10 +2,13 @@
 #include <fmt/format.h>
 
 #include <memory>
+#include <nlohmann/json.hpp>
 
 #include "cli/commands.hpp"
 #include "cli/job_options.hpp"
+#include "cli/output.hpp"
 #include "platforms/describe.hpp"
+#include "platforms/description_json.hpp"
 #include "platforms/load.hpp"
 #include "platforms/topology.hpp"
 #include "policies/vocabulary/check.hpp"
@@ -22,12 +25,16 @@ struct ShowOptions {
 
 void show(const ShowOptions& options) {
   if (options.keys) {
+    if (wants_json()) throw ConfigError("show --json: expected a platform or an experiment, found --keys");
     fmt::print("{}", describe_keys());
     return;
   }
   const std::string& file = options.job.experiment_file;
   if (file.empty())
     throw ConfigError("show: name a platform (.xml) or an experiment (.yaml), or give --keys");
+  if (wants_json())
+    return print_document(file.ends_with(".xml") ? platforms::to_json(platforms::load_platform(file))
+                                                 : to_json(load_job(options.job).experiment));
   if (file.ends_with(".xml"))
     fmt::print("{}", platforms::describe(platforms::load_platform(file), platforms::load_topology(file)));
   else

@@ -8,6 +8,7 @@
 #include "cli/job_options.hpp"
 #include "cli/job_text.hpp"
 #include "cli/long_job.hpp"
+#include "cli/output.hpp"
 #include "cli/progress.hpp"
 #include "cli/results_text.hpp"
 #include "cli/resume.hpp"
@@ -32,12 +33,11 @@ void warn_of_stale_profile(const Job& job) {
   // What follows the first comma are the libraries of the ranks, which this program does not know.
   if (const std::string software = profile->software.substr(0, profile->software.find(','));
       software != this_software())
-    fmt::print(stderr, "tandem: warning: the profile was measured with {}, but this is {}; calibrate again\n",
-               software, this_software());
+    print_warning(fmt::format("the profile was measured with {}, but this is {}; calibrate again",
+                              profile->software, this_software()));
   if (profile->machine == this_machine()) return;
-  fmt::print(stderr,
-             "tandem: warning: the profile was measured on another machine ({}), not on this one ({})\n",
-             profile->machine, this_machine());
+  print_warning(fmt::format("the profile was measured on another machine ({}), not on this one ({})",
+                            profile->machine, this_machine()));
 }
 
 /// Bad input that only the simulation finds (a missing route) must not leave a half-written directory either.
@@ -82,7 +82,7 @@ void simulate_job(const SimulateOptions& options) {
   info.command = command_line();
   info.started = timestamp();
   write_results(out, info, run.journal, run.makespan, options.trace);
-  fmt::print("{}", results_line(read_results(out)));
+  print_results(out);
 }
 
 }  // namespace

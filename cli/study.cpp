@@ -12,6 +12,7 @@
 
 #include "cli/commands.hpp"
 #include "cli/job_options.hpp"
+#include "cli/output.hpp"
 #include "cli/progress.hpp"
 #include "cli/subcommand_process.hpp"
 #include "cli/suite_input.hpp"
@@ -71,7 +72,7 @@ void simulate_all(const validation::Suite& suite, int jobs, const std::vector<Su
     } catch (const std::exception& known) {
       outcome.failure = validation::first_lines(known.what());
     }
-    fmt::print(stderr, "tandem: {}: {}\n", suite.configurations[order[index]].name, outcome.failure);
+    print_error(suite.configurations[order[index]].name + ": " + outcome.failure);
   };
   run_subcommands(ordered, jobs, ended, show);
 }
@@ -126,6 +127,7 @@ int study(const StudyOptions& options) {
   validation::write_study(out, document);
   std::filesystem::remove(out + "/INCOMPLETE");
   fmt::print("{}\n{}/report.html\n", validation::study_table(document), out);
+  print_document(document);
   return first_error ? exit_beyond_tolerance : exit_success;
 }
 

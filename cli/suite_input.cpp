@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <nlohmann/json.hpp>
+
+#include "cli/output.hpp"
 #include "policies/vocabulary/check.hpp"
 #include "runtime/launcher/launcher.hpp"
 #include "validation/campaign/suite_file.hpp"
@@ -52,6 +55,9 @@ validation::Suite read_suite(const JobOptions& job, const SuiteInputOptions& opt
 }
 
 void print_names(const validation::Suite& suite) {
+  std::vector<std::string> names;
+  for (const auto& configuration : suite.configurations) names.push_back(configuration.name);
+  print_document({{"configurations", names}});
   for (const auto& configuration : suite.configurations)
     fmt::print("{}{}\n", configuration.name, configuration.calibration ? "  (calibration set)" : "");
 }

@@ -13,6 +13,7 @@
 #include "cli/cluster_use.hpp"
 #include "cli/commands.hpp"
 #include "cli/job_options.hpp"
+#include "cli/output.hpp"
 #include "cli/profile_origin.hpp"
 #include "cli/progress.hpp"
 #include "cli/subcommand_process.hpp"
@@ -121,7 +122,7 @@ class SuiteRun {
       calibration.failure = std::string("the calibration failed: ") + error.what();
     }
     if (calibration.failure.empty()) return;
-    fmt::print(stderr, "tandem: {}\n", calibration.failure);
+    print_error(calibration.failure);
     for (const std::size_t i : calibration.group.configurations) failures_[i] = calibration.failure;
   }
 
@@ -197,7 +198,7 @@ class SuiteRun {
                     results.measured.front());
     };
     runner.progress = [&bar](double fraction) { bar.update(fraction); };
-    runner.message = [](const std::string& text) { fmt::print(stderr, "tandem: {}\n", text); };
+    runner.message = print_note;
     runner.disturbing_load = validation::disturbing_load;
     return runner;
   }

@@ -3,16 +3,20 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
 #include <cstring>
 #include <new>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "cli/commands.hpp"
+#include "cli/output.hpp"
 #include "cli/subcommand_process.hpp"
+#include "cli/versions.hpp"
 #include "policies/vocabulary/check.hpp"
 #include "policies/vocabulary/options.hpp"
 
@@ -31,13 +35,19 @@ void check_command(const CLI::App& app, int argc, char** argv) {
                                 nearest.empty() ? "" : ", did you mean '" + nearest + "'?"));
 }
 
+/// Options of earlier versions, and their names today.
+constexpr std::array<std::pair<const char*, const char*>, 1> renamed_options = {{{"--at-once", "--jobs"}}};
+
 /// Below the name of the program, like every other error. CLI11 calls this with the main command, also for
 /// errors of a subcommand.
 std::string argument_error(const CLI::App* app, const CLI::Error& error) {
   std::string name = "tandem";
   for (auto chosen = app->get_subcommands(); !chosen.empty(); chosen = chosen.front()->get_subcommands())
     name += ' ' + chosen.front()->get_name();
-  return fmt::format("{}: {}; see {} --help\n", name, error.what(), name);
+  const std::string text = error.what();
+  for (const auto& [old, now] : renamed_options)
+    if (text.find(old) != std::string::npos) return fmt::format("{}: {} is now {}\n", name, old, now);
+  return fmt::format("{}: {}; see {} --help\n", name, text, name);
 }
 
 }  // namespace
@@ -46,7 +56,8 @@ int tandem_main(int argc, char** argv) {
   CLI::App app(
       "Tandem predicts and runs distributed neural-network training, and reports how far prediction and "
       "measurement differ.");
-  app.set_version_flag("--version", TANDEM_VERSION);
+  app.set_version_flag("--version", cli::versions_text,
+                       "Versions of tandem and of the libraries that it uses");
   app.require_subcommand(1);
   app.failure_message(argument_error);
   app.footer(
@@ -55,7 +66,7 @@ int tandem_main(int argc, char** argv) {
       "report.html\n"
       "  tandem study workloads/studies/stragglers.yaml            simulate a grid and compare it; writes "
       "report.html\n"
-      "  tandem simulate workloads/experiments/mixed_lab.yaml --set sync.algorithm=asp\n"
+      "  tandem simulate workloads/experiments/mixed_lab.yaml --variant asp\n"
       "  tandem show platforms/mixed_lab.xml                       hosts, devices, links, bottlenecks\n"
       "  tandem list sync                                          the synchronisation algorithms and their "
       "options\n"
@@ -63,6 +74,7 @@ int tandem_main(int argc, char** argv) {
       "failed; 2 bad input; 70 environment error (MPI, CUDA, file system); 130 "
       "interrupted.");
   int exit_code = cli::exit_success;
+  cli::add_init(app, exit_code);
   cli::add_validate(app, exit_code);
   cli::add_study(app, exit_code);
   cli::add_simulate(app, exit_code);
@@ -75,13 +87,16 @@ int tandem_main(int argc, char** argv) {
   cli::add_show(app, exit_code);
   cli::add_report(app, exit_code);
   cli::add_view(app, exit_code);
+  cli::OutputOptions output;
+  cli::add_output_options(app, output);
+  app.parse_complete_callback([&output] { cli::begin_output(output); });
   try {
     check_command(app, argc, argv);
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? cli::exit_success : cli::exit_bad_input;
   } catch (const ConfigError& error) {
-    fmt::print(stderr, "tandem: {}\n", error.what());
+    cli::print_error(error.what());
     return cli::exit_bad_input;
   } catch (const cli::Interrupted& interrupt) {
     // Ends this program as the signal would have, so that a shell stops its script too.
@@ -89,14 +104,14 @@ int tandem_main(int argc, char** argv) {
     std::raise(interrupt.signal);
     return cli::exit_of_signal + interrupt.signal;
   } catch (const std::bad_alloc&) {
-    fmt::print(stderr, "tandem: not enough memory\n");
+    cli::print_error("not enough memory");
     return cli::exit_environment_error;
   } catch (const std::exception& error) {
-    fmt::print(stderr, "tandem: {}\n", error.what());
+    cli::print_error(error.what());
     return cli::exit_environment_error;
   }
   if (std::fflush(stdout) != 0) {
-    fmt::print(stderr, "tandem: cannot write the output: {}\n", std::strerror(errno));
+    cli::print_error(std::string("cannot write the output: ") + std::strerror(errno));
     return cli::exit_environment_error;
   }
   return exit_code;

@@ -8,6 +8,7 @@
 
 #include "cli/commands.hpp"
 #include "cli/job_options.hpp"
+#include "cli/output.hpp"
 #include "cli/suite_input.hpp"
 #include "cli/suite_run.hpp"
 #include "policies/vocabulary/check.hpp"
@@ -63,6 +64,7 @@ int validate_all(ValidateOptions options) {
   validation::write_report(options.run.out, document);
   std::filesystem::remove(options.run.out + "/INCOMPLETE");
   fmt::print("{}\n{}/report.html\n", validation::summary_table(document), options.run.out);
+  print_document(document);
   return validation.passed() ? exit_success : exit_beyond_tolerance;
 }
 
@@ -116,7 +118,7 @@ void add_validate(CLI::App& app, int& exit_code) {
       "  cluster: false    witness: false      the same as --cluster and --witness\n"
       "  study: {...}                          for `tandem study`, which only simulates\n\nExamples:\n"
       "  tandem validate workloads/experiments/mixed_lab.yaml --set repetitions=3\n"
-      "  tandem validate validation/suites/lab_small.yaml --only quad/mlp");
+      "  tandem validate validation/suites/lab_small.yaml --only boards/quad/mlp");
   command->callback([options, &exit_code] { exit_code = validate_all(*options); });
 }
 

@@ -57,6 +57,14 @@ void set_physics(const std::map<std::string, std::string>& own, std::size_t rank
     if (!own.contains(flag)) s4u::Engine::set_config(flag + ":" + value);
 }
 
+std::string simulator_version() {
+  int major = 0;
+  int minor = 0;
+  int patch = 0;
+  sg_version_get(&major, &minor, &patch);
+  return "SimGrid " + std::to_string(major) + "." + std::to_string(minor);
+}
+
 nlohmann::json report_physics(const std::map<std::string, std::string>& own,
                               const std::vector<Profile::Path>& paths, Bytes eager_limit) {
   using simgrid::config::get_value;
@@ -86,11 +94,7 @@ nlohmann::json report_physics(const std::map<std::string, std::string>& own,
                         {"held_bytes", path.held_bytes}});
   }
   const bool unlimited = eager_limit.count() == std::numeric_limits<std::int64_t>::max();
-  int major = 0;
-  int minor = 0;
-  int patch = 0;
-  sg_version_get(&major, &minor, &patch);
-  return {{"simulator", "SimGrid " + std::to_string(major) + "." + std::to_string(minor)},
+  return {{"simulator", simulator_version()},
           {"flags", flags},
           {"set_by_platform_file", own},
           {"network", paths.empty() ? "links of the platform file" : "as measured"},

@@ -21,6 +21,9 @@ std::map<std::string, std::string> platform_config(const std::string& platform_f
 /// wins.
 void set_physics(const std::map<std::string, std::string>& own, std::size_t ranks);
 
+/// "SimGrid 3.32": of the library that is loaded.
+std::string simulator_version();
+
 /// The flags in effect, and whether Tandem or the platform file set each.
 nlohmann::json report_physics(const std::map<std::string, std::string>& own,
                               const std::vector<Profile::Path>& paths, Bytes eager_limit);

@@ -44,6 +44,8 @@ LaunchResult launch(const LaunchSetting& setting, const LaunchEvents& events) {
   LineReader output(job.take_output(), [&events](const std::string& line) {
     if (const auto fraction = parse_progress_line(line)) {
       if (events.progress) events.progress(*fraction);
+    } else if (const auto status = parse_status_line(line)) {
+      if (events.status) events.status(*status);
     } else if (events.output) {
       events.output(line);
     }

@@ -32,11 +32,12 @@ struct LaunchSetting {
 
 /// Callbacks of `launch` while the job runs. Null functions are not called.
 struct LaunchEvents {
-  /// Standard output of the ranks, without progress lines.
+  /// Standard output of the ranks, without status and progress lines.
   std::function<void(const std::string& line)> output = {};
   /// Standard error of the ranks, without mpirun's own messages.
   std::function<void(const std::string& line)> error = {};
-  std::function<void(double fraction)> progress = {};  ///< see rank_lines.hpp
+  std::function<void(const std::string& text)> status = {};  ///< what ranks do before the job begins
+  std::function<void(double fraction)> progress = {};        ///< see rank_lines.hpp
 };
 
 struct LaunchResult {

@@ -29,6 +29,13 @@ std::optional<RankFailure> parse_failure_line(const std::string& line) {
   return RankFailure{std::stoi(parts[1]), parts[2], replace_all(parts[3], "\\n", "\n")};
 }
 
+std::string status_line(const std::string& text) { return "status: " + text; }
+
+std::optional<std::string> parse_status_line(const std::string& line) {
+  constexpr std::string_view word = "status: ";
+  return line.starts_with(word) ? std::optional(line.substr(word.size())) : std::nullopt;
+}
+
 std::string progress_line(double fraction) {
   return fmt::format("progress {:.4f}", std::clamp(fraction, 0.0, 1.0));
 }

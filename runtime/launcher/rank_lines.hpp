@@ -1,4 +1,4 @@
-// The lines by which a rank reports its failure and its progress to the launcher. Standard library only.
+// The lines by which a rank reports its failure, status and progress to the launcher. Standard library only.
 #pragma once
 
 #include <optional>
@@ -17,6 +17,10 @@ struct RankFailure {
 /// "rank 3 on host lab2: disk full"; a line break in the message becomes the two characters \n.
 std::string failure_line(const RankFailure& failure);
 std::optional<RankFailure> parse_failure_line(const std::string& line);
+
+/// "status: loading libtorch": what the ranks do before their job begins.
+std::string status_line(const std::string& text);
+std::optional<std::string> parse_status_line(const std::string& line);
 
 /// "progress 0.4200"; a fraction outside 0 to 1 becomes the nearer limit.
 std::string progress_line(double fraction);

@@ -2,11 +2,19 @@
 // and mpirun ends the others.
 #include <mpi.h>
 
+#include <cstdio>
+#include <string_view>
+
 #include "runtime/process/end_process.hpp"
 #include "runtime/rank/rank_main.hpp"
 #include "runtime/rank/rank_process.hpp"
+#include "runtime/rank/versions.hpp"
 
 int main(int argc, char** argv) {
+  if (argc == 2 && std::string_view(argv[1]) == "--version") {
+    std::fputs(tandem::rank_versions().c_str(), stdout);
+    tandem::end_process(0);
+  }
   tandem::end_with_parent();
   MPI_Init(&argc, &argv);
   tandem::rank_main(argc, argv);

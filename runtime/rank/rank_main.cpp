@@ -37,12 +37,18 @@
 namespace tandem {
 namespace {
 
-/// Also does everything slow before the first operation, so that time zero comes after it.
-Job load_job(const RankOptions& options) {
+/// Also does everything slow before the first operation, so that time zero comes after it. Rank 0 says what.
+Job load_job(const RankOptions& options, int rank) {
+  int ranks = 0;
+  check_mpi(MPI_Comm_size(MPI_COMM_WORLD, &ranks), "MPI_Comm_size");
+  if (rank == 0) print_status(fmt::format("loading the data on {} ranks", ranks));
   const nlohmann::json document = read_json_file(options.document, "a job document");
   try {
     Job job = job_from_document(document, options.out);
-    if (job.real_math()) prepare_learner();
+    if (job.real_math()) {
+      if (rank == 0) print_status(fmt::format("loading libtorch on {} ranks", ranks));
+      prepare_learner();
+    }
     return job;
   } catch (const nlohmann::json::exception& error) {
     throw ConfigError(options.document + ": not a job document: " + error.what());
@@ -196,13 +202,15 @@ void run_on_device(const Job& job, const RankOptions& options, Rank rank) {
 void run_rank(int argc, char** argv) {
   const RankOptions options = parse_rank_options(argc, argv);
   if (options.links) return check_links(options);
-  Job job = load_job(options);
-  double last_progress = -1.0;
-  job.stop().on_report([&last_progress](double fraction) { print_progress(fraction, last_progress); });
   int rank = 0;
   check_mpi(MPI_Comm_rank(MPI_COMM_WORLD, &rank), "MPI_Comm_rank");
+  Job job = load_job(options, rank);
+  double last_progress = -1.0;
+  job.stop().on_report([&last_progress](double fraction) { print_progress(fraction, last_progress); });
+  if (rank == 0) print_status("waiting for the other ranks");
   check_alike(job, options, MPI_COMM_WORLD);
   const std::optional<WriteLock> lock = claim_directory(options, rank);
+  if (rank == 0) print_status("preparing the model");
   within_rank_memory(job, rank, [&] { run_on_device(job, options, rank); });
 }
 

@@ -36,6 +36,11 @@ void print_note(const std::string& note) {
   std::fflush(stdout);
 }
 
+void print_status(const std::string& text) {
+  std::printf("%s\n", status_line(text).c_str());
+  std::fflush(stdout);
+}
+
 void print_progress(double fraction, double& last) {
   if (fraction < 1.0 && fraction - last < 0.001) return;
   last = fraction;

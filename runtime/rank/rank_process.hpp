@@ -17,6 +17,9 @@ void end_with_parent();
 /// Prints a note for the user; the job continues.
 void print_note(const std::string& note);
 
+/// Prints what the ranks do before their job begins, for the launcher.
+void print_status(const std::string& text);
+
 /// Prints the progress in the form that the launcher reads, if it grew by at least a thousandth since `last`.
 void print_progress(double fraction, double& last);
 

@@ -42,7 +42,8 @@ TEST_F(Leftovers, SharedMemoryOfAKilledJobIsListedAndRemoved) {
   EXPECT_EQ(segments(), left);
   const auto next = line_.tandem("run " + line_.experiment() + " --out next");
   EXPECT_EQ(next.exit_code, 0);
-  EXPECT_NE(next.output.find("left over from a killed job"), std::string::npos) << next.output;
+  EXPECT_NE(next.output.find("removed what killed jobs left: shared memory /dev/shm/"), std::string::npos)
+      << next.output;
   EXPECT_EQ(segments(), "");
   EXPECT_NE(line_.tandem("clean").output.find("nothing is left over"), std::string::npos);
 }

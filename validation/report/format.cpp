@@ -14,13 +14,6 @@ struct Scale {
   const char* name;
 };
 
-std::string with_separators(std::int64_t value) {
-  std::string digits = std::to_string(std::abs(value));
-  for (int at = static_cast<int>(digits.size()) - 3; at > 0; at -= 3)
-    digits.insert(static_cast<std::size_t>(at), ",");
-  return (value < 0 ? "-" : "") + digits;
-}
-
 /// The largest scale that the value reaches, else the smallest one.
 template <std::size_t N>
 Scale fitting(const std::array<Scale, N>& largest_first, double value) {
@@ -55,6 +48,13 @@ Unit unit_of(const std::string& name) {
   for (const Unit unit : {Unit::seconds, Unit::samples_per_second, Unit::bytes, Unit::ratio})
     if (name == unit_name(unit)) return unit;
   return Unit::count;
+}
+
+std::string with_separators(std::int64_t value) {
+  std::string digits = std::to_string(std::abs(value));
+  for (int at = static_cast<int>(digits.size()) - 3; at > 0; at -= 3)
+    digits.insert(static_cast<std::size_t>(at), ",");
+  return (value < 0 ? "-" : "") + digits;
 }
 
 std::string three_digits(double value) {

@@ -13,6 +13,8 @@ namespace tandem::validation {
 const char* unit_name(Unit unit);
 Unit unit_of(const std::string& name);
 
+/// "10,750".
+std::string with_separators(std::int64_t value);
 /// "12.3", "0.0456", "1,230", "12,300,000"; never an exponent between 1e-4 and 1e15. "-" for NaN.
 std::string three_digits(double value);
 /// "+4.21 %", "-12.3 %", "0 %"; "-" for NaN.

@@ -76,6 +76,8 @@ TEST(RankLines, RoundTrip) {
   for (const char* other : {"progress", "progress ", "progress 0.5 left", "x"})
     EXPECT_FALSE(parse_progress_line(other)) << other;
   // A job may end beyond its stop; its line is still no output.
+  EXPECT_EQ(parse_status_line(status_line("loading data")), "loading data");
+  EXPECT_FALSE(parse_status_line("my status: fine"));
   EXPECT_EQ(progress_line(1.0002), "progress 1.0000");
   EXPECT_EQ(parse_progress_line("progress 1.0002"), 1.0);
   EXPECT_EQ(parse_progress_line("progress nan"), 0.0);

@@ -35,7 +35,7 @@ TEST_F(JsonFiles, TruncatedOrInvalidTextNamesLineAndColumn) {
                   .starts_with("a.json:3:12: expected a profile, found invalid JSON (syntax error while "
                                "parsing array - unexpected end"))
       << message("{\n \"a\": 1,\n \"b\": [1, 2");
-  EXPECT_TRUE(message("{\n \"a\": one\n}").starts_with("a.json:2:8: expected a profile, found invalid JSON"))
+  EXPECT_TRUE(message("{\n \"a\": one\n}").starts_with("a.json:2:7: expected a profile, found invalid JSON"))
       << message("{\n \"a\": one\n}");
   EXPECT_TRUE(message("").starts_with("a.json:1:1: expected a profile, found invalid JSON")) << message("");
 }

@@ -1,0 +1,175 @@
+// `tandem init`: writes a platform and an experiment from options, or from answers on a terminal.
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <charconv>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <iostream>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "cli/commands.hpp"
+#include "cli/init_files.hpp"
+#include "cli/job_options.hpp"
+#include "cli/output.hpp"
+#include "policies/vocabulary/check.hpp"
+#include "workloads/experiment/quantity_text.hpp"
+#include "workloads/job/catalogues.hpp"
+
+namespace tandem::cli {
+namespace {
+
+constexpr int most_sites = 20;
+
+/// One option, which is asked for on a terminal if it is not given.
+struct Field {
+  std::string option;
+  std::string question;
+  std::string value;                                ///< at first the default
+  std::function<void(const std::string&)> check{};  ///< Errors: ConfigError saying what is allowed
+  CLI::Option* given = nullptr;
+};
+
+int parse_sites(const std::string& text) {
+  int sites = 0;
+  const auto [rest, error] = std::from_chars(text.data(), text.data() + text.size(), sites);
+  if (error != std::errc() || rest != text.data() + text.size() || sites < 1 || sites > most_sites)
+    throw ConfigError(fmt::format("expected a number of sites from 1 to {}, found '{}'", most_sites, text));
+  return sites;
+}
+
+std::function<void(const std::string&)> is_in(Names names) {
+  return [names](const std::string& text) { catalogue_of(names).find(text); };
+}
+
+void check_latency(const std::string& text) {
+  const auto time = parse_seconds(text);
+  if (!time || time->count() <= 0.0)
+    throw ConfigError("expected a time above 0 such as 10ms, found '" + text + "'");
+}
+
+void check_name(const std::string& name) {
+  constexpr auto allowed = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-";
+  if (name.empty() || name.front() == '-' || name.find_first_not_of(allowed) != std::string::npos)
+    throw ConfigError("init: expected a name of letters, digits, - and _, found '" + name + "'");
+}
+
+struct InitOptions {
+  std::string name;
+  bool force = false;
+  Field sites{"--sites", "Number of sites", "1"};
+  Field gpus{"--gpus", "Devices, such as a100:2,t4:6 (one entry per site, or each is shared equally)",
+             "a100:4"};
+  Field within{"--within", "Bandwidth of each device inside its site", "10Gbps"};
+  Field between{"--between", "Bandwidth of each site to the others", "1Gbps"};
+  Field latency{"--latency", "Latency from one site to another", "10ms"};
+  Field model{"--model", "Model (tandem list model)", "resnet50"};
+  Field dataset{"--dataset", "Data set (tandem list dataset)", "synthetic-colour"};
+  Field algorithm{"--algorithm", "Synchronisation algorithm (tandem list sync)", "bsp"};
+
+  InitOptions() {
+    sites.check = [](const std::string& text) { parse_sites(text); };
+    gpus.check = [this](const std::string& text) { parse_devices(text, parse_sites(sites.value)); };
+    within.check = between.check = check_bandwidth;
+    latency.check = check_latency;
+    model.check = is_in(Names::model);
+    dataset.check = is_in(Names::dataset);
+    algorithm.check = is_in(Names::sync);
+  }
+  InitOptions(const InitOptions&) = delete;
+  InitOptions& operator=(const InitOptions&) = delete;
+  std::vector<Field*> fields() {
+    return {&sites, &gpus, &within, &between, &latency, &model, &dataset, &algorithm};
+  }
+};
+
+/// Until the answer is allowed. An empty answer, or the end of the input, means the default.
+void ask(Field& field) {
+  while (true) {
+    fmt::print(stderr, "{} [{}]: ", field.question, field.value);
+    std::string answer;
+    if (!std::getline(std::cin, answer) || answer.empty()) return;
+    try {
+      field.check(answer);
+      field.value = answer;
+      return;
+    } catch (const ConfigError& error) {
+      fmt::print(stderr, "  {}\n", error.what());
+    }
+  }
+}
+
+/// Questions only where somebody can answer them, and only if no option answers any.
+void complete(InitOptions& options) {
+  bool any_given = false;
+  for (const Field* field : options.fields()) any_given = any_given || field->given->count() > 0;
+  const bool asks = !any_given && isatty(STDIN_FILENO) == 1 && isatty(STDERR_FILENO) == 1;
+  for (Field* field : options.fields()) {
+    const bool about_several = field == &options.between || field == &options.latency;
+    if (asks && !(about_several && options.sites.value == "1")) ask(*field);
+    try {
+      field->check(field->value);
+    } catch (const ConfigError& error) {
+      throw ConfigError(fmt::format("init: {}: {}", field->option, error.what()));
+    }
+  }
+}
+
+void write_file(const std::string& path, const std::string& text) {
+  std::ofstream file(path);
+  file << text;
+  if (!file.flush()) throw WorldError("cannot write " + path);
+}
+
+void init(InitOptions& options) {
+  check_name(options.name);
+  const std::string experiment = options.name + ".yaml", platform = options.name + ".xml";
+  for (const auto& file : {experiment, platform})
+    if (std::filesystem::exists(file) && !options.force)
+      throw ConfigError(file + " already exists; choose another name, or add --force");
+  complete(options);
+  const NewJob job{.name = options.name,
+                   .sites = parse_devices(options.gpus.value, parse_sites(options.sites.value)),
+                   .within = options.within.value,
+                   .between = options.between.value,
+                   .latency = options.latency.value,
+                   .model = options.model.value,
+                   .dataset = options.dataset.value,
+                   .algorithm = options.algorithm.value};
+  write_file(platform, platform_text(job));
+  write_file(experiment, experiment_text(job, platform));
+  // What single values do not show: for example an algorithm for one worker only.
+  try {
+    JobOptions check;
+    check.experiment_file = experiment;
+    load_job(check);
+  } catch (const ConfigError&) {
+    std::filesystem::remove(experiment);
+    std::filesystem::remove(platform);
+    throw;
+  }
+  fmt::print("{}\n{}\ntandem simulate {} predicts the job\n", experiment, platform, experiment);
+  print_document({{"experiment", experiment}, {"platform", platform}});
+}
+
+}  // namespace
+
+void add_init(CLI::App& app, int&) {
+  auto* command = app.add_subcommand("init", "Write a commented experiment and its platform to begin with");
+  const auto options = std::make_shared<InitOptions>();
+  command->add_option("NAME", options->name, "Writes NAME.yaml and NAME.xml")->required();
+  for (Field* field : options->fields())
+    field->given = command->add_option(field->option, field->value, field->question)->capture_default_str();
+  command->add_flag("--force", options->force, "Replace existing files");
+  command->footer(
+      "Without options, questions are asked on a terminal. Examples:\n"
+      "  tandem init my-job --sites 2 --gpus a100:2,t4:6 --between 1Gbps --model resnet50 --algorithm esync\n"
+      "  tandem init my-machine --gpus h200:8 --within 400Gbps");
+  command->callback([options] { init(*options); });
+}
+
+}  // namespace tandem::cli

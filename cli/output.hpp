@@ -1,0 +1,39 @@
+// What the command prints, and where: results on standard output, everything else on standard error. One
+// state for the process, as there is one standard output; tandem_main sets it before a command begins.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+
+namespace tandem::cli {
+
+struct OutputOptions {
+  bool json = false;   ///< one JSON object on standard output, everything else on standard error
+  bool quiet = false;  ///< errors only, and the JSON object
+};
+
+/// Adds --quiet to all commands below `app`, and --json to those that print results.
+void add_output_options(CLI::App& app, OutputOptions& options);
+
+/// Applies the options to this process. With --json, what is written to standard output after this call, also
+/// by child processes, goes to standard error; with --quiet it goes nowhere.
+void begin_output(const OutputOptions& options);
+
+/// Whether results are wanted as JSON.
+bool wants_json();
+/// Prints the JSON object if it is wanted. Errors: WorldError when it cannot be written.
+void print_document(const nlohmann::json& document);
+
+/// Whether progress may be shown.
+bool shows_progress();
+/// "tandem: TEXT" on standard error; nothing with --quiet.
+void print_note(const std::string& text);
+/// The same after "warning: ", in colour on a terminal.
+void print_warning(const std::string& text);
+/// "tandem: TEXT" on standard error, in colour on a terminal.
+void print_error(const std::string& text);
+/// A line of a program that was started, on standard error; nothing with --quiet.
+void print_line(const std::string& line);
+
+}  // namespace tandem::cli

@@ -1,0 +1,22 @@
+#include "cli/time_left.hpp"
+
+#include <algorithm>
+
+namespace tandem::cli {
+namespace {
+
+// A smaller share says little: the first steps are slower than the others.
+constexpr double enough = 0.02;
+
+}  // namespace
+
+std::optional<double> TimeLeft::update(double elapsed_s, double fraction) {
+  if (!first_ && fraction > 0.0) first_ = Point{elapsed_s, fraction};
+  if (!first_ || fraction - first_->fraction < enough || elapsed_s <= first_->elapsed_s) return left_s_;
+  const double rate = (fraction - first_->fraction) / (elapsed_s - first_->elapsed_s);
+  const double estimate_s = std::max(0.0, (1.0 - fraction) / rate);
+  left_s_ = left_s_ ? std::min(*left_s_, estimate_s) : estimate_s;
+  return left_s_;
+}
+
+}  // namespace tandem::cli

@@ -1,0 +1,99 @@
+// `tandem init` writes files that other commands accept, says what is allowed where a value is not, and asks
+// on a terminal. The templates in platforms/ can be shown and simulated.
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "tests/cli/command.hpp"
+
+namespace tandem::testing {
+namespace {
+
+class Init : public ::testing::Test {
+ protected:
+  std::string succeeds(const std::string& words) const {
+    const auto result = line_.tandem(words);
+    EXPECT_EQ(result.exit_code, 0) << words << '\n' << result.output;
+    return result.output;
+  }
+  void expect_found(const std::string& text, const std::vector<std::string>& parts) const {
+    for (const auto& part : parts) EXPECT_NE(text.find(part), std::string::npos) << part << '\n' << text;
+  }
+  bool has(const std::string& name) const { return std::filesystem::exists(line_.folder() / name); }
+  CommandLine line_;
+};
+
+TEST_F(Init, WritesFilesThatAreShownAndSimulated) {
+  succeeds("init my-job --sites 2 --gpus a100:2,t4:6 --between 1Gbps --model resnet50 --algorithm esync");
+  expect_found(succeeds("show my-job.xml"), {"site-1-a100-1", "site-2-t4-6", "server"});
+  expect_found(succeeds("show my-job.yaml"), {"resnet50", "esync", "site-2-t4-3"});
+  succeeds("simulate my-job.yaml --set stop.rounds=3 --out out");
+  succeeds("simulate my-job.yaml --variant ring --set stop.rounds=3 --out ring");
+  EXPECT_TRUE(has("out/summary.json"));
+}
+
+/// Every shape of site, and defaults alone.
+TEST_F(Init, WritesEveryShape) {
+  int number = 0;
+  for (const char* options :
+       {"", "--sites 3 --gpus h100:3,t4:6", "--gpus raspberry-pi-4:3,odroid-c2 --within 100Mbps",
+        "--sites 4 --gpus v100:8 --between 12.5MBps --latency 80ms", "--model lenet --dataset synthetic"}) {
+    const std::string name = "job" + std::to_string(++number);
+    succeeds("init " + name + ' ' + options);
+    succeeds("simulate " + name + ".yaml --set stop.rounds=2 --out " + name);
+  }
+}
+
+TEST_F(Init, AMistakeIsAnsweredWithWhatIsAllowed) {
+  const auto refuses = [&](const std::string& words, const std::vector<std::string>& parts) {
+    const auto result = line_.tandem("init job " + words);
+    EXPECT_EQ(result.exit_code, 2) << words << '\n' << result.output;
+    expect_found(result.output, parts);
+    EXPECT_FALSE(has("job.yaml")) << words;
+    EXPECT_FALSE(has("job.xml")) << words;
+  };
+  refuses("--gpus a10:2", {"--gpus", "'a10'", "did you mean 'a100'", "tandem list device"});
+  refuses("--gpus a100:0", {"--gpus", "a count from 1 to 1000", "a100:0"});
+  refuses("--gpus a100:3 --sites 2", {"--gpus", "one entry per site", "a100:3"});
+  refuses("--sites many", {"--sites", "from 1 to 20", "'many'"});
+  refuses("--between fast", {"--between", "1Gbps", "'fast'"});
+  refuses("--between 0Gbps", {"--between", "above 0", "'0Gbps'"});
+  refuses("--latency 0", {"--latency", "10ms", "'0'"});
+  refuses("--model resnet5", {"--model", "resnet5", "resnet50"});
+  refuses("--algorithm bps", {"--algorithm", "bps", "did you mean 'bsp'"});
+  EXPECT_NE(line_.tandem("init ../job").output.find("letters, digits"), std::string::npos);
+}
+
+TEST_F(Init, ExistingFilesAreReplacedOnlyWithForce) {
+  line_.write("job.yaml", "mine");
+  EXPECT_EQ(line_.tandem("init job").exit_code, 2);
+  EXPECT_FALSE(has("job.xml"));
+  succeeds("init job --force");
+}
+
+/// `script` makes a terminal. A wrong answer is asked for again.
+TEST_F(Init, AsksOnATerminal) {
+  if (line_.shell("command -v script").exit_code != 0) GTEST_SKIP() << "no program `script`";
+  const auto result = line_.shell(
+      "{ sleep 1; printf '2\\na1000:4\\na100:4\\n\\n2Gbps\\n\\n\\n\\nasp\\n'; sleep 1; } | "
+      "script -qec '\"'$TANDEM'\" init asked' /dev/null");
+  expect_found(result.output, {"Number of sites [1]:", "expected a device", "Synchronisation algorithm"});
+  expect_found(succeeds("show asked.yaml"), {"asp", "site-2-a100-2"});
+  expect_found(line_.shell("cat asked.xml").output, {"2Gbps"});
+}
+
+TEST_F(Init, TemplatesAreShownAndSimulated) {
+  for (const std::string name : {"two_sites", "two_racks", "rack", "four_h200", "cloud"}) {
+    const std::string platform = TANDEM_SOURCE_DIR "/platforms/" + name + ".xml";
+    succeeds("show " + platform);
+    const std::string experiment = line_.write(
+        name + ".yaml", "platform: " + platform +
+                            "\nworkload: {model: resnet18, dataset: synthetic-colour, math: modelled}\n"
+                            "stop: {rounds: 2}\n");
+    succeeds("simulate " + experiment + " --out " + name);
+  }
+}
+
+}  // namespace
+}  // namespace tandem::testing

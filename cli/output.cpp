@@ -17,8 +17,9 @@
 namespace tandem::cli {
 namespace {
 
-constexpr std::array commands_with_json = {"simulate", "run",   "compare",   "validate", "study", "show",
-                                           "list",     "check", "calibrate", "clean",    "init"};
+constexpr std::array commands_with_json = {"simulate",  "run",    "compare", "validate", "study",
+                                           "show",      "report", "view",    "list",     "check",
+                                           "calibrate", "clean",  "init"};
 // Escape sequences of a terminal.
 constexpr const char* red = "\033[31m";
 constexpr const char* yellow = "\033[33m";

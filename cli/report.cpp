@@ -7,6 +7,7 @@
 #include <memory>
 
 #include "cli/commands.hpp"
+#include "cli/output.hpp"
 #include "policies/vocabulary/check.hpp"
 #include "validation/report/report_page.hpp"
 #include "validation/report/study.hpp"
@@ -49,6 +50,7 @@ int rebuild(const std::string& directory) {
     throw ConfigError(
         fmt::format("{}: expected a complete report, found a damaged one: {}", path, error.what()));
   }
+  print_document(document);
   fmt::print("{}/report.html\n", directory);
   return exit_success;
 }

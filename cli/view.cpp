@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "cli/commands.hpp"
+#include "cli/output.hpp"
 #include "policies/vocabulary/check.hpp"
 #include "validation/report/results_page.hpp"
 
@@ -19,9 +20,9 @@ int view(const std::string& folder) {
   file << validation::results_html(document);
   file.close();
   if (!file) throw WorldError("cannot write " + page.string());
+  print_document(document);
   fmt::print("{}", validation::results_table(document));
-  for (const auto& skipped : document.at("skipped"))
-    fmt::print(stderr, "tandem: skipped {}\n", skipped.get<std::string>());
+  for (const auto& skipped : document.at("skipped")) print_note("skipped " + skipped.get<std::string>());
   fmt::print("\n{}\n", page.string());
   return exit_success;
 }

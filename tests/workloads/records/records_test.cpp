@@ -301,10 +301,10 @@ TEST_F(ResultDirectory, UnsuitableDirectoriesAreRefused) {
   write_results(path, two_workers(), small_journal(), Seconds(12), false);
   EXPECT_EQ(message(), "no error");
   auto run = to_json(two_workers());
-  for (const int older : {2, 3}) {
+  for (const int older : {2, 3, 4}) {
     run["schema_version"] = older;
     put("run.json", run.dump());
-    EXPECT_THAT(message(), HasSubstr("run.json: schema_version: expected 4, found " + std::to_string(older) +
+    EXPECT_THAT(message(), HasSubstr("run.json: schema_version: expected 5, found " + std::to_string(older) +
                                      ": another version of Tandem wrote these results"));
   }
   put("run.json", "{");

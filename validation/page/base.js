@@ -3,8 +3,13 @@ const tandem = (() => {
   const report = JSON.parse(document.getElementById('report').textContent);
   const color = {simulated: '#2563eb', measured: '#e8710a', line: '#dfe4ea', ink: '#1b2430', soft: '#5b6675',
                  bias: '#374151', absolute: '#9aa5b4'};
-  const palette = ['#2563eb', '#e8710a', '#1a7f37', '#b4237a', '#7c3aed', '#0e7490', '#a16207', '#b91c1c',
-                   '#4b5563', '#65a30d', '#0891b2', '#be185d', '#1e3a8a', '#92400e'];
+  const palette = ['#2563eb', '#e8710a', '#1a7f37', '#b4237a', '#7c3aed', '#0e7490', '#a16207', '#4b5563'];
+  const others = '#c3cad4';
+  /** A chart has at most eight colours, each for one thing; all further things are light grey. */
+  const shade = index => (index < palette.length ? palette[index] : others);
+  /** Entries of a legend for things in the order of their colours. */
+  const shades = names => [...names.slice(0, palette.length).map((name, index) => [name, shade(index)]),
+                           ...(names.length > palette.length ? [[`${names.length - palette.length} others`, others]] : [])];
   Chart.defaults.animation = false;
   Chart.defaults.maintainAspectRatio = false;
   Chart.defaults.devicePixelRatio = Math.max(2, window.devicePixelRatio || 1);
@@ -52,6 +57,6 @@ const tandem = (() => {
     if (all.length <= 24) document.querySelectorAll('details').forEach(part => { part.open = true; });
     Object.values(Chart.instances).forEach(chart => chart.resize());
   });
-  return {report, color, palette, axis, categories, element, make, legend, percent, roundTicks, signed, threeDigits, timeScale,
+  return {report, color, shade, shades, axis, categories, element, make, legend, percent, roundTicks, signed, threeDigits, timeScale,
           timeText};
 })();

@@ -37,8 +37,8 @@
     note: block => [make('p', {className: 'lead', textContent: block.text})],
     bullets: block => [make('ul', {className: 'remarks'}, block.texts.map(text => make('li', {textContent: text})))],
     code: block => [make('pre', {className: block.is_failure ? 'failed' : '', textContent: block.text})],
-    tiles: block => [make('div', {className: 'tiles'}, block.tiles.map(([name, value]) =>
-      make('div', {className: 'tile'}, [make('span', {textContent: name}), make('b', {textContent: typeset(value)})])))],
+    tiles: block => [make('div', {className: 'tiles'}, block.tiles.map(([name, value, hint]) =>
+      make('div', {className: 'tile', title: hint}, [make('span', {textContent: name}), make('b', {textContent: typeset(value)})])))],
     banner: block => [make('div', {className: `banner ${block.state.toLowerCase().replaceAll(' ', '-')}`}, [
       make('b', {textContent: block.state}), block.text,
       ...(block.points.length ? [make('ul', {}, block.points.map(text => make('li', {textContent: text})))] : [])])],

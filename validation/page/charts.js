@@ -1,10 +1,10 @@
 // Draws the charts over all configurations of a report, from the data embedded in the page.
 (() => {
-  const {report, color, palette, axis, categories, element, make, legend, percent, roundTicks, signed, threeDigits, timeScale,
+  const {report, color, shade, shades, axis, categories, element, make, legend, percent, roundTicks, signed, threeDigits, timeScale,
          timeText} = tandem;
 
   const algorithms = [...new Set(report.points.map(point => point.algorithm))];
-  const colorOf = algorithm => palette[algorithms.indexOf(algorithm) % palette.length];
+  const colorOf = algorithm => shade(algorithms.indexOf(algorithm));
 
   const drawScatter = () => {
     const values = report.points.flatMap(point => [point.simulated, point.measured]);
@@ -32,7 +32,7 @@
                   [raw.point.name, `simulated ${timeText(raw.point.simulated)}, measured ${timeText(raw.point.measured)}`,
                    `error ${percent(raw.point.error)}`]}}}},
     });
-    legend('scatter-legend', algorithms.map(algorithm => [algorithm, colorOf(algorithm)]));
+    legend('scatter-legend', shades(algorithms));
     const sets = new Set(report.points.map(point => point.set));
     if (sets.has('calibration') && sets.size > 1)
       element('scatter-legend').append(make('span', {textContent: '▲ calibration set  ● hold-out set'}));

@@ -1,12 +1,17 @@
 // Draws the charts of a study: throughput by number of workers or by configuration, shares of time, accuracy, and
 // published figures. A chart without a canvas on the page is not drawn.
 (() => {
-  const {report, color, palette, axis, categories, element, legend, roundTicks, threeDigits, timeScale} = tandem;
+  const {report, color, shade, shades, axis, categories, element, legend, roundTicks, threeDigits, timeScale} = tandem;
   const draw = (id, configuration) => { if (element(id)) new Chart(element(id), configuration()); };
-  const shade = index => palette[index % palette.length];
   const range = values => [Math.min(...values), Math.max(...values)];
   const tooltip = label => ({plugins: {tooltip: {callbacks: {label}}}});
-  const {lines, configurations} = report;
+  const {lines, configurations, panels} = report;
+  const algorithms = [...new Set(configurations.map(own => own.algorithm))];
+  const shadeOf = own => shade(algorithms.indexOf(own.algorithm));
+  /** Small multiples: a panel has the configurations of one group, and all panels share an axis. */
+  const panelsOf = id => panels.map(({configurations: members}, index) => [`${id}-${index}`, members.map(at => configurations[at])]);
+  /** In a panel the algorithm tells configurations apart, unless there is only one panel. */
+  const labelOf = own => (panels.length > 1 ? own.algorithm : own.name);
 
   /** One line per name over the numbers of workers; the knee is the large point. */
   const drawLines = (id, pick, title, more, unit) => draw(id, () => {
@@ -33,16 +38,17 @@
               {type: 'logarithmic', ticks: {callback: roundTicks(high / low)}}, 'samples/s');
     drawLines('line-efficiency', (line, at) => line.efficiency[at] * 100, 'efficiency (%)', {beginAtZero: true}, '%');
     ['line-throughput', 'line-efficiency'].forEach(id =>
-      legend(`${id}-legend`, lines.map((line, index) => [line.name, shade(index)])));
+      legend(`${id}-legend`, shades(lines.map(line => line.name))));
   }
 
-  const names = configurations.map(own => own.name);
-  draw('throughput', () => ({
+  const most = Math.max(...configurations.map(own => own.throughput));
+  panelsOf('throughput').forEach(([id, members]) => draw(id, () => ({
     type: 'bar',
-    data: {labels: names, datasets: [{data: configurations.map(own => own.throughput), backgroundColor: color.simulated, maxBarThickness: 14}]},
-    options: {indexAxis: 'y', scales: {x: axis('throughput (samples/s)', {beginAtZero: true}), y: categories},
+    data: {labels: members.map(labelOf), datasets: [
+      {data: members.map(own => own.throughput), backgroundColor: color.simulated, maxBarThickness: 14}]},
+    options: {indexAxis: 'y', scales: {x: axis('throughput (samples/s)', {min: 0, suggestedMax: most}), y: categories},
               ...tooltip(item => `${threeDigits(item.parsed.x)} samples/s`)},
-  }));
+  })));
 
   const exchange = (own, part) => (own.exchange_shares ? own.exchange_shares[part] : 0);
   const parts = [
@@ -53,41 +59,45 @@
     ['communicating and waiting', '#c9a0dc', own => (own.exchange_shares ? 0 : own.shares.exchange)],
     ['other', '#e9edf2', own => own.shares.other],
   ].filter(([, , value]) => configurations.some(own => own.shares && value(own) > 0));
-  draw('shares', () => ({
-    type: 'bar',
-    data: {labels: names, datasets: parts.map(([label, backgroundColor, value]) => ({
-      label, backgroundColor, data: configurations.map(own => (own.shares ? value(own) * 100 : 0)), maxBarThickness: 14}))},
-    options: {indexAxis: 'y', scales: {x: axis('of the makespan, mean over workers (%)', {stacked: true, min: 0, max: 100}), y: {...categories, stacked: true}},
-              ...tooltip(item => `${item.dataset.label}: ${threeDigits(item.parsed.x)} %`)},
-  }));
-  if (element('shares')) legend('shares-legend', parts.map(([label, box]) => [label, box]));
+  panelsOf('shares').forEach(([id, members]) => {
+    draw(id, () => ({
+      type: 'bar',
+      data: {labels: members.map(labelOf), datasets: parts.map(([label, backgroundColor, value]) => ({
+        label, backgroundColor, data: members.map(own => (own.shares ? value(own) * 100 : 0)), maxBarThickness: 14}))},
+      options: {indexAxis: 'y', scales: {x: axis('of the makespan, mean over workers (%)', {stacked: true, min: 0, max: 100}), y: {...categories, stacked: true}},
+                ...tooltip(item => `${item.dataset.label}: ${threeDigits(item.parsed.x)} %`)},
+    }));
+    if (element(id)) legend(`${id}-legend`, parts.map(([label, box]) => [label, box]));
+  });
 
   const curves = configurations.filter(own => own.curve.length > 0);
   /** `pick`: the x value of a point [time, samples, accuracy]. */
-  const drawAccuracy = (id, pick, title) => draw(id, () => {
-    const target = Math.max(0, ...curves.map(own => own.target || 0));
+  const drawAccuracy = (name, pick, title) => {
     const [first, last] = range(curves.flatMap(own => own.curve.map(pick)).filter(x => x > 0));
-    const wide = last > 30 * first;
-    return {
-      type: 'line',
-      data: {datasets: [
-        ...curves.map((own, index) => ({
-          label: own.name, borderColor: shade(index), backgroundColor: shade(index), borderWidth: 2, pointRadius: 2,
-          data: own.curve.filter(point => pick(point) > 0).map(point => ({x: pick(point), y: point[2] * 100}))})),
-        ...(target > 0 ? [{label: 'target', data: [first, last].map(x => ({x, y: target * 100})), borderColor: color.soft,
-                           borderDash: [5, 4], borderWidth: 1, pointRadius: 0}] : [])]},
-      options: {scales: {x: axis(title, wide ? {type: 'logarithmic', ticks: {callback: roundTicks(last / first), maxRotation: 0}}
-                                             : {type: 'linear', beginAtZero: true}),
-                         y: axis('test accuracy (%)', {suggestedMin: 0, suggestedMax: 100})},
-                ...tooltip(item => `${item.dataset.label}: ${threeDigits(item.parsed.y)} %`)},
-    };
-  });
+    const target = Math.max(0, ...curves.map(own => own.target || 0));
+    const x = last > 30 * first
+      ? {type: 'logarithmic', min: first, max: last, ticks: {callback: roundTicks(last / first), maxRotation: 0}}
+      : {type: 'linear', min: 0, max: last};
+    panelsOf(name).forEach(([id, all]) => {
+      const members = all.filter(own => own.curve.length > 0);
+      draw(id, () => ({
+        type: 'line',
+        data: {datasets: [
+          ...members.map(own => ({
+            label: labelOf(own), borderColor: shadeOf(own), backgroundColor: shadeOf(own), borderWidth: 2, pointRadius: 2,
+            data: own.curve.filter(point => pick(point) > 0).map(point => ({x: pick(point), y: point[2] * 100}))})),
+          ...(target > 0 ? [{label: 'target', data: [first, last].map(at => ({x: at, y: target * 100})), borderColor: color.soft,
+                             borderDash: [5, 4], borderWidth: 1, pointRadius: 0}] : [])]},
+        options: {scales: {x: axis(title, x), y: axis('test accuracy (%)', {suggestedMin: 0, suggestedMax: 100})},
+                  ...tooltip(item => `${item.dataset.label}: ${threeDigits(item.parsed.y)} %`)},
+      }));
+      if (element(id)) legend(`${id}-legend`, shades(algorithms));
+    });
+  };
   if (curves.length > 0) {
     const scale = timeScale(curves.flatMap(own => own.curve.map(point => point[0])));
     drawAccuracy('accuracy', point => point[0] * scale.factor, `time (${scale.unit})`);
     drawAccuracy('accuracy-samples', point => point[1], 'samples processed by all workers');
-    ['accuracy-legend', 'accuracy-samples-legend'].forEach(id =>
-      legend(id, curves.map((own, index) => [own.name, shade(index)])));
   }
 
   const gains = report.published.filter(row => row.figure.endsWith('speed_up') && row.ours !== null);

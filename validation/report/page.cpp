@@ -153,7 +153,11 @@ struct JsonWriter {
   json operator()(const Code& code) const {
     return {{"kind", "code"}, {"text", code.text}, {"is_failure", code.is_failure}};
   }
-  json operator()(const Tiles& tiles) const { return {{"kind", "tiles"}, {"tiles", tiles.tiles}}; }
+  json operator()(const Tiles& tiles) const {
+    json all = json::array();
+    for (const auto& tile : tiles.tiles) all.push_back({tile.name, tile.value, tile.hint});
+    return {{"kind", "tiles"}, {"tiles", std::move(all)}};
+  }
   json operator()(const Banner& banner) const {
     return {{"kind", "banner"}, {"state", banner.state}, {"text", banner.text}, {"points", banner.points}};
   }

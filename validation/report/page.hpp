@@ -67,8 +67,13 @@ struct Code {
   bool is_failure = false;
 };
 /// Figures in large print. Plain text and Markdown leave them out, since tables repeat them.
+struct Tile {
+  std::string name;
+  std::string value;
+  std::string hint;  ///< shown when the tile is pointed at
+};
 struct Tiles {
-  std::vector<std::pair<std::string, std::string>> tiles;
+  std::vector<Tile> tiles;
 };
 /// The first thing that a reader should know. The state is "PASSED", "INCONCLUSIVE" ...
 struct Banner {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 
 #include "validation/page/pieces.hpp"
 #include "validation/report/page.hpp"
@@ -29,35 +30,44 @@ Banner banner_of(const json& document) {
   return banner;
 }
 
+constexpr const char* error_hint = "(simulated - measured) / measured";
+constexpr const char* noise_hint = "how much repeated measurements differ from each other; needs two or more";
+
 void add_head(const json& document, Page& page) {
   page.add(banner_of(document));
   const auto compared = compared_configurations(document);
   if (compared.empty()) return;
   Tiles tiles;
-  const auto add = [&](const std::string& name, const std::string& value) {
-    tiles.tiles.emplace_back(name, value);
+  const auto add = [&](const std::string& name, const std::string& value, const std::string& hint) {
+    tiles.tiles.push_back({name, value, hint});
   };
   if (compared.size() == 1) {
     const json& step_time = *find_figure(*compared.front(), "step_time");
-    add("error of step time", signed_at(step_time, "error"));
-    add("its 95 % interval", interval_text(step_time.at("interval"), signed_percent));
-    add("noise floor of step time", percent_at(step_time, "noise_floor"));
-    add("error of throughput", signed_at(*find_figure(*compared.front(), "throughput"), "error"));
+    add("error of step time", signed_at(step_time, "error"), error_hint);
+    add("its 95 % interval", interval_text(step_time.at("interval"), signed_percent),
+        "10,000 moving-block resamples of steps and repetitions");
+    add("noise floor of step time", percent_at(step_time, "noise_floor"), noise_hint);
+    add("error of throughput", signed_at(*find_figure(*compared.front(), "throughput"), "error"), error_hint);
     return page.add(std::move(tiles));
   }
   const json& set = document.at("sets").front();
   const std::string of = set.at("name") == "all" ? "" : ", hold-out";
   for (const auto& errors : set.at("errors")) {
     if (errors.at("key") != "step_time") continue;
-    add("mean |error| of step time" + of, percent_at(errors, "mape"));
-    add("its 90 % interval", interval_text(errors.at("mape_interval"), percent));
-    add("bias" + of, signed_at(errors, "bias"));
-    add("p95 of |error|", percent_at(errors, "p95"));
-    add("noise floor", percent_at(errors, "noise_floor"));
+    add("mean |error| of step time" + of, percent_at(errors, "mape"), error_hint);
+    add("its 90 % interval", interval_text(errors.at("mape_interval"), percent),
+        "resamples of configurations");
+    add("bias" + of, signed_at(errors, "bias"),
+        "mean error with its sign: below 0, the simulation is too fast");
+    add("p95 of |error|", percent_at(errors, "p95"), "19 of 20 configurations have a smaller error");
+    add("noise floor", percent_at(errors, "noise_floor"), noise_hint);
   }
   if (!set.at("groups").empty()) {
-    add("rank agreement (Spearman)", three_digits(number_or_nan(set.at("ranking").at("mean_spearman"))));
-    add("loss from choosing by simulation (regret)", percent_at(set.at("ranking"), "mean_regret"));
+    add("rank agreement (Spearman)", three_digits(number_or_nan(set.at("ranking").at("mean_spearman"))),
+        "rank correlation of simulated and measured throughput: 1 is the same order, -1 the opposite");
+    add("loss from choosing by simulation (regret)", percent_at(set.at("ranking"), "mean_regret"),
+        "throughput lost by running the configuration that is fastest in the simulation, instead of the "
+        "fastest");
   }
   page.add(std::move(tiles));
 }
@@ -76,7 +86,7 @@ void add_predicted(const json& document, Page& page) {
   const std::size_t count = compared_configurations(document).size();
   const std::size_t height = count <= most_named_lines ? std::max<std::size_t>(120, 70 + 30 * count) : 400;
   page.add(Heading{2, "Predicted and measured step time"},
-           Charts{{{"scatter", "Mean step time, one point per configuration", 400},
+           Charts{{{"scatter", "Mean step time, one point per configuration", 320},
                    {"step-error", "Error of step time with its 95 % interval, sorted", height}}});
 }
 
@@ -183,18 +193,6 @@ void add_configurations(const json& document, Page& page) {
   for (const json* configuration : detailed) page.add(details_of(*configuration));
 }
 
-/// "key: value, key: value" of an object of any depth; long lists by their length.
-std::string key_values(const json& value, const std::string& prefix = "") {
-  constexpr std::size_t longest = 160;
-  if (value.is_array() && (value.size() > 4 || value.dump().size() > longest))
-    return fmt::format("{}{} entries", prefix, value.size());
-  if (!value.is_object()) return prefix + (value.is_string() ? value.get<std::string>() : value.dump());
-  std::string text;
-  for (const auto& [key, inner] : value.items())
-    text += (text.empty() ? "" : " · ") + key_values(inner, key + ": ");
-  return text.empty() ? prefix + "-" : text;
-}
-
 Bullets profiles_of(const json& document) {
   Bullets bullets;
   for (const auto& profile : document.at("profiles")) {
@@ -209,14 +207,26 @@ Bullets profiles_of(const json& document) {
   return bullets;
 }
 
+/// One row for each value that one of the two has.
+void add_flattened(const std::string& prefix, const json& simulated, const json& measured, Table& table) {
+  std::map<std::string, std::pair<std::string, std::string>> rows;
+  for (const auto& [name, text] : flattened(simulated)) rows[name].first = text;
+  for (const auto& [name, text] : flattened(measured)) rows[name].second = text;
+  for (const auto& [name, texts] : rows) {
+    const auto known = [](const std::string& text) { return text.empty() ? "-" : text; };
+    table.rows.push_back({{prefix + name, known(texts.first), known(texts.second)}});
+  }
+}
+
 /// How the first configuration was simulated and measured.
 Table environment_table(const json& configuration) {
   const json& simulated = configuration.at("environment").at("simulated");
   const json& measured = configuration.at("environment").at("measured");
   Table table{.columns = {{"Environment"}, {"Simulation", true}, {"Measurement", true}}};
-  for (const auto& [key, name] : {std::pair("machine", "Machine"), std::pair("started", "Started"),
-                                  std::pair("versions", "Versions"), std::pair("physics", "Physics")})
-    table.rows.push_back({{name, key_values(simulated.at(key)), key_values(measured.at(key))}});
+  for (const auto& [key, name] : {std::pair("machine", "Machine"), std::pair("started", "Started")})
+    table.rows.push_back({{name, simulated.at(key).get<std::string>(), measured.at(key).get<std::string>()}});
+  add_flattened("version of ", simulated.at("versions"), measured.at("versions"), table);
+  add_flattened("", simulated.at("physics"), measured.at("physics"), table);
   const json& experiment = configuration.at("experiment");
   const std::string platform = experiment.at("platform"), seed = experiment.at("seed").dump();
   table.rows.push_back({{"Platform", platform, platform}});
@@ -246,8 +256,6 @@ Page page_of_report(const json& document) {
   Page page{document.at("title").get<std::string>() + ": simulated and measured", "Tandem validation report"};
   add_head(document, page);
   add_failures(document, page);
-  if (auto notes = remarks(document); !notes.empty())
-    page.add(Heading{2, "Notes"}, Bullets{std::move(notes)});
   if (!compared_configurations(document).empty()) {
     add_predicted(document, page);
     add_errors(document, page);
@@ -256,6 +264,8 @@ Page page_of_report(const json& document) {
     if (!detailed_configurations(document).empty()) page.add(Heading{2, "Details"}, Explorer{});
     add_configurations(document, page);
   }
+  if (auto notes = remarks(document); !notes.empty())
+    page.add(Heading{2, "Notes"}, Bullets{std::move(notes)});
   add_reproduce(document, page);
   return page;
 }

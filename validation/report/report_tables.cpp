@@ -82,7 +82,9 @@ Table figures_table(const std::vector<const json*>& figures) {
 Table errors_table(const std::vector<const json*>& rows, double tolerance) {
   const auto mean_error = [tolerance](const json& row) {
     const double mape = number_or_nan(row.at("mape"));
-    const bool beyond = row.at("key") == "step_time" && mape > tolerance;
+    const std::string key = row.at("key");
+    const bool decides = key == "step_time" || key == "throughput" || key == "makespan";
+    const bool beyond = decides && mape > tolerance;
     return Cell(percent(mape), beyond ? Cell::Mark::beyond : Cell::Mark::none);
   };
   const auto over_noise = [](const json& row) {
@@ -95,10 +97,10 @@ Table errors_table(const std::vector<const json*>& rows, double tolerance) {
   };
   return with_parts(
       table_of(rows, {{"Figure", text_at("name")},
-                      {"Bias", signed_at("bias")},
                       {"Mean |error|", mean_error},
                       {"90 % interval",
                        [](const json& row) { return Cell(interval_text(row.at("mape_interval"), percent)); }},
+                      {"Bias", signed_at("bias")},
                       {"Median", percent_at("median")},
                       {"p95", percent_at("p95")},
                       {"Largest", signed_at("largest")},

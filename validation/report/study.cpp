@@ -280,6 +280,39 @@ void add_failed(const json& document, Page& page) {
 /// Of a bar chart with that many rows.
 std::size_t height_of(std::size_t rows) { return 60 + 22 * std::max<std::size_t>(rows, 2); }
 
+/// The configurations that worked, as small multiples: one panel per group, or one for all if that says more.
+struct Panel {
+  std::string title;
+  std::vector<std::size_t> members;  ///< positions among the configurations that worked
+};
+std::vector<Panel> panels_of(const json& document) {
+  constexpr std::size_t most = 12;
+  const auto worked = those_that_worked(document);
+  std::vector<Panel> panels;
+  for (std::size_t i = 0; i < worked.size(); ++i) {
+    const std::string group = worked[i]->at("group");
+    const auto known = std::ranges::find(panels, group, &Panel::title);
+    (known == panels.end() ? panels.emplace_back(Panel{group, {}}) : *known).members.push_back(i);
+  }
+  const bool has_groups =
+      panels.size() > 1 && panels.size() <= most &&
+      std::ranges::any_of(panels, [](const Panel& panel) { return panel.members.size() > 1; });
+  if (has_groups) return panels;
+  Panel all{"", {}};
+  for (std::size_t i = 0; i < worked.size(); ++i) all.members.push_back(i);
+  return {all};
+}
+
+/// A chart for each panel. `height`: pixels; 0: as many rows as the panel has members.
+Charts charts_of(const std::vector<Panel>& panels, const std::string& id, const std::string& title,
+                 std::size_t height = 0) {
+  Charts charts;
+  for (std::size_t i = 0; i < panels.size(); ++i)
+    charts.charts.push_back({id + '-' + std::to_string(i), panels[i].title.empty() ? title : panels[i].title,
+                             height > 0 ? height : height_of(panels[i].members.size())});
+  return charts;
+}
+
 void add_published(const json& document, Page& page) {
   Table table = published_table(document);
   if (table.rows.empty()) return;
@@ -294,8 +327,8 @@ void add_published(const json& document, Page& page) {
 
 void add_scaling(const json& document, Page& page) {
   if (document.at("lines").empty())
-    return page.add(Heading{2, "Throughput"}, Charts{{{"throughput", "Throughput by configuration",
-                                                       height_of(those_that_worked(document).size())}}});
+    return page.add(Heading{2, "Throughput"},
+                    charts_of(panels_of(document), "throughput", "Throughput by configuration"));
   page.add(Heading{2, "Scaling: throughput and number of workers"}, Note{knee_definition(document)},
            Charts{{{"line-throughput", "Throughput by number of workers; the knee is the large point", 380},
                    {"line-efficiency", "Efficiency by number of workers", 380}}},
@@ -306,22 +339,31 @@ void add_accuracy(const json& document, Page& page) {
   if (std::ranges::all_of(those_that_worked(document),
                           [](const json* own) { return own->at("curve").empty(); }))
     return;
-  page.add(Heading{2, "Accuracy"}, Charts{{{"accuracy", "Test accuracy over simulated time", 340},
-                                           {"accuracy-samples", "Test accuracy over samples", 340}}});
+  const auto panels = panels_of(document);
+  if (panels.size() > 1)
+    return page.add(Heading{2, "Test accuracy over simulated time"}, charts_of(panels, "accuracy", "", 300));
+  Charts both = charts_of(panels, "accuracy", "Test accuracy over simulated time", 340);
+  both.charts.push_back({"accuracy-samples-0", "Test accuracy over samples", 340});
+  page.add(Heading{2, "Accuracy"}, std::move(both));
 }
 
 void add_study_commands(const json& document, Page& page) {
   std::string commands;
   for (const auto& command : document.at("commands"))
     commands += (commands.empty() ? "" : "\n") + command.get<std::string>();
-  std::set<std::string> environments;
+  page.add(Heading{2, "Reproduce"}, Code{commands});
+  std::set<std::string> shown;
   for (const auto* own : those_that_worked(document)) {
-    const json& of_run = own->at("environment");
-    const std::filesystem::path platform(own->at("experiment").at("platform").get<std::string>());
-    environments.insert(fmt::format("{}: physics {}; versions {}", platform.filename().string(),
-                                    of_run.at("physics").dump(), of_run.at("versions").dump()));
+    const json& environment = own->at("environment");
+    const std::string platform =
+        std::filesystem::path(own->at("experiment").at("platform").get<std::string>()).filename().string();
+    if (!shown.insert(platform + environment.at("physics").dump() + environment.at("versions").dump()).second)
+      continue;
+    Table table{.columns = {{"Simulated with"}, {platform, true}}, .size = Table::Size::narrow};
+    for (const char* key : {"physics", "versions"})
+      for (const auto& [name, text] : flattened(environment.at(key))) table.rows.push_back({{name, text}});
+    page.add(std::move(table));
   }
-  page.add(Heading{2, "Reproduce"}, Code{commands}, Bullets{{environments.begin(), environments.end()}});
 }
 
 Page page_of_study(const json& document) {
@@ -330,14 +372,23 @@ Page page_of_study(const json& document) {
   add_failed(document, page);
   const auto worked = those_that_worked(document);
   if (!worked.empty()) add_published(document, page);
+  if (!worked.empty()) {
+    add_scaling(document, page);
+    add_accuracy(document, page);
+  }
   if (!document.at("notes").empty())
     page.add(Heading{2, "Notes"}, Bullets{document.at("notes").get<std::vector<std::string>>()});
   if (worked.empty()) return page;
-  add_scaling(document, page);
-  add_accuracy(document, page);
-  page.add(Heading{2, "Configurations"}, Note{shares_definition},
-           Charts{{{"shares", "Where workers' time went", height_of(worked.size())}}},
-           configurations_table(document));
+  const Table all = configurations_table(document);
+  page.add(Heading{2, "Configurations"},
+           narrowed(all, {"Configuration", "Time to target", "Speed-up in time to target", "Throughput",
+                          "Speed-up", "Best accuracy", "Workers", "Step time", "Local steps per round",
+                          "Mean staleness", "Time to target, curves as published",
+                          "Speed-up, curves as published"}),
+           Heading{2, "Where workers' time went"}, Note{shares_definition},
+           charts_of(panels_of(document), "shares", "Shares of the makespan"),
+           narrowed(all, {"Configuration", "Computing", "Exchange", "communicating", "waiting", "Other",
+                          "Bytes sent per sample", "Bytes received per sample"}));
   add_study_commands(document, page);
   return page;
 }
@@ -347,12 +398,17 @@ json study_chart_data(const json& document) {
   json drawn = json::array();
   for (const auto* own : those_that_worked(document)) {
     json entry = json::object();
-    for (const char* key : {"name", "workers", "throughput", "shares", "exchange_shares", "curve"})
+    for (const char* key :
+         {"name", "algorithm", "workers", "throughput", "shares", "exchange_shares", "curve"})
       entry[key] = own->at(key);
     entry["target"] = own->at("experiment").at("target_accuracy");
     drawn.push_back(std::move(entry));
   }
+  json panels = json::array();
+  for (const auto& panel : panels_of(document))
+    panels.push_back({{"title", panel.title}, {"configurations", panel.members}});
   return {{"configurations", std::move(drawn)},
+          {"panels", std::move(panels)},
           {"lines", document.at("lines")},
           {"published", document.at("published")}};
 }
@@ -449,23 +505,23 @@ Table configurations_table(const json& document) {
   return without_empty_columns(
       table_of(those_that_worked(document),
                {{"Configuration", [](const json& own) { return Cell(own.at("name").get<std::string>()); }},
-                {"Workers", value_at("workers", Unit::count)},
+                {"Time to target", target_cell},
+                {"Speed-up in time to target", times_at("target_speed_up")},
                 {"Throughput", value_at("throughput", Unit::samples_per_second)},
                 {"Speed-up", times_at("speed_up")},
+                {"Best accuracy",
+                 [](const json& own) { return Cell(three_digits(number_or_nan(own.at("best_accuracy")))); }},
+                {"Workers", value_at("workers", Unit::count)},
                 {"Step time", value_at("step_time_s", Unit::seconds)},
-                {"Bytes sent per sample", value_in("bytes_per_sample", "sent", bytes)},
-                {"Bytes received per sample", value_in("bytes_per_sample", "received", bytes)},
+                {"Local steps per round", value_in("local_steps", "mean", three_digits)},
+                {"Mean staleness", value_in("staleness", "mean", three_digits)},
                 {"Computing", value_in("shares", "computing", percent)},
                 {"Exchange", value_in("shares", "exchange", percent)},
                 {"communicating", value_in("exchange_shares", "communicating", percent)},
                 {"waiting", value_in("exchange_shares", "waiting", percent)},
                 {"Other", other_share},
-                {"Mean staleness", value_in("staleness", "mean", three_digits)},
-                {"Local steps per round", value_in("local_steps", "mean", three_digits)},
-                {"Best accuracy",
-                 [](const json& own) { return Cell(three_digits(number_or_nan(own.at("best_accuracy")))); }},
-                {"Time to target", target_cell},
-                {"Speed-up in time to target", times_at("target_speed_up")},
+                {"Bytes sent per sample", value_in("bytes_per_sample", "sent", bytes)},
+                {"Bytes received per sample", value_in("bytes_per_sample", "received", bytes)},
                 {"Time to target, curves as published", value_at("read_time_to_target_s", Unit::seconds)},
                 {"Speed-up, curves as published", times_at("read_target_speed_up")}}));
 }
@@ -474,8 +530,8 @@ std::string study_table(const json& document) {
   Page page;
   // A terminal is too narrow for all columns.
   page.add(
-      narrowed(configurations_table(document), {"Configuration", "Workers", "Throughput", "Speed-up",
-                                                "Step time", "Computing", "Exchange", "Time to target"}));
+      narrowed(configurations_table(document), {"Configuration", "Time to target", "Throughput", "Speed-up",
+                                                "Workers", "Step time", "Computing", "Exchange"}));
   if (Table knees = knees_table(document); !knees.rows.empty()) page.add(Note{""}, std::move(knees));
   if (Table published = published_table(document); !published.rows.empty())
     page.add(Note{""},

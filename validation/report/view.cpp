@@ -249,6 +249,21 @@ std::string interval_text(const json& interval, std::string (*text)(double)) {
   return low.substr(0, low.find(' ')) + " to " + text(interval[1]);
 }
 
+std::vector<std::pair<std::string, std::string>> flattened(const json& object) {
+  constexpr std::size_t longest = 160;
+  std::vector<std::pair<std::string, std::string>> texts;
+  for (const auto& [name, value] : object.items()) {
+    if (value.is_object()) {
+      for (auto& [inner, text] : flattened(value)) texts.emplace_back(name + '.' + inner, std::move(text));
+    } else if (value.is_array() && value.dump().size() > longest) {
+      texts.emplace_back(name, fmt::format("{} entries", value.size()));
+    } else {
+      texts.emplace_back(name, value.is_string() ? value.get<std::string>() : value.dump());
+    }
+  }
+  return texts;
+}
+
 std::vector<const json*> pointers_to(const json& array) {
   std::vector<const json*> all;
   for (const auto& element : array) all.push_back(&element);

@@ -24,6 +24,10 @@ bool is_phase(const nlohmann::json& figure);
 /// "-4.41 to -3.45 %": the unit once. `text`: percent or signed_percent. "-" for null.
 std::string interval_text(const nlohmann::json& interval, std::string (*text)(double));
 
+/// The values of an object of any depth as texts, by path: {"flags": {"cwnd": 1}} is ("flags.cwnd", "1").
+/// Long lists are counted; texts are not quoted.
+std::vector<std::pair<std::string, std::string>> flattened(const nlohmann::json& object);
+
 /// Pointers to the elements of an array.
 std::vector<const nlohmann::json*> pointers_to(const nlohmann::json& array);
 /// The configurations that were compared.

@@ -228,11 +228,11 @@ TEST(ReportInABrowser, HostileNamesStayTexts) {
   EXPECT_THAT(browser.dom, Not(HasSubstr("<b id=\"hostile\">")));
 }
 
-// Charts: published figures; throughput and efficiency over the number of workers; accuracy over time and
-// samples; time shares.
+// Charts: published figures; throughput and efficiency over the number of workers; for each of three numbers
+// of workers, accuracy over time and shares of time.
 TEST(StudyInABrowser, SeveralNumbersOfWorkers) {
   if (!Browser::is_installed()) GTEST_SKIP() << "chromium is not installed";
-  expect_good_study(testing::made_study(), 6);
+  expect_good_study(testing::made_study(), 9);
 }
 
 // Charts: throughput by configuration, and time shares.

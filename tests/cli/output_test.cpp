@@ -57,6 +57,17 @@ TEST_F(Output, LargeNumbersAreInGroups) {
   EXPECT_NE(result.output.find(" 12,000 samples in "), std::string::npos) << result.output;
 }
 
+/// The lines by which ranks talk to the launcher never reach the user.
+TEST_F(Output, StartUpIsInWords) {
+  const auto result = line_.tandem("run " + experiment_ + " --out out");
+  EXPECT_EQ(result.exit_code, 0) << result.output;
+  for (const char* text :
+       {": starting ", " ranks ...\n", ": loading the data on ", ": preparing the model ...\n"})
+    EXPECT_NE(result.output.find(text), std::string::npos) << text << '\n' << result.output;
+  for (const char* text : {"status:", "\nprogress "})
+    EXPECT_EQ(result.output.find(text), std::string::npos) << text << '\n' << result.output;
+}
+
 TEST_F(Output, QuietPrintsErrorsOnly) {
   for (const std::string command : {"simulate ", "run ", "show ", "study "}) {
     const std::string out = command == "show " ? "" : " --out " + command.substr(0, 3);

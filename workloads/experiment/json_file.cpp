@@ -4,7 +4,6 @@
 #include <cstring>
 #include <fstream>
 #include <iterator>
-#include <regex>
 #include <utility>
 #include <vector>
 
@@ -55,7 +54,7 @@ class Place {
     using Event = json::parse_event_t;
     if (event == Event::key) {
       levels_.back().key = parsed.get<std::string>();
-      lines_[pointer().to_string()] = line;
+      if (levels_.size() <= deepest) lines_[pointer().to_string()] = line;
     } else if (event == Event::object_start || event == Event::array_start) {
       next_element(line);
       levels_.push_back({event == Event::array_start, -1, ""});
@@ -67,12 +66,15 @@ class Place {
   }
 
  private:
+  // Pointers into a document that is nothing but brackets would take memory without end.
+  static constexpr std::size_t deepest = 16;
   struct Level {
     bool is_list;
     int index;
     std::string key;
   };
   void next_element(int line) {
+    if (levels_.size() > deepest) return;
     if (levels_.empty() || !levels_.back().is_list) return;
     ++levels_.back().index;
     lines_[pointer().to_string()] = line;
@@ -87,17 +89,28 @@ class Place {
   std::vector<Level> levels_;
 };
 
-/// "FILE:3:17: expected WHAT, found invalid JSON (...)".
+/// The library's message: "[...] parse error at line 3, column 17: REASON; last read: '...'", of any length.
 [[noreturn]] void fail_syntax(const std::string& path, const std::string& what, const std::string& message) {
-  static const std::regex pattern(R"(.*at line (\d+), column (\d+): (.*))");
-  std::smatch parts;
+  constexpr std::size_t longest_reason = 200;
+  const std::string before_line = "at line ", before_column = ", column ";
+  const std::size_t line = message.find(before_line);
+  const std::size_t column = message.find(before_column, line);
+  const std::size_t end = message.find(": ", column);
   std::string place = path;
   std::string reason = message;
-  if (std::regex_match(message, parts, pattern)) {
-    place += ':' + parts[1].str() + ':' + parts[2].str();
-    reason = parts[3];
+  if (line != std::string::npos && column != std::string::npos && end != std::string::npos) {
+    const std::size_t first = line + before_line.size(), second = column + before_column.size();
+    place += ':' + message.substr(first, column - first) + ':' + message.substr(second, end - second);
+    reason = message.substr(end + 2);
   }
-  throw ConfigError(place + ": expected " + what + ", found invalid JSON (" + reason + ")");
+  throw ConfigError(place + ": expected " + what + ", found invalid JSON (" +
+                    reason.substr(0, longest_reason) + ")");
+}
+
+std::string text_of(const std::string& path, const std::string& what) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) throw ConfigError(path + ": expected " + what + ", found: " + std::strerror(errno));
+  return {std::istreambuf_iterator<char>(file), {}};
 }
 
 std::string kind_of(const json& value) {
@@ -111,9 +124,7 @@ std::string kind_of(const json& value) {
 }  // namespace
 
 JsonFile::JsonFile(std::string path, std::string what) : path_(std::move(path)), what_(std::move(what)) {
-  std::ifstream file(path_, std::ios::binary);
-  if (!file) throw ConfigError(path_ + ": expected " + what_ + ", found: " + std::strerror(errno));
-  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  const std::string text = text_of(path_, what_);
   int line = 1;
   Place place(lines_);
   try {
@@ -150,7 +161,11 @@ void JsonFile::expect_like(const json& example, const json& found, const Pointer
 }
 
 json read_json_file(const std::string& path, const std::string& what) {
-  return JsonFile(path, what).document();
+  try {
+    return json::parse(text_of(path, what));
+  } catch (const json::exception& error) {
+    fail_syntax(path, what, error.what());
+  }
 }
 
 }  // namespace tandem

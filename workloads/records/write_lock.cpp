@@ -61,8 +61,8 @@ bool is_same_file(int descriptor, const std::string& path) {
          own.st_ino == named.st_ino;
 }
 
-int open_lock_file(const std::string& path, const std::string& lock_file, int flags) {
-  const int descriptor = open(lock_file.c_str(), flags | O_CLOEXEC, 0644);
+int open_lock_file(const std::string& path, const std::string& lock_file) {
+  const int descriptor = open(lock_file.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
   if (descriptor < 0)
     throw WorldError(
         fmt::format("{}: expected a place that can be written, found: {}", path, std::strerror(errno)));
@@ -76,7 +76,7 @@ WriteLock::WriteLock(const std::string& path, Use use) : file_(lock_file_of(path
   // A holder that ends removes the file, perhaps after it was opened here.
   do {
     if (descriptor_ >= 0) close(descriptor_);
-    descriptor_ = open_lock_file(path, file_, O_RDWR | O_CREAT | O_APPEND);
+    descriptor_ = open_lock_file(path, file_);
     if (flock(descriptor_, operation | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
       close(descriptor_);
       report_holder(path, file_);
@@ -105,7 +105,8 @@ void expect_not_written(const std::string& directory) {
   for (const auto& entry : fs::recursive_directory_iterator(directory)) {
     if (entry.path().filename() != lock_file_name) continue;
     const std::string file = entry.path().string();
-    const int descriptor = open_lock_file(directory, file, O_RDONLY);
+    const int descriptor = open(file.c_str(), O_RDONLY | O_CLOEXEC);
+    if (descriptor < 0) continue;  // its holder has just removed it
     const bool is_held = flock(descriptor, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
     close(descriptor);
     if (is_held) report_holder(entry.path().parent_path().string(), file);

@@ -56,6 +56,18 @@ TEST_F(JsonFiles, AnotherStructureNamesLineAndKey) {
   EXPECT_EQ(message("[]", example), "a.json: not a profile: expected keys with values, found a list");
 }
 
+TEST_F(JsonFiles, DeepNestingTakesLittleMemory) {
+  const std::string text = std::string(200'000, '[') + std::string(200'000, ']');
+  EXPECT_EQ(message(text, json::array({1})), "a.json:1: not a profile: /0: expected a number, found a list");
+}
+
+TEST_F(JsonFiles, ALongTokenIsCutInTheMessage) {
+  const std::string found = message("{\"a\": \"" + std::string(1'000'000, 'x'));
+  EXPECT_TRUE(found.starts_with("a.json:1:1000008: expected a profile, found invalid JSON"))
+      << found.substr(0, 100);
+  EXPECT_LT(found.size(), 300U);
+}
+
 /// A number ends where the next character is read, which may be on the next line.
 TEST_F(JsonFiles, LinesOfListElements) {
   const json example = json::array({1});

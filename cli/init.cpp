@@ -19,6 +19,7 @@
 #include "policies/vocabulary/check.hpp"
 #include "workloads/experiment/quantity_text.hpp"
 #include "workloads/job/catalogues.hpp"
+#include "workloads/model/catalog.hpp"
 
 namespace tandem::cli {
 namespace {
@@ -68,7 +69,7 @@ struct InitOptions {
   Field between{"--between", "Bandwidth of each site to the others", "1Gbps"};
   Field latency{"--latency", "Latency from one site to another", "10ms"};
   Field model{"--model", "Model (tandem list model)", "resnet50"};
-  Field dataset{"--dataset", "Data set (tandem list dataset)", "synthetic-colour"};
+  Field dataset{"--dataset", "Data set (tandem list dataset; empty: one that suits the model)", ""};
   Field algorithm{"--algorithm", "Synchronisation algorithm (tandem list sync)", "bsp"};
 
   InitOptions() {
@@ -77,7 +78,9 @@ struct InitOptions {
     within.check = between.check = check_bandwidth;
     latency.check = check_latency;
     model.check = is_in(Names::model);
-    dataset.check = is_in(Names::dataset);
+    dataset.check = [](const std::string& text) {
+      if (!text.empty()) catalogue_of(Names::dataset).find(text);
+    };
     algorithm.check = is_in(Names::sync);
   }
   InitOptions(const InitOptions&) = delete;
@@ -119,6 +122,12 @@ void complete(InitOptions& options) {
   }
 }
 
+/// Generated from the seed, of the size for which the model was made.
+std::string dataset_for(const std::string& model) {
+  if (is_for_photographs(model)) return "synthetic-imagenet";
+  return model == "lenet" || model == "mlp" ? "synthetic" : "synthetic-colour";
+}
+
 void write_file(const std::string& path, const std::string& text) {
   std::ofstream file(path);
   file << text;
@@ -132,14 +141,15 @@ void init(InitOptions& options) {
     if (std::filesystem::exists(file) && !options.force)
       throw ConfigError(file + " already exists; choose another name, or add --force");
   complete(options);
-  const NewJob job{.name = options.name,
-                   .sites = parse_devices(options.gpus.value, parse_sites(options.sites.value)),
-                   .within = options.within.value,
-                   .between = options.between.value,
-                   .latency = options.latency.value,
-                   .model = options.model.value,
-                   .dataset = options.dataset.value,
-                   .algorithm = options.algorithm.value};
+  const NewJob job{
+      .name = options.name,
+      .sites = parse_devices(options.gpus.value, parse_sites(options.sites.value)),
+      .within = options.within.value,
+      .between = options.between.value,
+      .latency = options.latency.value,
+      .model = options.model.value,
+      .dataset = options.dataset.value.empty() ? dataset_for(options.model.value) : options.dataset.value,
+      .algorithm = options.algorithm.value};
   write_file(platform, platform_text(job));
   write_file(experiment, experiment_text(job, platform));
   // What single values do not show: for example an algorithm for one worker only.

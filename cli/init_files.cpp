@@ -82,8 +82,8 @@ void add_site(ZoneText& zone, const NewJob& job, std::size_t number) {
     for (int i = 0; i < group.count; ++i) {
       const std::string name = fmt::format("{}-{}-{}", site, group.device, ++numbers[group.device]);
       zone.hosts += fmt::format(
-          "    <host id=\"{}\" speed=\"{}f\" core=\"1\"><prop id=\"device\" value=\"{}\"/></host>\n", name,
-          device_of(group.device).speed.count(), group.device);
+          "    <host id=\"{}\" speed=\"{}Gf\" core=\"1\"><prop id=\"device\" value=\"{}\"/></host>\n", name,
+          device_of(group.device).speed.count() * 1e-9, group.device);
       add_cable(zone, job, name, site);
     }
 }
@@ -162,8 +162,8 @@ std::string experiment_text(const NewJob& job, const std::string& platform_file)
       "platform: {1}\n"
       "\n"
       "workload:\n"
-      "  model: {2}               # tandem list model\n"
-      "  dataset: {3}             # tandem list dataset\n"
+      "  model: {2:<18}# tandem list model\n"
+      "  dataset: {3:<16}# tandem list dataset\n"
       "  math: modelled           # real: also computes losses and accuracy, on this machine\n"
       "  batch: 32                # samples per worker and step\n"
       "\n"
@@ -171,15 +171,15 @@ std::string experiment_text(const NewJob& job, const std::string& platform_file)
       "  servers: [server]        # workers: all other hosts of the platform\n"
       "\n"
       "sync:\n"
-      "  algorithm: {4}           # tandem list sync\n"
+      "  algorithm: {4:<14}# tandem list sync\n"
       "\n"
       "stop:\n"
       "  rounds: 50\n"
       "\n"
       "variants:                  # each changes some keys: tandem simulate {0}.yaml --variant ring\n"
-      "  {4}: {{}}\n"
+      "  as-above: {{}}\n"
       "  ring: {{sync.algorithm: bsp, sync.over: all-reduce, sync.collective: ring}}\n",
-      job.name, platform_file, job.model, job.dataset, job.algorithm);
+      job.name, platform_file, job.model + ' ', job.dataset + ' ', job.algorithm + ' ');
 }
 
 }  // namespace tandem::cli

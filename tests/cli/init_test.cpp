@@ -28,7 +28,8 @@ TEST_F(Init, WritesFilesThatAreShownAndSimulated) {
   succeeds("init my-job --sites 2 --gpus a100:2,t4:6 --between 1Gbps --model resnet50 --algorithm esync");
   expect_found(succeeds("show my-job.xml"), {"site-1-a100-1", "site-2-t4-6", "server"});
   expect_found(succeeds("show my-job.yaml"), {"resnet50", "esync", "site-2-t4-3"});
-  succeeds("simulate my-job.yaml --set stop.rounds=3 --out out");
+  const std::string told = succeeds("simulate my-job.yaml --set stop.rounds=3 --out out");
+  EXPECT_EQ(told.find("warning"), std::string::npos) << told;
   succeeds("simulate my-job.yaml --variant ring --set stop.rounds=3 --out ring");
   EXPECT_TRUE(has("out/summary.json"));
 }

@@ -13,10 +13,11 @@ using nlohmann::json;
 class Output : public ::testing::Test {
  protected:
   /// What is on standard output, as JSON; the rest is in errors.txt.
-  json document(const std::string& words, int expected_code = 0) const {
+  json document(const std::string& words, int other_code = 0) const {
     const auto result = line_.shell("\"$TANDEM\" " + words + " --json 2> errors.txt");
-    EXPECT_EQ(result.exit_code, expected_code) << words << '\n'
-                                               << result.output << line_.shell("cat errors.txt").output;
+    EXPECT_TRUE(result.exit_code == 0 || result.exit_code == other_code)
+        << words << '\n'
+        << result.output << line_.shell("cat errors.txt").output;
     const json parsed = json::parse(result.output, nullptr, false);
     EXPECT_TRUE(parsed.is_object()) << words << '\n' << result.output;
     return parsed;
@@ -32,7 +33,8 @@ class Output : public ::testing::Test {
 TEST_F(Output, JsonIsOneObjectOnStandardOutput) {
   EXPECT_EQ(document("simulate " + experiment_ + " --out simulated").at("summary").at("rounds"), 3);
   EXPECT_EQ(document("run " + experiment_ + " --out measured").at("directory"), "measured");
-  const json compared = document("compare simulated measured --tolerance 1000");
+  // On a busy machine the verdict is that nothing can be concluded.
+  const json compared = document("compare simulated measured --tolerance 1000", 1);
   EXPECT_TRUE(compared.contains("configurations")) << compared;
   EXPECT_TRUE(document("study " + experiment_ + " --out study").contains("configurations"));
   EXPECT_EQ(document("study " + experiment_ + " --list").at("configurations").size(), 1U);

@@ -38,24 +38,12 @@ void check_profile_of(const validation::VariantResults& results) {
   validation::check_hold_out(origin_of(path), results.measured);
 }
 
-/// Without a profile or an emulated cluster, simulation and measurement use different networks.
-void note_different_networks(const validation::VariantResults& results) {
-  const auto network_of = [](const Results& one) { return one.info.physics.value("network", ""); };
-  if (network_of(results.simulated) != "links of the platform file" ||
-      network_of(results.measured.front()) != "real")
-    return;
-  print_note(
-      "note: the simulation used the links of the platform file, the measurement those of this machine; use "
-      "`tandem calibrate` with physics.network=profile, or --cluster, to compare like with like");
-}
-
 int compare_results(const CompareArguments& arguments) {
   validation::VariantResults results{"", read_results(arguments.simulated), {}};
   results.name = results.simulated.info.experiment.name;
   for (const auto& path : arguments.measured) results.measured.push_back(read_results(path));
   if (!arguments.witness.empty()) results.witness = read_results(arguments.witness);
   check_profile_of(results);
-  note_different_networks(results);
   const auto validation = validation::validate({results}, arguments.tolerance);
   const auto document =
       validation::report_document({results}, validation, {.title = results.name, .commands = {}});

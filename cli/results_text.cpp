@@ -8,7 +8,7 @@
 #include <map>
 
 #include "cli/output.hpp"
-#include "validation/report/format.hpp"
+#include "workloads/records/format.hpp"
 
 namespace tandem::cli {
 namespace {
@@ -17,12 +17,6 @@ using nlohmann::json;
 
 // Share of the makespan above which waiting for a CPU core is noted.
 constexpr double worth_a_note = 0.1;
-
-/// "10,750", "561.9".
-std::string rate_text(double rate) {
-  constexpr double whole_from = 999.95;
-  return rate < whole_from ? fmt::format("{:.4g}", rate) : validation::with_separators(std::llround(rate));
-}
 
 /// "\n  workers: computing 71.2 % of the time (45.0 to 98.1 %), exchange 28.1 %".
 std::string shares_line(const json& summary) {
@@ -49,26 +43,25 @@ std::string shares_line(const json& summary) {
   return line;
 }
 
+std::string seconds_text(double seconds) { return significant(seconds, 4) + " s"; }
+
 /// Staleness and local steps, if the algorithm has them.
 std::string rounds_line(const json& summary) {
   std::string line;
   const auto& staleness = summary.at("staleness");
   if (staleness.is_object() && staleness.at("max") > 0)
-    line += fmt::format("staleness {:.3g} on average, at most {}", staleness.at("mean").get<double>(),
-                        staleness.at("max").get<int>());
+    line += fmt::format("staleness {} on average, at most {}", three_digits(staleness.at("mean")),
+                        with_separators(staleness.at("max")));
   const auto& steps = summary.at("local_steps");
   if (steps.is_object() && steps.at("max") > 1)
-    line +=
-        fmt::format("{}{} to {} local steps per round, {:.3g} on average", line.empty() ? "" : "; ",
-                    steps.at("min").get<int>(), steps.at("max").get<int>(), steps.at("mean").get<double>());
+    line += fmt::format("{}{} to {} local steps per round, {} on average", line.empty() ? "" : "; ",
+                        with_separators(steps.at("min")), with_separators(steps.at("max")),
+                        three_digits(steps.at("mean")));
   return line.empty() ? "" : "\n  " + line;
 }
 
-/// Exchanges per worker on average: "938", or "20.75" where workers differ.
-std::string rounds_text(double rounds) {
-  if (rounds == std::floor(rounds)) return fmt::format("{:.0f}", rounds);
-  return fmt::format("{:.2f}", rounds);
-}
+/// Exchanges per worker on average: "1,938", or "20.8" where workers differ.
+std::string rounds_text(double rounds) { return with_unit(rounds, Unit::count); }
 
 /// Later rounds than that of the last evaluation are in no accuracy.
 std::string accuracy_text(const Journal& journal, double rounds) {
@@ -87,10 +80,10 @@ std::string target_line(const json& summary) {
     return begin + "not evaluated (needs workload.math: real and evaluate_every)";
   if (!target.at("reached").get<bool>())
     return begin + fmt::format("not reached in {} evaluations, best {:.3f}",
-                               target.at("evaluations").get<int>(), target.at("best").get<double>());
-  return begin + fmt::format("reached after {:.4g} s ({:.4g} s including its evaluation) and {} samples",
-                             target.at("checkpoint_time_s").get<double>(), target.at("time_s").get<double>(),
-                             target.at("samples").get<std::int64_t>());
+                               with_separators(target.at("evaluations")), target.at("best").get<double>());
+  return begin + fmt::format("reached after {} ({} including its evaluation) and {} samples",
+                             seconds_text(target.at("checkpoint_time_s")), seconds_text(target.at("time_s")),
+                             with_separators(target.at("samples")));
 }
 
 std::string accuracy_stop_line(const Results& results) {
@@ -144,15 +137,14 @@ std::string origin_line(const RunInfo& info) {
 std::string results_line(const Results& results) {
   const auto& summary = results.summary;
   const double rounds = summary.at("rounds");
-  std::string line =
-      fmt::format("{} {}: {} rounds, {} samples in {:.4g} s ({} samples/s)", results.info.experiment.name,
-                  results.info.world, rounds_text(rounds),
-                  validation::with_separators(summary.at("samples").get<std::int64_t>()),
-                  summary.at("makespan_s").get<double>(), rate_text(summary.at("throughput").get<double>()));
+  std::string line = fmt::format(
+      "{} {}: {} rounds, {} samples in {} ({})", results.info.experiment.name, results.info.world,
+      rounds_text(rounds), with_separators(summary.at("samples")), seconds_text(summary.at("makespan_s")),
+      with_unit(summary.at("throughput"), Unit::samples_per_second));
   if (const auto dropped = results.journal.dropped_samples; dropped > 0)
-    line += fmt::format(", {} of them dropped (arrived too late)", dropped);
+    line += fmt::format(", {} of them dropped (arrived too late)", with_separators(dropped));
   if (const auto skipped = results.journal.skipped_steps; skipped > 0)
-    line += fmt::format(", {} steps skipped (not finite)", skipped);
+    line += fmt::format(", {} steps skipped (not finite)", with_separators(skipped));
   line += accuracy_text(results.journal, rounds);
   if (summary.contains("cache"))
     line += fmt::format(", {:.1f} % of reads from the cache",

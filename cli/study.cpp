@@ -85,8 +85,9 @@ json document_of(const SuiteConfiguration& configuration, const Outcome& outcome
                                              .algorithm = configuration.algorithm,
                                              .line = configuration.line};
   if (!outcome.failure.empty()) return validation::failed_study_configuration(names, outcome.failure);
-  return validation::study_configuration(names, read_json(outcome.directory + "/summary.json"),
-                                         read_json(outcome.directory + "/run.json"));
+  const json run = read_json(outcome.directory + "/run.json");
+  check_lines(outcome.directory, run);
+  return validation::study_configuration(names, read_json(outcome.directory + "/summary.json"), run);
 }
 
 int study(const StudyOptions& options) {

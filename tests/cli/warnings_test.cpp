@@ -43,12 +43,12 @@ TEST_F(Warnings, AModelForPhotographsOnSmallImagesNamesBothWaysOut) {
 
 TEST_F(Warnings, TheQuestionIsPrintedBeforeTheResults) {
   const auto told = simulated("--set workload.model=lenet --set workload.batch=16");
-  EXPECT_THAT(told,
-              AllOf(HasSubstr("model lenet (431080 parameters, 1.72 MB) on 400 images of synthetic (28 x 28, "
-                              "grey, 10 classes)"),
-                    HasSubstr("per sample 4.6 Mflop forward and 8.63 Mflop backward; batch 16 on each of 4 "
-                              "workers: 64 samples per step of all"),
-                    HasSubstr("memory besides the program, about: worker ")));
+  EXPECT_THAT(
+      told, AllOf(HasSubstr("model lenet (431,080 parameters, 1.72 MB) on 400 images of synthetic (28 x 28, "
+                            "grey, 10 classes)"),
+                  HasSubstr("per sample 4.6 Mflop forward and 8.63 Mflop backward; batch 16 on each of 4 "
+                            "workers: 64 samples per step of all"),
+                  HasSubstr("memory besides the program, about: worker ")));
   EXPECT_LT(told.find("model lenet"), told.find("simulated: "));
 }
 
@@ -92,7 +92,7 @@ TEST_F(Warnings, ASimulationThatTakesTooLongStopsAndNamesItsOption) {
   const auto told = output("simulate " + line_.experiment() + endless, 2);
   EXPECT_THAT(told, AllOf(HasSubstr("would take about "), HasSubstr("longer than 2 s"), HasSubstr("--yes")));
   EXPECT_FALSE(std::filesystem::exists(line_.folder() / "out"));
-  EXPECT_THAT(simulated("--set stop.rounds=2000 --longest 0.001 --yes"), HasSubstr("2000 rounds"));
+  EXPECT_THAT(simulated("--set stop.rounds=2000 --longest 0.001 --yes"), HasSubstr("2,000 rounds"));
 }
 
 TEST_F(Warnings, TheRoundsOfALoneWorkerAreAllCounted) {

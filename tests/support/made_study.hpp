@@ -15,6 +15,7 @@ struct MadeConfiguration {
   std::int64_t sent = 4000;
   std::int64_t received = 4000;
   double reached_s = 10;  ///< to accuracy 0.8; below 0: not reached; 0: no evaluations
+  double local_steps = 1;
 };
 
 /// The group and name are those that a suite over placement.worker_count assigns.
@@ -43,7 +44,7 @@ inline nlohmann::json made_configuration(const MadeConfiguration& made) {
       {"shares", {{"computing", 0.6}, {"data", 0.05}, {"query", 0.0}, {"exchange", 0.3}, {"other", 0.05}}},
       {"exchange_shares", {{"communicating", 0.2}, {"waiting", 0.1}}},
       {"staleness", nullptr},
-      {"local_steps", {{"mean", 1.0}}},
+      {"local_steps", {{"mean", made.local_steps}}},
       {"time_to_target", target},
       {"evaluations", evaluations}};
   const json run = {
@@ -54,6 +55,8 @@ inline nlohmann::json made_configuration(const MadeConfiguration& made) {
         {"platform", "/somewhere/lab.xml"},
         {"target_accuracy", 0.8}}},
       {"command", "tandem simulate made.yaml"},
+      {"question", {"a made model", std::to_string(made.workers) + " workers"}},
+      {"warnings", {"nobody reads the disk"}},
       {"physics", {{"network", "CM02"}}},
       {"versions", {{"tandem", "1"}}}};
   const std::string group = "count=" + std::to_string(made.workers);

@@ -1,5 +1,7 @@
 #include "tests/support/synthetic_results.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -256,6 +258,11 @@ Results synthetic_run(const SyntheticJob& job, const std::string& world, const S
   const bool measured = world == "measured";
   info.physics = measured ? nlohmann::json{{"network", "shared memory"}}
                           : nlohmann::json{{"network/model", "CM02"}, {"network/crosstraffic", "0"}};
+  info.network = measured ? nlohmann::json{{"kind", "this machine"}}
+                          : nlohmann::json{{"kind", "simulated"}, {"of", "this machine"}};
+  info.devices = measured ? "emulated" : "catalogue";
+  info.question = {"model lenet (61,706 parameters) on 60,000 images",
+                   fmt::format("batch {} on each of {} workers", batch, job.step_s.size())};
   info.versions = {{"tandem", "0.1.0"}, {measured ? "mpi" : "simgrid", measured ? "Open MPI 4.1.4" : "3.32"}};
   info.machine = "AMD EPYC 7B13, 2 cores, Linux 6.1";
   info.command = std::string("tandem ") + (measured ? "run" : "simulate") +

@@ -312,8 +312,10 @@ Comparison compare(const Results& simulated, const std::vector<Results>& measure
   comparison.step_times = step_times_of(simulated, measured);
   comparison.target = target_of(simulated, measured);
   comparison.attribution = attribution(simulated, measured);
-  for (const auto& run : measured)
+  for (const auto& run : measured) {
     comparison.unmatched_steps = std::max(comparison.unmatched_steps, unmatched_steps(simulated, run));
+    if (comparison.origin.difference.empty()) comparison.origin = origin_of(simulated.info, run.info);
+  }
   return comparison;
 }
 

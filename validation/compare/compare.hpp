@@ -8,12 +8,12 @@
 
 #include "validation/compare/attribution.hpp"
 #include "validation/compare/gates.hpp"
+#include "validation/compare/origin.hpp"
 #include "validation/compare/statistics.hpp"
+#include "workloads/records/format.hpp"
 #include "workloads/records/result_directory.hpp"
 
 namespace tandem::validation {
-
-enum class Unit { seconds, samples_per_second, bytes, count, ratio };
 
 /// One quantity, simulated and measured.
 struct Figure {
@@ -64,6 +64,7 @@ struct Comparison {
       0;  ///< (rank, step) only simulated or only measured; the largest number over repetitions
   StepTimes step_times;
   std::vector<Contribution> attribution;  ///< to the error of step time, largest first; they add up to it
+  Origin origin;  ///< whether the differences are errors of a prediction, in all repetitions
 
   /// No gate failed; gates that could not be checked do not count.
   bool gates_hold() const;

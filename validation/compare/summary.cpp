@@ -194,6 +194,14 @@ std::string first_failed_gate(const Validation& validation) {
   return "";
 }
 
+/// Why differences are no errors of a prediction, in the first configuration of which they are none.
+std::string other_origin(const Validation& validation) {
+  for (const auto& configuration : validation.configurations)
+    if (configuration.comparison && !configuration.comparison->origin.difference.empty())
+      return fmt::format("{} ('{}')", configuration.comparison->origin.difference, configuration.name);
+  return "";
+}
+
 std::string words_of_one_group(const Ranking& ranking) {
   const std::string gap = fmt::format("{:.2g} %", ranking.largest_swapped_gap * 100);
   if (ranking.largest_swapped_gap == 0)
@@ -256,6 +264,9 @@ std::string verdict_of(const Validation& v) {
         "Simulation and measurement did not do the same work: {}; errors of time are meaningless until they "
         "do{}.",
         first_failed_gate(v), has_failed ? "; also, " + failures_text(v) : "");
+  if (const std::string why = other_origin(v); !why.empty())
+    return fmt::format(
+        "Simulation and measurement differ for another reason than errors of a prediction: {}.", why);
   const std::string of = set.name == "all" ? "" : set.name + " ";
   const std::string over =
       set.configurations == 1 && of.empty() ? ""
@@ -270,17 +281,63 @@ std::string verdict_of(const Validation& v) {
   return has_failed ? failures + "; of the others, t" + main : "T" + main;
 }
 
+// ---- The first lines of a report ----
+
+/// Of the headline's set.
+std::vector<Contender> contenders_of(const Validation& validation) {
+  std::vector<Contender> all;
+  const bool of_hold_out = validation.headline().name != "all";
+  for (const auto& own : validation.configurations) {
+    if (!own.comparison || (of_hold_out && own.calibration)) continue;
+    Contender contender{.name = own.name,
+                        .group = own.group,
+                        .algorithm = own.algorithm,
+                        .throughput = own.comparison->figure("throughput").simulated,
+                        .exchanges = own.exchanges,
+                        .has_accuracy = own.has_accuracy};
+    if (const auto& target = own.comparison->target) {
+      contender.target = target->target;
+      contender.time_to_target = target->simulated;
+    }
+    for (const auto& group : validation.headline().groups)
+      for (const auto& variant : group.variants) {
+        if (group.group != own.group || variant.name != own.label()) continue;
+        contender.speed_up = variant.speed_up.simulated;
+        contender.target_speed_up = variant.target_speed_up.simulated;
+        for (const auto& other : validation.configurations)
+          if (other.group == own.group && other.label() == variant.baseline) contender.baseline = other.name;
+      }
+    all.push_back(std::move(contender));
+  }
+  return all;
+}
+
+void add_opening(Validation& validation) {
+  Headline headline = headline_of(contenders_of(validation));
+  validation.best = std::move(headline.text);
+  validation.warnings = std::move(headline.warnings);
+  std::vector<std::vector<std::string>> questions;
+  for (const auto& configuration : validation.configurations) {
+    questions.push_back(configuration.question);
+    for (const auto& warning : configuration.warnings)
+      if (std::ranges::find(validation.warnings, warning) == validation.warnings.end())
+        validation.warnings.push_back(warning);
+  }
+  validation.question = question_line(questions);
+}
+
 // ---- What the verdict depends on ----
 
 std::vector<std::string> warnings_of(const Validation& v) {
   std::vector<std::string> warnings;
-  std::size_t once = 0, starved = 0, unchecked = 0, compared = 0;
+  std::size_t once = 0, starved = 0, unchecked = 0, unknown = 0, compared = 0;
   for (const auto& configuration : v.configurations) {
     if (!configuration.comparison) continue;
     ++compared;
     once += configuration.repetitions < 2 ? 1 : 0;
     starved += configuration.cpu_wait_share > large_cpu_wait ? 1 : 0;
     unchecked += configuration.comparison->operations.state == Gate::State::not_checked ? 1 : 0;
+    unknown += configuration.comparison->origin.unknown.empty() ? 0 : 1;
   }
   const auto warn = [&](std::size_t count, const std::string& what) {
     if (count == 0) return;
@@ -293,6 +350,9 @@ std::vector<std::string> warnings_of(const Validation& v) {
                    large_cpu_wait * 100));
   warn(unchecked,
        "operations were not recorded, so nothing shows that both did the same work (--operations)");
+  warn(unknown,
+       "the results do not say whose network and devices they used (an older version wrote them), so the "
+       "differences may be no errors of a prediction; make them again");
   for (const char* key : {"step_time", "throughput", "makespan"}) {
     const ErrorSummary* errors = v.headline().find(key);
     if (errors != nullptr && errors->count > 1 && std::abs(errors->largest) > v.tolerance)
@@ -307,6 +367,7 @@ Evidence evidence_of(const Validation& v) {
   Evidence evidence{.tolerance = v.tolerance,
                     .configurations = static_cast<int>(v.configurations.size()),
                     .failed = v.set("all").failed,
+                    .other_origin = other_origin(v),
                     .failed_gate = first_failed_gate(v),
                     .warnings = warnings_of(v)};
   for (const char* key : {"step_time", "throughput", "makespan"})
@@ -385,6 +446,7 @@ void add_speed_ups(const Configurations& members, Ranking& ranking) {
                                     [&](const Compared* member) { return member->label() == variant.name; });
     TANDEM_CHECK(found != members.end(), "variant", variant.name);
     const Compared& own = **found;
+    variant.exchanges = own.exchanges;
     const auto& target = own.comparison->target;
     if (target) {
       variant.target = target->target;
@@ -428,6 +490,12 @@ Compared compared(const VariantResults& results, const CompareOptions& options) 
           .repetitions = results.measured.size(),
           .other_load = other_load,
           .cpu_wait_share = cpu_wait_share,
+          .exchanges = exchanges_of(results.simulated.summary),
+          .has_accuracy = std::ranges::any_of(
+              results.simulated.journal.evaluations,
+              [](const EvaluationRecord& evaluation) { return !std::isnan(evaluation.accuracy); }),
+          .question = results.simulated.info.question,
+          .warnings = results.simulated.info.warnings,
           .comparison = compare(results.simulated, results.measured, options, results.witness)};
 }
 
@@ -453,6 +521,7 @@ Validation conclude(std::vector<Compared> configurations, double tolerance, cons
     validation.worst = steps->largest;
     validation.worst_variant = steps->largest_name;
   }
+  add_opening(validation);
   validation.judgement = judge(evidence_of(validation));
   validation.verdict = verdict_of(validation);
   return validation;

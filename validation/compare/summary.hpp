@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "validation/compare/compare.hpp"
+#include "validation/compare/headline.hpp"
 #include "validation/compare/verdict.hpp"
 
 namespace tandem::validation {
@@ -35,6 +36,10 @@ struct Compared {
   std::size_t repetitions = 0;             ///< measured
   double other_load = 0;                   ///< largest share of the cores that other programs used
   double cpu_wait_share = 0;               ///< longest wait of a rank for a CPU core, of the makespan
+  Exchanges exchanges{};                   ///< as simulated
+  bool has_accuracy = false;               ///< the simulation evaluated an accuracy
+  std::vector<std::string> question{};     ///< RunInfo::question of the simulation
+  std::vector<std::string> warnings{};     ///< RunInfo::warnings of the simulation
   std::string failure{};                   ///< why there is no comparison; empty when there is one
   std::optional<Comparison> comparison{};  ///< none when it failed
 
@@ -62,6 +67,7 @@ struct RankedVariant {
   std::optional<double> target{};  ///< accuracy that the experiment names
   BothWorlds time_to_target{};     ///< seconds; see TargetTimes
   BothWorlds target_speed_up{};    ///< the baseline's time to the same target over its own
+  Exchanges exchanges{};           ///< as simulated
 };
 
 struct Ranking {
@@ -143,8 +149,11 @@ struct Validation {
   double bias = 0;
   double worst = 0;  ///< error of step time farthest from 0
   bool gates_hold = true;
-  Judgement judgement;  ///< over step time, throughput, makespan and ranking of the headline's set
-  std::string verdict;  ///< one sentence
+  Judgement judgement;   ///< over step time, throughput, makespan and ranking of the headline's set
+  std::string verdict;   ///< one sentence
+  std::string best;      ///< headline_of() the headline's set
+  std::string question;  ///< question_line() of all configurations
+  std::vector<std::string> warnings;  ///< of the headline, and of the jobs
 
   bool passed() const { return is_pass(judgement.verdict); }
 
@@ -167,8 +176,8 @@ Validation validate(const std::vector<VariantResults>& variants, double toleranc
 /// runs differ. Pre: as many of each, at least one.
 Ranking rank(const std::vector<std::string>& names, const std::vector<double>& simulated,
              const std::vector<double>& measured, double noise = 0);
-/// Fills in the speed-ups of the variants of a group over its bsp variant. If there are several, the baseline
-/// is one over a server, or else the first. Pre: `ranking` is that of `members`.
+/// Fills in the exchanges and speed-ups of the variants of a group over its bsp variant. If there are
+/// several, the baseline is one over a server, or else the first. Pre: `ranking` is that of `members`.
 void add_speed_ups(const std::vector<const Compared*>& members, Ranking& ranking);
 /// Errors, rankings and distributions of a set of configurations.
 SetSummary summarise_set(const std::string& name, const std::vector<const Compared*>& configurations,

@@ -14,6 +14,14 @@ constexpr double most_disturbed = 0.1;
 Judgement doubts_of(const Evidence& evidence) {
   Judgement doubts{.verdict = Verdict::inconclusive};
   const std::string tolerance = percent_text(evidence.tolerance);
+  if (!evidence.other_origin.empty()) {
+    doubts.reasons.push_back("the differences are no errors of a prediction: " + evidence.other_origin);
+    doubts.advice.emplace_back(
+        "compare like with like: simulate with a profile of this machine (`tandem calibrate`, "
+        "physics.network=profile), or run on the emulated cluster (--cluster); `tandem validate` calibrates "
+        "by "
+        "itself");
+  }
   if (evidence.disturbed > most_disturbed * evidence.configurations) {
     doubts.reasons.push_back(
         evidence.configurations == 1
@@ -85,6 +93,7 @@ Judgement judge(const Evidence& evidence) {
 
   Judgement doubts = doubts_of(evidence);
   const std::vector<std::string> beyond = errors_beyond(evidence);
+  if (!evidence.other_origin.empty()) return doubts;
   if (!doubts.reasons.empty()) {
     doubts.reasons.insert(doubts.reasons.end(), beyond.begin(), beyond.end());
     return doubts;

@@ -9,7 +9,7 @@
 
 #include "policies/vocabulary/check.hpp"
 #include "policies/vocabulary/quantile.hpp"
-#include "validation/report/format.hpp"
+#include "workloads/records/format.hpp"
 #include "workloads/records/summary.hpp"
 
 namespace tandem::validation {
@@ -269,6 +269,10 @@ json group_json(const Ranking& ranking) {
     variants.push_back({{"name", variant.name},
                         {"simulated_throughput", variant.simulated_throughput},
                         {"measured_throughput", variant.measured_throughput},
+                        {"exchanges",
+                         {{"local_steps", variant.exchanges.steps},
+                          {"count", variant.exchanges.count},
+                          {"staleness", variant.exchanges.staleness}}},
                         {"simulated_place", variant.simulated_place},
                         {"measured_place", variant.measured_place},
                         {"baseline", variant.baseline.empty() ? json() : json(variant.baseline)},
@@ -408,6 +412,7 @@ json configuration_document(const VariantResults& variant, const Comparison& com
           {"missed_deadlines", missed},
           {"cpu_wait_share", cpu_wait_share},
           {"other_load", other_load},
+          {"other_origin", comparison.origin.difference},
           {"gates",
            {{"operations", gate_json(comparison.operations)},
             {"decisions", gate_json(comparison.decisions)},
@@ -451,6 +456,9 @@ json report_document(std::vector<json> configurations, const Validation& validat
   json commands = source.commands.empty() ? all_commands(configurations) : json(source.commands);
   return {{"schema_version", report_schema_version},
           {"title", source.title},
+          {"question", validation.question},
+          {"headline", validation.best},
+          {"warnings", validation.warnings},
           {"verdict", validation.verdict},
           {"passed", validation.passed()},
           {"state", name_of(validation.judgement.verdict)},

@@ -1,7 +1,10 @@
 // The report of a validation: one JSON document, and pages made from nothing but that document. Writes files,
 // opens no network connection, and what it writes does not either.
 //
-// report.json, schema version 5 (times in seconds, errors as ratios; null: not known):
+// report.json, schema version 6 (times in seconds, errors as ratios; null: not known):
+//   question         what was asked: model, images, work per sample, batch, devices, network; "": not known
+//   headline         the best configuration in words
+//   warnings         [sentence, ...]: what a reader must know before the figures
 //   schema_version, title, state ("PASSED", "PASSED WITH WARNINGS", "INCONCLUSIVE" or "FAILED"), passed (true
 //   for the first two), verdict (a sentence), reasons and advice (lists of texts), tolerance, margin (of
 //   equivalence)
@@ -21,6 +24,8 @@
 //                               (variants with one over another), speed_up_mape (mean |error| of these)},
 //                     groups: [{name, spearman, kendall, same_order, same_best, largest_swapped_gap, regret,
 //                               variants: [{name, simulated_throughput, measured_throughput,
+//                               exchanges: {local_steps (per exchange), count (per worker), staleness}, as
+//                               simulated,
 //                               simulated_place, measured_place, baseline (the group's bsp of the same
 //                               platform, model and data set), speed_up: worlds (throughput over that of the
 //                               baseline), target (accuracy), time_to_target: worlds (without evaluations;
@@ -34,6 +39,7 @@
 //                      compared), warmup_steps, unmatched_steps, missed_deadlines (of all repetitions),
 //                      cpu_wait_share (longest wait of a rank for a CPU core, of the makespan),
 //                      other_load (largest share of the cores that other programs used during a run),
+//                      other_origin (why the differences are no errors of a prediction; "": they are),
 //                      gates: {operations, decisions, replay}: each {state, checked, detail},
 //                      figures: [{key, name, unit, rank (-1: all), host, simulated, measured, error,
 //                                 witness (value under SMPI), contribution (of a phase to the error of step
@@ -74,7 +80,7 @@
 
 namespace tandem::validation {
 
-inline constexpr int report_schema_version = 5;
+inline constexpr int report_schema_version = 6;
 
 struct ReportSource {
   std::string title;                       ///< the experiment's or suite's name

@@ -7,6 +7,7 @@
 #include <map>
 
 #include "validation/page/pieces.hpp"
+#include "validation/report/opening.hpp"
 #include "validation/report/page.hpp"
 #include "validation/report/report.hpp"
 #include "validation/report/report_tables.hpp"
@@ -19,6 +20,14 @@ using nlohmann::json;
 
 std::string signed_at(const json& row, const char* key) { return signed_percent(number_or_nan(row.at(key))); }
 std::string percent_at(const json& row, const char* key) { return percent(number_or_nan(row.at(key))); }
+
+/// Says, before the figures, what they are if they are no errors.
+void add_other_origin(const json& document, Page& page) {
+  for (const json* configuration : compared_configurations(document))
+    if (const std::string why = configuration->at("other_origin"); !why.empty())
+      return page.add(Heading{3, "Differences between two networks or devices, not errors of a prediction"},
+                      Note{fmt::format("{} ({}).", why, configuration->at("name").get<std::string>())});
+}
 
 // ---- Parts of the page ----
 
@@ -34,7 +43,9 @@ constexpr const char* error_hint = "(simulated - measured) / measured";
 constexpr const char* noise_hint = "how much repeated measurements differ from each other; needs two or more";
 
 void add_head(const json& document, Page& page) {
+  add_opening(document, page);
   page.add(banner_of(document));
+  add_other_origin(document, page);
   const auto compared = compared_configurations(document);
   if (compared.empty()) return;
   Tiles tiles;
@@ -334,6 +345,8 @@ Page summary_of(const json& document) {
   // With more configurations, phases would fill the terminal.
   const bool few = configurations.size() <= 8;
   Page page;
+  add_opening(document, page);
+  add_other_origin(document, page);
   page.add(main_figures(document, few));
   for (const json* configuration : compared_configurations(document)) {
     const std::string name = configuration->at("name"), parity = parity_state(*configuration);

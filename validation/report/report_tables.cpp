@@ -56,12 +56,12 @@ Table with_parts(Table table, const std::vector<const json*>& rows) {
   return table;
 }
 
-/// Step time, phases that take time, throughput, time to a target.
+/// Step time, phases that take time, throughput, makespan, time to a target.
 bool is_main_figure(const json& figure) {
   const std::string key = figure.at("key");
   if (figure.at("rank") != -1) return false;
   if (is_phase(figure)) return figure.at("simulated") != 0.0 || figure.at("measured") != 0.0;
-  return key == "step_time" || key == "throughput" || key == "time_to_target";
+  return key == "step_time" || key == "throughput" || key == "makespan" || key == "time_to_target";
 }
 
 }  // namespace
@@ -221,6 +221,11 @@ Table group_table(const json& group) {
     const bool differs = simulated != row.at("measured_place").get<int>();
     return Cell(std::to_string(simulated), differs ? Cell::Mark::beyond : Cell::Mark::none);
   };
+  const auto exchange = [](const char* key) -> CellOf {
+    return [key](const json& row) {
+      return Cell(with_unit(row.at("exchanges").at(key).get<double>(), Unit::count));
+    };
+  };
   const auto time = [](const char* world) -> CellOf {
     return [world](const json& row) {
       const json& value = row.at("time_to_target").at(world);
@@ -231,6 +236,9 @@ Table group_table(const json& group) {
   return without_empty_columns(
       table_of(pointers_to(group.at("variants")),
                {{"Algorithm", text_at("name")},
+                {"Local steps per exchange", exchange("local_steps")},
+                {"Exchanges", exchange("count")},
+                {"Mean staleness", exchange("staleness")},
                 {"Simulated (samples/s)", number_at("simulated_throughput")},
                 {"Place", place},
                 {"Measured (samples/s)", number_at("measured_throughput")},
@@ -278,24 +286,32 @@ Table groups_table(const json& groups) {
 }
 
 Table main_figures(const json& document, bool phases) {
-  Table table{
-      .columns = {
-          {"Configuration"}, {"Figure", true}, {"Simulated"}, {"Measured"}, {"Error"}, {"Contribution"}}};
+  const bool are_errors = std::ranges::all_of(document.at("configurations"), [](const json& configuration) {
+    return configuration.value("other_origin", "").empty();
+  });
+  Table table{.columns = {{"Configuration"},
+                          {"Figure", true},
+                          {"Simulated"},
+                          {"Under SMPI"},
+                          {"Measured"},
+                          {are_errors ? "Error" : "Difference"},
+                          {"Contribution"}}};
   for (const auto& configuration : document.at("configurations")) {
     std::string name = configuration.at("name");
     if (configuration.at("failure") != "") {
-      table.rows.push_back({{name, "failed", "", "", "", ""}});
+      table.rows.push_back({{name, "failed", "-", "-", "-", "-", "-"}});
       continue;
     }
     for (const auto& figure : configuration.at("figures")) {
       if (!is_main_figure(figure) || (!phases && figure.at("key") != "step_time")) continue;
-      table.rows.push_back({{name, (is_phase(figure) ? "  " : "") + figure.at("name").get<std::string>(),
-                             figure_at("simulated")(figure), figure_at("measured")(figure),
-                             signed_at("error")(figure), signed_at("contribution")(figure)}});
+      table.rows.push_back(
+          {{name, (is_phase(figure) ? "  " : "") + figure.at("name").get<std::string>(),
+            figure_at("simulated")(figure), figure_at("witness")(figure), figure_at("measured")(figure),
+            signed_at("error")(figure), signed_at("contribution")(figure)}});
       name.clear();
     }
   }
-  return table;
+  return without_empty_columns(std::move(table));
 }
 
 }  // namespace tandem::validation

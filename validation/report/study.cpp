@@ -9,7 +9,9 @@
 #include <set>
 
 #include "policies/vocabulary/check.hpp"
+#include "validation/compare/headline.hpp"
 #include "validation/page/pieces.hpp"
+#include "validation/report/opening.hpp"
 #include "validation/report/view.hpp"
 
 namespace tandem::validation {
@@ -83,6 +85,50 @@ void add_speed_ups(std::vector<json>& configurations, const std::string& algorit
     own["target_speed_up"] = gain_in("time_to_target_s");
     own["read_target_speed_up"] = gain_in("read_time_to_target_s");
   }
+}
+
+// ---- The first lines ----
+
+template <class Value>
+std::optional<Value> optional_at(const json& own, const char* key) {
+  return own.at(key).is_number() ? std::optional<Value>(own.at(key)) : std::nullopt;
+}
+
+std::vector<Contender> contenders_of(const std::vector<json>& configurations) {
+  std::vector<Contender> all;
+  for (const auto& own : configurations) {
+    if (!works(own)) continue;
+    const json& target = own.at("time_to_target");
+    all.push_back({.name = own.at("name"),
+                   .group = own.at("group"),
+                   .algorithm = own.at("algorithm"),
+                   .throughput = own.at("throughput"),
+                   .exchanges = exchanges_of(own),
+                   .has_accuracy = !own.at("curve").empty(),
+                   .target = target.is_object() ? optional_at<double>(target, "target") : std::nullopt,
+                   .time_to_target = optional_at<double>(own, "time_to_target_s"),
+                   .baseline = own.at("baseline").is_string() ? own.at("baseline") : json(""),
+                   .speed_up = optional_at<double>(own, "speed_up"),
+                   .target_speed_up = optional_at<double>(own, "target_speed_up")});
+  }
+  return all;
+}
+
+std::string question_of(const std::vector<json>& configurations) {
+  std::vector<std::vector<std::string>> questions;
+  for (const auto& own : configurations)
+    if (works(own)) questions.push_back(own.at("question"));
+  return question_line(questions);
+}
+
+/// Those of the headline, then those of each job, once.
+json all_warnings(const std::vector<json>& configurations, std::vector<std::string> warnings) {
+  for (const auto& own : configurations) {
+    if (!works(own)) continue;
+    for (const std::string warning : own.at("warnings"))
+      if (std::ranges::find(warnings, warning) == warnings.end()) warnings.push_back(warning);
+  }
+  return warnings;
 }
 
 // ---- Lines ----
@@ -166,6 +212,10 @@ std::string times(double ratio) { return std::isfinite(ratio) ? three_digits(rat
 std::string bytes(double value) { return with_unit(value, Unit::bytes); }
 CellOf times_at(const char* key) {
   return [key](const json& own) { return Cell(times(number_or_nan(own.at(key)))); };
+}
+
+CellOf exchange_at(double Exchanges::*value) {
+  return [value](const json& own) { return Cell(with_unit(exchanges_of(own).*value, Unit::count)); };
 }
 
 Cell other_share(const json& own) {
@@ -368,6 +418,7 @@ void add_study_commands(const json& document, Page& page) {
 
 Page page_of_study(const json& document) {
   Page page{document.at("title").get<std::string>() + ": a study", "Tandem study (simulated)"};
+  add_opening(document, page);
   if (const std::string about = document.at("about"); !about.empty()) page.add(Note{about});
   add_failed(document, page);
   const auto worked = those_that_worked(document);
@@ -382,8 +433,8 @@ Page page_of_study(const json& document) {
   const Table all = configurations_table(document);
   page.add(Heading{2, "Configurations"},
            narrowed(all, {"Configuration", "Time to target", "Speed-up in time to target", "Throughput",
-                          "Speed-up", "Best accuracy", "Workers", "Step time", "Local steps per round",
-                          "Mean staleness", "Time to target, curves as published",
+                          "Speed-up", "Local steps per exchange", "Exchanges", "Mean staleness",
+                          "Best accuracy", "Workers", "Step time", "Time to target, curves as published",
                           "Speed-up, curves as published"}),
            Heading{2, "Where workers' time went"}, Note{shares_definition},
            charts_of(panels_of(document), "shares", "Shares of the makespan"),
@@ -455,6 +506,8 @@ json study_configuration(const StudyConfiguration& configuration, const json& su
           {"throughput", summary.at("throughput")},
           {"applied_throughput", summary.at("applied_throughput")},
           {"step_time_s", summary.at("step_time_s").at("mean")},
+          {"question", run.value("question", std::vector<std::string>{})},
+          {"warnings", run.value("warnings", std::vector<std::string>{})},
           {"makespan_s", summary.at("makespan_s")},
           {"rounds", summary.at("rounds")},
           {"samples", summary.at("samples")},
@@ -489,9 +542,13 @@ json study_document(std::vector<json> configurations, const std::string& title, 
   add_speed_ups(configurations, section.baseline);
   json lines = lines_json(configurations, section.knee);
   json published = published_json(configurations, section.published);
+  const Headline headline = headline_of(contenders_of(configurations));
   return {{"kind", "study"},
           {"schema_version", study_schema_version},
           {"title", title},
+          {"question", question_of(configurations)},
+          {"headline", headline.text},
+          {"warnings", all_warnings(configurations, headline.warnings)},
           {"about", section.about},
           {"notes", section.notes},
           {"knee_share", section.knee},
@@ -509,12 +566,13 @@ Table configurations_table(const json& document) {
                 {"Speed-up in time to target", times_at("target_speed_up")},
                 {"Throughput", value_at("throughput", Unit::samples_per_second)},
                 {"Speed-up", times_at("speed_up")},
+                {"Local steps per exchange", exchange_at(&Exchanges::steps)},
+                {"Exchanges", exchange_at(&Exchanges::count)},
+                {"Mean staleness", exchange_at(&Exchanges::staleness)},
                 {"Best accuracy",
                  [](const json& own) { return Cell(three_digits(number_or_nan(own.at("best_accuracy")))); }},
                 {"Workers", value_at("workers", Unit::count)},
                 {"Step time", value_at("step_time_s", Unit::seconds)},
-                {"Local steps per round", value_in("local_steps", "mean", three_digits)},
-                {"Mean staleness", value_in("staleness", "mean", three_digits)},
                 {"Computing", value_in("shares", "computing", percent)},
                 {"Exchange", value_in("shares", "exchange", percent)},
                 {"communicating", value_in("exchange_shares", "communicating", percent)},
@@ -528,10 +586,12 @@ Table configurations_table(const json& document) {
 
 std::string study_table(const json& document) {
   Page page;
+  add_opening(document, page);
   // A terminal is too narrow for all columns.
-  page.add(
-      narrowed(configurations_table(document), {"Configuration", "Time to target", "Throughput", "Speed-up",
-                                                "Workers", "Step time", "Computing", "Exchange"}));
+  page.add(Note{""},
+           narrowed(configurations_table(document),
+                    {"Configuration", "Workers", "Throughput", "Speed-up", "Local steps per exchange",
+                     "Exchanges", "Mean staleness", "Step time", "Computing", "Exchange", "Time to target"}));
   if (Table knees = knees_table(document); !knees.rows.empty()) page.add(Note{""}, std::move(knees));
   if (Table published = published_table(document); !published.rows.empty())
     page.add(Note{""},

@@ -1,18 +1,23 @@
 // The report of a study, which compares configurations that were only simulated: one JSON document, and pages
 // made from nothing but that document. Pure except for writing files.
 //
-// report.json of a study, schema version 2 (times in seconds, shares of 1; null: not known, or none):
+// report.json of a study, schema version 3 (times in seconds, shares of 1; null: not known, or none):
 //   kind             "study"; the report of a validation has no such key
-//   schema_version, title, about (the question), notes [text, ...], commands [how to reproduce it, ...]
+//   question         what was asked: model, images, work per sample, batch, devices, network; "": not known
+//   headline         the best configuration, in words
+//   warnings         [sentence, ...]: what a reader must know before the figures
+//   schema_version, title, about (the question of the study's file), notes [text, ...]
+//   commands         [how to reproduce it, ...]
 //   knee_share       see knee_of()
-//   configurations   [{name, group, algorithm, line (the name without the number of workers), failure ("":
-//   none;
+//   configurations   [{name, group, algorithm, line (the name without the number of workers),
+//                      failure ("": none;
 //                      otherwise the following keys are missing),
 //                      workers (how many), throughput, applied_throughput (samples per second), step_time_s
 //                      (mean after the warm-up), makespan_s, rounds, samples, bytes: {sent, received} (by all
 //                      workers), bytes_per_sample: {sent, received}, shares, exchange_shares, staleness,
 //                      local_steps, time_to_target: as in summary.json, of all workers,
 //                      time_to_target_s (when the model that reached the target was taken), best_accuracy,
+//                      question, warnings: as in run.json,
 //                      curve: [[checkpoint_time_s, samples, accuracy], ...],
 //                      baseline (name of the configuration of its group that it is compared with),
 //                      speed_up (throughput over the baseline's), target_speed_up (the baseline's
@@ -39,7 +44,7 @@
 
 namespace tandem::validation {
 
-inline constexpr int study_schema_version = 2;
+inline constexpr int study_schema_version = 3;
 
 /// Which configuration something is of.
 struct StudyConfiguration {

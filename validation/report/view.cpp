@@ -5,6 +5,9 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+
+#include "validation/compare/headline.hpp"
+
 namespace tandem::validation {
 namespace {
 
@@ -183,6 +186,11 @@ std::string both(const json& worlds) {
          three_digits(number_or_nan(worlds.at("measured")));
 }
 
+/// A speed-up in throughput says nothing without them.
+std::string exchanges_text(const json& exchanges) {
+  return Exchanges{exchanges.at("local_steps"), exchanges.at("count"), exchanges.at("staleness")}.text();
+}
+
 bool is_gain(const json& variant) {
   return variant.at("baseline").is_string() && variant.at("baseline") != variant.at("name");
 }
@@ -198,8 +206,8 @@ std::string speed_ups_of_one_group(const json& group) {
       break;
     }
     const std::string name = variant.at("name"), baseline = variant.at("baseline");
-    gains += fmt::format("{}{} over {} {}", gains.empty() ? "" : ", ", name, baseline,
-                         both(variant.at("speed_up")));
+    gains += fmt::format("{}{} over {} {} ({})", gains.empty() ? "" : ", ", name, baseline,
+                         both(variant.at("speed_up")), exchanges_text(variant.at("exchanges")));
     if (const auto& gain = variant.at("target_speed_up");
         gain.at("simulated").is_number() && gain.at("measured").is_number())
       targets += fmt::format("{}{} {}", targets.empty() ? "" : ", ", name, both(gain));

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "validation/report/format.hpp"
+#include "workloads/records/format.hpp"
 
 namespace tandem::validation {
 

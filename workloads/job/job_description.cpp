@@ -3,9 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <set>
+#include <utility>
 
 #include "workloads/job/memory_estimate.hpp"
+#include "workloads/records/format.hpp"
 
 namespace tandem {
 namespace {
@@ -18,6 +21,13 @@ std::string readable(Flops work) {
   return fmt::format("{:.3g} {}", value, units[unit]);
 }
 
+std::string bits_text(double bits_per_second) {
+  constexpr std::array units = {"b/s", "kb/s", "Mb/s", "Gb/s", "Tb/s"};
+  std::size_t unit = 0;
+  for (; bits_per_second >= 1000.0 && unit + 1 < units.size(); ++unit) bits_per_second /= 1000.0;
+  return fmt::format("{:.3g} {}", bits_per_second, units[unit]);
+}
+
 std::string counted(std::size_t count, const std::string& one) {
   return fmt::format("{} {}{}", count, one, count == 1 ? "" : "s");
 }
@@ -27,8 +37,45 @@ std::string images_line(const Job& job) {
   const auto& setting = job.replica_plan().learner;
   std::string scaled;
   if (setting.image_size > 0) scaled = fmt::format(" scaled to {0} x {0}", setting.image_size);
-  return fmt::format("{} images of {} ({} x {}{}, {}, {} classes)", info.train_samples, info.name,
-                     info.height, info.width, scaled, info.channels == 1 ? "grey" : "colour", info.classes);
+  return fmt::format("{} images of {} ({} x {}{}, {}, {} classes)", with_separators(info.train_samples),
+                     info.name, info.height, info.width, scaled, info.channels == 1 ? "grey" : "colour",
+                     info.classes);
+}
+
+std::string rate_text(FlopsPerSecond rate) { return readable(Flops(rate.count())) + "/s"; }
+
+/// "8 workers: 2 x nvidia-a100 (120 Tflop/s), 6 x nvidia-t4 (20 Tflop/s)": each device with its sustained
+/// rate.
+std::string devices_line(const Job& job) {
+  std::vector<std::pair<const platforms::Device*, int>> devices;
+  for (const Rank rank : job.roster().workers()) {
+    const platforms::Device& own = job.devices().host_of(rank).device;
+    const auto known = std::ranges::find_if(devices, [&](const auto& entry) {
+      return entry.first->name == own.name && entry.first->speed.count() == own.speed.count();
+    });
+    if (known == devices.end())
+      devices.push_back({&own, 1});
+    else
+      ++known->second;
+  }
+  constexpr std::size_t most = 6;
+  std::string line;
+  for (std::size_t i = 0; i < std::min(devices.size(), most); ++i)
+    line += fmt::format("{}{} x {} ({})", i == 0 ? "" : ", ", devices[i].second, devices[i].first->name,
+                        rate_text(devices[i].first->speed));
+  if (devices.size() > most) line += fmt::format(" and {} more kinds", devices.size() - most);
+  return "devices of the workers: " + line;
+}
+
+/// "network: 14 links of 100 Mb/s to 1 Gb/s (platforms/lab.xml)".
+std::string network_line(const Job& job) {
+  const platforms::Description& platform = job.spec().platform;
+  if (platform.links.empty()) return "network: no links in " + platform.file;
+  const auto bits = [](const platforms::Link& link) { return 8 * link.bandwidth.count(); };
+  const auto [least, most] = std::ranges::minmax_element(platform.links, {}, bits);
+  const std::string slowest = bits_text(bits(*least)), fastest = bits_text(bits(*most));
+  return fmt::format("network: {} of {} ({})", counted(platform.links.size(), "link"),
+                     slowest == fastest ? slowest : slowest + " to " + fastest, platform.file);
 }
 
 std::string memory_line(const Job& job) {
@@ -82,17 +129,23 @@ void warn_of_unread_disks(const Job& job, std::vector<std::string>& warnings) {
 
 }  // namespace
 
-std::vector<std::string> describe_job(const Job& job) {
+std::vector<std::string> question_of(const Job& job) {
   const ModelDescription& model = job.model();
   const std::size_t workers = job.roster().workers().size();
   const int batch = job.data().batch();
   return {
-      fmt::format("model {} ({} parameters, {}) on {}", model.name, model.parameters(),
+      fmt::format("model {} ({} parameters, {}) on {}", model.name, with_separators(model.parameters()),
                   readable(model.bytes()), images_line(job)),
       fmt::format("per sample {} forward and {} backward; batch {} on each of {}: {} samples per step of all",
                   readable(model.forward()), readable(model.backward()), batch, counted(workers, "worker"),
                   static_cast<std::int64_t>(workers) * batch),
-      memory_line(job)};
+      devices_line(job), network_line(job)};
+}
+
+std::vector<std::string> describe_job(const Job& job) {
+  std::vector<std::string> lines = question_of(job);
+  lines.push_back(memory_line(job));
+  return lines;
 }
 
 std::vector<std::string> warnings_of(const Job& job) {

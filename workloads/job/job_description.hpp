@@ -9,7 +9,10 @@
 
 namespace tandem {
 
-/// Three lines: model, data set and sizes; work per sample, batch and workers; memory.
+/// Four lines: model, data set and sizes; work per sample, batch and workers; devices of the workers and
+/// their rates; network.
+std::vector<std::string> question_of(const Job& job);
+/// The same, and a line about memory.
 std::vector<std::string> describe_job(const Job& job);
 
 /// What is probably a mistake, though the job can be simulated: a model made for larger images, disks that

@@ -6,6 +6,7 @@
 
 #include "platforms/description_json.hpp"
 #include "policies/vocabulary/check.hpp"
+#include "workloads/job/job_description.hpp"
 #include "workloads/job/memory_estimate.hpp"
 
 namespace tandem {
@@ -69,6 +70,8 @@ RunInfo describe_run(const Job& job, const std::string& world) {
   if (const auto& layout = job.exchange().shard_layout(); !layout.empty())
     info.sharding = describe_shards(layout, info.experiment.sync.sharding);
   info.memory = describe_memory(job);
+  info.question = question_of(job);
+  info.warnings = warnings_of(job);
   return info;
 }
 

@@ -1,6 +1,7 @@
 #include "workloads/records/result_directory.hpp"
 
 #include <algorithm>
+#include <cstdint>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -9,6 +10,7 @@
 #include "policies/vocabulary/check.hpp"
 #include "workloads/experiment/json_file.hpp"
 #include "workloads/records/columns.hpp"
+#include "workloads/records/format.hpp"
 #include "workloads/records/summary.hpp"
 #include "workloads/records/trace.hpp"
 
@@ -34,6 +36,8 @@ std::string read_file(const fs::path& path) {
 }
 
 json read_json(const fs::path& path) { return read_json_file(path.string(), "a file of a result directory"); }
+
+std::int64_t lines_in(const std::string& text) { return std::count(text.begin(), text.end(), '\n'); }
 
 Seconds number_at(const json& document, const char* key, const Seconds&) {
   return Seconds(document.at(key).get<double>());
@@ -94,6 +98,8 @@ json to_json(const RunInfo& info) {
           {"all_reduce", info.all_reduce},
           {"sharding", info.sharding},
           {"memory", info.memory},
+          {"question", info.question},
+          {"warnings", info.warnings},
           {"versions", info.versions},
           {"roles", info.roles},
           {"hosts", info.hosts},
@@ -126,6 +132,8 @@ RunInfo run_info_from_json(const json& document) {
     info.resumed = document.value("resumed", json());
     info.sharding = document.value("sharding", json());
     info.memory = document.value("memory", json());
+    info.question = document.value("question", info.question);
+    info.warnings = document.value("warnings", info.warnings);
     info.versions = document.at("versions");
     info.experiment = experiment_from_json(document.at("experiment"));
   } catch (const json::exception& error) {
@@ -162,15 +170,31 @@ WriteLock create_result_directory(const std::string& path, bool force) {
 void write_results(const std::string& path, const RunInfo& info, const Journal& journal, Seconds makespan,
                    bool trace) {
   const fs::path directory(path);
-  write_file(directory / "run.json", to_json(info).dump(2) + '\n');
-  write_file(directory / "summary.json", summarise(info, journal, makespan).dump(2) + '\n');
+  json run = to_json(info);
+  json& lines = run["lines"] = json::object();
   visit_lists(journal, [&](const char* file, bool is_optional, const auto& records) {
-    if (!is_optional || !records.empty()) write_file(directory / file, to_csv(records));
+    if (is_optional && records.empty()) return;
+    const std::string text = to_csv(records);
+    lines[file] = lines_in(text);
+    write_file(directory / file, text);
   });
+  write_file(directory / "run.json", run.dump(2) + '\n');
+  write_file(directory / "summary.json", summarise(info, journal, makespan).dump(2) + '\n');
   if (trace) write_file(directory / "trace.json", chrome_trace(info, journal).dump());
   std::error_code error;
   fs::remove(directory / incomplete_mark, error);
   if (error) throw WorldError("cannot remove " + (directory / incomplete_mark).string());
+}
+
+void check_lines(const std::string& path, const json& run) {
+  if (!run.contains("lines")) return;
+  for (const auto& [file, expected] : run.at("lines").items()) {
+    const fs::path own = fs::path(path) / file;
+    if (const std::int64_t found = lines_in(read_file(own)); found != expected.get<std::int64_t>())
+      throw ConfigError(own.string() + ": expected " + with_separators(expected.get<std::int64_t>()) +
+                        " lines, as run.json says, found " + with_separators(found) +
+                        ": the file is not as it was written; make the result again");
+  }
 }
 
 Results read_results(const std::string& path) {
@@ -186,6 +210,7 @@ Results read_results(const std::string& path) {
   } catch (const ConfigError& error) {
     throw ConfigError((directory / "run.json").string() + ": " + error.what());
   }
+  check_lines(path, run);
   results.summary = read_json(directory / "summary.json");
   Journal& journal = results.journal;
   visit_lists(journal, [&](const char* file, bool is_optional, auto& records) {

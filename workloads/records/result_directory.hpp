@@ -30,6 +30,8 @@ struct RunInfo {
   nlohmann::json all_reduce;  ///< how workers all-reduce, with a "summary" in words; null over a server
   nlohmann::json sharding;    ///< what servers hold, as describe_shards() gives it; null without servers
   nlohmann::json memory;      ///< estimated, as describe_memory() gives it; null: not known
+  std::vector<std::string> question;  ///< what the job asks, as question_of() gives it; empty: not known
+  std::vector<std::string> warnings;  ///< what its author may not have meant, as warnings_of() gives it
   nlohmann::json versions;
   std::string machine;
   std::string command;
@@ -61,13 +63,17 @@ void check_result_directory(const std::string& path, bool force);
 void write_results(const std::string& path, const RunInfo& info, const Journal& journal, Seconds makespan,
                    bool trace);
 
+/// `run`: the run.json of the directory, which states how many lines the writer gave each CSV file. Older
+/// results do not. Errors: ConfigError with both numbers for a file that lost or gained lines.
+void check_lines(const std::string& path, const nlohmann::json& run);
+
 struct Results {
   std::string path;
   RunInfo info;
   nlohmann::json summary;
   Journal journal;
 };
-/// Errors: ConfigError when missing, incomplete, or of another schema version.
+/// Errors: ConfigError when missing, incomplete, of another schema version, or as check_lines().
 Results read_results(const std::string& path);
 
 }  // namespace tandem

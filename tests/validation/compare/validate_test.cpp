@@ -11,6 +11,7 @@
 namespace tandem::validation {
 namespace {
 
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using testing::six_variants;
 using testing::synthetic_variant;
@@ -185,6 +186,49 @@ TEST(Validate, AFailedGateFailsAtAnyError) {
   EXPECT_FALSE(validation.passed());
   EXPECT_EQ(validation.mape, 0);
   EXPECT_THAT(validation.verdict, HasSubstr("did not do the same work: different operations in 'bsp'"));
+}
+
+/// Results of this machine's own network say nothing about a simulation of the platform's links.
+TEST(Validate, AnotherNetworkIsNoErrorOfPrediction) {
+  auto variants = std::vector{synthetic_variant({})};
+  variants[0].simulated.info.network = {{"kind", "simulated"}, {"of", "platform"}};
+  const auto validation = validate(variants, 0.1, quick);
+  EXPECT_EQ(validation.judgement.verdict, Verdict::inconclusive);
+  for (const std::string& text : {validation.verdict, validation.judgement.reasons.front()})
+    EXPECT_THAT(text, HasSubstr("errors of a prediction: the simulation used the links of mixed_lab.xml, the "
+                                "measurement this machine's own network"));
+  EXPECT_THAT(validation.judgement.advice.front(), HasSubstr("--cluster"));
+}
+
+TEST(Validate, OtherDevicesAreNoErrorOfPrediction) {
+  auto variants = std::vector{synthetic_variant({})};
+  for (auto& run : variants[0].measured) run.info.devices = "cpu";
+  EXPECT_THAT(validate(variants, 0.1, quick).verdict, HasSubstr("this machine's own processors computed"));
+  variants[0].simulated.info.devices = "calibrated";
+  EXPECT_EQ(validate(variants, 0.1, quick).configurations[0].comparison->origin.difference, "");
+}
+
+TEST(Validate, AnUnknownNetworkIsAWarning) {
+  auto variants = std::vector{synthetic_variant({}, {.compute_bias = 0, .exchange_bias = 0, .noise = 0.001})};
+  EXPECT_EQ(validate(variants, 0.1, quick).judgement.verdict, Verdict::passed);
+  for (auto& run : variants[0].measured) {
+    run.info.network = nullptr;
+    run.info.devices = "";
+  }
+  const auto validation = validate(variants, 0.1, quick);
+  EXPECT_EQ(validation.judgement.verdict, Verdict::passed_with_warnings);
+  EXPECT_THAT(validation.judgement.reasons, ElementsAre(HasSubstr("do not say whose network and devices")));
+}
+
+TEST(Validate, TheBestIsSaidInWordsWithTheQuestionAndWarnings) {
+  auto variants = six_variants();
+  variants[0].simulated.info.warnings = variants[1].simulated.info.warnings = {"nobody reads the disk"};
+  const auto validation = validate(variants, 0.1, quick);
+  EXPECT_THAT(validation.best, HasSubstr("processes the most samples per second"));
+  EXPECT_THAT(validation.best, HasSubstr("x the throughput of bsp ("));
+  EXPECT_EQ(validation.question,
+            "model lenet (61,706 parameters) on 60,000 images; batch 64 on each of 4 workers");
+  EXPECT_THAT(validation.warnings, ElementsAre("nobody reads the disk"));
 }
 
 TEST(Validate, OneVariantHasNoRanking) {

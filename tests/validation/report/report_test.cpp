@@ -23,6 +23,7 @@ using ::testing::HasSubstr;
 using testing::many_variants;
 using ::testing::Not;
 using testing::six_variants;
+using ::testing::StartsWith;
 using testing::synthetic_variant;
 
 const CompareOptions quick{.resampling = {.resamples = 100}};
@@ -42,6 +43,9 @@ TEST(ReportDocument, ContainsTheResultsOfTheComparison) {
   const auto document =
       report_document(variants, validation, {.title = "lab", .commands = {"tandem validate"}});
   EXPECT_EQ(document["verdict"], validation.verdict);
+  EXPECT_EQ(document["headline"], validation.best);
+  EXPECT_EQ(document["question"], validation.question);
+  EXPECT_EQ(document["warnings"], json(validation.warnings));
   EXPECT_EQ(document["mape"], validation.mape);
   ASSERT_EQ(document["configurations"].size(), 6U);
   const auto& bsp = document["configurations"][0];
@@ -208,6 +212,37 @@ TEST(ReportText, ABusyMachineIsReportedInEveryForm) {
     EXPECT_THAT(text, HasSubstr("too slow for the devices"));
     EXPECT_THAT(text, HasSubstr("up to 40.0 % of a run"));
   }
+}
+
+TEST(ReportText, StartsWithTheQuestionAndTheBest) {
+  const auto document = document_of(six_variants());
+  const std::string question = "Question: model lenet (61,706 parameters) on 60,000 images; batch 64";
+  EXPECT_THAT(summary_table(document), StartsWith(question));
+  for (const auto& text : {summary_table(document), report_markdown(document), report_html(document)}) {
+    EXPECT_THAT(text, HasSubstr(question));
+    EXPECT_THAT(text, HasSubstr(document["headline"].get<std::string>()));
+  }
+  EXPECT_THAT(report_markdown(document), HasSubstr("Local steps per exchange"));
+}
+
+TEST(ReportText, DifferencesOfTwoNetworksAreNotCalledErrors) {
+  auto variants = std::vector{synthetic_variant({})};
+  variants[0].simulated.info.network = {{"kind", "simulated"}, {"of", "platform"}};
+  const auto document = document_of(variants);
+  for (const auto& text : {summary_table(document), report_markdown(document), report_html(document)})
+    EXPECT_THAT(text, HasSubstr("Differences between two networks or devices, not errors of a prediction"));
+  EXPECT_THAT(summary_table(document), HasSubstr("  Difference  "));
+  EXPECT_THAT(summary_table(document), Not(HasSubstr("  Error  ")));
+}
+
+TEST(ReportText, TheWitnessHasAColumn) {
+  auto variants = std::vector{synthetic_variant({})};
+  EXPECT_THAT(summary_table(document_of(variants)), Not(HasSubstr("Under SMPI")));
+  variants[0].witness = variants[0].simulated;
+  variants[0].witness->info.world = "smpi";
+  const auto document = document_of(variants);
+  for (const auto& text : {summary_table(document), report_markdown(document)})
+    EXPECT_THAT(text, HasSubstr("Under SMPI"));
 }
 
 TEST(ReportText, AFailedGateIsShownWithItsFirstDivergence) {

@@ -20,6 +20,7 @@ using ::testing::HasSubstr;
 using testing::made_configuration;
 using testing::made_study;
 using ::testing::Not;
+using ::testing::StartsWith;
 
 const json& find(const json& document, const std::string& name) {
   for (const auto& own : document.at("configurations"))
@@ -152,7 +153,7 @@ TEST(StudyPages, ContainTheFiguresOfTheDocument) {
   for (const auto& page : {study_table(document), study_markdown(document)}) {
     EXPECT_THAT(page, HasSubstr("count=32/asp"));
     EXPECT_THAT(page, HasSubstr("1.50x"));
-    EXPECT_THAT(page, HasSubstr("640 samples/s"));
+    EXPECT_THAT(page, HasSubstr("640.0 samples/s"));
     EXPECT_THAT(page, HasSubstr("none up to 32"));
     EXPECT_THAT(page, HasSubstr("not reached"));
   }
@@ -160,6 +161,35 @@ TEST(StudyPages, ContainTheFiguresOfTheDocument) {
   for (const char* text :
        {"what is asked", "a note", "Somebody, Table 1", "tandem study made.yaml", "50.0 %"})
     EXPECT_THAT(markdown, HasSubstr(text)) << text;
+}
+
+/// Seen: "ESync 241x", which was throughput with 243 local steps per exchange.
+TEST(StudyPages, StartWithTheQuestionTheBestAndTheWarnings) {
+  const json document = study_document(
+      {made_configuration({.algorithm = "bsp", .reached_s = 0}),
+       made_configuration({.algorithm = "esync", .throughput = 24'100, .reached_s = 0, .local_steps = 243})},
+      "s", {}, {});
+  EXPECT_EQ(document.at("question"), "a made model; 8 workers");
+  EXPECT_THAT(
+      document.at("headline").get<std::string>(),
+      HasSubstr(
+          "count=8/esync processes the most samples per second, 24,100 samples/s, 241x the throughput of "
+          "count=8/bsp (count=8/esync: 243 local steps per exchange"));
+  ASSERT_EQ(document.at("warnings").size(), 2U);
+  EXPECT_THAT(study_table(document),
+              StartsWith("Question: a made model; 8 workers\ncount=8/esync processes"));
+  for (const auto& page : {study_table(document), study_markdown(document), study_html(document)}) {
+    EXPECT_THAT(page, HasSubstr(document.at("headline").get<std::string>()));
+    EXPECT_THAT(page, HasSubstr("Warning: Configurations differ in how often they exchange"));
+    EXPECT_THAT(page, HasSubstr("Warning: nobody reads the disk"));
+    EXPECT_THAT(page, HasSubstr("Local steps per exchange"));
+  }
+}
+
+TEST(StudyPages, WithAccuracyTheTimeToTheTargetDecides) {
+  const std::string headline = made_study().at("headline");
+  EXPECT_THAT(headline,
+              HasSubstr("reaches an accuracy of 0.8 first, after 3.00 s, 3.33x as fast as count=16/bsp"));
 }
 
 TEST(StudyPages, OmitEmptyColumns) {

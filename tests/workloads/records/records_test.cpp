@@ -300,7 +300,21 @@ TEST_F(ResultDirectory, UnsuitableDirectoriesAreRefused) {
   EXPECT_THAT(message(), HasSubstr("incomplete"));
   write_results(path, two_workers(), small_journal(), Seconds(12), false);
   EXPECT_EQ(message(), "no error");
+  // A file that lost its last rows, or a part of the last one.
+  const std::string steps = to_csv(small_journal().steps);
+  const auto lines = std::count(steps.begin(), steps.end(), '\n');
+  const std::string shorter = steps.substr(0, steps.find_last_of('\n', steps.size() - 2) + 1);
+  for (const auto& text : {shorter, steps.substr(0, steps.size() - 3)}) {
+    put("steps.csv", text);
+    EXPECT_THAT(message(), HasSubstr("steps.csv: expected " + std::to_string(lines) +
+                                     " lines, as run.json says, found " + std::to_string(lines - 1)));
+  }
+  put("steps.csv", steps);
   auto run = to_json(two_workers());
+  run["schema_version"] = RunInfo::schema_version;
+  put("run.json", run.dump());
+  put("steps.csv", shorter);
+  EXPECT_EQ(message(), "no error") << "older results do not count lines";
   for (const int older : {2, 3, 4}) {
     run["schema_version"] = older;
     put("run.json", run.dump());

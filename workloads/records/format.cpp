@@ -1,4 +1,4 @@
-#include "validation/report/format.hpp"
+#include "workloads/records/format.hpp"
 
 #include <fmt/format.h>
 
@@ -6,7 +6,7 @@
 #include <array>
 #include <cmath>
 
-namespace tandem::validation {
+namespace tandem {
 namespace {
 
 struct Scale {
@@ -57,21 +57,25 @@ std::string with_separators(std::int64_t value) {
   return (value < 0 ? "-" : "") + digits;
 }
 
-std::string three_digits(double value) {
+std::string significant(double value, int digits) {
   if (!std::isfinite(value)) return "-";
   const double magnitude = std::abs(value);
   if (magnitude == 0) return "0";
-  if (magnitude < 1e-4 || magnitude >= 1e15) return fmt::format("{:.3g}", value);
+  if (magnitude < 1e-4 || magnitude >= 1e15) return fmt::format("{:.{}g}", value, digits);
   const int digits_before = static_cast<int>(std::floor(std::log10(magnitude))) + 1;
-  if (digits_before >= 3) {
-    const double step = std::pow(10.0, digits_before - 3);
+  if (digits_before >= digits) {
+    const double step = std::pow(10.0, digits_before - digits);
     return with_separators(std::llround(std::round(value / step) * step));
   }
   // Rounding may gain a digit: 9.999 is 10.0.
-  const std::string text = fmt::format("{:.{}f}", value, 3 - digits_before);
+  std::string text = fmt::format("{:.{}f}", value, digits - digits_before);
   if (std::abs(std::stod(text)) >= std::pow(10.0, digits_before))
-    return fmt::format("{:.{}f}", value, 2 - digits_before);
-  return text;
+    text = fmt::format("{:.{}f}", value, digits - digits_before - 1);
+  // Digits before the point have separators too.
+  const std::size_t point = text.find('.');
+  if (magnitude < 999) return text;
+  return with_separators(std::stoll(text.substr(0, point))) +
+         (point == std::string::npos ? "" : text.substr(point));
 }
 
 std::string percent(double ratio) {
@@ -94,7 +98,7 @@ std::string with_unit(double value, Unit unit, double reference) {
     case Unit::bytes:
       return scaled(fitting(byte_scales, std::max(std::abs(reference), 1.0)));
     case Unit::samples_per_second:
-      return three_digits(value) + " samples/s";
+      return significant(value, 4) + " samples/s";
     case Unit::count:
       return value == std::floor(value) ? with_separators(std::llround(value)) : three_digits(value);
     case Unit::ratio:
@@ -103,4 +107,4 @@ std::string with_unit(double value, Unit unit, double reference) {
   return "";
 }
 
-}  // namespace tandem::validation
+}  // namespace tandem

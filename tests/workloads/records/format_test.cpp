@@ -1,11 +1,11 @@
 // Formatting of numbers for people.
-#include "validation/report/format.hpp"
+#include "workloads/records/format.hpp"
 
 #include <gtest/gtest.h>
 
 #include <limits>
 
-namespace tandem::validation {
+namespace tandem {
 namespace {
 
 constexpr double nan = std::numeric_limits<double>::quiet_NaN();
@@ -23,6 +23,17 @@ TEST(Format, ThreeDigits) {
   EXPECT_EQ(three_digits(-1234567), "-1,230,000");
   EXPECT_EQ(three_digits(1e-7), "1e-07");
   EXPECT_EQ(three_digits(nan), "-");
+}
+
+TEST(Format, AnyNumberOfDigitsHasSeparatorsAndNoExponent) {
+  EXPECT_EQ(significant(10'750.4, 4), "10,750");
+  EXPECT_EQ(significant(10'754, 4), "10,750");
+  EXPECT_EQ(significant(1'074.96, 5), "1,075.0");
+  EXPECT_EQ(significant(999.96, 4), "1,000");
+  EXPECT_EQ(significant(-0.5, 2), "-0.50");
+  EXPECT_EQ(significant(123'456.7, 7), "123,456.7");
+  EXPECT_EQ(significant(nan, 4), "-");
+  EXPECT_EQ(with_separators(-1'234'567), "-1,234,567");
 }
 
 TEST(Format, Percent) {
@@ -43,11 +54,11 @@ TEST(Format, UnitsShareTheScaleOfTheReference) {
   EXPECT_EQ(with_unit(178'000, Unit::bytes), "178 kB");
   EXPECT_EQ(with_unit(12, Unit::bytes), "12.0 B");
   EXPECT_EQ(with_unit(0, Unit::bytes), "0 B");
-  EXPECT_EQ(with_unit(3254, Unit::samples_per_second), "3,250 samples/s");
+  EXPECT_EQ(with_unit(3254, Unit::samples_per_second), "3,254 samples/s");
   EXPECT_EQ(with_unit(1234, Unit::count), "1,234");
   EXPECT_EQ(with_unit(12.5, Unit::count), "12.5");
   EXPECT_EQ(with_unit(0.9, Unit::ratio), "90.0 %");
 }
 
 }  // namespace
-}  // namespace tandem::validation
+}  // namespace tandem

@@ -1,0 +1,214 @@
+#include "validation/compare/headline.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "workloads/records/format.hpp"
+
+namespace tandem::validation {
+namespace {
+
+using Group = std::vector<const Contender*>;
+
+std::vector<Group> groups_of(const std::vector<Contender>& contenders) {
+  std::vector<std::pair<std::string, Group>> groups;
+  for (const auto& contender : contenders) {
+    const auto known =
+        std::ranges::find_if(groups, [&](const auto& group) { return group.first == contender.group; });
+    if (known == groups.end())
+      groups.push_back({contender.group, {&contender}});
+    else
+      known->second.push_back(&contender);
+  }
+  std::vector<Group> all;
+  for (auto& [name, members] : groups) all.push_back(std::move(members));
+  return all;
+}
+
+const Contender* fastest_of(const Group& group) {
+  return *std::ranges::max_element(group, {}, [](const Contender* one) { return one->throughput; });
+}
+
+/// Null when none reached its target.
+const Contender* first_at_target(const Group& group) {
+  const Contender* first = nullptr;
+  for (const Contender* one : group)
+    if (one->time_to_target && (first == nullptr || *one->time_to_target < *first->time_to_target))
+      first = one;
+  return first;
+}
+
+const Contender* baseline_of(const Contender& own, const Group& group) {
+  const auto found =
+      std::ranges::find_if(group, [&](const Contender* one) { return one->name == own.baseline; });
+  return found == group.end() || *found == &own ? nullptr : *found;
+}
+
+bool has_accuracy(const Group& group) {
+  return std::ranges::all_of(group, [](const Contender* one) { return one->has_accuracy; });
+}
+
+/// Two members that exchange most differently; nulls when none do.
+std::pair<const Contender*, const Contender*> most_different(const Group& group) {
+  const auto [least, most] = std::ranges::minmax_element(group, {}, [](const Contender* one) {
+    return std::pair(one->exchanges.steps, one->exchanges.staleness);
+  });
+  if (!(*most)->exchanges.differ_from((*least)->exchanges)) return {nullptr, nullptr};
+  return {*least, *most};
+}
+
+/// "(esync: 243 local steps per exchange, ...; bsp: ...)".
+std::string exchanges_text(const Contender& own, const Contender* other) {
+  std::string text = fmt::format("({}: {}", own.name, own.exchanges.text());
+  if (other != nullptr) text += fmt::format("; {}: {}", other->name, other->exchanges.text());
+  return text + ")";
+}
+
+std::string accuracy_text(double accuracy) { return fmt::format("{:.4g}", accuracy); }
+
+std::string target_sentence(const Contender& best, const Group& group) {
+  const Contender* baseline = baseline_of(best, group);
+  std::string text =
+      fmt::format("{} reaches an accuracy of {} first, after {}", best.name,
+                  accuracy_text(best.target.value_or(0)), with_unit(*best.time_to_target, Unit::seconds));
+  if (baseline != nullptr && best.target_speed_up)
+    text += fmt::format(", {}x as fast as {}", three_digits(*best.target_speed_up), baseline->name);
+  return text + " " + exchanges_text(best, baseline) + ".";
+}
+
+/// What a speed-up in throughput does not say.
+std::string caveat_of(const Contender& best, const Contender* other, bool is_accuracy_known) {
+  if (other != nullptr && best.exchanges.differ_from(other->exchanges))
+    return is_accuracy_known
+               ? " This is no speed-up of training: the curves of accuracy say what the different "
+                 "exchange costs, and a target_accuracy gives the time to it."
+               : " This is no speed-up of training: samples are counted, whatever the different "
+                 "exchange costs in accuracy, which was not simulated.";
+  return is_accuracy_known ? "" : " Accuracy was not simulated.";
+}
+
+std::string throughput_sentence(const Contender& best, const Group& group) {
+  const Contender* baseline = baseline_of(best, group);
+  std::string text = fmt::format("{} processes the most samples per second, {}", best.name,
+                                 with_unit(best.throughput, Unit::samples_per_second));
+  if (group.size() == 1)
+    text = fmt::format("{} processes {}", best.name, with_unit(best.throughput, Unit::samples_per_second));
+  if (baseline != nullptr && best.speed_up)
+    text += fmt::format(", {}x the throughput of {}", three_digits(*best.speed_up), baseline->name);
+  const auto [least, most] = most_different(group);
+  const Contender* other = baseline;
+  if (other == nullptr && least != nullptr) other = least == &best ? most : least;
+  return text + " " + exchanges_text(best, other) + "." + caveat_of(best, other, has_accuracy(group));
+}
+
+std::string sentence_of(const Group& group) {
+  if (const Contender* first = first_at_target(group)) return target_sentence(*first, group);
+  const bool has_target = std::ranges::all_of(
+      group, [](const Contender* one) { return one->target.has_value() && one->has_accuracy; });
+  const std::string missed = has_target ? fmt::format("No configuration reaches an accuracy of {}. ",
+                                                      accuracy_text(group.front()->target.value_or(0)))
+                                        : "";
+  return missed + throughput_sentence(*fastest_of(group), group);
+}
+
+/// "esync is best in 4 of 6 groups, bsp in 2", and the sentence of the group with the largest speed-up.
+std::string sentence_of(const std::vector<Group>& groups) {
+  std::map<std::string, int> wins;
+  const Group* widest = nullptr;
+  double largest = 0;
+  for (const auto& group : groups) {
+    const Contender* first = first_at_target(group);
+    const Contender& best = first != nullptr ? *first : *fastest_of(group);
+    ++wins[best.algorithm.empty() ? best.name : best.algorithm];
+    const double gain = (first != nullptr ? best.target_speed_up : best.speed_up).value_or(0);
+    if (widest != nullptr && gain <= largest) continue;
+    widest = &group;
+    largest = gain;
+  }
+  std::vector<std::pair<std::string, int>> order(wins.begin(), wins.end());
+  std::ranges::stable_sort(order, [](const auto& a, const auto& b) { return a.second > b.second; });
+  constexpr std::size_t most = 4;
+  std::string text;
+  for (std::size_t i = 0; i < std::min(order.size(), most); ++i)
+    text += fmt::format("{}{} in {}", i == 0 ? "" : ", ", order[i].first, order[i].second);
+  if (order.size() > most) text += " and others in the rest";
+  return fmt::format("Best of {} groups: {}. The largest speed-up: {}", groups.size(), text,
+                     sentence_of(*widest));
+}
+
+void warn_of_different_exchanges(const std::vector<Group>& groups, std::vector<std::string>& warnings) {
+  std::size_t count = 0;
+  std::pair<const Contender*, const Contender*> shown{nullptr, nullptr};
+  for (const auto& group : groups) {
+    if (has_accuracy(group)) continue;
+    const auto pair = most_different(group);
+    if (pair.first == nullptr) continue;
+    if (count++ == 0) shown = pair;
+  }
+  if (count == 0) return;
+  warnings.push_back(
+      fmt::format("Configurations differ in how often they exchange, or in how old the models are that they "
+                  "compute on ({}: {}; "
+                  "{}: {}{}), and nothing here says what that costs in accuracy, so their throughputs do not "
+                  "say which one "
+                  "trains faster. To find out, simulate accuracy: workload.math: real, evaluate_every and "
+                  "target_accuracy.",
+                  shown.first->name, shown.first->exchanges.text(), shown.second->name,
+                  shown.second->exchanges.text(), count == 1 ? "" : fmt::format("; so in {} groups", count)));
+}
+
+}  // namespace
+
+bool Exchanges::differ_from(const Exchanges& other) const {
+  constexpr double few = 0.05, updates = 0.5;
+  return std::abs(std::log(steps / other.steps)) > few || std::abs(staleness - other.staleness) > updates;
+}
+
+std::string Exchanges::text() const {
+  const auto number = [](double value) {
+    return value == std::floor(value) ? with_separators(std::llround(value)) : three_digits(value);
+  };
+  return fmt::format("{} local step{} per exchange, {} exchange{}, mean staleness {}", number(steps),
+                     steps == 1 ? "" : "s", number(count), count == 1 ? "" : "s", number(staleness));
+}
+
+Exchanges exchanges_of(const nlohmann::json& summary) {
+  const auto mean_of = [&](const char* key, double otherwise) {
+    const auto& value = summary.at(key);
+    return value.is_object() ? value.at("mean").get<double>() : otherwise;
+  };
+  return {mean_of("local_steps", 1), summary.at("rounds").get<double>(), mean_of("staleness", 0)};
+}
+
+std::string question_line(const std::vector<std::vector<std::string>>& questions) {
+  std::vector<std::string> different;
+  for (const auto& lines : questions) {
+    const std::string line = fmt::format("{}", fmt::join(lines, "; "));
+    if (!line.empty() && std::ranges::find(different, line) == different.end()) different.push_back(line);
+  }
+  if (different.size() <= 1) return different.empty() ? "" : different.front();
+  return fmt::format("{} (the first of {} different jobs)", different.front(), different.size());
+}
+
+Headline headline_of(const std::vector<Contender>& contenders) {
+  Headline headline;
+  if (contenders.empty()) return headline;
+  auto groups = groups_of(contenders);
+  // Configurations that are each alone in their group can only be compared with all others.
+  if (std::ranges::all_of(groups, [](const Group& group) { return group.size() == 1; })) {
+    Group all;
+    for (const auto& contender : contenders) all.push_back(&contender);
+    groups = {std::move(all)};
+  }
+  headline.text = groups.size() == 1 ? sentence_of(groups.front()) : sentence_of(groups);
+  warn_of_different_exchanges(groups, headline.warnings);
+  return headline;
+}
+
+}  // namespace tandem::validation

@@ -1,0 +1,55 @@
+// The first sentence of a report: which configuration is best, in words, with what a speed-up does not say. A
+// pure function of plain figures; the texts are for people.
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace tandem::validation {
+
+/// How often a configuration exchanges, and how old the models are that its workers compute on. Throughput
+/// counts local steps, whatever they cost in accuracy.
+struct Exchanges {
+  double steps = 1;      ///< of a worker, from one exchange to the next; mean
+  double count = 0;      ///< per worker
+  double staleness = 0;  ///< mean of all pushes, in updates of the model
+
+  /// Two that differ only by rounding train alike.
+  bool differ_from(const Exchanges& other) const;
+  /// "243 local steps per exchange, 12 exchanges, mean staleness 1.20".
+  std::string text() const;
+};
+/// `summary`: of summary.json, or any object with its keys local_steps, rounds and staleness.
+Exchanges exchanges_of(const nlohmann::json& summary);
+
+/// A configuration that may be the best one.
+struct Contender {
+  std::string name;
+  std::string group{};      ///< only those of a group are compared
+  std::string algorithm{};  ///< within the group; empty: as `name`
+  double throughput = 0;    ///< simulated samples per second
+  Exchanges exchanges{};
+  bool has_accuracy = false;                ///< an accuracy was evaluated
+  std::optional<double> target{};           ///< accuracy
+  std::optional<double> time_to_target{};   ///< simulated seconds; none: not known, or not reached
+  std::string baseline{};                   ///< name of the one that speed-ups are over; empty: none
+  std::optional<double> speed_up{};         ///< in throughput
+  std::optional<double> target_speed_up{};  ///< in time to the target
+};
+
+struct Headline {
+  std::string text;
+  std::vector<std::string> warnings{};
+};
+
+/// The best by time to the target where that is known, else by throughput, with what that leaves out. With
+/// several groups: how often each configuration is the best one, and the largest speed-up. Empty without
+/// contenders. Warns where configurations exchange differently and no accuracy says what that costs.
+Headline headline_of(const std::vector<Contender>& contenders);
+
+/// The question of several jobs (RunInfo::question) in one line; empty where none is known.
+std::string question_line(const std::vector<std::vector<std::string>>& questions);
+
+}  // namespace tandem::validation

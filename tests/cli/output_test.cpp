@@ -39,6 +39,8 @@ TEST_F(Output, JsonIsOneObjectOnStandardOutput) {
   EXPECT_NE(compared.at("verdict").dump().find("this machine's own network"), std::string::npos) << compared;
   EXPECT_TRUE(compared.contains("configurations")) << compared;
   EXPECT_TRUE(document("study " + experiment_ + " --out study").contains("configurations"));
+  EXPECT_TRUE(document("report study").contains("configurations"));
+  EXPECT_TRUE(document("view .").is_object());
   EXPECT_EQ(document("study " + experiment_ + " --list").at("configurations").size(), 1U);
   EXPECT_EQ(document("show " + experiment_).at("stop").at("rounds"), 3);
   EXPECT_EQ(document("show " TANDEM_SOURCE_DIR "/platforms/mixed_lab.xml").at("hosts").size(), 7U);

@@ -423,7 +423,8 @@ TEST_F(Twins, EachRequestPaysTheLatencyOfItsDisk) {
   };
   EXPECT_NEAR(excess(simulated_), 0.0, 1e-6);
   EXPECT_GT(excess(measured_), -1e-6) << "an emulated disk never finishes early";
-  EXPECT_LT(excess(measured_), 0.25);
+  // Each wait may end late on a busy machine; paying the latency twice would exceed this.
+  EXPECT_LT(excess(measured_), 0.8);
 }
 
 /// An emulated device never finishes early, so slow steps are slow in both results; the other steps are not.

@@ -1,0 +1,342 @@
+// What a study's report shows: tables, charts and text, made from its document.
+#include <fmt/format.h>
+
+#include <cmath>
+#include <filesystem>
+#include <map>
+#include <set>
+
+#include "validation/compare/headline.hpp"
+#include "validation/page/pieces.hpp"
+#include "validation/report/opening.hpp"
+#include "validation/report/study.hpp"
+#include "validation/report/view.hpp"
+
+namespace tandem::validation {
+namespace {
+
+using nlohmann::json;
+
+using CellOf = std::function<Cell(const json&)>;
+
+CellOf value_at(const char* key, Unit unit) {
+  return [=](const json& own) { return Cell(with_unit(number_or_nan(own.at(key)), unit)); };
+}
+/// A value of an object that may be null.
+CellOf value_in(const char* object, const char* key, std::string (*text)(double)) {
+  return [=](const json& own) {
+    return Cell(own.at(object).is_object() ? text(number_or_nan(own.at(object).at(key))) : "-");
+  };
+}
+std::string times(double ratio) { return std::isfinite(ratio) ? three_digits(ratio) + "x" : "-"; }
+std::string bytes(double value) { return with_unit(value, Unit::bytes); }
+CellOf times_at(const char* key) {
+  return [key](const json& own) { return Cell(times(number_or_nan(own.at(key)))); };
+}
+
+CellOf exchange_at(double Exchanges::*value) {
+  return [value](const json& own) { return Cell(with_unit(exchanges_of(own).*value, Unit::count)); };
+}
+
+Cell other_share(const json& own) {
+  const json& shares = own.at("shares");
+  if (!shares.is_object()) return "-";
+  double sum = 0;
+  for (const char* key : {"data", "query", "other"}) sum += number_or_nan(shares.at(key));
+  return percent(sum);
+}
+
+Cell target_cell(const json& own) {
+  const json& target = own.at("time_to_target");
+  if (!target.is_object() || target.at("evaluations") == 0) return "-";
+  if (!target.at("reached").get<bool>()) return "not reached";
+  return with_unit(number_or_nan(own.at("time_to_target_s")), Unit::seconds);
+}
+
+std::vector<const json*> those_that_worked(const json& document) {
+  auto all = pointers_to(document.at("configurations"));
+  std::erase_if(all, [](const json* own) { return own->at("failure") != ""; });
+  return all;
+}
+
+Table knees_table(const json& document) {
+  const auto count = [](const json& value) { return with_unit(value.get<double>(), Unit::count); };
+  const auto workers = [=](const json& line) {
+    return Cell(count(line.at("workers").front()) + " to " + count(line.at("workers").back()));
+  };
+  const auto throughput = [](const json& value) {
+    return with_unit(number_or_nan(value), Unit::samples_per_second);
+  };
+  return table_of(
+      pointers_to(document.at("lines")),
+      {{"Line", [](const json& line) { return Cell(line.at("name").get<std::string>()); }},
+       {"Workers", workers},
+       {"Throughput, first",
+        [=](const json& line) { return Cell(throughput(line.at("throughput").front())); }},
+       {"Throughput, last", [=](const json& line) { return Cell(throughput(line.at("throughput").back())); }},
+       {"Efficiency, last",
+        [](const json& line) { return Cell(percent(number_or_nan(line.at("efficiency").back()))); }},
+       {"Knee", [=](const json& line) {
+          return Cell(line.at("knee").is_number() ? count(line.at("knee"))
+                                                  : "none up to " + count(line.at("workers").back()));
+        }}});
+}
+
+/// How a figure of study_figures reads.
+struct FigureName {
+  const char* name;
+  std::string (*text)(double);
+};
+const FigureName& figure_name(const std::string& key) {
+  constexpr auto seconds = [](double v) { return with_unit(v, Unit::seconds); };
+  static const std::map<std::string, FigureName> names = {
+      {"throughput", {"throughput", [](double v) { return with_unit(v, Unit::samples_per_second); }}},
+      {"step_time_s", {"mean step time", seconds}},
+      {"speed_up", {"speed-up in throughput", times}},
+      {"time_to_target_s", {"time to the target accuracy", seconds}},
+      {"target_speed_up", {"speed-up in time to the target accuracy", times}},
+      {"read_target_speed_up", {"speed-up in time to target, curves evaluated as published", times}},
+      {"best_accuracy", {"best accuracy", three_digits}}};
+  return names.at(key);
+}
+
+Table published_table(const json& document) {
+  const auto text_of = [](const char* key) -> CellOf {
+    return [key](const json& row) {
+      return Cell(figure_name(row.at("figure")).text(number_or_nan(row.at(key))));
+    };
+  };
+  const auto name = [](const json& row) { return Cell(figure_name(row.at("figure")).name); };
+  const auto what = [=](const json& row) {
+    const std::string own = row.at("what");
+    return own.empty() ? name(row) : Cell(own);
+  };
+  return table_of(
+      pointers_to(document.at("published")),
+      {{"Configuration", [](const json& row) { return Cell(row.at("configuration").get<std::string>()); }},
+       {"Published", text_of("value")},
+       {"published figure", what, true},
+       {"Simulated", text_of("ours")},
+       {"simulated figure", name, true},
+       {"Simulated / published",
+        [](const json& row) { return Cell(three_digits(number_or_nan(row.at("ratio")))); }},
+       {"Source", [](const json& row) { return Cell(row.at("source").get<std::string>()); }, true}});
+}
+
+// ---- Pages ----
+
+std::string knee_definition(const json& document) {
+  return fmt::format(
+      "The knee is the smallest number of workers from which going to the next larger number raises "
+      "throughput by "
+      "less than {} of a proportional gain. Efficiency is the throughput per worker relative to the first "
+      "point of "
+      "the line.",
+      percent(document.at("knee_share")));
+}
+
+const char* const shares_definition =
+    "Shares are of the makespan, means over workers. Exchange: the part that does not overlap computing, "
+    "split into communicating and waiting if every message was recorded. Other: data loading, queries to a "
+    "coordinator, and the time before the first and after the last step. Bytes: payload sent or received by "
+    "all workers, per sample that they processed.";
+
+void add_failed(const json& document, Page& page) {
+  for (const auto& own : document.at("configurations"))
+    if (!works(own))
+      page.add(Heading{3, own.at("name").get<std::string>() + ": failed"}, Code{own.at("failure"), true});
+}
+
+/// Of a bar chart with that many rows.
+std::size_t height_of(std::size_t rows) { return 60 + 22 * std::max<std::size_t>(rows, 2); }
+
+/// The configurations that worked, as small multiples: one panel per group, or one for all if that says more.
+struct Panel {
+  std::string title;
+  std::vector<std::size_t> members;  ///< positions among the configurations that worked
+};
+std::vector<Panel> panels_of(const json& document) {
+  constexpr std::size_t most = 12;
+  const auto worked = those_that_worked(document);
+  std::vector<Panel> panels;
+  for (std::size_t i = 0; i < worked.size(); ++i) {
+    const std::string group = worked[i]->at("group");
+    const auto known = std::ranges::find(panels, group, &Panel::title);
+    (known == panels.end() ? panels.emplace_back(Panel{group, {}}) : *known).members.push_back(i);
+  }
+  const bool has_groups =
+      panels.size() > 1 && panels.size() <= most &&
+      std::ranges::any_of(panels, [](const Panel& panel) { return panel.members.size() > 1; });
+  if (has_groups) return panels;
+  Panel all{"", {}};
+  for (std::size_t i = 0; i < worked.size(); ++i) all.members.push_back(i);
+  return {all};
+}
+
+/// A chart for each panel. `height`: pixels; 0: as many rows as the panel has members.
+Charts charts_of(const std::vector<Panel>& panels, const std::string& id, const std::string& title,
+                 std::size_t height = 0) {
+  Charts charts;
+  for (std::size_t i = 0; i < panels.size(); ++i)
+    charts.charts.push_back({id + '-' + std::to_string(i), panels[i].title.empty() ? title : panels[i].title,
+                             height > 0 ? height : height_of(panels[i].members.size())});
+  return charts;
+}
+
+void add_published(const json& document, Page& page) {
+  Table table = published_table(document);
+  if (table.rows.empty()) return;
+  page.add(Heading{2, "Comparison with published figures"});
+  const auto gains = std::ranges::count_if(document.at("published"), [](const json& row) {
+    return row.at("figure").get<std::string>().ends_with("speed_up") && row.at("ours").is_number();
+  });
+  if (gains > 0)
+    page.add(Charts{{{"published", "Speed-ups", height_of(2 * static_cast<std::size_t>(gains))}}});
+  page.add(std::move(table));
+}
+
+void add_scaling(const json& document, Page& page) {
+  if (document.at("lines").empty())
+    return page.add(Heading{2, "Throughput"},
+                    charts_of(panels_of(document), "throughput", "Throughput by configuration"));
+  page.add(Heading{2, "Scaling: throughput and number of workers"}, Note{knee_definition(document)},
+           Charts{{{"line-throughput", "Throughput by number of workers; the knee is the large point", 380},
+                   {"line-efficiency", "Efficiency by number of workers", 380}}},
+           knees_table(document));
+}
+
+void add_accuracy(const json& document, Page& page) {
+  if (std::ranges::all_of(those_that_worked(document),
+                          [](const json* own) { return own->at("curve").empty(); }))
+    return;
+  const auto panels = panels_of(document);
+  if (panels.size() > 1)
+    return page.add(Heading{2, "Test accuracy over simulated time"}, charts_of(panels, "accuracy", "", 300));
+  Charts both = charts_of(panels, "accuracy", "Test accuracy over simulated time", 340);
+  both.charts.push_back({"accuracy-samples-0", "Test accuracy over samples", 340});
+  page.add(Heading{2, "Accuracy"}, std::move(both));
+}
+
+void add_study_commands(const json& document, Page& page) {
+  std::string commands;
+  for (const auto& command : document.at("commands"))
+    commands += (commands.empty() ? "" : "\n") + command.get<std::string>();
+  page.add(Heading{2, "Reproduce"}, Code{commands});
+  std::set<std::string> shown;
+  for (const auto* own : those_that_worked(document)) {
+    const json& environment = own->at("environment");
+    const std::string platform =
+        std::filesystem::path(own->at("experiment").at("platform").get<std::string>()).filename().string();
+    if (!shown.insert(platform + environment.at("physics").dump() + environment.at("versions").dump()).second)
+      continue;
+    Table table{.columns = {{"Simulated with"}, {platform, true}}, .size = Table::Size::narrow};
+    for (const char* key : {"physics", "versions"})
+      for (const auto& [name, text] : flattened(environment.at(key))) table.rows.push_back({{name, text}});
+    page.add(std::move(table));
+  }
+}
+
+Page page_of_study(const json& document) {
+  Page page{document.at("title").get<std::string>() + ": a study", "Tandem study (simulated)"};
+  add_opening(document, page);
+  if (const std::string about = document.at("about"); !about.empty()) page.add(Note{about});
+  add_failed(document, page);
+  const auto worked = those_that_worked(document);
+  if (!worked.empty()) add_published(document, page);
+  if (!worked.empty()) {
+    add_scaling(document, page);
+    add_accuracy(document, page);
+  }
+  if (!document.at("notes").empty())
+    page.add(Heading{2, "Notes"}, Bullets{document.at("notes").get<std::vector<std::string>>()});
+  if (worked.empty()) return page;
+  const Table all = configurations_table(document);
+  page.add(Heading{2, "Configurations"},
+           narrowed(all, {"Configuration", "Time to target", "Speed-up in time to target", "Throughput",
+                          "Speed-up", "Local steps per exchange", "Exchanges", "Mean staleness",
+                          "Best accuracy", "Workers", "Step time", "Time to target, curves as published",
+                          "Speed-up, curves as published"}),
+           Heading{2, "Where workers' time went"}, Note{shares_definition},
+           charts_of(panels_of(document), "shares", "Shares of the makespan"),
+           narrowed(all, {"Configuration", "Computing", "Exchange", "communicating", "waiting", "Other",
+                          "Bytes sent per sample", "Bytes received per sample"}));
+  add_study_commands(document, page);
+  return page;
+}
+
+/// What the charts show.
+json study_chart_data(const json& document) {
+  json drawn = json::array();
+  for (const auto* own : those_that_worked(document)) {
+    json entry = json::object();
+    for (const char* key :
+         {"name", "algorithm", "workers", "throughput", "shares", "exchange_shares", "curve"})
+      entry[key] = own->at(key);
+    entry["target"] = own->at("experiment").at("target_accuracy");
+    drawn.push_back(std::move(entry));
+  }
+  json panels = json::array();
+  for (const auto& panel : panels_of(document))
+    panels.push_back({{"title", panel.title}, {"configurations", panel.members}});
+  return {{"configurations", std::move(drawn)},
+          {"panels", std::move(panels)},
+          {"lines", document.at("lines")},
+          {"published", document.at("published")}};
+}
+
+}  // namespace
+
+Table configurations_table(const json& document) {
+  return without_empty_columns(
+      table_of(those_that_worked(document),
+               {{"Configuration", [](const json& own) { return Cell(own.at("name").get<std::string>()); }},
+                {"Time to target", target_cell},
+                {"Speed-up in time to target", times_at("target_speed_up")},
+                {"Throughput", value_at("throughput", Unit::samples_per_second)},
+                {"Speed-up", times_at("speed_up")},
+                {"Local steps per exchange", exchange_at(&Exchanges::steps)},
+                {"Exchanges", exchange_at(&Exchanges::count)},
+                {"Mean staleness", exchange_at(&Exchanges::staleness)},
+                {"Best accuracy",
+                 [](const json& own) { return Cell(three_digits(number_or_nan(own.at("best_accuracy")))); }},
+                {"Workers", value_at("workers", Unit::count)},
+                {"Step time", value_at("step_time_s", Unit::seconds)},
+                {"Computing", value_in("shares", "computing", percent)},
+                {"Exchange", value_in("shares", "exchange", percent)},
+                {"communicating", value_in("exchange_shares", "communicating", percent)},
+                {"waiting", value_in("exchange_shares", "waiting", percent)},
+                {"Other", other_share},
+                {"Bytes sent per sample", value_in("bytes_per_sample", "sent", bytes)},
+                {"Bytes received per sample", value_in("bytes_per_sample", "received", bytes)},
+                {"Time to target, curves as published", value_at("read_time_to_target_s", Unit::seconds)},
+                {"Speed-up, curves as published", times_at("read_target_speed_up")}}));
+}
+
+std::string study_table(const json& document) {
+  Page page;
+  add_opening(document, page);
+  // A terminal is too narrow for all columns.
+  page.add(Note{""},
+           narrowed(configurations_table(document),
+                    {"Configuration", "Time to target", "Throughput", "Speed-up", "Local steps per exchange",
+                     "Exchanges", "Mean staleness", "Workers", "Step time", "Computing", "Exchange"}));
+  if (Table knees = knees_table(document); !knees.rows.empty()) page.add(Note{""}, std::move(knees));
+  if (Table published = published_table(document); !published.rows.empty())
+    page.add(Note{""},
+             narrowed(std::move(published), {"Configuration", "Published", "published figure", "Simulated",
+                                             "simulated figure", "Simulated / published"}));
+  add_failed(document, page);
+  return to_text(page);
+}
+
+std::string study_markdown(const json& document) { return to_markdown(page_of_study(document)); }
+
+std::string study_html(const json& document) {
+  return to_html(page_of_study(document), study_chart_data(document), {pieces::study});
+}
+
+void write_study(const std::string& directory, const json& document) {
+  write_report_files(directory, document, study_markdown(document), study_html(document));
+}
+
+}  // namespace tandem::validation

@@ -82,10 +82,10 @@ void add_validate(CLI::App& app, int& exit_code) {
   command->add_flag(
       "--cluster", options->run.on_cluster,
       "Run on an emulated cluster: hosts and links of the platform as network namespaces (Linux, root)");
-  command->add_flag("--witness", options->run.witness,
-                    "Also simulate the MPI program itself on SimGrid's MPI (SMPI); this separates errors of "
-                    "the network model from "
-                    "errors of the simulator's code");
+  command->add_flag(
+      "--witness", options->run.witness,
+      "Also simulate the MPI program itself on SimGrid's MPI (SMPI), as a check of the simulator's "
+      "code; sim/README.md explains known differences");
   command
       ->add_option("--tolerance", options->tolerance,
                    "Largest mean absolute error of step time, throughput and makespan that passes [0.1]")

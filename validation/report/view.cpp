@@ -74,8 +74,10 @@ std::string witness_note(const json& set) {
     if (errors.at("key") == "step_time" && errors.at("witnessed") != 0)
       return fmt::format(
           "SMPI witness (the MPI program itself on SimGrid's MPI, with the same network model; {} "
-          "configurations): on average its step times differ by {} from the simulator's (error of the "
-          "simulator's code) and by {} from the measured ones (error of the network and machine model).",
+          "configurations): on average its step times differ by {} from the simulator's and by {} from the "
+          "measured ones. SMPI lets several messages from one rank to another share a link; the simulator "
+          "and "
+          "TCP send them one after the other. sim/README.md has the closed forms and a measurement.",
           errors.at("witnessed").get<int>(), percent(number_or_nan(errors.at("code_path"))),
           percent(number_or_nan(errors.at("model"))));
   return "";

@@ -53,6 +53,30 @@ TEST(WitnessTiming, ALargeMessageWaitsForItsReceive) {
   EXPECT_NEAR(arrival(125'000'000, 0.0, 1.0), 1.0 + lab::alpha + 0.1 + envelope, 1e-8);
 }
 
+/// Unlike over one TCP connection, and unlike in `transfers`, where the first one arrives after half this
+/// time (Timing.MessagesToOneRankFollowEachOther). This makes rings of unequal workers slower under SMPI.
+TEST(WitnessTiming, MessagesOfOnePairShareTheLinkInsteadOfFollowingEachOther) {
+  constexpr std::int64_t size = 2'500'000;
+  std::array<double, 2> received{};
+  lab::run_on(simulate, lab::star(2), lab::hosts(2), [&](Context& context) {
+    if (context.rank() == 0) {
+      lab::sleep(context, 1.0);
+      std::array<Pending, 2> both = {context.send(1, {1, false}, {Bytes(size), nullptr}),
+                                     context.send(1, {2, false}, {Bytes(size), nullptr})};
+      for (auto& one : both) context.wait(one);
+      return;
+    }
+    std::array<Pending, 2> both = {context.receive(0, {1, false}, {Bytes(size), nullptr}),
+                                   context.receive(0, {2, false}, {Bytes(size), nullptr})};
+    for (std::size_t i = 0; i < 2; ++i) {
+      context.wait(both.at(i));
+      received.at(i) = context.now().count();
+    }
+  });
+  const double both_s = 2 * (static_cast<double>(size) / lab::bandwidth + envelope);
+  for (const double end : received) EXPECT_NEAR(end, 1.0 + lab::alpha + both_s, clock_offset);
+}
+
 TEST(WitnessTiming, WorkOverlapsWithMessagesAndNothingPolls) {
   // 100 ms of work during a transfer of 200 ms, twice: the completion times are exact.
   std::array<double, 3> ends{};

@@ -8,6 +8,7 @@
 #include "cli/commands.hpp"
 #include "cli/job_options.hpp"
 #include "cli/output.hpp"
+#include "cli/platform_document.hpp"
 #include "cli/profile_origin.hpp"
 #include "policies/vocabulary/check.hpp"
 #include "validation/campaign/hold_out.hpp"
@@ -45,8 +46,8 @@ int compare_results(const CompareArguments& arguments) {
   if (!arguments.witness.empty()) results.witness = read_results(arguments.witness);
   check_profile_of(results);
   const auto validation = validation::validate({results}, arguments.tolerance);
-  const auto document =
-      validation::report_document({results}, validation, {.title = results.name, .commands = {}});
+  auto document = validation::report_document({results}, validation, {.title = results.name, .commands = {}});
+  document["platforms"] = platforms_of(document);
   fmt::print("{}\n", validation::summary_table(document));
   print_document(document);
   if (!arguments.out.empty()) {

@@ -13,6 +13,7 @@
 #include "cli/commands.hpp"
 #include "cli/job_options.hpp"
 #include "cli/output.hpp"
+#include "cli/platform_document.hpp"
 #include "cli/progress.hpp"
 #include "cli/subcommand_process.hpp"
 #include "cli/suite_input.hpp"
@@ -124,7 +125,8 @@ int study(const StudyOptions& options) {
     documents.push_back(document_of(suite.configurations[i], outcomes[i]));
     lines.push_back(command_of(commands[i].words));
   }
-  const json document = validation::study_document(std::move(documents), suite.name, suite.study, lines);
+  json document = validation::study_document(std::move(documents), suite.name, suite.study, lines);
+  document["platforms"] = platforms_of(document);
   validation::write_study(out, document);
   std::filesystem::remove(out + "/INCOMPLETE");
   fmt::print("{}\n{}/report.html\n", validation::study_table(document), out);

@@ -9,6 +9,7 @@
 #include "cli/commands.hpp"
 #include "cli/job_options.hpp"
 #include "cli/output.hpp"
+#include "cli/platform_document.hpp"
 #include "cli/suite_input.hpp"
 #include "cli/suite_run.hpp"
 #include "policies/vocabulary/check.hpp"
@@ -60,7 +61,8 @@ int validate_all(ValidateOptions options) {
   validation::ReportSource source{
       .title = suite.name, .commands = {command_line()}, .profiles = results.profiles};
   source.commands.insert(source.commands.end(), results.commands.begin(), results.commands.end());
-  const auto document = validation::report_document(results.documents, validation, source);
+  auto document = validation::report_document(results.documents, validation, source);
+  document["platforms"] = platforms_of(document);
   validation::write_report(options.run.out, document);
   std::filesystem::remove(options.run.out + "/INCOMPLETE");
   fmt::print("{}\n{}/report.html\n", validation::summary_table(document), options.run.out);

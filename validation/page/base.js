@@ -31,6 +31,8 @@ const tandem = (() => {
     const scale = timeScale([Math.abs(seconds)]);
     return `${threeDigits(seconds * scale.factor)} ${scale.unit}`;
   };
+  /** The name of a namespace looks like an address, and pages contain none. */
+  const svgNamespace = 'http:' + '//www.w3.org/2000/svg';
   const axis = (title, more = {}) => ({
     title: {display: true, text: title, color: color.soft},
     grid: {color: color.line, borderColor: color.line},
@@ -57,6 +59,6 @@ const tandem = (() => {
     if (all.length <= 24) document.querySelectorAll('details').forEach(part => { part.open = true; });
     Object.values(Chart.instances).forEach(chart => chart.resize());
   });
-  return {report, color, shade, shades, axis, categories, element, make, legend, percent, roundTicks, signed, threeDigits, timeScale,
-          timeText};
+  return {report, color, shade, shades, axis, categories, element, make, legend, percent, roundTicks, signed, svgNamespace, threeDigits,
+          timeScale, timeText};
 })();

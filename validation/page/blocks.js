@@ -1,7 +1,7 @@
 // Draws the blocks of the page model (validation/report/page.hpp) in their order: headings, notes, tables, and
 // canvases for charts, which other scripts fill.
 (() => {
-  const {report, make} = tandem;
+  const {report, make, svgNamespace} = tandem;
 
   /** A figure as printed matter: minus sign, and spaces that do not break except after a slash. */
   const typeset = text =>
@@ -13,18 +13,57 @@
     if (mark === 'badge')
       cell.append(make('span', {className: `badge ${text.replace(' ', '-')}`, title: hint, textContent: text}));
     else
-      cell.textContent = column.words && text !== '-' ? text : typeset(text);
+      // A long name may break after a slash.
+      cell.textContent = column.words && text !== '-' ? text.replaceAll('/', '/\u200b') : typeset(text);
     if (mark === 'beyond') cell.classList.add('beyond');
     return cell;
   };
-  const tableOf = ({size, columns, rows}) => {
+  /** Columns in groups that stay together: a name that begins with a small letter continues the one before it. */
+  const columnGroups = columns => {
+    const groups = [];
+    columns.forEach(({name}, index) => {
+      if (index > 1 && /^[a-z]/.test(name)) groups[groups.length - 1].push(index);
+      else groups.push([index]);
+    });
+    return groups;
+  };
+  /** The parts of a table that is too wide for the page: each has the first column and as many others as fit. */
+  const partsThatFit = ({columns}, widths, room) => {
+    const [first, ...others] = columnGroups(columns), parts = [];
+    let used = Infinity;
+    others.forEach(group => {
+      const width = group.reduce((sum, index) => sum + widths[index], 0);
+      if (used + width > room) {
+        parts.push([...first]);
+        used = widths[0];
+      }
+      parts[parts.length - 1].push(...group);
+      used += width;
+    });
+    return parts;
+  };
+  const picked = (block, part) => ({...block, columns: part.map(index => block.columns[index]),
+    rows: block.rows.map(row => ({...row, cells: part.map(index => row.cells[index])}))});
+  /** On screens that are wide enough for a page of figures, wide tables continue below instead of being scrolled. */
+  const fit = (frame, block) => {
+    const narrowest = 800, table = frame.querySelector('table');
+    if (frame.clientWidth < narrowest || table.scrollWidth <= frame.clientWidth + 1) return;
+    const widths = [...table.querySelectorAll('th')].map(cell => cell.offsetWidth);
+    const parts = partsThatFit(block, widths, frame.clientWidth);
+    if (parts.length > 1) frame.replaceWith(...parts.map(part => tableOf(picked(block, part))));
+  };
+  const tables = [];
+  const tableOf = block => {
+    const {size, columns, rows} = block;
     const head = make('tr', {}, columns.map(column =>
       make('th', {className: column.words ? 'words' : '', textContent: column.name})));
     const body = rows.map(row =>
       make('tr', {className: row.kind}, row.cells.map((cell, index) => cellOf(cell, columns[index]))));
     const table = make('table', {className: `${size} ${columns.length > 8 ? 'dense' : ''}`},
                        [make('thead', {}, [head]), make('tbody', {}, body)]);
-    return make('div', {className: `scroll ${size === 'scrolling' ? 'tall' : ''}`}, [table]);
+    const frame = make('div', {className: `scroll ${size === 'scrolling' ? 'tall' : ''}`}, [table]);
+    tables.push([frame, block]);
+    return frame;
   };
   const chartOf = ({id, title, height}) => make('div', {className: 'chart'}, [
     make('h3', {textContent: title}),
@@ -32,7 +71,53 @@
     make('div', {style: `height: ${height}px`}, [make('canvas', {id})]),
   ]);
 
+  const drawn = (name, attributes, children = []) => {
+    const made = document.createElementNS(svgNamespace, name);
+    Object.entries(attributes).forEach(([key, value]) => made.setAttribute(key, value));
+    made.append(...children);
+    return made;
+  };
+  const label = (x, y, text, more = {}) => drawn('text', {x, y, ...more}, [text]);
+  const line = (x1, y1, x2, y2, more = {}) => drawn('line', {x1, y1, x2, y2, ...more});
+  const box = (x, y, width, height, className) => drawn('rect', {x, y, width, height, rx: 5, class: className});
+
+  /** From left to right: what connects switches, switches, links, hosts. */
+  const drawingOf = ({title, note, switches, trunks}) => {
+    const row = 40, gap = 16, left = trunks.length > 0 ? 250 : 10, host = left + 410, parts = [], middles = [];
+    let y = 8;
+    switches.forEach(({inside, hosts}, index) => {
+      const height = hosts.length * row, middle = y + height / 2 - 4;
+      middles.push(middle);
+      parts.push(box(left, y, 150, height - 8, 'switch'), label(left + 12, middle + 4 - 8 * inside.length,
+        switches.length === 1 ? 'switch' : `switch ${index + 1}`, {class: 'strong'}));
+      inside.forEach((text, at) => parts.push(label(left + 12, middle + 14 + 15 * at, text, {class: 'small'})));
+      hosts.forEach(({name, about, link}) => {
+        const at = y + (row - 8) / 2;
+        parts.push(line(left + 150, at, host, at), label(left + 162, at - 5, link, {class: 'small'}),
+          box(host, y, 330, row - 8, 'host'), label(host + 10, y + 14, name, {class: 'strong'}), label(host + 10, y + 27, about, {class: 'small'}));
+        y += row;
+      });
+      y += gap;
+    });
+    const bar = index => 12 + 12 * (index % 4), start = bar(Math.min(trunks.length, 4) - 1) + 10;
+    trunks.forEach(({between, label: text}, index) => {
+      const x = bar(index), ends = between.map(end => middles[end]);
+      parts.unshift(line(x, Math.min(...ends), x, Math.max(...ends), {class: 'trunk'}),
+        ...ends.map(end => line(x, end, left, end, {class: 'trunk'})));
+      if (!text) return;
+      parts.push(label(x, y + 4, `between ${between.map(end => `switch ${end + 1}`).join(', ')}: ${text}`, {class: 'small'}));
+      y += 16;
+    });
+    if (trunks.length > 0)
+      switches.forEach(({link}, index) => parts.push(label(start, middles[index] - 6, link, {class: 'small'})));
+    const width = host + 340;
+    return [make('h3', {textContent: title}), make('div', {className: 'platform'}, [
+      drawn('svg', {viewBox: `0 0 ${width} ${y}`, width, role: 'img', 'aria-label': `the platform ${title}`}, parts)]),
+      ...(note ? [make('p', {className: 'lead', textContent: note})] : [])];
+  };
+
   const elementOf = {
+    drawing: block => drawingOf(block.platform),
     heading: block => [make(`h${block.level}`, {textContent: block.text})],
     note: block => [make('p', {className: 'lead', textContent: block.text})],
     bullets: block => [make('ul', {className: 'remarks'}, block.texts.map(text => make('li', {textContent: text})))],
@@ -52,4 +137,9 @@
   const {title, kind, blocks} = report.page;
   document.querySelector('main').replaceChildren(
     make('h1', {}, [make('small', {textContent: kind}), title]), ...elementsOf(blocks));
+  tables.slice().forEach(([frame, block]) => {
+    const closed = frame.closest('details');
+    if (!closed) return fit(frame, block);
+    closed.addEventListener('toggle', () => fit(frame, block), {once: true});
+  });
 })();

@@ -1,7 +1,7 @@
 // Shows one chosen configuration of a report in detail: phases, distribution, attribution, shares of time, accuracy,
 // staleness, local steps and the timeline.
 (() => {
-  const {report, color, axis, categories, element, make, legend, threeDigits, timeScale, timeText, percent} = tandem;
+  const {report, color, axis, categories, element, make, legend, svgNamespace, threeDigits, timeScale, timeText, percent} = tandem;
   if (!element('explorer')) {
     document.body.dataset.drawn = Object.keys(Chart.instances).length;
     return;
@@ -170,9 +170,8 @@
   };
 
   // ---- Timeline: two SVGs per rank, simulated and measured; their view box is the visible part of time ----
-  const namespace = 'http:' + '//www.w3.org/2000/svg';
   const svg = (name, attributes, parent) => {
-    const made = document.createElementNS(namespace, name);
+    const made = document.createElementNS(svgNamespace, name);
     Object.entries(attributes).forEach(([key, value]) => made.setAttribute(key, value));
     if (parent) parent.append(made);
     return made;

@@ -171,6 +171,9 @@ struct JsonWriter {
   json operator()(const Details& details) const {
     return {{"kind", "details"}, {"title", details.title}, {"content", (*this)(details.content)}};
   }
+  json operator()(const Drawing& drawing) const {
+    return {{"kind", "drawing"}, {"platform", drawing.platform}};
+  }
   json operator()(const Explorer&) const { return {{"kind", "explorer"}}; }
   json operator()(const std::vector<Block>& blocks) const {
     json all = json::array();

@@ -92,9 +92,13 @@ struct Details {
 };
 /// The part of a report that shows one chosen configuration. Only HTML pages have it; their script builds it.
 struct Explorer {};
+/// A drawing of a platform, as platform_drawing() returns it. Only HTML pages have it.
+struct Drawing {
+  nlohmann::json platform;
+};
 
 struct Block {
-  std::variant<Heading, Note, Bullets, Code, Tiles, Banner, Table, Charts, Details, Explorer> kind;
+  std::variant<Heading, Note, Bullets, Code, Tiles, Banner, Table, Charts, Details, Explorer, Drawing> kind;
 };
 
 struct Page {

@@ -68,6 +68,7 @@
 //   profiles         [{path, configurations, settings_of (configuration whose settings were calibrated),
 //   date,
 //                      machine, software, command, failure}]
+//   platforms        [what platform_drawing.hpp reads, ...]; missing: not known
 //   phases           names of the phases of a step
 //   commands         how to repeat everything
 #pragma once

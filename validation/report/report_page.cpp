@@ -9,6 +9,7 @@
 #include "validation/page/pieces.hpp"
 #include "validation/report/opening.hpp"
 #include "validation/report/page.hpp"
+#include "validation/report/platform_drawing.hpp"
 #include "validation/report/report.hpp"
 #include "validation/report/report_tables.hpp"
 #include "validation/report/view.hpp"
@@ -275,6 +276,7 @@ Page page_of_report(const json& document) {
     if (!detailed_configurations(document).empty()) page.add(Heading{2, "Details"}, Explorer{});
     add_configurations(document, page);
   }
+  add_platforms(document, page);
   if (auto notes = remarks(document); !notes.empty())
     page.add(Heading{2, "Notes"}, Bullets{std::move(notes)});
   add_reproduce(document, page);

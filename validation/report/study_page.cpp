@@ -9,6 +9,7 @@
 #include "validation/compare/headline.hpp"
 #include "validation/page/pieces.hpp"
 #include "validation/report/opening.hpp"
+#include "validation/report/platform_drawing.hpp"
 #include "validation/report/study.hpp"
 #include "validation/report/view.hpp"
 
@@ -260,6 +261,7 @@ Page page_of_study(const json& document) {
            charts_of(panels_of(document), "shares", "Shares of the makespan"),
            narrowed(all, {"Configuration", "Computing", "Exchange", "communicating", "waiting", "Other",
                           "Bytes sent per sample", "Bytes received per sample"}));
+  add_platforms(document, page);
   add_study_commands(document, page);
   return page;
 }

@@ -53,6 +53,11 @@ const char* const probe = R"js(<script>
   };
   const shown = [...document.querySelectorAll('canvas')].filter(canvas => !canvas.parentElement.hidden);
   document.body.dataset.charts = shown.length;
+  document.querySelectorAll('details').forEach(part => { part.open = true; });
+  setTimeout(() => {
+    document.body.dataset.wide = [...document.querySelectorAll('.scroll, .platform')].filter(frame =>
+      frame.scrollWidth > frame.clientWidth + 1).length;
+  }, 100);
   document.body.dataset.blank = shown.filter(blank).map(canvas => canvas.id).join(' ') || 'none';
   const chosen = document.getElementById('chosen');
   for (let i = 0; chosen && i < chosen.options.length; ++i) {
@@ -88,7 +93,8 @@ class Browser {
     std::ofstream(directory_ / "probed.html") << html;
     // Network requests of the page would be refused, and logged.
     const std::string command =
-        "timeout 120 chromium --headless --no-sandbox --disable-gpu --proxy-server=127.0.0.1:9 "
+        "timeout 120 chromium --headless --no-sandbox --disable-gpu --window-size=1300,800 "
+        "--proxy-server=127.0.0.1:9 "
         "--user-data-dir=" +
         (directory_ / "profile").string() + " --enable-logging=stderr --v=0 --virtual-time-budget=20000 " +
         "--dump-dom file://" + (directory_ / "probed.html").string() + " > " + (directory_ / "dom").string() +
@@ -129,6 +135,7 @@ void expect_good(const Browser& browser, int charts) {
   EXPECT_EQ(browser.noted("charts"), std::to_string(charts));
   EXPECT_EQ(browser.noted("blank"), "none");
   EXPECT_EQ(browser.noted("requests"), "0");
+  EXPECT_EQ(browser.noted("wide"), "0") << "tables wider than a page of 1,300 pixels";
   EXPECT_EQ(browser.noted("zooms"), "true");
   EXPECT_GT(std::atoi(browser.noted("slices").c_str()), 20);
 }
@@ -215,6 +222,7 @@ void expect_good_study(const nlohmann::json& document, int charts) {
   EXPECT_EQ(browser.console(), "");
   EXPECT_EQ(browser.noted("charts"), std::to_string(charts));
   EXPECT_EQ(browser.noted("drawn"), std::to_string(charts));
+  EXPECT_EQ(browser.noted("wide"), "0") << "tables wider than a page of 1,300 pixels";
   EXPECT_EQ(browser.noted("blank"), "none");
   EXPECT_EQ(browser.noted("requests"), "0");
 }

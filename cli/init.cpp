@@ -17,6 +17,7 @@
 #include "cli/job_options.hpp"
 #include "cli/output.hpp"
 #include "policies/vocabulary/check.hpp"
+#include "workloads/data/dataset.hpp"
 #include "workloads/experiment/quantity_text.hpp"
 #include "workloads/job/catalogues.hpp"
 #include "workloads/model/catalog.hpp"
@@ -71,6 +72,11 @@ struct InitOptions {
   Field model{"--model", "Model (tandem list model)", "resnet50"};
   Field dataset{"--dataset", "Data set (tandem list dataset; empty: one that suits the model)", ""};
   Field algorithm{"--algorithm", "Synchronisation algorithm (tandem list sync)", "bsp"};
+  Field storage{
+      "--storage",
+      "Bandwidth of the disk that workers read samples from, through a cache (empty: each holds its "
+      "samples)",
+      ""};
 
   InitOptions() {
     sites.check = [](const std::string& text) { parse_sites(text); };
@@ -82,11 +88,14 @@ struct InitOptions {
       if (!text.empty()) catalogue_of(Names::dataset).find(text);
     };
     algorithm.check = is_in(Names::sync);
+    storage.check = [](const std::string& text) {
+      if (!text.empty()) check_bandwidth(text);
+    };
   }
   InitOptions(const InitOptions&) = delete;
   InitOptions& operator=(const InitOptions&) = delete;
   std::vector<Field*> fields() {
-    return {&sites, &gpus, &within, &between, &latency, &model, &dataset, &algorithm};
+    return {&sites, &gpus, &within, &between, &latency, &model, &dataset, &algorithm, &storage};
   }
 };
 
@@ -128,6 +137,12 @@ std::string dataset_for(const std::string& model) {
   return model == "lenet" || model == "mlp" ? "synthetic" : "synthetic-colour";
 }
 
+Bytes size_of(const std::string& dataset) {
+  const DatasetInfo info =
+      describe_dataset({.name = dataset, .directory = {}, .train_samples = 0, .test_samples = 0, .seed = 0});
+  return Bytes(info.record_bytes().count() * info.train_samples);
+}
+
 void write_file(const std::string& path, const std::string& text) {
   std::ofstream file(path);
   file << text;
@@ -141,15 +156,18 @@ void init(InitOptions& options) {
     if (std::filesystem::exists(file) && !options.force)
       throw ConfigError(file + " already exists; choose another name, or add --force");
   complete(options);
-  const NewJob job{
-      .name = options.name,
-      .sites = parse_devices(options.gpus.value, parse_sites(options.sites.value)),
-      .within = options.within.value,
-      .between = options.between.value,
-      .latency = options.latency.value,
-      .model = options.model.value,
-      .dataset = options.dataset.value.empty() ? dataset_for(options.model.value) : options.dataset.value,
-      .algorithm = options.algorithm.value};
+  const std::string dataset =
+      options.dataset.value.empty() ? dataset_for(options.model.value) : options.dataset.value;
+  const NewJob job{.name = options.name,
+                   .sites = parse_devices(options.gpus.value, parse_sites(options.sites.value)),
+                   .within = options.within.value,
+                   .between = options.between.value,
+                   .latency = options.latency.value,
+                   .model = options.model.value,
+                   .dataset = dataset,
+                   .algorithm = options.algorithm.value,
+                   .storage = options.storage.value,
+                   .dataset_size = options.storage.value.empty() ? Bytes(0) : size_of(dataset)};
   write_file(platform, platform_text(job));
   write_file(experiment, experiment_text(job, platform));
   // What single values do not show: for example an algorithm for one worker only.
@@ -178,7 +196,8 @@ void add_init(CLI::App& app, int&) {
   command->footer(
       "Without options, questions are asked on a terminal. Examples:\n"
       "  tandem init my-job --sites 2 --gpus a100:2,t4:6 --between 1Gbps --model resnet50 --algorithm esync\n"
-      "  tandem init my-machine --gpus h200:8 --within 400Gbps");
+      "  tandem init my-machine --gpus h200:8 --within 400Gbps\n"
+      "  tandem init my-data --gpus a100:8 --storage 200MBps");
   command->callback([options] { init(*options); });
 }
 

@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <map>
 #include <regex>
 #include <sstream>
@@ -63,13 +65,14 @@ void add_cable(ZoneText& zone, const NewJob& job, const std::string& host, const
 }
 
 void add_server(ZoneText& zone, const NewJob& job) {
-  zone.hosts +=
+  zone.hosts += fmt::format(
       "    <!-- Holds the model, or coordinates the workers; its disk holds data and checkpoints. -->\n"
       "    <host id=\"server\" speed=\"28.8Gf\" core=\"64\">\n"
-      "      <disk id=\"disk\" read_bw=\"2GBps\" write_bw=\"1GBps\"/>\n"
+      "      <disk id=\"disk\" read_bw=\"{}\" write_bw=\"1GBps\"/>\n"
       "      <prop id=\"device\" value=\"epyc-7742\"/>\n"
       "      <prop id=\"memory\" value=\"256GiB\"/>\n"
-      "    </host>\n";
+      "    </host>\n",
+      job.storage.empty() ? "2GBps" : job.storage);
   add_cable(zone, job, "server", "site-1");
 }
 
@@ -101,6 +104,40 @@ void add_uplinks(ZoneText& zone, const NewJob& job) {
         "direction=\"UP\"/></route>\n",
         site);
   }
+}
+
+std::string placement_text(const NewJob& job) {
+  std::string text =
+      "placement:\n"
+      "  servers: [server]        # workers: all other hosts of the platform\n";
+  if (job.storage.empty()) return text;
+  const auto whole_MB = [](double bytes) {
+    return fmt::format("{}MB", std::max(1LL, std::llround(bytes * 1e-6)));
+  };
+  return text +
+         fmt::format(
+             "  cache_nodes: [server]    # read samples from their disk, and cache them for the workers\n"
+             "\n"
+             "data:\n"
+             "  source: storage          # memory: each worker holds its samples\n"
+             "  cache: lru               # tandem list cache\n"
+             "  cache_capacity: {:<9}# memory of the server for samples; all of them have {}\n",
+             whole_MB(static_cast<double>(job.dataset_size.count()) / 2) + ' ',
+             whole_MB(static_cast<double>(job.dataset_size.count())));
+}
+
+/// Ways to exchange, or caches where storage is the question.
+std::string variants_text(const NewJob& job) {
+  if (!job.storage.empty())
+    return "  no-cache: {data.cache_capacity: 0}\n"
+           "  lru: {data.cache: lru}\n"
+           "  minio: {data.cache: minio}\n"
+           "  no-storage: {data.source: memory, placement.cache_nodes: []}   # if reading took no time\n";
+  std::string text = "  as-above: {}\n";
+  if (job.algorithm != "bsp") text += "  bsp: {sync.algorithm: bsp}\n";
+  return text +
+         "  local-sgd: {sync.algorithm: local-sgd, sync.options: {h: 8}}\n"
+         "  ring: {sync.algorithm: bsp, sync.over: all-reduce, sync.collective: ring}\n";
 }
 
 }  // namespace
@@ -167,19 +204,19 @@ std::string experiment_text(const NewJob& job, const std::string& platform_file)
       "  math: modelled           # real: also computes losses and accuracy, on this machine\n"
       "  batch: 32                # samples per worker and step\n"
       "\n"
-      "placement:\n"
-      "  servers: [server]        # workers: all other hosts of the platform\n"
+      "{5}"
       "\n"
       "sync:\n"
       "  algorithm: {4:<14}# tandem list sync\n"
       "\n"
       "stop:\n"
-      "  rounds: 50\n"
+      "  {6}\n"
       "\n"
-      "variants:                  # each changes some keys: tandem simulate {0}.yaml --variant ring\n"
-      "  as-above: {{}}\n"
-      "  ring: {{sync.algorithm: bsp, sync.over: all-reduce, sync.collective: ring}}\n",
-      job.name, platform_file, job.model + ' ', job.dataset + ' ', job.algorithm + ' ');
+      "variants:                  # each changes some keys: tandem simulate {0}.yaml --variant NAME\n"
+      "{7}",
+      job.name, platform_file, job.model + ' ', job.dataset + ' ', job.algorithm + ' ', placement_text(job),
+      job.storage.empty() ? "rounds: 50" : "epochs: 2                # a cache helps from the second one on",
+      variants_text(job));
 }
 
 }  // namespace tandem::cli

@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "policies/vocabulary/units.hpp"
+
 namespace tandem::cli {
 
 /// Equal devices of one site.
@@ -23,6 +25,8 @@ struct NewJob {
   std::string model;
   std::string dataset;
   std::string algorithm;
+  std::string storage;    ///< bandwidth of the disk that samples are read from; empty: workers hold them
+  Bytes dataset_size{0};  ///< of all training samples
 };
 
 /// "a100:2,t4:6" for `sites` sites: with one entry per site each site has its own, otherwise every site has

@@ -83,8 +83,8 @@ platforms::Network network_of_workers(const LoadedJob& loaded) {
   return platforms::load_network(loaded.experiment.platform, hosts);
 }
 
-std::string default_out(const Experiment& experiment, const std::string& last) {
-  return "results/" + experiment.name + "/" + last;
+std::string default_out(const std::string& name, const std::string& last) {
+  return "results/" + name + "/" + last;
 }
 
 std::string command_line() {

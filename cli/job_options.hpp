@@ -54,7 +54,7 @@ LoadedJob load_job(const JobOptions& options);
 platforms::Network network_of_workers(const LoadedJob& loaded);
 
 /// "results/NAME/LAST", where a variant "lab/asp" makes two folders.
-std::string default_out(const Experiment& experiment, const std::string& last);
+std::string default_out(const std::string& name, const std::string& last);
 /// The command line of this process, quoted for a shell.
 std::string command_line();
 /// Now, as ISO 8601 in UTC.

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <fstream>
+#include <regex>
 
 #include "cli/output.hpp"
 
@@ -54,6 +56,16 @@ void ProgressBar::update(double fraction) {
     fmt::print(stderr, "{}: {:.0f} %{}\n", label_, done * 100, rest);
     next_ = now + line_interval;
   }
+}
+
+double logged_progress(const std::string& file) {
+  static const std::regex line_of_progress(R"(.*: (\d+) %.*)");
+  std::ifstream log(file);
+  double done = 0.0;
+  std::smatch parts;
+  for (std::string line; std::getline(log, line);)
+    if (std::regex_match(line, parts, line_of_progress)) done = std::stod(parts[1]) / 100;
+  return std::min(done, 1.0);
 }
 
 }  // namespace tandem::cli

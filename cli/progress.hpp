@@ -28,4 +28,8 @@ class ProgressBar {
   Clock::time_point next_;
 };
 
+/// What fraction the last line of progress in `file` says, 0 if there is none. Such files are written by a
+/// ProgressBar whose output is no terminal.
+double logged_progress(const std::string& file);
+
 }  // namespace tandem::cli

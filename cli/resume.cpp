@@ -156,7 +156,7 @@ LoadedJob load_job_or_resumed(const JobOptions& options) {
 
 std::string result_directory_of(const JobOptions& options, const Experiment& experiment,
                                 const std::string& world) {
-  if (options.resume.empty()) return options.out.empty() ? default_out(experiment, world) : options.out;
+  if (options.resume.empty()) return options.out.empty() ? default_out(experiment.name, world) : options.out;
   const fs::path folder = folder_of(options.resume);
   if (options.out.empty()) return folder.string() + "-resumed";
   const fs::path out = folder_of(options.out);

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdlib>
 #include <filesystem>
 #include <memory>
@@ -61,10 +62,17 @@ void simulate_all(const validation::Suite& suite, int jobs, const std::vector<Su
   for (const std::size_t i : order) ordered.push_back(commands[i]);
 
   ProgressBar bar("study " + suite.name);
-  std::size_t done = 0;
-  const auto show = [&] { bar.update(static_cast<double>(done) / static_cast<double>(ordered.size())); };
+  std::vector<bool> is_done(ordered.size());
+  auto next = std::chrono::steady_clock::now();
+  const auto show = [&] {
+    if (std::chrono::steady_clock::now() < next) return;
+    next += std::chrono::seconds(1);
+    double done = 0;
+    for (std::size_t i = 0; i < ordered.size(); ++i) done += is_done[i] ? 1 : logged_progress(ordered[i].log);
+    bar.update(done / static_cast<double>(ordered.size()));
+  };
   const auto ended = [&](std::size_t index, std::exception_ptr error) {
-    ++done;
+    is_done[index] = true;
     if (!error) return;
     if (!first_error) first_error = error;
     auto& outcome = outcomes[order[index]];
@@ -97,7 +105,7 @@ int study(const StudyOptions& options) {
     print_names(suite);
     return exit_success;
   }
-  const std::string out = options.job.out.empty() ? "results/" + suite.name : options.job.out;
+  const std::string out = options.job.out.empty() ? default_out(suite.name, "study") : options.job.out;
   const WriteLock lock = create_result_directory(out, options.job.force);
 
   std::vector<Subcommand> commands;

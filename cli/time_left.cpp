@@ -7,6 +7,8 @@ namespace {
 
 // A smaller share says little: the first steps are slower than the others.
 constexpr double enough = 0.02;
+// The last estimate still stands if the newest one is at most this much higher.
+constexpr double allowed_factor = 1.5, allowed_s = 5.0;
 
 }  // namespace
 
@@ -15,6 +17,7 @@ std::optional<double> TimeLeft::update(double elapsed_s, double fraction) {
   if (!first_ || fraction - first_->fraction < enough || elapsed_s <= first_->elapsed_s) return left_s_;
   const double rate = (fraction - first_->fraction) / (elapsed_s - first_->elapsed_s);
   const double estimate_s = std::max(0.0, (1.0 - fraction) / rate);
+  if (left_s_ && estimate_s > *left_s_ * allowed_factor + allowed_s) return std::nullopt;
   left_s_ = left_s_ ? std::min(*left_s_, estimate_s) : estimate_s;
   return left_s_;
 }

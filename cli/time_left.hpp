@@ -5,13 +5,13 @@
 
 namespace tandem::cli {
 
-/// The estimate never rises: work that becomes slower keeps the estimate it had, instead of moving its end
-/// away under the eyes of a user. What happened before the first progress, starting up for example, does not
-/// count.
+/// The estimate never rises: work that becomes a little slower keeps the estimate it had, instead of moving
+/// its end away under the eyes of a user. If it becomes much slower, there is no estimate until the old one
+/// is true again. What happened before the first progress, starting up for example, does not count.
 class TimeLeft {
  public:
   /// Seconds left after `elapsed_s` seconds with this fraction done, 0 to 1; nothing until enough is done to
-  /// judge. Pre: neither argument decreases.
+  /// judge, and while the last estimate is far too low. Pre: neither argument decreases.
   std::optional<double> update(double elapsed_s, double fraction);
 
  private:

@@ -49,7 +49,7 @@ int validate_all(ValidateOptions options) {
   }
   options.run.on_cluster = options.run.on_cluster || suite.on_cluster;
   options.run.witness = options.run.witness || suite.with_witness;
-  options.run.out = options.job.out.empty() ? "results/" + suite.name : options.job.out;
+  options.run.out = options.job.out.empty() ? default_out(suite.name, "validation") : options.job.out;
   check_profile(suite, options.run);
   const WriteLock lock = prepare_directory(options);
   const SuiteResults results = run_suite(suite, options.run);

@@ -2,6 +2,8 @@
 // on a terminal. The templates in platforms/ can be shown and simulated.
 #include <gtest/gtest.h>
 
+#include <fstream>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
@@ -39,11 +41,27 @@ TEST_F(Init, WritesEveryShape) {
   int number = 0;
   for (const char* options :
        {"", "--sites 3 --gpus h100:3,t4:6", "--gpus raspberry-pi-4:3,odroid-c2 --within 100Mbps",
-        "--sites 4 --gpus v100:8 --between 12.5MBps --latency 80ms", "--model lenet --dataset synthetic"}) {
+        "--sites 4 --gpus v100:8 --between 12.5MBps --latency 80ms", "--model lenet --dataset synthetic",
+        "--model resnet18 --storage 100MBps"}) {
     const std::string name = "job" + std::to_string(++number);
     succeeds("init " + name + ' ' + options);
     succeeds("simulate " + name + ".yaml --set stop.rounds=2 --out " + name);
   }
+}
+
+/// Without a cache, reading takes as long as the disk; half of the samples fit into MinIO's cache.
+TEST_F(Init, StorageIsReadThroughACache) {
+  succeeds("init job --model lenet --gpus a100:4 --storage 1MBps --dataset synthetic");
+  expect_found(line_.shell("cat job.xml").output, {"read_bw=\"1MBps\""});
+  const auto summary_of = [&](const std::string& variant) {
+    succeeds("simulate job.yaml --variant " + variant + " --out " + variant);
+    return nlohmann::json::parse(std::ifstream(line_.folder() / variant / "summary.json"));
+  };
+  const auto none = summary_of("no-cache"), minio = summary_of("minio"), memory = summary_of("no-storage");
+  const double read_s = none.at("cache").at("storage_bytes").get<double>() / 1e6;
+  EXPECT_NEAR(none.at("makespan_s").get<double>(), read_s, 0.05 * read_s);
+  EXPECT_NEAR(minio.at("makespan_s").get<double>(), 0.75 * read_s, 0.05 * read_s);
+  EXPECT_LT(memory.at("makespan_s").get<double>(), 0.5 * read_s);
 }
 
 TEST_F(Init, AMistakeIsAnsweredWithWhatIsAllowed) {
@@ -60,6 +78,7 @@ TEST_F(Init, AMistakeIsAnsweredWithWhatIsAllowed) {
   refuses("--sites many", {"--sites", "from 1 to 20", "'many'"});
   refuses("--between fast", {"--between", "1Gbps", "'fast'"});
   refuses("--between 0Gbps", {"--between", "above 0", "'0Gbps'"});
+  refuses("--storage slow", {"--storage", "1Gbps", "'slow'"});
   refuses("--latency 0", {"--latency", "10ms", "'0'"});
   refuses("--model resnet5", {"--model", "resnet5", "resnet50"});
   refuses("--algorithm bps", {"--algorithm", "bps", "did you mean 'bsp'"});
@@ -77,7 +96,7 @@ TEST_F(Init, ExistingFilesAreReplacedOnlyWithForce) {
 TEST_F(Init, AsksOnATerminal) {
   if (line_.shell("command -v script").exit_code != 0) GTEST_SKIP() << "no program `script`";
   const auto result = line_.shell(
-      "{ sleep 1; printf '2\\na1000:4\\na100:4\\n\\n2Gbps\\n\\n\\n\\nasp\\n'; sleep 1; } | "
+      "{ sleep 1; printf '2\\na1000:4\\na100:4\\n\\n2Gbps\\n\\n\\n\\nasp\\n\\n'; sleep 1; } | "
       "script -qec '\"'$TANDEM'\" init asked' /dev/null");
   expect_found(result.output, {"Number of sites [1]:", "expected a device", "Synchronisation algorithm"});
   expect_found(succeeds("show asked.yaml"), {"asp", "site-2-a100-2"});

@@ -1,12 +1,17 @@
-// The estimate of the time that is left.
+// Progress: the estimate of the time that is left, and what a log says of it.
 #include "cli/time_left.hpp"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <filesystem>
+#include <fstream>
 #include <optional>
 #include <random>
+#include <string>
 
+#include "cli/progress.hpp"
 
 namespace tandem::cli {
 namespace {
@@ -29,11 +34,8 @@ TEST(TimeLeft, NeverRises) {
     std::optional<double> before;
     while (fraction < 1.0) {
       const auto now = left.update(elapsed_s, fraction);
-      if (before) {
-        ASSERT_TRUE(now) << "seed " << seed;
-        ASSERT_LE(*now, *before) << "seed " << seed;
-      }
-      before = now;
+      if (now && before) ASSERT_LE(*now, *before) << "seed " << seed;
+      if (now) before = now;
       elapsed_s += seconds(random);
       fraction = std::min(1.0, fraction + share(random));
     }
@@ -41,11 +43,31 @@ TEST(TimeLeft, NeverRises) {
   }
 }
 
+/// 10 s for a tenth, then nothing for 80 s: "80 s left" would be wrong by then, and is true again at 0.6.
+TEST(TimeLeft, IsNotShownWhileItIsFarTooLow) {
+  TimeLeft left;
+  left.update(0.0, 0.1);
+  EXPECT_NEAR(*left.update(10.0, 0.2), 80.0, 1e-9);
+  EXPECT_NEAR(*left.update(12.0, 0.2), 80.0, 1e-9);
+  EXPECT_EQ(left.update(90.0, 0.2), std::nullopt);
+  EXPECT_NEAR(*left.update(100.0, 0.6), 80.0, 1e-9);
+  EXPECT_NEAR(*left.update(101.0, 0.9), 12.625, 1e-9);
+}
+
 TEST(TimeLeft, OfWorkThatBecomesFasterFalls) {
   TimeLeft left;
   left.update(0.0, 0.1);
   const double slow = *left.update(10.0, 0.2);
   EXPECT_LT(*left.update(11.0, 0.6), slow / 4);
+}
+
+TEST(LoggedProgress, IsThatOfTheLastLineThatSaysIt) {
+  const auto log = std::filesystem::temp_directory_path() / ("progress-" + std::to_string(::getpid()));
+  EXPECT_EQ(logged_progress(log), 0.0) << "no file yet";
+  std::ofstream(log)
+      << "job\n  memory: 12.5 % of it\nsimulate job: 4 %\nsimulate job: 37 %, 12 s left\nwarning: 3\n";
+  EXPECT_EQ(logged_progress(log), 0.37);
+  std::filesystem::remove(log);
 }
 
 }  // namespace

@@ -83,7 +83,7 @@ Seconds common(const Intervals& a, const Intervals& b) {
 /// What one worker recorded, in order of time.
 struct WorkerRecords {
   std::vector<const StepRecord*> steps;
-  std::vector<const OperationRecord*> computations;
+  std::vector<const OperationRecord*> computations;  ///< without decoding
   Intervals messages;
 };
 
@@ -110,9 +110,12 @@ Intervals exchanges_of(const WorkerRecords& worker) {
 std::map<Rank, WorkerRecords> workers_of(const RunInfo& info, const Journal& journal) {
   std::map<Rank, WorkerRecords> workers;
   for (const auto& step : journal.steps) workers[step.rank].steps.push_back(&step);
-  for (const auto& operation : journal.operations)
-    if (const auto own = workers.find(operation.rank); own != workers.end() && operation.kind == "compute")
+  for (const auto& operation : journal.operations) {
+    // The next batch is decoded beside the exchange, and the end of that is noticed only after it.
+    if (operation.kind != "compute" || operation.work == name_of(Work::Kind::decode)) continue;
+    if (const auto own = workers.find(operation.rank); own != workers.end())
       own->second.computations.push_back(&operation);
+  }
   const auto trains = [&](Rank rank) {
     const std::string role = role_of(info, rank);
     return role == "worker" || role == "server";

@@ -158,6 +158,19 @@ TEST(ExchangeShares, SeparateWaitingFromTransfers) {
   EXPECT_TRUE(exchange_shares(info, journal, Seconds(10)).empty());
 }
 
+/// The next batch, decoded during the exchange; its end is noticed when the next step needs it.
+TEST(ExchangeShares, DecodingTheNextBatchIsNoCommunication) {
+  Journal journal;
+  journal.steps = {step_of(0, 0, 0, 0, 2, 6)};
+  OperationRecord decode = operation(0, "compute", -1, 1, 8);
+  decode.work = "decode";
+  journal.operations = {operation(0, "compute", -1, 0, 2), decode, operation(0, "receive", 2, 2, 8),
+                        operation(2, "send", 0, 6, 9)};
+  const ExchangeShares shares = exchange_shares(info_of(two_and_a_server), journal, Seconds(10)).at(0);
+  EXPECT_DOUBLE_EQ(shares.communicating, 0.2);
+  EXPECT_DOUBLE_EQ(shares.waiting, 0.4);
+}
+
 OperationRecord all_reduce(Rank rank, const char* members, double start, double end) {
   OperationRecord record = operation(rank, "all-reduce", -1, start, end);
   record.work = members;

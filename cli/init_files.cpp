@@ -208,6 +208,7 @@ std::string experiment_text(const NewJob& job, const std::string& platform_file)
       "\n"
       "sync:\n"
       "  algorithm: {4:<14}# tandem list sync\n"
+      "{8}"
       "\n"
       "stop:\n"
       "  {6}\n"
@@ -216,7 +217,11 @@ std::string experiment_text(const NewJob& job, const std::string& platform_file)
       "{7}",
       job.name, platform_file, job.model + ' ', job.dataset + ' ', job.algorithm + ' ', placement_text(job),
       job.storage.empty() ? "rounds: 50" : "epochs: 2                # a cache helps from the second one on",
-      variants_text(job));
+      variants_text(job),
+      job.storage.empty() || job.algorithm != "bsp"
+          ? ""
+          : "  over: all-reduce         # server: through the server\n"
+            "  collective: native       # as fast as the MPI library's own\n");
 }
 
 }  // namespace tandem::cli

@@ -93,7 +93,21 @@ std::string caveat_of(const Contender& best, const Contender* other, bool is_acc
   return is_accuracy_known ? "" : " Accuracy was not simulated.";
 }
 
+/// Less than a per cent between the slowest and the fastest is no answer to "which one".
+bool are_equal(const Group& group) {
+  constexpr double almost = 0.99;
+  const double most = fastest_of(group)->throughput;
+  return group.size() > 1 &&
+         std::ranges::all_of(group, [&](const Contender* one) { return one->throughput >= almost * most; });
+}
+
 std::string throughput_sentence(const Contender& best, const Group& group) {
+  if (are_equal(group))
+    return fmt::format(
+        "All {} configurations process about as many samples per second, {}: they differ by "
+        "less than 1 %.{}",
+        group.size(), with_unit(best.throughput, Unit::samples_per_second),
+        caveat_of(best, nullptr, has_accuracy(group)));
   const Contender* baseline = baseline_of(best, group);
   std::string text = fmt::format("{} processes the most samples per second, {}", best.name,
                                  with_unit(best.throughput, Unit::samples_per_second));

@@ -242,6 +242,7 @@ json study_configuration(const StudyConfiguration& configuration, const json& su
             {"received", bytes.at("received").get<double>() / samples}}},
           {"shares", summary.at("shares")},
           {"exchange_shares", summary.at("exchange_shares")},
+          {"cache_hit_ratio", summary.contains("cache") ? summary.at("cache").at("hit_ratio") : json()},
           {"staleness", summary.at("staleness")},
           {"local_steps", summary.at("local_steps")},
           {"time_to_target", target},

@@ -15,16 +15,14 @@
 //                      workers (how many), throughput, applied_throughput (samples per second), step_time_s
 //                      (mean after the warm-up), makespan_s, rounds, samples, bytes: {sent, received} (by all
 //                      workers), bytes_per_sample: {sent, received}, shares, exchange_shares, staleness,
-//                      local_steps, time_to_target: as in summary.json, of all workers,
-//                      time_to_target_s (when the model that reached the target was taken), best_accuracy,
-//                      question, warnings: as in run.json,
-//                      curve: [[checkpoint_time_s, samples, accuracy], ...],
-//                      baseline (name of the configuration of its group that it is compared with),
-//                      speed_up (throughput over the baseline's), target_speed_up (the baseline's
-//                      time_to_target_s over its own),
-//                      read_time_to_target_s, read_target_speed_up: the same by the reading that the
-//                      study's file describes (CurveReading),
-//                      experiment, environment (run.json without its experiment), command}]
+//                      local_steps, cache_hit_ratio (null: workers hold their samples), time_to_target: as in
+//                      summary.json, of all workers, time_to_target_s (when the model that reached the target
+//                      was taken), best_accuracy, question, warnings: as in run.json, curve:
+//                      [[checkpoint_time_s, samples, accuracy], ...], baseline (name of the configuration of
+//                      its group that it is compared with), speed_up (throughput over the baseline's),
+//                      target_speed_up (the baseline's time_to_target_s over its own), read_time_to_target_s,
+//                      read_target_speed_up: the same by the reading that the study's file describes
+//                      (CurveReading), experiment, environment (run.json without its experiment), command}]
 //   lines            [{name, configurations: [name, ...] by workers, workers: [number, ...], throughput:
 //   [...],
 //                      efficiency: [throughput per worker over that of the first point, ...],

@@ -39,11 +39,25 @@ CellOf exchange_at(double Exchanges::*value) {
   return [value](const json& own) { return Cell(with_unit(exchanges_of(own).*value, Unit::count)); };
 }
 
+/// Null for workers that hold their samples.
+json cache_hits(const json& own) { return own.value("cache_hit_ratio", json()); }
+
+Cell hits_cell(const json& own) {
+  return cache_hits(own).is_number() ? Cell(percent(number_or_nan(cache_hits(own)))) : "-";
+}
+
+Cell data_share(const json& own) {
+  const json& shares = own.at("shares");
+  return shares.is_object() && cache_hits(own).is_number() ? Cell(percent(number_or_nan(shares.at("data"))))
+                                                           : "-";
+}
+
+/// What no other column shows.
 Cell other_share(const json& own) {
   const json& shares = own.at("shares");
   if (!shares.is_object()) return "-";
-  double sum = 0;
-  for (const char* key : {"data", "query", "other"}) sum += number_or_nan(shares.at(key));
+  double sum = number_or_nan(shares.at("query")) + number_or_nan(shares.at("other"));
+  if (!cache_hits(own).is_number()) sum += number_or_nan(shares.at("data"));
   return percent(sum);
 }
 
@@ -138,8 +152,9 @@ std::string knee_definition(const json& document) {
 
 const char* const shares_definition =
     "Shares are of the makespan, means over workers. Exchange: the part that does not overlap computing, "
-    "split into communicating and waiting if every message was recorded. Other: data loading, queries to a "
-    "coordinator, and the time before the first and after the last step. Bytes: payload sent or received by "
+    "split into communicating and waiting if every message was recorded. Data: waiting for samples from "
+    "storage and caches. Other: decoding, queries to a coordinator, and the time before the first and after "
+    "the last step. Bytes: payload sent or received by "
     "all workers, per sample that they processed.";
 
 void add_failed(const json& document, Page& page) {
@@ -255,12 +270,12 @@ Page page_of_study(const json& document) {
   page.add(Heading{2, "Configurations"},
            narrowed(all, {"Configuration", "Time to target", "Speed-up in time to target", "Throughput",
                           "Speed-up", "Local steps per exchange", "Exchanges", "Mean staleness",
-                          "Best accuracy", "Workers", "Step time", "Time to target, curves as published",
-                          "Speed-up, curves as published"}),
+                          "Best accuracy", "Reads from the cache", "Workers", "Step time",
+                          "Time to target, curves as published", "Speed-up, curves as published"}),
            Heading{2, "Where workers' time went"}, Note{shares_definition},
            charts_of(panels_of(document), "shares", "Shares of the makespan"),
-           narrowed(all, {"Configuration", "Computing", "Exchange", "communicating", "waiting", "Other",
-                          "Bytes sent per sample", "Bytes received per sample"}));
+           narrowed(all, {"Configuration", "Computing", "Data", "Exchange", "communicating", "waiting",
+                          "Other", "Bytes sent per sample", "Bytes received per sample"}));
   add_platforms(document, page);
   add_study_commands(document, page);
   return page;
@@ -301,9 +316,11 @@ Table configurations_table(const json& document) {
                 {"Mean staleness", exchange_at(&Exchanges::staleness)},
                 {"Best accuracy",
                  [](const json& own) { return Cell(three_digits(number_or_nan(own.at("best_accuracy")))); }},
+                {"Reads from the cache", hits_cell},
                 {"Workers", value_at("workers", Unit::count)},
                 {"Step time", value_at("step_time_s", Unit::seconds)},
                 {"Computing", value_in("shares", "computing", percent)},
+                {"Data", data_share},
                 {"Exchange", value_in("shares", "exchange", percent)},
                 {"communicating", value_in("exchange_shares", "communicating", percent)},
                 {"waiting", value_in("exchange_shares", "waiting", percent)},
@@ -321,7 +338,8 @@ std::string study_table(const json& document) {
   page.add(Note{""},
            narrowed(configurations_table(document),
                     {"Configuration", "Time to target", "Throughput", "Speed-up", "Local steps per exchange",
-                     "Exchanges", "Mean staleness", "Workers", "Step time", "Computing", "Exchange"}));
+                     "Exchanges", "Mean staleness", "Reads from the cache", "Workers", "Step time",
+                     "Computing", "Data", "Exchange"}));
   if (Table knees = knees_table(document); !knees.rows.empty()) page.add(Note{""}, std::move(knees));
   if (Table published = published_table(document); !published.rows.empty())
     page.add(Note{""},

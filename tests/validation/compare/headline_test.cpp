@@ -74,6 +74,19 @@ TEST(Headline, EqualExchangesNeedNoWarning) {
   EXPECT_THAT(headline.warnings, IsEmpty());
 }
 
+/// Four caches in front of a disk that nobody waits for.
+TEST(Headline, ConfigurationsThatDoNotDifferHaveNoBest) {
+  auto lru = bsp(), minio = bsp();
+  lru.name = "lru";
+  lru.throughput = 44.5;
+  minio.name = "minio";
+  minio.throughput = 44.3;
+  EXPECT_THAT(headline_of({bsp(), lru, minio}).text,
+              HasSubstr("All 3 configurations process about as many samples per second, 44.6"));
+  minio.throughput = 40;
+  EXPECT_THAT(headline_of({bsp(), lru, minio}).text, HasSubstr("bsp processes the most"));
+}
+
 TEST(Headline, StalenessIsADifferenceToo) {
   auto asp = bsp();
   asp.name = "asp";

@@ -38,6 +38,8 @@ void check_isolated_hosts(const std::string& platform_file, const std::vector<Ra
     }
   });
   if (result.signal == 0) return;
+  if (const std::string limit = platforms::over_time_limit(result); !limit.empty())
+    throw WorldError(platform_file + ": routes between the ranks' hosts: " + limit);
   std::size_t last = 0;
   if (result.output.size() >= sizeof(last))
     std::memcpy(&last, result.output.data() + result.output.size() - sizeof(last), sizeof(last));

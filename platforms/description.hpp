@@ -38,12 +38,18 @@ struct Host {
   std::map<std::string, std::string> properties;
 };
 
+/// Whether two hosts without disks differ in their names alone; hosts with disks differ in those of the
+/// disks.
+bool alike(const Host& a, const Host& b);
+
 struct Link {
   std::string name;
   BytesPerSecond bandwidth;
   Seconds latency;
   std::string sharing;  ///< "SHARED", "SPLITDUPLEX", "FATPIPE" or "WIFI"
 };
+
+bool alike(const Link& a, const Link& b);
 
 struct Description {
   std::string file;  ///< path it was loaded from

@@ -1,10 +1,9 @@
 #include "platforms/load.hpp"
 
 #include <algorithm>
-#include <boost/property_tree/ptree.hpp>
-#include <boost/property_tree/xml_parser.hpp>
 #include <charconv>
 #include <cmath>
+#include <cstdio>
 #include <simgrid/s4u/Disk.hpp>
 #include <simgrid/s4u/Engine.hpp>
 #include <simgrid/s4u/Host.hpp>
@@ -13,6 +12,8 @@
 #include <unordered_set>
 
 #include "platforms/description_json.hpp"
+#include "platforms/platform_xml.hpp"
+#include "platforms/refusal.hpp"
 #include "platforms/simgrid_child.hpp"
 #include "policies/vocabulary/check.hpp"
 
@@ -20,6 +21,7 @@ namespace tandem::platforms {
 namespace {
 
 namespace s4u = simgrid::s4u;
+using nlohmann::json;
 
 // Of one channel of DDR4 memory with a single core streaming; only for hosts that name no device.
 constexpr BytesPerSecond kDefaultMemoryRate{10e9};
@@ -27,12 +29,18 @@ constexpr BytesPerSecond kDefaultMemoryRate{10e9};
 /// SimGrid keeps hosts and links in hash tables; this keeps the order of the file.
 class DeclarationOrder {
  public:
+  void expect(long long count) { places_.reserve(static_cast<std::size_t>(count)); }
   void add(const std::string& name) { places_.try_emplace(name, places_.size()); }
   bool knows(const std::string& name) const { return places_.count(name) > 0; }
   template <class Item>
   void sort(std::vector<Item>& items) const {
-    std::stable_sort(items.begin(), items.end(),
-                     [this](const Item& a, const Item& b) { return place(a.name) < place(b.name); });
+    std::vector<std::pair<std::size_t, std::size_t>> order;
+    for (std::size_t i = 0; i < items.size(); ++i) order.emplace_back(place(items[i].name), i);
+    std::sort(order.begin(), order.end());
+    std::vector<Item> sorted;
+    sorted.reserve(items.size());
+    for (const auto& [place, index] : order) sorted.push_back(std::move(items[index]));
+    items = std::move(sorted);
   }
 
  private:
@@ -105,90 +113,147 @@ Description read_engine(const s4u::Engine& engine, const DeclarationOrder& hosts
   return description;
 }
 
-std::map<std::string, std::string> read_config(const std::string& path) {
-  boost::property_tree::ptree tree;
-  boost::property_tree::read_xml(path, tree);
-  std::map<std::string, std::string> config;
-  for (const auto& [element, content] : tree.get_child("platform")) {
-    if (element != "config") continue;
-    for (const auto& [child, prop] : content)
-      if (child == "prop")
-        config[prop.get<std::string>("<xmlattr>.id")] = prop.get<std::string>("<xmlattr>.value");
+/// Hosts and links that follow each other and differ in their names alone become one, and their names a list:
+/// a cluster of many thousands of hosts is a short text.
+template <class Item>
+json names_of_runs(std::vector<Item>& items) {
+  json names = json::array();
+  std::vector<Item> firsts;
+  for (auto& item : items) {
+    if (firsts.empty() || !alike(firsts.back(), item)) {
+      names.push_back(json::array());
+      firsts.push_back(item);
+    }
+    names.back().push_back(std::move(item.name));
   }
-  return config;
+  items = std::move(firsts);
+  return names;
 }
 
-/// Reads a number from a property; `fallback` if the host does not have it.
-double figure(const Host& host, const std::string& property, double fallback, bool zero_allowed,
-              const std::string& place) {
+template <class Item>
+std::vector<Item> expand_runs(const std::vector<Item>& firsts, const json& names) {
+  std::vector<Item> items;
+  for (std::size_t run = 0; run < firsts.size(); ++run)
+    for (const json& name : names.at(run)) {
+      items.push_back(firsts[run]);
+      items.back().name = name.get<std::string>();
+    }
+  return items;
+}
+
+std::string to_text(Description description) {
+  const json hosts = names_of_runs(description.hosts);
+  const json links = names_of_runs(description.links);
+  try {
+    return json{{"hosts", hosts}, {"links", links}, {"description", to_json(description)}}.dump();
+  } catch (const json::type_error&) {
+    throw ConfigError(description.file + ": expected names and properties in UTF-8, found other bytes");
+  }
+}
+
+Description from_text(const std::string& text) {
+  const json whole = json::parse(text);
+  Description description = description_from_json(whole.at("description"));
+  description.hosts = expand_runs(description.hosts, whole.at("hosts"));
+  description.links = expand_runs(description.links, whole.at("links"));
+  return description;
+}
+
+/// Reads a number from a property; `fallback` if the host does not have it. Errors: ConfigError without
+/// place.
+double figure(const Host& host, const std::string& property, double fallback, bool zero_allowed) {
   const auto found = host.properties.find(property);
   if (found == host.properties.end()) return fallback;
   const std::string& text = found->second;
   double value = 0.0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   const bool number = error == std::errc() && end == text.data() + text.size();
-  if (!number || !(zero_allowed ? value >= 0.0 : value > 0.0))
-    throw ConfigError(place + "property '" + property + "': expected a number " +
+  if (!number || !std::isfinite(value) || !(zero_allowed ? value >= 0.0 : value > 0.0))
+    throw ConfigError("property '" + property + "': expected a finite number " +
                       (zero_allowed ? ">= 0" : "> 0") + ", found '" + text + "'");
   return value;
 }
 
+/// SimGrid needs about 2 kB for a host: it must not fill the memory before anybody sees a message.
+void check_host_count(const PlatformXml& xml) {
+  const long long count = xml.host_count();
+  if (count <= most_hosts) return;
+  const auto& elements = xml.elements();
+  const auto largest = std::max_element(elements.begin(), elements.end(), [](const auto& a, const auto& b) {
+    return a.host_count() < b.host_count();
+  });
+  throw ConfigError(xml.place(*largest) + ": expected at most " + std::to_string(most_hosts) +
+                    " hosts in a platform, found " + std::to_string(count));
+}
+
+/// SimGrid needs about 20 us for a host: the user must know what takes time.
+void announce_many_hosts(const PlatformXml& xml) {
+  constexpr long long many_hosts = 50'000;
+  if (xml.host_count() > many_hosts)
+    std::fprintf(stderr, "tandem: %s: SimGrid builds %lld hosts\n", xml.path().c_str(), xml.host_count());
+}
+
+/// "lab.xml:12: host 'a'"; of what a cluster declares, the place of the cluster.
+std::string place_of(const PlatformXml& xml, const char* element, const std::string& name) {
+  if (const XmlElement* const declared = xml.find(element, name)) return xml.place(*declared);
+  const std::string text = std::string(element) + " '" + name + "'";
+  const XmlElement* const cluster = xml.cluster_of(name);
+  return (cluster != nullptr ? xml.place(*cluster) : xml.path()) + ": " + text;
+}
+
 /// SimGrid accepts such values, and then fails or runs forever.
-void check_figures(const Description& description) {
-  const auto check = [&](const std::string& what, const char* name, double value, bool zero_allowed) {
+void check_figures(const Description& description, const PlatformXml& xml) {
+  const auto check = [&](const char* element, const std::string& name, const std::string& owner,
+                         const char* figure, double value, bool zero_allowed) {
     if (std::isfinite(value) && (zero_allowed ? value >= 0.0 : value > 0.0)) return;
-    throw ConfigError(description.file + ": " + what + ": expected a " + name +
+    throw ConfigError(place_of(xml, element, name) + owner + ": expected a " + figure +
                       (zero_allowed ? " >= 0" : " > 0") + ", found " + std::to_string(value));
   };
   for (const auto& host : description.hosts) {
-    check("host '" + host.name + "'", "speed", host.speed.count(), false);
+    check("host", host.name, "", "speed", host.speed.count(), false);
     for (const auto& disk : host.disks) {
-      const std::string place = "disk '" + disk.name + "' of host '" + host.name + "'";
-      check(place, "read_bw", disk.read_rate.count(), false);
-      check(place, "write_bw", disk.write_rate.count(), false);
+      const std::string owner = " of host '" + host.name + "'";
+      check("disk", disk.name, owner, "read_bw", disk.read_rate.count(), false);
+      check("disk", disk.name, owner, "write_bw", disk.write_rate.count(), false);
     }
   }
   for (const auto& link : description.links) {
-    check("link '" + link.name + "'", "bandwidth", link.bandwidth.count(), false);
-    check("link '" + link.name + "'", "latency", link.latency.count(), true);
+    check("link", link.name, "", "bandwidth", link.bandwidth.count(), false);
+    check("link", link.name, "", "latency", link.latency.count(), true);
   }
 }
 
-Device device_of(const Host& host, const std::string& file) {
-  const std::string place = file + ": host '" + host.name + "': ";
+Device device_of(const Host& host) {
   Device device{"host", host.speed, kDefaultMemoryRate, Seconds(0.0)};
-  if (const auto named = host.properties.find("device"); named != host.properties.end()) {
-    try {
-      device = find_device(named->second);
-    } catch (const ConfigError& error) {
-      throw ConfigError(place + error.what());
-    }
-  }
-  device.memory_rate =
-      BytesPerSecond(figure(host, "tandem:memory_rate", device.memory_rate.count(), false, place));
-  device.launch = Seconds(figure(host, "tandem:launch", device.launch.count(), true, place));
+  if (const auto named = host.properties.find("device"); named != host.properties.end())
+    device = find_device(named->second);
+  device.memory_rate = BytesPerSecond(figure(host, "tandem:memory_rate", device.memory_rate.count(), false));
+  device.launch = Seconds(figure(host, "tandem:launch", device.launch.count(), true));
   return device;
 }
 
-std::optional<int> gpu_of(const Host& host, const std::string& file) {
+std::optional<int> gpu_of(const Host& host) {
   const auto number = host.properties.find("tandem:gpu");
   if (number == host.properties.end()) return host.device.is_gpu ? std::optional(0) : std::nullopt;
   const std::string& text = number->second;
   int value = -1;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc() || end != text.data() + text.size() || value < 0)
-    throw ConfigError(file + ": host '" + host.name +
-                      "': property 'tandem:gpu': expected the number of a GPU, 0 or more, found '" + text +
-                      "'");
+    throw ConfigError("property 'tandem:gpu': expected the number of a GPU, 0 or more, found '" + text + "'");
   return value;
 }
 
 }  // namespace
 
 Description load_platform(const std::string& path) {
-  check_is_platform_xml(path);
+  const PlatformXml xml(path);
+  check_host_count(xml);
+  announce_many_hosts(xml);
   DeclarationOrder hosts;
   DeclarationOrder links;
+  hosts.expect(xml.host_count());
+  // A host of a cluster has a link, and that one two halves.
+  links.expect(3 * xml.host_count());
   const ChildResult answer = ask_simgrid(
       path,
       [&] {
@@ -196,19 +261,23 @@ Description load_platform(const std::string& path) {
         s4u::Link::on_creation_cb([&](s4u::Link& link) { links.add(link.get_name()); });
       },
       [&](s4u::Engine& engine, const Emit& emit) {
-        emit(to_json(read_engine(engine, hosts, links)).dump());
+        Description read = read_engine(engine, hosts, links);
+        read.file = path;
+        // Here, because JSON has no numbers that are not finite.
+        check_figures(read, xml);
+        emit(to_text(std::move(read)));
       });
-  if (!answer.succeeded)
-    throw ConfigError(path + ": SimGrid refuses this platform file: " + simgrid_message(answer));
-  Description description = description_from_json(nlohmann::json::parse(answer.output));
+  if (!answer.succeeded) throw refusal(xml, answer);
+  Description description = from_text(answer.output);
   description.file = path;
   if (description.hosts.empty()) throw ConfigError(path + ": expected at least one host, found none");
-  check_figures(description);
-  for (auto& host : description.hosts) {
-    host.device = device_of(host, path);
-    host.gpu = gpu_of(host, path);
-  }
-  description.config = read_config(path);
+  for (auto& host : description.hosts) try {
+      host.device = device_of(host);
+      host.gpu = gpu_of(host);
+    } catch (const ConfigError& error) {
+      throw ConfigError(place_of(xml, "host", host.name) + ": " + error.what());
+    }
+  description.config = xml.config();
   return description;
 }
 

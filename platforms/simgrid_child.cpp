@@ -1,17 +1,19 @@
 #include "platforms/simgrid_child.hpp"
 
 #include <array>
-#include <boost/property_tree/ptree.hpp>
-#include <boost/property_tree/xml_parser.hpp>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <filesystem>
+#include <new>
 #include <regex>
 #include <simgrid/s4u/Engine.hpp>
 #include <sstream>
 
 #include "policies/vocabulary/check.hpp"
+
+// The line that SimGrid's parser has reached. Exported, but declared in no header that its packages install.
+int surf_parse_get_lineno();
 
 namespace tandem::platforms {
 namespace {
@@ -30,25 +32,21 @@ bool ends_message(const std::string& line) {
          starts_with(line, "Exiting now");
 }
 
-}  // namespace
-
-void check_is_platform_xml(const std::string& path) {
-  namespace fs = std::filesystem;
-  std::error_code error;
-  const auto status = fs::status(path, error);
-  if (!fs::exists(status)) throw ConfigError(path + ": expected a platform file, found no such file");
-  if (fs::is_directory(status)) throw ConfigError(path + ": expected a platform file, found a directory");
-  boost::property_tree::ptree tree;
-  try {
-    boost::property_tree::read_xml(path, tree);
-  } catch (const boost::property_tree::xml_parser_error& bad) {
-    const std::string place = bad.line() > 0 ? path + ":" + std::to_string(bad.line()) : path;
-    throw ConfigError(place + ": expected well-formed XML, found: " + bad.message());
-  }
-  if (tree.find("platform") != tree.not_found()) return;
-  const std::string found = tree.empty() ? "no element at all" : "<" + tree.front().first + ">";
-  throw ConfigError(path + ": expected a SimGrid platform file with the root <platform>, found " + found);
+/// For parser_line.
+void print_parser_line() {
+  const std::string line = "LINE|" + std::to_string(surf_parse_get_lineno()) + '\n';
+  std::fputs(line.c_str(), stderr);
 }
+
+/// SimGrid's failed checks abort.
+void print_line_and_abort(int signal) {
+  print_parser_line();
+  std::fflush(stderr);
+  std::signal(signal, SIG_DFL);
+  std::raise(signal);
+}
+
+}  // namespace
 
 ChildResult ask_simgrid(const std::string& path, const std::function<void()>& on_creation,
                         const std::function<void(simgrid::s4u::Engine&, const Emit&)>& question) {
@@ -61,12 +59,20 @@ ChildResult ask_simgrid(const std::string& path, const std::function<void()>& on
     int status = 0;
     // Never destroyed: its destructor would run the end of a simulation that did not take place.
     auto* engine = new simgrid::s4u::Engine(&count, arguments.data());
+    bool is_parsing = true;
     try {
       on_creation();
+      std::signal(SIGABRT, print_line_and_abort);
       engine->load_platform(path);
       engine->seal_platform();
+      is_parsing = false;
+      std::signal(SIGABRT, SIG_DFL);
       question(*engine, emit);
+    } catch (const std::bad_alloc&) {
+      std::fprintf(stderr, "ERROR|%s\n", over_memory_limit().c_str());
+      status = 1;
     } catch (const std::exception& error) {
+      if (is_parsing) print_parser_line();
       std::fprintf(stderr, "ERROR|%s\n", error.what());
       status = 1;
     }
@@ -75,9 +81,17 @@ ChildResult ask_simgrid(const std::string& path, const std::function<void()>& on
   });
 }
 
+int parser_line(const ChildResult& result) {
+  std::istringstream lines(result.errors);
+  for (std::string line; std::getline(lines, line);)
+    if (starts_with(line, "LINE|")) return std::stoi(line.substr(5));
+  return 0;
+}
+
 std::string simgrid_message(const ChildResult& result) {
-  static const std::regex priority("^(TRACE|DEBUG|VERBOSE|INFO|WARNING|ERROR|CRITICAL)\\|(.*)$");
+  static const std::regex priority("^(TRACE|DEBUG|VERBOSE|INFO|WARNING|ERROR|CRITICAL|LINE)\\|(.*)$");
   static const std::regex uncaught("^Uncaught exception [^ ]+?( by [^ ]+)?: ");
+  if (const std::string limit = over_time_limit(result); !limit.empty()) return limit;
   std::istringstream lines(result.errors);
   std::string message;
   std::string plain;

@@ -13,14 +13,14 @@ class Engine;
 
 namespace tandem::platforms {
 
-/// Errors: ConfigError when the file is missing, unreadable, empty, not XML, or its root is not <platform>.
-void check_is_platform_xml(const std::string& path);
-
 /// Loads `path` into an engine in a child process and runs `question` there. `on_creation` runs before
 /// loading, to register SimGrid callbacks. Pre: this process has no engine (a forked one could not be
 /// replaced).
 ChildResult ask_simgrid(const std::string& path, const std::function<void()>& on_creation,
                         const std::function<void(simgrid::s4u::Engine&, const Emit&)>& question);
+
+/// The line that SimGrid's parser had reached when it failed; 0 when it did not fail there.
+int parser_line(const ChildResult& result);
 
 /// SimGrid's own message in the output of a failed child, without prefixes, backtraces and lists of settings.
 std::string simgrid_message(const ChildResult& result);

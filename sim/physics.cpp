@@ -4,13 +4,11 @@
 #include <simgrid/forward.h>
 #include <simgrid/version.h>
 
-#include <boost/property_tree/ptree.hpp>
-#include <boost/property_tree/xml_parser.hpp>
 #include <limits>
 #include <simgrid/s4u.hpp>
 #include <xbt/config.hpp>
 
-#include "policies/vocabulary/check.hpp"
+#include "platforms/platform_xml.hpp"
 
 namespace tandem::sim {
 
@@ -29,24 +27,7 @@ const std::map<std::string, std::string> defaults = {{"network/model", "CM02"},
 }  // namespace
 
 std::map<std::string, std::string> platform_config(const std::string& platform_file) {
-  namespace pt = boost::property_tree;
-  pt::ptree document;
-  try {
-    pt::read_xml(platform_file, document, pt::xml_parser::no_comments);
-  } catch (const pt::xml_parser_error& error) {
-    throw ConfigError(platform_file + ":" + std::to_string(error.line()) +
-                      ": expected a SimGrid platform XML file: " + error.message());
-  }
-  const auto platform = document.get_child_optional("platform");
-  if (!platform) throw ConfigError(platform_file + ": expected a <platform> element at the top");
-  std::map<std::string, std::string> config;
-  for (const auto& [name, element] : *platform) {
-    if (name != "config") continue;
-    for (const auto& [child_name, child] : element)
-      if (child_name == "prop")
-        config[child.get<std::string>("<xmlattr>.id", "")] = child.get<std::string>("<xmlattr>.value", "");
-  }
-  return config;
+  return platforms::PlatformXml(platform_file).config();
 }
 
 void set_physics(const std::map<std::string, std::string>& own, std::size_t ranks) {

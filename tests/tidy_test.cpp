@@ -70,7 +70,8 @@ const std::vector<Layer>& lower_layers() {
       {"platforms/device_catalog", {"policies/vocabulary/", "platforms/description"}, {}},
       {"platforms/",
        {"policies/vocabulary/", "platforms/"},
-       {"simgrid/", "xbt/", "boost/", "nlohmann/", "fmt/", "sys/", "unistd.h", "poll.h", "fcntl.h"}},
+       {"simgrid/", "xbt/", "boost/", "nlohmann/", "fmt/", "sys/", "unistd.h", "poll.h", "fcntl.h",
+        "expat.h"}},
       {"workloads/vectors/", {"policies/", "workloads/vectors/"}, {}},
       // The interface between roles and their environment: the lowest layer, below all code that blocks on
       // it.

@@ -78,9 +78,11 @@ INSTANTIATE_TEST_SUITE_P(
         Bad{"unknown_device", host_with("<prop id=\"device\" value=\"v10\"/>"),
             "host 'node-1': unknown device 'v10'; did you mean 'v100'?"},
         Bad{"bad_memory_rate", host_with("<prop id=\"tandem:memory_rate\" value=\"0\"/>"),
-            "host 'node-1': property 'tandem:memory_rate': expected a number > 0, found '0'"},
+            "host 'node-1': property 'tandem:memory_rate': expected a finite number > 0, found '0'"},
+        Bad{"infinite_memory_rate", host_with("<prop id=\"tandem:memory_rate\" value=\"inf\"/>"),
+            ":5: host 'node-1': property 'tandem:memory_rate': expected a finite number > 0, found 'inf'"},
         Bad{"bad_launch", host_with("<prop id=\"tandem:launch\" value=\"5us\"/>"),
-            "host 'node-1': property 'tandem:launch': expected a number >= 0, found '5us'"},
+            "host 'node-1': property 'tandem:launch': expected a finite number >= 0, found '5us'"},
         Bad{"bad_gpu", host_with("<prop id=\"tandem:gpu\" value=\"-1\"/>"),
             "host 'node-1': property 'tandem:gpu': expected the number of a GPU, 0 or more, found '-1'"}),
     [](const auto& instance) { return instance.param.name; });
@@ -93,6 +95,72 @@ TEST(BadFile, Missing) {
 TEST(BadFile, Directory) {
   EXPECT_NE(error_of([] { load_platform(TANDEM_PLATFORMS); }).find("found a directory"), std::string::npos);
 }
+
+TEST(BadFile, MillionsOfHostsAreRefusedBeforeTheyAreBuilt) {
+  const TemporaryFile file(cluster_xml(2'000'000));
+  EXPECT_EQ(error_of([&] { load_platform(file.path()); }),
+            file.path() + ":4: cluster 'c': expected at most 1000000 hosts in a platform, found 2000000");
+}
+
+TEST(BadFile, WhatAClusterDeclaresHasItsPlace) {
+  const TemporaryFile file(
+      platform_xml("<cluster id=\"c\" prefix=\"n-\" suffix=\"\" radical=\"0-2\" speed=\"1Gf\" "
+                   "bw=\"1GBps\" lat=\"nan\"/>\n"));
+  const auto message = error_of([&] { load_platform(file.path()); });
+  EXPECT_EQ(message.rfind(file.path() + ":4: cluster 'c': link 'c_link_0': expected a latency >= 0", 0), 0u)
+      << message;
+}
+
+TEST(BadFile, NamesInAnotherEncodingThanUtf8) {
+  const TemporaryFile file(
+      "<?xml version=\"1.0\" encoding=\"ISO-8859-1\"?>\n<!DOCTYPE platform SYSTEM "
+      "\"https://simgrid.org/simgrid.dtd\">\n<platform version=\"4.1\"><zone id=\"z\" routing=\"Full\">"
+      "<host id=\"caf\xe9\" speed=\"1Gf\"/></zone></platform>\n");
+  EXPECT_EQ(error_of([&] { load_platform(file.path()); }),
+            file.path() + ": expected names and properties in UTF-8, found other bytes");
+}
+
+struct Placed {
+  const char* name;
+  std::string element;  ///< on line 5
+  std::string message;  ///< after the place
+};
+void PrintTo(const Placed& placed, std::ostream* out) { *out << placed.name; }
+
+class PlacedError : public ::testing::TestWithParam<Placed> {};
+
+TEST_P(PlacedError, NamesLineElementExpectedAndFound) {
+  const TemporaryFile file(zone_xml("Full", GetParam().element));
+  const auto message = error_of([&] { load_platform(file.path()); });
+  EXPECT_EQ(message.rfind(file.path() + ":5: " + GetParam().message, 0), 0u) << message;
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Files, PlacedError,
+    ::testing::Values(
+        Placed{"nan_speed", "<host id=\"a\" speed=\"nan\"/>", "host 'a': expected a speed > 0, found "},
+        Placed{"nan_bandwidth",
+               "<host id=\"a\" speed=\"1Gf\"/><link id=\"l\" bandwidth=\"nan\" latency=\"1us\"/>",
+               "link 'l': expected a bandwidth > 0, found "},
+        Placed{"speed_unit", "<host id=\"a\" speed=\"4M\"/>",
+               "host 'a': speed: expected a speed in f, kf, Mf, Gf, Tf or Pf (flop/s), found '4M'"},
+        Placed{"latency_unit", "<link id=\"l\" bandwidth=\"1GBps\" latency=\"10k\"/>",
+               "link 'l': latency: expected a time in ps, ns, us, ms, s, m (minutes), h or d, found '10k'"},
+        Placed{
+            "bandwidth_unit", "<link id=\"l\" bandwidth=\"4M\" latency=\"1us\"/>",
+            "link 'l': bandwidth: expected a bandwidth in Bps, kBps, MBps, GBps or TBps (bytes/s), or bps"},
+        Placed{"cores", "<host id=\"a\" speed=\"1Gf\" core=\"x\"/>",
+               "host 'a': core: expected an integer, found 'x'"},
+        Placed{"routing", "<zone id=\"inner\" routing=\"Ful\"/>",
+               "zone 'inner': routing: expected Cluster | Dijkstra"},
+        Placed{
+            "unknown_link",
+            "<host id=\"a\" speed=\"1Gf\"/><host id=\"b\" speed=\"1Gf\"/><link id=\"wire\" "
+            "bandwidth=\"1GBps\" "
+            "latency=\"1us\"/><route src=\"a\" dst=\"b\"><link_ctn id=\"wir\"/></route>",
+            "link_ctn 'wir': expected the id of a <link> that is declared before, found 'wir'; did you mean "
+            "'wire'?"}),
+    [](const auto& instance) { return instance.param.name; });
 
 TEST(BadFile, MalformedNamesTheLine) {
   const TemporaryFile file(

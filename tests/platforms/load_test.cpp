@@ -19,6 +19,17 @@ std::vector<std::string> host_names(const Description& description) {
   return names;
 }
 
+TEST(Load, SaysHowManyHostsAreBuilt) {
+  ::testing::internal::CaptureStderr();
+  load(cluster_xml(50'000));
+  EXPECT_EQ(::testing::internal::GetCapturedStderr(), "");
+  const TemporaryFile file(cluster_xml(50'001));
+  ::testing::internal::CaptureStderr();
+  EXPECT_EQ(load_platform(file.path()).hosts.size(), 50'001u);
+  EXPECT_EQ(::testing::internal::GetCapturedStderr(),
+            "tandem: " + file.path() + ": SimGrid builds 50001 hosts\n");
+}
+
 TEST(Load, ReadsHostsLinksDisksAndPropertiesInTheOrderOfTheFile) {
   const auto description =
       load(zone_xml("Full",

@@ -1,0 +1,53 @@
+// The elements of a platform file and their lines, as XML: SimGrid's own messages name neither. What an
+// element means is SimGrid's business.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace tandem::platforms {
+
+struct XmlElement {
+  std::string name;
+  std::map<std::string, std::string> attributes;
+  std::string text;  ///< between its tags, of all its parts
+  int line;
+  int parent;  ///< index of the element that contains it; -1 for the root
+
+  /// Empty when the element does not have it.
+  std::string attribute(const std::string& key) const;
+  /// Hosts that SimGrid builds for this element. A radical that is not a list of numbers and ranges counts as
+  /// none.
+  long long host_count() const;
+};
+
+class PlatformXml {
+ public:
+  /// Errors: ConfigError when the file is missing, unreadable, empty, not XML, or its root is not <platform>.
+  explicit PlatformXml(std::string path);
+
+  const std::string& path() const { return path_; }
+  const std::vector<XmlElement>& elements() const { return elements_; }  ///< in the order of the file
+  /// "lab.xml:12: link 'cable'"; an element without id is named by its tag alone.
+  std::string place(const XmlElement& element) const;
+  /// The file's own <config>: flag -> value.
+  std::map<std::string, std::string> config() const;
+  /// Hosts that SimGrid builds for the file, clusters included.
+  long long host_count() const;
+  /// The last element that starts on this line or before; null for a line before the root.
+  const XmlElement* at_line(int line) const;
+  /// The first element of this name (host, link ...) with this id; null when there is none.
+  const XmlElement* find(const std::string& name, const std::string& id) const;
+  /// The cluster that declares this host or link, by SimGrid's rules for their names; null when there is
+  /// none.
+  const XmlElement* cluster_of(const std::string& name) const;
+
+ private:
+  friend struct XmlReader;
+  std::string path_;
+  std::vector<XmlElement> elements_;
+};
+
+}  // namespace tandem::platforms

@@ -23,6 +23,12 @@ struct ShowOptions {
   bool keys = false;
 };
 
+void show_platform(const std::string& file) {
+  const auto description = platforms::load_platform(file);
+  const auto topology = platforms::load_topology(description, {.overview = true});
+  fmt::print("{}", platforms::describe(description, topology));
+}
+
 void show(const ShowOptions& options) {
   if (options.keys) {
     if (wants_json()) throw ConfigError("show --json: expected a platform or an experiment, found --keys");
@@ -32,11 +38,14 @@ void show(const ShowOptions& options) {
   const std::string& file = options.job.experiment_file;
   if (file.empty())
     throw ConfigError("show: name a platform (.xml) or an experiment (.yaml), or give --keys");
+  const bool is_platform = file.ends_with(".xml");
+  if (is_platform && (!options.job.settings.empty() || !options.job.variant.empty()))
+    throw ConfigError("show: --set and --variant change an experiment (.yaml), found the platform " + file);
   if (wants_json())
-    return print_document(file.ends_with(".xml") ? platforms::to_json(platforms::load_platform(file))
-                                                 : to_json(load_job(options.job).experiment));
-  if (file.ends_with(".xml"))
-    fmt::print("{}", platforms::describe(platforms::load_platform(file), platforms::load_topology(file)));
+    return print_document(is_platform ? platforms::to_json(platforms::load_platform(file))
+                                      : to_json(load_job(options.job).experiment));
+  if (is_platform)
+    show_platform(file);
   else
     fmt::print("{}", to_yaml(load_job(options.job).experiment));
 }

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <limits>
 #include <map>
+#include <optional>
 #include <tuple>
 
 #include "platforms/name_ranges.hpp"
@@ -62,12 +63,16 @@ class Groups {
   void add(const Key& key, const std::string& member) {
     const auto [found, fresh] = index_.try_emplace(key, groups_.size());
     if (fresh) groups_.push_back({key, {}});
-    groups_[found->second].second.push_back(member);
+    last_ = found->second;
+    add_to_last(member);
   }
+  /// To the group of the member before: the key of many equal members is made once.
+  void add_to_last(const std::string& member) { groups_[last_].second.push_back(member); }
   const std::vector<std::pair<Key, std::vector<std::string>>>& all() const { return groups_; }
 
  private:
   std::map<Key, std::size_t> index_;
+  std::size_t last_ = 0;
   std::vector<std::pair<Key, std::vector<std::string>>> groups_;
 };
 
@@ -87,15 +92,22 @@ std::string properties_text(const Host& host) {
 }
 
 std::string hosts_text(const Description& description) {
-  Groups<std::vector<std::string>> alike;
-  for (const auto& host : description.hosts)
-    alike.add(
+  Groups<std::vector<std::string>> groups;
+  const Host* last = nullptr;
+  for (const auto& host : description.hosts) {
+    if (last != nullptr && platforms::alike(*last, host)) {
+      groups.add_to_last(host.name);
+      continue;
+    }
+    last = &host;
+    groups.add(
         {fmt::format("{} x {}", host.cores, text(host.speed)), host.device.name, text(host.device.speed),
          text(host.device.memory_rate), text(host.device.launch), disks_text(host), properties_text(host)},
         host.name);
+  }
   std::vector<std::vector<std::string>> rows{
       {"count", "host", "cores", "device", "sustained", "memory", "launch", "disks", "properties"}};
-  for (const auto& [cells, names] : alike.all()) {
+  for (const auto& [cells, names] : groups.all()) {
     std::vector<std::string> row{std::to_string(names.size()), name_ranges(names)};
     row.insert(row.end(), cells.begin(), cells.end());
     rows.push_back(row);
@@ -105,11 +117,17 @@ std::string hosts_text(const Description& description) {
 
 std::string links_text(const Description& description) {
   if (description.links.empty()) return "no links\n";
-  Groups<std::tuple<std::string, std::string, std::string>> alike;
-  for (const auto& link : description.links)
-    alike.add({text(link.bandwidth), text(link.latency), link.sharing}, link.name);
+  Groups<std::tuple<std::string, std::string, std::string>> groups;
+  const Link* last = nullptr;
+  for (const auto& link : description.links) {
+    if (last != nullptr && platforms::alike(*last, link))
+      groups.add_to_last(link.name);
+    else
+      groups.add({text(link.bandwidth), text(link.latency), link.sharing}, link.name);
+    last = &link;
+  }
   std::vector<std::vector<std::string>> rows{{"count", "link", "bandwidth", "latency", "sharing"}};
-  for (const auto& [kind, names] : alike.all())
+  for (const auto& [kind, names] : groups.all())
     rows.push_back({std::to_string(names.size()), name_ranges(names), std::get<0>(kind), std::get<1>(kind),
                     std::get<2>(kind)});
   return plural(description.links.size(), "link") + '\n' + table(rows);
@@ -120,7 +138,7 @@ struct PairKind {
   std::string example;
 };
 
-std::string pairs_text(const Topology& topology) {
+std::string pairs_text(const Topology& topology, std::size_t n) {
   // Narrowest first: the bottleneck of a job is on top.
   std::map<std::tuple<bool, double, double>, PairKind> kinds;
   for (const auto& [pair, route] : topology.routes()) {
@@ -141,12 +159,51 @@ std::string pairs_text(const Topology& topology) {
     rows.push_back({std::to_string(kind.count), reached ? text(BytesPerSecond(bandwidth)) : "no route",
                     reached ? text(Seconds(latency)) : "-", kind.example});
   }
-  const std::size_t n = topology.hosts().size();
-  const std::string heading = topology.complete()
+  const std::string heading = topology.complete() && topology.hosts().size() == n
                                   ? "host pairs, each direction\n"
                                   : fmt::format("host pairs, each direction, a sample of {} out of {}\n",
                                                 topology.routes().size(), n * (n - 1));
   return '\n' + heading + table(rows);
+}
+
+std::string cut_text(const Topology& topology, std::size_t hosts) {
+  const auto cut = topology.narrowest_cut();
+  if (!cut) return {};
+  const std::size_t sampled = topology.hosts().size();
+  const std::size_t in_sample = std::min(cut->from.size(), cut->to.size());
+  // A sample has every n-th host.
+  const std::size_t smaller = in_sample * hosts / sampled;
+  std::string out = fmt::format("\nnarrowest cut, one direction: {}", text(cut->bandwidth));
+  if (in_sample > 1)
+    out += fmt::format(", {} for each of {}{}", text(cut->bandwidth / static_cast<double>(smaller)),
+                       sampled < hosts ? "about " : "", plural(smaller, "host"));
+  if (sampled < hosts) out += fmt::format(" (found with {} hosts)", sampled);
+  out += cut->channels.empty() ? "\n  no route"
+                               : fmt::format("\n  {} {}", cut->channels.size() == 1 ? "link" : "links",
+                                             name_ranges(cut->channels));
+  out += fmt::format("\n  from {}\n  to {}\n", name_ranges(cut->from), name_ranges(cut->to));
+  if (cut->as_narrow > 0)
+    out += fmt::format("  {} as narrow\n", plural(static_cast<std::size_t>(cut->as_narrow), "other cut") +
+                                               (cut->as_narrow == 1 ? " is" : " are"));
+  return out;
+}
+
+std::string slowest_pair_text(const Topology& topology) {
+  std::optional<std::pair<Topology::Pair, Path>> slowest;
+  for (const auto& [pair, route] : topology.routes()) {
+    if (pair.first == pair.second || !route) continue;
+    const auto path = topology.between(topology.hosts()[static_cast<std::size_t>(pair.first)],
+                                       topology.hosts()[static_cast<std::size_t>(pair.second)]);
+    const bool slower = !slowest || std::pair(path->bandwidth, slowest->second.latency) <
+                                        std::pair(slowest->second.bandwidth, path->latency);
+    if (slower) slowest = {pair, *path};
+  }
+  if (!slowest) return {};
+  const auto& [pair, path] = *slowest;
+  return fmt::format(
+      "\nslowest pair of hosts{}: {} -> {}, {}, {}\n", topology.complete() ? "" : " in the sample",
+      topology.hosts()[static_cast<std::size_t>(pair.first)],
+      topology.hosts()[static_cast<std::size_t>(pair.second)], text(path.bandwidth), text(path.latency));
 }
 
 std::string bisection_text(const Topology& topology) {
@@ -169,7 +226,8 @@ std::string config_text(const Description& description) {
 
 std::string describe(const Description& description, const Topology& topology) {
   return description.file + "\n\n" + hosts_text(description) + '\n' + links_text(description) +
-         pairs_text(topology) + bisection_text(topology) + config_text(description);
+         pairs_text(topology, description.hosts.size()) + cut_text(topology, description.hosts.size()) +
+         slowest_pair_text(topology) + bisection_text(topology) + config_text(description);
 }
 
 }  // namespace tandem::platforms

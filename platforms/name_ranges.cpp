@@ -2,8 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <optional>
-#include <regex>
 
 namespace tandem::platforms {
 namespace {
@@ -14,12 +14,17 @@ struct Numbered {
   std::string after;
 };
 
-/// Splits at the last number of a name.
+/// Splits at the last number of a name, of up to nine digits.
 std::optional<Numbered> numbered(const std::string& name) {
-  static const std::regex last_number("^(.*?)([0-9]{1,9})([^0-9]*)$");
-  std::smatch parts;
-  if (!std::regex_match(name, parts, last_number)) return std::nullopt;
-  return Numbered{parts[1], parts[2], parts[3]};
+  constexpr std::size_t most_digits = 9;
+  constexpr const char* digits = "0123456789";
+  const std::size_t last = name.find_last_of(digits);
+  if (last == std::string::npos) return std::nullopt;
+  const std::size_t end = last + 1;
+  const std::size_t before = name.find_last_not_of(digits, last);
+  const std::size_t first =
+      std::max(before == std::string::npos ? 0 : before + 1, end - std::min(end, most_digits));
+  return Numbered{name.substr(0, first), name.substr(first, end - first), name.substr(end)};
 }
 
 bool follows(const std::string& name, const std::string& previous) {

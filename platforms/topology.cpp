@@ -20,6 +20,9 @@ namespace {
 // number.
 constexpr double kUnlimited = 1e300;
 constexpr std::size_t kSplitStarts = 16;
+// Splits whose maximum flow is computed; two shares of bandwidth that differ by less are equal.
+constexpr int kMostCuts = 32;
+constexpr double kRounding = 1e-9;
 
 using Traits = boost::adjacency_list_traits<boost::vecS, boost::vecS, boost::directedS>;
 using FlowGraph = boost::adjacency_list<
@@ -147,9 +150,10 @@ std::vector<std::vector<bool>> Topology::splits() const {
   return found;
 }
 
-double Topology::flow_across(const std::vector<bool>& half, bool from_half) const {
+Topology::Flow Topology::flow_across(const std::vector<bool>& half, bool from_half) const {
   const std::size_t n = hosts_.size();
-  const double pairs_across = static_cast<double>(n / 2) * static_cast<double>(n - n / 2);
+  const auto in_half = static_cast<std::size_t>(std::count(half.begin(), half.end(), true));
+  const double pairs_across = static_cast<double>(in_half) * static_cast<double>(n - in_half);
   // Vertices: hosts, then each channel's entry and exit, then the source and the sink of all flow.
   const std::size_t source = n + 2 * channels_.size();
   const std::size_t sink = source + 1;
@@ -163,7 +167,7 @@ double Topology::flow_across(const std::vector<bool>& half, bool from_half) cons
     const auto from = static_cast<std::size_t>(pair.first);
     const auto to = static_cast<std::size_t>(pair.second);
     if (!route || half[from] != from_half || half[to] == from_half) continue;
-    if (route->channels.empty()) return kUnlimited;
+    if (route->channels.empty()) return {kUnlimited, {}};
     std::size_t last = from;
     for (const int channel : route->channels) {
       used.insert(channel);
@@ -178,7 +182,14 @@ double Topology::flow_across(const std::vector<bool>& half, bool from_half) cons
     add_arc(graph, entry(index), entry(index) + 1, channel.bandwidth.count() * flows);
   }
   for (const auto& [from, to] : joined) add_arc(graph, from, to, kUnlimited);
-  return boost::boykov_kolmogorov_max_flow(graph, source, sink);
+  Flow flow{boost::boykov_kolmogorov_max_flow(graph, source, sink), {}};
+  // What the source still reaches is black: its border is the narrowest cut.
+  const auto reached = [&](std::size_t vertex) {
+    return get(boost::vertex_color, graph, vertex) == boost::black_color;
+  };
+  for (const int index : used)
+    if (reached(entry(index)) && !reached(entry(index) + 1)) flow.cut.push_back(index);
+  return flow;
 }
 
 std::optional<Bisection> Topology::bisection() const {
@@ -187,7 +198,7 @@ std::optional<Bisection> Topology::bisection() const {
   std::vector<bool> narrowest;
   for (const auto& half : splits())
     for (const bool from_half : {true, false}) {
-      const double flow = flow_across(half, from_half);
+      const double flow = flow_across(half, from_half).bandwidth;
       if (!narrowest.empty() && flow >= least) continue;
       least = flow;
       narrowest = half;
@@ -197,6 +208,63 @@ std::optional<Bisection> Topology::bisection() const {
   for (std::size_t i = 0; i < hosts_.size(); ++i)
     if (narrowest[i]) result.half.push_back(hosts_[i]);
   return result;
+}
+
+std::vector<Topology::Split> Topology::dividing_splits() const {
+  const std::size_t n = hosts_.size();
+  std::vector<std::size_t> known(n, 0);
+  for (const auto& [pair, route] : routes_)
+    if (pair.first != pair.second) ++known[static_cast<std::size_t>(pair.first)];
+  // The hosts behind each channel, seen from the first host that knows all its routes and uses the channel;
+  // those that this host cannot reach are behind channel -1.
+  std::map<int, std::pair<int, std::vector<int>>> behind;
+  for (const auto& [pair, route] : routes_) {
+    if (pair.first == pair.second || known[static_cast<std::size_t>(pair.first)] + 1 != n) continue;
+    const std::vector<int> nowhere{-1};
+    for (const int channel : route ? route->channels : nowhere) {
+      auto& [seen_from, hosts] = behind.try_emplace(channel, pair.first, std::vector<int>()).first->second;
+      if (seen_from == pair.first) hosts.push_back(pair.second);
+    }
+  }
+  std::vector<Split> splits;
+  for (const auto& [index, view] : behind) {
+    const bool no_route = index < 0;
+    if (!no_route && !channels_[static_cast<std::size_t>(index)].shared) continue;
+    Split split{std::vector<bool>(n, true), 0.0, std::min(view.second.size(), n - view.second.size())};
+    for (const int host : view.second) split.from[static_cast<std::size_t>(host)] = false;
+    if (!no_route)
+      split.share =
+          channels_[static_cast<std::size_t>(index)].bandwidth.count() / static_cast<double>(split.smaller);
+    splits.push_back(std::move(split));
+  }
+  std::stable_sort(splits.begin(), splits.end(), [](const Split& a, const Split& b) {
+    return std::pair(a.share, b.smaller) < std::pair(b.share, a.smaller);
+  });
+  return splits;
+}
+
+std::optional<Cut> Topology::narrowest_cut() const {
+  if (hosts_.size() < 2) return std::nullopt;
+  std::optional<Cut> cut;
+  double least = std::numeric_limits<double>::infinity();
+  int tried = 0;
+  for (const Split& split : dividing_splits()) {
+    if (cut && split.share >= least * (1.0 - kRounding)) {
+      if (split.share <= least * (1.0 + kRounding)) ++cut->as_narrow;
+      continue;
+    }
+    if (++tried > kMostCuts) break;
+    const Flow flow = flow_across(split.from, true);
+    const double share = flow.bandwidth / static_cast<double>(split.smaller);
+    if (flow.bandwidth >= kUnlimited || share >= least) continue;
+    least = share;
+    cut = Cut{BytesPerSecond(flow.bandwidth), {}, {}, {}, 0};
+    for (const int channel : flow.cut)
+      cut->channels.push_back(channels_[static_cast<std::size_t>(channel)].name);
+    for (std::size_t i = 0; i < hosts_.size(); ++i)
+      (split.from[i] ? cut->from : cut->to).push_back(hosts_[i]);
+  }
+  return cut;
 }
 
 }  // namespace tandem::platforms

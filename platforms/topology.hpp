@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "platforms/description.hpp"
 #include "platforms/description_network.hpp"
 #include "policies/vocabulary/units.hpp"
 
@@ -25,6 +26,15 @@ struct Path {
 struct Bisection {
   BytesPerSecond bandwidth;
   std::vector<std::string> half;  ///< hosts on one side of the narrowest split found
+};
+
+/// The channels that limit what one group of hosts can send to all others.
+struct Cut {
+  BytesPerSecond bandwidth;           ///< of all its channels: the maximum flow
+  std::vector<std::string> channels;  ///< names; empty if there is no route
+  std::vector<std::string> from;
+  std::vector<std::string> to;
+  int as_narrow = 0;  ///< other splits of the same bandwidth per host
 };
 
 class Topology {
@@ -66,10 +76,29 @@ class Topology {
   /// hosts.
   std::optional<Bisection> bisection() const;
 
+  /// The split of the hosts in two groups, in one direction, that leaves each host of the smaller group the
+  /// least bandwidth. Of equal ones, that of the larger groups.
+  ///
+  /// A channel that all routes from one group to the other contain divides the hosts; these are the splits
+  /// tried, the narrowest first, each with its maximum flow in the graph of `bisection`, until no channel can
+  /// divide the hosts more narrowly: exact on trees, and otherwise an upper bound. Only hosts whose routes to
+  /// all others are known show what a channel divides. Empty with fewer than two hosts.
+  std::optional<Cut> narrowest_cut() const;
+
  private:
+  struct Split {
+    std::vector<bool> from;
+    double share;  ///< bandwidth of its channel for each host of the smaller group
+    std::size_t smaller;
+  };
+  struct Flow {
+    double bandwidth;
+    std::vector<int> cut;  ///< channels that are full, and limit it
+  };
   int index_of(const std::string& host) const;
   std::vector<std::vector<bool>> splits() const;
-  double flow_across(const std::vector<bool>& half, bool from_half) const;
+  Flow flow_across(const std::vector<bool>& half, bool from_half) const;
+  std::vector<Split> dividing_splits() const;
   std::vector<int> fewest_channels(int from) const;
 
   std::vector<std::string> hosts_;
@@ -84,11 +113,16 @@ struct TopologyOptions {
   std::vector<std::string> hosts = {};  ///< only between these; empty: all
   int all_pairs_up_to = 200;   ///< with more hosts, routes are sampled: 12 partners per host, both directions
   bool to_themselves = false;  ///< with all pairs: also the route from each host to itself
+  /// For a summary of a large platform: of more than 2,048 hosts every n-th, and in a sample all routes to
+  /// and from three hosts. Channels that are on none of the routes are omitted.
+  bool overview = false;
 };
 
 /// Obtains the routes of a platform file from SimGrid. Pairs for which SimGrid crashes or reports an error
 /// have no route. Errors: ConfigError as load_platform; also for an unknown host in `options`. Pre: as
 /// load_platform; also for Topology::between of a pair that was not sampled.
 Topology load_topology(const std::string& path, const TopologyOptions& options = {});
+/// The same for a file that has been loaded.
+Topology load_topology(const Description& description, const TopologyOptions& options = {});
 
 }  // namespace tandem::platforms

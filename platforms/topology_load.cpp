@@ -1,13 +1,21 @@
 // Obtains routes from SimGrid, in child processes.
+#include <sys/resource.h>
+
 #include <algorithm>
+#include <cmath>
+#include <csetjmp>
+#include <csignal>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <simgrid/s4u/Engine.hpp>
 #include <simgrid/s4u/Host.hpp>
 #include <simgrid/s4u/Link.hpp>
 #include <sstream>
+#include <unordered_map>
 
 #include "platforms/load.hpp"
+#include "platforms/refusal.hpp"
 #include "platforms/simgrid_child.hpp"
 #include "platforms/topology.hpp"
 #include "policies/vocabulary/check.hpp"
@@ -21,10 +29,14 @@ using nlohmann::json;
 
 using Pairs = std::vector<Topology::Pair>;
 
-// SimGrid throws, aborts or crashes where a zone lacks a route, depending on the routing. Each abort or crash
-// costs a new child; after this many, the remaining routes count as unknown.
+// SimGrid throws, aborts or crashes where a zone lacks a route, depending on the routing. Each crash costs a
+// new child; after this many, the remaining routes count as unknown.
 constexpr int kCrashLimit = 64;
+// Two zones of which so many pairs of hosts, and no other pair, made SimGrid abort have no route between
+// them. An abort takes 0.1 ms, and there can be tens of thousands.
+constexpr int kAbortsOfApartZones = 3;
 constexpr int kSampledPartners = 12;
+constexpr std::size_t kOverviewHosts = 2048;
 constexpr std::uint64_t kSampleSeed = 1;
 
 std::vector<s4u::Link*> links_by_name(const s4u::Engine& engine) {
@@ -34,85 +46,202 @@ std::vector<s4u::Link*> links_by_name(const s4u::Engine& engine) {
   return links;
 }
 
-json channels_to_json(const std::vector<s4u::Link*>& links) {
-  json channels = json::array();
-  for (const auto* link : links)
-    channels.push_back({link->get_name(), link->get_bandwidth(), link->get_latency(), link->is_shared()});
-  return channels;
-}
-
-/// [latency, [channels]] or, where there is no route, null.
-json route_to_json(const s4u::Host& from, const s4u::Host& to,
-                   const std::map<const s4u::Link*, int>& channel_of) {
-  std::vector<s4u::Link*> links;
-  double latency = 0.0;
-  try {
-    from.route_to(&to, links, &latency);
-  } catch (const std::exception&) {
-    return nullptr;
+/// Continues after an abort inside SimGrid, which its failed checks end in: a new child would load the file
+/// again, and SimGrid's backtrace takes a second. A route that SimGrid crashes on, which leaves its memory in
+/// an unknown state, still ends the child.
+class AbortGuard {
+ public:
+  AbortGuard() {
+    std::signal(SIGABRT, [](int) { siglongjmp(back_, 1); });
+    // The backtrace reads the debugging information of every library, and its text goes nowhere.
+    const rlimit no_more_files{0, 0};
+    setrlimit(RLIMIT_NOFILE, &no_more_files);
   }
-  // A zone with full routing returns an empty route for a missing one.
-  if (&from != &to && links.empty() && latency <= 0.0) return nullptr;
-  json channels = json::array();
-  for (const auto* link : links) channels.push_back(channel_of.at(link));
-  return {latency, channels};
-}
+  /// False if the action aborted.
+  template <class Action>
+  bool completes(const Action& action) {
+    if (sigsetjmp(back_, 1) != 0) return false;
+    action();
+    return true;
+  }
+
+ private:
+  static inline sigjmp_buf back_;
+};
+
+/// Emits routes, and each channel before the first route that contains it. Errors: ConfigError for a figure
+/// that is not finite, which JSON cannot express: a sum of finite latencies, or of coordinates, can be so.
+class RouteWriter {
+ public:
+  RouteWriter(std::string file, const Emit& emit) : file_(std::move(file)), emit_(emit) {}
+
+  int channel(const s4u::Link& link) {
+    const auto [found, fresh] = numbers_.try_emplace(&link, static_cast<int>(numbers_.size()));
+    // Of SimGrid's own loopback, which <config> sets, nothing was checked before.
+    for (const double figure : {link.get_bandwidth(), link.get_latency()})
+      if (!std::isfinite(figure)) refuse("link '" + link.get_name() + "'", figure);
+    if (fresh)
+      emit_('+' + json{link.get_name(), link.get_bandwidth(), link.get_latency(), link.is_shared()}.dump() +
+            '\n');
+    return found->second;
+  }
+
+  /// [latency, [channels]] or, where there is no route, null.
+  void route(const s4u::Host& from, const s4u::Host& to) {
+    std::vector<s4u::Link*> links;
+    double latency = 0.0;
+    bool found = true;
+    int* const aborts = aborts_between(from, to);
+    if (aborts != nullptr && *aborts >= kAbortsOfApartZones) return emit_("null\n");
+    const bool completed = guard_.completes([&] {
+      try {
+        from.route_to(&to, links, &latency);
+      } catch (const std::exception&) {
+        found = false;
+      }
+    });
+    // A zone with full routing returns an empty route for a missing one.
+    if (&from != &to && links.empty() && latency <= 0.0) found = false;
+    if (aborts != nullptr && *aborts >= 0) *aborts = completed ? -1 : *aborts + 1;
+    if (!completed || !found) return emit_("null\n");
+    if (!std::isfinite(latency))
+      refuse("route from host '" + from.get_name() + "' to host '" + to.get_name() + "'", latency);
+    json channels = json::array();
+    for (const auto* link : links) channels.push_back(channel(*link));
+    emit_(json{latency, channels}.dump() + '\n');
+  }
+
+ private:
+  [[noreturn]] void refuse(const std::string& place, double figure) const {
+    throw ConfigError(file_ + ": " + place + ": expected a finite bandwidth and latency, found " +
+                      std::to_string(figure));
+  }
+  /// How often SimGrid aborted on pairs of hosts in these two zones; -1 once it did not. Null within a zone,
+  /// where a missing route concerns two hosts alone.
+  int* aborts_between(const s4u::Host& from, const s4u::Host& to) {
+    const auto* const one = from.get_englobing_zone();
+    const auto* const other = to.get_englobing_zone();
+    return one == other ? nullptr : &aborts_[{one, other}];
+  }
+
+  std::string file_;
+  const Emit& emit_;
+  AbortGuard guard_;
+  std::map<std::pair<const s4u::NetZone*, const s4u::NetZone*>, int> aborts_;
+  std::unordered_map<const s4u::Link*, int> numbers_;
+};
 
 struct Answers {
   std::vector<Channel> channels;
   Topology::Routes routes;
 };
 
-/// Emits the channels on one line and then a line for each pair, from the pair number `first` on.
-ChildResult ask_routes(const std::string& path, const std::vector<std::string>& hosts, const Pairs& pairs,
-                       std::size_t first) {
+/// What routes are asked for.
+struct Question {
+  std::string path;
+  std::vector<std::string> hosts;
+  Pairs pairs;
+  bool all_channels;  ///< also those that no route contains
+};
+
+/// Emits an empty line once the file is loaded, and then a line for each pair, from the pair number `first`
+/// on.
+ChildResult ask_routes(const Question& question, std::size_t first) {
   return ask_simgrid(
-      path, [] {},
+      question.path, [] {},
       [&](s4u::Engine& engine, const Emit& emit) {
-        const auto links = links_by_name(engine);
-        std::map<const s4u::Link*, int> channel_of;
-        for (const auto* link : links) channel_of.emplace(link, static_cast<int>(channel_of.size()));
-        emit(channels_to_json(links).dump() + '\n');
+        std::string lines = "\n";
+        const auto flush = [&] {
+          emit(lines);
+          lines.clear();
+        };
+        const Emit collect = [&](std::string_view line) { lines += line; };
+        RouteWriter writer(question.path, collect);
+        if (question.all_channels)
+          for (const auto* link : links_by_name(engine)) writer.channel(*link);
         std::vector<const s4u::Host*> named;
-        for (const auto& host : hosts) named.push_back(engine.host_by_name(host));
-        for (std::size_t i = first; i < pairs.size(); ++i) {
-          const auto* from = named[static_cast<std::size_t>(pairs[i].first)];
-          const auto* to = named[static_cast<std::size_t>(pairs[i].second)];
-          emit(route_to_json(*from, *to, channel_of).dump() + '\n');
+        for (const auto& host : question.hosts) named.push_back(engine.host_by_name(host));
+        for (std::size_t i = first; i < question.pairs.size(); ++i) {
+          // What precedes a crash must have been sent.
+          flush();
+          writer.route(*named[static_cast<std::size_t>(question.pairs[i].first)],
+                       *named[static_cast<std::size_t>(question.pairs[i].second)]);
         }
+        flush();
       });
 }
 
-/// Reads what one child emitted; returns how many pairs it answered.
-std::size_t read_answers(const ChildResult& result, const Pairs& pairs, std::size_t first, Answers& answers) {
-  std::istringstream lines(result.output);
-  std::string line;
-  if (!std::getline(lines, line)) return 0;
-  if (answers.channels.empty())
-    for (const json& channel : json::parse(line))
-      answers.channels.push_back({channel[0].get<std::string>(), BytesPerSecond(channel[1].get<double>()),
-                                  Seconds(channel[2].get<double>()), channel[3].get<bool>()});
-  std::size_t answered = 0;
-  while (std::getline(lines, line)) {
-    const json route = json::parse(line);
-    auto& known = answers.routes[pairs[first + answered++]];
-    if (!route.is_null()) known = Route{route[1].get<std::vector<int>>(), Seconds(route[0].get<double>())};
-  }
-  return answered;
-}
+/// Puts together what the children answered; a channel has the same name in each, but another number.
+class AnswerReader {
+ public:
+  explicit AnswerReader(const Pairs& pairs) : pairs_(pairs) {}
 
-Answers obtain_routes(const std::string& path, const std::vector<std::string>& hosts, const Pairs& pairs) {
-  Answers answers;
+  /// Reads what one child emitted; returns how many pairs it answered.
+  std::size_t read(const ChildResult& result, std::size_t first) {
+    std::istringstream lines(result.output);
+    std::string line;
+    std::getline(lines, line);
+    std::vector<int> numbers;
+    std::size_t answered = 0;
+    while (std::getline(lines, line)) {
+      if (line.front() == '+') {
+        numbers.push_back(channel(json::parse(line.substr(1))));
+        continue;
+      }
+      const json route = json::parse(line);
+      auto& known = answers_.routes[pairs_[first + answered++]];
+      if (route.is_null()) continue;
+      known = Route{{}, Seconds(route[0].get<double>())};
+      for (const json& number : route[1]) known->channels.push_back(numbers[number.get<std::size_t>()]);
+    }
+    return answered;
+  }
+
+  void no_route(std::size_t pair) { answers_.routes[pairs_[pair]] = std::nullopt; }
+
+  /// The channels in the order of their names.
+  Answers take() {
+    std::vector<int> place(answers_.channels.size());
+    std::vector<Channel> sorted;
+    for (const auto& [name, number] : numbers_) {
+      place[static_cast<std::size_t>(number)] = static_cast<int>(sorted.size());
+      sorted.push_back(answers_.channels[static_cast<std::size_t>(number)]);
+    }
+    answers_.channels = std::move(sorted);
+    for (auto& [pair, route] : answers_.routes)
+      if (route)
+        for (int& channel : route->channels) channel = place[static_cast<std::size_t>(channel)];
+    return std::move(answers_);
+  }
+
+ private:
+  int channel(const json& from) {
+    const auto [found, fresh] =
+        numbers_.try_emplace(from[0].get<std::string>(), static_cast<int>(answers_.channels.size()));
+    if (fresh)
+      answers_.channels.push_back({found->first, BytesPerSecond(from[1].get<double>()),
+                                   Seconds(from[2].get<double>()), from[3].get<bool>()});
+    return found->second;
+  }
+
+  const Pairs& pairs_;
+  std::map<std::string, int> numbers_;
+  Answers answers_;
+};
+
+Answers obtain_routes(const Question& question) {
+  AnswerReader reader(question.pairs);
   std::size_t next = 0;
   for (int crashes = 0; crashes < kCrashLimit; ++crashes) {
-    const ChildResult result = ask_routes(path, hosts, pairs, next);
+    const ChildResult result = ask_routes(question, next);
     const bool loaded = !result.output.empty();
-    if (!loaded) throw ConfigError(path + ": SimGrid refuses this platform file: " + simgrid_message(result));
-    next += read_answers(result, pairs, next, answers);
-    if (next >= pairs.size()) break;
-    answers.routes[pairs[next++]] = std::nullopt;
+    const bool crashed = result.signal != 0 && over_time_limit(result).empty();
+    if (!loaded || (!result.succeeded && !crashed)) throw refusal(PlatformXml(question.path), result);
+    next += reader.read(result, next);
+    if (next >= question.pairs.size()) break;
+    reader.no_route(next++);
   }
-  return answers;
+  return reader.take();
 }
 
 Pairs all_pairs(int hosts, bool to_themselves) {
@@ -140,25 +269,51 @@ Pairs sampled_pairs(int hosts) {
   return {pairs.begin(), pairs.end()};
 }
 
+/// To and from the first host, the one in the middle and the last one: which hosts a channel divides.
+void add_spanning_pairs(int hosts, Pairs& pairs) {
+  std::set<Topology::Pair> all(pairs.begin(), pairs.end());
+  for (const int end : {0, hosts / 2, hosts - 1})
+    for (int host = 0; host < hosts; ++host)
+      if (host != end) {
+        all.emplace(end, host);
+        all.emplace(host, end);
+      }
+  pairs.assign(all.begin(), all.end());
+}
+
 std::optional<Path> ask_one(const std::string& path, const std::string& from, const std::string& to) {
   const std::vector<std::string> hosts = from == to ? std::vector{from} : std::vector{from, to};
   const int last = static_cast<int>(hosts.size()) - 1;
-  Answers answers = obtain_routes(path, hosts, {{0, last}});
+  Answers answers = obtain_routes({path, hosts, {{0, last}}, false});
   return Topology(hosts, std::move(answers.channels), std::move(answers.routes)).between(from, to);
+}
+
+/// At equal distances in the list.
+std::vector<std::string> spread_over(const std::vector<std::string>& names, std::size_t count) {
+  if (names.size() <= count) return names;
+  std::vector<std::string> chosen;
+  for (std::size_t i = 0; i < count; ++i) chosen.push_back(names[i * names.size() / count]);
+  return chosen;
 }
 
 }  // namespace
 
 Topology load_topology(const std::string& path, const TopologyOptions& options) {
-  const Description description = load_platform(path);
+  return load_topology(load_platform(path), options);
+}
+
+Topology load_topology(const Description& description, const TopologyOptions& options) {
   std::vector<std::string> hosts;
   if (options.hosts.empty())
     for (const auto& host : description.hosts) hosts.push_back(host.name);
   for (const auto& name : options.hosts) hosts.push_back(description.host(name).name);
+  if (options.overview) hosts = spread_over(hosts, kOverviewHosts);
   const int count = static_cast<int>(hosts.size());
   const bool sample = count > std::max(options.all_pairs_up_to, 2 * kSampledPartners);
-  Answers answers =
-      obtain_routes(path, hosts, sample ? sampled_pairs(count) : all_pairs(count, options.to_themselves));
+  Pairs pairs = sample ? sampled_pairs(count) : all_pairs(count, options.to_themselves);
+  if (sample && options.overview) add_spanning_pairs(count, pairs);
+  const std::string path = description.file;
+  Answers answers = obtain_routes({path, hosts, std::move(pairs), !options.overview});
   return Topology(std::move(hosts), std::move(answers.channels), std::move(answers.routes),
                   [path](const std::string& from, const std::string& to) { return ask_one(path, from, to); });
 }

@@ -38,6 +38,9 @@ TEST_F(BadInput, NumberAboveItsLimit) {
   refuses("simulate " + line_.experiment() + " --set workload.train_samples=5000000000 --out out",
           {"workload.train_samples", "<= 1000000000"});
 }
+TEST_F(BadInput, SettingsForAPlatform) {
+  refuses("show lab.xml --set seed=1", {"--set", "experiment", "lab.xml"});
+}
 TEST_F(BadInput, PlatformMissing) {
   refuses("simulate " + line_.experiment() + " --set platform=nowhere.xml --out out", {"nowhere.xml"});
 }

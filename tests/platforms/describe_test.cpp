@@ -19,6 +19,9 @@ TEST(Describe, MixedLab) {
   for (const char* part :
        {"7 hosts", "raspberry-pi-4", "7.2 Gflop/s", "disk (read 200 MB/s, write 150 MB/s)", "memory=16GiB",
         "7 links", "cable-node-5", "12.5 MB/s", "125 MB/s", "SPLITDUPLEX", "server -> node-5", "100 us",
+        // The slow port of one host.
+        "narrowest cut, one direction: 12.5 MB/s\n  link cable-node-5_",
+        "slowest pair of hosts: server -> node-5, 12.5 MB/s, 100 us",
         // The two fast hosts and the slow one against the other four.
         "bisection, one direction: 262.5 MB/s"})
     EXPECT_NE(text.find(part), std::string::npos) << part << "\n" << text;

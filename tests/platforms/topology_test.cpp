@@ -118,6 +118,100 @@ TEST_P(NoRoute, IsReportedWithoutACrash) {
 INSTANTIATE_TEST_SUITE_P(Routings, NoRoute, ::testing::Values("Full", "Floyd", "Dijkstra", "None"),
                          [](const auto& instance) { return instance.param; });
 
+TEST(Topology, RoutesAreKnownAfterManyThatSimGridAbortsOn) {
+  // Vivaldi zones connect by coordinates; SimGrid aborts on each of the 288 pairs of hosts in different
+  // clusters.
+  std::string clusters;
+  for (const std::string name : {"a", "b"})
+    clusters += "<zone id=\"z-" + name + "\" routing=\"Full\"><cluster id=\"" + name + "\" prefix=\"" + name +
+                "-\" radical=\"0-11\" suffix=\"\" speed=\"1Gf\" bw=\"1GBps\" lat=\"1us\"/></zone>";
+  const auto apart = load(zone_xml("Vivaldi", clusters));
+  EXPECT_TRUE(apart.complete());
+  EXPECT_FALSE(apart.between("a-11", "b-11"));
+  ASSERT_TRUE(apart.between("b-11", "b-10"));
+  EXPECT_EQ(apart.between("b-11", "b-10")->bandwidth.count(), 1e9);
+  const auto cut = apart.narrowest_cut();
+  EXPECT_EQ(cut->bandwidth.count(), 0.0);
+  EXPECT_TRUE(cut->channels.empty());
+  EXPECT_EQ(cut->from.size(), 12u);
+}
+
+TEST(Topology, RefusesFiguresThatAreNotFinite) {
+  const auto error = [](const std::string& xml) -> std::string {
+    const TemporaryFile file(xml);
+    try {
+      load_topology(file.path());
+    } catch (const ConfigError& refused) {
+      return refused.what();
+    }
+    return "none";
+  };
+  // The latencies are finite, their sum is not.
+  const auto sum = error(zone_xml("Full",
+                                  "<host id=\"a\" speed=\"1Gf\"/><host id=\"b\" speed=\"1Gf\"/>"
+                                  "<link id=\"l\" bandwidth=\"1GBps\" latency=\"1e308\"/>"
+                                  "<link id=\"k\" bandwidth=\"1GBps\" latency=\"1e308\"/>"
+                                  "<route src=\"a\" dst=\"b\"><link_ctn id=\"l\"/><link_ctn "
+                                  "id=\"k\"/></route>"));
+  EXPECT_NE(
+      sum.find("platform.xml: route from host 'a' to host 'b': expected a finite bandwidth and latency, "
+               "found inf"),
+      std::string::npos)
+      << sum;
+  const auto loopback =
+      error(platform_xml("<config><prop id=\"network/loopback-lat\" value=\"inf\"/></config><zone id=\"z\" "
+                         "routing=\"Full\"><host id=\"a\" speed=\"1Gf\"/></zone>"));
+  EXPECT_NE(loopback.find("link '__loopback__': expected a finite bandwidth and latency, found inf"),
+            std::string::npos)
+      << loopback;
+}
+
+TEST(NarrowestCut, OfEqualCutsThatOfTheLargerGroups) {
+  // 1, 2 and 3 GB/s for 1, 2 and 3 hosts.
+  const auto cut = load(line_xml(6)).narrowest_cut();
+  EXPECT_DOUBLE_EQ(cut->bandwidth.count(), 3e9);
+  ASSERT_EQ(cut->channels.size(), 1u);
+  EXPECT_EQ(cut->channels.front().substr(0, 7), "cable-2");
+  EXPECT_EQ(cut->from.size(), 3u);
+  EXPECT_EQ(cut->as_narrow, 5);
+}
+
+/// Two clusters of these sizes, with a link between them.
+std::string two_clusters(int left, int right, const std::string& link) {
+  std::string body;
+  for (const auto& [name, hosts] : {std::pair{"l", left}, {"r", right}})
+    body += "<cluster id=\"" + std::string(name) + "\" prefix=\"" + name + "-\" radical=\"0-" +
+            std::to_string(hosts - 1) + "\" suffix=\"\" speed=\"1Gf\" bw=\"1.25GBps\" lat=\"10us\"/>";
+  return zone_xml("Full", body + "<link id=\"between\" " + link +
+                              "/><zoneRoute src=\"l\" dst=\"r\" gw_src=\"l-l_router\" gw_dst=\"r-r_router\">"
+                              "<link_ctn id=\"between\"/></zoneRoute>");
+}
+
+TEST(NarrowestCut, IsTheLinkBetweenUnequalGroups) {
+  // The half with the left cluster is larger than it, so that no bisection has the link alone.
+  const auto lopsided = load(two_clusters(3, 9, "bandwidth=\"125MBps\" latency=\"10us\""));
+  EXPECT_GT(lopsided.bisection()->bandwidth.count(), 1e9);
+  const auto cut = lopsided.narrowest_cut();
+  EXPECT_DOUBLE_EQ(cut->bandwidth.count(), 125e6);
+  EXPECT_EQ(cut->channels, std::vector<std::string>{"between"});
+  EXPECT_EQ(std::min(cut->from.size(), cut->to.size()), 3u);
+}
+
+TEST(NarrowestCut, IsFoundInASampleOfThousandsOfHosts) {
+  const TemporaryFile file(two_clusters(1000, 4000, "bandwidth=\"10GBps\" latency=\"10us\""));
+  const auto cut = load_topology(file.path(), {.overview = true}).narrowest_cut();
+  EXPECT_DOUBLE_EQ(cut->bandwidth.count(), 10e9);
+  EXPECT_EQ(cut->channels, std::vector<std::string>{"between"});
+}
+
+TEST(NarrowestCut, WithOneSlowHostIsItsLink) {
+  const auto rack = load_topology(std::string(TANDEM_PLATFORMS) + "/mixed_lab.xml");
+  const auto cut = rack.narrowest_cut();
+  EXPECT_DOUBLE_EQ(cut->bandwidth.count(), 12.5e6);
+  const auto& alone = cut->from.size() == 1 ? cut->from : cut->to;
+  EXPECT_EQ(alone, std::vector<std::string>{"node-5"});
+}
+
 TEST(Topology, OfSomeHostsOnly) {
   const TemporaryFile file(cluster_xml(50));
   const auto three = load_topology(file.path(), {.hosts = {"n-7", "n-40", "n-3"}});

@@ -11,6 +11,7 @@
 #include "platforms/description_json.hpp"
 #include "platforms/load.hpp"
 #include "platforms/topology.hpp"
+#include "platforms/unsupported.hpp"
 #include "policies/vocabulary/check.hpp"
 #include "workloads/experiment/yaml.hpp"
 #include "workloads/job/experiment_file.hpp"
@@ -26,7 +27,8 @@ struct ShowOptions {
 void show_platform(const std::string& file) {
   const auto description = platforms::load_platform(file);
   const auto topology = platforms::load_topology(description, {.overview = true});
-  fmt::print("{}", platforms::describe(description, topology));
+  fmt::print("{}{}", platforms::describe(description, topology),
+             platforms::describe(platforms::find_unsupported(platforms::PlatformXml(file))));
 }
 
 void show(const ShowOptions& options) {

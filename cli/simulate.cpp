@@ -62,6 +62,7 @@ void simulate_job(const SimulateOptions& options) {
   if (options.fidelity == "smpi") setting.simulator = witness::simulate;
   Job job(std::move(loaded.experiment), std::move(loaded.platform), out, setting.network);
   sim::check_profile(job);
+  sim::check_platform(job);
   resume_if_asked(job, options);
   const WriteLock lock = create_result_directory(out, options.force);
   write_document(out + "/job.json", job);

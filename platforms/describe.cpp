@@ -230,4 +230,15 @@ std::string describe(const Description& description, const Topology& topology) {
          slowest_pair_text(topology) + bisection_text(topology) + config_text(description);
 }
 
+std::string describe(const std::vector<Unsupported>& unsupported) {
+  std::string text = unsupported.empty() ? "" : "\nnotes on simulations\n";
+  for (const auto& one : unsupported) {
+    const char* const heading = !one.is_refused        ? "may end with an error"
+                                : one.is_of_some_hosts ? "tandem simulate refuses ranks on these hosts"
+                                                       : "tandem simulate refuses this file";
+    text += fmt::format("  {}:\n    {}\n", heading, one.message);
+  }
+  return text;
+}
+
 }  // namespace tandem::platforms

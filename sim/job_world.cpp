@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "platforms/this_machine.hpp"
+#include "platforms/unsupported.hpp"
 #include "policies/vocabulary/check.hpp"
 #include "policies/vocabulary/rng.hpp"
 #include "workloads/cost/eager_limit.hpp"
@@ -19,6 +20,12 @@
 
 namespace tandem::sim {
 namespace {
+
+/// Whether messages cost what was measured on a machine without emulated cluster.
+bool is_twin(const Job& job) {
+  return job.spec().experiment.physics.network != NetworkSource::platform &&
+         job.devices().profile()->cluster.empty();
+}
 
 /// Under physics.network "profile" messages cost what was measured: on the platform's links, if those were
 /// measured on its emulated cluster; otherwise on a copy of the platform with the network of the calibrated
@@ -34,7 +41,7 @@ void set_network(SimulationSetting& setting, const Job& job) {
   setting.network = profile.paths;
   // The limit of the path that most messages take.
   setting.eager_limit = Bytes(profile.paths.back().eager_bytes);
-  if (!profile.cluster.empty()) return;
+  if (!is_twin(job)) return;
   const auto& segments = profile.paths.front().segments;
   // The links' figures only have to be positive: the segments scale them for each size.
   const platforms::MeasuredNetwork network{Seconds(std::max(1e-7, segments.front().alpha_s)),
@@ -106,6 +113,14 @@ void check_profile(const Job& job) {
       std::filesystem::path(cluster).filename() != std::filesystem::path(experiment.platform).filename())
     throw ConfigError(fmt::format("{}: measured on the emulated cluster of {}, not on that of {}",
                                   experiment.physics.profile, cluster, experiment.platform));
+}
+
+void check_platform(const Job& job) {
+  // A twin has the hosts of the platform file, but none of its network, settings and profiles.
+  if (is_twin(job)) return;
+  std::vector<std::string> hosts;
+  for (const RankAssignment& assignment : job.roster().assignments()) hosts.push_back(assignment.host);
+  platforms::check_can_simulate(job.spec().experiment.platform, hosts);
 }
 
 JobRun simulate_job(const Job& job, const JobWorldSetting& setting) {

@@ -33,8 +33,11 @@ struct JobRun {
 /// Errors: ConfigError when the profile was measured on another network than the experiment's.
 void check_profile(const Job& job);
 
+/// Errors: ConfigError naming the element of the platform file with which the job cannot be simulated.
+void check_platform(const Job& job);
+
 /// Simulates the job to its end. If messages cost what was measured on one machine, writes the platform that
-/// is used, twin.xml, into the result directory. Pre: check_profile. Errors: as simulate.
+/// is used, twin.xml, into the result directory. Pre: check_profile and check_platform. Errors: as simulate.
 JobRun simulate_job(const Job& job, const JobWorldSetting& setting);
 
 }  // namespace tandem::sim

@@ -38,6 +38,18 @@ TEST_F(BadInput, NumberAboveItsLimit) {
   refuses("simulate " + line_.experiment() + " --set workload.train_samples=5000000000 --out out",
           {"workload.train_samples", "<= 1000000000"});
 }
+TEST_F(BadInput, PlatformThatCannotBeSimulated) {
+  line_.write("ns3.xml",
+              "<?xml version=\"1.0\"?>\n<!DOCTYPE platform SYSTEM \"https://simgrid.org/simgrid.dtd\">\n"
+              "<platform version=\"4.1\">\n<config><prop id=\"network/model\" value=\"ns-3\"/></config>\n"
+              "<zone id=\"z\" routing=\"Full\"><host id=\"a\" speed=\"1Gf\"/><host id=\"b\" "
+              "speed=\"1Gf\"/></zone></platform>\n");
+  line_.write(
+      "ns3.yaml",
+      "platform: ns3.xml\nworkload: {math: modelled, model: lenet, dataset: fashion-mnist, batch: 32}\n"
+      "placement: {workers: [a, b], servers: [a]}\nstop: {rounds: 2}\n");
+  refuses("simulate ns3.yaml --out out", {"ns3.xml:4: prop 'network/model': expected CM02", "found 'ns-3'"});
+}
 TEST_F(BadInput, SettingsForAPlatform) {
   refuses("show lab.xml --set seed=1", {"--set", "experiment", "lab.xml"});
 }

@@ -2,12 +2,14 @@
 #include "sim/rank_context.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <simgrid/kernel/Timer.hpp>
 #include <simgrid/simix.hpp>
 #include <utility>
 
 #include "policies/vocabulary/check.hpp"
+#include "sim/crash_report.hpp"
 
 namespace tandem::sim {
 
@@ -23,7 +25,13 @@ RankContext::RankContext(World& world, Rank rank, s4u::Host& host)
 
 // ---- Starting ----
 
+const char* RankContext::name_of(Kind kind) {
+  constexpr std::array names{"compute", "send", "receive", "all-reduce", "read", "write", "sleep"};
+  return names[static_cast<std::size_t>(kind)];
+}
+
 RankContext::Operation& RankContext::new_operation(Kind kind) {
+  last_operation = {rank_, name_of(kind)};
   if (free_operation_ == no_slot) {
     Operation& fresh = operations_.emplace_back();
     fresh.owner = this;
@@ -383,7 +391,7 @@ Completion RankContext::take(std::uint32_t slot, std::size_t index) {
   Operation& operation = operations_[slot];
   if (operation.state == State::failed)
     throw WorldError("rank " + std::to_string(rank_) + ": " + describe(operation) +
-                     " failed: a host, link or disk went down");
+                     " failed: " + world_.last_down());
   if (operation.state == State::done) --done_count_;
   ++operation.uses;
   operation.next = free_operation_;

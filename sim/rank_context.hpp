@@ -94,6 +94,7 @@ class RankContext final : public Context {
     bool carries_note = false;
   };
 
+  static const char* name_of(Kind kind);
   Operation& new_operation(Kind kind);
   Pending started(Operation& operation);
   Pending done_at_once(Operation& operation, Outcome outcome = Outcome::done);

@@ -4,6 +4,7 @@
 #include <simgrid/Exception.hpp>
 
 #include "policies/vocabulary/check.hpp"
+#include "sim/crash_report.hpp"
 #include "sim/engine.hpp"
 #include "sim/physics.hpp"
 #include "sim/rank_context.hpp"
@@ -45,8 +46,10 @@ SimulationResult simulate(const SimulationSetting& setting) {
   Network network(setting);
   s4u::Engine& engine = start_engine(setting, own_config, network);
   World world(setting, network);
+  report_crashes();
   report_ends();
   s4u::Host::on_state_change_cb([&world](const s4u::Host& host) { world.host_changed(host); });
+  s4u::Link::on_state_change_cb([&world](const s4u::Link& link) { world.link_changed(link); });
   s4u::Engine::on_deadlock_cb([&world] { world.note_deadlock(); });
   for (const auto& context : world.ranks())
     s4u::Actor::create("rank " + std::to_string(context->rank()), &context->host(),

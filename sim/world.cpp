@@ -39,8 +39,20 @@ World::~World() = default;
 
 void World::host_changed(const s4u::Host& host) {
   if (host.is_on()) return;
+  std::string lost;
   for (const auto& rank : ranks_)
-    if (&rank->host() == &host) rank->killed();
+    if (&rank->host() == &host && !rank->ended())
+      lost += (lost.empty() ? "rank " : ", rank ") + std::to_string(rank->rank());
+  if (lost.empty()) return;
+  fail(std::make_exception_ptr(WorldError(setting_.platform_file + ": host \"" + host.get_name() + "\" of " +
+                                          lost + " went down at " + std::to_string(s4u::Engine::get_clock()) +
+                                          " s of simulated time")));
+}
+
+void World::link_changed(const s4u::Link& link) {
+  if (link.is_on()) return;
+  last_down_ = "link \"" + link.get_name() + "\" went down at " + std::to_string(s4u::Engine::get_clock()) +
+               " s of simulated time";
 }
 
 Message& World::new_message() {
@@ -84,10 +96,7 @@ void World::note_deadlock() {
 
 void World::rethrow() const {
   if (error_) std::rethrow_exception(error_);
-  for (const auto& rank : ranks_)
-    if (!rank->ended())
-      throw WorldError("rank " + std::to_string(rank->rank()) + " did not end: its host \"" +
-                       rank->host().get_name() + "\" went down");
+  for (const auto& rank : ranks_) TANDEM_CHECK(rank->ended(), "rank", rank->rank(), "did not end");
 }
 
 }  // namespace tandem::sim

@@ -48,10 +48,14 @@ class World {
   bool has_departures() const { return has_departures_; }
   void note_departure() { has_departures_ = true; }
 
-  /// Stores the first error and ends all ranks except the calling one. Pre: called by a rank's actor.
+  /// Stores the first error and ends all ranks except the calling one. Pre: called by a rank's actor, or by
+  /// the kernel.
   void fail(std::exception_ptr error);
-  /// The actors on a host that went down have been killed.
+  /// The actors on a host that went down have been killed: an error, if a rank had not ended.
   void host_changed(const simgrid::s4u::Host& host);
+  void link_changed(const simgrid::s4u::Link& link);
+  /// The link that went down last, and when; without one, what else can fail an operation.
+  const std::string& last_down() const { return last_down_; }
   /// Records which rank waits for which operation; the error is thrown after the engine has stopped.
   void note_deadlock();
   /// Throws the stored error, if there is one.
@@ -66,6 +70,7 @@ class World {
   std::deque<Message> messages_;
   AllReduceRendezvousTable rendezvous_;
   bool has_departures_ = false;
+  std::string last_down_ = "a host, link or disk went down";
   std::exception_ptr error_;
 };
 

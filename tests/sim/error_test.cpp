@@ -128,13 +128,39 @@ TEST(Errors, ASecondSimulationInAProcessIsRefused) {
   expect_error<WorldError>(lab::star(1), lab::hosts(1), [](Context&) {}, {"only once"});
 }
 
-TEST(Errors, AHostThatGoesDownIsNamed) {
-  const lab::TemporaryFile states("states", "0 1\n0.5 0\n");
+TEST(Errors, AHostThatGoesDownIsNamedAtOnce) {
+  // It comes up again, so that the simulation would never end by itself.
+  const lab::TemporaryFile states("states", "PERIODICITY 2\n0.5 0\n1 1\n");
   const std::string xml =
       lab::platform("<zone id=\"z\" routing=\"Full\"><host id=\"h0\" speed=\"1Gf\" state_file=\"" +
-                    states.path_from_another() + "\"/></zone>");
-  expect_error<WorldError>(xml, {"h0"}, [](Context& context) { lab::compute(context, 5000); },
-                           {"rank 0", "\"h0\""});
+                    states.path_from_another() +
+                    "\"/><host id=\"h1\" speed=\"1Gf\"/><link id=\"l\" bandwidth=\"1GBps\" latency=\"1us\"/>"
+                    "<route src=\"h0\" dst=\"h1\"><link_ctn id=\"l\"/></route></zone>");
+  expect_error<WorldError>(xml, {"h0", "h1"},
+                           [](Context& context) {
+                             if (context.rank() == 0) lab::receive(context, 1, 100);
+                             lab::compute(context, 5000);
+                           },
+                           {"platform.xml", "host \"h0\"", "rank 0", "at 0.500000 s"});
+}
+
+TEST(Errors, ACrashNamesItsSignalAndTheSimulatedTime) {
+  const auto crash = [](int signal) {
+    lab::run(lab::star(1), lab::hosts(1), [signal](Context& context) {
+      lab::sleep(context, 2);
+      std::raise(signal);
+    });
+  };
+  EXPECT_EXIT(crash(SIGSEGV), ::testing::ExitedWithCode(70),
+              "SIGSEGV after 2.000000 s of simulated time; last operation: sleep of rank 0");
+  EXPECT_EXIT(crash(SIGABRT), ::testing::ExitedWithCode(70), "SIGABRT after 2.000000 s");
+}
+
+TEST(Errors, AnOverflowOfARanksStackIsReported) {
+  // SimGrid's smallest stacks: its own code overflows them.
+  const std::string xml = lab::star(1, "", "", "<prop id=\"contexts/stack-size\" value=\"1\"/>");
+  EXPECT_EXIT(lab::run(xml, lab::hosts(1), [](Context& context) { lab::compute(context, 1); }),
+              ::testing::ExitedWithCode(70), "SIGSEGV after 0.000000 s");
 }
 
 /// Two hosts and a link that goes down after half a second.
@@ -159,7 +185,7 @@ TEST(Errors, ALinkThatGoesDownFailsItsMessages) {
     // One engine per process: each start time runs in a child.
     EXPECT_EXIT(
         {
-          expect_error<WorldError>(xml, {"h0", "h1"}, body, {"failed", "went down"});
+          expect_error<WorldError>(xml, {"h0", "h1"}, body, {"failed: link \"l\" went down at 0.500000 s"});
           std::exit(HasFailure() ? 1 : 0);
         },
         ::testing::ExitedWithCode(0), "")

@@ -118,8 +118,11 @@ LocatedExperiment load_located(const std::string& path, const Overrides& overrid
                                const std::string& variant) {
   const fs::path folder = fs::path(path).parent_path();
   std::vector<Assignment> from_file = read_yaml_file(path);
-  resolve_paths(from_file, {folder, "."});
   std::vector<Assignment> from_overrides = assignments_of(overrides);
+  // The platform that an override replaces need not exist.
+  const auto is_platform = [](const Assignment& one) { return one.label() == "platform"; };
+  if (std::ranges::any_of(from_overrides, is_platform)) std::erase_if(from_file, is_platform);
+  resolve_paths(from_file, {folder, "."});
   resolve_paths(from_overrides, {".", folder});
 
   Experiment experiment;

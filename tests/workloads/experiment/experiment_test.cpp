@@ -389,6 +389,11 @@ TEST_F(ExperimentFile, RefusesOverrides) {
             "easgd | group-average), found 'asp', which works over server");
 }
 
+TEST_F(ExperimentFile, APlatformThatIsOverriddenNeedNotExist) {
+  EXPECT_EQ(load("platform: none.xml\nstop.rounds: 1\n", {{"platform", folder_.path("lab.xml")}}).platform,
+            folder_.path("lab.xml"));
+}
+
 TEST_F(ExperimentFile, RefusesMissingFiles) {
   EXPECT_EQ(error_of("platform: none.xml\nstop.rounds: 1\n"),
             "lab.yaml:1: key 'platform': expected a platform file at 'none.xml' or '" +

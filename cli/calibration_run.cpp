@@ -23,6 +23,7 @@
 #include "validation/compare/disturbance.hpp"
 #include "workloads/calibration/calibration.hpp"
 #include "workloads/cost/profile.hpp"
+#include "workloads/data/dataset_memory.hpp"
 #include "workloads/job/job_document.hpp"
 
 namespace tandem::cli {
@@ -131,12 +132,13 @@ std::vector<Rank> host_ranks_of(const Job& job, const std::string& cluster, int 
 struct Preparation {
   std::string directory;  ///< of the job document and the ranks' files
   LaunchSetting launch;
-  std::unique_ptr<ClusterUse> use;  ///< null: no cluster
+  std::unique_ptr<ClusterUse> use;      ///< null: no cluster
+  std::unique_ptr<DatasetMemory> data;  ///< of the ranks that this process starts
 };
 
-/// `may_create`: the cluster, if it is not up.
+/// `starts`: this process starts the ranks; it creates the cluster if it is not up.
 Preparation prepare(const LoadedJob& loaded, const std::string& profile_path, const std::string& cluster,
-                    bool may_create) {
+                    bool starts) {
   Preparation prepared;
   prepared.directory = profile_path + ".work";
   const Job job(loaded.experiment, loaded.platform, prepared.directory, network_of_workers(loaded));
@@ -159,9 +161,12 @@ Preparation prepare(const LoadedJob& loaded, const std::string& profile_path, co
   if (!cluster.empty()) {
     std::vector<std::string> hosts;
     for (Rank rank = 0; rank < ranks; ++rank) hosts.push_back(host_of(job, rank));
-    prepared.use = std::make_unique<ClusterUse>(cluster, may_create);
+    prepared.use = std::make_unique<ClusterUse>(cluster, starts);
     prepared.use->put_ranks(prepared.launch, hosts);
   }
+  if (starts) prepared.data = share_dataset(job.data().dataset());
+  if (prepared.data)
+    prepared.launch.program.insert(prepared.launch.program.end(), {"--data", prepared.data->path()});
   std::filesystem::create_directories(prepared.directory);
   std::ofstream file(prepared.directory + "/job.json");
   file << document.dump();

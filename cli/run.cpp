@@ -19,6 +19,7 @@
 #include "cli/resume.hpp"
 #include "policies/vocabulary/check.hpp"
 #include "runtime/launcher/launcher.hpp"
+#include "workloads/data/dataset_memory.hpp"
 #include "workloads/job/job.hpp"
 #include "workloads/records/result_directory.hpp"
 
@@ -121,6 +122,8 @@ int run_job(const RunOptions& options) {
   write_document(out + "/job.json", job);
   // Rank 0 writes the results, and holds the lock too, in case this process is killed.
   lock.share();
+  const auto data = share_dataset(job.data().dataset());
+  if (data) setting.program.insert(setting.program.end(), {"--data", data->path()});
   print_job(job);
   ProgressBar bar("run " + job.spec().experiment.name);
   bar.status(options.cluster.empty() ? fmt::format("starting {} ranks", setting.ranks)

@@ -44,7 +44,7 @@ Job load_job(const RankOptions& options, int rank) {
   if (rank == 0) print_status(fmt::format("loading the data on {} ranks", ranks));
   const nlohmann::json document = read_json_file(options.document, "a job document");
   try {
-    Job job = job_from_document(document, options.out);
+    Job job = job_from_document(document, options.out, options.data);
     if (job.real_math()) {
       if (rank == 0) print_status(fmt::format("loading libtorch on {} ranks", ranks));
       prepare_learner();

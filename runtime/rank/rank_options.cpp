@@ -11,7 +11,8 @@ namespace tandem {
 namespace {
 
 constexpr const char* usage =
-    "usage: tandem-rank JOB.json --out DIR [--create [--force]] [--repetition N] [--command TEXT] "
+    "usage: tandem-rank JOB.json --out DIR [--create [--force]] [--data FILE] [--repetition N] [--command "
+    "TEXT] "
     "[--calibrate PROFILE.json] "
     "[--cluster JSON] [--trace] [--operations] [--decisions]\n"
     "       tandem-rank MEASUREMENTS.json --links --out FILE";
@@ -27,9 +28,10 @@ int to_number(const std::string& text) {
 }  // namespace
 
 RankOptions parse_rank_options(int argc, char** argv) {
-  const std::array<option, 12> known = {{{"out", required_argument, nullptr, 'o'},
+  const std::array<option, 13> known = {{{"out", required_argument, nullptr, 'o'},
                                          {"create", no_argument, nullptr, 'n'},
                                          {"force", no_argument, nullptr, 'f'},
+                                         {"data", required_argument, nullptr, 'm'},
                                          {"repetition", required_argument, nullptr, 'r'},
                                          {"command", required_argument, nullptr, 'c'},
                                          {"calibrate", required_argument, nullptr, 'p'},
@@ -52,6 +54,9 @@ RankOptions parse_rank_options(int argc, char** argv) {
         break;
       case 'f':
         options.force = true;
+        break;
+      case 'm':
+        options.data = optarg;
         break;
       case 'r':
         options.repetition = to_number(optarg);

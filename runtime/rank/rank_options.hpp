@@ -10,6 +10,7 @@ struct RankOptions {
   std::string out;        ///< the result directory
   bool create = false;    ///< create that directory; otherwise it exists
   bool force = false;     ///< with `create`: replace its results
+  std::string data;       ///< memory of `tandem` with the data set; empty: every rank reads the files
   int repetition = 0;     ///< recorded in the results
   std::string command;    ///< the user's command line, recorded in the results
   std::string calibrate;  ///< path of a profile to write instead of running the job; empty: run it

@@ -199,7 +199,14 @@ void check_synthetic_size(const DatasetInfo& info) {
 }  // namespace
 
 Dataset::Dataset(DatasetInfo info, std::vector<std::byte> train, std::vector<std::byte> test)
-    : info_(std::move(info)), train_(std::move(train)), test_(std::move(test)) {
+    : Dataset(std::move(info), std::make_shared<const Records>(std::move(train), std::move(test))) {}
+
+Dataset::Dataset(DatasetInfo info, const std::shared_ptr<const Records>& records)
+    : Dataset(std::move(info), records->first, records->second, records) {}
+
+Dataset::Dataset(DatasetInfo info, std::span<const std::byte> train, std::span<const std::byte> test,
+                 std::shared_ptr<const void> memory)
+    : info_(std::move(info)), memory_(std::move(memory)), train_(train), test_(test) {
   const auto record = static_cast<std::size_t>(info_.record_bytes().count());
   TANDEM_CHECK(train_.size() == static_cast<std::size_t>(info_.train_samples) * record, train_.size(),
                record);

@@ -8,6 +8,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "policies/vocabulary/catalog.hpp"
@@ -63,6 +64,9 @@ class Dataset {
  public:
   enum class Part { train, test };
   Dataset(DatasetInfo info, std::vector<std::byte> train, std::vector<std::byte> test);
+  /// Records in memory that exists as long as `memory`.
+  Dataset(DatasetInfo info, std::span<const std::byte> train, std::span<const std::byte> test,
+          std::shared_ptr<const void> memory);
   const DatasetInfo& info() const { return info_; }
   /// Record `id`: label, then pixels. Pre: 0 <= id < samples of the part.
   std::span<const std::byte> record(Part part, SampleId id) const;
@@ -72,9 +76,14 @@ class Dataset {
   std::vector<std::uint16_t> train_labels() const;
 
  private:
+  /// Of training and of tests.
+  using Records = std::pair<std::vector<std::byte>, std::vector<std::byte>>;
+  Dataset(DatasetInfo info, const std::shared_ptr<const Records>& records);
+
   DatasetInfo info_;
-  std::vector<std::byte> train_;
-  std::vector<std::byte> test_;
+  std::shared_ptr<const void> memory_;
+  std::span<const std::byte> train_;
+  std::span<const std::byte> test_;
 };
 
 struct DatasetSetting {

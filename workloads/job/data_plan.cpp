@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "policies/vocabulary/check.hpp"
+#include "workloads/data/dataset_memory.hpp"
 
 namespace tandem {
 namespace {
@@ -33,7 +34,7 @@ struct DataPlan::Dealt {
   }
 };
 
-DataPlan::DataPlan(const Experiment& experiment, int workers)
+DataPlan::DataPlan(const Experiment& experiment, int workers, const std::string& data_memory)
     : dealt_(std::make_shared<Dealt>()),
       setting_(experiment.data),
       batch_(experiment.workload.batch),
@@ -44,7 +45,8 @@ DataPlan::DataPlan(const Experiment& experiment, int workers)
   const auto& split = sampling::splits().find(setting_.split);
   const DatasetSetting setting = dataset_setting(experiment);
   std::vector<std::uint16_t> labels;
-  if (real_math) dataset_ = load_dataset(setting);
+  if (real_math && !data_memory.empty()) dataset_ = map_dataset(setting, data_memory);
+  if (real_math && !dataset_) dataset_ = load_dataset(setting);
   info_ = real_math ? dataset_->info() : describe_dataset(setting);
   if (split.make.needs_labels) labels = real_math ? dataset_->train_labels() : load_train_labels(setting);
   const std::int64_t smallest = split.make.replicates ? info_.train_samples : info_.train_samples / workers;

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "policies/cache/policy.hpp"
@@ -14,9 +15,9 @@ namespace tandem {
 
 class DataPlan {
  public:
-  /// Loads the data set where mathematics is real, or the split needs its labels.
+  /// Loads the data set where mathematics is real, or the split needs its labels. `data_memory`: see JobSpec.
   /// Errors: ConfigError, also for fewer samples than workers.
-  DataPlan(const Experiment& experiment, int workers);
+  DataPlan(const Experiment& experiment, int workers, const std::string& data_memory);
 
   const DatasetInfo& info() const { return info_; }
   const Dataset* dataset() const { return dataset_.get(); }  ///< null when math is modelled

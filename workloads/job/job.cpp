@@ -28,7 +28,7 @@ CheckpointPlan plan_checkpoints(const JobSpec& spec, const Roster& roster, const
 Job::Parts::Parts(JobSpec given)
     : spec(std::move(given)),
       roster(spec.experiment),
-      data(spec.experiment, static_cast<int>(roster.workers().size())),
+      data(spec.experiment, static_cast<int>(roster.workers().size()), spec.data_memory),
       replica(plan_replica(spec.experiment, data.info())),
       exchange(spec.experiment, replica.description, data.info().train_samples,
                static_cast<int>(roster.workers().size()), static_cast<int>(roster.servers().size())),

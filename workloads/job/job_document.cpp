@@ -19,9 +19,10 @@ nlohmann::json job_document(const Job& job) {
   return document;
 }
 
-Job job_from_document(const nlohmann::json& document, std::string directory) {
+Job job_from_document(const nlohmann::json& document, std::string directory, std::string data_memory) {
   JobSpec spec{experiment_from_json(document.at("experiment")),
-               platforms::description_from_json(document.at("platform")), std::move(directory)};
+               platforms::description_from_json(document.at("platform")), std::move(directory),
+               std::move(data_memory)};
   std::optional<AllReducePlan> all_reduce;
   if (spec.experiment.sync.over == sync::Route::all_reduce)
     all_reduce = all_reduce_plan_from_json(document.at("all_reduce"));

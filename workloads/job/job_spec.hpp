@@ -12,6 +12,9 @@ struct JobSpec {
   Experiment experiment;
   platforms::Description platform;
   std::string directory;  ///< the result directory, which also has the checkpoints
+  /// Memory with the data set's records (see dataset_memory.hpp); empty, or not of this machine: they are
+  /// read from its files.
+  std::string data_memory = {};
 
   bool real_math() const { return experiment.workload.math == Experiment::Workload::Math::real; }
 };

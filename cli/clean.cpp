@@ -4,13 +4,12 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <exception>
 #include <filesystem>
 #include <functional>
+#include <iterator>
 #include <memory>
 #include <nlohmann/json.hpp>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,85 +17,119 @@
 #include "cli/output.hpp"
 #include "policies/vocabulary/check.hpp"
 #include "runtime/cluster/cluster.hpp"
+#include "runtime/process/mpi_sessions.hpp"
 #include "runtime/process/shared_memory.hpp"
+#include "workloads/records/result_directory.hpp"
 
 namespace tandem::cli {
 namespace {
 
-struct Leftovers {
-  std::vector<std::filesystem::path> memory;
-  std::vector<std::string> clusters;
+namespace fs = std::filesystem;
 
-  std::vector<std::string> names() const {
-    std::vector<std::string> all;
-    for (const auto& file : memory) all.push_back("shared memory " + file.string());
-    for (const auto& id : clusters) all.push_back("emulated cluster '" + id + "'");
-    return all;
-  }
+struct CleanOptions {
+  bool dry_run = false;
+  std::string results;  ///< folder below which incomplete results are removed, too; empty: none
 };
 
-Leftovers find_leftovers() {
-  Leftovers found{.memory = abandoned_shared_memory(), .clusters = {}};
+struct Leftover {
+  std::string name;
+  std::function<void()> remove;  ///< Errors: std::exception saying why it stays
+};
+
+void remove_cluster(const std::string& id) {
+  const cluster::ClusterLock unused(id);
+  cluster::take_down(id);
+}
+
+void remove_results(const fs::path& directory) {
+  const WriteLock lock = create_result_directory(directory.string(), true);
+  fs::remove_all(directory);
+}
+
+std::vector<Leftover> find_leftovers() {
+  std::vector<Leftover> found;
+  for (const auto& file : abandoned_shared_memory())
+    found.push_back({"shared memory " + file.string(), [file] { fs::remove(file); }});
+  for (const auto& session : abandoned_mpi_sessions())
+    found.push_back({"session of Open MPI " + session.string(), [session] { remove_mpi_session(session); }});
   // Only root can remove clusters.
-  if (geteuid() == 0) found.clusters = cluster::abandoned_clusters();
+  if (geteuid() == 0)
+    for (const auto& id : cluster::abandoned_clusters())
+      found.push_back({"emulated cluster '" + id + "'", [id] { remove_cluster(id); }});
   return found;
 }
 
-/// Null: removed. Otherwise why not.
-std::optional<std::string> failure_of(const std::function<void()>& removal) {
+/// A job or suite that was killed has left it incomplete, and no process writes into it.
+bool is_abandoned_result(const fs::path& path) {
+  if (!fs::is_directory(path) || !is_incomplete_result_directory(path.string())) return false;
   try {
-    removal();
-  } catch (const std::exception& error) {
-    return error.what();
+    expect_not_written(path.string());
+  } catch (const ConfigError&) {
+    return false;
   }
-  return std::nullopt;
+  return true;
 }
 
-/// Returns whether everything could be removed.
-bool remove(const Leftovers& found, const std::function<void(const std::string&)>& removed) {
-  bool all = true;
-  const auto names = found.names();
-  const auto take = [&](const std::string& name, const std::function<void()>& removal) {
-    const auto failure = failure_of(removal);
-    if (failure) print_error(fmt::format("cannot remove {}: {}", name, *failure));
-    if (failure) all = false;
-    if (!failure) removed(name);
+/// `folder` itself or directories below it; none inside another one.
+std::vector<Leftover> find_results(const std::string& folder) {
+  if (!fs::is_directory(folder))
+    throw ConfigError("clean: --results " + folder + ": expected a directory, found none");
+  std::vector<Leftover> found;
+  const auto add = [&found](const fs::path& path) {
+    const bool abandoned = is_abandoned_result(path);
+    if (abandoned) found.push_back({"incomplete results " + path.string(), [path] { remove_results(path); }});
+    return abandoned;
   };
-  for (std::size_t i = 0; i < found.memory.size(); ++i)
-    take(names[i], [&] { std::filesystem::remove(found.memory[i]); });
-  for (std::size_t i = 0; i < found.clusters.size(); ++i)
-    take(names[found.memory.size() + i], [&] {
-      const cluster::ClusterLock unused(found.clusters[i]);
-      cluster::take_down(found.clusters[i]);
-    });
-  return all;
+  if (add(folder)) return found;
+  const auto skip = fs::directory_options::skip_permission_denied;
+  for (auto entry = fs::recursive_directory_iterator(folder, skip); entry != fs::end(entry); ++entry)
+    if (!entry->is_symlink() && add(entry->path())) entry.disable_recursion_pending();
+  return found;
 }
 
-int clean(bool dry_run) {
-  const Leftovers found = find_leftovers();
-  if (found.names().empty()) fmt::print("nothing is left over from killed jobs\n");
-  if (dry_run) {
-    for (const auto& name : found.names()) fmt::print("would remove {}\n", name);
-    print_document({{"removed", nlohmann::json::array()}, {"left", found.names()}});
-    return exit_success;
-  }
+struct Cleaned {
   std::vector<std::string> removed;
-  const bool all = remove(found, [&removed](const std::string& name) {
-    fmt::print("removed {}\n", name);
-    removed.push_back(name);
-  });
-  std::vector<std::string> left;
-  for (const auto& name : found.names())
-    if (std::ranges::find(removed, name) == removed.end()) left.push_back(name);
-  print_document({{"removed", removed}, {"left", left}});
-  return all ? exit_success : exit_environment_error;
+  std::vector<std::string> left;  ///< and why was printed
+};
+
+Cleaned remove_all(const std::vector<Leftover>& found) {
+  Cleaned cleaned;
+  for (const auto& leftover : found) {
+    try {
+      leftover.remove();
+      cleaned.removed.push_back(leftover.name);
+    } catch (const std::exception& error) {
+      print_error(fmt::format("cannot remove {}: {}", leftover.name, error.what()));
+      cleaned.left.push_back(leftover.name);
+    }
+  }
+  return cleaned;
+}
+
+int clean(const CleanOptions& options) {
+  std::vector<Leftover> found = find_leftovers();
+  if (!options.results.empty()) {
+    auto results = find_results(options.results);
+    found.insert(found.end(), std::make_move_iterator(results.begin()),
+                 std::make_move_iterator(results.end()));
+  }
+  Cleaned cleaned;
+  if (options.dry_run)
+    for (const auto& leftover : found) cleaned.left.push_back(leftover.name);
+  else
+    cleaned = remove_all(found);
+  if (found.empty()) fmt::print("nothing is left over from killed jobs\n");
+  for (const auto& name : cleaned.removed) fmt::print("removed {}\n", name);
+  if (options.dry_run)
+    for (const auto& name : cleaned.left) fmt::print("would remove {}\n", name);
+  print_document({{"removed", cleaned.removed}, {"left", cleaned.left}});
+  return options.dry_run || cleaned.left.empty() ? exit_success : exit_environment_error;
 }
 
 }  // namespace
 
 void remove_leftovers() {
-  std::vector<std::string> removed;
-  remove(find_leftovers(), [&removed](const std::string& name) { removed.push_back(name); });
+  const auto removed = remove_all(find_leftovers()).removed;
   if (removed.empty()) return;
   const std::string others = removed.size() == 1 ? "" : fmt::format(" and {} more", removed.size() - 1);
   print_note(fmt::format("removed what killed jobs left: {}{}", removed.front(), others));
@@ -104,15 +137,26 @@ void remove_leftovers() {
 
 void add_clean(CLI::App& app, int& exit_code) {
   auto* command = app.add_subcommand(
-      "clean", "Remove what killed jobs left on this machine: shared memory, temporary emulated clusters");
-  const auto dry_run = std::make_shared<bool>(false);
-  command->add_flag("--dry-run", *dry_run, "Only list it");
+      "clean",
+      "Remove what killed jobs left on this machine: shared memory, sessions, temporary emulated clusters");
+  const auto options = std::make_shared<CleanOptions>();
+  command->add_flag("--dry-run", options->dry_run, "Only list it");
+  command
+      ->add_option(
+          "--results", options->results,
+          "Also remove the incomplete results of killed jobs and suites in this folder and below; they "
+          "can no longer be resumed")
+      ->type_name("DIR");
   command->footer(
-      "Removes files of Open MPI in /dev/shm that belong to this user and that no living process uses, and\n"
-      "emulated clusters of jobs that have died. The next `tandem run` does the same. Examples:\n"
+      "Removes files of Open MPI in /dev/shm and its session directories that belong to this user and that "
+      "no\n"
+      "living process uses, and emulated clusters of jobs that have died. The next `tandem run` does the "
+      "same.\n"
+      "Examples:\n"
       "  tandem clean --dry-run\n"
-      "  tandem clean");
-  command->callback([dry_run, &exit_code] { exit_code = clean(*dry_run); });
+      "  tandem clean\n"
+      "  tandem clean --results results --dry-run");
+  command->callback([options, &exit_code] { exit_code = clean(*options); });
 }
 
 }  // namespace tandem::cli

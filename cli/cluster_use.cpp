@@ -4,6 +4,7 @@
 
 #include <exception>
 
+#include "cli/clean.hpp"
 #include "cli/output.hpp"
 #include "platforms/load.hpp"
 #include "platforms/topology.hpp"
@@ -51,6 +52,8 @@ void require_complete(const std::string& id, const std::string& platform_path) {
 ClusterKeeper::ClusterKeeper(const std::string& platform_path, bool may_create) {
   const std::string id = cluster::cluster_id(platform_path);
   const auto wiring = wiring_of(platform_path);
+  // A temporary cluster of this name whose job was killed is not one to use.
+  if (may_create) remove_leftovers();
   require_complete(id, platform_path);
   cluster_ = cluster::find_cluster(id);
   if (cluster_ && cluster_->wiring != wiring)

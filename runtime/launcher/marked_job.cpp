@@ -6,6 +6,7 @@
 #include <random>
 
 #include "policies/vocabulary/check.hpp"
+#include "runtime/launcher/rank_lines.hpp"
 #include "runtime/process/process_list.hpp"
 
 namespace tandem {
@@ -15,7 +16,7 @@ constexpr Seconds kill_limit{2.0};
 
 std::string new_mark() {
   std::random_device random;
-  return fmt::format("TANDEM_LAUNCH={}.{:08x}{:08x}", getpid(), random(), random());
+  return fmt::format("{}={}.{:08x}{:08x}", launch_variable, getpid(), random(), random());
 }
 
 Process start_mpirun(const Program& program) {

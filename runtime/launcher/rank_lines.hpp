@@ -8,6 +8,10 @@
 
 namespace tandem {
 
+/// Variable in the environment of every process of a job that `launch` has started. Without it nobody reads
+/// the lines of status and progress, and ranks print none.
+inline constexpr const char* launch_variable = "TANDEM_LAUNCH";
+
 struct RankFailure {
   Rank rank = -1;
   std::string host;

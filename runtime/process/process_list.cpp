@@ -1,6 +1,7 @@
 #include "runtime/process/process_list.hpp"
 
 #include <signal.h>
+#include <sys/utsname.h>
 
 #include <algorithm>
 #include <charconv>
@@ -47,6 +48,15 @@ std::string process_identity(pid_t process) {
   constexpr std::size_t state = 0, start_time = 19;
   if (words.size() <= start_time || words[state] == "Z" || words[state] == "X") return "";
   return std::to_string(process) + '.' + words[start_time];
+}
+
+bool sees_processes_of(const std::string& host) {
+  // PROC_PID_INIT_INO of the kernel's proc_ns.h.
+  const fs::path first_namespace = "pid:[4026531836]";
+  utsname system{};
+  uname(&system);
+  std::error_code error;
+  return host == system.nodename || fs::read_symlink("/proc/self/ns/pid", error) == first_namespace;
 }
 
 bool kill_until_none(const std::function<std::vector<pid_t>()>& find, Seconds limit) {

@@ -23,6 +23,11 @@ std::vector<pid_t> processes_with_variable(const std::string& variable);
 /// the number later is told apart. Empty when there is no such process, or only its exit status is left.
 std::string process_identity(pid_t process);
 
+/// Whether every process of a host of this name is among those that processes_where visits: it is this host,
+/// or this process belongs to the first process namespace of its kernel, which contains all others (and the
+/// hosts of emulated clusters).
+bool sees_processes_of(const std::string& host);
+
 /// Kills what `find` returns until it returns nothing. False if processes are left after `limit`.
 bool kill_until_none(const std::function<std::vector<pid_t>()>& find, Seconds limit);
 

@@ -1,14 +1,13 @@
 #include "runtime/process/shared_memory.hpp"
 
 #include <fcntl.h>
-#include <fmt/format.h>
 #include <sys/stat.h>
-#include <sys/utsname.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <fstream>
 #include <map>
+#include <regex>
 #include <sstream>
 #include <string>
 
@@ -26,11 +25,12 @@ using FilesByInode = std::multimap<ino_t, fs::path>;
 /// Messages between ranks (btl/vader) are in vader_segment.HOST.USER.JOB.RANK, windows (osc/sm) in
 /// osc_sm.HOST.JOB.RANK.NUMBER.
 bool is_of_open_mpi(const std::string& name) {
-  utsname system{};
-  uname(&system);
-  const std::string host = system.nodename;
-  return name.starts_with(fmt::format("vader_segment.{}.{}.", host, geteuid())) ||
-         name.starts_with(fmt::format("osc_sm.{}.", host));
+  static const std::regex segment(R"(vader_segment\.(.+)\.(\d+)\.[0-9a-f]+\.\d+)");
+  static const std::regex window(R"(osc_sm\.(.+)\.[0-9a-f]+\.\d+\.\d+)");
+  std::smatch parts;
+  if (std::regex_match(name, parts, window)) return sees_processes_of(parts[1]);
+  return std::regex_match(name, parts, segment) && parts[2] == std::to_string(geteuid()) &&
+         sees_processes_of(parts[1]);
 }
 
 FilesByInode candidates_in(const fs::path& folder) {

@@ -12,6 +12,17 @@
 
 namespace tandem {
 
+namespace {
+
+/// A user who starts the printed command reads no lines that are meant for the launcher.
+void print_for_launcher(const std::string& line) {
+  if (std::getenv(launch_variable) == nullptr) return;
+  std::printf("%s\n", line.c_str());
+  std::fflush(stdout);
+}
+
+}  // namespace
+
 void end_with_parent() {
   const pid_t parent = getppid();
   prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -36,16 +47,12 @@ void print_note(const std::string& note) {
   std::fflush(stdout);
 }
 
-void print_status(const std::string& text) {
-  std::printf("%s\n", status_line(text).c_str());
-  std::fflush(stdout);
-}
+void print_status(const std::string& text) { print_for_launcher(status_line(text)); }
 
 void print_progress(double fraction, double& last) {
   if (fraction < 1.0 && fraction - last < 0.001) return;
   last = fraction;
-  std::printf("%s\n", progress_line(fraction).c_str());
-  std::fflush(stdout);
+  print_for_launcher(progress_line(fraction));
 }
 
 }  // namespace tandem

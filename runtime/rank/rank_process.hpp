@@ -17,10 +17,10 @@ void end_with_parent();
 /// Prints a note for the user; the job continues.
 void print_note(const std::string& note);
 
-/// Prints what the ranks do before their job begins, for the launcher.
+/// Prints what the ranks do before their job begins, if a launcher reads it.
 void print_status(const std::string& text);
 
-/// Prints the progress in the form that the launcher reads, if it grew by at least a thousandth since `last`.
+/// Prints the progress if a launcher reads it and it grew by at least a thousandth since `last`.
 void print_progress(double fraction, double& last);
 
 }  // namespace tandem

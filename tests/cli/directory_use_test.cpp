@@ -93,6 +93,9 @@ TEST_F(DirectoryUse, ThePrintedCommandCreatesTheDirectory) {
   EXPECT_EQ(result.exit_code, 0) << result.output;
   for (const char* file : {"out/summary.json", "out/job.json"}) EXPECT_TRUE(has(file)) << file;
   for (const char* file : {"out/INCOMPLETE", "out/LOCK"}) EXPECT_FALSE(has(file)) << file;
+  // Lines that only the launcher understands.
+  for (const char* text : {"status: ", "progress "})
+    EXPECT_EQ(result.output.find(text), std::string::npos) << result.output;
   const auto again = line_.shell("sh launch");
   EXPECT_NE(again.exit_code, 0);
   EXPECT_NE(again.output.find("--force"), std::string::npos) << again.output;

@@ -20,7 +20,8 @@ enum class Trial { as_written, with_cheap_settings, names_only, parsed_only, not
 class Help : public ::testing::Test {
  protected:
   Help() {
-    line_.shell("for f in workloads platforms validation; do ln -s " TANDEM_SOURCE_DIR "/$f .; done");
+    line_.shell("mkdir results; for f in workloads platforms validation; do ln -s " TANDEM_SOURCE_DIR
+                "/$f .; done");
   }
   /// Names of the commands in a help text: the lines after "Subcommands:".
   Texts commands_in(const std::string& help) const {

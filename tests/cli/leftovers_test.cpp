@@ -69,6 +69,38 @@ TEST_F(Leftovers, ATemporaryClusterWhoseJobWasKilledIsRemoved) {
   EXPECT_EQ(spaces(), "0\n");
 }
 
+/// The daemons of a killed cluster remove nothing.
+TEST_F(Leftovers, SessionsOfDeadDaemonsAreRemoved) {
+  const std::string session = "${TMPDIR:-/tmp}/ompi.$(uname -n).$(id -u)/jf.1";
+  const std::string made = line_
+                               .shell("true & dead=$!; wait; session=" + session +
+                                      "; mkdir -p $session/pmix_dstor_ds21_$dead; echo -n $session")
+                               .output;
+  EXPECT_NE(line_.tandem("clean").output.find("removed session of Open MPI " + made), std::string::npos);
+  EXPECT_FALSE(std::filesystem::exists(made));
+}
+
+/// Only on request: they may be worth resuming.
+TEST_F(Leftovers, IncompleteResultsAreRemovedOnRequest) {
+  ASSERT_EQ(line_.tandem("simulate " + line_.experiment() + " --out all/finished").exit_code, 0);
+  line_.shell("mkdir -p all/mine; echo mine > all/mine/INCOMPLETE");
+  const auto killed = line_.shell(
+      "\"$TANDEM\" simulate " + line_.experiment() +
+      " --set stop.rounds=1000000 --out all/killed > killed.txt 2>&1 & run=$!; "
+      "for i in $(seq 300); do sleep 0.1; grep -q simulate all/killed/LOCK 2> /dev/null && break; done; "
+      "\"$TANDEM\" clean --results all; kill -9 $run; wait; \"$TANDEM\" clean");
+  EXPECT_EQ(killed.output.find("incomplete results"), std::string::npos) << killed.output;
+  const auto prints = [&](const std::string& words, const std::string& text) {
+    const auto result = line_.tandem(words);
+    EXPECT_EQ(result.exit_code, 0) << result.output;
+    EXPECT_NE(result.output.find(text), std::string::npos) << result.output;
+  };
+  prints("clean --results all --dry-run", "would remove incomplete results all/killed\n");
+  prints("clean --results all", "removed incomplete results all/killed\n");
+  EXPECT_EQ(line_.shell("ls all").output, "finished\nmine\n");
+  EXPECT_EQ(line_.tandem("clean --results nowhere").exit_code, 2);
+}
+
 /// A cluster that the user created stays until the user removes it.
 TEST_F(Leftovers, AClusterOfTheUserStays) {
   const std::string platform = line_

@@ -21,6 +21,8 @@ namespace fs = std::filesystem;
 using nlohmann::json;
 
 constexpr const char* incomplete_mark = "INCOMPLETE";
+constexpr const char* not_finished = "The run that writes this directory has not finished.\n";
+constexpr const char* being_replaced = "its results were being replaced\n";
 
 void write_file(const fs::path& path, const std::string& text) {
   std::ofstream file(path, std::ios::binary);
@@ -68,7 +70,7 @@ void remove_old_files(const fs::path& path) {
   for (const auto& file : old)
     if (fs::is_directory(file)) expect_not_written(file.string());
   // An interrupted deletion leaves a directory that --force still recognises.
-  std::ofstream(path / incomplete_mark) << "its results were being replaced\n";
+  std::ofstream(path / incomplete_mark) << being_replaced;
   for (const auto& file : old) fs::remove_all(file);
 }
 
@@ -153,6 +155,13 @@ void check_result_directory(const std::string& path, bool force) {
     throw ConfigError(path + ": not a result directory, so --force does not delete its files");
 }
 
+bool is_incomplete_result_directory(const std::string& path) {
+  const fs::path mark = fs::path(path) / incomplete_mark;
+  if (!fs::is_regular_file(mark)) return false;
+  const std::string text = read_file(mark);
+  return text == not_finished || text == being_replaced;
+}
+
 WriteLock create_result_directory(const std::string& path, bool force) {
   try {
     if (fs::exists(path) && !fs::is_directory(path)) check_result_directory(path, force);
@@ -160,7 +169,7 @@ WriteLock create_result_directory(const std::string& path, bool force) {
     WriteLock lock(path);
     check_result_directory(path, force);
     remove_old_files(path);
-    write_file(fs::path(path) / incomplete_mark, "The run that writes this directory has not finished.\n");
+    write_file(fs::path(path) / incomplete_mark, not_finished);
     return lock;
   } catch (const fs::filesystem_error& error) {
     throw WorldError(path + ": expected a directory that can be written, found: " + error.code().message());

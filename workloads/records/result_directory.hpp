@@ -52,6 +52,9 @@ RunInfo run_info_from_json(const nlohmann::json& document);
 /// Errors: ConfigError when it is not empty, unless `force` and a file in it shows that it is a result or
 /// report directory.
 void check_result_directory(const std::string& path, bool force);
+/// Whether create_result_directory made the directory, and no results were written into it since. A file
+/// INCOMPLETE of another program does not count.
+bool is_incomplete_result_directory(const std::string& path);
 /// Creates the directory with a file `INCOMPLETE` in it; its old files are removed. Only the holder of the
 /// returned lock may write into it.
 /// Errors: ConfigError as check_result_directory, and when another process writes into the directory or one

@@ -66,12 +66,19 @@ TEST_F(SharedMemory, AMappedOrOpenFileIsUsed) {
 }
 
 TEST_F(SharedMemory, OtherFilesAreNeverTouched) {
-  make("notes.txt");
-  make("vader_segment.another-host." + std::to_string(geteuid()) + ".4f2a.0");
-  make("osc_sm.another-host.4f2a.0.1");
+  for (const std::string name : {"notes.txt", "vader_segment", "osc_sm.4f2a", "osc_sm.host.xyz.0.1"})
+    make(name);
+  make("vader_segment.host." + std::to_string(geteuid() + 1) + ".4f2a.0");
   fs::create_directory(folder_ / (segment_ + "0"));
   fs::create_symlink(folder_ / "notes.txt", folder_ / (segment_ + "1"));
   EXPECT_TRUE(abandoned_shared_memory(folder_).empty());
+}
+
+/// The processes of an emulated host are those of this machine. Those of another container may be invisible.
+TEST_F(SharedMemory, OfAHostWithAnotherNameOnlyWhereAllProcessesAreVisible) {
+  make("vader_segment.node-1.lab." + std::to_string(geteuid()) + ".4f2a.0");
+  make("osc_sm.node-1.lab.4f2a.0.1");
+  EXPECT_EQ(abandoned_shared_memory(folder_).size(), sees_processes_of("node-1.lab") ? 2U : 0U);
 }
 
 TEST_F(SharedMemory, FilesOfAnotherUserAreNeverTouched) {

@@ -55,6 +55,13 @@ void World::link_changed(const s4u::Link& link) {
                " s of simulated time";
 }
 
+std::string World::last_down() const {
+  if (!last_down_.empty()) return last_down_;
+  for (const auto* link : s4u::Engine::get_instance()->get_all_links())
+    if (!link->is_on()) return "link \"" + link->get_name() + "\" is down from the start";
+  return "a host, link or disk went down";
+}
+
 Message& World::new_message() {
   Message& message = messages_.emplace_back();
   message.index = static_cast<std::uint32_t>(messages_.size() - 1);

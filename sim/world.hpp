@@ -54,8 +54,8 @@ class World {
   /// The actors on a host that went down have been killed: an error, if a rank had not ended.
   void host_changed(const simgrid::s4u::Host& host);
   void link_changed(const simgrid::s4u::Link& link);
-  /// The link that went down last, and when; without one, what else can fail an operation.
-  const std::string& last_down() const { return last_down_; }
+  /// The link that went down last, and when; without one, a link that was down from the start.
+  std::string last_down() const;
   /// Records which rank waits for which operation; the error is thrown after the engine has stopped.
   void note_deadlock();
   /// Throws the stored error, if there is one.
@@ -70,7 +70,7 @@ class World {
   std::deque<Message> messages_;
   AllReduceRendezvousTable rendezvous_;
   bool has_departures_ = false;
-  std::string last_down_ = "a host, link or disk went down";
+  std::string last_down_;
   std::exception_ptr error_;
 };
 

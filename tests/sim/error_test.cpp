@@ -193,6 +193,18 @@ TEST(Errors, ALinkThatGoesDownFailsItsMessages) {
   }
 }
 
+TEST(Errors, ALinkThatIsDownFromTheStartIsNamed) {
+  const lab::TemporaryFile states("states", "0 0\n");
+  expect_error<WorldError>(breaking_link(states), {"h0", "h1"},
+                           [](Context& context) {
+                             if (context.rank() == 0)
+                               lab::send(context, 1, 1000);
+                             else
+                               lab::receive(context, 0, 1000);
+                           },
+                           {"failed: link \"l\" is down from the start"});
+}
+
 TEST(Errors, AMessageThatFailedBeforeItsReceiveFailsTheReceive) {
   const lab::TemporaryFile states("states", "0 1\n0.5 0\n");
   const auto body = [](Context& context) {

@@ -1,5 +1,7 @@
 #include "platforms/load.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <charconv>
 #include <cmath>
@@ -201,25 +203,37 @@ std::string place_of(const PlatformXml& xml, const char* element, const std::str
   return (cluster != nullptr ? xml.place(*cluster) : xml.path()) + ": " + text;
 }
 
-/// SimGrid accepts such values, and then fails or runs forever.
+/// What SimGrid simulates to an end: time does not advance beyond a latency of 1e308 s.
+struct FigureRange {
+  const char* figure;
+  double least;
+  double most;
+};
+constexpr FigureRange speed_range{"speed (flop/s)", 1e-3, 1e30};
+constexpr FigureRange bandwidth_range{"bandwidth (bytes/s)", 1e-3, 1e30};
+constexpr FigureRange read_range{"read_bw (bytes/s)", 1e-3, 1e30};
+constexpr FigureRange write_range{"write_bw (bytes/s)", 1e-3, 1e30};
+constexpr FigureRange latency_range{"latency (s)", 0.0, 1e6};
+
+/// SimGrid accepts figures out of range, and then fails or runs forever.
 void check_figures(const Description& description, const PlatformXml& xml) {
-  const auto check = [&](const char* element, const std::string& name, const std::string& owner,
-                         const char* figure, double value, bool zero_allowed) {
-    if (std::isfinite(value) && (zero_allowed ? value >= 0.0 : value > 0.0)) return;
-    throw ConfigError(place_of(xml, element, name) + owner + ": expected a " + figure +
-                      (zero_allowed ? " >= 0" : " > 0") + ", found " + std::to_string(value));
+  const auto check = [&](const char* element, const std::string& name, const std::string& owner, double value,
+                         const FigureRange& range) {
+    if (value >= range.least && value <= range.most) return;
+    throw ConfigError(fmt::format("{}{}: expected a {} from {} to {}, found {}", place_of(xml, element, name),
+                                  owner, range.figure, range.least, range.most, value));
   };
   for (const auto& host : description.hosts) {
-    check("host", host.name, "", "speed", host.speed.count(), false);
+    check("host", host.name, "", host.speed.count(), speed_range);
     for (const auto& disk : host.disks) {
       const std::string owner = " of host '" + host.name + "'";
-      check("disk", disk.name, owner, "read_bw", disk.read_rate.count(), false);
-      check("disk", disk.name, owner, "write_bw", disk.write_rate.count(), false);
+      check("disk", disk.name, owner, disk.read_rate.count(), read_range);
+      check("disk", disk.name, owner, disk.write_rate.count(), write_range);
     }
   }
   for (const auto& link : description.links) {
-    check("link", link.name, "", "bandwidth", link.bandwidth.count(), false);
-    check("link", link.name, "", "latency", link.latency.count(), true);
+    check("link", link.name, "", link.bandwidth.count(), bandwidth_range);
+    check("link", link.name, "", link.latency.count(), latency_range);
   }
 }
 

@@ -107,7 +107,11 @@ TEST(BadFile, WhatAClusterDeclaresHasItsPlace) {
       platform_xml("<cluster id=\"c\" prefix=\"n-\" suffix=\"\" radical=\"0-2\" speed=\"1Gf\" "
                    "bw=\"1GBps\" lat=\"nan\"/>\n"));
   const auto message = error_of([&] { load_platform(file.path()); });
-  EXPECT_EQ(message.rfind(file.path() + ":4: cluster 'c': link 'c_link_0': expected a latency >= 0", 0), 0u)
+  EXPECT_EQ(
+      message.rfind(
+          file.path() + ":4: cluster 'c': link 'c_link_0': expected a latency (s) from 0 to 1000000, found ",
+          0),
+      0u)
       << message;
 }
 
@@ -138,10 +142,14 @@ TEST_P(PlacedError, NamesLineElementExpectedAndFound) {
 INSTANTIATE_TEST_SUITE_P(
     Files, PlacedError,
     ::testing::Values(
-        Placed{"nan_speed", "<host id=\"a\" speed=\"nan\"/>", "host 'a': expected a speed > 0, found "},
+        Placed{"nan_speed", "<host id=\"a\" speed=\"nan\"/>",
+               "host 'a': expected a speed (flop/s) from 0.001 to 1e+30, found nan"},
         Placed{"nan_bandwidth",
                "<host id=\"a\" speed=\"1Gf\"/><link id=\"l\" bandwidth=\"nan\" latency=\"1us\"/>",
-               "link 'l': expected a bandwidth > 0, found "},
+               "link 'l': expected a bandwidth (bytes/s) from 0.001 to 1e+30, found nan"},
+        Placed{"endless_latency",
+               "<host id=\"a\" speed=\"1Gf\"/><link id=\"l\" bandwidth=\"1GBps\" latency=\"1e308\"/>",
+               "link 'l': expected a latency (s) from 0 to 1000000, found 1e+308"},
         Placed{"speed_unit", "<host id=\"a\" speed=\"4M\"/>",
                "host 'a': speed: expected a speed in f, kf, Mf, Gf, Tf or Pf (flop/s), found '4M'"},
         Placed{"latency_unit", "<link id=\"l\" bandwidth=\"1GBps\" latency=\"10k\"/>",

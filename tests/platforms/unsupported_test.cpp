@@ -50,8 +50,9 @@ TEST(Unsupported, AWiFiLinkElsewhereIsRefused) {
   EXPECT_NE(message.find("7: link 'l': expected sharing_policy SHARED"), std::string::npos) << message;
 }
 
-TEST(Unsupported, ModelsWithoutTandemsNetworkAreRefused) {
-  for (const auto& [flag, value] : {std::pair{"network/model", "ns-3"}, {"host/model", "ptask_L07"}}) {
+TEST(Unsupported, SettingsThatCannotBeSimulatedAreRefused) {
+  for (const auto& [flag, value] :
+       {std::pair{"network/model", "ns-3"}, {"host/model", "ptask_L07"}, {"surf/precision", "0"}}) {
     const TemporaryFile file(platform_xml("<config><prop id=\"" + std::string(flag) + "\" value=\"" + value +
                                           "\"/></config>\n<zone id=\"z\" routing=\"Full\"/>\n"));
     const auto message = refusal(file, {});
@@ -69,6 +70,16 @@ TEST(Unsupported, AProfileThatReachesZeroIsRefused) {
   EXPECT_EQ(refusal(slow, {"b"}),
             "6: host 'b': expected a profile with a speed above 0 at all times, found 0 at 7.5 s");
   EXPECT_EQ(refusal(slow, {"a"}), "");
+  const TemporaryFile old(pair_xml("availability_file=\"p\""));
+  old.add("p", "0 1.0\n7.5 0.0\n");
+  EXPECT_NE(refusal(old, {"b"}).find("with a speed above 0"), std::string::npos);
+  const TemporaryFile peer(
+      zone_xml("Vivaldi",
+               "<peer id=\"p\" speed=\"1Gf\" bw_in=\"1GBps\" bw_out=\"1GBps\" lat=\"1us\" "
+               "coordinates=\"1 2 3\" speed_file=\"p\"/>"));
+  peer.add("p", "1 0.0\n");
+  EXPECT_EQ(refusal(peer, {"p"}),
+            "5: peer 'p': expected a profile with a speed above 0 at all times, found 0 at 1 s");
   const TemporaryFile cut(pair_xml("", "bandwidth_file=\"p\""));
   cut.add("p", "PERIODICITY 20\n# cut\n3 0\n");
   EXPECT_EQ(refusal(cut, {"a"}),

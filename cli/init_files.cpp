@@ -203,6 +203,8 @@ std::string experiment_text(const NewJob& job, const std::string& platform_file)
       "  dataset: {3:<16}# tandem list dataset\n"
       "  math: modelled           # real: also computes losses and accuracy, on this machine\n"
       "  batch: 32                # samples per worker and step\n"
+      "  precision: fp32          # tf32, bf16, fp16: faster on the devices that have it (tandem list "
+      "devices)\n"
       "\n"
       "{5}"
       "\n"

@@ -17,7 +17,8 @@ namespace {
 constexpr const char* advice =
     "use a smaller workload.batch, fewer workload.train_samples (or data.source: storage), fewer ranks on "
     "the "
-    "host, or correct the property if the host has more";
+    "host, or correct the property <prop id=\"memory\"> (of a GPU: <prop id=\"tandem:device_memory\">) if it "
+    "has more";
 
 /// Of the host that lacks most, and how many others there are. Pre: not empty.
 std::string lack_of_memory(const std::vector<HostMemory>& hosts) {

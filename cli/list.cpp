@@ -11,6 +11,7 @@
 #include "cli/output.hpp"
 #include "platforms/description.hpp"
 #include "policies/vocabulary/check.hpp"
+#include "policies/vocabulary/choices.hpp"
 #include "workloads/job/catalogues.hpp"
 
 namespace tandem::cli {
@@ -34,15 +35,43 @@ std::string names_text(Names names) {
   return text;
 }
 
+/// "6.28 T"; "-" where the source gives none.
+std::string speed_text(const platforms::Device& device, Precision precision) {
+  if (!device.gives(precision)) return "-";
+  const double gflops = device.speed_for(precision).count() * 1e-9;
+  return gflops < 1000.0 ? fmt::format("{:.3g} G", gflops) : fmt::format("{:.3g} T", gflops * 1e-3);
+}
+
+std::string memory_text(const platforms::Device& device) {
+  return device.memory ? fmt::format("{:g} GB", static_cast<double>(device.memory->count()) * 1e-9) : "-";
+}
+
+/// The lines below the table.
+constexpr const char* about_devices =
+    R"(  Rates are shares of the peaks in the source. Flop/s: GPUs 40 % without tensor cores (fp32, fp16 of p100), 30 %
+  with them; servers 40 %; boards 15 or 10 %. Bandwidth: GPUs 80 %, servers 70 %, boards 40 %. A rate or size that
+  the source does not give is "-".
+
+  workload.precision chooses the rate. The default is fp32 for all products, so that every device computes the same.
+  PyTorch's default is fp32 for matrix products, but tf32 for convolutions (cuDNN) on Ampere GPUs and later; tf32
+  here allows it for both, and devices without it compute in fp32. With modelled mathematics, bf16 and fp16 need
+  a device with that rate.
+)";
+
 std::string devices_text(Names) {
   std::size_t width = 0;
   for (const auto& device : platforms::device_catalog()) width = std::max(width, device.name.size());
-  std::string text;
-  for (const auto& device : platforms::device_catalog())
-    text += fmt::format("  {:<{}}  {:>9.1f} Gflop/s  {:>7.1f} GB/s  {:>5.1f} us per launch\n", device.name,
-                        width, device.speed.count() * 1e-9, device.memory_rate.count() * 1e-9,
-                        device.launch.count() * 1e6);
-  return text;
+  std::string text = fmt::format("  {:<{}}", "flop/s in:", width);
+  for (const auto& precision : choice_names<Precision>) text += fmt::format("  {:>6}", precision.name);
+  text += fmt::format("  {:>6}  {:>11}  {:>6}  source\n", "memory", "bandwidth", "launch");
+  for (const auto& device : platforms::device_catalog()) {
+    text += fmt::format("  {:<{}}", device.name, width);
+    for (const auto& precision : choice_names<Precision>)
+      text += fmt::format("  {:>6}", speed_text(device, precision.value));
+    text += fmt::format("  {:>6}  {:>6.1f} GB/s  {:>3.0f} us  {}\n", memory_text(device),
+                        device.memory_rate.count() * 1e-9, device.launch.count() * 1e6, device.source);
+  }
+  return text + about_devices;
 }
 
 nlohmann::json names_document(Names names) {
@@ -61,11 +90,22 @@ nlohmann::json names_document(Names names) {
   return list;
 }
 
+/// By precision; without those that the source does not give.
+nlohmann::json speeds_document(const platforms::Device& device) {
+  nlohmann::json speeds;
+  for (const auto& precision : choice_names<Precision>)
+    if (device.gives(precision.value))
+      speeds[std::string(precision.name)] = device.speed_for(precision.value).count();
+  return speeds;
+}
+
 nlohmann::json devices_document(Names) {
   nlohmann::json list = nlohmann::json::array();
   for (const auto& device : platforms::device_catalog())
     list.push_back({{"name", device.name},
-                    {"flops_per_s", device.speed.count()},
+                    {"flops_per_s", speeds_document(device)},
+                    {"source", device.source},
+                    {"memory_bytes", device.memory ? nlohmann::json(device.memory->count()) : nullptr},
                     {"memory_bytes_per_s", device.memory_rate.count()},
                     {"launch_s", device.launch.count()}});
   return list;
@@ -91,10 +131,15 @@ const std::vector<Kind>& kinds() {
       {"split", "Splits of the samples (data.split)", Names::split, names_text, names_document},
       {"model", "Models (workload.model)", Names::model, names_text, names_document},
       {"dataset", "Data sets (workload.dataset)", Names::dataset, names_text, names_document},
-      {"device", "Devices (<prop id=\"device\"> of a host), sustained", Names::none, devices_text,
-       devices_document},
+      {"device", "Devices (<prop id=\"device\"> of a host), sustained rates by precision", Names::none,
+       devices_text, devices_document},
   };
   return all;
+}
+
+/// `wanted`: "all", or the kind's name, also in the plural.
+bool is_wanted(const Kind& kind, const std::string& wanted) {
+  return wanted == "all" || wanted == kind.name || wanted == kind.name + 's';
 }
 
 }  // namespace
@@ -104,7 +149,7 @@ std::string list_text(const std::string& kind) {
   std::vector<std::string> names = {"all"};
   for (const auto& each : kinds()) {
     names.push_back(each.name);
-    if (kind != "all" && kind != each.name) continue;
+    if (!is_wanted(each, kind)) continue;
     text += (text.empty() ? "" : "\n") + each.title + '\n' + each.text(each.names);
   }
   if (!text.empty()) return text;
@@ -128,7 +173,7 @@ void add_list(CLI::App& app, int&) {
     fmt::print("{}", list_text(*kind));
     nlohmann::json all;
     for (const auto& each : kinds())
-      if (*kind == "all" || *kind == each.name) all[each.name] = each.document(each.names);
+      if (is_wanted(each, *kind)) all[each.name] = each.document(each.names);
     print_document(all);
   });
 }

@@ -8,6 +8,7 @@
 #include "platforms/load.hpp"
 #include "platforms/topology.hpp"
 #include "policies/vocabulary/check.hpp"
+#include "policies/vocabulary/choices.hpp"
 
 namespace tandem::cli {
 namespace {
@@ -38,16 +39,28 @@ std::string link_of(std::string channel) {
   return channel;
 }
 
-json document_of(const std::string& path, const Hosts& used) {
+/// What the jobs of a report use of a platform.
+struct Use {
+  Hosts hosts;
+  Precision precision = Precision::fp32;  ///< of the first job
+};
+
+json host_document(const platforms::Host& host, const std::vector<std::string>& roles, Precision precision) {
+  return {{"name", host.name},
+          {"device", host.device.name},
+          {"flops_per_s", host.device.speed_for(precision).count()},
+          {"precision", host.device.precision_of_speed_for(precision)},
+          {"roles", roles}};
+}
+
+json document_of(const std::string& path, const Use& use) {
   const auto description = platforms::load_platform(path);
   std::vector<std::string> names;
   json hosts = json::array(), links = json::array(), routes = json::array();
-  for (const auto& [name, roles] : used) {
+  for (const auto& [name, roles] : use.hosts) {
     if (names.size() == most_hosts) break;
     names.push_back(name);
-    const auto& device = description.host(name).device;
-    hosts.push_back(
-        {{"name", name}, {"device", device.name}, {"flops_per_s", device.speed.count()}, {"roles", roles}});
+    hosts.push_back(host_document(description.host(name), roles, use.precision));
   }
   for (const auto& link : description.links)
     links.push_back(
@@ -64,7 +77,7 @@ json document_of(const std::string& path, const Hosts& used) {
     }
   return {{"name", std::filesystem::path(path).filename().string()},
           {"hosts", std::move(hosts)},
-          {"hosts_left_out", used.size() - names.size()},
+          {"hosts_left_out", use.hosts.size() - names.size()},
           {"links", std::move(links)},
           {"routes", std::move(routes)}};
 }
@@ -73,14 +86,20 @@ json document_of(const std::string& path, const Hosts& used) {
 
 json platforms_of(const json& report) {
   std::vector<std::string> order;
-  std::map<std::string, Hosts> used;
+  std::map<std::string, Use> used;
   for (const auto& own : report.at("configurations")) {
     if (own.at("failure") != "") continue;
     const json& environment = own.at("environment");
-    const std::string path = own.at("experiment").at("platform");
-    if (!used.contains(path)) order.push_back(path);
+    const json& experiment = own.at("experiment");
+    const std::string path = experiment.at("platform");
+    if (!used.contains(path)) {
+      order.push_back(path);
+      const auto precision = parse_choice<Precision>(experiment.at("workload").value("precision", "fp32"));
+      used[path].precision = precision.value_or(Precision::fp32);
+    }
     // A validation has the environments of the simulation and of the measurement.
-    add_ranks(environment.contains("simulated") ? environment.at("simulated") : environment, used[path]);
+    add_ranks(environment.contains("simulated") ? environment.at("simulated") : environment,
+              used[path].hosts);
   }
   json documents = json::array();
   for (const auto& path : order) {

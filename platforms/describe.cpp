@@ -33,7 +33,21 @@ std::string with_prefix(double value, const char* unit) {
 
 std::string text(FlopsPerSecond speed) { return with_prefix(speed.count(), "flop/s"); }
 std::string text(BytesPerSecond rate) { return with_prefix(rate.count(), "B/s"); }
+/// In fp32, if the device has several speeds.
+std::string sustained_text(const Device& device) {
+  const std::string precision = device.precision_of_speed_for(Precision::fp32);
+  return text(device.speed) + (precision.empty() ? "" : " in " + precision);
+}
 std::string text(Seconds time) { return with_prefix(time.count(), "s"); }
+
+/// With the size, if the catalogue's counts.
+std::string memory_text(const Host& host) {
+  const Device& device = host.device;
+  const bool is_stated = host.properties.contains(device.is_gpu ? "tandem:device_memory" : "memory");
+  const std::string rate = text(device.memory_rate);
+  if (!device.memory || is_stated) return rate;
+  return with_prefix(static_cast<double>(device.memory->count()), "B") + ", " + rate;
+}
 
 std::string plural(std::size_t count, const char* noun) {
   return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
@@ -101,8 +115,8 @@ std::string hosts_text(const Description& description) {
     }
     last = &host;
     groups.add(
-        {fmt::format("{} x {}", host.cores, text(host.speed)), host.device.name, text(host.device.speed),
-         text(host.device.memory_rate), text(host.device.launch), disks_text(host), properties_text(host)},
+        {fmt::format("{} x {}", host.cores, text(host.speed)), host.device.name, sustained_text(host.device),
+         memory_text(host), text(host.device.launch), disks_text(host), properties_text(host)},
         host.name);
   }
   std::vector<std::vector<std::string>> rows{

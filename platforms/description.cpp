@@ -6,22 +6,34 @@
 #include "policies/vocabulary/options.hpp"
 
 namespace tandem::platforms {
-namespace {
-
-bool alike(const Device& a, const Device& b) {
-  return a.name == b.name && a.speed == b.speed && a.memory_rate == b.memory_rate && a.launch == b.launch &&
-         a.is_gpu == b.is_gpu;
-}
-
-}  // namespace
-
 bool alike(const Host& a, const Host& b) {
   return a.speed == b.speed && a.cores == b.cores && a.gpu == b.gpu && a.disks.empty() && b.disks.empty() &&
-         a.properties == b.properties && alike(a.device, b.device);
+         a.properties == b.properties && a.device == b.device;
 }
 
 bool alike(const Link& a, const Link& b) {
   return a.bandwidth == b.bandwidth && a.latency == b.latency && a.sharing == b.sharing;
+}
+
+bool Device::gives(Precision precision) const {
+  return precision == Precision::fp32 || has_one_speed || other_speeds.contains(precision);
+}
+
+std::string Device::given_precisions() const {
+  std::string names;
+  for (const auto& choice : choice_names<Precision>)
+    if (gives(choice.value)) names += (names.empty() ? "" : " | ") + to_text(choice.value);
+  return names;
+}
+
+FlopsPerSecond Device::speed_for(Precision precision) const {
+  const auto found = other_speeds.find(precision);
+  return found == other_speeds.end() ? speed : found->second;
+}
+
+std::string Device::precision_of_speed_for(Precision precision) const {
+  if (has_one_speed) return {};
+  return to_text(gives(precision) ? precision : Precision::fp32);
 }
 
 const Host& Description::host(const std::string& name) const {

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "policies/vocabulary/choices.hpp"
 #include "policies/vocabulary/units.hpp"
 
 namespace tandem::platforms {
@@ -13,10 +14,28 @@ namespace tandem::platforms {
 /// The performance of a device: an entry of the device catalogue, or derived from a host's `speed`.
 struct Device {
   std::string name;
-  FlopsPerSecond speed;        ///< sustained on training work, not the peak
+  FlopsPerSecond speed;        ///< sustained on training work in fp32, not the peak
   BytesPerSecond memory_rate;  ///< sustained by streaming kernels (update, reduce), bytes moved per second
   Seconds launch;              ///< fixed cost of starting one piece of work
   bool is_gpu = false;
+  /// Sustained in the other precisions of the data sheet.
+  std::map<Precision, FlopsPerSecond> other_speeds = {};
+  /// Derived from a host's `speed`, which the platform file states for whatever precision its jobs use.
+  bool has_one_speed = false;
+  /// A GPU's own; of a board, that of its host. Empty: not known, or sold in several sizes.
+  std::optional<Bytes> memory = {};
+  std::string source = {};  ///< of the figures; empty outside the catalogue
+
+  bool operator==(const Device&) const = default;
+  /// Whether the data sheet, or the platform file, gives a speed in this precision.
+  bool gives(Precision precision) const;
+  /// "fp32 | fp16": all precisions in which a speed is given.
+  std::string given_precisions() const;
+  /// Work in this precision; that of fp32 where none is given. tf32 is permission to round, so a device
+  /// without it (before NVIDIA's Ampere, or a processor) really computes in fp32.
+  FlopsPerSecond speed_for(Precision precision) const;
+  /// The precision of speed_for() as a name; empty where the platform file states one speed for all.
+  std::string precision_of_speed_for(Precision precision) const;
 };
 
 struct Disk {

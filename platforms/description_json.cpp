@@ -14,6 +14,9 @@ json host_to_json(const Host& host) {
                      {"read_bytes_per_second", disk.read_rate.count()},
                      {"write_bytes_per_second", disk.write_rate.count()},
                      {"properties", disk.properties}});
+  json other_speeds = json::object();
+  for (const auto& [precision, speed] : host.device.other_speeds)
+    other_speeds[to_text(precision)] = speed.count();
   return {{"name", host.name},
           {"speed_flops_per_second", host.speed.count()},
           {"cores", host.cores},
@@ -22,7 +25,10 @@ json host_to_json(const Host& host) {
             {"speed_flops_per_second", host.device.speed.count()},
             {"memory_bytes_per_second", host.device.memory_rate.count()},
             {"launch_seconds", host.device.launch.count()},
-            {"is_gpu", host.device.is_gpu}}},
+            {"is_gpu", host.device.is_gpu},
+            {"other_speeds", other_speeds},
+            {"has_one_speed", host.device.has_one_speed},
+            {"memory_bytes", host.device.memory ? json(host.device.memory->count()) : json()}}},
           {"gpu", host.gpu ? json(*host.gpu) : json()},
           {"disks", disks},
           {"properties", host.properties}};
@@ -38,6 +44,14 @@ Host host_from_json(const json& from) {
                  FlopsPerSecond(device.at("speed_flops_per_second").get<double>()),
                  BytesPerSecond(device.at("memory_bytes_per_second").get<double>()),
                  Seconds(device.at("launch_seconds").get<double>()), device.at("is_gpu").get<bool>()};
+  for (const auto& [name, speed] : device.at("other_speeds").items()) {
+    const auto precision = parse_choice<Precision>(name);
+    if (!precision) throw ConfigError("platform description: expected a precision, found '" + name + "'");
+    host.device.other_speeds[*precision] = FlopsPerSecond(speed.get<double>());
+  }
+  host.device.has_one_speed = device.at("has_one_speed").get<bool>();
+  if (const json& memory = device.at("memory_bytes"); !memory.is_null())
+    host.device.memory = Bytes(memory.get<std::int64_t>());
   if (!from.at("gpu").is_null()) host.gpu = from.at("gpu").get<int>();
   for (const json& disk : from.at("disks"))
     host.disks.push_back({disk.at("name").get<std::string>(),

@@ -5,10 +5,15 @@
 // because published training results mix models, batches and software. They serve to compare clusters
 // before anything is measured; `tandem calibrate` replaces them by measurements.
 //
-//   speed       = peak single-precision rate x share. The peak of a processor is cores x clock x flops per
-//   cycle. memory_rate = peak of the memory interface x share. launch      = time to start one piece of work
-//   (one layer's worth of kernels, or one call into a library).
+//   speed       = peak rate in the precision x share. The peak of a processor is cores x clock x flops per
+//                 cycle.
+//   memory_rate = peak of the memory interface x share.
+//   launch      = time to start one piece of work (one layer's worth of kernels, or one call into a library).
+//   memory      = as in the data sheet, with 10^9 bytes per GB: about what drivers and firmware leave of it.
 #include <algorithm>
+#include <cstdint>
+#include <optional>
+#include <utility>
 
 #include "platforms/description.hpp"
 #include "policies/vocabulary/check.hpp"
@@ -17,59 +22,104 @@
 namespace tandem::platforms {
 namespace {
 
-// Graphics processors: 40 % of the single-precision peak without tensor cores, 30 % of the dense TF32 peak
-// with them (tensor cores starve sooner), 80 % of the memory's peak; 20 us are about four kernel launches of
-// 5 us.
-Device gpu(const char* name, double peak_fp32_tflops, double memory_gbytes) {
-  return {name, FlopsPerSecond(0.40 * peak_fp32_tflops * 1e12), BytesPerSecond(0.80 * memory_gbytes * 1e9),
-          Seconds(20e-6), true};
-}
-Device tensor_gpu(const char* name, double peak_tf32_tflops, double memory_gbytes) {
-  return {name, FlopsPerSecond(0.30 * peak_tf32_tflops * 1e12), BytesPerSecond(0.80 * memory_gbytes * 1e9),
-          Seconds(20e-6), true};
+/// Dense peaks of a data sheet in Tflop/s; 0 where it gives none.
+struct Peaks {
+  double fp32;
+  double tf32 = 0;
+  double bf16 = 0;
+  double fp16 = 0;
+};
+
+struct Memory {
+  double gbytes;
+  double gbytes_per_s;  ///< peak of the interface
+};
+
+Bytes gbytes(double count) { return Bytes(static_cast<std::int64_t>(count * 1e9)); }
+
+// Graphics processors: 40 % of the peak without tensor cores (fp32, and fp16 of Pascal), 30 % of the peak of
+// tensor cores, which starve sooner; 80 % of the memory's peak; 20 us are about four kernel launches of 5 us.
+constexpr double kShaders = 0.40;
+constexpr double kTensorCores = 0.30;
+
+Device gpu(const char* name, const Peaks& peaks, const Memory& memory, const char* source,
+           double share_of_others = kTensorCores) {
+  Device device{.name = name,
+                .speed = FlopsPerSecond(kShaders * peaks.fp32 * 1e12),
+                .memory_rate = BytesPerSecond(0.80 * memory.gbytes_per_s * 1e9),
+                .launch = Seconds(20e-6),
+                .is_gpu = true,
+                .memory = gbytes(memory.gbytes),
+                .source = source};
+  for (const auto& [precision, peak] :
+       {std::pair(Precision::tf32, peaks.tf32), std::pair(Precision::bf16, peaks.bf16),
+        std::pair(Precision::fp16, peaks.fp16)})
+    if (peak > 0) device.other_speeds[precision] = FlopsPerSecond(share_of_others * peak * 1e12);
+  return device;
 }
 
-// Server processors: 40 % of the peak at base clock, 70 % of the memory's peak.
-Device server_cpu(const char* name, int cores, double gigahertz, int flops_per_cycle, double memory_gbytes) {
-  return {name, FlopsPerSecond(0.40 * cores * gigahertz * flops_per_cycle * 1e9),
-          BytesPerSecond(0.70 * memory_gbytes * 1e9), Seconds(2e-6)};
+// Server processors: 40 % of the peak at base clock, 70 % of the memory's peak. Their boards hold memory of
+// any size.
+Device server_cpu(const char* name, int cores, double gigahertz, int flops_per_cycle, double memory_gbytes,
+                  const char* source) {
+  return {.name = name,
+          .speed = FlopsPerSecond(0.40 * cores * gigahertz * flops_per_cycle * 1e9),
+          .memory_rate = BytesPerSecond(0.70 * memory_gbytes * 1e9),
+          .launch = Seconds(2e-6),
+          .source = source};
 }
 
 // Single-board computers: 15 % of the peak with out-of-order cores, 10 % with in-order ones, 40 % of the
 // memory's peak. On these boards even Linpack in double precision reaches only about a sixth of the peak: 60
 // Gflop/s on sixteen Odroid C2 (peak 16 x 24; Basford et al., Future Generation Computer Systems 102, 2020).
-Device board(const char* name, double share, int cores, double gigahertz, double memory_gbytes) {
+Device board(const char* name, double share, int cores, double gigahertz, double memory_gbytes,
+             std::optional<Bytes> memory, const char* source) {
   constexpr int flops_per_cycle = 8;  // one 128-bit fused multiply-add
-  return {name, FlopsPerSecond(share * cores * gigahertz * flops_per_cycle * 1e9),
-          BytesPerSecond(0.40 * memory_gbytes * 1e9), Seconds(20e-6)};
+  return {.name = name,
+          .speed = FlopsPerSecond(share * cores * gigahertz * flops_per_cycle * 1e9),
+          .memory_rate = BytesPerSecond(0.40 * memory_gbytes * 1e9),
+          .launch = Seconds(20e-6),
+          .memory = memory,
+          .source = source};
 }
 constexpr double kOutOfOrder = 0.15;
 constexpr double kInOrder = 0.10;
 
 std::vector<Device> make_catalog() {
   return {
-      // NVIDIA data sheets and architecture white papers.
-      gpu("k80", 4.37, 240),            // one of the two GK210, boost
-      gpu("p100", 9.3, 732),            // PCIe, 16 GB
-      gpu("gtx-1080-ti", 11.3, 484),    //
-      gpu("rtx-2080-ti", 13.4, 616),    //
-      gpu("t4", 8.1, 320),              //
-      gpu("v100", 15.7, 900),           // SXM2, 16 GB
-      tensor_gpu("a100", 156, 1555),    // SXM4, 40 GB
-      tensor_gpu("h100", 494.5, 3350),  // SXM5, 80 GB
-      tensor_gpu("h200", 494.5, 4800),  // SXM5, 141 GB
-      // Intel ARK and AMD product pages; AVX2 does 32 flops per cycle with two FMA units, AVX-512 with two
-      // does 64.
-      server_cpu("xeon-e5-2650-v4", 12, 2.2, 32, 76.8), server_cpu("xeon-gold-6148", 20, 2.4, 64, 128),
-      server_cpu("epyc-7742", 64, 2.25, 32, 204.8), server_cpu("epyc-7742-core", 1, 2.25, 32, 204.8 / 64),
-      server_cpu("core-i5-8259u", 4, 2.3, 32, 38.4),
-      // Boards: Broadcom, NVIDIA, Hardkernel and Marvell product pages.
-      board("raspberry-pi-4", kOutOfOrder, 4, 1.5, 12.8),    // 4 x Cortex-A72, LPDDR4-3200 x32
-      board("jetson-nano-cpu", kOutOfOrder, 4, 1.43, 25.6),  // 4 x Cortex-A57, LPDDR4-3200 x64
-      board("odroid-c2", kInOrder, 4, 1.5, 7.3),             // 4 x Cortex-A53, DDR3-1824 x32
-      board("raspberry-pi-3", kInOrder, 4, 1.2, 3.6),        // 4 x Cortex-A53, LPDDR2-900 x32
-      board("raspberry-pi-zero-2", kInOrder, 4, 1.0, 3.6),   // 4 x Cortex-A53, LPDDR2-900 x32
-      board("espressobin", kInOrder, 2, 1.2, 3.2),           // 2 x Cortex-A53, DDR3-1600 x16
+      gpu("k80", {4.37}, {12, 240}, "NVIDIA data sheet; one of its two GK210, with boost, 12 GB"),
+      gpu("p100", {.fp32 = 9.3, .fp16 = 18.7}, {16, 732}, "NVIDIA data sheet; PCIe, 16 GB", kShaders),
+      gpu("gtx-1080-ti", {11.3}, {11, 484}, "NVIDIA product page; Founders Edition, 11 GB"),
+      // fp16 with sums in fp32, as training needs.
+      gpu("rtx-2080-ti", {.fp32 = 13.4, .fp16 = 53.8}, {11, 616},
+          "NVIDIA Turing white paper; reference clock, 11 GB"),
+      gpu("t4", {.fp32 = 8.1, .fp16 = 65}, {16, 320}, "NVIDIA data sheet; 16 GB"),
+      gpu("v100", {.fp32 = 15.7, .fp16 = 125}, {16, 900}, "NVIDIA data sheet; SXM2, 16 GB"),
+      gpu("a100", {.fp32 = 19.5, .tf32 = 156, .bf16 = 312, .fp16 = 312}, {40, 1555},
+          "NVIDIA data sheet; SXM4, 40 GB"),
+      // The data sheets give rates of tensor cores with sparse factors, which are twice as high.
+      gpu("h100", {.fp32 = 67, .tf32 = 494.5, .bf16 = 989.5, .fp16 = 989.5}, {80, 3350},
+          "NVIDIA data sheet; SXM5, 80 GB, dense"),
+      gpu("h200", {.fp32 = 67, .tf32 = 494.5, .bf16 = 989.5, .fp16 = 989.5}, {141, 4800},
+          "NVIDIA data sheet; SXM5, 141 GB, dense"),
+      // AVX2 does 32 flops per cycle with two FMA units, AVX-512 with two does 64.
+      server_cpu("xeon-e5-2650-v4", 12, 2.2, 32, 76.8, "Intel ARK; AVX2"),
+      server_cpu("xeon-gold-6148", 20, 2.4, 64, 128, "Intel ARK; AVX-512"),
+      server_cpu("epyc-7742", 64, 2.25, 32, 204.8, "AMD product page; AVX2"),
+      server_cpu("epyc-7742-core", 1, 2.25, 32, 204.8 / 64, "AMD product page; one core, AVX2"),
+      server_cpu("core-i5-8259u", 4, 2.3, 32, 38.4, "Intel ARK; AVX2"),
+      board("raspberry-pi-4", kOutOfOrder, 4, 1.5, 12.8, std::nullopt,
+            "Broadcom product page; 4 x Cortex-A72, LPDDR4-3200 x32"),
+      board("jetson-nano-cpu", kOutOfOrder, 4, 1.43, 25.6, gbytes(4),
+            "NVIDIA product page; 4 x Cortex-A57, LPDDR4-3200 x64"),
+      board("odroid-c2", kInOrder, 4, 1.5, 7.3, gbytes(2),
+            "Hardkernel product page; 4 x Cortex-A53, DDR3-1824 x32"),
+      board("raspberry-pi-3", kInOrder, 4, 1.2, 3.6, gbytes(1),
+            "Broadcom product page; 4 x Cortex-A53, LPDDR2-900 x32"),
+      board("raspberry-pi-zero-2", kInOrder, 4, 1.0, 3.6, gbytes(0.5),
+            "Broadcom product page; 4 x Cortex-A53, LPDDR2-900 x32"),
+      board("espressobin", kInOrder, 2, 1.2, 3.2, std::nullopt,
+            "Marvell product page; 2 x Cortex-A53, DDR3-1600 x16"),
   };
 }
 

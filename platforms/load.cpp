@@ -238,7 +238,11 @@ void check_figures(const Description& description, const PlatformXml& xml) {
 }
 
 Device device_of(const Host& host) {
-  Device device{"host", host.speed, kDefaultMemoryRate, Seconds(0.0)};
+  Device device{.name = "host",
+                .speed = host.speed,
+                .memory_rate = kDefaultMemoryRate,
+                .launch = Seconds(0.0),
+                .has_one_speed = true};
   if (const auto named = host.properties.find("device"); named != host.properties.end())
     device = find_device(named->second);
   device.memory_rate = BytesPerSecond(figure(host, "tandem:memory_rate", device.memory_rate.count(), false));

@@ -16,9 +16,9 @@ enum class Math : std::uint8_t { modelled, real };
 /// workload.non_finite: what happens after a loss or a gradient that is not finite.
 enum class OnNonFinite : std::uint8_t { stop, skip, ignore };
 /// workload.precision: how precisely a network computes. Parameters, gradients and losses are always fp32.
-/// tf32: as fp32, but GPUs may round the factors of products to 10 bits. bf16: activations and the factors of
-/// products are bf16.
-enum class Precision : std::uint8_t { fp32, tf32, bf16 };
+/// tf32: as fp32, but GPUs may round the factors of products to 10 bits. bf16, fp16: activations and the
+/// factors of products are bf16 or fp16; fp16 is not for real mathematics.
+enum class Precision : std::uint8_t { fp32, tf32, bf16, fp16 };
 /// sync.order: of the workers in an all-reduce.
 enum class WorkerOrder : std::uint8_t { topology, rank };
 /// sync.overlap: which passes overlap with the exchange of gradients.
@@ -65,8 +65,10 @@ template <>
 inline constexpr std::array<ChoiceName<OnNonFinite>, 3> choice_names<OnNonFinite> = {
     {{OnNonFinite::stop, "stop"}, {OnNonFinite::skip, "skip"}, {OnNonFinite::ignore, "ignore"}}};
 template <>
-inline constexpr std::array<ChoiceName<Precision>, 3> choice_names<Precision> = {
-    {{Precision::fp32, "fp32"}, {Precision::tf32, "tf32"}, {Precision::bf16, "bf16"}}};
+inline constexpr std::array<ChoiceName<Precision>, 4> choice_names<Precision> = {{{Precision::fp32, "fp32"},
+                                                                                  {Precision::tf32, "tf32"},
+                                                                                  {Precision::bf16, "bf16"},
+                                                                                  {Precision::fp16, "fp16"}}};
 template <>
 inline constexpr std::array<ChoiceName<WorkerOrder>, 2> choice_names<WorkerOrder> = {
     {{WorkerOrder::topology, "topology"}, {WorkerOrder::rank, "rank"}}};

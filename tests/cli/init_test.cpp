@@ -31,6 +31,7 @@ TEST_F(Init, WritesFilesThatAreShownAndSimulated) {
   expect_found(succeeds("show my-job.xml"), {"site-1-a100-1", "site-2-t4-6", "server"});
   expect_found(succeeds("show my-job.yaml"), {"resnet50", "esync", "site-2-t4-3"});
   const std::string told = succeeds("simulate my-job.yaml --set stop.rounds=3 --out out");
+  expect_found(told, {"2 x a100 (7.8 Tflop/s in fp32), 6 x t4 (3.24 Tflop/s in fp32)"});
   EXPECT_EQ(told.find("warning"), std::string::npos) << told;
   succeeds("simulate my-job.yaml --variant ring --set stop.rounds=3 --out ring");
   EXPECT_TRUE(has("out/summary.json"));

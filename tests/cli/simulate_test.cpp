@@ -1,10 +1,12 @@
 // `tandem simulate`, show and list as a user sees them.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <nlohmann/json.hpp>
+#include <regex>
 
 #include "tests/cli/command.hpp"
 
@@ -174,6 +176,39 @@ TEST(List, NamesEveryKind) {
                            "synthetic"})
     EXPECT_NE(all.output.find(name), std::string::npos) << name;
   EXPECT_EQ(line.tandem("list nonsense").exit_code, 2);
+}
+
+TEST(List, RatesOfDevicesByPrecisionWithTheirSources) {
+  CommandLine line;
+  const auto listed = line.tandem("list devices");
+  ASSERT_EQ(listed.exit_code, 0) << listed.output;
+  EXPECT_EQ(line.tandem("list device").output, listed.output);
+  const auto row = [&](const std::string& name) {
+    const auto begin = listed.output.find("\n  " + name + ' ') + 1;
+    return listed.output.substr(begin, listed.output.find('\n', begin) - begin);
+  };
+  const auto squeezed = [](const std::string& text) {
+    return std::regex_replace(text, std::regex(" +"), " ");
+  };
+  EXPECT_EQ(squeezed(row("flop/s in:")), " flop/s in: fp32 tf32 bf16 fp16 memory bandwidth launch source");
+  EXPECT_EQ(squeezed(row("a100")),
+            " a100 7.8 T 46.8 T 93.6 T 93.6 T 40 GB 1244.0 GB/s 20 us NVIDIA data sheet; SXM4, 40 GB");
+  EXPECT_EQ(squeezed(row("t4")), " t4 3.24 T - - 19.5 T 16 GB 256.0 GB/s 20 us NVIDIA data sheet; 16 GB");
+  for (const char* part : {"workload.precision", "PyTorch's default is fp32 for matrix", "cuDNN"})
+    EXPECT_NE(listed.output.find(part), std::string::npos) << part;
+}
+
+TEST(List, DevicesAsADocument) {
+  CommandLine line;
+  const auto listed = line.shell("\"$TANDEM\" list devices --json 2> errors.txt");
+  ASSERT_EQ(listed.exit_code, 0) << listed.output;
+  const auto devices = nlohmann::json::parse(listed.output).at("device");
+  const auto t4 = std::find_if(devices.begin(), devices.end(),
+                               [](const auto& device) { return device.at("name") == "t4"; });
+  ASSERT_NE(t4, devices.end());
+  EXPECT_EQ(t4->at("flops_per_s"), nlohmann::json({{"fp32", 0.40 * 8.1e12}, {"fp16", 0.30 * 65e12}}));
+  EXPECT_EQ(t4->at("memory_bytes"), 16'000'000'000);
+  EXPECT_EQ(t4->at("source"), "NVIDIA data sheet; 16 GB");
 }
 
 }  // namespace

@@ -67,6 +67,57 @@ TEST_F(Warnings, LackOfMemoryIsAWarningOfASimulationAndAnErrorOfARun) {
   EXPECT_FALSE(std::filesystem::exists(line_.folder() / "out"));
 }
 
+/// Two A100 and six T4, with a server.
+constexpr const char* two_sites =
+    "--set platform=" TANDEM_SOURCE_DIR
+    "/platforms/two_sites.xml --set placement.servers=[server] --set "
+    "placement.workers=[first-a100-1,first-a100-2,second-t4-1,second-t4-2,second-t4-3,second-t4-4,"
+    "second-t4-5,second-t4-6] ";
+
+TEST_F(Warnings, ADeviceWithoutTheJobsPrecisionIsNamed) {
+  const std::string sites = two_sites;
+  EXPECT_THAT(simulated(sites + "--set workload.precision=tf32"),
+              AllOf(HasSubstr("warning: no rate in tf32 is in the data sheet of device 't4' (host "
+                              "'second-t4-1'; known: fp32 | fp16), so simulated work there takes the time of "
+                              "fp32, in which these compute where tf32 is allowed\n"),
+                    Not(HasSubstr("'a100'")), Not(HasSubstr("second-t4-2"))));
+  EXPECT_THAT(simulated(sites + "--set workload.precision=fp16"), Not(HasSubstr("warning: no rate")));
+  const auto refused = output("simulate " + line_.experiment() + " --set workload.math=modelled " + sites +
+                                  "--set workload.precision=bf16",
+                              2);
+  EXPECT_THAT(refused,
+              AllOf(HasSubstr("--set: key 'workload.precision': expected a precision that the data sheet of "
+                              "device 't4' (host 'second-t4-1' of "),
+                    HasSubstr("gives (fp32 | fp16), or a profile measured in it, found 'bf16'")));
+}
+
+TEST_F(Warnings, RealMathematicsMayHaveAPrecisionWithoutARate) {
+  EXPECT_THAT(
+      output("simulate " + line_.experiment() + " --set workload.precision=bf16 --set stop.rounds=1"),
+      AllOf(HasSubstr("warning: no rate in bf16 is in the data sheet of device 'raspberry-pi-4' (host "
+                      "'node-1'; known: fp32), device "),
+            HasSubstr("takes the time of fp32; a profile (tandem calibrate) would have its own\n")));
+}
+
+TEST_F(Warnings, RatesOfTheDevicesNameTheirPrecision) {
+  const auto told = [&](const std::string& precision) {
+    return simulated(two_sites + ("--set workload.precision=" + precision));
+  };
+  EXPECT_THAT(told("fp32"), HasSubstr("2 x a100 (7.8 Tflop/s in fp32), 6 x t4 (3.24 Tflop/s in fp32)"));
+  EXPECT_THAT(told("tf32"), HasSubstr("2 x a100 (46.8 Tflop/s in tf32), 6 x t4 (3.24 Tflop/s in fp32)"));
+  EXPECT_THAT(told("fp16"), HasSubstr("2 x a100 (93.6 Tflop/s in fp16), 6 x t4 (19.5 Tflop/s in fp16)"));
+}
+
+TEST_F(Warnings, AGpuWithoutAPropertyHasTheMemoryOfItsDataSheet) {
+  const std::string batch = " --set workload.model=lenet --set stop.rounds=1 --set workload.batch=";
+  EXPECT_THAT(
+      simulated(two_sites + batch + "200000"),
+      AllOf(HasSubstr("warning: host 'second-t4-1'"), HasSubstr("needs about 21.6 GB"),
+            HasSubstr("device 't4' in the device catalogue gives it 16 GB; 5 other hosts lack memory"),
+            HasSubstr("<prop id=\"tandem:device_memory\">")));
+  EXPECT_THAT(simulated(two_sites + batch + "20000"), Not(HasSubstr("warning")));
+}
+
 TEST_F(Warnings, DisksThatNobodyReadsAreNamed) {
   ASSERT_EQ(line_
                 .shell("sed '0,/<host id=\"node-1\"[^>]*>/s||&<disk id=\"spare\" read_bw=\"1MBps\" "

@@ -27,6 +27,18 @@ TEST(Describe, MixedLab) {
     EXPECT_NE(text.find(part), std::string::npos) << part << "\n" << text;
 }
 
+TEST(Describe, DevicesHaveTheRateAndTheMemoryOfTheCatalogue) {
+  const TemporaryFile file(
+      zone_xml("Full",
+               "<host id=\"a\" speed=\"1Gf\"><prop id=\"device\" value=\"a100\"/></host>"
+               "<host id=\"b\" speed=\"2Gf\"><prop id=\"device\" value=\"t4\"/>"
+               "<prop id=\"tandem:device_memory\" value=\"15GB\"/></host><host id=\"c\" speed=\"3Gf\"/>"));
+  const auto text = described(file.path());
+  for (const char* part : {"7.8 Tflop/s in fp32   40 GB, 1.244 TB/s  ", "3.24 Tflop/s in fp32  256 GB/s  ",
+                           "tandem:device_memory=15GB", "3 Gflop/s             10 GB/s  "})
+    EXPECT_NE(text.find(part), std::string::npos) << part << "\n" << text;
+}
+
 TEST(Describe, ReportsSettingsAndMissingRoutes) {
   const TemporaryFile file(platform_xml(
       "<config><prop id=\"network/model\" value=\"CM02\"/></config>"

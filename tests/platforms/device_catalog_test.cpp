@@ -47,6 +47,10 @@ TEST(DeviceCatalog, FiguresArePlausible) {
   for (const auto& device : device_catalog()) {
     EXPECT_GT(device.speed.count(), 1e9) << device.name;
     EXPECT_LT(device.speed.count(), 1e15) << device.name;
+    for (const auto& [precision, speed] : device.other_speeds) {
+      EXPECT_GT(speed, device.speed) << device.name << ' ' << to_text(precision);
+      EXPECT_LT(speed.count(), 1e15) << device.name << ' ' << to_text(precision);
+    }
     EXPECT_GT(device.memory_rate.count(), 1e9) << device.name;
     EXPECT_LT(device.memory_rate.count(), 1e13) << device.name;
     EXPECT_GT(device.launch.count(), 0.0) << device.name;
@@ -56,10 +60,51 @@ TEST(DeviceCatalog, FiguresArePlausible) {
 
 TEST(DeviceCatalog, SpeedsFollowFromTheDataSheet) {
   EXPECT_NEAR(find_device("v100").speed.count(), 0.40 * 15.7e12, 1.0);
-  EXPECT_NEAR(find_device("a100").speed.count(), 0.30 * 156e12, 1.0);
+  const Device& a100 = find_device("a100");
+  EXPECT_NEAR(a100.speed.count(), 0.40 * 19.5e12, 1.0);
+  EXPECT_NEAR(a100.speed_for(Precision::tf32).count(), 0.30 * 156e12, 1.0);
+  EXPECT_NEAR(a100.speed_for(Precision::bf16).count(), 0.30 * 312e12, 1.0);
+  EXPECT_NEAR(find_device("h200").speed_for(Precision::tf32).count(), 148.35e12, 1.0);
+  EXPECT_NEAR(find_device("t4").speed.count(), 0.40 * 8.1e12, 1.0);
+  EXPECT_NEAR(find_device("t4").speed_for(Precision::fp16).count(), 0.30 * 65e12, 1.0);
+  EXPECT_NEAR(find_device("p100").speed_for(Precision::fp16).count(), 0.40 * 18.7e12, 1.0);
   EXPECT_NEAR(find_device("xeon-e5-2650-v4").speed.count(), 0.40 * 12 * 2.2e9 * 32, 1.0);
   EXPECT_NEAR(find_device("raspberry-pi-4").speed.count(), 0.15 * 4 * 1.5e9 * 8, 1.0);
   EXPECT_NEAR(find_device("espressobin").speed.count(), 0.10 * 2 * 1.2e9 * 8, 1.0);
+}
+
+TEST(DeviceCatalog, EveryFigureHasASource) {
+  for (const auto& device : device_catalog()) EXPECT_FALSE(device.source.empty()) << device.name;
+}
+
+TEST(DeviceCatalog, APrecisionThatTheDataSheetDoesNotGive) {
+  const Device& t4 = find_device("t4");
+  EXPECT_EQ(t4.given_precisions(), "fp32 | fp16");
+  EXPECT_EQ(find_device("a100").given_precisions(), "fp32 | tf32 | bf16 | fp16");
+  EXPECT_EQ(find_device("raspberry-pi-4").given_precisions(), "fp32");
+  for (const Precision unknown : {Precision::tf32, Precision::bf16}) {
+    EXPECT_FALSE(t4.gives(unknown));
+    EXPECT_EQ(t4.speed_for(unknown), t4.speed);
+    EXPECT_EQ(t4.precision_of_speed_for(unknown), "fp32");
+  }
+  EXPECT_EQ(t4.precision_of_speed_for(Precision::fp16), "fp16");
+  Device unnamed;
+  unnamed.has_one_speed = true;
+  EXPECT_TRUE(unnamed.gives(Precision::bf16));
+  EXPECT_EQ(unnamed.precision_of_speed_for(Precision::bf16), "");
+}
+
+TEST(DeviceCatalog, EveryGpuHasTheMemoryOfItsDataSheet) {
+  for (const auto& device : device_catalog())
+    if (device.is_gpu) {
+      ASSERT_TRUE(device.memory) << device.name;
+      const auto gbytes = std::to_string(device.memory->count() / 1'000'000'000) + " GB";
+      EXPECT_NE(device.source.find(gbytes), std::string::npos) << device.name << ": " << device.source;
+    }
+  EXPECT_EQ(find_device("t4").memory, Bytes(16'000'000'000));
+  EXPECT_EQ(find_device("raspberry-pi-zero-2").memory, Bytes(500'000'000));
+  EXPECT_FALSE(find_device("raspberry-pi-4").memory) << "sold in several sizes";
+  EXPECT_FALSE(find_device("epyc-7742").memory) << "its board holds memory of any size";
 }
 
 TEST(DeviceCatalog, UnknownDeviceNamesTheNearestAndAll) {
@@ -80,6 +125,8 @@ TEST(DescriptionJson, IsLossless) {
   EXPECT_EQ(to_json(back), json);
   EXPECT_EQ(back.hosts[0].speed, sample().hosts[0].speed);
   EXPECT_EQ(back.hosts[0].device.launch, sample().hosts[0].device.launch);
+  EXPECT_EQ(back.hosts[0].device.other_speeds, find_device("v100").other_speeds);
+  EXPECT_EQ(back.hosts[0].device.memory, find_device("v100").memory);
   EXPECT_EQ(back.hosts[0].properties, sample().hosts[0].properties);
   EXPECT_EQ(back.links[0].sharing, "SPLITDUPLEX");
 }
@@ -91,6 +138,10 @@ TEST(DescriptionJson, NamesAMissingKeyAndAWrongType) {
   json = to_json(sample());
   json["links"][0]["bytes_per_second"] = "fast";
   EXPECT_NE(error_of([&] { description_from_json(json); }).find("number"), std::string::npos);
+  json = to_json(sample());
+  json["hosts"][0]["device"]["other_speeds"]["fp8"] = 1e15;
+  EXPECT_NE(error_of([&] { description_from_json(json); }).find("expected a precision, found 'fp8'"),
+            std::string::npos);
 }
 
 }  // namespace

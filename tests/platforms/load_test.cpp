@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include <filesystem>
+
 #include "platforms/description_json.hpp"
 #include "policies/vocabulary/check.hpp"
 #include "tests/platforms/platform_text.hpp"
@@ -67,6 +69,20 @@ TEST(Load, WithoutADeviceARankUsesOneCore) {
   EXPECT_EQ(device.speed.count(), 2e9);
   EXPECT_EQ(device.memory_rate.count(), 10e9);
   EXPECT_EQ(device.launch.count(), 0.0);
+  EXPECT_TRUE(device.has_one_speed) << "whatever the precision";
+  EXPECT_FALSE(device.memory);
+}
+
+/// `speed` is what plain SimGrid programs use. Hosts with several cores are processors that have a GPU.
+TEST(Load, SpeedsOfShippedHostsAreThoseOfTheirDevices) {
+  for (const auto& entry : std::filesystem::directory_iterator(TANDEM_PLATFORMS)) {
+    if (entry.path().extension() != ".xml") continue;
+    for (const Host& host : load_platform(entry.path().string()).hosts) {
+      if (!host.device.is_gpu || host.cores > 1) continue;
+      EXPECT_NEAR(host.speed.count() / host.device.speed.count(), 1.0, 1e-6)
+          << entry.path() << ' ' << host.name;
+    }
+  }
 }
 
 TEST(Load, DeviceFiguresComeFromTheCatalogueAndMayBeOverridden) {

@@ -138,9 +138,10 @@ class Labels {
 };
 
 std::string about(const json& host) {
-  return fmt::format("{} of {}{}{}", host.at("device").get<std::string>(),
+  const std::string precision = host.at("precision");
+  return fmt::format("{} of {}{}{}{}", host.at("device").get<std::string>(),
                      scaled(host.at("flops_per_s"), {"flop/s", "kflop/s", "Mflop/s", "Gflop/s", "Tflop/s"}),
-                     host.at("roles").empty() ? "" : "; ",
+                     precision.empty() ? "" : " in " + precision, host.at("roles").empty() ? "" : "; ",
                      fmt::join(host.at("roles").get<std::vector<std::string>>(), ", "));
 }
 

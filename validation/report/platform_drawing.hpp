@@ -8,9 +8,10 @@
 
 namespace tandem::validation {
 
-/// `platform`: {name, hosts: [{name, device, flops_per_s, roles: [text, ...]}], hosts_left_out, links:
-/// [{name, bytes_per_s, latency_s}], routes: [{from, to (names of hosts), links: [name, ...]}]}, of all
-/// ordered pairs of these hosts that have a route.
+/// `platform`: {name, hosts: [{name, device, flops_per_s, precision (of that rate; may be empty), roles:
+/// [text,
+/// ...]}], hosts_left_out, links: [{name, bytes_per_s, latency_s}], routes: [{from, to (names of hosts),
+/// links: [name, ...]}]}, of all ordered pairs of these hosts that have a route.
 ///
 /// Returns texts for people: {title, note,
 /// switches: [{inside: [label, ...] (links that all messages between its hosts share), link (label of those

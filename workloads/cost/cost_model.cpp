@@ -13,11 +13,13 @@ constexpr double streams_of_decode = 5.0;
 }  // namespace
 
 PricedModel::PricedModel(std::shared_ptr<const ModelDescription> model, std::string measured_name,
-                         CompressionCost compression, std::shared_ptr<const Profile> profile)
+                         CompressionCost compression, std::shared_ptr<const Profile> profile,
+                         Precision precision)
     : model_(std::move(model)),
       measured_name_(std::move(measured_name)),
       compression_(std::move(compression)),
-      profile_(std::move(profile)) {
+      profile_(std::move(profile)),
+      precision_(precision) {
   slowdowns_.fill(1.0);
   if (profile_ == nullptr) return;
   for (std::size_t i = 0; i < slowdowns_.size(); ++i) {
@@ -33,7 +35,9 @@ const std::string& PricedModel::subject(Work::Kind kind) const {
 
 CostModel::CostModel(std::shared_ptr<const PricedModel> priced, platforms::Device device,
                      const std::string& host, const std::string& kind)
-    : priced_(std::move(priced)), device_(std::move(device)) {
+    : priced_(std::move(priced)),
+      device_(std::move(device)),
+      speed_(device_.speed_for(priced_->precision())) {
   if (const Profile* profile = priced_->profile()) host_ = profile->host_entry(host, kind);
 }
 
@@ -88,7 +92,7 @@ Seconds CostModel::from_device(const Work& work) const {
     case Work::Kind::decompress:
       return from_effort(priced_->compression().efforts.decompress, work.bytes);
   }
-  return device_.launch + flops * work.samples / device_.speed + Seconds(moved / device_.memory_rate.count());
+  return device_.launch + flops * work.samples / speed_ + Seconds(moved / device_.memory_rate.count());
 }
 
 Seconds CostModel::from_effort(const compression::Effort& effort, Bytes size) const {

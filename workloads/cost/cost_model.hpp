@@ -8,6 +8,7 @@
 
 #include "platforms/description.hpp"
 #include "policies/compression/codec.hpp"
+#include "policies/vocabulary/choices.hpp"
 #include "workloads/context.hpp"
 #include "workloads/cost/profile.hpp"
 #include "workloads/model/description.hpp"
@@ -27,14 +28,16 @@ struct CompressionCost {
 class PricedModel {
  public:
   /// `measured_name`: the name of the model in profiles. `profile` may be null: then every price comes from
-  /// the figures of a device.
+  /// the figures of a device, in `precision`, or in fp32 where those do not include it.
   PricedModel(std::shared_ptr<const ModelDescription> model, std::string measured_name,
-              CompressionCost compression, std::shared_ptr<const Profile> profile);
+              CompressionCost compression, std::shared_ptr<const Profile> profile,
+              Precision precision = Precision::fp32);
 
   const ModelDescription& model() const { return *model_; }
   const std::string& measured_name() const { return measured_name_; }
   const CompressionCost& compression() const { return compression_; }
   const Profile* profile() const { return profile_.get(); }
+  Precision precision() const { return precision_; }
   /// The name of such work in a profile: the model's, or the compression's with its options.
   const std::string& subject(Work::Kind kind) const;
   /// Factor on the time of the work while messages are in flight; at least 1.
@@ -45,6 +48,7 @@ class PricedModel {
   std::string measured_name_;
   CompressionCost compression_;
   std::shared_ptr<const Profile> profile_;
+  Precision precision_;
   std::array<double, work_names.size()> slowdowns_{};
 };
 
@@ -67,6 +71,7 @@ class CostModel {
 
   std::shared_ptr<const PricedModel> priced_;
   platforms::Device device_;
+  FlopsPerSecond speed_;  ///< of the network, in its precision
   const Profile::HostEntry* host_ =
       nullptr;  ///< in the profile; null: as fast as the host that it was measured on
 };

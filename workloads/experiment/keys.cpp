@@ -61,9 +61,13 @@ std::vector<ExperimentKey> workload_keys() {
        "ignore: do not check"},
       {KEY(workload.precision),
        {},
-       "precision of real mathematics; parameters, gradients and losses are always fp32. tf32: GPUs round "
-       "the factors of products to 10 bits of mantissa, processors compute in fp32; bf16: the forward pass "
-       "and the products of the backward pass use bf16"},
+       "precision in which the network computes, and whose rate a device has (tandem list devices); "
+       "parameters, gradients and losses are always fp32. tf32: GPUs round the factors of products to 10 "
+       "bits of mantissa, processors and GPUs without tf32 compute in fp32; bf16, fp16: the forward pass "
+       "and the products of the backward pass use them (fp16 with modelled mathematics only). The default "
+       "is fp32 for all products, so that every device computes the same. PyTorch's is fp32 for matrix "
+       "products (torch.backends.cuda.matmul.allow_tf32 = False), but tf32 for convolutions of cuDNN on "
+       "Ampere GPUs and later (torch.backends.cudnn.allow_tf32 = True); tf32 here allows it for both"},
       {KEY(workload.deterministic),
        {},
        "real mathematics gives the same bits in every run on the same device; false: cuDNN tries "

@@ -68,8 +68,9 @@ DevicePlan::DevicePlan(const JobSpec& spec, const Roster& roster,
     profile_ = std::make_shared<Profile>(load_profile(path));
   std::string name = measured_name(model->name, spec.experiment.workload.precision);
   // A profile was measured on real devices; emulated ones take as long as the platform says.
-  prices_ = std::make_shared<PricedModel>(std::move(model), std::move(name), compression_cost(exchange),
-                                          are_native_ ? profile_ : nullptr);
+  prices_ =
+      std::make_shared<PricedModel>(std::move(model), std::move(name), compression_cost(exchange),
+                                    are_native_ ? profile_ : nullptr, spec.experiment.workload.precision);
 }
 
 const platforms::Host& DevicePlan::host_of(Rank rank) const {

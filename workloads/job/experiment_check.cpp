@@ -106,14 +106,12 @@ class Checker {
               "'" + std::to_string(workload.synthetic_buckets) + "'");
   }
 
-  // A profile holds times of the precision that it was measured with; a device of a platform has one speed.
+  // Small gradients would become zero in fp16 without a scaled loss, which the learner does not have.
   void check_precision() const {
     const auto& workload = experiment_.workload;
-    const bool measured =
-        experiment_.run.devices == DeviceSpeed::native && !experiment_.physics.profile.empty();
-    if (workload.math == Math::modelled && workload.precision != Precision::fp32 && !measured)
+    if (workload.math == Math::real && workload.precision == Precision::fp16)
       fail_at("workload.precision",
-              "fp32, because workload.math is modelled and a device of the platform has one speed",
+              "fp32, tf32 or bf16, because workload.math is real and fp16 would need a scaled loss",
               quote(to_text(workload.precision)));
   }
 

@@ -44,8 +44,13 @@ std::string images_line(const Job& job) {
 
 std::string rate_text(FlopsPerSecond rate) { return readable(Flops(rate.count())) + "/s"; }
 
-/// "8 workers: 2 x nvidia-a100 (120 Tflop/s), 6 x nvidia-t4 (20 Tflop/s)": each device with its sustained
-/// rate.
+/// "46.8 Tflop/s in tf32": the sustained rate of the job's work, and the precision in which it is one.
+std::string speed_text(const platforms::Device& device, Precision precision) {
+  const std::string name = device.precision_of_speed_for(precision);
+  return rate_text(device.speed_for(precision)) + (name.empty() ? "" : " in " + name);
+}
+
+/// "2 x a100 (7.8 Tflop/s in fp32), 6 x t4 (3.24 Tflop/s in fp32)": each device with its sustained rate.
 std::string devices_line(const Job& job) {
   std::vector<std::pair<const platforms::Device*, int>> devices;
   for (const Rank rank : job.roster().workers()) {
@@ -62,7 +67,7 @@ std::string devices_line(const Job& job) {
   std::string line;
   for (std::size_t i = 0; i < std::min(devices.size(), most); ++i)
     line += fmt::format("{}{} x {} ({})", i == 0 ? "" : ", ", devices[i].second, devices[i].first->name,
-                        rate_text(devices[i].first->speed));
+                        speed_text(*devices[i].first, job.spec().experiment.workload.precision));
   if (devices.size() > most) line += fmt::format(" and {} more kinds", devices.size() - most);
   return "devices of the workers: " + line;
 }
@@ -127,6 +132,28 @@ void warn_of_unread_disks(const Job& job, std::vector<std::string>& warnings) {
                   unread.size() == 1 ? "" : "s", unread.size() == 1 ? "" : "s", names));
 }
 
+/// Devices of workers whose speed in the precision is not known, each once. A profile was measured in it.
+void warn_of_unknown_speeds(const Job& job, std::vector<std::string>& warnings) {
+  const Precision precision = job.spec().experiment.workload.precision;
+  if (job.devices().are_calibrated()) return;
+  std::set<std::string> named;
+  std::string unknown;
+  for (const Rank worker : job.roster().workers()) {
+    const platforms::Host& host = job.devices().host_of(worker);
+    const platforms::Device& device = host.device;
+    const bool is_rounded_nowhere = precision == Precision::tf32 && !device.is_gpu;
+    if (device.gives(precision) || is_rounded_nowhere || !named.insert(device.name).second) continue;
+    unknown += fmt::format("{}device '{}' (host '{}'; known: {})", unknown.empty() ? "" : ", ", device.name,
+                           host.name, device.given_precisions());
+  }
+  if (unknown.empty()) return;
+  warnings.push_back(fmt::format(
+      "no rate in {} is in the data sheet of {}, so simulated work there takes the time of fp32{}",
+      to_text(precision), unknown,
+      precision == Precision::tf32 ? ", in which these compute where tf32 is allowed"
+                                   : "; a profile (tandem calibrate) would have its own"));
+}
+
 }  // namespace
 
 std::vector<std::string> question_of(const Job& job) {
@@ -152,6 +179,7 @@ std::vector<std::string> warnings_of(const Job& job) {
   std::vector<std::string> warnings;
   warn_of_small_images(job, warnings);
   warn_of_unread_disks(job, warnings);
+  warn_of_unknown_speeds(job, warnings);
   return warnings;
 }
 

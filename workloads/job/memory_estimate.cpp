@@ -27,7 +27,8 @@ int optimizer_vectors(const OptimizerSetting& setting) {
 
 Bytes activations_of(const Job& job, std::int64_t ModelDescription::Activations::*which,
                      std::int64_t samples) {
-  const std::int64_t bytes = job.spec().experiment.workload.precision == Precision::bf16 ? 2 : 4;
+  const Precision precision = job.spec().experiment.workload.precision;
+  const std::int64_t bytes = precision == Precision::bf16 || precision == Precision::fp16 ? 2 : 4;
   const auto& known = job.model().activations;
   return Bytes(known ? *known.*which * bytes * samples : 0);
 }
@@ -150,6 +151,20 @@ std::optional<Bytes> size_property(const platforms::Host& host, const std::strin
   return size;
 }
 
+struct StatedMemory {
+  Bytes size{0};
+  std::string by;
+};
+
+/// The property, or else the device's entry in the catalogue: a GPU's is its own, a board's that of its host.
+std::optional<StatedMemory> stated_memory(const platforms::Host& host, bool on_gpu, const std::string& file) {
+  const std::string property = on_gpu ? "tandem:device_memory" : "memory";
+  if (const auto size = size_property(host, property, file))
+    return StatedMemory{*size, "<prop id=\"" + property + "\">"};
+  if (!host.device.memory || host.device.is_gpu != on_gpu) return std::nullopt;
+  return StatedMemory{*host.device.memory, "device '" + host.device.name + "' in the device catalogue"};
+}
+
 RankMemory of_role(const Job& job, const RankAssignment& assignment) {
   switch (assignment.role) {
     case Role::worker:
@@ -196,13 +211,12 @@ nlohmann::json describe_memory(const Job& job) {
 std::vector<HostMemory> hosts_without_memory(const Job& job) {
   std::map<std::pair<std::string, bool>, HostMemory> hosts;
   const auto add = [&](const platforms::Host& host, bool on_gpu, const RankMemory& memory, Bytes program) {
-    const auto available =
-        size_property(host, on_gpu ? "tandem:device_memory" : "memory", job.spec().platform.file);
-    if (!available) return;
+    const auto stated = stated_memory(host, on_gpu, job.spec().platform.file);
+    if (!stated) return;
     HostMemory& all = hosts[{host.name, on_gpu}];
     all.host = host.name;
-    all.on_gpu = on_gpu;
-    all.available = *available;
+    all.available = stated->size;
+    all.stated_by = stated->by;
     ++all.ranks;
     all.needed += memory.total() + program;
     if (memory.total() > all.largest.total()) all.largest = memory;
@@ -228,11 +242,10 @@ std::string to_text(const HostMemory& host) {
   for (const auto& [name, size] : parts_of(host.largest))
     if (size * 20 > host.largest.total())
       parts += fmt::format("{}{} {}", parts.empty() ? "" : ", ", name, readable(size));
-  return fmt::format(
-      "host '{}': {} need{} about {} ({}{}), but its {} gives it {}", host.host,
-      host.ranks == 1 ? "1 rank" : fmt::format("{} ranks", host.ranks), host.ranks == 1 ? "s" : "",
-      readable(host.needed), host.ranks == 1 ? "" : "the largest: ", parts,
-      host.on_gpu ? "<prop id=\"tandem:device_memory\">" : "<prop id=\"memory\">", readable(host.available));
+  return fmt::format("host '{}': {} need{} about {} ({}{}), but its {} gives it {}", host.host,
+                     host.ranks == 1 ? "1 rank" : fmt::format("{} ranks", host.ranks),
+                     host.ranks == 1 ? "s" : "", readable(host.needed),
+                     host.ranks == 1 ? "" : "the largest: ", parts, host.stated_by, readable(host.available));
 }
 
 std::string readable(Bytes size) {

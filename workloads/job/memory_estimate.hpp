@@ -41,12 +41,13 @@ nlohmann::json describe_memory(const Job& job);
 struct HostMemory {
   std::string host;
   int ranks = 0;
-  Bytes needed{0};     ///< with the program of each rank, except on a GPU, which holds all but the data
-  Bytes available{0};  ///< <prop id="memory">, or <prop id="tandem:device_memory"> of its GPU
-  RankMemory largest;  ///< of the rank that needs most
-  bool on_gpu = false;
+  Bytes needed{0};        ///< with the program of each rank, except on a GPU, which holds all but the data
+  Bytes available{0};     ///< of the host, or of its GPU
+  std::string stated_by;  ///< the property of the platform file, or the device of the catalogue
+  RankMemory largest;     ///< of the rank that needs most
 };
-/// The hosts whose ranks need more than the platform file says they have. A host without the property has
+/// The hosts whose ranks need more than <prop id="memory">, or on its GPU <prop id="tandem:device_memory">,
+/// or without the property the device's entry in the catalogue gives. Where none of them does, memory is
 /// enough. Errors: ConfigError for a property that is not a size.
 std::vector<HostMemory> hosts_without_memory(const Job& job);
 

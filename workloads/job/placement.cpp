@@ -31,6 +31,7 @@ class Placer {
     if (!placement_.evaluator.empty()) check_known("placement.evaluator", {placement_.evaluator});
     fill_defaults();
     check_slots();
+    check_precision();
     check_sync();
     if (experiment_.data.source == DataSource::storage) check_storage();
   }
@@ -172,6 +173,23 @@ class Placer {
                   "' (its property 'slots', or else its cores)",
               std::to_string(count->second) + "; name it less often, or raise <prop id=\"slots\"> in " +
                   platform_.file);
+    }
+  }
+
+  /// A profile holds times of the precision in which it was measured. Real mathematics has the precision that
+  /// it is told; what its devices are emulated with is a warning of the job.
+  void check_precision() const {
+    const auto& workload = experiment_.workload;
+    const bool is_measured =
+        experiment_.run.devices == DeviceSpeed::native && !experiment_.physics.profile.empty();
+    if (workload.math == Math::real || is_measured) return;
+    for (const auto& name : std::set(placement_.workers.begin(), placement_.workers.end())) {
+      const platforms::Device& device = platform_.host(name).device;
+      if (device.gives(workload.precision) || workload.precision == Precision::tf32) continue;
+      fail_at("workload.precision",
+              "a precision that the data sheet of device '" + device.name + "' (host '" + name + "' of " +
+                  platform_.file + ") gives (" + device.given_precisions() + "), or a profile measured in it",
+              quote(to_text(workload.precision)));
     }
   }
 

@@ -22,6 +22,7 @@ FlatLearner::FlatLearner(const LearnerSetting& setting, ModelDescription descrip
       batches_(setting.dataset, compute_device, device()),
       evaluated_(setting.dataset, compute_device, device()),
       random_seed_(Rng::stream(setting.seed, "dropout", static_cast<std::uint64_t>(setting.replica)).next()) {
+  TANDEM_CHECK(setting.precision != Precision::fp16, "fp16 needs a scaled loss");
   TANDEM_CHECK(!setting.gpu || !compute_device.is_host(), "gpu", *setting.gpu, "memory of",
                compute_device.name());
   if (!compute_device.is_host()) fetched_ = PinnedArray<std::byte>(compute_device, sizeof(float));

@@ -1,9 +1,10 @@
 // The drawing of a platform from its routes.
+#include "validation/report/platform_drawing.hpp"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "tests/support/made_study.hpp"
-#include "validation/report/platform_drawing.hpp"
 #include "validation/report/study.hpp"
 
 namespace tandem::validation {
@@ -23,8 +24,11 @@ json platform_of(int hosts, const LinksOf& links) {
                    {"routes", json::array()}};
   const auto name = [](int host) { return "h" + std::to_string(host); };
   for (int i = 0; i < hosts; ++i) {
-    platform["hosts"].push_back(
-        {{"name", name(i)}, {"device", "v100"}, {"flops_per_s", 7.5e12}, {"roles", {"worker"}}});
+    platform["hosts"].push_back({{"name", name(i)},
+                                 {"device", "v100"},
+                                 {"flops_per_s", 7.5e12},
+                                 {"precision", "fp32"},
+                                 {"roles", {"worker"}}});
     platform["links"].push_back(
         {{"name", "l" + std::to_string(i)}, {"bytes_per_s", 125e6}, {"latency_s", 5e-5}});
     for (int j = 0; j < hosts; ++j)
@@ -45,7 +49,7 @@ TEST(PlatformDrawing, AStarHasOneSwitch) {
   EXPECT_TRUE(drawing.at("switches")[0].at("inside").empty());
   const json& first = drawing.at("switches")[0].at("hosts")[0];
   EXPECT_EQ(first.at("name"), "h0");
-  EXPECT_EQ(first.at("about"), "v100 of 7.5 Tflop/s; worker");
+  EXPECT_EQ(first.at("about"), "v100 of 7.5 Tflop/s in fp32; worker");
   EXPECT_EQ(first.at("link"), "l0: 1 Gb/s, 50.0 µs");
 }
 

@@ -96,6 +96,27 @@ TEST(Profile, PricesWorkByTheKindOfItsHost) {
   EXPECT_NEAR(processor.draw(update, random).count(), 40e-3, 1e-12);
 }
 
+TEST(CostModel, TheNetworkHasTheSpeedOfItsPrecision) {
+  auto model = std::make_shared<ModelDescription>();
+  model->buckets = {{.forward = Flops(1e12), .backward = Flops(2e12)}};
+  const Work forward{.kind = Work::Kind::forward, .bucket = 0, .samples = 10};
+  const Work update{.kind = Work::Kind::update, .bytes = Bytes(1000)};
+  const auto price = [&](const char* device, Precision precision, const Work& work) {
+    const auto priced =
+        std::make_shared<const PricedModel>(model, "m", CompressionCost(), nullptr, precision);
+    const auto& figures = platforms::find_device(device);
+    return (CostModel(priced, figures).price(work) - figures.launch).count();
+  };
+  EXPECT_NEAR(price("a100", Precision::fp32, forward), 1e13 / (0.40 * 19.5e12), 1e-9);
+  EXPECT_NEAR(price("a100", Precision::tf32, forward), 1e13 / (0.30 * 156e12), 1e-9);
+  EXPECT_NEAR(price("a100", Precision::bf16, forward), 1e13 / (0.30 * 312e12), 1e-9);
+  EXPECT_NEAR(price("t4", Precision::fp16, forward), 1e13 / (0.30 * 65e12), 1e-9);
+  EXPECT_EQ(price("t4", Precision::tf32, forward), price("t4", Precision::fp32, forward));
+  EXPECT_EQ(price("t4", Precision::bf16, forward), price("t4", Precision::fp32, forward));
+  EXPECT_EQ(price("a100", Precision::bf16, update), price("a100", Precision::fp32, update))
+      << "optimisers stay in fp32";
+}
+
 /// Two workers, on a GPU of the catalogue and on an unnamed GPU, and a server on the processor.
 Job job_with_gpus(DeviceSpeed devices, Experiment::Workload::Math math) {
   platforms::Description platform;

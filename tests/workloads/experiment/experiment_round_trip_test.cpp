@@ -113,10 +113,10 @@ Experiment random_experiment(std::uint64_t seed, const std::string& platform) {
     experiment.data.split_options["alpha"] = 0.001 + rng.uniform();
   }
   experiment.workload.synthetic_buckets = 1;
-  if (experiment.workload.math == Experiment::Workload::Math::modelled) {
-    experiment.workload.precision = Precision::fp32;
+  if (experiment.workload.math == Math::modelled)
     experiment.stop.accuracy = 0.0;
-  }
+  else if (experiment.workload.precision == Precision::fp16)
+    experiment.workload.precision = Precision::bf16;
   if (experiment.evaluate_every == 0) experiment.stop.accuracy = 0.0;
   if (experiment.placement.cache_nodes.empty()) experiment.data.source = DataSource::memory;
   if (experiment.physics.profile.empty()) {
@@ -130,7 +130,7 @@ Experiment random_experiment(std::uint64_t seed, const std::string& platform) {
                                     {"stop.accuracy", 0.0},
                                     {"placement.workers", {"true", "2"}},
                                     {"workload.math", "modelled"},
-                                    {"workload.precision", "fp32"},
+                                    {"workload.precision", "fp16"},
                                     {"workload.model", "lenet"}};
     experiment.variants["fewer"] = {{"sync.algorithm", "local-sgd"},
                                     {"sync.options.h", 1 + rng.below(9)},

@@ -72,9 +72,8 @@ TEST_F(TrainingKeys, PrecisionAndDeterminism) {
   EXPECT_FALSE(fast.workload.deterministic);
   EXPECT_NE(to_yaml(fast).find("precision: bf16"), std::string::npos) << "also written to YAML";
   EXPECT_NE(to_yaml(fast).find("deterministic: false"), std::string::npos);
-  // A profile that was measured with that precision has its costs.
-  EXPECT_NO_THROW(load(minimal + "workload: {precision: tf32}\nrun: {devices: native}\n"
-                                 "physics: {profile: /measured.json}\n"));
+  EXPECT_EQ(load(minimal + "workload: {math: modelled, precision: fp16}\n").workload.precision,
+            Precision::fp16);
 }
 
 TEST_P(RefusedTrainingKeys, SaysWhereAndWhy) { EXPECT_EQ(error_of(GetParam().text), GetParam().message); }
@@ -94,8 +93,8 @@ INSTANTIATE_TEST_SUITE_P(
                 "lab.yaml:3: key 'optimizer.update_at': expected server | workers, found 'worker'"},
         Refusal{"FactorOfZero", minimal + "optimizer: {step_factor: 0}\n",
                 "lab.yaml:3: key 'optimizer.step_factor': expected number > 0 and <= 1, found '0'"},
-        Refusal{"PrecisionOfNoName", minimal + "workload: {precision: fp16}\n",
-                "lab.yaml:3: key 'workload.precision': expected fp32 | tf32 | bf16, found 'fp16'"},
+        Refusal{"PrecisionOfNoName", minimal + "workload: {precision: fp8}\n",
+                "lab.yaml:3: key 'workload.precision': expected fp32 | tf32 | bf16 | fp16, found 'fp8'"},
         Refusal{"NumberForYesOrNo", minimal + "optimizer: {nesterov: 1}\n",
                 "lab.yaml:3: key 'optimizer.nesterov': expected true | false, found '1'"}),
     [](const auto& test) { return test.param.name; });
@@ -103,10 +102,9 @@ INSTANTIATE_TEST_SUITE_P(
 INSTANTIATE_TEST_SUITE_P(
     Sense, RefusedTrainingKeys,
     ::testing::Values(
-        Refusal{
-            "PrecisionOfModelledMath", minimal + "workload: {precision: bf16}\n",
-            "lab.yaml:3: key 'workload.precision': expected fp32, because workload.math is modelled and a "
-            "device of the platform has one speed, found 'bf16'"},
+        Refusal{"UnscaledLossInFp16", minimal + "workload: {math: real, precision: fp16}\n",
+                "lab.yaml:3: key 'workload.precision': expected fp32, tf32 or bf16, because workload.math is "
+                "real and fp16 would need a scaled loss, found 'fp16'"},
         Refusal{
             "MomentumOfAdam", minimal + "optimizer: {kind: adam, momentum: 0.9}\n",
             "lab.yaml:3: key 'optimizer.momentum': expected 0, because adam has beta1 instead, found '0.9'"},

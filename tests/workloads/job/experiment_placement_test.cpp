@@ -353,5 +353,39 @@ TEST(Placement, TheCacheMustFitMemoryAndDisk) {
             "lab.xml: host 'b': property 'size': expected a size (like 4GiB), found 'big'");
 }
 
+/// The lab with a T4 at host a; hosts b and c state one speed.
+platforms::Description lab_with_a_t4() {
+  auto platform = lab();
+  for (auto& host : platform.hosts) host.device.has_one_speed = true;
+  platform.hosts[0].device = platforms::find_device("t4");
+  return platform;
+}
+
+TEST(Placement, DevicesOfWorkersHaveASpeedInThePrecision) {
+  Experiment experiment = experiment_over(sync::Route::all_reduce);
+  for (const Precision precision : {Precision::fp32, Precision::tf32, Precision::fp16}) {
+    experiment.workload.precision = precision;
+    EXPECT_EQ(error_of(experiment, lab_with_a_t4()), "no error");
+  }
+  experiment.workload.precision = Precision::bf16;
+  EXPECT_EQ(error_of(experiment, lab_with_a_t4()),
+            "experiment 'test': key 'workload.precision': expected a precision that the data sheet of device "
+            "'t4' (host 'a' of lab.xml) gives (fp32 | fp16), or a profile measured in it, found 'bf16'");
+  experiment.placement.workers = {"b", "c"};
+  EXPECT_EQ(error_of(experiment, lab_with_a_t4()), "no error") << "their speed is of any precision";
+}
+
+TEST(Placement, MeasuredAndRealMathematicsMayHaveAnyPrecision) {
+  Experiment experiment = experiment_over(sync::Route::all_reduce);
+  experiment.workload.precision = Precision::bf16;
+  Experiment measured = experiment;
+  measured.run.devices = DeviceSpeed::native;
+  EXPECT_NE(error_of(measured, lab_with_a_t4()), "no error");
+  measured.physics.profile = "measured.json";
+  EXPECT_EQ(error_of(measured, lab_with_a_t4()), "no error");
+  experiment.workload.math = Math::real;
+  EXPECT_EQ(error_of(experiment, lab_with_a_t4()), "no error");
+}
+
 }  // namespace
 }  // namespace tandem

@@ -136,6 +136,38 @@ TEST(Memory, OfAGpuIsItsOwnProperty) {
   EXPECT_THAT(to_text(lacking.front()), HasSubstr("tandem:device_memory"));
 }
 
+TEST(Memory, OfADeviceIsThatOfTheCatalogueUnlessAPropertySaysMore) {
+  Experiment experiment = two_workers();
+  experiment.workload.batch = 200'000;  // 21.6 GB of activations
+  auto on = platform();
+  on.hosts[0].device = platforms::find_device("t4");
+  on.hosts[1].device = platforms::find_device("a100");
+  const auto lacking = hosts_without_memory(job(experiment, on));
+  ASSERT_EQ(lacking.size(), 1U) << "the A100 has 40 GB";
+  EXPECT_THAT(to_text(lacking.front()),
+              AllOf(HasSubstr("host 'a': 1 rank needs about 21.6 GB"),
+                    HasSubstr("but its device 't4' in the device catalogue gives it 16 GB")));
+  on.hosts[0].properties["tandem:device_memory"] = "32GB";
+  EXPECT_TRUE(hosts_without_memory(job(experiment, on)).empty());
+  on.hosts[1].properties["tandem:device_memory"] = "20GB";
+  EXPECT_THAT(to_text(hosts_without_memory(job(experiment, on)).at(0)),
+              HasSubstr("but its <prop id=\"tandem:device_memory\"> gives it 20 GB"));
+}
+
+TEST(Memory, OfABoardIsThatOfItsHost) {
+  Experiment experiment = two_workers();
+  experiment.workload.batch = 10'000;  // 1.1 GB of activations
+  auto on = platform();
+  on.hosts[0].device = platforms::find_device("raspberry-pi-3");
+  on.hosts[1].device = platforms::find_device("raspberry-pi-4");
+  const auto lacking = hosts_without_memory(job(experiment, on));
+  ASSERT_EQ(lacking.size(), 1U) << "a Raspberry Pi 4 has 1 to 8 GB";
+  EXPECT_EQ(lacking.front().available, Bytes(1'000'000'000));
+  EXPECT_GT(lacking.front().needed, program_memory + Bytes(10'000 * lenet_activations)) << "with the program";
+  on.hosts[0].properties["memory"] = "2GiB";
+  EXPECT_TRUE(hosts_without_memory(job(experiment, on)).empty());
+}
+
 TEST(Memory, APropertyThatIsNoSizeIsAnError) {
   const Job wrong = job(two_workers(), platform("much"));
   EXPECT_THAT([&] { (void)hosts_without_memory(wrong); },

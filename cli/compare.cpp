@@ -40,6 +40,7 @@ void check_profile_of(const validation::VariantResults& results) {
 }
 
 int compare_results(const CompareArguments& arguments) {
+  if (!arguments.out.empty()) check_result_directory(arguments.out, arguments.force);
   validation::VariantResults results{"", read_results(arguments.simulated), {}};
   results.name = results.simulated.info.experiment.name;
   for (const auto& path : arguments.measured) results.measured.push_back(read_results(path));

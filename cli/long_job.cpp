@@ -44,4 +44,17 @@ void LongJobCheck::update(double fraction) {
                   estimate, observed_s, 100.0 * fraction, readable(longest_.count())));
 }
 
+SlowStartCheck::SlowStartCheck(std::chrono::duration<double> longest, std::function<Clock::time_point()> now)
+    : limit_(longest / 60.0), now_(std::move(now)), start_(now_()) {}
+
+std::optional<std::string> SlowStartCheck::update(Seconds simulated) {
+  const std::chrono::duration<double> elapsed = now_() - start_;
+  if (is_done_ || elapsed < limit_) return std::nullopt;
+  is_done_ = true;
+  return fmt::format(
+      "no round has ended after {}, at {:.3g} s of simulated time, so the time left is not known; "
+      "Ctrl-C stops the simulation; fewer workers or a smaller model take less time",
+      readable(elapsed.count()), simulated.count());
+}
+
 }  // namespace tandem::cli

@@ -5,6 +5,9 @@
 #include <chrono>
 #include <functional>
 #include <optional>
+#include <string>
+
+#include "policies/vocabulary/units.hpp"
 
 namespace tandem::cli {
 
@@ -28,6 +31,26 @@ class LongJobCheck {
   std::chrono::duration<double> longest_;
   std::function<Clock::time_point()> now_;
   std::optional<Point> first_;  ///< at the first update: what came before does not repeat
+  bool is_done_ = false;
+};
+
+/// Tells once that no round has ended after a 60th of the longest time (a minute of an hour), for which there
+/// is no estimate.
+class SlowStartCheck {
+ public:
+  using Clock = LongJobCheck::Clock;
+  explicit SlowStartCheck(std::chrono::duration<double> longest,
+                          std::function<Clock::time_point()> now = Clock::now);
+
+  /// A round has ended: there is nothing to tell any more.
+  void round_ended() { is_done_ = true; }
+  /// `simulated`: simulated time so far. The text for the user, once; otherwise nothing.
+  std::optional<std::string> update(Seconds simulated);
+
+ private:
+  std::chrono::duration<double> limit_;
+  std::function<Clock::time_point()> now_;
+  Clock::time_point start_;
   bool is_done_ = false;
 };
 

@@ -70,7 +70,14 @@ void simulate_job(const SimulateOptions& options) {
   warn_of_stale_profile(job);
   ProgressBar bar("simulate " + job.spec().experiment.name);
   LongJobCheck check(std::chrono::duration<double>(options.longest_s));
+  SlowStartCheck slow_start(std::chrono::duration<double>(options.longest_s));
+  setting.change = [&](sim::SimulationSetting& world) {
+    world.progress = [&](Seconds simulated) {
+      if (const auto note = slow_start.update(simulated)) print_note(*note);
+    };
+  };
   job.stop().on_report([&](double fraction) {
+    slow_start.round_ended();
     bar.update(fraction);
     if (!options.yes) check.update(fraction);
   });

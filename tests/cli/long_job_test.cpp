@@ -57,5 +57,21 @@ TEST_F(LongJob, IsAskedOnce) {
   at(30'000, 0.50001);  // a suspended computer
 }
 
+TEST(SlowStart, IsToldOnceUnlessARoundHasEnded) {
+  double seconds = 0;
+  const auto now = [&] {
+    return Clock::time_point(
+        std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds)));
+  };
+  SlowStartCheck slow(std::chrono::hours(1), now), quick(std::chrono::hours(1), now);
+  quick.round_ended();
+  seconds = 59;
+  EXPECT_EQ(slow.update(Seconds(0.5)), std::nullopt);
+  seconds = 61;
+  EXPECT_THAT(*slow.update(Seconds(0.5)), AllOf(HasSubstr("after 61 s"), HasSubstr("0.5 s of simulated")));
+  EXPECT_EQ(slow.update(Seconds(0.6)), std::nullopt);
+  EXPECT_EQ(quick.update(Seconds(0.5)), std::nullopt);
+}
+
 }  // namespace
 }  // namespace tandem::cli

@@ -68,8 +68,8 @@ TEST_F(BadInput, PlatformWithImpossibleFigures) {
                            speed + "'/><link id='l' bandwidth='" + bandwidth +
                            "' latency='1us'/></zone></platform>\n");
   };
-  refuses("show " + platform("0", "1GBps"), {"figures.xml", "host 'h'", "speed > 0"});
-  refuses("show " + platform("1Gf", "-3GBps"), {"figures.xml", "link 'l'", "bandwidth > 0"});
+  refuses("show " + platform("0", "1GBps"), {"figures.xml", "host 'h'", "speed (flop/s) from 0.001"});
+  refuses("show " + platform("1Gf", "-3GBps"), {"figures.xml", "link 'l'", "bandwidth (bytes/s) from 0.001"});
 }
 TEST_F(BadInput, ListThatContainsItself) {
   refuses("show " + line_.write("self.yaml", "platform: x.xml\na: &a [*a]\n"), {"self.yaml:2", "alias"});

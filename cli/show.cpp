@@ -25,8 +25,7 @@ struct ShowOptions {
 };
 
 void show_platform(const std::string& file) {
-  const auto description = platforms::load_platform(file);
-  const auto topology = platforms::load_topology(description, {.overview = true});
+  const auto [description, topology] = platforms::load_overview(file);
   fmt::print("{}{}", platforms::describe(description, topology),
              platforms::describe(platforms::find_unsupported(platforms::PlatformXml(file))));
 }

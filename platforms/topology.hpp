@@ -113,16 +113,21 @@ struct TopologyOptions {
   std::vector<std::string> hosts = {};  ///< only between these; empty: all
   int all_pairs_up_to = 200;   ///< with more hosts, routes are sampled: 12 partners per host, both directions
   bool to_themselves = false;  ///< with all pairs: also the route from each host to itself
-  /// For a summary of a large platform: of more than 2,048 hosts every n-th, and in a sample all routes to
-  /// and from three hosts. Channels that are on none of the routes are omitted.
-  bool overview = false;
 };
 
 /// Obtains the routes of a platform file from SimGrid. Pairs for which SimGrid crashes or reports an error
 /// have no route. Errors: ConfigError as load_platform; also for an unknown host in `options`. Pre: as
 /// load_platform; also for Topology::between of a pair that was not sampled.
 Topology load_topology(const std::string& path, const TopologyOptions& options = {});
-/// The same for a file that has been loaded.
-Topology load_topology(const Description& description, const TopologyOptions& options = {});
+
+struct Overview {
+  Description description;
+  Topology topology;
+};
+
+/// A platform and its network for a summary, which SimGrid loads only once: of more than 2,048 hosts every
+/// n-th; if routes are sampled, also all to and from three hosts; no channels that are on none of these
+/// routes. Errors and pre: as load_topology.
+Overview load_overview(const std::string& path, int all_pairs_up_to = TopologyOptions().all_pairs_up_to);
 
 }  // namespace tandem::platforms

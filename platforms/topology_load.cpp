@@ -15,6 +15,7 @@
 #include <unordered_map>
 
 #include "platforms/load.hpp"
+#include "platforms/platform_reader.hpp"
 #include "platforms/refusal.hpp"
 #include "platforms/simgrid_child.hpp"
 #include "platforms/topology.hpp"
@@ -144,31 +145,33 @@ struct Question {
   bool all_channels;  ///< also those that no route contains
 };
 
-/// Emits an empty line once the file is loaded, and then a line for each pair, from the pair number `first`
-/// on.
+/// Emits the end of a line once the file is loaded, and then a line for each pair, from the pair number
+/// `first` on.
+void write_routes(const s4u::Engine& engine, const Question& question, std::size_t first, const Emit& emit) {
+  std::string lines = "\n";
+  const auto flush = [&] {
+    emit(lines);
+    lines.clear();
+  };
+  const Emit collect = [&](std::string_view line) { lines += line; };
+  RouteWriter writer(question.path, collect);
+  if (question.all_channels)
+    for (const auto* link : links_by_name(engine)) writer.channel(*link);
+  std::vector<const s4u::Host*> named;
+  for (const auto& host : question.hosts) named.push_back(engine.host_by_name(host));
+  for (std::size_t i = first; i < question.pairs.size(); ++i) {
+    // What precedes a crash must have been sent.
+    flush();
+    writer.route(*named[static_cast<std::size_t>(question.pairs[i].first)],
+                 *named[static_cast<std::size_t>(question.pairs[i].second)]);
+  }
+  flush();
+}
+
 ChildResult ask_routes(const Question& question, std::size_t first) {
   return ask_simgrid(
       question.path, [] {},
-      [&](s4u::Engine& engine, const Emit& emit) {
-        std::string lines = "\n";
-        const auto flush = [&] {
-          emit(lines);
-          lines.clear();
-        };
-        const Emit collect = [&](std::string_view line) { lines += line; };
-        RouteWriter writer(question.path, collect);
-        if (question.all_channels)
-          for (const auto* link : links_by_name(engine)) writer.channel(*link);
-        std::vector<const s4u::Host*> named;
-        for (const auto& host : question.hosts) named.push_back(engine.host_by_name(host));
-        for (std::size_t i = first; i < question.pairs.size(); ++i) {
-          // What precedes a crash must have been sent.
-          flush();
-          writer.route(*named[static_cast<std::size_t>(question.pairs[i].first)],
-                       *named[static_cast<std::size_t>(question.pairs[i].second)]);
-        }
-        flush();
-      });
+      [&](s4u::Engine& engine, const Emit& emit) { write_routes(engine, question, first, emit); });
 }
 
 /// Puts together what the children answered; a channel has the same name in each, but another number.
@@ -229,19 +232,32 @@ class AnswerReader {
   Answers answers_;
 };
 
-Answers obtain_routes(const Question& question) {
+/// Errors: ConfigError when the file was not loaded, or a check or a limit ended the child.
+void check_loaded(const PlatformXml& xml, const ChildResult& result) {
+  const bool loaded = !result.output.empty();
+  const bool crashed = result.signal != 0 && over_time_limit(result).empty();
+  if (!loaded || (!result.succeeded && !crashed)) throw refusal(xml, result);
+}
+
+/// Reads the answer of the first child; others continue after each pair that SimGrid crashed on.
+Answers complete_answers(const Question& question, ChildResult result) {
   AnswerReader reader(question.pairs);
   std::size_t next = 0;
-  for (int crashes = 0; crashes < kCrashLimit; ++crashes) {
-    const ChildResult result = ask_routes(question, next);
-    const bool loaded = !result.output.empty();
-    const bool crashed = result.signal != 0 && over_time_limit(result).empty();
-    if (!loaded || (!result.succeeded && !crashed)) throw refusal(PlatformXml(question.path), result);
+  for (int crashes = 1;; ++crashes) {
     next += reader.read(result, next);
     if (next >= question.pairs.size()) break;
     reader.no_route(next++);
+    if (next >= question.pairs.size() || crashes == kCrashLimit) break;
+    result = ask_routes(question, next);
+    check_loaded(PlatformXml(question.path), result);
   }
   return reader.take();
+}
+
+Answers obtain_routes(const Question& question) {
+  ChildResult result = ask_routes(question, 0);
+  check_loaded(PlatformXml(question.path), result);
+  return complete_answers(question, std::move(result));
 }
 
 Pairs all_pairs(int hosts, bool to_themselves) {
@@ -296,26 +312,58 @@ std::vector<std::string> spread_over(const std::vector<std::string>& names, std:
   return chosen;
 }
 
+std::vector<std::string> names_of(const std::vector<Host>& hosts) {
+  std::vector<std::string> names;
+  for (const auto& host : hosts) names.push_back(host.name);
+  return names;
+}
+
+bool is_sampled(int hosts, int all_pairs_up_to) {
+  return hosts > std::max(all_pairs_up_to, 2 * kSampledPartners);
+}
+
+Question overview_question(const Description& description, int all_pairs_up_to) {
+  Question question{description.file, spread_over(names_of(description.hosts), kOverviewHosts), {}, false};
+  const int count = static_cast<int>(question.hosts.size());
+  const bool sampled = is_sampled(count, all_pairs_up_to);
+  question.pairs = sampled ? sampled_pairs(count) : all_pairs(count, false);
+  if (sampled) add_spanning_pairs(count, question.pairs);
+  return question;
+}
+
+Topology topology_of(const Question& question, Answers answers) {
+  return Topology(question.hosts, std::move(answers.channels), std::move(answers.routes),
+                  [path = question.path](const std::string& from, const std::string& to) {
+                    return ask_one(path, from, to);
+                  });
+}
+
 }  // namespace
 
 Topology load_topology(const std::string& path, const TopologyOptions& options) {
-  return load_topology(load_platform(path), options);
+  const Description description = load_platform(path);
+  Question question{path, options.hosts.empty() ? names_of(description.hosts) : options.hosts, {}, true};
+  for (const auto& name : question.hosts) description.host(name);
+  const int count = static_cast<int>(question.hosts.size());
+  question.pairs = is_sampled(count, options.all_pairs_up_to) ? sampled_pairs(count)
+                                                              : all_pairs(count, options.to_themselves);
+  return topology_of(question, obtain_routes(question));
 }
 
-Topology load_topology(const Description& description, const TopologyOptions& options) {
-  std::vector<std::string> hosts;
-  if (options.hosts.empty())
-    for (const auto& host : description.hosts) hosts.push_back(host.name);
-  for (const auto& name : options.hosts) hosts.push_back(description.host(name).name);
-  if (options.overview) hosts = spread_over(hosts, kOverviewHosts);
-  const int count = static_cast<int>(hosts.size());
-  const bool sample = count > std::max(options.all_pairs_up_to, 2 * kSampledPartners);
-  Pairs pairs = sample ? sampled_pairs(count) : all_pairs(count, options.to_themselves);
-  if (sample && options.overview) add_spanning_pairs(count, pairs);
-  const std::string path = description.file;
-  Answers answers = obtain_routes({path, hosts, std::move(pairs), !options.overview});
-  return Topology(std::move(hosts), std::move(answers.channels), std::move(answers.routes),
-                  [path](const std::string& from, const std::string& to) { return ask_one(path, from, to); });
+Overview load_overview(const std::string& path, int all_pairs_up_to) {
+  PlatformReader reader(path);
+  ChildResult result = ask_simgrid(
+      path, [&] { reader.watch(); },
+      [&](s4u::Engine& engine, const Emit& emit) {
+        const Description read = reader.read(engine);
+        emit(PlatformReader::to_line(read));
+        write_routes(engine, overview_question(read, all_pairs_up_to), 0, emit);
+      });
+  check_loaded(reader.xml(), result);
+  Overview overview{reader.from_line(result.output.substr(0, result.output.find('\n'))), {{}, {}, {}}};
+  const Question question = overview_question(overview.description, all_pairs_up_to);
+  overview.topology = topology_of(question, complete_answers(question, std::move(result)));
+  return overview;
 }
 
 }  // namespace tandem::platforms

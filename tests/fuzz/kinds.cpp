@@ -8,8 +8,8 @@
 #include <stdexcept>
 
 #include "platforms/describe.hpp"
-#include "platforms/load.hpp"
 #include "platforms/topology.hpp"
+#include "platforms/unsupported.hpp"
 #include "policies/sync/policy.hpp"
 #include "policies/vocabulary/check.hpp"
 #include "validation/campaign/suite.hpp"
@@ -104,8 +104,9 @@ void read_suite(const std::string& input, const std::string& folder) {
 
 void read_platform(const std::string& input, const std::string& folder) {
   const std::string path = put(folder, "input.xml", input);
-  const auto description = platforms::load_platform(path);
-  platforms::describe(description, platforms::load_topology(path, {.all_pairs_up_to = 8}));
+  const auto [description, topology] = platforms::load_overview(path, 8);
+  platforms::describe(description, topology);
+  platforms::describe(platforms::find_unsupported(platforms::PlatformXml(path)));
 }
 
 void read_profile(const std::string& input, const std::string& folder) {

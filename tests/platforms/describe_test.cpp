@@ -2,6 +2,7 @@
 #include "platforms/describe.hpp"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
 #include <algorithm>
 
@@ -13,6 +14,28 @@ namespace tandem::platforms {
 namespace {
 
 std::string described(const std::string& path) { return describe(load_platform(path), load_topology(path)); }
+
+double processor_time_s(int whose) {
+  rusage usage{};
+  getrusage(whose, &usage);
+  const auto seconds = [](const timeval& time) {
+    return static_cast<double>(time.tv_sec) + 1e-6 * static_cast<double>(time.tv_usec);
+  };
+  return seconds(usage.ru_utime) + seconds(usage.ru_stime);
+}
+
+TEST(Describe, AClusterOfAQuarterMillionHostsTakesSeconds) {
+  // Like SimGrid's cluster_crossbar.xml: 4 s of processor time in a release build, of which SimGrid
+  // needs 1.6; 35 s with names matched by regular expressions and with routes of all channels.
+  const TemporaryFile file(cluster_xml(262'145));
+  const auto used = [] { return processor_time_s(RUSAGE_SELF) + processor_time_s(RUSAGE_CHILDREN); };
+  const double before_s = used();
+  const auto [description, topology] = load_overview(file.path());
+  const std::string text = describe(description, topology);
+  EXPECT_LT(used() - before_s, 25.0);
+  EXPECT_NE(text.find("262145 hosts"), std::string::npos) << text;
+  EXPECT_NE(text.find("c_link_0..c_link_262144"), std::string::npos) << text;
+}
 
 TEST(Describe, MixedLab) {
   const auto text = described(std::string(TANDEM_PLATFORMS) + "/mixed_lab.xml");

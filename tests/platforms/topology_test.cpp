@@ -197,7 +197,7 @@ TEST(NarrowestCut, IsTheLinkBetweenUnequalGroups) {
 
 TEST(NarrowestCut, IsFoundInASampleOfThousandsOfHosts) {
   const TemporaryFile file(two_clusters(1000, 4000, "bandwidth=\"10GBps\" latency=\"10us\""));
-  const auto cut = load_topology(file.path(), {.overview = true}).narrowest_cut();
+  const auto cut = load_overview(file.path()).topology.narrowest_cut();
   EXPECT_DOUBLE_EQ(cut->bandwidth.count(), 10e9);
   EXPECT_EQ(cut->channels, std::vector<std::string>{"between"});
 }

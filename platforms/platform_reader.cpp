@@ -1,0 +1,265 @@
+#include "platforms/platform_reader.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <cstdio>
+#include <simgrid/s4u/Disk.hpp>
+#include <simgrid/s4u/Engine.hpp>
+#include <simgrid/s4u/Host.hpp>
+#include <simgrid/s4u/Link.hpp>
+#include <unordered_set>
+
+#include "platforms/description_json.hpp"
+#include "policies/vocabulary/check.hpp"
+
+namespace tandem::platforms {
+namespace {
+
+namespace s4u = simgrid::s4u;
+using nlohmann::json;
+
+// Of one channel of DDR4 memory with a single core streaming; only for hosts that name no device.
+constexpr BytesPerSecond kDefaultMemoryRate{10e9};
+
+const char* sharing_name(s4u::Link::SharingPolicy policy) {
+  switch (policy) {
+    case s4u::Link::SharingPolicy::FATPIPE:
+      return "FATPIPE";
+    case s4u::Link::SharingPolicy::WIFI:
+      return "WIFI";
+    case s4u::Link::SharingPolicy::SPLITDUPLEX:
+      return "SPLITDUPLEX";
+    default:
+      return "SHARED";
+  }
+}
+
+Host host_of(const s4u::Host& from) {
+  Host host;
+  host.name = from.get_name();
+  host.speed = FlopsPerSecond(from.get_speed());
+  host.cores = from.get_core_count();
+  for (const auto* disk : from.get_disks()) {
+    host.disks.push_back({disk->get_name(), BytesPerSecond(disk->get_read_bandwidth()),
+                          BytesPerSecond(disk->get_write_bandwidth())});
+    for (const auto& [name, value] : *disk->get_properties()) host.disks.back().properties[name] = value;
+  }
+  for (const auto& [name, value] : *from.get_properties()) host.properties[name] = value;
+  return host;
+}
+
+/// The name that the file gave to one half of a SPLITDUPLEX link, or empty when `name` is not such a half.
+std::string whole_link(const std::string& name, const char* half, const DeclarationOrder& declared) {
+  const std::string suffix = half;
+  if (name.size() <= suffix.size() || name.compare(name.size() - suffix.size(), suffix.size(), suffix) != 0)
+    return {};
+  const std::string whole = name.substr(0, name.size() - suffix.size());
+  return declared.knows(whole) && s4u::Link::by_name_or_null(whole) == nullptr ? whole : std::string();
+}
+
+std::vector<Link> links_of(const s4u::Engine& engine, const DeclarationOrder& declared) {
+  std::vector<Link> links;
+  for (const auto* from : engine.get_all_links()) {
+    Link link{from->get_name(), BytesPerSecond(from->get_bandwidth()), Seconds(from->get_latency()),
+              sharing_name(from->get_sharing_policy())};
+    if (link.name == "__loopback__" || !whole_link(link.name, "_DOWN", declared).empty()) continue;
+    if (const auto whole = whole_link(link.name, "_UP", declared); !whole.empty()) {
+      link.name = whole;
+      link.sharing = "SPLITDUPLEX";
+    }
+    links.push_back(link);
+  }
+  return links;
+}
+
+/// Hosts without devices, and links; runs in the child.
+Description read_engine(const s4u::Engine& engine, const DeclarationOrder& hosts,
+                        const DeclarationOrder& links) {
+  Description description;
+  for (const auto* host : engine.get_all_hosts()) description.hosts.push_back(host_of(*host));
+  hosts.sort(description.hosts);
+  description.links = links_of(engine, links);
+  links.sort(description.links);
+  return description;
+}
+
+/// Hosts and links that follow each other and differ in their names alone become one, and their names a list:
+/// a cluster of many thousands of hosts is a short text.
+template <class Item>
+json names_of_runs(std::vector<Item>& items) {
+  json names = json::array();
+  std::vector<Item> firsts;
+  for (auto& item : items) {
+    if (firsts.empty() || !alike(firsts.back(), item)) {
+      names.push_back(json::array());
+      firsts.push_back(item);
+    }
+    names.back().push_back(std::move(item.name));
+  }
+  items = std::move(firsts);
+  return names;
+}
+
+template <class Item>
+std::vector<Item> expand_runs(const std::vector<Item>& firsts, const json& names) {
+  std::vector<Item> items;
+  for (std::size_t run = 0; run < firsts.size(); ++run)
+    for (const json& name : names.at(run)) {
+      items.push_back(firsts[run]);
+      items.back().name = name.get<std::string>();
+    }
+  return items;
+}
+
+/// Reads a number from a property; `fallback` if the host does not have it. Errors: ConfigError without
+/// place.
+double figure(const Host& host, const std::string& property, double fallback, bool zero_allowed) {
+  const auto found = host.properties.find(property);
+  if (found == host.properties.end()) return fallback;
+  const std::string& text = found->second;
+  double value = 0.0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  const bool number = error == std::errc() && end == text.data() + text.size();
+  if (!number || !std::isfinite(value) || !(zero_allowed ? value >= 0.0 : value > 0.0))
+    throw ConfigError("property '" + property + "': expected a finite number " +
+                      (zero_allowed ? ">= 0" : "> 0") + ", found '" + text + "'");
+  return value;
+}
+
+/// SimGrid needs about 2 kB for a host: it must not fill the memory before anybody sees a message.
+void check_host_count(const PlatformXml& xml) {
+  const long long count = xml.host_count();
+  if (count <= most_hosts) return;
+  const auto& elements = xml.elements();
+  const auto largest = std::max_element(elements.begin(), elements.end(), [](const auto& a, const auto& b) {
+    return a.host_count() < b.host_count();
+  });
+  throw ConfigError(xml.place(*largest) + ": expected at most " + std::to_string(most_hosts) +
+                    " hosts in a platform, found " + std::to_string(count));
+}
+
+/// SimGrid needs about 20 us for a host: the user must know what takes time.
+void announce_many_hosts(const PlatformXml& xml) {
+  constexpr long long many_hosts = 50'000;
+  if (xml.host_count() > many_hosts)
+    std::fprintf(stderr, "tandem: %s: SimGrid builds %lld hosts\n", xml.path().c_str(), xml.host_count());
+}
+
+/// "lab.xml:12: host 'a'"; of what a cluster declares, the place of the cluster.
+std::string place_of(const PlatformXml& xml, const char* element, const std::string& name) {
+  if (const XmlElement* const declared = xml.find(element, name)) return xml.place(*declared);
+  const std::string text = std::string(element) + " '" + name + "'";
+  const XmlElement* const cluster = xml.cluster_of(name);
+  return (cluster != nullptr ? xml.place(*cluster) : xml.path()) + ": " + text;
+}
+
+/// What SimGrid simulates to an end: time does not advance beyond a latency of 1e308 s.
+struct FigureRange {
+  const char* figure;
+  double least;
+  double most;
+};
+constexpr FigureRange speed_range{"speed (flop/s)", 1e-3, 1e30};
+constexpr FigureRange bandwidth_range{"bandwidth (bytes/s)", 1e-3, 1e30};
+constexpr FigureRange read_range{"read_bw (bytes/s)", 1e-3, 1e30};
+constexpr FigureRange write_range{"write_bw (bytes/s)", 1e-3, 1e30};
+constexpr FigureRange latency_range{"latency (s)", 0.0, 1e6};
+
+/// SimGrid accepts figures out of range, and then fails or runs forever.
+void check_figures(const Description& description, const PlatformXml& xml) {
+  const auto check = [&](const char* element, const std::string& name, const std::string& owner, double value,
+                         const FigureRange& range) {
+    if (value >= range.least && value <= range.most) return;
+    throw ConfigError(fmt::format("{}{}: expected a {} from {} to {}, found {}", place_of(xml, element, name),
+                                  owner, range.figure, range.least, range.most, value));
+  };
+  for (const auto& host : description.hosts) {
+    check("host", host.name, "", host.speed.count(), speed_range);
+    for (const auto& disk : host.disks) {
+      const std::string owner = " of host '" + host.name + "'";
+      check("disk", disk.name, owner, disk.read_rate.count(), read_range);
+      check("disk", disk.name, owner, disk.write_rate.count(), write_range);
+    }
+  }
+  for (const auto& link : description.links) {
+    check("link", link.name, "", link.bandwidth.count(), bandwidth_range);
+    check("link", link.name, "", link.latency.count(), latency_range);
+  }
+}
+
+Device device_of(const Host& host) {
+  Device device{.name = "host",
+                .speed = host.speed,
+                .memory_rate = kDefaultMemoryRate,
+                .launch = Seconds(0.0),
+                .has_one_speed = true};
+  if (const auto named = host.properties.find("device"); named != host.properties.end())
+    device = find_device(named->second);
+  device.memory_rate = BytesPerSecond(figure(host, "tandem:memory_rate", device.memory_rate.count(), false));
+  device.launch = Seconds(figure(host, "tandem:launch", device.launch.count(), true));
+  return device;
+}
+
+std::optional<int> gpu_of(const Host& host) {
+  const auto number = host.properties.find("tandem:gpu");
+  if (number == host.properties.end()) return host.device.is_gpu ? std::optional(0) : std::nullopt;
+  const std::string& text = number->second;
+  int value = -1;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size() || value < 0)
+    throw ConfigError("property 'tandem:gpu': expected the number of a GPU, 0 or more, found '" + text + "'");
+  return value;
+}
+
+}  // namespace
+
+PlatformReader::PlatformReader(const std::string& path) : xml_(path) {
+  check_host_count(xml_);
+  announce_many_hosts(xml_);
+  hosts_.expect(xml_.host_count());
+  // A host of a cluster has a link, and that one two halves.
+  links_.expect(3 * xml_.host_count());
+}
+
+void PlatformReader::watch() {
+  s4u::Host::on_creation_cb([this](s4u::Host& host) { hosts_.add(host.get_name()); });
+  s4u::Link::on_creation_cb([this](s4u::Link& link) { links_.add(link.get_name()); });
+}
+
+Description PlatformReader::read(const s4u::Engine& engine) const {
+  Description description = read_engine(engine, hosts_, links_);
+  description.file = xml_.path();
+  check_figures(description, xml_);
+  return description;
+}
+
+std::string PlatformReader::to_line(Description description) {
+  const json hosts = names_of_runs(description.hosts);
+  const json links = names_of_runs(description.links);
+  try {
+    return json{{"hosts", hosts}, {"links", links}, {"description", to_json(description)}}.dump();
+  } catch (const json::type_error&) {
+    throw ConfigError(description.file + ": expected names and properties in UTF-8, found other bytes");
+  }
+}
+
+Description PlatformReader::from_line(const std::string& line) const {
+  const json whole = json::parse(line);
+  Description description = description_from_json(whole.at("description"));
+  description.hosts = expand_runs(description.hosts, whole.at("hosts"));
+  description.links = expand_runs(description.links, whole.at("links"));
+  if (description.hosts.empty()) throw ConfigError(xml_.path() + ": expected at least one host, found none");
+  for (auto& host : description.hosts) try {
+      host.device = device_of(host);
+      host.gpu = gpu_of(host);
+    } catch (const ConfigError& error) {
+      throw ConfigError(place_of(xml_, "host", host.name) + ": " + error.what());
+    }
+  description.config = xml_.config();
+  return description;
+}
+
+}  // namespace tandem::platforms

@@ -1,0 +1,67 @@
+// Reads one platform file: what SimGrid made of it, in the child process that has loaded it, and the rest in
+// this process.
+#pragma once
+
+#include <algorithm>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "platforms/description.hpp"
+#include "platforms/platform_xml.hpp"
+
+namespace simgrid::s4u {
+class Engine;
+}
+
+namespace tandem::platforms {
+
+/// SimGrid keeps hosts and links in hash tables; this keeps the order of the file.
+class DeclarationOrder {
+ public:
+  void expect(long long count) { places_.reserve(static_cast<std::size_t>(count)); }
+  void add(const std::string& name) { places_.try_emplace(name, places_.size()); }
+  bool knows(const std::string& name) const { return places_.count(name) > 0; }
+  template <class Item>
+  void sort(std::vector<Item>& items) const {
+    std::vector<std::pair<std::size_t, std::size_t>> order;
+    for (std::size_t i = 0; i < items.size(); ++i) order.emplace_back(place(items[i].name), i);
+    std::sort(order.begin(), order.end());
+    std::vector<Item> sorted;
+    sorted.reserve(items.size());
+    for (const auto& [place, index] : order) sorted.push_back(std::move(items[index]));
+    items = std::move(sorted);
+  }
+
+ private:
+  std::size_t place(const std::string& name) const {
+    const auto found = places_.find(name);
+    return found == places_.end() ? places_.size() : found->second;
+  }
+  std::unordered_map<std::string, std::size_t> places_;
+};
+
+class PlatformReader {
+ public:
+  /// Errors: ConfigError for a file that is not a platform, or has too many hosts.
+  explicit PlatformReader(const std::string& path);
+
+  const PlatformXml& xml() const { return xml_; }
+  /// To be called in the child, before SimGrid loads the file.
+  void watch();
+  /// Hosts without devices, and links; to be called in the child. Errors: ConfigError for figures out of
+  /// range, among them those that JSON cannot express.
+  Description read(const simgrid::s4u::Engine& engine) const;
+  /// A description of `read` on its way out of the child. Errors: ConfigError for names that are not UTF-8.
+  static std::string to_line(Description description);
+  /// The whole description. Errors: ConfigError for bad properties of hosts, and when there are no hosts.
+  Description from_line(const std::string& line) const;
+
+ private:
+  PlatformXml xml_;
+  DeclarationOrder hosts_;
+  DeclarationOrder links_;
+};
+
+}  // namespace tandem::platforms

@@ -109,6 +109,16 @@ class Gate : public YAML::EventHandler {
   std::map<YAML::anchor_t, Size> sizes_;  ///< of values with an anchor that have ended
 };
 
+/// yaml-cpp takes zero bytes for a sign of UTF-16 or UTF-32, and then reads characters that do not exist.
+void check_characters(const std::string& text, const YamlSource& source) {
+  const auto bad = first_not_utf8(text);
+  const std::size_t at = bad ? *bad : text.find('\0');
+  if (at == std::string::npos) return;
+  const auto line = 1 + std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(at), '\n');
+  throw ConfigError(source.at(static_cast<int>(line)) + ": expected text in UTF-8, found " +
+                    (bad ? "other bytes" : "a zero byte"));
+}
+
 }  // namespace
 
 std::string read_yaml_text(const std::string& path, const std::string& what) {
@@ -132,10 +142,7 @@ std::string read_yaml_text(const std::string& path, const std::string& what) {
 }
 
 YAML::Node parse_yaml(const std::string& text, const YamlSource& source) {
-  if (const auto bad = first_not_utf8(text)) {
-    const auto line = 1 + std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(*bad), '\n');
-    throw ConfigError(source.at(static_cast<int>(line)) + ": expected text in UTF-8, found other bytes");
-  }
+  check_characters(text, source);
   try {
     std::istringstream stream(text);
     YAML::Parser parser(stream);

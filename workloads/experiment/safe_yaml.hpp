@@ -30,8 +30,8 @@ inline constexpr std::size_t most_yaml_values = 500'000;
 inline constexpr int deepest_yaml = 64;
 
 /// The only document of a text; a null node for a text without one.
-/// Errors: ConfigError naming the source and the line for bytes that are not UTF-8, malformed YAML, a second
-/// document, an alias inside its own value, and documents beyond the bounds.
+/// Errors: ConfigError naming the source and the line for bytes that are not UTF-8 or are zero, malformed
+/// YAML, a second document, an alias inside its own value, and documents beyond the bounds.
 YAML::Node parse_yaml(const std::string& text, const YamlSource& source);
 
 }  // namespace tandem

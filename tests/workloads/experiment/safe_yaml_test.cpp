@@ -75,6 +75,9 @@ INSTANTIATE_TEST_SUITE_P(
                 "lab.yaml: expected at most 8 MiB of YAML, found a larger file"},
         Refusal{"Latin1", minimal + "# gr\xfc\xdf\n",
                 "lab.yaml:3: expected text in UTF-8, found other bytes"},
+        // yaml-cpp 0.7 takes this for UTF-32, and makes bytes of it that are no text.
+        Refusal{"ZeroBytes", minimal + std::string("\x7f\0\0\0b, c]\n", 9),
+                "lab.yaml:3: expected text in UTF-8, found a zero byte"},
         Refusal{"Binary",
                 std::string("\x7f"
                             "ELF\x02\x01\x01\0\0\0\xff\xfe",

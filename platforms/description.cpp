@@ -6,6 +6,7 @@
 #include "policies/vocabulary/options.hpp"
 
 namespace tandem::platforms {
+
 bool alike(const Host& a, const Host& b) {
   return a.speed == b.speed && a.cores == b.cores && a.gpu == b.gpu && a.disks.empty() && b.disks.empty() &&
          a.properties == b.properties && a.device == b.device;

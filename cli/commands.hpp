@@ -18,6 +18,7 @@ void add_compare(CLI::App& app, int& exit_code);
 void add_study(CLI::App& app, int& exit_code);
 void add_validate(CLI::App& app, int& exit_code);
 void add_calibrate(CLI::App& app, int& exit_code);
+void add_cache(CLI::App& app, int& exit_code);
 void add_clean(CLI::App& app, int& exit_code);
 void add_cluster(CLI::App& app, int& exit_code);
 void add_init(CLI::App& app, int& exit_code);

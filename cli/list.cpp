@@ -128,6 +128,8 @@ const std::vector<Kind>& kinds() {
       {"sharding", "Sharding of the model over servers (sync.sharding)", Names::sharding, names_text,
        names_document},
       {"cache", "Cache policies (data.cache)", Names::cache, names_text, names_document},
+      {"trace-cache", "Cache policies for traces (tandem cache)", Names::trace_cache, names_text,
+       names_document},
       {"split", "Splits of the samples (data.split)", Names::split, names_text, names_document},
       {"model", "Models (workload.model)", Names::model, names_text, names_document},
       {"dataset", "Data sets (workload.dataset)", Names::dataset, names_text, names_document},

@@ -19,7 +19,7 @@ namespace {
 
 constexpr std::array commands_with_json = {"simulate",  "run",    "compare", "validate", "study",
                                            "show",      "report", "view",    "list",     "check",
-                                           "calibrate", "clean",  "init"};
+                                           "calibrate", "clean",  "init",    "cache"};
 // Escape sequences of a terminal.
 constexpr const char* red = "\033[31m";
 constexpr const char* yellow = "\033[33m";

@@ -2,9 +2,28 @@
 #include "policies/cache/policies.hpp"
 
 namespace tandem::cache {
+namespace {
+
+template <class Has>
+std::vector<Catalog<Factory>::Entry> those_that(const Has& has) {
+  std::vector<Catalog<Factory>::Entry> chosen;
+  for (const auto& entry : {lru(), minio(), fifo(), lfu(), slru(), clock(), two_q(), arc(), s3_fifo(),
+                            sieve(), random(), belady()})
+    if (has(entry.make)) chosen.push_back(entry);
+  return chosen;
+}
+
+}  // namespace
 
 const Catalog<Factory>& catalog() {
-  static const Catalog<Factory> table("cache policy", {lru(), minio()});
+  static const Catalog<Factory> table("cache policy",
+                                      those_that([](const Factory& make) { return make.node != nullptr; }));
+  return table;
+}
+
+const Catalog<Factory>& trace_catalog() {
+  static const Catalog<Factory> table("cache policy for traces",
+                                      those_that([](const Factory& make) { return make.replay != nullptr; }));
   return table;
 }
 

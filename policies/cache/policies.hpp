@@ -5,7 +5,17 @@
 
 namespace tandem::cache {
 
+Catalog<Factory>::Entry arc();
+Catalog<Factory>::Entry belady();
+Catalog<Factory>::Entry clock();
+Catalog<Factory>::Entry fifo();
+Catalog<Factory>::Entry lfu();
 Catalog<Factory>::Entry lru();
 Catalog<Factory>::Entry minio();
+Catalog<Factory>::Entry random();
+Catalog<Factory>::Entry s3_fifo();
+Catalog<Factory>::Entry sieve();
+Catalog<Factory>::Entry slru();
+Catalog<Factory>::Entry two_q();
 
 }  // namespace tandem::cache

@@ -2,10 +2,12 @@
 // decides which samples are kept. No clock, I/O or global state; ties are broken by insertion order.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "policies/cache/replay.hpp"
 #include "policies/vocabulary/catalog.hpp"
 #include "policies/vocabulary/units.hpp"
 
@@ -38,9 +40,19 @@ class CachePolicy {
 struct Setting {
   Bytes capacity;
   Options options;
+  std::uint64_t seed = 1;  ///< of policies that draw numbers
 };
 
-using Factory = std::unique_ptr<CachePolicy> (*)(const Setting&);
+/// What can be made of a policy.
+struct Factory {
+  /// For a cache node; null: only traces.
+  std::unique_ptr<CachePolicy> (*node)(const Setting&) = nullptr;
+  /// For a trace; null: the policy needs more than one order of requests.
+  Replay replay = nullptr;
+};
+/// Those of cache nodes.
 const Catalog<Factory>& catalog();
+/// Those that can replay traces.
+const Catalog<Factory>& trace_catalog();
 
 }  // namespace tandem::cache

@@ -5,9 +5,11 @@
 #include <algorithm>
 #include <list>
 #include <numeric>
+#include <string>
 #include <unordered_map>
 
 #include "policies/cache/policy.hpp"
+#include "policies/cache/trace.hpp"
 #include "policies/vocabulary/rng.hpp"
 
 namespace {
@@ -45,12 +47,12 @@ void report(benchmark::State& state, std::int64_t hits) {
   state.counters["hit_ratio"] = static_cast<double>(hits) / static_cast<double>(request_count);
 }
 
-void policy(benchmark::State& state, const char* name) {
+void policy(benchmark::State& state, const std::string& name) {
   const auto& stream = requests();
   const auto& entry = cache::catalog().find(name);
   std::int64_t hits = 0;
   for (auto _ : state) {
-    const auto policy = entry.make({Bytes(capacity), Options::resolve(name, entry.options, {})});
+    const auto policy = entry.make.node({Bytes(capacity), Options::resolve(name, entry.options, {})});
     hits = 0;
     for (const SampleId id : stream) {
       if (policy->on_request(id, Bytes(1)).source == cache::Source::local)
@@ -86,8 +88,48 @@ void list_and_map(benchmark::State& state) {
   report(state, hits);
 }
 
-BENCHMARK_CAPTURE(policy, lru, "lru")->Unit(benchmark::kMillisecond);
-BENCHMARK_CAPTURE(policy, minio, "minio")->Unit(benchmark::kMillisecond);
+const cache::NumberedTrace& trace() {
+  static const cache::NumberedTrace numbered = [] {
+    cache::NumberedTrace made;
+    for (const SampleId id : requests()) made.add(static_cast<std::uint64_t>(id), 1);
+    made.finish();
+    return made;
+  }();
+  return numbered;
+}
+
+/// As `tandem cache` does, without reading the trace.
+void replay(benchmark::State& state, const std::string& name) {
+  const auto& entry = cache::trace_catalog().find(name);
+  const cache::ReplaySetting setting{.capacity = Bytes(capacity),
+                                     .options = Options::resolve(name, entry.options, {})};
+  std::int64_t hits = 0;
+  const auto view = trace().view();
+  for (auto _ : state) hits = entry.make.replay(view, setting).hits;
+  report(state, hits);
+}
+
+/// Reading is numbering: one hash table for all policies and sizes.
+void number_the_ids(benchmark::State& state) {
+  const auto& stream = requests();
+  std::int64_t objects = 0;
+  for (auto _ : state) {
+    cache::NumberedTrace made;
+    for (const SampleId id : stream) made.add(static_cast<std::uint64_t>(id), 1);
+    made.finish();
+    objects = made.objects();
+  }
+  report(state, objects);
+}
+
+const int registered = [] {
+  for (const auto& name : cache::catalog().names())
+    benchmark::RegisterBenchmark(("policy/" + name).c_str(), policy, name)->Unit(benchmark::kMillisecond);
+  for (const auto& name : cache::trace_catalog().names())
+    benchmark::RegisterBenchmark(("replay/" + name).c_str(), replay, name)->Unit(benchmark::kMillisecond);
+  return 0;
+}();
+BENCHMARK(number_the_ids)->Unit(benchmark::kMillisecond);
 BENCHMARK(list_and_map)->Unit(benchmark::kMillisecond);
 
 }  // namespace

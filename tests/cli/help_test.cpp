@@ -82,7 +82,7 @@ Trial trial_of(const std::string& example) {
   if (begins("cluster down")) return Trial::not_tried;
   if (begins("show") || begins("list") || begins("clean") || begins("init")) return Trial::as_written;
   if (example.find("--resume") != std::string::npos || example.find("profile.json") != std::string::npos ||
-      begins("compare") || begins("view") || begins("report") || begins("cluster") || begins("calibrate") ||
+      begins("compare") || begins("cache ") || begins("view") || begins("report") || begins("cluster") || begins("calibrate") ||
       example.find("--cluster") != std::string::npos)
     return Trial::parsed_only;
   if (begins("simulate") || begins("run")) return Trial::with_cheap_settings;

@@ -24,6 +24,7 @@ enum class Names : std::uint8_t {
   compression,
   sharding,
   cache,
+  trace_cache,  ///< of `tandem cache`; no key
   split
 };
 

@@ -70,6 +70,8 @@ NameCatalog catalogue_of(Names names) {
       return names_of(compression::catalog());
     case Names::sharding:
       return names_of(sharding::catalog());
+    case Names::trace_cache:
+      return names_of(cache::trace_catalog());
     case Names::cache:
       return names_of(cache::catalog());
     case Names::split:

@@ -71,8 +71,9 @@ sampling::Sampler DataPlan::sampler(int worker) const { return {shard(worker), s
 
 std::unique_ptr<cache::CachePolicy> DataPlan::make_cache() const {
   const auto& entry = cache::catalog().find(setting_.cache);
-  return entry.make(
-      {setting_.cache_capacity, Options::resolve(setting_.cache, entry.options, setting_.cache_options)});
+  return entry.make.node({.capacity = setting_.cache_capacity,
+                          .options = Options::resolve(setting_.cache, entry.options, setting_.cache_options),
+                          .seed = seed_});
 }
 
 }  // namespace tandem

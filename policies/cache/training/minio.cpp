@@ -32,6 +32,18 @@ class Minio final : public CachePolicy {
   IdIndex index_;  ///< used as a set: every slot is 0
 };
 
+Counts replay_minio(const Trace& trace, const ReplaySetting& setting) {
+  Minio minio(setting.capacity);
+  Counts counts;
+  for (const auto& [id, size] : trace.requests) {
+    const bool is_hit = minio.on_request(id, Bytes(size)).source == Source::local;
+    counts.add(size, is_hit);
+    if (!is_hit) minio.on_fetched(id, Bytes(size));
+  }
+  counts.largest_used = minio.used().count();
+  return counts;
+}
+
 }  // namespace
 
 Catalog<Factory>::Entry minio() {
@@ -43,9 +55,10 @@ Catalog<Factory>::Entry minio() {
               "Mohan, Phanishayee, Raniwala, Chidambaram: Analyzing and Mitigating Data Stalls in DNN "
               "Training. PVLDB 14(5), 2021",
           .options = {},
-          .make = [](const Setting& setting) -> std::unique_ptr<CachePolicy> {
-            return std::make_unique<Minio>(setting.capacity);
-          }};
+          .make = {.node = [](const Setting& setting) -> std::unique_ptr<CachePolicy> {
+                     return std::make_unique<Minio>(setting.capacity);
+                   },
+                   .replay = replay_minio}};
 }
 
 }  // namespace tandem::cache

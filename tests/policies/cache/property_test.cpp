@@ -25,7 +25,7 @@ struct Request {
 
 std::unique_ptr<CachePolicy> make(const std::string& name, Bytes capacity) {
   const auto& entry = catalog().find(name);
-  return entry.make({capacity, Options::resolve(name, entry.options, {})});
+  return entry.make.node({capacity, Options::resolve(name, entry.options, {})});
 }
 
 bool access(CachePolicy& policy, const Request& request) {

@@ -19,7 +19,8 @@ class Player {
   std::string answer(const Words& words) {
     const std::string& command = words.at(0);
     if (command == "capacity") {
-      policy_ = entry_.make({Bytes(std::stoll(words.at(1))), Options::resolve("cache", entry_.options, {})});
+      policy_ =
+          entry_.make.node({Bytes(std::stoll(words.at(1))), Options::resolve("cache", entry_.options, {})});
       return "";
     }
     if (command == "used") return std::to_string(policy_->used().count());

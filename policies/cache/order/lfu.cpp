@@ -1,0 +1,46 @@
+// LFU, least frequently used: evicts the sample with the fewest requests since it was inserted; of several,
+// the one that reached that number first.
+#include "policies/cache/order/order_entry.hpp"
+#include "policies/cache/policies.hpp"
+
+namespace tandem::cache {
+namespace {
+
+/// A sample's list is its number of requests.
+template <class Ids>
+class Lfu final : public Order<Lfu<Ids>, Ids, 1> {
+  using Base = Order<Lfu, Ids, 1>;
+  friend Base;
+
+ public:
+  using Base::Base;
+
+ private:
+  void touch(Slot slot) {
+    const std::uint32_t requests = this->entry(slot).list + 1;
+    this->need_lists(requests);
+    this->move_to_newest(requests, slot);
+  }
+  Slot choose(typename Base::Nothing) {
+    while (this->list(fewest_).count == 0) ++fewest_;
+    return this->list(fewest_).oldest;
+  }
+  void place(Slot slot, typename Base::Nothing) {
+    fewest_ = 1;
+    this->link_newest(1, slot);
+  }
+
+  std::uint32_t fewest_ = 1;  ///< no sample has fewer requests
+};
+
+}  // namespace
+
+Catalog<Factory>::Entry lfu() {
+  return {.name = "lfu",
+          .summary = "evicts the sample with the fewest requests since it was inserted",
+          .paper = "",
+          .options = {},
+          .make = order_factory<Lfu>()};
+}
+
+}  // namespace tandem::cache

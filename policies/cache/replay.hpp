@@ -1,0 +1,56 @@
+// Replaying a trace of requests on an order alone: what `tandem cache` does.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <span>
+
+#include "policies/vocabulary/options.hpp"
+#include "policies/vocabulary/units.hpp"
+
+namespace tandem::cache {
+
+struct TraceRequest {
+  std::uint32_t id = 0;   ///< numbered from 0 in the order of first requests
+  std::int64_t size = 0;  ///< bytes
+};
+
+struct Trace {
+  std::span<const TraceRequest> requests;
+  std::size_t ids = 0;  ///< all ids are below
+  /// For each request the position of the next one of the same id, or the number of requests.
+  std::span<const std::uint64_t> next;
+};
+
+struct ReplaySetting {
+  Bytes capacity;
+  Options options = {};
+  std::uint64_t seed = 1;  ///< of orders that draw numbers
+};
+
+struct Counts {
+  std::int64_t requests = 0;
+  std::int64_t hits = 0;
+  std::int64_t bytes = 0;      ///< requested
+  std::int64_t hit_bytes = 0;  ///< of `bytes`
+  std::int64_t evicted = 0;
+  std::int64_t largest_used = 0;  ///< bytes that were in the cache at once, at most
+
+  void add(std::int64_t size, bool is_hit) {
+    ++requests;
+    bytes += size;
+    if (!is_hit) return;
+    ++hits;
+    hit_bytes += size;
+  }
+  double miss_ratio() const {
+    return requests == 0 ? 0.0 : 1.0 - static_cast<double>(hits) / static_cast<double>(requests);
+  }
+  double byte_miss_ratio() const {
+    return bytes == 0 ? 0.0 : 1.0 - static_cast<double>(hit_bytes) / static_cast<double>(bytes);
+  }
+};
+
+using Replay = Counts (*)(const Trace&, const ReplaySetting&);
+
+}  // namespace tandem::cache

@@ -1,0 +1,33 @@
+// A trace of requests, its ids numbered in the order of their first requests, so that every policy and size
+// works on flat arrays.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "policies/cache/id_index.hpp"
+#include "policies/cache/replay.hpp"
+
+namespace tandem::cache {
+
+class NumberedTrace {
+ public:
+  /// Pre: size >= 0; fewer than 2^32 - 1 ids.
+  void add(std::uint64_t id, std::int64_t size);
+  /// After the last request: finds the next request of each, which Belady needs.
+  void finish();
+
+  /// Pre: finish() was called.
+  Trace view() const { return {requests_, sizes_.size(), next_}; }
+  std::int64_t objects() const { return static_cast<std::int64_t>(sizes_.size()); }
+  /// Bytes of all objects, each with its largest size.
+  std::int64_t working_set() const;
+
+ private:
+  IdIndex numbers_;
+  std::vector<TraceRequest> requests_;
+  std::vector<std::uint64_t> next_;
+  std::vector<std::int64_t> sizes_;  ///< the largest of each id
+};
+
+}  // namespace tandem::cache

@@ -7,7 +7,6 @@
 #include "policies/cache/policies.hpp"
 
 namespace tandem::cache {
-namespace {
 
 template <class Ids>
 class Arc final : public Order<Arc<Ids>, Ids, 4> {
@@ -72,8 +71,6 @@ class Arc final : public Order<Arc<Ids>, Ids, 4> {
   double target_ = 0;  ///< of T1, bytes
   bool forgets_ = false;
 };
-
-}  // namespace
 
 Catalog<Factory>::Entry arc() {
   return {

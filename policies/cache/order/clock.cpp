@@ -6,7 +6,6 @@
 #include "policies/cache/policies.hpp"
 
 namespace tandem::cache {
-namespace {
 
 template <class Ids>
 class Clock final : public Order<Clock<Ids>, Ids, 1> {
@@ -39,8 +38,6 @@ class Clock final : public Order<Clock<Ids>, Ids, 1> {
 
   std::uint32_t most_;  ///< a sample's counter goes from 0 to this
 };
-
-}  // namespace
 
 Catalog<Factory>::Entry clock() {
   return {.name = "clock",

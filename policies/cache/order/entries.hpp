@@ -58,32 +58,34 @@ struct AnyIds {
     /// The slot of a known sample, or a new one.
     Slot take(SampleId id) {
       if (const Slot known = index_.find(id); known != no_slot) return known;
-      Slot slot = static_cast<Slot>(entries_.size());
+      Slot slot = static_cast<Slot>(known_.size());
       if (free_.empty()) {
-        entries_.emplace_back();
-        ids_.push_back(id);
+        known_.push_back({{}, id});
       } else {
         slot = free_.back();
         free_.pop_back();
-        entries_[slot] = {};
-        ids_[slot] = id;
+        known_[slot] = {{}, id};
       }
       index_.insert(id, slot);
       return slot;
     }
     void drop(Slot slot) {
-      index_.erase(ids_[slot]);
+      index_.erase(known_[slot].id);
       free_.push_back(slot);
     }
-    SampleId id_of(Slot slot) const { return ids_[slot]; }
-    E& operator[](Slot slot) { return entries_[slot]; }
-    const E& operator[](Slot slot) const { return entries_[slot]; }
+    SampleId id_of(Slot slot) const { return known_[slot].id; }
+    E& operator[](Slot slot) { return known_[slot].entry; }
+    const E& operator[](Slot slot) const { return known_[slot].entry; }
     void prefetch(SampleId) const {}
 
    private:
+    /// Together, because an eviction reads both.
+    struct Known {
+      E entry;
+      SampleId id;
+    };
     IdIndex index_;
-    std::vector<E> entries_;
-    std::vector<SampleId> ids_;
+    std::vector<Known> known_;
     std::vector<Slot> free_;
   };
 };

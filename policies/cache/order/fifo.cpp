@@ -3,7 +3,6 @@
 #include "policies/cache/policies.hpp"
 
 namespace tandem::cache {
-namespace {
 
 template <class Ids>
 class Fifo final : public Order<Fifo<Ids>, Ids, 1> {
@@ -19,8 +18,6 @@ class Fifo final : public Order<Fifo<Ids>, Ids, 1> {
   Slot choose(typename Base::Nothing) const { return this->list(queue).oldest; }
   void place(Slot slot, typename Base::Nothing) { this->link_newest(queue, slot); }
 };
-
-}  // namespace
 
 Catalog<Factory>::Entry fifo() {
   return {.name = "fifo",

@@ -4,7 +4,6 @@
 #include "policies/cache/policies.hpp"
 
 namespace tandem::cache {
-namespace {
 
 /// A sample's list is its number of requests.
 template <class Ids>
@@ -32,8 +31,6 @@ class Lfu final : public Order<Lfu<Ids>, Ids, 1> {
 
   std::uint32_t fewest_ = 1;  ///< no sample has fewer requests
 };
-
-}  // namespace
 
 Catalog<Factory>::Entry lfu() {
   return {.name = "lfu",

@@ -4,7 +4,6 @@
 #include "policies/cache/policies.hpp"
 
 namespace tandem::cache {
-namespace {
 
 template <class Ids>
 class Lru final : public Order<Lru<Ids>, Ids, 1> {
@@ -20,8 +19,6 @@ class Lru final : public Order<Lru<Ids>, Ids, 1> {
   Slot choose(typename Base::Nothing) const { return this->list(recency).oldest; }
   void place(Slot slot, typename Base::Nothing) { this->link_newest(recency, slot); }
 };
-
-}  // namespace
 
 Catalog<Factory>::Entry lru() {
   return {.name = "lru",

@@ -5,7 +5,6 @@
 #include "policies/cache/policies.hpp"
 
 namespace tandem::cache {
-namespace {
 
 template <class Ids>
 class Random final : public Order<Random<Ids>, Ids, 1> {
@@ -39,8 +38,6 @@ class Random final : public Order<Random<Ids>, Ids, 1> {
   Rng random_;
   std::vector<Slot> residents_;
 };
-
-}  // namespace
 
 Catalog<Factory>::Entry random() {
   return {.name = "random",

@@ -7,7 +7,6 @@
 #include "policies/cache/policies.hpp"
 
 namespace tandem::cache {
-namespace {
 
 template <class Ids>
 class S3Fifo final : public Order<S3Fifo<Ids>, Ids, 3> {
@@ -63,8 +62,6 @@ class S3Fifo final : public Order<S3Fifo<Ids>, Ids, 3> {
   std::int64_t remembered_bytes_;
   std::uint32_t threshold_;  ///< requests in the small FIFO that move a sample to the main one
 };
-
-}  // namespace
 
 Catalog<Factory>::Entry s3_fifo() {
   return {

@@ -4,7 +4,6 @@
 #include "policies/cache/policies.hpp"
 
 namespace tandem::cache {
-namespace {
 
 template <class Ids>
 class Sieve final : public Order<Sieve<Ids>, Ids, 1> {
@@ -37,8 +36,6 @@ class Sieve final : public Order<Sieve<Ids>, Ids, 1> {
 
   Slot hand_ = no_slot;  ///< `no_slot`: at the oldest sample
 };
-
-}  // namespace
 
 Catalog<Factory>::Entry sieve() {
   return {.name = "sieve",

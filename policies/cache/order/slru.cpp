@@ -5,7 +5,6 @@
 #include "policies/cache/policies.hpp"
 
 namespace tandem::cache {
-namespace {
 
 inline constexpr int most_segments = 16;
 
@@ -43,8 +42,6 @@ class Slru final : public Order<Slru<Ids>, Ids, most_segments> {
   int segments_;
   std::int64_t segment_bytes_;
 };
-
-}  // namespace
 
 Catalog<Factory>::Entry slru() {
   return {.name = "slru",

@@ -4,7 +4,6 @@
 #include "policies/cache/policies.hpp"
 
 namespace tandem::cache {
-namespace {
 
 template <class Ids>
 class TwoQ final : public Order<TwoQ<Ids>, Ids, 3> {
@@ -45,8 +44,6 @@ class TwoQ final : public Order<TwoQ<Ids>, Ids, 3> {
   std::int64_t in_bytes_;
   std::int64_t out_bytes_;
 };
-
-}  // namespace
 
 Catalog<Factory>::Entry two_q() {
   return {

@@ -1,6 +1,7 @@
 // `tandem cache`: replays a trace of requests on cache policies of several sizes.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cctype>
 #include <charconv>
@@ -261,6 +262,8 @@ void simulate_caches(CacheOptions& options) {
     file = read_trace(options.trace, options.format, [&](double share) { bar.update(share); });
   }
   auto cases = cases_of(options, file.trace);
+  if (std::ranges::any_of(cases, [](const Case& one) { return one.policy->make.knows_future; }))
+    file.trace.find_next_requests();
   warn_of_large_sizes(cases, file.trace.working_set());
   if (file.skipped > 0) print_note(fmt::format("skipped {} requests for no bytes", file.skipped));
   const int cores = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));

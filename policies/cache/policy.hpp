@@ -49,6 +49,7 @@ struct Factory {
   std::unique_ptr<CachePolicy> (*node)(const Setting&) = nullptr;
   /// For a trace; null: the policy needs more than one order of requests.
   Replay replay = nullptr;
+  bool knows_future = false;  ///< the trace must have the next request of each
 };
 /// Those of cache nodes.
 const Catalog<Factory>& catalog();

@@ -18,7 +18,8 @@ struct TraceRequest {
 struct Trace {
   std::span<const TraceRequest> requests;
   std::size_t ids = 0;  ///< all ids are below
-  /// For each request the position of the next one of the same id, or the number of requests.
+  /// For each request the position of the next one of the same id, or the number of requests. Only for
+  /// policies that know the future; empty for others.
   std::span<const std::uint64_t> next;
 };
 

@@ -17,7 +17,7 @@ void NumberedTrace::add(std::uint64_t id, std::int64_t size) {
   requests_.push_back({number, size});
 }
 
-void NumberedTrace::finish() {
+void NumberedTrace::find_next_requests() {
   next_.resize(requests_.size());
   std::vector<std::uint64_t> later(sizes_.size(), requests_.size());
   for (std::size_t i = requests_.size(); i-- > 0;) {

@@ -14,10 +14,13 @@ class NumberedTrace {
  public:
   /// Pre: size >= 0; fewer than 2^32 - 1 ids.
   void add(std::uint64_t id, std::int64_t size);
-  /// After the last request: finds the next request of each, which Belady needs.
-  void finish();
+  /// Allocates for this many requests at once.
+  void reserve(std::size_t requests) { requests_.reserve(requests); }
+  /// A hint that a request for `id` will be added soon.
+  void prefetch(std::uint64_t id) const { numbers_.prefetch(static_cast<SampleId>(id)); }
+  /// After the last request: finds the next request of each, for policies that know the future.
+  void find_next_requests();
 
-  /// Pre: finish() was called.
   Trace view() const { return {requests_, sizes_.size(), next_}; }
   std::int64_t objects() const { return static_cast<std::int64_t>(sizes_.size()); }
   /// Bytes of all objects, each with its largest size.

@@ -92,7 +92,7 @@ const cache::NumberedTrace& trace() {
   static const cache::NumberedTrace numbered = [] {
     cache::NumberedTrace made;
     for (const SampleId id : requests()) made.add(static_cast<std::uint64_t>(id), 1);
-    made.finish();
+    made.find_next_requests();
     return made;
   }();
   return numbered;
@@ -116,7 +116,7 @@ void number_the_ids(benchmark::State& state) {
   for (auto _ : state) {
     cache::NumberedTrace made;
     for (const SampleId id : stream) made.add(static_cast<std::uint64_t>(id), 1);
-    made.finish();
+    made.find_next_requests();
     objects = made.objects();
   }
   report(state, objects);

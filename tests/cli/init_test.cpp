@@ -95,7 +95,8 @@ TEST_F(Init, ExistingFilesAreReplacedOnlyWithForce) {
 
 /// `script` makes a terminal. A wrong answer is asked for again.
 TEST_F(Init, AsksOnATerminal) {
-  if (line_.shell("command -v script").exit_code != 0) GTEST_SKIP() << "no program `script`";
+  if (line_.shell("script -qec true /dev/null").exit_code != 0)
+    GTEST_SKIP() << "no program `script`, or no pseudo-terminals";
   const auto result = line_.shell(
       "{ sleep 1; printf '2\\na1000:4\\na100:4\\n\\n2Gbps\\n\\n\\n\\nasp\\n\\n'; sleep 1; } | "
       "script -qec '\"'$TANDEM'\" init asked' /dev/null");

@@ -45,7 +45,7 @@ TEST_F(Output, JsonIsOneObjectOnStandardOutput) {
   EXPECT_EQ(document("show " + experiment_).at("stop").at("rounds"), 3);
   EXPECT_EQ(document("show " TANDEM_SOURCE_DIR "/platforms/mixed_lab.xml").at("hosts").size(), 7U);
   EXPECT_EQ(document("list sync").at("sync").at(0).at("name"), "sequential");
-  EXPECT_EQ(document("list").size(), 9U);
+  EXPECT_EQ(document("list").size(), 10U);
   EXPECT_TRUE(document("calibrate " + experiment_ + " --print-command --out p.json").contains("command"));
   EXPECT_TRUE(document("clean --dry-run").contains("left"));
   EXPECT_EQ(document("init job2").at("experiment"), "job2.yaml");
@@ -106,7 +106,8 @@ TEST_F(Output, ColourOnATerminalOnly) {
   const std::string bad = "simulate none.yaml";
   const std::string escape = "\033[";
   EXPECT_EQ(line_.tandem(bad).output.find(escape), std::string::npos);
-  if (line_.shell("command -v script").exit_code != 0) GTEST_SKIP() << "no program `script`";
+  if (line_.shell("script -qec true /dev/null").exit_code != 0)
+    GTEST_SKIP() << "no program `script`, or no pseudo-terminals";
   const auto on_terminal = [&](const std::string& environment) {
     return line_.shell(environment + " script -qec '\"'$TANDEM'\" " + bad + "' /dev/null").output;
   };

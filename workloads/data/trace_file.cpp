@@ -71,7 +71,6 @@ class Reader {
     format_.type == "oracleGeneral" ? read_records() : read_lines();
     if (done_.trace.objects() == 0)
       fail(path_, "", "requests", fmt::format("none of at least one byte ({} of no bytes)", done_.skipped));
-    done_.trace.finish();
     return std::move(done_);
   }
 
@@ -126,15 +125,23 @@ class Reader {
     if (bytes_ % record != 0)
       fail(path_, fmt::format(" at byte {}", bytes_ / record * record), "records of 24 bytes (oracleGeneral)",
            fmt::format("{} bytes at the end: truncated, or another type", bytes_ % record));
+    done_.trace.reserve(static_cast<std::size_t>(bytes_ / record));
     std::vector<char> block(static_cast<std::size_t>(record) << 16);
     while (file_.read(block.data(), static_cast<std::streamsize>(block.size())), file_.gcount() > 0)
       for (std::int64_t at = 0; at + record <= file_.gcount(); at += record) {
-        std::uint64_t id = 0;
-        std::uint32_t size = 0;
-        std::memcpy(&id, block.data() + at + id_at, sizeof id);
-        std::memcpy(&size, block.data() + at + size_at, sizeof size);
-        add(id, size);
+        constexpr std::int64_t ahead = 12 * record;
+        if (at + ahead < file_.gcount())
+          done_.trace.prefetch(value_at<std::uint64_t>(block.data() + at + ahead + id_at));
+        add(value_at<std::uint64_t>(block.data() + at + id_at),
+            value_at<std::uint32_t>(block.data() + at + size_at));
       }
+  }
+
+  template <class Value>
+  static Value value_at(const char* bytes) {
+    Value value = 0;
+    std::memcpy(&value, bytes, sizeof value);
+    return value;
   }
 
   static std::string quoted(const std::string& text) {

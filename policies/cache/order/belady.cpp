@@ -72,6 +72,7 @@ class FarthestFirst {
 };
 
 Counts replay_belady(const Trace& trace, const ReplaySetting& setting) {
+  TANDEM_CHECK(trace.next.size() == trace.requests.size(), trace.next.size(), trace.requests.size());
   const bool bypasses = setting.options.boolean("bypass");
   const std::int64_t capacity = setting.capacity.count();
   FarthestFirst here(trace.ids);
@@ -115,7 +116,7 @@ Catalog<Factory>::Entry belady() {
           "Belady: A Study of Replacement Algorithms for a Virtual-Storage Computer. IBM Systems Journal "
           "5(2), 1966",
       .options = {{"bypass", "do not insert a sample that is requested later than all in the cache", true}},
-      .make = {.node = nullptr, .replay = replay_belady}};
+      .make = {.node = nullptr, .replay = replay_belady, .knows_future = true}};
 }
 
 }  // namespace tandem::cache

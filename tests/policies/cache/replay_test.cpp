@@ -24,7 +24,7 @@ namespace {
 NumberedTrace numbered(const std::vector<testing::NamedRequest>& requests, bool has_sizes) {
   NumberedTrace trace;
   for (const auto& [id, size] : requests) trace.add(static_cast<std::uint64_t>(id), has_sizes ? size : 1);
-  trace.finish();
+  trace.find_next_requests();
   return trace;
 }
 
@@ -103,8 +103,8 @@ TEST(ClosedForms, OfShuffledEpochs) {
       all.add(static_cast<std::uint64_t>(id), 1);
     }
   }
-  start.finish();
-  all.finish();
+  start.find_next_requests();
+  all.find_next_requests();
   for (const double c : {0.2, 0.6}) {
     const std::map<std::string, double> expected = {
         {"lru", c + (1 - c) * std::log(1 - c)},
@@ -130,7 +130,7 @@ NumberedTrace random_trace(Rng& rng, std::int64_t largest) {
     const auto size = static_cast<std::int64_t>(rng.below(static_cast<std::uint64_t>(largest))) + 1;
     trace.add(id, sizes.emplace(id, size).first->second);
   }
-  trace.finish();
+  trace.find_next_requests();
   return trace;
 }
 
@@ -190,7 +190,7 @@ TEST(Belady, WithoutBypassInsertsEverySample) {
   // Two slots: 3 and 4 are bypassed; otherwise each of them evicts what is requested last.
   NumberedTrace trace;
   for (const std::uint64_t id : {1, 2, 3, 1, 2, 4, 1, 2}) trace.add(id, 1);
-  trace.finish();
+  trace.find_next_requests();
   EXPECT_EQ(replay("belady", trace, 2).hits, 4);
   EXPECT_EQ(replay("belady", trace, 2, {{"bypass", false}}).hits, 2);
 }

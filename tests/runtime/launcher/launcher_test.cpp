@@ -132,7 +132,8 @@ TEST(Launcher, ForwardsLinesAndProgress) {
   EXPECT_EQ(result.exit_code, 0) << result.message;
   EXPECT_EQ(result.failed_rank, -1);
   EXPECT_EQ(output, std::vector<std::string>{"hello"});
-  EXPECT_EQ(error, std::vector<std::string>{"a warning"});
+  // Libraries of MPI may add warnings of their own, for example where there is no /sys.
+  EXPECT_EQ(std::ranges::count(error, "a warning"), 1);
   EXPECT_EQ(progress, (std::vector<double>{0.25, 1.0}));
 }
 

@@ -54,10 +54,11 @@ TEST_F(Traces, OfEveryTypeGiveTheSameRequests) {
 }
 
 TEST_F(Traces, KnowTheirWorkingSetAndTheNextRequests) {
-  const auto file = read_trace(write("a.csv", "7,10\n9,0\n8,20\n7,12\n"), {.type = "csv"});
+  auto file = read_trace(write("a.csv", "7,10\n9,0\n8,20\n7,12\n"), {.type = "csv"});
   EXPECT_EQ(file.skipped, 1) << "no bytes";
   EXPECT_EQ(file.trace.objects(), 2);
   EXPECT_EQ(file.trace.working_set(), 32) << "the largest size of each";
+  file.trace.find_next_requests();
   EXPECT_THAT(file.trace.view().next, ::testing::ElementsAre(2U, 3U, 3U));
 }
 

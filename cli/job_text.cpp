@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <set>
 #include <string>
 
 #include "cli/output.hpp"
@@ -24,7 +25,10 @@ constexpr const char* advice =
 std::string lack_of_memory(const std::vector<HostMemory>& hosts) {
   const auto& worst = *std::ranges::max_element(
       hosts, {}, [](const HostMemory& host) { return host.needed / host.available; });
-  const std::size_t others = hosts.size() - 1;
+  // A host can lack memory of its GPU and its own.
+  std::set<std::string> names;
+  for (const auto& host : hosts) names.insert(host.host);
+  const std::size_t others = names.size() - 1;
   if (others == 0) return to_text(worst);
   return to_text(worst) + fmt::format("; {} other host{} memory", others, others == 1 ? " lacks" : "s lack");
 }

@@ -117,10 +117,10 @@ TEST_F(Warnings, AGpuWithoutAPropertyHasTheMemoryOfItsDataSheet) {
             HasSubstr("<prop id=\"tandem:device_memory\">")));
   EXPECT_THAT(simulated(two_sites + batch + "20000"), Not(HasSubstr("warning")));
   // 8 workers lack memory of their GPUs and of their own.
-  EXPECT_THAT(
-      simulated(two_sites + " --set workload.model=resnet50 --set workload.dataset=synthetic-imagenet "
-                            "--set stop.rounds=1 --set workload.batch=1000000"),
-      HasSubstr("; 7 other hosts lack memory"));
+  EXPECT_THAT(simulated(std::string(two_sites) +
+                        " --set workload.model=resnet50 --set workload.dataset=synthetic-imagenet "
+                        "--set stop.rounds=1 --set workload.batch=1000000"),
+              HasSubstr("; 7 other hosts lack memory"));
 }
 
 TEST_F(Warnings, DisksThatNobodyReadsAreNamed) {

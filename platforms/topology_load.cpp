@@ -54,9 +54,12 @@ class AbortGuard {
  public:
   AbortGuard() {
     std::signal(SIGABRT, [](int) { siglongjmp(back_, 1); });
-    // The backtrace reads the debugging information of every library, and its text goes nowhere.
+    // The backtrace reads the debugging information of every library, and its text goes nowhere. Sanitizers
+    // need files to check addresses.
+#ifndef __SANITIZE_ADDRESS__
     const rlimit no_more_files{0, 0};
     setrlimit(RLIMIT_NOFILE, &no_more_files);
+#endif
   }
   /// False if the action aborted.
   template <class Action>

@@ -106,6 +106,10 @@ class NoRoute : public ::testing::TestWithParam<const char*> {};
 
 TEST_P(NoRoute, IsReportedWithoutACrash) {
   // Depending on the routing, SimGrid returns nothing, throws, aborts or crashes.
+#ifdef __SANITIZE_ADDRESS__
+  if (std::string(GetParam()) == "Dijkstra")
+    GTEST_SKIP() << "AddressSanitizer ends the child before SimGrid's invalid access crashes it";
+#endif
   const auto apart = load(zone_xml(GetParam(),
                                    "<host id=\"a\" speed=\"1Gf\"/><host id=\"b\" speed=\"1Gf\"/>"
                                    "<host id=\"c\" speed=\"1Gf\"/>"));

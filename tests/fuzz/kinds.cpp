@@ -10,6 +10,7 @@
 #include "platforms/describe.hpp"
 #include "platforms/topology.hpp"
 #include "platforms/unsupported.hpp"
+#include "policies/cache/policy.hpp"
 #include "policies/sync/policy.hpp"
 #include "policies/vocabulary/check.hpp"
 #include "validation/campaign/suite.hpp"
@@ -17,6 +18,7 @@
 #include "workloads/checkpoint/saved_state.hpp"
 #include "workloads/cost/profile.hpp"
 #include "workloads/data/dataset_files.hpp"
+#include "workloads/data/trace_file.hpp"
 #include "workloads/experiment/yaml.hpp"
 #include "workloads/job/experiment_file.hpp"
 #include "workloads/job/job_document.hpp"
@@ -199,6 +201,26 @@ void read_cifar(const std::string& input, const std::string& folder) {
   read_part(*open_cifar_part(images(3, 4), {10}, {put(folder, "input", input)}));
 }
 
+/// A trace of requests, and a replay on a small cache.
+void replay_trace(const std::string& input, const std::string& folder, const TraceFormat& format) {
+  auto file = read_trace(put(folder, "input", input), format);
+  file.trace.find_next_requests();
+  for (const auto& policy : cache::trace_catalog().entries()) {
+    const auto counts = policy.make.replay(
+        file.trace.view(),
+        {.capacity = Bytes(1000), .options = Options::resolve(policy.name, policy.options, {})});
+    if (counts.largest_used > 1000 || counts.hits > counts.requests) std::abort();
+  }
+}
+
+void read_trace_csv(const std::string& input, const std::string& folder) {
+  replay_trace(input, folder, {.type = "csv"});
+}
+
+void read_trace_records(const std::string& input, const std::string& folder) {
+  replay_trace(input, folder, {.type = "oracleGeneral"});
+}
+
 template <class Record>
 void read_csv(const std::string& input, const std::string& folder) {
   const auto records = from_csv<Record>(folder + "/input.csv", input);
@@ -252,6 +274,8 @@ const std::vector<Kind>& kinds() {
       {"idx_images", read_idx_images, false},
       {"idx_labels", read_idx_labels, false},
       {"cifar", read_cifar, false},
+      {"trace_csv", read_trace_csv, true},
+      {"trace_records", read_trace_records, false},
       {"operations", read_csv<OperationRecord>, true},
       {"steps", read_csv<StepRecord>, true},
       {"run_info", read_run_info, true},

@@ -6,7 +6,6 @@
 #include <cstdlib>
 #include <cstring>
 #include <new>
-#include <regex>
 #include <simgrid/s4u/Engine.hpp>
 #include <sstream>
 
@@ -30,6 +29,26 @@ bool ends_message(const std::string& line) {
   return starts_with(line, "Backtrace") || starts_with(line, "Current backtrace") ||
          starts_with(line, "Existing config keys") || starts_with(line, "  ->") ||
          starts_with(line, "Exiting now");
+}
+
+/// "ERROR" of "ERROR|text"; empty for a line that has none. Not a regular expression, whose recursion a long
+/// line could overflow.
+std::string priority_of(const std::string& line) {
+  for (const char* priority : {"TRACE", "DEBUG", "VERBOSE", "INFO", "WARNING", "ERROR", "CRITICAL", "LINE"})
+    if (starts_with(line, (std::string(priority) + '|').c_str())) return priority;
+  return "";
+}
+
+/// Without "Uncaught exception TYPE by HOST: ".
+std::string without_exception(const std::string& line) {
+  const auto end = line.find(": ");
+  return starts_with(line, "Uncaught exception ") && end != std::string::npos ? line.substr(end + 2) : line;
+}
+
+/// Names in a file can have any length.
+std::string shortened(const std::string& line) {
+  constexpr std::size_t longest = 400;
+  return line.size() <= longest ? line : line.substr(0, longest) + "...";
 }
 
 /// For parser_line.
@@ -89,8 +108,6 @@ int parser_line(const ChildResult& result) {
 }
 
 std::string simgrid_message(const ChildResult& result) {
-  static const std::regex priority("^(TRACE|DEBUG|VERBOSE|INFO|WARNING|ERROR|CRITICAL|LINE)\\|(.*)$");
-  static const std::regex uncaught("^Uncaught exception [^ ]+?( by [^ ]+)?: ");
   if (const std::string limit = over_time_limit(result); !limit.empty()) return limit;
   std::istringstream lines(result.errors);
   std::string message;
@@ -98,13 +115,14 @@ std::string simgrid_message(const ChildResult& result) {
   bool inside = false;
   int taken = 0;
   for (std::string line; std::getline(lines, line);) {
-    std::smatch parts;
-    const bool logged = std::regex_match(line, parts, priority);
+    const std::string priority = priority_of(line);
+    const bool logged = !priority.empty();
     if (logged) {
       if (!message.empty()) break;
-      inside = parts[1] == "ERROR" || parts[1] == "CRITICAL";
-      line = std::regex_replace(parts[2].str(), uncaught, "");
+      inside = priority == "ERROR" || priority == "CRITICAL";
+      line = without_exception(line.substr(priority.size() + 1));
     }
+    line = shortened(line);
     if (ends_message(line)) {
       if (!message.empty()) break;
       inside = false;

@@ -11,7 +11,9 @@ std::optional<std::string> MpirunErrors::read(const std::string& line) {
   }
   // mpirun puts each of its messages between two lines of dashes.
   static const std::regex rule("-{40,}");
-  if (std::regex_match(line, rule)) {
+  // The recursion of regular expressions could overflow on longer lines, which mpirun does not print.
+  constexpr std::size_t longest = 1000;
+  if (line.size() <= longest && std::regex_match(line, rule)) {
     inside_mpirun_message_ = !inside_mpirun_message_;
     return std::nullopt;
   }
@@ -20,8 +22,8 @@ std::optional<std::string> MpirunErrors::read(const std::string& line) {
     return std::nullopt;
   }
   // Lines that Open MPI prints within ranks: "[host:pid] ...".
-  static const std::regex library_line(R"(\[[^\]\s]+:\d+\] .*)");
-  if (std::regex_match(line, library_line)) return std::nullopt;
+  static const std::regex library_line(R"(\[[^\]\s]{1,255}:\d{1,9}\] )");
+  if (std::regex_search(line, library_line, std::regex_constants::match_continuous)) return std::nullopt;
   return line;
 }
 

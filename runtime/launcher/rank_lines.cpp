@@ -23,10 +23,14 @@ std::string failure_line(const RankFailure& failure) {
 }
 
 std::optional<RankFailure> parse_failure_line(const std::string& line) {
-  static const std::regex pattern(R"(rank (\d{1,9}) on host (\S+): (.*))");
+  // Only the start is matched: a message can be so long that the recursion of a regular expression overflows.
+  static const std::regex pattern(R"(rank (\d{1,9}) on host (\S{1,255}))");
+  const auto end = line.find(": ");
+  if (end == std::string::npos) return std::nullopt;
+  const std::string start = line.substr(0, std::min<std::size_t>(end, 300));
   std::smatch parts;
-  if (!std::regex_match(line, parts, pattern)) return std::nullopt;
-  return RankFailure{std::stoi(parts[1]), parts[2], replace_all(parts[3], "\\n", "\n")};
+  if (!std::regex_match(start, parts, pattern)) return std::nullopt;
+  return RankFailure{std::stoi(parts[1]), parts[2], replace_all(line.substr(end + 2), "\\n", "\n")};
 }
 
 std::string status_line(const std::string& text) { return "status: " + text; }

@@ -124,6 +124,19 @@ TEST(BadFile, NamesInAnotherEncodingThanUtf8) {
             file.path() + ": expected names and properties in UTF-8, found other bytes");
 }
 
+/// SimGrid prints the name on one line; a regular expression on it would overflow the stack.
+TEST(BadFile, NamesOfAnyLength) {
+  const std::string name(300'000, 'x');
+  const TemporaryFile file(
+      "<?xml version=\"1.0\"?>\n<!DOCTYPE platform SYSTEM \"https://simgrid.org/simgrid.dtd\">\n<platform "
+      "version=\"4.1\"><zone id=\"z\" routing=\"Full\"><host id=\"a\" speed=\"1Gf\"/><link id=\"wire\" "
+      "bandwidth=\"1GBps\" latency=\"1us\"/><route src=\"a\" dst=\"" +
+      name + "\"><link_ctn id=\"wire\"/></route></zone></platform>\n");
+  const std::string message = error_of([&] { load_platform(file.path()); });
+  EXPECT_EQ(message.find(file.path() + ":3: "), 0U) << message.substr(0, 300);
+  EXPECT_LT(message.size(), 3000U);
+}
+
 struct Placed {
   const char* name;
   std::string element;  ///< on line 5

@@ -1,0 +1,52 @@
+// The interface of every sampler: which samples an epoch trains on, in which order, and how each loss counts.
+// A pure function of the seed, the epoch and what is known of earlier epochs, for all workers together.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "policies/vocabulary/catalog.hpp"
+#include "policies/vocabulary/units.hpp"
+
+namespace tandem::sampling {
+
+/// What is known when the list of an epoch is made.
+struct Known {
+  std::span<const float> losses = {};  ///< by id, of the last visit; NaN: not visited. Empty: no losses
+  std::span<const double> epoch_losses = {};          ///< mean loss of each epoch before
+  std::span<const double> accuracies = {};            ///< on the test set, after each epoch before
+  std::function<bool(SampleId)> is_cached = nullptr;  ///< null: unknown
+};
+
+/// The samples of one epoch, of all workers together.
+struct EpochList {
+  std::vector<SampleId> ids;
+  std::vector<std::uint8_t> low;  ///< 1: of low importance (L), by position in `ids`; empty: all are high (H)
+  std::vector<float> weights;     ///< factor on the loss, by position in `ids`; empty: all are 1
+
+  void clear() {
+    ids.clear();
+    low.clear();
+    weights.clear();
+  }
+};
+
+/// Deterministic.
+class Sampler {
+ public:
+  virtual ~Sampler() = default;
+  /// The list of epoch number `epoch`, from 0. It does not depend on which lists were asked for before.
+  virtual void list(std::int64_t epoch, const Known& known, EpochList& list) const = 0;
+};
+
+struct SamplerSetting {
+  std::int64_t samples;     ///< ids are below
+  std::int64_t block = 64;  ///< samples that are selected together: the batch
+  std::uint64_t seed = 1;
+  Options options = {};
+};
+
+}  // namespace tandem::sampling

@@ -1,9 +1,13 @@
-// The interface of every cache policy: requests in, decisions out. The cache node owns the bytes; the policy
-// decides which samples are kept. No clock, I/O or global state; ties are broken by insertion order.
+// The interface of every cache policy: events of a cache node in, decisions out. A policy chooses which
+// sample is delivered, which are read and which are kept; the node owns the bytes, and the cache engine
+// (workloads/data/cache_engine.hpp) the accounting. No clock, I/O or global state; ties are broken by id or
+// by order of insertion.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -13,34 +17,236 @@
 
 namespace tandem::cache {
 
-/// Where a requested sample comes from.
-enum class Source { local, storage };
+// ---- Places and reasons ----
 
-struct Lookup {
-  Source source;
+enum class Where : std::uint8_t { tier, peer, store };
+
+/// A tier of the node, another node, or a store.
+struct Place {
+  Where where = Where::store;
+  std::int16_t number = 0;
+  bool operator==(const Place&) const = default;
+};
+constexpr Place tier(int number) { return {Where::tier, static_cast<std::int16_t>(number)}; }
+constexpr Place peer(int node) { return {Where::peer, static_cast<std::int16_t>(node)}; }
+constexpr Place store(int number = 0) { return {Where::store, static_cast<std::int16_t>(number)}; }
+
+/// Why a sample is read: a consumer waits for it, or in the background.
+enum class Why : std::uint8_t { demand, prefetch, package, refill, warm_up };
+inline constexpr int why_count = 5;
+inline constexpr std::array<const char*, why_count> why_names = {"demand", "prefetch", "package", "refill",
+                                                                 "warm-up"};
+
+// ---- Events ----
+
+struct Sample {
+  SampleId id = 0;
+  Bytes size{0};
 };
 
-/// What to do with a sample that storage delivered.
-struct Admission {
-  bool keep = false;
-  std::vector<SampleId> evicted = {};
+/// A job wants one batch.
+struct Want {
+  int job = 0;
+  std::int64_t epoch = 0;
+  std::span<const Sample> now;             ///< to deliver, in order
+  std::span<const SampleId> ahead = {};    ///< what the epoch of this node still holds, in order
+  std::span<const std::uint8_t> low = {};  ///< L flags of `now`; empty: all are H
 };
 
-/// Deterministic. A sample larger than the capacity is never kept.
-class CachePolicy {
+/// A read ended.
+struct Arrived {
+  /// not_here: the peer does not hold it; gone: the store has it no longer; bad: its checksum is wrong.
+  enum class Outcome : std::uint8_t { here, not_here, gone, bad };
+  SampleId id = 0;
+  Bytes size{0};
+  Place from;
+  Why why = Why::demand;
+  Outcome outcome = Outcome::here;
+};
+
+/// An epoch of a job begins.
+struct EpochBegins {
+  int job = 0;
+  std::int64_t epoch = 0;
+  /// What each node will want, in order; empty: not known before. Valid during the event only.
+  std::span<const std::vector<SampleId>> lists = {};
+  std::span<const std::uint8_t> low = {};  ///< L flags by id; empty: all are H
+};
+
+/// A job starts, ends, or was measured: `benefit` is the share of its step time that a cache saves.
+struct JobChange {
+  enum class State : std::uint8_t { starts, probed, ends };
+  int job = 0;
+  State state = State::starts;
+  double benefit = 0.0;
+};
+
+/// Another node joins or departs.
+struct PeerChange {
+  int node = 0;
+  bool joins = false;
+};
+
+/// Who holds a sample now; -1: nobody.
+struct Holder {
+  SampleId id = 0;
+  int node = -1;
+};
+
+// ---- Decisions ----
+
+/// What is delivered for a wanted sample. Where `given` differs from `asked`, it replaces it for good
+/// (substituted), or the two change places in the order of the epoch (swapped).
+struct Serve {
+  SampleId asked = 0;
+  SampleId given = 0;
+  Place from;
+  bool swapped = false;
+};
+
+/// One read in the background of `count` samples: one request to the disk. Samples that were served from a
+/// peer or a store are read on demand without a Fetch.
+struct Fetch {
+  std::uint32_t first = 0;  ///< in Decisions::ids
+  std::uint32_t count = 0;
+  Place from;
+  Why why = Why::prefetch;
+};
+
+inline constexpr std::int16_t outside = -1;
+
+/// Keeps a sample in a tier, drops it (`to` is outside) or moves it. A sample that is kept before it arrived
+/// has its bytes reserved.
+struct Move {
+  SampleId id = 0;
+  Bytes size{0};
+  std::int16_t from = outside;
+  std::int16_t to = outside;
+};
+
+/// Reused from event to event, so nothing is allocated once its vectors are large enough.
+struct Decisions {
+  std::vector<Serve> serve;  ///< one for each sample of Want::now, in order
+  std::vector<Fetch> fetch;
+  std::vector<SampleId> ids;
+  std::vector<Move> move;  ///< to be made in this order
+  std::vector<SampleId> published;
+  std::vector<SampleId> withdrawn;
+
+  void clear() {
+    serve.clear();
+    fetch.clear();
+    ids.clear();
+    move.clear();
+    published.clear();
+    withdrawn.clear();
+  }
+  void keep(SampleId id, Bytes size, int in = 0) {
+    move.push_back({id, size, outside, static_cast<std::int16_t>(in)});
+  }
+  void drop(SampleId id, Bytes size, int from = 0) {
+    move.push_back({id, size, static_cast<std::int16_t>(from), outside});
+  }
+  void read(SampleId id, Place from, Why why) { read(std::span(&id, 1), from, why); }
+  /// One request.
+  void read(std::span<const SampleId> samples, Place from, Why why) {
+    fetch.push_back(
+        {static_cast<std::uint32_t>(ids.size()), static_cast<std::uint32_t>(samples.size()), from, why});
+    ids.insert(ids.end(), samples.begin(), samples.end());
+  }
+  std::span<const SampleId> ids_of(const Fetch& read) const {
+    return std::span(ids).subspan(read.first, read.count);
+  }
+};
+
+// ---- Setting ----
+
+/// The samples of a data set; ids are 0 to `samples` - 1.
+struct Manifest {
+  std::int64_t samples = 0;
+  Bytes each{0};                               ///< size of every sample, unless `sizes` has it
+  std::span<const Bytes> sizes = {};           ///< by id; empty: all have the same size
+  std::span<const std::uint16_t> labels = {};  ///< class by id; empty: unknown
+
+  Bytes size_of(SampleId id) const { return sizes.empty() ? each : sizes[static_cast<std::size_t>(id)]; }
+  Bytes total() const {
+    if (sizes.empty()) return each * samples;
+    Bytes sum{0};
+    for (const Bytes size : sizes) sum += size;
+    return sum;
+  }
+};
+
+/// Time of a read of n bytes: latency + n / bandwidth.
+struct Rate {
+  BytesPerSecond bandwidth{0};
+  Seconds latency{0};
+  Seconds time_of(Bytes size) const { return latency + size / bandwidth; }
+};
+/// What reads cost. Data for policies that choose the fastest place; not a clock.
+struct Rates {
+  std::vector<Rate> tiers;
+  Rate peer;
+  Rate store;
+};
+
+/// The samples that each node will want, where the seed alone determines them.
+class Plan {
  public:
-  virtual ~CachePolicy() = default;
-  virtual Lookup on_request(SampleId id, Bytes size) = 0;
-  /// Pre: `on_request(id, size)` answered `storage`.
-  virtual Admission on_fetched(SampleId id, Bytes size) = 0;
-  /// Bytes kept now; never above the capacity.
-  virtual Bytes used() const = 0;
+  virtual ~Plan() = default;
+  virtual std::int64_t epochs() const = 0;
+  /// In order of use.
+  virtual void list(int job, std::int64_t epoch, int node, std::vector<SampleId>& ids) const = 0;
 };
 
 struct Setting {
-  Bytes capacity;
-  Options options;
+  std::vector<Bytes> tiers;  ///< capacity of each, the fastest first; at least one
+  int node = 0;
+  int nodes = 1;
+  int jobs = 1;
+  Manifest manifest = {};
+  const Rates* rates = nullptr;
+  const Plan* plan = nullptr;
   std::uint64_t seed = 1;  ///< of policies that draw numbers
+  Options options = {};
+
+  Bytes capacity() const { return tiers.front(); }
+};
+
+/// Deterministic: the same events lead to the same decisions. A sample larger than a tier is never kept in
+/// it. Decisions are appended; the caller clears them.
+class CachePolicy {
+ public:
+  virtual ~CachePolicy() = default;
+  virtual void on_want(const Want& want, Decisions& decisions) = 0;
+  virtual void on_arrived(std::span<const Arrived> arrived, Decisions& decisions) = 0;
+  virtual void on_epoch(const EpochBegins&, Decisions&) {}
+  /// `losses`: by id, of a job; NaN: not visited.
+  virtual void on_importance(int /*job*/, std::span<const float> /*losses*/, Decisions&) {}
+  virtual void on_job(const JobChange&, Decisions&) {}
+  virtual void on_peer(const PeerChange&, Decisions&) {}
+  virtual void on_directory(std::span<const Holder>, Decisions&) {}
+  /// Reads in the background may begin, of at most `room` bytes.
+  virtual void on_idle(Bytes /*room*/, Decisions&) {}
+  /// Whether a tier holds the sample, or will when its read ends. Answers peers and samplers.
+  virtual bool holds(SampleId id) const = 0;
+  /// Bytes kept in a tier; never above its capacity.
+  virtual Bytes used(int tier = 0) const = 0;
+};
+
+/// What a policy must be told besides the requests. A user of policies that cannot provide it refuses the
+/// policy.
+struct Needs {
+  bool manifest = false;    ///< Setting::manifest
+  bool ahead = false;       ///< Want::ahead; the job accepts swapped samples
+  bool importance = false;  ///< on_importance
+  bool lists = false;       ///< on_epoch has the lists of all nodes
+  bool plan = false;        ///< Setting::plan
+  bool rates = false;       ///< Setting::rates
+  bool peers = false;       ///< reads from peers are possible
+  bool idle = false;        ///< on_idle: reads in the background
+  bool labels = false;      ///< Manifest::labels
+  bool operator==(const Needs&) const = default;
 };
 
 /// What can be made of a policy.
@@ -50,6 +256,7 @@ struct Factory {
   /// For a trace; null: the policy needs more than one order of requests.
   Replay replay = nullptr;
   bool knows_future = false;  ///< the trace must have the next request of each
+  Needs needs = {};           ///< of `node`
 };
 /// Those of cache nodes.
 const Catalog<Factory>& catalog();

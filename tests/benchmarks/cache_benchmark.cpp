@@ -52,13 +52,15 @@ void policy(benchmark::State& state, const std::string& name) {
   const auto& entry = cache::catalog().find(name);
   std::int64_t hits = 0;
   for (auto _ : state) {
-    const auto policy = entry.make.node({Bytes(capacity), Options::resolve(name, entry.options, {})});
+    const auto policy =
+        entry.make.node({.tiers = {Bytes(capacity)}, .options = Options::resolve(name, entry.options, {})});
     hits = 0;
+    cache::Decisions decisions;
     for (const SampleId id : stream) {
-      if (policy->on_request(id, Bytes(1)).source == cache::Source::local)
-        ++hits;
-      else
-        benchmark::DoNotOptimize(policy->on_fetched(id, Bytes(1)));
+      const cache::Sample now{id, Bytes(1)};
+      decisions.clear();
+      policy->on_want({.now = {&now, 1}}, decisions);
+      hits += decisions.serve.front().from.where == cache::Where::tier ? 1 : 0;
     }
   }
   report(state, hits);

@@ -69,11 +69,16 @@ const std::vector<SampleId>& DataPlan::shard(int index) const {
 
 sampling::Sampler DataPlan::sampler(int worker) const { return {shard(worker), seed_, worker}; }
 
-std::unique_ptr<cache::CachePolicy> DataPlan::make_cache() const {
+CacheEngine DataPlan::make_cache_engine() const {
   const auto& entry = cache::catalog().find(setting_.cache);
-  return entry.make.node({.capacity = setting_.cache_capacity,
-                          .options = Options::resolve(setting_.cache, entry.options, setting_.cache_options),
-                          .seed = seed_});
+  const cache::Manifest manifest{.samples = info_.train_samples, .each = info_.record_bytes()};
+  const std::vector<Bytes> tiers = {setting_.cache_capacity};
+  return {
+      entry.make.node({.tiers = tiers,
+                       .manifest = manifest,
+                       .seed = seed_,
+                       .options = Options::resolve(setting_.cache, entry.options, setting_.cache_options)}),
+      tiers, manifest};
 }
 
 }  // namespace tandem

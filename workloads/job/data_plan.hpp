@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "policies/cache/policy.hpp"
 #include "policies/sampling/partition.hpp"
+#include "workloads/data/cache_engine.hpp"
 #include "workloads/data/dataset.hpp"
 #include "workloads/experiment/experiment.hpp"
 
@@ -36,8 +36,8 @@ class DataPlan {
   bool from_storage() const { return setting_.source == DataSource::storage; }
   /// Batches that are requested before their step.
   int prefetch() const { return setting_.prefetch; }
-  /// The policy of a cache node.
-  std::unique_ptr<cache::CachePolicy> make_cache() const;
+  /// The cache of a cache node.
+  CacheEngine make_cache_engine() const;
 
  private:
   struct Dealt;

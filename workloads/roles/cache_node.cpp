@@ -1,12 +1,13 @@
 #include "workloads/roles/cache_node.hpp"
 
+#include "policies/cache/text.hpp"
 #include "workloads/data/record_store.hpp"
 #include "workloads/protocol.hpp"
 
 namespace tandem {
 
 CacheNode::CacheNode(const Job& job, Context& context, Journal& journal, int index)
-    : data_(job.data()), context_(context), journal_(journal), policy_(data_.make_cache()) {
+    : data_(job.data()), context_(context), journal_(journal), engine_(data_.make_cache_engine()) {
   if (const Dataset* dataset = data_.dataset())
     store_ = std::make_unique<RecordStore>(
         job.spec().directory + "/records_" + std::to_string(index) + ".bin", *dataset);
@@ -43,7 +44,14 @@ void CacheNode::run() {
 
 void CacheNode::serve(Client& client, std::int64_t epoch) {
   CacheRecord& record = record_of(epoch);
-  decide(client.ids, record);
+  const cache::Decisions& decisions = decide(client.ids, epoch, record);
+  // Reading reports arrivals, for which the engine reuses its decisions.
+  served_.assign(decisions.serve.begin(), decisions.serve.end());
+  moves_.assign(decisions.move.begin(), decisions.move.end());
+  arrived_.clear();
+  for (const cache::Fetch& read : decisions.fetch)
+    for (const SampleId id : decisions.ids_of(read))
+      arrived_.push_back({id, data_.info().record_bytes(), read.from, read.why});
   read_missing(record);
   if (!client.sending.empty()) context_.wait(client.sending);
   if (store_) fill(client.records);
@@ -53,62 +61,59 @@ void CacheNode::serve(Client& client, std::int64_t epoch) {
                     protocol::pack(protocol::Batch{.samples = static_cast<std::int32_t>(client.ids.size())}));
 }
 
-/// Asks the policy for every id in order. It admits and evicts at once, so a repeated id can hit.
-void CacheNode::decide(const std::vector<SampleId>& ids, CacheRecord& record) {
+const cache::Decisions& CacheNode::decide(const std::vector<SampleId>& ids, std::int64_t epoch,
+                                          CacheRecord& record) {
   const Bytes size = data_.info().record_bytes();
-  served_.clear();
-  for (const SampleId id : ids) {
-    const bool local = policy_->on_request(id, size).source == cache::Source::local;
+  wanted_.clear();
+  for (const SampleId id : ids) wanted_.push_back({id, size});
+  const cache::Want want{.epoch = epoch, .now = wanted_};
+  const cache::Decisions& decisions = engine_.want(want);
+  for (const cache::Serve& serve : decisions.serve) {
+    const bool local = serve.from.where == cache::Where::tier;
     ++(local ? record.local : record.storage);
     (local ? record.local_bytes : record.storage_bytes) += size.count();
-    Served& served = served_.emplace_back(Served{id, local, {}});
-    if (!local) served.admission = policy_->on_fetched(id, size);
-    if (!journal_.keep_decisions) continue;
-    std::string decisions = local ? "local" : "storage";
-    if (served.admission.keep) decisions += "; keep";
-    for (const SampleId evicted : served.admission.evicted) decisions += "; evict " + std::to_string(evicted);
-    journal_.decisions.push_back({context_.rank(), "cache", "request " + std::to_string(id), decisions});
   }
+  if (journal_.keep_decisions)
+    journal_.decisions.push_back({context_.rank(), "cache", cache::to_text(want), cache::to_text(decisions)});
+  return decisions;
 }
 
 /// One read for all misses of the request: each is a request to the disk.
 void CacheNode::read_missing(CacheRecord& record) {
+  if (arrived_.empty()) return;
   const Bytes size = data_.info().record_bytes();
-  std::vector<SampleId> ids;
-  for (const Served& served : served_)
-    if (!served.local) ids.push_back(served.id);
-  if (ids.empty()) return;
   const Seconds start = context_.now();
   Kernel transfer;
   if (store_)
     transfer = [&] {
-      missing_.clear();
-      for (const SampleId id : ids) {
-        missing_.emplace_back(static_cast<std::size_t>(size.count()));
-        store_->read(id, missing_.back());
+      for (const cache::Arrived& read : arrived_) {
+        auto& record = missing_[read.id];
+        record.resize(static_cast<std::size_t>(size.count()));
+        store_->read(read.id, record);
       }
     };
-  const auto requests = static_cast<std::int64_t>(ids.size());
+  const auto requests = static_cast<std::int64_t>(arrived_.size());
   Pending reading = context_.read(0, {size * requests, requests}, std::move(transfer));
   context_.wait(reading);
   record.storage_time += context_.now() - start;
+  engine_.arrived(arrived_);
 }
 
-/// Assembles the batch, and keeps and evicts records as the policy decided.
+/// Assembles the batch, then keeps and evicts records as the policy decided.
 void CacheNode::fill(std::vector<std::byte>& records) {
   records.clear();
-  std::size_t next_missing = 0;
-  for (const Served& served : served_) {
-    if (served.local) {
-      const auto& kept = kept_.at(served.id);
-      records.insert(records.end(), kept.begin(), kept.end());
-      continue;
-    }
-    auto& fetched = missing_[next_missing++];
-    records.insert(records.end(), fetched.begin(), fetched.end());
-    for (const SampleId evicted : served.admission.evicted) kept_.erase(evicted);
-    if (served.admission.keep) kept_[served.id] = std::move(fetched);
+  for (const cache::Serve& serve : served_) {
+    const auto fetched = missing_.find(serve.given);
+    const auto& record = fetched != missing_.end() ? fetched->second : kept_.at(serve.given);
+    records.insert(records.end(), record.begin(), record.end());
   }
+  for (const cache::Move& move : moves_) {
+    if (move.to == cache::outside)
+      kept_.erase(move.id);
+    else
+      kept_[move.id] = missing_.at(move.id);
+  }
+  missing_.clear();
 }
 
 CacheRecord& CacheNode::record_of(std::int64_t epoch) {

@@ -5,8 +5,8 @@
 #include <unordered_map>
 #include <vector>
 
-#include "policies/cache/policy.hpp"
 #include "workloads/context.hpp"
+#include "workloads/data/cache_engine.hpp"
 #include "workloads/job/job.hpp"
 #include "workloads/records/records.hpp"
 
@@ -28,14 +28,8 @@ class CacheNode {
     std::vector<std::byte> records;  ///< of the batch being sent
     Pending sending;
   };
-  /// What the policy decided for one requested sample.
-  struct Served {
-    SampleId id;
-    bool local;
-    cache::Admission admission;
-  };
   void serve(Client& client, std::int64_t epoch);
-  void decide(const std::vector<SampleId>& ids, CacheRecord& record);
+  const cache::Decisions& decide(const std::vector<SampleId>& ids, std::int64_t epoch, CacheRecord& record);
   void read_missing(CacheRecord& record);
   void fill(std::vector<std::byte>& records);
   CacheRecord& record_of(std::int64_t epoch);
@@ -43,11 +37,15 @@ class CacheNode {
   const DataPlan& data_;
   Context& context_;
   Journal& journal_;
-  std::unique_ptr<cache::CachePolicy> policy_;
+  CacheEngine engine_;
   std::unique_ptr<RecordStore> store_;  ///< null when math is modelled
   std::unordered_map<SampleId, std::vector<std::byte>> kept_;
-  std::vector<Served> served_;                   ///< of the request being served, in its order
-  std::vector<std::vector<std::byte>> missing_;  ///< what storage delivered for it, in its order
+  // Of the request being served:
+  std::vector<cache::Sample> wanted_;
+  std::vector<cache::Serve> served_;
+  std::vector<cache::Move> moves_;
+  std::vector<cache::Arrived> arrived_;                           ///< the reads that it needs
+  std::unordered_map<SampleId, std::vector<std::byte>> missing_;  ///< what they delivered
   std::vector<Client> clients_;
   std::vector<Pending> inbox_;
 };

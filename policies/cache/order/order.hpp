@@ -56,8 +56,8 @@ class Order {
     self().touch(slot);
     return true;
   }
-  /// Inserts a sample that is not here, and evicts until it fits; `on_evicted(id)` for each. False: the order
-  /// does not admit it.
+  /// Inserts a sample that is not here, and evicts until it fits; `on_evicted(id, bytes)` for each. False:
+  /// the order does not admit it.
   template <class OnEvicted>
   bool insert(SampleId id, std::int64_t size, OnEvicted&& on_evicted) {
     if (!self().admits(size)) return false;
@@ -66,9 +66,10 @@ class Order {
     while (used_ + size > capacity_) {
       const Slot victim = self().choose(recalled);
       const SampleId gone = entries_.id_of(victim);
-      used_ -= entries_[victim].size;
+      const std::int64_t bytes = entries_[victim].size;
+      used_ -= bytes;
       self().leave(victim);
-      on_evicted(gone);
+      on_evicted(gone, bytes);
     }
     entries_[slot].size = size;
     used_ += size;

@@ -9,28 +9,36 @@
 
 namespace tandem::cache {
 
-/// Keeps every sample that the order admits.
+/// Keeps every sample that the order admits, in the first tier. Space is made when a sample is wanted, not
+/// when it arrives, so that a repeated request does not read it twice.
 template <template <class> class Order>
 class OrderPolicy final : public CachePolicy {
  public:
   explicit OrderPolicy(const Setting& setting)
-      : order_({.capacity = setting.capacity, .seed = setting.seed, .options = setting.options}) {}
+      : order_({.capacity = setting.capacity(), .seed = setting.seed, .options = setting.options}) {}
 
-  Lookup on_request(SampleId id, Bytes) override {
-    return {order_.hit(id) ? Source::local : Source::storage};
+  void on_want(const Want& want, Decisions& decisions) override {
+    for (const auto& [id, size] : want.now) {
+      TANDEM_CHECK(size >= Bytes(0), "id", id, "size", size.count());
+      const bool is_hit = order_.hit(id);
+      decisions.serve.push_back({id, id, is_hit ? tier(0) : store()});
+      if (is_hit) continue;
+      if (order_.insert(id, size.count(),
+                        [&](SampleId gone, std::int64_t bytes) { decisions.drop(gone, Bytes(bytes)); }))
+        decisions.keep(id, size);
+    }
   }
 
-  Admission on_fetched(SampleId id, Bytes size) override {
-    TANDEM_CHECK(size >= Bytes(0), "id", id, "size", size.count());
-    // Two requests may miss before the first fetch ends; when the second ends, the sample is in the cache.
-    if (order_.hit(id)) return {.keep = true};
-    Admission admission;
-    admission.keep =
-        order_.insert(id, size.count(), [&](SampleId gone) { admission.evicted.push_back(gone); });
-    return admission;
+  void on_arrived(std::span<const Arrived> arrived, Decisions& decisions) override {
+    for (const Arrived& read : arrived) {
+      if (read.outcome == Arrived::Outcome::here || !order_.holds(read.id)) continue;
+      order_.remove(read.id);
+      decisions.drop(read.id, read.size);
+    }
   }
 
-  Bytes used() const override { return order_.used(); }
+  bool holds(SampleId id) const override { return order_.holds(id); }
+  Bytes used(int tier) const override { return tier == 0 ? order_.used() : Bytes(0); }
 
  private:
   Order<AnyIds> order_;
@@ -50,7 +58,7 @@ Counts replay_order(const Trace& trace, const ReplaySetting& setting) {
     const bool is_hit = order.hit(id);
     counts.add(size, is_hit);
     if (is_hit) continue;
-    order.insert(id, size, [&](SampleId) { ++counts.evicted; });
+    order.insert(id, size, [&](SampleId, std::int64_t) { ++counts.evicted; });
     counts.largest_used = std::max(counts.largest_used, order.used().count());
   }
   return counts;

@@ -6,41 +6,65 @@
 namespace tandem::cache {
 namespace {
 
-class Minio final : public CachePolicy {
+/// The samples in the cache.
+class Kept {
  public:
-  explicit Minio(Bytes capacity) : capacity_(capacity) {}
-
-  Lookup on_request(SampleId id, Bytes) override { return {kept(id) ? Source::local : Source::storage}; }
-
-  Admission on_fetched(SampleId id, Bytes size) override {
+  explicit Kept(Bytes capacity) : capacity_(capacity) {}
+  bool holds(SampleId id) const { return index_.find(id) != IdIndex::none; }
+  Bytes used() const { return used_; }
+  /// Keeps a sample that is not here, if it fits.
+  bool insert(SampleId id, Bytes size) {
     TANDEM_CHECK(size >= Bytes(0), "id", id, "size", size.count());
-    // Two requests may miss before the first fetch ends; when the second ends, the sample is in the cache.
-    if (kept(id)) return {.keep = true};
-    if (size > capacity_ - used_) return {};
+    if (size > capacity_ - used_) return false;
     index_.insert(id, 0);
     used_ += size;
-    return {.keep = true};
+    return true;
+  }
+  void remove(SampleId id, Bytes size) {
+    index_.erase(id);
+    used_ = used_ - size;
   }
 
-  Bytes used() const override { return used_; }
-
  private:
-  bool kept(SampleId id) const { return index_.find(id) != IdIndex::none; }
-
   Bytes capacity_;
   Bytes used_{0};
   IdIndex index_;  ///< used as a set: every slot is 0
 };
 
+class Minio final : public CachePolicy {
+ public:
+  explicit Minio(Bytes capacity) : kept_(capacity) {}
+
+  void on_want(const Want& want, Decisions& decisions) override {
+    for (const auto& [id, size] : want.now) {
+      const bool is_hit = kept_.holds(id);
+      decisions.serve.push_back({id, id, is_hit ? tier(0) : store()});
+      if (!is_hit && kept_.insert(id, size)) decisions.keep(id, size);
+    }
+  }
+  void on_arrived(std::span<const Arrived> arrived, Decisions& decisions) override {
+    for (const Arrived& read : arrived) {
+      if (read.outcome == Arrived::Outcome::here || !kept_.holds(read.id)) continue;
+      kept_.remove(read.id, read.size);
+      decisions.drop(read.id, read.size);
+    }
+  }
+  bool holds(SampleId id) const override { return kept_.holds(id); }
+  Bytes used(int tier) const override { return tier == 0 ? kept_.used() : Bytes(0); }
+
+ private:
+  Kept kept_;
+};
+
 Counts replay_minio(const Trace& trace, const ReplaySetting& setting) {
-  Minio minio(setting.capacity);
+  Kept kept(setting.capacity);
   Counts counts;
   for (const auto& [id, size] : trace.requests) {
-    const bool is_hit = minio.on_request(id, Bytes(size)).source == Source::local;
+    const bool is_hit = kept.holds(id);
     counts.add(size, is_hit);
-    if (!is_hit) minio.on_fetched(id, Bytes(size));
+    if (!is_hit) kept.insert(id, Bytes(size));
   }
-  counts.largest_used = minio.used().count();
+  counts.largest_used = kept.used().count();
   return counts;
 }
 
@@ -56,7 +80,7 @@ Catalog<Factory>::Entry minio() {
               "Training. PVLDB 14(5), 2021",
           .options = {},
           .make = {.node = [](const Setting& setting) -> std::unique_ptr<CachePolicy> {
-                     return std::make_unique<Minio>(setting.capacity);
+                     return std::make_unique<Minio>(setting.capacity());
                    },
                    .replay = replay_minio}};
 }

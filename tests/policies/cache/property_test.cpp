@@ -11,7 +11,9 @@
 #include <unordered_map>
 
 #include "policies/cache/policy.hpp"
+#include "policies/cache/text.hpp"
 #include "policies/vocabulary/rng.hpp"
+#include "tests/policies/cache/one_by_one.hpp"
 #include "tests/support/names.hpp"
 #include "tests/support/seeds.hpp"
 
@@ -23,15 +25,11 @@ struct Request {
   Bytes size;
 };
 
-std::unique_ptr<CachePolicy> make(const std::string& name, Bytes capacity) {
-  const auto& entry = catalog().find(name);
-  return entry.make.node({capacity, Options::resolve(name, entry.options, {})});
-}
+using testing::Access;
+using testing::access;
 
-bool access(CachePolicy& policy, const Request& request) {
-  if (policy.on_request(request.id, request.size).source == Source::local) return true;
-  policy.on_fetched(request.id, request.size);
-  return false;
+std::unique_ptr<CachePolicy> make(const std::string& name, Bytes capacity) {
+  return testing::make_policy(name, capacity);
 }
 
 std::vector<Request> random_requests(Rng& rng, int count, std::uint64_t ids, std::int64_t largest) {
@@ -63,19 +61,51 @@ TEST_P(CachePolicies, AccountForEveryByteAndStayWithinTheCapacity) {
     const auto policy = make(GetParam(), capacity);
     std::map<SampleId, Bytes> kept;
     for (const auto& [id, size] : random_requests(rng, 3000, 100, 40)) {
-      const bool local = policy->on_request(id, size).source == Source::local;
-      ASSERT_EQ(local, kept.count(id) == 1) << "sample " << id;
-      if (!local) {
-        const Admission admission = policy->on_fetched(id, size);
-        for (const SampleId evicted : admission.evicted)
-          ASSERT_EQ(kept.erase(evicted), 1U) << "evicted " << evicted << ", which was not kept";
-        if (admission.keep) kept[id] = size;
-        ASSERT_FALSE(admission.keep && size > capacity);
-      }
+      const Access now = access(*policy, id, size);
+      ASSERT_EQ(now.is_hit, kept.count(id) == 1) << "sample " << id;
+      for (const SampleId evicted : now.evicted)
+        ASSERT_EQ(kept.erase(evicted), 1U) << "evicted " << evicted << ", which was not kept";
+      if (now.keeps) kept[id] = size;
+      ASSERT_FALSE(now.keeps && size > capacity);
       Bytes used{0};
       for (const auto& entry : kept) used += entry.second;
       ASSERT_EQ(policy->used(), used);
       ASSERT_LE(used, capacity);
+    }
+  }
+}
+
+TEST_P(CachePolicies, ForgetASampleWhoseReadFailed) {
+  const auto policy = make(GetParam(), Bytes(100));
+  const Sample now{7, Bytes(3)};
+  Decisions decisions;
+  policy->on_want({.now = {&now, 1}}, decisions);
+  ASSERT_TRUE(policy->holds(7));
+  decisions.clear();
+  const Arrived failed{7, Bytes(3), store(), Why::demand, Arrived::Outcome::gone};
+  policy->on_arrived({&failed, 1}, decisions);
+  EXPECT_EQ(to_text(decisions), "drop 7");
+  EXPECT_FALSE(policy->holds(7));
+  EXPECT_EQ(policy->used(), Bytes(0));
+  EXPECT_FALSE(access(*policy, 7, Bytes(3)).is_hit);
+}
+
+TEST_P(CachePolicies, DecideTheSameWhenTheirEventsAreReplayed) {
+  for (const auto seed : testing::seeds(10)) {
+    TANDEM_TRACE_SEED(seed);
+    Rng rng(seed);
+    const auto policy = make(GetParam(), Bytes(200));
+    const auto replayed = make(GetParam(), Bytes(200));
+    std::vector<Sample> now;
+    for (const auto& request : random_requests(rng, 400, 100, 40)) {
+      now.push_back({request.id, request.size});
+      if (now.size() < 8) continue;
+      const Want want{.epoch = 3, .now = now};
+      Decisions decided, again;
+      policy->on_want(want, decided);
+      replay_event(*replayed, to_text(want), again);
+      ASSERT_EQ(to_text(decided), to_text(again));
+      now.clear();
     }
   }
 }
@@ -86,8 +116,7 @@ TEST_P(CachePolicies, AreDeterministic) {
     const auto policy = make(GetParam(), Bytes(200));
     std::vector<SampleId> evicted;
     for (const auto& request : random_requests(rng, 2000, 100, 40))
-      if (policy->on_request(request.id, request.size).source == Source::storage)
-        for (const SampleId id : policy->on_fetched(request.id, request.size).evicted) evicted.push_back(id);
+      for (const SampleId id : access(*policy, request.id, request.size).evicted) evicted.push_back(id);
     return evicted;
   };
   EXPECT_EQ(run(), run());
@@ -132,7 +161,7 @@ TEST_P(CachePolicies, NeverBeatBelady) {
     int hits = 0;
     for (const auto& request : random_requests(rng, 4000, 120, 1)) {
       ids.push_back(request.id);
-      hits += access(*policy, {request.id, Bytes(1)}) ? 1 : 0;
+      hits += access(*policy, request.id, Bytes(1)).is_hit ? 1 : 0;
     }
     EXPECT_LE(hits, belady_hits(ids, capacity));
     EXPECT_GT(hits, 0);
@@ -146,13 +175,13 @@ TEST_P(CachePolicies, HitAtMostTheirCapacityPerEpoch) {
     const auto policy = make(GetParam(), Bytes(70));
     for (int epoch = 0; epoch < 6; ++epoch) {
       int hits = 0;
-      for (const SampleId id : shuffled_epoch(rng, 200)) hits += access(*policy, {id, Bytes(1)}) ? 1 : 0;
+      for (const SampleId id : shuffled_epoch(rng, 200)) hits += access(*policy, id, Bytes(1)).is_hit ? 1 : 0;
       EXPECT_LE(hits, epoch == 0 ? 0 : 70);
     }
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Catalogue, CachePolicies, ::testing::ValuesIn(catalog().names()),
+INSTANTIATE_TEST_SUITE_P(Catalogue, CachePolicies, ::testing::ValuesIn(testing::simple_policies()),
                          testing::catalog_name);
 
 TEST(Belady, OfAKnownStream) {
@@ -171,9 +200,9 @@ TEST(Lru, AgreesWithALinearSearchOverAList) {
     for (const auto& request : random_requests(rng, 3000, 100, 40)) {
       const auto found =
           std::find_if(model.begin(), model.end(), [&](const Request& r) { return r.id == request.id; });
-      const bool local = policy->on_request(request.id, request.size).source == Source::local;
-      ASSERT_EQ(local, found != model.end());
-      if (local) {
+      const Access now = access(*policy, request.id, request.size);
+      ASSERT_EQ(now.is_hit, found != model.end());
+      if (now.is_hit) {
         model.splice(model.begin(), model, found);
         continue;
       }
@@ -188,9 +217,8 @@ TEST(Lru, AgreesWithALinearSearchOverAList) {
         model.push_front(request);
         used += request.size;
       }
-      const Admission admission = policy->on_fetched(request.id, request.size);
-      ASSERT_EQ(admission.keep, keep);
-      ASSERT_EQ(admission.evicted, evicted);
+      ASSERT_EQ(now.keeps, keep);
+      ASSERT_EQ(now.evicted, evicted);
     }
   }
 }
@@ -206,7 +234,7 @@ TEST(Minio, HitsExactlyTheSamplesThatFitInEachWarmEpoch) {
     for (int epoch = 0; epoch < 5; ++epoch) {
       std::int64_t hits = 0;
       for (const SampleId id : shuffled_epoch(rng, samples))
-        hits += access(*policy, {id, Bytes(size)}) ? 1 : 0;
+        hits += access(*policy, id, Bytes(size)).is_hit ? 1 : 0;
       EXPECT_EQ(hits, epoch == 0 ? 0 : capacity / size);
     }
   }
@@ -224,7 +252,7 @@ TEST(Lru, WarmHitRatioOnShuffledEpochsHasTheClosedForm) {
     std::int64_t hits = 0;
     for (int epoch = 0; epoch <= warm_epochs; ++epoch)
       for (const SampleId id : shuffled_epoch(rng, samples))
-        hits += access(*policy, {id, Bytes(1)}) && epoch > 0 ? 1 : 0;
+        hits += access(*policy, id, Bytes(1)).is_hit && epoch > 0 ? 1 : 0;
     const double expected = share + (1 - share) * std::log(1 - share);
     EXPECT_NEAR(static_cast<double>(hits) / (samples * warm_epochs), expected, 0.002) << "share " << share;
   }

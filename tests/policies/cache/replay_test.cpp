@@ -14,6 +14,7 @@
 #include "policies/cache/policy.hpp"
 #include "policies/cache/trace.hpp"
 #include "policies/vocabulary/rng.hpp"
+#include "tests/policies/cache/one_by_one.hpp"
 #include "tests/policies/cache/oracle_traces.hpp"
 #include "tests/support/names.hpp"
 #include "tests/support/seeds.hpp"
@@ -165,20 +166,15 @@ TEST_P(Replays, NeverBeatBeladyOnEqualSizes) {
 TEST_P(Replays, DecideAsTheCacheNode) {
   const auto& nodes = catalog().names();
   if (std::ranges::find(nodes, GetParam()) == nodes.end()) GTEST_SKIP() << "for traces only";
-  const auto& entry = catalog().find(GetParam());
   for (const auto seed : testing::seeds(50)) {
     TANDEM_TRACE_SEED(seed);
     Rng rng(seed);
     const auto trace = random_trace(rng, 40);
     const Bytes capacity(static_cast<std::int64_t>(rng.below(800)));
-    const auto node = entry.make.node({capacity, Options::resolve(GetParam(), entry.options, {})});
+    const auto node = testing::make_policy(GetParam(), capacity);
     std::int64_t hits = 0;
-    for (const auto& [id, size] : trace.view().requests) {
-      if (node->on_request(id, Bytes(size)).source == Source::local)
-        ++hits;
-      else
-        node->on_fetched(id, Bytes(size));
-    }
+    for (const auto& [id, size] : trace.view().requests)
+      hits += testing::access(*node, id, Bytes(size)).is_hit ? 1 : 0;
     EXPECT_EQ(replay(GetParam(), trace, capacity.count()).hits, hits);
   }
 }

@@ -3,7 +3,11 @@
 
 #include <gtest/gtest.h>
 
+#include <sstream>
+
 #include "policies/cache/policy.hpp"
+#include "policies/cache/text.hpp"
+#include "tests/policies/cache/one_by_one.hpp"
 #include "tests/support/names.hpp"
 
 namespace tandem::cache {
@@ -11,38 +15,94 @@ namespace {
 
 using testing::Words;
 
-/// Answers the commands `capacity C`, `access ID [size S]`, `request ID`, `fetched ID` and `used`.
+/// Answers the commands `capacity C`, `setting KEY=VALUE ...`, `access ID [size S]`, `used [TIER]`, `holds
+/// ID` and the events of policies/cache/text.hpp, whose answer is the decisions.
 class Player {
  public:
   explicit Player(const std::string& policy) : entry_(catalog().find(policy)) {}
 
   std::string answer(const Words& words) {
     const std::string& command = words.at(0);
-    if (command == "capacity") {
-      policy_ =
-          entry_.make.node({Bytes(std::stoll(words.at(1))), Options::resolve("cache", entry_.options, {})});
-      return "";
-    }
-    if (command == "used") return std::to_string(policy_->used().count());
-    const SampleId id = std::stoll(words.at(1));
-    const Bytes size(words.size() == 4 && words[2] == "size" ? std::stoll(words[3]) : 1);
-    if (command == "access") return access(id, size);
-    if (command == "request") return policy_->on_request(id, size).source == Source::local ? "hit" : "miss";
-    if (command == "fetched") return policy_->on_fetched(id, size).keep ? "keep" : "bypass";
-    return "unknown command";
+    if (command == "capacity") return make({"setting", "tiers=" + words.at(1)});
+    if (command == "setting") return make(words);
+    if (command == "used")
+      return std::to_string(policy_->used(words.size() > 1 ? std::stoi(words[1]) : 0).count());
+    if (command == "holds") return policy_->holds(std::stoll(words.at(1))) ? "yes" : "no";
+    if (command == "access")
+      return access(std::stoll(words.at(1)),
+                    Bytes(words.size() == 4 && words[2] == "size" ? std::stoll(words[3]) : 1));
+    Decisions decisions;
+    std::string event = command;
+    for (std::size_t i = 1; i < words.size(); ++i) event += ' ' + words[i];
+    replay_event(*policy_, event, decisions);
+    return decisions.serve.empty() && to_text(decisions).empty() ? "nothing" : to_text(decisions);
   }
 
  private:
+  /// Keys: tiers, node, nodes, jobs, samples, size, labels, seed, and options of the policy.
+  std::string make(const Words& words) {
+    Setting setting{.tiers = {Bytes(0)}};
+    std::map<std::string, OptionValue> options;
+    for (std::size_t i = 1; i < words.size(); ++i) {
+      const auto equals = words[i].find('=');
+      const std::string key = words[i].substr(0, equals), value = words[i].substr(equals + 1);
+      if (key == "tiers") {
+        setting.tiers.clear();
+        for (const auto number : numbers(value)) setting.tiers.emplace_back(number);
+      } else if (key == "labels") {
+        labels_.clear();
+        for (const auto number : numbers(value)) labels_.push_back(static_cast<std::uint16_t>(number));
+        setting.manifest.labels = labels_;
+      } else if (key == "node") {
+        setting.node = std::stoi(value);
+      } else if (key == "nodes") {
+        setting.nodes = std::stoi(value);
+      } else if (key == "jobs") {
+        setting.jobs = std::stoi(value);
+      } else if (key == "seed") {
+        setting.seed = std::stoull(value);
+      } else if (key == "samples") {
+        setting.manifest.samples = std::stoll(value);
+        if (setting.manifest.each == Bytes(0)) setting.manifest.each = Bytes(1);
+      } else if (key == "size") {
+        setting.manifest.each = Bytes(std::stoll(value));
+      } else {
+        options[key] = option_value(key, value);
+      }
+    }
+    setting.options = Options::resolve(entry_.name, entry_.options, options);
+    policy_ = entry_.make.node(setting);
+    return "";
+  }
+
+  static std::vector<std::int64_t> numbers(const std::string& text) {
+    std::vector<std::int64_t> values;
+    std::istringstream stream(text);
+    for (std::string part; std::getline(stream, part, ',');) values.push_back(std::stoll(part));
+    return values;
+  }
+
+  OptionValue option_value(const std::string& key, const std::string& value) const {
+    for (const auto& option : entry_.options) {
+      if (option.name != key) continue;
+      if (std::holds_alternative<bool>(option.default_value)) return value == "true";
+      if (std::holds_alternative<std::int64_t>(option.default_value)) return std::int64_t{std::stoll(value)};
+      if (std::holds_alternative<double>(option.default_value)) return std::stod(value);
+    }
+    return value;
+  }
+
   std::string access(SampleId id, Bytes size) {
-    if (policy_->on_request(id, size).source == Source::local) return "hit";
-    const Admission admission = policy_->on_fetched(id, size);
-    std::string text = admission.keep ? "miss" : "miss bypass";
-    if (!admission.evicted.empty()) text += " evict";
-    for (const SampleId evicted : admission.evicted) text += ' ' + std::to_string(evicted);
+    const auto [is_hit, keeps, evicted] = testing::access(*policy_, id, size);
+    if (is_hit) return "hit";
+    std::string text = keeps ? "miss" : "miss bypass";
+    if (!evicted.empty()) text += " evict";
+    for (const SampleId gone : evicted) text += ' ' + std::to_string(gone);
     return text;
   }
 
   const Catalog<Factory>::Entry& entry_;
+  std::vector<std::uint16_t> labels_;
   std::unique_ptr<CachePolicy> policy_;
 };
 

@@ -1,0 +1,82 @@
+// The mechanism of a cache node, written once for all policies: which samples are here and in flight, that
+// tiers never exceed their capacity, that a sample is not read twice at once, and the ledger. The policy
+// inside decides; the caller makes the reads and owns the bytes.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "policies/cache/policy.hpp"
+#include "workloads/data/cache_ledger.hpp"
+
+namespace tandem {
+
+/// Every event returns what the policy decided, valid until the next event. To what the policy decided the
+/// engine adds the reads on demand, and it leaves out reads in the background of samples that are here or in
+/// flight. The caller makes the reads, reports each with `arrived`, and makes the moves in their order.
+class CacheEngine {
+ public:
+  /// Pre: manifest.samples > 0, at least one tier; what the manifest views outlives the engine.
+  CacheEngine(std::unique_ptr<cache::CachePolicy> policy, std::vector<Bytes> tiers,
+              const cache::Manifest& manifest, int jobs = 1);
+
+  /// Deliver each sample of a batch. One that comes from a peer or store is read, or was being read already:
+  /// the batch is complete when those reads have arrived.
+  const cache::Decisions& want(const cache::Want& want);
+  /// Pre: the samples are in flight. A peer that does not hold a sample is replaced by the first store.
+  const cache::Decisions& arrived(std::span<const cache::Arrived> arrived);
+  const cache::Decisions& begin_epoch(const cache::EpochBegins& epoch);
+  const cache::Decisions& importance(int job, std::span<const float> losses);
+  const cache::Decisions& change_job(const cache::JobChange& change);
+  const cache::Decisions& change_peer(const cache::PeerChange& change);
+  const cache::Decisions& directory(std::span<const cache::Holder> holders);
+  /// `room`: bytes that may be read in the background now.
+  const cache::Decisions& idle(Bytes room);
+
+  /// Whether the sample is in a tier now, so that a peer or a batch can have it.
+  bool has(SampleId id) const { return state(id).tier != cache::outside && !state(id).in_flight; }
+  bool in_flight(SampleId id) const { return state(id).in_flight; }
+  Bytes used(int tier) const { return used_[static_cast<std::size_t>(tier)]; }
+  const cache::CachePolicy& policy() const { return *policy_; }
+
+  /// Of a job and epoch; all zero if nothing happened in it.
+  const CacheLedger& ledger(int job, std::int64_t epoch) const;
+  /// Of all jobs and epochs.
+  CacheLedger total() const;
+
+ private:
+  struct SampleState {
+    std::int8_t tier = cache::outside;
+    bool in_flight = false;
+    bool unused = false;  ///< read in the background and not delivered yet
+  };
+  struct JobState {
+    std::vector<CacheLedger> epochs;
+    std::vector<std::uint32_t> delivered_in;  ///< by id: the last epoch + 1; empty before the first batch
+    std::int64_t epoch = 0;
+  };
+
+  const SampleState& state(SampleId id) const { return states_[static_cast<std::size_t>(id)]; }
+  SampleState& state(SampleId id) { return states_[static_cast<std::size_t>(id)]; }
+  CacheLedger& open_ledger(int job, std::int64_t epoch);
+  void check_serves(const cache::Want& want) const;
+  void count_delivered(const cache::Want& want, CacheLedger& ledger);
+  void add_demand(CacheLedger& ledger);
+  void keep_only_new_reads();
+  void move();
+  const cache::Decisions& finish();
+
+  std::unique_ptr<cache::CachePolicy> policy_;
+  std::vector<Bytes> tiers_;
+  std::vector<Bytes> used_;
+  cache::Manifest manifest_;
+  std::vector<SampleState> states_;  ///< by id
+  std::vector<JobState> jobs_;
+  int active_job_ = 0;  ///< whose ledger has reads in the background and evictions
+  cache::Decisions decisions_;
+  std::vector<cache::Place> demand_places_;
+};
+
+}  // namespace tandem

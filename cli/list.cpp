@@ -2,6 +2,7 @@
 #include "cli/list.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <memory>
@@ -28,6 +29,8 @@ std::string names_text(Names names) {
   for (const auto& entry : catalog.entries()) {
     text += fmt::format("  {:<{}}  {}\n", entry.name, width, entry.summary);
     if (!entry.paper.empty()) text += fmt::format("  {:<{}}  ({})\n", "", width, entry.paper);
+    if (!entry.aliases.empty())
+      text += fmt::format("  {:<{}}  other name: {}\n", "", width, fmt::join(entry.aliases, ", "));
     for (const auto& option : entry.options)
       text += fmt::format("    {:<{}}  {} [{}]: {}\n", option.name, width - 2, describe_type(option),
                           to_text(option.default_value), option.summary);
@@ -84,8 +87,11 @@ nlohmann::json names_document(Names names) {
                          {"type", describe_type(option)},
                          {"default", to_text(option.default_value)},
                          {"summary", option.summary}});
-    list.push_back(
-        {{"name", entry.name}, {"summary", entry.summary}, {"paper", entry.paper}, {"options", options}});
+    list.push_back({{"name", entry.name},
+                    {"aliases", entry.aliases},
+                    {"summary", entry.summary},
+                    {"paper", entry.paper},
+                    {"options", options}});
   }
   return list;
 }

@@ -113,6 +113,12 @@ struct Fetch {
   Why why = Why::prefetch;
 };
 
+/// Copies `count` samples into one package of the store, which can be read with one request from then on.
+struct Pack {
+  std::uint32_t first = 0;  ///< in Decisions::ids
+  std::uint32_t count = 0;
+};
+
 inline constexpr std::int16_t outside = -1;
 
 /// Keeps a sample in a tier, drops it (`to` is outside) or moves it. A sample that is kept before it arrived
@@ -128,14 +134,16 @@ struct Move {
 struct Decisions {
   std::vector<Serve> serve;  ///< one for each sample of Want::now, in order
   std::vector<Fetch> fetch;
-  std::vector<SampleId> ids;
-  std::vector<Move> move;  ///< to be made in this order
+  std::vector<Pack> pack;
+  std::vector<SampleId> ids;  ///< of `fetch` and `pack`
+  std::vector<Move> move;     ///< to be made in this order
   std::vector<SampleId> published;
   std::vector<SampleId> withdrawn;
 
   void clear() {
     serve.clear();
     fetch.clear();
+    pack.clear();
     ids.clear();
     move.clear();
     published.clear();
@@ -154,8 +162,14 @@ struct Decisions {
         {static_cast<std::uint32_t>(ids.size()), static_cast<std::uint32_t>(samples.size()), from, why});
     ids.insert(ids.end(), samples.begin(), samples.end());
   }
-  std::span<const SampleId> ids_of(const Fetch& read) const {
-    return std::span(ids).subspan(read.first, read.count);
+  void write_package(std::span<const SampleId> samples) {
+    pack.push_back({static_cast<std::uint32_t>(ids.size()), static_cast<std::uint32_t>(samples.size())});
+    ids.insert(ids.end(), samples.begin(), samples.end());
+  }
+  /// Of a Fetch or Pack.
+  template <class Range>
+  std::span<const SampleId> ids_of(const Range& range) const {
+    return std::span(ids).subspan(range.first, range.count);
   }
 };
 

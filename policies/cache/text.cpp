@@ -233,6 +233,11 @@ std::string to_text(const Decisions& decisions) {
     for (const SampleId id : decisions.ids_of(read)) part += ' ' + std::to_string(id);
     add(part);
   }
+  for (const Pack& package : decisions.pack) {
+    std::string part = "pack";
+    for (const SampleId id : decisions.ids_of(package)) part += ' ' + std::to_string(id);
+    add(part);
+  }
   for (const Move& move : decisions.move) {
     const bool comes = move.from == outside, leaves = move.to == outside;
     const int there = comes ? move.to : move.from;

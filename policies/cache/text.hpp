@@ -26,9 +26,9 @@ std::string to_text(std::span<const Holder> event);
 /// "idle room=4096".
 std::string idle_text(Bytes room);
 
-/// "serve 5 store, 6 tier, 7=9 tier, 8~3 tier; prefetch store 1 2; keep 5; drop 4; move 2 0>1; publish 5":
-/// 7 is substituted by 9, and 8 changed places with 3. Tier and store 0 have no number. Empty if nothing was
-/// decided.
+/// "serve 5 store, 6 tier, 7=9 tier, 8~3 tier; prefetch store 1 2; pack 8 9; keep 5; drop 4; move 2 0>1;
+/// publish 5": 7 is substituted by 9, and 8 changed places with 3. Tier and store 0 have no number. Empty if
+/// nothing was decided.
 std::string to_text(const Decisions& decisions);
 
 /// Gives a recorded event to a policy. Errors: ConfigError with the text if it is no event.

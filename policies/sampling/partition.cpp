@@ -83,13 +83,13 @@ const Catalog<Split>& splits() {
   return table;
 }
 
-Sampler::Sampler(std::vector<SampleId> shard, std::uint64_t seed, int worker)
+ShardVisits::ShardVisits(std::vector<SampleId> shard, std::uint64_t seed, int worker)
     : shard_(std::move(shard)), seed_(seed), worker_(worker) {
   TANDEM_CHECK(!shard_.empty(), "worker", worker);
   reshuffle();
 }
 
-void Sampler::next(int count, std::vector<SampleId>& batch) {
+void ShardVisits::next(int count, std::vector<SampleId>& batch) {
   batch.clear();
   for (int taken = 0; taken < count; ++taken) {
     if (position_ == order_.size()) {
@@ -100,7 +100,7 @@ void Sampler::next(int count, std::vector<SampleId>& batch) {
   }
 }
 
-void Sampler::skip(std::int64_t count) {
+void ShardVisits::skip(std::int64_t count) {
   const auto size = static_cast<std::int64_t>(order_.size());
   const std::int64_t taken = epoch_ * size + static_cast<std::int64_t>(position_) + count;
   // An epoch begins when its first id is taken, not when the last epoch has no id left.
@@ -112,7 +112,7 @@ void Sampler::skip(std::int64_t count) {
   position_ = static_cast<std::size_t>(taken - epoch * size);
 }
 
-void Sampler::reshuffle() {
+void ShardVisits::reshuffle() {
   // The order depends on seed, worker and epoch only, not on how earlier epochs were visited.
   const auto index = (static_cast<std::uint64_t>(worker_) << 32) | static_cast<std::uint32_t>(epoch_);
   order_ = shard_;

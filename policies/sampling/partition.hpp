@@ -38,10 +38,10 @@ const Catalog<Split>& splits();
 void expect_labels(const std::string& split, const Setting& setting);
 
 /// Visits a shard epoch after epoch, reshuffled each time; a batch may span two epochs, so none is short.
-class Sampler {
+class ShardVisits {
  public:
   /// Pre: shard not empty.
-  Sampler(std::vector<SampleId> shard, std::uint64_t seed, int worker);
+  ShardVisits(std::vector<SampleId> shard, std::uint64_t seed, int worker);
   /// The next `count` ids, appended after clearing `batch`.
   void next(int count, std::vector<SampleId>& batch);
   /// Continues as after `count` further ids.

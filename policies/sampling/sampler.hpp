@@ -49,4 +49,22 @@ struct SamplerSetting {
   Options options = {};
 };
 
+struct SamplerFactory {
+  /// Null: `shard`, whose workers visit their own shards (ShardVisits). Errors: ConfigError.
+  std::unique_ptr<Sampler> (*make)(const SamplerSetting&) = nullptr;
+  bool needs_losses = false;
+  bool needs_cached = false;  ///< Known::is_cached
+  bool may_repeat = false;    ///< a sample may be listed more than once
+};
+const Catalog<SamplerFactory>& samplers();
+
+/// The part of a list that a worker trains on: every workers-th id from its own index. All workers have
+/// equally many: the last ids of a list that cannot be divided are left out.
+void deal(const EpochList& list, int worker, int workers, EpochList& part);
+
+/// How well an order is mixed: the mean entropy of the sample ids of a batch over `ranges` equal ranges of
+/// ids, as a share of what batches of uniformly drawn samples have. About 1: as a random order; 0: each batch
+/// is from one range. Pre: at least one batch.
+double mixing(const std::vector<SampleId>& ids, std::int64_t samples, std::int64_t batch, int ranges = 16);
+
 }  // namespace tandem::sampling

@@ -2,6 +2,7 @@
 // list`, error messages and tests read the names from it.
 #pragma once
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -17,6 +18,7 @@ struct CatalogEntry {
   std::string paper;    ///< citation, or empty
   std::vector<OptionSpec> options;
   Factory make;
+  std::vector<std::string> aliases = {};  ///< other names, under which `find` finds it too
 };
 
 template <class Factory>
@@ -35,10 +37,10 @@ class Catalog {
     for (const auto& entry : entries_) names.push_back(entry.name);
     return names;
   }
-  /// Errors: ConfigError with the nearest name and the list of all.
+  /// By name or alias. Errors: ConfigError with the nearest name and the list of all.
   const Entry& find(const std::string& name) const {
     for (const auto& entry : entries_)
-      if (entry.name == name) return entry;
+      if (entry.name == name || std::ranges::find(entry.aliases, name) != entry.aliases.end()) return entry;
     std::string message = "unknown " + kind_ + " '" + name + "'";
     if (const auto nearest = nearest_name(name, names()); !nearest.empty())
       message += "; did you mean '" + nearest + "'?";

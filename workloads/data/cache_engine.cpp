@@ -28,6 +28,8 @@ CacheLedger& CacheLedger::operator+=(const CacheLedger& other) {
     background[why] += other.background[why];
     background_requests[why] += other.background_requests[why];
   }
+  packed += other.packed;
+  packages_written += other.packages_written;
   wasted += other.wasted;
   evicted += other.evicted;
   peer_misses += other.peer_misses;
@@ -52,7 +54,7 @@ const Decisions& CacheEngine::want(const cache::Want& want) {
   check_serves(want);
   CacheLedger& ledger = open_ledger(want.job, want.epoch);
   count_delivered(want, ledger);
-  keep_only_new_reads();
+  count_background();
   add_demand(ledger);
   move();
   return decisions_;
@@ -119,7 +121,7 @@ const Decisions& CacheEngine::idle(Bytes room) {
 /// After an event that delivers nothing.
 const Decisions& CacheEngine::finish() {
   TANDEM_CHECK(decisions_.serve.empty(), "only a want is served");
-  keep_only_new_reads();
+  count_background();
   move();
   return decisions_;
 }
@@ -202,8 +204,9 @@ void CacheEngine::add_demand(CacheLedger& ledger) {
   }
 }
 
-/// Leaves out samples that are here or in flight, and marks the others. A package is read as a whole.
-void CacheEngine::keep_only_new_reads() {
+/// Of the reads in the background and the packages. Samples that are here or in flight are left out, but a
+/// package is read as a whole.
+void CacheEngine::count_background() {
   auto& reads = decisions_.fetch;
   auto& ids = decisions_.ids;
   CacheLedger& ledger = open_ledger(active_job_, jobs_[static_cast<std::size_t>(active_job_)].epoch);
@@ -224,6 +227,10 @@ void CacheEngine::keep_only_new_reads() {
     ++ledger.background_requests[static_cast<std::size_t>(read.why)];
   }
   std::erase_if(reads, [](const Fetch& read) { return read.count == 0; });
+  for (const cache::Pack& package : decisions_.pack) {
+    ++ledger.packages_written;
+    for (const SampleId id : decisions_.ids_of(package)) ledger.packed.add(manifest_.size_of(id));
+  }
 }
 
 void CacheEngine::move() {

@@ -64,7 +64,7 @@ class CacheEngine {
   void check_serves(const cache::Want& want) const;
   void count_delivered(const cache::Want& want, CacheLedger& ledger);
   void add_demand(CacheLedger& ledger);
-  void keep_only_new_reads();
+  void count_background();
   void move();
   const cache::Decisions& finish();
 

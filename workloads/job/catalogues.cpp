@@ -17,7 +17,7 @@ template <class Factory>
 std::vector<NameCatalog::Entry> without_factories(const Catalog<Factory>& catalog) {
   std::vector<NameCatalog::Entry> entries;
   for (const auto& entry : catalog.entries())
-    entries.push_back({entry.name, entry.summary, entry.paper, entry.options, {}});
+    entries.push_back({entry.name, entry.summary, entry.paper, entry.options, {}, entry.aliases});
   return entries;
 }
 

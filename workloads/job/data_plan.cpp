@@ -67,7 +67,7 @@ const std::vector<SampleId>& DataPlan::shard(int index) const {
   return dealt_->get().at(static_cast<std::size_t>(index));
 }
 
-sampling::Sampler DataPlan::sampler(int worker) const { return {shard(worker), seed_, worker}; }
+sampling::ShardVisits DataPlan::sampler(int worker) const { return {shard(worker), seed_, worker}; }
 
 CacheEngine DataPlan::make_cache_engine() const {
   const auto& entry = cache::catalog().find(setting_.cache);

@@ -30,7 +30,7 @@ class DataPlan {
   /// mathematics that reads nothing from storage never asks for them.
   const std::vector<SampleId>& shard(int index) const;
   /// Visits the shard of a worker, in the order of this job.
-  sampling::Sampler sampler(int worker) const;
+  sampling::ShardVisits sampler(int worker) const;
 
   /// Batches come from cache nodes; otherwise every worker has its shard in memory.
   bool from_storage() const { return setting_.source == DataSource::storage; }

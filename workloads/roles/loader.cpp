@@ -39,7 +39,7 @@ class MemoryLoader : public Loader {
 
  private:
   const Dataset* dataset_;                    ///< null when math is modelled
-  std::optional<sampling::Sampler> sampler_;  ///< with a data set
+  std::optional<sampling::ShardVisits> sampler_;  ///< with a data set
   std::vector<SampleId> ids_;
   std::vector<std::byte> records_;
 };
@@ -109,7 +109,7 @@ class StorageLoader : public Loader {
 
   Context& context_;
   std::function<void(Pending&)> wait_;
-  sampling::Sampler sampler_;
+  sampling::ShardVisits sampler_;
   Bytes record_bytes_;
   bool real_;
   std::int64_t ahead_;          ///< batches

@@ -27,7 +27,8 @@ Catalog<Factory>::Entry lru() {
               "Mattson, Gecsei, Slutz, Traiger: Evaluation Techniques for Storage Hierarchies. IBM Systems "
               "Journal 9(2), 1970",
           .options = {},
-          .make = order_factory<Lru>()};
+          .make = order_factory<Lru>(),
+          .aliases = {"isa_lru"}};
 }
 
 }  // namespace tandem::cache

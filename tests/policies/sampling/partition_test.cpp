@@ -114,16 +114,16 @@ TEST(ByClassSplit, KeepsTheOriginalOrderInsideAClass) {
   EXPECT_EQ(deal("by-class", 1000, labels, 1, 1), (Shards{expected}));
 }
 
-TEST(Sampler, SkippingEqualsVisiting) {
+TEST(ShardVisits, SkippingEqualsVisiting) {
   for (const int size : {1, 7, 50})
     for (const int first : {0, 3, 7})
       for (const int skipped : {0, 1, 4, 7, 50, 64, 100, 343}) {
         SCOPED_TRACE(std::to_string(size) + " " + std::to_string(first) + " " + std::to_string(skipped));
         std::vector<SampleId> shard(static_cast<std::size_t>(size));
         std::iota(shard.begin(), shard.end(), SampleId{100});
-        Sampler visits(shard, 5, 1), skips(shard, 5, 1);
+        ShardVisits visits(shard, 5, 1), skips(shard, 5, 1);
         std::vector<SampleId> expected, found;
-        for (Sampler* sampler : {&visits, &skips}) sampler->next(first, found);
+        for (ShardVisits* sampler : {&visits, &skips}) sampler->next(first, found);
         visits.next(skipped, expected);
         skips.skip(skipped);
         EXPECT_EQ(skips.epoch(), visits.epoch());
@@ -133,7 +133,7 @@ TEST(Sampler, SkippingEqualsVisiting) {
       }
 }
 
-TEST(Sampler, VisitsEachSampleOnceAnEpochAcrossBatches) {
+TEST(ShardVisits, VisitsEachSampleOnceAnEpochAcrossBatches) {
   for (const auto seed : testing::seeds(20)) {
     TANDEM_TRACE_SEED(seed);
     Rng rng(seed);
@@ -141,7 +141,7 @@ TEST(Sampler, VisitsEachSampleOnceAnEpochAcrossBatches) {
     const int batch_size = 1 + static_cast<int>(rng.below(70));
     std::vector<SampleId> shard;
     for (SampleId i = 0; i < size; ++i) shard.push_back(1000 + 3 * i);
-    Sampler sampler(shard, seed, 2);
+    ShardVisits sampler(shard, seed, 2);
     std::vector<SampleId> visited;
     std::vector<SampleId> batch;
     while (visited.size() < 5 * shard.size()) {
@@ -159,11 +159,11 @@ TEST(Sampler, VisitsEachSampleOnceAnEpochAcrossBatches) {
   }
 }
 
-TEST(Sampler, OrderDependsOnSeedWorkerAndEpochButNotOnBatchSizes) {
+TEST(ShardVisits, OrderDependsOnSeedWorkerAndEpochButNotOnBatchSizes) {
   std::vector<SampleId> shard(100);
   std::iota(shard.begin(), shard.end(), SampleId{0});
   const auto visits = [&](std::uint64_t seed, int worker, int batch_size) {
-    Sampler sampler(shard, seed, worker);
+    ShardVisits sampler(shard, seed, worker);
     std::vector<SampleId> all;
     std::vector<SampleId> batch;
     while (all.size() < 200) {
@@ -181,7 +181,7 @@ TEST(Sampler, OrderDependsOnSeedWorkerAndEpochButNotOnBatchSizes) {
 }
 
 TEST(SamplerDeathTest, AnEmptyShardIsAProgrammersError) {
-  EXPECT_DEATH(Sampler({}, 1, 3), "internal check failed.*\n.*\n.*worker 3");
+  EXPECT_DEATH(ShardVisits({}, 1, 3), "internal check failed.*\n.*\n.*worker 3");
 }
 
 }  // namespace

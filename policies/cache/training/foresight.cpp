@@ -1,0 +1,220 @@
+// Foresight: importance with clairvoyance. When an epoch begins, its list is known to all nodes. A node keeps
+// the samples that count most for later epochs, and reads the others ahead in the order of their use, those
+// of low importance from packages that hold exactly what it will need together. Nothing is substituted.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+
+#include "policies/cache/policies.hpp"
+#include "policies/cache/training/kept.hpp"
+#include "policies/cache/training/shares.hpp"
+
+namespace tandem::cache {
+namespace {
+
+class Foresight final : public CachePolicy {
+ public:
+  explicit Foresight(const Setting& setting)
+      : setting_(setting),
+        package_(static_cast<std::size_t>(setting.options.integer("package"))),
+        window_(static_cast<std::int64_t>(setting.options.real("window") *
+                                          static_cast<double>(setting.capacity().count()))),
+        kept_(setting.capacity()),
+        is_lasting_(samples(), true),
+        is_ahead_(samples()),
+        holder_(samples(), nobody),
+        jobs_(static_cast<std::size_t>(setting.jobs)) {}
+
+  /// The samples of highest loss that fit into all nodes together are kept for later epochs.
+  void on_importance(int, std::span<const float> losses, Decisions&) override {
+    order_.resize(samples());
+    std::iota(order_.begin(), order_.end(), SampleId{0});
+    const auto worth = [&](SampleId id) {
+      const float loss = losses[index(id)];
+      return std::isnan(loss) ? std::numeric_limits<float>::infinity() : loss;
+    };
+    std::ranges::sort(
+        order_, [&](SampleId a, SampleId b) { return worth(a) != worth(b) ? worth(a) > worth(b) : a < b; });
+    std::int64_t room = setting_.nodes * (setting_.capacity().count() - window_);
+    for (const SampleId id : order_) {
+      room -= setting_.manifest.size_of(id).count();
+      is_lasting_[index(id)] = room >= 0;
+    }
+  }
+
+  void on_epoch(const EpochBegins& event, Decisions& decisions) override {
+    Job& job = jobs_[static_cast<std::size_t>(event.job)];
+    job.list = event.lists[static_cast<std::size_t>(setting_.node)];
+    job.low.assign(event.low.begin(), event.low.end());
+    job.taken = job.read = 0;
+    wanted_by_.assign(samples(), 0);
+    for (const auto& list : event.lists)
+      for (const SampleId id : list) ++wanted_by_[index(id)];
+    drop_useless(decisions);
+    write_packages(job, decisions);
+  }
+
+  void on_want(const Want& want, Decisions& decisions) override {
+    Job& job = jobs_[static_cast<std::size_t>(want.job)];
+    for (const auto& [id, size] : want.now) {
+      const bool is_here = kept_.holds(id);
+      serve_from_owner(id, is_here, holder_[index(id)], setting_.node, decisions);
+      if (is_here)
+        release(id, size, decisions);
+      else if (is_lasting_[index(id)] && holder_[index(id)] == nobody)
+        keep_lasting(id, size, decisions);
+    }
+    job.taken += want.now.size();
+    job.read = std::max(job.read, job.taken);
+  }
+
+  void on_arrived(std::span<const Arrived> arrived, Decisions& decisions) override {
+    for (const Arrived& read : arrived) {
+      if (read.outcome == Arrived::Outcome::here || !kept_.holds(read.id)) continue;
+      remove(read.id, read.size, decisions);
+    }
+    forget_owners(holder_, arrived);
+  }
+
+  void on_directory(std::span<const Holder> holders, Decisions&) override {
+    for (const Holder& entry : holders) holder_[index(entry.id)] = static_cast<std::int16_t>(entry.node);
+  }
+  void on_peer(const PeerChange& change, Decisions&) override { forget_owner(holder_, change); }
+
+  /// Reads ahead while the samples that were read and not used fit into the window.
+  void on_idle(Bytes room, Decisions& decisions) override {
+    for (Job& job : jobs_)
+      for (; job.read < job.list.size(); ++job.read) {
+        const SampleId id = job.list[job.read];
+        if (kept_.holds(id) || holder_[index(id)] != nobody) continue;
+        unit_.clear();
+        collect(job, id);
+        Bytes size{0};
+        for (const SampleId each : unit_) size += setting_.manifest.size_of(each);
+        if (size > room || ahead_ + size.count() > window_ || size > kept_.room()) return;
+        for (const SampleId each : unit_) {
+          kept_.keep(each, setting_.manifest.size_of(each), decisions);
+          is_ahead_[index(each)] = true;
+        }
+        ahead_ += size.count();
+        room = room - size;
+        decisions.read(unit_, store(), unit_.size() > 1 ? Why::package : Why::prefetch);
+      }
+  }
+
+  bool holds(SampleId id) const override { return kept_.holds(id); }
+  Bytes used(int) const override { return kept_.used(); }
+
+ private:
+  struct Job {
+    std::vector<SampleId> list;             ///< of this node, in order
+    std::vector<std::uint8_t> low;          ///< by id; empty: all are H
+    std::vector<std::uint32_t> package_of;  ///< by id, this epoch's; empty: no packages
+    std::vector<std::vector<SampleId>> packages;
+    std::size_t taken = 0;  ///< delivered
+    std::size_t read = 0;   ///< read ahead, or known to be elsewhere
+  };
+  static constexpr std::uint32_t none = 0xffffffffU;
+
+  static std::size_t index(SampleId id) { return static_cast<std::size_t>(id); }
+  std::size_t samples() const { return static_cast<std::size_t>(setting_.manifest.samples); }
+
+  /// What counts for no later epoch and is not on a list leaves at once.
+  void drop_useless(Decisions& decisions) {
+    for (SampleId id = 0; id < setting_.manifest.samples; ++id)
+      if (kept_.holds(id) && !is_lasting_[index(id)] && wanted_by_[index(id)] == 0)
+        remove(id, setting_.manifest.size_of(id), decisions);
+  }
+
+  /// The samples of low importance that this node must read, in the order of their use.
+  void write_packages(Job& job, Decisions& decisions) {
+    job.packages.clear();
+    job.package_of.assign(job.low.empty() || package_ < 2 ? 0 : samples(), none);
+    if (job.package_of.empty()) return;
+    for (const SampleId id : job.list) {
+      const bool is_read = !kept_.holds(id) && holder_[index(id)] == nobody;
+      if (job.low[index(id)] == 0 || !is_read || job.package_of[index(id)] != none) continue;
+      if (job.packages.empty() || job.packages.back().size() == package_) job.packages.emplace_back();
+      job.packages.back().push_back(id);
+      job.package_of[index(id)] = static_cast<std::uint32_t>(job.packages.size() - 1);
+    }
+    for (const auto& package : job.packages) decisions.write_package(package);
+  }
+
+  /// What is read together with a sample: its package, or itself.
+  void collect(const Job& job, SampleId id) {
+    if (job.package_of.empty() || job.package_of[index(id)] == none) {
+      unit_.push_back(id);
+      return;
+    }
+    for (const SampleId each : job.packages[job.package_of[index(id)]])
+      if (!kept_.holds(each)) unit_.push_back(each);
+  }
+
+  /// After its use a sample stays only if it counts for later epochs.
+  void release(SampleId id, Bytes size, Decisions& decisions) {
+    if (wanted_by_[index(id)] > 0) --wanted_by_[index(id)];
+    if (is_ahead_[index(id)]) {
+      is_ahead_[index(id)] = false;
+      ahead_ -= size.count();
+      if (is_lasting_[index(id)] && lasting_fits(Bytes(0))) {
+        decisions.published.push_back(id);
+        return;
+      }
+      kept_.drop(id, size, decisions);
+      return;
+    }
+    if (!is_lasting_[index(id)] && wanted_by_[index(id)] == 0) remove(id, size, decisions);
+  }
+  bool lasting_fits(Bytes size) const {
+    return kept_.used().count() - ahead_ + size.count() <= setting_.capacity().count() - window_;
+  }
+  void keep_lasting(SampleId id, Bytes size, Decisions& decisions) {
+    if (lasting_fits(size) && kept_.keep(id, size, decisions)) decisions.published.push_back(id);
+  }
+  void remove(SampleId id, Bytes size, Decisions& decisions) {
+    kept_.drop(id, size, decisions);
+    if (is_ahead_[index(id)]) {
+      is_ahead_[index(id)] = false;
+      ahead_ -= size.count();
+    } else {
+      decisions.withdrawn.push_back(id);
+    }
+  }
+
+  Setting setting_;
+  std::size_t package_;
+  std::int64_t window_;  ///< bytes for samples that were read ahead
+  Kept kept_;
+  std::vector<bool> is_lasting_;         ///< by id: counts for later epochs
+  std::vector<bool> is_ahead_;           ///< by id: was read ahead and not used
+  std::int64_t ahead_ = 0;               ///< bytes of those
+  std::vector<std::int16_t> holder_;     ///< by id: another node that keeps it
+  std::vector<std::uint8_t> wanted_by_;  ///< by id: uses that are left in this epoch, of all nodes
+  std::vector<Job> jobs_;
+  std::vector<SampleId> order_;  ///< scratch, as the next one
+  std::vector<SampleId> unit_;
+};
+
+}  // namespace
+
+Catalog<Factory>::Entry foresight() {
+  return {
+      .name = "foresight",
+      .summary =
+          "importance with clairvoyance: keeps what counts most for later epochs and reads the rest of the "
+          "epoch's known list ahead; nothing is substituted",
+      .paper = "",
+      .options = {{"window", "share of the capacity for samples that are read ahead", 0.1, 0.0, 1.0},
+                  {"package",
+                   "samples of low importance in a package, which is written when the epoch begins; 1: no "
+                   "packages",
+                   std::int64_t{32}, 1, 1e6}},
+      .make = {.node = [](const Setting& setting) -> std::unique_ptr<CachePolicy> {
+                 return std::make_unique<Foresight>(setting);
+               },
+               .needs = {.manifest = true, .lists = true, .peers = true, .idle = true}}};
+}
+
+}  // namespace tandem::cache

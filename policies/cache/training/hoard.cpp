@@ -1,0 +1,97 @@
+// Hoard (Pinto, Gkoufas, Reale, Seelam, Eliuk, arXiv:1812.00669, 2018). The data set is striped over the
+// nodes by a hash of the sample's id and stays there. A node reads its stripe before the job or during the
+// first epoch; nothing is evicted.
+#include <limits>
+
+#include "policies/cache/policies.hpp"
+#include "policies/cache/training/kept.hpp"
+#include "policies/cache/training/shares.hpp"
+#include "policies/vocabulary/rng.hpp"
+
+namespace tandem::cache {
+namespace {
+
+class Hoard final : public CachePolicy {
+ public:
+  explicit Hoard(const Setting& setting)
+      : setting_(setting),
+        fills_before_(setting.options.text("fill") == "before"),
+        kept_(setting.capacity()),
+        owners_(static_cast<std::size_t>(setting.manifest.samples)) {
+    for (std::size_t id = 0; id < owners_.size(); ++id)
+      owners_[id] = static_cast<std::int16_t>(
+          Rng::stream(setting.seed, "stripe", id).below(static_cast<std::uint64_t>(setting.nodes)));
+  }
+
+  void on_job(const JobChange& change, Decisions& decisions) override {
+    if (fills_before_ && change.state == JobChange::State::starts) fill(setting_.manifest.total(), decisions);
+  }
+  void on_epoch(const EpochBegins& event, Decisions&) override { is_first_epoch_ = event.epoch == 0; }
+  void on_idle(Bytes room, Decisions& decisions) override { fill(room, decisions); }
+
+  void on_want(const Want& want, Decisions& decisions) override {
+    for (const auto& [id, size] : want.now) {
+      const int owner = owners_[static_cast<std::size_t>(id)];
+      const bool is_here = kept_.holds(id);
+      // While the owner reads its stripe, asking it would mostly be in vain.
+      const bool is_filled = fills_before_ || !is_first_epoch_;
+      serve_from_owner(id, is_here, is_filled ? owner : nobody, setting_.node, decisions);
+      if (!is_here && owner == setting_.node) kept_.keep(id, size, decisions);
+    }
+  }
+
+  void on_arrived(std::span<const Arrived> arrived, Decisions& decisions) override {
+    kept_.forget_failed(arrived, decisions);
+    forget_owners(owners_, arrived);
+  }
+  void on_peer(const PeerChange& change, Decisions&) override { forget_owner(owners_, change); }
+
+  bool holds(SampleId id) const override { return kept_.holds(id); }
+  Bytes used(int) const override { return kept_.used(); }
+
+ private:
+  /// Reads samples of the own stripe that fit, of at most `room` bytes.
+  void fill(Bytes room, Decisions& decisions) {
+    stripe_.clear();
+    for (; next_ < setting_.manifest.samples; ++next_) {
+      if (owners_[static_cast<std::size_t>(next_)] != setting_.node || kept_.holds(next_)) continue;
+      const Bytes size = setting_.manifest.size_of(next_);
+      if (size > room) break;
+      if (!kept_.keep(next_, size, decisions)) continue;
+      room = room - size;
+      stripe_.push_back(next_);
+    }
+    if (!stripe_.empty()) decisions.read(stripe_, store(), Why::warm_up);
+  }
+
+  Setting setting_;
+  bool fills_before_;
+  bool is_first_epoch_ = true;
+  Kept kept_;
+  std::vector<std::int16_t> owners_;  ///< by id
+  SampleId next_ = 0;                 ///< of the own stripe, to be read in the background
+  std::vector<SampleId> stripe_;      ///< scratch
+};
+
+}  // namespace
+
+Catalog<Factory>::Entry hoard() {
+  return {
+      .name = "hoard",
+      .summary = "the data set is striped over the nodes by a hash of the id; nothing is evicted",
+      .paper =
+          "Pinto, Gkoufas, Reale, Seelam, Eliuk: Hoard: A Distributed Data Caching System to Accelerate Deep "
+          "Learning Training on the Cloud. arXiv:1812.00669, 2018",
+      .options = {{"fill",
+                   "when a node reads its stripe: before the job, or in the background of the first epoch",
+                   std::string("before"),
+                   -std::numeric_limits<double>::infinity(),
+                   std::numeric_limits<double>::infinity(),
+                   {"before", "first-epoch"}}},
+      .make = {.node = [](const Setting& setting) -> std::unique_ptr<CachePolicy> {
+                 return std::make_unique<Hoard>(setting);
+               },
+               .needs = {.manifest = true, .peers = true, .idle = true}}};
+}
+
+}  // namespace tandem::cache

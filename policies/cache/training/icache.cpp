@@ -1,0 +1,398 @@
+// iCache (Chen, He, Xu, Zhang, Yang, Hu, Sun, Chen, HPCA 2023). The cache has two parts. The H-cache keeps
+// the samples of highest importance (loss). The L-cache is refilled in the background from packages of
+// samples of low importance; a wanted sample of low importance is replaced by one that is there.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+
+#include "policies/cache/policies.hpp"
+#include "policies/cache/training/importance_heap.hpp"
+#include "policies/cache/training/packages.hpp"
+#include "policies/cache/training/substitutes.hpp"
+
+namespace tandem::cache {
+namespace {
+
+Substitution substitution_of(const std::string& name) {
+  if (name == "off") return Substitution::off;
+  if (name == "any") return Substitution::any;
+  return name == "same-class" ? Substitution::same_class : Substitution::nearest;
+}
+
+/// What one job knows of the epoch it is in.
+struct JobView {
+  bool is_active = false;
+  double benefit = 1.0;
+  double boost = 1.0;  ///< factor on the benefit for a fair share
+  std::int64_t epoch = 0;
+  std::vector<std::uint8_t> low;            ///< by id; empty: all are H
+  std::vector<std::uint32_t> delivered_in;  ///< by id: the last epoch + 1
+  IdQueue omitted;                          ///< wanted in this epoch, and replaced
+  std::vector<float> relative;              ///< importance by id, in [0, 1]; only with several jobs
+  std::int64_t high_hits = 0;               ///< in this epoch
+  std::int64_t low_wanted = 0;
+  std::int64_t low_on_demand = 0;
+
+  bool wants_low(SampleId id) const {
+    const auto index = static_cast<std::size_t>(id);
+    return is_active && !low.empty() && low[index] != 0;
+  }
+  bool has_had(SampleId id) const {
+    return delivered_in[static_cast<std::size_t>(id)] == static_cast<std::uint32_t>(epoch + 1);
+  }
+};
+
+class ICache final : public CachePolicy {
+ public:
+  explicit ICache(const Setting& setting)
+      : setting_(setting),
+        mode_(substitution_of(setting.options.text("substitution"))),
+        adapts_(setting.options.boolean("adapt")),
+        fair_share_(setting.options.real("fair_share")),
+        package_(setting.options.integer("package")),
+        largest_(largest_of(setting.manifest)),
+        unvisited_(static_cast<float>(setting.options.real("unvisited"))),
+        high_(setting.manifest.samples, unvisited_),
+        packages_(setting.manifest.samples, package_, setting.options.real("repack"),
+                  setting.seed + static_cast<std::uint64_t>(setting.node)),
+        substitutes_(mode_, setting.manifest),
+        is_low_(samples()),
+        jobs_(static_cast<std::size_t>(setting.jobs)) {
+    for (JobView& job : jobs_) job.delivered_in.resize(samples());
+    if (setting.nodes > 1) holder_.resize(samples(), nobody);
+    set_split(setting.options.real("split"));
+    check();
+  }
+
+  void on_want(const Want& want, Decisions& decisions) override {
+    high_.advance(visited_per_request * want.now.size());
+    JobView& job = jobs_[static_cast<std::size_t>(want.job)];
+    job.is_active = true;
+    for (std::size_t i = 0; i < want.now.size(); ++i) {
+      const SampleId asked = want.now[i].id;
+      const bool low = !want.low.empty() && want.low[i] != 0;
+      const SampleId given = low ? serve_low(job, asked, decisions) : serve_high(job, asked, decisions);
+      job.delivered_in[index(given)] = static_cast<std::uint32_t>(job.epoch + 1);
+      if (is_low_[index(given)] && !is_needed(given)) drop_low(given, decisions);
+    }
+  }
+
+  void on_arrived(std::span<const Arrived> arrived, Decisions& decisions) override {
+    for (const Arrived& read : arrived) {
+      if (read.outcome != Arrived::Outcome::here) forget(read, decisions);
+      if (read.why != Why::package) continue;
+      reserved_ = std::max<std::int64_t>(0, reserved_ - read.size.count());
+      if (read.outcome == Arrived::Outcome::here && is_needed(read.id)) keep_low(read, decisions);
+    }
+  }
+
+  void on_epoch(const EpochBegins& event, Decisions& decisions) override {
+    JobView& job = jobs_[static_cast<std::size_t>(event.job)];
+    end_epoch(job);
+    while (high_used_ > high_capacity_) drop_high(high_.least(), decisions);
+    job.is_active = true;
+    job.epoch = event.epoch;
+    job.omitted.clear();
+    note_low(job, event);
+    drop_unneeded(decisions);
+    packages_.begin_epoch(event.epoch);
+    reserved_ = 0;
+  }
+
+  void on_importance(int number, std::span<const float> losses, Decisions&) override {
+    values_.assign(losses.begin(), losses.end());
+    for (float& value : values_)
+      if (std::isnan(value)) value = unvisited_;
+    if (jobs_.size() > 1) aggregate(jobs_[static_cast<std::size_t>(number)]);
+    high_.renew(values_);
+  }
+
+  void on_job(const JobChange& change, Decisions&) override {
+    JobView& job = jobs_[static_cast<std::size_t>(change.job)];
+    job.is_active = change.state != JobChange::State::ends;
+    if (change.state == JobChange::State::probed) job.benefit = change.benefit;
+    if (!job.is_active) job.relative.clear();
+  }
+
+  void on_peer(const PeerChange& change, Decisions&) override {
+    if (change.joins) return;
+    std::ranges::replace(holder_, static_cast<std::int16_t>(change.node), nobody);
+  }
+
+  void on_directory(std::span<const Holder> holders, Decisions&) override {
+    if (holder_.empty()) return;
+    for (const Holder& entry : holders) holder_[index(entry.id)] = static_cast<std::int16_t>(entry.node);
+  }
+
+  void on_idle(Bytes room, Decisions& decisions) override {
+    std::int64_t left = room.count();
+    const auto in_set = [this](SampleId id) { return is_low_of_any(id); };
+    const auto wants = [this](SampleId id) { return is_needed(id) && !holds(id); };
+    while (left > 0) {
+      if (low_used_ + reserved_ + package_bytes() > low_capacity_ || package_bytes() > left) return;
+      const auto* ids = packages_.next(visited_per_package, in_set, wants, decisions);
+      if (ids == nullptr) return;
+      for (const SampleId id : *ids) reserved_ += setting_.manifest.size_of(id).count();
+      left -= package_bytes();
+      decisions.read(*ids, store(), Why::package);
+    }
+  }
+
+  bool holds(SampleId id) const override { return high_.holds(id) || is_low_[index(id)]; }
+  Bytes used(int tier) const override { return Bytes(tier == 0 ? high_used_ + low_used_ : 0); }
+
+ private:
+  static constexpr std::int16_t nobody = -1;
+  static constexpr std::size_t visited_per_request = 64;       ///< samples for the next heap
+  static constexpr std::size_t visited_per_package = 1 << 14;  ///< samples, to find or write one
+
+  static std::size_t index(SampleId id) { return static_cast<std::size_t>(id); }
+  std::size_t samples() const { return static_cast<std::size_t>(setting_.manifest.samples); }
+  std::int64_t size_of(SampleId id) const { return setting_.manifest.size_of(id).count(); }
+  void check() const {
+    if (mode_ == Substitution::same_class && setting_.manifest.labels.empty())
+      throw ConfigError(
+          "icache: option 'substitution': expected off, any or nearest where the classes of samples "
+          "are not known, found 'same-class'");
+    if (low_capacity_ > 0 && package_bytes() > low_capacity_)
+      throw ConfigError("icache: option 'package': expected a package that fits into the L-cache of " +
+                        std::to_string(low_capacity_) + " bytes, found " + std::to_string(package_) +
+                        " samples, " + std::to_string(package_bytes()) + " bytes");
+  }
+  std::int64_t package_bytes() const { return package_ * largest_; }
+  static std::int64_t largest_of(const Manifest& manifest) {
+    return (manifest.sizes.empty() ? manifest.each : std::ranges::max(manifest.sizes)).count();
+  }
+  /// The flags of the samples that this node will deliver.
+  void note_low(JobView& job, const EpochBegins& event) {
+    job.low.assign(event.low.begin(), event.low.end());
+    if (event.low.empty() || event.lists.size() < 2) return;
+    std::ranges::fill(job.low, std::uint8_t{0});
+    for (const SampleId id : event.lists[static_cast<std::size_t>(setting_.node)])
+      job.low[index(id)] = event.low[index(id)];
+  }
+  /// Frees the L-cache of samples that no job wants any more.
+  void drop_unneeded(Decisions& decisions) {
+    kept_.clear();
+    for (SampleId id = substitutes_.take_any(); id >= 0; id = substitutes_.take_any()) {
+      if (!is_low_[index(id)]) continue;
+      if (is_needed(id))
+        kept_.push_back(id);
+      else
+        drop_low(id, decisions);
+    }
+    for (const SampleId id : kept_) substitutes_.add(id, high_.importance(id));
+  }
+  void set_split(double split) {
+    split_ = split;
+    high_capacity_ = static_cast<std::int64_t>(split * static_cast<double>(setting_.capacity().count()));
+    low_capacity_ = setting_.capacity().count() - high_capacity_;
+  }
+  bool is_low_of_any(SampleId id) const {
+    return std::ranges::any_of(jobs_, [id](const JobView& job) { return job.wants_low(id); });
+  }
+  /// A job will want it as a sample of low importance.
+  bool is_needed(SampleId id) const {
+    return std::ranges::any_of(jobs_,
+                               [id](const JobView& job) { return job.wants_low(id) && !job.has_had(id); });
+  }
+  /// Where a sample comes from that is not here.
+  Place elsewhere_of(SampleId id) const {
+    if (holder_.empty() || holder_[index(id)] == nobody || holder_[index(id)] == setting_.node)
+      return store();
+    return peer(holder_[index(id)]);
+  }
+
+  SampleId serve_high(JobView& job, SampleId asked, Decisions& decisions) {
+    if (holds(asked)) {
+      ++job.high_hits;
+      decisions.serve.push_back({asked, asked, tier(0)});
+      return asked;
+    }
+    const Place from = elsewhere_of(asked);
+    decisions.serve.push_back({asked, asked, from});
+    // What a peer holds is not kept twice.
+    if (from.where == Where::store) admit(job, asked, decisions);
+    return asked;
+  }
+
+  /// While there is room, every sample; then, in an epoch of selected samples, those that are more important
+  /// than the least.
+  void admit(const JobView& job, SampleId id, Decisions& decisions) {
+    const std::int64_t size = size_of(id);
+    // What the L-cache holds beyond its share leaves when it is delivered.
+    const std::int64_t room = std::min(high_capacity_, setting_.capacity().count() - low_used_);
+    if (size > room) return;
+    while (high_used_ + size > room) {
+      if (job.low.empty() || high_.importance(id) <= high_.importance(high_.least())) return;
+      drop_high(high_.least(), decisions);
+    }
+    high_.insert(id);
+    high_used_ += size;
+    decisions.keep(id, Bytes(size));
+    if (!holder_.empty()) decisions.published.push_back(id);
+  }
+  void drop_high(SampleId id, Decisions& decisions) {
+    high_.remove(id);
+    high_used_ -= size_of(id);
+    decisions.drop(id, Bytes(size_of(id)));
+    if (!holder_.empty()) decisions.withdrawn.push_back(id);
+  }
+
+  SampleId serve_low(JobView& job, SampleId asked, Decisions& decisions) {
+    ++job.low_wanted;
+    if (holds(asked) && !job.has_had(asked)) {
+      decisions.serve.push_back({asked, asked, tier(0)});
+      return asked;
+    }
+    if (mode_ != Substitution::off) {
+      const auto fits = [&](SampleId id) { return job.wants_low(id) && !job.has_had(id); };
+      const auto is_gone = [&](SampleId id) { return !is_low_[index(id)]; };
+      const SampleId given = substitutes_.take(asked, high_.importance(asked), fits, is_gone);
+      if (given >= 0) {
+        if (!job.has_had(asked)) job.omitted.push(asked);
+        decisions.serve.push_back({asked, given, tier(0)});
+        return given;
+      }
+    }
+    ++job.low_on_demand;
+    const bool replaces = mode_ != Substitution::off && job.has_had(asked);
+    const SampleId given = replaces ? next_omitted(job, asked) : asked;
+    decisions.serve.push_back({asked, given, holds(given) ? tier(0) : elsewhere_of(given)});
+    return given;
+  }
+  /// The wanted sample has replaced another one before. A sample that was replaced is delivered instead, so
+  /// that each sample of the list is delivered once.
+  static SampleId next_omitted(JobView& job, SampleId asked) {
+    while (!job.omitted.empty()) {
+      const SampleId id = job.omitted.front();
+      job.omitted.pop();
+      if (!job.has_had(id)) return id;
+    }
+    return asked;
+  }
+
+  void keep_low(const Arrived& read, Decisions& decisions) {
+    if (holds(read.id) || low_used_ + read.size.count() > low_capacity_ ||
+        high_used_ + low_used_ + read.size.count() > setting_.capacity().count())
+      return;
+    is_low_[index(read.id)] = true;
+    low_used_ += read.size.count();
+    decisions.keep(read.id, read.size);
+    substitutes_.add(read.id, high_.importance(read.id));
+  }
+  void drop_low(SampleId id, Decisions& decisions) {
+    is_low_[index(id)] = false;
+    low_used_ -= size_of(id);
+    decisions.drop(id, Bytes(size_of(id)));
+  }
+  void forget(const Arrived& read, Decisions& decisions) {
+    if (!holder_.empty() && read.from.where == Where::peer) holder_[index(read.id)] = nobody;
+    if (read.from.where == Where::store && high_.holds(read.id)) drop_high(read.id, decisions);
+  }
+
+  /// Relative importance of a job: 1 - rank / samples, highest loss first. The mean over jobs, weighted by
+  /// benefit.
+  void aggregate(JobView& job) {
+    order_.resize(samples());
+    std::iota(order_.begin(), order_.end(), SampleId{0});
+    std::ranges::sort(order_, [this](SampleId a, SampleId b) {
+      const float of_a = values_[index(a)], of_b = values_[index(b)];
+      return of_a != of_b ? of_a > of_b : a < b;
+    });
+    job.relative.resize(samples());
+    for (std::size_t rank = 0; rank < order_.size(); ++rank)
+      job.relative[index(order_[rank])] = 1.0F - static_cast<float>(rank) / static_cast<float>(order_.size());
+    double weights = 0.0;
+    std::ranges::fill(values_, 0.0F);
+    for (const JobView& each : jobs_) {
+      if (each.relative.empty() || !each.is_active) continue;
+      const double weight = each.benefit * each.boost;
+      weights += weight;
+      for (std::size_t id = 0; id < samples(); ++id)
+        values_[id] += static_cast<float>(weight) * each.relative[id];
+    }
+    for (float& value : values_) value /= static_cast<float>(weights);
+  }
+
+  /// Adapts the split and the weights of jobs to what the epoch that ends showed.
+  void end_epoch(JobView& job) {
+    if (adapts_ && job.low_wanted > 0) {
+      const double on_demand = static_cast<double>(job.low_on_demand) / static_cast<double>(job.low_wanted);
+      if (on_demand > 0.01) set_split(std::max(0.5, split_ - 0.05));
+      if (on_demand == 0.0) set_split(std::min(0.95, split_ + 0.01));
+    }
+    if (fair_share_ > 0 && jobs_.size() > 1) {
+      std::int64_t all = 0;
+      for (const JobView& each : jobs_) all += each.high_hits;
+      const double least = fair_share_ * static_cast<double>(all) / static_cast<double>(jobs_.size());
+      const bool lags = static_cast<double>(job.high_hits) < least;
+      job.boost = lags ? std::min(64.0, 2 * job.boost) : std::max(1.0, job.boost / 2);
+    }
+    job.high_hits = job.low_wanted = job.low_on_demand = 0;
+  }
+
+  Setting setting_;
+  Substitution mode_;
+  bool adapts_;
+  double fair_share_;
+  std::int64_t package_;  ///< samples
+  std::int64_t largest_;  ///< size of the largest sample
+  float unvisited_;
+  double split_ = 0.0;
+  std::int64_t high_capacity_ = 0, low_capacity_ = 0;
+  std::int64_t high_used_ = 0, low_used_ = 0;
+  std::int64_t reserved_ = 0;  ///< bytes of packages that are being read
+  ImportanceHeap high_;
+  Packages packages_;
+  Substitutes substitutes_;
+  std::vector<bool> is_low_;          ///< by id: in the L-cache
+  std::vector<std::int16_t> holder_;  ///< by id: the node that published it; empty: one node
+  std::vector<JobView> jobs_;
+  std::vector<float> values_;    ///< of the importance that comes next
+  std::vector<SampleId> order_;  ///< scratch
+  std::vector<SampleId> kept_;   ///< scratch
+};
+
+}  // namespace
+
+Catalog<Factory>::Entry icache() {
+  return {
+      .name = "icache",
+      .summary =
+          "keeps the samples of highest loss (H-cache), and serves those of low loss from packages that are "
+          "read in the background (L-cache), if need be with another one",
+      .paper =
+          "Chen, He, Xu, Zhang, Yang, Hu, Sun, Chen: iCache: An Importance-Sampling-Informed Cache for "
+          "Accelerating I/O-Bound DNN Model Training. HPCA 2023",
+      .options =
+          {{"split", "share of the capacity for the H-cache", 0.9, 0.0, 1.0},
+           {"adapt",
+            "after each epoch, enlarge the L-cache by 5 % of the capacity if more than 1 % of its requests "
+            "were "
+            "read on demand, or the H-cache by 1 % if none was",
+            false},
+           {"substitution",
+            "sample of low importance that may replace another: any: the one that arrived first; same-class: "
+            "the first of the same class; nearest: that of the nearest loss",
+            std::string("any"),
+            -std::numeric_limits<double>::infinity(),
+            std::numeric_limits<double>::infinity(),
+            {"off", "any", "same-class", "nearest"}},
+           {"package", "samples in a package", std::int64_t{32}, 1, 1e6},
+           {"repack", "write a package anew when a smaller share of its samples is of low importance", 0.5,
+            0.0, 1.0},
+           {"unvisited", "importance of samples without a loss yet", 1.0, 0.0},
+           {"fair_share",
+            "several jobs: a job with fewer H hits than this share of the mean counts twice as much in the "
+            "next epoch; 0: off",
+            0.0, 0.0, 1.0}},
+      .make = {.node = [](const Setting& setting) -> std::unique_ptr<CachePolicy> {
+                 return std::make_unique<ICache>(setting);
+               },
+               .needs = {.manifest = true, .importance = true, .idle = true}},
+      .aliases = {"isa"}};
+}
+
+}  // namespace tandem::cache

@@ -1,0 +1,50 @@
+// Which node keeps which samples, where the lists of the first epoch determine it: every node can compute the
+// sets of all others without messages.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "policies/cache/policy.hpp"
+
+namespace tandem::cache {
+
+inline constexpr std::int16_t nobody = -1;
+
+/// By id, the node that keeps it: each node keeps the samples of its list in order while they fit. Nodes have
+/// equal capacities.
+inline std::vector<std::int16_t> owners_by_first_use(std::span<const std::vector<SampleId>> lists,
+                                                     const Manifest& manifest, Bytes capacity) {
+  std::vector<std::int16_t> owners(static_cast<std::size_t>(manifest.samples), nobody);
+  for (std::size_t node = 0; node < lists.size(); ++node) {
+    Bytes used{0};
+    for (const SampleId id : lists[node]) {
+      auto& owner = owners[static_cast<std::size_t>(id)];
+      if (owner != nobody || used + manifest.size_of(id) > capacity) continue;
+      owner = static_cast<std::int16_t>(node);
+      used += manifest.size_of(id);
+    }
+  }
+  return owners;
+}
+
+/// Serves a sample from this node, from the node that owns it, or from the store.
+inline void serve_from_owner(SampleId id, bool is_here, int owner, int self, Decisions& decisions) {
+  const bool elsewhere = owner != nobody && owner != self;
+  decisions.serve.push_back({id, id, is_here ? tier(0) : elsewhere ? peer(owner) : store()});
+}
+
+/// Owners that departed own nothing; a sample that its owner does not hold belongs to nobody.
+inline void forget_owner(std::vector<std::int16_t>& owners, const PeerChange& change) {
+  if (change.joins) return;
+  for (auto& owner : owners)
+    if (owner == change.node) owner = nobody;
+}
+inline void forget_owners(std::vector<std::int16_t>& owners, std::span<const Arrived> arrived) {
+  for (const Arrived& read : arrived)
+    if (read.from.where == Where::peer && read.outcome != Arrived::Outcome::here)
+      owners[static_cast<std::size_t>(read.id)] = nobody;
+}
+
+}  // namespace tandem::cache

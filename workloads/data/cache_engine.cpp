@@ -66,7 +66,7 @@ const Decisions& CacheEngine::arrived(std::span<const Arrived> arrived) {
   for (const Arrived& read : arrived) {
     TANDEM_CHECK(state(read.id).in_flight, "sample", read.id, "is not being read");
     state(read.id).in_flight = false;
-    if (read.outcome == Arrived::Outcome::not_here) ++ledger.peer_misses;
+    if (read.outcome == Arrived::Outcome::not_here) count_peer_miss(read, ledger);
   }
   policy_->on_arrived(arrived, decisions_);
   finish();
@@ -144,6 +144,15 @@ CacheLedger& CacheEngine::open_ledger(int job, std::int64_t epoch) {
   state.epoch = epoch;
   if (epoch >= std::ssize(state.epochs)) state.epochs.resize(static_cast<std::size_t>(epoch) + 1);
   return state.epochs[static_cast<std::size_t>(epoch)];
+}
+
+/// What a peer was expected to deliver comes from the store.
+void CacheEngine::count_peer_miss(const Arrived& read, CacheLedger& ledger) {
+  ++ledger.peer_misses;
+  if (read.why != Why::demand) return;
+  --ledger.peer.samples;
+  ledger.peer.bytes -= read.size.count();
+  ledger.storage.add(read.size);
 }
 
 void CacheEngine::check_serves(const cache::Want& want) const {

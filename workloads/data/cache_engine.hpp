@@ -63,6 +63,7 @@ class CacheEngine {
   CacheLedger& open_ledger(int job, std::int64_t epoch);
   void check_serves(const cache::Want& want) const;
   void count_delivered(const cache::Want& want, CacheLedger& ledger);
+  static void count_peer_miss(const cache::Arrived& read, CacheLedger& ledger);
   void add_demand(CacheLedger& ledger);
   void count_background();
   void move();

@@ -73,8 +73,9 @@ class DeepIo final : public CachePolicy {
       next = (next + i + 1) % own_.size();
       return id;
     }
+    const SampleId id = own_[next];
     next = (next + 1) % own_.size();
-    return own_[next];
+    return id;
   }
 
   Setting setting_;

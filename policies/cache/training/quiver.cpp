@@ -15,7 +15,8 @@ namespace {
 /// Chunks of a data set in a random order, of which two are in the cache.
 class Chunks {
  public:
-  Chunks(const Setting& setting, Bytes chunk) : manifest_(setting.manifest) {
+  Chunks(const Setting& setting, Bytes chunk)
+      : manifest_(setting.manifest), chunk_of_(static_cast<std::size_t>(setting.manifest.samples)) {
     std::vector<SampleId> ids(static_cast<std::size_t>(manifest_.samples));
     std::iota(ids.begin(), ids.end(), SampleId{0});
     Rng::stream(setting.seed, "chunks").shuffle(ids);
@@ -27,15 +28,20 @@ class Chunks {
         used = Bytes(0);
       }
       chunks_.back().push_back(id);
+      chunk_of_[static_cast<std::size_t>(id)] = chunks_.size() - 1;
       used += size;
     }
   }
   std::size_t count() const { return chunks_.size(); }
   const std::vector<SampleId>& ids(std::size_t number) const { return chunks_[number % count()]; }
+  bool has(std::size_t number, SampleId id) const {
+    return chunk_of_[static_cast<std::size_t>(id)] == number % count();
+  }
 
  private:
   Manifest manifest_;
   std::vector<std::vector<SampleId>> chunks_;
+  std::vector<std::size_t> chunk_of_;  ///< by id
 };
 
 class Quiver final : public CachePolicy {
@@ -47,30 +53,23 @@ class Quiver final : public CachePolicy {
         is_chunked_(setting.options.text("content") == "chunks"),
         kept_(setting.capacity()),
         chunks_(setting, setting.capacity() / 2),
-        jobs_(static_cast<std::size_t>(setting.jobs)) {
-    for (Job& job : jobs_) job.used_in.resize(static_cast<std::size_t>(setting.manifest.samples));
-  }
+        jobs_(static_cast<std::size_t>(setting.jobs)) {}
 
   void on_job(const JobChange& change, Decisions& decisions) override {
     jobs_[static_cast<std::size_t>(change.job)].is_active = change.state != JobChange::State::ends;
     if (is_chunked_) advance(decisions);
   }
 
-  void on_epoch(const EpochBegins& event, Decisions&) override {
-    Job& job = jobs_[static_cast<std::size_t>(event.job)];
-    job.is_active = true;
-    job.epoch = event.epoch;
-  }
-
   void on_want(const Want& want, Decisions& decisions) override {
     Job& job = jobs_[static_cast<std::size_t>(want.job)];
+    job.is_active = true;
     find_hits(want);
     std::size_t next_hit = 0;
     for (const auto& [asked, size] : want.now) {
       SampleId given = asked;
       if (!kept_.holds(asked) && next_hit < hits_.size()) given = hits_[next_hit++];
       serve(asked, given, decisions);
-      job.used_in[static_cast<std::size_t>(given)] = static_cast<std::uint32_t>(want.epoch + 1);
+      if (is_chunked_ && kept_.holds(given)) ++job.used[chunks_.has(first_, given) ? 0 : 1];
     }
     if (is_chunked_) advance(decisions);
   }
@@ -85,19 +84,25 @@ class Quiver final : public CachePolicy {
  private:
   struct Job {
     bool is_active = false;
-    std::int64_t epoch = 0;
-    std::vector<std::uint32_t> used_in;  ///< by id: the last epoch + 1
+    std::array<std::int64_t, 2> used = {};  ///< samples of the two chunks, since each came
   };
 
-  /// The first samples ahead that are here, as many as the batch has misses.
+  /// The first samples ahead that are here, as many as the batch has misses; those of the older chunk first,
+  /// so that it is used up.
   void find_hits(const Want& want) {
     hits_.clear();
     const auto misses = static_cast<std::size_t>(
         std::ranges::count_if(want.now, [this](const Sample& sample) { return !kept_.holds(sample.id); }));
     const auto seen =
         std::min(want.ahead.size(), static_cast<std::size_t>(look_ahead_ - 1) * want.now.size());
-    for (std::size_t i = 0; i < seen && hits_.size() < misses; ++i)
-      if (kept_.holds(want.ahead[i])) hits_.push_back(want.ahead[i]);
+    const auto collect = [&](bool older) {
+      for (std::size_t i = 0; i < seen && hits_.size() < misses; ++i) {
+        const SampleId id = want.ahead[i];
+        if (kept_.holds(id) && (!is_chunked_ || chunks_.has(first_, id) == older)) hits_.push_back(id);
+      }
+    };
+    if (is_chunked_) collect(true);
+    collect(false);
   }
 
   void serve(SampleId asked, SampleId given, Decisions& decisions) {
@@ -106,20 +111,16 @@ class Quiver final : public CachePolicy {
     if (!is_here && !is_chunked_) kept_.keep(given, setting_.manifest.size_of(given), decisions);
   }
 
-  /// Replaces the older chunk when all jobs have used it up, but for stragglers. With several jobs in
-  /// different epochs, a sample counts as used when the job delivered it since the chunk came.
+  /// Replaces the older chunk when all jobs have used it up since it came, but for stragglers.
   void advance(Decisions& decisions) {
     if (std::ranges::none_of(jobs_, &Job::is_active)) return;
     while (loaded_ < 2 && loaded_ < chunks_.count()) load(loaded_++, decisions);
     if (chunks_.count() <= 2) return;
     const auto& oldest = chunks_.ids(first_);
-    for (const Job& job : jobs_) {
-      if (!job.is_active) continue;
-      const auto used = std::ranges::count_if(oldest, [&](SampleId id) {
-        return job.used_in[static_cast<std::size_t>(id)] == static_cast<std::uint32_t>(job.epoch + 1);
-      });
-      if (static_cast<double>(used) < (1 - straggler_) * static_cast<double>(oldest.size())) return;
-    }
+    const double enough = (1 - straggler_) * static_cast<double>(oldest.size());
+    for (const Job& job : jobs_)
+      if (job.is_active && static_cast<double>(job.used[0]) < enough) return;
+    for (Job& job : jobs_) job.used = {job.used[1], 0};
     for (const SampleId id : oldest)
       if (kept_.holds(id)) kept_.drop(id, setting_.manifest.size_of(id), decisions);
     load(++first_ + 1, decisions);

@@ -93,9 +93,14 @@ class Shade final : public CachePolicy {
     change(id, [weight](Merit& merit) { merit.weight = weight; });
   }
 
+  bool counts_more(SampleId id, SampleId other) const {
+    const Merit &merit = merits_[index(id)], &others = merits_[index(other)];
+    return std::tie(merit.weight, merit.uses) > std::tie(others.weight, others.uses);
+  }
+
   void admit(SampleId id, Bytes size, Decisions& decisions) {
     const bool is_nearly_full = kept_.used() + size * reserve_ >= setting_.capacity();
-    if (is_nearly_full && !order_.empty() && key(id) > *order_.begin()) {
+    if (is_nearly_full && !order_.empty() && counts_more(id, std::get<SampleId>(*order_.begin()))) {
       const SampleId least = std::get<SampleId>(*order_.begin());
       auto node = order_.extract(order_.begin());
       kept_.drop(least, setting_.manifest.size_of(least), decisions);
@@ -128,7 +133,7 @@ Catalog<Factory>::Entry shade() {
           "Khan, Yazdani, Fu, Paul, Ji, Jian, Cheng, Butt: SHADE: Enable Fundamental Cacheability for "
           "Distributed Deep Learning Training. FAST 2023",
       .options = {{"reserve", "evict when there is room for fewer samples of the wanted size than this",
-                   std::int64_t{50}, 1, 1e6}},
+                   std::int64_t{50}, 0, 1e6}},
       .make = {.node = [](const Setting& setting) -> std::unique_ptr<CachePolicy> {
                  return std::make_unique<Shade>(setting);
                },

@@ -15,6 +15,18 @@ namespace {
 
 using testing::Words;
 
+/// Lists that a script gives.
+class ScriptPlan : public Plan {
+ public:
+  /// By epoch and node.
+  std::vector<std::vector<std::vector<SampleId>>> lists;
+
+  std::int64_t epochs() const override { return std::ssize(lists); }
+  void list(int, std::int64_t epoch, int node, std::vector<SampleId>& ids) const override {
+    ids = lists.at(static_cast<std::size_t>(epoch)).at(static_cast<std::size_t>(node));
+  }
+};
+
 /// Answers the commands `capacity C`, `setting KEY=VALUE ...`, `access ID [size S]`, `used [TIER]`, `holds
 /// ID` and the events of policies/cache/text.hpp, whose answer is the decisions.
 class Player {
@@ -39,7 +51,8 @@ class Player {
   }
 
  private:
-  /// Keys: tiers, node, nodes, jobs, samples, size, labels, seed, and options of the policy.
+  /// Keys: tiers, node, nodes, jobs, samples, size, labels, seed, plan (epochs separated by |, nodes by ;),
+  /// and options of the policy. Tiers have 100 and 5 bytes per second, peers 20 and the store 10.
   std::string make(const Words& words) {
     Setting setting{.tiers = {Bytes(0)}};
     std::map<std::string, OptionValue> options;
@@ -53,6 +66,14 @@ class Player {
         labels_.clear();
         for (const auto number : numbers(value)) labels_.push_back(static_cast<std::uint16_t>(number));
         setting.manifest.labels = labels_;
+      } else if (key == "plan") {
+        plan_.lists.clear();
+        for (const auto& epoch : parts(value, '|')) {
+          plan_.lists.emplace_back();
+          for (const auto& node : parts(epoch, ';')) plan_.lists.back().push_back(numbers(node));
+        }
+        setting.plan = &plan_;
+        setting.rates = &rates_;
       } else if (key == "node") {
         setting.node = std::stoi(value);
       } else if (key == "nodes") {
@@ -75,10 +96,15 @@ class Player {
     return "";
   }
 
+  static std::vector<std::string> parts(const std::string& text, char separator) {
+    std::vector<std::string> all;
+    std::istringstream stream(text);
+    for (std::string part; std::getline(stream, part, separator);) all.push_back(part);
+    return all;
+  }
   static std::vector<std::int64_t> numbers(const std::string& text) {
     std::vector<std::int64_t> values;
-    std::istringstream stream(text);
-    for (std::string part; std::getline(stream, part, ',');) values.push_back(std::stoll(part));
+    for (const auto& part : parts(text, ',')) values.push_back(std::stoll(part));
     return values;
   }
 
@@ -103,6 +129,10 @@ class Player {
 
   const Catalog<Factory>::Entry& entry_;
   std::vector<std::uint16_t> labels_;
+  ScriptPlan plan_;
+  Rates rates_{.tiers = {{BytesPerSecond(100), Seconds(0)}, {BytesPerSecond(5), Seconds(0)}},
+               .peer = {BytesPerSecond(20), Seconds(0)},
+               .store = {BytesPerSecond(10), Seconds(0)}};
   std::unique_ptr<CachePolicy> policy_;
 };
 

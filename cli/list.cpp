@@ -136,6 +136,7 @@ const std::vector<Kind>& kinds() {
       {"cache", "Cache policies (data.cache)", Names::cache, names_text, names_document},
       {"trace-cache", "Cache policies for traces (tandem cache)", Names::trace_cache, names_text,
        names_document},
+      {"sampling", "Samplers (data.sampling)", Names::sampling, names_text, names_document},
       {"split", "Splits of the samples (data.split)", Names::split, names_text, names_document},
       {"model", "Models (workload.model)", Names::model, names_text, names_document},
       {"dataset", "Data sets (workload.dataset)", Names::dataset, names_text, names_document},
@@ -172,7 +173,7 @@ void add_list(CLI::App& app, int&) {
   const auto kind = std::make_shared<std::string>("all");
   command->add_option(
       "KIND", *kind,
-      "sync, collective, compression, sharding, cache, split, model, dataset, device or all [all]");
+      "sync, collective, compression, sharding, cache, sampling, split, model, dataset, device or all [all]");
   command->footer(
       "Examples:\n"
       "  tandem list\n"

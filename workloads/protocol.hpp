@@ -31,7 +31,9 @@ enum class Stream : std::int16_t {
   push_pieces,       ///< the pieces of a push but the last, by bucket
   reply_pieces,      ///< the pieces of a reply but the last, by bucket
   reduces,           ///< the all-reduce of each bucket
-  verdicts           ///< evaluator -> ranks that end the job: Verdict
+  verdicts,          ///< evaluator -> ranks that end the job: Verdict
+  losses,            ///< worker -> first worker: those of its samples of an epoch
+  loss_tables        ///< first worker -> worker: those of all samples of the epoch
 };
 
 struct StreamTraits {
@@ -39,7 +41,7 @@ struct StreamTraits {
   bool carries_note;
 };
 /// By number; 0 is no stream.
-inline constexpr std::array<StreamTraits, 17> stream_traits = {{{"none", false},
+inline constexpr std::array<StreamTraits, 19> stream_traits = {{{"none", false},
                                                                 {"pushes", true},
                                                                 {"replies", true},
                                                                 {"answers", true},
@@ -55,7 +57,9 @@ inline constexpr std::array<StreamTraits, 17> stream_traits = {{{"none", false},
                                                                 {"push-pieces", false},
                                                                 {"reply-pieces", false},
                                                                 {"reduces", false},
-                                                                {"verdicts", true}}};
+                                                                {"verdicts", true},
+                                                                {"losses", false},
+                                                                {"loss-tables", false}}};
 
 constexpr Channel channel(Stream stream, int bucket = Channel::no_bucket) {
   return {static_cast<std::int16_t>(stream), stream_traits[static_cast<std::size_t>(stream)].carries_note,
@@ -84,6 +88,8 @@ inline constexpr Channel counts = channel(Stream::counts);
 inline constexpr Channel ends = channel(Stream::ends);
 inline constexpr Channel last_models = channel(Stream::last_models);
 inline constexpr Channel verdicts = channel(Stream::verdicts);
+inline constexpr Channel losses = channel(Stream::losses);
+inline constexpr Channel loss_tables = channel(Stream::loss_tables);
 constexpr Channel push_bucket(int bucket) { return channel(Stream::push_pieces, bucket); }
 constexpr Channel reply_bucket(int bucket) { return channel(Stream::reply_pieces, bucket); }
 constexpr Channel reduce_bucket(int bucket) { return channel(Stream::reduces, bucket); }

@@ -21,6 +21,21 @@ std::vector<Catalog<Factory>::Entry> those_that(const Has& has) {
 
 }  // namespace
 
+std::string describe(const Needs& needs) {
+  std::string text;
+  for (const auto& [is_needed, what] : {std::pair{needs.manifest, "the sizes of all samples"},
+                                        {needs.ahead, "the rest of each epoch"},
+                                        {needs.importance, "losses"},
+                                        {needs.lists, "the lists of all nodes"},
+                                        {needs.plan, "all lists of the run"},
+                                        {needs.rates, "the rates of tiers, peers and stores"},
+                                        {needs.peers, "reads from other nodes"},
+                                        {needs.idle, "reads in the background"},
+                                        {needs.labels, "the classes of samples"}})
+    if (is_needed) text += (text.empty() ? "" : ", ") + std::string(what);
+  return text;
+}
+
 const Catalog<Factory>& catalog() {
   static const Catalog<Factory> table("cache policy",
                                       those_that([](const Factory& make) { return make.node != nullptr; }));

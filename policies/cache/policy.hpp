@@ -263,6 +263,9 @@ struct Needs {
   bool operator==(const Needs&) const = default;
 };
 
+/// "losses, reads in the background": what is needed.
+std::string describe(const Needs& needs);
+
 /// What can be made of a policy.
 struct Factory {
   /// For a cache node; null: only traces.

@@ -45,9 +45,12 @@ Replica::Replica(const ReplicaPlan& plan, const ExchangePlan& exchange, ComputeD
   server_steps_ = by_server && exchange.payload() == sync::Payload::gradient;
 }
 
-Kernel Replica::load(std::span<const std::byte> records) {
+Kernel Replica::load(std::span<const std::byte> records, std::span<const float> weights) {
   if (!learner_) return {};
-  return [this, records] { learner_->load(records); };
+  return [this, records, weights] {
+    learner_->load(records);
+    if (!weights.empty()) learner_->weigh(weights);
+  };
 }
 
 Kernel Replica::forward() {
@@ -65,6 +68,10 @@ Kernel Replica::backward(int bucket) {
 
 double Replica::loss() const {
   return learner_ ? learner_->loss() : std::numeric_limits<double>::quiet_NaN();
+}
+
+std::span<const float> Replica::sample_losses() {
+  return learner_ ? learner_->sample_losses() : std::span<const float>();
 }
 
 const std::optional<std::string>& Replica::find_non_finite(int bucket) {

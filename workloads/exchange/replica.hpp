@@ -32,14 +32,17 @@ class Replica {
   int buckets() const { return static_cast<int>(model_.buckets.size()); }
   const ModelDescription& description() const { return model_; }
 
-  /// `records` must stay valid until the kernel ran.
-  Kernel load(std::span<const std::byte> records);
+  /// `records` and `weights` must stay valid until the kernel ran. `weights`: factors on the samples' losses;
+  /// empty: all are 1.
+  Kernel load(std::span<const std::byte> records, std::span<const float> weights = {});
   Kernel forward();
   Kernel backward(int bucket);
   /// One optimiser step by the replica's own gradient.
   Kernel local_update(UpdateTime time);
   /// Of the last forward; NaN when math is modelled.
   double loss() const;
+  /// Of each sample of the last forward; empty when math is modelled. Pre: the plan keeps them.
+  std::span<const float> sample_losses();
   /// The first part of the current step, up to this bucket, that is not finite, named as FiniteGuard does;
   /// none when math is modelled. Pre: called once per bucket, after its backward is done and before it is
   /// sent.

@@ -64,6 +64,8 @@ struct Experiment {
     DataSource source = DataSource::memory;
     std::string split = "iid";  ///< of sampling::splits()
     std::map<std::string, OptionValue> split_options;
+    std::string sampling = "shard";  ///< of sampling::samplers()
+    std::map<std::string, OptionValue> sampling_options;
     std::string cache = "lru";  ///< of cache::catalog()
     std::map<std::string, OptionValue> cache_options;
     Bytes cache_capacity{0};

@@ -125,6 +125,11 @@ std::vector<ExperimentKey> data_keys() {
        "memory: each worker holds its samples; storage: workers read them through cache nodes"},
       {KEY(data.split), name_of(Names::split), "how training samples are divided among workers"},
       {KEY(data.split_options), {}, "options of the split; see `tandem list split`"},
+      {KEY(data.sampling), name_of(Names::sampling),
+       "which samples an epoch trains on, and in which order. With another sampler than shard, all workers "
+       "share "
+       "the list of an epoch, and stop.epochs counts its lists"},
+      {KEY(data.sampling_options), {}, "options of the sampler; see `tandem list sampling`"},
       {KEY(data.cache), name_of(Names::cache), "cache policy: which samples a cache node keeps"},
       {KEY(data.cache_options), {}, "options of the cache policy; see `tandem list cache`"},
       {KEY(data.cache_capacity), at_least(0), "size of each cache node's cache"},

@@ -25,7 +25,8 @@ enum class Names : std::uint8_t {
   sharding,
   cache,
   trace_cache,  ///< of `tandem cache`; no key
-  split
+  split,
+  sampling
 };
 
 /// What a key accepts beyond its type.

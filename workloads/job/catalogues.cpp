@@ -4,6 +4,7 @@
 #include "policies/collectives/schedule.hpp"
 #include "policies/compression/codec.hpp"
 #include "policies/sampling/partition.hpp"
+#include "policies/sampling/sampler.hpp"
 #include "policies/sharding/policy.hpp"
 #include "policies/sync/policy.hpp"
 #include "workloads/data/dataset.hpp"
@@ -74,6 +75,8 @@ NameCatalog catalogue_of(Names names) {
       return names_of(cache::trace_catalog());
     case Names::cache:
       return names_of(cache::catalog());
+    case Names::sampling:
+      return names_of(sampling::samplers());
     case Names::split:
       return names_of(sampling::splits());
     case Names::none:

@@ -1,11 +1,14 @@
 #include "workloads/job/data_plan.hpp"
 
+#include <algorithm>
+#include <map>
 #include <mutex>
 #include <string>
 #include <utility>
 
 #include "policies/vocabulary/check.hpp"
 #include "workloads/data/dataset_memory.hpp"
+#include "workloads/data/loss_model.hpp"
 
 namespace tandem {
 namespace {
@@ -61,13 +64,55 @@ DataPlan::DataPlan(const Experiment& experiment, int workers, const std::string&
                      .options = Options::resolve(split.name, split.options, setting_.split_options)};
   if (split.make.needs_labels) dealt_->get();
   dealt_->setting.labels = {};
+  plan_lists();
+}
+
+/// The lists of the newest epochs, for all workers of this process.
+struct DataPlan::Lists {
+  static constexpr std::size_t kept = 4;
+  std::mutex mutex;
+  std::map<std::int64_t, std::shared_ptr<const sampling::EpochList>> by_epoch;
+};
+
+void DataPlan::plan_lists() {
+  const auto& entry = sampling::samplers().find(setting_.sampling);
+  if (entry.make.make == nullptr) return;
+  const Options options = Options::resolve(entry.name, entry.options, setting_.sampling_options);
+  sampler_ =
+      entry.make.make({.samples = info_.train_samples, .block = batch_, .seed = seed_, .options = options});
+  lists_ = std::make_shared<Lists>();
+  needs_losses_ = entry.make.needs_losses;
+  weighs_losses_ = options.values().contains("unbiased") && options.boolean("unbiased");
+  if (needs_losses_) loss_lag_ = static_cast<int>(options.integer("lag"));
+}
+
+std::shared_ptr<const sampling::EpochList> DataPlan::epoch_list(std::int64_t epoch,
+                                                                std::span<const float> losses) const {
+  const auto make = [&](std::span<const float> known) {
+    const auto list = std::make_shared<sampling::EpochList>();
+    sampler_->list(epoch, {.losses = known}, *list);
+    return list;
+  };
+  if (needs_losses_ && !models_losses()) return make(losses);
+  const std::lock_guard lock(lists_->mutex);
+  auto& by_epoch = lists_->by_epoch;
+  if (const auto found = by_epoch.find(epoch); found != by_epoch.end()) return found->second;
+  std::vector<float> modelled;
+  if (needs_losses_) {
+    modelled.resize(static_cast<std::size_t>(info_.train_samples));
+    modelled_losses(seed_, std::max<std::int64_t>(0, epoch - 1 - loss_lag_), modelled);
+  }
+  const auto list = make(modelled);
+  by_epoch[epoch] = list;
+  if (by_epoch.size() > Lists::kept) by_epoch.erase(by_epoch.begin());
+  return list;
 }
 
 const std::vector<SampleId>& DataPlan::shard(int index) const {
   return dealt_->get().at(static_cast<std::size_t>(index));
 }
 
-sampling::ShardVisits DataPlan::sampler(int worker) const { return {shard(worker), seed_, worker}; }
+sampling::ShardVisits DataPlan::shard_visits(int worker) const { return {shard(worker), seed_, worker}; }
 
 CacheEngine DataPlan::make_cache_engine() const {
   const auto& entry = cache::catalog().find(setting_.cache);

@@ -3,10 +3,12 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "policies/sampling/partition.hpp"
+#include "policies/sampling/sampler.hpp"
 #include "workloads/data/cache_engine.hpp"
 #include "workloads/data/dataset.hpp"
 #include "workloads/experiment/experiment.hpp"
@@ -30,7 +32,23 @@ class DataPlan {
   /// mathematics that reads nothing from storage never asks for them.
   const std::vector<SampleId>& shard(int index) const;
   /// Visits the shard of a worker, in the order of this job.
-  sampling::ShardVisits sampler(int worker) const;
+  sampling::ShardVisits shard_visits(int worker) const;
+
+  /// Workers train on their parts of common lists, one for each epoch; otherwise each on its own shard.
+  bool has_lists() const { return sampler_ != nullptr; }
+  /// Lists depend on losses of earlier epochs.
+  bool needs_losses() const { return needs_losses_; }
+  /// The losses come from a model: no worker computes them.
+  bool models_losses() const { return needs_losses_ && dataset_ == nullptr; }
+  /// Epochs by which the losses of a list are older than the newest.
+  int loss_lag() const { return loss_lag_; }
+  /// Losses are weighted, so that selected samples stand for all.
+  bool weighs_losses() const { return weighs_losses_; }
+  /// The list of an epoch. `losses`: by id, where a worker computes them; else empty. Lists that all workers
+  /// of a process have in common are made once. Pre: has_lists().
+  std::shared_ptr<const sampling::EpochList> epoch_list(std::int64_t epoch,
+                                                        std::span<const float> losses) const;
+  int workers() const { return workers_; }
 
   /// Batches come from cache nodes; otherwise every worker has its shard in memory.
   bool from_storage() const { return setting_.source == DataSource::storage; }
@@ -41,10 +59,17 @@ class DataPlan {
 
  private:
   struct Dealt;
+  struct Lists;
+  void plan_lists();
 
   DatasetInfo info_;
   std::shared_ptr<const Dataset> dataset_;
   std::shared_ptr<Dealt> dealt_;
+  std::shared_ptr<const sampling::Sampler> sampler_;  ///< null: shards
+  std::shared_ptr<Lists> lists_;
+  bool needs_losses_ = false;
+  bool weighs_losses_ = false;
+  int loss_lag_ = 0;
   Experiment::Data setting_;
   int batch_;
   int workers_;

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "policies/cache/policy.hpp"
 #include "policies/compression/codec.hpp"
+#include "policies/sampling/sampler.hpp"
 #include "policies/sync/policy.hpp"
 #include "policies/vocabulary/check.hpp"
 #include "workloads/experiment/keys.hpp"
@@ -33,6 +35,8 @@ class Checker {
                     experiment_.sync.sharding_options);
     resolve_options("data.cache_options", experiment_.data.cache, Names::cache,
                     experiment_.data.cache_options);
+    resolve_options("data.sampling_options", experiment_.data.sampling, Names::sampling,
+                    experiment_.data.sampling_options);
     resolve_options("data.split_options", experiment_.data.split, Names::split,
                     experiment_.data.split_options);
     check_workload();
@@ -45,6 +49,8 @@ class Checker {
     check_update_at();
     check_slowdown();
     check_device_messages();
+    check_cache();
+    check_sampling();
     check_files();
   }
 
@@ -250,6 +256,64 @@ class Checker {
       fail_at("run.device_messages",
               "auto, because emulated devices have no memory of their own (run.devices)",
               quote(to_text(experiment_.run.device_messages)));
+  }
+
+  /// A cache node of a job has the requests of its workers and the sizes of samples, nothing else yet.
+  void check_cache() const {
+    const auto& data = experiment_.data;
+    cache::Needs lacking = cache::catalog().find(data.cache).make.needs;
+    lacking.manifest = false;
+    if (lacking == cache::Needs{}) return;
+    fail_at(
+        "data.cache",
+        "a policy that needs only requests, because cache nodes of a job provide nothing else (`tandem cache "
+        "--epochs` replays all)",
+        quote(data.cache) + ", which needs " + cache::describe(lacking));
+  }
+
+  void check_sampling() const {
+    const auto& data = experiment_.data;
+    const auto& sampler = sampling::samplers().find(data.sampling);
+    if (sampler.make.make == nullptr) return;
+    try {
+      sampler.make.make({.samples = 1,
+                         .block = experiment_.workload.batch,
+                         .seed = experiment_.seed,
+                         .options = Options::resolve(sampler.name, sampler.options, data.sampling_options)});
+    } catch (const OptionError& error) {
+      const Origin origin = locate_("data.sampling_options." + error.option());
+      throw ConfigError(origin.place + ": " + error.what());
+    }
+    if (data.split != "iid")
+      fail_at("data.split", "iid, because sampler " + data.sampling + " deals one list to all workers",
+              quote(data.split));
+    if (sampler.make.needs_cached)
+      fail_at("data.sampling", "a sampler that does not depend on what is cached", quote(data.sampling));
+    if (sampler.make.needs_losses) check_losses();
+  }
+
+  /// Before an epoch begins, all workers exchange their losses: none may wait for a worker that waits for it.
+  void check_losses() const {
+    const auto& data = experiment_.data;
+    const auto& algorithm = sync::catalog().find(experiment_.sync.algorithm);
+    const bool rounds_vary = algorithm.make.steps_per_round(Options::resolve(
+                                 algorithm.name, algorithm.options, experiment_.sync.options)) == 0;
+    if (data.source == DataSource::storage)
+      fail_at("data.source",
+              "memory, because batches are requested before the losses are known that sampler " +
+                  data.sampling + " needs",
+              "storage");
+    if (algorithm.make.timing_driven || rounds_vary || algorithm.make.varies_batch)
+      fail_at("sync.algorithm",
+              "an algorithm in which all workers take the same steps, because sampler " + data.sampling +
+                  " needs the losses of all workers when an epoch ends",
+              quote(algorithm.name));
+    if (experiment_.optimizer.schedule == RateDecay::cosine && experiment_.optimizer.cosine_rounds == 0 &&
+        experiment_.stop.rounds == 0)
+      fail_at("optimizer.cosine_rounds",
+              "the number of rounds until the cosine ends, because the epochs of sampler " + data.sampling +
+                  " have different lengths",
+              "'0'");
   }
 
   void check_files() const {

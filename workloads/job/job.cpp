@@ -29,12 +29,12 @@ Job::Parts::Parts(JobSpec given)
     : spec(std::move(given)),
       roster(spec.experiment),
       data(spec.experiment, static_cast<int>(roster.workers().size()), spec.data_memory),
-      replica(plan_replica(spec.experiment, data.info())),
+      replica(plan_replica(spec.experiment, data.info(), data.needs_losses())),
       exchange(spec.experiment, replica.description, data.info().train_samples,
                static_cast<int>(roster.workers().size()), static_cast<int>(roster.servers().size())),
       devices(spec, roster, replica.description, exchange),
       checkpoints(plan_checkpoints(spec, roster, exchange)),
-      stop(spec.experiment.stop, data.info().train_samples) {}
+      stop(spec.experiment.stop, data.info().train_samples, data.has_lists()) {}
 
 Job::Job(JobSpec spec) : parts_(std::make_unique<Parts>(std::move(spec))) {}
 
@@ -61,7 +61,9 @@ void Job::resume_from(ResumePoint point) {
 bool Job::loads_ahead(Rank worker) const {
   // Batches from storage are as large as they were requested.
   const bool size_stays = data().from_storage() || !exchange().algorithm().make.varies_batch;
-  return devices().host_of(worker).gpu.has_value() && data().prefetch() > 0 && size_stays;
+  // With a sampler that needs losses, the next batch may depend on this step's.
+  const bool is_known = !data().needs_losses();
+  return devices().host_of(worker).gpu.has_value() && data().prefetch() > 0 && size_stays && is_known;
 }
 
 AllReduceSetting all_reduce_setting(const Job& job, std::span<const Rank> workers,

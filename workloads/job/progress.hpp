@@ -18,9 +18,10 @@ struct Progress {
 
 class StopRule {
  public:
-  /// `train_samples`: of the data set, one epoch.
-  StopRule(const Experiment::Stop& limits, std::int64_t train_samples)
-      : limits_(limits), train_samples_(train_samples) {}
+  /// `train_samples`: of the data set, one epoch. `workers_count_epochs`: each worker ends when it has
+  /// trained on its part of the epochs' lists; this rule only estimates the progress.
+  StopRule(const Experiment::Stop& limits, std::int64_t train_samples, bool workers_count_epochs)
+      : limits_(limits), train_samples_(train_samples), workers_count_epochs_(workers_count_epochs) {}
 
   /// Progress towards the nearest limit, as a share; 1 or more: the job ends.
   double fraction_done(const Progress& progress) const {
@@ -28,7 +29,8 @@ class StopRule {
     if (limits_.rounds > 0) done = static_cast<double>(progress.rounds) / static_cast<double>(limits_.rounds);
     if (limits_.epochs > 0.0) {
       const double epochs = static_cast<double>(progress.samples) / static_cast<double>(train_samples_);
-      done = std::max(done, epochs / limits_.epochs);
+      const double share = epochs / limits_.epochs;
+      done = std::max(done, workers_count_epochs_ ? std::min(share, almost_done) : share);
     }
     if (limits_.seconds > Seconds(0.0)) done = std::max(done, progress.now / limits_.seconds);
     return done;
@@ -43,8 +45,10 @@ class StopRule {
   void on_report(std::function<void(double)> listener) { listener_ = std::move(listener); }
 
  private:
+  static constexpr double almost_done = 0.999;
   Experiment::Stop limits_;
   std::int64_t train_samples_;
+  bool workers_count_epochs_;
   std::function<void(double)> listener_;
 };
 

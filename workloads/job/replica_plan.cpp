@@ -35,9 +35,10 @@ LearnerSetting learner_setting(const Experiment& experiment, const DatasetInfo& 
 
 }  // namespace
 
-ReplicaPlan plan_replica(const Experiment& experiment, const DatasetInfo& dataset) {
+ReplicaPlan plan_replica(const Experiment& experiment, const DatasetInfo& dataset, bool sample_losses) {
   const auto& workload = experiment.workload;
   LearnerSetting learner = learner_setting(experiment, dataset);
+  learner.sample_losses = sample_losses;
   ModelDescription model =
       workload.model == "synthetic" ? synthetic_model(workload) : describe_model(learner);
   for (auto& bucket : model.buckets) bucket.shares_statistics = experiment.sync.average_statistics;

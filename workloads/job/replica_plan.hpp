@@ -20,6 +20,7 @@ struct ReplicaPlan {
 };
 
 /// Errors: ConfigError, as describe_model.
-ReplicaPlan plan_replica(const Experiment& experiment, const DatasetInfo& dataset);
+/// `sample_losses`: learners keep the loss of each sample.
+ReplicaPlan plan_replica(const Experiment& experiment, const DatasetInfo& dataset, bool sample_losses);
 
 }  // namespace tandem

@@ -61,6 +61,7 @@ void FlatLearner::compute(std::int64_t images, const Work& work) {
 void FlatLearner::load(std::span<const std::byte> records) {
   const auto images = static_cast<std::int64_t>(records.size() / batches_.record_bytes());
   within_memory(images, [&] { batches_.load(records, backward_is_running()); });
+  weights_.clear();
 }
 
 void FlatLearner::forward() {
@@ -81,6 +82,29 @@ void FlatLearner::keep_loss(const at::Tensor& loss) {
   if (compute_device_.is_host()) return;
   compute_device_.copy(fetched_.data(), loss_.data_ptr<float>(), sizeof(float));
   fetching_ = OwnedMark(compute_device_, compute_device_.mark());
+}
+
+void FlatLearner::weigh(std::span<const float> weights) {
+  TANDEM_CHECK(setting_.sample_losses && std::ssize(weights) == batches_.samples(), weights.size(),
+               batches_.samples());
+  weights_.assign(weights.begin(), weights.end());
+}
+
+at::Tensor FlatLearner::loss_of(const at::Tensor& outputs, const at::Tensor& labels) {
+  // The mean of losses has other bits than the mean loss that libtorch computes at once.
+  if (!setting_.sample_losses) return at::cross_entropy_loss(outputs, labels);
+  const at::Tensor losses = at::cross_entropy_loss(outputs, labels, {}, at::Reduction::None);
+  sample_losses_ = losses.detach();
+  if (weights_.empty()) return losses.mean();
+  const at::Tensor weights = at::from_blob(weights_.data(), {std::ssize(weights_)}, at::kFloat).to(device());
+  return (losses * weights).mean();
+}
+
+std::span<const float> FlatLearner::sample_losses() {
+  TANDEM_CHECK(sample_losses_.defined(), "sample losses before forward, or not kept");
+  const at::Tensor losses = sample_losses_.to(at::kCPU, at::kFloat).contiguous();
+  fetched_losses_.assign(losses.data_ptr<float>(), losses.data_ptr<float>() + losses.numel());
+  return fetched_losses_;
 }
 
 double FlatLearner::loss() {

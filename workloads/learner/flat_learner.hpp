@@ -8,6 +8,7 @@
 #include <functional>
 #include <span>
 #include <utility>
+#include <vector>
 
 #include "policies/vocabulary/rng.hpp"
 #include "workloads/learner/batch_loader.hpp"
@@ -26,7 +27,9 @@ class FlatLearner : public Learner {
 
   void load(std::span<const std::byte> records) final;
   void forward() final;
+  void weigh(std::span<const float> weights) final;
   double loss() final;
+  std::span<const float> sample_losses() final;
   void backward(int bucket) final;
   void after_backward(std::function<void(int bucket)> hook) final { after_backward_ = std::move(hook); }
   void begin_at(std::int64_t step) final { steps_ = static_cast<std::uint64_t>(step); }
@@ -37,6 +40,8 @@ class FlatLearner : public Learner {
 
   /// Mean loss of a training step; keeps what differentiate needs. `random`: of this replica and step.
   virtual at::Tensor train(const at::Tensor& pixels, const at::Tensor& labels, Rng random) = 0;
+  /// Mean loss of a batch, for `train`.
+  at::Tensor loss_of(const at::Tensor& outputs, const at::Tensor& labels);
   /// Writes the gradients of a bucket's trained tensors into their windows. Called in the order of buckets
   /// after train.
   virtual void differentiate(int bucket) = 0;
@@ -83,6 +88,9 @@ class FlatLearner : public Learner {
   at::Tensor loss_;                 ///< of the last forward
   PinnedArray<std::byte> fetched_;  ///< the same, copied by the queue; empty on the host
   OwnedMark fetching_;
+  std::vector<float> weights_;         ///< of the loaded batch; empty: all are 1
+  at::Tensor sample_losses_;           ///< of the last forward, where they are kept
+  std::vector<float> fetched_losses_;  ///< the same on the host
 };
 
 }  // namespace tandem

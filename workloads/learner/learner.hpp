@@ -45,10 +45,16 @@ class Learner {
   /// Reads a batch of records (Dataset::record_bytes each), which may change afterwards: decodes pixels to
   /// [0, 1] and normalises them.
   virtual void load(std::span<const std::byte> records) = 0;
+  /// Factors on the losses of the loaded batch's samples, for its forward. Without a call, all are 1.
+  /// Pre: the learner keeps the losses of samples, and there is one for each sample.
+  virtual void weigh(std::span<const float> weights) = 0;
   /// Forward over the loaded batch, a training step: dropout omits different values each time.
   virtual void forward() = 0;
   /// Mean loss of the last forward; waits for it. Pre: forward was called.
   virtual double loss() = 0;
+  /// The loss of each sample of the last forward, without weights; waits for them. Valid until the next
+  /// forward. Pre: LearnerSetting::sample_losses, forward was called.
+  virtual std::span<const float> sample_losses() = 0;
   /// Backward through one bucket; call for buckets 0, 1, ... in order, after forward. On a device that is not
   /// the host, also queues the next bucket's, so that the device has work while the rank waits for this one,
   /// and marks the end of this one (ComputeDevice::end_kernel_at).

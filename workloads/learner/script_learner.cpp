@@ -99,7 +99,7 @@ class ScriptLearner final : public FlatLearner {
     // Modules draw from libtorch's global generator.
     seed_libtorch(device(), random.next());
     const at::Tensor outputs = script_.run(pixels, /*training=*/true).to(at::kFloat);
-    const at::Tensor loss = at::cross_entropy_loss(outputs, labels);
+    const at::Tensor loss = loss_of(outputs, labels);
     take_back_statistics();
     graph_.emplace(loss);
     ends_.assign(description().buckets.size(), -1);

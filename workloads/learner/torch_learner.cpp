@@ -41,7 +41,7 @@ class TorchLearner final : public FlatLearner {
       stretches_[segment].output = x;
     }
     auto& loss = stretches_.back().output;
-    loss = at::cross_entropy_loss(x.to(at::kFloat), labels);
+    loss = loss_of(x.to(at::kFloat), labels);
     gradient_of_output_ = at::Tensor();
     return loss;
   }

@@ -21,7 +21,8 @@ struct LearnerSetting {
   std::uint64_t seed = 1;  ///< of the initial parameters: the same seed gives the same model everywhere
   int replica = 0;         ///< which worker's: what dropout leaves out depends on it, the seed and the step
   Precision precision = Precision::fp32;
-  bool deterministic = true;  ///< the same bits each time on the same device; false: the fastest algorithms
+  bool deterministic = true;   ///< the same bits each time on the same device; false: the fastest algorithms
+  bool sample_losses = false;  ///< keep the loss of each sample
   /// The CUDA device that libtorch computes on, which is that of the compute device; none: the processor.
   std::optional<int> gpu = {};
 };

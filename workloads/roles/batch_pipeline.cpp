@@ -7,7 +7,9 @@ BatchPipeline::BatchPipeline(const Job& job, Context& context, Replica& replica,
     : context_(context),
       replica_(replica),
       exchange_(exchange),
-      loader_(make_loader(job.roster(), job.data(), context, worker,
+      visits_(job.roster(), job.data(), context, worker,
+              [&exchange](Pending& until) { exchange.wait_progressing(until); }),
+      loader_(make_loader(job.roster(), job.data(), context, visits_, worker,
                           [&exchange](Pending& until) { exchange.wait_progressing(until); })),
       record_bytes_(job.data().info().record_bytes()),
       loads_ahead_(job.loads_ahead(context.rank())) {}
@@ -38,7 +40,7 @@ void BatchPipeline::begin(int batch, int step) {
                                 .bytes = record_bytes_ * next.samples,
                                 .step = step,
                                 .concurrent = loads_ahead_},
-                               replica_.load(next.records));
+                               replica_.load(next.records, next.weights));
 }
 
 }  // namespace tandem

@@ -26,8 +26,13 @@ class BatchPipeline {
   /// so whether or not the batch arrived in time, so that the number of operations is the same in both
   /// worlds.
   void drop_next(int batch, int step);
-  /// Skips this number of samples. Pre: nothing was loaded.
-  void skip(std::int64_t samples) { loader_->skip(samples); }
+  /// The losses of the samples of the last load's batch; empty when math is modelled.
+  void note_losses(std::span<const float> losses) { visits_.note_losses(losses); }
+  /// See SampleVisits.
+  bool has_trained(double epochs, std::int64_t samples) const { return visits_.has_trained(epochs, samples); }
+  /// See SampleVisits, as the next one.
+  void serialise(StateArchive& state) { visits_.serialise(state); }
+  void skip(std::int64_t samples) { visits_.skip(samples); }
   /// Ends the streams that are open.
   void close() { loader_->close(); }
 
@@ -37,6 +42,7 @@ class BatchPipeline {
   Context& context_;
   Replica& replica_;
   Exchange& exchange_;
+  SampleVisits visits_;
   std::unique_ptr<Loader> loader_;
   Bytes record_bytes_;
   bool loads_ahead_;

@@ -2,56 +2,53 @@
 
 #include <algorithm>
 #include <deque>
-#include <optional>
 #include <utility>
 
-#include "policies/sampling/partition.hpp"
 #include "policies/vocabulary/check.hpp"
 #include "workloads/protocol.hpp"
 
 namespace tandem {
 namespace {
 
-/// Every worker holds its shard. With modelled math there is nothing to hold.
+/// Every worker holds its samples.
 class MemoryLoader : public Loader {
  public:
-  MemoryLoader(const DataPlan& data, int worker) : dataset_(data.dataset()) {
-    if (dataset_ != nullptr) sampler_.emplace(data.sampler(worker));
-  }
+  MemoryLoader(const DataPlan& data, SampleVisits& visits)
+      : dataset_(data.dataset()), visits_(visits), has_lists_(data.has_lists()) {}
 
   void begin_step(int) override {}
   bool has_next() override { return true; }
 
   Batch next(int samples) override {
-    if (dataset_ == nullptr) return {samples, {}};
-    sampler_->next(samples, ids_);
+    // With modelled math there is nothing to hold, and the shard is not needed either.
+    if (dataset_ == nullptr && !has_lists_) return {samples, {}};
+    visits_.next(samples, batch_);
     records_.clear();
-    for (const SampleId id : ids_) {
-      const auto record = dataset_->record(Dataset::Part::train, id);
-      records_.insert(records_.end(), record.begin(), record.end());
-    }
-    return {samples, records_};
-  }
-  void skip(std::int64_t samples) override {
-    if (sampler_) sampler_->skip(samples);
+    if (dataset_ != nullptr)
+      for (const SampleId id : batch_.ids) {
+        const auto record = dataset_->record(Dataset::Part::train, id);
+        records_.insert(records_.end(), record.begin(), record.end());
+      }
+    return {static_cast<int>(batch_.ids.size()), records_, batch_.weights};
   }
   void close() override {}
 
  private:
-  const Dataset* dataset_;                    ///< null when math is modelled
-  std::optional<sampling::ShardVisits> sampler_;  ///< with a data set
-  std::vector<SampleId> ids_;
+  const Dataset* dataset_;  ///< null when math is modelled
+  SampleVisits& visits_;
+  bool has_lists_;
+  SampleVisits::Batch batch_;
   std::vector<std::byte> records_;
 };
 
 /// Batches are requested from a cache node in advance.
 class StorageLoader : public Loader {
  public:
-  StorageLoader(const Roster& roster, const DataPlan& data, Context& context, int worker,
-                std::function<void(Pending&)> wait)
+  StorageLoader(const Roster& roster, const DataPlan& data, Context& context, SampleVisits& visits,
+                int worker, std::function<void(Pending&)> wait)
       : context_(context),
         wait_(std::move(wait)),
-        sampler_(data.sampler(worker)),
+        visits_(visits),
         record_bytes_(data.info().record_bytes()),
         real_(data.dataset() != nullptr),
         ahead_(data.prefetch()) {
@@ -70,10 +67,8 @@ class StorageLoader : public Loader {
     in_flight_.pop_front();
     wait_(current_.request);
     wait_(current_.batch);
-    return {static_cast<int>(current_.ids.size()), current_.records};
+    return {static_cast<int>(current_.samples.ids.size()), current_.records};
   }
-
-  void skip(std::int64_t samples) override { sampler_.skip(samples); }
 
   void close() override {
     for (auto& each : in_flight_) {
@@ -87,7 +82,7 @@ class StorageLoader : public Loader {
 
  private:
   struct Request {
-    std::vector<SampleId> ids;
+    SampleVisits::Batch samples;
     std::vector<std::byte> records;
     Pending request;
     Pending batch;
@@ -95,21 +90,23 @@ class StorageLoader : public Loader {
 
   void request(int samples) {
     Request& order = in_flight_.emplace_back();
-    sampler_.next(samples, order.ids);
-    const Bytes size = record_bytes_ * samples;
+    visits_.next(samples, order.samples);
+    const auto count = std::ssize(order.samples.ids);
+    const Bytes size = record_bytes_ * count;
     if (real_) order.records.resize(static_cast<std::size_t>(size.count()));
     order.batch = context_.receive(node_, protocol::batches, {size, real_ ? order.records.data() : nullptr});
     // The ids travel in both maths: the cache decides by them.
     order.request =
         context_.send(node_, protocol::requests,
-                      {Bytes(static_cast<std::int64_t>(order.ids.size() * sizeof(SampleId))),
-                       reinterpret_cast<std::byte*>(order.ids.data())},
-                      protocol::pack(protocol::Request{.samples = samples, .epoch = sampler_.epoch()}));
+                      {Bytes(count * static_cast<std::int64_t>(sizeof(SampleId))),
+                       reinterpret_cast<std::byte*>(order.samples.ids.data())},
+                      protocol::pack(protocol::Request{.samples = static_cast<std::int32_t>(count),
+                                                       .epoch = visits_.epoch()}));
   }
 
   Context& context_;
   std::function<void(Pending&)> wait_;
-  sampling::ShardVisits sampler_;
+  SampleVisits& visits_;
   Bytes record_bytes_;
   bool real_;
   std::int64_t ahead_;          ///< batches
@@ -122,11 +119,11 @@ class StorageLoader : public Loader {
 
 }  // namespace
 
-std::unique_ptr<Loader> make_loader(const Roster& roster, const DataPlan& data, Context& context, int worker,
-                                    std::function<void(Pending&)> wait) {
+std::unique_ptr<Loader> make_loader(const Roster& roster, const DataPlan& data, Context& context,
+                                    SampleVisits& visits, int worker, std::function<void(Pending&)> wait) {
   if (data.from_storage())
-    return std::make_unique<StorageLoader>(roster, data, context, worker, std::move(wait));
-  return std::make_unique<MemoryLoader>(data, worker);
+    return std::make_unique<StorageLoader>(roster, data, context, visits, worker, std::move(wait));
+  return std::make_unique<MemoryLoader>(data, visits);
 }
 
 }  // namespace tandem

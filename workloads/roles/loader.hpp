@@ -10,6 +10,7 @@
 #include "workloads/context.hpp"
 #include "workloads/job/data_plan.hpp"
 #include "workloads/job/roster.hpp"
+#include "workloads/roles/sample_visits.hpp"
 
 namespace tandem {
 
@@ -18,7 +19,8 @@ class Loader {
   virtual ~Loader() = default;
   struct Batch {
     int samples;
-    std::span<const std::byte> records;  ///< valid until the next call; empty when math is modelled
+    std::span<const std::byte> records;   ///< valid until the next call; empty when math is modelled
+    std::span<const float> weights = {};  ///< as long as `records`: factors on the losses; empty: all are 1
   };
   /// A step begins: requests batches of `samples` samples, as many in advance as the experiment says.
   virtual void begin_step(int samples) = 0;
@@ -28,15 +30,13 @@ class Loader {
   /// The next `samples` samples; a batch that was requested has the size of its request.
   /// Pre: its step has begun, or it was requested in advance.
   virtual Batch next(int samples) = 0;
-  /// Skips this number of samples. Pre: nothing was requested.
-  virtual void skip(std::int64_t samples) = 0;
   /// Ends the streams that are open.
   virtual void close() = 0;
 };
 
-/// The loader of worker number `worker`. `wait`: waits for an operation, and may let others progress
-/// meanwhile. The other arguments must outlive the loader.
-std::unique_ptr<Loader> make_loader(const Roster& roster, const DataPlan& data, Context& context, int worker,
-                                    std::function<void(Pending&)> wait);
+/// The loader of worker number `worker`, which takes the samples of `visits`. `wait`: waits for an operation,
+/// and may let others progress meanwhile. The other arguments must outlive the loader.
+std::unique_ptr<Loader> make_loader(const Roster& roster, const DataPlan& data, Context& context,
+                                    SampleVisits& visits, int worker, std::function<void(Pending&)> wait);
 
 }  // namespace tandem

@@ -46,6 +46,8 @@ Worker::Worker(const Job& job, Context& context, Journal& journal, int index)
       has_own_model_(plan_.payload() == sync::Payload::model),
       skip_non_finite_(job.replica_plan().non_finite == OnNonFinite::skip),
       queues_backward_(!context.device().is_host() && !plan_.overlaps_forward()),
+      keeps_losses_(job.data().needs_losses()),
+      epochs_(job.spec().experiment.stop.epochs),
       progress_(job.data().batch()) {
   if (job.resume() != nullptr) resume(job, index);
 }
@@ -83,6 +85,9 @@ void Worker::step() {
   const bool steps_itself = !during || during->payload == sync::Payload::model;
   if (steps_itself && !skips_step_) update(began);
   if (!during) decide();
+  // Every worker ends after its part of the epochs' lists, when its round is complete.
+  if (progress_.local_steps() == 0 && epochs_ > 0 && batches_.has_trained(epochs_, progress_.samples_taken()))
+    stopping_ = true;
   deferred_.end_step(round_of_checkpoints(), stopping_);
   journal_.steps.push_back(record_);
   progress_.end_step();
@@ -125,6 +130,7 @@ void Worker::forward() {
     end_phase(Phase::forward);
   }
   record_.loss = replica_.loss();
+  if (keeps_losses_) batches_.note_losses(replica_.sample_losses());
 }
 
 Pending Worker::begin_backward(int bucket) {
@@ -235,6 +241,7 @@ void Worker::serialise(StateArchive& state) {
   progress_.serialise(state);
   replica_.serialise(state);
   exchange_->serialise(state);
+  batches_.serialise(state);
 }
 
 void Worker::save_state_if_due() {
@@ -254,7 +261,7 @@ void Worker::resume(const Job& job, int index) {
   SavedState state = state_of_worker(job, index);
   serialise(state);
   replica_.begin_at(progress_.step());
-  batches_.skip(progress_.samples_taken());
+  if (!keeps_losses_) batches_.skip(progress_.samples_taken());
   if (state.has("policy")) restore_policy(state.text("policy"));
   if (progress_.granted_steps() > 0) grant(progress_.granted_steps());
 }

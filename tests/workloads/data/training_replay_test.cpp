@@ -36,7 +36,8 @@ std::vector<EpochReads> run(const Case& test) {
   const auto& policy = cache::catalog().find(test.policy);
   const auto& sampler = sampling::samplers().find(test.sampler);
   std::vector<std::unique_ptr<sampling::Sampler>> samplers;
-  TrainingReplaySetting setting{.manifest = {.samples = test.samples, .each = sample_size}};
+  TrainingReplaySetting setting;
+  setting.manifest = {.samples = test.samples, .each = sample_size};
   std::vector<std::uint16_t> labels;
   for (std::int64_t id = 0; id < test.samples; ++id) labels.push_back(static_cast<std::uint16_t>(id % 10));
   setting.manifest.labels = labels;

@@ -1,0 +1,160 @@
+#include "workloads/roles/sample_visits.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+#include "policies/vocabulary/check.hpp"
+#include "workloads/protocol.hpp"
+
+namespace tandem {
+namespace {
+
+Slice slice_of(std::vector<float>& values, std::size_t count) {
+  return {Bytes(static_cast<std::int64_t>(count * sizeof(float))),
+          values.empty() ? nullptr : reinterpret_cast<std::byte*>(values.data())};
+}
+
+}  // namespace
+
+SampleVisits::SampleVisits(const Roster& roster, const DataPlan& data, Context& context, int worker,
+                           std::function<void(Pending&)> wait)
+    : roster_(roster), data_(data), context_(context), worker_(worker), wait_(std::move(wait)) {
+  if (data.needs_losses() && !data.models_losses())
+    table_.assign(static_cast<std::size_t>(data.info().train_samples),
+                  std::numeric_limits<float>::quiet_NaN());
+}
+
+void SampleVisits::next(int count, Batch& batch) {
+  batch.ids.clear();
+  batch.weights.clear();
+  if (!data_.has_lists()) {
+    if (!shard_) shard_.emplace(data_.shard_visits(worker_));
+    return shard_->next(count, batch.ids);
+  }
+  if (!list_) begin_epoch(epoch_);
+  if (taken_ == part()) {
+    if (data_.needs_losses()) exchange_losses();
+    before_epoch_ += static_cast<std::int64_t>(part());
+    begin_epoch(epoch_ + 1);
+  }
+  last_ = taken_;
+  const std::size_t end = std::min(part(), taken_ + static_cast<std::size_t>(count));
+  for (; taken_ < end; ++taken_) {
+    batch.ids.push_back(list_->ids[place(taken_)]);
+    if (!list_->weights.empty()) batch.weights.push_back(list_->weights[place(taken_)]);
+  }
+}
+
+void SampleVisits::note_losses(std::span<const float> losses) {
+  if (losses.empty()) return;
+  TANDEM_CHECK(losses.size() == taken_ - last_, losses.size(), taken_ - last_);
+  std::ranges::copy(losses, own_losses_.begin() + static_cast<std::ptrdiff_t>(last_));
+}
+
+std::int64_t SampleVisits::epoch() const {
+  if (data_.has_lists()) return epoch_;
+  return shard_ ? shard_->epoch() : 0;
+}
+
+bool SampleVisits::has_trained(double epochs, std::int64_t samples) const {
+  if (!data_.has_lists() || !list_) return false;
+  // The next batch may have been loaded ahead, and be of the next epoch.
+  const auto of_epoch = static_cast<double>(samples - before_epoch_);
+  return static_cast<double>(epoch_) + of_epoch / static_cast<double>(part()) >= epochs;
+}
+
+void SampleVisits::begin_epoch(std::int64_t epoch) {
+  epoch_ = epoch;
+  list_ = data_.epoch_list(epoch, table_);
+  taken_ = last_ = 0;
+  if (part() == 0)
+    throw ConfigError("epoch " + std::to_string(epoch) + " has fewer samples (" +
+                      std::to_string(list_->ids.size()) + ") than workers (" +
+                      std::to_string(data_.workers()) + ")");
+  if (!table_.empty()) own_losses_.assign(part(), std::numeric_limits<float>::quiet_NaN());
+}
+
+/// The first worker collects the losses of all parts and sends all of them to each worker. Modelled
+/// mathematics sends messages of the same sizes.
+void SampleVisits::exchange_losses() {
+  const bool real = !table_.empty();
+  const std::size_t count = part() * static_cast<std::size_t>(data_.workers());
+  std::vector<float> all(real ? count : 0);
+  const Rank first = roster_.first_worker();
+  if (worker_ == 0) {
+    collect(all);
+    std::vector<Pending> sends;
+    for (const Rank other : roster_.workers())
+      if (other != first) sends.push_back(context_.send(other, protocol::loss_tables, slice_of(all, count)));
+    for (Pending& send : sends) wait_(send);
+  } else {
+    Pending sent = context_.send(first, protocol::losses, slice_of(own_losses_, part()));
+    Pending received = context_.receive(first, protocol::loss_tables, slice_of(all, count));
+    wait_(sent);
+    wait_(received);
+  }
+  if (real) keep_losses(std::move(all));
+}
+
+/// `all`: by position in the list.
+void SampleVisits::collect(std::vector<float>& all) {
+  const auto workers = roster_.workers();
+  const auto put = [&](std::size_t worker, const std::vector<float>& losses) {
+    for (std::size_t i = 0; i < losses.size(); ++i) all[worker + i * workers.size()] = losses[i];
+  };
+  put(0, own_losses_);
+  std::vector<std::vector<float>> received(workers.size());
+  std::vector<Pending> arriving;
+  for (std::size_t worker = 1; worker < workers.size(); ++worker) {
+    received[worker].resize(own_losses_.size());
+    arriving.push_back(
+        context_.receive(workers[worker], protocol::losses, slice_of(received[worker], part())));
+  }
+  for (std::size_t i = 0; i < arriving.size(); ++i) {
+    wait_(arriving[i]);
+    put(i + 1, received[i + 1]);
+  }
+}
+
+/// What the next list may know becomes part of the table.
+void SampleVisits::keep_losses(std::vector<float> all) {
+  too_new_.push_back({list_, std::move(all)});
+  if (std::ssize(too_new_) <= data_.loss_lag()) return;
+  const EpochLosses& oldest = too_new_.front();
+  for (std::size_t i = 0; i < oldest.losses.size(); ++i)
+    table_[static_cast<std::size_t>(oldest.list->ids[i])] = oldest.losses[i];
+  too_new_.pop_front();
+}
+
+void SampleVisits::skip(std::int64_t samples) {
+  if (!data_.has_lists()) {
+    if (!shard_) shard_.emplace(data_.shard_visits(worker_));
+    return shard_->skip(samples);
+  }
+  // All lists have the same length where they need no losses.
+  begin_epoch(0);
+  const auto each = static_cast<std::int64_t>(part());
+  // An epoch begins when its first sample is taken.
+  const std::int64_t epoch = samples > 0 ? (samples - 1) / each : 0;
+  if (epoch > 0) begin_epoch(epoch);
+  before_epoch_ = epoch * each;
+  taken_ = last_ = static_cast<std::size_t>(samples - epoch * each);
+}
+
+void SampleVisits::serialise(StateArchive& state) {
+  if (!data_.needs_losses()) return;
+  if (state.restores() && data_.loss_lag() > 0)
+    throw ConfigError("data.sampling_options.lag: expected 0 in a job that is resumed, found " +
+                      std::to_string(data_.loss_lag()));
+  auto taken = static_cast<std::int64_t>(taken_);
+  state.number("epoch", epoch_);
+  state.number("epoch_samples", taken);
+  state.number("samples_before_epoch", before_epoch_);
+  if (!table_.empty()) state.floats("losses", table_);
+  if (state.restores()) begin_epoch(epoch_);
+  taken_ = last_ = static_cast<std::size_t>(taken);
+  if (!own_losses_.empty()) state.floats("losses_of_epoch", own_losses_);
+}
+
+}  // namespace tandem

@@ -1,0 +1,80 @@
+// Which samples a worker trains on next: those of its own shard, or its part of the lists that all workers
+// share. Where a list depends on losses, the workers exchange them when an epoch ends.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "policies/sampling/partition.hpp"
+#include "workloads/context.hpp"
+#include "workloads/job/data_plan.hpp"
+#include "workloads/job/roster.hpp"
+#include "workloads/vectors/state_archive.hpp"
+
+namespace tandem {
+
+class SampleVisits {
+ public:
+  /// `wait`: waits for an operation, and may let others progress meanwhile. The other arguments must outlive
+  /// it.
+  SampleVisits(const Roster& roster, const DataPlan& data, Context& context, int worker,
+               std::function<void(Pending&)> wait);
+
+  struct Batch {
+    std::vector<SampleId> ids;
+    std::vector<float> weights;  ///< factors on the losses; empty: all are 1
+  };
+  /// The next samples, `count` of them; the last batch of a common list may have fewer.
+  void next(int count, Batch& batch);
+  /// The losses of the batch that `next` returned last; empty when mathematics is modelled.
+  void note_losses(std::span<const float> losses);
+  /// Of the batch that was returned last.
+  std::int64_t epoch() const;
+  /// Whether `samples` samples are this worker's part of so many epochs' lists. Never with shards, whose
+  /// epochs are counted for all workers together.
+  bool has_trained(double epochs, std::int64_t samples) const;
+
+  /// Skips samples. Pre: nothing was taken; no list needs losses.
+  void skip(std::int64_t samples);
+  /// Where in which epoch the worker is, and the losses that it knows, where lists need losses; otherwise
+  /// nothing. Errors: ConfigError when restoring with a lag.
+  void serialise(StateArchive& state);
+
+ private:
+  /// The losses of all samples of one epoch's list, by position.
+  struct EpochLosses {
+    std::shared_ptr<const sampling::EpochList> list;
+    std::vector<float> losses;
+  };
+  std::size_t part() const { return list_->ids.size() / static_cast<std::size_t>(data_.workers()); }
+  std::size_t place(std::size_t position) const {
+    return static_cast<std::size_t>(worker_) + position * static_cast<std::size_t>(data_.workers());
+  }
+  void begin_epoch(std::int64_t epoch);
+  void exchange_losses();
+  void collect(std::vector<float>& all);
+  void keep_losses(std::vector<float> all);
+
+  const Roster& roster_;
+  const DataPlan& data_;
+  Context& context_;
+  int worker_;
+  std::function<void(Pending&)> wait_;
+  std::optional<sampling::ShardVisits> shard_;  ///< made at its first use
+  // Of lists:
+  std::shared_ptr<const sampling::EpochList> list_;
+  std::int64_t epoch_ = 0;
+  std::int64_t before_epoch_ = 0;    ///< samples of this worker in earlier epochs
+  std::size_t taken_ = 0;            ///< of this worker's part
+  std::size_t last_ = 0;             ///< of those, before the last batch
+  std::vector<float> own_losses_;    ///< of its part, where mathematics is real
+  std::vector<float> table_;         ///< by id: what the next list knows; NaN: not visited
+  std::deque<EpochLosses> too_new_;  ///< epochs that the lag leaves out, oldest first
+};
+
+}  // namespace tandem

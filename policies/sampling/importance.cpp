@@ -49,6 +49,7 @@ class Importance final : public Sampler {
         reuse_(setting.options.integer("reuse")),
         unvisited_(static_cast<float>(setting.options.real("unvisited"))),
         high_(setting.options.real("high")),
+        block_(setting.options.integer("block")),
         is_unbiased_(setting.options.boolean("unbiased")) {
     if (reuse_ == 1)
       throw OptionError("importance", "reuse",
@@ -78,7 +79,7 @@ class Importance final : public Sampler {
     Rng rng = Rng::stream(setting_.seed, "selection", static_cast<std::uint64_t>(epoch));
     History history(history_);
     const auto order = permutation(setting_, epoch);
-    const auto block = static_cast<std::size_t>(setting_.block);
+    const auto block = static_cast<std::size_t>(block_);
     for (std::size_t first = 0; first < order.size(); first += block) {
       const std::size_t end = std::min(order.size(), first + block);
       const bool takes_all = history.size() < history_;
@@ -115,6 +116,7 @@ class Importance final : public Sampler {
   std::int64_t reuse_;
   float unvisited_;
   double high_;
+  std::int64_t block_;
   bool is_unbiased_;
 };
 
@@ -131,6 +133,8 @@ Catalog<SamplerFactory>::Entry importance() {
           "Accelerating I/O-Bound DNN Model Training. HPCA 2023",
       .options = {{"beta", "exponent; about 1 / (1 + beta) of the samples are taken", 0.33, 0.0, 100.0},
                   {"history", "losses among which the percentile is taken", std::int64_t{1024}, 1, 1e9},
+                  {"block", "samples whose losses enter the history together: the global batch in the paper",
+                   std::int64_t{64}, 1, 1e9},
                   {"warm_up", "first epochs, which have all samples", std::int64_t{5}, 0, 1e9},
                   {"reuse", "every so many epochs one has all samples", std::int64_t{3}, 1, 1e9},
                   {"lag", "epochs by which the losses are older than the newest", std::int64_t{0}, 0, 1000},

@@ -44,7 +44,7 @@ class Sampler {
 
 struct SamplerSetting {
   std::int64_t samples;     ///< ids are below
-  std::int64_t block = 64;  ///< samples that are selected together: the batch
+  std::int64_t batch = 64;  ///< of one worker
   std::uint64_t seed = 1;
   Options options = {};
 };

@@ -38,7 +38,7 @@ class Shade final : public Sampler {
     for (std::size_t place = 0; place < ranked.size(); ++place) {
       const double share = 1.0 - static_cast<double>(place) / last;  // 1: the highest loss
       weights[static_cast<std::size_t>(ranked[place])] =
-          std::log(share * static_cast<double>(setting_.block - 1) + 10.0) + lambda(known.epoch_losses);
+          std::log(share * static_cast<double>(setting_.batch - 1) + 10.0) + lambda(known.epoch_losses);
     }
     return weights;
   }

@@ -60,6 +60,10 @@ std::vector<std::string> without_timing() {
       "--set sync.algorithm=d-psgd --set sync.over=peers --set sync.options.global_every=3" + adam,
       "--set sync.algorithm=group-average --set sync.over=all-reduce" + momentum,
       "--set data.source=storage --set placement.cache_nodes=[server] --set data.prefetch=3" + momentum,
+      "--set data.sampling=shuffled --set sync.over=all-reduce" + momentum,
+      "--set data.sampling=importance --set data.sampling_options.warm_up=1 --set "
+      "data.sampling_options.history=8" +
+          two_shards + momentum,
       two_shards + adam + by_means + " --set sync.overlap=both",
       two_shards + momentum + by_means + " --set sync.compression=top-k",
       "--set sync.average_statistics=false" + with_dropout + momentum + by_means +

@@ -79,7 +79,7 @@ void DataPlan::plan_lists() {
   if (entry.make.make == nullptr) return;
   const Options options = Options::resolve(entry.name, entry.options, setting_.sampling_options);
   sampler_ =
-      entry.make.make({.samples = info_.train_samples, .block = batch_, .seed = seed_, .options = options});
+      entry.make.make({.samples = info_.train_samples, .batch = batch_, .seed = seed_, .options = options});
   lists_ = std::make_shared<Lists>();
   needs_losses_ = entry.make.needs_losses;
   weighs_losses_ = options.values().contains("unbiased") && options.boolean("unbiased");

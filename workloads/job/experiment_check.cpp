@@ -277,7 +277,7 @@ class Checker {
     if (sampler.make.make == nullptr) return;
     try {
       sampler.make.make({.samples = 1,
-                         .block = experiment_.workload.batch,
+                         .batch = experiment_.workload.batch,
                          .seed = experiment_.seed,
                          .options = Options::resolve(sampler.name, sampler.options, data.sampling_options)});
     } catch (const OptionError& error) {

@@ -24,7 +24,7 @@ std::unique_ptr<Sampler> make(const std::string& name, std::uint64_t seed = 1,
                               std::int64_t count = samples) {
   const auto& entry = samplers().find(name);
   return entry.make.make({.samples = count,
-                          .block = 64,
+                          .batch = 64,
                           .seed = seed,
                           .options = Options::resolve(name, entry.options, options)});
 }
@@ -65,7 +65,9 @@ TEST_P(Samplers, ListValidSamplesAndRepeatOnlyWhereTheyMay) {
       EXPECT_TRUE(list.low.empty() || list.low.size() == list.ids.size());
       EXPECT_TRUE(list.weights.empty() || list.weights.size() == list.ids.size());
       const std::set<SampleId> distinct(list.ids.begin(), list.ids.end());
-      if (!may_repeat) EXPECT_EQ(distinct.size(), list.ids.size());
+      if (!may_repeat) {
+        EXPECT_EQ(distinct.size(), list.ids.size());
+      }
     }
   }
 }
@@ -93,7 +95,9 @@ TEST_P(Samplers, AreDealtInEqualPartsThatTogetherAreTheList) {
       const EpochList& part = parts[i % parts.size()];
       ASSERT_EQ(part.ids.size(), each);
       ASSERT_EQ(part.ids[i / parts.size()], list.ids[i]);
-      if (!list.low.empty()) ASSERT_EQ(part.low[i / parts.size()], list.low[i]);
+      if (!list.low.empty()) {
+        ASSERT_EQ(part.low[i / parts.size()], list.low[i]);
+      }
     }
   }
 }

@@ -44,7 +44,7 @@ std::vector<EpochReads> run(const Case& test) {
   for (int job = 0; job < test.jobs; ++job) {
     samplers.push_back(sampler.make.make(
         {.samples = test.samples,
-         .block = test.batch,
+         .batch = test.batch,
          .seed = test.same_order ? 1 : static_cast<std::uint64_t>(job + 1),
          .options = Options::resolve(test.sampler, sampler.options, test.sampler_options)}));
     setting.jobs.push_back(samplers.back().get());
@@ -294,7 +294,7 @@ TEST(ICache, HitsTheClosedFormShareOfSamplesOfHighImportance) {
       selected += epoch.listed;
     }
     // The first 1,024 samples of an epoch, in whole batches, are always taken.
-    const double k = 0.9 * c, prefix = 1050.0 / 40'000, others = (1 - prefix) / (1 + beta);
+    const double k = 0.9 * c, prefix = 1024.0 / 40'000, others = (1 - prefix) / (1 + beta);
     EXPECT_NEAR(expected, 1 - std::pow(1 - k, 1 + beta), 0.0001);
     EXPECT_NEAR(share(hits, selected), (prefix * k + others * expected) / (prefix + others), 0.004)
         << "c " << c << " beta " << beta;

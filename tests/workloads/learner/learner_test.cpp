@@ -334,5 +334,47 @@ TEST(Learner, AlternatesWithAnotherOnOneThread) {
   }
 }
 
+TEST(SampleLosses, WeighTheGradientsOfTheSamples) {
+  // gradient = sum of weight x own gradient / batch, each from a learner that has one sample only.
+  constexpr std::size_t batch = 4;
+  const std::vector<float> weights = {0.5F, 2.0F, 1.0F, 0.0F};
+  const auto dataset = images(batch);
+  LearnerSetting with_losses = setting("mlp", dataset->info(), 0);
+  with_losses.sample_losses = true;
+  const auto learner = make_learner(with_losses);
+  learner->load(dataset->records(Dataset::Part::train));
+  learner->weigh(weights);
+  learner->forward();
+  learner->backward(0);
+  const auto single = make_learner(setting("mlp", dataset->info(), 0));
+  std::vector<float> expected(learner->gradient().size());
+  double loss = 0.0;
+  for (std::size_t sample = 0; sample < batch; ++sample) {
+    single->load(dataset->record(Dataset::Part::train, static_cast<SampleId>(sample)));
+    single->forward();
+    single->backward(0);
+    EXPECT_NEAR(learner->sample_losses()[sample], single->loss(), 1e-5);
+    loss += static_cast<double>(weights[sample]) * single->loss() / batch;
+    for (std::size_t i = 0; i < expected.size(); ++i)
+      expected[i] += weights[sample] * single->gradient()[i] / batch;
+  }
+  EXPECT_NEAR(learner->loss(), loss, 1e-5);
+  EXPECT_LE(largest_difference(learner->gradient(), expected), 1e-6);
+}
+
+TEST(SampleLosses, WithoutWeightsTheMeanAndItsGradientAreThoseOfALearnerWithoutThem) {
+  const auto dataset = images(16);
+  LearnerSetting with_losses = setting("lenet", dataset->info(), 0);
+  with_losses.sample_losses = true;
+  const auto one = make_learner(with_losses), other = make_learner(setting("lenet", dataset->info(), 0));
+  for (const auto& learner : {one.get(), other.get()}) {
+    learner->load(dataset->records(Dataset::Part::train));
+    learner->forward();
+    learner->backward(0);
+  }
+  EXPECT_NEAR(one->loss(), other->loss(), 1e-6);
+  EXPECT_LE(largest_difference(one->gradient(), other->gradient()), 1e-6);
+}
+
 }  // namespace
 }  // namespace tandem

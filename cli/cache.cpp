@@ -3,20 +3,19 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cctype>
 #include <charconv>
 #include <chrono>
-#include <cmath>
 #include <filesystem>
 #include <fstream>
 #include <memory>
 #include <mutex>
 #include <nlohmann/json.hpp>
-#include <sstream>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "cli/cache_options.hpp"
+#include "cli/cache_training.hpp"
 #include "cli/commands.hpp"
 #include "cli/output.hpp"
 #include "cli/progress.hpp"
@@ -42,6 +41,7 @@ struct CacheOptions {
   std::string csv;
   std::uint64_t seed = 1;
   int jobs = 0;
+  CacheTraining training;  ///< with --epochs
 };
 
 /// One policy with one capacity.
@@ -51,14 +51,6 @@ struct Case {
   cache::Counts counts{};
   double seconds = 0;
 };
-
-std::vector<std::string> parts_of(const std::string& text) {
-  std::vector<std::string> parts;
-  std::istringstream words(text);
-  for (std::string word; std::getline(words, word, ',');) parts.push_back(word);
-  if (parts.empty()) parts.emplace_back();
-  return parts;
-}
 
 int column(const std::string& name, const std::string& text, int least) {
   constexpr int most = 1000;
@@ -93,67 +85,15 @@ void read_columns(const std::string& text, TraceFormat& format) {
   }
 }
 
-/// "0.1" is a share of the working set, "100k" bytes (powers of 1024), "auto" eight shares.
-std::vector<std::int64_t> sizes_of(const std::string& text, const cache::NumberedTrace& trace) {
-  const auto working_set = static_cast<double>(trace.working_set());
-  std::vector<std::int64_t> sizes;
-  if (text == "auto") {
-    for (const double share : {.001, .003, .01, .03, .1, .2, .4, .8})
-      if (share * working_set >= 1) sizes.push_back(static_cast<std::int64_t>(share * working_set));
-    return sizes;
-  }
-  for (const auto& part : parts_of(text)) {
-    double number = 0;
-    const auto [rest, error] = std::from_chars(part.data(), part.data() + part.size(), number);
-    const std::string unit(rest, part.data() + part.size());
-    constexpr std::string_view letters = "kmgt";
-    const auto power =
-        unit.empty() ? std::string_view::npos : letters.find(static_cast<char>(std::tolower(unit[0])));
-    const bool is_unit = unit.size() == 1 || (unit.size() == 2 && std::tolower(unit[1]) == 'b');
-    const bool is_share = part.find('.') != std::string::npos;
-    if (error == std::errc() && (unit.empty() || (power != std::string_view::npos && is_unit && !is_share)))
-      number *= is_share       ? working_set
-                : unit.empty() ? 1.0
-                               : std::pow(1024.0, static_cast<double>(power + 1));
-    else
-      number = 0;
-    if (number < 1 || number >= 0x1p62)
-      throw ConfigError(
-          "cache: expected sizes of at least one byte such as 1000, 100k, 2GB (powers of 1024), 0.1 (share "
-          "of the "
-          "working set) or auto, found '" +
-          part + "'");
-    sizes.push_back(static_cast<std::int64_t>(number));
-  }
-  return sizes;
-}
-
-/// "two-q.in=0.3".
-std::map<std::string, OptionValue> options_for(const CatalogEntry<cache::Factory>& policy,
-                                               const std::vector<std::string>& settings) {
-  std::map<std::string, OptionValue> given;
-  for (const auto& setting : settings) {
-    const auto dot = setting.find('.'), equals = setting.find('=');
-    if (dot == std::string::npos || equals == std::string::npos || dot > equals)
-      throw ConfigError("cache: --option: expected POLICY.OPTION=VALUE, found '" + setting + "'");
-    cache::trace_catalog().find(setting.substr(0, dot));
-    if (setting.substr(0, dot) != policy.name) continue;
-    // Numbers and true are JSON, other texts are not.
-    const std::string text = setting.substr(equals + 1);
-    const json value = json::parse(text, nullptr, false);
-    given[setting.substr(dot + 1, equals - dot - 1)] =
-        value.is_primitive() && !value.is_null() ? option_from_json(value) : OptionValue(text);
-  }
-  return given;
-}
-
 std::vector<Case> cases_of(const CacheOptions& options, const cache::NumberedTrace& trace) {
   std::vector<Case> cases;
+  for (const auto& setting : options.settings) cache::trace_catalog().find(owner_of(setting));
   const auto names = options.policies == "all" ? cache::trace_catalog().names() : parts_of(options.policies);
   for (const auto& name : names) {
     const auto& policy = cache::trace_catalog().find(name);
-    const Options resolved = Options::resolve(name, policy.options, options_for(policy, options.settings));
-    for (const std::int64_t size : sizes_of(options.sizes, trace))
+    const Options resolved =
+        Options::resolve(policy.name, policy.options, options_given(options.settings, policy.name));
+    for (const std::int64_t size : sizes_of(options.sizes, static_cast<double>(trace.working_set())))
       cases.push_back({&policy, {.capacity = Bytes(size), .options = resolved, .seed = options.seed}, {}, 0});
   }
   return cases;
@@ -274,14 +214,44 @@ void simulate_caches(CacheOptions& options) {
   print_document(document);
 }
 
+void add_training(CLI::App& command, CacheTraining& training) {
+  constexpr const char* group = "Training jobs instead of a trace";
+  command
+      .add_option(
+          "--epochs", training.epochs,
+          "TRACE is a number of samples (50000, or 50000:110000 with the bytes of each), TYPE a sampler "
+          "(tandem list sampling), and POLICIES are those of cache nodes (tandem list cache)")
+      ->check(CLI::Range(1, 1'000'000))
+      ->group(group);
+  command.add_option("--batch", training.batch, "Samples per node and step [64]")
+      ->check(CLI::Range(1, 1'000'000))
+      ->group(group);
+  command.add_option("--nodes", training.nodes, "Nodes, each with a cache and a worker of each job [1]")
+      ->check(CLI::Range(1, 1000))
+      ->group(group);
+  command
+      .add_option("--training-jobs", training.jobs, "Jobs that share the caches, each with its own order [1]")
+      ->check(CLI::Range(1, 1000))
+      ->group(group);
+  command
+      .add_option("--background", training.background,
+                  "Batches of each job that a node may read ahead after a step [2]")
+      ->check(CLI::Range(0.0, 1e6))
+      ->group(group);
+}
+
 }  // namespace
 
 void add_cache(CLI::App& app, int&) {
-  auto* command =
-      app.add_subcommand("cache", "Replay a trace of requests on cache policies of several sizes");
+  auto* command = app.add_subcommand(
+      "cache", "Replay a trace of requests, or training jobs, on cache policies of several sizes");
   const auto options = std::make_shared<CacheOptions>();
-  command->add_option("TRACE", options->trace, "File with the requests")->required();
-  command->add_option("TYPE", options->format.type, "txt (an id per line) | csv | oracleGeneral")->required();
+  command->add_option("TRACE", options->trace, "File with the requests; with --epochs, a number of samples")
+      ->required();
+  command
+      ->add_option("TYPE", options->format.type,
+                   "txt (an id per line) | csv | oracleGeneral; with --epochs, a sampler")
+      ->required();
   command
       ->add_option("POLICIES", options->policies,
                    "Names, separated by commas, or all (tandem list trace-cache)")
@@ -308,8 +278,21 @@ void add_cache(CLI::App& app, int&) {
       "Objects larger than a cache are never kept in it; requests for no bytes are skipped. Examples:\n"
       "  tandem cache requests.csv csv lru,sieve,s3-fifo,belady auto\n"
       "  tandem cache requests.csv csv two-q 0.1 -e two-q.in=0.3 -t id-col=2,size-col=3,has-header=true\n"
-      "  tandem cache trace.oracleGeneral.bin oracleGeneral all 1000,10000 --ignore-size --csv ratios.csv");
-  command->callback([options] { simulate_caches(*options); });
+      "  tandem cache trace.oracleGeneral.bin oracleGeneral all 1000,10000 --ignore-size --csv ratios.csv\n"
+      "  tandem cache 60000:785 importance icache,minio,lru 0.1,0.2 --epochs 10 -e importance.beta=1\n"
+      "  tandem cache 60000 shuffled partitioned-minio,hoard,nopfs 0.1 --epochs 5 --nodes 4");
+  add_training(*command, options->training);
+  command->callback([options] {
+    if (options->training.epochs == 0) return simulate_caches(*options);
+    CacheTraining& training = options->training;
+    training.data_set = options->trace;
+    training.sampler = options->format.type;
+    training.policies = options->policies;
+    training.sizes = options->sizes;
+    training.settings = options->settings;
+    training.seed = options->seed;
+    simulate_training(training);
+  });
 }
 
 }  // namespace tandem::cli

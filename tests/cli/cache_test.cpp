@@ -41,6 +41,42 @@ TEST_F(Cache, TakesOptionsOfPolicies) {
   EXPECT_EQ(nlohmann::json::parse(two).at("results")[0].at("options").at("segments"), "2");
 }
 
+TEST_F(Cache, ReplaysTrainingJobs) {
+  const auto result = line_.tandem(
+      "cache 1000:10 shuffled minio,coordl,lru 0.2,500 --epochs 3 --batch 10 --training-jobs 2 --json 2> "
+      "/dev/null");
+  ASSERT_EQ(result.exit_code, 0) << result.output;
+  const auto document = nlohmann::json::parse(result.output);
+  EXPECT_EQ(document.at("data_set_bytes"), 10'000);
+  EXPECT_NEAR(document.at("mixing"), 1.0, 0.05);
+  const auto& results = document.at("results");
+  ASSERT_EQ(results.size(), 6U);
+  EXPECT_EQ(results[0].at("capacity_bytes"), 2000);
+  EXPECT_EQ(results[0].at("warm").at("requests"), 4000);
+  EXPECT_EQ(results[0].at("warm").at("local"), 800);
+  EXPECT_DOUBLE_EQ(results[0].at("hit_bound"), 0.6);
+  EXPECT_EQ(results[1].at("warm").at("local"), 200);
+  EXPECT_EQ(results[2].at("policy"), "minio") << "coordl is its name in the release of iCache";
+  EXPECT_EQ(results[0].at("epochs").size(), 6U);
+  EXPECT_EQ(results[0].at("epochs")[5].at("job"), 1);
+}
+
+TEST_F(Cache, TrainsBySelectedSamplesOnTheCachesOfTheRelease) {
+  const auto result = line_.tandem(
+      "cache 5000 importance isa,isa_lru 0.2 --epochs 4 -e importance.warm_up=1 -e icache.split=0.8 --json "
+      "2> "
+      "/dev/null");
+  ASSERT_EQ(result.exit_code, 0) << result.output;
+  const auto document = nlohmann::json::parse(result.output);
+  const auto& results = document.at("results");
+  EXPECT_EQ(results[0].at("policy"), "icache");
+  EXPECT_EQ(results[0].at("options").at("split"), "0.8");
+  EXPECT_GT(results[0].at("warm").at("substituted"), 0);
+  EXPECT_TRUE(results[0].at("hit_bound").is_null());
+  EXPECT_EQ(results[1].at("policy"), "lru");
+  EXPECT_EQ(results[1].at("warm").at("substituted"), 0);
+}
+
 TEST_F(Cache, BadInputIsRefused) {
   const auto refuses = [&](const std::string& words, const std::vector<std::string>& parts) {
     const auto result = line_.tandem("cache " + words);
@@ -58,6 +94,12 @@ TEST_F(Cache, BadInputIsRefused) {
   refuses("trace.csv csv slru 10 -e slru.segments=many", {"segments", "integer", "many"});
   refuses("trace.csv csv slru 10 -e slru.parts=2", {"parts"});
   refuses("nowhere.csv csv lru 10", {"nowhere.csv"});
+  refuses("many shuffled lru 10 --epochs 2", {"number of samples", "50000:110000", "'many'"});
+  refuses("100 shard lru 10 --epochs 2", {"all workers share", "'shard'"});
+  refuses("100 shufled lru 10 --epochs 2", {"did you mean 'shuffled'"});
+  refuses("100 importance nopfs 10 --epochs 2", {"'nopfs'", "sampler without losses"});
+  refuses("100 importance lru 10 --epochs 2 -e importance.reuse=1", {"reuse", "above 1"});
+  refuses("100 shuffled lru 10 --epochs 2 -e slru.segments=2", {"one of the policies", "slru.segments=2"});
   EXPECT_NE(line_.tandem("cache trace.csv csv lru 100").output.find("holds the whole working set"),
             std::string::npos);
 }

@@ -1,0 +1,24 @@
+// What the two kinds of `tandem cache` read alike: lists of names, sizes, and options of policies.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "policies/vocabulary/options.hpp"
+
+namespace tandem::cli {
+
+/// The parts between commas; at least one.
+std::vector<std::string> parts_of(const std::string& text);
+/// "0.1" is a share of the working set, "100k" bytes (powers of 1024), "auto" eight shares.
+/// Errors: ConfigError.
+std::vector<std::int64_t> sizes_of(const std::string& text, double working_set);
+/// "lru" of "lru.x=1". Errors: ConfigError unless it is OWNER.OPTION=VALUE.
+std::string owner_of(const std::string& setting);
+/// The options that settings such as "two-q.in=0.3" give to `owner`.
+std::map<std::string, OptionValue> options_given(const std::vector<std::string>& settings,
+                                                 const std::string& owner);
+
+}  // namespace tandem::cli

@@ -1,0 +1,28 @@
+// `tandem cache --epochs`: training jobs instead of a trace.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace tandem::cli {
+
+struct CacheTraining {
+  std::string data_set;  ///< "50000" or "50000:110000": samples, and bytes of each
+  std::string sampler;
+  std::string policies;  ///< names, or "all"
+  std::string sizes;
+  std::vector<std::string> settings;  ///< "icache.split=0.8", "importance.beta=1"
+  std::uint64_t seed = 1;
+  std::int64_t epochs = 0;
+  int batch = 64;           ///< samples per node and step
+  int nodes = 1;            ///< each with a cache and one worker of each job
+  int jobs = 1;             ///< that train at once on the same caches
+  double background = 2.0;  ///< batches that a node may read ahead after each step
+};
+
+/// Replays the jobs on each policy and size, and prints what was read from where.
+/// Errors: ConfigError.
+void simulate_training(const CacheTraining& training);
+
+}  // namespace tandem::cli

@@ -144,8 +144,8 @@ class ICache final : public CachePolicy {
 
  private:
   static constexpr std::int16_t nobody = -1;
-  static constexpr std::size_t visited_per_request = 64;       ///< samples for the next heap
-  static constexpr std::size_t visited_per_package = 1 << 14;  ///< samples, to find or write one
+  static constexpr std::size_t visited_per_request = 16;       ///< samples for the next heap
+  static constexpr std::size_t visited_per_package = 1 << 12;  ///< samples, to find or write one
 
   static std::size_t index(SampleId id) { return static_cast<std::size_t>(id); }
   std::size_t samples() const { return static_cast<std::size_t>(setting_.manifest.samples); }

@@ -72,15 +72,16 @@ void read_columns(const std::string& text, TraceFormat& format) {
       format.id_column = column(name, value, 1);
     else if (name == "size-col")
       format.size_column = column(name, value, 0);
+    else if (name == "format" && !value.empty())
+      format.record = value;
     else if (name == "delimiter" && (value.size() == 1 || value == "tab"))
       format.delimiter = value == "tab" ? '\t' : value[0];
     else if (name == "has-header" && (value == "true" || value == "false"))
       format.has_header = value == "true";
     else
       throw ConfigError(
-          "cache: --trace-options: expected id-col=NUMBER, size-col=NUMBER, delimiter=LETTER or "
-          "has-header=true, "
-          "found '" +
+          "cache: --trace-options: expected id-col=NUMBER, size-col=NUMBER, delimiter=LETTER, "
+          "has-header=true or format=FIELDS, found '" +
           part + "'");
   }
 }
@@ -250,7 +251,9 @@ void add_cache(CLI::App& app, int&) {
       ->required();
   command
       ->add_option("TYPE", options->format.type,
-                   "txt (an id per line) | csv | oracleGeneral; with --epochs, a sampler")
+                   "txt (an id per line) | csv | binary | oracleGeneral | oracleGeneralOpNS | lcs | vscsi | "
+                   "twr | auto (by the name "
+                   "of the file); with --epochs, a sampler. Files that end in .zst are unpacked")
       ->required();
   command
       ->add_option("POLICIES", options->policies,
@@ -262,9 +265,10 @@ void add_cache(CLI::App& app, int&) {
           "Capacities, separated by commas: bytes, 100k, 2GB (powers of 1024), a share of the working set "
           "(with a point: 0.1), or auto")
       ->required();
-  command->add_option(
-      "--trace-options,-t", options->columns,
-      "Of csv: id-col=1,size-col=2,delimiter=LETTER|tab,has-header=true; size-col=0: no sizes");
+  command->add_option("--trace-options,-t", options->columns,
+                      "Of csv: id-col=1,size-col=2,delimiter=LETTER|tab,has-header=true; of binary: "
+                      "format=<IQI,id-col=2,size-col=3 "
+                      "(letters of Python's struct); size-col=0: no sizes");
   command->add_option("--option,-e", options->settings, "POLICY.OPTION=VALUE; may be repeated")
       ->type_name("SETTING");
   command->add_flag("--ignore-size", options->format.ignores_sizes, "Count every object as one byte");

@@ -221,6 +221,19 @@ void read_trace_records(const std::string& input, const std::string& folder) {
   replay_trace(input, folder, {.type = "oracleGeneral"});
 }
 
+void read_trace_lcs(const std::string& input, const std::string& folder) {
+  replay_trace(input, folder, {.type = "lcs"});
+}
+
+void read_trace_vscsi(const std::string& input, const std::string& folder) {
+  replay_trace(input, folder, {.type = "vscsi"});
+}
+
+void read_trace_zst(const std::string& input, const std::string& folder) {
+  put(folder, "input.zst", input);
+  read_trace(folder + "/input.zst", {.type = "csv"});
+}
+
 template <class Record>
 void read_csv(const std::string& input, const std::string& folder) {
   const auto records = from_csv<Record>(folder + "/input.csv", input);
@@ -275,7 +288,10 @@ const std::vector<Kind>& kinds() {
       {"idx_labels", read_idx_labels, false},
       {"cifar", read_cifar, false},
       {"trace_csv", read_trace_csv, true},
+      {"trace_lcs", read_trace_lcs, false},
       {"trace_records", read_trace_records, false},
+      {"trace_vscsi", read_trace_vscsi, false},
+      {"trace_zst", read_trace_zst, false},
       {"operations", read_csv<OperationRecord>, true},
       {"steps", read_csv<StepRecord>, true},
       {"run_info", read_run_info, true},

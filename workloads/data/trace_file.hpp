@@ -12,8 +12,9 @@ namespace tandem {
 
 /// How to read a trace.
 struct TraceFormat {
-  std::string type;  ///< of trace_types()
-  // Of csv; columns are counted from 1.
+  std::string type;         ///< of trace_types()
+  std::string record = {};  ///< of binary: the fields, "<IQI" (letters of Python's struct)
+  // Of csv and binary; columns are counted from 1.
   int id_column = 1;
   int size_column = 2;  ///< 0: there is none, each object has one byte
   char delimiter = ',';
@@ -22,9 +23,11 @@ struct TraceFormat {
   bool ignores_sizes = false;
 };
 
-/// "txt" (an id per line), "csv", "oracleGeneral" (packed records of 24 bytes: u32 time, u64 id, u32 size,
-/// i64 next request; lowest byte first).
+/// Those of libCacheSim: text (txt, csv), records (binary, oracleGeneral, oracleGeneralOpNS, lcs, vscsi,
+/// twr), and auto: by the name of the file. Files that end in .zst are unpacked on the way.
 const std::vector<std::string>& trace_types();
+/// The type that the file's name tells. Errors: ConfigError.
+std::string trace_type_of(const std::string& path);
 
 /// Ids that are no numbers are hashed.
 struct TraceFile {

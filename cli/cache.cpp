@@ -5,11 +5,13 @@
 #include <atomic>
 #include <charconv>
 #include <chrono>
+#include <cmath>
 #include <filesystem>
 #include <fstream>
 #include <memory>
 #include <mutex>
 #include <nlohmann/json.hpp>
+#include <numeric>
 #include <string>
 #include <thread>
 #include <vector>
@@ -21,7 +23,8 @@
 #include "cli/progress.hpp"
 #include "policies/cache/policy.hpp"
 #include "policies/vocabulary/check.hpp"
-#include "validation/report/page.hpp"
+#include "policies/vocabulary/rng.hpp"
+#include "validation/report/cache_page.hpp"
 #include "workloads/data/trace_file.hpp"
 #include "workloads/experiment/keys.hpp"
 #include "workloads/records/format.hpp"
@@ -39,16 +42,23 @@ struct CacheOptions {
   std::string sizes;
   std::vector<std::string> settings;
   std::string csv;
+  std::string report;
+  std::string admission = "all";
+  std::string warm_up = "0";
+  double sample_rate = 1.0;
+  bool prints_options = false;
   std::uint64_t seed = 1;
   int jobs = 0;
-  CacheTraining training;  ///< with --epochs
+  std::size_t requests = 0;  ///< of the trace
+  CacheTraining training;    ///< with --epochs
 };
 
-/// One policy with one capacity.
+/// One policy with one capacity, on each sample of the trace, or on all of it.
 struct Case {
   const CatalogEntry<cache::Factory>* policy;
-  cache::ReplaySetting setting;
-  cache::Counts counts{};
+  std::int64_t capacity;
+  tandem::Options options;
+  std::vector<cache::Counts> counts;  ///< by sample
   double seconds = 0;
 };
 
@@ -86,29 +96,99 @@ void read_columns(const std::string& text, TraceFormat& format) {
   }
 }
 
+/// "size=1000000", "prob=0.1", "seen" (or "bloom").
+cache::AdmissionRule admission_of(const std::string& text) {
+  using Kind = cache::AdmissionRule::Kind;
+  if (text == "all") return {};
+  if (text == "seen" || text == "bloom") return {.kind = Kind::seen};
+  const auto number_after = [&](const std::string& name, double least, double most) {
+    if (!text.starts_with(name + '=')) return -1.0;
+    const std::string value = text.substr(name.size() + 1);
+    double number = 0;
+    const auto [rest, error] = std::from_chars(value.data(), value.data() + value.size(), number);
+    const bool is_number = error == std::errc() && rest == value.data() + value.size();
+    return is_number && number >= least && number <= most ? number : -1.0;
+  };
+  if (const double bytes = number_after("size", 1, 0x1p62); bytes > 0)
+    return {.kind = Kind::size, .largest = static_cast<std::int64_t>(bytes)};
+  if (const double share = number_after("prob", 0, 1); share >= 0)
+    return {.kind = Kind::probability, .probability = share};
+  throw ConfigError("cache: --admission: expected all, size=BYTES, prob=PROBABILITY or seen, found '" + text +
+                    "'");
+}
+
+/// "10000" requests, or "0.1" of them.
+std::size_t warm_up_of(const std::string& text, std::size_t requests) {
+  double number = -1;
+  const auto [rest, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  const bool is_share = text.find('.') != std::string::npos;
+  if (is_share) number *= static_cast<double>(requests);
+  if (error != std::errc() || rest != text.data() + text.size() || number < 0 ||
+      number >= static_cast<double>(requests))
+    throw ConfigError(
+        fmt::format("cache: --warm-up: expected fewer requests than the {} of the trace, or a share of "
+                    "them such as 0.1, found '{}'",
+                    requests, text));
+  return static_cast<std::size_t>(number);
+}
+
 std::vector<Case> cases_of(const CacheOptions& options, const cache::NumberedTrace& trace) {
   std::vector<Case> cases;
   for (const auto& setting : options.settings) cache::trace_catalog().find(owner_of(setting));
-  const auto names = options.policies == "all" ? cache::trace_catalog().names() : parts_of(options.policies);
+  auto names = options.policies == "all" ? cache::trace_catalog().names() : parts_of(options.policies);
+  // The bound is drawn in the report.
+  if (!options.report.empty() && std::ranges::find(names, "belady") == names.end()) names.push_back("belady");
   for (const auto& name : names) {
     const auto& policy = cache::trace_catalog().find(name);
-    const Options resolved =
-        Options::resolve(policy.name, policy.options, options_given(options.settings, policy.name));
+    const auto resolved =
+        tandem::Options::resolve(policy.name, policy.options, options_given(options.settings, policy.name));
     for (const std::int64_t size : sizes_of(options.sizes, static_cast<double>(trace.working_set())))
-      cases.push_back({&policy, {.capacity = Bytes(size), .options = resolved, .seed = options.seed}, {}, 0});
+      cases.push_back({&policy, size, resolved, {}, 0});
   }
   return cases;
 }
 
-void replay_all(std::vector<Case>& cases, const cache::Trace& trace, int jobs) {
+/// The trace, or disjoint samples of its objects: those whose hashes lie in different ranges.
+std::vector<cache::NumberedTrace> samples_of(cache::NumberedTrace trace, double rate) {
+  constexpr int most = 4;
+  std::vector<cache::NumberedTrace> samples;
+  if (rate >= 1) {
+    samples.push_back(std::move(trace));
+    return samples;
+  }
+  samples.resize(static_cast<std::size_t>(std::clamp(static_cast<int>(1 / rate), 2, most)));
+  for (const auto& [id, size] : trace.view().requests) {
+    const double place = static_cast<double>(Rng::stream(id, "sample").next() >> 11U) * 0x1p-53 / rate;
+    if (place < static_cast<double>(samples.size())) samples[static_cast<std::size_t>(place)].add(id, size);
+  }
+  std::erase_if(samples, [](const cache::NumberedTrace& sample) { return sample.objects() == 0; });
+  if (samples.size() < 2)
+    throw ConfigError(
+        fmt::format("cache: --sample: expected a rate at which two samples have objects, found {}", rate));
+  return samples;
+}
+
+void replay_all(std::vector<Case>& cases, const std::vector<cache::NumberedTrace>& samples,
+                const cache::ReplaySetting& common, const CacheOptions& options) {
   std::atomic<std::size_t> next{0}, done{0};
   std::vector<std::jthread> threads;
-  for (int job = 0; job < jobs; ++job)
+  const int cores = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+  for (int job = 0; job < (options.jobs > 0 ? options.jobs : cores); ++job)
     threads.emplace_back([&] {
       for (std::size_t i = next++; i < cases.size(); i = next++) {
+        Case& one = cases[i];
+        cache::ReplaySetting setting = common;
+        setting.capacity = Bytes(
+            std::max<std::int64_t>(1, std::llround(static_cast<double>(one.capacity) * options.sample_rate)));
+        setting.options = one.options;
         const auto start = std::chrono::steady_clock::now();
-        cases[i].counts = cases[i].policy->make.replay(trace, cases[i].setting);
-        cases[i].seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+        for (const auto& sample : samples) {
+          setting.warm_up = static_cast<std::size_t>(static_cast<double>(common.warm_up) *
+                                                     static_cast<double>(sample.view().requests.size()) /
+                                                     static_cast<double>(options.requests));
+          one.counts.push_back(one.policy->make.replay(sample.view(), setting));
+        }
+        one.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
         ++done;
       }
     });
@@ -119,55 +199,67 @@ void replay_all(std::vector<Case>& cases, const cache::Trace& trace, int jobs) {
   }
 }
 
-json document_of(const CacheOptions& options, const TraceFile& file, const std::vector<Case>& cases) {
-  json results = json::array();
-  for (const auto& one : cases) {
-    const auto& counts = one.counts;
-    json given = json::object();
-    for (const auto& [name, value] : one.setting.options.values()) given[name] = to_text(value);
-    results.push_back({{"policy", one.policy->name},
-                       {"options", std::move(given)},
-                       {"capacity_bytes", one.setting.capacity.count()},
-                       {"requests", counts.requests},
-                       {"hits", counts.hits},
-                       {"miss_ratio", counts.miss_ratio()},
-                       {"byte_miss_ratio", counts.byte_miss_ratio()},
-                       {"evicted", counts.evicted},
-                       {"largest_used_bytes", counts.largest_used},
-                       {"requests_per_s", static_cast<double>(counts.requests) / one.seconds}});
+/// Misses over what a sample should have requested by its share of the objects: so a sample that has too few
+/// of the objects wanted most, which nearly always hit, does not miss too often (Waldspurger et al., SHARDS,
+/// FAST 2015).
+struct Expected {
+  double requests = 0;
+  double bytes = 0;
+};
+
+Expected expected_of(const cache::Trace& trace, std::size_t warm_up, double rate) {
+  Expected all;
+  for (const auto& request : trace.requests.subspan(warm_up)) {
+    all.requests += rate;
+    all.bytes += rate * static_cast<double>(request.size);
   }
-  return {{"trace", options.trace},           {"requests", file.trace.view().requests.size()},
-          {"objects", file.trace.objects()},  {"working_set_bytes", file.trace.working_set()},
-          {"skipped_requests", file.skipped}, {"ignores_sizes", options.format.ignores_sizes},
-          {"results", std::move(results)}};
+  return all;
 }
 
-std::string table_of_results(const json& document) {
-  validation::Table table{.columns = {{"Policy", true},
-                                      {"Capacity"},
-                                      {"Of the working set"},
-                                      {"Miss ratio"},
-                                      {"Byte miss ratio"},
-                                      {"Capacity used"},
-                                      {"Requests/s"}}};
-  const double working_set = document.at("working_set_bytes");
-  for (const auto& own : document.at("results")) {
-    const double capacity = own.at("capacity_bytes"), used = own.at("largest_used_bytes");
-    table.rows.push_back({{own.at("policy").get<std::string>(), with_separators(own.at("capacity_bytes")),
-                           fmt::format("{:.3g} %", 100 * capacity / working_set),
-                           fmt::format("{:.4f}", own.at("miss_ratio").get<double>()),
-                           fmt::format("{:.4f}", own.at("byte_miss_ratio").get<double>()),
-                           fmt::format("{:.1f} %", 100 * used / capacity),
-                           fmt::format("{:.3g} M", own.at("requests_per_s").get<double>() * 1e-6)}});
+/// Mean over samples, and twice its standard error.
+std::pair<double, double> mean_of(const std::vector<double>& ratios) {
+  const auto count = static_cast<double>(ratios.size());
+  const double mean = std::accumulate(ratios.begin(), ratios.end(), 0.0) / count;
+  double squares = 0;
+  for (const double ratio : ratios) squares += (ratio - mean) * (ratio - mean);
+  return {mean, ratios.size() < 2 ? 0.0 : 2 * std::sqrt(squares / (count - 1) / count)};
+}
+
+json result_of(const Case& one, double sample_rate, const Expected& expected) {
+  cache::Counts sum;
+  std::vector<double> misses, byte_misses;
+  for (const auto& counts : one.counts) {
+    const bool is_all = sample_rate >= 1;
+    const auto missed = static_cast<double>(counts.requests - counts.hits);
+    const auto missed_bytes = static_cast<double>(counts.bytes - counts.hit_bytes);
+    misses.push_back(is_all ? counts.miss_ratio() : std::min(1.0, missed / expected.requests));
+    byte_misses.push_back(is_all ? counts.byte_miss_ratio() : std::min(1.0, missed_bytes / expected.bytes));
+    sum.requests += counts.requests;
+    sum.hits += counts.hits;
+    sum.evicted += counts.evicted;
+    sum.largest_used = std::max(sum.largest_used, counts.largest_used);
   }
-  validation::Page page;
-  page.add(validation::Note{fmt::format(
-               "{}: {} requests for {} objects, working set {} bytes{}",
-               document.at("trace").get<std::string>(), with_separators(document.at("requests")),
-               with_separators(document.at("objects")), with_separators(document.at("working_set_bytes")),
-               document.at("ignores_sizes") ? " (each object counts as one)" : "")},
-           std::move(table));
-  return validation::to_text(page);
+  json given = json::object();
+  for (const auto& [name, value] : one.options.values()) given[name] = to_text(value);
+  const auto [miss, miss_error] = mean_of(misses);
+  const auto [byte_miss, byte_miss_error] = mean_of(byte_misses);
+  json result = {{"policy", one.policy->name},
+                 {"options", std::move(given)},
+                 {"capacity_bytes", one.capacity},
+                 {"requests", sum.requests},
+                 {"hits", sum.hits},
+                 {"miss_ratio", miss},
+                 {"byte_miss_ratio", byte_miss},
+                 {"evicted", sum.evicted},
+                 {"largest_used_bytes",
+                  std::min(one.capacity,
+                           static_cast<std::int64_t>(static_cast<double>(sum.largest_used) / sample_rate))},
+                 {"requests_per_s", static_cast<double>(sum.requests) / one.seconds}};
+  if (sample_rate < 1) {
+    result["miss_ratio_error"] = miss_error;
+    result["byte_miss_ratio_error"] = byte_miss_error;
+  }
+  return result;
 }
 
 /// Complete, or not at all.
@@ -188,30 +280,71 @@ void write_csv(const std::string& path, const json& document) {
 
 void warn_of_large_sizes(const std::vector<Case>& cases, std::int64_t working_set) {
   for (const auto& one : cases)
-    if (one.setting.capacity.count() >= working_set)
+    if (one.capacity >= working_set)
       return print_note(
           fmt::format("a capacity of {} bytes holds the whole working set of {}: only the first request of "
                       "each object misses",
-                      one.setting.capacity.count(), working_set));
+                      one.capacity, working_set));
+}
+
+void print_options(const CacheOptions& options) {
+  const auto names = options.policies == "all" ? cache::trace_catalog().names() : parts_of(options.policies);
+  for (const auto& name : names) {
+    const auto& policy = cache::trace_catalog().find(name);
+    if (policy.options.empty()) fmt::print("{}: no options\n", policy.name);
+    for (const auto& option : policy.options)
+      fmt::print("{}.{}={}  {}: {}\n", policy.name, option.name, to_text(option.default_value),
+                 describe_type(option), option.summary);
+  }
+}
+
+void write_outputs(const CacheOptions& options, const json& document) {
+  if (!options.csv.empty()) write_csv(options.csv, document);
+  if (options.report.empty()) return;
+  std::filesystem::create_directories(options.report);
+  validation::write_cache_report(options.report, document);
+  print_note(fmt::format("curves in {}/report.html", options.report));
 }
 
 void simulate_caches(CacheOptions& options) {
+  if (options.prints_options) return print_options(options);
   read_columns(options.columns, options.format);
+  const cache::AdmissionRule admission = admission_of(options.admission);
   TraceFile file;
   {
     ProgressBar bar("reading " + options.trace);
     file = read_trace(options.trace, options.format, [&](double share) { bar.update(share); });
   }
   auto cases = cases_of(options, file.trace);
-  if (std::ranges::any_of(cases, [](const Case& one) { return one.policy->make.knows_future; }))
-    file.trace.find_next_requests();
   warn_of_large_sizes(cases, file.trace.working_set());
   if (file.skipped > 0) print_note(fmt::format("skipped {} requests for no bytes", file.skipped));
-  const int cores = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
-  replay_all(cases, file.trace.view(), options.jobs > 0 ? options.jobs : cores);
-  const json document = document_of(options, file, cases);
-  if (!options.csv.empty()) write_csv(options.csv, document);
-  fmt::print("{}", table_of_results(document));
+  options.requests = file.trace.view().requests.size();
+  const std::size_t warm_up = warm_up_of(options.warm_up, options.requests);
+  json document = {{"trace", options.trace},
+                   {"requests", options.requests},
+                   {"objects", file.trace.objects()},
+                   {"working_set_bytes", file.trace.working_set()},
+                   {"skipped_requests", file.skipped},
+                   {"ignores_sizes", options.format.ignores_sizes},
+                   {"admission", options.admission},
+                   {"warm_up_requests", warm_up},
+                   {"sample_rate", options.sample_rate},
+                   {"has_one_size", options.format.ignores_sizes || file.trace.has_one_size()},
+                   {"bound_name", options.format.ignores_sizes || file.trace.has_one_size()
+                                      ? "Belady: no policy misses less"
+                                      : "Belady: not a bound, because objects have different sizes"}};
+  const Expected expected = expected_of(file.trace.view(), warm_up, options.sample_rate);
+  auto samples = samples_of(std::move(file.trace), options.sample_rate);
+  if (std::ranges::any_of(cases, [](const Case& one) { return one.policy->make.knows_future; }))
+    for (auto& sample : samples) sample.find_next_requests();
+  replay_all(cases, samples,
+             {.capacity = Bytes(0), .seed = options.seed, .admission = admission, .warm_up = warm_up},
+             options);
+  document["samples"] = samples.size();
+  document["results"] = json::array();
+  for (const Case& one : cases) document["results"].push_back(result_of(one, options.sample_rate, expected));
+  write_outputs(options, document);
+  fmt::print("{}", validation::cache_table(document));
   print_document(document);
 }
 
@@ -272,7 +405,20 @@ void add_cache(CLI::App& app, int&) {
   command->add_option("--option,-e", options->settings, "POLICY.OPTION=VALUE; may be repeated")
       ->type_name("SETTING");
   command->add_flag("--ignore-size", options->format.ignores_sizes, "Count every object as one byte");
+  command->add_option(
+      "--admission", options->admission,
+      "Which missed requests enter a cache: all, size=BYTES (at most), prob=PROBABILITY, or seen "
+      "(from the second request on; also: bloom) [all]");
+  command->add_option("--warm-up", options->warm_up,
+                      "First requests that are not counted: a number, or a share such as 0.1 [0]");
+  command
+      ->add_option("--sample", options->sample_rate,
+                   "Estimate from samples of this share of the objects, with the error [1: all]")
+      ->check(CLI::Range(1e-6, 1.0));
+  command->add_flag("--print-options", options->prints_options, "Print the options of the policies and stop");
   command->add_option("--csv", options->csv, "Also write the results to this file");
+  command->add_option("--report", options->report,
+                      "Also write report.html with curves, report.md and report.json to this folder");
   command->add_option("--seed", options->seed, "Of policies that draw numbers [1]");
   command->add_option("--jobs,-j", options->jobs, "Replays in parallel; 0: one per CPU core [0]")
       ->check(CLI::Range(0, 64));
@@ -283,6 +429,7 @@ void add_cache(CLI::App& app, int&) {
       "  tandem cache requests.csv csv lru,sieve,s3-fifo,belady auto\n"
       "  tandem cache requests.csv csv two-q 0.1 -e two-q.in=0.3 -t id-col=2,size-col=3,has-header=true\n"
       "  tandem cache trace.oracleGeneral.bin oracleGeneral all 1000,10000 --ignore-size --csv ratios.csv\n"
+      "  tandem cache trace.lcs.zst auto lru,s3-fifo auto --sample 0.01 --report curves\n"
       "  tandem cache 60000:785 importance icache,minio,lru 0.1,0.2 --epochs 10 -e importance.beta=1\n"
       "  tandem cache 60000 shuffled partitioned-minio,hoard,nopfs 0.1 --epochs 5 --nodes 4");
   add_training(*command, options->training);

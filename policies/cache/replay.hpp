@@ -4,8 +4,10 @@
 #include <algorithm>
 #include <cstdint>
 #include <span>
+#include <vector>
 
 #include "policies/vocabulary/options.hpp"
+#include "policies/vocabulary/rng.hpp"
 #include "policies/vocabulary/units.hpp"
 
 namespace tandem::cache {
@@ -23,10 +25,50 @@ struct Trace {
   std::span<const std::uint64_t> next;
 };
 
+/// Which missed requests may enter a cache.
+struct AdmissionRule {
+  enum class Kind : std::uint8_t { all, size, probability, seen };
+  Kind kind = Kind::all;
+  std::int64_t largest = 0;  ///< of size: bytes
+  double probability = 1.0;  ///< of probability
+};
+
+/// Decides about the misses of one replay. `seen` admits an object from its second request on; ids are dense,
+/// so it needs no Bloom filter and makes none of its mistakes.
+class Admission {
+ public:
+  Admission(const AdmissionRule& rule, std::size_t ids, std::uint64_t seed)
+      : rule_(rule), random_(Rng::stream(seed, "admission")) {
+    if (rule.kind == AdmissionRule::Kind::seen) seen_.resize(ids);
+  }
+  bool admits(const TraceRequest& request) {
+    switch (rule_.kind) {
+      case AdmissionRule::Kind::all:
+        return true;
+      case AdmissionRule::Kind::size:
+        return request.size <= rule_.largest;
+      case AdmissionRule::Kind::probability:
+        return random_.uniform() < rule_.probability;
+      case AdmissionRule::Kind::seen:
+        break;
+    }
+    const bool was_seen = seen_[request.id];
+    seen_[request.id] = true;
+    return was_seen;
+  }
+
+ private:
+  AdmissionRule rule_;
+  Rng random_;
+  std::vector<bool> seen_;
+};
+
 struct ReplaySetting {
   Bytes capacity;
   Options options = {};
-  std::uint64_t seed = 1;  ///< of orders that draw numbers
+  std::uint64_t seed = 1;  ///< of orders that draw numbers, and of admission
+  AdmissionRule admission = {};
+  std::size_t warm_up = 0;  ///< first requests, which are not counted
 };
 
 struct Counts {

@@ -1,6 +1,7 @@
 #include "policies/cache/trace.hpp"
 
 #include <algorithm>
+#include <functional>
 #include <numeric>
 
 namespace tandem::cache {
@@ -24,6 +25,11 @@ void NumberedTrace::find_next_requests() {
     next_[i] = later[requests_[i].id];
     later[requests_[i].id] = i;
   }
+}
+
+bool NumberedTrace::has_one_size() const {
+  return std::ranges::adjacent_find(requests_, std::ranges::not_equal_to(), &TraceRequest::size) ==
+         requests_.end();
 }
 
 std::int64_t NumberedTrace::working_set() const {

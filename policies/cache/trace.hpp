@@ -23,6 +23,8 @@ class NumberedTrace {
 
   Trace view() const { return {requests_, sizes_.size(), next_}; }
   std::int64_t objects() const { return static_cast<std::int64_t>(sizes_.size()); }
+  /// All objects have the same size, at every request.
+  bool has_one_size() const;
   /// Bytes of all objects, each with its largest size.
   std::int64_t working_set() const;
 

@@ -41,6 +41,67 @@ TEST_F(Cache, TakesOptionsOfPolicies) {
   EXPECT_EQ(nlohmann::json::parse(two).at("results")[0].at("options").at("segments"), "2");
 }
 
+TEST_F(Cache, AdmitsAndCountsAsTold) {
+  const auto misses = [&](const std::string& words) {
+    const auto result = line_.tandem("cache trace.csv csv lru 60 --json " + words + " 2> /dev/null");
+    EXPECT_EQ(result.exit_code, 0) << words;
+    const auto own = nlohmann::json::parse(result.output).at("results")[0];
+    return own.at("requests").get<int>() - own.at("hits").get<int>();
+  };
+  EXPECT_EQ(misses(""), 4);
+  EXPECT_EQ(misses("--admission size=20"), 4) << "4 has 30 bytes and is requested once";
+  EXPECT_EQ(misses("--admission seen"), 6) << "1 and 2 miss twice";
+  EXPECT_EQ(misses("--admission prob=0"), 8);
+  EXPECT_EQ(misses("--admission prob=1"), 4);
+  EXPECT_EQ(misses("--warm-up 3"), 1) << "of the last five requests only that for 4";
+  EXPECT_EQ(misses("--warm-up 0.5"), 1);
+}
+
+TEST_F(Cache, WritesAReportWithTheBound) {
+  const auto result = line_.tandem("cache trace.csv csv lru 20,40 --report curves");
+  ASSERT_EQ(result.exit_code, 0) << result.output;
+  const auto report = nlohmann::json::parse(line_.shell("cat curves/report.json").output);
+  ASSERT_EQ(report.at("results").size(), 4U);
+  EXPECT_EQ(report.at("results")[2].at("policy"), "belady");
+  EXPECT_EQ(report.at("bound_name"), "Belady: not a bound, because objects have different sizes");
+  EXPECT_NE(line_.shell("grep -c miss-ratio curves/report.html").output, "0\n");
+  EXPECT_EQ(line_.shell("ls curves").output, "report.html\nreport.json\nreport.md\n");
+}
+
+TEST_F(Cache, EstimatesFromSamplesWithinItsError) {
+  // 2,000 objects, those of low number more often.
+  std::string trace;
+  std::uint32_t state = 1;
+  for (int i = 0; i < 200'000; ++i) {
+    state = state * 1664525U + 1013904223U;
+    const std::uint32_t first = state >> 16U;
+    state = state * 1664525U + 1013904223U;
+    trace += std::to_string(first % 2000 * (state >> 16U) / 65536) + "\n";
+  }
+  line_.write("long.txt", trace);
+  const auto ratios = [&](const std::string& words) {
+    const auto result =
+        line_.tandem("cache long.txt txt lru,sieve,fifo 0.05,0.2 --json " + words + " 2> /dev/null");
+    EXPECT_EQ(result.exit_code, 0) << result.output;
+    return nlohmann::json::parse(result.output).at("results");
+  };
+  const auto all = ratios(""), estimated = ratios("--sample 0.25");
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const double error = estimated[i].at("miss_ratio_error");
+    EXPECT_LT(error, 0.1);
+    // The four samples are all objects, so the mean error is that of the scaled capacity only.
+    EXPECT_NEAR(estimated[i].at("miss_ratio"), all[i].at("miss_ratio"), std::max(0.01, 1.5 * error));
+    EXPECT_FALSE(all[i].contains("miss_ratio_error"));
+  }
+}
+
+TEST_F(Cache, ListsTheOptionsOfPolicies) {
+  const auto result = line_.tandem("cache trace.csv csv slru,lru 1 --print-options");
+  EXPECT_EQ(result.exit_code, 0);
+  EXPECT_NE(result.output.find("slru.segments=4"), std::string::npos) << result.output;
+  EXPECT_NE(result.output.find("lru: no options"), std::string::npos);
+}
+
 TEST_F(Cache, ReplaysTrainingJobs) {
   const auto result = line_.tandem(
       "cache 1000:10 shuffled minio,coordl,lru 0.2,500 --epochs 3 --batch 10 --training-jobs 2 --json 2> "
@@ -94,6 +155,10 @@ TEST_F(Cache, BadInputIsRefused) {
   refuses("trace.csv csv slru 10 -e slru.segments=many", {"segments", "integer", "many"});
   refuses("trace.csv csv slru 10 -e slru.parts=2", {"parts"});
   refuses("nowhere.csv csv lru 10", {"nowhere.csv"});
+  refuses("trace.csv csv lru 10 --admission size=0", {"size=BYTES", "'size=0'"});
+  refuses("trace.csv csv lru 10 --admission prob=2", {"prob=PROBABILITY", "'prob=2'"});
+  refuses("trace.csv csv lru 10 --warm-up 8", {"fewer requests than the 8", "'8'"});
+  refuses("trace.csv csv lru 10 --sample 0.0001", {"--sample", "two samples"});
   refuses("many shuffled lru 10 --epochs 2", {"number of samples", "50000:110000", "'many'"});
   refuses("100 shard lru 10 --epochs 2", {"all workers share", "'shard'"});
   refuses("100 shufled lru 10 --epochs 2", {"did you mean 'shuffled'"});

@@ -10,6 +10,7 @@ extern const std::string_view page;
 extern const std::string_view style;
 extern const std::string_view base;           ///< what all scripts share
 extern const std::string_view blocks;         ///< draws headings, notes and tables
+extern const std::string_view cache;          ///< draws miss ratios over the capacity
 extern const std::string_view charts;         ///< draws the charts over all configurations of a report
 extern const std::string_view explore;        ///< draws the chosen configuration of a report
 extern const std::string_view study;          ///< draws the charts of a study

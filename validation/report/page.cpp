@@ -263,10 +263,14 @@ void write_report_files(const std::string& directory, const json& document, cons
                         const std::string& html) {
   const auto write = [&](const char* name, const std::string& text) {
     const auto path = std::filesystem::path(directory) / name;
-    std::ofstream file(path, std::ios::binary);
+    // Complete, or not at all.
+    const std::string unfinished = path.string() + ".unfinished";
+    std::ofstream file(unfinished, std::ios::binary);
     file << text;
     file.close();
-    if (!file) throw WorldError("cannot write " + path.string());
+    std::error_code error;
+    if (file) std::filesystem::rename(unfinished, path, error);
+    if (!file || error) throw WorldError("cannot write " + path.string());
   };
   write("report.json", document.dump(1) + '\n');
   write("report.md", markdown);

@@ -78,17 +78,18 @@ Counts replay_belady(const Trace& trace, const ReplaySetting& setting) {
   FarthestFirst here(trace.ids);
   std::vector<std::uint64_t> size_of(trace.ids);
   Counts counts;
+  Admission admission(setting.admission, trace.ids, setting.seed);
   std::int64_t used = 0;
   for (std::size_t i = 0; i < trace.requests.size(); ++i) {
     const auto [id, size] = trace.requests[i];
     const std::uint64_t next = trace.next[i];
     const bool is_hit = here.holds(id);
-    counts.add(size, is_hit);
+    if (i >= setting.warm_up) counts.add(size, is_hit);
     if (is_hit) {
       here.put(id, next);
       continue;
     }
-    if (size > capacity) continue;
+    if (size > capacity || !admission.admits(trace.requests[i])) continue;
     bool is_kept = true;
     while (used + size > capacity && is_kept) {
       is_kept = !bypasses || here.farthest() > next;

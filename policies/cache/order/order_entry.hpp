@@ -51,13 +51,14 @@ Counts replay_order(const Trace& trace, const ReplaySetting& setting) {
   Order<DenseIds> order(
       {.capacity = setting.capacity, .ids = trace.ids, .seed = setting.seed, .options = setting.options});
   Counts counts;
+  Admission admission(setting.admission, trace.ids, setting.seed);
   const auto& requests = trace.requests;
   for (std::size_t i = 0; i < requests.size(); ++i) {
     if (i + ahead < requests.size()) order.prefetch(requests[i + ahead].id);
     const auto [id, size] = requests[i];
     const bool is_hit = order.hit(id);
-    counts.add(size, is_hit);
-    if (is_hit) continue;
+    if (i >= setting.warm_up) counts.add(size, is_hit);
+    if (is_hit || !admission.admits(requests[i])) continue;
     order.insert(id, size, [&](SampleId, std::int64_t) { ++counts.evicted; });
     counts.largest_used = std::max(counts.largest_used, order.used().count());
   }

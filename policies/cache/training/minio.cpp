@@ -30,10 +30,12 @@ class Minio final : public CachePolicy {
 Counts replay_minio(const Trace& trace, const ReplaySetting& setting) {
   Kept kept(setting.capacity);
   Counts counts;
-  for (const auto& [id, size] : trace.requests) {
+  Admission admission(setting.admission, trace.ids, setting.seed);
+  for (std::size_t i = 0; i < trace.requests.size(); ++i) {
+    const auto [id, size] = trace.requests[i];
     const bool is_hit = kept.holds(id);
-    counts.add(size, is_hit);
-    if (!is_hit) kept.insert(id, Bytes(size));
+    if (i >= setting.warm_up) counts.add(size, is_hit);
+    if (!is_hit && admission.admits(trace.requests[i])) kept.insert(id, Bytes(size));
   }
   counts.largest_used = kept.used().count();
   return counts;

@@ -15,6 +15,7 @@ Catalog<Factory>::Entry gdsf();
 Catalog<Factory>::Entry hoard();
 Catalog<Factory>::Entry icache();
 Catalog<Factory>::Entry lfu();
+Catalog<Factory>::Entry lhd();
 Catalog<Factory>::Entry lirs();
 Catalog<Factory>::Entry locality_aware();
 Catalog<Factory>::Entry lru();

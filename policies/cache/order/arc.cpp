@@ -44,7 +44,9 @@ class Arc final : public Order<Arc<Ids>, Ids, 4> {
     while (bytes(once) + bytes(left_once) + size > capacity && this->list(left_once).count > 0)
       this->forget_oldest(left_once);
     const bool fills_history = bytes(once) + size > capacity;
-    while (this->used().count() + bytes(left_once) + bytes(left_often) + size > 2 * capacity &&
+    // A sample that is evicted without being remembered makes room in the history, too.
+    const std::int64_t added = fills_history ? 0 : size;
+    while (this->used().count() + bytes(left_once) + bytes(left_often) + added > 2 * capacity &&
            this->list(left_often).count > 0)
       this->forget_oldest(left_often);
     return {0, fills_history};

@@ -7,11 +7,32 @@ namespace {
 template <class Has>
 std::vector<Catalog<Factory>::Entry> those_that(const Has& has) {
   std::vector<Catalog<Factory>::Entry> chosen;
-  for (const auto& entry :
-       {lru(),      minio(),  fifo(),  lfu(),     slru(),   clock(),          two_q(),  arc(),
-        lirs(),     gdsf(),   lhd(),   s3_fifo(), sieve(),  random(),         belady(), partitioned_minio(),
-        hoard(),    quiver(), shade(), nopfs(),   deepio(), locality_aware(), ods(),    icache(),
-        foresight()})
+  for (const auto& entry : {lru(),
+                            minio(),
+                            fifo(),
+                            lfu(),
+                            slru(),
+                            clock(),
+                            two_q(),
+                            arc(),
+                            lirs(),
+                            gdsf(),
+                            lhd(),
+                            w_tinylfu(),
+                            s3_fifo(),
+                            sieve(),
+                            random(),
+                            belady(),
+                            partitioned_minio(),
+                            hoard(),
+                            quiver(),
+                            shade(),
+                            nopfs(),
+                            deepio(),
+                            locality_aware(),
+                            ods(),
+                            icache(),
+                            foresight()})
     if (has(entry.make)) chosen.push_back(entry);
   return chosen;
 }

@@ -30,5 +30,6 @@ Catalog<Factory>::Entry shade();
 Catalog<Factory>::Entry sieve();
 Catalog<Factory>::Entry slru();
 Catalog<Factory>::Entry two_q();
+Catalog<Factory>::Entry w_tinylfu();
 
 }  // namespace tandem::cache

@@ -35,7 +35,9 @@ struct EntryList {
 /// `Self` derives from this class and has, with `Recalled` a type of its own choice:
 ///   Recalled recall(Slot, std::int64_t size): a sample will be inserted; what the order remembers of it.
 ///     The entry is in no list afterwards.
-///   Slot choose(Recalled): the sample to evict, still in a resident list.
+///   Slot choose(Recalled): the sample to evict, still in a resident list. Or, instead of it,
+///   Slot choose_next(Recalled, std::int64_t size): the same, or `no_slot` where nothing has to be evicted
+///     for a sample of this size.
 ///   void leave(Slot): the sample is evicted; unlinks the entry, or moves it to a list of remembered ids.
 ///   void place(Slot, Recalled): links the entry of an inserted sample.
 ///   void touch(Slot): a resident sample was requested.
@@ -63,8 +65,8 @@ class Order {
     if (!self().admits(size)) return false;
     const Slot slot = entries_.take(id);
     const auto recalled = self().recall(slot, size);
-    while (used_ + size > capacity_) {
-      const Slot victim = self().choose(recalled);
+    for (Slot victim = self().choose_next(recalled, size); victim != no_slot;
+         victim = self().choose_next(recalled, size)) {
       const SampleId gone = entries_.id_of(victim);
       const std::int64_t bytes = entries_[victim].size;
       used_ -= bytes;
@@ -92,6 +94,10 @@ class Order {
   // Defaults for orders that remember nothing of samples that are not here.
   struct Nothing {};
   Nothing recall(Slot, std::int64_t) { return {}; }
+  template <class Recalled>
+  Slot choose_next(const Recalled& recalled, std::int64_t size) {
+    return used_ + size > capacity_ ? self().choose(recalled) : no_slot;
+  }
   bool admits(std::int64_t size) const { return size <= capacity_; }
   bool is_resident(const E& entry) const { return entry.list != 0; }
   void leave(Slot slot) {

@@ -57,6 +57,7 @@ std::vector<OracleRow> oracle_rows() {
     words >> row.trace >> sizes >> row.capacity >> row.policy >> row.miss_ratio;
     row.has_sizes = sizes == "bytes";
     if (row.policy == "twoq") row.policy = "two-q";
+    if (row.policy == "wtinylfu") row.policy = "w-tinylfu";
     if (row.policy == "s3fifo") row.policy = "s3-fifo";
     rows.push_back(row);
   }
@@ -69,9 +70,18 @@ std::vector<OracleRow> oracle_rows() {
 double largest_difference(const OracleRow& row) {
   if (row.policy == "random") return 0.055;
   if (row.policy == "lhd") return 0.065;
+  // Its sketch is a counting Bloom filter. On the trace with scans the estimates differ most.
+  if (row.policy == "w-tinylfu") return row.trace == "mixed" ? 0.13 : row.trace == "epochs" ? 0.03 : 0.01;
   if (row.has_sizes && row.policy == "arc") return 0.056;
   if (row.has_sizes && row.policy == "slru") return 0.0045;
   return 0.001;
+}
+
+/// Its defaults, where ours are those of the paper.
+std::map<std::string, OptionValue> libcachesim_options(const std::string& policy) {
+  if (policy != "w-tinylfu") return {};
+  return {{"segments", std::int64_t{4}}, {"protected", 0.75},       {"most", std::int64_t{255}},
+          {"aging", 32.0},               {"count-window", false}, {"chance", 0.0}};
 }
 
 TEST(LibCacheSim, HasTheSameMissRatios) {
@@ -82,7 +92,8 @@ TEST(LibCacheSim, HasTheSameMissRatios) {
     if (std::ranges::find(known, row.policy) == known.end()) continue;
     const auto key = std::pair(row.trace, row.has_sizes);
     if (!traces.contains(key)) traces.emplace(key, numbered(testing::oracle_trace(row.trace), row.has_sizes));
-    const double own = replay(row.policy, traces.at(key), row.capacity).miss_ratio();
+    const double own =
+        replay(row.policy, traces.at(key), row.capacity, libcachesim_options(row.policy)).miss_ratio();
     EXPECT_NEAR(own, row.miss_ratio, largest_difference(row))
         << row.trace << (row.has_sizes ? " in bytes, " : ", ") << row.policy << ", capacity " << row.capacity;
     ++compared;

@@ -48,6 +48,9 @@ void add_record_options(CLI::App& command, JobOptions& options) {
   command.add_flag("--trace", options.trace, "Write trace.json (Chrome trace format, opens in Perfetto)");
   command.add_flag("--operations", options.operations, "Write operations.csv: every operation of every rank");
   command.add_flag("--decisions", options.decisions, "Write decisions.csv: every policy event and decision");
+  command.add_flag("--requests", options.requests,
+                   "Write requests.csv: every sample that cache nodes were asked for; tandem cache "
+                   "requests.csv csv POLICIES SIZES -t id-col=3,size-col=4,has-header=true replays it");
   command
       .add_option("--repetition", options.repetition,
                   "Number of this repetition, stored in the results; each repetition of a simulation has "

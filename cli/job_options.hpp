@@ -23,6 +23,7 @@ struct JobOptions {
   bool trace = false;
   bool operations = false;
   bool decisions = false;
+  bool requests = false;
   int repetition = 0;
   std::string resume;                       ///< result directory of the job to resume; empty: a new job
   std::optional<std::int64_t> resume_from;  ///< round of the checkpoint; none: the latest
@@ -38,7 +39,7 @@ CLI::Option* one_at_a_time(CLI::Option* option);
 void add_override_options(CLI::App& command, JobOptions& options);
 /// Adds EXPERIMENT, --set, --variant, --out and --force.
 void add_experiment_options(CLI::App& command, JobOptions& options);
-/// Adds --trace, --operations, --decisions and --repetition.
+/// Adds --trace, --operations, --decisions, --requests and --repetition.
 void add_record_options(CLI::App& command, JobOptions& options);
 
 /// An experiment with its platform, checked against each other.

@@ -52,6 +52,7 @@ LaunchSetting launch_setting(const Job& job, const RunOptions& options, const st
   if (options.job.trace) setting.program.emplace_back("--trace");
   if (options.job.operations) setting.program.emplace_back("--operations");
   if (options.job.decisions) setting.program.emplace_back("--decisions");
+  if (options.job.requests) setting.program.emplace_back("--requests");
   return setting;
 }
 

@@ -58,7 +58,8 @@ void simulate_job(const SimulateOptions& options) {
   sim::JobWorldSetting setting{.network = network_of_workers(loaded),
                                .repetition = options.repetition,
                                .operations = options.operations,
-                               .decisions = options.decisions};
+                               .decisions = options.decisions,
+                               .requests = options.requests};
   if (options.fidelity == "smpi") setting.simulator = witness::simulate;
   Job job(std::move(loaded.experiment), std::move(loaded.platform), out, setting.network);
   sim::check_profile(job);

@@ -133,6 +133,7 @@ JobRun simulate_job(const Job& job, const JobWorldSetting& setting) {
   world.body = [&](Context& context) {
     Journal& journal = journals[static_cast<std::size_t>(context.rank())];
     journal.keep_decisions = setting.decisions;
+    journal.keep_requests = setting.requests;
     if (!setting.operations) return run_role(job, context, journal);
     RecordingContext recording(context, journal.operations);
     run_role(job, recording, journal);

@@ -18,6 +18,7 @@ struct JobWorldSetting {
   int repetition = 0;       ///< each repetition has different noise
   bool operations = false;  ///< record every operation
   bool decisions = false;   ///< record every policy event and decision
+  bool requests = false;    ///< record every sample that cache nodes are asked for
   /// The simulator to use: the default one, or the witness.
   std::function<SimulationResult(const SimulationSetting&)> simulator = simulate;
   /// Called last, to change the assembled setting. Empty: nothing is changed.

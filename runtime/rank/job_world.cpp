@@ -103,12 +103,13 @@ std::string measured_devices(const Job& job, const nlohmann::json& physics) {
   return on_gpu ? "gpu" : "cpu";
 }
 
-JobRun run_job(const Job& job, MpiContext& context, MPI_Comm communicator, bool operations, bool decisions) {
+JobRun run_job(const Job& job, MpiContext& context, MPI_Comm communicator, const Recorded& recorded) {
   const Seconds waited_before = cpu_wait().value_or(Seconds(0));
   const OtherLoad others;
   Journal journal;
-  journal.keep_decisions = decisions;
-  if (operations) {
+  journal.keep_decisions = recorded.decisions;
+  journal.keep_requests = recorded.requests;
+  if (recorded.operations) {
     context.watch_copies([&](const MpiContext::DeviceCopy& copy) {
       journal.operations.push_back(
           record_of_copy(context.rank(), copy.out, copy.bytes, copy.start, copy.end));

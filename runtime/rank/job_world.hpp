@@ -39,8 +39,15 @@ struct JobRun {
   Seconds makespan;
 };
 
+/// What is recorded besides steps.
+struct Recorded {
+  bool operations = false;
+  bool decisions = false;
+  bool requests = false;  ///< of cache nodes
+};
+
 /// Runs the rank's role to its end; rank 0 returns the records of all ranks, the others nothing. Collective.
-JobRun run_job(const Job& job, MpiContext& context, MPI_Comm communicator, bool operations, bool decisions);
+JobRun run_job(const Job& job, MpiContext& context, MPI_Comm communicator, const Recorded& recorded);
 
 /// As OtherLoad::share, where `ours` is the time that all ranks computed. Collective.
 double share_of_others(const OtherLoad& others, MPI_Comm communicator);

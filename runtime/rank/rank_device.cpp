@@ -28,8 +28,8 @@ RankDevice make_rank_device(const Job& job, Rank rank) {
   throw WorldError(fmt::format(
       "rank {} ({} on '{}') needs GPU {} of its machine (tandem:gpu in {}), but tandem-rank finds {}; "
       "check nvidia-smi and CUDA_VISIBLE_DEVICES",
-      rank, role_name(job.roster().assignment(rank).role), host.name, *gpu,
-      job.spec().platform.file, there.count == 0 ? "none: " + there.why_none : fmt::format("{}", there.count)));
+      rank, role_name(job.roster().assignment(rank).role), host.name, *gpu, job.spec().platform.file,
+      there.count == 0 ? "none: " + there.why_none : fmt::format("{}", there.count)));
 }
 
 std::vector<std::string> processor_notes(const Job& job, const std::vector<std::string>& why_no_gpu) {

@@ -82,7 +82,8 @@ void run_and_write(const Job& job, const RankOptions& options, const nlohmann::j
                                   job.roster().size(), context.world_size()));
   RunInfo info = describe_run(job, "measured");
   info.started = now_utc();
-  const JobRun run = run_job(job, context, communicator, options.operations, options.decisions);
+  const JobRun run =
+      run_job(job, context, communicator, {options.operations, options.decisions, options.requests});
   if (context.rank() != 0) return;
   info.repetition = options.repetition;
   info.command = options.command;

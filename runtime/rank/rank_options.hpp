@@ -19,6 +19,7 @@ struct RankOptions {
   bool trace = false;
   bool operations = false;
   bool decisions = false;
+  bool requests = false;
 };
 
 /// Errors: ConfigError with the usage.

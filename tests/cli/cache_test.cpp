@@ -138,6 +138,25 @@ TEST_F(Cache, TrainsBySelectedSamplesOnTheCachesOfTheRelease) {
   EXPECT_EQ(results[1].at("warm").at("substituted"), 0);
 }
 
+TEST_F(Cache, ReplaysTheRequestsOfASimulatedCacheNode) {
+  // The node and the replay are one order over two tables of ids, so they have the same hits.
+  ASSERT_EQ(
+      line_
+          .tandem("simulate " + std::string("'" TANDEM_SOURCE_DIR "/workloads/experiments/cached.yaml'") +
+                  " --variant lru --requests --set workload.train_samples=2048 --set "
+                  "data.cache_capacity=3MB --out job -q")
+          .exit_code,
+      0);
+  const auto result = line_.tandem(
+      "cache job/requests.csv csv lru 3000000 -t id-col=3,size-col=4,has-header=true --json 2> /dev/null");
+  ASSERT_EQ(result.exit_code, 0) << result.output;
+  const auto summary = nlohmann::json::parse(line_.shell("cat job/summary.json").output);
+  const auto own = nlohmann::json::parse(result.output).at("results")[0];
+  EXPECT_GT(own.at("hits"), 0);
+  EXPECT_NEAR(1 - own.at("miss_ratio").get<double>(), summary.at("cache").at("hit_ratio").get<double>(),
+              1e-9);
+}
+
 TEST_F(Cache, BadInputIsRefused) {
   const auto refuses = [&](const std::string& words, const std::vector<std::string>& parts) {
     const auto result = line_.tandem("cache " + words);

@@ -99,6 +99,16 @@ struct Columns<StalenessRecord> {
   }
 };
 
+template <>
+struct Columns<RequestRecord> {
+  static void visit(auto& r, auto&& column) {
+    column("rank", r.rank);
+    column("epoch", r.epoch);
+    column("id", r.id);
+    column("bytes", r.bytes);
+  }
+};
+
 /// Calls `list(file, is_optional, records)` for each list of records; an optional file is written only when
 /// it has a row.
 template <class J, class Visitor>
@@ -109,6 +119,7 @@ void visit_lists(J& journal, Visitor&& list) {
   list("staleness.csv", false, journal.staleness);
   list("operations.csv", true, journal.operations);
   list("decisions.csv", true, journal.decisions);
+  list("requests.csv", true, journal.requests);
 }
 
 /// Calls `figure(key, value)` for each figure of a whole rank or run; `key` is that of summary.json.

@@ -99,14 +99,24 @@ struct CacheRecord {
   Seconds storage_time{};
 };
 
+/// A sample that a cache node was asked for: one row of requests.csv, which `tandem cache` replays.
+struct RequestRecord {
+  Rank rank = 0;  ///< cache node
+  std::int64_t epoch = 0;
+  std::int64_t id = 0;
+  std::int64_t bytes = 0;
+};
+
 /// What one rank recorded. Not thread-safe: one per rank, merged at the end of the job. columns.hpp lists its
 /// parts for files, summary.json and the wire between ranks.
 struct Journal {
   bool keep_decisions = false;
+  bool keep_requests = false;
   std::vector<StepRecord> steps;
   std::vector<EvaluationRecord> evaluations;
   std::vector<DecisionRecord> decisions;
   std::vector<CacheRecord> caches;
+  std::vector<RequestRecord> requests;     ///< of each cache node in their order
   std::vector<StalenessRecord> staleness;  ///< of the first server shard; by worker, then by staleness
   std::vector<OperationRecord> operations;
   /// How often the real kernel or disk access behind an emulated device took longer than its emulated time.

@@ -65,7 +65,10 @@ const cache::Decisions& CacheNode::decide(const std::vector<SampleId>& ids, std:
                                           CacheRecord& record) {
   const Bytes size = data_.info().record_bytes();
   wanted_.clear();
-  for (const SampleId id : ids) wanted_.push_back({id, size});
+  for (const SampleId id : ids) {
+    wanted_.push_back({id, size});
+    if (journal_.keep_requests) journal_.requests.push_back({context_.rank(), epoch, id, size.count()});
+  }
   const cache::Want want{.epoch = epoch, .now = wanted_};
   const cache::Decisions& decisions = engine_.want(want);
   for (const cache::Serve& serve : decisions.serve) {

@@ -65,8 +65,9 @@ class Order {
     if (!self().admits(size)) return false;
     const Slot slot = entries_.take(id);
     const auto recalled = self().recall(slot, size);
-    for (Slot victim = self().choose_next(recalled, size); victim != no_slot;
-         victim = self().choose_next(recalled, size)) {
+    for (;;) {
+      const Slot victim = self().choose_next(recalled, size);
+      if (victim == no_slot) break;
       const SampleId gone = entries_.id_of(victim);
       const std::int64_t bytes = entries_[victim].size;
       used_ -= bytes;

@@ -111,6 +111,10 @@ Experiment random_experiment(std::uint64_t seed, const std::string& platform) {
   if (rng.below(2) == 0) {
     experiment.data.split = "dirichlet";
     experiment.data.split_options["alpha"] = 0.001 + rng.uniform();
+  } else if (rng.below(2) == 0) {
+    experiment.data.sampling = "chunked";
+    experiment.data.sampling_options["chunk"] = static_cast<std::int64_t>(1 + rng.below(999));
+    experiment.data.sampling_options["group"] = static_cast<std::int64_t>(1 + rng.below(99));
   }
   experiment.workload.synthetic_buckets = 1;
   if (experiment.workload.math == Math::modelled)
@@ -176,9 +180,7 @@ TEST(RoundTrip, RandomExperimentsDifferInEveryKey) {
                                                "workload.synthetic_buckets"};
     if (held.contains(key.path) || (key.accepts.names != Names::none && key.path != "sync.algorithm"))
       continue;
-    if (key.path == "data.cache_options" || key.path == "data.split_options" ||
-        key.path == "sync.sharding_options")
-      continue;
+    if (key.path == "data.cache_options" || key.path == "sync.sharding_options") continue;
     bool differs = false;
     for (std::uint64_t seed = 1; seed < 50 && !differs; ++seed)
       differs = key_value(key, random_experiment(seed, "p")) != key_value(key, random_experiment(0, "p"));

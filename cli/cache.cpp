@@ -367,6 +367,8 @@ void add_training(CLI::App& command, CacheTraining& training) {
       .add_option("--training-jobs", training.jobs, "Jobs that share the caches, each with its own order [1]")
       ->check(CLI::Range(1, 1000))
       ->group(group);
+  command.add_option("--losses", training.losses, "losses.csv of a run with --losses [modelled losses]")
+      ->group(group);
   command
       .add_option("--background", training.background,
                   "Batches of each job that a node may read ahead after a step [2]")
@@ -434,6 +436,9 @@ void add_cache(CLI::App& app, int&) {
       "  tandem cache 60000 shuffled partitioned-minio,hoard,nopfs 0.1 --epochs 5 --nodes 4");
   add_training(*command, options->training);
   command->callback([options] {
+    if (options->training.epochs == 0 && !options->training.losses.empty())
+      throw ConfigError(
+          "cache: --losses: expected --epochs too, because the requests of a trace have no losses");
     if (options->training.epochs == 0) return simulate_caches(*options);
     CacheTraining& training = options->training;
     training.data_set = options->trace;

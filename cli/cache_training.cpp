@@ -18,6 +18,7 @@
 #include "workloads/data/loss_model.hpp"
 #include "workloads/data/training_replay.hpp"
 #include "workloads/records/format.hpp"
+#include "workloads/records/loss_history.hpp"
 
 namespace tandem::cli {
 namespace {
@@ -198,6 +199,16 @@ double mixing_of(const sampling::Sampler& sampler, const CacheTraining& training
   return sampling::mixing(list.ids, samples, batch);
 }
 
+/// What each job knows before an epoch.
+LossSource losses_of(const CacheTraining& training, std::int64_t samples) {
+  if (!training.losses.empty())
+    return [history = std::make_shared<const LossHistory>(training.losses, samples)](
+               int, std::int64_t epoch, std::span<float> losses) { history->before(epoch, losses); };
+  return [seed = training.seed](int job, std::int64_t epoch, std::span<float> losses) {
+    modelled_losses(seed + static_cast<std::uint64_t>(job), std::max<std::int64_t>(0, epoch - 1), losses);
+  };
+}
+
 void check_owners(const CacheTraining& training, const std::vector<TrainingCase>& cases) {
   std::vector<std::string> owners = {training.sampler};
   for (const TrainingCase& one : cases) owners.push_back(one.policy->name);
@@ -237,6 +248,7 @@ void simulate_training(const CacheTraining& training) {
                             manifest.each.count() * training.jobs);
   setting.seed = training.seed;
   const bool needs_losses = sampling::samplers().find(training.sampler).make.needs_losses;
+  const auto losses = losses_of(training, manifest.samples);
   ProgressBar bar("cache");
   json results = json::array();
   for (std::size_t i = 0; i < cases.size(); ++i) {
@@ -244,12 +256,7 @@ void simulate_training(const CacheTraining& training) {
     setting.policy = one.policy;
     setting.policy_options = one.options;
     setting.tiers = {Bytes(one.capacity)};
-    setting.losses = nullptr;
-    if (needs_losses || one.policy->make.needs.importance)
-      setting.losses = [&](int job, std::int64_t epoch, std::span<float> losses) {
-        modelled_losses(training.seed + static_cast<std::uint64_t>(job), std::max<std::int64_t>(0, epoch - 1),
-                        losses);
-      };
+    setting.losses = needs_losses || one.policy->make.needs.importance ? losses : nullptr;
     setting.progress = [&](std::int64_t epoch, double share) {
       const double done = (static_cast<double>(epoch) + share) / static_cast<double>(training.epochs);
       bar.update((static_cast<double>(i) + done) / static_cast<double>(cases.size()));
@@ -260,7 +267,7 @@ void simulate_training(const CacheTraining& training) {
   const json document = {{"samples", manifest.samples},
                          {"data_set_bytes", manifest.total().count()},
                          {"sampler", training.sampler},
-                         {"losses", "modelled"},
+                         {"losses", training.losses.empty() ? "modelled" : training.losses},
                          {"epochs", training.epochs},
                          {"batch", training.batch},
                          {"nodes", training.nodes},
@@ -269,7 +276,7 @@ void simulate_training(const CacheTraining& training) {
                          {"warm_requests", results.empty() ? json(0) : results[0].at("warm").at("requests")},
                          {"results", std::move(results)}};
   fmt::print("{}", training_table(document));
-  if (needs_losses)
+  if (needs_losses && training.losses.empty())
     print_note(
         "losses are modelled (seeded, falling with noise), not those of a network: they show how caches "
         "behave, not how a model learns");

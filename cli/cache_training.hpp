@@ -13,6 +13,7 @@ struct CacheTraining {
   std::string policies;  ///< names, or "all"
   std::string sizes;
   std::vector<std::string> settings;  ///< "icache.split=0.8", "importance.beta=1"
+  std::string losses;                 ///< losses.csv of a run; empty: modelled
   std::uint64_t seed = 1;
   std::int64_t epochs = 0;
   int batch = 64;           ///< samples per node and step

@@ -51,11 +51,22 @@ void add_record_options(CLI::App& command, JobOptions& options) {
   command.add_flag("--requests", options.requests,
                    "Write requests.csv: every sample that cache nodes were asked for; tandem cache "
                    "requests.csv csv POLICIES SIZES -t id-col=3,size-col=4,has-header=true replays it");
+  command.add_flag("--losses", options.losses,
+                   "Write losses.csv: the loss of every sample, with real mathematics; a job with modelled "
+                   "mathematics reads it with --set data.losses=losses.csv");
   command
       .add_option("--repetition", options.repetition,
                   "Number of this repetition, stored in the results; each repetition of a simulation has "
                   "different noise")
       ->check(CLI::Range(0, 1'000'000));
+}
+
+void record_losses_if_asked(Job& job, const JobOptions& options) {
+  if (!options.losses) return;
+  if (!job.real_math())
+    throw ConfigError(
+        "--losses: expected real mathematics (workload.math), found modelled, which has no losses");
+  job.record_losses();
 }
 
 LoadedJob load_job(const JobOptions& options) {

@@ -11,6 +11,7 @@
 #include "platforms/description.hpp"
 #include "platforms/description_network.hpp"
 #include "workloads/experiment/experiment.hpp"
+#include "workloads/job/job.hpp"
 
 namespace tandem::cli {
 
@@ -24,6 +25,7 @@ struct JobOptions {
   bool operations = false;
   bool decisions = false;
   bool requests = false;
+  bool losses = false;
   int repetition = 0;
   std::string resume;                       ///< result directory of the job to resume; empty: a new job
   std::optional<std::int64_t> resume_from;  ///< round of the checkpoint; none: the latest
@@ -37,9 +39,11 @@ CLI::Option* one_at_a_time(CLI::Option* option);
 
 /// Adds --set and --variant.
 void add_override_options(CLI::App& command, JobOptions& options);
+/// With --losses. Errors: ConfigError when mathematics is modelled.
+void record_losses_if_asked(Job& job, const JobOptions& options);
 /// Adds EXPERIMENT, --set, --variant, --out and --force.
 void add_experiment_options(CLI::App& command, JobOptions& options);
-/// Adds --trace, --operations, --decisions, --requests and --repetition.
+/// Adds --trace, --operations, --decisions, --requests, --losses and --repetition.
 void add_record_options(CLI::App& command, JobOptions& options);
 
 /// An experiment with its platform, checked against each other.

@@ -53,6 +53,7 @@ LaunchSetting launch_setting(const Job& job, const RunOptions& options, const st
   if (options.job.operations) setting.program.emplace_back("--operations");
   if (options.job.decisions) setting.program.emplace_back("--decisions");
   if (options.job.requests) setting.program.emplace_back("--requests");
+  if (options.job.losses) setting.program.emplace_back("--losses");
   return setting;
 }
 
@@ -114,6 +115,7 @@ int run_job(const RunOptions& options) {
   Job job(loaded.experiment, loaded.platform, out, network_of_workers(loaded));
   require_memory(job);
   resume_if_asked(job, options.job);
+  record_losses_if_asked(job, options.job);
   LaunchSetting setting = launch_setting(job, options, out);
   if (!options.print_command) remove_leftovers();
   const auto cluster = use_cluster(options, loaded);

@@ -65,6 +65,7 @@ void simulate_job(const SimulateOptions& options) {
   sim::check_profile(job);
   sim::check_platform(job);
   resume_if_asked(job, options);
+  record_losses_if_asked(job, options);
   const WriteLock lock = create_result_directory(out, options.force);
   write_document(out + "/job.json", job);
   print_job(job);

@@ -206,6 +206,7 @@ void run_rank(int argc, char** argv) {
   int rank = 0;
   check_mpi(MPI_Comm_rank(MPI_COMM_WORLD, &rank), "MPI_Comm_rank");
   Job job = load_job(options, rank);
+  if (options.losses) job.record_losses();
   double last_progress = -1.0;
   job.stop().on_report([&last_progress](double fraction) { print_progress(fraction, last_progress); });
   if (rank == 0) print_status("waiting for the other ranks");

@@ -14,7 +14,7 @@ constexpr const char* usage =
     "usage: tandem-rank JOB.json --out DIR [--create [--force]] [--data FILE] [--repetition N] [--command "
     "TEXT] "
     "[--calibrate PROFILE.json] "
-    "[--cluster JSON] [--trace] [--operations] [--decisions] [--requests]\n"
+    "[--cluster JSON] [--trace] [--operations] [--decisions] [--requests] [--losses]\n"
     "       tandem-rank MEASUREMENTS.json --links --out FILE";
 
 int to_number(const std::string& text) {
@@ -28,7 +28,7 @@ int to_number(const std::string& text) {
 }  // namespace
 
 RankOptions parse_rank_options(int argc, char** argv) {
-  const std::array<option, 14> known = {{{"out", required_argument, nullptr, 'o'},
+  const std::array<option, 15> known = {{{"out", required_argument, nullptr, 'o'},
                                          {"create", no_argument, nullptr, 'n'},
                                          {"force", no_argument, nullptr, 'f'},
                                          {"data", required_argument, nullptr, 'm'},
@@ -41,6 +41,7 @@ RankOptions parse_rank_options(int argc, char** argv) {
                                          {"operations", no_argument, nullptr, 'x'},
                                          {"decisions", no_argument, nullptr, 'd'},
                                          {"requests", no_argument, nullptr, 'q'},
+                                         {"losses", no_argument, nullptr, 's'},
                                          {nullptr, 0, nullptr, 0}}};
   RankOptions options;
   optind = 0;  // getopt starts again
@@ -85,6 +86,9 @@ RankOptions parse_rank_options(int argc, char** argv) {
         break;
       case 'q':
         options.requests = true;
+        break;
+      case 's':
+        options.losses = true;
         break;
       default:
         throw ConfigError(usage);

@@ -20,6 +20,7 @@ struct RankOptions {
   bool operations = false;
   bool decisions = false;
   bool requests = false;
+  bool losses = false;
 };
 
 /// Errors: ConfigError with the usage.

@@ -49,6 +49,12 @@ std::vector<std::string> without_timing() {
       " --set workload.model=mobilenet-v2 --set workload.image_size=32 --set workload.batch=2"
       " --set workload.test_samples=4 --set placement.workers=[node-1,node-2]";
   const std::string two_shards = " --set placement.servers=[server,node-4]";
+  // Three rounds each, so a job is interrupted in the second.
+  const std::string short_epochs = " --set workload.train_samples=80";
+  const std::string importance =
+      "--set data.sampling=importance --set data.sampling_options.warm_up=1 --set "
+      "data.sampling_options.history=8" +
+      short_epochs;
   const std::string by_means = " --set optimizer.update_at=workers";
   std::vector<std::string> all = {
       two_shards + momentum,
@@ -60,10 +66,9 @@ std::vector<std::string> without_timing() {
       "--set sync.algorithm=d-psgd --set sync.over=peers --set sync.options.global_every=3" + adam,
       "--set sync.algorithm=group-average --set sync.over=all-reduce" + momentum,
       "--set data.source=storage --set placement.cache_nodes=[server] --set data.prefetch=3" + momentum,
-      "--set data.sampling=shuffled --set sync.over=all-reduce" + momentum,
-      "--set data.sampling=importance --set data.sampling_options.warm_up=1 --set "
-      "data.sampling_options.history=8" +
-          two_shards + momentum,
+      "--set data.sampling=shuffled --set sync.over=all-reduce" + short_epochs + momentum,
+      importance + two_shards + momentum,
+      importance + " --set data.sampling_options.lag=1" + momentum,
       two_shards + adam + by_means + " --set sync.overlap=both",
       two_shards + momentum + by_means + " --set sync.compression=top-k",
       "--set sync.average_statistics=false" + with_dropout + momentum + by_means +

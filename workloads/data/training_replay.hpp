@@ -16,6 +16,9 @@
 
 namespace tandem {
 
+/// Sets the losses of job `job` that are known when an epoch begins, by id; NaN: not visited.
+using LossSource = std::function<void(int job, std::int64_t epoch, std::span<float> losses)>;
+
 struct TrainingReplaySetting {
   cache::Manifest manifest;
   std::int64_t epochs = 1;
@@ -29,8 +32,7 @@ struct TrainingReplaySetting {
   std::uint64_t seed = 1;
   /// The sampler of each job. Must outlive the replay.
   std::vector<const sampling::Sampler*> jobs;
-  /// The losses of job `job` that are known when an epoch begins, by id; NaN: not visited. Null: none.
-  std::function<void(int job, std::int64_t epoch, std::span<float> losses)> losses = nullptr;
+  LossSource losses = nullptr;         ///< null: no losses are known
   std::vector<double> benefits = {};  ///< of each job, for policies that weigh jobs; empty: all are 1
   /// Called after each step; null: nobody. It may throw to end the replay.
   std::function<void(std::int64_t epoch, double share_of_epoch)> progress = nullptr;

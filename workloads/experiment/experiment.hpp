@@ -66,6 +66,7 @@ struct Experiment {
     std::map<std::string, OptionValue> split_options;
     std::string sampling = "shard";  ///< of sampling::samplers()
     std::map<std::string, OptionValue> sampling_options;
+    std::string losses;          ///< losses.csv of a run, where mathematics is modelled; empty: from a model
     std::string cache = "lru";  ///< of cache::catalog()
     std::map<std::string, OptionValue> cache_options;
     Bytes cache_capacity{0};

@@ -130,6 +130,9 @@ std::vector<ExperimentKey> data_keys() {
        "share "
        "the list of an epoch, and stop.epochs counts its lists"},
       {KEY(data.sampling_options), {}, "options of the sampler; see `tandem list sampling`"},
+      {KEY(data.losses), file(),
+       "losses.csv of a run with --losses: the losses that the sampler knows where mathematics is modelled; "
+       "empty: losses of a seeded model"},
       {KEY(data.cache), name_of(Names::cache), "cache policy: which samples a cache node keeps"},
       {KEY(data.cache_options), {}, "options of the cache policy; see `tandem list cache`"},
       {KEY(data.cache_capacity), at_least(0), "size of each cache node's cache"},

@@ -84,6 +84,18 @@ void DataPlan::plan_lists() {
   needs_losses_ = entry.make.needs_losses;
   weighs_losses_ = options.values().contains("unbiased") && options.boolean("unbiased");
   if (needs_losses_) loss_lag_ = static_cast<int>(options.integer("lag"));
+  if (!setting_.losses.empty())
+    recorded_losses_ = std::make_shared<const LossHistory>(setting_.losses, info_.train_samples);
+}
+
+/// Where no worker computes them. Pre: models_losses().
+std::vector<float> DataPlan::losses_before(std::int64_t epoch) const {
+  std::vector<float> losses(static_cast<std::size_t>(info_.train_samples));
+  if (recorded_losses_)
+    recorded_losses_->before(epoch, losses);
+  else
+    modelled_losses(seed_, std::max<std::int64_t>(0, epoch - 1), losses);
+  return losses;
 }
 
 std::shared_ptr<const sampling::EpochList> DataPlan::epoch_list(std::int64_t epoch,
@@ -97,12 +109,7 @@ std::shared_ptr<const sampling::EpochList> DataPlan::epoch_list(std::int64_t epo
   const std::lock_guard lock(lists_->mutex);
   auto& by_epoch = lists_->by_epoch;
   if (const auto found = by_epoch.find(epoch); found != by_epoch.end()) return found->second;
-  std::vector<float> modelled;
-  if (needs_losses_) {
-    modelled.resize(static_cast<std::size_t>(info_.train_samples));
-    modelled_losses(seed_, std::max<std::int64_t>(0, epoch - 1 - loss_lag_), modelled);
-  }
-  const auto list = make(modelled);
+  const auto list = make(needs_losses_ ? losses_before(epoch - loss_lag_) : std::vector<float>());
   by_epoch[epoch] = list;
   if (by_epoch.size() > Lists::kept) by_epoch.erase(by_epoch.begin());
   return list;

@@ -12,6 +12,7 @@
 #include "workloads/data/cache_engine.hpp"
 #include "workloads/data/dataset.hpp"
 #include "workloads/experiment/experiment.hpp"
+#include "workloads/records/loss_history.hpp"
 
 namespace tandem {
 
@@ -38,7 +39,7 @@ class DataPlan {
   bool has_lists() const { return sampler_ != nullptr; }
   /// Lists depend on losses of earlier epochs.
   bool needs_losses() const { return needs_losses_; }
-  /// The losses come from a model: no worker computes them.
+  /// The losses come from a model or another run: no worker computes them.
   bool models_losses() const { return needs_losses_ && dataset_ == nullptr; }
   /// Epochs by which the losses of a list are older than the newest.
   int loss_lag() const { return loss_lag_; }
@@ -61,12 +62,14 @@ class DataPlan {
   struct Dealt;
   struct Lists;
   void plan_lists();
+  std::vector<float> losses_before(std::int64_t epoch) const;
 
   DatasetInfo info_;
   std::shared_ptr<const Dataset> dataset_;
   std::shared_ptr<Dealt> dealt_;
   std::shared_ptr<const sampling::Sampler> sampler_;  ///< null: shards
   std::shared_ptr<Lists> lists_;
+  std::shared_ptr<const LossHistory> recorded_losses_;  ///< null: not from another run
   bool needs_losses_ = false;
   bool weighs_losses_ = false;
   int loss_lag_ = 0;

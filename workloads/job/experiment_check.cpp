@@ -274,6 +274,12 @@ class Checker {
   void check_sampling() const {
     const auto& data = experiment_.data;
     const auto& sampler = sampling::samplers().find(data.sampling);
+    if (!data.losses.empty() && experiment_.workload.math == Experiment::Workload::Math::real)
+      fail_at("data.losses", "nothing, because real mathematics has losses of its own (workload.math)",
+              quote(data.losses));
+    if (!data.losses.empty() && !sampler.make.needs_losses)
+      fail_at("data.losses", "nothing, because sampler " + data.sampling + " does not depend on losses",
+              quote(data.losses));
     if (sampler.make.make == nullptr) return;
     try {
       sampler.make.make({.samples = 1,

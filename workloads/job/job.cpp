@@ -58,6 +58,12 @@ void Job::resume_from(ResumePoint point) {
   parts_->resume = std::move(point);
 }
 
+void Job::record_losses() {
+  TANDEM_CHECK(real_math(), "losses of modelled mathematics");
+  parts_->replica.learner.sample_losses = true;
+  parts_->records_losses = true;
+}
+
 bool Job::loads_ahead(Rank worker) const {
   // Batches from storage are as large as they were requested.
   const bool size_stays = data().from_storage() || !exchange().algorithm().make.varies_batch;

@@ -48,6 +48,10 @@ class Job {
   const ResumePoint* resume() const { return parts_->resume ? &*parts_->resume : nullptr; }
   void resume_from(ResumePoint point);
 
+  /// Workers record the loss of every sample. Pre: real_math().
+  bool records_losses() const { return parts_->records_losses; }
+  void record_losses();
+
   /// Whether this worker decodes its next batch while its GPU still computes: a batch that is requested in
   /// advance, and whose size no exchange can still change. The same in both worlds.
   bool loads_ahead(Rank worker) const;
@@ -64,6 +68,7 @@ class Job {
     CheckpointPlan checkpoints;
     StopRule stop;
     std::optional<ResumePoint> resume;
+    bool records_losses = false;
   };
   explicit Job(JobSpec spec);
 

@@ -109,6 +109,16 @@ struct Columns<RequestRecord> {
   }
 };
 
+template <>
+struct Columns<LossRecord> {
+  static void visit(auto& r, auto&& column) {
+    column("rank", r.rank);
+    column("epoch", r.epoch);
+    column("id", r.id);
+    column("loss", r.loss);
+  }
+};
+
 /// Calls `list(file, is_optional, records)` for each list of records; an optional file is written only when
 /// it has a row.
 template <class J, class Visitor>
@@ -120,6 +130,7 @@ void visit_lists(J& journal, Visitor&& list) {
   list("operations.csv", true, journal.operations);
   list("decisions.csv", true, journal.decisions);
   list("requests.csv", true, journal.requests);
+  list("losses.csv", true, journal.losses);
 }
 
 /// Calls `figure(key, value)` for each figure of a whole rank or run; `key` is that of summary.json.

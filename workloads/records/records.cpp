@@ -40,6 +40,7 @@ void Journal::append(Journal&& other) {
   move_to_end(decisions, other.decisions);
   move_to_end(caches, other.caches);
   move_to_end(requests, other.requests);
+  move_to_end(losses, other.losses);
   move_to_end(staleness, other.staleness);
   move_to_end(operations, other.operations);
   missed_deadlines += other.missed_deadlines;

@@ -107,6 +107,14 @@ struct RequestRecord {
   std::int64_t bytes = 0;
 };
 
+/// The loss of a sample when a worker trained on it: one row of losses.csv.
+struct LossRecord {
+  Rank rank = 0;  ///< worker
+  std::int64_t epoch = 0;
+  std::int64_t id = 0;
+  double loss = 0.0;
+};
+
 /// What one rank recorded. Not thread-safe: one per rank, merged at the end of the job. columns.hpp lists its
 /// parts for files, summary.json and the wire between ranks.
 struct Journal {
@@ -117,6 +125,7 @@ struct Journal {
   std::vector<DecisionRecord> decisions;
   std::vector<CacheRecord> caches;
   std::vector<RequestRecord> requests;     ///< of each cache node in their order
+  std::vector<LossRecord> losses;          ///< of each worker in its order
   std::vector<StalenessRecord> staleness;  ///< of the first server shard; by worker, then by staleness
   std::vector<OperationRecord> operations;
   /// How often the real kernel or disk access behind an emulated device took longer than its emulated time.

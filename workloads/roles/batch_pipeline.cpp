@@ -1,5 +1,7 @@
 #include "workloads/roles/batch_pipeline.hpp"
 
+#include "policies/vocabulary/check.hpp"
+
 namespace tandem {
 
 BatchPipeline::BatchPipeline(const Job& job, Context& context, Replica& replica, Exchange& exchange,
@@ -17,7 +19,7 @@ BatchPipeline::BatchPipeline(const Job& job, Context& context, Replica& replica,
 int BatchPipeline::load(int batch, int step) {
   loader_->begin_step(batch);
   if (decoding_.empty()) begin(batch, step);
-  const int samples = samples_;
+  const int samples = batch_.samples;
   exchange_.wait_progressing(decoding_);
   return samples;
 }
@@ -33,14 +35,21 @@ void BatchPipeline::drop_next(int batch, int step) {
 }
 
 void BatchPipeline::begin(int batch, int step) {
-  const Loader::Batch next = loader_->next(batch);
-  samples_ = next.samples;
+  batch_ = loader_->next(batch);
   decoding_ = context_.compute({.kind = Work::Kind::decode,
-                                .samples = next.samples,
-                                .bytes = record_bytes_ * next.samples,
+                                .samples = batch_.samples,
+                                .bytes = record_bytes_ * batch_.samples,
                                 .step = step,
                                 .concurrent = loads_ahead_},
-                               replica_.load(next.records, next.weights));
+                               replica_.load(batch_.records, batch_.weights));
+}
+
+void BatchPipeline::note_losses(std::span<const float> losses, std::vector<LossRecord>* records) {
+  visits_.note_losses(losses);
+  if (records == nullptr) return;
+  TANDEM_CHECK(losses.size() == batch_.ids.size(), losses.size(), batch_.ids.size());
+  for (std::size_t i = 0; i < losses.size(); ++i)
+    records->push_back({context_.rank(), batch_.epoch, batch_.ids[i], losses[i]});
 }
 
 }  // namespace tandem

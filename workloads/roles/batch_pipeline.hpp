@@ -9,6 +9,7 @@
 #include "workloads/exchange/exchange.hpp"
 #include "workloads/exchange/replica.hpp"
 #include "workloads/job/job.hpp"
+#include "workloads/records/records.hpp"
 #include "workloads/roles/loader.hpp"
 
 namespace tandem {
@@ -26,8 +27,9 @@ class BatchPipeline {
   /// so whether or not the batch arrived in time, so that the number of operations is the same in both
   /// worlds.
   void drop_next(int batch, int step);
-  /// The losses of the samples of the last load's batch; empty when math is modelled.
-  void note_losses(std::span<const float> losses) { visits_.note_losses(losses); }
+  /// The losses of the samples of the last load's batch; empty when math is modelled. Those that the sampler
+  /// needs are kept for it; `records`: where all are recorded, or null. Pre: the next batch is not loaded.
+  void note_losses(std::span<const float> losses, std::vector<LossRecord>* records);
   /// See SampleVisits.
   bool has_trained(double epochs, std::int64_t samples) const { return visits_.has_trained(epochs, samples); }
   /// See SampleVisits, as the next one.
@@ -46,8 +48,8 @@ class BatchPipeline {
   std::unique_ptr<Loader> loader_;
   Bytes record_bytes_;
   bool loads_ahead_;
-  Pending decoding_;  ///< of the next batch; empty: not begun
-  int samples_ = 0;   ///< of that batch
+  Pending decoding_;       ///< of the next batch; empty: not begun
+  Loader::Batch batch_{};  ///< that one
 };
 
 }  // namespace tandem

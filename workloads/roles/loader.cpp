@@ -29,7 +29,7 @@ class MemoryLoader : public Loader {
         const auto record = dataset_->record(Dataset::Part::train, id);
         records_.insert(records_.end(), record.begin(), record.end());
       }
-    return {static_cast<int>(batch_.ids.size()), records_, batch_.weights};
+    return {static_cast<int>(batch_.ids.size()), records_, batch_.weights, batch_.ids, visits_.epoch()};
   }
   void close() override {}
 
@@ -67,7 +67,11 @@ class StorageLoader : public Loader {
     in_flight_.pop_front();
     wait_(current_.request);
     wait_(current_.batch);
-    return {static_cast<int>(current_.samples.ids.size()), current_.records};
+    return {static_cast<int>(current_.samples.ids.size()),
+            current_.records,
+            {},
+            current_.samples.ids,
+            current_.epoch};
   }
 
   void close() override {
@@ -83,6 +87,7 @@ class StorageLoader : public Loader {
  private:
   struct Request {
     SampleVisits::Batch samples;
+    std::int64_t epoch = 0;
     std::vector<std::byte> records;
     Pending request;
     Pending batch;
@@ -91,17 +96,17 @@ class StorageLoader : public Loader {
   void request(int samples) {
     Request& order = in_flight_.emplace_back();
     visits_.next(samples, order.samples);
+    order.epoch = visits_.epoch();
     const auto count = std::ssize(order.samples.ids);
     const Bytes size = record_bytes_ * count;
     if (real_) order.records.resize(static_cast<std::size_t>(size.count()));
     order.batch = context_.receive(node_, protocol::batches, {size, real_ ? order.records.data() : nullptr});
     // The ids travel in both maths: the cache decides by them.
-    order.request =
-        context_.send(node_, protocol::requests,
-                      {Bytes(count * static_cast<std::int64_t>(sizeof(SampleId))),
-                       reinterpret_cast<std::byte*>(order.samples.ids.data())},
-                      protocol::pack(protocol::Request{.samples = static_cast<std::int32_t>(count),
-                                                       .epoch = visits_.epoch()}));
+    order.request = context_.send(
+        node_, protocol::requests,
+        {Bytes(count * static_cast<std::int64_t>(sizeof(SampleId))),
+         reinterpret_cast<std::byte*>(order.samples.ids.data())},
+        protocol::pack(protocol::Request{.samples = static_cast<std::int32_t>(count), .epoch = order.epoch}));
   }
 
   Context& context_;

@@ -21,6 +21,8 @@ class Loader {
     int samples;
     std::span<const std::byte> records;   ///< valid until the next call; empty when math is modelled
     std::span<const float> weights = {};  ///< as long as `records`: factors on the losses; empty: all are 1
+    std::span<const SampleId> ids = {};   ///< as long as `records`; empty when math is modelled
+    std::int64_t epoch = 0;               ///< in which they are visited
   };
   /// A step begins: requests batches of `samples` samples, as many in advance as the experiment says.
   virtual void begin_step(int samples) = 0;

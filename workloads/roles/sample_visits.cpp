@@ -1,6 +1,7 @@
 #include "workloads/roles/sample_visits.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <utility>
 
@@ -9,6 +10,8 @@
 
 namespace tandem {
 namespace {
+
+constexpr float not_visited = std::numeric_limits<float>::quiet_NaN();
 
 Slice slice_of(std::vector<float>& values, std::size_t count) {
   return {Bytes(static_cast<std::int64_t>(count * sizeof(float))),
@@ -21,8 +24,7 @@ SampleVisits::SampleVisits(const Roster& roster, const DataPlan& data, Context& 
                            std::function<void(Pending&)> wait)
     : roster_(roster), data_(data), context_(context), worker_(worker), wait_(std::move(wait)) {
   if (data.needs_losses() && !data.models_losses())
-    table_.assign(static_cast<std::size_t>(data.info().train_samples),
-                  std::numeric_limits<float>::quiet_NaN());
+    table_.assign(static_cast<std::size_t>(data.info().train_samples), not_visited);
 }
 
 void SampleVisits::next(int count, Batch& batch) {
@@ -47,7 +49,7 @@ void SampleVisits::next(int count, Batch& batch) {
 }
 
 void SampleVisits::note_losses(std::span<const float> losses) {
-  if (losses.empty()) return;
+  if (own_losses_.empty()) return;
   TANDEM_CHECK(losses.size() == taken_ - last_, losses.size(), taken_ - last_);
   std::ranges::copy(losses, own_losses_.begin() + static_cast<std::ptrdiff_t>(last_));
 }
@@ -72,7 +74,7 @@ void SampleVisits::begin_epoch(std::int64_t epoch) {
     throw ConfigError("epoch " + std::to_string(epoch) + " has fewer samples (" +
                       std::to_string(list_->ids.size()) + ") than workers (" +
                       std::to_string(data_.workers()) + ")");
-  if (!table_.empty()) own_losses_.assign(part(), std::numeric_limits<float>::quiet_NaN());
+  if (!table_.empty()) own_losses_.assign(part(), not_visited);
 }
 
 /// The first worker collects the losses of all parts and sends all of them to each worker. Modelled
@@ -94,7 +96,7 @@ void SampleVisits::exchange_losses() {
     wait_(sent);
     wait_(received);
   }
-  if (real) keep_losses(std::move(all));
+  if (real) keep_losses(all);
 }
 
 /// `all`: by position in the list.
@@ -117,13 +119,14 @@ void SampleVisits::collect(std::vector<float>& all) {
   }
 }
 
-/// What the next list may know becomes part of the table.
-void SampleVisits::keep_losses(std::vector<float> all) {
-  too_new_.push_back({list_, std::move(all)});
+/// What the next list may know becomes part of the table. `all`: by position in the list.
+void SampleVisits::keep_losses(std::span<const float> all) {
+  auto& newest = too_new_.emplace_back(table_.size(), not_visited);
+  for (std::size_t i = 0; i < all.size(); ++i) newest[static_cast<std::size_t>(list_->ids[i])] = all[i];
   if (std::ssize(too_new_) <= data_.loss_lag()) return;
-  const EpochLosses& oldest = too_new_.front();
-  for (std::size_t i = 0; i < oldest.losses.size(); ++i)
-    table_[static_cast<std::size_t>(oldest.list->ids[i])] = oldest.losses[i];
+  const auto& oldest = too_new_.front();
+  for (std::size_t id = 0; id < oldest.size(); ++id)
+    if (!std::isnan(oldest[id])) table_[id] = oldest[id];
   too_new_.pop_front();
 }
 
@@ -142,16 +145,23 @@ void SampleVisits::skip(std::int64_t samples) {
   taken_ = last_ = static_cast<std::size_t>(samples - epoch * each);
 }
 
+/// Of earlier epochs.
+void SampleVisits::serialise_losses(StateArchive& state) {
+  state.floats("losses", table_);
+  const auto epochs = static_cast<std::size_t>(std::min<std::int64_t>(epoch_, data_.loss_lag()));
+  if (state.restores()) too_new_.assign(epochs, std::vector<float>(table_.size()));
+  TANDEM_CHECK(too_new_.size() == epochs, too_new_.size(), epochs);
+  for (std::size_t i = 0; i < epochs; ++i)
+    state.floats("losses_" + std::to_string(i) + "_too_new", too_new_[i]);
+}
+
 void SampleVisits::serialise(StateArchive& state) {
   if (!data_.needs_losses()) return;
-  if (state.restores() && data_.loss_lag() > 0)
-    throw ConfigError("data.sampling_options.lag: expected 0 in a job that is resumed, found " +
-                      std::to_string(data_.loss_lag()));
   auto taken = static_cast<std::int64_t>(taken_);
   state.number("epoch", epoch_);
   state.number("epoch_samples", taken);
   state.number("samples_before_epoch", before_epoch_);
-  if (!table_.empty()) state.floats("losses", table_);
+  if (!table_.empty()) serialise_losses(state);
   if (state.restores()) begin_epoch(epoch_);
   taken_ = last_ = static_cast<std::size_t>(taken);
   if (!own_losses_.empty()) state.floats("losses_of_epoch", own_losses_);

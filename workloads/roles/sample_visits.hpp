@@ -31,7 +31,8 @@ class SampleVisits {
   };
   /// The next samples, `count` of them; the last batch of a common list may have fewer.
   void next(int count, Batch& batch);
-  /// The losses of the batch that `next` returned last; empty when mathematics is modelled.
+  /// The losses of the batch that `next` returned last. Ignored unless a worker computes losses that the
+  /// lists need.
   void note_losses(std::span<const float> losses);
   /// Of the batch that was returned last.
   std::int64_t epoch() const;
@@ -42,15 +43,10 @@ class SampleVisits {
   /// Skips samples. Pre: nothing was taken; no list needs losses.
   void skip(std::int64_t samples);
   /// Where in which epoch the worker is, and the losses that it knows, where lists need losses; otherwise
-  /// nothing. Errors: ConfigError when restoring with a lag.
+  /// nothing.
   void serialise(StateArchive& state);
 
  private:
-  /// The losses of all samples of one epoch's list, by position.
-  struct EpochLosses {
-    std::shared_ptr<const sampling::EpochList> list;
-    std::vector<float> losses;
-  };
   std::size_t part() const { return list_->ids.size() / static_cast<std::size_t>(data_.workers()); }
   std::size_t place(std::size_t position) const {
     return static_cast<std::size_t>(worker_) + position * static_cast<std::size_t>(data_.workers());
@@ -58,7 +54,8 @@ class SampleVisits {
   void begin_epoch(std::int64_t epoch);
   void exchange_losses();
   void collect(std::vector<float>& all);
-  void keep_losses(std::vector<float> all);
+  void keep_losses(std::span<const float> all);
+  void serialise_losses(StateArchive& state);
 
   const Roster& roster_;
   const DataPlan& data_;
@@ -69,12 +66,13 @@ class SampleVisits {
   // Of lists:
   std::shared_ptr<const sampling::EpochList> list_;
   std::int64_t epoch_ = 0;
-  std::int64_t before_epoch_ = 0;    ///< samples of this worker in earlier epochs
-  std::size_t taken_ = 0;            ///< of this worker's part
-  std::size_t last_ = 0;             ///< of those, before the last batch
-  std::vector<float> own_losses_;    ///< of its part, where mathematics is real
-  std::vector<float> table_;         ///< by id: what the next list knows; NaN: not visited
-  std::deque<EpochLosses> too_new_;  ///< epochs that the lag leaves out, oldest first
+  std::int64_t before_epoch_ = 0;  ///< samples of this worker in earlier epochs
+  std::size_t taken_ = 0;          ///< of this worker's part
+  std::size_t last_ = 0;           ///< of those, before the last batch
+  std::vector<float> own_losses_;  ///< of its part, where mathematics is real
+  std::vector<float> table_;       ///< by id: what the next list knows; NaN: not visited
+  /// By id, of each epoch that the lag leaves out, oldest first; NaN: not visited in it.
+  std::deque<std::vector<float>> too_new_;
 };
 
 }  // namespace tandem

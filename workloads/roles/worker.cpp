@@ -46,7 +46,8 @@ Worker::Worker(const Job& job, Context& context, Journal& journal, int index)
       has_own_model_(plan_.payload() == sync::Payload::model),
       skip_non_finite_(job.replica_plan().non_finite == OnNonFinite::skip),
       queues_backward_(!context.device().is_host() && !plan_.overlaps_forward()),
-      keeps_losses_(job.data().needs_losses()),
+      keeps_losses_(job.data().needs_losses() || job.records_losses()),
+      records_losses_(job.records_losses()),
       epochs_(job.spec().experiment.stop.epochs),
       progress_(job.data().batch()) {
   if (job.resume() != nullptr) resume(job, index);
@@ -130,7 +131,8 @@ void Worker::forward() {
     end_phase(Phase::forward);
   }
   record_.loss = replica_.loss();
-  if (keeps_losses_) batches_.note_losses(replica_.sample_losses());
+  if (keeps_losses_)
+    batches_.note_losses(replica_.sample_losses(), records_losses_ ? &journal_.losses : nullptr);
 }
 
 Pending Worker::begin_backward(int bucket) {

@@ -70,8 +70,9 @@ class Worker {
   bool has_own_model_;    ///< every worker has: models are what they exchange
   bool skip_non_finite_;  ///< skip a step that is not finite; otherwise it ends the job
   bool queues_backward_;  ///< behind forward, before that is done
-  bool keeps_losses_;     ///< of samples, for the sampler
-  double epochs_;         ///< of the sampler's lists, after which this worker ends; 0: no limit
+  bool keeps_losses_;     ///< of samples, for the sampler or the records
+  bool records_losses_;
+  double epochs_;  ///< of the sampler's lists, after which this worker ends; 0: no limit
 
   StepProgress progress_;
   StepRecord record_;  ///< of the step in progress

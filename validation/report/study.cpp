@@ -6,6 +6,7 @@
 
 #include "policies/vocabulary/check.hpp"
 #include "validation/compare/headline.hpp"
+#include "validation/report/seed_means.hpp"
 #include "validation/report/view.hpp"
 
 namespace tandem::validation {
@@ -267,6 +268,7 @@ json study_document(std::vector<json> configurations, const std::string& title, 
   add_reading(configurations, section.reading);
   add_speed_ups(configurations, section.baseline);
   json lines = lines_json(configurations, section.knee);
+  json seeds = means_over_seeds(configurations, section.baseline);
   json published = published_json(configurations, section.published);
   const Headline headline = headline_of(contenders_of(configurations));
   return {{"kind", "study"},
@@ -280,6 +282,7 @@ json study_document(std::vector<json> configurations, const std::string& title, 
           {"knee_share", section.knee},
           {"configurations", std::move(configurations)},
           {"lines", std::move(lines)},
+          {"seeds", std::move(seeds)},
           {"published", std::move(published)},
           {"commands", commands}};
 }

@@ -27,6 +27,7 @@
 //   [...],
 //                      efficiency: [throughput per worker over that of the first point, ...],
 //                      knee: number of workers}]: of the lines with two numbers of workers or more
+//   seeds            as means_over_seeds() returns it; missing: not known
 //   platforms        [what platform_drawing.hpp reads, ...]; missing: not known
 //   published        [{configuration, figure (key of a configuration), what, value, source, ours, ratio (ours
 //                      over theirs)}]

@@ -10,6 +10,7 @@
 #include "validation/page/pieces.hpp"
 #include "validation/report/opening.hpp"
 #include "validation/report/platform_drawing.hpp"
+#include "validation/report/seed_means.hpp"
 #include "validation/report/study.hpp"
 #include "validation/report/view.hpp"
 
@@ -159,7 +160,7 @@ const char* const shares_definition =
 
 void add_failed(const json& document, Page& page) {
   for (const auto& own : document.at("configurations"))
-    if (!works(own))
+    if (own.at("failure") != "")
       page.add(Heading{3, own.at("name").get<std::string>() + ": failed"}, Code{own.at("failure"), true});
 }
 
@@ -233,6 +234,12 @@ void add_accuracy(const json& document, Page& page) {
   page.add(Heading{2, "Accuracy"}, std::move(both));
 }
 
+void add_seeds(const json& document, Page& page, int level) {
+  Table table = seeds_table(document.value("seeds", json::array()));
+  if (table.rows.empty()) return;
+  page.add(Heading{level, "Means over seeds"}, Note{seeds_definition}, std::move(table));
+}
+
 void add_study_commands(const json& document, Page& page) {
   std::string commands;
   for (const auto& command : document.at("commands"))
@@ -260,6 +267,7 @@ Page page_of_study(const json& document) {
   const auto worked = those_that_worked(document);
   if (!worked.empty()) add_published(document, page);
   if (!worked.empty()) {
+    add_seeds(document, page, 2);
     add_scaling(document, page);
     add_accuracy(document, page);
   }
@@ -340,6 +348,7 @@ std::string study_table(const json& document) {
                     {"Configuration", "Time to target", "Throughput", "Speed-up", "Local steps per exchange",
                      "Exchanges", "Mean staleness", "Reads from the cache", "Workers", "Step time",
                      "Computing", "Data", "Exchange"}));
+  add_seeds(document, page, 3);
   if (Table knees = knees_table(document); !knees.rows.empty()) page.add(Note{""}, std::move(knees));
   if (Table published = published_table(document); !published.rows.empty())
     page.add(Note{""},

@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <filesystem>
 #include <fstream>
 
@@ -184,6 +185,54 @@ TEST(StudyPages, StartWithTheQuestionTheBestAndTheWarnings) {
     EXPECT_THAT(page, HasSubstr("Warning: nobody reads the disk"));
     EXPECT_THAT(page, HasSubstr("Local steps per exchange"));
   }
+}
+
+// ---- Seeds ----
+
+json of_seed(int seed, const std::string& algorithm, double last_accuracy) {
+  json own = made_configuration({.algorithm = algorithm});
+  const std::string group = "seed=" + std::to_string(seed);
+  own["name"] = group + "/" + algorithm;
+  own["group"] = group;
+  own["experiment"]["seed"] = seed;
+  own["curve"].back()[2] = last_accuracy;
+  return own;
+}
+
+json document_of_seeds() {
+  StudySection section;
+  section.baseline = "bsp";
+  return study_document({of_seed(1, "bsp", 0.81), of_seed(1, "asp", 0.85), of_seed(2, "bsp", 0.83),
+                         of_seed(2, "asp", 0.86), of_seed(3, "asp", 0.90)},
+                        "s", section, {});
+}
+
+TEST(StudyDocument, MeansOverSeedsAreOfConfigurationsThatDifferInTheSeedAlone) {
+  const json document = document_of_seeds();
+  const json& seeds = document.at("seeds");
+  ASSERT_EQ(seeds.size(), 2U);
+  EXPECT_EQ(seeds[0].at("name"), "bsp");
+  EXPECT_EQ(seeds[0].at("configurations"), json({"seed=1/bsp", "seed=2/bsp"}));
+  EXPECT_TRUE(seeds[0].at("baseline").is_null());
+  EXPECT_EQ(seeds[1].at("baseline"), "bsp");
+  EXPECT_EQ(seeds[1].at("configurations").size(), 3U);
+  EXPECT_NEAR(seeds[0].at("last_accuracy").at("mean"), 0.82, 1e-12);
+  EXPECT_NEAR(seeds[0].at("last_accuracy").at("deviation"), std::sqrt(2 * 0.01 * 0.01), 1e-12);
+  EXPECT_NEAR(seeds[1].at("last_accuracy").at("mean"), 0.87, 1e-12);
+  // Variances of 0.0002 and 0.0007 over 2 and 3 seeds.
+  EXPECT_NEAR(seeds[1].at("accuracy_gain").at("mean"), 0.05, 1e-12);
+  EXPECT_NEAR(seeds[1].at("accuracy_gain").at("deviation"), std::sqrt(0.0002 / 2 + 0.0007 / 3), 1e-12);
+  EXPECT_TRUE(made_study().at("seeds").empty()) << "its configurations have one seed";
+}
+
+TEST(StudyPages, ShowMeansOverSeeds) {
+  const json document = document_of_seeds();
+  for (const std::string& page : {study_table(document), study_markdown(document), study_html(document)}) {
+    EXPECT_THAT(page, HasSubstr("Means over seeds"));
+    EXPECT_THAT(page, HasSubstr("0.8700 ± 0.0265"));
+    EXPECT_THAT(page, HasSubstr("+0.0500 ± 0.0183"));
+  }
+  EXPECT_THAT(study_markdown(made_study()), Not(HasSubstr("seeds")));
 }
 
 TEST(StudyPages, WithAccuracyTheTimeToTheTargetDecides) {

@@ -5,8 +5,10 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <functional>
 
 #include "policies/vocabulary/rng.hpp"
+#include "tests/support/allocations.hpp"
 #include "tests/support/names.hpp"
 
 namespace tandem {
@@ -28,6 +30,7 @@ struct Case {
   int batch = 50;
   bool same_order = false;  ///< of all jobs
   Bytes room{1'000'000};    ///< for reads in the background
+  std::function<void(std::int64_t epoch, double share)> after_step = {};
 };
 
 constexpr Bytes sample_size{10};
@@ -60,6 +63,7 @@ std::vector<EpochReads> run(const Case& test) {
   setting.policy = &policy;
   setting.policy_options = Options::resolve(test.policy, policy.options, test.options);
   setting.idle_room = test.room;
+  setting.progress = test.after_step;
   if (sampler.make.needs_losses || policy.make.needs.importance)
     setting.losses = [](int, std::int64_t, std::span<float> losses) {
       Rng rng(9);  // static importance
@@ -104,6 +108,27 @@ TEST_P(TrainingCaches, DeliverEachListedSampleOnceAndCountItOnce) {
       const CacheLedger& cold = all.front().ledger;
       EXPECT_LE(cold.local.samples + cold.peer.samples + cold.substituted.samples, background(cold));
     }
+}
+
+/// At its beginning an epoch may allocate, since it has new lists. Within it a table may still grow to its
+/// double, or a package be rewritten, but nothing is allocated for a request.
+TEST_P(TrainingCaches, AllocateNothingForARequestOnceWarm) {
+  const bool is_importance = cache::catalog().find(GetParam()).make.needs.importance;
+  std::int64_t of_epoch = -1;
+  long before = 0, allocated = 0, steps = 0;
+  run({.policy = GetParam(),
+       .sampler = is_importance ? "importance" : "shuffled",
+       .epochs = 12,
+       .after_step = [&](std::int64_t epoch, double) {
+         if (epoch >= 6 && epoch == of_epoch) {
+           allocated += testing::allocations() - before;
+           ++steps;
+         }
+         of_epoch = epoch;
+         before = testing::allocations();
+       }});
+  EXPECT_GT(steps, 300);
+  EXPECT_LT(allocated, steps * 50 / 1000) << "in " << steps << " steps of 50 samples";
 }
 
 TEST_P(TrainingCaches, AreDeterministic) {

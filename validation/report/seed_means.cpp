@@ -1,0 +1,138 @@
+#include "validation/report/seed_means.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <boost/math/statistics/univariate_statistics.hpp>
+#include <cmath>
+#include <map>
+
+#include "validation/report/view.hpp"
+#include "workloads/records/format.hpp"
+
+namespace tandem::validation {
+namespace {
+
+using nlohmann::json;
+
+/// "uniform" of "seed=4/uniform".
+std::string without_seed(const std::string& name) {
+  std::string kept;
+  for (std::size_t begin = 0; begin <= name.size();) {
+    const std::size_t end = std::min(name.find('/', begin), name.size());
+    const std::string part = name.substr(begin, end - begin);
+    if (!part.starts_with("seed=")) kept += (kept.empty() ? "" : "/") + part;
+    begin = end + 1;
+  }
+  return kept.empty() ? name : kept;
+}
+
+/// Equal for configurations that differ in their seed alone.
+std::string key_of(const json& configuration) {
+  json experiment = configuration.at("experiment");
+  experiment.erase("seed");
+  experiment.erase("name");
+  return experiment.dump();
+}
+
+json mean_and_deviation(const std::vector<double>& values) {
+  if (values.size() < 2) return nullptr;
+  return {{"mean", boost::math::statistics::mean(values)},
+          {"deviation", std::sqrt(boost::math::statistics::sample_variance(values))}};
+}
+
+/// Null unless all have a number.
+template <class Value>
+json over(const std::vector<const json*>& members, Value&& value) {
+  std::vector<double> values;
+  for (const json* member : members) {
+    const json own = value(*member);
+    if (!own.is_number()) return nullptr;
+    values.push_back(own);
+  }
+  return mean_and_deviation(values);
+}
+
+json last_accuracy(const json& own) { return own.at("curve").empty() ? json() : own.at("curve").back()[2]; }
+
+json entry_of(const std::vector<const json*>& members) {
+  json names = json::array();
+  for (const json* member : members) names.push_back(member->at("name"));
+  const json samples = over(members, [](const json& own) { return own.at("samples"); });
+  return {{"name", without_seed(members.front()->at("name"))},
+          {"baseline", nullptr},
+          {"configurations", std::move(names)},
+          {"samples", samples.at("mean")},
+          {"throughput", over(members, [](const json& own) { return own.at("throughput"); })},
+          {"last_accuracy", over(members, last_accuracy)},
+          {"best_accuracy", over(members, [](const json& own) { return own.at("best_accuracy"); })},
+          {"accuracy_gain", nullptr}};
+}
+
+/// With Welch's standard error.
+void compare(json& own, const json& baseline) {
+  own["baseline"] = baseline.at("name");
+  const json &ours = own.at("last_accuracy"), &theirs = baseline.at("last_accuracy");
+  if (!ours.is_object() || !theirs.is_object()) return;
+  const auto squared_error = [](const json& entry, const json& accuracy) {
+    const double deviation = accuracy.at("deviation");
+    return deviation * deviation / static_cast<double>(entry.at("configurations").size());
+  };
+  own["accuracy_gain"] = {
+      {"mean", ours.at("mean").get<double>() - theirs.at("mean").get<double>()},
+      {"deviation", std::sqrt(squared_error(own, ours) + squared_error(baseline, theirs))}};
+}
+
+std::string plus_minus(const json& figure, const char* format) {
+  if (!figure.is_object()) return "-";
+  return fmt::format(fmt::runtime(format), figure.at("mean").get<double>(),
+                     figure.at("deviation").get<double>());
+}
+
+}  // namespace
+
+json means_over_seeds(const std::vector<json>& configurations, const std::string& baseline) {
+  std::vector<std::string> order;
+  std::map<std::string, std::vector<const json*>> members;
+  for (const auto& own : configurations) {
+    if (own.at("failure") != "") continue;
+    const std::string key = key_of(own);
+    if (members[key].empty()) order.push_back(key);
+    members[key].push_back(&own);
+  }
+  json entries = json::array();
+  std::map<std::string, std::size_t> baselines;  ///< by the group, without its seed
+  std::vector<std::string> groups;
+  for (const auto& key : order) {
+    const auto& same = members.at(key);
+    if (same.size() < 2) continue;
+    groups.push_back(without_seed(same.front()->at("group")));
+    if (same.front()->at("algorithm") == baseline) baselines[groups.back()] = entries.size();
+    entries.push_back(entry_of(same));
+  }
+  for (std::size_t i = 0; i < entries.size(); ++i)
+    if (const auto found = baselines.find(groups[i]); found != baselines.end() && found->second != i)
+      compare(entries[i], entries[found->second]);
+  return entries;
+}
+
+Table seeds_table(const json& seeds) {
+  const auto accuracy = [](const char* key, const char* format) {
+    return [=](const json& own) { return Cell(plus_minus(own.at(key), format)); };
+  };
+  return without_empty_columns(table_of(
+      pointers_to(seeds),
+      {{"Over all seeds", [](const json& own) { return Cell(own.at("name").get<std::string>()); }},
+       {"Seeds",
+        [](const json& own) {
+          return Cell(with_unit(static_cast<double>(own.at("configurations").size()), Unit::count));
+        }},
+       {"Samples trained on",
+        [](const json& own) { return Cell(with_unit(number_or_nan(own.at("samples")), Unit::count)); }},
+       {"Last accuracy", accuracy("last_accuracy", "{:.4f} ± {:.4f}")},
+       {"Difference from the baseline", accuracy("accuracy_gain", "{:+.4f} ± {:.4f}")},
+       {"Best accuracy", accuracy("best_accuracy", "{:.4f} ± {:.4f}")},
+       {"Samples per second", accuracy("throughput", "{:.4g} ± {:.2g}")}}));
+}
+
+}  // namespace tandem::validation

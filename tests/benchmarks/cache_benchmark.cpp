@@ -2,15 +2,14 @@
 // std::unordered_map. Zipf(1) over a million samples of unit size, a cache of a hundred thousand.
 #include <benchmark/benchmark.h>
 
-#include <algorithm>
 #include <list>
-#include <numeric>
 #include <string>
 #include <unordered_map>
 
 #include "policies/cache/policy.hpp"
 #include "policies/cache/trace.hpp"
 #include "policies/vocabulary/rng.hpp"
+#include "tests/benchmarks/zipf.hpp"
 
 namespace {
 
@@ -22,20 +21,10 @@ constexpr std::size_t request_count = 4'000'000;
 
 const std::vector<SampleId>& requests() {
   static const std::vector<SampleId> stream = [] {
+    const testing::Zipf zipf(sample_count);
     Rng rng(1);
-    std::vector<double> cumulated(sample_count);
-    double sum = 0.0;
-    for (std::size_t rank = 0; rank < sample_count; ++rank)
-      cumulated[rank] = sum += 1.0 / static_cast<double>(rank + 1);
-    // In a real trace, popularity does not follow from the id.
-    std::vector<SampleId> ids(sample_count);
-    std::iota(ids.begin(), ids.end(), SampleId{0});
-    rng.shuffle(ids);
     std::vector<SampleId> drawn(request_count);
-    for (auto& id : drawn) {
-      const auto at = std::lower_bound(cumulated.begin(), cumulated.end(), rng.uniform() * sum);
-      id = ids[static_cast<std::size_t>(std::min(at, cumulated.end() - 1) - cumulated.begin())];
-    }
+    for (auto& id : drawn) id = zipf.draw(rng);
     return drawn;
   }();
   return stream;
@@ -125,8 +114,10 @@ void number_the_ids(benchmark::State& state) {
 }
 
 const int registered = [] {
-  for (const auto& name : cache::catalog().names())
-    benchmark::RegisterBenchmark(("policy/" + name).c_str(), policy, name)->Unit(benchmark::kMillisecond);
+  for (const auto& entry : cache::catalog().entries())
+    if (entry.make.needs == cache::Needs{})  // training_cache_benchmark times the others
+      benchmark::RegisterBenchmark(("policy/" + entry.name).c_str(), policy, entry.name)
+          ->Unit(benchmark::kMillisecond);
   for (const auto& name : cache::trace_catalog().names())
     benchmark::RegisterBenchmark(("replay/" + name).c_str(), replay, name)->Unit(benchmark::kMillisecond);
   return 0;

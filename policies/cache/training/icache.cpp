@@ -104,7 +104,9 @@ class ICache final : public CachePolicy {
     values_.assign(losses.begin(), losses.end());
     for (float& value : values_)
       if (std::isnan(value)) value = unvisited_;
-    if (jobs_.size() > 1) aggregate(jobs_[static_cast<std::size_t>(number)]);
+    JobView& job = jobs_[static_cast<std::size_t>(number)];
+    job.is_active = true;
+    if (jobs_.size() > 1) aggregate(job);
     high_.renew(values_);
   }
 
@@ -313,7 +315,8 @@ class ICache final : public CachePolicy {
       for (std::size_t id = 0; id < samples(); ++id)
         values_[id] += static_cast<float>(weight) * each.relative[id];
     }
-    for (float& value : values_) value /= static_cast<float>(weights);
+    if (weights > 0.0)
+      for (float& value : values_) value /= static_cast<float>(weights);
   }
 
   /// Adapts the split and the weights of jobs to what the epoch that ends showed.

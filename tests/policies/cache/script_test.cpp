@@ -51,7 +51,7 @@ class Player {
   }
 
  private:
-  /// Keys: tiers, node, nodes, jobs, samples, size, labels, seed, plan (epochs separated by |, nodes by ;),
+  /// Keys: tiers, node, nodes, jobs, samples, size, sizes, labels, seed, plan (epochs separated by |, nodes by ;),
   /// and options of the policy. Tiers have 100 and 5 bytes per second, peers 20 and the store 10.
   std::string make(const Words& words) {
     Setting setting{.tiers = {Bytes(0)}};
@@ -66,6 +66,11 @@ class Player {
         labels_.clear();
         for (const auto number : numbers(value)) labels_.push_back(static_cast<std::uint16_t>(number));
         setting.manifest.labels = labels_;
+      } else if (key == "sizes") {
+        sizes_.clear();
+        for (const auto number : numbers(value)) sizes_.emplace_back(number);
+        setting.manifest.sizes = sizes_;
+        setting.manifest.samples = std::ssize(sizes_);
       } else if (key == "plan") {
         plan_.lists.clear();
         for (const auto& epoch : parts(value, '|')) {
@@ -128,6 +133,7 @@ class Player {
   }
 
   const Catalog<Factory>::Entry& entry_;
+  std::vector<Bytes> sizes_;
   std::vector<std::uint16_t> labels_;
   ScriptPlan plan_;
   Rates rates_{.tiers = {{BytesPerSecond(100), Seconds(0)}, {BytesPerSecond(5), Seconds(0)}},

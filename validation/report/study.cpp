@@ -6,7 +6,7 @@
 
 #include "policies/vocabulary/check.hpp"
 #include "validation/compare/headline.hpp"
-#include "validation/report/seed_means.hpp"
+#include "validation/compare/seed_means.hpp"
 #include "validation/report/view.hpp"
 
 namespace tandem::validation {

@@ -10,7 +10,6 @@
 #include "validation/page/pieces.hpp"
 #include "validation/report/opening.hpp"
 #include "validation/report/platform_drawing.hpp"
-#include "validation/report/seed_means.hpp"
 #include "validation/report/study.hpp"
 #include "validation/report/view.hpp"
 
@@ -233,6 +232,37 @@ void add_accuracy(const json& document, Page& page) {
   both.charts.push_back({"accuracy-samples-0", "Test accuracy over samples", 340});
   page.add(Heading{2, "Accuracy"}, std::move(both));
 }
+
+std::string plus_minus(const json& figure, const char* format) {
+  if (!figure.is_object()) return "-";
+  return fmt::format(fmt::runtime(format), figure.at("mean").get<double>(),
+                     figure.at("deviation").get<double>());
+}
+
+/// No rows: no configurations differ in their seed alone.
+Table seeds_table(const json& seeds) {
+  const auto accuracy = [](const char* key, const char* format) {
+    return [=](const json& own) { return Cell(plus_minus(own.at(key), format)); };
+  };
+  return without_empty_columns(table_of(
+      pointers_to(seeds),
+      {{"Over all seeds", [](const json& own) { return Cell(own.at("name").get<std::string>()); }},
+       {"Seeds",
+        [](const json& own) {
+          return Cell(with_unit(static_cast<double>(own.at("configurations").size()), Unit::count));
+        }},
+       {"Samples trained on",
+        [](const json& own) { return Cell(with_unit(number_or_nan(own.at("samples")), Unit::count)); }},
+       {"Last accuracy", accuracy("last_accuracy", "{:.4f} ± {:.4f}")},
+       {"Difference from the baseline", accuracy("accuracy_gain", "{:+.4f} ± {:.4f}")},
+       {"Best accuracy", accuracy("best_accuracy", "{:.4f} ± {:.4f}")},
+       {"Samples per second", accuracy("throughput", "{:.4g} ± {:.2g}")}}));
+}
+
+const char* const seeds_definition =
+    "Means over the seeds, with the standard deviation after the sign. The last accuracy is that of the last "
+    "evaluation, which may be some steps before the end. A difference has its standard error after the sign: "
+    "one that is smaller than twice that error may be chance.";
 
 void add_seeds(const json& document, Page& page, int level) {
   Table table = seeds_table(document.value("seeds", json::array()));

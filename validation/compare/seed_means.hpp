@@ -5,8 +5,6 @@
 #include <string>
 #include <vector>
 
-#include "validation/report/page.hpp"
-
 namespace tandem::validation {
 
 /// [{name, baseline (name of an entry; null: none), configurations: [name, ...], samples (mean), throughput,
@@ -16,14 +14,5 @@ namespace tandem::validation {
 /// `baseline`: the algorithm with which others are compared; "": none.
 nlohmann::json means_over_seeds(const std::vector<nlohmann::json>& configurations,
                                 const std::string& baseline);
-
-/// Of that list. No rows: there are no such configurations.
-Table seeds_table(const nlohmann::json& seeds);
-
-/// What the table's figures are, for the reader.
-inline constexpr const char* seeds_definition =
-    "Means over the seeds, with the standard deviation after the sign. The last accuracy is that of the last "
-    "evaluation, which may be some steps before the end. A difference has its standard error after the sign: "
-    "one that is smaller than twice that error may be chance.";
 
 }  // namespace tandem::validation

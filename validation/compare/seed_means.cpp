@@ -1,14 +1,9 @@
-#include "validation/report/seed_means.hpp"
-
-#include <fmt/format.h>
+#include "validation/compare/seed_means.hpp"
 
 #include <algorithm>
 #include <boost/math/statistics/univariate_statistics.hpp>
 #include <cmath>
 #include <map>
-
-#include "validation/report/view.hpp"
-#include "workloads/records/format.hpp"
 
 namespace tandem::validation {
 namespace {
@@ -83,12 +78,6 @@ void compare(json& own, const json& baseline) {
       {"deviation", std::sqrt(squared_error(own, ours) + squared_error(baseline, theirs))}};
 }
 
-std::string plus_minus(const json& figure, const char* format) {
-  if (!figure.is_object()) return "-";
-  return fmt::format(fmt::runtime(format), figure.at("mean").get<double>(),
-                     figure.at("deviation").get<double>());
-}
-
 }  // namespace
 
 json means_over_seeds(const std::vector<json>& configurations, const std::string& baseline) {
@@ -114,25 +103,6 @@ json means_over_seeds(const std::vector<json>& configurations, const std::string
     if (const auto found = baselines.find(groups[i]); found != baselines.end() && found->second != i)
       compare(entries[i], entries[found->second]);
   return entries;
-}
-
-Table seeds_table(const json& seeds) {
-  const auto accuracy = [](const char* key, const char* format) {
-    return [=](const json& own) { return Cell(plus_minus(own.at(key), format)); };
-  };
-  return without_empty_columns(table_of(
-      pointers_to(seeds),
-      {{"Over all seeds", [](const json& own) { return Cell(own.at("name").get<std::string>()); }},
-       {"Seeds",
-        [](const json& own) {
-          return Cell(with_unit(static_cast<double>(own.at("configurations").size()), Unit::count));
-        }},
-       {"Samples trained on",
-        [](const json& own) { return Cell(with_unit(number_or_nan(own.at("samples")), Unit::count)); }},
-       {"Last accuracy", accuracy("last_accuracy", "{:.4f} ± {:.4f}")},
-       {"Difference from the baseline", accuracy("accuracy_gain", "{:+.4f} ± {:.4f}")},
-       {"Best accuracy", accuracy("best_accuracy", "{:.4f} ± {:.4f}")},
-       {"Samples per second", accuracy("throughput", "{:.4g} ± {:.2g}")}}));
 }
 
 }  // namespace tandem::validation

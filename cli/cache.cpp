@@ -8,6 +8,7 @@
 #include <cmath>
 #include <filesystem>
 #include <fstream>
+#include <limits>
 #include <memory>
 #include <mutex>
 #include <nlohmann/json.hpp>
@@ -132,18 +133,25 @@ std::size_t warm_up_of(const std::string& text, std::size_t requests) {
   return static_cast<std::size_t>(number);
 }
 
+std::int64_t smallest_object(const cache::Trace& trace) {
+  std::int64_t smallest = std::numeric_limits<std::int64_t>::max();
+  for (const auto& request : trace.requests) smallest = std::min<std::int64_t>(smallest, request.size);
+  return smallest;
+}
+
 std::vector<Case> cases_of(const CacheOptions& options, const cache::NumberedTrace& trace) {
   std::vector<Case> cases;
   for (const auto& setting : options.settings) cache::trace_catalog().find(owner_of(setting));
   auto names = options.policies == "all" ? cache::trace_catalog().names() : parts_of(options.policies);
+  const auto sizes =
+      sizes_of(options.sizes, static_cast<double>(trace.working_set()), smallest_object(trace.view()));
   // The bound is drawn in the report.
   if (!options.report.empty() && std::ranges::find(names, "belady") == names.end()) names.push_back("belady");
   for (const auto& name : names) {
     const auto& policy = cache::trace_catalog().find(name);
     const auto resolved =
         tandem::Options::resolve(policy.name, policy.options, options_given(options.settings, policy.name));
-    for (const std::int64_t size : sizes_of(options.sizes, static_cast<double>(trace.working_set())))
-      cases.push_back({&policy, size, resolved, {}, 0});
+    for (const std::int64_t size : sizes) cases.push_back({&policy, size, resolved, {}, 0});
   }
   return cases;
 }

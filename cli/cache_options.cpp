@@ -1,5 +1,7 @@
 #include "cli/cache_options.hpp"
 
+#include <fmt/format.h>
+
 #include <cctype>
 #include <charconv>
 #include <cmath>
@@ -19,12 +21,17 @@ std::vector<std::string> parts_of(const std::string& text) {
   return parts;
 }
 
-std::vector<std::int64_t> sizes_of(const std::string& text, double working_set) {
+std::vector<std::int64_t> sizes_of(const std::string& text, double working_set, std::int64_t smallest) {
   std::vector<std::int64_t> sizes;
   if (text == "auto") {
     for (const double share : {.001, .003, .01, .03, .1, .2, .4, .8})
-      if (share * working_set >= 1) sizes.push_back(static_cast<std::int64_t>(share * working_set));
-    return sizes;
+      if (share * working_set >= static_cast<double>(smallest))
+        sizes.push_back(static_cast<std::int64_t>(share * working_set));
+    if (!sizes.empty()) return sizes;
+    throw ConfigError(
+        fmt::format("cache: sizes auto: expected a working set of several objects, found one of {} bytes "
+                    "with objects of {} bytes",
+                    working_set, smallest));
   }
   for (const auto& part : parts_of(text)) {
     double number = 0;
@@ -47,6 +54,9 @@ std::vector<std::int64_t> sizes_of(const std::string& text, double working_set) 
           "of the "
           "working set) or auto, found '" +
           part + "'");
+    if (number < static_cast<double>(smallest))
+      throw ConfigError(fmt::format(
+          "cache: size '{}': expected at least {} bytes, the size of the smallest object", part, smallest));
     sizes.push_back(static_cast<std::int64_t>(number));
   }
   return sizes;

@@ -229,7 +229,8 @@ void simulate_training(const CacheTraining& training) {
     const auto& policy = cache::catalog().find(name);
     const tandem::Options options =
         Options::resolve(policy.name, policy.options, options_given(training.settings, policy.name));
-    for (const std::int64_t size : sizes_of(training.sizes, static_cast<double>(manifest.total().count())))
+    for (const std::int64_t size :
+         sizes_of(training.sizes, static_cast<double>(manifest.total().count()), manifest.each.count()))
       cases.push_back({&policy, options, size, {}});
   }
   check_owners(training, cases);
@@ -276,7 +277,10 @@ void simulate_training(const CacheTraining& training) {
                          {"warm_requests", results.empty() ? json(0) : results[0].at("warm").at("requests")},
                          {"results", std::move(results)}};
   fmt::print("{}", training_table(document));
-  if (needs_losses && training.losses.empty())
+  const bool any_needs_losses = needs_losses || std::ranges::any_of(cases, [](const TrainingCase& one) {
+                                  return one.policy->make.needs.importance;
+                                });
+  if (any_needs_losses && training.losses.empty())
     print_note(
         "losses are modelled (seeded, falling with noise), not those of a network: they show how caches "
         "behave, not how a model learns");

@@ -124,6 +124,12 @@ TEST_F(BadInput, CacheLargerThanTheMemory) {
               "placement.cache_nodes=[server] --out out",
           {"cache_capacity", "server"});
 }
+TEST_F(BadInput, CacheSmallerThanASample) {
+  refuses("simulate " + line_.experiment() +
+              " --set data.source=storage --set data.cache_capacity=100 --set "
+              "placement.cache_nodes=[server] --out out",
+          {"cache_capacity", "the size of a sample", "100"});
+}
 TEST_F(BadInput, UnknownModel) {
   refuses("simulate " + line_.experiment() + " --set workload.model=lennet --out out", {"lennet", "lenet"});
 }

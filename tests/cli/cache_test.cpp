@@ -166,6 +166,8 @@ TEST_F(Cache, BadInputIsRefused) {
   };
   refuses("trace.csv csv lur 10", {"'lur'", "did you mean 'lru'"});
   refuses("trace.csv csv lru 0", {"at least one byte", "'0'"});
+  refuses("trace.csv csv lru 9", {"size '9'", "at least 10 bytes, the size of the smallest object"});
+  refuses("100:785 shuffled lru 784 --epochs 2", {"size '784'", "at least 785 bytes"});
   refuses("trace.csv csv lru 10x", {"100k", "'10x'"});
   refuses("trace.csv csv lru ''", {"auto", "''"});
   refuses("trace.csv csv lru 10 -t id-cool=1", {"id-col=NUMBER", "'id-cool=1'"});

@@ -9,6 +9,7 @@
 #include "policies/vocabulary/check.hpp"
 #include "workloads/data/dataset_memory.hpp"
 #include "workloads/data/loss_model.hpp"
+#include "workloads/experiment/quantity_text.hpp"
 
 namespace tandem {
 namespace {
@@ -64,6 +65,10 @@ DataPlan::DataPlan(const Experiment& experiment, int workers, const std::string&
                      .options = Options::resolve(split.name, split.options, setting_.split_options)};
   if (split.make.needs_labels) dealt_->get();
   dealt_->setting.labels = {};
+  if (const Bytes capacity = setting_.cache_capacity;
+      setting_.source == DataSource::storage && capacity > Bytes(0) && capacity < info_.record_bytes())
+    throw ConfigError("data.cache_capacity: expected 0 (no cache) or at least " +
+                      to_text(info_.record_bytes()) + ", the size of a sample, found " + to_text(capacity));
   plan_lists();
 }
 

@@ -13,6 +13,7 @@
 #include "cli/commands.hpp"
 #include "cli/job_options.hpp"
 #include "cli/job_text.hpp"
+#include "cli/machine_use.hpp"
 #include "cli/output.hpp"
 #include "cli/progress.hpp"
 #include "cli/results_text.hpp"
@@ -28,6 +29,8 @@ namespace {
 
 struct RunOptions {
   JobOptions job;
+  MachineOptions machines;
+  bool check_only = false;  ///< of the machines
   bool print_command = false;
   std::string cluster;  ///< platform file of the emulated cluster to run on; empty: no cluster
 };
@@ -108,8 +111,13 @@ void report_failure(const LaunchResult& result, const Job& job, const std::strin
 }
 
 int run_job(const RunOptions& options) {
-  const LoadedJob loaded = load_job_or_resumed(options.job);
+  LoadedJob loaded = load_job_or_resumed(options.job);
   check_runnable(loaded.experiment);
+  MachineUse machines(options.machines, options.cluster.empty());
+  if (options.check_only && !machines.is_used())
+    throw ConfigError(
+        "--check: expected several machines (--hosts, --hostfile or a Slurm allocation), found none");
+  machines.map_gpus(loaded);
   const std::string out = result_directory_of(options.job, loaded.experiment, "measured");
   // Building the job here finds bad input before anything is written or started.
   Job job(loaded.experiment, loaded.platform, out, network_of_workers(loaded));
@@ -120,17 +128,30 @@ int run_job(const RunOptions& options) {
   if (!options.print_command) remove_leftovers();
   const auto cluster = use_cluster(options, loaded);
   if (cluster) put_on_cluster(setting, *cluster, job);
+  if (machines.is_used()) {
+    machines.put_ranks(setting, job);
+    if (!options.print_command) machines.check(setting, out);
+    if (loaded.experiment.run.devices == DeviceSpeed::emulated)
+      print_note(
+          "run.devices is emulated: operations take as long as on the devices of the platform file; --set "
+          "run.devices=native computes as fast as these machines can");
+  }
+  if (options.check_only) return exit_success;
   if (options.print_command) return print_launch(job, options, std::move(setting));
   const WriteLock lock = create_result_directory(out, options.job.force);
   write_document(out + "/job.json", job);
   // Rank 0 writes the results, and holds the lock too, in case this process is killed.
   lock.share();
-  const auto data = share_dataset(job.data().dataset());
+  // Memory is shared within this machine.
+  std::unique_ptr<DatasetMemory> data;
+  if (!machines.is_used()) data = share_dataset(job.data().dataset());
   if (data) setting.program.insert(setting.program.end(), {"--data", data->path()});
   print_job(job);
   ProgressBar bar("run " + job.spec().experiment.name);
-  bar.status(options.cluster.empty() ? fmt::format("starting {} ranks", setting.ranks)
-                                     : fmt::format("starting {} ranks on the emulated hosts", setting.ranks));
+  const char* const where = !options.cluster.empty() ? " on the emulated hosts"
+                            : machines.is_used()     ? " on the machines"
+                                                     : "";
+  bar.status(fmt::format("starting {} ranks{}", setting.ranks, where));
   LaunchEvents events;
   events.status = [&bar](const std::string& text) { bar.status(text); };
   events.output = [](const std::string& line) { fmt::print("{}\n", line); };
@@ -147,11 +168,13 @@ int run_job(const RunOptions& options) {
 }  // namespace
 
 void add_run(CLI::App& app, int& exit_code) {
-  auto* command = app.add_subcommand("run", "Run an experiment on this machine through mpirun");
+  auto* command =
+      app.add_subcommand("run", "Run an experiment through mpirun, on this machine or on several");
   const auto options = std::make_shared<RunOptions>();
   add_experiment_options(*command, options->job);
   add_resume_options(*command, options->job);
   add_record_options(*command, options->job);
+  add_machine_options(*command, options->machines);
   command->add_flag("--print-command", options->print_command,
                     "Write OUT.job.json and print the launch command, which creates OUT, for a batch system");
   command
@@ -159,11 +182,18 @@ void add_run(CLI::App& app, int& exit_code) {
           "--cluster", options->cluster,
           "Run each rank in its host of the emulated cluster of this platform file, which must be the "
           "experiment's")
-      ->type_name("PLATFORM");
+      ->type_name("PLATFORM")
+      ->excludes("--hosts")
+      ->excludes("--hostfile")
+      ->excludes("--slurm");
+  command->add_flag("--check", options->check_only,
+                    "Only ask all machines whether they can take part, and print the table");
   command->footer(
       "Examples:\n"
       "  tandem run workloads/experiments/mixed_lab.yaml --variant ring\n"
       "  tandem run workloads/experiments/mixed_lab.yaml --variant bsp --print-command\n"
+      "  tandem run workloads/experiments/mixed_lab.yaml --variant bsp --hosts a:4,b:4 --map server=a "
+      "--check\n"
       "  tandem run --resume results/mixed_lab/bsp/measured --set stop.rounds=200\n"
       "  tandem run --cluster platforms/mixed_lab.xml workloads/experiments/mixed_lab.yaml --variant bsp");
   command->callback([options, &exit_code] { exit_code = run_job(*options); });

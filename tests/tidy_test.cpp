@@ -135,6 +135,9 @@ const std::vector<Layer>& upper_layers() {
       {"runtime/cluster/",
        {"policies/vocabulary/", "runtime/process/", "runtime/launcher/", "runtime/cluster/"},
        {"fmt/", "nlohmann/", "sys/", "unistd.h", "fcntl.h", "signal.h", "sched.h"}},
+      {"runtime/machines/",
+       {"policies/vocabulary/", "runtime/process/", "runtime/launcher/", "runtime/machines/"},
+       {"fmt/", "nlohmann/", "sys/", "unistd.h", "poll.h"}},
       {"runtime/gpu/", {"policies/", "workloads/vectors/", "runtime/gpu/"}, {"cuda", "dlfcn.h", "unistd.h"}},
       // The GPUs that sum together are those of the ranks of one MPI communicator.
       {"runtime/gpu/device_collective.hpp", {"policies/vocabulary/", "runtime/gpu/"}, {"mpi.h"}},
@@ -160,7 +163,7 @@ const std::vector<Layer>& upper_layers() {
        {"nlohmann/", "fmt/"}},
       {"cli/",
        {"policies/", "platforms/", "workloads/", "sim/", "runtime/process/", "runtime/launcher/",
-        "runtime/cluster/", "validation/", "cli/"},
+        "runtime/cluster/", "runtime/machines/", "validation/", "cli/"},
        {"CLI/", "nlohmann/", "fmt/", "sys/", "unistd.h", "signal.h", "fcntl.h"}},
   };
   return all;

@@ -4,8 +4,11 @@
 #include <sched.h>
 #include <unistd.h>
 
+#include <cstdlib>
+
 #include "policies/vocabulary/check.hpp"
 #include "runtime/launcher/launcher.hpp"
+#include "runtime/launcher/rank_lines.hpp"
 #include "runtime/launcher/single_copy.hpp"
 #include "runtime/process/running_program.hpp"
 #include "workloads/cost/eager_limit.hpp"
@@ -36,6 +39,23 @@ void append_cluster(Words& words, const ClusterLaunch& cluster) {
   append(words, {"--mca", "plm_rsh_no_tree_spawn", "1", "--mca", "orte_keep_fqdn_hostnames", "1"});
   append(words, {"--mca", "oob_tcp_if_include", cluster.control_network});
   append(words, {"--mca", "btl", "self,tcp", "--mca", "btl_tcp_if_include", cluster.data_network});
+  append(words, {"--mca", "btl_tcp_eager_limit", std::to_string(tcp_eager_limit.count())});
+}
+
+/// The site's own configuration of Open MPI is not overridden.
+bool site_sets(const std::string& parameter) {
+  return std::getenv(("OMPI_MCA_" + parameter).c_str()) != nullptr;
+}
+
+/// Transports are those of the site, or what Open MPI finds. Ranks on other machines get no variables of this
+/// one unless named.
+void append_machines(Words& words, const LaunchSetting& setting) {
+  if (!site_sets("btl_tcp_eager_limit"))
+    append(words, {"--mca", "btl_tcp_eager_limit", std::to_string(tcp_eager_limit.count())});
+  if (!setting.interface.empty())
+    append(words, {"--mca", "btl_tcp_if_include", setting.interface, "--mca", "oob_tcp_if_include",
+                   setting.interface});
+  append(words, {"-x", launch_variable});
 }
 
 }  // namespace
@@ -60,20 +80,22 @@ Words launch_command(const LaunchSetting& setting) {
   if (geteuid() == 0) words.emplace_back("--allow-run-as-root");
   // With two ranks or fewer mpirun would bind each to a core, starting at core 0 on each machine.
   append(words, {"--bind-to", "none", "--oversubscribe"});
-  append(words, {"--mca", "pml", "ob1"});
+  const bool is_one_machine = setting.hosts.empty();
+  if (is_one_machine || setting.cluster) append(words, {"--mca", "pml", "ob1"});
   // If ranks share cores, Open MPI yields its core while it waits. If they do not, yielding would make each
   // wait as long as the time slice of another program.
-  if (!setting.hosts.empty() || setting.ranks > usable_cores())
-    append(words, {"--mca", "mpi_yield_when_idle", "1"});
-  if (setting.hosts.empty()) {
+  if (!is_one_machine || setting.ranks > usable_cores()) append(words, {"--mca", "mpi_yield_when_idle", "1"});
+  if (is_one_machine) {
     append(words, {"--mca", "plm", "isolated"});
     append(words, transports_on_one_machine(setting.device_memory));
     if (!single_copy_permitted()) append(words, {"--mca", "btl_vader_single_copy_mechanism", "none"});
   } else {
-    append(words, {"--mca", "btl_tcp_eager_limit", std::to_string(tcp_eager_limit.count())});
     append(words, {"--host", fmt::format("{}", fmt::join(setting.hosts, ",")), "--map-by", "seq"});
+    if (setting.cluster)
+      append_cluster(words, *setting.cluster);
+    else
+      append_machines(words, setting);
   }
-  if (setting.cluster) append_cluster(words, *setting.cluster);
   append(words, {"-x", "OMP_NUM_THREADS=1", "-x", "OPENBLAS_NUM_THREADS=1"});
   append(words, setting.program);
   return words;

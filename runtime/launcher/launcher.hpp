@@ -24,6 +24,7 @@ struct LaunchSetting {
   int ranks = 1;
   std::vector<std::string> program = {};      ///< path and arguments
   std::vector<std::string> hosts = {};        ///< machine of each rank; empty: all on this machine
+  std::string interface = {};                 ///< network between real machines; empty: Open MPI chooses
   std::optional<ClusterLaunch> cluster = {};  ///< the emulated cluster of the hosts
   bool device_memory = false;  ///< ranks may pass the memory of GPUs to an MPI that can read it
   std::string mpirun = "mpirun";

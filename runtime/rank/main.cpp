@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "runtime/process/end_process.hpp"
+#include "runtime/rank/describe.hpp"
 #include "runtime/rank/rank_main.hpp"
 #include "runtime/rank/rank_process.hpp"
 #include "runtime/rank/versions.hpp"
@@ -13,6 +14,10 @@
 int main(int argc, char** argv) {
   if (argc == 2 && std::string_view(argv[1]) == "--version") {
     std::fputs(tandem::rank_versions().c_str(), stdout);
+    tandem::end_process(0);
+  }
+  if (argc == 2 && std::string_view(argv[1]) == "--describe") {
+    tandem::describe_machine();
     tandem::end_process(0);
   }
   tandem::end_with_parent();

@@ -28,16 +28,6 @@ class Digest {
   std::uint64_t value_ = 0xcbf29ce484222325U;
 };
 
-std::string digest_of_file(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) throw ConfigError(path + ": cannot be read");
-  Digest digest;
-  std::vector<char> chunk(1 << 20);
-  while (file.read(chunk.data(), std::ssize(chunk)), file.gcount() > 0)
-    digest.add({chunk.data(), static_cast<std::size_t>(file.gcount())});
-  return digest.text();
-}
-
 /// Names, places and shapes: of another version of the program, a model of the same name may have others.
 std::string digest_of_layout(const ModelDescription& model) {
   Digest digest;
@@ -54,6 +44,16 @@ std::string rank_text(const Job& job, std::size_t rank) {
 }
 
 }  // namespace
+
+std::string digest_of_file(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) throw ConfigError(path + ": cannot be read");
+  Digest digest;
+  std::vector<char> chunk(1 << 20);
+  while (file.read(chunk.data(), std::ssize(chunk)), file.gcount() > 0)
+    digest.add({chunk.data(), static_cast<std::size_t>(file.gcount())});
+  return digest.text();
+}
 
 JobIdentity identity_of(const Job& job, const std::string& document) {
   const auto& workload = job.spec().experiment.workload;

@@ -17,6 +17,10 @@ using JobIdentity = std::vector<std::pair<std::string, std::string>>;
 /// `document`: path of what the job was read from. Errors: ConfigError for a file that cannot be read.
 JobIdentity identity_of(const Job& job, const std::string& document);
 
+/// Against files that are not the same, not against forgers. Errors: ConfigError for a file that cannot be
+/// read.
+std::string digest_of_file(const std::string& path);
+
 std::string to_text(const JobIdentity& identity);
 /// Inverse of to_text.
 JobIdentity identity_from_text(const std::string& text);

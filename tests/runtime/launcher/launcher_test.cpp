@@ -56,8 +56,23 @@ TEST(LaunchCommand, SeveralMachinesNameTheHostOfEachRank) {
   const auto words = launch_command({.ranks = 3, .program = {"p"}, .hosts = {"a", "b", "a"}});
   EXPECT_TRUE(contains_in_order(words, {"--host", "a,b,a", "--map-by", "seq"}));
   EXPECT_TRUE(contains_in_order(words, {"--mca", "btl_tcp_eager_limit", "4194304"}));
-  EXPECT_EQ(std::count(words.begin(), words.end(), "self,vader"), 0);
+  for (const char* chosen_by_the_site : {"self,vader", "pml", "plm"})
+    EXPECT_EQ(std::count(words.begin(), words.end(), chosen_by_the_site), 0);
+  EXPECT_TRUE(contains_in_order(words, {"-x", "TANDEM_LAUNCH"})) << "ranks elsewhere report progress too";
   EXPECT_THROW(launch_command({.ranks = 3, .program = {"p"}, .hosts = {"a"}}), ConfigError);
+}
+
+TEST(LaunchCommand, TheNetworkBetweenMachinesCanBeChosen) {
+  const auto words = launch_command({.ranks = 2, .program = {"p"}, .hosts = {"a", "b"}, .interface = "eth1"});
+  EXPECT_TRUE(contains_in_order(
+      words, {"--mca", "btl_tcp_if_include", "eth1", "--mca", "oob_tcp_if_include", "eth1"}));
+}
+
+TEST(LaunchCommand, SettingsOfTheSiteWin) {
+  setenv("OMPI_MCA_btl_tcp_eager_limit", "65536", 1);
+  const auto words = launch_command({.ranks = 2, .program = {"p"}, .hosts = {"a", "b"}});
+  unsetenv("OMPI_MCA_btl_tcp_eager_limit");
+  EXPECT_EQ(std::ranges::count(words, "btl_tcp_eager_limit"), 0);
 }
 
 TEST(LaunchCommand, PrintedForAShell) {

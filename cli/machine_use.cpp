@@ -1,0 +1,160 @@
+#include "cli/machine_use.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "cli/output.hpp"
+#include "policies/vocabulary/check.hpp"
+#include "runtime/machines/check.hpp"
+#include "runtime/machines/placement.hpp"
+
+namespace tandem::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::vector<machines::Machine> machines_of(const MachineOptions& options, bool takes_allocation) {
+  const int given =
+      (options.hosts.empty() ? 0 : 1) + (options.hostfile.empty() ? 0 : 1) + (options.slurm ? 1 : 0);
+  if (given > 1) throw ConfigError("expected one of --hosts, --hostfile and --slurm, found several");
+  if (!options.hosts.empty()) return machines::parse_host_list(options.hosts);
+  if (!options.hostfile.empty()) return machines::read_hostfile(options.hostfile);
+  if (!options.slurm && !takes_allocation) return {};
+  const auto allocation = machines::allocation_of_environment();
+  if (options.slurm && !allocation)
+    throw ConfigError(
+        "--slurm: expected an allocation (SLURM_JOB_NODELIST), found none; use sbatch or salloc, or --hosts");
+  if (!allocation || (allocation->size() == 1 && !options.slurm)) return {};
+  return *allocation;
+}
+
+/// A file beside a result directory, for as long as machines are asked whether they see it.
+class Token {
+ public:
+  explicit Token(const std::string& out) {
+    const fs::path folder = fs::absolute(out).lexically_normal().parent_path();
+    fs::create_directories(folder);
+    path_ = (folder / fmt::format(".tandem-check.{}", getpid())).string();
+    if (!std::ofstream(path_)) throw WorldError(folder.string() + ": expected a folder that can be written");
+  }
+  ~Token() {
+    std::error_code none;
+    fs::remove(path_, none);
+  }
+  Token(const Token&) = delete;
+  Token& operator=(const Token&) = delete;
+  const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
+};
+
+nlohmann::json to_json(const machines::MachineState& state, int ranks) {
+  return {{"machine", state.machine},
+          {"host", state.host},
+          {"ranks", ranks},
+          {"cores", state.cores},
+          {"load", state.load},
+          {"gpus", state.gpus},
+          {"clock_offset_s", state.clock_offset.count()},
+          {"clock_uncertainty_s", state.clock_uncertainty.count()},
+          {"software", state.software},
+          {"build", state.build},
+          {"problem", state.problem}};
+}
+
+}  // namespace
+
+void add_machine_options(CLI::App& command, MachineOptions& options) {
+  constexpr const char* group = "Several machines";
+  command.add_option("--hosts", options.hosts, "Machines, with the ranks that each takes at most: a:4,b:2")
+      ->group(group);
+  command
+      .add_option("--hostfile", options.hostfile,
+                  "The same as a hostfile of Open MPI: a line \"a slots=4\" for each")
+      ->group(group);
+  command
+      .add_flag("--slurm", options.slurm,
+                "The nodes of this Slurm allocation; one of several nodes is also taken without this option")
+      ->group(group);
+  command
+      .add_option("--map", options.mapping,
+                  "HOST=MACHINE[:GPU]: this host of the platform is that machine [the property "
+                  "tandem:address, or the "
+                  "machine of the same name; a single machine takes all hosts]; may be repeated")
+      ->type_name("HOST=MACHINE")
+      ->group(group);
+  command
+      .add_option("--interface", options.interface,
+                  "Network between the machines, such as eth1 or 10.0.0.0/24")
+      ->group(group);
+}
+
+MachineUse::MachineUse(const MachineOptions& options, bool takes_allocation)
+    : options_(options), machines_(machines_of(options, takes_allocation)) {
+  if (is_used()) return;
+  for (const auto& [given, name] :
+       {std::pair(!options.mapping.empty(), "--map"), {!options.interface.empty(), "--interface"}})
+    if (given)
+      throw ConfigError(fmt::format("{}: expected --hosts, --hostfile or a Slurm allocation too", name));
+}
+
+void MachineUse::map_gpus(LoadedJob& loaded) const {
+  for (const auto& text : options_.mapping) {
+    const auto mapped = machines::parse_mapping(text);
+    loaded.platform.host(mapped.host);  // refuses an unknown one
+    for (auto& host : loaded.platform.hosts)
+      if (host.name == mapped.host && mapped.gpu) host.gpu = mapped.gpu;
+  }
+}
+
+void MachineUse::put_ranks(LaunchSetting& setting, const Job& job) {
+  machines::PlacementRequest request{.machines = machines_, .ranks = {}};
+  for (const auto& text : options_.mapping) request.mapping.push_back(machines::parse_mapping(text));
+  for (const auto& assignment : job.roster().assignments()) {
+    request.ranks.push_back({role_name(assignment.role), assignment.host});
+    const auto& properties = job.spec().platform.host(assignment.host).properties;
+    if (const auto address = properties.find("tandem:address"); address != properties.end())
+      request.addresses[assignment.host] = address->second;
+  }
+  setting.hosts = machines::place(request);
+  setting.interface = options_.interface;
+  used_.clear();
+  ranks_.clear();
+  for (const std::string& machine : setting.hosts) {
+    const auto known = std::ranges::find(used_, machine);
+    if (known != used_.end()) {
+      ++ranks_[static_cast<std::size_t>(known - used_.begin())];
+      continue;
+    }
+    used_.push_back(machine);
+    ranks_.push_back(1);
+  }
+}
+
+void MachineUse::check(const LaunchSetting& setting, const std::string& out) const {
+  const Token token(out);
+  const auto states = machines::check_machines({.machines = used_,
+                                                .agent = machines::remote_agent(),
+                                                .program = setting.program.front(),
+                                                .token = token.path(),
+                                                .interface = options_.interface});
+  fmt::print("{}", machines::machines_table(states, ranks_));
+  std::fflush(stdout);
+  std::string problems;
+  for (const auto& state : states)
+    if (!state.problem.empty())
+      problems +=
+          fmt::format("{}machine '{}': {}", problems.empty() ? "" : "\n  ", state.machine, state.problem);
+  nlohmann::json all = nlohmann::json::array();
+  for (std::size_t i = 0; i < states.size(); ++i) all.push_back(to_json(states[i], ranks_[i]));
+  print_document({{"machines", all}});
+  if (!problems.empty()) throw ConfigError(problems);
+}
+
+}  // namespace tandem::cli

@@ -1,0 +1,49 @@
+// The real machines of a job: from options, a file or a batch system's allocation.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <string>
+#include <vector>
+
+#include "cli/job_options.hpp"
+#include "runtime/launcher/launcher.hpp"
+#include "runtime/machines/machines.hpp"
+#include "workloads/job/job.hpp"
+
+namespace tandem::cli {
+
+struct MachineOptions {
+  std::string hosts;     ///< "a:4,b:2"
+  std::string hostfile;  ///< of Open MPI
+  bool slurm = false;    ///< an allocation is required
+  std::vector<std::string> mapping;
+  std::string interface;
+};
+
+/// Adds --hosts, --hostfile, --slurm, --map and --interface.
+void add_machine_options(CLI::App& command, MachineOptions& options);
+
+/// The machines on which a job runs.
+class MachineUse {
+ public:
+  /// None: the job runs on this machine alone. An allocation of several nodes in the environment is taken
+  /// without an option if `takes_allocation`. Errors: ConfigError.
+  MachineUse(const MachineOptions& options, bool takes_allocation);
+
+  bool is_used() const { return !machines_.empty(); }
+  /// GPUs that --map gives to hosts of the platform. Errors: ConfigError for an unknown host.
+  void map_gpus(LoadedJob& loaded) const;
+  /// Places the ranks. Errors: ConfigError with the table when they cannot be placed.
+  void put_ranks(LaunchSetting& setting, const Job& job);
+  /// Prints the table of all machines that have ranks. Pre: put_ranks was called. Errors: ConfigError when
+  /// one of them cannot take part.
+  void check(const LaunchSetting& setting, const std::string& out) const;
+
+ private:
+  MachineOptions options_;
+  std::vector<machines::Machine> machines_;
+  std::vector<std::string> used_;  ///< those with ranks, by their first rank
+  std::vector<int> ranks_;         ///< of each of them
+};
+
+}  // namespace tandem::cli

@@ -1,0 +1,228 @@
+#include "runtime/machines/check.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <future>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <sstream>
+
+#include "policies/vocabulary/check.hpp"
+#include "runtime/launcher/launcher.hpp"
+#include "runtime/process/process.hpp"
+
+namespace tandem::machines {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+/// Lines to a program and back, until a point in time.
+class Conversation {
+ public:
+  Conversation(const std::vector<std::string>& words, Seconds limit)
+      : end_(Clock::now() +
+             std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(limit.count()))),
+        errors_(make_pipe()) {
+    int ends[2];
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
+      throw WorldError("cannot make a socket pair");
+    ours_ = Descriptor(ends[0]);
+    Descriptor theirs(ends[1]);
+    program_.emplace(start_program({.words = words,
+                                    .input = theirs.number(),
+                                    .output = theirs.number(),
+                                    .errors = errors_.write_end.number(),
+                                    .own_group = true,
+                                    .signal_on_parent_end = SIGTERM}));
+    errors_.write_end.close();
+  }
+
+  /// Empty when the program ended, or the time is over.
+  std::optional<std::string> ask(const std::string& question) {
+    const std::string line = question + '\n';
+    if (send(ours_.number(), line.data(), line.size(), MSG_NOSIGNAL) != static_cast<ssize_t>(line.size()))
+      return std::nullopt;
+    for (;;) {
+      if (const auto end = received_.find('\n'); end != std::string::npos) {
+        const std::string answer = received_.substr(0, end);
+        received_.erase(0, end + 1);
+        return answer;
+      }
+      if (!receive()) return std::nullopt;
+    }
+  }
+
+  /// Ends the program. Why it did not answer: what it printed on standard error, its last line.
+  std::string reason() {
+    if (Clock::now() >= end_) return "no answer in time";
+    const auto status = program_->wait_for(Seconds(2.0));
+    program_->kill();
+    char bytes[4096];
+    const ssize_t count = status ? read(errors_.read_end.number(), bytes, sizeof(bytes)) : 0;
+    std::istringstream lines(std::string(bytes, count > 0 ? static_cast<std::size_t>(count) : 0));
+    std::string last;
+    for (std::string line; std::getline(lines, line);)
+      if (line.find_first_not_of(" \t\r") != std::string::npos)
+        last = line.substr(0, line.find_last_not_of(" \t\r") + 1);
+    if (!last.empty()) return last;
+    return status ? fmt::format("ended with exit code {}", status->shell_code()) : "no answer";
+  }
+
+ private:
+  bool receive() {
+    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(end_ - Clock::now()).count();
+    if (left <= 0) return false;
+    pollfd polled{ours_.number(), POLLIN, 0};
+    if (poll(&polled, 1, static_cast<int>(left)) <= 0) return false;
+    char bytes[4096];
+    const ssize_t count = recv(ours_.number(), bytes, sizeof(bytes), 0);
+    if (count <= 0) return false;
+    received_.append(bytes, static_cast<std::size_t>(count));
+    return true;
+  }
+
+  Clock::time_point end_;
+  Pipe errors_;
+  Descriptor ours_;
+  std::optional<Process> program_;
+  std::string received_;
+};
+
+double now_of_day() {
+  return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
+}
+
+/// The machine's clock minus ours, from the shortest of several exchanges.
+bool compare_clocks(Conversation& machine, MachineState& state) {
+  constexpr int exchanges = 10;
+  double shortest = std::numeric_limits<double>::infinity();
+  for (int i = 0; i < exchanges; ++i) {
+    const double before = now_of_day();
+    const auto answer = machine.ask("clock");
+    const double after = now_of_day();
+    if (!answer) return false;
+    if (after - before >= shortest) continue;
+    shortest = after - before;
+    state.clock_offset = Seconds(std::strtod(answer->c_str(), nullptr) - (before + after) / 2);
+    state.clock_uncertainty = Seconds(shortest / 2);
+  }
+  return true;
+}
+
+MachineState ask_machine(const std::string& name, const CheckSetting& setting, bool here) {
+  MachineState state{.machine = name};
+  std::vector<std::string> words;
+  if (!here) {
+    words = setting.agent;
+    words.push_back(name);
+  }
+  // The agent gives its words to a shell.
+  words.insert(words.end(), {here ? setting.program : shell_word(setting.program), "--describe"});
+  try {
+    Conversation machine(words, setting.limit);
+    std::optional<std::string> answer;
+    if (compare_clocks(machine, state)) answer = machine.ask("describe " + setting.token);
+    if (!answer) {
+      state.problem = here ? "tandem-rank does not run: " + machine.reason()
+                           : fmt::format("does not answer to `{} {} {} --describe`: {}",
+                                         setting.agent.front(), name, setting.program, machine.reason());
+      return state;
+    }
+    const auto told = nlohmann::json::parse(*answer);
+    state.host = told.at("host");
+    state.software = told.at("software");
+    state.build = told.at("build");
+    state.cores = told.at("cores");
+    state.load = told.at("load");
+    state.gpus = told.at("gpus");
+    state.interfaces = told.at("interfaces");
+    state.sees_results = told.at("sees_token");
+    state.may_write = told.at("may_write");
+  } catch (const nlohmann::json::exception&) {
+    state.problem =
+        "another version of tandem-rank, or a login script that prints: expected one line of JSON";
+  } catch (const WorldError& error) {
+    state.problem = error.what();
+  }
+  return state;
+}
+
+/// `here`: this machine, which has no problem.
+void judge(MachineState& state, const MachineState& here, const CheckSetting& setting) {
+  if (!state.problem.empty()) return;
+  const std::string folder = setting.token.substr(0, setting.token.rfind('/'));
+  if (state.software != here.software || state.build != here.build)
+    state.problem = fmt::format("another build: {} ({}) instead of {} ({}); install the same one at {}",
+                                state.software, state.build, here.software, here.build, setting.program);
+  else if (!state.sees_results)
+    state.problem =
+        fmt::format("does not see {}: choose a result directory on a shared file system with --out", folder);
+  else if (const bool is_named = setting.interface.find_first_of("/,") == std::string::npos;
+           is_named && !setting.interface.empty() && !state.interfaces.empty() &&
+           std::ranges::find(state.interfaces, setting.interface) == state.interfaces.end())
+    state.problem =
+        fmt::format("has no interface {}, but {}", setting.interface, fmt::join(state.interfaces, ", "));
+  else if (!state.may_write)
+    state.problem = fmt::format("may not write to {}", folder);
+}
+
+}  // namespace
+
+std::vector<MachineState> check_machines(const CheckSetting& setting) {
+  auto local = std::async(std::launch::async, [&] { return ask_machine("this machine", setting, true); });
+  std::vector<std::future<MachineState>> answers;
+  for (const std::string& name : setting.machines)
+    answers.push_back(std::async(
+        std::launch::async, [&setting, name] { return ask_machine(name, setting, is_this_machine(name)); }));
+  const MachineState here = local.get();
+  if (!here.problem.empty()) throw WorldError(here.problem);
+  std::vector<MachineState> states;
+  for (auto& answer : answers) judge(states.emplace_back(answer.get()), here, setting);
+  return states;
+}
+
+std::string machines_table(const std::vector<MachineState>& states, const std::vector<int>& ranks) {
+  std::size_t width = 7;
+  for (const MachineState& state : states) width = std::max(width, state.machine.size());
+  std::string table = fmt::format("{:<{}}  {:<12} {:>5} {:>5} {:>5} {:>4}  {:>20}  {}\n", "machine", width,
+                                  "host", "ranks", "cores", "load", "GPUs", "clock offset", "state");
+  for (std::size_t i = 0; i < states.size(); ++i) {
+    const MachineState& state = states[i];
+    const std::string clock = state.host.empty()
+                                  ? "-"
+                                  : fmt::format("{:+.3f} +- {:.3f} ms", 1e3 * state.clock_offset.count(),
+                                                1e3 * state.clock_uncertainty.count());
+    table += fmt::format("{:<{}}  {:<12} {:>5} {:>5} {:>5.1f} {:>4}  {:>20}  {}\n", state.machine, width,
+                         state.host.empty() ? "-" : state.host, ranks[i], state.cores, state.load, state.gpus,
+                         clock, state.problem.empty() ? "ready" : state.problem);
+  }
+  return table;
+}
+
+std::vector<std::string> remote_agent() {
+  for (const char* variable : {"OMPI_MCA_plm_rsh_agent", "OMPI_MCA_orte_rsh_agent"})
+    if (const char* const text = std::getenv(variable); text != nullptr && *text != '\0') {
+      // Of several agents, the first, without its path's colon-separated others.
+      std::istringstream words(std::string(text).substr(0, std::string(text).find(" : ")));
+      std::vector<std::string> agent;
+      for (std::string word; words >> word;) agent.push_back(word);
+      return agent;
+    }
+  return {"ssh", "-o", "BatchMode=yes", "-o", "ConnectTimeout=10"};
+}
+
+bool is_this_machine(const std::string& name) {
+  char own[256] = {};
+  gethostname(own, sizeof(own) - 1);
+  return name == "localhost" || name == own;
+}
+
+}  // namespace tandem::machines

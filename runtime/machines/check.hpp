@@ -1,0 +1,48 @@
+// Asks every machine of a job, before the job starts, whether it can take part. Machines answer in parallel.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "policies/vocabulary/units.hpp"
+
+namespace tandem::machines {
+
+/// What a machine answered.
+struct MachineState {
+  std::string machine;                    ///< as the user named it
+  std::string problem = {};               ///< why it cannot take part, and what to do; empty: it can
+  std::string host = {};                  ///< its own name
+  std::string software = {}, build = {};  ///< version, and digest of the program
+  int cores = 0;
+  double load = 0.0;  ///< processes that want a core
+  int gpus = 0;
+  Seconds clock_offset{0};       ///< its clock minus ours
+  Seconds clock_uncertainty{0};  ///< half of the shortest exchange in which that was measured
+  std::vector<std::string> interfaces = {};
+  bool sees_results = false;  ///< it sees our result directory
+  bool may_write = false;     ///< it may write there
+};
+
+struct CheckSetting {
+  std::vector<std::string> machines;
+  std::vector<std::string> agent;  ///< program and options that run a command on a machine, such as ssh
+  std::string program;             ///< path of tandem-rank, on every machine
+  std::string token;               ///< a file of the result directory that exists here
+  std::string interface = {};  ///< that messages use; empty, or a network such as 10.0.0.0/24: not checked
+  Seconds limit{20.0};         ///< for one machine
+};
+
+/// In the order of the machines. A machine of this name here is asked without the agent.
+std::vector<MachineState> check_machines(const CheckSetting& setting);
+
+/// One row per machine; `ranks`: how many of the job it has.
+std::string machines_table(const std::vector<MachineState>& states, const std::vector<int>& ranks);
+
+/// What `ssh` is called with; words of OMPI_MCA_plm_rsh_agent or plm_rsh_agent, where the site sets them.
+std::vector<std::string> remote_agent();
+
+/// Whether a machine's name is this machine's.
+bool is_this_machine(const std::string& name);
+
+}  // namespace tandem::machines

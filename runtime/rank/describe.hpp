@@ -1,0 +1,11 @@
+// What a machine tells about itself before a job starts there, without MPI.
+#pragma once
+
+namespace tandem {
+
+/// Answers lines of standard input on standard output until it ends. "clock": the seconds since 1970 as this
+/// machine's clock has them. "describe FILE": one line of JSON with this machine, this program, and whether
+/// FILE exists and a file beside it could be written.
+void describe_machine();
+
+}  // namespace tandem

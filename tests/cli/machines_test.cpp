@@ -1,0 +1,159 @@
+// `tandem run --hosts` on three machines: hosts of an emulated cluster with a real sshd each. Skipped without
+// the rights, the kernel support or the sshd that this needs.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <filesystem>
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "tests/cli/command.hpp"
+#include "workloads/records/result_directory.hpp"
+
+namespace tandem::testing {
+namespace {
+
+class SshMachines : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    id_ = line_.folder().filename().string();
+    platform_ = line_.write(id_ + ".xml", star());
+    const auto made = line_.tandem("cluster up " + platform_);
+    if (made.exit_code == 2 && made.output.find("an emulated cluster needs") != std::string::npos)
+      GTEST_SKIP() << made.output;
+    ASSERT_EQ(made.exit_code, 0) << made.output;
+    const auto started = line_.shell("sh " + script() + " up " + id_ + " \"$PWD/ssh\" m1 m2 m3");
+    if (started.exit_code == 3) GTEST_SKIP() << "no sshd is installed";
+    ASSERT_EQ(started.exit_code, 0) << started.output;
+  }
+  void TearDown() override {
+    line_.shell("sh " + script() + " down \"$PWD/ssh\"");
+    line_.tandem("cluster down " + platform_);
+  }
+
+  static std::string script() { return "'" TANDEM_SOURCE_DIR "/tests/support/ssh_machines.sh'"; }
+  /// Three hosts of 1 Gb/s around a switch.
+  static std::string star() {
+    std::string text =
+        "<?xml version='1.0'?>\n<!DOCTYPE platform SYSTEM \"https://simgrid.org/simgrid.dtd\">\n"
+        "<platform version='4.1'><zone id='z' routing='Floyd'>\n";
+    for (const std::string host : {"m1", "m2", "m3"}) text += "<host id='" + host + "' speed='1Gf'/>\n";
+    text += "<router id='switch'/>\n";
+    for (const std::string host : {"m1", "m2", "m3"})
+      text +=
+          "<link id='cable-" + host + "' bandwidth='125MBps' latency='50us' sharing_policy='SPLITDUPLEX'/>\n";
+    for (const std::string host : {"m1", "m2", "m3"})
+      text += "<route src='" + host + "' dst='switch'><link_ctn id='cable-" + host +
+              "' direction='UP'/></route>\n";
+    return text + "</zone></platform>\n";
+  }
+  std::string experiment(int rounds = 6) const {
+    return line_.write("job.yaml",
+                       "platform: " + platform_ +
+                           "\nworkload: {model: mlp, dataset: synthetic, math: real, train_samples: 200, "
+                           "test_samples: 50, batch: 8}\nplacement: {workers: [m2, m3], servers: [m1]}\n"
+                           "run: {devices: native}\nstop: {rounds: " +
+                           std::to_string(rounds) + "}\n");
+  }
+  /// On m1.
+  CommandResult tandem(const std::string& words, const std::string& environment = "") const {
+    return line_.shell(environment +
+                       " OMPI_MCA_plm_rsh_agent=\"ssh -F $PWD/ssh/ssh_config\" sh /run/tandem/clusters/" +
+                       id_ + "/enter m1 \"$TANDEM\" " + words);
+  }
+  void refuses(const std::string& words, const std::vector<std::string>& parts) const {
+    const auto result = tandem("run " + experiment() + " --out refused " + words);
+    EXPECT_EQ(result.exit_code, 2) << words << '\n' << result.output;
+    for (const auto& part : parts)
+      EXPECT_NE(result.output.find(part), std::string::npos) << part << '\n' << result.output;
+    EXPECT_FALSE(std::filesystem::exists(line_.folder() / "refused/job.json")) << words;
+  }
+
+  CommandLine line_;
+  std::string id_, platform_;
+};
+
+TEST_F(SshMachines, RunAJobWhereItsRolesArePlaced) {
+  const auto simulated = line_.tandem("simulate " + experiment() + " --out simulated -q");
+  ASSERT_EQ(simulated.exit_code, 0) << simulated.output;
+  const auto measured = tandem("run " + experiment() + " --hosts m1,m2,m3 --out measured --operations");
+  ASSERT_EQ(measured.exit_code, 0) << measured.output;
+  for (const char* machine : {"m1", "m2", "m3"})
+    EXPECT_NE(measured.output.find(machine + std::string("       ")), std::string::npos) << measured.output;
+  const Results expected = read_results((line_.folder() / "simulated").string());
+  const Results found = read_results((line_.folder() / "measured").string());
+  EXPECT_EQ(found.info.physics.at("machines"), nlohmann::json({"m2", "m3", "m1"}))
+      << "workers, then the server";
+  ASSERT_EQ(found.journal.steps.size(), expected.journal.steps.size());
+  std::map<std::pair<Rank, int>, double> losses;
+  for (const auto& step : expected.journal.steps) losses[{step.rank, step.step}] = step.loss;
+  for (const auto& step : found.journal.steps)
+    EXPECT_NEAR(step.loss, (losses[{step.rank, step.step}]), 1e-4) << step.rank << ' ' << step.step;
+}
+
+TEST_F(SshMachines, AreCheckedBeforeAnythingStarts) {
+  const auto checked = tandem("run " + experiment() +
+                              " --out never --hosts m1:1,m2:2 --map m3=m2 --check --json 2> /dev/null");
+  ASSERT_EQ(checked.exit_code, 0) << checked.output;
+  const auto machines = nlohmann::json::parse(checked.output).at("machines");
+  ASSERT_EQ(machines.size(), 2U);
+  EXPECT_EQ(machines[0].at("host"), "m2");
+  EXPECT_EQ(machines[0].at("ranks"), 2);
+  // One kernel, so one clock.
+  for (const auto& machine : machines)
+    EXPECT_LE(std::abs(machine.at("clock_offset_s").get<double>()),
+              machine.at("clock_uncertainty_s").get<double>() + 1e-5);
+  EXPECT_FALSE(std::filesystem::exists(line_.folder() / "never"));
+  refuses("--hosts m1,m2,m9 --map m3=m9", {"machine 'm9'", "does not answer"});
+  refuses("--hosts m1,m2,m3 --interface eth9", {"machine 'm2'", "no interface eth9", "eth0"});
+  refuses("--hosts m1,m2", {"host 'm3'", "--map m3=MACHINE", "rank"});
+  refuses("--hosts m1,m2:1 --map m3=m2", {"machine 'm2'", "1 slots", "found 2 ranks"});
+  refuses("--hosts m1,m2,m3 --map nowhere=m2", {"no host named 'nowhere'"});
+  refuses("--slurm", {"SLURM_JOB_NODELIST"});
+  // No key fits any more.
+  line_.shell("rm ssh/key.pub");
+  refuses("--hosts m1,m2,m3", {"machine 'm2'", "Permission denied"});
+}
+
+TEST_F(SshMachines, OtherBuildsAndFoldersThatAreNotSharedAreRefused) {
+  // On m2, another program at the same path, and another file system at the folder's.
+  ASSERT_EQ(line_
+                .shell("mkdir programs private && cp \"$(dirname \"$TANDEM\")\"/* programs/ 2> /dev/null; cp "
+                       "programs/tandem-rank other-rank && printf x >> other-rank")
+                .exit_code,
+            0);
+  const std::string mount =
+      "nsenter --mount=/proc/$(pgrep -P $(sed -n 2p ssh/pids) sshd || sed -n 2p ssh/pids)/ns/mnt mount ";
+  ASSERT_EQ(
+      line_.shell(mount + "--bind \"$PWD/other-rank\" \"$(dirname \"$TANDEM\")/tandem-rank\"").exit_code, 0);
+  refuses("--hosts m1,m2,m3", {"machine 'm2'", "another build"});
+  ASSERT_EQ(
+      line_.shell(mount.substr(0, mount.rfind("mount ")) + "umount \"$(dirname \"$TANDEM\")/tandem-rank\"")
+          .exit_code,
+      0);
+  ASSERT_EQ(line_.shell(mount + "-t tmpfs none \"$PWD/private\"").exit_code, 0);
+  const auto result = tandem("run " + experiment() + " --hosts m1,m2,m3 --out private/out");
+  EXPECT_EQ(result.exit_code, 2) << result.output;
+  EXPECT_NE(result.output.find("machine 'm2': does not see"), std::string::npos) << result.output;
+  EXPECT_NE(result.output.find("--out"), std::string::npos);
+}
+
+TEST_F(SshMachines, EndTogetherWhenARankIsKilled) {
+  const std::string ranks = "pgrep -f '[b]in/tandem-rank long/'";
+  const auto result = line_.shell(
+      "export OMPI_MCA_plm_rsh_agent=\"ssh -F $PWD/ssh/ssh_config\"; sh /run/tandem/clusters/" + id_ +
+      "/enter m1 \"$TANDEM\" run " + experiment(10'000'000) +
+      " --hosts m1,m2,m3 --out long > log 2>&1 & job=$!; " + "for i in $(seq 300); do " + ranks +
+      " > /dev/null && break; sleep 0.1; done; sleep 3; for p in $(" + ranks +
+      "); do tr '\\0' '\\n' < /proc/$p/environ | grep -qx OMPI_COMM_WORLD_RANK=1 && kill -9 $p; done; " +
+      "for i in $(seq 50); do " + ranks + " > /dev/null || break; sleep 0.1; done; " + ranks +
+      " && echo STILL THERE; wait $job; echo code $?; cat log; ls long");
+  EXPECT_EQ(result.output.find("STILL THERE"), std::string::npos) << result.output;
+  EXPECT_NE(result.output.find("code 70"), std::string::npos) << result.output;
+  EXPECT_NE(result.output.find("rank 1 on host m3: was ended by signal 9"), std::string::npos)
+      << result.output;
+  EXPECT_NE(result.output.find("INCOMPLETE"), std::string::npos) << result.output;
+}
+
+}  // namespace
+}  // namespace tandem::testing

@@ -19,7 +19,7 @@ namespace {
 
 constexpr std::array commands_with_json = {"simulate",  "run",    "compare", "validate", "study",
                                            "show",      "report", "view",    "list",     "check",
-                                           "calibrate", "clean",  "init",    "cache"};
+                                           "calibrate", "clean",  "init",    "cache",    "merge"};
 // Escape sequences of a terminal.
 constexpr const char* red = "\033[31m";
 constexpr const char* yellow = "\033[33m";
@@ -55,9 +55,8 @@ void print_below_name(const char* colour, const std::string& word, const std::st
 }
 
 void add_to(CLI::App& command, OutputOptions& options) {
-  const auto below = command.get_subcommands({});
-  for (auto* each : below) add_to(*each, options);
-  if (!below.empty()) return;
+  for (auto* each : command.get_subcommands({})) add_to(*each, options);
+  if (command.get_require_subcommand_min() > 0) return;  // it does nothing itself
   command.add_flag("--quiet,-q", options.quiet, "Print errors only")->group("Output");
   const auto& all = commands_with_json;
   if (std::find(all.begin(), all.end(), command.get_name()) != all.end())

@@ -9,17 +9,23 @@
 #include <cstdlib>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <thread>
+#include <utility>
 
 #include "cli/commands.hpp"
 #include "cli/job_options.hpp"
 #include "cli/output.hpp"
 #include "cli/platform_document.hpp"
 #include "cli/progress.hpp"
+#include "cli/study_results.hpp"
+#include "cli/study_sbatch.hpp"
 #include "cli/subcommand_process.hpp"
 #include "cli/suite_input.hpp"
 #include "policies/vocabulary/check.hpp"
+#include "runtime/launcher/launcher.hpp"
 #include "validation/campaign/plan.hpp"
+#include "validation/campaign/sweep.hpp"
 #include "workloads/experiment/json_file.hpp"
 #include "workloads/records/result_directory.hpp"
 
@@ -33,12 +39,11 @@ struct StudyOptions {
   JobOptions job;
   SuiteInputOptions input;
   int jobs = 0;  ///< simulations in parallel; 0: one per core
-};
-
-/// The result of one simulation.
-struct Outcome {
-  std::string directory;
-  std::string failure{};
+  bool in_shards = false;
+  std::string shard;  ///< "2/8"; empty, in shards: the task of a job array
+  bool only_missing = false;
+  bool prints_sbatch = false;
+  SbatchOptions sbatch;
 };
 
 constexpr int most_jobs = 64;
@@ -48,90 +53,152 @@ int jobs_of(const StudyOptions& options) {
   return std::clamp(static_cast<int>(std::thread::hardware_concurrency()), 1, most_jobs);
 }
 
-/// Simulates all configurations; those with most workers first, because they take longest.
-void simulate_all(const validation::Suite& suite, int jobs, const std::vector<Subcommand>& commands,
-                  std::vector<Outcome>& outcomes, std::exception_ptr& first_error) {
-  std::vector<std::size_t> order(commands.size());
-  for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
-  const auto workers = [&](std::size_t i) {
-    return suite.configurations[i].experiment.placement.worker_count;
-  };
-  std::stable_sort(order.begin(), order.end(),
-                   [&](std::size_t a, std::size_t b) { return workers(a) > workers(b); });
-  std::vector<Subcommand> ordered;
-  for (const std::size_t i : order) ordered.push_back(commands[i]);
-
-  ProgressBar bar("study " + suite.name);
-  std::vector<bool> is_done(ordered.size());
-  auto next = std::chrono::steady_clock::now();
-  const auto show = [&] {
-    if (std::chrono::steady_clock::now() < next) return;
-    next += std::chrono::seconds(1);
-    double done = 0;
-    for (std::size_t i = 0; i < ordered.size(); ++i) done += is_done[i] ? 1 : logged_progress(ordered[i].log);
-    bar.update(done / static_cast<double>(ordered.size()));
-  };
-  const auto ended = [&](std::size_t index, std::exception_ptr error) {
-    is_done[index] = true;
-    if (!error) return;
-    if (!first_error) first_error = error;
-    auto& outcome = outcomes[order[index]];
-    try {
-      std::rethrow_exception(error);
-    } catch (const std::exception& known) {
-      outcome.failure = validation::first_lines(known.what());
-    }
-    print_error(suite.configurations[order[index]].name + ": " + outcome.failure);
-  };
-  run_subcommands(ordered, jobs, ended, show);
-}
-
 json read_json(const std::string& path) { return read_json_file(path, "a file of a result directory"); }
 
-json document_of(const SuiteConfiguration& configuration, const Outcome& outcome) {
-  const validation::StudyConfiguration names{.name = configuration.name,
-                                             .group = configuration.group,
-                                             .algorithm = configuration.algorithm,
-                                             .line = configuration.line};
-  if (!outcome.failure.empty()) return validation::failed_study_configuration(names, outcome.failure);
-  const json run = read_json(outcome.directory + "/run.json");
-  check_lines(outcome.directory, run);
-  return validation::study_configuration(names, read_json(outcome.directory + "/summary.json"), run);
+validation::StudyConfiguration names_of(const SuiteConfiguration& configuration) {
+  return {.name = configuration.name,
+          .group = configuration.group,
+          .algorithm = configuration.algorithm,
+          .line = configuration.line};
 }
 
-int study(const StudyOptions& options) {
-  const validation::Suite suite = read_suite(options.job, options.input);
-  if (options.input.list) {
-    print_names(suite);
-    return exit_success;
-  }
-  const std::string out = options.job.out.empty() ? default_out(suite.name, "study") : options.job.out;
-  const WriteLock lock = create_result_directory(out, options.job.force);
+/// The words of one simulation, without where its results go.
+std::vector<std::string> words_of(const validation::Suite& suite, const SuiteConfiguration& configuration) {
+  auto words = words_for("simulate", configuration, configuration.settings);
+  if (suite.study.operations) words.emplace_back("--operations");
+  return words;
+}
 
-  std::vector<Subcommand> commands;
-  std::vector<Outcome> outcomes;
-  for (const auto& configuration : suite.configurations) {
-    const std::string directory = out + '/' + configuration.folder;
-    auto words = words_for("simulate", configuration, configuration.settings);
-    words.insert(words.end(), {"--out", directory, "--force", "--yes"});
-    if (suite.study.operations) words.emplace_back("--operations");
-    std::filesystem::create_directories(directory);
-    commands.push_back({std::move(words), directory + ".log"});
-    outcomes.push_back({directory});
+/// Simulates configurations into a folder, several at once.
+class StudyRun {
+ public:
+  StudyRun(const validation::Suite& suite, std::string out, std::vector<std::size_t> chosen)
+      : suite_(suite), out_(std::move(out)), chosen_(std::move(chosen)) {
+    const auto workers = [&](std::size_t i) {
+      return suite.configurations[i].experiment.placement.worker_count;
+    };
+    // Those with most workers first, because they take longest.
+    std::ranges::stable_sort(chosen_, [&](std::size_t a, std::size_t b) { return workers(a) > workers(b); });
   }
-  const int jobs = jobs_of(options);
-  // Parallel simulations have one core each.
-  if (jobs > 1) setenv("OMP_NUM_THREADS", "1", 0);
-  std::exception_ptr first_error;
-  simulate_all(suite, jobs, commands, outcomes, first_error);
-  // If the only configuration fails, there is nothing to report.
-  if (suite.configurations.size() == 1 && first_error) std::rethrow_exception(first_error);
 
+  /// What failed first, or null.
+  std::exception_ptr simulate(int jobs) {
+    std::vector<Subcommand> commands;
+    for (const std::size_t i : chosen_) {
+      const std::string directory = directory_of(i);
+      auto words = words_of(suite_, suite_.configurations[i]);
+      words.insert(words.end(), {"--out", directory, "--force", "--yes"});
+      std::filesystem::create_directories(directory);
+      commands.push_back({std::move(words), directory + ".log"});
+    }
+    ProgressBar bar("study " + suite_.name);
+    std::vector<bool> is_done(commands.size());
+    auto next = std::chrono::steady_clock::now();
+    const auto show = [&] {
+      if (std::chrono::steady_clock::now() < next) return;
+      next += std::chrono::seconds(1);
+      double done = 0;
+      for (std::size_t i = 0; i < commands.size(); ++i)
+        done += is_done[i] ? 1 : logged_progress(commands[i].log);
+      bar.update(done / static_cast<double>(commands.size()));
+    };
+    run_subcommands(
+        commands, jobs,
+        [&](std::size_t index, std::exception_ptr error) {
+          is_done[index] = true;
+          keep_result(chosen_[index], error);
+        },
+        show);
+    return first_error_;
+  }
+
+  std::size_t failures() const { return failures_; }
+
+ private:
+  std::string directory_of(std::size_t i) const { return out_ + '/' + suite_.configurations[i].folder; }
+
+  void keep_result(std::size_t i, const std::exception_ptr& error) {
+    const SuiteConfiguration& configuration = suite_.configurations[i];
+    StudyEntry entry;
+    try {
+      if (error) std::rethrow_exception(error);
+      const json run = read_json(directory_of(i) + "/run.json");
+      check_lines(directory_of(i), run);
+      entry.document = validation::study_configuration(names_of(configuration),
+                                                       read_json(directory_of(i) + "/summary.json"), run);
+      // The same wherever and whenever it was simulated.
+      entry.document["command"] = command_of(words_of(suite_, configuration));
+      for (const char* key : {"command", "started"}) entry.document["environment"].erase(key);
+    } catch (const std::exception& known) {
+      if (!first_error_) first_error_ = std::current_exception();
+      ++failures_;
+      entry.failure = validation::first_lines(known.what());
+      print_error(configuration.name + ": " + entry.failure);
+    }
+    write_entry(out_, configuration, entry);
+  }
+
+  const validation::Suite& suite_;
+  std::string out_;
+  std::vector<std::size_t> chosen_;
+  std::exception_ptr first_error_;
+  std::size_t failures_ = 0;
+};
+
+/// The configurations that are to be simulated now.
+std::vector<std::size_t> chosen_of(const validation::Suite& suite, const StudyOptions& options,
+                                   const std::optional<validation::Shard>& shard, const std::string& out) {
+  auto chosen = validation::configurations_of(suite, shard.value_or(validation::Shard{}));
+  if (options.only_missing)
+    std::erase_if(chosen, [&](std::size_t i) {
+      const auto entry = read_entry(out, suite.configurations[i]);
+      return entry && entry->failure.empty();
+    });
+  return chosen;
+}
+
+/// A folder that other shards share, or that an interrupted study left, is continued.
+WriteLock open_folder(const std::string& out, const StudyOptions& options, const StudyManifest& manifest) {
+  if (!options.in_shards && !options.only_missing) {
+    WriteLock lock = create_result_directory(out, options.job.force);
+    write_manifest(out, manifest);
+    return lock;
+  }
+  const auto known = read_manifest(out);
+  if (!known) check_result_directory(out, options.job.force);
+  if (known && known->id != manifest.id && !options.only_missing)
+    throw ConfigError(out + ": holds another study (" + study_command(*known) +
+                      "); choose another --out, or --only-missing to replace what differs");
+  std::filesystem::create_directories(out);
+  WriteLock lock(out, options.in_shards ? WriteLock::Use::with_job : WriteLock::Use::alone);
+  write_manifest(out, manifest);
+  return lock;
+}
+
+/// Makes the report of a study from the results in some folders. How many configurations have none.
+std::size_t report(const validation::Suite& suite, const StudyManifest& manifest,
+                   const std::vector<std::string>& folders, const std::string& out) {
   std::vector<json> documents;
-  std::vector<std::string> lines = {command_line()};
-  for (std::size_t i = 0; i < outcomes.size(); ++i) {
-    documents.push_back(document_of(suite.configurations[i], outcomes[i]));
-    lines.push_back(command_of(commands[i].words));
+  std::vector<std::string> lines = {study_command(manifest)};
+  std::size_t failures = 0;
+  for (const auto& configuration : suite.configurations) {
+    std::optional<StudyEntry> found;
+    for (const auto& folder : folders)
+      if (!found || !found->failure.empty())
+        if (auto entry = read_entry(folder, configuration)) found = std::move(entry);
+    if (!found) found = StudyEntry{{}, "not simulated yet; `tandem study --only-missing` does it"};
+    if (found->failure.empty()) {
+      const auto names = names_of(configuration);
+      found->document.update({{"name", names.name},
+                              {"group", names.group},
+                              {"algorithm", names.algorithm},
+                              {"line", names.line}});
+      documents.push_back(std::move(found->document));
+    } else {
+      ++failures;
+      documents.push_back(validation::failed_study_configuration(names_of(configuration), found->failure));
+    }
+    lines.push_back(command_of(words_of(suite, configuration)));
   }
   json document = validation::study_document(std::move(documents), suite.name, suite.study, lines);
   document["platforms"] = platforms_of(document);
@@ -139,7 +206,135 @@ int study(const StudyOptions& options) {
   std::filesystem::remove(out + "/INCOMPLETE");
   fmt::print("{}\n{}/report.html\n", validation::study_table(document), out);
   print_document(document);
-  return first_error ? exit_beyond_tolerance : exit_success;
+  return failures;
+}
+
+int end_shard(const validation::Shard& shard, std::size_t simulated, std::size_t failures,
+              const std::string& out) {
+  fmt::print(
+      "shard {}/{}: {} configurations simulated, {} failed; `tandem study merge {}` makes the report of all "
+      "shards\n",
+      shard.index, shard.count, simulated, failures, shell_word(out));
+  print_document({{"shard", fmt::format("{}/{}", shard.index, shard.count)},
+                  {"simulated", simulated},
+                  {"failed", failures}});
+  return failures > 0 ? exit_beyond_tolerance : exit_success;
+}
+
+int study(const StudyOptions& options) {
+  if (options.job.experiment_file.empty())
+    throw ConfigError("study: expected an experiment or suite file, found none");
+  const validation::Suite suite = read_suite(options.job, options.input);
+  if (options.input.list) {
+    print_contents(suite);
+    return exit_success;
+  }
+  const std::string out = options.job.out.empty() ? default_out(suite.name, "study") : options.job.out;
+  const StudyManifest manifest{
+      std::filesystem::absolute(options.job.experiment_file).lexically_normal().string(), options.job.variant,
+      options.job.settings, options.input.only, validation::study_id(suite)};
+  if (options.prints_sbatch) {
+    print_sbatch(suite, manifest, options.sbatch, out);
+    return exit_success;
+  }
+  std::optional<validation::Shard> shard;
+  if (options.in_shards)
+    shard =
+        options.shard.empty() ? validation::shard_of_environment() : validation::parse_shard(options.shard);
+  const WriteLock lock = open_folder(out, options, manifest);
+  auto chosen = chosen_of(suite, options, shard, out);
+  const std::size_t count = chosen.size();
+  const int jobs = jobs_of(options);
+  // Parallel simulations have one core each.
+  if (jobs > 1) setenv("OMP_NUM_THREADS", "1", 0);
+  StudyRun run(suite, out, std::move(chosen));
+  const std::exception_ptr first_error = run.simulate(jobs);
+  if (shard) return end_shard(*shard, count, run.failures(), out);
+  // If the only configuration fails, there is nothing to report.
+  if (suite.configurations.size() == 1 && first_error) std::rethrow_exception(first_error);
+  return report(suite, manifest, {out}, out) > 0 ? exit_beyond_tolerance : exit_success;
+}
+
+struct MergeOptions {
+  std::vector<std::string> folders;
+  std::string out;
+  bool force = false;
+};
+
+int merge(const MergeOptions& options) {
+  std::vector<StudyManifest> manifests;
+  for (const auto& folder : options.folders) {
+    const auto manifest = read_manifest(folder);
+    if (!manifest) throw ConfigError(folder + ": expected the folder of a study, found no study.json in it");
+    manifests.push_back(*manifest);
+    if (manifests.back().id != manifests.front().id)
+      throw ConfigError(fmt::format("{}: expected a part of the study in {} ({}), found another ({})", folder,
+                                    options.folders.front(), study_command(manifests.front()),
+                                    study_command(manifests.back())));
+  }
+  const StudyManifest& manifest = manifests.front();
+  JobOptions job;
+  job.experiment_file = manifest.experiment_file;
+  job.variant = manifest.variant;
+  job.settings = manifest.settings;
+  const validation::Suite suite = read_suite(job, {.only = manifest.only, .list = true});
+  if (validation::study_id(suite) != manifest.id)
+    throw ConfigError(manifest.experiment_file + ": has changed since the study in " +
+                      options.folders.front() +
+                      " was simulated; `tandem study --only-missing` simulates what differs");
+  const std::string out = options.out.empty() ? options.folders.front() : options.out;
+  std::optional<WriteLock> lock;
+  if (std::ranges::find(options.folders, out) == options.folders.end()) {
+    lock.emplace(create_result_directory(out, options.force));
+    write_manifest(out, manifest);
+  } else {
+    lock.emplace(out);
+  }
+  return report(suite, manifest, options.folders, out) > 0 ? exit_beyond_tolerance : exit_success;
+}
+
+void add_merge(CLI::App& study, int& exit_code) {
+  auto* command = study.add_subcommand("merge", "Make one report from the shards of a study");
+  const auto options = std::make_shared<MergeOptions>();
+  command->add_option("FOLDER", options->folders, "Folders of the shards; one if they shared it")->required();
+  command->add_option("--out,-o", options->out, "Folder of the report [the first of the shards]");
+  command->add_flag("--force", options->force, "Replace existing results in the folder of the report");
+  command->footer(
+      "The report is the one that a single process makes, byte for byte. Exit code 1: a configuration failed "
+      "or is\n"
+      "missing; the report lists it.\n\nExamples:\n"
+      "  tandem study merge results/scale/study");
+  command->callback([options, &exit_code] { exit_code = merge(*options); });
+}
+
+void add_sweep_options(CLI::App& command, StudyOptions& options) {
+  constexpr const char* group = "Several processes or machines";
+  command
+      .add_option("--shard", options.shard,
+                  "I/N: simulate the I-th of N parts, from 0; without a value, the part of this task of a "
+                  "Slurm job array. `tandem study merge` makes the report")
+      ->expected(0, 1)
+      ->type_name("I/N")
+      ->group(group);
+  command
+      .add_flag("--only-missing", options.only_missing,
+                "Continue: simulate only what the folder lacks, what failed, and what changed")
+      ->group(group);
+  command
+      .add_flag("--print-sbatch", options.prints_sbatch,
+                "Print a script for sbatch that simulates the study as a job array")
+      ->group(group);
+  command.add_option("--chunk", options.sbatch.chunk, "Configurations of a task of the job array [50]")
+      ->check(CLI::Range(1, 1'000'000))
+      ->group(group);
+  command.add_option("--time", options.sbatch.time, "Time limit of a task, as Slurm writes it [01:00:00]")
+      ->group(group);
+  command.add_option("--mem", options.sbatch.memory, "Memory of a task, as Slurm writes it [4G]")
+      ->group(group);
+  command.add_option("--partition", options.sbatch.partition, "Partition [that of the site]")->group(group);
+  command.add_option("--cpus", options.sbatch.cpus, "Cores of a task [2]")
+      ->check(CLI::Range(1, 4096))
+      ->group(group);
 }
 
 }  // namespace
@@ -151,6 +346,9 @@ void add_study(CLI::App& app, int& exit_code) {
   const auto options = std::make_shared<StudyOptions>();
   add_experiment_options(*command, options->job);
   add_suite_options(*command, options->input);
+  command->get_option("EXPERIMENT")->required(false);
+  add_sweep_options(*command, *options);
+  add_merge(*command, exit_code);
   command->add_option("--jobs,-j", options->jobs, "Simulations to run in parallel; 0: one per CPU core [0]")
       ->check(CLI::Range(0, most_jobs));
   command->footer(
@@ -171,8 +369,15 @@ void add_study(CLI::App& app, int& exit_code) {
       "Exit code 1: a configuration failed.\n\nExamples:\n"
       "  tandem study workloads/studies/stragglers.yaml\n"
       "  tandem study workloads/studies/scale.yaml --only worker_count=64\n"
+      "  tandem study workloads/studies/scale.yaml --only-missing\n"
+      "  tandem study workloads/studies/scale.yaml --shard 0/4\n"
+      "  tandem study workloads/studies/scale.yaml --print-sbatch --time 00:20:00 > scale.sbatch\n"
       "  tandem study workloads/experiments/mixed_lab.yaml --set workload.math=modelled");
-  command->callback([options, &exit_code] { exit_code = study(*options); });
+  command->callback([options, command, &exit_code] {
+    if (command->got_subcommand("merge")) return;
+    options->in_shards = command->count("--shard") > 0;
+    exit_code = study(*options);
+  });
 }
 
 }  // namespace tandem::cli

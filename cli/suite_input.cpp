@@ -8,6 +8,7 @@
 #include "policies/vocabulary/check.hpp"
 #include "runtime/launcher/launcher.hpp"
 #include "validation/campaign/suite_file.hpp"
+#include "validation/campaign/sweep.hpp"
 
 namespace tandem::cli {
 namespace {
@@ -60,6 +61,17 @@ void print_names(const validation::Suite& suite) {
   print_document({{"configurations", names}});
   for (const auto& configuration : suite.configurations)
     fmt::print("{}{}\n", configuration.name, configuration.calibration ? "  (calibration set)" : "");
+}
+
+void print_contents(const validation::Suite& suite) {
+  nlohmann::json all = nlohmann::json::object();
+  std::vector<std::string> names;
+  for (const auto& configuration : suite.configurations) {
+    names.push_back(configuration.name);
+    all[configuration.name] = validation::content_hash(configuration);
+    fmt::print("{}  {}\n", configuration.name, validation::content_hash(configuration));
+  }
+  print_document({{"configurations", names}, {"hashes", all}});
 }
 
 std::vector<std::string> words_for(const std::string& what,

@@ -24,6 +24,9 @@ validation::Suite read_suite(const JobOptions& job, const SuiteInputOptions& opt
 /// Prints the names of the configurations.
 void print_names(const validation::Suite& suite);
 
+/// Prints their names, each with the digest of its keys.
+void print_contents(const validation::Suite& suite);
+
 /// The words of `tandem WHAT` for a configuration: experiment, variant and settings.
 std::vector<std::string> words_for(const std::string& what,
                                    const validation::SuiteConfiguration& configuration,

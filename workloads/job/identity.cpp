@@ -6,27 +6,15 @@
 #include <array>
 #include <fstream>
 #include <nlohmann/json.hpp>
-#include <string_view>
 
 #include "policies/vocabulary/check.hpp"
+#include "policies/vocabulary/digest.hpp"
 #include "workloads/cost/profile.hpp"
 #include "workloads/job/resume_point.hpp"
 #include "workloads/learner/learner.hpp"
 
 namespace tandem {
 namespace {
-
-/// FNV-1a of 64 bits: against files that are not the same, not against forgers.
-class Digest {
- public:
-  void add(std::string_view bytes) {
-    for (const char byte : bytes) value_ = (value_ ^ static_cast<unsigned char>(byte)) * 0x100000001b3U;
-  }
-  std::string text() const { return fmt::format("{:016x}", value_); }
-
- private:
-  std::uint64_t value_ = 0xcbf29ce484222325U;
-};
 
 /// Names, places and shapes: of another version of the program, a model of the same name may have others.
 std::string digest_of_layout(const ModelDescription& model) {

@@ -51,7 +51,7 @@ Number number_at(const json& document, const char* key, const Number&) {
 
 /// --force may delete only what this program wrote.
 bool is_ours(const fs::path& path) {
-  for (const char* mark : {"run.json", "report.json", incomplete_mark})
+  for (const char* mark : {"run.json", "report.json", "study.json", incomplete_mark})
     if (fs::exists(path / mark)) return true;
   return false;
 }

@@ -3,6 +3,7 @@
 
 #include <set>
 
+#include "policies/sampling/sampler.hpp"
 #include "policies/vocabulary/check.hpp"
 #include "policies/vocabulary/rng.hpp"
 #include "tests/support/seeds.hpp"
@@ -115,6 +116,15 @@ Experiment random_experiment(std::uint64_t seed, const std::string& platform) {
     experiment.data.sampling = "chunked";
     experiment.data.sampling_options["chunk"] = static_cast<std::int64_t>(1 + rng.below(999));
     experiment.data.sampling_options["group"] = static_cast<std::int64_t>(1 + rng.below(99));
+  }
+  if (experiment.workload.math == Math::modelled && experiment.data.split == "iid" && rng.below(2) == 0) {
+    experiment.data.source = DataSource::memory;
+    const auto& sampler = sampling::samplers().find("rank-exponential");
+    experiment.data.sampling = sampler.name;
+    experiment.data.sampling_options =
+        Options::resolve(sampler.name, sampler.options, {{"pressure", 2.0 + rng.uniform()}}).values();
+  } else {
+    experiment.data.losses.clear();
   }
   experiment.workload.synthetic_buckets = 1;
   if (experiment.workload.math == Math::modelled)

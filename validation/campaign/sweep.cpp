@@ -1,0 +1,101 @@
+#include "validation/campaign/sweep.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <cstdlib>
+#include <nlohmann/json.hpp>
+#include <numeric>
+#include <optional>
+#include <tuple>
+
+#include "policies/vocabulary/check.hpp"
+#include "policies/vocabulary/digest.hpp"
+
+namespace tandem::validation {
+namespace {
+
+constexpr int most_shards = 1'000'000;
+
+std::optional<int> number_in(const std::string& text) {
+  int value = 0;
+  const auto [rest, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || rest != text.data() + text.size() || value < 0 || value > most_shards)
+    return {};
+  return value;
+}
+
+std::optional<int> variable(const char* name) {
+  const char* const text = std::getenv(name);
+  return text == nullptr ? std::nullopt : number_in(text);
+}
+
+/// Relative: what a simulation costs grows with the operations of its workers.
+double expected_cost(const SuiteConfiguration& configuration) {
+  constexpr double workers_if_unknown = 8, rounds_if_unknown = 100;
+  const auto& [placement, stop] = std::tie(configuration.experiment.placement, configuration.experiment.stop);
+  const double named = static_cast<double>(placement.workers.size());
+  const double workers = placement.worker_count > 0 ? placement.worker_count
+                         : named > 0                ? named
+                                                    : workers_if_unknown;
+  return workers * (stop.rounds > 0 ? static_cast<double>(stop.rounds) : rounds_if_unknown);
+}
+
+}  // namespace
+
+Shard parse_shard(const std::string& text) {
+  const auto slash = text.find('/');
+  const auto index = number_in(text.substr(0, slash));
+  const auto count = slash == std::string::npos ? std::nullopt : number_in(text.substr(slash + 1));
+  if (!index || !count || *index >= *count)
+    throw ConfigError("--shard: expected I/N with I from 0 to N - 1, found '" + text + "'");
+  return {*index, *count};
+}
+
+Shard shard_of_environment() {
+  if (const auto task = variable("SLURM_ARRAY_TASK_ID")) {
+    const int first = variable("SLURM_ARRAY_TASK_MIN").value_or(0);
+    const auto count = variable("SLURM_ARRAY_TASK_COUNT");
+    if (count && *task >= first && *task - first < *count) return {*task - first, *count};
+    throw ConfigError("--shard: expected a job array without gaps (SLURM_ARRAY_TASK_ID " +
+                      std::to_string(*task) + "), found another; write --shard I/N");
+  }
+  throw ConfigError(
+      "--shard: expected I/N, or a Slurm job array (SLURM_ARRAY_TASK_ID), found neither; with PBS write "
+      "--shard "
+      "$PBS_ARRAY_INDEX/N, with HyperQueue --shard $HQ_TASK_ID/N");
+}
+
+std::string content_hash(const SuiteConfiguration& configuration) {
+  auto keys = to_json(configuration.experiment);
+  keys.erase("name");
+  Digest digest;
+  digest.add(keys.dump());
+  return digest.text();
+}
+
+std::string study_id(const Suite& suite) {
+  Digest digest;
+  for (const auto& configuration : suite.configurations)
+    digest.add(configuration.name + ' ' + content_hash(configuration) + '\n');
+  return digest.text();
+}
+
+std::vector<std::size_t> configurations_of(const Suite& suite, const Shard& shard) {
+  std::vector<std::size_t> order(suite.configurations.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::vector<double> cost;
+  for (const auto& configuration : suite.configurations) cost.push_back(expected_cost(configuration));
+  std::ranges::stable_sort(order, [&](std::size_t a, std::size_t b) { return cost[a] > cost[b]; });
+  // The most expensive first, each to the shard that has least.
+  std::vector<double> load(static_cast<std::size_t>(shard.count));
+  std::vector<std::size_t> own;
+  for (const std::size_t i : order) {
+    const auto least = std::ranges::min_element(load);
+    *least += cost[i];
+    if (least - load.begin() == shard.index) own.push_back(i);
+  }
+  std::ranges::sort(own);
+  return own;
+}
+
+}  // namespace tandem::validation

@@ -4,7 +4,13 @@
 
 #include <filesystem>
 #include <fstream>
+#include <iterator>
+#include <map>
 #include <nlohmann/json.hpp>
+#include <set>
+#include <sstream>
+#include <string>
+#include <vector>
 
 #include "tests/cli/command.hpp"
 
@@ -82,8 +88,116 @@ TEST_F(Study, TakesTheVariantsOfAnExperiment) {
 TEST_F(Study, ListNamesItsConfigurations) {
   const auto result = line_.tandem("study study.yaml --list");
   EXPECT_EQ(result.exit_code, 0);
-  EXPECT_EQ(result.output,
-            "worker_count=2/asp\nworker_count=2/bsp\nworker_count=4/asp\nworker_count=4/bsp\n");
+  std::istringstream words(result.output);
+  std::vector<std::string> names;
+  std::set<std::string> digests;
+  for (std::string name, digest; words >> name >> digest;) {
+    names.push_back(name);
+    digests.insert(digest);
+  }
+  EXPECT_EQ(names, (std::vector<std::string>{"worker_count=2/asp", "worker_count=2/bsp", "worker_count=4/asp",
+                                             "worker_count=4/bsp"}));
+  EXPECT_EQ(digests.size(), 4U) << "each is another simulation";
+}
+
+// ---- Shards ----
+
+std::string text_of(const std::filesystem::path& path) {
+  std::ifstream file(path);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+TEST_F(Study, MergedShardsAreTheStudyOfOneProcessByteForByte) {
+  ASSERT_EQ(line_.tandem("study study.yaml --out whole").exit_code, 0);
+  // In one folder, and in a folder each.
+  for (const char* shard : {"0/3", "1/3", "2/3"})
+    ASSERT_EQ(line_.tandem("study study.yaml --out shared --shard " + std::string(shard)).exit_code, 0);
+  for (const char* index : {"0", "1"})
+    ASSERT_EQ(line_.tandem("study study.yaml --out part" + std::string(index) + " --shard " + index + "/2")
+                  .exit_code,
+              0);
+  EXPECT_FALSE(std::filesystem::exists(line_.folder() / "shared/report.json")) << "a shard makes no report";
+  ASSERT_EQ(line_.tandem("study merge shared").exit_code, 0);
+  ASSERT_EQ(line_.tandem("study merge part0 part1 --out merged").exit_code, 0);
+  for (const char* file : {"report.json", "report.md", "report.html"}) {
+    const std::string whole = text_of(line_.folder() / "whole" / file);
+    EXPECT_GT(whole.size(), 500U);
+    EXPECT_EQ(whole, text_of(line_.folder() / "shared" / file)) << file;
+    EXPECT_EQ(whole, text_of(line_.folder() / "merged" / file)) << file;
+  }
+}
+
+TEST_F(Study, OnlyMissingContinuesAndLosesNothing) {
+  ASSERT_EQ(line_.tandem("study study.yaml --out whole").exit_code, 0);
+  ASSERT_EQ(line_.tandem("study study.yaml --out parts --shard 0/2").exit_code, 0);
+  const auto early = line_.tandem("study merge parts");
+  EXPECT_EQ(early.exit_code, 1) << early.output;
+  EXPECT_NE(early.output.find("not simulated yet"), std::string::npos) << early.output;
+  std::map<std::string, std::filesystem::file_time_type> before;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(line_.folder() / "parts"))
+    if (entry.path().filename() == "summary.json") before[entry.path().string()] = entry.last_write_time();
+  ASSERT_FALSE(before.empty());
+  ASSERT_EQ(line_.tandem("study study.yaml --out parts --only-missing").exit_code, 0);
+  EXPECT_EQ(text_of(line_.folder() / "whole/report.json"), text_of(line_.folder() / "parts/report.json"));
+  for (const auto& [file, time] : before)
+    EXPECT_EQ(std::filesystem::last_write_time(file), time) << file << " was simulated again";
+  // A key that changes makes other simulations: those of the old one are not taken.
+  ASSERT_EQ(line_.tandem("study study.yaml --out parts --only-missing --set stop.rounds=4").exit_code, 0);
+  for (const auto& own : read(line_.folder() / "parts/report.json").at("configurations"))
+    EXPECT_EQ(own.at("rounds"), 4) << own.at("name");
+}
+
+TEST_F(Study, AnInterruptedStudyIsContinued) {
+  line_.write("long.yaml",
+              "experiments: experiment.yaml\nvariants: [bsp]\nset: {workload.math: modelled}\n"
+              "grid: {placement.worker_count: [2, 3, 4], stop.rounds: [2, 200000]}\n");
+  const auto result = line_.tandem_ended_early(
+      "study long.yaml --jobs 2 --out out",
+      {.processes = list_processes("tandem"),
+       .when = "[ $(ls out/*/*/*.json out/*/*.json 2> /dev/null | grep -vc INCOMPLETE) -ge 1 ]"});
+  EXPECT_EQ(result.exit_code, 143) << result.output;
+  const auto again = line_.tandem("study long.yaml --out out --only-missing --only worker_count=2/rounds=2");
+  EXPECT_EQ(again.exit_code, 0) << again.output;
+}
+
+TEST_F(Study, BadInputOfShardsIsRefused) {
+  const auto refuses = [&](const std::string& words, const std::vector<std::string>& parts) {
+    const auto result = line_.tandem("study " + words);
+    EXPECT_EQ(result.exit_code, 2) << words << '\n' << result.output;
+    for (const auto& part : parts)
+      EXPECT_NE(result.output.find(part), std::string::npos) << part << '\n' << result.output;
+  };
+  refuses("study.yaml --shard 4/4", {"--shard", "'4/4'"});
+  refuses("study.yaml --shard", {"SLURM_ARRAY_TASK_ID", "I/N"});
+  refuses("merge nowhere", {"nowhere", "study.json"});
+  refuses("", {"expected an experiment"});
+  ASSERT_EQ(line_.tandem("study study.yaml --out a --shard 0/4").exit_code, 0);
+  refuses("study.yaml --out a --shard 1/4 --set stop.rounds=5", {"a: holds another study", "--only-missing"});
+  ASSERT_EQ(line_.tandem("study study.yaml --out b --shard 1/4 --set stop.rounds=5").exit_code, 0);
+  refuses("merge a b --out c", {"b: expected a part of the study in a", "stop.rounds=5"});
+  line_.write("study.yaml", "experiments: experiment.yaml\n");
+  refuses("merge a", {"study.yaml: has changed"});
+  line_.write("a/study.json", "{}");
+  refuses("merge a", {"a/study.json", "manifest of a study"});
+}
+
+TEST_F(Study, PrintsAScriptForAJobArrayThatDoesAll) {
+  const auto printed =
+      line_.tandem("study study.yaml --print-sbatch --chunk 3 --time 00:05:00 --partition short --out out");
+  ASSERT_EQ(printed.exit_code, 0) << printed.output;
+  for (const char* line : {"#SBATCH --array=0-1\n", "#SBATCH --time=00:05:00\n",
+                           "#SBATCH --partition=short\n", "#SBATCH --requeue\n"})
+    EXPECT_NE(printed.output.find(line), std::string::npos) << line << printed.output;
+  line_.write("array.sh", printed.output);
+  // What Slurm does.
+  for (const char* task : {"0", "1"}) {
+    const auto result = line_.shell("SLURM_ARRAY_TASK_ID=" + std::string(task) + " bash array.sh");
+    EXPECT_EQ(result.exit_code, 0) << result.output;
+  }
+  ASSERT_EQ(line_.tandem("study merge out").exit_code, 0);
+  ASSERT_EQ(line_.tandem("study study.yaml --out whole").exit_code, 0);
+  EXPECT_EQ(text_of(line_.folder() / "whole/report.json"), text_of(line_.folder() / "out/report.json"));
+  EXPECT_EQ(line_.tandem("study study.yaml --print-sbatch --time '1 h'").exit_code, 2);
 }
 
 TEST_F(Study, BadInputLeavesNothing) {

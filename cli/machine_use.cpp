@@ -96,7 +96,9 @@ void add_machine_options(CLI::App& command, MachineOptions& options) {
 }
 
 MachineUse::MachineUse(const MachineOptions& options, bool takes_allocation)
-    : options_(options), machines_(machines_of(options, takes_allocation)) {
+    : options_(options),
+      machines_(machines_of(options, takes_allocation)),
+      is_allocation_(options.hosts.empty() && options.hostfile.empty()) {
   if (is_used()) return;
   for (const auto& [given, name] :
        {std::pair(!options.mapping.empty(), "--map"), {!options.interface.empty(), "--interface"}})
@@ -139,11 +141,12 @@ void MachineUse::put_ranks(LaunchSetting& setting, const Job& job) {
 
 void MachineUse::check(const LaunchSetting& setting, const std::string& out) const {
   const Token token(out);
-  const auto states = machines::check_machines({.machines = used_,
-                                                .agent = machines::remote_agent(),
-                                                .program = setting.program.front(),
-                                                .token = token.path(),
-                                                .interface = options_.interface});
+  const auto states =
+      machines::check_machines({.machines = used_,
+                                .agent = is_allocation_ ? machines::slurm_agent() : machines::remote_agent(),
+                                .program = setting.program.front(),
+                                .token = token.path(),
+                                .interface = options_.interface});
   fmt::print("{}", machines::machines_table(states, ranks_));
   std::fflush(stdout);
   std::string problems;

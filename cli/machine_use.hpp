@@ -42,6 +42,7 @@ class MachineUse {
  private:
   MachineOptions options_;
   std::vector<machines::Machine> machines_;
+  bool is_allocation_;             ///< of a batch system
   std::vector<std::string> used_;  ///< those with ranks, by their first rank
   std::vector<int> ranks_;         ///< of each of them
 };

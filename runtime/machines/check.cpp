@@ -219,6 +219,10 @@ std::vector<std::string> remote_agent() {
   return {"ssh", "-o", "BatchMode=yes", "-o", "ConnectTimeout=10"};
 }
 
+std::vector<std::string> slurm_agent() {
+  return {"srun", "--overlap", "--quiet", "--nodes=1", "--ntasks=1", "--mpi=none", "--nodelist"};
+}
+
 bool is_this_machine(const std::string& name) {
   char own[256] = {};
   gethostname(own, sizeof(own) - 1);

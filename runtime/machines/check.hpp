@@ -42,6 +42,9 @@ std::string machines_table(const std::vector<MachineState>& states, const std::v
 /// What `ssh` is called with; words of OMPI_MCA_plm_rsh_agent or plm_rsh_agent, where the site sets them.
 std::vector<std::string> remote_agent();
 
+/// The same within a Slurm allocation.
+std::vector<std::string> slurm_agent();
+
 /// Whether a machine's name is this machine's.
 bool is_this_machine(const std::string& name);
 

@@ -20,6 +20,11 @@ int main(int argc, char** argv) {
     tandem::describe_machine();
     tandem::end_process(0);
   }
+  if (!tandem::has_ranks_of_one_world()) {
+    std::fputs("tandem-rank: srun starts ranks that do not know each other: use srun --mpi=pmix, or mpirun\n",
+               stderr);
+    tandem::end_process(2);
+  }
   tandem::end_with_parent();
   MPI_Init(&argc, &argv);
   tandem::rank_main(argc, argv);

@@ -23,6 +23,13 @@ void print_for_launcher(const std::string& line) {
 
 }  // namespace
 
+bool has_ranks_of_one_world() {
+  const char* const tasks = std::getenv("SLURM_STEP_NUM_TASKS");
+  const bool by_srun = tasks != nullptr && std::atoi(tasks) > 1;
+  return !by_srun || std::getenv("PMIX_NAMESPACE") != nullptr ||
+         std::getenv("OMPI_COMM_WORLD_SIZE") != nullptr;
+}
+
 void end_with_parent() {
   const pid_t parent = getppid();
   prctl(PR_SET_PDEATHSIG, SIGKILL);

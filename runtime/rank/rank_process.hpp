@@ -7,6 +7,9 @@
 
 namespace tandem {
 
+/// False when srun started this process among others without the PMIx by which Open MPI would find them.
+bool has_ranks_of_one_world();
+
 /// The kernel kills this process when its parent ends. To be called first in main.
 void end_with_parent();
 

@@ -1,0 +1,119 @@
+// Studies and runs under a real Slurm with three nodes on this machine. Skipped without the rights or the
+// programs that this needs.
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <nlohmann/json.hpp>
+
+#include "tests/cli/command.hpp"
+#include "workloads/records/result_directory.hpp"
+
+namespace tandem::testing {
+namespace {
+
+class Slurm : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    const auto started = line_.shell("sh " + script() + " up \"$PWD/slurm\"");
+    if (started.exit_code == 3) GTEST_SKIP() << "Slurm or munge is not installed";
+    if (geteuid() != 0) GTEST_SKIP() << "Slurm's daemons need root";
+    ASSERT_EQ(started.exit_code, 0) << started.output;
+    line_.experiment("variants:\n  bsp: {}\n  asp: {sync.algorithm: asp}\n");
+    line_.write("study.yaml",
+                "experiments: experiment.yaml\nset: {workload.math: modelled}\n"
+                "grid: {placement.worker_count: [2, 3, 4]}\n");
+  }
+  void TearDown() override { line_.shell("sh " + script() + " down \"$PWD/slurm\""); }
+
+  static std::string script() { return "'" TANDEM_SOURCE_DIR "/tests/support/slurm.sh'"; }
+  CommandResult slurm(const std::string& command) const {
+    return line_.shell("export TANDEM SLURM_CONF=$PWD/slurm/slurm.conf; " + command);
+  }
+  std::string text_of(const std::string& file) const {
+    std::ifstream stream(line_.folder() / file);
+    return {std::istreambuf_iterator<char>(stream), {}};
+  }
+
+  CommandLine line_;
+};
+
+TEST_F(Slurm, AnArrayWithATaskThatIsKilledIsTheStudyOfOneProcess) {
+  const auto printed =
+      line_.tandem("study study.yaml --print-sbatch --chunk 2 --mem 300M --cpus 1 --out parts");
+  ASSERT_EQ(printed.exit_code, 0) << printed.output;
+  line_.write("array.sbatch", printed.output);
+  // Task 1 does not come to its end.
+  const auto first = slurm(
+      "sed 's/^set -eu/set -eu; [ $SLURM_ARRAY_TASK_ID != 1 ] || kill -9 $$/' array.sbatch > killed.sbatch; "
+      "sbatch --wait --output=%a.log killed.sbatch");
+  EXPECT_NE(first.exit_code, 0) << first.output;
+  const auto early = line_.tandem("study merge parts");
+  EXPECT_EQ(early.exit_code, 1) << early.output;
+  EXPECT_NE(early.output.find("not simulated yet"), std::string::npos);
+  // Started again alone, it does what is missing.
+  const auto second = slurm("sbatch --wait --output=again.log --array=1 array.sbatch");
+  EXPECT_EQ(second.exit_code, 0) << second.output << text_of("again.log");
+  ASSERT_EQ(line_.tandem("study merge parts").exit_code, 0);
+  ASSERT_EQ(line_.tandem("study study.yaml --out whole").exit_code, 0);
+  for (const char* file : {"/report.json", "/report.md", "/report.html"}) {
+    EXPECT_GT(text_of(std::string("whole") + file).size(), 500U);
+    EXPECT_EQ(text_of(std::string("whole") + file), text_of(std::string("parts") + file)) << file;
+  }
+}
+
+TEST_F(Slurm, ARunTakesItsAllocation) {
+  const std::string job =
+      line_.experiment() + " --set run.devices=native --set placement.workers=[node-1,node-2]";
+  line_.write("run.sbatch",
+              "#!/bin/bash\n#SBATCH --nodes=3\n#SBATCH --ntasks-per-node=2\n#SBATCH --mem=1500M\n"
+              "export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1\n"
+              "\"$TANDEM\" run " +
+                  job + " --map server=n1 --map node-1=n2 --map node-2=n3 --out measured\n");
+  const auto run = slurm("timeout 100 sbatch --wait --output=run.log run.sbatch");
+  ASSERT_EQ(run.exit_code, 0) << run.output << text_of("run.log");
+  for (const char* node : {"n1 ", "n2 ", "n3 "})
+    EXPECT_NE(text_of("run.log").find(node), std::string::npos) << text_of("run.log");
+  const auto results = read_results((line_.folder() / "measured").string());
+  EXPECT_EQ(results.journal.steps.size(), 12U) << "two workers, six rounds";
+}
+
+TEST_F(Slurm, WorldsOfOneRankAreExplained) {
+  const std::string job = line_.experiment() + " --set placement.workers=[node-1,node-2]";
+  const auto printed = line_.tandem("run " + job + " --out alone --print-command");
+  ASSERT_EQ(printed.exit_code, 0) << printed.output;
+  const auto run = slurm(
+      "timeout 60 srun --mpi=none -N1 -n2 --mem=900M \"$(dirname \"$TANDEM\")\"/tandem-rank alone.job.json "
+      "--create --out "
+      "alone 2>&1");
+  EXPECT_NE(run.exit_code, 0);
+  EXPECT_NE(run.output.find("srun --mpi=pmix, or mpirun"), std::string::npos) << run.output;
+  const auto together = slurm(
+      "OMPI_MCA_btl_tcp_if_include=lo timeout 100 srun --mpi=pmix -N3 -n3 --mem=900M \"$(dirname "
+      "\"$TANDEM\")\"/tandem-rank alone.job.json --create --out alone 2>&1");
+  EXPECT_EQ(together.exit_code, 0) << together.output;
+  EXPECT_EQ(read_results((line_.folder() / "alone").string()).journal.steps.size(), 12U);
+}
+
+TEST_F(Slurm, ScancelEndsAllRanks) {
+  const std::string job =
+      line_.experiment() +
+      " --set run.devices=native --set stop.rounds=10000000 --set placement.workers=[node-1,node-2]";
+  line_.write("long.sbatch",
+              "#!/bin/bash\n#SBATCH --nodes=3\n#SBATCH --ntasks-per-node=2\n#SBATCH --mem=1500M\n"
+              "export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1\n"
+              "exec \"$TANDEM\" run " +
+                  job + " --map server=n1 --map node-1=n2 --map node-2=n3 --out cancelled\n");
+  const std::string ranks = "pgrep -f \"[t]andem-rank $PWD/cancelled|[t]andem-rank cancelled/\" > /dev/null";
+  const auto result =
+      slurm("id=$(sbatch --parsable --output=long.log long.sbatch); for i in $(seq 300); do " + ranks +
+            " && break; sleep 0.1; done; sleep 2; scancel $id; for i in $(seq 120); do " + ranks +
+            " || break; sleep 0.1; done; " + ranks + " && echo STILL THERE; ls cancelled");
+  EXPECT_EQ(result.output.find("STILL THERE"), std::string::npos) << result.output;
+  EXPECT_NE(result.output.find("INCOMPLETE"), std::string::npos) << result.output << text_of("long.log");
+}
+
+}  // namespace
+}  // namespace tandem::testing

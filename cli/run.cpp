@@ -18,6 +18,7 @@
 #include "cli/progress.hpp"
 #include "cli/results_text.hpp"
 #include "cli/resume.hpp"
+#include "cli/run_sbatch.hpp"
 #include "policies/vocabulary/check.hpp"
 #include "runtime/launcher/launcher.hpp"
 #include "workloads/data/dataset_memory.hpp"
@@ -31,6 +32,7 @@ struct RunOptions {
   JobOptions job;
   MachineOptions machines;
   bool check_only = false;  ///< of the machines
+  RunSbatchOptions sbatch;
   bool print_command = false;
   std::string cluster;  ///< platform file of the emulated cluster to run on; empty: no cluster
 };
@@ -124,6 +126,10 @@ int run_job(const RunOptions& options) {
   require_memory(job);
   resume_if_asked(job, options.job);
   record_losses_if_asked(job, options.job);
+  if (options.sbatch.sbatch.is_wanted) {
+    print_sbatch(run_script(job, options.job, options.sbatch, out));
+    return exit_success;
+  }
   LaunchSetting setting = launch_setting(job, options, out);
   if (!options.print_command) remove_leftovers();
   const auto cluster = use_cluster(options, loaded);
@@ -188,6 +194,12 @@ void add_run(CLI::App& app, int& exit_code) {
       ->excludes("--slurm");
   command->add_flag("--check", options->check_only,
                     "Only ask all machines whether they can take part, and print the table");
+  add_sbatch_options(*command, options->sbatch.sbatch,
+                     "runs the job on a node for each host, and resumes it when it is requeued",
+                     "Several machines");
+  command->add_option("--gpus", options->sbatch.gpus, "Of the script: GPUs of a node [0]")
+      ->check(CLI::Range(0, 1000))
+      ->group("Several machines");
   command->footer(
       "Examples:\n"
       "  tandem run workloads/experiments/mixed_lab.yaml --variant ring\n"

@@ -42,8 +42,7 @@ struct StudyOptions {
   bool in_shards = false;
   std::string shard;  ///< "2/8"; empty, in shards: the task of a job array
   bool only_missing = false;
-  bool prints_sbatch = false;
-  SbatchOptions sbatch;
+  ArrayOptions array;
 };
 
 constexpr int most_jobs = 64;
@@ -233,8 +232,8 @@ int study(const StudyOptions& options) {
   const StudyManifest manifest{
       std::filesystem::absolute(options.job.experiment_file).lexically_normal().string(), options.job.variant,
       options.job.settings, options.input.only, validation::study_id(suite)};
-  if (options.prints_sbatch) {
-    print_sbatch(suite, manifest, options.sbatch, out);
+  if (options.array.sbatch.is_wanted) {
+    print_sbatch(study_script(suite, manifest, options.array, out));
     return exit_success;
   }
   std::optional<validation::Shard> shard;
@@ -320,19 +319,11 @@ void add_sweep_options(CLI::App& command, StudyOptions& options) {
       .add_flag("--only-missing", options.only_missing,
                 "Continue: simulate only what the folder lacks, what failed, and what changed")
       ->group(group);
-  command
-      .add_flag("--print-sbatch", options.prints_sbatch,
-                "Print a script for sbatch that simulates the study as a job array")
-      ->group(group);
-  command.add_option("--chunk", options.sbatch.chunk, "Configurations of a task of the job array [50]")
+  add_sbatch_options(command, options.array.sbatch, "simulates the study as a job array", group);
+  command.add_option("--chunk", options.array.chunk, "Of the script: configurations of a task [50]")
       ->check(CLI::Range(1, 1'000'000))
       ->group(group);
-  command.add_option("--time", options.sbatch.time, "Time limit of a task, as Slurm writes it [01:00:00]")
-      ->group(group);
-  command.add_option("--mem", options.sbatch.memory, "Memory of a task, as Slurm writes it [4G]")
-      ->group(group);
-  command.add_option("--partition", options.sbatch.partition, "Partition [that of the site]")->group(group);
-  command.add_option("--cpus", options.sbatch.cpus, "Cores of a task [2]")
+  command.add_option("--cpus", options.array.cpus, "Of the script: cores of a task [2]")
       ->check(CLI::Range(1, 4096))
       ->group(group);
 }

@@ -80,6 +80,28 @@ TEST_F(Slurm, ARunTakesItsAllocation) {
   EXPECT_EQ(results.journal.steps.size(), 12U) << "two workers, six rounds";
 }
 
+TEST_F(Slurm, ThePrintedScriptResumesWhenTheJobIsRequeued) {
+  const auto printed = line_.tandem(
+      "run " + line_.experiment("evaluate_every: 50\n") +
+      " --set run.devices=native --set placement.workers=[node-1,node-2] --set stop.rounds=6000 --set "
+      "optimizer.momentum=0.5 --out requeued --print-sbatch --mem 1500M --time 00:05:00");
+  ASSERT_EQ(printed.exit_code, 0) << printed.output;
+  for (const char* line : {"#SBATCH --nodes=3\n", "#SBATCH --requeue\n", "#SBATCH --mem=1500M\n"})
+    EXPECT_NE(printed.output.find(line), std::string::npos) << line << printed.output;
+  line_.write("run.sbatch", printed.output);
+  const auto result = slurm(
+      "export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1; id=$(sbatch --parsable "
+      "--output=run.log "
+      "run.sbatch); for i in $(seq 600); do ls requeued/checkpoints/*.pt > /dev/null 2>&1 && break; sleep "
+      "0.1; done; "
+      "scontrol requeue $id; for i in $(seq 1500); do [ -e requeued.1/summary.json ] && break; sleep 0.1; "
+      "done; cat run.log");
+  ASSERT_TRUE(std::filesystem::exists(line_.folder() / "requeued.1/summary.json")) << result.output;
+  const auto resumed = read_results((line_.folder() / "requeued.1").string());
+  EXPECT_GE(resumed.info.resumed.at("round"), 50) << result.output;
+  EXPECT_FALSE(std::filesystem::exists(line_.folder() / "requeued/summary.json")) << "it was interrupted";
+}
+
 TEST_F(Slurm, WorldsOfOneRankAreExplained) {
   const std::string job = line_.experiment() + " --set placement.workers=[node-1,node-2]";
   const auto printed = line_.tandem("run " + job + " --out alone --print-command");

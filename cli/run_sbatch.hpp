@@ -1,0 +1,21 @@
+// A run on several machines as a job of Slurm.
+#pragma once
+
+#include <string>
+
+#include "cli/job_options.hpp"
+#include "cli/sbatch.hpp"
+#include "workloads/job/job.hpp"
+
+namespace tandem::cli {
+
+struct RunSbatchOptions {
+  SbatchOptions sbatch;
+  int gpus = 0;  ///< of a node
+};
+
+/// The script: each host of the platform that has ranks becomes a node. Errors: ConfigError.
+std::string run_script(const Job& job, const JobOptions& job_options, const RunSbatchOptions& options,
+                       const std::string& out);
+
+}  // namespace tandem::cli

@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <random>
 
 #include "cli/output.hpp"
 #include "policies/vocabulary/check.hpp"
@@ -17,6 +18,9 @@ namespace tandem::cli {
 namespace {
 
 namespace fs = std::filesystem;
+
+/// Checkpoints may be large.
+constexpr Seconds transfer_limit{600.0};
 
 std::vector<machines::Machine> machines_of(const MachineOptions& options, bool takes_allocation) {
   const int given =
@@ -54,6 +58,16 @@ class Token {
   std::string path_;
 };
 
+/// The model and all states, as paths in the result directory.
+std::vector<std::string> checkpoint_files(const ResumePoint& point) {
+  const auto name = fs::path(checkpoint_path("", point.round)).stem().string() + '.';
+  std::vector<std::string> paths;
+  for (const auto& entry : fs::directory_iterator(point.directory + "/checkpoints"))
+    if (entry.path().filename().string().starts_with(name))
+      paths.push_back("checkpoints/" + entry.path().filename().string());
+  return paths;
+}
+
 nlohmann::json to_json(const machines::MachineState& state, int ranks) {
   return {{"machine", state.machine},
           {"host", state.host},
@@ -63,6 +77,7 @@ nlohmann::json to_json(const machines::MachineState& state, int ranks) {
           {"gpus", state.gpus},
           {"clock_offset_s", state.clock_offset.count()},
           {"clock_uncertainty_s", state.clock_uncertainty.count()},
+          {"shares_results", state.sees_results},
           {"software", state.software},
           {"build", state.build},
           {"problem", state.problem}};
@@ -139,25 +154,58 @@ void MachineUse::put_ranks(LaunchSetting& setting, const Job& job) {
   }
 }
 
-void MachineUse::check(const LaunchSetting& setting, const std::string& out) const {
+machines::Agent MachineUse::agent() const {
+  return is_allocation_ ? machines::slurm_agent() : machines::remote_agent();
+}
+
+void MachineUse::check(const LaunchSetting& setting, const std::string& out) {
   const Token token(out);
-  const auto states =
-      machines::check_machines({.machines = used_,
-                                .agent = is_allocation_ ? machines::slurm_agent() : machines::remote_agent(),
-                                .program = setting.program.front(),
-                                .token = token.path(),
-                                .interface = options_.interface});
-  fmt::print("{}", machines::machines_table(states, ranks_));
+  states_ = machines::check_machines({.machines = used_,
+                                      .agent = agent(),
+                                      .program = setting.program.front(),
+                                      .token = token.path(),
+                                      .interface = options_.interface});
+  fmt::print("{}", machines::machines_table(states_, ranks_));
   std::fflush(stdout);
   std::string problems;
-  for (const auto& state : states)
+  for (const auto& state : states_)
     if (!state.problem.empty())
       problems +=
           fmt::format("{}machine '{}': {}", problems.empty() ? "" : "\n  ", state.machine, state.problem);
   nlohmann::json all = nlohmann::json::array();
-  for (std::size_t i = 0; i < states.size(); ++i) all.push_back(to_json(states[i], ranks_[i]));
+  for (std::size_t i = 0; i < states_.size(); ++i) all.push_back(to_json(states_[i], ranks_[i]));
   print_document({{"machines", all}});
   if (!problems.empty()) throw ConfigError(problems);
+}
+
+std::string MachineUse::prefix(const std::string& out) const {
+  return fs::absolute(out).lexically_normal().string() + '.' + parts_ + '-';
+}
+
+void MachineUse::share_document(LaunchSetting& setting, const std::string& out, const ResumePoint* from) {
+  parts_ = fmt::format("part-{}-{:08x}", getpid(), std::random_device()());
+  setting.program.insert(setting.program.end(), {"--parts", parts_});
+  if (states_.front().sees_results) return;
+  const std::string folder = prefix(out) + "document";
+  machines::send_files(agent(), used_.front(), out, {"job.json"}, folder, transfer_limit);
+  if (from != nullptr)
+    machines::send_files(agent(), used_.front(), from->directory, checkpoint_files(*from), folder,
+                         transfer_limit);
+  setting.program[1] = folder + "/job.json";
+  setting.program.emplace_back("--apart");
+}
+
+std::vector<std::string> MachineUse::fetch_results(const std::string& out) const {
+  std::vector<std::string> problems;
+  for (const auto& state : states_) {
+    if (state.sees_results) continue;
+    try {
+      machines::fetch_folders(agent(), state.machine, prefix(out), out, transfer_limit);
+    } catch (const WorldError& error) {
+      problems.emplace_back(error.what());
+    }
+  }
+  return problems;
 }
 
 }  // namespace tandem::cli

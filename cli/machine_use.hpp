@@ -7,6 +7,8 @@
 
 #include "cli/job_options.hpp"
 #include "runtime/launcher/launcher.hpp"
+#include "runtime/machines/agent.hpp"
+#include "runtime/machines/check.hpp"
 #include "runtime/machines/machines.hpp"
 #include "workloads/job/job.hpp"
 
@@ -37,14 +39,27 @@ class MachineUse {
   void put_ranks(LaunchSetting& setting, const Job& job);
   /// Prints the table of all machines that have ranks. Pre: put_ranks was called. Errors: ConfigError when
   /// one of them cannot take part.
-  void check(const LaunchSetting& setting, const std::string& out) const;
+  void check(const LaunchSetting& setting, const std::string& out);
+  /// Makes the job ready to run on machines that do not see the result directory, which has its document,
+  /// nor perhaps the checkpoint from which it is resumed (null: none).
+  /// Pre: check was called. Errors: WorldError.
+  void share_document(LaunchSetting& setting, const std::string& out, const ResumePoint* from);
+  /// Brings here what machines that do not see the result directory have written and rank 0 has not gathered.
+  /// Pre: share_document was called; the job has ended. Returns why files of a machine are missing.
+  std::vector<std::string> fetch_results(const std::string& out) const;
 
  private:
+  machines::Agent agent() const;
+  /// Of the directories that machines use instead of the result directory.
+  std::string prefix(const std::string& out) const;
+
   MachineOptions options_;
   std::vector<machines::Machine> machines_;
-  bool is_allocation_;             ///< of a batch system
-  std::vector<std::string> used_;  ///< those with ranks, by their first rank
-  std::vector<int> ranks_;         ///< of each of them
+  bool is_allocation_;                          ///< of a batch system
+  std::vector<std::string> used_;               ///< those with ranks, by their first rank
+  std::vector<int> ranks_;                      ///< of each of them
+  std::vector<machines::MachineState> states_;  ///< of each of them, once checked
+  std::string parts_;  ///< name of the directories of machines that do not see the result directory
 };
 
 }  // namespace tandem::cli

@@ -105,10 +105,12 @@ void report_failure(const LaunchResult& result, const Job& job, const std::strin
     message += fmt::format("\n  rank {} is the {} on '{}' of the platform", result.failed_rank,
                            role_name(assignment.role), assignment.host);
   }
-  if (result.exit_code == exit_bad_input)
+  if (result.exit_code == exit_bad_input) {
     std::filesystem::remove_all(out);
-  else
+  } else {
+    mark_failed(out, message);
     message += fmt::format("\n  {} is marked incomplete", out);
+  }
   print_error(message);
 }
 
@@ -130,7 +132,9 @@ int run_job(const RunOptions& options) {
     print_sbatch(run_script(job, options.job, options.sbatch, out));
     return exit_success;
   }
-  LaunchSetting setting = launch_setting(job, options, out);
+  // Machines may have another working directory.
+  LaunchSetting setting = launch_setting(
+      job, options, machines.is_used() ? std::filesystem::absolute(out).lexically_normal().string() : out);
   if (!options.print_command) remove_leftovers();
   const auto cluster = use_cluster(options, loaded);
   if (cluster) put_on_cluster(setting, *cluster, job);
@@ -146,6 +150,7 @@ int run_job(const RunOptions& options) {
   if (options.print_command) return print_launch(job, options, std::move(setting));
   const WriteLock lock = create_result_directory(out, options.job.force);
   write_document(out + "/job.json", job);
+  if (machines.is_used()) machines.share_document(setting, out, job.resume());
   // Rank 0 writes the results, and holds the lock too, in case this process is killed.
   lock.share();
   // Memory is shared within this machine.
@@ -163,7 +168,12 @@ int run_job(const RunOptions& options) {
   events.output = [](const std::string& line) { fmt::print("{}\n", line); };
   events.error = print_line;
   events.progress = [&](double fraction) { bar.update(fraction); };
-  const LaunchResult result = launch(setting, events);
+  LaunchResult result = launch(setting, events);
+  for (const auto& problem : machines.fetch_results(out)) {
+    print_error(problem);
+    result.exit_code = std::max(result.exit_code, exit_environment_error);
+  }
+  if (result.exit_code == exit_success && machines.is_used()) mark_complete(out);
   if (result.exit_code == exit_success)
     print_results(out);
   else

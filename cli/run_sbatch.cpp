@@ -61,9 +61,9 @@ std::string run_script(const Job& job, const JobOptions& job_options, const RunS
   const std::string program = shell_word(running_program().string());
   return sbatch_head(job.spec().experiment.name, options.sbatch, more) +
          fmt::format(
-             "# {} ranks on {} hosts of {}; each host is a node of the allocation. When Slurm starts the job "
-             "again, it\n"
-             "# resumes from its newest checkpoint (evaluate_every), into OUT.1, OUT.2 ...\n"
+             "# {} ranks on {} hosts of {}; each host is a node of the allocation.\n"
+             "# When Slurm starts the job again, it resumes from its newest checkpoint (evaluate_every), "
+             "into OUT.1, OUT.2 ...\n"
              "set -eu\n"
              "nodes=($(scontrol show hostnames \"$SLURM_JOB_NODELIST\"))\n"
              "maps=({})\n"

@@ -1,5 +1,7 @@
 #include "runtime/launcher/mpirun_errors.hpp"
 
+#include <fmt/format.h>
+
 #include <regex>
 
 namespace tandem {
@@ -17,7 +19,9 @@ std::optional<std::string> MpirunErrors::read(const std::string& line) {
     inside_mpirun_message_ = !inside_mpirun_message_;
     return std::nullopt;
   }
-  if (inside_mpirun_message_) {
+  // Messages of several processes may be mixed, so that a line of dashes does not tell whose text follows.
+  const bool is_about_job = line.size() <= longest && line.starts_with("mpirun noticed that process rank");
+  if (inside_mpirun_message_ || is_about_job) {
     read_mpirun_line(line);
     return std::nullopt;
   }
@@ -32,6 +36,9 @@ void MpirunErrors::read_mpirun_line(const std::string& line) {
       R"(.*process rank (\d+) with PID \d+ on node (\S+) exited on (signal .*)\.)");
   static const std::regex process(R"(\s*Process name: \[\[\d+,\d+\],(\d+)\])");
   static const std::regex code(R"(\s*Exit code:\s*(\d+))");
+  // Of a message that ranks print when the connection to another one breaks.
+  static const std::regex here(R"(\s*Local host:\s*(\S+))");
+  static const std::regex there(R"(\s*Peer host:\s*(\S+))");
   std::smatch parts;
   if (std::regex_match(line, parts, signal)) {
     observed_ = RankFailure{std::stoi(parts[1]), parts[2], "was ended by " + parts[3].str()};
@@ -39,6 +46,15 @@ void MpirunErrors::read_mpirun_line(const std::string& line) {
     observed_ = RankFailure{std::stoi(parts[1]), "", "ended without an error message"};
   } else if (std::regex_match(line, parts, code) && observed_) {
     observed_->message = "ended with exit code " + parts[1].str();
+  } else if (std::regex_match(line, parts, here)) {
+    local_host_ = parts[1];
+  } else if (std::regex_match(line, parts, there)) {
+    if (!broken_)
+      broken_ = RankFailure{
+          -1, "",
+          fmt::format("a rank on host {} lost the connection to a rank on host {}: that rank, its "
+                      "machine or the network between them failed",
+                      local_host_.empty() ? "(unknown)" : local_host_, parts[1].str())};
   } else if (!line.empty()) {
     mpirun_text_ += (mpirun_text_.empty() ? "" : "\n") + line;
   }
@@ -47,6 +63,7 @@ void MpirunErrors::read_mpirun_line(const std::string& line) {
 RankFailure MpirunErrors::failure() const {
   if (reported_) return *reported_;
   if (observed_) return *observed_;
+  if (broken_) return *broken_;
   return {-1, "", mpirun_text_.empty() ? "mpirun failed without an error message" : mpirun_text_};
 }
 

@@ -24,6 +24,8 @@ class MpirunErrors {
   bool inside_mpirun_message_ = false;
   std::optional<RankFailure> reported_;
   std::optional<RankFailure> observed_;
+  std::optional<RankFailure> broken_;  ///< a connection between two ranks
+  std::string local_host_;
   std::string mpirun_text_;
 };
 

@@ -4,11 +4,9 @@
 #include <fmt/ranges.h>
 #include <poll.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
-#include <cstdlib>
 #include <future>
 #include <limits>
 #include <nlohmann/json.hpp>
@@ -44,6 +42,14 @@ class Conversation {
                                     .signal_on_parent_end = SIGTERM}));
     errors_.write_end.close();
   }
+
+  ~Conversation() {
+    // The program ends by itself at the end of its input. A killed srun would leave it on the other machine.
+    shutdown(ours_.number(), SHUT_WR);
+    if (program_) program_->wait_for(Seconds(2.0));
+  }
+  Conversation(const Conversation&) = delete;
+  Conversation& operator=(const Conversation&) = delete;
 
   /// Empty when the program ended, or the time is over.
   std::optional<std::string> ask(const std::string& question) {
@@ -119,21 +125,16 @@ bool compare_clocks(Conversation& machine, MachineState& state) {
 
 MachineState ask_machine(const std::string& name, const CheckSetting& setting, bool here) {
   MachineState state{.machine = name};
-  std::vector<std::string> words;
-  if (!here) {
-    words = setting.agent;
-    words.push_back(name);
-  }
-  // The agent gives its words to a shell.
-  words.insert(words.end(), {here ? setting.program : shell_word(setting.program), "--describe"});
+  const auto words = words_on(setting.agent, here ? "localhost" : name, {setting.program, "--describe"});
   try {
     Conversation machine(words, setting.limit);
     std::optional<std::string> answer;
     if (compare_clocks(machine, state)) answer = machine.ask("describe " + setting.token);
     if (!answer) {
-      state.problem = here ? "tandem-rank does not run: " + machine.reason()
-                           : fmt::format("does not answer to `{} {} {} --describe`: {}",
-                                         setting.agent.front(), name, setting.program, machine.reason());
+      state.problem = here
+                          ? "tandem-rank does not run: " + machine.reason()
+                          : fmt::format("does not answer to `{} {} {} --describe`: {}",
+                                        setting.agent.words.front(), name, setting.program, machine.reason());
       return state;
     }
     const auto told = nlohmann::json::parse(*answer);
@@ -162,16 +163,13 @@ void judge(MachineState& state, const MachineState& here, const CheckSetting& se
   if (state.software != here.software || state.build != here.build)
     state.problem = fmt::format("another build: {} ({}) instead of {} ({}); install the same one at {}",
                                 state.software, state.build, here.software, here.build, setting.program);
-  else if (!state.sees_results)
-    state.problem =
-        fmt::format("does not see {}: choose a result directory on a shared file system with --out", folder);
   else if (const bool is_named = setting.interface.find_first_of("/,") == std::string::npos;
            is_named && !setting.interface.empty() && !state.interfaces.empty() &&
            std::ranges::find(state.interfaces, setting.interface) == state.interfaces.end())
     state.problem =
         fmt::format("has no interface {}, but {}", setting.interface, fmt::join(state.interfaces, ", "));
   else if (!state.may_write)
-    state.problem = fmt::format("may not write to {}", folder);
+    state.problem = fmt::format("may not write to {}: choose another result directory with --out", folder);
 }
 
 }  // namespace
@@ -200,33 +198,13 @@ std::string machines_table(const std::vector<MachineState>& states, const std::v
                                   ? "-"
                                   : fmt::format("{:+.3f} +- {:.3f} ms", 1e3 * state.clock_offset.count(),
                                                 1e3 * state.clock_uncertainty.count());
-    table += fmt::format("{:<{}}  {:<12} {:>5} {:>5} {:>5.1f} {:>4}  {:>20}  {}\n", state.machine, width,
-                         state.host.empty() ? "-" : state.host, ranks[i], state.cores, state.load, state.gpus,
-                         clock, state.problem.empty() ? "ready" : state.problem);
+    table += fmt::format(
+        "{:<{}}  {:<12} {:>5} {:>5} {:>5.1f} {:>4}  {:>20}  {}\n", state.machine, width,
+        state.host.empty() ? "-" : state.host, ranks[i], state.cores, state.load, state.gpus, clock,
+        state.problem.empty() ? (state.sees_results ? "ready" : "ready, results are gathered")
+                              : state.problem);
   }
   return table;
-}
-
-std::vector<std::string> remote_agent() {
-  for (const char* variable : {"OMPI_MCA_plm_rsh_agent", "OMPI_MCA_orte_rsh_agent"})
-    if (const char* const text = std::getenv(variable); text != nullptr && *text != '\0') {
-      // Of several agents, the first, without its path's colon-separated others.
-      std::istringstream words(std::string(text).substr(0, std::string(text).find(" : ")));
-      std::vector<std::string> agent;
-      for (std::string word; words >> word;) agent.push_back(word);
-      return agent;
-    }
-  return {"ssh", "-o", "BatchMode=yes", "-o", "ConnectTimeout=10"};
-}
-
-std::vector<std::string> slurm_agent() {
-  return {"srun", "--overlap", "--quiet", "--nodes=1", "--ntasks=1", "--mpi=none", "--nodelist"};
-}
-
-bool is_this_machine(const std::string& name) {
-  char own[256] = {};
-  gethostname(own, sizeof(own) - 1);
-  return name == "localhost" || name == own;
 }
 
 }  // namespace tandem::machines

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "policies/vocabulary/units.hpp"
+#include "runtime/machines/agent.hpp"
 
 namespace tandem::machines {
 
@@ -20,15 +21,15 @@ struct MachineState {
   Seconds clock_offset{0};       ///< its clock minus ours
   Seconds clock_uncertainty{0};  ///< half of the shortest exchange in which that was measured
   std::vector<std::string> interfaces = {};
-  bool sees_results = false;  ///< it sees our result directory
-  bool may_write = false;     ///< it may write there
+  bool sees_results = false;  ///< it sees our result directory; otherwise its files are gathered
+  bool may_write = false;     ///< it may write there, or create a folder of that name
 };
 
 struct CheckSetting {
   std::vector<std::string> machines;
-  std::vector<std::string> agent;  ///< program and options that run a command on a machine, such as ssh
-  std::string program;             ///< path of tandem-rank, on every machine
-  std::string token;               ///< a file of the result directory that exists here
+  Agent agent;
+  std::string program;         ///< path of tandem-rank, on every machine
+  std::string token;           ///< a file of the result directory that exists here
   std::string interface = {};  ///< that messages use; empty, or a network such as 10.0.0.0/24: not checked
   Seconds limit{20.0};         ///< for one machine
 };
@@ -38,14 +39,5 @@ std::vector<MachineState> check_machines(const CheckSetting& setting);
 
 /// One row per machine; `ranks`: how many of the job it has.
 std::string machines_table(const std::vector<MachineState>& states, const std::vector<int>& ranks);
-
-/// What `ssh` is called with; words of OMPI_MCA_plm_rsh_agent or plm_rsh_agent, where the site sets them.
-std::vector<std::string> remote_agent();
-
-/// The same within a Slurm allocation.
-std::vector<std::string> slurm_agent();
-
-/// Whether a machine's name is this machine's.
-bool is_this_machine(const std::string& name);
 
 }  // namespace tandem::machines

@@ -6,6 +6,7 @@
 #include <chrono>
 
 #include "runtime/mpi/backoff.hpp"
+#include "runtime/mpi/machine_ranks.hpp"
 #include "runtime/mpi/mpi_check.hpp"
 #include "runtime/mpi/mpi_variable.hpp"
 
@@ -14,20 +15,15 @@ namespace {
 
 /// From the cores that the ranks of this node may use together. Collective.
 Patience patience_of_node(MPI_Comm communicator) {
-  MPI_Comm node = MPI_COMM_NULL;
-  check_mpi(MPI_Comm_split_type(communicator, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node),
-            "MPI_Comm_split_type");
-  int ranks = 0;
-  check_mpi(MPI_Comm_size(node, &ranks), "MPI_Comm_size");
+  const MachineRanks node(communicator);
   cpu_set_t own;
   CPU_ZERO(&own);
   if (sched_getaffinity(0, sizeof(own), &own) != 0) CPU_SET(0, &own);
   cpu_set_t all;
   CPU_ZERO(&all);
-  check_mpi(MPI_Allreduce(&own, &all, static_cast<int>(sizeof(own)), MPI_BYTE, MPI_BOR, node),
+  check_mpi(MPI_Allreduce(&own, &all, static_cast<int>(sizeof(own)), MPI_BYTE, MPI_BOR, node.communicator()),
             "MPI_Allreduce");
-  check_mpi(MPI_Comm_free(&node), "MPI_Comm_free");
-  return Patience::of(CPU_COUNT(&all), ranks, mpi_variable("mpi_yield_when_idle").value_or(0) != 0);
+  return Patience::of(CPU_COUNT(&all), node.size(), mpi_variable("mpi_yield_when_idle").value_or(0) != 0);
 }
 
 class MachineTime final : public HostTime {

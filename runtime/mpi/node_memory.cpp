@@ -10,6 +10,7 @@
 #include <numeric>
 
 #include "policies/vocabulary/check.hpp"
+#include "runtime/mpi/machine_ranks.hpp"
 #include "runtime/mpi/mpi_check.hpp"
 #include "runtime/mpi/streamed_copy.hpp"
 
@@ -66,9 +67,8 @@ NodeMemory::NodeMemory(MPI_Comm communicator) {
   int size = 0;
   check_mpi(MPI_Comm_size(communicator, &size), "MPI_Comm_size");
   parts_.resize(static_cast<std::size_t>(size), nullptr);
-  MPI_Comm node = MPI_COMM_NULL;
-  check_mpi(MPI_Comm_split_type(communicator, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node),
-            "MPI_Comm_split_type");
+  const MachineRanks machine(communicator);
+  const MPI_Comm node = machine.communicator();
   const std::vector<Rank> ranks = ranks_of(node, communicator);
   // The same on all ranks, so that two ranks agree whether they can reach each other.
   const auto members = static_cast<std::int64_t>(ranks.size());
@@ -88,7 +88,6 @@ NodeMemory::NodeMemory(MPI_Comm communicator) {
                 "MPI_Win_shared_query");
     }
   }
-  check_mpi(MPI_Comm_free(&node), "MPI_Comm_free");
 }
 
 NodeMemory::~NodeMemory() {

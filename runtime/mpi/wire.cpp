@@ -96,4 +96,19 @@ std::vector<std::vector<std::byte>> gather_bytes(MPI_Comm communicator, const st
   return all;
 }
 
+std::vector<std::byte> broadcast_bytes(MPI_Comm communicator, std::vector<std::byte> of_rank_0) {
+  auto size = static_cast<std::int64_t>(of_rank_0.size());
+  check_mpi(MPI_Bcast(&size, 1, MPI_INT64_T, 0, communicator), "MPI_Bcast");
+  of_rank_0.resize(static_cast<std::size_t>(size));
+  const ByteRun run(size);
+  check_mpi(MPI_Bcast(of_rank_0.data(), run.count, run.type, 0, communicator), "MPI_Bcast");
+  return of_rank_0;
+}
+
+std::string broadcast_text(MPI_Comm communicator, const std::string& of_rank_0) {
+  const auto* begin = reinterpret_cast<const std::byte*>(of_rank_0.data());
+  const auto bytes = broadcast_bytes(communicator, {begin, begin + of_rank_0.size()});
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
 }  // namespace tandem

@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "policies/vocabulary/units.hpp"
@@ -21,5 +22,9 @@ std::int64_t size_of(const MPI_Status& status);
 
 /// Every rank's bytes, in rank order, on rank 0; empty elsewhere. Collective. Errors: WorldError.
 std::vector<std::vector<std::byte>> gather_bytes(MPI_Comm communicator, const std::vector<std::byte>& own);
+/// Rank 0's bytes on every rank. Collective. Errors: WorldError.
+std::vector<std::byte> broadcast_bytes(MPI_Comm communicator, std::vector<std::byte> of_rank_0);
+/// The same for text. Errors: WorldError.
+std::string broadcast_text(MPI_Comm communicator, const std::string& of_rank_0);
 
 }  // namespace tandem

@@ -37,6 +37,13 @@ std::vector<std::string> interfaces() {
   return names;
 }
 
+/// Into the folder, which need not exist yet.
+bool may_write(fs::path folder) {
+  std::error_code error;
+  while (!fs::exists(folder, error) && folder.has_relative_path()) folder = folder.parent_path();
+  return access(folder.c_str(), W_OK) == 0;
+}
+
 nlohmann::json description(const std::string& token) {
   char host[256] = {};
   gethostname(host, sizeof(host) - 1);
@@ -51,7 +58,7 @@ nlohmann::json description(const std::string& token) {
           {"gpus", gpus()},
           {"interfaces", interfaces()},
           {"sees_token", fs::exists(token, error)},
-          {"may_write", access(fs::path(token).parent_path().c_str(), W_OK) == 0}};
+          {"may_write", may_write(fs::path(token).parent_path())}};
 }
 
 }  // namespace

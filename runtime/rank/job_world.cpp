@@ -103,7 +103,8 @@ std::string measured_devices(const Job& job, const nlohmann::json& physics) {
   return on_gpu ? "gpu" : "cpu";
 }
 
-JobRun run_job(const Job& job, MpiContext& context, MPI_Comm communicator, const Recorded& recorded) {
+JobRun run_job(const Job& job, MpiContext& context, MPI_Comm communicator, const Recorded& recorded,
+               JobClocks* clocks) {
   const Seconds waited_before = cpu_wait().value_or(Seconds(0));
   const OtherLoad others;
   Journal journal;
@@ -126,11 +127,22 @@ JobRun run_job(const Job& job, MpiContext& context, MPI_Comm communicator, const
   // Ranks that end early wait here without using a core, unlike in an MPI collective.
   context.meet();
   journal.other_load = share_of_others(others, communicator);
-  double makespan = 0.0;
-  check_mpi(MPI_Reduce(&own_end, &makespan, 1, MPI_DOUBLE, MPI_MAX, 0, communicator), "MPI_Reduce");
-  JobRun run{.journal = {}, .makespan = Seconds(makespan)};
-  for (const auto& bytes : gather_bytes(communicator, to_bytes(journal)))
-    run.journal.append(journal_from_bytes(bytes));
+  JobRun run;
+  if (clocks != nullptr) run.clocks = clocks->finish(context);
+  std::vector<double> ends_s(context.rank() == 0 ? static_cast<std::size_t>(context.world_size()) : 0);
+  check_mpi(MPI_Gather(&own_end, 1, MPI_DOUBLE, ends_s.data(), 1, MPI_DOUBLE, 0, communicator), "MPI_Gather");
+  Rank rank = 0;
+  for (const auto& bytes : gather_bytes(communicator, to_bytes(journal))) {
+    Journal own = journal_from_bytes(bytes);
+    Seconds end(ends_s[static_cast<std::size_t>(rank)]);
+    if (!run.clocks.empty()) {
+      use_clock_of_rank_0(own, run.clocks, rank, job.checkpoints().writer);
+      end = run.clocks[static_cast<std::size_t>(rank)].on_rank_0(end);
+    }
+    run.makespan = std::max(run.makespan, end);
+    run.journal.append(std::move(own));
+    ++rank;
+  }
   return run;
 }
 

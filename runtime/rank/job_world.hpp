@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "runtime/mpi/mpi_context.hpp"
+#include "runtime/rank/job_clocks.hpp"
 #include "runtime/rank/other_load.hpp"
 #include "workloads/job/job.hpp"
 #include "workloads/records/records.hpp"
@@ -37,6 +38,7 @@ std::string measured_devices(const Job& job, const nlohmann::json& physics);
 struct JobRun {
   Journal journal;  ///< of all ranks
   Seconds makespan;
+  std::vector<ClockLine> clocks = {};  ///< of all ranks, where there are several machines
 };
 
 /// What is recorded besides steps.
@@ -46,8 +48,10 @@ struct Recorded {
   bool requests = false;  ///< of cache nodes
 };
 
-/// Runs the rank's role to its end; rank 0 returns the records of all ranks, the others nothing. Collective.
-JobRun run_job(const Job& job, MpiContext& context, MPI_Comm communicator, const Recorded& recorded);
+/// Runs the rank's role to its end; rank 0 returns the records of all ranks, in its own time, the others
+/// nothing. `clocks`: null if all ranks have the same clock. Collective.
+JobRun run_job(const Job& job, MpiContext& context, MPI_Comm communicator, const Recorded& recorded,
+               JobClocks* clocks);
 
 /// As OtherLoad::share, where `ours` is the time that all ranks computed. Collective.
 double share_of_others(const OtherLoad& others, MPI_Comm communicator);

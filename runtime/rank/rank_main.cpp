@@ -20,6 +20,7 @@
 #include "runtime/mpi/mpi_context.hpp"
 #include "runtime/mpi/mpi_variable.hpp"
 #include "runtime/mpi/wire.hpp"
+#include "runtime/rank/job_clocks.hpp"
 #include "runtime/rank/job_world.hpp"
 #include "runtime/rank/link_check.hpp"
 #include "runtime/rank/other_load.hpp"
@@ -27,6 +28,7 @@
 #include "runtime/rank/rank_memory.hpp"
 #include "runtime/rank/rank_options.hpp"
 #include "runtime/rank/rank_process.hpp"
+#include "runtime/rank/result_files.hpp"
 #include "workloads/calibration/calibration.hpp"
 #include "workloads/cost/profile.hpp"
 #include "workloads/experiment/json_file.hpp"
@@ -37,14 +39,22 @@
 namespace tandem {
 namespace {
 
+/// Rank 0 reads the document; only its machine needs to have the file. Collective.
+nlohmann::json shared_document(const RankOptions& options, const std::string& what) {
+  int rank = 0;
+  check_mpi(MPI_Comm_rank(MPI_COMM_WORLD, &rank), "MPI_Comm_rank");
+  return nlohmann::json::parse(
+      broadcast_text(MPI_COMM_WORLD, rank == 0 ? read_json_file(options.document, what).dump() : ""));
+}
+
 /// Also does everything slow before the first operation, so that time zero comes after it. Rank 0 says what.
-Job load_job(const RankOptions& options, int rank) {
+Job load_job(const RankOptions& options, nlohmann::json document, const ResultFiles& files, int rank) {
   int ranks = 0;
   check_mpi(MPI_Comm_size(MPI_COMM_WORLD, &ranks), "MPI_Comm_size");
   if (rank == 0) print_status(fmt::format("loading the data on {} ranks", ranks));
-  const nlohmann::json document = read_json_file(options.document, "a job document");
   try {
-    Job job = job_from_document(document, options.out, options.data);
+    files.bring_checkpoint(document, std::filesystem::path(options.document).parent_path().string());
+    Job job = job_from_document(document, files.directory(), options.data);
     if (job.real_math()) {
       if (rank == 0) print_status(fmt::format("loading libtorch on {} ranks", ranks));
       prepare_learner();
@@ -74,29 +84,36 @@ std::vector<std::string> print_device_notes(const Job& job, const RankDevice& de
   return notes;
 }
 
+struct JobPlace {
+  JobClocks* clocks;  ///< null: one clock
+  const ResultFiles& files;
+};
+
 /// `physics`: of run.json.
-void run_and_write(const Job& job, const RankOptions& options, const nlohmann::json& physics,
-                   MpiContext& context, MPI_Comm communicator) {
+void run_and_write(const Job& job, const RankOptions& options, nlohmann::json physics, MpiContext& context,
+                   const JobPlace& place) {
   if (context.world_size() != job.roster().size())
     throw ConfigError(fmt::format("{}: the job has {} ranks, mpirun started {}", options.document,
                                   job.roster().size(), context.world_size()));
   RunInfo info = describe_run(job, "measured");
   info.started = now_utc();
-  const JobRun run =
-      run_job(job, context, communicator, {options.operations, options.decisions, options.requests});
+  const JobRun run = run_job(job, context, MPI_COMM_WORLD,
+                             {options.operations, options.decisions, options.requests}, place.clocks);
+  place.files.gather();
   if (context.rank() != 0) return;
+  if (!run.clocks.empty()) physics["clocks"] = describe_clocks(run.clocks, physics.at("machines"));
+  if (!place.files.are_shared()) physics["results"] = "gathered by rank 0";
   info.repetition = options.repetition;
   info.command = options.command;
   info.versions["mpi"] = mpi_version();
   info.network = measured_network(physics);
   info.devices = measured_devices(job, physics);
   info.physics = physics;
-  write_results(options.out, info, run.journal, run.makespan, options.trace);
+  write_results(place.files.directory(), info, run.journal, run.makespan, options.trace);
 }
 
-CalibrationSetting calibration_setting(const RankOptions& options) {
+CalibrationSetting calibration_setting(const nlohmann::json& document) {
   CalibrationSetting setting = default_calibration();
-  const auto document = read_json_file(options.document, "a job document");
   if (document.contains("partners")) setting.partners = partners_from_json(document["partners"]);
   setting.sharers = document.value("sharers", std::vector<Rank>{});
   setting.host_ranks = document.value("host_ranks", std::vector<Rank>{});
@@ -130,8 +147,7 @@ void calibrate_job(const Job& job, const RankOptions& options, const Calibration
 
 /// Each rank measures its part; rank 0 merges them.
 void check_links(const RankOptions& options) {
-  auto measurements =
-      cluster::measurements_from_json(read_json_file(options.document, "a list of measurements"));
+  auto measurements = cluster::measurements_from_json(shared_document(options, "a list of measurements"));
   MpiContext context(MPI_COMM_WORLD, {});
   double last_progress = -1.0;
   measure_links(context, measurements, [&](std::size_t done) {
@@ -156,11 +172,23 @@ void check_links(const RankOptions& options) {
 }
 
 /// Called before anything starts. Collective.
-void check_alike(const Job& job, const RankOptions& options, MPI_Comm communicator) {
+void check_alike(const Job& job, MPI_Comm communicator) {
   std::vector<JobIdentity> ranks;
-  for (const auto& text : gather_texts(communicator, to_text(identity_of(job, options.document))))
+  for (const auto& text : gather_texts(communicator, to_text(identity_of(job))))
     ranks.push_back(identity_from_text(text));
   expect_alike(job, ranks);
+}
+
+/// The evaluator reads the checkpoints that another rank writes.
+void check_evaluator(const Job& job, const ResultFiles& files) {
+  const auto evaluator = job.roster().evaluator();
+  const auto& plan = job.checkpoints();
+  if (!evaluator || !plan.has_model || plan.every == 0 || files.are_together(*evaluator, plan.writer)) return;
+  throw ConfigError(
+      fmt::format("the evaluator on host '{}' reads the checkpoints of rank {} on host '{}', and the two "
+                  "machines share no "
+                  "file system: expected both on one machine, or a result directory (--out) that both see",
+                  job.roster().host_of(*evaluator), plan.writer, job.roster().host_of(plan.writer)));
 }
 
 /// The process that writes the results, rank 0, holds their lock, so that no other job begins to write them
@@ -170,19 +198,20 @@ std::optional<WriteLock> claim_directory(const RankOptions& options, int rank) {
   if (rank == 0 && options.create) {
     lock.emplace(create_result_directory(options.out, options.force));
     std::filesystem::copy_file(options.document, options.out + "/job.json");
-  } else if (rank == 0 && options.calibrate.empty()) {
+  } else if (rank == 0 && options.calibrate.empty() && !options.apart) {
     lock.emplace(options.out, WriteLock::Use::with_job);
   }
   if (options.create) check_mpi(MPI_Barrier(MPI_COMM_WORLD), "MPI_Barrier");
   return lock;
 }
 
-void run_on_device(const Job& job, const RankOptions& options, Rank rank) {
+void run_on_device(const Job& job, const RankOptions& options, const nlohmann::json& document,
+                   const ResultFiles& files, Rank rank) {
   const RankDevice device = make_rank_device(job, rank);
   const auto notes = print_device_notes(job, device, MPI_COMM_WORLD);
   if (!options.calibrate.empty()) {
     // Read before time zero, like everything else that a job reads.
-    CalibrationSetting calibration = calibration_setting(options);
+    CalibrationSetting calibration = calibration_setting(document);
     MpiSetting setting = native_setting(job, device.gpu.get(), calibration.cluster.empty());
     // A message is sent as soon as it is in the memory of the node.
     if (setting.device == nullptr && setting.node_memory && setting.node_memory->reaches_all())
@@ -196,8 +225,12 @@ void run_on_device(const Job& job, const RankOptions& options, Rank rank) {
   MpiSetting setting = job_setting(job, rank, device.gpu.get(), options.cluster);
   nlohmann::json physics = describe_physics(job, options.cluster, setting, MPI_COMM_WORLD);
   if (!notes.empty()) physics["notes"] = notes;
+  std::optional<JobClocks> clocks;
+  // The hosts of an emulated cluster have one clock.
+  if (options.cluster.empty()) clocks.emplace(MPI_COMM_WORLD);
   MpiContext context(MPI_COMM_WORLD, std::move(setting));
-  run_and_write(job, options, physics, context, MPI_COMM_WORLD);
+  run_and_write(job, options, std::move(physics), context,
+                {.clocks = clocks ? &*clocks : nullptr, .files = files});
 }
 
 void run_rank(int argc, char** argv) {
@@ -205,15 +238,18 @@ void run_rank(int argc, char** argv) {
   if (options.links) return check_links(options);
   int rank = 0;
   check_mpi(MPI_Comm_rank(MPI_COMM_WORLD, &rank), "MPI_Comm_rank");
-  Job job = load_job(options, rank);
+  const nlohmann::json document = shared_document(options, "a job document");
+  const ResultFiles files(MPI_COMM_WORLD, {options.out, options.parts, options.apart});
+  Job job = load_job(options, document, files, rank);
   if (options.losses) job.record_losses();
   double last_progress = -1.0;
   job.stop().on_report([&last_progress](double fraction) { print_progress(fraction, last_progress); });
   if (rank == 0) print_status("waiting for the other ranks");
-  check_alike(job, options, MPI_COMM_WORLD);
+  check_alike(job, MPI_COMM_WORLD);
+  check_evaluator(job, files);
   const std::optional<WriteLock> lock = claim_directory(options, rank);
   if (rank == 0) print_status("preparing the model");
-  within_rank_memory(job, rank, [&] { run_on_device(job, options, rank); });
+  within_rank_memory(job, rank, [&] { run_on_device(job, options, document, files, rank); });
 }
 
 }  // namespace

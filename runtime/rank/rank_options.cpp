@@ -11,7 +11,8 @@ namespace tandem {
 namespace {
 
 constexpr const char* usage =
-    "usage: tandem-rank JOB.json --out DIR [--create [--force]] [--data FILE] [--repetition N] [--command "
+    "usage: tandem-rank JOB.json --out DIR [--parts NAME [--apart]] [--create [--force]] [--data FILE] "
+    "[--repetition N] [--command "
     "TEXT] "
     "[--calibrate PROFILE.json] "
     "[--cluster JSON] [--trace] [--operations] [--decisions] [--requests] [--losses]\n"
@@ -28,7 +29,9 @@ int to_number(const std::string& text) {
 }  // namespace
 
 RankOptions parse_rank_options(int argc, char** argv) {
-  const std::array<option, 15> known = {{{"out", required_argument, nullptr, 'o'},
+  const std::array<option, 17> known = {{{"out", required_argument, nullptr, 'o'},
+                                         {"parts", required_argument, nullptr, 'i'},
+                                         {"apart", no_argument, nullptr, 'a'},
                                          {"create", no_argument, nullptr, 'n'},
                                          {"force", no_argument, nullptr, 'f'},
                                          {"data", required_argument, nullptr, 'm'},
@@ -50,6 +53,12 @@ RankOptions parse_rank_options(int argc, char** argv) {
     switch (letter) {
       case 'o':
         options.out = optarg;
+        break;
+      case 'i':
+        options.parts = optarg;
+        break;
+      case 'a':
+        options.apart = true;
         break;
       case 'n':
         options.create = true;

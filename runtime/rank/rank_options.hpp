@@ -8,6 +8,8 @@ namespace tandem {
 struct RankOptions {
   std::string document;   ///< path of the job document
   std::string out;        ///< the result directory
+  std::string parts;      ///< name of the directories of machines that do not see `out`; empty: a new one
+  bool apart = false;     ///< not even the machine of rank 0 sees `out`
   bool create = false;    ///< create that directory; otherwise it exists
   bool force = false;     ///< with `create`: replace its results
   std::string data;       ///< memory of `tandem` with the data set; empty: every rank reads the files

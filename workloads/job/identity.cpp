@@ -43,17 +43,18 @@ std::string digest_of_file(const std::string& path) {
   return digest.text();
 }
 
-JobIdentity identity_of(const Job& job, const std::string& document) {
+JobIdentity identity_of(const Job& job) {
   const auto& workload = job.spec().experiment.workload;
-  JobIdentity identity = {{"the program", this_software()}, {"the job's document", digest_of_file(document)}};
+  JobIdentity identity = {{"the program", this_software()}};
   const auto add_file = [&](const std::string& what, const std::string& path) {
     identity.emplace_back(what + " '" + path + "'", digest_of_file(path));
   };
   if (is_script(workload.model)) add_file("the model's file", workload.model);
   identity.emplace_back("the parameters of model '" + job.model().name + "'", digest_of_layout(job.model()));
   if (!job.real_math()) return identity;
+  // Machines may have it in different folders.
   if (const ResumePoint* from = job.resume())
-    add_file("the checkpoint", checkpoint_path(from->directory, from->round));
+    identity.emplace_back("the checkpoint", digest_of_file(checkpoint_path(from->directory, from->round)));
   else if (!workload.initial.empty())
     add_file("the initial model", workload.initial);
   return identity;

@@ -14,8 +14,8 @@ namespace tandem {
 /// difference precedes its consequences.
 using JobIdentity = std::vector<std::pair<std::string, std::string>>;
 
-/// `document`: path of what the job was read from. Errors: ConfigError for a file that cannot be read.
-JobIdentity identity_of(const Job& job, const std::string& document);
+/// Errors: ConfigError for a file that cannot be read.
+JobIdentity identity_of(const Job& job);
 
 /// Against files that are not the same, not against forgers. Errors: ConfigError for a file that cannot be
 /// read.

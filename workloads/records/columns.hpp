@@ -143,6 +143,18 @@ void visit_figures(J& journal, Visitor&& figure) {
   figure("dropped_samples", journal.dropped_samples);
 }
 
+/// Calls `moment(field)` for each moment of a rank's own clock in its records; durations are none. The moment
+/// of a checkpoint is by the clock of the rank that wrote it.
+template <class Visitor>
+void visit_moments(Journal& journal, Visitor&& moment) {
+  for (auto& step : journal.steps) moment(step.start);
+  for (auto& evaluation : journal.evaluations) moment(evaluation.time);
+  for (auto& operation : journal.operations) {
+    moment(operation.start);
+    moment(operation.end);
+  }
+}
+
 template <class Record>
 std::string to_csv(const std::vector<Record>& records) {
   csv::Writer writer;

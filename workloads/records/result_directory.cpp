@@ -159,7 +159,7 @@ bool is_incomplete_result_directory(const std::string& path) {
   const fs::path mark = fs::path(path) / incomplete_mark;
   if (!fs::is_regular_file(mark)) return false;
   const std::string text = read_file(mark);
-  return text == not_finished || text == being_replaced;
+  return text.starts_with(not_finished) || text == being_replaced;
 }
 
 WriteLock create_result_directory(const std::string& path, bool force) {
@@ -176,6 +176,16 @@ WriteLock create_result_directory(const std::string& path, bool force) {
   }
 }
 
+void mark_complete(const std::string& path) {
+  std::error_code error;
+  fs::remove(fs::path(path) / incomplete_mark, error);
+  if (error) throw WorldError("cannot remove " + (fs::path(path) / incomplete_mark).string());
+}
+
+void mark_failed(const std::string& path, const std::string& reason) {
+  write_file(fs::path(path) / incomplete_mark, not_finished + reason + '\n');
+}
+
 void write_results(const std::string& path, const RunInfo& info, const Journal& journal, Seconds makespan,
                    bool trace) {
   const fs::path directory(path);
@@ -190,9 +200,7 @@ void write_results(const std::string& path, const RunInfo& info, const Journal& 
   write_file(directory / "run.json", run.dump(2) + '\n');
   write_file(directory / "summary.json", summarise(info, journal, makespan).dump(2) + '\n');
   if (trace) write_file(directory / "trace.json", chrome_trace(info, journal).dump());
-  std::error_code error;
-  fs::remove(directory / incomplete_mark, error);
-  if (error) throw WorldError("cannot remove " + (directory / incomplete_mark).string());
+  mark_complete(path);
 }
 
 void check_lines(const std::string& path, const json& run) {

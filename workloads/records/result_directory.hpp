@@ -66,6 +66,11 @@ bool is_incomplete_result_directory(const std::string& path);
 void write_results(const std::string& path, const RunInfo& info, const Journal& journal, Seconds makespan,
                    bool trace);
 
+/// Removes `INCOMPLETE`. Errors: WorldError.
+void mark_complete(const std::string& path);
+/// Adds to `INCOMPLETE` why the job failed. Pre: the caller holds the directory's lock. Errors: WorldError.
+void mark_failed(const std::string& path, const std::string& reason);
+
 /// `run`: the run.json of the directory, which states how many lines the writer gave each CSV file. Older
 /// results do not. Errors: ConfigError with both numbers for a file that lost or gained lines.
 void check_lines(const std::string& path, const nlohmann::json& run);

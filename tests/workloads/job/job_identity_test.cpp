@@ -2,10 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <fstream>
-
 #include "policies/vocabulary/check.hpp"
-#include "tests/support/temporary_folder.hpp"
 #include "workloads/job/identity.hpp"
 
 namespace tandem {
@@ -17,13 +14,6 @@ using ::testing::ThrowsMessage;
 
 class JobIdentities : public ::testing::Test {
  protected:
-  JobIdentities() : document_(write("job.json", "{}")) {}
-
-  std::string write(const std::string& name, const std::string& text) const {
-    const std::string path = (folder_.path() / name).string();
-    std::ofstream(path) << text;
-    return path;
-  }
   static Job job(std::int64_t parameters = 1000, int buckets = 4) {
     Experiment experiment;
     experiment.workload.math = Experiment::Workload::Math::modelled;
@@ -39,45 +29,37 @@ class JobIdentities : public ::testing::Test {
     for (const char* name : {"a", "b", "c"}) platform.hosts.emplace_back().name = name;
     return {std::move(experiment), std::move(platform), ""};
   }
-
-  testing::TemporaryFolder folder_;
-  std::string document_;
 };
 
 TEST_F(JobIdentities, OfTheSameJobAreEqual) {
-  const JobIdentity one = identity_of(job(), document_);
-  EXPECT_EQ(identity_of(job(), document_), one);
+  const JobIdentity one = identity_of(job());
+  EXPECT_EQ(identity_of(job()), one);
   EXPECT_EQ(identity_from_text(to_text(one)), one);
   EXPECT_NO_THROW(expect_alike(job(), {one, one, one}));
 }
 
-TEST_F(JobIdentities, DetectDifferentDocuments) {
-  const JobIdentity one = identity_of(job(), document_);
-  write("job.json", "{ }");
-  const JobIdentity other = identity_of(job(), document_);
+TEST_F(JobIdentities, DetectDifferentPrograms) {
+  const JobIdentity one = identity_of(job());
+  JobIdentity other = one;
+  other.front().second += " of another version";
   EXPECT_THAT(
       [&] {
         expect_alike(job(), {one, one, other});
       },
       ThrowsMessage<ConfigError>(AllOf(HasSubstr("rank 2 (on host 'c' of the platform)"),
-                                       HasSubstr("the job's document"), HasSubstr("rank 0"))));
+                                       HasSubstr("the program"), HasSubstr("rank 0"))));
 }
 
 /// From the same document, another version of the program may derive another model.
 TEST_F(JobIdentities, DetectDifferentModels) {
-  const JobIdentity one = identity_of(job(), document_);
+  const JobIdentity one = identity_of(job());
   for (const auto& other : {job(1001), job(1000, 5)})
     EXPECT_THAT(
         [&] {
-          expect_alike(job(), {one, identity_of(other, document_)});
+          expect_alike(job(), {one, identity_of(other)});
         },
         ThrowsMessage<ConfigError>(
             AllOf(HasSubstr("rank 1 (on host 'b'"), HasSubstr("the parameters of model 'synthetic'"))));
-}
-
-TEST_F(JobIdentities, RequireAnExistingDocument) {
-  EXPECT_THAT([&] { identity_of(job(), "nowhere.json"); },
-              ThrowsMessage<ConfigError>(HasSubstr("nowhere.json")));
 }
 
 }  // namespace

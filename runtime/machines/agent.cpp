@@ -1,0 +1,87 @@
+#include "runtime/machines/agent.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <sstream>
+
+#include "policies/vocabulary/check.hpp"
+#include "runtime/launcher/launcher.hpp"
+#include "runtime/process/run_program.hpp"
+
+namespace tandem::machines {
+namespace {
+
+/// A line for the shell here that runs a script there.
+std::string remote_line(const Agent& agent, const std::string& machine, const std::string& script) {
+  std::vector<std::string> words = words_on(agent, machine, {"sh", "-c", script});
+  for (auto& word : words) word = shell_word(word);
+  return fmt::format("{}", fmt::join(words, " "));
+}
+
+void run_line(const std::string& line, const std::string& machine, const std::string& what, Seconds limit) {
+  const auto result = run_program({"sh", "-c", line}, {.input = {}, .time_limit = limit});
+  if (result.status.succeeded() && !result.timed_out) return;
+  std::string reason = result.timed_out ? "no answer in time" : result.output;
+  while (!reason.empty() && reason.back() == '\n') reason.pop_back();
+  throw WorldError(fmt::format("machine '{}': {}: {}", machine, what, reason));
+}
+
+}  // namespace
+
+Agent remote_agent() {
+  for (const char* variable : {"OMPI_MCA_plm_rsh_agent", "OMPI_MCA_orte_rsh_agent"})
+    if (const char* const text = std::getenv(variable); text != nullptr && *text != '\0') {
+      // Of several agents, the first, without its path's colon-separated others.
+      std::istringstream words(std::string(text).substr(0, std::string(text).find(" : ")));
+      Agent agent;
+      for (std::string word; words >> word;) agent.words.push_back(word);
+      return agent;
+    }
+  return {.words = {"ssh", "-o", "BatchMode=yes", "-o", "ConnectTimeout=10"}};
+}
+
+Agent slurm_agent() {
+  return {.words = {"srun", "--overlap", "--quiet", "--nodes=1", "--ntasks=1", "--mpi=none", "--nodelist"},
+          .has_shell = false};
+}
+
+bool is_this_machine(const std::string& name) {
+  char own[256] = {};
+  gethostname(own, sizeof(own) - 1);
+  return name == "localhost" || name == own;
+}
+
+std::vector<std::string> words_on(const Agent& agent, const std::string& machine,
+                                  const std::vector<std::string>& command) {
+  if (is_this_machine(machine)) return command;
+  std::vector<std::string> words = agent.words;
+  words.push_back(machine);
+  for (const auto& word : command) words.push_back(agent.has_shell ? shell_word(word) : word);
+  return words;
+}
+
+void send_files(const Agent& agent, const std::string& machine, const std::string& folder,
+                const std::vector<std::string>& names, const std::string& to, Seconds limit) {
+  std::string line = "tar -C " + shell_word(folder) + " -chf -";
+  for (const auto& name : names) line += ' ' + shell_word(name);
+  const std::string target = shell_word(to);
+  line += " | " + remote_line(agent, machine, fmt::format("mkdir -p {0} && tar -C {0} -xf -", target));
+  run_line(line, machine, "cannot copy files to " + to, limit);
+}
+
+void fetch_folders(const Agent& agent, const std::string& machine, const std::string& prefix,
+                   const std::string& into, Seconds limit) {
+  const std::string all = shell_word(prefix) + '*';
+  // Archives that follow each other are read as one; an empty one stands for no folder.
+  const std::string pack = fmt::format(
+      "for d in {}; do [ ! -d \"$d\" ] || tar -C \"$d\" -cf - . || exit 1; done; tar -cf - -T /dev/null",
+      all);
+  run_line(remote_line(agent, machine, pack) + " | tar -C " + shell_word(into) + " -xif -", machine,
+           "cannot bring its results here", limit);
+  run_line(remote_line(agent, machine, "rm -rf " + all), machine, "cannot remove " + prefix + "*", limit);
+}
+
+}  // namespace tandem::machines

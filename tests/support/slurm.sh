@@ -76,7 +76,21 @@ down() {
   export SLURM_CONF="$1/slurm.conf"
   [ -f "$1/pids" ] || return 0
   scancel --state=RUNNING --state=PENDING -u root 2> /dev/null || true
+  # Steps end with their jobs, then the nodes, which would leave them running.
+  tries=0
+  while [ -n "$(squeue -h 2> /dev/null)" ] && [ $tries -lt 50 ]; do
+    tries=$((tries + 1))
+    sleep 0.1
+  done
   while read -r process; do kill "$process" 2> /dev/null || true; done < "$1/pids"
+  tries=0
+  while read -r process; do
+    while kill -0 "$process" 2> /dev/null && [ $tries -lt 100 ]; do
+      tries=$((tries + 1))
+      sleep 0.1
+    done
+    kill -9 "$process" 2> /dev/null || true
+  done < "$1/pids"
   munge=$(cat "$1/munge")
   kill "$(cat "$munge/pid")" 2> /dev/null || true
   rm -rf "$munge"

@@ -185,6 +185,7 @@ void add_calibrate(CLI::App& app, int& exit_code) {
   const auto platform = std::make_shared<std::string>();
   const auto on_cluster = std::make_shared<bool>(false);
   const auto print_command = std::make_shared<bool>(false);
+  const auto machines = std::make_shared<MachineOptions>();
   add_experiment_options(*command, *options);
   command->get_option("--out")->description("Calibration profile to write [profile.json]");
   command->get_option("--force")->description("Replace existing files");
@@ -193,6 +194,9 @@ void add_calibrate(CLI::App& app, int& exit_code) {
       "--print-command", *print_command,
       "Write job.json into OUT.work and print the launch command, which writes OUT: for a batch system, or "
       "a machine that has only tandem-rank");
+  add_machine_options(*command, *machines);
+  for (const char* option : {"--hosts", "--hostfile", "--slurm"})
+    command->get_option(option)->excludes("--cluster");
   command->add_option("--platform", *platform, "Also write this machine as a platform file");
   command->footer(
       "Measures messages between ranks, MPI's own all-reduce, every operation of one training step, and\n"
@@ -202,8 +206,9 @@ void add_calibrate(CLI::App& app, int& exit_code) {
       "physics.profile=profile.json\n"
       "  tandem calibrate workloads/experiments/this_machine.yaml --platform platforms/this_machine.xml\n"
       "  tandem calibrate workloads/experiments/mixed_lab.yaml --cluster --out mixed_lab_profile.json\n"
+      "  tandem calibrate workloads/experiments/mixed_lab.yaml --hosts a:4,b:4 --map server=a\n"
       "  tandem calibrate workloads/experiments/one_h200.yaml --print-command");
-  command->callback([options, platform, on_cluster, print_command, &exit_code] {
+  command->callback([options, platform, on_cluster, print_command, machines, &exit_code] {
     const std::string path = options->out.empty() ? "profile.json" : options->out;
     for (const std::string& file : {path, *platform})
       if (!file.empty() && std::filesystem::exists(file) && !options->force)
@@ -213,18 +218,19 @@ void add_calibrate(CLI::App& app, int& exit_code) {
     const bool real = loaded.experiment.workload.math == Experiment::Workload::Math::real;
     if (!platform->empty() && !real)
       throw ConfigError("--platform needs measured compute times; set workload.math to real");
-    const std::string cluster = *on_cluster ? loaded.experiment.platform : "";
+    const CalibrationPlace place{.cluster = *on_cluster ? loaded.experiment.platform : "",
+                                 .machines = *machines};
     std::optional<WriteLock> platform_lock;
     if (!platform->empty()) platform_lock.emplace(*platform);
     if (*print_command) {
       if (!platform->empty())
         throw ConfigError(
             "--platform needs the results of the measurement, so it cannot be combined with --print-command");
-      const std::string launch = prepare_calibration(*options, path, cluster);
+      const std::string launch = prepare_calibration(*options, path, place);
       fmt::print("{}\n", launch);
       return print_document({{"command", launch}});
     }
-    exit_code = run_calibration(*options, path, cluster);
+    exit_code = run_calibration(*options, path, place);
     if (exit_code != exit_success) return;
     const Profile profile = load_profile(path);
     fmt::print("{}\n{}\n", profile_text(profile), path);

@@ -132,15 +132,25 @@ std::vector<Rank> host_ranks_of(const Job& job, const std::string& cluster, int 
 struct Preparation {
   std::string directory;  ///< of the job document and the ranks' files
   LaunchSetting launch;
-  std::unique_ptr<ClusterUse> use;      ///< null: no cluster
+  std::unique_ptr<ClusterUse> use;  ///< null: no cluster
+  std::unique_ptr<MachineUse> machines;
   std::unique_ptr<DatasetMemory> data;  ///< of the ranks that this process starts
 };
 
 /// `starts`: this process starts the ranks; it creates the cluster if it is not up.
-Preparation prepare(const LoadedJob& loaded, const std::string& profile_path, const std::string& cluster,
+Preparation prepare(LoadedJob loaded, const std::string& profile_path, const CalibrationPlace& place,
                     bool starts) {
   Preparation prepared;
+  prepared.machines = std::make_unique<MachineUse>(place.machines, place.cluster.empty());
+  const bool is_real = prepared.machines->is_used();
+  // The links of the platform file lie between the hosts of a cluster, emulated or real.
+  const std::string cluster = is_real ? loaded.experiment.platform : place.cluster;
   prepared.directory = profile_path + ".work";
+  if (is_real) {
+    compute_natively_by_default(loaded);
+    prepared.machines->map_gpus(loaded);
+    prepared.directory = std::filesystem::absolute(prepared.directory).lexically_normal().string();
+  }
   const Job job(loaded.experiment, loaded.platform, prepared.directory, network_of_workers(loaded));
   const int ranks = ranks_of(job, cluster);
   auto document = job_document(job);
@@ -148,6 +158,7 @@ Preparation prepare(const LoadedJob& loaded, const std::string& profile_path, co
   document["sharers"] = sharers_of(job, cluster);
   document["host_ranks"] = host_ranks_of(job, cluster, ranks);
   document["cluster"] = cluster;
+  document["real_cluster"] = is_real;
   prepared.launch.ranks = ranks;
   prepared.launch.device_memory = job.devices().may_send_device_memory();
   prepared.launch.program = {sibling_program("tandem-rank"),
@@ -155,32 +166,42 @@ Preparation prepare(const LoadedJob& loaded, const std::string& profile_path, co
                              "--out",
                              prepared.directory,
                              "--calibrate",
-                             profile_path,
+                             is_real ? prepared.directory + "/profile.json" : profile_path,
                              "--command",
                              command_line()};
-  if (!cluster.empty()) {
-    std::vector<std::string> hosts;
-    for (Rank rank = 0; rank < ranks; ++rank) hosts.push_back(host_of(job, rank));
+  std::vector<std::string> hosts;
+  for (Rank rank = 0; rank < ranks; ++rank) hosts.push_back(host_of(job, rank));
+  if (is_real) {
+    prepared.machines->put_ranks(prepared.launch, job, ranks);
+    if (starts) prepared.machines->check(prepared.launch, prepared.directory);
+  } else if (!cluster.empty()) {
     prepared.use = std::make_unique<ClusterUse>(cluster, starts);
     prepared.use->put_ranks(prepared.launch, hosts);
   }
-  if (starts) prepared.data = share_dataset(job.data().dataset());
+  if (starts && !is_real) prepared.data = share_dataset(job.data().dataset());
   if (prepared.data)
     prepared.launch.program.insert(prepared.launch.program.end(), {"--data", prepared.data->path()});
   std::filesystem::create_directories(prepared.directory);
   std::ofstream file(prepared.directory + "/job.json");
   file << document.dump();
   if (!file.flush()) throw WorldError("cannot write into " + prepared.directory);
+  file.close();
+  if (is_real && starts) prepared.machines->share_document(prepared.launch, prepared.directory, nullptr);
   return prepared;
 }
 
 /// Starts the ranks once.
-int measure(const LoadedJob& loaded, const std::string& profile_path, const std::string& cluster) {
+int measure(const LoadedJob& loaded, const std::string& profile_path, const CalibrationPlace& place) {
   remove_leftovers();
-  const Preparation prepared = prepare(loaded, profile_path, cluster, true);
+  const Preparation prepared = prepare(loaded, profile_path, place, true);
   LaunchEvents events;
   events.error = print_line;
   const LaunchResult result = launch(prepared.launch, events);
+  if (prepared.machines->is_used()) {
+    for (const auto& problem : prepared.machines->fetch_results(prepared.directory)) print_error(problem);
+    const std::string written = prepared.directory + "/profile.json";
+    if (std::filesystem::exists(written)) std::filesystem::rename(written, profile_path);
+  }
   std::filesystem::remove_all(prepared.directory);
   if (result.exit_code != 0) print_error(result.message);
   return result.exit_code;
@@ -188,13 +209,13 @@ int measure(const LoadedJob& loaded, const std::string& profile_path, const std:
 
 /// Keeps the profile that other programs disturbed least.
 int measure_undisturbed(const LoadedJob& loaded, const std::string& profile_path,
-                        const std::string& cluster) {
+                        const CalibrationPlace& place) {
   constexpr int attempts = 2;
   const std::string fresh = profile_path + ".new";
   const std::string best = profile_path + ".best";
   double least = std::numeric_limits<double>::infinity();
   for (int attempt = 1; attempt <= attempts; ++attempt) {
-    if (const int exit_code = measure(loaded, fresh, cluster); exit_code != exit_success) {
+    if (const int exit_code = measure(loaded, fresh, place); exit_code != exit_success) {
       const bool has_profile = std::filesystem::exists(best);
       if (!has_profile || exit_code > exit_of_signal) {
         std::filesystem::remove(best);
@@ -222,8 +243,9 @@ int measure_undisturbed(const LoadedJob& loaded, const std::string& profile_path
 
 }  // namespace
 
-int run_calibration(const JobOptions& options, const std::string& profile_path, const std::string& cluster) {
-  const int exit_code = measure_undisturbed(load_job(options), profile_path, cluster);
+int run_calibration(const JobOptions& options, const std::string& profile_path,
+                    const CalibrationPlace& place) {
+  const int exit_code = measure_undisturbed(load_job(options), profile_path, place);
   if (exit_code != exit_success) return exit_code;
   // Waiting ranks sleep for up to a seventh of the time on two cores; more is due to other programs.
   constexpr double busy = 0.25;
@@ -237,8 +259,8 @@ int run_calibration(const JobOptions& options, const std::string& profile_path, 
 }
 
 std::string prepare_calibration(const JobOptions& options, const std::string& profile_path,
-                                const std::string& cluster) {
-  return print_command(prepare(load_job(options), profile_path, cluster, false).launch);
+                                const CalibrationPlace& place) {
+  return print_command(prepare(load_job(options), profile_path, place, false).launch);
 }
 
 }  // namespace tandem::cli

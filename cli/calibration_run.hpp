@@ -4,19 +4,25 @@
 #include <string>
 
 #include "cli/job_options.hpp"
+#include "cli/machine_use.hpp"
 
 namespace tandem::cli {
 
-/// Starts the ranks that measure, and writes the profile. `cluster`: platform file of the emulated cluster to
-/// measure on; empty: this machine. Repeats the measurement once if other programs used the machine.
-/// Returns an exit code; errors were printed.
+/// Where the ranks of a calibration run.
+struct CalibrationPlace {
+  std::string cluster = {};  ///< platform file of the emulated cluster; empty: none
+  MachineOptions machines = {};
+};
+
+/// Starts the ranks that measure, and writes the profile. Repeats the measurement once if other programs used
+/// the machine. Returns an exit code; errors were printed.
 int run_calibration(const JobOptions& options, const std::string& profile_path,
-                    const std::string& cluster = {});
+                    const CalibrationPlace& place = {});
 
 /// Writes what the ranks need into PROFILE.work and returns the command line that starts them: for another
 /// machine, or a batch system. The ranks then write the profile, to `profile_path`.
 /// Errors: ConfigError; also when the cluster is not up.
 std::string prepare_calibration(const JobOptions& options, const std::string& profile_path,
-                                const std::string& cluster = {});
+                                const CalibrationPlace& place = {});
 
 }  // namespace tandem::cli

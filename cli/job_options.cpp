@@ -80,7 +80,13 @@ LoadedJob load_job(const JobOptions& options) {
   auto [experiment, locate] = load_located(options.experiment_file, overrides, options.variant);
   platforms::Description platform = platforms::load_platform(experiment.platform);
   resolve_placement(experiment, platform, locate);
-  return {std::move(experiment), std::move(platform)};
+  const bool devices_are_given = locate("run.devices").is_given;
+  return {std::move(experiment), std::move(platform), devices_are_given};
+}
+
+void compute_natively_by_default(LoadedJob& loaded) {
+  if (!loaded.devices_are_given && loaded.experiment.workload.math == Experiment::Workload::Math::real)
+    loaded.experiment.run.devices = DeviceSpeed::native;
 }
 
 platforms::Network network_of_workers(const LoadedJob& loaded) {

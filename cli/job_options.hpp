@@ -50,7 +50,11 @@ void add_record_options(CLI::App& command, JobOptions& options);
 struct LoadedJob {
   Experiment experiment;
   platforms::Description platform;
+  bool devices_are_given = true;  ///< the experiment says whether devices are emulated (run.devices)
 };
+/// Real machines compute as fast as they can, unless the experiment says otherwise or has modelled
+/// mathematics.
+void compute_natively_by_default(LoadedJob& loaded);
 /// Errors: ConfigError.
 LoadedJob load_job(const JobOptions& options);
 

@@ -1,9 +1,11 @@
 #include "cli/machine_use.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -110,6 +112,19 @@ void add_machine_options(CLI::App& command, MachineOptions& options) {
       ->group(group);
 }
 
+std::vector<std::string> words_of(const MachineOptions& options) {
+  std::vector<std::string> words;
+  const auto add = [&](const char* option, const std::string& value) {
+    if (!value.empty()) words.insert(words.end(), {option, value});
+  };
+  add("--hosts", options.hosts);
+  add("--hostfile", options.hostfile);
+  if (options.slurm) words.emplace_back("--slurm");
+  for (const auto& mapping : options.mapping) add("--map", mapping);
+  add("--interface", options.interface);
+  return words;
+}
+
 MachineUse::MachineUse(const MachineOptions& options, bool takes_allocation)
     : options_(options),
       machines_(machines_of(options, takes_allocation)),
@@ -130,7 +145,7 @@ void MachineUse::map_gpus(LoadedJob& loaded) const {
   }
 }
 
-void MachineUse::put_ranks(LaunchSetting& setting, const Job& job) {
+void MachineUse::put_ranks(LaunchSetting& setting, const Job& job, int ranks) {
   machines::PlacementRequest request{.machines = machines_, .ranks = {}};
   for (const auto& text : options_.mapping) request.mapping.push_back(machines::parse_mapping(text));
   for (const auto& assignment : job.roster().assignments()) {
@@ -139,6 +154,8 @@ void MachineUse::put_ranks(LaunchSetting& setting, const Job& job) {
     if (const auto address = properties.find("tandem:address"); address != properties.end())
       request.addresses[assignment.host] = address->second;
   }
+  while (std::ssize(request.ranks) < ranks)
+    request.ranks.push_back({"measuring rank", job.roster().assignments().back().host});
   setting.hosts = machines::place(request);
   setting.interface = options_.interface;
   used_.clear();
@@ -158,6 +175,20 @@ machines::Agent MachineUse::agent() const {
   return is_allocation_ ? machines::slurm_agent() : machines::remote_agent();
 }
 
+void MachineUse::note_several_networks() const {
+  if (!options_.interface.empty() || std::getenv("OMPI_MCA_btl_tcp_if_include") != nullptr) return;
+  for (const auto& state : states_) {
+    std::vector<std::string> networks;
+    for (const auto& name : state.interfaces)
+      if (name != "lo") networks.push_back(name);
+    if (networks.size() < 2) continue;
+    return print_note(fmt::format(
+        "machine '{}' has several networks ({}), and messages may use all of them together; --interface "
+        "chooses one, also where connecting hangs",
+        state.machine, fmt::join(networks, ", ")));
+  }
+}
+
 void MachineUse::check(const LaunchSetting& setting, const std::string& out) {
   const Token token(out);
   states_ = machines::check_machines({.machines = used_,
@@ -167,6 +198,7 @@ void MachineUse::check(const LaunchSetting& setting, const std::string& out) {
                                       .interface = options_.interface});
   fmt::print("{}", machines::machines_table(states_, ranks_));
   std::fflush(stdout);
+  note_several_networks();
   std::string problems;
   for (const auto& state : states_)
     if (!state.problem.empty())

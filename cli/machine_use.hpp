@@ -25,6 +25,9 @@ struct MachineOptions {
 /// Adds --hosts, --hostfile, --slurm, --map and --interface.
 void add_machine_options(CLI::App& command, MachineOptions& options);
 
+/// The options as words of a command line.
+std::vector<std::string> words_of(const MachineOptions& options);
+
 /// The machines on which a job runs.
 class MachineUse {
  public:
@@ -36,7 +39,8 @@ class MachineUse {
   /// GPUs that --map gives to hosts of the platform. Errors: ConfigError for an unknown host.
   void map_gpus(LoadedJob& loaded) const;
   /// Places the ranks. Errors: ConfigError with the table when they cannot be placed.
-  void put_ranks(LaunchSetting& setting, const Job& job);
+  /// `ranks`: at least those of the job; further ones are placed with its last. 0: those of the job.
+  void put_ranks(LaunchSetting& setting, const Job& job, int ranks = 0);
   /// Prints the table of all machines that have ranks. Pre: put_ranks was called. Errors: ConfigError when
   /// one of them cannot take part.
   void check(const LaunchSetting& setting, const std::string& out);
@@ -50,6 +54,7 @@ class MachineUse {
 
  private:
   machines::Agent agent() const;
+  void note_several_networks() const;
   /// Of the directories that machines use instead of the result directory.
   std::string prefix(const std::string& out) const;
 

@@ -118,10 +118,11 @@ std::string origin_line(const RunInfo& info) {
   else if (of == "platform")
     network = "simulated links of " + platform;
   else
-    network =
-        "simulated as calibrated on " +
-        (of == "this machine" ? "this machine, not the links of " : std::string("the emulated cluster of ")) +
-        platform;
+    network = "simulated as calibrated on " +
+              (of == "this machine"   ? "this machine, not the links of "
+               : of == "real cluster" ? "the machines of "
+                                      : std::string("the emulated cluster of ")) +
+              platform;
   static const std::map<std::string, std::string> devices = {
       {"catalogue", "as fast as the platform and the device catalogue say"},
       {"calibrated", "as fast as calibrated"},

@@ -122,6 +122,7 @@ int run_job(const RunOptions& options) {
     throw ConfigError(
         "--check: expected several machines (--hosts, --hostfile or a Slurm allocation), found none");
   machines.map_gpus(loaded);
+  if (machines.is_used()) compute_natively_by_default(loaded);
   const std::string out = result_directory_of(options.job, loaded.experiment, "measured");
   // Building the job here finds bad input before anything is written or started.
   Job job(loaded.experiment, loaded.platform, out, network_of_workers(loaded));

@@ -46,7 +46,7 @@ struct Calibration {
 class SuiteRun {
  public:
   SuiteRun(const validation::Suite& suite, const SuiteRunOptions& options)
-      : suite_(suite), options_(options) {
+      : suite_(suite), options_(options), machine_words_(cli::words_of(options.machines)) {
     documents_.resize(suite.configurations.size());
     failures_.resize(suite.configurations.size());
     profile_of_.resize(suite.configurations.size());
@@ -73,6 +73,8 @@ class SuiteRun {
 
  private:
   const SuiteConfiguration& at(std::size_t index) const { return suite_.configurations[index]; }
+  /// Ranks run on several machines.
+  bool is_real() const { return options_.on_machines; }
 
   JobOptions job_of(std::size_t index, std::vector<std::string> settings) const {
     JobOptions job;
@@ -87,7 +89,7 @@ class SuiteRun {
   /// With a given profile all configurations share it.
   void name_profiles() {
     std::vector<validation::CalibrationGroup> groups =
-        validation::plan_calibrations(suite_, options_.on_cluster);
+        validation::plan_calibrations(suite_, options_.on_cluster || is_real());
     if (!options_.profile.empty()) {
       groups.resize(1);
       groups[0].configurations.resize(suite_.configurations.size());
@@ -108,12 +110,15 @@ class SuiteRun {
     if (!options_.profile.empty() || (options_.resume && fs::exists(calibration.profile))) return;
     const std::size_t representative = calibration.group.representative;
     const std::string& platform = at(representative).experiment.platform;
-    fmt::print("calibrating {}\n",
-               options_.on_cluster ? "the emulated cluster of " + platform : "this machine");
+    fmt::print("calibrating {}\n", options_.on_cluster ? "the emulated cluster of " + platform
+                                   : is_real()         ? "the machines as the cluster of " + platform
+                                                       : "this machine");
     fs::create_directories(fs::path(calibration.profile).parent_path());
     try {
       const JobOptions job = job_of(representative, at(representative).settings);
-      const int code = run_calibration(job, calibration.profile, options_.on_cluster ? platform : "");
+      const int code =
+          run_calibration(job, calibration.profile,
+                          {.cluster = options_.on_cluster ? platform : "", .machines = options_.machines});
       if (code > exit_of_signal) throw Interrupted{code - exit_of_signal};
       if (code == exit_bad_input) throw ConfigError("bad input");
       if (code != exit_success) throw WorldError("its ranks failed");
@@ -161,6 +166,11 @@ class SuiteRun {
 
   std::vector<std::string> settings(std::size_t index) const {
     auto all = at(index).settings;
+    if (is_real()) {
+      LoadedJob loaded = load_job(job_of(index, all));
+      compute_natively_by_default(loaded);
+      all.push_back("run.devices=" + std::string(to_text(loaded.experiment.run.devices)));
+    }
     all.insert(all.end(),
                {"physics.network=profile", "physics.noise=profile", "physics.profile=" + profile_of_[index]});
     return all;
@@ -176,6 +186,8 @@ class SuiteRun {
     if (task.kind == Task::Kind::witness) add({"--fidelity", "smpi"});
     if (task.repetition > 0 || runs) add({"--repetition", std::to_string(task.repetition)});
     if (runs && options_.on_cluster) add({"--cluster", at(task.configuration).experiment.platform});
+    if (runs)
+      for (const auto& word : machine_words_) words.push_back(word);
     return words;
   }
 
@@ -219,9 +231,10 @@ class SuiteRun {
 
   const validation::Suite& suite_;
   const SuiteRunOptions& options_;
-  std::vector<json> documents_;          ///< of each configuration
-  std::vector<std::string> failures_;    ///< of calibrations, by configuration
-  std::vector<std::string> profile_of_;  ///< of each configuration
+  std::vector<json> documents_;             ///< of each configuration
+  std::vector<std::string> failures_;       ///< of calibrations, by configuration
+  std::vector<std::string> profile_of_;     ///< of each configuration
+  std::vector<std::string> machine_words_;  ///< of the runs
   std::vector<Calibration> calibrations_;
   std::optional<BlockedSignals> signals_;  ///< until no cluster is left; subcommands still end by them
   std::map<std::string, std::unique_ptr<ClusterKeeper>> clusters_;

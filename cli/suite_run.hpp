@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/machine_use.hpp"
 #include "validation/campaign/suite.hpp"
 #include "validation/compare/summary.hpp"
 #include "validation/report/report.hpp"
@@ -14,11 +15,13 @@ namespace tandem::cli {
 
 struct SuiteRunOptions {
   std::string out;
-  std::string profile;      ///< an existing one for all configurations; empty: calibrate
-  bool on_cluster = false;  ///< runs use the emulated clusters of the platforms
-  bool witness = false;     ///< simulates under SMPI too, except where data comes from storage
-  bool resume = false;      ///< keeps the finished tasks of an interrupted suite
-  bool traces = false;      ///< one trace with simulation and measurement per configuration
+  std::string profile;           ///< an existing one for all configurations; empty: calibrate
+  bool on_cluster = false;       ///< runs use the emulated clusters of the platforms
+  MachineOptions machines = {};  ///< of a real cluster
+  bool on_machines = false;      ///< there are some, by these options or in an allocation
+  bool witness = false;          ///< simulates under SMPI too, except where data comes from storage
+  bool resume = false;           ///< keeps the finished tasks of an interrupted suite
+  bool traces = false;           ///< one trace with simulation and measurement per configuration
 };
 
 struct SuiteResults {

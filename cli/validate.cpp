@@ -50,6 +50,7 @@ int validate_all(ValidateOptions options) {
   options.run.on_cluster = options.run.on_cluster || suite.on_cluster;
   options.run.witness = options.run.witness || suite.with_witness;
   options.run.out = options.job.out.empty() ? default_out(suite.name, "validation") : options.job.out;
+  options.run.on_machines = MachineUse(options.run.machines, !options.run.on_cluster).is_used();
   check_profile(suite, options.run);
   const WriteLock lock = prepare_directory(options);
   const SuiteResults results = run_suite(suite, options.run);
@@ -84,6 +85,9 @@ void add_validate(CLI::App& app, int& exit_code) {
   command->add_flag(
       "--cluster", options->run.on_cluster,
       "Run on an emulated cluster: hosts and links of the platform as network namespaces (Linux, root)");
+  add_machine_options(*command, options->run.machines);
+  for (const char* option : {"--hosts", "--hostfile", "--slurm"})
+    command->get_option(option)->excludes("--cluster");
   command->add_flag(
       "--witness", options->run.witness,
       "Also simulate the MPI program itself on SimGrid's MPI (SMPI), as a check of the simulator's "

@@ -111,7 +111,7 @@ void check_profile(const Job& job) {
   const std::string& cluster = profile->cluster;
   if (!cluster.empty() &&
       std::filesystem::path(cluster).filename() != std::filesystem::path(experiment.platform).filename())
-    throw ConfigError(fmt::format("{}: measured on the emulated cluster of {}, not on that of {}",
+    throw ConfigError(fmt::format("{}: measured on the cluster of {}, not on that of {}",
                                   experiment.physics.profile, cluster, experiment.platform));
 }
 

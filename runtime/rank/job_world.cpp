@@ -18,7 +18,6 @@
 #include "workloads/roles/run_role.hpp"
 
 namespace tandem {
-namespace {
 
 std::string machine_name() {
   char name[MPI_MAX_PROCESSOR_NAME];
@@ -26,8 +25,6 @@ std::string machine_name() {
   check_mpi(MPI_Get_processor_name(name, &length), "MPI_Get_processor_name");
   return {name, static_cast<std::size_t>(length)};
 }
-
-}  // namespace
 
 MpiSetting emulated_setting(const Job& job, Rank rank) {
   if (!job.roster().has(rank)) return {};

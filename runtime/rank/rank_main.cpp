@@ -118,6 +118,7 @@ CalibrationSetting calibration_setting(const nlohmann::json& document) {
   setting.sharers = document.value("sharers", std::vector<Rank>{});
   setting.host_ranks = document.value("host_ranks", std::vector<Rank>{});
   setting.cluster = document.value("cluster", "");
+  setting.is_real = document.value("real_cluster", false);
   // It cannot be measured: over shared memory, even small sends complete only when the receiver polls.
   auto limit = mpi_variable(setting.cluster.empty() ? "btl_vader_eager_limit" : "btl_tcp_eager_limit");
   // If the launcher allows it and the MPI has it, this transport has precedence.
@@ -127,8 +128,10 @@ CalibrationSetting calibration_setting(const nlohmann::json& document) {
   return setting;
 }
 
+/// `directory`: of this rank's files.
 void calibrate_job(const Job& job, const RankOptions& options, const CalibrationSetting& setting,
-                   MpiContext& context, MPI_Comm communicator) {
+                   const std::string& directory, MpiContext& context) {
+  const MPI_Comm communicator = MPI_COMM_WORLD;
   const Seconds waited_before = cpu_wait().value_or(Seconds(0));
   const Seconds start = context.now();
   const OtherLoad others;
@@ -137,12 +140,14 @@ void calibrate_job(const Job& job, const RankOptions& options, const Calibration
   // As after a job: ranks wait without using a core while other ranks still measure.
   context.meet();
   profile.other_load = share_of_others(others, communicator);
+  const auto machines = gather_texts(communicator, machine_name());
   if (context.rank() != 0) return;
+  if (setting.is_real) profile.machines = machines;
   profile.machine = this_machine();
   profile.software = this_software() + ", " + mpi_version();
   profile.date = now_utc();
   profile.command = options.command;
-  save_profile(options.calibrate, profile);
+  save_profile(options.apart ? directory + "/profile.json" : options.calibrate, profile);
 }
 
 /// Each rank measures its part; rank 0 merges them.
@@ -212,7 +217,8 @@ void run_on_device(const Job& job, const RankOptions& options, const nlohmann::j
   if (!options.calibrate.empty()) {
     // Read before time zero, like everything else that a job reads.
     CalibrationSetting calibration = calibration_setting(document);
-    MpiSetting setting = native_setting(job, device.gpu.get(), calibration.cluster.empty());
+    MpiSetting setting =
+        native_setting(job, device.gpu.get(), calibration.is_real || calibration.cluster.empty());
     // A message is sent as soon as it is in the memory of the node.
     if (setting.device == nullptr && setting.node_memory && setting.node_memory->reaches_all())
       calibration.eager_bytes = setting.node_memory->largest();
@@ -220,7 +226,7 @@ void run_on_device(const Job& job, const RankOptions& options, const nlohmann::j
     check_mpi(MPI_Allreduce(MPI_IN_PLACE, &calibration.eager_bytes, 1, MPI_INT64_T, MPI_MIN, MPI_COMM_WORLD),
               "MPI_Allreduce");
     MpiContext context(MPI_COMM_WORLD, std::move(setting));
-    return calibrate_job(job, options, calibration, context, MPI_COMM_WORLD);
+    return calibrate_job(job, options, calibration, files.directory(), context);
   }
   MpiSetting setting = job_setting(job, rank, device.gpu.get(), options.cluster);
   nlohmann::json physics = describe_physics(job, options.cluster, setting, MPI_COMM_WORLD);

@@ -10,6 +10,7 @@
 #include <tuple>
 
 #include "tests/cli/command.hpp"
+#include "workloads/experiment/json_file.hpp"
 #include "workloads/records/result_directory.hpp"
 
 namespace tandem::testing {
@@ -128,6 +129,31 @@ TEST_F(SshMachines, RunAJobWhereItsRolesArePlaced) {
   for (const auto& step : expected.journal.steps) losses[{step.rank, step.step}] = step.loss;
   for (const auto& step : found.journal.steps)
     EXPECT_NEAR(step.loss, (losses[{step.rank, step.step}]), 1e-4) << step.rank << ' ' << step.step;
+}
+
+/// The calibration measures the network between the machines, and the simulation uses it.
+TEST_F(SshMachines, ValidateComparesRunsOnThemWithTheirCalibration) {
+  const std::string job = line_.write(
+      "job.yaml", "platform: " + platform_ +
+                      "\nworkload: {model: mlp, dataset: synthetic, math: real, train_samples: 200, "
+                      "test_samples: 50, batch: 8}\nplacement: {workers: [m2, m3], servers: "
+                      "[m1]}\nstop: {rounds: 10}\n");
+  const auto result =
+      tandem("validate " + job + " --hosts m1,m2,m3 --interface eth0 --out validated --tolerance 100");
+  ASSERT_EQ(result.exit_code, 0) << result.output;
+  EXPECT_NE(result.output.find("parity passed, replay passed"), std::string::npos) << result.output;
+  EXPECT_EQ(result.output.find("the simulation used"), std::string::npos) << result.output;
+  const auto profile = read_json_file((line_.folder() / "validated/profile.json").string(), "a profile");
+  EXPECT_EQ(profile.at("machines"), nlohmann::json({"m2", "m3", "m1"}));
+  // Of the three pairs: two links of 1 Gb/s. A message of 8 MiB takes 67 ms or more.
+  const auto& messages = profile.at("paths").at(0).at("messages");
+  EXPECT_EQ(messages.back().at("bytes"), 16 << 20);
+  EXPECT_GT(messages.back().at("median_s").get<double>(), 0.9 * (16 << 20) / 125e6);
+  const auto measured = read_results((line_.folder() / "validated/job/measured-1").string());
+  EXPECT_EQ(measured.info.experiment.run.devices, DeviceSpeed::native) << "by default";
+  EXPECT_EQ(measured.info.network.at("kind"), "real cluster");
+  const auto simulated = read_results((line_.folder() / "validated/job/simulated").string());
+  EXPECT_EQ(simulated.info.network.at("of"), "real cluster");
 }
 
 TEST_F(SshMachines, AreCheckedBeforeAnythingStarts) {

@@ -24,10 +24,17 @@ Origin origin_of(const RunInfo& simulated, const RunInfo& measured) {
     origin.unknown = "whose network the messages used";
   else if (kind == "this machine" && own != "this machine")
     differ(fmt::format("the simulation used the links {}{}, the measurement this machine's own network",
-                       own == "platform" ? "of " : "calibrated on the emulated cluster of ", platform));
-  else if (kind == "emulated cluster" && own == "this machine")
+                       own == "platform" ? "of " : "calibrated on the cluster of ", platform));
+  else if (kind == "real cluster" && own != "real cluster")
+    differ(fmt::format("the simulation used {}, the measurement the network between its machines",
+                       own == "platform" ? "the links of " + platform
+                       : own == "this machine"
+                           ? "the calibrated machine's own network"
+                           : "the links calibrated on the emulated cluster of " + platform));
+  else if (kind == "emulated cluster" && (own == "this machine" || own == "real cluster"))
     differ(fmt::format(
-        "the simulation used this machine's own network, the measurement the emulated cluster of {}",
+        "the simulation used {}, the measurement the emulated cluster of {}",
+        own == "this machine" ? "this machine's own network" : "the network between real machines",
         platform));
   if (simulated.devices.empty() || measured.devices.empty())
     origin.unknown += (origin.unknown.empty() ? "" : " and ") + std::string("whose devices computed");

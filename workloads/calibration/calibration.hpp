@@ -26,6 +26,7 @@ struct CalibrationSetting {
   /// concurrently. Fewer than two: sharing is not measured.
   std::vector<Rank> sharers = {};
   std::string cluster = {};                 ///< see Profile
+  bool is_real = false;                     ///< the cluster is not emulated
   std::vector<std::int64_t> message_bytes;  ///< sizes to send to each partner
   /// Ascending sizes of MPI's own all-reduce among the workers, multiples of 4; sizes that would take too
   /// long according to the platform file are left out.

@@ -38,7 +38,7 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Profile::CopyEntry, bytes, out, median_s, spr
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Profile::StorageEntry, bytes, write, median_s, spread, raw_s)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Profile, machine, software, date, command, cpu_wait_share, other_load,
                                    compute, disturbing_bytes, hosts, start_offsets, paths, all_reduces,
-                                   cluster, storage, lateness_s, share_spread, device, copies)
+                                   cluster, machines, storage, lateness_s, share_spread, device, copies)
 
 namespace {
 

@@ -17,7 +17,7 @@
 namespace tandem {
 
 struct Profile {
-  static constexpr int schema_version = 10;
+  static constexpr int schema_version = 11;
   std::string machine;   ///< processor name, cores, kernel: what must match for the profile to be fresh
   std::string software;  ///< version of Tandem, then those of the libraries that ranks use
   std::string date;
@@ -123,7 +123,8 @@ struct Profile {
     std::vector<double> at_once_raw_s;  ///< of all concurrent ones together
   };
   std::vector<AllReduceEntry> all_reduces;  ///< by ranks, then by bytes
-  std::string cluster;  ///< platform file of the emulated cluster it was measured on; empty: none
+  std::string cluster;  ///< platform file of the cluster it was measured on; empty: none, but one machine
+  std::vector<std::string> machines;  ///< of a real cluster, by rank; empty: the cluster is emulated, or none
 
   /// Between the memory of rank 0's device and pinned memory of its host, by the device's own clock. Empty
   /// where they are one memory.

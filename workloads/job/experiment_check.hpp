@@ -13,6 +13,7 @@ namespace tandem {
 struct Origin {
   std::string place;
   std::string label;
+  bool is_given = false;  ///< a file or an override sets it; otherwise it has its default
 };
 using Locate = std::function<Origin(const std::string& path)>;
 

@@ -68,10 +68,10 @@ class Origins {
     return [origins = *this, variant](const std::string& path) -> Origin {
       const std::string label = "variants." + variant + '.' + path;
       const auto& places = origins.places_;
-      if (const auto own = places.find(label); own != places.end()) return {own->second, label};
+      if (const auto own = places.find(label); own != places.end()) return {own->second, label, true};
       const auto base = places.find(path);
       const std::string place = base == places.end() ? origins.file_ : base->second;
-      return {variant.empty() ? place : place + ": variant '" + variant + "'", path};
+      return {variant.empty() ? place : place + ": variant '" + variant + "'", path, base != places.end()};
     };
   }
 

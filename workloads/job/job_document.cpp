@@ -42,7 +42,11 @@ nlohmann::json simulated_network(const Job& job) {
   TANDEM_CHECK(profile != nullptr, "physics.network is profile, but there is none");
   if (profile->cluster.empty())
     return {{"kind", "simulated"}, {"of", "this machine"}, {"machine", profile->machine}};
-  return {{"kind", "simulated"}, {"of", "emulated cluster"}, {"platform", profile->cluster}};
+  const bool is_real = !profile->machines.empty();
+  return {{"kind", "simulated"},
+          {"of", is_real ? "real cluster" : "emulated cluster"},
+          {"platform", profile->cluster},
+          {"machines", profile->machines}};
 }
 
 }  // namespace

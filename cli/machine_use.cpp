@@ -15,6 +15,7 @@
 #include "policies/vocabulary/check.hpp"
 #include "runtime/machines/check.hpp"
 #include "runtime/machines/placement.hpp"
+#include "workloads/job/input_files.hpp"
 
 namespace tandem::cli {
 namespace {
@@ -158,6 +159,7 @@ void MachineUse::put_ranks(LaunchSetting& setting, const Job& job, int ranks) {
     request.ranks.push_back({"measuring rank", job.roster().assignments().back().host});
   setting.hosts = machines::place(request);
   setting.interface = options_.interface;
+  files_ = input_files(job);
   used_.clear();
   ranks_.clear();
   for (const std::string& machine : setting.hosts) {
@@ -179,8 +181,8 @@ void MachineUse::note_several_networks() const {
   if (!options_.interface.empty() || std::getenv("OMPI_MCA_btl_tcp_if_include") != nullptr) return;
   for (const auto& state : states_) {
     std::vector<std::string> networks;
-    for (const auto& name : state.interfaces)
-      if (name != "lo") networks.push_back(name);
+    for (const auto& [name, addresses] : state.interfaces)
+      if (name != "lo" && !addresses.empty()) networks.push_back(name);
     if (networks.size() < 2) continue;
     return print_note(fmt::format(
         "machine '{}' has several networks ({}), and messages may use all of them together; --interface "
@@ -195,7 +197,8 @@ void MachineUse::check(const LaunchSetting& setting, const std::string& out) {
                                       .agent = agent(),
                                       .program = setting.program.front(),
                                       .token = token.path(),
-                                      .interface = options_.interface});
+                                      .interface = options_.interface,
+                                      .files = files_});
   fmt::print("{}", machines::machines_table(states_, ranks_));
   std::fflush(stdout);
   note_several_networks();

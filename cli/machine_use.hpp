@@ -65,6 +65,7 @@ class MachineUse {
   std::vector<int> ranks_;                      ///< of each of them
   std::vector<machines::MachineState> states_;  ///< of each of them, once checked
   std::string parts_;  ///< name of the directories of machines that do not see the result directory
+  std::vector<std::string> files_;  ///< that each of them reads
 };
 
 }  // namespace tandem::cli

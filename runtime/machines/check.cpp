@@ -1,5 +1,6 @@
 #include "runtime/machines/check.hpp"
 
+#include <arpa/inet.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <poll.h>
@@ -7,6 +8,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <filesystem>
 #include <future>
 #include <limits>
 #include <nlohmann/json.hpp>
@@ -123,11 +125,33 @@ bool compare_clocks(Conversation& machine, MachineState& state) {
   return true;
 }
 
+/// Asks for the files. False: no answer.
+bool ask_files(Conversation& machine, const CheckSetting& setting, MachineState& state) {
+  if (setting.files.empty()) return true;
+  const auto answer = machine.ask("files " + nlohmann::json(setting.files).dump());
+  if (!answer) return false;
+  for (const auto& file : nlohmann::json::parse(*answer)) {
+    auto& content = state.files.emplace_back();
+    if (!file.is_null()) content = FileContent{file.at("bytes"), file.at("digest")};
+  }
+  return state.files.size() == setting.files.size();
+}
+
+/// A slow disk needs as long.
+Seconds time_to_read(const std::vector<std::string>& files) {
+  constexpr double least_rate = 50e6;  // bytes per second
+  double bytes = 0;
+  std::error_code none;
+  for (const auto& file : files)
+    if (const auto size = std::filesystem::file_size(file, none); !none) bytes += static_cast<double>(size);
+  return Seconds(bytes / least_rate);
+}
+
 MachineState ask_machine(const std::string& name, const CheckSetting& setting, bool here) {
   MachineState state{.machine = name};
   const auto words = words_on(setting.agent, here ? "localhost" : name, {setting.program, "--describe"});
   try {
-    Conversation machine(words, setting.limit);
+    Conversation machine(words, setting.limit + time_to_read(setting.files));
     std::optional<std::string> answer;
     if (compare_clocks(machine, state)) answer = machine.ask("describe " + setting.token);
     if (!answer) {
@@ -147,6 +171,7 @@ MachineState ask_machine(const std::string& name, const CheckSetting& setting, b
     state.interfaces = told.at("interfaces");
     state.sees_results = told.at("sees_token");
     state.may_write = told.at("may_write");
+    if (!ask_files(machine, setting, state)) state.problem = "does not tell its files: " + machine.reason();
   } catch (const nlohmann::json::exception&) {
     state.problem =
         "another version of tandem-rank, or a login script that prints: expected one line of JSON";
@@ -156,6 +181,60 @@ MachineState ask_machine(const std::string& name, const CheckSetting& setting, b
   return state;
 }
 
+/// Whether "10.0.0.7" is in "10.0.0.0/24".
+bool is_in_network(const std::string& address, const std::string& network) {
+  const auto slash = network.find('/');
+  in_addr own{}, base{};
+  const int bits = std::atoi(network.substr(slash + 1).c_str());
+  if (inet_pton(AF_INET, address.c_str(), &own) != 1 || bits < 0 || bits > 32 ||
+      inet_pton(AF_INET, network.substr(0, slash).c_str(), &base) != 1)
+    return false;
+  const std::uint32_t mask = bits == 0 ? 0 : ~std::uint32_t{0} << (32 - bits);
+  return ((ntohl(own.s_addr) ^ ntohl(base.s_addr)) & mask) == 0;
+}
+
+/// Whether the machine has an interface of this name, or with an address of this network. Machines do not
+/// tell addresses of IPv6.
+bool has_interface(const MachineState& state, const std::string& wanted) {
+  if (wanted.find(':') != std::string::npos) return true;
+  if (wanted.find('/') == std::string::npos) return state.interfaces.contains(wanted);
+  return std::ranges::any_of(state.interfaces, [&](const auto& one) {
+    return std::ranges::any_of(one.second,
+                               [&](const std::string& address) { return is_in_network(address, wanted); });
+  });
+}
+
+/// Empty: messages find a way.
+std::string interface_problem(const MachineState& state, const CheckSetting& setting) {
+  std::istringstream list(setting.interface);
+  for (std::string wanted; std::getline(list, wanted, ',');) {
+    if (has_interface(state, wanted)) continue;
+    std::vector<std::string> known;
+    for (const auto& [name, addresses] : state.interfaces)
+      known.push_back(addresses.empty() ? name : fmt::format("{} ({})", name, fmt::join(addresses, ", ")));
+    return fmt::format("has no interface {}, but {}; choose one that all machines have with --interface",
+                       wanted, fmt::join(known, ", "));
+  }
+  return {};
+}
+
+/// Empty: it has the same files as this machine.
+std::string file_problem(const MachineState& state, const MachineState& here, const CheckSetting& setting) {
+  for (std::size_t i = 0; i < setting.files.size(); ++i) {
+    if (state.files[i] == here.files[i]) continue;
+    if (!state.files[i])
+      return fmt::format("has no file {}: copy it there, or keep it on a shared file system",
+                         setting.files[i]);
+    if (!here.files[i]) continue;
+    return fmt::format(
+        "its {} is another file ({} bytes, digest {}) than here ({} bytes, digest {}): copy "
+        "it there, or keep it on a shared file system",
+        setting.files[i], state.files[i]->bytes, state.files[i]->digest, here.files[i]->bytes,
+        here.files[i]->digest);
+  }
+  return {};
+}
+
 /// `here`: this machine, which has no problem.
 void judge(MachineState& state, const MachineState& here, const CheckSetting& setting) {
   if (!state.problem.empty()) return;
@@ -163,13 +242,12 @@ void judge(MachineState& state, const MachineState& here, const CheckSetting& se
   if (state.software != here.software || state.build != here.build)
     state.problem = fmt::format("another build: {} ({}) instead of {} ({}); install the same one at {}",
                                 state.software, state.build, here.software, here.build, setting.program);
-  else if (const bool is_named = setting.interface.find_first_of("/,") == std::string::npos;
-           is_named && !setting.interface.empty() && !state.interfaces.empty() &&
-           std::ranges::find(state.interfaces, setting.interface) == state.interfaces.end())
-    state.problem =
-        fmt::format("has no interface {}, but {}", setting.interface, fmt::join(state.interfaces, ", "));
   else if (!state.may_write)
     state.problem = fmt::format("may not write to {}: choose another result directory with --out", folder);
+  else if (auto no_interface = interface_problem(state, setting); !no_interface.empty())
+    state.problem = std::move(no_interface);
+  else
+    state.problem = file_problem(state, here, setting);
 }
 
 }  // namespace

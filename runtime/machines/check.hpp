@@ -1,6 +1,9 @@
 // Asks every machine of a job, before the job starts, whether it can take part. Machines answer in parallel.
 #pragma once
 
+#include <cstdint>
+#include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -8,6 +11,13 @@
 #include "runtime/machines/agent.hpp"
 
 namespace tandem::machines {
+
+/// A file as a machine has it.
+struct FileContent {
+  std::int64_t bytes = 0;
+  std::string digest;
+  bool operator==(const FileContent&) const = default;
+};
 
 /// What a machine answered.
 struct MachineState {
@@ -20,7 +30,8 @@ struct MachineState {
   int gpus = 0;
   Seconds clock_offset{0};       ///< its clock minus ours
   Seconds clock_uncertainty{0};  ///< half of the shortest exchange in which that was measured
-  std::vector<std::string> interfaces = {};
+  std::map<std::string, std::vector<std::string>> interfaces = {};  ///< addresses by name
+  std::vector<std::optional<FileContent>> files = {};               ///< of the setting; none: cannot be read
   bool sees_results = false;  ///< it sees our result directory; otherwise its files are gathered
   bool may_write = false;     ///< it may write there, or create a folder of that name
 };
@@ -30,8 +41,9 @@ struct CheckSetting {
   Agent agent;
   std::string program;         ///< path of tandem-rank, on every machine
   std::string token;           ///< a file of the result directory that exists here
-  std::string interface = {};  ///< that messages use; empty, or a network such as 10.0.0.0/24: not checked
-  Seconds limit{20.0};         ///< for one machine
+  std::string interface = {};  ///< that messages use: names and networks, "eth1,10.0.0.0/24"; empty: any
+  std::vector<std::string> files = {};  ///< absolute paths; equal to those here on every machine
+  Seconds limit{20.0};                  ///< for one machine, without the time to read the files
 };
 
 /// In the order of the machines. A machine of this name here is asked without the agent.

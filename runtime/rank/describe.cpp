@@ -1,6 +1,9 @@
 #include "runtime/rank/describe.hpp"
 
+#include <arpa/inet.h>
 #include <fmt/format.h>
+#include <ifaddrs.h>
+#include <netinet/in.h>
 #include <unistd.h>
 
 #include <chrono>
@@ -28,13 +31,21 @@ std::int64_t gpus() {
   return none ? 0 : std::distance(begin(folder), end(folder));
 }
 
-/// "lo", "eth0" ...
-std::vector<std::string> interfaces() {
-  std::vector<std::string> names;
-  std::error_code none;
-  for (const auto& entry : fs::directory_iterator("/sys/class/net", none))
-    names.push_back(entry.path().filename());
-  return names;
+/// Name to addresses of IPv4: {"lo": ["127.0.0.1"], "eth0": ["10.0.0.1"]}.
+nlohmann::json interfaces() {
+  nlohmann::json addresses = nlohmann::json::object();
+  ifaddrs* first = nullptr;
+  if (getifaddrs(&first) != 0) return addresses;
+  for (const ifaddrs* one = first; one != nullptr; one = one->ifa_next) {
+    nlohmann::json& known = addresses[one->ifa_name];
+    if (known.is_null()) known = nlohmann::json::array();
+    if (one->ifa_addr == nullptr || one->ifa_addr->sa_family != AF_INET) continue;
+    char text[INET_ADDRSTRLEN] = {};
+    inet_ntop(AF_INET, &reinterpret_cast<const sockaddr_in*>(one->ifa_addr)->sin_addr, text, sizeof(text));
+    known.push_back(text);
+  }
+  freeifaddrs(first);
+  return addresses;
 }
 
 /// Into the folder, which need not exist yet.
@@ -61,6 +72,19 @@ nlohmann::json description(const std::string& token) {
           {"may_write", may_write(fs::path(token).parent_path())}};
 }
 
+/// Of each file its size and digest; null where it cannot be read.
+nlohmann::json contents(const std::vector<std::string>& paths) {
+  nlohmann::json all = nlohmann::json::array();
+  for (const std::string& path : paths) {
+    try {
+      all.push_back({{"bytes", fs::file_size(path)}, {"digest", digest_of_file(path)}});
+    } catch (const std::exception&) {
+      all.push_back(nullptr);
+    }
+  }
+  return all;
+}
+
 }  // namespace
 
 void describe_machine() {
@@ -70,6 +94,8 @@ void describe_machine() {
                  std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count());
     else if (line.starts_with("describe "))
       fmt::print("{}\n", description(line.substr(9)).dump());
+    else if (line.starts_with("files "))
+      fmt::print("{}\n", contents(nlohmann::json::parse(line.substr(6))).dump());
     std::fflush(stdout);
   }
 }

@@ -70,12 +70,22 @@ class SshMachines : public ::testing::Test {
                        " OMPI_MCA_plm_rsh_agent=\"ssh -F $PWD/ssh/ssh_config\" sh /run/tandem/clusters/" +
                        id_ + "/enter m1 \"$TANDEM\" " + words);
   }
-  void refuses(const std::string& words, const std::vector<std::string>& parts) const {
-    const auto result = tandem("run " + experiment() + " --out refused " + words);
+  /// `out`: of the job, which must not start.
+  void refuses(const std::string& words, const std::vector<std::string>& parts,
+               const std::string& out = "refused") const {
+    const auto result = tandem("run " + experiment() + " --out " + out + ' ' + words);
     EXPECT_EQ(result.exit_code, 2) << words << '\n' << result.output;
     for (const auto& part : parts)
       EXPECT_NE(result.output.find(part), std::string::npos) << part << '\n' << result.output;
-    EXPECT_FALSE(std::filesystem::exists(line_.folder() / "refused/job.json")) << words;
+    EXPECT_FALSE(std::filesystem::exists(line_.folder() / out)) << words;
+  }
+  /// In what m2 alone sees of the file system.
+  void mount_on_m2(const std::string& command) const {
+    const auto result = line_.shell(
+        "daemon=$(sed -n 2p ssh/pids); nsenter --mount=/proc/$(pgrep -P $daemon sshd || echo "
+        "$daemon)/ns/mnt sh -c \"" +
+        command + '"');
+    ASSERT_EQ(result.exit_code, 0) << command << '\n' << result.output;
   }
 
   CommandLine line_;
@@ -170,7 +180,10 @@ TEST_F(SshMachines, AreCheckedBeforeAnythingStarts) {
               machine.at("clock_uncertainty_s").get<double>() + 1e-5);
   EXPECT_FALSE(std::filesystem::exists(line_.folder() / "never"));
   refuses("--hosts m1,m2,m9 --map m3=m9", {"machine 'm9'", "does not answer"});
-  refuses("--hosts m1,m2,m3 --interface eth9", {"machine 'm2'", "no interface eth9", "eth0"});
+  refuses("--hosts m1,m2,m1", {"--hosts: expected each machine once, found 'm1' again"});
+  for (const char* network : {"eth9", "lo,eth9", "10.99.7.0/24"})
+    refuses("--hosts m1,m2,m3 --interface " + std::string(network),
+            {"machine 'm2'", "no interface", "eth0 (10.", "--interface"});
   refuses("--hosts m1,m2", {"host 'm3'", "--map m3=MACHINE", "rank"});
   refuses("--hosts m1,m2:1 --map m3=m2", {"machine 'm2'", "1 slots", "found 2 ranks"});
   refuses("--hosts m1,m2,m3 --map nowhere=m2", {"no host named 'nowhere'"});
@@ -180,11 +193,15 @@ TEST_F(SshMachines, AreCheckedBeforeAnythingStarts) {
   refuses("--hosts m1,m2,m3", {"machine 'm2'", "Permission denied"});
 }
 
-TEST_F(SshMachines, OtherBuildsAreRefused) {
-  const std::string program = "\"$(dirname \"$TANDEM\")/tandem-rank\"";
+TEST_F(SshMachines, OtherBuildsAndFoldersThatCannotBeWrittenAreRefused) {
+  const std::string program = "$(dirname $TANDEM)/tandem-rank";
   ASSERT_EQ(line_.shell("cp " + program + " other-rank && printf x >> other-rank").exit_code, 0);
-  ASSERT_EQ(line_.shell(on("m2") + "mount --bind \"$PWD/other-rank\" " + program).exit_code, 0);
-  refuses("--hosts m1,m2,m3", {"machine 'm2'", "another build"});
+  mount_on_m2("mount --bind $PWD/other-rank " + program);
+  refuses("--hosts m1,m2,m3", {"machine 'm2'", "another build", "install the same one"});
+  ASSERT_EQ(line_.shell("mkdir fixed").exit_code, 0);
+  mount_on_m2("umount " + program);
+  mount_on_m2("mount --bind $PWD/fixed $PWD/fixed && mount -o remount,bind,ro $PWD/fixed");
+  refuses("--hosts m1,m2,m3", {"machine 'm2': may not write to", "/fixed", "--out"}, "fixed/out");
 }
 
 /// The same files as on a shared file system, and a job that is resumed from them.
@@ -220,6 +237,23 @@ TEST_F(SshMachines, ResultsAreGatheredWithoutASharedFileSystem) {
   const auto apart = tandem(job + "private/apart --set placement.evaluator=m2");
   EXPECT_EQ(apart.exit_code, 2) << apart.output;
   EXPECT_NE(apart.output.find("the evaluator on host 'm2'"), std::string::npos) << apart.output;
+}
+
+TEST_F(SshMachines, DataThatAMachineLacksOrHasOtherwiseIsRefused) {
+  line_.shell(
+      "mkdir data && for part in data_batch_1 data_batch_2 data_batch_3 data_batch_4 data_batch_5 "
+      "test_batch; "
+      "do head -c 61460 /dev/zero > data/$part.bin; done; cp -r data other; printf x | dd conv=notrunc "
+      "of=other/test_batch.bin bs=1 seek=61459");
+  const std::string job =
+      "--set workload.dataset=cifar-10 --set workload.dataset_directory=data --set "
+      "workload.train_samples=20 --set workload.test_samples=20 --hosts m1,m2,m3";
+  const auto fine = tandem("run " + experiment() + " --out refused --check " + job);
+  ASSERT_EQ(fine.exit_code, 0) << fine.output;
+  mount_on_m2("mount --bind $PWD/other $PWD/data");
+  refuses(job, {"machine 'm2': its ", "/data/test_batch.bin is another file (61460 bytes", "copy it there"});
+  mount_on_m2("mount -t tmpfs none $PWD/data");
+  refuses(job, {"machine 'm2': has no file ", "/data/data_batch_1.bin", "copy it there"});
 }
 
 TEST_F(SshMachines, EndTogetherWhenARankIsKilled) {

@@ -145,6 +145,14 @@ std::string find_file(const Source& source, const std::string& directory, const 
                     "; workload.dataset_directory names the folder to search");
 }
 
+std::vector<std::string> paths_of(const Source& source, const DatasetSetting& setting, Dataset::Part which) {
+  const auto& directory = setting.directory.empty() ? source.directory : setting.directory;
+  std::vector<std::string> paths;
+  for (const auto& name : which == Dataset::Part::train ? source.train : source.test)
+    paths.push_back(find_file(source, directory, name));
+  return paths;
+}
+
 /// Open files, with the number of samples to use.
 struct Part {
   std::unique_ptr<PartFiles> files;
@@ -153,10 +161,7 @@ struct Part {
 
 Part open_part(const Source& source, const DatasetSetting& setting, Dataset::Part which) {
   const bool training = which == Dataset::Part::train;
-  const auto& directory = setting.directory.empty() ? source.directory : setting.directory;
-  std::vector<std::string> paths;
-  for (const auto& name : training ? source.train : source.test)
-    paths.push_back(find_file(source, directory, name));
+  const std::vector<std::string> paths = paths_of(source, setting, which);
   auto files = source.format == Source::Format::idx
                    ? open_idx_part(source.info, paths[0], paths[1])
                    : open_cifar_part(source.info, source.label_limits, paths);
@@ -250,6 +255,14 @@ DatasetInfo describe_dataset(const DatasetSetting& setting) {
   info.train_samples = open_part(source, setting, Dataset::Part::train).samples;
   info.test_samples = open_part(source, setting, Dataset::Part::test).samples;
   return info;
+}
+
+std::vector<std::string> dataset_files(const DatasetSetting& setting) {
+  const Source& source = source_of(setting);
+  std::vector<std::string> paths;
+  for (const auto part : {Dataset::Part::train, Dataset::Part::test})
+    for (auto& path : paths_of(source, setting, part)) paths.push_back(std::move(path));
+  return paths;
 }
 
 std::shared_ptr<const Dataset> load_dataset(const DatasetSetting& setting) {

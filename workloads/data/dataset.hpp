@@ -98,6 +98,8 @@ const Catalog<int>& dataset_catalog();
 /// Sizes only, from the headers or lengths of the files, so the files must exist.
 /// Errors: ConfigError when missing (names the folder and how to obtain them), truncated or corrupt.
 DatasetInfo describe_dataset(const DatasetSetting& setting);
+/// Paths of its files; none for synthetic data. Errors: ConfigError when one is missing.
+std::vector<std::string> dataset_files(const DatasetSetting& setting);
 /// Errors: as describe_dataset, for invalid labels, and for synthetic data above `largest_synthetic`.
 std::shared_ptr<const Dataset> load_dataset(const DatasetSetting& setting);
 /// One label per training sample, as load_dataset gives them; synthetic data of any size. Errors: as

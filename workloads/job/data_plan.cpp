@@ -12,7 +12,6 @@
 #include "workloads/experiment/quantity_text.hpp"
 
 namespace tandem {
-namespace {
 
 DatasetSetting dataset_setting(const Experiment& experiment) {
   const auto& workload = experiment.workload;
@@ -22,8 +21,6 @@ DatasetSetting dataset_setting(const Experiment& experiment) {
           .test_samples = workload.test_samples,
           .seed = experiment.seed};
 }
-
-}  // namespace
 
 /// The shards, computed when they are first needed.
 struct DataPlan::Dealt {

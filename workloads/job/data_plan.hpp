@@ -16,6 +16,9 @@
 
 namespace tandem {
 
+/// The data set that an experiment names.
+DatasetSetting dataset_setting(const Experiment& experiment);
+
 class DataPlan {
  public:
   /// Loads the data set where mathematics is real, or the split needs its labels. `data_memory`: see JobSpec.

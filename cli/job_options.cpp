@@ -69,7 +69,18 @@ void record_losses_if_asked(Job& job, const JobOptions& options) {
   job.record_losses();
 }
 
+const platforms::Description& PlatformCache::load(const std::string& file) {
+  const auto known = loaded_.find(file);
+  return known != loaded_.end() ? known->second
+                                : loaded_.emplace(file, platforms::load_platform(file)).first->second;
+}
+
 LoadedJob load_job(const JobOptions& options) {
+  PlatformCache platforms;
+  return load_job(options, platforms);
+}
+
+LoadedJob load_job(const JobOptions& options, PlatformCache& platforms) {
   if (validation::is_suite(options.experiment_file))
     throw ConfigError(
         options.experiment_file +
@@ -78,7 +89,7 @@ LoadedJob load_job(const JobOptions& options) {
   Overrides overrides;
   for (const auto& setting : options.settings) overrides.push_back(parse_override(setting));
   auto [experiment, locate] = load_located(options.experiment_file, overrides, options.variant);
-  platforms::Description platform = platforms::load_platform(experiment.platform);
+  platforms::Description platform = platforms.load(experiment.platform);
   resolve_placement(experiment, platform, locate);
   const bool devices_are_given = locate("run.devices").is_given;
   return {std::move(experiment), std::move(platform), devices_are_given};

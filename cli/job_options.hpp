@@ -4,6 +4,7 @@
 
 #include <CLI/CLI.hpp>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -55,8 +56,18 @@ struct LoadedJob {
 /// Real machines compute as fast as they can, unless the experiment says otherwise or has modelled
 /// mathematics.
 void compute_natively_by_default(LoadedJob& loaded);
+/// Platforms that were loaded, by file: many jobs on one platform load it once.
+class PlatformCache {
+ public:
+  /// Errors: ConfigError.
+  const platforms::Description& load(const std::string& file);
+
+ private:
+  std::map<std::string, platforms::Description> loaded_;
+};
 /// Errors: ConfigError.
 LoadedJob load_job(const JobOptions& options);
+LoadedJob load_job(const JobOptions& options, PlatformCache& platforms);
 
 /// The network between the workers' hosts, for all-reduce settings that depend on it; otherwise empty.
 /// Errors: ConfigError.

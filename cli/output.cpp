@@ -8,9 +8,11 @@
 #include <array>
 #include <cstdio>
 #include <cstdlib>
+#include <new>
 #include <nlohmann/json.hpp>
 #include <string_view>
 
+#include "cli/commands.hpp"
 #include "policies/vocabulary/check.hpp"
 #include "runtime/process/descriptor.hpp"
 
@@ -83,6 +85,20 @@ void begin_output(const OutputOptions& options) {
     const Descriptor nowhere(open("/dev/null", O_WRONLY | O_CLOEXEC));
     redirect_output(nowhere.number());
   }
+}
+
+int exit_code_of(const std::function<int()>& action) {
+  try {
+    return action();
+  } catch (const ConfigError& error) {
+    print_error(error.what());
+    return exit_bad_input;
+  } catch (const std::bad_alloc&) {
+    print_error("not enough memory");
+  } catch (const std::exception& error) {
+    print_error(error.what());
+  }
+  return exit_environment_error;
 }
 
 bool wants_json() { return state().options.json; }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
+#include <functional>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 
@@ -19,6 +20,9 @@ void add_output_options(CLI::App& app, OutputOptions& options);
 /// Applies the options to this process. With --json, what is written to standard output after this call, also
 /// by child processes, goes to standard error; with --quiet it goes nowhere.
 void begin_output(const OutputOptions& options);
+
+/// Runs the action and prints its error, if any. Returns the exit code: its own, or the one of the error.
+int exit_code_of(const std::function<int()>& action);
 
 /// Whether results are wanted as JSON.
 bool wants_json();

@@ -5,7 +5,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cstdlib>
 #include <filesystem>
 #include <memory>
@@ -17,31 +16,28 @@
 #include "cli/job_options.hpp"
 #include "cli/output.hpp"
 #include "cli/platform_document.hpp"
-#include "cli/progress.hpp"
 #include "cli/study_results.hpp"
+#include "cli/study_run.hpp"
 #include "cli/study_sbatch.hpp"
-#include "cli/subcommand_process.hpp"
 #include "cli/suite_input.hpp"
 #include "policies/vocabulary/check.hpp"
 #include "runtime/launcher/launcher.hpp"
-#include "validation/campaign/plan.hpp"
 #include "validation/campaign/sweep.hpp"
-#include "workloads/experiment/json_file.hpp"
 #include "workloads/records/result_directory.hpp"
 
 namespace tandem::cli {
 namespace {
 
 using nlohmann::json;
-using validation::SuiteConfiguration;
 
 struct StudyOptions {
   JobOptions job;
   SuiteInputOptions input;
   int jobs = 0;  ///< simulations in parallel; 0: one per core
   bool in_shards = false;
-  std::string shard;  ///< "2/8"; empty, in shards: the task of a job array
+  std::string shard;  ///< as parse_shard() takes it
   bool only_missing = false;
+  bool results = false;  ///< keep the result directory of each configuration
   ArrayOptions array;
 };
 
@@ -51,98 +47,6 @@ int jobs_of(const StudyOptions& options) {
   if (options.jobs > 0) return options.jobs;
   return std::clamp(static_cast<int>(std::thread::hardware_concurrency()), 1, most_jobs);
 }
-
-json read_json(const std::string& path) { return read_json_file(path, "a file of a result directory"); }
-
-validation::StudyConfiguration names_of(const SuiteConfiguration& configuration) {
-  return {.name = configuration.name,
-          .group = configuration.group,
-          .algorithm = configuration.algorithm,
-          .line = configuration.line};
-}
-
-/// The words of one simulation, without where its results go.
-std::vector<std::string> words_of(const validation::Suite& suite, const SuiteConfiguration& configuration) {
-  auto words = words_for("simulate", configuration, configuration.settings);
-  if (suite.study.operations) words.emplace_back("--operations");
-  return words;
-}
-
-/// Simulates configurations into a folder, several at once.
-class StudyRun {
- public:
-  StudyRun(const validation::Suite& suite, std::string out, std::vector<std::size_t> chosen)
-      : suite_(suite), out_(std::move(out)), chosen_(std::move(chosen)) {
-    const auto workers = [&](std::size_t i) {
-      return suite.configurations[i].experiment.placement.worker_count;
-    };
-    // Those with most workers first, because they take longest.
-    std::ranges::stable_sort(chosen_, [&](std::size_t a, std::size_t b) { return workers(a) > workers(b); });
-  }
-
-  /// What failed first, or null.
-  std::exception_ptr simulate(int jobs) {
-    std::vector<Subcommand> commands;
-    for (const std::size_t i : chosen_) {
-      const std::string directory = directory_of(i);
-      auto words = words_of(suite_, suite_.configurations[i]);
-      words.insert(words.end(), {"--out", directory, "--force", "--yes"});
-      std::filesystem::create_directories(directory);
-      commands.push_back({std::move(words), directory + ".log"});
-    }
-    ProgressBar bar("study " + suite_.name);
-    std::vector<bool> is_done(commands.size());
-    auto next = std::chrono::steady_clock::now();
-    const auto show = [&] {
-      if (std::chrono::steady_clock::now() < next) return;
-      next += std::chrono::seconds(1);
-      double done = 0;
-      for (std::size_t i = 0; i < commands.size(); ++i)
-        done += is_done[i] ? 1 : logged_progress(commands[i].log);
-      bar.update(done / static_cast<double>(commands.size()));
-    };
-    run_subcommands(
-        commands, jobs,
-        [&](std::size_t index, std::exception_ptr error) {
-          is_done[index] = true;
-          keep_result(chosen_[index], error);
-        },
-        show);
-    return first_error_;
-  }
-
-  std::size_t failures() const { return failures_; }
-
- private:
-  std::string directory_of(std::size_t i) const { return out_ + '/' + suite_.configurations[i].folder; }
-
-  void keep_result(std::size_t i, const std::exception_ptr& error) {
-    const SuiteConfiguration& configuration = suite_.configurations[i];
-    StudyEntry entry;
-    try {
-      if (error) std::rethrow_exception(error);
-      const json run = read_json(directory_of(i) + "/run.json");
-      check_lines(directory_of(i), run);
-      entry.document = validation::study_configuration(names_of(configuration),
-                                                       read_json(directory_of(i) + "/summary.json"), run);
-      // The same wherever and whenever it was simulated.
-      entry.document["command"] = command_of(words_of(suite_, configuration));
-      for (const char* key : {"command", "started"}) entry.document["environment"].erase(key);
-    } catch (const std::exception& known) {
-      if (!first_error_) first_error_ = std::current_exception();
-      ++failures_;
-      entry.failure = validation::first_lines(known.what());
-      print_error(configuration.name + ": " + entry.failure);
-    }
-    write_entry(out_, configuration, entry);
-  }
-
-  const validation::Suite& suite_;
-  std::string out_;
-  std::vector<std::size_t> chosen_;
-  std::exception_ptr first_error_;
-  std::size_t failures_ = 0;
-};
 
 /// The configurations that are to be simulated now.
 std::vector<std::size_t> chosen_of(const validation::Suite& suite, const StudyOptions& options,
@@ -223,7 +127,8 @@ int end_shard(const validation::Shard& shard, std::size_t simulated, std::size_t
 int study(const StudyOptions& options) {
   if (options.job.experiment_file.empty())
     throw ConfigError("study: expected an experiment or suite file, found none");
-  const validation::Suite suite = read_suite(options.job, options.input);
+  PlatformCache platforms;
+  const validation::Suite suite = read_suite(options.job, options.input, platforms);
   if (options.input.list) {
     print_contents(suite);
     return exit_success;
@@ -237,20 +142,18 @@ int study(const StudyOptions& options) {
     return exit_success;
   }
   std::optional<validation::Shard> shard;
-  if (options.in_shards)
-    shard =
-        options.shard.empty() ? validation::shard_of_environment() : validation::parse_shard(options.shard);
+  if (options.in_shards) shard = validation::parse_shard(options.shard);
   const WriteLock lock = open_folder(out, options, manifest);
   auto chosen = chosen_of(suite, options, shard, out);
   const std::size_t count = chosen.size();
   const int jobs = jobs_of(options);
   // Parallel simulations have one core each.
   if (jobs > 1) setenv("OMP_NUM_THREADS", "1", 0);
-  StudyRun run(suite, out, std::move(chosen));
-  const std::exception_ptr first_error = run.simulate(jobs);
+  StudyRun run(suite, platforms, out, options.results);
+  run.simulate(std::move(chosen), jobs);
   if (shard) return end_shard(*shard, count, run.failures(), out);
   // If the only configuration fails, there is nothing to report.
-  if (suite.configurations.size() == 1 && first_error) std::rethrow_exception(first_error);
+  if (suite.configurations.size() == 1 && run.first_error()) std::rethrow_exception(run.first_error());
   return report(suite, manifest, {out}, out) > 0 ? exit_beyond_tolerance : exit_success;
 }
 
@@ -309,9 +212,11 @@ void add_merge(CLI::App& study, int& exit_code) {
 void add_sweep_options(CLI::App& command, StudyOptions& options) {
   constexpr const char* group = "Several processes or machines";
   command
-      .add_option("--shard", options.shard,
-                  "I/N: simulate the I-th of N parts, from 0; without a value, the part of this task of a "
-                  "Slurm job array. `tandem study merge` makes the report")
+      .add_option(
+          "--shard", options.shard,
+          "I/N: simulate the I-th of N parts, from 0. /N: the part of this task of an array of Slurm, "
+          "PBS or HyperQueue, numbered from 0; without a value, of a Slurm array. `tandem study merge` "
+          "makes the report")
       ->expected(0, 1)
       ->type_name("I/N")
       ->group(group);
@@ -340,6 +245,8 @@ void add_study(CLI::App& app, int& exit_code) {
   command->get_option("EXPERIMENT")->required(false);
   add_sweep_options(*command, *options);
   add_merge(*command, exit_code);
+  command->add_flag("--results", options->results,
+                    "Also keep the result directory of each configuration in the study's folder");
   command->add_option("--jobs,-j", options->jobs, "Simulations to run in parallel; 0: one per CPU core [0]")
       ->check(CLI::Range(0, most_jobs));
   command->footer(

@@ -1,10 +1,16 @@
-// Runs the `tandem` command from within itself: SimGrid allows one simulation per process.
+// Runs the `tandem` command, or parts of it, in processes of their own: SimGrid allows one simulation per
+// process.
 #pragma once
 
+#include <signal.h>
+
+#include <cstddef>
 #include <exception>
 #include <functional>
 #include <string>
 #include <vector>
+
+#include "runtime/process/process.hpp"
 
 namespace tandem::cli {
 
@@ -14,23 +20,32 @@ struct Interrupted {
   int signal;
 };
 
+/// Processes to run concurrently.
+struct ProcessQueue {
+  std::size_t count = 0;
+  /// Starts a process, in a group of its own and with this mask of blocked signals. Errors: WorldError.
+  std::function<Process(std::size_t index, const sigset_t& blocked_signals)> start;
+  /// The process has ended; or it could not be started, and `error` says why.
+  std::function<void(std::size_t index, const ExitStatus& status, std::exception_ptr error)> ended;
+  std::function<void()> waiting = [] {};  ///< called about ten times per second
+};
+
+/// Runs all processes in their order, up to `parallel` (at least 1) concurrently. SIGINT, SIGTERM and SIGHUP
+/// are passed on to them. Errors: Interrupted when one of these signals arrived, after the processes have
+/// ended.
+void run_processes(const ProcessQueue& queue, int parallel);
+
+/// What a process with the output in the file `log` failed with; null when it succeeded: ConfigError when it
+/// ended with exit code 2, else WorldError. Both contain the output. `what`: it did, for the message.
+std::exception_ptr error_of(const std::string& what, const std::string& log, const ExitStatus& status);
+
 /// `tandem WORDS`, with its output in the file `log`.
 struct Subcommand {
   std::vector<std::string> words;
   std::string log;
 };
 
-/// Runs the command. Errors: ConfigError when it ended with exit code 2, WorldError when it failed otherwise;
-/// both contain its output.
+/// Runs the command. Errors: as error_of, and Interrupted.
 void run_subcommand(const Subcommand& command);
-
-/// Runs all commands in their order, up to `parallel_jobs` (at least 1) concurrently. Calls `ended` with the
-/// index of each command that ended and its error, null on success, and `waiting` every few milliseconds. A
-/// command that fails stops no other. SIGINT, SIGTERM and SIGHUP are passed on to the commands. Errors:
-/// Interrupted when one of these signals arrived, after the commands have ended.
-void run_subcommands(
-    const std::vector<Subcommand>& commands, int parallel_jobs,
-    const std::function<void(std::size_t, std::exception_ptr)>& ended,
-    const std::function<void()>& waiting = [] {});
 
 }  // namespace tandem::cli

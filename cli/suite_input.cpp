@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/output.hpp"
+#include "cli/progress.hpp"
 #include "policies/vocabulary/check.hpp"
 #include "runtime/launcher/launcher.hpp"
 #include "validation/campaign/suite_file.hpp"
@@ -22,14 +23,17 @@ validation::Suite suite_of(const JobOptions& job) {
 }
 
 /// Finds bad input in any configuration before anything is written or started.
-void check_configurations(const validation::Suite& suite) {
+void check_configurations(const validation::Suite& suite, PlatformCache& platforms) {
+  ProgressBar bar("check " + suite.name);
+  double checked = 0;
   for (const auto& configuration : suite.configurations) {
     JobOptions job;
     job.experiment_file = configuration.experiment_file;
     job.settings = configuration.settings;
     job.variant = configuration.variant;
     try {
-      load_job(job);
+      load_job(job, platforms);
+      bar.update(++checked / static_cast<double>(suite.configurations.size()));
     } catch (const ConfigError& error) {
       if (!suite.has_grid) throw;
       throw ConfigError(fmt::format("configuration '{}': {}", configuration.name, error.what()));
@@ -49,9 +53,15 @@ void add_suite_options(CLI::App& command, SuiteInputOptions& options) {
 }
 
 validation::Suite read_suite(const JobOptions& job, const SuiteInputOptions& options) {
+  PlatformCache platforms;
+  return read_suite(job, options, platforms);
+}
+
+validation::Suite read_suite(const JobOptions& job, const SuiteInputOptions& options,
+                             PlatformCache& platforms) {
   validation::Suite suite = suite_of(job);
   validation::keep_only(suite, options.only);
-  if (!options.list) check_configurations(suite);
+  if (!options.list) check_configurations(suite, platforms);
   return suite;
 }
 

@@ -20,6 +20,9 @@ void add_suite_options(CLI::App& command, SuiteInputOptions& options);
 
 /// The requested configurations, checked against their platforms. Errors: ConfigError.
 validation::Suite read_suite(const JobOptions& job, const SuiteInputOptions& options);
+/// Also keeps their platforms.
+validation::Suite read_suite(const JobOptions& job, const SuiteInputOptions& options,
+                             PlatformCache& platforms);
 
 /// Prints the names of the configurations.
 void print_names(const validation::Suite& suite);

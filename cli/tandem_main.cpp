@@ -8,7 +8,6 @@
 #include <csignal>
 #include <cstdio>
 #include <cstring>
-#include <new>
 #include <string>
 #include <utility>
 #include <vector>
@@ -92,30 +91,23 @@ int tandem_main(int argc, char** argv) {
   cli::add_output_options(app, output);
   app.parse_complete_callback([&output] { cli::begin_output(output); });
   try {
-    check_command(app, argc, argv);
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? cli::exit_success : cli::exit_bad_input;
-  } catch (const ConfigError& error) {
-    cli::print_error(error.what());
-    return cli::exit_bad_input;
+    return cli::exit_code_of([&] {
+      try {
+        check_command(app, argc, argv);
+        app.parse(argc, argv);
+      } catch (const CLI::ParseError& error) {
+        return app.exit(error) == 0 ? cli::exit_success : cli::exit_bad_input;
+      }
+      if (std::fflush(stdout) != 0)
+        throw WorldError(std::string("cannot write the output: ") + std::strerror(errno));
+      return exit_code;
+    });
   } catch (const cli::Interrupted& interrupt) {
     // Ends this program as the signal would have, so that a shell stops its script too.
     std::signal(interrupt.signal, SIG_DFL);
     std::raise(interrupt.signal);
     return cli::exit_of_signal + interrupt.signal;
-  } catch (const std::bad_alloc&) {
-    cli::print_error("not enough memory");
-    return cli::exit_environment_error;
-  } catch (const std::exception& error) {
-    cli::print_error(error.what());
-    return cli::exit_environment_error;
   }
-  if (std::fflush(stdout) != 0) {
-    cli::print_error(std::string("cannot write the output: ") + std::strerror(errno));
-    return cli::exit_environment_error;
-  }
-  return exit_code;
 }
 
 }  // namespace tandem

@@ -131,13 +131,18 @@ Process start_program(const Program& program) {
   throw WorldError(message);
 }
 
-Process start_function(const std::function<int()>& function) {
+Process start_function(const std::function<int()>& function, const FunctionSetting& setting) {
   const pid_t parent = getpid();
   // Text that is buffered now would otherwise be printed by both processes.
   std::fflush(nullptr);
   const pid_t child = checked_fork();
-  if (child != 0) return Process(child, false);
+  if (child != 0) return Process(child, setting.own_group);
   follow_parent(parent, SIGKILL);
+  if ((setting.own_group && setpgid(0, 0) != 0) ||
+      (setting.output &&
+       (dup2(*setting.output, STDOUT_FILENO) < 0 || dup2(*setting.output, STDERR_FILENO) < 0)))
+    _exit(126);
+  if (setting.blocked_signals) sigprocmask(SIG_SETMASK, &*setting.blocked_signals, nullptr);
   int code = EXIT_FAILURE;
   try {
     code = function();

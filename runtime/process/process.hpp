@@ -42,6 +42,13 @@ struct Program {
   std::optional<sigset_t> blocked_signals = {};
 };
 
+/// What a function that runs in a copy of this process does not take from it. Descriptors stay the caller's.
+struct FunctionSetting {
+  std::optional<int> output = {};                ///< standard output and error; empty: those of this process
+  bool own_group = false;                        ///< as in Program
+  std::optional<sigset_t> blocked_signals = {};  ///< as in Program
+};
+
 /// The program does not exist.
 class ProgramMissing : public WorldError {
  public:
@@ -70,7 +77,7 @@ class Process {
 
  private:
   friend Process start_program(const Program& program);
-  friend Process start_function(const std::function<int()>& function);
+  friend Process start_function(const std::function<int()>& function, const FunctionSetting& setting);
   Process(pid_t id, bool own_group) : id_(id), own_group_(own_group) {}
   void end();
 
@@ -87,6 +94,6 @@ Process start_program(const Program& program);
 /// destructors or exit handlers. The copy is killed when the thread that started it ends. Pre: if this
 /// process has other threads, `function` calls async-signal-safe functions only. Errors: WorldError when the
 /// system cannot start a process.
-Process start_function(const std::function<int()>& function);
+Process start_function(const std::function<int()>& function, const FunctionSetting& setting = {});
 
 }  // namespace tandem

@@ -1,5 +1,6 @@
 #include "runtime/process/signals.hpp"
 
+#include <sys/poll.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
 
@@ -44,6 +45,11 @@ std::optional<int> SignalReader::next() const {
   if (read(descriptor_.number(), &info, sizeof(info)) != static_cast<ssize_t>(sizeof(info)))
     return std::nullopt;
   return static_cast<int>(info.ssi_signo);
+}
+
+void SignalReader::wait_for(Seconds limit) const {
+  pollfd arrival{descriptor(), POLLIN, 0};
+  poll(&arrival, 1, static_cast<int>(1e3 * limit.count()));
 }
 
 }  // namespace tandem

@@ -6,6 +6,7 @@
 #include <initializer_list>
 #include <optional>
 
+#include "policies/vocabulary/units.hpp"
 #include "runtime/process/descriptor.hpp"
 
 namespace tandem {
@@ -43,6 +44,8 @@ class SignalReader {
   sigset_t mask_of_children() const { return signals_.mask_of_children(); }
   /// The next signal that has arrived, if any. Does not block.
   std::optional<int> next() const;
+  /// Blocks until a signal has arrived or `limit` has passed.
+  void wait_for(Seconds limit) const;
 
  private:
   BlockedSignals signals_;

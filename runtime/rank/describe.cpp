@@ -3,7 +3,6 @@
 #include <arpa/inet.h>
 #include <fmt/format.h>
 #include <ifaddrs.h>
-#include <netinet/in.h>
 #include <unistd.h>
 
 #include <chrono>

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "tests/cli/command.hpp"
+#include "workloads/records/result_directory.hpp"
 
 namespace tandem::testing {
 namespace {
@@ -31,6 +32,15 @@ class Study : public ::testing::Test {
         "grid: {placement.worker_count: [2, 4]}\n"
         "study: {about: two or four, published: [{configuration: worker_count=4/asp, figure: speed_up, "
         "value: 2, source: nobody}]}\n");
+  }
+  /// The files of configurations in a folder, with their times.
+  std::map<std::string, std::filesystem::file_time_type> entries_in(const std::string& folder) const {
+    std::map<std::string, std::filesystem::file_time_type> entries;
+    for (const auto& group : std::filesystem::directory_iterator(line_.folder() / folder))
+      if (group.is_directory())
+        for (const auto& entry : std::filesystem::recursive_directory_iterator(group))
+          if (entry.path().extension() == ".json") entries[entry.path()] = entry.last_write_time();
+    return entries;
   }
   CommandLine line_;
 };
@@ -71,6 +81,20 @@ TEST_F(Study, FiguresAreThoseOfTheSimulationAlone) {
   EXPECT_EQ(own.at("step_time_s"), alone.at("step_time_s").at("mean"));
 }
 
+TEST_F(Study, KeepsResultDirectoriesIfAsked) {
+  ASSERT_EQ(line_.tandem("study study.yaml --out lean").exit_code, 0);
+  ASSERT_EQ(line_.tandem("study study.yaml --out full --results").exit_code, 0);
+  std::set<std::string> files;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(line_.folder() / "lean"))
+    if (entry.is_regular_file()) files.insert(entry.path().lexically_relative(line_.folder() / "lean"));
+  EXPECT_EQ(files, (std::set<std::string>{"report.html", "report.json", "report.md", "study.json",
+                                          "worker_count=2/asp.json", "worker_count=2/bsp.json",
+                                          "worker_count=4/asp.json", "worker_count=4/bsp.json"}));
+  EXPECT_EQ(read_results((line_.folder() / "full/worker_count=4/bsp").string()).journal.steps.size(), 24U)
+      << "four workers, six rounds";
+  EXPECT_EQ(read(line_.folder() / "lean/report.json"), read(line_.folder() / "full/report.json"));
+}
+
 TEST_F(Study, ParallelJobsGiveTheSameResults) {
   ASSERT_EQ(line_.tandem("study study.yaml --out one --jobs 1").exit_code, 0);
   ASSERT_EQ(line_.tandem("study study.yaml --out three --jobs 3").exit_code, 0);
@@ -101,6 +125,11 @@ TEST_F(Study, ListNamesItsConfigurations) {
 }
 
 // ---- Shards ----
+
+void expect_unchanged(const std::map<std::string, std::filesystem::file_time_type>& entries) {
+  for (const auto& [file, time] : entries)
+    EXPECT_EQ(std::filesystem::last_write_time(file), time) << file << " was simulated again";
+}
 
 std::string text_of(const std::filesystem::path& path) {
   std::ifstream file(path);
@@ -133,31 +162,38 @@ TEST_F(Study, OnlyMissingContinuesAndLosesNothing) {
   const auto early = line_.tandem("study merge parts");
   EXPECT_EQ(early.exit_code, 1) << early.output;
   EXPECT_NE(early.output.find("not simulated yet"), std::string::npos) << early.output;
-  std::map<std::string, std::filesystem::file_time_type> before;
-  for (const auto& entry : std::filesystem::recursive_directory_iterator(line_.folder() / "parts"))
-    if (entry.path().filename() == "summary.json") before[entry.path().string()] = entry.last_write_time();
-  ASSERT_FALSE(before.empty());
+  const auto before = entries_in("parts");
+  ASSERT_EQ(before.size(), 2U);
   ASSERT_EQ(line_.tandem("study study.yaml --out parts --only-missing").exit_code, 0);
   EXPECT_EQ(text_of(line_.folder() / "whole/report.json"), text_of(line_.folder() / "parts/report.json"));
-  for (const auto& [file, time] : before)
-    EXPECT_EQ(std::filesystem::last_write_time(file), time) << file << " was simulated again";
+  expect_unchanged(before);
   // A key that changes makes other simulations: those of the old one are not taken.
   ASSERT_EQ(line_.tandem("study study.yaml --out parts --only-missing --set stop.rounds=4").exit_code, 0);
   for (const auto& own : read(line_.folder() / "parts/report.json").at("configurations"))
     EXPECT_EQ(own.at("rounds"), 4) << own.at("name");
 }
 
-TEST_F(Study, AnInterruptedStudyIsContinued) {
-  line_.write("long.yaml",
-              "experiments: experiment.yaml\nvariants: [bsp]\nset: {workload.math: modelled}\n"
-              "grid: {placement.worker_count: [2, 3, 4], stop.rounds: [2, 200000]}\n");
-  const auto result = line_.tandem_ended_early(
-      "study long.yaml --jobs 2 --out out",
-      {.processes = list_processes("tandem"),
-       .when = "[ $(ls out/*/*/*.json out/*/*.json 2> /dev/null | grep -vc INCOMPLETE) -ge 1 ]"});
-  EXPECT_EQ(result.exit_code, 143) << result.output;
-  const auto again = line_.tandem("study long.yaml --out out --only-missing --only worker_count=2/rounds=2");
-  EXPECT_EQ(again.exit_code, 0) << again.output;
+TEST_F(Study, AnInterruptedStudyIsContinuedAndNothingIsDoneTwice) {
+  line_.write(
+      "long.yaml",
+      "experiments: experiment.yaml\nvariants: [bsp]\nset: {workload.math: modelled, stop.rounds: 3000}\n"
+      "grid: {placement.worker_count: [2, 3, 4], workload.batch: [1, 2, 3, 4, 5, 6, 7, 8]}\n");
+  ASSERT_EQ(line_.tandem("study long.yaml --out whole").exit_code, 0);
+  for (const std::string signal : {"TERM", "KILL"}) {
+    const auto result = line_.tandem_ended_early(
+        "study long.yaml --jobs 2 --out " + signal,
+        {.processes = list_processes("tandem"),
+         .when = "[ $(find " + signal + "/*/ -name '*.json' 2> /dev/null | wc -l) -ge 3 ]",
+         .kill = "kill -" + signal + " $run"});
+    EXPECT_EQ(result.exit_code, signal == "TERM" ? 143 : 137) << result.output;
+    const auto before = entries_in(signal);
+    EXPECT_FALSE(before.empty());
+    const auto again = line_.tandem("study long.yaml --only-missing --out " + signal);
+    EXPECT_EQ(again.exit_code, 0) << again.output;
+    expect_unchanged(before);
+    EXPECT_EQ(text_of(line_.folder() / "whole/report.json"),
+              text_of(line_.folder() / signal / "report.json"));
+  }
 }
 
 TEST_F(Study, BadInputOfShardsIsRefused) {
@@ -168,10 +204,15 @@ TEST_F(Study, BadInputOfShardsIsRefused) {
       EXPECT_NE(result.output.find(part), std::string::npos) << part << '\n' << result.output;
   };
   refuses("study.yaml --shard 4/4", {"--shard", "'4/4'"});
+  refuses("study.yaml --shard /4", {"--shard /4", "SLURM_ARRAY_TASK_ID, PBS_ARRAY_INDEX or HQ_TASK_ID"});
   refuses("study.yaml --shard", {"SLURM_ARRAY_TASK_ID", "I/N"});
   refuses("merge nowhere", {"nowhere", "study.json"});
   refuses("", {"expected an experiment"});
-  ASSERT_EQ(line_.tandem("study study.yaml --out a --shard 0/4").exit_code, 0);
+  const auto beyond = line_.shell("HQ_TASK_ID=4 \"$TANDEM\" study study.yaml --shard /4");
+  EXPECT_EQ(beyond.exit_code, 2);
+  EXPECT_NE(beyond.output.find("expected HQ_TASK_ID from 0 to 3, found '4'"), std::string::npos)
+      << beyond.output;
+  ASSERT_EQ(line_.shell("PBS_ARRAY_INDEX=0 \"$TANDEM\" study study.yaml --out a --shard /4").exit_code, 0);
   refuses("study.yaml --out a --shard 1/4 --set stop.rounds=5", {"a: holds another study", "--only-missing"});
   ASSERT_EQ(line_.tandem("study study.yaml --out b --shard 1/4 --set stop.rounds=5").exit_code, 0);
   refuses("merge a b --out c", {"b: expected a part of the study in a", "stop.rounds=5"});
@@ -222,6 +263,22 @@ TEST_F(Study, AFailedConfigurationIsReportedAmongTheOthers) {
   const json report = read(line_.folder() / "out" / "report.json");
   for (const auto& own : report.at("configurations"))
     EXPECT_EQ(own.at("failure") == "", own.at("name") == "synthetic/bsp") << own.at("name");
+}
+
+TEST_F(Study, AShardThatIsNotCompleteFails) {
+  line_.write("half.yaml",
+              "experiments: experiment.yaml\nvariants: [bsp]\nset: {workload.dataset_directory: /nowhere}\n"
+              "grid: {workload.dataset: [synthetic, mnist]}\n");
+  int failed = 0;
+  for (const std::string shard : {"0/2", "1/2"}) {
+    const auto result = line_.tandem("study half.yaml --out out --shard " + shard);
+    EXPECT_EQ(result.exit_code, result.output.find("1 failed") == std::string::npos ? 0 : 1) << result.output;
+    failed += result.exit_code;
+  }
+  EXPECT_EQ(failed, 1);
+  const auto merged = line_.tandem("study merge out");
+  EXPECT_EQ(merged.exit_code, 1);
+  EXPECT_NE(merged.output.find("mnist/bsp: failed"), std::string::npos) << merged.output;
 }
 
 TEST_F(Study, AnInterruptedStudyEndsItsProcesses) {

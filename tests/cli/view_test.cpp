@@ -63,13 +63,15 @@ TEST_F(View, WithoutResultsSaysWhatItExpected) {
 }
 
 TEST_F(View, AReportIsWrittenAgain) {
-  ASSERT_EQ(line_.tandem("study " + experiment_ + " --set workload.math=modelled --out out").exit_code, 0);
+  ASSERT_EQ(
+      line_.tandem("study " + experiment_ + " --set workload.math=modelled --out out --results").exit_code,
+      0);
   const std::string before = contents(line_.folder() / "out/report.html");
   for (const char* page : {"report.html", "report.md"}) fs::remove(line_.folder() / "out" / page);
   expect(line_.tandem("report out"), 0, {"asp", "out/report.html"});
   EXPECT_EQ(contents(line_.folder() / "out/report.html"), before);
   EXPECT_TRUE(fs::exists(line_.folder() / "out/report.md"));
-  // The results of the study are also results to view, and their rows link to the report.
+  // The results that the study kept are also results to view, and their rows link to the report.
   expect(line_.tandem("view out"), 0, {"asp", "bsp"});
   EXPECT_NE(contents(line_.folder() / "out/index.html").find("\"report\":\"report.html\""),
             std::string::npos);

@@ -1,6 +1,7 @@
 #include "validation/campaign/sweep.hpp"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <cstdlib>
 #include <nlohmann/json.hpp>
@@ -29,7 +30,48 @@ std::optional<int> variable(const char* name) {
   return text == nullptr ? std::nullopt : number_in(text);
 }
 
-/// Relative: what a simulation costs grows with the operations of its workers.
+/// A batch system whose arrays of tasks number the shards.
+struct ArrayKind {
+  const char* variable;  ///< with the number of the task
+  const char* option;    ///< numbers tasks from 0 to what follows
+};
+/// HyperQueue's tasks may run within an array of the others.
+constexpr std::array<ArrayKind, 3> array_kinds = {{{"HQ_TASK_ID", "hq submit --array 0-"},
+                                                   {"PBS_ARRAY_INDEX", "qsub -J 0-"},
+                                                   {"SLURM_ARRAY_TASK_ID", "sbatch --array=0-"}}};
+
+/// The number of the task that the environment names, among `count`.
+Shard shard_of_task(int count) {
+  for (const auto& [name, option] : array_kinds) {
+    const char* const text = std::getenv(name);
+    if (text == nullptr) continue;
+    if (const auto task = number_in(text); task && *task < count) return {*task, count};
+    throw ConfigError("--shard /" + std::to_string(count) + ": expected " + name + " from 0 to " +
+                      std::to_string(count - 1) + ", found '" + text + "'; number the tasks with " + option +
+                      std::to_string(count - 1));
+  }
+  throw ConfigError("--shard /" + std::to_string(count) +
+                    ": expected the number of a task in SLURM_ARRAY_TASK_ID, PBS_ARRAY_INDEX or HQ_TASK_ID, "
+                    "found none; write --shard I/" +
+                    std::to_string(count));
+}
+
+/// Slurm alone tells how many tasks an array has.
+Shard shard_of_slurm() {
+  if (const auto task = variable("SLURM_ARRAY_TASK_ID")) {
+    const int first = variable("SLURM_ARRAY_TASK_MIN").value_or(0);
+    const auto count = variable("SLURM_ARRAY_TASK_COUNT");
+    if (count && *task >= first && *task - first < *count) return {*task - first, *count};
+    throw ConfigError("--shard: expected a job array without gaps (SLURM_ARRAY_TASK_ID " +
+                      std::to_string(*task) + "), found another; write --shard /N, with tasks from 0");
+  }
+  throw ConfigError(
+      "--shard: expected I/N, or a Slurm job array (SLURM_ARRAY_TASK_ID), found neither; in an array of PBS "
+      "or HyperQueue write --shard /N");
+}
+
+}  // namespace
+
 double expected_cost(const SuiteConfiguration& configuration) {
   constexpr double workers_if_unknown = 8, rounds_if_unknown = 100;
   const auto& [placement, stop] = std::tie(configuration.experiment.placement, configuration.experiment.stop);
@@ -40,29 +82,16 @@ double expected_cost(const SuiteConfiguration& configuration) {
   return workers * (stop.rounds > 0 ? static_cast<double>(stop.rounds) : rounds_if_unknown);
 }
 
-}  // namespace
-
 Shard parse_shard(const std::string& text) {
+  if (text.empty()) return shard_of_slurm();
   const auto slash = text.find('/');
+  const int count = slash == std::string::npos ? 0 : number_in(text.substr(slash + 1)).value_or(0);
+  if (slash == 0 && count > 0) return shard_of_task(count);
   const auto index = number_in(text.substr(0, slash));
-  const auto count = slash == std::string::npos ? std::nullopt : number_in(text.substr(slash + 1));
-  if (!index || !count || *index >= *count)
-    throw ConfigError("--shard: expected I/N with I from 0 to N - 1, found '" + text + "'");
-  return {*index, *count};
-}
-
-Shard shard_of_environment() {
-  if (const auto task = variable("SLURM_ARRAY_TASK_ID")) {
-    const int first = variable("SLURM_ARRAY_TASK_MIN").value_or(0);
-    const auto count = variable("SLURM_ARRAY_TASK_COUNT");
-    if (count && *task >= first && *task - first < *count) return {*task - first, *count};
-    throw ConfigError("--shard: expected a job array without gaps (SLURM_ARRAY_TASK_ID " +
-                      std::to_string(*task) + "), found another; write --shard I/N");
-  }
-  throw ConfigError(
-      "--shard: expected I/N, or a Slurm job array (SLURM_ARRAY_TASK_ID), found neither; with PBS write "
-      "--shard "
-      "$PBS_ARRAY_INDEX/N, with HyperQueue --shard $HQ_TASK_ID/N");
+  if (!index || *index >= count)
+    throw ConfigError("--shard: expected I/N with I from 0 to N - 1, found '" + text +
+                      "'; number the tasks of an array from 0");
+  return {*index, count};
 }
 
 std::string content_hash(const SuiteConfiguration& configuration) {

@@ -16,19 +16,21 @@ struct Shard {
   int count = 1;
 };
 
-/// "2/8", from 0/8 to 7/8. Errors: ConfigError.
+/// "2/8", from 0/8 to 7/8. "/8": the index is the number of this task of an array of Slurm, PBS or
+/// HyperQueue, by their variables. Empty: both are those of a Slurm job array. Errors: ConfigError, also for
+/// a task beyond the shards.
 Shard parse_shard(const std::string& text);
-/// The task of a job array that the environment describes: Slurm, PBS or HyperQueue, with `count` given by
-/// Slurm alone. Errors: ConfigError when there is none.
-Shard shard_of_environment();
 
 /// Digest of all keys of the experiment but its name: equal for the same simulation, whatever study it is in.
 std::string content_hash(const SuiteConfiguration& configuration);
 /// Digest of the names and contents of all configurations.
 std::string study_id(const Suite& suite);
 
+/// What a simulation costs, relative to others: workers times rounds.
+double expected_cost(const SuiteConfiguration& configuration);
+
 /// The configurations of one shard, as positions in ascending order. Shards have about the same expected
-/// cost, workers times rounds, and depend on the suite alone.
+/// cost, and depend on the suite alone.
 std::vector<std::size_t> configurations_of(const Suite& suite, const Shard& shard);
 
 }  // namespace tandem::validation

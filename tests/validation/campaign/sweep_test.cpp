@@ -8,6 +8,8 @@
 #include <cstdlib>
 #include <numeric>
 #include <set>
+#include <string>
+#include <utility>
 
 #include "policies/vocabulary/check.hpp"
 #include "policies/vocabulary/rng.hpp"
@@ -56,21 +58,69 @@ TEST(Shards, AreBalancedByExpectedCost) {
   for (const int each : cost) EXPECT_NEAR(each, 196 / 3.0, 2.0);
 }
 
-TEST(Shards, AreReadFromTextAndJobArrays) {
+std::string error_of(const std::string& shard) {
+  try {
+    parse_shard(shard);
+  } catch (const ConfigError& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+/// Of a batch system, for one test.
+class Variables {
+ public:
+  ~Variables() {
+    for (const auto& name : names_) unsetenv(name.c_str());
+  }
+  void set(const std::string& name, const std::string& value) {
+    names_.insert(name);
+    setenv(name.c_str(), value.c_str(), 1);
+  }
+
+ private:
+  std::set<std::string> names_;
+};
+
+TEST(Shards, AreReadFromText) {
   EXPECT_EQ(parse_shard("2/8").index, 2);
   EXPECT_EQ(parse_shard("2/8").count, 8);
-  for (const char* text : {"8/8", "-1/8", "1", "1/", "/8", "a/b", "0/0", "1/2/3"})
-    EXPECT_THROW(parse_shard(text), ConfigError) << text;
-  EXPECT_THROW(shard_of_environment(), ConfigError);
-  setenv("SLURM_ARRAY_TASK_ID", "5", 1);
-  setenv("SLURM_ARRAY_TASK_MIN", "3", 1);
-  setenv("SLURM_ARRAY_TASK_COUNT", "4", 1);
-  EXPECT_EQ(shard_of_environment().index, 2);
-  EXPECT_EQ(shard_of_environment().count, 4);
-  setenv("SLURM_ARRAY_TASK_ID", "7", 1);  // an array such as 3,4,5,7
-  EXPECT_THROW(shard_of_environment(), ConfigError);
-  for (const char* name : {"SLURM_ARRAY_TASK_ID", "SLURM_ARRAY_TASK_MIN", "SLURM_ARRAY_TASK_COUNT"})
-    unsetenv(name);
+  for (const char* text : {"8/8", "-1/8", "1", "1/", "a/b", "0/0", "/0", "1/2/3"})
+    EXPECT_NE(error_of(text).find("expected I/N with I from 0 to N - 1, found '" + std::string(text)),
+              std::string::npos)
+        << error_of(text);
+}
+
+TEST(Shards, AreThoseOfASlurmArray) {
+  EXPECT_NE(error_of("").find("SLURM_ARRAY_TASK_ID"), std::string::npos);
+  Variables slurm;
+  slurm.set("SLURM_ARRAY_TASK_ID", "5");
+  slurm.set("SLURM_ARRAY_TASK_MIN", "3");
+  slurm.set("SLURM_ARRAY_TASK_COUNT", "4");
+  EXPECT_EQ(parse_shard("").index, 2);
+  EXPECT_EQ(parse_shard("").count, 4);
+  slurm.set("SLURM_ARRAY_TASK_ID", "7");  // an array such as 3,4,5,7
+  EXPECT_NE(error_of("").find("without gaps"), std::string::npos);
+}
+
+TEST(Shards, TakeTheNumberOfATaskFromTheEnvironment) {
+  EXPECT_NE(error_of("/4").find("found none; write --shard I/4"), std::string::npos) << error_of("/4");
+  for (const auto& [name, option] : {std::pair("SLURM_ARRAY_TASK_ID", "sbatch --array=0-3"),
+                                     {"PBS_ARRAY_INDEX", "qsub -J 0-3"},
+                                     {"HQ_TASK_ID", "hq submit --array 0-3"}}) {
+    Variables array;
+    // Of one task that is started again: the others count too.
+    array.set("SLURM_ARRAY_TASK_MIN", "3");
+    array.set("SLURM_ARRAY_TASK_COUNT", "1");
+    array.set(name, "3");
+    EXPECT_EQ(parse_shard("/4").index, 3) << name;
+    EXPECT_EQ(parse_shard("/4").count, 4) << name;
+    for (const char* task : {"4", "-1", "x"}) {
+      array.set(name, task);
+      EXPECT_EQ(error_of("/4"), std::string("--shard /4: expected ") + name + " from 0 to 3, found '" + task +
+                                    "'; number the tasks with " + option);
+    }
+  }
 }
 
 TEST(ContentHash, DependsOnEveryKeyButTheName) {

@@ -1,0 +1,32 @@
+// One simulation of a job, shared by simulate and study. A process can simulate once.
+#pragma once
+
+#include <string>
+
+#include "cli/job_options.hpp"
+#include "workloads/records/records.hpp"
+#include "workloads/records/result_directory.hpp"
+
+namespace tandem::cli {
+
+struct SimulateOptions : JobOptions {
+  std::string fidelity = "transfers";
+  double longest_s = 3600.0;  ///< of real time, after which an estimate may stop the simulation
+  bool yes = false;           ///< simulate however long it takes
+  bool keep = true;           ///< leave the result directory; otherwise it exists meanwhile
+};
+
+struct Simulated {
+  RunInfo info;
+  Journal journal;
+  Seconds makespan;
+};
+
+/// "simulated", or "smpi" for the witness.
+std::string world_of(const SimulateOptions& options);
+
+/// Simulates the job, with progress, in the result directory `out`. Errors: ConfigError, before anything is
+/// written; WorldError.
+Simulated simulate_job(LoadedJob loaded, const SimulateOptions& options, const std::string& out);
+
+}  // namespace tandem::cli

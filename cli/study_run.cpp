@@ -1,0 +1,164 @@
+#include "cli/study_run.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <filesystem>
+#include <set>
+#include <utility>
+
+#include "cli/commands.hpp"
+#include "cli/output.hpp"
+#include "cli/progress.hpp"
+#include "cli/simulation.hpp"
+#include "cli/study_results.hpp"
+#include "cli/subcommand_process.hpp"
+#include "cli/suite_input.hpp"
+#include "policies/vocabulary/check.hpp"
+#include "validation/campaign/plan.hpp"
+#include "validation/campaign/sweep.hpp"
+#include "workloads/learner/learner.hpp"
+#include "workloads/records/summary.hpp"
+
+namespace tandem::cli {
+namespace {
+
+namespace fs = std::filesystem;
+using validation::SuiteConfiguration;
+
+/// Those that take longest first, so that the last ones end together.
+void sort_by_cost(std::vector<std::size_t>& chosen, const validation::Suite& suite) {
+  std::ranges::stable_sort(chosen, [&](std::size_t a, std::size_t b) {
+    return validation::expected_cost(suite.configurations[a]) >
+           validation::expected_cost(suite.configurations[b]);
+  });
+}
+
+/// The progress of all configurations, by what each running one wrote into its log.
+class StudyProgress {
+ public:
+  StudyProgress(const std::string& name, std::size_t count)
+      : bar_("study " + name), count_(static_cast<double>(count)) {}
+
+  void started(const std::string& log) { running_.insert(log); }
+  void ended(const std::string& log) {
+    running_.erase(log);
+    ++ended_;
+  }
+  void show() {
+    if (Clock::now() < next_) return;
+    next_ = Clock::now() + std::chrono::seconds(1);
+    double done = ended_;
+    for (const auto& log : running_) done += logged_progress(log);
+    bar_.update(done / count_);
+  }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  ProgressBar bar_;
+  double count_;
+  double ended_ = 0;
+  std::set<std::string> running_;
+  Clock::time_point next_ = Clock::now();
+};
+
+}  // namespace
+
+validation::StudyConfiguration names_of(const SuiteConfiguration& configuration) {
+  return {.name = configuration.name,
+          .group = configuration.group,
+          .algorithm = configuration.algorithm,
+          .line = configuration.line};
+}
+
+std::vector<std::string> words_of(const validation::Suite& suite, const SuiteConfiguration& configuration) {
+  auto words = words_for("simulate", configuration, configuration.settings);
+  if (suite.study.operations) words.emplace_back("--operations");
+  return words;
+}
+
+StudyRun::StudyRun(const validation::Suite& suite, PlatformCache& platforms, std::string out, bool results)
+    : suite_(suite), platforms_(platforms), out_(std::move(out)), results_(results) {}
+
+std::string StudyRun::directory_of(std::size_t i) const {
+  return out_ + '/' + suite_.configurations[i].folder;
+}
+
+void StudyRun::simulate(std::vector<std::size_t> chosen, int jobs) {
+  sort_by_cost(chosen, suite_);
+  using enum Experiment::Workload::Math;
+  if (std::ranges::any_of(
+          chosen, [&](std::size_t i) { return suite_.configurations[i].experiment.workload.math == real; }))
+    prepare_learner();
+  const auto log_of = [&](std::size_t index) { return directory_of(chosen[index]) + ".log"; };
+  StudyProgress progress(suite_.name, chosen.size());
+  ProcessQueue queue{.count = chosen.size(), .start = {}, .ended = {}};
+  queue.start = [&](std::size_t index, const sigset_t& blocked_signals) {
+    fs::create_directories(fs::path(log_of(index)).parent_path());
+    const Descriptor log = create_file(log_of(index));
+    progress.started(log_of(index));
+    return start_function([&] { return simulate_here(chosen[index]); },
+                          {.output = log.number(), .own_group = true, .blocked_signals = blocked_signals});
+  };
+  queue.ended = [&](std::size_t index, const ExitStatus& status, std::exception_ptr error) {
+    progress.ended(log_of(index));
+    progress.show();
+    const auto& name = suite_.configurations[chosen[index]].name;
+    if (!error) error = error_of(name, log_of(index), status);
+    if (error)
+      keep_failure(chosen[index], error);
+    else
+      fs::remove(log_of(index));
+  };
+  queue.waiting = [&] { progress.show(); };
+  run_processes(queue, jobs);
+}
+
+/// In a copy of this process. Whatever ends it, there is a complete entry or none. Returns the exit code.
+int StudyRun::simulate_here(std::size_t i) const {
+  begin_output({});
+  const int code = exit_code_of([&] {
+    const SuiteConfiguration& configuration = suite_.configurations[i];
+    SimulateOptions options;
+    options.experiment_file = configuration.experiment_file;
+    options.settings = configuration.settings;
+    options.variant = configuration.variant;
+    options.force = true;
+    options.operations = suite_.study.operations;
+    options.yes = true;
+    options.keep = results_;
+    const std::string directory = directory_of(i);
+    fs::create_directories(directory);
+    const Simulated simulated = simulate_job(load_job(options, platforms_), options, directory);
+    StudyEntry entry;
+    entry.document = validation::study_configuration(
+        names_of(configuration), summarise(simulated.info, simulated.journal, simulated.makespan),
+        to_json(simulated.info));
+    // The same wherever and whenever it was simulated.
+    entry.document["command"] = command_of(words_of(suite_, configuration));
+    for (const char* key : {"command", "started"}) entry.document["environment"].erase(key);
+    write_entry(out_, configuration, entry);
+    return exit_success;
+  });
+  std::fflush(stdout);
+  std::fflush(stderr);
+  return code;
+}
+
+void StudyRun::keep_failure(std::size_t i, const std::exception_ptr& error) {
+  const SuiteConfiguration& configuration = suite_.configurations[i];
+  StudyEntry entry;
+  try {
+    std::rethrow_exception(error);
+  } catch (const std::exception& known) {
+    if (!first_error_) first_error_ = error;
+    ++failures_;
+    entry.failure = validation::first_lines(known.what());
+    print_error(configuration.name + ": " + entry.failure);
+  }
+  write_entry(out_, configuration, entry);
+}
+
+}  // namespace tandem::cli

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <set>
 
 #include "policies/vocabulary/check.hpp"
 #include "validation/compare/headline.hpp"
@@ -50,28 +51,39 @@ void add_reading(std::vector<json>& configurations, const std::optional<CurveRea
 
 // ---- Speed-ups ----
 
-/// The configuration of the group with that algorithm; if none is named, bsp, preferably over a server. Null
+/// The configuration of a group with that algorithm; if none is named, bsp, preferably over a server. Null
 /// when there is none.
-const json* baseline_of(const json& member, const std::vector<json>& all, const std::string& algorithm) {
+const json* baseline_of(const std::vector<const json*>& group, const std::string& algorithm) {
   const json* found = nullptr;
-  for (const auto& candidate : all) {
-    if (!works(candidate) || candidate.at("group") != member.at("group")) continue;
+  for (const json* candidate : group) {
     if (!algorithm.empty()) {
-      if (candidate.at("algorithm") == algorithm) return &candidate;
+      if (candidate->at("algorithm") == algorithm) return candidate;
       continue;
     }
-    const json& sync = candidate.at("experiment").at("sync");
+    const json& sync = candidate->at("experiment").at("sync");
     if (sync.at("algorithm") != "bsp") continue;
-    if (sync.at("over") == "server") return &candidate;
-    if (found == nullptr) found = &candidate;
+    if (sync.at("over") == "server") return candidate;
+    if (found == nullptr) found = candidate;
   }
   return found;
 }
 
+/// By the name of the group.
+std::map<std::string, const json*> baselines_of(const std::vector<json>& configurations,
+                                                const std::string& algorithm) {
+  std::map<std::string, std::vector<const json*>> groups;
+  for (const auto& own : configurations)
+    if (works(own)) groups[own.at("group")].push_back(&own);
+  std::map<std::string, const json*> baselines;
+  for (const auto& [name, members] : groups) baselines[name] = baseline_of(members, algorithm);
+  return baselines;
+}
+
 void add_speed_ups(std::vector<json>& configurations, const std::string& algorithm) {
+  const auto baselines = baselines_of(configurations, algorithm);
   for (auto& own : configurations) {
     if (!works(own)) continue;
-    const json* baseline = baseline_of(own, configurations, algorithm);
+    const json* baseline = baselines.at(own.at("group"));
     own["baseline"] = baseline == nullptr ? json() : baseline->at("name");
     own["speed_up"] = baseline == nullptr ? json() : ratio(own.at("throughput"), baseline->at("throughput"));
     const auto gain_in = [&](const char* time) {
@@ -118,10 +130,11 @@ std::string question_of(const std::vector<json>& configurations) {
 
 /// Those of the headline, then those of each job, once.
 json all_warnings(const std::vector<json>& configurations, std::vector<std::string> warnings) {
+  std::set<std::string> known(warnings.begin(), warnings.end());
   for (const auto& own : configurations) {
     if (!works(own)) continue;
     for (const std::string warning : own.at("warnings"))
-      if (std::ranges::find(warnings, warning) == warnings.end()) warnings.push_back(warning);
+      if (known.insert(warning).second) warnings.push_back(warning);
   }
   return warnings;
 }

@@ -193,10 +193,11 @@ Preparation prepare(LoadedJob loaded, const std::string& profile_path, const Cal
 /// Starts the ranks once.
 int measure(const LoadedJob& loaded, const std::string& profile_path, const CalibrationPlace& place) {
   remove_leftovers();
-  const Preparation prepared = prepare(loaded, profile_path, place, true);
+  Preparation prepared = prepare(loaded, profile_path, place, true);
   LaunchEvents events;
   events.error = print_line;
-  const LaunchResult result = launch(prepared.launch, events);
+  auto guards = prepared.machines->guard(prepared.launch);
+  const LaunchResult result = launch_guarded(prepared.launch, events, std::move(guards));
   if (prepared.machines->is_used()) {
     for (const auto& problem : prepared.machines->fetch_results(prepared.directory)) print_error(problem);
     const std::string written = prepared.directory + "/profile.json";

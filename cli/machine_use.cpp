@@ -5,12 +5,15 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <random>
+#include <thread>
 
+#include "cli/commands.hpp"
 #include "cli/output.hpp"
 #include "policies/vocabulary/check.hpp"
 #include "runtime/machines/check.hpp"
@@ -111,6 +114,13 @@ void add_machine_options(CLI::App& command, MachineOptions& options) {
       .add_option("--interface", options.interface,
                   "Network between the machines, such as eth1 or 10.0.0.0/24")
       ->group(group);
+  command
+      .add_option(
+          "--lost-after", options.lost_after_s,
+          "Seconds after which a machine that does not answer is lost, and the job ends; 0: never [4]")
+      ->check(CLI::Range(0.0, 3600.0))
+      ->type_name("SECONDS")
+      ->group(group);
 }
 
 std::vector<std::string> words_of(const MachineOptions& options) {
@@ -123,6 +133,7 @@ std::vector<std::string> words_of(const MachineOptions& options) {
   if (options.slurm) words.emplace_back("--slurm");
   for (const auto& mapping : options.mapping) add("--map", mapping);
   add("--interface", options.interface);
+  if (!words.empty()) add("--lost-after", fmt::format("{:g}", options.lost_after_s));
   return words;
 }
 
@@ -228,6 +239,47 @@ void MachineUse::share_document(LaunchSetting& setting, const std::string& out, 
                          transfer_limit);
   setting.program[1] = folder + "/job.json";
   setting.program.emplace_back("--apart");
+}
+
+std::unique_ptr<machines::Guards> MachineUse::guard(LaunchSetting& setting) const {
+  setting.mark = new_launch_mark();
+  if (!is_used() || options_.lost_after_s == 0.0) return nullptr;
+  return std::make_unique<machines::Guards>(machines::GuardSetting{.machines = used_,
+                                                                   .agent = agent(),
+                                                                   .program = setting.program.front(),
+                                                                   .mark = setting.mark,
+                                                                   .limit = Seconds(options_.lost_after_s)});
+}
+
+namespace {
+
+/// The first rank on a machine that is lost. `hosts`: machine of each rank.
+std::optional<RankFailure> failure_of(const machines::Guards& guards, const std::vector<std::string>& hosts) {
+  const auto lost = guards.lost();
+  if (!lost) return std::nullopt;
+  const auto rank = std::ranges::find(hosts, lost->machine) - hosts.begin();
+  return RankFailure{
+      static_cast<Rank>(rank), lost->machine,
+      fmt::format("machine '{}' does not answer any more ({}): it, its network or its sshd failed; "
+                  "--lost-after sets how long an answer may take",
+                  lost->machine, lost->reason)};
+}
+
+}  // namespace
+
+LaunchResult launch_guarded(const LaunchSetting& setting, LaunchEvents events,
+                            std::unique_ptr<machines::Guards> guards) {
+  if (!guards) return launch(setting, events);
+  events.failure = [&] { return failure_of(*guards, setting.hosts); };
+  LaunchResult result = launch(setting, events);
+  if (result.exit_code != exit_environment_error || result.failed_rank >= 0) return result;
+  // Where mpirun notices first that a machine is lost, it does not tell which.
+  for (int i = 0; i < 50 && !guards->lost(); ++i) std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  if (const auto failure = failure_of(*guards, setting.hosts)) {
+    result.failed_rank = failure->rank;
+    result.message = failure->message;
+  }
+  return result;
 }
 
 std::vector<std::string> MachineUse::fetch_results(const std::string& out) const {

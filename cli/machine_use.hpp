@@ -2,6 +2,7 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -9,6 +10,7 @@
 #include "runtime/launcher/launcher.hpp"
 #include "runtime/machines/agent.hpp"
 #include "runtime/machines/check.hpp"
+#include "runtime/machines/guards.hpp"
 #include "runtime/machines/machines.hpp"
 #include "workloads/job/job.hpp"
 
@@ -20,10 +22,15 @@ struct MachineOptions {
   bool slurm = false;    ///< an allocation is required
   std::vector<std::string> mapping;
   std::string interface;
+  double lost_after_s = 4.0;  ///< a machine that does not answer is lost; 0: never
 };
 
 /// Adds --hosts, --hostfile, --slurm, --map and --interface.
 void add_machine_options(CLI::App& command, MachineOptions& options);
+
+/// Runs a job as `launch` does, on machines that are watched (`guards`: null: they are not).
+LaunchResult launch_guarded(const LaunchSetting& setting, LaunchEvents events,
+                            std::unique_ptr<machines::Guards> guards);
 
 /// The options as words of a command line.
 std::vector<std::string> words_of(const MachineOptions& options);
@@ -48,6 +55,8 @@ class MachineUse {
   /// nor perhaps the checkpoint from which it is resumed (null: none).
   /// Pre: check was called. Errors: WorldError.
   void share_document(LaunchSetting& setting, const std::string& out, const ResumePoint* from);
+  /// Watches the machines of the job from now on. Pre: check was called.
+  std::unique_ptr<machines::Guards> guard(LaunchSetting& setting) const;
   /// Brings here what machines that do not see the result directory have written and rank 0 has not gathered.
   /// Pre: share_document was called; the job has ended. Returns why files of a machine are missing.
   std::vector<std::string> fetch_results(const std::string& out) const;

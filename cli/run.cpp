@@ -169,7 +169,8 @@ int run_job(const RunOptions& options) {
   events.output = [](const std::string& line) { fmt::print("{}\n", line); };
   events.error = print_line;
   events.progress = [&](double fraction) { bar.update(fraction); };
-  LaunchResult result = launch(setting, events);
+  auto guards = machines.guard(setting);
+  LaunchResult result = launch_guarded(setting, events, std::move(guards));
   for (const auto& problem : machines.fetch_results(out)) {
     print_error(problem);
     result.exit_code = std::max(result.exit_code, exit_environment_error);

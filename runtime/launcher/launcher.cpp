@@ -3,9 +3,11 @@
 #include <fmt/format.h>
 #include <poll.h>
 #include <signal.h>
+#include <unistd.h>
 
 #include <chrono>
 #include <optional>
+#include <random>
 
 #include "policies/vocabulary/check.hpp"
 #include "runtime/launcher/marked_job.hpp"
@@ -39,7 +41,7 @@ LaunchResult result_of(const ExitStatus& status, std::optional<int> interrupt, c
 LaunchResult launch(const LaunchSetting& setting, const LaunchEvents& events) {
   const auto words = launch_command(setting);
   const SignalReader signals(ending_signals);
-  MarkedJob job(words, signals.mask_of_children());
+  MarkedJob job(words, setting.mark.empty() ? new_launch_mark() : setting.mark, signals.mask_of_children());
   MpirunErrors errors;
   LineReader output(job.take_output(), [&events](const std::string& line) {
     if (const auto fraction = parse_progress_line(line)) {
@@ -56,6 +58,7 @@ LaunchResult launch(const LaunchSetting& setting, const LaunchEvents& events) {
   });
 
   std::optional<int> interrupt;
+  std::optional<RankFailure> failure;
   Clock::time_point kill_at = Clock::time_point::max();
   const auto grace =
       std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(setting.grace.count()));
@@ -74,11 +77,19 @@ LaunchResult launch(const LaunchSetting& setting, const LaunchEvents& events) {
     }
     output.read_available();
     error.read_available();
+    if (!failure && !interrupt && events.failure && (failure = events.failure())) kill_at = Clock::now();
     if (Clock::now() >= kill_at) job.kill_all();
   }
   output.read_available();
   error.read_available();
-  return result_of(job.mpirun().wait(), interrupt, errors);
+  const ExitStatus status = job.mpirun().wait();
+  if (failure) return {.exit_code = 70, .failed_rank = failure->rank, .message = failure->message};
+  return result_of(status, interrupt, errors);
+}
+
+std::string new_launch_mark() {
+  std::random_device random;
+  return fmt::format("{}={}.{:08x}{:08x}", launch_variable, getpid(), random(), random());
 }
 
 }  // namespace tandem

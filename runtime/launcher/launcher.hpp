@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "policies/vocabulary/units.hpp"
+#include "runtime/launcher/rank_lines.hpp"
 
 namespace tandem {
 
@@ -28,7 +29,8 @@ struct LaunchSetting {
   std::optional<ClusterLaunch> cluster = {};  ///< the emulated cluster of the hosts
   bool device_memory = false;  ///< ranks may pass the memory of GPUs to an MPI that can read it
   std::string mpirun = "mpirun";
-  Seconds grace{5.0};  ///< from the request to end to SIGKILL
+  std::string mark = {};  ///< variable of the ranks' environment (new_launch_mark); empty: a new one
+  Seconds grace{5.0};     ///< from the request to end to SIGKILL
 };
 
 /// Callbacks of `launch` while the job runs. Null functions are not called.
@@ -39,6 +41,8 @@ struct LaunchEvents {
   std::function<void(const std::string& line)> error = {};
   std::function<void(const std::string& text)> status = {};  ///< what ranks do before the job begins
   std::function<void(double fraction)> progress = {};        ///< see rank_lines.hpp
+  /// Asked several times a second. A failure ends the job, with exit code 70.
+  std::function<std::optional<RankFailure>()> failure = {};
 };
 
 struct LaunchResult {
@@ -58,6 +62,9 @@ std::string shell_word(const std::string& word);
 /// signal, or the end of `grace`, kills the job. If this process dies the job ends too. Errors: WorldError
 /// when mpirun cannot be started.
 LaunchResult launch(const LaunchSetting& setting, const LaunchEvents& events = {});
+
+/// "NAME=VALUE", by which the processes of one job can be found.
+std::string new_launch_mark();
 
 /// Path of the program `name` in the folder of the running program. Errors: WorldError when it does not
 /// exist.

@@ -1,23 +1,16 @@
 #include "runtime/launcher/marked_job.hpp"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
-#include <random>
+#include <utility>
 
 #include "policies/vocabulary/check.hpp"
-#include "runtime/launcher/rank_lines.hpp"
 #include "runtime/process/process_list.hpp"
 
 namespace tandem {
 namespace {
 
 constexpr Seconds kill_limit{2.0};
-
-std::string new_mark() {
-  std::random_device random;
-  return fmt::format("{}={}.{:08x}{:08x}", launch_variable, getpid(), random(), random());
-}
 
 Process start_mpirun(const Program& program) {
   try {
@@ -29,8 +22,8 @@ Process start_mpirun(const Program& program) {
 
 }  // namespace
 
-MarkedJob::MarkedJob(const std::vector<std::string>& words, const sigset_t& blocked_signals)
-    : mark_(new_mark()),
+MarkedJob::MarkedJob(const std::vector<std::string>& words, std::string mark, const sigset_t& blocked_signals)
+    : mark_(std::move(mark)),
       output_(make_pipe()),
       errors_(make_pipe()),
       mpirun_(start_mpirun({.words = words,

@@ -15,8 +15,8 @@ namespace tandem {
 class MarkedJob {
  public:
   /// Starts mpirun in a process group of its own, without standard input. It gets SIGTERM if this thread
-  /// ends. `blocked_signals`: those that it blocks. Errors: WorldError.
-  MarkedJob(const std::vector<std::string>& words, const sigset_t& blocked_signals);
+  /// ends. `mark`: see new_launch_mark. `blocked_signals`: those that it blocks. Errors: WorldError.
+  MarkedJob(const std::vector<std::string>& words, std::string mark, const sigset_t& blocked_signals);
   /// Kills what is left of the job.
   ~MarkedJob();
   MarkedJob(const MarkedJob&) = delete;

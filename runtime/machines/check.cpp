@@ -3,8 +3,6 @@
 #include <arpa/inet.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <poll.h>
-#include <sys/socket.h>
 
 #include <algorithm>
 #include <chrono>
@@ -16,93 +14,10 @@
 #include <sstream>
 
 #include "policies/vocabulary/check.hpp"
-#include "runtime/launcher/launcher.hpp"
-#include "runtime/process/process.hpp"
+#include "runtime/machines/conversation.hpp"
 
 namespace tandem::machines {
 namespace {
-
-using Clock = std::chrono::steady_clock;
-
-/// Lines to a program and back, until a point in time.
-class Conversation {
- public:
-  Conversation(const std::vector<std::string>& words, Seconds limit)
-      : end_(Clock::now() +
-             std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(limit.count()))),
-        errors_(make_pipe()) {
-    int ends[2];
-    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
-      throw WorldError("cannot make a socket pair");
-    ours_ = Descriptor(ends[0]);
-    Descriptor theirs(ends[1]);
-    program_.emplace(start_program({.words = words,
-                                    .input = theirs.number(),
-                                    .output = theirs.number(),
-                                    .errors = errors_.write_end.number(),
-                                    .own_group = true,
-                                    .signal_on_parent_end = SIGTERM}));
-    errors_.write_end.close();
-  }
-
-  ~Conversation() {
-    // The program ends by itself at the end of its input. A killed srun would leave it on the other machine.
-    shutdown(ours_.number(), SHUT_WR);
-    if (program_) program_->wait_for(Seconds(2.0));
-  }
-  Conversation(const Conversation&) = delete;
-  Conversation& operator=(const Conversation&) = delete;
-
-  /// Empty when the program ended, or the time is over.
-  std::optional<std::string> ask(const std::string& question) {
-    const std::string line = question + '\n';
-    if (send(ours_.number(), line.data(), line.size(), MSG_NOSIGNAL) != static_cast<ssize_t>(line.size()))
-      return std::nullopt;
-    for (;;) {
-      if (const auto end = received_.find('\n'); end != std::string::npos) {
-        const std::string answer = received_.substr(0, end);
-        received_.erase(0, end + 1);
-        return answer;
-      }
-      if (!receive()) return std::nullopt;
-    }
-  }
-
-  /// Ends the program. Why it did not answer: what it printed on standard error, its last line.
-  std::string reason() {
-    if (Clock::now() >= end_) return "no answer in time";
-    const auto status = program_->wait_for(Seconds(2.0));
-    program_->kill();
-    char bytes[4096];
-    const ssize_t count = status ? read(errors_.read_end.number(), bytes, sizeof(bytes)) : 0;
-    std::istringstream lines(std::string(bytes, count > 0 ? static_cast<std::size_t>(count) : 0));
-    std::string last;
-    for (std::string line; std::getline(lines, line);)
-      if (line.find_first_not_of(" \t\r") != std::string::npos)
-        last = line.substr(0, line.find_last_not_of(" \t\r") + 1);
-    if (!last.empty()) return last;
-    return status ? fmt::format("ended with exit code {}", status->shell_code()) : "no answer";
-  }
-
- private:
-  bool receive() {
-    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(end_ - Clock::now()).count();
-    if (left <= 0) return false;
-    pollfd polled{ours_.number(), POLLIN, 0};
-    if (poll(&polled, 1, static_cast<int>(left)) <= 0) return false;
-    char bytes[4096];
-    const ssize_t count = recv(ours_.number(), bytes, sizeof(bytes), 0);
-    if (count <= 0) return false;
-    received_.append(bytes, static_cast<std::size_t>(count));
-    return true;
-  }
-
-  Clock::time_point end_;
-  Pipe errors_;
-  Descriptor ours_;
-  std::optional<Process> program_;
-  std::string received_;
-};
 
 double now_of_day() {
   return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();

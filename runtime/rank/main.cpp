@@ -3,8 +3,10 @@
 #include <mpi.h>
 
 #include <cstdio>
+#include <cstdlib>
 #include <string_view>
 
+#include "runtime/machines/guards.hpp"
 #include "runtime/process/end_process.hpp"
 #include "runtime/rank/describe.hpp"
 #include "runtime/rank/rank_main.hpp"
@@ -18,6 +20,10 @@ int main(int argc, char** argv) {
   }
   if (argc == 2 && std::string_view(argv[1]) == "--describe") {
     tandem::describe_machine();
+    tandem::end_process(0);
+  }
+  if (argc == 4 && std::string_view(argv[1]) == "--guard") {
+    tandem::machines::guard_machine(argv[2], tandem::Seconds(std::atof(argv[3])));
     tandem::end_process(0);
   }
   if (!tandem::has_ranks_of_one_world()) {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
 #include <filesystem>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -227,8 +228,9 @@ TEST_F(SshMachines, ResultsAreGatheredWithoutASharedFileSystem) {
     EXPECT_EQ(states(out), states("shared"));
     EXPECT_NE(states(out).find("worker_1.state"), std::string::npos) << states(out);
     EXPECT_FALSE(std::filesystem::exists(line_.folder() / out / "INCOMPLETE"));
-    EXPECT_EQ(line_.shell(on("m2") + "ls private; " + on("m3") + "ls private").output.find("part-"),
-              std::string::npos);
+    const auto left = line_.shell(on("m2") + "ls \"$PWD/private\"; " + on("m3") + "ls \"$PWD/private\"");
+    EXPECT_EQ(left.exit_code, 0);
+    EXPECT_EQ(left.output.find("part-"), std::string::npos) << left.output;
     const auto resumed =
         tandem("run --resume " + out + " --set stop.rounds=30 --hosts m1,m2,m3 --out " + out + "_resumed");
     ASSERT_EQ(resumed.exit_code, 0) << resumed.output;
@@ -256,23 +258,73 @@ TEST_F(SshMachines, DataThatAMachineLacksOrHasOtherwiseIsRefused) {
   refuses(job, {"machine 'm2': has no file ", "/data/data_batch_1.bin", "copy it there"});
 }
 
-TEST_F(SshMachines, EndTogetherWhenARankIsKilled) {
-  const std::string ranks = "pgrep -f '[b]in/tandem-rank [^ ]*/long/'";
-  const auto result = line_.shell(
-      "export OMPI_MCA_plm_rsh_agent=\"ssh -F $PWD/ssh/ssh_config\"; sh /run/tandem/clusters/" + id_ +
-      "/enter m1 \"$TANDEM\" run " + experiment(10'000'000) +
-      " --hosts m1,m2,m3 --out long > log 2>&1 & job=$!; " + "for i in $(seq 300); do " + ranks +
-      " > /dev/null && break; sleep 0.1; done; sleep 3; for p in $(" + ranks +
-      "); do tr '\\0' '\\n' < /proc/$p/environ | grep -qx OMPI_COMM_WORLD_RANK=1 && kill -9 $p; done; " +
-      "for i in $(seq 50); do " + ranks + " > /dev/null || break; sleep 0.1; done; " + ranks +
-      " && echo STILL THERE; wait $job; echo code $?; cat log; ls long");
-  EXPECT_EQ(result.output.find("STILL THERE"), std::string::npos) << result.output;
-  EXPECT_NE(result.output.find("code 70"), std::string::npos) << result.output;
+/// A failure while a job runs, and what is left of the job.
+class FailingMachines : public SshMachines {
+ protected:
+  /// Starts a job that would not end, does `harm` once its ranks compute, and waits until nothing is left.
+  /// The output: the exit code, the seconds that this took, the log and the files of the result directory.
+  std::string output_after(const std::string& harm, const std::string& more = "") const {
+    const std::string ranks = "pgrep -f '[b]in/tandem-rank [^ ]*/long/'";
+    return line_
+        .shell(
+            "export OMPI_MCA_plm_rsh_agent=\"ssh -F $PWD/ssh/ssh_config\"; sh /run/tandem/clusters/" + id_ +
+            "/enter m1 \"$TANDEM\" run " + experiment(10'000'000) + " --hosts m1,m2,m3 --out long " + more +
+            " > log 2>&1 & job=$!; for i in $(seq 300); do [ -n \"$(" + ranks +
+            ")\" ] && grep -q 'preparing the model' log && break; sleep 0.1; done; sleep 2; " + harm +
+            "; from=$(date +%s%N); for i in $(seq 200); do [ -z \"$(" + ranks +
+            ")\" ] && break; sleep 0.1; done; to=$(date +%s%N); " + ranks +
+            " && echo STILL THERE; wait $job; echo code $?; echo took $(((to - from) / 1000000000)) s; cat "
+            "log; ls long; cat long/INCOMPLETE")
+        .output;
+  }
+  std::string network_of(const std::string& machine) const { return "tandem." + id_ + '.' + machine; }
+  void expect_end(const std::string& output, const std::string& machine) const {
+    EXPECT_EQ(output.find("STILL THERE"), std::string::npos) << output;
+    EXPECT_NE(output.find("code 70"), std::string::npos) << output;
+    int took_s = 100;
+    std::sscanf(output.c_str() + std::min(output.size(), output.find("took ")), "took %d s", &took_s);
+    EXPECT_LE(took_s, 5) << output;
+    EXPECT_NE(output.find("INCOMPLETE"), std::string::npos) << output;
+    EXPECT_NE(output.rfind(machine), std::string::npos) << output;
+  }
+};
+
+TEST_F(FailingMachines, EndWhenARankIsKilled) {
+  const std::string output = output_after(
+      "for p in $(pgrep -f '[b]in/tandem-rank [^ ]*/long/'); do tr '\\0' '\\n' < /proc/$p/environ | grep -qx "
+      "OMPI_COMM_WORLD_RANK=1 && kill -9 $p; done");
+  expect_end(output, "m");
   // Open MPI tells of the signal, unless another rank has noticed the lost connection first.
-  EXPECT_TRUE(result.output.find("rank 1 on host m3: was ended by signal 9") != std::string::npos ||
-              result.output.find("lost the connection to a rank on host m") != std::string::npos)
+  EXPECT_TRUE(output.find("rank 1 on host m3: was ended by signal 9") != std::string::npos ||
+              output.find("lost the connection to a rank on host m") != std::string::npos)
+      << output;
+}
+
+TEST_F(FailingMachines, EndWhenAnSshdIsKilled) {
+  const std::string output = output_after("for p in $(ip netns pids " + network_of("m3") +
+                                          "); do [ \"$(cat /proc/$p/comm)\" = sshd ] && kill -9 $p; done");
+  expect_end(output, "m3");
+}
+
+TEST_F(FailingMachines, EndWhenACableIsPulled) {
+  const std::string output =
+      output_after("for cable in eth0 eth1; do ip -n " + network_of("m3") + " link set $cable down; done");
+  expect_end(output, "machine 'm3' does not answer any more");
+  EXPECT_NE(output.find("rank 1 is the worker on 'm3'"), std::string::npos) << output;
+}
+
+TEST_F(FailingMachines, EndWhenADiskIsFull) {
+  ASSERT_EQ(line_
+                .shell("mkdir small && " + on("m3") + "mount -t tmpfs -o size=64k none \"$PWD/small\" && " +
+                       on("m3") + "dd if=/dev/zero of=\"$PWD/small/other\" status=none 2> /dev/null; true")
+                .exit_code,
+            0);
+  const auto result =
+      tandem("run " + experiment(20, "evaluate_every: 10\n") + " --hosts m1,m2,m3 --out small/out");
+  EXPECT_EQ(result.exit_code, 70) << result.output;
+  EXPECT_NE(result.output.find("No space left on device\n  rank 1 is the worker on 'm3'"), std::string::npos)
       << result.output;
-  EXPECT_NE(result.output.find("INCOMPLETE"), std::string::npos) << result.output;
+  EXPECT_TRUE(std::filesystem::exists(line_.folder() / "small/out/INCOMPLETE"));
 }
 
 }  // namespace

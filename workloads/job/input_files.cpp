@@ -2,7 +2,6 @@
 
 #include <filesystem>
 
-#include "workloads/job/resume_point.hpp"
 #include "workloads/learner/learner.hpp"
 
 namespace tandem {
@@ -13,9 +12,7 @@ std::vector<std::string> input_files(const Job& job) {
   std::vector<std::string> files = dataset_files(dataset_setting(experiment));
   if (!experiment.data.losses.empty()) files.push_back(experiment.data.losses);
   if (is_script(workload.model)) files.push_back(workload.model);
-  if (const ResumePoint* from = job.resume(); from != nullptr && job.real_math())
-    files.push_back(checkpoint_path(from->directory, from->round));
-  else if (job.real_math() && !workload.initial.empty())
+  if (job.resume() == nullptr && job.real_math() && !workload.initial.empty())
     files.push_back(workload.initial);
   for (auto& file : files) file = std::filesystem::absolute(file).lexically_normal().string();
   return files;

@@ -206,11 +206,17 @@ ExchangeShares mean_of(const std::map<Rank, ExchangeShares>& ranks) {
   return mean_of_members(ranks, &ExchangeShares::communicating, &ExchangeShares::waiting);
 }
 
+Seconds clock_uncertainty(const RunInfo& info) {
+  if (!info.physics.is_object() || !info.physics.contains("clocks")) return {};
+  return Seconds(info.physics.at("clocks").at("uncertainty_s").get<double>());
+}
+
 std::map<Rank, ExchangeShares> exchange_shares(const RunInfo& info, const Journal& journal,
                                                Seconds makespan) {
   std::map<Rank, ExchangeShares> ranks;
   const auto& sync = info.experiment.sync;
   if (journal.operations.empty() || sync.over == sync::Route::peers || sync.overlaps_forward()) return ranks;
+  const Seconds uncertainty = clock_uncertainty(info);
   for (auto& [rank, worker] : workers_of(info, journal)) {
     const Intervals exchanges = exchanges_of(worker);
     for (const auto* computation : worker.computations)
@@ -218,7 +224,10 @@ std::map<Rank, ExchangeShares> exchange_shares(const RunInfo& info, const Journa
     const Seconds communicating = common(exchanges, united(std::move(worker.messages)));
     Seconds all{};
     for (const Interval& exchange : exchanges) all += exchange.end - exchange.begin;
-    ranks[rank] = {communicating / makespan, (all - communicating) / makespan};
+    const Seconds waiting = all - communicating;
+    // Each exchange has a boundary between the two that the clocks leave open.
+    if (std::min(communicating, waiting) < uncertainty * static_cast<double>(exchanges.size())) return {};
+    ranks[rank] = {communicating / makespan, waiting / makespan};
   }
   return ranks;
 }

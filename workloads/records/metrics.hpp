@@ -61,6 +61,9 @@ struct TimeShares {
 /// Of each worker, over all of its steps.
 std::map<Rank, TimeShares> time_shares(const Journal& journal, Seconds makespan);
 
+/// Between moments on two machines of a measurement; 0 on one machine and in simulations.
+Seconds clock_uncertainty(const RunInfo& info);
+
 /// The exchange of TimeShares in two parts.
 struct ExchangeShares {
   /// A message with payload between the rank and a worker or server was in flight (from the start of its send
@@ -70,7 +73,7 @@ struct ExchangeShares {
 };
 /// Of each worker. Empty when operations were not recorded, because the records of one worker cannot separate
 /// waiting from transferring, and over peers, where an exchange begins before the gradient and ends after it.
-/// The clocks of the ranks must agree, as they do on one machine.
+/// Empty, too, where the clocks of several machines are too uncertain to tell the parts apart.
 std::map<Rank, ExchangeShares> exchange_shares(const RunInfo& info, const Journal& journal, Seconds makespan);
 
 /// The mean of each share over ranks. Pre: not empty.

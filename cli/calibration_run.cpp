@@ -173,7 +173,10 @@ Preparation prepare(LoadedJob loaded, const std::string& profile_path, const Cal
   for (Rank rank = 0; rank < ranks; ++rank) hosts.push_back(host_of(job, rank));
   if (is_real) {
     prepared.machines->put_ranks(prepared.launch, job, ranks);
-    if (starts) prepared.machines->check(prepared.launch, prepared.directory);
+    if (starts) {
+      prepared.machines->stage(prepared.launch);
+      prepared.machines->check(prepared.launch, prepared.directory);
+    }
   } else if (!cluster.empty()) {
     prepared.use = std::make_unique<ClusterUse>(cluster, starts);
     prepared.use->put_ranks(prepared.launch, hosts);

@@ -18,6 +18,8 @@
 #include "policies/vocabulary/check.hpp"
 #include "runtime/machines/check.hpp"
 #include "runtime/machines/placement.hpp"
+#include "runtime/machines/stage.hpp"
+#include "workloads/job/identity.hpp"
 #include "workloads/job/input_files.hpp"
 
 namespace tandem::cli {
@@ -115,6 +117,11 @@ void add_machine_options(CLI::App& command, MachineOptions& options) {
                   "Network between the machines, such as eth1 or 10.0.0.0/24")
       ->group(group);
   command
+      .add_option("--stage", options.stage,
+                  "Copy tandem-rank and the libraries that a machine lacks to this folder of each machine")
+      ->type_name("DIR")
+      ->group(group);
+  command
       .add_option(
           "--lost-after", options.lost_after_s,
           "Seconds after which a machine that does not answer is lost, and the job ends; 0: never [4]")
@@ -133,6 +140,7 @@ std::vector<std::string> words_of(const MachineOptions& options) {
   if (options.slurm) words.emplace_back("--slurm");
   for (const auto& mapping : options.mapping) add("--map", mapping);
   add("--interface", options.interface);
+  add("--stage", options.stage);
   if (!words.empty()) add("--lost-after", fmt::format("{:g}", options.lost_after_s));
   return words;
 }
@@ -142,8 +150,9 @@ MachineUse::MachineUse(const MachineOptions& options, bool takes_allocation)
       machines_(machines_of(options, takes_allocation)),
       is_allocation_(options.hosts.empty() && options.hostfile.empty()) {
   if (is_used()) return;
-  for (const auto& [given, name] :
-       {std::pair(!options.mapping.empty(), "--map"), {!options.interface.empty(), "--interface"}})
+  for (const auto& [given, name] : {std::pair(!options.mapping.empty(), "--map"),
+                                    {!options.interface.empty(), "--interface"},
+                                    {!options.stage.empty(), "--stage"}})
     if (given)
       throw ConfigError(fmt::format("{}: expected --hosts, --hostfile or a Slurm allocation too", name));
 }
@@ -186,6 +195,22 @@ void MachineUse::put_ranks(LaunchSetting& setting, const Job& job, int ranks) {
 
 machines::Agent MachineUse::agent() const {
   return is_allocation_ ? machines::slurm_agent() : machines::remote_agent();
+}
+
+void MachineUse::stage(LaunchSetting& setting) const {
+  if (options_.stage.empty()) return;
+  // The machine that starts the job asks its own copy, too.
+  std::vector<std::string> all = used_;
+  if (std::ranges::none_of(all, machines::is_this_machine)) all.emplace_back("localhost");
+  const std::string program = setting.program.front();
+  fmt::print("copying tandem-rank to {} on {} machines ...\n", options_.stage, all.size());
+  std::fflush(stdout);
+  setting.program.front() =
+      machines::stage_program({.machines = std::move(all),
+                               .agent = agent(),
+                               .program = program,
+                               .build = digest_of_file(program),
+                               .folder = fs::absolute(options_.stage).lexically_normal().string()});
 }
 
 void MachineUse::note_several_networks() const {

@@ -22,6 +22,7 @@ struct MachineOptions {
   bool slurm = false;    ///< an allocation is required
   std::vector<std::string> mapping;
   std::string interface;
+  std::string stage;          ///< folder of the machines to which the program is copied; empty: it is there
   double lost_after_s = 4.0;  ///< a machine that does not answer is lost; 0: never
 };
 
@@ -48,6 +49,8 @@ class MachineUse {
   /// Places the ranks. Errors: ConfigError with the table when they cannot be placed.
   /// `ranks`: at least those of the job; further ones are placed with its last. 0: those of the job.
   void put_ranks(LaunchSetting& setting, const Job& job, int ranks = 0);
+  /// Copies the program to the machines where that is asked for. Pre: put_ranks was called.
+  void stage(LaunchSetting& setting) const;
   /// Prints the table of all machines that have ranks. Pre: put_ranks was called. Errors: ConfigError when
   /// one of them cannot take part.
   void check(const LaunchSetting& setting, const std::string& out);

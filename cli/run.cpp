@@ -141,7 +141,10 @@ int run_job(const RunOptions& options) {
   if (cluster) put_on_cluster(setting, *cluster, job);
   if (machines.is_used()) {
     machines.put_ranks(setting, job);
-    if (!options.print_command) machines.check(setting, out);
+    if (!options.print_command) {
+      machines.stage(setting);
+      machines.check(setting, out);
+    }
     if (loaded.experiment.run.devices == DeviceSpeed::emulated)
       print_note(
           "run.devices is emulated: operations take as long as on the devices of the platform file; --set "

@@ -258,6 +258,33 @@ TEST_F(SshMachines, DataThatAMachineLacksOrHasOtherwiseIsRefused) {
   refuses(job, {"machine 'm2': has no file ", "/data/data_batch_1.bin", "copy it there"});
 }
 
+/// Machines without Tandem, one of them without a library that it needs.
+TEST_F(SshMachines, TheProgramIsStagedWhereItIsNot) {
+  line_.shell("mkdir staged upper");
+  const std::string programs = "\"$(dirname \"$TANDEM\")\"";
+  for (const char* machine : {"m2", "m3"}) {
+    ASSERT_EQ(line_.shell(on(machine) + "mount -t tmpfs none " + programs).exit_code, 0);
+    ASSERT_EQ(line_.shell(on(machine) + "mount -t tmpfs none \"$PWD/staged\"").exit_code, 0);
+  }
+  const std::string libraries = "/usr/lib/x86_64-linux-gnu";
+  const auto hidden =
+      line_.shell(on("m2") +
+                  "sh -c 'mount -t tmpfs none \"$1/upper\" && cd \"$1/upper\" && mkdir u w && "
+                  "mount -t overlay none -o lowerdir=" +
+                  libraries + ",upperdir=u,workdir=w " + libraries + " && rm " + libraries +
+                  "/libfmt.so.9*' sh \"$PWD\"");
+  const auto refused = tandem("run " + experiment() + " --hosts m1,m2,m3 --out refused");
+  EXPECT_EQ(refused.exit_code, 2) << refused.output;
+  const auto staged =
+      tandem("run " + experiment() + " --hosts m1,m2,m3 --stage \"$PWD/staged\" --out staged_run");
+  ASSERT_EQ(staged.exit_code, 0) << staged.output;
+  EXPECT_TRUE(std::filesystem::exists(line_.folder() / "staged_run/summary.json"));
+  const auto copied = line_.shell(on("m2") + "sh -c 'ls \"$1\"/staged/*/lib' sh \"$PWD\"");
+  if (hidden.exit_code == 0) {
+    EXPECT_EQ(copied.output, "libfmt.so.9\n") << "what m2 lacks, and nothing else";
+  }
+}
+
 /// A failure while a job runs, and what is left of the job.
 class FailingMachines : public SshMachines {
  protected:

@@ -7,6 +7,7 @@
 
 #include "policies/vocabulary/check.hpp"
 #include "runtime/machines/placement.hpp"
+#include "runtime/machines/stage.hpp"
 #include "tests/support/temporary_folder.hpp"
 
 namespace tandem::machines {
@@ -114,6 +115,15 @@ TEST(Placement, ErrorsShowTheTable) {
               place({.machines = {{"a", {}}, {"b", {}}}, .ranks = ranks, .mapping = {{"w1", "c", {}}}});
             }),
             "--map w1=c: expected one of the machines (a, b), found 'c'");
+}
+
+TEST(Staging, ReadsWhatLddPrints) {
+  const std::string text =
+      "\tlinux-vdso.so.1 (0x1)\n\tlibfmt.so.9 => not found\n\tlibz.so.1 => /lib/libz.so.1 (0x2)\n"
+      "\tlibfmt.so.9 => not found\n\t/lib64/ld-linux-x86-64.so.2 (0x3)\n";
+  EXPECT_EQ(missing_libraries(text), std::vector<std::string>{"libfmt.so.9"});
+  EXPECT_EQ(library_path(text, "libz.so.1"), "/lib/libz.so.1");
+  EXPECT_EQ(library_path(text, "libfmt.so.9"), "");
 }
 
 }  // namespace

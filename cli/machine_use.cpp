@@ -234,7 +234,8 @@ void MachineUse::check(const LaunchSetting& setting, const std::string& out) {
                                       .program = setting.program.front(),
                                       .token = token.path(),
                                       .interface = options_.interface,
-                                      .files = files_});
+                                      .files = files_,
+                                      .is_allocation = is_allocation_});
   fmt::print("{}", machines::machines_table(states_, ranks_));
   std::fflush(stdout);
   note_several_networks();

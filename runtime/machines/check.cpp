@@ -165,6 +165,21 @@ void judge(MachineState& state, const MachineState& here, const CheckSetting& se
     state.problem = file_problem(state, here, setting);
 }
 
+/// A machine that is listed under two names would get the ranks of two. Names of hosts alone may repeat,
+/// where nobody chose them.
+void judge_names(std::vector<MachineState>& states) {
+  for (std::size_t later = 1; later < states.size(); ++later) {
+    MachineState& state = states[later];
+    const auto first = std::find_if(
+        states.begin(), states.begin() + static_cast<std::ptrdiff_t>(later), [&](const MachineState& other) {
+          return !state.host.empty() && other.host == state.host && other.interfaces == state.interfaces;
+        });
+    if (state.problem.empty() && &*first != &state)
+      state.problem = fmt::format("is the same machine as '{}' (host {}): list it once, with all its ranks",
+                                  first->machine, state.host);
+  }
+}
+
 }  // namespace
 
 std::vector<MachineState> check_machines(const CheckSetting& setting) {
@@ -177,6 +192,7 @@ std::vector<MachineState> check_machines(const CheckSetting& setting) {
   if (!here.problem.empty()) throw WorldError(here.problem);
   std::vector<MachineState> states;
   for (auto& answer : answers) judge(states.emplace_back(answer.get()), here, setting);
+  if (!setting.is_allocation) judge_names(states);
   return states;
 }
 

@@ -43,6 +43,7 @@ struct CheckSetting {
   std::string token;           ///< a file of the result directory that exists here
   std::string interface = {};  ///< that messages use: names and networks, "eth1,10.0.0.0/24"; empty: any
   std::vector<std::string> files = {};  ///< absolute paths; equal to those here on every machine
+  bool is_allocation = false;           ///< a batch system named the machines, each once
   Seconds limit{20.0};                  ///< for one machine, without the time to read the files
 };
 

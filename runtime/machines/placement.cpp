@@ -83,8 +83,10 @@ std::vector<std::string> place(const PlacementRequest& request) {
   for (const Machine& machine : request.machines) {
     const auto ranks = std::ranges::count(of_rank, machine.name);
     if (machine.slots && ranks > *machine.slots)
-      throw ConfigError(fmt::format("machine '{}': expected at most its {} slots, found {} ranks\n{}",
-                                    machine.name, *machine.slots, ranks, table_of(request, of_rank)));
+      throw ConfigError(fmt::format(
+          "machine '{}': expected at most its {} slots, found {} ranks; give it more slots, or place "
+          "roles on other machines with --map\n{}",
+          machine.name, *machine.slots, ranks, table_of(request, of_rank)));
   }
   return of_rank;
 }

@@ -181,12 +181,17 @@ TEST_F(SshMachines, AreCheckedBeforeAnythingStarts) {
               machine.at("clock_uncertainty_s").get<double>() + 1e-5);
   EXPECT_FALSE(std::filesystem::exists(line_.folder() / "never"));
   refuses("--hosts m1,m2,m9 --map m3=m9", {"machine 'm9'", "does not answer"});
+  const auto address =
+      line_.shell("sh /run/tandem/clusters/" + id_ + "/enter m2 hostname -I | cut -d ' ' -f 1");
+  refuses("--hosts m1,m2," + address.output.substr(0, address.output.find('\n')) +
+              " --map m3=" + address.output.substr(0, address.output.find('\n')),
+          {"is the same machine as 'm2' (host m2)", "list it once"});
   refuses("--hosts m1,m2,m1", {"--hosts: expected each machine once, found 'm1' again"});
   for (const char* network : {"eth9", "lo,eth9", "10.99.7.0/24"})
     refuses("--hosts m1,m2,m3 --interface " + std::string(network),
             {"machine 'm2'", "no interface", "eth0 (10.", "--interface"});
   refuses("--hosts m1,m2", {"host 'm3'", "--map m3=MACHINE", "rank"});
-  refuses("--hosts m1,m2:1 --map m3=m2", {"machine 'm2'", "1 slots", "found 2 ranks"});
+  refuses("--hosts m1,m2:1 --map m3=m2", {"machine 'm2'", "1 slots", "found 2 ranks", "--map"});
   refuses("--hosts m1,m2,m3 --map nowhere=m2", {"no host named 'nowhere'"});
   refuses("--slurm", {"SLURM_JOB_NODELIST"});
   // No key fits any more.

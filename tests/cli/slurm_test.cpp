@@ -50,6 +50,11 @@ TEST_F(Slurm, AnArrayWithATaskThatIsKilledIsTheStudyOfOneProcess) {
       "sed 's/^set -eu/set -eu; [ $SLURM_ARRAY_TASK_ID != 1 ] || kill -9 $$/' array.sbatch > killed.sbatch; "
       "sbatch --wait --output=%a.log killed.sbatch");
   EXPECT_NE(first.exit_code, 0) << first.output;
+  // A task beyond the shards.
+  EXPECT_NE(slurm("sbatch --wait --output=beyond.log --array=7 array.sbatch").exit_code, 0);
+  EXPECT_NE(text_of("beyond.log").find("from 0 to N - 1, found '7/3'; number the tasks of an array from 0"),
+            std::string::npos)
+      << text_of("beyond.log");
   const auto early = line_.tandem("study merge parts");
   EXPECT_EQ(early.exit_code, 1) << early.output;
   EXPECT_NE(early.output.find("not simulated yet"), std::string::npos);
@@ -78,6 +83,24 @@ TEST_F(Slurm, ARunTakesItsAllocation) {
     EXPECT_NE(text_of("run.log").find(node), std::string::npos) << text_of("run.log");
   const auto results = read_results((line_.folder() / "measured").string());
   EXPECT_EQ(results.journal.steps.size(), 12U) << "two workers, six rounds";
+}
+
+TEST_F(Slurm, WhatAnAllocationCannotHoldIsRefusedBeforeItStarts) {
+  const std::string job =
+      line_.experiment() + " --set run.devices=native --set placement.workers=[node-1,node-2]";
+  const auto refuses = [&](const std::string& words, const std::vector<std::string>& parts) {
+    const auto result = slurm("timeout 100 salloc --quiet --mem=900M " + words + " 2>&1; echo code $?");
+    for (const auto& part : parts)
+      EXPECT_NE(result.output.find(part), std::string::npos) << part << '\n' << result.output;
+    EXPECT_NE(result.output.find("code 2"), std::string::npos) << result.output;
+    EXPECT_FALSE(std::filesystem::exists(line_.folder() / "refused")) << result.output;
+  };
+  const std::string run =
+      " \"$TANDEM\" run " + job + " --slurm --out refused --map server=n1 --map node-1=n2 ";
+  refuses("--nodes=2 --ntasks-per-node=1" + run, {"host 'node-2'", "none of the machines", "machines: n1"});
+  refuses("--nodes=2 --ntasks-per-node=1" + run + "--map node-2=n2",
+          {"machine 'n2': expected at most its 1 slots, found 2 ranks", "--map"});
+  refuses("--nodes=2 --ntasks-per-node=1" + run + "--map node-2=n3", {"--map node-2=n3", "(n1, n2)"});
 }
 
 TEST_F(Slurm, ThePrintedScriptResumesWhenTheJobIsRequeued) {

@@ -1,6 +1,7 @@
 // Compares every schedule of the catalogue, and two of them in buckets, with MPI_Allreduce, in alternation
 // within one run; prints medians, their ratio, and the best schedule. Started without mpirun, the program
-// runs itself under mpirun with 2, 4 and 8 ranks and the flags that jobs use.
+// runs itself under mpirun with 2, 4 and 8 ranks and the flags that jobs use, or on the machines of
+// --hosts=a,b. --sizes=1,4 chooses sizes in MiB, --only=ring,native candidates.
 #include <fmt/format.h>
 #include <mpi.h>
 
@@ -11,6 +12,7 @@
 #include <numeric>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "policies/collectives/schedule.hpp"
@@ -49,7 +51,8 @@ struct Candidate {
 /// same measured times.
 class Comparison {
  public:
-  Comparison(MpiContext& context, std::int64_t bytes)
+  /// `only`: names of candidates; empty: all.
+  Comparison(MpiContext& context, std::int64_t bytes, const std::vector<std::string>& only)
       : context_(context), bytes_(bytes), vector_(static_cast<std::size_t>(bytes) / sizeof(float)) {
     members_.resize(static_cast<std::size_t>(context.world_size()));
     std::iota(members_.begin(), members_.end(), 0);
@@ -61,6 +64,11 @@ class Comparison {
     for (const char* name : {"ring", "halving-doubling"})
       add(std::string(name) + "/1MiB", collectives::catalog().find(name).make, std::int64_t{1} << 20);
     add("native", nullptr, bytes);
+    if (only.empty()) return;
+    std::erase_if(candidates_, [&](const Candidate& candidate) {
+      return candidate.name != candidates_.front().name &&
+             std::ranges::find(only, candidate.name) == only.end();
+    });
   }
 
   /// Runs the candidates in turn; the starting candidate rotates. Errors: WorldError for a wrong sum.
@@ -148,7 +156,12 @@ class Comparison {
   std::int32_t next_bucket_ = 0;
 };
 
-void run_rank() {
+struct Choice {
+  std::vector<std::string> sizes = {};  ///< in MiB
+  std::vector<std::string> only = {};   ///< names of candidates; empty: all
+};
+
+void run_rank(const Choice& choice) {
   MpiContext context(MPI_COMM_WORLD, {.node_memory = std::make_shared<NodeMemory>(MPI_COMM_WORLD)});
   const auto print = [&](const std::string& line) {
     if (context.rank() != 0) return;
@@ -156,9 +169,10 @@ void run_rank() {
     std::fflush(stdout);
   };
   print(fmt::format("\n{} ranks; ratios to MPI_Allreduce, below 1 is faster", context.world_size()));
-  for (const std::int64_t mebibytes : {1, 4, 16, 64}) {
-    Comparison comparison(context, mebibytes << 20);
-    if (mebibytes == 1) print(comparison.heading());
+  bool has_heading = false;
+  for (const auto& mebibytes : choice.sizes) {
+    Comparison comparison(context, std::int64_t{std::stoi(mebibytes)} << 20, choice.only);
+    if (!std::exchange(has_heading, true)) print(comparison.heading());
     comparison.measure();
     print(comparison.line());
   }
@@ -170,5 +184,8 @@ std::vector<int> numbers_of_ranks() { return {2, 4, 8}; }
 }  // namespace tandem
 
 int main(int argc, char** argv) {
-  return tandem::rank_benchmark(argc, argv, tandem::numbers_of_ranks, tandem::run_rank);
+  tandem::Choice choice{.sizes = tandem::list_of(argc, argv, "--sizes="),
+                        .only = tandem::list_of(argc, argv, "--only=")};
+  if (choice.sizes.empty()) choice.sizes = {"1", "4", "16", "64"};
+  return tandem::rank_benchmark(argc, argv, tandem::numbers_of_ranks, [&] { tandem::run_rank(choice); });
 }

@@ -68,6 +68,9 @@ const std::vector<Layer>& lower_layers() {
       // The rank program reads these two folders; they use neither SimGrid nor Boost.
       {"platforms/description", {"policies/vocabulary/", "platforms/description"}, {"nlohmann/"}},
       {"platforms/device_catalog", {"policies/vocabulary/", "platforms/description"}, {}},
+      {"platforms/discovery/",
+       {"policies/vocabulary/", "platforms/discovery/"},
+       {"nlohmann/", "fmt/", "yaml-cpp/", "expat.h"}},
       {"platforms/",
        {"policies/vocabulary/", "platforms/"},
        {"simgrid/", "xbt/", "boost/", "nlohmann/", "fmt/", "sys/", "unistd.h", "poll.h", "fcntl.h",
@@ -77,6 +80,9 @@ const std::vector<Layer>& lower_layers() {
       // it.
       {"workloads/context.hpp", {"policies/vocabulary/"}, {}},
       {"workloads/protocol.hpp", {"policies/", "workloads/context.hpp"}, {}},
+      {"workloads/discovery/",
+       {"policies/vocabulary/", "platforms/discovery/", "workloads/context.hpp", "workloads/discovery/"},
+       {}},
       {"workloads/experiment/",
        {"policies/vocabulary/", "workloads/experiment/"},
        {"nlohmann/", "yaml-cpp/"}},
@@ -146,7 +152,7 @@ const std::vector<Layer>& upper_layers() {
        {"mpi.h", "mpi-ext.h", "cuda", "nccl.h", "sys/", "unistd.h", "fcntl.h", "pthread.h", "sched.h",
         "time.h", "emmintrin.h"}},
       {"runtime/rank/",
-       {"policies/", "platforms/description", "workloads/", "runtime/"},
+       {"policies/", "platforms/description", "platforms/discovery/", "workloads/", "runtime/"},
        {"mpi.h", "nlohmann/", "fmt/", "sys/", "unistd.h", "fcntl.h", "poll.h", "signal.h", "pthread.h",
         "sched.h", "getopt.h", "time.h", "arpa/inet.h", "ifaddrs.h"}},
       {"validation/compare/",

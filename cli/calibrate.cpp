@@ -11,10 +11,12 @@
 #include "cli/calibration_run.hpp"
 #include "cli/commands.hpp"
 #include "cli/job_options.hpp"
+#include "cli/nccl_tables.hpp"
 #include "cli/output.hpp"
 #include "platforms/this_machine.hpp"
 #include "policies/vocabulary/check.hpp"
 #include "workloads/calibration/calibration.hpp"
+#include "workloads/calibration/compute_speed.hpp"
 #include "workloads/cost/profile.hpp"
 #include "workloads/job/job.hpp"
 #include "workloads/records/write_lock.hpp"
@@ -126,46 +128,26 @@ std::string profile_text(const Profile& profile) {
   return text;
 }
 
-/// Bytes per additional second, so that fixed costs do not count.
-double rate_between(std::int64_t small_bytes, double small_s, std::int64_t large_bytes, double large_s) {
-  const double added_s = std::max(large_s - small_s, 0.1 * large_s);
-  return static_cast<double>(large_bytes - small_bytes) / added_s;
-}
-
 BytesPerSecond storage_rate(const Profile& profile, bool write) {
   std::vector<Profile::StorageEntry> entries;
   for (const auto& entry : profile.storage)
     if (entry.write == write) entries.push_back(entry);
   const auto by_size = [](const auto& a, const auto& b) { return a.bytes < b.bytes; };
   const auto [small, large] = std::minmax_element(entries.begin(), entries.end(), by_size);
-  return BytesPerSecond(rate_between(small->bytes, small->median_s, large->bytes, large->median_s));
+  return rate_between(small->bytes, small->median_s, large->bytes, large->median_s);
 }
 
 /// The values of the profile that a platform file contains.
 platforms::MeasuredMachine measured_machine(const Profile& profile, const ModelDescription& model) {
-  double step_flops = 0;
-  double step_s = 0;
-  std::vector<Profile::ComputeEntry> updates;
-  for (const auto& entry : profile.compute) {
-    if (entry.kind == Work::Kind::update) updates.push_back(entry);
-    if (entry.kind != Work::Kind::forward && entry.kind != Work::Kind::backward) continue;
-    const Flops flops = entry.kind == Work::Kind::forward
-                            ? model.forward()
-                            : model.buckets.at(static_cast<std::size_t>(entry.bucket)).backward;
-    step_flops += flops.count() * entry.samples;
-    step_s += entry.median_s;
-  }
-  const auto by_size = [](const auto& a, const auto& b) { return a.bytes < b.bytes; };
-  const auto [small, large] = std::minmax_element(updates.begin(), updates.end(), by_size);
+  const ComputeSpeed speed = compute_speed(profile.compute, model);
   const auto& network = profile.paths.front().segments;
   const auto& fastest = *std::min_element(network.begin(), network.end(),
                                           [](const auto& a, const auto& b) { return a.beta_s < b.beta_s; });
   return {.name = profile.machine,
           .command = profile.command,
           .cores = static_cast<int>(std::thread::hardware_concurrency()),
-          .core_speed = FlopsPerSecond(step_flops / step_s),
-          .memory_rate = BytesPerSecond(
-              streams_of_update * rate_between(small->bytes, small->median_s, large->bytes, large->median_s)),
+          .core_speed = speed.core,
+          .memory_rate = speed.memory,
           .network = {Seconds(std::max(1e-7, network.front().alpha_s)), BytesPerSecond(1.0 / fastest.beta_s)},
           .disk = platforms::MeasuredDisk{storage_rate(profile, false), storage_rate(profile, true)}};
 }
@@ -198,6 +180,19 @@ void add_calibrate(CLI::App& app, int& exit_code) {
   for (const char* option : {"--hosts", "--hostfile", "--slurm"})
     command->get_option(option)->excludes("--cluster");
   command->add_option("--platform", *platform, "Also write this machine as a platform file");
+  const auto nccl = std::make_shared<NcclTableOptions>();
+  auto* tables = command->add_option("--from-nccl-tests", nccl->tables,
+                                     "Measure nothing: take all-reduce times from this output of nccl-tests' "
+                                     "all_reduce_perf; may be repeated");
+  command
+      ->add_option("--into", nccl->into,
+                   "With --from-nccl-tests: the profile that gets the times [and --out]")
+      ->needs(tables);
+  command
+      ->add_option("--ranks", nccl->ranks,
+                   "With --from-nccl-tests: number of ranks, if the table does not say")
+      ->needs(tables);
+  command->get_option("EXPERIMENT")->required(false);
   command->footer(
       "Measures messages between ranks, MPI's own all-reduce, every operation of one training step, and\n"
       "storage (the last two only with real math). The runs that are compared later are not used. Examples:\n"
@@ -207,13 +202,18 @@ void add_calibrate(CLI::App& app, int& exit_code) {
       "  tandem calibrate workloads/experiments/this_machine.yaml --platform platforms/this_machine.xml\n"
       "  tandem calibrate workloads/experiments/mixed_lab.yaml --cluster --out mixed_lab_profile.json\n"
       "  tandem calibrate workloads/experiments/mixed_lab.yaml --hosts a:4,b:4 --map server=a\n"
-      "  tandem calibrate workloads/experiments/one_h200.yaml --print-command");
-  command->callback([options, platform, on_cluster, print_command, machines, &exit_code] {
+      "  tandem calibrate workloads/experiments/one_h200.yaml --print-command\n"
+      "  tandem calibrate --from-nccl-tests all_reduce_8.txt --into profile.json --force");
+  command->callback([options, platform, on_cluster, print_command, machines, nccl, &exit_code] {
+    if (nccl->tables.empty() == options->experiment_file.empty())
+      throw ConfigError("expected an experiment to measure, or --from-nccl-tests TABLE --into PROFILE");
+    if (!nccl->tables.empty() && options->out.empty()) options->out = nccl->into;
     const std::string path = options->out.empty() ? "profile.json" : options->out;
     for (const std::string& file : {path, *platform})
       if (!file.empty() && std::filesystem::exists(file) && !options->force)
         throw ConfigError(file + " already exists; choose another name, or add --force");
     const WriteLock lock(path);
+    if (!nccl->tables.empty()) return write_nccl_tables(*nccl, path);
     const LoadedJob loaded = load_job(*options);
     const bool real = loaded.experiment.workload.math == Experiment::Workload::Math::real;
     if (!platform->empty() && !real)

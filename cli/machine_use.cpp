@@ -93,7 +93,7 @@ nlohmann::json to_json(const machines::MachineState& state, int ranks) {
 
 }  // namespace
 
-void add_machine_options(CLI::App& command, MachineOptions& options) {
+void add_machine_options(CLI::App& command, MachineOptions& options, bool mapped) {
   constexpr const char* group = "Several machines";
   command.add_option("--hosts", options.hosts, "Machines, with the ranks that each takes at most: a:4,b:2")
       ->group(group);
@@ -105,13 +105,14 @@ void add_machine_options(CLI::App& command, MachineOptions& options) {
       .add_flag("--slurm", options.slurm,
                 "The nodes of this Slurm allocation; one of several nodes is also taken without this option")
       ->group(group);
-  command
-      .add_option("--map", options.mapping,
-                  "HOST=MACHINE[:GPU]: this host of the platform is that machine [the property "
-                  "tandem:address, or the "
-                  "machine of the same name; a single machine takes all hosts]; may be repeated")
-      ->type_name("HOST=MACHINE")
-      ->group(group);
+  if (mapped)
+    command
+        .add_option("--map", options.mapping,
+                    "HOST=MACHINE[:GPU]: this host of the platform is that machine [the property "
+                    "tandem:address, or the "
+                    "machine of the same name; a single machine takes all hosts]; may be repeated")
+        ->type_name("HOST=MACHINE")
+        ->group(group);
   command
       .add_option("--interface", options.interface,
                   "Network between the machines, such as eth1 or 10.0.0.0/24")
@@ -191,6 +192,17 @@ void MachineUse::put_ranks(LaunchSetting& setting, const Job& job, int ranks) {
     used_.push_back(machine);
     ranks_.push_back(1);
   }
+}
+
+const std::vector<std::string>& MachineUse::put_on_each(LaunchSetting& setting, int ranks_each) {
+  used_.clear();
+  for (const auto& machine : machines_) used_.push_back(machine.name);
+  ranks_.assign(used_.size(), ranks_each);
+  setting.hosts.clear();
+  for (int i = 0; i < ranks_each; ++i) setting.hosts.insert(setting.hosts.end(), used_.begin(), used_.end());
+  setting.ranks = static_cast<int>(setting.hosts.size());
+  setting.interface = options_.interface;
+  return used_;
 }
 
 machines::Agent MachineUse::agent() const {

@@ -26,8 +26,8 @@ struct MachineOptions {
   double lost_after_s = 4.0;  ///< a machine that does not answer is lost; 0: never
 };
 
-/// Adds --hosts, --hostfile, --slurm, --map and --interface.
-void add_machine_options(CLI::App& command, MachineOptions& options);
+/// Adds --hosts, --hostfile, --slurm, --interface and, where hosts of a platform are `mapped`, --map.
+void add_machine_options(CLI::App& command, MachineOptions& options, bool mapped = true);
 
 /// Runs a job as `launch` does, on machines that are watched (`guards`: null: they are not).
 LaunchResult launch_guarded(const LaunchSetting& setting, LaunchEvents events,
@@ -49,9 +49,11 @@ class MachineUse {
   /// Places the ranks. Errors: ConfigError with the table when they cannot be placed.
   /// `ranks`: at least those of the job; further ones are placed with its last. 0: those of the job.
   void put_ranks(LaunchSetting& setting, const Job& job, int ranks = 0);
+  /// The same number of ranks on each machine: rank i is on machine i, rank n + i too. Returns the machines.
+  const std::vector<std::string>& put_on_each(LaunchSetting& setting, int ranks_each);
   /// Copies the program to the machines where that is asked for. Pre: put_ranks was called.
   void stage(LaunchSetting& setting) const;
-  /// Prints the table of all machines that have ranks. Pre: put_ranks was called. Errors: ConfigError when
+  /// Prints the table of all machines that have ranks. Pre: ranks were put there. Errors: ConfigError when
   /// one of them cannot take part.
   void check(const LaunchSetting& setting, const std::string& out);
   /// Makes the job ready to run on machines that do not see the result directory, which has its document,

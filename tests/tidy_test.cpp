@@ -143,7 +143,7 @@ const std::vector<Layer>& upper_layers() {
        {"fmt/", "nlohmann/", "sys/", "unistd.h", "fcntl.h", "signal.h", "sched.h"}},
       {"runtime/machines/",
        {"policies/vocabulary/", "runtime/process/", "runtime/launcher/", "runtime/machines/"},
-       {"fmt/", "nlohmann/", "sys/", "unistd.h", "poll.h", "arpa/inet.h"}},
+       {"fmt/", "nlohmann/", "yaml-cpp/", "sys/", "unistd.h", "poll.h", "arpa/inet.h"}},
       {"runtime/gpu/", {"policies/", "workloads/vectors/", "runtime/gpu/"}, {"cuda", "dlfcn.h", "unistd.h"}},
       // The GPUs that sum together are those of the ranks of one MPI communicator.
       {"runtime/gpu/device_collective.hpp", {"policies/vocabulary/", "runtime/gpu/"}, {"mpi.h"}},
@@ -154,7 +154,7 @@ const std::vector<Layer>& upper_layers() {
       {"runtime/rank/",
        {"policies/", "platforms/description", "platforms/discovery/", "workloads/", "runtime/"},
        {"mpi.h", "nlohmann/", "fmt/", "sys/", "unistd.h", "fcntl.h", "poll.h", "signal.h", "pthread.h",
-        "sched.h", "getopt.h", "time.h", "arpa/inet.h", "ifaddrs.h"}},
+        "sched.h", "getopt.h", "time.h", "arpa/inet.h", "ifaddrs.h", "dlfcn.h"}},
       {"validation/compare/",
        {"policies/", "workloads/experiment/", "workloads/records/", "validation/compare/"},
        {"nlohmann/", "fmt/", "boost/math/", "math.h"}},

@@ -20,6 +20,7 @@
 #include "runtime/mpi/mpi_context.hpp"
 #include "runtime/mpi/mpi_variable.hpp"
 #include "runtime/mpi/wire.hpp"
+#include "runtime/rank/discover.hpp"
 #include "runtime/rank/job_clocks.hpp"
 #include "runtime/rank/job_world.hpp"
 #include "runtime/rank/link_check.hpp"
@@ -242,6 +243,7 @@ void run_on_device(const Job& job, const RankOptions& options, const nlohmann::j
 void run_rank(int argc, char** argv) {
   const RankOptions options = parse_rank_options(argc, argv);
   if (options.links) return check_links(options);
+  if (options.discovers) return discover_machines(options.document);
   int rank = 0;
   check_mpi(MPI_Comm_rank(MPI_COMM_WORLD, &rank), "MPI_Comm_rank");
   const nlohmann::json document = shared_document(options, "a job document");

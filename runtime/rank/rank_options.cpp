@@ -16,7 +16,8 @@ constexpr const char* usage =
     "TEXT] "
     "[--calibrate PROFILE.json] "
     "[--cluster JSON] [--trace] [--operations] [--decisions] [--requests] [--losses]\n"
-    "       tandem-rank MEASUREMENTS.json --links --out FILE";
+    "       tandem-rank MEASUREMENTS.json --links --out FILE\n"
+    "       tandem-rank REQUEST --discover";
 
 int to_number(const std::string& text) {
   int number = 0;
@@ -29,7 +30,7 @@ int to_number(const std::string& text) {
 }  // namespace
 
 RankOptions parse_rank_options(int argc, char** argv) {
-  const std::array<option, 17> known = {{{"out", required_argument, nullptr, 'o'},
+  const std::array<option, 18> known = {{{"out", required_argument, nullptr, 'o'},
                                          {"parts", required_argument, nullptr, 'i'},
                                          {"apart", no_argument, nullptr, 'a'},
                                          {"create", no_argument, nullptr, 'n'},
@@ -38,6 +39,7 @@ RankOptions parse_rank_options(int argc, char** argv) {
                                          {"repetition", required_argument, nullptr, 'r'},
                                          {"command", required_argument, nullptr, 'c'},
                                          {"calibrate", required_argument, nullptr, 'p'},
+                                         {"discover", no_argument, nullptr, 'v'},
                                          {"links", no_argument, nullptr, 'l'},
                                          {"cluster", required_argument, nullptr, 'e'},
                                          {"trace", no_argument, nullptr, 't'},
@@ -78,6 +80,9 @@ RankOptions parse_rank_options(int argc, char** argv) {
       case 'p':
         options.calibrate = optarg;
         break;
+      case 'v':
+        options.discovers = true;
+        break;
       case 'l':
         options.links = true;
         break;
@@ -103,7 +108,7 @@ RankOptions parse_rank_options(int argc, char** argv) {
         throw ConfigError(usage);
     }
   }
-  if (optind + 1 != argc || options.out.empty()) throw ConfigError(usage);
+  if (optind + 1 != argc || options.out.empty() != options.discovers) throw ConfigError(usage);
   options.document = argv[optind];
   return options;
 }

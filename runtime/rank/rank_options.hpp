@@ -16,6 +16,7 @@ struct RankOptions {
   int repetition = 0;     ///< recorded in the results
   std::string command;    ///< the user's command line, recorded in the results
   std::string calibrate;  ///< path of a profile to write instead of running the job; empty: run it
+  bool discovers = false;  ///< `document` is the text of a request of `tandem discover`
   bool links = false;     ///< `document` lists measurements of links; their results go to the file `out`
   std::string cluster;  ///< description of the emulated cluster as JSON, recorded in the results; empty: none
   bool trace = false;

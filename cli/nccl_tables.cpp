@@ -1,0 +1,46 @@
+#include "cli/nccl_tables.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "cli/output.hpp"
+#include "policies/vocabulary/check.hpp"
+#include "workloads/calibration/nccl_table.hpp"
+
+namespace tandem::cli {
+
+void write_nccl_tables(const NcclTableOptions& options, const std::string& out) {
+  if (options.into.empty())
+    throw ConfigError(
+        "--from-nccl-tests: expected --into PROFILE, the calibration profile that gets the times: a table "
+        "has "
+        "no messages and no compute times; `tandem calibrate EXPERIMENT` measures these");
+  Profile profile = load_profile(options.into);
+  std::set<int> replaced;
+  for (const std::string& path : options.tables) {
+    const auto entries = read_nccl_table(path, options.ranks);
+    const int ranks = entries.front().ranks;
+    if (!replaced.insert(ranks).second)
+      throw ConfigError(fmt::format(
+          "{}: expected one table for each number of ranks, found a second one for {}", path, ranks));
+    std::erase_if(profile.all_reduces, [&](const auto& entry) { return entry.ranks == ranks; });
+    profile.all_reduces.insert(profile.all_reduces.end(), entries.begin(), entries.end());
+    fmt::print("{}: {} sizes of an all-reduce among {} ranks, {} to {} B\n", path, entries.size(), ranks,
+               entries.front().bytes, entries.back().bytes);
+  }
+  std::ranges::stable_sort(profile.all_reduces, [](const auto& a, const auto& b) {
+    return std::pair(a.ranks, a.bytes) < std::pair(b.ranks, b.bytes);
+  });
+  const std::string fresh = fmt::format("{}.{}", out, getpid());
+  save_profile(fresh, profile);
+  std::filesystem::rename(fresh, out);
+  fmt::print("{}\n", out);
+  print_document(to_json(profile));
+}
+
+}  // namespace tandem::cli

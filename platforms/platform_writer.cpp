@@ -1,0 +1,58 @@
+#include "platforms/platform_writer.hpp"
+
+#include <fmt/format.h>
+
+#include <boost/property_tree/detail/xml_parser_utils.hpp>
+#include <set>
+
+namespace tandem::platforms {
+
+std::string escaped(const std::string& text) {
+  return boost::property_tree::xml_parser::encode_char_entities(text);
+}
+
+std::string comment_text(std::string text) {
+  for (std::size_t at = text.find("--"); at != std::string::npos; at = text.find("--", at + 1))
+    text.replace(at, 2, "- -");
+  return text;
+}
+
+std::string free_name(const std::string& wanted, const std::vector<Host>& hosts) {
+  std::set<std::string> taken;
+  for (const auto& host : hosts) taken.insert(host.name);
+  std::string name = wanted;
+  while (taken.count(name) > 0) name += '_';
+  return name;
+}
+
+std::string host_xml(const Host& host) {
+  std::string xml = fmt::format("    <host id=\"{}\" speed=\"{}f\" core=\"{}\">\n", escaped(host.name),
+                                host.speed.count(), host.cores);
+  for (const auto& disk : host.disks)
+    xml += fmt::format("      <disk id=\"{}\" read_bw=\"{}Bps\" write_bw=\"{}Bps\"/>\n", escaped(disk.name),
+                       disk.read_rate.count(), disk.write_rate.count());
+  for (const auto& [name, value] : host.properties)
+    xml += fmt::format("      <prop id=\"{}\" value=\"{}\"/>\n", escaped(name), escaped(value));
+  return xml + "    </host>\n";
+}
+
+std::string link_xml(const std::string& name, BytesPerSecond bandwidth, Seconds latency,
+                     const std::string& sharing) {
+  return fmt::format("    <link id=\"{}\" bandwidth=\"{}Bps\" latency=\"{}s\" sharing_policy=\"{}\"/>\n",
+                     escaped(name), bandwidth.count(), latency.count(), sharing);
+}
+
+std::string routing_for(std::size_t hosts) {
+  constexpr std::size_t most_with_tables = 100;
+  return hosts <= most_with_tables ? "Floyd" : "DijkstraCache";
+}
+
+std::string platform_xml(const std::string& comment, const std::string& config, const std::string& zone_name,
+                         std::size_t hosts, const std::string& zone) {
+  return "<?xml version=\"1.0\"?>\n<!DOCTYPE platform SYSTEM \"https://simgrid.org/simgrid.dtd\">\n<!-- " +
+         comment_text(comment) + " -->\n<platform version=\"4.1\">\n" + config +
+         fmt::format("  <zone id=\"{}\" routing=\"{}\">\n", escaped(zone_name), routing_for(hosts)) + zone +
+         "  </zone>\n</platform>\n";
+}
+
+}  // namespace tandem::platforms

@@ -1,0 +1,20 @@
+// What a machine is made of, as its kernel and NVIDIA's driver say, and how fast its disk is.
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+
+namespace tandem {
+
+/// {"host", "processor", "cores", "memory", "gpus": [{"name", "memory"}]}, sizes in bytes; memory 0: not
+/// known. GPUs are asked for through NVML, which is loaded at run time; without it there are none.
+nlohmann::json describe_hardware();
+
+struct DiskRates {
+  double read;   ///< bytes per second, from the disk and not from the page cache
+  double write;  ///< until the data are on the disk
+};
+/// Writes and reads a file of 64 MiB in `folder`, or less on a slow disk. Errors: WorldError.
+DiskRates measure_disk(const std::string& folder);
+
+}  // namespace tandem

@@ -1,0 +1,22 @@
+// The speed of a device as platform files state it, from measured operations of a training step.
+#pragma once
+
+#include <vector>
+
+#include "workloads/cost/profile.hpp"
+#include "workloads/model/description.hpp"
+
+namespace tandem {
+
+/// Bytes per additional second between two measurements, so that fixed costs do not count.
+BytesPerSecond rate_between(std::int64_t small_bytes, double small_s, std::int64_t large_bytes,
+                            double large_s);
+
+struct ComputeSpeed {
+  FlopsPerSecond core;    ///< sustained in forward and backward passes
+  BytesPerSecond memory;  ///< moved by updates
+};
+/// Pre: the entries have medians, and contain a whole step with updates of two sizes or more, or of one.
+ComputeSpeed compute_speed(const std::vector<Profile::ComputeEntry>& entries, const ModelDescription& model);
+
+}  // namespace tandem

@@ -158,40 +158,91 @@ void write_platform(const std::string& path, const Profile& profile, const Model
   if (!file.flush()) throw WorldError("cannot write the platform file " + path);
 }
 
+struct CalibrateOptions {
+  JobOptions job;
+  std::string platform;  ///< file for this machine; empty: none
+  bool on_cluster = false;
+  bool print_command = false;
+  MachineOptions machines;
+  NcclTableOptions nccl;
+};
+
+void add_nccl_options(CLI::App& command, NcclTableOptions& options) {
+  auto* tables = command.add_option("--from-nccl-tests", options.tables,
+                                    "Measure nothing: take all-reduce times from this output of nccl-tests' "
+                                    "all_reduce_perf; may be repeated");
+  command
+      .add_option("--into", options.into,
+                  "With --from-nccl-tests: the profile that gets the times [and --out]")
+      ->needs(tables);
+  command
+      .add_option("--ranks", options.ranks,
+                  "With --from-nccl-tests: number of ranks, if the table does not say")
+      ->needs(tables);
+}
+
+int calibrate(CalibrateOptions options) {
+  if (options.nccl.tables.empty() == options.job.experiment_file.empty())
+    throw ConfigError("expected an experiment to measure, or --from-nccl-tests TABLE --into PROFILE");
+  if (!options.nccl.tables.empty() && options.job.out.empty()) options.job.out = options.nccl.into;
+  const std::string path = options.job.out.empty() ? "profile.json" : options.job.out;
+  for (const std::string& file : {path, options.platform})
+    if (!file.empty() && std::filesystem::exists(file) && !options.job.force)
+      throw ConfigError(file + " already exists; choose another name, or add --force");
+  const WriteLock lock(path);
+  if (!options.nccl.tables.empty()) {
+    write_nccl_tables(options.nccl, path);
+    return exit_success;
+  }
+  const LoadedJob loaded = load_job(options.job);
+  const bool real = loaded.experiment.workload.math == Experiment::Workload::Math::real;
+  if (!options.platform.empty() && !real)
+    throw ConfigError("--platform needs measured compute times; set workload.math to real");
+  const CalibrationPlace place{.cluster = options.on_cluster ? loaded.experiment.platform : "",
+                               .machines = options.machines};
+  std::optional<WriteLock> platform_lock;
+  if (!options.platform.empty()) platform_lock.emplace(options.platform);
+  if (options.print_command) {
+    if (!options.platform.empty())
+      throw ConfigError(
+          "--platform needs the results of the measurement, so it cannot be combined with --print-command");
+    const std::string launch = prepare_calibration(options.job, path, place);
+    fmt::print("{}\n", launch);
+    print_document({{"command", launch}});
+    return exit_success;
+  }
+  const int exit_code = run_calibration(options.job, path, place);
+  if (exit_code != exit_success) return exit_code;
+  const Profile profile = load_profile(path);
+  fmt::print("{}\n{}\n", profile_text(profile), path);
+  print_document(to_json(profile));
+  if (options.platform.empty()) return exit_success;
+  write_platform(options.platform, profile,
+                 Job(loaded.experiment, loaded.platform, "", network_of_workers(loaded)).model());
+  fmt::print("{}\n", options.platform);
+  return exit_success;
+}
+
 }  // namespace
 
 void add_calibrate(CLI::App& app, int& exit_code) {
   auto* command = app.add_subcommand(
       "calibrate", "Measure this machine for an experiment and write a calibration profile for simulations");
-  const auto options = std::make_shared<JobOptions>();
-  const auto platform = std::make_shared<std::string>();
-  const auto on_cluster = std::make_shared<bool>(false);
-  const auto print_command = std::make_shared<bool>(false);
-  const auto machines = std::make_shared<MachineOptions>();
-  add_experiment_options(*command, *options);
+  const auto options = std::make_shared<CalibrateOptions>();
+  add_experiment_options(*command, options->job);
   command->get_option("--out")->description("Calibration profile to write [profile.json]");
   command->get_option("--force")->description("Replace existing files");
-  command->add_flag("--cluster", *on_cluster, "Measure on the emulated cluster of the experiment's platform");
+  command->add_flag("--cluster", options->on_cluster,
+                    "Measure on the emulated cluster of the experiment's platform");
   command->add_flag(
-      "--print-command", *print_command,
+      "--print-command", options->print_command,
       "Write job.json into OUT.work and print the launch command, which writes OUT: for a batch system, or "
       "a machine that has only tandem-rank");
-  add_machine_options(*command, *machines);
+  add_machine_options(*command, options->machines);
   for (const char* option : {"--hosts", "--hostfile", "--slurm"})
     command->get_option(option)->excludes("--cluster");
-  command->add_option("--platform", *platform, "Also write this machine as a platform file");
-  const auto nccl = std::make_shared<NcclTableOptions>();
-  auto* tables = command->add_option("--from-nccl-tests", nccl->tables,
-                                     "Measure nothing: take all-reduce times from this output of nccl-tests' "
-                                     "all_reduce_perf; may be repeated");
-  command
-      ->add_option("--into", nccl->into,
-                   "With --from-nccl-tests: the profile that gets the times [and --out]")
-      ->needs(tables);
-  command
-      ->add_option("--ranks", nccl->ranks,
-                   "With --from-nccl-tests: number of ranks, if the table does not say")
-      ->needs(tables);
+  command->add_option("--platform", options->platform, "Also write this machine as a platform file");
+  add_nccl_options(*command, options->nccl);
   command->get_option("EXPERIMENT")->required(false);
   command->footer(
       "Measures messages between ranks, MPI's own all-reduce, every operation of one training step, and\n"
@@ -204,42 +255,7 @@ void add_calibrate(CLI::App& app, int& exit_code) {
       "  tandem calibrate workloads/experiments/mixed_lab.yaml --hosts a:4,b:4 --map server=a\n"
       "  tandem calibrate workloads/experiments/one_h200.yaml --print-command\n"
       "  tandem calibrate --from-nccl-tests all_reduce_8.txt --into profile.json --force");
-  command->callback([options, platform, on_cluster, print_command, machines, nccl, &exit_code] {
-    if (nccl->tables.empty() == options->experiment_file.empty())
-      throw ConfigError("expected an experiment to measure, or --from-nccl-tests TABLE --into PROFILE");
-    if (!nccl->tables.empty() && options->out.empty()) options->out = nccl->into;
-    const std::string path = options->out.empty() ? "profile.json" : options->out;
-    for (const std::string& file : {path, *platform})
-      if (!file.empty() && std::filesystem::exists(file) && !options->force)
-        throw ConfigError(file + " already exists; choose another name, or add --force");
-    const WriteLock lock(path);
-    if (!nccl->tables.empty()) return write_nccl_tables(*nccl, path);
-    const LoadedJob loaded = load_job(*options);
-    const bool real = loaded.experiment.workload.math == Experiment::Workload::Math::real;
-    if (!platform->empty() && !real)
-      throw ConfigError("--platform needs measured compute times; set workload.math to real");
-    const CalibrationPlace place{.cluster = *on_cluster ? loaded.experiment.platform : "",
-                                 .machines = *machines};
-    std::optional<WriteLock> platform_lock;
-    if (!platform->empty()) platform_lock.emplace(*platform);
-    if (*print_command) {
-      if (!platform->empty())
-        throw ConfigError(
-            "--platform needs the results of the measurement, so it cannot be combined with --print-command");
-      const std::string launch = prepare_calibration(*options, path, place);
-      fmt::print("{}\n", launch);
-      return print_document({{"command", launch}});
-    }
-    exit_code = run_calibration(*options, path, place);
-    if (exit_code != exit_success) return;
-    const Profile profile = load_profile(path);
-    fmt::print("{}\n{}\n", profile_text(profile), path);
-    print_document(to_json(profile));
-    if (platform->empty()) return;
-    write_platform(*platform, profile,
-                   Job(loaded.experiment, loaded.platform, "", network_of_workers(loaded)).model());
-    fmt::print("{}\n", *platform);
-  });
+  command->callback([options, &exit_code] { exit_code = calibrate(*options); });
 }
 
 }  // namespace tandem::cli

@@ -4,6 +4,7 @@
 
 #include <array>
 #include <charconv>
+#include <variant>
 
 #include "policies/vocabulary/check.hpp"
 
@@ -27,86 +28,58 @@ int to_number(const std::string& text) {
   return number;
 }
 
+using Text = std::string RankOptions::*;
+using Flag = bool RankOptions::*;
+using Number = int RankOptions::*;
+
+/// An option and the member that it sets; one with a text or a number has an argument.
+struct Known {
+  const char* name;
+  std::variant<Text, Flag, Number> member;
+};
+
+constexpr std::array<Known, 17> known_options = {{{"out", &RankOptions::out},
+                                                  {"parts", &RankOptions::parts},
+                                                  {"apart", &RankOptions::apart},
+                                                  {"create", &RankOptions::create},
+                                                  {"force", &RankOptions::force},
+                                                  {"data", &RankOptions::data},
+                                                  {"repetition", &RankOptions::repetition},
+                                                  {"command", &RankOptions::command},
+                                                  {"calibrate", &RankOptions::calibrate},
+                                                  {"discover", &RankOptions::discovers},
+                                                  {"links", &RankOptions::links},
+                                                  {"cluster", &RankOptions::cluster},
+                                                  {"trace", &RankOptions::trace},
+                                                  {"operations", &RankOptions::operations},
+                                                  {"decisions", &RankOptions::decisions},
+                                                  {"requests", &RankOptions::requests},
+                                                  {"losses", &RankOptions::losses}}};
+
+void set(RankOptions& options, const Known& known, const char* argument) {
+  if (const auto* text = std::get_if<Text>(&known.member))
+    options.** text = argument;
+  else if (const auto* number = std::get_if<Number>(&known.member))
+    options.** number = to_number(argument);
+  else
+    options.*std::get<Flag>(known.member) = true;
+}
+
 }  // namespace
 
 RankOptions parse_rank_options(int argc, char** argv) {
-  const std::array<option, 18> known = {{{"out", required_argument, nullptr, 'o'},
-                                         {"parts", required_argument, nullptr, 'i'},
-                                         {"apart", no_argument, nullptr, 'a'},
-                                         {"create", no_argument, nullptr, 'n'},
-                                         {"force", no_argument, nullptr, 'f'},
-                                         {"data", required_argument, nullptr, 'm'},
-                                         {"repetition", required_argument, nullptr, 'r'},
-                                         {"command", required_argument, nullptr, 'c'},
-                                         {"calibrate", required_argument, nullptr, 'p'},
-                                         {"discover", no_argument, nullptr, 'v'},
-                                         {"links", no_argument, nullptr, 'l'},
-                                         {"cluster", required_argument, nullptr, 'e'},
-                                         {"trace", no_argument, nullptr, 't'},
-                                         {"operations", no_argument, nullptr, 'x'},
-                                         {"decisions", no_argument, nullptr, 'd'},
-                                         {"requests", no_argument, nullptr, 'q'},
-                                         {"losses", no_argument, nullptr, 's'},
-                                         {nullptr, 0, nullptr, 0}}};
+  std::array<option, known_options.size() + 1> all{};
+  for (std::size_t i = 0; i < known_options.size(); ++i) {
+    const bool is_flag = std::holds_alternative<Flag>(known_options[i].member);
+    all[i] = {known_options[i].name, is_flag ? no_argument : required_argument, nullptr, 0};
+  }
   RankOptions options;
   optind = 0;  // getopt starts again
   opterr = 0;
-  for (int letter = 0; (letter = getopt_long(argc, argv, "", known.data(), nullptr)) != -1;) {
-    switch (letter) {
-      case 'o':
-        options.out = optarg;
-        break;
-      case 'i':
-        options.parts = optarg;
-        break;
-      case 'a':
-        options.apart = true;
-        break;
-      case 'n':
-        options.create = true;
-        break;
-      case 'f':
-        options.force = true;
-        break;
-      case 'm':
-        options.data = optarg;
-        break;
-      case 'r':
-        options.repetition = to_number(optarg);
-        break;
-      case 'c':
-        options.command = optarg;
-        break;
-      case 'p':
-        options.calibrate = optarg;
-        break;
-      case 'v':
-        options.discovers = true;
-        break;
-      case 'l':
-        options.links = true;
-        break;
-      case 'e':
-        options.cluster = optarg;
-        break;
-      case 't':
-        options.trace = true;
-        break;
-      case 'x':
-        options.operations = true;
-        break;
-      case 'd':
-        options.decisions = true;
-        break;
-      case 'q':
-        options.requests = true;
-        break;
-      case 's':
-        options.losses = true;
-        break;
-      default:
-        throw ConfigError(usage);
-    }
+  int number = 0;
+  for (int found = 0; (found = getopt_long(argc, argv, "", all.data(), &number)) != -1;) {
+    if (found != 0) throw ConfigError(usage);
+    set(options, known_options[static_cast<std::size_t>(number)], optarg);
   }
   if (optind + 1 != argc || options.out.empty() != options.discovers) throw ConfigError(usage);
   options.document = argv[optind];

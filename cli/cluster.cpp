@@ -10,6 +10,7 @@
 #include "cli/cluster_use.hpp"
 #include "cli/commands.hpp"
 #include "cli/job_options.hpp"
+#include "cli/shipped.hpp"
 #include "policies/vocabulary/check.hpp"
 
 namespace tandem::cli {
@@ -116,7 +117,7 @@ void add_cluster(CLI::App& app, int& exit_code) {
   command->require_subcommand(1);
   const auto options = std::make_shared<ClusterOptions>();
   auto* make = command->add_subcommand("up", "Create the network that a platform file describes");
-  make->add_option("PLATFORM", options->target, "Platform file (.xml)")->required();
+  make->add_option("PLATFORM", options->target, "Platform file (.xml)")->required()->transform(or_shipped());
   make->add_option("--name", options->name, "Name of the cluster [name of the file]");
   make->add_flag("--force", options->force, "Replace the cluster of that name, complete or not");
   make->footer("Example:\n  tandem cluster up platforms/mixed_lab.xml");
@@ -127,7 +128,8 @@ void add_cluster(CLI::App& app, int& exit_code) {
   add_check(*command, exit_code);
   auto* remove =
       command->add_subcommand("down", "Remove a cluster, complete or not; ends the processes in it");
-  remove->add_option("CLUSTER", options->target, "Platform file (.xml), or name of a cluster");
+  remove->add_option("CLUSTER", options->target, "Platform file (.xml), or name of a cluster")
+      ->transform(or_shipped());
   remove->add_flag("--all", options->all, "Remove every cluster of this machine");
   remove->footer(
       "Examples:\n"

@@ -6,6 +6,7 @@
 #include <fstream>
 #include <iterator>
 
+#include "cli/shipped.hpp"
 #include "platforms/load.hpp"
 #include "platforms/neighbours.hpp"
 #include "policies/vocabulary/check.hpp"
@@ -38,7 +39,9 @@ void add_override_options(CLI::App& command, JobOptions& options) {
 }
 
 void add_experiment_options(CLI::App& command, JobOptions& options) {
-  command.add_option("EXPERIMENT", options.experiment_file, "Experiment file (YAML)")->required();
+  command.add_option("EXPERIMENT", options.experiment_file, "Experiment file (YAML)")
+      ->required()
+      ->transform(or_shipped());
   add_override_options(command, options);
   command.add_option("--out,-o", options.out, "Result directory [results/NAME/...]");
   command.add_flag("--force", options.force, "Replace existing results in the directory");

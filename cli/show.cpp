@@ -7,6 +7,7 @@
 #include "cli/commands.hpp"
 #include "cli/job_options.hpp"
 #include "cli/output.hpp"
+#include "cli/shipped.hpp"
 #include "platforms/describe.hpp"
 #include "platforms/description_json.hpp"
 #include "platforms/load.hpp"
@@ -57,7 +58,8 @@ void add_show(CLI::App& app, int&) {
   auto* command = app.add_subcommand(
       "show", "Show a platform (hosts, devices, links, bottlenecks) or a resolved experiment");
   const auto options = std::make_shared<ShowOptions>();
-  command->add_option("FILE", options->job.experiment_file, "Platform (.xml) or experiment (.yaml)");
+  command->add_option("FILE", options->job.experiment_file, "Platform (.xml) or experiment (.yaml)")
+      ->transform(or_shipped());
   add_override_options(*command, options->job);
   command->add_flag("--keys", options->keys, "Explain every key of an experiment file");
   command->footer(

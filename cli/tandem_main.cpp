@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "cli/commands.hpp"
+#include "cli/help_files.hpp"
 #include "cli/output.hpp"
 #include "cli/subcommand_process.hpp"
 #include "cli/versions.hpp"
@@ -27,7 +28,8 @@ void check_command(const CLI::App& app, int argc, char** argv) {
   if (argc < 2 || argv[1][0] == '-') return;
   const std::string word = argv[1];
   std::vector<std::string> names;
-  for (const auto* command : app.get_subcommands({})) names.push_back(command->get_name());
+  for (const auto* command : app.get_subcommands({}))
+    if (command->get_name() == word || !command->get_group().empty()) names.push_back(command->get_name());
   if (std::find(names.begin(), names.end(), word) != names.end()) return;
   const std::string nearest = nearest_name(word, names);
   throw ConfigError(fmt::format("unknown command '{}'{}; see tandem --help", word,
@@ -88,6 +90,7 @@ int tandem_main(int argc, char** argv) {
   cli::add_show(app, exit_code);
   cli::add_report(app, exit_code);
   cli::add_view(app, exit_code);
+  cli::add_help_files(app, exit_code);
   cli::OutputOptions output;
   cli::add_output_options(app, output);
   app.parse_complete_callback([&output] { cli::begin_output(output); });

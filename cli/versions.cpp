@@ -5,7 +5,9 @@
 #include "policies/vocabulary/check.hpp"
 #include "runtime/launcher/launcher.hpp"
 #include "runtime/process/run_program.hpp"
+#include "runtime/process/running_program.hpp"
 #include "sim/physics.hpp"
+#include "workloads/job/identity.hpp"
 
 namespace tandem::cli {
 namespace {
@@ -28,7 +30,9 @@ std::string versions_of_ranks() {
 
 std::string versions_text() {
   std::string text =
-      fmt::format("tandem {}\n{}\n{}", TANDEM_VERSION, sim::simulator_version(), versions_of_ranks());
+      fmt::format("tandem {}\nbuild: {} ({}, compiler {})\n{}\n{}", TANDEM_VERSION,
+                  digest_of_file(running_program().string()), TANDEM_BUILD_TYPE, __VERSION__,
+                  sim::simulator_version(), versions_of_ranks());
   if (text.ends_with('\n')) text.pop_back();
   return text;
 }

@@ -5,7 +5,7 @@
 
 namespace tandem::cli {
 
-/// One line each: tandem, SimGrid, MPI, libtorch, CUDA. The last three are those of tandem-rank, which is
+/// One line each: tandem, its build (a digest of the program), SimGrid, MPI, libtorch, CUDA. The last three are those of tandem-rank, which is
 /// asked for them; without it, a line says so.
 std::string versions_text();
 

@@ -28,10 +28,13 @@ std::string output_of(const StageSetting& setting, const std::string& machine, c
                                result.timed_out ? "no answer in time" : result.output));
 }
 
-std::vector<std::string> program_files(const fs::path& program) {
-  std::vector<std::string> names = {program.filename().string()};
-  if (fs::exists(program.parent_path() / torch_library)) names.emplace_back(torch_library);
-  return names;
+/// The library with libtorch is beside the program, or where an installation has it.
+std::vector<fs::path> program_files(const fs::path& program) {
+  const fs::path folder = program.parent_path();
+  for (const auto& library :
+       {folder / torch_library, folder.parent_path() / "lib" / "tandem" / torch_library})
+    if (fs::exists(library)) return {program, library};
+  return {program};
 }
 
 /// What ldd prints for the program and the library with libtorch, in a folder.
@@ -45,8 +48,9 @@ void stage_on(const StageSetting& setting, const std::string& machine, const std
   if (output_of(setting, machine, fmt::format("[ -x {} ] && echo there || true", done)).starts_with("there"))
     return;
   const fs::path program(setting.program);
-  send_files(setting.agent, machine, program.parent_path().string(), program_files(program), target + "/bin",
-             setting.limit);
+  for (const fs::path& file : program_files(program))
+    send_files(setting.agent, machine, file.parent_path().string(), {file.filename().string()},
+               target + "/bin", setting.limit);
   for (const auto& name : missing_libraries(output_of(setting, machine, ldd_line(target + "/bin")))) {
     const fs::path path = library_path(own_libraries, name);
     if (path.empty())
@@ -92,10 +96,9 @@ std::string library_path(const std::string& ldd_output, const std::string& name)
 }
 
 std::string stage_program(const StageSetting& setting) {
-  const std::string bin = fs::path(setting.program).parent_path().string();
   std::string own_libraries;
-  for (const auto& name : program_files(setting.program))
-    own_libraries += run_program({"ldd", bin + '/' + name}).output;
+  for (const auto& file : program_files(setting.program))
+    own_libraries += run_program({"ldd", file.string()}).output;
   std::vector<std::future<void>> copies;
   for (const auto& machine : setting.machines)
     copies.push_back(std::async(std::launch::async, [&setting, &own_libraries, machine] {

@@ -160,7 +160,7 @@ TEST_F(SshMachines, ValidateComparesRunsOnThemWithTheirCalibration) {
   const auto& messages = profile.at("paths").at(0).at("messages");
   EXPECT_EQ(messages.back().at("bytes"), 16 << 20);
   EXPECT_GT(messages.back().at("median_s").get<double>(), 0.9 * (16 << 20) / 125e6);
-  const auto measured = read_results((line_.folder() / "validated/job/measured-1").string());
+  const auto measured = read_results((line_.folder() / "validated/job/measured-0").string());
   EXPECT_EQ(measured.info.experiment.run.devices, DeviceSpeed::native) << "by default";
   EXPECT_EQ(measured.info.network.at("kind"), "real cluster");
   const auto simulated = read_results((line_.folder() / "validated/job/simulated").string());

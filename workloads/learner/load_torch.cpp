@@ -9,12 +9,15 @@
 namespace tandem {
 namespace {
 
-/// The library is in the folder of the running program.
+/// The library is in the folder of the running program, or in that of an installation.
 std::filesystem::path library_path() {
   std::error_code error;
   const auto program = std::filesystem::read_symlink("/proc/self/exe", error);
   if (error) throw WorldError("cannot find this program: /proc/self/exe: " + error.message());
-  return program.parent_path() / torch_library_name;
+  const auto beside = program.parent_path() / torch_library_name;
+  const auto installed = program.parent_path().parent_path() / "lib" / "tandem" / torch_library_name;
+  return std::filesystem::exists(installed, error) && !std::filesystem::exists(beside, error) ? installed
+                                                                                              : beside;
 }
 
 const TorchFunctions& load_torch() {
@@ -23,8 +26,9 @@ const TorchFunctions& load_torch() {
   void* const library = dlopen(path.c_str(), RTLD_LAZY | RTLD_GLOBAL);
   void* const entry = library == nullptr ? nullptr : dlsym(library, torch_functions_name);
   if (entry == nullptr)
-    throw WorldError(
-        std::string("real math needs the library with libtorch in the folder of this program: ") + dlerror());
+    throw WorldError(std::string("real math needs the library with libtorch, libtandem_torch.so, in the "
+                                 "folder of this program or in lib/tandem: ") +
+                     dlerror());
   return *reinterpret_cast<TorchFunctionsOf>(entry)();
 }
 

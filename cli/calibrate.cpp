@@ -182,7 +182,8 @@ void add_nccl_options(CLI::App& command, NcclTableOptions& options) {
 }
 
 int calibrate(CalibrateOptions options) {
-  if (options.nccl.tables.empty() == options.job.experiment_file.empty())
+  if (options.nccl.tables.empty() == options.job.experiment_file.empty() ||
+      options.nccl.tables.empty() != options.nccl.into.empty())
     throw ConfigError("expected an experiment to measure, or --from-nccl-tests TABLE --into PROFILE");
   if (!options.nccl.tables.empty() && options.job.out.empty()) options.job.out = options.nccl.into;
   const std::string path = options.job.out.empty() ? "profile.json" : options.job.out;

@@ -15,11 +15,6 @@
 namespace tandem::cli {
 
 void write_nccl_tables(const NcclTableOptions& options, const std::string& out) {
-  if (options.into.empty())
-    throw ConfigError(
-        "--from-nccl-tests: expected --into PROFILE, the calibration profile that gets the times: a table "
-        "has "
-        "no messages and no compute times; `tandem calibrate EXPERIMENT` measures these");
   Profile profile = load_profile(options.into);
   std::set<int> replaced;
   for (const std::string& path : options.tables) {

@@ -127,8 +127,9 @@ TEST_F(Discover, TakesAllReduceTimesOfNcclTestsIntoAProfile) {
   const auto taken =
       line_.tandem("calibrate --from-nccl-tests table.txt --into profile.json --force --json 2> /dev/null");
   ASSERT_EQ(taken.exit_code, 0) << taken.output;
+  const auto profile = nlohmann::json::parse(taken.output);
   int of_two = 0;
-  for (const auto& entry : nlohmann::json::parse(taken.output).at("all_reduces"))
+  for (const auto& entry : profile.at("all_reduces"))
     if (entry.at("ranks") == 2) {
       ++of_two;
       EXPECT_DOUBLE_EQ(entry.at("median_s").get<double>(), 90e-6);

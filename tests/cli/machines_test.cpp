@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 #include <tuple>
 
+#include "platforms/topology.hpp"
 #include "tests/cli/command.hpp"
 #include "workloads/experiment/json_file.hpp"
 #include "workloads/records/result_directory.hpp"
@@ -288,6 +289,36 @@ TEST_F(SshMachines, TheProgramIsStagedWhereItIsNot) {
   if (hidden.exit_code == 0) {
     EXPECT_EQ(copied.output, "libfmt.so.9\n") << "what m2 lacks, and nothing else";
   }
+}
+
+TEST_F(SshMachines, AreDiscoveredAndThenSimulatedAndRun) {
+  const auto found = tandem("discover --hosts m1,m2,m3 --interface eth0 --out found.xml --disk .");
+  ASSERT_EQ(found.exit_code, 0) << found.output;
+  const auto measured = platforms::load_topology((line_.folder() / "found.xml").string());
+  for (const std::string from : {"m1", "m2", "m3"})
+    for (const std::string to : {"m1", "m2", "m3"})
+      if (from != to) {
+        EXPECT_NEAR(measured.between(from, to)->bandwidth.count() / 125e6, 1.0, 0.1) << from << ' ' << to;
+      }
+  experiment();
+  EXPECT_EQ(tandem("show found.xml").exit_code, 0);
+  for (const std::string words :
+       {"simulate job.yaml --out predicted", "run job.yaml --hosts m1,m2,m3 --out run"}) {
+    const auto result = tandem(words + " --set platform=found.xml");
+    EXPECT_EQ(result.exit_code, 0) << words << '\n' << result.output;
+  }
+  // The topology file of a batch system gives the groups, and a machine that is not reached its name.
+  line_.write("topology.conf",
+              "SwitchName=left Nodes=m[1-2]\nSwitchName=right Nodes=m3\nSwitchName=top "
+              "Switches=left,right\n");
+  const auto grouped = tandem(
+      "discover --hosts m1,m2,m3 --interface eth0 --slurm-topology topology.conf --out grouped.xml --disk .");
+  ASSERT_EQ(grouped.exit_code, 0) << grouped.output;
+  EXPECT_NE(grouped.output.find("m1, m2 share a link"), std::string::npos) << grouped.output;
+  const auto refused = tandem("discover --hosts m1,m9 --out never.xml");
+  EXPECT_EQ(refused.exit_code, 2) << refused.output;
+  EXPECT_NE(refused.output.find("machine 'm9'"), std::string::npos) << refused.output;
+  EXPECT_FALSE(std::filesystem::exists(line_.folder() / "never.xml"));
 }
 
 /// A failure while a job runs, and what is left of the job.

@@ -103,6 +103,17 @@ std::string disturbance_text(const Profile& profile) {
   return text + hosts_text(profile);
 }
 
+/// Beyond these, phases of asynchronous workers develop otherwise than simulated.
+constexpr double least_equal_rate = 0.8, largest_equal_rate = 1.25;
+
+std::string older_rate_text(double rate) {
+  const bool is_equal = rate >= least_equal_rate && rate <= largest_equal_rate;
+  return fmt::format(
+      "  of two transfers on one link, the older gets {:.2f} times the rate of the newer{}\n", rate,
+      is_equal ? " (equal shares, as simulated)"
+               : ": the simulation shares equally, so its asynchronous jobs may take other times");
+}
+
 std::string profile_text(const Profile& profile) {
   std::string text = fmt::format("measured on {}\n", profile.machine);
   if (profile.device != "host") text += fmt::format("  computing on {}\n", profile.device);
@@ -113,6 +124,7 @@ std::string profile_text(const Profile& profile) {
     text +=
         fmt::format("\n  bandwidth shares of messages on one link vary by {:.1f} % (standard deviation)\n",
                     profile.share_spread * 100);
+  if (const auto rate = profile.older_rate()) text += older_rate_text(*rate);
   if (!profile.compute.empty()) text += "\n  work            size          time\n";
   for (const auto& entry : profile.compute)
     text += fmt::format(

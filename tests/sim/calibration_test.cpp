@@ -186,6 +186,68 @@ TEST(Calibration, FindsThatMessagesShareALinkEqually) {
   EXPECT_NEAR(calibrate_simulated(calibration, job, folder).share_spread, 0.0, 0.01);
 }
 
+/// When transfers of size 1 that share a rate of 1 equally end; they start `offset` apart.
+std::vector<double> ends_of_equal_shares(int transfers, double offset) {
+  const auto count = static_cast<std::size_t>(transfers);
+  std::vector<double> left(count, 1.0), ends(count, 0.0);
+  double now = 0;
+  for (std::size_t ended = 0; ended < count;) {
+    std::vector<std::size_t> active;
+    double next = 1e9;
+    for (std::size_t i = 0; i < count; ++i) {
+      const double start = static_cast<double>(i) * offset;
+      if (start > now + 1e-12)
+        next = std::min(next, start - now);
+      else if (left[i] > 0)
+        active.push_back(i);
+    }
+    const auto sharers = static_cast<double>(active.size());
+    for (const std::size_t i : active) next = std::min(next, left[i] * sharers);
+    now += next;
+    for (const std::size_t i : active) {
+      left[i] -= next / sharers;
+      if (left[i] > 1e-9) continue;
+      left[i] = 0;
+      ends[i] = now;
+      ++ended;
+    }
+  }
+  return ends;
+}
+
+TEST(Calibration, OffsetsOfTransfersEndAsEqualSharesSay) {
+  CalibrationSetting calibration = default_calibration();
+  calibration.message_bytes = {1, 1000};
+  calibration.sharers = {1, 2};
+  calibration.offset_repetitions = 2;
+  std::unique_ptr<Job> job;
+  const testing::TemporaryFolder folder;
+  const Profile profile = calibrate_simulated(calibration, job, folder);
+  EXPECT_EQ(profile.offsets.size(), 8U) << "two directions, four offsets";
+  for (const auto& entry : profile.offsets) {
+    ASSERT_EQ(entry.ends_s.size(), 2U);
+    const auto expected = ends_of_equal_shares(entry.transfers, entry.start_s / entry.alone_s);
+    for (const auto& ends_s : entry.ends_s)
+      for (std::size_t i = 0; i < expected.size(); ++i)
+        EXPECT_NEAR(ends_s[i] / entry.alone_s, expected[i], 0.03)
+            << entry.transfers << " transfers, " << entry.start_s / entry.alone_s << " apart, transfer " << i;
+  }
+  EXPECT_NEAR(profile.older_rate().value(), 1.0, 0.05);
+}
+
+TEST(Calibration, FindsThatALinkServesTheOlderTransferFirst) {
+  Profile profile;
+  // A queue: the first of two transfers of 1 s ends as if it were alone.
+  profile.offsets = {
+      {.bytes = 1000, .out = false, .transfers = 2, .alone_s = 1, .start_s = 0.5, .ends_s = {{1.0, 2.0}}}};
+  EXPECT_GT(profile.older_rate().value(), 100.0);
+  // Two thirds for the older one.
+  profile.offsets.front().ends_s = {{0.5 + 0.5 * 1.5, 2.0}};
+  EXPECT_NEAR(profile.older_rate().value(), 2.0, 1e-9);
+  profile.offsets.clear();
+  EXPECT_FALSE(profile.older_rate());
+}
+
 TEST(Calibration, MeasuresTheCompressionOfItsJob) {
   CalibrationSetting calibration = default_calibration();
   calibration.message_bytes = {1, 1000};

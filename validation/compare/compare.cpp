@@ -10,6 +10,7 @@
 #include <map>
 #include <set>
 
+#include "policies/sync/policy.hpp"
 #include "policies/vocabulary/check.hpp"
 #include "workloads/records/metrics.hpp"
 #include "workloads/records/summary.hpp"
@@ -170,7 +171,7 @@ class Figures {
   const Results* witness_;  ///< null: none
 };
 
-/// Figures of some algorithms only: samples that are not applied, staleness, local steps.
+/// Figures of some algorithms only: samples that are not applied, staleness, local steps, phases of workers.
 void add_of_algorithm(const Results& simulated, const std::vector<Results>& measured, Figures& figures) {
   const auto in_any = [&](const auto& holds) {
     return holds(simulated.summary) || std::any_of(measured.begin(), measured.end(),
@@ -189,6 +190,8 @@ void add_of_algorithm(const Results& simulated, const std::vector<Results>& meas
   if (exceeds("/staleness/max", 0)) add("staleness", "mean staleness", Unit::count, "/staleness/mean");
   if (exceeds("/local_steps/max", 1))
     add("local_steps", "local steps per round", Unit::count, "/local_steps/mean");
+  if (sync::catalog().find(simulated.info.experiment.sync.algorithm).make.timing_driven)
+    add("phase_order", "phase order of workers", Unit::count, "/phase_order");
 }
 
 std::optional<TargetTimes> target_of(const Results& simulated, const std::vector<Results>& measured) {

@@ -1,7 +1,7 @@
 // Shows one chosen configuration of a report in detail: phases, distribution, attribution, shares of time, accuracy,
 // staleness, local steps and the timeline.
 (() => {
-  const {report, color, axis, categories, element, make, legend, svgNamespace, threeDigits, timeScale, timeText, percent} = tandem;
+  const {report, color, shade, axis, categories, element, make, legend, svgNamespace, threeDigits, timeScale, timeText, percent} = tandem;
   if (!element('explorer')) {
     document.body.dataset.drawn = Object.keys(Chart.instances).length;
     return;
@@ -22,6 +22,8 @@
       ${chart('accuracy-samples', 'Test accuracy over samples')}
       ${chart('staleness', 'Staleness of applied pushes')}
       ${chart('local-steps', 'Local steps per round')}
+      ${chart('phases-simulated', 'Phases of workers, simulated')}
+      ${chart('phases-measured', 'Phases of workers, measured')}
     </div>
     <h3>Timeline of a few steps, simulated above measured</h3>
     <p class="lead">Begins with the first step after the warm-up. Shows the first of the measured runs.
@@ -161,6 +163,25 @@
     drawIf('local-steps', exceeds(detail.local_steps, 1), 'Every worker exchanges after each step.',
            () => distributionChart(detail.local_steps, 'steps from one exchange to the next', 'rounds of workers'));
 
+  /** Where each worker is in its step whenever the first worker starts one: locked phases are horizontal rows. */
+  const phasesChart = (workers, series, order) => {
+    const others = workers.slice(1);
+    return {
+      type: 'scatter',
+      data: {datasets: others.map((label, index) => ({
+        label, backgroundColor: shade(index), borderColor: shade(index), pointRadius: 2.5,
+        data: series.times.map((x, row) => ({x, y: series.phases[row][index + 1]}))}))},
+      options: {scales: {x: axis(`time (s); phase order ${threeDigits(order)}`, {type: 'linear'}),
+                         y: axis('share of the step done', {min: 0, max: 1})},
+                plugins: {tooltip: {callbacks: {label: item => `${item.dataset.label}: ${threeDigits(item.parsed.y)}`}}}},
+    };
+  };
+  const drawPhaseSeries = detail => worlds.forEach(world => {
+    const {workers} = detail.phase_series;
+    drawIf(`phases-${world}`, workers.length > 1, 'No phases: one worker, or too few steps.',
+           () => phasesChart(workers, detail.phase_series[world], detail.phase_order[world]));
+  });
+
   const drawAttribution = detail => {
     const {parts, rest, total} = detail.attribution;
     const rows = [...parts, ...(rest === 0 ? [] : [['all smaller parts', rest]]), ['error of step time', total]];
@@ -255,7 +276,7 @@
   const choose = () => {
     const detail = report.details[chosen.selectedIndex];
     element('chosen-name').textContent = detail.name;
-    [drawPhases, drawDistribution, drawAttribution, drawShares, drawAccuracy, drawStaleness, drawLocalSteps, drawTimeline].forEach(part => part(detail));
+    [drawPhases, drawDistribution, drawAttribution, drawShares, drawAccuracy, drawStaleness, drawLocalSteps, drawPhaseSeries, drawTimeline].forEach(part => part(detail));
   };
   chosen.addEventListener('change', choose);
   choose();

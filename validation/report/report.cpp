@@ -10,6 +10,7 @@
 #include "policies/vocabulary/check.hpp"
 #include "policies/vocabulary/quantile.hpp"
 #include "workloads/records/format.hpp"
+#include "workloads/records/phase_order.hpp"
 #include "workloads/records/summary.hpp"
 
 namespace tandem::validation {
@@ -86,7 +87,7 @@ json chosen(const json& summary, const std::vector<const char*>& keys) {
 json metrics_of(const Results& results) {
   return chosen(results.summary, {"samples", "applied_samples", "dropped_samples", "pending_samples",
                                   "applied_throughput", "shares", "exchange_shares", "staleness",
-                                  "local_steps", "servers", "sharding", "time_to_target"});
+                                  "local_steps", "phase_order", "servers", "sharding", "time_to_target"});
 }
 
 json metrics_json(const VariantResults& variant) {
@@ -172,6 +173,32 @@ json timeline_json(const VariantResults& variant, const Comparison& comparison) 
   }
   const std::size_t left_out = workers.size() - ranks.size();
   return {{"length_s", length}, {"ranks_left_out", left_out}, {"ranks", std::move(ranks)}};
+}
+
+/// Empty workers: there are no phases to compare.
+json phase_series_json(const VariantResults& variant) {
+  constexpr std::size_t most_times = 120;
+  json all = {{"workers", json::array()}};
+  const auto series_of = [&](const Results& results) {
+    PhaseSeries series = phase_series(results.info, results.journal, most_times);
+    if (series.times.empty()) return series;
+    const Seconds begin = series.times.front();
+    for (Seconds& time : series.times) time -= begin;
+    series.workers.resize(std::min(series.workers.size(), most_ranks));
+    for (auto& row : series.phases) row.resize(series.workers.size());
+    return series;
+  };
+  const std::pair<const char*, PhaseSeries> worlds[] = {{"simulated", series_of(variant.simulated)},
+                                                        {"measured", series_of(variant.measured.front())}};
+  for (const auto& [world, series] : worlds) {
+    if (series.times.empty()) return {{"workers", json::array()}};
+    json times = json::array();
+    for (const Seconds time : series.times) times.push_back(time.count());
+    all[world] = {{"times", std::move(times)}, {"phases", series.phases}};
+  }
+  for (const Rank rank : worlds[0].second.workers)
+    all["workers"].push_back(label_of(variant.simulated.info, rank));
+  return all;
 }
 
 json quantiles(const std::vector<double>& sorted, int pieces) {
@@ -432,6 +459,7 @@ json configuration_document(const VariantResults& variant, const Comparison& com
             {"step_times",
              {{"simulated", quantiles(comparison.step_times.simulated, 100)},
               {"measured", quantiles(comparison.step_times.measured, 100)}}},
+            {"phase_series", phase_series_json(variant)},
             {"timeline", timeline_json(variant, comparison)}}}};
 }
 

@@ -46,8 +46,8 @@
 //                                 time), interval: [low, high] at 95 %, noise_floor, verdict}],
 //                      metrics: {simulated: run, measured: [run, ...]}, run: samples, applied_samples,
 //                               dropped_samples, pending_samples, applied_throughput, shares,
-//                               exchange_shares, staleness, local_steps, servers, sharding and time_to_target
-//                               of its summary.json,
+//                               exchange_shares, staleness, local_steps, phase_order, servers, sharding and
+//                               time_to_target of its summary.json,
 //                      step_times: {shares: [0.5, ...], simulated: [quantile, ...], measured, kolmogorov,
 //                                   wasserstein (over the measured mean)},
 //                      attribution: {total (error of step time), parts: [{phase, rank, host, kind, peer,
@@ -61,9 +61,11 @@
 //                               [{label, simulated: run, measured: run (the first)}]}, run: {shares,
 //                               exchange_shares, bytes_sent, bytes_received} of the worker in summary.json,
 //                               step_times: {simulated: [101 quantiles], measured},
-//                               timeline: {length_s, ranks_left_out, ranks: [{label, simulated: slices,
-//                               measured: slices}]}, slices: [[start_s, duration_s, phase, step], ...], phase
-//                               indexing `phases`}}]
+//                               phase_series: {workers: [label, ...], simulated: {times: [s, ...], phases:
+//                               [[phase of each worker], ...]}, measured}: at the first worker's steps;
+//                               workers empty: none, timeline: {length_s, ranks_left_out, ranks: [{label,
+//                               simulated: slices, measured: slices}]}, slices: [[start_s, duration_s, phase,
+//                               step], ...], phase indexing `phases`}}]
 //   hosts            [{platform, host, configurations, bias, mape}]: of the step time of ranks on them
 //   profiles         [{path, configurations, settings_of (configuration whose settings were calibrated),
 //   date,
@@ -81,7 +83,7 @@
 
 namespace tandem::validation {
 
-inline constexpr int report_schema_version = 6;
+inline constexpr int report_schema_version = 7;
 
 struct ReportSource {
   std::string title;                       ///< the experiment's or suite's name

@@ -298,7 +298,7 @@ json detail_of(const json& configuration, const json& phases) {
   detail["name"] = configuration.at("name");
   detail["error"] = signed_at(*find_figure(configuration, "step_time"), "error");
   detail["target"] = configuration.at("experiment").at("target_accuracy");
-  for (const char* key : {"staleness", "local_steps"})
+  for (const char* key : {"staleness", "local_steps", "phase_order"})
     detail[key] = {{"simulated", configuration.at("metrics").at("simulated").at(key)},
                    {"measured", configuration.at("metrics").at("measured").front().at(key)}};
   for (const char* world : {"simulated", "measured"})

@@ -157,6 +157,9 @@ void add_servers(Rows& rows) {
     rows.add("sent by " + name, place + "bytes_sent", Unit::bytes);
     rows.add("received by " + name, place + "bytes_received", Unit::bytes);
     rows.add("share of time " + name + " computes", place + "computing", Unit::ratio);
+    rows.add("share of time payload travels to " + name, place + "link/in", Unit::ratio);
+    rows.add("share of time payload travels from " + name, place + "link/out", Unit::ratio);
+    rows.add("share of time it travels both ways", place + "link/both", Unit::ratio);
   }
 }
 
@@ -351,6 +354,7 @@ std::vector<MetricRow> metric_rows(const json& configuration) {
   }
   rows.add_distribution("staleness of pushes", "staleness");
   rows.add_distribution("local steps per round", "local_steps");
+  rows.add("phase order of workers (1: all in phase)", "/phase_order", Unit::count);
   add_servers(rows);
   return rows.rows;
 }

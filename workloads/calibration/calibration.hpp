@@ -41,6 +41,7 @@ struct CalibrationSetting {
   int all_reduce_repetitions = 5;  ///< series per size and number of ranks
   int host_repetitions = 5;        ///< of a step, on each further host
   int sharing_repetitions = 15;
+  int offset_repetitions = 9;  ///< of each number of transfers, direction and offset
   int lateness_repetitions = 150;  ///< emulated operations of each rank
   int storage_repetitions = 9;     ///< reads and writes of each size
 };

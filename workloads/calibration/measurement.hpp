@@ -36,6 +36,11 @@ std::vector<double> measure_lateness(Context& context, const CalibrationSetting&
 /// See Profile. Called by all ranks; those that do not take part return immediately.
 double measure_share_spread(Context& context, const CalibrationSetting& setting);
 
+/// Transfers between rank 0 and the sharers that start one after the other. Called by all ranks; those that do
+/// not take part return immediately. Empty with fewer than two sharers.
+std::vector<Profile::OffsetEntry> measure_offsets(Context& context, const CalibrationSetting& setting,
+                                                  std::uint64_t seed);
+
 /// MPI's own all-reduce among the first workers. Called by all ranks. Pre: rank 0 is the first worker.
 std::vector<Profile::AllReduceEntry> measure_all_reduces(Context& context, std::span<const Rank> workers,
                                                          const CalibrationSetting& setting,

@@ -36,9 +36,11 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Profile::AllReduceEntry, ranks, bytes, median
                                    at_once_raw_s)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Profile::CopyEntry, bytes, out, median_s, spread, raw_s)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Profile::StorageEntry, bytes, write, median_s, spread, raw_s)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Profile::OffsetEntry, bytes, out, transfers, alone_s, start_s, ends_s)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Profile, machine, software, date, command, cpu_wait_share, other_load,
                                    compute, disturbing_bytes, hosts, start_offsets, paths, all_reduces,
-                                   cluster, machines, storage, lateness_s, share_spread, device, copies)
+                                   cluster, machines, storage, lateness_s, share_spread, offsets, device,
+                                   copies)
 
 namespace {
 
@@ -103,6 +105,23 @@ double Profile::draw_variation(const std::string& model, const Work& work, Rng& 
 
 Seconds Profile::draw_lateness(Rng& random) const {
   return Seconds(lateness_s.empty() ? 0.0 : lateness_s[random.below(lateness_s.size())]);
+}
+
+std::optional<double> Profile::older_rate() const {
+  std::vector<double> rates;
+  for (const auto& entry : offsets) {
+    if (entry.transfers != 2 || entry.start_s <= 0.0) continue;
+    for (const auto& ends_s : entry.ends_s) {
+      // Both together move two transfers by the last end. The older one has sent start_s of its own before
+      // the newer one starts.
+      const double own_s = ends_s.at(1) / 2;
+      const double shared_s = ends_s.at(0) - entry.start_s;
+      const double share = std::clamp((own_s - entry.start_s) / shared_s, 0.0, 0.999);
+      if (shared_s > 0.0) rates.push_back(share / (1 - share));
+    }
+  }
+  if (rates.empty()) return std::nullopt;
+  return quantile(rates, 0.5);
 }
 
 double Profile::slowdown(const std::string& model, Work::Kind kind) const {

@@ -17,7 +17,7 @@
 namespace tandem {
 
 struct Profile {
-  static constexpr int schema_version = 11;
+  static constexpr int schema_version = 12;
   std::string machine;   ///< processor name, cores, kernel: what must match for the profile to be fresh
   std::string software;  ///< version of Tandem, then those of the libraries that ranks use
   std::string date;
@@ -152,6 +152,22 @@ struct Profile {
   std::vector<double> lateness_s;
   /// How unequally concurrent messages share a link: standard deviation of the logarithm of their weights.
   double share_spread = 0.0;
+
+  /// Transfers of equal size into or out of rank 0's host that start one after the other.
+  struct OffsetEntry {
+    std::int64_t bytes;
+    bool out;        ///< of rank 0's host
+    int transfers;   ///< to or from as many hosts
+    double alone_s;  ///< median duration of one transfer alone
+    double start_s;  ///< between the starts of two successive transfers
+    /// Of each repetition, when each transfer ended, in the order of their starts, counted from the first
+    /// start.
+    std::vector<std::vector<double>> ends_s;
+  };
+  std::vector<OffsetEntry> offsets;  ///< empty: not measured
+  /// Rate of the older of two transfers over that of the newer, while both share the link: the median of the
+  /// measured pairs. 1: equal shares, as simulated; large: a queue. None without offsets.
+  std::optional<double> older_rate() const;
 
   /// Seconds for the work, if measured: exact sample count, or interpolated between measured ones.
   std::optional<Seconds> price(const std::string& model, const Work& work) const;

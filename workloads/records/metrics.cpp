@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "workloads/records/intervals.hpp"
 #include "workloads/records/messages.hpp"
 
 namespace tandem {
@@ -46,39 +47,6 @@ Shares mean_of_members(const std::map<Rank, Shares>& ranks, Member... member) {
 }
 
 // ---- Exchange phases, split by the recorded operations into communicating and waiting ----
-
-struct Interval {
-  Seconds begin;
-  Seconds end;
-};
-using Intervals = std::vector<Interval>;
-
-/// The union as disjoint intervals in order of time.
-Intervals united(Intervals all) {
-  std::sort(all.begin(), all.end(), [](const auto& a, const auto& b) { return a.begin < b.begin; });
-  Intervals apart;
-  for (const Interval& next : all) {
-    if (!apart.empty() && next.begin <= apart.back().end)
-      apart.back().end = std::max(apart.back().end, next.end);
-    else
-      apart.push_back(next);
-  }
-  return apart;
-}
-
-/// Time that is in both. Pre: both are disjoint and in order of time.
-Seconds common(const Intervals& a, const Intervals& b) {
-  Seconds sum{};
-  for (std::size_t i = 0, j = 0; i < a.size() && j < b.size();) {
-    const Seconds begin = std::max(a[i].begin, b[j].begin), end = std::min(a[i].end, b[j].end);
-    if (end > begin) sum += end - begin;
-    if (a[i].end < b[j].end)
-      ++i;
-    else
-      ++j;
-  }
-  return sum;
-}
 
 /// What one worker recorded, in order of time.
 struct WorkerRecords {
@@ -132,6 +100,23 @@ std::map<Rank, WorkerRecords> workers_of(const RunInfo& info, const Journal& jou
     if (const auto worker = workers.find(own->rank); worker != workers.end())
       worker->second.messages.push_back({std::min(met, own->end), own->end});
   return workers;
+}
+
+/// The times in which payload travels between each server and the workers.
+void add_link_use(const RunInfo& info, const Journal& journal, Seconds makespan,
+                  std::map<Rank, ServerFigures>& figures) {
+  std::map<Rank, Intervals> inward, outward;
+  for (const auto& [send, receive] : messages_of(journal)) {
+    if (send->bytes == 0) continue;
+    if (figures.contains(receive->rank) && role_of(info, send->rank) == "worker")
+      inward[receive->rank].push_back({send->start, receive->end});
+    if (figures.contains(send->rank) && role_of(info, receive->rank) == "worker")
+      outward[send->rank].push_back({send->start, receive->end});
+  }
+  for (auto& [server, of_server] : figures) {
+    const Intervals in = united(std::move(inward[server])), out = united(std::move(outward[server]));
+    of_server.link = {length(in) / makespan, length(out) / makespan, common(in, out) / makespan};
+  }
 }
 
 }  // namespace
@@ -236,7 +221,8 @@ std::map<Rank, ServerFigures> server_figures(const RunInfo& info, const Journal&
   std::map<Rank, ServerFigures> figures;
   for (const Rank server : servers_of(info)) figures[server] = {};
   if (!journal.operations.empty()) {
-    for (auto& [server, of_server] : figures) of_server = {0, 0, 0.0};
+    for (auto& [server, of_server] : figures)
+      of_server = {.bytes_sent = 0, .bytes_received = 0, .computing = 0.0, .link = {}};
     for (const auto& operation : journal.operations) {
       const auto own = figures.find(operation.rank);
       if (operation.kind == "compute" && own != figures.end())
@@ -249,9 +235,10 @@ std::map<Rank, ServerFigures> server_figures(const RunInfo& info, const Journal&
           to != figures.end() && role_of(info, operation.rank) == "worker")
         *to->second.bytes_received += operation.bytes;
     }
+    add_link_use(info, journal, makespan, figures);
   } else if (figures.size() == 1 && info.experiment.sync.over == sync::Route::server) {
     ServerFigures& only = figures.begin()->second;
-    only = {0, 0, std::nullopt};
+    only = {.bytes_sent = 0, .bytes_received = 0, .computing = {}, .link = {}};
     for (const auto& step : journal.steps) {
       *only.bytes_sent += step.bytes_received;
       *only.bytes_received += step.bytes_sent;

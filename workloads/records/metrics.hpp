@@ -80,6 +80,14 @@ std::map<Rank, ExchangeShares> exchange_shares(const RunInfo& info, const Journa
 TimeShares mean_of(const std::map<Rank, TimeShares>& ranks);
 ExchangeShares mean_of(const std::map<Rank, ExchangeShares>& ranks);
 
+/// Use of the link between a server and the workers, as shares of the makespan: a message with payload is on
+/// its way, from the start of its send until its receiver noticed its end.
+struct LinkUse {
+  double in = 0;
+  double out = 0;
+  double both = 0;  ///< in both directions at once
+};
+
 /// One server shard.
 struct ServerFigures {
   /// Payload to and from workers. None with several shards when operations were not recorded.
@@ -87,6 +95,7 @@ struct ServerFigures {
   /// Share of the makespan in which it summed gradients and updated the model. None when operations were not
   /// recorded.
   std::optional<double> computing{};
+  std::optional<LinkUse> link{};  ///< none when operations were not recorded
 };
 std::map<Rank, ServerFigures> server_figures(const RunInfo& info, const Journal& journal, Seconds makespan);
 

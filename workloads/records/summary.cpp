@@ -10,6 +10,7 @@
 #include "policies/vocabulary/quantile.hpp"
 #include "workloads/records/columns.hpp"
 #include "workloads/records/metrics.hpp"
+#include "workloads/records/phase_order.hpp"
 
 namespace tandem {
 namespace {
@@ -144,6 +145,8 @@ json shares_json(const ExchangeShares& shares) {
   return {{"communicating", shares.communicating}, {"waiting", shares.waiting}};
 }
 
+json shares_json(const LinkUse& link) { return {{"in", link.in}, {"out", link.out}, {"both", link.both}}; }
+
 json target_json(const std::optional<TimeToTarget>& result) {
   if (!result) return nullptr;
   json target = {{"target", result->target},
@@ -185,7 +188,8 @@ json servers_json(const RunInfo& info, const Journal& journal, Seconds makespan)
          {"shard_bytes", info.sharding.is_object() ? info.sharding.at("bytes").at(servers.size()) : json()},
          {"bytes_sent", optional_json(figures.bytes_sent)},
          {"bytes_received", optional_json(figures.bytes_received)},
-         {"computing", optional_json(figures.computing)}});
+         {"computing", optional_json(figures.computing)},
+         {"link", figures.link ? shares_json(*figures.link) : json()}});
   return servers;
 }
 
@@ -209,6 +213,7 @@ void add_by_worker(const RunInfo& info, const Journal& journal, Seconds makespan
   summary["exchange_shares"] = exchanges.empty() ? json() : shares_json(mean_of(exchanges));
   summary["staleness"] = distribution_json(merged(stale), true);
   summary["local_steps"] = distribution_json(merged(steps), true);
+  summary["phase_order"] = optional_json(phase_order(info, journal));
   for (json& entry : summary["ranks"]) {
     const Rank rank = entry["rank"];
     entry["shares"] = shares_json(shares.at(rank));

@@ -261,6 +261,23 @@ TEST(Servers, TrafficOfSeveralServersNeedsOperations) {
   EXPECT_DOUBLE_EQ(*servers.at(1).computing, 0.25);
 }
 
+TEST(Servers, UseBothDirectionsOfTheirLinkWhileMessagesTravelBothWays) {
+  const RunInfo info = info_of({"worker", "worker", "server", "evaluator"});
+  Journal journal;
+  // In from 0 to 4, of which 2 to 3 is common to two workers; out from 3 to 6.
+  journal.operations = {operation(0, "send", 2, 0, 2),    operation(2, "receive", 0, 0, 3),
+                        operation(1, "send", 2, 2, 4),    operation(2, "receive", 1, 0, 4),
+                        operation(2, "send", 0, 3, 5),    operation(0, "receive", 2, 0, 6),
+                        operation(0, "send", 2, 8, 9, 0), operation(2, "receive", 0, 4, 10, 0),
+                        operation(2, "send", 3, 7, 8),    operation(3, "receive", 2, 0, 8)};
+  const LinkUse link = server_figures(info, journal, Seconds(10)).at(2).link.value();
+  EXPECT_DOUBLE_EQ(link.in, 0.4) << "an empty message is no payload";
+  EXPECT_DOUBLE_EQ(link.out, 0.3) << "checkpoints do not count";
+  EXPECT_DOUBLE_EQ(link.both, 0.1);
+  journal.operations.clear();
+  EXPECT_FALSE(server_figures(info, journal, Seconds(10)).at(2).link);
+}
+
 TEST(Target, IsReachedByTheFirstEvaluationThatIsGoodEnough) {
   RunInfo info = info_of(two_and_a_server);
   Journal journal;

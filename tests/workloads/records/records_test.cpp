@@ -318,7 +318,7 @@ TEST_F(ResultDirectory, UnsuitableDirectoriesAreRefused) {
   for (const int older : {2, 3, 4}) {
     run["schema_version"] = older;
     put("run.json", run.dump());
-    EXPECT_THAT(message(), HasSubstr("run.json: schema_version: expected 5, found " + std::to_string(older) +
+    EXPECT_THAT(message(), HasSubstr("run.json: schema_version: expected 6, found " + std::to_string(older) +
                                      ": another version of Tandem wrote these results"));
   }
   put("run.json", "{");

@@ -99,6 +99,23 @@ std::string accuracy_stop_line(const Results& results) {
       stop.at("accuracy").get<double>(), stop.at("time_s").get<double>());
 }
 
+/// The intervals of an ensemble.
+std::string ensemble_line(const json& summary) {
+  if (!summary.contains("ensemble")) return "";
+  const json& ensemble = summary.at("ensemble");
+  const auto interval = [&](const char* name, const char* key, Unit unit) -> std::string {
+    const json& figure = ensemble.at("figures").at(key);
+    if (!figure.is_object()) return "";
+    return fmt::format("{} {} ({} to {})", name, with_unit(figure.at("median"), unit),
+                       with_unit(figure.at("low"), unit), with_unit(figure.at("high"), unit));
+  };
+  return fmt::format("\n  median and {:.0f} % interval of {} simulations: {}, {}; phase order of workers {}",
+                     100 * ensemble.at("level").get<double>(), ensemble.at("replicas").get<int>(),
+                     interval("step time", "step_time_s", Unit::seconds),
+                     interval("throughput", "throughput", Unit::samples_per_second),
+                     interval("", "phase_order", Unit::count));
+}
+
 std::string file_name(const std::string& path) { return std::filesystem::path(path).filename().string(); }
 
 /// "network: ...; devices: ...": whose they were, because two results with different networks cannot be
@@ -150,8 +167,8 @@ std::string results_line(const Results& results) {
   if (summary.contains("cache"))
     line += fmt::format(", {:.1f} % of reads from the cache",
                         100 * summary.at("cache").at("hit_ratio").get<double>());
-  line += shares_line(summary) + rounds_line(summary) + target_line(summary) + accuracy_stop_line(results) +
-          origin_line(results.info);
+  line += ensemble_line(summary) + shares_line(summary) + rounds_line(summary) + target_line(summary) +
+          accuracy_stop_line(results) + origin_line(results.info);
   if (const auto& sums = results.info.all_reduce; sums.is_object())
     line += "\n  all-reduce: " + sums.at("summary").get<std::string>();
   if (const auto& physics = results.info.physics; physics.contains("native_all_reduce"))

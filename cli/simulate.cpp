@@ -1,7 +1,10 @@
 // `tandem simulate`: the job under a simulated clock.
+#include <algorithm>
 #include <memory>
+#include <thread>
 
 #include "cli/commands.hpp"
+#include "cli/ensemble.hpp"
 #include "cli/job_options.hpp"
 #include "cli/results_text.hpp"
 #include "cli/resume.hpp"
@@ -13,7 +16,8 @@ namespace {
 void simulate(const SimulateOptions& options) {
   LoadedJob loaded = load_job_or_resumed(options);
   const std::string out = result_directory_of(options, loaded.experiment, world_of(options));
-  simulate_job(std::move(loaded), options, out);
+  simulate_with_ensemble(std::move(loaded), options, out,
+                         std::max(1, static_cast<int>(std::thread::hardware_concurrency())));
   print_results(out);
 }
 

@@ -91,6 +91,7 @@ Simulated simulate_job(LoadedJob loaded, const SimulateOptions& options, const s
   info.physics = std::move(run.physics);
   info.physics["fidelity"] = options.fidelity;
   info.repetition = options.repetition;
+  info.ensemble = options.ensemble;
   info.command = command_line();
   info.started = timestamp();
   if (options.keep)

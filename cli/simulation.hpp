@@ -1,6 +1,7 @@
 // One simulation of a job, shared by simulate and study. A process can simulate once.
 #pragma once
 
+#include <nlohmann/json.hpp>
 #include <string>
 
 #include "cli/job_options.hpp"
@@ -13,6 +14,7 @@ struct SimulateOptions : JobOptions {
   std::string fidelity = "transfers";
   double longest_s = 3600.0;  ///< of real time, after which an estimate may stop the simulation
   bool yes = false;           ///< simulate however long it takes
+  nlohmann::json ensemble;    ///< of which this simulation is one, for run.json; null: none
   bool keep = true;           ///< leave the result directory; otherwise it exists meanwhile
 };
 

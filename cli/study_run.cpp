@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "cli/commands.hpp"
+#include "cli/ensemble.hpp"
 #include "cli/output.hpp"
 #include "cli/progress.hpp"
 #include "cli/simulation.hpp"
@@ -131,7 +132,8 @@ int StudyRun::simulate_here(std::size_t i) const {
     options.keep = results_;
     const std::string directory = directory_of(i);
     fs::create_directories(directory);
-    const Simulated simulated = simulate_job(load_job(options, platforms_), options, directory);
+    // Configurations already run concurrently.
+    const Simulated simulated = simulate_with_ensemble(load_job(options, platforms_), options, directory, 1);
     StudyEntry entry;
     entry.document = validation::study_configuration(
         names_of(configuration), summarise(simulated.info, simulated.journal, simulated.makespan),

@@ -29,10 +29,9 @@ std::string versions_of_ranks() {
 }  // namespace
 
 std::string versions_text() {
-  std::string text =
-      fmt::format("tandem {}\nbuild: {} ({}, compiler {})\n{}\n{}", TANDEM_VERSION,
-                  digest_of_file(running_program().string()), TANDEM_BUILD_TYPE, __VERSION__,
-                  sim::simulator_version(), versions_of_ranks());
+  std::string text = fmt::format("tandem {}\nbuild: {} ({}, compiler {})\n{}\n{}", TANDEM_VERSION,
+                                 digest_of_file(running_program().string()), TANDEM_BUILD_TYPE, __VERSION__,
+                                 sim::simulator_version(), versions_of_ranks());
   if (text.ends_with('\n')) text.pop_back();
   return text;
 }

@@ -13,6 +13,7 @@
 #include "policies/vocabulary/check.hpp"
 #include "policies/vocabulary/rng.hpp"
 #include "workloads/cost/eager_limit.hpp"
+#include "workloads/job/ensemble.hpp"
 #include "workloads/records/recording_context.hpp"
 #include "workloads/roles/run_role.hpp"
 #include "workloads/timing/compute_time_sampler.hpp"
@@ -69,6 +70,8 @@ class JobTimes {
     const int ranks = job.roster().size();
     devices_.reserve(static_cast<std::size_t>(ranks));
     for (Rank rank = 0; rank < ranks; ++rank) devices_.emplace_back(job, rank, noise_seed_);
+    if (!draws_starts(job.spec().experiment, repetition)) return;
+    for (const Rank worker : job.roster().workers()) device(worker).draw_start();
   }
 
   /// This must outlive the simulation.

@@ -216,6 +216,7 @@ struct Factory {
   /// each: workers that apply the mean gradients from the replies have the same model as the server.
   bool lockstep = false;
   bool varies_batch = false;  ///< a reply may change the batch size of its worker
+  bool uses_losses = false;   ///< decides by the losses of steps
   bool uses_done = false;     ///< decides by Push::done; shards agree on it unless time limits the job
 };
 

@@ -123,6 +123,7 @@ struct Experiment {
     NetworkSource network = NetworkSource::platform;
     std::string profile;  ///< path of a calibration profile; empty: none
     NoiseSource noise = NoiseSource::none;
+    int ensemble = 16;  ///< simulations of a job whose decisions depend on timing; 0: one
   } physics;
 
   int warmup_steps = 2;  ///< first steps of each worker, which step statistics leave out

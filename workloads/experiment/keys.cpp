@@ -226,6 +226,12 @@ std::vector<ExperimentKey> run_keys() {
        {},
        "none: times take the median of the calibration; profile: times vary as in the calibration (drawn "
        "from the seed)"},
+      {KEY(physics.ensemble), between(0, 1000),
+       "simulations of a job whose decisions depend on timing (asp, ssp, esync, ...), which differ in noise, "
+       "or "
+       "without a profile in the starts of workers; results are medians with 90 % intervals. At least 4; 0: "
+       "one "
+       "simulation"},
       {KEY(warmup_steps), between(0, billion), "first steps of each worker that statistics of steps exclude"},
       {KEY(repetitions), between(1, million), "measured runs of each variant in `tandem validate`"},
       {KEY(seed), {}, "seed of all random numbers"},

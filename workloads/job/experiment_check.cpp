@@ -1,5 +1,7 @@
 #include "workloads/job/experiment_check.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
@@ -13,6 +15,7 @@
 #include "workloads/experiment/utf8.hpp"
 #include "workloads/job/catalogues.hpp"
 #include "workloads/job/compression_rules.hpp"
+#include "workloads/job/ensemble.hpp"
 
 namespace tandem {
 namespace {
@@ -333,6 +336,11 @@ class Checker {
         fail_at("physics.profile",
                 std::string("a file made by `tandem calibrate`, because physics.") + key + " is profile",
                 "nothing");
+    if (physics.ensemble > 0 && physics.ensemble < least_replicas)
+      fail_at("physics.ensemble",
+              fmt::format("0 (one simulation), or at least {} simulations, because fewer give no interval",
+                          least_replicas),
+              fmt::format("'{}'", physics.ensemble));
   }
 
   Experiment& experiment_;

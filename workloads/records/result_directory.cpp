@@ -98,6 +98,7 @@ json to_json(const RunInfo& info) {
           {"devices", info.devices},
           {"physics", info.physics},
           {"all_reduce", info.all_reduce},
+          {"ensemble", info.ensemble},
           {"sharding", info.sharding},
           {"memory", info.memory},
           {"question", info.question},
@@ -132,6 +133,7 @@ RunInfo run_info_from_json(const json& document) {
     info.physics = document.at("physics");
     info.all_reduce = document.value("all_reduce", json());
     info.resumed = document.value("resumed", json());
+    info.ensemble = document.value("ensemble", json());
     info.sharding = document.value("sharding", json());
     info.memory = document.value("memory", json());
     info.question = document.value("question", info.question);

@@ -35,6 +35,8 @@ struct RunInfo {
   nlohmann::json versions;
   std::string machine;
   std::string command;
+  /// Of the simulations of which this is one, as ensemble_json() gives it; null: it is the only one.
+  nlohmann::json ensemble;
   std::string profile;     ///< that the simulation used; empty: none
   std::string started;     ///< ISO 8601
   nlohmann::json resumed;  ///< the "directory" and "round" that the job was resumed from; null: a new job

@@ -281,6 +281,7 @@ json summarise(const RunInfo& info, const Journal& journal, Seconds makespan) {
   visit_figures(journal, [&](const char* key, const auto& figure) { summary[key] = json_of(figure); });
   add_by_worker(info, journal, makespan, summary);
   if (info.experiment.stop.accuracy > 0.0) summary["accuracy_stop"] = accuracy_stop_json(info, journal);
+  if (info.ensemble.is_object()) summary["ensemble"] = info.ensemble;
   if (!journal.caches.empty()) summary["cache"] = cache_of(journal);
   return summary;
 }

@@ -20,10 +20,19 @@ ComputeTimeSampler::ComputeTimeSampler(const Job& job, Rank rank, std::uint64_t 
     noise_ = Rng::stream(seed_of_events(noise_seed, job), "noise", static_cast<std::uint64_t>(rank));
 }
 
+void ComputeTimeSampler::draw_start() {
+  using Kind = Work::Kind;
+  const int samples = job_.spec().experiment.workload.batch;
+  Seconds computing = costs_.price({.kind = Kind::forward, .samples = samples});
+  for (int bucket = 0; bucket < static_cast<int>(job_.model().buckets.size()); ++bucket)
+    computing += costs_.price({.kind = Kind::backward, .bucket = bucket, .samples = samples});
+  drawn_start_ = computing * Rng::stream(noise_seed_, "start", static_cast<std::uint64_t>(rank_)).uniform();
+}
+
 Seconds ComputeTimeSampler::begin() {
-  if (job_.devices().profile() == nullptr) return Seconds(0);
-  return job_.devices().profile()->begin(job_.real_math() ? job_.model().name : "",
-                                         noise_ ? &*noise_ : nullptr);
+  if (job_.devices().profile() == nullptr) return drawn_start_;
+  return drawn_start_ + job_.devices().profile()->begin(job_.real_math() ? job_.model().name : "",
+                                                        noise_ ? &*noise_ : nullptr);
 }
 
 Seconds ComputeTimeSampler::next(const Work& work) {

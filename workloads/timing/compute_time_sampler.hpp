@@ -29,6 +29,9 @@ class ComputeTimeSampler {
   /// `job` must outlive it.
   ComputeTimeSampler(const Job& job, Rank rank, std::uint64_t noise_seed);
 
+  /// The worker will begin at a drawn moment within the computing time of one step, so that the phases of the
+  /// workers differ. Pre: before begin().
+  void draw_start();
   /// When the rank begins its first operation. Pre: called once, before all else.
   Seconds begin();
   /// The time of the next execution.
@@ -49,6 +52,7 @@ class ComputeTimeSampler {
   Rank rank_;
   std::uint64_t noise_seed_;
   std::optional<Rng> noise_;
+  Seconds drawn_start_{};
   int step_ = -1;  ///< to which the noise belongs; -1: to none
   bool comes_late_;
   std::set<std::pair<Work::Kind, int>> executed_;  ///< kinds and buckets; few

@@ -134,7 +134,8 @@ Algorithm adacomm() {
                    .steps_per_round = varying_steps,
                    .make_worker = make_worker<AdaCommWorker>,
                    .make_server = make_server<AdaCommServer>,
-                   .coordinated = true}};
+                   .coordinated = true,
+                   .uses_losses = true}};
 }
 
 }  // namespace tandem::sync

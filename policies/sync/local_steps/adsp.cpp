@@ -161,7 +161,8 @@ Algorithm adsp() {
                .timing_driven = true,
                .steps_per_round = varying_steps,
                .make_worker = make_worker<AdspWorker>,
-               .make_server = make_server<AdspServer>}};
+               .make_server = make_server<AdspServer>,
+               .uses_losses = true}};
 }
 
 }  // namespace tandem::sync

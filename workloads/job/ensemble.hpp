@@ -1,0 +1,26 @@
+// Which jobs are predicted as a distribution, by an ensemble of simulations: those whose decisions depend on
+// timing. The phases of their workers, and with them their step times, depend on small differences of starts
+// and delays, so that one simulation is one of many possible outcomes.
+#pragma once
+
+#include <string>
+
+#include "workloads/experiment/experiment.hpp"
+
+namespace tandem {
+
+inline constexpr int least_replicas = 4;
+
+/// Replicas of its simulation (physics.ensemble); 0: a single simulation. Real mathematics is modelled in
+/// replicas, where that changes no time.
+int replicas_of(const Experiment& experiment);
+
+/// Why a job whose decisions depend on timing has a single simulation though physics.ensemble asks for more;
+/// empty: it has an ensemble, or needs none.
+std::string no_ensemble_reason(const Experiment& experiment);
+
+/// Whether this simulation of the job starts its workers at drawn times: with an ensemble, repetitions above
+/// 0 do so where no noise is drawn from a profile.
+bool draws_starts(const Experiment& experiment, int repetition);
+
+}  // namespace tandem

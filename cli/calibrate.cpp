@@ -19,6 +19,7 @@
 #include "workloads/calibration/compute_speed.hpp"
 #include "workloads/cost/profile.hpp"
 #include "workloads/job/job.hpp"
+#include "workloads/records/format.hpp"
 #include "workloads/records/write_lock.hpp"
 
 namespace tandem::cli {
@@ -120,10 +121,11 @@ std::string profile_text(const Profile& profile) {
   for (const auto& path : profile.paths) text += path_text(path);
   text += all_reduce_text(profile);
   text += copies_text(profile);
-  if (profile.share_spread > 0)
-    text +=
-        fmt::format("\n  bandwidth shares of messages on one link vary by {:.1f} % (standard deviation)\n",
-                    profile.share_spread * 100);
+  if (profile.share_jitter_bytes > 0)
+    text += fmt::format(
+        "\n  messages on one link end up to {} from where an equal share of it would let them (standard "
+        "deviation)\n",
+        with_unit(profile.share_jitter_bytes, Unit::bytes));
   if (const auto rate = profile.older_rate()) text += older_rate_text(*rate);
   if (!profile.compute.empty()) text += "\n  work            size          time\n";
   for (const auto& entry : profile.compute)

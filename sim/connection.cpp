@@ -48,6 +48,7 @@ void Connection::start(Message& message) {
     return;
   }
   in_flight_ = last_ = &message;
+  lead_ = 0;
   start_transfer(message);
 }
 
@@ -87,7 +88,7 @@ void Connection::start_transfer(Message& message) {
   receiver_.message_set_out();
   left_ = 0;
   if (!sender_.host().is_on() || !receiver_.host().is_on()) return part_over(message, false);
-  message.terms = world_.network().terms_of(route_, static_cast<double>(message.wire_size));
+  message.terms = world_.network().terms_of(route_, static_cast<double>(message.wire_size), lead_);
   left_ = message.wire_size;
   start_part(message, s4u::Engine::get_clock() - message.ready_at_s);
 }

@@ -85,6 +85,7 @@ class Connection {
   Message* free_ = nullptr;
   Message* in_flight_ = nullptr;  ///< the current message: head of the queue
   Message* last_ = nullptr;
+  double lead_ = 0;                    ///< see Network::terms_of
   std::uint64_t left_ = 0;             ///< bytes of the current message that follow the part in flight
   Message* to_accept_ = nullptr;       ///< first message whose send is not complete; null: none, or no buffer
   std::uint64_t accepted_behind_ = 0;  ///< bytes of later messages whose sends are complete

@@ -78,7 +78,7 @@ class JobTimes {
   void set_times(SimulationSetting& setting) {
     for (auto& device : devices_) setting.start_offsets.push_back(device.begin());
     if (job_.spec().experiment.physics.noise == NoiseSource::profile)
-      setting.noise = {event_seed_, job_.devices().profile()->share_spread};
+      setting.noise = {event_seed_, job_.devices().profile()->share_jitter_bytes};
     setting.price = [this](Rank rank, const Work& work) { return device(rank).next(work); };
     setting.disk_delay = [this](Rank rank, int disk, const DiskAccess& access) {
       return device(rank).disk_delay() +

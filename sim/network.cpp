@@ -88,8 +88,8 @@ Network::Network(const SimulationSetting& setting) : paths_(setting.network), ki
   if (!setting.noise) return;
   messages_ = Rng::stream(setting.noise->seed, "messages");
   sends_ = Rng::stream(setting.noise->seed, "sends");
-  if (setting.noise->share_spread > 0) shares_ = Rng::stream(setting.noise->seed, "shares");
-  share_spread_ = setting.noise->share_spread;
+  if (setting.noise->share_jitter_bytes > 0) shares_ = Rng::stream(setting.noise->seed, "shares");
+  share_jitter_bytes_ = setting.noise->share_jitter_bytes;
 }
 
 void Network::install() {
@@ -129,9 +129,15 @@ void Network::started(Timer*& timer) {
   });
 }
 
-Network::Terms Network::terms_of(const Route& route, double size) {
+Network::Terms Network::terms_of(const Route& route, double size, double& lead) {
   Terms terms{.path = route.path};
-  if (shares_) terms.weight = std::exp(share_spread_ * shares_->normal());
+  if (shares_ && size > 0) {
+    // The message ends with a lead of its own, whatever that of the one before it was: leads do not add up.
+    const double next = share_jitter_bytes_ * shares_->normal();
+    constexpr double most = 1.0;
+    terms.weight = std::exp(std::clamp((lead - next) / size, -most, most));
+    lead = next;
+  }
   if (route.path == nullptr) return terms;
   const double slowness = draw_slowness(route.path, size);
   const double reached = share_reached(route, size, slowness);

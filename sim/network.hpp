@@ -50,8 +50,9 @@ class Network {
   /// noise one of the measured times.
   double draw_send_s(const Profile::Path& path, double size);
 
-  /// The cost of the next message; with noise, it is drawn at random.
-  Terms terms_of(const Route& route, double size);
+  /// The cost of the next message; with noise, it is drawn at random. `lead`: bytes by which the messages of
+  /// the connection are ahead of an equal share of their links, 0 after a pause; updated.
+  Terms terms_of(const Route& route, double size, double& lead);
   /// Announces the message, or part of a message, that starts next and has waited `waited_s` for another
   /// message of its connection. Its latency has passed during that wait. (If the platform file sets its own
   /// network model or factors, the message pays the latency again.)
@@ -80,7 +81,7 @@ class Network {
   std::vector<Profile::Path> paths_;
   bool has_links_ = false;  ///< whether any path has links
   std::map<std::string, std::string> kinds_;
-  double share_spread_ = 0;
+  double share_jitter_bytes_ = 0;
   std::optional<Rng> messages_;
   std::optional<Rng> sends_;
   std::optional<Rng> shares_;

@@ -53,7 +53,7 @@ struct SimulationSetting {
   /// Message times vary as the measured ones of `network` did.
   struct Noise {
     std::uint64_t seed;
-    double share_spread = 0;  ///< see Profile; not under SMPI
+    double share_jitter_bytes = 0;  ///< see Profile; not under SMPI
   };
   std::optional<Noise> noise = {};
   /// Messages above this size move only once their receive is posted (MPI's rendezvous); the others start

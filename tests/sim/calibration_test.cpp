@@ -171,9 +171,9 @@ TEST(Calibration, FindsHowUnequallyMessagesShareALink) {
   std::unique_ptr<Job> job;
   const testing::TemporaryFolder folder;
   const Profile profile = calibrate_simulated(calibration, job, folder, [](sim::SimulationSetting& setting) {
-    setting.noise = {.seed = 1, .share_spread = 0.2};
+    setting.noise = {.seed = 1, .share_jitter_bytes = 0.2 * (1 << 20)};
   });
-  EXPECT_NEAR(profile.share_spread, 0.2, 0.02);
+  EXPECT_NEAR(profile.share_jitter_bytes / (1 << 20), 0.2, 0.02);
 }
 
 TEST(Calibration, FindsThatMessagesShareALinkEqually) {
@@ -183,7 +183,7 @@ TEST(Calibration, FindsThatMessagesShareALinkEqually) {
   std::unique_ptr<Job> job;
   const testing::TemporaryFolder folder;
   // The second sender receives its start signal one latency later.
-  EXPECT_NEAR(calibrate_simulated(calibration, job, folder).share_spread, 0.0, 0.01);
+  EXPECT_NEAR(calibrate_simulated(calibration, job, folder).share_jitter_bytes, 0.0, 0.01 * (1 << 20));
 }
 
 /// When transfers of size 1 that share a rate of 1 equally end; they start `offset` apart.

@@ -224,7 +224,7 @@ TEST(Physics, ASendCompletesWhenTheTransportBuffersTheRest) {
 /// A platform file may select a network model in which messages have no weights to vary.
 TEST(Physics, NoiseOfSharesDoesNotAffectAModelOfThePlatform) {
   const auto noisy = [](SimulationSetting setting) {
-    setting.noise = {.seed = 1, .share_spread = 0.1};
+    setting.noise = {.seed = 1, .share_jitter_bytes = 1e5};
     return simulate(setting);
   };
   double received = 0;

@@ -8,6 +8,7 @@
 
 #include "policies/vocabulary/check.hpp"
 #include "policies/vocabulary/rng.hpp"
+#include "workloads/job/ensemble.hpp"
 
 namespace tandem::validation {
 namespace {
@@ -17,6 +18,11 @@ using nlohmann::json;
 
 bool is_modelled(const Experiment& experiment) {
   return experiment.workload.math == Experiment::Workload::Math::modelled;
+}
+
+/// One simulation where it makes an ensemble itself.
+int draws_of(const Experiment& experiment) {
+  return is_modelled(experiment) && replicas_of(experiment) == 0 ? 3 : 1;
 }
 
 /// What a calibration profile depends on.
@@ -146,7 +152,7 @@ std::vector<Task> plan(const Suite& suite, const std::string& out, bool witness)
   for (std::size_t i = 0; i < suite.configurations.size(); ++i) {
     const auto& configuration = suite.configurations[i];
     const std::string folder = out + '/' + configuration.folder;
-    for (int draw = 0; draw < (is_modelled(configuration.experiment) ? 3 : 1); ++draw)
+    for (int draw = 0; draw < draws_of(configuration.experiment); ++draw)
       simulations.push_back({i, Task::Kind::simulation, draw,
                              folder + "/simulated" + (draw == 0 ? "" : "-" + std::to_string(draw))});
     if (witness && configuration.experiment.data.source != DataSource::storage)

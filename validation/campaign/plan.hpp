@@ -24,7 +24,8 @@ struct Task {
 /// All simulations in the order of the suite, then all runs in an order that the suite's seed shuffles: a
 /// drift of the machine's speed then favours no configuration. Configurations with modelled mathematics are
 /// simulated three times with different noise; those with real mathematics once, because their simulation
-/// takes as long as the run. `witness`: simulates under SMPI too, except where data comes from storage.
+/// takes as long as the run, and those with an ensemble (replicas_of) once, because it is part of it.
+/// `witness`: simulates under SMPI too, except where data comes from storage.
 std::vector<Task> plan(const Suite& suite, const std::string& out, bool witness);
 
 /// The configurations that share a calibration profile: those with the same mathematics, with real

@@ -249,6 +249,36 @@ std::vector<Figure> figures_of(const Results& simulated, const std::vector<Resul
   return std::move(figures.all);
 }
 
+/// A figure with its place in summary.json and its key in the ensemble there.
+struct EnsembleKey {
+  const char* figure;
+  const char* place;
+  const char* ensemble;
+};
+constexpr EnsembleKey ensemble_keys[] = {{"step_time", "/step_time_s/mean", "step_time_s"},
+                                         {"throughput", "/throughput", "throughput"},
+                                         {"makespan", "/makespan_s", "makespan_s"},
+                                         {"phase_order", "/phase_order", "phase_order"}};
+
+void add_intervals(std::vector<Figure>& figures, const Results& simulated,
+                   const std::vector<Results>& measured) {
+  if (!simulated.summary.contains("ensemble")) return;
+  const json& ensemble = simulated.summary.at("ensemble").at("figures");
+  for (const auto& key : ensemble_keys) {
+    const json& interval = ensemble.at(key.ensemble);
+    const auto figure = std::ranges::find_if(
+        figures, [&](const Figure& own) { return own.key == key.figure && own.rank < 0; });
+    if (!interval.is_object() || figure == figures.end()) continue;
+    EnsembleInterval held{.low = interval.at("low"), .high = interval.at("high")};
+    for (const auto& run : measured) {
+      const double value = run.summary.at(json::json_pointer(key.place)).get<double>();
+      held.inside += held.low <= value && value <= held.high ? 1 : 0;
+      ++held.runs;
+    }
+    figure->ensemble = held;
+  }
+}
+
 std::vector<double> durations_of(const Results& results) {
   std::vector<double> durations;
   for (const auto& step : results.journal.steps)
@@ -312,6 +342,7 @@ Comparison compare(const Results& simulated, const std::vector<Results>& measure
   comparison.decisions = decisions_parity(simulated, measured);
   comparison.replay = replay(simulated, measured);
   comparison.figures = figures_of(simulated, measured, options, witness ? &*witness : nullptr);
+  add_intervals(comparison.figures, simulated, measured);
   comparison.step_times = step_times_of(simulated, measured);
   comparison.target = target_of(simulated, measured);
   comparison.attribution = attribution(simulated, measured);

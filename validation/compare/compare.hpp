@@ -15,6 +15,14 @@
 
 namespace tandem::validation {
 
+/// What an ensemble of simulations says about a figure, and how many measured runs it holds.
+struct EnsembleInterval {
+  double low = 0;
+  double high = 0;
+  int inside = 0;  ///< measured runs from low to high
+  int runs = 0;    ///< measured
+};
+
 /// One quantity, simulated and measured.
 struct Figure {
   std::string key;   ///< "step_time", "phase.forward", "makespan", "throughput", "staleness", ...
@@ -30,6 +38,8 @@ struct Figure {
   std::optional<Interval> interval{};    ///< 95 % interval of the error
   std::optional<double> noise_floor{};   ///< how much measured repetitions differ
   std::optional<Equivalence> verdict{};  ///< within CompareOptions::margin
+  /// 90 % interval of the simulations; then `simulated` is of the one with the median step time.
+  std::optional<EnsembleInterval> ensemble{};
 };
 
 /// Durations of all counted steps, simulated and measured, of all ranks and repetitions.

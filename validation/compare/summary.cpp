@@ -114,6 +114,21 @@ void add_errors(const Configurations& configurations, const Resampling& resampli
         set.errors.push_back(errors_of(figure, configurations, resampling));
 }
 
+void add_coverage(const Configurations& configurations, const Resampling& resampling, SetSummary& set) {
+  Configurations with_ensemble;
+  for (const auto* configuration : configurations) {
+    const Figure& steps = configuration->comparison->figure("step_time");
+    if (!steps.ensemble) continue;
+    with_ensemble.push_back(configuration);
+    ++set.coverage.configurations;
+    set.coverage.runs += steps.ensemble->runs;
+    set.coverage.inside += steps.ensemble->inside;
+  }
+  if (!with_ensemble.empty())
+    set.timing_driven =
+        errors_of(with_ensemble.front()->comparison->figure("step_time"), with_ensemble, resampling);
+}
+
 Ranking rank_of(const Configurations& configurations) {
   std::vector<std::string> names;
   std::vector<double> simulated, measured, floors;
@@ -328,6 +343,23 @@ void add_opening(Validation& validation) {
 
 // ---- What the verdict depends on ----
 
+/// That the phases of the workers explain an error of step time; empty: they do not, or there is none.
+std::string phase_cause(const Compared& configuration, double tolerance) {
+  constexpr double large_difference = 0.1;
+  const Figure* order = configuration.comparison->find("phase_order");
+  const Figure& steps = configuration.comparison->figure("step_time");
+  if (order == nullptr || std::abs(steps.error) <= tolerance / 2) return "";
+  const double difference = order->simulated - order->measured;
+  // Workers in phase use one direction of a server's link at a time and take longer.
+  if (std::abs(difference) < large_difference || (difference > 0) != (steps.error > 0)) return "";
+  return fmt::format(
+      "'{}': workers are {} in phase when simulated (phase order {:.2f}, measured {:.2f}), which makes their "
+      "steps "
+      "{}: the error of step time, {:+.3g} %, is one of phases",
+      configuration.name, difference > 0 ? "more" : "less", order->simulated, order->measured,
+      difference > 0 ? "longer" : "shorter", steps.error * 100);
+}
+
 std::vector<std::string> warnings_of(const Validation& v) {
   std::vector<std::string> warnings;
   std::size_t once = 0, starved = 0, unchecked = 0, unknown = 0, compared = 0;
@@ -353,6 +385,10 @@ std::vector<std::string> warnings_of(const Validation& v) {
   warn(unknown,
        "the results do not say whose network and devices they used (an older version wrote them), so the "
        "differences may be no errors of a prediction; make them again");
+  for (const auto& configuration : v.configurations)
+    if (configuration.comparison)
+      if (const std::string cause = phase_cause(configuration, v.tolerance); !cause.empty())
+        warnings.push_back(cause);
   for (const char* key : {"step_time", "throughput", "makespan"}) {
     const ErrorSummary* errors = v.headline().find(key);
     if (errors != nullptr && errors->count > 1 && std::abs(errors->largest) > v.tolerance)
@@ -368,6 +404,8 @@ Evidence evidence_of(const Validation& v) {
                     .configurations = static_cast<int>(v.configurations.size()),
                     .failed = v.set("all").failed,
                     .other_origin = other_origin(v),
+                    .interval_runs = set.coverage.runs,
+                    .interval_inside = set.coverage.inside,
                     .failed_gate = first_failed_gate(v),
                     .warnings = warnings_of(v)};
   for (const char* key : {"step_time", "throughput", "makespan"})
@@ -434,6 +472,7 @@ SetSummary summarise_set(const std::string& name, const Configurations& configur
     wasserstein.push_back(configuration->comparison->step_times.wasserstein);
   }
   add_errors(worked, resampling, set);
+  add_coverage(worked, resampling, set);
   add_rankings(worked, set);
   set.mean_kolmogorov = mean_of(kolmogorov).value_or(0);
   set.mean_wasserstein = mean_of(wasserstein).value_or(0);

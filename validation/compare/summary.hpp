@@ -118,14 +118,27 @@ struct ErrorSummary {
   int equivalent = 0, different = 0, inconclusive = 0;  ///< configurations, by TOST
 };
 
+/// How often measured runs lie in the intervals that ensembles of simulations predict for their step time.
+struct Coverage {
+  int configurations = 0;  ///< with an ensemble
+  int runs = 0;            ///< measured
+  int inside = 0;
+
+  double share() const { return static_cast<double>(inside) / runs; }
+};
+
 /// A set of configurations.
 struct SetSummary {
   std::string name;  ///< "all", "hold-out", "calibration"
   int configurations = 0;
   int failed = 0;
   std::vector<ErrorSummary> errors{};  ///< step_time first
-  std::vector<Ranking> groups{};       ///< of two configurations or more
-  std::optional<double> spearman{};    ///< over all configurations of the set
+  /// Errors of the step time of the configurations with an ensemble, which are those whose decisions depend
+  /// on timing; none: there is none.
+  std::optional<ErrorSummary> timing_driven{};
+  Coverage coverage{};
+  std::vector<Ranking> groups{};     ///< of two configurations or more
+  std::optional<double> spearman{};  ///< over all configurations of the set
   std::optional<double> kendall{};
   int same_best = 0;       ///< groups in which the simulated best is the measured best
   double mean_regret = 0;  ///< over groups

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <boost/math/distributions/binomial.hpp>
+
 namespace tandem::validation {
 namespace {
 
@@ -51,12 +53,24 @@ Judgement doubts_of(const Evidence& evidence) {
   return doubts;
 }
 
+/// Whether so few measured runs lie in their intervals that chance does not explain it (one-sided, 5 %),
+/// though each interval should hold at least 85 %.
+bool intervals_are_wrong(const Evidence& evidence) {
+  constexpr double least_coverage = 0.85, level = 0.05;
+  if (evidence.interval_runs == 0) return false;
+  const boost::math::binomial runs(evidence.interval_runs, least_coverage);
+  return boost::math::cdf(runs, evidence.interval_inside) < level;
+}
+
 std::vector<std::string> errors_beyond(const Evidence& evidence) {
   std::vector<std::string> reasons;
   for (const auto& error : evidence.errors)
     if (!(error.error <= evidence.tolerance))
       reasons.push_back(fmt::format("the error of {} is {}, the tolerance {}", error.name,
                                     percent_text(error.error), percent_text(evidence.tolerance)));
+  if (intervals_are_wrong(evidence))
+    reasons.push_back(fmt::format("the simulated 90 % intervals of step time hold {} of {} measured runs",
+                                  evidence.interval_inside, evidence.interval_runs));
   if (!evidence.swapped.empty())
     reasons.push_back(
         fmt::format("simulation and measurement order {} differently, though {} apart when measured",

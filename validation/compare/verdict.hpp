@@ -33,6 +33,9 @@ struct Evidence {
   int disturbed = 0;  ///< configurations whose measurement other programs disturbed
   /// Why the differences of configurations are no errors of a prediction; empty: they are.
   std::string other_origin{};
+  /// Measured runs of configurations that are predicted as intervals of 90 %, and those inside.
+  int interval_runs = 0;
+  int interval_inside = 0;
   std::string failed_gate{};  ///< in which way the work differed; empty: in none
   /// Variants in a different order though their measured throughputs differ by more than ties do: the largest
   /// such difference, and the variants. Empty: the orders are equal up to ties.
@@ -48,9 +51,9 @@ struct Judgement {
 };
 
 /// Failed: a configuration failed, the work differed, or an error or the ranking is wrong by more than the
-/// measurement's own uncertainty. Inconclusive: the measurement cannot tell, since it used another network or
-/// other devices, other programs disturbed more than a tenth of it, or its intervals or its noise floor
-/// exceed the tolerance.
+/// measurement's own uncertainty, or simulated intervals hold fewer measured runs than chance explains.
+/// Inconclusive: the measurement cannot tell, since it used another network or other devices, other programs
+/// disturbed more than a tenth of it, or its intervals or its noise floor exceed the tolerance.
 Judgement judge(const Evidence& evidence);
 
 }  // namespace tandem::validation

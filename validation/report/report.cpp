@@ -48,6 +48,14 @@ json gate_json(const Gate& gate) {
   return {{"state", state_name(gate.state)}, {"checked", gate.checked}, {"detail", gate.detail}};
 }
 
+json ensemble_json(const std::optional<EnsembleInterval>& interval) {
+  if (!interval) return nullptr;
+  return {{"low", interval->low},
+          {"high", interval->high},
+          {"inside", interval->inside},
+          {"runs", interval->runs}};
+}
+
 json figure_json(const Figure& figure, const RunInfo& info) {
   return {{"key", figure.key},
           {"name", figure.name},
@@ -61,6 +69,7 @@ json figure_json(const Figure& figure, const RunInfo& info) {
           {"contribution", optional_json(figure.contribution)},
           {"interval", interval_json(figure.interval)},
           {"noise_floor", optional_json(figure.noise_floor)},
+          {"ensemble", ensemble_json(figure.ensemble)},
           {"verdict", figure.verdict ? json(verdict_name(*figure.verdict)) : json()}};
 }
 
@@ -325,6 +334,11 @@ json set_json(const SetSummary& set) {
           {"configurations", set.configurations},
           {"failed", set.failed},
           {"errors", std::move(errors)},
+          {"timing_driven", set.timing_driven ? errors_json(*set.timing_driven) : json()},
+          {"coverage",
+           {{"configurations", set.coverage.configurations},
+            {"runs", set.coverage.runs},
+            {"inside", set.coverage.inside}}},
           {"ranking",
            {{"spearman", optional_json(set.spearman)},
             {"kendall", optional_json(set.kendall)},

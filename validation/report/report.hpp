@@ -19,6 +19,8 @@
 //                               (configurations with an SMPI witness), code_path and model (mean |simulated -
 //                               witness| and |witness - measured| over measured), equivalent,
 //                               different, inconclusive (counts of configurations)}],
+//                     timing_driven: errors of step_time of the configurations with an ensemble; null: none,
+//                     coverage: {configurations, runs, inside}: their measured runs in the 90 % intervals,
 //                     ranking: {spearman, kendall (over all configurations), mean_spearman, mean_kendall,
 //                               same_best (groups), mean_regret, largest_regret (over groups), speed_ups
 //                               (variants with one over another), speed_up_mape (mean |error| of these)},
@@ -43,7 +45,8 @@
 //                      gates: {operations, decisions, replay}: each {state, checked, detail},
 //                      figures: [{key, name, unit, rank (-1: all), host, simulated, measured, error,
 //                                 witness (value under SMPI), contribution (of a phase to the error of step
-//                                 time), interval: [low, high] at 95 %, noise_floor, verdict}],
+//                                 time), interval: [low, high] at 95 %, noise_floor, verdict, ensemble: {low,
+//                                 high (90 % of simulations), inside (measured runs), runs}, or null}],
 //                      metrics: {simulated: run, measured: [run, ...]}, run: samples, applied_samples,
 //                               dropped_samples, pending_samples, applied_throughput, shares,
 //                               exchange_shares, staleness, local_steps, phase_order, servers, sharding and

@@ -122,6 +122,7 @@ void add_errors(const json& document, Page& page) {
       page.add(Heading{3, title}, std::move(table), std::move(distributions));
     else
       page.add(Details{title, {{std::move(table)}, {std::move(distributions)}}});
+    if (const auto coverage = coverage_text(set); is_first && !coverage.empty()) page.add(Note{coverage});
     is_first = false;
   }
   if (undefined > 0)
@@ -366,7 +367,8 @@ Page summary_of(const json& document) {
         page.add(Heading{3, "Errors over configurations: " + set.at("name").get<std::string>()},
                  narrowed(errors_table(pointers_to(set.at("errors")), document.at("tolerance")),
                           {"Figure", "Bias", "Mean |error|", "p95", "Largest", "Noise floor", "Largest in"}));
-  for (const auto& line : {ranking_text(sets.front()), speed_up_text(sets.front())})
+  for (const auto& line :
+       {coverage_text(sets.front()), ranking_text(sets.front()), speed_up_text(sets.front())})
     if (!line.empty()) page.add(Note{"\n" + line});
   for (const auto& warning : machine_warnings(document)) page.add(Note{"\nwarning: " + warning});
   page.add(banner_of(document));

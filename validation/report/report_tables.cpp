@@ -46,6 +46,20 @@ CellOf figure_at(const char* key) {
   };
 }
 Cell figure_interval(const json& figure) { return interval_text(figure.at("interval"), signed_percent); }
+/// The interval of an ensemble of simulations, and the measured runs in it.
+Cell figure_ensemble(const json& figure) {
+  const json& ensemble = figure.at("ensemble");
+  if (!ensemble.is_object()) return Cell("-");
+  const auto text = [&](const char* end) {
+    return with_unit(ensemble.at(end), unit_of(figure.at("unit")), number_or_nan(figure.at("simulated")));
+  };
+  return Cell(text("low") + " to " + text("high"));
+}
+Cell figure_runs_inside(const json& figure) {
+  const json& ensemble = figure.at("ensemble");
+  if (!ensemble.is_object()) return Cell("-");
+  return Cell(fmt::format("{} of {}", ensemble.at("inside").get<int>(), ensemble.at("runs").get<int>()));
+}
 Cell figure_verdict(const json& figure) {
   return badge(figure.at("verdict").is_string() ? figure.at("verdict").get<std::string>() : "-");
 }
@@ -69,8 +83,10 @@ bool is_main_figure(const json& figure) {
 Table figures_table(const std::vector<const json*>& figures) {
   return with_parts(without_empty_columns(table_of(figures, {{"Figure", text_at("name")},
                                                              {"Simulated", figure_at("simulated")},
+                                                             {"90 % of simulations", figure_ensemble},
                                                              {"Under SMPI", figure_at("witness")},
                                                              {"Measured", figure_at("measured")},
+                                                             {"Runs inside", figure_runs_inside},
                                                              {"Error", signed_at("error")},
                                                              {"Contribution", signed_at("contribution")},
                                                              {"95 % interval", figure_interval},
@@ -292,22 +308,25 @@ Table main_figures(const json& document, bool phases) {
   Table table{.columns = {{"Configuration"},
                           {"Figure", true},
                           {"Simulated"},
+                          {"90 % of simulations"},
                           {"Under SMPI"},
                           {"Measured"},
+                          {"Runs inside"},
                           {are_errors ? "Error" : "Difference"},
                           {"Contribution"}}};
   for (const auto& configuration : document.at("configurations")) {
     std::string name = configuration.at("name");
     if (configuration.at("failure") != "") {
-      table.rows.push_back({{name, "failed", "-", "-", "-", "-", "-"}});
+      table.rows.push_back({{name, "failed", "-", "-", "-", "-", "-", "-", "-"}});
       continue;
     }
     for (const auto& figure : configuration.at("figures")) {
       if (!is_main_figure(figure) || (!phases && figure.at("key") != "step_time")) continue;
       table.rows.push_back(
           {{name, (is_phase(figure) ? "  " : "") + figure.at("name").get<std::string>(),
-            figure_at("simulated")(figure), figure_at("witness")(figure), figure_at("measured")(figure),
-            signed_at("error")(figure), signed_at("contribution")(figure)}});
+            figure_at("simulated")(figure), figure_ensemble(figure), figure_at("witness")(figure),
+            figure_at("measured")(figure), figure_runs_inside(figure), signed_at("error")(figure),
+            signed_at("contribution")(figure)}});
       name.clear();
     }
   }

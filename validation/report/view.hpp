@@ -41,6 +41,9 @@ std::string attribution_text(const nlohmann::json& part);
 /// Rank correlations and the loss from choosing by simulation; empty without groups.
 std::string ranking_text(const nlohmann::json& set);
 
+/// Errors and coverage of the configurations that are predicted as distributions; empty without such.
+std::string coverage_text(const nlohmann::json& set);
+
 /// A figure of whole runs for which there is no error; measured: mean over repetitions.
 struct MetricRow {
   std::string name;

@@ -157,7 +157,7 @@ Profile calibrate(const Job& job, Context& context, const CalibrationSetting& se
   profile.device = context.device().name();
   profile.start_offsets = calibration::measure_start_offsets(job, context);
   profile.lateness_s = calibration::measure_lateness(context, setting);
-  profile.share_spread = calibration::measure_share_spread(context, setting);
+  profile.share_jitter_bytes = calibration::measure_share_jitter(context, setting);
   profile.offsets = calibration::measure_offsets(context, setting, job.spec().experiment.seed);
   measure_paths(job, context, setting, profile);
   profile.all_reduces =

@@ -34,7 +34,7 @@ std::vector<Profile::MessageEntry> measure_messages(Context& context, const Part
 std::vector<double> measure_lateness(Context& context, const CalibrationSetting& setting);
 
 /// See Profile. Called by all ranks; those that do not take part return immediately.
-double measure_share_spread(Context& context, const CalibrationSetting& setting);
+double measure_share_jitter(Context& context, const CalibrationSetting& setting);
 
 /// Transfers between rank 0 and the sharers that start one after the other. Called by all ranks; those that do
 /// not take part return immediately. Empty with fewer than two sharers.

@@ -78,7 +78,7 @@ double spread_of_weights(double log_last_over_first, std::size_t count) {
 
 }  // namespace
 
-double measure_share_spread(Context& context, const CalibrationSetting& setting) {
+double measure_share_jitter(Context& context, const CalibrationSetting& setting) {
   const auto& sharers = setting.sharers;
   const bool shares = std::find(sharers.begin(), sharers.end(), context.rank()) != sharers.end();
   if (sharers.size() < 2 || (context.rank() != 0 && !shares)) return 0.0;
@@ -99,7 +99,9 @@ double measure_share_spread(Context& context, const CalibrationSetting& setting)
       context.wait(arriving);
     }
   }
-  return context.rank() == 0 ? spread_of_weights(quantile(log_last_over_first, 0.5), sharers.size()) : 0.0;
+  if (context.rank() != 0) return 0.0;
+  return spread_of_weights(quantile(log_last_over_first, 0.5), sharers.size()) *
+         static_cast<double>(size.count());
 }
 
 }  // namespace tandem::calibration

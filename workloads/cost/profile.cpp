@@ -39,8 +39,8 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Profile::StorageEntry, bytes, write, median_s
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Profile::OffsetEntry, bytes, out, transfers, alone_s, start_s, ends_s)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Profile, machine, software, date, command, cpu_wait_share, other_load,
                                    compute, disturbing_bytes, hosts, start_offsets, paths, all_reduces,
-                                   cluster, machines, storage, lateness_s, share_spread, offsets, device,
-                                   copies)
+                                   cluster, machines, storage, lateness_s, share_jitter_bytes, offsets,
+                                   device, copies)
 
 namespace {
 

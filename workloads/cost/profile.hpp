@@ -150,8 +150,9 @@ struct Profile {
 
   /// Delays with which ranks noticed the end of emulated work, while all ranks worked and exchanged messages.
   std::vector<double> lateness_s;
-  /// How unequally concurrent messages share a link: standard deviation of the logarithm of their weights.
-  double share_spread = 0.0;
+  /// How far the end of a message is from that of an equal share of a link: standard deviation in bytes. It
+  /// does not grow with the size of messages, because links serve flows in turn, some packets at a time.
+  double share_jitter_bytes = 0.0;
 
   /// Transfers of equal size into or out of rank 0's host that start one after the other.
   struct OffsetEntry {

@@ -6,17 +6,20 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
 
 #include "cli/cluster_use.hpp"
 #include "cli/commands.hpp"
+#include "cli/job_options.hpp"
 #include "cli/machine_use.hpp"
 #include "cli/output.hpp"
 #include "cli/progress.hpp"
 #include "platforms/discovered.hpp"
 #include "platforms/load.hpp"
+#include "platforms/machine_topology.hpp"
 #include "policies/vocabulary/check.hpp"
 #include "runtime/launcher/launcher.hpp"
 #include "runtime/machines/slurm_topology.hpp"
@@ -35,6 +38,8 @@ struct DiscoverOptions {
   std::string out = "machines.xml";
   std::string disk = "/var/tmp";
   std::string slurm_topology;
+  std::vector<std::string> nccl_topologies;  ///< FILE or MACHINE=FILE
+  std::vector<std::string> hwloc_topologies;
   int batch = 32;
   bool force = false;
 };
@@ -142,6 +147,31 @@ platforms::Host described_host(const std::string& name, const json& machine) {
   return host;
 }
 
+using Topologies = std::map<std::string, std::vector<platforms::MachineTopology>>;  ///< by machine
+
+/// FILE is of all machines, MACHINE=FILE of one.
+void read_topologies(const std::vector<std::string>& given, const std::vector<std::string>& names,
+                     platforms::MachineTopology (*read)(const std::string&), Topologies& topologies) {
+  for (const auto& text : given) {
+    const auto sign = text.find('=');
+    const bool is_of_all = sign == std::string::npos;
+    const std::string machine = is_of_all ? "" : text.substr(0, sign);
+    const auto topology = read(is_of_all ? text : text.substr(sign + 1));
+    if (!is_of_all && std::ranges::find(names, machine) == names.end())
+      throw ConfigError(fmt::format("{}: expected one of the machines ({}), found '{}'", text,
+                                    fmt::join(names, ", "), machine));
+    for (const auto& name : names)
+      if (is_of_all || name == machine) topologies[name].push_back(topology);
+  }
+}
+
+Topologies topologies_of(const DiscoverOptions& options, const std::vector<std::string>& names) {
+  Topologies topologies;
+  read_topologies(options.hwloc_topologies, names, platforms::read_hwloc_topology, topologies);
+  read_topologies(options.nccl_topologies, names, platforms::read_nccl_topology, topologies);
+  return topologies;
+}
+
 std::string machine_rows(const std::vector<platforms::Host>& hosts, const discovery::Tree& tree) {
   std::size_t width = 7;
   for (const auto& host : hosts) width = std::max(width, host.name.size());
@@ -193,12 +223,16 @@ void discover(const DiscoverOptions& options, int& exit_code) {
     throw ConfigError(options.out + " already exists; choose another name with --out, or add --force");
   const WriteLock lock(options.out);
   Discovery discovery(options);
+  const Topologies topologies = topologies_of(options, discovery.names);
   const auto found = measure_machines(discovery, options, exit_code);
   if (!found) return;
   const auto tree = discovery::tree_from_json(found->at("tree"));
   std::vector<platforms::Host> hosts;
   for (std::size_t i = 0; i < discovery.names.size(); ++i)
     hosts.push_back(described_host(discovery.names[i], found->at("machines").at(i)));
+  for (auto& host : hosts)
+    if (const auto known = topologies.find(host.name); known != topologies.end())
+      for (const auto& topology : known->second) platforms::add_topology(topology, host);
   const std::string comment = fmt::format(
       "{} as measured by tandem discover: the speed of a core on training work (LeNet, batches of {}), "
       "disks in {}, and the links that flows between the machines showed.",
@@ -225,6 +259,14 @@ void add_discover(CLI::App& app, int& exit_code) {
   command->add_option("--slurm-topology", options->slurm_topology,
                       "Slurm's topology.conf or topology.yaml: its switches are the groups, their links are "
                       "measured [groups are found by measurement]");
+  one_at_a_time(command->add_option("--nccl-topology", options->nccl_topologies,
+                                    "[MACHINE=]FILE: what NCCL wrote about the inside of a machine, or of "
+                                    "all (NCCL_TOPO_DUMP_FILE): GPUs, PCIe, "
+                                    "NVLink, network adapters; may be repeated"));
+  one_at_a_time(
+      command->add_option("--hwloc", options->hwloc_topologies,
+                          "[MACHINE=]FILE: the same by hwloc (lstopo FILE.xml): cores, memory, processor, "
+                          "GPUs, network adapters; may be repeated"));
   command->add_option("--disk", options->disk, "Folder whose disk is measured on each machine [/var/tmp]");
   command->add_option("--batch", options->batch, "Samples of the training steps that measure processors [32]")
       ->check(CLI::Range(1, 4096));
@@ -235,6 +277,7 @@ void add_discover(CLI::App& app, int& exit_code) {
       "should not use the network meanwhile. Examples:\n"
       "  tandem discover --hosts a,b,c --out mine.xml\n"
       "  tandem discover --hostfile hosts.txt --interface 10.0.0.0/24 --out mine.xml\n"
+      "  tandem discover --hosts a,b --hwloc a=a.xml --nccl-topology b=nccl_b.xml --out mine.xml\n"
       "  tandem discover --cluster platforms/two_racks.xml --out found.xml");
   command->callback([options, &exit_code] { discover(*options, exit_code); });
 }

@@ -15,9 +15,11 @@
 
 namespace tandem::platforms {
 
-/// The state of a parser that fills a PlatformXml.
+namespace {
+
+/// The state of a parser.
 struct XmlReader {
-  PlatformXml& xml;
+  std::vector<XmlElement>& elements;
   XML_Parser parser;
   std::vector<int> open = {};  ///< indices of the elements whose end has not been read
 
@@ -29,28 +31,26 @@ struct XmlReader {
                        static_cast<int>(XML_GetCurrentLineNumber(reader.parser)),
                        reader.open.empty() ? -1 : reader.open.back()};
     for (; *attributes != nullptr; attributes += 2) element.attributes[attributes[0]] = attributes[1];
-    reader.open.push_back(static_cast<int>(reader.xml.elements_.size()));
-    reader.xml.elements_.push_back(std::move(element));
+    reader.open.push_back(static_cast<int>(reader.elements.size()));
+    reader.elements.push_back(std::move(element));
   }
   static void end(void* self, const char*) { static_cast<XmlReader*>(self)->open.pop_back(); }
   static void text(void* self, const char* characters, int count) {
     auto& reader = *static_cast<XmlReader*>(self);
     if (reader.open.empty()) return;
-    reader.xml.elements_[static_cast<std::size_t>(reader.open.back())].text.append(
+    reader.elements[static_cast<std::size_t>(reader.open.back())].text.append(
         characters, static_cast<std::size_t>(count));
   }
 };
 
-namespace {
-
-std::string read_whole(const std::string& path) {
+std::string read_whole(const std::string& path, const std::string& what) {
   namespace fs = std::filesystem;
   std::error_code error;
   const auto status = fs::status(path, error);
-  if (!fs::exists(status)) throw ConfigError(path + ": expected a platform file, found no such file");
-  if (fs::is_directory(status)) throw ConfigError(path + ": expected a platform file, found a directory");
+  if (!fs::exists(status)) throw ConfigError(path + ": expected " + what + ", found no such file");
+  if (fs::is_directory(status)) throw ConfigError(path + ": expected " + what + ", found a directory");
   std::ifstream file(path, std::ios::binary);
-  if (!file) throw ConfigError(path + ": expected a platform file, found one that cannot be read");
+  if (!file) throw ConfigError(path + ": expected " + what + ", found one that cannot be read");
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
@@ -83,24 +83,28 @@ long long XmlElement::host_count() const {
   return name == "cluster" || name == "cabinet" ? count_of_radical(attribute("radical")) : 0;
 }
 
-PlatformXml::PlatformXml(std::string path) : path_(std::move(path)) {
-  const std::string text = read_whole(path_);
+std::vector<XmlElement> read_xml(const std::string& path, const std::string& what, const std::string& root) {
+  const std::string text = read_whole(path, what);
   const std::unique_ptr<XML_ParserStruct, decltype(&XML_ParserFree)> parser(XML_ParserCreate(nullptr),
                                                                             XML_ParserFree);
   TANDEM_CHECK(parser != nullptr, "no memory for an XML parser");
-  XmlReader reader{*this, parser.get()};
+  std::vector<XmlElement> elements;
+  XmlReader reader{elements, parser.get()};
   XML_SetUserData(parser.get(), &reader);
   XML_SetElementHandler(parser.get(), XmlReader::start, XmlReader::end);
   XML_SetCharacterDataHandler(parser.get(), XmlReader::text);
   if (XML_Parse(parser.get(), text.data(), static_cast<int>(text.size()), XML_TRUE) != XML_STATUS_OK)
     throw ConfigError(
-        path_ + ':' + std::to_string(XML_GetCurrentLineNumber(parser.get())) +
+        path + ':' + std::to_string(XML_GetCurrentLineNumber(parser.get())) +
         ": expected well-formed XML, found: " + XML_ErrorString(XML_GetErrorCode(parser.get())));
-  const XmlElement& root = elements_.front();
-  if (root.name != "platform")
-    throw ConfigError(path_ + ':' + std::to_string(root.line) +
-                      ": expected a SimGrid platform file with the root <platform>, found <" + root.name +
-                      '>');
+  if (const XmlElement& first = elements.front(); first.name != root)
+    throw ConfigError(path + ':' + std::to_string(first.line) + ": expected " + what + " with the root <" +
+                      root + ">, found <" + first.name + '>');
+  return elements;
+}
+
+PlatformXml::PlatformXml(std::string path) : path_(std::move(path)) {
+  elements_ = read_xml(path_, "a SimGrid platform file", "platform");
 }
 
 std::string PlatformXml::place(const XmlElement& element) const {

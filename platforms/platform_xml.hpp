@@ -23,6 +23,11 @@ struct XmlElement {
   long long host_count() const;
 };
 
+/// The elements of an XML file in their order; the first one is the root. `what`: what the file should be,
+/// for messages: "a platform file". Errors: ConfigError when the file is missing, unreadable, empty, not XML,
+/// or its root is not <root>.
+std::vector<XmlElement> read_xml(const std::string& path, const std::string& what, const std::string& root);
+
 class PlatformXml {
  public:
   /// Errors: ConfigError when the file is missing, unreadable, empty, not XML, or its root is not <platform>.
@@ -45,7 +50,6 @@ class PlatformXml {
   const XmlElement* cluster_of(const std::string& name) const;
 
  private:
-  friend struct XmlReader;
   std::string path_;
   std::vector<XmlElement> elements_;
 };

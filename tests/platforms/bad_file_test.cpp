@@ -89,7 +89,7 @@ INSTANTIATE_TEST_SUITE_P(
 
 TEST(BadFile, Missing) {
   EXPECT_EQ(error_of([] { load_platform("/nowhere/lab.xml"); }),
-            "/nowhere/lab.xml: expected a platform file, found no such file");
+            "/nowhere/lab.xml: expected a SimGrid platform file, found no such file");
 }
 
 TEST(BadFile, Directory) {

@@ -48,6 +48,12 @@ std::vector<const CLI::App*> commands_below(const CLI::App& app) {
   return commands;
 }
 
+std::vector<std::string> names_below(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const auto* command : commands_below(app)) names.push_back(command->get_name());
+  return names;
+}
+
 /// "--out", "-o"; of a positional argument, its name.
 std::vector<std::string> names_of(const CLI::Option& option) {
   std::vector<std::string> names;
@@ -107,14 +113,9 @@ std::string man_page(const CLI::App& command, const std::string& name) {
 
 std::string bash_completion(const CLI::App& app) {
   std::string cases;
-  for (const auto* command : commands_below(app)) {
-    std::vector<std::string> words;
-    for (const auto* below : commands_below(*command)) words.push_back(below->get_name());
+  for (const auto* command : commands_below(app))
     cases += fmt::format("    {}) options=\"{}\" words=\"{}\" ;;\n", command->get_name(),
-                         fmt::join(option_names(*command), " "), fmt::join(words, " "));
-  }
-  std::vector<std::string> commands;
-  for (const auto* command : commands_below(app)) commands.push_back(command->get_name());
+                         fmt::join(option_names(*command), " "), fmt::join(names_below(*command), " "));
   return fmt::format(
       "# Completion of tandem for bash.\n"
       "_tandem() {{\n"
@@ -138,7 +139,38 @@ std::string bash_completion(const CLI::App& app) {
       "  fi\n"
       "}}\n"
       "complete -o filenames -F _tandem tandem\n",
-      fmt::join(option_names(app), " "), fmt::join(commands, " "), cases);
+      fmt::join(option_names(app), " "), fmt::join(names_below(app), " "), cases);
+}
+
+std::string zsh_completion(const CLI::App& app) {
+  std::string cases;
+  for (const auto* command : commands_below(app))
+    cases += fmt::format("    {}) options=({}) below=({}) ;;\n", command->get_name(),
+                         fmt::join(option_names(*command), " "), fmt::join(names_below(*command), " "));
+  return fmt::format(
+      "#compdef tandem\n"
+      "# Completion of tandem for zsh.\n"
+      "_tandem() {{\n"
+      "  local command= word\n"
+      "  local -a options below\n"
+      "  for word in \"${{(@)words[2,CURRENT-1]}}\"; do\n"
+      "    [[ $word == -* ]] || {{ command=$word; break; }}\n"
+      "  done\n"
+      "  case $command in\n"
+      "    '') options=({}) below=({}) ;;\n"
+      "{}"
+      "  esac\n"
+      "  if [[ $words[CURRENT] == -* ]]; then\n"
+      "    compadd -- $options\n"
+      "  elif [[ $words[CURRENT-1] == --* ]]; then\n"
+      "    _files\n"
+      "  else\n"
+      "    compadd -- $below\n"
+      "    [[ -z $command ]] || _files -g '*.(yaml|xml)(-.)' -g '*(-/)'\n"
+      "  fi\n"
+      "}}\n"
+      "_tandem \"$@\"\n",
+      fmt::join(option_names(app), " "), fmt::join(names_below(app), " "), cases);
 }
 
 void add_help_files(CLI::App& app, int& exit_code) {
@@ -152,6 +184,7 @@ void add_help_files(CLI::App& app, int& exit_code) {
       write_text(share / "man/man1" / (name + ".1"), man_page(one, name));
     });
     write_text(share / "bash-completion/completions/tandem", bash_completion(app));
+    write_text(share / "zsh/site-functions/_tandem", zsh_completion(app));
     exit_code = exit_success;
   });
 }

@@ -12,6 +12,9 @@ std::string man_page(const CLI::App& command, const std::string& name);
 /// Completion of commands, options and files for bash.
 std::string bash_completion(const CLI::App& app);
 
+/// The same for zsh.
+std::string zsh_completion(const CLI::App& app);
+
 /// Adds the command `help-files`, which no help lists: it writes all pages and the completion for the
 /// installation.
 void add_help_files(CLI::App& app, int& exit_code);

@@ -83,6 +83,25 @@ TEST_F(Installation, CompletesCommandsOptionsAndFiles) {
   EXPECT_EQ(completed("help-f", 1), "\n") << "not for users";
 }
 
+TEST_F(Installation, CompletesForZshToo) {
+  const std::string file = "moved/share/zsh/site-functions/_tandem";
+  EXPECT_TRUE(line_.shell("head -1 " + file).output == "#compdef tandem\n");
+  if (line_.shell("command -v zsh").exit_code != 0) GTEST_SKIP() << "zsh is not installed";
+  // zsh itself picks those that begin with the current word.
+  const auto offered = [&](const std::string& words, int current) {
+    return line_
+        .shell("zsh -fc 'compadd() { shift; print -r -- $@ }; _files() { print files }; words=(tandem " +
+               words + "); CURRENT=" + std::to_string(current) + "; source " + file + "'")
+        .output;
+  };
+  EXPECT_NE(offered("val", 2).find(" validate "), std::string::npos);
+  EXPECT_EQ(offered("val", 2).find("help-files"), std::string::npos) << "not for users";
+  EXPECT_NE(offered("run --hostf", 3).find("--hostfile"), std::string::npos);
+  EXPECT_EQ(offered("run --hostfile h", 4), "files\n");
+  EXPECT_NE(offered("cluster do", 3).find("down"), std::string::npos);
+  EXPECT_NE(offered("run job", 3).find("files"), std::string::npos);
+}
+
 TEST_F(Installation, TellsItsVersions) {
   const auto versions = installed("--version");
   for (const char* part : {"tandem ", "build: ", "SimGrid ", "MPI: ", "libtorch: ", "CUDA: "})

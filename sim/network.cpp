@@ -12,6 +12,7 @@
 #include <xbt/config.hpp>
 
 #include "policies/vocabulary/check.hpp"
+#include "workloads/experiment/quantity_text.hpp"
 
 namespace tandem::sim {
 
@@ -59,6 +60,26 @@ const Profile::MessageEntry* entry_for(const Profile::Path& path, double size) {
 /// their route's latency, but a message without latency by 1.
 constexpr double least_latency_s = 1e-8;
 
+constexpr const char* window_property = "tandem:window";
+
+/// Of a link or host, in bytes; infinity without one. Pre: checked.
+template <class Owner>
+double window_of(const Owner& owner) {
+  const char* const text = owner.get_property(window_property);
+  return text == nullptr ? std::numeric_limits<double>::infinity()
+                         : static_cast<double>(parse_bytes(text).value_or(Bytes(0)).count());
+}
+
+template <class Owner>
+void check_window(const std::string& file, const char* kind, const Owner& owner) {
+  constexpr Bytes packet(1500);
+  const char* const text = owner.get_property(window_property);
+  if (text == nullptr) return;
+  if (const auto size = parse_bytes(text); !size || *size < packet)
+    throw ConfigError(file + ": " + kind + " '" + owner.get_name() + "': property '" + window_property +
+                      "': expected a size of at least 1500B (a packet), found '" + text + "'");
+}
+
 void check_segments(const std::vector<Profile::NetworkSegment>& segments) {
   if (segments.empty() || segments.front().from_bytes > 0)
     throw ConfigError("measured network: the first segment must start at 0 bytes, found " +
@@ -77,7 +98,8 @@ void check_segments(const std::vector<Profile::NetworkSegment>& segments) {
 
 }  // namespace
 
-Network::Network(const SimulationSetting& setting) : paths_(setting.network), kinds_(setting.host_kinds) {
+Network::Network(const SimulationSetting& setting)
+    : paths_(setting.network), platform_file_(setting.platform_file), kinds_(setting.host_kinds) {
   for (const auto& path : paths_) {
     check_segments(path.segments);
     has_links_ = has_links_ || path.links > 0;
@@ -93,6 +115,7 @@ Network::Network(const SimulationSetting& setting) : paths_(setting.network), ki
 }
 
 void Network::install() {
+  check_windows();
   // Network models that define their own factors keep them.
   if (paths_.empty() && simgrid::config::get_value<std::string>("network/model") != "CM02") return;
   auto* const model = s4u::Engine::get_instance()->get_netzone_root()->get_network_model();
@@ -138,7 +161,11 @@ Network::Terms Network::terms_of(const Route& route, double size, double& lead) 
     terms.weight = std::exp(std::clamp((lead - next) / size, -most, most));
     lead = next;
   }
-  if (route.path == nullptr) return terms;
+  if (route.path == nullptr) {
+    // A network model of the platform file has its own rates.
+    if (model_ != nullptr) terms.limit = route.window_rate;
+    return terms;
+  }
   const double slowness = draw_slowness(route.path, size);
   const double reached = share_reached(route, size, slowness);
   terms.latency_s = segment_of(*route.path, size).alpha_s * slowness;
@@ -200,11 +227,39 @@ double Network::draw_send_s(const Profile::Path& path, double size) {
   return entry->send_raw_s[sends_->below(entry->send_raw_s.size())];
 }
 
-Network::Route Network::route_between(const s4u::Host& from, const s4u::Host& to) const {
-  if (paths_.empty()) return {};
+Network::Route Network::route_between(const s4u::Host& from, const s4u::Host& to) {
   Links links;
-  from.route_to(&to, links, nullptr);
-  return {find(from, to, links), links.empty() ? 0.0 : route_bandwidth(links)};
+  double latency_s = 0;
+  from.route_to(&to, links, &latency_s);
+  Route route{.path = paths_.empty() ? nullptr : find(from, to, links),
+              .bandwidth = links.empty() ? 0.0 : route_bandwidth(links)};
+  if (route.path == nullptr) route.window_rate = window_rate(from, to, links, latency_s);
+  return route;
+}
+
+void Network::check_windows() {
+  const auto* const engine = s4u::Engine::get_instance();
+  for (const auto* host : engine->get_all_hosts()) check_window(platform_file_, "host", *host);
+  for (const auto* link : engine->get_all_links()) check_window(platform_file_, "link", *link);
+  // Tandem's default is no limit at all.
+  constexpr double no_limit = 1e15;
+  has_gamma_ = simgrid::config::get_value<double>("network/TCP-gamma") < no_limit;
+}
+
+double Network::window_rate(const s4u::Host& from, const s4u::Host& to, const Links& links,
+                            double latency_s) {
+  // What Linux lets a window grow to, unless it is told otherwise: the third value of tcp_wmem.
+  constexpr double usual_window = 4 << 20;
+  if (&from == &to || links.empty() || latency_s == 0) return 0;
+  double window = std::min(window_of(from), window_of(to));
+  for (const s4u::Link* link : links) window = std::min(window, window_of(*link));
+  const double round_trip_s = 2 * latency_s;
+  if (std::isfinite(window)) return window / round_trip_s;
+  const double in_flight = route_bandwidth(links) * round_trip_s;
+  if (has_gamma_ || in_flight <= std::max(usual_window, longest_)) return 0;
+  longest_ = in_flight;
+  long_route_ = from.get_name() + " to " + to.get_name();
+  return 0;
 }
 
 const std::string& Network::kind_of(const s4u::Host& host) const {

@@ -35,6 +35,9 @@ class Network {
   struct Route {
     const Profile::Path* path = nullptr;  ///< the most similar measured path; null: none was measured
     double bandwidth = 0;                 ///< of its narrowest link; 0 without links
+    /// Largest rate of a message: TCP's window (property tandem:window of its links and hosts) in each round
+    /// trip; 0: no window. A measured path includes its own.
+    double window_rate = 0;
   };
   /// The cost of one message and its share of links.
   struct Terms {
@@ -45,7 +48,7 @@ class Network {
     double weight = 1;  ///< divides its share of a link that it shares with others
   };
   /// Pre: a route exists.
-  Route route_between(const simgrid::s4u::Host& from, const simgrid::s4u::Host& to) const;
+  Route route_between(const simgrid::s4u::Host& from, const simgrid::s4u::Host& to);
   /// How long the send call keeps its rank busy for a message of this size over the path: the median, or with
   /// noise one of the measured times.
   double draw_send_s(const Profile::Path& path, double size);
@@ -57,6 +60,10 @@ class Network {
   /// message of its connection. Its latency has passed during that wait. (If the platform file sets its own
   /// network model or factors, the message pays the latency again.)
   void prepare(const Terms& terms, double waited_s);
+
+  /// The route, of those asked for, whose bandwidth times round trip exceeds TCP's usual window by most,
+  /// though the platform file gives no window; empty: there is none.
+  const std::string& long_route() const { return long_route_; }
 
   using Timer = simgrid::kernel::timer::Timer;
   /// To be called when the prepared message has started. It gets at most the rate of a message that is alone,
@@ -77,8 +84,15 @@ class Network {
   const Profile::Path* find(const simgrid::s4u::Host& from, const simgrid::s4u::Host& to,
                             const Links& links) const;
   const std::string& kind_of(const simgrid::s4u::Host& host) const;
+  void check_windows();
+  double window_rate(const simgrid::s4u::Host& from, const simgrid::s4u::Host& to, const Links& links,
+                     double latency_s);
 
   std::vector<Profile::Path> paths_;
+  std::string platform_file_;
+  bool has_gamma_ = false;  ///< the platform file gives SimGrid a window for all routes
+  std::string long_route_;
+  double longest_ = 0;      ///< bytes in flight on it
   bool has_links_ = false;  ///< whether any path has links
   std::map<std::string, std::string> kinds_;
   double share_jitter_bytes_ = 0;

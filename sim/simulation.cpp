@@ -59,7 +59,9 @@ SimulationResult simulate(const SimulationSetting& setting) {
 
   Seconds makespan(0);
   for (const auto& context : world.ranks()) makespan = std::max(makespan, context->end_time());
-  return {makespan, report_physics(own_config, setting.network, setting.eager_limit)};
+  SimulationResult result{makespan, report_physics(own_config, setting.network, setting.eager_limit)};
+  if (const auto& route = world.network().long_route(); !route.empty()) result.physics["long_route"] = route;
+  return result;
 }
 
 }  // namespace tandem::sim

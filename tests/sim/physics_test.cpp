@@ -221,6 +221,56 @@ TEST(Physics, ASendCompletesWhenTheTransportBuffersTheRest) {
   EXPECT_NEAR(arrived[1] + 0.1e6 * beta_s, arrived[2], 1e-7);
 }
 
+std::string star_with_window(const std::string& window) {
+  return lab::star(2, {}, "<prop id=\"tandem:window\" value=\"" + window + "\"/>");
+}
+
+constexpr std::int64_t large = 10'000'000;
+/// When a large message from h0 to h1 arrives.
+double large_arrives(const std::string& platform) {
+  double time = 0;
+  lab::run_on(simulate, platform, lab::hosts(2), [&](Context& context) {
+    if (context.rank() == 0) return lab::send(context, 1, large);
+    lab::receive(context, 0, large);
+    time = context.now().count();
+  });
+  return time;
+}
+
+TEST(Physics, AWindowLimitsTheRateOfAMessageByTheRoundTrip) {
+  const double rate = 10e3 / (2 * lab::alpha);
+  ASSERT_LT(rate, lab::bandwidth) << "it limits";
+  EXPECT_NEAR(large_arrives(star_with_window("10kB")), lab::alpha + static_cast<double>(large) / rate, 1e-6);
+}
+
+TEST(Physics, AWideWindowLimitsNothing) {
+  EXPECT_NEAR(large_arrives(star_with_window("1GB")),
+              lab::alpha + static_cast<double>(large) / lab::bandwidth, 1e-6);
+}
+
+TEST(Physics, TheNarrowestWindowOfLinksAndHostsCounts) {
+  std::string text = star_with_window("20kB");
+  const std::string link = "sharing_policy=\"SPLITDUPLEX\"/>";
+  text.replace(text.find(link), link.size(),
+               "sharing_policy=\"SPLITDUPLEX\"><prop id=\"tandem:window\" value=\"5kB\"/></link>");
+  EXPECT_NEAR(large_arrives(text), lab::alpha + static_cast<double>(large) / (5e3 / (2 * lab::alpha)), 1e-5);
+}
+
+void expect_refused(const std::string& window) {
+  try {
+    large_arrives(star_with_window(window));
+    FAIL() << window;
+  } catch (const ConfigError& error) {
+    EXPECT_NE(std::string(error.what())
+                  .find("host 'h0': property 'tandem:window': expected a size of at least 1500B"),
+              std::string::npos)
+        << error.what();
+  }
+}
+
+TEST(Physics, AWindowBelowAPacketIsRefused) { expect_refused("1499B"); }
+TEST(Physics, AWindowThatIsNoSizeIsRefused) { expect_refused("much"); }
+
 /// A platform file may select a network model in which messages have no weights to vary.
 TEST(Physics, NoiseOfSharesDoesNotAffectAModelOfThePlatform) {
   const auto noisy = [](SimulationSetting setting) {

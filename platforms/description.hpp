@@ -25,6 +25,7 @@ struct Device {
   /// A GPU's own; of a board, that of its host. Empty: not known, or sold in several sizes.
   std::optional<Bytes> memory = {};
   std::string source = {};  ///< of the figures; empty outside the catalogue
+  double spread = 0.03;     ///< coefficient of variation of the computing time of a step
 
   bool operator==(const Device&) const = default;
   /// Whether the data sheet, or the platform file, gives a speed in this precision.

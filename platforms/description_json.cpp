@@ -25,6 +25,7 @@ json host_to_json(const Host& host) {
             {"speed_flops_per_second", host.device.speed.count()},
             {"memory_bytes_per_second", host.device.memory_rate.count()},
             {"launch_seconds", host.device.launch.count()},
+            {"spread", host.device.spread},
             {"is_gpu", host.device.is_gpu},
             {"other_speeds", other_speeds},
             {"has_one_speed", host.device.has_one_speed},
@@ -44,6 +45,7 @@ Host host_from_json(const json& from) {
                  FlopsPerSecond(device.at("speed_flops_per_second").get<double>()),
                  BytesPerSecond(device.at("memory_bytes_per_second").get<double>()),
                  Seconds(device.at("launch_seconds").get<double>()), device.at("is_gpu").get<bool>()};
+  host.device.spread = device.at("spread").get<double>();
   for (const auto& [name, speed] : device.at("other_speeds").items()) {
     const auto precision = parse_choice<Precision>(name);
     if (!precision) throw ConfigError("platform description: expected a precision, found '" + name + "'");

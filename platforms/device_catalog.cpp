@@ -10,6 +10,9 @@
 //   memory_rate = peak of the memory interface x share.
 //   launch      = time to start one piece of work (one layer's worth of kernels, or one call into a library).
 //   memory      = as in the data sheet, with 10^9 bytes per GB: about what drivers and firmware leave of it.
+//   spread      = coefficient of variation of the computing time of a step, on a machine of its own: orders of
+//                 magnitude without a data sheet behind them (GPUs 2 %, processors 3 %, boards 5 %, whose
+//                 clocks follow their temperature). physics.spread replaces them.
 #include <algorithm>
 #include <cstdint>
 #include <optional>
@@ -50,7 +53,8 @@ Device gpu(const char* name, const Peaks& peaks, const Memory& memory, const cha
                 .launch = Seconds(20e-6),
                 .is_gpu = true,
                 .memory = gbytes(memory.gbytes),
-                .source = source};
+                .source = source,
+                .spread = 0.02};
   for (const auto& [precision, peak] :
        {std::pair(Precision::tf32, peaks.tf32), std::pair(Precision::bf16, peaks.bf16),
         std::pair(Precision::fp16, peaks.fp16)})
@@ -80,7 +84,8 @@ Device board(const char* name, double share, int cores, double gigahertz, double
           .memory_rate = BytesPerSecond(0.40 * memory_gbytes * 1e9),
           .launch = Seconds(20e-6),
           .memory = memory,
-          .source = source};
+          .source = source,
+          .spread = 0.05};
 }
 constexpr double kOutOfOrder = 0.15;
 constexpr double kInOrder = 0.10;

@@ -70,8 +70,11 @@ class JobTimes {
     const int ranks = job.roster().size();
     devices_.reserve(static_cast<std::size_t>(ranks));
     for (Rank rank = 0; rank < ranks; ++rank) devices_.emplace_back(job, rank, noise_seed_);
-    if (!draws_starts(job.spec().experiment, repetition)) return;
-    for (const Rank worker : job.roster().workers()) device(worker).draw_start();
+    const auto& experiment = job.spec().experiment;
+    if (draws_spread(experiment, repetition))
+      for (auto& device : devices_) device.draw_spread();
+    if (draws_starts(experiment, repetition))
+      for (const Rank worker : job.roster().workers()) device(worker).draw_start();
   }
 
   /// This must outlive the simulation.

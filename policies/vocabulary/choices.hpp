@@ -40,7 +40,7 @@ enum class DeviceMessages : std::uint8_t { automatic, staged, direct };
 /// physics.network: that of the platform file, or the calibrated one.
 enum class NetworkSource : std::uint8_t { platform, profile };
 /// physics.noise: native work takes its median time, or varies as measured.
-enum class NoiseSource : std::uint8_t { none, profile };
+enum class NoiseSource : std::uint8_t { none, profile, spread };
 
 namespace sync {
 /// sync.over: how workers exchange: through the parameter server, by an all-reduce among `members`, or each
@@ -99,8 +99,8 @@ template <>
 inline constexpr std::array<ChoiceName<NetworkSource>, 2> choice_names<NetworkSource> = {
     {{NetworkSource::platform, "platform"}, {NetworkSource::profile, "profile"}}};
 template <>
-inline constexpr std::array<ChoiceName<NoiseSource>, 2> choice_names<NoiseSource> = {
-    {{NoiseSource::none, "none"}, {NoiseSource::profile, "profile"}}};
+inline constexpr std::array<ChoiceName<NoiseSource>, 3> choice_names<NoiseSource> = {
+    {{NoiseSource::none, "none"}, {NoiseSource::profile, "profile"}, {NoiseSource::spread, "spread"}}};
 template <>
 inline constexpr std::array<ChoiceName<sync::Route>, 3> choice_names<sync::Route> = {
     {{sync::Route::server, "server"},

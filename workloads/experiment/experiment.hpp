@@ -66,7 +66,7 @@ struct Experiment {
     std::map<std::string, OptionValue> split_options;
     std::string sampling = "shard";  ///< of sampling::samplers()
     std::map<std::string, OptionValue> sampling_options;
-    std::string losses;          ///< losses.csv of a run, where mathematics is modelled; empty: from a model
+    std::string losses;         ///< losses.csv of a run, where mathematics is modelled; empty: from a model
     std::string cache = "lru";  ///< of cache::catalog()
     std::map<std::string, OptionValue> cache_options;
     Bytes cache_capacity{0};
@@ -123,7 +123,8 @@ struct Experiment {
     NetworkSource network = NetworkSource::platform;
     std::string profile;  ///< path of a calibration profile; empty: none
     NoiseSource noise = NoiseSource::none;
-    int ensemble = 16;  ///< simulations of a job whose decisions depend on timing; 0: one
+    double spread = 0.0;  ///< coefficient of variation of steps' computing times; 0: that of each device
+    int ensemble = 16;    ///< simulations of a job whose decisions depend on timing; 0: one
   } physics;
 
   int warmup_steps = 2;  ///< first steps of each worker, which step statistics leave out

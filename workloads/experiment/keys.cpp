@@ -225,13 +225,15 @@ std::vector<ExperimentKey> run_keys() {
       {KEY(physics.noise),
        {},
        "none: times take the median of the calibration; profile: times vary as in the calibration (drawn "
-       "from the seed)"},
+       "from the seed); spread: computing times of steps vary log-normally, without a calibration "
+       "(physics.spread)"},
+      {KEY(physics.spread), between(0, 1),
+       "coefficient of variation of the computing time of a step, with physics.noise spread and in ensembles "
+       "without a profile; 0: that of each device (GPUs 0.02, processors 0.03, boards 0.05)"},
       {KEY(physics.ensemble), between(0, 1000),
-       "simulations of a job whose decisions depend on timing (asp, ssp, esync, ...), which differ in noise, "
-       "or "
-       "without a profile in the starts of workers; results are medians with 90 % intervals. At least 4; 0: "
-       "one "
-       "simulation"},
+       "simulations of a job whose decisions depend on timing (asp, ssp, esync, ...), which differ in the "
+       "noise of the profile, or without it in the starts of workers and in physics.spread; results are medians "
+       "with 90 % intervals. At least 4; 0: one simulation"},
       {KEY(warmup_steps), between(0, billion), "first steps of each worker that statistics of steps exclude"},
       {KEY(repetitions), between(1, million), "measured runs of each variant in `tandem validate`"},
       {KEY(seed), {}, "seed of all random numbers"},

@@ -92,6 +92,8 @@ Seconds DevicePlan::disk_time(Rank rank, int disk, const DiskAccess& access, boo
          access.size / (write ? used.write_rate : used.read_rate);
 }
 
+double DevicePlan::spread_of(Rank rank) const { return host_of(rank).device.spread; }
+
 std::optional<int> DevicePlan::gpu_of(Rank rank) const {
   return spec_.real_math() && kind_of(rank) != processor_kind ? host_of(rank).gpu : std::nullopt;
 }

@@ -53,6 +53,8 @@ class DevicePlan {
   /// What a profile calls the model: its name with the precision in which it computes.
   const std::string& measured_model() const { return prices_->measured_name(); }
   const Profile* profile() const { return profile_.get(); }  ///< null without one
+  /// Coefficient of variation of the computing times of the rank's device.
+  double spread_of(Rank rank) const;
   /// Prices work on the rank's device.
   CostModel cost_model(Rank rank) const;
 

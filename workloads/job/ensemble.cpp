@@ -27,7 +27,11 @@ int replicas_of(const Experiment& experiment) {
 }
 
 bool draws_starts(const Experiment& experiment, int repetition) {
-  return repetition > 0 && experiment.physics.noise == NoiseSource::none && replicas_of(experiment) > 0;
+  return repetition > 0 && experiment.physics.noise != NoiseSource::profile && replicas_of(experiment) > 0;
+}
+
+bool draws_spread(const Experiment& experiment, int repetition) {
+  return experiment.physics.noise == NoiseSource::spread || draws_starts(experiment, repetition);
 }
 
 }  // namespace tandem

@@ -19,8 +19,11 @@ int replicas_of(const Experiment& experiment);
 /// empty: it has an ensemble, or needs none.
 std::string no_ensemble_reason(const Experiment& experiment);
 
-/// Whether this simulation of the job starts its workers at drawn times: with an ensemble, repetitions above
-/// 0 do so where no noise is drawn from a profile.
+/// Whether the computing times of steps vary by the spread of the devices in this simulation of the job:
+/// physics.noise says so, or it is a replica (a repetition above 0 of a job with an ensemble) without a
+/// profile's noise.
+bool draws_spread(const Experiment& experiment, int repetition);
+/// Whether its workers also start at drawn times, which only replicas do.
 bool draws_starts(const Experiment& experiment, int repetition);
 
 }  // namespace tandem

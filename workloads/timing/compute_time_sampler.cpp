@@ -1,6 +1,7 @@
 #include "workloads/timing/compute_time_sampler.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 namespace tandem {
 
@@ -29,6 +30,33 @@ void ComputeTimeSampler::draw_start() {
   drawn_start_ = computing * Rng::stream(noise_seed_, "start", static_cast<std::uint64_t>(rank_)).uniform();
 }
 
+void ComputeTimeSampler::draw_spread() {
+  const double given = job_.spec().experiment.physics.spread;
+  const double variation = given > 0.0 ? given : job_.devices().spread_of(rank_);
+  sigma_ = std::sqrt(std::log1p(variation * variation));
+  executions_ = Rng::stream(noise_seed_, "spread", static_cast<std::uint64_t>(rank_));
+}
+
+/// With mean 1.
+double ComputeTimeSampler::log_normal(Rng& random) const {
+  return std::exp(sigma_ * random.normal() - sigma_ * sigma_ / 2);
+}
+
+double ComputeTimeSampler::spread_factor(const Work& work) {
+  if (!executions_) return 1.0;
+  if (work.kind == Work::Kind::decode && work.step >= 0) {
+    // If batches are loaded ahead, a step begins with the forward pass.
+    Rng of_load = stream_of("spread of a load", work.step);
+    return log_normal(of_load);
+  }
+  if (work.step >= 0 && work.step != step_) {
+    step_ = work.step;
+    Rng of_step = stream_of("spread of a step", step_);
+    step_factor_ = log_normal(of_step);
+  }
+  return step_ >= 0 ? step_factor_ : log_normal(*executions_);
+}
+
 Seconds ComputeTimeSampler::begin() {
   if (job_.devices().profile() == nullptr) return drawn_start_;
   return drawn_start_ + job_.devices().profile()->begin(job_.real_math() ? job_.model().name : "",
@@ -41,7 +69,7 @@ Seconds ComputeTimeSampler::next(const Work& work) {
   const bool is_first = executed_.emplace(work.kind, bucket).second;
   const Seconds extra = is_first ? costs_.first_extra(work) : Seconds(0);
   const double slow = slow_steps_.next(work);
-  if (!noise_) return costs_.price(work) * slow + extra;
+  if (!noise_) return costs_.price(work) * slow * spread_factor(work) + extra;
   const auto varied = [&](Rng& noise) {
     const Seconds duration = costs_.draw(work, noise) * slow + extra;
     return comes_late_ ? duration + job_.devices().profile()->draw_lateness(noise) : duration;

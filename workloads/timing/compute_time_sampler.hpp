@@ -29,6 +29,10 @@ class ComputeTimeSampler {
   /// `job` must outlive it.
   ComputeTimeSampler(const Job& job, Rank rank, std::uint64_t noise_seed);
 
+  /// Computing times will vary log-normally about their prices, which are the means: of a worker by one
+  /// factor for each step and one for each load, of other ranks by one for each execution. The coefficient of
+  /// variation is physics.spread, or that of the device.
+  void draw_spread();
   /// The worker will begin at a drawn moment within the computing time of one step, so that the phases of the
   /// workers differ. Pre: before begin().
   void draw_start();
@@ -45,6 +49,8 @@ class ComputeTimeSampler {
 
  private:
   Rng stream_of(const char* name, int step) const;
+  double log_normal(Rng& random) const;
+  double spread_factor(const Work& work);
 
   const Job& job_;
   CostModel costs_;
@@ -53,7 +59,10 @@ class ComputeTimeSampler {
   std::uint64_t noise_seed_;
   std::optional<Rng> noise_;
   Seconds drawn_start_{};
-  int step_ = -1;  ///< to which the noise belongs; -1: to none
+  double sigma_ = 0.0;             ///< standard deviation of the logarithm of computing times
+  double step_factor_ = 1.0;       ///< of the current step
+  std::optional<Rng> executions_;  ///< factors of executions that belong to no step; empty: no spread
+  int step_ = -1;                  ///< to which the noise belongs; -1: to none
   bool comes_late_;
   std::set<std::pair<Work::Kind, int>> executed_;  ///< kinds and buckets; few
 };

@@ -1,5 +1,7 @@
 #include "workloads/data/dataset.hpp"
 
+#include <fmt/format.h>
+
 #include <filesystem>
 #include <utility>
 
@@ -14,7 +16,7 @@ namespace {
 struct Source {
   enum class Format { synthetic, idx, cifar };
   CatalogEntry<int> entry;  ///< except for its index in the table
-  DatasetInfo info;         ///< sample counts are the defaults of synthetic data
+  DatasetInfo info;         ///< sample counts: of the published files, or the defaults of synthetic data
   Format format = Format::synthetic;
   std::string directory = "";           ///< of its files
   std::string origin = "";              ///< how to obtain the files
@@ -25,6 +27,8 @@ struct Source {
 
 DatasetInfo grey(float mean, float deviation) {
   return {.name = "",
+          .train_samples = 60'000,
+          .test_samples = 10'000,
           .channels = 1,
           .height = 28,
           .width = 28,
@@ -34,6 +38,8 @@ DatasetInfo grey(float mean, float deviation) {
 }
 DatasetInfo colour(int classes, float mean, float deviation) {
   return {.name = "",
+          .train_samples = 50'000,
+          .test_samples = 10'000,
           .channels = 3,
           .height = 32,
           .width = 32,
@@ -145,12 +151,27 @@ std::string find_file(const Source& source, const std::string& directory, const 
                     "; workload.dataset_directory names the folder to search");
 }
 
+std::string directory_of(const Source& source, const DatasetSetting& setting) {
+  return setting.directory.empty() ? source.directory : setting.directory;
+}
+
 std::vector<std::string> paths_of(const Source& source, const DatasetSetting& setting, Dataset::Part which) {
-  const auto& directory = setting.directory.empty() ? source.directory : setting.directory;
+  const std::string directory = directory_of(source, setting);
   std::vector<std::string> paths;
   for (const auto& name : which == Dataset::Part::train ? source.train : source.test)
     paths.push_back(find_file(source, directory, name));
   return paths;
+}
+
+/// Whether any of its files is there: if another one is not, that is an error.
+bool are_there(const Source& source, const DatasetSetting& setting) {
+  const std::filesystem::path directory = directory_of(source, setting);
+  std::error_code impossible;
+  for (const auto* names : {&source.train, &source.test})
+    for (const auto& name : *names)
+      for (const char* ending : {"", ".gz"})
+        if (std::filesystem::exists(directory / (name + ending), impossible)) return true;
+  return false;
 }
 
 /// Open files, with the number of samples to use.
@@ -257,6 +278,22 @@ DatasetInfo describe_dataset(const DatasetSetting& setting) {
   return info;
 }
 
+DatasetInfo describe_modelled_dataset(const DatasetSetting& setting) {
+  const Source& source = source_of(setting);
+  if (source.format == Source::Format::synthetic || are_there(source, setting))
+    return describe_dataset(setting);
+  DatasetInfo info = source.info;
+  const auto use = [&](std::int64_t wanted, std::int64_t& samples) {
+    if (wanted > samples)
+      throw ConfigError(fmt::format("data set '{}': expected at most its {} samples, found {} requested",
+                                    info.name, samples, wanted));
+    if (wanted > 0) samples = wanted;
+  };
+  use(setting.train_samples, info.train_samples);
+  use(setting.test_samples, info.test_samples);
+  return info;
+}
+
 std::vector<std::string> dataset_files(const DatasetSetting& setting) {
   const Source& source = source_of(setting);
   std::vector<std::string> paths;
@@ -282,6 +319,14 @@ std::shared_ptr<const Dataset> load_dataset(const DatasetSetting& setting) {
 std::vector<std::uint16_t> load_train_labels(const DatasetSetting& setting) {
   if (source_of(setting).format != Source::Format::synthetic) return load_dataset(setting)->train_labels();
   const DatasetInfo info = describe_dataset(setting);
+  return synthetic_labels(info, Dataset::Part::train, info.train_samples, setting.seed);
+}
+
+std::vector<std::uint16_t> modelled_train_labels(const DatasetSetting& setting) {
+  const Source& source = source_of(setting);
+  if (source.format == Source::Format::synthetic || are_there(source, setting))
+    return load_train_labels(setting);
+  const DatasetInfo info = describe_modelled_dataset(setting);
   return synthetic_labels(info, Dataset::Part::train, info.train_samples, setting.seed);
 }
 

@@ -98,6 +98,9 @@ const Catalog<int>& dataset_catalog();
 /// Sizes only, from the headers or lengths of the files, so the files must exist.
 /// Errors: ConfigError when missing (names the folder and how to obtain them), truncated or corrupt.
 DatasetInfo describe_dataset(const DatasetSetting& setting);
+/// The same for modelled mathematics, which needs no files: where none is there, the sizes are those of the
+/// published data set. Errors: as describe_dataset, if a file is there; more samples requested than it has.
+DatasetInfo describe_modelled_dataset(const DatasetSetting& setting);
 /// Paths of its files; none for synthetic data. Errors: ConfigError when one is missing.
 std::vector<std::string> dataset_files(const DatasetSetting& setting);
 /// Errors: as describe_dataset, for invalid labels, and for synthetic data above `largest_synthetic`.
@@ -105,6 +108,9 @@ std::shared_ptr<const Dataset> load_dataset(const DatasetSetting& setting);
 /// One label per training sample, as load_dataset gives them; synthetic data of any size. Errors: as
 /// load_dataset.
 std::vector<std::uint16_t> load_train_labels(const DatasetSetting& setting);
+/// The same for modelled mathematics: where no file is there, labels are drawn from the seed, all classes
+/// alike.
+std::vector<std::uint16_t> modelled_train_labels(const DatasetSetting& setting);
 /// Every rank generates the whole data set in its memory.
 inline constexpr Bytes largest_synthetic{std::int64_t{16} << 30};
 

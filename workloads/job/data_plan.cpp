@@ -48,8 +48,8 @@ DataPlan::DataPlan(const Experiment& experiment, int workers, const std::string&
   std::vector<std::uint16_t> labels;
   if (real_math && !data_memory.empty()) dataset_ = map_dataset(setting, data_memory);
   if (real_math && !dataset_) dataset_ = load_dataset(setting);
-  info_ = real_math ? dataset_->info() : describe_dataset(setting);
-  if (split.make.needs_labels) labels = real_math ? dataset_->train_labels() : load_train_labels(setting);
+  info_ = real_math ? dataset_->info() : describe_modelled_dataset(setting);
+  if (split.make.needs_labels) labels = real_math ? dataset_->train_labels() : modelled_train_labels(setting);
   const std::int64_t smallest = split.make.replicates ? info_.train_samples : info_.train_samples / workers;
   if (smallest == 0)
     throw ConfigError("fewer training samples (" + std::to_string(info_.train_samples) + ") than workers (" +

@@ -3,6 +3,7 @@
 
 #include <filesystem>
 
+#include "workloads/learner/script_cache.hpp"
 #include "workloads/learner/torch_library.hpp"
 #include "workloads/model/plan.hpp"
 
@@ -45,7 +46,11 @@ std::unique_ptr<Learner> make_learner(const LearnerSetting& setting, ComputeDevi
   return torch().make_learner(setting, device);
 }
 ModelDescription describe_model(const LearnerSetting& setting) {
-  return is_script(setting.model) ? torch().describe_script(setting) : plan_model(setting).description;
+  if (!is_script(setting.model)) return plan_model(setting).description;
+  if (const auto known = cached_description(setting)) return *known;
+  const ModelDescription description = torch().describe_script(setting);
+  keep_description(setting, description);
+  return description;
 }
 void save_checkpoint(const std::string& path, const Checkpoint& checkpoint, const ModelDescription& model) {
   torch().save_checkpoint(path, checkpoint, model);

@@ -1,4 +1,5 @@
 // Replaces the learner in a build without libtorch: real math ends in an error that says so.
+#include "workloads/learner/script_cache.hpp"
 #include "workloads/model/plan.hpp"
 
 namespace tandem {
@@ -20,6 +21,7 @@ std::unique_ptr<Learner> make_learner(const LearnerSetting&, ComputeDevice&) {
 }
 ModelDescription describe_model(const LearnerSetting& setting) {
   if (!is_script(setting.model)) return plan_model(setting).description;
+  if (const auto known = cached_description(setting)) return *known;
   throw ConfigError(
       "model '" + setting.model +
       "': reading TorchScript needs libtorch, and this Tandem was built without libtorch: apt-get "

@@ -102,6 +102,24 @@ TEST_F(IdxDirectory, MissingFileSaysHowToInstall) {
   EXPECT_THROW(describe_dataset(setting()), ConfigError);
 }
 
+TEST_F(IdxDirectory, ModelledMathematicsNeedsNoFiles) {
+  EXPECT_EQ(describe_modelled_dataset(setting()).train_samples, 30) << "of the files that are there";
+  EXPECT_EQ(modelled_train_labels(setting()), load_train_labels(setting()));
+  std::filesystem::remove(path("t10k-labels-idx1-ubyte.gz"));
+  EXPECT_THROW(describe_modelled_dataset(setting()), ConfigError) << "some files are there";
+  const DatasetSetting absent{"fashion-mnist", folder_.path().string() + "/absent", 0, 0, 1};
+  EXPECT_EQ(describe_modelled_dataset(absent).train_samples, 60'000);
+  EXPECT_EQ(describe_modelled_dataset(absent).test_samples, 10'000);
+  EXPECT_EQ(describe_modelled_dataset({"cifar-100", absent.directory, 100, 0, 1}).train_samples, 100);
+  EXPECT_EQ(describe_modelled_dataset({"cifar-10", absent.directory, 0, 0, 1}).train_samples, 50'000);
+  EXPECT_THROW(describe_modelled_dataset({"mnist", absent.directory, 60'001, 0, 1}), ConfigError);
+  EXPECT_THROW(describe_dataset(absent), ConfigError) << "real mathematics needs them";
+  const auto labels = modelled_train_labels(absent);
+  ASSERT_EQ(labels.size(), 60'000U);
+  for (std::uint16_t label = 0; label < 10; ++label)
+    EXPECT_NEAR(static_cast<double>(std::ranges::count(labels, label)), 6'000, 400) << label;
+}
+
 /// The same file names, with images of digits.
 TEST_F(IdxDirectory, MnistIsReadAsFashionMnistIs) {
   const auto fashion = load_dataset(setting());

@@ -43,6 +43,7 @@ inline nlohmann::json made_configuration(const MadeConfiguration& made) {
       {"bytes", {{"sent", made.sent}, {"received", made.received}}},
       {"shares", {{"computing", 0.6}, {"data", 0.05}, {"query", 0.0}, {"exchange", 0.3}, {"other", 0.05}}},
       {"exchange_shares", {{"communicating", 0.2}, {"waiting", 0.1}}},
+      {"phase_order", nullptr},
       {"staleness", nullptr},
       {"local_steps", {{"mean", made.local_steps}}},
       {"time_to_target", target},

@@ -177,6 +177,44 @@ void warn_of_different_exchanges(const std::vector<Group>& groups, std::vector<s
                   shown.second->exchanges.text(), count == 1 ? "" : fmt::format("; so in {} groups", count)));
 }
 
+Interval interval_of(const Contender& one) {
+  return one.interval.value_or(Interval{one.throughput, one.throughput});
+}
+
+/// The first other one whose throughput the simulations do not tell from the best; null: none.
+const Contender* rival_of(const Contender& best, const Group& group) {
+  for (const Contender* other : group) {
+    if (other == &best || (!best.interval && !other->interval)) continue;
+    if (interval_of(*other).high >= interval_of(best).low) return other;
+  }
+  return nullptr;
+}
+
+std::string interval_text(const Contender& one) {
+  const auto end = [](double value) { return with_unit(value, Unit::samples_per_second); };
+  const Interval interval = interval_of(one);
+  return interval.low == interval.high
+             ? fmt::format("{} {}", one.name, end(interval.low))
+             : fmt::format("{} {} to {}", one.name, end(interval.low), end(interval.high));
+}
+
+void warn_of_overlaps(const std::vector<Group>& groups, std::vector<std::string>& warnings) {
+  std::size_t count = 0;
+  std::string shown;
+  for (const auto& group : groups) {
+    // By time to the target another order may hold.
+    if (group.size() < 2 || first_at_target(group) != nullptr) continue;
+    const Contender& best = *fastest_of(group);
+    const Contender* rival = rival_of(best, group);
+    if (rival != nullptr && count++ == 0) shown = interval_text(best) + ", " + interval_text(*rival);
+  }
+  if (count == 0) return;
+  warnings.push_back(fmt::format(
+      "The simulations do not tell which configuration is the fastest{}: the 90 % intervals of throughput "
+      "overlap ({}).",
+      count == 1 ? "" : fmt::format(" in {} groups", count), shown));
+}
+
 }  // namespace
 
 bool Exchanges::differ_from(const Exchanges& other) const {
@@ -222,6 +260,7 @@ Headline headline_of(const std::vector<Contender>& contenders) {
   }
   headline.text = groups.size() == 1 ? sentence_of(groups.front()) : sentence_of(groups);
   warn_of_different_exchanges(groups, headline.warnings);
+  warn_of_overlaps(groups, headline.warnings);
   return headline;
 }
 

@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "validation/compare/statistics.hpp"
+
 namespace tandem::validation {
 
 /// How often a configuration exchanges, and how old the models are that its workers compute on. Throughput
@@ -30,6 +32,8 @@ struct Contender {
   std::string group{};      ///< only those of a group are compared
   std::string algorithm{};  ///< within the group; empty: as `name`
   double throughput = 0;    ///< simulated samples per second
+  std::optional<Interval>
+      interval{};  ///< of the throughput, from an ensemble of simulations; none: one simulation
   Exchanges exchanges{};
   bool has_accuracy = false;                ///< an accuracy was evaluated
   std::optional<double> target{};           ///< accuracy
@@ -46,7 +50,8 @@ struct Headline {
 
 /// The best by time to the target where that is known, else by throughput, with what that leaves out. With
 /// several groups: how often each configuration is the best one, and the largest speed-up. Empty without
-/// contenders. Warns where configurations exchange differently and no accuracy says what that costs.
+/// contenders. Warns where configurations exchange differently and no accuracy says what that costs, and
+/// where the intervals of the best ones overlap.
 Headline headline_of(const std::vector<Contender>& contenders);
 
 /// The question of several jobs (RunInfo::question) in one line; empty where none is known.

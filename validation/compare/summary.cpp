@@ -310,6 +310,8 @@ std::vector<Contender> contenders_of(const Validation& validation) {
                         .throughput = own.comparison->figure("throughput").simulated,
                         .exchanges = own.exchanges,
                         .has_accuracy = own.has_accuracy};
+    if (const auto& held = own.comparison->figure("throughput").ensemble)
+      contender.interval = Interval{held->low, held->high};
     if (const auto& target = own.comparison->target) {
       contender.target = target->target;
       contender.time_to_target = target->simulated;

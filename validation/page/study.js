@@ -41,13 +41,35 @@
       legend(`${id}-legend`, shades(lines.map(line => line.name))));
   }
 
-  const most = Math.max(...configurations.map(own => own.throughput));
+  /** Draws the interval of each bar that has one. */
+  const whiskers = members => ({
+    id: 'whiskers',
+    afterDatasetsDraw({ctx, scales: {x, y}}) {
+      ctx.save();
+      ctx.strokeStyle = color.ink;
+      members.forEach((own, index) => {
+        if (!own.intervals.throughput) return;
+        const [low, high] = own.intervals.throughput.map(end => x.getPixelForValue(end)), at = y.getPixelForValue(index);
+        ctx.beginPath();
+        [[low, at, high, at], [low, at - 4, low, at + 4], [high, at - 4, high, at + 4]].forEach(([x1, y1, x2, y2]) => {
+          ctx.moveTo(x1, y1);
+          ctx.lineTo(x2, y2);
+        });
+        ctx.stroke();
+      });
+      ctx.restore();
+    },
+  });
+  const throughputText = ({throughput, intervals}) => `${threeDigits(throughput)} samples/s` +
+    (intervals.throughput ? ` (90 % of simulations: ${intervals.throughput.map(threeDigits).join(' to ')})` : '');
+  const most = Math.max(...configurations.flatMap(own => [own.throughput, ...(own.intervals.throughput || [])]));
   panelsOf('throughput').forEach(([id, members]) => draw(id, () => ({
     type: 'bar',
     data: {labels: members.map(labelOf), datasets: [
       {data: members.map(own => own.throughput), backgroundColor: color.simulated, maxBarThickness: 14}]},
     options: {indexAxis: 'y', scales: {x: axis('throughput (samples/s)', {min: 0, suggestedMax: most}), y: categories},
-              ...tooltip(item => `${threeDigits(item.parsed.x)} samples/s`)},
+              ...tooltip(item => throughputText(members[item.dataIndex]))},
+    plugins: [whiskers(members)],
   })));
 
   const exchange = (own, part) => (own.exchange_shares ? own.exchange_shares[part] : 0);

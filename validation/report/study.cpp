@@ -29,6 +29,13 @@ json curve_of(const json& summary) {
   return curve;
 }
 
+/// [low, high] of a figure of the ensemble; null: there is none.
+json ensemble_interval(const json& summary, const char* key) {
+  if (!summary.contains("ensemble")) return nullptr;
+  const json& figure = summary.at("ensemble").at("figures").at(key);
+  return figure.is_object() ? json::array({figure.at("low"), figure.at("high")}) : json();
+}
+
 json best_of(const json& curve) {
   json best;
   for (const auto& point : curve)
@@ -101,6 +108,12 @@ std::optional<Value> optional_at(const json& own, const char* key) {
   return own.at(key).is_number() ? std::optional<Value>(own.at(key)) : std::nullopt;
 }
 
+std::optional<Interval> interval_of(const json& own) {
+  const json& interval = own.at("intervals").at("throughput");
+  if (!interval.is_array()) return std::nullopt;
+  return Interval{interval.at(0), interval.at(1)};
+}
+
 std::vector<Contender> contenders_of(const std::vector<json>& configurations) {
   std::vector<Contender> all;
   for (const auto& own : configurations) {
@@ -110,6 +123,7 @@ std::vector<Contender> contenders_of(const std::vector<json>& configurations) {
                    .group = own.at("group"),
                    .algorithm = own.at("algorithm"),
                    .throughput = own.at("throughput"),
+                   .interval = interval_of(own),
                    .exchanges = exchanges_of(own),
                    .has_accuracy = !own.at("curve").empty(),
                    .target = target.is_object() ? optional_at<double>(target, "target") : std::nullopt,
@@ -245,6 +259,11 @@ json study_configuration(const StudyConfiguration& configuration, const json& su
           {"throughput", summary.at("throughput")},
           {"applied_throughput", summary.at("applied_throughput")},
           {"step_time_s", summary.at("step_time_s").at("mean")},
+          {"intervals",
+           {{"throughput", ensemble_interval(summary, "throughput")},
+            {"step_time_s", ensemble_interval(summary, "step_time_s")},
+            {"makespan_s", ensemble_interval(summary, "makespan_s")}}},
+          {"phase_order", summary.at("phase_order")},
           {"question", run.value("question", std::vector<std::string>{})},
           {"warnings", run.value("warnings", std::vector<std::string>{})},
           {"makespan_s", summary.at("makespan_s")},

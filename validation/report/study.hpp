@@ -1,7 +1,7 @@
 // The report of a study, which compares configurations that were only simulated: one JSON document, and pages
 // made from nothing but that document. Pure except for writing files.
 //
-// report.json of a study, schema version 3 (times in seconds, shares of 1; null: not known, or none):
+// report.json of a study, schema version 4 (times in seconds, shares of 1; null: not known, or none):
 //   kind             "study"; the report of a validation has no such key
 //   question         what was asked: model, images, work per sample, batch, devices, network; "": not known
 //   headline         the best configuration, in words
@@ -13,9 +13,11 @@
 //                      failure ("": none;
 //                      otherwise the following keys are missing),
 //                      workers (how many), throughput, applied_throughput (samples per second), step_time_s
-//                      (mean after the warm-up), makespan_s, rounds, samples, bytes: {sent, received} (by all
-//                      workers), bytes_per_sample: {sent, received}, shares, exchange_shares, staleness,
-//                      local_steps, cache_hit_ratio (null: workers hold their samples), time_to_target: as in
+//                      (mean after the warm-up), intervals: {throughput, step_time_s, makespan_s}: [low,
+//                      high] of 90 % of the ensemble's simulations (null: one simulation), phase_order,
+//                      makespan_s, rounds, samples, bytes: {sent, received} (by all workers),
+//                      bytes_per_sample: {sent, received}, shares, exchange_shares, staleness, local_steps,
+//                      cache_hit_ratio (null: workers hold their samples), time_to_target: as in
 //                      summary.json, of all workers, time_to_target_s (when the model that reached the target
 //                      was taken), best_accuracy, question, warnings: as in run.json, curve:
 //                      [[checkpoint_time_s, samples, accuracy], ...], baseline (name of the configuration of
@@ -44,7 +46,7 @@
 
 namespace tandem::validation {
 
-inline constexpr int study_schema_version = 3;
+inline constexpr int study_schema_version = 4;
 
 /// Which configuration something is of.
 struct StudyConfiguration {

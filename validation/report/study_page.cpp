@@ -325,7 +325,7 @@ json study_chart_data(const json& document) {
   for (const auto* own : those_that_worked(document)) {
     json entry = json::object();
     for (const char* key :
-         {"name", "algorithm", "workers", "throughput", "shares", "exchange_shares", "curve"})
+         {"name", "algorithm", "workers", "throughput", "intervals", "shares", "exchange_shares", "curve"})
       entry[key] = own->at(key);
     entry["target"] = own->at("experiment").at("target_accuracy");
     drawn.push_back(std::move(entry));
@@ -339,6 +339,13 @@ json study_chart_data(const json& document) {
           {"published", document.at("published")}};
 }
 
+Cell throughput_interval(const json& own) {
+  const json& interval = own.at("intervals").at("throughput");
+  if (!interval.is_array()) return Cell("-");
+  const auto end = [&](std::size_t which) { return with_unit(interval.at(which), Unit::samples_per_second); };
+  return Cell(end(0) + " to " + end(1));
+}
+
 }  // namespace
 
 Table configurations_table(const json& document) {
@@ -348,6 +355,7 @@ Table configurations_table(const json& document) {
                 {"Time to target", target_cell},
                 {"Speed-up in time to target", times_at("target_speed_up")},
                 {"Throughput", value_at("throughput", Unit::samples_per_second)},
+                {"90 % of simulations", throughput_interval},
                 {"Speed-up", times_at("speed_up")},
                 {"Local steps per exchange", exchange_at(&Exchanges::steps)},
                 {"Exchanges", exchange_at(&Exchanges::count)},

@@ -76,6 +76,16 @@ TEST(Plan, ModelledMathematicsIsSimulatedThreeTimesAndAWitnessOnce) {
   EXPECT_EQ(plan(suite, "out", true).size(), 4U) << "SMPI has no storage";
 }
 
+TEST(Plan, AnEnsembleIsOneSimulation) {
+  Suite suite;
+  suite.configurations = {configuration_of("m", Experiment::Workload::Math::modelled, 1)};
+  Experiment& experiment = suite.configurations[0].experiment;
+  experiment.sync.algorithm = "asp";
+  EXPECT_THAT(folders_of(plan(suite, "out", false)), ElementsAre("out/m/simulated", "out/m/measured-0"));
+  experiment.physics.ensemble = 0;
+  EXPECT_EQ(plan(suite, "out", false).size(), 4U);
+}
+
 TEST(Calibrations, AreSharedByWhatTheyDependOn) {
   Suite suite = suite_of(3, 1);
   suite.configurations[1].experiment.workload.batch = 7;

@@ -35,7 +35,9 @@ class SuiteRuns : public ::testing::Test {
   static void expect_conclusion(const CommandResult& result, const json& report) {
     const bool passed = report.at("passed");
     EXPECT_EQ(result.exit_code, passed ? 0 : 1) << result.output;
-    if (!passed) EXPECT_EQ(report.at("state"), "INCONCLUSIVE") << result.output;
+    if (!passed) {
+      EXPECT_EQ(report.at("state"), "INCONCLUSIVE") << result.output;
+    }
   }
   /// One of the configurations cannot run: a file has the name of its folder.
   void goes_on_after_a_failure(const std::string& profile) {

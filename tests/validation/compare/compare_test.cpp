@@ -196,6 +196,30 @@ TEST(Figures, OfStalenessAndLocalStepsExistIfTheyVary) {
   EXPECT_DOUBLE_EQ(of({.algorithm = "local-sgd", .rounds = 20}).figure("local_steps").simulated, 4);
 }
 
+TEST(Figures, OfAnEnsembleHaveAnIntervalAndCountTheRunsInIt) {
+  auto variant = synthetic_variant({.algorithm = "asp"});
+  EXPECT_FALSE(compare(variant.simulated, variant.measured, quick).figure("step_time").ensemble);
+  const auto value_of = [](const Results& run) {
+    return run.summary.at("step_time_s").at("mean").get<double>();
+  };
+  const double first = value_of(variant.measured[0]);
+  const auto spread = [&](double low, double high) {
+    return nlohmann::json{{"median", first}, {"low", low}, {"high", high}};
+  };
+  variant.simulated.summary["ensemble"] = {{"figures",
+                                            {{"step_time_s", spread(first * 0.999999, first * 1.000001)},
+                                             {"throughput", spread(0, 1e9)},
+                                             {"makespan_s", spread(0, 1e-9)},
+                                             {"phase_order", nullptr}}}};
+  const auto comparison = compare(variant.simulated, variant.measured, quick);
+  const auto runs = static_cast<int>(variant.measured.size());
+  const auto held = comparison.figure("step_time").ensemble.value();
+  EXPECT_EQ(held.runs, runs);
+  EXPECT_EQ(held.inside, 1);
+  EXPECT_EQ(comparison.figure("throughput").ensemble->inside, runs);
+  EXPECT_EQ(comparison.figure("makespan").ensemble->inside, 0);
+}
+
 TEST(Figures, OfATargetRequireBothResultsToReachIt) {
   auto variant = synthetic_variant({.target_accuracy = 0.6});
   auto comparison = compare(variant.simulated, variant.measured, quick);

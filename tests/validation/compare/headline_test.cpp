@@ -135,5 +135,21 @@ TEST(Question, OfSeveralJobsIsThatOfTheFirst) {
   EXPECT_EQ(question_line({{}}), "");
 }
 
+Contender asp(double throughput, Interval interval) {
+  return {.name = "asp", .throughput = throughput, .interval = interval, .exchanges = {1, 938, 0}};
+}
+
+TEST(Headline, OverlappingIntervalsAreNoRanking) {
+  const Contender fast = asp(50, {44, 60});
+  const Headline open = headline_of({bsp(), fast});
+  ASSERT_EQ(open.warnings.size(), 1U);
+  EXPECT_THAT(open.warnings.front(), HasSubstr("do not tell which configuration is the fastest"));
+  EXPECT_THAT(open.warnings.front(), HasSubstr("asp 44.0 samples/s to 60.0 samples/s, bsp 44.6 samples/s"));
+  EXPECT_THAT(headline_of({bsp(), asp(50, {45, 60})}).warnings, IsEmpty());
+  Contender other = asp(40, {30, 47});
+  other.name = "ssp";
+  EXPECT_EQ(headline_of({other, asp(50, {45, 60})}).warnings.size(), 1U);
+}
+
 }  // namespace
 }  // namespace tandem::validation

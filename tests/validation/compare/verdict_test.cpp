@@ -51,6 +51,24 @@ INSTANTIATE_TEST_SUITE_P(
     ::testing::Values(
         Case{"SmallErrors", [](Evidence&) {}, Verdict::passed},
         Case{"Exactly the tolerance", [](Evidence& e) { e.errors[0].error = 0.1; }, Verdict::passed},
+        Case{"Intervals that hold nine of ten runs",
+             [](Evidence& e) {
+               e.interval_runs = 40;
+               e.interval_inside = 36;
+             },
+             Verdict::passed},
+        Case{"Intervals that hold too few runs",
+             [](Evidence& e) {
+               e.interval_runs = 40;
+               e.interval_inside = 28;
+             },
+             Verdict::failed, "the simulated 90 % intervals of step time hold 28 of 40 measured runs"},
+        Case{"Too few runs to doubt the intervals",
+             [](Evidence& e) {
+               e.interval_runs = 2;
+               e.interval_inside = 1;
+             },
+             Verdict::passed},
         Case{"A warning", [](Evidence& e) { e.warnings = {"measured once"}; }, Verdict::passed_with_warnings,
              "measured once"},
         Case{"Step time beyond", [](Evidence& e) { e.errors[0].error = 0.12; }, Verdict::failed,

@@ -1,0 +1,71 @@
+// The simulation predicts measured times: a part of the lab on an emulated cluster, where this machine has
+// the rights for one and is not disturbed.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <fstream>
+#include <iostream>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "tests/cli/command.hpp"
+
+namespace tandem::testing {
+namespace {
+
+using nlohmann::json;
+
+/// As in disturbance.hpp: the share of the cores that other programs used.
+constexpr double disturbing_load = 0.1;
+/// Largest error of step time.
+constexpr double tolerance = 0.08;
+
+const json& step_time_of(const json& configuration) {
+  for (const auto& figure : configuration.at("figures"))
+    if (figure.at("key") == "step_time" && figure.at("rank") == -1) return figure;
+  return configuration.at("figures").at(0);
+}
+
+void expect_predicted(const json& configuration) {
+  const std::string name = configuration.at("name");
+  const json& steps = step_time_of(configuration);
+  const double error = steps.at("error");
+  if (steps.at("ensemble").is_null()) {
+    EXPECT_LE(std::abs(error), tolerance) << name;
+    return;
+  }
+  // One run of ten is outside by chance, so a small error of the median is enough, too.
+  EXPECT_TRUE(steps.at("ensemble").at("inside") > 0 || std::abs(error) <= tolerance)
+      << name << ": error " << error << ", no measured run between " << steps.at("ensemble").at("low")
+      << " s and " << steps.at("ensemble").at("high") << " s";
+}
+
+TEST(Gate, TheSimulationPredictsMeasuredStepTimes) {
+  const CommandLine line;
+  const auto result =
+      line.tandem("validate '" TANDEM_SOURCE_DIR "/validation/suites/gate.yaml' --tolerance 1000 --out out");
+  if (result.exit_code == 2 && result.output.find("an emulated cluster needs") != std::string::npos)
+    GTEST_SKIP() << result.output;
+  std::ifstream file(line.folder() / "out/report.json");
+  ASSERT_TRUE(file) << result.output;
+  const json report = json::parse(file);
+  std::size_t ensembles = 0, disturbed = 0;
+  for (const auto& configuration : report.at("configurations")) {
+    ASSERT_EQ(configuration.at("failure"), "") << configuration.at("name");
+    ensembles += step_time_of(configuration).at("ensemble").is_null() ? 0 : 1;
+    if (configuration.at("other_load") > disturbing_load) {
+      ++disturbed;
+      std::cout << "not judged, because other programs used this machine: " << configuration.at("name")
+                << '\n';
+      continue;
+    }
+    expect_predicted(configuration);
+  }
+  EXPECT_EQ(ensembles, 3U) << "esync, asp and ssp";
+  if (2 * disturbed > report.at("configurations").size())
+    GTEST_SKIP() << "other programs used this machine during " << disturbed << " of "
+                 << report.at("configurations").size() << " configurations";
+}
+
+}  // namespace
+}  // namespace tandem::testing

@@ -62,22 +62,27 @@ constexpr double least_latency_s = 1e-8;
 
 constexpr const char* window_property = "tandem:window";
 
-/// Of a link or host, in bytes; infinity without one. Pre: checked.
-template <class Owner>
-double window_of(const Owner& owner) {
-  const char* const text = owner.get_property(window_property);
-  return text == nullptr ? std::numeric_limits<double>::infinity()
-                         : static_cast<double>(parse_bytes(text).value_or(Bytes(0)).count());
+/// The property of a link; one direction of a full-duplex link has those of the link.
+const char* window_text(const s4u::Link& link) {
+  if (const char* const own = link.get_property(window_property)) return own;
+  const std::string& name = link.get_name();
+  if (!name.ends_with("_UP") && !name.ends_with("_DOWN")) return nullptr;
+  try {
+    const auto* const engine = s4u::Engine::get_instance();
+    return engine->split_duplex_link_by_name(name.substr(0, name.rfind('_')))->get_property(window_property);
+  } catch (const std::invalid_argument&) {
+    return nullptr;  // a link of such a name that is not full-duplex
+  }
 }
 
-template <class Owner>
-void check_window(const std::string& file, const char* kind, const Owner& owner) {
+/// In bytes. `owner`: for messages.
+double window_from(const std::string& text, const std::string& owner) {
   constexpr Bytes packet(1500);
-  const char* const text = owner.get_property(window_property);
-  if (text == nullptr) return;
-  if (const auto size = parse_bytes(text); !size || *size < packet)
-    throw ConfigError(file + ": " + kind + " '" + owner.get_name() + "': property '" + window_property +
+  const auto size = parse_bytes(text);
+  if (!size || *size < packet)
+    throw ConfigError(owner + ": property '" + window_property +
                       "': expected a size of at least 1500B (a packet), found '" + text + "'");
+  return static_cast<double>(size->count());
 }
 
 void check_segments(const std::vector<Profile::NetworkSegment>& segments) {
@@ -115,7 +120,7 @@ Network::Network(const SimulationSetting& setting)
 }
 
 void Network::install() {
-  check_windows();
+  read_windows();
   // Network models that define their own factors keep them.
   if (paths_.empty() && simgrid::config::get_value<std::string>("network/model") != "CM02") return;
   auto* const model = s4u::Engine::get_instance()->get_netzone_root()->get_network_model();
@@ -237,13 +242,29 @@ Network::Route Network::route_between(const s4u::Host& from, const s4u::Host& to
   return route;
 }
 
-void Network::check_windows() {
+void Network::read_windows() {
   const auto* const engine = s4u::Engine::get_instance();
-  for (const auto* host : engine->get_all_hosts()) check_window(platform_file_, "host", *host);
-  for (const auto* link : engine->get_all_links()) check_window(platform_file_, "link", *link);
+  for (const auto* host : engine->get_all_hosts())
+    if (const char* const text = host->get_property(window_property))
+      host_windows_[host] = window_from(text, platform_file_ + ": host '" + host->get_name() + '\'');
+  for (const auto* link : engine->get_all_links())
+    if (const char* const text = window_text(*link))
+      link_windows_[link] = window_from(text, platform_file_ + ": link '" + link->get_name() + '\'');
   // Tandem's default is no limit at all.
   constexpr double no_limit = 1e15;
   has_gamma_ = simgrid::config::get_value<double>("network/TCP-gamma") < no_limit;
+}
+
+/// Infinity: no window is given.
+double Network::least_window(const s4u::Host& from, const s4u::Host& to, const Links& links) const {
+  double least = std::numeric_limits<double>::infinity();
+  for (const auto* host : {&from, &to})
+    if (const auto found = host_windows_.find(host); found != host_windows_.end())
+      least = std::min(least, found->second);
+  for (const auto* link : links)
+    if (const auto found = link_windows_.find(link); found != link_windows_.end())
+      least = std::min(least, found->second);
+  return least;
 }
 
 double Network::window_rate(const s4u::Host& from, const s4u::Host& to, const Links& links,
@@ -251,8 +272,7 @@ double Network::window_rate(const s4u::Host& from, const s4u::Host& to, const Li
   // What Linux lets a window grow to, unless it is told otherwise: the third value of tcp_wmem.
   constexpr double usual_window = 4 << 20;
   if (&from == &to || links.empty() || latency_s == 0) return 0;
-  double window = std::min(window_of(from), window_of(to));
-  for (const s4u::Link* link : links) window = std::min(window, window_of(*link));
+  const double window = least_window(from, to, links);
   const double round_trip_s = 2 * latency_s;
   if (std::isfinite(window)) return window / round_trip_s;
   const double in_flight = route_bandwidth(links) * round_trip_s;

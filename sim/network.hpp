@@ -84,12 +84,15 @@ class Network {
   const Profile::Path* find(const simgrid::s4u::Host& from, const simgrid::s4u::Host& to,
                             const Links& links) const;
   const std::string& kind_of(const simgrid::s4u::Host& host) const;
-  void check_windows();
+  void read_windows();
+  double least_window(const simgrid::s4u::Host& from, const simgrid::s4u::Host& to, const Links& links) const;
   double window_rate(const simgrid::s4u::Host& from, const simgrid::s4u::Host& to, const Links& links,
                      double latency_s);
 
   std::vector<Profile::Path> paths_;
   std::string platform_file_;
+  std::map<const simgrid::s4u::Host*, double> host_windows_;  ///< bytes, of those that have one
+  std::map<const simgrid::s4u::Link*, double> link_windows_;
   bool has_gamma_ = false;  ///< the platform file gives SimGrid a window for all routes
   std::string long_route_;
   double longest_ = 0;      ///< bytes in flight on it

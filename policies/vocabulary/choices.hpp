@@ -47,6 +47,11 @@ namespace sync {
 /// directly with the other `members`.
 enum class Route : std::uint8_t { server, all_reduce, peers };
 }  // namespace sync
+/// sync.pull: a server sends the model when it has updated it, or when a worker's request for it arrives.
+enum class ServerPull : std::uint8_t { pushed, requested };
+/// sync.exchange: workers exchange all keys (buckets) of a step at once, or one after the other with a barrier
+/// after each.
+enum class ExchangeUnit : std::uint8_t { whole, by_key };
 
 template <class Choice>
 struct ChoiceName {
@@ -106,6 +111,13 @@ inline constexpr std::array<ChoiceName<sync::Route>, 3> choice_names<sync::Route
     {{sync::Route::server, "server"},
      {sync::Route::all_reduce, "all-reduce"},
      {sync::Route::peers, "peers"}}};
+
+template <>
+inline constexpr std::array<ChoiceName<ServerPull>, 2> choice_names<ServerPull> = {
+    {{ServerPull::pushed, "pushed"}, {ServerPull::requested, "requested"}}};
+template <>
+inline constexpr std::array<ChoiceName<ExchangeUnit>, 2> choice_names<ExchangeUnit> = {
+    {{ExchangeUnit::whole, "whole"}, {ExchangeUnit::by_key, "by-key"}}};
 
 template <class Type>
 concept NamedChoice = std::is_enum_v<Type> && !choice_names<Type>.empty();

@@ -113,11 +113,15 @@ double computing_of(const json& summary) {
          summary.at("phases").at("backward").at("mean_s").get<double>();
 }
 
+/// A model whose messages and updates take next to no time.
+const std::string computes =
+    "--variant bsp --set stop.rounds=4000 --set workload.model=synthetic --set workload.synthetic_parameters=10 "
+    "--set workload.synthetic_forward=1e9 --set workload.synthetic_backward=2e9 ";
 constexpr double variation = 0.2;
 const double sigma = std::sqrt(std::log1p(variation * variation));
 
 TEST_F(Ensembles, ASpreadKeepsMeansAndHasItsQuantiles) {
-  const std::string alone = "--variant bsp --set placement.worker_count=1 --set stop.rounds=4000 ";
+  const std::string alone = computes + "--set placement.worker_count=1 ";
   const json without = summary_of(alone, "without");
   const json with = summary_of(alone + "--set physics.noise=spread --set physics.spread=0.2", "with");
   EXPECT_NEAR(computing_of(with) / computing_of(without), 1.0, 4 * variation / std::sqrt(4000.0));
@@ -131,9 +135,9 @@ TEST_F(Ensembles, ASpreadKeepsMeansAndHasItsQuantiles) {
 /// A round waits for the slower of two workers: the mean of the larger of two log-normal times is
 /// 2 Phi(sigma / sqrt(2)) times their mean.
 TEST_F(Ensembles, ASpreadMakesRoundsWaitForTheSlowest) {
-  const std::string equal =
-      "--variant bsp --set placement.workers=[node-1,node-2] --set placement.servers=[server] "
-      "--set platform=" TANDEM_SOURCE_DIR "/platforms/quad.xml --set stop.rounds=4000 ";
+  const std::string equal = computes +
+                            "--set placement.workers=[node-1,node-2] --set placement.servers=[server] "
+                            "--set platform=" TANDEM_SOURCE_DIR "/platforms/quad.xml ";
   const json without = summary_of(equal, "without");
   const json with = summary_of(equal + "--set physics.noise=spread --set physics.spread=0.2", "with");
   const double larger = 1 + std::erf(sigma / 2);

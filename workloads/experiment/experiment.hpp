@@ -38,12 +38,18 @@ struct Experiment {
     Flops synthetic_forward{1e7};   ///< a sample
     Flops synthetic_backward{2e7};  ///< a sample
     int synthetic_buckets = 1;
+    /// Sizes of its tensors ("4MB"), or one path of a file with one per line; empty: synthetic_parameters in
+    /// equal buckets.
+    std::vector<std::string> synthetic_tensors;
   } workload;
 
   struct Sync {
     std::string algorithm = "bsp";  ///< of sync::catalog()
     sync::Route over = sync::Route::server;
+    ServerPull pull = ServerPull::pushed;
+    ExchangeUnit exchange = ExchangeUnit::whole;
     std::string collective = "ring";            ///< of collectives::catalog()
+    int rings = 1;  ///< copies of the collective over disjoint links; 0: as many as the platform has
     WorkerOrder order = WorkerOrder::topology;  ///< of the workers in the collective
     OverlapMode overlap = OverlapMode::backward;
     bool average_statistics = true;              ///< running statistics travel with the model

@@ -121,11 +121,13 @@ std::string profile_text(const Profile& profile) {
   for (const auto& path : profile.paths) text += path_text(path);
   text += all_reduce_text(profile);
   text += copies_text(profile);
-  if (profile.share_jitter_bytes > 0)
+  if (const double jitter = profile.share_jitter(); jitter > 0)
     text += fmt::format(
         "\n  messages on one link end up to {} from where an equal share of it would let them (standard "
         "deviation)\n",
-        with_unit(profile.share_jitter_bytes, Unit::bytes));
+        with_unit(jitter, Unit::bytes));
+  if (const Seconds late = profile.busy_start(); late > Seconds(0))
+    text += fmt::format("  a message that starts on a link in use is {:.2f} ms late\n", late.count() * 1e3);
   if (const auto rate = profile.older_rate()) text += older_rate_text(*rate);
   if (!profile.compute.empty()) text += "\n  work            size          time\n";
   for (const auto& entry : profile.compute)

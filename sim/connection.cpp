@@ -49,7 +49,7 @@ void Connection::start(Message& message) {
   }
   in_flight_ = last_ = &message;
   lead_ = 0;
-  start_transfer(message);
+  start_transfer(message, world_.network().latency_of_start(route_));
 }
 
 void Connection::part_over(Message& message, bool succeeded) {
@@ -80,15 +80,16 @@ void Connection::start_next() {
   in_flight_ = in_flight_->next_to_start;
   if (in_flight_ == nullptr) return;
   if (!in_flight_->send_is_open) accepted_behind_ -= in_flight_->wire_size;
-  start_transfer(*in_flight_);
+  start_transfer(*in_flight_, 0);
 }
 
-void Connection::start_transfer(Message& message) {
+void Connection::start_transfer(Message& message, double additional_latency_s) {
   sender_.message_set_out();
   receiver_.message_set_out();
   left_ = 0;
   if (!sender_.host().is_on() || !receiver_.host().is_on()) return part_over(message, false);
   message.terms = world_.network().terms_of(route_, static_cast<double>(message.wire_size), lead_);
+  message.terms.latency_s += additional_latency_s;
   left_ = message.wire_size;
   start_part(message, s4u::Engine::get_clock() - message.ready_at_s);
 }

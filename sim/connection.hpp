@@ -69,7 +69,7 @@ class Connection {
 
  private:
   void start_next();
-  void start_transfer(Message& message);
+  void start_transfer(Message& message, double additional_latency_s);
   void start_part(Message& message, double waited_s);
   std::uint64_t bytes_until(const Message& message, std::uint64_t left) const;
   void accept(std::uint64_t left);

@@ -40,6 +40,7 @@ void set_network(SimulationSetting& setting, const Job& job) {
   if (experiment.physics.network == NetworkSource::platform) return;
   const Profile& profile = *job.devices().profile();
   setting.network = profile.paths;
+  setting.busy_start = profile.busy_start();
   // The limit of the path that most messages take.
   setting.eager_limit = Bytes(profile.paths.back().eager_bytes);
   if (!is_twin(job)) return;
@@ -81,7 +82,7 @@ class JobTimes {
   void set_times(SimulationSetting& setting) {
     for (auto& device : devices_) setting.start_offsets.push_back(device.begin());
     if (job_.spec().experiment.physics.noise == NoiseSource::profile)
-      setting.noise = {event_seed_, job_.devices().profile()->share_jitter_bytes};
+      setting.noise = {event_seed_, job_.devices().profile()->share_jitter()};
     setting.price = [this](Rank rank, const Work& work) { return device(rank).next(work); };
     setting.disk_delay = [this](Rank rank, int disk, const DiskAccess& access) {
       return device(rank).disk_delay() +

@@ -104,7 +104,8 @@ void check_segments(const std::vector<Profile::NetworkSegment>& segments) {
 }  // namespace
 
 Network::Network(const SimulationSetting& setting)
-    : paths_(setting.network), platform_file_(setting.platform_file), kinds_(setting.host_kinds) {
+    : paths_(setting.network), platform_file_(setting.platform_file), kinds_(setting.host_kinds),
+      busy_start_(setting.busy_start) {
   for (const auto& path : paths_) {
     check_segments(path.segments);
     has_links_ = has_links_ || path.links > 0;
@@ -155,6 +156,14 @@ void Network::started(Timer*& timer) {
     timer = nullptr;
     action->set_sharing_penalty(penalty);
   });
+}
+
+double Network::latency_of_start(const Route& route) {
+  const bool in_use =
+      std::ranges::any_of(route.links, [](const s4u::Link* link) { return link->get_usage() > 0; });
+  if (!in_use) return 0.0;
+  // Flows are served in turn: it waits for its first turn.
+  return shares_ ? 2 * busy_start_.count() * shares_->uniform() : busy_start_.count();
 }
 
 Network::Terms Network::terms_of(const Route& route, double size, double& lead) {
@@ -239,6 +248,7 @@ Network::Route Network::route_between(const s4u::Host& from, const s4u::Host& to
   Route route{.path = paths_.empty() ? nullptr : find(from, to, links),
               .bandwidth = links.empty() ? 0.0 : route_bandwidth(links)};
   if (route.path == nullptr) route.window_rate = window_rate(from, to, links, latency_s);
+  if (busy_start_ > Seconds(0)) route.links = std::move(links);
   return route;
 }
 

@@ -31,6 +31,7 @@ class Network {
   /// network.
   void install();
 
+  using Links = std::vector<simgrid::s4u::Link*>;
   /// The route from one host to another, as messages see it.
   struct Route {
     const Profile::Path* path = nullptr;  ///< the most similar measured path; null: none was measured
@@ -38,6 +39,7 @@ class Network {
     /// Largest rate of a message: TCP's window (property tandem:window of its links and hosts) in each round
     /// trip; 0: no window. A measured path includes its own.
     double window_rate = 0;
+    Links links = {};  ///< only where messages are late that start on a link in use
   };
   /// The cost of one message and its share of links.
   struct Terms {
@@ -56,6 +58,9 @@ class Network {
   /// The cost of the next message; with noise, it is drawn at random. `lead`: bytes by which the messages of
   /// the connection are ahead of an equal share of their links, 0 after a pause; updated.
   Terms terms_of(const Route& route, double size, double& lead);
+  /// Additional latency of a message that starts after a pause of its connection, if it finds a link of its
+  /// route in use; with noise, uniform between 0 and twice the measured one.
+  double latency_of_start(const Route& route);
   /// Announces the message, or part of a message, that starts next and has waited `waited_s` for another
   /// message of its connection. Its latency has passed during that wait. (If the platform file sets its own
   /// network model or factors, the message pays the latency again.)
@@ -73,8 +78,6 @@ class Network {
   void started(Timer*& timer);
 
  private:
-  using Links = std::vector<simgrid::s4u::Link*>;
-
   /// As `prepare`, for messages of SMPI, which are not announced before they start.
   void look_up(const simgrid::s4u::Host& from, const simgrid::s4u::Host& to, const Links& links, double size);
   static double share_reached(const Route& route, double size, double slowness);
@@ -99,6 +102,7 @@ class Network {
   bool has_links_ = false;  ///< whether any path has links
   std::map<std::string, std::string> kinds_;
   double share_jitter_bytes_ = 0;
+  Seconds busy_start_;
   std::optional<Rng> messages_;
   std::optional<Rng> sends_;
   std::optional<Rng> shares_;

@@ -50,6 +50,8 @@ struct SimulationSetting {
   std::vector<Profile::Path> network = {};
   /// Kind of each host by name, as in the paths of `network`; a host that is not listed has the kind "".
   std::map<std::string, std::string> host_kinds = {};
+  /// Time that a message loses when it starts on a link in use, see Profile::busy_start. Not under SMPI.
+  Seconds busy_start{0};
   /// Message times vary as the measured ones of `network` did.
   struct Noise {
     std::uint64_t seed;

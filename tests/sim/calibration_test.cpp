@@ -235,6 +235,27 @@ TEST(Calibration, OffsetsOfTransfersEndAsEqualSharesSay) {
   EXPECT_NEAR(profile.older_rate().value(), 1.0, 0.05);
 }
 
+/// Ends that are a constant and normal jitter further apart than starts.
+TEST(Calibration, FindsHowMuchLaterATransferStartsOnALinkInUse) {
+  constexpr double late_s = 0.02, jitter_s = 0.01;
+  Rng random = Rng::stream(1, "offsets", 0);
+  Profile profile;
+  profile.share_jitter_bytes = 7;
+  EXPECT_EQ(profile.busy_start(), Seconds(0));
+  EXPECT_EQ(profile.share_jitter(), 7) << "without offsets";
+  for (const double start_s : {0.0, 0.25, 0.5, 0.75}) {
+    Profile::OffsetEntry entry{
+        .bytes = 1000, .out = false, .transfers = 2, .alone_s = 1, .start_s = start_s, .ends_s = {}};
+    for (int i = 0; i < 2000; ++i) {
+      const double first = 2 - start_s + jitter_s * random.normal();
+      entry.ends_s.push_back({first, 2 + (start_s > 0 ? late_s : 0.5) + jitter_s * random.normal()});
+    }
+    profile.offsets.push_back(entry);
+  }
+  EXPECT_NEAR(profile.busy_start().count(), late_s, 5 * jitter_s / std::sqrt(6000.0));
+  EXPECT_NEAR(profile.share_jitter(), 1000 * jitter_s, 0.05 * 1000 * jitter_s);
+}
+
 TEST(Calibration, FindsThatALinkServesTheOlderTransferFirst) {
   Profile profile;
   // A queue: the first of two transfers of 1 s ends as if it were alone.

@@ -271,6 +271,53 @@ void expect_refused(const std::string& window) {
 TEST(Physics, AWindowBelowAPacketIsRefused) { expect_refused("1499B"); }
 TEST(Physics, AWindowThatIsNoSizeIsRefused) { expect_refused("much"); }
 
+/// Two transfers into h0, the second `apart_s` after the first: the distance of their ends.
+double distance_of_ends(double apart_s, Seconds busy_start) {
+  std::array<double, 2> arrived{};
+  const std::vector<Profile::Path> network = {{.from = "",
+                                               .to = "",
+                                               .links = 2,
+                                               .bandwidth = lab::bandwidth,
+                                               .messages = {},
+                                               .segments = {{0, lab::alpha, 1 / lab::bandwidth}}}};
+  lab::run(
+      lab::star(3), lab::hosts(3),
+      [&](Context& context) {
+        if (context.rank() == 0) {
+          for (const Rank sender : {1, 2}) {
+            lab::receive(context, sender, large);
+            arrived.at(static_cast<std::size_t>(sender) - 1) = context.now().count();
+          }
+          return;
+        }
+        if (context.rank() == 2) lab::sleep(context, apart_s);
+        lab::send(context, 0, large);
+      },
+      network, SimulationSetting{}.eager_limit,
+      [&](SimulationSetting& setting) { setting.busy_start = busy_start; });
+  return arrived[1] - arrived[0];
+}
+
+struct Staggered {
+  double apart;  ///< starts, in durations of a transfer
+  double late;   ///< of a message that starts on a link in use, likewise
+};
+void PrintTo(const Staggered& one, std::ostream* out) { *out << one.apart << " apart, " << one.late << " late"; }
+class StaggeredTransfers : public ::testing::TestWithParam<Staggered> {};
+
+/// Equal shares keep the distance of starts; a later start on a link in use adds to it.
+TEST_P(StaggeredTransfers, EndAsFarApartAsTheyStart) {
+  const auto [apart, late] = GetParam();
+  const double duration = static_cast<double>(large) / lab::bandwidth;
+  EXPECT_NEAR(distance_of_ends(apart * duration, Seconds(late * duration)) / duration,
+              apart + (apart < 1 ? late : 0), 2e-3);
+}
+
+INSTANTIATE_TEST_SUITE_P(Physics, StaggeredTransfers,
+                         ::testing::Values(Staggered{0.25, 0}, Staggered{0.75, 0}, Staggered{0.25, 0.05},
+                                           Staggered{0.5, 0.05}, Staggered{0.75, 0.05},
+                                           Staggered{1.5, 0.05}));
+
 /// A platform file may select a network model in which messages have no weights to vary.
 TEST(Physics, NoiseOfSharesDoesNotAffectAModelOfThePlatform) {
   const auto noisy = [](SimulationSetting setting) {

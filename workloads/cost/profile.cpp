@@ -4,6 +4,7 @@
 #include <sys/utsname.h>
 
 #include <algorithm>
+#include <cmath>
 #include <fstream>
 #include <thread>
 
@@ -105,6 +106,44 @@ double Profile::draw_variation(const std::string& model, const Work& work, Rng& 
 
 Seconds Profile::draw_lateness(Rng& random) const {
   return Seconds(lateness_s.empty() ? 0.0 : lateness_s[random.below(lateness_s.size())]);
+}
+
+namespace {
+
+/// By how much the ends of two transfers that start one after the other are further apart than their starts,
+/// in bytes of the link, of each measured pair.
+std::vector<std::pair<double, double>> gains_of(const std::vector<Profile::OffsetEntry>& offsets) {
+  std::vector<std::pair<double, double>> gains;
+  for (const auto& entry : offsets) {
+    if (entry.transfers != 2 || entry.start_s <= 0.0) continue;
+    const double rate = static_cast<double>(entry.bytes) / entry.alone_s;
+    for (const auto& ends_s : entry.ends_s)
+      gains.emplace_back(ends_s.at(1) - ends_s.at(0) - entry.start_s, rate);
+  }
+  return gains;
+}
+
+}  // namespace
+
+Seconds Profile::busy_start() const {
+  std::vector<double> seconds;
+  for (const auto& [gain_s, rate] : gains_of(offsets)) seconds.push_back(gain_s);
+  return Seconds(seconds.empty() ? 0.0 : std::max(0.0, quantile(seconds, 0.5)));
+}
+
+double Profile::share_jitter() const {
+  std::vector<double> bytes;
+  for (const auto& entry : offsets) {
+    if (entry.transfers != 2 || entry.start_s <= 0.0) continue;
+    std::vector<double> own;
+    for (const auto& [gain_s, rate] : gains_of({entry})) own.push_back(gain_s * rate);
+    const double middle = quantile(own, 0.5);
+    for (const double gain : own) bytes.push_back(gain - middle);
+  }
+  if (bytes.empty()) return share_jitter_bytes;
+  // A stall of the machine in one repetition does not change quartiles. Each of two ends varies.
+  constexpr double quartiles_of_normal = 1.349;
+  return (quantile(bytes, 0.75) - quantile(bytes, 0.25)) / quartiles_of_normal / std::sqrt(2.0);
 }
 
 std::optional<double> Profile::older_rate() const {

@@ -32,6 +32,19 @@ TEST_F(BadInput, WrongType) {
 TEST_F(BadInput, NotPositive) {
   refuses("simulate " + line_.experiment() + " --set workload.batch=0 --out out", {"workload.batch", "0"});
 }
+TEST_F(BadInput, TensorsThatDoNotAddUpOrAreNone) {
+  line_.write("net.tensors", "4MB\n16kB fc many 1\n");
+  const std::string command = "simulate " + line_.experiment() +
+                              " --out out --set workload.math=modelled --set workload.model=synthetic ";
+  refuses(command + "--set workload.synthetic_tensors=[4MB,16kB] --set workload.synthetic_parameters=1000000",
+          {"--set: key 'workload.synthetic_parameters': expected 1004000", "(4016kB)", "found '1000000'"});
+  refuses(command + "--set workload.synthetic_tensors=[42B]",
+          {"--set: key 'workload.synthetic_tensors': tensor 1: expected", "a multiple of 4 bytes",
+           "found '42B'"});
+  refuses(command + "--set workload.synthetic_tensors=net.tensors",
+          {"net.tensors:2: expected the work of the forward pass", "found 'many'"});
+  refuses(command + "--set workload.synthetic_tensors=absent.tensors", {"absent.tensors", "no such file"});
+}
 TEST_F(BadInput, NumberAboveItsLimit) {
   refuses("simulate " + line_.experiment() + " --set stop.epochs=1e18 --out out",
           {"stop.epochs", "<= 1000000000"});

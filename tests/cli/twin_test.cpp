@@ -240,6 +240,36 @@ std::vector<std::string> deterministic() {
 }
 INSTANTIATE_TEST_SUITE_P(All, DeterministicTwins, ::testing::ValuesIn(deterministic()));
 
+class TensorTwins : public Twins {};
+
+/// Models without TorchScript, from a file: both worlds send the same messages to each shard.
+TEST_P(TensorTwins, SendTheSameMessages) {
+  line_.write("net.tensors", "400kB conv 2Mflop 4Mflop\n4kB\n4kB\n# the rest\n8kB fc 1Mflop 2Mflop\n40B\n");
+  play(
+      "--set workload.model=synthetic --set workload.math=modelled --set workload.bucket_bytes=8kB --set "
+      "workload.synthetic_tensors=net.tensors --set placement.servers=[server,node-4] --set sync.sharding=" +
+      GetParam());
+  const auto operations = validation::compare(simulated_, {measured_}).operations;
+  EXPECT_EQ(operations.state, validation::Gate::State::passed) << operations.detail;
+  for (const char* key : {"samples", "rounds", "bytes", "sharding"})
+    EXPECT_EQ(simulated_.summary.at(key), measured_.summary.at(key)) << key;
+  EXPECT_EQ(simulated_.info.sharding, measured_.info.sharding);
+  EXPECT_EQ(simulated_.info.warnings, measured_.info.warnings);
+  // Each worker pushes and receives the whole model in each of its rounds.
+  const auto bytes = measured_.summary.at("bytes").at("sent").get<std::int64_t>();
+  EXPECT_EQ(bytes, std::int64_t{4} * 6 * 416'040);
+  const auto& sharding = measured_.info.sharding;
+  std::vector<std::int64_t> held = {208'020, 208'020};
+  if (GetParam() == "round-robin") held = {404'040, 12'000};  // 400 kB, 4 kB and 40 B; 4 kB and 8 kB
+  if (GetParam() == "balanced") held = {400'000, 16'040};
+  EXPECT_EQ(sharding.at("bytes").get<std::vector<std::int64_t>>(), held);
+  EXPECT_DOUBLE_EQ(sharding.at("busiest").at("bytes").at("share").get<double>(),
+                   static_cast<double>(held.front()) / 416'040);
+  EXPECT_EQ(sharding.at("busiest").at("bytes").at("host"), "server");
+  EXPECT_EQ(measured_.info.experiment.workload.synthetic_tensors.size(), 5U);
+}
+INSTANTIATE_TEST_SUITE_P(Policies, TensorTwins, ::testing::Values("even", "round-robin", "balanced"));
+
 class NativeTwins : public Twins {};
 
 /// MPI's order of additions differs, so the models differ by rounding errors.

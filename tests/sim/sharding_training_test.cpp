@@ -178,5 +178,44 @@ TEST_P(OwnHosts, CostFollowsFromTheirLinks) {
 
 INSTANTIATE_TEST_SUITE_P(Shards, OwnHosts, ::testing::Values(1, 2, 4, 5));
 
+/// A tensor of 4 MB before eight of 1 kB, in one bucket: the link of the busiest shard is the bottleneck, and
+/// carries its share of the model for each worker and direction.
+class BusiestShardOf : public Training, public ::testing::WithParamInterface<Sharded> {};
+
+TEST_P(BusiestShardOf, BoundsTheExchange) {
+  constexpr int workers = 4;
+  Experiment experiment = small_experiment(workers);
+  experiment.workload.math = Experiment::Workload::Math::modelled;
+  experiment.workload.model = "synthetic";
+  experiment.workload.synthetic_tensors = {"4MB"};
+  experiment.workload.synthetic_tensors.insert(experiment.workload.synthetic_tensors.end(), 8, "1kB");
+  experiment.workload.bucket_bytes = Bytes(0);
+  experiment.sync.sharding = GetParam().policy;
+  experiment.placement.servers.clear();
+  for (std::size_t shard = 0; shard < GetParam().shards; ++shard)
+    experiment.placement.servers.push_back("host-" + std::to_string(9 - shard));
+  price_ = [](Rank, const Work& work) { return Seconds(work.kind == Work::Kind::forward ? 1.0 : 0.0); };
+  const Journal journal = train(experiment);
+  const RunInfo info = describe_run(*job_, "simulated");
+  const double share = info.sharding.at("busiest").at("bytes").at("share");
+  const double pushed = share * static_cast<double>(job_->model().bytes().count()) + sizeof(Note);
+  constexpr double latency = 1e-4, bandwidth = 1e8;
+  const double expected = 2 * (latency + workers * pushed / bandwidth);
+  ASSERT_EQ(journal.steps.size(), 5U * workers);
+  for (const auto& step : journal.steps)
+    EXPECT_NEAR(step.phases[static_cast<std::size_t>(Phase::exchange)].count(), expected, 1e-5 * expected);
+  const bool is_whole = GetParam().policy == "balanced";
+  EXPECT_EQ(std::ranges::any_of(info.warnings,
+                                [](const std::string& text) { return text.find("busiest") != text.npos; }),
+            is_whole);
+}
+
+INSTANTIATE_TEST_SUITE_P(All, BusiestShardOf,
+                         ::testing::Values(Sharded{"even_on_two", "even", 2},
+                                           Sharded{"even_on_four", "even", 4},
+                                           Sharded{"balanced_on_two", "balanced", 2},
+                                           Sharded{"balanced_on_four", "balanced", 4}),
+                         name_of_case);
+
 }  // namespace
 }  // namespace tandem

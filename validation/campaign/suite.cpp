@@ -10,6 +10,7 @@
 #include "validation/campaign/suite_file.hpp"
 #include "workloads/experiment/keys.hpp"
 #include "workloads/experiment/overrides.hpp"
+#include "workloads/experiment/tensor_list.hpp"
 #include "workloads/job/experiment_file.hpp"
 
 namespace tandem::validation {
@@ -43,7 +44,9 @@ std::string label_of(const Choice& choice) {
   if (choice.key == "experiment") return plain(fs::path(choice.text).stem().string());
   if (choice.key == "variant") return choice.text;
   const ExperimentKey& key = *find_experiment_key(choice.key);
-  if (key.accepts.file_path) return plain(fs::path(choice.text).stem().string());
+  const bool is_tensor_file = key.accepts.tensors && !choice.text.empty() && !choice.text.starts_with('[') &&
+                              !is_tensor_text(choice.text);
+  if (key.accepts.file_path || is_tensor_file) return plain(fs::path(choice.text).stem().string());
   const bool speaks = !choice.text.empty() && std::isalpha(static_cast<unsigned char>(choice.text[0])) != 0 &&
                       plain_scalar(choice.text).is_string();
   if (speaks) return plain(choice.text);
@@ -59,7 +62,8 @@ std::string joined(const std::vector<std::string>& parts) {
 /// Paths are meant from the suite's folder, then from the working directory.
 std::string resolved_text(const std::string& key, const std::string& text, const fs::path& folder) {
   const auto* known = find_experiment_key(key);
-  const bool is_path = key == "experiment" || (known != nullptr && known->accepts.file_path);
+  const bool is_path =
+      key == "experiment" || (known != nullptr && (known->accepts.file_path || known->accepts.tensors));
   std::error_code impossible;
   if (!is_path || text.empty() || !fs::exists(folder / text, impossible)) return text;
   return fs::proximate(fs::absolute(folder / text).lexically_normal()).string();

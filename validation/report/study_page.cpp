@@ -61,6 +61,13 @@ Cell other_share(const json& own) {
   return percent(sum);
 }
 
+/// What the busiest server has of `what` (bytes or messages) under the configuration's sharding.
+CellOf busiest_share(const std::string& what) {
+  return [place = json::json_pointer("/environment/sharding/busiest/" + what + "/share")](const json& own) {
+    return Cell(own.contains(place) ? percent(number_or_nan(own.at(place))) : "-");
+  };
+}
+
 Cell target_cell(const json& own) {
   const json& target = own.at("time_to_target");
   if (!target.is_object() || target.at("evaluations") == 0) return "-";
@@ -309,6 +316,7 @@ Page page_of_study(const json& document) {
            narrowed(all, {"Configuration", "Time to target", "Speed-up in time to target", "Throughput",
                           "Speed-up", "Local steps per exchange", "Exchanges", "Mean staleness",
                           "Best accuracy", "Reads from the cache", "Workers", "Step time",
+                          "Bytes at the busiest server", "Messages at the busiest server",
                           "Time to target, curves as published", "Speed-up, curves as published"}),
            Heading{2, "Where workers' time went"}, Note{shares_definition},
            charts_of(panels_of(document), "shares", "Shares of the makespan"),
@@ -365,6 +373,8 @@ Table configurations_table(const json& document) {
                 {"Reads from the cache", hits_cell},
                 {"Workers", value_at("workers", Unit::count)},
                 {"Step time", value_at("step_time_s", Unit::seconds)},
+                {"Bytes at the busiest server", busiest_share("bytes")},
+                {"Messages at the busiest server", busiest_share("messages")},
                 {"Computing", value_in("shares", "computing", percent)},
                 {"Data", data_share},
                 {"Exchange", value_in("shares", "exchange", percent)},

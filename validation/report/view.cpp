@@ -163,6 +163,31 @@ void add_servers(Rows& rows) {
   }
 }
 
+/// What the busiest shard has under the job's sharding and the others, as run.json says; the same in both
+/// worlds. Nothing with fewer than two shards, and for results of older versions.
+void add_shard_shares(const json& configuration, std::vector<MetricRow>& rows) {
+  const json& environment = configuration.at("environment");
+  const auto told = [&](const char* world, const json::json_pointer& place) {
+    const json& run = environment.at(world);
+    return run.contains(place) ? percent(run.at(place)) : std::string("-");
+  };
+  const auto add = [&](const std::string& name, const json::json_pointer& bytes,
+                       const json::json_pointer& messages) {
+    const auto text = [&](const char* world) { return told(world, bytes) + ", " + told(world, messages); };
+    rows.push_back({name, text("simulated"), text("measured")});
+  };
+  const json& simulated = environment.at("simulated");
+  if (!simulated.contains(Place("/sharding/busiest"))) return;
+  add("busiest shard: share of bytes, of messages", Place("/sharding/busiest/bytes/share"),
+      Place("/sharding/busiest/messages/share"));
+  const json& others = simulated.at("sharding").at("others");
+  for (std::size_t i = 0; i < others.size(); ++i) {
+    const std::string place = fmt::format("/sharding/others/{}/", i);
+    add(fmt::format("the same with sync.sharding: {}", others[i].at("policy").get<std::string>()),
+        Place(place + "bytes"), Place(place + "messages"));
+  }
+}
+
 /// "after 3.21 s and 5,120 samples", "not reached (best 0.631)".
 std::string outcome_text(const json& outcome) {
   if (outcome.at("evaluations") == 0) return "nothing was evaluated";
@@ -369,6 +394,7 @@ std::vector<MetricRow> metric_rows(const json& configuration) {
   rows.add_distribution("local steps per round", "local_steps");
   rows.add("phase order of workers (1: all in phase)", "/phase_order", Unit::count);
   add_servers(rows);
+  add_shard_shares(configuration, rows.rows);
   return rows.rows;
 }
 

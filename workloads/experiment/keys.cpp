@@ -17,6 +17,7 @@ Accepts name_or_file(Names names, std::string ending) {
   return {.names = names, .file_ending = std::move(ending)};
 }
 Accepts file() { return {.file_path = true}; }
+Accepts tensors() { return {.tensors = true}; }
 
 constexpr double million = 1e6;
 constexpr double billion = 1e9;
@@ -80,6 +81,14 @@ std::vector<ExperimentKey> workload_keys() {
        "model synthetic: work of the backward pass, per sample"},
       {KEY(workload.synthetic_buckets), between(1, million),
        "model synthetic: number of buckets of its gradient"},
+      {KEY(workload.synthetic_tensors), tensors(),
+       "model synthetic: its tensors in forward order, as sizes in fp32 ([4MB, 16kB, 40B]), or a file with "
+       "one "
+       "per line: SIZE [NAME [FORWARD BACKWARD]], the work of its forward and backward pass per sample, and "
+       "comments after #. They replace synthetic_parameters and synthetic_buckets: workload.bucket_bytes "
+       "gathers them. Without their own work, synthetic_forward and synthetic_backward are divided among "
+       "them "
+       "by size; empty: one tensor per bucket"},
   };
 }
 
@@ -232,7 +241,8 @@ std::vector<ExperimentKey> run_keys() {
        "without a profile; 0: that of each device (GPUs 0.02, processors 0.03, boards 0.05)"},
       {KEY(physics.ensemble), between(0, 1000),
        "simulations of a job whose decisions depend on timing (asp, ssp, esync, ...), which differ in the "
-       "noise of the profile, or without it in the starts of workers and in physics.spread; results are medians "
+       "noise of the profile, or without it in the starts of workers and in physics.spread; results are "
+       "medians "
        "with 90 % intervals. At least 4; 0: one simulation"},
       {KEY(warmup_steps), between(0, billion), "first steps of each worker that statistics of steps exclude"},
       {KEY(repetitions), between(1, million), "measured runs of each variant in `tandem validate`"},
@@ -288,7 +298,9 @@ struct TypeText {
     for (const auto& name : field.names()) text += (text.empty() ? "" : " | ") + name;
     return text;
   }
-  std::string operator()(const std::vector<std::string>*) const { return "list of names"; }
+  std::string operator()(const std::vector<std::string>*) const {
+    return accepts.tensors ? "list of tensors (like [4MB, 16kB]), or path" : "list of names";
+  }
   std::string operator()(const OptionValues*) const { return "map of options"; }
   std::string operator()(const Variants*) const { return "map of variants"; }
 };

@@ -38,6 +38,7 @@ struct Accepts {
   Names names = Names::none;
   bool file_path = false;  ///< relative paths start at the experiment's folder, else at the working directory
   std::string file_ending = {};  ///< names with this ending are file paths
+  bool tensors = false;          ///< a list of tensors (tensor_list.hpp), or one path of a file with them
 
   bool is_path(const std::string& text) const {
     return file_path || (!file_ending.empty() && text.ends_with(file_ending));

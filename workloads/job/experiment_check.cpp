@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "policies/cache/policy.hpp"
@@ -12,6 +13,8 @@
 #include "policies/vocabulary/check.hpp"
 #include "workloads/experiment/keys.hpp"
 #include "workloads/experiment/overrides.hpp"
+#include "workloads/experiment/quantity_text.hpp"
+#include "workloads/experiment/tensor_list.hpp"
 #include "workloads/experiment/utf8.hpp"
 #include "workloads/job/catalogues.hpp"
 #include "workloads/job/compression_rules.hpp"
@@ -103,9 +106,10 @@ class Checker {
     options = Options::resolve(owner, specs, options).values();
   }
 
-  void check_workload() const {
+  void check_workload() {
     const auto& workload = experiment_.workload;
     check_precision();
+    check_tensors();
     if (workload.model != "synthetic") return;
     if (workload.math == Math::real)
       fail_at("workload.model", "a model that can be computed, because workload.math is real", "'synthetic'");
@@ -113,6 +117,46 @@ class Checker {
       fail_at("workload.synthetic_buckets",
               "at most workload.synthetic_parameters (" + std::to_string(workload.synthetic_parameters) + ")",
               "'" + std::to_string(workload.synthetic_buckets) + "'");
+  }
+
+  /// Tensors give the number of parameters and, where they state it, the work: what is given besides must be
+  /// the same.
+  void check_tensors() {
+    auto& workload = experiment_.workload;
+    if (workload.synthetic_tensors.empty()) return;
+    const std::string key = "workload.synthetic_tensors";
+    if (workload.model != "synthetic")
+      fail_at(key, "nothing, because workload.model is " + quote(workload.model) + ", not 'synthetic'",
+              fmt::format("{} tensors", workload.synthetic_tensors.size()));
+    if (workload.synthetic_buckets != 1)
+      fail_at("workload.synthetic_buckets",
+              "nothing besides workload.synthetic_tensors, which workload.bucket_bytes gathers into buckets",
+              quote(workload.synthetic_buckets));
+    const Origin origin = locate_(key);
+    const std::string place = origin.place + ": key '" + origin.label + "'";
+    const auto tensors = parse_tensors(workload.synthetic_tensors, place);
+    const std::int64_t elements = elements_of(tensors, place);
+    if (locate_("workload.synthetic_parameters").is_given && workload.synthetic_parameters != elements)
+      fail_at("workload.synthetic_parameters",
+              fmt::format("{}, as many as the {} tensors of {} have together ({}), or nothing", elements,
+                          tensors.size(), key, to_text(Bytes(4 * elements))),
+              quote(workload.synthetic_parameters));
+    workload.synthetic_parameters = elements;
+    if (const auto work = work_of(tensors)) {
+      take_work("workload.synthetic_forward", workload.synthetic_forward, work->forward);
+      take_work("workload.synthetic_backward", workload.synthetic_backward, work->backward);
+    }
+    std::ranges::transform(tensors, workload.synthetic_tensors.begin(),
+                           [](const ListedTensor& tensor) { return to_text(tensor); });
+  }
+
+  /// `sum`: of the tensors, which may be rounded in another order.
+  void take_work(const std::string& key, Flops& given, Flops sum) const {
+    constexpr double rounding = 1e-9;
+    if (locate_(key).is_given && std::abs(given.count() - sum.count()) > rounding * sum.count())
+      fail_at(key, to_text(sum) + ", the sum of the work that workload.synthetic_tensors state, or nothing",
+              "'" + to_text(given) + "'");
+    given = sum;
   }
 
   // Small gradients would become zero in fp16 without a scaled loss, which the learner does not have.

@@ -7,6 +7,7 @@
 #include "policies/vocabulary/check.hpp"
 #include "workloads/experiment/keys.hpp"
 #include "workloads/experiment/overrides.hpp"
+#include "workloads/experiment/tensor_list.hpp"
 #include "workloads/experiment/yaml.hpp"
 #include "workloads/job/catalogues.hpp"
 #include "workloads/job/experiment_check.hpp"
@@ -35,12 +36,28 @@ std::string absolute_path(const Assignment& assignment, const std::vector<fs::pa
     fail(assignment.place, assignment.label(), "a platform file at " + tried, "no such file");
   if (assignment.path == "workload.model")
     fail(assignment.place, assignment.label(), "a TorchScript file at " + tried, "no such file");
+  if (assignment.path == "workload.synthetic_tensors")
+    fail(assignment.place, assignment.label(),
+         "tensors (sizes like 4MB), or a file with one per line at " + tried, "no such file");
   return fs::absolute(folders.front() / path).lexically_normal().string();
+}
+
+/// Replaces the path of a file with tensors by what the file lists, so that a resolved experiment does not
+/// depend on the file.
+void read_tensors(Assignment& assignment, const std::vector<fs::path>& folders) {
+  Json& value = assignment.value;
+  if (value.is_array() && value.size() == 1 && value.front().is_string()) value = value.front();
+  if (!value.is_string() || value == "" || is_tensor_text(value.get<std::string>())) return;
+  Json lines = Json::array();
+  for (const auto& tensor : read_tensor_file(absolute_path(assignment, folders)))
+    lines.push_back(to_text(tensor));
+  value = std::move(lines);
 }
 
 void resolve_paths(std::vector<Assignment>& assignments, const std::vector<fs::path>& folders) {
   for (auto& assignment : assignments) {
     const auto* key = find_experiment_key(assignment.path);
+    if (key != nullptr && key->accepts.tensors) read_tensors(assignment, folders);
     if (key == nullptr || !assignment.value.is_string() || assignment.value == "") continue;
     if (key->accepts.is_path(assignment.value.get<std::string>()))
       assignment.value = absolute_path(assignment, folders);

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "workloads/job/memory_estimate.hpp"
+#include "workloads/job/shard_shares.hpp"
 #include "workloads/records/format.hpp"
 
 namespace tandem {
@@ -154,6 +155,14 @@ void warn_of_unknown_speeds(const Job& job, std::vector<std::string>& warnings) 
                                    : "; a profile (tandem calibrate) would have its own"));
 }
 
+void warn_of_unequal_shards(const Job& job, std::vector<std::string>& warnings) {
+  const ShardLayout& layout = job.exchange().shard_layout();
+  if (layout.size() < 2) return;
+  const auto policies = shares_of_policies(job.model(), layout, job.spec().experiment.sync.sharding);
+  if (auto warning = warning_of_shares(policies, shard_hosts(job)); !warning.empty())
+    warnings.push_back(std::move(warning));
+}
+
 }  // namespace
 
 std::vector<std::string> question_of(const Job& job) {
@@ -175,11 +184,18 @@ std::vector<std::string> describe_job(const Job& job) {
   return lines;
 }
 
+std::vector<std::string> shard_hosts(const Job& job) {
+  std::vector<std::string> hosts;
+  for (const Rank server : job.roster().servers()) hosts.push_back(job.roster().host_of(server));
+  return hosts;
+}
+
 std::vector<std::string> warnings_of(const Job& job) {
   std::vector<std::string> warnings;
   warn_of_small_images(job, warnings);
   warn_of_unread_disks(job, warnings);
   warn_of_unknown_speeds(job, warnings);
+  warn_of_unequal_shards(job, warnings);
   return warnings;
 }
 

@@ -8,6 +8,7 @@
 #include "policies/vocabulary/check.hpp"
 #include "workloads/job/job_description.hpp"
 #include "workloads/job/memory_estimate.hpp"
+#include "workloads/job/shard_shares.hpp"
 
 namespace tandem {
 
@@ -72,8 +73,13 @@ RunInfo describe_run(const Job& job, const std::string& world) {
   }
   if (const auto* point = job.resume())
     info.resumed = {{"directory", point->directory}, {"round", point->round}};
-  if (const auto& layout = job.exchange().shard_layout(); !layout.empty())
-    info.sharding = describe_shards(layout, info.experiment.sync.sharding);
+  if (const auto& layout = job.exchange().shard_layout(); !layout.empty()) {
+    const std::string& policy = info.experiment.sync.sharding;
+    info.sharding = describe_shards(layout, policy);
+    if (layout.size() > 1)
+      info.sharding.update(
+          describe_shares(shares_of_policies(job.model(), layout, policy), shard_hosts(job)));
+  }
   info.memory = describe_memory(job);
   info.question = question_of(job);
   info.warnings = warnings_of(job);

@@ -1,14 +1,43 @@
 #include "workloads/job/replica_plan.hpp"
 
+#include <fmt/format.h>
+
 #include <utility>
+#include <vector>
 
 #include "policies/collectives/schedule.hpp"
+#include "workloads/experiment/tensor_list.hpp"
+#include "workloads/model/plan.hpp"
 
 namespace tandem {
 namespace {
 
-/// A model given by its sizes: equal buckets.
+/// Each tensor may begin a bucket, as each layer of another model may.
+ModelDescription model_of_tensors(const Experiment::Workload& workload) {
+  const std::string place = "key 'workload.synthetic_tensors'";
+  const auto listed = parse_tensors(workload.synthetic_tensors, place);
+  const auto all = static_cast<double>(elements_of(listed, place));
+  const bool have_work = work_of(listed).has_value();
+  ModelDescription model{.name = "synthetic", .tensors = {}, .buckets = {}};
+  std::vector<SegmentShare> shares;
+  for (const ListedTensor& tensor : listed) {
+    const std::size_t index = shares.size();
+    const std::int64_t elements = tensor.size.count() / 4;
+    const double share = static_cast<double>(elements) / all;
+    const auto work = have_work ? tensor.work.value_or(ListedTensor::Work())
+                                : ListedTensor::Work{workload.synthetic_forward * share,
+                                                     workload.synthetic_backward * share};
+    model.tensors.push_back({.name = tensor.name.empty() ? fmt::format("tensor-{}", index + 1) : tensor.name,
+                             .shape = {elements}});
+    shares.push_back({index, index + 1, work.forward, work.backward});
+  }
+  cut_into_buckets(model, shares, workload.bucket_bytes);
+  return model;
+}
+
+/// A model given by its sizes: by those of its tensors, or equal buckets.
 ModelDescription synthetic_model(const Experiment::Workload& workload) {
+  if (!workload.synthetic_tensors.empty()) return model_of_tensors(workload);
   ModelDescription model{.name = "synthetic", .tensors = {}, .buckets = {}};
   const int count = workload.synthetic_buckets;
   for (int bucket = 0; bucket < count; ++bucket) {

@@ -13,6 +13,7 @@
 #include "tests/support/synthetic_results.hpp"
 #include "validation/page/pieces.hpp"
 #include "validation/report/report_page.hpp"
+#include "validation/report/view.hpp"
 
 namespace tandem::validation {
 namespace {
@@ -100,6 +101,29 @@ TEST(ReportText, SpeedUpsAndTargetsAreInEveryForm) {
   }
   EXPECT_THAT(report_html(document), HasSubstr("Speed-up in time to target"));
   EXPECT_THAT(report_html(document), HasSubstr("\"not reached\""));
+}
+
+TEST(ReportText, TheBusiestShardIsComparedWithOtherPolicies) {
+  const auto rows_of = [](const VariantResults& variant) {
+    std::string text;
+    for (const auto& row : metric_rows(document_of({variant})["configurations"][0]))
+      if (row.name.find("busiest") != std::string::npos || row.name.find("sharding") != std::string::npos)
+        text += row.name + ": " + row.simulated + " / " + row.measured + '\n';
+    return text;
+  };
+  auto variant = synthetic_variant({});
+  EXPECT_EQ(rows_of(variant), "");
+  const json bytes = {{"shard", 0}, {"host", "a"}, {"share", 0.743}};
+  const json messages = {{"shard", 1}, {"host", "b"}, {"share", 0.6}};
+  const json other = {{"policy", "even"}, {"bytes", 0.5}, {"messages", 0.51}};
+  const json sharding = {{"busiest", {{"bytes", bytes}, {"messages", messages}}},
+                         {"others", json::array({other})}};
+  variant.simulated.info.sharding = variant.measured.front().info.sharding = sharding;
+  EXPECT_EQ(rows_of(variant),
+            "busiest shard: share of bytes, of messages: 74.3 %, 60.0 % / 74.3 %, 60.0 %\n"
+            "the same with sync.sharding: even: 50.0 %, 51.0 % / 50.0 %, 51.0 %\n");
+  const auto page = report_html(document_of({variant}));
+  EXPECT_THAT(page, HasSubstr("busiest shard: share of bytes, of messages"));
 }
 
 TEST(ReportText, MissingBspIsReported) {

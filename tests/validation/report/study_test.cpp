@@ -98,6 +98,16 @@ TEST(StudyDocument, BytesArePerSample) {
   EXPECT_EQ(own.at("bytes").at("sent"), 5000);
 }
 
+TEST(StudyPages, HaveTheSharesOfTheBusiestServer) {
+  json document = made_study();
+  EXPECT_THAT(study_markdown(document), Not(HasSubstr("busiest server")));
+  const json share = {{"shard", 0}, {"host", "a"}, {"share", 0.743}};
+  document["configurations"][0]["environment"]["sharding"]["busiest"]["bytes"] = share;
+  EXPECT_THAT(study_markdown(document), HasSubstr("Bytes at the busiest server"));
+  EXPECT_THAT(study_markdown(document), HasSubstr("74.3 %"));
+  EXPECT_THAT(study_markdown(document), Not(HasSubstr("Messages at the busiest server")));
+}
+
 TEST(StudyDocument, PublishedFiguresAreComparedWithOurs) {
   const json document = made_study();
   ASSERT_EQ(document.at("published").size(), 2U);

@@ -9,6 +9,7 @@
 #include "tests/support/seeds.hpp"
 #include "tests/support/temporary_folder.hpp"
 #include "workloads/experiment/keys.hpp"
+#include "workloads/experiment/tensor_list.hpp"
 #include "workloads/experiment/yaml.hpp"
 #include "workloads/job/experiment_file.hpp"
 
@@ -71,11 +72,33 @@ struct RandomValue {
   }
   void operator()(std::vector<std::string>* field) const {
     field->clear();
-    for (auto count = rng.below(4); count > 0; --count) field->push_back(random_text(rng));
+    for (auto count = rng.below(4); count > 0; --count)
+      field->push_back(key.accepts.tensors ? random_tensor() : random_text(rng));
+  }
+  std::string random_tensor() const {
+    ListedTensor tensor{.size = Bytes(static_cast<std::int64_t>(4 + 4 * rng.below(1'000'000)))};
+    if (rng.below(2) == 0) tensor.name = "fc" + std::to_string(rng.below(9));
+    if (rng.below(2) == 0)
+      tensor.work =
+          ListedTensor::Work{Flops(static_cast<double>(rng.below(1'000'000))), Flops(1e9 * rng.uniform())};
+    return to_text(tensor);
   }
   void operator()(OptionValues*) const {}
   void operator()(Variants*) const {}
 };
+
+/// Tensors belong to the model that is given by its sizes, and have its parameters and work.
+void make_tensors_agree(Experiment::Workload& workload) {
+  if (workload.synthetic_tensors.empty() || workload.math == Math::real)
+    return workload.synthetic_tensors.clear();
+  workload.model = "synthetic";
+  const auto tensors = parse_tensors(workload.synthetic_tensors, "test");
+  workload.synthetic_parameters = elements_of(tensors, "test");
+  if (const auto work = work_of(tensors)) {
+    workload.synthetic_forward = work->forward;
+    workload.synthetic_backward = work->backward;
+  }
+}
 
 void make_optimizer_sensible(Experiment::Optimizer& optimizer) {
   if (optimizer.kind != OptimizerKind::sgd) optimizer.momentum = 0.0;
@@ -127,6 +150,7 @@ Experiment random_experiment(std::uint64_t seed, const std::string& platform) {
     experiment.data.losses.clear();
   }
   experiment.workload.synthetic_buckets = 1;
+  make_tensors_agree(experiment.workload);
   if (experiment.workload.math == Math::modelled)
     experiment.stop.accuracy = 0.0;
   else if (experiment.workload.precision == Precision::fp16)
@@ -145,7 +169,8 @@ Experiment random_experiment(std::uint64_t seed, const std::string& platform) {
                                     {"placement.workers", {"true", "2"}},
                                     {"workload.math", "modelled"},
                                     {"workload.precision", "fp16"},
-                                    {"workload.model", "lenet"}};
+                                    {"workload.model", "lenet"},
+                                    {"workload.synthetic_tensors", Json::array()}};
     experiment.variants["fewer"] = {{"sync.algorithm", "local-sgd"},
                                     {"sync.options.h", 1 + rng.below(9)},
                                     {"optimizer.update_at", "server"}};

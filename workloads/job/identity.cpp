@@ -51,6 +51,10 @@ JobIdentity identity_of(const Job& job) {
   };
   if (is_script(workload.model)) add_file("the model's file", workload.model);
   identity.emplace_back("the parameters of model '" + job.model().name + "'", digest_of_layout(job.model()));
+  // Modelled mathematics takes the sizes of the files where a machine has them.
+  const DatasetInfo& info = job.data().info();
+  identity.emplace_back("the samples of data set '" + info.name + "'",
+                        fmt::format("{} and {} for tests", info.train_samples, info.test_samples));
   if (!job.real_math()) return identity;
   // Machines may have it in different folders.
   if (const ResumePoint* from = job.resume())

@@ -47,9 +47,10 @@ std::unique_ptr<Learner> make_learner(const LearnerSetting& setting, ComputeDevi
 }
 ModelDescription describe_model(const LearnerSetting& setting) {
   if (!is_script(setting.model)) return plan_model(setting).description;
-  if (const auto known = cached_description(setting)) return *known;
+  const std::string key = description_key(setting);
+  if (const auto known = cached_description(setting, key)) return *known;
   const ModelDescription description = torch().describe_script(setting);
-  keep_description(setting, description);
+  keep_description(setting, key, description);
   return description;
 }
 void save_checkpoint(const std::string& path, const Checkpoint& checkpoint, const ModelDescription& model) {

@@ -21,7 +21,7 @@ std::unique_ptr<Learner> make_learner(const LearnerSetting&, ComputeDevice&) {
 }
 ModelDescription describe_model(const LearnerSetting& setting) {
   if (!is_script(setting.model)) return plan_model(setting).description;
-  if (const auto known = cached_description(setting)) return *known;
+  if (const auto known = cached_description(setting, description_key(setting))) return *known;
   throw ConfigError(
       "model '" + setting.model +
       "': reading TorchScript needs libtorch, and this Tandem was built without libtorch: apt-get "

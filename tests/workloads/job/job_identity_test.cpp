@@ -14,14 +14,14 @@ using ::testing::ThrowsMessage;
 
 class JobIdentities : public ::testing::Test {
  protected:
-  static Job job(std::int64_t parameters = 1000, int buckets = 4) {
+  static Job job(std::int64_t parameters = 1000, int buckets = 4, std::int64_t samples = 100) {
     Experiment experiment;
     experiment.workload.math = Experiment::Workload::Math::modelled;
     experiment.workload.model = "synthetic";
     experiment.workload.synthetic_parameters = parameters;
     experiment.workload.synthetic_buckets = buckets;
     experiment.workload.dataset = "synthetic";
-    experiment.workload.train_samples = 100;
+    experiment.workload.train_samples = samples;
     experiment.placement.workers = {"a", "b"};
     experiment.placement.servers = {"c"};
     experiment.stop.rounds = 1;
@@ -60,6 +60,29 @@ TEST_F(JobIdentities, DetectDifferentModels) {
         },
         ThrowsMessage<ConfigError>(
             AllOf(HasSubstr("rank 1 (on host 'b'"), HasSubstr("the parameters of model 'synthetic'"))));
+}
+
+/// Modelled mathematics takes the sizes of a data set from its files, on the machines that have them.
+TEST_F(JobIdentities, DetectDataSetsOfOtherSizes) {
+  EXPECT_THAT(
+      [&] {
+        expect_alike(job(), {identity_of(job()), identity_of(job(1000, 4, 101))});
+      },
+      ThrowsMessage<ConfigError>(AllOf(HasSubstr("rank 1 (on host 'b'"),
+                                       HasSubstr("the samples of data set 'synthetic'"),
+                                       HasSubstr("100 and "), HasSubstr("101 and "))));
+}
+
+TEST_F(JobIdentities, DetectOtherTensors) {
+  const auto of_tensors = [](const std::vector<std::string>& tensors) {
+    Experiment experiment = job().spec().experiment;
+    experiment.workload.synthetic_tensors = tensors;
+    return Job(experiment, job().spec().platform, "");
+  };
+  const JobIdentity one = identity_of(of_tensors({"4kB", "8kB"}));
+  EXPECT_EQ(identity_of(of_tensors({"4kB", "8kB"})), one);
+  for (const auto& other : {of_tensors({"8kB", "4kB"}), of_tensors({"4kB", "4kB", "4kB"}), job(3000, 1)})
+    EXPECT_NE(identity_of(other), one);
 }
 
 }  // namespace

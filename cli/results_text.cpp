@@ -173,12 +173,6 @@ std::string results_line(const Results& results) {
     line += "\n  all-reduce: " + sums.at("summary").get<std::string>();
   if (const auto& physics = results.info.physics; physics.contains("native_all_reduce"))
     line += "\n  library all-reduce timed " + physics.at("native_all_reduce").get<std::string>();
-  if (const auto& physics = results.info.physics; physics.contains("long_route"))
-    line += fmt::format(
-        "\n  note: from {} bandwidth times round trip is more than TCP's usual window of 4 MiB, but no "
-        "window "
-        "limits simulated messages; the property tandem:window of a link or host does",
-        physics.at("long_route").get<std::string>());
   if (const auto& shards = results.info.sharding; shards.is_object() && shards.at("bytes").size() > 1)
     line += "\n  server: " + shards.at("summary").get<std::string>();
   if (const auto& shards = results.info.sharding; shards.is_object() && shards.contains("busiest_summary"))

@@ -90,6 +90,8 @@ Simulated simulate_job(LoadedJob loaded, const SimulateOptions& options, const s
   RunInfo& info = simulated.info;
   info.physics = std::move(run.physics);
   info.physics["fidelity"] = options.fidelity;
+  for (const auto& warning : run.warnings) print_warning(warning);
+  info.warnings.insert(info.warnings.end(), run.warnings.begin(), run.warnings.end());
   info.repetition = options.repetition;
   info.ensemble = options.ensemble;
   info.command = command_line();

@@ -148,7 +148,10 @@ JobRun simulate_job(const Job& job, const JobWorldSetting& setting) {
   if (setting.change) setting.change(world);
 
   SimulationResult result = setting.simulator(world);
-  JobRun run{.journal = {}, .makespan = result.makespan, .physics = std::move(result.physics)};
+  JobRun run{.journal = {},
+             .makespan = result.makespan,
+             .physics = std::move(result.physics),
+             .warnings = std::move(result.warnings)};
   if (times.all_reduces().used()) run.physics["native_all_reduce"] = times.all_reduces().origin();
   for (Journal& journal : journals) run.journal.append(std::move(journal));
   return run;

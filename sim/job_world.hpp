@@ -28,7 +28,8 @@ struct JobWorldSetting {
 struct JobRun {
   Journal journal;  ///< of all ranks
   Seconds makespan;
-  nlohmann::json physics;  ///< for run.json
+  nlohmann::json physics;             ///< for run.json
+  std::vector<std::string> warnings;  ///< for run.json, after those of the job
 };
 
 /// Errors: ConfigError when the profile was measured on another network than the experiment's.

@@ -1,6 +1,8 @@
 // Factors on the latency and bandwidth of SimGrid's routes.
 #include "sim/network.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -61,6 +63,8 @@ const Profile::MessageEntry* entry_for(const Profile::Path& path, double size) {
 constexpr double least_latency_s = 1e-8;
 
 constexpr const char* window_property = "tandem:window";
+/// What Linux lets a window grow to, unless it is told otherwise: the third value of tcp_wmem. In bytes.
+constexpr double usual_window = 4 << 20;
 
 /// The property of a link; one direction of a full-duplex link has those of the link.
 const char* window_text(const s4u::Link& link) {
@@ -121,9 +125,15 @@ Network::Network(const SimulationSetting& setting)
 }
 
 void Network::install() {
+  const auto model_name = simgrid::config::get_value<std::string>("network/model");
   read_windows();
+  if (has_windows() && paths_.empty() && model_name != "CM02")
+    throw ConfigError(
+        fmt::format("{}: <config> 'network/model': expected CM02, because '{}' limits messages of "
+                    "that model ('network/TCP-gamma' those of all models), found '{}'",
+                    platform_file_, window_property, model_name));
   // Network models that define their own factors keep them.
-  if (paths_.empty() && simgrid::config::get_value<std::string>("network/model") != "CM02") return;
+  if (paths_.empty() && model_name != "CM02") return;
   auto* const model = s4u::Engine::get_instance()->get_netzone_root()->get_network_model();
   model_ = &dynamic_cast<simgrid::kernel::resource::Model&>(*model);
   try {
@@ -176,8 +186,7 @@ Network::Terms Network::terms_of(const Route& route, double size, double& lead) 
     lead = next;
   }
   if (route.path == nullptr) {
-    // A network model of the platform file has its own rates.
-    if (model_ != nullptr) terms.limit = route.window_rate;
+    terms.limit = route.window_rate;
     return terms;
   }
   const double slowness = draw_slowness(route.path, size);
@@ -258,8 +267,13 @@ void Network::read_windows() {
     if (const char* const text = host->get_property(window_property))
       host_windows_[host] = window_from(text, platform_file_ + ": host '" + host->get_name() + '\'');
   for (const auto* link : engine->get_all_links())
-    if (const char* const text = window_text(*link))
-      link_windows_[link] = window_from(text, platform_file_ + ": link '" + link->get_name() + '\'');
+    if (const char* const text = window_text(*link)) {
+      // Of a full-duplex link, without the direction.
+      const std::string& name = link->get_name();
+      const bool is_own = link->get_property(window_property) != nullptr;
+      link_windows_[link] = window_from(
+          text, platform_file_ + ": link '" + (is_own ? name : name.substr(0, name.rfind('_'))) + '\'');
+    }
   // Tandem's default is no limit at all.
   constexpr double no_limit = 1e15;
   has_gamma_ = simgrid::config::get_value<double>("network/TCP-gamma") < no_limit;
@@ -279,8 +293,6 @@ double Network::least_window(const s4u::Host& from, const s4u::Host& to, const L
 
 double Network::window_rate(const s4u::Host& from, const s4u::Host& to, const Links& links,
                             double latency_s) {
-  // What Linux lets a window grow to, unless it is told otherwise: the third value of tcp_wmem.
-  constexpr double usual_window = 4 << 20;
   if (&from == &to || links.empty() || latency_s == 0) return 0;
   const double window = least_window(from, to, links);
   const double round_trip_s = 2 * latency_s;
@@ -290,6 +302,15 @@ double Network::window_rate(const s4u::Host& from, const s4u::Host& to, const Li
   longest_ = in_flight;
   long_route_ = from.get_name() + " to " + to.get_name();
   return 0;
+}
+
+std::vector<std::string> Network::warnings() const {
+  if (long_route_.empty()) return {};
+  return {fmt::format(
+      "from {}, bandwidth times round trip is {:.3g} MB, more than TCP's usual window of 4 MiB, but no "
+      "window limits simulated messages, so they may be faster than real ones: set the "
+      "property tandem:window of a link or host, or network/TCP-gamma in <config>",
+      long_route_, longest_ / 1e6)};
 }
 
 const std::string& Network::kind_of(const s4u::Host& host) const {

@@ -66,9 +66,11 @@ class Network {
   /// network model or factors, the message pays the latency again.)
   void prepare(const Terms& terms, double waited_s);
 
-  /// The route, of those asked for, whose bandwidth times round trip exceeds TCP's usual window by most,
-  /// though the platform file gives no window; empty: there is none.
-  const std::string& long_route() const { return long_route_; }
+  /// Of the route, of those asked for, whose bandwidth times round trip exceeds TCP's usual window by most,
+  /// though the platform file gives no window.
+  std::vector<std::string> warnings() const;
+  /// The platform file gives windows.
+  bool has_windows() const { return !host_windows_.empty() || !link_windows_.empty(); }
 
   using Timer = simgrid::kernel::timer::Timer;
   /// To be called when the prepared message has started. It gets at most the rate of a message that is alone,

@@ -59,9 +59,8 @@ SimulationResult simulate(const SimulationSetting& setting) {
 
   Seconds makespan(0);
   for (const auto& context : world.ranks()) makespan = std::max(makespan, context->end_time());
-  SimulationResult result{makespan, report_physics(own_config, setting.network, setting.eager_limit)};
-  if (const auto& route = world.network().long_route(); !route.empty()) result.physics["long_route"] = route;
-  return result;
+  return {makespan, report_physics(own_config, setting.network, setting.eager_limit),
+          world.network().warnings()};
 }
 
 }  // namespace tandem::sim

@@ -68,6 +68,7 @@ struct SimulationSetting {
 struct SimulationResult {
   Seconds makespan;        ///< until the last body ended
   nlohmann::json physics;  ///< the network model and every flag that shapes times, as they were in effect
+  std::vector<std::string> warnings = {};  ///< what a reader of the times must know
 };
 
 /// Simulates the job. Once per process: SimGrid keeps one engine. Errors: what a body threw; ConfigError for

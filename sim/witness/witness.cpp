@@ -142,7 +142,10 @@ sim::SimulationResult simulate(const sim::SimulationSetting& setting) {
 
   auto physics = sim::report_physics(own, setting.network, eager_limit);
   for (const auto& [flag, value] : flags) physics["flags"][flag] = value;
-  return {shared.makespan, physics};
+  std::vector<std::string> warnings;
+  if (network.has_windows())
+    warnings.emplace_back("the windows of the platform (tandem:window) do not limit messages under smpi");
+  return {shared.makespan, physics, std::move(warnings)};
 }
 
 }  // namespace tandem::witness

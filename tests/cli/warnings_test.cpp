@@ -143,6 +143,27 @@ TEST_F(Warnings, DisksThatNobodyReadsAreNamed) {
               Not(HasSubstr("nobody reads")));
 }
 
+TEST_F(Warnings, ALongRouteWithoutAWindowIsNamedInTheResults) {
+  ASSERT_EQ(line_
+                .shell("sed 's|latency=\"[^\"]*\"|latency=\"1s\"|' " TANDEM_SOURCE_DIR
+                       "/platforms/mixed_lab.xml > long.xml; sed '0,/<host id=\"server\"[^>]*>/s||&<prop "
+                       "id=\"tandem:window\" value=\"1kB\"/>|' long.xml > small.xml")
+                .exit_code,
+            0);
+  const auto told = simulated("--set platform=long.xml --set stop.rounds=1");
+  EXPECT_THAT(told, AllOf(HasSubstr("warning: from "), HasSubstr("set the property tandem:window")));
+  std::ifstream file(line_.folder() / "out" / "run.json");
+  EXPECT_THAT(nlohmann::json::parse(file).at("warnings").back().get<std::string>(),
+              HasSubstr("more than TCP's usual window of 4 MiB"));
+  std::filesystem::remove_all(line_.folder() / "out");
+  EXPECT_THAT(output("simulate " + line_.experiment() +
+                         " --set workload.math=modelled --set platform=small.xml --set stop.rounds=1",
+                     2),
+              HasSubstr("small.xml: host 'server': property 'tandem:window': expected a size of at least "
+                        "1500B (a packet), found '1kB'"));
+  EXPECT_FALSE(std::filesystem::exists(line_.folder() / "out"));
+}
+
 TEST_F(Warnings, ASimulationThatTakesTooLongStopsAndNamesItsOption) {
   const std::string endless = " --set workload.math=modelled --set stop.rounds=1000000000 --longest 2";
   const auto told = output("simulate " + line_.experiment() + endless, 2);

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 
+#include <algorithm>
 #include <array>
 #include <cstring>
 #include <random>
@@ -266,6 +267,80 @@ void expect_refused(const std::string& window) {
               std::string::npos)
         << error.what();
   }
+}
+
+/// A window for all routes from the platform file's <config>.
+const std::string gamma_20kB = "<prop id=\"network/TCP-gamma\" value=\"20000\"/>";
+
+std::string window_of_hosts(const std::string& window) {
+  return window.empty() ? "" : "<prop id=\"tandem:window\" value=\"" + window + "\"/>";
+}
+
+/// The window of the hosts, if any, and the one that limits messages.
+class WindowBesideConfiguration : public ::testing::TestWithParam<std::pair<const char*, double>> {};
+
+TEST_P(WindowBesideConfiguration, IsUsedInsteadOfIt) {
+  const auto [of_hosts, window] = GetParam();
+  const double rate = std::min(lab::bandwidth, window / (2 * lab::alpha));
+  EXPECT_NEAR(large_arrives(lab::star(2, {}, window_of_hosts(of_hosts), gamma_20kB)),
+              lab::alpha + static_cast<double>(large) / rate, 1e-6);
+}
+
+INSTANTIATE_TEST_SUITE_P(Physics, WindowBesideConfiguration,
+                         ::testing::Values(std::pair("", 20e3), std::pair("10kB", 10e3),
+                                           std::pair("22kB", 22e3)));
+
+TEST(Physics, AModelWithRatesOfItsOwnRefusesAWindow) {
+  try {
+    large_arrives(lab::star(2, {}, window_of_hosts("5kB"), "<prop id=\"network/model\" value=\"LV08\"/>"));
+    FAIL();
+  } catch (const ConfigError& error) {
+    EXPECT_NE(std::string(error.what()).find("<config> 'network/model': expected CM02, because"),
+              std::string::npos)
+        << error.what();
+  }
+}
+
+TEST(Physics, AWindowOfALinkThatIsNoSizeIsRefusedByTheNameOfTheLink) {
+  std::string text = lab::star(2);
+  const std::string link = "sharing_policy=\"SPLITDUPLEX\"/>";
+  text.replace(text.find(link), link.size(),
+               "sharing_policy=\"SPLITDUPLEX\"><prop id=\"tandem:window\" value=\"5ms\"/></link>");
+  try {
+    large_arrives(text);
+    FAIL();
+  } catch (const ConfigError& error) {
+    EXPECT_NE(std::string(error.what()).find("link 'l0': property 'tandem:window': expected a size"),
+              std::string::npos)
+        << error.what();
+  }
+}
+
+/// Of messages between two hosts over links of 10 Gb/s and 4 ms.
+std::vector<std::string> warnings_of_long_links(const std::string& inside, const std::string& config = {}) {
+  std::string text = lab::star(2, {}, inside, config);
+  for (std::size_t at; (at = text.find("\"5us\"")) != std::string::npos;) text.replace(at, 5, "\"4ms\"");
+  return lab::run(text, lab::hosts(2),
+                  [](Context& context) {
+                    if (context.rank() == 0) return lab::send(context, 1, 1000);
+                    lab::receive(context, 0, 1000);
+                  })
+      .warnings;
+}
+
+TEST(Physics, ALongRouteWithoutAWindowIsAWarning) {
+  const auto warnings = warnings_of_long_links({});
+  ASSERT_EQ(warnings.size(), 1U);
+  EXPECT_NE(warnings.front().find("from h0 to h1, bandwidth times round trip is 20 MB, more than"),
+            std::string::npos)
+      << warnings.front();
+}
+
+TEST(Physics, ALongRouteWithAWindowIsNone) {
+  EXPECT_TRUE(warnings_of_long_links("<prop id=\"tandem:window\" value=\"64MiB\"/>").empty());
+}
+TEST(Physics, ALongRouteWithTheConfigurationsWindowIsNone) {
+  EXPECT_TRUE(warnings_of_long_links({}, gamma_20kB).empty());
 }
 
 TEST(Physics, AWindowBelowAPacketIsRefused) { expect_refused("1499B"); }

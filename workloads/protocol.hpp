@@ -33,7 +33,8 @@ enum class Stream : std::int16_t {
   reduces,           ///< the all-reduce of each bucket
   verdicts,          ///< evaluator -> ranks that end the job: Verdict
   losses,            ///< worker -> first worker: those of its samples of an epoch
-  loss_tables        ///< first worker -> worker: those of all samples of the epoch
+  loss_tables,       ///< first worker -> worker: those of all samples of the epoch
+  pulls              ///< worker -> server: Pull, one for each piece of a reply, by bucket
 };
 
 struct StreamTraits {
@@ -41,25 +42,12 @@ struct StreamTraits {
   bool carries_note;
 };
 /// By number; 0 is no stream.
-inline constexpr std::array<StreamTraits, 19> stream_traits = {{{"none", false},
-                                                                {"pushes", true},
-                                                                {"replies", true},
-                                                                {"answers", true},
-                                                                {"requests", true},
-                                                                {"batches", true},
-                                                                {"checkpoints", true},
-                                                                {"checkpoint-parts", false},
-                                                                {"models", false},
-                                                                {"calls", true},
-                                                                {"counts", true},
-                                                                {"ends", true},
-                                                                {"last-models", false},
-                                                                {"push-pieces", false},
-                                                                {"reply-pieces", false},
-                                                                {"reduces", false},
-                                                                {"verdicts", true},
-                                                                {"losses", false},
-                                                                {"loss-tables", false}}};
+inline constexpr std::array<StreamTraits, 20> stream_traits = {
+    {{"none", false},        {"pushes", true},       {"replies", true},       {"answers", true},
+     {"requests", true},     {"batches", true},      {"checkpoints", true},   {"checkpoint-parts", false},
+     {"models", false},      {"calls", true},        {"counts", true},        {"ends", true},
+     {"last-models", false}, {"push-pieces", false}, {"reply-pieces", false}, {"reduces", false},
+     {"verdicts", true},     {"losses", false},      {"loss-tables", false},  {"pulls", true}}};
 
 constexpr Channel channel(Stream stream, int bucket = Channel::no_bucket) {
   return {static_cast<std::int16_t>(stream), stream_traits[static_cast<std::size_t>(stream)].carries_note,
@@ -90,8 +78,11 @@ inline constexpr Channel last_models = channel(Stream::last_models);
 inline constexpr Channel verdicts = channel(Stream::verdicts);
 inline constexpr Channel losses = channel(Stream::losses);
 inline constexpr Channel loss_tables = channel(Stream::loss_tables);
+/// With sync.exchange by-key, the note of a push is sent with the last piece of each bucket but the last.
+constexpr Channel push_key(int bucket) { return channel(Stream::pushes, bucket); }
 constexpr Channel push_bucket(int bucket) { return channel(Stream::push_pieces, bucket); }
 constexpr Channel reply_bucket(int bucket) { return channel(Stream::reply_pieces, bucket); }
+constexpr Channel pull_bucket(int bucket) { return channel(Stream::pulls, bucket); }
 constexpr Channel reduce_bucket(int bucket) { return channel(Stream::reduces, bucket); }
 
 // ---- Notes ----
@@ -113,11 +104,12 @@ enum class Kind : std::int32_t {
   clock,
   announcement,
   traffic,
-  verdict
+  verdict,
+  pull
 };
-inline constexpr std::array<const char*, 16> kind_names = {
-    "none",       "push", "report", "leave",   "reply", "answer",       "request", "batch",
-    "checkpoint", "end",  "call",   "stepped", "clock", "announcement", "traffic", "verdict"};
+inline constexpr std::array<const char*, 17> kind_names = {
+    "none", "push", "report",  "leave", "reply",        "answer",  "request", "batch", "checkpoint",
+    "end",  "call", "stepped", "clock", "announcement", "traffic", "verdict", "pull"};
 
 /// A push is complete.
 struct Push {
@@ -140,6 +132,11 @@ struct Report {
 /// The sender has ended.
 struct Leave {
   static constexpr Kind kind = Kind::leave;
+};
+
+/// Asks for a piece of the model (sync.pull requested).
+struct Pull {
+  static constexpr Kind kind = Kind::pull;
 };
 
 /// Comes with the model.

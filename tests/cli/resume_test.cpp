@@ -74,6 +74,10 @@ std::vector<std::string> without_timing() {
       "--set sync.average_statistics=false" + with_dropout + momentum + by_means +
           " --set optimizer.learning_rate=0.0001",
       with_dropout + momentum + " --set optimizer.learning_rate=0.0001",
+      "--set sync.pull=requested --set placement.evaluator=first-worker" + two_shards + momentum,
+      "--set sync.exchange=by-key --set workload.bucket_bytes=100kB" + two_shards + adam,
+      "--set sync.exchange=by-key --set sync.algorithm=slowmo --set sync.options.h=3" + momentum,
+      "--set placement.evaluator=first-worker --set sync.over=all-reduce" + momentum,
       "--set sync.over=all-reduce --set sync.average_statistics=false" + with_dropout + adam};
   for (const char* compression : {"random-k", "power-sgd", "qsgd"})
     for (const std::string over : {"all-reduce", "server --set placement.servers=[server,node-4]"})
@@ -166,6 +170,7 @@ std::vector<std::string> by_timing() {
   std::vector<std::string> all = {
       "--set sync.algorithm=ssp --set sync.options.staleness=1 --set placement.servers=[server,node-4]",
       "--set sync.algorithm=dynsgd --set sync.options.staleness=2",
+      "--set sync.algorithm=ssp --set sync.pull=requested --set placement.servers=[server,node-4]",
       "--set sync.algorithm=lb-bsp --set optimizer.update_at=workers --set optimizer.momentum=0.9",
       "--set sync.algorithm=k-batch-sync --set sync.options.k=3 --set placement.servers=[server,node-4]",
       "--set sync.algorithm=easgd-async --set optimizer.momentum=0.9 --set "

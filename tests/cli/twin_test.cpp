@@ -113,11 +113,15 @@ TEST_P(StoppedTwins, StopAtTheSameEvaluation) {
   EXPECT_EQ(operations.state, validation::Gate::State::passed) << operations.detail;
 }
 
-INSTANTIATE_TEST_SUITE_P(Routes, StoppedTwins,
-                         ::testing::Values("--set sync.algorithm=bsp", "--set sync.over=all-reduce",
-                                           "--set sync.overlap=both",
-                                           "--set sync.algorithm=d-psgd --set sync.over=peers",
-                                           "--set optimizer.update_at=workers"));
+INSTANTIATE_TEST_SUITE_P(
+    Routes, StoppedTwins,
+    ::testing::Values("--set sync.algorithm=bsp", "--set sync.over=all-reduce", "--set sync.overlap=both",
+                      "--set sync.algorithm=d-psgd --set sync.over=peers",
+                      "--set optimizer.update_at=workers",
+                      "--set placement.evaluator=first-worker --set sync.pull=requested",
+                      "--set placement.evaluator=first-worker --set sync.over=all-reduce",
+                      "--set placement.evaluator=first-worker --set "
+                      "sync.algorithm=d-psgd --set sync.over=peers"));
 
 TEST_F(Twins, TimingDrivenJobsStopAtAnAccuracyToo) {
   for (const std::string algorithm :
@@ -218,6 +222,17 @@ std::vector<std::string> deterministic() {
         " --set placement.servers=co-located --set sync.sharding=split --set sync.compression=top-k"})
     all.push_back("--set optimizer.update_at=workers" + std::string(settings));
   all.push_back("--set sync.compression=top-k --set sync.algorithm=local-sgd");
+  for (const char* settings :
+       {"sync.pull=requested --set placement.servers=[server,server]",
+        "sync.pull=requested --set sync.overlap=both", "sync.exchange=by-key",
+        "sync.exchange=by-key --set sync.pull=requested --set sync.compression=top-k"
+        " --set placement.servers=[server,server]",
+        "sync.exchange=by-key --set sync.algorithm=local-sgd --set sync.options.h=2",
+        "sync.exchange=by-key --set optimizer.update_at=workers",
+        "placement.evaluator=first-worker --set sync.pull=requested",
+        "placement.evaluator=first-worker --set sync.over=all-reduce",
+        "placement.evaluator=first-worker --set sync.algorithm=d-psgd --set sync.over=peers"})
+    all.push_back("--set workload.bucket_bytes=100kB --set " + std::string(settings));
   all.push_back(
       "--set sync.algorithm=d-psgd --set sync.over=peers --set sync.options.order=step-first"
       " --set sync.options.global_every=2");
@@ -341,6 +356,12 @@ std::vector<std::string> timing_driven() {
   all.emplace_back("--set sync.algorithm=esync --set sync.over=all-reduce --set sync.collective=native");
   all.emplace_back("--set sync.algorithm=lb-bsp --set optimizer.update_at=workers");
   all.push_back(normalised("ad-psgd --set sync.over=peers"));
+  for (const char* algorithm : {"asp", "ssp", "esync", "k-sync", "easgd-async"})
+    all.push_back(
+        "--set sync.pull=requested --set placement.servers=[server,server] --set "
+        "placement.evaluator=first-worker --set sync.algorithm=" +
+        std::string(algorithm));
+  all.emplace_back("--set sync.algorithm=lb-bsp --set sync.exchange=by-key");
   // Native devices compute within the call, so the messages that a worker needs meanwhile have arrived before
   // it waits for them.
   for (const char* settings :
@@ -455,6 +476,43 @@ TEST_F(Twins, EachRequestPaysTheLatencyOfItsDisk) {
   EXPECT_GT(excess(measured_), -1e-6) << "an emulated disk never finishes early";
   // Each wait may end late on a busy machine; paying the latency twice would exceed this.
   EXPECT_LT(excess(measured_), 0.8);
+}
+
+/// In both worlds a worker's question lasts at least as long as its answer, and the answers follow each
+/// other.
+TEST_F(Twins, TheCoordinatorTakesItsTimeToAnswer) {
+  constexpr double answer_s = 0.02;
+  ASSERT_EQ(
+      line_
+          .shell("sed '0,/<host id=\"server\"[^>]*>/s||&<prop id=\"tandem:answer\" "
+                 "value=\"20ms\"/>|' " TANDEM_SOURCE_DIR "/platforms/mixed_lab.xml > slow_coordinator.xml")
+          .exit_code,
+      0);
+  for (const char* over : {"server", "all-reduce"}) {
+    play("--force --set platform=slow_coordinator.xml --set sync.algorithm=esync-published --set sync.over=" +
+         std::string(over));
+    expect_all_replayed(validation::compare(simulated_, {measured_}));
+    for (const Results* results : {&simulated_, &measured_}) {
+      double least_s = 1.0;
+      for (const auto& step : results->journal.steps)
+        least_s = std::min(least_s, step.phases[static_cast<std::size_t>(Phase::query)].count());
+      EXPECT_GE(least_s, answer_s) << over << ' ' << results->info.world;
+      std::vector<const OperationRecord*> answers;
+      for (const auto& operation : results->journal.operations)
+        if (operation.kind == "sleep" && operation.rank == 4) answers.push_back(&operation);
+      ASSERT_GT(answers.size(), 8U);
+      for (std::size_t i = 1; i < answers.size(); ++i)
+        EXPECT_GE(answers[i]->start.count(), answers[i - 1]->start.count() + answer_s - 1e-6);
+    }
+  }
+  EXPECT_EQ(line_.shell("sed -i 's|20ms|20kB|' slow_coordinator.xml").exit_code, 0);
+  const auto refused = line_.tandem("run " + line_.experiment() +
+                                    " --force --set platform=slow_coordinator.xml --out measured");
+  EXPECT_EQ(refused.exit_code, 2);
+  EXPECT_NE(refused.output.find("slow_coordinator.xml: host 'server': property 'tandem:answer': expected a "
+                                "time >= 0 (like 2ms), found '20kB'"),
+            std::string::npos)
+      << refused.output;
 }
 
 /// An emulated device never finishes early, so slow steps are slow in both results; the other steps are not.

@@ -9,12 +9,13 @@ namespace tandem {
 AccuracyStop::AccuracyStop(const Job& job, Context& context)
     : context_(context), schedule_(job.checkpoints().schedule()) {
   const auto& deciders = job.checkpoints().accuracy_deciders;
-  if (std::ranges::find(deciders, context.rank()) != deciders.end()) evaluator_ = job.roster().evaluator();
+  if (std::ranges::find(deciders, context.rank()) != deciders.end()) evaluator_ = job.checkpoints().evaluator;
 }
 
 bool AccuracyStop::is_reached_after(std::int64_t round) {
   if (!evaluator_ || !schedule_.has_passed(round)) return false;
   schedule_.begin_again(round);
+  if (*evaluator_ == context_.rank()) return own_verdict_;
   Pending verdict = context_.receive(*evaluator_, protocol::verdicts, {});
   return protocol::unpack<protocol::Verdict>(context_.wait(verdict).note).reached;
 }

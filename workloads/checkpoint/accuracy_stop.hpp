@@ -18,11 +18,18 @@ class AccuracyStop {
   /// True: this rank decides, and the evaluation of the checkpoint that is due after this round has found the
   /// accuracy. Waits for that evaluation. Pre: the job does not end after this round anyway.
   bool is_reached_after(std::int64_t round);
+  /// Whether that would wait for another rank.
+  bool waits_after(std::int64_t round) const {
+    return evaluator_ && *evaluator_ != context_.rank() && schedule_.has_passed(round);
+  }
+  /// This rank evaluates and decides: what is_reached_after() then returns for the round.
+  void note_verdict(bool reached) { own_verdict_ = reached; }
 
  private:
   Context& context_;
   std::optional<Rank> evaluator_;  ///< none: this rank does not decide
   CheckpointSchedule schedule_;
+  bool own_verdict_ = false;
 };
 
 }  // namespace tandem

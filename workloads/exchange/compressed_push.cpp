@@ -113,10 +113,11 @@ Slice PushDecoder::slot(int worker, std::size_t index) {
   return {Bytes(piece.message_bytes), messages.empty() ? nullptr : messages.data() + piece.offset};
 }
 
-void PushDecoder::decode(int worker, std::span<float> values) {
+void PushDecoder::decode(int worker, std::span<float> values, const ShardKey& key) {
   const auto index = static_cast<std::size_t>(worker);
   const std::span<const std::byte> all = messages_[index].span();
-  for (const Piece& piece : pieces_) {
+  for (std::size_t i = key.first; i <= key.last; ++i) {
+    const Piece& piece = pieces_[i];
     const auto message = all.subspan(piece.offset, static_cast<std::size_t>(piece.message_bytes));
     const auto compressed = message.first(static_cast<std::size_t>(piece.codec->message_bytes()));
     const auto target = values.subspan(static_cast<std::size_t>(piece.extent.shard_offset),

@@ -57,8 +57,9 @@ class PushDecoder {
   Slice slot(int worker, std::size_t index);
   /// A push of the worker has arrived completely, compressed with this number.
   void note_push(int worker, std::int64_t number) { numbers_[static_cast<std::size_t>(worker)] = number; }
-  /// Its last push, as values in the shard's layout. Pre: math is real, and there is one.
-  void decode(int worker, std::span<float> values);
+  /// Its last push, as values in the shard's layout: the pieces of the key. Pre: math is real, and there is
+  /// one.
+  void decode(int worker, std::span<float> values, const ShardKey& key);
 
  private:
   struct Piece {

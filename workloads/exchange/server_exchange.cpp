@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <optional>
 #include <span>
+#include <utility>
 
 #include "policies/vocabulary/check.hpp"
 #include "workloads/exchange/compressed_push.hpp"
@@ -23,10 +24,14 @@ class ServerExchange : public Exchange {
         coordinating_(static_cast<std::size_t>(roster.assignment(*roster.coordinator()).index)),
         layout_(plan.shard_layout()),
         defers_buckets_(plan.overlaps_forward()),
+        requests_pulls_(plan.requests_pulls()),
+        by_key_(plan.exchanges_by_key()),
         brings_means_(plan.servers_send_means()),
         versions_(servers_.size(), 0),
         coordinator_(context, *roster.coordinator()),
         receives_(servers_.size()) {
+    for (std::size_t shard = 0; shard < servers_.size(); ++shard)
+      receives_[shard].resize(layout_[shard].size());
     if (plan.compression() != nullptr)
       compressor_.emplace(plan, replica.has_values(), context.device(),
                           roster.assignment(context.rank()).index);
@@ -40,40 +45,18 @@ class ServerExchange : public Exchange {
 
   void bucket_ready(int bucket, const Contribution& contribution) override {
     if (compressor_) compress(bucket);
-    for (std::size_t shard = 0; shard < servers_.size(); ++shard) {
-      const ShardPieces& pieces = layout_[shard];
-      for (const ShardPiece& piece : std::ranges::equal_range(pieces, bucket, {}, &ShardPiece::bucket)) {
-        const bool last = &piece == &pieces.back();
-        const Channel channel = last ? protocol::to_server : protocol::push_bucket(bucket);
-        const Note note = last ? CoordinatorClient::note_of_push(contribution, versions_[shard]) : Note{};
-        const auto index = static_cast<std::size_t>(&piece - pieces.data());
-        const Slice payload = compressor_ ? compressor_->message(shard, index)
-                                          : replica_.payload(payload_, piece.flat_offset, piece.elements);
-        sends_.push_back(context_.send(servers_[shard], channel, payload, note));
-        result_.bytes_sent += payload.size.count();
-      }
-    }
+    contribution_ = contribution;
+    if (!by_key_) push(bucket);
   }
 
   // Started messages progress during any wait of the worker.
   void wait_progressing(Pending& until) override { coordinator_.wait_progressing(until); }
 
   ExchangeResult finish() override {
-    for (std::size_t shard = 0; shard < servers_.size(); ++shard) {
-      const ShardPieces& pieces = layout_[shard];
-      receives_[shard].resize(pieces.size());
-      // In the order in which they are sent.
-      for (std::size_t index = pieces.size(); index-- > 0;) {
-        const ShardPiece& piece = pieces[index];
-        const bool last = index + 1 == pieces.size();
-        const Channel channel = last ? protocol::from_server : protocol::reply_bucket(piece.bucket);
-        receives_[shard][index] =
-            context_.receive(servers_[shard], channel, replica_.incoming(piece.flat_offset, piece.elements));
-        result_.bytes_received += piece.bytes().count();
-      }
-    }
-    context_.wait_all(sends_);
-    sends_.clear();
+    if (by_key_)
+      exchange_keys();
+    else
+      pull({});
     for (std::size_t shard = 0; shard < servers_.size(); ++shard)
       on_reply(protocol::unpack<protocol::Reply>(context_.wait(receives_[shard].back()).note), shard);
     if (!defers_buckets_)
@@ -106,12 +89,13 @@ class ServerExchange : public Exchange {
 
   void leave() override {
     for (std::size_t shard = 0; shard < servers_.size(); ++shard) {
-      // Ends every receive, since the server has posted one for each piece.
+      // Ends every receive, since the server has posted one for each piece of the first key.
       const ShardPieces& pieces = layout_[shard];
-      for (std::size_t piece = 0; piece + 1 < pieces.size(); ++piece)
+      const ShardKey key = keys_of(pieces, by_key_).front();
+      for (std::size_t piece = key.first; piece < key.last; ++piece)
         sends_.push_back(context_.send(servers_[shard], protocol::push_bucket(pieces[piece].bucket), {}));
-      sends_.push_back(
-          context_.send(servers_[shard], protocol::to_server, {}, protocol::pack(protocol::Leave{})));
+      sends_.push_back(context_.send(servers_[shard], channel_of_push(pieces, key.last), {},
+                                     protocol::pack(protocol::Leave{})));
     }
     context_.wait_all(sends_);
     sends_.clear();
@@ -125,6 +109,76 @@ class ServerExchange : public Exchange {
         {.kind = Work::Kind::compress, .bucket = bucket, .bytes = Bytes(extent.parameters * 4)},
         compressor_->compress(replica_, payload_, bucket, versions_));
     wait_progressing(compressed);
+  }
+
+  /// The pieces of a bucket, as indices into those of the shard; without a bucket all of them.
+  std::pair<std::size_t, std::size_t> range_of(std::size_t shard, std::optional<int> bucket) const {
+    const ShardPieces& pieces = layout_[shard];
+    if (!bucket) return {0, pieces.size()};
+    const auto range = std::ranges::equal_range(pieces, *bucket, {}, &ShardPiece::bucket);
+    return {static_cast<std::size_t>(range.begin() - pieces.begin()),
+            static_cast<std::size_t>(range.end() - pieces.begin())};
+  }
+
+  /// The last piece of a push, or by key of a bucket, brings the note.
+  Channel channel_of_push(const ShardPieces& pieces, std::size_t piece) const {
+    if (piece + 1 == pieces.size()) return protocol::to_server;
+    const int bucket = pieces[piece].bucket;
+    return by_key_ && pieces[piece + 1].bucket != bucket ? protocol::push_key(bucket)
+                                                         : protocol::push_bucket(bucket);
+  }
+
+  void push(int bucket) {
+    for (std::size_t shard = 0; shard < servers_.size(); ++shard) {
+      const auto [begin, end] = range_of(shard, bucket);
+      for (std::size_t index = begin; index < end; ++index) {
+        const ShardPiece& piece = layout_[shard][index];
+        const Channel channel = channel_of_push(layout_[shard], index);
+        const Note note =
+            channel.carries_note ? CoordinatorClient::note_of_push(contribution_, versions_[shard]) : Note{};
+        const Slice payload = compressor_ ? compressor_->message(shard, index)
+                                          : replica_.payload(payload_, piece.flat_offset, piece.elements);
+        sends_.push_back(context_.send(servers_[shard], channel, payload, note));
+        result_.bytes_sent += payload.size.count();
+      }
+    }
+  }
+
+  /// Expects the reply to the push of this bucket, or of all, and asks for it where servers wait for that.
+  void pull(std::optional<int> bucket) {
+    for (std::size_t shard = 0; shard < servers_.size(); ++shard) {
+      const auto [begin, end] = range_of(shard, bucket);
+      // In the order in which they are sent.
+      for (std::size_t index = end; index-- > begin;) {
+        const ShardPiece& piece = layout_[shard][index];
+        const bool last = index + 1 == layout_[shard].size();
+        const Channel channel = last ? protocol::from_server : protocol::reply_bucket(piece.bucket);
+        receives_[shard][index] =
+            context_.receive(servers_[shard], channel, replica_.incoming(piece.flat_offset, piece.elements));
+        result_.bytes_received += piece.bytes().count();
+      }
+    }
+    context_.wait_all(sends_);
+    sends_.clear();
+    if (!requests_pulls_) return;
+    for (std::size_t shard = 0; shard < servers_.size(); ++shard) {
+      const auto [begin, end] = range_of(shard, bucket);
+      for (std::size_t index = end; index-- > begin;)
+        sends_.push_back(context_.send(servers_[shard], protocol::pull_bucket(layout_[shard][index].bucket),
+                                       {}, protocol::pack(protocol::Pull{})));
+    }
+  }
+
+  /// One bucket after the other, each when the last one was answered, which needs the pushes of all workers.
+  /// Not during the backward pass: the answer replaces parameters that the pass may still need. The notes of
+  /// the replies are left to `finish`.
+  void exchange_keys() {
+    for (int bucket = 0; bucket < replica_.buckets(); ++bucket) {
+      push(bucket);
+      pull(bucket);
+      if (bucket + 1 == replica_.buckets()) return;
+      await(bucket);
+    }
   }
 
   void on_reply(const protocol::Reply& reply, std::size_t shard) {
@@ -148,11 +202,14 @@ class ServerExchange : public Exchange {
   std::size_t coordinating_;       ///< the shard whose server answers reports and ends the job
   const ShardLayout& layout_;
   bool defers_buckets_;        ///< `finish` leaves them to `await`
+  bool requests_pulls_;        ///< the servers wait for them
+  bool by_key_;                ///< buckets are exchanged one after the other, by `finish`
   bool brings_means_;          ///< instead of the model
   std::vector<int> versions_;  ///< of the model's part, by shard: each counts its own updates
   std::optional<PushCompressor> compressor_;
   CoordinatorClient coordinator_;
   sync::Payload payload_ = sync::Payload::gradient;
+  Contribution contribution_;
   ExchangeResult result_;
   std::vector<Pending> sends_;
   std::vector<std::vector<Pending>> receives_;  ///< by shard, by piece

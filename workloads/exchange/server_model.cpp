@@ -25,6 +25,8 @@ ServerModel::ServerModel(const ReplicaPlan& plan, const ExchangePlan& exchange, 
     : device_(device),
       pieces_(pieces_of(exchange, shard)),
       elements_(shard_elements(pieces_)),
+      key_{0, pieces_.size() - 1},
+      selected_elements_(elements_),
       snapshots_(device, static_cast<std::size_t>(elements_)),
       only_averages_(exchange.servers_send_means()),
       payload_(exchange.payload()),
@@ -66,6 +68,15 @@ void ServerModel::keep_what_is_held() {
   device_.copy(model_->data(), before->data(), before->bytes());
 }
 
+void ServerModel::select(const ShardKey& key) {
+  if (key.first == key_.first) return;
+  TANDEM_CHECK(accepted_.empty() && total_weight_ == 0.0, "accepted pushes of another key", accepted_.size());
+  const ShardPiece& last = pieces_[key.last];
+  key_ = key;
+  selected_begin_ = pieces_[key.first].shard_offset;
+  selected_elements_ = last.shard_offset + last.elements - selected_begin_;
+}
+
 Slice ServerModel::slot(int worker, std::size_t index) {
   if (decoder_) return decoder_->slot(worker, index);
   const ShardPiece& piece = pieces_[index];
@@ -88,7 +99,7 @@ Kernel ServerModel::decompress() {
   if (!model_) return {};
   return [this] {
     for (const auto& [worker, weight] : accepted_)
-      decoder_->decode(worker, slots_[static_cast<std::size_t>(worker)].span());
+      decoder_->decode(worker, slots_[static_cast<std::size_t>(worker)].span(), key_);
   };
 }
 
@@ -106,7 +117,8 @@ Kernel ServerModel::fold() {
 void ServerModel::add_up() {
   for (const auto& [worker, weight] : accepted_) {
     const auto& slot = slots_[static_cast<std::size_t>(worker)];
-    device_.add(aggregate_.data(), slot.data(), elements_, static_cast<float>(weight));
+    device_.add(aggregate_.data() + selected_begin_, slot.data() + selected_begin_, selected_elements_,
+                static_cast<float>(weight));
   }
   accepted_.clear();
 }
@@ -129,27 +141,35 @@ Snapshot ServerModel::hand_out(int worker) {
 /// Computes the mean of trained elements and of statistics. In lockstep, the last mean is no longer in
 /// flight.
 void ServerModel::take_mean() {
-  model_.reset();
-  model_ = snapshots_.fresh();
-  device_.copy(model_->data(), aggregate_.data(), aggregate_.bytes());
-  device_.scale(model_->data(), elements_, static_cast<float>(1.0 / total_weight_));
-  device_.fill(aggregate_.data(), elements_, 0.0F);
-  total_weight_ = 0.0;
+  if (key_.first == 0) {
+    model_.reset();
+    model_ = snapshots_.fresh();
+  }
+  float* const mean = model_->data() + selected_begin_;
+  device_.copy(mean, aggregate_.data() + selected_begin_, static_cast<std::size_t>(selected_bytes().count()));
+  device_.scale(mean, selected_elements_, static_cast<float>(1.0 / total_weight_));
+  clear_aggregate();
 }
 
 void ServerModel::update(double scale, UpdateTime time) {
   const Snapshot older = keeps_older_ ? older_[static_cast<std::size_t>(pusher_)] : nullptr;
   if (keeps_older_ == Since::last_update) std::fill(older_.begin(), older_.end(), model_);
   keep_what_is_held();
-  optimizer_.begin_update(time, scale);
-  change_update_.begin_update(optimizer_.rate_at(time));
-  for (const ShardPiece& piece : pieces_) {
+  if (key_.first == 0) {
+    optimizer_.begin_update(time, scale);
+    change_update_.begin_update(optimizer_.rate_at(time));
+  }
+  for (const ShardPiece& piece : selected_pieces()) {
     if (payload_ == sync::Payload::gradient)
       step_by_gradient(piece, older.get());
     else
       move_by_change(piece, scale, older.get());
   }
-  device_.fill(aggregate_.data(), elements_, 0.0F);
+  clear_aggregate();
+}
+
+void ServerModel::clear_aggregate() {
+  device_.fill(aggregate_.data() + selected_begin_, selected_elements_, 0.0F);
   total_weight_ = 0.0;
 }
 

@@ -29,6 +29,11 @@ class ServerModel {
 
   const ShardPieces& pieces() const { return pieces_; }
   Bytes bytes() const { return Bytes(elements_ * 4); }
+  /// The pieces that accept(), decompress(), fold() and apply() act on from now on; all pieces at first. Keys
+  /// without the first piece belong to the update that the key with it began. Pre: nothing is accepted for
+  /// another key.
+  void select(const ShardKey& key);
+  Bytes selected_bytes() const { return Bytes(selected_elements_ * 4); }
   /// Where the worker's contribution to the piece of this index is received.
   Slice slot(int worker, std::size_t index);
   /// A whole push of the worker, computed on this version of the model, is in its slot.
@@ -75,7 +80,11 @@ class ServerModel {
   void load_initial(const ReplicaPlan& plan, bool averages_statistics);
   void add_up();
   void take_mean();
+  void clear_aggregate();
   void update(double scale, UpdateTime time);
+  std::span<const ShardPiece> selected_pieces() const {
+    return std::span(pieces_).subspan(key_.first, key_.last + 1 - key_.first);
+  }
   Stretch stretch_of(const ShardPiece& piece);
   void step_by_gradient(const ShardPiece& piece, const FloatArray* older);
   void move_by_change(const ShardPiece& piece, double scale, const FloatArray* older);
@@ -84,6 +93,9 @@ class ServerModel {
   ComputeDevice& device_;
   ShardPieces pieces_;
   std::int64_t elements_;
+  ShardKey key_;                     ///< the selected pieces, which are one stretch of the shard's memory
+  std::int64_t selected_begin_ = 0;  ///< its first element
+  std::int64_t selected_elements_;
   Snapshots snapshots_;  ///< of the model, or of means
   bool only_averages_;
   std::optional<PushDecoder> decoder_;

@@ -101,6 +101,16 @@ std::vector<ExperimentKey> sync_keys() {
        {},
        "how workers exchange their updates: through parameter servers, by all-reduce, or directly with "
        "other workers"},
+      {KEY(sync.pull),
+       {},
+       "over a server - pushed: the server sends the model as soon as it replies; requested: when its pushes "
+       "are sent, a worker asks for each piece of the model, and the server keeps the requests until it "
+       "replies"},
+      {KEY(sync.exchange),
+       {},
+       "over a server, where all workers wait for each other - whole: all buckets (keys) at once; by-key: a "
+       "worker pushes the next bucket when the server has answered the last one, which it does when all "
+       "workers have pushed it"},
       {KEY(sync.collective), name_of(Names::collective), "all-reduce algorithm"},
       {KEY(sync.order),
        {},
@@ -159,8 +169,8 @@ std::vector<ExperimentKey> data_keys() {
       {KEY(placement.cache_nodes), {}, "hosts with a disk, one per cache node"},
       {KEY(placement.evaluator),
        {},
-       "host that evaluates checkpoints; empty: the host of the first server, or else of the first "
-       "worker"},
+       "host that evaluates checkpoints, besides training; first-worker: the first worker evaluates its own "
+       "model, and its next step waits; empty: the host of the first server, or else of the first worker"},
   };
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,7 +17,9 @@ struct CheckpointPlan {
   std::int64_t first_round = 0;  ///< after which this run begins; above 0 where a job is resumed
   bool has_model = false;        ///< mathematics is real: there are values to write
   Rank writer = 0;               ///< the first rank of those that hold the model
-  double stop_accuracy = 0.0;    ///< at which the job ends; 0: at none
+  /// The rank that evaluates: one of its own, or the first worker. Empty: none does.
+  std::optional<Rank> evaluator = {};
+  double stop_accuracy = 0.0;  ///< at which the job ends; 0: at none
   /// The ranks that wait for each evaluation and end the job at that accuracy; empty without one.
   std::vector<Rank> accuracy_deciders = {};
 

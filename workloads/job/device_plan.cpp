@@ -44,6 +44,18 @@ std::vector<std::vector<Seconds>> disk_latencies(const std::vector<const platfor
   return latencies;
 }
 
+/// Errors: ConfigError for a property that is no time.
+Seconds answer_time_of(const platforms::Host& host, const std::string& file) {
+  const auto found = host.properties.find("tandem:answer");
+  if (found == host.properties.end()) return Seconds(0);
+  const auto time = parse_seconds(found->second);
+  if (!time || time->count() < 0.0)
+    throw ConfigError(file + ": host '" + host.name +
+                      "': property 'tandem:answer': expected a time >= 0 (like 2ms), found '" +
+                      found->second + "'");
+  return *time;
+}
+
 CompressionCost compression_cost(const ExchangePlan& exchange) {
   const auto* compression = exchange.compression();
   if (compression == nullptr) return {};
@@ -64,6 +76,7 @@ DevicePlan::DevicePlan(const JobSpec& spec, const Roster& roster,
       are_native_(spec.experiment.run.devices == DeviceSpeed::native),
       hosts_(hosts_of(roster, spec.platform)),
       disk_latencies_(disk_latencies(hosts_, spec.platform.file)) {
+  for (const auto& host : spec.platform.hosts) answer_time_of(host, spec.platform.file);
   if (const auto& path = spec.experiment.physics.profile; !path.empty())
     profile_ = std::make_shared<Profile>(load_profile(path));
   std::string name = measured_name(model->name, spec.experiment.workload.precision);
@@ -90,6 +103,10 @@ Seconds DevicePlan::disk_time(Rank rank, int disk, const DiskAccess& access, boo
   const auto& used = host_of(rank).disks.at(static_cast<std::size_t>(disk));
   return disk_latency(rank, disk) * static_cast<double>(access.requests) +
          access.size / (write ? used.write_rate : used.read_rate);
+}
+
+Seconds DevicePlan::answer_time(Rank rank) const {
+  return are_native_ ? Seconds(0) : answer_time_of(host_of(rank), spec_.platform.file);
 }
 
 double DevicePlan::spread_of(Rank rank) const { return host_of(rank).device.spread; }

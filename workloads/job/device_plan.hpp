@@ -19,7 +19,8 @@ namespace tandem {
 class DevicePlan {
  public:
   /// Loads the profile, if the experiment names one. `spec` and `roster` must outlive it.
-  /// Errors: ConfigError for a profile that cannot be read, and for a disk's latency that is none.
+  /// Errors: ConfigError for a profile that cannot be read, and for a disk's latency or a host's answer time
+  /// that is none.
   DevicePlan(const JobSpec& spec, const Roster& roster, std::shared_ptr<const ModelDescription> model,
              const ExchangePlan& exchange);
 
@@ -34,6 +35,10 @@ class DevicePlan {
   Seconds disk_latency(Rank rank, int disk) const;
   /// The time of an access alone: requests * latency + bytes / rate. Pre: the host has the disk.
   Seconds disk_time(Rank rank, int disk, const DiskAccess& access, bool write) const;
+  /// How long the rank, a server or coordinator on an emulated device, takes to answer a worker's report:
+  /// <prop id="tandem:answer"> of its host; 0 without one, and with native devices, whose own answers are
+  /// part of measured messages.
+  Seconds answer_time(Rank rank) const;
   /// What computes on a host in this job, or would where mathematics is modelled: the processor, or the GPU's
   /// name in the catalogue ("gpu" without one). Calibration takes hosts of one kind to be equally fast where
   /// they belong to one machine.

@@ -71,6 +71,14 @@ class ExchangePlan {
 
   /// What each server shard holds; empty over another route.
   const ShardLayout& shard_layout() const { return shard_layout_; }
+  /// Over a server: workers ask for each piece of a reply.
+  bool requests_pulls() const {
+    return route() == sync::Route::server && sync_.pull == ServerPull::requested;
+  }
+  /// Over a server: workers exchange one bucket after the other.
+  bool exchanges_by_key() const {
+    return route() == sync::Route::server && sync_.exchange == ExchangeUnit::by_key;
+  }
   /// By bucket, floats whose all-reduce moves as many bytes as the exchange of the bucket.
   std::vector<std::int64_t> summed_elements() const;
   /// How workers sum; null over another route.

@@ -19,6 +19,7 @@
 #include "workloads/job/catalogues.hpp"
 #include "workloads/job/compression_rules.hpp"
 #include "workloads/job/ensemble.hpp"
+#include "workloads/job/roster.hpp"
 
 namespace tandem {
 namespace {
@@ -48,8 +49,11 @@ class Checker {
     check_workload();
     check_route();
     check_overlap();
+    check_pull();
+    check_exchange();
     check_compression();
     check_stop();
+    check_evaluator();
     check_target();
     check_optimizer();
     check_update_at();
@@ -192,6 +196,45 @@ class Checker {
       fail("native devices run the forward pass as one piece (run.devices)");
     if (experiment_.sync.over == sync::Route::all_reduce && experiment_.sync.compression != "none")
       fail("a compressed all-reduce delivers its sum as one piece");
+  }
+
+  void check_pull() const {
+    const auto& sync = experiment_.sync;
+    if (sync.pull == ServerPull::requested && sync.over != sync::Route::server)
+      fail_at("sync.pull", "pushed, because over " + to_text(sync.over) + " no server has a model to ask for",
+              "'requested'");
+  }
+
+  /// A worker must get the answer to each bucket before it pushes the next.
+  void check_exchange() const {
+    const auto& sync = experiment_.sync;
+    if (sync.exchange == ExchangeUnit::whole) return;
+    const auto fail = [this](const std::string& why) {
+      fail_at("sync.exchange", "whole, because " + why, "'by-key'");
+    };
+    if (sync.over != sync::Route::server)
+      fail("over " + to_text(sync.over) + " workers do not wait for a server");
+    const auto waits_for_all = [](const sync::Factory& algorithm) {
+      return works_over(algorithm, sync::Route::server) && (algorithm.lockstep || !algorithm.timing_driven);
+    };
+    std::string able;
+    for (const auto& algorithm : sync::catalog().entries())
+      if (waits_for_all(algorithm.make)) able += (able.empty() ? "" : " | ") + algorithm.name;
+    if (!waits_for_all(sync::catalog().find(sync.algorithm).make))
+      fail("the server of " + sync.algorithm + " does not wait for the pushes of all workers (those of " +
+           able + " do)");
+    if (sync.overlaps_forward()) fail("sync.overlap is both, and the answer to the last bucket comes last");
+  }
+
+  void check_evaluator() const {
+    if (experiment_.placement.evaluator != first_worker_evaluates || experiment_.stop.accuracy == 0.0) return;
+    const auto& sync = experiment_.sync;
+    const auto& algorithm = sync::catalog().find(sync.algorithm).make;
+    if (sync.over != sync::Route::server || algorithm.lockstep || !algorithm.timing_driven) return;
+    fail_at("placement.evaluator",
+            "a host, because with " + sync.algorithm +
+                " the server, which stops at stop.accuracy, does not count the rounds of the first worker",
+            quote(experiment_.placement.evaluator));
   }
 
   void check_compression() const {

@@ -14,11 +14,18 @@ std::vector<Rank> accuracy_deciders(const JobSpec& spec, const Roster& roster, c
   return {roster.workers().begin(), roster.workers().end()};
 }
 
+std::optional<Rank> evaluator_of(const JobSpec& spec, const Roster& roster) {
+  const bool first_worker_does =
+      spec.experiment.evaluate_every > 0 && spec.experiment.placement.evaluator == first_worker_evaluates;
+  return first_worker_does ? roster.first_worker() : roster.evaluator();
+}
+
 CheckpointPlan plan_checkpoints(const JobSpec& spec, const Roster& roster, const ExchangePlan& exchange) {
   return {.directory = spec.directory,
           .every = spec.experiment.evaluate_every,
           .has_model = spec.real_math(),
           .writer = exchange.servers_hold_model() ? roster.servers().front() : roster.first_worker(),
+          .evaluator = evaluator_of(spec, roster),
           .stop_accuracy = spec.experiment.stop.accuracy,
           .accuracy_deciders = accuracy_deciders(spec, roster, exchange)};
 }

@@ -62,6 +62,29 @@ int copies_of_exchange(const ExchangePlan& exchange) {
   return copies;
 }
 
+/// A learner, the checkpoint, the test set, and the activations of two neighbouring layers for one part of
+/// it.
+RankMemory of_evaluator(const Job& job) {
+  const Bytes model = job.model().bytes();
+  const DatasetInfo& info = job.data().info();
+  RankMemory memory;
+  memory.model = model * 2;
+  memory.gradient = model;
+  memory.activations = activations_of(job, &ModelDescription::Activations::widest,
+                                      std::min(info.test_samples, evaluation_batch));
+  if (!job.real_math()) memory.data = info.record_bytes() * info.test_samples;
+  return memory;
+}
+
+/// The first worker also has a learner that evaluates.
+void add_evaluation(const Job& job, RankMemory& memory) {
+  const RankMemory evaluator = of_evaluator(job);
+  memory.model += job.model().bytes();
+  memory.gradient += evaluator.gradient;
+  memory.activations = std::max(memory.activations, evaluator.activations);
+  memory.data += evaluator.data;
+}
+
 RankMemory of_worker(const Job& job, int index) {
   const ExchangePlan& exchange = job.exchange();
   const Bytes model = job.model().bytes();
@@ -76,6 +99,8 @@ RankMemory of_worker(const Job& job, int index) {
   if (exchange.compression() != nullptr && exchange.has_error_feedback()) memory.buffers += model;
   memory.activations = activations_of(job, &ModelDescription::Activations::kept, job.data().batch());
   memory.data = of_worker_data(job, index);
+  if (job.checkpoints().evaluator == job.roster().workers()[static_cast<std::size_t>(index)])
+    add_evaluation(job, memory);
   return memory;
 }
 
@@ -111,20 +136,6 @@ RankMemory of_cache_node(const Job& job) {
   memory.data = job.spec().experiment.data.cache_capacity;
   // The batch that is being sent, and the records that were just read, for each of its workers.
   memory.buffers = data.info().record_bytes() * data.batch() * 2 * ((workers + nodes - 1) / nodes);
-  return memory;
-}
-
-/// A learner, the checkpoint, the test set, and the activations of two neighbouring layers for one part of
-/// it.
-RankMemory of_evaluator(const Job& job) {
-  const Bytes model = job.model().bytes();
-  const DatasetInfo& info = job.data().info();
-  RankMemory memory;
-  memory.model = model * 2;
-  memory.gradient = model;
-  memory.activations = activations_of(job, &ModelDescription::Activations::widest,
-                                      std::min(info.test_samples, evaluation_batch));
-  if (!job.real_math()) memory.data = info.record_bytes() * info.test_samples;
   return memory;
 }
 

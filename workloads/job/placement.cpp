@@ -8,6 +8,7 @@
 #include "workloads/experiment/overrides.hpp"
 #include "workloads/experiment/quantity_text.hpp"
 #include "workloads/job/experiment_file.hpp"
+#include "workloads/job/roster.hpp"
 
 namespace tandem {
 namespace {
@@ -28,7 +29,8 @@ class Placer {
     if (servers_ == Servers::listed)
       check_known("placement.servers", placement_.servers, {"co-located", "own"});
     check_known("placement.cache_nodes", placement_.cache_nodes);
-    if (!placement_.evaluator.empty()) check_known("placement.evaluator", {placement_.evaluator});
+    if (!placement_.evaluator.empty() && placement_.evaluator != first_worker_evaluates)
+      check_known("placement.evaluator", {placement_.evaluator}, {first_worker_evaluates});
     fill_defaults();
     check_slots();
     check_precision();

@@ -52,7 +52,8 @@ Roster::Roster(const Experiment& experiment) {
     add(Role::coordinator, {placement.servers.front()});
   }
   if (experiment.data.source == DataSource::storage) add(Role::cache_node, placement.cache_nodes);
-  if (experiment.evaluate_every > 0) add(Role::evaluator, {placement.evaluator});
+  if (experiment.evaluate_every > 0 && placement.evaluator != first_worker_evaluates)
+    add(Role::evaluator, {placement.evaluator});
 }
 
 const RankAssignment& Roster::assignment(Rank rank) const {

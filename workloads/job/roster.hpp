@@ -13,6 +13,9 @@
 
 namespace tandem {
 
+/// A value of placement.evaluator: no rank of its own evaluates, but the first worker.
+inline constexpr const char* first_worker_evaluates = "first-worker";
+
 /// What one rank does, and where.
 struct RankAssignment {
   enum class Role { worker, server, coordinator, cache_node, evaluator } role;
@@ -47,6 +50,7 @@ class Roster {
   std::span<const Rank> deciders() const;
   /// The decider that answers reports and ends the job: the first one. None: workers decide alone.
   std::optional<Rank> coordinator() const;
+  /// None: nobody evaluates, or the first worker does (CheckpointPlan::evaluator).
   std::optional<Rank> evaluator() const;
 
  private:

@@ -78,6 +78,18 @@ ShardLayout lay_out_shards(const ModelDescription& model, sharding::Policy polic
   return layout;
 }
 
+std::vector<ShardKey> keys_of(const ShardPieces& pieces, bool by_bucket) {
+  std::vector<ShardKey> keys;
+  for (std::size_t piece = 0; piece < pieces.size(); ++piece) {
+    const bool joins = piece > 0 && (!by_bucket || pieces[piece].bucket == pieces[piece - 1].bucket);
+    if (joins)
+      keys.back().last = piece;
+    else
+      keys.push_back({piece, piece});
+  }
+  return keys;
+}
+
 nlohmann::json describe_shards(const ShardLayout& layout, const std::string& policy) {
   std::vector<std::int64_t> bytes;
   std::vector<std::size_t> messages;

@@ -29,6 +29,15 @@ using ShardPieces = std::vector<ShardPiece>;
 /// By shard.
 using ShardLayout = std::vector<ShardPieces>;
 
+/// The pieces of a shard that workers exchange together, by their indices, both inclusive.
+struct ShardKey {
+  std::size_t first = 0;
+  std::size_t last = 0;
+};
+/// Of one shard: a single key with all pieces, or, with `by_bucket`, one for each bucket of which the shard
+/// holds a part, and for the last bucket. Pre: not empty.
+std::vector<ShardKey> keys_of(const ShardPieces& pieces, bool by_bucket);
+
 /// A model given by its sizes has one tensor per bucket. Pre: shards >= 1, the model has a bucket.
 ShardLayout lay_out_shards(const ModelDescription& model, sharding::Policy policy, int shards,
                            const Options& options);

@@ -11,6 +11,14 @@
 #include "workloads/vectors/owned_mark.hpp"
 
 namespace tandem {
+namespace {
+
+/// A coordinator gets notes alone.
+std::vector<ShardKey> keys_of_pushes(const ExchangePlan& plan, const ServerModel& model) {
+  return keys_of(model.pieces(), plan.exchanges_by_key());
+}
+
+}  // namespace
 
 ParameterServer::ParameterServer(const Job& job, Context& context, Journal& journal, int shard)
     : plan_(job.exchange()),
@@ -24,7 +32,10 @@ ParameterServer::ParameterServer(const Job& job, Context& context, Journal& jour
       gets_pushes_(plan_.route() == sync::Route::server),
       holds_model_(plan_.servers_hold_model()),
       is_coordinator_(context.rank() == job.roster().coordinator()),
+      requests_pulls_(plan_.requests_pulls()),
+      answer_time_(job.devices().answer_time(context.rank())),
       model_(job.replica_plan(), plan_, context.device(), shard),
+      keys_(keys_of_pushes(plan_, model_)),
       policy_(plan_.algorithm().make.make_server(plan_.sync_setting())),
       checkpoints_(job, context),
       accuracy_stop_(job, context),
@@ -35,10 +46,12 @@ ParameterServer::ParameterServer(const Job& job, Context& context, Journal& jour
   for (const Rank worker : job.roster().workers()) {
     Client& client = clients_.emplace_back();
     client.rank = worker;
-    client.pieces.resize(last_piece());
+    client.pieces.resize(model_.pieces().size());
     ++present_;
   }
-  inbox_.resize(clients_.size());
+  inbox_.resize((requests_pulls_ ? 2 : 1) * workers());
+  while (key_policies_.size() + 1 < keys_.size())
+    key_policies_.push_back(plan_.algorithm().make.make_server(plan_.sync_setting()));
   if (job.resume() != nullptr) resume(job);
 }
 
@@ -46,8 +59,10 @@ void ParameterServer::run() {
   for (int worker = 0; worker < static_cast<int>(clients_.size()); ++worker) listen(worker);
   while (present_ > 0) {
     const Completion arrived = context_.wait_any(inbox_);
-    const int worker = static_cast<int>(arrived.index);
-    if (clients_[arrived.index].push)
+    const int worker = static_cast<int>(arrived.index % workers());
+    if (arrived.index >= workers())
+      on_pull(worker);
+    else if (clients_[arrived.index].push)
       collect_push(worker);
     else
       handle(worker, arrived.note);
@@ -57,10 +72,10 @@ void ParameterServer::run() {
   if (context_.rank() == writer_) checkpoints_.finish(pushes_.rounds(), final_model);
 }
 
-/// Expects a whole push.
+/// Expects a push of the worker's next key.
 void ParameterServer::listen(int worker) {
   Client& client = clients_[static_cast<std::size_t>(worker)];
-  for (std::size_t piece = 0; piece < last_piece(); ++piece) {
+  for (std::size_t piece = keys_[client.key].first; piece < keys_[client.key].last; ++piece) {
     const Channel channel = protocol::push_bucket(model_.pieces()[piece].bucket);
     client.pieces[piece] = context_.receive(client.rank, channel, model_.slot(worker, piece));
   }
@@ -68,9 +83,12 @@ void ParameterServer::listen(int worker) {
 }
 
 void ParameterServer::listen_for_note(int worker) {
+  const Client& client = clients_[static_cast<std::size_t>(worker)];
+  const std::size_t piece = keys_[client.key].last;
+  const bool is_last = client.key + 1 == keys_.size();
+  const Channel channel = is_last ? protocol::to_server : protocol::push_key(model_.pieces()[piece].bucket);
   inbox_[static_cast<std::size_t>(worker)] =
-      context_.receive(clients_[static_cast<std::size_t>(worker)].rank, protocol::to_server,
-                       model_.slot(worker, last_piece()));
+      context_.receive(client.rank, channel, model_.slot(worker, piece));
 }
 
 void ParameterServer::handle(int worker, const Note& note) {
@@ -84,6 +102,7 @@ void ParameterServer::handle(int worker, const Note& note) {
       const auto report = protocol::unpack<protocol::Report>(note);
       const sync::Report event{now_of_policy(), worker, version_of_policy(report.version), report.local_steps,
                                report.duration};
+      key_ = keys_.size() - 1;
       client.reported_version = report.version;
       ++client.unanswered;
       policy_->on_report(event, decisions_);
@@ -97,6 +116,10 @@ void ParameterServer::handle(int worker, const Note& note) {
       if (!client.answer.empty()) context_.wait(client.answer);
       --present_;
       const sync::Left event{now_of_policy(), worker};
+      for (key_ = 0; !is_last_key(); ++key_) {
+        key_policies_[key_]->on_left(event, decisions_);
+        carry_out();
+      }
       policy_->on_left(event, decisions_);
       execute(logged(event));
       break;
@@ -114,13 +137,46 @@ void ParameterServer::collect_push(int worker) {
     inbox_[static_cast<std::size_t>(worker)] = std::move(piece);
     return;
   }
-  on_push(worker, *std::exchange(client.push, std::nullopt));
+  const auto push = *std::exchange(client.push, std::nullopt);
+  // A worker pushes only after it has its reply, so this does not block.
+  finish_reply(client);
+  begin_answer(client);
+  model_.note_push(worker, push.version);
+  if (is_last_key())
+    on_push(worker, push);
+  else
+    on_key(worker, push);
+}
+
+/// The push of a key is complete.
+void ParameterServer::begin_answer(Client& client) {
+  key_ = client.key;
+  client.outgoing = {.key = keys_[key_]};
+  client.key = (key_ + 1) % keys_.size();
+  if (requests_pulls_)
+    listen_for_pull(static_cast<int>(&client - clients_.data()));
+  else
+    client.outgoing.asked = client.outgoing.size();
+}
+
+/// Each key has its own round, with the decisions of a whole push. Only the last key counts as one.
+void ParameterServer::on_key(int worker, const protocol::Push& push) {
+  const sync::Push event{
+      .now = now_of_policy(),
+      .worker = worker,
+      .version = version_of_policy(push.version),
+      .samples = push.samples,
+      .local_steps = push.local_steps,
+      .duration = push.duration,
+      .loss = push.loss,
+      .done = stop_.fraction_done({.rounds = pushes_.rounds(), .samples = samples_, .now = now()}),
+      .rate = plan_.optimizer_setting().schedule.factor({pushes_.rounds()})};
+  key_policies_[key_]->on_push(event, decisions_);
+  carry_out();
 }
 
 void ParameterServer::on_push(int worker, const protocol::Push& push) {
-  // A worker pushes only after it has its reply, so this does not block.
   Client& client = clients_[static_cast<std::size_t>(worker)];
-  finish_reply(client);
   client.samples = push.samples;
   client.version = push.version;
   client.waits = true;
@@ -128,7 +184,6 @@ void ParameterServer::on_push(int worker, const protocol::Push& push) {
   ++client.pushes;
   client.all_samples += push.samples;
   client.steps += push.local_steps;
-  model_.note_push(worker, push.version);
   pushes_.count(1);
   samples_ += push.samples;
   const Progress progress{.rounds = pushes_.rounds(), .samples = samples_, .now = now()};
@@ -152,6 +207,11 @@ void ParameterServer::on_push(int worker, const protocol::Push& push) {
 void ParameterServer::execute(const std::string& event) {
   if (journal_.keep_decisions)
     journal_.decisions.push_back({context_.rank(), "server", event, sync::to_text(decisions_)});
+  carry_out();
+}
+
+void ParameterServer::carry_out() {
+  if (!decisions_.empty()) model_.select(keys_[key_]);
   for (const auto& decision : decisions_) {
     if (const auto* from = std::get_if<sync::Accept>(&decision)) accept(*from);
     if (const auto* update = std::get_if<sync::Apply>(&decision)) apply(update->scale);
@@ -164,13 +224,14 @@ void ParameterServer::execute(const std::string& event) {
 
 void ParameterServer::accept(const sync::Accept& decision) {
   model_.accept(decision.worker, decision.weight);
+  if (!is_last_key()) return;
   const Client& client = clients_[static_cast<std::size_t>(decision.worker)];
   accepted_.push_back({client.rank, client.version, client.samples});
 }
 
 void ParameterServer::fold() {
   if (model_.accepted() == 0) return;
-  const Bytes size = model_.bytes() * model_.accepted();
+  const Bytes size = model_.selected_bytes() * model_.accepted();
   if (model_.is_compressed()) {
     Pending values = context_.compute({.kind = Work::Kind::decompress, .bytes = size}, model_.decompress());
     context_.wait(values);
@@ -182,9 +243,12 @@ void ParameterServer::fold() {
 void ParameterServer::apply(double scale) {
   fold();
   const auto kind = model_.only_averages() ? Work::Kind::reduce : Work::Kind::update;
+  // The pushes of the round are counted by its last key.
+  const std::int64_t round = is_last_key() ? pushes_.current() : pushes_.rounds();
   Pending update =
-      context_.compute({.kind = kind, .bytes = model_.bytes()}, model_.apply(scale, pushes_.current()));
+      context_.compute({.kind = kind, .bytes = model_.selected_bytes()}, model_.apply(scale, round));
   context_.wait(update);
+  if (!is_last_key()) return;
   // Every server counts its own updates; one of them records for all.
   if (is_coordinator_ && gets_pushes_)
     for (const Accepted& push : accepted_)
@@ -206,29 +270,68 @@ void ParameterServer::reply(const sync::Reply& decision) {
   Client& client = clients_[static_cast<std::size_t>(decision.worker)];
   listen(decision.worker);
   client.replied_model = model_.hand_out(decision.worker);
+  if (!is_last_key()) {
+    client.outgoing.note.emplace();
+    return send_reply(client);
+  }
   client.replied_version = version_;
   client.waits = false;
   if (decision.batch > 0) client.batch = decision.batch;
   if (decision.local_steps > 0) client.local_steps = decision.local_steps;
-  const Note note = protocol::pack(protocol::Reply{.version = version_,
-                                                   .batch = decision.batch,
-                                                   .local_steps = decision.local_steps,
-                                                   .stops = stopping_ && is_coordinator_,
-                                                   .dropped = client.dropped,
-                                                   .all_samples = samples_});
-  // In the order in which the next forward needs them.
-  for (std::size_t piece = model_.pieces().size(); piece-- > 0;) {
+  client.outgoing.note = protocol::pack(protocol::Reply{.version = version_,
+                                                        .batch = decision.batch,
+                                                        .local_steps = decision.local_steps,
+                                                        .stops = stopping_ && is_coordinator_,
+                                                        .dropped = client.dropped,
+                                                        .all_samples = samples_});
+  send_reply(client);
+}
+
+/// Sends the pieces that the worker has asked for, in the order in which the next forward needs them.
+void ParameterServer::send_reply(Client& client) {
+  Outgoing& outgoing = client.outgoing;
+  for (; outgoing.note && outgoing.sent < outgoing.asked; ++outgoing.sent) {
+    const std::size_t piece = outgoing.key.last - outgoing.sent;
+    const bool is_last = piece + 1 == model_.pieces().size();
     const Channel channel =
-        piece == last_piece() ? protocol::from_server : protocol::reply_bucket(model_.pieces()[piece].bucket);
+        is_last ? protocol::from_server : protocol::reply_bucket(model_.pieces()[piece].bucket);
     client.reply.push_back(
-        context_.send(client.rank, channel, model_.slice(client.replied_model, piece), note));
+        context_.send(client.rank, channel, model_.slice(client.replied_model, piece), *outgoing.note));
   }
+}
+
+/// Expects the worker's request for the next piece of its reply. It may come before the policy replies.
+void ParameterServer::listen_for_pull(int worker) {
+  const Client& client = clients_[static_cast<std::size_t>(worker)];
+  const std::size_t piece = client.outgoing.key.last - client.outgoing.asked;
+  inbox_[workers() + static_cast<std::size_t>(worker)] =
+      context_.receive(client.rank, protocol::pull_bucket(model_.pieces()[piece].bucket), {});
+}
+
+void ParameterServer::on_pull(int worker) {
+  Client& client = clients_[static_cast<std::size_t>(worker)];
+  if (++client.outgoing.asked < client.outgoing.size()) listen_for_pull(worker);
+  send_reply(client);
+}
+
+/// Sends the rest of every reply. A worker asks for it without waiting for other ranks.
+void ParameterServer::finish_pulls() {
+  for (std::size_t worker = 0; worker < workers(); ++worker)
+    while (clients_[worker].outgoing.note &&
+           clients_[worker].outgoing.sent < clients_[worker].outgoing.size()) {
+      context_.wait(inbox_[workers() + worker]);
+      on_pull(static_cast<int>(worker));
+    }
 }
 
 void ParameterServer::answer(const sync::AnswerReport& decision) {
   // The worker expects each answer before it asks again, so the wait for the previous one does not block.
   Client& client = clients_[static_cast<std::size_t>(decision.worker)];
   if (!client.answer.empty()) context_.wait(client.answer);
+  if (answer_time_ > Seconds(0)) {
+    Pending answering = context_.sleep(answer_time_);
+    context_.wait(answering);
+  }
   --client.unanswered;
   client.answer = context_.send(
       client.rank, protocol::answers, {},
@@ -249,6 +352,7 @@ void ParameterServer::checkpoint_if_due() {
     const std::vector<float> whole = gather_model();
     checkpoints_.save(round, samples_, whole, stopping_);
   }
+  if (!stopping_ && accuracy_stop_.waits_after(round)) finish_pulls();
   // Replies of this round have been sent, so the job ends with the next one.
   if (!stopping_) stopping_ = accuracy_stop_.is_reached_after(round);
 }

@@ -31,16 +31,27 @@ class ParameterServer {
   void run();
 
  private:
+  /// The reply to the last push: the pieces of its key, from the last one to the first.
+  struct Outgoing {
+    ShardKey key = {};
+    std::size_t asked = 0;          ///< pieces that the worker has asked for; all where it need not ask
+    std::size_t sent = 0;           ///< pieces
+    std::optional<Note> note = {};  ///< none: the policy has not replied yet
+    std::size_t size() const { return key.last + 1 - key.first; }
+  };
+
   /// What the server holds for one worker.
   struct Client {
     Rank rank = 0;
-    std::vector<Pending> pieces;           ///< receives of all pieces of a push but the last
+    std::vector<Pending> pieces;           ///< receives of all pieces of a push but the last of its key
+    std::size_t key = 0;                   ///< of its next push
     std::optional<protocol::Push> push{};  ///< of a push whose pieces are not all there
     int samples = 0;                       ///< of its last push
     int reported_version = 0;              ///< of its last report
     int version = 0;                       ///< of the model that its last push was computed on
     std::vector<Pending> reply;            ///< sends of the model in flight
     Snapshot replied_model;                ///< what they send
+    Outgoing outgoing;
     Pending answer;
     std::int64_t pushes = 0;
     std::int64_t all_samples = 0;  ///< of all its pushes
@@ -64,13 +75,20 @@ class ParameterServer {
   void listen_for_note(int worker);
   void handle(int worker, const Note& note);
   void collect_push(int worker);
+  void on_key(int worker, const protocol::Push& push);
   void on_push(int worker, const protocol::Push& push);
+  void begin_answer(Client& client);
   void execute(const std::string& event);
+  void carry_out();
   void accept(const sync::Accept& decision);
   void fold();
   void apply(double scale);
   void discard(const sync::Discard& decision);
   void reply(const sync::Reply& decision);
+  void listen_for_pull(int worker);
+  void on_pull(int worker);
+  void send_reply(Client& client);
+  void finish_pulls();
   void answer(const sync::AnswerReport& decision);
   void finish_reply(Client& client);
   std::string logged(const sync::ServerEvent& event);
@@ -84,7 +102,8 @@ class ParameterServer {
   int version_of_policy(int version) const { return version - policy_version_; }
   void checkpoint_if_due();
   std::vector<float> gather_model();
-  std::size_t last_piece() const { return model_.pieces().size() - 1; }
+  bool is_last_key() const { return key_ + 1 == keys_.size(); }
+  std::size_t workers() const { return clients_.size(); }
 
   const ExchangePlan& plan_;
   const StopRule& stop_;
@@ -97,8 +116,14 @@ class ParameterServer {
   bool gets_pushes_;  ///< with a payload
   bool holds_model_;
   bool is_coordinator_;  ///< it answers reports, ends the job, and records for all servers
+  bool requests_pulls_;  ///< workers ask for replies
+  Seconds answer_time_;  ///< of a report
   ServerModel model_;
+  std::vector<ShardKey> keys_;  ///< that workers push one after the other; usually one with all pieces
+  std::size_t key_ = 0;         ///< whose push is being handled
   std::unique_ptr<sync::ServerPolicy> policy_;
+  /// By key but the last: the same policy, for the rounds of each key alone.
+  std::vector<std::unique_ptr<sync::ServerPolicy>> key_policies_;
   CheckpointWriter checkpoints_;
   AccuracyStop accuracy_stop_;
   StateFiles states_;
@@ -107,7 +132,8 @@ class ParameterServer {
   Seconds policy_began_{};       ///< the time and the version when the policy was new: later than the job's
   int policy_version_ = 0;       ///< beginning where the job was resumed with a new one
   std::vector<Client> clients_;  ///< by worker
-  std::vector<Pending> inbox_;   ///< by worker: its next note, or a piece that its push still lacks
+  /// By worker: its next note, or a piece that its push still lacks; then by worker: its next request.
+  std::vector<Pending> inbox_;
   sync::ServerDecisions decisions_;
   std::vector<Accepted> accepted_;  ///< since the last update
   int present_;                     ///< workers that have not left

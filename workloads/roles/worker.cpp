@@ -42,6 +42,7 @@ Worker::Worker(const Job& job, Context& context, Journal& journal, int index)
       checkpoints_(job, context),
       accuracy_stop_(job, context),
       states_(job, context.rank()),
+      evaluations_(job.checkpoints().schedule()),
       writes_checkpoints_(context.rank() == job.checkpoints().writer),
       has_own_model_(plan_.payload() == sync::Payload::model),
       skip_non_finite_(job.replica_plan().non_finite == OnNonFinite::skip),
@@ -50,6 +51,7 @@ Worker::Worker(const Job& job, Context& context, Journal& journal, int index)
       records_losses_(job.records_losses()),
       epochs_(job.spec().experiment.stop.epochs),
       progress_(job.data().batch()) {
+  if (job.checkpoints().evaluator == context.rank()) evaluation_.emplace(job, context, journal);
   if (job.resume() != nullptr) resume(job, index);
 }
 
@@ -61,7 +63,10 @@ void Worker::run() {
   batches_.close();
   if (!writes_checkpoints_) return;
   // The final model is the mean of all where each worker has a model of its own.
-  if (has_own_model_ && checkpoints_.is_enabled()) save_checkpoint();
+  if (has_own_model_ && checkpoints_.is_enabled()) {
+    save_checkpoint();
+    evaluate(progress_.job_rounds());
+  }
   checkpoints_.finish(progress_.job_rounds(), replica_.values());
 }
 
@@ -95,6 +100,7 @@ void Worker::step() {
   save_state_if_due();
   const bool is_last_mean = stopping_ && has_own_model_;
   if (writes_checkpoints_ && !is_last_mean && checkpoints_.is_due(progress_.job_rounds())) save_checkpoint();
+  if (!is_last_mean && evaluations_.has_passed(round_of_checkpoints())) evaluate(round_of_checkpoints());
   if (stopping_ || !accuracy_stop_.is_reached_after(round_of_checkpoints())) return;
   exchange_->end_job();
   stopping_ = true;
@@ -228,7 +234,7 @@ void Worker::finish_exchange(sync::Payload payload) {
   record_.bytes_received += result.bytes_received;
   TANDEM_CHECK(result.batch == 0 || plan_.algorithm().make.varies_batch, result.batch);
   if (result.local_steps > 0) grant(result.local_steps);
-  stopping_ = result.stop;
+  stopping_ = exchange_stops_ = result.stop;
   progress_.end_exchange(result);
 }
 
@@ -257,6 +263,20 @@ void Worker::save_state_if_due() {
 
 void Worker::save_checkpoint() {
   checkpoints_.save(progress_.job_rounds(), progress_.job_samples(), replica_.values(), stopping_);
+}
+
+/// In this worker's own time: its next step, and the ranks that decide by the accuracy, wait.
+void Worker::evaluate(std::int64_t round) {
+  evaluations_.begin_again(round);
+  if (!evaluation_) return;
+  const double accuracy = evaluation_->evaluate(
+      {.round = round, .samples = progress_.job_samples(), .taken = context_.now()}, [this] {
+        const auto values = replica_.values();
+        return std::vector<float>(values.begin(), values.end());
+      });
+  // A server waits for the verdict unless it has ended the job itself.
+  const bool has_ended = plan_.route() == sync::Route::server ? exchange_stops_ : stopping_;
+  if (!has_ended) accuracy_stop_.note_verdict(evaluation_->announce(accuracy));
 }
 
 void Worker::resume(const Job& job, int index) {

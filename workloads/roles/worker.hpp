@@ -2,7 +2,9 @@
 // algorithm.
 #pragma once
 
+#include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "policies/sync/policy.hpp"
@@ -16,6 +18,7 @@
 #include "workloads/job/job.hpp"
 #include "workloads/records/records.hpp"
 #include "workloads/roles/batch_pipeline.hpp"
+#include "workloads/roles/evaluation.hpp"
 #include "workloads/roles/step_progress.hpp"
 
 namespace tandem {
@@ -42,6 +45,7 @@ class Worker {
   void serialise(StateArchive& state);
   void save_state_if_due();
   void save_checkpoint();
+  void evaluate(std::int64_t round);
   void resume(const Job& job, int index);
   /// The round in the names of checkpoints and states. Where rounds are common, that of the writer and of
   /// every other worker are equal.
@@ -66,6 +70,8 @@ class Worker {
   CheckpointWriter checkpoints_;
   AccuracyStop accuracy_stop_;
   StateFiles states_;
+  std::optional<Evaluation> evaluation_;  ///< of this worker's own model
+  CheckpointSchedule evaluations_;
   bool writes_checkpoints_;
   bool has_own_model_;    ///< every worker has: models are what they exchange
   bool skip_non_finite_;  ///< skip a step that is not finite; otherwise it ends the job
@@ -77,9 +83,10 @@ class Worker {
   StepProgress progress_;
   StepRecord record_;  ///< of the step in progress
   Seconds phase_start_;
-  Pending first_pass_;       ///< of backward, where it is queued already
-  bool skips_step_ = false;  ///< the gradient, or the rest of it, is skipped
-  Seconds step_duration_;    ///< of the last step without its exchange
+  Pending first_pass_;           ///< of backward, where it is queued already
+  bool skips_step_ = false;      ///< the gradient, or the rest of it, is skipped
+  Seconds step_duration_;        ///< of the last step without its exchange
+  bool exchange_stops_ = false;  ///< the job ends, as the last exchange said
   bool stopping_ = false;
 };
 

@@ -2,6 +2,8 @@
 // messages.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "policies/sync/policy.hpp"
 #include "tests/workloads/experiment/experiment_text.hpp"
 #include "workloads/experiment/yaml.hpp"
@@ -76,6 +78,21 @@ TEST_F(TrainingKeys, PrecisionAndDeterminism) {
             Precision::fp16);
 }
 
+TEST_F(TrainingKeys, KeysNeedAServerThatWaitsForAllWorkers) {
+  for (const auto& algorithm : sync::catalog().entries()) {
+    if (std::ranges::count(algorithm.make.routes, sync::Route::server) == 0) continue;
+    const std::string error =
+        error_of(minimal + "sync: {exchange: by-key, algorithm: " + algorithm.name + "}\n");
+    if (!algorithm.make.timing_driven || algorithm.name == "lb-bsp")
+      EXPECT_EQ(error, "no error") << algorithm.name;
+    else
+      EXPECT_EQ(error.find("lab.yaml:3: key 'sync.exchange': expected whole, because the server of " +
+                           algorithm.name + " does not wait for the pushes of all workers (those of bsp"),
+                0U)
+          << error;
+  }
+}
+
 TEST_P(RefusedTrainingKeys, SaysWhereAndWhy) { EXPECT_EQ(error_of(GetParam().text), GetParam().message); }
 
 INSTANTIATE_TEST_SUITE_P(
@@ -129,6 +146,25 @@ INSTANTIATE_TEST_SUITE_P(
         Refusal{"WarmUpWithoutEnd", minimal + "optimizer: {schedule: cosine, warmup_rounds: 5}\n",
                 "lab.yaml:3: key 'optimizer.warmup_rounds': expected fewer than the 5 rounds of the cosine, "
                 "found '5'"},
+        Refusal{"RequestsOverAnAllReduce", minimal + "sync: {over: all-reduce, pull: requested}\n",
+                "lab.yaml:3: key 'sync.pull': expected pushed, because over all-reduce no server has a model "
+                "to ask for, found 'requested'"},
+        Refusal{"PullOfNoName", minimal + "sync: {pull: asked}\n",
+                "lab.yaml:3: key 'sync.pull': expected pushed | requested, found 'asked'"},
+        Refusal{"ExchangeOfNoName", minimal + "sync: {exchange: keys}\n",
+                "lab.yaml:3: key 'sync.exchange': expected whole | by-key, found 'keys'"},
+        Refusal{"KeysOverPeers", minimal + "sync: {algorithm: d-psgd, over: peers, exchange: by-key}\n",
+                "lab.yaml:3: key 'sync.exchange': expected whole, because over peers workers do not wait for "
+                "a server, found 'by-key'"},
+        Refusal{"KeysWhileTheNextForwardRuns", minimal + "sync: {overlap: both, exchange: by-key}\n",
+                "lab.yaml:3: key 'sync.exchange': expected whole, because sync.overlap is both, and the "
+                "answer to the last bucket comes last, found 'by-key'"},
+        Refusal{
+            "AccuracyOfAFirstWorkerWithoutCommonRounds",
+            minimal + "stop.accuracy: 0.5\nworkload: {math: real}\nevaluate_every: 2\n"
+                      "sync: {algorithm: asp}\nplacement: {evaluator: first-worker}\n",
+            "lab.yaml:7: key 'placement.evaluator': expected a host, because with asp the server, which "
+            "stops at stop.accuracy, does not count the rounds of the first worker, found 'first-worker'"},
         Refusal{"OptionOfTheSplit", minimal + "data: {split: dirichlet, split_options: {alpha: 0}}\n",
                 "lab.yaml:3: key 'data.split_options' of dirichlet: option 'alpha': expected number >= 0.001 "
                 "and <= 1e+06, found '0'"},

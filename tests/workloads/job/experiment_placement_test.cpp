@@ -3,6 +3,7 @@
 
 #include "policies/vocabulary/check.hpp"
 #include "workloads/job/experiment_file.hpp"
+#include "workloads/job/roster.hpp"
 
 namespace tandem {
 namespace {
@@ -262,7 +263,17 @@ TEST(Placement, RefusesUnknownHosts) {
   experiment = experiment_over(sync::Route::server);
   experiment.placement.evaluator = "node-1234";
   EXPECT_EQ(error_of(experiment),
-            "experiment 'test': key 'placement.evaluator': expected a host of lab.xml, found 'node-1234'");
+            "experiment 'test': key 'placement.evaluator': expected a host of lab.xml | first-worker, found "
+            "'node-1234'");
+}
+
+TEST(Placement, TheFirstWorkerMayEvaluate) {
+  Experiment experiment = experiment_over(sync::Route::server);
+  experiment.evaluate_every = 2;
+  experiment.placement.evaluator = "first-worker";
+  resolve_placement(experiment, lab());
+  EXPECT_EQ(experiment.placement.evaluator, "first-worker");
+  EXPECT_EQ(Roster(experiment).evaluator(), std::nullopt);
 }
 
 TEST(Placement, RefusesOptionsThatDoNotFitTheWorkers) {

@@ -50,6 +50,19 @@ void expect_sound(const ModelDescription& model, const ShardLayout& layout) {
   std::int64_t sum = 0, held_twice = 0;
   for (const ShardPieces& pieces : layout) {
     ASSERT_FALSE(pieces.empty());
+    const auto whole = keys_of(pieces, false);
+    ASSERT_EQ(whole.size(), 1U);
+    EXPECT_EQ(whole.front().last, pieces.size() - 1);
+    std::size_t next = 0;
+    int bucket = -1;
+    for (const ShardKey& key : keys_of(pieces, true)) {
+      EXPECT_EQ(key.first, next);
+      EXPECT_GT(pieces[key.first].bucket, bucket) << "a key for each bucket";
+      bucket = pieces[key.first].bucket;
+      for (std::size_t piece = key.first; piece <= key.last; ++piece) EXPECT_EQ(pieces[piece].bucket, bucket);
+      next = key.last + 1;
+    }
+    EXPECT_EQ(next, pieces.size());
     EXPECT_EQ(pieces.back().bucket, static_cast<int>(model.buckets.size()) - 1);
     std::int64_t held = 0;
     for (const ShardPiece& piece : pieces) {

@@ -19,7 +19,8 @@ class AdPsgdWorker final : public WorkerPolicy {
  public:
   AdPsgdWorker(const Setting& setting, int worker)
       : self_(worker), random_(Rng::stream(setting.seed, "ad-psgd", static_cast<std::uint64_t>(worker))) {
-    for (const int other : neighbourhood(setting.options.text("graph"), setting.workers, worker))
+    for (const int other :
+         neighbourhood(setting.options.text("graph"), setting.workers, worker, Among::both_kinds))
       if (is_active(other) != is_active(worker)) neighbours_.push_back(other);
   }
 
@@ -47,7 +48,8 @@ Algorithm ad_psgd() {
   return {.name = "ad-psgd",
           .summary = "asynchronous: each active worker averages its model with a random passive worker's",
           .paper = "Lian et al., ICML 2018",
-          .options = {graph_option("the passive workers that an active one may choose", "complete")},
+          .options = {graph_option("the passive workers that an active one may choose", "complete",
+                                   Among::both_kinds)},
           .make = {.payload = Payload::model,
                    .routes = {Route::peers},
                    .timing_driven = true,

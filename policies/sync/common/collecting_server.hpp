@@ -1,11 +1,13 @@
 // The server side that K-batch-sync and Rennala SGD share: gradients of the current model are collected from
 // any worker; a fixed number of them makes one update, and gradients of older models are dropped. Every push
-// is answered at once, so no worker waits.
+// is answered at once, so no worker waits. A gradient weighs as much as the samples that it is the mean of,
+// as in BSP and K-sync.
 #pragma once
 
 #include <string>
 
 #include "policies/sync/common/push_server.hpp"
+#include "policies/sync/common/weights.hpp"
 #include "policies/vocabulary/check.hpp"
 
 namespace tandem::sync {
@@ -17,7 +19,7 @@ class CollectingServer : public PushServer {
 
   void on_push(const Push& event, ServerDecisions& decisions) override {
     if (event.version < version_) return drop(event, decisions);
-    decisions.emplace_back(Accept{event.worker});
+    decisions.emplace_back(Accept{event.worker, weight_of("samples", event)});
     if (++collected_ == wanted_) {
       decisions.emplace_back(Apply{});
       ++version_;

@@ -45,8 +45,8 @@ class Codec {
   virtual ~Codec() = default;
   /// Length of every message.
   virtual std::int64_t message_bytes() const = 0;
-  /// `exchange`: a number of this exchange that sender and receivers know and that differs from that of the
-  /// next exchange in most cases. If messages are added, all workers pass the same number. Pre: sizes are
+  /// `exchange`: a number of this exchange that sender and receivers know and that differs from those of the
+  /// sender's other exchanges. If messages are added, all workers pass the same number. Pre: sizes are
   /// those of stretch and message.
   virtual void encode(std::span<const float> values, std::int64_t exchange, std::span<std::byte> message) = 0;
   /// Encodes values + unsent in one pass, and sets `unsent` to the compression error. Returns false, and

@@ -309,6 +309,30 @@ TEST_F(Compressed, DroppedPushesDoNotChangeTheUnsentRest) {
   EXPECT_EQ(largest_unsent(2), 0.0F);
 }
 
+/// Both pushes that make the update were computed on the same model, and still choose elements
+/// independently: with a share of 1/2 each, 3/4 of all elements change (and not 1/2).
+TEST_F(Compressed, PushesOfOneVersionDrawDifferentNumbers) {
+  Experiment made = experiment(one_server, "random-k", {{"ratio", 0.5}, {"error_feedback", false}});
+  made.placement.workers.resize(1);
+  made.workload.batch = 96;  // all samples, so that the gradient of both is the same
+  made.sync.algorithm = "k-batch-sync";
+  made.sync.options = {{"k", std::int64_t{2}}};
+  made.stop.rounds = 2;
+  train(made);
+  const std::vector<float> before = initial_model(job_->replica_plan()), after = final_model();
+  const auto learner = make_job_learner(job_->replica_plan());
+  const std::vector<double> gradient = gradient_at(*learner, {before.begin(), before.end()}, 0);
+  double with_gradient = 0, changed = 0;
+  for (std::size_t i = 0; i < before.size(); ++i) {
+    if (std::abs(gradient[i]) < 1e-4) continue;
+    ++with_gradient;
+    changed += before[i] != after[i] ? 1 : 0;
+  }
+  ASSERT_GT(with_gradient, 1000);
+  const double error = std::sqrt(0.75 * 0.25 / with_gradient);
+  EXPECT_NEAR(changed / with_gradient, 0.75, 5 * error);
+}
+
 TEST_F(Compressed, DistancesRejectErrorFeedback) {
   const testing::TemporaryPlatform file(testing::TemporaryPlatform::star(10, 1e8, 1e-4));
   const auto platform = platforms::load_platform(file.path());

@@ -55,9 +55,9 @@ void PushCompressor::Piece::compress(ComputeDevice& device, std::span<float> val
 }
 
 Kernel PushCompressor::compress(Replica& replica, sync::Payload payload, int bucket,
-                                const std::vector<int>& numbers) {
+                                std::span<const std::int64_t> numbers) {
   if (replica.payload(payload, 0, 0).data == nullptr) return {};
-  return [this, &replica, payload, bucket, numbers] {
+  return [this, &replica, payload, bucket, numbers = std::vector(numbers.begin(), numbers.end())] {
     for (std::size_t shard = 0; shard < pieces_.size(); ++shard)
       for (Piece& piece : pieces_[shard]) {
         if (piece.extent.bucket != bucket) continue;
@@ -93,7 +93,7 @@ void PushCompressor::serialise(StateArchive& state) {
 PushDecoder::PushDecoder(const ExchangePlan& exchange, bool has_values, ComputeDevice& device,
                          const ShardPieces& pieces)
     : device_(device),
-      numbers_(static_cast<std::size_t>(exchange.sync_setting().workers)),
+      numbers_(static_cast<std::size_t>(exchange.sync_setting().workers), -1),
       messages_(numbers_.size()) {
   std::size_t bytes = 0;
   for (const ShardPiece& extent : pieces) {

@@ -2,8 +2,10 @@
 // it. With modelled math both know sizes only.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "policies/compression/codec.hpp"
@@ -16,15 +18,23 @@
 
 namespace tandem {
 
+/// The number of a worker's push to a shard: the version of the model that it was computed on, and above 32
+/// bits the number of its earlier pushes of that version, so that no two pushes draw the same random numbers.
+/// Worker and shard count alike. `last`: the number of the push before this one; -1 before the first.
+inline std::int64_t number_of_push(std::int64_t last, int version) {
+  constexpr std::int64_t repetition = std::int64_t{1} << 32;
+  return last % repetition == version ? last + repetition : version;
+}
+
 /// A worker's side. Statistics are sent uncompressed after the trained elements of their piece.
 class PushCompressor {
  public:
   /// `has_values`: mathematics is real. Pre: the plan has a compression.
   PushCompressor(const ExchangePlan& exchange, bool has_values, ComputeDevice& device, int worker);
 
-  /// The bucket's next messages to all shards. `numbers`: by shard; the shard's decoder needs the same
-  /// number. With error feedback the payload becomes the part of it that was sent.
-  Kernel compress(Replica& replica, sync::Payload payload, int bucket, const std::vector<int>& numbers);
+  /// The bucket's next messages to all shards. `numbers`: of the push, by shard. With error feedback the
+  /// payload becomes the part of it that was sent.
+  Kernel compress(Replica& replica, sync::Payload payload, int bucket, std::span<const std::int64_t> numbers);
   /// Of the shard's piece of this index. Pre: math is modelled, or its bucket's kernel ran.
   Slice message(std::size_t shard, std::size_t index);
   /// The shard has dropped the last messages: the errors of earlier pushes that they contained are unsent
@@ -55,8 +65,11 @@ class PushDecoder {
 
   /// Where a worker's message of the piece of this index is received.
   Slice slot(int worker, std::size_t index);
-  /// A push of the worker has arrived completely, compressed with this number.
-  void note_push(int worker, std::int64_t number) { numbers_[static_cast<std::size_t>(worker)] = number; }
+  /// A push of the worker, computed on this version of the model, has arrived completely.
+  void note_push(int worker, int version) {
+    std::int64_t& number = numbers_[static_cast<std::size_t>(worker)];
+    number = number_of_push(number, version);
+  }
   /// Its last push, as values in the shard's layout: the pieces of the key. Pre: math is real, and there is
   /// one.
   void decode(int worker, std::span<float> values, const ShardKey& key);

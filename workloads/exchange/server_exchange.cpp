@@ -28,6 +28,7 @@ class ServerExchange : public Exchange {
         by_key_(plan.exchanges_by_key()),
         brings_means_(plan.servers_send_means()),
         versions_(servers_.size(), 0),
+        numbers_(servers_.size(), 0),
         coordinator_(context, *roster.coordinator()),
         receives_(servers_.size()) {
     for (std::size_t shard = 0; shard < servers_.size(); ++shard)
@@ -83,6 +84,7 @@ class ServerExchange : public Exchange {
   void serialise(StateArchive& state) override {
     for (std::size_t shard = 0; shard < versions_.size(); ++shard)
       state.number("exchange.version." + std::to_string(shard), versions_[shard]);
+    if (state.restores()) numbers_.assign(versions_.begin(), versions_.end());
     if (compressor_) compressor_->serialise(state);
     if (state.restores()) coordinator_.begin_round(versions_[coordinating_]);
   }
@@ -107,7 +109,7 @@ class ServerExchange : public Exchange {
     const auto& extent = replica_.description().buckets[static_cast<std::size_t>(bucket)];
     Pending compressed = context_.compute(
         {.kind = Work::Kind::compress, .bucket = bucket, .bytes = Bytes(extent.parameters * 4)},
-        compressor_->compress(replica_, payload_, bucket, versions_));
+        compressor_->compress(replica_, payload_, bucket, numbers_));
     wait_progressing(compressed);
   }
 
@@ -183,6 +185,7 @@ class ServerExchange : public Exchange {
 
   void on_reply(const protocol::Reply& reply, std::size_t shard) {
     versions_[shard] = reply.version;
+    numbers_[shard] = number_of_push(numbers_[shard], reply.version);
     if (compressor_ && reply.dropped) compressor_->take_back(shard);
     if (shard != coordinating_) return;
     coordinator_.begin_round(reply.version);
@@ -201,11 +204,12 @@ class ServerExchange : public Exchange {
   std::span<const Rank> servers_;  ///< by shard
   std::size_t coordinating_;       ///< the shard whose server answers reports and ends the job
   const ShardLayout& layout_;
-  bool defers_buckets_;        ///< `finish` leaves them to `await`
-  bool requests_pulls_;        ///< the servers wait for them
-  bool by_key_;                ///< buckets are exchanged one after the other, by `finish`
-  bool brings_means_;          ///< instead of the model
-  std::vector<int> versions_;  ///< of the model's part, by shard: each counts its own updates
+  bool defers_buckets_;                ///< `finish` leaves them to `await`
+  bool requests_pulls_;                ///< the servers wait for them
+  bool by_key_;                        ///< buckets are exchanged one after the other, by `finish`
+  bool brings_means_;                  ///< instead of the model
+  std::vector<int> versions_;          ///< of the model's part, by shard: each counts its own updates
+  std::vector<std::int64_t> numbers_;  ///< of the next push, by shard
   std::optional<PushCompressor> compressor_;
   CoordinatorClient coordinator_;
   sync::Payload payload_ = sync::Payload::gradient;

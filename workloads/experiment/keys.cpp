@@ -166,7 +166,9 @@ std::vector<ExperimentKey> data_keys() {
        {},
        "hosts, one per server shard; co-located: one shard on the host of each worker; own: all hosts "
        "without another role; empty: the first host with a disk, or else the first host"},
-      {KEY(placement.cache_nodes), {}, "hosts with a disk, one per cache node"},
+      {KEY(placement.cache_nodes),
+       {},
+       "hosts with a disk, one per cache node; a worker reads through one on its own host if there is one"},
       {KEY(placement.evaluator),
        {},
        "host that evaluates checkpoints, besides training; first-worker: the first worker evaluates its own "
@@ -213,7 +215,9 @@ std::vector<ExperimentKey> optimizer_keys() {
 /// When the job stops, and how it is run.
 std::vector<ExperimentKey> run_keys() {
   return {
-      {KEY(stop.rounds), between(0, billion), "stop after this number of rounds; 0: no such limit"},
+      {KEY(stop.rounds), between(0, billion),
+       "stop after this number of rounds; 0: no such limit. On servers a round is one push per worker, whether "
+       "it is applied or dropped"},
       {KEY(stop.epochs), between(0, billion),
        "stop after this number of passes over the training set; 0: no such limit"},
       {KEY(stop.seconds), at_least(0), "stop after this time on the experiment's clock; 0: no such limit"},

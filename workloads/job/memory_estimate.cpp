@@ -134,8 +134,9 @@ RankMemory of_cache_node(const Job& job) {
   const auto workers = static_cast<std::int64_t>(job.roster().workers().size());
   RankMemory memory;
   memory.data = job.spec().experiment.data.cache_capacity;
-  // The batch that is being sent, and the records that were just read, for each of its workers.
-  memory.buffers = data.info().record_bytes() * data.batch() * 2 * ((workers + nodes - 1) / nodes);
+  // The batches that are being sent, and the records that were just read, for each of its workers.
+  memory.buffers =
+      data.info().record_bytes() * data.batch() * (data.prefetch() + 2) * ((workers + nodes - 1) / nodes);
   return memory;
 }
 

@@ -3,6 +3,7 @@
 #include "policies/cache/text.hpp"
 #include "workloads/data/record_store.hpp"
 #include "workloads/protocol.hpp"
+#include "workloads/roles/cache_clients.hpp"
 
 namespace tandem {
 
@@ -12,9 +13,9 @@ CacheNode::CacheNode(const Job& job, Context& context, Journal& journal, int ind
     store_ = std::make_unique<RecordStore>(
         job.spec().directory + "/records_" + std::to_string(index) + ".bin", *dataset);
   const auto workers = job.roster().workers();
-  const auto nodes = job.roster().ranks_of(Roster::Role::cache_node).size();
-  for (std::size_t worker = static_cast<std::size_t>(index); worker < workers.size(); worker += nodes)
-    clients_.emplace_back().rank = workers[worker];
+  for (std::size_t worker = 0; worker < workers.size(); ++worker)
+    if (cache_node_of(job.roster(), worker) == static_cast<std::size_t>(index))
+      clients_.emplace_back().rank = workers[worker];
 }
 
 CacheNode::~CacheNode() = default;
@@ -31,7 +32,7 @@ void CacheNode::run() {
     const Completion arrived = context_.wait_any(inbox_);
     Client& client = clients_[arrived.index];
     if (protocol::holds<protocol::End>(arrived.note)) {
-      if (!client.sending.empty()) context_.wait(client.sending);
+      for (Sending& batch : client.sending) context_.wait(batch.send);
       --open;
       continue;
     }
@@ -53,12 +54,25 @@ void CacheNode::serve(Client& client, std::int64_t epoch) {
     for (const SampleId id : decisions.ids_of(read))
       arrived_.push_back({id, data_.info().record_bytes(), read.from, read.why});
   read_missing(record);
-  if (!client.sending.empty()) context_.wait(client.sending);
-  if (store_) fill(client.records);
+  Sending& batch = next_batch(client);
+  if (store_) fill(batch.records);
   const Bytes size = data_.info().record_bytes() * static_cast<std::int64_t>(client.ids.size());
-  client.sending =
-      context_.send(client.rank, protocol::batches, {size, store_ ? client.records.data() : nullptr},
+  batch.send =
+      context_.send(client.rank, protocol::batches, {size, store_ ? batch.records.data() : nullptr},
                     protocol::pack(protocol::Batch{.samples = static_cast<std::int32_t>(client.ids.size())}));
+}
+
+/// A batch to be sent to the client, behind those that are on their way. There are at most as many as the
+/// client has requested ahead. The node does not wait for them: a client with a slow link must not delay the
+/// others.
+CacheNode::Sending& CacheNode::next_batch(Client& client) {
+  std::vector<std::byte> records;
+  while (!client.sending.empty() && context_.is_done(client.sending.front().send)) {
+    context_.wait(client.sending.front().send);
+    records = std::move(client.sending.front().records);
+    client.sending.pop_front();
+  }
+  return client.sending.emplace_back(Sending{std::move(records), {}});
 }
 
 const cache::Decisions& CacheNode::decide(const std::vector<SampleId>& ids, std::int64_t epoch,

@@ -1,6 +1,7 @@
 // The cache node: serves batches to workers from its memory or its disk, as the cache policy decides.
 #pragma once
 
+#include <list>
 #include <memory>
 #include <unordered_map>
 #include <vector>
@@ -22,15 +23,19 @@ class CacheNode {
   void run();
 
  private:
+  struct Sending {
+    std::vector<std::byte> records;
+    Pending send;
+  };
   struct Client {
     Rank rank = 0;
-    std::vector<SampleId> ids;       ///< of the request being received
-    std::vector<std::byte> records;  ///< of the batch being sent
-    Pending sending;
+    std::vector<SampleId> ids;   ///< of the request being received
+    std::list<Sending> sending;  ///< batches on their way, the oldest first
   };
   void serve(Client& client, std::int64_t epoch);
   const cache::Decisions& decide(const std::vector<SampleId>& ids, std::int64_t epoch, CacheRecord& record);
   void read_missing(CacheRecord& record);
+  Sending& next_batch(Client& client);
   void fill(std::vector<std::byte>& records);
   CacheRecord& record_of(std::int64_t epoch);
 

@@ -6,6 +6,7 @@
 
 #include "policies/vocabulary/check.hpp"
 #include "workloads/protocol.hpp"
+#include "workloads/roles/cache_clients.hpp"
 
 namespace tandem {
 namespace {
@@ -53,7 +54,7 @@ class StorageLoader : public Loader {
         real_(data.dataset() != nullptr),
         ahead_(data.prefetch()) {
     const auto nodes = roster.ranks_of(Roster::Role::cache_node);
-    node_ = nodes[static_cast<std::size_t>(worker) % nodes.size()];
+    node_ = nodes[cache_node_of(roster, static_cast<std::size_t>(worker))];
   }
 
   void begin_step(int samples) override {

@@ -64,7 +64,8 @@ class Training : public ::testing::Test {
 
   /// Runs the job to its end and returns the journal of its ranks.
   Journal train(Experiment experiment, bool operations = false) {
-    const TemporaryPlatform file(TemporaryPlatform::star(10, 1e8, 1e-4, host_properties_));
+    const TemporaryPlatform file(platform_.empty() ? TemporaryPlatform::star(10, 1e8, 1e-4, host_properties_)
+                                                   : platform_);
     experiment.platform = file.path();
     job_ = std::make_unique<Job>(std::move(experiment), platforms::load_platform(file.path()),
                                  directory_.string());
@@ -159,6 +160,7 @@ class Training : public ::testing::Test {
 
   std::filesystem::path directory_;
   std::unique_ptr<Job> job_;
+  std::string platform_;                             ///< contents of <platform>; empty: a star
   std::string host_properties_;                      ///< XML inside each host
   std::function<Seconds(Rank, const Work&)> price_;  ///< of work; empty: as determined by the devices
   Seconds makespan_;                                 ///< of the last training

@@ -30,6 +30,9 @@ namespace fs = std::filesystem;
 /// Checkpoints may be large.
 constexpr Seconds transfer_limit{600.0};
 
+/// Of the paths of models and states in a result directory; their files never change.
+constexpr const char* checkpoint_files_begin = "checkpoints/round_";
+
 std::vector<machines::Machine> machines_of(const MachineOptions& options, bool takes_allocation) {
   const int given =
       (options.hosts.empty() ? 0 : 1) + (options.hostfile.empty() ? 0 : 1) + (options.slurm ? 1 : 0);
@@ -125,7 +128,8 @@ void add_machine_options(CLI::App& command, MachineOptions& options, bool mapped
   command
       .add_option(
           "--lost-after", options.lost_after_s,
-          "Seconds after which a machine that does not answer is lost, and the job ends; 0: never [4]")
+          "Seconds after which a machine that does not answer is lost, and the job ends; 0: never, and "
+          "checkpoints are gathered at the end only [4]")
       ->check(CLI::Range(0.0, 3600.0))
       ->type_name("SECONDS")
       ->group(group);
@@ -279,23 +283,40 @@ void MachineUse::share_document(LaunchSetting& setting, const std::string& out, 
   setting.program.emplace_back("--apart");
 }
 
-std::unique_ptr<machines::Guards> MachineUse::guard(LaunchSetting& setting) const {
+std::unique_ptr<machines::Guards> MachineUse::guard(LaunchSetting& setting, const std::string& out) const {
   setting.mark = new_launch_mark();
   if (!is_used() || options_.lost_after_s == 0.0) return nullptr;
-  return std::make_unique<machines::Guards>(machines::GuardSetting{.machines = used_,
-                                                                   .agent = agent(),
-                                                                   .program = setting.program.front(),
-                                                                   .mark = setting.mark,
-                                                                   .limit = Seconds(options_.lost_after_s)});
+  machines::GuardSetting guards{.machines = {},
+                                .agent = agent(),
+                                .program = setting.program.front(),
+                                .mark = setting.mark,
+                                .limit = Seconds(options_.lost_after_s)};
+  for (const auto& state : states_)
+    guards.machines.push_back({.machine = state.machine,
+                               .sees_results = state.sees_results,
+                               .address = machines::address_in(state, options_.interface)});
+  if (!out.empty()) guards.arrivals = {.folders = prefix(out), .files = checkpoint_files_begin, .into = out};
+  return std::make_unique<machines::Guards>(std::move(guards));
 }
 
 namespace {
+
+/// "machine 'a'", "machines 'a', 'b'".
+std::string text_of(const std::vector<std::string>& names) {
+  return fmt::format("machine{} '{}'", names.size() == 1 ? "" : "s", fmt::join(names, "', '"));
+}
 
 /// The first rank on a machine that is lost. `hosts`: machine of each rank.
 std::optional<RankFailure> failure_of(const machines::Guards& guards, const std::vector<std::string>& hosts) {
   const auto lost = guards.lost();
   if (!lost) return std::nullopt;
   const auto rank = std::ranges::find(hosts, lost->machine) - hosts.begin();
+  if (!lost->unreached.empty())
+    return RankFailure{
+        static_cast<Rank>(rank), lost->machine,
+        fmt::format("machine '{}' and {} do not reach each other over the network of the job any more "
+                    "(--interface), although both answer here: a cable, a switch or an interface failed",
+                    lost->machine, text_of(lost->unreached))};
   return RankFailure{
       static_cast<Rank>(rank), lost->machine,
       fmt::format("machine '{}' does not answer any more ({}): it, its network or its sshd failed; "
@@ -310,7 +331,16 @@ LaunchResult launch_guarded(const LaunchSetting& setting, LaunchEvents events,
   if (!guards) return launch(setting, events);
   events.failure = [&] { return failure_of(*guards, setting.hosts); };
   LaunchResult result = launch(setting, events);
-  if (result.exit_code != exit_environment_error || result.failed_rank >= 0) return result;
+  if (result.exit_code != exit_environment_error || guards->lost() || result.mpirun_was_killed) return result;
+  // Open MPI may notice first that other ranks have lost the connection to a rank that was killed.
+  const auto killed = guards->killed_rank();
+  if (killed && !guards->lost()) {
+    result.failed_rank = killed->rank;
+    result.message = fmt::format("rank {} on machine '{}': {}", killed->rank,
+                                 setting.hosts.at(static_cast<std::size_t>(killed->rank)), describe(*killed));
+    return result;
+  }
+  if (result.failed_rank >= 0) return result;
   // Where mpirun notices first that a machine is lost, it does not tell which.
   for (int i = 0; i < 50 && !guards->lost(); ++i) std::this_thread::sleep_for(std::chrono::milliseconds(100));
   if (const auto failure = failure_of(*guards, setting.hosts)) {

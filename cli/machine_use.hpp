@@ -60,8 +60,10 @@ class MachineUse {
   /// nor perhaps the checkpoint from which it is resumed (null: none).
   /// Pre: check was called. Errors: WorldError.
   void share_document(LaunchSetting& setting, const std::string& out, const ResumePoint* from);
-  /// Watches the machines of the job from now on. Pre: check was called.
-  std::unique_ptr<machines::Guards> guard(LaunchSetting& setting) const;
+  /// Watches the machines of the job from now on. With `out`, its result directory, checkpoints of machines
+  /// that do not see it are brought there as soon as they are written. Pre: check was called, and
+  /// share_document if there is an `out`.
+  std::unique_ptr<machines::Guards> guard(LaunchSetting& setting, const std::string& out = {}) const;
   /// Brings here what machines that do not see the result directory have written and rank 0 has not gathered.
   /// Pre: share_document was called; the job has ended. Returns why files of a machine are missing.
   std::vector<std::string> fetch_results(const std::string& out) const;

@@ -172,7 +172,8 @@ int run_job(const RunOptions& options) {
   events.output = [](const std::string& line) { fmt::print("{}\n", line); };
   events.error = print_line;
   events.progress = [&](double fraction) { bar.update(fraction); };
-  auto guards = machines.guard(setting);
+  auto guards = machines.guard(
+      setting, machines.is_used() ? std::filesystem::absolute(out).lexically_normal().string() : out);
   LaunchResult result = launch_guarded(setting, events, std::move(guards));
   for (const auto& problem : machines.fetch_results(out)) {
     print_error(problem);

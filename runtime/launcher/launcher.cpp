@@ -32,6 +32,7 @@ LaunchResult result_of(const ExitStatus& status, std::optional<int> interrupt, c
                                  failure.host, failure.message);
   else if (status.signal != 0)
     result.message = fmt::format("mpirun was ended by signal {}", status.signal);
+  result.mpirun_was_killed = status.signal != 0;
   result.exit_code = status.signal == 0 && status.code == 2 ? 2 : 70;
   return result;
 }

@@ -47,8 +47,9 @@ struct LaunchEvents {
 
 struct LaunchResult {
   int exit_code = 0;  ///< 0 success, 2 bad input, 70 environment error, 128 + signal after SIGINT or SIGTERM
-  Rank failed_rank = -1;  ///< -1: none, or unknown
-  std::string message;    ///< empty on success; names the rank and its host if known
+  Rank failed_rank = -1;           ///< -1: none, or unknown
+  bool mpirun_was_killed = false;  ///< so ranks ended because of that
+  std::string message;             ///< empty on success; names the rank and its host if known
 };
 
 /// The words of the command. Errors: ConfigError when `hosts` does not have one for each rank.

@@ -72,6 +72,14 @@ void send_files(const Agent& agent, const std::string& machine, const std::strin
   run_line(line, machine, "cannot copy files to " + to, limit);
 }
 
+std::string fetch_line(const Agent& agent, const std::string& machine, const std::string& folder,
+                       const std::vector<std::string>& names, const std::string& into) {
+  std::string pack = "tar -C " + shell_word(folder) + " -cf -";
+  for (const auto& name : names) pack += ' ' + shell_word(name);
+  // What arrives before an error is not complete.
+  return fmt::format("{} | tar -C {} -xf -", remote_line(agent, machine, pack), shell_word(into));
+}
+
 void fetch_folders(const Agent& agent, const std::string& machine, const std::string& prefix,
                    const std::string& into, Seconds limit) {
   const std::string all = shell_word(prefix) + '*';

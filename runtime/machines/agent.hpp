@@ -30,6 +30,11 @@ std::vector<std::string> words_on(const Agent& agent, const std::string& machine
 void send_files(const Agent& agent, const std::string& machine, const std::string& folder,
                 const std::vector<std::string>& names, const std::string& to, Seconds limit);
 
+/// A line for the shell here that copies files of a folder of a machine into a local folder, under the same
+/// paths. It fails when one is missing.
+std::string fetch_line(const Agent& agent, const std::string& machine, const std::string& folder,
+                       const std::vector<std::string>& names, const std::string& into);
+
 /// Brings the contents of all folders of a machine whose paths begin with `prefix` into a local folder, and
 /// removes them there. None: does nothing. Errors: WorldError with the machine and what the agent printed.
 void fetch_folders(const Agent& agent, const std::string& machine, const std::string& prefix,

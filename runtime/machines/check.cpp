@@ -196,6 +196,17 @@ std::vector<MachineState> check_machines(const CheckSetting& setting) {
   return states;
 }
 
+std::string address_in(const MachineState& state, const std::string& interface) {
+  std::istringstream list(interface);
+  for (std::string wanted; std::getline(list, wanted, ',');) {
+    const bool is_network = wanted.find('/') != std::string::npos;
+    for (const auto& [name, addresses] : state.interfaces)
+      for (const auto& address : addresses)
+        if (is_network ? is_in_network(address, wanted) : name == wanted) return address;
+  }
+  return {};
+}
+
 std::string machines_table(const std::vector<MachineState>& states, const std::vector<int>& ranks) {
   std::size_t width = 7;
   for (const MachineState& state : states) width = std::max(width, state.machine.size());

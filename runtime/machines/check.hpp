@@ -50,6 +50,10 @@ struct CheckSetting {
 /// In the order of the machines. A machine of this name here is asked without the agent.
 std::vector<MachineState> check_machines(const CheckSetting& setting);
 
+/// The first address of a machine in the network that messages use (CheckSetting::interface); empty: it is
+/// not known.
+std::string address_in(const MachineState& state, const std::string& interface);
+
 /// One row per machine; `ranks`: how many of the job it has.
 std::string machines_table(const std::vector<MachineState>& states, const std::vector<int>& ranks);
 

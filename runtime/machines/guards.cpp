@@ -1,23 +1,26 @@
 #include "runtime/machines/guards.hpp"
 
 #include <fmt/format.h>
-#include <poll.h>
-#include <unistd.h>
+#include <fmt/ranges.h>
 
-#include <chrono>
+#include <algorithm>
 #include <csignal>
 #include <utility>
 
 #include "policies/vocabulary/check.hpp"
 #include "runtime/machines/conversation.hpp"
-#include "runtime/process/process_list.hpp"
+#include "runtime/machines/network_probe.hpp"
 
 namespace tandem::machines {
 namespace {
 
-constexpr Seconds pause{0.5};
+constexpr std::chrono::milliseconds pause{500};
 /// The first answer waits for the connection.
 constexpr Seconds start_limit{20.0};
+/// In which all machines that a broken network separates have reported it.
+constexpr std::chrono::milliseconds settle_time{800};
+/// In the list of machines, to either side.
+constexpr std::size_t most_neighbours = 8;
 
 /// Signals are for the thread that waits for the job.
 void block_all_signals() {
@@ -26,10 +29,17 @@ void block_all_signals() {
   pthread_sigmask(SIG_BLOCK, &all, nullptr);
 }
 
+double seconds_of(std::chrono::steady_clock::duration duration) {
+  return std::chrono::duration<double>(duration).count();
+}
+
 }  // namespace
 
-Guards::Guards(GuardSetting setting) : setting_(std::move(setting)) {
-  for (const auto& machine : setting_.machines) threads_.emplace_back([this, machine] { watch(machine); });
+Guards::Guards(GuardSetting setting)
+    : setting_(std::move(setting)),
+      states_(setting_.machines.size()),
+      arrivals_(setting_.agent, setting_.arrivals) {
+  for (std::size_t i = 0; i < states_.size(); ++i) threads_.emplace_back([this, i] { watch(i); });
 }
 
 Guards::~Guards() {
@@ -37,19 +47,40 @@ Guards::~Guards() {
     const std::lock_guard lock(mutex_);
     is_ending_ = true;
   }
-  ended_.notify_all();
+  changed_.notify_all();
   for (auto& thread : threads_) thread.join();
 }
 
 std::optional<Guards::Lost> Guards::lost() const {
   const std::lock_guard lock(mutex_);
-  return lost_;
+  if (lost_ || separated_.empty() || Clock::now() < separated_since_ + settle_time) return lost_;
+  const std::vector<std::string> all = separated(separated_);
+  // It may be about to be lost altogether.
+  const auto machine = std::ranges::find(setting_.machines, all.front(), &GuardSetting::Guarded::machine);
+  const auto& state = states_[static_cast<std::size_t>(machine - setting_.machines.begin())];
+  if (Clock::now() > state.answered + 3 * pause) return std::nullopt;
+  return Lost{.machine = all.front(), .reason = {}, .unreached = {all.begin() + 1, all.end()}};
 }
 
-bool Guards::wait(Seconds duration) {
+std::optional<RankEnd> Guards::killed_rank() {
   std::unique_lock lock(mutex_);
-  return !ended_.wait_for(lock, std::chrono::duration<double>(duration.count()),
-                          [this] { return is_ending_; });
+  for (auto& state : states_) state.questions = state.answers + 1;
+  changed_.notify_all();
+  const auto all_answered = [this] {
+    return std::ranges::all_of(
+        states_, [](const State& state) { return !state.is_watched || state.answers >= state.questions; });
+  };
+  changed_.wait_for(lock, std::chrono::duration<double>(setting_.limit.count() + 1.0), all_answered);
+  std::vector<TimedEnd> ends;
+  for (const auto& state : states_) ends.insert(ends.end(), state.ends.begin(), state.ends.end());
+  return killed_first(ends);
+}
+
+bool Guards::wait(std::size_t index) {
+  std::unique_lock lock(mutex_);
+  const State& state = states_[index];
+  changed_.wait_for(lock, pause, [&] { return is_ending_ || state.answers < state.questions; });
+  return !is_ending_;
 }
 
 void Guards::lose(const std::string& machine, const std::string& reason) {
@@ -57,37 +88,77 @@ void Guards::lose(const std::string& machine, const std::string& reason) {
   if (!lost_ && !is_ending_) lost_ = Lost{machine, reason};
 }
 
-void Guards::watch(const std::string& machine) {
-  block_all_signals();
-  try {
-    Conversation guard(
-        words_on(setting_.agent, machine,
-                 {setting_.program, "--guard", setting_.mark, fmt::format("{:g}", setting_.limit.count())}),
-        start_limit);
-    while (guard.ask("there?")) {
-      if (!wait(pause)) return;
-      guard.allow(setting_.limit);
-    }
-    lose(machine, guard.reason());
-  } catch (const WorldError& error) {
-    lose(machine, error.what());
+std::vector<Peer> Guards::peers_of(std::size_t index) const {
+  const std::lock_guard lock(mutex_);
+  const std::size_t count = states_.size();
+  std::vector<Peer> peers;
+  for (std::size_t i = 0; i < count; ++i) {
+    const auto& guarded = setting_.machines[i];
+    if (guarded.address.empty()) continue;
+    if (states_[i].port == 0) return {};
+    const std::size_t steps = (i + count - index) % count;
+    if (i != index && std::min(steps, count - steps) <= most_neighbours)
+      peers.push_back({guarded.machine, guarded.address, states_[i].port});
+  }
+  return peers;
+}
+
+void Guards::take(std::size_t index, const GuardAnswer& answer, Clock::time_point asked) {
+  const Clock::time_point now = Clock::now();
+  const auto& guarded = setting_.machines[index];
+  if (!answer.files.empty()) arrivals_.add(guarded.machine, answer.files);
+  const std::lock_guard lock(mutex_);
+  State& state = states_[index];
+  ++state.answers;
+  state.answered = now;
+  state.port = answer.port;
+  const double half = seconds_of(now - asked) / 2;
+  // An answer repeats the ends before it.
+  for (std::size_t i = state.ends.size(); i < answer.ends.size(); ++i)
+    state.ends.push_back(
+        {.end = answer.ends[i].end,
+         .at = Seconds(seconds_of(now.time_since_epoch()) - half - answer.ends[i].age.count()),
+         .uncertainty = Seconds(half)});
+  const bool was_whole = separated_.empty();
+  std::erase_if(separated_, [&](const auto& pair) { return pair.first == guarded.machine; });
+  for (const auto& silent : answer.silent) separated_.emplace_back(guarded.machine, silent);
+  if (was_whole) separated_since_ = now;
+  changed_.notify_all();
+}
+
+void Guards::ask_until_end(std::size_t index) {
+  const auto& guarded = setting_.machines[index];
+  const std::string request =
+      to_text(GuardRequest{.mark = setting_.mark,
+                           .limit = setting_.limit,
+                           .folders = guarded.sees_results ? std::string() : setting_.arrivals.folders,
+                           .files = setting_.arrivals.files,
+                           .address = guarded.address});
+  Conversation guard(words_on(setting_.agent, guarded.machine, {setting_.program, "--guard", request}),
+                     start_limit);
+  bool knows_peers = guarded.address.empty();
+  for (;;) {
+    const auto peers = knows_peers ? std::vector<Peer>() : peers_of(index);
+    knows_peers = knows_peers || !peers.empty();
+    const Clock::time_point asked = Clock::now();
+    const auto answer = guard.ask(peers.empty() ? std::string() : to_text(peers));
+    if (!answer) return lose(guarded.machine, guard.reason());
+    take(index, guard_answer_from(*answer), asked);
+    if (!wait(index)) return;
+    guard.allow(setting_.limit);
   }
 }
 
-void guard_machine(const std::string& mark, Seconds limit) {
-  // What the program that asks prints or reads may be gone.
-  std::signal(SIGPIPE, SIG_IGN);
-  const int limit_ms = static_cast<int>(limit.count() * 1e3);
-  pollfd polled{STDIN_FILENO, POLLIN, 0};
-  char bytes[4096];
-  while (poll(&polled, 1, limit_ms) > 0) {
-    const ssize_t count = read(STDIN_FILENO, bytes, sizeof(bytes));
-    if (count <= 0) break;
-    for (ssize_t i = 0; i < count; ++i)
-      if (bytes[i] == '\n' && write(STDOUT_FILENO, "here\n", 5) != 5) break;
+void Guards::watch(std::size_t index) {
+  block_all_signals();
+  try {
+    ask_until_end(index);
+  } catch (const WorldError& error) {
+    lose(setting_.machines[index].machine, error.what());
   }
-  constexpr Seconds kill_limit{4.0};
-  kill_until_none([&mark] { return processes_with_variable(mark); }, kill_limit);
+  const std::lock_guard lock(mutex_);
+  states_[index].is_watched = false;
+  changed_.notify_all();
 }
 
 }  // namespace tandem::machines

@@ -2,10 +2,12 @@
 
 #include <signal.h>
 #include <sys/utsname.h>
+#include <sys/wait.h>
 
 #include <algorithm>
 #include <charconv>
 #include <chrono>
+#include <cstdlib>
 #include <fstream>
 #include <iterator>
 #include <sstream>
@@ -37,17 +39,35 @@ std::vector<pid_t> processes_with_variable(const std::string& variable) {
   });
 }
 
-std::string process_identity(pid_t process) {
+namespace {
+
+/// The columns of /proc/PROCESS/stat from the state on; empty: there is no such process.
+std::vector<std::string> stat_of(pid_t process) {
   std::ifstream file("/proc/" + std::to_string(process) + "/stat");
   std::string text{std::istreambuf_iterator<char>(file), {}};
   // The second column is the program's name in parentheses, which may contain anything.
   const auto name_end = text.rfind(')');
-  if (name_end == std::string::npos) return "";
+  if (name_end == std::string::npos) return {};
   std::istringstream columns(text.substr(name_end + 1));
-  std::vector<std::string> words{std::istream_iterator<std::string>(columns), {}};
+  return {std::istream_iterator<std::string>(columns), {}};
+}
+
+}  // namespace
+
+std::string process_identity(pid_t process) {
+  const auto words = stat_of(process);
   constexpr std::size_t state = 0, start_time = 19;
   if (words.size() <= start_time || words[state] == "Z" || words[state] == "X") return "";
   return std::to_string(process) + '.' + words[start_time];
+}
+
+std::optional<ExitStatus> status_of_ending(pid_t process) {
+  const auto words = stat_of(process);
+  constexpr std::size_t exit_code = 49;
+  if (words.size() <= exit_code) return std::nullopt;
+  const int status = std::atoi(words[exit_code].c_str());
+  if (WIFSIGNALED(status)) return ExitStatus{.signal = WTERMSIG(status)};
+  return ExitStatus{.code = WEXITSTATUS(status)};
 }
 
 bool sees_processes_of(const std::string& host) {

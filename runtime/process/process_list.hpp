@@ -5,10 +5,12 @@
 
 #include <filesystem>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "policies/vocabulary/units.hpp"
+#include "runtime/process/process.hpp"
 
 namespace tandem {
 
@@ -22,6 +24,11 @@ std::vector<pid_t> processes_with_variable(const std::string& variable);
 /// "NUMBER.START", where START is the time at which the kernel started it, so that another process that gets
 /// the number later is told apart. Empty when there is no such process, or only its exit status is left.
 std::string process_identity(pid_t process);
+
+/// How a process ends that is ending, or whose status nobody has collected yet. Empty when it is gone, or may
+/// not be examined; exit code 0 for one that is not ending. Readable from the moment at which its
+/// descriptors are closed.
+std::optional<ExitStatus> status_of_ending(pid_t process);
 
 /// Whether every process of a host of this name is among those that processes_where visits: it is this host,
 /// or this process belongs to the first process namespace of its kernel, which contains all others (and the

@@ -3,10 +3,9 @@
 #include <mpi.h>
 
 #include <cstdio>
-#include <cstdlib>
 #include <string_view>
 
-#include "runtime/machines/guards.hpp"
+#include "runtime/machines/guard_machine.hpp"
 #include "runtime/process/end_process.hpp"
 #include "runtime/rank/describe.hpp"
 #include "runtime/rank/rank_main.hpp"
@@ -22,8 +21,8 @@ int main(int argc, char** argv) {
     tandem::describe_machine();
     tandem::end_process(0);
   }
-  if (argc == 4 && std::string_view(argv[1]) == "--guard") {
-    tandem::machines::guard_machine(argv[2], tandem::Seconds(std::atof(argv[3])));
+  if (argc == 3 && std::string_view(argv[1]) == "--guard") {
+    tandem::machines::guard_machine(argv[2]);
     tandem::end_process(0);
   }
   if (!tandem::has_ranks_of_one_world()) {

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "policies/vocabulary/check.hpp"
+#include "runtime/machines/rank_watch.hpp"
 #include "runtime/mpi/cpu_wait.hpp"
 #include "runtime/mpi/mpi_check.hpp"
 #include "runtime/mpi/mpi_context.hpp"
@@ -240,12 +241,14 @@ void run_on_device(const Job& job, const RankOptions& options, const nlohmann::j
                 {.clocks = clocks ? &*clocks : nullptr, .files = files});
 }
 
-void run_rank(int argc, char** argv) {
+/// `watched`: by the process that watches this machine.
+void run_rank(int argc, char** argv, machines::RankRegistration& watched) {
   const RankOptions options = parse_rank_options(argc, argv);
-  if (options.links) return check_links(options);
-  if (options.discovers) return discover_machines(options.document);
   int rank = 0;
   check_mpi(MPI_Comm_rank(MPI_COMM_WORLD, &rank), "MPI_Comm_rank");
+  watched.connect_as(rank);
+  if (options.links) return check_links(options);
+  if (options.discovers) return discover_machines(options.document);
   const nlohmann::json document = shared_document(options, "a job document");
   const ResultFiles files(MPI_COMM_WORLD, {options.out, options.parts, options.apart});
   Job job = load_job(options, document, files, rank);
@@ -257,6 +260,8 @@ void run_rank(int argc, char** argv) {
   check_evaluator(job, files);
   const std::optional<WriteLock> lock = claim_directory(options, rank);
   if (rank == 0) print_status("preparing the model");
+  // Where that process started late.
+  watched.connect_as(rank);
   within_rank_memory(job, rank, [&] { run_on_device(job, options, document, files, rank); });
 }
 
@@ -264,14 +269,20 @@ void run_rank(int argc, char** argv) {
 
 void rank_main(int argc, char** argv) {
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+  machines::RankRegistration watched;
+  const auto fail = [&watched](int exit_code, const std::string& message) {
+    watched.announce_end(true);
+    end_job(MPI_COMM_WORLD, exit_code, message);
+  };
   try {
-    run_rank(argc, argv);
+    run_rank(argc, argv, watched);
+    watched.announce_end(false);
   } catch (const ConfigError& error) {
-    end_job(MPI_COMM_WORLD, 2, error.what());
+    fail(2, error.what());
   } catch (const std::bad_alloc&) {
-    end_job(MPI_COMM_WORLD, 70, "not enough memory");
+    fail(70, "not enough memory");
   } catch (const std::exception& error) {
-    end_job(MPI_COMM_WORLD, 70, error.what());
+    fail(70, error.what());
   }
 }
 

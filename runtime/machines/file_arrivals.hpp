@@ -1,0 +1,58 @@
+// Brings finished files of other machines here while a job runs, so that a machine that is lost later takes
+// none of them away.
+#pragma once
+
+#include <condition_variable>
+#include <deque>
+#include <map>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "policies/vocabulary/units.hpp"
+#include "runtime/machines/agent.hpp"
+#include "runtime/machines/guard_messages.hpp"
+
+namespace tandem::machines {
+
+struct ArrivalSetting {
+  std::string folders =
+      {};                  ///< the paths of the machines' folders without the number at the end; empty: none
+  std::string files = {};  ///< beginning of the paths of the files in such a folder, "checkpoints/round_"
+  std::string into = {};   ///< the folder here in which they get the same paths
+};
+
+class FileArrivals {
+ public:
+  FileArrivals(Agent agent, ArrivalSetting setting);
+  /// Stops a transfer that runs: who destroys it brings what is missing in another way.
+  ~FileArrivals();
+  FileArrivals(const FileArrivals&) = delete;
+  FileArrivals& operator=(const FileArrivals&) = delete;
+
+  /// Brings the files here, those of a machine one after the other, several machines concurrently. Each
+  /// appears complete or not at all. A transfer that fails is tried again with the next files. Returns at
+  /// once.
+  void add(const std::string& machine, const std::vector<FinishedFile>& files);
+
+ private:
+  struct Machine {
+    std::string name;
+    std::deque<FinishedFile> waiting;
+    std::thread thread;
+  };
+  void bring_all(Machine& machine, int number);
+  /// False: not all arrived. Errors: WorldError when the transfer cannot be started.
+  bool bring(const std::string& machine, const std::string& aside, const std::vector<FinishedFile>& files);
+  bool is_ending() const;
+
+  Agent agent_;
+  ArrivalSetting setting_;
+  mutable std::mutex mutex_;
+  std::condition_variable changed_;
+  bool is_ending_ = false;
+  std::map<std::string, Machine> machines_;
+};
+
+}  // namespace tandem::machines

@@ -1,0 +1,65 @@
+// Notices the end of each rank of a job on this machine: every rank holds a connection to the process that
+// watches the machine, and the kernel closes it when the rank ends, in whatever way.
+#pragma once
+
+#include <sys/types.h>
+
+#include <chrono>
+#include <string>
+#include <vector>
+
+#include "runtime/machines/rank_ends.hpp"
+#include "runtime/process/descriptor.hpp"
+
+namespace tandem::machines {
+
+/// The side of the process that watches. Not thread-safe.
+class RankWatch {
+ public:
+  struct Seen {
+    RankEnd end;
+    std::chrono::steady_clock::time_point at;
+  };
+
+  /// `mark`: of the job (new_launch_mark). Where another process already watches its ranks, this one sees
+  /// none.
+  explicit RankWatch(const std::string& mark);
+
+  /// To poll for input.
+  std::vector<int> descriptors() const;
+  /// Takes new connections and what arrived on the others. Does not block.
+  void read_available();
+  /// Of the ranks that were connected, in the order in which they ended.
+  const std::vector<Seen>& ends() const { return ends_; }
+
+ private:
+  struct Connected {
+    Descriptor connection;
+    pid_t process = 0;
+    Rank rank = -1;  ///< -1: it has not said yet
+    bool is_ending = false;
+  };
+  void accept_all();
+  /// False: the connection has ended.
+  bool read_from(Connected& one);
+
+  Descriptor listener_;
+  std::vector<Connected> connected_;
+  std::vector<Seen> ends_;
+};
+
+/// The side of a rank.
+class RankRegistration {
+ public:
+  /// Connects to the watch of the job that the environment names, if there is one and it is not connected
+  /// yet. Does not block.
+  void connect_as(Rank rank);
+  bool is_connected() const { return connection_.is_open(); }
+  /// The rank is about to end by itself, because of an error if it has `failed`.
+  void announce_end(bool failed);
+
+ private:
+  Descriptor connection_;
+};
+
+}  // namespace tandem::machines

@@ -72,12 +72,18 @@ std::vector<std::byte> packed(const std::string& path, const std::vector<std::by
   return bytes;
 }
 
-/// Writes a packed file below `folder`.
-void unpack(const fs::path& folder, const std::vector<std::byte>& bytes) {
+/// Path and content; the content refers to `bytes`.
+std::pair<std::string, std::span<const std::byte>> unpacked(const std::vector<std::byte>& bytes) {
   std::uint64_t length = 0;
   std::memcpy(&length, bytes.data(), sizeof(length));
-  const std::string path(reinterpret_cast<const char*>(bytes.data() + sizeof(length)), length);
-  write_bytes(folder / path, std::span(bytes).subspan(sizeof(length) + length));
+  return {std::string(reinterpret_cast<const char*>(bytes.data() + sizeof(length)), length),
+          std::span(bytes).subspan(sizeof(length) + length)};
+}
+
+/// Writes a packed file below `folder`.
+void unpack(const fs::path& folder, const std::vector<std::byte>& bytes) {
+  const auto [path, content] = unpacked(bytes);
+  write_bytes(folder / path, content);
 }
 
 void send_bytes(MPI_Comm communicator, const std::vector<std::byte>& bytes) {
@@ -94,6 +100,48 @@ std::vector<std::byte> receive_bytes(MPI_Comm communicator, Rank from) {
   MPI_Request request = start_receive(communicator, from, files_tag, bytes.data(), size);
   check_mpi(MPI_Wait(&request, MPI_STATUS_IGNORE), "MPI_Wait");
   return bytes;
+}
+
+/// Whether rank 0 has the file already, because `tandem` has brought it while the job ran: those of
+/// checkpoints never change.
+bool has_arrived(const fs::path& folder, const std::string& path, std::int64_t size) {
+  std::error_code error;
+  return path.starts_with("checkpoints/round_") &&
+         fs::file_size(folder / path, error) == static_cast<std::uintmax_t>(size) && !error;
+}
+
+/// The files below a folder that rank 0 does not have yet. Rank 0 calls answer_offers.
+std::vector<std::string> paths_to_send(MPI_Comm communicator, const fs::path& folder) {
+  std::vector<std::string> wanted;
+  const auto paths = files_below(folder);
+  const auto count = static_cast<int>(paths.size());
+  check_mpi(MPI_Send(&count, 1, MPI_INT, 0, files_tag, communicator), "MPI_Send");
+  for (const auto& path : paths) {
+    std::vector<std::byte> offer(sizeof(std::int64_t));
+    const auto size = static_cast<std::int64_t>(fs::file_size(folder / path));
+    std::memcpy(offer.data(), &size, sizeof(size));
+    send_bytes(communicator, packed(path, offer));
+    int is_wanted = 0;
+    check_mpi(MPI_Recv(&is_wanted, 1, MPI_INT, 0, files_tag, communicator, MPI_STATUS_IGNORE), "MPI_Recv");
+    if (is_wanted != 0) wanted.push_back(path);
+  }
+  return wanted;
+}
+
+/// Returns how many files the rank will send.
+int answer_offers(MPI_Comm communicator, Rank from, const fs::path& folder) {
+  int count = 0, wanted = 0;
+  check_mpi(MPI_Recv(&count, 1, MPI_INT, from, files_tag, communicator, MPI_STATUS_IGNORE), "MPI_Recv");
+  for (int i = 0; i < count; ++i) {
+    const auto bytes = receive_bytes(communicator, from);
+    const auto [path, offer] = unpacked(bytes);
+    std::int64_t size = 0;
+    std::memcpy(&size, offer.data(), sizeof(size));
+    const int is_wanted = has_arrived(folder, path, size) ? 0 : 1;
+    check_mpi(MPI_Send(&is_wanted, 1, MPI_INT, from, files_tag, communicator), "MPI_Send");
+    wanted += is_wanted;
+  }
+  return wanted;
 }
 
 /// A name that no other job uses.
@@ -180,10 +228,7 @@ void ResultFiles::gather() const {
     check_mpi(MPI_Barrier(machine_.communicator()), "MPI_Barrier");
     if (!is_own_ || !machine_.leads()) return;
     fs::remove_all(directory_ + '/' + brought);
-    const auto paths = files_below(directory_);
-    const auto count = static_cast<int>(paths.size());
-    check_mpi(MPI_Send(&count, 1, MPI_INT, 0, files_tag, communicator_), "MPI_Send");
-    for (const auto& path : paths)
+    for (const auto& path : paths_to_send(communicator_, directory_))
       send_bytes(communicator_, packed(path, read_bytes(fs::path(directory_) / path)));
     fs::remove_all(directory_);
     return;
@@ -191,8 +236,7 @@ void ResultFiles::gather() const {
   check_mpi(MPI_Barrier(machine_.communicator()), "MPI_Barrier");
   for (Rank from = 1; from < static_cast<Rank>(places_.size()); ++from) {
     if (places_[static_cast<std::size_t>(from)] != from) continue;
-    int count = 0;
-    check_mpi(MPI_Recv(&count, 1, MPI_INT, from, files_tag, communicator_, MPI_STATUS_IGNORE), "MPI_Recv");
+    const int count = answer_offers(communicator_, from, directory_);
     for (int i = 0; i < count; ++i) unpack(directory_, receive_bytes(communicator_, from));
   }
 }

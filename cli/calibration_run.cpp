@@ -200,9 +200,10 @@ int measure(const LoadedJob& loaded, const std::string& profile_path, const Cali
   LaunchEvents events;
   events.error = print_line;
   auto guards = prepared.machines->guard(prepared.launch);
-  const LaunchResult result = launch_guarded(prepared.launch, events, std::move(guards));
+  const GuardedResult result = launch_guarded(prepared.launch, events, std::move(guards));
   if (prepared.machines->is_used()) {
-    for (const auto& problem : prepared.machines->fetch_results(prepared.directory)) print_error(problem);
+    for (const auto& problem : prepared.machines->fetch_results(prepared.directory, result.lost_machine))
+      print_error(problem);
     const std::string written = prepared.directory + "/profile.json";
     if (std::filesystem::exists(written)) std::filesystem::rename(written, profile_path);
   }

@@ -324,36 +324,48 @@ std::optional<RankFailure> failure_of(const machines::Guards& guards, const std:
                   lost->machine, lost->reason)};
 }
 
-}  // namespace
-
-LaunchResult launch_guarded(const LaunchSetting& setting, LaunchEvents events,
-                            std::unique_ptr<machines::Guards> guards) {
-  if (!guards) return launch(setting, events);
-  events.failure = [&] { return failure_of(*guards, setting.hosts); };
-  LaunchResult result = launch(setting, events);
-  if (result.exit_code != exit_environment_error || guards->lost() || result.mpirun_was_killed) return result;
+/// Where the job has failed: names the rank or the machine that broke it.
+void find_cause(LaunchResult& result, machines::Guards& guards, const std::vector<std::string>& hosts) {
+  if (result.exit_code != exit_environment_error || guards.lost() || result.mpirun_was_killed) return;
   // Open MPI may notice first that other ranks have lost the connection to a rank that was killed.
-  const auto killed = guards->killed_rank();
-  if (killed && !guards->lost()) {
+  const auto killed = guards.killed_rank();
+  if (killed && !guards.lost()) {
     result.failed_rank = killed->rank;
     result.message = fmt::format("rank {} on machine '{}': {}", killed->rank,
-                                 setting.hosts.at(static_cast<std::size_t>(killed->rank)), describe(*killed));
-    return result;
+                                 hosts.at(static_cast<std::size_t>(killed->rank)), describe(*killed));
+    return;
   }
-  if (result.failed_rank >= 0) return result;
+  if (result.failed_rank >= 0) return;
   // Where mpirun notices first that a machine is lost, it does not tell which.
-  for (int i = 0; i < 50 && !guards->lost(); ++i) std::this_thread::sleep_for(std::chrono::milliseconds(100));
-  if (const auto failure = failure_of(*guards, setting.hosts)) {
+  for (int i = 0; i < 50 && !guards.lost(); ++i) std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  if (const auto failure = failure_of(guards, hosts)) {
     result.failed_rank = failure->rank;
     result.message = failure->message;
   }
+}
+
+}  // namespace
+
+GuardedResult launch_guarded(const LaunchSetting& setting, LaunchEvents events,
+                             std::unique_ptr<machines::Guards> guards) {
+  if (!guards) return {launch(setting, events), {}};
+  events.failure = [&] { return failure_of(*guards, setting.hosts); };
+  GuardedResult result{launch(setting, events), {}};
+  find_cause(result, *guards, setting.hosts);
+  if (const auto lost = guards->lost(); lost && lost->unreached.empty()) result.lost_machine = lost->machine;
   return result;
 }
 
-std::vector<std::string> MachineUse::fetch_results(const std::string& out) const {
+std::vector<std::string> MachineUse::fetch_results(const std::string& out, const std::string& lost) const {
   std::vector<std::string> problems;
   for (const auto& state : states_) {
     if (state.sees_results) continue;
+    if (state.machine == lost) {
+      problems.push_back(fmt::format(
+          "machine '{}': its files are missing here, but for the checkpoints that arrived before it was lost",
+          lost));
+      continue;
+    }
     try {
       machines::fetch_folders(agent(), state.machine, prefix(out), out, transfer_limit);
     } catch (const WorldError& error) {

@@ -29,8 +29,12 @@ struct MachineOptions {
 /// Adds --hosts, --hostfile, --slurm, --interface and, where hosts of a platform are `mapped`, --map.
 void add_machine_options(CLI::App& command, MachineOptions& options, bool mapped = true);
 
+struct GuardedResult : LaunchResult {
+  std::string lost_machine;  ///< that did not answer any more; empty: none
+};
+
 /// Runs a job as `launch` does, on machines that are watched (`guards`: null: they are not).
-LaunchResult launch_guarded(const LaunchSetting& setting, LaunchEvents events,
+GuardedResult launch_guarded(const LaunchSetting& setting, LaunchEvents events,
                             std::unique_ptr<machines::Guards> guards);
 
 /// The options as words of a command line.
@@ -65,8 +69,9 @@ class MachineUse {
   /// share_document if there is an `out`.
   std::unique_ptr<machines::Guards> guard(LaunchSetting& setting, const std::string& out = {}) const;
   /// Brings here what machines that do not see the result directory have written and rank 0 has not gathered.
-  /// Pre: share_document was called; the job has ended. Returns why files of a machine are missing.
-  std::vector<std::string> fetch_results(const std::string& out) const;
+  /// `lost`: a machine that is not asked. Pre: share_document was called; the job has ended. Returns why files
+  /// of a machine are missing.
+  std::vector<std::string> fetch_results(const std::string& out, const std::string& lost = {}) const;
 
  private:
   machines::Agent agent() const;

@@ -174,8 +174,8 @@ int run_job(const RunOptions& options) {
   events.progress = [&](double fraction) { bar.update(fraction); };
   auto guards = machines.guard(
       setting, machines.is_used() ? std::filesystem::absolute(out).lexically_normal().string() : out);
-  LaunchResult result = launch_guarded(setting, events, std::move(guards));
-  for (const auto& problem : machines.fetch_results(out)) {
+  GuardedResult result = launch_guarded(setting, events, std::move(guards));
+  for (const auto& problem : machines.fetch_results(out, result.lost_machine)) {
     print_error(problem);
     result.exit_code = std::max(result.exit_code, exit_environment_error);
   }

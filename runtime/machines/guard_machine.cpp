@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 #include <poll.h>
+#include <sys/types.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -13,6 +14,7 @@
 #include <set>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "policies/vocabulary/check.hpp"
 #include "runtime/machines/guard_messages.hpp"
@@ -70,6 +72,16 @@ class FinishedFiles {
   std::string beginning_;
   std::set<std::string> known_;
 };
+
+/// The daemons of Open MPI that started the ranks of a job on this machine. They wait for a launcher that may
+/// be out of reach.
+std::vector<pid_t> daemons_of(const std::string& mark) {
+  std::vector<pid_t> daemons;
+  for (const pid_t rank : processes_with_variable(mark))
+    if (const pid_t parent = parent_of(rank); program_of(parent) == "orted" || program_of(parent) == "prted")
+      daemons.push_back(parent);
+  return daemons;
+}
 
 class Guard {
  public:
@@ -148,6 +160,7 @@ void guard_machine(const std::string& text) {
     fmt::print(stderr, "{}\n", error.what());
     if (request.mark.empty()) return;
   }
+  for (const pid_t daemon : daemons_of(request.mark)) kill(daemon, SIGKILL);
   constexpr Seconds kill_limit{4.0};
   kill_until_none([&request] { return processes_with_variable(request.mark); }, kill_limit);
 }

@@ -9,7 +9,7 @@ namespace tandem::machines {
 
 /// `request`: text of a GuardRequest. Answers each line of standard input with a line: an empty one asks,
 /// another one names the peers. When none comes for the limit, or at the end of the input, it kills all
-/// processes with the mark, and returns.
+/// processes with the mark and the daemons that started them, and returns.
 void guard_machine(const std::string& request);
 
 }  // namespace tandem::machines

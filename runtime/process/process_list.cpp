@@ -61,6 +61,19 @@ std::string process_identity(pid_t process) {
   return std::to_string(process) + '.' + words[start_time];
 }
 
+pid_t parent_of(pid_t process) {
+  const auto words = stat_of(process);
+  constexpr std::size_t parent = 1;
+  return words.size() > parent ? std::atoi(words[parent].c_str()) : 0;
+}
+
+std::string program_of(pid_t process) {
+  std::ifstream file("/proc/" + std::to_string(process) + "/comm");
+  std::string name;
+  std::getline(file, name);
+  return name;
+}
+
 std::optional<ExitStatus> status_of_ending(pid_t process) {
   const auto words = stat_of(process);
   constexpr std::size_t exit_code = 49;

@@ -25,6 +25,11 @@ std::vector<pid_t> processes_with_variable(const std::string& variable);
 /// the number later is told apart. Empty when there is no such process, or only its exit status is left.
 std::string process_identity(pid_t process);
 
+/// The process that started it, or the one that took its children over; 0: there is no such process.
+pid_t parent_of(pid_t process);
+/// Name of its program, at most 15 characters; empty: there is no such process.
+std::string program_of(pid_t process);
+
 /// How a process ends that is ending, or whose status nobody has collected yet. Empty when it is gone, or may
 /// not be examined; exit code 0 for one that is not ending. Readable from the moment at which its
 /// descriptors are closed.

@@ -405,6 +405,12 @@ TEST_F(FailingMachines, EndWhenACableIsPulled) {
       output_after("for cable in eth0 eth1; do ip -n " + network_of("m3") + " link set $cable down; done");
   expect_end(output, "machine 'm3' does not answer any more");
   EXPECT_NE(output.find("rank 1 is the worker on 'm3'"), std::string::npos) << output;
+  // The daemon that started it does not wait for the launcher either.
+  const auto left =
+      line_.shell("for i in $(seq 100); do left=$(for p in $(ip netns pids " + network_of("m3") +
+                  "); do grep -x orted /proc/$p/comm; done); [ -z \"$left\" ] && exit 0; sleep "
+                  "0.1; done; exit 1");
+  EXPECT_EQ(left.exit_code, 0) << left.output;
 }
 
 /// Machines are watched over another network than that of the messages, which does not notice by itself.

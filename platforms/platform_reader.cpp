@@ -13,6 +13,7 @@
 #include <unordered_set>
 
 #include "platforms/description_json.hpp"
+#include "platforms/load.hpp"
 #include "policies/vocabulary/check.hpp"
 
 namespace tandem::platforms {

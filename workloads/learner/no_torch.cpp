@@ -1,4 +1,6 @@
 // Replaces the learner in a build without libtorch: real math ends in an error that says so.
+#include "policies/vocabulary/check.hpp"
+#include "workloads/learner/learner.hpp"
 #include "workloads/learner/script_cache.hpp"
 #include "workloads/model/plan.hpp"
 

@@ -10,10 +10,13 @@
 #include <simgrid/s4u/Engine.hpp>
 #include <simgrid/s4u/Host.hpp>
 #include <simgrid/s4u/Link.hpp>
+#include <stdexcept>
+#include <string_view>
 #include <unordered_set>
 
 #include "platforms/description_json.hpp"
 #include "platforms/load.hpp"
+#include "platforms/simgrid_version.hpp"
 #include "policies/vocabulary/check.hpp"
 
 namespace tandem::platforms {
@@ -58,7 +61,13 @@ std::string whole_link(const std::string& name, const char* half, const Declarat
   if (name.size() <= suffix.size() || name.compare(name.size() - suffix.size(), suffix.size(), suffix) != 0)
     return {};
   const std::string whole = name.substr(0, name.size() - suffix.size());
-  return declared.knows(whole) && s4u::Link::by_name_or_null(whole) == nullptr ? whole : std::string();
+  if (!declared.knows(whole)) return {};
+  try {
+    return s4u::SplitDuplexLink::by_name(whole)->get_name();
+  } catch (const std::invalid_argument&) {
+    // Another link has this name.
+    return {};
+  }
 }
 
 std::vector<Link> links_of(const s4u::Engine& engine, const DeclarationOrder& declared) {
@@ -142,6 +151,15 @@ void check_host_count(const PlatformXml& xml) {
                     " hosts in a platform, found " + std::to_string(count));
 }
 
+void check_outermost_topology(const PlatformXml& xml) {
+  if (simgrid_version::has_outermost_topologies) return;
+  for (const auto& element : xml.elements())
+    if (element.name == "cluster" && element.parent == 0 && !element.attribute("topology").empty())
+      throw ConfigError(xml.place(element) +
+                        ": expected a cluster with a topology inside a <zone>, found it outermost, which "
+                        "this SimGrid crashes on");
+}
+
 /// SimGrid needs about 20 us for a host: the user must know what takes time.
 void announce_many_hosts(const PlatformXml& xml) {
   constexpr long long many_hosts = 50'000;
@@ -219,6 +237,7 @@ std::optional<int> gpu_of(const Host& host) {
 
 PlatformReader::PlatformReader(const std::string& path) : xml_(path) {
   check_host_count(xml_);
+  check_outermost_topology(xml_);
   announce_many_hosts(xml_);
   hosts_.expect(xml_.host_count());
   // A host of a cluster has a link, and that one two halves.
@@ -227,7 +246,16 @@ PlatformReader::PlatformReader(const std::string& path) : xml_(path) {
 
 void PlatformReader::watch() {
   s4u::Host::on_creation_cb([this](s4u::Host& host) { hosts_.add(host.get_name()); });
-  s4u::Link::on_creation_cb([this](s4u::Link& link) { links_.add(link.get_name()); });
+  if (!simgrid_version::announces_links_in_order)
+    for (const auto& element : xml_.elements())
+      if (element.name == "link") links_.add(element.attribute("id"));
+  s4u::Link::on_creation_cb([this](s4u::Link& link) {
+    const std::string& name = link.get_name();
+    constexpr std::string_view half = "_UP";
+    if (!simgrid_version::announces_links_in_order && name.ends_with(half))
+      links_.add(name.substr(0, name.size() - half.size()));
+    links_.add(name);
+  });
 }
 
 Description PlatformReader::read(const s4u::Engine& engine) const {

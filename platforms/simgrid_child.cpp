@@ -9,10 +9,8 @@
 #include <simgrid/s4u/Engine.hpp>
 #include <sstream>
 
+#include "platforms/simgrid_version.hpp"
 #include "policies/vocabulary/check.hpp"
-
-// The line that SimGrid's parser has reached. Exported, but declared in no header that its packages install.
-int surf_parse_get_lineno();
 
 namespace tandem::platforms {
 namespace {
@@ -53,7 +51,7 @@ std::string shortened(const std::string& line) {
 
 /// For parser_line.
 void print_parser_line() {
-  const std::string line = "LINE|" + std::to_string(surf_parse_get_lineno()) + '\n';
+  const std::string line = "LINE|" + std::to_string(simgrid_version::parsed_line()) + '\n';
   std::fputs(line.c_str(), stderr);
 }
 

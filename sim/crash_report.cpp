@@ -50,7 +50,8 @@ extern "C" void report_crash(int signal) {
   text.add(" after ");
   text.add(simgrid::s4u::Engine::get_clock());
   text.add(" s of simulated time");
-  if (last_operation.rank >= 0) {
+  // The crash may have come between the two.
+  if (last_operation.rank >= 0 && last_operation.name != nullptr) {
     text.add("; last operation: ");
     text.add(last_operation.name);
     text.add(" of rank ");

@@ -8,11 +8,11 @@
 #include <limits>
 #include <simgrid/kernel/resource/Action.hpp>
 #include <simgrid/kernel/resource/Model.hpp>
-#include <simgrid/kernel/resource/NetworkModelIntf.hpp>
 #include <stdexcept>
 #include <string>
 #include <xbt/config.hpp>
 
+#include "platforms/simgrid_version.hpp"
 #include "policies/vocabulary/check.hpp"
 #include "workloads/experiment/quantity_text.hpp"
 
@@ -134,17 +134,19 @@ void Network::install() {
                     platform_file_, window_property, model_name));
   // Network models that define their own factors keep them.
   if (paths_.empty() && model_name != "CM02") return;
-  auto* const model = s4u::Engine::get_instance()->get_netzone_root()->get_network_model();
-  model_ = &dynamic_cast<simgrid::kernel::resource::Model&>(*model);
+  const auto& root = *s4u::Engine::get_instance()->get_netzone_root();
+  model_ = &simgrid_version::network_model(root);
   try {
     // SimGrid asks for the factor on the bandwidth first.
-    model->set_bw_factor_cb(
+    simgrid_version::set_network_factors(
+        root,
         [this](double size, const s4u::Host* from, const s4u::Host* to, const Links& links, const auto&) {
           if (!is_prepared_) look_up(*from, *to, links, size);
           return next_.bandwidth_factor;
+        },
+        [this](double, const s4u::Host*, const s4u::Host*, const Links& links, const auto&) {
+          return latency_factor(links);
         });
-    model->set_lat_factor_cb([this](double, const s4u::Host*, const s4u::Host*, const Links& links,
-                                    const auto&) { return latency_factor(links); });
   } catch (const std::invalid_argument& error) {
     if (paths_.empty()) return;
     throw ConfigError(
@@ -170,7 +172,7 @@ void Network::started(Timer*& timer) {
 
 double Network::latency_of_start(const Route& route) {
   const bool in_use =
-      std::ranges::any_of(route.links, [](const s4u::Link* link) { return link->get_usage() > 0; });
+      std::ranges::any_of(route.links, [](const s4u::Link* link) { return simgrid_version::load_of(*link) > 0; });
   if (!in_use) return 0.0;
   // Flows are served in turn: it waits for its first turn.
   return shares_ ? 2 * busy_start_.count() * shares_->uniform() : busy_start_.count();

@@ -9,6 +9,7 @@
 #include <xbt/config.hpp>
 
 #include "platforms/platform_xml.hpp"
+#include "platforms/simgrid_version.hpp"
 
 namespace tandem::sim {
 
@@ -58,7 +59,7 @@ nlohmann::json report_physics(const std::map<std::string, std::string>& own,
       {"network/weight-S", get_value<double>("network/weight-S")},
       {"network/optim", get_value<std::string>("network/optim")},
       {"host/model", get_value<std::string>("host/model")},
-      {"surf/precision", get_value<double>("surf/precision")},
+      {simgrid_version::precision_flag, get_value<double>(simgrid_version::precision_flag)},
   };
   for (const auto& [flag, value] : own)
     if (!flags.contains(flag)) flags[flag] = value;

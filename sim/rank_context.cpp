@@ -5,9 +5,9 @@
 #include <array>
 #include <cstring>
 #include <simgrid/kernel/Timer.hpp>
-#include <simgrid/simix.hpp>
 #include <utility>
 
+#include "platforms/simgrid_version.hpp"
 #include "policies/vocabulary/check.hpp"
 #include "sim/crash_report.hpp"
 

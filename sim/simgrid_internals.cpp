@@ -2,12 +2,13 @@
 
 #include <simgrid/s4u/Actor.hpp>
 #include <simgrid/s4u/Comm.hpp>
-#include <simgrid/simix.hpp>
+
+#include "platforms/simgrid_version.hpp"
 
 namespace simgrid::kernel::actor {
 
 /// SimGrid exports this class, but its packages do not install the header. Only what is called is declared:
-/// it ends a blocking call into the kernel, as the comment of simcall_blocking in simix.hpp explains.
+/// it ends a blocking call into the kernel, as SimGrid's comment on simcall_blocking explains.
 class ActorImpl {
  public:
   void simcall_answer();
@@ -29,23 +30,31 @@ namespace tandem::sim {
 
 void ActorSleep::after(const std::function<bool()>& code) {
   if (actor_ == nullptr) actor_ = simgrid::s4u::Actor::self()->get_impl();
-  simgrid::kernel::actor::simcall_blocking([this, &code] {
-    // Also when the code throws; the exception leaves through the call.
-    struct Answer {
-      ~Answer() {
-        if (is_due) actor.simcall_answer();
-      }
-      simgrid::kernel::actor::ActorImpl& actor;
-      bool is_due = true;
-    } answer{*actor_};
-    answer.is_due = !code();
-  });
+  struct Call {
+    const std::function<bool()>& code;
+    simgrid::kernel::actor::ActorImpl& actor;
+    std::exception_ptr error;
+  } call{code, *actor_, nullptr};
+  // In one capture, which needs no memory of its own.
+  simcall_run_blocking(
+      [&call] {
+        bool sleeps = false;
+        try {
+          sleeps = call.code();
+        } catch (...) {
+          call.error = std::current_exception();
+        }
+        if (!sleeps) call.actor.simcall_answer();
+      },
+      nullptr);
+  if (call.error) std::rethrow_exception(call.error);
 }
 
 void ActorSleep::wake() { actor_->simcall_answer(); }
 
 void take_off_list(simgrid::s4u::Comm& message) {
-  reinterpret_cast<simgrid::kernel::activity::CommImpl*>(message.get_impl())->finish();
+  if constexpr (simgrid_version::searches_all_messages)
+    reinterpret_cast<simgrid::kernel::activity::CommImpl*>(message.get_impl())->finish();
 }
 
 }  // namespace tandem::sim

@@ -22,9 +22,9 @@ class ActorSleep {
   simgrid::kernel::actor::ActorImpl* actor_ = nullptr;  ///< from the first sleep on
 };
 
-/// SimGrid 3.32 keeps a list of the messages between hosts that have not ended for the first time, and
-/// searches all of it whenever one ends: with many ranks, most of the time of a simulation. A message that
-/// was taken off behaves as one that is sent for the second time. Pre: made by Comm::sendto_init and never
+/// Where SimGrid searches all messages between hosts whenever one ends (simgrid_version.hpp) - with many
+/// ranks, most of the time of a simulation - takes this one off its list. Then it behaves as one that is sent
+/// for the second time. Pre: made by Comm::sendto_init and never
 /// started.
 void take_off_list(simgrid::s4u::Comm& message);
 

@@ -3,6 +3,7 @@
 
 #include <simgrid/Exception.hpp>
 
+#include "platforms/simgrid_version.hpp"
 #include "policies/vocabulary/check.hpp"
 #include "sim/crash_report.hpp"
 #include "sim/engine.hpp"
@@ -17,7 +18,7 @@ namespace {
 
 /// Reports the end of what the kernel started; SimGrid fires it for these activities alone.
 void report_ends() {
-  s4u::Activity::on_completion_cb([](const s4u::Activity& activity) {
+  simgrid_version::on_activity_ended([](const s4u::Activity& activity) {
     if (auto* const finishable = activity.get_data<Finishable>())
       finishable->finish(activity.get_state() == s4u::Activity::State::FINISHED);
   });
@@ -48,12 +49,12 @@ SimulationResult simulate(const SimulationSetting& setting) {
   World world(setting, network);
   report_crashes();
   report_ends();
-  s4u::Host::on_state_change_cb([&world](const s4u::Host& host) { world.host_changed(host); });
-  s4u::Link::on_state_change_cb([&world](const s4u::Link& link) { world.link_changed(link); });
+  simgrid_version::on_host_switched([&world](const s4u::Host& host) { world.host_changed(host); });
+  simgrid_version::on_link_switched([&world](const s4u::Link& link) { world.link_changed(link); });
   s4u::Engine::on_deadlock_cb([&world] { world.note_deadlock(); });
   for (const auto& context : world.ranks())
-    s4u::Actor::create("rank " + std::to_string(context->rank()), &context->host(),
-                       [&world, &context = *context] { run_body(world, context); });
+    simgrid_version::add_actor("rank " + std::to_string(context->rank()), context->host(),
+                               [&world, &context = *context] { run_body(world, context); });
   engine.run();
   world.rethrow();
 

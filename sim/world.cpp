@@ -4,6 +4,7 @@
 #include <optional>
 #include <xbt/config.hpp>
 
+#include "platforms/simgrid_version.hpp"
 #include "policies/vocabulary/check.hpp"
 #include "sim/rank_context.hpp"
 #include "sim/rank_hosts.hpp"
@@ -28,7 +29,7 @@ simgrid::kernel::resource::Model& find_cpu_model(const SimulationSetting& settin
 World::World(const SimulationSetting& setting, Network& network)
     : setting_(setting),
       network_(network),
-      precision_s_(simgrid::config::get_value<double>("surf/precision")),
+      precision_s_(simgrid::config::get_value<double>(simgrid_version::precision_flag)),
       cpu_model_(setting.slowdown ? &find_cpu_model(setting) : nullptr) {
   const auto places = find_rank_hosts(setting);
   for (std::size_t rank = 0; rank < setting.hosts.size(); ++rank)

@@ -130,7 +130,7 @@ const std::vector<Layer>& upper_layers() {
        {"simgrid/", "xbt/", "boost/property_tree/", "nlohmann/", "fmt/", "sys/", "unistd.h"}},
       // Runs the runtime's MPI code on SimGrid's MPI; mpi.h is SimGrid's header here, never Open MPI's.
       {"sim/witness/",
-       {"policies/", "workloads/", "sim/", "runtime/mpi/", "sim/witness/"},
+       {"policies/", "platforms/simgrid_version.hpp", "workloads/", "sim/", "runtime/mpi/", "sim/witness/"},
        {"simgrid/", "smpi/", "mpi.h", "nlohmann/"}},
       {"runtime/process/",
        {"policies/vocabulary/", "runtime/process/"},

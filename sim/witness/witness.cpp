@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <simgrid/s4u.hpp>
 
+#include "platforms/simgrid_version.hpp"
 #include "policies/vocabulary/check.hpp"
 #include "runtime/mpi/mpi_check.hpp"
 #include "runtime/mpi/mpi_context.hpp"
@@ -34,7 +35,7 @@ std::map<std::string, std::string> smpi_flags(Bytes eager_limit) {
           {"smpi/wtime", "0"},
           {"smpi/send-is-detached-thresh", threshold},
           {"smpi/async-small-thresh", threshold},
-          {"surf/precision", "1e-9"}};
+          {simgrid_version::precision_flag, "1e-9"}};
 }
 
 MpiSetting emulated(const sim::SimulationSetting& setting, const sim::RankHost& place) {
@@ -106,8 +107,8 @@ void start_ranks(Shared& shared, const std::vector<sim::RankHost>& places) {
   SMPI_app_instance_register(instance, nullptr, static_cast<int>(places.size()));
   for (const auto& place : places) {
     const auto name = std::to_string(place.rank);
-    const auto actor =
-        s4u::Actor::create("rank " + name, place.host, [&shared, &place] { run_body(shared, place); });
+    const auto actor = simgrid_version::add_actor("rank " + name, *place.host,
+                                                  [&shared, &place] { run_body(shared, place); });
     actor->set_property("instance_id", instance);
     actor->set_property("rank", name);
   }

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "platforms/load.hpp"
+#include "platforms/simgrid_version.hpp"
 #include "platforms/topology.hpp"
 #include "policies/vocabulary/check.hpp"
 #include "tests/platforms/platform_text.hpp"
@@ -188,6 +189,19 @@ TEST(BadFile, MalformedNamesTheLine) {
       "<?xml version=\"1.0\"?>\n<platform version=\"4.1\">\n  <zone id=\"z\"\n</platform>\n");
   const auto message = error_of([&] { load_platform(file.path()); });
   EXPECT_EQ(message.rfind(file.path() + ":4: ", 0), 0u) << message;
+}
+
+TEST(BadFiles, ATopologyOutsideAZoneLoadsOrIsExplained) {
+  const TemporaryFile file(
+      platform_xml("<cluster id=\"c\" prefix=\"n-\" radical=\"0-8\" suffix=\"\" speed=\"1Gf\" bw=\"1GBps\" "
+                   "lat=\"1us\" topology=\"TORUS\" topo_parameters=\"3,3\"/>"));
+  const std::string error = error_of([&] { load_platform(file.path()); });
+  if (simgrid_version::has_outermost_topologies)
+    EXPECT_EQ(error, "no error");
+  else
+    EXPECT_NE(error.find("4: cluster 'c': expected a cluster with a topology inside a <zone>"),
+              std::string::npos)
+        << error;
 }
 
 }  // namespace

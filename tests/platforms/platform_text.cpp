@@ -21,8 +21,12 @@ std::string zone_xml(const std::string& routing, const std::string& body) {
 }
 
 std::string cluster_xml(int hosts, const std::string& more) {
-  return platform_xml("<cluster id=\"c\" prefix=\"n-\" radical=\"0-" + std::to_string(hosts - 1) +
-                      "\" suffix=\"\" speed=\"1Gf\" bw=\"1GBps\" lat=\"1us\" " + more + "/>\n");
+  // Not as the outermost zone, which not all versions of SimGrid load with a topology.
+  const bool has_zone = more.find("topology=") != std::string::npos;
+  return platform_xml((has_zone ? "<zone id=\"all\" routing=\"Full\">" : "") +
+                      std::string("<cluster id=\"c\" prefix=\"n-\" radical=\"0-") +
+                      std::to_string(hosts - 1) + "\" suffix=\"\" speed=\"1Gf\" bw=\"1GBps\" lat=\"1us\" " +
+                      more + "/>" + (has_zone ? "</zone>" : "") + "\n");
 }
 
 std::string line_xml(int hosts) {

@@ -150,7 +150,7 @@ const std::vector<Layer>& upper_layers() {
       {"runtime/mpi/",
        {"policies/", "workloads/vectors/", "workloads/context.hpp", "runtime/gpu/", "runtime/mpi/"},
        {"mpi.h", "mpi-ext.h", "cuda", "nccl.h", "sys/", "unistd.h", "fcntl.h", "pthread.h", "sched.h",
-        "time.h", "emmintrin.h"}},
+        "time.h", "emmintrin.h", "dlfcn.h"}},
       {"runtime/rank/",
        {"policies/", "platforms/description", "platforms/discovery/", "workloads/", "runtime/"},
        {"mpi.h", "nlohmann/", "fmt/", "sys/", "unistd.h", "fcntl.h", "poll.h", "signal.h", "pthread.h",

@@ -36,8 +36,9 @@ class DeviceCollective {
 inline constexpr std::size_t most_device_lists = 8;
 
 /// `gpu`: number of the GPU on which this rank computes, if it does. Null when fewer than two ranks have a
-/// GPU, or the build has no implementation. `most_lists`: the largest number of lists over which this rank
-/// sums. Collective over `communicator`, whose ranks are the members' numbers. Errors: WorldError.
+/// GPU and the library that sums (a message names one that does not load), or the build has no
+/// implementation. `most_lists`: the largest number of lists over which this rank sums. Collective over
+/// `communicator`, whose ranks are the members' numbers. Errors: WorldError.
 std::shared_ptr<DeviceCollective> make_device_collective(MPI_Comm communicator, std::optional<int> gpu,
                                                          std::size_t most_lists = most_device_lists);
 

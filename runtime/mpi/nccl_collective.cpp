@@ -1,10 +1,10 @@
 // Sums of the memory of GPUs by NCCL. Each list of members has a communicator and a stream of its own: sums
 // of one list follow each other, those of different lists never wait for each other's turn.
 #include <cuda_runtime.h>
-#include <nccl.h>
 
 #include <algorithm>
 #include <array>
+#include <cstdio>
 #include <exception>
 #include <map>
 #include <string>
@@ -14,17 +14,12 @@
 #include "runtime/gpu/cuda_check.hpp"
 #include "runtime/gpu/device_collective.hpp"
 #include "runtime/mpi/mpi_check.hpp"
+#include "runtime/mpi/nccl_library.hpp"
 
 namespace tandem {
 namespace {
 
-void check_nccl(ncclResult_t code, const char* call) {
-  if (code == ncclSuccess) return;
-  throw WorldError(std::string(call) + " failed: " + ncclGetErrorString(code) +
-                   " (set NCCL_DEBUG=WARN for details)");
-}
-
-/// Which GPU a rank has: the same bytes are the same GPU, on whatever machine. Zeros: none.
+/// Which GPU a rank has: the same bytes are the same GPU, on whatever machine. Zeros: none that takes part.
 using Identity = std::array<char, sizeof(cudaUUID_t) + 1>;
 
 Identity identity_of(std::optional<int> gpu) {
@@ -39,8 +34,13 @@ Identity identity_of(std::optional<int> gpu) {
 
 class NcclCollective final : public DeviceCollective {
  public:
-  NcclCollective(std::optional<int> gpu, std::vector<Identity> identities, std::size_t most_lists)
-      : gpu_(gpu), identities_(std::move(identities)), most_lists_(most_lists) {}
+  /// Without a library, this rank only knows who takes part.
+  NcclCollective(std::optional<NcclLibrary> library, std::optional<int> gpu, std::vector<Identity> identities,
+                 std::size_t most_lists)
+      : library_(library.value_or(NcclLibrary{})),
+        gpu_(gpu),
+        identities_(std::move(identities)),
+        most_lists_(most_lists) {}
   ~NcclCollective() override;
   NcclCollective(const NcclCollective&) = delete;
   NcclCollective& operator=(const NcclCollective&) = delete;
@@ -59,9 +59,11 @@ class NcclCollective final : public DeviceCollective {
     cudaEvent_t end = nullptr;
     const Group* group = nullptr;
   };
+  void check_nccl(ncclResult_t code, const char* call) const;
   const Group& group_of(std::span<const Rank> members, MPI_Comm among);
   bool all_have_room(MPI_Comm among) const;
 
+  NcclLibrary library_;
   std::optional<int> gpu_;
   std::vector<Identity> identities_;  ///< by rank
   std::size_t most_lists_;
@@ -78,9 +80,15 @@ NcclCollective::~NcclCollective() {
   for (const Sum& sum : sums_) cudaEventDestroy(sum.end);
   for (const auto& [members, group] : groups_) {
     if (group.communicator != nullptr)
-      leaves ? ncclCommAbort(group.communicator) : ncclCommDestroy(group.communicator);
+      leaves ? library_.comm_abort(group.communicator) : library_.comm_destroy(group.communicator);
     if (group.stream != nullptr) cudaStreamDestroy(group.stream);
   }
+}
+
+void NcclCollective::check_nccl(ncclResult_t code, const char* call) const {
+  if (code == ncclSuccess) return;
+  throw WorldError(std::string(call) + " failed: " + library_.get_error_string(code) +
+                   " (set NCCL_DEBUG=WARN for details)");
 }
 
 bool NcclCollective::can(std::span<const Rank> members) const {
@@ -103,14 +111,14 @@ const NcclCollective::Group& NcclCollective::group_of(std::span<const Rank> memb
   int rank = 0;
   check_mpi(MPI_Comm_rank(among, &rank), "MPI_Comm_rank");
   ncclUniqueId id{};
-  if (rank == 0) check_nccl(ncclGetUniqueId(&id), "ncclGetUniqueId");
+  if (rank == 0) check_nccl(library_.get_unique_id(&id), "ncclGetUniqueId");
   check_mpi(MPI_Bcast(&id, sizeof(id), MPI_BYTE, 0, among), "MPI_Bcast");
   // While NCCL waits for all members, MPI messages make no progress, and a late member may be waiting for
   // one.
   check_mpi(MPI_Barrier(among), "MPI_Barrier");
   check_cuda(cudaStreamCreateWithFlags(&group.stream, cudaStreamNonBlocking), "cudaStreamCreateWithFlags",
              *gpu_);
-  check_nccl(ncclCommInitRank(&group.communicator, static_cast<int>(members.size()), id, rank),
+  check_nccl(library_.comm_init_rank(&group.communicator, static_cast<int>(members.size()), id, rank),
              "ncclCommInitRank");
   ++lists_;
   return group;
@@ -128,8 +136,8 @@ std::optional<std::uint32_t> NcclCollective::start(std::span<const Rank> members
     free_.push_back(static_cast<std::uint32_t>(sums_.size()));
     sums_.push_back({.end = end});
   }
-  check_nccl(ncclAllReduce(memory, memory, static_cast<std::size_t>(bytes) / sizeof(float), ncclFloat,
-                           ncclSum, group.communicator, group.stream),
+  check_nccl(library_.all_reduce(memory, memory, static_cast<std::size_t>(bytes) / sizeof(float), ncclFloat,
+                                 ncclSum, group.communicator, group.stream),
              "ncclAllReduce");
   const std::uint32_t number = free_.back();
   Sum& sum = sums_[number];
@@ -146,13 +154,32 @@ bool NcclCollective::has_ended(std::uint32_t number) {
     static_cast<void>(cudaGetLastError());
     // NCCL would wait for ever for a member that has failed.
     ncclResult_t state = ncclSuccess;
-    check_nccl(ncclCommGetAsyncError(sum.group->communicator, &state), "ncclCommGetAsyncError");
+    check_nccl(library_.comm_get_async_error(sum.group->communicator, &state), "ncclCommGetAsyncError");
     check_nccl(state, "ncclAllReduce");
     return false;
   }
   check_cuda(code, "ncclAllReduce", *gpu_);
   free_.push_back(number);
   return true;
+}
+
+bool have_several(const std::vector<Identity>& gpus) {
+  return static_cast<std::ptrdiff_t>(gpus.size()) - std::ranges::count(gpus, Identity{}) >= 2;
+}
+
+/// Takes ranks whose GPUs have no library out of `gpus`; one of them says so. Collective.
+void leave_out_without_library(MPI_Comm communicator, bool is_missing, const std::string& reason,
+                               std::vector<Identity>& gpus) {
+  int rank = 0;
+  check_mpi(MPI_Comm_rank(communicator, &rank), "MPI_Comm_rank");
+  const int mine = is_missing ? 1 : 0;
+  std::vector<int> missing(gpus.size());
+  check_mpi(MPI_Allgather(&mine, 1, MPI_INT, missing.data(), 1, MPI_INT, communicator), "MPI_Allgather");
+  for (std::size_t i = 0; i < gpus.size(); ++i)
+    if (missing[i] != 0) gpus[i] = Identity{};
+  if (std::ranges::find(missing, 1) - missing.begin() == rank)
+    std::fprintf(stderr, "tandem: rank %d: NCCL does not load, its GPU sums through MPI: %s\n", rank,
+                 reason.c_str());
 }
 
 }  // namespace
@@ -162,12 +189,16 @@ std::shared_ptr<DeviceCollective> make_device_collective(MPI_Comm communicator, 
   int size = 0;
   check_mpi(MPI_Comm_size(communicator, &size), "MPI_Comm_size");
   const Identity own = identity_of(gpu);
-  std::vector<Identity> all(static_cast<std::size_t>(size));
-  check_mpi(MPI_Allgather(own.data(), sizeof(Identity), MPI_BYTE, all.data(), sizeof(Identity), MPI_BYTE,
+  std::vector<Identity> gpus(static_cast<std::size_t>(size));
+  check_mpi(MPI_Allgather(own.data(), sizeof(Identity), MPI_BYTE, gpus.data(), sizeof(Identity), MPI_BYTE,
                           communicator),
             "MPI_Allgather");
-  if (size - std::ranges::count(all, Identity{}) < 2) return nullptr;
-  return std::make_shared<NcclCollective>(gpu, std::move(all), most_lists);
+  if (!have_several(gpus)) return nullptr;
+  std::string reason;
+  const auto library = gpu ? nccl_of_process(reason) : std::nullopt;
+  leave_out_without_library(communicator, gpu && !library, reason, gpus);
+  if (!have_several(gpus)) return nullptr;
+  return std::make_shared<NcclCollective>(library, gpu, std::move(gpus), most_lists);
 }
 
 }  // namespace tandem

@@ -16,6 +16,7 @@
 #include "runtime/gpu/device_collective.hpp"
 #include "runtime/mpi/mpi_context.hpp"
 #include "tests/support/cuda_on_host/cuda_on_host.hpp"
+#include "tests/support/nccl_on_host/nccl.h"
 #include "workloads/vectors/owned_mark.hpp"
 
 namespace tandem {
@@ -257,6 +258,26 @@ TEST_F(NcclCollectives, RanksThatShareAGpuOrHaveNoneAreRefused) {
     EXPECT_TRUE(lacking->can(Members{0, 1}));
   }
   EXPECT_EQ(make_device_collective(MPI_COMM_WORLD, std::nullopt), nullptr);
+}
+
+TEST_F(NcclCollectives, GpusOfRanksWithoutNcclSumThroughMpi) {
+  const Rank last = world_size() - 1;
+  nccl_on_host::hide(world_rank() == last);
+  testing::internal::CaptureStderr();
+  const auto some = make_device_collective(MPI_COMM_WORLD, world_rank());
+  const std::string message = testing::internal::GetCapturedStderr();
+  EXPECT_EQ(message, world_rank() == last ? "tandem: rank " + std::to_string(last) +
+                                                ": NCCL does not load, its GPU sums through MPI: hidden\n"
+                                          : "");
+  ASSERT_NE(some, nullptr);
+  EXPECT_FALSE(some->can(everybody()));
+  EXPECT_FALSE(some->can(Members{0, last}));
+  EXPECT_TRUE(some->can(Members{0, 1}));
+  nccl_on_host::hide(true);
+  testing::internal::CaptureStderr();
+  EXPECT_EQ(make_device_collective(MPI_COMM_WORLD, world_rank()), nullptr);
+  EXPECT_EQ(testing::internal::GetCapturedStderr().empty(), world_rank() != 0) << "one message";
+  nccl_on_host::hide(false);
 }
 
 TEST_F(NcclCollectives, AMissingGpuThrowsAWorldError) {

@@ -15,6 +15,7 @@
 #include <string>
 #include <thread>
 
+#include "runtime/mpi/nccl_library.hpp"
 #include "tests/support/cuda_on_host/cuda_on_host.hpp"
 
 namespace {
@@ -212,3 +213,19 @@ ncclResult_t ncclAllReduce(const void* summand, void* sum, std::size_t count, nc
   --communicator->in_flight;
   return ncclUnhandledCudaError;
 }
+
+namespace tandem {
+namespace {
+bool is_hidden = false;
+}
+
+void nccl_on_host::hide(bool hidden) { is_hidden = hidden; }
+
+std::optional<NcclLibrary> nccl_of_process(std::string& reason) {
+  reason = is_hidden ? "hidden" : "";
+  if (is_hidden) return std::nullopt;
+  return NcclLibrary{&ncclGetErrorString, &ncclGetUniqueId,       &ncclCommInitRank, &ncclCommDestroy,
+                     &ncclCommAbort,      &ncclCommGetAsyncError, &ncclAllReduce};
+}
+
+}  // namespace tandem

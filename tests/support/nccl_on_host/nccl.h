@@ -39,3 +39,8 @@ ncclResult_t ncclCommGetAsyncError(ncclComm_t communicator, ncclResult_t* state)
 ncclResult_t ncclAllReduce(const void* summand, void* sum, std::size_t count, ncclDataType_t type,
                            ncclRedOp_t operation, ncclComm_t communicator, cudaStream_t stream);
 // NOLINTEND
+
+namespace tandem::nccl_on_host {
+/// As on a machine without NCCL, until called with false.
+void hide(bool hidden);
+}  // namespace tandem::nccl_on_host

@@ -1,0 +1,31 @@
+// NCCL's functions, loaded when a job's GPUs need them: a program that was built with NCCL also starts on a
+// machine without it.
+#pragma once
+
+#include <nccl.h>
+
+#include <optional>
+#include <string>
+
+namespace tandem {
+
+struct NcclLibrary {
+  decltype(&ncclGetErrorString) get_error_string = nullptr;
+  decltype(&ncclGetUniqueId) get_unique_id = nullptr;
+  decltype(&ncclCommInitRank) comm_init_rank = nullptr;
+  decltype(&ncclCommDestroy) comm_destroy = nullptr;
+  decltype(&ncclCommAbort) comm_abort = nullptr;
+  decltype(&ncclCommGetAsyncError) comm_get_async_error = nullptr;
+  decltype(&ncclAllReduce) all_reduce = nullptr;
+};
+
+/// Loads the library of this file name: the one that the process has already loaded (libtorch's own), or the
+/// first one in LD_LIBRARY_PATH, the folder in which the build found it, and the system's folders. It stays
+/// loaded. Returns nothing if there is none, or if it lacks a function; `reason` then says why.
+std::optional<NcclLibrary> load_nccl(const std::string& file_name, std::string& reason);
+
+/// The library of this process, "libnccl.so.2"; the programs of the tests emulate it. Errors and result: as
+/// load_nccl.
+std::optional<NcclLibrary> nccl_of_process(std::string& reason);
+
+}  // namespace tandem

@@ -1,0 +1,68 @@
+// The Debian package: its programs link libraries of packages that it depends on, and nothing else that this
+// machine has.
+#include <gtest/gtest.h>
+
+#include <sstream>
+
+#include "tests/cli/command.hpp"
+
+namespace tandem::testing {
+namespace {
+
+class DebianPackage : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    if (line_.shell("command -v dpkg-shlibdeps").exit_code != 0) GTEST_SKIP() << "dpkg-dev is not installed";
+    const auto made = line_.shell("'" TANDEM_CPACK "' -G DEB --config '" TANDEM_BUILD_DIR
+                                  "/CPackConfig.cmake' -B made && dpkg-deb -x made/*.deb files");
+    ASSERT_EQ(made.exit_code, 0) << made.output;
+  }
+  std::string output(const std::string& command) const { return line_.shell(command).output; }
+  CommandLine line_;
+};
+
+TEST_F(DebianPackage, DependsOnThePackageOfEachLibraryThatItsProgramsLink) {
+  const std::string depends = ", " + output("dpkg-deb -f made/*.deb Depends");
+  for (const std::string program : {"tandem", "tandem-rank"}) {
+    std::istringstream libraries(
+        output("readelf -d files/usr/bin/" + program + " | sed -n 's/.*(NEEDED).*\\[\\(.*\\)\\]/\\1/p'"));
+    int count = 0;
+    for (std::string library; std::getline(libraries, library); ++count) {
+      if (library.starts_with("ld-linux")) continue;
+      // Packages of before the merge of / and /usr name /lib.
+      const std::string package =
+          output("path=$(realpath $(ldd files/usr/bin/" + program + " | awk '$1 == \"" + library +
+                 "\" {print $3}')); { dpkg-query -S $path || dpkg-query -S ${path#/usr}; } 2> /dev/null | "
+                 "cut -d : -f 1");
+      const std::string name = package.substr(0, package.find('\n'));
+      EXPECT_TRUE(depends.find(", " + name + " (") != std::string::npos ||
+                  depends.find(", " + name + ",") != std::string::npos ||
+                  depends.ends_with(", " + name + "\n"))
+          << program << " links " << library << " of package '" << name << "'; Depends: " << depends;
+    }
+    EXPECT_GT(count, 5) << program;
+  }
+}
+
+TEST_F(DebianPackage, RunsFromWhereItIsUnpacked) {
+  const auto ran = line_.shell(
+      "mkdir empty && cd empty && ../files/usr/bin/tandem run workloads/experiments/quick.yaml --set "
+      "workload.math=modelled --set stop.rounds=3 --set run.devices=emulated --out ran");
+  EXPECT_EQ(ran.exit_code, 0) << ran.output;
+}
+
+TEST_F(DebianPackage, IsNotMadeOfProgramsThatLinkOtherLibraries) {
+  // A program with a library that no package has, staged as cpack stages it.
+  const auto refused = line_.shell(
+      "mkdir -p staged/usr/bin && printf 'int answer() { return 42; }' > a.cpp && "
+      "printf 'int answer(); int main() { return answer(); }' > b.cpp && "
+      "c++ -shared -fPIC a.cpp -o libnobody.so && c++ b.cpp -L. -lnobody -Wl,-rpath,$PWD -o staged/usr/bin/b "
+      "&& '" TANDEM_CMAKE
+      "' -DCPACK_GENERATOR=DEB -DCPACK_TEMPORARY_DIRECTORY=$PWD/staged -P '" TANDEM_SOURCE_DIR
+      "/cli/check_package.cmake'");
+  EXPECT_NE(refused.exit_code, 0);
+  EXPECT_NE(refused.output.find("libnobody.so, of"), std::string::npos) << refused.output;
+}
+
+}  // namespace
+}  // namespace tandem::testing

@@ -1,0 +1,29 @@
+// The real NCCL of this machine, without a GPU: the build found it, so it loads.
+#include "runtime/mpi/nccl_library.hpp"
+
+#include <gtest/gtest.h>
+
+namespace tandem {
+namespace {
+
+TEST(NcclLibrary, LoadsFromTheFolderOfTheBuild) {
+  std::string reason;
+  const auto library = load_nccl(TANDEM_NCCL_LIBRARY, reason);
+  ASSERT_TRUE(library) << reason;
+  EXPECT_STREQ(library->get_error_string(ncclSuccess), "no error");
+}
+
+TEST(NcclLibrary, OneThatIsMissingIsNamed) {
+  std::string reason;
+  EXPECT_FALSE(load_nccl("libnccl-of-nobody.so.2", reason));
+  EXPECT_NE(reason.find("libnccl-of-nobody.so.2"), std::string::npos) << reason;
+}
+
+TEST(NcclLibrary, AnotherLibraryIsRefusedAndTheFunctionNamed) {
+  std::string reason;
+  EXPECT_FALSE(load_nccl("libm.so.6", reason));
+  EXPECT_NE(reason.find("ncclAllReduce"), std::string::npos) << reason;
+}
+
+}  // namespace
+}  // namespace tandem

@@ -28,19 +28,25 @@ struct Work {
     decode,
     evaluate,
     compress,
-    decompress
+    decompress,
+    push,  ///< all that a server does itself with one push of a worker, where its host states that cost
+    reply  ///< the same for one reply
   };
   Kind kind;
   int bucket = -1;
   int samples = 0;  ///< of forward, backward, decode, evaluate
-  Bytes bytes{0};   ///< of update, reduce, compress, decompress: size of the vector worked on, as floats
-  int step = -1;    ///< of decode, forward: the worker's step, counted since the job began; -1: none
+  /// Of update, reduce, compress, decompress: size of the vector worked on, as floats. Of push, reply: size
+  /// on the wire.
+  Bytes bytes{0};
+  int step = -1;  ///< of decode, forward: the worker's step, counted since the job began; -1: none
   /// Runs concurrently with the device's other work: neither delays the other.
   bool concurrent = false;
+  int tensors = 0;  ///< of push, reply: in the message
 };
 
-inline constexpr std::array<const char*, 8> work_names = {"forward", "backward", "update",   "reduce",
-                                                          "decode",  "evaluate", "compress", "decompress"};
+inline constexpr std::array<const char*, 10> work_names = {"forward", "backward", "update",   "reduce",
+                                                           "decode",  "evaluate", "compress", "decompress",
+                                                           "push",    "reply"};
 constexpr const char* name_of(Work::Kind kind) { return work_names[static_cast<std::size_t>(kind)]; }
 
 /// The calculation itself when math is real; empty when it is modelled. Runs once, before the work is done.

@@ -34,14 +34,22 @@ const std::string& PricedModel::subject(Work::Kind kind) const {
 }
 
 CostModel::CostModel(std::shared_ptr<const PricedModel> priced, platforms::Device device,
-                     const std::string& host, const std::string& kind)
+                     const std::string& host, const std::string& kind,
+                     const std::optional<ServerCost>& server)
     : priced_(std::move(priced)),
       device_(std::move(device)),
-      speed_(device_.speed_for(priced_->precision())) {
+      speed_(device_.speed_for(priced_->precision())),
+      server_(server) {
   if (const Profile* profile = priced_->profile()) host_ = profile->host_entry(host, kind);
 }
 
+bool CostModel::is_stated(Work::Kind kind) const {
+  using enum Work::Kind;
+  return server_ && (kind == push || kind == reply || kind == update || kind == reduce || kind == decompress);
+}
+
 Seconds CostModel::price(const Work& work) const {
+  if (is_stated(work.kind)) return server_->time_of(work);
   if (const Profile* profile = priced_->profile())
     if (const auto measured = profile->price(subject(work.kind), work))
       return *measured * (host_ == nullptr ? 1.0 : host_->ratio_of(work.kind));
@@ -56,7 +64,7 @@ Seconds CostModel::draw(const Work& work, Rng& random) const {
 }
 
 Seconds CostModel::first_extra(const Work& work) const {
-  if (priced_->profile() == nullptr) return Seconds(0);
+  if (priced_->profile() == nullptr || is_stated(work.kind)) return Seconds(0);
   const double ratio = host_ == nullptr ? 1.0 : host_->first_ratio_of(work.kind);
   return priced_->profile()->first_extra(subject(work.kind), work) * ratio;
 }
@@ -91,6 +99,10 @@ Seconds CostModel::from_device(const Work& work) const {
       return from_effort(priced_->compression().efforts.compress, work.bytes);
     case Work::Kind::decompress:
       return from_effort(priced_->compression().efforts.decompress, work.bytes);
+    case Work::Kind::push:
+    case Work::Kind::reply:
+      // Without a statement, the updates and sums of the server are its costs.
+      return Seconds(0);
   }
   return device_.launch + flops * work.samples / speed_ + Seconds(moved / device_.memory_rate.count());
 }

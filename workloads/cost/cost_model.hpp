@@ -4,6 +4,7 @@
 
 #include <array>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "platforms/description.hpp"
@@ -11,6 +12,7 @@
 #include "policies/vocabulary/choices.hpp"
 #include "workloads/context.hpp"
 #include "workloads/cost/profile.hpp"
+#include "workloads/cost/server_cost.hpp"
 #include "workloads/model/description.hpp"
 
 namespace tandem {
@@ -54,9 +56,11 @@ class PricedModel {
 
 class CostModel {
  public:
-  /// `host` and its `kind` (see DevicePlan::kind_of): by which the profile may know it.
+  /// `host` and its `kind` (see DevicePlan::kind_of): by which the profile may know it. `server`: of a rank
+  /// that is a server, if its host states its costs. These contain everything that the server does with a
+  /// push and a reply, so its updates, sums and decompressions take no time besides.
   CostModel(std::shared_ptr<const PricedModel> priced, platforms::Device device, const std::string& host = {},
-            const std::string& kind = {});
+            const std::string& kind = {}, const std::optional<ServerCost>& server = {});
   Seconds price(const Work& work) const;
   /// The price of one execution: varies as measured where the profile knows the work, else equals `price`.
   Seconds draw(const Work& work, Rng& random) const;
@@ -66,6 +70,8 @@ class CostModel {
   double slowdown(const Work& work) const { return priced_->slowdown(work.kind); }
 
  private:
+  /// Its time is part of what the host states of its server.
+  bool is_stated(Work::Kind kind) const;
   Seconds from_device(const Work& work) const;
   Seconds from_effort(const compression::Effort& effort, Bytes size) const;
 
@@ -74,6 +80,7 @@ class CostModel {
   FlopsPerSecond speed_;  ///< of the network, in its precision
   const Profile::HostEntry* host_ =
       nullptr;  ///< in the profile; null: as fast as the host that it was measured on
+  std::optional<ServerCost> server_;
 };
 
 }  // namespace tandem

@@ -30,6 +30,20 @@ constexpr std::array<Unit, 10> size_units = {{{""},
                                               {"TiB", 0, 0x1p40}}};
 constexpr std::array<Unit, 7> time_units = {
     {{""}, {"ns", -9}, {"us", -6}, {"ms", -3}, {"s"}, {"min", 0, 60}, {"h", 0, 3600}}};
+constexpr std::array<Unit, 14> rate_units = {{{""},
+                                              {"Bps"},
+                                              {"kBps", 3},
+                                              {"MBps", 6},
+                                              {"GBps", 9},
+                                              {"TBps", 12},
+                                              {"KiBps", 0, 0x1p10},
+                                              {"MiBps", 0, 0x1p20},
+                                              {"GiBps", 0, 0x1p30},
+                                              {"bps", 0, 0.125},
+                                              {"kbps", 3, 0.125},
+                                              {"Mbps", 6, 0.125},
+                                              {"Gbps", 9, 0.125},
+                                              {"Tbps", 12, 0.125}}};
 constexpr std::array<Unit, 6> work_units = {
     {{""}, {"flop"}, {"kflop", 3}, {"Mflop", 6}, {"Gflop", 9}, {"Tflop", 12}}};
 
@@ -109,6 +123,11 @@ std::optional<Bytes> parse_bytes(const std::string& text) {
 std::optional<Seconds> parse_seconds(const std::string& text) {
   const auto value = parse(text, time_units);
   return value ? std::optional(Seconds(*value)) : std::nullopt;
+}
+
+std::optional<BytesPerSecond> parse_rate(const std::string& text) {
+  const auto value = parse(text, rate_units);
+  return value ? std::optional(BytesPerSecond(*value)) : std::nullopt;
 }
 
 std::optional<Flops> parse_flops(const std::string& text) {

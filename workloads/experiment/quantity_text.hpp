@@ -17,6 +17,9 @@ std::optional<Seconds> parse_seconds(const std::string& text);
 /// Accepts flop, kflop, Mflop, Gflop, Tflop; plain numbers are operations. Nothing when the text is no amount
 /// of work.
 std::optional<Flops> parse_flops(const std::string& text);
+/// Accepts bytes per second with a prefix as in parse_bytes, and bits with a decimal one, as SimGrid writes
+/// them: "1.2GBps", "3MiBps", "10Gbps"; plain numbers are bytes per second. Nothing when the text is no rate.
+std::optional<BytesPerSecond> parse_rate(const std::string& text);
 
 /// With the unit that needs the fewest digits: "4MiB", "1500MB", "1001B".
 std::string to_text(Bytes size);

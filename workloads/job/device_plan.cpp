@@ -56,6 +56,20 @@ Seconds answer_time_of(const platforms::Host& host, const std::string& file) {
   return *time;
 }
 
+std::map<Rank, ServerCost> server_costs(const Roster& roster,
+                                        const std::vector<const platforms::Host*>& hosts,
+                                        const std::string& file) {
+  std::map<Rank, ServerCost> costs;
+  for (Rank rank = 0; rank < roster.size(); ++rank) {
+    const platforms::Host* host = hosts[static_cast<std::size_t>(rank)];
+    if (host == nullptr) continue;
+    // Wrong figures are found on every host of the job, whatever its ranks do.
+    const auto stated = stated_server_cost(*host, file);
+    if (stated && roster.assignment(rank).role == Roster::Role::server) costs.emplace(rank, *stated);
+  }
+  return costs;
+}
+
 CompressionCost compression_cost(const ExchangePlan& exchange) {
   const auto* compression = exchange.compression();
   if (compression == nullptr) return {};
@@ -75,7 +89,8 @@ DevicePlan::DevicePlan(const JobSpec& spec, const Roster& roster,
       roster_(roster),
       are_native_(spec.experiment.run.devices == DeviceSpeed::native),
       hosts_(hosts_of(roster, spec.platform)),
-      disk_latencies_(disk_latencies(hosts_, spec.platform.file)) {
+      disk_latencies_(disk_latencies(hosts_, spec.platform.file)),
+      server_costs_(server_costs(roster, hosts_, spec.platform.file)) {
   for (const auto& host : spec.platform.hosts) answer_time_of(host, spec.platform.file);
   if (const auto& path = spec.experiment.physics.profile; !path.empty())
     profile_ = std::make_shared<Profile>(load_profile(path));
@@ -135,9 +150,16 @@ std::string DevicePlan::kind_of(Rank rank) const {
   return computes ? kind_of(host_of(rank)) : processor_kind;
 }
 
+const ServerCost* DevicePlan::server_cost(Rank rank) const {
+  const auto found = server_costs_.find(rank);
+  return found == server_costs_.end() ? nullptr : &found->second;
+}
+
 CostModel DevicePlan::cost_model(Rank rank) const {
   const platforms::Host& host = host_of(rank);
-  return {prices_, host.device, host.name, kind_of(rank)};
+  const ServerCost* const server = server_cost(rank);
+  return {prices_, host.device, host.name, kind_of(rank),
+          server == nullptr ? std::nullopt : std::optional(*server)};
 }
 
 }  // namespace tandem

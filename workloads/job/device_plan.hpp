@@ -2,6 +2,7 @@
 // that they use the same devices.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -19,8 +20,8 @@ namespace tandem {
 class DevicePlan {
  public:
   /// Loads the profile, if the experiment names one. `spec` and `roster` must outlive it.
-  /// Errors: ConfigError for a profile that cannot be read, and for a disk's latency or a host's answer time
-  /// that is none.
+  /// Errors: ConfigError for a profile that cannot be read, for a disk's latency or a host's answer time that is
+  /// none, and for bad costs of a server of a host with a rank.
   DevicePlan(const JobSpec& spec, const Roster& roster, std::shared_ptr<const ModelDescription> model,
              const ExchangePlan& exchange);
 
@@ -60,6 +61,8 @@ class DevicePlan {
   const Profile* profile() const { return profile_.get(); }  ///< null without one
   /// Coefficient of variation of the computing times of the rank's device.
   double spread_of(Rank rank) const;
+  /// The costs of a server that its host states; null for other ranks, and where the host states none.
+  const ServerCost* server_cost(Rank rank) const;
   /// Prices work on the rank's device.
   CostModel cost_model(Rank rank) const;
 
@@ -71,6 +74,7 @@ class DevicePlan {
   std::shared_ptr<const PricedModel> prices_;
   std::vector<const platforms::Host*> hosts_;         ///< by rank; null: the platform has none of that name
   std::vector<std::vector<Seconds>> disk_latencies_;  ///< by rank, by disk of its host
+  std::map<Rank, ServerCost> server_costs_;           ///< of servers whose hosts state them
 };
 
 }  // namespace tandem

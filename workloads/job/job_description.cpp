@@ -98,6 +98,38 @@ std::string memory_line(const Job& job) {
   return "memory besides the program, about: " + line;
 }
 
+/// "server costs as stated by host 's': 200 us per message, ..."; empty without any.
+std::string server_cost_line(const Job& job) {
+  std::set<std::string> named;
+  std::string line;
+  for (const Rank server : job.roster().servers()) {
+    const ServerCost* const cost = job.devices().server_cost(server);
+    const std::string& host = job.roster().host_of(server);
+    if (cost == nullptr || !named.insert(host).second) continue;
+    const auto rate = [](const auto& stated) {
+      return stated ? bits_text(8 * stated->count()) : std::string("no limit");
+    };
+    line += fmt::format("{}'{}' {:.4g} us per message, {:.4g} us per tensor, {} of pushes, {} of replies",
+                        line.empty() ? "server costs stated by the platform file: " : "; ", host,
+                        cost->message.count() * 1e6, cost->tensor.count() * 1e6, rate(cost->push_rate),
+                        rate(cost->reply_rate));
+  }
+  return line;
+}
+
+/// A native server takes the time that it takes.
+void warn_of_unused_server_costs(const Job& job, std::vector<std::string>& warnings) {
+  if (job.devices().are_emulated()) return;
+  for (const Rank server : job.roster().servers()) {
+    if (job.devices().server_cost(server) == nullptr) continue;
+    warnings.push_back(fmt::format(
+        "host '{}' states the costs of a server (tandem:server_*), which a simulation uses; a run "
+        "with run.devices: native has the costs of this program's own server instead",
+        job.roster().host_of(server)));
+    return;
+  }
+}
+
 void warn_of_small_images(const Job& job, std::vector<std::string>& warnings) {
   const auto& setting = job.replica_plan().learner;
   const DatasetInfo images = scaled_images(setting);
@@ -181,6 +213,7 @@ std::vector<std::string> question_of(const Job& job) {
 std::vector<std::string> describe_job(const Job& job) {
   std::vector<std::string> lines = question_of(job);
   lines.push_back(memory_line(job));
+  if (std::string line = server_cost_line(job); !line.empty()) lines.push_back(std::move(line));
   return lines;
 }
 
@@ -196,6 +229,7 @@ std::vector<std::string> warnings_of(const Job& job) {
   warn_of_unread_disks(job, warnings);
   warn_of_unknown_speeds(job, warnings);
   warn_of_unequal_shards(job, warnings);
+  warn_of_unused_server_costs(job, warnings);
   return warnings;
 }
 

@@ -90,6 +90,19 @@ std::vector<ShardKey> keys_of(const ShardPieces& pieces, bool by_bucket) {
   return keys;
 }
 
+int tensors_in(const ShardPieces& pieces, const ModelDescription& model) {
+  std::ptrdiff_t count = 0;
+  for (const ShardPiece& piece : pieces) {
+    if (piece.elements == 0) continue;
+    const auto is_in = [&](const TensorDescription& tensor) {
+      return tensor.offset < piece.flat_offset + piece.elements &&
+             piece.flat_offset < tensor.offset + tensor.elements();
+    };
+    count += model.tensors.empty() ? 1 : std::ranges::count_if(model.tensors, is_in);
+  }
+  return static_cast<int>(count);
+}
+
 nlohmann::json describe_shards(const ShardLayout& layout, const std::string& policy) {
   std::vector<std::int64_t> bytes;
   std::vector<std::size_t> messages;

@@ -47,6 +47,10 @@ inline std::int64_t shard_elements(const ShardPieces& pieces) {
   return pieces.back().shard_offset + pieces.back().elements;
 }
 
+/// Tensors of the model of which the shard holds at least a part, as often as pieces touch them. A model
+/// given by its sizes has one per bucket.
+int tensors_in(const ShardPieces& pieces, const ModelDescription& model);
+
 /// For run.json: "bytes" and "messages" (of a push, and of a reply) by shard, "largest_over_mean" of the
 /// bytes, and a "summary" in words. `policy`: its name. Pre: not empty.
 nlohmann::json describe_shards(const ShardLayout& layout, const std::string& policy);

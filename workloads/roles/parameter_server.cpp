@@ -52,6 +52,8 @@ ParameterServer::ParameterServer(const Job& job, Context& context, Journal& jour
   inbox_.resize((requests_pulls_ ? 2 : 1) * workers());
   while (key_policies_.size() + 1 < keys_.size())
     key_policies_.push_back(plan_.algorithm().make.make_server(plan_.sync_setting()));
+  if (gets_pushes_ && job.devices().server_cost(context.rank()) != nullptr)
+    for (const ShardKey& key : keys_) costs_.push_back(cost_of(key, job.model()));
   if (job.resume() != nullptr) resume(job);
 }
 
@@ -161,6 +163,7 @@ void ParameterServer::begin_answer(Client& client) {
 
 /// Each key has its own round, with the decisions of a whole push. Only the last key counts as one.
 void ParameterServer::on_key(int worker, const protocol::Push& push) {
+  if (!costs_.empty()) do_stated_work(Work::Kind::push, costs_[key_].push);
   const sync::Push event{
       .now = now_of_policy(),
       .worker = worker,
@@ -177,6 +180,7 @@ void ParameterServer::on_key(int worker, const protocol::Push& push) {
 
 void ParameterServer::on_push(int worker, const protocol::Push& push) {
   Client& client = clients_[static_cast<std::size_t>(worker)];
+  if (!costs_.empty()) do_stated_work(Work::Kind::push, costs_[key_].push);
   client.samples = push.samples;
   client.version = push.version;
   client.waits = true;
@@ -284,6 +288,7 @@ void ParameterServer::reply(const sync::Reply& decision) {
                                                         .stops = stopping_ && is_coordinator_,
                                                         .dropped = client.dropped,
                                                         .all_samples = samples_});
+  if (!costs_.empty()) do_stated_work(Work::Kind::reply, costs_[key_].reply);
   send_reply(client);
 }
 
@@ -322,6 +327,26 @@ void ParameterServer::finish_pulls() {
       context_.wait(inbox_[workers() + worker]);
       on_pull(static_cast<int>(worker));
     }
+}
+
+/// What the server does itself with pushes of the key, and with replies to them.
+ParameterServer::KeyCost ParameterServer::cost_of(const ShardKey& key, const ModelDescription& model) {
+  const auto& all = model_.pieces();
+  const ShardPieces pieces(all.begin() + static_cast<std::ptrdiff_t>(key.first),
+                           all.begin() + static_cast<std::ptrdiff_t>(key.last) + 1);
+  KeyCost cost{.tensors = tensors_in(pieces, model)};
+  for (std::size_t piece = key.first; piece <= key.last; ++piece) {
+    cost.push += model_.slot(0, piece).size;
+    cost.reply += all[piece].bytes();
+  }
+  return cost;
+}
+
+/// What the server does itself with a push or a reply, one after the other, where its host states the cost.
+/// Otherwise its updates and sums are its work.
+void ParameterServer::do_stated_work(Work::Kind kind, Bytes size) {
+  Pending work = context_.compute({.kind = kind, .bytes = size, .tensors = costs_[key_].tensors});
+  context_.wait(work);
 }
 
 void ParameterServer::answer(const sync::AnswerReport& decision) {

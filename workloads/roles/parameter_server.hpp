@@ -91,6 +91,7 @@ class ParameterServer {
   void finish_pulls();
   void answer(const sync::AnswerReport& decision);
   void finish_reply(Client& client);
+  void do_stated_work(Work::Kind kind, Bytes size);
   std::string logged(const sync::ServerEvent& event);
   void serialise(StateArchive& state);
   void save_state(std::int64_t round);
@@ -121,6 +122,14 @@ class ParameterServer {
   ServerModel model_;
   std::vector<ShardKey> keys_;  ///< that workers push one after the other; usually one with all pieces
   std::size_t key_ = 0;         ///< whose push is being handled
+  /// Of a push of a key on the wire, and of the reply to it.
+  struct KeyCost {
+    int tensors = 0;
+    Bytes push{0};
+    Bytes reply{0};
+  };
+  KeyCost cost_of(const ShardKey& key, const ModelDescription& model);
+  std::vector<KeyCost> costs_;  ///< by key; empty: its host states no cost of pushes and replies
   std::unique_ptr<sync::ServerPolicy> policy_;
   /// By key but the last: the same policy, for the rounds of each key alone.
   std::vector<std::unique_ptr<sync::ServerPolicy>> key_policies_;

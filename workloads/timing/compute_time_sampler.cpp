@@ -72,7 +72,9 @@ Seconds ComputeTimeSampler::next(const Work& work) {
   if (!noise_) return costs_.price(work) * slow * spread_factor(work) + extra;
   const auto varied = [&](Rng& noise) {
     const Seconds duration = costs_.draw(work, noise) * slow + extra;
-    return comes_late_ ? duration + job_.devices().profile()->draw_lateness(noise) : duration;
+    // What takes no time has no deadline that could be missed.
+    const bool is_late = comes_late_ && duration > Seconds(0);
+    return is_late ? duration + job_.devices().profile()->draw_lateness(noise) : duration;
   };
   if (work.kind == Work::Kind::decode && work.step >= 0) {
     // If batches are loaded ahead, a step begins with the forward pass.

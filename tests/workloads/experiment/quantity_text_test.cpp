@@ -31,6 +31,15 @@ TEST(QuantityText, InvalidSizes) {
     EXPECT_EQ(parse_bytes(text), std::nullopt) << text;
 }
 
+TEST(QuantityText, Rates) {
+  EXPECT_EQ(parse_rate("1.2GBps"), BytesPerSecond(1.2e9));
+  EXPECT_EQ(parse_rate("4096"), BytesPerSecond(4096));
+  EXPECT_EQ(parse_rate("2 MiBps"), BytesPerSecond(2 * 1048576.0));
+  EXPECT_EQ(parse_rate("10Gbps"), BytesPerSecond(1.25e9));
+  for (const char* text : {"", "1GB", "1GB/s", "1ms", "fast", "1gbps", "inf"})
+    EXPECT_EQ(parse_rate(text), std::nullopt) << text;
+}
+
 TEST(QuantityText, Times) {
   EXPECT_EQ(parse_seconds("10"), Seconds(10));
   EXPECT_EQ(parse_seconds("10s"), Seconds(10));

@@ -148,6 +148,30 @@ TEST(ShardLayout, JoinsAdjacentPiecesInOneMessage) {
   EXPECT_EQ(two[1].size(), 1U);
 }
 
+TEST(ShardLayout, CountsTheTensorsOfEachShard) {
+  const ModelDescription three = three_tensors();
+  const auto counts = [](const ShardLayout& layout, const ModelDescription& model) {
+    std::vector<int> all;
+    for (const auto& pieces : layout) all.push_back(tensors_in(pieces, model));
+    return all;
+  };
+  EXPECT_EQ(counts(lay_out(three, "round-robin", 1), three), (std::vector{3})) << "in one message";
+  EXPECT_EQ(counts(lay_out(three, "round-robin", 2), three), (std::vector{2, 1}));
+  EXPECT_EQ(counts(lay_out(three, "round-robin", 4), three), (std::vector{1, 1, 1, 0}));
+  // Elements 0 to 4 (of 9) are those of the first tensor and one of the second.
+  EXPECT_EQ(counts(lay_out(three, "even", 2), three), (std::vector{2, 2}));
+  ModelDescription sizes{.name = "sizes", .tensors = {}, .buckets = {}};
+  for (const std::int64_t offset : {0, 10})
+    sizes.buckets.push_back({.offset = offset, .parameters = 10, .forward = Flops(1), .backward = Flops(1)});
+  EXPECT_EQ(counts(lay_out(sizes, "even", 2), sizes), (std::vector{2, 2}));
+  EXPECT_EQ(counts(lay_out(sizes, "round-robin", 2), sizes), (std::vector{1, 1}));
+  // Statistics that are not exchanged are in no message.
+  const ModelDescription normalised = zoo_model("mobilenet-v2", 1 << 20, false);
+  const auto trained = std::ranges::count_if(normalised.tensors, [](const auto& t) { return !t.statistic; });
+  const auto of_shards = counts(lay_out(normalised, "round-robin", 3), normalised);
+  EXPECT_EQ(of_shards[0] + of_shards[1] + of_shards[2], trained);
+}
+
 TEST(ShardLayout, AnEmptyShardHasAMessageForItsNote) {
   const auto layout = lay_out(three_tensors(), "round-robin", 4);
   ASSERT_EQ(layout[3].size(), 1U);

@@ -1,0 +1,96 @@
+#include "workloads/cost/server_cost.hpp"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <string_view>
+
+#include "policies/vocabulary/check.hpp"
+#include "policies/vocabulary/options.hpp"
+#include "workloads/experiment/quantity_text.hpp"
+
+namespace tandem {
+namespace {
+
+constexpr std::string_view prefix = "tandem:server_";
+constexpr const char* message_property = "tandem:server_message";
+constexpr const char* tensor_property = "tandem:server_tensor";
+constexpr const char* push_rate_property = "tandem:server_push_rate";
+constexpr const char* reply_rate_property = "tandem:server_reply_rate";
+
+[[noreturn]] void refuse(const std::string& place, const std::string& property, const std::string& expected,
+                         const std::string& found) {
+  throw ConfigError(
+      fmt::format("{}: property '{}': expected {}, found '{}'", place, property, expected, found));
+}
+
+[[noreturn]] void refuse_name(const std::string& place, const std::string& name) {
+  const std::vector<std::string> known = server_property_names();
+  const std::string nearest = nearest_name(name, known);
+  throw ConfigError(fmt::format("{}: property '{}': expected one of {}, found an unknown cost of a server{}",
+                                place, name, fmt::join(known, ", "),
+                                nearest.empty() ? "" : "; did you mean '" + nearest + "'?"));
+}
+
+Seconds time_from(const std::string& place, const std::string& property, const std::string& text) {
+  const auto time = parse_seconds(text);
+  if (!time || time->count() < 0.0) refuse(place, property, "a time >= 0 (like 200us)", text);
+  return *time;
+}
+
+BytesPerSecond rate_from(const std::string& place, const std::string& property, const std::string& text) {
+  const auto rate = parse_rate(text);
+  if (!rate || rate->count() <= 0.0) refuse(place, property, "bytes per second > 0 (like 1.2GBps)", text);
+  return *rate;
+}
+
+}  // namespace
+
+Seconds ServerCost::time_of(const Work& work) const {
+  const bool is_push = work.kind == Work::Kind::push;
+  if (!is_push && work.kind != Work::Kind::reply) return Seconds(0);
+  const auto& rate = is_push ? push_rate : reply_rate;
+  return message + tensor * work.tensors + (rate ? work.bytes / *rate : Seconds(0));
+}
+
+std::optional<ServerCost> stated_server_cost(const platforms::Host& host, const std::string& file) {
+  std::optional<ServerCost> cost;
+  for (auto property = host.properties.lower_bound(std::string(prefix));
+       property != host.properties.end() && property->first.starts_with(prefix); ++property) {
+    const std::string place = file + ": host '" + host.name + "'";
+    const auto& [name, text] = *property;
+    if (!cost) cost.emplace();
+    if (name == message_property)
+      cost->message = time_from(place, name, text);
+    else if (name == tensor_property)
+      cost->tensor = time_from(place, name, text);
+    else if (name == push_rate_property)
+      cost->push_rate = rate_from(place, name, text);
+    else if (name == reply_rate_property)
+      cost->reply_rate = rate_from(place, name, text);
+    else
+      refuse_name(place, name);
+  }
+  return cost;
+}
+
+std::map<std::string, std::string> server_properties(const ServerCost& cost, bool rounded) {
+  std::map<std::string, std::string> properties;
+  const auto time_text = [&](Seconds time) {
+    return rounded ? fmt::format("{:.5g}us", time.count() * 1e6) : fmt::format("{}s", time.count());
+  };
+  const auto rate_text = [&](BytesPerSecond rate) {
+    return rounded ? fmt::format("{:.5g}MBps", rate.count() * 1e-6) : fmt::format("{}Bps", rate.count());
+  };
+  if (cost.tensor > Seconds(0)) properties[tensor_property] = time_text(cost.tensor);
+  if (cost.push_rate) properties[push_rate_property] = rate_text(*cost.push_rate);
+  if (cost.reply_rate) properties[reply_rate_property] = rate_text(*cost.reply_rate);
+  if (cost.message > Seconds(0) || properties.empty()) properties[message_property] = time_text(cost.message);
+  return properties;
+}
+
+std::vector<std::string> server_property_names() {
+  return {message_property, tensor_property, push_rate_property, reply_rate_property};
+}
+
+}  // namespace tandem

@@ -1,0 +1,39 @@
+// What a parameter server does itself with each push and reply, as a host of the platform states it: the
+// servers of frameworks differ from this program's. Plain data and arithmetic.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "platforms/description.hpp"
+#include "workloads/context.hpp"
+
+namespace tandem {
+
+/// A push takes message + tensors * tensor + bytes / push_rate, a reply the same with reply_rate, where
+/// `tensors` and `bytes` (on the wire) are those of the server's shard.
+struct ServerCost {
+  Seconds message{0};                             ///< of a push, and of a reply
+  Seconds tensor{0};                              ///< of each tensor in it
+  std::optional<BytesPerSecond> push_rate = {};   ///< none: bytes of pushes take no time
+  std::optional<BytesPerSecond> reply_rate = {};  ///< none: bytes of replies take no time
+
+  bool operator==(const ServerCost&) const = default;
+  /// Of a push or a reply; 0 for other work.
+  Seconds time_of(const Work& work) const;
+};
+
+/// By the host's properties tandem:server_message, tandem:server_tensor (times), tandem:server_push_rate and
+/// tandem:server_reply_rate (bytes per second); none without any of them. `file`: for messages. Errors:
+/// ConfigError with file, host and property for other values, and for other properties tandem:server_*.
+std::optional<ServerCost> stated_server_cost(const platforms::Host& host, const std::string& file);
+
+/// The properties that state it, without those that are 0 or absent; at least one of them. They read back to
+/// the same cost, or, if `rounded`, with five significant digits.
+std::map<std::string, std::string> server_properties(const ServerCost& cost, bool rounded = false);
+/// All properties that stated_server_cost() reads.
+std::vector<std::string> server_property_names();
+
+}  // namespace tandem

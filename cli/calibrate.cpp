@@ -13,6 +13,7 @@
 #include "cli/job_options.hpp"
 #include "cli/nccl_tables.hpp"
 #include "cli/output.hpp"
+#include "cli/server_tables.hpp"
 #include "platforms/this_machine.hpp"
 #include "policies/vocabulary/check.hpp"
 #include "workloads/calibration/calibration.hpp"
@@ -104,6 +105,16 @@ std::string disturbance_text(const Profile& profile) {
   return text + hosts_text(profile);
 }
 
+std::string server_text(const Profile& profile) {
+  const auto cost = own_server_cost(profile.compute);
+  if (!cost) return "";
+  std::string text =
+      "\n  this program's own server, as another host would state it (here the profile has it)\n";
+  for (const auto& [name, value] : server_properties(*cost, true))
+    text += fmt::format("  <prop id=\"{}\" value=\"{}\"/>\n", name, value);
+  return text;
+}
+
 /// Beyond these, phases of asynchronous workers develop otherwise than simulated.
 constexpr double least_equal_rate = 0.8, largest_equal_rate = 1.25;
 
@@ -136,6 +147,7 @@ std::string profile_text(const Profile& profile) {
         entry.bucket < 0 ? "" : fmt::format("b{}", entry.bucket),
         entry.samples > 0 ? fmt::format("{} smp", entry.samples) : fmt::format("{} B", entry.bytes),
         entry.median_s * 1e3, entry.spread * 50);
+  text += server_text(profile);
   text += disturbance_text(profile);
   if (!profile.storage.empty()) text += "\n  storage\n";
   for (const auto& entry : profile.storage)
@@ -176,7 +188,8 @@ void write_platform(const std::string& path, const Profile& profile, const Model
 
 struct CalibrateOptions {
   JobOptions job;
-  std::string platform;  ///< file for this machine; empty: none
+  std::string server_table;  ///< empty: none
+  std::string platform;      ///< file for this machine; empty: none
   bool on_cluster = false;
   bool print_command = false;
   MachineOptions machines;
@@ -197,15 +210,30 @@ void add_nccl_options(CLI::App& command, NcclTableOptions& options) {
       ->needs(tables);
 }
 
+void check_absent(const std::vector<std::string>& files, bool force) {
+  for (const std::string& file : files)
+    if (!file.empty() && std::filesystem::exists(file) && !force)
+      throw ConfigError(file + " already exists; choose another name, or add --force");
+}
+
+int fit_server(const CalibrateOptions& options) {
+  if (options.job.experiment_file.empty())
+    throw ConfigError(
+        "--server: expected an experiment with the server, its clients and their network, found none");
+  check_absent({options.job.out}, options.job.force);
+  fit_server_table(options.job, options.server_table,
+                   std::max(1, static_cast<int>(std::thread::hardware_concurrency())));
+  return exit_success;
+}
+
 int calibrate(CalibrateOptions options) {
+  if (!options.server_table.empty()) return fit_server(options);
   if (options.nccl.tables.empty() == options.job.experiment_file.empty() ||
       options.nccl.tables.empty() != options.nccl.into.empty())
     throw ConfigError("expected an experiment to measure, or --from-nccl-tests TABLE --into PROFILE");
   if (!options.nccl.tables.empty() && options.job.out.empty()) options.job.out = options.nccl.into;
   const std::string path = options.job.out.empty() ? "profile.json" : options.job.out;
-  for (const std::string& file : {path, options.platform})
-    if (!file.empty() && std::filesystem::exists(file) && !options.job.force)
-      throw ConfigError(file + " already exists; choose another name, or add --force");
+  check_absent({path, options.platform}, options.job.force);
   const WriteLock lock(path);
   if (!options.nccl.tables.empty()) {
     write_nccl_tables(options.nccl, path);
@@ -259,7 +287,15 @@ void add_calibrate(CLI::App& app, int& exit_code) {
   for (const char* option : {"--hosts", "--hostfile", "--slurm"})
     command->get_option(option)->excludes("--cluster");
   command->add_option("--platform", options->platform, "Also write this machine as a platform file");
+  auto* server = command->add_option(
+      "--server", options->server_table,
+      "Measure nothing: fit the costs of a server to this table (CSV: workers,model,steps_per_second), by "
+      "simulations of the experiment; --out is a copy of its platform file with them [none]");
+  for (const char* option :
+       {"--cluster", "--print-command", "--platform", "--hosts", "--hostfile", "--slurm"})
+    server->excludes(option);
   add_nccl_options(*command, options->nccl);
+  server->excludes("--from-nccl-tests");
   command->get_option("EXPERIMENT")->required(false);
   command->footer(
       "Measures messages between ranks, MPI's own all-reduce, every operation of one training step, and\n"
@@ -271,6 +307,7 @@ void add_calibrate(CLI::App& app, int& exit_code) {
       "  tandem calibrate workloads/experiments/mixed_lab.yaml --cluster --out mixed_lab_profile.json\n"
       "  tandem calibrate workloads/experiments/mixed_lab.yaml --hosts a:4,b:4 --map server=a\n"
       "  tandem calibrate workloads/experiments/one_h200.yaml --print-command\n"
+      "  tandem calibrate lab.yaml --variant asp --server speeds.csv --out lab_with_costs.xml\n"
       "  tandem calibrate --from-nccl-tests all_reduce_8.txt --into profile.json --force");
   command->callback([options, &exit_code] { exit_code = calibrate(*options); });
 }

@@ -1,6 +1,7 @@
 #include "workloads/calibration/compute_speed.hpp"
 
 #include <algorithm>
+#include <iterator>
 
 #include "workloads/cost/cost_model.hpp"
 
@@ -29,6 +30,23 @@ ComputeSpeed compute_speed(const std::vector<Profile::ComputeEntry>& entries, co
   const auto [small, large] = std::minmax_element(updates.begin(), updates.end(), by_size);
   const BytesPerSecond updated = rate_between(small->bytes, small->median_s, large->bytes, large->median_s);
   return {FlopsPerSecond(step_flops / step_s), BytesPerSecond(streams_of_update * updated.count())};
+}
+
+std::optional<ServerCost> own_server_cost(const std::vector<Profile::ComputeEntry>& entries) {
+  Seconds fixed{0};
+  double byte_s = 0.0;
+  for (const Work::Kind kind : {Work::Kind::reduce, Work::Kind::update}) {
+    std::vector<Profile::ComputeEntry> measured;
+    std::ranges::copy_if(entries, std::back_inserter(measured),
+                         [&](const auto& entry) { return entry.kind == kind; });
+    if (measured.empty()) return std::nullopt;
+    const auto [small, large] = std::ranges::minmax_element(measured, {}, &Profile::ComputeEntry::bytes);
+    if (small->bytes == large->bytes) return std::nullopt;
+    const BytesPerSecond rate = rate_between(small->bytes, small->median_s, large->bytes, large->median_s);
+    byte_s += 1.0 / rate.count();
+    fixed += std::max(Seconds(0), Seconds(small->median_s) - Bytes(small->bytes) / rate);
+  }
+  return ServerCost{.message = fixed / 2.0, .push_rate = BytesPerSecond(1.0 / byte_s)};
 }
 
 }  // namespace tandem

@@ -1,0 +1,131 @@
+#include "platforms/host_properties.hpp"
+
+#include <expat.h>
+
+#include <algorithm>
+#include <fstream>
+#include <iterator>
+#include <memory>
+#include <set>
+#include <string_view>
+
+#include "platforms/platform_writer.hpp"
+#include "policies/vocabulary/check.hpp"
+
+namespace tandem::platforms {
+namespace {
+
+/// A part of the text that is removed, and what takes its place.
+struct Edit {
+  std::size_t begin;
+  std::size_t length;
+  std::string text;
+};
+
+/// Finds the places of edits while Expat reads the text.
+struct Editor {
+  const std::string& file;
+  const std::set<std::string>& hosts;
+  const std::set<std::string>& replaced;
+  const std::string& properties;  ///< elements
+  XML_Parser parser;
+  std::set<std::string> found = {};
+  std::vector<Edit> edits = {};
+  bool in_host = false;
+  int depth = 0;
+  int host_depth = 0;
+  std::size_t removed_from = std::string::npos;  ///< the property that is being read
+
+  std::size_t at() const { return static_cast<std::size_t>(XML_GetCurrentByteIndex(parser)); }
+  std::size_t length() const { return static_cast<std::size_t>(XML_GetCurrentByteCount(parser)); }
+  /// Expat reports the end of "<prop/>" at its own beginning, with no bytes.
+  bool is_empty_tag() const { return file[at() + length() - 2] == '/'; }
+
+  static void start(void* self, const char* name, const char** attributes) {
+    auto& editor = *static_cast<Editor*>(self);
+    ++editor.depth;
+    std::map<std::string, std::string> values;
+    for (; *attributes != nullptr; attributes += 2) values[attributes[0]] = attributes[1];
+    const std::string_view tag = name;
+    if (tag == "host" && editor.hosts.contains(values["id"])) return editor.enter_host(values["id"]);
+    if (tag == "prop" && editor.in_host && editor.replaced.contains(values["id"])) editor.remove_property();
+  }
+
+  static void end(void* self, const char* name) {
+    auto& editor = *static_cast<Editor*>(self);
+    if (editor.in_host && editor.depth == editor.host_depth) editor.in_host = false;
+    if (editor.removed_from != std::string::npos && std::string_view(name) == "prop") editor.end_property();
+    --editor.depth;
+  }
+
+  void enter_host(const std::string& id) {
+    found.insert(id);
+    in_host = true;
+    host_depth = depth;
+    if (is_empty_tag())
+      edits.push_back({at() + length() - 2, 2, ">" + properties + "\n    </host>"});
+    else
+      edits.push_back({at() + length(), 0, properties});
+  }
+
+  void remove_property() {
+    // With the line, if the line has nothing else before it.
+    std::size_t from = at();
+    while (from > 0 && (file[from - 1] == ' ' || file[from - 1] == '\t')) --from;
+    if (from > 0 && file[from - 1] == '\n')
+      --from;
+    else
+      from = at();
+    if (is_empty_tag()) {
+      edits.push_back({from, at() + length() - from, ""});
+      return;
+    }
+    removed_from = from;
+  }
+
+  void end_property() {
+    edits.push_back({removed_from, at() + length() - removed_from, ""});
+    removed_from = std::string::npos;
+  }
+};
+
+std::string read_file(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) throw ConfigError(path + ": expected a platform file, found none that can be read");
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+}  // namespace
+
+std::string with_host_properties(const std::string& path, const std::vector<std::string>& hosts,
+                                 const std::map<std::string, std::string>& properties,
+                                 const std::vector<std::string>& replaced) {
+  const std::string text = read_file(path);
+  std::string elements;
+  for (const auto& [name, value] : properties)
+    elements += "\n      <prop id=\"" + escaped(name) + "\" value=\"" + escaped(value) + "\"/>";
+  const std::set<std::string> wanted(hosts.begin(), hosts.end());
+  const std::set<std::string> names(replaced.begin(), replaced.end());
+  const std::unique_ptr<XML_ParserStruct, decltype(&XML_ParserFree)> parser(XML_ParserCreate(nullptr),
+                                                                            XML_ParserFree);
+  Editor editor{text, wanted, names, elements, parser.get()};
+  XML_SetUserData(parser.get(), &editor);
+  XML_SetElementHandler(parser.get(), Editor::start, Editor::end);
+  if (XML_Parse(parser.get(), text.data(), static_cast<int>(text.size()), 1) != XML_STATUS_OK)
+    throw ConfigError(
+        path + ": expected a platform file, found: " + XML_ErrorString(XML_GetErrorCode(parser.get())));
+  for (const auto& host : wanted)
+    if (!editor.found.contains(host))
+      throw ConfigError(path + ": expected an element <host id=\"" + host +
+                        "\">, found none: a cluster declares this host");
+  std::string changed;
+  std::size_t copied = 0;
+  for (const Edit& edit : editor.edits) {
+    changed.append(text, copied, edit.begin - copied);
+    changed += edit.text;
+    copied = edit.begin + edit.length;
+  }
+  return changed.append(text, copied, std::string::npos);
+}
+
+}  // namespace tandem::platforms

@@ -6,6 +6,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <set>
 #include <thread>
 
 #include "cli/calibration_run.hpp"
@@ -18,7 +19,9 @@
 #include "policies/vocabulary/check.hpp"
 #include "workloads/calibration/calibration.hpp"
 #include "workloads/calibration/compute_speed.hpp"
+#include "workloads/cost/all_reduce_fit.hpp"
 #include "workloads/cost/profile.hpp"
+#include "workloads/experiment/quantity_text.hpp"
 #include "workloads/job/job.hpp"
 #include "workloads/records/format.hpp"
 #include "workloads/records/write_lock.hpp"
@@ -186,6 +189,41 @@ void write_platform(const std::string& path, const Profile& profile, const Model
   if (!file.flush()) throw WorldError("cannot write the platform file " + path);
 }
 
+struct AllReduceOptions {
+  std::vector<int> ranks;
+  std::vector<std::string> sizes;
+};
+
+/// Each size alone, so that the time of a long one does not limit how often a short one is measured.
+std::vector<AllReduceSeries> all_reduces_of(const AllReduceOptions& options) {
+  std::vector<AllReduceSeries> all;
+  for (const int ranks : options.ranks)
+    for (const std::string& text : options.sizes) {
+      const auto size = parse_bytes(text);
+      if (ranks < 2)
+        throw ConfigError("--all-reduce-ranks: expected at least 2, found " + std::to_string(ranks));
+      if (!size || size->count() <= 0 || size->count() % 4 != 0)
+        throw ConfigError("--all-reduce-sizes: expected multiples of 4 bytes (64KiB), found '" + text + "'");
+      all.push_back({ranks, {size->count()}});
+    }
+  return all;
+}
+
+/// Of the formula for other numbers of ranks, if more than two were measured.
+std::string fit_text(const Profile& profile) {
+  std::set<int> ranks;
+  for (const auto& entry : profile.all_reduces) ranks.insert(entry.ranks);
+  if (ranks.size() < 3) return "";
+  std::string text;
+  for (auto second = std::next(ranks.begin()); second != ranks.end(); ++second)
+    if (const auto check = check_fit(profile, *ranks.begin(), *second))
+      text += fmt::format(
+          "  a formula fitted to {} and {} ranks predicts the {} other times: mean error {:.1f} %, largest "
+          "{:.0f} %\n",
+          *ranks.begin(), *second, check->times, check->mean_error * 100, check->largest_error * 100);
+  return text;
+}
+
 struct CalibrateOptions {
   JobOptions job;
   std::string server_table;  ///< empty: none
@@ -194,6 +232,7 @@ struct CalibrateOptions {
   bool print_command = false;
   MachineOptions machines;
   NcclTableOptions nccl;
+  AllReduceOptions all_reduces;
 };
 
 void add_nccl_options(CLI::App& command, NcclTableOptions& options) {
@@ -244,7 +283,8 @@ int calibrate(CalibrateOptions options) {
   if (!options.platform.empty() && !real)
     throw ConfigError("--platform needs measured compute times; set workload.math to real");
   const CalibrationPlace place{.cluster = options.on_cluster ? loaded.experiment.platform : "",
-                               .machines = options.machines};
+                               .machines = options.machines,
+                               .all_reduces = all_reduces_of(options.all_reduces)};
   std::optional<WriteLock> platform_lock;
   if (!options.platform.empty()) platform_lock.emplace(options.platform);
   if (options.print_command) {
@@ -259,7 +299,7 @@ int calibrate(CalibrateOptions options) {
   const int exit_code = run_calibration(options.job, path, place);
   if (exit_code != exit_success) return exit_code;
   const Profile profile = load_profile(path);
-  fmt::print("{}\n{}\n", profile_text(profile), path);
+  fmt::print("{}{}\n{}\n", profile_text(profile), fit_text(profile), path);
   print_document(to_json(profile));
   if (options.platform.empty()) return exit_success;
   write_platform(options.platform, profile,
@@ -294,6 +334,13 @@ void add_calibrate(CLI::App& app, int& exit_code) {
   for (const char* option :
        {"--cluster", "--print-command", "--platform", "--hosts", "--hostfile", "--slurm"})
     server->excludes(option);
+  auto* ranks = command->add_option("--all-reduce-ranks", options->all_reduces.ranks,
+                                    "Also measure MPI's own all-reduce among these numbers of ranks (2,3,5)");
+  auto* sizes = command->add_option("--all-reduce-sizes", options->all_reduces.sizes,
+                                    "With --all-reduce-ranks: of these sizes (64KiB,1MiB)");
+  for (auto* option : {ranks, sizes}) option->delimiter(',');
+  ranks->needs(sizes);
+  sizes->needs(ranks);
   add_nccl_options(*command, options->nccl);
   server->excludes("--from-nccl-tests");
   command->get_option("EXPERIMENT")->required(false);

@@ -128,6 +128,19 @@ std::vector<Rank> host_ranks_of(const Job& job, const std::string& cluster, int 
   return first;
 }
 
+/// Those of the job, if it uses the library's all-reduce, and further ones, each once, of no more ranks than
+/// there are workers.
+std::vector<AllReduceSeries> all_reduces_of(const Job& job, const std::vector<AllReduceSeries>& further) {
+  const auto& sync = job.spec().experiment.sync;
+  std::vector<AllReduceSeries> all;
+  if (sync.over == sync::Route::all_reduce && sync.collective == native_all_reduce)
+    all = all_reduce_series_of(job);
+  for (const AllReduceSeries& series : further)
+    if (series.ranks <= std::ssize(job.roster().workers()) && std::ranges::find(all, series) == all.end())
+      all.push_back(series);
+  return all;
+}
+
 /// Everything that the start of the ranks needs.
 struct Preparation {
   std::string directory;  ///< of the job document and the ranks' files
@@ -156,6 +169,7 @@ Preparation prepare(LoadedJob loaded, const std::string& profile_path, const Cal
   auto document = job_document(job);
   document["partners"] = to_json(partners_of(job, cluster, ranks));
   document["sharers"] = sharers_of(job, cluster);
+  document["all_reduces"] = to_json(all_reduces_of(job, place.all_reduces));
   document["host_ranks"] = host_ranks_of(job, cluster, ranks);
   document["cluster"] = cluster;
   document["real_cluster"] = is_real;
@@ -247,6 +261,11 @@ int measure_undisturbed(const LoadedJob& loaded, const std::string& profile_path
 }
 
 }  // namespace
+
+std::vector<AllReduceSeries> all_reduces_of(const JobOptions& options) {
+  const LoadedJob loaded = load_job(options);
+  return all_reduce_series_of(Job(loaded.experiment, loaded.platform, "", network_of_workers(loaded)));
+}
 
 int run_calibration(const JobOptions& options, const std::string& profile_path,
                     const CalibrationPlace& place) {

@@ -2,9 +2,11 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "cli/job_options.hpp"
 #include "cli/machine_use.hpp"
+#include "workloads/calibration/calibration.hpp"
 
 namespace tandem::cli {
 
@@ -12,7 +14,12 @@ namespace tandem::cli {
 struct CalibrationPlace {
   std::string cluster = {};  ///< platform file of the emulated cluster; empty: none
   MachineOptions machines = {};
+  /// All-reduces to measure besides those of the job: of other jobs that will use the profile.
+  std::vector<AllReduceSeries> all_reduces = {};
 };
+
+/// The all-reduces of a job. Errors: ConfigError.
+std::vector<AllReduceSeries> all_reduces_of(const JobOptions& options);
 
 /// Starts the ranks that measure, and writes the profile. Repeats the measurement once if other programs used
 /// the machine. Returns an exit code; errors were printed.

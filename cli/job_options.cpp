@@ -108,7 +108,8 @@ platforms::Network network_of_workers(const LoadedJob& loaded) {
   const auto& workers = loaded.experiment.placement.workers;
   // Both compare predicted times; `native` does so where no calibration measured it.
   const bool priced = sync.collective == cheapest_all_reduce || sync.collective == native_all_reduce;
-  const bool depends = sync.order != WorkerOrder::rank || sync.collective == "hierarchical" || priced;
+  const bool depends =
+      sync.order != WorkerOrder::rank || sync.collective == "hierarchical" || sync.rings != 1 || priced;
   if (sync.over != sync::Route::all_reduce || !depends) return {};
   std::vector<std::string> hosts;
   for (const auto& host : workers)

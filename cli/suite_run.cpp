@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <exception>
 #include <filesystem>
 #include <map>
@@ -106,6 +107,18 @@ class SuiteRun {
     }
   }
 
+  /// The library's all-reduces are measured in the sizes of all configurations that use them.
+  std::vector<AllReduceSeries> all_reduces_of_users(const validation::CalibrationGroup& group) const {
+    std::vector<AllReduceSeries> all;
+    for (const std::size_t i : group.configurations) {
+      const auto& sync = at(i).experiment.sync;
+      if (sync.over != sync::Route::all_reduce || sync.collective != native_all_reduce) continue;
+      for (auto& series : all_reduces_of(job_of(i, at(i).settings)))
+        if (std::ranges::find(all, series) == all.end()) all.push_back(std::move(series));
+    }
+    return all;
+  }
+
   void calibrate(Calibration& calibration) {
     if (!options_.profile.empty() || (options_.resume && fs::exists(calibration.profile))) return;
     const std::size_t representative = calibration.group.representative;
@@ -116,9 +129,10 @@ class SuiteRun {
     fs::create_directories(fs::path(calibration.profile).parent_path());
     try {
       const JobOptions job = job_of(representative, at(representative).settings);
-      const int code =
-          run_calibration(job, calibration.profile,
-                          {.cluster = options_.on_cluster ? platform : "", .machines = options_.machines});
+      const int code = run_calibration(job, calibration.profile,
+                                       {.cluster = options_.on_cluster ? platform : "",
+                                        .machines = options_.machines,
+                                        .all_reduces = all_reduces_of_users(calibration.group)});
       if (code > exit_of_signal) throw Interrupted{code - exit_of_signal};
       if (code == exit_bad_input) throw ConfigError("bad input");
       if (code != exit_success) throw WorldError("its ranks failed");

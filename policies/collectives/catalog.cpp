@@ -13,6 +13,12 @@ const Catalog<MakeSchedule>& catalog() {
         "J. Parallel Distrib. Comput. 69(2), 2009",
         {},
         ring},
+       {"pipelined-ring",
+        "a ring that sums the first chunk of a piece while the next one arrives: for devices that sum slowly",
+        "Patarasuk, Yuan: Bandwidth Optimal All-reduce Algorithms for Clusters of Workstations. "
+        "J. Parallel Distrib. Comput. 69(2), 2009; chunks as in NCCL",
+        {},
+        pipelined_ring},
        {"halving-doubling",
         "recursive halving, then recursive doubling: minimal traffic, 2 log2 p rounds",
         "Rabenseifner: Optimization of Collective Reduction Operations. ICCS 2004",

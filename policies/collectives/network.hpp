@@ -32,6 +32,11 @@ struct Network {
   }
 };
 
+/// Orders of the participants whose rings, each from a participant to the next and from the last to the
+/// first, use different shared channels, at most `most` of them. Found by a search of bounded length, so that
+/// there may be more. Empty if there is none: on a star of several participants, one ring needs every cable.
+std::vector<std::vector<int>> disjoint_rings(const Network& network, int most);
+
 /// The time that a participant takes to reduce `size` bytes.
 using ReduceTime = std::function<Seconds(int participant, Bytes size)>;
 

@@ -19,8 +19,12 @@ Rounds::Rounds(const std::vector<Round>& table) : count_(table.size()) {
 }
 
 void Rounds::read(std::size_t number, Round& round) const {
-  TANDEM_CHECK(number < count_, "round", number, "rounds", count_);
   round.clear();
+  add(number, round);
+}
+
+void Rounds::add(std::size_t number, Round& round) const {
+  TANDEM_CHECK(number < count_, "round", number, "rounds", count_);
   if (rule_) return rule_(number, round);
   const auto at = [this](std::size_t index) { return table_.begin() + static_cast<std::ptrdiff_t>(index); };
   round.insert(round.end(), at(number == 0 ? 0 : ends_[number - 1]), at(ends_[number]));
@@ -86,9 +90,10 @@ Rounds renamed(Rounds rounds, std::shared_ptr<const std::vector<int>> participan
   const std::size_t count = rounds.size();
   return {count, [rounds = std::move(rounds), participant_of = std::move(participant_of)](std::size_t number,
                                                                                           Round& round) {
-            rounds.read(number, round);
-            for (Transfer& transfer : round)
-              transfer.peer = (*participant_of)[static_cast<std::size_t>(transfer.peer)];
+            const std::size_t before = round.size();
+            rounds.add(number, round);
+            for (std::size_t i = before; i < round.size(); ++i)
+              round[i].peer = (*participant_of)[static_cast<std::size_t>(round[i].peer)];
           }};
 }
 
@@ -101,6 +106,50 @@ Schedules arranged(const MakeSchedule& make, const Arrangement& arrangement) {
   return [by_number = std::move(by_number), numbers = positions_of(*order, order->size()),
           order = std::move(order)](int self, std::int64_t elements) {
     return Schedule{renamed(by_number(numbers.at(static_cast<std::size_t>(self)), elements).rounds, order)};
+  };
+}
+
+namespace {
+
+struct Copy {
+  Rounds rounds;
+  std::int64_t begin;  ///< of its part of the vector
+};
+
+/// Round r of the result has rounds r of all copies.
+Rounds together(std::vector<Copy> copies) {
+  std::size_t count = 0;
+  for (const Copy& copy : copies) count = std::max(count, copy.rounds.size());
+  return {count, [copies = std::make_shared<const std::vector<Copy>>(std::move(copies))](std::size_t number,
+                                                                                         Round& round) {
+            for (const Copy& copy : *copies) {
+              if (number >= copy.rounds.size()) continue;
+              const std::size_t before = round.size();
+              copy.rounds.add(number, round);
+              for (std::size_t i = before; i < round.size(); ++i) {
+                round[i].piece.begin += copy.begin;
+                round[i].piece.end += copy.begin;
+              }
+            }
+          }};
+}
+
+}  // namespace
+
+Schedules in_copies(const MakeSchedule& make, std::span<const Arrangement> arrangements) {
+  TANDEM_CHECK(!arrangements.empty(), "arrangements", arrangements.size());
+  if (arrangements.size() == 1) return arranged(make, arrangements.front());
+  auto copies = std::make_shared<std::vector<Schedules>>();
+  for (const Arrangement& arrangement : arrangements) copies->push_back(arranged(make, arrangement));
+  return [copies = std::shared_ptr<const std::vector<Schedules>>(std::move(copies))](int self,
+                                                                                     std::int64_t elements) {
+    const Parts parts(elements, static_cast<int>(copies->size()));
+    std::vector<Copy> own;
+    for (std::size_t i = 0; i < copies->size(); ++i) {
+      const Piece part = parts[static_cast<std::int64_t>(i)];
+      own.push_back({(*copies)[i](self, part.size()).rounds, part.begin});
+    }
+    return Schedule{together(std::move(own))};
   };
 }
 

@@ -35,14 +35,15 @@ struct Transfer {
 /// All transfers of a round start together; the round ends when all have ended. Received pieces of one round
 /// overlap neither each other nor the pieces sent in that round. The only exception is an exchange: two
 /// participants send each other the same piece, and each reduces what it receives. The value sent is the one
-/// before the reduction.
+/// before the reduction. Messages from one participant to another arrive in the order of the list, which is
+/// the same at both ends.
 using Round = std::vector<Transfer>;
 
 /// The rounds of one participant, read one at a time. A schedule of few rounds keeps them in a table; one of
 /// thousands keeps a rule that computes each round, so that its memory does not grow with their number.
 class Rounds {
  public:
-  /// Adds the transfers of round `number` to `round`, which is empty.
+  /// Adds the transfers of round `number` to `round`.
   using Rule = std::function<void(std::size_t number, Round& round)>;
 
   Rounds() = default;
@@ -53,6 +54,8 @@ class Rounds {
   /// Replaces the content of `round`, without allocating once it has had as many transfers. Pre: number <
   /// size().
   void read(std::size_t number, Round& round) const;
+  /// Adds the transfers of a round to `round`. Pre: number < size().
+  void add(std::size_t number, Round& round) const;
   Round operator[](std::size_t number) const;
   Round front() const { return (*this)[0]; }
   bool operator==(const Rounds& other) const;
@@ -119,8 +122,7 @@ class Groups {
 /// `self` performs. Pre: 0 <= self < participants, elements >= 0.
 using Schedules = std::function<Schedule(int self, std::int64_t elements)>;
 
-/// Makes the schedules of a collective. Most need only the number of participants. For each (round, sender,
-/// receiver) there is at most one transfer.
+/// Makes the schedules of a collective. Most need only the number of participants.
 class MakeSchedule {
  public:
   /// The schedule of one participant.
@@ -156,14 +158,18 @@ class Parts {
 };
 inline Piece part_of(std::int64_t elements, int parts, int index) { return Parts(elements, parts)[index]; }
 
-/// Cost of one message: latency, seconds per byte, and seconds per byte reduced.
+/// Cost of one message: latency, seconds per byte, and seconds per byte reduced; and of a collective as a
+/// whole, whatever its hops.
 struct LinkCost {
   Seconds alpha;
-  double beta;   ///< s/B
-  double gamma;  ///< s/B
+  double beta;         ///< s/B
+  double gamma;        ///< s/B
+  Seconds start{0.0};  ///< once, if there is more than one participant
 };
 /// Closed-form price of any schedule on a uniform full-duplex network where a participant sends and receives
 /// one message at a time: rounds are matched message by message, so unequal pieces are priced exactly.
+/// Successive messages of a round from one participant to another have one latency together, and the first
+/// is reduced while the next arrives.
 Seconds price(const MakeSchedule& make, const Groups& groups, std::int64_t elements, Bytes element_size,
               const LinkCost& cost);
 
@@ -174,6 +180,10 @@ struct Arrangement {
 };
 /// The schedules of participants so arranged. Pre: the order names each participant once.
 Schedules arranged(const MakeSchedule& make, const Arrangement& arrangement);
+/// The schedules of several copies of a collective, at the same time: copy i works on part i of the vector
+/// (Parts) with its own arrangement, so that the copies can use different links. Pre: at least one
+/// arrangement; all are of the same participants.
+Schedules in_copies(const MakeSchedule& make, std::span<const Arrangement> arrangements);
 /// The arrangement restricted to `members`, as indices of `members`. Pre: the order names each of them.
 Arrangement among(const Arrangement& arrangement, std::span<const int> members);
 

@@ -8,6 +8,10 @@ namespace tandem::collectives {
 /// Ring reduce-scatter, then ring all-gather: 2 (size - 1) rounds.
 Schedule ring(int self, const Groups& groups, std::int64_t elements);
 
+/// The same ring, where a piece that is reduced goes in up to four chunks of at least 16384 elements: one is
+/// reduced while the next arrives, so that a step takes the longer of transfer and reduction, and one chunk.
+Schedule pipelined_ring(int self, const Groups& groups, std::int64_t elements);
+
 /// Recursive halving reduce-scatter, then recursive doubling all-gather: 2 lg size rounds for a power of two.
 /// Otherwise the surplus participants first fold their whole vector into a neighbour and get the result last.
 Schedule halving_doubling(int self, const Groups& groups, std::int64_t elements);

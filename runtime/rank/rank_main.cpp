@@ -117,6 +117,8 @@ void run_and_write(const Job& job, const RankOptions& options, nlohmann::json ph
 CalibrationSetting calibration_setting(const nlohmann::json& document) {
   CalibrationSetting setting = default_calibration();
   if (document.contains("partners")) setting.partners = partners_from_json(document["partners"]);
+  if (document.contains("all_reduces"))
+    setting.all_reduce_series = all_reduce_series_from_json(document["all_reduces"]);
   setting.sharers = document.value("sharers", std::vector<Rank>{});
   setting.host_ranks = document.value("host_ranks", std::vector<Rank>{});
   setting.cluster = document.value("cluster", "");

@@ -208,6 +208,9 @@ std::vector<std::string> deterministic() {
   for (const auto& collective : collectives::catalog().entries())
     all.push_back("--set sync.over=all-reduce --set sync.collective=" + collective.name +
                   " --set placement.workers=[node-1,node-2,node-3,node-4,node-5]");
+  for (const char* collective : {"ring", "double-tree", "hierarchical"})
+    all.push_back(std::string("--set sync.over=all-reduce --set sync.rings=3 --set sync.collective=") +
+                  collective + " --set placement.workers=[node-1,node-2,node-3,node-4,node-5]");
   for (const char* overlap : {"none", "both"})
     for (const char* over : {"server", "all-reduce"})
       all.push_back(std::string("--set sync.overlap=") + overlap + " --set sync.over=" + over);

@@ -10,6 +10,7 @@
 #include <set>
 
 #include "platforms/load.hpp"
+#include "policies/vocabulary/check.hpp"
 #include "policies/vocabulary/rng.hpp"
 #include "sim/simulation.hpp"
 #include "tests/sim/temporary_platform.hpp"
@@ -121,6 +122,48 @@ TEST(Calibration, FindsTheNetworkAndTheDevicesOfASimulatedCluster) {
     EXPECT_NEAR(entry.behind_s, 0.25 * all_reduce_s(2, entry.bytes), 1e-9) << entry.bytes;
     EXPECT_NEAR(entry.spread, 0.0, 1e-6);
   }
+}
+
+TEST(Calibration, MeasuresTheAllReducesOfAJobInTheirExactSizes) {
+  CalibrationSetting calibration = default_calibration();
+  calibration.message_bytes = {1, 1000};
+  calibration.partners = {{.rank = 1, .links = 2, .bandwidth = bandwidth}};
+  // The first one takes longer than a tenth of a second; one size is measured anyway.
+  calibration.all_reduce_series = {{2, {40'000'000, 120'000, 64 << 10, 120'000}}, {5, {4000}}};
+  std::unique_ptr<Job> job;
+  const testing::TemporaryFolder folder;
+  const Profile profile = calibrate_simulated(calibration, job, folder);
+  std::vector<std::int64_t> sizes;
+  for (const auto& entry : profile.all_reduces) {
+    sizes.push_back(entry.bytes);
+    EXPECT_EQ(entry.ranks, 2) << "there are no five workers";
+    EXPECT_NEAR(entry.median_s, all_reduce_s(2, entry.bytes), 1e-9) << entry.bytes;
+    EXPECT_NEAR(entry.behind_s, 0.25 * all_reduce_s(2, entry.bytes), 1e-9) << entry.bytes;
+  }
+  EXPECT_EQ(sizes, (std::vector<std::int64_t>{4, 4 << 10, 64 << 10, 120'000, 256 << 10, 1 << 20, 4 << 20,
+                                              40'000'000}));
+  EXPECT_DOUBLE_EQ(profile.all_reduce(2, Bytes(120'000))->count(), profile.all_reduces[3].median_s);
+  // 40 MB at 100 MB/s allow six repetitions in an acceptable time.
+  EXPECT_EQ(profile.all_reduces[3].raw_s.size(), 6U);
+}
+
+TEST(Calibration, KnowsTheAllReducesOfItsJob) {
+  CalibrationSetting calibration = default_calibration();
+  calibration.message_bytes = {1, 1000};
+  std::unique_ptr<Job> job;
+  const testing::TemporaryFolder folder;
+  calibrate_simulated(calibration, job, folder);
+  const auto series = all_reduce_series_of(*job);
+  ASSERT_EQ(series.size(), 1U);
+  EXPECT_EQ(series.front().ranks, 2);
+  ASSERT_EQ(series.front().bytes.size(), job->model().buckets.size());
+  EXPECT_EQ(series.front().bytes.front(), 4 * job->model().buckets.front().exchanged());
+  EXPECT_EQ(all_reduce_series_from_json(to_json(series)), series);
+  calibrate_simulated(calibration, job, folder, {}, {}, "top-k");
+  EXPECT_TRUE(all_reduce_series_of(*job).empty()) << "the library cannot add compressed messages";
+  for (const char* bad : {R"([{"ranks": 1, "bytes": [4]}])", R"([{"ranks": 2, "bytes": []}])",
+                          R"([{"ranks": 2, "bytes": [6]}])", R"([{"ranks": 2}])", "3"})
+    EXPECT_THROW(all_reduce_series_from_json(nlohmann::json::parse(bad)), ConfigError) << bad;
 }
 
 TEST(Calibration, FindsHowLongSendsBlockTheirRank) {

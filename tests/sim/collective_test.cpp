@@ -144,6 +144,75 @@ INSTANTIATE_TEST_SUITE_P(Listings, RingOnTwoRacks,
                                            Listing{"InTurnByRank", "rank", in_turn, 3}),
                          [](const auto& instance) { return instance.param.name; });
 
+/// Four hosts in a circle of full-duplex links, 1.25 GB/s and 5 us each.
+std::string circle() {
+  std::string body = "<zone id='z' routing='Floyd'>\n";
+  for (int host = 0; host < 4; ++host) body += "<host id='h" + std::to_string(host) + "' speed='1Gf'/>\n";
+  for (int host = 0; host < 4; ++host)
+    body += "<link id='l" + std::to_string(host) +
+            "' bandwidth='1.25GBps' latency='5us' sharing_policy='SPLITDUPLEX'/>\n";
+  for (int host = 0; host < 4; ++host) {
+    const std::string n = std::to_string(host);
+    body += "<route src='h" + n + "' dst='h" + std::to_string((host + 1) % 4) + "'><link_ctn id='l" + n +
+            "' direction='UP'/></route>\n";
+  }
+  return lab::platform(body + "</zone>\n");
+}
+
+/// Sixteen hosts in a torus, each with four neighbours.
+std::string torus() {
+  return lab::platform(
+      "<cluster id='t' prefix='h' suffix='' radical='0-15' speed='1Gf' bw='1.25GBps' lat='5us' "
+      "topology='TORUS' topo_parameters='4,4' sharing_policy='SPLITDUPLEX'/>\n");
+}
+
+struct Rings {
+  int planned;
+  double priced;
+  double took;
+};
+Rings rings_on(const std::string& xml, int hosts, int rings, double reduction = reduction_s_per_byte) {
+  const lab::TemporaryFile file("platform.xml", xml);
+  const AllReduceSetting setting{
+      .collective = "ring",
+      .hosts = lab::hosts(hosts),
+      .bucket_elements = {elements},
+      .reduce = [reduction](int,
+                            Bytes size) { return Seconds(static_cast<double>(size.count()) * reduction); },
+      .rings = rings};
+  const auto network = platforms::load_network(file.path(), setting.hosts);
+  const auto plan = plan_all_reduce(setting, network);
+  return {plan.rings(), price(plan, setting, network).count(), simulated(plan, xml, setting.hosts).count()};
+}
+
+/// A ring uses one direction of each link; the second ring uses the other one. Reductions take as long as
+/// before.
+TEST(RingsOverDisjointLinks, OfACircleTakeHalfTheTimeOfTransfers) {
+  const double part = 4 * elements / 4.0;
+  const auto expected = [&](double rings) {
+    return 6 * (lab::link_latency + part / rings / lab::bandwidth) + 3 * part * reduction_s_per_byte;
+  };
+  const Rings one = rings_on(circle(), 4, 1);
+  const Rings found = rings_on(circle(), 4, 0);
+  EXPECT_EQ(found.planned, 2);
+  EXPECT_NEAR(one.took, expected(1), 1e-6 * one.took);
+  EXPECT_NEAR(found.took, expected(2), 1e-6 * found.took);
+  EXPECT_NEAR(found.priced, found.took, 1e-6 * found.took);
+  EXPECT_NEAR(rings_on(circle(), 4, 2).took, found.took, 1e-9);
+}
+
+TEST(RingsOverDisjointLinks, OfATorusUseTheLinksOfAllFourNeighbours) {
+  const double part = 4 * elements / 16.0;
+  const Rings found = rings_on(torus(), 16, 0);
+  EXPECT_EQ(found.planned, 4);
+  EXPECT_NEAR(found.priced, found.took, 1e-2 * found.took);
+  EXPECT_NEAR(found.took,
+              30 * (lab::link_latency + part / 4 / lab::bandwidth) + 15 * part * reduction_s_per_byte,
+              1e-2 * found.took);
+}
+
+TEST(RingsOverDisjointLinks, OfAStarAreOneRing) { EXPECT_EQ(rings_on(lab::star(6), 6, 0).planned, 1); }
+
 class CollectiveOnTwoRacks : public ::testing::TestWithParam<std::tuple<std::string, int>> {};
 
 /// A price accounts for messages of the same round that share a link. With five workers, messages of

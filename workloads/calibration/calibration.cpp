@@ -127,6 +127,43 @@ void wait_for_the_end(Context& context) {
 }  // namespace
 
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Partner, rank, links, bandwidth, from)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(AllReduceSeries, ranks, bytes)
+
+std::vector<AllReduceSeries> all_reduce_series_of(const Job& job) {
+  const int workers = static_cast<int>(job.roster().workers().size());
+  if (workers < 2 || job.exchange().compression() != nullptr) return {};
+  std::vector<std::int64_t> sizes;
+  for (const std::int64_t elements : job.exchange().summed_elements())
+    if (elements > 0) sizes.push_back(elements * static_cast<std::int64_t>(sizeof(float)));
+  if (sizes.empty()) return {};
+  std::vector<AllReduceSeries> series = {{workers, sizes}};
+  const auto& options = job.exchange().sync_setting().options.values();
+  if (const auto found = options.find("group_size"); found != options.end()) {
+    const auto* size = std::get_if<std::int64_t>(&found->second);
+    if (size != nullptr && *size >= 2 && *size < workers) series.push_back({static_cast<int>(*size), sizes});
+  }
+  return series;
+}
+
+nlohmann::json to_json(const std::vector<AllReduceSeries>& series) { return series; }
+
+std::vector<AllReduceSeries> all_reduce_series_from_json(const nlohmann::json& json) {
+  try {
+    auto series = json.get<std::vector<AllReduceSeries>>();
+    for (const auto& one : series) {
+      if (one.ranks < 2 || one.bytes.empty())
+        throw ConfigError("series of all-reduces: expected at least two ranks and one size, found " +
+                          std::to_string(one.ranks) + " and " + std::to_string(one.bytes.size()));
+      for (const std::int64_t bytes : one.bytes)
+        if (bytes <= 0 || bytes % static_cast<std::int64_t>(sizeof(float)) != 0)
+          throw ConfigError("series of all-reduces: expected sizes that are multiples of 4 bytes, found " +
+                            std::to_string(bytes));
+    }
+    return series;
+  } catch (const nlohmann::json::exception& error) {
+    throw ConfigError(std::string("not a list of series of all-reduces: ") + error.what());
+  }
+}
 
 nlohmann::json to_json(const std::vector<Partner>& partners) { return partners; }
 

@@ -20,6 +20,13 @@ struct Partner {
   Rank from = 0;
 };
 
+/// All-reduces that a step of some job starts one after the other, in this order.
+struct AllReduceSeries {
+  int ranks = 2;
+  std::vector<std::int64_t> bytes = {};  ///< of each, multiples of 4
+  bool operator==(const AllReduceSeries&) const = default;
+};
+
 struct CalibrationSetting {
   std::vector<Partner> partners = {{}};  ///< the first one is rank 0's
   /// Ranks that share only the link of rank 0 with each other and are equally fast: they send to rank 0
@@ -31,6 +38,10 @@ struct CalibrationSetting {
   /// Ascending sizes of MPI's own all-reduce among the workers, multiples of 4; sizes that would take too
   /// long according to the platform file are left out.
   std::vector<std::int64_t> all_reduce_bytes;
+  /// Those of the jobs whose times will be predicted: measured in their exact sizes, of any duration up to
+  /// 512 MiB together, and together as in a step. Of fewer ranks than all workers: among the first and others
+  /// drawn anew each time.
+  std::vector<AllReduceSeries> all_reduce_series = {};
   /// Largest message that the transport sends before its receive is posted. Stored in the profile.
   std::int64_t eager_bytes = std::numeric_limits<std::int64_t>::max();
   /// One rank of each host, or kind of host, other than rank 0's, whose device is measured too. Empty: all
@@ -38,16 +49,25 @@ struct CalibrationSetting {
   std::vector<Rank> host_ranks = {};
   int message_repetitions = 30;    ///< round trips of each size; fewer for sizes that take long
   int compute_repetitions = 9;     ///< of each operation; fewer with messages if it takes long
-  int all_reduce_repetitions = 5;  ///< series per size and number of ranks
+  int all_reduce_repetitions = 5;  ///< per size and number of ranks
+  int series_repetitions = 15;     ///< of each series; fewer of those that take long
   int host_repetitions = 5;        ///< of a step, on each further host
   int sharing_repetitions = 15;
-  int offset_repetitions = 9;  ///< of each number of transfers, direction and offset
+  int offset_repetitions = 9;      ///< of each number of transfers, direction and offset
   int lateness_repetitions = 150;  ///< emulated operations of each rank
   int storage_repetitions = 9;     ///< reads and writes of each size
 };
 
 /// Messages of 1 B to 16 MiB, log-uniform; all-reduces of 4 B to 16 MiB.
 CalibrationSetting default_calibration();
+
+/// One all-reduce of each bucket: among all workers, and among as many as the algorithm's groups have. Empty
+/// with a single worker, and where messages are compressed, which the library cannot add up.
+std::vector<AllReduceSeries> all_reduce_series_of(const Job& job);
+
+nlohmann::json to_json(const std::vector<AllReduceSeries>& series);
+/// Errors: ConfigError when it is no list of series of at least two ranks.
+std::vector<AllReduceSeries> all_reduce_series_from_json(const nlohmann::json& json);
 
 /// Partners in the document that starts the ranks, next to the job.
 nlohmann::json to_json(const std::vector<Partner>& partners);

@@ -36,8 +36,8 @@ std::vector<double> measure_lateness(Context& context, const CalibrationSetting&
 /// See Profile. Called by all ranks; those that do not take part return immediately.
 double measure_share_jitter(Context& context, const CalibrationSetting& setting);
 
-/// Transfers between rank 0 and the sharers that start one after the other. Called by all ranks; those that do
-/// not take part return immediately. Empty with fewer than two sharers.
+/// Transfers between rank 0 and the sharers that start one after the other. Called by all ranks; those that
+/// do not take part return immediately. Empty with fewer than two sharers.
 std::vector<Profile::OffsetEntry> measure_offsets(Context& context, const CalibrationSetting& setting,
                                                   std::uint64_t seed);
 

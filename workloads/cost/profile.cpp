@@ -212,6 +212,15 @@ Seconds Profile::begin(const std::string& model, Rng* random) const {
   return Seconds(start_offsets.raw_s[random->below(start_offsets.raw_s.size())]);
 }
 
+bool Profile::has_all_reduces(int ranks) const { return nearest_all_reduce_ranks(ranks) == ranks; }
+
+int Profile::nearest_all_reduce_ranks(int ranks) const {
+  int nearest = 0;
+  for (const auto& entry : all_reduces)
+    if (nearest == 0 || std::abs(entry.ranks - ranks) < std::abs(nearest - ranks)) nearest = entry.ranks;
+  return nearest;
+}
+
 std::optional<Seconds> Profile::all_reduce(int ranks, Bytes size) const {
   return all_reduce(&AllReduceEntry::median_s, ranks, size);
 }

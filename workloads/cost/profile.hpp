@@ -192,6 +192,10 @@ struct Profile {
   /// The measurement of the host or, if there is none, of the first host of its kind. Null: no measurement;
   /// the host is then as fast as the host of `compute`.
   const HostEntry* host_entry(const std::string& host, const std::string& kind) const;
+  /// Whether all-reduces of exactly this number of ranks were measured.
+  bool has_all_reduces(int ranks) const;
+  /// The measured number of ranks that is nearest; 0 if none was measured.
+  int nearest_all_reduce_ranks(int ranks) const;
   /// Time of MPI's own all-reduce: interpolated linearly between measured sizes and numbers of ranks,
   /// extrapolated from the two largest sizes. Nothing outside the measured numbers of ranks.
   std::optional<Seconds> all_reduce(int ranks, Bytes size) const;

@@ -10,6 +10,9 @@ namespace {
 Accepts at_least(double minimum) { return {.minimum = minimum}; }
 Accepts above(double minimum) { return {.minimum = minimum, .without_minimum = true}; }
 Accepts between(double minimum, double maximum) { return {.minimum = minimum, .maximum = maximum}; }
+Accepts zero_or(std::string word, double maximum) {
+  return {.minimum = 0, .maximum = maximum, .zero = std::move(word)};
+}
 Accepts below_one() { return {.minimum = 0, .maximum = 1, .without_maximum = true}; }
 Accepts share() { return {.minimum = 0, .maximum = 1, .without_minimum = true}; }
 Accepts name_of(Names names) { return {.names = names}; }
@@ -112,6 +115,10 @@ std::vector<ExperimentKey> sync_keys() {
        "worker pushes the next bucket when the server has answered the last one, which it does when all "
        "workers have pushed it"},
       {KEY(sync.collective), name_of(Names::collective), "all-reduce algorithm"},
+      {KEY(sync.rings), zero_or("auto", 16),
+       "copies of the all-reduce at the same time, each for an equal part of a bucket, in other orders of "
+       "the "
+       "workers, so that they use other links; auto (0): as many as pay, by the links of the platform"},
       {KEY(sync.order),
        {},
        "order of the workers in the all-reduce - topology: workers that are close in the network are "
@@ -300,7 +307,9 @@ struct TypeText {
     return accepts.names == Names::none ? "text" : "name";
   }
   std::string operator()(const bool*) const { return "true | false"; }
-  std::string operator()(const int*) const { return "integer" + bounds_text(accepts); }
+  std::string operator()(const int*) const {
+    return "integer" + bounds_text(accepts) + (accepts.zero.empty() ? "" : " | " + accepts.zero);
+  }
   std::string operator()(const std::int64_t*) const { return "integer" + bounds_text(accepts); }
   std::string operator()(const std::uint64_t*) const { return "integer >= 0"; }
   std::string operator()(const double*) const { return "number" + bounds_text(accepts); }

@@ -37,6 +37,7 @@ struct Accepts {
   bool without_maximum = false;  ///< the maximum itself is not accepted
   Names names = Names::none;
   bool file_path = false;  ///< relative paths start at the experiment's folder, else at the working directory
+  std::string zero = {};   ///< a word that may be written instead of 0
   std::string file_ending = {};  ///< names with this ending are file paths
   bool tensors = false;          ///< a list of tensors (tensor_list.hpp), or one path of a file with them
 

@@ -134,11 +134,16 @@ bool bounds_hold(const Accepts& accepts, const Quantity<Tag, Rep>& field) {
 struct Assign {
   const Accepts& accepts;
   const Json& value;
+  bool stands_for_zero() const { return !accepts.zero.empty() && value == accepts.zero; }
   bool operator()(const ChoiceField& field) const {
     return value.is_string() && field.set(value.get<std::string>());
   }
   template <class Value>
   bool operator()(Value* field) const {
+    if (stands_for_zero()) {
+      if constexpr (std::is_same_v<Value, int>) *field = 0;
+      return std::is_same_v<Value, int>;
+    }
     return read(*field, value) && bounds_hold(accepts, *field);
   }
 };
@@ -172,7 +177,9 @@ Json key_value(const ExperimentKey& key, const Experiment& experiment) {
 }
 
 Json written_value(const ExperimentKey& key, const Experiment& experiment) {
-  return std::visit(WithUnits(), key.field(const_cast<Experiment&>(experiment)));
+  Json value = std::visit(WithUnits(), key.field(const_cast<Experiment&>(experiment)));
+  if (!key.accepts.zero.empty() && value == 0) return key.accepts.zero;
+  return value;
 }
 
 Json plain_scalar(const std::string& text) {

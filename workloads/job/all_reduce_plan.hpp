@@ -26,6 +26,10 @@ struct AllReducePlan {
   bool by_rank = true;                        ///< whether the workers act in the order of their ranks
   bool picked = false;                        ///< whether the collectives were left to be chosen
   std::vector<std::string> collectives = {};  ///< by bucket; of collectives::catalog(), or native_all_reduce
+  /// Arrangements of further copies of each collective (collectives::in_copies): each works on an equal part
+  /// of a bucket, over other links. Empty: one copy, on the whole bucket.
+  std::vector<collectives::Arrangement> copies = {};
+  int rings() const { return 1 + static_cast<int>(copies.size()); }
 };
 
 /// Workers that sum together by a plan. Data that their schedules share is computed once, so all members
@@ -43,7 +47,7 @@ class AllReduceGroup {
   int size() const { return static_cast<int>(arrangement_.order.size()); }
 
  private:
-  collectives::Arrangement arrangement_;
+  collectives::Arrangement arrangement_;  ///< of the first copy
   /// By bucket; null for the library's own all-reduce.
   std::vector<std::shared_ptr<const collectives::Schedules>> schedules_;
   collectives::Schedules gather_;
@@ -52,10 +56,10 @@ class AllReduceGroup {
 nlohmann::json to_json(const AllReducePlan& plan);
 AllReducePlan all_reduce_plan_from_json(const nlohmann::json& document);
 /// Errors: ConfigError if the plan does not fit this number of workers and buckets: the order does not name
-/// each worker once, the groups do not add up to the workers, or a collective does not exist or is missing
-/// for a bucket.
+/// each worker once, the groups do not add up to the workers, a collective does not exist or is missing for a
+/// bucket, or there are copies of the library's own.
 void check_plan(const AllReducePlan& plan, std::size_t workers, std::size_t buckets);
-/// "auto picked ring for 3 buckets and tree for 1, workers in the order of the network".
+/// "auto picked ring for 3 buckets and tree for 1, 2 rings, workers in the order of the network".
 std::string describe(const AllReducePlan& plan);
 
 /// What the plan depends on.
@@ -65,13 +69,19 @@ struct AllReduceSetting {
   std::vector<std::string> hosts;  ///< by worker
   std::vector<std::int64_t> bucket_elements;
   std::function<Seconds(int worker, Bytes size)> reduce;  ///< how long a worker sums
+  int rings = 1;                                          ///< copies of the collective; 0: as many as pay
 };
+/// Most copies of a collective.
+inline constexpr int most_rings = 16;
 
 /// Chooses the order of the workers and their groups for which the buckets together have the lowest predicted
 /// time (collectives::price on the network). Candidates are the order of ranks and the orders of the network,
 /// each with the groups that hosts or a level of the network form. The order of ranks is kept unless another
 /// order is faster. With "auto", each bucket gets the schedule with the lowest predicted time; never
-/// native_all_reduce. With native_all_reduce the order of ranks is kept. Prices use the platform's links,
+/// native_all_reduce. With native_all_reduce the order of ranks is kept. Candidates for several copies are
+/// rings over different links, the order and its reverse, and rotations of it (trees with other roots).
+/// `rings` 0 takes more copies only if they save a hundredth of the time of transfers, without reductions:
+/// copies are for links. Prices use the platform's links,
 /// even if the simulation uses a measured profile. If the routes of the network are unknown, only the order
 /// of ranks and the groups of hosts are candidates. Pre: for "auto", the network is known, or at least its
 /// typical route.

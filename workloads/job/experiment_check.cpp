@@ -16,6 +16,7 @@
 #include "workloads/experiment/quantity_text.hpp"
 #include "workloads/experiment/tensor_list.hpp"
 #include "workloads/experiment/utf8.hpp"
+#include "workloads/job/all_reduce_plan.hpp"
 #include "workloads/job/catalogues.hpp"
 #include "workloads/job/compression_rules.hpp"
 #include "workloads/job/ensemble.hpp"
@@ -52,6 +53,7 @@ class Checker {
     check_pull();
     check_exchange();
     check_compression();
+    check_rings();
     check_stop();
     check_evaluator();
     check_target();
@@ -248,6 +250,13 @@ class Checker {
               quote(sync.compression));
     if (const auto needed = collective_needed(sync))
       fail_at("sync.collective", *needed, quote(sync.collective));
+  }
+
+  void check_rings() const {
+    const auto& sync = experiment_.sync;
+    if (sync.over == sync::Route::all_reduce && sync.rings > 1 && sync.collective == native_all_reduce)
+      fail_at("sync.rings", "1 with sync.collective native, which is the library's own",
+              std::to_string(sync.rings));
   }
 
   void check_stop() const {

@@ -86,7 +86,8 @@ AllReduceSetting all_reduce_setting(const Job& job, std::span<const Rank> worker
                            .by_rank = sync.order == WorkerOrder::rank,
                            .hosts = {},
                            .bucket_elements = std::move(bucket_elements),
-                           .reduce = {}};
+                           .reduce = {},
+                           .rings = sync.rings};
   const auto costs = std::make_shared<std::vector<CostModel>>();
   for (const Rank rank : workers) {
     setting.hosts.push_back(job.roster().host_of(rank));

@@ -1,5 +1,7 @@
 #include "workloads/timing/library_all_reduce.hpp"
 
+#include "workloads/cost/all_reduce_fit.hpp"
+
 namespace tandem {
 
 LibraryAllReduceCost::LibraryAllReduceCost(const Job& job, const platforms::Network& network,
@@ -14,22 +16,49 @@ LibraryAllReduceCost::LibraryAllReduceCost(const Job& job, const platforms::Netw
 
 LibraryAllReduceCost::Time LibraryAllReduceCost::next(std::span<const Rank> members, Bytes size) {
   const int ranks = static_cast<int>(members.size());
-  const auto measured = profile_ == nullptr ? std::nullopt : profile_->all_reduce(ranks, size);
-  if (!measured) {
-    ++guessed_;
-    const Seconds guess = cheapest(members, size);
-    return {guess, guess};
+  std::optional<Time> time;
+  if (profile_ != nullptr && !profile_->has_all_reduces(ranks)) time = fitted(ranks, size);
+  if (time) {
+    ++fitted_;
+  } else {
+    const auto measured = profile_ == nullptr ? std::nullopt : profile_->all_reduce(ranks, size);
+    if (!measured) {
+      ++guessed_;
+      const Seconds guess = cheapest(members, size);
+      return {guess, guess};
+    }
+    ++measured_;
+    time = {*measured, *profile_->all_reduce_behind(ranks, size)};
   }
-  ++measured_;
   const double variation = noise_ ? profile_->draw_all_reduce_variation(ranks, size, *noise_) : 1.0;
-  return {*measured * variation, *profile_->all_reduce_behind(ranks, size) * variation};
+  return {time->alone * variation, time->behind * variation};
+}
+
+std::optional<LibraryAllReduceCost::Time> LibraryAllReduceCost::fitted(int ranks, Bytes size) {
+  const auto [known, is_new] = formulas_.try_emplace({ranks, size.count()});
+  if (!is_new) return known->second;
+  const auto formula = fit_all_reduces(*profile_, size);
+  if (!formula) return std::nullopt;
+  // Concurrent ones share links as those of the nearest measured number of ranks do.
+  const int nearest = profile_->nearest_all_reduce_ranks(ranks);
+  const double behind = *profile_->all_reduce_behind(nearest, size) / *profile_->all_reduce(nearest, size);
+  const Seconds alone = collectives::predict(*formula, ranks, size.count());
+  known->second = {alone, alone * behind};
+  return known->second;
 }
 
 std::string LibraryAllReduceCost::origin() const {
-  if (guessed_ == 0) return "as calibrated";
   const std::string guess = "as the cheapest schedule, because no calibration profile covers it";
-  if (measured_ == 0) return guess;
-  return std::to_string(measured_) + " as calibrated, " + std::to_string(guessed_) + ' ' + guess;
+  std::string text;
+  const auto add = [&](std::int64_t count, const std::string& how) {
+    if (count == 0) return;
+    const bool is_only = count == measured_ + fitted_ + guessed_;
+    text += (text.empty() ? "" : ", ") + (is_only ? "" : std::to_string(count) + ' ') + how;
+  };
+  add(measured_, "as calibrated");
+  add(fitted_, "by a formula fitted to other numbers of ranks");
+  add(guessed_, guess);
+  return text.empty() ? "as calibrated" : text;
 }
 
 Seconds LibraryAllReduceCost::cheapest(std::span<const Rank> members, Bytes size) {

@@ -16,8 +16,10 @@
 namespace tandem {
 
 /// With physics.network "profile", an all-reduce takes the time in the profile for its number of ranks, and
-/// varies as measured with physics.noise "profile". Without such an entry it takes the time of collective
-/// `auto` among the same ranks on the platform's network.
+/// varies as measured with physics.noise "profile". For a number of ranks that was not measured, it takes the
+/// time of the formula that is fitted to the others (fit_all_reduces); or if none fits, the time interpolated
+/// between fewer and more ranks; or else that of collective `auto` among the same ranks on the platform's
+/// network.
 class LibraryAllReduceCost {
  public:
   /// `network`: between the hosts of the workers; it and `job` must outlive this object.
@@ -32,17 +34,20 @@ class LibraryAllReduceCost {
   Time next(std::span<const Rank> members, Bytes size);
   /// The origin of the prices so far, as text for results.
   std::string origin() const;
-  bool used() const { return measured_ + guessed_ > 0; }
+  bool used() const { return measured_ + fitted_ + guessed_ > 0; }
 
  private:
   Seconds cheapest(std::span<const Rank> members, Bytes size);
+  std::optional<Time> fitted(int ranks, Bytes size);
 
   const Job& job_;
   const platforms::Network& network_;
   const Profile* profile_;  ///< null: messages are not as measured
   std::optional<Rng> noise_;
   std::map<std::pair<std::vector<Rank>, std::int64_t>, Seconds> cheapest_;  ///< known already
+  std::map<std::pair<int, std::int64_t>, std::optional<Time>> formulas_;    ///< known already
   std::int64_t measured_ = 0;
+  std::int64_t fitted_ = 0;
   std::int64_t guessed_ = 0;
 };
 

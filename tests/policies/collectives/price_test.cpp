@@ -28,6 +28,30 @@ TEST(Price, OfARingHasTheClosedForm) {
   }
 }
 
+/// A step that reduces takes the longer of transfer and reduction, and one chunk of the other.
+TEST(Price, OfAPipelinedRingHasTheClosedForm) {
+  constexpr double slow_gamma = 0x1p-28;
+  constexpr double piece = 4 * 65536 * 4;
+  for (int size = 1; size <= 9; ++size)
+    for (const double own_gamma : {gamma, beta, slow_gamma}) {
+      const double step =
+          std::max(piece * beta + piece / 4 * own_gamma, piece / 4 * beta + piece * own_gamma);
+      const double expected = (size - 1) * (alpha + step) + (size - 1) * (alpha + piece * beta);
+      const LinkCost own{Seconds(alpha), beta, own_gamma};
+      EXPECT_EQ(price(pipelined_ring, size, 4 * 65536L * size, float_size, own).count(), expected)
+          << "size " << size;
+    }
+}
+
+TEST(Price, HasTheStartOnce) {
+  const LinkCost with_start{Seconds(alpha), beta, gamma, Seconds(0x1p-8)};
+  for (int size = 1; size <= 9; ++size)
+    for (const auto& entry : catalog().entries())
+      EXPECT_DOUBLE_EQ(price(entry.make, size, 1000, float_size, with_start).count(),
+                       (size > 1 ? 0x1p-8 : 0.0) + price(entry.make, size, 1000, float_size, cost).count())
+          << entry.name;
+}
+
 TEST(Price, OfHalvingDoublingHasTheClosedFormWithTheFold) {
   for (int size = 1; size <= 33; ++size) {
     const int acting = acting_of(size);

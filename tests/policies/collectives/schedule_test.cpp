@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <map>
 #include <numeric>
 #include <optional>
 #include <string>
@@ -47,16 +48,17 @@ void expect_well_formed(const Round& round, int self, int size, std::int64_t ele
       if (receives(transfer) && !exchanged(transfer, round[j])) {
         EXPECT_FALSE(overlap(transfer.piece, round[j].piece));
       }
-      if (receives(transfer) == receives(round[j])) {
-        EXPECT_NE(transfer.peer, round[j].peer);
+      if (receives(transfer) == receives(round[j]) && transfer.peer == round[j].peer) {
+        EXPECT_FALSE(overlap(transfer.piece, round[j].piece));
       }
     }
   }
 }
 
-std::optional<Transfer> counterpart(const Round& round, int peer, bool receiving) {
+/// The transfer at the other end: messages from one participant to another arrive in order.
+std::optional<Transfer> counterpart(const Round& round, int peer, bool receiving, int number) {
   for (const auto& transfer : round)
-    if (transfer.peer == peer && receives(transfer) == receiving) return transfer;
+    if (transfer.peer == peer && receives(transfer) == receiving && number-- == 0) return transfer;
   return std::nullopt;
 }
 
@@ -83,9 +85,11 @@ void execute(const std::vector<Schedule>& schedules, std::int64_t elements,
       SCOPED_TRACE("participant " + std::to_string(self));
       const Round& round = schedules[static_cast<std::size_t>(self)].rounds[number];
       expect_well_formed(round, self, size, elements);
+      std::map<std::pair<int, bool>, int> before_it;
       for (const auto& transfer : round) {
         const auto peer = static_cast<std::size_t>(transfer.peer);
-        const auto other = counterpart(schedules[peer].rounds[number], self, !receives(transfer));
+        const auto other = counterpart(schedules[peer].rounds[number], self, !receives(transfer),
+                                       before_it[{transfer.peer, receives(transfer)}]++);
         ASSERT_TRUE(other) << "no counterpart at " << peer;
         ASSERT_EQ(other->piece, transfer.piece);
         if (receives(transfer)) apply(transfer, before[peer], vectors[static_cast<std::size_t>(self)]);
@@ -94,12 +98,9 @@ void execute(const std::vector<Schedule>& schedules, std::int64_t elements,
   }
 }
 
-void expect_each_contribution_once(MakeSchedule make, const Groups& groups, std::int64_t elements) {
-  const int size = groups.participants();
-  SCOPED_TRACE("size " + std::to_string(size) + " elements " + std::to_string(elements));
+void expect_each_contribution_once(const std::vector<Schedule>& schedules, std::int64_t elements) {
   Counts everyone{};
-  std::fill_n(everyone.begin(), size, std::uint8_t{1});
-  const auto schedules = schedules_of(make, groups, elements);
+  std::fill_n(everyone.begin(), schedules.size(), std::uint8_t{1});
   for (const auto& schedule : schedules) ASSERT_EQ(schedule.rounds.size(), schedules.front().rounds.size());
   std::vector<std::vector<Counts>> vectors;
   for (std::size_t self = 0; self < schedules.size(); ++self) {
@@ -112,16 +113,24 @@ void expect_each_contribution_once(MakeSchedule make, const Groups& groups, std:
     ASSERT_TRUE(std::all_of(vector.begin(), vector.end(), [&](const auto& c) { return c == everyone; }));
 }
 
+void expect_each_contribution_once(MakeSchedule make, const Groups& groups, std::int64_t elements) {
+  SCOPED_TRACE("size " + std::to_string(groups.participants()) + " elements " + std::to_string(elements));
+  expect_each_contribution_once(schedules_of(make, groups, elements), elements);
+}
+
 /// Sums of thirds, which depend on the order of additions.
-void expect_the_same_bits(MakeSchedule make, const Groups& groups, std::int64_t elements) {
-  const int size = groups.participants();
-  SCOPED_TRACE("size " + std::to_string(size) + " elements " + std::to_string(elements));
-  std::vector<std::vector<float>> vectors(static_cast<std::size_t>(size));
+void expect_the_same_bits(const std::vector<Schedule>& schedules, std::int64_t elements) {
+  std::vector<std::vector<float>> vectors(schedules.size());
   for (std::size_t self = 0; self < vectors.size(); ++self)
     for (std::int64_t element = 0; element < elements; ++element)
       vectors[self].push_back(static_cast<float>((7 * self + 1) * static_cast<std::size_t>(element + 1)) / 3);
-  execute(schedules_of(make, groups, elements), elements, vectors);
+  execute(schedules, elements, vectors);
   for (const auto& vector : vectors) ASSERT_EQ(vector, vectors.front());
+}
+
+void expect_the_same_bits(MakeSchedule make, const Groups& groups, std::int64_t elements) {
+  SCOPED_TRACE("size " + std::to_string(groups.participants()) + " elements " + std::to_string(elements));
+  expect_the_same_bits(schedules_of(make, groups, elements), elements);
 }
 
 /// Up to 33 participants in groups of any sizes.
@@ -132,6 +141,14 @@ Groups random_groups(std::uint64_t seed) {
   for (int left = participants; left > 0; left -= sizes.back())
     sizes.push_back(1 + static_cast<int>(rng.below(static_cast<std::uint64_t>(left))));
   return Groups(sizes);
+}
+
+/// The participants in a random order.
+Arrangement random_arrangement(const Groups& groups, Rng& rng) {
+  Arrangement arrangement{.order = {}, .groups = groups.sizes()};
+  for (int i = 0; i < groups.participants(); ++i) arrangement.order.push_back(i);
+  rng.shuffle(arrangement.order);
+  return arrangement;
 }
 
 class AllReduceSchedule : public ::testing::TestWithParam<std::string> {
@@ -154,6 +171,26 @@ TEST_P(AllReduceSchedule, GivesEveryParticipantTheSameBits) {
   }
 }
 
+TEST_P(AllReduceSchedule, GivesEachContributionOnceInAnyCopies) {
+  for (const auto seed : testing::seeds(10)) {
+    TANDEM_TRACE_SEED(seed);
+    Rng rng(seed);
+    const Groups groups = random_groups(seed);
+    std::vector<Arrangement> arrangements;
+    const auto count = 2 + rng.below(4);
+    while (arrangements.size() < count) arrangements.push_back(random_arrangement(groups, rng));
+    const Schedules of = in_copies(make(), arrangements);
+    for (const std::int64_t elements : {0, 1, groups.participants() + 1, 97}) {
+      SCOPED_TRACE(std::to_string(arrangements.size()) + " copies, elements " + std::to_string(elements));
+      std::vector<Schedule> schedules;
+      for (int self = 0; self < groups.participants(); ++self) schedules.push_back(of(self, elements));
+      expect_each_contribution_once(schedules, elements);
+      expect_the_same_bits(schedules, elements);
+      if (HasFailure()) return;
+    }
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Catalogue, AllReduceSchedule, ::testing::ValuesIn(catalog().names()),
                          testing::catalog_name);
 
@@ -164,6 +201,31 @@ TEST(DoubleTree, GivesEachContributionOnceInManyChunks) {
     expect_each_contribution_once(double_tree, size, elements);
   }
   expect_the_same_bits(double_tree, most_participants, elements);
+}
+
+TEST(PipelinedRing, GivesEachContributionOnceInChunks) {
+  constexpr std::int64_t elements = 200'003;
+  EXPECT_EQ(pipelined_ring(0, 3, elements).rounds.front().size(), 8U) << "four chunks out, four in";
+  for (const int size : {2, 3, 5}) {
+    expect_each_contribution_once(pipelined_ring, size, elements);
+    expect_the_same_bits(pipelined_ring, size, elements);
+  }
+}
+
+TEST(PipelinedRing, IsARingForSmallPieces) {
+  EXPECT_EQ(pipelined_ring(2, 4, 4 * 16384).rounds, ring(2, 4, 4 * 16384).rounds);
+}
+
+TEST(Copies, WorkOnEqualPartsInTheirOwnOrders) {
+  using Kind = Transfer::Kind;
+  const std::vector<Arrangement> both = {{{0, 1, 2}, {3}}, {{2, 1, 0}, {3}}};
+  const Schedule schedule = in_copies(ring, both)(0, 12);
+  // The first copy sums elements [0, 6) clockwise, the second one [6, 12) the other way.
+  EXPECT_EQ(schedule.rounds.front(), (Round{{Kind::send, 1, {0, 2}},
+                                            {Kind::receive_and_reduce, 2, {4, 6}},
+                                            {Kind::send, 2, {10, 12}},
+                                            {Kind::receive_and_reduce, 1, {8, 10}}}));
+  EXPECT_EQ(in_copies(ring, std::span(both).first(1))(1, 12).rounds, ring(1, 3, 12).rounds);
 }
 
 TEST(BinaryBlocks, AreHalvingAndDoublingForPowersOfTwo) {
@@ -260,11 +322,8 @@ TEST(Arranged, GivesEachContributionOnceInAnyOrder) {
   for (const auto seed : testing::seeds(20)) {
     TANDEM_TRACE_SEED(seed);
     const Groups groups = random_groups(seed);
-    Arrangement arrangement{.order = {}, .groups = groups.sizes()};
-    for (int i = 0; i < groups.participants(); ++i) arrangement.order.push_back(i);
     Rng rng(seed);
-    for (std::size_t i = arrangement.order.size(); i > 1; --i)
-      std::swap(arrangement.order[i - 1], arrangement.order[rng.below(i)]);
+    const Arrangement arrangement = random_arrangement(groups, rng);
     for (const auto& entry : catalog().entries()) {
       const Schedules by_participant = arranged(entry.make, arrangement);
       std::vector<Schedule> schedules;

@@ -96,6 +96,43 @@ TEST_P(AllReducesOf, SumEveryBucketDuringBackward) {
     }
 }
 
+/// Several messages of a round may go from one rank to another.
+TEST_P(AllReducesOf, SumInCopiesWithOtherOrders) {
+  constexpr int ranks = 5;
+  constexpr std::size_t elements = 101;
+  const std::vector<collectives::Arrangement> copies = {
+      {{0, 1, 2, 3, 4}, {2, 3}}, {{4, 3, 2, 1, 0}, {3, 2}}, {{0, 1, 2, 3, 4}, {5}}};
+  const std::span<const Rank> members = first_ranks(ranks);
+  std::atomic<int> wrong{0};
+  FakeWorld(ranks, 1).run([&](Context& context) {
+    const collectives::Schedules of = collectives::in_copies(make(), copies);
+    AllReduces all_reduces(context, {of(context.rank(), elements)}, members, sizes_of({elements}), Channel{});
+    for (int step = 0; step < 3; ++step) {
+      std::vector<float> vector = contributions(context.rank(), step, 0, elements);
+      all_reduces.start(0, slice_of(vector));
+      all_reduces.finish();
+      if (vector != sum_over(members, step, 0, elements)) ++wrong;
+    }
+  });
+  EXPECT_EQ(wrong, 0);
+}
+
+TEST(PipelinedRing, SumsInChunks) {
+  constexpr int ranks = 3;
+  constexpr std::size_t elements = 200'003;
+  const std::span<const Rank> members = first_ranks(ranks);
+  std::atomic<int> wrong{0};
+  FakeWorld(ranks, 1).run([&](Context& context) {
+    AllReduces all_reduces(context, collectives::catalog().find("pipelined-ring").make, members,
+                           sizes_of({elements}), Channel{});
+    std::vector<float> vector = contributions(context.rank(), 0, 0, elements);
+    all_reduces.start(0, slice_of(vector));
+    all_reduces.finish();
+    if (vector != sum_over(members, 0, 0, elements)) ++wrong;
+  });
+  EXPECT_EQ(wrong, 0);
+}
+
 TEST_P(AllReducesOf, SumOverAGroupOfRanksInItsOwnOrder) {
   const std::vector<Rank> members = {5, 1, 4};
   std::atomic<int> wrong{0};

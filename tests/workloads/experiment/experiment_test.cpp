@@ -51,6 +51,13 @@ TEST_F(ExperimentFile, EveryKindOfValue) {
   EXPECT_EQ(loaded.seed, 18446744073709551615ULL);
 }
 
+TEST_F(ExperimentFile, AutoRingsAreZero) {
+  EXPECT_EQ(load(minimal).sync.rings, 1);
+  EXPECT_EQ(load(minimal + "sync: {rings: auto}\n").sync.rings, 0);
+  EXPECT_EQ(load(minimal + "sync: {rings: 4}\n").sync.rings, 4);
+  EXPECT_EQ(load(minimal, {{"sync.rings", "auto"}}).sync.rings, 0);
+}
+
 TEST_F(ExperimentFile, ResolvesOptions) {
   const Experiment loaded = load(minimal + "sync: {algorithm: local-sgd}\n");
   EXPECT_EQ(loaded.sync.options.at("h"), OptionValue(std::int64_t{4}));
@@ -192,6 +199,16 @@ INSTANTIATE_TEST_SUITE_P(
                 "lab.yaml:3: key 'workload.batch': expected integer >= 1 and <= 1000000, found '1.5'"},
         Refusal{"TextForInteger", minimal + "workload: {batch: '64'}\n",
                 "lab.yaml:3: key 'workload.batch': expected integer >= 1 and <= 1000000, found text '64'"},
+        Refusal{"WordForRings", minimal + "sync: {rings: many}\n",
+                "lab.yaml:3: key 'sync.rings': expected integer >= 0 and <= 16 | auto, found 'many'"},
+        Refusal{"TooManyRings", minimal + "sync: {rings: 17}\n",
+                "lab.yaml:3: key 'sync.rings': expected integer >= 0 and <= 16 | auto, found '17'"},
+        Refusal{
+            "RingsOfTheLibrary", minimal + "sync: {over: all-reduce, collective: native, rings: 2}\n",
+            "lab.yaml:3: key 'sync.rings': expected 1 with sync.collective native, which is the library's "
+            "own, found 2"},
+        Refusal{"AutoForAnotherInteger", minimal + "workload: {batch: auto}\n",
+                "lab.yaml:3: key 'workload.batch': expected integer >= 1 and <= 1000000, found 'auto'"},
         Refusal{"Zero", minimal + "workload: {batch: 0}\n",
                 "lab.yaml:3: key 'workload.batch': expected integer >= 1 and <= 1000000, found '0'"},
         Refusal{"Negative", minimal + "stop.epochs: -1\n",

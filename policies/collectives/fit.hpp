@@ -1,0 +1,37 @@
+// The cost of an all-reduce as a formula with few numbers, fitted to measured times: a fixed start, and costs
+// per hop and per byte, so that it holds for other numbers of ranks than the measured ones.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "policies/collectives/schedule.hpp"
+
+namespace tandem::collectives {
+
+struct MeasuredTime {
+  int ranks;
+  std::int64_t bytes;
+  double seconds;
+};
+
+/// seconds = start + hops alpha + bytes beta + reduced gamma, where the numbers of hops, bytes and reduced
+/// bytes are those of a schedule of the catalogue on a uniform network (`price`).
+struct FittedCost {
+  std::string schedule;  ///< whose formula fits best
+  LinkCost cost;
+  double mean_error = 0.0;  ///< relative, of the times that it was fitted to
+};
+
+/// Least squares of relative errors, with no negative cost, for each schedule that needs no groups; the one
+/// with the smallest errors. Pre: at least two times, all above 0, of at least two ranks each.
+/// Source: Lawson, Hanson: Solving Least Squares Problems. SIAM 1995, chapter 23 (non-negative least squares;
+/// with four unknowns all sets of positive ones are tried).
+FittedCost fit(std::span<const MeasuredTime> times);
+
+/// Pre: ranks >= 2.
+Seconds predict(const FittedCost& fitted, int ranks, std::int64_t bytes);
+
+}  // namespace tandem::collectives

@@ -93,7 +93,7 @@ const std::vector<Layer>& lower_layers() {
       {"workloads/learner/",
        {"policies/vocabulary/", "workloads/vectors/", "workloads/data/", "workloads/model/",
         "workloads/learner/"},
-       {"torch/", "ATen/", "c10/", "nlohmann/", "fmt/", "dlfcn.h", "fcntl.h", "unistd.h"}},
+       {"torch/", "ATen/", "c10/", "nlohmann/", "fmt/", "dlfcn.h", "unistd.h"}},
       {"workloads/cost/",
        {"policies/", "platforms/description", "workloads/context.hpp", "workloads/experiment/",
         "workloads/model/", "workloads/cost/"},

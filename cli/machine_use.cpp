@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <random>
 #include <thread>
 
@@ -326,9 +327,11 @@ std::optional<RankFailure> failure_of(const machines::Guards& guards, const std:
 
 /// Where the job has failed: names the rank or the machine that broke it.
 void find_cause(LaunchResult& result, machines::Guards& guards, const std::vector<std::string>& hosts) {
-  if (result.exit_code != exit_environment_error || guards.lost() || result.mpirun_was_killed) return;
-  // Open MPI may notice first that other ranks have lost the connection to a rank that was killed.
-  const auto killed = guards.killed_rank();
+  if (result.exit_code != exit_environment_error) return;
+  // Open MPI may notice first that other ranks have lost the connection to a rank that was killed. Without
+  // mpirun, or a machine, other ranks end because of that.
+  std::optional<machines::RankEnd> killed;
+  if (!result.mpirun_was_killed && !guards.lost()) killed = guards.killed_rank();
   if (killed && !guards.lost()) {
     result.failed_rank = killed->rank;
     result.message = fmt::format("rank {} on machine '{}': {}", killed->rank,

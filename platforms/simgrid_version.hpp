@@ -2,6 +2,8 @@
 // 4.1. No other file asks for the version; CMakeLists.txt refuses other versions.
 #pragma once
 
+// version.h needs what forward.h includes.
+#include <simgrid/forward.h>
 #include <simgrid/version.h>
 
 #include <algorithm>

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "platforms/simgrid_version.hpp"
 #include "policies/collectives/schedule.hpp"
 #include "tests/benchmarks/sim_bench_platform.hpp"
 #include "tests/benchmarks/sim_programs.hpp"
@@ -33,14 +34,14 @@ Outcome run(int ranks, const Body& body) {
   double end_s = 0;
   double makespan_s = 0;
   for (int rank = 0; rank < ranks; ++rank)
-    s4u::Actor::create("r" + std::to_string(rank), engine.host_by_name("h" + std::to_string(rank)),
-                       [&, rank] {
-                         if (!begin_s) begin_s = cpu_seconds();
-                         mailbox_of(rank)->set_receiver(s4u::Actor::self());
-                         body(rank);
-                         end_s = cpu_seconds();
-                         makespan_s = s4u::Engine::get_clock();
-                       });
+    simgrid_version::add_actor("r" + std::to_string(rank), *engine.host_by_name("h" + std::to_string(rank)),
+                               [&, rank] {
+                                 if (!begin_s) begin_s = cpu_seconds();
+                                 mailbox_of(rank)->set_receiver(s4u::Actor::self());
+                                 body(rank);
+                                 end_s = cpu_seconds();
+                                 makespan_s = s4u::Engine::get_clock();
+                               });
   engine.run();
   return {end_s - *begin_s, makespan_s};
 }

@@ -2,6 +2,7 @@
 // machine has.
 #include <gtest/gtest.h>
 
+#include <memory>
 #include <sstream>
 
 #include "tests/cli/command.hpp"
@@ -11,14 +12,21 @@ namespace {
 
 class DebianPackage : public ::testing::Test {
  protected:
-  void SetUp() override {
-    if (line_.shell("command -v dpkg-shlibdeps").exit_code != 0) GTEST_SKIP() << "dpkg-dev is not installed";
-    const auto made = line_.shell("'" TANDEM_CPACK "' -G DEB --config '" TANDEM_BUILD_DIR
-                                  "/CPackConfig.cmake' -B made && dpkg-deb -x made/*.deb files");
-    ASSERT_EQ(made.exit_code, 0) << made.output;
+  /// Made once: it takes seconds.
+  static void SetUpTestSuite() {
+    line_ = std::make_unique<CommandLine>();
+    made_ = line_->shell("'" TANDEM_CPACK "' -G DEB --config '" TANDEM_BUILD_DIR
+                         "/CPackConfig.cmake' -B made && dpkg-deb -x made/*.deb files");
   }
-  std::string output(const std::string& command) const { return line_.shell(command).output; }
-  CommandLine line_;
+  static void TearDownTestSuite() { line_.reset(); }
+  void SetUp() override {
+    if (line_->shell("command -v dpkg-shlibdeps").exit_code != 0) GTEST_SKIP() << "dpkg-dev is not installed";
+    ASSERT_EQ(made_.exit_code, 0) << made_.output;
+  }
+  static std::string output(const std::string& command) { return line_->shell(command).output; }
+
+  static inline std::unique_ptr<CommandLine> line_;
+  static inline CommandResult made_;
 };
 
 TEST_F(DebianPackage, DependsOnThePackageOfEachLibraryThatItsProgramsLink) {
@@ -45,7 +53,7 @@ TEST_F(DebianPackage, DependsOnThePackageOfEachLibraryThatItsProgramsLink) {
 }
 
 TEST_F(DebianPackage, RunsFromWhereItIsUnpacked) {
-  const auto ran = line_.shell(
+  const auto ran = line_->shell(
       "mkdir empty && cd empty && ../files/usr/bin/tandem run workloads/experiments/quick.yaml --set "
       "workload.math=modelled --set stop.rounds=3 --set run.devices=emulated --out ran");
   EXPECT_EQ(ran.exit_code, 0) << ran.output;
@@ -53,7 +61,7 @@ TEST_F(DebianPackage, RunsFromWhereItIsUnpacked) {
 
 TEST_F(DebianPackage, IsNotMadeOfProgramsThatLinkOtherLibraries) {
   // A program with a library that no package has, staged as cpack stages it.
-  const auto refused = line_.shell(
+  const auto refused = line_->shell(
       "mkdir -p staged/usr/bin && printf 'int answer() { return 42; }' > a.cpp && "
       "printf 'int answer(); int main() { return answer(); }' > b.cpp && "
       "c++ -shared -fPIC a.cpp -o libnobody.so && c++ b.cpp -L. -lnobody -Wl,-rpath,$PWD -o staged/usr/bin/b "

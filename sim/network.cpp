@@ -74,7 +74,7 @@ const char* window_text(const s4u::Link& link) {
   try {
     const auto* const engine = s4u::Engine::get_instance();
     return engine->split_duplex_link_by_name(name.substr(0, name.rfind('_')))->get_property(window_property);
-  } catch (const std::invalid_argument&) {
+  } catch (const std::logic_error&) {
     return nullptr;  // a link of such a name that is not full-duplex
   }
 }
@@ -108,7 +108,9 @@ void check_segments(const std::vector<Profile::NetworkSegment>& segments) {
 }  // namespace
 
 Network::Network(const SimulationSetting& setting)
-    : paths_(setting.network), platform_file_(setting.platform_file), kinds_(setting.host_kinds),
+    : paths_(setting.network),
+      platform_file_(setting.platform_file),
+      kinds_(setting.host_kinds),
       busy_start_(setting.busy_start) {
   for (const auto& path : paths_) {
     check_segments(path.segments);
@@ -171,8 +173,8 @@ void Network::started(Timer*& timer) {
 }
 
 double Network::latency_of_start(const Route& route) {
-  const bool in_use =
-      std::ranges::any_of(route.links, [](const s4u::Link* link) { return simgrid_version::load_of(*link) > 0; });
+  const bool in_use = std::ranges::any_of(
+      route.links, [](const s4u::Link* link) { return simgrid_version::load_of(*link) > 0; });
   if (!in_use) return 0.0;
   // Flows are served in turn: it waits for its first turn.
   return shares_ ? 2 * busy_start_.count() * shares_->uniform() : busy_start_.count();

@@ -257,6 +257,20 @@ TEST(Physics, TheNarrowestWindowOfLinksAndHostsCounts) {
   EXPECT_NEAR(large_arrives(text), lab::alpha + static_cast<double>(large) / (5e3 / (2 * lab::alpha)), 1e-5);
 }
 
+TEST(Physics, ALinkMayHaveANameLikeADirection) {
+  std::string text = star_with_window("10kB");
+  for (std::size_t at = 0; (at = text.find("\"l0\"", at)) != std::string::npos;)
+    text.replace(at, 4, "\"l0_UP\"");
+  const std::string sharing = "sharing_policy=\"SPLITDUPLEX\"";
+  for (std::size_t at = 0; (at = text.find(sharing, at)) != std::string::npos;)
+    text.erase(at, sharing.size());
+  for (const std::string direction : {" direction=\"UP\"", " direction=\"DOWN\""})
+    for (std::size_t at = 0; (at = text.find(direction, at)) != std::string::npos;)
+      text.erase(at, direction.size());
+  const double rate = 10e3 / (2 * lab::alpha);
+  EXPECT_NEAR(large_arrives(text), lab::alpha + static_cast<double>(large) / rate, 1e-6);
+}
+
 void expect_refused(const std::string& window) {
   try {
     large_arrives(star_with_window(window));
@@ -377,7 +391,9 @@ struct Staggered {
   double apart;  ///< starts, in durations of a transfer
   double late;   ///< of a message that starts on a link in use, likewise
 };
-void PrintTo(const Staggered& one, std::ostream* out) { *out << one.apart << " apart, " << one.late << " late"; }
+void PrintTo(const Staggered& one, std::ostream* out) {
+  *out << one.apart << " apart, " << one.late << " late";
+}
 class StaggeredTransfers : public ::testing::TestWithParam<Staggered> {};
 
 /// Equal shares keep the distance of starts; a later start on a link in use adds to it.

@@ -115,6 +115,18 @@ TEST_F(ServerExchanges, EachKeyIsPushedUpdatedAndPulledBeforeTheNext) {
             4 * buckets);
 }
 
+/// A server whose host states its costs pays them for each key.
+TEST_F(ServerExchanges, EachKeyCostsTheServerAPushAndAReply) {
+  host_properties_ = "<prop id='tandem:server_message' value='1ms'/>";
+  price_ = [](Rank, const Work& work) {
+    return Seconds(work.kind == Work::Kind::push ? 1e-3 : work.kind == Work::Kind::reply ? 2e-3 : 0.0);
+  };
+  Experiment experiment = by_sizes(1);
+  experiment.sync.exchange = ExchangeUnit::by_key;
+  EXPECT_NEAR(step_s(train(experiment)),
+              buckets * (2 * (latency_s + bucket_s) + note_s + 1e-3 + 2e-3) + note_s, tolerance_s);
+}
+
 TEST_F(ServerExchanges, KeysThatAreRequestedCostALatencyEach) {
   Experiment experiment = by_sizes(1);
   experiment.sync.exchange = ExchangeUnit::by_key;
@@ -279,6 +291,11 @@ INSTANTIATE_TEST_SUITE_P(
                       Change{"Compressed",
                              [](Experiment& e) {
                                e.sync.compression = "top-k";
+                               e.placement.servers = {"host-0", "host-5"};
+                             }},
+                      Change{"CompressedAtRandom",
+                             [](Experiment& e) {
+                               e.sync.compression = "random-k";
                                e.placement.servers = {"host-0", "host-5"};
                              }},
                       Change{"WithoutOverlap", [](Experiment& e) { e.sync.overlap = OverlapMode::none; }},

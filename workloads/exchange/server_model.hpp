@@ -36,7 +36,7 @@ class ServerModel {
   Bytes selected_bytes() const { return Bytes(selected_elements_ * 4); }
   /// Where the worker's contribution to the piece of this index is received.
   Slice slot(int worker, std::size_t index);
-  /// A whole push of the worker, computed on this version of the model, is in its slot.
+  /// A push of the worker, computed on this version of the model, is in its slot, or the first key of it.
   void note_push(int worker, int version) {
     if (decoder_) decoder_->note_push(worker, version);
   }

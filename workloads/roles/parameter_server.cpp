@@ -143,7 +143,8 @@ void ParameterServer::collect_push(int worker) {
   // A worker pushes only after it has its reply, so this does not block.
   finish_reply(client);
   begin_answer(client);
-  model_.note_push(worker, push.version);
+  // The keys of a push have one number.
+  if (key_ == 0) model_.note_push(worker, push.version);
   if (is_last_key())
     on_push(worker, push);
   else
@@ -276,6 +277,7 @@ void ParameterServer::reply(const sync::Reply& decision) {
   client.replied_model = model_.hand_out(decision.worker);
   if (!is_last_key()) {
     client.outgoing.note.emplace();
+    if (!costs_.empty()) do_stated_work(Work::Kind::reply, costs_[key_].reply);
     return send_reply(client);
   }
   client.replied_version = version_;

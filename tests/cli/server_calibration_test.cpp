@@ -123,7 +123,7 @@ TEST_F(ServerCalibration, RefusesBadInput) {
   line_.write("fine.csv", head + "1,lenet,5\n2,lenet,6\n");
   refuses("--server fine.csv", "--server: expected an experiment");
   refuses("lab.yaml --server fine.csv --out lab.xml", "already exists");
-  refuses("lab.yaml --server fine.csv --cluster", "--server excludes --cluster");
+  refuses("lab.yaml --server fine.csv --cluster", "--cluster excludes --server");
   line_.write("many.csv", head + "1,lenet,5\n9,lenet,6\n");
   refuses("lab.yaml --server many.csv", "many.csv:3:");
   line_.write("model.csv", head + "1,lenet,5\n2,lennet,6\n");

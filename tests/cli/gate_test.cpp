@@ -61,7 +61,7 @@ TEST(Gate, TheSimulationPredictsMeasuredStepTimes) {
     }
     expect_predicted(configuration);
   }
-  EXPECT_EQ(ensembles, 3U) << "esync, asp and ssp";
+  EXPECT_EQ(ensembles, 2U) << "asp and ssp";
   if (2 * disturbed > report.at("configurations").size())
     GTEST_SKIP() << "other programs used this machine during " << disturbed << " of "
                  << report.at("configurations").size() << " configurations";

@@ -55,13 +55,6 @@ class Twins : public ::testing::TestWithParam<std::string> {
                                 [](const auto& record) { return record.event.starts_with("step_begin"); }),
           std::ssize(results->journal.steps));
   }
-  /// Ends a validation by SIGTERM as soon as the shell command succeeds.
-  void interrupt_validation(const std::string& when) const {
-    const auto result = line_.tandem_ended_early(
-        "validate " + line_.experiment() + " --set stop.rounds=2000 --set workload.math=modelled --out out",
-        {.processes = list_processes("tandem|tandem-rank"), .when = when});
-    EXPECT_EQ(result.exit_code, 143) << result.output;
-  }
   CommandLine line_;
   Results simulated_;
   Results measured_;
@@ -564,76 +557,6 @@ TEST_F(Twins, ResultsOfDifferentJobsAreNotCompared) {
   const auto result = line_.tandem("compare other measured");
   EXPECT_EQ(result.exit_code, 2);
   EXPECT_NE(result.output.find("batch"), std::string::npos) << result.output;
-}
-
-TEST_F(Twins, AKilledRankIsNamedAndAllProcessesEnd) {
-  const auto result =
-      line_.tandem_ended_early("run " + line_.experiment() + " --set stop.rounds=100000 --out out",
-                               {.processes = list_processes("tandem-rank"),
-                                .when = "[ $(processes | wc -l) -ge 5 ]",
-                                .kill = "sleep 3; kill -9 $(processes | tail -n 1)"});
-  EXPECT_EQ(result.exit_code, 70) << result.output;
-  EXPECT_NE(result.output.find("rank "), std::string::npos) << result.output;
-  EXPECT_TRUE(std::filesystem::exists(line_.folder() / "out" / "INCOMPLETE"));
-}
-
-TEST_F(Twins, BadInputFoundOnlyByARankLeavesNoOutput) {
-  line_.write("model.pt", "not a checkpoint");
-  const auto result =
-      line_.tandem("run " + line_.experiment() + " --set workload.initial=model.pt --out out");
-  EXPECT_EQ(result.exit_code, 2) << result.output;
-  for (const char* word : {"model.pt", "rank ", " on host ", "of the platform"})
-    EXPECT_NE(result.output.find(word), std::string::npos) << word << "\n" << result.output;
-  EXPECT_FALSE(std::filesystem::exists(line_.folder() / "out"));
-}
-
-/// As if one machine still had an older file.
-TEST_F(Twins, RanksWithOtherFilesDoNotStart) {
-  if (line_.shell("unshare -m true").exit_code != 0) GTEST_SKIP() << "no right to a file system of its own";
-  const std::string run = "run " + line_.experiment() + " --set stop.rounds=1 --out ";
-  ASSERT_EQ(line_.tandem(run + "first").exit_code, 0);
-  ASSERT_EQ(line_.tandem(run + "other --set seed=2").exit_code, 0);
-  line_.write(
-      "wrapper",
-      "[ \"$OMPI_COMM_WORLD_RANK\" = 2 ] || exec \"$@\"\n"
-      "exec unshare -m sh -c 'mount --bind other/model.pt first/model.pt && exec \"$@\"' sh \"$@\"\n");
-  const auto result = line_.shell("\"$TANDEM\" run " + line_.experiment() +
-                                  " --set workload.initial=first/model.pt --print-command --out out | grep "
-                                  "mpirun > line; sed 's#[^ ]*/tandem-rank #sh wrapper &#' line | sh");
-  EXPECT_NE(result.exit_code, 0);
-  for (const char* word : {"rank 2", "the initial model", "expected the same"})
-    EXPECT_NE(result.output.find(word), std::string::npos) << word << "\n" << result.output;
-  EXPECT_FALSE(std::filesystem::exists(line_.folder() / "out" / "summary.json"));
-}
-
-TEST_F(Twins, AnInterruptedValidationEndsItsProcesses) {
-  interrupt_validation("pgrep -P $run -f ' run ' > /dev/null && [ $(processes | wc -l) -ge 7 ]");
-}
-
-/// The rest of the validation is not carried out, and no report is written.
-TEST_F(Twins, AnInterruptedCalibrationEndsTheValidation) {
-  interrupt_validation("[ -e out/profile.json.new.work/job.json ] && pgrep -P $run > /dev/null");
-  EXPECT_FALSE(std::filesystem::exists(line_.folder() / "out/report.html"));
-  EXPECT_TRUE(std::filesystem::exists(line_.folder() / "out/INCOMPLETE"));
-}
-
-TEST_F(Twins, DeviceMessagesUseTheRequestedTransportOrFail) {
-  const std::string words =
-      "run " + line_.experiment("run: {devices: native}\n") + " --set run.device_messages=";
-  const auto staged = line_.tandem(words + "staged --out staged");
-  EXPECT_EQ(staged.exit_code, 0) << staged.output;
-  const auto direct = line_.tandem(words + "direct --out direct");
-  if (direct.exit_code == 0) GTEST_SKIP() << "this MPI reads the memory of GPUs";
-  EXPECT_EQ(direct.exit_code, 2) << direct.output;
-  EXPECT_NE(direct.output.find("'run.device_messages': expected auto or staged"), std::string::npos)
-      << direct.output;
-}
-
-TEST_F(Twins, PrintCommandPrintsTheLaunchCommand) {
-  const auto result = line_.tandem("run " + line_.experiment() + " --out out --print-command");
-  EXPECT_EQ(result.exit_code, 0);
-  EXPECT_NE(result.output.find("mpirun"), std::string::npos);
-  EXPECT_NE(result.output.find("tandem-rank"), std::string::npos);
 }
 
 }  // namespace

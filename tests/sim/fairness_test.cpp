@@ -122,7 +122,9 @@ TEST_F(Fairness, AspIsTheMachineRepairman) {
 }
 
 /// Whose steps are shorter than a cycle of the queue: first in, first out gives each the same share, and the
-/// server's time is the only limit. Every push is applied after those of all other workers.
+/// server's time is the only limit. Every push is applied after those of all other workers. Until the slowest
+/// worker has pushed first, the others push more often: the server serves at most step / service pushes by
+/// then.
 TEST_F(Fairness, UnequalWorkersShareASaturatedServerEqually) {
   const std::vector<double> step_s = {3.7, 0.1, 1.9, 0.5, 1.2, 2.8};
   const auto workers = static_cast<int>(step_s.size());
@@ -131,12 +133,17 @@ TEST_F(Fairness, UnequalWorkersShareASaturatedServerEqually) {
   const Journal journal = train(job("asp", workers, 50));
   const std::vector<int> pushes = pushes_by_worker(journal, workers);
   const auto [fewest, most] = std::ranges::minmax(pushes);
-  EXPECT_LE(most - fewest, 2) << ::testing::PrintToString(pushes);
+  const int before_slowest = static_cast<int>(std::ranges::max(step_s));
+  EXPECT_LE(most - fewest, 1 + before_slowest) << ::testing::PrintToString(pushes);
   EXPECT_NEAR(makespan_.count(), std::accumulate(pushes.begin(), pushes.end(), 0.0), 0.2)
       << "from the first push on, the server never rests";
   const Distribution stale = merged(staleness(journal));
-  EXPECT_EQ(stale.max(), workers - 1);
+  EXPECT_LE(stale.max(), workers - 1 + before_slowest);
   EXPECT_NEAR(stale.mean(), workers - 1, 0.1);
+  std::int64_t others = 0;
+  for (const auto& record : journal.staleness)
+    if (record.staleness != workers - 1) others += record.pushes;
+  EXPECT_LE(others, 3 * workers) << "pushes of the beginning";
 }
 
 /// Its own link delays a worker, and nobody else: a server takes what arrives and waits for no one.

@@ -278,6 +278,14 @@ INSTANTIATE_TEST_SUITE_P(
                                e.optimizer.step_every = 2;
                                e.placement.servers = {"host-0", "host-5", "host-6"};
                              }},
+                      Change{"AdamWithDecayedWeights",
+                             [](Experiment& e) {
+                               e.optimizer.kind = OptimizerKind::adamw;
+                               e.optimizer.momentum = 0.0;
+                               e.optimizer.learning_rate = 1e-3;
+                               e.optimizer.weight_decay = 0.1;
+                               e.placement.servers = {"host-0", "host-5"};
+                             }},
                       Change{"WholeBucketsOnShards",
                              [](Experiment& e) {
                                e.sync.sharding = "round-robin";

@@ -41,6 +41,10 @@ Streams streams_of(const Results& results) {
     streams[{record.rank, record.kind, record.peer, record.channel, record.work, record.bucket}].push_back(
         &record);
   }
+  // Several rings of one bucket run at the same time, so their sums are in no order.
+  if (results.info.experiment.sync.rings != 1)
+    for (auto& [stream, records] : streams)
+      if (stream.work == "reduce") std::ranges::stable_sort(records, {}, &OperationRecord::bytes);
   return streams;
 }
 

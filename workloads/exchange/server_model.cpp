@@ -69,7 +69,7 @@ void ServerModel::keep_what_is_held() {
 }
 
 void ServerModel::select(const ShardKey& key) {
-  if (key.first == key_.first) return;
+  if (key.first == key_.first && key.last == key_.last) return;
   TANDEM_CHECK(accepted_.empty() && total_weight_ == 0.0, "accepted pushes of another key", accepted_.size());
   const ShardPiece& last = pieces_[key.last];
   key_ = key;

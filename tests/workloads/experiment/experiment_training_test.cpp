@@ -87,7 +87,8 @@ TEST_F(TrainingKeys, KeysNeedAServerThatWaitsForAllWorkers) {
       EXPECT_EQ(error, "no error") << algorithm.name;
     else
       EXPECT_EQ(error.find("lab.yaml:3: key 'sync.exchange': expected whole, because the server of " +
-                           algorithm.name + " does not wait for the pushes of all workers (those of bsp"),
+                           algorithm.name +
+                           " does not wait for the pushes of all workers (those of sequential | bsp"),
                 0U)
           << error;
   }

@@ -122,9 +122,9 @@ TEST_F(Fairness, AspIsTheMachineRepairman) {
 }
 
 /// Whose steps are shorter than a cycle of the queue: first in, first out gives each the same share, and the
-/// server's time is the only limit. Every push is applied after those of all other workers. Until the slowest
-/// worker has pushed first, the others push more often: the server serves at most step / service pushes by
-/// then.
+/// server's time is the only limit. On average, a push is applied after one of each other worker. Until the
+/// slowest worker has pushed first, the others push more often: the server serves at most step / service
+/// pushes by then.
 TEST_F(Fairness, UnequalWorkersShareASaturatedServerEqually) {
   const std::vector<double> step_s = {3.7, 0.1, 1.9, 0.5, 1.2, 2.8};
   const auto workers = static_cast<int>(step_s.size());
@@ -140,10 +140,6 @@ TEST_F(Fairness, UnequalWorkersShareASaturatedServerEqually) {
   const Distribution stale = merged(staleness(journal));
   EXPECT_LE(stale.max(), workers - 1 + before_slowest);
   EXPECT_NEAR(stale.mean(), workers - 1, 0.1);
-  std::int64_t others = 0;
-  for (const auto& record : journal.staleness)
-    if (record.staleness != workers - 1) others += record.pushes;
-  EXPECT_LE(others, 3 * workers) << "pushes of the beginning";
 }
 
 /// Its own link delays a worker, and nobody else: a server takes what arrives and waits for no one.

@@ -109,11 +109,14 @@ std::string ensemble_line(const json& summary) {
     return fmt::format("{} {} ({} to {})", name, with_unit(figure.at("median"), unit),
                        with_unit(figure.at("low"), unit), with_unit(figure.at("high"), unit));
   };
-  return fmt::format("\n  median and {:.0f} % interval of {} simulations: {}, {}; phase order of workers {}",
-                     100 * ensemble.at("level").get<double>(), ensemble.at("replicas").get<int>(),
-                     interval("step time", "step_time_s", Unit::seconds),
-                     interval("throughput", "throughput", Unit::samples_per_second),
-                     interval("", "phase_order", Unit::count));
+  return fmt::format(
+      "\n  median and {:.0f} % interval of {} simulations, and {:.0f} % for errors of the model: {}, {}; "
+      "phase order of "
+      "workers {}",
+      100 * ensemble.at("level").get<double>(), ensemble.at("replicas").get<int>(),
+      100 * ensemble.at("model_error").get<double>(), interval("step time", "step_time_s", Unit::seconds),
+      interval("throughput", "throughput", Unit::samples_per_second),
+      interval("", "phase_order", Unit::count));
 }
 
 std::string file_name(const std::string& path) { return std::filesystem::path(path).filename().string(); }

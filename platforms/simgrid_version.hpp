@@ -68,6 +68,27 @@ inline simgrid::s4u::ActorPtr add_actor(const std::string& name, simgrid::s4u::H
 #endif
 }
 
+/// A zone of the loaded platform, not sealed yet, to which hosts may be added that have no routes but those
+/// given by add_bypass_route. A new one, if the outermost zone contains zones; else that zone itself, because
+/// SimGrid makes no loopback links for hosts of zones that contain zones.
+inline simgrid::s4u::NetZone& zone_for_hosts(const std::string& name) {
+  auto* const root = simgrid::s4u::Engine::get_instance()->get_netzone_root();
+  if (root->get_children().empty()) return *root;
+#if SIMGRID_VERSION >= 40000
+  return *root->add_netzone_empty(name);
+#else
+  return *simgrid::s4u::create_empty_zone(name)->set_parent(root);
+#endif
+}
+
+inline simgrid::s4u::Host* add_host(simgrid::s4u::NetZone& zone, const std::string& name, double speed) {
+#if SIMGRID_VERSION >= 40000
+  return zone.add_host(name, speed);
+#else
+  return zone.create_host(name, speed);
+#endif
+}
+
 /// Bytes per second that are being transferred over the link.
 inline double load_of(const simgrid::s4u::Link& link) {
 #if SIMGRID_VERSION >= 40000

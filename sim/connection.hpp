@@ -4,8 +4,11 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <simgrid/s4u.hpp>
 
+#include "sim/finishable.hpp"
+#include "sim/link_queue.hpp"
 #include "sim/network.hpp"
 #include "workloads/context.hpp"
 
@@ -16,14 +19,6 @@ class RankContext;
 class World;
 
 constexpr std::uint32_t no_slot = 0xffffffffU;
-
-/// Receives the end of a SimGrid activity; stored as the activity's user data.
-class Finishable {
- public:
-  virtual ~Finishable() = default;
-  /// Called in kernel context at the simulated end; `succeeded` is false when a host or link went down.
-  virtual void finish(bool succeeded) = 0;
-};
 
 /// One message from its send to its receive. Its bytes are copied immediately; only its arrival is simulated.
 /// The object is reused by later messages of the same connection.
@@ -47,6 +42,7 @@ class Message final : public Finishable {
   Message* next_to_start = nullptr;  ///< the next one in its connection, or in the list of free messages
   double ready_at_s = 0;             ///< since when only its connection has kept it from starting
   std::uint32_t index = 0;
+  bool is_from_queue = false;      ///< comm and other_comm use the links after a queue only
   bool waits_for_receive = false;  ///< above the eager limit, and its receive is not posted yet
   bool send_is_open = false;
   bool is_thrown_away = false;  ///< in flight, but no receive will match it
@@ -69,8 +65,11 @@ class Connection {
 
  private:
   void start_next();
-  void start_transfer(Message& message, double additional_latency_s);
+  void start_transfer(Message& message, const Network::Start& start, bool is_alone);
+  std::uint64_t in_flight() const;
   void start_part(Message& message, double waited_s);
+  bool is_queued(const Message& message) const { return queue_ && queue_->holds(message.wire_size); }
+  void bytes_queued(bool succeeded);
   std::uint64_t bytes_until(const Message& message, std::uint64_t left) const;
   void accept(std::uint64_t left);
 
@@ -87,6 +86,11 @@ class Connection {
   Message* last_ = nullptr;
   double lead_ = 0;                    ///< see Network::terms_of
   std::uint64_t left_ = 0;             ///< bytes of the current message that follow the part in flight
+  std::uint64_t part_ = 0;             ///< bytes in flight
+  std::uint64_t ahead_ = 0;            ///< bytes that the next part need not carry, see Network::Start
+  std::optional<LinkQueue> queue_;     ///< only if the route becomes narrower
+  bool waits_for_bytes_ = false;       ///< the current message goes on once more of it is in the queue
+  bool lost_bytes_ = false;            ///< of the current message, before they reached the queue
   Message* to_accept_ = nullptr;       ///< first message whose send is not complete; null: none, or no buffer
   std::uint64_t accepted_behind_ = 0;  ///< bytes of later messages whose sends are complete
 };

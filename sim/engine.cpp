@@ -25,9 +25,10 @@ void report_progress(const std::function<void(Seconds)>& progress) {
   });
 }
 
-void load_platform(const s4u::Engine& engine, const std::string& file) {
+void load_platform(const s4u::Engine& engine, const std::string& file, Network& network) {
   try {
     engine.load_platform(file);
+    network.extend_platform();
     engine.seal_platform();
   } catch (const std::exception& error) {
     throw ConfigError(file + ": " + error.what());
@@ -71,7 +72,7 @@ s4u::Engine& start_engine(const SimulationSetting& setting, const std::map<std::
   interrupt.restore();
   set_physics(own, setting.hosts.size());
   if (before_loading) before_loading();
-  load_platform(*engine, setting.platform_file);
+  load_platform(*engine, setting.platform_file, network);
   network.install();
   if (setting.progress) report_progress(setting.progress);
   return *engine;

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <set>
 #include <simgrid/kernel/resource/Action.hpp>
 #include <simgrid/kernel/resource/Model.hpp>
 #include <stdexcept>
@@ -56,6 +57,22 @@ const Profile::MessageEntry* entry_for(const Profile::Path& path, double size) {
                                         return static_cast<double>(entry.bytes) < bytes;
                                       });
   return above == path.messages.end() ? &path.messages.back() : &*above;
+}
+
+/// The measured time of a message that is alone; between measured sizes, interpolated.
+double time_alone_s(const Profile::Path& path, double size) {
+  const auto& measured = path.messages;
+  const auto above = std::ranges::lower_bound(measured, size, {}, [](const Profile::MessageEntry& entry) {
+    return static_cast<double>(entry.bytes);
+  });
+  if (above == measured.begin() || above == measured.end()) {
+    const auto& segment = segment_of(path, size);
+    return segment.alpha_s + size * segment.beta_s;
+  }
+  const auto below = std::prev(above);
+  const auto lower = static_cast<double>(below->bytes);
+  const double share = (size - lower) / (static_cast<double>(above->bytes) - lower);
+  return below->median_s + share * (above->median_s - below->median_s);
 }
 
 /// A message without latency would get almost no share of a link: SimGrid weighs messages by the inverse of
@@ -111,6 +128,7 @@ Network::Network(const SimulationSetting& setting)
     : paths_(setting.network),
       platform_file_(setting.platform_file),
       kinds_(setting.host_kinds),
+      hosts_(std::set(setting.hosts.begin(), setting.hosts.end()).size()),
       busy_start_(setting.busy_start) {
   for (const auto& path : paths_) {
     check_segments(path.segments);
@@ -124,6 +142,19 @@ Network::Network(const SimulationSetting& setting)
   sends_ = Rng::stream(setting.noise->seed, "sends");
   if (setting.noise->share_jitter_bytes > 0) shares_ = Rng::stream(setting.noise->seed, "shares");
   share_jitter_bytes_ = setting.noise->share_jitter_bytes;
+}
+
+/// Only then can a route become narrower where messages are buffered.
+bool Network::may_narrow() const {
+  if (std::ranges::none_of(paths_, [](const Profile::Path& path) { return path.held_bytes > 0; }))
+    return false;
+  const auto links = s4u::Engine::get_instance()->get_all_links();
+  return std::ranges::adjacent_find(links, std::ranges::not_equal_to{}, &s4u::Link::get_bandwidth) !=
+         links.end();
+}
+
+void Network::extend_platform() {
+  if (may_narrow()) link_ends_.make(hosts_);
 }
 
 void Network::install() {
@@ -158,7 +189,7 @@ void Network::install() {
 }
 
 void Network::started(Timer*& timer) {
-  const bool has_weight = shares_ && penalty_ > 0;
+  const bool has_weight = (shares_ || next_.penalty > 0) && penalty_ > 0;
   if (next_.limit == 0 && !has_weight) return;
   auto* const action = &model_->get_started_action_set()->back();
   if (next_.limit > 0) action->set_bound(next_.limit);
@@ -172,12 +203,38 @@ void Network::started(Timer*& timer) {
   });
 }
 
-double Network::latency_of_start(const Route& route) {
-  const bool in_use = std::ranges::any_of(
-      route.links, [](const s4u::Link* link) { return simgrid_version::load_of(*link) > 0; });
-  if (!in_use) return 0.0;
-  // Flows are served in turn: it waits for its first turn.
-  return shares_ ? 2 * busy_start_.count() * shares_->uniform() : busy_start_.count();
+/// Of a message that is alone: its size less what the links pass in the measured time.
+double Network::bytes_at_once(const Profile::Path& path, double bandwidth, double size) {
+  // A path of another bandwidth passes a message of this size in the same time.
+  const double scale = bandwidth / path.bandwidth;
+  const double measured_size = size / scale;
+  const double transfer_s = time_alone_s(path, measured_size) - segment_of(path, measured_size).alpha_s;
+  const double rate = lasting_share(path) * path.bandwidth;
+  return scale * std::clamp(measured_size - transfer_s * rate, 0.0, measured_size);
+}
+
+Network::Start Network::start_of(const Route& route, double size) {
+  if (route.links.empty()) return {};
+  double idle_since_s = -std::numeric_limits<double>::infinity();
+  double busy_bandwidth = 0;
+  for (const LinkUse* use : route.links) {
+    if (simgrid_version::load_of(*use->link) > 0)
+      busy_bandwidth = std::max(busy_bandwidth, use->link->get_bandwidth());
+    idle_since_s = std::max(idle_since_s, use->idle_since_s);
+  }
+  if (busy_bandwidth == 0) {
+    const double idle_s = s4u::Engine::get_clock() - idle_since_s;
+    return {0, std::min(bytes_at_once(*route.path, route.bandwidth, size), route.bandwidth * idle_s)};
+  }
+  // Flows are served in turn: it waits for its first turn. What it does not pass at once is a part of the
+  // delay.
+  const double late_s =
+      std::max(0.0, busy_start_.count() - bytes_at_once(*route.path, busy_bandwidth, size) / busy_bandwidth);
+  return {late_s, 0};
+}
+
+void Network::note_pause(const Route& route) {
+  for (LinkUse* use : route.links) use->idle_since_s = s4u::Engine::get_clock();
 }
 
 Network::Terms Network::terms_of(const Route& route, double size, double& lead) {
@@ -231,7 +288,7 @@ double Network::share_reached(const Route& route, double size, double slowness) 
 
 double Network::latency_factor(const Links& links) {
   const double usual_s = route_latency_s(links);
-  penalty_ = usual_s;
+  penalty_ = next_.penalty > 0 ? next_.penalty : usual_s;
   latency_s_ = usual_s;
   if (next_.path == nullptr && (waited_s_ == 0 || usual_s == 0)) return 1.0;
   const double seconds = next_.path == nullptr ? usual_s : next_.latency_s;
@@ -261,8 +318,30 @@ Network::Route Network::route_between(const s4u::Host& from, const s4u::Host& to
   Route route{.path = paths_.empty() ? nullptr : find(from, to, links),
               .bandwidth = links.empty() ? 0.0 : route_bandwidth(links)};
   if (route.path == nullptr) route.window_rate = window_rate(from, to, links, latency_s);
-  if (busy_start_ > Seconds(0)) route.links = std::move(links);
+  find_narrowing(route, links);
+  if (route.path == nullptr || route.path->links == 0) return route;
+  for (const s4u::Link* link : links)
+    route.links.push_back(
+        &link_uses_.try_emplace(link, LinkUse{link, -std::numeric_limits<double>::infinity()}).first->second);
   return route;
+}
+
+/// SimGrid gives a flow one rate over its whole route. A real one fills the buffers before a narrow link at
+/// the rate of the links before it, and then leaves these to others earlier.
+void Network::find_narrowing(Route& route, const Links& links) {
+  if (route.path == nullptr || route.path->held_bytes <= 0 || links.size() < 2) return;
+  const auto narrowest = std::ranges::min_element(links, {}, &s4u::Link::get_bandwidth);
+  const Links before(links.begin(), narrowest);
+  const Links after(narrowest, links.end());
+  constexpr double least_ratio = 1.05;
+  if (before.empty() || route_bandwidth(before) < least_ratio * route.bandwidth) return;
+  // SimGrid could not weigh messages over such links.
+  if (route_latency_s(before) <= 0 || route_latency_s(after) <= 0) return;
+  const auto ends_before = link_ends_.of(before);
+  const auto ends_after = link_ends_.of(after);
+  if (ends_before && ends_after)
+    route.narrowing = {*ends_before, *ends_after, static_cast<std::uint64_t>(route.path->held_bytes),
+                       route_latency_s(links)};
 }
 
 void Network::read_windows() {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "policies/vocabulary/rng.hpp"
+#include "sim/link_ends.hpp"
 #include "sim/simulation.hpp"
 
 namespace tandem::sim {
@@ -26,12 +27,25 @@ class Network {
   /// shares of links vary as measured. Errors: ConfigError when segments are not sorted or start above 0.
   explicit Network(const SimulationSetting& setting);
 
-  /// Gives SimGrid the factors of each message. Pre: the platform is loaded; this object outlives the
+  /// Adds to the platform what queues need. Pre: the platform is loaded, but not sealed.
+  void extend_platform();
+  /// Gives SimGrid the factors of each message. Pre: the platform is sealed; this object outlives the
   /// simulation. Errors: ConfigError when the platform file sets factors too, although there is a measured
   /// network.
   void install();
 
-  using Links = std::vector<simgrid::s4u::Link*>;
+  using Links = LinkEnds::Links;
+  /// Where a route becomes narrower, and bytes wait in a queue.
+  struct Narrowing {
+    LinkEnds::Ends before;  ///< ends of the links before the narrowest one
+    LinkEnds::Ends after;   ///< ends of the other links
+    std::uint64_t room;     ///< most bytes that wait
+    double penalty;         ///< of a message over the whole route when links are shared, see SimGrid
+  };
+  struct LinkUse {
+    const simgrid::s4u::Link* link;
+    double idle_since_s;  ///< when a message over it ended last
+  };
   /// The route from one host to another, as messages see it.
   struct Route {
     const Profile::Path* path = nullptr;  ///< the most similar measured path; null: none was measured
@@ -39,15 +53,18 @@ class Network {
     /// Largest rate of a message: TCP's window (property tandem:window of its links and hosts) in each round
     /// trip; 0: no window. A measured path includes its own.
     double window_rate = 0;
-    Links links = {};  ///< only where messages are late that start on a link in use
+    std::vector<LinkUse*> links = {};  ///< only with a measured path over links
+    /// Only with a measured path that buffers bytes, and where a link is narrower than all before it.
+    std::optional<Narrowing> narrowing = {};
   };
   /// The cost of one message and its share of links.
   struct Terms {
     const Profile::Path* path = nullptr;  ///< of its route; null: the links of the platform are used
     double latency_s = 0;                 ///< if it has a path
     double bandwidth_factor = 1;
-    double limit = 0;   ///< largest rate, bytes per second; 0: that of the links
-    double weight = 1;  ///< divides its share of a link that it shares with others
+    double limit = 0;    ///< largest rate, bytes per second; 0: that of the links
+    double weight = 1;   ///< divides its share of a link that it shares with others
+    double penalty = 0;  ///< by which SimGrid divides its share; 0: the latency of its links
   };
   /// Pre: a route exists.
   Route route_between(const simgrid::s4u::Host& from, const simgrid::s4u::Host& to);
@@ -58,9 +75,17 @@ class Network {
   /// The cost of the next message; with noise, it is drawn at random. `lead`: bytes by which the messages of
   /// the connection are ahead of an equal share of their links, 0 after a pause; updated.
   Terms terms_of(const Route& route, double size, double& lead);
-  /// Additional latency of a message that starts after a pause of its connection, if it finds a link of its
-  /// route in use; with noise, uniform between 0 and twice the measured one.
-  double latency_of_start(const Route& route);
+  /// What a message loses or gains because of the state of its links.
+  struct Start {
+    double late_s = 0;  ///< additional latency
+    double ahead = 0;   ///< bytes that pass at once
+  };
+  /// Of a message that starts after a pause of its connection. One that is alone takes the measured time: a
+  /// link that was idle for long enough may pass its first bytes at once (the burst of a token bucket). One
+  /// that finds a link in use is late by the measured time.
+  Start start_of(const Route& route, double size);
+  /// The last message of a connection over this route has ended.
+  static void note_pause(const Route& route);
   /// Announces the message, or part of a message, that starts next and has waited `waited_s` for another
   /// message of its connection. Its latency has passed during that wait. (If the platform file sets its own
   /// network model or factors, the message pays the latency again.)
@@ -86,6 +111,9 @@ class Network {
   static double lasting_share(const Profile::Path& path);
   double latency_factor(const Links& links);
   double draw_slowness(const Profile::Path* path, double size);
+  bool may_narrow() const;
+  static double bytes_at_once(const Profile::Path& path, double bandwidth, double size);
+  void find_narrowing(Route& route, const Links& links);
   const Profile::Path* find(const simgrid::s4u::Host& from, const simgrid::s4u::Host& to,
                             const Links& links) const;
   const std::string& kind_of(const simgrid::s4u::Host& host) const;
@@ -104,10 +132,13 @@ class Network {
   bool has_links_ = false;  ///< whether any path has links
   std::map<std::string, std::string> kinds_;
   double share_jitter_bytes_ = 0;
+  std::size_t hosts_;  ///< of the job
   Seconds busy_start_;
   std::optional<Rng> messages_;
   std::optional<Rng> sends_;
   std::optional<Rng> shares_;
+  LinkEnds link_ends_;
+  std::map<const simgrid::s4u::Link*, LinkUse> link_uses_;
   simgrid::kernel::resource::Model* model_ = nullptr;  ///< from `install` on
   Terms next_;                                         ///< of the message to start
   double waited_s_ = 0;                                ///< by it

@@ -37,6 +37,22 @@ TEST_P(Conformance, TransportThatBuffersMessages) {
   lab::run(lab::star(ranks, "", disk), lab::hosts(ranks), GetParam().body, network);
 }
 
+/// Every second host has a link of a hundredth of the bandwidth, before which bytes wait.
+TEST_P(Conformance, RoutesThatBecomeNarrower) {
+  const int ranks = GetParam().ranks;
+  Profile::Path path = lab::machine_network({{0, 20e-6, 1e-9}}).front();
+  path.links = 2;
+  path.bandwidth = lab::bandwidth;
+  path.held_bytes = 65536;
+  Profile::Path within = lab::machine_network({{0, 20e-6, 1e-9}}).front();
+  std::string xml = lab::star(ranks, "", disk);
+  for (int i = 1; i < ranks; i += 2) {
+    const std::string link = "<link id=\"l" + std::to_string(i) + "\" bandwidth=\"";
+    xml.replace(xml.find(link), link.size() + 8, link + "12.5MBps");
+  }
+  lab::run(xml, lab::hosts(ranks), GetParam().body, {path, within});
+}
+
 INSTANTIATE_TEST_SUITE_P(Simulated, Conformance, ::testing::ValuesIn(conformance::scenarios()),
                          [](const auto& instance) { return std::string(instance.param.name); });
 

@@ -80,12 +80,17 @@ json ensemble_json(const std::vector<ReplicaFigures>& replicas) {
       figures[key] = nullptr;
       continue;
     }
-    const Spread spread = spread_of_outcomes(values);
+    Spread spread = spread_of_outcomes(values);
+    if (member != &ReplicaFigures::phase_order) {
+      spread.low *= 1 - ensemble_model_error;
+      spread.high *= 1 + ensemble_model_error;
+    }
     figures[key] = {
         {"median", spread.median}, {"low", spread.low}, {"high", spread.high}, {"values", std::move(values)}};
   }
   return {{"replicas", replicas.size()},
           {"level", ensemble_level},
+          {"model_error", ensemble_model_error},
           {"recorded", median_replica(replicas) + 1},
           {"figures", std::move(figures)}};
 }

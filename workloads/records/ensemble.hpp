@@ -9,6 +9,10 @@ namespace tandem {
 /// Share of further outcomes that an interval of an ensemble should hold.
 inline constexpr double ensemble_level = 0.9;
 
+/// What all replicas have in common is wrong by about this share of a time or rate: their intervals are wider
+/// by it on both sides. Measured: half of the runs of lab.yaml, see validation/reports/asynchronous.md.
+inline constexpr double ensemble_model_error = 0.03;
+
 struct Spread {
   double median;
   double low;
@@ -37,9 +41,10 @@ ReplicaFigures replica_figures_from_json(const nlohmann::json& document);
 /// Index of the replica with the median step time (the lower one of two).
 std::size_t median_replica(const std::vector<ReplicaFigures>& replicas);
 
-/// The key "ensemble" of summary.json: {replicas, level, recorded (repetition whose records are kept),
-/// figures: { step_time_s, throughput, makespan_s, phase_order: {median, low, high, values}}}. Replicas have
-/// the repetitions 1, 2, ...; null where a figure is unknown.
+/// The key "ensemble" of summary.json: {replicas, level, model_error, recorded (repetition whose records are
+/// kept), figures: { step_time_s, throughput, makespan_s, phase_order: {median, low, high, values}}}. Intervals
+/// of times and rates are wider by the model error. Replicas have the repetitions 1, 2, ...; null where a figure
+/// is unknown.
 nlohmann::json ensemble_json(const std::vector<ReplicaFigures>& replicas);
 
 }  // namespace tandem

@@ -59,7 +59,9 @@ TEST(Ensemble, KeepsTheReplicaWithTheMedianStepTime) {
   EXPECT_EQ(document["recorded"], 3) << "repetitions of replicas count from 1";
   EXPECT_EQ(document["replicas"], 4);
   EXPECT_DOUBLE_EQ(document["figures"]["step_time_s"]["median"], 2.5);
-  EXPECT_DOUBLE_EQ(document["figures"]["makespan_s"]["high"], 40);
+  EXPECT_DOUBLE_EQ(document["figures"]["makespan_s"]["high"], 40 * (1 + ensemble_model_error));
+  EXPECT_DOUBLE_EQ(document["figures"]["throughput"]["low"], 0.25 * (1 - ensemble_model_error));
+  EXPECT_DOUBLE_EQ(document["figures"]["phase_order"]["low"], 0.5);
   EXPECT_EQ(document["figures"]["throughput"]["values"].size(), 4U);
 }
 

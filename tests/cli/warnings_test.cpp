@@ -143,6 +143,12 @@ TEST_F(Warnings, DisksThatNobodyReadsAreNamed) {
               Not(HasSubstr("nobody reads")));
 }
 
+TEST_F(Warnings, WorkersThatShareADeviceInTheSimulationOnly) {
+  EXPECT_THAT(simulated("--set placement.workers=[node-2,node-3,node-2]"),
+              HasSubstr("warning: host 'node-2' has 2 workers, which share its device in a simulation"));
+  EXPECT_THAT(simulated("--set placement.workers=[node-2,node-3]"), Not(HasSubstr("share its device")));
+}
+
 TEST_F(Warnings, ALongRouteWithoutAWindowIsNamedInTheResults) {
   ASSERT_EQ(line_
                 .shell("sed 's|latency=\"[^\"]*\"|latency=\"1s\"|' " TANDEM_SOURCE_DIR

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 #include <set>
 #include <utility>
 
@@ -130,6 +131,20 @@ void warn_of_unused_server_costs(const Job& job, std::vector<std::string>& warni
   }
 }
 
+/// The simulation lets ranks of one host share its device; an emulated device belongs to one rank.
+void warn_of_shared_devices(const Job& job, std::vector<std::string>& warnings) {
+  if (!job.devices().are_emulated()) return;
+  std::map<std::string, int> workers;
+  for (const Rank worker : job.roster().workers()) ++workers[job.roster().host_of(worker)];
+  const auto most = std::ranges::max_element(workers, {}, [](const auto& entry) { return entry.second; });
+  if (most == workers.end() || most->second < 2) return;
+  warnings.push_back(fmt::format(
+      "host '{}' has {} workers, which share its device in a simulation; in a run with run.devices: emulated "
+      "each has a whole one, so measured steps are shorter than simulated ones. To compare the two, place one "
+      "worker on each host",
+      most->first, most->second));
+}
+
 void warn_of_small_images(const Job& job, std::vector<std::string>& warnings) {
   const auto& setting = job.replica_plan().learner;
   const DatasetInfo images = scaled_images(setting);
@@ -225,6 +240,7 @@ std::vector<std::string> shard_hosts(const Job& job) {
 
 std::vector<std::string> warnings_of(const Job& job) {
   std::vector<std::string> warnings;
+  warn_of_shared_devices(job, warnings);
   warn_of_small_images(job, warnings);
   warn_of_unread_disks(job, warnings);
   warn_of_unknown_speeds(job, warnings);

@@ -33,7 +33,8 @@ Connection::Connection(World& world, RankContext& sender, RankContext& receiver)
       route_(world.network().route_between(sender.host(), receiver.host())),
       held_(route_.path == nullptr ? 0 : static_cast<std::uint64_t>(route_.path->held_bytes)) {
   if (route_.narrowing)
-    queue_.emplace(world.network(), *route_.narrowing, [this](bool succeeded) { bytes_queued(succeeded); });
+    queue_ = std::make_unique<LinkQueue>(world.network(), *route_.narrowing,
+                                         [this](bool succeeded) { bytes_queued(succeeded); });
 }
 
 Message& Connection::new_message() {

@@ -4,7 +4,6 @@
 
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <simgrid/s4u.hpp>
 
 #include "sim/finishable.hpp"
@@ -88,7 +87,7 @@ class Connection {
   std::uint64_t left_ = 0;             ///< bytes of the current message that follow the part in flight
   std::uint64_t part_ = 0;             ///< bytes in flight
   std::uint64_t ahead_ = 0;            ///< bytes that the next part need not carry, see Network::Start
-  std::optional<LinkQueue> queue_;     ///< only if the route becomes narrower
+  std::unique_ptr<LinkQueue> queue_;   ///< only if the route becomes narrower
   bool waits_for_bytes_ = false;       ///< the current message goes on once more of it is in the queue
   bool lost_bytes_ = false;            ///< of the current message, before they reached the queue
   Message* to_accept_ = nullptr;       ///< first message whose send is not complete; null: none, or no buffer

@@ -16,7 +16,8 @@ namespace tandem::sim {
 /// receiver as there is room in the queue. The connection takes them from the queue over the other links.
 class LinkQueue final : public Finishable {
  public:
-  /// `arrived`: called when bytes have entered the queue, or, with false, when a link failed. Kernel context.
+  /// The narrowing must outlive it. `arrived`: called when bytes have entered the queue, or, with false, when
+  /// a link failed. Kernel context.
   LinkQueue(Network& network, const Network::Narrowing& narrowing, std::function<void(bool)> arrived);
 
   /// Messages of this size and larger wait in queues. Smaller ones would cost much time to simulate, and
@@ -43,7 +44,7 @@ class LinkQueue final : public Finishable {
 
   static constexpr std::uint64_t least_message_ = 16 << 10;
   Network& network_;
-  Network::Narrowing narrowing_;
+  const Network::Narrowing& narrowing_;
   std::function<void(bool)> arrived_;
   Network::Terms terms_;
   std::uint64_t largest_;             ///< chunk

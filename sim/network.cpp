@@ -339,9 +339,10 @@ void Network::find_narrowing(Route& route, const Links& links) {
   if (route_latency_s(before) <= 0 || route_latency_s(after) <= 0) return;
   const auto ends_before = link_ends_.of(before);
   const auto ends_after = link_ends_.of(after);
-  if (ends_before && ends_after)
-    route.narrowing = {*ends_before, *ends_after, static_cast<std::uint64_t>(route.path->held_bytes),
-                       route_latency_s(links)};
+  if (!ends_before || !ends_after) return;
+  const auto room = static_cast<std::uint64_t>(route.path->held_bytes);
+  route.narrowing =
+      std::make_unique<const Narrowing>(Narrowing{*ends_before, *ends_after, room, route_latency_s(links)});
 }
 
 void Network::read_windows() {

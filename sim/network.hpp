@@ -3,6 +3,7 @@
 #pragma once
 
 #include <map>
+#include <memory>
 #include <optional>
 #include <simgrid/kernel/Timer.hpp>
 #include <simgrid/s4u.hpp>
@@ -55,7 +56,7 @@ class Network {
     double window_rate = 0;
     std::vector<LinkUse*> links = {};  ///< only with a measured path over links
     /// Only with a measured path that buffers bytes, and where a link is narrower than all before it.
-    std::optional<Narrowing> narrowing = {};
+    std::unique_ptr<const Narrowing> narrowing = {};
   };
   /// The cost of one message and its share of links.
   struct Terms {

@@ -66,8 +66,15 @@ struct Answer {
 struct LocalSteps {
   int steps;
 };
+/// The workers that take part from now on: the first event of a worker that joins, and of the others when
+/// workers leave or join. The receiver has no exchange in flight; one that was cancelled is decided again.
+/// Where workers exchange in rounds without a server, all get the same event after the same round.
+struct Members {
+  int round;                 ///< rounds before the receiver's model
+  std::vector<int> workers;  ///< sorted indices, the receiver included
+};
 /// All events of a worker's side.
-using WorkerEvent = std::variant<StepBegin, StepDone, Answer, LocalSteps>;
+using WorkerEvent = std::variant<StepBegin, StepDone, Answer, LocalSteps, Members>;
 /// What a worker decides as a step begins.
 struct StepBeginDecision {
   std::optional<Exchange> exchange = {};  ///< overlaps with the step
@@ -97,6 +104,7 @@ class WorkerPolicy {
   virtual WorkerDecision on_answer(const Answer&) { return Continue{}; }
   /// See LocalSteps.
   virtual void on_local_steps(int) {}
+  virtual void on_members(const Members&) {}
   virtual Neighbours neighbours() const { return {}; }
   /// Shows every value that events change; see serialised() and restore().
   virtual void serialise(PolicyState& state) = 0;
@@ -125,14 +133,23 @@ struct Report {
   int local_steps;   ///< taken since its last push
   Seconds duration;  ///< of its last local step; 0 before the first
 };
-/// A worker has left for good.
+/// A worker is absent from now on: it was lost, it has finished, or its place is empty as the job begins. Its
+/// accepted push stays in the aggregate, and it gets no reply. Without effect if it is absent already.
 struct Left {
   Seconds now;
   int worker;
 };
-using ServerEvent = std::variant<Push, Report, Left>;
+/// A worker that was absent takes part from now on, with a new object for its side of the algorithm. It has
+/// no push in flight.
+struct Joined {
+  Seconds now;
+  int worker;
+  int version;  ///< of the model that it has
+};
+using ServerEvent = std::variant<Push, Report, Left, Joined>;
 
-/// Adds the worker's push to the aggregate with a relative weight.
+/// Adds the worker's push to the aggregate with a relative weight. An aggregate may contain several pushes of
+/// a worker, for example of one that has left and joined again.
 struct Accept {
   int worker;
   double weight = 1.0;
@@ -167,6 +184,7 @@ class ServerPolicy {
   virtual void on_push(const Push& event, ServerDecisions& decisions) = 0;
   virtual void on_report(const Report& event, ServerDecisions& decisions) = 0;
   virtual void on_left(const Left& event, ServerDecisions& decisions) = 0;
+  virtual void on_joined(const Joined& event, ServerDecisions& decisions) = 0;
   /// Shows every value that events change; see serialised() and restore().
   virtual void serialise(PolicyState& state) = 0;
 };
@@ -201,6 +219,14 @@ struct Setting {
 
 inline UpdateRule plain_update(const Setting&) { return PlainUpdate{}; }
 
+/// Which changes of the set of workers an algorithm bears during a job.
+struct Membership {
+  enum class Bears { departures_and_arrivals, departures_only, neither } bears = Bears::neither;
+  std::string how = "not stated";  ///< what happens then; or why the algorithm does not bear the others
+};
+/// "departures and arrivals: a newcomer is waited for from the next round on".
+std::string to_text(const Membership& membership);
+
 struct Factory {
   Payload payload;            ///< what workers exchange
   std::vector<Route> routes;  ///< the routes it can use
@@ -213,11 +239,13 @@ struct Factory {
       false;             ///< over all-reduce, the server policy runs on a rank of its own, the coordinator
   int most_workers = 0;  ///< largest number of workers; 0: any
   /// Each update is a plain one, of gradients, at full scale, and every worker is answered exactly once after
-  /// each: workers that apply the mean gradients from the replies have the same model as the server.
+  /// each: workers that apply the mean gradients from the replies have the same model as the server. A worker
+  /// that joins during a round misses its update: if its first push is dropped, it needs the whole model.
   bool lockstep = false;
   bool varies_batch = false;  ///< a reply may change the batch size of its worker
   bool uses_losses = false;   ///< decides by the losses of steps
   bool uses_done = false;     ///< decides by Push::done; shards agree on it unless time limits the job
+  Membership membership = {};
 };
 
 /// One entry of the catalogue. Each algorithm's source file has one function that returns it.

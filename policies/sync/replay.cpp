@@ -10,6 +10,7 @@ ServerDecisions decide(ServerPolicy& policy, const ServerEvent& event) {
   if (const auto* push = std::get_if<Push>(&event)) policy.on_push(*push, decisions);
   if (const auto* report = std::get_if<Report>(&event)) policy.on_report(*report, decisions);
   if (const auto* left = std::get_if<Left>(&event)) policy.on_left(*left, decisions);
+  if (const auto* joined = std::get_if<Joined>(&event)) policy.on_joined(*joined, decisions);
   return decisions;
 }
 
@@ -22,7 +23,8 @@ std::string decide_in_words(WorkerPolicy& policy, const WorkerEvent& event) {
   if (const auto* begin = std::get_if<StepBegin>(&event)) return to_text(decide(policy, *begin));
   if (const auto* done = std::get_if<StepDone>(&event)) return to_text(policy.on_step_done(*done));
   if (const auto* answer = std::get_if<Answer>(&event)) return to_text(policy.on_answer(*answer));
-  policy.on_local_steps(std::get<LocalSteps>(event).steps);
+  if (const auto* local = std::get_if<LocalSteps>(&event)) policy.on_local_steps(local->steps);
+  if (const auto* members = std::get_if<Members>(&event)) policy.on_members(*members);
   return "";
 }
 

@@ -39,13 +39,13 @@ struct Fields {
   }
   template <class Number>
   Number get(const std::string& key) const {
-    const auto found = values.find(key);
-    if (found == values.end()) fail();
-    const std::string& value = found->second;
-    Number result{};
-    const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), result);
-    if (error != std::errc() || end != value.data() + value.size()) fail();
-    return result;
+    return read<Number>(text(key));
+  }
+  std::vector<int> integers(const std::string& key) const {
+    std::vector<int> all;
+    std::istringstream items(text(key));
+    for (std::string item; std::getline(items, item, ',');) all.push_back(read<int>(item));
+    return all;
   }
   Seconds seconds(const std::string& key) const { return Seconds(get<double>(key)); }
   bool has(const std::string& key) const { return values.contains(key); }
@@ -57,6 +57,19 @@ struct Fields {
   [[noreturn]] void fail() const { throw ConfigError("not a recorded " + side_ + " event: '" + text_ + "'"); }
 
  private:
+  const std::string& text(const std::string& key) const {
+    const auto found = values.find(key);
+    if (found == values.end()) fail();
+    return found->second;
+  }
+  template <class Number>
+  Number read(const std::string& value) const {
+    Number result{};
+    const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), result);
+    if (error != std::errc() || end != value.data() + value.size()) fail();
+    return result;
+  }
+
   std::string text_;
   std::string side_;
 };
@@ -76,6 +89,10 @@ struct EventText {
   std::string operator()(const Left& e) const {
     return "left worker=" + std::to_string(e.worker) + " now=" + number(e.now.count());
   }
+  std::string operator()(const Joined& e) const {
+    return "joined worker=" + std::to_string(e.worker) + " version=" + std::to_string(e.version) +
+           " now=" + number(e.now.count());
+  }
   std::string operator()(const StepBegin& e) const {
     return "step_begin steps=" + std::to_string(e.local_steps);
   }
@@ -89,6 +106,9 @@ struct EventText {
     return std::string("answer ready=") + (e.ready ? "1" : "0") + " now=" + number(e.now.count());
   }
   std::string operator()(const LocalSteps& e) const { return "local_steps steps=" + std::to_string(e.steps); }
+  std::string operator()(const Members& e) const {
+    return "members round=" + std::to_string(e.round) + " workers=" + list(e.workers);
+  }
 };
 
 struct DecisionText {
@@ -115,6 +135,11 @@ struct DecisionText {
 
 }  // namespace
 
+std::string to_text(const Membership& membership) {
+  constexpr std::array names = {"departures and arrivals", "departures only", "neither"};
+  return names.at(static_cast<std::size_t>(membership.bears)) + (": " + membership.how);
+}
+
 std::string to_text(const ServerEvent& event) { return std::visit(EventText{}, event); }
 
 ServerEvent parse_server_event(const std::string& text) {
@@ -133,6 +158,8 @@ ServerEvent parse_server_event(const std::string& text) {
     return Report{fields.seconds("now"), fields.get<int>("worker"), fields.get<int>("version"),
                   fields.get<int>("steps"), fields.seconds("duration")};
   if (fields.name == "left") return Left{fields.seconds("now"), fields.get<int>("worker")};
+  if (fields.name == "joined")
+    return Joined{fields.seconds("now"), fields.get<int>("worker"), fields.get<int>("version")};
   fields.fail();
 }
 
@@ -157,6 +184,7 @@ WorkerEvent parse_worker_event(const std::string& text) {
         .coordinator_answer = fields.has("answer") ? std::optional(fields.yes("answer")) : std::nullopt};
   if (fields.name == "answer") return Answer{fields.seconds("now"), fields.yes("ready")};
   if (fields.name == "local_steps") return LocalSteps{fields.get<int>("steps")};
+  if (fields.name == "members") return Members{fields.get<int>("round"), fields.integers("workers")};
   fields.fail();
 }
 

@@ -17,7 +17,7 @@ OptionSpec lambda_option(double default_value) {
 }
 
 Factory compensated(UpdateRule (*update_rule)(const Setting&)) {
-  Factory make = gradients_by_arrival<ArrivalServer>();
+  Factory make = gradients_by_arrival<ArrivalServer>(without_notice());
   make.update_rule = update_rule;
   return make;
 }

@@ -5,7 +5,7 @@
 //
 // The paper's bounds were not checked; the defaults are this project's own. A worker that has used its credit
 // may be granted more, but never beyond `upper` steps ahead of the slowest. No credit is granted before two
-// pushes of both workers are known.
+// pushes of both workers are known; pushes before a worker left are forgotten.
 #include <cmath>
 #include <limits>
 
@@ -42,8 +42,10 @@ class DsspServer final : public PushServer {
   }
   void on_left(const Left& event, ServerDecisions& decisions) override {
     clocks_.leave(event.worker);
+    at(event.worker) = {};
     clocks_.release_within(lower_, decisions);
   }
+  void on_joined(const Joined& event, ServerDecisions&) override { clocks_.join(event.worker); }
   void serialise(PolicyState& state) override {
     clocks_.serialise(state);
     state.column("credit", workers_, &Worker::credit);
@@ -56,8 +58,8 @@ class DsspServer final : public PushServer {
   struct Worker {
     std::int64_t credit = 0;  ///< further steps that it may take, however far it is ahead
     std::int64_t pushes = 0;
-    Seconds pushed;  ///< time of its last push
-    Seconds pushed_before;
+    Seconds pushed{};  ///< time of its last push
+    Seconds pushed_before{};
     Seconds interval() const { return pushed - pushed_before; }
   };
   Worker& at(int worker) { return workers_[static_cast<std::size_t>(worker)]; }
@@ -123,7 +125,7 @@ Algorithm dssp() {
                        .default_value = std::int64_t{15},
                        .minimum = 0,
                        .maximum = 1000}},
-          .make = gradients_by_arrival<DsspServer>()};
+          .make = gradients_by_arrival<DsspServer>(by_clocks())};
 }
 
 }  // namespace tandem::sync

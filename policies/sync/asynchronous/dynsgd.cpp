@@ -37,7 +37,7 @@ Algorithm dynsgd() {
                    .summary = "steps that a worker may be ahead of the slowest; by default no worker waits",
                    .default_value = std::int64_t{1'000'000'000},
                    .minimum = 0}},
-      .make = gradients_by_arrival<DynSgdServer>()};
+      .make = gradients_by_arrival<DynSgdServer>(by_clocks())};
 }
 
 }  // namespace tandem::sync

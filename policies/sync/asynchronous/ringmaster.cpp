@@ -35,7 +35,7 @@ Algorithm ringmaster() {
           .paper = "Maranjyan, Tyurin, Richtarik, ICML 2025",
           .options = {count_option(
               "r", "age in updates from which a gradient is dropped; default not from the paper")},
-          .make = gradients_by_arrival<RingmasterServer>()};
+          .make = gradients_by_arrival<RingmasterServer>(without_notice())};
 }
 
 }  // namespace tandem::sync

@@ -1,10 +1,11 @@
 // SSP, stale synchronous parallel (Ho et al., NIPS 2013). Each push is applied on arrival, but a worker
 // starts its next step only when it is at most s steps ahead of the slowest. With s = 0 workers wait for each
 // other as in BSP; without a bound it is ASP. With `average`, each push counts 1/P, so that P pushes move the
-// model as one BSP step does: ConSGD (Jiang et al., SIGMOD 2017).
+// model as one BSP step does: ConSGD (Jiang et al., SIGMOD 2017). P are the workers that are present.
 #include "policies/sync/asynchronous/algorithms.hpp"
 #include "policies/sync/common/bounded_server.hpp"
 #include "policies/sync/common/entry_parts.hpp"
+#include "policies/sync/common/present_workers.hpp"
 
 namespace tandem::sync {
 namespace {
@@ -13,12 +14,30 @@ class SspServer final : public BoundedServer {
  public:
   explicit SspServer(const Setting& setting)
       : BoundedServer(setting.workers, setting.options.integer("staleness")),
-        scale_(setting.options.boolean("average") ? 1.0 / setting.workers : 1.0) {}
+        averages_(setting.options.boolean("average")),
+        present_(setting.workers) {}
+
+  void on_left(const Left& event, ServerDecisions& decisions) override {
+    BoundedServer::on_left(event, decisions);
+    present_.leave(event.worker);
+  }
+  void on_joined(const Joined& event, ServerDecisions& decisions) override {
+    BoundedServer::on_joined(event, decisions);
+    present_.join(event.worker);
+  }
+  void serialise(PolicyState& state) override {
+    BoundedServer::serialise(state);
+    present_.serialise(state);
+  }
 
  private:
-  double scale_of(const Push&) override { return scale_; }
+  double scale_of(const Push& event) override {
+    present_.on_push(event);
+    return averages_ ? present_.share() : 1.0;
+  }
 
-  double scale_;
+  bool averages_;
+  PresentWorkers present_;
 };
 
 }  // namespace
@@ -33,9 +52,9 @@ Algorithm ssp() {
                    .default_value = std::int64_t{0},
                    .minimum = 0},
                   {.name = "average",
-                   .summary = "divide each push by the number of workers, as in ConSGD",
+                   .summary = "divide each push by the number of workers present, as in ConSGD",
                    .default_value = false}},
-      .make = gradients_by_arrival<SspServer>()};
+      .make = gradients_by_arrival<SspServer>(by_clocks())};
 }
 
 }  // namespace tandem::sync

@@ -22,6 +22,7 @@ class SyncSwitchServer final : public PushServer {
   void on_push(const Push& event, ServerDecisions& decisions) override {
     done_ = std::max(done_, event.done);
     if (switched_) return apply_at_once(event, scale_, decisions);
+    if (barrier_.is_late(event.version)) return barrier_.drop_late(event, decisions);
     decisions.emplace_back(Accept{event.worker, static_cast<double>(event.samples)});
     barrier_.arrive(event.worker);
     end_round_if_complete(decisions);
@@ -29,6 +30,9 @@ class SyncSwitchServer final : public PushServer {
   void on_left(const Left& event, ServerDecisions& decisions) override {
     barrier_.leave(event.worker);
     end_round_if_complete(decisions);
+  }
+  void on_joined(const Joined& event, ServerDecisions&) override {
+    barrier_.join(event.worker, event.version);
   }
   void serialise(PolicyState& state) override {
     barrier_.serialise(state);
@@ -54,7 +58,8 @@ class SyncSwitchServer final : public PushServer {
 }  // namespace
 
 Algorithm sync_switch() {
-  Factory make = gradients_by_arrival<SyncSwitchServer>();
+  Factory make = gradients_by_arrival<SyncSwitchServer>(
+      {Membership::Bears::departures_and_arrivals, "as bsp before the switch and as asp after it"});
   make.uses_done = true;
   return {
       .name = "sync-switch",

@@ -17,6 +17,7 @@ class AveragingServer : public PushServer {
   AveragingServer(int workers, std::string weights) : barrier_(workers), weights_(std::move(weights)) {}
 
   void on_push(const Push& event, ServerDecisions& decisions) override {
+    if (barrier_.is_late(event.version)) return barrier_.drop_late(event, decisions);
     decisions.emplace_back(Accept{event.worker, weight_of(weights_, event)});
     barrier_.arrive(event.worker);
     if (barrier_.complete()) barrier_.release(decisions);
@@ -24,6 +25,9 @@ class AveragingServer : public PushServer {
   void on_left(const Left& event, ServerDecisions& decisions) override {
     barrier_.leave(event.worker);
     if (barrier_.complete()) barrier_.release(decisions);
+  }
+  void on_joined(const Joined& event, ServerDecisions&) override {
+    barrier_.join(event.worker, event.version);
   }
   void serialise(PolicyState& state) override { barrier_.serialise(state); }
 

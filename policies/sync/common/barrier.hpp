@@ -1,11 +1,18 @@
 // The barrier of all synchronous servers: which workers take part, and which have pushed in this round. A
 // push costs the same however many workers there are; only the end of a round visits the workers that pushed.
+//
+// A round does not wait for a worker that has left; the worker's push of that round still counts. A worker
+// that joins with the current model before the first push of a round is waited for in that round, otherwise
+// from the next round on. Until then its push counts if it is of the current model, and is dropped if it is
+// of an older one.
 #pragma once
 
 #include <algorithm>
 #include <cstdint>
+#include <limits>
 #include <vector>
 
+#include "policies/sync/common/push_server.hpp"
 #include "policies/sync/policy.hpp"
 #include "policies/vocabulary/check.hpp"
 
@@ -15,10 +22,12 @@ namespace tandem::sync {
 template <class Flags>
 class BasicBarrier {
  public:
-  explicit BasicBarrier(int workers) : BasicBarrier(workers, workers) {}
-  /// Opens when `quorum` workers have arrived, or all active workers if they are fewer.
+  /// Opens when the pushes of all workers that the round waits for have arrived.
+  explicit BasicBarrier(int workers) : BasicBarrier(workers, std::numeric_limits<std::int64_t>::max()) {}
+  /// Opens when `quorum` pushes have arrived, or those of all workers that the round waits for.
   BasicBarrier(int workers, std::int64_t quorum)
       : active_(static_cast<std::size_t>(workers), true),
+        expected_(static_cast<std::size_t>(workers), true),
         arrived_(static_cast<std::size_t>(workers), false),
         active_count_(workers),
         missing_(workers),
@@ -27,53 +36,110 @@ class BasicBarrier {
   void arrive(int worker) {
     TANDEM_CHECK(index(worker) < arrived_.size() && !arrived_[index(worker)],
                  "second push of a round by worker", worker);
+    TANDEM_CHECK(is_active(worker), "a push by a worker that has left", worker);
     arrived_[index(worker)] = true;
     arrivals_.push_back(worker);
-    if (is_active(worker)) --missing_;
+    if (expects(worker)) --missing_;
   }
   void leave(int worker) {
     if (!is_active(worker)) return;
+    if (arrived_[index(worker)]) {
+      arrived_[index(worker)] = false;
+      std::erase(arrivals_, worker);
+      ++pushes_of_departed_;
+    } else if (expects(worker)) {
+      --missing_;
+    }
     active_[index(worker)] = false;
+    expected_[index(worker)] = false;
+    std::erase(newcomers_, worker);
     --active_count_;
-    if (!arrived_[index(worker)]) --missing_;
   }
+  /// `version`: of the model that the worker has.
+  void join(int worker, int version) {
+    TANDEM_CHECK(index(worker) < active_.size() && !is_active(worker), "joins, but has not left: worker",
+                 worker);
+    active_[index(worker)] = true;
+    ++active_count_;
+    newcomers_.push_back(worker);
+    if (!is_late(version)) expect_if_early(worker);
+  }
+
   bool is_active(int worker) const { return active_[index(worker)]; }
-  /// At least one worker has arrived, and the quorum or all active workers have.
-  bool complete() const { return !arrivals_.empty() && (std::ssize(arrivals_) >= quorum_ || missing_ == 0); }
+  /// The round waits for this worker, or has waited for it.
+  bool expects(int worker) const { return expected_[index(worker)]; }
+  std::int64_t active_count() const { return active_count_; }
+  /// There are workers that the round does not wait for, but the next one does.
+  bool has_newcomers() const { return !newcomers_.empty(); }
+  /// A model of this version is older than that of the round.
+  bool is_late(int version) const { return version < version_; }
+  /// Drops a late push; its worker continues from the current model.
+  void drop_late(const Push& event, ServerDecisions& decisions) {
+    drop(event, decisions);
+    if (is_active(event.worker) && !expects(event.worker)) expect_if_early(event.worker);
+  }
+  /// At least one push has arrived, and the quorum or all pushes that the round waits for have.
+  bool complete() const { return pushes() > 0 && (pushes() >= quorum_ || missing_ == 0); }
   /// Ends the round: one update, then the new model for every worker that waits for it, in worker order.
   void release(ServerDecisions& decisions) {
     decisions.emplace_back(Apply{});
     std::sort(arrivals_.begin(), arrivals_.end());
     for (const int worker : arrivals_) {
-      if (is_active(worker)) decisions.emplace_back(Reply{worker});
+      decisions.emplace_back(Reply{worker});
       arrived_[index(worker)] = false;
     }
+    for (const int worker : newcomers_) expected_[index(worker)] = true;
     arrivals_.clear();
+    newcomers_.clear();
+    pushes_of_departed_ = 0;
     missing_ = active_count_;
+    ++version_;
   }
 
+  /// Errors: ConfigError when no barrier can have this state.
   void serialise(PolicyState& state) {
     state.flags("active", active_);
+    state.flags("expected", expected_);
     state.flags("arrived", arrived_);
-    if (!state.restores()) return;
-    active_count_ = std::count(active_.begin(), active_.end(), true);
-    missing_ = active_count_;
-    arrivals_.clear();
-    for (std::size_t worker = 0; worker < arrived_.size(); ++worker) {
-      if (!arrived_[worker]) continue;
-      arrivals_.push_back(static_cast<int>(worker));
-      if (active_[worker]) --missing_;
-    }
+    state.value("pushes_of_departed", pushes_of_departed_);
+    state.value("version", version_);
+    if (state.restores()) restore_lists();
   }
 
  private:
   static std::size_t index(int worker) { return static_cast<std::size_t>(worker); }
+  std::int64_t pushes() const { return std::ssize(arrivals_) + pushes_of_departed_; }
+  void expect_if_early(int worker) {
+    if (pushes() > 0) return;
+    expected_[index(worker)] = true;
+    std::erase(newcomers_, worker);
+    ++missing_;
+  }
+  void restore_lists() {
+    active_count_ = std::count(active_.begin(), active_.end(), true);
+    missing_ = 0;
+    arrivals_.clear();
+    newcomers_.clear();
+    bool possible = pushes_of_departed_ >= 0;
+    for (std::size_t worker = 0; worker < active_.size(); ++worker) {
+      possible = possible && (active_[worker] || !(expected_[worker] || arrived_[worker]));
+      if (arrived_[worker]) arrivals_.push_back(static_cast<int>(worker));
+      if (expected_[worker] && !arrived_[worker]) ++missing_;
+      if (active_[worker] && !expected_[worker]) newcomers_.push_back(static_cast<int>(worker));
+    }
+    if (!possible) throw ConfigError("policy state: expected a round of workers that are 'active'");
+  }
+
   Flags active_;
-  Flags arrived_;
-  std::vector<int> arrivals_;  ///< the workers that have arrived
+  Flags expected_;              ///< the round waits for it, or has waited for it
+  Flags arrived_;               ///< it has pushed in this round, and is active
+  std::vector<int> arrivals_;   ///< the workers that have arrived
+  std::vector<int> newcomers_;  ///< active, but not expected
+  std::int64_t pushes_of_departed_ = 0;
   std::int64_t active_count_;
-  std::int64_t missing_;  ///< active workers that have not arrived
+  std::int64_t missing_;  ///< expected workers that have not arrived
   std::int64_t quorum_;
+  int version_ = 0;  ///< of the model: the number of rounds that have ended
 };
 
 using Barrier = BasicBarrier<std::vector<bool>>;

@@ -21,6 +21,7 @@ class BoundedServer : public PushServer {
     clocks_.leave(event.worker);
     clocks_.release_within(staleness_, decisions);
   }
+  void on_joined(const Joined& event, ServerDecisions&) override { clocks_.join(event.worker); }
   void serialise(PolicyState& state) override { clocks_.serialise(state); }
 
  private:

@@ -31,8 +31,17 @@ class Clocks {
   void leave(int worker) {
     Worker& one = at(worker);
     one.active = false;
+    one.held = false;
     active_.erase({one.clock, worker});
     held_.erase({one.clock, worker});
+  }
+  /// A worker that had left starts at the clock of the slowest.
+  void join(int worker) {
+    Worker& one = at(worker);
+    TANDEM_CHECK(!one.active, "joins, but has not left: worker", worker);
+    one.active = true;
+    if (!active_.empty()) one.clock = active_.begin()->first;
+    active_.emplace(one.clock, worker);
   }
 
   /// The active worker with the fewest steps; ties: lowest index. Pre: one is active.

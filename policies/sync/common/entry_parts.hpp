@@ -4,6 +4,7 @@
 #include <memory>
 #include <string>
 #include <type_traits>
+#include <utility>
 
 #include "policies/sync/common/gradient_worker.hpp"
 #include "policies/sync/policy.hpp"
@@ -31,15 +32,29 @@ inline int varying_steps(const Options&) { return 0; }
 /// As many as option "h" says.
 inline int h_steps(const Options& options) { return static_cast<int>(options.integer("h")); }
 
+/// What algorithms with rounds and a barrier do.
+inline Membership by_rounds() {
+  return {Membership::Bears::departures_and_arrivals,
+          "a round ends without a worker that left, and waits for a newcomer from the next round on"};
+}
+inline Membership without_notice() {
+  return {Membership::Bears::departures_and_arrivals, "the others do not notice"};
+}
+inline Membership by_clocks() {
+  return {Membership::Bears::departures_and_arrivals,
+          "the bound counts from the slowest worker present; a newcomer starts at its clock"};
+}
+
 /// Workers push the gradient of every step through the server, which decides in the order of arrival.
 template <class Server>
-Factory gradients_by_arrival() {
+Factory gradients_by_arrival(Membership membership) {
   return {.payload = Payload::gradient,
           .routes = {Route::server},
           .timing_driven = true,
           .steps_per_round = one_step,
           .make_worker = make_worker<GradientWorker>,
-          .make_server = make_server<Server>};
+          .make_server = make_server<Server>,
+          .membership = std::move(membership)};
 }
 
 /// A number of gradients or updates whose default is the number of workers.

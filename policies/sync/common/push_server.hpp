@@ -1,4 +1,5 @@
-// The server side of algorithms whose workers push without asking first.
+// The server side of algorithms whose workers push without asking first. As it is, it does not notice when
+// workers leave or join.
 #pragma once
 
 #include "policies/sync/policy.hpp"
@@ -11,6 +12,7 @@ class PushServer : public ServerPolicy {
     decisions.emplace_back(AnswerReport{event.worker, true});
   }
   void on_left(const Left&, ServerDecisions&) override {}
+  void on_joined(const Joined&, ServerDecisions&) override {}
 };
 
 /// Drops a push of an old model; its worker continues from the current one.

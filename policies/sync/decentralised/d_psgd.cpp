@@ -1,8 +1,9 @@
 // D-PSGD, decentralised parallel SGD (Lian et al., NIPS 2017). No server and no all-reduce: in every step,
 // each worker averages its model with those of its neighbours in a graph. With a global average every
-// `global_every` steps it is Gossip-PGA (Chen et al., ICML 2021).
+// `global_every` steps it is Gossip-PGA (Chen et al., ICML 2021). When workers leave or join, the graph is
+// made anew over those present.
 #include <numeric>
-#include <utility>
+#include <string>
 
 #include "policies/sync/common/entry_parts.hpp"
 #include "policies/sync/decentralised/algorithms.hpp"
@@ -14,11 +15,14 @@ namespace {
 class DPsgdWorker final : public WorkerPolicy {
  public:
   DPsgdWorker(const Setting& setting, int worker)
-      : neighbours_(neighbourhood(setting.options.text("graph"), setting.workers, worker)),
+      : self_(worker),
+        workers_(setting.workers),
+        graph_(setting.options.text("graph")),
         all_(static_cast<std::size_t>(setting.workers)),
         global_every_(setting.options.integer("global_every")),
         overlaps_(setting.options.text("order") == "overlap") {
     std::iota(all_.begin(), all_.end(), 0);
+    neighbours_ = neighbourhood(graph_, all_, self_);
   }
 
   std::optional<Exchange> on_step_begin(const StepBegin&) override {
@@ -26,7 +30,16 @@ class DPsgdWorker final : public WorkerPolicy {
     return next();
   }
   WorkerDecision on_step_done(const StepDone&) override { return next(); }
-  void serialise(PolicyState& state) override { state.value("exchanges", exchanges_); }
+  void on_members(const Members& event) override {
+    exchanges_ = event.round;
+    all_ = event.workers;
+    neighbours_ = neighbourhood(graph_, all_, self_);
+  }
+  void serialise(PolicyState& state) override {
+    state.value("exchanges", exchanges_);
+    serialise_members(state, all_, workers_, self_);
+    if (state.restores()) neighbours_ = neighbourhood(graph_, all_, self_);
+  }
 
  private:
   Exchange next() {
@@ -35,8 +48,11 @@ class DPsgdWorker final : public WorkerPolicy {
     return {Payload::model, global ? all_ : neighbours_};
   }
 
+  int self_;
+  int workers_;
+  std::string graph_;
   std::vector<int> neighbours_;
-  std::vector<int> all_;
+  std::vector<int> all_;  ///< the workers that take part
   std::int64_t global_every_;
   bool overlaps_;
   std::int64_t exchanges_ = 0;
@@ -63,7 +79,9 @@ Algorithm d_psgd() {
                .routes = {Route::peers},
                .timing_driven = false,
                .steps_per_round = one_step,
-               .make_worker = make_worker<DPsgdWorker>}};
+               .make_worker = make_worker<DPsgdWorker>,
+               .membership = {Membership::Bears::departures_and_arrivals,
+                              "from the next round on, the graph is that of the workers present"}}};
 }
 
 }  // namespace tandem::sync

@@ -1,6 +1,9 @@
 #include "policies/sync/decentralised/peer_graph.hpp"
 
+#include <algorithm>
 #include <set>
+
+#include "policies/vocabulary/check.hpp"
 
 namespace tandem::sync {
 namespace {
@@ -25,6 +28,49 @@ std::vector<int> neighbourhood(const std::string& graph, int workers, int worker
     members.insert((worker + workers - distance) % workers);
   }
   return {members.begin(), members.end()};
+}
+
+std::vector<int> neighbourhood(const std::string& graph, const std::vector<int>& members, int worker) {
+  const auto place = std::ranges::lower_bound(members, worker);
+  TANDEM_CHECK(place != members.end() && *place == worker, "not among the members: worker", worker);
+  std::vector<int> workers;
+  for (const int other :
+       neighbourhood(graph, static_cast<int>(members.size()), static_cast<int>(place - members.begin())))
+    workers.push_back(members[static_cast<std::size_t>(other)]);
+  return workers;
+}
+
+std::vector<std::vector<int>> bipartite_neighbours(const std::string& graph, const std::vector<int>& active,
+                                                   const std::vector<int>& passive) {
+  const auto others = std::ssize(passive), size = std::ssize(active);
+  std::vector<std::vector<int>> all;
+  for (std::ptrdiff_t place = 0; place < size; ++place) {
+    std::set<int> chosen;
+    const auto add = [&](std::ptrdiff_t at) {
+      chosen.insert(passive[static_cast<std::size_t>(((at % others) + others) % others)]);
+    };
+    // The passive workers around a ring, cut at both ends where those of the next active ones begin.
+    const std::ptrdiff_t first = place * others / size - 1, last = (place + 1) * others / size - 1;
+    const std::ptrdiff_t reach = graph == "complete" ? others - 1 : last - first;
+    for (std::ptrdiff_t step = 0; others > 0 && step <= reach; ++step) add(first + step);
+    for (std::ptrdiff_t step = 1; graph == "exponential" && step < others; step *= 2) {
+      add(last + step);
+      add(first - step);
+    }
+    all.emplace_back(chosen.begin(), chosen.end());
+  }
+  return all;
+}
+
+void serialise_members(PolicyState& state, std::vector<int>& members, int workers, int worker) {
+  std::vector<bool> present(static_cast<std::size_t>(workers), false);
+  for (const int member : members) present[static_cast<std::size_t>(member)] = true;
+  state.flags("present", present);
+  members.clear();
+  for (int member = 0; member < workers; ++member)
+    if (present[static_cast<std::size_t>(member)]) members.push_back(member);
+  if (!std::ranges::binary_search(members, worker))
+    throw ConfigError("policy state: expected worker " + std::to_string(worker) + " to be 'present'");
 }
 
 OptionSpec graph_option(const std::string& summary, const std::string& default_value, Among among) {

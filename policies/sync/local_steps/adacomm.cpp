@@ -3,6 +3,7 @@
 // learning rate falls as well, the number of steps falls less.
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <map>
 
 #include "policies/sync/common/barrier.hpp"
@@ -28,14 +29,19 @@ class AdaCommServer final : public PushServer {
       : barrier_(setting.workers),
         first_steps_(first_steps(setting)),
         steps_(first_steps_),
+        told_(static_cast<std::size_t>(setting.workers), first_steps_),
         period_(setting.options.real("period_s")),
         decay_(setting.options.real("decay")),
         weights_(setting.options.text("weights")),
         next_change_(period_) {}
 
   void on_push(const Push& event, ServerDecisions& decisions) override {
+    if (barrier_.is_late(event.version)) {
+      barrier_.drop_late(event, decisions);
+      return tell_steps(decisions);
+    }
     decisions.emplace_back(Accept{event.worker, weight_of(weights_, event)});
-    losses_[event.worker] = event.loss;
+    losses_.emplace(event.worker, event.loss);
     rate_ = event.rate;
     barrier_.arrive(event.worker);
     if (barrier_.complete()) finish_round(event.now, decisions);
@@ -44,9 +50,14 @@ class AdaCommServer final : public PushServer {
     barrier_.leave(event.worker);
     if (barrier_.complete()) finish_round(event.now, decisions);
   }
+  void on_joined(const Joined& event, ServerDecisions&) override {
+    barrier_.join(event.worker, event.version);
+    told_[static_cast<std::size_t>(event.worker)] = first_steps_;
+  }
   void serialise(PolicyState& state) override {
     barrier_.serialise(state);
     state.value("steps", steps_);
+    state.column("told", told_, std::identity());
     state.value("next_change", next_change_);
     state.value("started", started_);
     state.value("first_loss", first_loss_);
@@ -62,12 +73,11 @@ class AdaCommServer final : public PushServer {
     if (!state.restores()) return;
     if (workers.size() != losses.size()) throw ConfigError("policy state: expected a loss for each worker");
     losses_.clear();
-    for (std::size_t i = 0; i < workers.size(); ++i) losses_[workers[i]] = losses[i];
+    for (std::size_t i = 0; i < workers.size(); ++i) losses_.emplace(workers[i], losses[i]);
   }
 
  private:
   void finish_round(Seconds now, ServerDecisions& decisions) {
-    const std::size_t begin = decisions.size();
     barrier_.release(decisions);
     // Added in the order of workers, not of arrival.
     double loss = 0.0;
@@ -76,13 +86,22 @@ class AdaCommServer final : public PushServer {
     // The loss of a round is unknown when every step of it was skipped.
     started_ = std::isfinite(first_loss_);
     losses_.clear();
-    if (now < next_change_) return;
-    next_change_ = std::max(next_change_ + period_, now);
-    const int steps = steps_for(loss);
-    if (steps == steps_) return;
-    steps_ = steps;
-    for (std::size_t i = begin; i < decisions.size(); ++i)
-      if (auto* reply = std::get_if<Reply>(&decisions[i])) reply->local_steps = steps;
+    if (now >= next_change_) {
+      next_change_ = std::max(next_change_ + period_, now);
+      steps_ = steps_for(loss);
+    }
+    tell_steps(decisions);
+  }
+
+  /// In the replies to workers that do not know the number of steps yet.
+  void tell_steps(ServerDecisions& decisions) {
+    for (ServerDecision& decision : decisions) {
+      auto* reply = std::get_if<Reply>(&decision);
+      if (reply == nullptr) continue;
+      int& told = told_[static_cast<std::size_t>(reply->worker)];
+      if (told != steps_) reply->local_steps = steps_;
+      told = steps_;
+    }
   }
 
   /// The number that loss and learning rate ask for, if it is smaller than the last one; otherwise, and where
@@ -97,14 +116,15 @@ class AdaCommServer final : public PushServer {
   Barrier barrier_;
   int first_steps_;
   int steps_;
+  std::vector<int> told_;  ///< the number of steps that each worker takes
   Seconds period_;
   double decay_;
   std::string weights_;
   Seconds next_change_;
   bool started_ = false;  ///< the first loss is known
   double first_loss_ = 0.0;
-  double rate_ = 1.0;             ///< learning rate of the next round over the configured one
-  std::map<int, double> losses_;  ///< losses of the round, by worker
+  double rate_ = 1.0;                  ///< learning rate of the next round over the configured one
+  std::multimap<int, double> losses_;  ///< of the round's pushes, by worker
 };
 
 }  // namespace
@@ -135,7 +155,9 @@ Algorithm adacomm() {
                    .make_worker = make_worker<AdaCommWorker>,
                    .make_server = make_server<AdaCommServer>,
                    .coordinated = true,
-                   .uses_losses = true}};
+                   .uses_losses = true,
+                   .membership = {Membership::Bears::departures_and_arrivals,
+                                  by_rounds().how + "; its first round has the first number of steps"}}};
 }
 
 }  // namespace tandem::sync

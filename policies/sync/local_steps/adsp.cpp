@@ -1,11 +1,12 @@
 // ADSP (Hu, Wang, Wu, AAAI 2020). No worker waits, and all workers commit their accumulated local updates
 // equally often: fast workers take more local steps between two commits. A search over the loss decides how
-// often they commit.
+// often they commit. A worker that joins makes its share of the commits in the rest of the period.
 #include <algorithm>
 #include <cmath>
 
 #include "policies/sync/common/entry_parts.hpp"
 #include "policies/sync/common/local_steps_worker.hpp"
+#include "policies/sync/common/present_workers.hpp"
 #include "policies/sync/common/push_server.hpp"
 #include "policies/sync/local_steps/algorithms.hpp"
 
@@ -76,25 +77,30 @@ class AdspServer final : public PushServer {
         rate_(setting.options.integer("commits"), setting.options.integer("search_every")),
         target_(rate_.commits()),
         scale_(setting.options.real("scale")),
-        workers_(static_cast<std::size_t>(setting.workers)) {
-    if (scale_ == 0.0) scale_ = 1.0 / setting.workers;
-  }
+        present_(setting.workers),
+        workers_(static_cast<std::size_t>(setting.workers)) {}
 
   void on_push(const Push& event, ServerDecisions& decisions) override {
     rate_.on_loss(event.loss);
-    while (event.now >= period_end_) {
-      rate_.end_period();
-      target_ += rate_.commits();
-      period_end_ = period_end_ + period_;
-    }
+    end_periods(event.now);
+    present_.on_push(event);
     decisions.emplace_back(Accept{event.worker});
-    decisions.emplace_back(Apply{scale_});
+    decisions.emplace_back(Apply{scale_ == 0.0 ? present_.share() : scale_});
     decisions.emplace_back(Reply{.worker = event.worker, .local_steps = steps_until_commit(event)});
+  }
+  void on_left(const Left& event, ServerDecisions&) override { present_.leave(event.worker); }
+  void on_joined(const Joined& event, ServerDecisions&) override {
+    present_.join(event.worker);
+    end_periods(event.now);
+    const double rest = (period_end_ - event.now) / period_;
+    const auto owed = static_cast<std::int64_t>(std::ceil(static_cast<double>(rate_.commits()) * rest));
+    workers_.at(static_cast<std::size_t>(event.worker)) = {.commits = target_ - owed, .last = event.now};
   }
   void serialise(PolicyState& state) override {
     rate_.serialise(state);
     state.value("period_end", period_end_);
     state.value("target", target_);
+    present_.serialise(state);
     state.column("worker.commits", workers_, &Committer::commits);
     state.column("worker.last", workers_, &Committer::last);
   }
@@ -102,8 +108,16 @@ class AdspServer final : public PushServer {
  private:
   struct Committer {
     std::int64_t commits = 0;
-    Seconds last{0.0};  ///< time of its last commit
+    Seconds last{0.0};  ///< time of its last commit, or when it joined
   };
+
+  void end_periods(Seconds now) {
+    while (now >= period_end_) {
+      rate_.end_period();
+      target_ += rate_.commits();
+      period_end_ = period_end_ + period_;
+    }
+  }
 
   /// The number of steps with which the worker makes its remaining commits of the period at equal distances,
   /// or, if none remains, the first commit of the next period in time. The paper sets a timer at the start of
@@ -128,7 +142,8 @@ class AdspServer final : public PushServer {
   Seconds period_end_;
   CommitRate rate_;
   std::int64_t target_;  ///< commits of each worker by the end of the period
-  double scale_;
+  double scale_;         ///< 0: 1 over the workers present
+  PresentWorkers present_;
   std::vector<Committer> workers_;
 };
 
@@ -153,7 +168,7 @@ Algorithm adsp() {
                    .default_value = std::int64_t{10},
                    .minimum = 0},
                   {.name = "scale",
-                   .summary = "factor on a worker's change; 0: 1 / workers",
+                   .summary = "factor on a worker's change; 0: 1 / workers present",
                    .default_value = 0.0,
                    .minimum = 0.0}},
       .make = {.payload = Payload::change,
@@ -162,7 +177,9 @@ Algorithm adsp() {
                .steps_per_round = varying_steps,
                .make_worker = make_worker<AdspWorker>,
                .make_server = make_server<AdspServer>,
-               .uses_losses = true}};
+               .uses_losses = true,
+               .membership = {Membership::Bears::departures_and_arrivals,
+                              "a newcomer makes its share of the commits in the rest of the period"}}};
 }
 
 }  // namespace tandem::sync

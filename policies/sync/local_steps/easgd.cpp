@@ -57,7 +57,9 @@ Algorithm easgd() {
                    .steps_per_round = tau_steps,
                    .make_worker = make_worker<ElasticWorker>,
                    .make_server = make_server<EqualAverageServer>,
-                   .update_rule = together}};
+                   .update_rule = together,
+                   .membership = {Membership::Bears::departures_and_arrivals,
+                                  by_rounds().how + "; the pull stays beta / configured workers"}}};
 }
 
 Algorithm easgd_async() {
@@ -71,7 +73,9 @@ Algorithm easgd_async() {
                    .steps_per_round = tau_steps,
                    .make_worker = make_worker<ElasticWorker>,
                    .make_server = make_server<ArrivalServer>,
-                   .update_rule = each_alone}};
+                   .update_rule = each_alone,
+                   .membership = {Membership::Bears::departures_and_arrivals,
+                                  without_notice().how + "; the pull stays beta / configured workers"}}};
 }
 
 }  // namespace tandem::sync

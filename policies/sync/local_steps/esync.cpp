@@ -11,6 +11,9 @@
 // "esync" improves on it. A worker reports as a step begins, and by the end of the step it knows whether that
 // step is the last (no answer means that it is not), so asking takes no time. And the pace includes the time
 // until each worker's push has arrived; over an all-reduce, until its message to the coordinator has.
+//
+// A worker that joins begins with one step, which measures its duration. It sets the pace only in rounds that
+// wait for it.
 #include <algorithm>
 #include <compare>
 #include <set>
@@ -86,12 +89,19 @@ class EsyncServer final : public ServerPolicy {
     Record& record = at(event.worker);
     const bool asks = ahead_ || event.local_steps > 0;
     if (asks && event.duration > Seconds(0.0)) smooth(event.worker, record.step, event.duration);
-    if (event.local_steps == 0 && !first_round_) smooth(event.worker, record.reply, event.now - round_began_);
+    // A change of an older model will be dropped: the worker need not continue with it.
+    if (barrier_.is_late(event.version)) {
+      decisions.emplace_back(AnswerReport{event.worker, asks});
+      return;
+    }
+    if (event.local_steps == 0 && record.answered)
+      smooth(event.worker, record.reply, event.now - record.answered_at);
     record.has_reported = true;
     record.reported = event.now;
     record.step_end = event.now + record.step.value;
     const int steps = event.local_steps + (ahead_ ? 1 : 0);
-    record.ready = asks && (first_round_ || steps >= max_local_steps_ || is_ready(event.worker));
+    const bool measures = first_round_ || !record.step.known;
+    record.ready = asks && (measures || steps >= max_local_steps_ || is_ready(event.worker));
     decisions.emplace_back(AnswerReport{event.worker, record.ready});
   }
 
@@ -102,6 +112,7 @@ class EsyncServer final : public ServerPolicy {
       smooth(event.worker, record.exchange, std::max(Seconds(0.0), event.now - stepped));
     }
     if (!record.step.known) smooth(event.worker, record.step, event.duration);
+    if (barrier_.is_late(event.version)) return drop_late(event, decisions);
     record.pushed = true;
     decisions.emplace_back(Accept{event.worker, weight_of(weights_, event)});
     barrier_.arrive(event.worker);
@@ -110,14 +121,20 @@ class EsyncServer final : public ServerPolicy {
 
   void on_left(const Left& event, ServerDecisions& decisions) override {
     by_pace_.erase({pace_of(at(event.worker)), event.worker});
+    at(event.worker) = {};
     barrier_.leave(event.worker);
     if (barrier_.complete()) finish_round(event.now, decisions);
+  }
+
+  void on_joined(const Joined& event, ServerDecisions&) override {
+    barrier_.join(event.worker, event.version);
+    at(event.worker) = {.step_end = event.now};
+    set_pace(event.worker);
   }
 
   void serialise(PolicyState& state) override {
     barrier_.serialise(state);
     state.value("first_round", first_round_);
-    state.value("round_began", round_began_);
     const auto smoothed = [&](const std::string& name, Smoothed Record::*mean) {
       state.column(name + ".known", records_, [=](Record& r) -> bool& { return (r.*mean).known; });
       state.column(name + ".value", records_, [=](Record& r) -> Seconds& { return (r.*mean).value; });
@@ -125,6 +142,8 @@ class EsyncServer final : public ServerPolicy {
     smoothed("step", &Record::step);
     smoothed("exchange", &Record::exchange);
     smoothed("reply", &Record::reply);
+    state.column("answered", records_, &Record::answered);
+    state.column("answered_at", records_, &Record::answered_at);
     state.column("has_reported", records_, &Record::has_reported);
     state.column("reported", records_, &Record::reported);
     state.column("step_end", records_, &Record::step_end);
@@ -139,9 +158,11 @@ class EsyncServer final : public ServerPolicy {
     Seconds value = {};
   };
   struct Record {
-    Smoothed step;              ///< duration of a local step
-    Smoothed exchange;          ///< from the end of its last step until its push has arrived
-    Smoothed reply;             ///< from the end of a round until its first report of the next
+    Smoothed step = {};         ///< duration of a local step
+    Smoothed exchange = {};     ///< from the end of its last step until its push has arrived
+    Smoothed reply = {};        ///< from the answer to its push until its first report of the next round
+    bool answered = false;      ///< since it joined
+    Seconds answered_at = {};   ///< time of the last answer to a push
     bool has_reported = false;  ///< in this round
     Seconds reported = {};      ///< time of its last report in this round
     Seconds step_end = {};      ///< predicted end of its current step, or of its next one
@@ -166,7 +187,10 @@ class EsyncServer final : public ServerPolicy {
     by_pace_.erase({pace_of(at(worker)), worker});
     mean.value = mean.known ? mean.value * (1.0 - smoothing_) + newest * smoothing_ : newest;
     mean.known = true;
-    if (barrier_.is_active(worker)) by_pace_.emplace(pace_of(at(worker)), worker);
+    set_pace(worker);
+  }
+  void set_pace(int worker) {
+    if (barrier_.expects(worker)) by_pace_.emplace(pace_of(at(worker)), worker);
   }
   /// Time from the end of a step until the worker's push has arrived, if it counts.
   Seconds exchange_of(const Record& record) const {
@@ -176,13 +200,13 @@ class EsyncServer final : public ServerPolicy {
   Seconds pace_of(const Record& record) const { return record.step.value + exchange_of(record); }
   void sort_by_pace() {
     by_pace_.clear();
-    for (int worker = 0; worker < static_cast<int>(records_.size()); ++worker)
-      if (barrier_.is_active(worker)) by_pace_.emplace(pace_of(at(worker)), worker);
+    for (int worker = 0; worker < static_cast<int>(records_.size()); ++worker) set_pace(worker);
   }
 
   /// With another step, this worker's push would arrive after the slowest worker's. A report before a step
   /// asks about the step after it.
   bool is_ready(int worker) const {
+    if (by_pace_.empty()) return true;
     const int slowest = by_pace_.begin()->second;
     const Record& pace = at(slowest);
     if (worker == slowest || (ahead_ ? pace.pushed : pace.ready)) return true;
@@ -193,23 +217,42 @@ class EsyncServer final : public ServerPolicy {
     return next_end + exchange_of(record) + margin > pace.step_end + exchange_of(pace);
   }
 
+  void drop_late(const Push& event, ServerDecisions& decisions) {
+    barrier_.drop_late(event, decisions);
+    set_pace(event.worker);
+    begin_round(at(event.worker), event.now);
+  }
+
   void finish_round(Seconds now, ServerDecisions& decisions) {
+    const bool grows = barrier_.has_newcomers();
     barrier_.release(decisions);
     first_round_ = false;
     for (Record& record : records_) {
+      if (record.pushed) {
+        begin_round(record, now);
+        continue;
+      }
+      // A worker that joined during the round: its step is of an older model, and another one follows.
       record.ready = false;
-      record.pushed = false;
       record.has_reported = false;
-      record.step_end = now + record.reply.value + record.step.value;
+      record.step_end = std::max(now, record.step_end) + record.step.value;
     }
-    round_began_ = now;
+    if (grows) sort_by_pace();
+  }
+  /// Its push has been answered.
+  static void begin_round(Record& record, Seconds now) {
+    record.ready = false;
+    record.pushed = false;
+    record.has_reported = false;
+    record.step_end = now + record.reply.value + record.step.value;
+    record.answered = true;
+    record.answered_at = now;
   }
 
   Barrier barrier_;
   std::vector<Record> records_;
-  std::set<Pace, SlowestFirst> by_pace_;  ///< of the active workers; ties: lowest index first
+  std::set<Pace, SlowestFirst> by_pace_;  ///< of those that the round waits for; ties: lowest index first
   bool first_round_ = true;
-  Seconds round_began_{};
   bool ahead_;
   bool communication_aware_;
   Seconds epsilon_;
@@ -264,7 +307,9 @@ Algorithm variant(const std::string& name, const std::string& summary, const Def
                .steps_per_round = varying_steps,
                .make_worker = make_worker<EsyncWorker>,
                .make_server = make_server<EsyncServer>,
-               .coordinated = true}};
+               .coordinated = true,
+               .membership = {Membership::Bears::departures_and_arrivals,
+                              by_rounds().how + "; its first step measures its duration"}}};
 }
 
 }  // namespace

@@ -26,7 +26,8 @@ inline Factory changes_every_h_steps(UpdateRule (*update_rule)(const Setting&)) 
           .steps_per_round = h_steps,
           .make_worker = make_worker<FixedStepsWorker>,
           .make_server = make_server<WeightedAverageServer>,
-          .update_rule = update_rule};
+          .update_rule = update_rule,
+          .membership = by_rounds()};
 }
 
 /// Defaults of the options; every algorithm of this kind has all of them.

@@ -2,6 +2,8 @@
 // every H local steps from then on. The paper switches at the first decay of the learning rate; here an
 // option names the round. The first rounds are local SGD with H = 1, which is BSP if the optimiser has no
 // momentum of its own on each worker.
+#include <algorithm>
+
 #include "policies/sync/common/averaging_server.hpp"
 #include "policies/sync/common/entry_parts.hpp"
 #include "policies/sync/local_steps/algorithms.hpp"
@@ -12,7 +14,9 @@ namespace {
 class PostLocalSgdWorker final : public WorkerPolicy {
  public:
   explicit PostLocalSgdWorker(const Setting& setting)
-      : rounds_until_switch_(setting.options.integer("switch_round")), steps_(setting.options.integer("h")) {}
+      : switch_round_(setting.options.integer("switch_round")),
+        rounds_until_switch_(switch_round_),
+        steps_(setting.options.integer("h")) {}
 
   WorkerDecision on_step_done(const StepDone& event) override {
     const bool is_switched = rounds_until_switch_ == 0;
@@ -20,9 +24,13 @@ class PostLocalSgdWorker final : public WorkerPolicy {
     if (!is_switched) --rounds_until_switch_;
     return Exchange{Payload::change};
   }
+  void on_members(const Members& event) override {
+    rounds_until_switch_ = std::max<std::int64_t>(0, switch_round_ - event.round);
+  }
   void serialise(PolicyState& state) override { state.value("rounds_until_switch", rounds_until_switch_); }
 
  private:
+  std::int64_t switch_round_;
   std::int64_t rounds_until_switch_;
   std::int64_t steps_;
 };
@@ -47,7 +55,8 @@ Algorithm post_local_sgd() {
                    .timing_driven = false,
                    .steps_per_round = varying_steps,
                    .make_worker = make_worker<PostLocalSgdWorker>,
-                   .make_server = make_server<WeightedAverageServer>}};
+                   .make_server = make_server<WeightedAverageServer>,
+                   .membership = by_rounds()}};
 }
 
 }  // namespace tandem::sync

@@ -19,7 +19,8 @@ Algorithm bsp() {
                .steps_per_round = one_step,
                .make_worker = make_worker<GradientWorker>,
                .make_server = make_server<SampleAverageServer>,
-               .lockstep = true}};
+               .lockstep = true,
+               .membership = by_rounds()}};
 }
 
 }  // namespace tandem::sync

@@ -22,7 +22,7 @@ Algorithm k_batch_sync() {
       .summary = "like k-sync, but workers compute further gradients on the same model until K have arrived",
       .paper = "Dutta et al., AISTATS 2018",
       .options = {count_option("k", "gradients of one model that make an update, from any workers")},
-      .make = gradients_by_arrival<KBatchSyncServer>()};
+      .make = gradients_by_arrival<KBatchSyncServer>(without_notice())};
 }
 
 }  // namespace tandem::sync

@@ -26,7 +26,7 @@ class KSyncServer final : public PushServer {
   explicit KSyncServer(const Setting& setting) : barrier_(setting.workers, quorum_of(setting)) {}
 
   void on_push(const Push& event, ServerDecisions& decisions) override {
-    if (event.version < version_) return drop(event, decisions);
+    if (barrier_.is_late(event.version)) return barrier_.drop_late(event, decisions);
     decisions.emplace_back(Accept{event.worker, weight_of("samples", event)});  // as BSP weighs
     barrier_.arrive(event.worker);
     end_round_if_complete(decisions);
@@ -35,20 +35,17 @@ class KSyncServer final : public PushServer {
     barrier_.leave(event.worker);
     end_round_if_complete(decisions);
   }
-  void serialise(PolicyState& state) override {
-    barrier_.serialise(state);
-    state.value("version", version_);
+  void on_joined(const Joined& event, ServerDecisions&) override {
+    barrier_.join(event.worker, event.version);
   }
+  void serialise(PolicyState& state) override { barrier_.serialise(state); }
 
  private:
   void end_round_if_complete(ServerDecisions& decisions) {
-    if (!barrier_.complete()) return;
-    barrier_.release(decisions);
-    ++version_;
+    if (barrier_.complete()) barrier_.release(decisions);
   }
 
   Barrier barrier_;
-  int version_ = 0;
 };
 
 }  // namespace
@@ -58,7 +55,7 @@ Algorithm k_sync() {
           .summary = "like bsp, but a round ends after its first K gradients; later gradients are dropped",
           .paper = "Chen et al., arXiv:1604.00981; Dutta et al., AISTATS 2018",
           .options = {count_option("k", "gradients that end a round, at most one per worker")},
-          .make = gradients_by_arrival<KSyncServer>()};
+          .make = gradients_by_arrival<KSyncServer>(by_rounds())};
 }
 
 }  // namespace tandem::sync

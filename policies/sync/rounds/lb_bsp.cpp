@@ -1,7 +1,8 @@
 // LB-BSP, load-balanced BSP (Chen et al., SoCC 2020). BSP whose global batch is divided anew after each round
 // so that all workers finish at the same time: in proportion to their speeds, or by a line of step time over
-// batch that is fitted for each worker. Each gradient counts by its batch. The paper also predicts the speed
-// of processors from their load, which no event here carries.
+// batch that is fitted for each worker. Each gradient counts by its batch. When workers have left or joined,
+// the batch is divided anew after the round; what was known of the speed of a worker that left is forgotten.
+// The paper also predicts the speed of processors from their load, which no event here carries.
 #include <algorithm>
 #include <cstddef>
 #include <utility>
@@ -82,23 +83,30 @@ class LbBspServer final : public PushServer {
  public:
   explicit LbBspServer(const Setting& setting)
       : barrier_(setting.workers),
-        shares_(static_cast<std::size_t>(setting.workers),
-                Share{setting.batch, 0.0, StepTime(setting.options.real("smoothing"))}),
+        unknown_{setting.batch, 0.0, StepTime(setting.options.real("smoothing"))},
+        shares_(static_cast<std::size_t>(setting.workers), unknown_),
         global_batch_(setting.workers * setting.batch),
         smoothing_(setting.options.real("smoothing")),
         has_fixed_parts_(is_affine(setting)),
         every_(setting.options.integer("every")) {}
 
   void on_push(const Push& event, ServerDecisions& decisions) override {
-    decisions.emplace_back(Accept{event.worker, static_cast<double>(event.samples)});
     measure(event);
+    if (barrier_.is_late(event.version)) return barrier_.drop_late(event, decisions);
+    decisions.emplace_back(Accept{event.worker, static_cast<double>(event.samples)});
     barrier_.arrive(event.worker);
     if (barrier_.complete()) finish_round(decisions);
   }
   void on_left(const Left& event, ServerDecisions& decisions) override {
+    if (!barrier_.is_active(event.worker)) return;
     barrier_.leave(event.worker);
-    lost_ = true;
+    has_changed_ = true;
     if (barrier_.complete()) finish_round(decisions);
+  }
+  void on_joined(const Joined& event, ServerDecisions&) override {
+    barrier_.join(event.worker, event.version);
+    shares_[static_cast<std::size_t>(event.worker)] = unknown_;
+    has_changed_ = true;
   }
   void serialise(PolicyState& state) override {
     barrier_.serialise(state);
@@ -108,7 +116,7 @@ class LbBspServer final : public PushServer {
     for (Share& share : shares_) times.push_back(&share.time);
     StepTime::serialise(state, times);
     state.value("rounds", rounds_);
-    state.value("lost", lost_);
+    state.value("has_changed", has_changed_);
   }
 
  private:
@@ -135,8 +143,9 @@ class LbBspServer final : public PushServer {
     std::vector<int> workers;
     for (std::size_t i = begin; i < decisions.size(); ++i)
       if (const auto* reply = std::get_if<Reply>(&decisions[i])) workers.push_back(reply->worker);
-    if (workers.empty() || (rounds_ % every_ != 0 && !lost_)) return;
-    lost_ = false;
+    if (workers.empty() || (rounds_ % every_ != 0 && !has_changed_)) return;
+    // A worker that joined during this round has not pushed in it: after the next round, it gets its share.
+    has_changed_ = std::ssize(workers) < barrier_.active_count();
     const std::vector<int> batches = share_out(workers);
     for (std::size_t i = begin; i < decisions.size(); ++i) {
       auto* reply = std::get_if<Reply>(&decisions[i]);
@@ -148,20 +157,22 @@ class LbBspServer final : public PushServer {
     }
   }
 
-  /// Divides the global batch into parts that take equally long, at least one sample each. Batches by worker;
-  /// unchanged while the speed of a worker is not known.
+  /// Divides the global batch, without the batches of other active workers, into parts that take equally
+  /// long, at least one sample each. Batches by worker; unchanged while the speed of a worker is not known.
   std::vector<int> share_out(const std::vector<int>& workers) const {
     std::vector<int> batches;
     for (const Share& share : shares_) batches.push_back(share.batch);
     for (const int worker : workers)
       if (shares_[static_cast<std::size_t>(worker)].speed <= 0.0) return batches;
-    const std::vector<double> quotas = has_fixed_parts_ ? until_one_time(workers) : by_speed(workers);
+    const int divided = global_batch_ - batches_of_others(workers);
+    const std::vector<double> quotas =
+        has_fixed_parts_ ? until_one_time(workers, divided) : by_speed(workers, divided);
     struct Remainder {
       double of;
       int worker;
     };
     std::vector<Remainder> remainders;
-    int left = global_batch_;
+    int left = divided;
     for (std::size_t i = 0; i < workers.size(); ++i) {
       int& batch = batches[static_cast<std::size_t>(workers[i])];
       batch = std::min(left, static_cast<int>(quotas[i]));
@@ -177,18 +188,27 @@ class LbBspServer final : public PushServer {
     return batches;
   }
 
-  std::vector<double> by_speed(const std::vector<int>& workers) const {
+  /// Of the active workers that are not among `workers` (sorted).
+  int batches_of_others(const std::vector<int>& workers) const {
+    int sum = 0;
+    for (int worker = 0; worker < static_cast<int>(shares_.size()); ++worker)
+      if (barrier_.is_active(worker) && !std::ranges::binary_search(workers, worker))
+        sum += shares_[static_cast<std::size_t>(worker)].batch;
+    return sum;
+  }
+
+  std::vector<double> by_speed(const std::vector<int>& workers, int divided) const {
     double speeds = 0.0;
     for (const int worker : workers) speeds += shares_[static_cast<std::size_t>(worker)].speed;
     std::vector<double> quotas;
     for (const int worker : workers)
-      quotas.push_back(global_batch_ * (shares_[static_cast<std::size_t>(worker)].speed / speeds));
+      quotas.push_back(divided * (shares_[static_cast<std::size_t>(worker)].speed / speeds));
     return quotas;
   }
 
-  /// The samples that each worker can process until the time at which all together have processed the global
-  /// batch. Workers whose fixed part alone takes longer get none.
-  std::vector<double> until_one_time(const std::vector<int>& workers) const {
+  /// The samples that each worker can process until the time at which all together have processed `divided`
+  /// samples. Workers whose fixed part alone takes longer get none.
+  std::vector<double> until_one_time(const std::vector<int>& workers, int divided) const {
     std::vector<double> quotas(workers.size(), 0.0);
     const auto time_of = [&](std::size_t i) -> const StepTime& {
       return shares_[static_cast<std::size_t>(workers[i])].time;
@@ -201,7 +221,7 @@ class LbBspServer final : public PushServer {
         speeds += 1.0 / time_of(i).slope();
         done_in_fixed_parts += time_of(i).fixed() / time_of(i).slope();
       }
-      const double end = (global_batch_ + done_in_fixed_parts) / speeds;
+      const double end = (divided + done_in_fixed_parts) / speeds;
       all_can = std::erase_if(sharing, [&](std::size_t i) { return time_of(i).fixed() >= end; }) == 0;
       if (all_can)
         for (const std::size_t i : sharing) quotas[i] = (end - time_of(i).fixed()) / time_of(i).slope();
@@ -222,19 +242,22 @@ class LbBspServer final : public PushServer {
   }
 
   Barrier barrier_;
+  Share unknown_;              ///< of a worker that has not pushed since it joined
   std::vector<Share> shares_;  ///< by worker
   int global_batch_;
   double smoothing_;
   bool has_fixed_parts_;  ///< step times are predicted by a line
   std::int64_t every_;
   std::int64_t rounds_ = 0;
-  bool lost_ = false;  ///< a worker has left since the batch was divided
+  bool has_changed_ = false;  ///< a worker has left or joined since the batch was divided
 };
 
 }  // namespace
 
 Algorithm lb_bsp() {
-  Factory make = gradients_by_arrival<LbBspServer>();
+  Factory make = gradients_by_arrival<LbBspServer>(
+      {Membership::Bears::departures_and_arrivals,
+       "as bsp; after the round, the batch is divided among the workers present"});
   make.lockstep = true;
   make.varies_batch = true;
   return {

@@ -23,7 +23,7 @@ Algorithm rennala() {
       .paper = "Tyurin, Richtarik, NeurIPS 2023",
       .options = {count_option("b",
                                "gradients of one model that make an update; default not from the paper")},
-      .make = gradients_by_arrival<RennalaServer>()};
+      .make = gradients_by_arrival<RennalaServer>(without_notice())};
 }
 
 }  // namespace tandem::sync

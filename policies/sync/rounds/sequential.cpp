@@ -18,7 +18,8 @@ Algorithm sequential() {
                    .make_worker = make_worker<GradientWorker>,
                    .make_server = make_server<SampleAverageServer>,
                    .most_workers = 1,
-                   .lockstep = true}};
+                   .lockstep = true,
+                   .membership = by_rounds()}};
 }
 
 }  // namespace tandem::sync

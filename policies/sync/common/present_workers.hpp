@@ -1,0 +1,45 @@
+// The number of workers in a mean that is not taken over a round: each push counts 1 over the workers that
+// are present.
+#pragma once
+
+#include <algorithm>
+#include <vector>
+
+#include "policies/sync/policy.hpp"
+
+namespace tandem::sync {
+
+class PresentWorkers {
+ public:
+  explicit PresentWorkers(int workers) : present_(static_cast<std::size_t>(workers), true) { count_all(); }
+
+  /// Workers that leave because the job has ended stay in the mean: its last pushes count like the others.
+  void on_push(const Push& event) { ended_ = ended_ || event.done >= 1.0; }
+  void leave(int worker) {
+    if (ended_ || !present_[static_cast<std::size_t>(worker)]) return;
+    present_[static_cast<std::size_t>(worker)] = false;
+    --count_;
+  }
+  void join(int worker) {
+    if (present_[static_cast<std::size_t>(worker)]) return;
+    present_[static_cast<std::size_t>(worker)] = true;
+    ++count_;
+  }
+  /// Pre: one is present.
+  double share() const { return 1.0 / static_cast<double>(count_); }
+
+  void serialise(PolicyState& state) {
+    state.flags("present", present_);
+    state.value("ended", ended_);
+    if (state.restores()) count_all();
+  }
+
+ private:
+  void count_all() { count_ = std::count(present_.begin(), present_.end(), true); }
+
+  std::vector<bool> present_;
+  std::ptrdiff_t count_ = 0;
+  bool ended_ = false;
+};
+
+}  // namespace tandem::sync

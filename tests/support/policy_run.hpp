@@ -52,18 +52,37 @@ class PolicyRun {
   /// Runs until the model has had `updates` updates, or no event is left.
   void run_updates(int updates) {
     while (version_ < updates && !ends_.empty()) {
-      const auto [time, worker] = ends_.top();
+      const auto [time, worker, life] = ends_.top();
       ends_.pop();
-      if (!workers_[index(worker)].gone) end_step(worker, time);
+      if (!workers_[index(worker)].gone && workers_[index(worker)].life == life) end_step(worker, time);
     }
   }
-  /// The worker leaves now, in the middle of its step.
+  /// The worker leaves now, in the middle of its step or while it waits for its reply.
   void leave(int worker) {
     workers_[index(worker)].gone = true;
+    workers_[index(worker)].waits = false;
     const sync::Left event{Seconds(now_), worker};
     sync::ServerDecisions decisions;
     server_->on_left(event, decisions);
     execute(event, decisions);
+  }
+  /// A worker that has left joins again, with a new object for its side and with the current model, or with
+  /// one that is `behind` updates older.
+  void join(int number, int behind = 0) {
+    Worker& worker = workers_[index(number)];
+    worker = {.policy = entry_.make.make_worker(setting_, number),
+              .version = std::max(0, version_ - behind),
+              .life = worker.life + 1,
+              .steps = std::move(worker.steps)};
+    sync::Members members{.round = worker.version, .workers = {}};
+    for (int other = 0; other < setting_.workers; ++other)
+      if (!has_left(other)) members.workers.push_back(other);
+    worker.policy->on_members(members);
+    const sync::Joined event{Seconds(now_), number, worker.version};
+    sync::ServerDecisions decisions;
+    server_->on_joined(event, decisions);
+    execute(event, decisions);
+    start_step(number, now_);
   }
   /// The end of a job: every worker that is answered from now on leaves. Runs until no event is left.
   void stop() {
@@ -117,11 +136,13 @@ class PolicyRun {
     Seconds duration = {};
     bool waits = false;
     bool gone = false;
+    int life = 0;  ///< grows each time it joins
     std::vector<int> steps = {};
   };
   struct End {
     double time;
     int worker;
+    int life;
     bool operator>(const End& other) const {
       return time != other.time ? time > other.time : worker > other.worker;
     }
@@ -150,7 +171,7 @@ class PolicyRun {
       if (!loses_answers_ || loses_answers_->below(2) == 0) one.answer = one.answer.value_or(false) || ready;
     }
     one.duration = duration_of(worker) * factor;
-    ends_.push({time + one.duration.count(), worker});
+    ends_.push({time + one.duration.count(), worker, one.life});
   }
 
   void end_step(int number, double time) {

@@ -64,7 +64,11 @@ class ServerLaws {
       worker.waits = true;
     }
     if (const auto* left = std::get_if<sync::Left>(&event))
-      workers_.at(static_cast<std::size_t>(left->worker)).gone = true;
+      workers_.at(static_cast<std::size_t>(left->worker)) = {.gone = true};
+    if (const auto* joined = std::get_if<sync::Joined>(&event)) {
+      EXPECT_TRUE(workers_.at(static_cast<std::size_t>(joined->worker)).gone);
+      workers_.at(static_cast<std::size_t>(joined->worker)) = {.version = joined->version};
+    }
 
     int verdicts = 0, answers = 0;
     for (const Words& decision : decisions_of(line)) {
@@ -106,6 +110,7 @@ inline void expect_replays(const std::string& algorithm, const sync::Setting& se
     if (const auto* push = std::get_if<sync::Push>(&event)) server->on_push(*push, decisions);
     if (const auto* report = std::get_if<sync::Report>(&event)) server->on_report(*report, decisions);
     if (const auto* left = std::get_if<sync::Left>(&event)) server->on_left(*left, decisions);
+    if (const auto* joined = std::get_if<sync::Joined>(&event)) server->on_joined(*joined, decisions);
     ASSERT_EQ(sync::to_text(decisions), line.decisions) << line.event;
   }
 }

@@ -70,22 +70,37 @@ TEST(Barrier, TheEndOfARoundVisitsTheWorkersThatPushed) {
 
 /// The barrier in its simplest form: it visits every worker each time.
 struct PlainBarrier {
-  std::vector<bool> active, arrived;
+  std::vector<bool> active, expected, arrived;
   std::int64_t quorum;
+  int departed = 0;
+  int version = 0;
 
+  std::int64_t pushes() const { return std::count(arrived.begin(), arrived.end(), true) + departed; }
+  void leave(std::size_t worker) {
+    if (arrived[worker]) ++departed;
+    active[worker] = expected[worker] = arrived[worker] = false;
+  }
+  void join(std::size_t worker, int with_version) {
+    active[worker] = true;
+    expected[worker] = pushes() == 0 && with_version == version;
+  }
+  void drop(std::size_t worker) {
+    if (pushes() == 0) expected[worker] = true;
+  }
   bool complete() const {
-    const auto count = std::count(arrived.begin(), arrived.end(), true);
-    if (count == 0 || count >= quorum) return count > 0;
+    if (pushes() == 0 || pushes() >= quorum) return pushes() > 0;
     for (std::size_t worker = 0; worker < active.size(); ++worker)
-      if (active[worker] && !arrived[worker]) return false;
+      if (expected[worker] && !arrived[worker]) return false;
     return true;
   }
   std::string release() {
     std::string text = "apply 1";
-    for (std::size_t worker = 0; worker < active.size(); ++worker) {
-      if (active[worker] && arrived[worker]) text += "; reply " + std::to_string(worker);
-      arrived[worker] = false;
-    }
+    for (std::size_t worker = 0; worker < active.size(); ++worker)
+      if (arrived[worker]) text += "; reply " + std::to_string(worker);
+    arrived.assign(arrived.size(), false);
+    expected = active;
+    departed = 0;
+    ++version;
     return text;
   }
 };
@@ -97,12 +112,25 @@ TEST(Barrier, ReleasesLikeASimpleModel) {
     const auto workers = 1 + random.below(9);
     const auto quorum = static_cast<std::int64_t>(1 + random.below(workers));
     Barrier barrier(static_cast<int>(workers), quorum);
-    PlainBarrier plain{std::vector<bool>(workers, true), std::vector<bool>(workers, false), quorum};
+    const std::vector<bool> all(workers, true);
+    PlainBarrier plain{all, all, std::vector<bool>(workers, false), quorum};
     for (int event = 0; event < 200; ++event) {
       const auto worker = random.below(workers);
       if (random.below(20) == 0) {
         barrier.leave(static_cast<int>(worker));
-        plain.active[worker] = false;
+        plain.leave(worker);
+      } else if (!plain.active[worker]) {
+        const int version = std::max(0, plain.version - static_cast<int>(random.below(2)));
+        barrier.join(static_cast<int>(worker), version);
+        plain.join(worker, version);
+      } else if (random.below(10) == 0 && plain.version > 0 && !plain.arrived[worker]) {
+        ServerDecisions decisions;
+        ASSERT_TRUE(barrier.is_late(plain.version - 1));
+        barrier.drop_late(
+            {Seconds(0), static_cast<int>(worker), plain.version - 1, 8, 1, Seconds(1), 1.0, 0.0}, decisions);
+        plain.drop(worker);
+        const std::string number = std::to_string(worker);
+        EXPECT_EQ(to_text(decisions), "discard " + number + "; reply " + number);
       } else if (plain.active[worker] && !plain.arrived[worker]) {
         barrier.arrive(static_cast<int>(worker));
         plain.arrived[worker] = true;
@@ -112,6 +140,8 @@ TEST(Barrier, ReleasesLikeASimpleModel) {
         barrier = Barrier(static_cast<int>(workers), quorum);
         restore(barrier, state);
       }
+      ASSERT_FALSE(barrier.is_late(plain.version));
+      ASSERT_EQ(barrier.active_count(), std::count(plain.active.begin(), plain.active.end(), true));
       ASSERT_EQ(barrier.complete(), plain.complete());
       if (!plain.complete()) continue;
       ServerDecisions decisions;
@@ -172,7 +202,12 @@ TEST(Clocks, ReleaseLikeASimpleModel) {
       std::string expected;
       if (random.below(40) == 0) {
         clocks.leave(worker);
-        one.active = false;
+        one = {.clock = one.clock, .active = false};
+      } else if (!one.active && random.below(4) == 0) {
+        clocks.join(worker);
+        const int slowest = plain.slowest();
+        if (slowest >= 0) one.clock = plain.workers[static_cast<std::size_t>(slowest)].clock;
+        one.active = true;
       } else if (one.active && !one.held) {
         clocks.complete_step(worker);
         ++one.clock;

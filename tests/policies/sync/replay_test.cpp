@@ -113,8 +113,8 @@ TEST_P(WorkerReplay, GivesTheSameDecisions) {
       const Seconds now(step + random.uniform());
       std::string decided = see(StepBegin{local_steps++});
       if (decided.starts_with("continue")) {
-        const std::optional<bool> answer =
-            random.below(2) == 0 ? std::nullopt : std::optional(random.below(2) == 0);
+        std::optional<bool> answer;
+        if (random.below(2) > 0) answer = random.below(2) == 0;
         decided = see(StepDone{now, Seconds(random.uniform()), batch, local_steps, answer});
       }
       if (decided == "ask") decided = see(Answer{now, random.below(2) == 0});
@@ -144,13 +144,15 @@ TEST(WorkerEvents, RoundTripAsText) {
        "step_done samples=8 steps=2 duration=0.25 answer=1 now=3.5"},
       {Answer{Seconds(1), true}, "answer ready=1 now=1"},
       {Answer{Seconds(1), false}, "answer ready=0 now=1"},
-      {LocalSteps{5}, "local_steps steps=5"}};
+      {LocalSteps{5}, "local_steps steps=5"},
+      {Members{7, {0, 2, 3}}, "members round=7 workers=0,2,3"},
+      {Members{0, {}}, "members round=0 workers="}};
   for (const auto& [event, text] : all) {
     EXPECT_EQ(to_text(event), text);
     EXPECT_EQ(to_text(parse_worker_event(text)), text);
   }
   for (const char* text : {"", "step_begin", "step_begin steps=x", "push worker=0", "answer ready=2 now=1",
-                           "answer ready=1", "local_steps"})
+                           "answer ready=1", "local_steps", "members round=1", "members round=1 workers=0,x"})
     EXPECT_THROW(parse_worker_event(text), ConfigError) << text;
 }
 

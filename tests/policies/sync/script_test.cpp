@@ -15,8 +15,9 @@ namespace {
 using testing::Words;
 
 /// Commands: `workers P [OPTION=VALUE ...]`, which starts again; then `push WORKER VERSION`, `left WORKER`,
-/// `report WORKER STEPS DURATION` and, for the worker's side, `begin WORKER` and `step LOCAL_STEPS` (of
-/// worker 0). Optional words at the end: `worker=2` selects the worker of a step, `answer=1` is the
+/// `joined WORKER VERSION`, `report WORKER STEPS DURATION` and, for the worker's side, `begin WORKER`,
+/// `step LOCAL_STEPS` (of worker 0), `new WORKER`, which replaces its object, `members ROUND WORKER...` and
+/// `neighbours WORKER`. Optional words at the end: `worker=2` selects the worker of a step, `answer=1` is the
 /// coordinator's answer, `at=SECONDS` sets the clock, and for a push `samples=8`, `steps=1`, `took=SECONDS`,
 /// `loss=1`, `done=SHARE` and `rate=FACTOR`.
 class Player {
@@ -39,19 +40,61 @@ class Player {
       server_->on_push(push, decisions);
     } else if (command == "left")
       server_->on_left({now_, number}, decisions);
+    else if (command == "joined")
+      server_->on_joined(
+          {now_, number, versions_.at(static_cast<std::size_t>(number)) = std::stoi(words.at(2))}, decisions);
     else if (command == "report")
-      server_->on_report({now_, number, 0, std::stoi(words.at(2)), Seconds(std::stod(words.at(3)))},
+      server_->on_report({now_, number, versions_.at(static_cast<std::size_t>(number)),
+                          std::stoi(words.at(2)), Seconds(std::stod(words.at(3)))},
                          decisions);
     else if (command == "begin")
       return began(number);
     else if (command == "step")
       return to_text(workers_.at(who_)->on_step_done({now_, Seconds(1), 8, number, answer_}));
+    else if (command == "new")
+      return renew(number);
+    else if (command == "members")
+      return tell_members(words);
+    else if (command == "neighbours")
+      return neighbours_of(number);
     else
       return "unknown command";
+    note_versions(decisions);
     return to_text(decisions);
   }
 
  private:
+  std::string renew(int worker) {
+    workers_.at(static_cast<std::size_t>(worker)) = entry_.make.make_worker(*setting_, worker);
+    return "";
+  }
+
+  /// All members get the event.
+  std::string tell_members(const Words& words) {
+    Members members{std::stoi(words.at(1)), {}};
+    for (std::size_t i = 2; i < words.size(); ++i) members.workers.push_back(std::stoi(words[i]));
+    for (const int worker : members.workers)
+      workers_.at(static_cast<std::size_t>(worker))->on_members(members);
+    return "";
+  }
+
+  std::string neighbours_of(int worker) {
+    const Neighbours all = workers_.at(static_cast<std::size_t>(worker))->neighbours();
+    std::string text = "incoming";
+    for (const int other : all.incoming) text += ' ' + std::to_string(other);
+    text += " outgoing";
+    for (const int other : all.outgoing) text += ' ' + std::to_string(other);
+    return text;
+  }
+
+  void note_versions(const ServerDecisions& decisions) {
+    for (const auto& decision : decisions) {
+      if (std::holds_alternative<Apply>(decision)) ++version_;
+      if (const auto* reply = std::get_if<Reply>(&decision))
+        versions_.at(static_cast<std::size_t>(reply->worker)) = version_;
+    }
+  }
+
   std::string began(int worker) {
     const auto exchange = workers_.at(static_cast<std::size_t>(worker))->on_step_begin({0});
     return exchange ? to_text(WorkerDecision(*exchange)) : "local";
@@ -85,6 +128,9 @@ class Player {
       for (int worker = 0; worker < setting.workers; ++worker)
         workers_.push_back(entry_.make.make_worker(setting, worker));
       if (entry_.make.make_server != nullptr) server_ = entry_.make.make_server(setting);
+      setting_ = setting;
+      version_ = 0;
+      versions_.assign(static_cast<std::size_t>(setting.workers), 0);
     } catch (const ConfigError& error) {
       return error.what();
     }
@@ -105,6 +151,9 @@ class Player {
   std::size_t who_ = 0;
   std::optional<bool> answer_;
   std::unique_ptr<ServerPolicy> server_;
+  std::optional<Setting> setting_;
+  int version_ = 0;
+  std::vector<int> versions_;  ///< of the model that each worker has
   Seconds now_;
 };
 

@@ -92,14 +92,19 @@ TEST_P(WorkerState, RestoredPoliciesDecideLikeTheOriginals) {
       const Seconds now(step + random.uniform());
       std::string decided = see(StepBegin{local_steps++});
       if (decided.starts_with("continue")) {
-        const std::optional<bool> answer =
-            random.below(2) == 0 ? std::nullopt : std::optional(random.below(2) == 0);
+        std::optional<bool> answer;
+        if (random.below(2) > 0) answer = random.below(2) == 0;
         decided = see(StepDone{now, Seconds(random.uniform()), 8, local_steps, answer});
       }
       if (decided == "ask") decided = see(Answer{now, random.below(2) == 0});
       if (!decided.starts_with("exchange")) continue;
       local_steps = 0;
       if (random.below(3) == 0) see(LocalSteps{1 + static_cast<int>(random.below(5))});
+      if (random.below(5) > 0) continue;
+      Members members{.round = static_cast<int>(random.below(20)), .workers = {}};
+      for (int worker = 0; worker < setting.workers; ++worker)
+        if (worker == index || random.below(2) == 0) members.workers.push_back(worker);
+      see(members);
     }
     EXPECT_EQ(serialised(*whole), serialised(*replaced));
   }

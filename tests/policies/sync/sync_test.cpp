@@ -171,13 +171,15 @@ TEST(Logs, EventsRoundTripExactly) {
     const int worker = static_cast<int>(random.below(1000));
     const ServerEvent events[] = {Push{now, worker, i, 64, 3, duration, random.normal(), random.uniform(),
                                        i % 2 == 0 ? 1.0 : random.uniform()},
-                                  Report{now, worker, i, 2, duration}, Left{now, worker}};
+                                  Report{now, worker, i, 2, duration}, Left{now, worker},
+                                  Joined{now, worker, i}};
     for (const auto& event : events) EXPECT_EQ(to_text(parse_server_event(to_text(event))), to_text(event));
   }
 }
 
 TEST(Logs, RefuseTextsThatAreNotEvents) {
-  for (const char* text : {"", "pull worker=1", "push worker=one", "left worker=1", "report worker=1 now=x"})
+  for (const char* text : {"", "pull worker=1", "push worker=one", "left worker=1", "joined worker=1 now=2",
+                           "report worker=1 now=x"})
     EXPECT_THROW(parse_server_event(text), ConfigError) << text;
 }
 

@@ -11,6 +11,7 @@
 #include "cli/commands.hpp"
 #include "cli/output.hpp"
 #include "platforms/description.hpp"
+#include "policies/sync/policy.hpp"
 #include "policies/vocabulary/check.hpp"
 #include "policies/vocabulary/choices.hpp"
 #include "workloads/job/catalogues.hpp"
@@ -18,19 +19,33 @@
 namespace tandem::cli {
 namespace {
 
-std::string names_text(Names names) {
+/// Empty, or whether a synchronisation algorithm bears departures and arrivals of workers.
+std::string membership_of(Names names, const std::string& name) {
+  return names == Names::sync ? sync::to_text(sync::catalog().find(name).make.membership) : "";
+}
+
+/// All entries, or the one of this name. Errors: ConfigError when there is none.
+std::vector<NameCatalog::Entry> entries_of(Names names, const std::string& name) {
   const NameCatalog catalog = catalogue_of(names);
+  if (name.empty()) return catalog.entries();
+  return {catalog.find(name)};
+}
+
+std::string names_text(Names names, const std::string& name) {
+  const auto entries = entries_of(names, name);
   std::size_t width = 0;
-  for (const auto& entry : catalog.entries()) {
+  for (const auto& entry : entries) {
     width = std::max(width, entry.name.size());
     for (const auto& option : entry.options) width = std::max(width, option.name.size() + 2);
   }
   std::string text;
-  for (const auto& entry : catalog.entries()) {
+  for (const auto& entry : entries) {
     text += fmt::format("  {:<{}}  {}\n", entry.name, width, entry.summary);
     if (!entry.paper.empty()) text += fmt::format("  {:<{}}  ({})\n", "", width, entry.paper);
     if (!entry.aliases.empty())
       text += fmt::format("  {:<{}}  other name: {}\n", "", width, fmt::join(entry.aliases, ", "));
+    if (const std::string membership = membership_of(names, entry.name); !membership.empty())
+      text += fmt::format("  {:<{}}  membership: {}\n", "", width, membership);
     for (const auto& option : entry.options)
       text += fmt::format("    {:<{}}  {} [{}]: {}\n", option.name, width - 2, describe_type(option),
                           to_text(option.default_value), option.summary);
@@ -61,13 +76,26 @@ constexpr const char* about_devices =
   a device with that rate.
 )";
 
-std::string devices_text(Names) {
+/// All devices, or the one of this name. Errors: ConfigError when there is none.
+std::vector<platforms::Device> devices_of(const std::string& name) {
+  std::vector<platforms::Device> devices;
+  std::vector<std::string> names;
+  for (const auto& device : platforms::device_catalog()) {
+    names.push_back(device.name);
+    if (name.empty() || device.name == name) devices.push_back(device);
+  }
+  if (!devices.empty()) return devices;
+  throw ConfigError(fmt::format("unknown device '{}'. Known: {}", name, fmt::join(names, " ")));
+}
+
+std::string devices_text(Names, const std::string& name) {
+  const auto devices = devices_of(name);
   std::size_t width = 0;
-  for (const auto& device : platforms::device_catalog()) width = std::max(width, device.name.size());
+  for (const auto& device : devices) width = std::max(width, device.name.size());
   std::string text = fmt::format("  {:<{}}", "flop/s in:", width);
   for (const auto& precision : choice_names<Precision>) text += fmt::format("  {:>6}", precision.name);
   text += fmt::format("  {:>6}  {:>11}  {:>6}  source\n", "memory", "bandwidth", "launch");
-  for (const auto& device : platforms::device_catalog()) {
+  for (const auto& device : devices) {
     text += fmt::format("  {:<{}}", device.name, width);
     for (const auto& precision : choice_names<Precision>)
       text += fmt::format("  {:>6}", speed_text(device, precision.value));
@@ -77,10 +105,9 @@ std::string devices_text(Names) {
   return text + about_devices;
 }
 
-nlohmann::json names_document(Names names) {
+nlohmann::json names_document(Names names, const std::string& name) {
   nlohmann::json list = nlohmann::json::array();
-  const NameCatalog catalog = catalogue_of(names);
-  for (const auto& entry : catalog.entries()) {
+  for (const auto& entry : entries_of(names, name)) {
     nlohmann::json options = nlohmann::json::array();
     for (const auto& option : entry.options)
       options.push_back({{"name", option.name},
@@ -92,6 +119,8 @@ nlohmann::json names_document(Names names) {
                     {"summary", entry.summary},
                     {"paper", entry.paper},
                     {"options", options}});
+    if (const std::string membership = membership_of(names, entry.name); !membership.empty())
+      list.back()["membership"] = membership;
   }
   return list;
 }
@@ -105,9 +134,9 @@ nlohmann::json speeds_document(const platforms::Device& device) {
   return speeds;
 }
 
-nlohmann::json devices_document(Names) {
+nlohmann::json devices_document(Names, const std::string& name) {
   nlohmann::json list = nlohmann::json::array();
-  for (const auto& device : platforms::device_catalog())
+  for (const auto& device : devices_of(name))
     list.push_back({{"name", device.name},
                     {"flops_per_s", speeds_document(device)},
                     {"source", device.source},
@@ -121,8 +150,8 @@ struct Kind {
   std::string name;
   std::string title;
   Names names;
-  std::string (*text)(Names);
-  nlohmann::json (*document)(Names);
+  std::string (*text)(Names, const std::string& name);
+  nlohmann::json (*document)(Names, const std::string& name);
 };
 
 const std::vector<Kind>& kinds() {
@@ -153,13 +182,14 @@ bool is_wanted(const Kind& kind, const std::string& wanted) {
 
 }  // namespace
 
-std::string list_text(const std::string& kind) {
+std::string list_text(const std::string& kind, const std::string& name) {
+  if (kind == "all" && !name.empty()) throw ConfigError("list: expected a kind before the name " + name);
   std::string text;
   std::vector<std::string> names = {"all"};
   for (const auto& each : kinds()) {
     names.push_back(each.name);
     if (!is_wanted(each, kind)) continue;
-    text += (text.empty() ? "" : "\n") + each.title + '\n' + each.text(each.names);
+    text += (text.empty() ? "" : "\n") + each.title + '\n' + each.text(each.names, name);
   }
   if (!text.empty()) return text;
   const std::string nearest = nearest_name(kind, names);
@@ -170,19 +200,21 @@ std::string list_text(const std::string& kind) {
 void add_list(CLI::App& app, int&) {
   auto* command = app.add_subcommand(
       "list", "List the names that experiments and platforms can use: algorithms, policies, models, devices");
-  const auto kind = std::make_shared<std::string>("all");
+  const auto kind = std::make_shared<std::string>("all"), name = std::make_shared<std::string>();
   command->add_option(
       "KIND", *kind,
       "sync, collective, compression, sharding, cache, sampling, split, model, dataset, device or all [all]");
+  command->add_option("NAME", *name, "list only this one");
   command->footer(
       "Examples:\n"
       "  tandem list\n"
-      "  tandem list sync       algorithms, papers, options with defaults and bounds");
-  command->callback([kind] {
-    fmt::print("{}", list_text(*kind));
+      "  tandem list sync       algorithms, papers, departures and arrivals of workers, options with bounds\n"
+      "  tandem list sync ssp   one of them");
+  command->callback([kind, name] {
+    fmt::print("{}", list_text(*kind, *name));
     nlohmann::json all;
     for (const auto& each : kinds())
-      if (is_wanted(each, *kind)) all[each.name] = each.document(each.names);
+      if (is_wanted(each, *kind)) all[each.name] = each.document(each.names, *name);
     print_document(all);
   });
 }

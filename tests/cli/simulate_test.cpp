@@ -178,6 +178,16 @@ TEST(List, NamesEveryKind) {
   EXPECT_EQ(line.tandem("list nonsense").exit_code, 2);
 }
 
+TEST(List, OneNameOfAKind) {
+  CommandLine line;
+  const auto ssp = line.tandem("list sync ssp");
+  ASSERT_EQ(ssp.exit_code, 0) << ssp.output;
+  EXPECT_NE(ssp.output.find("membership: departures and arrivals: "), std::string::npos) << ssp.output;
+  EXPECT_EQ(ssp.output.find("dynsgd"), std::string::npos) << ssp.output;
+  for (const char* wrong : {"list sync nonsense", "list device nonsense", "list all ssp"})
+    EXPECT_EQ(line.tandem(wrong).exit_code, 2) << wrong;
+}
+
 TEST(List, RatesOfDevicesByPrecisionWithTheirSources) {
   CommandLine line;
   const auto listed = line.tandem("list devices");

@@ -167,6 +167,8 @@ const std::vector<Kind>& kinds() {
        names_document},
       {"sampling", "Samplers (data.sampling)", Names::sampling, names_text, names_document},
       {"split", "Splits of the samples (data.split)", Names::split, names_text, names_document},
+      {"lifetime", "Lifetimes of machines that may be taken away", Names::lifetime, names_text,
+       names_document},
       {"model", "Models (workload.model)", Names::model, names_text, names_document},
       {"dataset", "Data sets (workload.dataset)", Names::dataset, names_text, names_document},
       {"device", "Devices (<prop id=\"device\"> of a host), sustained rates by precision", Names::none,
@@ -201,9 +203,9 @@ void add_list(CLI::App& app, int&) {
   auto* command = app.add_subcommand(
       "list", "List the names that experiments and platforms can use: algorithms, policies, models, devices");
   const auto kind = std::make_shared<std::string>("all"), name = std::make_shared<std::string>();
-  command->add_option(
-      "KIND", *kind,
-      "sync, collective, compression, sharding, cache, sampling, split, model, dataset, device or all [all]");
+  command->add_option("KIND", *kind,
+                      "sync, collective, compression, sharding, cache, sampling, split, lifetime, model, "
+                      "dataset, device or all [all]");
   command->add_option("NAME", *name, "list only this one");
   command->footer(
       "Examples:\n"

@@ -84,6 +84,7 @@ int tandem_main(int argc, char** argv) {
   cli::add_calibrate(app, exit_code);
   cli::add_cluster(app, exit_code);
   cli::add_discover(app, exit_code);
+  cli::add_fit(app, exit_code);
   cli::add_cache(app, exit_code);
   cli::add_clean(app, exit_code);
   cli::add_list(app, exit_code);

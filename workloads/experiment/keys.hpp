@@ -26,7 +26,8 @@ enum class Names : std::uint8_t {
   cache,
   trace_cache,  ///< of `tandem cache`; no key
   split,
-  sampling
+  sampling,
+  lifetime  ///< no key
 };
 
 /// What a key accepts beyond its type.

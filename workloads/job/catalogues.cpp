@@ -3,6 +3,7 @@
 #include "policies/cache/policy.hpp"
 #include "policies/collectives/schedule.hpp"
 #include "policies/compression/codec.hpp"
+#include "policies/lifetimes/catalog.hpp"
 #include "policies/sampling/partition.hpp"
 #include "policies/sampling/sampler.hpp"
 #include "policies/sharding/policy.hpp"
@@ -79,6 +80,8 @@ NameCatalog catalogue_of(Names names) {
       return names_of(sampling::samplers());
     case Names::split:
       return names_of(sampling::splits());
+    case Names::lifetime:
+      return names_of(lifetimes::catalog());
     case Names::none:
       break;
   }

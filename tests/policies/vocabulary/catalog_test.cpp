@@ -7,6 +7,7 @@
 
 #include "policies/cache/policy.hpp"
 #include "policies/collectives/schedule.hpp"
+#include "policies/lifetimes/catalog.hpp"
 #include "policies/sampling/partition.hpp"
 
 namespace tandem {
@@ -70,6 +71,7 @@ void expect_listable(const Catalog<Factory>& catalog) {
 TEST(Catalog, EveryCatalogueOfPoliciesIsListable) {
   expect_listable(cache::catalog());
   expect_listable(collectives::catalog());
+  expect_listable(lifetimes::catalog());
   expect_listable(sampling::splits());
 }
 

@@ -1,0 +1,350 @@
+// `tandem fit lifetimes`: lifetime models from a table of how long machines lived.
+#include "policies/lifetimes/estimate/fit.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "cli/cache_options.hpp"
+#include "cli/commands.hpp"
+#include "cli/fit_text.hpp"
+#include "cli/lifetimes_file.hpp"
+#include "cli/output.hpp"
+#include "policies/lifetimes/estimate/families.hpp"
+#include "policies/vocabulary/check.hpp"
+#include "workloads/experiment/quantity_text.hpp"
+
+namespace tandem::cli {
+namespace {
+
+using nlohmann::json;
+
+struct FitOptions {
+  std::string file;
+  std::string by;
+  std::string out;
+  std::string model = "auto";
+  std::string mean_up_to;
+  double confidence = 0.95;
+  int bootstrap = -1;  ///< draws; -1: 200 if the table has groups, else none
+  std::uint64_t seed = 1;
+};
+
+/// The rows of a file that are estimated together.
+struct Sample {
+  std::vector<std::string> values;  ///< of the columns of --by
+  std::vector<std::size_t> rows;
+};
+
+double finite_or_nan(double value) { return std::isfinite(value) ? value : std::nan(""); }
+
+std::vector<lifetimes::Observation> observations_of(const LifetimesFile& file, const Sample& sample) {
+  std::vector<lifetimes::Observation> observations;
+  for (const auto row : sample.rows) observations.push_back(file.observations[row]);
+  return observations;
+}
+
+/// In the order of the texts. Errors: ConfigError for a column that the file does not have.
+std::vector<Sample> samples_by(const LifetimesFile& file, const std::string& by) {
+  std::vector<std::size_t> columns;
+  for (const auto& name : parts_of(by)) {
+    const auto found = std::ranges::find(file.columns, name);
+    if (found == file.columns.end()) {
+      const std::string nearest = nearest_name(name, file.columns);
+      throw ConfigError(fmt::format("{}: --by: expected columns of the table ({}), found '{}'{}", file.path,
+                                    fmt::join(file.columns, ", "), name,
+                                    nearest.empty() ? "" : "; did you mean '" + nearest + "'?"));
+    }
+    columns.push_back(static_cast<std::size_t>(found - file.columns.begin()));
+  }
+  std::map<std::vector<std::string>, Sample> samples;
+  for (std::size_t row = 0; row < file.observations.size(); ++row) {
+    std::vector<std::string> values;
+    for (const auto column : columns) values.push_back(file.texts[row][column]);
+    auto& sample = samples[values];
+    sample.values = values;
+    sample.rows.push_back(row);
+  }
+  std::vector<Sample> ordered;
+  for (auto& [values, sample] : samples) ordered.push_back(std::move(sample));
+  return ordered;
+}
+
+json curve_document(const lifetimes::SurvivalCurve& curve) {
+  json steps = json::array();
+  for (const auto& step : curve.steps)
+    steps.push_back({{"time_s", step.time},
+                     {"at_risk", step.at_risk},
+                     {"deaths", step.deaths},
+                     {"survival", step.survival},
+                     {"error", finite_or_nan(step.error)},
+                     {"lower", finite_or_nan(step.lower)},
+                     {"upper", finite_or_nan(step.upper)},
+                     {"cumulative_hazard", step.cumulative_hazard}});
+  return steps;
+}
+
+json options_document(const std::map<std::string, OptionValue>& options) {
+  json document = json::object();
+  for (const auto& [name, value] : options)
+    std::visit([&document, &key = name](const auto& each) { document[key] = each; }, value);
+  return document;
+}
+
+/// The model `empirical`: the curve's steps, and its late hazard beyond the last observation.
+std::map<std::string, OptionValue> empirical_options(
+    const lifetimes::SurvivalCurve& curve, const std::vector<lifetimes::Observation>& observations) {
+  std::string times, survival;
+  for (const auto& step : curve.steps) {
+    times += (times.empty() ? "" : ",") + to_text(OptionValue(step.time));
+    survival += (survival.empty() ? "" : ",") + to_text(OptionValue(step.survival));
+  }
+  std::map<std::string, OptionValue> options = {{"times", times}, {"survival", survival}};
+  if (curve.steps.back().survival > 0.0) {
+    options["tail_from"] = curve.last;
+    options["tail_rate"] = lifetimes::late_hazard(observations);
+  }
+  return options;
+}
+
+json model_document(const lifetimes::Fitted& fitted, double least_aic) {
+  json parameters = json::array();
+  for (const auto& parameter : fitted.parameters)
+    parameters.push_back({{"name", parameter.name},
+                          {"value", parameter.value},
+                          {"lower", finite_or_nan(parameter.lower)},
+                          {"upper", finite_or_nan(parameter.upper)}});
+  return {{"name", fitted.model},     {"options", options_document(fitted.options)},
+          {"parameters", parameters}, {"log_likelihood", fitted.log_likelihood},
+          {"aic", fitted.aic},        {"aic_difference", fitted.aic - least_aic}};
+}
+
+class LifetimesFit {
+ public:
+  LifetimesFit(const FitOptions& options, const LifetimesFile& file)
+      : options_(options),
+        file_(file),
+        draws_(options.bootstrap >= 0 ? options.bootstrap
+               : file.groups.empty()  ? 0
+                                      : 200) {}
+
+  json document() const {
+    Sample all;
+    for (std::size_t row = 0; row < file_.observations.size(); ++row) all.rows.push_back(row);
+    json document = sample_document(all);
+    if (document.at("survival").empty()) refuse_without_deaths(document);
+    document["file"] = file_.path;
+    document["confidence"] = options_.confidence;
+    document["intervals"] = draws_ == 0            ? "profile likelihood, for independent machines"
+                            : file_.groups.empty() ? "bootstrap of single machines"
+                                                   : "bootstrap of whole groups";
+    document["correlation"] = correlation_document();
+    if (!options_.by.empty()) add_groups(document);
+    return document;
+  }
+
+ private:
+  json sample_document(const Sample& sample) const {
+    const auto observations = observations_of(file_, sample);
+    json document = {
+        {"machines", 0.0}, {"revoked", 0.0}, {"failed", 0.0}, {"censored", 0.0}, {"observed_s", 0.0}};
+    const auto add = [&document](const char* name, double value) {
+      document[name] = document[name].get<double>() + value;
+    };
+    for (const auto row : sample.rows) {
+      const auto& one = file_.observations[row];
+      add("machines", one.weight);
+      add(!one.died ? "censored" : file_.failed[row] ? "failed" : "revoked", one.weight);
+      add("observed_s", one.weight * (one.duration - one.entry));
+    }
+    const auto curve = lifetimes::kaplan_meier(observations, options_.confidence);
+    document["survival"] = curve_document(curve);
+    document["last_s"] = curve.last;
+    if (curve.steps.empty()) return document;
+    document["median_s"] = finite_or_nan(curve.time_of_survival(0.5));
+    document["mean_up_to"] = mean_document(curve);
+    add_models(document, sample, observations, curve);
+    return document;
+  }
+
+  json mean_document(const lifetimes::SurvivalCurve& curve) const {
+    double limit = curve.last;
+    if (!options_.mean_up_to.empty()) {
+      const auto given = parse_seconds(options_.mean_up_to);
+      if (!given || given->count() <= 0.0)
+        throw ConfigError("fit lifetimes: --mean-up-to: expected a time above 0 such as 24h, found '" +
+                          options_.mean_up_to + "'");
+      limit = given->count();
+      if (limit > curve.last && curve.steps.back().survival > 0.0)
+        throw ConfigError(fmt::format(
+            "{}: --mean-up-to: expected at most the longest observation, {} s, because some machines were "
+            "still alive, found '{}'",
+            file_.path, curve.last, options_.mean_up_to));
+    }
+    const auto mean = lifetimes::restricted_mean(curve, limit, options_.confidence);
+    return {{"limit_s", limit},
+            {"value_s", mean.value},
+            {"error_s", mean.error},
+            {"lower_s", mean.lower},
+            {"upper_s", mean.upper}};
+  }
+
+  void add_models(json& document, const Sample& sample,
+                  const std::vector<lifetimes::Observation>& observations,
+                  const lifetimes::SurvivalCurve& curve) const {
+    auto models = lifetimes::fit_all(observations);
+    std::string chosen = options_.model == "auto" ? models.front().model : options_.model;
+    const auto is_chosen = [&](const lifetimes::Fitted& fitted) { return fitted.model == chosen; };
+    if (chosen != "empirical" && std::ranges::none_of(models, is_chosen))
+      models.push_back(lifetimes::fit(chosen, observations));
+    for (auto& model : models)
+      if (is_chosen(model) || model.parameters.size() <= 2) add_intervals(model, sample, observations);
+    json& list = document["models"] = json::array();
+    for (const auto& model : models) list.push_back(model_document(model, models.front().aic));
+    const auto found = std::ranges::find_if(models, is_chosen);
+    json options =
+        options_document(found == models.end() ? empirical_options(curve, observations) : found->options);
+    const double failed = document.at("failed"), revoked = document.at("revoked");
+    if (failed > 0.0) options["lost"] = failed / (failed + revoked);
+    document["chosen"] = {{"name", chosen}, {"options", std::move(options)}};
+  }
+
+  void add_intervals(lifetimes::Fitted& model, const Sample& sample,
+                     const std::vector<lifetimes::Observation>& observations) const {
+    if (draws_ == 0) return lifetimes::add_profile_intervals(model, observations, options_.confidence);
+    std::vector<std::size_t> groups;
+    for (const auto row : sample.rows) groups.push_back(file_.groups.empty() ? row : file_.groups[row]);
+    lifetimes::add_bootstrap_intervals(model, observations, groups, draws_, options_.seed,
+                                       options_.confidence);
+  }
+
+  /// Without deaths the observed time still bounds a constant hazard: none within it has probability
+  /// e^(-time/mean).
+  [[noreturn]] void refuse_without_deaths(const json& document) const {
+    const double least = document.at("observed_s").get<double>() / -std::log(1.0 - options_.confidence);
+    throw ConfigError(
+        fmt::format("{}: expected at least one machine that was revoked or failed, found {} without; the "
+                    "mean lifetime is "
+                    "above {} with a confidence of {:g} % if the hazard is constant",
+                    file_.path, document.at("machines").get<double>(), duration_text(least),
+                    100.0 * options_.confidence));
+  }
+
+  json correlation_document() const {
+    if (file_.times.empty()) return nullptr;
+    constexpr double window_s = 60.0;
+    const auto index = lifetimes::correlation_index(file_.times, window_s);
+    return {{"window_s", window_s},
+            {"pairs", index.pairs},
+            {"expected", index.expected},
+            {"index", finite_or_nan(index.index)}};
+  }
+
+  void add_groups(json& document) const {
+    std::vector<std::vector<lifetimes::Observation>> groups;
+    const auto columns = parts_of(options_.by);
+    document["groups"] = json::array();
+    for (const auto& sample : samples_by(file_, options_.by)) {
+      groups.push_back(observations_of(file_, sample));
+      json group = sample_document(sample);
+      for (std::size_t i = 0; i < columns.size(); ++i) group["values"][columns[i]] = sample.values[i];
+      document["groups"].push_back(std::move(group));
+    }
+    const auto test = lifetimes::log_rank(groups);
+    document["log_rank"] = nullptr;
+    if (test.degrees > 0)
+      document["log_rank"] = {
+          {"statistic", test.statistic}, {"degrees", test.degrees}, {"p_value", test.p_value}};
+  }
+
+  const FitOptions& options_;
+  const LifetimesFile& file_;
+  int draws_;
+};
+
+/// Name and options of a lifetime model, and of those of the groups.
+void write_model(const std::string& path, const json& document) {
+  json model = document.at("chosen");
+  model["source"] = {
+      {"file", document.at("file")},
+      {"machines", document.at("machines")},
+      {"departures", document.at("revoked").get<double>() + document.at("failed").get<double>()},
+      {"observed_up_to_s", document.at("last_s")}};
+  if (document.contains("groups"))
+    for (const auto& group : document.at("groups")) {
+      if (!group.contains("chosen")) continue;
+      json of_group = group.at("chosen");
+      of_group["values"] = group.at("values");
+      model["groups"].push_back(std::move(of_group));
+    }
+  const std::string unfinished = path + ".unfinished";
+  std::ofstream file(unfinished);
+  file << model.dump(1) << '\n';
+  file.close();
+  if (!file) throw WorldError("cannot write " + path);
+  std::filesystem::rename(unfinished, path);
+}
+
+void fit_lifetimes(const FitOptions& options) {
+  const LifetimesFile file = read_lifetimes(options.file);
+  const json document = LifetimesFit(options, file).document();
+  if (!options.out.empty()) {
+    write_model(options.out, document);
+    print_note("the model is in " + options.out);
+  }
+  fmt::print("{}", lifetimes_text(document));
+  print_document(document);
+}
+
+}  // namespace
+
+void add_fit(CLI::App& app, int&) {
+  auto* command = app.add_subcommand("fit", "Fit models to measured tables: lifetimes of machines");
+  command->require_subcommand(1);
+  auto* fit = command->add_subcommand(
+      "lifetimes", "Estimate how long machines live that may be taken away, and fit lifetime models");
+  const auto options = std::make_shared<FitOptions>();
+  fit->add_option("FILE", options->file, "Table of lifetimes (.csv with a header)")->required();
+  fit->add_option("--by", options->by,
+                  "Also estimate by these columns, separated by commas, and test whether "
+                  "they differ");
+  fit->add_option("--out", options->out,
+                  "Write the chosen model to this file, as name and options of `tandem list lifetime`");
+  std::vector<std::string> models = {"auto", "empirical"};
+  models.insert(models.end(), lifetimes::fitted_names().begin(), lifetimes::fitted_names().end());
+  fit->add_option("--model", options->model,
+                  fmt::format("{}; auto: the smallest AIC [auto]", fmt::join(models, ", ")))
+      ->check(CLI::IsMember(models));
+  fit->add_option("--mean-up-to", options->mean_up_to,
+                  "Age such as 24h up to which the mean is taken [longest observation]");
+  fit->add_option("--confidence", options->confidence, "Of intervals [0.95]")->check(CLI::Range(0.5, 0.9999));
+  fit->add_option(
+         "--bootstrap", options->bootstrap,
+         "Intervals from so many draws of the groups; 0: by the profile likelihood [200 if the table "
+         "has a column group, else 0]")
+      ->check(CLI::Range(0, 100000));
+  fit->add_option("--seed", options->seed, "Of the bootstrap [1]");
+  fit->footer(
+      "Columns: cause (revoked, failed: departures; stopped, limit, alive: the machine lived longer), "
+      "duration\n"
+      "(seconds, or 90min) or started and ended (2024-05-01T12:00:00Z). Optional: observed_from (the age at\n"
+      "which observation began), weight, group (machines that may depart together); all others can be named "
+      "in\n"
+      "--by. Prints the Kaplan-Meier estimate and the models, the best one first. Examples:\n"
+      "  tandem fit lifetimes lifetimes.csv\n"
+      "  tandem fit lifetimes lifetimes.csv --by region,device --mean-up-to 24h\n"
+      "  tandem fit lifetimes lifetimes.csv --model empirical --out model.json");
+  fit->callback([options] { fit_lifetimes(*options); });
+  command->footer("Example:\n  tandem fit lifetimes lifetimes.csv --out model.json");
+}
+
+}  // namespace tandem::cli

@@ -1,0 +1,129 @@
+#include "cli/fit_text.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <vector>
+
+#include "workloads/records/format.hpp"
+
+namespace tandem::cli {
+namespace {
+
+using nlohmann::json;
+
+double number_or_nan(const json& value) { return value.is_number() ? value.get<double>() : std::nan(""); }
+std::string number_text(const json& value) { return significant(number_or_nan(value), 4); }
+
+std::string interval_text(const json& estimate, const char* lower, const char* upper,
+                          std::string (*text)(const json&)) {
+  if (estimate.at(lower).is_null() && estimate.at(upper).is_null()) return "";
+  const auto bound = [&](const char* name) {
+    return estimate.at(name).is_null() ? std::string("no bound") : text(estimate.at(name));
+  };
+  return fmt::format(" ({} to {})", bound(lower), bound(upper));
+}
+
+/// At most a dozen of the steps, evenly chosen, with the last one.
+std::string curve_text(const json& steps) {
+  constexpr std::size_t most = 12;
+  std::string text = fmt::format("  {:>10} {:>9} {:>9}  {}\n", "age", "at risk", "alive", "interval");
+  const std::size_t count = steps.size(), shown = std::min(count, most);
+  for (std::size_t i = 1; i <= shown; ++i) {
+    const json& step = steps[count * i / shown - 1];
+    text += fmt::format("  {:>10} {:>9} {:>9} {}\n", duration_text(step.at("time_s")),
+                        number_text(step.at("at_risk")), percent(step.at("survival").get<double>()),
+                        interval_text(step, "lower", "upper",
+                                      [](const json& value) { return percent(value.get<double>()); }));
+  }
+  return text;
+}
+
+std::string parameter_text(const json& parameter) {
+  return fmt::format("{} {}{}", parameter.at("name").get<std::string>(), number_text(parameter.at("value")),
+                     interval_text(parameter, "lower", "upper", number_text));
+}
+
+std::string models_text(const json& sample) {
+  std::string text = fmt::format("  {:<12} {:>9} {:>10} {:>11}  parameters (seconds; rates per second)\n",
+                                 "model", "AIC", "difference", "likelihood");
+  for (const auto& model : sample.at("models")) {
+    std::string parameters;
+    for (const auto& parameter : model.at("parameters"))
+      parameters += (parameters.empty() ? "" : ", ") + parameter_text(parameter);
+    text += fmt::format("  {:<12} {:>9.1f} {:>10.1f} {:>11.1f}  {}\n", model.at("name").get<std::string>(),
+                        model.at("aic").get<double>(), model.at("aic_difference").get<double>(),
+                        model.at("log_likelihood").get<double>(), parameters);
+  }
+  return text;
+}
+
+std::string sample_text(const json& sample) {
+  std::string text = fmt::format("{} machines: {} revoked, {} failed, {} censored; observed for {} in all\n",
+                                 number_text(sample.at("machines")), number_text(sample.at("revoked")),
+                                 number_text(sample.at("failed")), number_text(sample.at("censored")),
+                                 duration_text(sample.at("observed_s")));
+  if (sample.at("survival").empty()) return text + "  no departures, so nothing can be estimated\n";
+  const json& mean = sample.at("mean_up_to");
+  text += curve_text(sample.at("survival"));
+  text += fmt::format("  median {}; mean up to {}: {}{}\n",
+                      sample.at("median_s").is_null() ? "not reached" : duration_text(sample.at("median_s")),
+                      duration_text(mean.at("limit_s")), duration_text(mean.at("value_s")),
+                      interval_text(mean, "lower_s", "upper_s", duration_text));
+  text += models_text(sample);
+  const std::string chosen = sample.at("chosen").at("name");
+  text += fmt::format("  chosen: {}", chosen);
+  if (chosen == "empirical") {
+    const json& options = sample.at("chosen").at("options");
+    if (options.contains("tail_rate"))
+      text += fmt::format(", beyond {} with a hazard of one departure per {}",
+                          duration_text(options.at("tail_from")),
+                          duration_text(1.0 / options.at("tail_rate").get<double>()));
+  }
+  return text + '\n';
+}
+
+std::string comparison_text(const json& document) {
+  std::string text;
+  if (document.contains("log_rank") && !document.at("log_rank").is_null()) {
+    const json& test = document.at("log_rank");
+    text += fmt::format("log-rank test: chi-squared {} with {} degrees of freedom, p = {}\n",
+                        number_text(test.at("statistic")), test.at("degrees").get<int>(),
+                        number_text(test.at("p_value")));
+  }
+  const json& correlation = document.at("correlation");
+  if (!correlation.is_null())
+    text += fmt::format(
+        "departures within {} s of each other in one zone: {} pairs, {} if independent; index {}\n",
+        number_text(correlation.at("window_s")), correlation.at("pairs").get<std::int64_t>(),
+        number_text(correlation.at("expected")), number_text(correlation.at("index")));
+  return text;
+}
+
+}  // namespace
+
+std::string duration_text(const json& seconds) {
+  if (seconds.is_null()) return "-";
+  const double value = seconds.get<double>();
+  if (value >= 3600.0) return three_digits(value / 3600.0) + " h";
+  if (value >= 60.0) return three_digits(value / 60.0) + " min";
+  return three_digits(value) + " s";
+}
+
+std::string lifetimes_text(const json& document) {
+  std::string text = document.at("file").get<std::string>() + ": " + sample_text(document);
+  if (document.contains("groups"))
+    for (const auto& group : document.at("groups")) {
+      std::string name;
+      for (const auto& [column, value] : group.at("values").items())
+        name += (name.empty() ? "" : ", ") + column + ' ' + value.get<std::string>();
+      text += '\n' + name + ": " + sample_text(group);
+    }
+  text += '\n' + comparison_text(document);
+  return text + fmt::format("Intervals: {} at {}.\n", document.at("intervals").get<std::string>(),
+                            percent(document.at("confidence").get<double>()));
+}
+
+}  // namespace tandem::cli

@@ -1,0 +1,14 @@
+// The results of `tandem fit` for people.
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+
+namespace tandem::cli {
+
+/// "12.3 h", "45 min", "7.5 s"; "-" for null.
+std::string duration_text(const nlohmann::json& seconds);
+/// Survival, mean, median, models and comparisons of a document of `tandem fit lifetimes`.
+std::string lifetimes_text(const nlohmann::json& document);
+
+}  // namespace tandem::cli

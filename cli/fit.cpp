@@ -45,7 +45,7 @@ struct Sample {
   std::vector<std::size_t> rows;
 };
 
-double finite_or_nan(double value) { return std::isfinite(value) ? value : std::nan(""); }
+json finite_or_null(double value) { return std::isfinite(value) ? json(value) : json(nullptr); }
 
 std::vector<lifetimes::Observation> observations_of(const LifetimesFile& file, const Sample& sample) {
   std::vector<lifetimes::Observation> observations;
@@ -86,9 +86,9 @@ json curve_document(const lifetimes::SurvivalCurve& curve) {
                      {"at_risk", step.at_risk},
                      {"deaths", step.deaths},
                      {"survival", step.survival},
-                     {"error", finite_or_nan(step.error)},
-                     {"lower", finite_or_nan(step.lower)},
-                     {"upper", finite_or_nan(step.upper)},
+                     {"error", finite_or_null(step.error)},
+                     {"lower", finite_or_null(step.lower)},
+                     {"upper", finite_or_null(step.upper)},
                      {"cumulative_hazard", step.cumulative_hazard}});
   return steps;
 }
@@ -121,8 +121,8 @@ json model_document(const lifetimes::Fitted& fitted, double least_aic) {
   for (const auto& parameter : fitted.parameters)
     parameters.push_back({{"name", parameter.name},
                           {"value", parameter.value},
-                          {"lower", finite_or_nan(parameter.lower)},
-                          {"upper", finite_or_nan(parameter.upper)}});
+                          {"lower", finite_or_null(parameter.lower)},
+                          {"upper", finite_or_null(parameter.upper)}});
   return {{"name", fitted.model},     {"options", options_document(fitted.options)},
           {"parameters", parameters}, {"log_likelihood", fitted.log_likelihood},
           {"aic", fitted.aic},        {"aic_difference", fitted.aic - least_aic}};
@@ -144,7 +144,7 @@ class LifetimesFit {
     if (document.at("survival").empty()) refuse_without_deaths(document);
     document["file"] = file_.path;
     document["confidence"] = options_.confidence;
-    document["intervals"] = draws_ == 0            ? "profile likelihood, for independent machines"
+    document["intervals"] = draws_ == 0 ? "profile likelihood (bathtub: bootstrap of single machines)"
                             : file_.groups.empty() ? "bootstrap of single machines"
                                                    : "bootstrap of whole groups";
     document["correlation"] = correlation_document();
@@ -170,13 +170,14 @@ class LifetimesFit {
     document["survival"] = curve_document(curve);
     document["last_s"] = curve.last;
     if (curve.steps.empty()) return document;
-    document["median_s"] = finite_or_nan(curve.time_of_survival(0.5));
-    document["mean_up_to"] = mean_document(curve);
+    document["median_s"] = finite_or_null(curve.time_of_survival(0.5));
+    document["mean_up_to"] = mean_document(curve, !sample.values.empty());
     add_models(document, sample, observations, curve);
     return document;
   }
 
-  json mean_document(const lifetimes::SurvivalCurve& curve) const {
+  /// A group may have been observed for a shorter time than all machines.
+  json mean_document(const lifetimes::SurvivalCurve& curve, bool is_group) const {
     double limit = curve.last;
     if (!options_.mean_up_to.empty()) {
       const auto given = parse_seconds(options_.mean_up_to);
@@ -184,7 +185,9 @@ class LifetimesFit {
         throw ConfigError("fit lifetimes: --mean-up-to: expected a time above 0 such as 24h, found '" +
                           options_.mean_up_to + "'");
       limit = given->count();
-      if (limit > curve.last && curve.steps.back().survival > 0.0)
+      const bool is_known = limit <= curve.last || curve.steps.back().survival <= 0.0;
+      if (!is_known && is_group) limit = curve.last;
+      if (!is_known && !is_group)
         throw ConfigError(fmt::format(
             "{}: --mean-up-to: expected at most the longest observation, {} s, because some machines were "
             "still alive, found '{}'",
@@ -220,11 +223,15 @@ class LifetimesFit {
 
   void add_intervals(lifetimes::Fitted& model, const Sample& sample,
                      const std::vector<lifetimes::Observation>& observations) const {
-    if (draws_ == 0) return lifetimes::add_profile_intervals(model, observations, options_.confidence);
+    constexpr int draws_of_bathtub = 100;
+    const bool is_bathtub = model.model == "bathtub";
+    if (draws_ == 0 && !is_bathtub)
+      return lifetimes::add_profile_intervals(model, observations, options_.confidence);
     std::vector<std::size_t> groups;
-    for (const auto row : sample.rows) groups.push_back(file_.groups.empty() ? row : file_.groups[row]);
-    lifetimes::add_bootstrap_intervals(model, observations, groups, draws_, options_.seed,
-                                       options_.confidence);
+    for (const auto row : sample.rows)
+      groups.push_back(file_.groups.empty() || draws_ == 0 ? row : file_.groups[row]);
+    lifetimes::add_bootstrap_intervals(model, observations, groups, draws_ == 0 ? draws_of_bathtub : draws_,
+                                       options_.seed, options_.confidence);
   }
 
   /// Without deaths the observed time still bounds a constant hazard: none within it has probability
@@ -246,7 +253,7 @@ class LifetimesFit {
     return {{"window_s", window_s},
             {"pairs", index.pairs},
             {"expected", index.expected},
-            {"index", finite_or_nan(index.index)}};
+            {"index", finite_or_null(index.index)}};
   }
 
   void add_groups(json& document) const {

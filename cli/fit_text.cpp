@@ -17,6 +17,8 @@ using nlohmann::json;
 double number_or_nan(const json& value) { return value.is_number() ? value.get<double>() : std::nan(""); }
 std::string number_text(const json& value) { return significant(number_or_nan(value), 4); }
 
+std::string count_text(const json& value) { return fmt::format("{:g}", value.get<double>()); }
+
 std::string interval_text(const json& estimate, const char* lower, const char* upper,
                           std::string (*text)(const json&)) {
   if (estimate.at(lower).is_null() && estimate.at(upper).is_null()) return "";
@@ -34,7 +36,7 @@ std::string curve_text(const json& steps) {
   for (std::size_t i = 1; i <= shown; ++i) {
     const json& step = steps[count * i / shown - 1];
     text += fmt::format("  {:>10} {:>9} {:>9} {}\n", duration_text(step.at("time_s")),
-                        number_text(step.at("at_risk")), percent(step.at("survival").get<double>()),
+                        count_text(step.at("at_risk")), percent(step.at("survival").get<double>()),
                         interval_text(step, "lower", "upper",
                                       [](const json& value) { return percent(value.get<double>()); }));
   }
@@ -62,8 +64,8 @@ std::string models_text(const json& sample) {
 
 std::string sample_text(const json& sample) {
   std::string text = fmt::format("{} machines: {} revoked, {} failed, {} censored; observed for {} in all\n",
-                                 number_text(sample.at("machines")), number_text(sample.at("revoked")),
-                                 number_text(sample.at("failed")), number_text(sample.at("censored")),
+                                 count_text(sample.at("machines")), count_text(sample.at("revoked")),
+                                 count_text(sample.at("failed")), count_text(sample.at("censored")),
                                  duration_text(sample.at("observed_s")));
   if (sample.at("survival").empty()) return text + "  no departures, so nothing can be estimated\n";
   const json& mean = sample.at("mean_up_to");

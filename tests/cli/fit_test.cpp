@@ -66,7 +66,7 @@ TEST_F(FitLifetimes, WorkedExample) {
     }
   const auto text = line_.tandem("fit lifetimes worked.csv");
   EXPECT_EQ(text.exit_code, 0);
-  for (const char* part : {"6 machines: 4 revoked", "median 3 s", "AIC", "chosen: "})
+  for (const char* part : {"6 machines: 4 revoked", "median 3.00 s", "AIC", "chosen: "})
     EXPECT_NE(text.output.find(part), std::string::npos) << part << '\n' << text.output;
 }
 
@@ -81,7 +81,7 @@ TEST_F(FitLifetimes, ComparesGroups) {
   EXPECT_GE(result.at("correlation").at("pairs"), 0);
   EXPECT_GT(result.at("correlation").at("expected"), 0.0);
   EXPECT_EQ(document("regions.csv --bootstrap 0").at("intervals"),
-            "profile likelihood, for independent machines");
+            "profile likelihood (bathtub: bootstrap of single machines)");
 }
 
 TEST_F(FitLifetimes, TheModelFileIsALifetimeModel) {

@@ -47,7 +47,7 @@ class Problem {
   }
 
   /// From the starts of the highest likelihood.
-  Minimum best() const {
+  Minimum best(bool thorough = true) const {
     constexpr std::size_t most = 3;
     std::vector<Minimum> starts;
     for (const auto& start : family_.starts) {
@@ -63,6 +63,7 @@ class Problem {
       Minimum found = minimise(*this, start.at, 0.3);
       if (found.value < best.value) best = std::move(found);
     }
+    if (!thorough) return best;
     // Where observations bound the parameters, a simplex gets stuck; others, with edges in other directions,
     // continue.
     for (const double step : {0.1, -0.1, 0.02, -0.02, 0.005, -0.005}) {
@@ -216,7 +217,7 @@ void add_bootstrap_intervals(Fitted& fitted, const std::vector<Observation>& obs
     // The rates of `piecewise` start at their maximum already.
     if (family.ends.empty() && family.log_likelihood(estimate) > -infinity) family.starts = {estimate};
     const Problem problem(std::move(family));
-    const Values values = problem.natural(problem.best().at);
+    const Values values = problem.natural(problem.best(/*thorough=*/false).at);
     for (std::size_t i = 0; i < values.size(); ++i) drawn[i].push_back(values[i]);
   }
   for (std::size_t i = 0; i < estimate.size(); ++i) {

@@ -1,0 +1,181 @@
+// Closed forms about checkpoints: known values, optimality by search, limits, and simulated failures.
+#include "policies/checkpointing/interval.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "policies/vocabulary/rng.hpp"
+#include "tests/support/seeds.hpp"
+
+namespace tandem::checkpointing {
+namespace {
+
+constexpr Seconds hour(3600.0);
+constexpr Costs costs{.commit = Seconds(10.0), .load = Seconds(20.0), .downtime = Seconds(30.0)};
+
+double cost_per_work(Seconds work, const Costs& of, Seconds mtbf) {
+  return segment_time(work, of, mtbf) / work;
+}
+
+TEST(ClosedForms, HaveTheirKnownValues) {
+  EXPECT_NEAR(segment_time(Seconds(300.0), costs, hour).count(), 328.2551, 5e-5);
+  EXPECT_NEAR(job_time(hour, 12, costs, hour).count(), 3939.06, 5e-3);
+  EXPECT_NEAR(loss_given_failure(Seconds(310.0), hour).count(), 152.776, 5e-4);
+  const Costs without_commits{.commit = Seconds(0.0), .load = costs.load, .downtime = costs.downtime};
+  EXPECT_NEAR(job_time(hour, 1, without_commits, hour).count(), 6272.11, 5e-3);
+}
+
+TEST(ClosedForms, IntervalsHaveTheirKnownValues) {
+  EXPECT_NEAR(optimal_interval(Seconds(10.0), hour).count(), 261.703, 5e-4);
+  EXPECT_NEAR(young_interval(Seconds(10.0), hour).count(), 268.328, 5e-4);
+  EXPECT_NEAR(daly_interval(Seconds(10.0), hour).count(), 261.703, 5e-4);
+  EXPECT_NEAR(optimal_interval(Seconds(600.0), hour).count(), 1699.23, 5e-3);
+  EXPECT_NEAR(young_interval(Seconds(600.0), hour).count(), 2078.46, 5e-3);
+  EXPECT_NEAR(daly_interval(Seconds(600.0), hour).count(), 1697.71, 5e-3);
+  const double least = cost_per_work(optimal_interval(Seconds(10.0), hour), costs, hour);
+  EXPECT_NEAR(cost_per_work(young_interval(Seconds(10.0), hour), costs, hour) / least - 1.0, 2e-5, 5e-6);
+}
+
+/// C / w + (w / 2 + C + R + D) / mtbf.
+TEST(ClosedForms, FirstOrderWasteIsTheSumOfItsParts) {
+  EXPECT_DOUBLE_EQ(first_order_waste(Seconds(250.0), costs, hour), 10.0 / 250.0 + (125.0 + 60.0) / 3600.0);
+  // Young's interval is its minimum.
+  const Seconds young = young_interval(costs.commit, hour);
+  for (const double factor : {0.9, 0.99, 1.01, 1.1})
+    EXPECT_GT(first_order_waste(young * factor, costs, hour), first_order_waste(young, costs, hour));
+  // Where failures are rare, it is the exact loss.
+  const Seconds long_time(1e8);
+  const Seconds work = optimal_interval(costs.commit, long_time);
+  EXPECT_NEAR(first_order_waste(work, costs, long_time) / (cost_per_work(work, costs, long_time) - 1.0), 1.0,
+              1e-2);
+}
+
+TEST(ClosedForms, AreContinuousWhereTheSeriesBegins) {
+  for (const double share : {1e-12, 1e-8, 0.99e-4, 1.01e-4, 1e-3}) {
+    const Seconds length = hour * share;
+    EXPECT_NEAR(loss_given_failure(length, hour) / length, 0.5 - share / 12.0, 1e-7) << share;
+  }
+  EXPECT_EQ(loss_given_failure(Seconds(0.0), hour), Seconds(0.0));
+  EXPECT_NEAR(loss_given_failure(Seconds(1e7), hour).count(), 3600.0, 1e-9) << "the mean time to a failure";
+  EXPECT_DOUBLE_EQ(recovery_time({}, hour).count(), 0.0);
+  // A segment is the expected number of failures times loss and recovery, and the time without failure.
+  const double share = 310.0 / 3600.0;
+  const double failures = std::expm1(share);
+  EXPECT_NEAR(
+      segment_time(Seconds(300.0), costs, hour).count(),
+      310.0 + failures * (loss_given_failure(Seconds(310.0), hour) + recovery_time(costs, hour)).count(),
+      1e-9);
+}
+
+TEST(OptimalInterval, IsTheMinimumOnAGrid) {
+  for (const double cost : {0.1, 1.0, 10.0, 100.0, 600.0, 3600.0, 10000.0}) {
+    const Costs of{.commit = Seconds(cost), .load = Seconds(20.0), .downtime = Seconds(30.0)};
+    Seconds best;
+    double least = INFINITY;
+    for (Seconds work(1.0); work < Seconds(20000.0); work = work * 1.002)
+      if (const double found = cost_per_work(work, of, hour); found < least) {
+        best = work;
+        least = found;
+      }
+    const Seconds optimal = optimal_interval(of.commit, hour);
+    EXPECT_NEAR(optimal / best, 1.0, 0.002) << cost;
+    EXPECT_LE(cost_per_work(optimal, of, hour), least * (1.0 + 1e-12)) << cost;
+    // Load and downtime do not change it: the derivative of (exp((w + C) / M) - 1) / w is 0.
+    const double x = optimal / hour;
+    EXPECT_NEAR((1.0 - x) * std::exp(x + cost / 3600.0), 1.0, 1e-12) << cost;
+  }
+}
+
+TEST(OptimalInterval, YoungAndDalyTendToIt) {
+  double last_young = INFINITY;
+  for (double share = 1.0; share > 1e-13; share /= 10.0) {
+    const Seconds cost = hour * share;
+    const Seconds optimal = optimal_interval(cost, hour);
+    const double young = young_interval(cost, hour) / optimal - 1.0;
+    // The next term of the series is sqrt(C / (2 M)) 2 / 3.
+    EXPECT_GT(young, 0.0) << share;
+    EXPECT_LT(young, last_young) << share;
+    EXPECT_NEAR(young / (std::sqrt(share / 2.0) * 2.0 / 3.0), 1.0, std::sqrt(share / 2.0) + 1e-7) << share;
+    EXPECT_NEAR(daly_interval(cost, hour) / optimal, 1.0, share) << share;
+    last_young = young;
+  }
+}
+
+TEST(OptimalInterval, HasLimits) {
+  EXPECT_EQ(optimal_interval(Seconds(0.0), hour), Seconds(0.0));
+  EXPECT_EQ(young_interval(Seconds(0.0), hour), Seconds(0.0));
+  EXPECT_EQ(daly_interval(Seconds(0.0), hour), Seconds(0.0));
+  EXPECT_NEAR(optimal_interval(hour * 1000.0, hour).count(), 3600.0, 1e-9) << "at most the time to a failure";
+  EXPECT_EQ(daly_interval(hour * 2.0, hour), hour);
+  EXPECT_LT(optimal_interval(Seconds(5.0), hour), optimal_interval(Seconds(6.0), hour));
+  EXPECT_LT(optimal_interval(Seconds(5.0), hour), optimal_interval(Seconds(5.0), hour * 1.1));
+}
+
+double exponential(Rng& random, Seconds mean) { return -mean.count() * std::log1p(-random.uniform()); }
+
+/// Failures strike during work, commit and loading, not during the downtime.
+double simulated_recovery(Rng& random, const Costs& of, Seconds mtbf) {
+  double time = of.downtime.count();
+  for (;;) {
+    const double failure = exponential(random, mtbf);
+    if (failure >= of.load.count()) return time + of.load.count();
+    time += failure + of.downtime.count();
+  }
+}
+
+struct Mean {
+  double sum = 0.0;
+  double squares = 0.0;
+  int count = 0;
+
+  void add(double value) {
+    sum += value;
+    squares += value * value;
+    ++count;
+  }
+  double mean() const { return sum / count; }
+  double error() const { return std::sqrt((squares / count - mean() * mean()) / (count - 1)); }
+};
+
+TEST(ClosedForms, AreTheMeansOfSimulatedSegments) {
+  struct Case {
+    Costs costs;
+    double work;
+    double mtbf;
+  };
+  const Case cases[] = {{costs, 300.0, 3600.0},
+                        {costs, 900.0, 600.0},
+                        {{Seconds(60.0), Seconds(120.0), Seconds(5.0)}, 200.0, 150.0},
+                        {{Seconds(0.0), Seconds(0.0), Seconds(0.0)}, 50.0, 100.0}};
+  Rng random(11);
+  for (const auto& [of, work, mtbf] : cases) {
+    const Seconds rate(mtbf);
+    Mean segment, loss, recovery;
+    for (int run = 0; run < 100000; ++run) {
+      const double length = work + of.commit.count();
+      double time = 0.0;
+      for (double failure = exponential(random, rate); failure < length;
+           failure = exponential(random, rate)) {
+        const double recovered = simulated_recovery(random, of, rate);
+        loss.add(failure);
+        recovery.add(recovered);
+        time += failure + recovered;
+      }
+      segment.add(time + length);
+    }
+    EXPECT_NEAR(segment.mean(), segment_time(Seconds(work), of, rate).count(), 3.0 * segment.error());
+    EXPECT_NEAR(loss.mean(), loss_given_failure(Seconds(work) + of.commit, rate).count(), 3.0 * loss.error());
+    EXPECT_NEAR(recovery.mean(), recovery_time(of, rate).count(), 3.0 * recovery.error() + 1e-12);
+  }
+}
+
+TEST(Notice, FitsUpToItsEnd) {
+  EXPECT_TRUE(fits_notice(Seconds(10.0), Seconds(20.0), Seconds(30.0)));
+  EXPECT_FALSE(fits_notice(Seconds(10.5), Seconds(20.0), Seconds(30.0)));
+  EXPECT_FALSE(fits_notice(Seconds(0.0), Seconds(1.0), Seconds(0.0)));
+  EXPECT_FALSE(fits_notice(Seconds(0.0), Seconds(0.0), Seconds(-1.0)));
+}
+
+}  // namespace
+}  // namespace tandem::checkpointing
